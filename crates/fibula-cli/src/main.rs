@@ -1,0 +1,3 @@
+//! The `fibula` command line.
+
+fn main() {}

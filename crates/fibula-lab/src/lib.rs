@@ -1,0 +1,1 @@
+//! What measures and judges lookup engines.

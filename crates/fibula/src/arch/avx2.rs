@@ -1,0 +1,41 @@
+//! x86-64-v3: AVX2 with the bit-manipulation instructions every such processor has beside it.
+#![allow(unsafe_code, reason = "calling code compiled for more than the baseline instruction set")]
+
+use super::{Isa, Kernel, Level};
+
+/// AVX2, BMI1, BMI2, LZCNT, POPCNT.
+#[derive(Clone, Copy, Debug)]
+pub struct Avx2;
+
+impl Isa for Avx2 {
+    const NAME: &'static str = "avx2";
+}
+
+#[cfg(target_arch = "x86_64")]
+pub(super) fn detected() -> bool {
+    is_x86_feature_detected!("avx2")
+        && is_x86_feature_detected!("bmi1")
+        && is_x86_feature_detected!("bmi2")
+        && is_x86_feature_detected!("lzcnt")
+        && is_x86_feature_detected!("popcnt")
+}
+
+#[cfg(target_arch = "x86_64")]
+pub(super) fn run<K: Kernel>(_proof: Level, kernel: K) -> K::Output {
+    #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+    fn compiled<K: Kernel>(kernel: K) -> K::Output {
+        kernel.run(Avx2)
+    }
+    // SAFETY: a `Level` of this set exists only where `detected()` was true.
+    unsafe { compiled(kernel) }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+pub(super) fn detected() -> bool {
+    false
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+pub(super) fn run<K: Kernel>(_proof: Level, kernel: K) -> K::Output {
+    kernel.run(Avx2)
+}

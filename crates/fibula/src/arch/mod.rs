@@ -1,0 +1,131 @@
+//! Instruction sets: found out once, chosen in one place, and handed down as a type.
+//!
+//! An engine writes its batch path once, generic over [`Isa`] and inlined; [`dispatch`] compiles that one
+//! body for every instruction set and calls the copy for a [`Level`] this processor has. What the
+//! compiler does with the extra instructions (population counts, shifts, vectors) comes for free; a step
+//! that wants hand-written vector code becomes a method of [`Isa`] with one implementation a file.
+
+mod avx2;
+mod avx512;
+mod prefetch;
+mod scalar;
+
+pub use avx2::Avx2;
+pub use avx512::Avx512;
+pub use prefetch::prefetch;
+pub use scalar::Scalar;
+
+use std::fmt;
+
+/// An instruction set as a type: what a batch path is compiled for.
+pub trait Isa: Copy + Send + Sync + 'static {
+    /// Its name, as users write it.
+    const NAME: &'static str;
+}
+
+/// A computation that [`dispatch`] compiles for every instruction set.
+pub trait Kernel {
+    /// What it returns.
+    type Output;
+
+    /// The computation. Implementations, and all they call on the hot path, are `#[inline(always)]`: only code
+    /// inlined into the dispatcher is compiled for the instruction set.
+    fn run<I: Isa>(self, isa: I) -> Self::Output;
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+enum Set {
+    Scalar,
+    Avx2,
+    Avx512,
+}
+
+/// An instruction set that this processor has. There is no other way to get one than [`Level::best`] and its
+/// siblings, so holding a `Level` is the proof that its instructions may be executed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Level(Set);
+
+impl Level {
+    /// What every processor of the architecture has.
+    pub const SCALAR: Self = Self(Set::Scalar);
+
+    /// The widest instruction set of this processor.
+    #[must_use]
+    pub fn best() -> Self {
+        *Self::available().last().unwrap_or(&Self::SCALAR)
+    }
+
+    /// Every instruction set of this processor, from scalar up.
+    #[must_use]
+    pub fn available() -> &'static [Self] {
+        const ALL: [Level; 3] = [Level(Set::Scalar), Level(Set::Avx2), Level(Set::Avx512)];
+        let count = match (avx2::detected(), avx512::detected()) {
+            (false, _) => 1,
+            (true, false) => 2,
+            (true, true) => 3,
+        };
+        &ALL[..count]
+    }
+
+    /// The instruction set of this name, if this processor has it.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::available().iter().copied().find(|level| level.name() == name)
+    }
+
+    /// Its name: `scalar`, `avx2` or `avx512`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self.0 {
+            Set::Scalar => Scalar::NAME,
+            Set::Avx2 => Avx2::NAME,
+            Set::Avx512 => Avx512::NAME,
+        }
+    }
+}
+
+impl Default for Level {
+    fn default() -> Self {
+        Self::best()
+    }
+}
+
+impl fmt::Display for Level {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// Runs a kernel compiled for an instruction set.
+#[inline]
+pub fn dispatch<K: Kernel>(level: Level, kernel: K) -> K::Output {
+    match level.0 {
+        Set::Scalar => kernel.run(Scalar),
+        Set::Avx2 => avx2::run(level, kernel),
+        Set::Avx512 => avx512::run(level, kernel),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Name;
+    impl Kernel for Name {
+        type Output = &'static str;
+        #[inline(always)]
+        fn run<I: Isa>(self, _: I) -> &'static str {
+            I::NAME
+        }
+    }
+
+    #[test]
+    fn every_available_level_runs_its_own_copy() {
+        for &level in Level::available() {
+            assert_eq!(dispatch(level, Name), level.name());
+            assert_eq!(Level::named(level.name()), Some(level));
+        }
+        assert_eq!(Level::available()[0], Level::SCALAR);
+        assert_eq!(Level::named("mmx"), None);
+    }
+}

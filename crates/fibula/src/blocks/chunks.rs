@@ -1,0 +1,291 @@
+//! Chunk allocation with reuse: runs of consecutive elements in one growing array.
+//!
+//! Range tables (DXR), node pools (Poptrie, Tree Bitmap) and chunked levels (SAIL, DIR-24-8) all keep runs of
+//! elements that an index points to. [`Chunks`] keeps the books, [`Pool`] also holds the elements.
+
+use crate::Limit;
+use crate::memory::{Array, Pages};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Which runs of an index space are free: best fit, neighbours merged, the free tail given back at once.
+/// O(log f) a call, *f* the number of free runs.
+///
+/// ```
+/// use fibula::blocks::chunks::Chunks;
+/// let mut chunks = Chunks::new();
+/// let (a, b) = (chunks.allocate(4), chunks.allocate(2));
+/// chunks.free(a, 4);
+/// assert_eq!(chunks.allocate(3), a); // freed space is used again
+/// assert_eq!((b, chunks.end(), chunks.free_total()), (4, 6, 1));
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Chunks {
+    by_start: BTreeMap<u64, u64>,
+    by_len: BTreeSet<(u64, u64)>,
+    end: u64,
+    free_total: u64,
+}
+
+impl Chunks {
+    /// An empty index space.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The smallest free run that holds `len` elements, or new ones at the end. Returns where it starts; a
+    /// run of length 0 starts at 0 and occupies nothing.
+    pub fn allocate(&mut self, len: u64) -> u64 {
+        if len == 0 {
+            return 0;
+        }
+        let Some(&(free_len, start)) = self.by_len.range((len, 0)..).next() else {
+            self.end += len;
+            return self.end - len;
+        };
+        self.take(start, free_len);
+        if free_len > len {
+            self.give(start + len, free_len - len);
+        }
+        start
+    }
+
+    /// Gives a run back. It must have been allocated, in one piece or as neighbours.
+    pub fn free(&mut self, mut start: u64, mut len: u64) {
+        if len == 0 {
+            return;
+        }
+        debug_assert!(start + len <= self.end, "freed past the end");
+        if let Some((&before, &before_len)) = self.by_start.range(..start).next_back() {
+            debug_assert!(before + before_len <= start, "freed twice");
+            if before + before_len == start {
+                self.take(before, before_len);
+                (start, len) = (before, before_len + len);
+            }
+        }
+        if let Some((&after, &after_len)) = self.by_start.range(start..).next() {
+            debug_assert!(start + len <= after, "freed twice");
+            if start + len == after {
+                self.take(after, after_len);
+                len += after_len;
+            }
+        }
+        if start + len == self.end {
+            self.end = start;
+        } else {
+            self.give(start, len);
+        }
+    }
+
+    /// One past the last element in use.
+    #[must_use]
+    pub fn end(&self) -> u64 {
+        self.end
+    }
+
+    /// The free elements before [`Self::end`].
+    #[must_use]
+    pub fn free_total(&self) -> u64 {
+        self.free_total
+    }
+
+    /// Where `len` elements would end if they were allocated now: to check a limit before taking them.
+    #[must_use]
+    pub fn end_after(&self, len: u64) -> u64 {
+        let fits = len == 0 || self.by_len.range((len, 0)..).next().is_some();
+        if fits { self.end } else { self.end + len }
+    }
+
+    /// Checks the books against each other.
+    ///
+    /// # Errors
+    /// With the first contradiction found.
+    pub fn validate(&self) -> Result<(), String> {
+        let mut free_total = 0;
+        let mut previous_end = None;
+        for (&start, &len) in &self.by_start {
+            if previous_end.is_some_and(|end| end >= start) {
+                return Err(format!("free runs touch or overlap at {start}"));
+            }
+            if !self.by_len.contains(&(len, start)) {
+                return Err(format!("free run {start}+{len} is not in the size index"));
+            }
+            previous_end = Some(start + len);
+            free_total += len;
+        }
+        if previous_end.is_some_and(|end| end >= self.end) {
+            return Err("the tail is free but not given back".into());
+        }
+        if self.by_len.len() != self.by_start.len() || free_total != self.free_total {
+            return Err("the totals do not add up".into());
+        }
+        Ok(())
+    }
+
+    fn take(&mut self, start: u64, len: u64) {
+        self.by_start.remove(&start);
+        self.by_len.remove(&(len, start));
+        self.free_total -= len;
+    }
+
+    fn give(&mut self, start: u64, len: u64) {
+        self.by_start.insert(start, len);
+        self.by_len.insert((len, start));
+        self.free_total += len;
+    }
+}
+
+/// [`Chunks`] with their elements: runs that are written once, read by index, and given back.
+#[derive(Clone, Debug)]
+pub struct Pool<T: Copy> {
+    elements: Array<T>,
+    chunks: Chunks,
+    what: &'static str,
+    max: u64,
+}
+
+impl<T: Copy + Default> Pool<T> {
+    /// An empty pool of at most `max` elements; `what` names them where that limit is reached.
+    #[must_use]
+    pub fn new(what: &'static str, max: u64, pages: Pages) -> Self {
+        Self { elements: Array::new(pages), chunks: Chunks::new(), what, max }
+    }
+
+    /// Stores a run and returns where it starts. An empty run takes no space.
+    ///
+    /// # Errors
+    /// If the pool's limit would be passed; nothing is stored then.
+    pub fn insert(&mut self, run: &[T]) -> Result<usize, Limit> {
+        let start = self.allocate(run.len())?;
+        self.elements[start..start + run.len()].copy_from_slice(run);
+        Ok(start)
+    }
+
+    /// Takes a run of `len` elements whose values are whatever was there before, and returns where it starts.
+    ///
+    /// # Errors
+    /// If the pool's limit would be passed; nothing is taken then.
+    pub fn allocate(&mut self, len: usize) -> Result<usize, Limit> {
+        Limit::check(self.what, self.chunks.end_after(len as u64), self.max)?;
+        let start = self.chunks.allocate(len as u64) as usize;
+        if self.chunks.end() as usize > self.elements.len() {
+            self.elements.resize(self.chunks.end() as usize, T::default());
+        }
+        Ok(start)
+    }
+
+    /// Gives a run back.
+    pub fn remove(&mut self, start: usize, len: usize) {
+        self.chunks.free(start as u64, len as u64);
+        self.elements.resize(self.chunks.end() as usize, T::default());
+        if self.elements.len() * 4 < self.elements.bytes() / size_of::<T>() {
+            self.elements.shrink_to_fit();
+        }
+    }
+
+    /// The elements in use, holes included.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.elements.len()
+    }
+
+    /// Whether nothing is in use.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.elements.is_empty()
+    }
+
+    /// The elements in holes: freed, not yet used again.
+    #[must_use]
+    pub fn free_total(&self) -> usize {
+        self.chunks.free_total() as usize
+    }
+
+    /// The bytes it occupies, unused capacity included, the books left out.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.elements.bytes()
+    }
+
+    /// Gives unused capacity back, as at the end of a build.
+    pub fn shrink_to_fit(&mut self) {
+        self.elements.shrink_to_fit();
+    }
+
+    /// Checks the books.
+    ///
+    /// # Errors
+    /// With the first contradiction found.
+    pub fn validate(&self) -> Result<(), String> {
+        self.chunks.validate()?;
+        if self.chunks.end() as usize == self.elements.len() {
+            Ok(())
+        } else {
+            Err(format!(
+                "{}: {} elements for an end of {}",
+                self.what,
+                self.elements.len(),
+                self.chunks.end()
+            ))
+        }
+    }
+}
+
+impl<T: Copy> std::ops::Deref for Pool<T> {
+    type Target = [T];
+
+    #[inline(always)]
+    fn deref(&self) -> &[T] {
+        &self.elements
+    }
+}
+
+impl<T: Copy> std::ops::DerefMut for Pool<T> {
+    #[inline(always)]
+    fn deref_mut(&mut self) -> &mut [T] {
+        &mut self.elements
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn the_last_element_fits_and_one_more_does_not() {
+        let mut pool: Pool<u8> = Pool::new("nodes", 8, Pages::Small);
+        let start = pool.insert(&[1; 8]).unwrap();
+        assert_eq!(pool.insert(&[2]), Err(Limit { what: "nodes", had: 9, max: 8 }));
+        assert_eq!(pool.insert(&[]), Ok(0));
+        pool.remove(start, 8);
+        assert_eq!((pool.len(), pool.insert(&[3; 8])), (0, Ok(0)));
+    }
+
+    proptest! {
+        #[test]
+        fn runs_never_overlap_and_everything_comes_back(
+            steps in proptest::collection::vec((any::<bool>(), 0..20_usize), 1..200),
+        ) {
+            let mut pool: Pool<usize> = Pool::new("elements", 1 << 20, Pages::Small);
+            let mut held: Vec<(usize, usize, usize)> = Vec::new();
+            for (step, (insert, len)) in steps.into_iter().enumerate() {
+                if insert || held.is_empty() {
+                    let start = pool.insert(&vec![step; len]).unwrap();
+                    held.push((start, len, step));
+                } else {
+                    let (start, len, _) = held.swap_remove(len % held.len());
+                    pool.remove(start, len);
+                }
+                pool.validate().map_err(TestCaseError::fail)?;
+                for &(start, len, value) in &held {
+                    prop_assert!(pool[start..start + len].iter().all(|&v| v == value));
+                }
+            }
+            for (start, len, _) in held {
+                pool.remove(start, len);
+            }
+            prop_assert_eq!((pool.len(), pool.free_total()), (0, 0));
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! [`Config`]: how an engine is to be built.
+
+use super::{About, WidthBits};
+use crate::Error;
+use crate::arch::Level;
+use crate::memory::Pages;
+use std::fmt::Display;
+use std::ops::RangeInclusive;
+use std::str::FromStr;
+
+/// How to build an engine. The default lets the framework choose.
+///
+/// ```
+/// use fibula::engine::{Config, WidthBits};
+/// let mut config = Config::default().with("k", "20");
+/// config.width = Some(WidthBits::U16);
+/// assert_eq!(config.parameter("k", 16..=24, 18).unwrap(), 20);
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Config {
+    /// The width of the answers; `None` for the narrowest that holds the table's next hops.
+    pub width: Option<WidthBits>,
+    /// The instruction set of the batch path; the processor's best by default.
+    pub isa: Level,
+    /// The pages that large arrays ask for.
+    pub pages: Pages,
+    parameters: Vec<(String, String)>,
+}
+
+impl Config {
+    /// Sets an engine's parameter; a later setting of the same name counts.
+    #[must_use]
+    pub fn with(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        self.parameters.push((name.into(), value.into()));
+        self
+    }
+
+    /// The value of a parameter, or `default` where it is not set.
+    ///
+    /// # Errors
+    /// If the value cannot be read or is outside `range`.
+    pub fn parameter<T>(&self, name: &str, range: RangeInclusive<T>, default: T) -> Result<T, Error>
+    where
+        T: FromStr + PartialOrd + Display,
+    {
+        let Some(text) = self.text(name) else { return Ok(default) };
+        match text.parse() {
+            Ok(value) if range.contains(&value) => Ok(value),
+            _ => Err(Error::parameter(format!(
+                "parameter {name}={text}: expected {} to {}",
+                range.start(),
+                range.end()
+            ))),
+        }
+    }
+
+    /// The text of a parameter that names one of several choices; the first is the default.
+    ///
+    /// # Errors
+    /// If the value is none of the choices.
+    pub fn choice<T: Copy>(&self, name: &str, choices: &[(&str, T)]) -> Result<T, Error> {
+        let text = self.text(name).unwrap_or(choices[0].0);
+        choices.iter().find(|(choice, _)| *choice == text).map(|&(_, value)| value).ok_or_else(|| {
+            let names: Vec<&str> = choices.iter().map(|&(name, _)| name).collect();
+            Error::parameter(format!("parameter {name}={text}: expected one of {}", names.join(", ")))
+        })
+    }
+
+    /// This configuration with an engine's preset added. Presets win.
+    ///
+    /// # Errors
+    /// If a parameter is set that the engine does not have, or that its name fixes.
+    pub(crate) fn resolved(&self, about: &About) -> Result<Self, Error> {
+        for (name, value) in &self.parameters {
+            if about.preset.iter().any(|(fixed, _)| fixed == name) {
+                return Err(Error::parameter(format!("{} fixes {name}; {value} cannot be set", about.name)));
+            }
+            if !about.parameters.iter().any(|known| known.name == name) {
+                let known: Vec<&str> = about.parameters.iter().map(|p| p.name).collect();
+                let known = if known.is_empty() { "none".into() } else { known.join(", ") };
+                return Err(Error::parameter(format!(
+                    "{} has no parameter {name} (it has: {known})",
+                    about.name
+                )));
+            }
+        }
+        Ok(about.preset.iter().fold(self.clone(), |config, &(name, value)| config.with(name, value)))
+    }
+
+    fn text(&self, name: &str) -> Option<&str> {
+        self.parameters.iter().rev().find(|(set, _)| set == name).map(|(_, value)| value.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_out_of_range_are_named() {
+        let config = Config::default().with("k", "25");
+        assert_eq!(
+            config.parameter("k", 16..=24, 18).unwrap_err().to_string(),
+            "parameter k=25: expected 16 to 24"
+        );
+        let config = Config::default().with("hash", "md5");
+        let error = config.choice("hash", &[("murmur", 0), ("knuth", 1)]).unwrap_err().to_string();
+        assert_eq!(error, "parameter hash=md5: expected one of murmur, knuth");
+    }
+}

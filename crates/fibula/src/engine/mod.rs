@@ -1,0 +1,68 @@
+//! The seam: what every lookup engine is, and nothing about how one works.
+//!
+//! An engine is one type in its own folder under [`engines`](crate::engines) that implements [`Engine`], an
+//! [`About`] that describes it, and one line in the [registry](crate::engine::ENGINES). The framework around it
+//! ([`Fib`](crate::Fib)) owns what engines share: choosing the width of the answers and the instruction set,
+//! rebuilding where an engine cannot update, and keeping the old table when a new one does not fit.
+
+mod about;
+mod config;
+mod registry;
+mod update;
+mod width;
+
+pub use about::{About, LimitInfo, ParameterInfo, Updates};
+pub use config::Config;
+pub use registry::{Builder, ENGINES, Entry, find};
+pub use update::{Cost, Update};
+pub use width::{Width, WidthBits};
+
+#[doc(hidden)]
+pub use crate::fib::erased::{AnyEngine, build_boxed};
+
+use crate::arch::Isa;
+use crate::memory::Memory;
+use crate::{Address, Delta, Error, Rib};
+
+/// A compiled form of a routing table that answers longest-prefix matches with indices of type `W`.
+///
+/// Every implementation gives the exact answer, the [`Rib`]'s own, for every address and every table that
+/// [`build`](Engine::build) accepts. Answers are next-hop indices; 0 says that no route matches. The caller
+/// chooses a `W` that holds every index of the table.
+pub trait Engine<A: Address, W: Width>: Sized + Send + Sync + 'static {
+    /// Compiles a table.
+    ///
+    /// # Errors
+    /// If the table exceeds one of the engine's limits, or a parameter is out of its range.
+    fn build(rib: &Rib<A>, config: &Config) -> Result<Self, Error>;
+
+    /// The answer for one address.
+    fn lookup(&self, address: A) -> W;
+
+    /// The answers for many addresses: `next_hops[i]` for `addresses[i]`. The framework has checked that the
+    /// two are equally long. Implementations are `#[inline(always)]`, like all they call (see
+    /// [`Kernel::run`](crate::arch::Kernel::run)), and overlap the memory accesses of neighbouring addresses.
+    fn lookup_batch<I: Isa>(&self, isa: I, addresses: &[A], next_hops: &mut [W]);
+
+    /// Follows the table: `rib` has just changed by `deltas`, at most one a prefix, in any order.
+    ///
+    /// Unless the answer is [`Update::Applied`], every lookup still gives what it gave before. Each `after`
+    /// fits into `W`. The default cannot update.
+    fn apply(&mut self, rib: &Rib<A>, deltas: &[Delta<A>]) -> Update {
+        let _ = (rib, deltas);
+        Update::Rebuild
+    }
+
+    /// What it occupies, by part.
+    fn memory(&self) -> Memory;
+
+    /// Checks the structure itself (pointers in range, counters equal to what they count, no block lost),
+    /// against the table it was built from. For tests; may be slow.
+    ///
+    /// # Errors
+    /// With the first contradiction found.
+    fn validate(&self, rib: &Rib<A>) -> Result<(), String> {
+        let _ = rib;
+        Ok(())
+    }
+}

@@ -1,0 +1,102 @@
+//! The registry: every engine of this crate, one line each.
+
+use super::{About, AnyEngine, Config, WidthBits};
+use crate::{Error, Family, Rib};
+
+/// Builds an engine of one family at a given width.
+pub type Builder<A> = fn(&Rib<A>, &Config, WidthBits) -> Result<Box<dyn AnyEngine<A>>, Error>;
+
+/// One engine as the framework knows it: its description and how to build it.
+#[derive(Clone, Copy, Debug)]
+pub struct Entry {
+    /// What it says of itself.
+    pub about: &'static About,
+    /// How to build it for IPv4, if it does IPv4.
+    pub ipv4: Option<Builder<u32>>,
+    /// How to build it for IPv6, if it does IPv6.
+    pub ipv6: Option<Builder<u128>>,
+}
+
+impl Entry {
+    /// The families it does.
+    pub fn families(&self) -> impl Iterator<Item = Family> {
+        let ipv4 = self.ipv4.map(|_| Family::Ipv4);
+        let ipv6 = self.ipv6.map(|_| Family::Ipv6);
+        ipv4.into_iter().chain(ipv6)
+    }
+
+    /// Whether it does a family.
+    #[must_use]
+    pub fn does(&self, family: Family) -> bool {
+        self.families().any(|f| f == family)
+    }
+}
+
+/// Finds an engine by name among `engines`.
+///
+/// # Errors
+/// If there is none; the error lists those there are.
+pub fn find<'e>(engines: &'e [Entry], name: &str) -> Result<&'e Entry, Error> {
+    engines.iter().find(|entry| entry.about.name == name).ok_or_else(|| {
+        let names: Vec<&str> = engines.iter().map(|entry| entry.about.name).collect();
+        Error::engine(format!("no engine {name:?} (there are: {})", names.join(", ")))
+    })
+}
+
+/// Makes an [`Entry`] from a description and an engine type that is generic over the width, or over family
+/// and width. Other crates use it to put their own engines beside these.
+#[macro_export]
+macro_rules! engine_entry {
+    ($about:expr, [ipv4] $($engine:ident)::+) => {
+        $crate::engine::Entry {
+            about: &$about,
+            ipv4: Some($crate::engine_entry!(@build u32, $($engine)::+ <>)),
+            ipv6: None,
+        }
+    };
+    ($about:expr, [ipv6] $($engine:ident)::+) => {
+        $crate::engine::Entry {
+            about: &$about,
+            ipv4: None,
+            ipv6: Some($crate::engine_entry!(@build u128, $($engine)::+ <>)),
+        }
+    };
+    ($about:expr, [ipv4 ipv6] $($engine:ident)::+) => {
+        $crate::engine::Entry {
+            about: &$about,
+            ipv4: Some($crate::engine_entry!(@build u32, $($engine)::+ <u32,>)),
+            ipv6: Some($crate::engine_entry!(@build u128, $($engine)::+ <u128,>)),
+        }
+    };
+    (@build $address:ty, $($engine:ident)::+ <$($family:ty,)?>) => {
+        |rib: &$crate::Rib<$address>, config: &$crate::engine::Config, width: $crate::engine::WidthBits| {
+            use $crate::engine::{WidthBits, build_boxed};
+            match width {
+                WidthBits::U8 => build_boxed::<$address, u8, $($engine)::+<$($family,)? u8>>(rib, config),
+                WidthBits::U16 => build_boxed::<$address, u16, $($engine)::+<$($family,)? u16>>(rib, config),
+                WidthBits::U32 => build_boxed::<$address, u32, $($engine)::+<$($family,)? u32>>(rib, config),
+            }
+        }
+    };
+}
+
+macro_rules! registry {
+    ($($test_name:ident: $about:path, [$($family:ident)+] $($engine:ident)::+;)+) => {
+        /// Every engine of this crate, the oracle first.
+        pub static ENGINES: &[Entry] = &[$(engine_entry!($about, [$($family)+] $($engine)::+)),+];
+
+        /// Calls `$callback!` with one `identifier: "name", [families];` for each engine, so that a test suite can
+        /// be stamped on all of them.
+        #[doc(hidden)]
+        #[macro_export]
+        macro_rules! for_each_engine {
+            ($callback:ident) => { $crate::$callback! { $($test_name [$($family)+])+ } };
+        }
+    };
+}
+
+use crate::engines;
+
+registry! {
+    oracle: engines::oracle::ABOUT, [ipv4 ipv6] engines::oracle::Oracle;
+}

@@ -1,0 +1,40 @@
+//! [`Update`]: what an engine answers when its table has changed.
+
+use crate::Limit;
+use std::ops::AddAssign;
+
+/// What became of an update.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Update {
+    /// The engine answers for the new table; this is what it cost.
+    Applied(Cost),
+    /// The engine cannot follow in place and answers for the old table: build a new one. A normal answer.
+    Rebuild,
+    /// The new table does not fit; the engine answers for the old one.
+    Limit(Limit),
+}
+
+/// What updates cost, in the papers' own units; a unit that an engine does not speak of stays 0.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Cost {
+    /// Table entries written (DIR-24-8, SAIL).
+    pub entries_set: u64,
+    /// Nodes copied to a new place (Tree Bitmap, Poptrie).
+    pub nodes_copied: u64,
+    /// Nodes newly allocated (tries).
+    pub nodes_allocated: u64,
+    /// Chunks or blocks built anew (DXR).
+    pub chunks_rebuilt: u64,
+    /// Words written in the structures the paper keeps on chip (SAIL, Bloom filters).
+    pub on_chip_writes: u64,
+}
+
+impl AddAssign for Cost {
+    fn add_assign(&mut self, other: Self) {
+        self.entries_set += other.entries_set;
+        self.nodes_copied += other.nodes_copied;
+        self.nodes_allocated += other.nodes_allocated;
+        self.chunks_rebuilt += other.chunks_rebuilt;
+        self.on_chip_writes += other.on_chip_writes;
+    }
+}

@@ -1,0 +1,4 @@
+//! The engines, one module each: the paper it comes from, its layout drawn, a worked example, its limits, and
+//! what was changed and why.
+
+pub mod oracle;

@@ -1,0 +1,108 @@
+//! Engines of any width and kind behind one pointer, so that tables can be chosen at run time.
+
+use super::NextHopSlice;
+use crate::arch::{Isa, Kernel, Level, dispatch};
+use crate::engine::{Config, Engine, Update, Width, WidthBits};
+use crate::memory::Memory;
+use crate::{Address, Delta, Error, NextHop, Rib};
+use std::marker::PhantomData;
+
+/// [`Engine`] without its types: what a [`Fib`](crate::Fib) holds.
+pub trait AnyEngine<A>: Send + Sync {
+    /// See [`Engine::lookup`].
+    fn lookup(&self, address: A) -> NextHop;
+    /// See [`Engine::lookup_batch`]; `next_hops` has the engine's width.
+    fn lookup_batch(&self, level: Level, addresses: &[A], next_hops: NextHopSlice<'_>);
+    /// As [`AnyEngine::lookup_batch`], widening the answers.
+    fn lookup_batch_widened(&self, level: Level, addresses: &[A], next_hops: &mut [NextHop]);
+    /// The width of the answers.
+    fn width(&self) -> WidthBits;
+    /// See [`Engine::apply`].
+    fn apply(&mut self, rib: &Rib<A>, deltas: &[Delta<A>]) -> Update;
+    /// See [`Engine::memory`].
+    fn memory(&self) -> Memory;
+    /// See [`Engine::validate`].
+    ///
+    /// # Errors
+    /// With the first contradiction found.
+    fn validate(&self, rib: &Rib<A>) -> Result<(), String>;
+}
+
+/// Builds an engine and hides its types.
+///
+/// # Errors
+/// See [`Engine::build`].
+pub fn build_boxed<A: Address, W: Width, E: Engine<A, W>>(
+    rib: &Rib<A>,
+    config: &Config,
+) -> Result<Box<dyn AnyEngine<A>>, Error> {
+    Ok(Box::new(Erased { engine: E::build(rib, config)?, width: PhantomData::<W> }))
+}
+
+struct Erased<E, W> {
+    engine: E,
+    width: PhantomData<W>,
+}
+
+/// A batch on its way to the instruction set it is compiled for.
+struct Batch<'b, E, A, W> {
+    engine: &'b E,
+    addresses: &'b [A],
+    next_hops: &'b mut [W],
+}
+
+impl<A: Address, W: Width, E: Engine<A, W>> Kernel for Batch<'_, E, A, W> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<I: Isa>(self, isa: I) {
+        self.engine.lookup_batch(isa, self.addresses, self.next_hops);
+    }
+}
+
+impl<A: Address, W: Width, E: Engine<A, W>> AnyEngine<A> for Erased<E, W> {
+    fn lookup(&self, address: A) -> NextHop {
+        self.engine.lookup(address).widen()
+    }
+
+    fn lookup_batch(&self, level: Level, addresses: &[A], next_hops: NextHopSlice<'_>) {
+        let given = next_hops.width();
+        let Some(next_hops) = W::elements(next_hops) else {
+            panic!("{given}-bit next hops asked of an engine that keeps {} bits", W::BITS)
+        };
+        assert_eq!(addresses.len(), next_hops.len(), "as many next hops as addresses");
+        dispatch(level, Batch { engine: &self.engine, addresses, next_hops });
+    }
+
+    fn lookup_batch_widened(&self, level: Level, addresses: &[A], next_hops: &mut [NextHop]) {
+        const AT_ONCE: usize = 512;
+        assert_eq!(addresses.len(), next_hops.len(), "as many next hops as addresses");
+        let mut narrow = [W::default(); AT_ONCE];
+        for (addresses, wide) in addresses.chunks(AT_ONCE).zip(next_hops.chunks_mut(AT_ONCE)) {
+            let narrow = &mut narrow[..addresses.len()];
+            dispatch(level, Batch { engine: &self.engine, addresses, next_hops: narrow });
+            for (wide, narrow) in wide.iter_mut().zip(narrow) {
+                *wide = narrow.widen();
+            }
+        }
+    }
+
+    fn width(&self) -> WidthBits {
+        W::BITS
+    }
+
+    fn apply(&mut self, rib: &Rib<A>, deltas: &[Delta<A>]) -> Update {
+        if deltas.iter().any(|delta| delta.after.0 > W::MAX) {
+            return Update::Rebuild; // at a greater width
+        }
+        self.engine.apply(rib, deltas)
+    }
+
+    fn memory(&self) -> Memory {
+        self.engine.memory()
+    }
+
+    fn validate(&self, rib: &Rib<A>) -> Result<(), String> {
+        self.engine.validate(rib)
+    }
+}

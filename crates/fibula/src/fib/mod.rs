@@ -1,0 +1,153 @@
+//! [`Fib`]: a compiled table that answers, whatever engine is inside.
+
+pub(crate) mod erased;
+mod slice;
+
+pub use slice::NextHopSlice;
+
+use crate::engine::{AnyEngine, Config, Cost, ENGINES, Entry, Update, WidthBits, find};
+use crate::memory::Memory;
+use crate::{Address, Delta, Error, Limit, NextHop, Rib};
+
+/// A forwarding table: a [`Rib`] compiled by an engine.
+///
+/// It follows its table by [`Fib::apply`]. Lookups take `&self` and may run on any number of threads.
+pub struct Fib<A: Address> {
+    engine: Box<dyn AnyEngine<A>>,
+    entry: Entry,
+    config: Config,
+}
+
+/// How a [`Fib`] followed a change of its table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Applied {
+    /// The engine changed the touched parts, at this cost.
+    InPlace(Cost),
+    /// A new engine was built.
+    Rebuilt,
+}
+
+impl<A: Address> Fib<A> {
+    /// Compiles a table with the engine of a specification: its name, then any parameters, as in
+    /// `dxr/k=20`.
+    ///
+    /// # Errors
+    /// If there is no such engine, it does not do this family, a parameter is not its own or out of range, or the
+    /// table exceeds a limit of the engine.
+    pub fn build(specification: &str, rib: &Rib<A>) -> Result<Self, Error> {
+        Self::build_from(ENGINES, specification, rib, Config::default())
+    }
+
+    /// As [`Fib::build`], with an engine out of `engines` and a configuration to begin with.
+    ///
+    /// # Errors
+    /// See [`Fib::build`].
+    pub fn build_from(
+        engines: &[Entry],
+        specification: &str,
+        rib: &Rib<A>,
+        mut config: Config,
+    ) -> Result<Self, Error> {
+        let mut parts = specification.split('/');
+        let entry = *find(engines, parts.next().unwrap_or_default())?;
+        for part in parts {
+            let Some((name, value)) = part.split_once('=') else {
+                return Err(Error::engine(format!(
+                    "{specification:?}: expected parameter=value, found {part:?}"
+                )));
+            };
+            config = config.with(name, value);
+        }
+        let engine = compile(&entry, rib, &config)?;
+        Ok(Self { engine, entry, config })
+    }
+
+    /// The answer for one address; [`NextHop::NONE`] if no route matches.
+    #[must_use]
+    #[inline]
+    pub fn lookup(&self, address: A) -> NextHop {
+        self.engine.lookup(address)
+    }
+
+    /// The answers for many addresses, `next_hops[i]` for `addresses[i]`: several times as fast as one by one.
+    ///
+    /// # Panics
+    /// If the two differ in length.
+    pub fn lookup_batch(&self, addresses: &[A], next_hops: &mut [NextHop]) {
+        self.engine.lookup_batch_widened(self.config.isa, addresses, next_hops);
+    }
+
+    /// As [`Fib::lookup_batch`], into an array of the engine's own [`width`](Fib::width): the fastest way.
+    ///
+    /// # Panics
+    /// If the two differ in length, or the array is of another width.
+    pub fn lookup_batch_into<'s>(&self, addresses: &[A], next_hops: impl Into<NextHopSlice<'s>>) {
+        self.engine.lookup_batch(self.config.isa, addresses, next_hops.into());
+    }
+
+    /// Follows the table: `rib` has changed by `deltas`, at most one a prefix. Where the engine cannot do
+    /// that in place, it is built anew.
+    ///
+    /// # Errors
+    /// If the new table exceeds a limit; this table answers as before then, and the caller takes the deltas
+    /// back from its `rib` (see [`Delta::inverse`]).
+    pub fn apply(&mut self, rib: &Rib<A>, deltas: &[Delta<A>]) -> Result<Applied, Error> {
+        match self.engine.apply(rib, deltas) {
+            Update::Applied(cost) => Ok(Applied::InPlace(cost)),
+            Update::Limit(limit) => Err(limit.into()),
+            Update::Rebuild => {
+                self.engine = compile(&self.entry, rib, &self.config)?;
+                Ok(Applied::Rebuilt)
+            }
+        }
+    }
+
+    /// The engine inside.
+    #[must_use]
+    pub fn entry(&self) -> &Entry {
+        &self.entry
+    }
+
+    /// The configuration it was built with.
+    #[must_use]
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// The width of the answers it keeps.
+    #[must_use]
+    pub fn width(&self) -> WidthBits {
+        self.engine.width()
+    }
+
+    /// What it occupies, by part.
+    #[must_use]
+    pub fn memory(&self) -> Memory {
+        self.engine.memory()
+    }
+
+    /// Checks the structure against the table it was built from; for tests.
+    ///
+    /// # Errors
+    /// With the first contradiction found.
+    pub fn validate(&self, rib: &Rib<A>) -> Result<(), String> {
+        self.engine.validate(rib)
+    }
+}
+
+impl<A: Address> std::fmt::Debug for Fib<A> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Fib").field("engine", &self.entry.about.name).field("config", &self.config).finish()
+    }
+}
+
+fn compile<A: Address>(entry: &Entry, rib: &Rib<A>, config: &Config) -> Result<Box<dyn AnyEngine<A>>, Error> {
+    let name = entry.about.name;
+    let resolved = config.resolved(entry.about)?;
+    let needed = rib.max_next_hop();
+    let width = config.width.unwrap_or(WidthBits::holding(needed));
+    Limit::check("next hops", needed.0.into(), width.max().0.into())?;
+    let build = A::builder(entry);
+    let build = build.ok_or_else(|| Error::engine(format!("engine {name} does not do {}", A::FAMILY)))?;
+    build(rib, &resolved, width)
+}

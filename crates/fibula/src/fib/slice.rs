@@ -1,0 +1,50 @@
+//! [`NextHopSlice`]: where a batch's answers go, at the width the engine keeps.
+
+use crate::engine::WidthBits;
+
+/// A mutable slice of next-hop indices of one of the three widths.
+///
+/// ```
+/// use fibula::NextHopSlice;
+/// let mut next_hops = [0_u16; 4];
+/// assert_eq!(NextHopSlice::from(&mut next_hops[..]).width().bits(), 16);
+/// ```
+#[derive(Debug)]
+pub enum NextHopSlice<'s> {
+    /// Indices up to 255.
+    U8(&'s mut [u8]),
+    /// Indices up to 65,535.
+    U16(&'s mut [u16]),
+    /// Any index.
+    U32(&'s mut [u32]),
+}
+
+impl NextHopSlice<'_> {
+    /// The width of its elements.
+    #[must_use]
+    pub fn width(&self) -> WidthBits {
+        match self {
+            Self::U8(_) => WidthBits::U8,
+            Self::U16(_) => WidthBits::U16,
+            Self::U32(_) => WidthBits::U32,
+        }
+    }
+}
+
+impl<'s> From<&'s mut [u8]> for NextHopSlice<'s> {
+    fn from(slice: &'s mut [u8]) -> Self {
+        Self::U8(slice)
+    }
+}
+
+impl<'s> From<&'s mut [u16]> for NextHopSlice<'s> {
+    fn from(slice: &'s mut [u16]) -> Self {
+        Self::U16(slice)
+    }
+}
+
+impl<'s> From<&'s mut [u32]> for NextHopSlice<'s> {
+    fn from(slice: &'s mut [u32]) -> Self {
+        Self::U32(slice)
+    }
+}

@@ -1,0 +1,41 @@
+//! **fibula**: a routing table goes in, a compiled forwarding table comes out, addresses stream through it and
+//! come back as next hops.
+//!
+//! Five nouns carry the library: a [`Prefix`] is a block of addresses, a [`NextHop`] an answer, a [`Rib`] the
+//! plain table that is always right, an [`Engine`](engine::Engine) one way to compile it, and a [`Fib`] the
+//! compiled table that answers.
+//!
+//! ```
+//! use fibula::{Fib, NextHopInfo, NextHops, Rib};
+//! let mut next_hops = NextHops::new();
+//! let mut rib: Rib<u32> = Rib::new();
+//! rib.insert("0.0.0.0/0".parse()?, next_hops.intern(NextHopInfo::parse("192.0.2.1"))?);
+//! rib.insert("198.51.100.0/24".parse()?, next_hops.intern(NextHopInfo::parse("192.0.2.2"))?);
+//!
+//! let fib = Fib::build("oracle", &rib)?;
+//! let address = "198.51.100.7".parse::<std::net::Ipv4Addr>().unwrap().to_bits();
+//! assert_eq!(next_hops.get(fib.lookup(address)).unwrap().to_string(), "192.0.2.2");
+//! # Ok::<(), fibula::Error>(())
+//! ```
+#![deny(unsafe_code)]
+
+mod address;
+pub mod arch;
+pub mod blocks;
+pub mod engine;
+pub mod engines;
+mod error;
+mod fib;
+pub mod memory;
+mod next_hop;
+mod prefix;
+pub mod rib;
+mod route;
+
+pub use address::{Address, Family};
+pub use error::{Error, Limit};
+pub use fib::{Applied, Fib, NextHopSlice};
+pub use next_hop::{NextHop, NextHopInfo, NextHops};
+pub use prefix::Prefix;
+pub use rib::Rib;
+pub use route::{Change, Delta, Route};

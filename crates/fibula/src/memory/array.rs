@@ -1,0 +1,213 @@
+//! [`Array`]: a growable array that begins on a cache line and may ask for huge pages.
+#![allow(unsafe_code, reason = "an allocation with its own alignment")]
+
+use super::huge_pages;
+use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
+use std::fmt;
+use std::ops::{Deref, DerefMut};
+use std::ptr::NonNull;
+
+/// The bytes of a cache line: what every array is aligned to.
+pub const CACHE_LINE: usize = 64;
+
+/// The bytes of a huge page: what arrays at least this large are aligned to when asked for [`Pages::Huge`].
+const HUGE_PAGE: usize = 2 << 20;
+
+/// Which pages an array asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Pages {
+    /// The system's ordinary pages.
+    #[default]
+    Small,
+    /// 2 MiB pages for arrays of at least that size, where the system grants them.
+    Huge,
+}
+
+/// A growable array of plain values, aligned to [`CACHE_LINE`]. Used as a slice; grows by doubling.
+///
+/// ```
+/// use fibula::memory::{Array, Pages};
+/// let mut table = Array::filled(0_u32, 1 << 16, Pages::Huge);
+/// table[7] = 1;
+/// table.push(2);
+/// assert_eq!((table[7], table.len(), table.as_ptr() as usize % 64), (1, 65_537, 0));
+/// ```
+pub struct Array<T: Copy> {
+    start: NonNull<T>,
+    len: usize,
+    capacity: usize,
+    pages: Pages,
+}
+
+// SAFETY: an `Array` owns its values like a `Vec`; sharing or sending it shares or sends them.
+unsafe impl<T: Copy + Send> Send for Array<T> {}
+// SAFETY: as above; `&Array` gives only `&[T]`.
+unsafe impl<T: Copy + Sync> Sync for Array<T> {}
+
+impl<T: Copy> Array<T> {
+    /// An empty array; allocates nothing yet.
+    #[must_use]
+    pub fn new(pages: Pages) -> Self {
+        const { assert!(size_of::<T>() > 0 && align_of::<T>() <= CACHE_LINE) }
+        Self { start: NonNull::dangling(), len: 0, capacity: 0, pages }
+    }
+
+    /// `len` times `value`.
+    #[must_use]
+    pub fn filled(value: T, len: usize, pages: Pages) -> Self {
+        let mut array = Self::new(pages);
+        array.resize(len, value);
+        array
+    }
+
+    /// Appends a value. O(1) amortised.
+    pub fn push(&mut self, value: T) {
+        self.resize(self.len + 1, value);
+    }
+
+    /// Appends a slice.
+    pub fn extend_from_slice(&mut self, values: &[T]) {
+        self.reserve(values.len());
+        // SAFETY: `reserve` made room for `values.len()` more; the new room overlaps no borrowed slice.
+        unsafe { values.as_ptr().copy_to_nonoverlapping(self.start.as_ptr().add(self.len), values.len()) };
+        self.len += values.len();
+    }
+
+    /// Makes it `len` long: cuts off, or appends copies of `value`.
+    pub fn resize(&mut self, len: usize, value: T) {
+        self.reserve(len.saturating_sub(self.len));
+        for index in self.len..len {
+            // SAFETY: `reserve` made the capacity at least `len`.
+            unsafe { self.start.as_ptr().add(index).write(value) };
+        }
+        self.len = len;
+    }
+
+    /// The bytes it occupies, unused capacity included.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.capacity * size_of::<T>()
+    }
+
+    /// Gives unused capacity back.
+    pub fn shrink_to_fit(&mut self) {
+        if self.len < self.capacity {
+            self.reallocate(self.len);
+        }
+    }
+
+    fn reserve(&mut self, more: usize) {
+        let needed = self.len.checked_add(more).expect("more elements than addresses");
+        if needed > self.capacity {
+            // The first allocation is exact: most tables are made in one piece.
+            self.reallocate(needed.max(self.capacity.saturating_mul(2)));
+        }
+    }
+
+    /// Moves to an allocation of `capacity` elements, at least `len`.
+    fn reallocate(&mut self, capacity: usize) {
+        debug_assert!(capacity >= self.len);
+        let start = if capacity == 0 { NonNull::dangling() } else { self.allocate(capacity) };
+        // SAFETY: both allocations hold at least `len` elements and are distinct.
+        unsafe { self.start.as_ptr().copy_to_nonoverlapping(start.as_ptr(), self.len) };
+        self.release();
+        self.start = start;
+        self.capacity = capacity;
+    }
+
+    fn allocate(&self, capacity: usize) -> NonNull<T> {
+        let layout = self.layout(capacity);
+        // SAFETY: the layout is not empty: `T` is not zero-sized and `capacity` is not 0.
+        let start = unsafe { alloc(layout) };
+        let Some(start) = NonNull::new(start) else { handle_alloc_error(layout) };
+        if layout.align() == HUGE_PAGE {
+            huge_pages::advise(start, layout.size());
+        }
+        start.cast()
+    }
+
+    fn layout(&self, capacity: usize) -> Layout {
+        let bytes = capacity.checked_mul(size_of::<T>()).expect("more bytes than addresses");
+        let huge = self.pages == Pages::Huge && bytes >= HUGE_PAGE;
+        let align = if huge { HUGE_PAGE } else { CACHE_LINE };
+        Layout::from_size_align(bytes, align).expect("more bytes than addresses")
+    }
+
+    fn release(&mut self) {
+        if self.capacity > 0 {
+            // SAFETY: `start` came from `allocate` with this very layout and is not used again.
+            unsafe { dealloc(self.start.as_ptr().cast(), self.layout(self.capacity)) };
+            self.capacity = 0;
+        }
+    }
+}
+
+impl<T: Copy> Drop for Array<T> {
+    fn drop(&mut self) {
+        self.release();
+    }
+}
+
+impl<T: Copy> Deref for Array<T> {
+    type Target = [T];
+
+    #[inline(always)]
+    fn deref(&self) -> &[T] {
+        // SAFETY: the first `len` elements are initialised; an empty array's pointer is dangling but aligned.
+        unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.len) }
+    }
+}
+
+impl<T: Copy> DerefMut for Array<T> {
+    #[inline(always)]
+    fn deref_mut(&mut self) -> &mut [T] {
+        // SAFETY: as in `deref`; `&mut self` makes it the only access.
+        unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.len) }
+    }
+}
+
+impl<T: Copy> Clone for Array<T> {
+    fn clone(&self) -> Self {
+        let mut copy = Self::new(self.pages);
+        copy.extend_from_slice(self);
+        copy
+    }
+}
+
+impl<T: Copy + fmt::Debug> fmt::Debug for Array<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.deref().fmt(f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn grows_shrinks_and_keeps_its_values() {
+        for pages in [Pages::Small, Pages::Huge] {
+            let mut array = Array::new(pages);
+            assert_eq!((array.len(), array.bytes()), (0, 0));
+            for i in 0..700_000_u32 {
+                array.push(i);
+            }
+            array.extend_from_slice(&[1, 2, 3]);
+            assert!(array[..700_000].iter().enumerate().all(|(i, &v)| v == i as u32));
+            assert_eq!(array[700_000..], [1, 2, 3]);
+            array.resize(10, 0);
+            array.shrink_to_fit();
+            assert_eq!(array.bytes(), 40);
+            assert_eq!(array.clone()[..], (0..10).collect::<Vec<u32>>());
+            array.resize(0, 0);
+            array.shrink_to_fit();
+            assert_eq!(array.bytes(), 0);
+        }
+    }
+
+    #[test]
+    fn large_arrays_of_huge_pages_begin_on_one() {
+        let array = Array::filled(0_u8, HUGE_PAGE, Pages::Huge);
+        assert_eq!(array.as_ptr() as usize % HUGE_PAGE, 0);
+    }
+}

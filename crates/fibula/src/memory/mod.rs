@@ -1,0 +1,13 @@
+//! Arrays laid out for lookups: aligned to cache lines, backed by huge pages where asked, counted by part.
+
+mod array;
+#[cfg(target_os = "linux")]
+#[path = "huge_pages/enabled.rs"]
+mod huge_pages;
+#[cfg(not(target_os = "linux"))]
+#[path = "huge_pages/disabled.rs"]
+mod huge_pages;
+mod usage;
+
+pub use array::{Array, CACHE_LINE, Pages};
+pub use usage::{Memory, Part};

@@ -1,0 +1,200 @@
+//! [`Prefix`]: a block of addresses that share their first bits.
+
+use crate::{Address, Error};
+use std::fmt;
+use std::str::FromStr;
+
+/// An address prefix in canonical form: no bit is set after its length.
+///
+/// Ordered by first address, then by length, so that a prefix comes directly before everything it covers:
+/// the order of a depth-first walk.
+///
+/// ```
+/// use fibula::Prefix;
+/// let prefix: Prefix<u32> = "192.0.2.0/24".parse()?;
+/// assert!(prefix.contains(0xC000_02FF));
+/// assert_eq!(prefix.to_string(), "192.0.2.0/24");
+/// assert!("192.0.2.1/24".parse::<Prefix<u32>>().is_err()); // host bits are refused, not dropped
+/// assert_eq!(Prefix::masked(0xC000_0201_u32, 24)?, prefix); // unless asked
+/// # Ok::<(), fibula::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Prefix<A> {
+    address: A,
+    len: u8,
+}
+
+impl<A: Address> Prefix<A> {
+    /// The prefix of length 0: the whole address space, the default route's.
+    pub const ALL: Self = Self { address: A::ZERO, len: 0 };
+
+    /// The prefix of an address and a length.
+    ///
+    /// # Errors
+    /// If `len` is past the family's, or a bit after it is set.
+    pub fn new(address: A, len: u8) -> Result<Self, Error> {
+        let prefix = Self::masked(address, len)?;
+        if prefix.address == address { Ok(prefix) } else { Err(Error::host_bits(address.to_ip(), len)) }
+    }
+
+    /// The prefix of length `len` that contains `address`: bits after the length are cleared.
+    ///
+    /// # Errors
+    /// If `len` is past the family's.
+    pub fn masked(address: A, len: u8) -> Result<Self, Error> {
+        if len > A::BITS {
+            return Err(Error::prefix_len(len.into(), A::BITS));
+        }
+        Ok(Self::containing(address, len))
+    }
+
+    /// As [`Prefix::masked`], for a length known to be legal.
+    ///
+    /// # Panics
+    /// In debug builds, if `len` is past the family's.
+    #[must_use]
+    #[inline]
+    pub fn containing(address: A, len: u8) -> Self {
+        Self { address: address & A::mask(len), len }
+    }
+
+    /// The prefix of one address: /32 or /128.
+    #[must_use]
+    pub fn host(address: A) -> Self {
+        Self { address, len: A::BITS }
+    }
+
+    /// The first address.
+    #[must_use]
+    #[inline]
+    pub fn first(self) -> A {
+        self.address
+    }
+
+    /// The last address.
+    #[must_use]
+    #[inline]
+    pub fn last(self) -> A {
+        self.address | !A::mask(self.len)
+    }
+
+    /// The length in bits: how many leading bits are fixed.
+    #[must_use]
+    #[inline]
+    #[allow(clippy::len_without_is_empty, reason = "a prefix length is no count of elements")]
+    pub fn len(self) -> u8 {
+        self.len
+    }
+
+    /// Whether an address begins with this prefix.
+    #[must_use]
+    #[inline]
+    pub fn contains(self, address: A) -> bool {
+        address & A::mask(self.len) == self.address
+    }
+
+    /// Whether every address of `other` is in this prefix; a prefix covers itself.
+    #[must_use]
+    #[inline]
+    pub fn covers(self, other: Self) -> bool {
+        self.len <= other.len && self.contains(other.address)
+    }
+
+    /// The prefix one bit shorter, or `None` for length 0.
+    #[must_use]
+    pub fn parent(self) -> Option<Self> {
+        Some(Self::containing(self.address, self.len.checked_sub(1)?))
+    }
+
+    /// The two halves (next bit 0, next bit 1), or `None` for a single address.
+    #[must_use]
+    pub fn halves(self) -> Option<[Self; 2]> {
+        (self.len < A::BITS).then(|| {
+            let len = self.len + 1;
+            let bit = A::mask(len) & !A::mask(self.len);
+            [Self { address: self.address, len }, Self { address: self.address | bit, len }]
+        })
+    }
+}
+
+impl<A: Address> fmt::Display for Prefix<A> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.address.to_ip(), self.len)
+    }
+}
+
+impl<A: Address> FromStr for Prefix<A> {
+    type Err = Error;
+
+    /// Reads `address/length`; a bare address is a host prefix.
+    fn from_str(text: &str) -> Result<Self, Error> {
+        let (address, len) = match text.split_once('/') {
+            Some((address, len)) => (address, Some(len)),
+            None => (text, None),
+        };
+        let syntax = || Error::prefix_syntax(text, A::FAMILY);
+        let address = address.parse().ok().and_then(A::from_ip).ok_or_else(syntax)?;
+        let Some(len) = len else { return Ok(Self::host(address)) };
+        if len.is_empty() || !len.bytes().all(|b| b.is_ascii_digit()) {
+            return Err(syntax());
+        }
+        let len: u32 = len.parse().map_err(|_| syntax())?;
+        match u8::try_from(len) {
+            Ok(short) => Self::new(address, short),
+            Err(_) => Err(Error::prefix_len(len, A::BITS)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lengths_past_the_family_are_refused() {
+        for text in ["0.0.0.0/33", "1.2.3.4/256", "1.2.3.4/4294967296"] {
+            assert!(text.parse::<Prefix<u32>>().is_err(), "{text}");
+        }
+        assert!("::/129".parse::<Prefix<u128>>().is_err());
+        assert_eq!(
+            "0.0.0.0/33".parse::<Prefix<u32>>().unwrap_err().to_string(),
+            "prefix length 33 is past the 32 bits of the family"
+        );
+    }
+
+    #[test]
+    fn nonsense_is_refused() {
+        for text in ["", "/", "1.2.3.4/", "1.2.3/8", "1.2.3.4/+8", "1.2.3.4/ 8", "::1/8", "a"] {
+            assert!(text.parse::<Prefix<u32>>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn v4_mapped_prefixes_stay_ipv6() {
+        let prefix: Prefix<u128> = "::ffff:1.2.3.0/120".parse().unwrap();
+        assert_eq!(prefix.to_string(), "::ffff:1.2.3.0/120");
+        assert!("::ffff:1.2.3.0/120".parse::<Prefix<u32>>().is_err());
+    }
+
+    #[test]
+    fn halves_and_parent_are_inverse() {
+        let all = Prefix::<u128>::ALL;
+        assert_eq!(all.parent(), None);
+        let [low, high] = all.halves().unwrap();
+        assert_eq!((low.first(), high.last()), (0, u128::MAX));
+        assert_eq!((low.parent(), high.parent()), (Some(all), Some(all)));
+        assert_eq!(Prefix::host(7_u32).halves(), None);
+    }
+
+    #[test]
+    fn order_is_a_depth_first_walk() {
+        let mut prefixes: Vec<Prefix<u32>> =
+            ["10.0.0.0/9", "10.0.0.0/8", "10.128.0.0/9", "9.0.0.0/8", "10.0.0.0/32"]
+                .iter()
+                .map(|p| p.parse().unwrap())
+                .collect();
+        prefixes.sort();
+        let text: Vec<String> = prefixes.iter().map(ToString::to_string).collect();
+        assert_eq!(text, ["9.0.0.0/8", "10.0.0.0/8", "10.0.0.0/9", "10.0.0.0/32", "10.128.0.0/9"]);
+    }
+}
