@@ -90,7 +90,7 @@ macro_rules! registry {
         #[doc(hidden)]
         #[macro_export]
         macro_rules! for_each_engine {
-            ($callback:ident) => { $crate::$callback! { $($test_name [$($family)+])+ } };
+            ($callback:ident) => { $callback! { $($test_name [$($family)+])+ } };
         }
     };
 }
