@@ -1,3 +1,48 @@
-//! The project's own chores: one door for people and CI.
+//! The project's own chores: one door for people and for continuous integration.
+//!
+//! `cargo xtask test` is all of them; each step can be run alone.
 
-fn main() {}
+mod dependencies;
+mod fuzz;
+mod lint;
+mod run;
+mod setup;
+mod test;
+
+use anyhow::{Result, bail};
+use std::process::ExitCode;
+
+const USAGE: &str = "\
+usage: cargo xtask COMMAND
+
+  test    everything below, then all tests, the address sanitizer, and every fuzz target for 20 seconds
+  lint    formatting, clippy, documentation, licences and duplicate versions
+  fuzz    every fuzz target, or those named; --seconds N each (20)
+  setup   install what the tests need and the machine lacks";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match command(&arguments) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("xtask: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn command(arguments: &[String]) -> Result<()> {
+    let (command, rest) =
+        arguments.split_first().map_or(("", &[][..]), |(first, rest)| (first.as_str(), rest));
+    match (command, rest) {
+        ("test", []) => test::all(),
+        ("lint", []) => lint::all(),
+        ("fuzz", rest) => fuzz::from_arguments(rest),
+        ("setup", []) => setup::all(),
+        ("" | "help" | "--help" | "-h", _) => {
+            println!("{USAGE}");
+            Ok(())
+        }
+        _ => bail!("{:?} is no command\n{USAGE}", arguments.join(" ")),
+    }
+}

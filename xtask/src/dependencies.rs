@@ -1,0 +1,68 @@
+//! What the project depends on: only licences it may be shipped with, and one version of each package.
+
+use crate::run::{host, root};
+use anyhow::{Context, Result, bail};
+use cargo_metadata::{CargoOpt, MetadataCommand};
+use spdx::{Expression, LicenseReq, ParseMode};
+use std::collections::BTreeMap;
+
+/// Licences under which a dependency may be used by a project that is MIT or Apache-2.0.
+const LICENCES: [&str; 11] = [
+    "0BSD",
+    "Apache-2.0",
+    "BSD-2-Clause",
+    "BSD-3-Clause",
+    "BSL-1.0",
+    "CC0-1.0",
+    "ISC",
+    "MIT",
+    "Unicode-3.0",
+    "Unlicense",
+    "Zlib",
+];
+
+/// Packages of which two versions are met, each with the reason. An entry that is no longer needed is an error.
+const TWO_VERSIONS: [(&str, &str); 0] = [];
+
+/// Checks licences and duplicate versions of everything in the lock file that is built on this host.
+pub(crate) fn check() -> Result<()> {
+    let options = ["--locked".to_owned(), "--filter-platform".to_owned(), host()?];
+    let metadata = MetadataCommand::new()
+        .manifest_path(root().join("Cargo.toml"))
+        .features(CargoOpt::AllFeatures)
+        .other_options(options)
+        .exec()?;
+    let resolved = metadata.resolve.context("cargo metadata resolved nothing")?;
+    let used: Vec<_> =
+        metadata.packages.iter().filter(|p| resolved.nodes.iter().any(|n| n.id == p.id)).collect();
+
+    let mut complaints = Vec::new();
+    let mut versions: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    for package in &used {
+        versions.entry(&package.name).or_default().push(package.version.to_string());
+        let licence = package.license.as_deref().unwrap_or("none stated");
+        // Some packages still write MIT/Apache-2.0.
+        let allowed = Expression::parse_mode(licence, ParseMode::LAX)
+            .is_ok_and(|expression| expression.evaluate(is_allowed));
+        if !allowed {
+            complaints.push(format!("{} {}: licence {licence}", package.name, package.version));
+        }
+    }
+    for (name, versions) in &versions {
+        let excused = TWO_VERSIONS.iter().any(|(excused, _)| excused == name);
+        match (versions.len() > 1, excused) {
+            (true, false) => complaints.push(format!("{name}: versions {}", versions.join(" and "))),
+            (false, true) => complaints.push(format!("{name}: excused for two versions, but has one")),
+            _ => {}
+        }
+    }
+    if !complaints.is_empty() {
+        bail!("dependencies:\n  {}", complaints.join("\n  "));
+    }
+    println!("dependencies: {} packages, licences and versions good", used.len());
+    Ok(())
+}
+
+fn is_allowed(requirement: &LicenseReq) -> bool {
+    requirement.license.id().is_some_and(|id| LICENCES.contains(&id.name))
+}

@@ -1,0 +1,48 @@
+//! The fuzz targets under fuzz/, each run for a while.
+
+use crate::run::{nightly, output, root, run};
+use crate::setup;
+use anyhow::{Context, Result, bail};
+use std::process::Command;
+
+/// How long each target runs as part of the tests.
+pub(crate) const SECONDS: u32 = 20;
+
+/// `[--seconds N] [TARGET...]`
+pub(crate) fn from_arguments(arguments: &[String]) -> Result<()> {
+    let (mut seconds, mut chosen) = (SECONDS, Vec::new());
+    let mut arguments = arguments.iter();
+    while let Some(argument) = arguments.next() {
+        if argument == "--seconds" {
+            seconds = arguments.next().context("--seconds needs a number")?.parse()?;
+        } else {
+            chosen.push(argument.as_str());
+        }
+    }
+    targets(seconds, &chosen)
+}
+
+/// Runs the chosen targets, or all.
+pub(crate) fn targets(seconds: u32, chosen: &[&str]) -> Result<()> {
+    let program = setup::cargo_fuzz()?;
+    let mut list = Command::new(&program);
+    let all = output(list.args(["fuzz", "list"]).current_dir(root()))?;
+    let all: Vec<&str> = all.lines().collect();
+    if let Some(unknown) = chosen.iter().find(|name| !all.contains(name)) {
+        bail!("no fuzz target {unknown:?} (there are: {})", all.join(", "));
+    }
+    let path = std::env::join_paths(
+        program
+            .parent()
+            .map(std::path::Path::to_path_buf)
+            .into_iter()
+            .chain(std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default())),
+    )?;
+    for target in if chosen.is_empty() { &all } else { chosen } {
+        let duration = format!("-max_total_time={seconds}");
+        let mut fuzz =
+            nightly(&["fuzz", "run", target, "--", &duration, "-max_len=65536", "-print_final_stats=0"]);
+        run(fuzz.env("PATH", &path))?;
+    }
+    Ok(())
+}

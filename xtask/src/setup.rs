@@ -1,0 +1,57 @@
+//! Installing what the tests need and the machine lacks, and saying so.
+
+use crate::run::{root, run, works};
+use anyhow::{Result, bail};
+use std::path::PathBuf;
+use std::process::Command;
+
+/// The version the fuzz step is known to work with.
+const CARGO_FUZZ: &str = "0.13.2";
+
+/// Everything the test command needs.
+pub(crate) fn all() -> Result<()> {
+    compilers()?;
+    nightly()?;
+    cargo_fuzz()?;
+    Ok(())
+}
+
+/// The C and C++ compilers, for the compression and fuzzing libraries.
+fn compilers() -> Result<()> {
+    if works("cc", &["--version"]) && works("c++", &["--version"]) {
+        return Ok(());
+    }
+    if !works("apt-get", &["--version"]) || !is_root() {
+        bail!("a C and a C++ compiler (cc, c++) are needed; installing build-essential takes root on Debian");
+    }
+    println!("installing build-essential (no C or C++ compiler found)");
+    run(Command::new("apt-get").arg("update"))?;
+    run(Command::new("apt-get").args(["install", "--yes", "--no-install-recommends", "build-essential"]))
+}
+
+/// The nightly toolchain, for sanitizers and fuzzing.
+fn nightly() -> Result<()> {
+    if works("rustup", &["run", "nightly", "rustc", "--version"]) {
+        return Ok(());
+    }
+    println!("installing the nightly toolchain (for sanitizers and fuzzing)");
+    run(Command::new("rustup").args(["toolchain", "install", "nightly", "--profile", "minimal"]))
+}
+
+/// The fuzzer, under target/ so that nothing outside the tree changes. Returns the program.
+pub(crate) fn cargo_fuzz() -> Result<PathBuf> {
+    let tools = root().join("target/tools");
+    let program = tools.join("bin/cargo-fuzz");
+    if !works(&program.to_string_lossy(), &["--version"]) {
+        println!("installing cargo-fuzz {CARGO_FUZZ} under target/tools");
+        let mut install = Command::new("cargo");
+        install.args(["install", "cargo-fuzz", "--locked", "--version", CARGO_FUZZ, "--root"]).arg(&tools);
+        run(&mut install)?;
+    }
+    Ok(program)
+}
+
+fn is_root() -> bool {
+    let output = Command::new("id").arg("-u").output();
+    output.is_ok_and(|output| output.stdout.trim_ascii() == b"0")
+}
