@@ -6,12 +6,14 @@
 //! rebuilding where an engine cannot update, and keeping the old table when a new one does not fit.
 
 mod about;
+pub(crate) mod best;
 mod config;
 mod registry;
 mod update;
 mod width;
 
 pub use about::{About, LimitInfo, ParameterInfo, Updates};
+pub use best::BEST;
 pub use config::Config;
 pub use registry::{Builder, ENGINES, Entry, find};
 pub use update::{Cost, Update};

@@ -5,7 +5,9 @@ mod slice;
 
 pub use slice::NextHopSlice;
 
-use crate::engine::{AnyEngine, Config, Cost, ENGINES, Entry, Update, WidthBits, find};
+use crate::arch::Level;
+use crate::engine::best::candidates;
+use crate::engine::{AnyEngine, BEST, Config, Cost, ENGINES, Entry, Update, WidthBits, find};
 use crate::memory::Memory;
 use crate::{Address, Delta, Error, Limit, NextHop, Rib};
 
@@ -29,7 +31,7 @@ pub enum Applied {
 
 impl<A: Address> Fib<A> {
     /// Compiles a table with the engine of a specification: its name, then any parameters, as in
-    /// `dxr/k=20`.
+    /// `dxr/k=20`. [`BEST`] leaves the choice to fibula; [`Fib::entry`] says what was chosen.
     ///
     /// # Errors
     /// If there is no such engine, it does not do this family, a parameter is not its own or out of range, or the
@@ -49,7 +51,8 @@ impl<A: Address> Fib<A> {
         mut config: Config,
     ) -> Result<Self, Error> {
         let mut parts = specification.split('/');
-        let entry = *find(engines, parts.next().unwrap_or_default())?;
+        let name = parts.next().unwrap_or_default();
+        let mut candidates = if name == BEST { candidates::<A>(engines) } else { vec![find(engines, name)?] };
         for part in parts {
             let Some((name, value)) = part.split_once('=') else {
                 return Err(Error::engine(format!(
@@ -58,8 +61,15 @@ impl<A: Address> Fib<A> {
             };
             config = config.with(name, value);
         }
-        let engine = compile(&entry, rib, &config)?;
-        Ok(Self { engine, entry, config })
+        let last = candidates.pop().ok_or_else(|| Error::engine(format!("no engine does {}", A::FAMILY)))?;
+        for entry in candidates {
+            match compile(entry, rib, &config) {
+                Ok(engine) => return Ok(Self { engine, entry: *entry, config }),
+                Err(error) if error.limit().is_some() => {} // does not fit here: the next may hold it
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(Self { engine: compile(last, rib, &config)?, entry: *last, config })
     }
 
     /// The answer for one address; [`NextHop::NONE`] if no route matches.
@@ -112,6 +122,12 @@ impl<A: Address> Fib<A> {
     #[must_use]
     pub fn config(&self) -> &Config {
         &self.config
+    }
+
+    /// Makes later batches run on another instruction set; the answers stay the same. For tests and measurements:
+    /// a table is built for the processor's best.
+    pub fn set_isa(&mut self, isa: Level) {
+        self.config.isa = isa;
     }
 
     /// The width of the answers it keeps.

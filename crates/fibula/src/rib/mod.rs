@@ -4,8 +4,10 @@
 //! prefix tree: a prefix comes directly before all it covers, so every question about nesting is a range
 //! or a predecessor of the map, and nothing here needs a tree of its own.
 
+mod coalesced;
 mod ranges;
 
+pub use coalesced::Coalesced;
 pub use ranges::{Range, Ranges};
 
 use crate::{Address, Change, Delta, NextHop, Prefix, Route};
