@@ -2,7 +2,7 @@
 
 use fibula::arch::Level;
 use fibula::engine::{Config, ENGINES, WidthBits};
-use fibula::{Address, Applied, Change, Delta, Error, Fib, NextHop, Prefix, Rib, Route};
+use fibula::{Address, Applied, Change, Error, Fib, NextHop, Prefix, Rib, Route};
 
 /// The batch sizes every check uses: none, one, around powers of two, and more than any engine's lanes.
 const BATCHES: [usize; 14] = [0, 1, 2, 3, 7, 8, 15, 16, 17, 31, 33, 64, 65, 1000];
@@ -17,26 +17,16 @@ pub(crate) struct Checked<A: Address> {
 
 impl<A: Address> Checked<A> {
     pub(crate) fn new(engine: &str, width: Option<WidthBits>, rib: Rib<A>) -> Self {
-        let fib = build(engine, width, Level::best(), &rib);
+        let fib = build(engine, width, &rib);
         Self { rib, fib, engine: engine.into(), width }
     }
 
     /// Changes the table and lets the engine follow. What the engine refuses is taken back from the table.
     pub(crate) fn try_apply(&mut self, changes: &[Change<A>]) -> Result<Applied, Error> {
-        let mut deltas: Vec<Delta<A>> = Vec::new();
-        for &change in changes {
-            let Some(delta) = self.rib.apply(change) else { continue };
-            match deltas.iter_mut().find(|earlier| earlier.prefix == delta.prefix) {
-                Some(earlier) => earlier.after = delta.after,
-                None => deltas.push(delta),
-            }
-        }
-        deltas.retain(|delta| delta.before != delta.after);
+        let deltas = self.rib.apply_all(changes.iter().copied()).deltas;
         let applied = self.fib.apply(&self.rib, &deltas);
         if applied.is_err() {
-            for delta in deltas {
-                self.rib.apply(delta.inverse().change());
-            }
+            self.rib.take_back(&deltas);
         }
         applied
     }
@@ -66,8 +56,9 @@ impl<A: Address> Checked<A> {
         let oracle = Fib::build("oracle", &self.rib).unwrap();
         let expected: Vec<NextHop> = addresses.iter().map(|&address| oracle.lookup(address)).collect();
         self.check_fib(&self.fib, addresses, &expected);
+        let mut fresh = build(&self.engine, self.width, &self.rib);
         for &level in Level::available() {
-            let fresh = build(&self.engine, self.width, level, &self.rib);
+            fresh.set_isa(level);
             self.check_fib(&fresh, addresses, &expected);
         }
     }
@@ -99,7 +90,7 @@ impl<A: Address> Checked<A> {
     /// That the engine, after all it lived through, occupies what a fresh one does, give or take a tenth and
     /// a few pages.
     pub(crate) fn check_no_leak(&self) {
-        let fresh = build(&self.engine, self.width, Level::best(), &self.rib).memory();
+        let fresh = build(&self.engine, self.width, &self.rib).memory();
         let lived = self.fib.memory();
         assert!(
             lived.total() <= fresh.total() + fresh.total() / 10 + (64 << 10),
@@ -109,10 +100,9 @@ impl<A: Address> Checked<A> {
     }
 }
 
-fn build<A: Address>(engine: &str, width: Option<WidthBits>, isa: Level, rib: &Rib<A>) -> Fib<A> {
+fn build<A: Address>(engine: &str, width: Option<WidthBits>, rib: &Rib<A>) -> Fib<A> {
     let mut config = Config::default();
     config.width = width;
-    config.isa = isa;
     Fib::build_from(ENGINES, engine, rib, config).unwrap_or_else(|error| panic!("{engine}: {error}"))
 }
 
