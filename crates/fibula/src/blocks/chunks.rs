@@ -136,19 +136,27 @@ impl Chunks {
 }
 
 /// [`Chunks`] with their elements: runs that are written once, read by index, and given back.
+///
+/// While it is filled, it grows by doubling. Once it is [settled](Pool::shrink_to_fit), it follows what is in use
+/// closely, so that a table under updates takes hardly more memory than a fresh one.
 #[derive(Clone, Debug)]
 pub struct Pool<T: Copy> {
     elements: Array<T>,
     chunks: Chunks,
+    settled: bool,
     what: &'static str,
     max: u64,
 }
 
 impl<T: Copy + Default> Pool<T> {
+    /// A settled pool's spare room is one part in so many of what is in use when it grows, and at most twice that
+    /// before it shrinks: each moves the elements once for a sixteenth of them that came or went.
+    const SPARE: usize = 16;
+
     /// An empty pool of at most `max` elements; `what` names them where that limit is reached.
     #[must_use]
     pub fn new(what: &'static str, max: u64, pages: Pages) -> Self {
-        Self { elements: Array::new(pages), chunks: Chunks::new(), what, max }
+        Self { elements: Array::new(pages), chunks: Chunks::new(), settled: false, what, max }
     }
 
     /// Stores a run and returns where it starts. An empty run takes no space.
@@ -168,8 +176,12 @@ impl<T: Copy + Default> Pool<T> {
     pub fn allocate(&mut self, len: usize) -> Result<usize, Limit> {
         Limit::check(self.what, self.chunks.end_after(len as u64), self.max)?;
         let start = self.chunks.allocate(len as u64) as usize;
-        if self.chunks.end() as usize > self.elements.len() {
-            self.elements.resize(self.chunks.end() as usize, T::default());
+        let end = self.chunks.end() as usize;
+        if end > self.elements.len() {
+            if self.settled && end > self.elements.capacity() {
+                self.elements.set_capacity(end + end / Self::SPARE);
+            }
+            self.elements.resize(end, T::default());
         }
         Ok(start)
     }
@@ -178,7 +190,8 @@ impl<T: Copy + Default> Pool<T> {
     pub fn remove(&mut self, start: usize, len: usize) {
         self.chunks.free(start as u64, len as u64);
         self.elements.resize(self.chunks.end() as usize, T::default());
-        if self.elements.len() * 4 < self.elements.bytes() / size_of::<T>() {
+        let (used, capacity) = (self.elements.len(), self.elements.capacity());
+        if self.settled && used + 2 * (used / Self::SPARE) < capacity || used * 4 < capacity {
             self.elements.shrink_to_fit();
         }
     }
@@ -207,9 +220,10 @@ impl<T: Copy + Default> Pool<T> {
         self.elements.bytes()
     }
 
-    /// Gives unused capacity back, as at the end of a build.
+    /// Gives unused capacity back, as at the end of a build, and grows and shrinks in small steps from now on.
     pub fn shrink_to_fit(&mut self) {
         self.elements.shrink_to_fit();
+        self.settled = true;
     }
 
     /// Checks the books.
@@ -260,6 +274,24 @@ mod tests {
         assert_eq!(pool.insert(&[]), Ok(0));
         pool.remove(start, 8);
         assert_eq!((pool.len(), pool.insert(&[3; 8])), (0, Ok(0)));
+    }
+
+    #[test]
+    fn a_settled_pool_stays_close_to_what_is_in_use() {
+        let mut pool: Pool<u8> = Pool::new("elements", 1 << 20, Pages::Small);
+        for _ in 0..1000 {
+            pool.allocate(10).unwrap();
+        }
+        pool.shrink_to_fit();
+        assert_eq!(pool.bytes(), 10_000);
+        for step in 1..=500 {
+            assert_eq!(pool.allocate(10), Ok(9_990 + 10 * step));
+            assert!(pool.bytes() <= pool.len() + pool.len() / 16 + 1);
+        }
+        for step in (1..=500).rev() {
+            pool.remove(9_990 + 10 * step, 10);
+            assert!(pool.bytes() <= pool.len() + pool.len() / 8);
+        }
     }
 
     proptest! {

@@ -83,17 +83,35 @@ impl<T: Copy> Array<T> {
         self.len = len;
     }
 
+    /// Cuts off everything from `len` on, if it is longer.
+    pub fn truncate(&mut self, len: usize) {
+        self.len = self.len.min(len);
+    }
+
     /// The bytes it occupies, unused capacity included.
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.capacity * size_of::<T>()
     }
 
+    /// How many elements fit before it moves.
+    #[must_use]
+    pub fn capacity(&self) -> usize {
+        self.capacity
+    }
+
+    /// Moves to an allocation of exactly `capacity` elements, or of its length if that is more: for owners who
+    /// know how far they grow, or who cannot spare the room that doubling leaves unused. O(n).
+    pub fn set_capacity(&mut self, capacity: usize) {
+        let capacity = capacity.max(self.len);
+        if capacity != self.capacity {
+            self.reallocate(capacity);
+        }
+    }
+
     /// Gives unused capacity back.
     pub fn shrink_to_fit(&mut self) {
-        if self.len < self.capacity {
-            self.reallocate(self.len);
-        }
+        self.set_capacity(self.len);
     }
 
     fn reserve(&mut self, more: usize) {
@@ -203,6 +221,15 @@ mod tests {
             array.shrink_to_fit();
             assert_eq!(array.bytes(), 0);
         }
+    }
+
+    #[test]
+    fn a_set_capacity_is_exact_and_never_cuts_elements_off() {
+        let mut array = Array::filled(7_u16, 3, Pages::Small);
+        array.set_capacity(10);
+        assert_eq!((array.capacity(), array.bytes(), &array[..]), (10, 20, &[7, 7, 7][..]));
+        array.set_capacity(1);
+        assert_eq!((array.capacity(), &array[..]), (3, &[7, 7, 7][..]));
     }
 
     #[test]
