@@ -4,20 +4,29 @@
 //! prefix tree: a prefix comes directly before all it covers, so every question about nesting is a range
 //! or a predecessor of the map, and nothing here needs a tree of its own.
 
+mod aggregate;
 mod coalesced;
+mod diff;
+mod leaves;
+mod pieces;
 mod ranges;
+mod statistics;
 
 pub use coalesced::Coalesced;
-pub use ranges::{Range, Ranges};
+pub use leaves::{Leaf, Leaves};
+pub use ranges::{Prefixes, Range, Ranges};
+pub use statistics::Statistics;
 
 use crate::{Address, Change, Delta, NextHop, Prefix, Route};
 use std::collections::{BTreeMap, btree_map};
+use std::iter::FusedIterator;
 
 /// A routing table of one family: each prefix at most once.
 ///
-/// Costs, for a table of *n* routes: one change or exact match O(log n); a longest match O(d log n), where *d*
-/// is the nesting depth around the address; walks O(1) a route once begun. One route takes about
-/// 20 bytes for IPv4, 55 for IPv6.
+/// Costs, for a table of *n* routes: one change or exact match O(log n); a longest match O(b log n), where *b*
+/// is how often the tree of the prefixes branches off the address's path, at most its bits and usually
+/// few; walks O(1) a route once begun. One route takes about 21 bytes for IPv4 and 57 for IPv6 if inserted in
+/// random order, 14 and 39 if collected in order.
 ///
 /// ```
 /// use fibula::{NextHop, Prefix, Rib};
@@ -91,7 +100,8 @@ impl<A: Address> Rib<A> {
     /// The route with the longest prefix that covers `prefix`, itself included.
     ///
     /// The greatest entry not after `prefix` either covers it, or shares only its first *c* bits; then every
-    /// cover has at most *c* bits and the search goes on from that shorter prefix.
+    /// cover comes before that entry, so it covers the entry too, has at most *c* bits, and the search goes on
+    /// from that shorter prefix.
     #[must_use]
     pub fn longest_cover(&self, prefix: Prefix<A>) -> Option<Route<A>> {
         let mut bound = prefix;
@@ -100,8 +110,11 @@ impl<A: Address> Rib<A> {
             if candidate.covers(prefix) {
                 return Some(Route { prefix: candidate, next_hop });
             }
+            // Shorter than `bound`: the candidate comes first, so they differ where `bound` has a 1, and
+            // its bits after its length are 0.
             let common = candidate.first().common_prefix_len(bound.first());
-            bound = Prefix::containing(bound.first(), common.min(bound.len()).min(candidate.len()));
+            debug_assert!(common < bound.len());
+            bound = Prefix::containing(bound.first(), common);
         }
     }
 
@@ -134,8 +147,8 @@ impl<A: Address> Rib<A> {
         self.ranges_within(Prefix::ALL)
     }
 
-    /// The addresses of `prefix` as merged intervals of equal next hop. O(d log n) to begin, then O(1) a
-    /// covered route.
+    /// The addresses of `prefix` as merged intervals of equal next hop. O(b log n) to begin, as a longest
+    /// match, then O(1) a covered route.
     #[must_use]
     pub fn ranges_within(&self, prefix: Prefix<A>) -> Ranges<'_, A> {
         Ranges::new(self, prefix)
@@ -164,7 +177,15 @@ impl<A: Address> Iterator for Iter<'_, A> {
     }
 }
 
+impl<A: Address> DoubleEndedIterator for Iter<'_, A> {
+    fn next_back(&mut self) -> Option<Route<A>> {
+        self.0.next_back().map(|(&prefix, &next_hop)| Route { prefix, next_hop })
+    }
+}
+
 impl<A: Address> ExactSizeIterator for Iter<'_, A> {}
+
+impl<A: Address> FusedIterator for Iter<'_, A> {}
 
 impl<'a, A: Address> IntoIterator for &'a Rib<A> {
     type Item = Route<A>;
@@ -175,11 +196,19 @@ impl<'a, A: Address> IntoIterator for &'a Rib<A> {
     }
 }
 
-/// Later routes replace earlier ones of the same prefix. O(n) for input that is already in order.
+/// As inserting one after the other: later routes replace earlier ones of the same prefix, and one to
+/// [`NextHop::NONE`] removes them. O(n) for input that is already in order, O(n log n) for any other.
 impl<A: Address> FromIterator<Route<A>> for Rib<A> {
     fn from_iter<I: IntoIterator<Item = Route<A>>>(routes: I) -> Self {
-        let routes = routes.into_iter().filter(|r| r.next_hop.is_some());
-        Self { routes: routes.map(|r| (r.prefix, r.next_hop)).collect() }
+        // The map's own bulk build sorts (which finds sorted input in one pass), keeps the last of equal
+        // keys and fills its nodes completely.
+        let mut removals = false;
+        let noted = routes.into_iter().inspect(|route| removals |= !route.next_hop.is_some());
+        let mut routes: BTreeMap<_, _> = noted.map(|route| (route.prefix, route.next_hop)).collect();
+        if removals {
+            routes.retain(|_, next_hop| next_hop.is_some());
+        }
+        Self { routes }
     }
 }
 

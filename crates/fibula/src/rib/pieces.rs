@@ -1,0 +1,60 @@
+//! [`Pieces`]: the walk behind [`Ranges`](super::Ranges) and [`Leaves`](super::Leaves).
+
+use super::Rib;
+use crate::{Address, NextHop, Prefix, Route};
+use std::collections::btree_map;
+use std::iter::Peekable;
+
+/// A longest interval that no route begins or ends inside of: one innermost cover, or none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Piece<A> {
+    pub(super) first: A,
+    pub(super) last: A,
+    /// The innermost route around it.
+    pub(super) route: Option<Route<A>>,
+}
+
+/// The pieces of a prefix in order, without gap or overlap: one walk over the routes with a stack of the
+/// covers that are still open.
+#[derive(Clone, Debug)]
+pub(super) struct Pieces<'a, A: Address> {
+    /// The routes not yet reached.
+    routes: Peekable<btree_map::Range<'a, Prefix<A>, NextHop>>,
+    /// The covers around [`Self::at`], outermost first: where each ends, and the route. The first stands for
+    /// everything outside the walked prefix's own routes.
+    open: Vec<(A, Option<Route<A>>)>,
+    /// Where the next piece begins; `None` when all has been walked.
+    at: Option<A>,
+}
+
+impl<'a, A: Address> Pieces<'a, A> {
+    pub(super) fn new(rib: &'a Rib<A>, within: Prefix<A>) -> Self {
+        Self {
+            routes: rib.routes.range(within..=Prefix::host(within.last())).peekable(),
+            open: vec![(within.last(), rib.parent(within))],
+            at: Some(within.first()),
+        }
+    }
+}
+
+impl<A: Address> Iterator for Pieces<'_, A> {
+    type Item = Piece<A>;
+
+    fn next(&mut self) -> Option<Piece<A>> {
+        let first = self.at?;
+        while let Some((&prefix, &next_hop)) = self.routes.next_if(|(prefix, _)| prefix.first() == first) {
+            self.open.push((prefix.last(), Some(Route { prefix, next_hop })));
+        }
+        let &(end, route) = self.open.last()?;
+        let last = match self.routes.peek().and_then(|(prefix, _)| prefix.first().previous()) {
+            Some(before_next) if before_next < end => before_next,
+            _ => end,
+        };
+        while self.open.last().is_some_and(|&(end, _)| end == last) {
+            self.open.pop();
+        }
+        // Not `last.next()` alone: the walked prefix may end before the space does.
+        self.at = if self.open.is_empty() { None } else { last.next() };
+        Some(Piece { first, last, route })
+    }
+}

@@ -1,0 +1,98 @@
+//! [`Statistics`]: what a table looks like, in numbers.
+
+use super::Rib;
+use crate::{Address, NextHop, Prefix};
+use std::collections::HashMap;
+
+/// The figures that papers print of a table; see [`Rib::statistics`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Statistics {
+    /// The number of routes.
+    pub routes: usize,
+    /// How many there are of each prefix length: index 0 to the family's bits.
+    pub by_length: Vec<usize>,
+    /// How many have a shorter cover in the table; a default route covers all others.
+    pub nested: usize,
+    /// The most routes that one address matches.
+    pub max_depth: usize,
+    /// The number of distinct next hops.
+    pub next_hops: usize,
+    /// The next hop that most routes have, the least of several, and how many have it.
+    pub most_frequent: Option<(NextHop, usize)>,
+    /// The next hop of the default route.
+    pub default_route: Option<NextHop>,
+    /// The number of intervals of equal answer ([`Rib::ranges`]), those without a route included.
+    pub ranges: usize,
+    /// The number of leaves of the leaf-pushed trie ([`Rib::leaves`]).
+    pub leaves: usize,
+}
+
+impl Statistics {
+    /// The share of the routes that lead to the most frequent next hop, 0 to 1; 0 for an empty table.
+    #[must_use]
+    pub fn most_frequent_share(&self) -> f64 {
+        self.most_frequent.map_or(0.0, |(_, count)| count as f64 / self.routes as f64)
+    }
+
+    /// The prefix lengths that occur, with their counts, shortest first.
+    pub fn lengths(&self) -> impl Iterator<Item = (u8, usize)> {
+        let lengths = self.by_length.iter().enumerate();
+        lengths.filter(|&(_, &count)| count > 0).map(|(len, &count)| (len as u8, count))
+    }
+
+    /// The median prefix length: at least half of the routes are this long or shorter. `None` for an empty
+    /// table.
+    #[must_use]
+    pub fn median_length(&self) -> Option<u8> {
+        let mut seen = 0;
+        self.lengths().find_map(|(len, count)| {
+            seen += count;
+            (seen * 2 >= self.routes).then_some(len)
+        })
+    }
+}
+
+impl<A: Address> Rib<A> {
+    /// The table in numbers. Three walks, one of the routes, one of the ranges and one of the leaves: O(n + l)
+    /// for *l* leaves.
+    ///
+    /// ```
+    /// use fibula::{NextHop, Rib};
+    /// let mut rib: Rib<u32> = Rib::new();
+    /// rib.insert("0.0.0.0/0".parse()?, NextHop(1));
+    /// rib.insert("10.0.0.0/8".parse()?, NextHop(2));
+    /// rib.insert("10.1.0.0/16".parse()?, NextHop(1));
+    /// let statistics = rib.statistics();
+    /// assert_eq!((statistics.nested, statistics.max_depth, statistics.ranges), (2, 3, 5));
+    /// assert_eq!(statistics.most_frequent, Some((NextHop(1), 2)));
+    /// # Ok::<(), fibula::Error>(())
+    /// ```
+    #[must_use]
+    pub fn statistics(&self) -> Statistics {
+        let mut by_length = vec![0; usize::from(A::BITS) + 1];
+        let (mut nested, mut max_depth) = (0, 0);
+        let mut next_hops: HashMap<NextHop, usize> = HashMap::new();
+        let mut open: Vec<Prefix<A>> = Vec::new();
+        for route in self {
+            by_length[usize::from(route.prefix.len())] += 1;
+            *next_hops.entry(route.next_hop).or_default() += 1;
+            while open.pop_if(|cover| !cover.covers(route.prefix)).is_some() {}
+            nested += usize::from(!open.is_empty());
+            open.push(route.prefix);
+            max_depth = max_depth.max(open.len());
+        }
+        Statistics {
+            routes: self.len(),
+            by_length,
+            nested,
+            max_depth,
+            next_hops: next_hops.len(),
+            most_frequent: next_hops
+                .into_iter()
+                .min_by_key(|&(next_hop, count)| (usize::MAX - count, next_hop)),
+            default_route: self.get(Prefix::ALL),
+            ranges: self.ranges().count(),
+            leaves: self.leaves().count(),
+        }
+    }
+}
