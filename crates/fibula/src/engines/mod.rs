@@ -2,3 +2,4 @@
 //! what was changed and why.
 
 pub mod oracle;
+pub mod radix;

@@ -1,0 +1,92 @@
+//! The descent, alone and interleaved.
+
+use super::Radix;
+use super::node::{NIL, Node};
+use crate::Address;
+use crate::arch::prefetch;
+use crate::engine::Width;
+
+/// How many descents a batch interleaves: about as many cache lines as a core fetches at the same time.
+pub const LANES: usize = 16;
+
+/// One descent of a batch.
+#[derive(Clone, Copy)]
+struct Lane<A, W> {
+    address: A,
+    /// The node to look at next; never [`NIL`].
+    at: u32,
+    /// The last next hop passed.
+    best: W,
+    /// Which address of the batch this is.
+    index: usize,
+}
+
+impl<A: Address, W: Width> Lane<A, W> {
+    /// Looks at one node and asks for the next; false if the descent is over.
+    #[inline(always)]
+    fn step(&mut self, nodes: &[Node<A, W>]) -> bool {
+        let Some(node) = nodes.get(self.at as usize) else { return false };
+        if !node.begins(self.address) {
+            return false;
+        }
+        self.best = if node.is_route() { node.next_hop } else { self.best };
+        self.at = node.child(self.address);
+        if self.at == NIL {
+            return false;
+        }
+        prefetch(nodes, self.at as usize);
+        true
+    }
+}
+
+impl<A: Address, W: Width> Radix<A, W> {
+    /// The longest match of one address.
+    #[inline(always)]
+    pub(super) fn descend(&self, address: A) -> W {
+        let mut best = W::default();
+        let mut at = self.root;
+        while let Some(node) = self.nodes.get(at as usize) {
+            if !node.begins(address) {
+                break;
+            }
+            best = if node.is_route() { node.next_hop } else { best };
+            at = node.child(address);
+        }
+        best
+    }
+
+    /// The longest matches of many addresses. Descents end at very different depths, so a lane that is done
+    /// takes up the next address at once instead of waiting for its neighbours.
+    #[inline(always)]
+    pub(super) fn descend_all(&self, addresses: &[A], next_hops: &mut [W]) {
+        let nodes: &[Node<A, W>] = &self.nodes;
+        let begin = |index: usize| Lane {
+            address: addresses.get(index).copied().unwrap_or_default(),
+            at: self.root,
+            best: W::default(),
+            index,
+        };
+        let mut lanes: [Lane<A, W>; LANES] = std::array::from_fn(begin);
+        let mut active = LANES.min(addresses.len());
+        let mut waiting = active;
+        while active > 0 {
+            let mut at = 0;
+            while at < active {
+                let lane = &mut lanes[at];
+                if lane.step(nodes) {
+                    at += 1;
+                    continue;
+                }
+                next_hops[lane.index] = lane.best;
+                if waiting < addresses.len() {
+                    *lane = begin(waiting);
+                    waiting += 1;
+                    at += 1;
+                } else {
+                    active -= 1;
+                    lanes[at] = lanes[active];
+                }
+            }
+        }
+    }
+}
