@@ -21,9 +21,9 @@ pub(super) struct Pieces<'a, A: Address> {
     /// The routes not yet reached.
     routes: Peekable<btree_map::Range<'a, Prefix<A>, NextHop>>,
     /// The covers around [`Self::at`], outermost first: where each ends, and the route. The first stands for
-    /// everything outside the walked prefix's own routes.
+    /// everything outside the walked prefix's own routes; when it is closed the walk is over.
     open: Vec<(A, Option<Route<A>>)>,
-    /// Where the next piece begins; `None` when all has been walked.
+    /// Where the next piece begins; `None` past the end of the space.
     at: Option<A>,
 }
 
@@ -53,8 +53,7 @@ impl<A: Address> Iterator for Pieces<'_, A> {
         while self.open.last().is_some_and(|&(end, _)| end == last) {
             self.open.pop();
         }
-        // Not `last.next()` alone: the walked prefix may end before the space does.
-        self.at = if self.open.is_empty() { None } else { last.next() };
+        self.at = last.next();
         Some(Piece { first, last, route })
     }
 }

@@ -6,8 +6,9 @@ use crate::Address;
 use crate::arch::prefetch;
 use crate::engine::Width;
 
-/// How many descents a batch interleaves: about as many cache lines as a core fetches at the same time.
-pub const LANES: usize = 16;
+/// How many descents a batch interleaves. Each waits for one line at a time, some 25 times; on full tables 32 at
+/// once were a fifth faster than 16 and twice as fast as 8.
+pub const LANES: usize = 32;
 
 /// One descent of a batch.
 #[derive(Clone, Copy)]
