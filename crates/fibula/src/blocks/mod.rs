@@ -1,3 +1,6 @@
 //! The steps that several papers share, named for what they are, so that no two engines carry the same code.
 
 pub mod chunks;
+pub mod dense;
+pub mod expansion;
+pub mod pushing;

@@ -1,0 +1,185 @@
+//! Dense chunks: equal runs that are numbered without holes.
+//!
+//! Levels of a pushed trie (SAIL, DIR-24-8) keep chunks of one size, each hung below one slot. Because they are
+//! equal, a chunk that goes leaves no hole: the last chunk takes its number. That keeps memory at what a fresh
+//! build takes after any history, at the price of one chunk copied per removal and one pointer rewritten;
+//! [`Owners`] knows which. Runs of differing lengths are for [`chunks`](super::chunks).
+
+use crate::memory::{Array, Pages};
+
+/// Which slot each chunk hangs below. Chunks are numbered from `first` on.
+///
+/// ```
+/// use fibula::blocks::dense::Owners;
+/// let mut owners = Owners::from(1);
+/// assert_eq!([owners.push("a"), owners.push("b"), owners.push("c")], [1, 2, 3]);
+/// assert_eq!(owners.swap_remove(1), Some("c")); // c's chunk is now number 1
+/// assert_eq!(owners.iter().collect::<Vec<_>>(), [(1, "c"), (2, "b")]);
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Owners<O> {
+    owners: Vec<O>,
+    first: u32,
+}
+
+impl<O: Copy> Owners<O> {
+    /// No chunks yet; the first one is number `first`.
+    #[must_use]
+    pub fn from(first: u32) -> Self {
+        Self { owners: Vec::new(), first }
+    }
+
+    /// Numbers a new chunk. O(1) amortised.
+    pub fn push(&mut self, owner: O) -> u32 {
+        self.owners.push(owner);
+        self.first + self.owners.len() as u32 - 1
+    }
+
+    /// Forgets a chunk. The owner that is returned, if any, is that of the last chunk, which has now taken the
+    /// number `chunk`. O(1).
+    ///
+    /// # Panics
+    /// If there is no such chunk.
+    pub fn swap_remove(&mut self, chunk: u32) -> Option<O> {
+        let at = (chunk - self.first) as usize;
+        self.owners.swap_remove(at);
+        self.owners.get(at).copied()
+    }
+
+    /// The number of chunks.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.owners.len()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.owners.is_empty()
+    }
+
+    /// Every chunk's number and owner.
+    pub fn iter(&self) -> impl Iterator<Item = (u32, O)> {
+        (self.first..).zip(self.owners.iter().copied())
+    }
+
+    /// The bytes it occupies.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.owners.len() * size_of::<O>()
+    }
+}
+
+/// The elements of dense chunks of `LEN` each. Unused capacity stays below a sixteenth and a few chunks.
+///
+/// ```
+/// use fibula::blocks::dense::ChunkArray;
+/// use fibula::memory::Pages;
+/// let mut chunks: ChunkArray<u16, 4> = ChunkArray::new(Pages::Small, 2);
+/// chunks.push(7);
+/// chunks.push(8);
+/// chunks.swap_remove(0);
+/// assert_eq!(chunks[..], [8; 4]);
+/// ```
+#[derive(Clone, Debug)]
+pub struct ChunkArray<T: Copy, const LEN: usize> {
+    elements: Array<T>,
+}
+
+impl<T: Copy, const LEN: usize> ChunkArray<T, LEN> {
+    /// The capacity that is always allowed to lie unused, in elements.
+    const SPARE: usize = 8 * LEN;
+
+    /// No chunks, and room for `capacity` of them.
+    #[must_use]
+    pub fn new(pages: Pages, capacity: usize) -> Self {
+        let mut elements = Array::new(pages);
+        elements.set_capacity(capacity * LEN);
+        Self { elements }
+    }
+
+    /// Appends a chunk of `LEN` times `value`.
+    pub fn push(&mut self, value: T) {
+        let len = self.elements.len() + LEN;
+        if len > self.elements.capacity() {
+            self.elements.set_capacity(len + (len / 16).max(Self::SPARE / 2));
+        }
+        self.elements.resize(len, value);
+    }
+
+    /// Removes a chunk; the last one takes its place.
+    ///
+    /// # Panics
+    /// If there is no such chunk.
+    pub fn swap_remove(&mut self, chunk: u32) {
+        let last = self.elements.len() - LEN;
+        let start = chunk as usize * LEN;
+        self.elements.copy_within(last.., start);
+        self.elements.truncate(last);
+        if self.elements.capacity() > last + last / 16 + Self::SPARE {
+            self.elements.set_capacity(last + last / 32);
+        }
+    }
+
+    /// The number of chunks.
+    #[must_use]
+    pub fn chunks(&self) -> usize {
+        self.elements.len() / LEN
+    }
+
+    /// The bytes it occupies, unused capacity included.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.elements.bytes()
+    }
+}
+
+impl<T: Copy, const LEN: usize> std::ops::Deref for ChunkArray<T, LEN> {
+    type Target = [T];
+
+    #[inline(always)]
+    fn deref(&self) -> &[T] {
+        &self.elements
+    }
+}
+
+impl<T: Copy, const LEN: usize> std::ops::DerefMut for ChunkArray<T, LEN> {
+    #[inline(always)]
+    fn deref_mut(&mut self) -> &mut [T] {
+        &mut self.elements
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn numbers_follow_their_owners(steps in proptest::collection::vec((any::<bool>(), any::<usize>()), 0..300)) {
+            let mut owners = Owners::from(1);
+            let mut chunks: ChunkArray<usize, 4> = ChunkArray::new(Pages::Small, 1);
+            chunks.push(usize::MAX); // number 0 belongs to nobody
+            let mut slots = std::collections::HashMap::new();
+            for (step, (insert, pick)) in steps.into_iter().enumerate() {
+                if insert || slots.is_empty() {
+                    slots.insert(step, owners.push(step));
+                    chunks.push(step);
+                } else {
+                    let owner = owners.iter().nth(pick % owners.len()).unwrap().1;
+                    let chunk = slots.remove(&owner).unwrap();
+                    if let Some(moved) = owners.swap_remove(chunk) {
+                        slots.insert(moved, chunk);
+                    }
+                    chunks.swap_remove(chunk);
+                }
+                prop_assert_eq!(chunks.chunks(), slots.len() + 1);
+                prop_assert!(chunks.bytes() / 8 <= chunks.len() + chunks.len() / 16 + 32);
+                for (&owner, &chunk) in &slots {
+                    prop_assert_eq!(&chunks[chunk as usize * 4..][..4], &[owner; 4]);
+                }
+            }
+        }
+    }
+}

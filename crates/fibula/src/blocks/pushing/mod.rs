@@ -1,0 +1,104 @@
+//! Pushing: answers moved down a trie so that they stand on a few levels only.
+//!
+//! - *Leaf pushing* gives every node below a solid one its answer, so that the search ends at the first leaf.
+//! - *Pivot pushing* (SAIL, section 3.2) does so below the internal nodes of one level: [`pushed`] lists what
+//!   the chunk below such a node holds.
+//! - *Level pushing* (SAIL, section 4.2) does so at each of several levels: [`Levels`] is what an engine offers
+//!   that keeps chunks so, [`repaint`] makes them follow a route that changed.
+//!
+//! All of them ask the same two things of a table: is a node internal, and which addresses does a
+//! route own, that is, which are not covered by a longer one ([`Exposed`]).
+
+mod exposed;
+mod levels;
+
+pub use exposed::{Exposed, exposed};
+pub use levels::{Levels, Slot, paint, repaint, validate};
+
+use crate::{Address, NextHop, Prefix, Rib};
+use std::ops::RangeInclusive;
+
+/// Whether a node has routes below it: whether pushing gives it a chunk. O(log n).
+///
+/// ```
+/// use fibula::blocks::pushing::is_internal;
+/// use fibula::{NextHop, Rib};
+/// let mut rib: Rib<u32> = Rib::new();
+/// rib.insert("10.1.0.0/16".parse()?, NextHop(1));
+/// assert!(is_internal(&rib, "10.0.0.0/8".parse()?));
+/// assert!(!is_internal(&rib, "10.1.0.0/16".parse()?)); // its own route is not below it
+/// # Ok::<(), fibula::Error>(())
+/// ```
+#[must_use]
+pub fn is_internal<A: Address>(rib: &Rib<A>, node: Prefix<A>) -> bool {
+    // The node's own route, if any, comes first.
+    rib.covered(node).take(2).any(|route| route.prefix != node)
+}
+
+/// How many nodes of a level are internal: the chunks that pushing makes below it. O(n).
+#[must_use]
+pub fn internal_nodes<A: Address>(rib: &Rib<A>, level: u8) -> usize {
+    let mut last = None;
+    let mut count = 0;
+    for route in rib {
+        // Routes come in order of address: those below one node are neighbours, shorter ones aside.
+        if route.prefix.len() > level {
+            let node = route.prefix.first() & A::mask(level);
+            if last != Some(node) {
+                last = Some(node);
+                count += 1;
+            }
+        }
+    }
+    count
+}
+
+/// What the chunk below a node holds: its slots at `level`, counted from 0 within the node, run by run with
+/// their answers. O(log n) and O(1) a route below the node.
+///
+/// No route below the node may be longer than `level`: push those to levels below first.
+///
+/// ```
+/// use fibula::blocks::pushing::pushed;
+/// use fibula::{NextHop, Rib};
+/// let mut rib: Rib<u32> = Rib::new();
+/// rib.insert("10.0.0.0/8".parse()?, NextHop(1));
+/// rib.insert("10.0.0.64/26".parse()?, NextHop(2));
+/// let chunk: Vec<_> = pushed(&rib, "10.0.0.0/24".parse()?, 32).collect();
+/// assert_eq!(chunk, [(0..=63, NextHop(1)), (64..=127, NextHop(2)), (128..=255, NextHop(1))]);
+/// # Ok::<(), fibula::Error>(())
+/// ```
+pub fn pushed<A: Address>(
+    rib: &Rib<A>,
+    node: Prefix<A>,
+    level: u8,
+) -> impl Iterator<Item = (RangeInclusive<usize>, NextHop)> {
+    let slot = move |address: A| address.bits(node.len(), level - node.len()) as usize;
+    rib.ranges_within(node).map(move |range| (slot(range.first)..=slot(range.last), range.next_hop))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeSet;
+
+    proptest! {
+        #[test]
+        fn internal_nodes_are_those_with_longer_routes(
+            prefixes in proptest::collection::vec((any::<u32>(), 0..=12_u8), 0..30), level in 0..=12_u8,
+        ) {
+            let mut rib = Rib::new();
+            for (address, len) in prefixes {
+                rib.insert(Prefix::containing(address, len), NextHop(1));
+            }
+            let longer = rib.iter().filter(|r| r.prefix.len() > level);
+            let nodes: BTreeSet<_> = longer.map(|r| Prefix::containing(r.prefix.first(), level)).collect();
+            prop_assert_eq!(internal_nodes(&rib, level), nodes.len());
+            for slot in 0..1_u64 << level {
+                let node = Prefix::containing(u32::from_bits(slot, 0, level), level);
+                prop_assert_eq!(is_internal(&rib, node), nodes.contains(&node));
+            }
+        }
+    }
+}
