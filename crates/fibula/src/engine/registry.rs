@@ -100,4 +100,6 @@ use crate::engines;
 registry! {
     oracle: engines::oracle::ABOUT, [ipv4 ipv6] engines::oracle::Oracle;
     radix: engines::radix::ABOUT, [ipv4 ipv6] engines::radix::Radix;
+    dir24_8: engines::dir24_8::ABOUT, [ipv4] engines::dir24_8::Dir24_8;
+    sail_l: engines::sail_l::ABOUT, [ipv4] engines::sail_l::SailL;
 }

@@ -1,5 +1,7 @@
 //! The engines, one module each: the paper it comes from, its layout drawn, a worked example, its limits, and
 //! what was changed and why.
 
+pub mod dir24_8;
 pub mod oracle;
 pub mod radix;
+pub mod sail_l;

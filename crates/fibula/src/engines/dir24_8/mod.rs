@@ -1,0 +1,144 @@
+//! `dir24-8`: DIR-24-8-BASIC, one table of 2^24 entries and blocks of 256 for what is longer.
+//!
+//! Gupta, Lin and McKeown, "Routing Lookups in Hardware at Memory Access Speeds" (INFOCOM 1998); the layout
+//! of entries that can be updated in place is that of He, Guan, Xie and Salamatian, "Evaluating and Optimizing IP
+//! Lookup on Many core Processors" (ICCCN 2012), section III.A.
+//!
+//! # Layout
+//! ```text
+//!                    31  30      25 24                                  0
+//!                  +---+----------+-------------------------------------+
+//! TBL24[a >> 8]    | 0 |  length  |              next hop               |   2^24 entries
+//!                  | 1 |    0     |                block                |
+//!                  +---+----------+-------------------------------------+
+//! TBLlong[block << 8 | (a & 255)]
+//!                  | 0 |  length  |              next hop               |   256 entries a block
+//!                  +---+----------+-------------------------------------+
+//! ```
+//! A lookup is one load, or two below a /24 with longer routes. The length is that of the route that wrote the
+//! entry; "no route" is length 0, next hop 0.
+//!
+//! # Updates
+//! An announced prefix of length *l* writes the entries under it whose length is at most *l*: those of its covers
+//! and its own. A withdrawn one writes the entries of exactly its length, which are its own, with the route above
+//! it. No entry of a longer route is touched and the table is asked for one route only. The first route
+//! longer than 24 under a /24 makes its block, the last one takes the block away.
+//!
+//! # Worked example
+//! Figure 2 of the second paper, with the next hops 1 to 3: 10.21.3.0/24 to 1, 10.21.2.0/24 to 2, 10.21.2.0/25 to 3.
+//!
+//! ```text
+//! TBL24[0x0A1503]         0x3000_0001    length 24, next hop 1
+//! TBL24[0x0A1502]         0x8000_0000    block 0
+//! TBLlong[0..128]         0x3200_0003    length 25, next hop 3
+//! TBLlong[128..256]       0x3000_0002    length 24, next hop 2
+//! ```
+//!
+//! # What differs from the paper
+//! - 6 bits of length where the second paper has 5: an entry of TBLlong may come from any of the lengths 0 to 32. That
+//!   leaves 25 bits of value ([`NEXT_HOPS_MAX`]); blocks, at most 2^24, always fit.
+//! - Blocks are numbered without holes ([`dense`](crate::blocks::dense)), so a withdrawal may move one.
+
+mod batch;
+mod entry;
+#[cfg(test)]
+mod tests;
+mod update;
+mod validate;
+
+use crate::arch::Isa;
+use crate::blocks::dense::{ChunkArray, Owners};
+use crate::blocks::expansion::slots;
+use crate::blocks::pushing::internal_nodes;
+use crate::engine::{About, Config, Engine, LimitInfo, Update, Updates, Width};
+use crate::memory::{Array, Memory};
+use crate::{Delta, Error, Limit, Rib};
+use entry::Entry;
+use std::marker::PhantomData;
+
+pub use entry::NEXT_HOPS_MAX;
+
+/// What the tools print about it.
+pub const ABOUT: About = About {
+    name: "dir24-8",
+    paper: "Gupta, Lin, McKeown, Routing Lookups in Hardware at Memory Access Speeds, INFOCOM 1998 (DIR-24-8-BASIC)",
+    year: 1998,
+    updates: Updates::InPlace,
+    limits: &[LimitInfo { what: "next hops", max: NEXT_HOPS_MAX as u64 }],
+    parameters: &[],
+    preset: &[],
+};
+
+/// The entries of TBL24.
+const TBL24: usize = 1 << 24;
+
+/// The entries of a block of TBLlong.
+const BLOCK: usize = 256;
+
+/// The two tables. Entries are 32 bits wide whatever `W`, the width of the answers.
+#[derive(Clone, Debug)]
+pub struct Dir24_8<W> {
+    tbl24: Array<Entry>,
+    tbl_long: ChunkArray<Entry, BLOCK>,
+    /// The /24, by its number, that each block belongs to.
+    owners: Owners<u32>,
+    width: PhantomData<W>,
+}
+
+impl<W: Width> Engine<u32, W> for Dir24_8<W> {
+    fn build(rib: &Rib<u32>, config: &Config) -> Result<Self, Error> {
+        Limit::check("next hops", rib.max_next_hop().0.into(), NEXT_HOPS_MAX.into())?;
+        let mut engine = Self {
+            tbl24: Array::filled(Entry::NO_ROUTE, TBL24, config.pages),
+            tbl_long: ChunkArray::new(config.pages, internal_nodes(rib, 24)),
+            owners: Owners::from(0),
+            width: PhantomData,
+        };
+        // In order, every route comes after its covers and before anything longer under it.
+        for route in rib {
+            let entry = Entry::of(route);
+            if route.prefix.len() <= 24 {
+                let slots = slots(route.prefix, 24);
+                engine.tbl24[*slots.start() as usize..=*slots.end() as usize].fill(entry);
+            } else {
+                let (start, _) = engine.block_of(route.prefix.first() >> 8);
+                let (first, last) = (route.prefix.first() & 255, route.prefix.last() & 255);
+                engine.tbl_long[start + first as usize..=start + last as usize].fill(entry);
+            }
+        }
+        Ok(engine)
+    }
+
+    #[inline(always)]
+    fn lookup(&self, address: u32) -> W {
+        let mut entry = self.tbl24[(address >> 8) as usize];
+        if let Some(start) = entry.block() {
+            entry = self.tbl_long[start | (address & 255) as usize];
+        }
+        W::narrow(entry.next_hop())
+    }
+
+    #[inline(always)]
+    fn lookup_batch<I: Isa>(&self, _: I, addresses: &[u32], next_hops: &mut [W]) {
+        self.lookup_blocks(addresses, next_hops);
+    }
+
+    fn apply(&mut self, rib: &Rib<u32>, deltas: &[Delta<u32>]) -> Update {
+        let greatest = deltas.iter().map(|delta| delta.after.0).max().unwrap_or_default();
+        if let Err(limit) = Limit::check("next hops", greatest.into(), NEXT_HOPS_MAX.into()) {
+            return Update::Limit(limit);
+        }
+        Update::Applied(self.follow(rib, deltas))
+    }
+
+    fn memory(&self) -> Memory {
+        Memory::new()
+            .off_chip("TBL24", self.tbl24.bytes())
+            .off_chip("TBLlong", self.tbl_long.bytes())
+            .off_chip("block owners", self.owners.bytes())
+    }
+
+    fn validate(&self, rib: &Rib<u32>) -> Result<(), String> {
+        self.contradiction(rib)
+    }
+}

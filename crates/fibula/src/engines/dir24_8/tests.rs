@@ -1,0 +1,107 @@
+//! The worked example of the module page, the limits, and batches that cross a block's life.
+
+use super::*;
+use crate::engine::Cost;
+use crate::{NextHop, Prefix};
+
+fn rib(routes: &[(&str, u32)]) -> Rib<u32> {
+    let mut rib = Rib::new();
+    for &(prefix, next_hop) in routes {
+        rib.insert(prefix.parse().unwrap(), NextHop(next_hop));
+    }
+    rib
+}
+
+fn build(rib: &Rib<u32>) -> Dir24_8<u32> {
+    Dir24_8::build(rib, &Config::default()).unwrap()
+}
+
+/// Changes the table (next hop 0 withdraws) and lets the engine follow, all in one batch.
+fn apply(engine: &mut Dir24_8<u32>, rib: &mut Rib<u32>, changes: &[(&str, u32)]) -> Cost {
+    let changes = changes.iter().map(|&(prefix, next_hop)| (prefix.parse().unwrap(), NextHop(next_hop)));
+    let deltas: Vec<Delta<u32>> =
+        changes.filter_map(|(prefix, next_hop)| rib.insert(prefix, next_hop)).collect();
+    let Update::Applied(cost) = engine.apply(rib, &deltas) else { panic!("not applied") };
+    engine.validate(rib).unwrap();
+    cost
+}
+
+#[test]
+fn the_worked_example() {
+    let rib = rib(&[("10.21.3.0/24", 1), ("10.21.2.0/24", 2), ("10.21.2.0/25", 3)]);
+    let engine = build(&rib);
+    assert_eq!(engine.tbl24[0x0A_1503].0, 0x3000_0001);
+    assert_eq!(engine.tbl24[0x0A_1502].0, 0x8000_0000);
+    assert!(engine.tbl_long[..128].iter().all(|e| e.0 == 0x3200_0003));
+    assert!(engine.tbl_long[128..].iter().all(|e| e.0 == 0x3000_0002));
+    assert_eq!(engine.tbl_long.len(), 256);
+    let addresses = [0x0A15_0300, 0x0A15_027F, 0x0A15_0280, 0x0A15_0400];
+    assert_eq!(addresses.map(|a| engine.lookup(a)), [1, 3, 2, 0]);
+    assert_eq!(engine.memory().parts[0].bytes, 64 << 20);
+    engine.validate(&rib).unwrap();
+}
+
+#[test]
+fn an_update_writes_only_entries_that_are_not_longer() {
+    let mut rib = rib(&[("10.0.0.0/8", 1), ("10.0.0.0/17", 2), ("10.0.200.0/26", 3)]);
+    let mut engine = build(&rib);
+    // Of 256 /24s, 128 belong to the /17 and one has a block, 64 of whose entries belong to the /26.
+    assert_eq!(apply(&mut engine, &mut rib, &[("10.0.0.0/16", 4)]).entries_set, 127 + 192);
+    assert_eq!(apply(&mut engine, &mut rib, &[("10.0.0.0/16", 5)]).entries_set, 127 + 192);
+    assert_eq!(apply(&mut engine, &mut rib, &[("10.0.0.0/16", 0)]).entries_set, 127 + 192);
+    assert_eq!(engine.lookup(0x0A00_FF00), 1);
+}
+
+#[test]
+fn blocks_come_with_the_first_long_route_and_go_with_the_last() {
+    let mut rib = rib(&[("192.0.2.0/24", 1), ("198.51.100.0/32", 9)]);
+    let mut engine = build(&rib);
+    let fresh = engine.memory();
+    let cost = apply(&mut engine, &mut rib, &[("192.0.2.0/25", 2)]);
+    assert_eq!((cost.nodes_allocated, cost.entries_set), (1, 257 + 128));
+    assert_eq!(apply(&mut engine, &mut rib, &[("192.0.2.128/25", 3)]).nodes_allocated, 0);
+    apply(&mut engine, &mut rib, &[("192.0.2.0/25", 0)]);
+    assert_eq!(engine.owners.len(), 2);
+    apply(&mut engine, &mut rib, &[("192.0.2.128/25", 0)]);
+    assert_eq!(engine.owners.len(), 1);
+    // The block that is left moves into the hole when the one before it goes.
+    apply(&mut engine, &mut rib, &[("192.0.2.1/32", 4)]);
+    let cost = apply(&mut engine, &mut rib, &[("198.51.100.0/32", 0)]);
+    assert_eq!((cost.nodes_copied, engine.lookup(0xC000_0201)), (1, 4));
+    apply(&mut engine, &mut rib, &[("198.51.100.0/32", 9), ("192.0.2.1/32", 0)]);
+    assert!(engine.memory().total() <= fresh.total() + 16 * 1024);
+}
+
+#[test]
+fn a_batch_may_withdraw_a_route_and_its_covers_and_announce_new_ones() {
+    let start =
+        [("10.0.0.0/8", 1), ("10.1.0.0/16", 2), ("10.1.1.0/24", 3), ("10.1.1.0/25", 4), ("10.1.1.128/26", 5)];
+    let changes =
+        [("10.0.0.0/9", 6), ("10.1.0.0/16", 0), ("10.1.1.0/24", 0), ("10.1.1.0/25", 0), ("10.1.1.128/26", 0)];
+    for turn in 0..changes.len() {
+        for reversed in [false, true] {
+            let mut order = changes;
+            order.rotate_left(turn);
+            if reversed {
+                order.reverse();
+            }
+            let mut rib = rib(&start);
+            let mut engine = build(&rib);
+            apply(&mut engine, &mut rib, &order);
+            assert_eq!(engine.lookup(0x0A01_0180), 6);
+        }
+    }
+}
+
+#[test]
+fn the_greatest_next_hop_fits_and_the_next_does_not() {
+    let mut rib = rib(&[("10.0.0.0/8", NEXT_HOPS_MAX), ("10.0.0.0/32", NEXT_HOPS_MAX)]);
+    let mut engine = build(&rib);
+    assert_eq!([0x0A00_0000, 0x0AFF_FFFF].map(|a| engine.lookup(a)), [NEXT_HOPS_MAX; 2]);
+    let delta = rib.insert(Prefix::ALL, NextHop(NEXT_HOPS_MAX + 1)).unwrap();
+    let limit = Limit { what: "next hops", had: 1 << 25, max: (1 << 25) - 1 };
+    assert_eq!(engine.apply(&rib, &[delta]), Update::Limit(limit));
+    assert_eq!(engine.lookup(0), 0);
+    let refused = Dir24_8::<u32>::build(&rib, &Config::default()).unwrap_err();
+    assert_eq!(refused.limit(), Some(limit));
+}

@@ -1,0 +1,96 @@
+//! Updates in place, by the length that each entry stores.
+
+use super::entry::Entry;
+use super::{BLOCK, Dir24_8};
+use crate::blocks::expansion::slots;
+use crate::engine::Cost;
+use crate::{Delta, Prefix, Rib, Route};
+
+impl<W> Dir24_8<W> {
+    /// Follows the table. The table holds all changes already, so that a withdrawal may write the entry of a route
+    /// whose own turn is still to come: it is the entry that turn will find right.
+    pub(super) fn follow(&mut self, rib: &Rib<u32>, deltas: &[Delta<u32>]) -> Cost {
+        let mut cost = Cost::default();
+        for &Delta { prefix, after, .. } in deltas {
+            let len = prefix.len();
+            if after.is_some() {
+                if len > 24 {
+                    let (_, new) = self.block_of(prefix.first() >> 8);
+                    cost.nodes_allocated += u64::from(new);
+                    cost.entries_set += if new { 1 + BLOCK as u64 } else { 0 };
+                }
+                let entry = Entry::of(Route { prefix, next_hop: after });
+                cost.entries_set += self.replace(prefix, entry, |old| old <= len);
+            } else {
+                let entry = rib.parent(prefix).map_or(Entry::NO_ROUTE, Entry::of);
+                cost.entries_set += self.replace(prefix, entry, |old| old == len);
+                if len > 24 {
+                    cost += self.remove_block(prefix.first() >> 8);
+                }
+            }
+        }
+        cost
+    }
+
+    /// The start of the block of a /24, made and filled with the entry of the /24 if there is none; and whether it
+    /// is new.
+    pub(super) fn block_of(&mut self, slot: u32) -> (usize, bool) {
+        let entry = self.tbl24[slot as usize];
+        if let Some(start) = entry.block() {
+            return (start, false);
+        }
+        let block = self.owners.push(slot);
+        self.tbl_long.push(entry);
+        self.tbl24[slot as usize] = Entry::pointing_to(block);
+        (block as usize * BLOCK, true)
+    }
+
+    /// Gives the entries under a prefix whose length is to be replaced a new value; returns how many.
+    fn replace(&mut self, prefix: Prefix<u32>, new: Entry, replaced: impl Fn(u8) -> bool) -> u64 {
+        let mut set = 0;
+        let mut replace = |entries: &mut [Entry]| {
+            for entry in entries {
+                if replaced(entry.len()) {
+                    *entry = new;
+                    set += 1;
+                }
+            }
+        };
+        if prefix.len() > 24 {
+            // A withdrawal earlier in the batch may have found that no entry of these is left.
+            if let Some(start) = self.tbl24[(prefix.first() >> 8) as usize].block() {
+                let (first, last) = (prefix.first() & 255, prefix.last() & 255);
+                replace(&mut self.tbl_long[start + first as usize..=start + last as usize]);
+            }
+            return set;
+        }
+        for slot in slots(prefix, 24) {
+            let entry = &mut self.tbl24[slot as usize];
+            match entry.block() {
+                Some(start) => replace(&mut self.tbl_long[start..start + BLOCK]),
+                None => replace(std::slice::from_mut(entry)),
+            }
+        }
+        set
+    }
+
+    /// Takes the block of a /24 away if no entry of it comes from a route longer than 24.
+    fn remove_block(&mut self, slot: u32) -> Cost {
+        let mut cost = Cost::default();
+        let Some(start) = self.tbl24[slot as usize].block() else { return cost };
+        let entries = &self.tbl_long[start..start + BLOCK];
+        if entries.iter().any(|entry| entry.len() > 24) {
+            return cost;
+        }
+        self.tbl24[slot as usize] = entries[0];
+        cost.entries_set += 1;
+        let block = (start / BLOCK) as u32;
+        self.tbl_long.swap_remove(block);
+        if let Some(owner) = self.owners.swap_remove(block) {
+            self.tbl24[owner as usize] = Entry::pointing_to(block);
+            cost.nodes_copied += 1;
+            cost.entries_set += 1 + BLOCK as u64;
+        }
+        cost
+    }
+}

@@ -1,0 +1,131 @@
+//! SAIL_L's arrays as pushed levels, and what writing them costs.
+
+use super::{ANSWER, CHUNK, NO_ROUTE, SailL};
+use crate::NextHop;
+use crate::blocks::dense::Owners;
+use crate::blocks::pushing::{Levels, Slot};
+use crate::engine::Width;
+use std::ops::Range;
+
+/// The depth of BCN16, of BN24 with C24, and of N32.
+const LEVEL_16: usize = 0;
+const LEVEL_24: usize = 1;
+
+/// The bits of a word of B24, the bit map that the zeros of BN24 stand for.
+const B24_WORD: usize = 64;
+
+/// The BCN16 entries of a 64-bit word.
+const BCN16_WORD: usize = 2;
+
+impl<W: Width> SailL<W> {
+    /// Counts the words of B24 that change when all of `slots` come to hold `next_hop`.
+    fn count_b24(&mut self, slots: Range<usize>, next_hop: W) {
+        let zero = W::default();
+        let mut start = slots.start;
+        while start < slots.end {
+            let end = ((start / B24_WORD + 1) * B24_WORD).min(slots.end);
+            let flips = self.bn24[start..end].iter().any(|&old| (old == zero) != (next_hop == zero));
+            self.cost.on_chip_writes += u64::from(flips);
+            start = end;
+        }
+    }
+}
+
+impl<W: Width> Levels<u32> for SailL<W> {
+    const LEVELS: &'static [u8] = &[16, 24, 32];
+
+    #[inline]
+    fn slot(&self, depth: usize, slot: usize) -> Slot {
+        match depth {
+            LEVEL_16 => {
+                let bcn16 = self.bcn16[slot];
+                if bcn16 & ANSWER != 0 { Slot::Answer(NextHop(bcn16 ^ ANSWER)) } else { Slot::Chunk(bcn16) }
+            }
+            LEVEL_24 => match self.c24[slot] {
+                NO_ROUTE => Slot::Answer(self.bn24[slot].widen()),
+                chunk => Slot::Chunk(chunk),
+            },
+            _ => Slot::Answer(self.n32[slot].widen()),
+        }
+    }
+
+    #[inline]
+    fn write(&mut self, depth: usize, slots: Range<usize>, next_hop: NextHop) {
+        self.cost.entries_set += slots.len() as u64;
+        match depth {
+            LEVEL_16 => {
+                if !slots.is_empty() {
+                    let words = (slots.end - 1) / BCN16_WORD - slots.start / BCN16_WORD + 1;
+                    self.cost.on_chip_writes += words as u64;
+                }
+                self.bcn16[slots].fill(ANSWER | next_hop.0);
+            }
+            LEVEL_24 => {
+                let next_hop = W::narrow(next_hop);
+                self.count_b24(slots.clone(), next_hop);
+                self.bn24[slots].fill(next_hop);
+            }
+            _ => self.n32[slots].fill(W::narrow(next_hop)),
+        }
+    }
+
+    fn link(&mut self, depth: usize, slot: usize, chunk: u32) {
+        if depth == LEVEL_16 {
+            self.cost.entries_set += 1;
+            self.cost.on_chip_writes += 1;
+            self.bcn16[slot] = chunk;
+        } else {
+            self.cost.entries_set += 2;
+            self.count_b24(slot..slot + 1, W::default());
+            self.bn24[slot] = W::default();
+            self.c24[slot] = chunk;
+        }
+    }
+
+    fn unlink(&mut self, depth: usize, slot: usize) {
+        if depth == LEVEL_16 {
+            self.bcn16[slot] = ANSWER;
+        } else {
+            self.cost.entries_set += 1;
+            self.c24[slot] = NO_ROUTE;
+        }
+    }
+
+    fn create(&mut self, depth: usize, owner: u32, next_hop: NextHop) -> u32 {
+        self.cost.entries_set += CHUNK as u64;
+        self.cost.nodes_allocated += 1;
+        let next_hop = W::narrow(next_hop);
+        if depth == LEVEL_24 {
+            self.cost.on_chip_writes += (CHUNK / B24_WORD) as u64;
+            self.bn24.push(next_hop);
+            self.c24.push(NO_ROUTE);
+            self.owners24.push(owner)
+        } else {
+            self.n32.push(next_hop);
+            self.owners32.push(owner)
+        }
+    }
+
+    fn remove(&mut self, depth: usize, chunk: u32) -> Option<u32> {
+        let moved = if depth == LEVEL_24 {
+            self.bn24.swap_remove(chunk);
+            self.c24.swap_remove(chunk);
+            self.owners24.swap_remove(chunk)
+        } else {
+            self.n32.swap_remove(chunk);
+            self.owners32.swap_remove(chunk)
+        };
+        if moved.is_some() {
+            self.cost.nodes_copied += 1;
+            self.cost.entries_set += CHUNK as u64;
+            if depth == LEVEL_24 {
+                self.cost.on_chip_writes += (CHUNK / B24_WORD) as u64;
+            }
+        }
+        moved
+    }
+
+    fn owners(&self, depth: usize) -> &Owners<u32> {
+        if depth == LEVEL_24 { &self.owners24 } else { &self.owners32 }
+    }
+}

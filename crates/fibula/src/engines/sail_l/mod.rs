@@ -1,0 +1,188 @@
+//! `sail-l`: the lookup-oriented SAIL, three pushed levels and one to three loads a lookup.
+//!
+//! Yang, Xie, Li, Fu, Liu, Li and Mathy, "Guarantee IP Lookup Performance with FIB Explosion" (SIGCOMM 2014),
+//! section 4.2, Algorithm 2 and Figures 3 and 4.
+//!
+//! # Layout
+//! Solid nodes are pushed to levels 16, 24 and 32. An internal node of level 16 has a chunk of 256 slots on level
+//! 24, an internal node of level 24 one on level 32; any other node has an answer.
+//!
+//! ```text
+//! BCN16[a >> 16]      31  30                                        0     65,536 entries of 32 bits
+//!                   +---+--------------------------------------------+
+//!                   | 1 |                next hop N16                |    an answer
+//!                   | 0 |                chunk id C16                |    i = C16 << 8 | (a >> 8 & 255)
+//!                   +---+--------------------------------------------+
+//! BN24[i]           next hop, as wide as the answers; 0: look below       256 entries a chunk
+//! C24[i]            chunk id, 32 bits; 0 where BN24 answers               256 entries a chunk
+//! N32[C24[i] << 8 | (a & 255)]    next hop                                256 entries a chunk
+//! ```
+//!
+//! Chunk ids start from 1, as in the paper. Chunk 0 of every array is all zeros and belongs to nobody: a slot of
+//! level 24 without any route has BN24 = C24 = 0, and the search ends in chunk 0 of N32 with "no route".
+//!
+//! # Worked example
+//! The table of Figure 2, with the figure's levels 2, 4, 6 laid onto 16, 24, 32 (each pair of bits becomes the
+//! last two bits of its level, so `001*` becomes 0.0.2.0/23):
+//!
+//! ```text
+//! BCN16   0: chunk 1      1: next hop 3   2: next hop 4   3: chunk 2      all others: next hop 6
+//! BN24    chunk 1:  6  6  0  1  then 6    chunk 2:  4  4  0  7  then 4
+//! C24     chunk 1:  0  0  1  0  then 0    chunk 2:  0  0  2  0  then 0
+//! N32     chunk 1:  3  3  3  9  then 3    chunk 2:  2  2  8  8  then 8
+//! ```
+//!
+//! The address that the figure calls 001010 is 0.0.2.2: BCN16\[0\] leads to chunk 1, BN24\[1 << 8 | 2\] = 0, and
+//! N32\[1 << 8 | 2\] = 3.
+//!
+//! # What differs from the paper
+//! - BCN16 has 32 bits where the paper has 16: a 15-bit next hop or chunk id loses tables of 2024. The bytes
+//!   on chip grow by 128 KiB.
+//! - The paper assumes a default route, so that a next hop is never 0. Chunk 0 takes its place.
+//! - Algorithm 2 subtracts 1 from every chunk id; with chunk 0 present nothing is subtracted.
+//! - Updates take the changed intervals from the table itself
+//!   ([`exposed`](crate::blocks::pushing::exposed)), so that no pushed trie is kept beside it. Chunks are numbered
+//!   without holes ([`dense`](crate::blocks::dense)), so an update may move one.
+//! - [`Engine::memory`] splits BN24 as Figure 4 does: one bit of each entry is B24, on chip, the rest N24.
+
+mod batch;
+mod levels;
+#[cfg(test)]
+mod tests;
+
+use crate::arch::Isa;
+use crate::blocks::dense::{ChunkArray, Owners};
+use crate::blocks::pushing::{internal_nodes, paint, repaint, validate};
+use crate::engine::{About, Config, Cost, Engine, LimitInfo, Update, Updates, Width};
+use crate::memory::{Array, Memory, Pages};
+use crate::{Delta, Error, Limit, NextHop, Rib};
+
+/// The greatest next-hop index: the 31 bits that the flag leaves of a BCN16 entry. Chunk ids, at most 65,536
+/// there and 2^24 in C24, always fit.
+pub const NEXT_HOPS_MAX: u32 = (1 << 31) - 1;
+
+/// What the tools print about it.
+pub const ABOUT: About = About {
+    name: "sail-l",
+    paper: "Yang et al., Guarantee IP Lookup Performance with FIB Explosion, SIGCOMM 2014 (SAIL_L)",
+    year: 2014,
+    updates: Updates::InPlace,
+    limits: &[LimitInfo { what: "next hops", max: NEXT_HOPS_MAX as u64 }],
+    parameters: &[],
+    preset: &[],
+};
+
+/// The slots of a chunk.
+const CHUNK: usize = 256;
+
+/// The bit of a BCN16 entry that says "next hop": the paper's B16.
+const ANSWER: u32 = 1 << 31;
+
+/// The chunk that belongs to nobody and says "no route".
+const NO_ROUTE: u32 = 0;
+
+/// The arrays of SAIL_L.
+#[derive(Clone, Debug)]
+pub struct SailL<W: Width> {
+    bcn16: Array<u32>,
+    bn24: ChunkArray<W, CHUNK>,
+    c24: ChunkArray<u32, CHUNK>,
+    n32: ChunkArray<W, CHUNK>,
+    /// The nodes of level 16 whose chunks bn24 and c24 hold.
+    owners24: Owners<u32>,
+    /// The nodes of level 24 whose chunks n32 holds.
+    owners32: Owners<u32>,
+    /// What the update in progress has cost so far.
+    cost: Cost,
+}
+
+impl<W: Width> SailL<W> {
+    fn new(chunks24: usize, chunks32: usize, pages: Pages) -> Self {
+        let mut engine = Self {
+            bcn16: Array::filled(ANSWER, 1 << 16, pages),
+            bn24: ChunkArray::new(pages, 1 + chunks24),
+            c24: ChunkArray::new(pages, 1 + chunks24),
+            n32: ChunkArray::new(pages, 1 + chunks32),
+            owners24: Owners::from(NO_ROUTE + 1),
+            owners32: Owners::from(NO_ROUTE + 1),
+            cost: Cost::default(),
+        };
+        engine.bn24.push(W::default());
+        engine.c24.push(NO_ROUTE);
+        engine.n32.push(W::default());
+        engine
+    }
+}
+
+impl<W: Width> Engine<u32, W> for SailL<W> {
+    fn build(rib: &Rib<u32>, config: &Config) -> Result<Self, Error> {
+        Limit::check("next hops", rib.max_next_hop().0.into(), NEXT_HOPS_MAX.into())?;
+        let mut engine = Self::new(internal_nodes(rib, 16), internal_nodes(rib, 24), config.pages);
+        for route in rib {
+            paint(&mut engine, route.prefix.first(), route.prefix.last(), route.next_hop);
+        }
+        Ok(engine)
+    }
+
+    /// Algorithm 2.
+    #[inline(always)]
+    fn lookup(&self, address: u32) -> W {
+        let bcn16 = self.bcn16[(address >> 16) as usize];
+        if bcn16 & ANSWER != 0 {
+            return W::narrow(NextHop(bcn16 ^ ANSWER));
+        }
+        let i = (bcn16 << 8 | (address >> 8 & 255)) as usize;
+        let n24 = self.bn24[i];
+        if n24 != W::default() {
+            return n24;
+        }
+        self.n32[(self.c24[i] << 8 | (address & 255)) as usize]
+    }
+
+    #[inline(always)]
+    fn lookup_batch<I: Isa>(&self, _: I, addresses: &[u32], next_hops: &mut [W]) {
+        self.lookup_blocks(addresses, next_hops);
+    }
+
+    fn apply(&mut self, rib: &Rib<u32>, deltas: &[Delta<u32>]) -> Update {
+        let greatest = deltas.iter().map(|delta| delta.after.0).max().unwrap_or_default();
+        if let Err(limit) = Limit::check("next hops", greatest.into(), NEXT_HOPS_MAX.into()) {
+            return Update::Limit(limit);
+        }
+        self.cost = Cost::default();
+        for delta in deltas {
+            repaint(self, rib, delta.prefix);
+        }
+        Update::Applied(self.cost)
+    }
+
+    fn memory(&self) -> Memory {
+        let b24 = self.bn24.len() / 8;
+        Memory::new()
+            .on_chip("BCN16", self.bcn16.bytes())
+            .on_chip("B24", b24)
+            .off_chip("N24", self.bn24.bytes() - b24)
+            .off_chip("C24", self.c24.bytes())
+            .off_chip("N32", self.n32.bytes())
+            .off_chip("chunk owners", self.owners24.bytes() + self.owners32.bytes())
+    }
+
+    fn validate(&self, rib: &Rib<u32>) -> Result<(), String> {
+        let chunks = [self.bn24.chunks(), self.c24.chunks(), self.n32.chunks()];
+        let owned = [self.owners24.len() + 1, self.owners24.len() + 1, self.owners32.len() + 1];
+        if chunks != owned {
+            return Err(format!("{chunks:?} chunks in BN24, C24, N32; {owned:?} owned"));
+        }
+        let nobody = self.c24[..CHUNK].iter().all(|&chunk| chunk == NO_ROUTE)
+            && self.bn24[..CHUNK].iter().chain(&self.n32[..CHUNK]).all(|&n| n == W::default());
+        if !nobody {
+            return Err("chunk 0 is not all zeros".into());
+        }
+        if let Some(i) =
+            (0..self.bn24.len()).find(|&i| self.bn24[i] != W::default() && self.c24[i] != NO_ROUTE)
+        {
+            return Err(format!("both BN24 and C24 speak at {i}"));
+        }
+        validate(self, rib)
+    }
+}
