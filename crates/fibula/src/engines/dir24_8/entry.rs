@@ -1,6 +1,7 @@
 //! [`Entry`]: 32 bits of TBL24 or TBLlong.
 
 use super::BLOCK;
+use crate::engine::Width;
 use crate::{NextHop, Route};
 use std::fmt;
 
@@ -40,6 +41,12 @@ impl Entry {
     #[inline(always)]
     pub(super) fn len(self) -> u8 {
         (self.0 >> VALUE_BITS) as u8
+    }
+
+    /// As [`Entry::next_hop`], as wide as the answers; of an entry that points to a block, anything.
+    #[inline(always)]
+    pub(super) fn answer<W: Width>(self) -> W {
+        W::narrow(NextHop(self.next_hop().0 & W::MAX))
     }
 
     /// Of an entry that does not point to a block: its next hop.

@@ -85,6 +85,23 @@ pub struct Dir24_8<W> {
     width: PhantomData<W>,
 }
 
+impl<W: Width> Dir24_8<W> {
+    /// TBL24 with its length, so that no index of 24 bits needs a check.
+    #[inline(always)]
+    fn tbl24(&self) -> &[Entry; TBL24] {
+        self.tbl24[..].try_into().expect("one entry a /24")
+    }
+
+    #[inline(always)]
+    fn look_up(&self, address: u32) -> W {
+        let mut entry = self.tbl24()[(address >> 8) as usize];
+        if let Some(start) = entry.block() {
+            entry = self.tbl_long[start | (address & 255) as usize];
+        }
+        entry.answer()
+    }
+}
+
 impl<W: Width> Engine<u32, W> for Dir24_8<W> {
     fn build(rib: &Rib<u32>, config: &Config) -> Result<Self, Error> {
         Limit::check("next hops", rib.max_next_hop().0.into(), NEXT_HOPS_MAX.into())?;
@@ -111,11 +128,7 @@ impl<W: Width> Engine<u32, W> for Dir24_8<W> {
 
     #[inline(always)]
     fn lookup(&self, address: u32) -> W {
-        let mut entry = self.tbl24[(address >> 8) as usize];
-        if let Some(start) = entry.block() {
-            entry = self.tbl_long[start | (address & 255) as usize];
-        }
-        W::narrow(entry.next_hop())
+        self.look_up(address)
     }
 
     #[inline(always)]

@@ -1,39 +1,96 @@
-//! The batch path: level by level over a block of addresses.
+//! The batch path: a block of addresses goes through level 16 while the block before it goes through level 24.
 
 use super::{ANSWER, SailL};
 use crate::NextHop;
+use crate::arch::prefetch;
 use crate::engine::Width;
+use std::mem::swap;
 
-/// The addresses that are looked up together.
+/// The addresses of a block, and of the one block that a short batch makes. A block must be long enough for its
+/// lines of BN24 to arrive while the next block reads BCN16: 32 gave four fifths of the throughput of 64, 16 two
+/// thirds.
 const BLOCK: usize = 64;
+const SHORT_BLOCK: usize = 32;
+
+/// What level 16 says of a block of addresses.
+struct Level16<const N: usize> {
+    /// The slot of BN24; where level 16 has the answer, slot 0, which holds 0.
+    slot: [u32; N],
+    /// The answer with its flag; 0 where level 24 has to say.
+    answer: [u32; N],
+}
 
 impl<W: Width> SailL<W> {
     #[inline(always)]
     pub(super) fn lookup_blocks(&self, addresses: &[u32], next_hops: &mut [W]) {
-        for (addresses, next_hops) in addresses.chunks(BLOCK).zip(next_hops.chunks_mut(BLOCK)) {
-            self.lookup_block(addresses, next_hops);
+        let (addresses, next_hops) = self.in_blocks::<BLOCK>(addresses, next_hops);
+        let (addresses, next_hops) = self.in_blocks::<SHORT_BLOCK>(addresses, next_hops);
+        for (&address, next_hop) in addresses.iter().zip(next_hops) {
+            *next_hop = self.look_up(address);
         }
     }
 
-    /// Levels 16 and 24 without a branch: an answer of level 16 reads slot 0 of BN24, which is 0, and is or-ed to
-    /// it. What neither answers is listed and looked up on level 32 afterwards.
+    /// Looks up whole blocks and returns what is left over.
+    ///
+    /// Two stages, one block apart, and no branch on what an entry says: which level answers is as good as
+    /// random. On the table of January 2024, one address after another, with its branches, gave a third of
+    /// this throughput; the two stages without a block between them a quarter, with the prefetch two thirds.
     #[inline(always)]
-    fn lookup_block(&self, addresses: &[u32], next_hops: &mut [W]) {
-        let bcn16: &[u32; 1 << 16] = self.bcn16[..].try_into().expect("one entry a node of level 16");
-        let mut below = [(0_u32, 0_u32); BLOCK];
-        let mut below_count = 0;
-        for (at, (&address, next_hop)) in addresses.iter().zip(next_hops.iter_mut()).enumerate() {
+    fn in_blocks<'b, const N: usize>(
+        &self,
+        addresses: &'b [u32],
+        next_hops: &'b mut [W],
+    ) -> (&'b [u32], &'b mut [W]) {
+        let (blocks, rest) = addresses.as_chunks::<N>();
+        let (answers, answers_rest) = next_hops.as_chunks_mut::<N>();
+        let empty = || Level16 { slot: [0; N], answer: [0; N] };
+        let (mut one, mut other) = (empty(), empty());
+        let (mut now, mut next) = (&mut one, &mut other);
+        if let Some(first) = blocks.first() {
+            self.level_16(first, next);
+        }
+        for (at, (block, answers)) in blocks.iter().zip(answers).enumerate() {
+            swap(&mut now, &mut next);
+            if let Some(following) = blocks.get(at + 1) {
+                self.level_16(following, next);
+            }
+            self.level_24(block, now, answers);
+        }
+        (rest, answers_rest)
+    }
+
+    /// Reads BCN16 and asks for the lines of BN24.
+    #[inline(always)]
+    #[allow(clippy::needless_range_loop, reason = "one index runs through three arrays of one block")]
+    fn level_16<const N: usize>(&self, addresses: &[u32; N], found: &mut Level16<N>) {
+        let (bcn16, bn24) = (self.bcn16(), &self.bn24[..]);
+        for at in 0..N {
+            let address = addresses[at];
             let entry = bcn16[(address >> 16) as usize];
             let answered = (entry.cast_signed() >> 31).cast_unsigned();
-            let i = (entry << 8 | (address >> 8 & 255)) & !answered;
-            let n24 = self.bn24[i as usize];
-            *next_hop = W::narrow(NextHop(n24.widen().0 | (entry & answered & !ANSWER)));
-            below[below_count] = (at as u32, i);
-            below_count += usize::from(n24 == W::default() && answered == 0);
+            let slot = (entry << 8 | (address >> 8 & 255)) & !answered;
+            found.slot[at] = slot;
+            found.answer[at] = entry & answered;
+            prefetch(bn24, slot as usize);
         }
-        for &(at, i) in &below[..below_count] {
-            let address = addresses[at as usize];
-            next_hops[at as usize] = self.n32[(self.c24[i as usize] << 8 | (address & 255)) as usize];
+    }
+
+    /// Reads BN24, then C24 and N32 for the few addresses that go so far.
+    #[inline(always)]
+    #[allow(clippy::needless_range_loop, reason = "one index runs through three arrays and a bit map")]
+    fn level_24<const N: usize>(&self, addresses: &[u32; N], found: &Level16<N>, next_hops: &mut [W; N]) {
+        const { assert!(N <= 64) }
+        let bn24 = &self.bn24[..];
+        let mut below = 0_u64;
+        for at in 0..N {
+            let answer = bn24[found.slot[at] as usize].widen().0 | found.answer[at];
+            next_hops[at] = W::narrow(NextHop(answer & !ANSWER));
+            below |= u64::from(answer == 0) << at;
+        }
+        while below != 0 {
+            let at = below.trailing_zeros() as usize;
+            below &= below - 1;
+            next_hops[at] = self.level_32(found.slot[at], addresses[at]);
         }
     }
 }

@@ -112,6 +112,30 @@ impl<W: Width> SailL<W> {
         engine.n32.push(W::default());
         engine
     }
+
+    /// BCN16 with its length, so that no index of 16 bits needs a check.
+    #[inline(always)]
+    fn bcn16(&self) -> &[u32; 1 << 16] {
+        self.bcn16[..].try_into().expect("one entry a node of level 16")
+    }
+
+    /// Algorithm 2.
+    #[inline(always)]
+    fn look_up(&self, address: u32) -> W {
+        let bcn16 = self.bcn16()[(address >> 16) as usize];
+        if bcn16 & ANSWER != 0 {
+            return W::narrow(NextHop(bcn16 ^ ANSWER));
+        }
+        let slot = bcn16 << 8 | (address >> 8 & 255);
+        let n24 = self.bn24[slot as usize];
+        if n24 == W::default() { self.level_32(slot, address) } else { n24 }
+    }
+
+    /// The answer where BN24 has none in `slot`.
+    #[inline(always)]
+    fn level_32(&self, slot: u32, address: u32) -> W {
+        self.n32[(self.c24[slot as usize] << 8 | (address & 255)) as usize]
+    }
 }
 
 impl<W: Width> Engine<u32, W> for SailL<W> {
@@ -124,19 +148,9 @@ impl<W: Width> Engine<u32, W> for SailL<W> {
         Ok(engine)
     }
 
-    /// Algorithm 2.
     #[inline(always)]
     fn lookup(&self, address: u32) -> W {
-        let bcn16 = self.bcn16[(address >> 16) as usize];
-        if bcn16 & ANSWER != 0 {
-            return W::narrow(NextHop(bcn16 ^ ANSWER));
-        }
-        let i = (bcn16 << 8 | (address >> 8 & 255)) as usize;
-        let n24 = self.bn24[i];
-        if n24 != W::default() {
-            return n24;
-        }
-        self.n32[(self.c24[i] << 8 | (address & 255)) as usize]
+        self.look_up(address)
     }
 
     #[inline(always)]
