@@ -35,3 +35,11 @@ impl Error {
         }
     }
 }
+
+impl Error {
+    /// An error of something asked for, as in `trace "miss=130"`.
+    pub(crate) fn argument(name: &str, given: &str, what: &(impl ToString + ?Sized)) -> Self {
+        let given: String = given.chars().take(80).collect();
+        Self { source_name: format!("{name} {given:?}"), place: String::new(), what: what.to_string() }
+    }
+}

@@ -1,1 +1,51 @@
-//! trace
+//! Address streams: made ones over a table, and real ones from files.
+//!
+//! Every kind but [`TraceKind::File`] is drawn from a table and a seed and is the same on every machine.
+
+mod capture;
+mod draw;
+mod file;
+mod kind;
+mod leaves;
+#[cfg(test)]
+mod tests;
+
+pub use file::{parse, read};
+pub use kind::TraceKind;
+
+use crate::Error;
+use draw::Drawing;
+use fibula::{Address, Rib};
+
+/// The destinations of [`TraceKind::Zipf`].
+pub const ZIPF_DESTINATIONS: usize = 65_536;
+
+/// The addresses of one burst of [`TraceKind::Repeat`].
+pub const BURST: usize = 32;
+
+/// `count` addresses of a kind over a table. O(n + count) for a table of *n* routes.
+///
+/// ```
+/// use fibula::{NextHop, Rib};
+/// use fibula_io::trace::{self, TraceKind};
+/// let mut rib: Rib<u32> = Rib::new();
+/// rib.insert("192.0.2.0/24".parse()?, NextHop(1));
+/// let addresses = trace::generate(&TraceKind::Prefix, &rib, 1000, 1)?;
+/// assert!(addresses.iter().all(|&address| rib.longest_match(address).is_some()));
+/// let addresses = trace::generate(&TraceKind::Miss(0), &rib, 1000, 1)?;
+/// assert!(addresses.iter().all(|&address| rib.longest_match(address).is_none()));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// If the table has nothing the kind could be drawn from (no route at all; for [`TraceKind::Miss`] no gap), if
+/// the family has no such trace ([`TraceKind::Random`] for IPv6), or if a file cannot be read or holds no address
+/// of the family.
+pub fn generate<A: Address>(
+    kind: &TraceKind,
+    rib: &Rib<A>,
+    count: usize,
+    seed: u64,
+) -> Result<Vec<A>, Error> {
+    Drawing::new(kind, rib, seed).addresses(count)
+}

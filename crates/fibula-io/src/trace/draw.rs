@@ -1,0 +1,158 @@
+//! Drawing a trace.
+
+use super::{BURST, TraceKind, ZIPF_DESTINATIONS, file, leaves};
+use crate::generate::{Random, Weights};
+use crate::{Error, Source};
+use fibula::{Address, Family, Prefix, Rib};
+use std::collections::HashMap;
+
+/// A kind, a table and a stream of draws.
+pub(super) struct Drawing<'a, A> {
+    kind: &'a TraceKind,
+    rib: &'a Rib<A>,
+    random: Random,
+}
+
+impl<'a, A: Address> Drawing<'a, A> {
+    pub(super) fn new(kind: &'a TraceKind, rib: &'a Rib<A>, seed: u64) -> Self {
+        // Kinds of one seed share no draws, nor do families.
+        let name = kind.name().bytes().fold(u64::from(A::BITS), |name, byte| name << 7 ^ u64::from(byte));
+        Self { kind, rib, random: Random::new(seed, name) }
+    }
+
+    pub(super) fn addresses(mut self, count: usize) -> Result<Vec<A>, Error> {
+        match self.kind {
+            TraceKind::Random => self.random(count),
+            TraceKind::Prefix => {
+                let prefixes = self.prefixes()?;
+                Ok(self.draw(&prefixes, count))
+            }
+            TraceKind::Match => {
+                let leaves = self.leaves()?;
+                Ok(self.draw(&leaves, count))
+            }
+            TraceKind::Zipf => self.zipf(count),
+            TraceKind::Sequential => self.sequential(count),
+            TraceKind::Repeat => {
+                let prefixes = self.prefixes()?;
+                let burst = self.draw(&prefixes, BURST);
+                Ok(burst.into_iter().cycle().take(count).collect())
+            }
+            TraceKind::Miss(percent) => self.miss(count, *percent),
+            TraceKind::File(source) => {
+                let all = file::read(source)?;
+                let own: Vec<A> = all.into_iter().filter_map(A::from_ip).collect();
+                if own.is_empty() {
+                    return Err(Error::of(source, format!("holds no {} address", A::FAMILY)));
+                }
+                Ok(own.into_iter().cycle().take(count).collect())
+            }
+            TraceKind::Mapped(source) => self.mapped(source, count),
+        }
+    }
+
+    fn refused(&self, why: &str) -> Error {
+        Error::argument("trace", &self.kind.to_string(), why)
+    }
+
+    /// All prefixes of the table, of which there must be some.
+    fn prefixes(&self) -> Result<Vec<Prefix<A>>, Error> {
+        if self.rib.is_empty() {
+            return Err(self.refused(&format!("the {} table has no route to draw from", A::FAMILY)));
+        }
+        Ok(self.rib.iter().map(|route| route.prefix).collect())
+    }
+
+    fn leaves(&self) -> Result<Vec<Prefix<A>>, Error> {
+        self.prefixes()?;
+        Ok(leaves::longest_leaves(self.rib))
+    }
+
+    /// A prefix drawn uniformly, an address drawn uniformly in it, and so on.
+    fn draw(&mut self, prefixes: &[Prefix<A>], count: usize) -> Vec<A> {
+        let random = &mut self.random;
+        (0..count).filter_map(|_| random.one_of(prefixes).map(|prefix| random.within(prefix))).collect()
+    }
+
+    fn random(&mut self, count: usize) -> Result<Vec<A>, Error> {
+        if A::FAMILY == Family::Ipv6 {
+            return Err(
+                self.refused("IPv4 only: of uniform IPv6 addresses 99.9 % end at the root of any table")
+            );
+        }
+        let unicast = |address: &A| {
+            let first = address.bits(0, 8);
+            (1..=223).contains(&first) && first != 10 && first != 127
+        };
+        let random = &mut self.random;
+        Ok(std::iter::repeat_with(|| random.address()).filter(unicast).take(count).collect())
+    }
+
+    fn zipf(&mut self, count: usize) -> Result<Vec<A>, Error> {
+        let prefixes = self.prefixes()?;
+        let destinations = self.draw(&prefixes, ZIPF_DESTINATIONS);
+        let ranks = Weights::zipf(ZIPF_DESTINATIONS);
+        let random = &mut self.random;
+        Ok((0..count).map(|_| destinations[ranks.draw(random)]).collect())
+    }
+
+    fn sequential(&mut self, count: usize) -> Result<Vec<A>, Error> {
+        let prefixes = self.prefixes()?;
+        let start = self.random.one_of(&prefixes).map_or(A::ZERO, Prefix::first);
+        let bits = A::BITS.min(64);
+        let first = start.bits(0, bits);
+        Ok((0..count as u64).map(|i| A::from_bits(first.wrapping_add(i), 0, bits)).collect())
+    }
+
+    fn miss(&mut self, count: usize, percent: u8) -> Result<Vec<A>, Error> {
+        let prefixes = if percent == 0 { Vec::new() } else { self.prefixes()? };
+        let gaps = self.rib.ranges().filter(|range| !range.next_hop.is_some());
+        let gaps: Vec<(A, A)> = gaps.map(|gap| (gap.first, gap.last)).collect();
+        if gaps.is_empty() && percent < 100 {
+            return Err(self.refused(&format!("the {} table has a route for every address", A::FAMILY)));
+        }
+        let random = &mut self.random;
+        let mut one = || {
+            if random.chance(u32::from(percent) * 10) {
+                random.one_of(&prefixes).map(|prefix| random.within(prefix))
+            } else {
+                random.one_of(&gaps).map(|(first, last)| between(random, first, last))
+            }
+        };
+        Ok((0..count).filter_map(|_| one()).collect())
+    }
+
+    fn mapped(&mut self, source: &Source, count: usize) -> Result<Vec<A>, Error> {
+        let leaves = self.leaves()?;
+        let real = file::read(source)?;
+        if real.is_empty() {
+            return Err(Error::of(source, "holds no address"));
+        }
+        let random = &mut self.random;
+        let mut stands_for = HashMap::new();
+        let mut map = |ip| {
+            *stands_for
+                .entry(ip)
+                .or_insert_with(|| random.one_of(&leaves).map_or(A::ZERO, |leaf| random.within(leaf)))
+        };
+        let mapped: Vec<A> = real.into_iter().map(&mut map).collect();
+        Ok(mapped.into_iter().cycle().take(count).collect())
+    }
+}
+
+/// An address drawn uniformly from an interval.
+fn between<A: Address>(random: &mut Random, first: A, last: A) -> A {
+    // Drawn from the smallest power of two that holds the interval, again where the draw falls past its end.
+    let width = last.to_u128() - first.to_u128();
+    let zeros = width.leading_zeros();
+    let mask = u128::MAX.checked_shr(zeros).unwrap_or(0);
+    loop {
+        let wide = if width >> 64 == 0 { 0 } else { u128::from(random.word()) << 64 };
+        let offset = (wide | u128::from(random.word())) & mask;
+        if offset <= width
+            && let Some(address) = A::from_u128(first.to_u128() + offset)
+        {
+            return address;
+        }
+    }
+}

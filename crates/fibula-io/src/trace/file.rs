@@ -1,0 +1,63 @@
+//! Addresses from files.
+
+use super::capture;
+use crate::{Damage, Error, Source};
+use std::io::Read;
+use std::net::IpAddr;
+
+/// The addresses of a file in order, of both families: of a text file one a line (empty lines and such that begin
+/// with `#` are passed over), of a pcap or pcapng capture the destinations of its IP packets (VLAN tags are
+/// passed over). Which it is, its first bytes say.
+///
+/// # Errors
+/// If the source cannot be read, a line is no address, or a capture is damaged or cut off; the place is named.
+pub fn read(source: &Source) -> Result<Vec<IpAddr>, Error> {
+    parse(&content(source)?, source)
+}
+
+/// As [`read`], of content that was read already; `source` is what errors name.
+///
+/// ```
+/// use fibula_io::{Source, trace};
+/// let addresses = trace::parse(b"192.0.2.1\n2001:db8::1\n", &Source::StandardInput)?;
+/// assert_eq!(addresses.len(), 2);
+/// let error = trace::parse(b"192.0.2.1\n192.0.2.256\n", &Source::StandardInput).unwrap_err();
+/// assert_eq!(error.to_string(), r#"standard input, line 2: "192.0.2.256" is no address (expected one a line)"#);
+/// # Ok::<(), fibula_io::Error>(())
+/// ```
+///
+/// # Errors
+/// If a line is no address, or a capture is damaged or cut off; the place is named.
+pub fn parse(content: &[u8], source: &Source) -> Result<Vec<IpAddr>, Error> {
+    if capture::is_capture(content) {
+        return capture::destinations(content)
+            .map_err(|(byte, what)| Error::at(source, &Damage { place: format!("byte {byte}"), what }));
+    }
+    let mut all = Vec::new();
+    for (line, text) in (1..).zip(content.split(|&byte| byte == b'\n')) {
+        let text = text.trim_ascii();
+        if text.is_empty() || text.starts_with(b"#") {
+            continue;
+        }
+        let address = str::from_utf8(text).ok().and_then(|text| text.parse().ok());
+        all.push(address.ok_or_else(|| refused(source, line, text))?);
+    }
+    Ok(all)
+}
+
+fn refused(source: &Source, line: u64, text: &[u8]) -> Error {
+    let text: String = String::from_utf8_lossy(text).chars().take(80).collect();
+    let what = format!("{text:?} is no address (expected one a line)");
+    Error::at(source, &Damage { place: format!("line {line}"), what })
+}
+
+fn content(source: &Source) -> Result<Vec<u8>, Error> {
+    let content = match source {
+        Source::File(path) => std::fs::read(path),
+        Source::StandardInput => {
+            let mut bytes = Vec::new();
+            std::io::stdin().read_to_end(&mut bytes).map(|_| bytes)
+        }
+    };
+    content.map_err(|error| Error::of(source, format!("cannot be read: {error}")))
+}

@@ -1,0 +1,139 @@
+//! [`TraceKind`]: which addresses, in which order.
+
+use crate::{Error, Source};
+use std::fmt;
+use std::str::FromStr;
+
+/// A kind of address stream, written as its name, or as `name=value` where it has a parameter.
+///
+/// ```
+/// use fibula_io::trace::TraceKind;
+/// assert_eq!("zipf".parse::<TraceKind>()?, TraceKind::Zipf);
+/// assert_eq!("miss=30".parse::<TraceKind>()?, TraceKind::Miss(30));
+/// assert_eq!("file=dst.txt.gz".parse::<TraceKind>()?.to_string(), "file=dst.txt.gz");
+/// assert!("miss=130".parse::<TraceKind>().is_err());
+/// # Ok::<(), fibula_io::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TraceKind {
+    /// `random`: uniform over the public unicast space. IPv4 only: of uniform IPv6 addresses 99.9 % end at the
+    /// root of any table.
+    Random,
+    /// `prefix`: a prefix drawn uniformly, its host bits random. The answer may be a more specific prefix.
+    Prefix,
+    /// `match`: Random Match (the TilePro64 study, section IV.A): of every prefix the longest of its leaf-pushed
+    /// paths, one of these drawn uniformly, the remaining bits random. The longest search of every prefix, without
+    /// locality.
+    Match,
+    /// `zipf`: [`ZIPF_DESTINATIONS`](super::ZIPF_DESTINATIONS) addresses drawn as `prefix` does, the *k*-th taken
+    /// with a frequency in proportion to 1/*k*.
+    Zipf,
+    /// `sequential`: one address after the other, from the first of a drawn prefix on and around the end of the
+    /// space; for IPv6, one /64 after the other.
+    Sequential,
+    /// `repeat`: one burst of [`BURST`](super::BURST) addresses, drawn as `prefix` does, again and again.
+    Repeat,
+    /// `miss=R`: *R* percent of the addresses, 0 to 100, match a prefix of the table and are drawn as `prefix`
+    /// does; the others lie between the prefixes: a gap drawn uniformly, an address drawn uniformly in it.
+    Miss(u8),
+    /// `file=PATH`: the addresses of a text file, one a line, or the destinations of a pcap or pcapng file; in
+    /// order, from the start again after the last. Those of the other family are left out.
+    File(Source),
+    /// `mapped=PATH`: the locality of such a file, of either family, on this table (Realistic Random Match, the
+    /// TilePro64 study, section IV.A): each distinct address, in order of first appearance, stands for one drawn
+    /// as `match` does.
+    Mapped(Source),
+}
+
+/// What a kind is called that is not read right.
+const EXPECTED: &str = "expected random, prefix, match, zipf, sequential, repeat, miss=PERCENT (how many match, 0 to \
+                        100), file=PATH or mapped=PATH";
+
+impl TraceKind {
+    /// The name without a parameter.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Random => "random",
+            Self::Prefix => "prefix",
+            Self::Match => "match",
+            Self::Zipf => "zipf",
+            Self::Sequential => "sequential",
+            Self::Repeat => "repeat",
+            Self::Miss(_) => "miss",
+            Self::File(_) => "file",
+            Self::Mapped(_) => "mapped",
+        }
+    }
+}
+
+impl fmt::Display for TraceKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())?;
+        match self {
+            Self::Miss(percent) => write!(f, "={percent}"),
+            Self::File(Source::StandardInput) | Self::Mapped(Source::StandardInput) => f.write_str("=-"),
+            Self::File(source) | Self::Mapped(source) => write!(f, "={source}"),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl FromStr for TraceKind {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self, Error> {
+        let unknown = || Error::argument("trace", text, EXPECTED);
+        match text.split_once('=') {
+            None => match text {
+                "random" => Ok(Self::Random),
+                "prefix" => Ok(Self::Prefix),
+                "match" => Ok(Self::Match),
+                "zipf" => Ok(Self::Zipf),
+                "sequential" => Ok(Self::Sequential),
+                "repeat" => Ok(Self::Repeat),
+                _ => Err(unknown()),
+            },
+            Some(("miss", percent)) if percent.bytes().all(|b| b.is_ascii_digit()) => {
+                percent.parse().ok().filter(|&percent| percent <= 100).map(Self::Miss).ok_or_else(unknown)
+            }
+            Some(("file", path)) if !path.is_empty() => Ok(Self::File(path.into())),
+            Some(("mapped", path)) if !path.is_empty() => Ok(Self::Mapped(path.into())),
+            Some(_) => Err(unknown()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_is_written_as_it_is_read() {
+        for text in [
+            "random",
+            "prefix",
+            "match",
+            "zipf",
+            "sequential",
+            "repeat",
+            "miss=0",
+            "miss=100",
+            "file=a=b.pcap",
+            "file=-",
+            "mapped=/x/y",
+        ] {
+            assert_eq!(text.parse::<TraceKind>().unwrap().to_string(), text);
+        }
+    }
+
+    #[test]
+    fn others_are_refused_with_what_is_expected() {
+        for text in
+            ["", "Zipf", "miss", "miss=", "miss=+5", "miss=101", "miss=256", "file=", "prefix=1", "deep"]
+        {
+            let error = text.parse::<TraceKind>().unwrap_err().to_string();
+            assert!(error.starts_with(&format!("trace {text:?}: expected random")), "{error}");
+        }
+    }
+}
