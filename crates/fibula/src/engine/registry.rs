@@ -100,4 +100,5 @@ use crate::engines;
 registry! {
     oracle: engines::oracle::ABOUT, [ipv4 ipv6] engines::oracle::Oracle;
     radix: engines::radix::ABOUT, [ipv4 ipv6] engines::radix::Radix;
+    poptrie: engines::poptrie::ABOUT, [ipv4 ipv6] engines::poptrie::Poptrie;
 }
