@@ -2,7 +2,7 @@
 //!
 //! A bit map says *which* positions hold something, an array beside it holds *what*, without gaps; the rank of
 //! a position is the index into the array (Degermark et al., "Small Forwarding Tables for Fast Routing
-//! Lookups", SIGCOMM 1997, section 4.2; Jacobson, "Space-efficient Static Trees and Graphs", FOCS 1989).
+//! Lookups", SIGCOMM 1997; Jacobson, "Space-efficient Static Trees and Graphs", FOCS 1989).
 //! Position 0 is the least significant bit of the first word.
 //!
 //! Everything counts with [`u64::count_ones`]: one instruction where a batch path is compiled for an

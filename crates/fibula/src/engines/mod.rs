@@ -2,5 +2,5 @@
 //! what was changed and why.
 
 pub mod oracle;
-pub mod radix;
 pub mod poptrie;
+pub mod radix;

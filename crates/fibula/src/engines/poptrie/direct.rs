@@ -1,4 +1,4 @@
-//! [`Direct`]: an entry of the table that stands for the first `s` bits (direct pointing, section 3.4).
+//! [`Direct`]: an entry of the table that stands for the first `s` bits (direct pointing).
 
 use crate::NextHop;
 

@@ -4,7 +4,7 @@ use super::Poptrie;
 use super::node::STRIDE;
 use crate::arch::prefetch;
 use crate::engine::Width;
-use crate::{Address, NextHop};
+use crate::{Address, Family, NextHop};
 use std::hint::select_unpredictable;
 
 /// How many addresses go down the trie in step.
@@ -14,15 +14,22 @@ pub(super) const LANES: usize = 64;
 const LEVELS_TOGETHER: u8 = 64 / STRIDE;
 
 impl<A: Address, W: Width> Poptrie<A, W> {
-    /// The answer for one address (the paper's Algorithm 3).
+    /// The answer for one address.
     #[inline(always)]
     pub(super) fn search(&self, address: A) -> W {
-        let entry = self.direct[address.bits(0, self.s) as usize];
+        let entry = self.direct[self.slot(address)];
         if entry.is_leaf() {
             W::narrow(entry.next_hop())
         } else {
             self.leaves[self.walk(entry.index(), address, self.s)]
         }
+    }
+
+    /// The entry of the direct table that stands for an address.
+    #[inline(always)]
+    fn slot(&self, address: A) -> usize {
+        // Two shifts instead of one and a branch: `s` may be 0. Of 128 bits only the first 64 matter.
+        (address.bits(0, 64) >> 1 >> (63 - u32::from(self.s))) as usize
     }
 
     /// From a node, which consumes the bits from `offset` on, down to the index of a leaf.
@@ -38,19 +45,39 @@ impl<A: Address, W: Width> Poptrie<A, W> {
         }
     }
 
+    /// The answers for any number of addresses.
+    #[inline(always)]
+    pub(super) fn search_all(&self, addresses: &[A], next_hops: &mut [W]) {
+        let mut coming = addresses.chunks(LANES).skip(1);
+        for (addresses, next_hops) in addresses.chunks(LANES).zip(next_hops.chunks_mut(LANES)) {
+            // IPv4 uses nearly all of the direct table, more than the inner caches hold: asked for a round ahead,
+            // 7 to 13 % faster. IPv6 uses so little of it that asking costs more than it saves.
+            if A::FAMILY == Family::Ipv4 {
+                for &address in coming.next().unwrap_or_default() {
+                    prefetch(&self.direct, self.slot(address));
+                }
+            }
+            self.search_lanes(addresses, next_hops);
+        }
+    }
+
     /// The answers for up to [`LANES`] addresses.
     ///
     /// All lanes take their step at one level before any goes to the next, so that their cache misses overlap.
     /// Lanes that have met a leaf drop out of the list of those still walking, by arithmetic instead of a
     /// branch: at which level an address ends cannot be foreseen.
+    ///
+    /// The node of the next step is asked for as soon as it is known (20 to 30 % faster where other cores contend for
+    /// the outer cache). Not taken: asking for the leaves too (5 % for IPv4, nothing for IPv6), and
+    /// nodes padded to 32 bytes so that none straddles two cache lines (3 % for a third more memory).
     #[inline(always)]
-    pub(super) fn search_lanes(&self, addresses: &[A], next_hops: &mut [W]) {
+    fn search_lanes(&self, addresses: &[A], next_hops: &mut [W]) {
         let mut at = [0_u32; LANES];
         let mut rest = [0_u64; LANES];
         let mut walked = [0_u8; LANES];
         let mut count = 0;
         for (lane, (&address, next_hop)) in addresses.iter().zip(next_hops.iter_mut()).enumerate() {
-            let entry = self.direct[address.bits(0, self.s) as usize];
+            let entry = self.direct[self.slot(address)];
             let answer = select_unpredictable(entry.is_leaf(), entry.next_hop(), NextHop::NONE);
             *next_hop = W::narrow(answer);
             prefetch(&self.nodes, select_unpredictable(entry.is_leaf(), 0, entry.index()) as usize);
