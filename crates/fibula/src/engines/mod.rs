@@ -3,5 +3,6 @@
 
 pub mod dir24_8;
 pub mod oracle;
+pub mod poptrie;
 pub mod radix;
 pub mod sail_l;
