@@ -38,7 +38,9 @@ mod tests {
             if rib.covered(node).any(|route| route.prefix != node)
                 && let Some(halves) = node.halves()
             {
-                halves.into_iter().for_each(|half| walk(rib, half, here, longest));
+                for half in halves {
+                    walk(rib, half, here, longest);
+                }
             } else if let Some(owner) = here {
                 let leaf = longest.entry(owner).or_insert(node);
                 if leaf.len() < node.len() {

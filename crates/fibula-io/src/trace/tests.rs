@@ -131,7 +131,9 @@ fn zipf_frequencies_fall_as_one_over_the_rank() {
     let tables = table();
     let addresses = generate(&TraceKind::Zipf, &tables.ipv6, 1_000_000, 1).unwrap();
     let mut counts: HashMap<u128, usize> = HashMap::new();
-    addresses.iter().for_each(|&address| *counts.entry(address).or_default() += 1);
+    for address in addresses {
+        *counts.entry(address).or_default() += 1;
+    }
     let mut counts: Vec<usize> = counts.into_values().collect();
     counts.sort_unstable_by(|a, b| b.cmp(a));
     // The k-th of 65,536 has 1/k of 1/11.67, the 65,536th harmonic number.
