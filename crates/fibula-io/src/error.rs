@@ -22,7 +22,7 @@ pub struct Damage {
 
 impl Error {
     /// An error of the source as a whole.
-    pub(crate) fn of(source: &Source, what: impl ToString) -> Self {
+    pub(crate) fn of(source: &Source, what: impl std::fmt::Display) -> Self {
         Self { source_name: source.to_string(), place: String::new(), what: what.to_string() }
     }
 
@@ -38,7 +38,7 @@ impl Error {
 
 impl Error {
     /// An error of something asked for, as in `trace "miss=130"`.
-    pub(crate) fn argument(name: &str, given: &str, what: &(impl ToString + ?Sized)) -> Self {
+    pub(crate) fn argument(name: &str, given: &str, what: impl std::fmt::Display) -> Self {
         let given: String = given.chars().take(80).collect();
         Self { source_name: format!("{name} {given:?}"), place: String::new(), what: what.to_string() }
     }
