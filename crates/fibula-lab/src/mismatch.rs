@@ -2,7 +2,7 @@
 
 use crate::Error;
 use fibula::{Address, NextHop};
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 /// One wrong answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -24,6 +24,14 @@ impl std::fmt::Display for Mismatch {
         let Self { engine, path, address, expected, got } = self;
         write!(f, "{engine} ({path}) answers {got} for {address}, expected {expected}")
     }
+}
+
+/// The first wrong answers as one text, so that a row of results stays flat: `address: expected 1, got 2; ...`.
+pub(crate) fn in_one_line<S: Serializer>(mismatches: &[Mismatch], serializer: S) -> Result<S::Ok, S::Error> {
+    let text = |Mismatch { path, address, expected, got, .. }: &Mismatch| {
+        format!("{address} ({path}): expected {expected}, got {got}")
+    };
+    serializer.collect_str(&mismatches.iter().map(text).collect::<Vec<_>>().join("; "))
 }
 
 /// An engine that would not hold a table, which is no wrong answer: a limit says so by name.

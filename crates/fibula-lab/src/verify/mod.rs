@@ -14,7 +14,7 @@ pub(crate) use probes::uniform;
 pub use updates::{UpdateOptions, UpdateRow, updates};
 
 use crate::answers::Answers;
-use crate::mismatch::Tally;
+use crate::mismatch::{Tally, in_one_line};
 use crate::{Error, Expected, Mismatch, Refusal};
 use fibula::arch::Level;
 use fibula::engine::{Config, Entry, WidthBits};
@@ -79,6 +79,7 @@ pub struct VerifyRow {
     /// How many were answered wrong; for `structure`, 1 if there is a contradiction.
     pub mismatches: u64,
     /// The first wrong answers, lowest address first.
+    #[serde(serialize_with = "in_one_line")]
     pub first: Vec<Mismatch>,
     /// The contradiction that the engine's own check found.
     pub contradiction: Option<String>,

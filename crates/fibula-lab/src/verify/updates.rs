@@ -1,7 +1,7 @@
 //! Is an engine still right after its table has changed?
 
 use super::{STRUCTURE, VerifyOptions, VerifyRow, build, probes, rows};
-use crate::mismatch::Tally;
+use crate::mismatch::{Tally, in_one_line};
 use crate::{Error, Expected, Mismatch, Refusal};
 use fibula::engine::{Cost, Entry, WidthBits};
 use fibula::{Address, Applied, Change, Delta, Fib, NextHop, Rib};
@@ -71,6 +71,7 @@ pub struct UpdateRow {
     /// How many were answered wrong.
     pub mismatches: u64,
     /// The first wrong answers.
+    #[serde(serialize_with = "in_one_line")]
     pub first: Vec<Mismatch>,
     /// The contradiction that the engine's own check found, at the batch it was first seen.
     pub contradiction: Option<String>,
