@@ -6,13 +6,18 @@ use crate::{Error, Mismatch};
 use fibula::Address;
 use fibula::engine::{BEST, Entry, WidthBits};
 use serde::Serialize;
+use std::time::Duration;
+
+/// The longest a pass may take, so that a slow engine or machine streams fewer lookups instead of taking minutes.
+const LONGEST_PASS: Duration = Duration::from_secs(1);
 
 /// How to demonstrate.
 #[derive(Clone, Debug)]
 pub struct DemoOptions {
     /// The engine's specification.
     pub engine: String,
-    /// Lookups that are streamed and timed, in passes over the addresses; at least five passes.
+    /// Lookups that are streamed and timed, in passes over the addresses: at least five, none much longer than a
+    /// second.
     pub lookups: usize,
     /// Threads, each over its own part of the addresses.
     pub threads: usize,
@@ -88,6 +93,7 @@ pub fn demo<A: Address>(
     let bench_options = BenchOptions {
         threads: vec![options.threads],
         passes: options.lookups.div_ceil(workload.addresses.len().max(1)).max(5),
+        longest_pass: LONGEST_PASS,
         ..BenchOptions::default()
     };
     let race = Race::new(workload, bench_options.check)?;
