@@ -10,7 +10,7 @@ use clap::{Parser, Subcommand};
 /// Exit status: 0 good; 1 the answer is bad (a mismatch, damage or unreadable lines passed over with --keep-going);
 /// 2 wrong usage or unreadable input, with one line on standard error.
 #[derive(Debug, Parser)]
-#[command(name = "fibula", version, subcommand_required = true, max_term_width = 100)]
+#[command(name = "fibula", version, subcommand_required = true, arg_required_else_help = false, max_term_width = 100)]
 pub(crate) struct Cli {
     /// How rows are printed [default: table]
     #[arg(long, value_enum, global = true, value_name = "FORMAT")]

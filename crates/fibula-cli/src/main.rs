@@ -6,6 +6,7 @@ mod commands;
 mod exit;
 mod output;
 mod reading;
+mod writing;
 
 use std::process::ExitCode;
 

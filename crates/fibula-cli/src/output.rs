@@ -3,7 +3,6 @@
 //! A command makes rows (any `Serialize` struct) and hands them to [`Output::rows`], or, if they come slowly and
 //! should be seen as they come, one by one to an [`Output::printer`].
 
-use anyhow::Context;
 use clap::ValueEnum;
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use serde::Serialize;
@@ -48,15 +47,21 @@ impl Output {
 
     /// Prints rows, all of the same type.
     pub(crate) fn rows<R: Serialize>(&self, rows: impl IntoIterator<Item = R>) -> anyhow::Result<()> {
-        let mut printer = self.printer();
+        let mut printer = self.batch_printer();
         for row in rows {
             printer.row(&row)?;
         }
         printer.finish()
     }
 
-    /// Prints rows as they come; [`Printer::finish`] must end it.
+    /// Prints rows that each take a while, and lets each be seen at once where the form allows it;
+    /// [`Printer::finish`] must end it.
     pub(crate) fn printer(&self) -> Printer<impl Write + use<>> {
+        Printer { at_once: true, ..self.batch_printer() }
+    }
+
+    /// Prints rows that come fast, without hurry; [`Printer::finish`] must end it.
+    pub(crate) fn batch_printer(&self) -> Printer<impl Write + use<>> {
         Printer::new(self.format.unwrap_or_default(), BufWriter::with_capacity(1 << 16, io::stdout().lock()))
     }
 }
@@ -67,6 +72,7 @@ pub(crate) struct Printer<W: Write> {
     form: Form,
     out: W,
     any: bool,
+    at_once: bool,
 }
 
 #[derive(Debug)]
@@ -89,7 +95,7 @@ impl<W: Write> Printer<W> {
             Format::JsonLine => Form::JsonLine,
             Format::Csv => Form::Csv,
         };
-        Self { form, out, any: false }
+        Self { form, out, any: false, at_once: false }
     }
 
     /// Prints one row (the table form waits for the last, to align).
@@ -115,8 +121,6 @@ impl<W: Write> Printer<W> {
             Form::JsonLine => {
                 to_json(&mut self.out, row)?;
                 self.out.write_all(b"\n")?;
-                // A run that takes minutes shows each result when it has it.
-                self.out.flush()?;
             }
             Form::Csv => {
                 let row = fields(row)?;
@@ -125,6 +129,9 @@ impl<W: Write> Printer<W> {
                 }
                 record(&mut self.out, row.values().map(cell))?;
             }
+        }
+        if self.at_once {
+            self.out.flush()?;
         }
         Ok(())
     }
@@ -166,8 +173,9 @@ fn to_json<W: Write, R: Serialize>(out: W, row: &R) -> io::Result<()> {
     serde_json::to_writer(out, row).map_err(io::Error::from)
 }
 
-fn record<W: Write>(out: W, fields: impl Iterator<Item = String>) -> anyhow::Result<()> {
+/// Writes one line of comma-separated values, quoted where they must be.
+pub(crate) fn record<W: Write>(out: W, fields: impl IntoIterator<Item = String>) -> io::Result<()> {
     let mut writer = csv::Writer::from_writer(out);
     writer.write_record(fields).map_err(io::Error::from)?;
-    writer.flush().context("cannot write")
+    writer.flush()
 }

@@ -1,6 +1,7 @@
 //! The options that say how a table is read, the same for every command that reads one.
 
 use crate::exit::Verdict;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use fibula_io::Source;
 use fibula_io::table::{self, Format, Loaded, ReadOptions, Value};
@@ -10,8 +11,8 @@ use fibula_io::table::{self, Format, Loaded, ReadOptions, Value};
 #[command(next_help_heading = "Reading tables")]
 pub(crate) struct Reading {
     /// The table's format; recognised by content if not given
-    #[arg(long, value_enum, value_name = "FORMAT")]
-    pub(crate) input_format: Option<InputFormat>,
+    #[arg(long, value_name = "FORMAT", value_parser = format_parser())]
+    pub(crate) input_format: Option<Format>,
     /// What a route's value is taken from, where the format holds more than one
     #[arg(long, value_enum, default_value_t, value_name = "VALUE")]
     pub(crate) value: ValueFrom,
@@ -26,37 +27,9 @@ pub(crate) struct Reading {
     pub(crate) mask_host_bits: bool,
 }
 
-/// [`Format`] on the command line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum InputFormat {
-    /// `prefix next-hop-or-AS`, one a line
-    Text,
-    /// MRT: TABLE_DUMP, TABLE_DUMP_V2, BGP4MP
-    Mrt,
-    /// CAIDA pfx2as: `address length AS`
-    Pfx2as,
-    /// `ip route` and `ip -6 route`
-    IpRoute,
-    /// FRR `show ip route json`
-    Frr,
-    /// Comma-separated with a header line
-    Csv,
-    /// BIRD `show route`
-    Bird,
-}
-
-impl From<InputFormat> for Format {
-    fn from(format: InputFormat) -> Self {
-        match format {
-            InputFormat::Text => Self::Text,
-            InputFormat::Mrt => Self::Mrt,
-            InputFormat::Pfx2as => Self::Pfx2as,
-            InputFormat::IpRoute => Self::IpRoute,
-            InputFormat::Frr => Self::Frr,
-            InputFormat::Csv => Self::Csv,
-            InputFormat::Bird => Self::Bird,
-        }
-    }
+/// Reads the name of a table format.
+pub(crate) fn format_parser() -> impl TypedValueParser<Value = Format> {
+    PossibleValuesParser::new(Format::ALL.map(Format::name)).try_map(|name| name.parse::<Format>())
 }
 
 /// [`Value`] on the command line.
@@ -85,7 +58,7 @@ impl Reading {
     /// Reads a table; what was passed over is told on standard error.
     pub(crate) fn read(&self, source: &Source) -> anyhow::Result<Loaded> {
         let options = ReadOptions {
-            format: self.input_format.map(Format::from),
+            format: self.input_format,
             value: self.value.into(),
             peer: self.peer.clone(),
             keep_going: self.keep_going,
@@ -94,7 +67,7 @@ impl Reading {
         };
         let loaded = table::read(source, &options)?;
         for damage in &loaded.damage {
-            eprintln!("fibula: {source}, {}: {} (passed over)", damage.place, damage.what);
+            eprintln!("fibula: {source}, {damage} (passed over)");
         }
         Ok(loaded)
     }
@@ -103,4 +76,12 @@ impl Reading {
 /// Whether a table came through whole.
 pub(crate) fn verdict(loaded: &Loaded) -> Verdict {
     Verdict::good_if(loaded.damage.is_empty())
+}
+
+/// The table named, or the made table `internet`, which is said.
+pub(crate) fn table_or_internet(reading: &Reading, table: Option<&str>) -> anyhow::Result<Loaded> {
+    match table {
+        Some(table) => reading.read(&Source::from(table)),
+        None => anyhow::bail!("not yet"),
+    }
 }

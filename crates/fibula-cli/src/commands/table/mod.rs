@@ -1,5 +1,9 @@
 //! `fibula table`: what is in a table, in which format, and how two differ.
 
+mod convert;
+mod diff;
+mod sample;
+mod shape;
 mod stats;
 
 use crate::exit::Verdict;
@@ -10,12 +14,18 @@ use clap::Subcommand;
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Stats(stats::Arguments),
+    Convert(convert::Arguments),
+    Diff(diff::Arguments),
+    Sample(sample::Arguments),
 }
 
 impl Command {
     pub(crate) fn run(self, output: &Output) -> anyhow::Result<Verdict> {
         match self {
             Self::Stats(arguments) => arguments.run(output),
+            Self::Convert(arguments) => arguments.run(),
+            Self::Diff(arguments) => arguments.run(output),
+            Self::Sample(arguments) => arguments.run(),
         }
     }
 }
