@@ -10,7 +10,13 @@ use clap::{Parser, Subcommand};
 /// Exit status: 0 good; 1 the answer is bad (a mismatch, damage or unreadable lines passed over with --keep-going);
 /// 2 wrong usage or unreadable input, with one line on standard error.
 #[derive(Debug, Parser)]
-#[command(name = "fibula", version, subcommand_required = true, arg_required_else_help = false, max_term_width = 100)]
+#[command(
+    name = "fibula",
+    version,
+    subcommand_required = true,
+    arg_required_else_help = false,
+    max_term_width = 100
+)]
 pub(crate) struct Cli {
     /// How rows are printed [default: table]
     #[arg(long, value_enum, global = true, value_name = "FORMAT")]
@@ -23,9 +29,9 @@ pub(crate) struct Cli {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Lookup(lookup::Arguments),
-    #[command(subcommand)]
+    #[command(subcommand, arg_required_else_help = false)]
     Table(table::Command),
-    #[command(subcommand)]
+    #[command(subcommand, arg_required_else_help = false)]
     Trace(trace::Command),
     Engines(engines::Arguments),
     Completions(completions::Arguments),

@@ -1,6 +1,7 @@
 //! How a run ends: the status, and the one line on standard error that says why.
 
-use std::io::{self, ErrorKind};
+use std::fmt::Display;
+use std::io::{self, ErrorKind, Write};
 use std::process::ExitCode;
 
 /// What a command has to say beyond its output.
@@ -19,6 +20,11 @@ impl Verdict {
     }
 }
 
+/// Says one line on standard error. If nobody hears it, the run goes on.
+pub(crate) fn tell(line: impl Display) {
+    let _ = writeln!(io::stderr(), "fibula: {line}");
+}
+
 /// The status of a finished command. A reader that went away (`| head`) is no error.
 pub(crate) fn code(result: anyhow::Result<Verdict>) -> ExitCode {
     match result {
@@ -26,7 +32,7 @@ pub(crate) fn code(result: anyhow::Result<Verdict>) -> ExitCode {
         Ok(Verdict::Bad) => ExitCode::from(1),
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("fibula: {}", one_line(&format!("{error:#}")));
+            tell(one_line(&format!("{error:#}")));
             ExitCode::from(2)
         }
     }
@@ -42,7 +48,7 @@ pub(crate) fn usage(error: &clap::Error) -> ExitCode {
     let text = error.render().to_string();
     let message = text.split("\n\nUsage:").next().unwrap_or_default();
     let message = message.split("\n\nFor more information").next().unwrap_or_default();
-    eprintln!("fibula: {}", one_line(message.trim_start_matches("error: ")));
+    tell(one_line(message.trim_start_matches("error: ")));
     ExitCode::from(2)
 }
 

@@ -179,3 +179,62 @@ pub(crate) fn record<W: Write>(out: W, fields: impl IntoIterator<Item = String>)
     writer.write_record(fields).map_err(io::Error::from)?;
     writer.flush()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeMap;
+
+    #[derive(Serialize)]
+    struct Row {
+        engine: &'static str,
+        build_ms: f64,
+        bytes_by_part: BTreeMap<&'static str, u64>,
+        note: Option<&'static str>,
+    }
+
+    fn printed(format: Format, rows: &[Row]) -> String {
+        let mut text = Vec::new();
+        let mut printer = Printer::new(format, &mut text);
+        for row in rows {
+            printer.row(row).unwrap();
+        }
+        printer.finish().unwrap();
+        String::from_utf8(text).unwrap()
+    }
+
+    #[test]
+    fn one_row_type_in_four_forms() {
+        let rows = [
+            Row { engine: "a", build_ms: 1.5, bytes_by_part: BTreeMap::from([("N16", 4)]), note: None },
+            Row { engine: "b, \"c\"", build_ms: 20.0, bytes_by_part: BTreeMap::new(), note: Some("slow") },
+        ];
+        assert_eq!(
+            printed(Format::Table, &rows),
+            "engine  build ms  bytes by part  note\n\
+             a            1.5  {\"N16\":4}\n\
+             b, \"c\"      20.0  {}             slow\n"
+        );
+        assert_eq!(
+            printed(Format::Json, &rows),
+            "[\n  {\"engine\":\"a\",\"build_ms\":1.5,\"bytes_by_part\":{\"N16\":4},\"note\":null},\n  \
+             {\"engine\":\"b, \\\"c\\\"\",\"build_ms\":20.0,\"bytes_by_part\":{},\"note\":\"slow\"}\n]\n"
+        );
+        assert_eq!(
+            printed(Format::JsonLine, &rows[..1]),
+            "{\"engine\":\"a\",\"build_ms\":1.5,\"bytes_by_part\":{\"N16\":4},\"note\":null}\n"
+        );
+        assert_eq!(
+            printed(Format::Csv, &rows),
+            "engine,build_ms,bytes_by_part,note\n\
+             a,1.5,\"{\"\"N16\"\":4}\",\n\
+             \"b, \"\"c\"\"\",20.0,{},slow\n"
+        );
+    }
+
+    #[test]
+    fn no_rows_are_still_legal_json() {
+        assert_eq!(printed(Format::Json, &[]), "[]\n");
+        assert_eq!(printed(Format::JsonLine, &[]) + &printed(Format::Table, &[]), "");
+    }
+}

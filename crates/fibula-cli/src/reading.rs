@@ -1,6 +1,6 @@
 //! The options that say how a table is read, the same for every command that reads one.
 
-use crate::exit::Verdict;
+use crate::exit::{Verdict, tell};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use fibula_io::Source;
@@ -67,7 +67,7 @@ impl Reading {
         };
         let loaded = table::read(source, &options)?;
         for damage in &loaded.damage {
-            eprintln!("fibula: {source}, {damage} (passed over)");
+            tell(format_args!("{source}, {damage} (passed over)"));
         }
         Ok(loaded)
     }

@@ -58,14 +58,16 @@ impl<A: Address> Compiled<A> {
 
     fn place(&self, address: A) -> NextHop {
         let route = self.rib.longest_match(address);
-        let place = route.and_then(|route| self.routes.binary_search_by_key(&route.prefix, |r| r.prefix).ok());
+        let place =
+            route.and_then(|route| self.routes.binary_search_by_key(&route.prefix, |r| r.prefix).ok());
         place.map_or(NextHop::NONE, |place| NextHop(place as u32 + 1))
     }
 
     /// Compiled by the first of the preferred engines that holds it; `None` if none does.
     fn compile(&self) -> Option<Fib<A>> {
         let numbered = self.routes.iter().zip(1..);
-        let numbered = numbered.map(|(route, place)| Route { prefix: route.prefix, next_hop: NextHop(place) });
+        let numbered =
+            numbered.map(|(route, place)| Route { prefix: route.prefix, next_hop: NextHop(place) });
         let numbered: Rib<A> = numbered.collect();
         let known = |name: &&str| ENGINES.iter().any(|e| e.about.name == *name && e.does(A::FAMILY));
         PREFERRED.iter().filter(|name| known(name)).find_map(|name| Fib::build(name, &numbered).ok())
@@ -86,7 +88,9 @@ mod tests {
         let addresses: Vec<u32> = compiled
             .routes
             .iter()
-            .flat_map(|route| [route.prefix.first(), route.prefix.last(), route.prefix.last().wrapping_add(1)])
+            .flat_map(|route| {
+                [route.prefix.first(), route.prefix.last(), route.prefix.last().wrapping_add(1)]
+            })
             .collect();
         let (mut plain, mut fast) = (Vec::new(), Vec::new());
         compiled.places(&addresses, &mut plain);

@@ -186,7 +186,9 @@ mod tests {
                 Ok(std::net::IpAddr::V6(ip)) => Content::Ipv6(ip.to_bits()),
                 Err(_) => Content::Bad,
             };
-            for block in [text.to_string(), format!("{text}\n"), format!("  {text}\r\n"), format!("{text} more\n")] {
+            for block in
+                [text.to_string(), format!("{text}\n"), format!("  {text}\r\n"), format!("{text} more\n")]
+            {
                 assert_eq!(contents(&block), [expected], "{block:?}");
             }
         }
@@ -194,13 +196,10 @@ mod tests {
 
     #[test]
     fn every_line_counts_even_an_empty_one() {
-        assert_eq!(contents("\n# note\n1.2.3.4\n \n0.0.0.1"), [
-            Content::Blank,
-            Content::Blank,
-            Content::Ipv4(0x0102_0304),
-            Content::Blank,
-            Content::Ipv4(1)
-        ]);
+        assert_eq!(
+            contents("\n# note\n1.2.3.4\n \n0.0.0.1"),
+            [Content::Blank, Content::Blank, Content::Ipv4(0x0102_0304), Content::Blank, Content::Ipv4(1)]
+        );
         assert_eq!(contents("\u{e9}\n"), [Content::Bad]);
     }
 

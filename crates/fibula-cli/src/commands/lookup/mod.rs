@@ -8,7 +8,7 @@ mod lines;
 mod stream;
 mod text;
 
-use crate::exit::Verdict;
+use crate::exit::{Verdict, tell};
 use crate::output::Output;
 use crate::reading::{self, Reading, verdict};
 use answer::answers;
@@ -66,7 +66,10 @@ impl FromStr for Query {
 impl Arguments {
     pub(crate) fn run(self, output: &Output) -> anyhow::Result<Verdict> {
         let streams = self.addresses.contains(&Query::Stream);
-        anyhow::ensure!(!streams || self.addresses.len() == 1, "`-` stands alone, not beside other addresses");
+        anyhow::ensure!(
+            !streams || self.addresses.len() == 1,
+            "`-` stands alone, not beside other addresses"
+        );
         anyhow::ensure!(
             !streams || self.table.as_deref() != Some("-"),
             "table and addresses cannot both come from standard input"
@@ -105,7 +108,7 @@ impl Arguments {
                         Content::Bad => {
                             let what = no_address(line - 1, &String::from_utf8_lossy(found.field));
                             if self.reading.keep_going {
-                                eprintln!("fibula: {what}");
+                                tell(what);
                                 bad += 1;
                                 return None;
                             }

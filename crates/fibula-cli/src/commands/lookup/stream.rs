@@ -11,6 +11,7 @@
 use super::compiled::Compiled;
 use super::lines::{Blocks, Content, Lines};
 use super::text::{Style, Texts};
+use crate::exit::tell;
 use anyhow::anyhow;
 use fibula::{NextHop, NextHops};
 use fibula_io::table::Tables;
@@ -57,7 +58,8 @@ pub(super) fn run(
     out: &mut impl Write,
 ) -> anyhow::Result<usize> {
     let Tables { ipv4, ipv6, next_hops } = tables;
-    let shared = Shared { ipv4: Compiled::new(ipv4), ipv6: Compiled::new(ipv6), next_hops, style, keep_going };
+    let shared =
+        Shared { ipv4: Compiled::new(ipv4), ipv6: Compiled::new(ipv6), next_hops, style, keep_going };
     out.write_all(style.header())?;
     let (mut line, mut bad) = (0, 0);
     let answers = start(blocks, &Arc::new(shared));
@@ -71,7 +73,7 @@ pub(super) fn run(
                 out.flush()?;
                 return Err(what);
             }
-            eprintln!("fibula: {what:#}");
+            tell(what);
         }
         line += answered.lines;
         bad += answered.bad.len();

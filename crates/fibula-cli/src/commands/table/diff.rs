@@ -4,8 +4,9 @@ use crate::exit::Verdict;
 use crate::output::{Output, Printer};
 use crate::reading::Reading;
 use clap::Args;
-use fibula::{Address, NextHop, NextHops, Rib, Route};
+use fibula::{Address, Delta, NextHop, NextHops, Rib, Route};
 use fibula_io::Source;
+use fibula_io::table::Tables;
 use serde::Serialize;
 use std::io::Write;
 
@@ -40,41 +41,47 @@ impl Arguments {
         let before = self.reading.read(&Source::from(self.before.as_str()))?;
         let after = self.reading.read(&Source::from(self.after.as_str()))?;
         let whole = before.damage.is_empty() && after.damage.is_empty();
-        let (before, after) = (before.tables, after.tables);
-        let next_hops = [&before.next_hops, &after.next_hops];
+        let (before, mut after) = (before.tables, after.tables);
+        let next_hops = share_next_hops(before.next_hops, &mut after)?;
         let mut printer = output.batch_printer();
-        let ipv4 = compare([&before.ipv4, &after.ipv4], next_hops, &mut printer)?;
-        let ipv6 = compare([&before.ipv6, &after.ipv6], next_hops, &mut printer)?;
+        let ipv4 = print(before.ipv4.diff(&after.ipv4), &next_hops, &mut printer)?;
+        let ipv6 = print(before.ipv6.diff(&after.ipv6), &next_hops, &mut printer)?;
         printer.finish()?;
-        Ok(Verdict::good_if(whole && ipv4 && ipv6))
+        Ok(Verdict::good_if(whole && ipv4 + ipv6 == 0))
     }
 }
 
-/// Prints the differences of one family, in order of prefix; whether there are none.
-fn compare<A: Address>(
-    tables: [&Rib<A>; 2],
-    next_hops: [&NextHops; 2],
+/// Numbers the next hops of a table by those of another, to which the missing ones are added.
+fn share_next_hops(mut next_hops: NextHops, tables: &mut Tables) -> anyhow::Result<NextHops> {
+    let shared = tables.next_hops.iter().map(|(_, info)| next_hops.intern(info.clone()));
+    let shared: Vec<NextHop> = std::iter::once(Ok(NextHop::NONE)).chain(shared).collect::<Result<_, _>>()?;
+    renumber(&mut tables.ipv4, &shared);
+    renumber(&mut tables.ipv6, &shared);
+    Ok(next_hops)
+}
+
+fn renumber<A: Address>(rib: &mut Rib<A>, shared: &[NextHop]) {
+    let renumbered = |route: Route<A>| Route { next_hop: shared[route.next_hop.0 as usize], ..route };
+    *rib = rib.iter().map(renumbered).collect();
+}
+
+/// Prints the differences of one family; how many there are.
+fn print<A: Address>(
+    deltas: impl Iterator<Item = Delta<A>>,
+    next_hops: &NextHops,
     printer: &mut Printer<impl Write>,
-) -> anyhow::Result<bool> {
-    let mut equal = true;
-    let [mut before, mut after] = tables.map(|rib| rib.iter().peekable());
-    loop {
-        let first = [before.peek(), after.peek()].into_iter().flatten().map(|route| route.prefix).min();
-        let Some(prefix) = first else { return Ok(equal) };
-        let here = |route: &Route<A>| route.prefix == prefix;
-        let of = |route: Option<Route<A>>| route.map_or(NextHop::NONE, |route| route.next_hop);
-        let was = next_hops[0].get(of(before.next_if(here)));
-        let is = next_hops[1].get(of(after.next_if(here)));
-        if was == is {
-            continue;
-        }
-        equal = false;
-        let change = match (was, is) {
-            (None, _) => "added",
-            (_, None) => "removed",
+) -> anyhow::Result<usize> {
+    let mut count = 0;
+    for delta in deltas {
+        count += 1;
+        let change = match delta {
+            Delta { before: NextHop::NONE, .. } => "added",
+            Delta { after: NextHop::NONE, .. } => "removed",
             _ => "changed",
         };
-        let text = ToString::to_string;
-        printer.row(&Row { change, prefix: prefix.to_string(), before: was.map(text), after: is.map(text) })?;
+        let [before, after] =
+            [delta.before, delta.after].map(|next_hop| next_hops.get(next_hop).map(ToString::to_string));
+        printer.row(&Row { change, prefix: delta.prefix.to_string(), before, after })?;
     }
+    Ok(count)
 }

@@ -3,7 +3,6 @@
 mod convert;
 mod diff;
 mod sample;
-mod shape;
 mod stats;
 
 use crate::exit::Verdict;

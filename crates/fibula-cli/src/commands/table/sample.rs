@@ -31,8 +31,7 @@ impl Arguments {
         let loaded = self.reading.read(&Source::from(self.input.as_str()))?;
         let Tables { ipv4, ipv6, next_hops } = &loaded.tables;
         let mut choice = Choice { needed: self.count, left: ipv4.len() + ipv6.len(), state: self.seed };
-        let sample =
-            Tables { ipv4: choice.of(ipv4), ipv6: choice.of(ipv6), next_hops: next_hops.clone() };
+        let sample = Tables { ipv4: choice.of(ipv4), ipv6: choice.of(ipv6), next_hops: next_hops.clone() };
         self.writing.write(&sample)?;
         Ok(verdict(&loaded))
     }
