@@ -1,7 +1,7 @@
 //! Addresses from files.
 
 use super::capture;
-use crate::{Damage, Error, Source};
+use crate::{Damage, Error, Place, Source};
 use std::io::Read;
 use std::net::IpAddr;
 
@@ -31,7 +31,7 @@ pub fn read(source: &Source) -> Result<Vec<IpAddr>, Error> {
 pub fn parse(content: &[u8], source: &Source) -> Result<Vec<IpAddr>, Error> {
     if capture::is_capture(content) {
         return capture::destinations(content)
-            .map_err(|(byte, what)| Error::at(source, &Damage { place: format!("byte {byte}"), what }));
+            .map_err(|(byte, what)| Error::at(source, &Damage { place: Place::Byte(byte as u64), what }));
     }
     let mut all = Vec::new();
     for (line, text) in (1..).zip(content.split(|&byte| byte == b'\n')) {
@@ -48,16 +48,15 @@ pub fn parse(content: &[u8], source: &Source) -> Result<Vec<IpAddr>, Error> {
 fn refused(source: &Source, line: u64, text: &[u8]) -> Error {
     let text: String = String::from_utf8_lossy(text).chars().take(80).collect();
     let what = format!("{text:?} is no address (expected one a line)");
-    Error::at(source, &Damage { place: format!("line {line}"), what })
+    Error::at(source, &Damage { place: Place::Line(line), what })
 }
 
 fn content(source: &Source) -> Result<Vec<u8>, Error> {
-    let content = match source {
-        Source::File(path) => std::fs::read(path),
-        Source::StandardInput => {
-            let mut bytes = Vec::new();
-            std::io::stdin().read_to_end(&mut bytes).map(|_| bytes)
-        }
-    };
-    content.map_err(|error| Error::of(source, format!("cannot be read: {error}")))
+    let mut content = source.open(false)?;
+    let mut bytes = Vec::new();
+    content.read_to_end(&mut bytes).map_err(|error| match content.damage() {
+        Some(damage) => Error::at(source, damage),
+        None => Error::of(source, format!("cannot be read: {error}")),
+    })?;
+    Ok(bytes)
 }

@@ -1,0 +1,58 @@
+//! The command line as clap sees it: the global options and the list of commands.
+
+use crate::commands::{completions, engines, lookup, man, table, trace};
+use crate::exit::Verdict;
+use crate::output::{Format, Output};
+use clap::{Parser, Subcommand};
+
+/// Longest-prefix match over Internet routing tables.
+///
+/// Exit status: 0 good; 1 the answer is bad (a mismatch, damage or unreadable lines passed over with --keep-going);
+/// 2 wrong usage or unreadable input, with one line on standard error.
+#[derive(Debug, Parser)]
+#[command(
+    name = "fibula",
+    version,
+    subcommand_required = true,
+    arg_required_else_help = false,
+    max_term_width = 100
+)]
+pub(crate) struct Cli {
+    /// How rows are printed [default: table]
+    #[arg(long, value_enum, global = true, value_name = "FORMAT")]
+    pub(crate) format: Option<Format>,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// One variant a command; each is a file or folder under `commands/`.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    Lookup(lookup::Arguments),
+    #[command(subcommand, arg_required_else_help = false)]
+    Table(table::Command),
+    #[command(subcommand, arg_required_else_help = false)]
+    Trace(trace::Command),
+    Engines(engines::Arguments),
+    Completions(completions::Arguments),
+    Man(man::Arguments),
+}
+
+impl Command {
+    /// Carries the command out.
+    pub(crate) fn run(self, output: &Output) -> anyhow::Result<Verdict> {
+        match self {
+            Self::Lookup(arguments) => arguments.run(output),
+            Self::Table(command) => command.run(output),
+            Self::Trace(command) => command.run(output),
+            Self::Engines(arguments) => arguments.run(output),
+            Self::Completions(arguments) => arguments.run(),
+            Self::Man(arguments) => arguments.run(),
+        }
+    }
+}
+
+/// Reads the command line.
+pub(crate) fn parse() -> Result<Cli, clap::Error> {
+    Cli::try_parse()
+}

@@ -1,0 +1,156 @@
+//! `fibula lookup`: the longest match of addresses.
+//!
+//! A few addresses are looked up in the plain table; a stream of them goes through an engine ([`stream`]).
+
+mod answer;
+mod compiled;
+mod lines;
+mod stream;
+mod text;
+
+use crate::exit::{Verdict, tell};
+use crate::output::Output;
+use crate::reading::{self, Reading, verdict};
+use answer::answers;
+use clap::{ArgAction, Args};
+use fibula_io::table::Tables;
+use lines::{Blocks, Content, Lines};
+use std::io::{self, Write};
+use std::net::IpAddr;
+use std::str::FromStr;
+use text::Style;
+
+/// Find the longest match of addresses: the prefix and its next hop or origin AS
+///
+/// Addresses of both families may be mixed; a v4-mapped IPv6 address is answered from the IPv6 table. An address
+/// without a route is answered so, and is no error.
+///
+/// With `-` the first field of each line of standard input is looked up; blank lines and comments (#) are passed
+/// over. There is one answer for each address, in order: `prefix<TAB>next hop`, `-` for both where there is no route.
+/// A line that is no address ends the run with status 2; with --keep-going it is told on standard error, answered
+/// `?<TAB>?` (left out with --format), and the status is 1 at the end.
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
+    /// The table, a file or `-`; the made table `internet` if not given
+    #[arg(short, long)]
+    table: Option<String>,
+    /// Every route that covers the address, longest first
+    #[arg(short, long)]
+    all: bool,
+    /// The addresses, or `-` for a stream of them from standard input
+    #[arg(required = true, value_name = "ADDR", action = ArgAction::Append)]
+    addresses: Vec<Query>,
+    #[command(flatten)]
+    reading: Reading,
+}
+
+/// What is to be looked up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Query {
+    Address(IpAddr),
+    Stream,
+}
+
+impl FromStr for Query {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text.parse() {
+            Ok(address) => Ok(Self::Address(address)),
+            Err(_) if text == "-" => Ok(Self::Stream),
+            Err(_) => Err("expected an IPv4 or IPv6 address, or -"),
+        }
+    }
+}
+
+impl Arguments {
+    pub(crate) fn run(self, output: &Output) -> anyhow::Result<Verdict> {
+        let streams = self.addresses.contains(&Query::Stream);
+        anyhow::ensure!(
+            !streams || self.addresses.len() == 1,
+            "`-` stands alone, not beside other addresses"
+        );
+        anyhow::ensure!(
+            !streams || self.table.as_deref() != Some("-"),
+            "table and addresses cannot both come from standard input"
+        );
+        let loaded = reading::table_or_internet(&self.reading, self.table.as_deref())?;
+        let whole = verdict(&loaded);
+        let addresses = self.addresses.iter().filter_map(|query| match query {
+            Query::Address(address) => Some(Ok(*address)),
+            Query::Stream => None,
+        });
+        if !streams {
+            say(&loaded.tables, self.all, output, addresses)?;
+            return Ok(whole);
+        }
+        let blocks = Blocks::new(Box::new(io::stdin()));
+        let bad = match Style::of(output.asked()).filter(|_| !self.all) {
+            Some(style) => {
+                stream::run(loaded.tables, blocks, style, self.reading.keep_going, &mut io::stdout().lock())?
+            }
+            None => self.read_and_say(&loaded.tables, blocks, output)?,
+        };
+        Ok(if bad == 0 { whole } else { Verdict::Bad })
+    }
+
+    /// A stream in a form that [`stream`] does not do; how many lines were no addresses.
+    fn read_and_say(&self, tables: &Tables, blocks: Blocks, output: &Output) -> anyhow::Result<usize> {
+        let (mut line, mut bad) = (0, 0);
+        let addresses = blocks.flat_map(|block| match block {
+            Ok(block) => Lines::new(&block)
+                .filter_map(|found| {
+                    line += 1;
+                    match found.content {
+                        Content::Ipv4(address) => Some(Ok(IpAddr::V4(address.into()))),
+                        Content::Ipv6(address) => Some(Ok(IpAddr::V6(address.into()))),
+                        Content::Blank => None,
+                        Content::Bad => {
+                            let what = no_address(line - 1, &String::from_utf8_lossy(found.field));
+                            if self.reading.keep_going {
+                                tell(what);
+                                bad += 1;
+                                return None;
+                            }
+                            Some(Err(what))
+                        }
+                    }
+                })
+                .collect::<Vec<_>>(),
+            Err(error) => vec![Err(anyhow::anyhow!("standard input: {error}"))],
+        });
+        say(tables, self.all, output, addresses)?;
+        Ok(bad)
+    }
+}
+
+/// Says what a table knows of addresses, as sentences or, if a format is asked for, as rows.
+fn say(
+    tables: &Tables,
+    all: bool,
+    output: &Output,
+    addresses: impl Iterator<Item = anyhow::Result<IpAddr>>,
+) -> anyhow::Result<()> {
+    if output.asked().is_none() {
+        let mut out = io::BufWriter::new(io::stdout().lock());
+        for address in addresses {
+            for answer in answers(tables, address?, all) {
+                writeln!(out, "{answer}")?;
+            }
+        }
+        return Ok(out.flush()?);
+    }
+    let mut printer = output.batch_printer();
+    for address in addresses {
+        for answer in answers(tables, address?, all) {
+            printer.row(&answer)?;
+        }
+    }
+    printer.finish()
+}
+
+/// The error of a line (counted from 0) that is no address.
+fn no_address(line: usize, field: &str) -> anyhow::Error {
+    let field: String = field.chars().take(80).collect();
+    anyhow::anyhow!("standard input, line {}: {field:?} is not an IPv4 or IPv6 address", line + 1)
+}

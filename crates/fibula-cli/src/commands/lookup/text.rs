@@ -1,0 +1,139 @@
+//! [`Style`] and [`Texts`]: the text of each route, made once and copied for every address it answers.
+
+use super::compiled::Compiled;
+use crate::output::{Format, record};
+use fibula::{Address, NextHop, NextHops};
+use serde::Serialize;
+
+/// How a stream's answers are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Style {
+    /// `prefix<TAB>next hop`, in the order of the addresses; `-` for both where no route matches, `?` for both
+    /// where the line is no address.
+    Plain,
+    /// One JSON object a line.
+    JsonLine,
+    /// Comma-separated values with a header line.
+    Csv,
+}
+
+/// A row without its address.
+#[derive(Serialize)]
+struct Tail {
+    prefix: Option<String>,
+    next_hop: Option<String>,
+}
+
+impl Style {
+    /// The style of a format, if it can be written before the last answer is known.
+    pub(super) fn of(format: Option<Format>) -> Option<Self> {
+        match format {
+            None => Some(Self::Plain),
+            Some(Format::JsonLine) => Some(Self::JsonLine),
+            Some(Format::Csv) => Some(Self::Csv),
+            Some(Format::Json | Format::Table) => None,
+        }
+    }
+
+    /// What stands before the first answer.
+    pub(super) fn header(self) -> &'static [u8] {
+        match self {
+            Self::Csv => b"address,prefix,next_hop\n",
+            Self::Plain | Self::JsonLine => b"",
+        }
+    }
+
+    /// What stands before each address; `None` if answers come without it.
+    pub(super) fn before_address(self) -> Option<&'static [u8]> {
+        match self {
+            Self::Plain => None,
+            Self::JsonLine => Some(br#"{"address":""#),
+            Self::Csv => Some(b""),
+        }
+    }
+
+    /// What stands for a line that is no address.
+    pub(super) fn bad(self) -> &'static [u8] {
+        match self {
+            Self::Plain => b"?\t?\n",
+            Self::JsonLine | Self::Csv => b"",
+        }
+    }
+
+    /// Writes what stands after the address.
+    fn write(self, tail: Tail, text: &mut Vec<u8>) {
+        let or_dash = |field: &Option<String>| field.clone().unwrap_or_else(|| "-".into());
+        match self {
+            Self::Plain => {
+                let Tail { prefix, next_hop } = tail;
+                text.extend_from_slice(format!("{}\t{}\n", or_dash(&prefix), or_dash(&next_hop)).as_bytes());
+            }
+            Self::JsonLine => {
+                let object = serde_json::to_vec(&tail).expect("strings always serialise");
+                text.extend_from_slice(b"\",");
+                text.extend_from_slice(&object[1..]); // all but its opening brace
+                text.push(b'\n');
+            }
+            Self::Csv => {
+                text.push(b',');
+                let fields = [tail.prefix, tail.next_hop].into_iter().map(Option::unwrap_or_default);
+                record(text, fields).expect("memory can be written");
+            }
+        }
+    }
+}
+
+/// The texts of a table's routes, each made when it is first needed. Every thread has its own.
+#[derive(Debug)]
+pub(super) struct Texts {
+    /// Begin and end in `bytes` of each place's text, "no route" first; equal if it is not made yet.
+    bounds: Vec<(usize, usize)>,
+    bytes: Vec<u8>,
+}
+
+impl Texts {
+    /// None made yet, for a table of `routes` routes.
+    pub(super) fn new(routes: usize) -> Self {
+        Self { bounds: vec![(0, 0); routes + 1], bytes: Vec::new() }
+    }
+
+    /// The text of an answer of [`Compiled::places`].
+    #[inline]
+    pub(super) fn of<A: Address>(
+        &mut self,
+        place: NextHop,
+        table: &Compiled<A>,
+        next_hops: &NextHops,
+        style: Style,
+    ) -> &[u8] {
+        let (mut start, mut end) = self.bounds[place.0 as usize];
+        if start == end {
+            start = self.bytes.len();
+            let route = (place.0 as usize).checked_sub(1).map(|place| table.route(place));
+            let prefix = route.map(|route| route.prefix.to_string());
+            let next_hop = route.and_then(|route| next_hops.get(route.next_hop)).map(ToString::to_string);
+            style.write(Tail { prefix, next_hop }, &mut self.bytes);
+            end = self.bytes.len();
+            self.bounds[place.0 as usize] = (start, end);
+        }
+        &self.bytes[start..end]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_with_the_formats_own_signs_are_escaped() {
+        let written = |style: Style| {
+            let mut text = Vec::new();
+            let tail = Tail { prefix: Some("::/0".into()), next_hop: Some("a,\"b\"".into()) };
+            style.write(tail, &mut text);
+            String::from_utf8(text).unwrap()
+        };
+        assert_eq!(written(Style::Plain), "::/0\ta,\"b\"\n");
+        assert_eq!(written(Style::JsonLine), "\",\"prefix\":\"::/0\",\"next_hop\":\"a,\\\"b\\\"\"}\n");
+        assert_eq!(written(Style::Csv), ",::/0,\"a,\"\"b\"\"\"\n");
+    }
+}

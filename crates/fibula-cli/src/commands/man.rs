@@ -1,0 +1,31 @@
+//! `fibula man`: the manual pages.
+
+use crate::cli::Cli;
+use crate::exit::Verdict;
+use anyhow::Context;
+use clap::{Args, CommandFactory};
+use clap_mangen::{Man, generate_to};
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+/// Print the manual page, or write one page a command into a folder
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
+    /// Where to write fibula.1, fibula-lookup.1 and so on; made if it is not there
+    dir: Option<PathBuf>,
+}
+
+impl Arguments {
+    pub(crate) fn run(self) -> anyhow::Result<Verdict> {
+        if let Some(dir) = self.dir {
+            let named = || format!("{}: cannot write manual pages", dir.display());
+            std::fs::create_dir_all(&dir).with_context(named)?;
+            generate_to(Cli::command(), &dir).with_context(named)?;
+        } else {
+            let mut page = Vec::new();
+            Man::new(Cli::command()).render(&mut page)?;
+            io::stdout().lock().write_all(&page)?;
+        }
+        Ok(Verdict::Good)
+    }
+}

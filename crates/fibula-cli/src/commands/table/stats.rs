@@ -1,0 +1,114 @@
+//! `fibula table stats`: what is in tables.
+
+use crate::exit::Verdict;
+use crate::output::Output;
+use crate::reading::{Reading, verdict};
+use clap::Args;
+use fibula::rib::Statistics;
+use fibula::{Address, Rib};
+use fibula_io::Source;
+use fibula_io::table::Loaded;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+
+/// Show what is in tables: sizes, prefix lengths, nesting, next hops
+///
+/// One row a table and family. `nested` counts the prefixes with a shorter one around them, `depth` the most
+/// prefixes around one address, itself included, `ranges` the intervals of addresses with the same next hop, `leaves`
+/// the leaves of the leaf-pushed trie, and `lengths` the prefixes of each length.
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
+    /// The tables, files or `-`
+    #[arg(required = true, value_name = "TABLE")]
+    tables: Vec<String>,
+    #[command(flatten)]
+    reading: Reading,
+}
+
+/// One table and family.
+#[derive(Debug, Serialize)]
+struct Row {
+    table: String,
+    format: String,
+    family: String,
+    prefixes: usize,
+    nested: usize,
+    depth: usize,
+    next_hops: usize,
+    default_route: Option<String>,
+    ranges: usize,
+    leaves: usize,
+    damaged: usize,
+    /// Where rows are for people, the lengths follow as a table of their own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    lengths: Option<BTreeMap<u8, usize>>,
+}
+
+/// One line of a histogram, for people.
+#[derive(Debug, Serialize)]
+struct Count<'t> {
+    table: &'t str,
+    length: String,
+    ipv4: usize,
+    ipv6: usize,
+}
+
+impl Arguments {
+    pub(crate) fn run(self, output: &Output) -> anyhow::Result<Verdict> {
+        let mut printer = output.printer();
+        let mut lengths = Vec::new();
+        let mut whole = true;
+        for table in &self.tables {
+            let loaded = self.reading.read(&Source::from(table.as_str()))?;
+            whole &= verdict(&loaded) == Verdict::Good;
+            let (ipv4, ipv6) = (loaded.tables.ipv4.statistics(), loaded.tables.ipv6.statistics());
+            printer.row(&row(table, &loaded, &loaded.tables.ipv4, &ipv4, output))?;
+            printer.row(&row(table, &loaded, &loaded.tables.ipv6, &ipv6, output))?;
+            lengths.push((table, [ipv4, ipv6]));
+        }
+        printer.finish()?;
+        if output.is_table() {
+            print_lengths(&lengths, output)?;
+        }
+        Ok(Verdict::good_if(whole))
+    }
+}
+
+fn row<A: Address>(
+    table: &str,
+    loaded: &Loaded,
+    rib: &Rib<A>,
+    statistics: &Statistics,
+    output: &Output,
+) -> Row {
+    let default = statistics.default_route.and_then(|next_hop| loaded.tables.next_hops.get(next_hop));
+    Row {
+        table: table.into(),
+        format: loaded.format.to_string(),
+        family: A::FAMILY.to_string(),
+        prefixes: rib.len(),
+        nested: statistics.nested,
+        depth: statistics.max_depth,
+        next_hops: statistics.next_hops,
+        default_route: default.map(ToString::to_string),
+        ranges: statistics.ranges,
+        leaves: statistics.leaves,
+        damaged: loaded.damage.len(),
+        lengths: (!output.is_table()).then(|| statistics.lengths().collect()),
+    }
+}
+
+/// The lengths of all tables, each met length a line.
+fn print_lengths(tables: &[(&String, [Statistics; 2])], output: &Output) -> anyhow::Result<()> {
+    writeln!(io::stdout())?;
+    output.rows(tables.iter().flat_map(|(table, statistics)| {
+        let counts = |length: u8| {
+            statistics.each_ref().map(|s| s.by_length.get(usize::from(length)).copied().unwrap_or(0))
+        };
+        (0..=128)
+            .map(move |length| (length, counts(length)))
+            .filter(|(_, counts)| *counts != [0, 0])
+            .map(move |(length, [ipv4, ipv6])| Count { table, length: format!("/{length}"), ipv4, ipv6 })
+    }))
+}

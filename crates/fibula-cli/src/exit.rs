@@ -1,0 +1,63 @@
+//! How a run ends: the status, and the one line on standard error that says why.
+
+use std::fmt::Display;
+use std::io::{self, ErrorKind, Write};
+use std::process::ExitCode;
+
+/// What a command has to say beyond its output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    /// All is well: status 0.
+    Good,
+    /// The answer is bad (a mismatch, a failed bar, damage passed over): status 1.
+    Bad,
+}
+
+impl Verdict {
+    /// [`Verdict::Good`] if the condition holds.
+    pub(crate) fn good_if(good: bool) -> Self {
+        if good { Self::Good } else { Self::Bad }
+    }
+}
+
+/// Says one line on standard error. If nobody hears it, the run goes on.
+pub(crate) fn tell(line: impl Display) {
+    let _ = writeln!(io::stderr(), "fibula: {line}");
+}
+
+/// The status of a finished command. A reader that went away (`| head`) is no error.
+pub(crate) fn code(result: anyhow::Result<Verdict>) -> ExitCode {
+    match result {
+        Ok(Verdict::Good) => ExitCode::SUCCESS,
+        Ok(Verdict::Bad) => ExitCode::from(1),
+        Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) => {
+            tell(one_line(&format!("{error:#}")));
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// Prints what clap found: help and versions as they are, wrong usage as one line and status 2.
+pub(crate) fn usage(error: &clap::Error) -> ExitCode {
+    if !error.use_stderr() {
+        // A reader that has gone away needs no help.
+        let _ = error.print();
+        return ExitCode::SUCCESS;
+    }
+    let text = error.render().to_string();
+    let message = text.split("\n\nUsage:").next().unwrap_or_default();
+    let message = message.split("\n\nFor more information").next().unwrap_or_default();
+    tell(one_line(message.trim_start_matches("error: ")));
+    ExitCode::from(2)
+}
+
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    error.chain().any(|cause| {
+        cause.downcast_ref::<io::Error>().is_some_and(|cause| cause.kind() == ErrorKind::BrokenPipe)
+    })
+}
+
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}

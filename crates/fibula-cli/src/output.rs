@@ -1,0 +1,240 @@
+//! The `--format` machinery: one serialisable row type, printed in any of four forms.
+//!
+//! A command makes rows (any `Serialize` struct) and hands them to [`Output::rows`], or, if they come slowly and
+//! should be seen as they come, one by one to an [`Output::printer`].
+
+use clap::ValueEnum;
+use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
+use serde::Serialize;
+use serde_json::{Map, Value};
+use std::io::{self, BufWriter, Write};
+
+/// The forms rows can be printed in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// Aligned columns, for people.
+    #[default]
+    Table,
+    /// One JSON array of objects.
+    Json,
+    /// One JSON object a line.
+    JsonLine,
+    /// Comma-separated values with a header line.
+    Csv,
+}
+
+/// Where and how a command prints.
+#[derive(Debug)]
+pub(crate) struct Output {
+    format: Option<Format>,
+}
+
+impl Output {
+    /// Printing in the format asked for, if one was.
+    pub(crate) fn new(format: Option<Format>) -> Self {
+        Self { format }
+    }
+
+    /// The format that was asked for; `None` if the command may choose its own way to say things.
+    pub(crate) fn asked(&self) -> Option<Format> {
+        self.format
+    }
+
+    /// Whether people read it: then a command may add lines that are no rows.
+    pub(crate) fn is_table(&self) -> bool {
+        self.format.unwrap_or_default() == Format::Table
+    }
+
+    /// Prints rows, all of the same type.
+    pub(crate) fn rows<R: Serialize>(&self, rows: impl IntoIterator<Item = R>) -> anyhow::Result<()> {
+        let mut printer = self.batch_printer();
+        for row in rows {
+            printer.row(&row)?;
+        }
+        printer.finish()
+    }
+
+    /// Prints rows that each take a while, and lets each be seen at once where the form allows it;
+    /// [`Printer::finish`] must end it.
+    pub(crate) fn printer(&self) -> Printer<impl Write + use<>> {
+        Printer { at_once: true, ..self.batch_printer() }
+    }
+
+    /// Prints rows that come fast, without hurry; [`Printer::finish`] must end it.
+    pub(crate) fn batch_printer(&self) -> Printer<impl Write + use<>> {
+        Printer::new(self.format.unwrap_or_default(), BufWriter::with_capacity(1 << 16, io::stdout().lock()))
+    }
+}
+
+/// Rows on their way out.
+#[derive(Debug)]
+pub(crate) struct Printer<W: Write> {
+    form: Form,
+    out: W,
+    any: bool,
+    at_once: bool,
+}
+
+#[derive(Debug)]
+enum Form {
+    Table(Box<Table>),
+    Json,
+    JsonLine,
+    Csv,
+}
+
+impl<W: Write> Printer<W> {
+    fn new(format: Format, out: W) -> Self {
+        let form = match format {
+            Format::Table => {
+                let mut table = Table::new();
+                table.load_preset(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
+                Form::Table(Box::new(table))
+            }
+            Format::Json => Form::Json,
+            Format::JsonLine => Form::JsonLine,
+            Format::Csv => Form::Csv,
+        };
+        Self { form, out, any: false, at_once: false }
+    }
+
+    /// Prints one row (the table form waits for the last, to align).
+    pub(crate) fn row<R: Serialize>(&mut self, row: &R) -> anyhow::Result<()> {
+        let first = !std::mem::replace(&mut self.any, true);
+        match &mut self.form {
+            Form::Table(table) => {
+                let row = fields(row)?;
+                if first {
+                    table.set_header(row.keys().map(|name| name.replace('_', " ")));
+                    for (column, value) in table.column_iter_mut().zip(row.values()) {
+                        let side = if value.is_number() { CellAlignment::Right } else { CellAlignment::Left };
+                        column.set_cell_alignment(side);
+                        column.set_padding((0, 2));
+                    }
+                }
+                table.add_row(row.values().map(cell));
+            }
+            Form::Json => {
+                self.out.write_all(if first { b"[\n  " } else { b",\n  " })?;
+                to_json(&mut self.out, row)?;
+            }
+            Form::JsonLine => {
+                to_json(&mut self.out, row)?;
+                self.out.write_all(b"\n")?;
+            }
+            Form::Csv => {
+                let row = fields(row)?;
+                if first {
+                    record(&mut self.out, row.keys().cloned())?;
+                }
+                record(&mut self.out, row.values().map(cell))?;
+            }
+        }
+        if self.at_once {
+            self.out.flush()?;
+        }
+        Ok(())
+    }
+
+    /// Prints what is left.
+    pub(crate) fn finish(mut self) -> anyhow::Result<()> {
+        match &self.form {
+            Form::Table(table) if self.any => {
+                for line in table.lines() {
+                    writeln!(self.out, "{}", line.trim_end())?;
+                }
+            }
+            Form::Json => self.out.write_all(if self.any { b"\n]\n" } else { b"[]\n" })?,
+            _ => {}
+        }
+        Ok(self.out.flush()?)
+    }
+}
+
+/// A row as its named fields, in order.
+fn fields<R: Serialize>(row: &R) -> anyhow::Result<Map<String, Value>> {
+    match serde_json::to_value(row)? {
+        Value::Object(fields) => Ok(fields),
+        other => anyhow::bail!("a row has named fields, this is {other}"),
+    }
+}
+
+/// A field where only text fits: nothing for null, nested values as JSON.
+fn cell(value: &Value) -> String {
+    match value {
+        Value::Null => String::new(),
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+fn to_json<W: Write, R: Serialize>(out: W, row: &R) -> io::Result<()> {
+    // The conversion keeps an I/O error's kind, so that a closed pipe is still known as one.
+    serde_json::to_writer(out, row).map_err(io::Error::from)
+}
+
+/// Writes one line of comma-separated values, quoted where they must be.
+pub(crate) fn record<W: Write>(out: W, fields: impl IntoIterator<Item = String>) -> io::Result<()> {
+    let mut writer = csv::Writer::from_writer(out);
+    writer.write_record(fields).map_err(io::Error::from)?;
+    writer.flush()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeMap;
+
+    #[derive(Serialize)]
+    struct Row {
+        engine: &'static str,
+        build_ms: f64,
+        bytes_by_part: BTreeMap<&'static str, u64>,
+        note: Option<&'static str>,
+    }
+
+    fn printed(format: Format, rows: &[Row]) -> String {
+        let mut text = Vec::new();
+        let mut printer = Printer::new(format, &mut text);
+        for row in rows {
+            printer.row(row).unwrap();
+        }
+        printer.finish().unwrap();
+        String::from_utf8(text).unwrap()
+    }
+
+    #[test]
+    fn one_row_type_in_four_forms() {
+        let rows = [
+            Row { engine: "a", build_ms: 1.5, bytes_by_part: BTreeMap::from([("N16", 4)]), note: None },
+            Row { engine: "b, \"c\"", build_ms: 20.0, bytes_by_part: BTreeMap::new(), note: Some("slow") },
+        ];
+        assert_eq!(
+            printed(Format::Table, &rows),
+            "engine  build ms  bytes by part  note\n\
+             a            1.5  {\"N16\":4}\n\
+             b, \"c\"      20.0  {}             slow\n"
+        );
+        assert_eq!(
+            printed(Format::Json, &rows),
+            "[\n  {\"engine\":\"a\",\"build_ms\":1.5,\"bytes_by_part\":{\"N16\":4},\"note\":null},\n  \
+             {\"engine\":\"b, \\\"c\\\"\",\"build_ms\":20.0,\"bytes_by_part\":{},\"note\":\"slow\"}\n]\n"
+        );
+        assert_eq!(
+            printed(Format::JsonLine, &rows[..1]),
+            "{\"engine\":\"a\",\"build_ms\":1.5,\"bytes_by_part\":{\"N16\":4},\"note\":null}\n"
+        );
+        assert_eq!(
+            printed(Format::Csv, &rows),
+            "engine,build_ms,bytes_by_part,note\n\
+             a,1.5,\"{\"\"N16\"\":4}\",\n\
+             \"b, \"\"c\"\"\",20.0,{},slow\n"
+        );
+    }
+
+    #[test]
+    fn no_rows_are_still_legal_json() {
+        assert_eq!(printed(Format::Json, &[]), "[]\n");
+        assert_eq!(printed(Format::JsonLine, &[]) + &printed(Format::Table, &[]), "");
+    }
+}

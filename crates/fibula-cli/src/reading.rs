@@ -1,0 +1,87 @@
+//! The options that say how a table is read, the same for every command that reads one.
+
+use crate::exit::{Verdict, tell};
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::{Args, ValueEnum};
+use fibula_io::Source;
+use fibula_io::table::{self, Format, Loaded, ReadOptions, Value};
+
+/// How tables are read.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Reading tables")]
+pub(crate) struct Reading {
+    /// The table's format; recognised by content if not given
+    #[arg(long, value_name = "FORMAT", value_parser = format_parser())]
+    pub(crate) input_format: Option<Format>,
+    /// What a route's value is taken from, where the format holds more than one
+    #[arg(long, value_enum, default_value_t, value_name = "VALUE")]
+    pub(crate) value: ValueFrom,
+    /// Only routes heard from this peer (its address or AS number); all peers' best path if not given
+    #[arg(long)]
+    pub(crate) peer: Option<String>,
+    /// Pass over damaged records and unreadable lines; say so, and exit with status 1 at the end
+    #[arg(long)]
+    pub(crate) keep_going: bool,
+    /// Clear the host bits of prefixes that have them set, instead of refusing them
+    #[arg(long)]
+    pub(crate) mask_host_bits: bool,
+}
+
+/// Reads the name of a table format.
+pub(crate) fn format_parser() -> impl TypedValueParser<Value = Format> {
+    PossibleValuesParser::new(Format::ALL.map(Format::name)).try_map(|name| name.parse::<Format>())
+}
+
+/// [`Value`] on the command line.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ValueFrom {
+    /// The next hop
+    #[default]
+    NextHop,
+    /// The autonomous system at the end of the path
+    OriginAs,
+    /// The peer the route was heard from
+    Peer,
+}
+
+impl From<ValueFrom> for Value {
+    fn from(value: ValueFrom) -> Self {
+        match value {
+            ValueFrom::NextHop => Self::NextHop,
+            ValueFrom::OriginAs => Self::OriginAs,
+            ValueFrom::Peer => Self::Peer,
+        }
+    }
+}
+
+impl Reading {
+    /// Reads a table; what was passed over is told on standard error.
+    pub(crate) fn read(&self, source: &Source) -> anyhow::Result<Loaded> {
+        let options = ReadOptions {
+            format: self.input_format,
+            value: self.value.into(),
+            peer: self.peer.clone(),
+            keep_going: self.keep_going,
+            mask_host_bits: self.mask_host_bits,
+            progress: true,
+        };
+        let loaded = table::read(source, &options)?;
+        for damage in &loaded.damage {
+            tell(format_args!("{source}, {damage} (passed over)"));
+        }
+        Ok(loaded)
+    }
+}
+
+/// Whether a table came through whole.
+pub(crate) fn verdict(loaded: &Loaded) -> Verdict {
+    Verdict::good_if(loaded.damage.is_empty())
+}
+
+/// The table named, or the made table `internet`, which is said.
+pub(crate) fn table_or_internet(reading: &Reading, table: Option<&str>) -> anyhow::Result<Loaded> {
+    match table {
+        Some(table) => reading.read(&Source::from(table)),
+        None => anyhow::bail!("not yet"),
+    }
+}
