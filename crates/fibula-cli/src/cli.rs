@@ -44,7 +44,7 @@ impl Command {
         match self {
             Self::Lookup(arguments) => arguments.run(output),
             Self::Table(command) => command.run(output),
-            Self::Trace(command) => command.run(output),
+            Self::Trace(command) => command.run(),
             Self::Engines(arguments) => arguments.run(output),
             Self::Completions(arguments) => arguments.run(),
             Self::Man(arguments) => arguments.run(),
