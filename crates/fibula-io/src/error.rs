@@ -1,8 +1,16 @@
 //! The crate's one error type: always one line that names the source and the place in it.
 
 use crate::Source;
+use std::fmt;
+use std::path::Path;
 
-/// Why something could not be read or written.
+/// Why something could not be read or written: one line that names the source and, where there is one, the place.
+///
+/// ```
+/// use fibula_io::table;
+/// let error = table::parse(b"10.0.0.0/8 1\n0.0.0.0/33 2\n", &table::ReadOptions::default()).unwrap_err();
+/// assert_eq!(error.to_string(), "memory, line 2: prefix length 33 is past the 32 bits of the family");
+/// ```
 #[derive(Debug, thiserror::Error)]
 #[error("{source_name}{place}: {what}")]
 pub struct Error {
@@ -11,19 +19,62 @@ pub struct Error {
     what: String,
 }
 
+/// Where in a source something is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Place {
+    /// A line of text, counted from 1.
+    Line(u64),
+    /// A byte of the decompressed content, counted from 0.
+    Byte(u64),
+    /// A byte of the compressed file, counted from 0.
+    CompressedByte(u64),
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Line(line) => write!(f, "line {line}"),
+            Self::Byte(byte) => write!(f, "byte {byte}"),
+            Self::CompressedByte(byte) => write!(f, "byte {byte} of the compressed file"),
+        }
+    }
+}
+
 /// One damaged place of a source that was passed over because salvaging was asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Damage {
-    /// Where, as "line 3" or "byte 1048576".
-    pub place: String,
+    /// Where.
+    pub place: Place,
     /// What is wrong there, and what was expected.
     pub what: String,
 }
 
+impl Damage {
+    pub(crate) fn line(line: u64, what: impl Into<String>) -> Self {
+        Self { place: Place::Line(line), what: what.into() }
+    }
+
+    pub(crate) fn byte(byte: u64, what: impl Into<String>) -> Self {
+        Self { place: Place::Byte(byte), what: what.into() }
+    }
+}
+
+impl fmt::Display for Damage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.place, self.what)
+    }
+}
+
 impl Error {
     /// An error of the source as a whole.
-    pub(crate) fn of(source: &Source, what: impl std::fmt::Display) -> Self {
-        Self { source_name: source.to_string(), place: String::new(), what: what.to_string() }
+    pub(crate) fn of(source: &Source, what: impl fmt::Display) -> Self {
+        Self { source_name: source.to_string(), place: String::new(), what: one_line(&what.to_string()) }
+    }
+
+    /// An error of something asked for, as in `trace "miss=130"`.
+    pub(crate) fn argument(name: &str, given: &str, what: impl fmt::Display) -> Self {
+        let given: String = given.chars().take(80).collect();
+        Self { source_name: format!("{name} {given:?}"), place: String::new(), what: what.to_string() }
     }
 
     /// An error at one place of a source.
@@ -31,15 +82,21 @@ impl Error {
         Self {
             source_name: source.to_string(),
             place: format!(", {}", damage.place),
-            what: damage.what.clone(),
+            what: one_line(&damage.what),
+        }
+    }
+
+    /// An error of a file that is written.
+    pub(crate) fn writing(path: &Path, what: &std::io::Error) -> Self {
+        Self {
+            source_name: path.display().to_string(),
+            place: String::new(),
+            what: format!("cannot be written: {}", one_line(&what.to_string())),
         }
     }
 }
 
-impl Error {
-    /// An error of something asked for, as in `trace "miss=130"`.
-    pub(crate) fn argument(name: &str, given: &str, what: impl std::fmt::Display) -> Self {
-        let given: String = given.chars().take(80).collect();
-        Self { source_name: format!("{name} {given:?}"), place: String::new(), what: what.to_string() }
-    }
+/// What other libraries say may hold line breaks; an error is one line.
+fn one_line(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }

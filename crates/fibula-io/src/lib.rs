@@ -1,13 +1,26 @@
 //! What comes in and goes out: routing tables and updates in the formats the field uses, address traces, and made
 //! ones of every kind, the same bytes on every machine.
+//!
+//! ```
+//! use fibula_io::table::{self, Format, ReadOptions};
+//! let loaded = table::parse(b"198.51.100.0/24\t64500\n2001:db8::/32\t192.0.2.1\n", &ReadOptions::default())?;
+//! assert_eq!((loaded.tables.ipv4.len(), loaded.tables.ipv6.len()), (1, 1));
+//! let mut out = Vec::new();
+//! table::write(&loaded.tables, Format::Csv, &mut out)?;
+//! assert_eq!(out, b"prefix,value\n198.51.100.0/24,64500\n2001:db8::/32,192.0.2.1\n");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 #![forbid(unsafe_code)]
 
 mod error;
 pub mod generate;
+pub mod mrt;
+mod scan;
 mod source;
 pub mod table;
 pub mod trace;
 pub mod update;
 
-pub use error::{Damage, Error};
-pub use source::Source;
+pub use error::{Damage, Error, Place};
+pub use scan::IpPrefix;
+pub use source::{Content, Source};

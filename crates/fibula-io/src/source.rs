@@ -1,7 +1,20 @@
 //! [`Source`]: where bytes come from.
 
+use crate::{Damage, Error, Place};
+use flate2::bufread::MultiGzDecoder;
+use indicatif::{ProgressBar, ProgressStyle};
 use std::fmt;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read};
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Compressed bytes are fetched in pieces of this size.
+const BUFFER_BYTES: usize = 256 << 10;
+
+/// So many first bytes tell a compression.
+const MAGIC_BYTES: u64 = 4;
 
 /// A file, or standard input; gz, bz2 and zst are recognised by content.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -10,6 +23,8 @@ pub enum Source {
     File(PathBuf),
     /// Standard input, written `-` on the command line.
     StandardInput,
+    /// Bytes in memory: what [`parse`](crate::table::parse) calls its source in errors.
+    Memory,
 }
 
 impl From<&str> for Source {
@@ -18,11 +33,167 @@ impl From<&str> for Source {
     }
 }
 
+impl From<PathBuf> for Source {
+    fn from(path: PathBuf) -> Self {
+        if path.as_os_str() == "-" { Self::StandardInput } else { Self::File(path) }
+    }
+}
+
 impl fmt::Display for Source {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::File(path) => path.display().fmt(f),
             Self::StandardInput => f.write_str("standard input"),
+            Self::Memory => f.write_str("memory"),
         }
+    }
+}
+
+impl Source {
+    /// Opens the source; what comes out is decompressed. Progress is drawn on standard error if `progress` is
+    /// set and standard error is a terminal.
+    ///
+    /// # Errors
+    /// If it cannot be opened, or its first bytes cannot be read. [`Source::Memory`] cannot be opened.
+    pub fn open(&self, progress: bool) -> Result<Content, Error> {
+        let failed = |error: io::Error| Error::of(self, format!("cannot be read: {error}"));
+        let (raw, bytes): (Box<dyn Read + Send>, Option<u64>) = match self {
+            Self::File(path) => {
+                let file = File::open(path).map_err(failed)?;
+                let metadata = file.metadata().map_err(failed)?;
+                if metadata.is_dir() {
+                    return Err(Error::of(self, "is a directory, expected a file"));
+                }
+                (Box::new(file), metadata.is_file().then_some(metadata.len()))
+            }
+            Self::StandardInput => (Box::new(io::stdin()), None),
+            Self::Memory => return Err(Error::of(self, "bytes in memory are parsed, not opened")),
+        };
+        Content::new(raw, if progress { bar(bytes) } else { ProgressBar::hidden() }).map_err(failed)
+    }
+}
+
+/// A bar of bytes, or a count of them where the size is not known; `indicatif` draws only on a terminal.
+fn bar(bytes: Option<u64>) -> ProgressBar {
+    match bytes {
+        Some(bytes) => {
+            let style = ProgressStyle::with_template("{bar:40} {bytes}/{total_bytes} {bytes_per_sec} {eta}");
+            ProgressBar::new(bytes).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
+        }
+        None => ProgressBar::new_spinner(),
+    }
+}
+
+/// The decompressed bytes of a [`Source`], read as they are needed.
+///
+/// A stream that is cut off or damaged ends in an error; [`Content::damage`] then says at which byte of the file.
+pub struct Content {
+    decoder: Box<dyn Read + Send>,
+    taken: Arc<AtomicU64>,
+    compression: Option<&'static str>,
+    damage: Option<Damage>,
+    bar: ProgressBar,
+}
+
+impl Content {
+    fn new(mut raw: Box<dyn Read + Send>, bar: ProgressBar) -> io::Result<Self> {
+        let mut magic = Vec::new();
+        raw.by_ref().take(MAGIC_BYTES).read_to_end(&mut magic)?;
+        let taken = Arc::new(AtomicU64::new(0));
+        let kind = magic.clone();
+        let inner = BufReader::with_capacity(BUFFER_BYTES, io::Cursor::new(magic).chain(raw));
+        let counted = Counted { inner, taken: Arc::clone(&taken) };
+        let (decoder, compression): (Box<dyn Read + Send>, _) = if kind.starts_with(&[0x1F, 0x8B]) {
+            (Box::new(MultiGzDecoder::new(counted)), Some("gzip"))
+        } else if kind.starts_with(b"BZh") {
+            (Box::new(bzip2::bufread::MultiBzDecoder::new(counted)), Some("bzip2"))
+        } else if kind.starts_with(&[0x28, 0xB5, 0x2F, 0xFD]) {
+            (Box::new(zstd::stream::read::Decoder::with_buffer(counted)?), Some("zstd"))
+        } else {
+            (Box::new(counted), None)
+        };
+        Ok(Self { decoder, taken, compression, damage: None, bar })
+    }
+
+    /// Bytes in memory, decompressed if they are compressed.
+    pub(crate) fn of_bytes(bytes: &[u8]) -> Result<Self, Error> {
+        let raw = Box::new(io::Cursor::new(bytes.to_vec()));
+        Self::new(raw, ProgressBar::hidden()).map_err(|error| Error::of(&Source::Memory, error))
+    }
+
+    /// Why and where the stream ended in an error, if it did.
+    #[must_use]
+    pub fn damage(&self) -> Option<&Damage> {
+        self.damage.as_ref()
+    }
+}
+
+impl Read for Content {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.damage.is_some() {
+            return Ok(0);
+        }
+        let read = self.decoder.read(buffer);
+        let taken = self.taken.load(Ordering::Relaxed);
+        self.bar.set_position(taken);
+        match &read {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => {
+                let (place, what) = match self.compression {
+                    Some(name) if error.kind() == io::ErrorKind::UnexpectedEof => {
+                        (Place::CompressedByte(taken), format!("the {name} stream is cut off before its end"))
+                    }
+                    Some(name) => {
+                        (Place::CompressedByte(taken), format!("the {name} stream is damaged: {error}"))
+                    }
+                    None => (Place::Byte(taken), format!("cannot be read: {error}")),
+                };
+                self.damage = Some(Damage { place, what });
+            }
+            Ok(0) if !buffer.is_empty() => self.bar.finish_and_clear(),
+            Ok(_) => {}
+        }
+        read
+    }
+}
+
+impl Drop for Content {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+impl fmt::Debug for Content {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Content")
+            .field("compression", &self.compression)
+            .field("taken", &self.taken)
+            .field("damage", &self.damage)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Counts the bytes a decoder has really used, not those a buffer fetched ahead: what an error names.
+struct Counted<R> {
+    inner: R,
+    taken: Arc<AtomicU64>,
+}
+
+impl<R: BufRead> Read for Counted<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.inner.read(buffer)?;
+        self.taken.fetch_add(read as u64, Ordering::Relaxed);
+        Ok(read)
+    }
+}
+
+impl<R: BufRead> BufRead for Counted<R> {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        self.inner.fill_buf()
+    }
+
+    fn consume(&mut self, count: usize) {
+        self.taken.fetch_add(count as u64, Ordering::Relaxed);
+        self.inner.consume(count);
     }
 }

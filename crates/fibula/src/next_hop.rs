@@ -40,13 +40,16 @@ pub enum NextHopInfo {
 
 impl NextHopInfo {
     /// Reads a value the way the text formats write it: a number (or `AS` and a number) is an autonomous
-    /// system, an address a gateway, anything else a label.
+    /// system; an address, `ADDRESS dev INTERFACE`, `dev INTERFACE` or `connected` a gateway; anything else a
+    /// label. The inverse of the `Display` of autonomous systems and gateways.
     ///
     /// ```
     /// use fibula::NextHopInfo;
     /// assert_eq!(NextHopInfo::parse("AS64500"), NextHopInfo::AutonomousSystem(64500));
     /// assert_eq!(NextHopInfo::parse("192.0.2.1").to_string(), "192.0.2.1");
     /// assert_eq!(NextHopInfo::parse("blackhole").to_string(), "blackhole");
+    /// let connected = NextHopInfo::Gateway { address: None, interface: Some("eth0".into()) };
+    /// assert_eq!(NextHopInfo::parse("dev eth0"), connected);
     /// ```
     #[must_use]
     pub fn parse(text: &str) -> Self {
@@ -56,8 +59,19 @@ impl NextHopInfo {
         {
             return Self::AutonomousSystem(number);
         }
-        match text.parse() {
-            Ok(address) => Self::Gateway { address: Some(address), interface: None },
+        let (address, interface) = match (text.strip_prefix("dev "), text.split_once(" dev ")) {
+            (Some(interface), _) => ("", Some(interface)),
+            (None, Some((address, interface))) => (address, Some(interface)),
+            (None, None) => (text, None),
+        };
+        if interface.is_some_and(|name| name.is_empty() || name.contains(char::is_whitespace)) {
+            return Self::Label(text.into());
+        }
+        let interface = interface.map(Into::into);
+        match address.parse() {
+            Ok(address) => Self::Gateway { address: Some(address), interface },
+            Err(_) if address.is_empty() && interface.is_some() => Self::Gateway { address: None, interface },
+            Err(_) if text == "connected" => Self::Gateway { address: None, interface: None },
             Err(_) => Self::Label(text.into()),
         }
     }
@@ -155,6 +169,18 @@ impl NextHops {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn gateways_are_read_back() {
+        for text in ["192.0.2.1", "fe80::1 dev eth0", "dev eth0", "connected"] {
+            let info = NextHopInfo::parse(text);
+            assert!(matches!(info, NextHopInfo::Gateway { .. }), "{text}");
+            assert_eq!(info.to_string(), text);
+        }
+        for text in ["dev ", "dev a b", "1.2.3.4 dev ", "x dev eth0", "dev"] {
+            assert_eq!(NextHopInfo::parse(text), NextHopInfo::Label(text.into()), "{text}");
+        }
+    }
 
     #[test]
     fn a_signed_number_is_a_label() {

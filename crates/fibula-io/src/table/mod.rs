@@ -1,7 +1,31 @@
 //! Routing tables: every format in, the text formats out.
+//!
+//! The family of a route is told by its address; a v4-mapped IPv6 prefix stays IPv6. Where a prefix comes twice, the
+//! last route wins, except in formats that say which one the router uses ([`Format::IpRoute`] by metric,
+//! [`Format::Frr`] and [`Format::Bird`] by their marks).
 
-use crate::{Damage, Error, Source};
+mod bird;
+mod builder;
+mod csv;
+mod detect;
+mod frr;
+mod ip_route;
+mod mrt;
+mod pfx2as;
+mod rows;
+mod text;
+mod write;
+
+pub(crate) use rows::read_value;
+pub(crate) use text::without_comment;
+pub use write::{write, write_file};
+
+use crate::{Content, Damage, Error, Source};
+use builder::Builder;
 use fibula::{NextHops, Rib};
+use std::fmt;
+use std::io::Read;
+use std::str::FromStr;
 
 /// The routes of both families and the next hops they share.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -14,35 +38,71 @@ pub struct Tables {
     pub next_hops: NextHops,
 }
 
-/// What a route's value is taken from, in formats that hold more than one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+/// What a route's value is taken from, in formats that hold more than one (MRT; BIRD's `show route`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Hash)]
 pub enum Value {
-    /// The next hop (MRT: the NEXT_HOP attribute).
+    /// The next hop (MRT: the NEXT_HOP attribute, or MP_REACH_NLRI's).
     #[default]
     NextHop,
-    /// The autonomous system at the end of the path.
+    /// The autonomous system at the end of the path; a set of them as a label, `64500,64501`.
     OriginAs,
-    /// The peer the route was heard from.
+    /// The peer the route was heard from: its address (BIRD: its protocol's name).
     Peer,
 }
 
 /// A table format. Reading recognises them by content where none is named.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Format {
-    /// `prefix next-hop-or-AS`, one a line, separated by white space: the project's own.
+    /// `prefix next-hop-or-AS`, one a line, separated by white space: the project's own. `#` begins a comment.
     Text,
     /// MRT: TABLE_DUMP, TABLE_DUMP_V2, or BGP4MP updates played into a table.
     Mrt,
-    /// CAIDA pfx2as: `address length AS`, tab-separated.
+    /// CAIDA pfx2as: `address length AS`, tab-separated; several origins (`1_2`) and sets (`1,2`) become labels.
     Pfx2as,
-    /// `ip route` and `ip -6 route`.
+    /// `ip route` and `ip -6 route`: the route of the lowest metric, its first hop.
     IpRoute,
-    /// FRR `show ip route json`.
+    /// FRR `show ip route json`: the selected route, its first hop in the forwarding table.
     Frr,
-    /// Comma-separated with a header line.
+    /// Comma-separated with a header line that names the columns.
     Csv,
-    /// BIRD `show route`.
+    /// BIRD `show route`: the route marked `*`, its first hop.
     Bird,
+}
+
+impl Format {
+    /// Every format.
+    pub const ALL: [Self; 7] =
+        [Self::Text, Self::Mrt, Self::Pfx2as, Self::IpRoute, Self::Frr, Self::Csv, Self::Bird];
+
+    /// The name used on the command line.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Text => "text",
+            Self::Mrt => "mrt",
+            Self::Pfx2as => "pfx2as",
+            Self::IpRoute => "ip-route",
+            Self::Frr => "frr",
+            Self::Csv => "csv",
+            Self::Bird => "bird",
+        }
+    }
+}
+
+impl fmt::Display for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl FromStr for Format {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        Self::ALL.into_iter().find(|format| format.name() == text).ok_or_else(|| {
+            format!("{text:?} is no table format (expected {})", Self::ALL.map(Self::name).join(", "))
+        })
+    }
 }
 
 /// How to read a table.
@@ -52,11 +112,13 @@ pub struct ReadOptions {
     pub format: Option<Format>,
     /// What the value of a route is taken from.
     pub value: Value,
-    /// Only routes of this peer (its address or AS number, as text); the best path of all peers when `None`.
+    /// MRT: only routes of this peer (its address or AS number, as text); when `None` the best path of all peers:
+    /// the shortest AS path, and among those the peer with the lowest address.
     pub peer: Option<String>,
     /// Pass over damaged records instead of stopping at the first.
     pub keep_going: bool,
-    /// Accept prefixes with host bits set, and clear them.
+    /// Accept prefixes with host bits set, and clear them. In MRT they are always cleared: there the bits after the
+    /// length are padding that RFC 4271 section 4.3 calls irrelevant.
     pub mask_host_bits: bool,
     /// Show progress on standard error when it is a terminal.
     pub progress: bool,
@@ -77,8 +139,57 @@ pub struct Loaded {
 ///
 /// # Errors
 /// If the source cannot be read, its format is not known, or, without [`ReadOptions::keep_going`], a record is
-/// damaged: the first such place is named.
+/// damaged or the compressed stream cut off: the first such place is named.
 pub fn read(source: &Source, options: &ReadOptions) -> Result<Loaded, Error> {
-    let _ = options;
-    Err(Error::of(source, "not read yet"))
+    read_content(source, source.open(options.progress)?, options)
+}
+
+/// Reads a table from bytes in memory, compressed or not. Never panics, whatever they hold.
+///
+/// # Errors
+/// As [`read`]; the source is called `memory`.
+pub fn parse(bytes: &[u8], options: &ReadOptions) -> Result<Loaded, Error> {
+    read_content(&Source::Memory, Content::of_bytes(bytes)?, options)
+}
+
+/// MRT is read as a stream, since a collector's dump is gigabytes long; of the other formats the whole text.
+fn read_content(source: &Source, mut content: Content, options: &ReadOptions) -> Result<Loaded, Error> {
+    const HEAD_BYTES: u64 = 64 << 10;
+    let mut bytes = Vec::new();
+    // What stopped the reading is kept as the content's damage.
+    let _ = content.by_ref().take(HEAD_BYTES).read_to_end(&mut bytes);
+    if let Some(cut) = content.damage()
+        && !options.keep_going
+    {
+        return Err(Error::at(source, cut));
+    }
+    let format = match options.format {
+        Some(format) => format,
+        None => detect::format(&bytes).map_err(|what| Error::of(source, what))?,
+    };
+    let mut builder = Builder::new(options.keep_going);
+    let result = if format == Format::Mrt {
+        mrt::read(bytes.as_slice().chain(&mut content), options, &mut builder)
+    } else {
+        let _ = content.read_to_end(&mut bytes);
+        let bytes = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(&bytes);
+        match (content.damage(), format) {
+            // The text breaks off in the middle of a line that is none.
+            (Some(cut), _) if !options.keep_going => Err(cut.clone()),
+            (_, Format::Pfx2as) => pfx2as::read(bytes, options, &mut builder),
+            (_, Format::Csv) => csv::read(bytes, options, &mut builder),
+            (_, Format::IpRoute) => ip_route::read(bytes, options, &mut builder),
+            (_, Format::Frr) => frr::read(bytes, options, &mut builder),
+            (_, Format::Bird) => bird::read(bytes, options, &mut builder),
+            (_, Format::Text | Format::Mrt) => text::read(bytes, options, &mut builder),
+        }
+    };
+    // A stream that breaks off is the cause of what is wrong at its end.
+    match (content.damage().cloned(), result) {
+        (Some(cut), _) if !options.keep_going => return Err(Error::at(source, &cut)),
+        (_, Err(damage)) => return Err(Error::at(source, &damage)),
+        (cut, Ok(())) => builder.damage.extend(cut),
+    }
+    let (tables, damage) = builder.finish();
+    Ok(Loaded { tables, format, damage })
 }

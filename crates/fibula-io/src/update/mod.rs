@@ -1,1 +1,281 @@
-//! update
+//! Update streams: announcements and withdrawals in the order they happened.
+//!
+//! Two formats: MRT BGP4MP records, and the project's text, `A|W<TAB>prefix<TAB>next hop<TAB>Unix time`, one change a
+//! line, with `-` for what is not known and `#` for comments. The families are kept apart; each is in order.
+//!
+//! An announcement that does not name its next hop refreshes a route whose next hop is known elsewhere: it carries
+//! [`Updates::unknown`], a label `-`, until [`Updates::settle`] looks it up in the table the stream is for.
+
+mod text;
+
+use crate::mrt::{Events, Outcome, Paths, PeerChoice};
+use crate::table::Value;
+use crate::{Content, Damage, Error, IpPrefix, Place, Source, mrt};
+use fibula::{Address, Change, NextHop, NextHopInfo, NextHops, Prefix, Rib, Route};
+use std::collections::HashMap;
+use std::fmt;
+use std::io::Read;
+use std::str::FromStr;
+use std::time::Duration;
+
+pub use text::write;
+
+/// A change and when it happened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Timed<A> {
+    /// Since 1970-01-01 UTC; `None` if not known.
+    pub time: Option<Duration>,
+    /// What happened.
+    pub change: Change<A>,
+}
+
+/// A format of update streams.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Format {
+    /// `A|W prefix next-hop time`, separated by white space: the project's own.
+    Text,
+    /// MRT BGP4MP, BGP4MP_ET, or the deprecated BGP records.
+    Mrt,
+}
+
+impl Format {
+    /// Every format.
+    pub const ALL: [Self; 2] = [Self::Text, Self::Mrt];
+
+    /// The name used on the command line.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Text => "text",
+            Self::Mrt => "mrt",
+        }
+    }
+}
+
+impl fmt::Display for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl FromStr for Format {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let names = || Self::ALL.map(Self::name).join(", ");
+        let found = Self::ALL.into_iter().find(|format| format.name() == text);
+        found.ok_or_else(|| format!("{text:?} is no update format (expected {})", names()))
+    }
+}
+
+/// How to read updates.
+#[derive(Clone, Debug, Default)]
+pub struct ReadOptions {
+    /// The format; recognised by content when `None`.
+    pub format: Option<Format>,
+    /// MRT: what the next hop of a change is taken from.
+    pub value: Value,
+    /// MRT: only this peer's changes (its address or AS number, as text), every one of them. When `None`, the changes
+    /// of the best path over all peers, as [`table::ReadOptions::peer`](crate::table::ReadOptions::peer) ranks them;
+    /// for a stream of a single peer that is the same.
+    pub peer: Option<String>,
+    /// Pass over damaged places instead of stopping at the first.
+    pub keep_going: bool,
+    /// Accept prefixes with host bits set, and clear them. In MRT they are always cleared.
+    pub mask_host_bits: bool,
+    /// Show progress on standard error when it is a terminal.
+    pub progress: bool,
+}
+
+/// Updates as they were read.
+#[derive(Clone, Debug)]
+pub struct Updates {
+    /// The changes of IPv4 routes, in order.
+    pub ipv4: Vec<Timed<u32>>,
+    /// The changes of IPv6 routes, in order.
+    pub ipv6: Vec<Timed<u128>>,
+    /// The next hop of announcements that name none; [`NextHop::NONE`] if all do.
+    pub unknown: NextHop,
+    /// The format they were in.
+    pub format: Format,
+    /// What was passed over, in order; empty unless [`ReadOptions::keep_going`].
+    pub damage: Vec<Damage>,
+}
+
+impl Updates {
+    /// Gives every announcement without a next hop the one its route has at that point of the stream, beginning with
+    /// these tables. A route that is new keeps [`Updates::unknown`]. O(log n) a change.
+    pub fn settle(&mut self, ipv4: &Rib<u32>, ipv6: &Rib<u128>) {
+        if self.unknown.is_some() {
+            settle(&mut self.ipv4, ipv4, self.unknown);
+            settle(&mut self.ipv6, ipv6, self.unknown);
+        }
+    }
+
+    fn push(&mut self, time: Option<Duration>, prefix: IpPrefix, next_hop: Option<NextHop>) {
+        match prefix {
+            IpPrefix::V4(prefix) => self.ipv4.push(Timed { time, change: change(prefix, next_hop) }),
+            IpPrefix::V6(prefix) => self.ipv6.push(Timed { time, change: change(prefix, next_hop) }),
+        }
+    }
+}
+
+fn change<A>(prefix: Prefix<A>, next_hop: Option<NextHop>) -> Change<A> {
+    match next_hop {
+        Some(next_hop) => Change::Announce(Route { prefix, next_hop }),
+        None => Change::Withdraw(prefix),
+    }
+}
+
+fn settle<A: Address>(updates: &mut [Timed<A>], rib: &Rib<A>, unknown: NextHop) {
+    let mut touched: HashMap<Prefix<A>, Option<NextHop>> = HashMap::new();
+    for update in updates {
+        match &mut update.change {
+            Change::Withdraw(prefix) => {
+                touched.insert(*prefix, None);
+            }
+            Change::Announce(route) => {
+                let present = touched.entry(route.prefix).or_insert_with(|| rib.get(route.prefix));
+                if route.next_hop == unknown {
+                    route.next_hop = present.unwrap_or(unknown);
+                }
+                *present = Some(route.next_hop);
+            }
+        }
+    }
+}
+
+/// Reads updates; their next hops are added to `next_hops`, those of the table they are for.
+///
+/// # Errors
+/// If the source cannot be read, its format is not known, or, without [`ReadOptions::keep_going`], a place is
+/// damaged or the compressed stream cut off: the first such place is named.
+pub fn read(source: &Source, options: &ReadOptions, next_hops: &mut NextHops) -> Result<Updates, Error> {
+    read_content(source, source.open(options.progress)?, options, next_hops)
+}
+
+/// Reads updates from bytes in memory, compressed or not. Never panics, whatever they hold.
+///
+/// # Errors
+/// As [`read`]; the source is called `memory`.
+pub fn parse(bytes: &[u8], options: &ReadOptions, next_hops: &mut NextHops) -> Result<Updates, Error> {
+    read_content(&Source::Memory, Content::of_bytes(bytes)?, options, next_hops)
+}
+
+fn read_content(
+    source: &Source,
+    mut content: Content,
+    options: &ReadOptions,
+    next_hops: &mut NextHops,
+) -> Result<Updates, Error> {
+    const HEAD_BYTES: u64 = 64 << 10;
+    let mut bytes = Vec::new();
+    // What stopped the reading is kept as the content's damage.
+    let _ = content.by_ref().take(HEAD_BYTES).read_to_end(&mut bytes);
+    let format = match options.format {
+        Some(format) => format,
+        None if mrt::looks_like(&bytes) => Format::Mrt,
+        None => Format::Text,
+    };
+    let mut updates =
+        Updates { ipv4: Vec::new(), ipv6: Vec::new(), unknown: NextHop::NONE, format, damage: Vec::new() };
+    let result = match format {
+        Format::Mrt => read_mrt(bytes.as_slice().chain(&mut content), options, next_hops, &mut updates),
+        Format::Text => {
+            let _ = content.read_to_end(&mut bytes);
+            text::read(&bytes, options, next_hops, &mut updates)
+        }
+    };
+    match (content.damage().cloned(), result) {
+        (Some(cut), _) if !options.keep_going => return Err(Error::at(source, &cut)),
+        (_, Err(damage)) => return Err(Error::at(source, &damage)),
+        (cut, Ok(())) => updates.damage.extend(cut),
+    }
+    Ok(updates)
+}
+
+fn read_mrt(
+    input: impl Read,
+    options: &ReadOptions,
+    next_hops: &mut NextHops,
+    updates: &mut Updates,
+) -> Result<(), Damage> {
+    let choice = PeerChoice::parse(options.peer.as_deref()).map_err(|what| Damage::byte(0, what))?;
+    let mut paths = Paths::new(choice, options.value);
+    let mut numbers: HashMap<u32, NextHop> = HashMap::new();
+    let mut outcomes = Vec::new();
+    let mut end = 0;
+    for event in Events::new(input) {
+        let event = match event {
+            Ok(event) => event,
+            Err(damage) if options.keep_going => {
+                updates.damage.push(damage);
+                continue;
+            }
+            Err(damage) => return Err(damage),
+        };
+        end = event.offset;
+        paths.play(&event, |prefix, outcome| outcomes.push((prefix, outcome)));
+        for (prefix, outcome) in outcomes.drain(..) {
+            let next_hop = match outcome {
+                Outcome::Withdrawn => None,
+                Outcome::Announced(value) => Some(if let Some(&next_hop) = numbers.get(&value) {
+                    next_hop
+                } else {
+                    let next_hop = intern(next_hops, paths.value(value).clone(), Place::Byte(end), updates)?;
+                    numbers.insert(value, next_hop);
+                    next_hop
+                }),
+            };
+            updates.push(Some(event.time), prefix, next_hop);
+        }
+    }
+    match paths.unmatched() {
+        Some(what) if options.keep_going => updates.damage.push(Damage::byte(end, what)),
+        Some(what) => return Err(Damage::byte(end, what)),
+        None => {}
+    }
+    Ok(())
+}
+
+/// The index of a next hop; the label `-` is the unknown one.
+fn intern(
+    next_hops: &mut NextHops,
+    info: NextHopInfo,
+    place: Place,
+    updates: &mut Updates,
+) -> Result<NextHop, Damage> {
+    let is_unknown = matches!(&info, NextHopInfo::Label(label) if &**label == "-");
+    let next_hop = next_hops.intern(info).map_err(|error| Damage { place, what: error.to_string() })?;
+    if is_unknown {
+        updates.unknown = next_hop;
+    }
+    Ok(next_hop)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn unknown_next_hops_are_those_the_routes_have() {
+        let mut next_hops = NextHops::new();
+        let first = next_hops.intern(NextHopInfo::parse("192.0.2.1")).unwrap();
+        let mut rib = Rib::new();
+        rib.insert("10.0.0.0/8".parse().unwrap(), first);
+        let text = b"A 10.0.0.0/8 - -\nA 10.0.0.0/8 192.0.2.2 5\nA 10.0.0.0/8 -\nW 10.0.0.0/8\n\
+            A 10.0.0.0/8 - 6.5\nA 11.0.0.0/8\n";
+        let mut updates = parse(text, &ReadOptions::default(), &mut next_hops).unwrap();
+        updates.settle(&rib, &Rib::new());
+        let names: Vec<String> = updates
+            .ipv4
+            .iter()
+            .map(|update| match update.change {
+                Change::Announce(route) => next_hops.get(route.next_hop).unwrap().to_string(),
+                Change::Withdraw(_) => "W".into(),
+            })
+            .collect();
+        assert_eq!(names, ["192.0.2.1", "192.0.2.2", "192.0.2.2", "W", "-", "-"]);
+        assert_eq!(updates.ipv4[4].time, Some(Duration::from_millis(6500)));
+    }
+}

@@ -1,0 +1,353 @@
+//! Decoding: what single records say. The reading of BGP messages and attributes is `bgpkit-parser`'s.
+//!
+//! Two kinds of record that `bgpkit-parser` does not know are rewritten into kinds it does: RIB_GENERIC of a unicast
+//! family holds the same entries as that family's own subtype, and the deprecated BGP4MP_ENTRY the same fields as
+//! TABLE_DUMP.
+
+use super::frame::{BGP, BGP4MP, BGP4MP_ET, Record, TABLE_DUMP, TABLE_DUMP_V2};
+use super::{Event, Origin, Path, Peer, What};
+use crate::{Damage, IpPrefix};
+use bgpkit_parser::error::BgpValidationWarning;
+use bgpkit_parser::models::{
+    AsPathSegment, AttrType, AttributeValue, Attributes, Bgp4MpEnum, BgpMessage, BgpUpdateMessage, LegacyBgp,
+    MrtMessage, NetworkPrefix, Nlri, RibAfiEntries, Safi, TableDumpMessage, TableDumpV2Message,
+};
+use bgpkit_parser::parser::mrt::mrt_record::parse_mrt_body;
+use bytes::Bytes;
+use std::collections::{HashMap, VecDeque};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::time::Duration;
+
+/// The peers of a PEER_INDEX_TABLE by their index.
+pub(super) type Peers = HashMap<u16, Peer>;
+
+/// Who is named where nobody is known.
+const UNKNOWN_PEER: Peer = Peer { address: IpAddr::V4(Ipv4Addr::UNSPECIFIED), asn: 0 };
+
+/// Attributes without which a route means something else: AS_PATH, NEXT_HOP, MP_REACH_NLRI, MP_UNREACH_NLRI, AS4_PATH.
+const NEEDED: [u8; 5] = [2, 3, 14, 15, 17];
+
+/// The peers of a PEER_INDEX_TABLE record.
+pub(super) fn peers(record: Record) -> Result<Peers, Damage> {
+    match parse_mrt_body(record.kind, record.subtype, record.body) {
+        Ok(MrtMessage::TableDumpV2Message(TableDumpV2Message::PeerIndexTable(table))) => Ok(table
+            .id_peer_map
+            .into_iter()
+            .map(|(index, peer)| (index, Peer { address: peer.peer_ip, asn: peer.peer_asn.to_u32() }))
+            .collect()),
+        Ok(_) => Err(Damage::byte(record.offset, "expected a peer index table")),
+        Err(error) => Err(Damage::byte(record.offset, format!("the peer index table is damaged: {error}"))),
+    }
+}
+
+/// Adds the events of a record; damage in it follows those that could still be read.
+pub(super) fn events(record: Record, peers: Option<&Peers>, out: &mut VecDeque<Result<Event, Damage>>) {
+    let mut found = Found { offset: record.offset, time: record.time, out };
+    if let Err(what) = decode(&record, peers, &mut found) {
+        let damage = Damage::byte(found.offset, what);
+        found.out.push_back(Err(damage));
+    }
+}
+
+/// Where the events of one record go.
+struct Found<'a> {
+    offset: u64,
+    time: Duration,
+    out: &'a mut VecDeque<Result<Event, Damage>>,
+}
+
+impl Found<'_> {
+    fn push(&mut self, peer: Peer, what: What) {
+        self.out.push_back(Ok(Event { offset: self.offset, time: self.time, peer, what }));
+    }
+
+    fn announce(
+        &mut self,
+        peer: Peer,
+        prefix: &NetworkPrefix,
+        path: Path,
+        dumped: bool,
+    ) -> Result<(), String> {
+        let path_id = prefix.path_id;
+        let prefix = read_prefix(prefix)?;
+        self.push(peer, What::Announce { prefix, path_id, path, dumped });
+        Ok(())
+    }
+
+    fn withdraw(&mut self, peer: Peer, prefix: &NetworkPrefix) -> Result<(), String> {
+        self.push(peer, What::Withdraw { prefix: read_prefix(prefix)?, path_id: prefix.path_id });
+        Ok(())
+    }
+}
+
+fn read_prefix(prefix: &NetworkPrefix) -> Result<IpPrefix, String> {
+    IpPrefix::new(prefix.prefix.addr(), prefix.prefix.prefix_len(), true).map_err(|e| e.to_string())
+}
+
+fn decode(record: &Record, peers: Option<&Peers>, found: &mut Found<'_>) -> Result<(), String> {
+    let (subtype, body, next_hop) = match (record.kind, record.subtype) {
+        (TABLE_DUMP_V2, 6 | 12) => match generic_as_unicast(record.subtype, &record.body) {
+            Some((subtype, body)) => (subtype, body, None),
+            None => {
+                return Err(unsupported(
+                    record,
+                    "a RIB_GENERIC record of another family than unicast IPv4, IPv6",
+                ));
+            }
+        },
+        (BGP4MP | BGP4MP_ET, 2) => {
+            let (subtype, body, next_hop) = entry_as_table_dump(&record.body)?;
+            return match parse(TABLE_DUMP, subtype, body)? {
+                MrtMessage::TableDumpMessage(message) => dumped(&message, Some(next_hop), found),
+                _ => Err("expected one entry".into()),
+            };
+        }
+        (BGP4MP | BGP4MP_ET, 3) => return Err(unsupported(record, "a BGP4MP_SNAPSHOT record")),
+        (TABLE_DUMP | TABLE_DUMP_V2 | BGP4MP | BGP4MP_ET | BGP, _) => {
+            (record.subtype, record.body.clone(), None)
+        }
+        _ => return Err(unsupported(record, "a record that holds no routes of BGP")),
+    };
+    let message = parse(record.kind, subtype, body.clone())?;
+    match message {
+        MrtMessage::TableDumpMessage(message) => dumped(&message, next_hop, found),
+        MrtMessage::TableDumpMessageBatch(messages) => {
+            messages.iter().try_for_each(|message| dumped(message, None, found))
+        }
+        MrtMessage::TableDumpV2Message(TableDumpV2Message::RibAfi(rib)) => {
+            rib_entries(&rib, &body, peers, found)
+        }
+        MrtMessage::Bgp4Mp(Bgp4MpEnum::StateChange(change)) => {
+            let peer = Peer { address: change.peer_ip, asn: change.peer_asn.to_u32() };
+            found.push(peer, What::State { from: change.old_state.into(), to: change.new_state.into() });
+            Ok(())
+        }
+        MrtMessage::LegacyBgp(LegacyBgp::StateChange(change)) => {
+            let peer = Peer { address: change.peer_ip, asn: change.peer_asn.to_u32() };
+            found.push(peer, What::State { from: change.old_state.into(), to: change.new_state.into() });
+            Ok(())
+        }
+        MrtMessage::Bgp4Mp(Bgp4MpEnum::Message(message)) => match message.bgp_message {
+            BgpMessage::Update(update) => {
+                bgp_update(Peer { address: message.peer_ip, asn: message.peer_asn.to_u32() }, &update, found)
+            }
+            _ => Ok(()),
+        },
+        MrtMessage::LegacyBgp(LegacyBgp::Message(message)) => match message.bgp_message {
+            BgpMessage::Update(update) => {
+                bgp_update(Peer { address: message.peer_ip, asn: message.peer_asn.to_u32() }, &update, found)
+            }
+            _ => Ok(()),
+        },
+        MrtMessage::TableDumpV2Message(_) => Ok(()),
+    }
+}
+
+fn parse(kind: u16, subtype: u16, body: Bytes) -> Result<MrtMessage, String> {
+    parse_mrt_body(kind, subtype, body).map_err(|error| format!("the record is damaged: {error}"))
+}
+
+fn unsupported(record: &Record, what: &str) -> String {
+    format!("{what} is not supported (type {}, subtype {})", record.kind, record.subtype)
+}
+
+/// A RIB_GENERIC body (RFC 6396 section 4.3.3) as that of the family's own subtype, which lacks AFI and SAFI.
+fn generic_as_unicast(subtype: u16, body: &Bytes) -> Option<(u16, Bytes)> {
+    let (head, rest) = body.split_first_chunk::<7>()?;
+    let [s0, s1, s2, s3, a0, a1, safi] = *head;
+    let subtype = match (u16::from_be_bytes([a0, a1]), safi, subtype) {
+        (1, 1, 6) => 2,
+        (2, 1, 6) => 4,
+        (1, 1, 12) => 8,
+        (2, 1, 12) => 10,
+        _ => return None,
+    };
+    Some((subtype, [&[s0, s1, s2, s3], rest].concat().into()))
+}
+
+/// A BGP4MP_ENTRY body (RFC 6396 appendix B.4.2) as that of a TABLE_DUMP record, and its next hop.
+fn entry_as_table_dump(body: &[u8]) -> Result<(u16, Bytes, IpAddr), String> {
+    let mut rest = body;
+    let mut take = |count: usize| {
+        let (taken, after) = rest.split_at_checked(count).ok_or("the BGP4MP_ENTRY is cut off")?;
+        rest = after;
+        Ok::<&[u8], String>(taken)
+    };
+    let peer_as = take(2)?;
+    take(4)?; // local AS, interface
+    let peer_bytes = address_bytes(take(2)?)?;
+    let peer = take(peer_bytes)?;
+    take(peer_bytes)?; // local address
+    let (view, status, time) = (take(2)?, take(2)?, take(4)?);
+    let bytes = address_bytes(take(2)?)?;
+    if take(1)? != [1] {
+        return Err("a BGP4MP_ENTRY of another kind than unicast is not supported".into());
+    }
+    let next_hop_bytes = take(1)?[0].into();
+    let next_hop = take(next_hop_bytes)?;
+    let next_hop = match next_hop.len() {
+        4 => next_hop.first_chunk::<4>().map(|octets| IpAddr::from(*octets)),
+        16 | 32 => next_hop.first_chunk::<16>().map(|octets| IpAddr::from(*octets)),
+        _ => None,
+    }
+    .ok_or_else(|| format!("a next hop of {} bytes, expected 4, 16 or 32", next_hop.len()))?;
+    let len = take(1)?;
+    let prefix = take(usize::from(len[0]).div_ceil(8))?;
+    let attributes = rest;
+    if bytes != peer_bytes || prefix.len() > bytes {
+        return Err("a BGP4MP_ENTRY whose prefix is not of its peer's family is not supported".into());
+    }
+    let padding = vec![0; bytes - prefix.len()];
+    let status = &status[1..];
+    let body = [view, &[0, 0], prefix, &padding, len, status, time, peer, peer_as, attributes].concat();
+    Ok((if bytes == 4 { 1 } else { 2 }, body.into(), next_hop))
+}
+
+/// The size of an address of a family's number.
+fn address_bytes(afi: &[u8]) -> Result<usize, String> {
+    match afi {
+        [0, 1] => Ok(4),
+        [0, 2] => Ok(16),
+        _ => Err(format!("address family {afi:?}, expected 1 (IPv4) or 2 (IPv6)")),
+    }
+}
+
+fn dumped(message: &TableDumpMessage, next_hop: Option<IpAddr>, found: &mut Found<'_>) -> Result<(), String> {
+    let peer = Peer { address: message.peer_ip, asn: message.peer_asn.to_u32() };
+    let attributes = &message.attributes;
+    let next_hop = next_hop.or_else(|| any_next_hop(attributes));
+    found.announce(peer, &message.prefix, path(attributes, next_hop), true)?;
+    complete(attributes)
+}
+
+fn rib_entries(
+    rib: &RibAfiEntries,
+    body: &[u8],
+    peers: Option<&Peers>,
+    found: &mut Found<'_>,
+) -> Result<(), String> {
+    if !matches!(u16::from(rib.rib_type), 2 | 4 | 8 | 10) {
+        return Ok(()); // multicast
+    }
+    let mut missing = None;
+    for entry in &rib.rib_entries {
+        let peer = match peers.map(|peers| peers.get(&entry.peer_index)) {
+            Some(Some(&peer)) => peer,
+            Some(None) => {
+                missing.get_or_insert(format!("peer {} is not in the peer index table", entry.peer_index));
+                continue;
+            }
+            None => {
+                missing.get_or_insert("no peer index table before it names its peers".into());
+                UNKNOWN_PEER
+            }
+        };
+        let mut prefix = rib.prefix;
+        prefix.path_id = entry.path_id;
+        let path = path(&entry.attributes, any_next_hop(&entry.attributes));
+        found.announce(peer, &prefix, path, true)?;
+        if let Err(what) = complete(&entry.attributes) {
+            missing.get_or_insert(what);
+        }
+    }
+    // The library leaves out, without a word, the entries from the first that it cannot read.
+    let prefix_bytes = usize::from(body.get(4).copied().unwrap_or_default()).div_ceil(8);
+    let count = body.get(5 + prefix_bytes..).and_then(<[u8]>::first_chunk::<2>);
+    let declared = count.map_or(0, |count| u16::from_be_bytes(*count));
+    if rib.rib_entries.len() < declared.into() {
+        return Err(format!(
+            "the record is damaged: {} of its {declared} entries can be read",
+            rib.rib_entries.len()
+        ));
+    }
+    missing.map_or(Ok(()), Err)
+}
+
+fn bgp_update(peer: Peer, update: &BgpUpdateMessage, found: &mut Found<'_>) -> Result<(), String> {
+    let attributes = &update.attributes;
+    for prefix in &update.withdrawn_prefixes {
+        found.withdraw(peer, prefix)?;
+    }
+    for nlri in unicast(attributes, false) {
+        for prefix in &nlri.prefixes {
+            found.withdraw(peer, prefix)?;
+        }
+    }
+    if !update.announced_prefixes.is_empty() {
+        let path = path(attributes, attributes.next_hop());
+        for prefix in &update.announced_prefixes {
+            found.announce(peer, prefix, path.clone(), false)?;
+        }
+    }
+    for nlri in unicast(attributes, true) {
+        let path = path(attributes, nlri.next_hop.map(|next_hop| next_hop.global_addr()));
+        for prefix in &nlri.prefixes {
+            found.announce(peer, prefix, path.clone(), false)?;
+        }
+    }
+    complete(attributes)
+}
+
+/// The unicast parts of MP_REACH_NLRI (or MP_UNREACH_NLRI).
+fn unicast(attributes: &Attributes, reachable: bool) -> impl Iterator<Item = &Nlri> {
+    attributes.iter().filter_map(move |attribute| match attribute {
+        AttributeValue::MpReachNlri(nlri) if reachable && nlri.safi == Safi::Unicast => Some(nlri),
+        AttributeValue::MpUnreachNlri(nlri) if !reachable && nlri.safi == Safi::Unicast => Some(nlri),
+        _ => None,
+    })
+}
+
+/// Whether all that the attributes say about routes could be read; the library keeps what it cannot as raw bytes.
+fn complete(attributes: &Attributes) -> Result<(), String> {
+    for warning in attributes.validation_warnings() {
+        if let BgpValidationWarning::MalformedNlri { nlri_type, reason, .. } = warning {
+            return Err(format!("the {nlri_type} prefixes cannot be read: {reason}"));
+        }
+    }
+    for attribute in attributes {
+        if let AttributeValue::Raw(raw) = attribute
+            && NEEDED.contains(&raw.code)
+        {
+            return Err(format!("attribute {} of {} bytes cannot be read", raw.code, raw.bytes.len()));
+        }
+    }
+    // An attribute longer than what is left ends the reading of attributes, without a word.
+    for code in NEEDED {
+        let kind = AttrType::from(code);
+        if attributes.has_attr(kind) && !attributes.iter().any(|attribute| attribute.attr_type() == kind) {
+            return Err(format!("attribute {code} is cut off"));
+        }
+    }
+    Ok(())
+}
+
+/// The next hop of a dumped route: MP_REACH_NLRI's (which has no prefixes there), else NEXT_HOP.
+fn any_next_hop(attributes: &Attributes) -> Option<IpAddr> {
+    let multiprotocol = unicast(attributes, true).find_map(|nlri| nlri.next_hop);
+    multiprotocol.map(|next_hop| next_hop.global_addr()).or_else(|| attributes.next_hop())
+}
+
+fn path(attributes: &Attributes, next_hop: Option<IpAddr>) -> Path {
+    let next_hop = next_hop.filter(|address| *address != IpAddr::V6(Ipv6Addr::UNSPECIFIED));
+    let merged;
+    let path = match (attributes.as_path(), attributes.as4_path()) {
+        (Some(_), Some(_)) => {
+            merged = attributes.effective_as_path();
+            merged.as_ref()
+        }
+        (path, as4_path) => path.or(as4_path),
+    };
+    let Some(path) = path else { return Path { next_hop, origin: Origin::Local, length: 0 } };
+    let last = path.segments.iter().rfind(|segment| !segment.is_empty() && !segment.is_confed());
+    let origin = match last {
+        Some(AsPathSegment::AsSequence(sequence)) => {
+            sequence.last().map(|number| Origin::As(number.to_u32()))
+        }
+        Some(AsPathSegment::AsSet(set)) => Some(match set[..] {
+            [one] => Origin::As(one.to_u32()),
+            _ => Origin::Set(set.iter().map(bgpkit_parser::models::Asn::to_u32).collect()),
+        }),
+        _ => None,
+    };
+    Path { next_hop, origin: origin.unwrap_or(Origin::Local), length: path.route_len() as u32 }
+}

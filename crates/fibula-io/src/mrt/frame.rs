@@ -1,0 +1,310 @@
+//! Framing: cutting a stream into MRT records, and finding the next record behind damage.
+//!
+//! ```text
+//!  0                   4         6         8                  12
+//! +-------------------+---------+---------+------------------+--- - - -
+//! | seconds           | type    | subtype | length           | message
+//! +-------------------+---------+---------+------------------+--- - - -
+//! ```
+//!
+//! The format has no mark that a record begins with. A place is taken for a boundary when a header of a kind we
+//! decode stands there, of about the time of the last good record, and its length leads to another such header or to
+//! the end of the stream.
+
+use crate::Damage;
+use bytes::Bytes;
+use std::io::Read;
+use std::time::Duration;
+
+/// The bytes of the common header (RFC 6396 section 2).
+const HEADER: usize = 12;
+/// No real record is longer; a damaged length is not to make us read a stream to its end.
+const MAX_LENGTH: usize = 16 << 20;
+/// The bytes fetched at once.
+const FETCH: usize = 1 << 20;
+/// Behind damage, a record is of the same time as the one before, give or take this many seconds.
+const NEAR_SECONDS: u32 = 31 * 86_400;
+
+pub(super) const TABLE_DUMP: u16 = 12;
+pub(super) const TABLE_DUMP_V2: u16 = 13;
+pub(super) const BGP4MP: u16 = 16;
+pub(super) const BGP4MP_ET: u16 = 17;
+pub(super) const BGP: u16 = 5;
+
+/// One record.
+pub(super) struct Record {
+    /// Its first byte in the stream.
+    pub(super) offset: u64,
+    pub(super) time: Duration,
+    pub(super) kind: u16,
+    pub(super) subtype: u16,
+    pub(super) body: Bytes,
+}
+
+impl Record {
+    pub(super) fn is_peer_index(&self) -> bool {
+        (self.kind, self.subtype) == (TABLE_DUMP_V2, 1)
+    }
+}
+
+/// A common header as it stands in the stream.
+#[derive(Clone, Copy)]
+struct Header {
+    seconds: u32,
+    kind: u16,
+    subtype: u16,
+    length: usize,
+}
+
+impl Header {
+    fn read(bytes: &[u8]) -> Option<Self> {
+        let (header, _) = bytes.split_first_chunk::<HEADER>()?;
+        let [s0, s1, s2, s3, k0, k1, b0, b1, l0, l1, l2, l3] = *header;
+        Some(Self {
+            seconds: u32::from_be_bytes([s0, s1, s2, s3]),
+            kind: u16::from_be_bytes([k0, k1]),
+            subtype: u16::from_be_bytes([b0, b1]),
+            length: u32::from_be_bytes([l0, l1, l2, l3]) as usize,
+        })
+    }
+
+    /// Whether this is a kind of record that routing data has, and not too long.
+    fn is_known(self) -> bool {
+        let known = match self.kind {
+            TABLE_DUMP => (1..=2).contains(&self.subtype),
+            TABLE_DUMP_V2 => (1..=12).contains(&self.subtype),
+            BGP4MP | BGP4MP_ET => self.subtype <= 11,
+            BGP => self.subtype <= 7,
+            _ => false,
+        };
+        known && self.length <= MAX_LENGTH
+    }
+
+    /// Whether the kind is one MRT has ever had (RFC 6396 section 4 and appendix B); its length is then believed.
+    fn is_mrt(self) -> bool {
+        self.is_known()
+            || (matches!(self.kind, 0..=13 | 16 | 17 | 32 | 33 | 48 | 49) && self.length <= MAX_LENGTH)
+    }
+}
+
+/// Whether bytes begin with an MRT record.
+pub(crate) fn looks_like(bytes: &[u8]) -> bool {
+    Header::read(bytes).is_some_and(|header| {
+        header.is_known()
+            && match bytes.get(HEADER + header.length..) {
+                // Where the next record is in sight it must be one, too; with 4 bytes to spare for old TABLE_DUMPs.
+                Some(next) => {
+                    next.len() < HEADER
+                        || Header::read(next).is_some_and(Header::is_mrt)
+                        || next.get(4..).and_then(Header::read).is_some_and(Header::is_mrt)
+                        || header.kind == BGP
+                }
+                None => true,
+            }
+    })
+}
+
+/// The records of a stream.
+pub(super) struct Frames<R> {
+    input: R,
+    buffer: Vec<u8>,
+    /// Where in the buffer the next record begins.
+    start: usize,
+    /// Where in the stream the buffer begins.
+    base: u64,
+    input_ended: bool,
+    /// The time of the last good record.
+    seconds: Option<u32>,
+}
+
+impl<R: Read> Frames<R> {
+    pub(super) fn new(input: R) -> Self {
+        Self { input, buffer: Vec::new(), start: 0, base: 0, input_ended: false, seconds: None }
+    }
+
+    /// Whether all has been read.
+    pub(super) fn is_at_end(&self) -> bool {
+        self.input_ended && self.start == self.buffer.len()
+    }
+
+    /// Fetches until `count` bytes stand from `start` on; says how many do, if the stream ends before.
+    fn fetch(&mut self, count: usize) -> Result<(), usize> {
+        while self.buffer.len() - self.start < count && !self.input_ended {
+            if self.start >= FETCH {
+                self.base += self.start as u64;
+                self.buffer.drain(..self.start);
+                self.start = 0;
+            }
+            let before = self.buffer.len();
+            // A stream that breaks off ends here; its owner knows why.
+            let result = (&mut self.input).take(FETCH as u64).read_to_end(&mut self.buffer);
+            self.input_ended = result.is_err() || self.buffer.len() == before;
+        }
+        let there = self.buffer.len() - self.start;
+        if there < count { Err(there) } else { Ok(()) }
+    }
+
+    fn header_at(&mut self, ahead: usize) -> Option<Header> {
+        self.fetch(ahead + HEADER).ok()?;
+        Header::read(&self.buffer[self.start + ahead..])
+    }
+
+    /// Whether the stream ends exactly `ahead` bytes from here.
+    fn ends_at(&mut self, ahead: usize) -> bool {
+        self.fetch(ahead + 1) == Err(ahead)
+    }
+
+    /// Whether a record may begin `ahead` bytes from here, judged by its header alone.
+    fn is_header(&mut self, ahead: usize) -> bool {
+        let last = self.seconds;
+        self.header_at(ahead).is_some_and(|header| {
+            header.is_known() && last.is_none_or(|last| last.abs_diff(header.seconds) <= NEAR_SECONDS)
+        })
+    }
+
+    /// Whether a record begins `ahead` bytes from here, judged by where its length leads.
+    fn is_boundary(&mut self, ahead: usize) -> bool {
+        if !self.is_header(ahead) {
+            return false;
+        }
+        let Some(header) = self.header_at(ahead) else { return false };
+        let end = ahead + HEADER + header.length;
+        self.ends_at(end) || self.is_header(end)
+    }
+
+    /// The nearest boundary at least `from` bytes ahead, or the end of the stream.
+    fn next_boundary(&mut self, from: usize) -> Option<usize> {
+        let mut ahead = from;
+        while self.fetch(ahead + HEADER).is_ok() {
+            if self.is_boundary(ahead) {
+                return Some(ahead);
+            }
+            ahead += 1;
+        }
+        None
+    }
+
+    /// Reports damage here and goes on at the next boundary, at least `from` bytes ahead.
+    fn damaged(&mut self, from: usize, what: &str) -> Damage {
+        let offset = self.base + self.start as u64;
+        let what = if let Some(ahead) = self.next_boundary(from) {
+            self.start += ahead;
+            format!("{what}; the next record is at byte {}", offset + ahead as u64)
+        } else {
+            self.start = self.buffer.len();
+            what.to_owned()
+        };
+        Damage::byte(offset, what)
+    }
+
+    /// The next record, or damage where one should be; `None` at the end.
+    pub(super) fn next(&mut self) -> Option<Result<Record, Damage>> {
+        let offset = {
+            let fetched = self.fetch(HEADER);
+            if fetched == Err(0) {
+                return None;
+            }
+            let offset = self.base + self.start as u64;
+            if let Err(there) = fetched {
+                self.start = self.buffer.len();
+                let what = format!("the record header is cut off: {there} of its {HEADER} bytes are there");
+                return Some(Err(Damage::byte(offset, what)));
+            }
+            offset
+        };
+        let header = self.header_at(0)?;
+        if !header.is_mrt() {
+            let Header { kind, subtype, length, .. } = header;
+            let what = format!("expected a record, found type {kind}, subtype {subtype}, length {length}");
+            return Some(Err(self.damaged(1, &what)));
+        }
+        let mut length = header.length;
+        if let Err(there) = self.fetch(HEADER + length) {
+            let there = there - HEADER;
+            let what = format!("the record is cut off: {there} of its {length} bytes are there");
+            return Some(Err(self.damaged(1, &what)));
+        }
+        let end = HEADER + length;
+        if !self.ends_at(end) && !self.is_header(end) {
+            // Dumps of the year 2000 declare records 4 bytes shorter than they are.
+            if header.kind == TABLE_DUMP && (self.is_header(end + 4) || self.ends_at(end + 4)) {
+                length += 4;
+            } else if let Some(ahead) = self.next_boundary(HEADER)
+                && ahead < end
+            {
+                let what = format!("the record's length {length} leads past the record after it");
+                return Some(Err(self.damaged(ahead, &what)));
+            }
+        }
+        self.seconds = Some(header.seconds);
+        let from = self.start + HEADER;
+        self.start = from + length;
+        Some(record(offset, header, &self.buffer[from..self.start]))
+    }
+}
+
+fn record(offset: u64, header: Header, mut body: &[u8]) -> Result<Record, Damage> {
+    let mut time = Duration::from_secs(header.seconds.into());
+    if header.kind == BGP4MP_ET {
+        let Some((micros, rest)) = body.split_first_chunk::<4>() else {
+            return Err(Damage::byte(offset, "the record has no room for its microseconds"));
+        };
+        time += Duration::from_micros(u32::from_be_bytes(*micros).into());
+        body = rest;
+    }
+    let body = Bytes::copy_from_slice(body);
+    Ok(Record { offset, time, kind: header.kind, subtype: header.subtype, body })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn message(seconds: u32, body: &[u8]) -> Vec<u8> {
+        let mut bytes = seconds.to_be_bytes().to_vec();
+        bytes.extend([0, 16, 0, 1]);
+        bytes.extend((body.len() as u32).to_be_bytes());
+        bytes.extend(body);
+        bytes
+    }
+
+    fn all(bytes: &[u8]) -> Vec<Result<(u64, usize), String>> {
+        let mut frames = Frames::new(bytes);
+        std::iter::from_fn(|| frames.next())
+            .map(|r| r.map(|r| (r.offset, r.body.len())).map_err(|damage| damage.to_string()))
+            .collect()
+    }
+
+    #[test]
+    fn records_are_found_again_behind_damage() {
+        let good = message(1000, &[1; 30]);
+        let mut bytes = good.clone();
+        bytes.extend([9; 17]);
+        bytes.extend(&good);
+        bytes.extend(&good[..20]);
+        assert_eq!(
+            all(&bytes),
+            [
+                Ok((0, 30)),
+                Err("byte 42: expected a record, found type 2313, subtype 2313, length 151587081; \
+                    the next record is at byte 59"
+                    .into()),
+                Ok((59, 30)),
+                Err("byte 101: the record is cut off: 8 of its 30 bytes are there".into()),
+            ]
+        );
+    }
+
+    #[test]
+    fn a_length_that_is_too_great_loses_one_record() {
+        let good = message(1000, &[1; 30]);
+        let mut wrong = good.clone();
+        wrong[11] += 5;
+        let found = all(&[good.clone(), wrong, good.clone(), good].concat());
+        assert_eq!(found.iter().filter(|r| r.is_ok()).count(), 3);
+        assert_eq!(
+            found[1],
+            Err("byte 42: the record's length 35 leads past the record after it; the next record is at byte 84".into())
+        );
+    }
+}

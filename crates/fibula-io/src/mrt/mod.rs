@@ -1,0 +1,229 @@
+//! MRT (RFC 6396, RFC 8050): what route collectors and routing daemons record, event by event.
+//!
+//! [`Events`] turns a stream of MRT records into announcements, withdrawals and session changes of single prefixes;
+//! [`table::read`](crate::table::read) and [`update::read`](crate::update::read) play them into tables and changes.
+//! Records are framed here, so that damage has a byte offset and reading can go on behind it; what is inside them is
+//! decoded by `bgpkit-parser`, on all cores.
+//!
+//! Decoded: TABLE_DUMP (12), TABLE_DUMP_V2 (13) with ADD-PATH and RIB_GENERIC of the two unicast families, BGP4MP
+//! and BGP4MP_ET (16, 17) with ADD-PATH and the deprecated BGP4MP_ENTRY, and the deprecated BGP (5). Only unicast
+//! routes of IPv4 and IPv6 become events. Bits of a prefix after its length are padding (RFC 4271 section 4.3) and
+//! always cleared.
+
+mod decode;
+mod frame;
+mod paths;
+
+pub(crate) use frame::looks_like;
+pub(crate) use paths::{Outcome, Paths, PeerChoice};
+
+use crate::{Damage, IpPrefix};
+use fibula::NextHopInfo;
+use std::collections::VecDeque;
+use std::fmt;
+use std::io::Read;
+use std::net::IpAddr;
+use std::num::NonZero;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Who a route was heard from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Peer {
+    /// The peer's address.
+    pub address: IpAddr,
+    /// Its autonomous system.
+    pub asn: u32,
+}
+
+impl fmt::Display for Peer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} (AS{})", self.address, self.asn)
+    }
+}
+
+/// Where an AS path ends.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Origin {
+    /// Nowhere: the path is empty, the peer's own AS originates the route.
+    Local,
+    /// In one AS.
+    As(u32),
+    /// In a set of ASes, in the order of the message.
+    Set(Arc<[u32]>),
+}
+
+/// What of a route's attributes decides where packets go.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Path {
+    /// The next hop; of an IPv6 pair the global one. `None` if the message has none.
+    pub next_hop: Option<IpAddr>,
+    /// The end of the AS path, AS4_PATH taken into account.
+    pub origin: Origin,
+    /// The length of the AS path as route selection counts it: a set is 1, confederations are 0.
+    pub length: u32,
+}
+
+/// What happened.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum What {
+    /// A route was announced, or stands in a dumped table.
+    Announce {
+        /// Its prefix.
+        prefix: IpPrefix,
+        /// Which of the peer's paths to it, with ADD-PATH (RFC 7911).
+        path_id: Option<u32>,
+        /// Where it leads.
+        path: Path,
+        /// Whether it comes from a dumped table.
+        dumped: bool,
+    },
+    /// A route was withdrawn.
+    Withdraw {
+        /// Its prefix.
+        prefix: IpPrefix,
+        /// Which of the peer's paths to it.
+        path_id: Option<u32>,
+    },
+    /// The session with the peer changed its state (RFC 4271 section 8.2.2; 6 is Established). Leaving Established
+    /// withdraws all the peer's routes.
+    State {
+        /// The state before.
+        from: u16,
+        /// The state now.
+        to: u16,
+    },
+}
+
+/// One event.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Event {
+    /// The first byte of its record.
+    pub offset: u64,
+    /// When, since 1970-01-01 UTC; microseconds where the record has them.
+    pub time: Duration,
+    /// Who said so.
+    pub peer: Peer,
+    /// What happened.
+    pub what: What,
+}
+
+/// The events of a stream of MRT records, in order. A damaged record is an `Err`; what can be read behind it follows.
+///
+/// ```
+/// use fibula_io::mrt::Events;
+/// // A record of type 16 that says it has 100 bytes, and no more.
+/// let bytes = [0, 0, 0, 1, 0, 16, 0, 1, 0, 0, 0, 100];
+/// let damage = Events::new(&bytes[..]).next().unwrap().unwrap_err();
+/// assert_eq!(damage.to_string(), "byte 0: the record is cut off: 0 of its 100 bytes are there");
+/// ```
+pub struct Events<R> {
+    frames: frame::Frames<R>,
+    /// The peers of the latest PEER_INDEX_TABLE.
+    peers: Option<Arc<decode::Peers>>,
+    ready: VecDeque<Result<Event, Damage>>,
+}
+
+impl<R: Read> Events<R> {
+    /// The events of decompressed MRT bytes.
+    pub fn new(input: R) -> Self {
+        Self { frames: frame::Frames::new(input), peers: None, ready: VecDeque::new() }
+    }
+
+    /// Frames records until there is enough for all cores, and decodes them.
+    fn fill(&mut self) {
+        const BATCH_BYTES: usize = 4 << 20;
+        let mut batch = Vec::new();
+        let mut bytes = 0;
+        while bytes < BATCH_BYTES {
+            match self.frames.next() {
+                None => break,
+                Some(Err(damage)) => batch.push(Err(damage)),
+                Some(Ok(record)) => {
+                    bytes += record.body.len() + size_of::<frame::Record>();
+                    if record.is_peer_index() {
+                        match decode::peers(record) {
+                            Ok(peers) => self.peers = Some(Arc::new(peers)),
+                            Err(damage) => batch.push(Err(damage)),
+                        }
+                    } else {
+                        batch.push(Ok((record, self.peers.clone())));
+                    }
+                }
+            }
+        }
+        self.ready = decode_batch(batch, bytes);
+    }
+}
+
+type Framed = Result<(frame::Record, Option<Arc<decode::Peers>>), Damage>;
+
+/// Decodes records on all cores; their events stay in order.
+fn decode_batch(batch: Vec<Framed>, bytes: usize) -> VecDeque<Result<Event, Damage>> {
+    const THREAD_BYTES: usize = 256 << 10;
+    let decode = |part: Vec<Framed>| {
+        let mut events = VecDeque::new();
+        for framed in part {
+            match framed {
+                Ok((record, peers)) => decode::events(record, peers.as_deref(), &mut events),
+                Err(damage) => events.push_back(Err(damage)),
+            }
+        }
+        events
+    };
+    let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
+    let threads = (bytes / THREAD_BYTES).clamp(1, cores);
+    if threads == 1 {
+        return decode(batch);
+    }
+    let part_len = batch.len().div_ceil(threads);
+    let mut batch = batch.into_iter();
+    std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..threads)
+            .map(|_| {
+                let part = batch.by_ref().take(part_len).collect();
+                scope.spawn(move || decode(part))
+            })
+            .collect();
+        let mut events = VecDeque::new();
+        for worker in workers {
+            events.append(&mut worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        }
+        events
+    })
+}
+
+impl<R: Read> Iterator for Events<R> {
+    type Item = Result<Event, Damage>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        while self.ready.is_empty() && !self.frames.is_at_end() {
+            self.fill();
+        }
+        self.ready.pop_front()
+    }
+}
+
+impl<R> fmt::Debug for Events<R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Events").field("ready", &self.ready.len()).finish_non_exhaustive()
+    }
+}
+
+impl Path {
+    /// The path's value as the tables keep it. An announcement without a next hop has the label `-`.
+    pub(crate) fn value(&self, peer: Peer, value: crate::table::Value) -> NextHopInfo {
+        use crate::table::Value;
+        let gateway = |address| NextHopInfo::Gateway { address: Some(address), interface: None };
+        match (value, &self.origin) {
+            (Value::NextHop, _) => self.next_hop.map_or_else(|| NextHopInfo::Label("-".into()), gateway),
+            (Value::OriginAs, Origin::Local) => NextHopInfo::AutonomousSystem(peer.asn),
+            (Value::OriginAs, Origin::As(number)) => NextHopInfo::AutonomousSystem(*number),
+            (Value::OriginAs, Origin::Set(set)) => {
+                let numbers: Vec<String> = set.iter().map(ToString::to_string).collect();
+                NextHopInfo::Label(numbers.join(",").into())
+            }
+            (Value::Peer, _) => gateway(peer.address),
+        }
+    }
+}

@@ -1,0 +1,317 @@
+//! [`Paths`]: every peer's present paths, and which of them is best.
+
+use super::{Event, Path, Peer, What};
+use crate::IpPrefix;
+use crate::table::Value;
+use fibula::NextHopInfo;
+use smallvec::SmallVec;
+use std::collections::HashMap;
+use std::net::IpAddr;
+
+/// Whose routes are wanted.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum PeerChoice {
+    /// Everybody's.
+    All,
+    /// Those of the peer with this address.
+    Address(IpAddr),
+    /// Those of the peers of this autonomous system.
+    As(u32),
+}
+
+impl PeerChoice {
+    /// Reads an address, or a number with or without `AS`; `None` stands for everybody.
+    pub(crate) fn parse(text: Option<&str>) -> Result<Self, String> {
+        let Some(text) = text else { return Ok(Self::All) };
+        match NextHopInfo::parse(text.trim()) {
+            NextHopInfo::AutonomousSystem(number) => Ok(Self::As(number)),
+            NextHopInfo::Gateway { address: Some(address), .. } => Ok(Self::Address(address)),
+            _ => Err(format!("peer {text:?} is neither an address nor an AS number")),
+        }
+    }
+
+    fn wants(self, peer: Peer) -> bool {
+        match self {
+            Self::All => true,
+            Self::Address(address) => peer.address == address,
+            Self::As(asn) => peer.asn == asn,
+        }
+    }
+}
+
+/// One path to a prefix. Peers and values are numbered, since there are few of them and millions of paths.
+#[derive(Clone, Copy, Debug)]
+struct Held {
+    peer: u32,
+    path_id: u32,
+    length: u32,
+    value: u32,
+}
+
+/// What an event did to the best path of a prefix.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    /// The best path was announced, changed or not; its value.
+    Announced(u32),
+    /// No path is left.
+    Withdrawn,
+}
+
+/// The paths of all wanted peers, as announced and withdrawn so far.
+///
+/// The best path has the shortest AS path; among equals it is that of the peer with the lowest address, then of the
+/// lowest path identifier. Routes of a dumped table compete without being kept: nothing withdraws them, and a full
+/// dump of forty peers would fill memory with paths that never win.
+#[derive(Debug)]
+pub(crate) struct Paths {
+    choice: PeerChoice,
+    value: Value,
+    held: HashMap<IpPrefix, SmallVec<[Held; 1]>>,
+    peers: Vec<Peer>,
+    peer_numbers: HashMap<Peer, u32>,
+    values: Vec<NextHopInfo>,
+    value_numbers: HashMap<NextHopInfo, u32>,
+    /// The latest of both, as neighbouring events mostly share them.
+    last: Option<(Peer, u32)>,
+    matched: bool,
+}
+
+impl Paths {
+    pub(crate) fn new(choice: PeerChoice, value: Value) -> Self {
+        Self {
+            choice,
+            value,
+            held: HashMap::new(),
+            peers: Vec::new(),
+            peer_numbers: HashMap::new(),
+            values: Vec::new(),
+            value_numbers: HashMap::new(),
+            last: None,
+            matched: false,
+        }
+    }
+
+    /// What a value's number stands for.
+    pub(crate) fn value(&self, number: u32) -> &NextHopInfo {
+        &self.values[number as usize]
+    }
+
+    /// Why there is nothing: a peer was named and it has said nothing.
+    pub(crate) fn unmatched(&self) -> Option<String> {
+        const SHOWN: usize = 8;
+        let wanted = match self.choice {
+            PeerChoice::All => return None,
+            _ if self.matched => return None,
+            PeerChoice::Address(address) => address.to_string(),
+            PeerChoice::As(number) => format!("AS{number}"),
+        };
+        let mut peers: Vec<String> = self.peers.iter().take(SHOWN).map(ToString::to_string).collect();
+        if self.peers.len() > SHOWN {
+            peers.push(format!("{} more", self.peers.len() - SHOWN));
+        }
+        Some(format!("no route of peer {wanted} (there are {})", peers.join(", ")))
+    }
+
+    /// Plays an event; `changed` is told what it did to each prefix it touches.
+    pub(crate) fn play(&mut self, event: &Event, mut changed: impl FnMut(IpPrefix, Outcome)) {
+        let peer = self.peer_number(event.peer);
+        if !self.choice.wants(event.peer) {
+            return;
+        }
+        self.matched = true;
+        match &event.what {
+            What::Announce { prefix, path_id, path, dumped } => {
+                let value = self.value_number(event.peer, path);
+                let held = Held { peer, path_id: path_id.unwrap_or(0), length: path.length, value };
+                if let Some(outcome) = self.announce(*prefix, held, *dumped) {
+                    changed(*prefix, outcome);
+                }
+            }
+            What::Withdraw { prefix, path_id } => {
+                let path_id = path_id.unwrap_or(0);
+                let outcome = self.withdraw(*prefix, |held| (held.peer, held.path_id) == (peer, path_id));
+                if let Some(outcome) = outcome {
+                    changed(*prefix, outcome);
+                }
+            }
+            What::State { from: 6, to } if *to != 6 => {
+                let of_peer = |(prefix, held): (&IpPrefix, &SmallVec<[Held; 1]>)| {
+                    held.iter().any(|held| held.peer == peer).then_some(*prefix)
+                };
+                let mut prefixes: Vec<IpPrefix> = self.held.iter().filter_map(of_peer).collect();
+                prefixes.sort_unstable();
+                for prefix in prefixes {
+                    if let Some(outcome) = self.withdraw(prefix, |held| held.peer == peer) {
+                        changed(prefix, outcome);
+                    }
+                }
+            }
+            What::State { .. } => {}
+        }
+    }
+
+    /// The best path of every prefix, in order.
+    pub(crate) fn best(&self) -> Vec<(IpPrefix, u32)> {
+        let best = |(&prefix, held): (&IpPrefix, &SmallVec<[Held; 1]>)| {
+            best_of(&self.peers, held).map(|best| (prefix, best.value))
+        };
+        let mut routes: Vec<(IpPrefix, u32)> = self.held.iter().filter_map(best).collect();
+        routes.sort_unstable();
+        routes
+    }
+
+    fn announce(&mut self, prefix: IpPrefix, new: Held, dumped: bool) -> Option<Outcome> {
+        let held = self.held.entry(prefix).or_default();
+        let before = best_of(&self.peers, held);
+        match held.iter().position(|held| (held.peer, held.path_id) == (new.peer, new.path_id)) {
+            Some(index) => held[index] = new,
+            None if dumped && !held.is_empty() => {
+                if rank(&self.peers, new) < rank(&self.peers, held[0]) {
+                    held[0] = new;
+                }
+            }
+            None => held.push(new),
+        }
+        outcome(&self.peers, held, before, |held| (held.peer, held.path_id) == (new.peer, new.path_id))
+    }
+
+    fn withdraw(&mut self, prefix: IpPrefix, gone: impl Fn(&Held) -> bool) -> Option<Outcome> {
+        // A withdrawal of what was never announced here is passed on: it may be of a route learnt before.
+        let Some(held) = self.held.get_mut(&prefix) else { return Some(Outcome::Withdrawn) };
+        let before = best_of(&self.peers, held);
+        held.retain(|held| !gone(held));
+        if held.is_empty() {
+            self.held.remove(&prefix);
+            return Some(Outcome::Withdrawn);
+        }
+        outcome(&self.peers, held, before, |_| false)
+    }
+
+    fn peer_number(&mut self, peer: Peer) -> u32 {
+        if let Some((last, number)) = self.last
+            && last == peer
+        {
+            return number;
+        }
+        let next = self.peers.len() as u32;
+        let number = *self.peer_numbers.entry(peer).or_insert_with(|| {
+            self.peers.push(peer);
+            next
+        });
+        self.last = Some((peer, number));
+        number
+    }
+
+    fn value_number(&mut self, peer: Peer, path: &Path) -> u32 {
+        let value = path.value(peer, self.value);
+        if let Some(&number) = self.value_numbers.get(&value) {
+            return number;
+        }
+        let number = self.values.len() as u32;
+        self.values.push(value.clone());
+        self.value_numbers.insert(value, number);
+        number
+    }
+}
+
+/// What decides between paths; the least wins.
+fn rank(peers: &[Peer], held: Held) -> (u32, Peer, u32) {
+    (held.length, peers[held.peer as usize], held.path_id)
+}
+
+fn best_of(peers: &[Peer], held: &[Held]) -> Option<Held> {
+    held.iter().copied().min_by_key(|held| rank(peers, *held))
+}
+
+/// What to say after a change: the best path, if it is another than before or the one just announced.
+fn outcome(
+    peers: &[Peer],
+    held: &[Held],
+    before: Option<Held>,
+    announced: impl Fn(&Held) -> bool,
+) -> Option<Outcome> {
+    let best = best_of(peers, held)?;
+    let same =
+        before.is_some_and(|before| rank(peers, before) == rank(peers, best) && before.value == best.value);
+    (!same || announced(&best)).then_some(Outcome::Announced(best.value))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Origin;
+    use super::*;
+    use std::time::Duration;
+
+    const PREFIX: &[u8] = b"10.0.0.0/8";
+
+    fn event(peer: u8, what: What) -> Event {
+        let peer = Peer { address: [192, 0, 2, peer].into(), asn: 64_500 + u32::from(peer) };
+        Event { offset: 0, time: Duration::ZERO, peer, what }
+    }
+
+    fn announce(peer: u8, length: u32, dumped: bool) -> Event {
+        let path = Path { next_hop: Some([192, 0, 2, peer].into()), origin: Origin::As(1), length };
+        let prefix = IpPrefix::scan(PREFIX, false).unwrap();
+        event(peer, What::Announce { prefix, path_id: None, path, dumped })
+    }
+
+    fn withdraw(peer: u8) -> Event {
+        event(peer, What::Withdraw { prefix: IpPrefix::scan(PREFIX, false).unwrap(), path_id: None })
+    }
+
+    fn play(choice: PeerChoice, events: &[Event]) -> Vec<String> {
+        let mut paths = Paths::new(choice, Value::NextHop);
+        let mut outcomes = Vec::new();
+        for event in events {
+            paths.play(event, |_, outcome| outcomes.push(outcome));
+        }
+        let name = |outcome| match outcome {
+            Outcome::Announced(value) => paths.value(value).to_string(),
+            Outcome::Withdrawn => "-".to_owned(),
+        };
+        outcomes.into_iter().map(name).collect()
+    }
+
+    #[test]
+    fn the_shortest_path_then_the_lowest_peer_wins() {
+        let all = PeerChoice::All;
+        let events =
+            [announce(3, 4, false), announce(2, 4, false), announce(1, 5, false), withdraw(2), withdraw(3)];
+        assert_eq!(play(all, &events), ["192.0.2.3", "192.0.2.2", "192.0.2.3", "192.0.2.1"]);
+        let events = [announce(1, 1, false), announce(2, 2, false), withdraw(2), withdraw(1), withdraw(1)];
+        assert_eq!(play(all, &events), ["192.0.2.1", "-", "-"]);
+        // A path that grows longer hands over; the best path said again is said again.
+        let events =
+            [announce(1, 1, false), announce(2, 2, false), announce(1, 3, false), announce(2, 2, false)];
+        assert_eq!(play(all, &events), ["192.0.2.1", "192.0.2.2", "192.0.2.2"]);
+    }
+
+    #[test]
+    fn a_session_that_ends_takes_its_routes_along() {
+        let down = event(1, What::State { from: 6, to: 1 });
+        let idle = event(2, What::State { from: 3, to: 1 });
+        let events = [announce(1, 1, false), announce(2, 2, false), idle, down];
+        assert_eq!(play(PeerChoice::All, &events), ["192.0.2.1", "192.0.2.2"]);
+    }
+
+    #[test]
+    fn a_named_peer_is_heard_alone() {
+        let events = [announce(1, 1, false), announce(2, 2, false), withdraw(1)];
+        assert_eq!(play(PeerChoice::parse(Some("192.0.2.2")).unwrap(), &events), ["192.0.2.2"]);
+        assert_eq!(play(PeerChoice::parse(Some("AS64501")).unwrap(), &events), ["192.0.2.1", "-"]);
+        assert!(PeerChoice::parse(Some("x")).is_err());
+        let mut paths = Paths::new(PeerChoice::As(1), Value::NextHop);
+        paths.play(&events[0], |_, _| {});
+        assert_eq!(paths.unmatched().unwrap(), "no route of peer AS1 (there are 192.0.2.1 (AS64501))");
+    }
+
+    #[test]
+    fn dumped_routes_compete() {
+        let mut paths = Paths::new(PeerChoice::All, Value::NextHop);
+        for event in [announce(3, 4, true), announce(2, 3, true), announce(1, 5, true)] {
+            paths.play(&event, |_, _| {});
+        }
+        let best = paths.best();
+        assert_eq!(paths.value(best[0].1).to_string(), "192.0.2.2");
+    }
+}

@@ -1,0 +1,208 @@
+//! Reading prefixes and fields from bytes: the edge where text becomes numbers.
+//!
+//! `str::parse` for an IPv4 prefix costs more than all the rest of reading a table, so the plain dotted form has a
+//! path of its own here; everything else (IPv6, and whatever is wrong) goes through the library's `Prefix`, whose
+//! error text it keeps.
+
+use fibula::{Address, Prefix};
+use std::fmt;
+use std::net::IpAddr;
+
+/// A prefix of either family.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum IpPrefix {
+    /// An IPv4 prefix.
+    V4(Prefix<u32>),
+    /// An IPv6 prefix.
+    V6(Prefix<u128>),
+}
+
+impl fmt::Display for IpPrefix {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::V4(prefix) => prefix.fmt(f),
+            Self::V6(prefix) => prefix.fmt(f),
+        }
+    }
+}
+
+impl IpPrefix {
+    /// The prefix of an address and a length.
+    pub(crate) fn new(address: IpAddr, len: u8, mask_host_bits: bool) -> Result<Self, fibula::Error> {
+        match address {
+            IpAddr::V4(ip) => one(ip.to_bits(), len, mask_host_bits).map(Self::V4),
+            IpAddr::V6(ip) => one(ip.to_bits(), len, mask_host_bits).map(Self::V6),
+        }
+    }
+
+    /// Reads `address/length`, or a bare address as a host prefix. Never panics.
+    pub(crate) fn scan(text: &[u8], mask_host_bits: bool) -> Result<Self, String> {
+        if let Some(prefix) = plain_v4(text) {
+            return Ok(Self::V4(prefix));
+        }
+        let text = utf8(text)?;
+        if !text.bytes().any(|b| b == b':' || b == b'.') {
+            return Err(format!("{} is not a prefix (expected address/length)", quoted(text)));
+        }
+        if mask_host_bits
+            && let Some((address, len)) = text.split_once('/')
+            && let (Ok(address), Ok(len)) = (address.parse(), len.parse())
+            && !text.contains("/+")
+        {
+            return Self::new(address, len, true).map_err(|e| e.to_string());
+        }
+        if text.contains(':') { text.parse().map(Self::V6) } else { text.parse().map(Self::V4) }
+            .map_err(|error: fibula::Error| error.to_string())
+    }
+}
+
+fn one<A: Address>(address: A, len: u8, mask_host_bits: bool) -> Result<Prefix<A>, fibula::Error> {
+    if mask_host_bits { Prefix::masked(address, len) } else { Prefix::new(address, len) }
+}
+
+/// The canonical dotted form with a length and without host bits; `None` for all else, legal or not.
+#[inline]
+fn plain_v4(text: &[u8]) -> Option<Prefix<u32>> {
+    let mut rest = text;
+    let mut address = 0_u32;
+    for end in [b'.', b'.', b'.', b'/'] {
+        let (octet, after) = number(rest)?;
+        let (&found, after) = after.split_first()?;
+        if octet > 255 || found != end {
+            return None;
+        }
+        address = address << 8 | octet;
+        rest = after;
+    }
+    let (len, after) = number(rest)?;
+    if len > 32 || !after.is_empty() {
+        return None;
+    }
+    Prefix::new(address, len as u8).ok()
+}
+
+/// A decimal number of up to three digits, without a leading zero, and what follows it.
+#[inline]
+fn number(text: &[u8]) -> Option<(u32, &[u8])> {
+    let digit = |i: usize| text.get(i).map(|b| u32::from(b.wrapping_sub(b'0'))).filter(|&d| d < 10);
+    let first = digit(0)?;
+    let Some(second) = digit(1) else { return Some((first, &text[1..])) };
+    if first == 0 {
+        return None;
+    }
+    let Some(third) = digit(2) else { return Some((first * 10 + second, &text[2..])) };
+    Some((first * 100 + second * 10 + third, &text[3..]))
+}
+
+/// Bytes as text, or what to say when they are none.
+pub(crate) fn utf8(text: &[u8]) -> Result<&str, String> {
+    std::str::from_utf8(text)
+        .map_err(|_| format!("{} is not UTF-8 text", quoted(&String::from_utf8_lossy(text))))
+}
+
+/// What was found, short enough for one line.
+pub(crate) fn quoted(text: &str) -> String {
+    const SHOWN: usize = 60;
+    if text.chars().nth(SHOWN).is_none() {
+        return format!("{text:?}");
+    }
+    format!("{:?}...", text.chars().take(SHOWN).collect::<String>())
+}
+
+/// The first field of white-space-separated text, and the rest without the white space between. `None` if blank.
+#[inline]
+pub(crate) fn field(text: &[u8]) -> Option<(&[u8], &[u8])> {
+    let text = text.trim_ascii_start();
+    if text.is_empty() {
+        return None;
+    }
+    let end = text.iter().position(u8::is_ascii_whitespace).unwrap_or(text.len());
+    Some((&text[..end], text[end..].trim_ascii_start()))
+}
+
+/// The lines of a text with their numbers from 1, without the line break (`\n` or `\r\n`).
+pub(crate) fn lines(text: &[u8]) -> impl Iterator<Item = (u64, &[u8])> {
+    // A text that ends in a line break has no empty line after it.
+    let text = text.strip_suffix(b"\n").unwrap_or(text);
+    let empty = text.is_empty();
+    (1..)
+        .zip(split_lines(text))
+        .filter(move |_| !empty)
+        .map(|(number, line)| (number, line.strip_suffix(b"\r").unwrap_or(line)))
+}
+
+fn split_lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let mut from = 0;
+    memchr::memchr_iter(b'\n', text).chain([text.len()]).map(move |end| {
+        let line = &text[from..end];
+        from = end + 1;
+        line
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn scan(text: &str) -> Result<String, String> {
+        IpPrefix::scan(text.as_bytes(), false).map(|p| p.to_string())
+    }
+
+    #[test]
+    fn what_is_wrong_is_said() {
+        assert_eq!(scan("10.0.0.0/33").unwrap_err(), "prefix length 33 is past the 32 bits of the family");
+        assert_eq!(scan("10.0.0.1/8").unwrap_err(), "10.0.0.1/8 has bits set after its length (host bits)");
+        assert_eq!(scan("hello").unwrap_err(), "\"hello\" is not a prefix (expected address/length)");
+        assert!(scan("010.0.0.0/8").is_err(), "a leading zero may mean octal");
+        assert!(scan("1.2.3.4/+8").is_err());
+        assert!(IpPrefix::scan(b"1.2.3.4/+8", true).is_err());
+        assert!(IpPrefix::scan(b"1.2.3.4/33", true).is_err());
+        assert!(IpPrefix::scan(b"\xFF.2.3.4/3", true).is_err());
+    }
+
+    #[test]
+    fn host_bits_are_masked_when_asked() {
+        let masked = |text: &str| IpPrefix::scan(text.as_bytes(), true).unwrap().to_string();
+        assert_eq!(masked("10.1.2.3/8"), "10.0.0.0/8");
+        assert_eq!(masked("2001:db8::1/32"), "2001:db8::/32");
+        assert_eq!(masked("::ffff:1.2.3.4/120"), "::ffff:1.2.3.0/120");
+        assert_eq!(masked("1.2.3.4"), "1.2.3.4/32");
+    }
+
+    #[test]
+    fn lines_are_numbered() {
+        let of = |text: &'static [u8]| lines(text).collect::<Vec<_>>();
+        assert_eq!(of(b""), []);
+        assert_eq!(of(b"a"), [(1, &b"a"[..])]);
+        assert_eq!(of(b"a\r\n\nb\n"), [(1, &b"a"[..]), (2, b""), (3, b"b")]);
+    }
+
+    proptest! {
+        #[test]
+        fn the_plain_path_agrees_with_the_library(text in "[0-9./]{0,20}|([0-9]{1,3}\\.){3}[0-9]{1,3}/[0-9]{1,2}") {
+            let plain = plain_v4(text.as_bytes());
+            if let Some(prefix) = plain {
+                prop_assert_eq!(text.parse::<Prefix<u32>>(), Ok(prefix));
+                prop_assert_eq!(&prefix.to_string(), &text);
+            }
+            prop_assert_eq!(scan(&text).ok(), text.parse::<Prefix<u32>>().ok().map(|p| p.to_string()));
+        }
+
+        #[test]
+        fn every_prefix_is_read_back(address: u32, long: u128, len in 0..=128_u8) {
+            let four = Prefix::containing(address, len.min(32));
+            let six = Prefix::containing(long, len);
+            prop_assert_eq!(IpPrefix::scan(four.to_string().as_bytes(), false), Ok(IpPrefix::V4(four)));
+            prop_assert_eq!(plain_v4(four.to_string().as_bytes()), Some(four));
+            prop_assert_eq!(IpPrefix::scan(six.to_string().as_bytes(), false), Ok(IpPrefix::V6(six)));
+        }
+
+        #[test]
+        fn random_bytes_never_panic(text: Vec<u8>, mask: bool) {
+            let _ = IpPrefix::scan(&text, mask);
+            let _ = field(&text);
+            prop_assert!(lines(&text).count() <= text.len() + 1);
+        }
+    }
+}

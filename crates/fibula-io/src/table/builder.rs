@@ -1,0 +1,62 @@
+//! [`Builder`]: where a reader puts the routes it finds.
+
+use super::Tables;
+use crate::{Damage, IpPrefix, Place};
+use fibula::{Address, NextHop, NextHopInfo, NextHops, Rib, Route};
+
+/// Routes in the order they were found, and what was wrong on the way.
+///
+/// They are gathered in vectors and turned into [`Rib`]s once at the end: building an ordered map from routes that
+/// are in order already costs a tenth of inserting them one by one.
+#[derive(Debug, Default)]
+pub(super) struct Builder {
+    pub(super) ipv4: Vec<Route<u32>>,
+    pub(super) ipv6: Vec<Route<u128>>,
+    pub(super) next_hops: NextHops,
+    pub(super) damage: Vec<Damage>,
+    keep_going: bool,
+}
+
+impl Builder {
+    pub(super) fn new(keep_going: bool) -> Self {
+        Self { keep_going, ..Self::default() }
+    }
+
+    /// Notes a damaged place.
+    ///
+    /// # Errors
+    /// With that damage, unless salvaging was asked for.
+    pub(super) fn damaged(&mut self, damage: Damage) -> Result<(), Damage> {
+        if !self.keep_going {
+            return Err(damage);
+        }
+        self.damage.push(damage);
+        Ok(())
+    }
+
+    /// The index of a next hop.
+    pub(super) fn intern(&mut self, place: Place, info: NextHopInfo) -> Result<NextHop, Damage> {
+        self.next_hops.intern(info).map_err(|error| Damage { place, what: error.to_string() })
+    }
+
+    /// Adds a route.
+    pub(super) fn push(&mut self, prefix: IpPrefix, next_hop: NextHop) {
+        match prefix {
+            IpPrefix::V4(prefix) => self.ipv4.push(Route { prefix, next_hop }),
+            IpPrefix::V6(prefix) => self.ipv6.push(Route { prefix, next_hop }),
+        }
+    }
+
+    /// The tables; of routes with one prefix the last.
+    pub(super) fn finish(self) -> (Tables, Vec<Damage>) {
+        let (ipv4, ipv6) = std::thread::scope(|scope| {
+            let ipv6 = scope.spawn(|| rib(self.ipv6));
+            (rib(self.ipv4), ipv6.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+        });
+        (Tables { ipv4, ipv6, next_hops: self.next_hops }, self.damage)
+    }
+}
+
+fn rib<A: Address>(routes: Vec<Route<A>>) -> Rib<A> {
+    routes.into_iter().collect()
+}

@@ -1,0 +1,187 @@
+//! Formats with one route a line, read on all cores.
+//!
+//! The text is cut at line breaks into one piece a core. Each piece numbers its own values and lines; the pieces are
+//! then joined in order, so that the result is the same on one core as on many.
+
+use super::builder::Builder;
+use crate::scan::{lines, quoted, utf8};
+use crate::{Damage, IpPrefix, Place};
+use fibula::{NextHop, NextHopInfo, Route};
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::num::NonZero;
+
+/// Below this many bytes a piece, another thread costs more than it saves.
+const PIECE_BYTES: usize = 1 << 20;
+
+/// What a line holds: a prefix and its value, or nothing (blank, a comment).
+pub(super) type Row<'a> = Option<(IpPrefix, Cow<'a, [u8]>)>;
+
+/// What was found in one piece of the text.
+struct Piece {
+    ipv4: Vec<Route<u32>>,
+    ipv6: Vec<Route<u128>>,
+    /// The piece's next hop 1, 2, ...
+    values: Vec<NextHopInfo>,
+    lines: u64,
+    /// Line within the piece, and what is wrong there.
+    damage: Vec<(u64, String)>,
+}
+
+/// Reads every line with `row`; line numbers begin at `first_line`.
+pub(super) fn read<F>(
+    text: &[u8],
+    first_line: u64,
+    builder: &mut Builder,
+    keep_going: bool,
+    row: F,
+) -> Result<(), Damage>
+where
+    F: Fn(&[u8]) -> Result<Row<'_>, String> + Sync,
+{
+    let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
+    let texts = pieces(text, (text.len() / PIECE_BYTES).clamp(1, cores));
+    let row = &row;
+    let found: Vec<Piece> = std::thread::scope(|scope| {
+        let (first, others) = texts.split_first().expect("a text has at least one piece");
+        let others: Vec<_> =
+            others.iter().map(|text| scope.spawn(move || read_piece(text, keep_going, row))).collect();
+        let mut found = vec![read_piece(first, keep_going, row)];
+        for other in others {
+            found.push(other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        }
+        found
+    });
+    let mut line = first_line;
+    for piece in found {
+        for (offset, what) in piece.damage {
+            builder.damaged(Damage::line(line + offset, what))?;
+        }
+        join(builder, Place::Line(line), piece.ipv4, piece.ipv6, piece.values)?;
+        line += piece.lines;
+    }
+    Ok(())
+}
+
+/// Adds a piece's routes under the builder's own next hop numbers.
+fn join(
+    builder: &mut Builder,
+    place: Place,
+    mut ipv4: Vec<Route<u32>>,
+    mut ipv6: Vec<Route<u128>>,
+    values: Vec<NextHopInfo>,
+) -> Result<(), Damage> {
+    let mut numbers = vec![NextHop::NONE];
+    for value in values {
+        numbers.push(builder.intern(place, value)?);
+    }
+    let next_hops = ipv4.iter_mut().map(|route| &mut route.next_hop);
+    for next_hop in next_hops.chain(ipv6.iter_mut().map(|route| &mut route.next_hop)) {
+        *next_hop = numbers[next_hop.0 as usize];
+    }
+    if builder.ipv4.is_empty() {
+        builder.ipv4 = ipv4;
+    } else {
+        builder.ipv4.append(&mut ipv4);
+    }
+    if builder.ipv6.is_empty() {
+        builder.ipv6 = ipv6;
+    } else {
+        builder.ipv6.append(&mut ipv6);
+    }
+    Ok(())
+}
+
+/// Cuts a text after line breaks into at most `count` pieces of about one size.
+fn pieces(text: &[u8], count: usize) -> Vec<&[u8]> {
+    let size = text.len() / count + 1;
+    let mut pieces = Vec::with_capacity(count);
+    let mut rest = text;
+    while rest.len() > size
+        && let Some(end) = memchr::memchr(b'\n', &rest[size..])
+    {
+        let (piece, after) = rest.split_at(size + end + 1);
+        pieces.push(piece);
+        rest = after;
+    }
+    pieces.push(rest);
+    pieces
+}
+
+fn read_piece<'a, F>(text: &'a [u8], keep_going: bool, row: &F) -> Piece
+where
+    F: Fn(&'a [u8]) -> Result<Row<'a>, String>,
+{
+    // About 24 bytes a line in the tables we know; too little only costs a copy.
+    let mut piece =
+        Piece { ipv4: Vec::new(), ipv6: Vec::new(), values: Vec::new(), lines: 0, damage: Vec::new() };
+    let mut numbers: HashMap<Cow<'_, [u8]>, NextHop> = HashMap::new();
+    // Neighbouring routes mostly share their value.
+    let mut last: (Cow<'_, [u8]>, NextHop) = (Cow::Borrowed(&[]), NextHop::NONE);
+    for (number, line) in lines(text) {
+        piece.lines = number;
+        let mut route = || {
+            let Some((prefix, value)) = row(line)? else { return Ok(()) };
+            if value != last.0 || !last.1.is_some() {
+                let next_hop = if let Some(&next_hop) = numbers.get(&value) {
+                    next_hop
+                } else {
+                    piece.values.push(read_value(&value)?);
+                    let next_hop = NextHop(piece.values.len() as u32);
+                    numbers.insert(value.clone(), next_hop);
+                    next_hop
+                };
+                last = (value, next_hop);
+            }
+            match prefix {
+                IpPrefix::V4(prefix) => piece.ipv4.push(Route { prefix, next_hop: last.1 }),
+                IpPrefix::V6(prefix) => piece.ipv6.push(Route { prefix, next_hop: last.1 }),
+            }
+            Ok(())
+        };
+        if let Err(what) = route() {
+            piece.damage.push((number - 1, what));
+            if !keep_going {
+                break;
+            }
+        }
+    }
+    piece
+}
+
+/// A value as the text formats write it.
+pub(crate) fn read_value(value: &[u8]) -> Result<NextHopInfo, String> {
+    let text = utf8(value)?;
+    if text.chars().any(char::is_control) {
+        return Err(format!("{} holds a control character, expected one value", quoted(text)));
+    }
+    Ok(NextHopInfo::parse(text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn values_are_numbered_across_pieces() {
+        let mut builder = Builder::new(false);
+        for text in ["10.0.0.0/8 1\n11.0.0.0/8 2", "12.0.0.0/8 2\n13.0.0.0/8 AS1"] {
+            read(text.as_bytes(), 1, &mut builder, false, |line| super::super::text::row(line, false))
+                .unwrap();
+        }
+        assert_eq!(builder.ipv4.iter().map(|r| r.next_hop.0).collect::<Vec<_>>(), [1, 2, 2, 1]);
+    }
+
+    proptest! {
+        #[test]
+        fn pieces_make_up_the_text(text in "[ab\n]{0,60}", count in 1..9_usize) {
+            let pieces = pieces(text.as_bytes(), count);
+            prop_assert!(pieces.len() <= count);
+            prop_assert_eq!(pieces.concat(), text.as_bytes());
+            for piece in &pieces[..pieces.len() - 1] {
+                prop_assert_eq!(piece.last(), Some(&b'\n'));
+            }
+        }
+    }
+}

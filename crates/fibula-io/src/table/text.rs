@@ -1,0 +1,78 @@
+//! The project's own text: `prefix value`, one route a line.
+//!
+//! The value is the rest of the line: an AS number, an address, `address dev interface`, or any label. A line that
+//! begins with `#`, and everything after a `#` that follows white space, is a comment. Blank lines are skipped.
+
+use super::ReadOptions;
+use super::builder::Builder;
+use super::rows::{self, Row};
+use crate::scan::{field, quoted};
+use crate::{Damage, IpPrefix};
+
+pub(super) fn read(text: &[u8], options: &ReadOptions, builder: &mut Builder) -> Result<(), Damage> {
+    let mask = options.mask_host_bits;
+    rows::read(text, 1, builder, options.keep_going, |line| row(line, mask))
+}
+
+#[inline]
+pub(super) fn row(line: &[u8], mask_host_bits: bool) -> Result<Row<'_>, String> {
+    let Some((prefix, rest)) = field(without_comment(line)) else { return Ok(None) };
+    let prefix = IpPrefix::scan(prefix, mask_host_bits)?;
+    let value = rest.trim_ascii_end();
+    if value.is_empty() {
+        let found = String::from_utf8_lossy(line);
+        return Err(format!("expected a next hop or AS after the prefix, found {}", quoted(found.trim())));
+    }
+    Ok(Some((prefix, value.into())))
+}
+
+/// The line up to a `#` that begins it or follows white space.
+#[inline]
+pub(crate) fn without_comment(line: &[u8]) -> &[u8] {
+    let begins = |&mark: &usize| mark == 0 || line[mark - 1].is_ascii_whitespace();
+    let mark = memchr::memchr_iter(b'#', line).find(begins);
+    &line[..mark.unwrap_or(line.len())]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{ReadOptions, parse};
+
+    #[test]
+    fn comments_blank_lines_and_both_separators() {
+        let text = b"# a table\n\n10.0.0.0/8\t192.0.2.1\r\n  2001:db8::/32   AS64500 # an AS\n\
+            10.1.0.0/16 192.0.2.1 dev eth0\n::ffff:10.0.0.0/104 x#y\n";
+        let loaded = parse(text, &ReadOptions::default()).unwrap();
+        assert_eq!((loaded.tables.ipv4.len(), loaded.tables.ipv6.len()), (2, 2));
+        let values: Vec<String> = loaded.tables.next_hops.iter().map(|(_, info)| info.to_string()).collect();
+        assert_eq!(values, ["192.0.2.1", "64500", "192.0.2.1 dev eth0", "x#y"]);
+    }
+
+    #[test]
+    fn the_last_of_two_wins() {
+        let loaded = parse(b"10.0.0.0/8 1\n10.0.0.0/8 2\n", &ReadOptions::default()).unwrap();
+        let route = loaded.tables.ipv4.iter().next().unwrap();
+        assert_eq!(loaded.tables.next_hops.get(route.next_hop).unwrap().to_string(), "2");
+    }
+
+    #[test]
+    fn damage_is_named_or_passed_over() {
+        let text = b"10.0.0.0/8 1\n10.0.0.1/8 1\nx y\n11.0.0.0/8\n12.0.0.0/8 2\n";
+        let error = parse(text, &ReadOptions::default()).unwrap_err().to_string();
+        assert_eq!(error, "memory, line 2: 10.0.0.1/8 has bits set after its length (host bits)");
+        let options = ReadOptions { keep_going: true, ..Default::default() };
+        let loaded = parse(text, &options).unwrap();
+        assert_eq!(loaded.tables.ipv4.len(), 2);
+        let damage: Vec<String> = loaded.damage.iter().map(ToString::to_string).collect();
+        assert_eq!(
+            damage,
+            [
+                "line 2: 10.0.0.1/8 has bits set after its length (host bits)",
+                "line 3: \"x\" is not a prefix (expected address/length)",
+                "line 4: expected a next hop or AS after the prefix, found \"11.0.0.0/8\"",
+            ]
+        );
+        let options = ReadOptions { keep_going: true, mask_host_bits: true, ..Default::default() };
+        assert_eq!(parse(text, &options).unwrap().damage.len(), 2);
+    }
+}

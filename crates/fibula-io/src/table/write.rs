@@ -1,0 +1,114 @@
+//! Writing tables.
+
+use super::{Format, Tables, csv};
+use crate::Error;
+use fibula::{Address, NextHops, Rib};
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+
+/// Writes tables in a text format, IPv4 first, each family in order. The same tables give the same bytes.
+///
+/// # Errors
+/// If the format is not [`Format::Text`], [`Format::Csv`] or [`Format::Pfx2as`]; if a next hop's name cannot be
+/// written in it (empty, with a line break, or beginning with the comment mark); or if `out` fails.
+pub fn write(tables: &Tables, format: Format, out: &mut dyn Write) -> io::Result<()> {
+    let mut out = BufWriter::with_capacity(256 << 10, out);
+    let names = names(&tables.next_hops, format)?;
+    if format == Format::Csv {
+        out.write_all(b"prefix,value\n")?;
+    }
+    write_rib(&tables.ipv4, &names, format, &mut out)?;
+    write_rib(&tables.ipv6, &names, format, &mut out)?;
+    out.flush()
+}
+
+/// Writes tables into a file, as [`write`].
+///
+/// They are written beside it first, synced and then put in its place, so that the file is always the old one or the
+/// whole new one.
+///
+/// # Errors
+/// As [`write`]; the file's name and the reason stand in one line.
+pub fn write_file(tables: &Tables, format: Format, path: &Path) -> Result<(), Error> {
+    write_beside(path, |out| write(tables, format, out)).map_err(|error| Error::writing(path, &error))
+}
+
+/// Puts what `fill` writes in the place of a file, whole or not at all.
+pub(crate) fn write_beside(
+    path: &Path,
+    fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> io::Result<()> {
+    // What a symbolic link points to is replaced, not the link.
+    let target = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
+    if target.is_dir() {
+        return Err(io::Error::other("is a directory, expected a file"));
+    }
+    if target.metadata().is_ok_and(|metadata| !metadata.is_file()) {
+        // A pipe or a device cannot be replaced, only written to.
+        return fill(&mut std::fs::OpenOptions::new().write(true).open(&target)?);
+    }
+    let folder = match target.parent() {
+        Some(folder) if folder != Path::new("") => folder,
+        _ => Path::new("."),
+    };
+    let mut beside = tempfile::Builder::new();
+    beside.prefix(".fibula-").suffix(".part");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        // A new file's rights are those any program's would be; the process's mask is applied to these.
+        let mode = target.metadata().map_or(0o666, |metadata| metadata.permissions().mode() & 0o777);
+        beside.permissions(std::fs::Permissions::from_mode(mode));
+    }
+    let mut file = beside.tempfile_in(folder)?;
+    fill(&mut file)?;
+    file.as_file().sync_all()?;
+    file.persist(&target).map_err(|error| error.error)?;
+    // The new name itself must reach the disk, too; not every file system lets a folder be synced.
+    if let Ok(folder) = std::fs::File::open(folder) {
+        let _ = folder.sync_all();
+    }
+    Ok(())
+}
+
+fn write_rib<A: Address>(
+    rib: &Rib<A>,
+    names: &[String],
+    format: Format,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    for route in rib {
+        let prefix = route.prefix;
+        let name = names.get(route.next_hop.0 as usize).map(String::as_str);
+        let name = name.ok_or_else(|| {
+            invalid(format!("the next hop {} of {prefix} is not in the table of next hops", route.next_hop.0))
+        })?;
+        match format {
+            Format::Csv => writeln!(out, "{prefix},{name}")?,
+            Format::Pfx2as => writeln!(out, "{}\t{}\t{name}", prefix.first().to_ip(), prefix.len())?,
+            _ => writeln!(out, "{prefix}\t{name}")?,
+        }
+    }
+    Ok(())
+}
+
+/// What stands for each next hop's index in the file.
+fn names(next_hops: &NextHops, format: Format) -> io::Result<Vec<String>> {
+    if !matches!(format, Format::Text | Format::Csv | Format::Pfx2as) {
+        return Err(invalid(format!("tables are not written as {format} (expected text, csv or pfx2as)")));
+    }
+    let name = |info: &fibula::NextHopInfo| {
+        let name = info.to_string();
+        let comment = format != Format::Csv && (name.starts_with('#') || name.contains(" #"));
+        if name.trim().is_empty() || name.chars().any(char::is_control) || comment {
+            return Err(invalid(format!("the next hop {name:?} cannot be written as {format}")));
+        }
+        Ok(if format == Format::Csv { csv::quote(&name).into_owned() } else { name })
+    };
+    // Index 0 is "no route" and in no table.
+    std::iter::once(Ok(String::new())).chain(next_hops.iter().map(|(_, info)| name(info))).collect()
+}
+
+fn invalid(what: String) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, what)
+}
