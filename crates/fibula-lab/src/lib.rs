@@ -1,1 +1,30 @@
 //! What measures and judges lookup engines.
+//!
+//! | question | room |
+//! | --- | --- |
+//! | does an engine answer right? | [`verify`]: the addresses where longest match breaks; all 2^32; a changing table |
+//! | how fast is it? | [`mod@bench`]: engines interleaved, every one checked first, beside the machine's own ceiling |
+//! | does it all work here? | [`demo`]: both questions at once for the engine fibula would choose |
+//! | on what machine? | [`machine`] |
+//! | how much memory does it really take? | [`allocation`] |
+//!
+//! Everything takes its tables, addresses and engines as arguments: a registry slice of
+//! [`Entry`](fibula::engine::Entry), so that engines from elsewhere (or one that is wrong on purpose) are
+//! treated like the library's own.
+#![deny(unsafe_code)]
+
+pub mod allocation;
+mod answers;
+pub mod bench;
+pub mod demo;
+mod error;
+mod expected;
+pub mod machine;
+mod mismatch;
+mod selection;
+pub mod verify;
+
+pub use error::Error;
+pub use expected::Expected;
+pub use mismatch::{Mismatch, Refusal};
+pub use selection::select;

@@ -114,7 +114,7 @@ pub fn remap<A: Address>(rib: &Rib<A>, model: NextHopModel, first: u32, seed: u6
 /// # Errors
 /// If there are more than [`NextHops::MAX`].
 pub fn gateways(count: u64) -> Result<NextHops, Error> {
-    let limit = |what: fibula::Error| Error::argument("next hops", &count.to_string(), &what);
+    let limit = |what: fibula::Error| Error::argument("next hops", &count.to_string(), what);
     Limit::check("next hops", count, NextHops::MAX).map_err(|e| limit(e.into()))?;
     let mut next_hops = NextHops::new();
     for index in 0..count as u32 {

@@ -35,7 +35,7 @@ impl Size {
         let pairs = [("IPv4 prefixes", self.ipv4, max.ipv4), ("IPv6 prefixes", self.ipv6, max.ipv6)];
         pairs.into_iter().try_for_each(|(what, had, max)| {
             Limit::check(what, had as u64, max as u64)
-                .map_err(|limit| Error::argument("made table", &had.to_string(), &limit))
+                .map_err(|limit| Error::argument("made table", &had.to_string(), limit))
         })
     }
 }

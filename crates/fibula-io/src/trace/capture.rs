@@ -163,10 +163,10 @@ mod tests {
         let version = if big_endian { [0, 2, 0, 4] } else { [2, 0, 4, 0] };
         let mut file = Vec::from(word(PCAP[0]));
         file.extend(version);
-        [0, 0, 65_535, link].iter().for_each(|&n| file.extend(word(n)));
+        file.extend([0, 0, 65_535, link].map(word).concat());
         for packet in packets {
             let len = packet.len() as u32;
-            [1, 2, len, len].iter().for_each(|&n| file.extend(word(n)));
+            file.extend([1, 2, len, len].map(word).concat());
             file.extend(packet);
         }
         file
@@ -257,13 +257,13 @@ mod tests {
             at in 0_usize..600,
             byte: u8,
             bytes in prop::collection::vec(any::<u8>(), 0..80),
-            link in 0_u32..300,
+            link in 0..300_i32,
         ) {
-            let mut file = if ng { pcapng(big_endian, &packets()) } else { pcap(big_endian, link, &packets()) };
+            let mut file = if ng { pcapng(big_endian, &packets()) } else { pcap(big_endian, link.cast_unsigned(), &packets()) };
             let at = at % file.len();
             file[at] = byte;
             let _ = destinations(&file);
-            let _ = destination(Linktype(link as i32), &bytes);
+            let _ = destination(Linktype(link), &bytes);
         }
     }
 }

@@ -1,78 +1,22 @@
 //! The longest leaf-pushed path of every prefix: the Random Match set of the TilePro64 study.
 
 use fibula::{Address, Prefix, Rib};
+use std::collections::HashMap;
 
 /// For each prefix of the table that still answers for some address, the longest of the leaves that leaf pushing
-/// gives it; the first of those in address order. O(n).
-///
-/// Leaf pushing completes the binary trie of the prefixes. What a prefix answers for is then cut into the gaps that
-/// its more specific prefixes leave, and each gap into the fewest aligned blocks, which are its leaves. The
-/// smallest block of a gap stands at the end of the gap that is aligned worse.
+/// gives it, the first of those in address order. O(m) for *m* leaves.
 pub(super) fn longest_leaves<A: Address>(rib: &Rib<A>) -> Vec<Prefix<A>> {
-    let mut leaves = Vec::with_capacity(rib.len());
-    let mut open: Vec<Open<A>> = Vec::new();
-    for route in rib {
-        while let Some(inner) = open.pop_if(|open| !open.prefix.covers(route.prefix)) {
-            leaves.extend(inner.closed());
-        }
-        if let Some(outer) = open.last_mut() {
-            outer.cut(route.prefix);
-        }
-        open.push(Open { prefix: route.prefix, at: Some(route.prefix.first()), longest: None });
-    }
-    while let Some(inner) = open.pop() {
-        leaves.extend(inner.closed());
-    }
-    leaves
-}
-
-/// A prefix while what it covers is walked.
-struct Open<A> {
-    prefix: Prefix<A>,
-    /// Where the next gap begins; `None` after the last address.
-    at: Option<A>,
-    longest: Option<Prefix<A>>,
-}
-
-impl<A: Address> Open<A> {
-    /// Ends a gap before a more specific prefix and begins the next one after it.
-    fn cut(&mut self, child: Prefix<A>) {
-        if let (Some(first), Some(last)) = (self.at, child.first().previous())
-            && first < child.first()
-        {
-            self.gap(first, last);
-        }
-        self.at = child.last().next();
-    }
-
-    fn gap(&mut self, first: A, last: A) {
-        // The length of the smallest aligned block at each end; an address is as aligned as its low zeros say.
-        let at_first = aligned(first);
-        let at_last = aligned(!last);
-        let leaf = if at_first >= at_last {
-            Prefix::containing(first, at_first)
-        } else {
-            Prefix::containing(last, at_last)
-        };
-        if self.longest.is_none_or(|longest| longest.len() < leaf.len()) {
-            self.longest = Some(leaf);
+    let mut longest: Vec<Prefix<A>> = Vec::with_capacity(rib.len());
+    let mut index_of = HashMap::with_capacity(rib.len());
+    for leaf in rib.leaves() {
+        let index = *index_of.entry(leaf.route.prefix).or_insert(longest.len());
+        match longest.get_mut(index) {
+            Some(known) if known.len() < leaf.prefix.len() => *known = leaf.prefix,
+            Some(_) => {}
+            None => longest.push(leaf.prefix),
         }
     }
-
-    fn closed(mut self) -> Option<Prefix<A>> {
-        match self.at {
-            Some(first) if first == self.prefix.first() => return Some(self.prefix),
-            Some(first) if first <= self.prefix.last() => self.gap(first, self.prefix.last()),
-            _ => {}
-        }
-        self.longest
-    }
-}
-
-/// The length of the largest prefix that begins at an address.
-fn aligned<A: Address>(address: A) -> u8 {
-    let zeros = address.to_u128().trailing_zeros().min(A::BITS.into()) as u8;
-    A::BITS - zeros
+    longest
 }
 
 #[cfg(test)]
@@ -94,7 +38,9 @@ mod tests {
             if rib.covered(node).any(|route| route.prefix != node)
                 && let Some(halves) = node.halves()
             {
-                halves.into_iter().for_each(|half| walk(rib, half, here, longest));
+                for half in halves {
+                    walk(rib, half, here, longest);
+                }
             } else if let Some(owner) = here {
                 let leaf = longest.entry(owner).or_insert(node);
                 if leaf.len() < node.len() {

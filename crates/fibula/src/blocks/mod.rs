@@ -4,3 +4,4 @@ pub mod chunks;
 pub mod dense;
 pub mod expansion;
 pub mod pushing;
+pub mod rank;

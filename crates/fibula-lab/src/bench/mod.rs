@@ -1,0 +1,335 @@
+//! How fast is an engine? Every engine checked first, all of them interleaved, beside the machine's own ceiling.
+//!
+//! What a figure means here:
+//! - **Throughput**: each address is read from an array, each next hop stored to an array at the width the
+//!   engine keeps, in batches of a given size; one table, one thread a core, all started together.
+//! - **Interleaved**: machines drift. In every pass each engine runs once, then the next pass begins; the figure
+//!   is the median of the passes, with the slowest and the fastest beside it.
+//! - **Checked**: the answers for at least a million addresses (or all) are compared with the oracle's before
+//!   timing, and those of the last timed pass again after it. An engine with a wrong answer gets no speed.
+//! - **Latency**: each address is made from the answer before.
+//! - **Ceiling**: one random independent load for each address from an array as large as the engine, run in the
+//!   same loop directly after it. The ceiling's own addresses are uniformly random whatever the trace: an
+//!   engine can pass it where a trace leaves most of its table untouched.
+
+mod one_load;
+mod pass;
+mod row;
+mod runner;
+
+pub use row::BenchRow;
+
+use crate::answers::Answers;
+use crate::mismatch::Tally;
+use crate::verify::uniform;
+use crate::{Error, Expected, Mismatch, Refusal};
+use core_affinity::CoreId;
+use fibula::arch::Level;
+use fibula::engine::{BEST, Config, Entry, WidthBits};
+use fibula::memory::Pages;
+use fibula::{Address, Fib, Rib};
+use runner::Runner;
+use std::collections::HashSet;
+use std::time::{Duration, Instant};
+
+/// One engine in a race, and how it is to be built.
+#[derive(Clone, Debug)]
+pub struct Contender {
+    /// The engine's specification.
+    pub specification: String,
+    /// The instruction set.
+    pub isa: Level,
+    /// The width of the answers; the narrowest that holds the table when `None`.
+    pub width: Option<WidthBits>,
+    /// The pages large arrays ask for.
+    pub pages: Pages,
+}
+
+impl Contender {
+    /// An engine built the way the framework would.
+    #[must_use]
+    pub fn new(specification: impl Into<String>) -> Self {
+        Self { specification: specification.into(), isa: Level::best(), width: None, pages: Pages::Small }
+    }
+
+    fn config(&self) -> Config {
+        let mut config = Config::default();
+        config.isa = self.isa;
+        config.width = self.width;
+        config.pages = self.pages;
+        config
+    }
+}
+
+/// What the engines are raced on.
+#[derive(Clone, Copy, Debug)]
+pub struct Workload<'w, A: Address> {
+    /// What the table is called in the results.
+    pub table: &'w str,
+    /// The table.
+    pub rib: &'w Rib<A>,
+    /// What the addresses are called in the results.
+    pub trace: &'w str,
+    /// The addresses, in the order in which they are looked up. At least one.
+    pub addresses: &'w [A],
+}
+
+/// How to race.
+#[derive(Clone, Debug)]
+pub struct BenchOptions {
+    /// The numbers of threads to run with, each a row of its own.
+    pub threads: Vec<usize>,
+    /// Addresses handed over in one call. From 4,096 up the size makes no difference that can be told from the
+    /// machine's drift; the default (16,384) keeps a batch's answers in the core's own cache.
+    pub batch: usize,
+    /// Timed passes; at least 5 for a figure worth the name.
+    pub passes: usize,
+    /// Addresses compared with the oracle (all, if the trace is shorter).
+    pub check: usize,
+    /// The longest a pass may take: an engine too slow for all addresses streams only the first of each part, and
+    /// its row says how many.
+    pub longest_pass: Duration,
+}
+
+impl Default for BenchOptions {
+    fn default() -> Self {
+        Self {
+            threads: vec![1],
+            batch: 16_384,
+            passes: 9,
+            check: 1 << 20,
+            longest_pass: Duration::from_secs(2),
+        }
+    }
+}
+
+/// What came of a race.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct BenchReport {
+    /// One row an engine and number of threads.
+    pub rows: Vec<BenchRow>,
+    /// The first wrong answers of the engines that gave any.
+    pub wrong: Vec<Mismatch>,
+    /// Engines that would not hold the table.
+    pub refused: Vec<Refusal>,
+}
+
+/// A race in preparation: the table, the addresses and their right answers, found once for any number of races.
+#[derive(Debug)]
+pub struct Race<'w, A: Address> {
+    workload: Workload<'w, A>,
+    /// Positions in the trace: every `stride`-th.
+    expected: Expected<A>,
+    stride: usize,
+    /// As many uniformly random addresses, for the ceiling.
+    uniform: Vec<A>,
+    next_hops: u64,
+}
+
+impl<'w, A: Address> Race<'w, A> {
+    /// Finds the right answers of `check` addresses spread over the whole trace.
+    ///
+    /// # Errors
+    /// If there are no addresses, or the judges disagree.
+    pub fn new(workload: Workload<'w, A>, check: usize) -> Result<Self, Error> {
+        let Workload { rib, addresses, .. } = workload;
+        if addresses.is_empty() {
+            return Err(Error::usage("there are no addresses to look up"));
+        }
+        let stride = (addresses.len() / check.max(1)).max(1);
+        let expected = Expected::new(rib, addresses.iter().step_by(stride).copied().collect())?;
+        let mut random = fastrand::Rng::with_seed(1);
+        let uniform = addresses.iter().map(|_| uniform(&mut random)).collect();
+        let next_hops = rib.iter().map(|route| route.next_hop).collect::<HashSet<_>>().len() as u64;
+        Ok(Self { workload, expected, stride, uniform, next_hops })
+    }
+
+    /// Checks the contenders, then races those whose answers are right. `progress` is called with the passes
+    /// done and to be done.
+    ///
+    /// # Errors
+    /// If a specification names no engine or is not legal, or an option is 0. An engine that exceeds a limit is a
+    /// [`Refusal`], one with wrong answers a row without speed.
+    pub fn run(
+        &self,
+        engines: &[Entry],
+        contenders: &[Contender],
+        options: &BenchOptions,
+        progress: &mut dyn FnMut(usize, usize),
+    ) -> Result<BenchReport, Error> {
+        let cores = pass::cores();
+        if options.batch == 0 || options.passes == 0 || options.threads.contains(&0) {
+            return Err(Error::usage("threads, batch and passes are at least 1"));
+        }
+        let mut report = BenchReport::default();
+        let mut runners = Vec::new();
+        for contender in contenders {
+            let start = Instant::now();
+            let specification = &contender.specification;
+            let fib = match Fib::build_from(engines, specification, self.workload.rib, contender.config()) {
+                Ok(fib) => fib,
+                Err(error) => {
+                    report.refused.push(Refusal::of_limit(specification, error)?);
+                    continue;
+                }
+            };
+            let build_ms = start.elapsed().as_secs_f64() * 1000.0;
+            let row = self.blank_row(contender, &fib, build_ms, options);
+            let tally = self.check(&fib, options.batch);
+            if tally.mismatches > 0 {
+                report.wrong.extend(tally.shown(&row.engine, contender.isa.name()));
+                for &threads in &options.threads {
+                    let (threads, mismatches) = (threads as u64, tally.mismatches);
+                    report.rows.push(BenchRow { threads, mismatches, ..row.clone() });
+                }
+                continue;
+            }
+            runners.push(Runner::new(contender, fib, row)?);
+        }
+        let passes = options.threads.len() * (options.passes + 1);
+        for (round, &threads) in options.threads.iter().enumerate() {
+            let mut each_pass = |pass| progress(round * (options.passes + 1) + pass, passes);
+            let rows = self.round(&mut runners, threads, options, &cores, &mut each_pass, &mut report.wrong);
+            report.rows.extend(rows);
+        }
+        Ok(report)
+    }
+
+    /// All passes at one number of threads: a warm-up, then the timed ones.
+    fn round(
+        &self,
+        runners: &mut [Runner<A>],
+        threads: usize,
+        options: &BenchOptions,
+        cores: &[CoreId],
+        each_pass: &mut dyn FnMut(usize),
+        wrong: &mut Vec<Mismatch>,
+    ) -> Vec<BenchRow> {
+        let addresses = self.workload.addresses;
+        let part = addresses.len().div_ceil(threads);
+        let parts: Vec<&[A]> = addresses.chunks(part).collect();
+        let uniform: Vec<&[A]> = self.uniform.chunks(part).collect();
+        let mut answers: Vec<(WidthBits, Answers)> = Vec::new();
+        for runner in runners.iter() {
+            let width = runner.fib.width();
+            if !answers.iter().any(|&(known, _)| known == width) {
+                answers.push((width, Answers::new(width, addresses.len())));
+            }
+        }
+        let mut tallies = Vec::new();
+        for pass in 0..=options.passes {
+            each_pass(pass);
+            for runner in runners.iter_mut() {
+                let width = runner.fib.width();
+                let answers = answers.iter_mut().find(|(known, _)| *known == width);
+                let answers = &mut answers.expect("made above for every width").1;
+                if pass == 0 {
+                    runner.warm_up(&parts, &uniform, answers, options, cores);
+                    continue;
+                }
+                runner.race(&parts, &uniform, answers, options, cores);
+                runner.race_dependent(addresses, pass, cores.first());
+                if pass == options.passes {
+                    tallies.push(self.check_pass(answers, part, runner.streamed));
+                }
+            }
+        }
+        let mut rows = Vec::new();
+        for (runner, tally) in runners.iter_mut().zip(tallies) {
+            wrong.extend(tally.shown(&runner.row.engine, "timed pass"));
+            rows.push(runner.take_row(parts.len(), &parts, tally.mismatches));
+        }
+        rows
+    }
+
+    /// Whether the engine answers right, batch by batch as it will be timed and one by one.
+    fn check(&self, fib: &Fib<A>, batch: usize) -> Tally<A> {
+        let expected = &self.expected;
+        let mut tally = Tally::new();
+        let mut answers = Answers::new(fib.width(), batch.min(expected.addresses().len()));
+        for (addresses, right) in expected.addresses().chunks(batch).zip(expected.next_hops().chunks(batch)) {
+            answers.poison();
+            fib.lookup_batch_into(addresses, answers.first(addresses.len()));
+            for (index, (&address, &right)) in addresses.iter().zip(right).enumerate() {
+                tally.compare(address, right, answers.get(index));
+            }
+        }
+        tally.merge(crate::verify::ask_one_by_one(fib, expected))
+    }
+
+    /// Whether the answers that a timed pass has left behind are right.
+    fn check_pass(&self, answers: &Answers, part: usize, streamed: usize) -> Tally<A> {
+        let mut tally = Tally::new();
+        for (index, &right) in self.expected.next_hops().iter().enumerate() {
+            let position = index * self.stride;
+            if position % part < streamed {
+                tally.compare(self.workload.addresses[position], right, answers.get(position));
+            }
+        }
+        tally
+    }
+
+    /// A row with everything but the speeds.
+    fn blank_row(
+        &self,
+        contender: &Contender,
+        fib: &Fib<A>,
+        build_ms: f64,
+        options: &BenchOptions,
+    ) -> BenchRow {
+        let memory = fib.memory();
+        let Contender { specification, isa, pages, .. } = contender;
+        let chosen = fib.entry().about.name;
+        let engine = if specification == BEST { format!("{BEST} ({chosen})") } else { specification.clone() };
+        BenchRow {
+            engine,
+            family: A::FAMILY.to_string(),
+            table: self.workload.table.into(),
+            prefixes: self.workload.rib.len() as u64,
+            next_hops: self.next_hops,
+            trace: self.workload.trace.into(),
+            addresses: self.workload.addresses.len() as u64,
+            threads: 0,
+            batch: options.batch as u64,
+            isa: isa.name().into(),
+            huge_pages: *pages == Pages::Huge,
+            mlps: None,
+            mlps_min: None,
+            mlps_max: None,
+            ns_dependent: None,
+            bytes: memory.total() as u64,
+            bytes_by_part: row::parts(&memory),
+            build_ms: row::rounded(build_ms),
+            checked: self.expected.addresses().len() as u64,
+            mismatches: 0,
+            limit_mlps: None,
+            limit_share: None,
+        }
+    }
+}
+
+/// Prepares a race and runs it: see [`Race::new`] and [`Race::run`].
+///
+/// # Errors
+/// See there.
+///
+/// ```
+/// use fibula::{NextHop, Rib, engine::ENGINES};
+/// use fibula_lab::bench::{BenchOptions, Contender, Workload, bench};
+/// let mut rib: Rib<u32> = Rib::new();
+/// rib.insert("192.0.2.0/24".parse().unwrap(), NextHop(1));
+/// let addresses: Vec<u32> = (0..1000).map(|i| 0xC000_0200 + i).collect();
+/// let workload = Workload { table: "one route", rib: &rib, trace: "sequential", addresses: &addresses };
+/// let options = BenchOptions { passes: 5, ..BenchOptions::default() };
+/// let report = bench(ENGINES, &[Contender::new("oracle")], workload, &options).unwrap();
+/// assert_eq!((report.rows[0].checked, report.rows[0].mismatches), (1000, 0));
+/// assert!(report.rows[0].mlps.unwrap() > 0.0);
+/// ```
+pub fn bench<A: Address>(
+    engines: &[Entry],
+    contenders: &[Contender],
+    workload: Workload<'_, A>,
+    options: &BenchOptions,
+) -> Result<BenchReport, Error> {
+    Race::new(workload, options.check)?.run(engines, contenders, options, &mut |_, _| {})
+}

@@ -1,0 +1,83 @@
+//! `one-load`: the machine's own ceiling, as an engine.
+//!
+//! One random, independent 4-byte load for each address from a plain array: what any table lookup must do at
+//! least. Being an engine, it runs in the very loop the others run in: the same batches, instruction set,
+//! answers' width and threads.
+//!
+//! ```text
+//! address  -> its first 32 bits x --> cell = x * cells / 2^32 (a multiplication and a shift)
+//! cells    -> [u32; bytes / 4]    --> the answer is what stands there
+//! ```
+//!
+//! Given uniformly random addresses, the cells are uniformly random too.
+
+use fibula::arch::Isa;
+use fibula::engine::{About, Config, Engine, Entry, ParameterInfo, Updates, Width};
+use fibula::memory::{Array, Memory};
+use fibula::{Address, Error, NextHop, Rib, engine_entry};
+use std::marker::PhantomData;
+
+/// What the tools would print about it.
+static ABOUT: About = About {
+    name: "one-load",
+    paper: "no engine: one independent load for each address from an array of the given size",
+    year: 2026,
+    updates: Updates::Rebuild,
+    limits: &[],
+    parameters: &[ParameterInfo { name: "bytes", meaning: "the size of the array, 64 to 2^40" }],
+    preset: &[],
+};
+
+/// It as the only engine of a registry.
+pub(super) static ONE_LOAD: [Entry; 1] = [engine_entry!(ABOUT, [ipv4 ipv6] OneLoad)];
+
+/// The smallest array: a cache line.
+pub(super) const LEAST_BYTES: usize = 64;
+
+struct OneLoad<A, W> {
+    cells: Array<u32>,
+    types: PhantomData<(A, W)>,
+}
+
+impl<A: Address, W: Width> Engine<A, W> for OneLoad<A, W> {
+    fn build(_: &Rib<A>, config: &Config) -> Result<Self, Error> {
+        let bytes = config.parameter("bytes", LEAST_BYTES..=1 << 40, LEAST_BYTES)?;
+        let mut cells = Array::filled(0_u32, bytes / 4, config.pages);
+        for (cell, index) in cells.iter_mut().zip(0_u32..) {
+            *cell = index.wrapping_mul(0x9E37_79B9) >> 24; // any value that the narrowest width holds
+        }
+        Ok(Self { cells, types: PhantomData })
+    }
+
+    #[inline(always)]
+    fn lookup(&self, address: A) -> W {
+        let cell = (address.bits(0, 32) * self.cells.len() as u64) >> 32;
+        W::narrow(NextHop(self.cells[cell as usize]))
+    }
+
+    #[inline(always)]
+    fn lookup_batch<I: Isa>(&self, _: I, addresses: &[A], next_hops: &mut [W]) {
+        for (&address, next_hop) in addresses.iter().zip(next_hops) {
+            *next_hop = self.lookup(address);
+        }
+    }
+
+    fn memory(&self) -> Memory {
+        Memory::new().off_chip("cells", self.cells.bytes())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fibula::Fib;
+
+    #[test]
+    fn every_cell_is_reached() {
+        let fib =
+            Fib::build_from(&ONE_LOAD, "one-load/bytes=1024", &Rib::<u32>::new(), Config::default()).unwrap();
+        assert_eq!(fib.memory().total(), 1024);
+        let cell = |index: u32| index.wrapping_mul(0x9E37_79B9) >> 24;
+        assert_eq!((fib.lookup(0).0, fib.lookup(1 << 24).0, fib.lookup(u32::MAX).0), (0, cell(1), cell(255)));
+    }
+}

@@ -1,0 +1,34 @@
+//! The crate's one error type.
+
+use std::net::IpAddr;
+
+/// Why something could not be measured or judged. One line.
+///
+/// Wrong answers are no error: they are what the lab is there to find, and stand in its results.
+#[derive(Debug, thiserror::Error)]
+#[error(transparent)]
+pub struct Error(#[from] Kind);
+
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Kind {
+    #[error(transparent)]
+    Engine(fibula::Error),
+    #[error("{0}")]
+    Usage(String),
+    #[error(
+        "the judges disagree at {address}: the oracle says {oracle}, the table's intervals say {intervals}"
+    )]
+    Judges { address: IpAddr, oracle: u32, intervals: u32 },
+}
+
+impl Error {
+    pub(crate) fn usage(text: impl Into<String>) -> Self {
+        Self(Kind::Usage(text.into()))
+    }
+}
+
+impl From<fibula::Error> for Error {
+    fn from(error: fibula::Error) -> Self {
+        Self(Kind::Engine(error))
+    }
+}

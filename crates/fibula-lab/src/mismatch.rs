@@ -1,0 +1,109 @@
+//! [`Mismatch`] and [`Refusal`]: what can be wrong with an engine.
+
+use crate::Error;
+use fibula::{Address, NextHop};
+use serde::{Serialize, Serializer};
+
+/// One wrong answer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Mismatch {
+    /// The engine's specification.
+    pub engine: String,
+    /// `lookup`, or the instruction set of the batch path.
+    pub path: &'static str,
+    /// The address, as text.
+    pub address: String,
+    /// The right answer, as a next-hop index; 0 is "no route".
+    pub expected: u32,
+    /// What the engine said.
+    pub got: u32,
+}
+
+impl std::fmt::Display for Mismatch {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { engine, path, address, expected, got } = self;
+        write!(f, "{engine} ({path}) answers {got} for {address}, expected {expected}")
+    }
+}
+
+/// The first wrong answers as one text, so that a row of results stays flat: `address: expected 1, got 2; ...`.
+pub(crate) fn in_one_line<S: Serializer>(mismatches: &[Mismatch], serializer: S) -> Result<S::Ok, S::Error> {
+    let text = |Mismatch { path, address, expected, got, .. }: &Mismatch| {
+        format!("{address} ({path}): expected {expected}, got {got}")
+    };
+    serializer.collect_str(&mismatches.iter().map(text).collect::<Vec<_>>().join("; "))
+}
+
+/// An engine that would not hold a table, which is no wrong answer: a limit says so by name.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Refusal {
+    /// The engine's specification.
+    pub engine: String,
+    /// Why, in one line.
+    pub reason: String,
+}
+
+impl Refusal {
+    /// An exceeded limit as a refusal; any other error as it is.
+    pub(crate) fn of_limit(engine: &str, error: fibula::Error) -> Result<Self, Error> {
+        if error.limit().is_some() {
+            Ok(Self { engine: engine.into(), reason: error.to_string() })
+        } else {
+            Err(error.into())
+        }
+    }
+}
+
+impl std::fmt::Display for Refusal {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} does not hold this table: {}", self.engine, self.reason)
+    }
+}
+
+/// Wrong answers as they are counted: how many, and the first few.
+#[derive(Clone, Debug)]
+pub(crate) struct Tally<A> {
+    pub(crate) probes: u64,
+    pub(crate) mismatches: u64,
+    first: Vec<(A, NextHop, NextHop)>,
+}
+
+impl<A: Address> Tally<A> {
+    /// How many wrong answers are kept to be shown.
+    const SHOWN: usize = 8;
+
+    pub(crate) fn new() -> Self {
+        Self { probes: 0, mismatches: 0, first: Vec::new() }
+    }
+
+    pub(crate) fn compare(&mut self, address: A, expected: NextHop, got: NextHop) {
+        self.probes += 1;
+        if expected != got {
+            self.mismatches += 1;
+            if self.first.len() < Self::SHOWN {
+                self.first.push((address, expected, got));
+            }
+        }
+    }
+
+    /// Both together; the lowest addresses are the ones shown, so that a result does not depend on threads.
+    pub(crate) fn merge(mut self, other: Self) -> Self {
+        self.probes += other.probes;
+        self.mismatches += other.mismatches;
+        self.first.extend(other.first);
+        self.first.sort_unstable();
+        self.first.truncate(Self::SHOWN);
+        self
+    }
+
+    pub(crate) fn shown(&self, engine: &str, path: &'static str) -> Vec<Mismatch> {
+        let mismatch = |&(address, expected, got): &(A, NextHop, NextHop)| Mismatch {
+            engine: engine.into(),
+            path,
+            address: address.to_ip().to_string(),
+            expected: expected.0,
+            got: got.0,
+        };
+        self.first.iter().map(mismatch).collect()
+    }
+}

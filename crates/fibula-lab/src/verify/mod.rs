@@ -1,0 +1,234 @@
+//! Is an engine right? Its answers against the oracle's, everywhere that longest match breaks.
+//!
+//! [`verify`] asks each engine, at every width that holds the table's next hops, one address at a time and in
+//! batches of many sizes on every instruction set, and lets it check its own structure. [`exhaustive`] asks
+//! for all 2^32 IPv4 addresses, [`updates`] after a changing table.
+
+mod exhaustive;
+mod probes;
+mod updates;
+
+pub use exhaustive::{ExhaustiveOptions, exhaustive};
+pub use probes::probes;
+pub(crate) use probes::uniform;
+pub use updates::{UpdateOptions, UpdateRow, updates};
+
+use crate::answers::Answers;
+use crate::mismatch::{Tally, in_one_line};
+use crate::{Error, Expected, Mismatch, Refusal};
+use fibula::arch::Level;
+use fibula::engine::{Config, Entry, WidthBits};
+use fibula::memory::Pages;
+use fibula::{Address, Fib, Rib};
+use rayon::prelude::*;
+use serde::Serialize;
+
+/// The batch sizes that are mixed in one pass: single addresses, powers of two (an engine's own lanes and
+/// pipelines) with their neighbours, and some large ones.
+const BATCH_SIZES: [usize; 18] = [1, 2, 3, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 1000, 4099];
+
+/// The path of the row that holds an engine's own check of itself.
+const STRUCTURE: &str = "structure";
+
+/// How many addresses a core takes at once.
+const PIECE: usize = 1 << 16;
+
+/// How to verify.
+#[derive(Clone, Debug)]
+pub struct VerifyOptions {
+    /// How many random addresses are asked besides the probes around prefixes and intervals.
+    pub random: usize,
+    /// What the random addresses and the order of all are drawn from.
+    pub seed: u64,
+    /// The widths to build at; those too narrow for the table are passed over.
+    pub widths: Vec<WidthBits>,
+    /// The instruction sets to run batches on.
+    pub levels: Vec<Level>,
+    /// The pages large arrays ask for.
+    pub pages: Pages,
+}
+
+impl Default for VerifyOptions {
+    fn default() -> Self {
+        Self {
+            random: 1_000_000,
+            seed: 1,
+            widths: WidthBits::ALL.to_vec(),
+            levels: Level::available().to_vec(),
+            pages: Pages::Small,
+        }
+    }
+}
+
+/// What came of one way to ask one engine.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct VerifyRow {
+    /// The engine's specification, as it was asked for.
+    pub engine: String,
+    /// `ipv4` or `ipv6`.
+    pub family: String,
+    /// The width of the answers in bits.
+    pub width: u8,
+    /// `lookup`, `lookup_batch`, `exhaustive` (batches over every address), or `structure` (the engine's own
+    /// check of itself).
+    pub path: &'static str,
+    /// The instruction set.
+    pub isa: &'static str,
+    /// How many addresses were asked.
+    pub probes: u64,
+    /// How many were answered wrong; for `structure`, 1 if there is a contradiction.
+    pub mismatches: u64,
+    /// The first wrong answers, lowest address first.
+    #[serde(serialize_with = "in_one_line")]
+    pub first: Vec<Mismatch>,
+    /// The contradiction that the engine's own check found.
+    pub contradiction: Option<String>,
+}
+
+/// What came of verifying some engines.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Verification {
+    /// One row a way to ask.
+    pub rows: Vec<VerifyRow>,
+    /// Engines that would not hold the table.
+    pub refused: Vec<Refusal>,
+}
+
+impl Verification {
+    /// Whether every answer was right.
+    #[must_use]
+    pub fn is_right(&self) -> bool {
+        self.rows.iter().all(|row| row.mismatches == 0)
+    }
+}
+
+/// Verifies engines of `engines`, named by `specifications`, on a table.
+///
+/// The addresses are [`probes`]; each is asked once alone, and once in a batch for each instruction set, with
+/// the batch sizes mixed. All cores ask at once. `report` is called with each row as it is done.
+///
+/// # Errors
+/// If a specification names no engine, or the judges disagree. An engine that exceeds a limit is a [`Refusal`].
+///
+/// ```
+/// use fibula::{NextHop, Rib, engine::ENGINES};
+/// use fibula_lab::verify::{VerifyOptions, verify};
+/// let mut rib: Rib<u32> = Rib::new();
+/// rib.insert("192.0.2.0/24".parse().unwrap(), NextHop(1));
+/// let options = VerifyOptions { random: 1000, ..VerifyOptions::default() };
+/// let verification = verify(ENGINES, &["oracle".into()], &rib, &options, &mut |_| {}).unwrap();
+/// assert!(verification.is_right());
+/// ```
+pub fn verify<A: Address>(
+    engines: &[Entry],
+    specifications: &[String],
+    rib: &Rib<A>,
+    options: &VerifyOptions,
+    report: &mut dyn FnMut(&VerifyRow),
+) -> Result<Verification, Error> {
+    let mut random = fastrand::Rng::with_seed(options.seed);
+    let mut expected = Expected::new(rib, probes(rib, options.random, &mut random))?;
+    expected.shuffle(&mut random);
+    let mut verification = Verification::default();
+    let widest = rib.max_next_hop();
+    for specification in specifications {
+        for &width in options.widths.iter().filter(|width| WidthBits::max(**width) >= widest) {
+            match build(engines, specification, rib, width, options.pages) {
+                Ok(fib) => {
+                    for row in rows(specification, fib, rib, &expected, options) {
+                        report(&row);
+                        verification.rows.push(row);
+                    }
+                }
+                Err(error) => verification.refused.push(Refusal::of_limit(specification, error)?),
+            }
+        }
+    }
+    Ok(verification)
+}
+
+fn build<A: Address>(
+    engines: &[Entry],
+    specification: &str,
+    rib: &Rib<A>,
+    width: WidthBits,
+    pages: Pages,
+) -> Result<Fib<A>, fibula::Error> {
+    let mut config = Config::default();
+    config.width = Some(width);
+    config.pages = pages;
+    Fib::build_from(engines, specification, rib, config)
+}
+
+/// Every way to ask one engine.
+fn rows<A: Address>(
+    engine: &str,
+    mut fib: Fib<A>,
+    rib: &Rib<A>,
+    expected: &Expected<A>,
+    options: &VerifyOptions,
+) -> Vec<VerifyRow> {
+    let mut rows = Vec::new();
+    let blank = VerifyRow {
+        engine: engine.into(),
+        family: A::FAMILY.to_string(),
+        width: fib.width().bits(),
+        path: STRUCTURE,
+        isa: Level::SCALAR.name(),
+        probes: 0,
+        mismatches: 0,
+        first: Vec::new(),
+        contradiction: None,
+    };
+    let contradiction = fib.validate(rib).err();
+    rows.push(VerifyRow { mismatches: contradiction.is_some().into(), contradiction, ..blank.clone() });
+    let mut push = |path, isa: Level, tally: Tally<A>| {
+        let first = tally.shown(engine, if path == "lookup" { path } else { isa.name() });
+        let Tally { probes, mismatches, .. } = tally;
+        rows.push(VerifyRow { path, isa: isa.name(), probes, mismatches, first, ..blank.clone() });
+    };
+    push("lookup", Level::SCALAR, ask_one_by_one(&fib, expected));
+    for &level in &options.levels {
+        fib.set_isa(level);
+        push("lookup_batch", level, ask_in_batches(&fib, expected));
+    }
+    rows
+}
+
+/// Each address alone.
+pub(crate) fn ask_one_by_one<A: Address>(fib: &Fib<A>, expected: &Expected<A>) -> Tally<A> {
+    let pieces = expected.addresses().par_chunks(PIECE).zip(expected.next_hops().par_chunks(PIECE));
+    let ask = |(addresses, next_hops): (&[A], &[_])| {
+        let mut tally = Tally::new();
+        for (&address, &next_hop) in addresses.iter().zip(next_hops) {
+            tally.compare(address, next_hop, fib.lookup(address));
+        }
+        tally
+    };
+    pieces.map(ask).reduce(Tally::new, Tally::merge)
+}
+
+/// All addresses in batches of the sizes of [`BATCH_SIZES`], one after the other and again.
+pub(crate) fn ask_in_batches<A: Address>(fib: &Fib<A>, expected: &Expected<A>) -> Tally<A> {
+    let pieces = expected.addresses().par_chunks(PIECE).zip(expected.next_hops().par_chunks(PIECE));
+    let ask = |(mut addresses, mut next_hops): (&[A], &[_])| {
+        let mut tally = Tally::new();
+        let mut answers = Answers::new(fib.width(), BATCH_SIZES.into_iter().max().unwrap_or_default());
+        for size in BATCH_SIZES.into_iter().cycle() {
+            if addresses.is_empty() {
+                break;
+            }
+            let size = size.min(addresses.len());
+            let (batch, right);
+            (batch, addresses) = addresses.split_at(size);
+            (right, next_hops) = next_hops.split_at(size);
+            answers.poison();
+            fib.lookup_batch_into(batch, answers.first(size));
+            for (index, (&address, &next_hop)) in batch.iter().zip(right).enumerate() {
+                tally.compare(address, next_hop, answers.get(index));
+            }
+        }
+        tally
+    };
+    pieces.map(ask).reduce(Tally::new, Tally::merge)
+}

@@ -1,0 +1,207 @@
+//! Is an engine still right after its table has changed?
+
+use super::{STRUCTURE, VerifyOptions, VerifyRow, build, probes, rows};
+use crate::mismatch::{Tally, in_one_line};
+use crate::{Error, Expected, Mismatch, Refusal};
+use fibula::engine::{Cost, Entry, WidthBits};
+use fibula::{Address, Applied, Change, Delta, Fib, NextHop, Rib};
+use serde::Serialize;
+
+/// How far an engine may grow beyond a fresh build of the same table before that counts as a leak: arrays
+/// that grow by doubling may be twice as large as they need to be, and pools are fragmented a little.
+const MOST_GROWTH: usize = 3;
+/// What is allowed on top, for tables so small that a page is much.
+const MOST_GROWTH_BYTES: usize = 64 << 10;
+
+/// How to verify a changing table.
+#[derive(Clone, Debug)]
+pub struct UpdateOptions {
+    /// How many changes are carried out together; those to one prefix become one.
+    pub batch: usize,
+    /// The engine's structure is checked after every so many batches (and at the end); 0 for only at the end.
+    pub validate_every: usize,
+    /// The width to build at; the narrowest that holds the table and all changes when `None`.
+    pub width: Option<WidthBits>,
+    /// How the table is verified when all is done.
+    pub verify: VerifyOptions,
+}
+
+impl Default for UpdateOptions {
+    fn default() -> Self {
+        Self { batch: 100, validate_every: 0, width: None, verify: VerifyOptions::default() }
+    }
+}
+
+/// What came of a changing table.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct UpdateRow {
+    /// The engine's specification.
+    pub engine: String,
+    /// `ipv4` or `ipv6`.
+    pub family: String,
+    /// The width of the answers in bits.
+    pub width: u8,
+    /// The changes asked for.
+    pub updates: u64,
+    /// Changes that changed nothing.
+    pub suppressed: u64,
+    /// Changes that a later one in the same batch replaced or took back.
+    pub coalesced: u64,
+    /// The changes of single prefixes that the engine was told of and followed.
+    pub applied: u64,
+    /// The changes that exceeded a limit and were taken back.
+    pub refused: u64,
+    /// The batches that the engine followed in place.
+    pub in_place: u64,
+    /// The batches for which it was built anew.
+    pub rebuilt: u64,
+    /// Entries, nodes and blocks written, in the papers' units.
+    #[serde(serialize_with = "cost")]
+    pub cost: Cost,
+    /// What it occupied before, in bytes.
+    pub bytes_before: usize,
+    /// What it occupies now.
+    pub bytes_after: usize,
+    /// What a fresh build of the table as it is now occupies.
+    pub bytes_fresh: usize,
+    /// Whether it has grown past three times the larger of a fresh build and what it was, and 64 KiB.
+    pub leaked: bool,
+    /// Addresses asked, while the table changed and afterwards.
+    pub probes: u64,
+    /// How many were answered wrong.
+    pub mismatches: u64,
+    /// The first wrong answers.
+    #[serde(serialize_with = "in_one_line")]
+    pub first: Vec<Mismatch>,
+    /// The contradiction that the engine's own check found, at the batch it was first seen.
+    pub contradiction: Option<String>,
+}
+
+impl UpdateRow {
+    /// Whether every answer was right, the structure sound and no memory lost.
+    #[must_use]
+    pub fn is_right(&self) -> bool {
+        self.mismatches == 0 && self.contradiction.is_none() && !self.leaked
+    }
+}
+
+fn cost<S: serde::Serializer>(cost: &Cost, serializer: S) -> Result<S::Ok, S::Error> {
+    use serde::ser::SerializeMap;
+    let mut map = serializer.serialize_map(Some(5))?;
+    map.serialize_entry("entries_set", &cost.entries_set)?;
+    map.serialize_entry("nodes_copied", &cost.nodes_copied)?;
+    map.serialize_entry("nodes_allocated", &cost.nodes_allocated)?;
+    map.serialize_entry("chunks_rebuilt", &cost.chunks_rebuilt)?;
+    map.serialize_entry("on_chip_writes", &cost.on_chip_writes)?;
+    map.end()
+}
+
+/// Lets an engine follow a table through `changes` and verifies it: after every batch around each prefix
+/// that changed (against the table's own search), and at the end like [`verify`](super::verify).
+///
+/// # Errors
+/// If the engine cannot be built; `Ok(Err(refusal))` if only the first table exceeds one of its limits. A limit met
+/// on the way is no error: the batch is taken back, counted, and the engine must answer as before it.
+pub fn updates<A: Address>(
+    engines: &[Entry],
+    specification: &str,
+    rib: &Rib<A>,
+    changes: &[Change<A>],
+    options: &UpdateOptions,
+) -> Result<Result<UpdateRow, Refusal>, Error> {
+    let most = changes.iter().map(|change| match change {
+        Change::Announce(route) => route.next_hop,
+        Change::Withdraw(_) => NextHop::NONE,
+    });
+    let most = most.max().unwrap_or_default().max(rib.max_next_hop());
+    let width = options.width.unwrap_or(WidthBits::holding(most));
+    let fresh = |rib: &Rib<A>| build(engines, specification, rib, width, options.verify.pages);
+    let mut fib = match fresh(rib) {
+        Ok(fib) => fib,
+        Err(error) => return Refusal::of_limit(specification, error).map(Err),
+    };
+    let mut rib = rib.clone();
+    let mut row = UpdateRow {
+        engine: specification.into(),
+        family: A::FAMILY.to_string(),
+        width: fib.width().bits(),
+        updates: changes.len() as u64,
+        suppressed: 0,
+        coalesced: 0,
+        applied: 0,
+        refused: 0,
+        in_place: 0,
+        rebuilt: 0,
+        cost: Cost::default(),
+        bytes_before: fib.memory().total(),
+        bytes_after: 0,
+        bytes_fresh: 0,
+        leaked: false,
+        probes: 0,
+        mismatches: 0,
+        first: Vec::new(),
+        contradiction: None,
+    };
+    let mut tally = Tally::new();
+    for (index, batch) in changes.chunks(options.batch.max(1)).enumerate() {
+        let came_to = rib.apply_all(batch.iter().copied());
+        row.suppressed += came_to.suppressed as u64;
+        row.coalesced += came_to.coalesced as u64;
+        if came_to.deltas.is_empty() {
+            continue;
+        }
+        match fib.apply(&rib, &came_to.deltas) {
+            Ok(Applied::InPlace(cost)) => {
+                row.cost += cost;
+                row.in_place += 1;
+                row.applied += came_to.deltas.len() as u64;
+            }
+            Ok(Applied::Rebuilt) => {
+                row.rebuilt += 1;
+                row.applied += came_to.deltas.len() as u64;
+            }
+            Err(_) => {
+                rib.take_back(&came_to.deltas);
+                row.refused += came_to.deltas.len() as u64;
+            }
+        }
+        tally = tally.merge(ask_around(&fib, &rib, &came_to.deltas));
+        if options.validate_every != 0 && (index + 1) % options.validate_every == 0 {
+            let found = fib.validate(&rib).err();
+            row.contradiction =
+                row.contradiction.or(found.map(|found| format!("batch {}: {found}", index + 1)));
+        }
+    }
+    row.bytes_after = fib.memory().total();
+    row.bytes_fresh = fresh(&rib).map_or(0, |fib| fib.memory().total());
+    row.leaked = row.bytes_after > row.bytes_fresh.max(row.bytes_before) * MOST_GROWTH + MOST_GROWTH_BYTES;
+    row.probes = tally.probes;
+    row.mismatches = tally.mismatches;
+    row.first = tally.shown(specification, "lookup");
+    let mut random = fastrand::Rng::with_seed(options.verify.seed);
+    let mut expected = Expected::new(&rib, probes(&rib, options.verify.random, &mut random))?;
+    expected.shuffle(&mut random);
+    for VerifyRow { path, probes, mismatches, first, contradiction, .. } in
+        rows(specification, fib, &rib, &expected, &options.verify)
+    {
+        row.probes += probes;
+        row.mismatches += if path == STRUCTURE { 0 } else { mismatches };
+        row.first.extend(first);
+        row.contradiction = row.contradiction.or(contradiction);
+    }
+    Ok(Ok(row))
+}
+
+/// Asks at both ends of what has changed.
+fn ask_around<A: Address>(fib: &Fib<A>, rib: &Rib<A>, deltas: &[Delta<A>]) -> Tally<A> {
+    let mut tally = Tally::new();
+    for Delta { prefix, .. } in deltas {
+        let inside = [prefix.first(), prefix.last()].into_iter();
+        let beside = prefix.first().previous().into_iter().chain(prefix.last().next());
+        for address in inside.chain(beside) {
+            let expected = rib.longest_match(address).map_or(NextHop::NONE, |route| route.next_hop);
+            tally.compare(address, expected, fib.lookup(address));
+        }
+    }
+    tally
+}

@@ -1,0 +1,55 @@
+//! Closing the holes that updates leave.
+
+use super::direct::Direct;
+use super::node::Node;
+use super::{Poptrie, new_pools};
+use crate::blocks::chunks::Pool;
+use crate::engine::Width;
+use crate::{Address, Limit};
+
+/// A pool is compacted when one part in so many of it is holes. Each compaction moves everything once for at
+/// least that share given back, and real updates rarely come to one: best fit leaves few holes.
+const HOLES: usize = 16;
+
+/// Below this many elements of holes there is nothing to gain.
+const HOLES_IGNORED: usize = 1024;
+
+impl<A: Address, W: Width> Poptrie<A, W> {
+    /// Moves the trie into new pools without holes if there are too many of them. O(trie), rarely.
+    pub(super) fn compact_if_worth_it(&mut self) {
+        let worth_it = |len: usize, free: usize| free > HOLES_IGNORED && free * HOLES > len;
+        if worth_it(self.nodes.len(), self.nodes.free_total())
+            || worth_it(self.leaves.len(), self.leaves.free_total())
+        {
+            // What is in use fits, since it did with the holes between.
+            let moved = self.compact();
+            debug_assert_eq!(moved, Ok(()));
+        }
+    }
+
+    fn compact(&mut self) -> Result<(), Limit> {
+        let (mut nodes, mut leaves) = new_pools(self.max_nodes, self.max_leaves, self.pages);
+        let mut direct = self.direct.clone();
+        for entry in direct.iter_mut() {
+            if let Some(root) = entry.root() {
+                let root = self.moved(self.nodes[root], &mut nodes, &mut leaves)?;
+                *entry = Direct::node(nodes.insert(&[root])? as u32);
+            }
+        }
+        nodes.shrink_to_fit();
+        leaves.shrink_to_fit();
+        (self.direct, self.nodes, self.leaves) = (direct, nodes, leaves);
+        Ok(())
+    }
+
+    /// The node with all below it moved to other pools.
+    fn moved(&self, mut node: Node, nodes: &mut Pool<Node>, leaves: &mut Pool<W>) -> Result<Node, Limit> {
+        let (start, len) = node.children();
+        let children: Result<Vec<Node>, Limit> =
+            self.nodes[start..start + len].iter().map(|&child| self.moved(child, nodes, leaves)).collect();
+        node.base0 = nodes.insert(&children?)? as u32;
+        let (start, len) = node.leaves();
+        node.base1 = leaves.insert(&self.leaves[start..start + len])? as u32;
+        Ok(node)
+    }
+}

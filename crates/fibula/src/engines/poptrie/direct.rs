@@ -1,0 +1,60 @@
+//! [`Direct`]: an entry of the table that stands for the first `s` bits (direct pointing).
+
+use crate::NextHop;
+
+/// Set where the entry is the answer itself.
+const LEAF: u32 = 1 << 31;
+
+/// An answer, or the index of the root of a trie.
+///
+/// ```text
+///  31  30                                                    0
+/// +---+-------------------------------------------------------+
+/// | 1 | next hop                                              |
+/// | 0 | index of a node                                       |
+/// +---+-------------------------------------------------------+
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Direct(u32);
+
+impl Direct {
+    /// The greatest next hop that stands in the table itself; one beyond it has a node of one leaf.
+    pub(super) const MAX_NEXT_HOP: NextHop = NextHop(LEAF - 1);
+
+    /// No route.
+    pub(super) const NONE: Self = Self(LEAF);
+
+    /// The answer itself, if it is not too great.
+    pub(super) fn leaf(next_hop: NextHop) -> Option<Self> {
+        (next_hop <= Self::MAX_NEXT_HOP).then_some(Self(LEAF | next_hop.0))
+    }
+
+    /// The root of a trie; an index below 2^31.
+    pub(super) fn node(index: u32) -> Self {
+        debug_assert!(index < LEAF);
+        Self(index)
+    }
+
+    /// Whether the entry is the answer itself.
+    #[inline(always)]
+    pub(super) fn is_leaf(self) -> bool {
+        self.0 & LEAF != 0
+    }
+
+    /// The answer, of an entry that is one.
+    #[inline(always)]
+    pub(super) fn next_hop(self) -> NextHop {
+        NextHop(self.0 & !LEAF)
+    }
+
+    /// The index of the root, of an entry that is not an answer.
+    #[inline(always)]
+    pub(super) fn index(self) -> u32 {
+        self.0
+    }
+
+    /// The index of the root, if there is one.
+    pub(super) fn root(self) -> Option<usize> {
+        (!self.is_leaf()).then_some(self.0 as usize)
+    }
+}

@@ -1,0 +1,339 @@
+//! Building and updating, which are one thing: read a stretch of the table again and keep every part of the trie
+//! that comes out as it was.
+//!
+//! [`Edit::refresh`] goes down to the smallest part of the trie that holds a changed prefix, reads the prefix's
+//! addresses once, in order, as merged intervals ([`Rib::ranges_within`]), and makes the slots under it anew
+//! from the bottom up. A run of children or leaves that comes out unchanged stays where it is; one that
+//! changed is written beside and the node that points to it overwritten. A build is the refresh of /0 on an
+//! empty trie.
+//!
+//! Nothing is given back before [`Edit::commit`], and every overwritten word is remembered, so that an edit which
+//! runs into a limit half-way is undone to the last bit ([`Edit::roll_back`]).
+
+use super::node::{Entry, FAN_OUT, Node, STRIDE, Slots, positions, shared};
+use super::{Direct, Poptrie};
+use crate::engine::{Cost, Width};
+use crate::rib::Ranges;
+use crate::{Address, Limit, Prefix, Rib};
+
+/// A run in one of the two pools: start and length.
+type Run = (usize, usize);
+
+/// Changes to a trie that have not been decided on yet.
+pub(super) struct Edit<'t, A: Address, W: Width> {
+    trie: &'t mut Poptrie<A, W>,
+    rib: &'t Rib<A>,
+    cost: Cost,
+    nodes: Runs,
+    leaves: Runs,
+    /// Overwritten entries of the direct table, with what was there.
+    direct_before: Vec<(usize, Direct)>,
+    /// Overwritten nodes, with what was there.
+    nodes_before: Vec<(usize, Node)>,
+}
+
+/// What an edit took from a pool, and what it no longer needs of it.
+#[derive(Default)]
+struct Runs {
+    taken: Vec<Run>,
+    retired: Vec<Run>,
+}
+
+impl<'t, A: Address, W: Width> Edit<'t, A, W> {
+    pub(super) fn new(trie: &'t mut Poptrie<A, W>, rib: &'t Rib<A>) -> Self {
+        let (nodes, leaves) = (Runs::default(), Runs::default());
+        let (direct_before, nodes_before) = (Vec::new(), Vec::new());
+        Self { trie, rib, cost: Cost::default(), nodes, leaves, direct_before, nodes_before }
+    }
+
+    /// Gives back what is no longer needed, and says what the edit cost.
+    pub(super) fn commit(self) -> Cost {
+        for (start, len) in self.nodes.retired {
+            self.trie.nodes.remove(start, len);
+        }
+        for (start, len) in self.leaves.retired {
+            self.trie.leaves.remove(start, len);
+        }
+        self.cost
+    }
+
+    /// Leaves the trie as it was before the edit.
+    pub(super) fn roll_back(self) {
+        for (slot, before) in self.direct_before.into_iter().rev() {
+            self.trie.direct[slot] = before;
+        }
+        for (index, before) in self.nodes_before.into_iter().rev() {
+            self.trie.nodes[index] = before;
+        }
+        for (start, len) in self.nodes.taken {
+            self.trie.nodes.remove(start, len);
+        }
+        for (start, len) in self.leaves.taken {
+            self.trie.leaves.remove(start, len);
+        }
+    }
+
+    /// Makes all answers within `prefix` those of the table. O(the routes it covers + 64 for each level).
+    pub(super) fn refresh(&mut self, prefix: Prefix<A>) -> Result<(), Limit> {
+        let s = self.trie.s;
+        let slot = prefix.first().bits(0, s) as usize;
+        if prefix.len() <= s {
+            return self.refresh_slots(prefix, slot..slot + (1 << (s - prefix.len())));
+        }
+        let root = self.trie.direct[slot].root();
+        let entry = match root {
+            Some(root) => self.refresh_within(self.trie.nodes[root], s, prefix)?,
+            None => self.refresh_block(Prefix::containing(prefix.first(), s))?,
+        };
+        self.set_direct(slot, entry)
+    }
+
+    /// As [`Self::refresh`] for a prefix that covers whole entries of the direct table.
+    fn refresh_slots(&mut self, prefix: Prefix<A>, slots: std::ops::Range<usize>) -> Result<(), Limit> {
+        let s = self.trie.s;
+        let mut sweep = Sweep::new(self.rib, prefix);
+        for slot in slots {
+            let block = Prefix::containing(A::from_bits(slot as u64, 0, s), s);
+            let old = self.trie.direct[slot].root().map(|root| self.trie.nodes[root]);
+            let entry = self.block(&mut sweep, block, old)?;
+            self.set_direct(slot, entry)?;
+        }
+        Ok(())
+    }
+
+    /// What a block without a node so far comes to.
+    fn refresh_block(&mut self, block: Prefix<A>) -> Result<Entry<W>, Limit> {
+        self.block(&mut Sweep::new(self.rib, block), block, None)
+    }
+
+    /// What `node`, which consumes the bits from `offset` on, becomes when `prefix` inside it is read again.
+    fn refresh_within(&mut self, node: Node, offset: u8, prefix: Prefix<A>) -> Result<Entry<W>, Limit> {
+        let slot = prefix.first().bits(offset, STRIDE) as u32;
+        let end = offset + STRIDE;
+        if prefix.len() > end
+            && let Some(index) = node.child(slot)
+        {
+            let child = self.trie.nodes[index];
+            return match self.refresh_within(child, end, prefix)? {
+                Entry::Node(new) => {
+                    self.overwrite(index, new);
+                    Ok(Entry::Node(node))
+                }
+                Entry::Leaf(next_hop) => {
+                    let mut slots = Slots::new();
+                    self.copy(&mut slots, node, 0..slot);
+                    slots.leaf(slot, next_hop);
+                    self.copy(&mut slots, node, slot + 1..FAN_OUT as u32);
+                    self.store(&slots, Some(node))
+                }
+            };
+        }
+        let within = Prefix::containing(prefix.first(), prefix.len().min(end));
+        let after = slot + (1 << (end - within.len()));
+        let mut slots = Slots::new();
+        self.copy(&mut slots, node, 0..slot);
+        self.fill(&mut slots, &mut Sweep::new(self.rib, within), within, offset, Some(node))?;
+        self.copy(&mut slots, node, after..FAN_OUT as u32);
+        self.store(&slots, Some(node))
+    }
+
+    /// What a block comes to. `old` is the node that stood for it, if there was one; the caller lets go of it
+    /// where a leaf comes out.
+    fn block(
+        &mut self,
+        sweep: &mut Sweep<'_, A, W>,
+        block: Prefix<A>,
+        old: Option<Node>,
+    ) -> Result<Entry<W>, Limit> {
+        sweep.seek(block.first());
+        if sweep.last >= block.last() {
+            return Ok(Entry::Leaf(sweep.next_hop));
+        }
+        let mut slots = Slots::new();
+        self.fill(&mut slots, sweep, block, block.len(), old)?;
+        self.store(&slots, old)
+    }
+
+    /// Fills the slots of `part`, a node's whole block or less, of a node that consumes the bits from `offset`
+    /// on. Steps from interval to interval, not from slot to slot.
+    fn fill(
+        &mut self,
+        slots: &mut Slots<W>,
+        sweep: &mut Sweep<'_, A, W>,
+        part: Prefix<A>,
+        offset: u8,
+        old: Option<Node>,
+    ) -> Result<(), Limit> {
+        // The last node of a path may have fewer than six bits to consume; its slots are then those whose
+        // missing bits are zero, just as a lookup reads them.
+        let slot_len = (offset + STRIDE).min(A::BITS);
+        let mut start = part.first();
+        loop {
+            sweep.seek(start);
+            let slot = start.bits(offset, STRIDE) as u32;
+            if sweep.last >= part.last() {
+                slots.leaf(slot, sweep.next_hop);
+                return Ok(());
+            }
+            let ending = Prefix::containing(sweep.last, slot_len);
+            if ending.first() > start || ending.last() == sweep.last {
+                slots.leaf(slot, sweep.next_hop);
+            }
+            if ending.last() != sweep.last {
+                let slot = ending.first().bits(offset, STRIDE) as u32;
+                let child = old.and_then(|node| node.child(slot)).map(|index| self.trie.nodes[index]);
+                match self.block(sweep, ending, child)? {
+                    Entry::Node(node) => slots.child(slot, node),
+                    Entry::Leaf(next_hop) => slots.leaf(slot, next_hop),
+                }
+            }
+            match ending.last().next() {
+                Some(next) if ending.last() < part.last() => start = next,
+                _ => return Ok(()),
+            }
+        }
+    }
+
+    /// Takes slots over from a node.
+    fn copy(&self, slots: &mut Slots<W>, node: Node, range: std::ops::Range<u32>) {
+        for slot in range {
+            match node.step(slot) {
+                (true, index) => slots.child(slot, self.trie.nodes[index as usize]),
+                (false, index) => slots.leaf(slot, self.trie.leaves[index as usize]),
+            }
+        }
+    }
+
+    /// Makes the node of these slots, if they need one. Where `old` stood before, what stays the same stays in
+    /// place and the rest of it is retired; but if a leaf comes out, the caller retires `old`.
+    fn store(&mut self, slots: &Slots<W>, old: Option<Node>) -> Result<Entry<W>, Limit> {
+        match slots.only_leaf() {
+            Some(next_hop) => Ok(Entry::Leaf(next_hop)),
+            None => self.store_node(slots, old).map(Entry::Node),
+        }
+    }
+
+    fn store_node(&mut self, slots: &Slots<W>, old: Option<Node>) -> Result<Node, Limit> {
+        let old = old.unwrap_or_default();
+        let base0 = if old.vector == slots.vector {
+            for (index, &child) in (old.base0 as usize..).zip(slots.children()) {
+                self.overwrite(index, child);
+            }
+            old.base0
+        } else {
+            let start = self.insert_nodes(slots.children())?;
+            let copied = shared(old.vector, slots.vector);
+            self.cost.nodes_copied += copied;
+            self.cost.nodes_allocated += slots.children().len() as u64 - copied;
+            for slot in positions(old.vector & !slots.vector) {
+                self.retire_below(old.child(slot).map(|index| self.trie.nodes[index]));
+            }
+            self.nodes.retired.push(old.children());
+            start
+        };
+        let (start, len) = old.leaves();
+        let base1 = if self.trie.leaves[start..start + len] == *slots.leaves() {
+            old.base1
+        } else {
+            let start = self.trie.leaves.insert(slots.leaves())?;
+            self.leaves.taken.push((start, slots.leaves().len()));
+            self.leaves.retired.push(old.leaves());
+            start as u32
+        };
+        Ok(Node { vector: slots.vector, leafvec: slots.leafvec, base0, base1 })
+    }
+
+    /// Makes an entry of the direct table say `entry`.
+    fn set_direct(&mut self, slot: usize, entry: Entry<W>) -> Result<(), Limit> {
+        let before = self.trie.direct[slot];
+        let old = before.root().map(|root| (root, self.trie.nodes[root]));
+        let node = match entry {
+            Entry::Node(node) => node,
+            Entry::Leaf(next_hop) => {
+                if let Some(direct) = Direct::leaf(next_hop.widen()) {
+                    if let Some((root, node)) = old {
+                        self.retire_below(Some(node));
+                        self.nodes.retired.push((root, 1));
+                    }
+                    self.write_direct(slot, direct);
+                    return Ok(());
+                }
+                // Too great an index to stand in the table itself: a node of one leaf.
+                let mut slots = Slots::new();
+                slots.leaf(0, next_hop);
+                self.store_node(&slots, old.map(|(_, node)| node))?
+            }
+        };
+        if let Some((root, _)) = old {
+            self.overwrite(root, node);
+        } else {
+            let root = self.insert_nodes(&[node])?;
+            self.cost.nodes_allocated += 1;
+            self.write_direct(slot, Direct::node(root));
+        }
+        Ok(())
+    }
+
+    fn write_direct(&mut self, slot: usize, direct: Direct) {
+        let before = std::mem::replace(&mut self.trie.direct[slot], direct);
+        if before != direct {
+            self.direct_before.push((slot, before));
+            self.cost.entries_set += 1;
+        }
+    }
+
+    fn overwrite(&mut self, index: usize, node: Node) {
+        let before = std::mem::replace(&mut self.trie.nodes[index], node);
+        if before != node {
+            self.nodes_before.push((index, before));
+        }
+    }
+
+    fn insert_nodes(&mut self, nodes: &[Node]) -> Result<u32, Limit> {
+        let start = self.trie.nodes.insert(nodes)?;
+        self.nodes.taken.push((start, nodes.len()));
+        Ok(start as u32)
+    }
+
+    /// Retires all that hangs below a node, but not the node itself.
+    fn retire_below(&mut self, node: Option<Node>) {
+        let Some(node) = node else { return };
+        let (start, len) = node.children();
+        for index in start..start + len {
+            self.retire_below(Some(self.trie.nodes[index]));
+        }
+        self.nodes.retired.push((start, len));
+        self.leaves.retired.push(node.leaves());
+    }
+}
+
+/// A walk over merged intervals that stands on one of them.
+struct Sweep<'r, A: Address, W> {
+    ranges: Ranges<'r, A>,
+    /// The last address of the interval it stands on.
+    last: A,
+    /// The answer there.
+    next_hop: W,
+}
+
+impl<'r, A: Address, W: Width> Sweep<'r, A, W> {
+    fn new(rib: &'r Rib<A>, within: Prefix<A>) -> Self {
+        let mut sweep =
+            Self { ranges: rib.ranges_within(within), last: within.last(), next_hop: W::default() };
+        sweep.advance();
+        sweep
+    }
+
+    /// Goes on to the interval of an address that is not before the one it stands on.
+    fn seek(&mut self, address: A) {
+        while self.last < address && self.advance() {}
+    }
+
+    fn advance(&mut self) -> bool {
+        let next = self.ranges.next();
+        if let Some(range) = next {
+            (self.last, self.next_hop) = (range.last, W::narrow(range.next_hop));
+        }
+        next.is_some()
+    }
+}

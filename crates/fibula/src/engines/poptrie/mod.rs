@@ -1,0 +1,199 @@
+//! `poptrie`: a trie of 64-way nodes, each two bit maps and two indices, behind a direct table.
+//!
+//! H. Asai and Y. Ohara, "Poptrie: A Compressed Trie with Population Count for Fast and Scalable Software IP
+//! Routing Table Lookup", ACM SIGCOMM 2015. Written from the paper, for both families.
+//!
+//! # Layout
+//!
+//! The first `s` bits of an address index the direct table (the paper's direct pointing). An entry is the
+//! answer, or the root of a trie that consumes six bits a level:
+//!
+//! ```text
+//!                    31  30                                    0
+//! direct table      +---+---------------------------------------+
+//!  2^s entries      | 1 | next hop                              |
+//!                   | 0 | index of a node                       |
+//!                   +---+---------------------------------------+
+//!
+//!                    63                                        0
+//! node, 24 bytes    +-------------------------------------------+
+//!                   | vector      bit v: slot v is a child      |
+//!                   +-------------------------------------------+
+//!                   | leafvec     bit v: at slot v begins a run |
+//!                   |             of equal leaves               |
+//!                   +---------------------+---------------------+
+//!                   | base0: its children | base1: its leaves   |
+//!                   +---------------------+---------------------+
+//!
+//! nodes             children of one node lie together, in slot order; each root alone
+//! leaves            leaves of one node lie together, one next hop for each run
+//! ```
+//!
+//! Let *v* be the next six bits. If bit *v* of `vector` is set, the walk goes on at node `base0` + (bits set in
+//! `vector` up to *v*) - 1; else the answer is leaf `base1` + (bits set in `leafvec` up to *v*) - 1. Where fewer
+//! than six bits are left of an address, zeros stand for the missing ones; both families end that way for
+//! most `s` (32 - 18 = 2 × 6 + 2, 128 - 18 = 18 × 6 + 2), and /127 and /128 are as exact as all others.
+//!
+//! # Worked example
+//!
+//! With `s` = 18: 10.0.0.0/8 to 1, 10.0.1.0/24 to 2, 10.0.2.0/23 to 3, 10.0.4.0/24 to 1, 10.0.4.128/25 to 4.
+//! Entry 10,240 of the direct table (10.0.0.0 >> 14) is node *A*, the 1,023 after it are the answer 1.
+//!
+//! ```text
+//!            slots                              vector  leafvec           leaves
+//! A  bits 18 0: 1, 1: 2, 2-3: 3, 4: B, 5-63: 1  0x10    0x27              1 2 3 1
+//! B  bits 24 0-31: 1, 32-63: 4                  0       1 << 32 | 1       1 4
+//! ```
+//!
+//! 10.0.3.9 is slot 3 of A: not a child, three runs begin at or before it, so its answer is the third leaf: 3.
+//! 10.0.4.200 is slot 4 of A, the first child; in B it is slot 200 >> 2 = 50, where two runs have begun: 4.
+//! Two nodes and six leaves: 48 + 6 bytes beside the direct table. A test derives these numbers again.
+//!
+//! # What is ours
+//!
+//! - **Build.** One sweep over the table's merged intervals, from the bottom up, stepping from interval to
+//!   interval instead of slot to slot, and without a radix tree in between: 20 to 25 ms for 902K IPv4 routes. See
+//!   `edit.rs`.
+//! - **Update.** The same sweep over the changed prefix only, against the trie that is there: runs that come out
+//!   unchanged stay, others are written beside. Nothing is given back before the whole update has succeeded, and
+//!   one that runs into a limit is undone. A trie after any updates is the one a build gives, up to where its
+//!   parts lie; holes past a sixteenth are closed.
+//! - **Batches.** 64 addresses take each level together, so that their cache misses overlap, and leave the list of
+//!   the walking by arithmetic: at which level an address ends cannot be foreseen, and a mispredicted branch
+//!   for every address is what holds a loop over one address at a time down.
+//! - **Next hops of 8, 16 or 32 bits** instead of 16. The few too great for the 31 bits of a direct entry stand in
+//!   a node of one leaf.
+//! - **Equal leaves merge across a child**, so that every table has one form.
+//!
+//! `s` = 18 for IPv6 too: 18 + 5 × 6 = 48 is where most of its prefixes end. With 16 one level more is walked
+//! (8 % slower, 0.6 MB smaller); 20 is 10 % faster for 3 MB more.
+
+mod compact;
+mod direct;
+mod edit;
+mod lookup;
+mod node;
+#[cfg(test)]
+mod tests;
+mod validate;
+
+use crate::arch::Isa;
+use crate::blocks::chunks::Pool;
+use crate::engine::{About, Config, Engine, LimitInfo, ParameterInfo, Update, Updates, Width};
+use crate::memory::{Array, Memory, Pages};
+use crate::{Address, Delta, Error, Prefix, Rib};
+use direct::Direct;
+use edit::Edit;
+use node::Node;
+use std::marker::PhantomData;
+
+/// The most nodes: an entry of the direct table keeps 31 bits for one.
+pub const MAX_NODES: u64 = 1 << 31;
+
+/// The most leaves: a node keeps 32 bits for one.
+pub const MAX_LEAVES: u64 = 1 << 32;
+
+/// The most bits that can be resolved by the direct table.
+pub const MAX_DIRECT_BITS: u8 = 24;
+
+/// The bits that are, unless the parameter `s` says otherwise.
+pub const DEFAULT_DIRECT_BITS: u8 = 18;
+
+const NODES: &str = "poptrie nodes";
+const LEAVES: &str = "poptrie leaves";
+
+/// What the tools print about it.
+pub const ABOUT: About = About {
+    name: "poptrie",
+    paper: "H. Asai, Y. Ohara, \"Poptrie: A Compressed Trie with Population Count for Fast and Scalable \
+            Software IP Routing Table Lookup\", ACM SIGCOMM 2015",
+    year: 2015,
+    updates: Updates::InPlace,
+    limits: &[LimitInfo { what: NODES, max: MAX_NODES }, LimitInfo { what: LEAVES, max: MAX_LEAVES }],
+    parameters: &[ParameterInfo {
+        name: "s",
+        meaning: "bits resolved by the direct table: 0 to 24, default 18",
+    }],
+    preset: &[],
+};
+
+/// The compiled trie; see the [module page](self).
+#[derive(Clone, Debug)]
+pub struct Poptrie<A, W: Copy> {
+    /// The bits of the address that the direct table resolves.
+    s: u8,
+    direct: Array<Direct>,
+    nodes: Pool<Node>,
+    leaves: Pool<W>,
+    max_nodes: u64,
+    max_leaves: u64,
+    pages: Pages,
+    family: PhantomData<A>,
+}
+
+impl<A: Address, W: Width> Poptrie<A, W> {
+    /// Builds within limits of nodes and leaves, which the tests make small.
+    fn build_within(rib: &Rib<A>, config: &Config, max_nodes: u64, max_leaves: u64) -> Result<Self, Error> {
+        let s = config.parameter("s", 0..=MAX_DIRECT_BITS, DEFAULT_DIRECT_BITS)?;
+        let pages = config.pages;
+        let direct = Array::filled(Direct::NONE, 1 << s, pages);
+        let (nodes, leaves) = new_pools(max_nodes, max_leaves, pages);
+        let mut trie = Self { s, direct, nodes, leaves, max_nodes, max_leaves, pages, family: PhantomData };
+        let mut edit = Edit::new(&mut trie, rib);
+        edit.refresh(Prefix::ALL)?;
+        edit.commit();
+        trie.nodes.shrink_to_fit();
+        trie.leaves.shrink_to_fit();
+        Ok(trie)
+    }
+}
+
+fn new_pools<W: Width>(max_nodes: u64, max_leaves: u64, pages: Pages) -> (Pool<Node>, Pool<W>) {
+    (Pool::new(NODES, max_nodes, pages), Pool::new(LEAVES, max_leaves, pages))
+}
+
+impl<A: Address, W: Width> Engine<A, W> for Poptrie<A, W> {
+    fn build(rib: &Rib<A>, config: &Config) -> Result<Self, Error> {
+        Self::build_within(rib, config, MAX_NODES, MAX_LEAVES)
+    }
+
+    #[inline(always)]
+    fn lookup(&self, address: A) -> W {
+        self.search(address)
+    }
+
+    #[inline(always)]
+    fn lookup_batch<I: Isa>(&self, _: I, addresses: &[A], next_hops: &mut [W]) {
+        self.search_all(addresses, next_hops);
+    }
+
+    fn apply(&mut self, rib: &Rib<A>, deltas: &[Delta<A>]) -> Update {
+        let mut prefixes: Vec<Prefix<A>> = deltas.iter().map(|delta| delta.prefix).collect();
+        // In this order a prefix stands directly before those it covers: its own refresh does for them all.
+        prefixes.sort_unstable();
+        prefixes.dedup_by(|prefix, cover| cover.covers(*prefix));
+        let mut edit = Edit::new(self, rib);
+        for prefix in prefixes {
+            if edit.refresh(prefix).is_err() {
+                // Beside the old parts, the new ones do not fit. Alone they may.
+                edit.roll_back();
+                return Update::Rebuild;
+            }
+        }
+        let cost = edit.commit();
+        self.compact_if_worth_it();
+        Update::Applied(cost)
+    }
+
+    fn memory(&self) -> Memory {
+        Memory::new()
+            .off_chip("direct table", self.direct.bytes())
+            .off_chip("nodes", self.nodes.bytes())
+            .off_chip("leaves", self.leaves.bytes())
+    }
+
+    fn validate(&self, rib: &Rib<A>) -> Result<(), String> {
+        self.check_books()?;
+        self.check_against(rib)
+    }
+}

@@ -1,0 +1,113 @@
+//! Checks of the structure itself.
+
+use super::node::Node;
+use super::{MAX_LEAVES, MAX_NODES, Poptrie};
+use crate::engine::{Config, Width};
+use crate::{Address, Rib};
+
+/// Which elements of a pool something points to.
+struct Reached {
+    what: &'static str,
+    marks: Vec<bool>,
+    count: usize,
+}
+
+impl Reached {
+    fn new(what: &'static str, len: usize) -> Self {
+        Self { what, marks: vec![false; len], count: 0 }
+    }
+
+    /// Marks a run as pointed to.
+    fn mark(&mut self, (start, len): (usize, usize)) -> Result<(), String> {
+        let what = self.what;
+        let run = self.marks.get_mut(start..start + len);
+        for mark in run.ok_or_else(|| format!("{what} {start}+{len} are past the end"))? {
+            if std::mem::replace(mark, true) {
+                return Err(format!("two pointers to one of {what} {start}+{len}"));
+            }
+        }
+        self.count += len;
+        Ok(())
+    }
+
+    /// Whether everything is either pointed to or free.
+    fn check(&self, free: usize) -> Result<(), String> {
+        if self.count + free == self.marks.len() {
+            return Ok(());
+        }
+        Err(format!("{}: {} reached and {free} free of {}", self.what, self.count, self.marks.len()))
+    }
+}
+
+impl<A: Address, W: Width> Poptrie<A, W> {
+    /// Every pointer in range, nothing pointed to twice, nothing lost, the pools' books in order.
+    pub(super) fn check_books(&self) -> Result<(), String> {
+        self.nodes.validate()?;
+        self.leaves.validate()?;
+        if self.direct.len() != 1 << self.s {
+            return Err(format!("{} entries in a direct table of {} bits", self.direct.len(), self.s));
+        }
+        let mut nodes = Reached::new("nodes", self.nodes.len());
+        let mut leaves = Reached::new("leaves", self.leaves.len());
+        for root in self.direct.iter().filter_map(|entry| entry.root()) {
+            nodes.mark((root, 1))?;
+            self.check_below(&self.nodes[root], self.s, &mut nodes, &mut leaves)?;
+        }
+        nodes.check(self.nodes.free_total())?;
+        leaves.check(self.leaves.free_total())
+    }
+
+    fn check_below(
+        &self,
+        node: &Node,
+        offset: u8,
+        nodes: &mut Reached,
+        leaves: &mut Reached,
+    ) -> Result<(), String> {
+        if offset >= A::BITS {
+            return Err(format!("a node at bit {offset}"));
+        }
+        if node.vector & node.leafvec != 0 {
+            return Err(format!("a slot is both child and leaf: {node:?}"));
+        }
+        // The first slot that is a leaf begins a run; without it a rank would reach back into another's.
+        let first_leaf = !node.vector & node.vector.wrapping_add(1);
+        if node.leafvec & first_leaf != first_leaf {
+            return Err(format!("a leaf without a run: {node:?}"));
+        }
+        leaves.mark(node.leaves())?;
+        let (start, len) = node.children();
+        nodes.mark((start, len))?;
+        for child in &self.nodes[start..start + len] {
+            self.check_below(child, offset + super::node::STRIDE, nodes, leaves)?;
+        }
+        Ok(())
+    }
+
+    /// The very trie, up to where its parts lie, that a build gives.
+    pub(super) fn check_against(&self, rib: &Rib<A>) -> Result<(), String> {
+        let config = Config::default().with("s", self.s.to_string());
+        let fresh =
+            Self::build_within(rib, &config, MAX_NODES, MAX_LEAVES).map_err(|error| error.to_string())?;
+        for (slot, (&have, &want)) in self.direct.iter().zip(fresh.direct.iter()).enumerate() {
+            let same = match (have.root(), want.root()) {
+                (Some(have), Some(want)) => self.same(self.nodes[have], &fresh, fresh.nodes[want]),
+                _ => have == want,
+            };
+            if !same {
+                return Err(format!("entry {slot} of the direct table is not what a build gives"));
+            }
+        }
+        Ok(())
+    }
+
+    fn same(&self, node: Node, other: &Self, twin: Node) -> bool {
+        let leaves = |trie: &'_ Self, (start, len)| trie.leaves[start..start + len].to_vec();
+        (node.vector, node.leafvec) == (twin.vector, twin.leafvec)
+            && leaves(self, node.leaves()) == leaves(other, twin.leaves())
+            && (node.base0..)
+                .zip(twin.base0..)
+                .take(node.vector.count_ones() as usize)
+                .all(|(child, twin)| self.same(self.nodes[child as usize], other, other.nodes[twin as usize]))
+    }
+}
