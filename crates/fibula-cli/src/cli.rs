@@ -47,7 +47,7 @@ impl Command {
         match self {
             Self::Lookup(arguments) => arguments.run(output),
             Self::Table(command) => command.run(output),
-            Self::Trace(command) => command.run(output),
+            Self::Trace(command) => command.run(),
             Self::Engines(arguments) => arguments.run(output),
             Self::Verify(arguments) => arguments.run(output),
             Self::Bench(arguments) => arguments.run(output),

@@ -4,6 +4,7 @@
 mod cli;
 mod commands;
 mod exit;
+mod family;
 mod output;
 mod reading;
 mod writing;

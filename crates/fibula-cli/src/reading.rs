@@ -4,7 +4,8 @@ use crate::exit::{Verdict, tell};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use fibula_io::Source;
-use fibula_io::table::{self, Format, Loaded, ReadOptions, Value};
+use fibula_io::generate::{NextHopModel, Size, internet};
+use fibula_io::table::{self, Format, Loaded, ReadOptions, Tables, Value};
 
 /// How tables are read.
 #[derive(Clone, Debug, Default, Args)]
@@ -78,10 +79,13 @@ pub(crate) fn verdict(loaded: &Loaded) -> Verdict {
     Verdict::good_if(loaded.damage.is_empty())
 }
 
-/// The table named, or the made table `internet`, which is said.
-pub(crate) fn table_or_internet(reading: &Reading, table: Option<&str>) -> anyhow::Result<Loaded> {
-    match table {
-        Some(table) => reading.read(&Source::from(table)),
-        None => anyhow::bail!("not yet"),
+/// The table named, and whether it came through whole; or the made table `internet`, which is said.
+pub(crate) fn table_or_internet(reading: &Reading, table: Option<&str>) -> anyhow::Result<(Tables, Verdict)> {
+    if let Some(table) = table {
+        let loaded = reading.read(&Source::from(table))?;
+        let whole = verdict(&loaded);
+        return Ok((loaded.tables, whole));
     }
+    tell("no table given (-t), so this is the made table `internet`, of `fibula table gen internet`");
+    Ok((internet(Size::FULL, NextHopModel::Near(40), 1)?, Verdict::Good))
 }

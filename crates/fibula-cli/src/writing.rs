@@ -1,10 +1,11 @@
 //! The options that say where a table goes, the same for every command that writes one.
 
 use crate::reading::format_parser;
+use anyhow::Context;
 use clap::Args;
 use fibula_io::table::{self, Format, Tables};
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Where a table is written, and how.
 #[derive(Debug, Args)]
@@ -20,11 +21,23 @@ pub(crate) struct Writing {
 impl Writing {
     /// Writes the tables.
     pub(crate) fn write(&self, tables: &Tables) -> anyhow::Result<()> {
-        if self.output.as_os_str() != "-" {
-            return Ok(table::write_file(tables, self.to, &self.output)?);
-        }
-        let mut out = io::BufWriter::with_capacity(1 << 20, io::stdout().lock());
-        table::write(tables, self.to, &mut out)?;
-        Ok(out.flush()?)
+        write_text(&self.output, |out| table::write(tables, self.to, out))
     }
+}
+
+/// Writes what `fill` writes: to a file, which is written beside and renamed, or for `-` to standard output.
+pub(crate) fn write_text(
+    path: &Path,
+    fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> anyhow::Result<()> {
+    const BUFFER_BYTES: usize = 1 << 20;
+    let buffered = |out: &mut dyn Write| {
+        let mut out = io::BufWriter::with_capacity(BUFFER_BYTES, out);
+        fill(&mut out)?;
+        out.flush()
+    };
+    if path.as_os_str() == "-" {
+        return Ok(buffered(&mut io::stdout().lock())?);
+    }
+    table::write_beside(path, buffered).with_context(|| format!("{}: cannot be written", path.display()))
 }

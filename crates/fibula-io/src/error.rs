@@ -71,6 +71,12 @@ impl Error {
         Self { source_name: source.to_string(), place: String::new(), what: one_line(&what.to_string()) }
     }
 
+    /// An error of something asked for, as in `trace "miss=130"`.
+    pub(crate) fn argument(name: &str, given: &str, what: impl fmt::Display) -> Self {
+        let given: String = given.chars().take(80).collect();
+        Self { source_name: format!("{name} {given:?}"), place: String::new(), what: what.to_string() }
+    }
+
     /// An error at one place of a source.
     pub(crate) fn at(source: &Source, damage: &Damage) -> Self {
         Self {
@@ -87,14 +93,6 @@ impl Error {
             place: String::new(),
             what: format!("cannot be written: {}", one_line(&what.to_string())),
         }
-    }
-}
-
-impl Error {
-    /// An error of something asked for, as in `trace "miss=130"`.
-    pub(crate) fn argument(name: &str, given: &str, what: impl std::fmt::Display) -> Self {
-        let given: String = given.chars().take(80).collect();
-        Self { source_name: format!("{name} {given:?}"), place: String::new(), what: what.to_string() }
     }
 }
 

@@ -18,7 +18,7 @@ mod write;
 
 pub(crate) use rows::read_value;
 pub(crate) use text::without_comment;
-pub use write::{write, write_file};
+pub use write::{write, write_beside, write_file};
 
 use crate::{Content, Damage, Error, Source};
 use builder::Builder;

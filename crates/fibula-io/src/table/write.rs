@@ -33,8 +33,11 @@ pub fn write_file(tables: &Tables, format: Format, path: &Path) -> Result<(), Er
     write_beside(path, |out| write(tables, format, out)).map_err(|error| Error::writing(path, &error))
 }
 
-/// Puts what `fill` writes in the place of a file, whole or not at all.
-pub(crate) fn write_beside(
+/// Puts what `fill` writes in the place of a file, whole or not at all; for files that are no tables.
+///
+/// # Errors
+/// If the file cannot be written, or `fill` fails: the file is as it was then.
+pub fn write_beside(
     path: &Path,
     fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> io::Result<()> {

@@ -1,13 +1,13 @@
 //! Addresses from files.
 
 use super::capture;
-use crate::{Damage, Error, Place, Source};
+use crate::{Damage, Error, Source};
 use std::io::Read;
 use std::net::IpAddr;
 
 /// The addresses of a file in order, of both families: of a text file one a line (empty lines and such that begin
 /// with `#` are passed over), of a pcap or pcapng capture the destinations of its IP packets (VLAN tags are
-/// passed over). Which it is, its first bytes say.
+/// passed over). Which it is, and whether it is compressed, its first bytes say.
 ///
 /// # Errors
 /// If the source cannot be read, a line is no address, or a capture is damaged or cut off; the place is named.
@@ -31,7 +31,7 @@ pub fn read(source: &Source) -> Result<Vec<IpAddr>, Error> {
 pub fn parse(content: &[u8], source: &Source) -> Result<Vec<IpAddr>, Error> {
     if capture::is_capture(content) {
         return capture::destinations(content)
-            .map_err(|(byte, what)| Error::at(source, &Damage { place: Place::Byte(byte as u64), what }));
+            .map_err(|(byte, what)| Error::at(source, &Damage::byte(byte, what)));
     }
     let mut all = Vec::new();
     for (line, text) in (1..).zip(content.split(|&byte| byte == b'\n')) {
@@ -48,15 +48,17 @@ pub fn parse(content: &[u8], source: &Source) -> Result<Vec<IpAddr>, Error> {
 fn refused(source: &Source, line: u64, text: &[u8]) -> Error {
     let text: String = String::from_utf8_lossy(text).chars().take(80).collect();
     let what = format!("{text:?} is no address (expected one a line)");
-    Error::at(source, &Damage { place: Place::Line(line), what })
+    Error::at(source, &Damage::line(line, what))
 }
 
+/// The whole of a source, decompressed.
 fn content(source: &Source) -> Result<Vec<u8>, Error> {
     let mut content = source.open(false)?;
     let mut bytes = Vec::new();
-    content.read_to_end(&mut bytes).map_err(|error| match content.damage() {
-        Some(damage) => Error::at(source, damage),
-        None => Error::of(source, format!("cannot be read: {error}")),
-    })?;
-    Ok(bytes)
+    // What stopped the reading is kept as the content's damage.
+    let _ = content.read_to_end(&mut bytes);
+    match content.damage() {
+        Some(cut) => Err(Error::at(source, cut)),
+        None => Ok(bytes),
+    }
 }

@@ -103,4 +103,7 @@ registry! {
     dir24_8: engines::dir24_8::ABOUT, [ipv4] engines::dir24_8::Dir24_8;
     sail_l: engines::sail_l::ABOUT, [ipv4] engines::sail_l::SailL;
     poptrie: engines::poptrie::ABOUT, [ipv4 ipv6] engines::poptrie::Poptrie;
+    dxr: engines::dxr::ABOUT, [ipv4] engines::dxr::Dxr;
+    dxr16: engines::dxr::DXR16, [ipv4] engines::dxr::Dxr;
+    dxr18: engines::dxr::DXR18, [ipv4] engines::dxr::Dxr;
 }

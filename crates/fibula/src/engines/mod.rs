@@ -2,6 +2,7 @@
 //! what was changed and why.
 
 pub mod dir24_8;
+pub mod dxr;
 pub mod oracle;
 pub mod poptrie;
 pub mod radix;

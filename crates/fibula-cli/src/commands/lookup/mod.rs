@@ -10,9 +10,10 @@ mod text;
 
 use crate::exit::{Verdict, tell};
 use crate::output::Output;
-use crate::reading::{self, Reading, verdict};
+use crate::reading::{self, Reading};
 use answer::answers;
 use clap::{ArgAction, Args};
+use fibula_io::Source;
 use fibula_io::table::Tables;
 use lines::{Blocks, Content, Lines};
 use std::io::{self, Write};
@@ -22,6 +23,7 @@ use text::Style;
 
 /// Find the longest match of addresses: the prefix and its next hop or origin AS
 ///
+/// Answers are sentences as those of `ip route get`, or with --format rows of address, prefix and next_hop.
 /// Addresses of both families may be mixed; a v4-mapped IPv6 address is answered from the IPv6 table. An address
 /// without a route is answered so, and is no error.
 ///
@@ -74,22 +76,21 @@ impl Arguments {
             !streams || self.table.as_deref() != Some("-"),
             "table and addresses cannot both come from standard input"
         );
-        let loaded = reading::table_or_internet(&self.reading, self.table.as_deref())?;
-        let whole = verdict(&loaded);
+        let (tables, whole) = reading::table_or_internet(&self.reading, self.table.as_deref())?;
         let addresses = self.addresses.iter().filter_map(|query| match query {
             Query::Address(address) => Some(Ok(*address)),
             Query::Stream => None,
         });
         if !streams {
-            say(&loaded.tables, self.all, output, addresses)?;
+            say(&tables, self.all, output, addresses)?;
             return Ok(whole);
         }
-        let blocks = Blocks::new(Box::new(io::stdin()));
+        let blocks = Blocks::new(Box::new(Source::StandardInput.open(false)?));
         let bad = match Style::of(output.asked()).filter(|_| !self.all) {
             Some(style) => {
-                stream::run(loaded.tables, blocks, style, self.reading.keep_going, &mut io::stdout().lock())?
+                stream::run(tables, blocks, style, self.reading.keep_going, &mut io::stdout().lock())?
             }
-            None => self.read_and_say(&loaded.tables, blocks, output)?,
+            None => self.read_and_say(&tables, blocks, output)?,
         };
         Ok(if bad == 0 { whole } else { Verdict::Bad })
     }

@@ -2,6 +2,7 @@
 
 mod convert;
 mod diff;
+mod generate;
 mod sample;
 mod stats;
 
@@ -15,6 +16,7 @@ pub(crate) enum Command {
     Stats(stats::Arguments),
     Convert(convert::Arguments),
     Diff(diff::Arguments),
+    Gen(generate::Arguments),
     Sample(sample::Arguments),
 }
 
@@ -24,6 +26,7 @@ impl Command {
             Self::Stats(arguments) => arguments.run(output),
             Self::Convert(arguments) => arguments.run(),
             Self::Diff(arguments) => arguments.run(output),
+            Self::Gen(arguments) => arguments.run(),
             Self::Sample(arguments) => arguments.run(),
         }
     }

@@ -7,6 +7,8 @@ use clap::Args;
 use fibula::{Address, Rib};
 use fibula_io::Source;
 use fibula_io::table::Tables;
+use rand_xoshiro::SplitMix64;
+use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
 /// Write a random part of a table, each route with the same chance
 #[derive(Debug, Args)]
@@ -30,7 +32,7 @@ impl Arguments {
     pub(crate) fn run(self) -> anyhow::Result<Verdict> {
         let loaded = self.reading.read(&Source::from(self.input.as_str()))?;
         let Tables { ipv4, ipv6, next_hops } = &loaded.tables;
-        let mut choice = Choice { needed: self.count, left: ipv4.len() + ipv6.len(), state: self.seed };
+        let mut choice = Choice::new(self.count, ipv4.len() + ipv6.len(), self.seed);
         let sample = Tables { ipv4: choice.of(ipv4), ipv6: choice.of(ipv6), next_hops: next_hops.clone() };
         self.writing.write(&sample)?;
         Ok(verdict(&loaded))
@@ -42,28 +44,24 @@ impl Arguments {
 struct Choice {
     needed: usize,
     left: usize,
-    state: u64,
+    random: SplitMix64,
 }
 
 impl Choice {
+    fn new(needed: usize, left: usize, seed: u64) -> Self {
+        Self { needed, left, random: SplitMix64::seed_from_u64(seed) }
+    }
+
     fn of<A: Address>(&mut self, rib: &Rib<A>) -> Rib<A> {
         rib.iter().filter(|_| self.take()).collect()
     }
 
     fn take(&mut self) -> bool {
-        let drawn = u128::from(self.random()) * self.left as u128 >> 64; // below `left`
+        let drawn = (u128::from(self.random.next_u64()) * self.left as u128) >> 64; // below `left`
         let taken = drawn < self.needed as u128;
         self.left -= 1;
         self.needed -= usize::from(taken);
         taken
-    }
-
-    /// The next number of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
-    fn random(&mut self) -> u64 {
-        self.state = self.state.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mixed = (self.state ^ self.state >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
-        mixed ^ mixed >> 31
     }
 }
 
@@ -72,7 +70,7 @@ mod tests {
     use super::*;
 
     fn taken(needed: usize, left: usize, seed: u64) -> Vec<usize> {
-        let mut choice = Choice { needed, left, state: seed };
+        let mut choice = Choice::new(needed, left, seed);
         (0..left).filter(|_| choice.take()).collect()
     }
 

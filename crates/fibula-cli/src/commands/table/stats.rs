@@ -68,7 +68,7 @@ impl Arguments {
             lengths.push((table, [ipv4, ipv6]));
         }
         printer.finish()?;
-        if output.is_table() {
+        if output.is_table() && lengths.iter().any(|(_, families)| families.iter().any(|s| s.routes > 0)) {
             print_lengths(&lengths, output)?;
         }
         Ok(Verdict::good_if(whole))

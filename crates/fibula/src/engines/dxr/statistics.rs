@@ -1,0 +1,83 @@
+//! [`Statistics`]: the figures of the paper's Tables 1 and 2.
+
+use super::layout::{Layout, Slot};
+use super::lookup::search_steps;
+use super::table::Table;
+
+/// The most search steps of a lookup: a chunk has at most 2^16 ranges.
+pub const SEARCH_STEPS_MAX: usize = 16;
+
+/// What Tables 1 and 2 of the paper say of a table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Statistics {
+    /// The layout of the entries: `paper`, `wide ranges` or `wide`.
+    pub layout: &'static str,
+    /// The ranges that bases and sizes count in (1, 2, 4 or 8); a chunk is padded to a multiple.
+    pub granule: usize,
+    /// The chunks that have ranges, the others being resolved in the direct table: the paper's "full chunks".
+    pub full_chunks: usize,
+    /// The full chunks of short ranges.
+    pub short_chunks: usize,
+    /// The ranges of short format, padding left out.
+    pub short_ranges: usize,
+    /// The ranges of long format, padding left out.
+    pub long_ranges: usize,
+    /// The bytes of the direct table and of all ranges, padding included, holes and unused memory left out.
+    pub bytes: usize,
+    /// How many of the chunks before 224.0.0.0 take exactly so many steps of binary search, 0 being a match
+    /// in the direct table. All chunks being equally large, these are the shares of uniformly random unicast
+    /// addresses (Table 2).
+    pub chunks_by_search_steps: [usize; SEARCH_STEPS_MAX + 1],
+}
+
+impl Statistics {
+    /// The share, in percent, of uniformly random unicast addresses that take exactly `steps` steps.
+    #[must_use]
+    pub fn percent_with_search_steps(&self, steps: usize) -> f64 {
+        let chunks: usize = self.chunks_by_search_steps.iter().sum();
+        100.0 * self.chunks_by_search_steps.get(steps).map_or(0.0, |&count| count as f64) / chunks as f64
+    }
+}
+
+impl<L: Layout> Table<L> {
+    pub(super) fn statistics(&self) -> Statistics {
+        let live = self.live();
+        let ranges = live.short as usize * size_of::<L::Short>() + live.long as usize * size_of::<L::Long>();
+        let mut statistics = Statistics {
+            layout: L::NAME,
+            granule: 1 << self.granule_log2,
+            full_chunks: 0,
+            short_chunks: 0,
+            short_ranges: 0,
+            long_ranges: 0,
+            bytes: self.direct.len() * size_of::<L::Direct>() + ranges,
+            chunks_by_search_steps: [0; SEARCH_STEPS_MAX + 1],
+        };
+        // 224.0.0.0 begins the last eighth of the address space.
+        let unicast = self.direct.len() / 8 * 7;
+        for index in 0..self.direct.len() {
+            if index < unicast {
+                statistics.chunks_by_search_steps[self.slot_search_steps(index) as usize] += 1;
+            }
+            if let Slot::Chunk(chunk) = self.slot(index) {
+                let ranges = self.ranges_of(chunk).len();
+                statistics.full_chunks += 1;
+                if chunk.long {
+                    statistics.long_ranges += ranges;
+                } else {
+                    statistics.short_chunks += 1;
+                    statistics.short_ranges += ranges;
+                }
+            }
+        }
+        statistics
+    }
+
+    /// The steps of binary search that the addresses of a chunk take.
+    pub(super) fn slot_search_steps(&self, index: usize) -> u32 {
+        match self.slot(index) {
+            Slot::NextHop(_) => 0,
+            Slot::Chunk(chunk) => search_steps(chunk.len),
+        }
+    }
+}

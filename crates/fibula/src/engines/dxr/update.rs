@@ -1,0 +1,134 @@
+//! Updates (section 3.3): the chunks under a changed prefix are replaced, their space is used again.
+//!
+//! A range table's memory is taken in one piece with a little room: [`ROOM`] of what is in use. When the room
+//! is used up, or holes and room together exceed twice that share, the chunks move to a new piece in the
+//! order of their addresses. Growing by doubling, as arrays do, would leave up to half of the memory unused.
+
+use super::layout::{Chunk, Layout, Slot, Word, direct_entry};
+use super::plan::{Plan, Run};
+use super::table::{Amount, GRANULE_LOG2_MAX, Table, capacity, in_one_piece, live, needed, shape};
+use crate::Limit;
+use crate::blocks::chunks::Pool;
+use crate::engine::{Cost, Update};
+
+/// The room a moved range table gets: one part in so many of its ranges in use.
+const ROOM: u64 = 32;
+
+/// The room it gets at least: one range for so many direct entries. Else a table of few ranges would be
+/// moved, and its direct table walked, every few updates.
+const ROOM_DIRECT: u64 = 256;
+
+impl<L: Layout> Table<L> {
+    /// Replaces the chunks of a plan.
+    pub(super) fn apply(&mut self, mut plan: Plan) -> Update {
+        let Some(more) = needed::<L>(&plan, self.granule_log2) else { return Update::Rebuild };
+        let less = self.occupied(&plan);
+        let Amount { short, long } = self.live();
+        let after = Amount { short: short - less.short + more.short, long: long - less.long + more.long };
+        if after.short.max(after.long) > capacity::<L>(self.granule_log2) {
+            return Update::Rebuild;
+        }
+        let rebuilt = plan.runs.iter().map(|run| run.chunks as u64).sum();
+        let mut runs = std::mem::take(&mut plan.runs);
+        // Everything that goes is freed before anything comes, so that what is in use never exceeds `after`.
+        runs.retain(|run| !self.settle(&plan, run));
+        for run in &runs {
+            let start = self.allocate(run).unwrap_or_else(|_| {
+                self.compact(after);
+                self.allocate(run).expect("a moved table has room for all that comes")
+            });
+            self.place(&plan, run, start);
+        }
+        if has_slack(&self.short, self.direct.len()) || has_slack(&self.long, self.direct.len()) {
+            self.compact(after);
+        }
+        Update::Applied(Cost { chunks_rebuilt: rebuilt, ..Cost::default() })
+    }
+
+    /// The ranges that the chunks of a plan occupy now.
+    fn occupied(&self, plan: &Plan) -> Amount {
+        let mut amount = Amount::default();
+        for run in &plan.runs {
+            for index in run.first..run.first + run.chunks {
+                if let Slot::Chunk(chunk) = self.slot(index) {
+                    amount.add(chunk.long, chunk.len);
+                }
+            }
+        }
+        amount
+    }
+
+    /// Writes a run that is as it was, or takes the very place of what was there; else frees that place and
+    /// says `false`.
+    fn settle(&mut self, plan: &Plan, run: &Run) -> bool {
+        if run.len > 1
+            && let Slot::Chunk(chunk) = self.slot(run.first)
+            && shape::<L>(run, self.granule_log2) == (chunk.long, chunk.len)
+        {
+            self.write(chunk, plan.ranges(run));
+            return true;
+        }
+        for index in run.first..run.first + run.chunks {
+            if let Slot::Chunk(chunk) = self.slot(index) {
+                if chunk.long {
+                    self.long.remove(chunk.start, chunk.len);
+                } else {
+                    self.short.remove(chunk.start, chunk.len);
+                }
+                self.direct[index] = direct_entry::<L>(self.granule_log2, Slot::NextHop(0));
+            }
+        }
+        false
+    }
+
+    /// Takes space for a run in its range table; a run of one range needs none.
+    fn allocate(&mut self, run: &Run) -> Result<usize, Limit> {
+        let (long, len) = shape::<L>(run, self.granule_log2);
+        match (run.len, long) {
+            (1, _) => Ok(0),
+            (_, true) => self.long.allocate(len),
+            (_, false) => self.short.allocate(len),
+        }
+    }
+
+    /// Moves all chunks together, in the order of their addresses, with room for `after` ranges and some
+    /// more.
+    fn compact(&mut self, after: Amount) {
+        let room = |amount: u64| {
+            let most = amount + room(amount, self.direct.len()).next_multiple_of(1 << GRANULE_LOG2_MAX);
+            most.min(capacity::<L>(self.granule_log2))
+        };
+        let live = self.live();
+        let mut short = in_one_piece(live.short, room(after.short), self.pages);
+        let mut long = in_one_piece(live.long, room(after.long), self.pages);
+        let mut moved = Amount::default();
+        for index in 0..self.direct.len() {
+            let Slot::Chunk(old) = self.slot(index) else { continue };
+            let start = if old.long {
+                copy(&self.long, old, &mut long, moved.long as usize)
+            } else {
+                copy(&self.short, old, &mut short, moved.short as usize)
+            };
+            moved.add(old.long, old.len);
+            self.direct[index] = direct_entry::<L>(self.granule_log2, Slot::Chunk(Chunk { start, ..old }));
+        }
+        (self.short, self.long) = (short, long);
+    }
+}
+
+fn copy<T: Word>(from: &[T], chunk: Chunk, to: &mut [T], start: usize) -> usize {
+    to[start..start + chunk.len].copy_from_slice(&from[chunk.start..chunk.start + chunk.len]);
+    start
+}
+
+/// The room for a range table of so many ranges beside a direct table of so many entries.
+fn room(ranges: u64, direct: usize) -> u64 {
+    ranges / ROOM + direct as u64 / ROOM_DIRECT
+}
+
+/// Whether holes and unused memory exceed twice the room of a table that has just been moved.
+fn has_slack<T: Word>(pool: &Pool<T>, direct: usize) -> bool {
+    let live = live(pool);
+    let slack = pool.bytes() / size_of::<T>() - live;
+    slack as u64 > 2 * room(live as u64, direct)
+}
