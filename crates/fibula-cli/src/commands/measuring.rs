@@ -1,8 +1,9 @@
 //! What the commands that judge and measure engines have in common: which table, which engines, built how.
 
 use crate::exit::{Verdict, tell};
+use crate::family::FamilyName;
 use crate::reading::{Reading, verdict};
-use clap::{Args, ValueEnum};
+use clap::Args;
 use fibula::arch::Level;
 use fibula::engine::{ENGINES, WidthBits};
 use fibula::memory::Pages;
@@ -77,15 +78,6 @@ impl OnTable {
     pub(crate) fn wants<A: Address>(&self, rib: &Rib<A>) -> bool {
         self.family.map_or(!rib.is_empty(), |family| Family::from(family) == A::FAMILY)
     }
-}
-
-/// A family by name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum FamilyName {
-    /// 32-bit addresses
-    Ipv4,
-    /// 128-bit addresses
-    Ipv6,
 }
 
 impl From<FamilyName> for Family {

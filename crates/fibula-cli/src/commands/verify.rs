@@ -1,7 +1,8 @@
 //! `fibula verify`: whether engines answer right.
 
-use super::measuring::{Building, FamilyName, OnTable, engines, tell_all};
+use super::measuring::{Building, OnTable, engines, tell_all};
 use crate::exit::{Verdict, tell};
+use crate::family::FamilyName;
 use crate::output::{Output, Printer};
 use clap::Args;
 use fibula::arch::Level;
