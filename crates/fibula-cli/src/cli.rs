@@ -1,6 +1,6 @@
 //! The command line as clap sees it: the global options and the list of commands.
 
-use crate::commands::{completions, engines, lookup, man, table, trace};
+use crate::commands::{bench, completions, demo, engines, lookup, man, table, trace, verify};
 use crate::exit::Verdict;
 use crate::output::{Format, Output};
 use clap::{Parser, Subcommand};
@@ -34,6 +34,9 @@ pub(crate) enum Command {
     #[command(subcommand, arg_required_else_help = false)]
     Trace(trace::Command),
     Engines(engines::Arguments),
+    Verify(verify::Arguments),
+    Bench(bench::Arguments),
+    Demo(demo::Arguments),
     Completions(completions::Arguments),
     Man(man::Arguments),
 }
@@ -46,6 +49,9 @@ impl Command {
             Self::Table(command) => command.run(output),
             Self::Trace(command) => command.run(),
             Self::Engines(arguments) => arguments.run(output),
+            Self::Verify(arguments) => arguments.run(output),
+            Self::Bench(arguments) => arguments.run(output),
+            Self::Demo(arguments) => arguments.run(output),
             Self::Completions(arguments) => arguments.run(),
             Self::Man(arguments) => arguments.run(),
         }

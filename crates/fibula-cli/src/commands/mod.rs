@@ -1,8 +1,12 @@
 //! The commands, one file or folder each.
 
+pub(crate) mod bench;
 pub(crate) mod completions;
+pub(crate) mod demo;
 pub(crate) mod engines;
 pub(crate) mod lookup;
 pub(crate) mod man;
+mod measuring;
 pub(crate) mod table;
 pub(crate) mod trace;
+pub(crate) mod verify;

@@ -1,0 +1,212 @@
+//! `fibula verify`: whether engines answer right.
+
+use super::measuring::{Building, FamilyName, OnTable, engines, tell_all};
+use crate::exit::{Verdict, tell};
+use crate::output::{Output, Printer};
+use clap::Args;
+use fibula::arch::Level;
+use fibula::engine::ENGINES;
+use fibula::{Address, Change, Rib};
+use fibula_io::Source;
+use fibula_io::table::Tables;
+use fibula_io::update::{self, Timed};
+use fibula_lab::verify::{ExhaustiveOptions, UpdateOptions, VerifyOptions};
+use indicatif::ProgressBar;
+use std::io::Write;
+
+/// Check engines against the oracle
+///
+/// Each engine is asked for both ends of every prefix and of every interval of equal answers, the addresses beside
+/// them, and random ones: one by one, and in batches of many sizes on every instruction set, at every width that
+/// holds the table. Wrong answers are told on standard error, and the status is 1.
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
+    /// The engines: `all`, or a list like `best,dxr18,dxr/k=20`
+    #[arg(short, long, default_value = "all", value_name = "LIST")]
+    engine: String,
+    /// Ask also for every one of the 2^32 IPv4 addresses, against a flat table of them; of `all` engines, not the
+    /// oracle, which would take an hour
+    #[arg(long)]
+    exhaustive: bool,
+    /// Let the engines follow these updates, a file or `-`, and check them on the way and at the end
+    #[arg(short, long, value_name = "FILE", conflicts_with = "exhaustive")]
+    updates: Option<String>,
+    /// How many updates are handed to an engine at once
+    #[arg(long, default_value_t = 100, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    batch: u32,
+    /// How many random addresses are asked for
+    #[arg(long, default_value_t = 1_000_000, value_name = "N")]
+    random: usize,
+    /// What the random addresses are drawn from
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    #[command(flatten)]
+    on_table: OnTable,
+    #[command(flatten)]
+    building: Building,
+}
+
+impl Arguments {
+    pub(crate) fn run(self, output: &Output) -> anyhow::Result<Verdict> {
+        anyhow::ensure!(
+            !self.exhaustive || self.on_table.family != Some(FamilyName::Ipv6),
+            "--exhaustive is for IPv4: nobody can ask for all IPv6 addresses"
+        );
+        anyhow::ensure!(
+            self.updates.as_deref() != Some("-") || !self.on_table.is_standard_input(),
+            "table and updates cannot both come from standard input"
+        );
+        engines::<u32>(&self.engine)?; // a wrong name is told before a table is read
+        let (mut tables, whole) = self.on_table.load()?;
+        let Tables { ipv4, ipv6, next_hops } = &mut tables;
+        let mut printer = output.printer();
+        let mut run = Run { arguments: &self, printer: &mut printer, asked: false, right: true };
+        if let Some(updates) = &self.updates {
+            let options = update::ReadOptions { progress: true, ..update::ReadOptions::default() };
+            let mut changes = update::read(&Source::from(updates.as_str()), &options, next_hops)?;
+            changes.settle(ipv4, ipv6);
+            run.follow(ipv4, &changes.ipv4)?;
+            run.follow(ipv6, &changes.ipv6)?;
+        } else {
+            run.verify(ipv4)?;
+            run.verify(ipv6)?;
+            if self.exhaustive {
+                run.exhaust(ipv4)?;
+            }
+        }
+        let Run { asked, right, .. } = run;
+        printer.finish()?;
+        anyhow::ensure!(asked, "nothing to verify: no engine of the list holds a family of the table");
+        Ok(if right { whole } else { Verdict::Bad })
+    }
+
+    fn options(&self) -> VerifyOptions {
+        let mut options = VerifyOptions {
+            random: self.random,
+            seed: self.seed,
+            pages: self.building.pages(),
+            ..VerifyOptions::default()
+        };
+        if let Some(width) = self.building.width {
+            options.widths = vec![width];
+        }
+        if !self.building.isa.is_empty() {
+            options.levels.clone_from(&self.building.isa);
+        }
+        options
+    }
+}
+
+/// A run as it goes along.
+struct Run<'r, W: Write> {
+    arguments: &'r Arguments,
+    printer: &'r mut Printer<W>,
+    /// Whether any engine was asked anything.
+    asked: bool,
+    /// Whether all answers were right.
+    right: bool,
+}
+
+impl<W: Write> Run<'_, W> {
+    /// The addresses where longest match breaks.
+    fn verify<A: Address>(&mut self, rib: &Rib<A>) -> anyhow::Result<()> {
+        if !self.arguments.on_table.wants(rib) {
+            return Ok(());
+        }
+        let specifications = engines::<A>(&self.arguments.engine)?;
+        if specifications.is_empty() {
+            return Ok(());
+        }
+        let mut printed = Ok(());
+        let print = &mut |row: &_| {
+            if printed.is_ok() {
+                printed = self.printer.row(row);
+            }
+        };
+        let verification =
+            fibula_lab::verify::verify(ENGINES, &specifications, rib, &self.arguments.options(), print)?;
+        printed?;
+        tell_all(&verification.refused);
+        for row in &verification.rows {
+            tell_all(&row.first);
+            if let Some(contradiction) = &row.contradiction {
+                tell(format_args!("{} contradicts itself: {contradiction}", row.engine));
+            }
+        }
+        self.asked |= !verification.rows.is_empty();
+        self.right &= verification.is_right();
+        Ok(())
+    }
+
+    /// Every IPv4 address.
+    fn exhaust(&mut self, rib: &Rib<u32>) -> anyhow::Result<()> {
+        if !self.arguments.on_table.wants(rib) {
+            return Ok(());
+        }
+        let list = &self.arguments.engine;
+        let mut specifications = engines::<u32>(list)?;
+        let oracle_is_named = list.split(',').any(|name| name.trim() == ORACLE);
+        specifications.retain(|name| name != ORACLE || oracle_is_named);
+        let building = &self.arguments.building;
+        let options = ExhaustiveOptions {
+            width: building.width,
+            isa: building.isa.last().copied().unwrap_or(Level::best()),
+            pages: building.pages(),
+            ..ExhaustiveOptions::default()
+        };
+        for specification in specifications {
+            let bar = ProgressBar::new(1 << 32).with_message(specification.clone());
+            let progress = |done| bar.set_position(done);
+            let row = fibula_lab::verify::exhaustive(ENGINES, &specification, rib, &options, &progress)?;
+            bar.finish_and_clear();
+            match row {
+                Ok(row) => {
+                    tell_all(&row.first);
+                    self.asked = true;
+                    self.right &= row.mismatches == 0;
+                    self.printer.row(&row)?;
+                }
+                Err(refusal) => tell(format_args!("{refusal}")),
+            }
+        }
+        Ok(())
+    }
+
+    /// A changing table.
+    fn follow<A: Address>(&mut self, rib: &Rib<A>, updates: &[Timed<A>]) -> anyhow::Result<()> {
+        let arguments = self.arguments;
+        let wanted = arguments.on_table.family.is_some() || !updates.is_empty();
+        if !wanted || !arguments.on_table.wants(rib) {
+            return Ok(());
+        }
+        let changes: Vec<Change<A>> = updates.iter().map(|update| update.change).collect();
+        let options = UpdateOptions {
+            batch: arguments.batch as usize,
+            width: arguments.building.width,
+            verify: arguments.options(),
+            ..UpdateOptions::default()
+        };
+        for specification in engines::<A>(&arguments.engine)? {
+            match fibula_lab::verify::updates(ENGINES, &specification, rib, &changes, &options)? {
+                Ok(row) => {
+                    tell_all(&row.first);
+                    if let Some(contradiction) = &row.contradiction {
+                        tell(format_args!("{specification} contradicts itself: {contradiction}"));
+                    }
+                    if row.leaked {
+                        let (after, fresh) = (row.bytes_after, row.bytes_fresh);
+                        tell(format_args!("{specification} takes {after} bytes, built anew {fresh}"));
+                    }
+                    self.asked = true;
+                    self.right &= row.is_right();
+                    self.printer.row(&row)?;
+                }
+                Err(refusal) => tell(format_args!("{refusal}")),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The engine that is itself a judge.
+const ORACLE: &str = fibula::engines::oracle::ABOUT.name;
