@@ -9,7 +9,12 @@ mod output;
 mod reading;
 mod writing;
 
+use fibula_lab::allocation::CountingAllocator;
 use std::process::ExitCode;
+
+/// Memory is reported as it was asked for, not as it was computed.
+#[global_allocator]
+static ALLOCATOR: CountingAllocator = CountingAllocator::new();
 
 fn main() -> ExitCode {
     match cli::parse() {

@@ -13,6 +13,8 @@
 #![forbid(unsafe_code)]
 
 mod error;
+#[doc(hidden)]
+pub mod fuzzing;
 pub mod generate;
 pub mod mrt;
 mod scan;

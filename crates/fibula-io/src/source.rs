@@ -197,3 +197,82 @@ impl<R: BufRead> BufRead for Counted<R> {
         self.inner.consume(count);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    const TEXT: &[u8] = b"10.0.0.0/8 1\n11.0.0.0/8 2\n";
+
+    fn gzip(bytes: &[u8]) -> Vec<u8> {
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+        encoder.write_all(bytes).unwrap();
+        encoder.finish().unwrap()
+    }
+
+    fn bzip(bytes: &[u8]) -> Vec<u8> {
+        let mut encoder = bzip2::write::BzEncoder::new(Vec::new(), bzip2::Compression::fast());
+        encoder.write_all(bytes).unwrap();
+        encoder.finish().unwrap()
+    }
+
+    fn zstandard(bytes: &[u8]) -> Vec<u8> {
+        zstd::encode_all(bytes, 1).unwrap()
+    }
+
+    fn all(bytes: &[u8]) -> (Vec<u8>, Option<String>) {
+        let mut content = Content::of_bytes(bytes).unwrap();
+        let mut out = Vec::new();
+        let _ = content.read_to_end(&mut out);
+        (out, content.damage().map(ToString::to_string))
+    }
+
+    #[test]
+    fn compression_is_recognised_also_of_several_streams() {
+        assert_eq!(all(TEXT), (TEXT.to_vec(), None));
+        assert_eq!(all(b""), (Vec::new(), None));
+        assert_eq!(all(b"\x1F"), (vec![0x1F], None));
+        for compress in [gzip, bzip, zstandard] {
+            assert_eq!(all(&compress(TEXT)), (TEXT.to_vec(), None));
+            let two = [compress(TEXT), compress(TEXT)].concat();
+            assert_eq!(all(&two), ([TEXT, TEXT].concat(), None));
+        }
+    }
+
+    #[test]
+    fn a_stream_that_is_cut_off_names_its_last_byte() {
+        let text = TEXT.repeat(10_000);
+        for (compress, name) in [(gzip as fn(&[u8]) -> Vec<u8>, "gzip"), (bzip, "bzip2"), (zstandard, "zstd")]
+        {
+            let whole = compress(&text);
+            for cut in [whole.len() / 2, whole.len() - 1] {
+                let (out, damage) = all(&whole[..cut]);
+                let what =
+                    format!("byte {cut} of the compressed file: the {name} stream is cut off before its end");
+                assert_eq!(damage, Some(what));
+                assert_eq!(out, text[..out.len()]);
+            }
+        }
+    }
+
+    #[test]
+    fn a_damaged_stream_is_an_error() {
+        let text = TEXT.repeat(10_000);
+        for compress in [gzip, bzip, zstandard] {
+            let mut bytes = compress(&text);
+            let middle = bytes.len() / 2;
+            bytes[middle..middle + 8].fill(0xA5);
+            let (_, damage) = all(&bytes);
+            let damage = damage.unwrap();
+            assert!(damage.contains("of the compressed file: the "), "{damage}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_opened_is_named() {
+        let error = Source::from("no/such/file").open(false).unwrap_err().to_string();
+        assert!(error.starts_with("no/such/file: cannot be read: "), "{error}");
+        assert!(Source::from(".").open(false).unwrap_err().to_string().contains("is a directory"));
+    }
+}

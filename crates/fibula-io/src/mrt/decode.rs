@@ -9,13 +9,14 @@ use super::{Event, Origin, Path, Peer, What};
 use crate::{Damage, IpPrefix};
 use bgpkit_parser::error::BgpValidationWarning;
 use bgpkit_parser::models::{
-    AsPathSegment, AttrType, AttributeValue, Attributes, Bgp4MpEnum, BgpMessage, BgpUpdateMessage, LegacyBgp,
-    MrtMessage, NetworkPrefix, Nlri, RibAfiEntries, Safi, TableDumpMessage, TableDumpV2Message,
+    AsPathSegment, AttrType, AttributeValue, Attributes, Bgp4MpEnum, BgpMessage, LegacyBgp, MrtMessage,
+    NetworkPrefix, Nlri, RibAfiEntries, Safi, TableDumpMessage, TableDumpV2Message,
 };
 use bgpkit_parser::parser::mrt::mrt_record::parse_mrt_body;
 use bytes::Bytes;
+use ipnet::Ipv4Net;
 use std::collections::{HashMap, VecDeque};
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
 /// The peers of a PEER_INDEX_TABLE by their index.
@@ -36,14 +37,17 @@ pub(super) fn peers(record: Record) -> Result<Peers, Damage> {
             .map(|(index, peer)| (index, Peer { address: peer.peer_ip, asn: peer.peer_asn.to_u32() }))
             .collect()),
         Ok(_) => Err(Damage::byte(record.offset, "expected a peer index table")),
-        Err(error) => Err(Damage::byte(record.offset, format!("the peer index table is damaged: {error}"))),
+        Err(error) => Err(Damage::byte(
+            record.offset,
+            format!("the peer index table is damaged: {}", reason(&error.to_string())),
+        )),
     }
 }
 
 /// Adds the events of a record; damage in it follows those that could still be read.
-pub(super) fn events(record: Record, peers: Option<&Peers>, out: &mut VecDeque<Result<Event, Damage>>) {
-    let mut found = Found { offset: record.offset, time: record.time, out };
-    if let Err(what) = decode(&record, peers, &mut found) {
+pub(super) fn events(record: &Record, peers: Option<&Peers>, out: &mut VecDeque<Result<Event, Damage>>) {
+    let mut found = Found { offset: record.offset, time: record.time, multicast: false, out };
+    if let Err(what) = decode(record, peers, &mut found) {
         let damage = Damage::byte(found.offset, what);
         found.out.push_back(Err(damage));
     }
@@ -53,12 +57,15 @@ pub(super) fn events(record: Record, peers: Option<&Peers>, out: &mut VecDeque<R
 struct Found<'a> {
     offset: u64,
     time: Duration,
+    /// Of what is pushed next.
+    multicast: bool,
     out: &'a mut VecDeque<Result<Event, Damage>>,
 }
 
 impl Found<'_> {
     fn push(&mut self, peer: Peer, what: What) {
-        self.out.push_back(Ok(Event { offset: self.offset, time: self.time, peer, what }));
+        let Self { offset, time, multicast, .. } = *self;
+        self.out.push_back(Ok(Event { offset, time, peer, multicast, what }));
     }
 
     fn announce(
@@ -85,32 +92,27 @@ fn read_prefix(prefix: &NetworkPrefix) -> Result<IpPrefix, String> {
 }
 
 fn decode(record: &Record, peers: Option<&Peers>, found: &mut Found<'_>) -> Result<(), String> {
-    let (subtype, body, next_hop) = match (record.kind, record.subtype) {
+    let (subtype, body) = match (record.kind, record.subtype) {
         (TABLE_DUMP_V2, 6 | 12) => match generic_as_unicast(record.subtype, &record.body) {
-            Some((subtype, body)) => (subtype, body, None),
-            None => {
-                return Err(unsupported(
-                    record,
-                    "a RIB_GENERIC record of another family than unicast IPv4, IPv6",
-                ));
-            }
+            Some(rewritten) => rewritten,
+            None => return Ok(()), // of VPNs or the like
         },
         (BGP4MP | BGP4MP_ET, 2) => {
-            let (subtype, body, next_hop) = entry_as_table_dump(&record.body)?;
-            return match parse(TABLE_DUMP, subtype, body)? {
-                MrtMessage::TableDumpMessage(message) => dumped(&message, Some(next_hop), found),
+            let entry = entry_as_table_dump(&record.body)?;
+            return match parse(TABLE_DUMP, entry.subtype, entry.body)? {
+                MrtMessage::TableDumpMessage(message) => {
+                    dumped(&message, Some((entry.peer, entry.next_hop)), found)
+                }
                 _ => Err("expected one entry".into()),
             };
         }
         (BGP4MP | BGP4MP_ET, 3) => return Err(unsupported(record, "a BGP4MP_SNAPSHOT record")),
-        (TABLE_DUMP | TABLE_DUMP_V2 | BGP4MP | BGP4MP_ET | BGP, _) => {
-            (record.subtype, record.body.clone(), None)
-        }
+        (TABLE_DUMP | TABLE_DUMP_V2 | BGP4MP | BGP4MP_ET | BGP, _) => (record.subtype, record.body.clone()),
         _ => return Err(unsupported(record, "a record that holds no routes of BGP")),
     };
     let message = parse(record.kind, subtype, body.clone())?;
     match message {
-        MrtMessage::TableDumpMessage(message) => dumped(&message, next_hop, found),
+        MrtMessage::TableDumpMessage(message) => dumped(&message, None, found),
         MrtMessage::TableDumpMessageBatch(messages) => {
             messages.iter().try_for_each(|message| dumped(message, None, found))
         }
@@ -127,24 +129,26 @@ fn decode(record: &Record, peers: Option<&Peers>, found: &mut Found<'_>) -> Resu
             found.push(peer, What::State { from: change.old_state.into(), to: change.new_state.into() });
             Ok(())
         }
-        MrtMessage::Bgp4Mp(Bgp4MpEnum::Message(message)) => match message.bgp_message {
-            BgpMessage::Update(update) => {
-                bgp_update(Peer { address: message.peer_ip, asn: message.peer_asn.to_u32() }, &update, found)
-            }
-            _ => Ok(()),
-        },
-        MrtMessage::LegacyBgp(LegacyBgp::Message(message)) => match message.bgp_message {
-            BgpMessage::Update(update) => {
-                bgp_update(Peer { address: message.peer_ip, asn: message.peer_asn.to_u32() }, &update, found)
-            }
-            _ => Ok(()),
-        },
+        MrtMessage::Bgp4Mp(Bgp4MpEnum::Message(message)) => {
+            let peer = Peer { address: message.peer_ip, asn: message.peer_asn.to_u32() };
+            bgp_message(peer, &message.bgp_message, (8..=11).contains(&subtype), found)
+        }
+        MrtMessage::LegacyBgp(LegacyBgp::Message(message)) => {
+            let peer = Peer { address: message.peer_ip, asn: message.peer_asn.to_u32() };
+            bgp_message(peer, &message.bgp_message, false, found)
+        }
         MrtMessage::TableDumpV2Message(_) => Ok(()),
     }
 }
 
 fn parse(kind: u16, subtype: u16, body: Bytes) -> Result<MrtMessage, String> {
-    parse_mrt_body(kind, subtype, body).map_err(|error| format!("the record is damaged: {error}"))
+    parse_mrt_body(kind, subtype, body)
+        .map_err(|error| format!("the record is damaged: {}", reason(&error.to_string())))
+}
+
+/// What the library says, without its own heading.
+fn reason(text: &str) -> &str {
+    text.strip_prefix("Error: ").unwrap_or(text)
 }
 
 fn unsupported(record: &Record, what: &str) -> String {
@@ -165,8 +169,17 @@ fn generic_as_unicast(subtype: u16, body: &Bytes) -> Option<(u16, Bytes)> {
     Some((subtype, [&[s0, s1, s2, s3], rest].concat().into()))
 }
 
-/// A BGP4MP_ENTRY body (RFC 6396 appendix B.4.2) as that of a TABLE_DUMP record, and its next hop.
-fn entry_as_table_dump(body: &[u8]) -> Result<(u16, Bytes, IpAddr), String> {
+/// A BGP4MP_ENTRY record, rewritten.
+struct Entry {
+    subtype: u16,
+    body: Bytes,
+    /// What TABLE_DUMP has no room for: a peer of another family than the prefix, and a next hop.
+    peer: Peer,
+    next_hop: IpAddr,
+}
+
+/// A BGP4MP_ENTRY body (RFC 6396 appendix B.4.2) as that of a TABLE_DUMP record.
+fn entry_as_table_dump(body: &[u8]) -> Result<Entry, String> {
     let mut rest = body;
     let mut take = |count: usize| {
         let (taken, after) = rest.split_at_checked(count).ok_or("the BGP4MP_ENTRY is cut off")?;
@@ -176,31 +189,36 @@ fn entry_as_table_dump(body: &[u8]) -> Result<(u16, Bytes, IpAddr), String> {
     let peer_as = take(2)?;
     take(4)?; // local AS, interface
     let peer_bytes = address_bytes(take(2)?)?;
-    let peer = take(peer_bytes)?;
+    let peer = address(take(peer_bytes)?)?;
     take(peer_bytes)?; // local address
     let (view, status, time) = (take(2)?, take(2)?, take(4)?);
     let bytes = address_bytes(take(2)?)?;
-    if take(1)? != [1] {
-        return Err("a BGP4MP_ENTRY of another kind than unicast is not supported".into());
+    let safi = take(1)?[0];
+    if safi != 1 {
+        return Err(format!("a BGP4MP_ENTRY of SAFI {safi} is not supported"));
     }
     let next_hop_bytes = take(1)?[0].into();
-    let next_hop = take(next_hop_bytes)?;
-    let next_hop = match next_hop.len() {
-        4 => next_hop.first_chunk::<4>().map(|octets| IpAddr::from(*octets)),
-        16 | 32 => next_hop.first_chunk::<16>().map(|octets| IpAddr::from(*octets)),
-        _ => None,
-    }
-    .ok_or_else(|| format!("a next hop of {} bytes, expected 4, 16 or 32", next_hop.len()))?;
+    let next_hop = address(take(next_hop_bytes)?)?;
     let len = take(1)?;
     let prefix = take(usize::from(len[0]).div_ceil(8))?;
     let attributes = rest;
-    if bytes != peer_bytes || prefix.len() > bytes {
-        return Err("a BGP4MP_ENTRY whose prefix is not of its peer's family is not supported".into());
+    let padding = bytes.checked_sub(prefix.len());
+    let padding = vec![0; padding.ok_or_else(|| format!("prefix length {} is past the family's", len[0]))?];
+    let nobody = vec![0; bytes];
+    let body =
+        [view, &[0, 0], prefix, &padding, len, &status[1..], time, &nobody, peer_as, attributes].concat();
+    let peer = Peer { address: peer, asn: u16::from_be_bytes([peer_as[0], peer_as[1]]).into() };
+    Ok(Entry { subtype: if bytes == 4 { 1 } else { 2 }, body: body.into(), peer, next_hop })
+}
+
+/// An address, or the first of a pair.
+fn address(bytes: &[u8]) -> Result<IpAddr, String> {
+    match bytes.len() {
+        4 => bytes.first_chunk::<4>().map(|octets| IpAddr::from(*octets)),
+        16 | 32 => bytes.first_chunk::<16>().map(|octets| IpAddr::from(*octets)),
+        _ => None,
     }
-    let padding = vec![0; bytes - prefix.len()];
-    let status = &status[1..];
-    let body = [view, &[0, 0], prefix, &padding, len, status, time, peer, peer_as, attributes].concat();
-    Ok((if bytes == 4 { 1 } else { 2 }, body.into(), next_hop))
+    .ok_or_else(|| format!("an address of {} bytes, expected 4, 16 or 32", bytes.len()))
 }
 
 /// The size of an address of a family's number.
@@ -212,10 +230,17 @@ fn address_bytes(afi: &[u8]) -> Result<usize, String> {
     }
 }
 
-fn dumped(message: &TableDumpMessage, next_hop: Option<IpAddr>, found: &mut Found<'_>) -> Result<(), String> {
-    let peer = Peer { address: message.peer_ip, asn: message.peer_asn.to_u32() };
+/// `entry` is what a rewritten record knows better.
+fn dumped(
+    message: &TableDumpMessage,
+    entry: Option<(Peer, IpAddr)>,
+    found: &mut Found<'_>,
+) -> Result<(), String> {
     let attributes = &message.attributes;
-    let next_hop = next_hop.or_else(|| any_next_hop(attributes));
+    let (peer, next_hop) = match entry {
+        Some((peer, next_hop)) => (peer, Some(next_hop)),
+        None => (Peer { address: message.peer_ip, asn: message.peer_asn.to_u32() }, any_next_hop(attributes)),
+    };
     found.announce(peer, &message.prefix, path(attributes, next_hop), true)?;
     complete(attributes)
 }
@@ -226,9 +251,7 @@ fn rib_entries(
     peers: Option<&Peers>,
     found: &mut Found<'_>,
 ) -> Result<(), String> {
-    if !matches!(u16::from(rib.rib_type), 2 | 4 | 8 | 10) {
-        return Ok(()); // multicast
-    }
+    found.multicast = matches!(u16::from(rib.rib_type), 3 | 5 | 9 | 11);
     let mut missing = None;
     for entry in &rib.rib_entries {
         let peer = match peers.map(|peers| peers.get(&entry.peer_index)) {
@@ -263,23 +286,33 @@ fn rib_entries(
     missing.map_or(Ok(()), Err)
 }
 
-fn bgp_update(peer: Peer, update: &BgpUpdateMessage, found: &mut Found<'_>) -> Result<(), String> {
+fn bgp_message(
+    peer: Peer,
+    message: &BgpMessage,
+    add_path: bool,
+    found: &mut Found<'_>,
+) -> Result<(), String> {
+    let BgpMessage::Update(update) = message else { return Ok(()) };
     let attributes = &update.attributes;
-    for prefix in &update.withdrawn_prefixes {
+    for prefix in update.withdrawn_prefixes.iter().chain(&readable(attributes, "withdrawn", add_path)) {
         found.withdraw(peer, prefix)?;
     }
-    for nlri in unicast(attributes, false) {
+    for nlri in multiprotocol(attributes, false) {
+        found.multicast = nlri.safi == Safi::Multicast;
         for prefix in &nlri.prefixes {
             found.withdraw(peer, prefix)?;
         }
     }
-    if !update.announced_prefixes.is_empty() {
+    found.multicast = false;
+    let salvaged = readable(attributes, "announced", add_path);
+    if !update.announced_prefixes.is_empty() || !salvaged.is_empty() {
         let path = path(attributes, attributes.next_hop());
-        for prefix in &update.announced_prefixes {
+        for prefix in update.announced_prefixes.iter().chain(&salvaged) {
             found.announce(peer, prefix, path.clone(), false)?;
         }
     }
-    for nlri in unicast(attributes, true) {
+    for nlri in multiprotocol(attributes, true) {
+        found.multicast = nlri.safi == Safi::Multicast;
         let path = path(attributes, nlri.next_hop.map(|next_hop| next_hop.global_addr()));
         for prefix in &nlri.prefixes {
             found.announce(peer, prefix, path.clone(), false)?;
@@ -288,25 +321,62 @@ fn bgp_update(peer: Peer, update: &BgpUpdateMessage, found: &mut Found<'_>) -> R
     complete(attributes)
 }
 
-/// The unicast parts of MP_REACH_NLRI (or MP_UNREACH_NLRI).
-fn unicast(attributes: &Attributes, reachable: bool) -> impl Iterator<Item = &Nlri> {
+/// The unicast and multicast parts of MP_REACH_NLRI (or MP_UNREACH_NLRI).
+fn multiprotocol(attributes: &Attributes, reachable: bool) -> impl Iterator<Item = &Nlri> {
+    let plain = |nlri: &Nlri| matches!(nlri.safi, Safi::Unicast | Safi::Multicast);
     attributes.iter().filter_map(move |attribute| match attribute {
-        AttributeValue::MpReachNlri(nlri) if reachable && nlri.safi == Safi::Unicast => Some(nlri),
-        AttributeValue::MpUnreachNlri(nlri) if !reachable && nlri.safi == Safi::Unicast => Some(nlri),
+        AttributeValue::MpReachNlri(nlri) if reachable && plain(nlri) => Some(nlri),
+        AttributeValue::MpUnreachNlri(nlri) if !reachable && plain(nlri) => Some(nlri),
         _ => None,
     })
+}
+
+/// The IPv4 prefixes before the damage, of a list that the library gives up as a whole.
+fn readable(attributes: &Attributes, list: &str, add_path: bool) -> Vec<NetworkPrefix> {
+    let of_list = |warning: &BgpValidationWarning| match warning {
+        BgpValidationWarning::MalformedNlri { nlri_type, raw_bytes, .. } if *nlri_type == list => {
+            Some(raw_bytes.clone())
+        }
+        _ => None,
+    };
+    let Some(bytes) = attributes.validation_warnings().iter().find_map(of_list) else { return Vec::new() };
+    let mut rest = bytes.as_slice();
+    let mut one = || {
+        let path_id = if add_path {
+            let (id, after) = rest.split_first_chunk::<4>()?;
+            rest = after;
+            Some(u32::from_be_bytes(*id))
+        } else {
+            None
+        };
+        let (&len, after) = rest.split_first()?;
+        let (octets, after) = after.split_at_checked(usize::from(len).div_ceil(8))?;
+        let mut address = [0; 4];
+        address.get_mut(..octets.len())?.copy_from_slice(octets);
+        rest = after;
+        Some(NetworkPrefix::new(Ipv4Net::new(address.into(), len).ok()?.into(), path_id))
+    };
+    std::iter::from_fn(&mut one).collect()
+}
+
+/// Whether a multiprotocol attribute is of VPNs or the like: their routes are no routes here, readable or not.
+fn is_of_another_family(code: u8, bytes: &[u8]) -> bool {
+    // In dumps the attribute may be cut down to its next hop; it then begins with that one's length, never 0.
+    matches!((code, bytes), (14 | 15, [0, afi, safi, ..]) if *afi > 2 || *safi > 2)
 }
 
 /// Whether all that the attributes say about routes could be read; the library keeps what it cannot as raw bytes.
 fn complete(attributes: &Attributes) -> Result<(), String> {
     for warning in attributes.validation_warnings() {
         if let BgpValidationWarning::MalformedNlri { nlri_type, reason, .. } = warning {
+            let reason = self::reason(reason);
             return Err(format!("the {nlri_type} prefixes cannot be read: {reason}"));
         }
     }
     for attribute in attributes {
         if let AttributeValue::Raw(raw) = attribute
             && NEEDED.contains(&raw.code)
+            && !is_of_another_family(raw.code, &raw.bytes)
         {
             return Err(format!("attribute {} of {} bytes cannot be read", raw.code, raw.bytes.len()));
         }
@@ -323,12 +393,11 @@ fn complete(attributes: &Attributes) -> Result<(), String> {
 
 /// The next hop of a dumped route: MP_REACH_NLRI's (which has no prefixes there), else NEXT_HOP.
 fn any_next_hop(attributes: &Attributes) -> Option<IpAddr> {
-    let multiprotocol = unicast(attributes, true).find_map(|nlri| nlri.next_hop);
-    multiprotocol.map(|next_hop| next_hop.global_addr()).or_else(|| attributes.next_hop())
+    let reach = multiprotocol(attributes, true).find_map(|nlri| nlri.next_hop);
+    reach.map(|next_hop| next_hop.global_addr()).or_else(|| attributes.next_hop())
 }
 
 fn path(attributes: &Attributes, next_hop: Option<IpAddr>) -> Path {
-    let next_hop = next_hop.filter(|address| *address != IpAddr::V6(Ipv6Addr::UNSPECIFIED));
     let merged;
     let path = match (attributes.as_path(), attributes.as4_path()) {
         (Some(_), Some(_)) => {

@@ -172,29 +172,27 @@ impl<R: Read> Frames<R> {
         self.ends_at(end) || self.is_header(end)
     }
 
-    /// The nearest boundary at least `from` bytes ahead, or the end of the stream.
-    fn next_boundary(&mut self, from: usize) -> Option<usize> {
-        let mut ahead = from;
-        while self.fetch(ahead + HEADER).is_ok() {
-            if self.is_boundary(ahead) {
-                return Some(ahead);
-            }
-            ahead += 1;
-        }
-        None
+    /// The nearest boundary from `from` to before `to` bytes ahead.
+    fn next_boundary(&mut self, from: usize, to: usize) -> Option<usize> {
+        (from..to).find(|&ahead| self.is_boundary(ahead))
     }
 
     /// Reports damage here and goes on at the next boundary, at least `from` bytes ahead.
-    fn damaged(&mut self, from: usize, what: &str) -> Damage {
+    fn damaged(&mut self, mut from: usize, what: &str) -> Damage {
         let offset = self.base + self.start as u64;
-        let what = if let Some(ahead) = self.next_boundary(from) {
-            self.start += ahead;
-            format!("{what}; the next record is at byte {}", offset + ahead as u64)
-        } else {
-            self.start = self.buffer.len();
-            what.to_owned()
-        };
-        Damage::byte(offset, what)
+        loop {
+            if let Some(ahead) = self.next_boundary(from, FETCH) {
+                self.start += ahead;
+                let next = self.base + self.start as u64;
+                return Damage::byte(offset, format!("{what}; the next record is at byte {next}"));
+            }
+            if self.fetch(FETCH).is_err() {
+                self.start = self.buffer.len();
+                return Damage::byte(offset, what);
+            }
+            self.start += FETCH;
+            from = 0;
+        }
     }
 
     /// The next record, or damage where one should be; `None` at the end.
@@ -229,9 +227,7 @@ impl<R: Read> Frames<R> {
             // Dumps of the year 2000 declare records 4 bytes shorter than they are.
             if header.kind == TABLE_DUMP && (self.is_header(end + 4) || self.ends_at(end + 4)) {
                 length += 4;
-            } else if let Some(ahead) = self.next_boundary(HEADER)
-                && ahead < end
-            {
+            } else if let Some(ahead) = self.next_boundary(HEADER, end) {
                 let what = format!("the record's length {length} leads past the record after it");
                 return Some(Err(self.damaged(ahead, &what)));
             }

@@ -6,8 +6,8 @@
 //! decoded by `bgpkit-parser`, on all cores.
 //!
 //! Decoded: TABLE_DUMP (12), TABLE_DUMP_V2 (13) with ADD-PATH and RIB_GENERIC of the two unicast families, BGP4MP
-//! and BGP4MP_ET (16, 17) with ADD-PATH and the deprecated BGP4MP_ENTRY, and the deprecated BGP (5). Only unicast
-//! routes of IPv4 and IPv6 become events. Bits of a prefix after its length are padding (RFC 4271 section 4.3) and
+//! and BGP4MP_ET (16, 17) with ADD-PATH and the deprecated BGP4MP_ENTRY, and the deprecated BGP (5). Only plain
+//! routes of IPv4 and IPv6 become events, none of VPNs or with labels. Bits of a prefix after its length are padding (RFC 4271 section 4.3) and
 //! always cleared.
 
 mod decode;
@@ -104,6 +104,9 @@ pub struct Event {
     pub time: Duration,
     /// Who said so.
     pub peer: Peer,
+    /// Whether it is of the multicast routes (SAFI 2), which say nothing about where packets go. Tables and update
+    /// streams pass these by.
+    pub multicast: bool,
     /// What happened.
     pub what: What,
 }
@@ -165,7 +168,7 @@ fn decode_batch(batch: Vec<Framed>, bytes: usize) -> VecDeque<Result<Event, Dama
         let mut events = VecDeque::new();
         for framed in part {
             match framed {
-                Ok((record, peers)) => decode::events(record, peers.as_deref(), &mut events),
+                Ok((record, peers)) => decode::events(&record, peers.as_deref(), &mut events),
                 Err(damage) => events.push_back(Err(damage)),
             }
         }

@@ -115,7 +115,7 @@ impl Paths {
     /// Plays an event; `changed` is told what it did to each prefix it touches.
     pub(crate) fn play(&mut self, event: &Event, mut changed: impl FnMut(IpPrefix, Outcome)) {
         let peer = self.peer_number(event.peer);
-        if !self.choice.wants(event.peer) {
+        if event.multicast || !self.choice.wants(event.peer) {
             return;
         }
         self.matched = true;
@@ -246,7 +246,7 @@ mod tests {
 
     fn event(peer: u8, what: What) -> Event {
         let peer = Peer { address: [192, 0, 2, peer].into(), asn: 64_500 + u32::from(peer) };
-        Event { offset: 0, time: Duration::ZERO, peer, what }
+        Event { offset: 0, time: Duration::ZERO, peer, multicast: false, what }
     }
 
     fn announce(peer: u8, length: u32, dumped: bool) -> Event {

@@ -49,10 +49,15 @@ impl Builder {
 
     /// The tables; of routes with one prefix the last.
     pub(super) fn finish(self) -> (Tables, Vec<Damage>) {
-        let (ipv4, ipv6) = std::thread::scope(|scope| {
-            let ipv6 = scope.spawn(|| rib(self.ipv6));
-            (rib(self.ipv4), ipv6.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
-        });
+        const WORTH_A_THREAD: usize = 10_000;
+        let (ipv4, ipv6) = if self.ipv4.len().min(self.ipv6.len()) < WORTH_A_THREAD {
+            (rib(self.ipv4), rib(self.ipv6))
+        } else {
+            std::thread::scope(|scope| {
+                let ipv6 = scope.spawn(|| rib(self.ipv6));
+                (rib(self.ipv4), ipv6.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+            })
+        };
         (Tables { ipv4, ipv6, next_hops: self.next_hops }, self.damage)
     }
 }

@@ -22,13 +22,13 @@ pub fn write(tables: &Tables, format: Format, out: &mut dyn Write) -> io::Result
     out.flush()
 }
 
-/// Writes tables into a file, as [`write`].
+/// Writes tables into a file, as [`write()`].
 ///
 /// They are written beside it first, synced and then put in its place, so that the file is always the old one or the
 /// whole new one.
 ///
 /// # Errors
-/// As [`write`]; the file's name and the reason stand in one line.
+/// As [`write()`]; the file's name and the reason stand in one line.
 pub fn write_file(tables: &Tables, format: Format, path: &Path) -> Result<(), Error> {
     write_beside(path, |out| write(tables, format, out)).map_err(|error| Error::writing(path, &error))
 }

@@ -1,5 +1,6 @@
 //! `fibula table stats`: what is in tables.
 
+use crate::ALLOCATOR;
 use crate::exit::Verdict;
 use crate::output::Output;
 use crate::reading::{Reading, verdict};
@@ -16,7 +17,8 @@ use std::io::{self, Write};
 ///
 /// One row a table and family. `nested` counts the prefixes with a shorter one around them, `depth` the most
 /// prefixes around one address, itself included, `ranges` the intervals of addresses with the same next hop, `leaves`
-/// the leaves of the leaf-pushed trie, and `lengths` the prefixes of each length.
+/// the leaves of the leaf-pushed trie, `rib_bytes_per_route` what the plain table takes (measured), and `lengths` the
+/// prefixes of each length.
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     /// The tables, files or `-`
@@ -39,6 +41,8 @@ struct Row {
     default_route: Option<String>,
     ranges: usize,
     leaves: usize,
+    /// Measured; nothing for an empty table.
+    rib_bytes_per_route: Option<f64>,
     damaged: usize,
     /// Where rows are for people, the lengths follow as a table of their own.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -94,9 +98,18 @@ fn row<A: Address>(
         default_route: default.map(ToString::to_string),
         ranges: statistics.ranges,
         leaves: statistics.leaves,
+        rib_bytes_per_route: bytes_per_route(rib),
         damaged: loaded.damage.len(),
         lengths: (!output.is_table()).then(|| statistics.lengths().collect()),
     }
+}
+
+/// What the allocator was asked for to hold a table, a route; to a tenth of a byte.
+fn bytes_per_route<A: Address>(rib: &Rib<A>) -> Option<f64> {
+    let before = ALLOCATOR.live();
+    let same = rib.clone();
+    let bytes = ALLOCATOR.live() - before;
+    (!same.is_empty()).then(|| (bytes as f64 / same.len() as f64 * 10.0).round() / 10.0)
 }
 
 /// The lengths of all tables, each met length a line.

@@ -1,0 +1,53 @@
+//! What a fuzzer calls: every parser on any bytes. Nothing here may panic, and reading with salvage never fails.
+
+use crate::{IpPrefix, mrt, table, update};
+use fibula::NextHops;
+
+/// Reads a table in this format, stopping at damage and going on behind it.
+pub fn table(bytes: &[u8], format: table::Format, mask_host_bits: bool) {
+    let options = table::ReadOptions { format: Some(format), mask_host_bits, ..Default::default() };
+    let strict = table::parse(bytes, &options);
+    let salvaged = table::parse(bytes, &table::ReadOptions { keep_going: true, ..options });
+    let Ok(salvaged) = salvaged else {
+        // Bytes that begin as a compressed stream of which not even the start can be opened.
+        assert!(strict.is_err(), "salvaging failed where reading did not");
+        return;
+    };
+    match strict {
+        Ok(strict) => assert_eq!(strict.tables, salvaged.tables),
+        Err(error) => {
+            assert!(!salvaged.damage.is_empty(), "{error}");
+            assert!(!error.to_string().contains('\n'), "{error}");
+        }
+    }
+}
+
+/// Reads a table in the format it is recognised as.
+pub fn any_table(bytes: &[u8]) {
+    let _ = table::parse(bytes, &table::ReadOptions { keep_going: true, ..Default::default() });
+}
+
+/// Reads updates in this format, stopping at damage and going on behind it.
+pub fn updates(bytes: &[u8], format: update::Format) {
+    let options = update::ReadOptions { format: Some(format), ..Default::default() };
+    let strict = update::parse(bytes, &options, &mut NextHops::new());
+    let salvaged =
+        update::parse(bytes, &update::ReadOptions { keep_going: true, ..options }, &mut NextHops::new());
+    if let (Err(error), Ok(salvaged)) = (strict, salvaged) {
+        assert!(!salvaged.damage.is_empty(), "{error}");
+    }
+}
+
+/// Reads MRT records to the end.
+pub fn mrt(bytes: &[u8]) {
+    for event in mrt::Events::new(bytes).flatten() {
+        assert!(event.offset < bytes.len() as u64, "{event:?}");
+    }
+}
+
+/// Reads a prefix.
+pub fn prefix(bytes: &[u8], mask_host_bits: bool) {
+    if let Ok(prefix) = IpPrefix::scan(bytes, mask_host_bits) {
+        assert_eq!(IpPrefix::scan(prefix.to_string().as_bytes(), false), Ok(prefix));
+    }
+}

@@ -1,0 +1,97 @@
+//! No bytes make a reader panic: random ones, and real ones with a few changed.
+
+mod common;
+
+use common::made;
+use fibula_io::{fuzzing, table, update};
+use proptest::prelude::*;
+use proptest::sample::select;
+
+/// One small whole file of every kind.
+fn files() -> Vec<Vec<u8>> {
+    let mrt = [
+        made::peer_index(3),
+        made::rib([10, 1], &[(2, &[64_503, 7]), (1, &[64_502, 8])]),
+        made::update(1_000, 1, &[[10, 9]], &[64_501], &[[10, 1], [10, 2]]),
+        made::down(1_003, 1),
+    ]
+    .concat();
+    let generic = made::record(1_000, 13, 6, &[0, 0, 0, 0, 0, 1, 1, 8, 10, 0, 0]);
+    let mut entry =
+        vec![0xFD, 0xE8, 0xFD, 0xE8, 0, 0, 0, 1, 192, 0, 2, 1, 192, 0, 2, 2, 0, 0, 0, 1, 0, 0, 0, 0];
+    entry.extend([0, 1, 1, 4, 192, 0, 2, 1, 8, 10, 0, 7, 0x40, 1, 1, 0, 0x40, 2, 0]);
+    let mut files: Vec<Vec<u8>> = [
+        "# table\n10.0.0.0/8\t192.0.2.1\n2001:db8::/32 AS64500 # c\n::ffff:1.2.3.0/120 x\n",
+        "1.0.0.0\t24\t13335\n2001:200::\t32\t1,2\n",
+        "prefix,value\n10.0.0.0/8,\"a \"\"b\"\", c\"\n",
+        "default via 192.0.2.1 dev eth0 metric 100\n10.0.0.0/8 proto bgp\n\tnexthop via inet6 fe80::1 dev eth1\n",
+        "BIRD 2.0 ready.\n10.0.0.0/8 unicast [b 1] * (100) [AS1i]\n\tvia 192.0.2.1 on eth0\n  blackhole [c]\n",
+        r#"{"10.0.0.0/8":[{"selected":true,"nexthops":[{"fib":true,"ip":"192.0.2.1","interfaceName":"a"}]}]}"#,
+        "A\t10.0.0.0/8\t192.0.2.1\t5.25\nW\t10.0.0.0/8\t-\t-\n",
+    ]
+    .map(|text| text.as_bytes().to_vec())
+    .into();
+    files.extend([mrt, generic, made::record(1_000, 16, 2, &entry)]);
+    files
+}
+
+fn all_readers(bytes: &[u8]) {
+    for format in table::Format::ALL {
+        fuzzing::table(bytes, format, bytes.len().is_multiple_of(2));
+    }
+    fuzzing::any_table(bytes);
+    for format in update::Format::ALL {
+        fuzzing::updates(bytes, format);
+    }
+    fuzzing::mrt(bytes);
+}
+
+#[test]
+fn whole_files_and_every_cut_of_them() {
+    for file in files() {
+        for end in 0..=file.len() {
+            all_readers(&file[..end]);
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn random_bytes(bytes in prop::collection::vec(any::<u8>(), 0..200), mask: bool) {
+        all_readers(&bytes);
+        fuzzing::prefix(&bytes, mask);
+    }
+
+    #[test]
+    fn random_text(text in "[0-9a-fA-F:./\t\n {}\\[\\],\"#*viadetx-]{0,120}", mask: bool) {
+        all_readers(text.as_bytes());
+        fuzzing::prefix(text.as_bytes(), mask);
+    }
+
+    #[test]
+    fn random_mrt_records(
+        kind in select(vec![5_u16, 12, 13, 16, 17]),
+        subtype in 0..13_u16,
+        bodies in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..80), 1..4),
+    ) {
+        let records: Vec<Vec<u8>> = bodies.iter().map(|body| made::record(1_000, kind, subtype, body)).collect();
+        all_readers(&records.concat());
+    }
+
+    #[test]
+    fn changed_files(
+        file in select(files()),
+        changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>(), 0..3_u8), 1..6),
+    ) {
+        let mut bytes = file;
+        for (index, byte, kind) in changes {
+            let at = index.index(bytes.len().max(1));
+            match kind {
+                0 if at < bytes.len() => bytes[at] = byte,
+                1 if at < bytes.len() => { bytes.remove(at); }
+                _ => bytes.insert(at.min(bytes.len()), byte),
+            }
+        }
+        all_readers(&bytes);
+    }
+}
