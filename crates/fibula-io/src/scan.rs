@@ -7,6 +7,7 @@
 use fibula::{Address, Prefix};
 use std::fmt;
 use std::net::IpAddr;
+use std::num::NonZero;
 
 /// A prefix of either family.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -92,6 +93,15 @@ fn number(text: &[u8]) -> Option<(u32, &[u8])> {
     }
     let Some(third) = digit(2) else { return Some((first * 10 + second, &text[2..])) };
     Some((first * 100 + second * 10 + third, &text[3..]))
+}
+
+/// How many threads are worth their start: one for so many bytes, at most one a core.
+pub(crate) fn threads(bytes: usize, bytes_a_thread: usize) -> usize {
+    match bytes / bytes_a_thread {
+        // Asking for the number of cores reads files, and takes longer than reading a small table.
+        0 | 1 => 1,
+        wanted => std::thread::available_parallelism().map_or(1, NonZero::get).min(wanted),
+    }
 }
 
 /// Bytes as text, or what to say when they are none.

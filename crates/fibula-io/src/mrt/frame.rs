@@ -174,7 +174,10 @@ impl<R: Read> Frames<R> {
 
     /// The nearest boundary from `from` to before `to` bytes ahead.
     fn next_boundary(&mut self, from: usize, to: usize) -> Option<usize> {
-        (from..to).find(|&ahead| self.is_boundary(ahead))
+        // Where no header fits any more, the stream ends.
+        let ahead =
+            (from..to).find(|&ahead| self.fetch(ahead + HEADER).is_err() || self.is_boundary(ahead))?;
+        self.fetch(ahead + HEADER).is_ok().then_some(ahead)
     }
 
     /// Reports damage here and goes on at the next boundary, at least `from` bytes ahead.

@@ -23,7 +23,6 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::io::Read;
 use std::net::IpAddr;
-use std::num::NonZero;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -174,8 +173,7 @@ fn decode_batch(batch: Vec<Framed>, bytes: usize) -> VecDeque<Result<Event, Dama
         }
         events
     };
-    let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
-    let threads = (bytes / THREAD_BYTES).clamp(1, cores);
+    let threads = crate::scan::threads(bytes, THREAD_BYTES);
     if threads == 1 {
         return decode(batch);
     }

@@ -4,12 +4,11 @@
 //! then joined in order, so that the result is the same on one core as on many.
 
 use super::builder::Builder;
-use crate::scan::{lines, quoted, utf8};
+use crate::scan::{lines, quoted, threads, utf8};
 use crate::{Damage, IpPrefix, Place};
 use fibula::{NextHop, NextHopInfo, Route};
 use std::borrow::Cow;
 use std::collections::HashMap;
-use std::num::NonZero;
 
 /// Below this many bytes a piece, another thread costs more than it saves.
 const PIECE_BYTES: usize = 1 << 20;
@@ -39,8 +38,7 @@ pub(super) fn read<F>(
 where
     F: Fn(&[u8]) -> Result<Row<'_>, String> + Sync,
 {
-    let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
-    let texts = pieces(text, (text.len() / PIECE_BYTES).clamp(1, cores));
+    let texts = pieces(text, threads(text.len(), PIECE_BYTES));
     let row = &row;
     let found: Vec<Piece> = std::thread::scope(|scope| {
         let (first, others) = texts.split_first().expect("a text has at least one piece");
