@@ -3,6 +3,7 @@
 
 pub mod dir24_8;
 pub mod dxr;
+pub mod lc_trie;
 pub mod oracle;
 pub mod poptrie;
 pub mod radix;

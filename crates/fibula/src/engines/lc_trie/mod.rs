@@ -1,0 +1,202 @@
+//! `lc-trie`: a binary trie compressed by level and by path, in one array of 32-bit words.
+//!
+//! Stefan Nilsson and Gunnar Karlsson, "IP-Address Lookup Using LC-Tries", IEEE Journal on Selected Areas in
+//! Communications 17(6), 1999; the trie itself is Arne Andersson and Stefan Nilsson's, "Improved Behaviour of Tries
+//! by Adaptive Branching", Information Processing Letters 46(6), 1993.
+//!
+//! # Structure
+//!
+//! Routes that cover no other are the **base vector**, in order; routes that do are the **prefix vector**. Each
+//! entry of either points to the longest route that covers it, so a chain leads from every base string to all its
+//! covers, longest first. Only the base strings are in the **trie**.
+//!
+//! Of a binary trie over them, the paper replaces the topmost levels of which enough is there, *k* of them, by one
+//! node with 2^*k* children, and does the same below each child (level compression); bits on which a subtrie does not
+//! branch are skipped (path compression). *Enough* is the fill factor (parameter `fill`): the share of the
+//! children that have base strings. The root branches on a fixed number of bits (parameter `root`). A node's
+//! children stand side by side, so one pointer to the leftmost is all it needs:
+//!
+//! ```text
+//!           31                                        10 9       5 4       0
+//!           +-------------------------------------------+---------+---------+
+//!   branch  | index of the leftmost child, halved       | skip    | k       |
+//!           +-------------------------------------------+---------+---------+
+//!   leaf    | index of the base string                            | 0       |
+//!           +-----------------------------------------------------+---------+
+//!
+//!   base string, IPv4 (12 bytes; 16 with 32-bit next hops)
+//!   0               4               8         10   11
+//!   +---------------+---------------+---------+----+
+//!   | string        | cover         | next hop| len|
+//!   +---------------+---------------+---------+----+
+//!   base string, IPv6 (32 bytes)                               cover, both (8 bytes; 12)
+//!   0                               16              20         0               4         6
+//!   +-------------------------------+---------------+----      +---------------+---------+----+
+//!   | string                        | cover         | ...      | cover         | next hop| len|
+//!   +-------------------------------+---------------+----      +---------------+---------+----+
+//! ```
+//! A cover keeps no string: its bits are the first of every base string below it. (The compiler may order
+//! the fields of the two vectors otherwise; the sizes are asserted.)
+//!
+//! # Lookup
+//!
+//! From the root, pass over `skip` bits, let the next *k* choose the child, until a leaf. Then compare once: how
+//! many leading bits the address shares with the base string. If they are as many as the string has, that is the
+//! answer; else it is the first cover of the chain that is no longer than the bits shared.
+//!
+//! Every leaf has a base string, so also a child that no base string begins. It gets a neighbour's whose chain has
+//! the longest cover of the child: a cover of the child that is longer than the node's own bits has base strings
+//! under the node, these are neighbours of each other and the child is among them.
+//!
+//! # Worked example
+//!
+//! Eight routes, fill factor 50 percent, no fixed root:
+//!
+//! ```text
+//!   base vector                                    prefix vector
+//!   0  000       0.0.0.0/3   → 2  cover 0          0            0.0.0.0/0   → 1
+//!   1  01        64.0.0.0/2  → 3  cover 0          1  101       160.0.0.0/3 → 5  cover 0
+//!   2  1000      128.0.0.0/4 → 4  cover 0
+//!   3  10101010  170.0.0.0/8 → 6  cover 1
+//!   4  10101011  171.0.0.0/8 → 7  cover 1
+//!   5  110       192.0.0.0/3 → 8  cover 0
+//!
+//!                        #0 k 3, skip 0, children #2
+//!      /      /      /      /      |      \         \         //!    000    001    010    011     100     101        110       111
+//!   #2: 0  #3: 0  #4: 1  #5: 1  #6: 2    #7 k 1,   #8: 5     #9: 5
+//!                                        skip 4, children #10
+//!                                         0 /   \ 1
+//!                                     #10: 3   #11: 4
+//! ```
+//! The root branches on 3 bits because 5 of 8 children have base strings (01 is counted once); on 4 it would be 5 of
+//! 16. #4 and #5 are both 01; #3 and #9 are of a neighbour. The trie is 12 words, with the one unused after the
+//! root; 136 bytes in all with 16-bit next hops.
+//!
+//! 170.1.2.3 goes to #7, passes over 4 bits, then bit 7 is 0: base string 3, of whose 8 bits all are shared: 6.
+//! 172.0.0.1 (10101100) takes the same way, but shares only 5 bits: 160.0.0.0/3 is the first cover that has no more:
+//! 5. 240.0.0.1 comes to #9 and shares 2 bits of 3 with 192.0.0.0/3, whose cover 0.0.0.0/0 has none: 1.
+//!
+//! # Limits
+//!
+//! A trie has at most [`MAX_NODES`] nodes, leaves included; full tables of today need about two for each route.
+//!
+//! # What differs from the paper
+//!
+//! - The paper's word has 5 bits of branching factor, 7 of skip, 20 of address. 2^20 nodes are too few for a
+//!   table of 900,000 routes. Children begin at even indices (one word after the root stays unused), so the address
+//!   is stored halved, and two bits of skip go to it as well: 22 bits that reach 2^23 nodes. Common beginnings
+//!   longer than [`MAX_SKIP`], which only IPv6 has, take one more node that branches on one bit for every 32 of
+//!   them. A leaf, which skips nothing, uses those bits for its base string.
+//! - The next-hop table is the framework's: an entry keeps its next-hop index at the width of the engine.
+//! - Where children part is not found by going through all strings for each *k*, but from the number of bits that
+//!   neighbouring base strings share, computed once: one pass over these bytes gives a node the count for every *k*.
+//! - Two base strings are given two children in the authors' program, whatever the fill factor; here no node
+//!   branches on more bits than it takes to part all its base strings, which on full tables needs a twelfth fewer nodes.
+//! - The paper reads the whole chain of both neighbours for an empty child and prefers the first of two equal;
+//!   here the one whose chain is shorter to walk is preferred.
+//! - A fixed root has at most eight times as many children as there are base strings, so that a small table
+//!   stays small.
+//! - Prefixes are compared as a count of shared bits, taken once, instead of one masked comparison for each cover.
+//! - Batches walk [`LANES`] addresses in step.
+
+mod build;
+mod lookup;
+mod node;
+mod strings;
+#[cfg(test)]
+mod tests;
+mod validate;
+
+pub use lookup::LANES;
+pub use node::{MAX_BRANCH, MAX_NODES, MAX_SKIP};
+
+use crate::arch::Isa;
+use crate::engine::{About, Config, Engine, LimitInfo, ParameterInfo, Updates, Width};
+use crate::memory::{Array, Memory};
+use crate::{Address, Error, Rib};
+use node::Node;
+use strings::Strings;
+
+/// What there are too many of, where there are.
+const NODES: &str = "trie nodes";
+
+/// The fill factor, in percent, where none is asked for.
+pub const DEFAULT_FILL: u8 = 50;
+
+/// The bits the root branches on where nothing else is asked for.
+pub const DEFAULT_ROOT: u8 = 16;
+
+/// What the tools print about it.
+pub const ABOUT: About = About {
+    name: "lc-trie",
+    paper: "Nilsson and Karlsson, IP-Address Lookup Using LC-Tries (IEEE JSAC 17(6), 1999)",
+    year: 1999,
+    updates: Updates::Rebuild,
+    limits: &[LimitInfo { what: NODES, max: MAX_NODES }],
+    parameters: &[
+        ParameterInfo {
+            name: "fill",
+            meaning: "least share of children that are not empty, 1 to 100 percent; 50",
+        },
+        ParameterInfo {
+            name: "root",
+            meaning: "bits the root branches on, 1 to 22, or 0 to let `fill` decide; 16",
+        },
+    ],
+    preset: &[],
+};
+
+/// The parameters that shape a trie.
+#[derive(Clone, Copy, Debug)]
+struct Shape {
+    /// The fill factor in percent, 1 to 100.
+    fill: u8,
+    /// The bits the root branches on; 0 leaves it to the fill factor.
+    root: u8,
+}
+
+/// A level- and path-compressed trie; see the [module](self).
+#[derive(Clone, Debug)]
+pub struct LcTrie<A: Address, W: Width> {
+    /// The root first. Never empty.
+    trie: Array<Node>,
+    strings: Strings<A, W>,
+}
+
+impl<A: Address, W: Width> LcTrie<A, W> {
+    /// The number of nodes, leaves included.
+    #[must_use]
+    pub fn node_count(&self) -> usize {
+        self.trie.len()
+    }
+}
+
+impl<A: Address, W: Width> Engine<A, W> for LcTrie<A, W> {
+    fn build(rib: &Rib<A>, config: &Config) -> Result<Self, Error> {
+        let fill = config.parameter("fill", 1..=100, DEFAULT_FILL)?;
+        let root = config.parameter("root", 0..=MAX_BRANCH, DEFAULT_ROOT)?;
+        let strings = Strings::of(rib, config.pages);
+        let trie = build::grow(&strings, Shape { fill, root }, config.pages, MAX_NODES)?;
+        Ok(Self { trie, strings })
+    }
+
+    fn lookup(&self, address: A) -> W {
+        self.find(address)
+    }
+
+    #[inline(always)]
+    fn lookup_batch<I: Isa>(&self, _: I, addresses: &[A], next_hops: &mut [W]) {
+        self.find_all(addresses, next_hops);
+    }
+
+    fn memory(&self) -> Memory {
+        Memory::new()
+            .off_chip("trie", self.trie.bytes())
+            .off_chip("base vector", self.strings.bases.bytes())
+            .off_chip("prefix vector", self.strings.covers.bytes())
+    }
+
+    fn validate(&self, rib: &Rib<A>) -> Result<(), String> {
+        self.check(rib)
+    }
+}
