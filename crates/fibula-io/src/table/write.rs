@@ -37,10 +37,7 @@ pub fn write_file(tables: &Tables, format: Format, path: &Path) -> Result<(), Er
 ///
 /// # Errors
 /// If the file cannot be written, or `fill` fails: the file is as it was then.
-pub fn write_beside(
-    path: &Path,
-    fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
-) -> io::Result<()> {
+pub fn write_beside(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
     // What a symbolic link points to is replaced, not the link.
     let target = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
     if target.is_dir() {
