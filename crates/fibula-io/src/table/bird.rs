@@ -91,8 +91,9 @@ pub(super) fn read(text: &[u8], options: &ReadOptions, builder: &mut Builder) ->
         close(open.take(), builder)?;
         let mut rest = line;
         if !line.starts_with(' ') {
-            let word = line.split_ascii_whitespace().next().unwrap_or_default();
-            rest = &line[word.len()..];
+            let (word, after) =
+                line.split_at(line.find(|c: char| c.is_ascii_whitespace()).unwrap_or(line.len()));
+            rest = after;
             match IpPrefix::scan(word.as_bytes(), options.mask_host_bits) {
                 Ok(found) => prefix = Some(found),
                 Err(what) => {
@@ -259,6 +260,10 @@ mod tests {
             "memory, line 1: 10.0.0.0/8 has no hop (expected via, dev, or a type that does not forward)"
         );
         assert!(error("  unicast [a b] * (1)\n").contains("expected a route of BIRD"));
+        assert!(
+            error("\u{c}ab\u{80}\n").contains("is not a prefix"),
+            "white space of another kind before a word"
+        );
         let options = ReadOptions { keep_going: true, ..options };
         let text = b"10.0.0.1/8 blackhole [a] *\n      blackhole [b]\n11.0.0.0/8 blackhole [a] *\n";
         let loaded = parse(text, &options).unwrap();
