@@ -57,7 +57,7 @@ impl<A: Address, W: Width> LcTrie<A, W> {
         if base.len <= common {
             return base.next_hop;
         }
-        self.answer_above(base.cover, common)
+        self.answer_above(base.above, common)
     }
 
     /// The answer of the first cover in a chain that has at most `common` bits.
@@ -68,7 +68,7 @@ impl<A: Address, W: Width> LcTrie<A, W> {
             if found.len <= common {
                 return found.next_hop;
             }
-            cover = found.cover;
+            cover = found.above;
         }
         W::default()
     }

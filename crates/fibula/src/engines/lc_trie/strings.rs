@@ -17,7 +17,7 @@ pub(super) struct Base<A, W> {
     /// The bits of its prefix; zeros after them.
     pub(super) string: A,
     /// The longest route that covers it, in the prefix vector; [`NO_COVER`] where there is none.
-    pub(super) cover: u32,
+    pub(super) above: u32,
     /// Its answer.
     pub(super) next_hop: W,
     /// The length of its prefix.
@@ -37,7 +37,7 @@ impl<A: Address, W> Base<A, W> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Cover<W> {
     /// The next shorter route that covers it; [`NO_COVER`] where there is none.
-    pub(super) cover: u32,
+    pub(super) above: u32,
     /// Its answer.
     pub(super) next_hop: W,
     /// The length of its prefix.
@@ -71,13 +71,13 @@ impl<A: Address, W: Width> Strings<A, W> {
             // In order, what a prefix covers comes directly after it.
             if routes.peek().is_some_and(|next| prefix.covers(next.prefix)) {
                 above.push((prefix, strings.covers.len() as u32));
-                strings.covers.push(Cover { cover, next_hop, len });
+                strings.covers.push(Cover { above: cover, next_hop, len });
             } else {
-                strings.bases.push(Base { string: prefix.first(), cover, next_hop, len });
+                strings.bases.push(Base { string: prefix.first(), above: cover, next_hop, len });
             }
         }
         if strings.bases.is_empty() {
-            strings.bases.push(Base { string: A::ZERO, cover: NO_COVER, next_hop: W::default(), len: 0 });
+            strings.bases.push(Base { string: A::ZERO, above: NO_COVER, next_hop: W::default(), len: 0 });
         }
         strings.bases.shrink_to_fit();
         strings.covers.shrink_to_fit();
@@ -87,6 +87,6 @@ impl<A: Address, W: Width> Strings<A, W> {
     /// The covers of a base string, longest first.
     pub(super) fn chain(&self, base: &Base<A, W>) -> impl Iterator<Item = &Cover<W>> {
         let at = |index: u32| self.covers.get(index as usize);
-        std::iter::successors(at(base.cover), move |cover| at(cover.cover))
+        std::iter::successors(at(base.above), move |cover| at(cover.above))
     }
 }

@@ -32,7 +32,7 @@ fn build<A: Address>(rib: &Rib<A>, fill: u8, root: u8) -> LcTrie<A, u16> {
 fn the_worked_example() {
     let rib = table::<u32>(&EXAMPLE);
     let lc_trie = build(&rib, 50, 0);
-    let bases = lc_trie.strings.bases.iter().map(|b| (b.prefix().to_string(), b.next_hop, b.cover));
+    let bases = lc_trie.strings.bases.iter().map(|b| (b.prefix().to_string(), b.next_hop, b.above));
     let expected = [
         ("0.0.0.0/3", 2, 0),
         ("64.0.0.0/2", 3, 0),
@@ -42,7 +42,7 @@ fn the_worked_example() {
         ("192.0.0.0/3", 8, 0),
     ];
     assert!(bases.eq(expected.map(|(prefix, next_hop, cover)| (prefix.to_owned(), next_hop, cover))));
-    let covers = lc_trie.strings.covers.iter().map(|c| (c.len, c.next_hop, c.cover));
+    let covers = lc_trie.strings.covers.iter().map(|c| (c.len, c.next_hop, c.above));
     assert!(covers.eq([(0, 1, strings::NO_COVER), (3, 5, 0)]));
 
     let (leaf, branch) = (Node::leaf, Node::branching);
