@@ -1,3 +1,5 @@
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| fibula_fuzz::table(fibula_io::table::Format::Bird, bytes));
+use fibula_io::{fuzzing, table::Format};
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| fuzzing::table(bytes, Format::Bird, false));

@@ -1,3 +1,5 @@
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| fibula_fuzz::updates(fibula_io::update::Format::Mrt, bytes));
+use fibula_io::{fuzzing, update::Format};
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| fuzzing::updates(bytes, Format::Mrt));
