@@ -79,8 +79,8 @@ pub struct Workload<'w, A: Address> {
 pub struct BenchOptions {
     /// The numbers of threads to run with, each a row of its own.
     pub threads: Vec<usize>,
-    /// Addresses handed over in one call. From 4,096 up the size makes no difference that can be told from the
-    /// machine's drift; the default (16,384) keeps a batch's answers in the core's own cache.
+    /// Addresses handed over in one call. The default (16,384) keeps a batch's addresses and answers in the core's
+    /// own cache; it is a choice, not a measured optimum.
     pub batch: usize,
     /// Timed passes; at least 5 for a figure worth the name.
     pub passes: usize,

@@ -7,9 +7,9 @@ use fibula::engine::{Cost, Entry, WidthBits};
 use fibula::{Address, Applied, Change, Delta, Fib, NextHop, Rib};
 use serde::Serialize;
 
-/// How far an engine may grow beyond a fresh build of the same table before that counts as a leak: arrays
-/// that grow by doubling may be twice as large as they need to be, and pools are fragmented a little.
-const MOST_GROWTH: usize = 3;
+/// How far an engine may grow beyond a fresh build of the same table before that counts as a leak: a tenth,
+/// for spare room and fragments.
+const MOST_GROWTH_PERCENT: usize = 10;
 /// What is allowed on top, for tables so small that a page is much.
 const MOST_GROWTH_BYTES: usize = 64 << 10;
 
@@ -174,7 +174,8 @@ pub fn updates<A: Address>(
     }
     row.bytes_after = fib.memory().total();
     row.bytes_fresh = fresh(&rib).map_or(0, |fib| fib.memory().total());
-    row.leaked = row.bytes_after > row.bytes_fresh.max(row.bytes_before) * MOST_GROWTH + MOST_GROWTH_BYTES;
+    let most = row.bytes_fresh + row.bytes_fresh * MOST_GROWTH_PERCENT / 100 + MOST_GROWTH_BYTES;
+    row.leaked = row.bytes_after > most;
     row.probes = tally.probes;
     row.mismatches = tally.mismatches;
     row.first = tally.shown(specification, "lookup");

@@ -6,16 +6,16 @@ use crate::{Address, Family};
 /// The specification that stands for the engine fibula would choose.
 pub const BEST: &str = "best";
 
-/// The rule: engines in the order in which they are tried, fastest first; the first that holds the table is
-/// taken.
+/// The rule: engines in the order in which they are tried; the first that holds the table is taken.
 ///
-/// The order is that of the speeds `fibula bench` measures on a full Internet table with addresses drawn
-/// from its prefixes. It is a list and not a formula over table and machine because on every table measured
-/// the order was the same; what does change with the table is which engines can hold it at all.
+/// Engines are ordered by their worst case: the slowest of the `prefix`, `random` and `zipf` traces that `fibula bench`
+/// measures over full Internet tables. So `sail-l` comes before `dir24-8`, which is faster where lookups keep to
+/// a part of the table and slower where they go everywhere. It is a list, and not a formula over table and machine,
+/// because the worst cases came in this order on every full table measured.
 fn order(family: Family) -> &'static [&'static str] {
     match family {
-        Family::Ipv4 => &["sail-l", "dir24-8", "dxr18", "poptrie", "radix"],
-        Family::Ipv6 => &["poptrie", "radix"],
+        Family::Ipv4 => &["sail-l", "poptrie", "dir24-8", "dxr18", "lc-trie", "radix"],
+        Family::Ipv6 => &["poptrie", "lc-trie", "radix"],
     }
 }
 

@@ -8,3 +8,5 @@ pub mod oracle;
 pub mod poptrie;
 pub mod radix;
 pub mod sail_l;
+#[cfg(test)]
+mod testing;

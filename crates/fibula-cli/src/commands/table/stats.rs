@@ -15,7 +15,7 @@ use std::io::{self, Write};
 
 /// Show what is in tables: sizes, prefix lengths, nesting, next hops
 ///
-/// One row a table and family. `nested` counts the prefixes with a shorter one around them, `depth` the most
+/// One row a table and family that it has routes of. `nested` counts the prefixes with a shorter one around them, `depth` the most
 /// prefixes around one address, itself included, `ranges` the intervals of addresses with the same next hop, `leaves`
 /// the leaves of the leaf-pushed trie, `rib_bytes_per_route` what the plain table takes (measured), and `lengths` the
 /// prefixes of each length.
@@ -67,8 +67,13 @@ impl Arguments {
             let loaded = self.reading.read(&Source::from(table.as_str()))?;
             whole &= verdict(&loaded) == Verdict::Good;
             let (ipv4, ipv6) = (loaded.tables.ipv4.statistics(), loaded.tables.ipv6.statistics());
-            printer.row(&row(table, &loaded, &loaded.tables.ipv4, &ipv4, output))?;
-            printer.row(&row(table, &loaded, &loaded.tables.ipv6, &ipv6, output))?;
+            // A family without a route has no row, but a table has at least one.
+            if ipv4.routes > 0 || ipv6.routes == 0 {
+                printer.row(&row(table, &loaded, &loaded.tables.ipv4, &ipv4, output))?;
+            }
+            if ipv6.routes > 0 {
+                printer.row(&row(table, &loaded, &loaded.tables.ipv6, &ipv6, output))?;
+            }
             lengths.push((table, [ipv4, ipv6]));
         }
         printer.finish()?;

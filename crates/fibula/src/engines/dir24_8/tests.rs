@@ -1,29 +1,11 @@
 //! The worked example of the module page, the limits, and batches that cross a block's life.
 
 use super::*;
-use crate::engine::Cost;
+use crate::engines::testing::{apply, rib};
 use crate::{NextHop, Prefix};
-
-fn rib(routes: &[(&str, u32)]) -> Rib<u32> {
-    let mut rib = Rib::new();
-    for &(prefix, next_hop) in routes {
-        rib.insert(prefix.parse().unwrap(), NextHop(next_hop));
-    }
-    rib
-}
 
 fn build(rib: &Rib<u32>) -> Dir24_8<u32> {
     Dir24_8::build(rib, &Config::default()).unwrap()
-}
-
-/// Changes the table (next hop 0 withdraws) and lets the engine follow, all in one batch.
-fn apply(engine: &mut Dir24_8<u32>, rib: &mut Rib<u32>, changes: &[(&str, u32)]) -> Cost {
-    let changes = changes.iter().map(|&(prefix, next_hop)| (prefix.parse().unwrap(), NextHop(next_hop)));
-    let deltas: Vec<Delta<u32>> =
-        changes.filter_map(|(prefix, next_hop)| rib.insert(prefix, next_hop)).collect();
-    let Update::Applied(cost) = engine.apply(rib, &deltas) else { panic!("not applied") };
-    engine.validate(rib).unwrap();
-    cost
 }
 
 #[test]

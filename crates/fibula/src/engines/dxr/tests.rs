@@ -4,15 +4,9 @@ use super::*;
 use crate::arch::Scalar;
 use crate::engine::Cost;
 use crate::engines::oracle::Oracle;
+use crate::engines::testing::rib;
 use crate::{Change, Prefix, Route};
 use proptest::prelude::*;
-
-fn rib(routes: &[(&str, u32)]) -> Rib<u32> {
-    routes
-        .iter()
-        .map(|&(prefix, next_hop)| Route { prefix: prefix.parse().unwrap(), next_hop: NextHop(next_hop) })
-        .collect()
-}
 
 fn build<W: Width>(rib: &Rib<u32>, k: u8) -> Dxr<W> {
     let dxr = Dxr::build(rib, &Config::default().with("k", k.to_string())).unwrap();

@@ -1,19 +1,12 @@
 use super::*;
 use crate::engine::{Cost, ENGINES};
 use crate::engines::oracle::Oracle;
+use crate::engines::testing::rib;
 use crate::{Change, Fib, NextHop, Route};
 use proptest::prelude::*;
 
 fn config(s: u8) -> Config {
     Config::default().with("s", s.to_string())
-}
-
-fn rib<A: Address>(routes: &[(&str, u32)]) -> Rib<A> {
-    let route = |&(prefix, next_hop): &(&str, u32)| Route {
-        prefix: prefix.parse().unwrap(),
-        next_hop: NextHop(next_hop),
-    };
-    routes.iter().map(route).collect()
 }
 
 fn address<A: Address>(text: &str) -> A {

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::Prefix;
+use crate::engines::testing::{apply, rib};
 
 /// The table of the paper's Figure 2, its levels 2, 4, 6 laid onto 16, 24, 32.
 const FIGURE_2: [(&str, u32); 9] = [
@@ -16,26 +17,8 @@ const FIGURE_2: [(&str, u32); 9] = [
     ("0.0.2.3/32", 9), // 001011
 ];
 
-fn rib(routes: &[(&str, u32)]) -> Rib<u32> {
-    let mut rib = Rib::new();
-    for &(prefix, next_hop) in routes {
-        rib.insert(prefix.parse().unwrap(), NextHop(next_hop));
-    }
-    rib
-}
-
 fn build(rib: &Rib<u32>) -> SailL<u8> {
     SailL::build(rib, &Config::default()).unwrap()
-}
-
-/// Changes the table (next hop 0 withdraws) and lets the engine follow, all in one batch.
-fn apply(engine: &mut SailL<u8>, rib: &mut Rib<u32>, changes: &[(&str, u32)]) -> Cost {
-    let changes = changes.iter().map(|&(prefix, next_hop)| (prefix.parse().unwrap(), NextHop(next_hop)));
-    let deltas: Vec<Delta<u32>> =
-        changes.filter_map(|(prefix, next_hop)| rib.insert(prefix, next_hop)).collect();
-    let Update::Applied(cost) = engine.apply(rib, &deltas) else { panic!("not applied") };
-    engine.validate(rib).unwrap();
-    cost
 }
 
 #[test]
