@@ -39,3 +39,8 @@ pub use next_hop::{NextHop, NextHopInfo, NextHops};
 pub use prefix::Prefix;
 pub use rib::Rib;
 pub use route::{Change, Delta, Route};
+
+/// The README's example is a test.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;
