@@ -31,5 +31,6 @@ fn address_sanitizer() -> Result<()> {
         "target/sanitizer",
     ];
     let mut tests = nightly(&arguments);
-    run(tests.env("RUSTFLAGS", "-Zsanitizer=address"))
+    // Wrong accesses show in few cases; the many are for wrong answers, and have been run before.
+    run(tests.env("RUSTFLAGS", "-Zsanitizer=address").env("PROPTEST_CASES", "8"))
 }

@@ -132,3 +132,28 @@ fn lines_are_counted_through_many_blocks() {
     let lines: Vec<&str> = said.lines().map(|line| line.split([' ', ':']).nth(5).unwrap()).collect();
     assert_eq!((status, lines), (Some(1), vec!["100000", "200000", "300000"]));
 }
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_full_disk_is_one_line_and_status_2() {
+    let bench = [
+        "bench",
+        "-t",
+        "tests/fixtures/edge.txt",
+        "--engine",
+        "oracle",
+        "--addresses",
+        "100",
+        "--passes",
+        "5",
+    ];
+    let demo = ["demo", "--lookups", "10", "--engine", "oracle"];
+    for arguments in [&["engines"][..], &["table", "stats", "tests/fixtures/edge.txt"], &bench, &demo] {
+        let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_fibula"));
+        let child = command.args(arguments).stdout(full).stderr(Stdio::piped()).spawn().unwrap();
+        let (status, said) = end(child);
+        assert_eq!((status, said.lines().count()), (Some(2), 1), "{arguments:?}: {said}");
+        assert!(said.starts_with("fibula: standard output: No space left on device"), "{said}");
+    }
+}

@@ -11,7 +11,7 @@ use fibula_io::trace::{self, TraceKind};
 use fibula_lab::bench::{BenchOptions, Contender, Race, Workload};
 use fibula_lab::machine::Machine;
 use indicatif::ProgressBar;
-use std::io::Write;
+use std::io::{self, Write};
 
 /// Measure engines: lookups a second, latency, memory, build time, and the machine's own ceiling
 ///
@@ -60,7 +60,7 @@ impl Arguments {
         let Run { raced, right, .. } = run;
         anyhow::ensure!(raced, "nothing to measure: no engine of the list holds a family of the table");
         if output.is_table() {
-            println!("{}\n", Machine::here());
+            writeln!(io::stdout(), "{}\n", Machine::here())?;
         }
         printer.finish()?;
         Ok(if right { whole } else { Verdict::Bad })

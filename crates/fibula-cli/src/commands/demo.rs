@@ -12,6 +12,7 @@ use fibula_lab::bench::Workload;
 use fibula_lab::demo::{DemoOptions, DemoRow};
 use fibula_lab::machine::Machine;
 use std::fmt;
+use std::io::{self, Write};
 
 /// The addresses that are streamed again and again, for each family.
 const ADDRESSES: usize = 10_000_000;
@@ -45,7 +46,7 @@ impl Arguments {
         fibula_lab::select::<u32>(ENGINES, &self.engine)?; // a wrong name is told before a table is made
         let in_sentences = output.asked().is_none();
         if in_sentences {
-            println!("{}\n", Machine::here());
+            writeln!(io::stdout(), "{}\n", Machine::here())?;
         }
         let Tables { ipv4, ipv6, .. } = internet(self.seed)?;
         let mut printer = output.printer();
@@ -53,7 +54,7 @@ impl Arguments {
         for row in [self.family(&ipv4)?, self.family(&ipv6)?].into_iter().flatten() {
             right &= row.mismatches == 0;
             if in_sentences {
-                print!("{}", Sentences(&row));
+                write!(io::stdout(), "{}", Sentences(&row))?;
             } else {
                 printer.row(&row)?;
             }

@@ -28,8 +28,10 @@ fn changes<A: Address>(next_hops: u32) -> impl Strategy<Value = Change<A>> {
     ]
 }
 
+/// Runs a property on as many cases, or on fewer where `PROPTEST_CASES` says so.
 fn run<S: Strategy>(cases: u32, strategy: &S, test: impl Fn(S::Value)) {
-    let config = Config { cases, failure_persistence: None, ..Config::default() };
+    let config = Config::default();
+    let config = Config { cases: cases.min(config.cases), failure_persistence: None, ..config };
     let outcome = TestRunner::new(config).run(strategy, |value| {
         test(value);
         Ok(())
