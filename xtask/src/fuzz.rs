@@ -38,10 +38,12 @@ pub(crate) fn targets(seconds: u32, chosen: &[&str]) -> Result<()> {
             .into_iter()
             .chain(std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default())),
     )?;
+    // A compressed input may unpack to some ten thousand times its size; this keeps it far below the fuzzer's
+    // bound on memory.
     for target in if chosen.is_empty() { &all } else { chosen } {
         let duration = format!("-max_total_time={seconds}");
         let mut fuzz =
-            nightly(&["fuzz", "run", target, "--", &duration, "-max_len=65536", "-print_final_stats=0"]);
+            nightly(&["fuzz", "run", target, "--", &duration, "-max_len=4096", "-print_final_stats=0"]);
         run(fuzz.env("PATH", &path))?;
     }
     Ok(())
