@@ -32,8 +32,9 @@ pub(crate) fn code(result: anyhow::Result<Verdict>) -> ExitCode {
         Ok(Verdict::Bad) => ExitCode::from(1),
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            // Errors of files name them; a bare one is of the one place that has no name.
-            let place = if error.is::<io::Error>() { "standard output: " } else { "" };
+            // Errors of files name them; the system's bare own is of the one place that has no name.
+            let bare = error.downcast_ref::<io::Error>().is_some_and(|error| error.raw_os_error().is_some());
+            let place = if bare { "standard output: " } else { "" };
             tell(one_line(&format!("{place}{error:#}")));
             ExitCode::from(2)
         }
