@@ -1,5 +1,6 @@
 //! [`About`]: what an engine says of itself before it is built.
 
+use crate::{Limit, NextHop};
 use std::fmt;
 
 /// An engine's description: everything the tools print about it.
@@ -19,6 +20,21 @@ pub struct About {
     pub parameters: &'static [ParameterInfo],
     /// Parameters this name fixes, as `dxr16` fixes `k`.
     pub preset: &'static [(&'static str, &'static str)],
+}
+
+impl About {
+    /// The `what` of the limit on the greatest next-hop index. The framework holds every table and every change
+    /// to it, so that engines need not.
+    pub const NEXT_HOPS: &'static str = "next hops";
+
+    /// Whether an engine takes this next-hop index.
+    ///
+    /// # Errors
+    /// With the limit, if it is past it.
+    pub fn check_next_hop(&self, greatest: NextHop) -> Result<(), Limit> {
+        let limit = self.limits.iter().find(|limit| limit.what == Self::NEXT_HOPS);
+        limit.map_or(Ok(()), |limit| Limit::check(limit.what, greatest.0.into(), limit.max))
+    }
 }
 
 /// How an engine follows a changing table.

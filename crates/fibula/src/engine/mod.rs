@@ -8,6 +8,8 @@
 mod about;
 pub(crate) mod best;
 mod config;
+mod figure;
+mod meter;
 mod registry;
 mod update;
 mod width;
@@ -15,6 +17,8 @@ mod width;
 pub use about::{About, LimitInfo, ParameterInfo, Updates};
 pub use best::BEST;
 pub use config::Config;
+pub use figure::Figure;
+pub use meter::{Accesses, Meter, Unmetered};
 pub use registry::{Builder, ENGINES, Entry, find};
 pub use update::{Cost, Update};
 pub use width::{Width, WidthBits};
@@ -38,8 +42,14 @@ pub trait Engine<A: Address, W: Width>: Sized + Send + Sync + 'static {
     /// If the table exceeds one of the engine's limits, or a parameter is out of its range.
     fn build(rib: &Rib<A>, config: &Config) -> Result<Self, Error>;
 
+    /// The answer for one address, its accesses to the table told to a meter: the scalar lookup, written once.
+    fn lookup_metered<M: Meter>(&self, address: A, meter: &mut M) -> W;
+
     /// The answer for one address.
-    fn lookup(&self, address: A) -> W;
+    #[inline(always)]
+    fn lookup(&self, address: A) -> W {
+        self.lookup_metered(address, &mut Unmetered)
+    }
 
     /// The answers for many addresses: `next_hops[i]` for `addresses[i]`. The framework has checked that the
     /// two are equally long. Implementations are `#[inline(always)]`, like all they call (see
@@ -57,6 +67,11 @@ pub trait Engine<A: Address, W: Width>: Sized + Send + Sync + 'static {
 
     /// What it occupies, by part.
     fn memory(&self) -> Memory;
+
+    /// The numbers its paper prints of a compiled table, in the paper's own terms. May be slow.
+    fn figures(&self) -> Vec<Figure> {
+        Vec::new()
+    }
 
     /// Checks the structure itself (pointers in range, counters equal to what they count, no block lost),
     /// against the table it was built from. For tests; may be slow.

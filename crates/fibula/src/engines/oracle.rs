@@ -4,7 +4,7 @@
 //! any other engine nor with the [`Rib`]'s own search, so that no mistake can hide in both.
 
 use crate::arch::Isa;
-use crate::engine::{About, Config, Cost, Engine, Update, Updates, Width};
+use crate::engine::{About, Config, Cost, Engine, Meter, Update, Updates, Width};
 use crate::memory::Memory;
 use crate::{Address, Delta, Error, Prefix, Rib, Route};
 use std::collections::HashMap;
@@ -56,9 +56,14 @@ impl<A: Address, W: Width> Engine<A, W> for Oracle<A, W> {
         Ok(oracle)
     }
 
-    fn lookup(&self, address: A) -> W {
-        let found = self.lengths.iter().find_map(|(len, table)| table.get(&(address & A::mask(*len))));
-        found.copied().unwrap_or_default()
+    fn lookup_metered<M: Meter>(&self, address: A, meter: &mut M) -> W {
+        for (len, table) in &self.lengths {
+            meter.hash();
+            if let Some(next_hop) = table.get(&(address & A::mask(*len))) {
+                return meter.load(next_hop);
+            }
+        }
+        W::default()
     }
 
     #[inline(always)]

@@ -2,7 +2,7 @@
 
 use super::NextHopSlice;
 use crate::arch::{Isa, Kernel, Level, dispatch};
-use crate::engine::{Config, Engine, Update, Width, WidthBits};
+use crate::engine::{Accesses, Config, Engine, Figure, Update, Width, WidthBits};
 use crate::memory::Memory;
 use crate::{Address, Delta, Error, NextHop, Rib};
 use std::marker::PhantomData;
@@ -11,6 +11,8 @@ use std::marker::PhantomData;
 pub trait AnyEngine<A>: Send + Sync {
     /// See [`Engine::lookup`].
     fn lookup(&self, address: A) -> NextHop;
+    /// See [`Engine::lookup_metered`].
+    fn lookup_counted(&self, address: A, accesses: &mut Accesses) -> NextHop;
     /// See [`Engine::lookup_batch`]; `next_hops` has the engine's width.
     fn lookup_batch(&self, level: Level, addresses: &[A], next_hops: NextHopSlice<'_>);
     /// As [`AnyEngine::lookup_batch`], widening the answers.
@@ -21,6 +23,8 @@ pub trait AnyEngine<A>: Send + Sync {
     fn apply(&mut self, rib: &Rib<A>, deltas: &[Delta<A>]) -> Update;
     /// See [`Engine::memory`].
     fn memory(&self) -> Memory;
+    /// See [`Engine::figures`].
+    fn figures(&self) -> Vec<Figure>;
     /// See [`Engine::validate`].
     ///
     /// # Errors
@@ -65,6 +69,10 @@ impl<A: Address, W: Width, E: Engine<A, W>> AnyEngine<A> for Erased<E, W> {
         self.engine.lookup(address).widen()
     }
 
+    fn lookup_counted(&self, address: A, accesses: &mut Accesses) -> NextHop {
+        self.engine.lookup_metered(address, accesses).widen()
+    }
+
     fn lookup_batch(&self, level: Level, addresses: &[A], next_hops: NextHopSlice<'_>) {
         let given = next_hops.width();
         let Some(next_hops) = W::elements(next_hops) else {
@@ -100,6 +108,10 @@ impl<A: Address, W: Width, E: Engine<A, W>> AnyEngine<A> for Erased<E, W> {
 
     fn memory(&self) -> Memory {
         self.engine.memory()
+    }
+
+    fn figures(&self) -> Vec<Figure> {
+        self.engine.figures()
     }
 
     fn validate(&self, rib: &Rib<A>) -> Result<(), String> {

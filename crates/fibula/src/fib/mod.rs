@@ -7,7 +7,9 @@ pub use slice::NextHopSlice;
 
 use crate::arch::Level;
 use crate::engine::best::candidates;
-use crate::engine::{AnyEngine, BEST, Config, Cost, ENGINES, Entry, Update, WidthBits, find};
+use crate::engine::{
+    About, Accesses, AnyEngine, BEST, Config, Cost, ENGINES, Entry, Figure, Update, WidthBits, find,
+};
 use crate::memory::Memory;
 use crate::{Address, Delta, Error, Limit, NextHop, Rib};
 
@@ -79,6 +81,19 @@ impl<A: Address> Fib<A> {
         self.engine.lookup(address)
     }
 
+    /// As [`Fib::lookup`], adding what it touches to `accesses`.
+    ///
+    /// ```
+    /// use fibula::{Fib, Rib, engine::Accesses};
+    /// let fib = Fib::build("dir24-8", &Rib::<u32>::new()).unwrap();
+    /// let mut accesses = Accesses::new();
+    /// fib.lookup_counted(0x0808_0808, &mut accesses);
+    /// assert_eq!((accesses.loads(), accesses.lines()), (1, 1));
+    /// ```
+    pub fn lookup_counted(&self, address: A, accesses: &mut Accesses) -> NextHop {
+        self.engine.lookup_counted(address, accesses)
+    }
+
     /// The answers for many addresses, `next_hops[i]` for `addresses[i]`: several times as fast as one by one.
     ///
     /// # Panics
@@ -102,6 +117,8 @@ impl<A: Address> Fib<A> {
     /// If the new table exceeds a limit; this table answers as before then, and the caller takes the deltas
     /// back from its `rib` (see [`Delta::inverse`]).
     pub fn apply(&mut self, rib: &Rib<A>, deltas: &[Delta<A>]) -> Result<Applied, Error> {
+        let greatest = deltas.iter().map(|delta| delta.after).max().unwrap_or_default();
+        self.entry.about.check_next_hop(greatest)?;
         match self.engine.apply(rib, deltas) {
             Update::Applied(cost) => Ok(Applied::InPlace(cost)),
             Update::Limit(limit) => Err(limit.into()),
@@ -142,6 +159,12 @@ impl<A: Address> Fib<A> {
         self.engine.memory()
     }
 
+    /// The numbers that the engine's paper prints of a compiled table. May be slow.
+    #[must_use]
+    pub fn figures(&self) -> Vec<Figure> {
+        self.engine.figures()
+    }
+
     /// Checks the structure against the table it was built from; for tests.
     ///
     /// # Errors
@@ -162,7 +185,8 @@ fn compile<A: Address>(entry: &Entry, rib: &Rib<A>, config: &Config) -> Result<B
     let resolved = config.resolved(entry.about)?;
     let needed = rib.max_next_hop();
     let width = config.width.unwrap_or(WidthBits::holding(needed));
-    Limit::check("next hops", needed.0.into(), width.max().0.into())?;
+    Limit::check(About::NEXT_HOPS, needed.0.into(), width.max().0.into())?;
+    entry.about.check_next_hop(needed)?;
     let build = A::builder(entry);
     let build = build.ok_or_else(|| Error::engine(format!("engine {name} does not do {}", A::FAMILY)))?;
     build(rib, &resolved, width)

@@ -2,16 +2,21 @@
 #![allow(unsafe_code, reason = "an allocation with its own alignment")]
 
 use super::huge_pages;
-use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
+use std::alloc::{Layout, alloc, alloc_zeroed, dealloc, handle_alloc_error};
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
+use zerocopy::FromZeros;
 
 /// The bytes of a cache line: what every array is aligned to.
 pub const CACHE_LINE: usize = 64;
 
 /// The bytes of a huge page: what arrays at least this large are aligned to when asked for [`Pages::Huge`].
 const HUGE_PAGE: usize = 2 << 20;
+
+/// What the system's allocator aligns to without being asked. Only then does it take fresh pages as they come,
+/// zeroed and not yet there, for [`Array::zeroed`]; at any greater alignment it writes every zero.
+const GIVEN_ALIGN: usize = 16;
 
 /// Which pages an array asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -36,6 +41,8 @@ pub struct Array<T: Copy> {
     start: NonNull<T>,
     len: usize,
     capacity: usize,
+    /// The bytes of the allocation before `start`.
+    offset: usize,
     pages: Pages,
 }
 
@@ -49,7 +56,7 @@ impl<T: Copy> Array<T> {
     #[must_use]
     pub fn new(pages: Pages) -> Self {
         const { assert!(size_of::<T>() > 0 && align_of::<T>() <= CACHE_LINE) }
-        Self { start: NonNull::dangling(), len: 0, capacity: 0, pages }
+        Self { start: NonNull::dangling(), len: 0, capacity: 0, offset: 0, pages }
     }
 
     /// `len` times `value`.
@@ -57,6 +64,21 @@ impl<T: Copy> Array<T> {
     pub fn filled(value: T, len: usize, pages: Pages) -> Self {
         let mut array = Self::new(pages);
         array.resize(len, value);
+        array
+    }
+
+    /// `len` times the value that is all zero bytes. Where the system hands out fresh pages, those never written
+    /// take no memory and no time: for tables that are large and mostly empty.
+    #[must_use]
+    pub fn zeroed(len: usize, pages: Pages) -> Self
+    where
+        T: FromZeros,
+    {
+        let mut array = Self::new(pages);
+        if len > 0 {
+            array.take(len, alloc_zeroed);
+            array.len = len; // all zero bytes, which `FromZeros` says are values
+        }
         array
     }
 
@@ -125,44 +147,48 @@ impl<T: Copy> Array<T> {
     /// Moves to an allocation of `capacity` elements, at least `len`.
     fn reallocate(&mut self, capacity: usize) {
         debug_assert!(capacity >= self.len);
-        let start = if capacity == 0 { NonNull::dangling() } else { self.allocate(capacity) };
+        let mut moved = Self::new(self.pages);
+        if capacity > 0 {
+            moved.take(capacity, alloc);
+        }
         // SAFETY: both allocations hold at least `len` elements and are distinct.
-        unsafe { self.start.as_ptr().copy_to_nonoverlapping(start.as_ptr(), self.len) };
-        self.release();
-        self.start = start;
-        self.capacity = capacity;
+        unsafe { self.start.as_ptr().copy_to_nonoverlapping(moved.start.as_ptr(), self.len) };
+        moved.len = self.len;
+        *self = moved;
     }
 
-    fn allocate(&self, capacity: usize) -> NonNull<T> {
+    /// Takes an allocation of `capacity` elements, not 0, from `allocate`; before, there was none.
+    fn take(&mut self, capacity: usize, allocate: unsafe fn(Layout) -> *mut u8) {
+        debug_assert!(self.capacity == 0 && capacity > 0);
         let layout = self.layout(capacity);
         // SAFETY: the layout is not empty: `T` is not zero-sized and `capacity` is not 0.
-        let start = unsafe { alloc(layout) };
-        let Some(start) = NonNull::new(start) else { handle_alloc_error(layout) };
+        let base = unsafe { allocate(layout) };
+        let Some(base) = NonNull::new(base) else { handle_alloc_error(layout) };
+        self.offset = base.align_offset(CACHE_LINE);
+        // SAFETY: `layout` has room for the offset, which is less than a line, before the elements.
+        self.start = unsafe { base.add(self.offset) }.cast();
+        self.capacity = capacity;
         if layout.align() == HUGE_PAGE {
-            huge_pages::advise(start, layout.size());
+            huge_pages::advise(base, layout.size());
         }
-        start.cast()
     }
 
+    /// The allocation of `capacity` elements: aligned to huge pages, or with room to align it to a line.
     fn layout(&self, capacity: usize) -> Layout {
         let bytes = capacity.checked_mul(size_of::<T>()).expect("more bytes than addresses");
         let huge = self.pages == Pages::Huge && bytes >= HUGE_PAGE;
-        let align = if huge { HUGE_PAGE } else { CACHE_LINE };
+        let (room, align) = if huge { (0, HUGE_PAGE) } else { (CACHE_LINE - GIVEN_ALIGN, GIVEN_ALIGN) };
+        let bytes = bytes.checked_add(room).expect("more bytes than addresses");
         Layout::from_size_align(bytes, align).expect("more bytes than addresses")
-    }
-
-    fn release(&mut self) {
-        if self.capacity > 0 {
-            // SAFETY: `start` came from `allocate` with this very layout and is not used again.
-            unsafe { dealloc(self.start.as_ptr().cast(), self.layout(self.capacity)) };
-            self.capacity = 0;
-        }
     }
 }
 
 impl<T: Copy> Drop for Array<T> {
     fn drop(&mut self) {
-        self.release();
+        if self.capacity > 0 {
+            // SAFETY: `take` had the allocation begin so far before `start`, with this very layout.
+            unsafe { dealloc(self.start.cast::<u8>().sub(self.offset).as_ptr(), self.layout(self.capacity)) };
+        }
     }
 }
 
@@ -220,6 +246,19 @@ mod tests {
             array.resize(0, 0);
             array.shrink_to_fit();
             assert_eq!(array.bytes(), 0);
+        }
+    }
+
+    #[test]
+    fn zeroed_arrays_are_zero_aligned_and_grow() {
+        for pages in [Pages::Small, Pages::Huge] {
+            for len in [0, 1, 5, 4096, 1 << 20] {
+                let mut array: Array<u32> = Array::zeroed(len, pages);
+                assert_eq!((array.len(), array.bytes()), (len, len * 4));
+                assert!(array.iter().all(|&value| value == 0));
+                array.push(1);
+                assert_eq!((array.len(), array.as_ptr() as usize % CACHE_LINE), (len + 1, 0));
+            }
         }
     }
 

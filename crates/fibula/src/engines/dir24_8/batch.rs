@@ -3,7 +3,7 @@
 
 use super::Dir24_8;
 use crate::arch::prefetch;
-use crate::engine::Width;
+use crate::engine::{Unmetered, Width};
 
 /// The addresses of a block: as many loads in flight as today's cores keep, and few enough that their lines of
 /// TBL24 are still in the nearest cache when the turn of the block comes.
@@ -24,7 +24,7 @@ impl<W: Width> Dir24_8<W> {
             self.lookup_block(block, answers);
         }
         for (&address, answer) in rest.iter().zip(answers_rest) {
-            *answer = self.look_up(address);
+            *answer = self.look_up(address, &mut Unmetered);
         }
     }
 
@@ -42,7 +42,7 @@ impl<W: Width> Dir24_8<W> {
         while long != 0 {
             let at = long.trailing_zeros() as usize;
             long &= long - 1;
-            next_hops[at] = self.look_up(addresses[at]);
+            next_hops[at] = self.look_up(addresses[at], &mut Unmetered);
         }
     }
 }

@@ -4,6 +4,7 @@ use super::BLOCK;
 use crate::engine::Width;
 use crate::{NextHop, Route};
 use std::fmt;
+use zerocopy::FromZeros;
 
 /// The bits of a next hop or a block.
 const VALUE_BITS: u32 = 25;
@@ -16,11 +17,12 @@ const FLAG: u32 = 1 << 31;
 pub const NEXT_HOPS_MAX: u32 = VALUE;
 
 /// A next hop with the length of the route it comes from, or a block.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, FromZeros)]
 #[repr(transparent)]
 pub(super) struct Entry(pub(super) u32);
 
 impl Entry {
+    /// What fresh tables hold: all zero bytes.
     pub(super) const NO_ROUTE: Self = Self(0);
 
     pub(super) fn of(route: Route<u32>) -> Self {

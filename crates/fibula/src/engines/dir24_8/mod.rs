@@ -50,9 +50,9 @@ use crate::arch::Isa;
 use crate::blocks::dense::{ChunkArray, Owners};
 use crate::blocks::expansion::slots;
 use crate::blocks::pushing::internal_nodes;
-use crate::engine::{About, Config, Engine, LimitInfo, Update, Updates, Width};
+use crate::engine::{About, Config, Engine, LimitInfo, Meter, Update, Updates, Width};
 use crate::memory::{Array, Memory};
-use crate::{Delta, Error, Limit, Rib};
+use crate::{Delta, Error, Rib};
 use entry::Entry;
 use std::marker::PhantomData;
 
@@ -93,10 +93,10 @@ impl<W: Width> Dir24_8<W> {
     }
 
     #[inline(always)]
-    fn look_up(&self, address: u32) -> W {
-        let mut entry = self.tbl24()[(address >> 8) as usize];
+    fn look_up(&self, address: u32, meter: &mut impl Meter) -> W {
+        let mut entry = meter.load(&self.tbl24()[(address >> 8) as usize]);
         if let Some(start) = entry.block() {
-            entry = self.tbl_long[start | (address & 255) as usize];
+            entry = meter.load(&self.tbl_long[start | (address & 255) as usize]);
         }
         entry.answer()
     }
@@ -104,9 +104,8 @@ impl<W: Width> Dir24_8<W> {
 
 impl<W: Width> Engine<u32, W> for Dir24_8<W> {
     fn build(rib: &Rib<u32>, config: &Config) -> Result<Self, Error> {
-        Limit::check("next hops", rib.max_next_hop().0.into(), NEXT_HOPS_MAX.into())?;
         let mut engine = Self {
-            tbl24: Array::filled(Entry::NO_ROUTE, TBL24, config.pages),
+            tbl24: Array::zeroed(TBL24, config.pages),
             tbl_long: ChunkArray::new(config.pages, internal_nodes(rib, 24)),
             owners: Owners::from(0),
             width: PhantomData,
@@ -127,8 +126,8 @@ impl<W: Width> Engine<u32, W> for Dir24_8<W> {
     }
 
     #[inline(always)]
-    fn lookup(&self, address: u32) -> W {
-        self.look_up(address)
+    fn lookup_metered<M: Meter>(&self, address: u32, meter: &mut M) -> W {
+        self.look_up(address, meter)
     }
 
     #[inline(always)]
@@ -137,10 +136,6 @@ impl<W: Width> Engine<u32, W> for Dir24_8<W> {
     }
 
     fn apply(&mut self, rib: &Rib<u32>, deltas: &[Delta<u32>]) -> Update {
-        let greatest = deltas.iter().map(|delta| delta.after.0).max().unwrap_or_default();
-        if let Err(limit) = Limit::check("next hops", greatest.into(), NEXT_HOPS_MAX.into()) {
-            return Update::Limit(limit);
-        }
         Update::Applied(self.follow(rib, deltas))
     }
 

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::engines::testing::{apply, rib};
-use crate::{NextHop, Prefix};
+use crate::{Fib, Limit, NextHop, Prefix};
 
 fn build(rib: &Rib<u32>) -> Dir24_8<u32> {
     Dir24_8::build(rib, &Config::default()).unwrap()
@@ -78,12 +78,11 @@ fn a_batch_may_withdraw_a_route_and_its_covers_and_announce_new_ones() {
 #[test]
 fn the_greatest_next_hop_fits_and_the_next_does_not() {
     let mut rib = rib(&[("10.0.0.0/8", NEXT_HOPS_MAX), ("10.0.0.0/32", NEXT_HOPS_MAX)]);
-    let mut engine = build(&rib);
-    assert_eq!([0x0A00_0000, 0x0AFF_FFFF].map(|a| engine.lookup(a)), [NEXT_HOPS_MAX; 2]);
+    let mut fib = Fib::build("dir24-8", &rib).unwrap();
+    assert_eq!([0x0A00_0000, 0x0AFF_FFFF].map(|a: u32| fib.lookup(a)), [NextHop(NEXT_HOPS_MAX); 2]);
     let delta = rib.insert(Prefix::ALL, NextHop(NEXT_HOPS_MAX + 1)).unwrap();
-    let limit = Limit { what: "next hops", had: 1 << 25, max: (1 << 25) - 1 };
-    assert_eq!(engine.apply(&rib, &[delta]), Update::Limit(limit));
-    assert_eq!(engine.lookup(0), 0);
-    let refused = Dir24_8::<u32>::build(&rib, &Config::default()).unwrap_err();
-    assert_eq!(refused.limit(), Some(limit));
+    let limit = Limit { what: "next hops", had: u64::from(NEXT_HOPS_MAX) + 1, max: NEXT_HOPS_MAX.into() };
+    assert_eq!(fib.apply(&rib, &[delta]).unwrap_err().limit(), Some(limit));
+    assert_eq!(fib.lookup(0), NextHop::NONE);
+    assert_eq!(Fib::build("dir24-8", &rib).unwrap_err().limit(), Some(limit));
 }

@@ -13,11 +13,11 @@
 //! powers of two clamped to the chunk, 87; no prefetch, 82; prefetch in the second phase, 91; two lanes in step
 //! 92, eight 91.
 
-use super::layout::{LONG_BASE_BITS, Layout, SHORT_BASE_BITS, Slot, Word, fields, next_hop_max, probe};
+use super::layout::{LONG_BASE_BITS, Layout, SHORT_BASE_BITS, Slot, Word, fields, next_hop_max, probe, slot};
 use super::table::Table;
 use crate::NextHop;
 use crate::arch::prefetch;
-use crate::engine::Width;
+use crate::engine::{Meter, Width};
 use std::hint::select_unpredictable;
 
 /// The addresses that go through the phases together: enough that what the first phase asked for is there
@@ -36,14 +36,14 @@ pub(super) fn search_steps(len: usize) -> u32 {
 
 /// The next hop of the last entry of a chunk that is not greater than `probe`. The first entry never is.
 #[inline(always)]
-fn search<T: Word>(base_bits: u32, entries: &[T], probe: u64) -> u64 {
+fn search<T: Word>(base_bits: u32, entries: &[T], probe: u64, meter: &mut impl Meter) -> u64 {
     let (mut at, mut len) = (0, entries.len());
     while len > 1 {
         let half = len / 2;
-        at = select_unpredictable(entries[at + half].to_u64() <= probe, at + half, at);
+        at = select_unpredictable(meter.load(&entries[at + half]).to_u64() <= probe, at + half, at);
         len -= half;
     }
-    entries[at].to_u64() & next_hop_max::<T>(base_bits)
+    meter.load(&entries[at]).to_u64() & next_hop_max::<T>(base_bits)
 }
 
 /// Appends a lane to the first `count` of a list if `keep`, without a branch: nothing predicts which format
@@ -75,16 +75,19 @@ impl<L: Layout> Table<L> {
 
     /// The answer for one address.
     #[inline(always)]
-    pub(super) fn lookup(&self, address: u32) -> u32 {
+    pub(super) fn lookup(&self, address: u32, meter: &mut impl Meter) -> u32 {
         let offset = self.offset(address);
-        match self.slot((address >> (u32::BITS - u32::from(self.k))) as usize) {
+        let index = (address >> (u32::BITS - u32::from(self.k))) as usize;
+        match slot::<L>(self.granule_log2, meter.load(&self.direct[index])) {
             Slot::NextHop(next_hop) => next_hop,
             Slot::Chunk(chunk) => {
                 let place = chunk.start..chunk.start + chunk.len;
                 let next_hop = if chunk.long {
-                    search(LONG_BASE_BITS, &self.long[place], probe::<L::Long>(LONG_BASE_BITS, offset))
+                    let probe = probe::<L::Long>(LONG_BASE_BITS, offset);
+                    search(LONG_BASE_BITS, &self.long[place], probe, meter)
                 } else {
-                    search(SHORT_BASE_BITS, &self.short[place], probe::<L::Short>(SHORT_BASE_BITS, offset))
+                    let probe = probe::<L::Short>(SHORT_BASE_BITS, offset);
+                    search(SHORT_BASE_BITS, &self.short[place], probe, meter)
                 };
                 next_hop as u32
             }

@@ -67,7 +67,7 @@ mod validate;
 pub use statistics::{SEARCH_STEPS_MAX, Statistics};
 
 use crate::arch::Isa;
-use crate::engine::{About, Config, Engine, ParameterInfo, Update, Updates, Width};
+use crate::engine::{About, Config, Engine, Figure, Meter, ParameterInfo, Update, Updates, Width};
 use crate::memory::{Memory, Pages};
 use crate::{Delta, Error, NextHop, Prefix, Rib};
 use layout::{Layout, Paper, Wide, WideRanges};
@@ -165,8 +165,8 @@ impl<W: Width> Engine<u32, W> for Dxr<W> {
     }
 
     #[inline(always)]
-    fn lookup(&self, address: u32) -> W {
-        W::narrow(NextHop(with_table!(&self.form, table => table.lookup(address))))
+    fn lookup_metered<M: Meter>(&self, address: u32, meter: &mut M) -> W {
+        W::narrow(NextHop(with_table!(&self.form, table => table.lookup(address, meter))))
     }
 
     #[inline(always)]
@@ -181,6 +181,10 @@ impl<W: Width> Engine<u32, W> for Dxr<W> {
 
     fn memory(&self) -> Memory {
         with_table!(&self.form, table => table.memory())
+    }
+
+    fn figures(&self) -> Vec<Figure> {
+        self.statistics().figures()
     }
 
     fn validate(&self, rib: &Rib<u32>) -> Result<(), String> {

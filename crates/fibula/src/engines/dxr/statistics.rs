@@ -3,6 +3,7 @@
 use super::layout::{Layout, Slot};
 use super::lookup::search_steps;
 use super::table::Table;
+use crate::engine::Figure;
 
 /// The most search steps of a lookup: a chunk has at most 2^16 ranges.
 pub const SEARCH_STEPS_MAX: usize = 16;
@@ -31,6 +32,26 @@ pub struct Statistics {
 }
 
 impl Statistics {
+    /// The same as a list.
+    pub(super) fn figures(&self) -> Vec<Figure> {
+        let mut figures = vec![
+            Figure::count("full chunks", self.full_chunks),
+            Figure::count("short chunks", self.short_chunks),
+            Figure::count("short ranges", self.short_ranges),
+            Figure::count("long ranges", self.long_ranges),
+            Figure::count("ranges a granule", self.granule),
+            Figure::count("bytes, unused memory left out", self.bytes),
+        ];
+        let met = (0..=SEARCH_STEPS_MAX).filter(|&steps| self.chunks_by_search_steps[steps] > 0);
+        figures.extend(met.map(|steps| {
+            Figure::new(
+                format!("{steps} search steps, % of addresses"),
+                self.percent_with_search_steps(steps),
+            )
+        }));
+        figures
+    }
+
     /// The share, in percent, of uniformly random unicast addresses that take exactly `steps` steps.
     #[must_use]
     pub fn percent_with_search_steps(&self, steps: usize) -> f64 {

@@ -4,7 +4,7 @@ use super::LcTrie;
 use super::node::Node;
 use crate::Address;
 use crate::arch::prefetch;
-use crate::engine::Width;
+use crate::engine::{Meter, Unmetered, Width};
 
 /// How many walks a batch takes in step: enough that a level's first node has arrived when the last has been asked
 /// for. Twice as many are no faster on full tables, half as many a little slower.
@@ -36,35 +36,36 @@ impl Lane {
 impl<A: Address, W: Width> LcTrie<A, W> {
     /// The longest match of one address.
     #[inline(always)]
-    pub(super) fn find(&self, address: A) -> W {
-        let mut node = self.trie[0];
+    pub(super) fn find(&self, address: A, meter: &mut impl Meter) -> W {
+        let mut node = meter.load(&self.trie[0]);
         let mut position = 0;
         while !node.is_leaf() {
             position += node.skip();
             let at = node.children() + address.bits(position, node.branch()) as usize;
             position += node.branch();
-            node = self.trie[at];
+            node = meter.load(&self.trie[at]);
         }
-        self.answer(node.base(), address)
+        self.answer(node.base(), address, meter)
     }
 
     /// The answer of an address whose walk ended at a base string: skipped bits were not looked at, so this is
     /// where the string, then its covers, are compared with it.
     #[inline(always)]
-    fn answer(&self, base: usize, address: A) -> W {
-        let base = &self.strings.bases[base];
+    fn answer(&self, base: usize, address: A, meter: &mut impl Meter) -> W {
+        let base = meter.load(&self.strings.bases[base]);
         let common = base.string.common_prefix_len(address);
         if base.len <= common {
             return base.next_hop;
         }
-        self.answer_above(base.above, common)
+        self.answer_above(base.above, common, meter)
     }
 
     /// The answer of the first cover in a chain that has at most `common` bits.
     #[inline(always)]
-    fn answer_above(&self, mut cover: u32, common: u8) -> W {
+    fn answer_above(&self, mut cover: u32, common: u8, meter: &mut impl Meter) -> W {
         let covers = &self.strings.covers;
         while let Some(found) = covers.get(cover as usize) {
+            let found = meter.load(found);
             if found.len <= common {
                 return found.next_hop;
             }
@@ -119,7 +120,7 @@ impl<A: Address, W: Width> LcTrie<A, W> {
             active = kept;
         }
         for ((&address, next_hop), base) in addresses.iter().zip(next_hops).zip(bases) {
-            *next_hop = self.answer(base as usize, address);
+            *next_hop = self.answer(base as usize, address, &mut Unmetered);
         }
     }
 }

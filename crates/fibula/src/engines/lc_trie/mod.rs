@@ -118,7 +118,7 @@ pub use lookup::LANES;
 pub use node::{MAX_BRANCH, MAX_NODES, MAX_SKIP};
 
 use crate::arch::Isa;
-use crate::engine::{About, Config, Engine, LimitInfo, ParameterInfo, Updates, Width};
+use crate::engine::{About, Config, Engine, LimitInfo, Meter, ParameterInfo, Updates, Width};
 use crate::memory::{Array, Memory};
 use crate::{Address, Error, Rib};
 use node::Node;
@@ -187,8 +187,8 @@ impl<A: Address, W: Width> Engine<A, W> for LcTrie<A, W> {
         Ok(Self { trie, strings })
     }
 
-    fn lookup(&self, address: A) -> W {
-        self.find(address)
+    fn lookup_metered<M: Meter>(&self, address: A, meter: &mut M) -> W {
+        self.find(address, meter)
     }
 
     #[inline(always)]

@@ -3,7 +3,7 @@
 use super::Poptrie;
 use super::node::STRIDE;
 use crate::arch::prefetch;
-use crate::engine::Width;
+use crate::engine::{Meter, Unmetered, Width};
 use crate::{Address, Family, NextHop};
 use std::hint::select_unpredictable;
 
@@ -16,12 +16,13 @@ const LEVELS_TOGETHER: u8 = 64 / STRIDE;
 impl<A: Address, W: Width> Poptrie<A, W> {
     /// The answer for one address.
     #[inline(always)]
-    pub(super) fn search(&self, address: A) -> W {
-        let entry = self.direct[self.slot(address)];
+    pub(super) fn search(&self, address: A, meter: &mut impl Meter) -> W {
+        let entry = meter.load(&self.direct[self.slot(address)]);
         if entry.is_leaf() {
             W::narrow(entry.next_hop())
         } else {
-            self.leaves[self.walk(entry.index(), address, self.s)]
+            let leaf = self.walk(entry.index(), address, self.s, meter);
+            meter.load(&self.leaves[leaf])
         }
     }
 
@@ -34,9 +35,10 @@ impl<A: Address, W: Width> Poptrie<A, W> {
 
     /// From a node, which consumes the bits from `offset` on, down to the index of a leaf.
     #[inline(always)]
-    fn walk(&self, mut index: u32, address: A, mut offset: u8) -> usize {
+    fn walk(&self, mut index: u32, address: A, mut offset: u8, meter: &mut impl Meter) -> usize {
         loop {
-            let (is_child, next) = self.nodes[index as usize].step(address.bits(offset, STRIDE) as u32);
+            let node = meter.load(&self.nodes[index as usize]);
+            let (is_child, next) = node.step(address.bits(offset, STRIDE) as u32);
             if !is_child {
                 return next as usize;
             }
@@ -107,7 +109,8 @@ impl<A: Address, W: Width> Poptrie<A, W> {
         }
         for k in 0..left {
             let lane = usize::from(walking[k % LANES]) % LANES;
-            at[lane] = self.walk(at[lane], addresses[lane], self.s + LEVELS_TOGETHER * STRIDE) as u32;
+            let offset = self.s + LEVELS_TOGETHER * STRIDE;
+            at[lane] = self.walk(at[lane], addresses[lane], offset, &mut Unmetered) as u32;
         }
         for k in 0..count {
             let lane = usize::from(walked[k % LANES]) % LANES;

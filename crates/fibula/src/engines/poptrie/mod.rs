@@ -79,7 +79,7 @@ mod validate;
 
 use crate::arch::Isa;
 use crate::blocks::chunks::Pool;
-use crate::engine::{About, Config, Engine, LimitInfo, ParameterInfo, Update, Updates, Width};
+use crate::engine::{About, Config, Engine, LimitInfo, Meter, ParameterInfo, Update, Updates, Width};
 use crate::memory::{Array, Memory, Pages};
 use crate::{Address, Delta, Error, Prefix, Rib};
 use direct::Direct;
@@ -158,8 +158,8 @@ impl<A: Address, W: Width> Engine<A, W> for Poptrie<A, W> {
     }
 
     #[inline(always)]
-    fn lookup(&self, address: A) -> W {
-        self.search(address)
+    fn lookup_metered<M: Meter>(&self, address: A, meter: &mut M) -> W {
+        self.search(address, meter)
     }
 
     #[inline(always)]

@@ -4,7 +4,7 @@ use super::Radix;
 use super::node::{NIL, Node};
 use crate::Address;
 use crate::arch::prefetch;
-use crate::engine::Width;
+use crate::engine::{Meter, Width};
 
 /// How many descents a batch interleaves. Each waits for one line at a time, some 25 times; on full tables 32 at
 /// once were a fifth faster than 16 and twice as fast as 8.
@@ -43,10 +43,11 @@ impl<A: Address, W: Width> Lane<A, W> {
 impl<A: Address, W: Width> Radix<A, W> {
     /// The longest match of one address.
     #[inline(always)]
-    pub(super) fn descend(&self, address: A) -> W {
+    pub(super) fn descend(&self, address: A, meter: &mut impl Meter) -> W {
         let mut best = W::default();
         let mut at = self.root;
         while let Some(node) = self.nodes.get(at as usize) {
+            let node = meter.load(node);
             if !node.begins(address) {
                 break;
             }

@@ -75,7 +75,7 @@ pub use node::MAX_NODES;
 
 use crate::arch::Isa;
 use crate::blocks::chunks::Pool;
-use crate::engine::{About, Config, Engine, LimitInfo, Update, Updates, Width};
+use crate::engine::{About, Config, Engine, LimitInfo, Meter, Update, Updates, Width};
 use crate::memory::Memory;
 use crate::{Address, Delta, Error, Rib};
 use node::Node;
@@ -112,8 +112,8 @@ impl<A: Address, W: Width> Engine<A, W> for Radix<A, W> {
         Ok(Self::plant(rib, config.pages, MAX_NODES)?)
     }
 
-    fn lookup(&self, address: A) -> W {
-        self.descend(address)
+    fn lookup_metered<M: Meter>(&self, address: A, meter: &mut M) -> W {
+        self.descend(address, meter)
     }
 
     #[inline(always)]

@@ -3,7 +3,7 @@
 use super::{ANSWER, SailL};
 use crate::NextHop;
 use crate::arch::prefetch;
-use crate::engine::Width;
+use crate::engine::{Unmetered, Width};
 use std::mem::swap;
 
 /// The addresses of a block, and of the one block that a short batch makes. A block must be long enough for its
@@ -26,7 +26,7 @@ impl<W: Width> SailL<W> {
         let (addresses, next_hops) = self.in_blocks::<BLOCK>(addresses, next_hops);
         let (addresses, next_hops) = self.in_blocks::<SHORT_BLOCK>(addresses, next_hops);
         for (&address, next_hop) in addresses.iter().zip(next_hops) {
-            *next_hop = self.look_up(address);
+            *next_hop = self.look_up(address, &mut Unmetered);
         }
     }
 
@@ -90,7 +90,7 @@ impl<W: Width> SailL<W> {
         while below != 0 {
             let at = below.trailing_zeros() as usize;
             below &= below - 1;
-            next_hops[at] = self.level_32(found.slot[at], addresses[at]);
+            next_hops[at] = self.level_32(found.slot[at], addresses[at], &mut Unmetered);
         }
     }
 }

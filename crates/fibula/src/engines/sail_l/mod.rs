@@ -53,9 +53,9 @@ mod tests;
 use crate::arch::Isa;
 use crate::blocks::dense::{ChunkArray, Owners};
 use crate::blocks::pushing::{internal_nodes, paint, repaint, validate};
-use crate::engine::{About, Config, Cost, Engine, LimitInfo, Update, Updates, Width};
+use crate::engine::{About, Config, Cost, Engine, LimitInfo, Meter, Update, Updates, Width};
 use crate::memory::{Array, Memory, Pages};
-use crate::{Delta, Error, Limit, NextHop, Rib};
+use crate::{Delta, Error, NextHop, Rib};
 
 /// The greatest next-hop index: the 31 bits that the flag leaves of a BCN16 entry. Chunk ids, at most 65,536
 /// there and 2^24 in C24, always fit.
@@ -121,26 +121,26 @@ impl<W: Width> SailL<W> {
 
     /// Algorithm 2.
     #[inline(always)]
-    fn look_up(&self, address: u32) -> W {
-        let bcn16 = self.bcn16()[(address >> 16) as usize];
+    fn look_up(&self, address: u32, meter: &mut impl Meter) -> W {
+        let bcn16 = meter.load(&self.bcn16()[(address >> 16) as usize]);
         if bcn16 & ANSWER != 0 {
             return W::narrow(NextHop(bcn16 ^ ANSWER));
         }
         let slot = bcn16 << 8 | (address >> 8 & 255);
-        let n24 = self.bn24[slot as usize];
-        if n24 == W::default() { self.level_32(slot, address) } else { n24 }
+        let n24 = meter.load(&self.bn24[slot as usize]);
+        if n24 == W::default() { self.level_32(slot, address, meter) } else { n24 }
     }
 
     /// The answer where BN24 has none in `slot`.
     #[inline(always)]
-    fn level_32(&self, slot: u32, address: u32) -> W {
-        self.n32[(self.c24[slot as usize] << 8 | (address & 255)) as usize]
+    fn level_32(&self, slot: u32, address: u32, meter: &mut impl Meter) -> W {
+        let chunk = meter.load(&self.c24[slot as usize]);
+        meter.load(&self.n32[(chunk << 8 | (address & 255)) as usize])
     }
 }
 
 impl<W: Width> Engine<u32, W> for SailL<W> {
     fn build(rib: &Rib<u32>, config: &Config) -> Result<Self, Error> {
-        Limit::check("next hops", rib.max_next_hop().0.into(), NEXT_HOPS_MAX.into())?;
         let mut engine = Self::new(internal_nodes(rib, 16), internal_nodes(rib, 24), config.pages);
         for route in rib {
             paint(&mut engine, route.prefix.first(), route.prefix.last(), route.next_hop);
@@ -149,8 +149,8 @@ impl<W: Width> Engine<u32, W> for SailL<W> {
     }
 
     #[inline(always)]
-    fn lookup(&self, address: u32) -> W {
-        self.look_up(address)
+    fn lookup_metered<M: Meter>(&self, address: u32, meter: &mut M) -> W {
+        self.look_up(address, meter)
     }
 
     #[inline(always)]
@@ -159,10 +159,6 @@ impl<W: Width> Engine<u32, W> for SailL<W> {
     }
 
     fn apply(&mut self, rib: &Rib<u32>, deltas: &[Delta<u32>]) -> Update {
-        let greatest = deltas.iter().map(|delta| delta.after.0).max().unwrap_or_default();
-        if let Err(limit) = Limit::check("next hops", greatest.into(), NEXT_HOPS_MAX.into()) {
-            return Update::Limit(limit);
-        }
         self.cost = Cost::default();
         for delta in deltas {
             repaint(self, rib, delta.prefix);

@@ -1,0 +1,121 @@
+//! [`Meter`]: what a lookup touches, counted as it goes.
+
+/// The bytes of a cache line.
+const LINE: usize = 64;
+
+/// What a lookup tells of its accesses to the table.
+///
+/// An engine writes its scalar lookup once, for any meter. With [`Unmetered`] nothing of it is left after
+/// compilation; with [`Accesses`] it counts what the papers count.
+pub trait Meter {
+    /// Reads one place of the structure: an entry, a word of a bit map, a node.
+    fn load<T: Copy>(&mut self, place: &T) -> T;
+
+    /// One hash of a key has been computed.
+    fn hash(&mut self);
+}
+
+/// Counts nothing and costs nothing.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Unmetered;
+
+impl Meter for Unmetered {
+    #[inline(always)]
+    fn load<T: Copy>(&mut self, place: &T) -> T {
+        *place
+    }
+
+    #[inline(always)]
+    fn hash(&mut self) {}
+}
+
+/// What one lookup touched.
+///
+/// ```
+/// use fibula::engine::{Accesses, Meter};
+/// let mut accesses = Accesses::new();
+/// let entries = [1_u64, 2];
+/// assert_eq!(accesses.load(&entries[0]) + accesses.load(&entries[1]), 3);
+/// assert_eq!((accesses.loads(), accesses.hashes()), (2, 0));
+/// assert!(accesses.lines() <= 2);
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Accesses {
+    loads: u32,
+    hashes: u32,
+    /// The lines touched, each once.
+    lines: Vec<usize>,
+}
+
+impl Accesses {
+    /// Nothing touched yet.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// How many places of the structure were read, each as often as it was.
+    #[must_use]
+    pub fn loads(&self) -> u32 {
+        self.loads
+    }
+
+    /// How many hashes were computed.
+    #[must_use]
+    pub fn hashes(&self) -> u32 {
+        self.hashes
+    }
+
+    /// How many different cache lines of 64 bytes were touched.
+    #[must_use]
+    pub fn lines(&self) -> usize {
+        self.lines.len()
+    }
+
+    /// Forgets what was touched, for the next lookup.
+    pub fn clear(&mut self) {
+        self.loads = 0;
+        self.hashes = 0;
+        self.lines.clear();
+    }
+}
+
+impl Meter for Accesses {
+    fn load<T: Copy>(&mut self, place: &T) -> T {
+        self.loads += 1;
+        let first = std::ptr::from_ref(place).addr();
+        for line in first / LINE..=(first + size_of::<T>().max(1) - 1) / LINE {
+            if !self.lines.contains(&line) {
+                self.lines.push(line);
+            }
+        }
+        *place
+    }
+
+    fn hash(&mut self) {
+        self.hashes += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[repr(align(64))]
+    struct Aligned([u32; 32]);
+
+    #[test]
+    fn a_line_is_counted_once_and_a_wide_entry_on_every_line_it_touches() {
+        let Aligned(words) = &Aligned(std::array::from_fn(|at| at as u32));
+        let mut accesses = Accesses::new();
+        assert_eq!(accesses.load(&words[3]) + accesses.load(&words[15]), 18);
+        assert_eq!((accesses.loads(), accesses.lines()), (2, 1));
+        let across: &[u32; 4] = words[14..18].try_into().unwrap();
+        assert_eq!(accesses.load(across), [14, 15, 16, 17]);
+        assert_eq!((accesses.loads(), accesses.lines()), (3, 2));
+        accesses.hash();
+        assert_eq!(accesses.hashes(), 1);
+        accesses.clear();
+        assert_eq!((accesses.loads(), accesses.hashes(), accesses.lines()), (0, 0, 0));
+    }
+}
