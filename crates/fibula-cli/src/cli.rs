@@ -1,6 +1,6 @@
 //! The command line as clap sees it: the global options and the list of commands.
 
-use crate::commands::{bench, completions, demo, engines, lookup, man, table, trace, verify};
+use crate::commands::{bench, completions, demo, engines, lookup, man, study, table, trace, verify};
 use crate::exit::Verdict;
 use crate::output::{Format, Output};
 use clap::{Parser, Subcommand};
@@ -36,6 +36,8 @@ pub(crate) enum Command {
     Engines(engines::Arguments),
     Verify(verify::Arguments),
     Bench(bench::Arguments),
+    #[command(subcommand, arg_required_else_help = false)]
+    Study(study::Command),
     Demo(demo::Arguments),
     Completions(completions::Arguments),
     Man(man::Arguments),
@@ -51,6 +53,7 @@ impl Command {
             Self::Engines(arguments) => arguments.run(output),
             Self::Verify(arguments) => arguments.run(output),
             Self::Bench(arguments) => arguments.run(output),
+            Self::Study(command) => command.run(output),
             Self::Demo(arguments) => arguments.run(output),
             Self::Completions(arguments) => arguments.run(),
             Self::Man(arguments) => arguments.run(),

@@ -2,7 +2,7 @@
 //! must be caught by every judge that could meet them.
 
 use fibula::arch::{Isa, Level};
-use fibula::engine::{About, Config, Cost, ENGINES, Engine, Entry, LimitInfo, Update, Updates, Width};
+use fibula::engine::{About, Config, Cost, ENGINES, Engine, Entry, LimitInfo, Meter, Update, Updates, Width};
 use fibula::memory::Memory;
 use fibula::{Address, Change, Delta, Error, Limit, NextHop, Prefix, Rib, Route, engine_entry};
 use fibula_lab::bench::{BenchOptions, Contender, Workload, bench};
@@ -77,7 +77,7 @@ impl<A: Address, W: Width> Engine<A, W> for Faulty<A, W> {
         Ok(Self { rib: rib.clone(), fault, grown: 0, width: PhantomData })
     }
 
-    fn lookup(&self, address: A) -> W {
+    fn lookup_metered<M: Meter>(&self, address: A, _: &mut M) -> W {
         let mut route = self.rib.longest_match(address);
         if self.fault == Fault::LastAddress
             && let Some(found) = route

@@ -7,10 +7,12 @@ use clap::Args;
 use fibula::arch::Level;
 use fibula::engine::{ENGINES, WidthBits};
 use fibula::memory::Pages;
-use fibula::{Address, Family, Rib};
+use fibula::{Address, Change, Family, Rib};
 use fibula_io::Source;
 use fibula_io::generate::{self, NextHopModel, Size, remap};
 use fibula_io::table::Tables;
+use fibula_io::update::{self, Timed};
+use std::fmt;
 use std::str::FromStr;
 
 /// The name of the made table, on the command line and in results.
@@ -108,6 +110,71 @@ impl FromStr for NextHopsFrom {
             "different" => Self::Model(NextHopModel::Different(USUAL)),
             model => Self::Model(model.parse()?),
         })
+    }
+}
+
+/// The updates of both families, in order.
+pub(crate) struct Changes {
+    pub(crate) ipv4: Vec<Change<u32>>,
+    pub(crate) ipv6: Vec<Change<u128>>,
+}
+
+/// Where updates come from.
+#[derive(Clone, Debug)]
+pub(crate) enum UpdatesFrom {
+    /// A file, or `-`.
+    File(String),
+    /// So many for each family, made over the table as real days bring them.
+    Made(usize),
+}
+
+impl UpdatesFrom {
+    /// Whether they come from standard input.
+    pub(crate) fn is_standard_input(&self) -> bool {
+        matches!(self, Self::File(name) if name == "-")
+    }
+
+    /// The updates of both families. Next hops that only they name are added to the tables'.
+    pub(crate) fn load(&self, tables: &mut Tables) -> anyhow::Result<Changes> {
+        let Tables { ipv4, ipv6, next_hops } = tables;
+        Ok(match self {
+            Self::Made(count) => {
+                Changes { ipv4: generate::updates(ipv4, *count, 1), ipv6: generate::updates(ipv6, *count, 1) }
+            }
+            Self::File(name) => {
+                let options = update::ReadOptions { progress: true, ..update::ReadOptions::default() };
+                let mut changes = update::read(&Source::from(name.as_str()), &options, next_hops)?;
+                changes.settle(ipv4, ipv6);
+                Changes { ipv4: untimed(changes.ipv4), ipv6: untimed(changes.ipv6) }
+            }
+        })
+    }
+}
+
+fn untimed<A>(updates: Vec<Timed<A>>) -> Vec<Change<A>> {
+    updates.into_iter().map(|update| update.change).collect()
+}
+
+impl FromStr for UpdatesFrom {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.strip_prefix("made=") {
+            Some(count) => count
+                .parse()
+                .map(Self::Made)
+                .map_err(|_| format!("expected a number after made=, found {count:?}")),
+            None => Ok(Self::File(text.into())),
+        }
+    }
+}
+
+impl fmt::Display for UpdatesFrom {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::File(name) => f.write_str(name),
+            Self::Made(count) => write!(f, "made={count}"),
+        }
     }
 }
 

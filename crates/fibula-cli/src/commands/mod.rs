@@ -7,6 +7,7 @@ pub(crate) mod engines;
 pub(crate) mod lookup;
 pub(crate) mod man;
 mod measuring;
+pub(crate) mod study;
 pub(crate) mod table;
 pub(crate) mod trace;
 pub(crate) mod verify;

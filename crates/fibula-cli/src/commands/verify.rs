@@ -1,6 +1,6 @@
 //! `fibula verify`: whether engines answer right.
 
-use super::measuring::{Building, OnTable, engines, tell_all};
+use super::measuring::{Building, OnTable, UpdatesFrom, engines, tell_all};
 use crate::exit::{Verdict, tell};
 use crate::family::FamilyName;
 use crate::output::{Output, Printer};
@@ -8,9 +8,7 @@ use clap::Args;
 use fibula::arch::Level;
 use fibula::engine::ENGINES;
 use fibula::{Address, Change, Rib};
-use fibula_io::Source;
 use fibula_io::table::Tables;
-use fibula_io::update::{self, Timed};
 use fibula_lab::verify::{ExhaustiveOptions, UpdateOptions, VerifyOptions};
 use indicatif::ProgressBar;
 use std::io::Write;
@@ -29,9 +27,10 @@ pub(crate) struct Arguments {
     /// oracle, which would take an hour
     #[arg(long)]
     exhaustive: bool,
-    /// Let the engines follow these updates, a file or `-`, and check them on the way and at the end
-    #[arg(short, long, value_name = "FILE", conflicts_with = "exhaustive")]
-    updates: Option<String>,
+    /// Let the engines follow these updates, a file, `-`, or `made=N` for N made ones, and check them on the way and
+    /// at the end
+    #[arg(short, long, value_name = "UPDATES", conflicts_with = "exhaustive")]
+    updates: Option<UpdatesFrom>,
     /// How many updates are handed to an engine at once
     #[arg(long, default_value_t = 100, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     batch: u32,
@@ -54,18 +53,17 @@ impl Arguments {
             "--exhaustive is for IPv4: nobody can ask for all IPv6 addresses"
         );
         anyhow::ensure!(
-            self.updates.as_deref() != Some("-") || !self.on_table.is_standard_input(),
+            !self.updates.as_ref().is_some_and(UpdatesFrom::is_standard_input)
+                || !self.on_table.is_standard_input(),
             "table and updates cannot both come from standard input"
         );
         engines::<u32>(&self.engine)?; // a wrong name is told before a table is read
         let (mut tables, whole) = self.on_table.load()?;
-        let Tables { ipv4, ipv6, next_hops } = &mut tables;
+        let changes = self.updates.as_ref().map(|updates| updates.load(&mut tables)).transpose()?;
+        let Tables { ipv4, ipv6, .. } = &tables;
         let mut printer = output.printer();
         let mut run = Run { arguments: &self, printer: &mut printer, asked: false, right: true };
-        if let Some(updates) = &self.updates {
-            let options = update::ReadOptions { progress: true, ..update::ReadOptions::default() };
-            let mut changes = update::read(&Source::from(updates.as_str()), &options, next_hops)?;
-            changes.settle(ipv4, ipv6);
+        if let Some(changes) = &changes {
             run.follow(ipv4, &changes.ipv4)?;
             run.follow(ipv6, &changes.ipv6)?;
         } else {
@@ -174,13 +172,12 @@ impl<W: Write> Run<'_, W> {
     }
 
     /// A changing table.
-    fn follow<A: Address>(&mut self, rib: &Rib<A>, updates: &[Timed<A>]) -> anyhow::Result<()> {
+    fn follow<A: Address>(&mut self, rib: &Rib<A>, changes: &[Change<A>]) -> anyhow::Result<()> {
         let arguments = self.arguments;
-        let wanted = arguments.on_table.family.is_some() || !updates.is_empty();
+        let wanted = arguments.on_table.family.is_some() || !changes.is_empty();
         if !wanted || !arguments.on_table.wants(rib) {
             return Ok(());
         }
-        let changes: Vec<Change<A>> = updates.iter().map(|update| update.change).collect();
         let options = UpdateOptions {
             batch: arguments.batch as usize,
             width: arguments.building.width,
@@ -188,7 +185,7 @@ impl<W: Write> Run<'_, W> {
             ..UpdateOptions::default()
         };
         for specification in engines::<A>(&arguments.engine)? {
-            match fibula_lab::verify::updates(ENGINES, &specification, rib, &changes, &options)? {
+            match fibula_lab::verify::updates(ENGINES, &specification, rib, changes, &options)? {
                 Ok(row) => {
                     tell_all(&row.first);
                     if let Some(contradiction) = &row.contradiction {

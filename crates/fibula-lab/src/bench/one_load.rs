@@ -12,7 +12,7 @@
 //! Given uniformly random addresses, the cells are uniformly random too.
 
 use fibula::arch::Isa;
-use fibula::engine::{About, Config, Engine, Entry, ParameterInfo, Updates, Width};
+use fibula::engine::{About, Config, Engine, Entry, Meter, ParameterInfo, Updates, Width};
 use fibula::memory::{Array, Memory};
 use fibula::{Address, Error, NextHop, Rib, engine_entry};
 use std::marker::PhantomData;
@@ -50,9 +50,9 @@ impl<A: Address, W: Width> Engine<A, W> for OneLoad<A, W> {
     }
 
     #[inline(always)]
-    fn lookup(&self, address: A) -> W {
+    fn lookup_metered<M: Meter>(&self, address: A, meter: &mut M) -> W {
         let cell = (address.bits(0, 32) * self.cells.len() as u64) >> 32;
-        W::narrow(NextHop(self.cells[cell as usize]))
+        W::narrow(NextHop(meter.load(&self.cells[cell as usize])))
     }
 
     #[inline(always)]

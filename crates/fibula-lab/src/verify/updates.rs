@@ -64,7 +64,7 @@ pub struct UpdateRow {
     pub bytes_after: usize,
     /// What a fresh build of the table as it is now occupies.
     pub bytes_fresh: usize,
-    /// Whether it has grown past three times the larger of a fresh build and what it was, and 64 KiB.
+    /// Whether it occupies more than a tenth and 64 KiB more than a fresh build.
     pub leaked: bool,
     /// Addresses asked, while the table changed and afterwards.
     pub probes: u64,

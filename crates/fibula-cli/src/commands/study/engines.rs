@@ -1,0 +1,120 @@
+//! `fibula study engines`: every engine on full tables.
+
+use crate::commands::measuring::{INTERNET, UpdatesFrom, engines, internet, tell_all};
+use crate::exit::Verdict;
+use crate::output::Output;
+use crate::reading::{Reading, verdict};
+use crate::writing::write_text;
+use clap::Args;
+use fibula::engine::ENGINES;
+use fibula::{Address, Change, Rib};
+use fibula_io::Source;
+use fibula_io::table::Tables;
+use fibula_io::trace::{self, TraceKind};
+use fibula_lab::machine::Machine;
+use fibula_lab::study::{EngineStudy, StudyOptions, Trace, engines_page, study_engines};
+use indicatif::ProgressBar;
+use std::path::PathBuf;
+
+/// Measure every engine side by side: memory, counted accesses, speed by trace, latency, time to build and to update
+///
+/// Each family of each table is one study. Rows go to standard output; with `--output` a Markdown page with each
+/// engine's parts and figures is written too.
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
+    /// The engines: `all`, or a list like `best,dxr18,dxr/k=20`
+    #[arg(short, long, default_value = "all", value_name = "LIST")]
+    engine: String,
+    /// The tables, files or `internet` for the made one; one or more
+    #[arg(short, long, default_value = INTERNET, value_name = "TABLE")]
+    table: Vec<String>,
+    /// The traces; accesses and latency are those of the first. Those that a family does not have are passed over
+    #[arg(long, value_delimiter = ',', default_value = "prefix,random,zipf")]
+    trace: Vec<TraceKind>,
+    /// How many addresses
+    #[arg(long, default_value_t = 1 << 22, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    addresses: u32,
+    /// How many timed passes
+    #[arg(long, default_value_t = 7, value_name = "N", value_parser = clap::value_parser!(u16).range(5..))]
+    passes: u16,
+    /// The updates, a file or `made=N`
+    #[arg(short, long, default_value = "made=100000", value_name = "UPDATES")]
+    updates: UpdatesFrom,
+    /// Write the page to this file; it is written beside and renamed
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    #[command(flatten)]
+    reading: Reading,
+}
+
+impl Arguments {
+    pub(crate) fn run(self, output: &Output) -> anyhow::Result<Verdict> {
+        engines::<u32>(&self.engine)?; // a wrong name is told before a table is read
+        let mut whole = Verdict::Good;
+        let mut studies = Vec::new();
+        for name in &self.table {
+            let mut tables = if name == INTERNET {
+                internet(1)?
+            } else {
+                let loaded = self.reading.read(&Source::from(name.as_str()))?;
+                if verdict(&loaded) == Verdict::Bad {
+                    whole = Verdict::Bad;
+                }
+                loaded.tables
+            };
+            let changes = self.updates.load(&mut tables)?;
+            let Tables { ipv4, ipv6, .. } = &tables;
+            studies.extend(self.study(name, ipv4, &changes.ipv4)?);
+            studies.extend(self.study(name, ipv6, &changes.ipv6)?);
+        }
+        anyhow::ensure!(
+            !studies.is_empty(),
+            "nothing to study: no engine of the list holds a family of a table"
+        );
+        for study in &studies {
+            tell_all(&study.refused);
+            tell_all(&study.wrong);
+        }
+        output.rows(studies.iter().flat_map(|study| &study.rows))?;
+        if let Some(path) = &self.output {
+            let page = engines_page(&studies, &self.command(), &Machine::here().to_string());
+            write_text(path, |out| out.write_all(page.as_bytes()))?;
+        }
+        let right = studies.iter().all(|study| study.wrong.is_empty());
+        Ok(if right { whole } else { Verdict::Bad })
+    }
+
+    /// One family of a table; nothing if it has no routes or no engine does it.
+    fn study<A: Address>(
+        &self,
+        table: &str,
+        rib: &Rib<A>,
+        changes: &[Change<A>],
+    ) -> anyhow::Result<Option<EngineStudy>> {
+        let specifications = engines::<A>(&self.engine)?;
+        if rib.is_empty() || specifications.is_empty() {
+            return Ok(None);
+        }
+        let draw = |kind: &TraceKind| {
+            let addresses = trace::generate(kind, rib, self.addresses as usize, 1).ok()?;
+            Some(Trace { name: kind.to_string(), addresses })
+        };
+        let traces: Vec<Trace<A>> = self.trace.iter().filter_map(draw).collect();
+        let mut options = StudyOptions::default();
+        options.bench.passes = self.passes.into();
+        let bar = ProgressBar::new_spinner();
+        let mut progress = |what: &str| bar.set_message(what.to_owned());
+        let study =
+            study_engines(ENGINES, &specifications, (table, rib), &traces, changes, &options, &mut progress)?;
+        bar.finish_and_clear();
+        Ok(Some(study))
+    }
+
+    /// How to make the page again, the folders of files left out.
+    fn command(&self) -> String {
+        let name = |path: &String| path.rsplit('/').next().unwrap_or_default().to_owned();
+        let tables: Vec<String> = self.table.iter().map(|table| format!(" -t {}", name(table))).collect();
+        let updates = name(&self.updates.to_string());
+        format!("fibula study engines{} -u {updates} -e {}", tables.concat(), self.engine)
+    }
+}

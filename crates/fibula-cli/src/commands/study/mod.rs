@@ -1,0 +1,21 @@
+//! `fibula study`: reports of many measurements at once.
+
+mod engines;
+
+use crate::exit::Verdict;
+use crate::output::Output;
+use clap::Subcommand;
+
+/// Measure many things at once and report them side by side
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    Engines(engines::Arguments),
+}
+
+impl Command {
+    pub(crate) fn run(self, output: &Output) -> anyhow::Result<Verdict> {
+        match self {
+            Self::Engines(arguments) => arguments.run(output),
+        }
+    }
+}

@@ -1,0 +1,43 @@
+//! What lookups touch, counted.
+
+use fibula::engine::Accesses;
+use fibula::{Address, Fib};
+use serde::Serialize;
+
+/// The accesses of some lookups to the engine's table.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct AccessCount {
+    /// Places read in a lookup: the mean.
+    pub loads: f64,
+    /// The most places read in a lookup.
+    pub loads_most: u32,
+    /// Different cache lines touched in a lookup: the mean.
+    pub lines: f64,
+    /// Hashes computed in a lookup: the mean.
+    pub hashes: f64,
+}
+
+/// Counts what the scalar lookup of each address touches. All zero for no addresses.
+///
+/// ```
+/// use fibula::{Fib, Rib};
+/// use fibula_lab::study::count_accesses;
+/// let fib = Fib::build("dir24-8", &Rib::<u32>::new()).unwrap();
+/// let count = count_accesses(&fib, &[0, 1, u32::MAX]);
+/// assert_eq!((count.loads, count.loads_most, count.lines, count.hashes), (1.0, 1, 1.0, 0.0));
+/// ```
+#[must_use]
+pub fn count_accesses<A: Address>(fib: &Fib<A>, addresses: &[A]) -> AccessCount {
+    let (mut loads, mut most, mut lines, mut hashes) = (0_u64, 0, 0_u64, 0_u64);
+    let mut accesses = Accesses::new();
+    for &address in addresses {
+        accesses.clear();
+        fib.lookup_counted(address, &mut accesses);
+        loads += u64::from(accesses.loads());
+        most = most.max(accesses.loads());
+        lines += accesses.lines() as u64;
+        hashes += u64::from(accesses.hashes());
+    }
+    let mean = |sum: u64| sum as f64 / addresses.len().max(1) as f64;
+    AccessCount { loads: mean(loads), loads_most: most, lines: mean(lines), hashes: mean(hashes) }
+}

@@ -1,0 +1,197 @@
+//! Every engine on one table, side by side.
+
+use super::{AccessCount, UpdateRate, count_accesses, update_rate};
+use crate::bench::{BenchOptions, BenchRow, Contender, Race, Workload};
+use crate::{Error, Mismatch, Refusal};
+use fibula::engine::{Config, Entry, Figure, find};
+use fibula::memory::{Memory, Pages};
+use fibula::{Address, Change, Fib, Rib};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// Addresses to look up, under a name.
+#[derive(Clone, Debug)]
+pub struct Trace<A> {
+    /// What they are called in the results.
+    pub name: String,
+    /// The addresses.
+    pub addresses: Vec<A>,
+}
+
+/// How to study engines.
+#[derive(Clone, Debug)]
+pub struct StudyOptions {
+    /// How speed is measured.
+    pub bench: BenchOptions,
+    /// Of how many addresses of the first trace the accesses are counted.
+    pub counted: usize,
+    /// For how long each engine is handed updates.
+    pub updating: Duration,
+    /// The pages large arrays ask for.
+    pub pages: Pages,
+}
+
+impl Default for StudyOptions {
+    fn default() -> Self {
+        Self {
+            bench: BenchOptions::default(),
+            counted: 1 << 18,
+            updating: Duration::from_secs(2),
+            pages: Pages::Small,
+        }
+    }
+}
+
+/// One engine's line.
+#[derive(Clone, Debug, Serialize)]
+pub struct EngineRow {
+    /// The engine's specification.
+    pub engine: String,
+    /// The year of its paper.
+    pub year: u16,
+    /// `in-place` or `rebuild`.
+    pub updates: String,
+    /// What it occupies, in bytes.
+    pub bytes: u64,
+    /// The same for each route of the table.
+    pub bytes_per_prefix: f64,
+    /// The bytes of the parts that its paper keeps on chip.
+    pub on_chip_bytes: u64,
+    /// What lookups of the first trace touch.
+    #[serde(flatten)]
+    pub accesses: AccessCount,
+    /// Million lookups a second on one core, by trace.
+    pub mlps: BTreeMap<String, f64>,
+    /// Latency on the first trace: nanoseconds for a lookup whose address depends on the answer before.
+    pub ns_dependent: f64,
+    /// How long building took, in milliseconds.
+    pub build_ms: f64,
+    /// Single updates followed in a second.
+    pub updates_per_s: Option<f64>,
+    /// The median time of one, in microseconds.
+    pub update_us_p50: Option<f64>,
+    /// The 99th percentile, in microseconds.
+    pub update_us_p99: Option<f64>,
+    /// How many of each thing fit, as far as there is a limit.
+    pub limits: BTreeMap<&'static str, u64>,
+    /// The parts of its memory.
+    #[serde(skip)]
+    pub memory: Memory,
+    /// The other numbers its paper prints.
+    #[serde(skip)]
+    pub figures: Vec<Figure>,
+}
+
+/// What came of studying the engines of one family on one table.
+#[derive(Clone, Debug)]
+pub struct EngineStudy {
+    /// `ipv4` or `ipv6`.
+    pub family: String,
+    /// What the table is called.
+    pub table: String,
+    /// Its routes.
+    pub prefixes: usize,
+    /// The different next hops they have.
+    pub next_hops: u64,
+    /// The traces, in order.
+    pub traces: Vec<String>,
+    /// One row an engine, in the order asked for.
+    pub rows: Vec<EngineRow>,
+    /// The first wrong answers of engines that gave any; these have no row.
+    pub wrong: Vec<Mismatch>,
+    /// Engines that would not hold the table.
+    pub refused: Vec<Refusal>,
+}
+
+/// Studies engines on a table: memory, accesses counted, speed on each trace, latency, time to build and to follow
+/// `changes`.
+///
+/// # Errors
+/// If a specification names no engine, there is no trace or one is empty, or the judges disagree.
+pub fn study_engines<A: Address>(
+    engines: &[Entry],
+    specifications: &[String],
+    (table, rib): (&str, &Rib<A>),
+    traces: &[Trace<A>],
+    changes: &[Change<A>],
+    options: &StudyOptions,
+    progress: &mut dyn FnMut(&str),
+) -> Result<EngineStudy, Error> {
+    let first = traces.first().ok_or_else(|| Error::usage("a study needs a trace"))?;
+    let mut study = EngineStudy {
+        family: A::FAMILY.to_string(),
+        table: table.into(),
+        prefixes: rib.len(),
+        next_hops: 0,
+        traces: traces.iter().map(|trace| trace.name.clone()).collect(),
+        rows: Vec::new(),
+        wrong: Vec::new(),
+        refused: Vec::new(),
+    };
+    let contenders: Vec<Contender> = specifications
+        .iter()
+        .map(|specification| Contender { pages: options.pages, ..Contender::new(specification) })
+        .collect();
+    let mut raced: Vec<BenchRow> = Vec::new();
+    for trace in traces {
+        progress(&format!("racing on {}", trace.name));
+        let workload = Workload { table, rib, trace: &trace.name, addresses: &trace.addresses };
+        let race = Race::new(workload, options.bench.check)?;
+        let report = race.run(engines, &contenders, &options.bench, &mut |_, _| {})?;
+        raced.extend(report.rows);
+        study.wrong.extend(report.wrong);
+        study.refused = report.refused;
+    }
+    study.next_hops = raced.first().map_or(0, |row| row.next_hops);
+    for specification in specifications {
+        progress(specification);
+        let of_this = |row: &&BenchRow| row.engine == *specification;
+        let speeds = raced.iter().filter(of_this).map(|row| Some((row.trace.clone(), row.mlps?)));
+        // Refused, or with a wrong answer.
+        let Some(mlps) = speeds.collect::<Option<BTreeMap<_, _>>>().filter(|speeds| !speeds.is_empty())
+        else {
+            continue;
+        };
+        let Some(bench) = raced.iter().find(of_this) else { continue };
+        let mut config = Config::default();
+        config.pages = options.pages;
+        let fib = Fib::build_from(engines, specification, rib, config.clone())?;
+        let rate = update_rate(engines, specification, rib, changes, config, options.updating)?;
+        let counted = &first.addresses[..options.counted.min(first.addresses.len())];
+        study.rows.push(row(engines, specification, &fib, bench, mlps, rate, count_accesses(&fib, counted))?);
+    }
+    Ok(study)
+}
+
+fn row<A: Address>(
+    engines: &[Entry],
+    specification: &str,
+    fib: &Fib<A>,
+    bench: &BenchRow,
+    mlps: BTreeMap<String, f64>,
+    rate: Option<UpdateRate>,
+    accesses: AccessCount,
+) -> Result<EngineRow, Error> {
+    let name = specification.split('/').next().unwrap_or_default();
+    let about = find(engines, name)?.about;
+    let memory = fib.memory();
+    Ok(EngineRow {
+        engine: specification.into(),
+        year: about.year,
+        updates: about.updates.to_string(),
+        bytes: memory.total() as u64,
+        bytes_per_prefix: memory.total() as f64 / bench.prefixes.max(1) as f64,
+        on_chip_bytes: memory.total_on_chip() as u64,
+        accesses,
+        mlps,
+        ns_dependent: bench.ns_dependent.unwrap_or_default(),
+        build_ms: bench.build_ms,
+        updates_per_s: rate.map(|rate| rate.updates_per_s),
+        update_us_p50: rate.map(|rate| rate.us_p50),
+        update_us_p99: rate.map(|rate| rate.us_p99),
+        limits: about.limits.iter().map(|limit| (limit.what, limit.max)).collect(),
+        figures: fib.figures(),
+        memory,
+    })
+}

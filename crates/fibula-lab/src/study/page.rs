@@ -1,0 +1,160 @@
+//! The studies as Markdown.
+
+use super::{EngineRow, EngineStudy};
+use std::fmt::Write;
+
+/// The page of all engines: one section a family, first side by side, then each engine's parts and figures.
+///
+/// `command` is how to make the page again, `machine` where it was made.
+#[must_use]
+pub fn engines_page(studies: &[EngineStudy], command: &str, machine: &str) -> String {
+    let mut page = format!(
+        "# The engines, side by side\n\n\
+         Made by `{command}`; every number below was measured or counted by that run.\n\n\
+         Machine: {machine}.\n\n\
+         - **Mlps**: million lookups a second on one core, batches of 16,384, the median of passes in which all engines take turns;\n  \
+           the answers are checked against the oracle before and after. **ns**: latency of one lookup whose address depends on the\n  \
+           answer before.\n\
+         - **loads**, **lines**, **hashes**: what the scalar lookup reads of its table (places; different 64-byte lines) and computes,\n  \
+           counted on the first trace: the mean, and the most of any address.\n\
+         - **on chip**: the bytes of the parts that the engine's paper keeps in on-chip memory.\n\
+         - **updates/s**: single updates, one after the other, the routing table's own part left out. An engine that cannot be\n  \
+           updated is built anew for each.\n",
+    );
+    for study in studies {
+        section(&mut page, study);
+    }
+    page
+}
+
+fn section(page: &mut String, study: &EngineStudy) {
+    let EngineStudy { family, table, prefixes, next_hops, traces, rows, .. } = study;
+    let table = table.rsplit('/').next().unwrap_or_default();
+    let _ = write!(page, "\n## {family}: {table}, {prefixes} prefixes, {next_hops} next hops\n\n");
+    let mut header: Vec<String> =
+        ["engine", "year", "bytes/prefix", "on chip KiB", "loads", "most", "lines", "hashes"]
+            .map(String::from)
+            .into();
+    header.extend(traces.iter().map(|trace| format!("Mlps {trace}")));
+    let rest = ["ns", "build ms", "updates/s", "update us p50", "p99", "updates", "limits"];
+    header.extend(rest.map(String::from));
+    page.push_str(&table_of(&header, rows.iter().map(|row| cells(row, traces))));
+    for refusal in &study.refused {
+        let _ = write!(page, "\n{refusal}.\n");
+    }
+    let _ = write!(page, "\n### {family}: parts and figures\n\n");
+    for row in rows {
+        let part = |part: &fibula::memory::Part| {
+            let place = if part.on_chip { " (on chip)" } else { "" };
+            format!("{}{place} {}", part.name, part.bytes)
+        };
+        let parts: Vec<String> = row.memory.parts.iter().map(part).collect();
+        let _ = write!(page, "- **{}**, bytes: {}.", row.engine, parts.join(", "));
+        let figures: Vec<String> =
+            row.figures.iter().map(|figure| format!("{} {}", figure.name, short(figure.value))).collect();
+        if !figures.is_empty() {
+            let _ = write!(page, " Figures: {}.", figures.join("; "));
+        }
+        page.push('\n');
+    }
+}
+
+fn cells(row: &EngineRow, traces: &[String]) -> Vec<String> {
+    let accesses = &row.accesses;
+    let mut cells = vec![
+        row.engine.clone(),
+        row.year.to_string(),
+        short(row.bytes_per_prefix),
+        (row.on_chip_bytes >> 10).to_string(),
+        short(accesses.loads),
+        accesses.loads_most.to_string(),
+        short(accesses.lines),
+        short(accesses.hashes),
+    ];
+    cells.extend(traces.iter().map(|trace| row.mlps.get(trace).copied().map_or(String::new(), short)));
+    let maybe = |value: Option<f64>| value.map_or("-".into(), short);
+    let limits: Vec<String> = row.limits.iter().map(|(what, max)| format!("{max} {what}")).collect();
+    cells.extend([
+        short(row.ns_dependent),
+        short(row.build_ms),
+        maybe(row.updates_per_s),
+        maybe(row.update_us_p50),
+        maybe(row.update_us_p99),
+        row.updates.clone(),
+        if limits.is_empty() { "none".into() } else { limits.join(", ") },
+    ]);
+    cells
+}
+
+/// A number as a reader wants it: whole from 100 on, else with three digits that mean something.
+fn short(value: f64) -> String {
+    if value.fract() == 0.0 || value >= 100.0 {
+        format!("{value:.0}")
+    } else if value >= 10.0 {
+        format!("{value:.1}")
+    } else if value >= 0.01 {
+        format!("{value:.2}")
+    } else {
+        format!("{value:.1e}")
+    }
+}
+
+/// A Markdown table; numbers are those columns whose cells begin with a digit.
+fn table_of(header: &[String], rows: impl Iterator<Item = Vec<String>>) -> String {
+    let line = |cells: &[String]| format!("| {} |\n", cells.join(" | "));
+    let mut table = line(header);
+    let rule: Vec<String> = header.iter().map(|_| "---".to_owned()).collect();
+    table.push_str(&line(&rule));
+    rows.for_each(|row| table.push_str(&line(&row)));
+    table
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bench::BenchOptions;
+    use crate::study::{StudyOptions, Trace, study_engines};
+    use fibula::engine::ENGINES;
+    use fibula::{Change, NextHop, Rib, Route};
+    use std::time::Duration;
+
+    #[test]
+    fn numbers_are_short() {
+        assert_eq!(
+            [0.0, 3.0, 0.0012, 0.5, 12.34, 1234.5].map(short),
+            ["0", "3", "1.2e-3", "0.50", "12.3", "1234"]
+        );
+    }
+
+    #[test]
+    fn the_page_has_a_line_an_engine_and_its_parts() {
+        let mut rib: Rib<u32> = Rib::new();
+        let route = Route { prefix: "192.0.2.0/25".parse().unwrap(), next_hop: NextHop(1) };
+        rib.insert(route.prefix, route.next_hop);
+        let trace = Trace { name: "one".into(), addresses: vec![0xC000_0201; 1000] };
+        let options = StudyOptions {
+            bench: BenchOptions { passes: 1, ..BenchOptions::default() },
+            updating: Duration::from_millis(1),
+            ..StudyOptions::default()
+        };
+        let engines = ["dir24-8".to_owned(), "sail-l".to_owned()];
+        let changes = [Change::Withdraw(route.prefix), Change::Announce(route)];
+        let study = study_engines(
+            ENGINES,
+            &engines,
+            ("folder/t.tsv", &rib),
+            &[trace],
+            &changes,
+            &options,
+            &mut |_| {},
+        )
+        .unwrap();
+        assert_eq!(study.rows.len(), 2);
+        assert_eq!(study.rows[0].accesses.loads_most, 2, "TBL24, then TBLlong");
+        assert!(study.rows.iter().all(|row| row.updates_per_s.is_some()));
+        let page = engines_page(&[study], "fibula study engines", "a machine");
+        assert!(page.contains("## ipv4: t.tsv, 1 prefixes, 1 next hops"), "{page}");
+        assert!(page.contains("| dir24-8 | 1998 | 67"), "{page}");
+        assert!(page.contains("- **sail-l**, bytes: BCN16 (on chip) 262144"), "{page}");
+    }
+}

@@ -1,0 +1,82 @@
+//! How fast an engine follows its table.
+
+use crate::Error;
+use fibula::engine::{Config, Cost, Entry};
+use fibula::{Address, Applied, Change, Fib, Rib};
+use serde::Serialize;
+use std::time::{Duration, Instant};
+
+/// How an engine followed a stream of updates handed to it one by one.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct UpdateRate {
+    /// The updates that changed the table and were followed within the time.
+    pub applied: u64,
+    /// Of these, how many made the engine be built anew.
+    pub rebuilt: u64,
+    /// Updates followed in a second, the table's own part left out.
+    pub updates_per_s: f64,
+    /// The median of the time for one, in microseconds.
+    pub us_p50: f64,
+    /// The 99th percentile of the time for one, in microseconds.
+    pub us_p99: f64,
+    /// What all of them cost, in the papers' units.
+    #[serde(skip)]
+    pub cost: Cost,
+}
+
+/// Hands an engine the changes of a table one by one for at most `longest`, and times what the engine does.
+/// `None` if no change had any effect.
+///
+/// # Errors
+/// If the engine cannot be built, or a change exceeds one of its limits.
+///
+/// ```
+/// use fibula::engine::{Config, ENGINES};
+/// use fibula::{Change, NextHop, Rib, Route};
+/// use fibula_lab::study::update_rate;
+/// use std::time::Duration;
+/// let route = Route { prefix: "192.0.2.0/24".parse()?, next_hop: NextHop(1) };
+/// let changes = [Change::Announce(route), Change::Announce(route), Change::Withdraw(route.prefix)];
+/// let rib = Rib::<u32>::new();
+/// let rate = update_rate(ENGINES, "dir24-8", &rib, &changes, Config::default(), Duration::MAX)?.unwrap();
+/// assert_eq!((rate.applied, rate.rebuilt), (2, 0)); // the second changes nothing
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn update_rate<A: Address>(
+    engines: &[Entry],
+    specification: &str,
+    rib: &Rib<A>,
+    changes: &[Change<A>],
+    config: Config,
+    longest: Duration,
+) -> Result<Option<UpdateRate>, Error> {
+    let mut fib = Fib::build_from(engines, specification, rib, config)?;
+    let mut rib = rib.clone();
+    let (mut times, mut sum) = (Vec::new(), Duration::ZERO);
+    let (mut rebuilt, mut cost) = (0, Cost::default());
+    for &change in changes {
+        let Some(delta) = rib.apply(change) else { continue };
+        let start = Instant::now();
+        let applied = fib.apply(&rib, &[delta])?;
+        let time = start.elapsed();
+        match applied {
+            Applied::InPlace(of_this) => cost += of_this,
+            Applied::Rebuilt => rebuilt += 1,
+        }
+        times.push(time);
+        sum += time;
+        if sum >= longest {
+            break;
+        }
+    }
+    times.sort_unstable();
+    let us_at = |percent: usize| times[(times.len() - 1) * percent / 100].as_secs_f64() * 1e6;
+    Ok((!times.is_empty()).then(|| UpdateRate {
+        applied: times.len() as u64,
+        rebuilt,
+        updates_per_s: times.len() as f64 / sum.as_secs_f64().max(1e-9),
+        us_p50: us_at(50),
+        us_p99: us_at(99),
+        cost,
+    }))
+}
