@@ -3,5 +3,6 @@
 pub mod chunks;
 pub mod dense;
 pub mod expansion;
+pub mod patricia;
 pub mod pushing;
 pub mod rank;

@@ -1,8 +1,8 @@
 //! Inserting, replacing and deleting routes in place.
 
-use super::Radix;
+use super::Patricia;
 use super::node::{MAX_NODES, NIL, Node};
-use crate::engine::{Cost, Update, Width};
+use crate::engine::{Cost, Width};
 use crate::{Address, Delta, Prefix};
 
 /// The pointer that leads to a node.
@@ -13,13 +13,17 @@ enum Link {
     Child(u32, usize),
 }
 
-impl<A: Address, W: Width> Radix<A, W> {
-    /// Carries the deltas out one by one. A new route needs a node and perhaps a branch above it; where so many
-    /// might not fit, a build finds out whether they do.
-    pub(super) fn follow(&mut self, deltas: &[Delta<A>]) -> Update {
-        let new_routes = deltas.iter().filter(|delta| !delta.before.is_some()).count();
+impl<A: Address, W: Width> Patricia<A, W> {
+    /// Carries the changes of some routes out, and says what that cost. A new route needs a node and perhaps a branch
+    /// above it; where so many might not fit, nothing is changed and the answer is `None`. O(bits) each.
+    pub fn follow<'d>(
+        &mut self,
+        deltas: impl IntoIterator<Item = &'d Delta<A>, IntoIter: Clone>,
+    ) -> Option<Cost> {
+        let deltas = deltas.into_iter();
+        let new_routes = deltas.clone().filter(|delta| !delta.before.is_some()).count();
         if (self.node_count() + 2 * new_routes) as u64 > MAX_NODES {
-            return Update::Rebuild;
+            return None;
         }
         let mut cost = Cost::default();
         for delta in deltas {
@@ -29,7 +33,7 @@ impl<A: Address, W: Width> Radix<A, W> {
                 self.withdraw(delta.prefix, &mut cost);
             }
         }
-        Update::Applied(cost)
+        Some(cost)
     }
 
     /// Inserts a route or replaces its next hop.

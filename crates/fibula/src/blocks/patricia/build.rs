@@ -1,20 +1,31 @@
-//! The tree of a whole table at once, in depth-first order.
+//! The tree of many routes at once, in depth-first order.
 
 use super::node::{NIL, Node};
-use super::{ABOUT, Radix};
+use super::{MAX_NODES, NODES, Patricia};
 use crate::blocks::chunks::Pool;
 use crate::engine::Width;
 use crate::memory::Pages;
-use crate::{Address, Limit, NextHop, Prefix, Rib, Route};
+use crate::{Address, Limit, NextHop, Prefix, Route};
 
-impl<A: Address, W: Width> Radix<A, W> {
-    /// The tree of a table, of at most `max_nodes` nodes. O(n log n).
-    pub(super) fn plant(rib: &Rib<A>, pages: Pages, max_nodes: u64) -> Result<Self, Limit> {
-        let routes: Vec<Route<A>> = rib.iter().collect();
-        let mut radix = Self { nodes: Pool::new(ABOUT.limits[0].what, max_nodes, pages), root: NIL };
-        radix.root = radix.plant_below(&routes)?;
-        radix.nodes.shrink_to_fit();
-        Ok(radix)
+impl<A: Address, W: Width> Patricia<A, W> {
+    /// The tree of some routes, each prefix once and in order, as a [`Rib`](crate::Rib) lists them. O(n).
+    ///
+    /// # Errors
+    /// If they need more than [`MAX_NODES`] nodes.
+    pub fn plant(routes: impl IntoIterator<Item = Route<A>>, pages: Pages) -> Result<Self, Limit> {
+        Self::plant_at_most(MAX_NODES, routes, pages)
+    }
+
+    pub(super) fn plant_at_most(
+        max_nodes: u64,
+        routes: impl IntoIterator<Item = Route<A>>,
+        pages: Pages,
+    ) -> Result<Self, Limit> {
+        let routes: Vec<Route<A>> = routes.into_iter().collect();
+        let mut tree = Self { nodes: Pool::new(NODES, max_nodes, pages), root: NIL };
+        tree.root = tree.plant_below(&routes)?;
+        tree.nodes.shrink_to_fit();
+        Ok(tree)
     }
 
     /// The subtree of some neighbouring routes. Calls itself at most as deep as an address has bits.

@@ -1,6 +1,6 @@
 //! The descent, alone and interleaved.
 
-use super::Radix;
+use super::Patricia;
 use super::node::{NIL, Node};
 use crate::Address;
 use crate::arch::prefetch;
@@ -40,10 +40,11 @@ impl<A: Address, W: Width> Lane<A, W> {
     }
 }
 
-impl<A: Address, W: Width> Radix<A, W> {
-    /// The longest match of one address.
+impl<A: Address, W: Width> Patricia<A, W> {
+    /// The next hop of the longest match of an address; 0 if there is none. O(bits).
+    #[must_use]
     #[inline(always)]
-    pub(super) fn descend(&self, address: A, meter: &mut impl Meter) -> W {
+    pub fn descend(&self, address: A, meter: &mut impl Meter) -> W {
         let mut best = W::default();
         let mut at = self.root;
         while let Some(node) = self.nodes.get(at as usize) {
@@ -57,10 +58,10 @@ impl<A: Address, W: Width> Radix<A, W> {
         best
     }
 
-    /// The longest matches of many addresses. Descents end at very different depths, so a lane that is done
+    /// The longest matches of many addresses, of which there are as many as next hops. Descents end at very different depths, so a lane that is done
     /// takes up the next address at once instead of waiting for its neighbours.
     #[inline(always)]
-    pub(super) fn descend_all(&self, addresses: &[A], next_hops: &mut [W]) {
+    pub fn descend_all(&self, addresses: &[A], next_hops: &mut [W]) {
         let nodes: &[Node<A, W>] = &self.nodes;
         let begin = |index: usize| Lane {
             address: addresses.get(index).copied().unwrap_or_default(),

@@ -1,8 +1,8 @@
-//! `radix`: a path-compressed binary tree, the routing table of Berkeley Unix and the papers' yardstick.
+//! A path-compressed binary tree: the longest match by descent, changed in place, exact for any prefixes of any length.
 //!
-//! Keith Sklower, "A Tree-Based Packet Routing Table for Berkeley Unix", USENIX Winter Conference 1991;
-//! on the Patricia tree of Donald R. Morrison, "PATRICIA: Practical Algorithm To Retrieve Information Coded in
-//! Alphanumeric", Journal of the ACM 15(4), 1968.
+//! Donald R. Morrison, "PATRICIA: Practical Algorithm To Retrieve Information Coded in Alphanumeric", Journal of the
+//! ACM 15(4), 1968. The `radix` engine is this tree over a whole table; engines whose papers leave routes out (those
+//! longer than 64 bits, those outside 2000::/3) keep these in one beside their own structure.
 //!
 //! # Structure
 //!
@@ -51,16 +51,6 @@
 //! 10.1.2.3 passes #0, #1, #2, #3 and is answered 3. 10.64.0.1 does the same, but #3 does not begin it: the
 //! answer is 2, remembered at #2. Withdrawing 11.0.0.0/8 removes #5 and, with it, the branch #1.
 //!
-//! # What differs from the paper
-//!
-//! - Sklower's lookup descends without looking at keys, compares at the leaf and, where that fails, climbs
-//!   back, trying the masks that are noted on the way. Here every node on the way down is compared: its key
-//!   lies in the cache line that had to be read anyway, a mismatch ends the descent early, and there
-//!   is no way back. The memory accesses are at most those of the paper's descent.
-//! - A route sits in the node at its own length, not in a leaf with a chain of duplicated keys and mask lists
-//!   above: the longest match needs no second structure.
-//! - Masks are prefix lengths; the original also takes masks with holes, which no routing table has.
-//! - Batches interleave several descents ([`LANES`]), each fetching its next node while others are compared.
 
 mod build;
 mod lookup;
@@ -73,63 +63,51 @@ mod validate;
 pub use lookup::LANES;
 pub use node::MAX_NODES;
 
-use crate::arch::Isa;
+use crate::Address;
 use crate::blocks::chunks::Pool;
-use crate::engine::{About, Config, Engine, LimitInfo, Meter, Update, Updates, Width};
-use crate::memory::Memory;
-use crate::{Address, Delta, Error, Rib};
+use crate::engine::Width;
 use node::Node;
 
-/// What the tools print about it.
-pub const ABOUT: About = About {
-    name: "radix",
-    paper: "Sklower, A Tree-Based Packet Routing Table for Berkeley Unix (USENIX Winter 1991)",
-    year: 1991,
-    updates: Updates::InPlace,
-    limits: &[LimitInfo { what: "radix nodes", max: MAX_NODES }],
-    parameters: &[],
-    preset: &[],
-};
+/// What [`MAX_NODES`] limits, as errors name it.
+pub const NODES: &str = "radix nodes";
 
 /// A path-compressed binary tree; see the [module](self).
+///
+/// ```
+/// use fibula::blocks::patricia::Patricia;
+/// use fibula::engine::Unmetered;
+/// use fibula::memory::Pages;
+/// use fibula::{NextHop, Rib};
+/// let mut rib: Rib<u32> = Rib::new();
+/// rib.insert("10.0.0.0/8".parse().unwrap(), NextHop(1));
+/// let mut tree: Patricia<u32, u8> = Patricia::plant(rib.iter(), Pages::Small).unwrap();
+/// let delta = rib.insert("10.1.0.0/16".parse().unwrap(), NextHop(2)).unwrap();
+/// tree.follow(&[delta]).expect("there is room for two more nodes");
+/// assert_eq!([0x0A01_0203, 0x0A02_0304, 0x0B00_0000].map(|a| tree.descend(a, &mut Unmetered)), [2, 1, 0]);
+/// ```
 #[derive(Clone, Debug)]
-pub struct Radix<A: Address, W: Width> {
+pub struct Patricia<A: Address, W: Width> {
     nodes: Pool<Node<A, W>>,
     /// The node of the shortest prefix; [`node::NIL`] where there is no route.
     root: u32,
 }
 
-impl<A: Address, W: Width> Radix<A, W> {
+impl<A: Address, W: Width> Patricia<A, W> {
     /// The number of nodes, branches included.
     #[must_use]
     pub fn node_count(&self) -> usize {
         self.nodes.len() - self.nodes.free_total()
     }
-}
 
-impl<A: Address, W: Width> Engine<A, W> for Radix<A, W> {
-    fn build(rib: &Rib<A>, config: &Config) -> Result<Self, Error> {
-        Ok(Self::plant(rib, config.pages, MAX_NODES)?)
+    /// Whether there is no route.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.root == node::NIL
     }
 
-    fn lookup_metered<M: Meter>(&self, address: A, meter: &mut M) -> W {
-        self.descend(address, meter)
-    }
-
-    #[inline(always)]
-    fn lookup_batch<I: Isa>(&self, _: I, addresses: &[A], next_hops: &mut [W]) {
-        self.descend_all(addresses, next_hops);
-    }
-
-    fn apply(&mut self, _: &Rib<A>, deltas: &[Delta<A>]) -> Update {
-        self.follow(deltas)
-    }
-
-    fn memory(&self) -> Memory {
-        Memory::new().off_chip("nodes", self.nodes.bytes())
-    }
-
-    fn validate(&self, rib: &Rib<A>) -> Result<(), String> {
-        self.check_tree(rib)
+    /// The bytes it occupies, unused capacity included.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.nodes.bytes()
     }
 }

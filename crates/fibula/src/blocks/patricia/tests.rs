@@ -1,8 +1,8 @@
 use super::*;
-use crate::engine::Cost;
+use crate::engine::{Config, Cost, Engine, Unmetered};
 use crate::engines::oracle::Oracle;
 use crate::memory::Pages;
-use crate::{Change, Limit, NextHop, Prefix, Route};
+use crate::{Change, Limit, NextHop, Prefix, Rib, Route};
 use node::NIL;
 use proptest::prelude::*;
 
@@ -23,25 +23,21 @@ fn example() -> Rib<u32> {
     EXAMPLE.map(route).into_iter().collect()
 }
 
-fn build<A: Address>(rib: &Rib<A>) -> Radix<A, u16> {
-    Radix::build(rib, &Config::default()).unwrap()
+fn build<A: Address>(rib: &Rib<A>) -> Patricia<A, u16> {
+    Patricia::plant(rib.iter(), Pages::Small).unwrap()
 }
 
 /// Changes the table and lets the tree follow.
-fn apply<A: Address>(rib: &mut Rib<A>, radix: &mut Radix<A, u16>, changes: &[Change<A>]) -> Cost {
+fn apply<A: Address>(rib: &mut Rib<A>, tree: &mut Patricia<A, u16>, changes: &[Change<A>]) -> Cost {
     let deltas = rib.apply_all(changes.iter().copied()).deltas;
-    match radix.apply(rib, &deltas) {
-        Update::Applied(cost) => cost,
-        refused => panic!("{refused:?}"),
-    }
+    tree.follow(&deltas).unwrap()
 }
 
 #[test]
 fn the_worked_example() {
     let mut rib = example();
-    let mut radix = build(&rib);
-    let drawn: Vec<_> =
-        radix.nodes.iter().map(|n| (n.prefix().to_string(), n.next_hop, n.children)).collect();
+    let mut tree = build(&rib);
+    let drawn: Vec<_> = tree.nodes.iter().map(|n| (n.prefix().to_string(), n.next_hop, n.children)).collect();
     let expected = [
         ("0.0.0.0/0", 1, [1, 6]),
         ("10.0.0.0/7", 0, [2, 5]),
@@ -52,50 +48,51 @@ fn the_worked_example() {
         ("192.168.0.0/16", 6, [NIL, NIL]),
     ];
     assert_eq!(drawn, expected.map(|(prefix, next_hop, children)| (prefix.to_owned(), next_hop, children)));
-    assert_eq!(radix.memory().total(), 112);
-    let answers = [0x0A01_0203, 0x0A40_0001, 0x0AC8_0001, 0xC0A8_0001, 0x0800_0000].map(|a| radix.lookup(a));
+    assert_eq!(tree.bytes(), 112);
+    let answers = [0x0A01_0203, 0x0A40_0001, 0x0AC8_0001, 0xC0A8_0001, 0x0800_0000]
+        .map(|a| tree.descend(a, &mut Unmetered));
     assert_eq!(answers, [3, 2, 4, 6, 1]);
 
     // The leaf goes and the branch with it; both slots are used again.
-    let cost = apply(&mut rib, &mut radix, &[Change::Withdraw("11.0.0.0/8".parse().unwrap())]);
-    assert_eq!((cost.nodes_allocated, radix.node_count(), radix.nodes[0].children[0]), (0, 5, 2));
-    radix.validate(&rib).unwrap();
+    let cost = apply(&mut rib, &mut tree, &[Change::Withdraw("11.0.0.0/8".parse().unwrap())]);
+    assert_eq!((cost.nodes_allocated, tree.node_count(), tree.nodes[0].children[0]), (0, 5, 2));
+    tree.validate(&rib).unwrap();
     let back = Route { prefix: "11.0.0.0/8".parse().unwrap(), next_hop: NextHop(7) };
-    let cost = apply(&mut rib, &mut radix, &[Change::Announce(back)]);
-    assert_eq!((cost.nodes_allocated, radix.node_count(), radix.nodes.len()), (2, 7, 7));
-    radix.validate(&rib).unwrap();
+    let cost = apply(&mut rib, &mut tree, &[Change::Announce(back)]);
+    assert_eq!((cost.nodes_allocated, tree.node_count(), tree.nodes.len()), (2, 7, 7));
+    tree.validate(&rib).unwrap();
 }
 
 #[test]
 fn a_replaced_next_hop_and_a_route_on_a_branch_move_no_node() {
     let mut rib = example();
-    let mut radix = build(&rib);
+    let mut tree = build(&rib);
     let announce = |prefix: &str, next_hop| {
         Change::Announce(Route { prefix: prefix.parse().unwrap(), next_hop: NextHop(next_hop) })
     };
     let one_write = Cost { entries_set: 1, ..Cost::default() };
-    assert_eq!(apply(&mut rib, &mut radix, &[announce("10.0.0.0/8", 9)]), one_write);
-    assert_eq!(apply(&mut rib, &mut radix, &[announce("10.0.0.0/7", 8)]), one_write);
-    assert_eq!(radix.lookup(0x0B00_0000), 5);
-    assert_eq!(apply(&mut rib, &mut radix, &[Change::Withdraw("10.0.0.0/7".parse().unwrap())]), one_write);
-    radix.validate(&rib).unwrap();
+    assert_eq!(apply(&mut rib, &mut tree, &[announce("10.0.0.0/8", 9)]), one_write);
+    assert_eq!(apply(&mut rib, &mut tree, &[announce("10.0.0.0/7", 8)]), one_write);
+    assert_eq!(tree.descend(0x0B00_0000, &mut Unmetered), 5);
+    assert_eq!(apply(&mut rib, &mut tree, &[Change::Withdraw("10.0.0.0/7".parse().unwrap())]), one_write);
+    tree.validate(&rib).unwrap();
 }
 
 #[test]
 fn too_many_nodes_are_named() {
     let rib = example();
-    assert!(Radix::<u32, u16>::plant(&rib, Pages::Small, 7).is_ok());
-    let refused = Radix::<u32, u16>::plant(&rib, Pages::Small, 6).unwrap_err();
+    assert!(Patricia::<u32, u16>::plant_at_most(7, &rib, Pages::Small).is_ok());
+    let refused = Patricia::<u32, u16>::plant_at_most(6, &rib, Pages::Small).unwrap_err();
     assert_eq!(refused, Limit { what: "radix nodes", had: 7, max: 6 });
 }
 
 #[test]
 fn validation_sees_what_is_wrong() {
     let rib = example();
-    let spoiled = |spoil: fn(&mut Radix<u32, u16>)| {
-        let mut radix = build(&rib);
-        spoil(&mut radix);
-        radix.validate(&rib).unwrap_err()
+    let spoiled = |spoil: fn(&mut Patricia<u32, u16>)| {
+        let mut tree = build(&rib);
+        spoil(&mut tree);
+        tree.validate(&rib).unwrap_err()
     };
     assert_eq!(spoiled(|r| r.nodes[0].children[1] = 7), "node 7 of 7");
     let swapped = spoiled(|r| r.nodes[1].children = [5, 2]);
@@ -134,35 +131,35 @@ fn changes<A: Address>() -> impl Strategy<Value = Vec<Change<A>>> {
 
 fn follows_the_oracle<A: Address>(changes: &[Change<A>]) -> Result<(), TestCaseError> {
     let mut rib = Rib::new();
-    let (mut radix, mut oracle) = (build(&rib), Oracle::<A, u16>::build(&rib, &Config::default()).unwrap());
+    let (mut tree, mut oracle) = (build(&rib), Oracle::<A, u16>::build(&rib, &Config::default()).unwrap());
     let mut probes = vec![A::ZERO, A::MAX];
     for changes in changes.chunks(3) {
         let deltas = rib.apply_all(changes.iter().copied()).deltas;
-        prop_assert!(matches!(radix.apply(&rib, &deltas), Update::Applied(_)));
+        prop_assert!(tree.follow(&deltas).is_some());
         oracle.apply(&rib, &deltas);
-        radix.validate(&rib).map_err(TestCaseError::fail)?;
+        tree.validate(&rib).map_err(TestCaseError::fail)?;
         for change in changes {
             let (first, last) = (change.prefix().first(), change.prefix().last());
             probes.extend([first.previous(), Some(first), Some(last), last.next()].into_iter().flatten());
         }
         for &probe in &probes {
-            prop_assert_eq!(radix.lookup(probe), oracle.lookup(probe));
+            prop_assert_eq!(tree.descend(probe, &mut Unmetered), oracle.lookup(probe));
         }
     }
     for count in [0, 1, LANES - 1, LANES, LANES + 1, probes.len()] {
         let addresses = &probes[..count.min(probes.len())];
         let mut answers = vec![u16::MAX; addresses.len()];
-        radix.descend_all(addresses, &mut answers);
+        tree.descend_all(addresses, &mut answers);
         let expected: Vec<u16> = addresses.iter().map(|&address| oracle.lookup(address)).collect();
         prop_assert_eq!(answers, expected);
     }
     // A tree that lived is the tree of its table: as many nodes, as deep, whatever came before.
-    prop_assert_eq!(radix.node_count(), build(&rib).node_count());
+    prop_assert_eq!(tree.node_count(), build(&rib).node_count());
 
     let withdrawals: Vec<_> = rib.iter().map(|route| Change::Withdraw(route.prefix)).collect();
-    apply(&mut rib, &mut radix, &withdrawals);
-    prop_assert_eq!((radix.node_count(), radix.nodes.len(), radix.root), (0, 0, NIL));
-    prop_assert_eq!((radix.nodes.free_total(), radix.memory().total()), (0, 0));
+    apply(&mut rib, &mut tree, &withdrawals);
+    prop_assert_eq!((tree.node_count(), tree.nodes.len(), tree.root), (0, 0, NIL));
+    prop_assert_eq!((tree.nodes.free_total(), tree.bytes()), (0, 0));
     Ok(())
 }
 

@@ -1,17 +1,20 @@
 //! The structural check.
 
-use super::Radix;
+use super::Patricia;
 use super::node::NIL;
 use crate::engine::Width;
-use crate::{Address, Prefix, Rib, Route};
+use crate::{Address, Prefix, Route};
 
-impl<A: Address, W: Width> Radix<A, W> {
+impl<A: Address, W: Width> Patricia<A, W> {
     /// Walks the tree: every pointer leads to an allocated node that nothing else points to, below its
-    /// parent and on its side; every branch has two children; the routes passed are the table's, one for
+    /// parent and on its side; every branch has two children; the routes passed are `routes`, one for
     /// one and in order; and no allocated node was left out.
-    pub(super) fn check_tree(&self, rib: &Rib<A>) -> Result<(), String> {
+    ///
+    /// # Errors
+    /// With the first contradiction found.
+    pub fn validate(&self, routes: impl IntoIterator<Item = Route<A>>) -> Result<(), String> {
         self.nodes.validate()?;
-        let mut routes = rib.iter();
+        let mut routes = routes.into_iter();
         let mut reached = vec![false; self.nodes.len()];
         let mut ahead = vec![(self.root, Prefix::ALL)];
         while let Some((at, within)) = ahead.pop() {

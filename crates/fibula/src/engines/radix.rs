@@ -1,0 +1,64 @@
+//! `radix`: a path-compressed binary tree, the routing table of Berkeley Unix and the papers' yardstick.
+//!
+//! Keith Sklower, "A Tree-Based Packet Routing Table for Berkeley Unix", USENIX Winter Conference 1991;
+//! on Morrison's Patricia tree. The tree, its nodes and a worked example are drawn in
+//! [`blocks::patricia`](crate::blocks::patricia).
+//!
+//! # What differs from the paper
+//!
+//! - Sklower's lookup descends without looking at keys, compares at the leaf and, where that fails, climbs
+//!   back, trying the masks that are noted on the way. Here every node on the way down is compared: its key
+//!   lies in the cache line that had to be read anyway, a mismatch ends the descent early, and there
+//!   is no way back. The memory accesses are at most those of the paper's descent.
+//! - A route sits in the node at its own length, not in a leaf with a chain of duplicated keys and mask lists
+//!   above: the longest match needs no second structure.
+//! - Masks are prefix lengths; the original also takes masks with holes, which no routing table has.
+//! - Batches interleave several descents ([`LANES`](crate::blocks::patricia::LANES)), each fetching its next node while others are compared.
+
+use crate::arch::Isa;
+use crate::blocks::patricia::{MAX_NODES, NODES, Patricia};
+use crate::engine::{About, Config, Engine, LimitInfo, Meter, Update, Updates, Width};
+use crate::memory::Memory;
+use crate::{Address, Delta, Error, Rib};
+
+/// What the tools print about it.
+pub const ABOUT: About = About {
+    name: "radix",
+    paper: "Sklower, A Tree-Based Packet Routing Table for Berkeley Unix (USENIX Winter 1991)",
+    year: 1991,
+    updates: Updates::InPlace,
+    limits: &[LimitInfo { what: NODES, max: MAX_NODES }],
+    parameters: &[],
+    preset: &[],
+};
+
+/// The tree over all routes of a table.
+#[derive(Clone, Debug)]
+pub struct Radix<A: Address, W: Width>(Patricia<A, W>);
+
+impl<A: Address, W: Width> Engine<A, W> for Radix<A, W> {
+    fn build(rib: &Rib<A>, config: &Config) -> Result<Self, Error> {
+        Ok(Self(Patricia::plant(rib.iter(), config.pages)?))
+    }
+
+    fn lookup_metered<M: Meter>(&self, address: A, meter: &mut M) -> W {
+        self.0.descend(address, meter)
+    }
+
+    #[inline(always)]
+    fn lookup_batch<I: Isa>(&self, _: I, addresses: &[A], next_hops: &mut [W]) {
+        self.0.descend_all(addresses, next_hops);
+    }
+
+    fn apply(&mut self, _: &Rib<A>, deltas: &[Delta<A>]) -> Update {
+        self.0.follow(deltas).map_or(Update::Rebuild, Update::Applied)
+    }
+
+    fn memory(&self) -> Memory {
+        Memory::new().off_chip("nodes", self.0.bytes())
+    }
+
+    fn validate(&self, rib: &Rib<A>) -> Result<(), String> {
+        self.0.validate(rib.iter())
+    }
+}
