@@ -1,6 +1,6 @@
 //! The command line as clap sees it: the global options and the list of commands.
 
-use crate::commands::{bench, completions, demo, engines, lookup, man, study, table, trace, verify};
+use crate::commands::{bench, completions, demo, engines, inspect, lookup, man, study, table, trace, verify};
 use crate::exit::Verdict;
 use crate::output::{Format, Output};
 use clap::{Parser, Subcommand};
@@ -34,6 +34,7 @@ pub(crate) enum Command {
     #[command(subcommand, arg_required_else_help = false)]
     Trace(trace::Command),
     Engines(engines::Arguments),
+    Inspect(inspect::Arguments),
     Verify(verify::Arguments),
     Bench(bench::Arguments),
     #[command(subcommand, arg_required_else_help = false)]
@@ -51,6 +52,7 @@ impl Command {
             Self::Table(command) => command.run(output),
             Self::Trace(command) => command.run(),
             Self::Engines(arguments) => arguments.run(output),
+            Self::Inspect(arguments) => arguments.run(output),
             Self::Verify(arguments) => arguments.run(output),
             Self::Bench(arguments) => arguments.run(output),
             Self::Study(command) => command.run(output),

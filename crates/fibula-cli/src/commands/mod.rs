@@ -4,6 +4,7 @@ pub(crate) mod bench;
 pub(crate) mod completions;
 pub(crate) mod demo;
 pub(crate) mod engines;
+pub(crate) mod inspect;
 pub(crate) mod lookup;
 pub(crate) mod man;
 mod measuring;

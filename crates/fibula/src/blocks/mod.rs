@@ -3,6 +3,7 @@
 pub mod chunks;
 pub mod dense;
 pub mod expansion;
+pub mod parallel;
 pub mod patricia;
 pub mod pushing;
 pub mod rank;

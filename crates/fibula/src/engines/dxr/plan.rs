@@ -1,7 +1,14 @@
 //! [`Plan`]: chunks as plain ranges, before they take a layout. Builds and updates begin with one.
 
+use crate::blocks::expansion::expand;
+use crate::blocks::parallel::in_parallel;
 use crate::rib::Range;
 use crate::{Prefix, Rib};
+
+/// The longest prefix whose chunks are planned on all cores, if the table has so many routes: below that, threads
+/// cost more than they save.
+const SHORT: u8 = 7;
+const MANY_ROUTES: usize = 1 << 16;
 
 /// A range of one chunk: where it begins, counted from the start of the chunk, and its answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,19 +42,36 @@ pub(super) struct Plan {
 
 impl Plan {
     /// The chunks of 2^(32 - `k`) addresses that these prefixes touch, each once: one sweep over the routes
-    /// of each prefix, however many chunks it covers.
+    /// of each prefix, however many chunks it covers. Short prefixes are cut up and swept on all cores.
     pub(super) fn of(rib: &Rib<u32>, prefixes: impl Iterator<Item = Prefix<u32>>, k: u8) -> Self {
         let widened = prefixes.map(|prefix| Prefix::containing(prefix.first(), prefix.len().min(k)));
         let mut prefixes: Vec<_> = widened.collect();
         prefixes.sort_unstable();
         prefixes.dedup_by(|later, kept| kept.covers(*later));
-        let mut plan = Self::default();
-        for prefix in prefixes {
-            for range in rib.ranges_within(prefix) {
+        let of_each = |prefixes: &[Prefix<u32>]| {
+            let mut plan = Self::default();
+            for range in prefixes.iter().flat_map(|&prefix| rib.ranges_within(prefix)) {
                 plan.add(range, u32::BITS - u32::from(k));
             }
+            plan
+        };
+        if rib.len() < MANY_ROUTES || prefixes.iter().all(|prefix| prefix.len() > SHORT) {
+            return of_each(&prefixes);
         }
-        plan
+        let parts: Vec<Prefix<u32>> = prefixes
+            .into_iter()
+            .flat_map(|prefix| expand(prefix, if prefix.len() > SHORT { prefix.len() } else { SHORT + 1 }))
+            .collect();
+        let plans = in_parallel(&parts, |&part| of_each(&[part]));
+        plans.into_iter().fold(Self::default(), Self::followed_by)
+    }
+
+    /// This plan and one of chunks behind its own.
+    fn followed_by(mut self, next: Self) -> Self {
+        let start = self.ranges.len();
+        self.runs.extend(next.runs.into_iter().map(|run| Run { start: start + run.start, ..run }));
+        self.ranges.extend(next.ranges);
+        self
     }
 
     /// The ranges of a run.
