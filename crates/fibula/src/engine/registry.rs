@@ -107,4 +107,5 @@ registry! {
     dxr16: engines::dxr::DXR16, [ipv4] engines::dxr::Dxr;
     dxr18: engines::dxr::DXR18, [ipv4] engines::dxr::Dxr;
     lc_trie: engines::lc_trie::ABOUT, [ipv4 ipv6] engines::lc_trie::LcTrie;
+    lulea: engines::lulea::ABOUT, [ipv4] engines::lulea::Lulea;
 }

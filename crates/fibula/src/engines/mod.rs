@@ -4,6 +4,7 @@
 pub mod dir24_8;
 pub mod dxr;
 pub mod lc_trie;
+pub mod lulea;
 pub mod oracle;
 pub mod poptrie;
 pub mod radix;
