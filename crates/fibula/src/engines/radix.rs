@@ -17,7 +17,7 @@
 
 use crate::arch::Isa;
 use crate::blocks::patricia::{MAX_NODES, NODES, Patricia};
-use crate::engine::{About, Config, Engine, LimitInfo, Meter, Update, Updates, Width};
+use crate::engine::{About, Config, Engine, Figure, LimitInfo, Meter, Update, Updates, Width};
 use crate::memory::Memory;
 use crate::{Address, Delta, Error, Rib};
 
@@ -56,6 +56,10 @@ impl<A: Address, W: Width> Engine<A, W> for Radix<A, W> {
 
     fn memory(&self) -> Memory {
         Memory::new().off_chip("nodes", self.0.bytes())
+    }
+
+    fn figures(&self) -> Vec<Figure> {
+        self.0.figures()
     }
 
     fn validate(&self, rib: &Rib<A>) -> Result<(), String> {

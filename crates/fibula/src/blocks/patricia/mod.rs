@@ -65,7 +65,7 @@ pub use node::MAX_NODES;
 
 use crate::Address;
 use crate::blocks::chunks::Pool;
-use crate::engine::Width;
+use crate::engine::{Figure, Width};
 use node::Node;
 
 /// What [`MAX_NODES`] limits, as errors name it.
@@ -103,6 +103,25 @@ impl<A: Address, W: Width> Patricia<A, W> {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.root == node::NIL
+    }
+
+    /// Its nodes, its routes and its greatest depth: what is printed of such a tree. O(n).
+    #[must_use]
+    pub fn figures(&self) -> Vec<Figure> {
+        let (mut routes, mut greatest) = (0, 0);
+        let mut ahead = vec![(self.root, 1)];
+        while let Some((at, depth)) = ahead.pop() {
+            if let Some(node) = self.nodes.get(at as usize) {
+                routes += usize::from(node.is_route());
+                greatest = greatest.max(depth);
+                ahead.extend(node.children.map(|child| (child, depth + 1)));
+            }
+        }
+        vec![
+            Figure::count("nodes", self.node_count()),
+            Figure::count("routes", routes),
+            Figure::count("greatest depth, nodes", greatest),
+        ]
     }
 
     /// The bytes it occupies, unused capacity included.

@@ -49,6 +49,8 @@ fn the_worked_example() {
     ];
     assert_eq!(drawn, expected.map(|(prefix, next_hop, children)| (prefix.to_owned(), next_hop, children)));
     assert_eq!(tree.bytes(), 112);
+    let figures = [("nodes", 7), ("routes", 6), ("greatest depth, nodes", 4)];
+    assert_eq!(tree.figures(), figures.map(|(name, count)| Figure::count(name, count)));
     let answers = [0x0A01_0203, 0x0A40_0001, 0x0AC8_0001, 0xC0A8_0001, 0x0800_0000]
         .map(|a| tree.descend(a, &mut Unmetered));
     assert_eq!(answers, [3, 2, 4, 6, 1]);

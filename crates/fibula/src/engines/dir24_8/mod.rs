@@ -50,7 +50,7 @@ use crate::arch::Isa;
 use crate::blocks::dense::{ChunkArray, Owners};
 use crate::blocks::expansion::slots;
 use crate::blocks::pushing::internal_nodes;
-use crate::engine::{About, Config, Engine, LimitInfo, Meter, Update, Updates, Width};
+use crate::engine::{About, Config, Engine, Figure, LimitInfo, Meter, Update, Updates, Width};
 use crate::memory::{Array, Memory};
 use crate::{Delta, Error, Rib};
 use entry::Entry;
@@ -144,6 +144,10 @@ impl<W: Width> Engine<u32, W> for Dir24_8<W> {
             .off_chip("TBL24", self.tbl24.bytes())
             .off_chip("TBLlong", self.tbl_long.bytes())
             .off_chip("block owners", self.owners.bytes())
+    }
+
+    fn figures(&self) -> Vec<Figure> {
+        vec![Figure::count("TBLlong blocks", self.owners.len())]
     }
 
     fn validate(&self, rib: &Rib<u32>) -> Result<(), String> {

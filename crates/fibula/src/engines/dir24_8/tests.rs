@@ -20,6 +20,7 @@ fn the_worked_example() {
     let addresses = [0x0A15_0300, 0x0A15_027F, 0x0A15_0280, 0x0A15_0400];
     assert_eq!(addresses.map(|a| engine.lookup(a)), [1, 3, 2, 0]);
     assert_eq!(engine.memory().parts[0].bytes, 64 << 20);
+    assert_eq!(engine.figures(), [Figure::count("TBLlong blocks", 1)]);
     engine.validate(&rib).unwrap();
 }
 

@@ -118,7 +118,7 @@ pub use lookup::LANES;
 pub use node::{MAX_BRANCH, MAX_NODES, MAX_SKIP};
 
 use crate::arch::Isa;
-use crate::engine::{About, Config, Engine, LimitInfo, Meter, ParameterInfo, Updates, Width};
+use crate::engine::{About, Config, Engine, Figure, LimitInfo, Meter, ParameterInfo, Updates, Width};
 use crate::memory::{Array, Memory};
 use crate::{Address, Error, Rib};
 use node::Node;
@@ -201,6 +201,30 @@ impl<A: Address, W: Width> Engine<A, W> for LcTrie<A, W> {
             .off_chip("trie", self.trie.bytes())
             .off_chip("base vector", self.strings.bases.bytes())
             .off_chip("prefix vector", self.strings.covers.bytes())
+    }
+
+    fn figures(&self) -> Vec<Figure> {
+        let (mut nodes, mut leaves, mut depths, mut greatest) = (0, 0_usize, 0, 0);
+        let mut ahead = vec![(0, 0)];
+        while let Some((at, depth)) = ahead.pop() {
+            let node = self.trie[at];
+            nodes += 1;
+            if node.is_leaf() {
+                leaves += 1;
+                depths += depth;
+                greatest = greatest.max(depth);
+            } else {
+                let children = node.children()..node.children() + (1 << node.branch());
+                ahead.extend(children.map(|child| (child, depth + 1)));
+            }
+        }
+        vec![
+            Figure::count("nodes", nodes),
+            Figure::new("average depth of a leaf", depths as f64 / leaves as f64),
+            Figure::count("greatest depth", greatest),
+            Figure::count("base vector", self.strings.bases.len()),
+            Figure::count("prefix vector", self.strings.covers.len()),
+        ]
     }
 
     fn validate(&self, rib: &Rib<A>) -> Result<(), String> {

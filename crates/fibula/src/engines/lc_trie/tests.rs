@@ -54,6 +54,14 @@ fn the_worked_example() {
     assert_eq!(lc_trie.trie[..], drawn[..]);
     let parts: Vec<usize> = lc_trie.memory().parts.iter().map(|part| part.bytes).collect();
     assert_eq!((parts, lc_trie.memory().total()), (vec![48, 72, 16], 136));
+    let figures = [
+        ("nodes", 11.0),
+        ("average depth of a leaf", (7.0 * 1.0 + 2.0 * 2.0) / 9.0),
+        ("greatest depth", 2.0),
+        ("base vector", 6.0),
+        ("prefix vector", 2.0),
+    ];
+    assert_eq!(lc_trie.figures(), figures.map(|(name, value)| Figure::new(name, value)));
 
     let answers = [0xAA01_0203, 0xAC00_0001, 0xF000_0001, 0x2000_0000].map(|a| lc_trie.lookup(a));
     assert_eq!(answers, [6, 5, 1, 1]);

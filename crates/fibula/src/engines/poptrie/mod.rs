@@ -79,7 +79,7 @@ mod validate;
 
 use crate::arch::Isa;
 use crate::blocks::chunks::Pool;
-use crate::engine::{About, Config, Engine, LimitInfo, Meter, ParameterInfo, Update, Updates, Width};
+use crate::engine::{About, Config, Engine, Figure, LimitInfo, Meter, ParameterInfo, Update, Updates, Width};
 use crate::memory::{Array, Memory, Pages};
 use crate::{Address, Delta, Error, Prefix, Rib};
 use direct::Direct;
@@ -190,6 +190,14 @@ impl<A: Address, W: Width> Engine<A, W> for Poptrie<A, W> {
             .off_chip("direct table", self.direct.bytes())
             .off_chip("nodes", self.nodes.bytes())
             .off_chip("leaves", self.leaves.bytes())
+    }
+
+    fn figures(&self) -> Vec<Figure> {
+        vec![
+            Figure::count("internal nodes", self.nodes.len() - self.nodes.free_total()),
+            Figure::count("leaves", self.leaves.len() - self.leaves.free_total()),
+            Figure::count("direct entries", self.direct.len()),
+        ]
     }
 
     fn validate(&self, rib: &Rib<A>) -> Result<(), String> {

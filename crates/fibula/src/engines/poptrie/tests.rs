@@ -59,6 +59,8 @@ fn the_worked_example() {
     assert_eq!(trie.lookup(address("10.0.4.200")), 4);
     let bytes: Vec<usize> = trie.memory().parts.iter().map(|part| part.bytes).collect();
     assert_eq!(bytes, [1 << 20, 48, 6]);
+    let figures = [("internal nodes", 2), ("leaves", 6), ("direct entries", 1 << 18)];
+    assert_eq!(trie.figures(), figures.map(|(name, count)| Figure::count(name, count)));
     check(&trie, &rib);
 }
 

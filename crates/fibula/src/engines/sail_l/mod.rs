@@ -53,7 +53,7 @@ mod tests;
 use crate::arch::Isa;
 use crate::blocks::dense::{ChunkArray, Owners};
 use crate::blocks::pushing::{internal_nodes, paint, repaint, validate};
-use crate::engine::{About, Config, Cost, Engine, LimitInfo, Meter, Update, Updates, Width};
+use crate::engine::{About, Config, Cost, Engine, Figure, LimitInfo, Meter, Update, Updates, Width};
 use crate::memory::{Array, Memory, Pages};
 use crate::{Delta, Error, NextHop, Rib};
 
@@ -175,6 +175,13 @@ impl<W: Width> Engine<u32, W> for SailL<W> {
             .off_chip("C24", self.c24.bytes())
             .off_chip("N32", self.n32.bytes())
             .off_chip("chunk owners", self.owners24.bytes() + self.owners32.bytes())
+    }
+
+    fn figures(&self) -> Vec<Figure> {
+        vec![
+            Figure::count("chunks, level 24", self.owners24.len()),
+            Figure::count("chunks, level 32", self.owners32.len()),
+        ]
     }
 
     fn validate(&self, rib: &Rib<u32>) -> Result<(), String> {

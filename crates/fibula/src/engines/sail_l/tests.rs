@@ -42,6 +42,8 @@ fn the_worked_example() {
     );
     assert!(engine.n32[chunk(2)][2..].iter().all(|&next_hop| next_hop == 8));
     assert_eq!((engine.bn24.chunks(), engine.n32.chunks()), (3, 3));
+    let figures = [("chunks, level 24", 2), ("chunks, level 32", 2)];
+    assert_eq!(engine.figures(), figures.map(|(name, count)| Figure::count(name, count)));
     assert_eq!(engine.lookup(0x0000_0202), 3); // 001010
     engine.validate(&rib).unwrap();
 }
