@@ -1,9 +1,14 @@
 //! The steps that several papers share, named for what they are, so that no two engines carry the same code.
 
+pub mod bloom;
+pub mod buckets;
 pub mod chunks;
 pub mod dense;
 pub mod expansion;
 pub mod parallel;
 pub mod patricia;
+pub mod filtered;
+pub mod hashing;
+pub mod probing;
 pub mod pushing;
 pub mod rank;

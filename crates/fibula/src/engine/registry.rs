@@ -108,4 +108,7 @@ registry! {
     dxr18: engines::dxr::DXR18, [ipv4] engines::dxr::Dxr;
     lc_trie: engines::lc_trie::ABOUT, [ipv4 ipv6] engines::lc_trie::LcTrie;
     lulea: engines::lulea::ABOUT, [ipv4] engines::lulea::Lulea;
+    bloom_naive: engines::bloom_naive::ABOUT, [ipv4] engines::bloom_naive::BloomNaive;
+    bloom_base: engines::bloom::BASE, [ipv4] engines::bloom::BloomBase;
+    bloom: engines::bloom::ABOUT, [ipv4] engines::bloom::Bloom;
 }

@@ -3,9 +3,10 @@
 use crate::{NextHop, NextHopSlice};
 use std::fmt::{self, Debug};
 use std::hash::Hash;
+use zerocopy::FromZeros;
 
 /// An unsigned integer that holds next-hop indices: `u8`, `u16` or `u32`.
-pub trait Width: Copy + Default + Eq + Ord + Hash + Debug + Send + Sync + 'static {
+pub trait Width: Copy + Default + Eq + Ord + Hash + Debug + FromZeros + Send + Sync + 'static {
     /// Its size.
     const BITS: WidthBits;
     /// The greatest index it holds.

@@ -1,6 +1,8 @@
 //! The engines, one module each: the paper it comes from, its layout drawn, a worked example, its limits, and
 //! what was changed and why.
 
+pub mod bloom;
+pub mod bloom_naive;
 pub mod dir24_8;
 pub mod dxr;
 pub mod lc_trie;

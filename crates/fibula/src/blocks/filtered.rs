@@ -1,0 +1,359 @@
+//! A hash table behind a counting Bloom filter: the pair that Bloom-filter engines keep for each prefix length.
+//!
+//! Dharmapurikar, Krishnamurthy and Taylor, "Longest Prefix Matching Using Bloom Filters" (2006). The small filter
+//! answers "not here" for most keys that are not; the table is searched for the others and always has the last
+//! word.
+//!
+//! Filter and table are sized for the entries there are when they are made, and made again when that number has changed
+//! by [one part in 16](SPARE): an update moves 16 entries on average for each that comes or goes, at most, and
+//! neither memory nor false positives drift further than that from a fresh build's.
+
+use super::bloom::{CountingFilter, Parameters};
+use super::buckets::{Buckets, Value};
+use super::hashing::Key;
+use super::probing::{Hashing, Probes};
+use crate::engine::{Cost, Figure, Meter, Unmetered};
+use crate::memory::Pages;
+
+/// Filter and table are made again when the entries are a `SPARE`th more or fewer than they were made for.
+pub const SPARE: usize = 16;
+
+/// What the smallest filter and table are made for.
+const ENTRIES_MIN: usize = 16;
+
+/// A map from keys to values behind a filter; the default value stands for "no entry". Buckets have `SLOTS` slots.
+///
+/// ```
+/// use fibula::blocks::{filtered::Filtered, hashing::HashFunction, probing::Combined};
+/// use fibula::engine::Unmetered;
+/// use fibula::memory::Pages;
+/// let hashing = Combined(HashFunction::Murmur);
+/// let mut pair: Filtered<u32, u8, Combined, 8> = Filtered::new(hashing, 10, 1000, Pages::Small);
+/// for key in 0..1000 {
+///     pair.set(key, 7);
+/// }
+/// assert_eq!([999, 1000].map(|key| pair.get(key, &mut Unmetered)), [7, 0]);
+/// assert!(pair.false_positives(1000..50_000).unwrap() < 0.2);
+/// ```
+#[derive(Clone, Debug)]
+pub struct Filtered<K: Key, V: Value, H, const SLOTS: usize> {
+    filter: CountingFilter,
+    table: Buckets<K, V, SLOTS>,
+    hashing: H,
+    /// The ratio of false positives that the filter is made for, in percent.
+    percent: u8,
+    /// The entries that filter and table are made for.
+    planned: usize,
+    pages: Pages,
+}
+
+/// What the filter says of a block of `N` keys.
+#[derive(Clone, Copy, Debug)]
+pub struct Survivors<const N: usize> {
+    /// The keys that may have an entry: bit *i* for key *i*.
+    pub passed: u64,
+    /// Of those, the hash that says where the entry would be.
+    homes: [u32; N],
+}
+
+impl<const N: usize> Default for Survivors<N> {
+    fn default() -> Self {
+        Self { passed: 0, homes: [0; N] }
+    }
+}
+
+impl<const N: usize> Survivors<N> {
+    /// The numbers of the keys that passed, ascending.
+    #[inline(always)]
+    pub fn iter(&self) -> impl Iterator<Item = usize> + use<N> {
+        let mut left = self.passed;
+        std::iter::from_fn(move || {
+            let at = left.trailing_zeros() as usize;
+            (left != 0).then(|| {
+                left &= left - 1;
+                at % N
+            })
+        })
+    }
+}
+
+impl<K: Key, V: Value, H: Hashing, const SLOTS: usize> Filtered<K, V, H, SLOTS> {
+    /// An empty pair for the given number of entries and ratio of false positives in percent, 1 to 99.
+    #[must_use]
+    pub fn new(hashing: H, percent: u8, entries: usize, pages: Pages) -> Self {
+        let planned = entries.max(ENTRIES_MIN);
+        Self {
+            filter: CountingFilter::new(Parameters::of(planned, percent), pages),
+            table: Buckets::with_room_for(planned, pages),
+            hashing,
+            percent,
+            planned,
+            pages,
+        }
+    }
+
+    /// The number of entries.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.table.len()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    #[inline(always)]
+    pub fn is_empty(&self) -> bool {
+        self.table.is_empty()
+    }
+
+    /// The value of a key, by way of the filter; the default if it has none.
+    #[inline(always)]
+    pub fn get<M: Meter>(&self, key: K, meter: &mut M) -> V {
+        if self.is_empty() {
+            return V::default();
+        }
+        let mut probes = self.hashing.probes(key, meter);
+        if probes.pass(&self.filter, meter) {
+            let home = probes.home(meter);
+            self.table.get(home, key, meter)
+        } else {
+            V::default()
+        }
+    }
+
+    /// The value of a key, by the table alone.
+    #[must_use]
+    pub fn peek(&self, key: K) -> V {
+        self.table.get(home(self.hashing, key), key, &mut Unmetered)
+    }
+
+    /// Asks the filter about those of a block's keys that `candidates` has bits for, and prefetches where the entries of
+    /// the survivors would be.
+    #[inline(always)]
+    pub fn survivors<const N: usize>(&self, keys: &[K; N], candidates: u64) -> Survivors<N> {
+        const { assert!(N <= 64) }
+        let mut survivors = Survivors::default();
+        if !self.is_empty() {
+            survivors.passed = self.hashing.survivors(&self.filter, keys, candidates, &mut survivors.homes);
+            for at in survivors.iter() {
+                self.table.prefetch(survivors.homes[at]);
+            }
+        }
+        survivors
+    }
+
+    /// The value of the key of a survivor; the default if it passed the filter without an entry.
+    #[inline(always)]
+    pub fn survivor<const N: usize>(&self, survivors: &Survivors<N>, at: usize, key: K) -> V {
+        self.table.get(survivors.homes[at], key, &mut Unmetered)
+    }
+
+    /// Gives a key a value; the default takes its entry out. Tells the entries written in the table, those moved
+    /// included, and the words written in the filter.
+    pub fn set(&mut self, key: K, value: V) -> Cost {
+        let mut cost = Cost { entries_set: 1, ..Cost::default() };
+        let hashing = self.hashing;
+        if value == V::default() {
+            if self.table.remove(key, |key| home(hashing, key)) == V::default() {
+                return Cost::default();
+            }
+            cost.on_chip_writes = self.filter_each(key, CountingFilter::remove);
+            if self.planned > ENTRIES_MIN && self.len() < self.planned - self.planned / SPARE {
+                cost += self.make_again();
+            }
+        } else if self.table.set(home(hashing, key), key, value) == V::default() {
+            cost.on_chip_writes = self.filter_each(key, CountingFilter::insert);
+            if self.len() > self.planned + self.planned / SPARE {
+                cost += self.make_again();
+            }
+        }
+        cost
+    }
+
+    /// Every key with its value, in no order of theirs.
+    pub fn iter(&self) -> impl Iterator<Item = (K, V)> {
+        self.table.iter()
+    }
+
+    /// The size of the filter.
+    #[must_use]
+    pub fn parameters(&self) -> Parameters {
+        self.filter.parameters()
+    }
+
+    /// The ratio of false positives that the filter has: of those of `keys` that have no entry, how many pass.
+    /// `None` if all have one.
+    #[must_use]
+    pub fn false_positives(&self, keys: impl IntoIterator<Item = K>) -> Option<f64> {
+        let (mut absent, mut passed) = (0_u32, 0_u32);
+        for key in keys {
+            if self.peek(key) == V::default() {
+                absent += 1;
+                let mut probes = self.hashing.probes(key, &mut Unmetered);
+                passed += u32::from(probes.pass(&self.filter, &mut Unmetered));
+            }
+        }
+        (absent > 0).then(|| f64::from(passed) / f64::from(absent))
+    }
+
+    /// What papers print of a pair called `name`; `keys` are to measure false positives with.
+    #[must_use]
+    pub fn figures(&self, name: &str, keys: impl IntoIterator<Item = K>) -> Vec<Figure> {
+        let Parameters { bits, hashes } = self.parameters();
+        let mut figures = vec![
+            Figure::count(format!("{name} filter: bits (m)"), bits as usize),
+            Figure::count(format!("{name} filter: hashes (k)"), hashes as usize),
+            Figure::count(format!("{name} filter: keys (n)"), self.len()),
+            Figure::count(format!("{name} filter: false positives asked for, %"), self.percent.into()),
+        ];
+        if let Some(met) = self.false_positives(keys) {
+            figures.push(Figure::new(format!("{name} filter: false positives met, %"), met * 100.0));
+        }
+        figures.push(Figure::count(format!("{name} table: slots"), self.table.slots()));
+        figures
+    }
+
+    /// The bytes of the filter's bits, of its counters, and of the table.
+    #[must_use]
+    pub fn bytes(&self) -> [usize; 3] {
+        [self.filter.bytes(), self.filter.counter_bytes(), self.table.bytes()]
+    }
+
+    /// Checks table and filter, and one against the other.
+    ///
+    /// # Errors
+    /// With the first contradiction found.
+    pub fn validate(&self) -> Result<(), String> {
+        self.table.validate(|key| home(self.hashing, key))?;
+        let hashes = self.filter.parameters().hashes;
+        self.filter.validate(self.iter().flat_map(|(key, _)| {
+            let mut probes = self.hashing.probes(key, &mut Unmetered);
+            (0..hashes).map(move |_| probes.next(&mut Unmetered))
+        }))
+    }
+
+    /// Does one thing to the filter for each hash of a key; returns how often it changed a bit.
+    fn filter_each(&mut self, key: K, change: impl Fn(&mut CountingFilter, u32) -> bool) -> u64 {
+        let mut probes = self.hashing.probes(key, &mut Unmetered);
+        let hashes = self.filter.parameters().hashes;
+        (0..hashes).map(|_| u64::from(change(&mut self.filter, probes.next(&mut Unmetered)))).sum()
+    }
+
+    /// Makes filter and table for the entries there are.
+    fn make_again(&mut self) -> Cost {
+        let hashing = self.hashing;
+        let entries = self.len();
+        let mut fresh = Self::new(hashing, self.percent, entries, self.pages);
+        fresh.table = self.table.resized(fresh.planned, self.pages, |key| home(hashing, key));
+        for (key, _) in self.table.iter() {
+            fresh.filter_each(key, CountingFilter::insert);
+        }
+        *self = fresh;
+        let words = self.filter.parameters().bits.div_ceil(64);
+        Cost { entries_set: entries as u64, on_chip_writes: words, ..Cost::default() }
+    }
+}
+
+/// Keys of so many bits, 1 to 64, without a pattern and the same every time: to measure false positives with.
+/// (SplitMix64, which none of the [hash functions](super::hashing) resembles.)
+pub fn random_keys(bits: u8) -> impl Iterator<Item = u64> {
+    const COUNT: u64 = 1 << 16;
+    (1..=COUNT).map(move |index| {
+        let mut key = index.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        key = (key ^ key >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        key = (key ^ key >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
+        (key ^ key >> 31) >> (64 - bits)
+    })
+}
+
+fn home<K: Key>(hashing: impl Hashing, key: K) -> u32 {
+    hashing.probes(key, &mut Unmetered).home(&mut Unmetered)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::blocks::hashing::HashFunction;
+    use crate::blocks::probing::{Combined, Drawn};
+
+    type Pair<K, H> = Filtered<K, u16, H, 8>;
+
+    /// Distinct 64-bit keys without a pattern in them.
+    fn key(index: u32) -> u64 {
+        u64::from(index).wrapping_mul(0xBF58_476D_1CE4_E5B9) ^ 0x94D0_49BB_1331_11EB
+    }
+
+    #[test]
+    fn false_positives_are_about_as_many_as_asked_for() {
+        for percent in [1, 10, 30] {
+            for (_, function) in HashFunction::NAMED {
+                let mut pair: Pair<u64, _> = Filtered::new(Combined(function), percent, 5000, Pages::Small);
+                for index in 0..5000 {
+                    pair.set(key(index), 1);
+                }
+                let met = pair.false_positives((5000..55_000).map(key)).unwrap();
+                let asked = f64::from(percent) / 100.0;
+                assert!(met > asked * 0.5 && met < asked * 1.5, "{function:?}: {met} for {asked}");
+            }
+        }
+    }
+
+    fn grows_and_shrinks(hashing: impl Hashing) {
+        let mut pair: Pair<u64, _> = Filtered::new(hashing, 10, 0, Pages::Small);
+        let empty = pair.bytes();
+        let mut moved = 0;
+        for index in 0..3000 {
+            moved += pair.set(key(index), 1 + index as u16).entries_set;
+        }
+        assert!(moved <= 3000 * (SPARE as u64 + 2), "{moved} entries written");
+        let fresh: Pair<u64, _> = Filtered::new(hashing, 10, 3000, Pages::Small);
+        for (lived, fresh) in pair.bytes().into_iter().zip(fresh.bytes()) {
+            assert!(lived.abs_diff(fresh) <= fresh / 10, "{lived} bytes, {fresh} when made for it");
+        }
+        pair.validate().unwrap();
+        for index in 0..3000 {
+            assert_eq!(pair.get(key(index), &mut Unmetered), 1 + index as u16);
+            pair.set(key(index), 0);
+            assert_eq!(pair.get(key(index), &mut Unmetered), 0);
+        }
+        assert_eq!((pair.len(), pair.bytes(), pair.set(key(0), 0)), (0, empty, Cost::default()));
+        pair.validate().unwrap();
+    }
+
+    #[test]
+    fn filter_and_table_follow_the_number_of_entries() {
+        grows_and_shrinks(Drawn);
+        grows_and_shrinks(Combined(HashFunction::Knuth));
+    }
+
+    #[test]
+    fn a_block_is_asked_as_key_by_key() {
+        fn check(hashing: impl Hashing) {
+            let mut pair: Pair<u32, _> = Filtered::new(hashing, 20, 200, Pages::Small);
+            for index in 0..200 {
+                pair.set(index * 3, 1);
+            }
+            for first in 0..600 {
+                let keys: [u32; 32] = std::array::from_fn(|at| first + at as u32);
+                let candidates = 0x0FFF_FFF5;
+                let survivors = pair.survivors(&keys, candidates);
+                assert_eq!(survivors.passed & !candidates, 0);
+                for (at, &key) in keys.iter().enumerate() {
+                    let found = survivors.iter().find(|&survivor| survivor == at);
+                    let found = found.map_or(0, |at| pair.survivor(&survivors, at, key));
+                    let asked = candidates >> at & 1 == 1;
+                    assert_eq!(found, if asked { pair.get(key, &mut Unmetered) } else { 0 });
+                }
+            }
+        }
+        check(Drawn);
+        check(Combined(HashFunction::H2));
+    }
+
+    #[test]
+    fn an_entry_that_its_filter_denies_is_found() {
+        let mut pair: Pair<u32, _> = Filtered::new(Drawn, 1, 0, Pages::Small);
+        pair.set(1, 1);
+        pair.filter_each(1, CountingFilter::remove);
+        assert!(pair.validate().unwrap_err().contains("expected 1"));
+    }
+}

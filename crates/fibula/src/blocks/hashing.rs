@@ -1,0 +1,224 @@
+//! Hash functions of integer keys: the three that Lucchesi, Drummond and Teodoro, "High-performance IP lookup using
+//! Intel Xeon Phi: a Bloom filters based approach" (2018), section 4.3.2, vectorise, and the C `rand` of their Baseline.
+//!
+//! All of them turn a key of one or two 32-bit words (IPv4, or the first half of IPv6) into 32 bits, of which the users
+//! here take the *high* ones ([`reduce`]), because Knuth's method has its good bits there.
+//!
+//! | function | what it does to a word | for two words |
+//! | --- | --- | --- |
+//! | [`Murmur`](HashFunction::Murmur) | MurmurHash3 (x86, 32 bits), its loop unrolled | two blocks |
+//! | [`Knuth`](HashFunction::Knuth) | one multiplication by 2^32/φ | one of 64 bits by 2^64/φ, high half |
+//! | [`H2`](HashFunction::H2) | two rounds of shift, xor, multiply (the H2 database) | xor the second in, mix again |
+//! | [`Rand`] | seeds C's generator | the first, stepped, plus the second |
+//!
+//! [`HashFunction::hash_all`] hashes a whole block. It is a loop over arrays of a fixed length without a branch, so
+//! that inside a [`Kernel`](crate::arch::Kernel) it becomes vector code of that instruction set: sixteen keys at a time
+//! with AVX-512, eight with AVX2, four with the baseline's SSE2.
+
+use std::fmt::Debug;
+use zerocopy::FromZeros;
+
+/// An integer that can be hashed: `u32` or `u64`.
+pub trait Key: Copy + Eq + FromZeros + Debug + Send + Sync + 'static {
+    /// How many 32-bit words it has.
+    const WORDS: usize;
+
+    /// One of its words, the lowest first.
+    #[must_use]
+    fn word(self, index: usize) -> u32;
+
+    /// Knuth's multiplicative method: the high 32 bits of a product modulo 2^l, *l* the bits of the key.
+    #[must_use]
+    fn multiplied(self) -> u32;
+}
+
+impl Key for u32 {
+    const WORDS: usize = 1;
+
+    #[inline(always)]
+    fn word(self, _: usize) -> u32 {
+        self
+    }
+
+    #[inline(always)]
+    fn multiplied(self) -> u32 {
+        self.wrapping_mul(0x9E37_79B1) // the prime next to 2^32 / φ
+    }
+}
+
+impl Key for u64 {
+    const WORDS: usize = 2;
+
+    #[inline(always)]
+    fn word(self, index: usize) -> u32 {
+        (self >> (32 * index)) as u32
+    }
+
+    #[inline(always)]
+    fn multiplied(self) -> u32 {
+        (self.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32) as u32 // the odd number next to 2^64 / φ
+    }
+}
+
+/// Scales a hash to `0..len`: its high bits choose. One multiplication where a remainder takes a division, and hashes
+/// in ascending order stay so. `len` is at most 2^32.
+///
+/// ```
+/// use fibula::blocks::hashing::reduce;
+/// assert_eq!([0, 0x7FFF_FFFF, 0x8000_0000, u32::MAX].map(|hash| reduce(hash, 10)), [0, 4, 5, 9]);
+/// ```
+#[must_use]
+#[inline(always)]
+pub fn reduce(hash: u32, len: u64) -> usize {
+    ((u64::from(hash) * len) >> 32) as usize
+}
+
+/// A hash function, chosen when a table is built.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HashFunction {
+    /// MurmurHash3.
+    Murmur,
+    /// Knuth's multiplicative method.
+    Knuth,
+    /// The integer hash of the H2 database.
+    H2,
+}
+
+impl HashFunction {
+    /// Every function with the name users write.
+    pub const NAMED: [(&'static str, Self); 3] =
+        [("h2", Self::H2), ("murmur", Self::Murmur), ("knuth", Self::Knuth)];
+
+    /// The hash of one key.
+    #[must_use]
+    #[inline(always)]
+    pub fn hash<K: Key>(self, key: K) -> u32 {
+        match self {
+            Self::Murmur => murmur(key),
+            Self::Knuth => key.multiplied(),
+            Self::H2 => h2(key),
+        }
+    }
+
+    /// The hashes of a block of keys, in vector code where the caller is compiled for it.
+    #[must_use]
+    #[inline(always)]
+    pub fn hash_all<K: Key, const N: usize>(self, keys: &[K; N]) -> [u32; N] {
+        match self {
+            Self::Murmur => keys.map(murmur),
+            Self::Knuth => keys.map(K::multiplied),
+            Self::H2 => keys.map(h2),
+        }
+    }
+}
+
+#[inline(always)]
+fn murmur<K: Key>(key: K) -> u32 {
+    let mut hash = 0_u32;
+    for index in 0..K::WORDS {
+        let block = key.word(index).wrapping_mul(0xCC9E_2D51).rotate_left(15).wrapping_mul(0x1B87_3593);
+        hash = (hash ^ block).rotate_left(13).wrapping_mul(5).wrapping_add(0xE654_6B64);
+    }
+    hash ^= 4 * K::WORDS as u32; // the length in bytes
+    hash = (hash ^ hash >> 16).wrapping_mul(0x85EB_CA6B);
+    hash = (hash ^ hash >> 13).wrapping_mul(0xC2B2_AE35);
+    hash ^ hash >> 16
+}
+
+#[inline(always)]
+fn h2<K: Key>(key: K) -> u32 {
+    let mut hash = 0;
+    for index in 0..K::WORDS {
+        hash ^= key.word(index);
+        hash = (hash ^ hash >> 16).wrapping_mul(0x045D_9F3B);
+        hash = (hash ^ hash >> 16).wrapping_mul(0x045D_9F3B);
+        hash ^= hash >> 16;
+    }
+    hash
+}
+
+/// C's `rand`, seeded with a key: the linear congruential generator of the C standard's example, three steps
+/// of which (16 bits each) make one value of 32 bits.
+#[derive(Clone, Copy, Debug)]
+pub struct Rand(u32);
+
+impl Rand {
+    /// The generator that a key seeds.
+    #[must_use]
+    #[inline(always)]
+    pub fn seeded<K: Key>(key: K) -> Self {
+        let mut rand = Self(0);
+        for index in 0..K::WORDS {
+            rand.0 = rand.0.wrapping_mul(Self::MULTIPLIER).wrapping_add(key.word(index));
+        }
+        rand
+    }
+
+    const MULTIPLIER: u32 = 1_103_515_245;
+
+    /// The next value: one evaluation of a hash function.
+    #[inline(always)]
+    pub fn draw(&mut self) -> u32 {
+        let mut value = 0;
+        for _ in 0..3 {
+            self.0 = self.0.wrapping_mul(Self::MULTIPLIER).wrapping_add(12_345);
+            value = value << 11 ^ self.0 >> 16;
+        }
+        value
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::arch::{Isa, Kernel, Level, dispatch};
+    use proptest::prelude::*;
+
+    #[test]
+    fn murmur_is_the_published_function() {
+        let found = [0_u32, u32::MAX, 0x8765_4321].map(|key| HashFunction::Murmur.hash(key));
+        assert_eq!(found, [0x2362_F9DE, 0x7629_3B50, 0xF55B_516B]);
+    }
+
+    #[test]
+    fn knuth_and_h2_by_hand() {
+        assert_eq!(HashFunction::Knuth.hash(3_u32), 0xDAA6_6D13);
+        assert_eq!(HashFunction::Knuth.hash(3_u64), 0xDAA6_6D2C);
+        assert_eq!(HashFunction::H2.hash(0_u32), 0);
+        // 1 becomes the multiplier m; then (m ^ m >> 16) * m, folded once more.
+        let mixed = (0x045D_9F3B_u32 ^ 0x045D).wrapping_mul(0x045D_9F3B);
+        assert_eq!(HashFunction::H2.hash(1_u32), mixed ^ mixed >> 16);
+    }
+
+    #[test]
+    fn rand_overlaps_three_steps_of_the_generator() {
+        let [first, second, third] = [12_345_u32, 0xD3DC_167E, 0xA704_27DF].map(|state| state >> 16);
+        assert_eq!(Rand::seeded(0_u32).draw(), first << 22 ^ second << 11 ^ third);
+        let mut rand = Rand::seeded(7_u64 << 32);
+        assert_ne!(rand.draw(), rand.draw());
+    }
+
+    struct All<K: 'static>(HashFunction, [K; 24]);
+
+    impl<K: Key> Kernel for All<K> {
+        type Output = [u32; 24];
+
+        #[inline(always)]
+        fn run<I: Isa>(self, _: I) -> [u32; 24] {
+            self.0.hash_all(&self.1)
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_block_on_every_instruction_set_is_key_by_key(keys: [u64; 24]) {
+            for (_, function) in HashFunction::NAMED {
+                let short = keys.map(|key| key as u32);
+                for &level in Level::available() {
+                    prop_assert_eq!(dispatch(level, All(function, keys)), keys.map(|key| function.hash(key)));
+                    prop_assert_eq!(dispatch(level, All(function, short)), short.map(|key| function.hash(key)));
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! How the hashes of a key come about: what a Bloom filter is probed with, and where the key stands in a hash table.
+
+use super::bloom::CountingFilter;
+use super::hashing::{HashFunction, Key, Rand};
+use crate::engine::{Meter, Unmetered};
+use std::fmt::Debug;
+
+/// A way to get the hashes of a key.
+pub trait Hashing: Copy + Debug + Send + Sync + 'static {
+    /// The hashes of one key.
+    type Probes: Probes;
+
+    /// The hashes of a key.
+    fn probes<K: Key>(self, key: K, meter: &mut impl Meter) -> Self::Probes;
+
+    /// Which of a block's keys may be in a filter: bit *i* for `keys[i]`, where `candidates` asks for it.
+    /// Of each that may, `homes` gets the hash that says where it is in the table.
+    #[inline(always)]
+    fn survivors<K: Key, const N: usize>(
+        self,
+        filter: &CountingFilter,
+        keys: &[K; N],
+        candidates: u64,
+        homes: &mut [u32; N],
+    ) -> u64 {
+        let mut passed = 0;
+        for at in 0..N {
+            let mut probes = self.probes(keys[at], &mut Unmetered);
+            if candidates >> at & 1 == 1 && probes.pass(filter, &mut Unmetered) {
+                passed |= 1 << at;
+                homes[at] = probes.home(&mut Unmetered);
+            }
+        }
+        passed
+    }
+}
+
+/// The hashes of one key, one after another.
+pub trait Probes {
+    /// Where the key is in the hash table.
+    fn home(&self, meter: &mut impl Meter) -> u32;
+
+    /// The next hash for the filter.
+    fn next(&mut self, meter: &mut impl Meter) -> u32;
+
+    /// Whether a filter has the bits of all the hashes, given up at the first that is missing.
+    #[inline(always)]
+    fn pass<M: Meter>(&mut self, filter: &CountingFilter, meter: &mut M) -> bool {
+        (0..filter.parameters().hashes).all(|_| {
+            let hash = self.next(meter);
+            filter.bit(hash, meter) == 1
+        })
+    }
+}
+
+/// Every hash is an evaluation of its own, and so is the one for the table: draws of a [`Rand`] that the key seeds.
+#[derive(Clone, Copy, Debug)]
+pub struct Drawn;
+
+/// The hashes of [`Drawn`].
+#[derive(Clone, Copy, Debug)]
+pub struct Draws {
+    seed: Rand,
+    next: Rand,
+}
+
+impl Hashing for Drawn {
+    type Probes = Draws;
+
+    #[inline(always)]
+    fn probes<K: Key>(self, key: K, _: &mut impl Meter) -> Draws {
+        let seed = Rand::seeded(key);
+        Draws { seed, next: seed }
+    }
+}
+
+impl Probes for Draws {
+    #[inline(always)]
+    fn home(&self, meter: &mut impl Meter) -> u32 {
+        meter.hash();
+        self.seed.clone().draw()
+    }
+
+    #[inline(always)]
+    fn next(&mut self, meter: &mut impl Meter) -> u32 {
+        meter.hash();
+        self.next.draw()
+    }
+}
+
+/// Two hashes make all others: g_i = h1 + i h2 (Kirsch and Mitzenmacher, "Less hashing, same performance", 2008), with
+/// h1 the hash of the key, used again for the table, and h2 the hash of h1.
+#[derive(Clone, Copy, Debug)]
+pub struct Combined(pub HashFunction);
+
+/// The hashes of [`Combined`].
+#[derive(Clone, Copy, Debug)]
+pub struct Combinations {
+    first: u32,
+    second: u32,
+    current: u32,
+}
+
+impl Hashing for Combined {
+    type Probes = Combinations;
+
+    #[inline(always)]
+    fn probes<K: Key>(self, key: K, meter: &mut impl Meter) -> Combinations {
+        meter.hash();
+        meter.hash();
+        let first = self.0.hash(key);
+        Combinations { first, second: self.0.hash(first), current: first }
+    }
+
+    /// Hash by hash for the whole block: no branch on what one bit says, and arithmetic that becomes vector code.
+    #[inline(always)]
+    fn survivors<K: Key, const N: usize>(
+        self,
+        filter: &CountingFilter,
+        keys: &[K; N],
+        candidates: u64,
+        homes: &mut [u32; N],
+    ) -> u64 {
+        const { assert!(N <= 64) }
+        *homes = self.0.hash_all(keys);
+        let seconds = self.0.hash_all(homes);
+        let mut current = *homes;
+        let mut bits = [1_u64; N];
+        for _ in 0..filter.parameters().hashes {
+            for (current, second) in current.iter_mut().zip(seconds) {
+                *current = current.wrapping_add(second);
+            }
+            for (bit, current) in bits.iter_mut().zip(current) {
+                *bit &= filter.bit(current, &mut Unmetered);
+            }
+        }
+        let passed = bits.iter().enumerate().fold(0, |passed, (at, bit)| passed | bit << at);
+        passed & candidates
+    }
+}
+
+impl Probes for Combinations {
+    #[inline(always)]
+    fn home(&self, _: &mut impl Meter) -> u32 {
+        self.first
+    }
+
+    #[inline(always)]
+    fn next(&mut self, _: &mut impl Meter) -> u32 {
+        self.current = self.current.wrapping_add(self.second);
+        self.current
+    }
+}

@@ -1,0 +1,71 @@
+//! The batch path: a block of addresses goes through the filters while the block before it goes through the tables.
+
+use super::Groups;
+use crate::blocks::filtered::Survivors;
+use crate::blocks::probing::Hashing;
+use crate::engine::{Unmetered, Width};
+use std::mem::swap;
+
+/// The addresses of a block.
+const BLOCK: usize = 64;
+
+/// All addresses of a block.
+const ALL: u64 = u64::MAX >> (64 - BLOCK);
+
+/// What the filters say of a block.
+#[derive(Default)]
+struct Filters {
+    g1: Survivors<BLOCK>,
+    g2: Survivors<BLOCK>,
+}
+
+impl<W: Width, H: Hashing> Groups<W, H> {
+    #[inline(always)]
+    pub(super) fn lookup_blocks(&self, addresses: &[u32], next_hops: &mut [W]) {
+        let (blocks, rest) = addresses.as_chunks::<BLOCK>();
+        let (answers, answers_rest) = next_hops.as_chunks_mut::<BLOCK>();
+        let (mut one, mut other) = (Filters::default(), Filters::default());
+        let (mut now, mut next) = (&mut one, &mut other);
+        if let Some(first) = blocks.first() {
+            self.ask_filters(first, next);
+        }
+        for (at, (block, answers)) in blocks.iter().zip(answers).enumerate() {
+            swap(&mut now, &mut next);
+            if let Some(following) = blocks.get(at + 1) {
+                self.ask_filters(following, next);
+            }
+            self.search_tables(block, now, answers);
+        }
+        for (&address, answer) in rest.iter().zip(answers_rest) {
+            *answer = self.look_up(address, &mut Unmetered);
+        }
+    }
+
+    /// Asks both filters about every address: whether the table of the longer prefixes will answer is known only a
+    /// block later.
+    #[inline(always)]
+    fn ask_filters(&self, addresses: &[u32; BLOCK], filters: &mut Filters) {
+        for &address in addresses {
+            self.direct.prefetch(address);
+        }
+        filters.g2 = self.g2.survivors(addresses, ALL);
+        filters.g1 = self.g1.survivors(&addresses.map(|address| address >> 8), ALL);
+    }
+
+    /// Every address gets the answer of the direct array, then the survivors those of the tables, the longest last.
+    #[inline(always)]
+    fn search_tables(&self, addresses: &[u32; BLOCK], filters: &Filters, next_hops: &mut [W; BLOCK]) {
+        for (next_hop, &address) in next_hops.iter_mut().zip(addresses) {
+            *next_hop = self.direct.get(address, &mut Unmetered);
+        }
+        let none = W::default();
+        for at in filters.g1.iter() {
+            let found = self.g1.survivor(&filters.g1, at, addresses[at] >> 8).next_hop;
+            next_hops[at] = if found == none { next_hops[at] } else { found };
+        }
+        for at in filters.g2.iter() {
+            let found = self.g2.survivor(&filters.g2, at, addresses[at]).next_hop;
+            next_hops[at] = if found == none { next_hops[at] } else { found };
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! [`Direct`]: the direct lookup array, one entry for each prefix of 20 bits.
+
+use super::{Expanded, LEVELS};
+use crate::arch::prefetch;
+use crate::engine::{Meter, Width};
+use crate::memory::{Array, Pages};
+
+const ENTRIES: usize = 1 << LEVELS[0];
+
+/// The bits of an address that do not count here.
+const HOST_BITS: u8 = 32 - LEVELS[0];
+
+/// The direct lookup array.
+#[derive(Clone, Debug)]
+pub(super) struct Direct<W: Width> {
+    next_hops: Array<W>,
+    /// The length of the route that wrote each next hop: for updates only.
+    lens: Array<u8>,
+}
+
+impl<W: Width> Direct<W> {
+    /// No route anywhere.
+    pub(super) fn new(pages: Pages) -> Self {
+        Self { next_hops: Array::zeroed(ENTRIES, pages), lens: Array::zeroed(ENTRIES, pages) }
+    }
+
+    /// The next hop of an address.
+    #[inline(always)]
+    pub(super) fn get(&self, address: u32, meter: &mut impl Meter) -> W {
+        let next_hops: &[W; ENTRIES] = self.next_hops[..].try_into().expect("one entry a /20");
+        meter.load(&next_hops[(address >> HOST_BITS) as usize])
+    }
+
+    #[inline(always)]
+    pub(super) fn prefetch(&self, address: u32) {
+        prefetch(&self.next_hops, (address >> HOST_BITS) as usize);
+    }
+
+    /// The entry of a slot.
+    pub(super) fn at(&self, slot: u32) -> Expanded<W> {
+        Expanded { next_hop: self.next_hops[slot as usize], len: self.lens[slot as usize] }
+    }
+
+    pub(super) fn set(&mut self, slot: u32, entry: Expanded<W>) {
+        self.next_hops[slot as usize] = entry.next_hop;
+        self.lens[slot as usize] = entry.len;
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        self.next_hops.bytes()
+    }
+
+    pub(super) fn len_bytes(&self) -> usize {
+        self.lens.bytes()
+    }
+
+    /// The first slot where two arrays differ.
+    pub(super) fn first_difference(&self, other: &Self) -> Option<u32> {
+        if self.next_hops[..] == other.next_hops[..] && self.lens[..] == other.lens[..] {
+            return None;
+        }
+        (0..ENTRIES as u32).find(|&slot| self.at(slot) != other.at(slot))
+    }
+}

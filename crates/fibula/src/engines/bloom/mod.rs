@@ -1,0 +1,240 @@
+//! `bloom` and `bloom-base`: a direct array for the short prefixes, a Bloom filter and a hash table each for /24 and /32.
+//!
+//! Lucchesi, Drummond and Teodoro, "High-performance IP lookup using Intel Xeon Phi: a Bloom filters based approach"
+//! (Journal of Internet Services and Applications 9, 2018): section 3.2 is `bloom-base`, their Baseline; section 4 is
+//! `bloom`.
+//!
+//! # Layout
+//! Controlled prefix expansion leaves three lengths, 20, 24 and 32:
+//!
+//! ```text
+//! G2    filter: m bits   ->  table: key a            ->  next hop, length      from /25 to /32
+//! G1    filter: m bits   ->  table: key a >> 8       ->  next hop, length      from /21 to /24
+//! DLA   [a >> 12]                                    ->  next hop              from /0 to /20, 2^20 entries
+//!
+//! a bucket of a table, one cache line for next hops of 8 and 16 bits:
+//!                  +-----------+----------+--------+     +-----------+----------+--------+
+//!                  |  32: key  | next hop |   8: l | ... |    key    | next hop |    l   |    8 slots
+//!                  +-----------+----------+--------+     +-----------+----------+--------+
+//! ```
+//! A lookup asks G2, then G1: first the filter, and the table if all k bits are set. A filter that is wrong
+//! costs a search, never an answer. If neither table has the key, the DLA answers, which the default route fills. Each
+//! filter has its own size (*asymmetric*), from the number of its keys and its ratio of false positives f:
+//! m = -n ln f / (ln 2)^2, k = -log2 f ([`Parameters`](crate::blocks::bloom::Parameters)).
+//!
+//! The two engines differ, as in the paper, in their hashes alone:
+//!
+//! | | `bloom-base` | `bloom` |
+//! | --- | --- | --- |
+//! | hash for the *i*-th bit | the *i*-th draw of C's `rand`, seeded with the key | h1 + *i* h2 |
+//! | hash for the table | one more evaluation | h1 again |
+//! | hash function | `rand` | `hash=h2`, `murmur` or `knuth`, in vectors over a block of addresses |
+//!
+//! # Updates
+//! Beside every next hop stands the length of the route it is expanded from; the DLA keeps them in an array apart, which
+//! lookups never touch. An announced prefix takes the entries under it whose length is not greater, a
+//! withdrawn one hands those of its own length to the next route above it in the same group, or takes them out of table
+//! and counting filter. A filter and its table are made again, for the entries there are, when those have become
+//! a sixteenth more or fewer ([`filtered`](crate::blocks::filtered)).
+//!
+//! # Worked example
+//! ```text
+//! 10.1.16.0/20    -> 1      DLA  0x0A011                    1
+//! 10.1.16.0/22    -> 2      G1   0x0A0110, 0x0A0111         2, length 22
+//! 10.1.18.0/23    -> 3      G1   0x0A0112, 0x0A0113         3, length 23
+//! 10.1.18.128/31  -> 4      G2   0x0A011280, 0x0A011281     4, length 31
+//! ```
+//! After 10.1.18.0/23 is withdrawn, 0x0A0112 and 0x0A0113 lead to 2, length 22.
+//!
+//! # What differs from the paper
+//! - Hash values are scaled to a size by a multiplication that keeps their high bits, where the paper takes the
+//!   remainder of a division.
+//! - The paper's hash tables are chained; these have [buckets](crate::blocks::buckets) of one cache line.
+//! - h2 is the hash of h1 by the same function. The paper does not say where its second hash comes from.
+//! - C's `rand` is written out with 32 bits of state and 32 bits a draw: the C library's holds a lock and a state
+//!   that all threads share.
+//! - A batch goes through the filters a block ahead of the tables, in both engines, so that the lines of the tables
+//!   arrive in time; the paper's processor had four threads a core for that.
+//! - At ratios of false positives above one half k would be less than 1. It is 1, as in the paper's table, and the
+//!   ratio met is higher than the one asked for; [`Engine::figures`] tells both.
+
+mod batch;
+mod direct;
+mod figures;
+#[cfg(test)]
+mod tests;
+mod update;
+mod validate;
+
+use crate::arch::Isa;
+use crate::blocks::expansion::counts;
+use crate::blocks::filtered::Filtered;
+use crate::blocks::hashing::HashFunction;
+use crate::blocks::probing::{Combined, Drawn, Hashing};
+use crate::engine::{About, Config, Engine, Figure, LimitInfo, Meter, ParameterInfo, Update, Updates, Width};
+use crate::memory::Memory;
+use crate::{Delta, Error, Limit, Rib, Route};
+use direct::Direct;
+use zerocopy::FromZeros;
+
+/// The lengths that prefixes are expanded to: of the direct array, of G1 and of G2.
+pub const LEVELS: [u8; 3] = [20, 24, 32];
+
+/// The most /32 prefixes that a table may be expanded to: some 4 GB of them. G1 has at most 2^24.
+pub const EXPANDED_MAX: u64 = 1 << 28;
+
+const EXPANDED: &str = "expanded prefixes of length 32";
+
+/// The ratio of false positives in percent where nothing else is asked for.
+const PERCENT: u8 = 30;
+
+/// What the tools print about `bloom`.
+pub const ABOUT: About = About {
+    name: "bloom",
+    paper: "Lucchesi, Drummond, Teodoro, High-performance IP lookup using Intel Xeon Phi: a Bloom filters based \
+            approach, JISA 9 (2018)",
+    year: 2018,
+    updates: Updates::InPlace,
+    limits: &[LimitInfo { what: EXPANDED, max: EXPANDED_MAX }],
+    parameters: &[HASH, FPR, FPR24, FPR32],
+    preset: &[],
+};
+
+/// What the tools print about `bloom-base`.
+pub const BASE: About = About { name: "bloom-base", parameters: &[FPR, FPR24, FPR32], ..ABOUT };
+
+const HASH: ParameterInfo =
+    ParameterInfo { name: "hash", meaning: "hash function: h2 (default), murmur or knuth" };
+const FPR: ParameterInfo =
+    ParameterInfo { name: "fpr", meaning: "false positives of the filters in percent, 1 to 90, default 30" };
+const FPR24: ParameterInfo =
+    ParameterInfo { name: "fpr24", meaning: "false positives of G1's filter in percent, default fpr" };
+const FPR32: ParameterInfo =
+    ParameterInfo { name: "fpr32", meaning: "false positives of G2's filter in percent, default fpr" };
+
+/// A hashing that a configuration describes.
+pub trait Configured: Hashing {
+    /// The hashing of a configuration.
+    ///
+    /// # Errors
+    /// If a parameter has an illegal value.
+    fn configured(config: &Config) -> Result<Self, Error>;
+}
+
+impl Configured for Drawn {
+    fn configured(_: &Config) -> Result<Self, Error> {
+        Ok(Self)
+    }
+}
+
+impl Configured for Combined {
+    fn configured(config: &Config) -> Result<Self, Error> {
+        Ok(Self(config.choice("hash", &HashFunction::NAMED)?))
+    }
+}
+
+/// The `bloom` engine; see the [module page](self).
+pub type Bloom<W> = Groups<W, Combined>;
+
+/// The `bloom-base` engine; see the [module page](self).
+pub type BloomBase<W> = Groups<W, Drawn>;
+
+/// What an expanded prefix leads to; all zeros for "no route".
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromZeros)]
+struct Expanded<W> {
+    next_hop: W,
+    /// The length of the route it is expanded from.
+    len: u8,
+}
+
+impl<W: Width> Expanded<W> {
+    fn of(route: Route<u32>) -> Self {
+        Self { next_hop: W::narrow(route.next_hop), len: route.prefix.len() }
+    }
+}
+
+/// A filter and a table. Keys are the first bits of addresses, right-aligned.
+type Group<W, H> = Filtered<u32, Expanded<W>, H, 8>;
+
+/// A table expanded to three lengths.
+#[derive(Clone, Debug)]
+pub struct Groups<W: Width, H: Hashing> {
+    direct: Direct<W>,
+    g1: Group<W, H>,
+    g2: Group<W, H>,
+    /// The routes of each group before expansion.
+    routes: [usize; 3],
+}
+
+impl<W: Width, H: Hashing> Groups<W, H> {
+    #[inline(always)]
+    fn look_up<M: Meter>(&self, address: u32, meter: &mut M) -> W {
+        let none = W::default();
+        let g2 = self.g2.get(address, meter).next_hop;
+        if g2 != none {
+            return g2;
+        }
+        let g1 = self.g1.get(address >> 8, meter).next_hop;
+        if g1 != none { g1 } else { self.direct.get(address, meter) }
+    }
+}
+
+impl<W: Width, H: Configured> Engine<u32, W> for Groups<W, H> {
+    fn build(rib: &Rib<u32>, config: &Config) -> Result<Self, Error> {
+        let hashing = H::configured(config)?;
+        let percent = config.parameter("fpr", 1..=90, PERCENT)?;
+        let percent24 = config.parameter("fpr24", 1..=90, percent)?;
+        let percent32 = config.parameter("fpr32", 1..=90, percent)?;
+        let counts = counts(rib, &LEVELS);
+        let [_, g1, g2] = [0, 1, 2].map(|group| counts[group].expanded as usize);
+        Limit::check(EXPANDED, g2 as u64, EXPANDED_MAX)?;
+        let mut engine = Self {
+            direct: Direct::new(config.pages),
+            g1: Filtered::new(hashing, percent24, g1, config.pages),
+            g2: Filtered::new(hashing, percent32, g2, config.pages),
+            routes: [0, 1, 2].map(|group| counts[group].routes as usize),
+        };
+        for route in rib {
+            engine.announce(route);
+        }
+        Ok(engine)
+    }
+
+    #[inline(always)]
+    fn lookup_metered<M: Meter>(&self, address: u32, meter: &mut M) -> W {
+        self.look_up(address, meter)
+    }
+
+    #[inline(always)]
+    fn lookup_batch<I: Isa>(&self, _: I, addresses: &[u32], next_hops: &mut [W]) {
+        self.lookup_blocks(addresses, next_hops);
+    }
+
+    fn apply(&mut self, rib: &Rib<u32>, deltas: &[Delta<u32>]) -> Update {
+        match self.check_room(rib, deltas) {
+            Ok(()) => Update::Applied(self.follow(rib, deltas)),
+            Err(limit) => Update::Limit(limit),
+        }
+    }
+
+    fn memory(&self) -> Memory {
+        let [filter2, counters2, table2] = self.g2.bytes();
+        let [filter1, counters1, table1] = self.g1.bytes();
+        Memory::new()
+            .on_chip("G2 filter", filter2)
+            .off_chip("G2 table", table2)
+            .on_chip("G1 filter", filter1)
+            .off_chip("G1 table", table1)
+            .off_chip("DLA", self.direct.bytes())
+            .off_chip("DLA lengths", self.direct.len_bytes())
+            .off_chip("filter counters", counters1 + counters2)
+    }
+
+    fn figures(&self) -> Vec<Figure> {
+        self.figures_of_section_6()
+    }
+
+    fn validate(&self, rib: &Rib<u32>) -> Result<(), String> {
+        self.contradiction(rib)
+    }
+}

@@ -1,0 +1,105 @@
+//! Updates in place, by the length that each entry stores.
+
+use super::{Direct, EXPANDED, EXPANDED_MAX, Expanded, Group, Groups, LEVELS};
+use crate::blocks::expansion::{counts, level_of, slots};
+use crate::blocks::probing::Hashing;
+use crate::engine::{Cost, Width};
+use crate::{Delta, Limit, Prefix, Rib, Route};
+
+/// Expanded prefixes of one length, numbered by their bits.
+pub(super) trait Level<W: Width> {
+    /// What a prefix leads to.
+    fn entry(&self, slot: u32) -> Expanded<W>;
+
+    /// Makes a prefix lead elsewhere.
+    fn set_entry(&mut self, slot: u32, entry: Expanded<W>) -> Cost;
+
+    /// Replaces the entries of some prefixes whose length says so.
+    fn replace(
+        &mut self,
+        slots: impl Iterator<Item = u64>,
+        entry: Expanded<W>,
+        replaced: impl Fn(u8) -> bool,
+    ) -> Cost {
+        let mut cost = Cost::default();
+        for slot in slots {
+            if replaced(self.entry(slot as u32).len) {
+                cost += self.set_entry(slot as u32, entry);
+            }
+        }
+        cost
+    }
+}
+
+impl<W: Width> Level<W> for Direct<W> {
+    fn entry(&self, slot: u32) -> Expanded<W> {
+        self.at(slot)
+    }
+
+    fn set_entry(&mut self, slot: u32, entry: Expanded<W>) -> Cost {
+        self.set(slot, entry);
+        Cost { entries_set: 1, ..Cost::default() }
+    }
+}
+
+impl<W: Width, H: Hashing> Level<W> for Group<W, H> {
+    fn entry(&self, slot: u32) -> Expanded<W> {
+        self.peek(slot)
+    }
+
+    fn set_entry(&mut self, slot: u32, entry: Expanded<W>) -> Cost {
+        self.set(slot, entry)
+    }
+}
+
+/// Which group a prefix belongs to: 0 for the direct array.
+pub(super) fn group_of(prefix: Prefix<u32>) -> usize {
+    level_of(prefix.len(), &LEVELS).expect("the last group has the longest prefixes")
+}
+
+impl<W: Width, H: Hashing> Groups<W, H> {
+    /// That G2 has room for what is announced.
+    pub(super) fn check_room(&self, rib: &Rib<u32>, deltas: &[Delta<u32>]) -> Result<(), Limit> {
+        let announced = deltas.iter().filter(|delta| delta.after.is_some() && group_of(delta.prefix) == 2);
+        let more: u64 = announced.map(|delta| 1 << (32 - delta.prefix.len())).sum();
+        if self.g2.len() as u64 + more <= EXPANDED_MAX {
+            return Ok(());
+        }
+        // Some of that may be there already, or go: count it exactly.
+        Limit::check(EXPANDED, counts(rib, &LEVELS)[2].expanded as u64, EXPANDED_MAX)
+    }
+
+    /// Follows the table. The table holds all changes already, so that a withdrawal may hand entries to a route whose
+    /// own turn is still to come: that turn will find them right.
+    pub(super) fn follow(&mut self, rib: &Rib<u32>, deltas: &[Delta<u32>]) -> Cost {
+        let mut cost = Cost::default();
+        for &Delta { prefix, before, after } in deltas {
+            let group = group_of(prefix);
+            if after.is_some() {
+                self.routes[group] += usize::from(!before.is_some());
+                cost += self.announce(Route { prefix, next_hop: after });
+            } else {
+                self.routes[group] -= 1;
+                let heir = rib.parent(prefix).filter(|heir| group_of(heir.prefix) == group);
+                let entry = heir.map_or(Expanded::default(), Expanded::of);
+                cost += self.replace(prefix, entry, |len| len == prefix.len());
+            }
+        }
+        cost
+    }
+
+    /// Gives a route all entries under it that belong to none longer.
+    pub(super) fn announce(&mut self, route: Route<u32>) -> Cost {
+        self.replace(route.prefix, Expanded::of(route), |len| len <= route.prefix.len())
+    }
+
+    fn replace(&mut self, prefix: Prefix<u32>, entry: Expanded<W>, replaced: impl Fn(u8) -> bool) -> Cost {
+        let group = group_of(prefix);
+        let slots = slots(prefix, LEVELS[group]);
+        match group {
+            0 => self.direct.replace(slots, entry, replaced),
+            1 => self.g1.replace(slots, entry, replaced),
+            _ => self.g2.replace(slots, entry, replaced),
+        }
+    }
+}
