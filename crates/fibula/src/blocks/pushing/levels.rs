@@ -2,7 +2,7 @@
 
 use super::{exposed, internal_nodes, is_internal};
 use crate::blocks::dense::Owners;
-use crate::{Address, NextHop, Prefix, Rib};
+use crate::{Address, NextHop, Prefix, Rib, Route};
 use std::ops::Range;
 
 /// What stands in a slot of a level.
@@ -12,22 +12,55 @@ pub enum Slot {
     Answer(NextHop),
     /// The chunk of the next level that knows more.
     Chunk(u32),
+    /// On a last level shorter than an address: longer routes are below, kept elsewhere; this is the answer of every
+    /// address below that none of them covers.
+    Beyond(NextHop),
+}
+
+/// The flag of [`Slot::unpack`]: SAIL's bit map, one bit beside each value.
+pub const ANSWER: u32 = 1 << 31;
+
+impl Slot {
+    /// Reads SAIL's BCN, the array of section 4.2 that combines a level's bit map, chunk ids and next hops: an entry
+    /// with the flag [`ANSWER`] holds an answer, one without it a chunk.
+    ///
+    /// ```
+    /// use fibula::NextHop;
+    /// use fibula::blocks::pushing::{ANSWER, Slot};
+    /// assert_eq!(Slot::unpack(7), Slot::Chunk(7));
+    /// assert_eq!(Slot::unpack(ANSWER | 7), Slot::Answer(NextHop(7)));
+    /// ```
+    #[must_use]
+    #[inline]
+    pub fn unpack(entry: u32) -> Self {
+        if entry & ANSWER != 0 { Self::Answer(NextHop(entry ^ ANSWER)) } else { Self::Chunk(entry) }
+    }
 }
 
 /// Arrays of slots on a few levels, as an engine keeps them. Depth 0 is one array of all nodes of the first
 /// level; at each further depth, chunk *c* occupies the slots from *c* × 2^stride on, one for each node of
-/// that level below the chunk's owner. On the last level every slot is an answer.
+/// that level below the chunk's owner. On the last level no slot has a chunk.
 ///
-/// An internal node has a chunk, any other node an answer; [`repaint`] keeps that so.
+/// An internal node has a chunk, on the last level [`Slot::Beyond`]; any other node has an answer. [`repaint`] keeps
+/// that so.
 pub trait Levels<A: Address> {
-    /// The prefix lengths of the levels, ascending, the last one the family's: SAIL's 16, 24, 32.
+    /// The prefix lengths of the levels, ascending: SAIL's 16, 24, 32. Where the last is shorter than the family's
+    /// addresses, longer routes are the engine's own to keep.
     const LEVELS: &'static [u8];
 
     /// What stands in a slot.
     fn slot(&self, depth: usize, slot: usize) -> Slot;
 
-    /// Writes one answer to slots that hold answers.
+    /// Writes one answer to slots that have no chunks.
     fn write(&mut self, depth: usize, slots: Range<usize>, next_hop: NextHop);
+
+    /// Makes a slot of the last level, which has longer routes below it, [`Slot::Beyond`]. Never asked of levels the
+    /// last of which is the family's.
+    fn write_beyond(&mut self, slot: usize, next_hop: NextHop) {
+        unreachable!(
+            "slot {slot} of the last level is an address with one answer, not {next_hop:?} and others"
+        )
+    }
 
     /// Points a slot to a chunk of the next depth, in the place of an answer or of another chunk.
     fn link(&mut self, depth: usize, slot: usize, chunk: u32);
@@ -53,10 +86,31 @@ fn stride(levels: &[u8], depth: usize) -> (u8, u8) {
     (from, levels[depth] - from)
 }
 
+/// The answer that the levels keep where `prefix` is: its longest cover's, routes longer than the last level aside.
+/// O(b log n), as a longest match.
+fn answer<A: Address, L: Levels<A>>(rib: &Rib<A>, prefix: Prefix<A>) -> NextHop {
+    let node = Prefix::containing(prefix.first(), prefix.len().min(last_level::<A, L>()));
+    rib.longest_cover(node).map_or(NextHop::NONE, |route| route.next_hop)
+}
+
+/// The length of the longest prefixes that the levels keep.
+const fn last_level<A: Address, L: Levels<A>>() -> u8 {
+    L::LEVELS[L::LEVELS.len() - 1]
+}
+
+/// Makes fresh levels those of a table. O(n × depth) and one write a slot and route.
+pub fn paint_all<A: Address, L: Levels<A>>(levels: &mut L, rib: &Rib<A>) {
+    // In order, each route comes after its covers.
+    for Route { prefix, next_hop } in rib {
+        let next_hop =
+            if prefix.len() > last_level::<A, L>() { answer::<A, L>(rib, prefix) } else { next_hop };
+        paint(levels, prefix.first(), prefix.last(), next_hop);
+    }
+}
+
 /// Writes one answer to the addresses `first..=last`, which are to have no longer route than the
-/// one that answers: chunks that are covered whole go, nodes that are covered in part get chunks.
-///
-/// Painting the routes of a table in order builds it: each comes after its covers.
+/// one that answers: chunks that are covered whole go, nodes that are covered in part get chunks, or
+/// [`Slot::Beyond`] on the last level.
 #[inline]
 pub fn paint<A: Address, L: Levels<A>>(levels: &mut L, first: A, last: A, next_hop: NextHop) {
     paint_chunk(levels, 0, 0, first, last, next_hop);
@@ -93,7 +147,8 @@ fn paint_chunk<A: Address, L: Levels<A>>(
     }
 }
 
-/// [`paint`] for a part of the node of one slot: in the chunk below it, made if there is none.
+/// [`paint`] for a part of the node of one slot: in the chunk below it, made if there is none. On the last level
+/// what is parted is beyond it.
 fn paint_below<A: Address, L: Levels<A>>(
     levels: &mut L,
     depth: usize,
@@ -102,9 +157,12 @@ fn paint_below<A: Address, L: Levels<A>>(
     last: A,
     next_hop: NextHop,
 ) {
+    if depth + 1 == L::LEVELS.len() {
+        return levels.write_beyond(slot, next_hop);
+    }
     let chunk = match levels.slot(depth, slot) {
         Slot::Chunk(chunk) => chunk,
-        Slot::Answer(inherited) => {
+        Slot::Answer(inherited) | Slot::Beyond(inherited) => {
             let chunk = levels.create(depth + 1, first & A::mask(L::LEVELS[depth]), inherited);
             levels.link(depth, slot, chunk);
             chunk
@@ -150,9 +208,10 @@ fn find<A: Address, L: Levels<A>>(levels: &L, depth: usize, address: A) -> Optio
 /// with all changes in it; after a repaint for each, in any order, the levels are those of a fresh build.
 ///
 /// Only addresses that the prefix owns change ([`exposed`]). Where a withdrawal leaves a node without
-/// longer routes, its chunk goes.
+/// longer routes, its chunk goes. A route longer than the last level makes the node it is below
+/// [`Slot::Beyond`], or an answer again.
 pub fn repaint<A: Address, L: Levels<A>>(levels: &mut L, rib: &Rib<A>, prefix: Prefix<A>) {
-    let next_hop = rib.longest_cover(prefix).map_or(NextHop::NONE, |route| route.next_hop);
+    let next_hop = answer::<A, L>(rib, prefix);
     if rib.get(prefix).is_none() {
         let above = L::LEVELS.iter().take_while(|&&level| level < prefix.len());
         let mut nodes = above.map(|&level| Prefix::containing(prefix.first(), level));
@@ -187,6 +246,14 @@ pub fn validate<A: Address, L: Levels<A>>(levels: &L, rib: &Rib<A>) -> Result<()
     }
     let unrouted = rib.get(Prefix::ALL).is_none().then_some((Prefix::ALL, NextHop::NONE));
     for (prefix, next_hop) in unrouted.into_iter().chain(rib.iter().map(|r| (r.prefix, r.next_hop))) {
+        if prefix.len() > last_level::<A, L>() {
+            let depth = L::LEVELS.len() - 1;
+            let found = find(levels, depth, prefix.first()).map(|slot| levels.slot(depth, slot));
+            if !matches!(found, Some(Slot::Beyond(_))) {
+                return Err(format!("{prefix} is beyond the last level, where {found:?} stands"));
+            }
+            continue;
+        }
         for (first, last) in exposed(rib, prefix) {
             check(levels, 0, 0, first, last, next_hop).map_err(|(level, found)| {
                 let (first, last, expected) = (first.to_ip(), last.to_ip(), next_hop.0);
@@ -215,6 +282,7 @@ fn check<A: Address, L: Levels<A>>(
         let whole = from == A::ZERO && to == below;
         match levels.slot(depth, base + slot) {
             Slot::Answer(found) if whole && found == next_hop => {}
+            Slot::Beyond(found) if !whole && found == next_hop => {}
             Slot::Chunk(chunk) if !whole => {
                 let base = (chunk as usize) << stride(L::LEVELS, depth + 1).1;
                 check(levels, depth + 1, base, from, to, next_hop)?;
@@ -230,7 +298,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Three levels with strides of their own, in plain vectors.
+    /// Three levels with strides of their own, in plain vectors. The last is shorter than an address.
     struct Plain {
         slots: [Vec<Slot>; 3],
         owners: [Owners<u128>; 3],
@@ -261,9 +329,13 @@ mod tests {
 
         fn write(&mut self, depth: usize, slots: Range<usize>, next_hop: NextHop) {
             for slot in &mut self.slots[depth][slots] {
-                assert!(matches!(slot, Slot::Answer(_)), "a chunk is lost");
+                assert!(!matches!(slot, Slot::Chunk(_)), "a chunk is lost");
                 *slot = Slot::Answer(next_hop);
             }
+        }
+
+        fn write_beyond(&mut self, slot: usize, next_hop: NextHop) {
+            self.slots[2][slot] = Slot::Beyond(next_hop);
         }
 
         fn link(&mut self, depth: usize, slot: usize, chunk: u32) {
@@ -300,9 +372,7 @@ mod tests {
 
     fn painted(rib: &Rib<u128>) -> Plain {
         let mut levels = Plain::new();
-        for route in rib {
-            paint(&mut levels, route.prefix.first(), route.prefix.last(), route.next_hop);
-        }
+        paint_all(&mut levels, rib);
         levels
     }
 
@@ -335,10 +405,43 @@ mod tests {
     }
 
     #[test]
+    fn longer_routes_leave_their_node_the_answer_of_its_cover() {
+        let mut rib = Rib::new();
+        rib.insert(node("1"), NextHop(1));
+        rib.insert(node("1100011"), NextHop(2));
+        let mut levels = painted(&rib);
+        let at_110001 = |levels: &Plain| levels.slots[2][Plain::chunk(2, 0)][1];
+        assert_eq!(at_110001(&levels), Slot::Beyond(NextHop(1)));
+        // The two halves cover the node: nothing of it is 1's any more, until one of them goes.
+        rib.insert(node("1100010"), NextHop(3));
+        repaint(&mut levels, &rib, node("1100010"));
+        rib.insert(node("1"), NextHop(4));
+        repaint(&mut levels, &rib, node("1"));
+        validate(&levels, &rib).unwrap();
+        rib.remove(node("1100010"));
+        repaint(&mut levels, &rib, node("1100010"));
+        assert_eq!(at_110001(&levels), Slot::Beyond(NextHop(4)));
+        // Its own route changes the answer; the chunks go with the last longer route.
+        rib.insert(node("110001"), NextHop(5));
+        repaint(&mut levels, &rib, node("110001"));
+        assert_eq!(at_110001(&levels), Slot::Beyond(NextHop(5)));
+        rib.remove(node("1100011"));
+        repaint(&mut levels, &rib, node("1100011"));
+        assert_eq!(at_110001(&levels), Slot::Answer(NextHop(5)));
+        rib.remove(node("110001"));
+        repaint(&mut levels, &rib, node("110001"));
+        assert_eq!((levels.owners(1).len(), levels.owners(2).len()), (0, 0));
+        validate(&levels, &rib).unwrap();
+    }
+
+    #[test]
     fn validation_finds_wrong_answers_lost_chunks_and_chunks_too_many() {
         let mut rib = Rib::new();
         rib.insert(node("1"), NextHop(1));
         rib.insert(node("110"), NextHop(2));
+        for half in node("111111").halves().unwrap() {
+            rib.insert(half, NextHop(4));
+        }
         let sound = || painted(&rib);
         validate(&sound(), &rib).unwrap();
         let mut levels = sound();
@@ -351,19 +454,22 @@ mod tests {
         let chunk = levels.create(1, 0, NextHop(0));
         levels.link(0, 0, chunk);
         assert!(validate(&levels, &rib).unwrap_err().contains("2 chunks below level 2 for 1"));
+        let mut levels = sound();
+        levels.slots[2][3] = Slot::Answer(NextHop(1));
+        assert!(validate(&levels, &rib).unwrap_err().contains("fc00::/7 is beyond the last level"));
     }
 
     proptest! {
         #[test]
         fn repaints_in_any_order_lead_to_a_fresh_build(
             batches in proptest::collection::vec(
-                proptest::collection::vec((0..64_u64, 0..=6_u8, 0..3_u32), 1..8), 1..30),
+                proptest::collection::vec((0..256_u64, 0..=8_u8, 0..3_u32), 1..8), 1..30),
         ) {
             let mut rib = Rib::new();
             let mut levels = Plain::new();
             for batch in batches {
                 let prefixes = batch.iter().map(|&(bits, len, next_hop)| {
-                    let prefix = Prefix::containing(u128::from_bits(bits, 0, 6), len);
+                    let prefix = Prefix::containing(u128::from_bits(bits, 0, 8), len);
                     rib.insert(prefix, NextHop(next_hop));
                     prefix
                 });

@@ -11,9 +11,11 @@
 
 mod exposed;
 mod levels;
+mod words;
 
 pub use exposed::{Exposed, exposed};
-pub use levels::{Levels, Slot, paint, repaint, validate};
+pub use levels::{ANSWER, Levels, Slot, paint, paint_all, repaint, validate};
+pub use words::words_written;
 
 use crate::{Address, NextHop, Prefix, Rib};
 use std::ops::RangeInclusive;

@@ -1,8 +1,9 @@
 //! The batch path: a block of addresses goes through level 16 while the block before it goes through level 24.
 
-use super::{ANSWER, SailL};
+use super::SailL;
 use crate::NextHop;
 use crate::arch::prefetch;
+use crate::blocks::pushing::ANSWER;
 use crate::engine::{Unmetered, Width};
 use std::mem::swap;
 

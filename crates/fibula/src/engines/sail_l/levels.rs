@@ -1,9 +1,9 @@
 //! SAIL_L's arrays as pushed levels, and what writing them costs.
 
-use super::{ANSWER, CHUNK, NO_ROUTE, SailL};
+use super::{CHUNK, NO_ROUTE, SailL};
 use crate::NextHop;
 use crate::blocks::dense::Owners;
-use crate::blocks::pushing::{Levels, Slot};
+use crate::blocks::pushing::{ANSWER, Levels, Slot, words_written};
 use crate::engine::Width;
 use std::ops::Range;
 
@@ -20,14 +20,9 @@ const BCN16_WORD: usize = 2;
 impl<W: Width> SailL<W> {
     /// Counts the words of B24 that change when all of `slots` come to hold `next_hop`.
     fn count_b24(&mut self, slots: Range<usize>, next_hop: W) {
-        let zero = W::default();
-        let mut start = slots.start;
-        while start < slots.end {
-            let end = ((start / B24_WORD + 1) * B24_WORD).min(slots.end);
-            let flips = self.bn24[start..end].iter().any(|&old| (old == zero) != (next_hop == zero));
-            self.cost.on_chip_writes += u64::from(flips);
-            start = end;
-        }
+        let (bn24, zero) = (&self.bn24, W::default());
+        let flips = |slot| (bn24[slot] == zero) != (next_hop == zero);
+        self.cost.on_chip_writes += words_written(slots, B24_WORD, flips);
     }
 }
 
@@ -37,10 +32,7 @@ impl<W: Width> Levels<u32> for SailL<W> {
     #[inline]
     fn slot(&self, depth: usize, slot: usize) -> Slot {
         match depth {
-            LEVEL_16 => {
-                let bcn16 = self.bcn16[slot];
-                if bcn16 & ANSWER != 0 { Slot::Answer(NextHop(bcn16 ^ ANSWER)) } else { Slot::Chunk(bcn16) }
-            }
+            LEVEL_16 => Slot::unpack(self.bcn16[slot]),
             LEVEL_24 => match self.c24[slot] {
                 NO_ROUTE => Slot::Answer(self.bn24[slot].widen()),
                 chunk => Slot::Chunk(chunk),
@@ -54,10 +46,7 @@ impl<W: Width> Levels<u32> for SailL<W> {
         self.cost.entries_set += slots.len() as u64;
         match depth {
             LEVEL_16 => {
-                if !slots.is_empty() {
-                    let words = (slots.end - 1) / BCN16_WORD - slots.start / BCN16_WORD + 1;
-                    self.cost.on_chip_writes += words as u64;
-                }
+                self.cost.on_chip_writes += words_written(slots.clone(), BCN16_WORD, |_| true);
                 self.bcn16[slots].fill(ANSWER | next_hop.0);
             }
             LEVEL_24 => {

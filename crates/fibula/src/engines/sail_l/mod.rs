@@ -52,7 +52,7 @@ mod tests;
 
 use crate::arch::Isa;
 use crate::blocks::dense::{ChunkArray, Owners};
-use crate::blocks::pushing::{internal_nodes, paint, repaint, validate};
+use crate::blocks::pushing::{ANSWER, internal_nodes, paint_all, repaint, validate};
 use crate::engine::{About, Config, Cost, Engine, Figure, LimitInfo, Meter, Update, Updates, Width};
 use crate::memory::{Array, Memory, Pages};
 use crate::{Delta, Error, NextHop, Rib};
@@ -74,9 +74,6 @@ pub const ABOUT: About = About {
 
 /// The slots of a chunk.
 const CHUNK: usize = 256;
-
-/// The bit of a BCN16 entry that says "next hop": the paper's B16.
-const ANSWER: u32 = 1 << 31;
 
 /// The chunk that belongs to nobody and says "no route".
 const NO_ROUTE: u32 = 0;
@@ -142,9 +139,7 @@ impl<W: Width> SailL<W> {
 impl<W: Width> Engine<u32, W> for SailL<W> {
     fn build(rib: &Rib<u32>, config: &Config) -> Result<Self, Error> {
         let mut engine = Self::new(internal_nodes(rib, 16), internal_nodes(rib, 24), config.pages);
-        for route in rib {
-            paint(&mut engine, route.prefix.first(), route.prefix.last(), route.next_hop);
-        }
+        paint_all(&mut engine, rib);
         Ok(engine)
     }
 
