@@ -12,3 +12,4 @@ pub mod patricia;
 pub mod probing;
 pub mod pushing;
 pub mod rank;
+pub mod sparse;

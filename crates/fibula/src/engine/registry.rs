@@ -102,6 +102,7 @@ registry! {
     radix: engines::radix::ABOUT, [ipv4 ipv6] engines::radix::Radix;
     dir24_8: engines::dir24_8::ABOUT, [ipv4] engines::dir24_8::Dir24_8;
     sail_l: engines::sail_l::ABOUT, [ipv4] engines::sail_l::SailL;
+    sail_l6: engines::sail_l6::ABOUT, [ipv6] engines::sail_l6::SailL6;
     poptrie: engines::poptrie::ABOUT, [ipv4 ipv6] engines::poptrie::Poptrie;
     dxr: engines::dxr::ABOUT, [ipv4] engines::dxr::Dxr;
     dxr16: engines::dxr::DXR16, [ipv4] engines::dxr::Dxr;

@@ -11,5 +11,6 @@ pub mod oracle;
 pub mod poptrie;
 pub mod radix;
 pub mod sail_l;
+pub mod sail_l6;
 #[cfg(test)]
 mod testing;

@@ -1,0 +1,351 @@
+//! `sail-l6`: SAIL_L for IPv6, a byte of the address a level, and an exact way past 64 bits.
+//!
+//! Yang, Xie, Li, Fu, Liu, Li and Mathy, "Guarantee IP Lookup Performance with FIB Explosion" (SIGCOMM 2014),
+//! section 7 for the levels, section 4.2 and Figures 2 to 4 for what stands on them.
+//!
+//! # Layout
+//! Solid nodes are pushed to levels 16, 24, 32, 40, 48, 56 and 64. An internal node of a level has a chunk of 256
+//! slots on the next; any other node has an answer. Above and below level 48 an entry of 32 bits says which: the array
+//! that the paper calls BCN, bit map, chunk ids and next hops in one. On level 48, where the paper splits and most of
+//! the slots are, next hops and chunk ids stand apart as in its BN and C.
+//!
+//! ```text
+//!                    31  30                                        0
+//!                  +---+--------------------------------------------+
+//!                  | 1 |                 next hop N                 |    an answer
+//!                  | 0 |                 chunk id C                 |    next: C << 8 | the next byte of a
+//!                  +---+--------------------------------------------+
+//! BCN16            65,536 entries: a chunk for each first byte of a
+//! BCN24, 32, 40    256 entries a chunk
+//! BN48             next hop, as wide as the answers; 0: look below     256 entries a chunk
+//! C48              chunk id, 32 bits; 0 where BN48 answers             256 entries a chunk, if any is not 0
+//! BCN56            256 entries a chunk
+//! BCN64            256 entries a chunk:
+//!                  +---+--------------------------------------------+
+//!                  | 1 |                 next hop N                 |    an answer
+//!                  | 0 |                 next hop N                 |    longer routes are below; N where none matches
+//!                  +---+--------------------------------------------+
+//! longer routes    a Patricia tree of the routes of 65 to 128 bits
+//! ```
+//!
+//! Chunk ids start from 1, as in the paper. Chunk 0 of every array but BCN16 is all zeros and belongs to nobody: the
+//! batch path sends addresses there that have their answer already.
+//!
+//! # Worked example
+//! The table of Figure 2 below 2001:db8::/32, with the figure's levels 2, 4, 6 laid onto 40, 48, 64 (each pair of bits
+//! becomes the last two bits of its level, so `001*` becomes 2001:db8:2::/47), and a host of the last node,
+//! 2001:db8:2:3::1/128 with next hop 5:
+//!
+//! ```text
+//! BCN16   2001: chunk 1                       all others: next hop 0
+//! BCN24   chunk 1:  0d: chunk 1               all others: next hop 0
+//! BCN32   chunk 1:  b8: chunk 1               all others: next hop 0
+//! BCN40   chunk 1:  chunk 1      next hop 3   next hop 4   chunk 2      then next hop 6
+//! BN48    chunk 1:  6  6  0  1   then 6       chunk 2:  4  4  0  7      then 4
+//! C48     chunk 1:  0  0  1  0   then 0       chunk 2:  0  0  2  0      then 0
+//! BCN56   chunk 1:  chunk 1                                             then next hop 3
+//!         chunk 2:  chunk 2                                             then next hop 8
+//! BCN64   chunk 1:  next hop 3   next hop 3   next hop 3   longer, or 9 then next hop 3
+//!         chunk 2:  next hop 2   next hop 2   next hop 8   next hop 8   then next hop 8
+//! ```
+//!
+//! The address that the figure calls 001010 is 2001:db8:2:2::. Its way is the first chunk of each level, and
+//! BCN64\[1 << 8 | 2\] says 3. At 2001:db8:2:3::1 the last entry has no flag: the tree says 5; of 2001:db8:2:3::2 it
+//! knows nothing, and the entry's own 9 is the answer.
+//!
+//! # What differs from the paper
+//! - Section 7 names the levels 16, 24, 32, 40, 48 and 64 and no layout below 48. Level 56 is ours: were the last 16 bits
+//!   one level, a chunk would have 65,536 entries. The 104 chunks that a full table of 2024 would have there take 26 MiB,
+//!   where levels 56 and 64 take 229 KiB; those of 70,000 scattered hosts 17 GiB.
+//! - The paper ends at 64 bits. Routes that are longer still must answer, so a node of level 64 that has such routes has an
+//!   entry without the flag, even if it has no route itself. Other addresses pay nothing: the flag is read anyway.
+//! - C48 is kept only for chunks that have an id ([`sparse`](crate::blocks::sparse)): it would be the largest array and
+//!   nearly all zeros. (One array BCN48 instead of the two, tried too, had twice the bytes of BN48 for a full table's next
+//!   hops of 16 bits, and between 13 and 28 % fewer lookups a second.)
+//! - BCN has 32 bits where the BCN of section 4.2 has 16, which full tables exceed. [`Engine::memory`] counts as on chip
+//!   what the paper keeps there: BCN16 to BCN40 and, of each entry of BN48, the one bit that is B48.
+//! - As in [`sail_l`](super::sail_l): updates take the changed intervals from the table itself, and chunks are
+//!   numbered without holes, so an update may move one.
+
+mod batch;
+mod levels;
+#[cfg(test)]
+mod tests;
+
+use crate::arch::Isa;
+use crate::blocks::dense::{ChunkArray, Owners};
+use crate::blocks::patricia::{MAX_NODES, NODES, Patricia};
+use crate::blocks::pushing::{ANSWER, Levels, internal_nodes, paint_all, repaint, validate};
+use crate::blocks::sparse::ChunkIds;
+use crate::engine::{
+    About, Config, Cost, Engine, Figure, LimitInfo, Meter, Unmetered, Update, Updates, Width,
+};
+use crate::memory::{Memory, Pages};
+use crate::{Address, Delta, Error, Limit, NextHop, Prefix, Rib};
+use std::array::from_fn;
+
+/// The greatest next-hop index: the 31 bits that the flag leaves of an entry.
+pub const NEXT_HOPS_MAX: u32 = (1 << 31) - 1;
+
+/// The most chunks a level may have: chunk id and byte together make an index of 32 bits, and chunk 0 belongs to nobody.
+pub const CHUNKS_MAX: u64 = (1 << 24) - 1;
+
+/// What [`CHUNKS_MAX`] limits, as errors name it.
+const CHUNKS: &str = "chunks of a level";
+
+/// What the tools print about it.
+pub const ABOUT: About = About {
+    name: "sail-l6",
+    paper: "Yang et al., Guarantee IP Lookup Performance with FIB Explosion, SIGCOMM 2014 (SAIL_L for IPv6)",
+    year: 2014,
+    updates: Updates::InPlace,
+    limits: &[
+        LimitInfo { what: "next hops", max: NEXT_HOPS_MAX as u64 },
+        LimitInfo { what: CHUNKS, max: CHUNKS_MAX },
+        LimitInfo { what: NODES, max: MAX_NODES },
+    ],
+    parameters: &[],
+    preset: &[],
+};
+
+/// The prefix lengths that solid nodes are pushed to.
+const LEVELS: [u8; 7] = [16, 24, 32, 40, 48, 56, 64];
+
+/// Where the paper splits: as many levels are above it, and the others below.
+const LEVEL_48: usize = 4;
+const BELOW_48: usize = LEVELS.len() - LEVEL_48 - 1;
+
+/// The chunk that belongs to nobody; in C48, that there is none below.
+const NO_ROUTE: u32 = 0;
+
+/// The bits of an address that choose an entry of a chunk, and the entries of a chunk.
+const CHUNK_BITS: u8 = 8;
+const CHUNK: usize = 1 << CHUNK_BITS;
+
+/// A level above or below 48.
+#[derive(Clone, Debug)]
+struct Level {
+    bcn: ChunkArray<u32, CHUNK>,
+    /// The nodes of the level before whose chunks these are. Level 16 needs none: its 256 chunks are those of the
+    /// first byte of an address.
+    owners: Owners<u128>,
+}
+
+impl Level {
+    /// Level 16, without any route.
+    fn first(pages: Pages) -> Self {
+        let mut bcn = ChunkArray::new(pages, CHUNK);
+        for _ in 0..CHUNK {
+            bcn.push(ANSWER);
+        }
+        Self { bcn, owners: Owners::from(CHUNK as u32) }
+    }
+
+    /// A further level, with room for so many chunks.
+    fn further(chunks: usize, pages: Pages) -> Self {
+        let mut bcn = ChunkArray::new(pages, 1 + chunks);
+        bcn.push(0);
+        Self { bcn, owners: Owners::from(NO_ROUTE + 1) }
+    }
+}
+
+/// Level 48.
+#[derive(Clone, Debug)]
+struct Level48<W: Copy> {
+    bn: ChunkArray<W, CHUNK>,
+    c: ChunkIds<CHUNK>,
+    owners: Owners<u128>,
+}
+
+impl<W: Width> Level48<W> {
+    fn new(chunks: usize, pages: Pages) -> Self {
+        let mut bn = ChunkArray::new(pages, 1 + chunks);
+        bn.push(W::default());
+        let mut c = ChunkIds::new(pages, 1 + chunks);
+        c.push();
+        Self { bn, c, owners: Owners::from(NO_ROUTE + 1) }
+    }
+}
+
+/// The arrays of SAIL_L for IPv6.
+#[derive(Clone, Debug)]
+pub struct SailL6<W: Width> {
+    /// Levels 16, 24, 32, 40.
+    upper: [Level; LEVEL_48],
+    level_48: Level48<W>,
+    /// Levels 56 and 64.
+    lower: [Level; BELOW_48],
+    longer: Patricia<u128, W>,
+    /// What the update in progress has cost so far.
+    cost: Cost,
+}
+
+/// Whether a route is one of the tree's.
+fn is_longer(prefix: Prefix<u128>) -> bool {
+    prefix.len() > LEVELS[LEVELS.len() - 1]
+}
+
+/// The chunk of level 16 that answers an address.
+#[inline(always)]
+fn first_chunk(address: u128) -> u32 {
+    address.bits(0, LEVELS[0] - CHUNK_BITS) as u32
+}
+
+/// The entry of a chunk for an address: the last byte that the level resolves chooses it.
+#[inline(always)]
+fn index(chunk: u32, address: u128, level: u8) -> u32 {
+    chunk << CHUNK_BITS | address.bits(level - CHUNK_BITS, CHUNK_BITS) as u32
+}
+
+/// Goes down levels of these lengths from a chunk of the first of them to an answer, or to the last one's entry.
+#[inline(always)]
+fn descend(levels: &[Level], lengths: &[u8], chunk: u32, address: u128, meter: &mut impl Meter) -> u32 {
+    let mut entry = chunk;
+    for (level, &length) in levels.iter().zip(lengths) {
+        entry = meter.load(&level.bcn[index(entry, address, length) as usize]);
+        if entry & ANSWER != 0 {
+            break;
+        }
+    }
+    entry
+}
+
+impl<W: Width> SailL6<W> {
+    /// Builds it if no level needs more than so many chunks.
+    fn build_at_most(chunks_max: u64, rib: &Rib<u128>, pages: Pages) -> Result<Self, Error> {
+        let chunks = LEVELS.map(|level| internal_nodes(rib, level));
+        let most = chunks[..LEVELS.len() - 1].iter().copied().max().unwrap_or_default();
+        Limit::check(CHUNKS, most as u64, chunks_max)?;
+        let mut engine = Self {
+            upper: from_fn(|depth| match depth {
+                0 => Level::first(pages),
+                _ => Level::further(chunks[depth - 1], pages),
+            }),
+            level_48: Level48::new(chunks[LEVEL_48 - 1], pages),
+            lower: from_fn(|at| Level::further(chunks[LEVEL_48 + at], pages)),
+            longer: Patricia::plant(rib.iter().filter(|route| is_longer(route.prefix)), pages)?,
+            cost: Cost::default(),
+        };
+        paint_all(&mut engine, rib);
+        Ok(engine)
+    }
+
+    /// The answer where BN48 has none in `slot`.
+    #[inline(always)]
+    fn below_48(&self, slot: u32, address: u128, meter: &mut impl Meter) -> W {
+        let chunk = self.level_48.c.get(slot as usize, meter);
+        if chunk == NO_ROUTE {
+            return W::default();
+        }
+        let entry = descend(&self.lower, &LEVELS[LEVEL_48 + 1..], chunk, address, meter);
+        if entry & ANSWER != 0 {
+            return W::narrow(NextHop(entry ^ ANSWER));
+        }
+        let longer = self.longer.descend(address, meter);
+        if longer == W::default() { W::narrow(NextHop(entry)) } else { longer }
+    }
+
+    /// How many chunks each level has of those that updates make.
+    fn chunks(&self) -> [usize; LEVELS.len() - 1] {
+        from_fn(|at| self.owners(at + 1).len())
+    }
+}
+
+impl<W: Width> Engine<u128, W> for SailL6<W> {
+    fn build(rib: &Rib<u128>, config: &Config) -> Result<Self, Error> {
+        Self::build_at_most(CHUNKS_MAX, rib, config.pages)
+    }
+
+    #[inline(always)]
+    fn lookup_metered<M: Meter>(&self, address: u128, meter: &mut M) -> W {
+        let entry = descend(&self.upper, &LEVELS, first_chunk(address), address, meter);
+        if entry & ANSWER != 0 {
+            return W::narrow(NextHop(entry ^ ANSWER));
+        }
+        let slot = index(entry, address, LEVELS[LEVEL_48]);
+        let n48 = meter.load(&self.level_48.bn[slot as usize]);
+        if n48 == W::default() { self.below_48(slot, address, meter) } else { n48 }
+    }
+
+    #[inline(always)]
+    fn lookup_batch<I: Isa>(&self, _: I, addresses: &[u128], next_hops: &mut [W]) {
+        self.lookup_blocks(addresses, next_hops);
+    }
+
+    fn apply(&mut self, rib: &Rib<u128>, deltas: &[Delta<u128>]) -> Update {
+        // A new route makes at most one chunk of a level.
+        let new_routes = deltas.iter().filter(|delta| !delta.before.is_some()).count();
+        if self.chunks().into_iter().any(|chunks| (chunks + new_routes) as u64 > CHUNKS_MAX) {
+            return Update::Rebuild;
+        }
+        let longer = deltas.iter().filter(|delta| is_longer(delta.prefix));
+        let Some(cost) = self.longer.follow(longer) else { return Update::Rebuild };
+        self.cost = cost;
+        for delta in deltas {
+            repaint(self, rib, delta.prefix);
+        }
+        Update::Applied(self.cost)
+    }
+
+    fn memory(&self) -> Memory {
+        let [bcn16, bcn24, bcn32, bcn40] = self.upper.each_ref().map(|level| level.bcn.bytes());
+        let [bcn56, bcn64] = self.lower.each_ref().map(|level| level.bcn.bytes());
+        let b48 = self.level_48.bn.len() / 8;
+        Memory::new()
+            .on_chip("BCN16", bcn16)
+            .on_chip("BCN24", bcn24)
+            .on_chip("BCN32", bcn32)
+            .on_chip("BCN40", bcn40)
+            .on_chip("B48", b48)
+            .off_chip("N48", self.level_48.bn.bytes() - b48)
+            .off_chip("C48", self.level_48.c.bytes())
+            .off_chip("BCN56", bcn56)
+            .off_chip("BCN64", bcn64)
+            .off_chip("longer routes", self.longer.bytes())
+            .off_chip("chunk owners", (1..LEVELS.len()).map(|depth| self.owners(depth).bytes()).sum())
+    }
+
+    fn figures(&self) -> Vec<Figure> {
+        let chunks = LEVELS[1..].iter().zip(self.chunks());
+        let [.., level_64] = &self.lower;
+        let beyond = level_64.bcn[CHUNK..].iter().filter(|&entry| entry & ANSWER == 0).count();
+        chunks
+            .map(|(length, chunks)| Figure::count(format!("chunks of level {length}"), chunks))
+            .chain([Figure::count("nodes of level 64 with longer routes", beyond)])
+            .collect()
+    }
+
+    fn validate(&self, rib: &Rib<u128>) -> Result<(), String> {
+        let [first, upper @ ..] = &self.upper;
+        if first.bcn.chunks() != CHUNK {
+            return Err(format!("{} chunks of level 16", first.bcn.chunks()));
+        }
+        for Level { bcn, owners } in upper.iter().chain(&self.lower) {
+            if bcn.chunks() != owners.len() + 1 {
+                return Err(format!("{} chunks of a level, {} owned", bcn.chunks(), owners.len()));
+            }
+            if bcn[..CHUNK].iter().any(|&entry| entry != 0) {
+                return Err("chunk 0 of a level is not all zeros".into());
+            }
+        }
+        let Level48 { bn, c, owners } = &self.level_48;
+        if [bn.chunks(), c.chunks()] != [owners.len() + 1; 2] {
+            return Err(format!(
+                "{} chunks of BN48, {} of C48, {} owned",
+                bn.chunks(),
+                c.chunks(),
+                owners.len()
+            ));
+        }
+        let both = |&slot: &usize| bn[slot] != W::default() && c.get(slot, &mut Unmetered) != NO_ROUTE;
+        if let Some(slot) = (0..bn.len()).find(both) {
+            return Err(format!("both BN48 and C48 speak at {slot}"));
+        }
+        if (0..CHUNK).any(|slot| bn[slot] != W::default() || c.get(slot, &mut Unmetered) != NO_ROUTE) {
+            return Err("chunk 0 of level 48 is not all zeros".into());
+        }
+        c.validate()?;
+        self.longer.validate(rib.iter().filter(|route| is_longer(route.prefix)))?;
+        validate(self, rib)
+    }
+}
