@@ -7,11 +7,13 @@
 
 mod avx2;
 mod avx512;
+mod crc32;
 mod prefetch;
 mod scalar;
 
 pub use avx2::Avx2;
 pub use avx512::Avx512;
+pub use crc32::crc32c;
 pub use prefetch::prefetch;
 pub use scalar::Scalar;
 
@@ -21,6 +23,12 @@ use std::fmt;
 pub trait Isa: Copy + Send + Sync + 'static {
     /// Its name, as users write it.
     const NAME: &'static str;
+
+    /// The [CRC-32C](crc32c) of a key.
+    #[inline(always)]
+    fn crc32c(self, key: u64) -> u32 {
+        crc32c(key)
+    }
 }
 
 /// A computation that [`dispatch`] compiles for every instruction set.

@@ -112,4 +112,5 @@ registry! {
     bloom_naive: engines::bloom_naive::ABOUT, [ipv4] engines::bloom_naive::BloomNaive;
     bloom_base: engines::bloom::BASE, [ipv4] engines::bloom::BloomBase;
     bloom: engines::bloom::ABOUT, [ipv4] engines::bloom::Bloom;
+    triec: engines::triec::ABOUT, [ipv6] engines::triec::TrieC;
 }

@@ -14,3 +14,4 @@ pub mod sail_l;
 pub mod sail_l6;
 #[cfg(test)]
 mod testing;
+pub mod triec;

@@ -17,7 +17,7 @@ pub use exposed::{Exposed, exposed};
 pub use levels::{ANSWER, Levels, Slot, paint, paint_all, repaint, validate};
 pub use words::words_written;
 
-use crate::{Address, NextHop, Prefix, Rib};
+use crate::{Address, NextHop, Prefix, Rib, Route};
 use std::ops::RangeInclusive;
 
 /// Whether a node has routes below it: whether pushing gives it a chunk. O(log n).
@@ -37,12 +37,13 @@ pub fn is_internal<A: Address>(rib: &Rib<A>, node: Prefix<A>) -> bool {
     rib.covered(node).take(2).any(|route| route.prefix != node)
 }
 
-/// How many nodes of a level are internal: the chunks that pushing makes below it. O(n).
+/// How many nodes of a level are internal to some routes in order, a whole table's or a part's: the chunks that
+/// pushing makes below it. O(n).
 #[must_use]
-pub fn internal_nodes<A: Address>(rib: &Rib<A>, level: u8) -> usize {
+pub fn internal_nodes<A: Address>(routes: impl IntoIterator<Item = Route<A>>, level: u8) -> usize {
     let mut last = None;
     let mut count = 0;
-    for route in rib {
+    for route in routes {
         // Routes come in order of address: those below one node are neighbours, shorter ones aside.
         if route.prefix.len() > level {
             let node = route.prefix.first() & A::mask(level);

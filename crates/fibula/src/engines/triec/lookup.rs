@@ -1,0 +1,181 @@
+//! Figure 4, one address at a time and many level by level.
+
+use super::hash16::key_of;
+use super::nhi::Nhi;
+use super::side::Side;
+use super::table::{LAST, LEVELS, NODE_ENTRIES, NODE_SLOTS, ROOT_ENTRIES, Table};
+use crate::NextHop;
+use crate::arch::{Isa, crc32c, prefetch};
+use crate::engine::{Meter, Unmetered, Width};
+use std::hint::select_unpredictable;
+
+/// How many addresses take their steps together.
+const LANES: usize = 64;
+
+/// The first three bits of what the trie is about.
+const FORMAT_PREFIX: u64 = 0b001;
+
+/// Whether an address, by its first 64 bits, is in 2000::/3.
+#[inline(always)]
+fn is_global(high: u64) -> bool {
+    high >> 61 == FORMAT_PREFIX
+}
+
+/// The bits `from..to` of an address, by its first 64.
+#[inline(always)]
+fn bits(high: u64, from: u8, to: u8) -> usize {
+    (high << from >> (64 - (to - from))) as usize
+}
+
+/// The answer for one address.
+#[inline(always)]
+pub(super) fn search<N: Nhi, W: Width>(
+    table: &Table<N>,
+    side: &Side<W>,
+    address: u128,
+    meter: &mut impl Meter,
+) -> W {
+    let high = (address >> 64) as u64;
+    if !is_global(high) {
+        return side.outside.descend(address, meter);
+    }
+    let (next_hop, longer) = table.walk(high, meter);
+    if longer {
+        let next_hop = side.longer.descend(address, meter);
+        if next_hop != W::default() {
+            return next_hop;
+        }
+    }
+    W::narrow(side.or_default(next_hop))
+}
+
+/// The answers for many addresses.
+#[inline(always)]
+pub(super) fn search_all<N: Nhi, W: Width>(
+    table: &Table<N>,
+    side: &Side<W>,
+    isa: impl Isa,
+    addresses: &[u128],
+    next_hops: &mut [W],
+) {
+    for (addresses, next_hops) in addresses.chunks(LANES).zip(next_hops.chunks_mut(LANES)) {
+        let mut found = table.walk_lanes(isa, addresses);
+        for (next_hop, nhi) in next_hops.iter_mut().zip(found.nhi) {
+            *next_hop = W::narrow(side.or_default(nhi.next_hop()));
+        }
+        // Few tables have routes for these lanes to find, and few addresses come here.
+        while found.rest != 0 {
+            let lane = found.rest.trailing_zeros() as usize % LANES;
+            found.rest &= found.rest - 1;
+            next_hops[lane] = search(table, side, addresses[lane], &mut Unmetered);
+        }
+    }
+}
+
+/// What a walk of many addresses found.
+struct Found<N> {
+    nhi: [N; LANES],
+    /// The lanes, a bit each, whose answers are not, or not only, in the table.
+    rest: u64,
+}
+
+impl<N: Nhi> Table<N> {
+    /// The index of an entry in TrieC15/6, and the slot in it.
+    #[inline(always)]
+    fn root_place(high: u64) -> (usize, u32) {
+        (bits(high, 3, 18) % ROOT_ENTRIES, bits(high, 18, LEVELS[0]) as u32)
+    }
+
+    /// The index of an entry among all of a level's, below a pointer, and the slot in it.
+    #[inline(always)]
+    fn place_below(depth: usize, pointer: N, high: u64) -> (usize, u32) {
+        let slot = bits(high, LEVELS[depth - 1], LEVELS[depth]);
+        (pointer.node() * NODE_ENTRIES + slot / NODE_SLOTS, (slot % NODE_SLOTS) as u32)
+    }
+
+    /// The next hop for an address of 2000::/3 among routes of 4 to 64 bits; and whether longer ones are near.
+    #[inline(always)]
+    fn walk(&self, high: u64, meter: &mut impl Meter) -> (NextHop, bool) {
+        let (entry, slot) = Self::root_place(high);
+        let mut nhi = self.root[entry].get(slot, &self.extra, meter);
+        for depth in 1..=LAST {
+            if !nhi.flag() {
+                return (nhi.next_hop(), false);
+            }
+            let (entry, slot) = Self::place_below(depth, nhi, high);
+            nhi = self.levels[depth - 1].entries[entry].get(slot, &self.extra, meter);
+        }
+        if !nhi.flag() {
+            return (nhi.next_hop(), false);
+        }
+        meter.hash();
+        let hashed = self.hash16.get(high, crc32c(key_of(high)), meter);
+        let found = if hashed.next_hop().is_some() { hashed } else { nhi };
+        (found.next_hop(), hashed.flag())
+    }
+
+    /// [`Self::walk`] for up to [`LANES`] addresses, of any kind. All lanes take their step at one level before any
+    /// goes to the next, so that their cache misses overlap; those that have an answer leave the list of the
+    /// walking by arithmetic.
+    #[inline(always)]
+    fn walk_lanes(&self, isa: impl Isa, addresses: &[u128]) -> Found<N> {
+        let mut found = Found { nhi: [N::NONE; LANES], rest: 0 };
+        let mut high = [0_u64; LANES];
+        let mut walking = [0_u8; LANES];
+        let mut left = 0;
+        for (lane, &address) in addresses.iter().enumerate() {
+            let lane = lane % LANES;
+            high[lane] = (address >> 64) as u64;
+            let (entry, slot) = Self::root_place(high[lane]);
+            let nhi = self.root[entry].get(slot, &self.extra, &mut Unmetered);
+            found.nhi[lane] = nhi;
+            found.rest |= u64::from(!is_global(high[lane])) << lane;
+            walking[left % LANES] = lane as u8;
+            left += usize::from(nhi.flag());
+            self.prefetch_below(1, nhi, high[lane]);
+        }
+        for depth in 1..=LAST {
+            let entries = &self.levels[depth - 1].entries;
+            let mut still = 0;
+            for k in 0..left {
+                let lane = usize::from(walking[k % LANES]) % LANES;
+                let (entry, slot) = Self::place_below(depth, found.nhi[lane], high[lane]);
+                let nhi = entries[entry].get(slot, &self.extra, &mut Unmetered);
+                found.nhi[lane] = nhi;
+                walking[still % LANES] = lane as u8;
+                still += usize::from(nhi.flag());
+                if depth < LAST {
+                    self.prefetch_below(depth + 1, nhi, high[lane]);
+                }
+            }
+            left = still;
+        }
+        if left > 0 {
+            self.hash_lanes(isa, &walking[..left], &high, &mut found);
+        }
+        found
+    }
+
+    /// Asks for the entry below a next-hop index; if it points nowhere, for one that is there in any case.
+    #[inline(always)]
+    fn prefetch_below(&self, depth: usize, nhi: N, high: u64) {
+        let pointer = select_unpredictable(nhi.flag(), nhi, N::NONE);
+        prefetch(&self.levels[depth - 1].entries, Self::place_below(depth, pointer, high).0);
+    }
+
+    /// Asks Hash16 for some lanes, whose answers so far stand where it has none.
+    #[inline(always)]
+    fn hash_lanes(&self, isa: impl Isa, lanes: &[u8], high: &[u64; LANES], found: &mut Found<N>) {
+        let mut hashes = [0_u32; LANES];
+        for (hash, &lane) in hashes.iter_mut().zip(lanes) {
+            *hash = isa.crc32c(key_of(high[usize::from(lane) % LANES]));
+            self.hash16.prefetch(*hash);
+        }
+        for (hash, &lane) in hashes.into_iter().zip(lanes) {
+            let lane = usize::from(lane) % LANES;
+            let hashed = self.hash16.get(high[lane], hash, &mut Unmetered);
+            found.nhi[lane] = if hashed.next_hop().is_some() { hashed } else { found.nhi[lane] };
+            found.rest |= u64::from(hashed.flag()) << lane;
+        }
+    }
+}

@@ -1,0 +1,205 @@
+//! `triec`: an IPv6 trie of fixed strides whose runs of equal next hops are stored once, and a hash table behind it.
+//!
+//! Xianghui Hu, Xinan Tang and Bei Hua, "High-performance IPv6 Forwarding Algorithm for Multi-core and Multithreaded
+//! Network Processor" (PPoPP 2006), section 3, Figures 2 to 5: TrieC, for addresses of 2000::/3.
+//!
+//! # Layout
+//!
+//! Strides 24-8-8-8-16. The first three bits are always 001 and are not looked at; the 21 after them are looked up in
+//! TrieC15/6, then eight at a time in TrieC4/4, the last 16 by hash. In TrieC*m*/*n*, the first *m* bits of a stride
+//! (*Tindex*) pick an entry and the other *n* (*BAindex*) one of its 2^*n* slots. Bit *i* of an entry's *BitAtlas* is set
+//! where slot *i* differs from the one before; only then does it have a next-hop index (NHI) of its own: *modified
+//! compact prefix expansion*.
+//!
+//! ```text
+//! NHI              15  14            6 5           0
+//!                 +---+---------------+-------------+
+//!                 | 0 | next hop      | length      |   an answer, and the length of the route it comes from
+//!                 | 1 | node of the next level      |   a pointer
+//!                 | 1 | next hop      | length      |   4th level: ask Hash16 too;   Hash16: routes past /64 too
+//!                 +---+---------------+-------------+
+//! TrieC15/6       0              8              16
+//!  2^15 entries   +--------------+--------------+
+//!  of 16 bytes    | BitAtlas, 64 | 4 NHI        |   Basic: up to four runs
+//!                 | BitAtlas, 64 | lo hi  -  -  |   more: a 32-bit pointer to the ExtraNHIA
+//!                 +--------------+--------------+
+//! TrieC4/4        0              2           8
+//!  16 entries     +--------------+-----------+
+//!  a node,        | BitAtlas, 16 | 3 NHI     |       Basic: up to three runs
+//!  8 bytes each   | BitAtlas, 16 | lo hi  -  |       more
+//!                 +--------------+-----------+
+//! Hash16          0              8                             24
+//!                 +--------------+-----------------------------+
+//!                 | prefix of 58 | as an entry of TrieC15/6    |   for the 64 /64s of a /58
+//!                 +--------------+-----------------------------+
+//! ExtraNHIA       NHIs side by side, as many for an entry as its BitAtlas has bits set
+//! ```
+//!
+//! `TotalEntropy`, the bits set in a BitAtlas, says whether its entry is Basic; `PositionEntropy`, the bits set up to
+//! a slot, which NHI is the slot's. Each is one population count. A lookup reads an entry and perhaps its ExtraNHIA on
+//! four levels, **at most eight accesses, and then may hash once**.
+//!
+//! # Worked examples
+//!
+//! Figure 2: 2002:4000::/18 to A and 2002:5000::/20 to B share entry 9 of TrieC15/6. Its 64 slots hold A 48 times
+//! and B 16 times, in three runs that begin at slots 0, 16 and 32: BitAtlas `0x0000_0001_0001_0001`, NHIA A B A. Address
+//! 2002:6A00:: is slot 42, up to which three bits are set: the third NHI, A.
+//!
+//! Figure 5: 2002:4000::/18 to A and 2002:4C60::/28 to B, and an address 2002:4C6A::200C. Bits 3 to 17 say
+//! entry 9, bits 18 to 23 slot 12. Two bits are set up to there, and the second NHI points to a TrieC4/4 node. In its
+//! entry 6 (bits 24 to 27), one bit is set up to slot 10 (bits 28 to 31): the first NHI, B. Two accesses.
+//!
+//! # Updates
+//!
+//! Every NHI keeps the length of its route. A new route is written wherever the length is not greater than its own,
+//! and a withdrawn one is replaced by its parent wherever the length is its own, in the slots it covers and in all
+//! nodes below them. An entry is unpacked, changed and packed again; nodes come with the first route below them and go
+//! with the last.
+//!
+//! # What differs from the paper
+//!
+//! - **Wider NHIs.** 9 bits of next hop and 15 of pointer are enough for a table with few neighbours. Where
+//!   something does not fit, all NHIs have 32 bits (25 of next hop) or 64: entries of 24 and 16 bytes, or 40 and 32.
+//! - **Every address.** The paper looks nothing up outside 2000::/3 or past /64. Two
+//!   [Patricia trees](crate::blocks::patricia) hold those routes. One compare of the first three bits leads to one,
+//!   a flag in an NHI of Hash16 to the other; nobody else pays for them.
+//! - **Hash16 in blocks.** The paper hashes each /64, which makes 32,768 entries of a /49. Here an entry is keyed
+//!   by 58 bits and resolves the last six as TrieC15/6 does: 512 entries, one for a /58 or longer. Its *pointer* to the next
+//!   entry of a chain has become the next bucket. The search is the hash operation; it reads one or two
+//!   buckets where the table is as full as it gets, and perhaps an ExtraNHIA.
+//! - **The 4th level keeps its answer** beside the flag, for addresses to which Hash16 says nothing.
+//! - **The default is a register.** A route of 2000::/3 or shorter is not written to all 2^15 entries; an NHI of zeros
+//!   stands for it. So an empty TrieC15/6 is all zeros, and is mapped where it is written.
+//! - **Bit 0 of a BitAtlas** counts as set even where it is not, for the same reason.
+//! - Nodes are numbered without holes ([`dense`](crate::blocks::dense)), so that one may move when another goes.
+//!   [`Engine::memory`] lists what finds them again, "node owners".
+//! - The paper keeps all tables in SRAM chips beside the processor; the parts are counted as off chip.
+
+mod entry;
+mod figures;
+mod hash16;
+mod lookup;
+mod nhi;
+mod side;
+mod table;
+#[cfg(test)]
+mod tests;
+mod update;
+mod validate;
+
+use crate::arch::Isa;
+use crate::blocks::patricia;
+use crate::engine::{About, Config, Engine, Figure, LimitInfo, Meter, Update, Updates, Width};
+use crate::memory::{Memory, Pages};
+use crate::{Delta, Error, Limit, Rib};
+use nhi::{Nhi16, Nhi32, Nhi64};
+use side::Side;
+use table::Table;
+
+pub use hash16::HASH16_ENTRIES_MAX;
+pub use nhi::NODES_MAX;
+
+/// What the tools print about it.
+pub const ABOUT: About = About {
+    name: "triec",
+    paper: "X. Hu, X. Tang, B. Hua, \"High-performance IPv6 Forwarding Algorithm for Multi-core and Multithreaded \
+            Network Processor\", PPoPP 2006 (TrieC)",
+    year: 2006,
+    updates: Updates::InPlace,
+    limits: &[
+        LimitInfo { what: nhi::NODES, max: NODES_MAX },
+        LimitInfo { what: hash16::HASH16_ENTRIES, max: HASH16_ENTRIES_MAX },
+        LimitInfo { what: patricia::NODES, max: patricia::MAX_NODES },
+    ],
+    parameters: &[],
+    preset: &[],
+};
+
+/// The compiled table; see the [module page](self).
+#[derive(Clone, Debug)]
+pub struct TrieC<W: Width> {
+    layout: Layout,
+    side: Side<W>,
+    /// The routes when it was built.
+    routes_built: usize,
+}
+
+/// The table by the width of its next-hop indices: the paper's, unless something does not fit.
+#[derive(Clone, Debug)]
+enum Layout {
+    Bits16(Table<Nhi16>),
+    Bits32(Table<Nhi32>),
+    Bits64(Table<Nhi64>),
+}
+
+/// The same for the table of any layout.
+macro_rules! each {
+    ($layout:expr, $table:ident => $value:expr) => {
+        match $layout {
+            Layout::Bits16($table) => $value,
+            Layout::Bits32($table) => $value,
+            Layout::Bits64($table) => $value,
+        }
+    };
+}
+
+impl Layout {
+    fn build(rib: &Rib<u128>, pages: Pages) -> Result<Self, Limit> {
+        if let Ok(table) = Table::build(rib, pages) {
+            return Ok(Self::Bits16(table));
+        }
+        if let Ok(table) = Table::build(rib, pages) {
+            return Ok(Self::Bits32(table));
+        }
+        Table::build(rib, pages).map(Self::Bits64)
+    }
+}
+
+impl<W: Width> Engine<u128, W> for TrieC<W> {
+    fn build(rib: &Rib<u128>, config: &Config) -> Result<Self, Error> {
+        let (layout, side) = (Layout::build(rib, config.pages)?, Side::build(rib, config.pages)?);
+        Ok(Self { layout, side, routes_built: rib.len() })
+    }
+
+    #[inline(always)]
+    fn lookup_metered<M: Meter>(&self, address: u128, meter: &mut M) -> W {
+        each!(&self.layout, table => lookup::search(table, &self.side, address, meter))
+    }
+
+    #[inline(always)]
+    fn lookup_batch<I: Isa>(&self, isa: I, addresses: &[u128], next_hops: &mut [W]) {
+        each!(&self.layout, table => lookup::search_all(table, &self.side, isa, addresses, next_hops));
+    }
+
+    fn apply(&mut self, rib: &Rib<u128>, deltas: &[Delta<u128>]) -> Update {
+        if !matches!(self.layout, Layout::Bits16(_)) && rib.len() * 2 < self.routes_built {
+            // So much has gone that a narrower layout may do; so seldom that looking costs little.
+            return Update::Rebuild;
+        }
+        let announced = deltas.iter().filter(|delta| delta.after.is_some());
+        let routes = announced.map(|delta| (delta.prefix, delta.after));
+        let room = each!(&self.layout, table => table.check_room(routes));
+        if room.and_then(|()| self.side.check_room(deltas.len())).is_err() {
+            return Update::Rebuild;
+        }
+        let mut cost = each!(&mut self.layout, table => table.follow(rib, deltas));
+        cost += self.side.follow(rib, deltas);
+        Update::Applied(cost)
+    }
+
+    fn memory(&self) -> Memory {
+        let (longer, outside) = self.side.bytes();
+        each!(&self.layout, table => table.memory())
+            .off_chip("routes past /64", longer)
+            .off_chip("routes outside 2000::/3", outside)
+    }
+
+    fn figures(&self) -> Vec<Figure> {
+        each!(&self.layout, table => table.figures())
+    }
+
+    fn validate(&self, rib: &Rib<u128>) -> Result<(), String> {
+        each!(&self.layout, table => table.validate(rib))?;
+        self.side.validate(rib)
+    }
+}

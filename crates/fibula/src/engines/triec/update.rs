@@ -1,0 +1,265 @@
+//! Following the table route by route: entries whose stored lengths are to give way are written, nodes come with the
+//! first longer route below them and go with the last.
+
+use super::entry::{Entry4_4, SLOTS};
+use super::hash16::{SLOT_BITS, key_of};
+use super::nhi::{NODES, Nhi};
+use super::table::{
+    HASHED_TO, LAST, LEVELS, NODE_ENTRIES, NODE_SLOTS, Table, global_unicast, slot_of, slots_of,
+};
+use crate::blocks::expansion;
+use crate::blocks::pushing::is_internal;
+use crate::engine::Cost;
+use crate::{Address, Delta, Limit, NextHop, Prefix, Rib, Route};
+use std::ops::RangeInclusive;
+
+/// The bits before the slots of a Hash16 entry.
+const KEY_BITS: u8 = HASHED_TO - SLOT_BITS as u8;
+
+/// The routes that a table of TrieC holds or marks: those inside 2000::/3. Its own route, and those around it, are its
+/// default.
+pub(super) fn is_inside(prefix: Prefix<u128>) -> bool {
+    prefix.len() > global_unicast().len() && global_unicast().covers(prefix)
+}
+
+impl<N: Nhi> Table<N> {
+    /// Whether so many more routes fit, with their next hops. Counts as if none of their nodes were there yet.
+    pub(super) fn check_room(
+        &self,
+        routes: impl IntoIterator<Item = (Prefix<u128>, NextHop)>,
+    ) -> Result<(), Limit> {
+        let mut nodes = self.levels.each_ref().map(|level| level.owners.len() as u64);
+        let mut entries = 0;
+        for (prefix, next_hop) in routes.into_iter().filter(|&(prefix, _)| is_inside(prefix)) {
+            N::check_next_hop(next_hop)?;
+            for (nodes, level) in nodes.iter_mut().zip(LEVELS) {
+                *nodes += u64::from(prefix.len() > level);
+            }
+            if prefix.len() > LEVELS[LAST] {
+                entries += 1 << KEY_BITS.saturating_sub(prefix.len());
+            }
+        }
+        nodes.into_iter().try_for_each(|nodes| Limit::check(NODES, nodes, N::NODES_MAX))?;
+        self.hash16.check_room(entries)
+    }
+
+    /// Follows a table that holds all changes already, for which there is [room](Self::check_room). A withdrawal may
+    /// thus write the answer of a route whose own turn is still to come, or take away a node below which
+    /// others still wait to be withdrawn: those find nothing left to do.
+    pub(super) fn follow(&mut self, rib: &Rib<u128>, deltas: &[Delta<u128>]) -> Cost {
+        self.cost = Cost::default();
+        for delta in deltas.iter().filter(|delta| is_inside(delta.prefix)) {
+            if delta.after.is_some() {
+                self.announce(Route { prefix: delta.prefix, next_hop: delta.after });
+            } else {
+                self.withdraw(rib, delta.prefix);
+            }
+        }
+        if self.extra.has_many_holes() {
+            self.close_holes();
+        }
+        self.hash16.close_many_holes();
+        self.cost
+    }
+
+    /// Writes a route wherever no longer one stands.
+    pub(super) fn announce(&mut self, Route { prefix, next_hop }: Route<u128>) {
+        let (address, len) = (prefix.first(), prefix.len());
+        let depth = expansion::level_of(len, &LEVELS);
+        let node = self.node_for(depth.unwrap_or(LAST), address);
+        if let Some(depth) = depth {
+            return self
+                .paint(depth, node, slots_within(depth, prefix), N::answer(next_hop, len), |old| old <= len);
+        }
+        self.edit_slot(LAST, node, address, |nhi| nhi.flagged(true));
+        if len <= HASHED_TO {
+            self.paint_hashed(prefix, N::answer(next_hop, hashed_len(prefix)), |old| {
+                old <= hashed_len(prefix)
+            });
+        } else {
+            self.cost.entries_set += 1;
+            let high = high(address);
+            self.hash16.edit(key_of(high), |slots| {
+                let slot = &mut slots[high as usize % SLOTS];
+                *slot = slot.flagged(true);
+            });
+        }
+    }
+
+    /// Gives the slots of a route to the next shorter one, and takes away what only longer routes need.
+    fn withdraw(&mut self, rib: &Rib<u128>, prefix: Prefix<u128>) {
+        let (address, len) = (prefix.first(), prefix.len());
+        match expansion::level_of(len, &LEVELS) {
+            Some(depth) => {
+                if let Some(node) = self.node_at(depth, address) {
+                    let nhi = inherited(rib, prefix.parent());
+                    self.paint(depth, node, slots_within(depth, prefix), nhi, |old| old == len);
+                }
+            }
+            None if len <= HASHED_TO => {
+                let parent = rib.parent(prefix).filter(|parent| parent.prefix.len() > LEVELS[LAST]);
+                let nhi = parent.map_or(N::NONE, |p| N::answer(p.next_hop, hashed_len(p.prefix)));
+                self.paint_hashed(prefix, nhi, |old| old == hashed_len(prefix));
+            }
+            None => {
+                let flag = is_internal(rib, Prefix::containing(address, HASHED_TO));
+                self.cost.entries_set += 1;
+                self.hash16.edit_slot(high(address), |nhi| nhi.flagged(flag));
+            }
+        }
+        self.prune(rib, prefix);
+    }
+
+    /// Writes an answer to those of some slots, and of the slots below them, whose lengths are to be replaced.
+    fn paint(
+        &mut self,
+        depth: usize,
+        node: usize,
+        range: RangeInclusive<usize>,
+        nhi: N,
+        replaced: impl Fn(u8) -> bool + Copy,
+    ) {
+        let per_entry = slots_of(depth);
+        for entry in range.start() / per_entry..=range.end() / per_entry {
+            let before = entry * per_entry;
+            let (from, to) =
+                (range.start().saturating_sub(before), (range.end() - before).min(per_entry - 1));
+            let mut slots = self.slots(depth, node, entry);
+            let mut changed = false;
+            for slot in &mut slots[from..=to] {
+                if depth < LAST && slot.flag() {
+                    self.paint(depth + 1, slot.node(), 0..=NODE_ENTRIES * NODE_SLOTS - 1, nhi, replaced);
+                } else if replaced(slot.len()) {
+                    *slot = nhi.flagged(slot.flag());
+                    changed = true;
+                }
+            }
+            if changed {
+                self.set_slots(depth, node, entry, &slots);
+            }
+        }
+    }
+
+    /// [`Self::paint`] for a route of 49 to 64 bits. Lengths are counted from 48.
+    fn paint_hashed(&mut self, prefix: Prefix<u128>, nhi: N, replaced: impl Fn(u8) -> bool) {
+        let (first, last) = expansion::slots(prefix, HASHED_TO).into_inner();
+        for key in key_of(first)..=key_of(last) {
+            let from = if key == key_of(first) { first as usize % SLOTS } else { 0 };
+            let to = if key == key_of(last) { last as usize % SLOTS } else { SLOTS - 1 };
+            self.cost.entries_set += 1;
+            self.hash16.edit(key, |slots| {
+                for slot in slots[from..=to].iter_mut().filter(|slot| replaced(slot.len())) {
+                    *slot = nhi.flagged(slot.flag());
+                }
+            });
+        }
+    }
+
+    /// The node of a depth that an address belongs to, if there is one.
+    pub(super) fn node_at(&self, depth: usize, address: u128) -> Option<usize> {
+        (0..depth).try_fold(0, |node, depth| {
+            let nhi = self.slot(depth, node, address);
+            nhi.flag().then(|| nhi.node())
+        })
+    }
+
+    /// The same, made if there is none, with all nodes above it. New ones answer as the slot above did.
+    fn node_for(&mut self, depth: usize, address: u128) -> usize {
+        (0..depth).fold(0, |node, depth| {
+            let nhi = self.slot(depth, node, address);
+            if nhi.flag() {
+                return nhi.node();
+            }
+            let level = &mut self.levels[depth];
+            let below = level.owners.push(high(address & u128::mask(LEVELS[depth]))) as usize;
+            level.entries.push(Entry4_4::uniform(nhi));
+            self.cost.nodes_allocated += 1;
+            self.edit_slot(depth, node, address, |_| N::pointer(below));
+            below
+        })
+    }
+
+    /// What the slot of an address says in its node.
+    fn slot(&self, depth: usize, node: usize, address: u128) -> N {
+        let slot = slot_of(depth, address);
+        self.slots(depth, node, slot / slots_of(depth))[slot % slots_of(depth)]
+    }
+
+    fn edit_slot(&mut self, depth: usize, node: usize, address: u128, change: impl FnOnce(N) -> N) {
+        let (slot, per_entry) = (slot_of(depth, address), slots_of(depth));
+        let mut slots = self.slots(depth, node, slot / per_entry);
+        let slot_within = &mut slots[slot % per_entry];
+        let before = std::mem::replace(slot_within, change(*slot_within));
+        if slots[slot % per_entry] != before {
+            self.set_slots(depth, node, slot / per_entry, &slots);
+        }
+    }
+
+    /// After a withdrawal: takes the topmost node away that no route needs any more, with all below it, or else
+    /// the flag that leads to Hash16.
+    fn prune(&mut self, rib: &Rib<u128>, withdrawn: Prefix<u128>) {
+        let address = withdrawn.first();
+        for (depth, len) in LEVELS.into_iter().enumerate().take_while(|&(_, len)| len < withdrawn.len()) {
+            let Some(node) = self.node_at(depth, address) else { return };
+            let block = Prefix::containing(address, len);
+            if is_internal(rib, block) {
+                continue;
+            }
+            let nhi = self.slot(depth, node, address);
+            if depth == LAST {
+                return self.edit_slot(LAST, node, address, |nhi| nhi.flagged(false));
+            }
+            if nhi.flag() {
+                self.remove_node(depth + 1, nhi.node());
+                return self.edit_slot(depth, node, address, |_| inherited(rib, Some(block)));
+            }
+        }
+    }
+
+    /// Removes a node and all below it. The slot that points to it is the caller's to write.
+    ///
+    /// The last node of a level takes the number of one that goes. It may be any, so everything stays linked while
+    /// something below is removed, and is read again after.
+    fn remove_node(&mut self, depth: usize, node: usize) {
+        for entry in 0..NODE_ENTRIES {
+            for slot in 0..NODE_SLOTS {
+                let nhi = self.slots(depth, node, entry)[slot];
+                if depth < LAST && nhi.flag() {
+                    self.remove_node(depth + 1, nhi.node());
+                }
+            }
+        }
+        for entry in 0..NODE_ENTRIES {
+            self.set_slots(depth, node, entry, &[N::NONE; SLOTS]);
+        }
+        let level = &mut self.levels[depth - 1];
+        level.entries.swap_remove(node as u32);
+        if let Some(owner) = level.owners.swap_remove(node as u32) {
+            let address = u128::from(owner) << u64::BITS;
+            let above = self.node_at(depth - 1, address).expect("a node's own path is linked");
+            self.edit_slot(depth - 1, above, address, |_| N::pointer(node));
+            self.cost.nodes_copied += 1;
+        }
+    }
+}
+
+/// What a slot says where a route stands, or none, of the trie's own: a default is not written down.
+fn inherited<N: Nhi>(rib: &Rib<u128>, from: Option<Prefix<u128>>) -> N {
+    let route = from.and_then(|prefix| rib.longest_cover(prefix)).filter(|route| is_inside(route.prefix));
+    route.map_or(N::NONE, |route| N::answer(route.next_hop, route.prefix.len()))
+}
+
+/// The slots of a prefix within its node.
+fn slots_within(depth: usize, prefix: Prefix<u128>) -> RangeInclusive<usize> {
+    slot_of(depth, prefix.first())..=slot_of(depth, prefix.last())
+}
+
+/// The first 64 bits.
+fn high(address: u128) -> u64 {
+    (address >> u64::BITS) as u64
+}
+
+/// The length that Hash16 keeps: 64 itself would not fit into six bits.
+fn hashed_len(prefix: Prefix<u128>) -> u8 {
+    prefix.len() - LEVELS[LAST]
+}
