@@ -5,6 +5,7 @@ use crate::blocks::chunks::Pool;
 use crate::blocks::rank::rank_through;
 use crate::engine::Meter;
 use crate::memory::Pages;
+use std::hint::select_unpredictable;
 use zerocopy::FromZeros;
 
 /// The most slots of an entry: what a TrieC15/6 entry has.
@@ -95,15 +96,31 @@ impl<N: Nhi, M: Atlas, const INLINE: usize> Entry<N, M, INLINE> {
         }
     }
 
+    /// The same without a branch, for many addresses in step: which kind an entry is of cannot be foreseen, since
+    /// those that have many runs are those that many addresses go through. With the branch a full table of
+    /// 2026 gave three quarters of the throughput.
+    #[inline(always)]
+    pub(super) fn get_in_step(&self, position: u32, extra: &ExtraNhia<N>) -> N {
+        let atlas = self.atlas.into();
+        let at = position_entropy(atlas, position) as usize - 1;
+        let basic = total_entropy(atlas) as usize <= INLINE;
+        let own = self.nhia[at.min(INLINE - 1)];
+        let place = select_unpredictable(basic, 0, self.extra_start() + at);
+        let other = extra.pool.get(place).copied().unwrap_or_default();
+        select_unpredictable(basic, own, other)
+    }
+
     /// The next-hop index of every slot; those past the atlas stay "no route".
     pub(super) fn slots(&self, extra: &ExtraNhia<N>) -> [N; SLOTS] {
         let mut slots = [N::NONE; SLOTS];
-        let atlas: u64 = self.atlas.into();
-        let mut run = 0;
-        let nhia = self.nhia(extra);
-        for (position, slot) in slots[..M::SLOTS].iter_mut().enumerate() {
-            run += usize::from(position > 0 && atlas >> position & 1 == 1);
-            *slot = nhia[run];
+        // The bits of the runs that are still to come.
+        let mut ahead: u64 = self.atlas.into() & !1;
+        let mut start = 0;
+        for &nhi in &self.nhia(extra)[..total_entropy(self.atlas.into()) as usize] {
+            let end = (ahead.trailing_zeros() as usize).min(M::SLOTS);
+            slots[start..end].fill(nhi);
+            ahead &= ahead.wrapping_sub(1);
+            start = end;
         }
         slots
     }

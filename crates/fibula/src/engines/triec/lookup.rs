@@ -127,7 +127,7 @@ impl<N: Nhi> Table<N> {
             let lane = lane % LANES;
             high[lane] = (address >> 64) as u64;
             let (entry, slot) = Self::root_place(high[lane]);
-            let nhi = self.root[entry].get(slot, &self.extra, &mut Unmetered);
+            let nhi = self.root[entry].get_in_step(slot, &self.extra);
             found.nhi[lane] = nhi;
             found.rest |= u64::from(!is_global(high[lane])) << lane;
             walking[left % LANES] = lane as u8;
@@ -140,7 +140,7 @@ impl<N: Nhi> Table<N> {
             for k in 0..left {
                 let lane = usize::from(walking[k % LANES]) % LANES;
                 let (entry, slot) = Self::place_below(depth, found.nhi[lane], high[lane]);
-                let nhi = entries[entry].get(slot, &self.extra, &mut Unmetered);
+                let nhi = entries[entry].get_in_step(slot, &self.extra);
                 found.nhi[lane] = nhi;
                 walking[still % LANES] = lane as u8;
                 still += usize::from(nhi.flag());

@@ -65,8 +65,8 @@
 //!   a flag in an NHI of Hash16 to the other; nobody else pays for them.
 //! - **Hash16 in blocks.** The paper hashes each /64, which makes 32,768 entries of a /49. Here an entry is keyed
 //!   by 58 bits and resolves the last six as TrieC15/6 does: 512 entries, one for a /58 or longer. Its *pointer* to the next
-//!   entry of a chain has become the next bucket. The search is the hash operation; it reads one or two
-//!   buckets where the table is as full as it gets, and perhaps an ExtraNHIA.
+//!   entry of a chain has become the next bucket. The search is part of the hash operation: at most half of the
+//!   buckets are taken, so that it mostly reads one or two, and then perhaps an ExtraNHIA.
 //! - **The 4th level keeps its answer** beside the flag, for addresses to which Hash16 says nothing.
 //! - **The default is a register.** A route of 2000::/3 or shorter is not written to all 2^15 entries; an NHI of zeros
 //!   stands for it. So an empty TrieC15/6 is all zeros, and is mapped where it is written.
