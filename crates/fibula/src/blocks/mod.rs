@@ -12,4 +12,5 @@ pub mod patricia;
 pub mod probing;
 pub mod pushing;
 pub mod rank;
+pub mod reached;
 pub mod sparse;

@@ -2,42 +2,9 @@
 
 use super::node::Node;
 use super::{MAX_LEAVES, MAX_NODES, Poptrie};
+use crate::blocks::reached::Reached;
 use crate::engine::{Config, Width};
 use crate::{Address, Rib};
-
-/// Which elements of a pool something points to.
-struct Reached {
-    what: &'static str,
-    marks: Vec<bool>,
-    count: usize,
-}
-
-impl Reached {
-    fn new(what: &'static str, len: usize) -> Self {
-        Self { what, marks: vec![false; len], count: 0 }
-    }
-
-    /// Marks a run as pointed to.
-    fn mark(&mut self, (start, len): (usize, usize)) -> Result<(), String> {
-        let what = self.what;
-        let run = self.marks.get_mut(start..start + len);
-        for mark in run.ok_or_else(|| format!("{what} {start}+{len} are past the end"))? {
-            if std::mem::replace(mark, true) {
-                return Err(format!("two pointers to one of {what} {start}+{len}"));
-            }
-        }
-        self.count += len;
-        Ok(())
-    }
-
-    /// Whether everything is either pointed to or free.
-    fn check(&self, free: usize) -> Result<(), String> {
-        if self.count + free == self.marks.len() {
-            return Ok(());
-        }
-        Err(format!("{}: {} reached and {free} free of {}", self.what, self.count, self.marks.len()))
-    }
-}
 
 impl<A: Address, W: Width> Poptrie<A, W> {
     /// Every pointer in range, nothing pointed to twice, nothing lost, the pools' books in order.

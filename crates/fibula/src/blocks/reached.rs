@@ -1,0 +1,54 @@
+//! What is pointed to: for the checks of structures that keep runs of elements.
+
+/// Which elements of an array something points to: marked run by run, each at most once.
+///
+/// ```
+/// use fibula::blocks::reached::Reached;
+/// let mut nodes = Reached::new("nodes", 6);
+/// nodes.mark((0, 2)).unwrap();
+/// nodes.mark((3, 3)).unwrap();
+/// assert_eq!(nodes.mark((5, 1)).unwrap_err(), "two pointers to one of nodes 5+1");
+/// nodes.check(1).unwrap(); // one is free
+/// assert_eq!(nodes.check(0).unwrap_err(), "nodes: 5 reached and 0 free of 6");
+/// ```
+#[derive(Clone, Debug)]
+pub struct Reached {
+    what: &'static str,
+    marks: Vec<bool>,
+    count: usize,
+}
+
+impl Reached {
+    /// None of `len` elements yet; `what` names them.
+    #[must_use]
+    pub fn new(what: &'static str, len: usize) -> Self {
+        Self { what, marks: vec![false; len], count: 0 }
+    }
+
+    /// Marks a run, a start and a length, as pointed to.
+    ///
+    /// # Errors
+    /// If it is past the end, or one of it is marked already.
+    pub fn mark(&mut self, (start, len): (usize, usize)) -> Result<(), String> {
+        let what = self.what;
+        let run = self.marks.get_mut(start..start + len);
+        for mark in run.ok_or_else(|| format!("{what} {start}+{len} are past the end"))? {
+            if std::mem::replace(mark, true) {
+                return Err(format!("two pointers to one of {what} {start}+{len}"));
+            }
+        }
+        self.count += len;
+        Ok(())
+    }
+
+    /// Whether everything is either pointed to or free.
+    ///
+    /// # Errors
+    /// If it is not.
+    pub fn check(&self, free: usize) -> Result<(), String> {
+        if self.count + free == self.marks.len() {
+            return Ok(());
+        }
+        Err(format!("{}: {} reached and {free} free of {}", self.what, self.count, self.marks.len()))
+    }
+}
