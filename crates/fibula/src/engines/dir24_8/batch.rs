@@ -37,7 +37,7 @@ impl<W: Width> Dir24_8<W> {
         for at in 0..TOGETHER {
             let entry = tbl24[(addresses[at] >> 8) as usize];
             next_hops[at] = entry.answer();
-            long |= u64::from(entry.block().is_some()) << at;
+            long |= u64::from(entry.chunk().is_some()) << at;
         }
         while long != 0 {
             let at = long.trailing_zeros() as usize;

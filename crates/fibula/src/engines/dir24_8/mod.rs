@@ -40,7 +40,6 @@
 //! - Blocks are numbered without holes ([`dense`](crate::blocks::dense)), so a withdrawal may move one.
 
 mod batch;
-mod entry;
 #[cfg(test)]
 mod tests;
 mod update;
@@ -48,15 +47,15 @@ mod validate;
 
 use crate::arch::Isa;
 use crate::blocks::dense::{ChunkArray, Owners};
+use crate::blocks::entry::Entry;
 use crate::blocks::expansion::slots;
 use crate::blocks::pushing::internal_nodes;
 use crate::engine::{About, Config, Engine, Figure, LimitInfo, Meter, Update, Updates, Width};
 use crate::memory::{Array, Memory};
 use crate::{Delta, Error, Rib};
-use entry::Entry;
 use std::marker::PhantomData;
 
-pub use entry::NEXT_HOPS_MAX;
+pub use crate::blocks::entry::NEXT_HOPS_MAX;
 
 /// What the tools print about it.
 pub const ABOUT: About = About {
@@ -74,6 +73,12 @@ const TBL24: usize = 1 << 24;
 
 /// The entries of a block of TBLlong.
 const BLOCK: usize = 256;
+
+/// Where the block begins in TBLlong, if an entry points to one.
+#[inline(always)]
+fn start_of(entry: Entry) -> Option<usize> {
+    entry.chunk().map(|block| block * BLOCK)
+}
 
 /// The two tables. Entries are 32 bits wide whatever `W`, the width of the answers.
 #[derive(Clone, Debug)]
@@ -95,7 +100,7 @@ impl<W: Width> Dir24_8<W> {
     #[inline(always)]
     fn look_up(&self, address: u32, meter: &mut impl Meter) -> W {
         let mut entry = meter.load(&self.tbl24()[(address >> 8) as usize]);
-        if let Some(start) = entry.block() {
+        if let Some(start) = start_of(entry) {
             entry = meter.load(&self.tbl_long[start | (address & 255) as usize]);
         }
         entry.answer()

@@ -1,7 +1,7 @@
 //! Updates in place, by the length that each entry stores.
 
-use super::entry::Entry;
-use super::{BLOCK, Dir24_8};
+use super::{BLOCK, Dir24_8, start_of};
+use crate::blocks::entry::{Entry, replace};
 use crate::blocks::expansion::slots;
 use crate::engine::Cost;
 use crate::{Delta, Prefix, Rib, Route};
@@ -36,7 +36,7 @@ impl<W> Dir24_8<W> {
     /// is new.
     pub(super) fn block_of(&mut self, slot: u32) -> (usize, bool) {
         let entry = self.tbl24[slot as usize];
-        if let Some(start) = entry.block() {
+        if let Some(start) = start_of(entry) {
             return (start, false);
         }
         let block = self.owners.push(slot);
@@ -48,17 +48,10 @@ impl<W> Dir24_8<W> {
     /// Gives the entries under a prefix whose length is to be replaced a new value; returns how many.
     fn replace(&mut self, prefix: Prefix<u32>, new: Entry, replaced: impl Fn(u8) -> bool) -> u64 {
         let mut set = 0;
-        let mut replace = |entries: &mut [Entry]| {
-            for entry in entries {
-                if replaced(entry.len()) {
-                    *entry = new;
-                    set += 1;
-                }
-            }
-        };
+        let mut replace = |entries: &mut [Entry]| set += replace(entries, new, &replaced);
         if prefix.len() > 24 {
             // A withdrawal earlier in the batch may have found that no entry of these is left.
-            if let Some(start) = self.tbl24[(prefix.first() >> 8) as usize].block() {
+            if let Some(start) = start_of(self.tbl24[(prefix.first() >> 8) as usize]) {
                 let (first, last) = (prefix.first() & 255, prefix.last() & 255);
                 replace(&mut self.tbl_long[start + first as usize..=start + last as usize]);
             }
@@ -66,7 +59,7 @@ impl<W> Dir24_8<W> {
         }
         for slot in slots(prefix, 24) {
             let entry = &mut self.tbl24[slot as usize];
-            match entry.block() {
+            match start_of(*entry) {
                 Some(start) => replace(&mut self.tbl_long[start..start + BLOCK]),
                 None => replace(std::slice::from_mut(entry)),
             }
@@ -77,7 +70,7 @@ impl<W> Dir24_8<W> {
     /// Takes the block of a /24 away if no entry of it comes from a route longer than 24.
     fn remove_block(&mut self, slot: u32) -> Cost {
         let mut cost = Cost::default();
-        let Some(start) = self.tbl24[slot as usize].block() else { return cost };
+        let Some(start) = start_of(self.tbl24[slot as usize]) else { return cost };
         let entries = &self.tbl_long[start..start + BLOCK];
         if entries.iter().any(|entry| entry.len() > 24) {
             return cost;

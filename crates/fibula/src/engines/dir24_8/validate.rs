@@ -1,7 +1,7 @@
 //! The structural check: every entry is the one a fresh build would write, and no block is lost.
 
-use super::entry::Entry;
-use super::{BLOCK, Dir24_8};
+use super::{BLOCK, Dir24_8, start_of};
+use crate::blocks::entry::Entry;
 use crate::blocks::pushing::{exposed, internal_nodes};
 use crate::{Prefix, Rib};
 
@@ -31,7 +31,7 @@ impl<W> Dir24_8<W> {
     /// Whether all of `first..=last` have this entry: in TBL24 the /24s that lie inside, in a block the rest.
     fn holds(&self, first: u32, last: u32, entry: Entry) -> bool {
         let in_block = |first: u32, last: u32| {
-            let start = self.tbl24[(first >> 8) as usize].block();
+            let start = start_of(self.tbl24[(first >> 8) as usize]);
             start.and_then(|start| self.tbl_long.get(start..start + BLOCK)).is_some_and(|block| {
                 block[(first & 255) as usize..=(last & 255) as usize].iter().all(|&e| e == entry)
             })

@@ -1,0 +1,114 @@
+//! Entries that know the length of the route that wrote them, so that a table of them can be updated in place.
+//!
+//! He, Guan, Xie and Salamatian, "Evaluating and Optimizing IP Lookup on Many core Processors" (ICCCN 2012), section
+//! III.A: flag, prefix length, next hop or what the flag says it points to.
+//!
+//! ```text
+//!   31  30      25 24                                  0
+//! +---+----------+-------------------------------------+
+//! | 0 |  length  |              next hop               |
+//! | 1 |    0     |                chunk                |
+//! +---+----------+-------------------------------------+
+//! ```
+//! "No route" is length 0, next hop 0. An announced prefix of length *l* replaces the entries under it whose length is
+//! at most *l*: those of its covers and its own. A withdrawn one replaces the entries of exactly its length, which
+//! are its own, with the route above it.
+
+use crate::engine::Width;
+use crate::{NextHop, Route};
+use std::fmt;
+use zerocopy::FromZeros;
+
+/// The bits of a next hop or a chunk.
+const VALUE_BITS: u32 = 25;
+const VALUE: u32 = (1 << VALUE_BITS) - 1;
+
+/// The bit that says "chunk".
+const FLAG: u32 = 1 << 31;
+
+/// The greatest next-hop index: the 25 bits that flag and length leave.
+pub const NEXT_HOPS_MAX: u32 = VALUE;
+
+/// A next hop with the length of the route it comes from, or the number of a chunk.
+///
+/// ```
+/// use fibula::blocks::entry::{Entry, replace};
+/// use fibula::{NextHop, Route};
+/// let route = Route { prefix: "10.0.0.0/8".parse()?, next_hop: NextHop(3) };
+/// let mut entries = [Entry::NO_ROUTE, Entry::pointing_to(7)];
+/// assert_eq!(replace(&mut entries[..1], Entry::of(route), |len| len <= 8), 1);
+/// assert_eq!((entries[0].0, entries[0].len(), entries[0].next_hop()), (0x1000_0003, 8, NextHop(3)));
+/// assert_eq!(entries.map(Entry::chunk), [None, Some(7)]);
+/// # Ok::<(), fibula::Error>(())
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, FromZeros)]
+#[repr(transparent)]
+pub struct Entry(pub u32);
+
+impl Entry {
+    /// What fresh tables hold: all zero bytes.
+    pub const NO_ROUTE: Self = Self(0);
+
+    /// The entry of a route, whose next hop must be at most [`NEXT_HOPS_MAX`].
+    #[must_use]
+    pub fn of(route: Route<u32>) -> Self {
+        debug_assert!(route.next_hop.0 <= NEXT_HOPS_MAX);
+        Self(u32::from(route.prefix.len()) << VALUE_BITS | route.next_hop.0)
+    }
+
+    /// The entry that points to a chunk.
+    #[must_use]
+    pub fn pointing_to(chunk: u32) -> Self {
+        Self(FLAG | chunk)
+    }
+
+    /// The chunk, if this points to one.
+    #[inline(always)]
+    #[must_use]
+    pub fn chunk(self) -> Option<usize> {
+        (self.0 & FLAG != 0).then_some((self.0 & VALUE) as usize)
+    }
+
+    /// Of an entry that does not point to a chunk: the length of its route.
+    #[inline(always)]
+    #[must_use]
+    #[allow(clippy::len_without_is_empty, reason = "a prefix length is no count of elements")]
+    pub fn len(self) -> u8 {
+        (self.0 >> VALUE_BITS) as u8
+    }
+
+    /// As [`Entry::next_hop`], as wide as the answers; of an entry that points to a chunk, anything.
+    #[inline(always)]
+    #[must_use]
+    pub fn answer<W: Width>(self) -> W {
+        W::narrow(NextHop(self.next_hop().0 & W::MAX))
+    }
+
+    /// Of an entry that does not point to a chunk: its next hop.
+    #[inline(always)]
+    #[must_use]
+    pub fn next_hop(self) -> NextHop {
+        NextHop(self.0 & VALUE)
+    }
+}
+
+impl fmt::Debug for Entry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.chunk() {
+            Some(chunk) => write!(f, "chunk {chunk}"),
+            None => write!(f, "/{} to {}", self.len(), self.next_hop().0),
+        }
+    }
+}
+
+/// Gives the entries whose length is to be replaced a new value; returns how many. None of them may point to a chunk.
+pub fn replace(entries: &mut [Entry], new: Entry, replaced: impl Fn(u8) -> bool) -> u64 {
+    let mut set = 0;
+    for entry in entries {
+        if replaced(entry.len()) {
+            *entry = new;
+            set += 1;
+        }
+    }
+    set
+}
