@@ -15,3 +15,4 @@ pub mod pushing;
 pub mod rank;
 pub mod reached;
 pub mod sparse;
+pub mod tree_bitmap;

@@ -1,0 +1,202 @@
+//! [`Map`]: the bit maps of a node and the words they are kept in; [`Node`]: two of them and a block.
+
+use crate::{Address, Prefix};
+use std::fmt::Debug;
+use std::ops::{BitAnd, BitOr, Not};
+
+/// An integer as one of a node's bit maps: its 2^*s* bits make the stride *s*.
+pub trait Map:
+    Copy + Eq + Debug + Send + Sync + BitAnd<Output = Self> + BitOr<Output = Self> + Not<Output = Self> + 'static
+{
+    /// The bits of an address that a node consumes.
+    const STRIDE: u8;
+    /// No bit.
+    const NONE: Self;
+    /// A node as words of 32 bits.
+    type Words: Copy + AsRef<[u32]>;
+    /// How many words that is.
+    const WORDS: usize = size_of::<Self::Words>() / size_of::<u32>();
+
+    /// The words of the node that begins with `words[at]`.
+    fn place(words: &[u32], at: usize) -> &Self::Words;
+
+    /// The node that these words are.
+    fn unpack(words: Self::Words) -> Node<Self>;
+
+    /// The words of a node.
+    fn pack(node: Node<Self>) -> Self::Words;
+
+    /// The map of one bit.
+    fn bit(position: u32) -> Self;
+
+    /// Whether a bit is set.
+    fn has(self, position: u32) -> bool;
+
+    /// How many bits are set.
+    fn count(self) -> usize;
+
+    /// How many bits are set before a position.
+    fn count_before(self, position: u32) -> usize;
+
+    /// The position of the last bit that is set; there must be one.
+    fn last(self) -> u32;
+
+    /// Of the internal map, the bits of all prefixes that cover a path of [`Self::STRIDE`] bits.
+    fn covers(path: u32) -> Self;
+
+    /// The positions of the bits that are set, in order.
+    fn positions(self) -> impl Iterator<Item = u32> {
+        (0..1 << Self::STRIDE).filter(move |&position| self.has(position))
+    }
+}
+
+/// Implements [`Map`] for an integer of 2^`stride` bits, given how a node becomes so many words and back.
+macro_rules! map {
+    ($int:ty, stride: $stride:literal, words: $words:literal, unpack: $unpack:expr, pack: $pack:expr) => {
+        impl Map for $int {
+            const STRIDE: u8 = $stride;
+            const NONE: Self = 0;
+            type Words = [u32; $words];
+
+            #[inline(always)]
+            fn place(words: &[u32], at: usize) -> &Self::Words {
+                words[at..at + $words].try_into().expect("as many as asked for")
+            }
+
+            #[inline(always)]
+            fn unpack(words: Self::Words) -> Node<Self> {
+                $unpack(words)
+            }
+
+            fn pack(node: Node<Self>) -> Self::Words {
+                $pack(node)
+            }
+
+            #[inline(always)]
+            fn bit(position: u32) -> Self {
+                1 << position
+            }
+
+            #[inline(always)]
+            fn has(self, position: u32) -> bool {
+                self >> position & 1 != 0
+            }
+
+            #[inline(always)]
+            fn count(self) -> usize {
+                self.count_ones() as usize
+            }
+
+            #[inline(always)]
+            fn count_before(self, position: u32) -> usize {
+                (self & ((1 << position) - 1)).count_ones() as usize
+            }
+
+            #[inline(always)]
+            fn last(self) -> u32 {
+                Self::BITS - 1 - self.leading_zeros()
+            }
+
+            #[inline(always)]
+            fn covers(path: u32) -> Self {
+                static COVERS: [$int; 1 << $stride] = {
+                    let mut covers = [0; 1 << $stride];
+                    let mut path = 0;
+                    while path < 1 << $stride {
+                        let mut position = (1 << $stride | path) >> 1;
+                        while position > 0 {
+                            covers[path] |= 1 << position;
+                            position >>= 1;
+                        }
+                        path += 1;
+                    }
+                    covers
+                };
+                COVERS[path as usize % (1 << $stride)]
+            }
+        }
+    };
+}
+#[cfg(test)]
+pub(super) use map;
+
+map! { u16, stride: 4, words: 2,
+    unpack: |[maps, block]: [u32; 2]| Node { internal: maps as u16, external: (maps >> 16) as u16, block },
+    pack: |node: Node<u16>| [u32::from(node.external) << 16 | u32::from(node.internal), node.block]
+}
+
+map! { u128, stride: 7, words: 9,
+    unpack: |[i0, i1, i2, i3, e0, e1, e2, e3, block]: [u32; 9]| {
+        Node { internal: join([i0, i1, i2, i3]), external: join([e0, e1, e2, e3]), block }
+    },
+    pack: |node: Node<u128>| {
+        let ([i0, i1, i2, i3], [e0, e1, e2, e3]) = (split(node.internal), split(node.external));
+        [i0, i1, i2, i3, e0, e1, e2, e3, node.block]
+    }
+}
+
+/// Four words as one integer, the least significant first.
+#[inline(always)]
+fn join(words: [u32; 4]) -> u128 {
+    words.iter().rev().fold(0, |joined, &word| joined << 32 | u128::from(word))
+}
+
+fn split(joined: u128) -> [u32; 4] {
+    std::array::from_fn(|at| (joined >> (32 * at)) as u32)
+}
+
+/// A node of the trie, unpacked; see the [page](super) of the block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Node<M> {
+    /// The prefixes that end inside.
+    pub internal: M,
+    /// The ways out that have a child.
+    pub external: M,
+    /// The word above its results and below its children; 0 if it has neither.
+    pub block: u32,
+}
+
+impl<M: Map> Node<M> {
+    /// Neither results nor children.
+    pub const EMPTY: Self = Self { internal: M::NONE, external: M::NONE, block: 0 };
+
+    /// Whether it has neither results nor children.
+    #[must_use]
+    pub fn is_empty(self) -> bool {
+        self.internal == M::NONE && self.external == M::NONE
+    }
+
+    /// The word where the child at the end of a path begins, if there is one.
+    #[inline(always)]
+    #[must_use]
+    pub fn child(self, path: u32) -> Option<usize> {
+        self.external.has(path).then(|| self.child_place(path))
+    }
+
+    /// As [`Self::child`], whether there is one or not.
+    #[inline(always)]
+    #[must_use]
+    pub(super) fn child_place(self, path: u32) -> usize {
+        self.block as usize + self.external.count_before(path) * M::WORDS
+    }
+
+    /// Of the prefixes inside, the longest that covers a path.
+    #[inline(always)]
+    #[must_use]
+    pub fn longest(self, path: u32) -> Option<u32> {
+        let covers = self.internal & M::covers(path);
+        (covers != M::NONE).then(|| covers.last())
+    }
+}
+
+/// The bits of an address that a node consumes which comes after `offset` others; zeros past the address's end.
+#[inline(always)]
+pub(super) fn path<A: Address, M: Map>(address: A, offset: u8) -> u32 {
+    address.bits(offset, M::STRIDE) as u32
+}
+
+/// The bit of the internal map that is a prefix, in a node that comes after `offset` bits.
+pub(super) fn position<A: Address>(prefix: Prefix<A>, offset: u8) -> u32 {
+    let len = prefix.len() - offset;
+    1 << len | prefix.first().bits(offset, len) as u32
+}
