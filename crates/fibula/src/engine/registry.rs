@@ -107,6 +107,7 @@ registry! {
     dxr: engines::dxr::ABOUT, [ipv4] engines::dxr::Dxr;
     dxr16: engines::dxr::DXR16, [ipv4] engines::dxr::Dxr;
     dxr18: engines::dxr::DXR18, [ipv4] engines::dxr::Dxr;
+    tree_bitmap: engines::tree_bitmap::ABOUT, [ipv4 ipv6] engines::tree_bitmap::TreeBitmap;
     lc_trie: engines::lc_trie::ABOUT, [ipv4 ipv6] engines::lc_trie::LcTrie;
     lulea: engines::lulea::ABOUT, [ipv4] engines::lulea::Lulea;
     bloom_naive: engines::bloom_naive::ABOUT, [ipv4] engines::bloom_naive::BloomNaive;

@@ -14,4 +14,5 @@ pub mod sail_l;
 pub mod sail_l6;
 #[cfg(test)]
 mod testing;
+pub mod tree_bitmap;
 pub mod triec;

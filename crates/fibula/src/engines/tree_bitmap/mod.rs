@@ -1,0 +1,151 @@
+//! `tree-bitmap`: an initial array, and below it a trie of nodes with two bit maps and one pointer each.
+//!
+//! He, Guan, Xie and Salamatian, "Evaluating and Optimizing IP Lookup on Many core Processors" (ICCCN 2012), sections
+//! II.A, III and IV, after Eatherton, Varghese and Dittia, "Tree Bitmap: Hardware/Software IP Lookups with Incremental
+//! Updates" (ACM CCR 34(2), 2004). The node, its block of results and children, lookup and update are drawn on the
+//! page of [the block](crate::blocks::tree_bitmap), with the paper's Figure 1; here stand the strides.
+//!
+//! # Layout
+//! ```text
+//! strides=13-4-4-4-4-3   the paper's TBP 13-4-4-4-4-3, `bitmap`: 8-byte nodes of two 16-bit maps
+//!   IPv4   array of 2^13     nodes after 13 17 21 25 29 bits
+//!   IPv6   array of 2^17     nodes after 17 21 25 ... 125 bits
+//!
+//! strides=11-7-7-7       the paper's TBP 11-7-7-7, `bitmap_5` for 7 bits: 36-byte nodes of two 128-bit maps
+//!   IPv4   array of 2^11     nodes after 11 18 25 32 bits
+//!   IPv6   array of 2^11     nodes after 11 18 25 ... 123 bits
+//! ```
+//! A node of stride 4 holds the prefixes of the four lengths from its own depth on. The last one of IPv4 comes after
+//! 29 bits and holds /29 to /32: three bits to consume are what the last number of 13-4-4-4-4-3 says. For IPv6,
+//! 17 makes it come out the same way, with the last node after 125 bits. One of stride 7 after 25 bits ends at /31, so that
+//! a /32 has a node of its own, of which only the first bit of the internal map can be set.
+//!
+//! # Worked example
+//! 10.0.0.0/8 to 1, 10.0.0.0/16 to 2, 10.0.128.0/17 to 3, 10.0.192.0/20 to 4, 10.0.192.1/32 to 5, with the strides
+//! 13-4-4-4-4-3 and next hops of 32 bits:
+//!
+//! ```text
+//! array     32 entries from 320 (10.0.0.0 >> 19) answer 1; entry 320 is node A
+//! node      after  path        internal            external        block
+//! A         13     0000  0001  8: 000 is the /16   0, 1: B         result 2, child B
+//! B         17     1000        1: * is the /17     8: C            ...
+//! ```
+//! The /16 has the three bits 000 after the first 13: bit 8 of A's internal map. The /17 has four, 0001, so it is
+//! the * of the child at 0001: bit 1 of node B, after 17 bits. The /20 has 100 after those: bit 12 of B. The /32 goes on
+//! from B at 1000 through two nodes with nothing inside, and is the 001 of the node after 29 bits: bit 9. So there are
+//! five nodes and four results, and 10.0.192.1 is answered from the fifth node, 10.0.192.2 on the way back in B. A test
+//! derives these numbers again.
+//!
+//! # What differs from the paper
+//! - The paper is IPv4 only; the same nodes do IPv6.
+//! - Next hops are stored in the result arrays, 8, 16 or 32 bits wide as the table needs; the paper stores pointers of
+//!   32 bits. The node's pointer numbers words of 32 bits: 16 GiB of nodes and results are the limit.
+//! - Of a node's covers of an address, the longest is found at once instead of one bit after the other.
+//! - Each entry of the array keeps the answer of the routes that are shorter than it beside its node, with the length of
+//!   the route that wrote it, so that an update needs not ask for all other routes.
+
+#[cfg(test)]
+mod tests;
+
+use crate::arch::Isa;
+use crate::blocks::tree_bitmap::{InitialArray, MAX_WORDS, WORDS};
+use crate::engine::{About, Config, Engine, Figure, LimitInfo, Meter, ParameterInfo, Update, Updates, Width};
+use crate::memory::Memory;
+use crate::{Address, Delta, Error, Family, Rib};
+
+/// What the tools print about it.
+pub const ABOUT: About = About {
+    name: "tree-bitmap",
+    paper: "He, Guan, Xie, Salamatian, Evaluating and Optimizing IP Lookup on Many core Processors, ICCCN 2012, after \
+            Eatherton, Varghese, Dittia, Tree Bitmap, ACM CCR 34(2), 2004",
+    year: 2004,
+    updates: Updates::InPlace,
+    limits: &[LimitInfo { what: WORDS, max: MAX_WORDS }],
+    parameters: &[ParameterInfo {
+        name: "strides",
+        meaning: "13-4-4-4-4-3 (8-byte nodes, default) or 11-7-7-7 (36-byte nodes); for IPv6 17-4-...-4-3 or 11-7-...-7-5",
+    }],
+    preset: &[],
+};
+
+/// The bits that the initial array resolves above nodes of stride 4.
+fn initial_bits_above_4(family: Family) -> u8 {
+    match family {
+        Family::Ipv4 => 13,
+        Family::Ipv6 => 17,
+    }
+}
+
+/// And above nodes of stride 7.
+const INITIAL_BITS_ABOVE_7: u8 = 11;
+
+/// The compiled table, with either kind of node; see the [module page](self).
+#[derive(Clone, Debug)]
+pub struct TreeBitmap<A, W: Copy>(Nodes<A, W>);
+
+#[derive(Clone, Debug)]
+enum Nodes<A, W: Copy> {
+    Stride4(InitialArray<A, W, u16>),
+    Stride7(InitialArray<A, W, u128>),
+}
+
+/// Does the same with either kind of node.
+macro_rules! either {
+    ($nodes:expr, $array:ident => $result:expr) => {
+        match $nodes {
+            Nodes::Stride4($array) => $result,
+            Nodes::Stride7($array) => $result,
+        }
+    };
+}
+
+impl<A: Address, W: Width> TreeBitmap<A, W> {
+    /// Builds within a limit of words, which the tests make small.
+    fn build_within(rib: &Rib<A>, config: &Config, max_words: u64) -> Result<Self, Error> {
+        let stride_7 = config.choice("strides", &[("13-4-4-4-4-3", false), ("11-7-7-7", true)])?;
+        let (routes, pages) = (rib.iter(), config.pages);
+        Ok(Self(if stride_7 {
+            Nodes::Stride7(InitialArray::build(routes, INITIAL_BITS_ABOVE_7, max_words, pages)?)
+        } else {
+            Nodes::Stride4(InitialArray::build(routes, initial_bits_above_4(A::FAMILY), max_words, pages)?)
+        }))
+    }
+}
+
+impl<A: Address, W: Width> Engine<A, W> for TreeBitmap<A, W> {
+    fn build(rib: &Rib<A>, config: &Config) -> Result<Self, Error> {
+        Self::build_within(rib, config, MAX_WORDS)
+    }
+
+    #[inline(always)]
+    fn lookup_metered<M: Meter>(&self, address: A, meter: &mut M) -> W {
+        either!(&self.0, array => array.find(address, meter))
+    }
+
+    #[inline(always)]
+    fn lookup_batch<I: Isa>(&self, _: I, addresses: &[A], next_hops: &mut [W]) {
+        either!(&self.0, array => array.find_all(addresses, next_hops));
+    }
+
+    fn apply(&mut self, rib: &Rib<A>, deltas: &[Delta<A>]) -> Update {
+        either!(&mut self.0, array => {
+            if !array.has_room_for(deltas.len()) {
+                // Beside the old nodes, new ones may not fit. Alone they may.
+                return Update::Rebuild;
+            }
+            Update::Applied(array.follow(rib, deltas.iter().copied()))
+        })
+    }
+
+    fn memory(&self) -> Memory {
+        either!(&self.0, array => array.memory())
+    }
+
+    fn figures(&self) -> Vec<Figure> {
+        either!(&self.0, array => array.figures())
+    }
+
+    fn validate(&self, rib: &Rib<A>) -> Result<(), String> {
+        either!(&self.0, array => array.validate(rib.iter()))
+    }
+}
