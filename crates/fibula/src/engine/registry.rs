@@ -108,6 +108,7 @@ registry! {
     dxr16: engines::dxr::DXR16, [ipv4] engines::dxr::Dxr;
     dxr18: engines::dxr::DXR18, [ipv4] engines::dxr::Dxr;
     tree_bitmap: engines::tree_bitmap::ABOUT, [ipv4 ipv6] engines::tree_bitmap::TreeBitmap;
+    hybrid: engines::hybrid::ABOUT, [ipv4] engines::hybrid::Hybrid;
     lc_trie: engines::lc_trie::ABOUT, [ipv4 ipv6] engines::lc_trie::LcTrie;
     lulea: engines::lulea::ABOUT, [ipv4] engines::lulea::Lulea;
     bloom_naive: engines::bloom_naive::ABOUT, [ipv4] engines::bloom_naive::BloomNaive;

@@ -5,6 +5,7 @@ pub mod bloom;
 pub mod bloom_naive;
 pub mod dir24_8;
 pub mod dxr;
+pub mod hybrid;
 pub mod lc_trie;
 pub mod lulea;
 pub mod oracle;

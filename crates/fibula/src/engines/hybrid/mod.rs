@@ -1,0 +1,217 @@
+//! `hybrid`: short routes in a Tree Bitmap, middle ones in the TBL24 of DIR-24-8, long ones in sub-tries behind it.
+//!
+//! He, Guan, Xie and Salamatian, "Evaluating and Optimizing IP Lookup on Many core Processors" (ICCCN 2012), section V,
+//! Figure 8.
+//!
+//! # Layout
+//! ```text
+//! /0 to /16    Tree Bitmap: an array of 2^13 for /0 to /12, below it nodes of stride 4 for /13 to /16
+//!
+//! /17 to /24   TBL24[a >> 8]      | 0 |  length  |  next hop  |      2^24 entries
+//!                                 | 1 |          |  sub-trie  |
+//!
+//! /25 to /32   sub-tries, 12 bytes: the entry that stood in TBL24, and a root node of stride 4
+//!              nodes after 24, 28 and 32 bits
+//! ```
+//! Entries are those of [`entry`](crate::blocks::entry), nodes those of [`tree_bitmap`](crate::blocks::tree_bitmap).
+//! A lookup asks the long routes first: TBL24, the sub-trie if there is one, then the entry kept beside its root; only if
+//! all say nothing, the Tree Bitmap of the short ones.
+//!
+//! # Updates
+//! DIR-24-8 writes up to 2^16 entries for a /8. Here the tables that short and long routes live in change by node copy:
+//! an update takes at most one block of a node to a new place, that is, 16 nodes of 8 bytes and 15 results
+//! ([`MOST_BYTES_COPIED`], within the paper's 256). A route of 17 to 24 bits writes its own entries of TBL24, at most 128.
+//! Only a route of 12 bits or fewer writes entries of the initial array, one for each 13-bit prefix it covers.
+//!
+//! # Worked example
+//! 10.0.0.0/8 to 1, 10.1.0.0/16 to 2, 10.1.128.0/17 to 3, 10.1.129.0/25 to 4.
+//!
+//! ```text
+//! 10.1.129.5    TBL24[0x0A0181] = sub-trie 0, whose root has the prefix 0: 4
+//! 10.1.129.200  the same, nothing in the sub-trie; the entry beside its root: 3
+//! 10.1.130.0    TBL24[0x0A0182] = 0x2200_0003, length 17, next hop 3
+//! 10.1.2.0      TBL24[0x0A0102] = 0; Tree Bitmap, node below entry 320 of the array: 2
+//! 10.200.0.0    TBL24[0x0AC800] = 0; Tree Bitmap, nothing below entry 345 of the array; its answer: 1
+//! ```
+//! 128 entries of TBL24 belong to the /17. Withdrawing the /8 writes 32 entries where DIR-24-8 writes 65,280.
+//!
+//! # What differs from the paper
+//! - The default route, which the paper does not place, is one of the short ones.
+//! - A sub-trie keeps the entry of its /24 beside its root, so that routes of 17 to 24 bits never touch a sub-trie.
+//! - The 256 bytes that the paper allows an update are 16 nodes of 8 bytes as it writes, which make 128.
+
+mod batch;
+#[cfg(test)]
+mod tests;
+mod update;
+mod validate;
+
+use crate::arch::Isa;
+use crate::blocks::dense::{ChunkArray, Owners};
+use crate::blocks::entry::{Entry, NEXT_HOPS_MAX};
+use crate::blocks::expansion::slots;
+use crate::blocks::tree_bitmap::{InitialArray, MAX_WORDS, Node, Trie, WORDS};
+use crate::engine::{About, Config, Engine, Figure, LimitInfo, Meter, Update, Updates, Width};
+use crate::memory::{Array, Memory};
+use crate::{Delta, Error, Prefix, Rib, Route};
+
+/// What the tools print about it.
+pub const ABOUT: About = About {
+    name: "hybrid",
+    paper: "He, Guan, Xie, Salamatian, Evaluating and Optimizing IP Lookup on Many core Processors, ICCCN 2012, section V",
+    year: 2012,
+    updates: Updates::InPlace,
+    limits: &[
+        LimitInfo { what: About::NEXT_HOPS, max: NEXT_HOPS_MAX as u64 },
+        LimitInfo { what: WORDS, max: MAX_WORDS },
+    ],
+    parameters: &[],
+    preset: &[],
+};
+
+/// The longest routes of the Tree Bitmap, and of TBL24.
+const SHORT: u8 = 16;
+const MIDDLE: u8 = 24;
+
+/// The bits that the initial array of the short routes resolves.
+const INITIAL_BITS: u8 = 13;
+
+/// The deepest way through a sub-trie: nodes after 24, 28 and 32 bits.
+const DEPTH: usize = 3;
+
+/// The entries of TBL24.
+const TBL24: usize = 1 << MIDDLE;
+
+/// The most bytes that an update copies: the children and results of one node, where next hops take 32 bits.
+pub const MOST_BYTES_COPIED: usize = 16 * 8 + 15 * 4;
+
+/// What stands behind an entry of TBL24 below which there are longer routes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct SubTrie {
+    /// What the entry would be without them.
+    entry: Entry,
+    root: Node<u16>,
+}
+
+/// The three tables; see the [module page](self).
+#[derive(Clone, Debug)]
+pub struct Hybrid<W: Copy> {
+    short: InitialArray<u32, W, u16>,
+    tbl24: Array<Entry>,
+    sub_tries: ChunkArray<SubTrie, 1>,
+    /// The /24, by its number, that each sub-trie belongs to.
+    owners: Owners<u32>,
+    long: Trie<W, u16>,
+}
+
+/// The routes of a table that TBL24 holds, and those that the sub-tries hold.
+fn middle(rib: &Rib<u32>) -> impl Iterator<Item = Route<u32>> + Clone {
+    rib.iter().filter(|route| (SHORT + 1..=MIDDLE).contains(&route.prefix.len()))
+}
+
+fn long(rib: &Rib<u32>) -> impl Iterator<Item = Route<u32>> + Clone {
+    rib.iter().filter(|route| route.prefix.len() > MIDDLE)
+}
+
+/// And those that the Tree Bitmap holds.
+fn short(rib: &Rib<u32>) -> impl Iterator<Item = Route<u32>> + Clone {
+    rib.iter().filter(|route| route.prefix.len() <= SHORT)
+}
+
+impl<W: Width> Hybrid<W> {
+    /// Builds within a limit of words for each trie, which the tests make small.
+    fn build_within(rib: &Rib<u32>, config: &Config, max_words: u64) -> Result<Self, Error> {
+        let pages = config.pages;
+        let mut engine = Self {
+            short: InitialArray::build(short(rib), INITIAL_BITS, max_words, pages)?,
+            tbl24: Array::zeroed(TBL24, pages),
+            sub_tries: ChunkArray::new(pages, 0),
+            owners: Owners::from(0),
+            long: Trie::new(0, max_words, pages)?,
+        };
+        // In order, every route comes after its covers.
+        for route in middle(rib) {
+            let slots = slots(route.prefix, MIDDLE);
+            engine.tbl24[*slots.start() as usize..=*slots.end() as usize].fill(Entry::of(route));
+        }
+        let mut routes = long(rib).peekable();
+        while let Some(route) = routes.peek() {
+            let within = Prefix::containing(route.prefix.first(), MIDDLE);
+            let root = engine.long.build(&mut routes, within)?;
+            let sub_trie = engine.sub_trie_of(within.first() >> 8);
+            engine.sub_tries[sub_trie].root = root;
+        }
+        engine.long.shrink_to_fit();
+        Ok(engine)
+    }
+
+    /// TBL24 with its length, so that no index of 24 bits needs a check.
+    #[inline(always)]
+    fn tbl24(&self) -> &[Entry; TBL24] {
+        self.tbl24[..].try_into().expect("one entry a /24")
+    }
+
+    #[inline(always)]
+    fn look_up(&self, address: u32, meter: &mut impl Meter) -> W {
+        let mut entry = meter.load(&self.tbl24()[(address >> 8) as usize]);
+        if let Some(sub_trie) = entry.chunk() {
+            let sub_trie = meter.load(&self.sub_tries[sub_trie]);
+            if let Some(answer) = self.long.find::<u32, DEPTH>(sub_trie.root, MIDDLE, address, meter) {
+                return answer;
+            }
+            entry = sub_trie.entry;
+        }
+        if entry == Entry::NO_ROUTE { self.short.find(address, meter) } else { entry.answer() }
+    }
+}
+
+impl<W: Width> Engine<u32, W> for Hybrid<W> {
+    fn build(rib: &Rib<u32>, config: &Config) -> Result<Self, Error> {
+        Self::build_within(rib, config, MAX_WORDS)
+    }
+
+    #[inline(always)]
+    fn lookup_metered<M: Meter>(&self, address: u32, meter: &mut M) -> W {
+        self.look_up(address, meter)
+    }
+
+    #[inline(always)]
+    fn lookup_batch<I: Isa>(&self, _: I, addresses: &[u32], next_hops: &mut [W]) {
+        self.lookup_blocks(addresses, next_hops);
+    }
+
+    fn apply(&mut self, rib: &Rib<u32>, deltas: &[Delta<u32>]) -> Update {
+        if !self.short.has_room_for(deltas.len()) || !self.long.has_room_for(deltas.len()) {
+            // Beside the old nodes, new ones may not fit. Alone they may.
+            return Update::Rebuild;
+        }
+        Update::Applied(self.follow(rib, deltas))
+    }
+
+    fn memory(&self) -> Memory {
+        self.short
+            .memory()
+            .off_chip("TBL24", self.tbl24.bytes())
+            .off_chip("sub-tries", self.sub_tries.bytes())
+            .off_chip("sub-trie owners", self.owners.bytes())
+            .off_chip("sub-trie nodes", self.long.node_bytes())
+            .off_chip("sub-trie results", self.long.result_bytes())
+    }
+
+    fn figures(&self) -> Vec<Figure> {
+        let named = |of: &str, figures: Vec<Figure>| -> Vec<Figure> {
+            let rename = |figure: Figure| Figure::new(format!("{of}: {}", figure.name), figure.value);
+            figures.into_iter().map(rename).collect()
+        };
+        let mut figures = named("/0 to /16", self.short.figures());
+        let entries = self.tbl24.iter().filter(|&&entry| entry != Entry::NO_ROUTE).count();
+        figures.push(Figure::count("/17 to /24: entries", entries));
+        figures.push(Figure::count("/25 to /32: sub-tries", self.owners.len()));
+        figures.extend(named("/25 to /32", self.long.figures(self.roots())));
+        figures
+    }
+
+    fn validate(&self, rib: &Rib<u32>) -> Result<(), String> {
+        self.contradiction(rib)
+    }
+}

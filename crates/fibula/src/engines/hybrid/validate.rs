@@ -1,0 +1,66 @@
+//! The structural check: every table is what a fresh build makes, and no sub-trie is lost.
+
+use super::{Hybrid, MIDDLE, long, middle, short};
+use crate::blocks::entry::Entry;
+use crate::blocks::expansion::slots;
+use crate::blocks::tree_bitmap::Node;
+use crate::engine::Width;
+use crate::{Prefix, Rib};
+
+impl<W: Width> Hybrid<W> {
+    /// Every sub-trie's /24 and root.
+    pub(super) fn roots(&self) -> impl Iterator<Item = (Prefix<u32>, Node<u16>)> {
+        let prefix = |(_, slot)| Prefix::containing(slot << 8, MIDDLE);
+        self.owners.iter().map(prefix).zip(self.sub_tries.iter().map(|sub_trie| sub_trie.root))
+    }
+
+    /// The first contradiction to the table, as an error.
+    pub(super) fn contradiction(&self, rib: &Rib<u32>) -> Result<(), String> {
+        self.short.validate(short(rib))?;
+        if self.owners.len() != self.sub_tries.chunks() {
+            let (owned, kept) = (self.owners.len(), self.sub_tries.chunks());
+            return Err(format!("{owned} sub-tries owned and {kept} kept"));
+        }
+        for (sub_trie, owner) in self.owners.iter() {
+            if self.tbl24[owner as usize] != Entry::pointing_to(sub_trie) {
+                return Err(format!("sub-trie {sub_trie} is lost to {owner:#x}"));
+            }
+        }
+        if let Some((prefix, _)) = self.roots().find(|(_, root)| root.is_empty()) {
+            return Err(format!("the sub-trie of {prefix} is empty"));
+        }
+        self.long.validate(self.roots(), long(rib))?;
+        self.check_tbl24(rib)
+    }
+
+    /// Every entry is that of its longest route of 17 to 24 bits, and each sub-trie has one that points to it.
+    fn check_tbl24(&self, rib: &Rib<u32>) -> Result<(), String> {
+        // A route of 17 bits or more lies within one /16.
+        const BLOCK: usize = 1 << 8;
+        let mut routes = middle(rib).peekable();
+        let mut pointers = 0;
+        for (start, entries) in (0..).step_by(BLOCK).zip(self.tbl24.chunks(BLOCK)) {
+            let mut expected = [Entry::NO_ROUTE; BLOCK];
+            while let Some(route) = routes.next_if(|route| route.prefix.first() >> 8 < start + BLOCK as u32) {
+                let slots = slots(route.prefix, MIDDLE);
+                expected[*slots.start() as usize % BLOCK..=*slots.end() as usize % BLOCK]
+                    .fill(Entry::of(route));
+            }
+            // No entry expected points to a sub-trie. Nearly all of a small table's blocks are so.
+            if *entries == expected {
+                continue;
+            }
+            for (slot, (&entry, expected)) in (start..).zip(entries.iter().zip(expected)) {
+                pointers += usize::from(entry.chunk().is_some());
+                let beside = |at: usize| self.sub_tries.get(at).map(|sub_trie| sub_trie.entry);
+                if entry.chunk().map_or(Some(entry), beside) != Some(expected) {
+                    return Err(format!("{slot:#x} of TBL24: {entry:?} where {expected:?} is expected"));
+                }
+            }
+        }
+        if pointers == self.owners.len() {
+            return Ok(());
+        }
+        Err(format!("{pointers} entries point to {} sub-tries", self.owners.len()))
+    }
+}
