@@ -11,6 +11,7 @@ pub mod hashing;
 pub mod parallel;
 pub mod patricia;
 pub mod probing;
+pub mod pivot;
 pub mod pushing;
 pub mod rank;
 pub mod reached;

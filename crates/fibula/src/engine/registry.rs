@@ -101,6 +101,8 @@ registry! {
     oracle: engines::oracle::ABOUT, [ipv4 ipv6] engines::oracle::Oracle;
     radix: engines::radix::ABOUT, [ipv4 ipv6] engines::radix::Radix;
     dir24_8: engines::dir24_8::ABOUT, [ipv4] engines::dir24_8::Dir24_8;
+    sail_b: engines::sail_b::ABOUT, [ipv4] engines::sail_b::SailB;
+    sail_u: engines::sail_u::ABOUT, [ipv4] engines::sail_u::SailU;
     sail_l: engines::sail_l::ABOUT, [ipv4] engines::sail_l::SailL;
     sail_l6: engines::sail_l6::ABOUT, [ipv6] engines::sail_l6::SailL6;
     poptrie: engines::poptrie::ABOUT, [ipv4 ipv6] engines::poptrie::Poptrie;

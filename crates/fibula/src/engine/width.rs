@@ -5,7 +5,8 @@ use std::fmt::{self, Debug};
 use std::hash::Hash;
 use zerocopy::FromZeros;
 
-/// An unsigned integer that holds next-hop indices: `u8`, `u16` or `u32`.
+/// An unsigned integer that holds next-hop indices: `u8`, `u16` or `u32`. Its zero is "no route", so that arrays of it may
+/// begin as [`Array::zeroed`](crate::memory::Array::zeroed).
 pub trait Width: Copy + Default + Eq + Ord + Hash + Debug + FromZeros + Send + Sync + 'static {
     /// Its size.
     const BITS: WidthBits;

@@ -11,8 +11,10 @@ pub mod lulea;
 pub mod oracle;
 pub mod poptrie;
 pub mod radix;
+pub mod sail_b;
 pub mod sail_l;
 pub mod sail_l6;
+pub mod sail_u;
 #[cfg(test)]
 mod testing;
 pub mod tree_bitmap;

@@ -1,0 +1,162 @@
+//! [`Below`]: the pivot level's next hops and chunk numbers, and the chunks.
+
+use crate::blocks::dense::{ChunkArray, Owners};
+use crate::engine::{Cost, Meter, Width};
+use crate::memory::{Array, Memory, Pages};
+use crate::{NextHop, Prefix};
+use std::collections::BTreeSet;
+
+use super::PIVOT;
+
+/// The greatest next-hop index: the 31 bits that the flag leaves of an N24 entry. Chunks, at most 2^24, always
+/// fit.
+pub const NEXT_HOPS_MAX: u32 = (1 << 31) - 1;
+
+/// The bit of an N24 entry that says "chunk": where the paper has a negative number.
+pub(super) const CHUNK_FLAG: u32 = 1 << 31;
+
+/// The slots of level 24.
+const SLOTS: usize = 1 << PIVOT;
+
+/// The slot of N24 behind the last one: it belongs to nobody and says "no route", for lookups that end above.
+pub(super) const NOBODY: u32 = SLOTS as u32;
+
+/// The slots of a chunk.
+pub(super) const CHUNK: usize = 256;
+
+/// What an owner takes in the ordered set: a B-tree's node of eleven keys and 12 bytes beside them is at least
+/// about half full.
+const ORDERED_BYTES: usize = 10;
+
+/// N24 and N32.
+#[derive(Clone, Debug)]
+pub(super) struct Below<W: Copy> {
+    n24: Array<u32>,
+    n32: ChunkArray<W, CHUNK>,
+    /// The slots of level 24 whose chunks n32 holds.
+    owners: Owners<u32>,
+    /// The same slots in order, so that a short route finds the chunks below it.
+    ordered: BTreeSet<u32>,
+}
+
+impl<W: Width> Below<W> {
+    pub(super) fn new(chunks: usize, pages: Pages) -> Self {
+        Self {
+            n24: Array::zeroed(SLOTS + 1, pages),
+            n32: ChunkArray::new(pages, chunks),
+            owners: Owners::from(0),
+            ordered: BTreeSet::new(),
+        }
+    }
+
+    /// N24 with its length, so that no index of 24 bits, nor nobody's, needs a check.
+    #[inline(always)]
+    pub(super) fn n24(&self) -> &[u32; SLOTS + 1] {
+        self.n24[..].try_into().expect("one entry a /24 and nobody's")
+    }
+
+    /// The answer of an address whose bit of B24 is set: one or two loads.
+    #[inline(always)]
+    pub(super) fn next_hop(&self, address: u32, meter: &mut impl Meter) -> W {
+        let n24 = meter.load(&self.n24()[(address >> 8) as usize]);
+        if n24 & CHUNK_FLAG == 0 {
+            return W::narrow(NextHop(n24));
+        }
+        meter.load(&self.n32[(n24 << 8 | (address & 255)) as usize])
+    }
+
+    /// The chunk below a slot of level 24, if it has one.
+    pub(super) fn chunk(&self, slot: usize) -> Option<u32> {
+        let n24 = self.n24[slot];
+        (n24 & CHUNK_FLAG != 0).then_some(n24 ^ CHUNK_FLAG)
+    }
+
+    /// The next hop of a slot of level 24 without a chunk.
+    pub(super) fn set(&mut self, slot: usize, next_hop: NextHop) {
+        debug_assert!(self.chunk(slot).is_none(), "a chunk is lost");
+        self.n24[slot] = next_hop.0;
+    }
+
+    /// Makes a chunk below a slot that has none.
+    pub(super) fn create(&mut self, slot: usize, cost: &mut Cost) {
+        let chunk = self.owners.push(slot as u32);
+        self.ordered.insert(slot as u32);
+        self.n32.push(W::default());
+        self.n24[slot] = CHUNK_FLAG | chunk;
+        cost.nodes_allocated += 1;
+        cost.entries_set += 1;
+    }
+
+    /// Takes the chunk below a slot away; the last chunk takes its number.
+    pub(super) fn remove(&mut self, slot: usize, cost: &mut Cost) {
+        let Some(chunk) = self.chunk(slot) else { return };
+        self.n24[slot] = 0;
+        self.ordered.remove(&(slot as u32));
+        self.n32.swap_remove(chunk);
+        if let Some(owner) = self.owners.swap_remove(chunk) {
+            self.n24[owner as usize] = CHUNK_FLAG | chunk;
+            cost.nodes_copied += 1;
+            cost.entries_set += 1 + CHUNK as u64;
+        }
+    }
+
+    /// Writes one answer to addresses of one slot, which has a chunk.
+    pub(super) fn write(&mut self, first: u32, last: u32, next_hop: NextHop, cost: &mut Cost) {
+        let Some(chunk) = self.chunk((first >> 8) as usize) else { return };
+        let start = chunk as usize * CHUNK;
+        let entries = start + (first & 255) as usize..=start + (last & 255) as usize;
+        cost.entries_set += u64::from(last - first) + 1;
+        self.n32[entries].fill(W::narrow(next_hop));
+    }
+
+    /// The nodes under a prefix that have chunks, in order.
+    pub(super) fn under(&self, prefix: Prefix<u32>) -> Vec<Prefix<u32>> {
+        let slots = self.ordered.range(prefix.first() >> 8..=prefix.last() >> 8);
+        slots.map(|slot| Prefix::containing(slot << 8, PIVOT)).collect()
+    }
+
+    pub(super) fn chunks(&self) -> usize {
+        self.owners.len()
+    }
+
+    /// The entries of N32 below a slot.
+    pub(super) fn n32(&self, slot: usize) -> Option<&[W]> {
+        let start = self.chunk(slot)? as usize * CHUNK;
+        self.n32.get(start..start + CHUNK)
+    }
+
+    #[cfg(test)]
+    pub(super) fn n32_mut(&mut self, slot: usize) -> &mut [W] {
+        let start = self.chunk(slot).expect("a chunk") as usize * CHUNK;
+        &mut self.n32[start..start + CHUNK]
+    }
+
+    #[cfg(test)]
+    pub(super) fn lose(&mut self, slot: usize) {
+        self.n24[slot] += 1;
+    }
+
+    pub(super) fn add_to(&self, memory: Memory) -> Memory {
+        memory
+            .off_chip("N24", self.n24.bytes())
+            .off_chip("N32", self.n32.bytes())
+            .off_chip("chunk owners", self.owners.bytes() + self.ordered.len() * ORDERED_BYTES)
+    }
+
+    /// Checks that as many chunks are kept and owned as the table has internal nodes, and none is lost.
+    pub(super) fn validate(&self, internal: usize) -> Result<(), String> {
+        let chunks = [self.owners.len(), self.ordered.len(), self.n32.chunks(), internal];
+        if chunks.iter().any(|&count| count != internal) {
+            return Err(format!("chunks owned, in order, kept and needed: {chunks:?}"));
+        }
+        for (chunk, owner) in self.owners.iter() {
+            if self.chunk(owner as usize) != Some(chunk) || !self.ordered.contains(&owner) {
+                return Err(format!("chunk {chunk} is lost to {owner:#x}"));
+            }
+        }
+        if self.n24[SLOTS] != 0 {
+            return Err("nobody's entry of N24 is not 0".into());
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,237 @@
+//! Pivot pushing: bit maps say how long the match is, next-hop arrays say where it leads, and whatever is longer
+//! than the pivot level, 24, stands in chunks below it.
+//!
+//! Yang et al., "Guarantee IP Lookup Performance with FIB Explosion" (SIGCOMM 2014), sections 3 and 4.1 and
+//! Algorithm 1. A route of at most 24 bits stands on the first level that is not shorter, expanded to the slots it
+//! covers there: a bit of B and a next hop of N each. On level 24 a bit also stands for every node with longer
+//! routes below; its entry of N24 is the number of a chunk of N32, 256 slots with the answers pushed down. So
+//! B24 says at once whether the match is at 24 or longer, or else on the levels above.
+//!
+//! ```text
+//! N of the levels above     next hop, as wide as the answers; one array after the other, entry 0 is nobody's
+//!
+//!                  31  30                                        0
+//!                +---+--------------------------------------------+
+//! N24[a >> 8]    | 0 |                  next hop                  |   2^24 entries of 32 bits
+//!                | 1 |                 chunk of N32               |
+//!                +---+--------------------------------------------+
+//! N32[chunk << 8 | (a & 255)]     next hop, as wide as the answers    256 entries a chunk
+//! ```
+//!
+//! [`PivotTable`] is SAIL_B and SAIL_U in everything but the one thing in which they differ: which levels there are,
+//! and where their bits stand. That is [`BitMaps`], one implementation an engine.
+
+mod batch;
+mod below;
+#[cfg(test)]
+mod testing;
+mod update;
+mod validate;
+
+use super::expansion::{level_of, slots};
+use super::pushing::internal_nodes;
+use crate::arch::Isa;
+use crate::engine::{Config, Cost, Engine, Figure, Meter, Update, Width};
+use crate::memory::{Array, Memory, Pages};
+use crate::{Delta, Error, Prefix, Rib};
+use below::Below;
+use std::fmt::Debug;
+use std::marker::PhantomData;
+
+pub use below::NEXT_HOPS_MAX;
+
+/// The level whose bit says "here or longer".
+pub const PIVOT: u8 = 24;
+
+/// The levels of an engine and where their bits stand.
+///
+/// A *depth* is a level's place among [`LEVELS`](Self::LEVELS), a *slot* the first `level` bits of an address.
+pub trait BitMaps: Clone + Debug + Send + Sync + 'static {
+    /// The levels, ascending, the last one [`PIVOT`].
+    const LEVELS: &'static [u8];
+
+    /// The 64-bit words of all maps together.
+    const WORDS: usize;
+
+    /// What the paper calls the maps, and the next-hop arrays above the pivot.
+    const NAMES: (&'static str, &'static str);
+
+    /// The word and the bit of a slot. The slots of one level that one route of that level covers lie side by side
+    /// in one word, so that an update writes one word.
+    fn place(depth: usize, slot: usize) -> (usize, u32);
+
+    /// The deepest level that has a bit for an address: 0 if none has, else its depth plus 1. Without a branch
+    /// on what a word says.
+    fn deepest(words: &[u64], address: u32) -> u32;
+
+    /// Asks for the words of an address that are not in the nearest caches anyway.
+    fn prefetch(words: &[u64], address: u32);
+}
+
+/// Bit maps and next-hop arrays to level 24 and chunks below it.
+#[derive(Clone, Debug)]
+pub struct PivotTable<W: Width, B: BitMaps> {
+    words: Array<u64>,
+    /// The next hops of the levels above the pivot, [`Row::start`] says where; entry 0 says "no route".
+    next_hops: Array<W>,
+    below: Below<W>,
+    /// What the update in progress has cost so far.
+    cost: Cost,
+    maps: PhantomData<B>,
+}
+
+/// Where a level above the pivot has its next hops: an address's is at `start + (address >> shift)`.
+#[derive(Clone, Copy, Debug)]
+struct Row {
+    start: u32,
+    shift: u32,
+}
+
+/// What [`BitMaps::deepest`] may return, as many as a mask of five bits lets through.
+const ROWS: usize = 32;
+
+/// The rows by the answer of [`BitMaps::deepest`]. Where the levels above have none, all addresses share entry 0.
+const fn rows(levels: &[u8]) -> [Row; ROWS] {
+    let nobody = Row { start: 0, shift: 32 };
+    let mut rows = [nobody; ROWS];
+    let mut end = 1;
+    let mut depth = 0;
+    while levels[depth] < PIVOT {
+        rows[depth + 1] = Row { start: end, shift: 32 - levels[depth] as u32 };
+        end += 1 << levels[depth];
+        depth += 1;
+    }
+    rows
+}
+
+/// The slot of an address on a level.
+#[inline(always)]
+fn slot_of(address: u32, level: u8) -> usize {
+    (u64::from(address) >> (32 - level)) as usize
+}
+
+/// The slots of a level that a prefix of at most its length covers.
+fn run(prefix: Prefix<u32>, level: u8) -> std::ops::Range<usize> {
+    let slots = slots(prefix, level);
+    *slots.start() as usize..*slots.end() as usize + 1
+}
+
+impl<W: Width, B: BitMaps> PivotTable<W, B> {
+    const ROWS: [Row; ROWS] = rows(B::LEVELS);
+
+    /// The depth of the pivot level.
+    const PIVOT_DEPTH: usize = B::LEVELS.len() - 1;
+
+    fn new(chunks: usize, pages: Pages) -> Self {
+        let above: usize = B::LEVELS[..Self::PIVOT_DEPTH].iter().map(|&level| 1 << level).sum();
+        Self {
+            words: Array::zeroed(B::WORDS, pages),
+            next_hops: Array::zeroed(1 + above, pages),
+            below: Below::new(chunks, pages),
+            cost: Cost::default(),
+            maps: PhantomData,
+        }
+    }
+
+    /// The depth of the level on which a route stands; `None` for one that is longer than all.
+    fn depth_of(len: u8) -> Option<usize> {
+        level_of(len, B::LEVELS)
+    }
+
+    /// Where a slot of a level above the pivot has its next hop.
+    #[inline(always)]
+    fn entry(depth: usize, slot: usize) -> usize {
+        Self::ROWS[depth + 1].start as usize + slot
+    }
+
+    /// Whether a slot has its bit.
+    pub(crate) fn bit(&self, depth: usize, slot: usize) -> bool {
+        let (word, bit) = B::place(depth, slot);
+        self.words[word] >> bit & 1 == 1
+    }
+
+    /// Gives side by side slots of one word their bits or takes them; the first is `slot`, the others are those
+    /// whose bits `run` has beside its lowest.
+    fn set_bits(&mut self, depth: usize, slot: usize, run: u64, value: bool) {
+        let (word, bit) = B::place(depth, slot);
+        let (word, run) = (&mut self.words[word], run << bit);
+        let new = if value { *word | run } else { *word & !run };
+        self.cost.on_chip_writes += u64::from(new != *word);
+        *word = new;
+    }
+
+    /// Algorithm 1: level 24 first, then the others from the longest to the shortest.
+    #[inline(always)]
+    fn look_up(&self, address: u32, meter: &mut impl Meter) -> W {
+        for (depth, &level) in B::LEVELS.iter().enumerate().rev() {
+            let slot = slot_of(address, level);
+            let (word, bit) = B::place(depth, slot);
+            if meter.load(&self.words[word]) >> bit & 1 == 1 {
+                return if level == PIVOT {
+                    self.below.next_hop(address, meter)
+                } else {
+                    meter.load(&self.next_hops[Self::entry(depth, slot)])
+                };
+            }
+        }
+        W::default()
+    }
+}
+
+impl<W: Width, B: BitMaps> Engine<u32, W> for PivotTable<W, B> {
+    fn build(rib: &Rib<u32>, config: &Config) -> Result<Self, Error> {
+        let mut table = Self::new(internal_nodes(rib, PIVOT), config.pages);
+        // In order, every route comes after its covers and before anything longer under it.
+        for route in rib {
+            if Self::depth_of(route.prefix.len()).is_some() {
+                table.expand(route);
+            } else {
+                table.repaint_long(rib, route.prefix);
+            }
+        }
+        Ok(table)
+    }
+
+    #[inline(always)]
+    fn lookup_metered<M: Meter>(&self, address: u32, meter: &mut M) -> W {
+        self.look_up(address, meter)
+    }
+
+    #[inline(always)]
+    fn lookup_batch<I: Isa>(&self, _: I, addresses: &[u32], next_hops: &mut [W]) {
+        self.lookup_blocks(addresses, next_hops);
+    }
+
+    fn apply(&mut self, rib: &Rib<u32>, deltas: &[Delta<u32>]) -> Update {
+        self.cost = Cost::default();
+        for delta in deltas {
+            self.follow(rib, delta.prefix);
+        }
+        Update::Applied(self.cost)
+    }
+
+    fn memory(&self) -> Memory {
+        let (maps, next_hops) = B::NAMES;
+        let memory = Memory::new().on_chip(maps, self.words.bytes());
+        self.below.add_to(memory.off_chip(next_hops, self.next_hops.bytes()))
+    }
+
+    fn figures(&self) -> Vec<Figure> {
+        let levels = B::LEVELS.iter().enumerate();
+        let mut figures: Vec<Figure> = levels
+            .map(|(depth, &level)| {
+                let nodes = (0..1_usize << level).filter(|&slot| self.bit(depth, slot)).count();
+                let solid = if level == PIVOT { "" } else { "solid " };
+                Figure::count(format!("{solid}nodes on level {level}"), nodes)
+            })
+            .collect();
+        let bits: usize = B::LEVELS.iter().map(|&level| 1 << level).sum();
+        figures.push(Figure::count("chunks of N32", self.below.chunks()));
+        figures.push(Figure::count("on-chip bound, bits", bits));
+        figures
+    }
+
+    fn validate(&self, rib: &Rib<u32>) -> Result<(), String> {
+        self.contradiction(rib)
+    }
+}

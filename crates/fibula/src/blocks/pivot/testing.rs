@@ -1,0 +1,35 @@
+//! What the tests of the engines look into, and spoil.
+
+use super::{BitMaps, PivotTable};
+use crate::NextHop;
+use crate::engine::Width;
+
+impl<W: Width, B: BitMaps> PivotTable<W, B> {
+    /// The next hop of a slot; `None` where a chunk stands below it.
+    pub(crate) fn next_hop_at(&self, depth: usize, slot: usize) -> Option<NextHop> {
+        let chunk = depth == Self::PIVOT_DEPTH && self.below.chunk(slot).is_some();
+        (!chunk).then(|| self.found(depth, slot))
+    }
+
+    pub(crate) fn set_next_hop_at(&mut self, depth: usize, slot: usize, next_hop: NextHop) {
+        self.set_next_hop(depth, slot, next_hop);
+    }
+
+    pub(crate) fn chunk_at(&self, slot: usize) -> Option<&[W]> {
+        self.below.n32(slot)
+    }
+
+    pub(crate) fn chunk_at_mut(&mut self, slot: usize) -> &mut [W] {
+        self.below.n32_mut(slot)
+    }
+
+    pub(crate) fn flip(&mut self, depth: usize, slot: usize) {
+        let value = !self.bit(depth, slot);
+        self.set_bits(depth, slot, 1, value);
+    }
+
+    /// Lets the slot of a chunk point to the chunk after it.
+    pub(crate) fn lose_chunk(&mut self, slot: usize) {
+        self.below.lose(slot);
+    }
+}
