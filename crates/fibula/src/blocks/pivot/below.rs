@@ -115,6 +115,11 @@ impl<W: Width> Below<W> {
         slots.map(|slot| Prefix::containing(slot << 8, PIVOT)).collect()
     }
 
+    /// Whether a chunk is kept for a slot, whatever its entry of N24 says.
+    pub(super) fn owns_chunk(&self, slot: usize) -> bool {
+        self.ordered.contains(&(slot as u32))
+    }
+
     pub(super) fn chunks(&self) -> usize {
         self.owners.len()
     }
@@ -132,8 +137,8 @@ impl<W: Width> Below<W> {
     }
 
     #[cfg(test)]
-    pub(super) fn lose(&mut self, slot: usize) {
-        self.n24[slot] += 1;
+    pub(super) fn misdirect(&mut self, slot: usize) {
+        self.n24[slot] = CHUNK_FLAG | (self.n24[slot] + 1);
     }
 
     pub(super) fn add_to(&self, memory: Memory) -> Memory {

@@ -60,8 +60,8 @@ pub trait BitMaps: Clone + Debug + Send + Sync + 'static {
     /// in one word, so that an update writes one word.
     fn place(depth: usize, slot: usize) -> (usize, u32);
 
-    /// The deepest level that has a bit for an address: 0 if none has, else its depth plus 1. Without a branch
-    /// on what a word says.
+    /// The deepest level that has a bit for an address: 0 if none has, else its depth plus 1. What Algorithm 1 finds
+    /// probe by probe, for the batch path: with no branch that is as good as random.
     fn deepest(words: &[u64], address: u32) -> u32;
 
     /// Asks for the words of an address that are not in the nearest caches anyway.
@@ -117,7 +117,7 @@ fn run(prefix: Prefix<u32>, level: u8) -> std::ops::Range<usize> {
 }
 
 impl<W: Width, B: BitMaps> PivotTable<W, B> {
-    const ROWS: [Row; ROWS] = rows(B::LEVELS);
+    const ROWS: &'static [Row; ROWS] = &rows(B::LEVELS);
 
     /// The depth of the pivot level.
     const PIVOT_DEPTH: usize = B::LEVELS.len() - 1;

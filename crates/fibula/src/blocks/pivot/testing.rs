@@ -28,8 +28,8 @@ impl<W: Width, B: BitMaps> PivotTable<W, B> {
         self.set_bits(depth, slot, 1, value);
     }
 
-    /// Lets the slot of a chunk point to the chunk after it.
-    pub(crate) fn lose_chunk(&mut self, slot: usize) {
-        self.below.lose(slot);
+    /// Lets the entry of a slot of level 24 point to the chunk after it, or of a leaf to a chunk of no one's.
+    pub(crate) fn misdirect(&mut self, slot: usize) {
+        self.below.misdirect(slot);
     }
 }

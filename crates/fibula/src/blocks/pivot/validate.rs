@@ -13,13 +13,13 @@ impl<W: Width, B: BitMaps> PivotTable<W, B> {
         if self.next_hops[0] != W::default() {
             return Err("nobody's next hop is not 0".into());
         }
-        // Of neighbouring slots on one level the last route to cover them, in the table's order, is the longest.
+        // Every slot of every route has its bit, and its next hop where no longer route or chunk answers.
         for route in rib {
             let Some(depth) = Self::depth_of(route.prefix.len()) else { continue };
             let level = B::LEVELS[depth];
             for slot in run(route.prefix, level) {
                 let node = Prefix::containing(((slot as u64) << (32 - level)) as u32, level);
-                let chunk = depth == Self::PIVOT_DEPTH && self.below.chunk(slot).is_some();
+                let chunk = depth == Self::PIVOT_DEPTH && self.below.owns_chunk(slot);
                 let longest = rib.longest_cover(node) == Some(route);
                 if !self.bit(depth, slot) || longest && !chunk && self.found(depth, slot) != route.next_hop {
                     return Err(format!("{node}: not {} to {}", route.prefix, route.next_hop.0));
@@ -42,7 +42,7 @@ impl<W: Width, B: BitMaps> PivotTable<W, B> {
                 return Err(format!("the chunk of {node} does not answer as the table"));
             }
         }
-        // All that must be set are; so as many are all of them.
+        // Every bit that should be set is; if there are as many, no other is.
         let set: u128 =
             self.words.iter().filter(|&&word| word != 0).map(|word| u128::from(word.count_ones())).sum();
         if set == bits { Ok(()) } else { Err(format!("{set} bits are set, {bits} should be")) }

@@ -86,7 +86,7 @@ const WORDS_0: usize = WORDS_6 + (1 << 6);
 const WORDS: usize = WORDS_0 + 1;
 
 /// By the five bits that follow a node's: the bits of the node's word on that path, one of each level.
-const PATHS: [u64; 32] = paths();
+static PATHS: [u64; 32] = paths();
 
 const fn paths() -> [u64; 32] {
     let mut paths = [0; 32];
@@ -133,18 +133,25 @@ impl BitMaps for SixLevelsAWord {
         (word, 1 << within | path as u32)
     }
 
+    /// One branch, on whether anything of 18 or longer matches: nearly always so where a router has traffic. On the
+    /// table of January 2024 and a prefix trace, Algorithm 1 probe by probe gave 0.3 of this throughput (0.15 on
+    /// random addresses), reading all five words without any branch 0.65, a branch for each word as much; that last
+    /// loses a quarter on random addresses.
     #[inline(always)]
     fn deepest(words: &[u64], address: u32) -> u32 {
         let words: &[u64; WORDS] = words.try_into().expect("all words of the maps");
+        // One place a level: the highest bit says which is the longest.
+        let level = |places: u32| 32 - places.leading_zeros();
         let pair = 2 * (address >> 14) as usize;
         let b24 = (words[pair + 1] >> (address >> 8 & 63)) as u32 & 1;
-        let from_18 = longest(words[pair], address >> 9);
+        let from_18 = b24 << 24 | longest(words[pair], address >> 9) << 18;
+        if from_18 != 0 {
+            return level(from_18);
+        }
         let from_12 = longest(words[WORDS_12 + (address >> 20) as usize], address >> 15);
         let from_6 = longest(words[WORDS_6 + (address >> 26) as usize], address >> 21);
         let from_0 = longest(words[WORDS_0], address >> 27);
-        // One place a level: the highest bit says which is the longest.
-        let levels = b24 << 24 | from_18 << 18 | from_12 << 12 | from_6 << 6 | from_0;
-        32 - levels.leading_zeros()
+        level(from_12 << 12 | from_6 << 6 | from_0)
     }
 
     #[inline(always)]

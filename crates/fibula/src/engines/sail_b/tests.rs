@@ -181,7 +181,8 @@ fn the_check_notices_what_is_spoilt() {
     assert!(spoilt(|e| e.flip(24, 14)).contains("0.0.14.0/24"));
     assert!(spoilt(|e| e.set_next_hop_at(22, 1, NextHop(9))).starts_with("0.0.4.0/22: not"));
     assert!(spoilt(|e| e.set_next_hop_at(24, 3, NextHop(9))).starts_with("0.0.3.0/24: not"));
-    assert!(spoilt(|e| e.lose_chunk(2)).contains("is lost to 0x2"));
+    assert!(spoilt(|e| e.misdirect(2)).contains("is lost to 0x2"));
+    assert!(spoilt(|e| e.misdirect(3)).starts_with("0.0.3.0/24: not"));
     assert!(spoilt(|e| e.chunk_at_mut(14)[255] = 1).contains("chunk of 0.0.14.0/24"));
     let longer = rib(&[("0.0.15.0/32", 1)]).iter().chain(&table).collect();
     assert!(build(&table).validate(&longer).unwrap_err().contains("[2, 2, 2, 3]"));

@@ -43,7 +43,9 @@
 //! - Updates take the changed intervals from the table itself
 //!   ([`exposed`](crate::blocks::pushing::exposed)), so that no pushed trie is kept beside it. Chunks are numbered
 //!   without holes ([`dense`](crate::blocks::dense)), so an update may move one.
-//! - [`Engine::memory`] splits BN24 as Figure 4 does: one bit of each entry is B24, on chip, the rest N24.
+//! - [`Engine::memory`] splits BN24 as Figure 4 does: one bit of each entry is B24, on chip, the rest N24. BCN16 is on
+//!   chip as a whole, as section 4.2 has it once B16, C16 and N16 are combined; Figure 4, which keeps them apart, has
+//!   N16 off chip.
 
 mod batch;
 mod levels;
