@@ -117,4 +117,6 @@ registry! {
     bloom_base: engines::bloom::BASE, [ipv4] engines::bloom::BloomBase;
     bloom: engines::bloom::ABOUT, [ipv4] engines::bloom::Bloom;
     triec: engines::triec::ABOUT, [ipv6] engines::triec::TrieC;
+    miht: engines::miht::ABOUT, [ipv4] engines::miht::Miht4;
+    miht6: engines::miht::MIHT6, [ipv6] engines::miht::Miht6;
 }

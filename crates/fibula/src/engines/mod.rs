@@ -8,6 +8,7 @@ pub mod dxr;
 pub mod hybrid;
 pub mod lc_trie;
 pub mod lulea;
+pub mod miht;
 pub mod oracle;
 pub mod poptrie;
 pub mod radix;
