@@ -4,6 +4,7 @@ pub mod bloom;
 pub mod buckets;
 pub mod chunks;
 pub mod dense;
+pub mod dpcpe;
 pub mod entry;
 pub mod expansion;
 pub mod filtered;
