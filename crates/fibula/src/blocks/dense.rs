@@ -70,7 +70,8 @@ impl<O: Copy> Owners<O> {
     }
 }
 
-/// The elements of dense chunks of `LEN` each. Unused capacity stays below a sixteenth and a few chunks.
+/// The elements of dense chunks of `LEN` each. Unused capacity stays below a sixteenth and a few chunks, and within
+/// [`at_most`](Self::at_most).
 ///
 /// ```
 /// use fibula::blocks::dense::ChunkArray;
@@ -84,6 +85,8 @@ impl<O: Copy> Owners<O> {
 #[derive(Clone, Debug)]
 pub struct ChunkArray<T: Copy, const LEN: usize> {
     elements: Array<T>,
+    /// The capacity it never goes past, in elements.
+    most: usize,
 }
 
 impl<T: Copy, const LEN: usize> ChunkArray<T, LEN> {
@@ -95,14 +98,21 @@ impl<T: Copy, const LEN: usize> ChunkArray<T, LEN> {
     pub fn new(pages: Pages, capacity: usize) -> Self {
         let mut elements = Array::new(pages);
         elements.set_capacity(capacity * LEN);
-        Self { elements }
+        Self { elements, most: usize::MAX }
+    }
+
+    /// Keeps no room beyond `chunks`: for owners who can never have more.
+    #[must_use]
+    pub fn at_most(mut self, chunks: usize) -> Self {
+        self.most = chunks * LEN;
+        self
     }
 
     /// Appends a chunk of `LEN` times `value`.
     pub fn push(&mut self, value: T) {
         let len = self.elements.len() + LEN;
         if len > self.elements.capacity() {
-            self.elements.set_capacity(len + (len / 16).max(Self::SPARE / 2));
+            self.elements.set_capacity((len + (len / 16).max(Self::SPARE / 2)).min(self.most));
         }
         self.elements.resize(len, value);
     }
@@ -154,6 +164,15 @@ impl<T: Copy, const LEN: usize> std::ops::DerefMut for ChunkArray<T, LEN> {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn no_room_is_kept_beyond_the_most_chunks() {
+        let mut chunks: ChunkArray<u8, 16> = ChunkArray::new(Pages::Small, 0).at_most(3);
+        for _ in 0..3 {
+            chunks.push(1);
+        }
+        assert_eq!((chunks.chunks(), chunks.bytes()), (3, 48));
+    }
 
     proptest! {
         #[test]

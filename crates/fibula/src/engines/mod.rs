@@ -16,6 +16,7 @@ pub mod sail_b;
 pub mod sail_l;
 pub mod sail_l6;
 pub mod sail_u;
+pub mod sail_m;
 #[cfg(test)]
 mod testing;
 pub mod tree_bitmap;

@@ -1,0 +1,319 @@
+//! `sail-m`: SAIL for many tables, one overlay trie that all of them share.
+//!
+//! Yang, Xie, Li, Fu, Liu, Li and Mathy, "Guarantee IP Lookup Performance with FIB Explosion" (SIGCOMM 2014),
+//! section 4.3. [`SailM`] is the structure: many tables (VRFs), a lookup takes an address and a table's id, an
+//! update changes one table. [`Replicated`] is the engine of the registry: one table in as many copies as asked
+//! for.
+//!
+//! # Layout
+//! The tries of all tables are laid over one another and pushed to levels 16, 24 and 32 as one
+//! ([`sail_l`](super::sail_l)): a node has a chunk of 256 slots below it if *some* table has a longer route there,
+//! else it has an answer in every table. So the bit maps and chunk ids, which say where an answer stands, serve all
+//! tables, and each slot has an array of m next hops, one a table.
+//!
+//! ```text
+//!          slots of level 16                 slots of level 24                    slots of level 32
+//!          0 .. 65,535                       65,536 + (C16 << 8 | a >> 8 & 255)   C24 << 8 | a & 255
+//!
+//! on chip  B16  1 bit   1: an answer         B24  1 bit   1: an answer
+//!          C16  16 bits chunk of level 24
+//! off chip                                   C24  32 bits chunk of level 32
+//!          N16  m next hops                  N24  m next hops                     N32  m next hops
+//! ```
+//!
+//! B16 and B24 are one array, and so are N16 and N24: the slots of level 24 follow those of level 16, so that
+//! a batch reads either without a branch. The next hops of one table in a chunk lie side by side:
+//!
+//! ```text
+//! N    chunk 0                                       chunk 1
+//!      table 0    table 1           table m-1        table 0
+//!    +----------+----------+-----+----------------+----------+--
+//!    | 256 hops | 256 hops | ... | 256 hops       | 256 hops | ...      [(slot / 256) * m + id] * 256 + slot % 256
+//!    +----------+----------+-----+----------------+----------+--
+//! ```
+//!
+//! # Worked example
+//! Table 0 is that of Figure 2 as the page of [`sail_l`](super::sail_l#worked-example) lays it onto levels 16, 24
+//! and 32; table 1 has 0.1.2.0/24 -> 5 and 0.0.2.0/24 -> 7 and no default route. Node 1 of level 16 is a leaf of
+//! table 0 and gets a chunk for the sake of table 1:
+//!
+//! ```text
+//! B16  0: 0     1: 0     2: 1      3: 0      all others: 1
+//! C16  0: 0     1: 2               3: 1
+//! N16                    2: 4 0              all others: 6 0
+//! B24  chunk 0:  1  1  0  1 then 1      chunk 1:  1  1  0  1 then 1     chunk 2:  1  1  1 then 1
+//! C24  chunk 0:        0                chunk 1:        1
+//! N24  chunk 0: 60 60    10 then 60     chunk 1: 40 40    70 then 40    chunk 2: 30 30 35 then 30
+//! N32  chunk 0: 37 37 37 97 then 37     chunk 1: 20 20 80 80 then 80
+//! ```
+//!
+//! (Two digits are the next hops of tables 0 and 1.) The address 0.0.2.2 goes from node 0 to slot 2 of chunk 0 of
+//! level 24 to slot 2 of chunk 0 of level 32: 3 in table 0, 7 in table 1.
+//!
+//! # Updates
+//! A change of one table paints that table's next hops and leaves all others as they are. Chunks come with the
+//! first route of any table below a node and go with the last: each counts the routes below its node, so that
+//! [`SailM::apply`] need not see the other tables.
+//!
+//! # What differs from the paper
+//! - The paper leaf-pushes the binary overlay trie of its Figure 5 and then runs the lookup of SAIL_L on
+//!   it; what that looks up is the overlay pushed to the three levels, which is what is built.
+//! - The paper bounds the memory on chip by 16 bits of C16 and one of B16 for each node of level 16, and one of B24
+//!   for each of 2^24 slots ([`ON_CHIP_MAX`]): so it is here, to the byte. B24 and N24 are not combined as SAIL_L
+//!   combines them on processors: a table without a route in a slot where others have one would have to look
+//!   further to know.
+//! - There need not be a default route in any table.
+//! - Updates take the changed intervals from the changed table itself
+//!   ([`exposed`](crate::blocks::pushing::exposed)), so that no overlay trie is kept beside this one. Chunks are
+//!   numbered without holes ([`dense`](crate::blocks::dense)), so an update may move one.
+
+mod batch;
+mod blocks;
+mod overlay;
+mod replicated;
+#[cfg(test)]
+mod tests;
+mod update;
+mod validate;
+
+pub use replicated::Replicated;
+
+use crate::arch::Level;
+use crate::engine::{
+    About, Cost, Figure, LimitInfo, Meter, ParameterInfo, Unmetered, Update, Updates, Width,
+};
+use crate::memory::{Memory, Pages};
+use crate::{Delta, Error, Limit, NextHop, Prefix, Rib};
+use blocks::Blocks;
+use overlay::{Overlay, Place};
+
+/// The most tables: ids are 0 to this, excluded.
+pub const TABLES_MAX: usize = 1 << 12;
+
+/// The bytes on chip that no number of tables and routes exceeds, the paper's 2.13 MB: B16 and C16 take 17 bits for
+/// each node of level 16, B24 a bit for each of level 24.
+pub const ON_CHIP_MAX: usize = ((1 << 16) * 17 + (1 << 24)) / 8;
+
+/// What the tools print about it.
+pub const ABOUT: About = About {
+    name: "sail-m",
+    paper: "Yang et al., Guarantee IP Lookup Performance with FIB Explosion, SIGCOMM 2014 (SAIL_M)",
+    year: 2014,
+    updates: Updates::InPlace,
+    limits: &[LimitInfo { what: TABLES, max: TABLES_MAX as u64 }],
+    parameters: &[ParameterInfo {
+        name: TABLES,
+        meaning: "copies of the table, 1 to 4096 (1); an address is looked up in the one that its hash chooses",
+    }],
+    preset: &[],
+};
+
+/// The name of the limit and of the parameter.
+const TABLES: &str = "tables";
+
+/// The slots of a chunk.
+const CHUNK: usize = 256;
+
+/// The nodes of level 16, and the chunks that their slots fill.
+const NODES16: usize = 1 << 16;
+const CHUNKS16: usize = NODES16 / CHUNK;
+
+/// The most chunks of level 24: one a node of level 16.
+const CHUNKS24_MAX: usize = NODES16;
+
+/// Many tables in one structure: the arrays of SAIL_M.
+///
+/// ```
+/// use fibula::engines::sail_m::SailM;
+/// use fibula::memory::Pages;
+/// use fibula::{NextHop, Rib};
+/// let mut red: Rib<u32> = Rib::new();
+/// red.insert("10.0.0.0/8".parse()?, NextHop(1));
+/// let mut blue: Rib<u32> = Rib::new();
+/// blue.insert("10.1.0.0/16".parse()?, NextHop(2));
+/// let mut tables: SailM<u8> = SailM::build(&[&red, &blue], Pages::Small)?;
+/// let address = 0x0A01_0203;
+/// assert_eq!((tables.lookup(address, 0), tables.lookup(address, 1)), (1, 2));
+///
+/// let delta = blue.insert("10.1.2.0/24".parse()?, NextHop(3)).unwrap();
+/// tables.apply(1, &blue, &[delta]);
+/// assert_eq!((tables.lookup(address, 0), tables.lookup(address, 1)), (1, 3));
+/// # Ok::<(), fibula::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct SailM<W: Width> {
+    overlay: Overlay,
+    /// N16 and then N24.
+    upper: Blocks<W>,
+    /// N32.
+    lower: Blocks<W>,
+    tables: usize,
+    pages: Pages,
+    /// What the update in progress has cost so far.
+    cost: Cost,
+}
+
+impl<W: Width> SailM<W> {
+    /// Compiles tables; their ids are their places in `ribs`.
+    ///
+    /// # Errors
+    /// If there are more than [`TABLES_MAX`], or a next hop does not fit into `W`.
+    pub fn build(ribs: &[&Rib<u32>], pages: Pages) -> Result<Self, Error> {
+        Limit::check(TABLES, ribs.len() as u64, TABLES_MAX as u64)?;
+        ribs.iter().try_for_each(|rib| check_next_hop::<W>(rib.max_next_hop()))?;
+        let [chunks24, chunks32] = [16, 24].map(|level| internal_nodes(ribs, level));
+        let mut upper = Blocks::new(ribs.len(), CHUNKS16 + chunks24, pages);
+        (0..CHUNKS16 * ribs.len()).for_each(|_| upper.push(W::default()));
+        let mut tables = Self {
+            overlay: Overlay::new(chunks24, chunks32, pages),
+            upper,
+            lower: Blocks::new(ribs.len(), chunks32, pages),
+            tables: ribs.len(),
+            pages,
+            cost: Cost::default(),
+        };
+        for (table, rib) in ribs.iter().enumerate() {
+            tables.fill(table, rib);
+        }
+        Ok(tables)
+    }
+
+    /// How many tables there are.
+    #[must_use]
+    pub fn tables(&self) -> usize {
+        self.tables
+    }
+
+    /// The answer of one table for one address; 0 if it has no route.
+    ///
+    /// # Panics
+    /// If there is no such table.
+    #[must_use]
+    #[inline]
+    pub fn lookup(&self, address: u32, table: u16) -> W {
+        self.lookup_metered(address, table, &mut Unmetered)
+    }
+
+    /// As [`SailM::lookup`], its accesses told to a meter.
+    ///
+    /// # Panics
+    /// If there is no such table.
+    #[inline(always)]
+    pub fn lookup_metered(&self, address: u32, table: u16, meter: &mut impl Meter) -> W {
+        let table = usize::from(table);
+        assert!(table < self.tables, "table {table} of {}", self.tables);
+        match self.overlay.place(address, meter) {
+            Place::Upper(slot) => meter.load(&self.upper.elements()[self.upper.index(table, slot)]),
+            Place::Lower(slot) => meter.load(&self.lower.elements()[self.lower.index(table, slot)]),
+        }
+    }
+
+    /// The answers for many addresses, each in a table of its own: `next_hops[i]` for `addresses[i]` in
+    /// `tables[i]`. As fast whether the ids are mixed or all the same.
+    ///
+    /// # Panics
+    /// If the three differ in length, or there is no such table.
+    pub fn lookup_batch(&self, isa: Level, addresses: &[u32], tables: &[u16], next_hops: &mut [W]) {
+        batch::lookup(self, isa, addresses, tables, next_hops);
+    }
+
+    /// Lets one table follow its routes: `rib` has just changed by `deltas`, at most one a prefix, in any order. The
+    /// answers of all other tables stay as they are.
+    ///
+    /// Answers [`Update::Applied`], or [`Update::Limit`] if a next hop does not fit into `W`; every answer is as
+    /// before then. The cost is in proportion to the addresses whose answer changes, and to the number of tables
+    /// where a chunk comes or goes.
+    ///
+    /// # Panics
+    /// If there is no such table.
+    pub fn apply(&mut self, table: u16, rib: &Rib<u32>, deltas: &[Delta<u32>]) -> Update {
+        let table = usize::from(table);
+        assert!(table < self.tables, "table {table} of {}", self.tables);
+        let greatest = deltas.iter().map(|delta| delta.after).max().unwrap_or_default();
+        if let Err(limit) = check_next_hop::<W>(greatest) {
+            return Update::Limit(limit);
+        }
+        self.cost = Cost::default();
+        self.follow(table, rib, deltas);
+        Update::Applied(self.cost)
+    }
+
+    /// Adds a table behind all others and returns its id. Moves all next hops: O(bytes).
+    ///
+    /// # Errors
+    /// If there are [`TABLES_MAX`] already, or a next hop does not fit into `W`; all is as before then.
+    pub fn push_table(&mut self, rib: &Rib<u32>) -> Result<u16, Error> {
+        let table = self.tables;
+        Limit::check(TABLES, table as u64 + 1, TABLES_MAX as u64)?;
+        check_next_hop::<W>(rib.max_next_hop())?;
+        self.set_tables(table + 1);
+        self.fill(table, rib);
+        Ok(table as u16)
+    }
+
+    /// Removes the last table, whose routes are `rib`. Moves all next hops: O(bytes).
+    ///
+    /// To free an id before the last one, withdraw the routes of its table; it answers "no route" then, and
+    /// takes the routes of another.
+    ///
+    /// # Panics
+    /// If there is no table.
+    pub fn pop_table(&mut self, rib: &Rib<u32>) {
+        rib.iter().for_each(|route| self.shrink(route.prefix));
+        self.set_tables(self.tables - 1);
+    }
+
+    /// What it occupies, by part.
+    #[must_use]
+    pub fn memory(&self) -> Memory {
+        let [bit_maps, c16, c24] = self.overlay.bytes();
+        let (b16, n16) = (NODES16 / 8, NODES16 * self.tables * size_of::<W>());
+        Memory::new()
+            .on_chip("B16", b16)
+            .on_chip("C16", c16)
+            .on_chip("B24", bit_maps - b16)
+            .off_chip("N16", n16)
+            .off_chip("N24", self.upper.bytes() - n16)
+            .off_chip("C24", c24)
+            .off_chip("N32", self.lower.bytes())
+            .off_chip("chunk owners and routes", self.overlay.below16.bytes() + self.overlay.below24.bytes())
+    }
+
+    /// The size of the overlay: how many tables, and how many nodes of each level are internal in some table.
+    #[must_use]
+    pub fn figures(&self) -> Vec<Figure> {
+        vec![
+            Figure::count("tables", self.tables),
+            Figure::count("internal nodes of level 16", self.overlay.below16.len()),
+            Figure::count("internal nodes of level 24", self.overlay.below24.len()),
+        ]
+    }
+
+    /// Checks the structure itself against the tables it was built from, in the order of their ids: each chunk
+    /// hangs below an internal node and counts its routes, each of these has one, and all answers. For
+    /// tests; O(tables × slots).
+    ///
+    /// # Errors
+    /// With the first contradiction found.
+    pub fn validate(&self, ribs: &[&Rib<u32>]) -> Result<(), String> {
+        validate::validate(self, ribs)
+    }
+}
+
+/// That a next hop fits into a width.
+fn check_next_hop<W: Width>(greatest: NextHop) -> Result<(), Limit> {
+    Limit::check(About::NEXT_HOPS, greatest.0.into(), W::MAX.into())
+}
+
+/// How many nodes of a level are internal in some table.
+fn internal_nodes(ribs: &[&Rib<u32>], level: u8) -> usize {
+    let mut nodes = Vec::new();
+    for rib in ribs {
+        let longer = rib.iter().filter(|route| route.prefix.len() > level);
+        nodes.extend(longer.map(|route| Prefix::containing(route.prefix.first(), level)));
+        nodes.dedup();
+    }
+    nodes.sort_unstable();
+    nodes.dedup();
+    nodes.len()
+}

@@ -1,0 +1,276 @@
+//! [`Overlay`]: the trie that all tables share, pushed to levels 16, 24 and 32. It says where an answer stands,
+//! never which.
+
+use super::{CHUNK, CHUNKS16, CHUNKS24_MAX, NODES16};
+use crate::Prefix;
+use crate::blocks::dense::{ChunkArray, Owners};
+use crate::engine::Meter;
+use crate::memory::{Array, Pages};
+use std::iter;
+use std::ops::Range;
+
+/// The bits of a word of the bit maps.
+const WORD: usize = 64;
+
+/// The words of the bit maps that a chunk takes.
+pub(super) const CHUNK_WORDS: usize = CHUNK / WORD;
+
+/// Where the answer for an address stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    /// In this slot of N16 and N24.
+    Upper(usize),
+    /// In this slot of N32.
+    Lower(usize),
+}
+
+/// Slots that lie side by side.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Run {
+    /// Of N16 or N24.
+    Upper(Range<usize>),
+    /// Of N32.
+    Lower(Range<usize>),
+}
+
+/// The chunks below one level. A node has one exactly while some table has a route below it.
+#[derive(Clone, Debug)]
+pub(super) struct Chunks {
+    /// The nodes they hang below.
+    owners: Owners<u32>,
+    /// How many routes of all tables lie below each of these nodes.
+    routes: ChunkArray<u32, 1>,
+}
+
+impl Chunks {
+    fn new(chunks: usize, pages: Pages) -> Self {
+        Self { owners: Owners::from(0), routes: ChunkArray::new(pages, chunks) }
+    }
+
+    /// Numbers a chunk below a node that has no routes yet.
+    fn push(&mut self, owner: u32) -> u32 {
+        self.routes.push(0);
+        self.owners.push(owner)
+    }
+
+    /// Forgets a chunk; the owner of the one that has taken its number, if any.
+    fn swap_remove(&mut self, chunk: u32) -> Option<u32> {
+        self.routes.swap_remove(chunk);
+        self.owners.swap_remove(chunk)
+    }
+
+    /// A route more below the owner of a chunk.
+    pub(super) fn count_in(&mut self, chunk: usize) {
+        self.routes[chunk] += 1;
+    }
+
+    /// A route less; whether that was the last.
+    pub(super) fn count_out(&mut self, chunk: usize) -> bool {
+        self.routes[chunk] -= 1;
+        self.routes[chunk] == 0
+    }
+
+    /// Every chunk with its owner and its number of routes.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (usize, u32, u32)> {
+        self.owners.iter().map(|(chunk, owner)| (chunk as usize, owner, self.routes[chunk as usize]))
+    }
+
+    /// How many there are.
+    pub(super) fn len(&self) -> usize {
+        self.owners.len()
+    }
+
+    /// The bytes they occupy.
+    pub(super) fn bytes(&self) -> usize {
+        self.owners.bytes() + self.routes.bytes()
+    }
+}
+
+/// Bit maps and chunk ids. The nodes of level 16 are the first slots, the chunks of level 24 follow.
+#[derive(Clone, Debug)]
+pub(super) struct Overlay {
+    /// B16 and then B24: 1 where a slot holds answers, 0 where a chunk below it does.
+    answered: ChunkArray<u64, CHUNK_WORDS>,
+    /// The chunk below each internal node of level 16; of no meaning elsewhere.
+    c16: Array<u16>,
+    /// The chunk below each internal slot of level 24; of no meaning elsewhere.
+    c24: ChunkArray<u32, CHUNK>,
+    /// Those of level 24.
+    pub(super) below16: Chunks,
+    /// Those of level 32.
+    pub(super) below24: Chunks,
+}
+
+/// The slot of an address's node of level 16.
+#[inline(always)]
+pub(super) fn slot16(address: u32) -> usize {
+    (address >> 16) as usize
+}
+
+/// The slot of an address in a chunk of level 24.
+#[inline(always)]
+fn slot24(chunk: u16, address: u32) -> usize {
+    NODES16 + (usize::from(chunk) * CHUNK | (address >> 8 & 255) as usize)
+}
+
+/// The slot of an address in a chunk of level 32.
+#[inline(always)]
+fn slot32(chunk: u32, address: u32) -> usize {
+    chunk as usize * CHUNK | (address & 255) as usize
+}
+
+impl Overlay {
+    /// No routes, and room for so many chunks of level 24 and level 32.
+    pub(super) fn new(chunks24: usize, chunks32: usize, pages: Pages) -> Self {
+        let mut answered = ChunkArray::new(pages, CHUNKS16 + chunks24).at_most(CHUNKS16 + CHUNKS24_MAX);
+        (0..CHUNKS16).for_each(|_| answered.push(u64::MAX));
+        Self {
+            answered,
+            c16: Array::zeroed(NODES16, pages),
+            c24: ChunkArray::new(pages, chunks24),
+            below16: Chunks::new(chunks24, pages),
+            below24: Chunks::new(chunks32, pages),
+        }
+    }
+
+    /// The lookup of all tables.
+    #[inline(always)]
+    pub(super) fn place(&self, address: u32, meter: &mut impl Meter) -> Place {
+        let node = slot16(address);
+        if self.is_answered(node, meter) {
+            return Place::Upper(node);
+        }
+        let slot = slot24(meter.load(&self.c16[node]), address);
+        if self.is_answered(slot, meter) {
+            return Place::Upper(slot);
+        }
+        Place::Lower(self.place32(slot, address, meter))
+    }
+
+    /// The slot of N32 of an address whose slot of level 24 is internal.
+    #[inline(always)]
+    pub(super) fn place32(&self, slot: usize, address: u32, meter: &mut impl Meter) -> usize {
+        slot32(meter.load(&self.c24[slot - NODES16]), address)
+    }
+
+    /// The slot of an address's answer if that is on level 16, else its slot on level 24; no branch.
+    #[inline(always)]
+    pub(super) fn upper(&self, address: u32) -> usize {
+        let node = slot16(address);
+        let answered = (self.b16()[node / WORD] >> (node % WORD) & 1) as usize;
+        let on_16 = answered.wrapping_neg();
+        node & on_16 | slot24(self.c16()[node], address) & !on_16
+    }
+
+    /// Whether a slot holds answers.
+    #[inline(always)]
+    pub(super) fn is_answered(&self, slot: usize, meter: &mut impl Meter) -> bool {
+        meter.load(&self.answered[slot / WORD]) >> (slot % WORD) & 1 != 0
+    }
+
+    /// B16 and B24, to ask for the word of a slot: number `slot` / 64.
+    #[inline(always)]
+    pub(super) fn bit_maps(&self) -> &[u64] {
+        &self.answered
+    }
+
+    /// B16 and C16 with their lengths, so that no index of 16 bits needs a check.
+    #[inline(always)]
+    fn b16(&self) -> &[u64; NODES16 / WORD] {
+        self.answered.first_chunk().expect("one bit a node of level 16")
+    }
+
+    #[inline(always)]
+    fn c16(&self) -> &[u16; NODES16] {
+        self.c16.first_chunk().expect("one entry a node of level 16")
+    }
+
+    /// The slot of an address on level 24, below an internal node of level 16.
+    pub(super) fn below(&self, address: u32) -> usize {
+        slot24(self.c16[slot16(address)], address)
+    }
+
+    /// The chunk below an internal slot.
+    pub(super) fn chunk(&self, slot: usize) -> usize {
+        if slot < NODES16 { self.c16[slot].into() } else { self.c24[slot - NODES16] as usize }
+    }
+
+    /// Hangs a new chunk, all answers, below the slot that an address has on level 16 or 24.
+    pub(super) fn split(&mut self, slot: usize, address: u32) {
+        if slot < NODES16 {
+            let chunk = self.below16.push(Prefix::containing(address, 16).first());
+            self.answered.push(u64::MAX);
+            self.c24.push(0);
+            self.c16[slot] = chunk as u16; // one of at most `CHUNKS24_MAX`
+        } else {
+            self.c24[slot - NODES16] = self.below24.push(Prefix::containing(address, 24).first());
+        }
+        self.answered[slot / WORD] &= !(1 << (slot % WORD));
+    }
+
+    /// Removes the chunk below a slot; no slot of it may be internal. Says whether another took its number.
+    pub(super) fn merge(&mut self, slot: usize) -> bool {
+        self.answered[slot / WORD] |= 1 << (slot % WORD);
+        let chunk = self.chunk(slot) as u32;
+        let moved = if slot < NODES16 {
+            self.answered.swap_remove(CHUNKS16 as u32 + chunk);
+            self.c24.swap_remove(chunk);
+            let moved = self.below16.swap_remove(chunk);
+            moved.inspect(|&owner| self.c16[slot16(owner)] = chunk as u16)
+        } else {
+            let moved = self.below24.swap_remove(chunk);
+            moved.inspect(|&owner| {
+                let slot = self.below(owner);
+                self.c24[slot - NODES16] = chunk;
+            })
+        };
+        moved.is_some()
+    }
+
+    /// The internal ones among some slots, at least one.
+    pub(super) fn internal(&self, slots: Range<usize>) -> impl Iterator<Item = usize> {
+        (slots.start / WORD..=(slots.end - 1) / WORD).flat_map(move |word| {
+            let (from, to) = (slots.start.saturating_sub(word * WORD), (slots.end - word * WORD).min(WORD));
+            let within = u64::MAX << from & u64::MAX >> (WORD - to);
+            let mut rest = !self.answered[word] & within;
+            iter::from_fn(move || {
+                let bit = (rest != 0).then(|| rest.trailing_zeros() as usize)?;
+                rest &= rest - 1;
+                Some(word * WORD + bit)
+            })
+        })
+    }
+
+    /// Every slot in which the answers of `first..=last` stand, run by run, and internal slots between them, whose
+    /// next hops mean nothing. Nodes that are covered in part must be internal.
+    pub(super) fn runs(&self, first: u32, last: u32, mut visit: impl FnMut(Run)) {
+        let nodes = slot16(first)..slot16(last) + 1;
+        visit(Run::Upper(nodes.clone()));
+        for node in self.internal(nodes) {
+            let (first, last) = clip(first, last, Prefix::containing((node as u32) << 16, 16));
+            let slots = self.below(first)..self.below(last) + 1;
+            visit(Run::Upper(slots.clone()));
+            for slot in self.internal(slots) {
+                let block = Prefix::containing(first & !0xFFFF | ((slot % CHUNK) as u32) << 8, 24);
+                let (first, last) = clip(first, last, block);
+                let chunk = self.c24[slot - NODES16];
+                visit(Run::Lower(slot32(chunk, first)..slot32(chunk, last) + 1));
+            }
+        }
+    }
+
+    /// The number of slots on levels 16 and 24.
+    pub(super) fn slots(&self) -> usize {
+        self.answered.len() * WORD
+    }
+
+    /// The bytes of B16 and B24, of C16, and of C24.
+    pub(super) fn bytes(&self) -> [usize; 3] {
+        [self.answered.bytes(), self.c16.bytes(), self.c24.bytes()]
+    }
+}
+
+/// The part of `first..=last` within a prefix.
+fn clip(first: u32, last: u32, prefix: Prefix<u32>) -> (u32, u32) {
+    (first.max(prefix.first()), last.min(prefix.last()))
+}

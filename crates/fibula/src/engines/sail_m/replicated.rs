@@ -1,0 +1,66 @@
+//! [`Replicated`]: one table in several copies, the engine of the registry.
+
+use super::{SailM, TABLES, TABLES_MAX};
+use crate::arch::Isa;
+use crate::engine::{Config, Cost, Engine, Figure, Meter, Update, Width};
+use crate::memory::Memory;
+use crate::{Delta, Error, Rib};
+
+/// One table as each of the `tables` of a [`SailM`]. An address is looked up in the table that its hash chooses, so
+/// that a batch mixes ids and every table answers for some addresses; alike as they are, the answer is exact.
+///
+/// Its memory and what an update costs are those of so many tables.
+#[derive(Clone, Debug)]
+pub struct Replicated<W: Width> {
+    tables: SailM<W>,
+}
+
+impl<W: Width> Replicated<W> {
+    /// The table that an address is looked up in: its hash, a multiplication by 2^32 over the golden ratio, scaled
+    /// to the number of tables.
+    #[inline(always)]
+    fn table(&self, address: u32) -> usize {
+        let hash = address.wrapping_mul(0x9E37_79B9);
+        ((u64::from(hash) * self.tables.tables() as u64) >> 32) as usize
+    }
+}
+
+impl<W: Width> Engine<u32, W> for Replicated<W> {
+    fn build(rib: &Rib<u32>, config: &Config) -> Result<Self, Error> {
+        let tables = config.parameter(TABLES, 1..=TABLES_MAX, 1)?;
+        Ok(Self { tables: SailM::build(&vec![rib; tables], config.pages)? })
+    }
+
+    #[inline(always)]
+    fn lookup_metered<M: Meter>(&self, address: u32, meter: &mut M) -> W {
+        self.tables.lookup_metered(address, self.table(address) as u16, meter)
+    }
+
+    #[inline(always)]
+    fn lookup_batch<I: Isa>(&self, _: I, addresses: &[u32], next_hops: &mut [W]) {
+        self.tables.lookup_blocks(addresses, |_, address| self.table(address), next_hops);
+    }
+
+    fn apply(&mut self, rib: &Rib<u32>, deltas: &[Delta<u32>]) -> Update {
+        let mut all = Cost::default();
+        for table in 0..self.tables.tables() {
+            match self.tables.apply(table as u16, rib, deltas) {
+                Update::Applied(cost) => all += cost,
+                refused => return refused, // by the first, as by every other
+            }
+        }
+        Update::Applied(all)
+    }
+
+    fn memory(&self) -> Memory {
+        self.tables.memory()
+    }
+
+    fn figures(&self) -> Vec<Figure> {
+        self.tables.figures()
+    }
+
+    fn validate(&self, rib: &Rib<u32>) -> Result<(), String> {
+        self.tables.validate(&vec![rib; self.tables.tables()])
+    }
+}

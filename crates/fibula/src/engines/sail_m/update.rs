@@ -1,0 +1,139 @@
+//! Updates: the overlay grows, one table is painted, the overlay shrinks.
+//!
+//! A node of level 16 or 24 has a chunk exactly while some table has a route below it. Each chunk counts these
+//! routes, so that a change of one table needs none of the others: a chunk whose count comes down to 0 holds one
+//! answer a table, which moves up.
+
+use super::blocks::Blocks;
+use super::overlay::{CHUNK_WORDS, Run, slot16};
+use super::{CHUNK, CHUNKS16, NODES16, SailM};
+use crate::blocks::pushing::exposed;
+use crate::engine::{Unmetered, Width};
+use crate::{Delta, NextHop, Prefix, Rib};
+
+impl<W: Width> SailM<W> {
+    /// Makes one table follow its routes; see [`SailM::apply`].
+    ///
+    /// The overlay is first that of the tables before and after in one, so that whatever order the deltas come in,
+    /// every node that a route covers in part has its chunk while it is painted.
+    pub(super) fn follow(&mut self, table: usize, rib: &Rib<u32>, deltas: &[Delta<u32>]) {
+        for delta in deltas.iter().filter(|delta| !delta.before.is_some()) {
+            self.grow(delta.prefix);
+        }
+        for delta in deltas {
+            let answer = rib.longest_cover(delta.prefix).map_or(NextHop::NONE, |route| route.next_hop);
+            for (first, last) in exposed(rib, delta.prefix) {
+                self.paint(table, first, last, W::narrow(answer));
+            }
+        }
+        for delta in deltas.iter().filter(|delta| !delta.after.is_some()) {
+            self.shrink(delta.prefix);
+        }
+    }
+
+    /// Makes room for another number of tables.
+    pub(super) fn set_tables(&mut self, tables: usize) {
+        let (chunks24, chunks32) = (self.overlay.below16.len(), self.overlay.below24.len());
+        self.upper = self.upper.with_tables(tables, CHUNKS16 + chunks24, self.pages);
+        self.lower = self.lower.with_tables(tables, chunks32, self.pages);
+        self.tables = tables;
+    }
+
+    /// Gives a table that has no routes those of `rib`.
+    pub(super) fn fill(&mut self, table: usize, rib: &Rib<u32>) {
+        rib.iter().for_each(|route| self.grow(route.prefix));
+        for range in rib.ranges() {
+            self.paint(table, range.first, range.last, W::narrow(range.next_hop));
+        }
+    }
+
+    /// Counts a route of some table into the chunks on its way, which are made where there are none.
+    fn grow(&mut self, prefix: Prefix<u32>) {
+        let address = prefix.first();
+        if prefix.len() > 16 {
+            let chunk = self.chunk_below(slot16(address), address);
+            self.overlay.below16.count_in(chunk);
+        }
+        if prefix.len() > 24 {
+            let chunk = self.chunk_below(self.overlay.below(address), address);
+            self.overlay.below24.count_in(chunk);
+        }
+    }
+
+    /// Counts a route out of the chunks on its way; those go that no table has a route in.
+    pub(super) fn shrink(&mut self, prefix: Prefix<u32>) {
+        let address = prefix.first();
+        if prefix.len() > 24 {
+            let slot = self.overlay.below(address);
+            if self.overlay.below24.count_out(self.overlay.chunk(slot)) {
+                self.merge(slot);
+            }
+        }
+        if prefix.len() > 16 {
+            let slot = slot16(address);
+            if self.overlay.below16.count_out(self.overlay.chunk(slot)) {
+                self.merge(slot);
+            }
+        }
+    }
+
+    /// The chunk below the slot that an address has on level 16 or 24, made if there is none: each table
+    /// begins it with what the slot answered.
+    fn chunk_below(&mut self, slot: usize, address: u32) -> usize {
+        if self.overlay.is_answered(slot, &mut Unmetered) {
+            for table in 0..self.tables {
+                let next_hop = self.upper.get(table, slot);
+                self.blocks_below(slot).push(next_hop);
+            }
+            self.overlay.split(slot, address);
+            self.cost.nodes_allocated += 1;
+            self.cost.on_chip_writes += 1;
+            self.count_chunk(slot);
+        }
+        self.overlay.chunk(slot)
+    }
+
+    /// Removes the chunk below a slot, in which every table has one answer.
+    fn merge(&mut self, slot: usize) {
+        let on_16 = if slot < NODES16 { CHUNKS16 } else { 0 };
+        let chunk = on_16 + self.overlay.chunk(slot);
+        for table in 0..self.tables {
+            let next_hop = self.blocks_below(slot).get(table, chunk * CHUNK);
+            self.upper.fill(table, slot..slot + 1, next_hop);
+        }
+        self.blocks_below(slot).swap_remove(chunk);
+        self.cost.entries_set += self.tables as u64;
+        self.cost.on_chip_writes += 1;
+        if self.overlay.merge(slot) {
+            self.cost.nodes_copied += 1;
+            self.count_chunk(slot);
+        }
+    }
+
+    /// The next hops of the level below a slot of level 16 or 24.
+    fn blocks_below(&mut self, slot: usize) -> &mut Blocks<W> {
+        if slot < NODES16 { &mut self.upper } else { &mut self.lower }
+    }
+
+    /// Counts a chunk below a slot of level 16 or 24, and its id, as written.
+    fn count_chunk(&mut self, slot: usize) {
+        self.cost.entries_set += (self.tables * CHUNK + 1) as u64;
+        if slot < NODES16 {
+            self.cost.entries_set += CHUNK as u64; // of C24
+            self.cost.on_chip_writes += (CHUNK_WORDS + 1) as u64;
+        }
+    }
+
+    /// Writes one next hop to all addresses of `first..=last` in one table.
+    fn paint(&mut self, table: usize, first: u32, last: u32, next_hop: W) {
+        let Self { overlay, upper, lower, cost, .. } = self;
+        overlay.runs(first, last, |run| {
+            let (chunks, slots) = match run {
+                Run::Upper(slots) => (&mut *upper, slots),
+                Run::Lower(slots) => (&mut *lower, slots),
+            };
+            cost.entries_set += slots.len() as u64;
+            chunks.fill(table, slots, next_hop);
+        });
+    }
+}

@@ -1,0 +1,76 @@
+//! What must hold of tables that share an overlay.
+
+use super::overlay::{Chunks, Run, slot16};
+use super::{CHUNK, NODES16, SailM};
+use crate::engine::{Unmetered, Width};
+use crate::rib::Range;
+use crate::{Prefix, Rib};
+use std::collections::BTreeMap;
+
+/// See [`SailM::validate`].
+pub(super) fn validate<W: Width>(engine: &SailM<W>, ribs: &[&Rib<u32>]) -> Result<(), String> {
+    let overlay = &engine.overlay;
+    let [chunks24, chunks32] = [overlay.below16.len(), overlay.below24.len()];
+    let had = [engine.tables, overlay.slots(), engine.upper.elements().len(), engine.lower.elements().len()];
+    let slots = NODES16 + chunks24 * CHUNK;
+    let owned = [ribs.len(), slots, ribs.len() * slots, ribs.len() * chunks32 * CHUNK];
+    if had != owned {
+        return Err(format!("{had:?} tables, slots in B, N16 with N24, N32; expected {owned:?}"));
+    }
+    check_chunks(engine, &overlay.below16, ribs, 16)?;
+    check_chunks(engine, &overlay.below24, ribs, 24)?;
+    for (table, rib) in ribs.iter().enumerate() {
+        rib.ranges().try_for_each(|range| check_range(engine, table, range))?;
+    }
+    Ok(())
+}
+
+/// That exactly the nodes of a level that are internal in some table have a chunk, which counts the routes there.
+fn check_chunks<W: Width>(
+    engine: &SailM<W>,
+    chunks: &Chunks,
+    ribs: &[&Rib<u32>],
+    level: u8,
+) -> Result<(), String> {
+    let overlay = &engine.overlay;
+    let mut routes: BTreeMap<u32, u32> = BTreeMap::new();
+    for route in ribs.iter().flat_map(|rib| rib.iter()).filter(|route| route.prefix.len() > level) {
+        *routes.entry(Prefix::containing(route.prefix.first(), level).first()).or_default() += 1;
+    }
+    let nodes = if level == 16 { 0..NODES16 } else { NODES16..overlay.slots() };
+    let internal = overlay.internal(nodes).count();
+    if (internal, chunks.len()) != (routes.len(), routes.len()) {
+        let (chunks, routes) = (chunks.len(), routes.len());
+        return Err(format!(
+            "{internal} bits and {chunks} chunks for {routes} internal nodes of level {level}"
+        ));
+    }
+    for (chunk, owner, counted) in chunks.iter() {
+        let slot = if level == 16 { slot16(owner) } else { overlay.below(owner) };
+        let hangs = !overlay.is_answered(slot, &mut Unmetered) && overlay.chunk(slot) == chunk;
+        if !hangs || routes.get(&owner) != Some(&counted) {
+            let routes = routes.get(&owner);
+            return Err(format!(
+                "chunk {chunk} below level {level}: {counted} routes at {owner:#X}, {routes:?}"
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// That one table answers a range of addresses with its next hop.
+fn check_range<W: Width>(engine: &SailM<W>, table: usize, range: Range<u32>) -> Result<(), String> {
+    let mut wrong = None;
+    engine.overlay.runs(range.first, range.last, |run| {
+        let (blocks, slots, upper) = match run {
+            Run::Upper(slots) => (&engine.upper, slots, true),
+            Run::Lower(slots) => (&engine.lower, slots, false),
+        };
+        let answers = |&slot: &usize| !upper || engine.overlay.is_answered(slot, &mut Unmetered);
+        let other = |slot: &usize| blocks.get(table, *slot).widen() != range.next_hop;
+        wrong = wrong.or_else(|| slots.filter(answers).find(other).map(|slot| (upper, slot)));
+    });
+    let Some((upper, slot)) = wrong else { return Ok(()) };
+    let level = if upper { "16 or 24" } else { "32" };
+    Err(format!("table {table}, level {level}, slot {slot}: not {} as in {range:?}", range.next_hop.0))
+}
