@@ -1,5 +1,5 @@
-//! [`Overlay`]: the trie that all tables share, pushed to levels 16, 24 and 32. It says where an answer stands,
-//! never which.
+//! [`Overlay`]: the trie that all tables share, pushed to levels 16, 24 and 32. It says where answers stand, never
+//! which.
 
 use super::{CHUNK, CHUNKS16, CHUNKS24_MAX, NODES16};
 use crate::Prefix;
@@ -110,13 +110,13 @@ pub(super) fn slot16(address: u32) -> usize {
 /// The slot of an address in a chunk of level 24.
 #[inline(always)]
 fn slot24(chunk: u16, address: u32) -> usize {
-    NODES16 + (usize::from(chunk) * CHUNK | (address >> 8 & 255) as usize)
+    NODES16 + usize::from(chunk) * CHUNK + (address >> 8 & 255) as usize
 }
 
 /// The slot of an address in a chunk of level 32.
 #[inline(always)]
 fn slot32(chunk: u32, address: u32) -> usize {
-    chunk as usize * CHUNK | (address & 255) as usize
+    chunk as usize * CHUNK + (address & 255) as usize
 }
 
 impl Overlay {
@@ -166,12 +166,6 @@ impl Overlay {
     #[inline(always)]
     pub(super) fn is_answered(&self, slot: usize, meter: &mut impl Meter) -> bool {
         meter.load(&self.answered[slot / WORD]) >> (slot % WORD) & 1 != 0
-    }
-
-    /// B16 and B24, to ask for the word of a slot: number `slot` / 64.
-    #[inline(always)]
-    pub(super) fn bit_maps(&self) -> &[u64] {
-        &self.answered
     }
 
     /// B16 and C16 with their lengths, so that no index of 16 bits needs a check.
@@ -241,21 +235,37 @@ impl Overlay {
         })
     }
 
-    /// Every slot in which the answers of `first..=last` stand, run by run, and internal slots between them, whose
-    /// next hops mean nothing. Nodes that are covered in part must be internal.
+    /// Every slot in which the answers of `first..=last` stand, run by run. Nodes that are covered in part must be
+    /// internal.
     pub(super) fn runs(&self, first: u32, last: u32, mut visit: impl FnMut(Run)) {
-        let nodes = slot16(first)..slot16(last) + 1;
-        visit(Run::Upper(nodes.clone()));
-        for node in self.internal(nodes) {
+        self.runs_upper(slot16(first)..slot16(last) + 1, &mut visit, |node, visit| {
             let (first, last) = clip(first, last, Prefix::containing((node as u32) << 16, 16));
-            let slots = self.below(first)..self.below(last) + 1;
-            visit(Run::Upper(slots.clone()));
-            for slot in self.internal(slots) {
+            self.runs_upper(self.below(first)..self.below(last) + 1, visit, |slot, visit| {
                 let block = Prefix::containing(first & !0xFFFF | ((slot % CHUNK) as u32) << 8, 24);
                 let (first, last) = clip(first, last, block);
                 let chunk = self.c24[slot - NODES16];
                 visit(Run::Lower(slot32(chunk, first)..slot32(chunk, last) + 1));
+            });
+        });
+    }
+
+    /// Visits the runs of answers among some slots, at least one, and goes below the internal ones between them.
+    fn runs_upper<V: FnMut(Run)>(
+        &self,
+        slots: Range<usize>,
+        visit: &mut V,
+        mut below: impl FnMut(usize, &mut V),
+    ) {
+        let mut start = slots.start;
+        let end = slots.end;
+        for internal in self.internal(slots).chain(iter::once(end)) {
+            if start < internal {
+                visit(Run::Upper(start..internal));
             }
+            if internal < end {
+                below(internal, visit);
+            }
+            start = internal + 1;
         }
     }
 

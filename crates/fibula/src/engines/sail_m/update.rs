@@ -4,9 +4,8 @@
 //! routes, so that a change of one table needs none of the others: a chunk whose count comes down to 0 holds one
 //! answer a table, which moves up.
 
-use super::blocks::Blocks;
-use super::overlay::{CHUNK_WORDS, Run, slot16};
-use super::{CHUNK, CHUNKS16, NODES16, SailM};
+use super::overlay::{CHUNK_WORDS, slot16};
+use super::{CHUNK, NODES16, SailM, Table};
 use crate::blocks::pushing::exposed;
 use crate::engine::{Unmetered, Width};
 use crate::{Delta, NextHop, Prefix, Rib};
@@ -23,7 +22,7 @@ impl<W: Width> SailM<W> {
         for delta in deltas {
             let answer = rib.longest_cover(delta.prefix).map_or(NextHop::NONE, |route| route.next_hop);
             for (first, last) in exposed(rib, delta.prefix) {
-                self.paint(table, first, last, W::narrow(answer));
+                self.paint(table, first, last, answer);
             }
         }
         for delta in deltas.iter().filter(|delta| !delta.after.is_some()) {
@@ -31,24 +30,17 @@ impl<W: Width> SailM<W> {
         }
     }
 
-    /// Makes room for another number of tables.
-    pub(super) fn set_tables(&mut self, tables: usize) {
+    /// Adds the next hops of a table whose routes have been counted.
+    pub(super) fn add(&mut self, rib: &Rib<u32>) {
         let (chunks24, chunks32) = (self.overlay.below16.len(), self.overlay.below24.len());
-        self.upper = self.upper.with_tables(tables, CHUNKS16 + chunks24, self.pages);
-        self.lower = self.lower.with_tables(tables, chunks32, self.pages);
-        self.tables = tables;
-    }
-
-    /// Gives a table that has no routes those of `rib`.
-    pub(super) fn fill(&mut self, table: usize, rib: &Rib<u32>) {
-        rib.iter().for_each(|route| self.grow(route.prefix));
+        self.tables.push(Table::new(chunks24, chunks32, self.pages));
         for range in rib.ranges() {
-            self.paint(table, range.first, range.last, W::narrow(range.next_hop));
+            self.paint(self.tables.len() - 1, range.first, range.last, range.next_hop);
         }
     }
 
     /// Counts a route of some table into the chunks on its way, which are made where there are none.
-    fn grow(&mut self, prefix: Prefix<u32>) {
+    pub(super) fn grow(&mut self, prefix: Prefix<u32>) {
         let address = prefix.first();
         if prefix.len() > 16 {
             let chunk = self.chunk_below(slot16(address), address);
@@ -81,13 +73,10 @@ impl<W: Width> SailM<W> {
     /// begins it with what the slot answered.
     fn chunk_below(&mut self, slot: usize, address: u32) -> usize {
         if self.overlay.is_answered(slot, &mut Unmetered) {
-            for table in 0..self.tables {
-                let next_hop = self.upper.get(table, slot);
-                self.blocks_below(slot).push(next_hop);
-            }
             self.overlay.split(slot, address);
+            self.tables.iter_mut().for_each(|table| table.split(slot));
             self.cost.nodes_allocated += 1;
-            self.cost.on_chip_writes += 1;
+            self.count_bit();
             self.count_chunk(slot);
         }
         self.overlay.chunk(slot)
@@ -95,45 +84,37 @@ impl<W: Width> SailM<W> {
 
     /// Removes the chunk below a slot, in which every table has one answer.
     fn merge(&mut self, slot: usize) {
-        let on_16 = if slot < NODES16 { CHUNKS16 } else { 0 };
-        let chunk = on_16 + self.overlay.chunk(slot);
-        for table in 0..self.tables {
-            let next_hop = self.blocks_below(slot).get(table, chunk * CHUNK);
-            self.upper.fill(table, slot..slot + 1, next_hop);
-        }
-        self.blocks_below(slot).swap_remove(chunk);
-        self.cost.entries_set += self.tables as u64;
-        self.cost.on_chip_writes += 1;
+        let chunk = self.overlay.chunk(slot);
+        self.tables.iter_mut().for_each(|table| table.merge(slot, chunk));
+        self.count_bit();
         if self.overlay.merge(slot) {
             self.cost.nodes_copied += 1;
             self.count_chunk(slot);
         }
     }
 
-    /// The next hops of the level below a slot of level 16 or 24.
-    fn blocks_below(&mut self, slot: usize) -> &mut Blocks<W> {
-        if slot < NODES16 { &mut self.upper } else { &mut self.lower }
+    /// Writes one next hop to all addresses of `first..=last` in one table.
+    fn paint(&mut self, table: usize, first: u32, last: u32, next_hop: NextHop) {
+        let Self { overlay, tables, cost, .. } = self;
+        overlay.runs(first, last, |run| {
+            let slots = tables[table].slots_mut(run);
+            cost.entries_set += slots.len() as u64;
+            slots.fill(W::narrow(next_hop));
+        });
     }
 
-    /// Counts a chunk below a slot of level 16 or 24, and its id, as written.
+    /// Counts the bit of a slot and its next hop in every table as written.
+    fn count_bit(&mut self) {
+        self.cost.on_chip_writes += 1;
+        self.cost.entries_set += self.tables.len() as u64;
+    }
+
+    /// Counts the chunk below a slot of level 16 or 24, and its id, as written.
     fn count_chunk(&mut self, slot: usize) {
-        self.cost.entries_set += (self.tables * CHUNK + 1) as u64;
+        self.cost.entries_set += (self.tables.len() * CHUNK + 1) as u64;
         if slot < NODES16 {
             self.cost.entries_set += CHUNK as u64; // of C24
             self.cost.on_chip_writes += (CHUNK_WORDS + 1) as u64;
         }
-    }
-
-    /// Writes one next hop to all addresses of `first..=last` in one table.
-    fn paint(&mut self, table: usize, first: u32, last: u32, next_hop: W) {
-        let Self { overlay, upper, lower, cost, .. } = self;
-        overlay.runs(first, last, |run| {
-            let (chunks, slots) = match run {
-                Run::Upper(slots) => (&mut *upper, slots),
-                Run::Lower(slots) => (&mut *lower, slots),
-            };
-            cost.entries_set += slots.len() as u64;
-            chunks.fill(table, slots, next_hop);
-        });
     }
 }

@@ -1,6 +1,6 @@
 //! What must hold of tables that share an overlay.
 
-use super::overlay::{Chunks, Run, slot16};
+use super::overlay::{Chunks, slot16};
 use super::{CHUNK, NODES16, SailM};
 use crate::engine::{Unmetered, Width};
 use crate::rib::Range;
@@ -11,11 +11,16 @@ use std::collections::BTreeMap;
 pub(super) fn validate<W: Width>(engine: &SailM<W>, ribs: &[&Rib<u32>]) -> Result<(), String> {
     let overlay = &engine.overlay;
     let [chunks24, chunks32] = [overlay.below16.len(), overlay.below24.len()];
-    let had = [engine.tables, overlay.slots(), engine.upper.elements().len(), engine.lower.elements().len()];
-    let slots = NODES16 + chunks24 * CHUNK;
-    let owned = [ribs.len(), slots, ribs.len() * slots, ribs.len() * chunks32 * CHUNK];
-    if had != owned {
-        return Err(format!("{had:?} tables, slots in B, N16 with N24, N32; expected {owned:?}"));
+    let slots = [NODES16 + chunks24 * CHUNK, chunks32 * CHUNK];
+    let had = (engine.tables.len(), overlay.slots());
+    if had != (ribs.len(), slots[0]) {
+        return Err(format!("{had:?} tables and bits, expected {:?}", (ribs.len(), slots[0])));
+    }
+    for (id, table) in engine.tables.iter().enumerate() {
+        let had = [table.upper.len(), table.lower.len()];
+        if had != slots {
+            return Err(format!("{had:?} slots in N16 with N24 and N32 of table {id}, expected {slots:?}"));
+        }
     }
     check_chunks(engine, &overlay.below16, ribs, 16)?;
     check_chunks(engine, &overlay.below24, ribs, 24)?;
@@ -38,12 +43,16 @@ fn check_chunks<W: Width>(
         *routes.entry(Prefix::containing(route.prefix.first(), level).first()).or_default() += 1;
     }
     let nodes = if level == 16 { 0..NODES16 } else { NODES16..overlay.slots() };
-    let internal = overlay.internal(nodes).count();
+    let internal = overlay.internal(nodes.clone()).count();
     if (internal, chunks.len()) != (routes.len(), routes.len()) {
         let (chunks, routes) = (chunks.len(), routes.len());
         return Err(format!(
             "{internal} bits and {chunks} chunks for {routes} internal nodes of level {level}"
         ));
+    }
+    let speaks = |&slot: &usize| engine.tables.iter().any(|table| table.upper[slot] != W::default());
+    if let Some(slot) = overlay.internal(nodes).find(speaks) {
+        return Err(format!("a next hop at the internal slot {slot}"));
     }
     for (chunk, owner, counted) in chunks.iter() {
         let slot = if level == 16 { slot16(owner) } else { overlay.below(owner) };
@@ -62,15 +71,10 @@ fn check_chunks<W: Width>(
 fn check_range<W: Width>(engine: &SailM<W>, table: usize, range: Range<u32>) -> Result<(), String> {
     let mut wrong = None;
     engine.overlay.runs(range.first, range.last, |run| {
-        let (blocks, slots, upper) = match run {
-            Run::Upper(slots) => (&engine.upper, slots, true),
-            Run::Lower(slots) => (&engine.lower, slots, false),
-        };
-        let answers = |&slot: &usize| !upper || engine.overlay.is_answered(slot, &mut Unmetered);
-        let other = |slot: &usize| blocks.get(table, *slot).widen() != range.next_hop;
-        wrong = wrong.or_else(|| slots.filter(answers).find(other).map(|slot| (upper, slot)));
+        let slots = engine.tables[table].slots(run.clone());
+        if slots.iter().any(|next_hop| next_hop.widen() != range.next_hop) {
+            wrong = Some(run);
+        }
     });
-    let Some((upper, slot)) = wrong else { return Ok(()) };
-    let level = if upper { "16 or 24" } else { "32" };
-    Err(format!("table {table}, level {level}, slot {slot}: not {} as in {range:?}", range.next_hop.0))
+    wrong.map_or(Ok(()), |run| Err(format!("table {table}, slots {run:?}: not all answer {range:?}")))
 }
