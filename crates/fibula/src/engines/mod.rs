@@ -15,8 +15,8 @@ pub mod radix;
 pub mod sail_b;
 pub mod sail_l;
 pub mod sail_l6;
-pub mod sail_u;
 pub mod sail_m;
+pub mod sail_u;
 #[cfg(test)]
 mod testing;
 pub mod tree_bitmap;

@@ -1,6 +1,8 @@
 //! `fibula study`: reports of many measurements at once.
 
+mod dpcpe;
 mod engines;
+mod triec;
 
 use crate::exit::Verdict;
 use crate::output::Output;
@@ -10,12 +12,16 @@ use clap::Subcommand;
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Engines(engines::Arguments),
+    Triec(triec::Arguments),
+    Dpcpe(dpcpe::Arguments),
 }
 
 impl Command {
     pub(crate) fn run(self, output: &Output) -> anyhow::Result<Verdict> {
         match self {
             Self::Engines(arguments) => arguments.run(output),
+            Self::Triec(arguments) => arguments.run(output),
+            Self::Dpcpe(arguments) => arguments.run(output),
         }
     }
 }

@@ -96,6 +96,7 @@ use nhi::{Nhi16, Nhi32, Nhi64};
 use side::Side;
 use table::Table;
 
+pub use figures::EXTRA_NHIA_PERCENT;
 pub use hash16::HASH16_ENTRIES_MAX;
 pub use nhi::NODES_MAX;
 
