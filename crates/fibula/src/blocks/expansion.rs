@@ -5,7 +5,7 @@
 //! same level already stands, the longer one wins. Walking a [`Rib`] in order and overwriting does just that,
 //! because every prefix comes after its covers.
 
-use crate::{Address, Prefix, Rib};
+use crate::{Address, Prefix, Route};
 use std::ops::RangeInclusive;
 
 /// The slots of a level that a prefix covers: the values of the first `level` bits. O(1).
@@ -67,7 +67,7 @@ pub struct LevelCount {
     pub expanded: u128,
 }
 
-/// What expansion to the ascending `levels` makes of a table. Routes longer than the last level are left out.
+/// What expansion to the ascending `levels` makes of a table's routes, which come in its order. Routes longer than the last level are left out.
 /// O(n).
 ///
 /// ```
@@ -83,12 +83,12 @@ pub struct LevelCount {
 /// # Ok::<(), fibula::Error>(())
 /// ```
 #[must_use]
-pub fn counts<A: Address>(rib: &Rib<A>, levels: &[u8]) -> Vec<LevelCount> {
+pub fn counts<A: Address>(routes: impl IntoIterator<Item = Route<A>>, levels: &[u8]) -> Vec<LevelCount> {
     let mut counts: Vec<LevelCount> =
         levels.iter().map(|&level| LevelCount { level, routes: 0, estimated: 0, expanded: 0 }).collect();
     // In order, a route of the same level is either inside the last outermost one or after it.
     let mut outermost: Vec<Option<Prefix<A>>> = vec![None; levels.len()];
-    for route in rib {
+    for route in routes {
         let Some(at) = level_of(route.prefix.len(), levels) else { continue };
         let expanded = 1_u128.checked_shl((levels[at] - route.prefix.len()).into()).unwrap_or(u128::MAX);
         counts[at].routes += 1;
@@ -104,7 +104,7 @@ pub fn counts<A: Address>(rib: &Rib<A>, levels: &[u8]) -> Vec<LevelCount> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::NextHop;
+    use crate::{NextHop, Rib};
     use proptest::prelude::*;
     use std::collections::BTreeSet;
 

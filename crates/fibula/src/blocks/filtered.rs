@@ -66,7 +66,13 @@ impl<const N: usize> Survivors<N> {
     /// The numbers of the keys that passed, ascending.
     #[inline(always)]
     pub fn iter(&self) -> impl Iterator<Item = usize> + use<N> {
-        let mut left = self.passed;
+        self.among(u64::MAX)
+    }
+
+    /// The numbers of the keys that passed and that `wanted` has bits for, ascending.
+    #[inline(always)]
+    pub fn among(&self, wanted: u64) -> impl Iterator<Item = usize> + use<N> {
+        let mut left = self.passed & wanted;
         std::iter::from_fn(move || {
             let at = left.trailing_zeros() as usize;
             (left != 0).then(|| {

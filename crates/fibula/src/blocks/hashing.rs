@@ -23,6 +23,14 @@ pub trait Key: Copy + Eq + FromZeros + Debug + Send + Sync + 'static {
     /// How many 32-bit words it has.
     const WORDS: usize;
 
+    /// The key that some right-aligned bits are, no more than it has.
+    #[must_use]
+    fn of(bits: u64) -> Self;
+
+    /// The bits of a key.
+    #[must_use]
+    fn bits(self) -> u64;
+
     /// One of its words, the lowest first.
     #[must_use]
     fn word(self, index: usize) -> u32;
@@ -34,6 +42,16 @@ pub trait Key: Copy + Eq + FromZeros + Debug + Send + Sync + 'static {
 
 impl Key for u32 {
     const WORDS: usize = 1;
+
+    #[inline(always)]
+    fn of(bits: u64) -> Self {
+        bits as u32
+    }
+
+    #[inline(always)]
+    fn bits(self) -> u64 {
+        self.into()
+    }
 
     #[inline(always)]
     fn word(self, _: usize) -> u32 {
@@ -48,6 +66,16 @@ impl Key for u32 {
 
 impl Key for u64 {
     const WORDS: usize = 2;
+
+    #[inline(always)]
+    fn of(bits: u64) -> Self {
+        bits
+    }
+
+    #[inline(always)]
+    fn bits(self) -> u64 {
+        self
+    }
 
     #[inline(always)]
     fn word(self, index: usize) -> u32 {

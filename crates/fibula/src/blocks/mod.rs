@@ -2,10 +2,12 @@
 
 pub mod bloom;
 pub mod buckets;
+pub mod by_length;
 pub mod chunks;
 pub mod dense;
 pub mod dpcpe;
 pub mod entry;
+pub mod expanded;
 pub mod expansion;
 pub mod filtered;
 pub mod hashing;

@@ -120,4 +120,6 @@ registry! {
     triec: engines::triec::ABOUT, [ipv6] engines::triec::TrieC;
     miht: engines::miht::ABOUT, [ipv4] engines::miht::Miht4;
     miht6: engines::miht::MIHT6, [ipv6] engines::miht::Miht6;
+    bloom6_naive: engines::bloom_naive::ABOUT6, [ipv6] engines::bloom_naive::Bloom6Naive;
+    bloom6: engines::bloom6::ABOUT, [ipv6] engines::bloom6::Bloom6;
 }

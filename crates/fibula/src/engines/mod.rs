@@ -2,6 +2,7 @@
 //! what was changed and why.
 
 pub mod bloom;
+pub mod bloom6;
 pub mod bloom_naive;
 pub mod dir24_8;
 pub mod dxr;

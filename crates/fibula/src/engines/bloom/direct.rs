@@ -38,7 +38,7 @@ impl<W: Width> Direct<W> {
 
     /// The entry of a slot.
     pub(super) fn at(&self, slot: u32) -> Expanded<W> {
-        Expanded { next_hop: self.next_hops[slot as usize], len: self.lens[slot as usize] }
+        Expanded { next_hop: self.next_hops[slot as usize], len: self.lens[slot as usize], longer: false }
     }
 
     pub(super) fn set(&mut self, slot: u32, entry: Expanded<W>) {

@@ -67,15 +67,15 @@ mod update;
 mod validate;
 
 use crate::arch::Isa;
+use crate::blocks::expanded::Expanded;
 use crate::blocks::expansion::counts;
 use crate::blocks::filtered::Filtered;
 use crate::blocks::hashing::HashFunction;
 use crate::blocks::probing::{Combined, Drawn, Hashing};
 use crate::engine::{About, Config, Engine, Figure, LimitInfo, Meter, ParameterInfo, Update, Updates, Width};
 use crate::memory::Memory;
-use crate::{Delta, Error, Limit, Rib, Route};
+use crate::{Delta, Error, Limit, Rib};
 use direct::Direct;
-use zerocopy::FromZeros;
 
 /// The lengths that prefixes are expanded to: of the direct array, of G1 and of G2.
 pub const LEVELS: [u8; 3] = [20, 24, 32];
@@ -138,20 +138,6 @@ pub type Bloom<W> = Groups<W, Combined>;
 
 /// The `bloom-base` engine; see the [module page](self).
 pub type BloomBase<W> = Groups<W, Drawn>;
-
-/// What an expanded prefix leads to; all zeros for "no route".
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromZeros)]
-struct Expanded<W> {
-    next_hop: W,
-    /// The length of the route it is expanded from.
-    len: u8,
-}
-
-impl<W: Width> Expanded<W> {
-    fn of(route: Route<u32>) -> Self {
-        Self { next_hop: W::narrow(route.next_hop), len: route.prefix.len() }
-    }
-}
 
 /// A filter and a table. Keys are the first bits of addresses, right-aligned.
 type Group<W, H> = Filtered<u32, Expanded<W>, H, 8>;

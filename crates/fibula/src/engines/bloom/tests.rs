@@ -22,7 +22,7 @@ fn example() -> Rib<u32> {
 fn the_worked_example_of<H: Configured>() {
     let mut rib = example();
     let mut engine: Groups<u8, H> = build(&rib);
-    assert_eq!(engine.direct.at(0x0A011), Expanded { next_hop: 1, len: 20 });
+    assert_eq!(engine.direct.at(0x0A011), Expanded { next_hop: 1, len: 20, longer: false });
     let g1 = [(0x0A_0110, 2, 22), (0x0A_0111, 2, 22), (0x0A_0112, 3, 23), (0x0A_0113, 3, 23)];
     assert_eq!(entries(&engine.g1), g1);
     assert_eq!(entries(&engine.g2), [(0x0A01_1280, 4, 31), (0x0A01_1281, 4, 31)]);
@@ -206,7 +206,7 @@ fn what_is_not_the_tables_is_found() {
         spoil(&mut engine);
         engine.validate(&rib).unwrap_err()
     };
-    let stray = Expanded { next_hop: 9, len: 24 };
+    let stray = Expanded { next_hop: 9, len: 24, longer: false };
     assert!(complaint(&|engine| engine.direct.set(7, stray)).starts_with("DLA 0x7"));
     assert!(
         complaint(&|engine| {

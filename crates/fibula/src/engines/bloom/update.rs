@@ -1,54 +1,20 @@
 //! Updates in place, by the length that each entry stores.
 
-use super::{Direct, EXPANDED, EXPANDED_MAX, Expanded, Group, Groups, LEVELS};
-use crate::blocks::expansion::{counts, level_of, slots};
+use super::{Direct, EXPANDED, EXPANDED_MAX, Groups, LEVELS};
+use crate::blocks::expanded::{Entries, Expanded};
+use crate::blocks::expansion::{counts, level_of};
 use crate::blocks::probing::Hashing;
 use crate::engine::{Cost, Width};
 use crate::{Delta, Limit, Prefix, Rib, Route};
 
-/// Expanded prefixes of one length, numbered by their bits.
-pub(super) trait Level<W: Width> {
-    /// What a prefix leads to.
-    fn entry(&self, slot: u32) -> Expanded<W>;
-
-    /// Makes a prefix lead elsewhere.
-    fn set_entry(&mut self, slot: u32, entry: Expanded<W>) -> Cost;
-
-    /// Replaces the entries of some prefixes whose length says so.
-    fn replace(
-        &mut self,
-        slots: impl Iterator<Item = u64>,
-        entry: Expanded<W>,
-        replaced: impl Fn(u8) -> bool,
-    ) -> Cost {
-        let mut cost = Cost::default();
-        for slot in slots {
-            if replaced(self.entry(slot as u32).len) {
-                cost += self.set_entry(slot as u32, entry);
-            }
-        }
-        cost
-    }
-}
-
-impl<W: Width> Level<W> for Direct<W> {
-    fn entry(&self, slot: u32) -> Expanded<W> {
-        self.at(slot)
+impl<W: Width> Entries<W> for Direct<W> {
+    fn entry(&self, slot: u64) -> Expanded<W> {
+        self.at(slot as u32)
     }
 
-    fn set_entry(&mut self, slot: u32, entry: Expanded<W>) -> Cost {
-        self.set(slot, entry);
+    fn set_entry(&mut self, slot: u64, entry: Expanded<W>) -> Cost {
+        self.set(slot as u32, entry);
         Cost { entries_set: 1, ..Cost::default() }
-    }
-}
-
-impl<W: Width, H: Hashing> Level<W> for Group<W, H> {
-    fn entry(&self, slot: u32) -> Expanded<W> {
-        self.peek(slot)
-    }
-
-    fn set_entry(&mut self, slot: u32, entry: Expanded<W>) -> Cost {
-        self.set(slot, entry)
     }
 }
 
@@ -81,8 +47,11 @@ impl<W: Width, H: Hashing> Groups<W, H> {
             } else {
                 self.routes[group] -= 1;
                 let heir = rib.parent(prefix).filter(|heir| group_of(heir.prefix) == group);
-                let entry = heir.map_or(Expanded::default(), Expanded::of);
-                cost += self.replace(prefix, entry, |len| len == prefix.len());
+                cost += match group {
+                    0 => self.direct.withdraw(prefix, heir, LEVELS[0]),
+                    1 => self.g1.withdraw(prefix, heir, LEVELS[1]),
+                    _ => self.g2.withdraw(prefix, heir, LEVELS[2]),
+                };
             }
         }
         cost
@@ -90,16 +59,10 @@ impl<W: Width, H: Hashing> Groups<W, H> {
 
     /// Gives a route all entries under it that belong to none longer.
     pub(super) fn announce(&mut self, route: Route<u32>) -> Cost {
-        self.replace(route.prefix, Expanded::of(route), |len| len <= route.prefix.len())
-    }
-
-    fn replace(&mut self, prefix: Prefix<u32>, entry: Expanded<W>, replaced: impl Fn(u8) -> bool) -> Cost {
-        let group = group_of(prefix);
-        let slots = slots(prefix, LEVELS[group]);
-        match group {
-            0 => self.direct.replace(slots, entry, replaced),
-            1 => self.g1.replace(slots, entry, replaced),
-            _ => self.g2.replace(slots, entry, replaced),
+        match group_of(route.prefix) {
+            0 => self.direct.announce(route, LEVELS[0]),
+            1 => self.g1.announce(route, LEVELS[1]),
+            _ => self.g2.announce(route, LEVELS[2]),
         }
     }
 }

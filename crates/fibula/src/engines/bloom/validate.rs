@@ -44,9 +44,9 @@ fn holds<W: Width, H: Hashing>(
     }
     for (slot, entry) in group.iter() {
         let prefix = Prefix::containing(slot << (32 - count.level), count.level);
-        let route = rib.longest_cover(prefix);
-        if route.map(Expanded::of) != Some(entry) {
-            return Err(format!("{name}: {slot:#x} leads to {entry:?}, expected {route:?}"));
+        let expected = Expanded::expected(rib, prefix, 0);
+        if entry != expected {
+            return Err(format!("{name}: {slot:#x} leads to {entry:?}, expected {expected:?}"));
         }
     }
     Ok(())

@@ -1,0 +1,230 @@
+//! A Bloom filter and a hash table for each of some prefix lengths, the longest asked first.
+//!
+//! Dharmapurikar, Krishnamurthy and Taylor, "Longest Prefix Matching Using Bloom Filters" (2006). Prefixes of other
+//! lengths are [expanded](super::expanded) to the next of those lengths; with all lengths, none is.
+//!
+//! ```text
+//! level n          filter  ->  table: key, the first Ln bits of a  ->  next hop, length, longer?  --->  tree of the
+//!   ...                                                                                                  routes from
+//! level 1          filter  ->  table: key, the first L1 bits of a  ->  next hop, length                  /65 on
+//! default route    next hop
+//! ```
+//! Keys have at most 64 bits. The routes of IPv6 that are longer stand in a [tree](super::patricia); the entry of the
+//! /64 that such a route begins with is marked and sends its addresses there first. A /64 that no other route
+//! reaches has an entry for the mark alone.
+
+mod batch;
+mod figures;
+#[cfg(test)]
+mod tests;
+mod update;
+mod validate;
+
+use super::expanded::Expanded;
+use super::expansion::counts;
+use super::filtered::Filtered;
+use super::hashing::Key;
+use super::patricia::Patricia;
+use super::probing::Hashing;
+use crate::engine::{Meter, Width};
+use crate::memory::{Memory, Pages};
+use crate::{Address, Limit, Prefix, Rib, Route};
+
+/// The bits of the longest key.
+pub const KEY_BITS: u8 = 64;
+
+/// The most levels there can be.
+pub const LEVELS_MAX: u8 = KEY_BITS;
+
+/// An address whose first bits, up to 64 of them, are keys.
+pub trait Keyed: Address {
+    /// The keys.
+    type Key: Key;
+
+    /// The bits of the longest key.
+    const LONGEST: u8;
+
+    /// The longest key.
+    #[must_use]
+    fn longest(self) -> Self::Key;
+
+    /// The key of the first `len` bits, right-aligned, made of the longest. At least one bit.
+    #[must_use]
+    fn first(longest: Self::Key, len: u8) -> Self::Key;
+}
+
+impl Keyed for u32 {
+    type Key = u32;
+    const LONGEST: u8 = 32;
+
+    #[inline(always)]
+    fn longest(self) -> u32 {
+        self
+    }
+
+    #[inline(always)]
+    fn first(longest: u32, len: u8) -> u32 {
+        longest >> (32 - len)
+    }
+}
+
+impl Keyed for u128 {
+    type Key = u64;
+    const LONGEST: u8 = KEY_BITS;
+
+    #[inline(always)]
+    fn longest(self) -> u64 {
+        (self >> 64) as u64
+    }
+
+    #[inline(always)]
+    fn first(longest: u64, len: u8) -> u64 {
+        longest >> (64 - len)
+    }
+}
+
+/// The filter and the table of one length.
+#[derive(Clone, Debug)]
+struct Level<A: Keyed, W: Width, H: Hashing, const SLOTS: usize> {
+    /// The length of the prefixes.
+    len: u8,
+    /// The next shorter length, 0 for none: the routes expanded to this level are longer.
+    above: u8,
+    /// The routes expanded to this level.
+    routes: usize,
+    /// What they would be expanded to if none overlapped.
+    estimated: u64,
+    /// Keys are the first bits of addresses, right-aligned.
+    pair: Filtered<A::Key, Expanded<W>, H, SLOTS>,
+}
+
+impl<A: Keyed, W: Width, H: Hashing, const SLOTS: usize> Level<A, W, H, SLOTS> {
+    /// The prefixes that a route of this level is expanded to.
+    fn share(&self, prefix: Prefix<A>) -> u64 {
+        1_u64.checked_shl((self.len - prefix.len()).into()).unwrap_or(u64::MAX)
+    }
+
+    /// The first bits of an address.
+    #[inline(always)]
+    fn key(&self, address: A) -> A::Key {
+        A::first(address.longest(), self.len)
+    }
+}
+
+/// A table expanded to some lengths, each with a filter and a hash table; see the [module](self).
+///
+/// ```
+/// use fibula::blocks::{by_length::ByLength, probing::Drawn};
+/// use fibula::engine::Unmetered;
+/// use fibula::{NextHop, Rib, memory::Pages};
+/// let mut rib: Rib<u32> = Rib::new();
+/// rib.insert("10.0.0.0/8".parse()?, NextHop(1));
+/// rib.insert("10.1.2.0/23".parse()?, NextHop(2));
+/// let table: ByLength<u32, u8, Drawn, 8> = ByLength::build(&rib, &[12, 24], Drawn, 10, Pages::Small)?;
+/// assert_eq!(table.estimated(), 16 + 2);
+/// assert_eq!([0x0A01_0300, 0x0A01_0400, 0x0B00_0000].map(|a| table.look_up(a, &mut Unmetered)), [2, 1, 0]);
+/// # Ok::<(), fibula::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct ByLength<A: Keyed, W: Width, H: Hashing, const SLOTS: usize> {
+    /// Ascending.
+    levels: Vec<Level<A, W, H, SLOTS>>,
+    default: W,
+    /// The routes longer than the last level.
+    longer: Patricia<A, W>,
+}
+
+impl<A: Keyed, W: Width, H: Hashing, const SLOTS: usize> ByLength<A, W, H, SLOTS> {
+    /// Expands a table to ascending lengths. The last is 64, or the address's own if that is shorter.
+    /// `percent` is the ratio of false positives of every filter.
+    ///
+    /// # Errors
+    /// If there are more routes longer than 64 bits than a tree holds.
+    pub fn build(rib: &Rib<A>, levels: &[u8], hashing: H, percent: u8, pages: Pages) -> Result<Self, Limit> {
+        debug_assert_eq!(levels.last(), Some(&A::LONGEST));
+        let mut above = 0;
+        let mut table = Self {
+            levels: Vec::with_capacity(levels.len()),
+            default: W::narrow(rib.get(Prefix::ALL).unwrap_or_default()),
+            longer: Patricia::plant(longer_routes(rib), pages)?,
+        };
+        for count in counts(rib.iter().filter(|route| route.prefix.len() > 0), levels) {
+            let marks = if count.level == KEY_BITS { marks_alone(rib, above).count() } else { 0 };
+            table.levels.push(Level {
+                len: count.level,
+                above,
+                routes: 0,
+                estimated: 0,
+                pair: Filtered::new(hashing, percent, count.expanded as usize + marks, pages),
+            });
+            above = count.level;
+        }
+        for route in rib {
+            table.announce(route, true);
+        }
+        for prefix in longer_routes(rib).map(|route| route.prefix) {
+            table.mark(rib, prefix);
+        }
+        Ok(table)
+    }
+
+    /// The prefixes there would be after expansion if none overlapped: never fewer than there are.
+    #[must_use]
+    pub fn estimated(&self) -> u64 {
+        self.levels.iter().fold(0, |sum, level| sum.saturating_add(level.estimated))
+    }
+
+    /// The levels that have any entry, longest first.
+    #[inline(always)]
+    fn longest_first(&self) -> impl Iterator<Item = &Level<A, W, H, SLOTS>> {
+        self.levels.iter().rev().filter(|level| !level.pair.is_empty())
+    }
+
+    /// The answer of an address's entry: the longer routes', or its own; 0 for none.
+    #[inline(always)]
+    fn answer<M: Meter>(&self, entry: Expanded<W>, address: A, meter: &mut M) -> W {
+        let longer = if entry.longer { self.longer.descend(address, meter) } else { W::default() };
+        if longer == W::default() { entry.next_hop } else { longer }
+    }
+
+    /// The answer for one address.
+    #[inline(always)]
+    pub fn look_up<M: Meter>(&self, address: A, meter: &mut M) -> W {
+        for level in self.longest_first() {
+            let entry = level.pair.get(level.key(address), meter);
+            let next_hop = self.answer(entry, address, meter);
+            if next_hop != W::default() {
+                return next_hop;
+            }
+        }
+        meter.load(&self.default)
+    }
+
+    /// What it occupies: filters on chip, the rest off chip.
+    #[must_use]
+    pub fn memory(&self) -> Memory {
+        let sum = |part: usize| self.levels.iter().map(|level| level.pair.bytes()[part]).sum();
+        let memory = Memory::new()
+            .on_chip("filters", sum(0))
+            .off_chip("tables", sum(2))
+            .off_chip("default route", size_of::<W>())
+            .off_chip("filter counters", sum(1));
+        if A::BITS > KEY_BITS { memory.off_chip("routes from /65 on", self.longer.bytes()) } else { memory }
+    }
+}
+
+/// The routes too long for a key.
+fn longer_routes<A: Address>(rib: &Rib<A>) -> impl Iterator<Item = Route<A>> {
+    rib.iter().filter(|route| route.prefix.len() > KEY_BITS)
+}
+
+/// The prefixes of 64 bits that have an entry only because longer routes begin with them: no route longer than `above`
+/// reaches them.
+fn marks_alone<A: Address>(rib: &Rib<A>, above: u8) -> impl Iterator<Item = Prefix<A>> {
+    let mut last = None;
+    let marked = longer_routes(rib).map(|route| Prefix::containing(route.prefix.first(), KEY_BITS));
+    marked.filter(move |&prefix| {
+        let first = last.replace(prefix) != Some(prefix);
+        first && rib.longest_cover(prefix).is_none_or(|route| route.prefix.len() <= above)
+    })
+}

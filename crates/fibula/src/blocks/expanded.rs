@@ -1,0 +1,103 @@
+//! What expanded prefixes lead to, and how updates change that: every entry tells the length of its route.
+//!
+//! Of the routes that are expanded to one level, the longest has each slot ([`expansion`](super::expansion)). An
+//! announced prefix takes the slots under it whose length is not greater; a withdrawn one hands those of its own length
+//! to the next route above it in the same level.
+
+use super::expansion::slots;
+use super::filtered::Filtered;
+use super::hashing::Key;
+use super::probing::Hashing;
+use crate::engine::{Cost, Width};
+use crate::{Address, Prefix, Rib, Route};
+use zerocopy::FromZeros;
+
+/// What an expanded prefix leads to; all zeros for nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromZeros)]
+pub struct Expanded<W> {
+    /// The answer; 0 for none.
+    pub next_hop: W,
+    /// The length of the route it is expanded from; 0 for none or for the default route.
+    pub len: u8,
+    /// Whether routes that are too long for any level begin with this prefix.
+    pub longer: bool,
+}
+
+impl<W: Width> Expanded<W> {
+    /// What the prefixes lead to that a route is expanded to.
+    #[must_use]
+    pub fn of<A: Address>(route: Route<A>) -> Self {
+        Self { next_hop: W::narrow(route.next_hop), len: route.prefix.len(), longer: false }
+    }
+
+    /// What a prefix of a level leads to whose routes are longer than `above` bits, by the table; without regard to
+    /// routes too long for any level.
+    #[must_use]
+    pub fn expected<A: Address>(rib: &Rib<A>, prefix: Prefix<A>, above: u8) -> Self {
+        let route = rib.longest_cover(prefix).filter(|route| route.prefix.len() > above);
+        route.map_or(Self::default(), Self::of)
+    }
+}
+
+/// The expanded prefixes of one level, each numbered by its bits.
+///
+/// ```
+/// use fibula::blocks::expanded::{Entries, Expanded};
+/// use fibula::blocks::{filtered::Filtered, probing::Drawn};
+/// use fibula::{NextHop, Route, memory::Pages};
+/// let mut level: Filtered<u32, Expanded<u8>, Drawn, 8> = Filtered::new(Drawn, 10, 0, Pages::Small);
+/// let route = |prefix: &str, hop| Route::<u32> { prefix: prefix.parse().unwrap(), next_hop: NextHop(hop) };
+/// let (long, short) = (route("10.0.0.0/16", 1), route("10.0.0.0/15", 2));
+/// level.announce(long, 16);
+/// level.announce(short, 16);
+/// assert_eq!([0x0A00, 0x0A01].map(|slot| level.entry(slot).next_hop), [1, 2]);
+/// level.withdraw(long.prefix, Some(short), 16);
+/// level.withdraw(short.prefix, None, 16);
+/// assert!(level.is_empty());
+/// ```
+pub trait Entries<W: Width> {
+    /// What a prefix leads to.
+    fn entry(&self, slot: u64) -> Expanded<W>;
+
+    /// Makes a prefix lead elsewhere.
+    fn set_entry(&mut self, slot: u64, entry: Expanded<W>) -> Cost;
+
+    /// Gives a route all entries under it that belong to none longer.
+    fn announce<A: Address>(&mut self, route: Route<A>, level: u8) -> Cost {
+        self.replace(route.prefix, level, Expanded::of(route), |len| len <= route.prefix.len())
+    }
+
+    /// Gives the entries of a withdrawn route to its heir, the longest of the same level that covers it.
+    fn withdraw<A: Address>(&mut self, prefix: Prefix<A>, heir: Option<Route<A>>, level: u8) -> Cost {
+        let entry = heir.map_or(Expanded::default(), Expanded::of);
+        self.replace(prefix, level, entry, |len| len == prefix.len())
+    }
+
+    /// Replaces the entries under a prefix whose length says so.
+    fn replace<A: Address>(
+        &mut self,
+        prefix: Prefix<A>,
+        level: u8,
+        entry: Expanded<W>,
+        replaced: impl Fn(u8) -> bool,
+    ) -> Cost {
+        let mut cost = Cost::default();
+        for slot in slots(prefix, level) {
+            let before = self.entry(slot);
+            if replaced(before.len) {
+                cost += self.set_entry(slot, Expanded { longer: before.longer, ..entry });
+            }
+        }
+        cost
+    }
+}
+
+impl<K: Key, W: Width, H: Hashing, const SLOTS: usize> Entries<W> for Filtered<K, Expanded<W>, H, SLOTS> {
+    fn entry(&self, slot: u64) -> Expanded<W> {
+        self.peek(K::of(slot))
+    }
+
+    fn set_entry(&mut self, slot: u64, entry: Expanded<W>) -> Cost {
+        self.set(K::of(slot), entry)
+    }
+}
