@@ -2,7 +2,7 @@
 //!
 //! Srinivasan and Varghese, "Fast Address Lookups Using Controlled Prefix Expansion" (1999). A prefix of length
 //! *l* becomes the 2^(*L* - *l*) prefixes of the next level *L* that it covers; where a longer prefix of the
-//! same level already stands, the longer one wins. Walking a [`Rib`] in order and overwriting does just that,
+//! same level already stands, the longer one wins. Walking a [`Rib`](crate::Rib) in order and overwriting does just that,
 //! because every prefix comes after its covers.
 
 use crate::{Address, Prefix, Route};

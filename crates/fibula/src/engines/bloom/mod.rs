@@ -161,7 +161,7 @@ impl<W: Width, H: Hashing> Groups<W, H> {
             return g2;
         }
         let g1 = self.g1.get(address >> 8, meter).next_hop;
-        if g1 != none { g1 } else { self.direct.get(address, meter) }
+        if g1 == none { self.direct.get(address, meter) } else { g1 }
     }
 }
 

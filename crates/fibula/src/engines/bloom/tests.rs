@@ -3,7 +3,7 @@
 use super::*;
 use crate::engine::{Accesses, Cost};
 use crate::engines::testing::{apply, rib};
-use crate::{Fib, NextHop, Prefix};
+use crate::{Fib, NextHop, Prefix, Route};
 
 fn build<E: Engine<u32, u8>>(rib: &Rib<u32>) -> E {
     E::build(rib, &Config::default()).unwrap()

@@ -84,7 +84,7 @@ fn mixed() -> Rib<u128> {
     (0..3000_u128)
         .map(|i| {
             let bits = i.wrapping_mul(0x9E37_79B9_7F4A_7C15_F39C_C060_5CED_C835);
-            let (address, len) = (0x2001 << 112 | bits & !(0xFFFF_FF << 104), 30 + (bits >> 7) as u8 % 40);
+            let (address, len) = (0x2001 << 112 | bits & !(0x00FF_FFFF << 104), 30 + (bits >> 7) as u8 % 40);
             Route { prefix: Prefix::containing(address, len), next_hop: NextHop(i as u32 % 300 + 1) }
         })
         .collect()

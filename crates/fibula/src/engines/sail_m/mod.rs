@@ -272,13 +272,14 @@ impl<W: Width> SailM<W> {
             .off_chip("chunk owners and routes", self.overlay.below16.bytes() + self.overlay.below24.bytes())
     }
 
-    /// The size of the overlay: how many tables, and how many nodes of each level are internal in some table.
+    /// The size of the overlay: how many tables, and how many nodes are internal in some of them, that is, have
+    /// chunks.
     #[must_use]
     pub fn figures(&self) -> Vec<Figure> {
         vec![
             Figure::count("tables", self.tables.len()),
-            Figure::count("internal nodes of level 16", self.overlay.below16.len()),
-            Figure::count("internal nodes of level 24", self.overlay.below24.len()),
+            Figure::count("chunks, level 24", self.overlay.below16.len()),
+            Figure::count("chunks, level 32", self.overlay.below24.len()),
         ]
     }
 

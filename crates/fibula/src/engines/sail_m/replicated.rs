@@ -38,7 +38,12 @@ impl<W: Width> Engine<u32, W> for Replicated<W> {
 
     #[inline(always)]
     fn lookup_batch<I: Isa>(&self, _: I, addresses: &[u32], next_hops: &mut [W]) {
-        self.tables.lookup_blocks(addresses, |_, address| self.table(address), next_hops);
+        if self.tables.tables() == 1 {
+            // The arrays of the only table are found once, not once an address.
+            self.tables.lookup_blocks(addresses, |_, _| 0, next_hops);
+        } else {
+            self.tables.lookup_blocks(addresses, |_, address| self.table(address), next_hops);
+        }
     }
 
     fn apply(&mut self, rib: &Rib<u32>, deltas: &[Delta<u32>]) -> Update {
