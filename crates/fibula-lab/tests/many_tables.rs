@@ -65,7 +65,7 @@ fn memory(internets: usize) -> (Memory, usize) {
     let together = build(&ribs).memory();
     let apart = ribs.iter().map(|rib| Fib::build("sail-l", rib).unwrap().memory().total()).sum();
     let (all, on_chip) = (together.total(), together.total_on_chip());
-    println!("{TABLES} tables of {internets} Internets: {all} bytes, {on_chip} on chip; apart {apart} bytes");
+    println!("{TABLES} tables, {internets} different: {all} bytes, {on_chip} on chip; apart {apart} bytes");
     (together, apart)
 }
 

@@ -110,7 +110,7 @@ impl<W: Width> SailM<W> {
     /// Reads N16 or N24. Only where N24 has no next hop is B24 asked whether that is the answer; then C24 and N32 are
     /// read for the few addresses that go so far.
     ///
-    /// B24 asked for every address, as in the paper, where it is on chip, gave two thirds of this throughput on the
+    /// B24 asked for every address, as in the paper, where it is on chip, gave two thirds of the throughput on the
     /// prefix trace of the table of January 2024, and as much on the random one.
     #[inline(always)]
     #[allow(clippy::needless_range_loop, reason = "one index runs through three arrays and a bit map")]
