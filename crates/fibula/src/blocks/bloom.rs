@@ -14,8 +14,8 @@ use std::f64::consts::LN_2;
 /// The size of a filter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Parameters {
-    /// The bits, *m*: 1 to 2^32.
-    pub bits: u64,
+    /// The bits, *m*: at least 1.
+    pub bits: u32,
     /// The hashes of a key, *k*.
     pub hashes: u32,
 }
@@ -33,8 +33,8 @@ impl Parameters {
     pub fn of(keys: usize, percent: u8) -> Self {
         debug_assert!((1..=99).contains(&percent));
         let information = -(f64::from(percent) / 100.0).ln() / LN_2;
-        let bits = (keys as f64 * information / LN_2).ceil() as u64;
-        Self { bits: bits.clamp(1, 1 << 32), hashes: information.ceil() as u32 }
+        let bits = (keys as f64 * information / LN_2).ceil() as u32; // past 2^32 as many as there can be
+        Self { bits: bits.max(1), hashes: information.ceil() as u32 }
     }
 }
 
@@ -47,9 +47,10 @@ impl Parameters {
 /// use fibula::engine::Unmetered;
 /// use fibula::memory::Pages;
 /// let mut filter = CountingFilter::new(Parameters { bits: 100, hashes: 1 }, Pages::Small);
+/// let bit = |filter: &CountingFilter, hash| filter.bit(filter.position(hash), &mut Unmetered);
 /// assert_eq!([filter.insert(7 << 26), filter.insert(7 << 26)], [true, false]); // did it set a bit?
-/// assert_eq!([filter.remove(7 << 26), filter.bit(7 << 26, &mut Unmetered) == 1], [false, true]);
-/// assert_eq!([filter.remove(7 << 26), filter.bit(7 << 26, &mut Unmetered) == 1], [true, false]);
+/// assert_eq!([filter.remove(7 << 26), bit(&filter, 7 << 26) == 1], [false, true]);
+/// assert_eq!([filter.remove(7 << 26), bit(&filter, 7 << 26) == 1], [true, false]);
 /// ```
 #[derive(Clone, Debug)]
 pub struct CountingFilter {
@@ -76,17 +77,23 @@ impl CountingFilter {
         self.parameters
     }
 
-    /// The bit of a hash, 0 or 1.
+    /// Where the bit of a hash is.
     #[must_use]
     #[inline(always)]
-    pub fn bit(&self, hash: u32, meter: &mut impl Meter) -> u64 {
-        let at = reduce(hash, self.parameters.bits);
-        meter.load(&self.words[at / 64]) >> (at % 64) & 1
+    pub fn position(&self, hash: u32) -> u32 {
+        reduce(hash, self.parameters.bits)
+    }
+
+    /// The bit at a position, 0 or 1.
+    #[must_use]
+    #[inline(always)]
+    pub fn bit(&self, position: u32, meter: &mut impl Meter) -> u64 {
+        meter.load(&self.words[position as usize / 64]) >> (position % 64) & 1
     }
 
     /// Counts one of a key's hashes in. Returns whether that set a bit.
     pub fn insert(&mut self, hash: u32) -> bool {
-        let at = reduce(hash, self.parameters.bits);
+        let at = self.position(hash) as usize;
         let counter = &mut self.counters[at];
         let first = *counter == 0;
         *counter = counter.saturating_add(1);
@@ -96,7 +103,7 @@ impl CountingFilter {
 
     /// Counts one of a key's hashes out. Returns whether that cleared a bit.
     pub fn remove(&mut self, hash: u32) -> bool {
-        let at = reduce(hash, self.parameters.bits);
+        let at = self.position(hash) as usize;
         let counter = &mut self.counters[at];
         debug_assert!(*counter > 0, "removed what was never inserted");
         if *counter < u8::MAX {
@@ -180,7 +187,7 @@ mod tests {
         for _ in 0..300 {
             assert!(!filter.remove(u32::MAX));
         }
-        assert_eq!([0, u32::MAX].map(|hash| filter.bit(hash, &mut Unmetered)), [0, 1]);
+        assert_eq!([0, 2].map(|position| filter.bit(position, &mut Unmetered)), [0, 1]);
         filter.validate([]).unwrap();
     }
 

@@ -1,9 +1,14 @@
-//! A hash table of buckets: each a few slots that lie together, filled from the front.
+//! A hash table of buckets: each one cache line with a few slots, filled from the front.
 //!
-//! An entry stands in its home bucket; if that is full, in the next that is not. So a search is one bucket, compared as
-//! a whole without a branch, and goes on only past a full one. With two slots of three in use, 97 of 100 entries
-//! are at home in buckets of 8; a bucket of 8 slots of 8 bytes is one cache line.
+//! An entry stands in its home bucket; if that is full, in the next that is not. So a search is one bucket, whose keys are
+//! compared without a branch, and goes on only past a full one: with two slots of three in use, 96 of 100 entries
+//! are at home in buckets of 7, 95 in buckets of 6.
 //!
+//! ```text
+//! +-------+-------+-----+-------+---------+---------+-----+---------+
+//! | key 0 | key 1 | ... | key n | value 0 | value 1 | ... | value n |    64 bytes
+//! +-------+-------+-----+-------+---------+---------+-----+---------+
+//! ```
 //! A removal leaves no mark: an entry that stands after the hole because its home was full moves into it.
 //!
 //! The table stores no hashes and chooses none: callers give the hash of each key, and a way to get it again where
@@ -11,8 +16,8 @@
 
 use super::hashing::{Key, reduce};
 use crate::arch::prefetch;
-use crate::engine::Meter;
-use crate::memory::{Array, Pages};
+use crate::engine::{Meter, Unmetered};
+use crate::memory::{Array, CACHE_LINE, Pages};
 use zerocopy::FromZeros;
 
 /// What keys lead to. All zero bytes must be [`Default::default`], which stands for "no entry".
@@ -20,14 +25,39 @@ pub trait Value: Copy + Default + Eq + FromZeros + std::fmt::Debug + Send + Sync
 
 impl<V: Copy + Default + Eq + FromZeros + std::fmt::Debug + Send + Sync + 'static> Value for V {}
 
-/// A slot: an entry, or free if its value is the default.
+/// A bucket: the slots from the first default value on are free.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, FromZeros)]
-struct Slot<K, V> {
-    key: K,
-    value: V,
+#[repr(C, align(64))]
+struct Bucket<K, V, const SLOTS: usize> {
+    keys: [K; SLOTS],
+    values: [V; SLOTS],
 }
 
-type Bucket<K, V, const SLOTS: usize> = [Slot<K, V>; SLOTS];
+impl<K: Key, V: Value, const SLOTS: usize> Bucket<K, V, SLOTS> {
+    #[inline(always)]
+    fn is_full(&self) -> bool {
+        self.values[SLOTS - 1] != V::default()
+    }
+
+    /// The number of slots in use.
+    fn len(&self) -> usize {
+        (0..SLOTS).find(|&slot| self.values[slot] == V::default()).unwrap_or(SLOTS)
+    }
+
+    fn entries(&self) -> impl Iterator<Item = (K, V)> {
+        (0..self.len()).map(|slot| (self.keys[slot], self.values[slot]))
+    }
+
+    /// The slot of a key.
+    fn slot_of(&self, key: K) -> Option<usize> {
+        (0..self.len()).find(|&slot| self.keys[slot] == key)
+    }
+
+    fn put(&mut self, slot: usize, (key, value): (K, V)) {
+        self.keys[slot] = key;
+        self.values[slot] = value;
+    }
+}
 
 /// A hash table of buckets of `SLOTS` slots, of a fixed size: its owner makes a greater one in time.
 ///
@@ -36,7 +66,7 @@ type Bucket<K, V, const SLOTS: usize> = [Slot<K, V>; SLOTS];
 /// use fibula::engine::Unmetered;
 /// use fibula::memory::Pages;
 /// let hash = |key: u32| key.wrapping_mul(0x9E37_79B1);
-/// let mut table: Buckets<u32, u16, 8> = Buckets::with_room_for(100, Pages::Small);
+/// let mut table: Buckets<u32, u16, 7> = Buckets::with_room_for(100, Pages::Small);
 /// assert_eq!(table.set(hash(7), 7, 1), 0); // there was none
 /// assert_eq!(table.set(hash(7), 7, 2), 1);
 /// assert_eq!(table.get(hash(7), 7, &mut Unmetered), 2);
@@ -57,6 +87,7 @@ impl<K: Key, V: Value, const SLOTS: usize> Buckets<K, V, SLOTS> {
     /// An empty table: three slots for every two of `entries`, and a bucket more.
     #[must_use]
     pub fn with_room_for(entries: usize, pages: Pages) -> Self {
+        const { assert!(SLOTS > 0 && SLOTS <= 31 && size_of::<Bucket<K, V, SLOTS>>() == CACHE_LINE) }
         let buckets = (entries + entries / 2) / SLOTS + 1;
         Self { buckets: Array::zeroed(buckets, pages), len: 0 }
     }
@@ -99,9 +130,17 @@ impl<K: Key, V: Value, const SLOTS: usize> Buckets<K, V, SLOTS> {
     pub fn get(&self, hash: u32, key: K, meter: &mut impl Meter) -> V {
         let mut at = self.home(hash);
         loop {
-            let bucket = meter.load(&self.buckets[at]);
-            let value = find(&bucket, key).map_or(V::default(), |slot| bucket[slot].value);
-            if value != V::default() || !is_full(&bucket) {
+            let bucket = &self.buckets[at];
+            let keys = meter.load(&bucket.keys);
+            let mut equal = 0_u32;
+            for (slot, &other) in keys.iter().enumerate() {
+                equal |= u32::from(other == key) << slot;
+            }
+            // The first slot with the key is its entry, or a free one that no key 0 has come to. Without any, the last
+            // slot tells whether there is more to search.
+            let slot = (equal | 1 << (SLOTS - 1)).trailing_zeros() as usize;
+            let value = meter.load(&bucket.values[slot]);
+            if (equal != 0) | (value == V::default()) {
                 return value;
             }
             at = self.after(at);
@@ -117,17 +156,17 @@ impl<K: Key, V: Value, const SLOTS: usize> Buckets<K, V, SLOTS> {
         let mut at = self.home(hash);
         loop {
             let bucket = &mut self.buckets[at];
-            if let Some(slot) = occupied(bucket).iter().position(|slot| slot.key == key) {
-                return std::mem::replace(&mut bucket[slot].value, value);
+            if let Some(slot) = bucket.slot_of(key) {
+                return std::mem::replace(&mut bucket.values[slot], value);
             }
-            if !is_full(bucket) {
+            if !bucket.is_full() {
                 break;
             }
             at = self.after(at);
         }
         assert!(self.len + 1 < self.slots(), "a full hash table"); // a search ends at a free slot
         let bucket = &mut self.buckets[at];
-        bucket[occupied(bucket).len()] = Slot { key, value };
+        bucket.put(bucket.len(), (key, value));
         self.len += 1;
         V::default()
     }
@@ -136,16 +175,16 @@ impl<K: Key, V: Value, const SLOTS: usize> Buckets<K, V, SLOTS> {
     pub fn remove(&mut self, key: K, hash: impl Fn(K) -> u32) -> V {
         let mut at = self.home(hash(key));
         let slot = loop {
-            let bucket = occupied(&self.buckets[at]);
-            if let Some(slot) = bucket.iter().position(|slot| slot.key == key) {
+            let bucket = &self.buckets[at];
+            if let Some(slot) = bucket.slot_of(key) {
                 break slot;
             }
-            if bucket.len() < SLOTS {
+            if !bucket.is_full() {
                 return V::default();
             }
             at = self.after(at);
         };
-        let value = self.buckets[at][slot].value;
+        let value = self.buckets[at].values[slot];
         self.vacate(at, slot, &hash);
         self.len -= 1;
         value
@@ -163,7 +202,7 @@ impl<K: Key, V: Value, const SLOTS: usize> Buckets<K, V, SLOTS> {
 
     /// Every key with its value, in no order of theirs.
     pub fn iter(&self) -> impl Iterator<Item = (K, V)> {
-        self.buckets.iter().flat_map(occupied).map(|slot| (slot.key, slot.value))
+        self.buckets.iter().flat_map(Bucket::entries)
     }
 
     /// Checks that every entry can be found, and that none is lost from the count.
@@ -171,13 +210,13 @@ impl<K: Key, V: Value, const SLOTS: usize> Buckets<K, V, SLOTS> {
     /// # Errors
     /// With the first contradiction found.
     pub fn validate(&self, hash: impl Fn(K) -> u32) -> Result<(), String> {
-        let free = Slot { key: K::new_zeroed(), value: V::default() };
         for (at, bucket) in self.buckets.iter().enumerate() {
-            if bucket[occupied(bucket).len()..].iter().any(|slot| *slot != free) {
+            let free = bucket.len()..SLOTS;
+            if free.clone().any(|slot| bucket.values[slot] != V::default()) {
                 return Err(format!("bucket {at} has an entry after a free slot"));
             }
-            for &Slot { key, value } in occupied(bucket) {
-                if self.get(hash(key), key, &mut crate::engine::Unmetered) != value {
+            for (key, value) in bucket.entries() {
+                if self.get(hash(key), key, &mut Unmetered) != value {
                     return Err(format!("the entry of {key:?} in bucket {at} cannot be found"));
                 }
             }
@@ -190,25 +229,26 @@ impl<K: Key, V: Value, const SLOTS: usize> Buckets<K, V, SLOTS> {
     /// none, the last of the bucket does.
     fn vacate(&mut self, mut hole: usize, mut slot: usize, hash: &impl Fn(K) -> u32) {
         while let Some((from, moved)) = self.displaced_past(hole, hash) {
-            self.buckets[hole][slot] = self.buckets[from][moved];
+            let entry = (self.buckets[from].keys[moved], self.buckets[from].values[moved]);
+            self.buckets[hole].put(slot, entry);
             (hole, slot) = (from, moved);
         }
         let bucket = &mut self.buckets[hole];
-        let last = occupied(bucket).len() - 1;
-        bucket[slot] = bucket[last];
-        bucket[last] = Slot { key: K::new_zeroed(), value: V::default() };
+        let last = bucket.len() - 1;
+        bucket.put(slot, (bucket.keys[last], bucket.values[last]));
+        bucket.put(last, (K::new_zeroed(), V::default()));
     }
 
     /// The first entry after a bucket that is there because this bucket was full.
     fn displaced_past(&self, full: usize, hash: &impl Fn(K) -> u32) -> Option<(usize, usize)> {
         let (mut at, mut distance) = (full, 0);
-        while is_full(&self.buckets[at]) {
+        while self.buckets[at].is_full() {
             (at, distance) = (self.after(at), distance + 1);
-            let displaced = |slot: &Slot<K, V>| {
-                let home = self.home(hash(slot.key));
+            let displaced = |(key, _)| {
+                let home = self.home(hash(key));
                 (at + self.buckets.len() - home) % self.buckets.len() >= distance
             };
-            if let Some(slot) = occupied(&self.buckets[at]).iter().position(displaced) {
+            if let Some(slot) = self.buckets[at].entries().position(displaced) {
                 return Some((at, slot));
             }
         }
@@ -217,7 +257,7 @@ impl<K: Key, V: Value, const SLOTS: usize> Buckets<K, V, SLOTS> {
 
     #[inline(always)]
     fn home(&self, hash: u32) -> usize {
-        reduce(hash, self.buckets.len() as u64)
+        reduce(hash, self.buckets.len() as u32) as usize
     }
 
     /// The bucket after one; the first after the last.
@@ -227,31 +267,9 @@ impl<K: Key, V: Value, const SLOTS: usize> Buckets<K, V, SLOTS> {
     }
 }
 
-/// The first slot with a key: of a key that is there, its entry; else a free slot or none.
-#[inline(always)]
-fn find<K: Key, V: Value, const SLOTS: usize>(bucket: &Bucket<K, V, SLOTS>, key: K) -> Option<usize> {
-    const { assert!(SLOTS > 0 && SLOTS <= 32) }
-    let mut equal = 0_u32;
-    for (at, slot) in bucket.iter().enumerate() {
-        equal |= u32::from(slot.key == key) << at;
-    }
-    (equal != 0).then_some(equal.trailing_zeros() as usize)
-}
-
-#[inline(always)]
-fn is_full<K: Key, V: Value, const SLOTS: usize>(bucket: &Bucket<K, V, SLOTS>) -> bool {
-    bucket[SLOTS - 1].value != V::default()
-}
-
-/// The slots in use: those from the front.
-fn occupied<K: Key, V: Value, const SLOTS: usize>(bucket: &Bucket<K, V, SLOTS>) -> &[Slot<K, V>] {
-    &bucket[..bucket.iter().position(|slot| slot.value == V::default()).unwrap_or(SLOTS)]
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::Unmetered;
     use proptest::prelude::*;
     use std::collections::HashMap;
 
@@ -267,11 +285,11 @@ mod tests {
         for key in [2, 5, 8, 0] {
             table.set(clumped(key), key, 1); // three at home in the last bucket, then one in the first
         }
-        assert_eq!(occupied(&table.buckets[0]).len(), 2);
+        assert_eq!(table.buckets[0].len(), 2);
         table.remove(5, clumped);
-        assert_eq!(table.buckets[3].map(|slot| slot.key), [2, 8]);
-        assert_eq!(table.buckets[0].map(|slot| slot.key), [0, 0]);
-        assert_eq!(table.buckets[0].map(|slot| slot.value), [1, 0]);
+        assert_eq!(table.buckets[3].keys, [2, 8]);
+        assert_eq!(table.buckets[0].keys, [0, 0]);
+        assert_eq!(table.buckets[0].values, [1, 0]);
         table.validate(clumped).unwrap();
     }
 
@@ -282,7 +300,7 @@ mod tests {
         table.len = 2;
         assert_eq!(table.validate(clumped).unwrap_err(), "1 entries, 2 counted");
         assert!(table.validate(|_| u32::MAX).unwrap_err().contains("cannot be found"));
-        table.buckets[0][1].value = 3;
+        table.buckets[0].values[1] = 3;
         assert_eq!(table.validate(clumped).unwrap_err(), "bucket 0 has an entry after a free slot");
     }
 

@@ -28,7 +28,7 @@ const ENTRIES_MIN: usize = 16;
 /// use fibula::engine::Unmetered;
 /// use fibula::memory::Pages;
 /// let hashing = Combined(HashFunction::Murmur);
-/// let mut pair: Filtered<u32, u8, Combined, 8> = Filtered::new(hashing, 10, 1000, Pages::Small);
+/// let mut pair: Filtered<u32, u8, Combined, 7> = Filtered::new(hashing, 10, 1000, Pages::Small);
 /// for key in 0..1000 {
 ///     pair.set(key, 7);
 /// }
@@ -64,22 +64,33 @@ impl<const N: usize> Default for Survivors<N> {
 
 impl<const N: usize> Survivors<N> {
     /// The numbers of the keys that passed, ascending.
+    #[must_use]
     #[inline(always)]
-    pub fn iter(&self) -> impl Iterator<Item = usize> + use<N> {
+    pub fn all(&self) -> Ones<N> {
         self.among(u64::MAX)
     }
 
     /// The numbers of the keys that passed and that `wanted` has bits for, ascending.
+    #[must_use]
     #[inline(always)]
-    pub fn among(&self, wanted: u64) -> impl Iterator<Item = usize> + use<N> {
-        let mut left = self.passed & wanted;
-        std::iter::from_fn(move || {
-            let at = left.trailing_zeros() as usize;
-            (left != 0).then(|| {
-                left &= left - 1;
-                at % N
-            })
-        })
+    pub fn among(&self, wanted: u64) -> Ones<N> {
+        Ones(self.passed & wanted)
+    }
+}
+
+/// The positions of the ones of a bit map of `N` bits, ascending.
+#[derive(Clone, Debug)]
+pub struct Ones<const N: usize>(pub u64);
+
+impl<const N: usize> Iterator for Ones<N> {
+    type Item = usize;
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<usize> {
+        let at = self.0.trailing_zeros() as usize % N;
+        let any = self.0 != 0;
+        self.0 &= self.0.wrapping_sub(1);
+        any.then_some(at)
     }
 }
 
@@ -140,7 +151,7 @@ impl<K: Key, V: Value, H: Hashing, const SLOTS: usize> Filtered<K, V, H, SLOTS> 
         let mut survivors = Survivors::default();
         if !self.is_empty() {
             survivors.passed = self.hashing.survivors(&self.filter, keys, candidates, &mut survivors.homes);
-            for at in survivors.iter() {
+            for at in survivors.all() {
                 self.table.prefetch(survivors.homes[at]);
             }
         }
@@ -254,7 +265,7 @@ impl<K: Key, V: Value, H: Hashing, const SLOTS: usize> Filtered<K, V, H, SLOTS> 
             fresh.filter_each(key, CountingFilter::insert);
         }
         *self = fresh;
-        let words = self.filter.parameters().bits.div_ceil(64);
+        let words = self.filter.parameters().bits.div_ceil(64).into();
         Cost { entries_set: entries as u64, on_chip_writes: words, ..Cost::default() }
     }
 }
@@ -281,7 +292,7 @@ mod tests {
     use crate::blocks::hashing::HashFunction;
     use crate::blocks::probing::{Combined, Drawn};
 
-    type Pair<K, H> = Filtered<K, u16, H, 8>;
+    type Pair<K, H> = Filtered<K, u16, H, 6>;
 
     /// Distinct 64-bit keys without a pattern in them.
     fn key(index: u32) -> u64 {
@@ -344,7 +355,7 @@ mod tests {
                 let survivors = pair.survivors(&keys, candidates);
                 assert_eq!(survivors.passed & !candidates, 0);
                 for (at, &key) in keys.iter().enumerate() {
-                    let found = survivors.iter().find(|&survivor| survivor == at);
+                    let found = survivors.all().find(|&survivor| survivor == at);
                     let found = found.map_or(0, |at| pair.survivor(&survivors, at, key));
                     let asked = candidates >> at & 1 == 1;
                     assert_eq!(found, if asked { pair.get(key, &mut Unmetered) } else { 0 });

@@ -89,7 +89,7 @@ impl Key for u64 {
 }
 
 /// Scales a hash to `0..len`: its high bits choose. One multiplication where a remainder takes a division, and hashes
-/// in ascending order stay so. `len` is at most 2^32.
+/// in ascending order stay so.
 ///
 /// ```
 /// use fibula::blocks::hashing::reduce;
@@ -97,8 +97,8 @@ impl Key for u64 {
 /// ```
 #[must_use]
 #[inline(always)]
-pub fn reduce(hash: u32, len: u64) -> usize {
-    ((u64::from(hash) * len) >> 32) as usize
+pub fn reduce(hash: u32, len: u32) -> u32 {
+    ((u64::from(hash) * u64::from(len)) >> 32) as u32
 }
 
 /// A hash function, chosen when a table is built.
@@ -133,11 +133,21 @@ impl HashFunction {
     #[inline(always)]
     pub fn hash_all<K: Key, const N: usize>(self, keys: &[K; N]) -> [u32; N] {
         match self {
-            Self::Murmur => keys.map(murmur),
-            Self::Knuth => keys.map(K::multiplied),
-            Self::H2 => keys.map(h2),
+            Self::Murmur => each(keys, murmur),
+            Self::Knuth => each(keys, K::multiplied),
+            Self::H2 => each(keys, h2),
         }
     }
+}
+
+/// As [`array::map`], which is not always inlined and then stays scalar.
+#[inline(always)]
+fn each<K: Key, const N: usize>(keys: &[K; N], function: impl Fn(K) -> u32) -> [u32; N] {
+    let mut hashes = [0; N];
+    for at in 0..N {
+        hashes[at] = function(keys[at]);
+    }
+    hashes
 }
 
 #[inline(always)]

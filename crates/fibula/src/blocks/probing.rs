@@ -16,6 +16,7 @@ pub trait Hashing: Copy + Debug + Send + Sync + 'static {
     /// Which of a block's keys may be in a filter: bit *i* for `keys[i]`, where `candidates` asks for it.
     /// Of each that may, `homes` gets the hash that says where it is in the table.
     #[inline(always)]
+    #[allow(clippy::needless_range_loop, reason = "one index runs through several arrays")]
     fn survivors<K: Key, const N: usize>(
         self,
         filter: &CountingFilter,
@@ -46,10 +47,13 @@ pub trait Probes {
     /// Whether a filter has the bits of all the hashes, given up at the first that is missing.
     #[inline(always)]
     fn pass<M: Meter>(&mut self, filter: &CountingFilter, meter: &mut M) -> bool {
-        (0..filter.parameters().hashes).all(|_| {
-            let hash = self.next(meter);
-            filter.bit(hash, meter) == 1
-        })
+        for _ in 0..filter.parameters().hashes {
+            let position = filter.position(self.next(meter));
+            if filter.bit(position, meter) == 0 {
+                return false;
+            }
+        }
+        true
     }
 }
 
@@ -114,6 +118,7 @@ impl Hashing for Combined {
 
     /// Hash by hash for the whole block: no branch on what one bit says, and arithmetic that becomes vector code.
     #[inline(always)]
+    #[allow(clippy::needless_range_loop, reason = "one index runs through several arrays")]
     fn survivors<K: Key, const N: usize>(
         self,
         filter: &CountingFilter,
@@ -125,17 +130,20 @@ impl Hashing for Combined {
         *homes = self.0.hash_all(keys);
         let seconds = self.0.hash_all(homes);
         let mut current = *homes;
-        let mut bits = [1_u64; N];
+        let mut positions = [0; N];
+        let mut passed = candidates;
         for _ in 0..filter.parameters().hashes {
-            for (current, second) in current.iter_mut().zip(seconds) {
-                *current = current.wrapping_add(second);
+            for at in 0..N {
+                current[at] = current[at].wrapping_add(seconds[at]);
+                positions[at] = filter.position(current[at]);
             }
-            for (bit, current) in bits.iter_mut().zip(current) {
-                *bit &= filter.bit(current, &mut Unmetered);
+            let mut set = 0;
+            for at in 0..N {
+                set |= filter.bit(positions[at], &mut Unmetered) << at;
             }
+            passed &= set;
         }
-        let passed = bits.iter().enumerate().fold(0, |passed, (at, bit)| passed | bit << at);
-        passed & candidates
+        passed
     }
 }
 

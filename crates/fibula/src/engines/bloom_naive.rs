@@ -63,7 +63,7 @@ const PERCENT: u8 = 10;
 pub struct Naive<A: Keyed, W: Width, const SLOTS: usize>(ByLength<A, W, Drawn, SLOTS>);
 
 /// The `bloom-naive` engine.
-pub type BloomNaive<W> = Naive<u32, W, 8>;
+pub type BloomNaive<W> = Naive<u32, W, 6>;
 
 /// The `bloom6-naive` engine.
 pub type Bloom6Naive<W> = Naive<u128, W, 4>;
@@ -120,10 +120,10 @@ mod tests {
             assert!(figures.contains(&Figure::count(name, count)), "{name}");
         }
         assert_eq!([0x0A01_0203, 0x0A02_0000, 0x0B00_0000].map(|a| engine.lookup(a)), [3, 2, 1]);
-        // Four hashes for the bits, four words of the filter; one hash and one bucket for the table.
+        // Four hashes for four bits of the filter; one hash, the keys of a bucket and one value for the table.
         let mut accesses = Accesses::new();
         engine.lookup_metered(0x0A01_0203, &mut accesses);
-        assert_eq!((accesses.hashes(), accesses.loads()), (5, 5));
+        assert_eq!((accesses.hashes(), accesses.loads()), (5, 6));
         engine.validate(&rib).unwrap();
     }
 

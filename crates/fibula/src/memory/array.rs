@@ -76,7 +76,14 @@ impl<T: Copy> Array<T> {
     {
         let mut array = Self::new(pages);
         if len > 0 {
-            array.take(len, alloc_zeroed);
+            if array.layout(len).align() == HUGE_PAGE {
+                // The system's zeros would be ordinary pages by the time huge ones are asked for.
+                array.take(len, alloc);
+                // SAFETY: `take` made room for `len` elements.
+                unsafe { array.start.as_ptr().write_bytes(0, len) };
+            } else {
+                array.take(len, alloc_zeroed);
+            }
             array.len = len; // all zero bytes, which `FromZeros` says are values
         }
         array

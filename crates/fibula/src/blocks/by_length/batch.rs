@@ -41,7 +41,10 @@ impl<A: Keyed, W: Width, H: Hashing, const SLOTS: usize> ByLength<A, W, H, SLOTS
         let mut before: Option<Asked<'_, A, W, H, SLOTS>> = None;
         let longest = addresses.map(A::longest);
         for level in self.longest_first() {
-            let keys = longest.map(|longest| A::first(longest, level.len));
+            let mut keys = longest;
+            for key in &mut keys {
+                *key = A::first(*key, level.len);
+            }
             let asked = Asked { level, keys, survivors: level.pair.survivors(&keys, open) };
             if let Some(before) = before.replace(asked) {
                 self.search(&before, addresses, &mut open, next_hops);

@@ -12,7 +12,7 @@
 //! /L1              filter  ->  table: key a >> 128 - L1    ->  next hop, length
 //! default route    next hop
 //!
-//! a bucket of a table, one cache line:   4 x  | 64: key | next hop | 8: length | 8: longer? | padding to 16 bytes |
+//! a bucket of a table, one cache line:   | 4 keys of 64 bits | 4 x next hop, 8 bits length, longer? |
 //! ```
 //! A lookup goes from /64 down; the filter first, then the table if all its bits are set; the first entry with an
 //! answer has the longest match, and where there is none the default route answers. There is no direct array: the first
