@@ -20,9 +20,6 @@ struct Filters {
 }
 
 impl<W: Width, H: Hashing> Groups<W, H> {
-    /// Reading the direct array for every address, and not for those alone that the tables leave open, costs
-    /// another line of cache for each: together with the arithmetic of positions in a loop of its own, leaving that out
-    /// gave a third to a half more.
     #[inline(always)]
     pub(super) fn lookup_blocks(&self, addresses: &[u32], next_hops: &mut [W]) {
         let (blocks, rest) = addresses.as_chunks::<BLOCK>();

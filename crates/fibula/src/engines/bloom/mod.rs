@@ -87,9 +87,9 @@ pub const EXPANDED_MAX: u64 = 1 << 28;
 
 const EXPANDED: &str = "expanded prefixes of length 32";
 
-/// The ratio of false positives in percent where nothing else is asked for. On the table of January 2024 10 % gave a
-/// quarter to a third more than the paper's 30 % on random addresses and as much on those drawn from prefixes, most of
-/// which end in G1; 1 % gave a fifth less on both, 60 and 90 % up to half less on random ones.
+/// The ratio of false positives in percent where nothing else is asked for. On the table of January 2024 10 % gave two
+/// fifths more than the paper's 30 % on random addresses and about as much on those drawn from prefixes, most of which
+/// end in G1; 1 % gave up to a quarter less than 10 % on those, 90 % three fifths less on random ones.
 const PERCENT: u8 = 10;
 
 /// What the tools print about `bloom`.
