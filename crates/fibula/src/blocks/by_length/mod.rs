@@ -120,7 +120,7 @@ impl<A: Keyed, W: Width, H: Hashing, const SLOTS: usize> Level<A, W, H, SLOTS> {
 /// let mut rib: Rib<u32> = Rib::new();
 /// rib.insert("10.0.0.0/8".parse()?, NextHop(1));
 /// rib.insert("10.1.2.0/23".parse()?, NextHop(2));
-/// let table: ByLength<u32, u8, Drawn, 8> = ByLength::build(&rib, &[12, 24], Drawn, 10, Pages::Small)?;
+/// let table: ByLength<u32, u8, Drawn, 8> = ByLength::build(&rib, &[12, 24, 32], Drawn, 10, Pages::Small)?;
 /// assert_eq!(table.estimated(), 16 + 2);
 /// assert_eq!([0x0A01_0300, 0x0A01_0400, 0x0B00_0000].map(|a| table.look_up(a, &mut Unmetered)), [2, 1, 0]);
 /// # Ok::<(), fibula::Error>(())
