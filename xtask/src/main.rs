@@ -15,7 +15,7 @@ use std::process::ExitCode;
 const USAGE: &str = "\
 usage: cargo xtask COMMAND
 
-  test    everything below, then all tests, the address sanitizer, and every fuzz target for 10 seconds
+  test    everything below, then all tests, the address sanitizer, and every fuzz target for 20 seconds
   lint    formatting, clippy, documentation, licences and duplicate versions
   fuzz    every fuzz target, or those named; --seconds N each (20)
   setup   install what the tests need and the machine lacks";

@@ -54,7 +54,7 @@ pub(crate) fn random_tables<A: Address>(engine: &str, width: WidthBits) {
 
 pub(crate) fn random_operations<A: Address>(engine: &str, width: WidthBits) {
     let batches = proptest::collection::vec(proptest::collection::vec(changes::<A>(5), 1..4), 1..40);
-    run(16, &batches, |batches| {
+    run(32, &batches, |batches| {
         let mut table = Checked::new(engine, Some(width), Rib::new());
         let mut withdrawals = Vec::new();
         for batch in batches {
