@@ -97,7 +97,7 @@ pub const EXPANSION: u64 = 4;
 pub const EXPANDED_MIN: u64 = 1 << 11;
 
 /// The levels are chosen again when the prefixes estimated have become a `SPARE`th more.
-const SPARE: u64 = 16;
+const SPARE: u64 = 4;
 
 /// A way to choose so many levels.
 type Chooser = fn(&Distribution, usize) -> Choice;
