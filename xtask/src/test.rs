@@ -31,6 +31,10 @@ fn address_sanitizer() -> Result<()> {
         "target/sanitizer",
     ];
     let mut tests = nightly(&arguments);
-    // Wrong accesses show in few cases; the many are for wrong answers, and have been run before.
-    run(tests.env("RUSTFLAGS", "-Zsanitizer=address").env("PROPTEST_CASES", "8"))
+    // Wrong accesses show in few cases; the many are for wrong answers, and have been run before. Instrumented code takes
+    // longer to optimize than to run.
+    run(tests
+        .env("RUSTFLAGS", "-Zsanitizer=address")
+        .env("CARGO_PROFILE_TEST_OPT_LEVEL", "1")
+        .env("PROPTEST_CASES", "8"))
 }

@@ -112,3 +112,12 @@ pub fn replace(entries: &mut [Entry], new: Entry, replaced: impl Fn(u8) -> bool)
     }
     set
 }
+
+/// Whether every entry is this one. Looks at whole cache lines before it decides, so that checking a table of 64 MB
+/// costs little more than reading it.
+#[must_use]
+pub fn all_are(entries: &[Entry], entry: Entry) -> bool {
+    entries
+        .chunks(64)
+        .all(|some| some.iter().fold(0, |differing, found| differing | (found.0 ^ entry.0)) == 0)
+}

@@ -13,6 +13,7 @@ pub mod filtered;
 pub mod hashing;
 pub mod parallel;
 pub mod patricia;
+pub mod pipeline;
 pub mod pivot;
 pub mod probing;
 pub mod pushing;

@@ -114,7 +114,7 @@ pub(crate) fn last_address_in_every_lane<A: Address>(engine: &str) {
     let mut rib: Rib<A> = random_nested(31, 50, 9);
     rib.insert(last_prefix(A::BITS), NextHop(3));
     rib.insert(last_prefix(A::BITS - 7), NextHop(4));
-    let table = Checked::new(engine, None, rib);
+    let mut table = Checked::new(engine, None, rib);
     table.check_at(&[A::MAX; 1300]);
     let almost = A::MAX.previous().unwrap();
     table.check_at(&(0..1300).map(|i| if i % 3 == 0 { almost } else { A::MAX }).collect::<Vec<A>>());
@@ -143,7 +143,7 @@ pub(crate) fn block_indices_past_65535<A: Address>(engine: &str) {
 pub(crate) fn next_hops_past_255_and_65535<A: Address>(engine: &str) {
     for count in [255, 256, 65_535, 65_536, 70_000] {
         let rib: Rib<A> = hosts(count, count);
-        let table = Checked::new(engine, None, rib);
+        let mut table = Checked::new(engine, None, rib);
         assert_eq!(table.fib.width(), WidthBits::holding(NextHop(count)), "{engine}");
         let mut random = Random(41);
         let routes: Vec<Route<A>> = table.rib.iter().collect();

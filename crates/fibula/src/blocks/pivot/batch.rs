@@ -5,6 +5,7 @@ use super::below::{CHUNK_FLAG, NOBODY};
 use super::{BitMaps, PivotTable, ROWS};
 use crate::NextHop;
 use crate::arch::prefetch;
+use crate::blocks::pipeline::{Stages, for_each_set, look_up};
 use crate::engine::{Unmetered, Width};
 
 /// The addresses of a block, and of the one block that a short batch makes.
@@ -13,48 +14,45 @@ const SHORT_BLOCK: usize = 32;
 
 /// Where the answers of a block of addresses stand: in one of the two arrays; in the other, entry 0 or nobody's, both
 /// of which hold 0.
-struct Found<const N: usize> {
+pub struct Found<const N: usize> {
     above: [u32; N],
     n24: [u32; N],
+}
+
+impl<W: Width, B: BitMaps> Stages<u32, W, 3> for PivotTable<W, B> {
+    type Found<const N: usize> = Found<N>;
+
+    #[inline(always)]
+    fn nothing<const N: usize>() -> Found<N> {
+        Found { above: [0; N], n24: [0; N] }
+    }
+
+    #[inline(always)]
+    fn run<const N: usize>(
+        &self,
+        stage: usize,
+        _: usize,
+        addresses: &[u32; N],
+        found: &mut Found<N>,
+        next_hops: &mut [W; N],
+    ) {
+        match stage {
+            0 => self.prefetch_words(addresses),
+            1 => self.find(addresses, found),
+            _ => self.answer(addresses, found, next_hops),
+        }
+    }
+
+    #[inline(always)]
+    fn one(&self, _: usize, &address: &u32) -> W {
+        self.look_up(address, &mut Unmetered)
+    }
 }
 
 impl<W: Width, B: BitMaps> PivotTable<W, B> {
     #[inline(always)]
     pub(super) fn lookup_blocks(&self, addresses: &[u32], next_hops: &mut [W]) {
-        let (addresses, next_hops) = self.in_blocks::<BLOCK>(addresses, next_hops);
-        let (addresses, next_hops) = self.in_blocks::<SHORT_BLOCK>(addresses, next_hops);
-        for (&address, next_hop) in addresses.iter().zip(next_hops) {
-            *next_hop = self.look_up(address, &mut Unmetered);
-        }
-    }
-
-    /// Looks up whole blocks and returns what is left over.
-    #[inline(always)]
-    fn in_blocks<'b, const N: usize>(
-        &self,
-        addresses: &'b [u32],
-        next_hops: &'b mut [W],
-    ) -> (&'b [u32], &'b mut [W]) {
-        let (blocks, rest) = addresses.as_chunks::<N>();
-        let (answers, answers_rest) = next_hops.as_chunks_mut::<N>();
-        let empty = || Found { above: [0; N], n24: [0; N] };
-        let mut found = [empty(), empty()];
-        for block in blocks.iter().take(2) {
-            self.prefetch_words(block);
-        }
-        if let Some(first) = blocks.first() {
-            self.find(first, &mut found[0]);
-        }
-        for (at, (block, answers)) in blocks.iter().zip(answers).enumerate() {
-            if let Some(after_next) = blocks.get(at + 2) {
-                self.prefetch_words(after_next);
-            }
-            if let Some(next) = blocks.get(at + 1) {
-                self.find(next, &mut found[(at + 1) % 2]);
-            }
-            self.answer(block, &found[at % 2], answers);
-        }
-        (rest, answers_rest)
+        look_up::<BLOCK, SHORT_BLOCK, 3, _, _, _>(self, addresses, next_hops);
     }
 
     #[inline(always)]
@@ -93,10 +91,6 @@ impl<W: Width, B: BitMaps> PivotTable<W, B> {
             answers[at] = W::narrow(NextHop(answer & W::MAX));
             chunks |= u64::from(entry & CHUNK_FLAG != 0) << at;
         }
-        while chunks != 0 {
-            let at = chunks.trailing_zeros() as usize;
-            chunks &= chunks - 1;
-            answers[at] = self.below.next_hop(addresses[at], &mut Unmetered);
-        }
+        for_each_set(chunks, |at| answers[at] = self.below.next_hop(addresses[at], &mut Unmetered));
     }
 }

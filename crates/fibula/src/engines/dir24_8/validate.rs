@@ -1,7 +1,7 @@
 //! The structural check: every entry is the one a fresh build would write, and no block is lost.
 
 use super::{BLOCK, Dir24_8, start_of};
-use crate::blocks::entry::Entry;
+use crate::blocks::entry::{Entry, all_are};
 use crate::blocks::pushing::{exposed, internal_nodes};
 use crate::{Prefix, Rib};
 
@@ -32,9 +32,9 @@ impl<W> Dir24_8<W> {
     fn holds(&self, first: u32, last: u32, entry: Entry) -> bool {
         let in_block = |first: u32, last: u32| {
             let start = start_of(self.tbl24[(first >> 8) as usize]);
-            start.and_then(|start| self.tbl_long.get(start..start + BLOCK)).is_some_and(|block| {
-                block[(first & 255) as usize..=(last & 255) as usize].iter().all(|&e| e == entry)
-            })
+            start
+                .and_then(|start| self.tbl_long.get(start..start + BLOCK))
+                .is_some_and(|block| all_are(&block[(first & 255) as usize..=(last & 255) as usize], entry))
         };
         let (mut start, mut end) = ((first >> 8) as usize, (last >> 8) as usize + 1);
         let (first_in_part, last_in_part) = (first & 255 != 0, last & 255 != 255);
@@ -45,6 +45,6 @@ impl<W> Dir24_8<W> {
         end -= usize::from(last_in_part);
         (!first_in_part || in_block(first, first | 255))
             && (!last_in_part || in_block(last & !255, last))
-            && self.tbl24[start..end].iter().all(|&e| e == entry)
+            && all_are(&self.tbl24[start..end], entry)
     }
 }

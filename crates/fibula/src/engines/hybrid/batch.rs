@@ -4,6 +4,7 @@
 use super::Hybrid;
 use crate::arch::prefetch;
 use crate::blocks::entry::Entry;
+use crate::blocks::pipeline::for_each_set;
 use crate::blocks::tree_bitmap::LANES;
 use crate::engine::{Unmetered, Width};
 
@@ -36,11 +37,7 @@ impl<W: Width> Hybrid<W> {
             short[count % LANES] = lane as u8;
             count += usize::from(entry == Entry::NO_ROUTE);
         }
-        while below != 0 {
-            let lane = below.trailing_zeros() as usize;
-            below &= below - 1;
-            next_hops[lane] = self.look_up(addresses[lane], &mut Unmetered);
-        }
+        for_each_set(below, |lane| next_hops[lane] = self.look_up(addresses[lane], &mut Unmetered));
         let short = &short[..count];
         let mut left = [0; LANES];
         let mut answers = [W::default(); LANES];

@@ -5,6 +5,7 @@ use super::pointer::{Base, Kind, Pointer};
 use super::table::Table;
 use crate::NextHop;
 use crate::arch::prefetch;
+use crate::blocks::pipeline::for_each_set;
 use crate::engine::{Unmetered, Width};
 
 /// The addresses that take a step together.
@@ -154,10 +155,6 @@ impl<P: Pointer, B: Base> Table<P, B> {
         }
 
         // Few, and all that they have read is near.
-        while to_level_3 != 0 {
-            let lane = to_level_3.trailing_zeros() as usize;
-            to_level_3 &= to_level_3 - 1;
-            answers[lane] = self.find(addresses[lane], &mut Unmetered);
-        }
+        for_each_set(to_level_3, |lane| answers[lane] = self.find(addresses[lane], &mut Unmetered));
     }
 }

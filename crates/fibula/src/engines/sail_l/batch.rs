@@ -3,9 +3,9 @@
 use super::SailL;
 use crate::NextHop;
 use crate::arch::prefetch;
+use crate::blocks::pipeline::{Stages, for_each_set, look_up};
 use crate::blocks::pushing::ANSWER;
 use crate::engine::{Unmetered, Width};
-use std::mem::swap;
 
 /// The addresses of a block, and of the one block that a short batch makes. A block must be long enough for its
 /// lines of BN24 to arrive while the next block reads BCN16: 32 gave four fifths of the throughput of 64, 16 two
@@ -13,8 +13,40 @@ use std::mem::swap;
 const BLOCK: usize = 64;
 const SHORT_BLOCK: usize = 32;
 
+/// No branch depends on what an entry says: which level answers is as good as random. On the table of January 2024, one
+/// address after another, with its branches, gave a third of this throughput; the two stages without a block between
+/// them a quarter, with the prefetch two thirds.
+impl<W: Width> Stages<u32, W, 2> for SailL<W> {
+    type Found<const N: usize> = Level16<N>;
+
+    #[inline(always)]
+    fn nothing<const N: usize>() -> Level16<N> {
+        Level16 { slot: [0; N], answer: [0; N] }
+    }
+
+    #[inline(always)]
+    fn run<const N: usize>(
+        &self,
+        stage: usize,
+        _: usize,
+        addresses: &[u32; N],
+        found: &mut Level16<N>,
+        next_hops: &mut [W; N],
+    ) {
+        match stage {
+            0 => self.level_16(addresses, found),
+            _ => self.level_24(addresses, found, next_hops),
+        }
+    }
+
+    #[inline(always)]
+    fn one(&self, _: usize, &address: &u32) -> W {
+        self.look_up(address, &mut Unmetered)
+    }
+}
+
 /// What level 16 says of a block of addresses.
-struct Level16<const N: usize> {
+pub struct Level16<const N: usize> {
     /// The slot of BN24; where level 16 has the answer, slot 0, which holds 0.
     slot: [u32; N],
     /// The answer with its flag; 0 where level 24 has to say.
@@ -24,40 +56,7 @@ struct Level16<const N: usize> {
 impl<W: Width> SailL<W> {
     #[inline(always)]
     pub(super) fn lookup_blocks(&self, addresses: &[u32], next_hops: &mut [W]) {
-        let (addresses, next_hops) = self.in_blocks::<BLOCK>(addresses, next_hops);
-        let (addresses, next_hops) = self.in_blocks::<SHORT_BLOCK>(addresses, next_hops);
-        for (&address, next_hop) in addresses.iter().zip(next_hops) {
-            *next_hop = self.look_up(address, &mut Unmetered);
-        }
-    }
-
-    /// Looks up whole blocks and returns what is left over.
-    ///
-    /// Two stages, one block apart, and no branch on what an entry says: which level answers is as good as
-    /// random. On the table of January 2024, one address after another, with its branches, gave a third of
-    /// this throughput; the two stages without a block between them a quarter, with the prefetch two thirds.
-    #[inline(always)]
-    fn in_blocks<'b, const N: usize>(
-        &self,
-        addresses: &'b [u32],
-        next_hops: &'b mut [W],
-    ) -> (&'b [u32], &'b mut [W]) {
-        let (blocks, rest) = addresses.as_chunks::<N>();
-        let (answers, answers_rest) = next_hops.as_chunks_mut::<N>();
-        let empty = || Level16 { slot: [0; N], answer: [0; N] };
-        let (mut one, mut other) = (empty(), empty());
-        let (mut now, mut next) = (&mut one, &mut other);
-        if let Some(first) = blocks.first() {
-            self.level_16(first, next);
-        }
-        for (at, (block, answers)) in blocks.iter().zip(answers).enumerate() {
-            swap(&mut now, &mut next);
-            if let Some(following) = blocks.get(at + 1) {
-                self.level_16(following, next);
-            }
-            self.level_24(block, now, answers);
-        }
-        (rest, answers_rest)
+        look_up::<BLOCK, SHORT_BLOCK, 2, _, _, _>(self, addresses, next_hops);
     }
 
     /// Reads BCN16 and asks for the lines of BN24.
@@ -88,10 +87,8 @@ impl<W: Width> SailL<W> {
             next_hops[at] = W::narrow(NextHop(answer & !ANSWER));
             below |= u64::from(answer == 0) << at;
         }
-        while below != 0 {
-            let at = below.trailing_zeros() as usize;
-            below &= below - 1;
+        for_each_set(below, |at| {
             next_hops[at] = self.level_32(found.slot[at], addresses[at], &mut Unmetered);
-        }
+        });
     }
 }

@@ -3,6 +3,7 @@
 use super::{LEVEL_48, LEVELS, Level, SailL6, first_chunk, index};
 use crate::NextHop;
 use crate::arch::prefetch;
+use crate::blocks::pipeline::{Stages, for_each_set, look_up};
 use crate::blocks::pushing::ANSWER;
 use crate::engine::{Engine, Unmetered, Width};
 use std::array::from_fn;
@@ -16,8 +17,7 @@ const SHORT_BLOCK: usize = 8;
 const STAGES: usize = LEVEL_48 + 1;
 
 /// How far a block of addresses has come.
-#[derive(Clone, Copy)]
-struct Block<const N: usize> {
+pub struct Block<const N: usize> {
     /// The entry of the next level; where the answer is known, one of chunk 0, which holds 0.
     index: [u32; N],
     /// The answer with its flag; 0 where a lower level has to say.
@@ -41,54 +41,52 @@ impl<const N: usize> Block<N> {
     }
 }
 
-impl<W: Width> SailL6<W> {
+/// No branch depends on what an entry says, down to level 48.
+impl<W: Width> Stages<u128, W, STAGES> for SailL6<W> {
+    type Found<const N: usize> = Block<N>;
+
     #[inline(always)]
-    pub(super) fn lookup_blocks(&self, addresses: &[u128], next_hops: &mut [W]) {
-        let (addresses, next_hops) = self.in_blocks::<BLOCK>(addresses, next_hops);
-        let (addresses, next_hops) = self.in_blocks::<SHORT_BLOCK>(addresses, next_hops);
-        for (&address, next_hop) in addresses.iter().zip(next_hops) {
-            *next_hop = self.lookup(address);
+    fn nothing<const N: usize>() -> Block<N> {
+        Block { index: [0; N], answer: [0; N] }
+    }
+
+    #[inline(always)]
+    fn run<const N: usize>(
+        &self,
+        stage: usize,
+        _: usize,
+        addresses: &[u128; N],
+        block: &mut Block<N>,
+        next_hops: &mut [W; N],
+    ) {
+        if stage == 0 {
+            *block = Block {
+                index: from_fn(|at| index(first_chunk(addresses[at]), addresses[at], LEVELS[0])),
+                answer: [0; N],
+            };
+        }
+        match (self.upper.get(stage), self.upper.get(stage + 1)) {
+            (Some(level), Some(next)) => {
+                block.advance(addresses, level, LEVELS[stage + 1], |index| prefetch(&next.bcn, index));
+            }
+            (Some(level), None) => {
+                let bn48 = &self.level_48.bn;
+                block.advance(addresses, level, LEVELS[stage + 1], |index| prefetch(bn48, index));
+            }
+            (None, _) => self.finish(addresses, block, next_hops),
         }
     }
 
-    /// Looks up whole blocks and returns what is left over.
-    ///
-    /// At each step every stage takes the block that the stage above has just left: between the prefetch of a
-    /// line and its use lie the other stages' blocks. No branch depends on what an entry says, down to level 48.
     #[inline(always)]
-    fn in_blocks<'b, const N: usize>(
-        &self,
-        addresses: &'b [u128],
-        next_hops: &'b mut [W],
-    ) -> (&'b [u128], &'b mut [W]) {
-        let (blocks, rest) = addresses.as_chunks::<N>();
-        let (answers, answers_rest) = next_hops.as_chunks_mut::<N>();
-        let mut under_way = [Block { index: [0; N], answer: [0; N] }; STAGES];
-        for step in 0..blocks.len() + STAGES - 1 {
-            for stage in (0..STAGES).rev() {
-                let Some(at) = step.checked_sub(stage) else { continue };
-                let Some(addresses) = blocks.get(at) else { break };
-                let block = &mut under_way[at % STAGES];
-                if stage == 0 {
-                    *block = Block {
-                        index: from_fn(|at| index(first_chunk(addresses[at]), addresses[at], LEVELS[0])),
-                        answer: [0; N],
-                    };
-                }
-                match (self.upper.get(stage), self.upper.get(stage + 1)) {
-                    (Some(level), Some(next)) => {
-                        block
-                            .advance(addresses, level, LEVELS[stage + 1], |index| prefetch(&next.bcn, index));
-                    }
-                    (Some(level), None) => {
-                        let bn48 = &self.level_48.bn;
-                        block.advance(addresses, level, LEVELS[stage + 1], |index| prefetch(bn48, index));
-                    }
-                    (None, _) => self.finish(addresses, block, &mut answers[at]),
-                }
-            }
-        }
-        (rest, answers_rest)
+    fn one(&self, _: usize, &address: &u128) -> W {
+        self.lookup(address)
+    }
+}
+
+impl<W: Width> SailL6<W> {
+    #[inline(always)]
+    pub(super) fn lookup_blocks(&self, addresses: &[u128], next_hops: &mut [W]) {
+        look_up::<BLOCK, SHORT_BLOCK, STAGES, _, _, _>(self, addresses, next_hops);
     }
 
     /// Reads BN48, then looks below it for the few addresses that have no answer yet.
@@ -103,10 +101,8 @@ impl<W: Width> SailL6<W> {
             next_hops[at] = W::narrow(NextHop(answer & !ANSWER));
             below |= u64::from(answer == 0) << at;
         }
-        while below != 0 {
-            let at = below.trailing_zeros() as usize;
-            below &= below - 1;
+        for_each_set(below, |at| {
             next_hops[at] = self.below_48(block.index[at], addresses[at], &mut Unmetered);
-        }
+        });
     }
 }

@@ -2,8 +2,8 @@
 
 use super::{NODES16, SailM};
 use crate::arch::{Isa, Kernel, Level, dispatch, prefetch};
+use crate::blocks::pipeline::{Stages, for_each_set, look_up};
 use crate::engine::{Unmetered, Width};
-use std::mem::swap;
 
 /// The addresses of a block, and of the one block that a short batch makes.
 const BLOCK: usize = 64;
@@ -40,6 +40,43 @@ impl<W: Width> Kernel for Mixed<'_, W> {
     }
 }
 
+/// The tables, and what tells an address's table: given its place in the batch and the address.
+struct Routed<'e, W: Width, T> {
+    engine: &'e SailM<W>,
+    table: T,
+}
+
+/// No branch depends on what an entry says, as in [`sail_l`](crate::engines::sail_l).
+impl<W: Width, T: Fn(usize, u32) -> usize> Stages<u32, W, 2> for Routed<'_, W, T> {
+    type Found<const N: usize> = [u32; N];
+
+    #[inline(always)]
+    fn nothing<const N: usize>() -> [u32; N] {
+        [0; N]
+    }
+
+    #[inline(always)]
+    fn run<const N: usize>(
+        &self,
+        stage: usize,
+        start: usize,
+        addresses: &[u32; N],
+        slots: &mut [u32; N],
+        next_hops: &mut [W; N],
+    ) {
+        let table = |at: usize| (self.table)(start + at, addresses[at]);
+        match stage {
+            0 => self.engine.find(addresses, table, slots),
+            _ => self.engine.read(addresses, slots, table, next_hops),
+        }
+    }
+
+    #[inline(always)]
+    fn one(&self, at: usize, &address: &u32) -> W {
+        self.engine.lookup_metered(address, (self.table)(at, address) as u16, &mut Unmetered)
+    }
+}
+
 impl<W: Width> SailM<W> {
     /// The answers for addresses in tables of which `table` tells the id, given the place in the batch and the
     /// address.
@@ -47,46 +84,11 @@ impl<W: Width> SailM<W> {
     pub(super) fn lookup_blocks(
         &self,
         addresses: &[u32],
-        table: impl Fn(usize, u32) -> usize + Copy,
+        table: impl Fn(usize, u32) -> usize,
         next_hops: &mut [W],
     ) {
-        let done = self.in_blocks::<BLOCK>(0, addresses, table, next_hops);
-        let done = self.in_blocks::<SHORT_BLOCK>(done, addresses, table, next_hops);
-        for at in done..addresses.len() {
-            let address = addresses[at];
-            next_hops[at] = self.lookup_metered(address, table(at, address) as u16, &mut Unmetered);
-        }
-    }
-
-    /// Looks up the whole blocks from `start` on and returns where they end.
-    ///
-    /// Two stages, one block apart, and no branch on what an entry says, as in [`sail_l`](crate::engines::sail_l).
-    #[inline(always)]
-    fn in_blocks<const N: usize>(
-        &self,
-        start: usize,
-        addresses: &[u32],
-        table: impl Fn(usize, u32) -> usize + Copy,
-        next_hops: &mut [W],
-    ) -> usize {
-        let (blocks, _) = addresses[start..].as_chunks::<N>();
-        let (answers, _) = next_hops[start..].as_chunks_mut::<N>();
-        let (mut one, mut other) = ([0; N], [0; N]);
-        let (mut now, mut next) = (&mut one, &mut other);
-        if let Some(first) = blocks.first() {
-            self.find(start, first, table, next);
-        }
-        let mut at = start;
-        for (block, answers) in blocks.iter().zip(answers) {
-            swap(&mut now, &mut next);
-            let following = at + N;
-            if let Some(block) = blocks.get((following - start) / N) {
-                self.find(following, block, table, next);
-            }
-            self.read(at, block, now, table, answers);
-            at = following;
-        }
-        at
+        let routed = Routed { engine: self, table };
+        look_up::<BLOCK, SHORT_BLOCK, 2, _, _, _>(&routed, addresses, next_hops);
     }
 
     /// Reads B16 and C16 and asks for the lines of N16 and N24.
@@ -94,16 +96,14 @@ impl<W: Width> SailM<W> {
     #[allow(clippy::needless_range_loop, reason = "one index runs through two arrays of one block")]
     fn find<const N: usize>(
         &self,
-        start: usize,
         addresses: &[u32; N],
-        table: impl Fn(usize, u32) -> usize,
+        table: impl Fn(usize) -> usize,
         slots: &mut [u32; N],
     ) {
         for at in 0..N {
-            let address = addresses[at];
-            let slot = self.overlay.upper(address);
+            let slot = self.overlay.upper(addresses[at]);
             slots[at] = slot as u32;
-            prefetch(&self.tables[table(start + at, address)].upper, slot);
+            prefetch(&self.tables[table(at)].upper, slot);
         }
     }
 
@@ -116,27 +116,24 @@ impl<W: Width> SailM<W> {
     #[allow(clippy::needless_range_loop, reason = "one index runs through three arrays and a bit map")]
     fn read<const N: usize>(
         &self,
-        start: usize,
         addresses: &[u32; N],
         slots: &[u32; N],
-        table: impl Fn(usize, u32) -> usize,
+        table: impl Fn(usize) -> usize,
         answers: &mut [W; N],
     ) {
         const { assert!(N <= 64) }
         let mut unanswered = 0_u64;
         for at in 0..N {
-            let answer = self.tables[table(start + at, addresses[at])].upper[slots[at] as usize];
+            let answer = self.tables[table(at)].upper[slots[at] as usize];
             answers[at] = answer;
             unanswered |= u64::from(answer == W::default() && slots[at] >= NODES16 as u32) << at;
         }
-        while unanswered != 0 {
-            let at = unanswered.trailing_zeros() as usize;
-            unanswered &= unanswered - 1;
+        for_each_set(unanswered, |at| {
             let (slot, address) = (slots[at] as usize, addresses[at]);
             if !self.overlay.is_answered(slot, &mut Unmetered) {
                 let slot = self.overlay.place32(slot, address, &mut Unmetered);
-                answers[at] = self.tables[table(start + at, address)].lower[slot];
+                answers[at] = self.tables[table(at)].lower[slot];
             }
-        }
+        });
     }
 }
