@@ -7,6 +7,7 @@ mod exit;
 mod family;
 mod output;
 mod reading;
+mod registry;
 mod writing;
 
 use fibula_lab::allocation::CountingAllocator;

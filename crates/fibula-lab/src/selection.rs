@@ -4,6 +4,9 @@ use crate::Error;
 use fibula::Address;
 use fibula::engine::{BEST, Entry, find};
 
+/// What the names of other people's engines begin with, which are run only where they are asked for.
+const PEER: &str = "peer:";
+
 /// The specifications of a list like `all`, `best` or `dxr18,sail-l,dxr/k=20` that do a family, each once, in
 /// order. Engines of the list that do only the other family are left out.
 ///
@@ -28,7 +31,8 @@ pub fn select<A: Address>(engines: &[Entry], list: &str) -> Result<Vec<String>, 
         any = true;
         match specification.split('/').next().unwrap_or_default() {
             "all" => {
-                engines.iter().filter(|entry| entry.does(A::FAMILY)).for_each(|entry| add(entry.about.name));
+                let own = engines.iter().filter(|entry| !entry.about.name.starts_with(PEER));
+                own.filter(|entry| entry.does(A::FAMILY)).for_each(|entry| add(entry.about.name));
             }
             BEST => add(specification),
             name => {

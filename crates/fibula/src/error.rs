@@ -74,8 +74,9 @@ impl Error {
         Self(Kind::PrefixSyntax { text: text.chars().take(80).collect(), family })
     }
 
-    /// An engine that does not exist, or does not hold this family.
-    pub(crate) fn engine(text: impl Into<String>) -> Self {
+    /// An engine that does not exist, does not hold this family, or cannot be built for a reason of its own.
+    #[must_use]
+    pub fn engine(text: impl Into<String>) -> Self {
         Self(Kind::Engine(text.into()))
     }
 

@@ -3,9 +3,9 @@
 use super::measuring::{Building, OnTable, engines, tell_all};
 use crate::exit::{Verdict, tell};
 use crate::output::{Output, Printer};
+use crate::registry;
 use clap::Args;
 use fibula::arch::Level;
-use fibula::engine::ENGINES;
 use fibula::{Address, Rib};
 use fibula_io::trace::{self, TraceKind};
 use fibula_lab::bench::{BenchOptions, Contender, Race, Workload};
@@ -126,7 +126,8 @@ impl<W: Write> Run<'_, W> {
             bar.set_length(all as u64);
             bar.set_position(done as u64);
         };
-        let report = race.run(ENGINES, &arguments.contenders(&specifications), &options, &mut progress)?;
+        let report =
+            race.run(registry::engines(), &arguments.contenders(&specifications), &options, &mut progress)?;
         bar.finish_and_clear();
         tell_all(&report.refused);
         tell_all(&report.wrong);

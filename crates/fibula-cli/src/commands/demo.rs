@@ -3,8 +3,8 @@
 use super::measuring::{INTERNET, internet, tell_all};
 use crate::exit::{Verdict, tell};
 use crate::output::Output;
+use crate::registry;
 use clap::Args;
-use fibula::engine::ENGINES;
 use fibula::{Address, Rib};
 use fibula_io::table::Tables;
 use fibula_io::trace::{self, TraceKind};
@@ -43,7 +43,7 @@ pub(crate) struct Arguments {
 
 impl Arguments {
     pub(crate) fn run(self, output: &Output) -> anyhow::Result<Verdict> {
-        fibula_lab::select::<u32>(ENGINES, &self.engine)?; // a wrong name is told before a table is made
+        fibula_lab::select::<u32>(registry::engines(), &self.engine)?; // a wrong name is told before a table is made
         let in_sentences = output.asked().is_none();
         if in_sentences {
             writeln!(io::stdout(), "{}\n", Machine::here())?;
@@ -65,7 +65,7 @@ impl Arguments {
 
     /// Demonstrates one family, if the engine does it; the first wrong answers are told.
     fn family<A: Address>(&self, rib: &Rib<A>) -> anyhow::Result<Option<DemoRow>> {
-        if fibula_lab::select::<A>(ENGINES, &self.engine)?.is_empty() {
+        if fibula_lab::select::<A>(registry::engines(), &self.engine)?.is_empty() {
             tell(format_args!("{} does not do {}", self.engine, A::FAMILY));
             return Ok(None);
         }
@@ -78,7 +78,7 @@ impl Arguments {
         if let Some(threads) = self.threads {
             options.threads = threads.into();
         }
-        let (row, wrong) = fibula_lab::demo::demo(ENGINES, workload, &options)?;
+        let (row, wrong) = fibula_lab::demo::demo(registry::engines(), workload, &options)?;
         tell_all(&wrong);
         Ok(Some(row))
     }

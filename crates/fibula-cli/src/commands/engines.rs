@@ -2,9 +2,10 @@
 
 use crate::exit::Verdict;
 use crate::output::Output;
+use crate::registry;
 use clap::Args;
 use fibula::Family;
-use fibula::engine::{ENGINES, Entry, LimitInfo, WidthBits};
+use fibula::engine::{Entry, LimitInfo, WidthBits};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -42,7 +43,9 @@ impl Row {
 impl Arguments {
     #[allow(clippy::unused_self, reason = "every command is run alike")]
     pub(crate) fn run(self, output: &Output) -> anyhow::Result<Verdict> {
-        let rows = ENGINES.iter().flat_map(|entry| entry.families().map(|family| Row::new(entry, family)));
+        let rows = registry::engines()
+            .iter()
+            .flat_map(|entry| entry.families().map(|family| Row::new(entry, family)));
         output.rows(rows)?;
         Ok(Verdict::Good)
     }

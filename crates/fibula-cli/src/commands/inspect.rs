@@ -3,8 +3,9 @@
 use super::measuring::{Building, OnTable, engines};
 use crate::exit::{Verdict, tell};
 use crate::output::{Output, Printer};
+use crate::registry;
 use clap::Args;
-use fibula::engine::{Config, ENGINES};
+use fibula::engine::Config;
 use fibula::{Address, Fib, Rib};
 use serde::{Serialize, Serializer};
 use std::io::Write;
@@ -66,7 +67,7 @@ impl Arguments {
             let mut config = Config::default();
             config.width = self.building.width;
             config.pages = self.building.pages();
-            let fib = match Fib::build_from(ENGINES, &specification, rib, config) {
+            let fib = match Fib::build_from(registry::engines(), &specification, rib, config) {
                 Ok(fib) => fib,
                 Err(error) if error.limit().is_some() => {
                     tell(format_args!("{specification} does not hold this table: {error}"));

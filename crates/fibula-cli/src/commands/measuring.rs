@@ -3,9 +3,10 @@
 use crate::exit::{Verdict, tell};
 use crate::family::FamilyName;
 use crate::reading::{Reading, verdict};
+use crate::registry;
 use clap::Args;
 use fibula::arch::Level;
-use fibula::engine::{ENGINES, WidthBits};
+use fibula::engine::WidthBits;
 use fibula::memory::Pages;
 use fibula::{Address, Change, Family, Rib};
 use fibula_io::Source;
@@ -214,7 +215,7 @@ fn level(text: &str) -> Result<Level, String> {
 
 /// The engines of a list that do a family.
 pub(crate) fn engines<A: Address>(list: &str) -> anyhow::Result<Vec<String>> {
-    Ok(fibula_lab::select::<A>(ENGINES, list)?)
+    Ok(fibula_lab::select::<A>(registry::engines(), list)?)
 }
 
 /// Tells things on standard error, one a line.

@@ -4,9 +4,9 @@ use super::measuring::{Building, OnTable, UpdatesFrom, engines, tell_all};
 use crate::exit::{Verdict, tell};
 use crate::family::FamilyName;
 use crate::output::{Output, Printer};
+use crate::registry;
 use clap::Args;
 use fibula::arch::Level;
-use fibula::engine::ENGINES;
 use fibula::{Address, Change, Rib};
 use fibula_io::table::Tables;
 use fibula_lab::verify::{ExhaustiveOptions, UpdateOptions, VerifyOptions};
@@ -122,8 +122,13 @@ impl<W: Write> Run<'_, W> {
                 printed = self.printer.row(row);
             }
         };
-        let verification =
-            fibula_lab::verify::verify(ENGINES, &specifications, rib, &self.arguments.options(), print)?;
+        let verification = fibula_lab::verify::verify(
+            registry::engines(),
+            &specifications,
+            rib,
+            &self.arguments.options(),
+            print,
+        )?;
         printed?;
         tell_all(&verification.refused);
         for row in &verification.rows {
@@ -156,7 +161,13 @@ impl<W: Write> Run<'_, W> {
         for specification in specifications {
             let bar = ProgressBar::new(1 << 32).with_message(specification.clone());
             let progress = |done| bar.set_position(done);
-            let row = fibula_lab::verify::exhaustive(ENGINES, &specification, rib, &options, &progress)?;
+            let row = fibula_lab::verify::exhaustive(
+                registry::engines(),
+                &specification,
+                rib,
+                &options,
+                &progress,
+            )?;
             bar.finish_and_clear();
             match row {
                 Ok(row) => {
@@ -185,7 +196,7 @@ impl<W: Write> Run<'_, W> {
             ..UpdateOptions::default()
         };
         for specification in engines::<A>(&arguments.engine)? {
-            match fibula_lab::verify::updates(ENGINES, &specification, rib, changes, &options)? {
+            match fibula_lab::verify::updates(registry::engines(), &specification, rib, changes, &options)? {
                 Ok(row) => {
                     tell_all(&row.first);
                     if let Some(contradiction) = &row.contradiction {

@@ -131,6 +131,12 @@ impl<T: Copy, const LEN: usize> ChunkArray<T, LEN> {
         }
     }
 
+    /// Keeps the first `chunks`, and no room for more.
+    pub fn truncate(&mut self, chunks: usize) {
+        self.elements.truncate(chunks * LEN);
+        self.elements.shrink_to_fit();
+    }
+
     /// The number of chunks.
     #[must_use]
     pub fn chunks(&self) -> usize {

@@ -21,3 +21,4 @@ pub mod rank;
 pub mod reached;
 pub mod sparse;
 pub mod tree_bitmap;
+pub mod unique;

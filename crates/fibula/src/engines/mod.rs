@@ -10,6 +10,7 @@ pub mod hybrid;
 pub mod lc_trie;
 pub mod lulea;
 pub mod miht;
+pub mod mosaic;
 pub mod oracle;
 pub mod poptrie;
 pub mod radix;

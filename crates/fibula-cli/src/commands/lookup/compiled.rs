@@ -1,6 +1,6 @@
 //! [`Compiled`]: a table whose lookups tell the route, not only its next hop.
 
-use fibula::engine::ENGINES;
+use crate::registry;
 use fibula::{Address, Fib, NextHop, Rib, Route};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -69,7 +69,8 @@ impl<A: Address> Compiled<A> {
         let numbered =
             numbered.map(|(route, place)| Route { prefix: route.prefix, next_hop: NextHop(place) });
         let numbered: Rib<A> = numbered.collect();
-        let known = |name: &&str| ENGINES.iter().any(|e| e.about.name == *name && e.does(A::FAMILY));
+        let known =
+            |name: &&str| registry::engines().iter().any(|e| e.about.name == *name && e.does(A::FAMILY));
         PREFERRED.iter().filter(|name| known(name)).find_map(|name| Fib::build(name, &numbered).ok())
     }
 }

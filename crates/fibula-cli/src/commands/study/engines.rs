@@ -4,9 +4,9 @@ use crate::commands::measuring::{INTERNET, UpdatesFrom, engines, internet, tell_
 use crate::exit::Verdict;
 use crate::output::Output;
 use crate::reading::{Reading, verdict};
+use crate::registry;
 use crate::writing::write_text;
 use clap::Args;
-use fibula::engine::ENGINES;
 use fibula::{Address, Change, Rib};
 use fibula_io::Source;
 use fibula_io::table::Tables;
@@ -104,8 +104,15 @@ impl Arguments {
         options.bench.passes = self.passes.into();
         let bar = ProgressBar::new_spinner();
         let mut progress = |what: &str| bar.set_message(what.to_owned());
-        let study =
-            study_engines(ENGINES, &specifications, (table, rib), &traces, changes, &options, &mut progress)?;
+        let study = study_engines(
+            registry::engines(),
+            &specifications,
+            (table, rib),
+            &traces,
+            changes,
+            &options,
+            &mut progress,
+        )?;
         bar.finish_and_clear();
         Ok(Some(study))
     }

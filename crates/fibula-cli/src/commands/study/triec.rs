@@ -3,9 +3,9 @@
 use crate::exit::Verdict;
 use crate::output::Output;
 use crate::reading::{Reading, verdict};
+use crate::registry;
 use clap::Args;
 use fibula::Rib;
-use fibula::engine::ENGINES;
 use fibula_io::Source;
 use fibula_io::generate::{NextHopModel, TriecGroup, triec};
 use fibula_io::trace::{self, TraceKind};
@@ -54,6 +54,6 @@ impl Arguments {
 
     fn count(&self, table: &str, rib: &Rib<u128>) -> anyhow::Result<fibula_lab::study::TriecRow> {
         let addresses = trace::generate(&TraceKind::Prefix, rib, self.addresses as usize, 1)?;
-        Ok(study_triec(ENGINES, table, rib, &addresses)?)
+        Ok(study_triec(registry::engines(), table, rib, &addresses)?)
     }
 }

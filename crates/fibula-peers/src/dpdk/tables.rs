@@ -1,0 +1,204 @@
+//! The seam on one side, the shim on the other.
+
+use fibula::arch::Isa;
+use fibula::blocks::pushing::internal_nodes;
+use fibula::engine::{Config, Engine, Meter, Update, Width};
+use fibula::memory::{Memory, Pages};
+use fibula::{Address, Delta, Error, NextHop, Prefix, Rib};
+use std::ffi::{c_int, c_void};
+use std::marker::PhantomData;
+use std::ptr::NonNull;
+use std::sync::OnceLock;
+
+/// A table of the shim.
+#[repr(C)]
+pub(crate) struct Table {
+    _private: [u8; 0],
+}
+
+// SAFETY: declared as the shim, compiled beside this file, defines them.
+unsafe extern "C" {
+    fn fibula_dpdk_start(huge_pages: c_int) -> c_int;
+    fn fibula_dpdk_create(kind: c_int, routes: u32, groups: u32, next_hop_bytes: u32) -> *mut Table;
+    fn fibula_dpdk_free(table: *mut Table);
+    fn fibula_dpdk_bytes(table: *const Table) -> usize;
+    fn fibula_dpdk_change(table: *mut Table, prefix: *const u8, length: u8, next_hop: u32) -> c_int;
+    fn fibula_dpdk_lookup4(
+        table: *const Table,
+        addresses: *const u32,
+        count: u32,
+        answers: *mut c_void,
+        width: u32,
+    );
+    fn fibula_dpdk_lookup6(
+        table: *const Table,
+        addresses: *const [u8; 16],
+        count: u32,
+        answers: *mut c_void,
+        width: u32,
+    );
+}
+
+/// The address type of a DPDK table.
+pub(crate) trait Dpdk: Address {
+    /// The prefix lengths below which another table of 256 entries follows.
+    const GROUP_LEVELS: &'static [u8];
+
+    /// A prefix's bytes, the first four for IPv4.
+    fn octets(self) -> [u8; 16];
+
+    /// Asks the table, which is of this family.
+    fn look_up(table: NonNull<Table>, addresses: &[Self], answers: *mut c_void, width: u32);
+}
+
+impl Dpdk for u32 {
+    const GROUP_LEVELS: &'static [u8] = &[24];
+
+    fn octets(self) -> [u8; 16] {
+        (u128::from(self) << 96).to_be_bytes()
+    }
+
+    #[inline(always)]
+    fn look_up(table: NonNull<Table>, addresses: &[u32], answers: *mut c_void, width: u32) {
+        let count = u32::try_from(addresses.len()).expect("a batch");
+        // SAFETY: the table is alive and of IPv4; `answers` has room for as many answers of this width.
+        unsafe { fibula_dpdk_lookup4(table.as_ptr(), addresses.as_ptr(), count, answers, width) }
+    }
+}
+
+impl Dpdk for u128 {
+    const GROUP_LEVELS: &'static [u8] = &[24, 32, 40, 48, 56, 64, 72, 80, 88, 96, 104, 112, 120];
+
+    fn octets(self) -> [u8; 16] {
+        self.to_be_bytes()
+    }
+
+    #[inline(always)]
+    fn look_up(table: NonNull<Table>, addresses: &[u128], answers: *mut c_void, width: u32) {
+        // DPDK takes addresses as packets have them.
+        let mut burst = [[0; 16]; 64];
+        let mut at = 0;
+        for addresses in addresses.chunks(burst.len()) {
+            for (octets, address) in burst.iter_mut().zip(addresses) {
+                *octets = address.to_be_bytes();
+            }
+            let answers = answers.cast::<u8>().wrapping_add(at * width as usize);
+            // SAFETY: the table is alive and of IPv6; `answers` has room for as many answers of this width.
+            unsafe {
+                fibula_dpdk_lookup6(
+                    table.as_ptr(),
+                    burst.as_ptr(),
+                    addresses.len() as u32,
+                    answers.cast(),
+                    width,
+                );
+            }
+            at += addresses.len();
+        }
+    }
+}
+
+/// A table of the kind `KIND`, as the shim numbers them.
+pub(crate) struct Rte<A, W, const KIND: c_int> {
+    table: NonNull<Table>,
+    types: PhantomData<(A, W)>,
+}
+
+pub(crate) type Fib<W> = Rte<u32, W, 0>;
+pub(crate) type Lpm<W> = Rte<u32, W, 1>;
+pub(crate) type LpmX4<W> = Rte<u32, W, 2>;
+pub(crate) type Fib6<W> = Rte<u128, W, 3>;
+pub(crate) type Lpm6<W> = Rte<u128, W, 4>;
+
+// SAFETY: lookups of a DPDK table may run on any number of threads; changes take `&mut self`.
+unsafe impl<A, W, const KIND: c_int> Send for Rte<A, W, KIND> {}
+// SAFETY: as above.
+unsafe impl<A, W, const KIND: c_int> Sync for Rte<A, W, KIND> {}
+
+impl<A, W, const KIND: c_int> Drop for Rte<A, W, KIND> {
+    fn drop(&mut self) {
+        // SAFETY: made by `fibula_dpdk_create`, freed once.
+        unsafe { fibula_dpdk_free(self.table.as_ptr()) }
+    }
+}
+
+/// Starts DPDK's environment with the first table.
+fn start(pages: Pages) -> Result<(), Error> {
+    static STARTED: OnceLock<c_int> = OnceLock::new();
+    let huge_pages = c_int::from(pages != Pages::Small);
+    // SAFETY: called once.
+    match *STARTED.get_or_init(|| unsafe { fibula_dpdk_start(huge_pages) }) {
+        0 => Ok(()),
+        errno => {
+            let reason = std::io::Error::from_raw_os_error(-errno);
+            Err(Error::engine(format!("DPDK's environment does not start: {reason}")))
+        }
+    }
+}
+
+impl<A: Dpdk, W: Width, const KIND: c_int> Rte<A, W, KIND> {
+    /// Announces, or with [`NextHop::NONE`] withdraws.
+    fn change(&mut self, prefix: Prefix<A>, next_hop: NextHop) -> bool {
+        let octets = prefix.first().octets();
+        // SAFETY: the table is alive, the octets are sixteen.
+        unsafe { fibula_dpdk_change(self.table.as_ptr(), octets.as_ptr(), prefix.len(), next_hop.0) == 0 }
+    }
+}
+
+impl<A: Dpdk, W: Width, const KIND: c_int> Engine<A, W> for Rte<A, W, KIND> {
+    fn build(rib: &Rib<A>, config: &Config) -> Result<Self, Error> {
+        start(config.pages)?;
+        let groups: usize = A::GROUP_LEVELS.iter().map(|&level| internal_nodes(rib, level)).sum();
+        // Room for updates, as operators give it.
+        let (routes, groups) = (rib.len() + rib.len() / 4 + 4096, groups + groups / 4 + 4096);
+        // One bit of an entry is a flag.
+        let next_hop_bytes = match rib.max_next_hop().0 {
+            ..=0x7F => 1,
+            ..=0x7FFF => 2,
+            _ => 4,
+        };
+        // SAFETY: the environment has started.
+        let table = unsafe { fibula_dpdk_create(KIND, routes as u32, groups as u32, next_hop_bytes) };
+        let Some(table) = NonNull::new(table) else {
+            return Err(Error::engine(format!("DPDK has no room for {routes} routes and {groups} groups")));
+        };
+        let mut table = Self { table, types: PhantomData };
+        for route in rib {
+            if !table.change(route.prefix, route.next_hop) {
+                return Err(Error::engine(format!("DPDK refuses {}", route.prefix)));
+            }
+        }
+        Ok(table)
+    }
+
+    #[inline(always)]
+    fn lookup_metered<M: Meter>(&self, address: A, _: &mut M) -> W {
+        let mut answer = [W::default()];
+        A::look_up(self.table, &[address], answer.as_mut_ptr().cast(), size_of::<W>() as u32);
+        answer[0]
+    }
+
+    #[inline(always)]
+    fn lookup_batch<I: Isa>(&self, _: I, addresses: &[A], next_hops: &mut [W]) {
+        assert_eq!(addresses.len(), next_hops.len());
+        A::look_up(self.table, addresses, next_hops.as_mut_ptr().cast(), size_of::<W>() as u32);
+    }
+
+    fn apply(&mut self, _: &Rib<A>, deltas: &[Delta<A>]) -> Update {
+        let mut done = deltas.iter().take_while(|delta| self.change(delta.prefix, delta.after)).count();
+        if done == deltas.len() {
+            return Update::Applied(fibula::engine::Cost::default());
+        }
+        // Back, last change first; then a new table, whose size fits.
+        while done > 0 {
+            done -= 1;
+            self.change(deltas[done].prefix, deltas[done].before);
+        }
+        Update::Rebuild
+    }
+
+    fn memory(&self) -> Memory {
+        // SAFETY: the table is alive.
+        Memory::new().off_chip("DPDK's heap", unsafe { fibula_dpdk_bytes(self.table.as_ptr()) })
+    }
+}

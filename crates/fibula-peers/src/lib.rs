@@ -1,0 +1,44 @@
+//! Other people's engines behind fibula's seam, to be measured in the same loop, on the same tables, each checked by the same
+//! oracle first. Nothing here is part of fibula's own answers: every peer is behind a feature, and no feature is on by
+//! default.
+//!
+//! | name | feature | what it is |
+//! | --- | --- | --- |
+//! | `peer:dpdk-fib` | `dpdk` | DPDK's `rte_fib`, DIR-24-8 with next hops of 1, 2 or 4 bytes (IPv4) |
+//! | `peer:dpdk-lpm` | `dpdk` | DPDK's `rte_lpm`, bulk lookup (IPv4) |
+//! | `peer:dpdk-lpm-x4` | `dpdk` | the same table, four addresses a call (IPv4) |
+//! | `peer:dpdk-fib6` | `dpdk` | DPDK's `rte_fib6`, trie with next hops of 2 or 4 bytes (IPv6) |
+//! | `peer:dpdk-lpm6` | `dpdk` | DPDK's `rte_lpm6`, bulk lookup (IPv6) |
+//! | `peer:treebitmap` | `crates` | the crate `treebitmap` (both) |
+//! | `peer:prefix-trie` | `crates` | the crate `prefix-trie` (both) |
+
+#[cfg(feature = "crates")]
+mod crates;
+#[cfg(feature = "dpdk")]
+mod dpdk;
+
+use fibula::engine::{ENGINES, Entry};
+use std::sync::LazyLock;
+
+/// The peers that the features ask for.
+#[must_use]
+pub fn peers() -> Vec<Entry> {
+    let mut peers = Vec::new();
+    #[cfg(feature = "dpdk")]
+    peers.extend(dpdk::ENGINES);
+    #[cfg(feature = "crates")]
+    peers.extend(crates::ENGINES);
+    peers
+}
+
+/// fibula's own engines and after them the peers.
+///
+/// ```
+/// use fibula::engine::ENGINES;
+/// assert!(fibula_peers::engines().len() >= ENGINES.len());
+/// ```
+#[must_use]
+pub fn engines() -> &'static [Entry] {
+    static ALL: LazyLock<Vec<Entry>> = LazyLock::new(|| ENGINES.iter().copied().chain(peers()).collect());
+    &ALL
+}

@@ -1,0 +1,150 @@
+//! [`Brush`]: what builds and updates have in common. It paints intervals of one answer each, in order, onto tiles.
+
+use super::{BELOW, Mosaic, SLOTS, TILE, TILE_END};
+use crate::NextHop;
+use crate::engine::{Cost, Width};
+use crate::rib::Range;
+use std::ops::Range as Span;
+
+/// The addresses of a /24, less one.
+const WITHIN: u32 = BELOW as u32 - 1;
+
+/// Paints a table. A tile is put in its place when the brush goes on to the next.
+pub(super) struct Brush<'e, W: Width> {
+    engine: &'e mut Mosaic<W>,
+    /// The slot whose tile is being painted, if any; the tile as it will be.
+    slot: Option<usize>,
+    tile: [W; TILE],
+    /// The /24 below the mark that is being painted.
+    chunk: [W; BELOW],
+    /// The tile that is the same answer everywhere, and the answer: long runs of slots share it.
+    uniform: Option<(W, u32)>,
+    cost: Cost,
+}
+
+impl<'e, W: Width> Brush<'e, W> {
+    pub(super) fn of(engine: &'e mut Mosaic<W>) -> Self {
+        Self {
+            engine,
+            slot: None,
+            tile: [W::default(); TILE],
+            chunk: [W::default(); BELOW],
+            uniform: None,
+            cost: Cost::default(),
+        }
+    }
+
+    /// What all the painting has cost.
+    pub(super) fn cost(self) -> Cost {
+        self.cost
+    }
+
+    /// Paints intervals that follow each other without gaps and together are whole /24s.
+    pub(super) fn paint(&mut self, ranges: impl Iterator<Item = Range<u32>>) {
+        for Range { first, last, next_hop } in ranges {
+            let answer = W::narrow(next_hop);
+            let (mut from, mut to) = (first >> (32 - TILE_END), (last >> (32 - TILE_END)) + 1);
+            let (first_in_part, last_in_part) = (first & WITHIN != 0, last & WITHIN != WITHIN);
+            if to - from == 1 && (first_in_part || last_in_part) {
+                self.part(from, first & WITHIN..(last & WITHIN) + 1, answer);
+                continue;
+            }
+            if first_in_part {
+                self.part(from, first & WITHIN..WITHIN + 1, answer);
+                from += 1;
+            }
+            to -= u32::from(last_in_part);
+            self.whole(from..to, answer);
+            if last_in_part {
+                self.part(to, 0..(last & WITHIN) + 1, answer);
+            }
+        }
+        self.put();
+        if let Some((_, tile)) = self.uniform.take() {
+            self.engine.tiles.release(tile, 1);
+        }
+    }
+
+    /// Paints /24s, by their numbers.
+    fn whole(&mut self, numbers: Span<u32>, answer: W) {
+        let mut at = numbers.start;
+        while at < numbers.end {
+            let slot = at as usize / TILE;
+            let end = numbers.end.min((slot as u32 + 1) * TILE as u32);
+            self.open(slot);
+            let span = at as usize % TILE..at as usize % TILE + (end - at) as usize;
+            if self.tile[span.clone()].iter().any(|old| old.widen().0 == Mosaic::<W>::MARK) {
+                (at..end).for_each(|number| self.engine.below.remove(number));
+            }
+            if span.len() == TILE {
+                self.slot = None;
+                let tile = self.uniform(answer);
+                self.replace(slot, tile);
+            } else {
+                self.tile[span].fill(answer);
+            }
+            at = end;
+        }
+    }
+
+    /// Paints part of a /24, which is done when its last address is painted.
+    fn part(&mut self, number: u32, addresses: Span<u32>, answer: W) {
+        let end = addresses.end as usize;
+        self.chunk[addresses.start as usize..end].fill(answer);
+        if end == BELOW {
+            self.open(number as usize / TILE);
+            self.engine.below.set(number, &self.chunk);
+            self.cost.chunks_rebuilt += 1;
+            self.tile[number as usize % TILE] = W::narrow(NextHop(Mosaic::<W>::MARK));
+        }
+    }
+
+    /// Goes on to the tile of a slot.
+    fn open(&mut self, slot: usize) {
+        if self.slot != Some(slot) {
+            self.put();
+            self.tile = *self.engine.tiles.get(self.engine.root.get(slot));
+            self.slot = Some(slot);
+        }
+    }
+
+    /// Puts the painted tile in its place.
+    fn put(&mut self) {
+        if let Some(slot) = self.slot.take()
+            && self.tile != *self.engine.tiles.get(self.engine.root.get(slot))
+        {
+            let tile = self.engine.tiles.insert(&self.tile);
+            self.cost.nodes_copied += 1;
+            self.replace(slot, tile);
+        }
+    }
+
+    /// One more reference to the tile of one answer.
+    fn uniform(&mut self, answer: W) -> u32 {
+        match self.uniform {
+            Some((same, tile)) if same == answer => {
+                self.engine.tiles.retain(tile, 1);
+                tile
+            }
+            other => {
+                let tile = self.engine.tiles.insert(&[answer; TILE]);
+                self.engine.tiles.retain(tile, 1);
+                self.uniform = Some((answer, tile));
+                if let Some((_, tile)) = other {
+                    self.engine.tiles.release(tile, 1);
+                }
+                tile
+            }
+        }
+    }
+
+    /// Publishes a tile, to which the caller holds a reference that becomes the root's.
+    fn replace(&mut self, slot: usize, tile: u32) {
+        debug_assert!(slot < SLOTS);
+        let engine = &mut *self.engine;
+        let before = engine.root.get(slot);
+        engine.root.set(slot, tile, engine.pages);
+        engine.tiles.release(before, 1);
+        self.cost.entries_set += u64::from(before != tile);
+    }
+}

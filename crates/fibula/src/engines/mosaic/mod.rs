@@ -1,0 +1,200 @@
+//! `mosaic`: fibula's own engine for IPv4, two loads from tables small enough to stay near the processor.
+//!
+//! The first 18 bits of an address choose a *tile*, the next 6 the answer in it. A tile is 64 answers, one for each /24 of an
+//! /18, and equal tiles are kept once ([`unique`](crate::blocks::unique)). What is longer than a /24 stands beside.
+//!
+//! # Layout
+//! ```text
+//! address    | 18 bits: slot       | 6 bits | 8 bits |
+//!
+//! root[slot]             tile number, 16 bits (32 past 65,536 tiles)       2^18 of them
+//! tiles[tile * 64 + 6 bits]                  answer, 8, 16 or 32 bits      64 a tile
+//! ```
+//! The greatest number an answer can hold is the *mark*: at a /24 with longer routes it stands in place of the answer. Only
+//! then the number of the /24 is looked for in a hash table ([`buckets`](crate::blocks::buckets)), which leads to 256 answers,
+//! one an address. A /24 that is not found there has the mark itself as its answer, so that no next hop is lost to it: the mark of
+//! 8 bits is next hop 255, slower than others only where a table has so many.
+//!
+//! # Why it is fast
+//! With one answer a /24 a table needs 16 MB whatever it holds, and past some megabytes each load waits for the address translation
+//! and the last-level cache. A full table has 262,144 /18s but only 28,000 different tiles if neighbours share next
+//! hops, and 65,000 if all next hops differ: with 8 bits an answer half a megabyte and two or four. Nothing
+//! in the hot path depends on what an entry says: the batch path is a [`pipeline`](crate::blocks::pipeline) in which the mark is
+//! looked for two blocks later, when the answers it compares have left the store queue.
+//!
+//! # Updates
+//! The tiles that a changed prefix touches are painted anew from the table, the tile with those contents is found or made, and
+//! one word of the root changes. A tile is never written while anything refers to it. When a sixteenth of the tiles is free, they are
+//! numbered anew.
+//!
+//! # Worked example
+//! 10.0.0.0/8 to 1, 10.0.64.0/18 to 2, 10.0.65.0/24 to 3, 10.1.65.0/24 to 3, 10.1.64.0/18 to 2, 10.2.0.0/25 to 4:
+//!
+//! ```text
+//! root    10.0.64.0/18  ->  2 3 2 2 ... 2        10.1.64.0/18  ->  the same tile
+//!         10.2.0.0/18   ->  mark 1 1 ... 1       all other /18s of 10/8  ->  1 1 ... 1
+//!         everywhere else  ->  0 0 ... 0
+//! 10.2.0.0/24  ->  4 (128 times) 1 (128 times)
+//! ```
+//! Four tiles, 64 bytes each.
+
+mod batch;
+mod below;
+mod brush;
+mod root;
+#[cfg(test)]
+mod tests;
+mod validate;
+
+use crate::arch::Isa;
+use crate::blocks::unique::Unique;
+use crate::engine::{About, Config, Engine, Figure, Meter, Update, Updates, Width};
+use crate::memory::{Memory, Pages};
+use crate::{Delta, Error, NextHop, Prefix, Rib};
+use below::Below;
+use brush::Brush;
+use root::{Root, TileNumber};
+
+/// What the tools print about it.
+pub const ABOUT: About = About {
+    name: "mosaic",
+    paper: "fibula: two loads from deduplicated tiles of one answer a /24",
+    year: 2026,
+    updates: Updates::InPlace,
+    limits: &[],
+    parameters: &[],
+    preset: &[],
+};
+
+/// The bits of an address that choose a slot of the root.
+const ROOT_BITS: u8 = 18;
+
+/// The slots of the root.
+const SLOTS: usize = 1 << ROOT_BITS;
+
+/// The longest prefix that a tile tells apart.
+const TILE_END: u8 = 24;
+
+/// The answers of a tile.
+const TILE: usize = 1 << (TILE_END - ROOT_BITS);
+
+/// The answers of a /24 with longer routes.
+const BELOW: usize = 1 << (32 - TILE_END);
+
+/// The root, the tiles, and what is longer than a tile tells apart.
+#[derive(Clone, Debug)]
+pub struct Mosaic<W: Width> {
+    root: Root,
+    tiles: Unique<W, TILE>,
+    below: Below<W>,
+    pages: Pages,
+}
+
+/// The slot of the root of an address.
+#[inline(always)]
+fn slot_of(address: u32) -> usize {
+    (address >> (32 - ROOT_BITS)) as usize
+}
+
+/// The place of an address's answer in its tile.
+#[inline(always)]
+fn place_of(address: u32) -> usize {
+    (address >> (32 - TILE_END)) as usize % TILE
+}
+
+impl<W: Width> Mosaic<W> {
+    /// What stands for an answer where longer routes have to be asked.
+    const MARK: u32 = W::MAX;
+
+    /// A table without routes.
+    fn empty(pages: Pages) -> Self {
+        let mut tiles = Unique::new(pages);
+        let nowhere = tiles.insert(&[W::default(); TILE]);
+        tiles.retain(nowhere, SLOTS as u32 - 1);
+        Self { root: Root::filled(nowhere, pages), tiles, below: Below::new(pages), pages }
+    }
+
+    /// Both loads, and what is below a mark.
+    #[inline(always)]
+    fn look_up<T: TileNumber>(&self, root: &[T; SLOTS], address: u32, meter: &mut impl Meter) -> W {
+        let tile = meter.load(&root[slot_of(address)]).index();
+        let answer = meter.load(&self.tiles.values()[tile * TILE + place_of(address)]);
+        if answer.widen().0 == Self::MARK { self.marked(address, meter) } else { answer }
+    }
+
+    /// The answer where the tile has a mark.
+    #[inline(always)]
+    fn marked(&self, address: u32, meter: &mut impl Meter) -> W {
+        self.below.get(address, meter).unwrap_or(W::narrow(NextHop(Self::MARK)))
+    }
+
+    /// Numbers the tiles without holes.
+    fn compact(&mut self) {
+        let renumbered = self.tiles.compact();
+        self.root.renumber(&renumbered, self.pages);
+    }
+}
+
+impl<W: Width> Engine<u32, W> for Mosaic<W> {
+    fn build(rib: &Rib<u32>, config: &Config) -> Result<Self, Error> {
+        let mut engine = Self::empty(config.pages);
+        Brush::of(&mut engine).paint(rib.ranges());
+        engine.compact();
+        Ok(engine)
+    }
+
+    #[inline(always)]
+    fn lookup_metered<M: Meter>(&self, address: u32, meter: &mut M) -> W {
+        match &self.root {
+            Root::Narrow(root) => self.look_up(root::sized(root), address, meter),
+            Root::Wide(root) => self.look_up(root::sized(root), address, meter),
+        }
+    }
+
+    #[inline(always)]
+    fn lookup_batch<I: Isa>(&self, _: I, addresses: &[u32], next_hops: &mut [W]) {
+        self.lookup_blocks(addresses, next_hops);
+    }
+
+    fn apply(&mut self, rib: &Rib<u32>, deltas: &[Delta<u32>]) -> Update {
+        let mut prefixes: Vec<Prefix<u32>> = deltas
+            .iter()
+            .map(|delta| Prefix::containing(delta.prefix.first(), delta.prefix.len().min(TILE_END)))
+            .collect();
+        // In this order a prefix stands directly before those it covers, and painting it does for them all.
+        prefixes.sort_unstable();
+        prefixes.dedup_by(|prefix, cover| cover.covers(*prefix));
+        let mut brush = Brush::of(self);
+        for prefix in prefixes {
+            brush.paint(rib.ranges_within(prefix));
+        }
+        let cost = brush.cost();
+        if self.tiles.is_sparse() {
+            self.compact();
+        }
+        self.below.tidy();
+        Update::Applied(cost)
+    }
+
+    fn memory(&self) -> Memory {
+        Memory::new()
+            .off_chip("root", self.root.bytes())
+            .off_chip("tiles", self.tiles.bytes())
+            .off_chip("longer routes", self.below.bytes())
+            .off_chip("books for updates", self.tiles.book_bytes() + self.below.book_bytes())
+    }
+
+    fn figures(&self) -> Vec<Figure> {
+        let (below, chunks) = self.below.counts();
+        vec![
+            Figure::count("tiles", self.tiles.len()),
+            Figure::count("/24s with longer routes", below),
+            Figure::count("different ones of them", chunks),
+            Figure::count("bits of a tile number", self.root.number_bits()),
+        ]
+    }
+
+    fn validate(&self, rib: &Rib<u32>) -> Result<(), String> {
+        self.contradiction(rib)
+    }
+}

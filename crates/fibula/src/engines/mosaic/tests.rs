@@ -1,0 +1,142 @@
+//! The worked example of the module page, the mark as a next hop, the numbers past 16 bits, and what updates cost.
+
+use super::*;
+use crate::Fib;
+use crate::engines::testing::{apply, rib};
+use crate::rib::Range;
+
+/// The table of the module page.
+const EXAMPLE: [(&str, u32); 6] = [
+    ("10.0.0.0/8", 1),
+    ("10.0.64.0/18", 2),
+    ("10.0.65.0/24", 3),
+    ("10.1.64.0/18", 2),
+    ("10.1.65.0/24", 3),
+    ("10.2.0.0/25", 4),
+];
+
+fn build<W: Width>(rib: &Rib<u32>) -> Mosaic<W> {
+    Mosaic::build(rib, &Config::default()).unwrap()
+}
+
+fn tile<W: Width>(engine: &Mosaic<W>, address: u32) -> &[W; TILE] {
+    engine.tiles.get(engine.root.get(slot_of(address)))
+}
+
+#[test]
+fn the_worked_example() {
+    let rib = rib(&EXAMPLE);
+    let engine: Mosaic<u8> = build(&rib);
+    assert_eq!(tile(&engine, 0x0A00_4000)[..4], [2, 3, 2, 2]);
+    assert_eq!(engine.root.get(slot_of(0x0A01_4000)), engine.root.get(slot_of(0x0A00_4000)));
+    assert_eq!(tile(&engine, 0x0A02_0000)[..3], [255, 1, 1]);
+    assert_eq!((tile(&engine, 0x0A03_0000), tile(&engine, 0x0B00_0000)), (&[1; TILE], &[0; TILE]));
+    assert_eq!((engine.tiles.len(), engine.tiles.bytes()), (4, 4 * TILE));
+    let addresses = [0x0A00_4100, 0x0A02_007F, 0x0A02_0080, 0x0A02_0100, 0x0B00_0000];
+    assert_eq!(addresses.map(|address| engine.lookup(address)), [3, 4, 1, 1, 0]);
+    engine.validate(&rib).unwrap();
+}
+
+#[test]
+fn the_mark_itself_may_be_a_next_hop() {
+    let mut rib = rib(&[("10.0.0.0/16", 255), ("10.0.7.128/25", 254), ("10.0.7.0/26", 255)]);
+    let mut engine: Mosaic<u8> = build(&rib);
+    let addresses = [0x0A00_0000, 0x0A00_0780, 0x0A00_0700, 0x0A00_0740, 0x0A01_0000];
+    let mut answers = [0; 5];
+    engine.lookup_blocks(&addresses, &mut answers);
+    assert_eq!(answers, [255, 254, 255, 255, 0]);
+    assert_eq!(engine.below.counts(), (1, 1));
+    apply(&mut engine, &mut rib, &[("10.0.7.128/25", 0), ("10.0.7.0/26", 0)]);
+    assert_eq!((engine.below.counts(), engine.lookup(0x0A00_0780)), ((0, 0), 255));
+    engine.validate(&rib).unwrap();
+}
+
+/// A tile for each slot, all different.
+fn all_different() -> Rib<u32> {
+    let route = |slot: u32| Range { first: slot << 14, last: slot << 14 | 255, next_hop: NextHop(slot + 1) };
+    (0..70_000).flat_map(|slot| route(slot).prefixes().map(move |prefix| (prefix, slot))).fold(
+        Rib::new(),
+        |mut rib, (prefix, slot)| {
+            rib.insert(prefix, NextHop(slot + 1));
+            rib
+        },
+    )
+}
+
+#[test]
+fn tile_numbers_past_16_bits_come_and_go() {
+    let mut rib = all_different();
+    let mut engine: Mosaic<u32> = build(&rib);
+    assert_eq!((engine.tiles.len(), engine.root.number_bits()), (70_001, 32));
+    let addresses: Vec<u32> = (0..70_000).map(|slot| slot << 14).collect();
+    let mut answers = vec![0; addresses.len()];
+    engine.lookup_blocks(&addresses, &mut answers);
+    assert!((1..).zip(&answers).all(|(expected, &answer)| answer == expected));
+
+    let withdraw = |rib: &mut Rib<u32>, engine: &mut Mosaic<u32>, slots: std::ops::Range<u32>| {
+        let gone = slots.filter_map(|slot| rib.remove(Prefix::containing(slot << 14, 24)));
+        let deltas: Vec<_> = gone.collect();
+        assert!(matches!(engine.apply(rib, &deltas), Update::Applied(_)));
+    };
+    withdraw(&mut rib, &mut engine, 60_000..70_000);
+    assert_eq!((engine.tiles.len(), engine.root.number_bits()), (60_001, 16));
+    engine.validate(&rib).unwrap();
+    let before: Vec<_> = (60_000..70_000)
+        .filter_map(|slot| rib.insert(Prefix::containing(slot << 14, 24), NextHop(slot + 1)))
+        .collect();
+    engine.apply(&rib, &before);
+    assert_eq!(engine.root.number_bits(), 32);
+    engine.validate(&rib).unwrap();
+}
+
+#[test]
+fn an_update_makes_one_tile_unless_it_has_a_twin() {
+    let mut rib = rib(&EXAMPLE);
+    let mut engine: Mosaic<u8> = build(&rib);
+    let mut cost = |changes: &[(&str, u32)]| {
+        let cost = apply(&mut engine, &mut rib, changes);
+        engine.validate(&rib).unwrap();
+        (cost.nodes_copied, cost.chunks_rebuilt, cost.entries_set)
+    };
+    assert_eq!(cost(&[("10.0.66.0/24", 7)]), (1, 0, 1));
+    // Back to the tile of 10.1.64.0/18.
+    assert_eq!(cost(&[("10.0.66.0/24", 0)]), (1, 0, 1));
+    // Hidden behind longer routes: nothing changes.
+    assert_eq!(cost(&[("10.2.0.0/26", 9), ("10.2.0.64/26", 9)]), (0, 1, 0));
+    assert_eq!(cost(&[("10.2.0.0/25", 5)]), (0, 1, 0));
+    // All slots of the /8 but the three that have longer routes, and these.
+    assert_eq!(cost(&[("10.0.0.0/8", 6)]), (1, 1, 1022));
+}
+
+#[test]
+fn after_a_flap_of_everything_it_is_as_small_as_before() {
+    let routes = all_different();
+    let mut rib = Rib::new();
+    let mut engine: Mosaic<u32> = build(&rib);
+    let empty = engine.memory().total();
+    let announced: Vec<_> = routes.iter().filter_map(|r| rib.insert(r.prefix, r.next_hop)).collect();
+    engine.apply(&rib, &announced);
+    engine.validate(&rib).unwrap();
+    let withdrawn: Vec<_> = routes.iter().filter_map(|route| rib.remove(route.prefix)).collect();
+    engine.apply(&rib, &withdrawn);
+    engine.validate(&rib).unwrap();
+    assert_eq!((engine.tiles.len(), engine.root.number_bits()), (1, 16));
+    assert!(engine.memory().total() <= empty + 4096, "{:?}", engine.memory());
+}
+
+#[test]
+fn validation_sees_wrong_answers_and_wrong_counts() {
+    let rib = rib(&EXAMPLE);
+    let sound = || build::<u16>(&rib);
+    let mut engine = sound();
+    engine.root.set(slot_of(0x0A00_4000), 0, Pages::Small);
+    assert!(engine.validate(&rib).unwrap_err().starts_with("slot 0x2801 has"));
+    let mut engine = sound();
+    engine.tiles.retain(1, 1);
+    assert!(engine.validate(&rib).unwrap_err().contains("chunk 1 has"));
+    let mut engine = sound();
+    engine.below.remove(0x0A_0200);
+    assert!(engine.validate(&rib).unwrap_err().contains("0 /24s with longer routes of 1"));
+    let fib = Fib::build("mosaic", &rib).unwrap();
+    assert_eq!(fib.lookup(0x0A02_0001), NextHop(4));
+}

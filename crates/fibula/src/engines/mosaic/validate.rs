@@ -1,0 +1,29 @@
+//! The structural check.
+
+use super::{Mosaic, SLOTS};
+use crate::engine::{Config, Engine, Width};
+use crate::{Error, Rib};
+
+impl<W: Width> Mosaic<W> {
+    /// The first difference from what a build of this table gives, or contradiction within the books, as an error.
+    pub(super) fn contradiction(&self, rib: &Rib<u32>) -> Result<(), String> {
+        let fresh = Self::build(rib, &Config::default()).map_err(|error: Error| error.to_string())?;
+        self.tiles.validate()?;
+        let mut references = vec![0; self.tiles.numbers()];
+        let mut equal = None;
+        for slot in 0..SLOTS {
+            let pair = (self.root.get(slot), fresh.root.get(slot));
+            if pair.0 as usize >= references.len() {
+                return Err(format!("slot {slot:#x} has tile {} of {}", pair.0, references.len()));
+            }
+            references[pair.0 as usize] += 1;
+            // Neighbours often share a tile.
+            if equal != Some(pair) && self.tiles.get(pair.0) != fresh.tiles.get(pair.1) {
+                return Err(format!("slot {slot:#x} has {:?}", self.tiles.get(pair.0)));
+            }
+            equal = Some(pair);
+        }
+        self.tiles.check_references(&references)?;
+        self.below.validate(&fresh.below)
+    }
+}
