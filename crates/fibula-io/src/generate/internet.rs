@@ -156,6 +156,22 @@ pub(crate) const IPV6: Shape = Shape {
     fixed: &[(16, 0x2002)],
 };
 
+/// IPv6 of any length mix, also one with more short prefixes than are given out today: the registries' /12 blocks and
+/// those after them, of which each holds half as much again as the next; below them, operators' blocks as in [`IPV6`].
+pub(crate) const ALLOCATED: Shape = Shape {
+    registry: |_| {
+        // (first /12, weight)
+        let registries = [(0x200, 2), (0x240, 6), (0x260, 4), (0x280, 4), (0x2A0, 7), (0x2C0, 1)];
+        let weights = [128, 85, 57, 38, 25, 17, 11, 8];
+        let blocks = |(first, share): (u64, u64)| (first..).zip(weights.map(|weight| weight * share));
+        registries.into_iter().flat_map(blocks).collect()
+    },
+    registry_len: 12,
+    sites: &[(24, 12, 0), (32, 24, 680), (128, 32, 935)],
+    fixed: &[],
+    ..IPV6
+};
+
 /// How often a place is looked for before another kind of place will do.
 const PATIENCE: u32 = 256;
 

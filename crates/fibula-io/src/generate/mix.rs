@@ -45,6 +45,11 @@ pub(crate) fn scaled(mix: &Mix, size: u64, grows: RangeInclusive<u8>) -> Vec<(u8
         .collect()
 }
 
+/// The lengths of a band, as often as in the whole mix.
+pub(crate) fn within(mix: &Mix, band: RangeInclusive<u8>) -> Vec<(u8, u64)> {
+    mix.iter().copied().filter(|(len, _)| band.contains(len)).collect()
+}
+
 /// Shares out `size` in proportion to `weights`, exactly: what rounding down leaves goes to the largest remainders.
 pub(crate) fn apportion(weights: &[u64], size: u64) -> Vec<u64> {
     let sum: u128 = weights.iter().map(|&w| u128::from(w)).sum::<u128>().max(1);

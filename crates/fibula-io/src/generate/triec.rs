@@ -1,11 +1,10 @@
 //! The tables of the TrieC paper (Hu, Tang and Hua 2006), section 5.1, Table 1.
 
-use super::{NextHopModel, Random, Size, mix, with_next_hops};
+use super::{NextHopModel, Size, internet, mix, with_next_hops};
 use crate::Error;
 use crate::table::Tables;
-use fibula::{Address, Prefix};
-use std::collections::HashSet;
 use std::fmt;
+use std::ops::RangeInclusive;
 use std::str::FromStr;
 
 /// A length mix of Table 1.
@@ -42,9 +41,8 @@ impl FromStr for TriecGroup {
     }
 }
 
-/// The paper's bands of lengths: their last lengths and how many different ones are drawn below each. The first
-/// begins at /16, as the tables of the time did.
-const BANDS: [(u8, u8); 5] = [(24, 9), (32, 8), (40, 8), (48, 8), (64, 16)];
+/// The lengths of the paper's bands. The first begins at /20: shorter blocks are a registry's to hand out.
+const BANDS: [RangeInclusive<u8>; 5] = [20..=24, 25..=32, 33..=40, 41..=48, 49..=64];
 
 impl TriecGroup {
     /// Out of 10,000 prefixes, how many are in each band: /1../24, /25../32, /33../40, /41../48, /49../64.
@@ -60,9 +58,13 @@ impl TriecGroup {
 
 /// An IPv6 table of one of the paper's groups; the paper has 200,000, 300,000 and 400,000 prefixes of each.
 ///
-/// The share of each band is exact, and "all prefix values are generated randomly", within 2000::/3. How lengths
-/// are spread inside a band the paper leaves open: here half the prefixes of a band have its last length, which
-/// is the one in common use, and the other half any length of the band alike.
+/// The share of each band is exact; inside a band, which the paper leaves open, lengths are as frequent as in a full
+/// table of 2026 ([`internet`](super::internet())). The paper says that "all prefix values are generated randomly",
+/// those of group B by a generator that follows how addresses are given out (Wang, Deering, Hain and Dunn 2004).
+/// Bits drawn alike would put every prefix into an allocation of its own, which no registry does and which costs three
+/// nodes a prefix. So prefixes are placed as in the full table: registries have /12 blocks, of which the first are
+/// the fullest; operators have allocations of /20../32 in those; assignments of /33../64 lie in the allocations, next
+/// to others of the same operator, below a shorter route or not.
 ///
 /// # Errors
 /// If there are more prefixes than [`Size::MAX`], or more next hops than fit.
@@ -75,19 +77,13 @@ impl TriecGroup {
 /// ```
 pub fn triec(group: TriecGroup, prefixes: usize, model: NextHopModel, seed: u64) -> Result<Tables, Error> {
     Size::ipv6(prefixes).check(Size::MAX)?;
-    let mut random = Random::new(seed, 0x7219_EC00 + group as u64);
-    let unicast: Prefix<u128> = Prefix::containing(u128::from_bits(1, 0, 3), 3);
-    let mut all = HashSet::with_capacity(prefixes);
     let bands = mix::apportion(&group.shares(), prefixes as u64);
-    let mut wanted = 0;
-    for ((last, lengths), count) in BANDS.into_iter().zip(bands) {
-        wanted += count as usize;
-        while all.len() < wanted {
-            let shorter = if random.chance(500) { 0 } else { random.below(lengths.into()) as u8 };
-            all.insert(random.part(unicast, last - shorter));
-        }
-    }
-    let mut all: Vec<Prefix<u128>> = all.into_iter().collect();
-    all.sort_unstable();
-    with_next_hops(Vec::new(), all, model, seed)
+    let lengths: Vec<(u8, u64)> = BANDS
+        .into_iter()
+        .zip(bands)
+        .flat_map(|(band, count)| mix::scaled(&mix::within(mix::IPV6, band), count, 0..=128))
+        .collect();
+    // Each group has draws of its own.
+    let seed = seed ^ (group as u64 + 1) << 32;
+    with_next_hops(Vec::new(), internet::place(&internet::ALLOCATED, &lengths, seed), model, seed)
 }
