@@ -2,36 +2,44 @@
 
 use super::entry::Entry15_6;
 use super::nhi::Nhi;
-use super::table::{LAST, Table};
+use super::table::{LAST, NODE_ENTRIES, Table};
 use crate::engine::Figure;
 use zerocopy::FromZeros;
 
 /// The figure that is the share of entries whose next-hop indices stand in an ExtraNHIA; the paper's is 3.6 %.
 pub const EXTRA_NHIA_PERCENT: &str = "ExtraNHIA nodes, % of all entries in use";
 
-impl<N: Nhi> Table<N> {
+/// The figure that says how wide a next-hop index that may point to a node is; the paper's has 16 bits.
+pub const NHI_BITS: &str = "bits of a next-hop index";
+
+/// The same for one that only answers: on the 4th level and in Hash16.
+pub const LAST_NHI_BITS: &str = "bits of a next-hop index, 4th level and Hash16";
+
+impl<N: Nhi, L: Nhi> Table<N, L> {
     pub(super) fn figures(&self) -> Vec<Figure> {
         let used = self.root.iter().filter(|&&entry| entry != Entry15_6::new_zeroed());
         let root_extra = used.clone().filter(|entry| entry.extra().is_some()).count();
         let mut figures = vec![
-            Figure::count("bits of a next-hop index", size_of::<N>() * 8),
+            Figure::count(NHI_BITS, size_of::<N>() * 8),
+            Figure::count(LAST_NHI_BITS, size_of::<L>() * 8),
             Figure::count("TrieC15/6 entries in use", used.clone().count()),
             Figure::count("TrieC15/6 entries with ExtraNHIA", root_extra),
         ];
         let (mut entries, mut in_extra) = (used.count(), root_extra);
-        for (depth, level) in (1..=LAST).zip(&self.levels) {
-            let extra = level.entries.iter().filter(|entry| entry.extra().is_some()).count();
-            figures.push(Figure::count(format!("TrieC4/4 nodes, level {}", depth + 1), level.owners.len()));
+        for depth in 1..=LAST {
+            let (nodes, all) = (self.nodes(depth), 0..self.nodes(depth) * NODE_ENTRIES);
+            let extra = all.filter(|&entry| self.entry_extra(depth, 0, entry).is_some()).count();
+            figures.push(Figure::count(format!("TrieC4/4 nodes, level {}", depth + 1), nodes));
             figures
                 .push(Figure::count(format!("TrieC4/4 entries with ExtraNHIA, level {}", depth + 1), extra));
-            entries += level.entries.len();
+            entries += nodes * NODE_ENTRIES;
             in_extra += extra;
         }
         let (hashed, buckets) = (self.hash16.len(), self.hash16.buckets());
         figures.extend([
             Figure::count("ExtraNHIA nodes", in_extra),
             Figure::new(EXTRA_NHIA_PERCENT, percent(in_extra, entries)),
-            Figure::count("ExtraNHIA indices", self.extra.used()),
+            Figure::count("ExtraNHIA indices", self.extra.used() + self.last_extra.used()),
             Figure::count("Hash16 entries", hashed),
             Figure::count("Hash16 entries with ExtraNHIA", self.hash16.in_extra()),
             Figure::count("Hash16 buckets", buckets),

@@ -29,8 +29,8 @@ fn bits(high: u64, from: u8, to: u8) -> usize {
 
 /// The answer for one address.
 #[inline(always)]
-pub(super) fn search<N: Nhi, W: Width>(
-    table: &Table<N>,
+pub(super) fn search<N: Nhi, L: Nhi, W: Width>(
+    table: &Table<N, L>,
     side: &Side<W>,
     address: u128,
     meter: &mut impl Meter,
@@ -51,8 +51,8 @@ pub(super) fn search<N: Nhi, W: Width>(
 
 /// The answers for many addresses.
 #[inline(always)]
-pub(super) fn search_all<N: Nhi, W: Width>(
-    table: &Table<N>,
+pub(super) fn search_all<N: Nhi, L: Nhi, W: Width>(
+    table: &Table<N, L>,
     side: &Side<W>,
     isa: impl Isa,
     addresses: &[u128],
@@ -79,7 +79,7 @@ struct Found<N> {
     rest: u64,
 }
 
-impl<N: Nhi> Table<N> {
+impl<N: Nhi, L: Nhi> Table<N, L> {
     /// The index of an entry in TrieC15/6, and the slot in it.
     #[inline(always)]
     fn root_place(high: u64) -> (usize, u32) {
@@ -98,19 +98,24 @@ impl<N: Nhi> Table<N> {
     fn walk(&self, high: u64, meter: &mut impl Meter) -> (NextHop, bool) {
         let (entry, slot) = Self::root_place(high);
         let mut nhi = self.root[entry].get(slot, &self.extra, meter);
-        for depth in 1..=LAST {
+        for (depth, nodes) in (1..).zip(&self.levels) {
             if !nhi.flag() {
                 return (nhi.next_hop(), false);
             }
             let (entry, slot) = Self::place_below(depth, nhi, high);
-            nhi = self.levels[depth - 1].entries[entry].get(slot, &self.extra, meter);
+            nhi = nodes[entry].get(slot, &self.extra, meter);
         }
         if !nhi.flag() {
             return (nhi.next_hop(), false);
         }
+        let (entry, slot) = Self::place_below(LAST, nhi, high);
+        let last = self.last[entry].get(slot, &self.last_extra, meter);
+        if !last.flag() {
+            return (last.next_hop(), false);
+        }
         meter.hash();
         let hashed = self.hash16.get(high, crc32c(key_of(high)), meter);
-        let found = if hashed.next_hop().is_some() { hashed } else { nhi };
+        let found = if hashed.next_hop().is_some() { hashed } else { last };
         (found.next_hop(), hashed.flag())
     }
 
@@ -134,22 +139,29 @@ impl<N: Nhi> Table<N> {
             left += usize::from(nhi.flag());
             self.prefetch_below(1, nhi, high[lane]);
         }
-        for depth in 1..=LAST {
-            let entries = &self.levels[depth - 1].entries;
+        for (depth, nodes) in (1..).zip(&self.levels) {
             let mut still = 0;
             for k in 0..left {
                 let lane = usize::from(walking[k % LANES]) % LANES;
                 let (entry, slot) = Self::place_below(depth, found.nhi[lane], high[lane]);
-                let nhi = entries[entry].get_in_step(slot, &self.extra);
+                let nhi = nodes[entry].get_in_step(slot, &self.extra);
                 found.nhi[lane] = nhi;
                 walking[still % LANES] = lane as u8;
                 still += usize::from(nhi.flag());
-                if depth < LAST {
-                    self.prefetch_below(depth + 1, nhi, high[lane]);
-                }
+                self.prefetch_below(depth + 1, nhi, high[lane]);
             }
             left = still;
         }
+        let mut still = 0;
+        for k in 0..left {
+            let lane = usize::from(walking[k % LANES]) % LANES;
+            let (entry, slot) = Self::place_below(LAST, found.nhi[lane], high[lane]);
+            let nhi = self.last[entry].get_in_step(slot, &self.last_extra);
+            found.nhi[lane] = nhi.convert();
+            walking[still % LANES] = lane as u8;
+            still += usize::from(nhi.flag());
+        }
+        left = still;
         if left > 0 {
             self.hash_lanes(isa, &walking[..left], &high, &mut found);
         }
@@ -160,7 +172,11 @@ impl<N: Nhi> Table<N> {
     #[inline(always)]
     fn prefetch_below(&self, depth: usize, nhi: N, high: u64) {
         let pointer = select_unpredictable(nhi.flag(), nhi, N::NONE);
-        prefetch(&self.levels[depth - 1].entries, Self::place_below(depth, pointer, high).0);
+        let entry = Self::place_below(depth, pointer, high).0;
+        match self.levels.get(depth - 1) {
+            Some(nodes) => prefetch(nodes, entry),
+            None => prefetch(&self.last, entry),
+        }
     }
 
     /// Asks Hash16 for some lanes, whose answers so far stand where it has none.
@@ -174,7 +190,7 @@ impl<N: Nhi> Table<N> {
         for (hash, &lane) in hashes.into_iter().zip(lanes) {
             let lane = usize::from(lane) % LANES;
             let hashed = self.hash16.get(high[lane], hash, &mut Unmetered);
-            found.nhi[lane] = if hashed.next_hop().is_some() { hashed } else { found.nhi[lane] };
+            found.nhi[lane] = if hashed.next_hop().is_some() { hashed.convert() } else { found.nhi[lane] };
             found.rest |= u64::from(hashed.flag()) << lane;
         }
     }

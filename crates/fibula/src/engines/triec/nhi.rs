@@ -52,6 +52,12 @@ pub(super) trait Nhi: Copy + Default + Eq + fmt::Debug + FromZeros + Send + Sync
     /// That half again.
     fn to_half(self) -> u32;
 
+    /// The same answer in another width that holds its next hop.
+    #[inline(always)]
+    fn convert<N: Nhi>(self) -> N {
+        N::answer(self.next_hop(), self.len()).flagged(self.flag())
+    }
+
     /// Whether it holds a next hop.
     fn check_next_hop(next_hop: NextHop) -> Result<(), Limit> {
         Limit::check(NEXT_HOPS, next_hop.0.into(), Self::NEXT_HOPS_MAX.into())
@@ -160,6 +166,9 @@ mod tests {
         }
         let last = (N::NODES_MAX - 1) as usize;
         assert_eq!((N::pointer(last).node(), N::pointer(last).flag()), (last, true));
+        let widest: Nhi64 = N::answer(NextHop(next_hops_max), 48).flagged(true).convert();
+        assert_eq!(widest, Nhi64::answer(NextHop(next_hops_max), 48).flagged(true));
+        assert_eq!(widest.convert::<N>().convert::<Nhi64>(), widest);
         assert_eq!(N::half(0xABCD_1234).to_half(), 0x1234);
     }
 

@@ -1,4 +1,4 @@
-//! [`Table`]: TrieC15/6, three levels of TrieC4/4 nodes and Hash16, for one width of next-hop index.
+//! [`Table`]: TrieC15/6, three levels of TrieC4/4 nodes and Hash16, for one or two widths of next-hop index.
 
 use super::entry::{Entry4_4, Entry15_6, ExtraNhia, SLOTS};
 use super::hash16::Hash16;
@@ -34,68 +34,73 @@ pub(super) const NODE_ENTRIES: usize = 16;
 pub(super) const NODE_SLOTS: usize = 16;
 
 /// The TrieC4/4 nodes of a level.
-#[derive(Clone, Debug)]
-pub(super) struct Level<N: Copy> {
-    pub(super) entries: ChunkArray<Entry4_4<N>, NODE_ENTRIES>,
-    /// The first 64 bits of the first address of each node.
-    pub(super) owners: Owners<u64>,
-}
+pub(super) type Nodes<N> = ChunkArray<Entry4_4<N>, NODE_ENTRIES>;
 
-/// The trie and the hash table, for next-hop indices of one width.
+/// The trie and the hash table. The next-hop indices of the upper levels, `N`, point to nodes; those of the last level
+/// and of Hash16, `L`, only answer, and may be narrower.
 #[derive(Clone, Debug)]
-pub(super) struct Table<N: Nhi> {
+pub(super) struct Table<N: Nhi, L: Nhi> {
     pub(super) root: Array<Entry15_6<N>>,
-    pub(super) levels: [Level<N>; LAST],
+    pub(super) levels: [Nodes<N>; LAST - 1],
+    pub(super) last: Nodes<L>,
+    /// For each level of TrieC4/4, the first 64 bits of the first address of each node.
+    pub(super) owners: [Owners<u64>; LAST],
     pub(super) extra: ExtraNhia<N>,
-    pub(super) hash16: Hash16<N>,
+    pub(super) last_extra: ExtraNhia<L>,
+    pub(super) hash16: Hash16<L>,
     /// What the update in progress has cost so far.
     pub(super) cost: Cost,
 }
 
-impl<N: Nhi> Table<N> {
+impl<N: Nhi, L: Nhi> Table<N, L> {
     /// Compiles the routes of 4 to 64 bits within 2000::/3, and marks where longer ones are.
     pub(super) fn build(rib: &Rib<u128>, pages: Pages) -> Result<Self, Limit> {
         let routes = || rib.covered(global_unicast()).filter(|route| is_inside(route.prefix));
-        let level = |depth: usize| {
+        let nodes = |depth: usize| {
             let nodes = internal_nodes(routes(), LEVELS[depth]);
-            Limit::check(NODES, nodes as u64, N::NODES_MAX)?;
-            Ok(Level { entries: ChunkArray::new(pages, nodes), owners: Owners::from(0) })
+            Limit::check(NODES, nodes as u64, N::NODES_MAX).map(|()| nodes)
         };
         let mut table = Self {
-            levels: [level(0)?, level(1)?, level(2)?],
             root: Array::zeroed(ROOT_ENTRIES, pages),
+            levels: [Nodes::new(pages, nodes(0)?), Nodes::new(pages, nodes(1)?)],
+            last: Nodes::new(pages, nodes(2)?),
+            owners: std::array::from_fn(|_| Owners::from(0)),
             extra: ExtraNhia::new(pages),
+            last_extra: ExtraNhia::new(pages),
             hash16: Hash16::new(pages),
             cost: Cost::default(),
         };
         for route in routes() {
-            N::check_next_hop(route.next_hop)?;
+            L::check_next_hop(route.next_hop)?;
             table.announce(route);
             table.hash16.check_room(0)?;
         }
-        if table.extra.has_holes() {
+        if table.extra.has_holes() || table.last_extra.has_holes() {
             table.close_holes();
         }
         table.extra.shrink_to_fit();
+        table.last_extra.shrink_to_fit();
         table.hash16.shrink_to_fit();
         Ok(table)
     }
 
     /// The slots of an entry. Depth 0 is TrieC15/6 and has one node; an entry of a TrieC4/4 node has the first 16.
     pub(super) fn slots(&self, depth: usize, node: usize, entry: usize) -> [N; SLOTS] {
-        if depth == 0 {
-            self.root[entry].slots(&self.extra)
-        } else {
-            self.levels[depth - 1].entries[node * NODE_ENTRIES + entry].slots(&self.extra)
+        let at = node * NODE_ENTRIES + entry;
+        match depth {
+            0 => self.root[entry].slots(&self.extra),
+            LAST => self.last[at].slots(&self.last_extra).map(L::convert),
+            _ => self.levels[depth - 1][at].slots(&self.extra),
         }
     }
 
     /// Writes the slots of an entry.
     pub(super) fn set_slots(&mut self, depth: usize, node: usize, entry: usize, slots: &[N; SLOTS]) {
-        let in_extra = if depth == 0 {
-            self.root[entry].set_slots(slots, &mut self.extra)
-        } else {
-            self.levels[depth - 1].entries[node * NODE_ENTRIES + entry].set_slots(slots, &mut self.extra)
+        let at = node * NODE_ENTRIES + entry;
+        let in_extra = match depth {
+            0 => self.root[entry].set_slots(slots, &mut self.extra),
+            LAST => self.last[at].set_slots(&slots.map(N::convert), &mut self.last_extra),
+            _ => self.levels[depth - 1][at].set_slots(slots, &mut self.extra),
         };
         self.cost.entries_set += 1;
         self.cost.chunks_rebuilt += u64::from(in_extra);
@@ -103,33 +108,67 @@ impl<N: Nhi> Table<N> {
 
     /// Where the ExtraNHIA of an entry is, if it has one, and how many it holds.
     pub(super) fn entry_extra(&self, depth: usize, node: usize, entry: usize) -> Option<(usize, usize)> {
-        if depth == 0 {
-            self.root[entry].extra()
-        } else {
-            self.levels[depth - 1].entries[node * NODE_ENTRIES + entry].extra()
+        let at = node * NODE_ENTRIES + entry;
+        match depth {
+            0 => self.root[entry].extra(),
+            LAST => self.last[at].extra(),
+            _ => self.levels[depth - 1][at].extra(),
         }
+    }
+
+    /// One past the last index of an ExtraNHIA of a depth.
+    pub(super) fn extra_end(&self, depth: usize) -> usize {
+        if depth == LAST { self.last_extra.end() } else { self.extra.end() }
+    }
+
+    /// How many nodes a level of TrieC4/4 has.
+    pub(super) fn nodes(&self, depth: usize) -> usize {
+        if depth == LAST { self.last.chunks() } else { self.levels[depth - 1].chunks() }
+    }
+
+    /// A new node, all of whose slots answer alike. Returns its number.
+    pub(super) fn push_node(&mut self, depth: usize, nhi: N, owner: u64) -> usize {
+        if depth == LAST {
+            self.last.push(Entry4_4::uniform(nhi.convert()));
+        } else {
+            self.levels[depth - 1].push(Entry4_4::uniform(nhi));
+        }
+        self.cost.nodes_allocated += 1;
+        self.owners[depth - 1].push(owner) as usize
+    }
+
+    /// Forgets a node. The last one of the level takes its number: returns that one's owner, if it is another.
+    pub(super) fn swap_remove_node(&mut self, depth: usize, node: usize) -> Option<u64> {
+        if depth == LAST {
+            self.last.swap_remove(node as u32);
+        } else {
+            self.levels[depth - 1].swap_remove(node as u32);
+        }
+        self.owners[depth - 1].swap_remove(node as u32)
     }
 
     /// Closes the holes between the ExtraNHIAs.
     pub(super) fn close_holes(&mut self) {
         let old = self.extra.start_afresh();
         self.extra.move_in(&old, self.root.iter_mut());
-        for level in &mut self.levels {
-            self.extra.move_in(&old, level.entries.iter_mut());
+        for nodes in &mut self.levels {
+            self.extra.move_in(&old, nodes.iter_mut());
         }
+        let old = self.last_extra.start_afresh();
+        self.last_extra.move_in(&old, self.last.iter_mut());
     }
 
     /// The bytes by the paper's parts; it keeps them all in SRAM outside the processor.
     pub(super) fn memory(&self) -> Memory {
-        let [second, third, fourth] = &self.levels;
-        let owners: usize = self.levels.iter().map(|level| level.owners.bytes()).sum();
+        let [second, third] = &self.levels;
+        let owners: usize = self.owners.iter().map(Owners::bytes).sum();
         let (hash16, hash16_extra) = self.hash16.bytes();
         Memory::new()
             .off_chip("TrieC15/6", self.root.bytes())
-            .off_chip("TrieC4/4, 2nd level", second.entries.bytes())
-            .off_chip("TrieC4/4, 3rd level", third.entries.bytes())
-            .off_chip("TrieC4/4, 4th level", fourth.entries.bytes())
-            .off_chip("ExtraNHIA", self.extra.bytes() + hash16_extra)
+            .off_chip("TrieC4/4, 2nd level", second.bytes())
+            .off_chip("TrieC4/4, 3rd level", third.bytes())
+            .off_chip("TrieC4/4, 4th level", self.last.bytes())
+            .off_chip("ExtraNHIA", self.extra.bytes() + self.last_extra.bytes() + hash16_extra)
             .off_chip("Hash16", hash16)
             .off_chip("node owners", owners)
     }

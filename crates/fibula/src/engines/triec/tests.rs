@@ -22,8 +22,16 @@ fn at(text: &str) -> u128 {
     text.parse::<std::net::Ipv6Addr>().unwrap().to_bits()
 }
 
+/// In the layout for many nodes, however few there are.
+fn build_32_over_16(rib: &Rib<u128>) -> TrieC<u32> {
+    let layout = Layout::Bits32Over16(Table::build(rib, Pages::Small).unwrap());
+    let engine = TrieC { layout, ..build(rib) };
+    engine.validate(rib).unwrap();
+    engine
+}
+
 /// The table in the paper's own width, which it must have.
-fn papers(engine: &TrieC<u8>) -> &Table<Nhi16> {
+fn papers(engine: &TrieC<u8>) -> &Table<Nhi16, Nhi16> {
     match &engine.layout {
         Layout::Bits16(table) => table,
         _ => panic!("wider than the paper's"),
@@ -61,7 +69,7 @@ fn figure_5_of_the_paper() {
     let entry = table.root[9];
     assert_eq!((entry.atlas, position_entropy(entry.atlas, 12)), (1 << 13 | 1 << 12 | 1, 2));
     assert_eq!(entry.nhia[1], Nhi16::pointer(0));
-    let below = table.levels[0].entries[0b0110];
+    let below = table.levels[0][0b0110];
     assert_eq!(
         (position_entropy(below.atlas.into(), 0b1010), below.nhia[0]),
         (1, Nhi16::answer(NextHop(b), 28))
@@ -130,7 +138,7 @@ fn the_32769th_node_of_a_level_widens_the_pointers() {
     assert_eq!(engine.apply(&rib, &[delta]), Update::Rebuild);
     assert_eq!(engine.lookup(long(1 << 15).prefix.first()), 0);
     let engine: TrieC<u8> = TrieC::build(&rib, &Config::default()).unwrap();
-    assert!(matches!(engine.layout, Layout::Bits32(_)));
+    assert!(matches!(engine.layout, Layout::Bits32Over16(_)));
     assert_eq!([0, 1 << 15].map(|i| engine.lookup(long(i).prefix.first())), [3, 4]);
 }
 
@@ -203,7 +211,7 @@ fn validation_sees_what_is_wrong() {
         ("2002:4c64:1::/56", 5),
         ("2002:4c64:1::/112", 6),
     ]);
-    let spoiled = |spoil: fn(&mut Table<Nhi16>)| {
+    let spoiled = |spoil: fn(&mut Table<Nhi16, Nhi16>)| {
         let mut engine = build::<u8>(&routes);
         let Layout::Bits16(table) = &mut engine.layout else { panic!("wider than the paper's") };
         spoil(table);
@@ -218,16 +226,16 @@ fn validation_sees_what_is_wrong() {
         "level 1, node 0, entry 9, slot 12: there is no node 1"
     );
     let lost = spoiled(|table| {
-        table.levels[1].owners.push(0x2002 << 48);
+        table.owners[1].push(0x2002 << 48);
     });
     assert_eq!(lost, "level 3: (2, 1) nodes, 1 reached");
     assert_eq!(
-        spoiled(|table| table.levels[0].owners = Owners::from(0)),
+        spoiled(|table| table.owners[0] = Owners::from(0)),
         "level 1, node 0, entry 9, slot 12: there is no node 0"
     );
     let moved = spoiled(|table| {
-        table.levels[2].owners.swap_remove(0);
-        table.levels[2].owners.push(0x2002 << 48);
+        table.owners[2].swap_remove(0);
+        table.owners[2].push(0x2002 << 48);
     });
     assert_eq!(moved, "level 4: node 0 is not 0x2002000000000000's");
     let unreached = spoiled(|table| {
@@ -280,9 +288,13 @@ fn changes(next_hops: u32) -> impl Strategy<Value = Vec<Change<u128>>> {
 }
 
 /// Follows changes in batches, each withdrawn again at the end, and compares with the oracle all the way.
-fn follows_the_oracle(changes: &[Change<u128>], batch: usize) -> Result<(), TestCaseError> {
+fn follows_the_oracle(
+    changes: &[Change<u128>],
+    batch: usize,
+    build: fn(&Rib<u128>) -> TrieC<u32>,
+) -> Result<(), TestCaseError> {
     let mut rib = Rib::new();
-    let mut engine = build::<u32>(&rib);
+    let mut engine = build(&rib);
     let mut oracle = Oracle::<u128, u32>::build(&rib, &Config::default()).unwrap();
     let mut probes = vec![0, 1 << 125, (1 << 126) - 1, u128::MAX];
     for change in changes {
@@ -310,7 +322,7 @@ fn follows_the_oracle(changes: &[Change<u128>], batch: usize) -> Result<(), Test
         prop_assert_eq!(answers, expected);
     }
     prop_assert!(rib.is_empty());
-    let fresh: TrieC<u32> = build(&rib);
+    let fresh = build(&rib);
     let bytes = [&engine, &fresh].map(|engine| Engine::<u128, u32>::memory(engine).total());
     prop_assert!(bytes[0] <= bytes[1] + (64 << 10), "{:?}", bytes);
     Ok(())
@@ -344,16 +356,21 @@ proptest! {
 
     #[test]
     fn in_16_bits_it_follows_the_oracle(changes in changes(4), batch in 1..9_usize) {
-        follows_the_oracle(&changes, batch)?;
+        follows_the_oracle(&changes, batch, build)?;
+    }
+
+    #[test]
+    fn in_32_bits_over_16_it_follows_the_oracle(changes in changes(511), batch in 1..9_usize) {
+        follows_the_oracle(&changes, batch, build_32_over_16)?;
     }
 
     #[test]
     fn growing_it_follows_the_oracle(changes in changes(600), batch in 1..9_usize) {
-        follows_the_oracle(&changes, batch)?;
+        follows_the_oracle(&changes, batch, build)?;
     }
 
     #[test]
     fn in_64_bits_it_follows_the_oracle(changes in changes(u32::MAX), batch in 1..9_usize) {
-        follows_the_oracle(&changes, batch)?;
+        follows_the_oracle(&changes, batch, build)?;
     }
 }

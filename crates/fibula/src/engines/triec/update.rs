@@ -1,7 +1,7 @@
 //! Following the table route by route: entries whose stored lengths are to give way are written, nodes come with the
 //! first longer route below them and go with the last.
 
-use super::entry::{Entry4_4, SLOTS};
+use super::entry::SLOTS;
 use super::hash16::{SLOT_BITS, key_of};
 use super::nhi::{NODES, Nhi};
 use super::table::{
@@ -22,16 +22,16 @@ pub(super) fn is_inside(prefix: Prefix<u128>) -> bool {
     prefix.len() > global_unicast().len() && global_unicast().covers(prefix)
 }
 
-impl<N: Nhi> Table<N> {
+impl<N: Nhi, L: Nhi> Table<N, L> {
     /// Whether so many more routes fit, with their next hops. Counts as if none of their nodes were there yet.
     pub(super) fn check_room(
         &self,
         routes: impl IntoIterator<Item = (Prefix<u128>, NextHop)>,
     ) -> Result<(), Limit> {
-        let mut nodes = self.levels.each_ref().map(|level| level.owners.len() as u64);
+        let mut nodes = self.owners.each_ref().map(|owners| owners.len() as u64);
         let mut entries = 0;
         for (prefix, next_hop) in routes.into_iter().filter(|&(prefix, _)| is_inside(prefix)) {
-            N::check_next_hop(next_hop)?;
+            L::check_next_hop(next_hop)?;
             for (nodes, level) in nodes.iter_mut().zip(LEVELS) {
                 *nodes += u64::from(prefix.len() > level);
             }
@@ -55,7 +55,7 @@ impl<N: Nhi> Table<N> {
                 self.withdraw(rib, delta.prefix);
             }
         }
-        if self.extra.has_many_holes() {
+        if self.extra.has_many_holes() || self.last_extra.has_many_holes() {
             self.close_holes();
         }
         self.hash16.close_many_holes();
@@ -73,7 +73,7 @@ impl<N: Nhi> Table<N> {
         }
         self.edit_slot(LAST, node, address, |nhi| nhi.flagged(true));
         if len <= HASHED_TO {
-            self.paint_hashed(prefix, N::answer(next_hop, hashed_len(prefix)), |old| {
+            self.paint_hashed(prefix, L::answer(next_hop, hashed_len(prefix)), |old| {
                 old <= hashed_len(prefix)
             });
         } else {
@@ -98,7 +98,7 @@ impl<N: Nhi> Table<N> {
             }
             None if len <= HASHED_TO => {
                 let parent = rib.parent(prefix).filter(|parent| parent.prefix.len() > LEVELS[LAST]);
-                let nhi = parent.map_or(N::NONE, |p| N::answer(p.next_hop, hashed_len(p.prefix)));
+                let nhi = parent.map_or(L::NONE, |p| L::answer(p.next_hop, hashed_len(p.prefix)));
                 self.paint_hashed(prefix, nhi, |old| old == hashed_len(prefix));
             }
             None => {
@@ -141,7 +141,7 @@ impl<N: Nhi> Table<N> {
     }
 
     /// [`Self::paint`] for a route of 49 to 64 bits. Lengths are counted from 48.
-    fn paint_hashed(&mut self, prefix: Prefix<u128>, nhi: N, replaced: impl Fn(u8) -> bool) {
+    fn paint_hashed(&mut self, prefix: Prefix<u128>, nhi: L, replaced: impl Fn(u8) -> bool) {
         let (first, last) = expansion::slots(prefix, HASHED_TO).into_inner();
         for key in key_of(first)..=key_of(last) {
             let from = if key == key_of(first) { first as usize % SLOTS } else { 0 };
@@ -170,10 +170,7 @@ impl<N: Nhi> Table<N> {
             if nhi.flag() {
                 return nhi.node();
             }
-            let level = &mut self.levels[depth];
-            let below = level.owners.push(high(address & u128::mask(LEVELS[depth]))) as usize;
-            level.entries.push(Entry4_4::uniform(nhi));
-            self.cost.nodes_allocated += 1;
+            let below = self.push_node(depth + 1, nhi, high(address & u128::mask(LEVELS[depth])));
             self.edit_slot(depth, node, address, |_| N::pointer(below));
             below
         })
@@ -232,9 +229,7 @@ impl<N: Nhi> Table<N> {
         for entry in 0..NODE_ENTRIES {
             self.set_slots(depth, node, entry, &[N::NONE; SLOTS]);
         }
-        let level = &mut self.levels[depth - 1];
-        level.entries.swap_remove(node as u32);
-        if let Some(owner) = level.owners.swap_remove(node as u32) {
+        if let Some(owner) = self.swap_remove_node(depth, node) {
             let address = u128::from(owner) << u64::BITS;
             let above = self.node_at(depth - 1, address).expect("a node's own path is linked");
             self.edit_slot(depth - 1, above, address, |_| N::pointer(node));

@@ -14,30 +14,28 @@ struct Reached {
     in_extra: usize,
 }
 
-impl<N: Nhi> Table<N> {
+impl<N: Nhi, L: Nhi> Table<N, L> {
     /// Every pointer in range, no node and no ExtraNHIA lost, and every slot what a build of the table gives.
     pub(super) fn validate(&self, rib: &Rib<u128>) -> Result<(), String> {
         let fresh = Self::build(rib, Pages::Small).map_err(|limit| limit.to_string())?;
         self.extra.validate()?;
+        self.last_extra.validate()?;
         let mut reached = Reached::default();
         for entry in 0..ROOT_ENTRIES {
             if self.root[entry] != Entry15_6::new_zeroed() || fresh.root[entry] != Entry15_6::new_zeroed() {
                 self.check_entry((0, 0, entry), &fresh, 0, &mut reached)?;
             }
         }
-        if reached.in_extra != self.extra.used() {
-            return Err(format!(
-                "{} ExtraNHIA indices of {} are reached",
-                reached.in_extra,
-                self.extra.used()
-            ));
+        let in_extra = self.extra.used() + self.last_extra.used();
+        if reached.in_extra != in_extra {
+            return Err(format!("{} ExtraNHIA indices of {in_extra} are reached", reached.in_extra));
         }
-        for (depth, (level, reached)) in (1..).zip(self.levels.iter().zip(reached.nodes)) {
-            let nodes = (level.owners.len(), level.entries.chunks());
+        for (depth, (owners, reached)) in (1..).zip(self.owners.iter().zip(reached.nodes)) {
+            let nodes = (owners.len(), self.nodes(depth));
             if nodes != (reached, reached) {
                 return Err(format!("level {}: {nodes:?} nodes, {reached} reached", depth + 1));
             }
-            for (node, owner) in level.owners.iter() {
+            for (node, owner) in owners.iter() {
                 let address = u128::from(owner) << u64::BITS;
                 let found = self.node_at(depth, address);
                 if found != Some(node as usize) || address & u128::mask(LEVELS[depth - 1]) != address {
@@ -58,7 +56,7 @@ impl<N: Nhi> Table<N> {
     ) -> Result<(), String> {
         let place = || format!("level {}, node {node}, entry {entry}", depth + 1);
         if let Some((start, len)) = self.entry_extra(depth, node, entry) {
-            if start + len > self.extra.end() {
+            if start + len > self.extra_end(depth) {
                 return Err(format!("{}: its ExtraNHIA is past the end", place()));
             }
             reached.in_extra += len;
@@ -71,7 +69,7 @@ impl<N: Nhi> Table<N> {
                 }
                 continue;
             }
-            if nhi.node() >= self.levels[depth].owners.len() {
+            if nhi.node() >= self.owners[depth].len() {
                 return Err(format!("{}, slot {slot}: there is no node {}", place(), nhi.node()));
             }
             reached.nodes[depth] += 1;
