@@ -215,6 +215,8 @@ fn triec_tables_have_the_paper_s_shares() {
             }
         }
     }
+    assert_eq!(triec(TriecGroup::A, 1_000_000, NextHopModel::Near(40), 1).unwrap().ipv6.len(), 1_000_000);
+    assert!(triec(TriecGroup::B, 1_000_001, NextHopModel::Near(40), 1).is_err());
     assert!("D".parse::<TriecGroup>().is_err());
 }
 

@@ -44,6 +44,9 @@ impl FromStr for TriecGroup {
 /// The lengths of the paper's bands. The first begins at /20: shorter blocks are a registry's to hand out.
 const BANDS: [RangeInclusive<u8>; 5] = [20..=24, 25..=32, 33..=40, 41..=48, 49..=64];
 
+/// The largest tables: past these the registries' blocks have no room for the short prefixes of group A.
+const MAX: Size = Size::ipv6(1_000_000);
+
 impl TriecGroup {
     /// Out of 10,000 prefixes, how many are in each band: /1../24, /25../32, /33../40, /41../48, /49../64.
     #[must_use]
@@ -67,7 +70,7 @@ impl TriecGroup {
 /// to others of the same operator, below a shorter route or not.
 ///
 /// # Errors
-/// If there are more prefixes than [`Size::MAX`], or more next hops than fit.
+/// If there are more than a million prefixes, or more next hops than fit.
 ///
 /// ```
 /// use fibula_io::generate::{NextHopModel, TriecGroup, triec};
@@ -76,7 +79,7 @@ impl TriecGroup {
 /// # Ok::<(), fibula_io::Error>(())
 /// ```
 pub fn triec(group: TriecGroup, prefixes: usize, model: NextHopModel, seed: u64) -> Result<Tables, Error> {
-    Size::ipv6(prefixes).check(Size::MAX)?;
+    Size::ipv6(prefixes).check(MAX)?;
     let bands = mix::apportion(&group.shares(), prefixes as u64);
     let lengths: Vec<(u8, u64)> = BANDS
         .into_iter()
