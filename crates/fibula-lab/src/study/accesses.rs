@@ -11,10 +11,14 @@ pub struct AccessCount {
     pub loads: f64,
     /// The most places read in a lookup.
     pub loads_most: u32,
+    /// The most places read in a lookup before its first hash, or in all where it computes none.
+    pub loads_before_hash_most: u32,
     /// Different cache lines touched in a lookup: the mean.
     pub lines: f64,
     /// Hashes computed in a lookup: the mean.
     pub hashes: f64,
+    /// The most hashes computed in a lookup.
+    pub hashes_most: u32,
 }
 
 /// Counts what the scalar lookup of each address touches. All zero for no addresses.
@@ -28,16 +32,19 @@ pub struct AccessCount {
 /// ```
 #[must_use]
 pub fn count_accesses<A: Address>(fib: &Fib<A>, addresses: &[A]) -> AccessCount {
-    let (mut loads, mut most, mut lines, mut hashes) = (0_u64, 0, 0_u64, 0_u64);
+    let (mut loads, mut lines, mut hashes) = (0_u64, 0_u64, 0_u64);
+    let mut count = AccessCount::default();
     let mut accesses = Accesses::new();
     for &address in addresses {
         accesses.clear();
         fib.lookup_counted(address, &mut accesses);
         loads += u64::from(accesses.loads());
-        most = most.max(accesses.loads());
         lines += accesses.lines() as u64;
         hashes += u64::from(accesses.hashes());
+        count.loads_most = count.loads_most.max(accesses.loads());
+        count.loads_before_hash_most = count.loads_before_hash_most.max(accesses.loads_before_hash());
+        count.hashes_most = count.hashes_most.max(accesses.hashes());
     }
     let mean = |sum: u64| sum as f64 / addresses.len().max(1) as f64;
-    AccessCount { loads: mean(loads), loads_most: most, lines: mean(lines), hashes: mean(hashes) }
+    AccessCount { loads: mean(loads), lines: mean(lines), hashes: mean(hashes), ..count }
 }

@@ -10,6 +10,9 @@ use serde::Serialize;
 /// The share of nodes with an ExtraNHIA in section 5.2 of the paper, in percent.
 const PAPER_EXTRA_NHIA_PERCENT: f64 = 3.6;
 
+/// The most accesses to the trie, and hashes, of a lookup in section 5.2 of the paper.
+const PAPER_MOST: (u32, u32) = (8, 1);
+
 /// What the paper's text says of single tables: memory in MB (of B-400K, Figure 7), accesses a lookup (of group B,
 /// Figure 8). The other bars of the figures have no numbers.
 const PAPER_MB: (&str, f64) = ("B-400K", 35.0);
@@ -26,21 +29,37 @@ pub struct TriecRow {
     pub mb: f64,
     /// The paper's figure, where its text has one.
     pub mb_paper: Option<f64>,
+    /// The bits of a next-hop index that may point to a node; the paper's has 16.
+    pub nhi_bits: u32,
+    /// The bits of one that only answers, on the 4th level and in Hash16; the paper's has 16.
+    pub last_nhi_bits: u32,
     /// The share of entries with an ExtraNHIA, in percent.
     pub extra_nhia_percent: f64,
     /// The paper's figure.
     pub extra_nhia_percent_paper: f64,
-    /// Accesses to memory in a lookup: the mean.
+    /// Accesses to memory in a lookup: the mean over the addresses asked for.
     pub accesses: f64,
     /// The paper's figure, where its text has one.
     pub accesses_paper: Option<f64>,
-    /// The most accesses in a lookup; at most 8, says the paper, and a hash.
-    pub accesses_most: u32,
     /// Hashes in a lookup: the mean.
     pub hashes: f64,
+    /// The most accesses to TrieC15/6, TrieC4/4 and their ExtraNHIAs in a lookup of 2000::/3.
+    pub trie_most: u32,
+    /// The paper's figure.
+    pub trie_most_paper: u32,
+    /// The most hashes in a lookup of 2000::/3.
+    pub hashes_most: u32,
+    /// The paper's figure.
+    pub hashes_most_paper: u32,
+    /// The most accesses in a lookup of 2000::/3 with those that the paper counts as the hash, to the buckets of Hash16
+    /// and their ExtraNHIAs, and those to the tree of routes past /64, which it has not.
+    pub all_most: u32,
+    /// The most accesses in a lookup outside 2000::/3, all to a tree that the paper has not.
+    pub outside_most: u32,
 }
 
-/// Builds `triec` on a table and counts what the lookups of `addresses` touch.
+/// Builds `triec` on a table and counts what lookups touch: the mean over `addresses`, the most over these and the first
+/// and the last address of every route.
 ///
 /// # Errors
 /// If `engines` has no `triec`, or the table exceeds one of its limits.
@@ -50,8 +69,12 @@ pub struct TriecRow {
 /// use fibula_lab::study::study_triec;
 /// let mut rib: Rib<u128> = Rib::new();
 /// rib.insert("2001:db8::/32".parse()?, NextHop(1));
-/// let row = study_triec(ENGINES, "one route", &rib, &[0x2001_0db8 << 96])?;
-/// assert_eq!((row.accesses, row.accesses_most, row.hashes), (2.0, 2, 0.0));
+/// rib.insert("2001:db8:1:1::/64".parse()?, NextHop(2));
+/// rib.insert("2001:db8:1:1::1/128".parse()?, NextHop(3));
+/// let row = study_triec(ENGINES, "three routes", &rib, &[0x2001_0db9 << 96])?;
+/// assert_eq!((row.accesses, row.hashes), (2.0, 0.0));
+/// // Four levels and one hash; then one bucket, and the one node of the tree.
+/// assert_eq!((row.trie_most, row.hashes_most, row.all_most), (4, 1, 6));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn study_triec(
@@ -61,18 +84,30 @@ pub fn study_triec(
     addresses: &[u128],
 ) -> Result<TriecRow, Error> {
     let fib = Fib::build_from(engines, triec::ABOUT.name, rib, Config::default())?;
-    let count = count_accesses(&fib, addresses);
-    let share = fib.figures().into_iter().find(|figure| figure.name == triec::EXTRA_NHIA_PERCENT);
+    let ends = rib.iter().flat_map(|route| [route.prefix.first(), route.prefix.last()]);
+    let (inside, outside): (Vec<u128>, Vec<u128>) =
+        ends.chain(addresses.iter().copied()).partition(|&address| address >> 125 == 0b001);
+    let mean = count_accesses(&fib, addresses);
+    let (inside, outside) = (count_accesses(&fib, &inside), count_accesses(&fib, &outside));
+    let figures = fib.figures();
+    let figure = |name| figures.iter().find(|figure| figure.name == name).map_or(0.0, |figure| figure.value);
     Ok(TriecRow {
         table: table.into(),
         prefixes: rib.len(),
         mb: fib.memory().total() as f64 / 1e6,
         mb_paper: (table == PAPER_MB.0).then_some(PAPER_MB.1),
-        extra_nhia_percent: share.map_or(0.0, |figure| figure.value),
+        nhi_bits: figure(triec::NHI_BITS) as u32,
+        last_nhi_bits: figure(triec::LAST_NHI_BITS) as u32,
+        extra_nhia_percent: figure(triec::EXTRA_NHIA_PERCENT),
         extra_nhia_percent_paper: PAPER_EXTRA_NHIA_PERCENT,
-        accesses: count.loads,
+        accesses: mean.loads,
         accesses_paper: table.starts_with(PAPER_ACCESSES.0).then_some(PAPER_ACCESSES.1),
-        accesses_most: count.loads_most,
-        hashes: count.hashes,
+        hashes: mean.hashes,
+        trie_most: inside.loads_before_hash_most,
+        trie_most_paper: PAPER_MOST.0,
+        hashes_most: inside.hashes_most,
+        hashes_most_paper: PAPER_MOST.1,
+        all_most: inside.loads_most,
+        outside_most: outside.loads_most,
     })
 }

@@ -42,6 +42,8 @@ impl Meter for Unmetered {
 #[derive(Clone, Debug, Default)]
 pub struct Accesses {
     loads: u32,
+    /// Of those, the ones before the first hash.
+    before_hash: u32,
     hashes: u32,
     /// The lines touched, each once.
     lines: Vec<usize>,
@@ -60,6 +62,12 @@ impl Accesses {
         self.loads
     }
 
+    /// How many of those were read before the first hash was computed; all of them if none was.
+    #[must_use]
+    pub fn loads_before_hash(&self) -> u32 {
+        self.before_hash
+    }
+
     /// How many hashes were computed.
     #[must_use]
     pub fn hashes(&self) -> u32 {
@@ -75,6 +83,7 @@ impl Accesses {
     /// Forgets what was touched, for the next lookup.
     pub fn clear(&mut self) {
         self.loads = 0;
+        self.before_hash = 0;
         self.hashes = 0;
         self.lines.clear();
     }
@@ -83,6 +92,7 @@ impl Accesses {
 impl Meter for Accesses {
     fn load<T: Copy>(&mut self, place: &T) -> T {
         self.loads += 1;
+        self.before_hash += u32::from(self.hashes == 0);
         let first = std::ptr::from_ref(place).addr();
         for line in first / LINE..=(first + size_of::<T>().max(1) - 1) / LINE {
             if !self.lines.contains(&line) {
@@ -114,7 +124,8 @@ mod tests {
         assert_eq!(accesses.load(across), [14, 15, 16, 17]);
         assert_eq!((accesses.loads(), accesses.lines()), (3, 2));
         accesses.hash();
-        assert_eq!(accesses.hashes(), 1);
+        accesses.load(&words[0]);
+        assert_eq!((accesses.loads(), accesses.loads_before_hash(), accesses.hashes()), (4, 3, 1));
         accesses.clear();
         assert_eq!((accesses.loads(), accesses.hashes(), accesses.lines()), (0, 0, 0));
     }
