@@ -26,7 +26,7 @@
 //!
 //! # Updates
 //! As in `bloom`, by the length beside every next hop. The levels stay until the prefixes estimated have become a
-//! sixteenth more (or [`EXPANDED_MIN`] more, if that is more) than when they were chosen; then a new table is built.
+//! quarter more (or [`EXPANDED_MIN`] more, if that is more) than when they were chosen; then a new table is built.
 //!
 //! # Worked example
 //! ```text
