@@ -18,7 +18,7 @@ usage: cargo xtask COMMAND
   test    everything below, then all tests, the address sanitizer, and every fuzz target for 20 seconds
   lint    formatting, clippy, documentation, licences and duplicate versions
   fuzz    every fuzz target, or those named; --seconds N each (20)
-  setup   install what the tests need and the machine lacks";
+  setup   install what the tests need and the machine lacks; `setup peers`: what the feature `peers` needs, too";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -39,6 +39,7 @@ fn command(arguments: &[String]) -> Result<()> {
         ("lint", []) => lint::all(),
         ("fuzz", rest) => fuzz::from_arguments(rest),
         ("setup", []) => setup::all(),
+        ("setup", [what]) if what == "peers" => setup::peers(),
         ("" | "help" | "--help" | "-h", _) => {
             println!("{USAGE}");
             Ok(())

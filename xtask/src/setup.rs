@@ -16,17 +16,32 @@ pub(crate) fn all() -> Result<()> {
     Ok(())
 }
 
+/// Everything other people's engines need.
+pub(crate) fn peers() -> Result<()> {
+    compilers()?;
+    if works("pkg-config", &["--atleast-version=22.11", "libdpdk"]) {
+        return Ok(());
+    }
+    debian("DPDK 22.11", &["libdpdk-dev", "pkg-config"])
+}
+
 /// The C and C++ compilers, for the compression and fuzzing libraries.
 fn compilers() -> Result<()> {
     if works("cc", &["--version"]) && works("c++", &["--version"]) {
         return Ok(());
     }
+    debian("a C and a C++ compiler (cc, c++)", &["build-essential"])
+}
+
+/// Installs Debian packages for what is missing.
+fn debian(missing: &str, packages: &[&str]) -> Result<()> {
+    let list = packages.join(" ");
     if !works("apt-get", &["--version"]) || !is_root() {
-        bail!("a C and a C++ compiler (cc, c++) are needed; installing build-essential takes root on Debian");
+        bail!("{missing} is needed; installing {list} takes root on Debian");
     }
-    println!("installing build-essential (no C or C++ compiler found)");
+    println!("installing {list} ({missing} not found)");
     run(Command::new("apt-get").arg("update"))?;
-    run(Command::new("apt-get").args(["install", "--yes", "--no-install-recommends", "build-essential"]))
+    run(Command::new("apt-get").args(["install", "--yes", "--no-install-recommends"]).args(packages))
 }
 
 /// The nightly toolchain, for sanitizers and fuzzing.
