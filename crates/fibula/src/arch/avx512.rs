@@ -1,6 +1,8 @@
 //! x86-64-v4: the AVX-512 subsets F, BW, CD, DQ and VL on top of AVX2.
 #![allow(unsafe_code, reason = "calling code compiled for more than the baseline instruction set")]
 
+#[cfg(target_arch = "x86_64")]
+use super::strides::GROUP;
 use super::{Isa, Kernel, Level};
 
 /// AVX-512 F, BW, CD, DQ and VL, with all of [`super::Avx2`].
@@ -17,6 +19,80 @@ impl Isa for Avx512 {
     fn crc32c(self, key: u64) -> u32 {
         // SAFETY: this set is made only where it was detected, and SSE 4.2 is part of AVX2.
         unsafe { super::crc32::by_instruction(key) }
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    fn at_most(self, keys: &[u16; 16], key: u16) -> u32 {
+        // SAFETY: this set is made only where it was detected.
+        unsafe { x86_64::at_most(keys, key) }
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    fn descend<const N: usize>(
+        self,
+        words: &[u32],
+        at: &mut [[u32; GROUP]; N],
+        rest: &mut [[u32; GROUP]; N],
+    ) {
+        // SAFETY: this set is made only where it was detected.
+        unsafe { x86_64::descend(words, at, rest) }
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[allow(clippy::wildcard_imports, reason = "the names of intrinsics say where they come from")]
+mod x86_64 {
+    use super::super::strides::{ARRAYS, BASE, CODE, GROUP};
+    use std::arch::x86_64::*;
+
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx2,bmi1,bmi2,lzcnt,popcnt")]
+    pub(super) fn at_most(keys: &[u16; 16], key: u16) -> u32 {
+        // SAFETY: the array is as long as the register.
+        let keys = unsafe { _mm256_loadu_si256(keys.as_ptr().cast()) };
+        _mm256_cmple_epu16_mask(keys, _mm256_set1_epi16(key.cast_signed())).into()
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx2,bmi1,bmi2,lzcnt,popcnt")]
+    pub(super) fn descend<const N: usize>(
+        words: &[u32],
+        at: &mut [[u32; GROUP]; N],
+        rest: &mut [[u32; GROUP]; N],
+    ) {
+        let Some(last) = words.len().checked_sub(1) else { return };
+        let set1 = |value: u32| _mm512_set1_epi32(value.cast_signed());
+        let last = set1(last.min(i32::MAX as usize) as u32);
+        loop {
+            let mut under_way = 0;
+            for (at, rest) in at.iter_mut().zip(rest.iter_mut()) {
+                // SAFETY: the arrays are as long as the registers.
+                let (word, left) = unsafe {
+                    (_mm512_loadu_si512(at.as_ptr().cast()), _mm512_loadu_si512(rest.as_ptr().cast()))
+                };
+                let on_array = _mm512_cmplt_epu32_mask(word, set1(ARRAYS));
+                if on_array == 0 {
+                    continue;
+                }
+                under_way |= on_array;
+                let stride = _mm512_add_epi32(_mm512_srli_epi32::<CODE>(word), set1(1));
+                let base = _mm512_and_si512(_mm512_slli_epi32::<1>(word), set1(BASE << 1));
+                let chosen = _mm512_srlv_epi32(left, _mm512_sub_epi32(set1(32), stride));
+                let index = _mm512_min_epu32(_mm512_add_epi32(base, chosen), last);
+                // SAFETY: every index is at most the last one, and the stores are as the loads.
+                unsafe {
+                    let next = _mm512_mask_i32gather_epi32::<4>(word, on_array, index, words.as_ptr().cast());
+                    _mm512_storeu_si512(at.as_mut_ptr().cast(), next);
+                    let left = _mm512_mask_sllv_epi32(left, on_array, left, stride);
+                    _mm512_storeu_si512(rest.as_mut_ptr().cast(), left);
+                }
+            }
+            if under_way == 0 {
+                break;
+            }
+        }
     }
 }
 

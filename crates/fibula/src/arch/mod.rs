@@ -10,6 +10,7 @@ mod avx512;
 mod crc32;
 mod prefetch;
 mod scalar;
+pub mod strides;
 
 pub use avx2::Avx2;
 pub use avx512::Avx512;
@@ -18,6 +19,7 @@ pub use prefetch::prefetch;
 pub use scalar::Scalar;
 
 use std::fmt;
+use strides::GROUP;
 
 /// An instruction set as a type: what a batch path is compiled for.
 pub trait Isa: Copy + Send + Sync + 'static {
@@ -28,6 +30,24 @@ pub trait Isa: Copy + Send + Sync + 'static {
     #[inline(always)]
     fn crc32c(self, key: u64) -> u32 {
         crc32c(key)
+    }
+
+    /// Which of sixteen keys are at most `key`: bit *i* for `keys[i]`.
+    #[inline(always)]
+    fn at_most(self, keys: &[u16; 16], key: u16) -> u32 {
+        keys.iter().enumerate().fold(0, |mask, (at, &bound)| mask | u32::from(bound <= key) << at)
+    }
+
+    /// Walks a trie of [`strides`] for `N` groups of searches at once, until none of them stands on an array. `at` are
+    /// the words on which the searches stand, `rest` the bits of the address that are left, from the top.
+    #[inline(always)]
+    fn descend<const N: usize>(
+        self,
+        words: &[u32],
+        at: &mut [[u32; GROUP]; N],
+        rest: &mut [[u32; GROUP]; N],
+    ) {
+        strides::descend(words, at.as_flattened_mut(), rest.as_flattened_mut());
     }
 }
 
@@ -124,6 +144,26 @@ mod tests {
         #[inline(always)]
         fn run<I: Isa>(self, _: I) -> &'static str {
             I::NAME
+        }
+    }
+
+    struct AtMost([u16; 16], u16);
+    impl Kernel for AtMost {
+        type Output = u32;
+        #[inline(always)]
+        fn run<I: Isa>(self, isa: I) -> u32 {
+            isa.at_most(&self.0, self.1)
+        }
+    }
+
+    #[test]
+    fn every_level_compares_keys_alike() {
+        let keys = std::array::from_fn(|at| (at as u16).wrapping_mul(0x1357).wrapping_add(0x7FF0));
+        for key in [0, 1, 0x7FFF, 0x8000, 0x8001, 0xFFFE, 0xFFFF].into_iter().chain(keys) {
+            let expected = (0..16).filter(|&at| keys[at] <= key).fold(0, |mask, at| mask | 1 << at);
+            for &level in Level::available() {
+                assert_eq!(dispatch(level, AtMost(keys, key)), expected, "{level}: {key}");
+            }
         }
     }
 

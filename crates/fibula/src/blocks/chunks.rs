@@ -144,6 +144,8 @@ pub struct Pool<T: Copy> {
     elements: Array<T>,
     chunks: Chunks,
     settled: bool,
+    /// The elements past the last run that may be read, whatever they hold.
+    padding: usize,
     what: &'static str,
     max: u64,
 }
@@ -156,7 +158,16 @@ impl<T: Copy + Default> Pool<T> {
     /// An empty pool of at most `max` elements; `what` names them where that limit is reached.
     #[must_use]
     pub fn new(what: &'static str, max: u64, pages: Pages) -> Self {
-        Self { elements: Array::new(pages), chunks: Chunks::new(), settled: false, what, max }
+        Self { elements: Array::new(pages), chunks: Chunks::new(), settled: false, padding: 0, what, max }
+    }
+
+    /// The empty pool with so many elements past the end of whatever is in use: for readers of blocks of one length,
+    /// who may then begin a block at any run.
+    #[must_use]
+    pub fn padded(mut self, padding: usize) -> Self {
+        self.elements.resize(padding, T::default());
+        self.padding = padding;
+        self
     }
 
     /// Stores a run and returns where it starts. An empty run takes no space.
@@ -176,7 +187,7 @@ impl<T: Copy + Default> Pool<T> {
     pub fn allocate(&mut self, len: usize) -> Result<usize, Limit> {
         Limit::check(self.what, self.chunks.end_after(len as u64), self.max)?;
         let start = self.chunks.allocate(len as u64) as usize;
-        let end = self.chunks.end() as usize;
+        let end = self.chunks.end() as usize + self.padding;
         if end > self.elements.len() {
             if self.settled && end > self.elements.capacity() {
                 self.elements.set_capacity(end + end / Self::SPARE);
@@ -189,14 +200,14 @@ impl<T: Copy + Default> Pool<T> {
     /// Gives a run back.
     pub fn remove(&mut self, start: usize, len: usize) {
         self.chunks.free(start as u64, len as u64);
-        self.elements.resize(self.chunks.end() as usize, T::default());
+        self.elements.resize(self.chunks.end() as usize + self.padding, T::default());
         let (used, capacity) = (self.elements.len(), self.elements.capacity());
         if self.settled && used + 2 * (used / Self::SPARE) < capacity || used * 4 < capacity {
             self.elements.shrink_to_fit();
         }
     }
 
-    /// The elements in use, holes included.
+    /// The elements in use, holes and padding included.
     #[must_use]
     pub fn len(&self) -> usize {
         self.elements.len()
@@ -232,7 +243,7 @@ impl<T: Copy + Default> Pool<T> {
     /// With the first contradiction found.
     pub fn validate(&self) -> Result<(), String> {
         self.chunks.validate()?;
-        if self.chunks.end() as usize == self.elements.len() {
+        if self.chunks.end() as usize + self.padding == self.elements.len() {
             Ok(())
         } else {
             Err(format!(
