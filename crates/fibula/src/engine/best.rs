@@ -16,7 +16,7 @@ pub const BEST: &str = "best";
 fn order(family: Family) -> &'static [&'static str] {
     match family {
         Family::Ipv4 => &["sail-l", "poptrie", "dir24-8", "dxr18", "lc-trie", "radix"],
-        Family::Ipv6 => &["sail-l6", "poptrie", "lc-trie", "radix"],
+        Family::Ipv6 => &["mosaic6", "sail-l6", "poptrie", "lc-trie", "radix"],
     }
 }
 

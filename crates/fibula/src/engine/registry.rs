@@ -123,4 +123,5 @@ registry! {
     miht6: engines::miht::MIHT6, [ipv6] engines::miht::Miht6;
     bloom6_naive: engines::bloom_naive::ABOUT6, [ipv6] engines::bloom_naive::Bloom6Naive;
     bloom6: engines::bloom6::ABOUT, [ipv6] engines::bloom6::Bloom6;
+    mosaic6: engines::mosaic6::ABOUT, [ipv6] engines::mosaic6::Mosaic6;
 }

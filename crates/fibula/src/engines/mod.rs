@@ -11,6 +11,7 @@ pub mod lc_trie;
 pub mod lulea;
 pub mod miht;
 pub mod mosaic;
+pub mod mosaic6;
 pub mod oracle;
 pub mod poptrie;
 pub mod radix;

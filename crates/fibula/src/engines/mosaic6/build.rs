@@ -1,0 +1,154 @@
+//! Writing blocks by a plan, and giving them back.
+
+use super::plan::{Plan, Split, fits_bucket};
+use super::segments::{Node, Segments};
+use super::word::{ANSWER, Cell, Word, array_cells, cells_for, fill_bucket};
+use super::{LAST_LEVEL, WINDOW};
+use crate::blocks::chunks::Pool;
+use crate::engine::{Cost, Width};
+use crate::{Limit, NextHop};
+use std::marker::PhantomData;
+use zerocopy::IntoBytes;
+
+/// Writes the blocks of a subtree beside what is there.
+pub(super) struct Writer<'w, W> {
+    pub(super) blocks: &'w mut Pool<Cell>,
+    pub(super) cost: &'w mut Cost,
+    width: PhantomData<W>,
+}
+
+impl<'w, W: Width> Writer<'w, W> {
+    pub(super) fn new(blocks: &'w mut Pool<Cell>, cost: &'w mut Cost) -> Self {
+        Self { blocks, cost, width: PhantomData }
+    }
+
+    /// Plans a node, writes its blocks and returns the word that leads to them.
+    pub(super) fn write(&mut self, segments: &Segments, node: Node) -> Result<u32, Limit> {
+        let plan = Plan::of::<W>(segments, node);
+        self.node(segments, node, &plan.0)
+    }
+
+    fn node(&mut self, segments: &Segments, node: Node, plan: &[Split]) -> Result<u32, Limit> {
+        if node.bounds() == 0 {
+            return self.uniform(segments.value(node));
+        }
+        match plan.first() {
+            None => self.bucket(segments, node),
+            Some(split) => {
+                let mut words = Vec::with_capacity(1 << split.stride);
+                self.slots(segments, node, plan, split.stride, &mut words)?;
+                let base = self.allocate(array_cells(split.stride))?;
+                let block = &mut self.blocks[base..base + array_cells(split.stride)];
+                block.as_flattened_mut().copy_from_slice(&words);
+                self.cost.entries_set += words.len() as u64;
+                Ok(Word::Array { stride: split.stride, base }.pack())
+            }
+        }
+    }
+
+    /// The words of the nodes `levels` below one, in order.
+    fn slots(
+        &mut self,
+        segments: &Segments,
+        node: Node,
+        plan: &[Split],
+        levels: u8,
+        words: &mut Vec<u32>,
+    ) -> Result<(), Limit> {
+        if levels == 0 {
+            words.push(self.node(segments, node, plan)?);
+            return Ok(());
+        }
+        if node.bounds() == 0 && segments.value(node) & ANSWER != 0 {
+            words.resize(words.len() + (1 << levels), segments.value(node));
+            return Ok(());
+        }
+        let halves = segments.halves(node);
+        let mut below = plan.get(1..).unwrap_or_default();
+        for half in halves {
+            let planned = half.bounds() > 0 && !plan.is_empty() && !fits_bucket::<W>(segments, half);
+            let nodes = if planned { below[0].nodes as usize } else { 0 };
+            let (own, rest) = below.split_at(nodes);
+            self.slots(segments, half, own, levels - 1, words)?;
+            below = rest;
+        }
+        Ok(())
+    }
+
+    fn uniform(&mut self, value: u32) -> Result<u32, Limit> {
+        if value & ANSWER != 0 {
+            return Ok(value);
+        }
+        let base = self.allocate(1)?;
+        self.blocks[base] = [value, 0];
+        self.cost.entries_set += 1;
+        Ok(Word::Beyond { base }.pack())
+    }
+
+    fn bucket(&mut self, segments: &Segments, node: Node) -> Result<u32, Limit> {
+        let cells = cells_for::<W>(node.bounds()).expect("the plan has counted the keys");
+        let keys: Vec<u16> = segments.starts[node.lo..node.hi].iter().map(|&s| key(s, node.depth)).collect();
+        let answers: Vec<NextHop> =
+            segments.values[node.lo - 1..node.hi].iter().map(|value| NextHop(value ^ ANSWER)).collect();
+        let base = self.allocate(cells)?;
+        let bytes = self.blocks[base..base + cells].as_flattened_mut().as_mut_bytes();
+        fill_bucket::<W>(bytes, &keys, &answers);
+        self.cost.chunks_rebuilt += 1;
+        Ok(Word::Bucket { cells, base }.pack())
+    }
+
+    fn allocate(&mut self, cells: usize) -> Result<usize, Limit> {
+        self.cost.nodes_allocated += 1;
+        self.blocks.allocate(cells)
+    }
+}
+
+/// The bits of a /48 that are a bucket's key at a depth.
+pub(super) fn key(start: u64, depth: u8) -> u16 {
+    let left_aligned = start << (64 - LAST_LEVEL) << depth;
+    (left_aligned >> (64 - WINDOW)) as u16
+}
+
+/// Gives back the block that a word leads to, and all below. O(blocks).
+pub(super) fn release(blocks: &mut Pool<Cell>, word: u32) {
+    let word = Word::unpack(word);
+    let Some((base, cells)) = word.block() else { return };
+    if let Word::Array { .. } = word {
+        for at in 0..2 * cells {
+            let below = blocks[base..base + cells].as_flattened()[at];
+            release(blocks, below);
+        }
+    }
+    blocks.remove(base, cells);
+}
+
+/// The cells of the block that a word leads to, and of all below. O(blocks).
+pub(super) fn cells_below(blocks: &Pool<Cell>, word: u32) -> usize {
+    let word = Word::unpack(word);
+    let Some((base, cells)) = word.block() else { return 0 };
+    match word {
+        Word::Array { .. } => {
+            let words = blocks[base..base + cells].as_flattened();
+            cells + words.iter().map(|&below| cells_below(blocks, below)).sum::<usize>()
+        }
+        _ => cells,
+    }
+}
+
+/// Moves the block that a word leads to, and all below, into another pool.
+pub(super) fn moved(from: &Pool<Cell>, word: u32, to: &mut Pool<Cell>) -> Result<u32, Limit> {
+    let unpacked = Word::unpack(word);
+    let Some((base, cells)) = unpacked.block() else { return Ok(word) };
+    let block = &from[base..base + cells];
+    let new = match unpacked {
+        Word::Array { stride, .. } => {
+            let words = block.as_flattened().iter().map(|&below| moved(from, below, to));
+            let words: Vec<u32> = words.collect::<Result<_, _>>()?;
+            let (cells, _) = words.as_chunks::<2>();
+            Word::Array { stride, base: to.insert(cells)? }
+        }
+        Word::Bucket { cells, .. } => Word::Bucket { cells, base: to.insert(block)? },
+        _ => Word::Beyond { base: to.insert(block)? },
+    };
+    Ok(new.pack())
+}

@@ -1,0 +1,84 @@
+//! Which stride each array gets: the cheapest, by steps that lookups take and bytes that blocks take.
+
+use super::segments::{Node, Segments};
+use super::word::{ANSWER, CELL_BYTES, KEYS, answer_bytes, cells_for};
+use super::{LAST_LEVEL, WINDOW};
+use crate::engine::Width;
+
+/// The longest stride that is considered: an array of 64 KiB.
+pub(super) const STRIDE_MAX: usize = 14;
+
+/// What one more step of the lookups that end at one bound is worth, in bytes. More make fewer steps: on a full table 4 came
+/// to 8.1 bytes a prefix and 4.9 steps of the slowest of 16 lanes, 64 to 17.3 and 3.1.
+const STEP_BYTES: u32 = 12;
+
+/// The least cost of the nodes that lie 0, 1, 2 ... levels below one, added up.
+type Costs = [u32; STRIDE_MAX + 1];
+
+/// The strides of a subtree: what becomes of each node of the binary trie whose bounds need an array, in preorder.
+#[derive(Debug, Default)]
+pub(super) struct Plan(pub(super) Vec<Split>);
+
+/// One node of a plan.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Split {
+    /// The stride of the array it would get.
+    pub(super) stride: u8,
+    /// How many nodes of the plan are its subtree, itself included.
+    pub(super) nodes: u32,
+}
+
+impl Plan {
+    /// The plan of a node. O(2^strides) additions for each binary node that needs an array.
+    pub(super) fn of<W: Width>(segments: &Segments, node: Node) -> Self {
+        let mut plan = Self::default();
+        plan.visit::<W>(segments, node);
+        plan
+    }
+
+    fn visit<W: Width>(&mut self, segments: &Segments, node: Node) -> Costs {
+        if node.bounds() == 0 {
+            return [0; STRIDE_MAX + 1];
+        }
+        if fits_bucket::<W>(segments, node) {
+            let parts = segments.halves(node).map(|half| bucket_bytes::<W>(half.bounds()));
+            let mut costs = [parts[0] + parts[1]; STRIDE_MAX + 1];
+            costs[0] = bucket_bytes::<W>(node.bounds());
+            return costs;
+        }
+        let at = self.0.len();
+        self.0.push(Split { stride: 0, nodes: 0 });
+        let [zero, one] = segments.halves(node).map(|half| self.visit::<W>(segments, half));
+        let mut costs = [0; STRIDE_MAX + 1];
+        for stride in 1..=STRIDE_MAX {
+            costs[stride] = zero[stride - 1] + one[stride - 1];
+        }
+        let steps = STEP_BYTES * node.bounds() as u32;
+        let longest = STRIDE_MAX.min(usize::from(LAST_LEVEL - node.depth));
+        let candidates = (1..=longest).map(|stride| (steps + (4 << stride) + costs[stride], stride));
+        let (cost, stride) = candidates.min().unwrap_or_default();
+        costs[0] = cost;
+        self.0[at] = Split { stride: stride as u8, nodes: (self.0.len() - at) as u32 };
+        costs
+    }
+}
+
+/// The bytes of a bucket for so many keys; none for no key, which is an answer.
+fn bucket_bytes<W: Width>(keys: usize) -> u32 {
+    let bytes = (keys * (size_of::<u16>() + answer_bytes::<W>()) + answer_bytes::<W>()) as u32;
+    if keys == 0 { 0 } else { bytes.next_multiple_of(CELL_BYTES as u32) }
+}
+
+/// Whether one bucket holds a node: few bounds, each within the bits of a key, and an answer between any two.
+pub(super) fn fits_bucket<W: Width>(segments: &Segments, node: Node) -> bool {
+    let window_end = (node.depth + WINDOW).min(LAST_LEVEL);
+    node.bounds() <= KEYS
+        && cells_for::<W>(node.bounds()).is_some()
+        && segments.starts[node.lo..node.hi].iter().all(|start| length(*start) <= window_end)
+        && segments.values[node.lo - 1..node.hi].iter().all(|value| value & ANSWER != 0)
+}
+
+/// The length of the shortest prefix that can begin at a /48.
+fn length(start: u64) -> u8 {
+    LAST_LEVEL.saturating_sub(start.trailing_zeros() as u8)
+}

@@ -1,0 +1,191 @@
+//! The worked example of the module page, longer routes, the limits, and what updates leave behind.
+
+use super::word::{KEYS, keys_in};
+use super::*;
+use crate::engines::oracle::Oracle;
+use crate::engines::testing::{apply, rib};
+use crate::{Change, Fib, Limit, Route};
+use proptest::prelude::*;
+
+/// The table of the module page.
+const EXAMPLE: [(&str, u32); 3] =
+    [("2001:db8::/32", 1), ("2001:db8:8000::/34", 2), ("2001:db8:8001::/48", 3)];
+
+fn build(rib: &Rib<u128>) -> Mosaic6<u8> {
+    Mosaic6::build(rib, &Config::default()).unwrap()
+}
+
+fn address(text: &str) -> u128 {
+    text.parse::<std::net::Ipv6Addr>().unwrap().to_bits()
+}
+
+fn array(stride: u8, base: usize) -> u32 {
+    Word::Array { stride, base }.pack()
+}
+
+fn answer(next_hop: u32) -> u32 {
+    Word::Answer(NextHop(next_hop)).pack()
+}
+
+#[test]
+fn the_worked_example() {
+    let rib = rib(&EXAMPLE);
+    let engine = build(&rib);
+    let slots: Vec<usize> = (0..1 << ROOT_BITS).filter(|&slot| engine.root[slot] != answer(0)).collect();
+    assert_eq!((slots, engine.root[0x2001]), (vec![0x2001], array(3, 22)));
+    let words = engine.blocks.as_flattened();
+    let bucket = Word::Bucket { cells: 2, base: 0 }.pack();
+    for (stride, base, at, word) in [
+        (3, 22, 0, array(3, 18)),
+        (3, 18, 3, array(3, 14)),
+        (3, 14, 3, array(4, 6)),
+        (4, 6, 7, array(3, 2)),
+        (3, 2, 0, bucket),
+    ] {
+        for slot in 0..1 << stride {
+            assert_eq!(words[2 * base + slot], if slot == at { word } else { answer(0) });
+        }
+    }
+    assert_eq!(words[..4], [0x8001_8000, 0xC000_8002, 0x0101_FFFF, 0x0102_0302]);
+    assert_eq!((engine.used() - lookup::PADDING, engine.memory().total()), (26, (1 << 18) + 8 * (26 + 4)));
+    let answers = ["2001:db8:8001::", "2001:db8:8002::", "2001:db8:ffff::", "2001:db9::"]
+        .map(|text| engine.lookup(address(text)));
+    assert_eq!(answers, [3, 2, 1, 0]);
+    let figures = engine.figures();
+    let figures: Vec<_> = figures.iter().map(|figure| (figure.name.as_ref(), figure.value)).collect();
+    let expected = [
+        ("arrays", 5.0),
+        ("cells of arrays", 24.0),
+        ("buckets", 1.0),
+        ("cells of buckets", 2.0),
+        ("words with longer routes", 0.0),
+        ("arrays in the longest way", 5.0),
+    ];
+    assert_eq!(figures, expected);
+    engine.validate(&rib).unwrap();
+}
+
+#[test]
+fn a_cache_line_of_a_bucket() {
+    assert_eq!([1, 2, 3, 4, 6, 8].map(keys_in::<u8>), [2, 5, 7, 10, 15, KEYS]);
+    assert_eq!([1, 2, 3, 4, 6, 8].map(keys_in::<u16>), [1, 3, 5, 7, 11, 15]);
+    assert_eq!([1, 2, 3, 4, 6, 8].map(keys_in::<u32>), [0, 2, 3, 4, 7, 10]);
+}
+
+#[test]
+fn a_host_route_makes_its_way_and_takes_it_along() {
+    let mut table = rib(&[("::/0", 1)]);
+    let mut engine = build(&table);
+    let cost = apply(&mut engine, &mut table, &[("2001:db8::1/128", 2)]);
+    assert!(cost.nodes_allocated > 1 && engine.used() > lookup::PADDING);
+    assert_eq!(["2001:db8::", "2001:db8::1", "2001:db8::2"].map(|a| engine.lookup(address(a))), [1, 2, 1]);
+    apply(&mut engine, &mut table, &[("::/0", 3), ("2001:db8::/48", 4)]);
+    assert_eq!(["2001:db8::", "2001:db8::1", "::"].map(|a| engine.lookup(address(a))), [4, 2, 3]);
+    apply(&mut engine, &mut table, &[("2001:db8::1/128", 0), ("2001:db8::/48", 0)]);
+    assert_eq!((engine.used(), engine.books.len(), engine.lookup(address("2001:db8::1"))), (4, 0, 3));
+}
+
+#[test]
+fn an_array_of_one_answer_becomes_it() {
+    let mut table = rib(&EXAMPLE);
+    let mut engine = build(&table);
+    let cost = apply(&mut engine, &mut table, &[("2001:db8:8001::/48", 2)]);
+    // A smaller bucket, and the word that leads to it.
+    assert_eq!((cost.chunks_rebuilt, cost.nodes_allocated, cost.entries_set), (1, 1, 1));
+    apply(&mut engine, &mut table, &[("2001:db8::/32", 0), ("2001:db8:8000::/34", 0)]);
+    assert_eq!(engine.lookup(address("2001:db8:8001::")), 2);
+    apply(&mut engine, &mut table, &[("2001:db8:8001::/48", 0)]);
+    assert_eq!((engine.used(), engine.root[0x2001]), (lookup::PADDING, answer(0)));
+}
+
+#[test]
+fn holes_are_closed_and_slots_planned_anew() {
+    let host = |at: u32| (format!("2001:db8:{at:x}::/48"), at % 200 + 1);
+    let mut table: Rib<u128> = (0..30_000)
+        .map(host)
+        .map(|(p, n)| Route { prefix: p.parse().unwrap(), next_hop: NextHop(n) })
+        .collect();
+    let mut engine = build(&table);
+    for batch in 0..30 {
+        let gone: Vec<_> = (0..900).map(|at| (host(batch * 1000 + at).0, 0)).collect();
+        let gone: Vec<(&str, u32)> = gone.iter().map(|(prefix, hop)| (prefix.as_str(), *hop)).collect();
+        apply(&mut engine, &mut table, &gone);
+    }
+    let (lived, fresh) = (engine.memory().total(), build(&table).memory().total());
+    assert!(lived <= fresh + fresh / 10 + (64 << 10), "{lived} after updates, {fresh} when built");
+}
+
+#[test]
+fn a_table_that_needs_more_cells_than_fit_names_the_number() {
+    let table = rib(&EXAMPLE);
+    let too_few = Mosaic6::<u8>::build_at_most(25, &table, Pages::Small).unwrap_err();
+    assert_eq!(too_few.limit(), Some(Limit { what: CELLS, had: 26, max: 25 }));
+    assert!(Mosaic6::<u8>::build_at_most(26, &table, Pages::Small).is_ok());
+}
+
+#[test]
+fn the_greatest_next_hop_fits_and_the_next_does_not() {
+    let hosts = [("2001:db8::/32", NEXT_HOPS_MAX), ("2001:db8::/64", NEXT_HOPS_MAX), ("2001:db8::1/128", 1)];
+    let mut rib = rib(&hosts);
+    let mut fib = Fib::build("mosaic6", &rib).unwrap();
+    let answers = ["2001:db8::", "2001:db8::1", "2001:db9::"].map(|a| fib.lookup(address(a)).0);
+    assert_eq!(answers, [NEXT_HOPS_MAX, 1, 0]);
+    let delta = rib.insert(Prefix::ALL, NextHop(NEXT_HOPS_MAX + 1)).unwrap();
+    let limit = Limit { what: "next hops", had: u64::from(NEXT_HOPS_MAX) + 1, max: NEXT_HOPS_MAX.into() };
+    assert_eq!(fib.apply(&rib, &[delta]).unwrap_err().limit(), Some(limit));
+}
+
+#[test]
+fn validation_sees_what_is_wrong() {
+    let mut table = rib(&EXAMPLE);
+    table.insert("2002::1/128".parse().unwrap(), NextHop(5));
+    let spoiled = |spoil: fn(&mut Mosaic6<u8>)| {
+        let mut engine = build(&table);
+        spoil(&mut engine);
+        engine.validate(&table).unwrap_err()
+    };
+    assert!(spoiled(|e| e.root[7] = answer(1)).contains("7::/16: Answer"));
+    assert!(spoiled(|e| e.root[0x2001] = answer(1)).contains("where the table has"));
+    assert!(spoiled(|e| e.root[7] = e.root[0x2001]).contains("key 0 is 0x8000, expected 0xffff"));
+    assert!(spoiled(|e| e.blocks[0][0] += 1).contains("key 0 is 0x8001"));
+    assert!(spoiled(|e| e.blocks[1][1] ^= 1 << 24).contains("answer 0 is"));
+    assert!(spoiled(|e| assert!(e.blocks.allocate(1).is_ok())).contains("cells are in use"));
+    assert!(spoiled(|e| e.books.clear()).contains("the books of the slots"));
+    assert!(spoiled(|e| e.longer = Patricia::plant([], Pages::Small).unwrap()).contains("is in no node"));
+}
+
+/// Prefixes that meet about the ends of keys, of the trie and of addresses, below few nodes.
+fn prefixes() -> impl Strategy<Value = Prefix<u128>> {
+    let bytes = proptest::collection::vec(prop_oneof![Just(0_u8), Just(1), Just(255)], 16);
+    let len = prop_oneof![0..=18_u8, 28..=36_u8, 38..=50_u8, 126..=128_u8];
+    (bytes, len).prop_map(|(bytes, len)| {
+        Prefix::containing(u128::from_be_bytes(bytes.try_into().expect("16 of them")), len)
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(32))]
+
+    #[test]
+    fn updates_follow_the_oracle(
+        batches in proptest::collection::vec(proptest::collection::vec((prefixes(), 0..4_u32), 1..12), 1..30),
+    ) {
+        let mut rib = Rib::new();
+        let mut engine = build(&rib);
+        for batch in batches {
+            let change = |&(prefix, hop): &(Prefix<u128>, u32)| match hop {
+                0 => Change::Withdraw(prefix),
+                _ => Change::Announce(Route { prefix, next_hop: NextHop(hop) }),
+            };
+            let deltas = rib.apply_all(batch.iter().map(change)).deltas;
+            prop_assert!(matches!(engine.apply(&rib, &deltas), Update::Applied(_)));
+            engine.validate(&rib).map_err(TestCaseError::fail)?;
+            let oracle = Oracle::<u128, u8>::build(&rib, &Config::default()).unwrap();
+            for (prefix, _) in batch {
+                for address in [prefix.first(), prefix.last()] {
+                    prop_assert_eq!(engine.lookup(address), oracle.lookup(address));
+                }
+            }
+        }
+    }
+}

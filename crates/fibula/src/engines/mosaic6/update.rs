@@ -1,0 +1,221 @@
+//! Following a table: the smallest subtree around a change is written anew beside, then one word points to it.
+
+use super::build::{Writer, cells_below, moved, release};
+use super::segments::{Node, Segments, number};
+use super::word::{ANSWER, CELLS_MAX, Cell};
+use super::{LAST_LEVEL, Mosaic6, ROOT_BITS, new_blocks};
+use crate::arch::strides::as_array;
+use crate::blocks::chunks::Pool;
+use crate::engine::{Update, Width};
+use crate::memory::Array;
+use crate::{Address, Delta, Limit, Prefix, Rib};
+
+/// The cells that may be in use when an update begins: a quarter of all, so that whatever it writes beside fits. A new
+/// route makes at most so many.
+const CELLS_IN_PLACE: u64 = CELLS_MAX / 4;
+const CELLS_A_ROUTE: u64 = 1024;
+
+/// A slot of the root is planned anew when its blocks have grown by one part in so many, or so many of its bounds have
+/// gone; and some on top, so that small ones are left alone.
+const GROWN: usize = 16;
+const GROWN_CELLS: usize = 64;
+
+/// The blocks are moved together when one part in so many is holes, and more than so many cells.
+const HOLES: usize = 16;
+const HOLES_IGNORED: usize = 2048;
+
+/// What a slot of the root was when it was planned, and is now.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Books {
+    /// Cells when it was planned.
+    planned: usize,
+    /// Cells now.
+    pub(super) now: usize,
+    /// Bounds when it was planned.
+    bounds: usize,
+    /// Routes withdrawn since, less those announced.
+    withdrawn: isize,
+}
+
+impl Books {
+    pub(super) fn of(cells: usize, bounds: usize) -> Self {
+        Self { planned: cells, now: cells, bounds, withdrawn: 0 }
+    }
+
+    /// Whether a new plan would give much back.
+    fn stale(&self) -> bool {
+        self.now > self.planned + self.planned / GROWN + GROWN_CELLS
+            || self.withdrawn > (self.bounds / GROWN + GROWN_CELLS).cast_signed()
+    }
+}
+
+/// Where a word stands.
+#[derive(Clone, Copy)]
+enum Place {
+    Root(usize),
+    Block(usize),
+}
+
+impl<W: Width> Mosaic6<W> {
+    pub(super) fn follow(&mut self, rib: &Rib<u128>, deltas: &[Delta<u128>]) -> Update {
+        if self.blocks.len() as u64 + CELLS_A_ROUTE * deltas.len() as u64 > CELLS_IN_PLACE {
+            return Update::Rebuild;
+        }
+        let longer = deltas.iter().filter(|delta| delta.prefix.len() > LAST_LEVEL);
+        let Some(cost) = self.longer.follow(longer) else { return Update::Rebuild };
+        self.cost = cost;
+        for delta in deltas {
+            let kept = delta.prefix.len().min(LAST_LEVEL);
+            let prefix = Prefix::containing(delta.prefix.first(), kept);
+            if kept <= ROOT_BITS {
+                self.repaint_slots(rib, prefix);
+            } else {
+                let withdrawn = isize::from(delta.before.is_some()) - isize::from(delta.after.is_some());
+                self.repaint(rib, prefix, withdrawn);
+            }
+        }
+        self.compact_if_worth_it();
+        Update::Applied(self.cost)
+    }
+
+    /// Writes all slots of the root in a prefix anew.
+    pub(super) fn repaint_slots(&mut self, rib: &Rib<u128>, prefix: Prefix<u128>) {
+        let segments = Segments::of(rib, prefix);
+        let slot = |address: u128| address.bits(0, ROOT_BITS) as usize;
+        for slot in slot(prefix.first())..=slot(prefix.last()) {
+            self.write_slot(&segments, segments.node(prefix.len()), slot).expect(FITS);
+        }
+    }
+
+    /// Writes a slot of the root anew; `within` is a node around it.
+    pub(super) fn write_slot(&mut self, segments: &Segments, within: Node, slot: usize) -> Result<(), Limit> {
+        let first = (slot as u64) << (LAST_LEVEL - ROOT_BITS);
+        let node = segments.within(within, first, ROOT_BITS);
+        let before = self.used();
+        let word = Writer::<W>::new(&mut self.blocks, &mut self.cost).write(segments, node)?;
+        let cells = self.used() - before;
+        self.publish(Place::Root(slot), word);
+        if cells > 0 {
+            self.books.insert(slot, Books::of(cells, node.bounds()));
+        } else {
+            self.books.remove(&slot);
+        }
+        Ok(())
+    }
+
+    /// Makes the trie follow a prefix longer than those of the root, in which so many more routes were withdrawn than
+    /// announced.
+    fn repaint(&mut self, rib: &Rib<u128>, prefix: Prefix<u128>, withdrawn: isize) {
+        let slot = prefix.first().bits(0, ROOT_BITS) as usize;
+        let before = self.used();
+        let mut path = Vec::new();
+        let (mut place, mut depth) = (Place::Root(slot), ROOT_BITS);
+        while let Some((stride, first)) = as_array(self.word(place)) {
+            path.push(place);
+            let at = first + prefix.first().bits(depth, stride) as usize;
+            depth += stride;
+            if prefix.len() < depth {
+                self.write_part(&Segments::of(rib, prefix), prefix, depth, at);
+                break;
+            }
+            place = Place::Block(at);
+        }
+        if as_array(self.word(place)).is_none() {
+            let segments = Segments::of(rib, Prefix::containing(prefix.first(), depth));
+            if depth == ROOT_BITS {
+                return self.write_slot(&segments, segments.node(depth), slot).expect(FITS);
+            }
+            self.write_node(&segments, segments.node(depth), place);
+        }
+        self.collapse(path);
+        let grown = self.used().cast_signed() - before.cast_signed();
+        let Some(books) = self.books.get_mut(&slot) else { return };
+        books.now = books.now.saturating_add_signed(grown);
+        books.withdrawn += withdrawn;
+        if books.now == 0 {
+            self.books.remove(&slot);
+        } else if books.stale() {
+            self.repaint_slots(rib, Prefix::containing(prefix.first(), ROOT_BITS));
+        }
+    }
+
+    /// Writes the words that a prefix has in an array, from `words` on, anew. Their nodes are of `depth` bits.
+    fn write_part(&mut self, segments: &Segments, prefix: Prefix<u128>, depth: u8, words: usize) {
+        let first = number(prefix.first());
+        for at in 0..1 << (depth - prefix.len()) {
+            let first = first + ((at as u64) << (LAST_LEVEL - depth));
+            let node = segments.within(segments.node(prefix.len()), first, depth);
+            self.write_node(segments, node, Place::Block(words + at));
+        }
+    }
+
+    /// Writes the block of a node anew and has its word point to it.
+    fn write_node(&mut self, segments: &Segments, node: Node, place: Place) {
+        if node.bounds() == 0 && segments.value(node) == self.word(place) {
+            return;
+        }
+        let mut writer = Writer::<W>::new(&mut self.blocks, &mut self.cost);
+        let word = writer.write(segments, node).expect(FITS);
+        self.publish(place, word);
+    }
+
+    /// Replaces arrays that have come to be of one answer by it, from the last on.
+    fn collapse(&mut self, path: Vec<Place>) {
+        for place in path.into_iter().rev() {
+            let Some((stride, first)) = as_array(self.word(place)) else { continue };
+            let words = &self.blocks.as_flattened()[first..first + (1 << stride)];
+            let answer = words[0];
+            if answer & ANSWER == 0 || words.iter().any(|&word| word != answer) {
+                break;
+            }
+            self.publish(place, answer);
+        }
+    }
+
+    fn word(&self, place: Place) -> u32 {
+        match place {
+            Place::Root(slot) => self.root[slot],
+            Place::Block(at) => self.blocks.as_flattened()[at],
+        }
+    }
+
+    /// Writes a word and gives back what the one before led to.
+    fn publish(&mut self, place: Place, word: u32) {
+        self.cost.entries_set += 1;
+        let word_now = match place {
+            Place::Root(slot) => &mut self.root[slot],
+            Place::Block(at) => &mut self.blocks.as_flattened_mut()[at],
+        };
+        let before = std::mem::replace(word_now, word);
+        release(&mut self.blocks, before);
+    }
+
+    /// The cells in use.
+    pub(super) fn used(&self) -> usize {
+        self.blocks.len() - self.blocks.free_total()
+    }
+
+    /// Moves the blocks into a pool without holes if there are too many of them. O(trie), rarely.
+    fn compact_if_worth_it(&mut self) {
+        let holes = self.blocks.free_total();
+        if holes > HOLES_IGNORED && holes * HOLES > self.blocks.len() {
+            // What is in use fits, since it did with the holes between.
+            let mut blocks = new_blocks(CELLS_MAX, self.pages);
+            self.root = self.moved_root(&mut blocks).expect(FITS);
+            blocks.shrink_to_fit();
+            self.blocks = blocks;
+        }
+    }
+
+    fn moved_root(&self, blocks: &mut Pool<Cell>) -> Result<Array<u32>, Limit> {
+        let mut root = self.root.clone();
+        for &slot in self.books.keys() {
+            root[slot] = moved(&self.blocks, root[slot], blocks)?;
+            debug_assert_eq!(cells_below(blocks, root[slot]), self.books[&slot].now);
+        }
+        Ok(root)
+    }
+}
+
+/// Why an update's blocks can be written.
+const FITS: &str = "a quarter of the cells was in use at most";

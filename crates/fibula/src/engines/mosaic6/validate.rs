@@ -1,0 +1,123 @@
+//! The structural check.
+
+use super::build::key;
+use super::segments::{Node, Segments};
+use super::word::{ANSWER, CELL_BYTES, KEYS, Word, bucket_answer, keys_in};
+use super::{LAST_LEVEL, Mosaic6, ROOT_BITS};
+use crate::engine::Width;
+use crate::{NextHop, Prefix, Rib};
+use std::collections::BTreeMap;
+use zerocopy::IntoBytes;
+
+/// A walk over the whole trie.
+struct Walk<'w, W: Width> {
+    engine: &'w Mosaic6<W>,
+    segments: Segments,
+    reached: Vec<bool>,
+}
+
+impl<W: Width> Mosaic6<W> {
+    /// Walks every word: each block is in the pool and led to once, each answer is the table's, each bucket holds just
+    /// the bounds of its node; no cell in use was left out, and the books of the slots are right.
+    pub(super) fn check(&self, rib: &Rib<u128>) -> Result<(), String> {
+        self.blocks.validate()?;
+        let segments = Segments::of(rib, Prefix::ALL);
+        let mut walk = Walk { engine: self, segments, reached: vec![false; self.blocks.len()] };
+        let mut books = BTreeMap::new();
+        let mut total = 0;
+        for (slot, &word) in self.root.iter().enumerate() {
+            let first = (slot as u64) << (LAST_LEVEL - ROOT_BITS);
+            let node = walk.segments.within(walk.segments.node(0), first, ROOT_BITS);
+            let cells = walk.visit(word, node)?;
+            if cells > 0 {
+                books.insert(slot, cells);
+            }
+            total += cells;
+        }
+        let kept: BTreeMap<usize, usize> =
+            self.books.iter().map(|(&slot, books)| (slot, books.now)).collect();
+        if kept != books {
+            return Err(format!("the books of the slots say {kept:?}, the slots {books:?}"));
+        }
+        let used = self.used() - super::lookup::PADDING;
+        if total != used {
+            return Err(format!("{used} cells are in use, {total} reached"));
+        }
+        self.longer.validate(rib.iter().filter(|route| route.prefix.len() > LAST_LEVEL))
+    }
+}
+
+impl<W: Width> Walk<'_, W> {
+    /// Checks what a word leads to and returns how many cells that is.
+    fn visit(&mut self, word: u32, node: Node) -> Result<usize, String> {
+        let value = self.segments.value(node);
+        let at = || format!("{}", node.prefix());
+        let unpacked = Word::unpack(word);
+        let cells = self.mark(unpacked).map_err(|wrong| format!("{}: {wrong}", at()))?;
+        match unpacked {
+            Word::Answer(_) if node.bounds() == 0 && word == value => Ok(0),
+            Word::Beyond { base } => {
+                let [next_hop, _] = self.engine.blocks[base];
+                let right = node.bounds() == 0 && value & ANSWER == 0 && next_hop == value;
+                if right { Ok(cells) } else { Err(format!("{}: longer routes, or {next_hop}", at())) }
+            }
+            Word::Bucket { base, cells } => {
+                self.check_bucket(base, cells, node).map_err(|wrong| format!("{}: {wrong}", at()))?;
+                Ok(cells)
+            }
+            Word::Array { stride, base } if node.depth + stride <= LAST_LEVEL => {
+                let mut below = cells;
+                for at in 0..1 << stride {
+                    let depth = node.depth + stride;
+                    let first = node.first + ((at as u64) << (LAST_LEVEL - depth));
+                    let word = self.engine.blocks.as_flattened()[2 * base + at];
+                    below += self.visit(word, self.segments.within(node, first, depth))?;
+                }
+                Ok(below)
+            }
+            _ => Err(format!(
+                "{}: {unpacked:?} where the table has {value:#x} and {} bounds",
+                at(),
+                node.bounds()
+            )),
+        }
+    }
+
+    /// Marks the cells of a word's block as reached.
+    fn mark(&mut self, word: Word) -> Result<usize, String> {
+        let Some((base, cells)) = word.block() else { return Ok(0) };
+        let Some(reached) = self.reached.get_mut(base..base + cells) else {
+            return Err(format!("{word:?} of {}", self.engine.blocks.len()));
+        };
+        if reached.iter_mut().any(|reached| std::mem::replace(reached, true)) {
+            return Err(format!("two words lead to {word:?}"));
+        }
+        Ok(cells)
+    }
+
+    /// Compares a bucket with the bounds of its node.
+    fn check_bucket(&self, base: usize, cells: usize, node: Node) -> Result<(), String> {
+        let (blocks, segments) = (&self.engine.blocks, &self.segments);
+        let room = keys_in::<W>(cells);
+        if node.bounds() > room {
+            return Err(format!("{} bounds in a bucket for {room}", node.bounds()));
+        }
+        let bytes = blocks[base..base + cells].as_flattened().as_bytes();
+        for at in 0..room.min(KEYS) {
+            let found = u16::from_ne_bytes([bytes[2 * at], bytes[2 * at + 1]]);
+            let bound = segments.starts[node.lo..node.hi].get(at);
+            let expected = bound.map_or(u16::MAX, |&start| key(start, node.depth));
+            if found != expected {
+                return Err(format!("key {at} is {found:#x}, expected {expected:#x}"));
+            }
+        }
+        for at in 0..=room {
+            let found = bucket_answer::<W>(bytes, cells * CELL_BYTES, at);
+            let expected = segments.values[node.lo - 1 + at.min(node.bounds())];
+            if ANSWER | found != expected {
+                return Err(format!("answer {at} is {:?}, expected {expected:#x}", NextHop(found)));
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,136 @@
+//! The words of the structure and the buckets they lead to.
+
+use crate::NextHop;
+use crate::arch::strides::{ARRAYS, BASE, CODE};
+use crate::engine::Width;
+
+/// The unit of the pool that blocks are cut from: two words, so that a base of 26 bits reaches 512 MiB.
+pub(super) type Cell = [u32; 2];
+
+/// The bytes of a cell.
+pub(super) const CELL_BYTES: usize = size_of::<Cell>();
+
+/// The greatest number of cells: what a base can name.
+pub(super) const CELLS_MAX: u64 = BASE as u64 + 1;
+
+/// The flag of an answer.
+pub(super) const ANSWER: u32 = 1 << 31;
+
+/// The keys a bucket may have: those that one comparison of 256 bits sees.
+pub(super) const KEYS: usize = 16;
+
+/// The longest bucket, in cells: a cache line.
+pub(super) const BUCKET_CELLS_MAX: usize = 8;
+
+/// The code of a word whose addresses have routes longer than the trie keeps. Those of buckets follow: this plus the
+/// number of cells.
+const BEYOND: u32 = ARRAYS >> CODE;
+
+/// What a word says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Word {
+    /// The answer of every address below.
+    Answer(NextHop),
+    /// 2^stride words from a base on.
+    Array { stride: u8, base: usize },
+    /// A bucket of so many cells from a base on.
+    Bucket { cells: usize, base: usize },
+    /// Longer routes are below; the cell at the base holds the next hop of addresses that none of them covers.
+    Beyond { base: usize },
+}
+
+impl Word {
+    #[inline(always)]
+    pub(super) fn unpack(word: u32) -> Self {
+        let (code, base) = (word >> CODE, (word & BASE) as usize);
+        match code {
+            _ if word & ANSWER != 0 => Self::Answer(NextHop(word ^ ANSWER)),
+            ..BEYOND => Self::Array { stride: code as u8 + 1, base },
+            BEYOND => Self::Beyond { base },
+            _ => Self::Bucket { cells: (code - BEYOND) as usize, base },
+        }
+    }
+
+    pub(super) fn pack(self) -> u32 {
+        match self {
+            Self::Answer(next_hop) => ANSWER | next_hop.0,
+            Self::Array { stride, base } => crate::arch::strides::array(stride, base as u32),
+            Self::Beyond { base } => BEYOND << CODE | base as u32,
+            Self::Bucket { cells, base } => (BEYOND + cells as u32) << CODE | base as u32,
+        }
+    }
+
+    /// Where its block begins and how many cells that has, if it has one.
+    pub(super) fn block(self) -> Option<(usize, usize)> {
+        match self {
+            Self::Answer(_) => None,
+            Self::Array { stride, base } => Some((base, array_cells(stride))),
+            Self::Bucket { cells, base } => Some((base, cells)),
+            Self::Beyond { base } => Some((base, 1)),
+        }
+    }
+}
+
+/// The cells of an array.
+pub(super) fn array_cells(stride: u8) -> usize {
+    1 << (stride - 1)
+}
+
+/// The bytes of an answer in a bucket.
+pub(super) const fn answer_bytes<W: Width>() -> usize {
+    size_of::<W>()
+}
+
+/// How many keys a bucket of so many cells holds: one answer more than keys must fit.
+pub(super) const fn keys_in<W: Width>(cells: usize) -> usize {
+    let bytes = cells * CELL_BYTES;
+    if bytes < answer_bytes::<W>() {
+        return 0;
+    }
+    let keys = (bytes - answer_bytes::<W>()) / (size_of::<u16>() + answer_bytes::<W>());
+    if keys < KEYS { keys } else { KEYS }
+}
+
+/// The fewest cells that hold so many keys, if any bucket does.
+pub(super) fn cells_for<W: Width>(keys: usize) -> Option<usize> {
+    (1..=BUCKET_CELLS_MAX).find(|&cells| keys_in::<W>(cells) >= keys)
+}
+
+/// The bits of the keys of a bucket of so many cells, of none in the first place: there answers no bucket.
+pub(super) const fn key_masks<W: Width>() -> [u32; KEYS] {
+    let mut masks = [0; KEYS];
+    let mut cells = 1;
+    while cells <= BUCKET_CELLS_MAX {
+        masks[cells] = (1 << keys_in::<W>(cells)) - 1;
+        cells += 1;
+    }
+    masks
+}
+
+/// Answer `at` of the bucket that ends before byte `end`: they stand last to first. Of the four bytes that end with it,
+/// those in front of it are shifted out.
+#[inline(always)]
+pub(super) fn bucket_answer<W: Width>(bytes: &[u8], end: usize, at: usize) -> u32 {
+    let end = end - at * answer_bytes::<W>();
+    let window = bytes[end - 4..end].try_into().unwrap_or_default();
+    u32::from_le_bytes(window) >> (32 - 8 * answer_bytes::<W>())
+}
+
+/// Fills a bucket: the keys with the answer from each on, after the answer before the first. What room is left repeats
+/// the greatest key and the last answer, so that it makes no difference.
+pub(super) fn fill_bucket<W: Width>(bytes: &mut [u8], keys: &[u16], answers: &[NextHop]) {
+    debug_assert_eq!(keys.len() + 1, answers.len());
+    let room = keys_in::<W>(bytes.len() / CELL_BYTES);
+    let last = keys.len();
+    let end = bytes.len();
+    bytes.fill(0);
+    for at in 0..room {
+        let key = keys.get(at).copied().unwrap_or(u16::MAX);
+        bytes[2 * at..2 * at + 2].copy_from_slice(&key.to_ne_bytes());
+    }
+    for at in 0..=room {
+        let end = end - at * answer_bytes::<W>();
+        let answer = answers[at.min(last)].0.to_le_bytes();
+        bytes[end - answer_bytes::<W>()..end].copy_from_slice(&answer[..answer_bytes::<W>()]);
+    }
+}
