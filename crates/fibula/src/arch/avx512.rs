@@ -2,7 +2,7 @@
 #![allow(unsafe_code, reason = "calling code compiled for more than the baseline instruction set")]
 
 #[cfg(target_arch = "x86_64")]
-use super::strides::GROUP;
+use super::strides::{GROUP, ROOT};
 use super::{Isa, Kernel, Level};
 
 /// AVX-512 F, BW, CD, DQ and VL, with all of [`super::Avx2`].
@@ -30,6 +30,13 @@ impl Isa for Avx512 {
 
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
+    fn begin(self, root: &[u32; ROOT], addresses: &[u128; GROUP]) -> [[u32; GROUP]; 2] {
+        // SAFETY: this set is made only where it was detected.
+        unsafe { x86_64::begin(root, addresses) }
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
     fn descend<const N: usize>(
         self,
         words: &[u32],
@@ -44,7 +51,7 @@ impl Isa for Avx512 {
 #[cfg(target_arch = "x86_64")]
 #[allow(clippy::wildcard_imports, reason = "the names of intrinsics say where they come from")]
 mod x86_64 {
-    use super::super::strides::{ARRAYS, BASE, CODE, GROUP};
+    use super::super::strides::{ARRAYS, BASE, CODE, GROUP, ROOT};
     use std::arch::x86_64::*;
 
     #[inline]
@@ -53,6 +60,29 @@ mod x86_64 {
         // SAFETY: the array is as long as the register.
         let keys = unsafe { _mm256_loadu_si256(keys.as_ptr().cast()) };
         _mm256_cmple_epu16_mask(keys, _mm256_set1_epi16(key.cast_signed())).into()
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx2,bmi1,bmi2,lzcnt,popcnt")]
+    pub(super) fn begin(root: &[u32; ROOT], addresses: &[u128; GROUP]) -> [[u32; GROUP]; 2] {
+        let halves: *const __m512i = addresses.as_ptr().cast();
+        // SAFETY: 16 addresses are four registers.
+        let [a, b, c, d] = [0, 1, 2, 3].map(|at| unsafe { _mm512_loadu_si512(halves.add(at)) });
+        let odd = _mm512_set_epi64(15, 13, 11, 9, 7, 5, 3, 1);
+        let high = [_mm512_permutex2var_epi64(a, odd, b), _mm512_permutex2var_epi64(c, odd, d)];
+        let join = |low, high| _mm512_inserti64x4::<1>(_mm512_castsi256_si512(low), high);
+        let narrow =
+            |lanes: [__m512i; 2]| join(_mm512_cvtepi64_epi32(lanes[0]), _mm512_cvtepi64_epi32(lanes[1]));
+        let slots = narrow(high.map(|lanes| _mm512_srli_epi64::<48>(lanes)));
+        let rest = narrow(high.map(|lanes| _mm512_srli_epi64::<16>(lanes)));
+        let mut begun = [[0; GROUP]; 2];
+        // SAFETY: slots are of 16 bits, and the root has 2^16 words; the arrays are as long as the registers.
+        unsafe {
+            let words = _mm512_i32gather_epi32::<4>(slots, root.as_ptr().cast());
+            _mm512_storeu_si512(begun[0].as_mut_ptr().cast(), words);
+            _mm512_storeu_si512(begun[1].as_mut_ptr().cast(), rest);
+        }
+        begun
     }
 
     #[inline]

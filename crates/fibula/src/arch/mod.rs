@@ -19,7 +19,7 @@ pub use prefetch::prefetch;
 pub use scalar::Scalar;
 
 use std::fmt;
-use strides::GROUP;
+use strides::{GROUP, ROOT};
 
 /// An instruction set as a type: what a batch path is compiled for.
 pub trait Isa: Copy + Send + Sync + 'static {
@@ -36,6 +36,13 @@ pub trait Isa: Copy + Send + Sync + 'static {
     #[inline(always)]
     fn at_most(self, keys: &[u16; 16], key: u16) -> u32 {
         keys.iter().enumerate().fold(0, |mask, (at, &bound)| mask | u32::from(bound <= key) << at)
+    }
+
+    /// Begins such a walk for a group: the words of a root that the first 16 bits of each address choose, and the 32 bits
+    /// that follow those.
+    #[inline(always)]
+    fn begin(self, root: &[u32; ROOT], addresses: &[u128; GROUP]) -> [[u32; GROUP]; 2] {
+        strides::begin(root, addresses)
     }
 
     /// Walks a trie of [`strides`] for `N` groups of searches at once, until none of them stands on an array. `at` are
@@ -153,6 +160,28 @@ mod tests {
         #[inline(always)]
         fn run<I: Isa>(self, isa: I) -> u32 {
             isa.at_most(&self.0, self.1)
+        }
+    }
+
+    struct Begin([u32; ROOT], [u128; GROUP]);
+    impl Kernel for &Begin {
+        type Output = [[u32; GROUP]; 2];
+        #[inline(always)]
+        fn run<I: Isa>(self, isa: I) -> [[u32; GROUP]; 2] {
+            isa.begin(&self.0, &self.1)
+        }
+    }
+
+    #[test]
+    fn every_level_begins_alike() {
+        let address = |at: usize| (at as u128 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15_F39C_C060_5CED_C835);
+        let begin = Box::new(Begin(std::array::from_fn(|at| !(at as u32)), std::array::from_fn(address)));
+        for &level in Level::available() {
+            let [words, rest] = dispatch(level, &*begin);
+            for at in 0..GROUP {
+                assert_eq!(!words[at], (address(at) >> 112) as u32, "{level}");
+                assert_eq!(rest[at], (address(at) >> 80) as u32, "{level}");
+            }
         }
     }
 

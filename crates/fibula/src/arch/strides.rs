@@ -11,6 +11,9 @@
 /// How many searches an instruction set takes at once: the lanes of the widest registers.
 pub const GROUP: usize = 16;
 
+/// The words of a root.
+pub const ROOT: usize = 1 << 16;
+
 /// Where the code of a word begins: above the bits of a base.
 pub const CODE: u32 = 26;
 
@@ -35,6 +38,22 @@ pub fn array(stride: u8, base: u32) -> u32 {
 #[must_use]
 pub fn as_array(word: u32) -> Option<(u8, usize)> {
     (word < ARRAYS).then_some(((word >> CODE) as u8 + 1, (word & BASE) as usize * 2))
+}
+
+/// The slot of the root that an address chooses, and the 32 bits after those that do.
+#[inline(always)]
+#[must_use]
+pub fn start(address: u128) -> (usize, u32) {
+    let high = (address >> 64) as u64;
+    ((high >> 48) as usize, (high >> 16) as u32)
+}
+
+/// The words that addresses choose from a root, and the 32 bits that follow.
+#[inline(always)]
+#[must_use]
+pub fn begin(root: &[u32; ROOT], addresses: &[u128; GROUP]) -> [[u32; GROUP]; 2] {
+    let starts = addresses.map(start);
+    [starts.map(|(slot, _)| root[slot]), starts.map(|(_, rest)| rest)]
 }
 
 /// The walk, one search after the other. O(1) a level.

@@ -1,10 +1,10 @@
 //! One lookup, and the batch path: whole groups go down the arrays together, then each looks into its bucket.
 
 use super::word::{ANSWER, CELL_BYTES, Cell, KEYS, Word, bucket_answer, key_masks};
-use super::{LAST_LEVEL, Mosaic6, ROOT_BITS, WINDOW};
+use super::{Mosaic6, WINDOW};
 use crate::NextHop;
 use crate::arch::Isa;
-use crate::arch::strides::{ARRAYS, BASE, CODE, GROUP, as_array, step};
+use crate::arch::strides::{ARRAYS, BASE, CODE, GROUP, as_array, start, step};
 use crate::blocks::pipeline::for_each_set;
 use crate::engine::{Meter, Unmetered, Width};
 use std::array::from_fn;
@@ -23,18 +23,17 @@ const KEYS_BYTES: usize = KEYS * size_of::<u16>();
 /// The cells past the end of the blocks that such a comparison may read.
 pub(super) const PADDING: usize = KEYS_BYTES / CELL_BYTES;
 
-/// The slot of the root, and the bits after it down to /48.
+/// The keys of the bucket that begins at a cell.
 #[inline(always)]
-fn start(address: u128) -> (usize, u32) {
-    let high = (address >> 64) as u64;
-    ((high >> (64 - ROOT_BITS)) as usize, (high >> (64 - LAST_LEVEL)) as u32)
+fn keys(halves: &[u16], base: usize) -> &[u16; KEYS] {
+    let keys = halves.get(base * (CELL_BYTES / 2)..).and_then(|halves| halves.first_chunk());
+    keys.unwrap_or(&[0; KEYS])
 }
 
-/// The keys of the bucket that begins at a byte.
+/// The blocks as numbers of 16 bits.
 #[inline(always)]
-fn keys(bytes: &[u8], at: usize) -> &[u16; KEYS] {
-    let keys = bytes.get(at..at + KEYS_BYTES).and_then(|bytes| <[u16; KEYS]>::ref_from_bytes(bytes).ok());
-    keys.unwrap_or(&[0; KEYS])
+fn halves(words: &[u32]) -> &[u16] {
+    FromBytes::ref_from_bytes(words.as_bytes()).unwrap_or_default()
 }
 
 /// The bits of an address that a bucket compares.
@@ -59,12 +58,11 @@ impl<W: Width> Mosaic6<W> {
             Word::Answer(next_hop) => W::narrow(next_hop),
             Word::Bucket { cells, base } => {
                 let bytes = words.as_bytes();
-                let keys = meter.load(keys(bytes, base * CELL_BYTES));
+                let keys = meter.load(keys(halves(words), base));
                 let key = key(rest);
-                let at = keys
-                    .iter()
-                    .zip(0..KEYS)
-                    .filter(|&(bound, at)| *bound <= key && const { key_masks::<W>() }[cells] >> at & 1 != 0);
+                let at = keys.iter().zip(0..KEYS).filter(|&(bound, at)| {
+                    *bound <= key && const { &key_masks::<W>() }[cells] >> at & 1 != 0
+                });
                 W::narrow(NextHop(bucket_answer::<W>(bytes, (base + cells) * CELL_BYTES, at.count())))
             }
             Word::Beyond { .. } | Word::Array { .. } => self.beyond(word, address, meter),
@@ -112,23 +110,23 @@ impl<W: Width> Mosaic6<W> {
     fn groups<I: Isa, const N: usize>(&self, isa: I, addresses: &[u128], answers: &mut [W]) {
         let words = self.blocks.as_flattened();
         let (mut at, mut rest) = ([[0; GROUP]; N], [[0; GROUP]; N]);
-        let lanes = at.as_flattened_mut().iter_mut().zip(rest.as_flattened_mut());
-        for ((at, rest), &address) in lanes.zip(addresses) {
-            let (slot, left) = start(address);
-            (*at, *rest) = (self.root[slot], left);
+        let (grouped, _) = addresses.as_chunks::<GROUP>();
+        let Some(root) = self.root.first_chunk() else { return };
+        for ((at, rest), addresses) in at.iter_mut().zip(&mut rest).zip(grouped) {
+            [*at, *rest] = isa.begin(root, addresses);
         }
         isa.descend(words, &mut at, &mut rest);
-        let bytes = words.as_bytes();
+        let (bytes, halves) = (words.as_bytes(), halves(words));
         let mut beyond = 0_u64;
         let lanes = at.as_flattened().iter().zip(rest.as_flattened()).zip(answers.iter_mut()).enumerate();
         for (lane, ((&word, &rest), answer)) in lanes {
             // Words that lead to no bucket look at the first, and at none of its keys.
             let answered = word & ANSWER != 0;
             let cells = if answered { 0 } else { ((word - ARRAYS) >> CODE) as usize };
-            let base = if cells == 0 { 0 } else { (word & BASE) as usize * CELL_BYTES };
-            let mask = const { key_masks::<W>() }[cells & (KEYS - 1)];
-            let count = (isa.at_most(keys(bytes, base), key(rest)) & mask).count_ones();
-            let end = base + cells.max(1) * CELL_BYTES;
+            let base = if cells == 0 { 0 } else { (word & BASE) as usize };
+            let mask = const { &key_masks::<W>() }[cells & (KEYS - 1)];
+            let count = (isa.at_most(keys(halves, base), key(rest)) & mask).count_ones();
+            let end = (base + cells.max(1)) * CELL_BYTES;
             let found = bucket_answer::<W>(bytes, end, count as usize);
             let found = if answered { word ^ ANSWER } else { found };
             *answer = W::narrow(NextHop(found & W::MAX));
