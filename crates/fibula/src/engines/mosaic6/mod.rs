@@ -59,8 +59,8 @@
 //! grown by a sixteenth or a sixteenth of its bounds has gone; and the pool is packed when a sixteenth of it is holes.
 //!
 //! # Why so
-//! - Buckets instead of arrays to the end: of the 45 % of real routes that are /48s, most are alone in their part of a /32 and would need
-//!   4 or 5 arrays of 16 words more.
+//! - Buckets instead of arrays to the end: of the 47 % of routes of January 2024 that are /48s, each would need the bits down to
+//!   48 from arrays; buckets take those of the last 16 in one step.
 //! - 16-bit keys instead of whole ones: half the bytes, twice as many in one comparison. What is deeper than 16
 //!   bits below its node gets an array first.
 //! - Strides by plan instead of by fill factor: for 160,147 routes of January 2024 a fill factor of one half takes 9.0 bytes a
