@@ -151,8 +151,8 @@ impl<A: Dpdk, W: Width, const KIND: c_int> Engine<A, W> for Rte<A, W, KIND> {
         let groups: usize = A::GROUP_LEVELS.iter().map(|&level| internal_nodes(rib, level)).sum();
         // Room for updates, as operators give it.
         let (routes, groups) = (rib.len() + rib.len() / 4 + 4096, groups + groups / 4 + 4096);
-        // One bit of an entry is a flag.
-        let next_hop_bytes = match rib.max_next_hop().0 {
+        // An entry is a next hop or the number of a group; one bit says which.
+        let next_hop_bytes = match rib.max_next_hop().0.max(groups as u32) {
             ..=0x7F => 1,
             ..=0x7FFF => 2,
             _ => 4,

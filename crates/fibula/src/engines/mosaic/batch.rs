@@ -3,15 +3,17 @@
 
 use super::root::{self, Root, TileNumber};
 use super::{Mosaic, SLOTS, TILE, place_of, slot_of};
+use crate::arch::prefetch;
 use crate::blocks::pipeline::{Stages, look_up};
 use crate::engine::{Unmetered, Width};
 
-/// The addresses of a block, and of the blocks that a short batch makes.
-const BLOCK: usize = 32;
+/// The addresses of a block, and of the blocks that a short batch makes. Blocks of 32 gave as much on the prefix trace and nine
+/// tenths on random addresses.
+const BLOCK: usize = 64;
 const SHORT_BLOCK: usize = 8;
 
-/// The stages: root, tiles, nothing, marks. Compared with no stage of nothing, the answers have left the store queue when they are
-/// read again.
+/// The stages: root, tiles, nothing, marks. Without the stage of nothing the answers are still in the store queue when they
+/// are read again, and 5 to 9 % of the throughput is gone.
 const STAGES: usize = 4;
 
 /// An engine and its root, whichever width it has.
@@ -41,9 +43,11 @@ impl<T: TileNumber, W: Width> Stages<u32, W, STAGES> for View<'_, T, W> {
     ) {
         match stage {
             0 => {
+                let tiles = self.engine.tiles.values();
                 for at in 0..N {
                     let tile = self.root[slot_of(addresses[at])].index();
                     places[at] = (tile * TILE + place_of(addresses[at])) as u32;
+                    prefetch(tiles, places[at] as usize);
                 }
             }
             1 => {

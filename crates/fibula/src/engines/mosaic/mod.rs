@@ -19,8 +19,9 @@
 //! With one answer a /24 a table needs 16 MB whatever it holds, and past some megabytes each load waits for the address translation
 //! and the last-level cache. A full table has 262,144 /18s but only 28,000 different tiles if neighbours share next
 //! hops, and 65,000 if all next hops differ: with 8 bits an answer half a megabyte and two or four. Nothing
-//! in the hot path depends on what an entry says: the batch path is a [`pipeline`](crate::blocks::pipeline) in which the mark is
-//! looked for two blocks later, when the answers it compares have left the store queue.
+//! in the hot path depends on what an entry says: the batch path is a [`pipeline`](crate::blocks::pipeline) that asks for the line
+//! of a tile a block before it reads it, which doubles the throughput, and looks for the mark two blocks later, when the answers
+//! it compares have left the store queue.
 //!
 //! # Updates
 //! The tiles that a changed prefix touches are painted anew from the table, the tile with those contents is found or made, and
