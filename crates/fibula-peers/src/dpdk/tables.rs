@@ -1,10 +1,9 @@
 //! The seam on one side, the shim on the other.
 
 use fibula::arch::Isa;
-use fibula::blocks::pushing::internal_nodes;
 use fibula::engine::{Config, Engine, Meter, Update, Width};
 use fibula::memory::{Memory, Pages};
-use fibula::{Address, Delta, Error, NextHop, Prefix, Rib};
+use fibula::{Address, Delta, Error, NextHop, Prefix, Rib, Route};
 use std::ffi::{c_int, c_void};
 use std::marker::PhantomData;
 use std::ptr::NonNull;
@@ -41,9 +40,6 @@ unsafe extern "C" {
 
 /// The address type of a DPDK table.
 pub(crate) trait Dpdk: Address {
-    /// The prefix lengths below which another table of 256 entries follows.
-    const GROUP_LEVELS: &'static [u8];
-
     /// A prefix's bytes, the first four for IPv4.
     fn octets(self) -> [u8; 16];
 
@@ -52,8 +48,6 @@ pub(crate) trait Dpdk: Address {
 }
 
 impl Dpdk for u32 {
-    const GROUP_LEVELS: &'static [u8] = &[24];
-
     fn octets(self) -> [u8; 16] {
         (u128::from(self) << 96).to_be_bytes()
     }
@@ -67,8 +61,6 @@ impl Dpdk for u32 {
 }
 
 impl Dpdk for u128 {
-    const GROUP_LEVELS: &'static [u8] = &[24, 32, 40, 48, 56, 64, 72, 80, 88, 96, 104, 112, 120];
-
     fn octets(self) -> [u8; 16] {
         self.to_be_bytes()
     }
@@ -104,6 +96,9 @@ pub(crate) struct Rte<A, W, const KIND: c_int> {
     types: PhantomData<(A, W)>,
 }
 
+/// The kinds' names in DPDK.
+const NAMES: [&str; 5] = ["rte_fib", "rte_lpm", "rte_lpm", "rte_fib6", "rte_lpm6"];
+
 pub(crate) type Fib<W> = Rte<u32, W, 0>;
 pub(crate) type Lpm<W> = Rte<u32, W, 1>;
 pub(crate) type LpmX4<W> = Rte<u32, W, 2>;
@@ -120,6 +115,17 @@ impl<A, W, const KIND: c_int> Drop for Rte<A, W, KIND> {
         // SAFETY: made by `fibula_dpdk_create`, freed once.
         unsafe { fibula_dpdk_free(self.table.as_ptr()) }
     }
+}
+
+/// How many groups of 256 entries DPDK sets aside for a table: for each route one for every 8 bits past 24 that its parent
+/// has not, shared or not.
+fn groups<A: Address>(rib: &Rib<A>) -> usize {
+    let level = |len: u8| usize::from(len.max(24)).div_ceil(8);
+    let below = |route: Route<A>| {
+        let above = rib.parent(route.prefix).map_or(24, |parent| parent.prefix.len());
+        level(route.prefix.len()) - level(above)
+    };
+    rib.iter().map(below).sum()
 }
 
 /// Starts DPDK's environment with the first table.
@@ -148,9 +154,9 @@ impl<A: Dpdk, W: Width, const KIND: c_int> Rte<A, W, KIND> {
 impl<A: Dpdk, W: Width, const KIND: c_int> Engine<A, W> for Rte<A, W, KIND> {
     fn build(rib: &Rib<A>, config: &Config) -> Result<Self, Error> {
         start(config.pages)?;
-        let groups: usize = A::GROUP_LEVELS.iter().map(|&level| internal_nodes(rib, level)).sum();
         // Room for updates, as operators give it.
-        let (routes, groups) = (rib.len() + rib.len() / 4 + 4096, groups + groups / 4 + 4096);
+        let with_room = |count: usize| count + count / 4 + 4096;
+        let (routes, groups) = (with_room(rib.len()), with_room(groups(rib)));
         // An entry is a next hop or the number of a group; one bit says which.
         let next_hop_bytes = match rib.max_next_hop().0.max(groups as u32) {
             ..=0x7F => 1,
@@ -160,12 +166,16 @@ impl<A: Dpdk, W: Width, const KIND: c_int> Engine<A, W> for Rte<A, W, KIND> {
         // SAFETY: the environment has started.
         let table = unsafe { fibula_dpdk_create(KIND, routes as u32, groups as u32, next_hop_bytes) };
         let Some(table) = NonNull::new(table) else {
-            return Err(Error::engine(format!("DPDK has no room for {routes} routes and {groups} groups")));
+            let name = NAMES[KIND as usize];
+            return Err(Error::engine(format!("{name}: no room for {routes} routes and {groups} groups")));
         };
         let mut table = Self { table, types: PhantomData };
         for route in rib {
             if !table.change(route.prefix, route.next_hop) {
-                return Err(Error::engine(format!("DPDK refuses {}", route.prefix)));
+                return Err(Error::engine(format!(
+                    "{}: DPDK refuses {}",
+                    NAMES[KIND as usize], route.prefix
+                )));
             }
         }
         Ok(table)
