@@ -23,12 +23,13 @@ use std::sync::LazyLock;
 /// The peers that the features ask for.
 #[must_use]
 pub fn peers() -> Vec<Entry> {
-    let mut peers = Vec::new();
-    #[cfg(feature = "dpdk")]
-    peers.extend(dpdk::ENGINES);
-    #[cfg(feature = "crates")]
-    peers.extend(crates::ENGINES);
-    peers
+    let all: &[&[Entry]] = &[
+        #[cfg(feature = "dpdk")]
+        &dpdk::ENGINES,
+        #[cfg(feature = "crates")]
+        &crates::ENGINES,
+    ];
+    all.concat()
 }
 
 /// fibula's own engines and after them the peers.

@@ -307,7 +307,9 @@ mod tests {
                 }
                 if chunks.is_sparse() {
                     let renumbered = chunks.compact();
-                    expected.values_mut().for_each(|(number, _)| *number = renumbered[*number as usize]);
+                    for (number, _) in expected.values_mut() {
+                        *number = renumbered[*number as usize];
+                    }
                 }
                 chunks.validate().map_err(TestCaseError::fail)?;
                 prop_assert_eq!(chunks.len(), expected.len());
