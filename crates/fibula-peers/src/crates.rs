@@ -143,7 +143,9 @@ impl<A: Address, W: Width, T: Table<A, W>> Engine<A, W> for OneByOne<T> {
     }
 
     fn apply(&mut self, _: &Rib<A>, deltas: &[Delta<A>]) -> Update {
-        deltas.iter().for_each(|delta| self.change(delta.prefix, delta.after));
+        for delta in deltas {
+            self.change(delta.prefix, delta.after);
+        }
         Update::Applied(Cost::default())
     }
 

@@ -159,8 +159,8 @@ impl<A: Dpdk, W: Width, const KIND: c_int> Engine<A, W> for Rte<A, W, KIND> {
         let (routes, groups) = (with_room(rib.len()), with_room(groups(rib)));
         // An entry is a next hop or the number of a group; one bit says which.
         let next_hop_bytes = match rib.max_next_hop().0.max(groups as u32) {
-            ..=0x7F => 1,
-            ..=0x7FFF => 2,
+            0..=0x7F => 1,
+            0x80..=0x7FFF => 2,
             _ => 4,
         };
         // SAFETY: the environment has started.
