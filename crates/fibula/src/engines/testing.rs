@@ -1,7 +1,9 @@
 //! What the engines' own tests share: small tables written down, and changes carried out.
 
-use crate::engine::{Cost, Engine, Update, Width};
-use crate::{Address, NextHop, Rib};
+use super::oracle::Oracle;
+use crate::engine::{Config, Cost, Engine, Update, Width};
+use crate::{Address, Change, NextHop, Prefix, Rib, Route};
+use proptest::prelude::*;
 
 /// The table of some routes, prefix and next hop each.
 pub(super) fn rib<A: Address>(routes: &[(&str, u32)]) -> Rib<A> {
@@ -23,4 +25,34 @@ pub(super) fn apply<A: Address, W: Width, E: Engine<A, W>>(
     let Update::Applied(cost) = engine.apply(rib, &deltas) else { panic!("not applied") };
     engine.validate(rib).unwrap();
     cost
+}
+
+/// Prefixes of such lengths that meet below few nodes: bytes of all zeros, of a last one, of all ones.
+pub(super) fn meeting(lengths: impl Strategy<Value = u8>) -> impl Strategy<Value = Prefix<u128>> {
+    let bytes = proptest::collection::vec(prop_oneof![Just(0_u8), Just(1), Just(255)], 16);
+    (bytes, lengths).prop_map(|(bytes, len)| {
+        Prefix::containing(u128::from_be_bytes(bytes.try_into().expect("16 of them")), len)
+    })
+}
+
+/// An engine built without routes follows batches of changes in place (next hop 0 withdraws): sound after each, and
+/// right at both ends of every prefix of it.
+pub(super) fn follows_the_oracle<E: Engine<u128, u8>>(batches: Vec<Vec<(Prefix<u128>, u32)>>) {
+    let mut rib = Rib::new();
+    let mut engine = E::build(&rib, &Config::default()).unwrap();
+    for batch in batches {
+        let change = |&(prefix, hop): &(Prefix<u128>, u32)| match hop {
+            0 => Change::Withdraw(prefix),
+            _ => Change::Announce(Route { prefix, next_hop: NextHop(hop) }),
+        };
+        let deltas = rib.apply_all(batch.iter().map(change)).deltas;
+        assert!(matches!(engine.apply(&rib, &deltas), Update::Applied(_)));
+        engine.validate(&rib).unwrap();
+        let oracle = Oracle::<u128, u8>::build(&rib, &Config::default()).unwrap();
+        for (prefix, _) in batch {
+            for address in [prefix.first(), prefix.last()] {
+                assert_eq!(engine.lookup(address), oracle.lookup(address), "{}", address.to_ip());
+            }
+        }
+    }
 }

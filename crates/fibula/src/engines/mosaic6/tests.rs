@@ -2,9 +2,8 @@
 
 use super::word::{KEYS, keys_in};
 use super::*;
-use crate::engines::oracle::Oracle;
-use crate::engines::testing::{apply, rib};
-use crate::{Change, Fib, Limit, Route};
+use crate::engines::testing::{apply, follows_the_oracle, meeting, rib};
+use crate::{Fib, Limit, Route};
 use proptest::prelude::*;
 
 /// The table of the module page.
@@ -156,11 +155,7 @@ fn validation_sees_what_is_wrong() {
 
 /// Prefixes that meet about the ends of keys, of the trie and of addresses, below few nodes.
 fn prefixes() -> impl Strategy<Value = Prefix<u128>> {
-    let bytes = proptest::collection::vec(prop_oneof![Just(0_u8), Just(1), Just(255)], 16);
-    let len = prop_oneof![0..=18_u8, 28..=36_u8, 38..=50_u8, 126..=128_u8];
-    (bytes, len).prop_map(|(bytes, len)| {
-        Prefix::containing(u128::from_be_bytes(bytes.try_into().expect("16 of them")), len)
-    })
+    meeting(prop_oneof![0..=18_u8, 28..=36_u8, 38..=50_u8, 126..=128_u8])
 }
 
 proptest! {
@@ -170,22 +165,6 @@ proptest! {
     fn updates_follow_the_oracle(
         batches in proptest::collection::vec(proptest::collection::vec((prefixes(), 0..4_u32), 1..12), 1..30),
     ) {
-        let mut rib = Rib::new();
-        let mut engine = build(&rib);
-        for batch in batches {
-            let change = |&(prefix, hop): &(Prefix<u128>, u32)| match hop {
-                0 => Change::Withdraw(prefix),
-                _ => Change::Announce(Route { prefix, next_hop: NextHop(hop) }),
-            };
-            let deltas = rib.apply_all(batch.iter().map(change)).deltas;
-            prop_assert!(matches!(engine.apply(&rib, &deltas), Update::Applied(_)));
-            engine.validate(&rib).map_err(TestCaseError::fail)?;
-            let oracle = Oracle::<u128, u8>::build(&rib, &Config::default()).unwrap();
-            for (prefix, _) in batch {
-                for address in [prefix.first(), prefix.last()] {
-                    prop_assert_eq!(engine.lookup(address), oracle.lookup(address));
-                }
-            }
-        }
+        follows_the_oracle::<Mosaic6<u8>>(batches);
     }
 }

@@ -1,9 +1,8 @@
 //! The worked example of the module page, longer routes, the limits, and what updates cost.
 
 use super::*;
-use crate::engines::oracle::Oracle;
-use crate::engines::testing::{apply, rib};
-use crate::{Change, Fib, Route};
+use crate::Fib;
+use crate::engines::testing::{apply, follows_the_oracle, meeting, rib};
 use proptest::prelude::*;
 
 /// The table of the paper's Figure 2 below 2001:db8::/32, its levels 2, 4, 6 laid onto 40, 48, 64, and a host.
@@ -166,11 +165,7 @@ fn validation_sees_what_is_wrong() {
 
 /// Prefixes that meet about the levels' ends, below few nodes.
 fn prefixes() -> impl Strategy<Value = Prefix<u128>> {
-    let bytes = proptest::collection::vec(prop_oneof![Just(0_u8), Just(1), Just(255)], 16);
-    let len = prop_oneof![14..=18_u8, 38..=50_u8, 55..=68_u8, 126..=128_u8];
-    (bytes, len).prop_map(|(bytes, len)| {
-        Prefix::containing(u128::from_be_bytes(bytes.try_into().expect("16 of them")), len)
-    })
+    meeting(prop_oneof![14..=18_u8, 38..=50_u8, 55..=68_u8, 126..=128_u8])
 }
 
 proptest! {
@@ -180,22 +175,6 @@ proptest! {
     fn updates_about_64_bits_follow_the_oracle(
         batches in proptest::collection::vec(proptest::collection::vec((prefixes(), 0..4_u32), 1..6), 1..30),
     ) {
-        let mut rib = Rib::new();
-        let mut engine = build(&rib);
-        for batch in batches {
-            let change = |&(prefix, hop): &(Prefix<u128>, u32)| match hop {
-                0 => Change::Withdraw(prefix),
-                _ => Change::Announce(Route { prefix, next_hop: NextHop(hop) }),
-            };
-            let deltas = rib.apply_all(batch.iter().map(change)).deltas;
-            prop_assert!(matches!(engine.apply(&rib, &deltas), Update::Applied(_)));
-            engine.validate(&rib).map_err(TestCaseError::fail)?;
-            let oracle = Oracle::<u128, u8>::build(&rib, &Config::default()).unwrap();
-            for (prefix, _) in batch {
-                for address in [prefix.first(), prefix.last()] {
-                    prop_assert_eq!(engine.lookup(address), oracle.lookup(address));
-                }
-            }
-        }
+        follows_the_oracle::<SailL6<u8>>(batches);
     }
 }
