@@ -100,6 +100,28 @@ impl<A: Address> Prefix<A> {
         self.len <= other.len && self.contains(other.address)
     }
 
+    /// Those of some prefixes that no other of them covers, each once and in order: what an update has to do once to do it
+    /// for all. O(n log n).
+    ///
+    /// ```
+    /// use fibula::Prefix;
+    /// let prefixes: Vec<Prefix<u32>> = ["10.1.0.0/16", "192.0.2.0/24", "10.0.0.0/8", "10.0.0.0/8"]
+    ///     .iter()
+    ///     .map(|text| text.parse())
+    ///     .collect::<Result<_, _>>()?;
+    /// let outermost: Vec<String> = Prefix::outermost(prefixes).iter().map(ToString::to_string).collect();
+    /// assert_eq!(outermost, ["10.0.0.0/8", "192.0.2.0/24"]);
+    /// # Ok::<(), fibula::Error>(())
+    /// ```
+    #[must_use]
+    pub fn outermost(prefixes: impl IntoIterator<Item = Self>) -> Vec<Self> {
+        let mut prefixes: Vec<Self> = prefixes.into_iter().collect();
+        // In this order a prefix stands directly before those it covers.
+        prefixes.sort_unstable();
+        prefixes.dedup_by(|prefix, cover| cover.covers(*prefix));
+        prefixes
+    }
+
     /// The prefix one bit shorter, or `None` for length 0.
     #[must_use]
     pub fn parent(self) -> Option<Self> {

@@ -45,9 +45,7 @@ impl Plan {
     /// of each prefix, however many chunks it covers. Short prefixes are cut up and swept on all cores.
     pub(super) fn of(rib: &Rib<u32>, prefixes: impl Iterator<Item = Prefix<u32>>, k: u8) -> Self {
         let widened = prefixes.map(|prefix| Prefix::containing(prefix.first(), prefix.len().min(k)));
-        let mut prefixes: Vec<_> = widened.collect();
-        prefixes.sort_unstable();
-        prefixes.dedup_by(|later, kept| kept.covers(*later));
+        let prefixes = Prefix::outermost(widened);
         let of_each = |prefixes: &[Prefix<u32>]| {
             let mut plan = Self::default();
             for range in prefixes.iter().flat_map(|&prefix| rib.ranges_within(prefix)) {

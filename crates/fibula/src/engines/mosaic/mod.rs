@@ -158,15 +158,10 @@ impl<W: Width> Engine<u32, W> for Mosaic<W> {
     }
 
     fn apply(&mut self, rib: &Rib<u32>, deltas: &[Delta<u32>]) -> Update {
-        let mut prefixes: Vec<Prefix<u32>> = deltas
-            .iter()
-            .map(|delta| Prefix::containing(delta.prefix.first(), delta.prefix.len().min(TILE_END)))
-            .collect();
-        // In this order a prefix stands directly before those it covers, and painting it does for them all.
-        prefixes.sort_unstable();
-        prefixes.dedup_by(|prefix, cover| cover.covers(*prefix));
+        let whole = |prefix: Prefix<u32>| Prefix::containing(prefix.first(), prefix.len().min(TILE_END));
         let mut brush = Brush::of(self);
-        for prefix in prefixes {
+        // Painting a prefix does for all that it covers.
+        for prefix in Prefix::outermost(deltas.iter().map(|delta| whole(delta.prefix))) {
             brush.paint(rib.ranges_within(prefix));
         }
         let cost = brush.cost();

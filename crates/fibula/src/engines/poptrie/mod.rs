@@ -168,12 +168,9 @@ impl<A: Address, W: Width> Engine<A, W> for Poptrie<A, W> {
     }
 
     fn apply(&mut self, rib: &Rib<A>, deltas: &[Delta<A>]) -> Update {
-        let mut prefixes: Vec<Prefix<A>> = deltas.iter().map(|delta| delta.prefix).collect();
-        // In this order a prefix stands directly before those it covers: its own refresh does for them all.
-        prefixes.sort_unstable();
-        prefixes.dedup_by(|prefix, cover| cover.covers(*prefix));
         let mut edit = Edit::new(self, rib);
-        for prefix in prefixes {
+        // The refresh of a prefix does for all that it covers.
+        for prefix in Prefix::outermost(deltas.iter().map(|delta| delta.prefix)) {
             if edit.refresh(prefix).is_err() {
                 // Beside the old parts, the new ones do not fit. Alone they may.
                 edit.roll_back();
