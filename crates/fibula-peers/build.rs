@@ -1,9 +1,12 @@
-//! Compiles the shim to DPDK where that peer is asked for.
+//! Compiles what stands between Rust and other people's engines, where those are asked for.
 
 fn main() {
     println!("cargo::rerun-if-changed=src/dpdk/shim.c");
+    println!("cargo::rerun-if-changed=src/bart");
     #[cfg(feature = "dpdk")]
     dpdk();
+    #[cfg(feature = "bart")]
+    bart();
 }
 
 #[cfg(feature = "dpdk")]
@@ -29,4 +32,34 @@ fn dpdk() {
         .define("_GNU_SOURCE", None)
         .opt_level(3)
         .compile("fibula_dpdk_shim");
+}
+
+/// Go builds an archive of C functions with its runtime in it.
+#[cfg(feature = "bart")]
+fn bart() {
+    let folder = std::env::var("OUT_DIR").unwrap_or_default();
+    let archive = format!("{folder}/libfibula_bart.a");
+    let go = |arguments: &[&str]| {
+        let output = std::process::Command::new("go").args(arguments).current_dir("src/bart").output();
+        match output {
+            Ok(output) if output.status.success() => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
+            Ok(output) => Err(String::from_utf8_lossy(&output.stderr).trim().replace('\n', "; ")),
+            Err(error) => Err(error.to_string()),
+        }
+    };
+    let built = go(&["build", "-buildmode=c-archive", "-o", &archive, "."]).and_then(|_| {
+        let version = |module: &str| go(&["list", "-m", "-f", "{{.Version}}", module]);
+        Ok((go(&["env", "GOVERSION"])?, version("github.com/gaissmai/bart")?))
+    });
+    match built {
+        Ok((go, bart)) => {
+            println!("cargo::rustc-env=GO_VERSION={}", go.trim().trim_start_matches("go"));
+            println!("cargo::rustc-env=BART_VERSION={}", bart.trim());
+            println!("cargo::rustc-link-search=native={folder}");
+            println!("cargo::rustc-link-lib=static=fibula_bart");
+        }
+        Err(error) => println!(
+            "cargo::error=Go 1.24 and bart are needed for the feature `bart` (`cargo xtask setup peers`): {error}"
+        ),
+    }
 }

@@ -4,6 +4,7 @@
 
 mod dependencies;
 mod fuzz;
+mod instructions;
 mod lint;
 mod run;
 mod setup;
@@ -17,6 +18,7 @@ usage: cargo xtask COMMAND
 
   test    everything below, then all tests, the address sanitizer, and every fuzz target for 20 seconds
   lint    formatting, clippy, documentation, licences and duplicate versions
+  instructions  the instructions of a lookup of every engine, against docs/instructions.tsv; --record writes them anew
   fuzz    every fuzz target, or those named; --seconds N each (20)
   setup   install what the tests need and the machine lacks; `setup peers`: what the feature `peers` needs, too";
 
@@ -37,6 +39,7 @@ fn command(arguments: &[String]) -> Result<()> {
     match (command, rest) {
         ("test", []) => test::all(),
         ("lint", []) => lint::all(),
+        ("instructions", rest) => instructions::from_arguments(rest),
         ("fuzz", rest) => fuzz::from_arguments(rest),
         ("setup", []) => setup::all(),
         ("setup", [what]) if what == "peers" => setup::peers(),

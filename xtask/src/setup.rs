@@ -1,6 +1,6 @@
 //! Installing what the tests need and the machine lacks, and saying so.
 
-use crate::run::{root, run, works};
+use crate::run::{output, root, run, works};
 use anyhow::{Result, bail};
 use std::path::PathBuf;
 use std::process::Command;
@@ -11,6 +11,7 @@ const CARGO_FUZZ: &str = "0.13.2";
 /// Everything the test command needs.
 pub(crate) fn all() -> Result<()> {
     compilers()?;
+    valgrind()?;
     nightly()?;
     cargo_fuzz()?;
     Ok(())
@@ -19,10 +20,28 @@ pub(crate) fn all() -> Result<()> {
 /// Everything other people's engines need.
 pub(crate) fn peers() -> Result<()> {
     compilers()?;
+    go()?;
     if works("pkg-config", &["--atleast-version=22.11", "libdpdk"]) {
         return Ok(());
     }
     debian("DPDK 22.11", &["libdpdk-dev", "pkg-config"])
+}
+
+/// Go, for `bart`. Debian's own is too old for it.
+fn go() -> Result<()> {
+    const LEAST: (u32, u32) = (1, 24);
+    let version = output(Command::new("go").args(["env", "GOVERSION"]));
+    let version = version.unwrap_or_else(|_| "no go".into());
+    let mut numbers = version.trim().trim_start_matches("go").split('.').map(str::parse);
+    match (numbers.next(), numbers.next()) {
+        (Some(Ok(major)), Some(Ok(minor))) if (major, minor) >= LEAST => Ok(()),
+        _ => bail!(
+            "Go {}.{} or newer is needed (https://go.dev/dl), found {}",
+            LEAST.0,
+            LEAST.1,
+            version.trim()
+        ),
+    }
 }
 
 /// The C and C++ compilers, for the compression and fuzzing libraries.
@@ -31,6 +50,14 @@ fn compilers() -> Result<()> {
         return Ok(());
     }
     debian("a C and a C++ compiler (cc, c++)", &["build-essential"])
+}
+
+/// The counter of instructions.
+fn valgrind() -> Result<()> {
+    if works("valgrind", &["--version"]) {
+        return Ok(());
+    }
+    debian("valgrind", &["valgrind"])
 }
 
 /// Installs Debian packages for what is missing.

@@ -1,7 +1,7 @@
 //! `cargo xtask test`: everything, in the order in which it is most likely to fail.
 
 use crate::run::{cargo, host, nightly, run};
-use crate::{fuzz, lint, setup};
+use crate::{fuzz, instructions, lint, setup};
 use anyhow::Result;
 
 /// All checks and tests; stops at the first that fails.
@@ -9,6 +9,8 @@ pub(crate) fn all() -> Result<()> {
     setup::all()?;
     lint::all()?;
     run(&mut cargo(&["test", "--workspace", "--locked"]))?;
+    run(&mut cargo(&["test", "--package", "fibula-peers", "--features", "crates", "--locked"]))?;
+    instructions::check()?;
     address_sanitizer()?;
     fuzz::targets(fuzz::SECONDS, &[])?;
     println!("all good");

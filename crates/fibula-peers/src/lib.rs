@@ -11,7 +11,10 @@
 //! | `peer:dpdk-lpm6` | `dpdk` | DPDK's `rte_lpm6`, bulk lookup (IPv6) |
 //! | `peer:treebitmap` | `crates` | the crate `treebitmap` (both) |
 //! | `peer:prefix-trie` | `crates` | the crate `prefix-trie` (both) |
+//! | `peer:bart` | `bart` | Go's `bart`, its `Fast` table, the loop over a batch inside Go (both) |
 
+#[cfg(feature = "bart")]
+mod bart;
 #[cfg(feature = "crates")]
 mod crates;
 #[cfg(feature = "dpdk")]
@@ -28,6 +31,8 @@ pub fn peers() -> Vec<Entry> {
         &dpdk::ENGINES,
         #[cfg(feature = "crates")]
         &crates::ENGINES,
+        #[cfg(feature = "bart")]
+        &bart::ENGINES,
     ];
     all.concat()
 }

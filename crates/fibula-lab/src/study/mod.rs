@@ -1,13 +1,20 @@
 //! Studies: many engines on one table, measured in every way, as a report.
 
 mod accesses;
+mod compare;
+mod compare_page;
 mod engines;
+mod growth;
+mod markdown;
 mod page;
 mod triec;
 mod update_rate;
 
 pub use accesses::{AccessCount, count_accesses};
+pub use compare::{CompareRow, Comparison, compare};
+pub use compare_page::compare_page;
 pub use engines::{EngineRow, EngineStudy, StudyOptions, Trace, study_engines};
+pub use growth::{GrowthRow, growth_page, growth_rows};
 pub use page::engines_page;
 pub use triec::{TriecRow, study_triec};
 pub use update_rate::{UpdateRate, update_rate};

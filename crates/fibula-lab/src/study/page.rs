@@ -1,5 +1,6 @@
 //! The studies as Markdown.
 
+use super::markdown::{base_name, maybe, short, table_of};
 use super::{EngineRow, EngineStudy};
 use std::fmt::Write;
 
@@ -29,7 +30,7 @@ pub fn engines_page(studies: &[EngineStudy], command: &str, machine: &str) -> St
 
 fn section(page: &mut String, study: &EngineStudy) {
     let EngineStudy { family, table, prefixes, next_hops, traces, rows, .. } = study;
-    let table = table.rsplit('/').next().unwrap_or_default();
+    let table = base_name(table);
     let _ = write!(page, "\n## {family}: {table}, {prefixes} prefixes, {next_hops} next hops\n\n");
     let mut header: Vec<String> =
         ["engine", "year", "bytes/prefix", "on chip KiB", "loads", "most", "lines", "hashes"]
@@ -72,7 +73,6 @@ fn cells(row: &EngineRow, traces: &[String]) -> Vec<String> {
         short(accesses.hashes),
     ];
     cells.extend(traces.iter().map(|trace| row.mlps.get(trace).copied().map_or(String::new(), short)));
-    let maybe = |value: Option<f64>| value.map_or("-".into(), short);
     let limits: Vec<String> = row.limits.iter().map(|(what, max)| format!("{max} {what}")).collect();
     cells.extend([
         short(row.ns_dependent),
@@ -86,29 +86,6 @@ fn cells(row: &EngineRow, traces: &[String]) -> Vec<String> {
     cells
 }
 
-/// A number as a reader wants it: whole from 100 on, else with three digits that mean something.
-fn short(value: f64) -> String {
-    if value.fract() == 0.0 || value >= 100.0 {
-        format!("{value:.0}")
-    } else if value >= 10.0 {
-        format!("{value:.1}")
-    } else if value >= 0.01 {
-        format!("{value:.2}")
-    } else {
-        format!("{value:.1e}")
-    }
-}
-
-/// A Markdown table; numbers are those columns whose cells begin with a digit.
-fn table_of(header: &[String], rows: impl Iterator<Item = Vec<String>>) -> String {
-    let line = |cells: &[String]| format!("| {} |\n", cells.join(" | "));
-    let mut table = line(header);
-    let rule: Vec<String> = header.iter().map(|_| "---".to_owned()).collect();
-    table.push_str(&line(&rule));
-    rows.for_each(|row| table.push_str(&line(&row)));
-    table
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -117,14 +94,6 @@ mod tests {
     use fibula::engine::ENGINES;
     use fibula::{Change, NextHop, Rib, Route};
     use std::time::Duration;
-
-    #[test]
-    fn numbers_are_short() {
-        assert_eq!(
-            [0.0, 3.0, 0.0012, 0.5, 12.34, 1234.5].map(short),
-            ["0", "3", "1.2e-3", "0.50", "12.3", "1234"]
-        );
-    }
 
     #[test]
     fn the_page_has_a_line_an_engine_and_its_parts() {

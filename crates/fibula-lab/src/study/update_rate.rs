@@ -70,7 +70,8 @@ pub fn update_rate<A: Address>(
         }
     }
     times.sort_unstable();
-    let us_at = |percent: usize| times[(times.len() - 1) * percent / 100].as_secs_f64() * 1e6;
+    // Whole nanoseconds: the clock has no more.
+    let us_at = |percent: usize| times[(times.len() - 1) * percent / 100].as_nanos() as f64 / 1e3;
     Ok((!times.is_empty()).then(|| UpdateRate {
         applied: times.len() as u64,
         rebuilt,

@@ -1,7 +1,9 @@
 //! `fibula study`: reports of many measurements at once.
 
+mod compare;
 mod dpcpe;
 mod engines;
+mod growth;
 mod triec;
 
 use crate::exit::Verdict;
@@ -12,6 +14,8 @@ use clap::Subcommand;
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Engines(engines::Arguments),
+    Compare(compare::Arguments),
+    Growth(growth::Arguments),
     Triec(triec::Arguments),
     Dpcpe(dpcpe::Arguments),
 }
@@ -20,6 +24,8 @@ impl Command {
     pub(crate) fn run(self, output: &Output) -> anyhow::Result<Verdict> {
         match self {
             Self::Engines(arguments) => arguments.run(output),
+            Self::Compare(arguments) => arguments.run(output),
+            Self::Growth(arguments) => arguments.run(output),
             Self::Triec(arguments) => arguments.run(output),
             Self::Dpcpe(arguments) => arguments.run(output),
         }

@@ -1,0 +1,140 @@
+//! `fibula study compare`: an engine beside others, and where it loses.
+
+use crate::commands::measuring::{INTERNET, engines, internet, tell_all};
+use crate::exit::Verdict;
+use crate::output::Output;
+use crate::reading::{Reading, verdict};
+use crate::registry;
+use crate::writing::write_text;
+use clap::Args;
+use fibula::{Address, Rib};
+use fibula_io::Source;
+use fibula_io::generate::{NextHopModel, remap};
+use fibula_io::table::Tables;
+use fibula_io::trace::{self, TraceKind};
+use fibula_lab::bench::{BenchOptions, BenchRow};
+use fibula_lab::machine::Machine;
+use fibula_lab::study::{Comparison, Trace, compare, compare_page};
+use indicatif::ProgressBar;
+use std::path::PathBuf;
+
+/// Race an engine against others on many tables, and tell the ratios and every measure that it loses
+///
+/// Rows go to standard output, one for each table, model of next hops and trace; with `--output` a Markdown page with
+/// all figures is written too.
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
+    /// The engine, or one a family
+    #[arg(short, long, default_value = "best", value_name = "LIST")]
+    engine: String,
+    /// Those it is compared with; with the feature `peers` also `peer:` names
+    #[arg(long, default_value = "dir24-8,sail-l,poptrie,dxr,sail-l6", value_name = "LIST")]
+    against: String,
+    /// The tables, files or `internet` for the made one; one or more
+    #[arg(short, long, default_value = INTERNET, value_name = "TABLE")]
+    table: Vec<String>,
+    /// The models of next hops, each a comparison of its own
+    #[arg(long, value_delimiter = ',', default_value = "near=200,different=200", value_name = "MODEL")]
+    next_hops: Vec<NextHopModel>,
+    /// The traces. Those that a family does not have are passed over
+    #[arg(long, value_delimiter = ',', default_value = "prefix,random,zipf")]
+    trace: Vec<TraceKind>,
+    /// How many addresses
+    #[arg(long, default_value_t = 1 << 22, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    addresses: u32,
+    /// How many timed passes
+    #[arg(long, default_value_t = 9, value_name = "N", value_parser = clap::value_parser!(u16).range(5..))]
+    passes: u16,
+    /// How many threads the engine's speed on one is compared with
+    #[arg(long, default_value_t = 2, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    threads: u16,
+    /// Write the page to this file; it is written beside and renamed
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    #[command(flatten)]
+    reading: Reading,
+}
+
+impl Arguments {
+    pub(crate) fn run(self, output: &Output) -> anyhow::Result<Verdict> {
+        for list in [&self.engine, &self.against] {
+            engines::<u32>(list)?; // a wrong name is told before a table is read
+        }
+        let mut whole = Verdict::Good;
+        let mut comparisons = Vec::new();
+        for name in &self.table {
+            let tables = if name == INTERNET {
+                internet(1)?
+            } else {
+                let loaded = self.reading.read(&Source::from(name.as_str()))?;
+                if verdict(&loaded) == Verdict::Bad {
+                    whole = Verdict::Bad;
+                }
+                loaded.tables
+            };
+            let Tables { ipv4, ipv6, .. } = &tables;
+            for &model in &self.next_hops {
+                comparisons.extend(self.compare(name, model, ipv4)?);
+                comparisons.extend(self.compare(name, model, ipv6)?);
+            }
+        }
+        anyhow::ensure!(
+            !comparisons.is_empty(),
+            "nothing to compare: no family of a table has an engine and another to compare it with"
+        );
+        for comparison in &comparisons {
+            tell_all(&comparison.refused);
+            tell_all(&comparison.wrong);
+        }
+        output.rows(comparisons.iter().flat_map(Comparison::rows))?;
+        if let Some(path) = &self.output {
+            let machine = Machine::here().to_string();
+            let page = compare_page(&comparisons, self.threads.into(), &self.command(), &machine);
+            write_text(path, |out| out.write_all(page.as_bytes()))?;
+        }
+        // Wrong answers of the others are a finding, its own are a failure.
+        let own_is_right = |race: &Vec<_>| race.first().is_some_and(|row: &BenchRow| row.mismatches == 0);
+        let right = comparisons.iter().flat_map(|comparison| &comparison.races).all(own_is_right);
+        Ok(if right { whole } else { Verdict::Bad })
+    }
+
+    /// One family of a table; nothing if it has no routes or there is nothing to compare.
+    fn compare<A: Address>(
+        &self,
+        table: &str,
+        model: NextHopModel,
+        rib: &Rib<A>,
+    ) -> anyhow::Result<Option<Comparison>> {
+        let own = engines::<A>(&self.engine)?;
+        let rivals = engines::<A>(&self.against)?;
+        let Some(own) = own.first().filter(|_| !rib.is_empty() && !rivals.is_empty()) else {
+            return Ok(None);
+        };
+        let rib = remap(rib, model, 1, 1);
+        let draw = |kind: &TraceKind| {
+            let addresses = trace::generate(kind, &rib, self.addresses as usize, 1).ok()?;
+            Some(Trace { name: kind.to_string(), addresses })
+        };
+        let traces: Vec<Trace<A>> = self.trace.iter().filter_map(draw).collect();
+        let options = BenchOptions { passes: self.passes.into(), ..BenchOptions::default() };
+        let bar = ProgressBar::new_spinner();
+        let comparison = compare(
+            registry::engines(),
+            (own, &rivals),
+            (table, &model.to_string(), &rib),
+            &traces,
+            self.threads.into(),
+            &options,
+            &mut |what| bar.set_message(what.to_owned()),
+        )?;
+        bar.finish_and_clear();
+        Ok(Some(comparison))
+    }
+
+    /// How to make the page again, the folders of files left out.
+    fn command(&self) -> String {
+        let name = |path: &String| path.rsplit('/').next().unwrap_or_default().to_owned();
+        let tables: Vec<String> = self.table.iter().map(|table| format!(" -t {}", name(table))).collect();
+        format!("fibula study compare -e {} --against {}{}", self.engine, self.against, tables.concat())
+    }
+}

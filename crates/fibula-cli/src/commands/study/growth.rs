@@ -1,0 +1,127 @@
+//! `fibula study growth`: engines on tables that grow.
+
+use crate::commands::measuring::{engines, tell_all};
+use crate::exit::Verdict;
+use crate::output::Output;
+use crate::registry;
+use crate::writing::write_text;
+use clap::Args;
+use fibula::{Address, Rib};
+use fibula_io::generate::{self, NextHopModel, Size};
+use fibula_io::table::Tables;
+use fibula_io::trace::{self, TraceKind};
+use fibula_lab::machine::Machine;
+use fibula_lab::study::{EngineStudy, StudyOptions, Trace, growth_page, growth_rows, study_engines};
+use indicatif::ProgressBar;
+use std::path::PathBuf;
+
+/// Measure engines on made tables that grow, with many next hops, of many hosts, and of a small private network
+///
+/// Bytes, speed on the `prefix` trace, latency, and the time to build and to update. Rows go to standard output; with
+/// `--output` a Markdown page with plots is written too.
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
+    /// The engines: `all`, or a list like `best,dxr18,dxr/k=20`
+    #[arg(short, long, default_value = "best,poptrie", value_name = "LIST")]
+    engine: String,
+    /// The sizes of the IPv4 tables, in prefixes
+    #[arg(
+        long,
+        value_delimiter = ',',
+        default_value = "250000,500000,1000000,2000000,4000000",
+        value_name = "N"
+    )]
+    ipv4: Vec<usize>,
+    /// The sizes of the IPv6 tables, in prefixes
+    #[arg(long, value_delimiter = ',', default_value = "125000,250000,500000,1000000", value_name = "N")]
+    ipv6: Vec<usize>,
+    /// The next hops of these tables
+    #[arg(long, default_value = "near=200", value_name = "MODEL")]
+    next_hops: NextHopModel,
+    /// The next hops of a full table that has many
+    #[arg(long, default_value = "near=72000", value_name = "MODEL")]
+    many: NextHopModel,
+    /// The host routes of a table of an access router
+    #[arg(long, default_value_t = 100_000, value_name = "N")]
+    hosts: usize,
+    /// The routes of a private network
+    #[arg(long, default_value_t = 1000, value_name = "N")]
+    private: usize,
+    /// How many addresses
+    #[arg(long, default_value_t = 1 << 22, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    addresses: u32,
+    /// How many timed passes
+    #[arg(long, default_value_t = 7, value_name = "N", value_parser = clap::value_parser!(u16).range(5..))]
+    passes: u16,
+    /// How many updates each engine follows, at most
+    #[arg(long, default_value_t = 100_000, value_name = "N")]
+    updates: usize,
+    /// Write the page to this file; it is written beside and renamed
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+impl Arguments {
+    pub(crate) fn run(self, output: &Output) -> anyhow::Result<Verdict> {
+        /// What the tables that are plotted are called.
+        const GROWING: &str = "internet";
+        engines::<u32>(&self.engine)?; // a wrong name is told before a table is made
+        let mut studies = Vec::new();
+        let middle = |sizes: &[usize]| sizes.get(sizes.len() / 2).copied().unwrap_or_default();
+        for &size in &self.ipv4 {
+            self.study(&mut studies, GROWING, &generate::internet(Size::ipv4(size), self.next_hops, 1)?)?;
+        }
+        for &size in &self.ipv6 {
+            self.study(&mut studies, GROWING, &generate::internet(Size::ipv6(size), self.next_hops, 1)?)?;
+        }
+        let full = Size { ipv4: middle(&self.ipv4), ipv6: middle(&self.ipv6) };
+        self.study(&mut studies, "many next hops", &generate::internet(full, self.many, 1)?)?;
+        let hosts = Size { ipv4: self.hosts, ipv6: self.hosts };
+        self.study(&mut studies, "hosts", &generate::edge(hosts, self.next_hops, 1)?)?;
+        let private = Size { ipv4: self.private, ipv6: self.private };
+        self.study(&mut studies, "private", &generate::internet(private, self.next_hops, 1)?)?;
+        for study in &studies {
+            tell_all(&study.refused);
+            tell_all(&study.wrong);
+        }
+        output.rows(growth_rows(&studies).iter())?;
+        if let Some(path) = &self.output {
+            let command = format!("fibula study growth -e {}", self.engine);
+            let page = growth_page(&studies, GROWING, &command, &Machine::here().to_string());
+            write_text(path, |out| out.write_all(page.as_bytes()))?;
+        }
+        let right = studies.iter().all(|study| study.wrong.is_empty());
+        Ok(if right { Verdict::Good } else { Verdict::Bad })
+    }
+
+    fn study(&self, studies: &mut Vec<EngineStudy>, name: &str, tables: &Tables) -> anyhow::Result<()> {
+        studies.extend(self.family(name, &tables.ipv4)?);
+        studies.extend(self.family(name, &tables.ipv6)?);
+        Ok(())
+    }
+
+    /// One family of a table; nothing if it has no routes or no engine does it.
+    fn family<A: Address>(&self, name: &str, rib: &Rib<A>) -> anyhow::Result<Option<EngineStudy>> {
+        let specifications = engines::<A>(&self.engine)?;
+        if rib.is_empty() || specifications.is_empty() {
+            return Ok(None);
+        }
+        let kind = TraceKind::Prefix;
+        let addresses = trace::generate(&kind, rib, self.addresses as usize, 1)?;
+        let changes = generate::updates(rib, self.updates, 1);
+        let mut options = StudyOptions::default();
+        options.bench.passes = self.passes.into();
+        let bar = ProgressBar::new_spinner();
+        let study = study_engines(
+            registry::engines(),
+            &specifications,
+            (name, rib),
+            &[Trace { name: kind.to_string(), addresses }],
+            &changes,
+            &options,
+            &mut |what| bar.set_message(format!("{name}, {} prefixes: {what}", rib.len())),
+        )?;
+        bar.finish_and_clear();
+        Ok(Some(study))
+    }
+}

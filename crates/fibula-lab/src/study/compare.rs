@@ -1,0 +1,203 @@
+//! One engine against others on one table: who is faster where, and by how much.
+
+use super::Trace;
+use crate::bench::{BenchOptions, BenchRow, Contender, Race, Workload};
+use crate::{Error, Mismatch, Refusal};
+use fibula::engine::Entry;
+use fibula::{Address, Rib};
+use serde::Serialize;
+
+/// What came of a comparison on one table with one model of next hops.
+#[derive(Clone, Debug)]
+pub struct Comparison {
+    /// `ipv4` or `ipv6`.
+    pub family: String,
+    /// What the table is called.
+    pub table: String,
+    /// Where its next hops come from.
+    pub model: String,
+    /// Its routes.
+    pub prefixes: usize,
+    /// For each trace, in order: the row of the engine, then those of its rivals. Rows with wrong answers have no speed.
+    pub races: Vec<Vec<BenchRow>>,
+    /// For each trace: the speed of the engine on all threads asked for, over that on one.
+    pub scaling: Vec<Option<f64>>,
+    /// The first wrong answers of engines that gave any.
+    pub wrong: Vec<Mismatch>,
+    /// Engines that would not hold the table.
+    pub refused: Vec<Refusal>,
+}
+
+/// One engine against the strongest of its rivals on one trace.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CompareRow {
+    /// `ipv4` or `ipv6`.
+    pub family: String,
+    /// What the table is called.
+    pub table: String,
+    /// Where its next hops come from.
+    pub model: String,
+    /// Its routes.
+    pub prefixes: u64,
+    /// The addresses.
+    pub trace: String,
+    /// The engine.
+    pub engine: String,
+    /// Its speed on one core, million lookups a second.
+    pub mlps: f64,
+    /// The fastest of the others on this trace.
+    pub rival: String,
+    /// Its speed.
+    pub rival_mlps: f64,
+    /// `mlps / rival_mlps`.
+    pub ratio: f64,
+    /// `mlps` over the rate of one random load an address from an array of the engine's size.
+    pub limit_share: Option<f64>,
+    /// The speed on all threads asked for, over that on one.
+    pub scaling: Option<f64>,
+}
+
+impl Comparison {
+    /// The engine's row of a race and its rivals', as far as their answers were right.
+    fn sides(race: &[BenchRow]) -> Option<(&BenchRow, impl Iterator<Item = &BenchRow>)> {
+        let (own, rivals) = race.split_first()?;
+        Some((own, rivals.iter().filter(|row| row.mlps.is_some())))
+    }
+
+    /// One row for each trace on which the engine and a rival have a speed.
+    #[must_use]
+    pub fn rows(&self) -> Vec<CompareRow> {
+        let row = |(race, &scaling): (&Vec<BenchRow>, &Option<f64>)| {
+            let (own, rivals) = Self::sides(race)?;
+            let speed = |row: &BenchRow| row.mlps.unwrap_or_default();
+            let rival = rivals.max_by(|a, b| speed(a).total_cmp(&speed(b)))?;
+            Some(CompareRow {
+                family: self.family.clone(),
+                table: self.table.clone(),
+                model: self.model.clone(),
+                prefixes: self.prefixes as u64,
+                trace: own.trace.clone(),
+                engine: own.engine.clone(),
+                mlps: own.mlps?,
+                rival: rival.engine.clone(),
+                rival_mlps: speed(rival),
+                ratio: own.mlps? / speed(rival),
+                limit_share: own.limit_share,
+                scaling,
+            })
+        };
+        self.races.iter().zip(&self.scaling).filter_map(row).collect()
+    }
+
+    /// Every measure in which a rival is better: the measure, the engine's own figure, the rival and its figure.
+    #[must_use]
+    pub fn lost(&self) -> Vec<(String, f64, String, f64)> {
+        let mut lost = Vec::new();
+        for (at, race) in self.races.iter().enumerate() {
+            let Some((own, rivals)) = Self::sides(race) else { continue };
+            for rival in rivals {
+                let mut measure = |name: &str, own: Option<f64>, its: Option<f64>, more_is_better: bool| {
+                    if let (Some(own), Some(its)) = (own, its)
+                        && if more_is_better { its > own } else { its < own }
+                    {
+                        lost.push((name.to_owned(), own, rival.engine.clone(), its));
+                    }
+                };
+                measure(&format!("Mlps {}", own.trace), own.mlps, rival.mlps, true);
+                // What does not depend on the trace is told once.
+                if at == 0 {
+                    let bytes = |row: &BenchRow| Some(row.bytes as f64 / row.prefixes.max(1) as f64);
+                    measure("ns dependent", own.ns_dependent, rival.ns_dependent, false);
+                    measure("bytes/prefix", bytes(own), bytes(rival), false);
+                    measure("build ms", Some(own.build_ms), Some(rival.build_ms), false);
+                }
+            }
+        }
+        lost
+    }
+}
+
+/// Races an engine against others on each trace, all in turns; then the engine alone on one thread and on `threads`.
+///
+/// # Errors
+/// If a specification names no engine, a trace is empty, or the judges disagree.
+pub fn compare<A: Address>(
+    engines: &[Entry],
+    (engine, rivals): (&str, &[String]),
+    (table, model, rib): (&str, &str, &Rib<A>),
+    traces: &[Trace<A>],
+    threads: usize,
+    options: &BenchOptions,
+    progress: &mut dyn FnMut(&str),
+) -> Result<Comparison, Error> {
+    let mut comparison = Comparison {
+        family: A::FAMILY.to_string(),
+        table: table.into(),
+        model: model.into(),
+        prefixes: rib.len(),
+        races: Vec::new(),
+        scaling: Vec::new(),
+        wrong: Vec::new(),
+        refused: Vec::new(),
+    };
+    let own = Contender::new(engine);
+    let contenders: Vec<Contender> =
+        std::iter::once(own.clone()).chain(rivals.iter().map(Contender::new)).collect();
+    for trace in traces {
+        progress(&format!("{table}, {model}, {}", trace.name));
+        let workload = Workload { table, rib, trace: &trace.name, addresses: &trace.addresses };
+        let race = Race::new(workload, options.check)?;
+        let report = race.run(engines, &contenders, options, &mut |_, _| {})?;
+        let alone = BenchOptions { threads: vec![1, threads], ..options.clone() };
+        let speeds = race.run(engines, std::slice::from_ref(&own), &alone, &mut |_, _| {})?.rows;
+        let speed = |at: usize| speeds.get(at).and_then(|row| row.mlps);
+        comparison.scaling.push(speed(1).zip(speed(0)).map(|(all, one)| all / one));
+        comparison.races.push(report.rows);
+        comparison.wrong.extend(report.wrong);
+        comparison.refused = report.refused;
+    }
+    Ok(comparison)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fibula::NextHop;
+    use fibula::engine::ENGINES;
+
+    fn made() -> Comparison {
+        let mut rib: Rib<u32> = Rib::new();
+        rib.insert("192.0.2.0/25".parse().unwrap(), NextHop(1));
+        let traces = [Trace { name: "one".into(), addresses: vec![0xC000_0201; 1000] }];
+        let options = BenchOptions { passes: 1, ..BenchOptions::default() };
+        let rivals = ["radix", "dir24-8"].map(String::from);
+        compare(ENGINES, ("mosaic", &rivals), ("t", "source", &rib), &traces, 2, &options, &mut |_| {})
+            .unwrap()
+    }
+
+    #[test]
+    fn the_strongest_rival_is_named_and_every_lost_measure() {
+        let mut comparison = made();
+        assert!(comparison.scaling[0].is_some());
+        let figures = [(3.0, 10.0, 5.0), (4.0, 20.0, 50.0), (1.5, 5.0, 1.0)];
+        for (row, (mlps, ns, build_ms)) in comparison.races[0].iter_mut().zip(figures) {
+            (row.mlps, row.ns_dependent, row.build_ms) = (Some(mlps), Some(ns), build_ms);
+        }
+        let rows = comparison.rows();
+        assert_eq!((rows[0].rival.as_str(), rows[0].ratio), ("radix", 0.75));
+        let lost = comparison.lost();
+        let named = |measure: &str, rival: &str| lost.iter().any(|row| row.0 == measure && row.2 == rival);
+        assert!(named("Mlps one", "radix") && !named("Mlps one", "dir24-8"));
+        assert!(named("ns dependent", "dir24-8") && !named("ns dependent", "radix"));
+        assert!(named("build ms", "dir24-8") && !named("build ms", "radix"));
+        assert!(named("bytes/prefix", "radix"), "one route: nothing is smaller than a tree of one node");
+    }
+
+    #[test]
+    fn an_engine_with_wrong_answers_is_no_rival() {
+        let mut comparison = made();
+        comparison.races[0][1].mlps = None;
+        assert_eq!(comparison.rows()[0].rival, "dir24-8");
+        assert!(comparison.lost().iter().all(|row| row.2 != "radix"));
+    }
+}

@@ -1,0 +1,5 @@
+module fibula/bart
+
+go 1.24.0
+
+require github.com/gaissmai/bart v0.30.0
