@@ -1,6 +1,8 @@
 //! The command line as clap sees it: the global options and the list of commands.
 
-use crate::commands::{bench, completions, demo, engines, inspect, lookup, man, study, table, trace, verify};
+use crate::commands::{
+    bench, build, completions, demo, engines, inspect, lookup, man, study, table, trace, verify,
+};
 use crate::exit::Verdict;
 use crate::output::{Format, Output};
 use clap::{Parser, Subcommand};
@@ -35,6 +37,7 @@ pub(crate) enum Command {
     Trace(trace::Command),
     Engines(engines::Arguments),
     Inspect(inspect::Arguments),
+    Build(build::Arguments),
     Verify(verify::Arguments),
     Bench(bench::Arguments),
     #[command(subcommand, arg_required_else_help = false)]
@@ -53,6 +56,7 @@ impl Command {
             Self::Trace(command) => command.run(),
             Self::Engines(arguments) => arguments.run(output),
             Self::Inspect(arguments) => arguments.run(output),
+            Self::Build(arguments) => arguments.run(output),
             Self::Verify(arguments) => arguments.run(output),
             Self::Bench(arguments) => arguments.run(output),
             Self::Study(command) => command.run(output),

@@ -1,7 +1,8 @@
 //! What a fuzzer calls: every parser on any bytes. Nothing here may panic, and reading with salvage never fails.
 
 use crate::{IpPrefix, mrt, table, update};
-use fibula::NextHops;
+use fibula::snapshot::Snapshot;
+use fibula::{NextHop, NextHops};
 
 /// Reads a table in this format, stopping at damage and going on behind it.
 pub fn table(bytes: &[u8], format: table::Format, mask_host_bits: bool) {
@@ -42,6 +43,23 @@ pub fn updates(bytes: &[u8], format: update::Format) {
 pub fn mrt(bytes: &[u8]) {
     for event in mrt::Events::new(bytes).flatten() {
         assert!(event.offset < bytes.len() as u64, "{event:?}");
+    }
+}
+
+/// Opens a snapshot, and one whose header is put right: a fuzzer does not guess checksums.
+pub fn snapshot(bytes: &[u8]) {
+    if let Err(error) = Snapshot::from_bytes(bytes) {
+        assert!(!error.to_string().contains('\n'), "{error}");
+    }
+    let Some(repaired) = fibula::snapshot::repaired(bytes) else { return };
+    if let Ok(snapshot) = Snapshot::from_bytes(&repaired) {
+        let _ = (
+            snapshot.next_hops(),
+            snapshot.next_hop(NextHop(1)),
+            snapshot.rib::<u32>(),
+            snapshot.rib::<u128>(),
+        );
+        let _ = (snapshot.fib::<u32>().is_ok(), snapshot.fib::<u128>().is_ok());
     }
 }
 

@@ -18,6 +18,7 @@ pub mod fuzzing;
 pub mod generate;
 pub mod mrt;
 mod scan;
+pub mod snapshot;
 mod source;
 pub mod table;
 pub mod trace;

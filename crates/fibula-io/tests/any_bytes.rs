@@ -3,6 +3,8 @@
 mod common;
 
 use common::made;
+use fibula::snapshot::Image;
+use fibula::{Fib, NextHopInfo, NextHops, Rib};
 use fibula_io::{fuzzing, table, update};
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -46,6 +48,37 @@ fn all_readers(bytes: &[u8]) {
     fuzzing::mrt(bytes);
 }
 
+/// A small snapshot with its routes.
+fn snapshot() -> Vec<u8> {
+    let mut next_hops = NextHops::new();
+    let mut rib: Rib<u32> = Rib::new();
+    for (prefix, next_hop) in [("10.0.0.0/8", "192.0.2.1"), ("10.1.0.0/16", "64500"), ("10.1.2.3/32", "x")] {
+        rib.insert(prefix.parse().unwrap(), next_hops.intern(NextHopInfo::parse(next_hop)).unwrap());
+    }
+    let fib = Fib::build("poptrie/s=2", &rib).unwrap();
+    let mut bytes = Vec::new();
+    Image::new(&fib, &rib, &next_hops, true).unwrap().write(&mut bytes).unwrap();
+    bytes
+}
+
+#[test]
+fn a_snapshot_is_read_as_a_table_whole_or_not_at_all() {
+    let whole = snapshot();
+    let loaded = table::parse(&whole, &table::ReadOptions::default()).unwrap();
+    assert_eq!((loaded.format, loaded.tables.ipv4.len()), (table::Format::Snapshot, 3));
+    assert_eq!(loaded.tables.next_hops.len(), 3);
+    for end in 0..whole.len() {
+        fuzzing::snapshot(&whole[..end]);
+        assert!(end == 0 || table::parse(&whole[..end], &table::ReadOptions::default()).is_err(), "{end}");
+    }
+    let mut without = Vec::new();
+    let rib: Rib<u32> = Rib::new();
+    let fib = Fib::build("poptrie/s=2", &rib).unwrap();
+    Image::new(&fib, &rib, &NextHops::new(), false).unwrap().write(&mut without).unwrap();
+    let error = table::parse(&without, &table::ReadOptions::default()).unwrap_err().to_string();
+    assert_eq!(error, "memory, byte 0: a snapshot without its routes");
+}
+
 #[test]
 fn whole_files_and_every_cut_of_them() {
     for file in files() {
@@ -60,6 +93,16 @@ proptest! {
     fn random_bytes(bytes in prop::collection::vec(any::<u8>(), 0..200), mask: bool) {
         all_readers(&bytes);
         fuzzing::prefix(&bytes, mask);
+    }
+
+    #[test]
+    fn changed_snapshots(changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..8)) {
+        let mut bytes = snapshot();
+        for (index, byte) in changes {
+            let at = index.index(bytes.len());
+            bytes[at] = byte;
+        }
+        fuzzing::snapshot(&bytes);
     }
 
     #[test]

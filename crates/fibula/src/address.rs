@@ -4,6 +4,7 @@ use crate::engine::{Builder, Entry};
 use std::fmt::{Debug, Display};
 use std::hash::Hash;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 /// An address family.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -54,6 +55,9 @@ pub trait Address:
     + std::ops::BitOr<Output = Self>
     + std::ops::BitXor<Output = Self>
     + std::ops::Not<Output = Self>
+    + FromBytes
+    + IntoBytes
+    + Immutable
     + sealed::Sealed
 {
     /// The number of bits: 32 or 128.

@@ -22,6 +22,8 @@ enum Kind {
     Engine(String),
     #[error("{0}")]
     Parameter(String),
+    #[error("{0}")]
+    Snapshot(String),
 }
 
 /// A capacity that a table exceeds: what, how many it had, how many there may be.
@@ -78,6 +80,11 @@ impl Error {
     #[must_use]
     pub fn engine(text: impl Into<String>) -> Self {
         Self(Kind::Engine(text.into()))
+    }
+
+    /// A snapshot that cannot be made or is not sound.
+    pub(crate) fn snapshot(text: impl Into<String>) -> Self {
+        Self(Kind::Snapshot(text.into()))
     }
 
     /// A parameter that an engine does not have, or a value out of its range.

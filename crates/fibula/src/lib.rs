@@ -31,6 +31,7 @@ mod next_hop;
 mod prefix;
 pub mod rib;
 mod route;
+pub mod snapshot;
 
 pub use address::{Address, Family};
 pub use error::{Error, Limit};

@@ -201,7 +201,7 @@ impl Building {
     }
 }
 
-fn width(text: &str) -> Result<WidthBits, String> {
+pub(crate) fn width(text: &str) -> Result<WidthBits, String> {
     let found = WidthBits::ALL.into_iter().find(|width| width.to_string() == text);
     found.ok_or_else(|| "expected 8, 16 or 32".into())
 }

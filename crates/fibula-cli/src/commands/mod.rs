@@ -1,6 +1,7 @@
 //! The commands, one file or folder each.
 
 pub(crate) mod bench;
+pub(crate) mod build;
 pub(crate) mod completions;
 pub(crate) mod demo;
 pub(crate) mod engines;

@@ -12,6 +12,9 @@ pub(super) fn format(bytes: &[u8]) -> Result<Format, String> {
     if mrt::looks_like(bytes) {
         return Ok(Format::Mrt);
     }
+    if bytes.starts_with(&fibula::snapshot::MAGIC) {
+        return Ok(Format::Snapshot);
+    }
     let head = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
     if head.trim_ascii_start().starts_with(b"{") {
         return Ok(Format::Frr);

@@ -13,6 +13,7 @@ mod ip_route;
 mod mrt;
 mod pfx2as;
 mod rows;
+mod snapshot;
 mod text;
 mod write;
 
@@ -67,12 +68,22 @@ pub enum Format {
     Csv,
     /// BIRD `show route`: the route marked `*`, its first hop.
     Bird,
+    /// A [snapshot](fibula::snapshot) that keeps its routes.
+    Snapshot,
 }
 
 impl Format {
     /// Every format.
-    pub const ALL: [Self; 7] =
-        [Self::Text, Self::Mrt, Self::Pfx2as, Self::IpRoute, Self::Frr, Self::Csv, Self::Bird];
+    pub const ALL: [Self; 8] = [
+        Self::Text,
+        Self::Mrt,
+        Self::Pfx2as,
+        Self::IpRoute,
+        Self::Frr,
+        Self::Csv,
+        Self::Bird,
+        Self::Snapshot,
+    ];
 
     /// The name used on the command line.
     #[must_use]
@@ -85,6 +96,7 @@ impl Format {
             Self::Frr => "frr",
             Self::Csv => "csv",
             Self::Bird => "bird",
+            Self::Snapshot => "snapshot",
         }
     }
 }
@@ -181,6 +193,7 @@ fn read_content(source: &Source, mut content: Content, options: &ReadOptions) ->
             (_, Format::IpRoute) => ip_route::read(bytes, options, &mut builder),
             (_, Format::Frr) => frr::read(bytes, options, &mut builder),
             (_, Format::Bird) => bird::read(bytes, options, &mut builder),
+            (_, Format::Snapshot) => snapshot::read(bytes, &mut builder),
             (_, Format::Text | Format::Mrt) => text::read(bytes, options, &mut builder),
         }
     };

@@ -161,6 +161,14 @@ impl<T: Copy + Default> Pool<T> {
         Self { elements: Array::new(pages), chunks: Chunks::new(), settled: false, padding: 0, what, max }
     }
 
+    /// The elements that an array holds, as one run: to be read, and never to be added to.
+    #[must_use]
+    pub fn holding(elements: Array<T>, what: &'static str, padding: usize) -> Self {
+        let mut chunks = Chunks::new();
+        chunks.allocate(elements.len().saturating_sub(padding) as u64);
+        Self { elements, chunks, settled: true, padding, what, max: 0 }
+    }
+
     /// The empty pool with so many elements past the end of whatever is in use: for readers of blocks of one length,
     /// who may then begin a block at any run.
     #[must_use]

@@ -101,6 +101,13 @@ impl<T: Copy, const LEN: usize> ChunkArray<T, LEN> {
         Self { elements, most: usize::MAX }
     }
 
+    /// The chunks that an array holds, what is past the last whole one left out.
+    #[must_use]
+    pub fn holding(mut elements: Array<T>) -> Self {
+        elements.truncate(elements.len() / LEN * LEN);
+        Self { elements, most: usize::MAX }
+    }
+
     /// Keeps no room beyond `chunks`: for owners who can never have more.
     #[must_use]
     pub fn at_most(mut self, chunks: usize) -> Self {

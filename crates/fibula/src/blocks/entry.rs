@@ -17,7 +17,7 @@
 use crate::engine::Width;
 use crate::{NextHop, Route};
 use std::fmt;
-use zerocopy::FromZeros;
+use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 /// The bits of a next hop or a chunk.
 const VALUE_BITS: u32 = 25;
@@ -41,7 +41,7 @@ pub const NEXT_HOPS_MAX: u32 = VALUE;
 /// assert_eq!(entries.map(Entry::chunk), [None, Some(7)]);
 /// # Ok::<(), fibula::Error>(())
 /// ```
-#[derive(Clone, Copy, PartialEq, Eq, FromZeros)]
+#[derive(Clone, Copy, PartialEq, Eq, FromBytes, IntoBytes, Immutable)]
 #[repr(transparent)]
 pub struct Entry(pub u32);
 

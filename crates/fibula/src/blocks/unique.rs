@@ -6,7 +6,7 @@
 //! replaced reads what stood there before.
 
 use super::dense::ChunkArray;
-use crate::memory::Pages;
+use crate::memory::{Array, Pages};
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
 use zerocopy::{Immutable, IntoBytes};
@@ -44,6 +44,13 @@ impl<T: Copy + Eq + IntoBytes + Immutable, const LEN: usize> Unique<T, LEN> {
             free: Vec::new(),
             twins: HashTable::new(),
         }
+    }
+
+    /// The chunks that an array holds, only to be read: without the books, equal ones are not found.
+    #[must_use]
+    pub fn holding(values: Array<T>) -> Self {
+        let chunks = ChunkArray::holding(values);
+        Self { references: vec![1; chunks.chunks()], chunks, free: Vec::new(), twins: HashTable::new() }
     }
 
     /// The number of the chunk with these contents, and one more reference to it. O(`LEN`).
@@ -112,13 +119,13 @@ impl<T: Copy + Eq + IntoBytes + Immutable, const LEN: usize> Unique<T, LEN> {
     /// The number of chunks in use.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.twins.len()
+        self.references.len() - self.free.len()
     }
 
     /// Whether no chunk is in use.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.twins.is_empty()
+        self.len() == 0
     }
 
     /// How many numbers there are, those of free chunks included: every number is less.

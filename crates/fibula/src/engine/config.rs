@@ -35,6 +35,30 @@ impl Config {
         self
     }
 
+    /// The engine's name of a specification, as in `dxr/k=20`, and this configuration with the parameters it sets.
+    ///
+    /// # Errors
+    /// If something is no `parameter=value`.
+    pub(crate) fn with_all_of(mut self, specification: &str) -> Result<(&str, Self), Error> {
+        let mut parts = specification.split('/');
+        let name = parts.next().unwrap_or_default();
+        for part in parts {
+            let Some((name, value)) = part.split_once('=') else {
+                return Err(Error::engine(format!(
+                    "{specification:?}: expected parameter=value, found {part:?}"
+                )));
+            };
+            self = self.with(name, value);
+        }
+        Ok((name, self))
+    }
+
+    /// The specification of an engine with these parameters.
+    pub(crate) fn specification(&self, name: &str) -> String {
+        let parameters = self.parameters.iter().map(|(name, value)| format!("/{name}={value}"));
+        std::iter::once(name.to_owned()).chain(parameters).collect()
+    }
+
     /// The value of a parameter, or `default` where it is not set.
     ///
     /// # Errors

@@ -19,15 +19,16 @@ pub use best::BEST;
 pub use config::Config;
 pub use figure::Figure;
 pub use meter::{Accesses, Meter, Unmetered};
-pub use registry::{Builder, ENGINES, Entry, find};
+pub use registry::{Builder, ENGINES, Entry, Source, find};
 pub use update::{Cost, Update};
 pub use width::{Width, WidthBits};
 
 #[doc(hidden)]
-pub use crate::fib::erased::{AnyEngine, build_boxed};
+pub use crate::fib::erased::{AnyEngine, make_boxed};
 
 use crate::arch::Isa;
 use crate::memory::Memory;
+use crate::snapshot::{SectionWriter, Sections};
 use crate::{Address, Delta, Error, Rib};
 
 /// A compiled form of a routing table that answers longest-prefix matches with indices of type `W`.
@@ -63,6 +64,28 @@ pub trait Engine<A: Address, W: Width>: Sized + Send + Sync + 'static {
     fn apply(&mut self, rib: &Rib<A>, deltas: &[Delta<A>]) -> Update {
         let _ = (rib, deltas);
         Update::Rebuild
+    }
+
+    /// Hands everything that lookups read to a [snapshot](crate::snapshot). What only updates need may be left out: an
+    /// engine that comes out of a snapshot is built anew by the first change. The default keeps no snapshots.
+    ///
+    /// # Errors
+    /// If this engine keeps none.
+    fn save<'s>(&'s self, sections: &mut SectionWriter<'s>) -> Result<(), Error> {
+        let _ = sections;
+        Err(Error::snapshot("this engine keeps no snapshots"))
+    }
+
+    /// The engine that [`save`](Engine::save) handed over, its arrays read where they lie.
+    ///
+    /// The sections have been found whole, but somebody may have made them with bad intent: whatever they hold, lookups may
+    /// be wrong, panic or go on for ever, and never read outside of them.
+    ///
+    /// # Errors
+    /// If a section is missing or has another size than lookups rely on.
+    fn open(sections: &Sections<'_>, config: &Config) -> Result<Self, Error> {
+        let _ = (sections, config);
+        Err(Error::snapshot("this engine keeps no snapshots"))
     }
 
     /// What it occupies, by part.

@@ -1,10 +1,20 @@
 //! The registry: every engine of this crate, one line each.
 
 use super::{About, AnyEngine, Config, WidthBits};
+use crate::snapshot::Sections;
 use crate::{Error, Family, Rib};
 
-/// Builds an engine of one family at a given width.
-pub type Builder<A> = fn(&Rib<A>, &Config, WidthBits) -> Result<Box<dyn AnyEngine<A>>, Error>;
+/// What an engine comes from.
+#[derive(Clone, Copy, Debug)]
+pub enum Source<'s, A> {
+    /// A table, which it compiles.
+    Table(&'s Rib<A>),
+    /// A snapshot of it, compiled before.
+    Snapshot(&'s Sections<'s>),
+}
+
+/// Makes an engine of one family at a given width.
+pub type Builder<A> = fn(Source<'_, A>, &Config, WidthBits) -> Result<Box<dyn AnyEngine<A>>, Error>;
 
 /// One engine as the framework knows it: its description and how to build it.
 #[derive(Clone, Copy, Debug)]
@@ -69,12 +79,14 @@ macro_rules! engine_entry {
         }
     };
     (@build $address:ty, $($engine:ident)::+ <$($family:ty,)?>) => {
-        |rib: &$crate::Rib<$address>, config: &$crate::engine::Config, width: $crate::engine::WidthBits| {
-            use $crate::engine::{WidthBits, build_boxed};
+        |source: $crate::engine::Source<'_, $address>,
+         config: &$crate::engine::Config,
+         width: $crate::engine::WidthBits| {
+            use $crate::engine::{WidthBits, make_boxed};
             match width {
-                WidthBits::U8 => build_boxed::<$address, u8, $($engine)::+<$($family,)? u8>>(rib, config),
-                WidthBits::U16 => build_boxed::<$address, u16, $($engine)::+<$($family,)? u16>>(rib, config),
-                WidthBits::U32 => build_boxed::<$address, u32, $($engine)::+<$($family,)? u32>>(rib, config),
+                WidthBits::U8 => make_boxed::<$address, u8, $($engine)::+<$($family,)? u8>>(source, config),
+                WidthBits::U16 => make_boxed::<$address, u16, $($engine)::+<$($family,)? u16>>(source, config),
+                WidthBits::U32 => make_boxed::<$address, u32, $($engine)::+<$($family,)? u32>>(source, config),
             }
         }
     };

@@ -2,8 +2,9 @@
 
 use super::NextHopSlice;
 use crate::arch::{Isa, Kernel, Level, dispatch};
-use crate::engine::{Accesses, Config, Engine, Figure, Update, Width, WidthBits};
+use crate::engine::{Accesses, Config, Engine, Figure, Source, Update, Width, WidthBits};
 use crate::memory::Memory;
+use crate::snapshot::SectionWriter;
 use crate::{Address, Delta, Error, NextHop, Rib};
 use std::marker::PhantomData;
 
@@ -21,6 +22,11 @@ pub trait AnyEngine<A>: Send + Sync {
     fn width(&self) -> WidthBits;
     /// See [`Engine::apply`].
     fn apply(&mut self, rib: &Rib<A>, deltas: &[Delta<A>]) -> Update;
+    /// See [`Engine::save`].
+    ///
+    /// # Errors
+    /// If the engine keeps no snapshots.
+    fn save<'s>(&'s self, sections: &mut SectionWriter<'s>) -> Result<(), Error>;
     /// See [`Engine::memory`].
     fn memory(&self) -> Memory;
     /// See [`Engine::figures`].
@@ -32,19 +38,25 @@ pub trait AnyEngine<A>: Send + Sync {
     fn validate(&self, rib: &Rib<A>) -> Result<(), String>;
 }
 
-/// Builds an engine and hides its types.
+/// Builds an engine, or opens its snapshot, and hides its types.
 ///
 /// # Errors
-/// See [`Engine::build`].
-pub fn build_boxed<A: Address, W: Width, E: Engine<A, W>>(
-    rib: &Rib<A>,
+/// See [`Engine::build`] and [`Engine::open`].
+pub fn make_boxed<A: Address, W: Width, E: Engine<A, W>>(
+    source: Source<'_, A>,
     config: &Config,
 ) -> Result<Box<dyn AnyEngine<A>>, Error> {
-    Ok(Box::new(Erased { engine: E::build(rib, config)?, width: PhantomData::<W> }))
+    let (engine, opened) = match source {
+        Source::Table(rib) => (E::build(rib, config)?, false),
+        Source::Snapshot(sections) => (E::open(sections, config)?, true),
+    };
+    Ok(Box::new(Erased { engine, opened, width: PhantomData::<W> }))
 }
 
 struct Erased<E, W> {
     engine: E,
+    /// Whether it comes from a snapshot, which has no books for updates.
+    opened: bool,
     width: PhantomData<W>,
 }
 
@@ -100,10 +112,14 @@ impl<A: Address, W: Width, E: Engine<A, W>> AnyEngine<A> for Erased<E, W> {
     }
 
     fn apply(&mut self, rib: &Rib<A>, deltas: &[Delta<A>]) -> Update {
-        if deltas.iter().any(|delta| delta.after.0 > W::MAX) {
-            return Update::Rebuild; // at a greater width
+        if self.opened || deltas.iter().any(|delta| delta.after.0 > W::MAX) {
+            return Update::Rebuild; // with books, or at a greater width
         }
         self.engine.apply(rib, deltas)
+    }
+
+    fn save<'s>(&'s self, sections: &mut SectionWriter<'s>) -> Result<(), Error> {
+        self.engine.save(sections)
     }
 
     fn memory(&self) -> Memory {
@@ -115,6 +131,15 @@ impl<A: Address, W: Width, E: Engine<A, W>> AnyEngine<A> for Erased<E, W> {
     }
 
     fn validate(&self, rib: &Rib<A>) -> Result<(), String> {
-        self.engine.validate(rib)
+        if !self.opened {
+            return self.engine.validate(rib);
+        }
+        // Without books there is nothing to check but the answers.
+        let ends = rib.iter().flat_map(|route| [route.prefix.first(), route.prefix.last()]);
+        ends.into_iter().try_for_each(|address| {
+            let right = rib.longest_match(address).map_or(NextHop::NONE, |route| route.next_hop);
+            let found = self.lookup(address);
+            if found == right { Ok(()) } else { Err(format!("{address:?}: {found:?}, expected {right:?}")) }
+        })
     }
 }

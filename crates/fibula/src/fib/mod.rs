@@ -8,9 +8,10 @@ pub use slice::NextHopSlice;
 use crate::arch::Level;
 use crate::engine::best::candidates;
 use crate::engine::{
-    About, Accesses, AnyEngine, BEST, Config, Cost, ENGINES, Entry, Figure, Update, WidthBits, find,
+    About, Accesses, AnyEngine, BEST, Config, Cost, ENGINES, Entry, Figure, Source, Update, WidthBits, find,
 };
 use crate::memory::Memory;
+use crate::snapshot::{SectionWriter, Sections};
 use crate::{Address, Delta, Error, Limit, NextHop, Rib};
 
 /// A forwarding table: a [`Rib`] compiled by an engine.
@@ -50,19 +51,10 @@ impl<A: Address> Fib<A> {
         engines: &[Entry],
         specification: &str,
         rib: &Rib<A>,
-        mut config: Config,
+        config: Config,
     ) -> Result<Self, Error> {
-        let mut parts = specification.split('/');
-        let name = parts.next().unwrap_or_default();
+        let (name, config) = config.with_all_of(specification)?;
         let mut candidates = if name == BEST { candidates::<A>(engines) } else { vec![find(engines, name)?] };
-        for part in parts {
-            let Some((name, value)) = part.split_once('=') else {
-                return Err(Error::engine(format!(
-                    "{specification:?}: expected parameter=value, found {part:?}"
-                )));
-            };
-            config = config.with(name, value);
-        }
         let last = candidates.pop().ok_or_else(|| Error::engine(format!("no engine does {}", A::FAMILY)))?;
         for entry in candidates {
             match compile(entry, rib, &config) {
@@ -129,6 +121,37 @@ impl<A: Address> Fib<A> {
         }
     }
 
+    /// The specification of the engine inside and of its parameters, as [`Fib::build`] takes it.
+    #[must_use]
+    pub fn specification(&self) -> String {
+        self.config.specification(self.entry.about.name)
+    }
+
+    /// The table of a snapshot's sections, as [`Fib::save`] handed them over.
+    ///
+    /// # Errors
+    /// If the engine is not among `engines`, or its sections are not sound.
+    pub(crate) fn open(
+        engines: &[Entry],
+        specification: &str,
+        width: WidthBits,
+        sections: &Sections<'_>,
+    ) -> Result<Self, Error> {
+        let (name, config) = Config::default().with_all_of(specification)?;
+        let entry = find(engines, name)?;
+        let engine = make(entry, Source::Snapshot(sections), &config, width)?;
+        Ok(Self { engine, entry: *entry, config })
+    }
+
+    /// Hands the engine's arrays to a snapshot.
+    ///
+    /// # Errors
+    /// If the engine keeps none.
+    pub(crate) fn save<'s>(&'s self, sections: &mut SectionWriter<'s>) -> Result<(), Error> {
+        let name = self.entry.about.name;
+        self.engine.save(sections).map_err(|error| Error::snapshot(format!("{name}: {error}")))
+    }
+
     /// The engine inside.
     #[must_use]
     pub fn entry(&self) -> &Entry {
@@ -181,13 +204,22 @@ impl<A: Address> std::fmt::Debug for Fib<A> {
 }
 
 fn compile<A: Address>(entry: &Entry, rib: &Rib<A>, config: &Config) -> Result<Box<dyn AnyEngine<A>>, Error> {
-    let name = entry.about.name;
-    let resolved = config.resolved(entry.about)?;
     let needed = rib.max_next_hop();
     let width = config.width.unwrap_or(WidthBits::holding(needed));
     Limit::check(About::NEXT_HOPS, needed.0.into(), width.max().0.into())?;
     entry.about.check_next_hop(needed)?;
-    let build = A::builder(entry);
-    let build = build.ok_or_else(|| Error::engine(format!("engine {name} does not do {}", A::FAMILY)))?;
-    build(rib, &resolved, width)
+    make(entry, Source::Table(rib), config, width)
+}
+
+fn make<A: Address>(
+    entry: &Entry,
+    source: Source<'_, A>,
+    config: &Config,
+    width: WidthBits,
+) -> Result<Box<dyn AnyEngine<A>>, Error> {
+    let name = entry.about.name;
+    let resolved = config.resolved(entry.about)?;
+    let make = A::builder(entry);
+    let make = make.ok_or_else(|| Error::engine(format!("engine {name} does not do {}", A::FAMILY)))?;
+    make(source, &resolved, width)
 }

@@ -1,12 +1,14 @@
-//! [`Array`]: a growable array that begins on a cache line and may ask for huge pages.
+//! [`Array`]: a growable array that begins on a cache line and may ask for huge pages, or lies in a [`Mapping`].
 #![allow(unsafe_code, reason = "an allocation with its own alignment")]
 
 use super::huge_pages;
+use super::mapping::{Mapping, Owner};
 use std::alloc::{Layout, alloc, alloc_zeroed, dealloc, handle_alloc_error};
 use std::fmt;
-use std::ops::{Deref, DerefMut};
+use std::ops::{Deref, DerefMut, Range};
 use std::ptr::NonNull;
-use zerocopy::FromZeros;
+use std::sync::Arc;
+use zerocopy::{FromBytes, FromZeros, Immutable};
 
 /// The bytes of a cache line: what every array is aligned to.
 pub const CACHE_LINE: usize = 64;
@@ -44,6 +46,9 @@ pub struct Array<T: Copy> {
     /// The bytes of the allocation before `start`.
     offset: usize,
     pages: Pages,
+    /// What the elements lie in if they are not this array's own: then they are only read, and any change moves them
+    /// to an allocation first.
+    mapping: Option<Arc<Owner>>,
 }
 
 // SAFETY: an `Array` owns its values like a `Vec`; sharing or sending it shares or sends them.
@@ -56,7 +61,7 @@ impl<T: Copy> Array<T> {
     #[must_use]
     pub fn new(pages: Pages) -> Self {
         const { assert!(size_of::<T>() > 0 && align_of::<T>() <= CACHE_LINE) }
-        Self { start: NonNull::dangling(), len: 0, capacity: 0, offset: 0, pages }
+        Self { start: NonNull::dangling(), len: 0, capacity: 0, offset: 0, pages, mapping: None }
     }
 
     /// `len` times `value`.
@@ -87,6 +92,39 @@ impl<T: Copy> Array<T> {
             array.len = len; // all zero bytes, which `FromZeros` says are values
         }
         array
+    }
+
+    /// The elements that some bytes of a mapping are: read where they lie, and copied by the first change. `None` if
+    /// they are not there, not whole elements, or not aligned as elements are. O(1).
+    ///
+    /// ```
+    /// use fibula::memory::{Array, Mapping, Pages};
+    /// let mapping = Mapping::new(Array::filled(1_u8, 64, Pages::Small));
+    /// let mut numbers: Array<u32> = Array::mapped(&mapping, 4..16).unwrap();
+    /// assert_eq!(numbers[..], [0x0101_0101; 3]);
+    /// numbers[0] = 7; // in memory of its own from here on
+    /// assert_eq!((numbers[0], numbers.len(), mapping.bytes()[4]), (7, 3, 1));
+    /// assert!(Array::<u32>::mapped(&mapping, 5..9).is_none());
+    /// ```
+    #[must_use]
+    pub fn mapped(mapping: &Mapping, bytes: Range<usize>) -> Option<Self>
+    where
+        T: FromBytes + Immutable,
+    {
+        let bytes = mapping.bytes().get(bytes)?;
+        let start: *const T = bytes.as_ptr().cast();
+        if !bytes.len().is_multiple_of(size_of::<T>()) || !start.is_aligned() {
+            return None;
+        }
+        let mut array = Self::new(Pages::Small);
+        if !bytes.is_empty() {
+            // `FromBytes` says that any bytes are values, `Immutable` that reading them changes nothing.
+            array.start = NonNull::new(start.cast_mut())?;
+            array.len = bytes.len() / size_of::<T>();
+            array.capacity = array.len;
+            array.mapping = Some(Arc::clone(mapping.owner()));
+        }
+        Some(array)
     }
 
     /// Appends a value. O(1) amortised.
@@ -145,10 +183,16 @@ impl<T: Copy> Array<T> {
 
     fn reserve(&mut self, more: usize) {
         let needed = self.len.checked_add(more).expect("more elements than addresses");
-        if needed > self.capacity {
+        if needed > self.capacity || self.mapping.is_some() {
             // The first allocation is exact: most tables are made in one piece.
             self.reallocate(needed.max(self.capacity.saturating_mul(2)));
         }
+    }
+
+    /// Moves elements that lie in a mapping to an allocation, where they may be changed.
+    #[cold]
+    fn own(&mut self) {
+        self.reallocate(self.len);
     }
 
     /// Moves to an allocation of `capacity` elements, at least `len`.
@@ -192,7 +236,7 @@ impl<T: Copy> Array<T> {
 
 impl<T: Copy> Drop for Array<T> {
     fn drop(&mut self) {
-        if self.capacity > 0 {
+        if self.capacity > 0 && self.mapping.is_none() {
             // SAFETY: `take` had the allocation begin so far before `start`, with this very layout.
             unsafe { dealloc(self.start.cast::<u8>().sub(self.offset).as_ptr(), self.layout(self.capacity)) };
         }
@@ -204,7 +248,8 @@ impl<T: Copy> Deref for Array<T> {
 
     #[inline(always)]
     fn deref(&self) -> &[T] {
-        // SAFETY: the first `len` elements are initialised; an empty array's pointer is dangling but aligned.
+        // SAFETY: the first `len` elements are initialised; an empty array's pointer is dangling but aligned. Those of a
+        // mapping live as long as its owner, which is held.
         unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.len) }
     }
 }
@@ -212,8 +257,17 @@ impl<T: Copy> Deref for Array<T> {
 impl<T: Copy> DerefMut for Array<T> {
     #[inline(always)]
     fn deref_mut(&mut self) -> &mut [T] {
+        if self.mapping.is_some() {
+            self.own();
+        }
         // SAFETY: as in `deref`; `&mut self` makes it the only access.
         unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.len) }
+    }
+}
+
+impl<T: Copy> AsRef<[T]> for Array<T> {
+    fn as_ref(&self) -> &[T] {
+        self
     }
 }
 
@@ -276,6 +330,32 @@ mod tests {
         assert_eq!((array.capacity(), array.bytes(), &array[..]), (10, 20, &[7, 7, 7][..]));
         array.set_capacity(1);
         assert_eq!((array.capacity(), &array[..]), (3, &[7, 7, 7][..]));
+    }
+
+    #[test]
+    fn elements_of_a_mapping_are_never_written_whatever_is_done_with_them() {
+        let changes: [fn(&mut Array<u16>); 6] = [
+            |array| array[0] = 9,
+            |array| array.push(9),
+            |array| array.resize(3, 9),
+            |array| array.extend_from_slice(&[9]),
+            |array| {
+                array.truncate(1);
+                array.push(9);
+            },
+            Array::shrink_to_fit,
+        ];
+        for change in changes {
+            let mapping = Mapping::new(vec![1_u8; 64]);
+            let mut array: Array<u16> = Array::mapped(&mapping, 0..64).unwrap();
+            let (copy, mut plain) = (array.clone(), Array::filled(0x0101_u16, 32, Pages::Small));
+            change(&mut array);
+            change(&mut plain);
+            assert_eq!(array[..], plain[..]);
+            assert!(mapping.bytes().iter().all(|&byte| byte == 1));
+            drop(mapping); // whoever still reads holds the owner
+            assert!(copy.iter().all(|&value| value == 0x0101) && array.get(1).is_some());
+        }
     }
 
     #[test]

@@ -7,7 +7,9 @@ mod huge_pages;
 #[cfg(not(target_os = "linux"))]
 #[path = "huge_pages/disabled.rs"]
 mod huge_pages;
+mod mapping;
 mod usage;
 
 pub use array::{Array, CACHE_LINE, Pages};
+pub use mapping::Mapping;
 pub use usage::{Memory, Part};

@@ -1,7 +1,7 @@
 //! [`Compiled`]: a table whose lookups tell the route, not only its next hop.
 
 use crate::registry;
-use fibula::{Address, Fib, NextHop, Rib, Route};
+use fibula::{Address, Fib, NextHop, Prefix, Rib, Route};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -12,11 +12,14 @@ const ONE_BY_ONE: usize = 20_000;
 /// The engines that are tried, those that build in a fraction of a second and answer fast first.
 const PREFERRED: [&str; 6] = ["dir24-8", "poptrie", "sail-l", "dxr", "radix", "oracle"];
 
-/// A table compiled with each route's place in it as the next hop: so the answer to an address is the route itself.
+/// A table compiled with each route's place in it as the next hop: so the answer to an address is the route itself. Or
+/// one that was compiled before and whose routes are not known: then places are those of next hops.
 #[derive(Debug)]
 pub(super) struct Compiled<A: Address> {
     rib: Rib<A>,
     routes: Vec<Route<A>>,
+    /// The next hops that places are of, where routes are not known.
+    next_hops: Option<usize>,
     fib: OnceLock<Option<Fib<A>>>,
     one_by_one: AtomicUsize,
 }
@@ -24,17 +27,26 @@ pub(super) struct Compiled<A: Address> {
 impl<A: Address> Compiled<A> {
     pub(super) fn new(rib: Rib<A>) -> Self {
         let routes = rib.iter().collect();
-        Self { rib, routes, fib: OnceLock::new(), one_by_one: AtomicUsize::new(0) }
+        Self { rib, routes, next_hops: None, fib: OnceLock::new(), one_by_one: AtomicUsize::new(0) }
     }
 
-    /// The number of routes.
+    /// A table that was compiled before, with so many next hops.
+    pub(super) fn opened(fib: Fib<A>, next_hops: usize) -> Self {
+        Self { fib: OnceLock::from(Some(fib)), next_hops: Some(next_hops), ..Self::new(Rib::new()) }
+    }
+
+    /// The number of places.
     pub(super) fn len(&self) -> usize {
-        self.routes.len()
+        self.next_hops.unwrap_or(self.routes.len())
     }
 
-    /// The route at a place.
-    pub(super) fn route(&self, place: usize) -> Route<A> {
-        self.routes[place]
+    /// The prefix, if it is known, and the next hop of a place, counted from 1.
+    pub(super) fn answer(&self, place: NextHop) -> (Option<Prefix<A>>, NextHop) {
+        if self.next_hops.is_some() {
+            return (None, place);
+        }
+        let route = (place.0 as usize).checked_sub(1).and_then(|place| self.routes.get(place));
+        (route.map(|route| route.prefix), route.map_or(NextHop::NONE, |route| route.next_hop))
     }
 
     /// The place of each address's route, counted from 1; [`NextHop::NONE`] where no route matches.

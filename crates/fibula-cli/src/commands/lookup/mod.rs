@@ -6,19 +6,19 @@ mod answer;
 mod compiled;
 mod lines;
 mod stream;
+mod table;
 mod text;
 
 use crate::exit::{Verdict, tell};
 use crate::output::Output;
-use crate::reading::{self, Reading};
-use answer::answers;
+use crate::reading::Reading;
 use clap::{ArgAction, Args};
 use fibula_io::Source;
-use fibula_io::table::Tables;
 use lines::{Blocks, Content, Lines};
 use std::io::{self, Write};
 use std::net::IpAddr;
 use std::str::FromStr;
+use table::Table;
 use text::Style;
 
 /// Find the longest match of addresses: the prefix and its next hop or origin AS
@@ -33,7 +33,7 @@ use text::Style;
 /// `?<TAB>?` (left out with --format), and the status is 1 at the end.
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
-    /// The table, a file or `-`; the made table `internet` if not given
+    /// The table or a snapshot of one (`fibula build`), a file or `-`; the made table `internet` if not given
     #[arg(short, long)]
     table: Option<String>,
     /// Every route that covers the address, longest first
@@ -76,27 +76,27 @@ impl Arguments {
             !streams || self.table.as_deref() != Some("-"),
             "table and addresses cannot both come from standard input"
         );
-        let (tables, whole) = reading::table_or_internet(&self.reading, self.table.as_deref())?;
+        let (table, whole) = Table::named(self.table.as_deref(), &self.reading)?;
         let addresses = self.addresses.iter().filter_map(|query| match query {
             Query::Address(address) => Some(Ok(*address)),
             Query::Stream => None,
         });
         if !streams {
-            say(&tables, self.all, output, addresses)?;
+            say(&table, self.all, output, addresses)?;
             return Ok(whole);
         }
         let blocks = Blocks::new(Box::new(Source::StandardInput.open(false)?));
         let bad = match Style::of(output.asked()).filter(|_| !self.all) {
             Some(style) => {
-                stream::run(tables, blocks, style, self.reading.keep_going, &mut io::stdout().lock())?
+                stream::run(table, blocks, style, self.reading.keep_going, &mut io::stdout().lock())?
             }
-            None => self.read_and_say(&tables, blocks, output)?,
+            None => self.read_and_say(&table, blocks, output)?,
         };
         Ok(if bad == 0 { whole } else { Verdict::Bad })
     }
 
     /// A stream in a form that [`stream`] does not do; how many lines were no addresses.
-    fn read_and_say(&self, tables: &Tables, blocks: Blocks, output: &Output) -> anyhow::Result<usize> {
+    fn read_and_say(&self, table: &Table, blocks: Blocks, output: &Output) -> anyhow::Result<usize> {
         let (mut line, mut bad) = (0, 0);
         let addresses = blocks.flat_map(|block| match block {
             Ok(block) => Lines::new(&block)
@@ -120,14 +120,14 @@ impl Arguments {
                 .collect::<Vec<_>>(),
             Err(error) => vec![Err(anyhow::anyhow!("standard input: {error}"))],
         });
-        say(tables, self.all, output, addresses)?;
+        say(table, self.all, output, addresses)?;
         Ok(bad)
     }
 }
 
 /// Says what a table knows of addresses, as sentences or, if a format is asked for, as rows.
 fn say(
-    tables: &Tables,
+    table: &Table,
     all: bool,
     output: &Output,
     addresses: impl Iterator<Item = anyhow::Result<IpAddr>>,
@@ -135,7 +135,7 @@ fn say(
     if output.asked().is_none() {
         let mut out = io::BufWriter::new(io::stdout().lock());
         for address in addresses {
-            for answer in answers(tables, address?, all) {
+            for answer in table.answers(address?, all) {
                 writeln!(out, "{answer}")?;
             }
         }
@@ -143,7 +143,7 @@ fn say(
     }
     let mut printer = output.batch_printer();
     for address in addresses {
-        for answer in answers(tables, address?, all) {
+        for answer in table.answers(address?, all) {
             printer.row(&answer)?;
         }
     }

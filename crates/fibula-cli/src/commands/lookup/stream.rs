@@ -10,11 +10,11 @@
 
 use super::compiled::Compiled;
 use super::lines::{Blocks, Content, Lines};
+use super::table::Table;
 use super::text::{Style, Texts};
 use crate::exit::tell;
 use anyhow::anyhow;
 use fibula::{NextHop, NextHops};
-use fibula_io::table::Tables;
 use std::io::{self, Write};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -51,15 +51,14 @@ struct Shared {
 /// If reading or writing fails, or, without `keep_going`, at the first line that is no address: all before it are
 /// answered.
 pub(super) fn run(
-    tables: Tables,
+    table: Table,
     blocks: Blocks,
     style: Style,
     keep_going: bool,
     out: &mut impl Write,
 ) -> anyhow::Result<usize> {
-    let Tables { ipv4, ipv6, next_hops } = tables;
-    let shared =
-        Shared { ipv4: Compiled::new(ipv4), ipv6: Compiled::new(ipv6), next_hops, style, keep_going };
+    let (ipv4, ipv6, next_hops) = table.compiled()?;
+    let shared = Shared { ipv4, ipv6, next_hops, style, keep_going };
     out.write_all(style.header())?;
     let (mut line, mut bad) = (0, 0);
     let answers = start(blocks, &Arc::new(shared));

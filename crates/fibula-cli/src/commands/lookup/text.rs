@@ -86,7 +86,8 @@ impl Style {
 /// The texts of a table's routes, each made when it is first needed. Every thread has its own.
 #[derive(Debug)]
 pub(super) struct Texts {
-    /// Begin and end in `bytes` of each place's text, "no route" first; equal if it is not made yet.
+    /// Begin and end in `bytes` of each place's text, "no route" first; equal if it is not made yet. A place past the end has
+    /// the text of "no route".
     bounds: Vec<(usize, usize)>,
     bytes: Vec<u8>,
 }
@@ -106,12 +107,13 @@ impl Texts {
         next_hops: &NextHops,
         style: Style,
     ) -> &[u8] {
+        let place = if (place.0 as usize) < self.bounds.len() { place } else { NextHop::NONE };
         let (mut start, mut end) = self.bounds[place.0 as usize];
         if start == end {
             start = self.bytes.len();
-            let route = (place.0 as usize).checked_sub(1).map(|place| table.route(place));
-            let prefix = route.map(|route| route.prefix.to_string());
-            let next_hop = route.and_then(|route| next_hops.get(route.next_hop)).map(ToString::to_string);
+            let (prefix, next_hop) = table.answer(place);
+            let prefix = prefix.map(|prefix| prefix.to_string());
+            let next_hop = next_hops.get(next_hop).map(ToString::to_string);
             style.write(Tail { prefix, next_hop }, &mut self.bytes);
             end = self.bytes.len();
             self.bounds[place.0 as usize] = (start, end);

@@ -63,9 +63,9 @@ mod validate;
 pub use lookup::LANES;
 pub use node::MAX_NODES;
 
-use crate::Address;
 use crate::blocks::chunks::Pool;
 use crate::engine::{Figure, Width};
+use crate::{Address, Prefix};
 use node::Node;
 
 /// What [`MAX_NODES`] limits, as errors name it.
@@ -122,6 +122,19 @@ impl<A: Address, W: Width> Patricia<A, W> {
             Figure::count("routes", routes),
             Figure::count("greatest depth, nodes", greatest),
         ]
+    }
+
+    /// Its routes in the order of a [`Rib`](crate::Rib), the answers as wide as they are kept. O(n).
+    #[must_use]
+    pub fn routes(&self) -> Vec<(Prefix<A>, W)> {
+        let (mut routes, mut ahead) = (Vec::new(), vec![self.root]);
+        while let Some(at) = ahead.pop() {
+            if let Some(node) = self.nodes.get(at as usize) {
+                routes.extend(node.is_route().then(|| (node.prefix(), node.next_hop)));
+                ahead.extend(node.children.iter().rev());
+            }
+        }
+        routes
     }
 
     /// The bytes it occupies, unused capacity included.

@@ -22,14 +22,14 @@ use std::marker::PhantomData;
 /// - `nodes_copied`: child nodes that went with them to a new place, at most 2^*s* a block.
 #[derive(Clone, Debug)]
 pub struct InitialArray<A, W: Copy, M> {
-    bits: u8,
+    pub(super) bits: u8,
     /// Its roots are the array's entries.
     pub(super) trie: Trie<W, M>,
     /// What the routes of fewer than `bits` bits answer.
     pub(super) next_hops: Array<W>,
     /// One more than the length of the route that wrote the answer; 0 where none did.
     pub(super) written_by: Array<u8>,
-    family: PhantomData<A>,
+    pub(super) family: PhantomData<A>,
 }
 
 impl<A: Address, W: Width, M: Map> InitialArray<A, W, M> {

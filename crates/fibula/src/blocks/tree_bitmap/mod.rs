@@ -55,6 +55,7 @@
 mod initial_array;
 mod lanes;
 mod node;
+mod snapshot;
 #[cfg(test)]
 mod tests;
 mod trie;

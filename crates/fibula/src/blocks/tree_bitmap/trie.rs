@@ -28,9 +28,9 @@ pub struct Trie<W, M> {
     pub(super) roots: usize,
     /// The words that hold results.
     pub(super) result_words: usize,
-    max_words: u64,
-    pages: Pages,
-    kind: PhantomData<(W, M)>,
+    pub(super) max_words: u64,
+    pub(super) pages: Pages,
+    pub(super) kind: PhantomData<(W, M)>,
 }
 
 impl<W: Width, M: Map> Trie<W, M> {

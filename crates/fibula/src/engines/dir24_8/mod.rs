@@ -52,6 +52,7 @@ use crate::blocks::expansion::slots;
 use crate::blocks::pushing::internal_nodes;
 use crate::engine::{About, Config, Engine, Figure, LimitInfo, Meter, Update, Updates, Width};
 use crate::memory::{Array, Memory};
+use crate::snapshot::{SectionWriter, Sections};
 use crate::{Delta, Error, Rib};
 use std::marker::PhantomData;
 
@@ -144,6 +145,21 @@ impl<W: Width> Engine<u32, W> for Dir24_8<W> {
         Update::Applied(self.follow(rib, deltas))
     }
 
+    fn save<'s>(&'s self, sections: &mut SectionWriter<'s>) -> Result<(), Error> {
+        sections.array("TBL24", &self.tbl24);
+        sections.array("TBLlong", &self.tbl_long);
+        Ok(())
+    }
+
+    fn open(sections: &Sections<'_>, _: &Config) -> Result<Self, Error> {
+        Ok(Self {
+            tbl24: sections.array_of("TBL24", TBL24)?,
+            tbl_long: ChunkArray::holding(sections.array("TBLlong")?),
+            owners: Owners::from(0),
+            width: PhantomData,
+        })
+    }
+
     fn memory(&self) -> Memory {
         Memory::new()
             .off_chip("TBL24", self.tbl24.bytes())
@@ -152,7 +168,7 @@ impl<W: Width> Engine<u32, W> for Dir24_8<W> {
     }
 
     fn figures(&self) -> Vec<Figure> {
-        vec![Figure::count("TBLlong blocks", self.owners.len())]
+        vec![Figure::count("TBLlong blocks", self.tbl_long.chunks())]
     }
 
     fn validate(&self, rib: &Rib<u32>) -> Result<(), String> {

@@ -59,6 +59,7 @@
 mod layout;
 mod lookup;
 mod plan;
+mod snapshot;
 mod statistics;
 mod table;
 mod update;
@@ -69,6 +70,7 @@ pub use statistics::{SEARCH_STEPS_MAX, Statistics};
 use crate::arch::Isa;
 use crate::engine::{About, Config, Engine, Figure, Meter, ParameterInfo, Update, Updates, Width};
 use crate::memory::{Memory, Pages};
+use crate::snapshot::{SectionWriter, Sections};
 use crate::{Delta, Error, NextHop, Prefix, Rib};
 use layout::{Layout, Paper, Wide, WideRanges};
 use plan::Plan;
@@ -157,9 +159,14 @@ impl Form {
     }
 }
 
+/// The bits that the direct table is to resolve.
+fn direct_bits(config: &Config) -> Result<u8, Error> {
+    config.parameter("k", 16..=24, 18)
+}
+
 impl<W: Width> Engine<u32, W> for Dxr<W> {
     fn build(rib: &Rib<u32>, config: &Config) -> Result<Self, Error> {
-        let k = config.parameter("k", 16..=24, 18)?;
+        let k = direct_bits(config)?;
         let plan = Plan::of(rib, std::iter::once(Prefix::ALL), k);
         Ok(Self { k, form: Form::build(&plan, k, config.pages), answers: PhantomData })
     }
@@ -177,6 +184,15 @@ impl<W: Width> Engine<u32, W> for Dxr<W> {
     fn apply(&mut self, rib: &Rib<u32>, deltas: &[Delta<u32>]) -> Update {
         let plan = Plan::of(rib, deltas.iter().map(|delta| delta.prefix), self.k);
         with_table!(&mut self.form, table => table.apply(plan))
+    }
+
+    fn save<'s>(&'s self, sections: &mut SectionWriter<'s>) -> Result<(), Error> {
+        self.form.save(sections);
+        Ok(())
+    }
+
+    fn open(sections: &Sections<'_>, config: &Config) -> Result<Self, Error> {
+        Ok(Self { k: direct_bits(config)?, form: Form::open(sections, config)?, answers: PhantomData })
     }
 
     fn memory(&self) -> Memory {

@@ -11,6 +11,9 @@ use crate::memory::{Array, Pages};
 /// The greatest base-two logarithm of a granule: bases and sizes count 1, 2, 4 or 8 ranges (section 3.2).
 pub(super) const GRANULE_LOG2_MAX: u32 = 3;
 
+/// What limits call the elements of a range table.
+pub(super) const RANGES: &str = "ranges";
+
 /// One part in so many of a range table is left free when a layout is chosen, so that a table near its limit
 /// is not built anew by each of the next updates.
 pub(super) const HEADROOM: u64 = 32;
@@ -169,7 +172,7 @@ pub(super) fn live<T: Word>(pool: &Pool<T>) -> usize {
 /// A pool whose first `len` elements are taken as one run, with memory for `most`: it never grows by itself,
 /// so that growth stays under the bound of [`update`](super::update).
 pub(super) fn in_one_piece<T: Word + Default>(len: u64, most: u64, pages: Pages) -> Pool<T> {
-    let mut pool = Pool::new("ranges", most, pages);
+    let mut pool = Pool::new(RANGES, most, pages);
     let start = pool.allocate(most as usize).expect("the limit is what is taken");
     pool.remove(start + len as usize, (most - len) as usize);
     pool

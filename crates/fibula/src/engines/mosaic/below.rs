@@ -5,7 +5,7 @@ use crate::blocks::buckets::Buckets;
 use crate::blocks::hashing::HashFunction;
 use crate::blocks::unique::Unique;
 use crate::engine::{Meter, Width};
-use crate::memory::Pages;
+use crate::memory::{Array, Pages};
 
 /// An answer for each address of some /24s, which are known by their numbers: the first 24 bits.
 #[derive(Clone, Debug)]
@@ -24,6 +24,33 @@ fn hash(number: u32) -> u32 {
 impl<W: Width> Below<W> {
     pub(super) fn new(pages: Pages) -> Self {
         Self { places: Buckets::with_room_for(0, pages), chunks: Unique::new(pages), pages }
+    }
+
+    /// /24s by their numbers, each with a chunk of the answers, counted from 1: only to be read.
+    pub(super) fn holding(
+        places: impl ExactSizeIterator<Item = (u32, u32)>,
+        answers: Array<W>,
+        pages: Pages,
+    ) -> Self {
+        let mut below = Self {
+            places: Buckets::with_room_for(places.len(), pages),
+            chunks: Unique::holding(answers),
+            pages,
+        };
+        for (number, chunk) in places.filter(|&(_, chunk)| chunk > 0) {
+            below.places.set(hash(number), number, chunk);
+        }
+        below
+    }
+
+    /// The /24s by their numbers, each with its chunk, counted from 1.
+    pub(super) fn places(&self) -> impl Iterator<Item = (u32, u32)> {
+        self.places.iter()
+    }
+
+    /// The answers of all chunks.
+    pub(super) fn answers(&self) -> &[W] {
+        self.chunks.values()
     }
 
     /// The answer for an address, if its /24 is one of these.

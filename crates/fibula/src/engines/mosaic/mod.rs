@@ -43,6 +43,7 @@ mod batch;
 mod below;
 mod brush;
 mod root;
+mod snapshot;
 #[cfg(test)]
 mod tests;
 mod validate;
@@ -51,6 +52,7 @@ use crate::arch::Isa;
 use crate::blocks::unique::Unique;
 use crate::engine::{About, Config, Engine, Figure, Meter, Update, Updates, Width};
 use crate::memory::{Memory, Pages};
+use crate::snapshot::{SectionWriter, Sections};
 use crate::{Delta, Error, NextHop, Prefix, Rib};
 use below::Below;
 use brush::Brush;
@@ -170,6 +172,15 @@ impl<W: Width> Engine<u32, W> for Mosaic<W> {
         }
         self.below.tidy();
         Update::Applied(cost)
+    }
+
+    fn save<'s>(&'s self, sections: &mut SectionWriter<'s>) -> Result<(), Error> {
+        self.save_arrays(sections);
+        Ok(())
+    }
+
+    fn open(sections: &Sections<'_>, config: &Config) -> Result<Self, Error> {
+        Self::open_arrays(sections, config)
     }
 
     fn memory(&self) -> Memory {

@@ -77,6 +77,7 @@ mod figures;
 mod lookup;
 mod plan;
 mod segments;
+mod snapshot;
 #[cfg(test)]
 mod tests;
 mod update;
@@ -88,6 +89,7 @@ use crate::blocks::chunks::Pool;
 use crate::blocks::patricia::{MAX_NODES, NODES, Patricia};
 use crate::engine::{About, Config, Cost, Engine, Figure, LimitInfo, Meter, Update, Updates, Width};
 use crate::memory::{Array, Memory, Pages};
+use crate::snapshot::{SectionWriter, Sections};
 use crate::{Delta, Error, NextHop, Prefix, Rib};
 use segments::Segments;
 use std::collections::BTreeMap;
@@ -183,6 +185,15 @@ impl<W: Width> Engine<u128, W> for Mosaic6<W> {
 
     fn apply(&mut self, rib: &Rib<u128>, deltas: &[Delta<u128>]) -> Update {
         self.follow(rib, deltas)
+    }
+
+    fn save<'s>(&'s self, sections: &mut SectionWriter<'s>) -> Result<(), Error> {
+        self.save_arrays(sections);
+        Ok(())
+    }
+
+    fn open(sections: &Sections<'_>, config: &Config) -> Result<Self, Error> {
+        Self::open_arrays(sections, config)
     }
 
     fn memory(&self) -> Memory {

@@ -1,6 +1,7 @@
 //! [`Direct`]: an entry of the table that stands for the first `s` bits (direct pointing).
 
 use crate::NextHop;
+use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 /// Set where the entry is the answer itself.
 const LEAF: u32 = 1 << 31;
@@ -14,7 +15,8 @@ const LEAF: u32 = 1 << 31;
 /// | 0 | index of a node                                       |
 /// +---+-------------------------------------------------------+
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, Immutable)]
+#[repr(transparent)]
 pub(super) struct Direct(u32);
 
 impl Direct {

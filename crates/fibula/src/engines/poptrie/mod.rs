@@ -81,6 +81,7 @@ use crate::arch::Isa;
 use crate::blocks::chunks::Pool;
 use crate::engine::{About, Config, Engine, Figure, LimitInfo, Meter, ParameterInfo, Update, Updates, Width};
 use crate::memory::{Array, Memory, Pages};
+use crate::snapshot::{SectionWriter, Sections};
 use crate::{Address, Delta, Error, Prefix, Rib};
 use direct::Direct;
 use edit::Edit;
@@ -134,7 +135,7 @@ pub struct Poptrie<A, W: Copy> {
 impl<A: Address, W: Width> Poptrie<A, W> {
     /// Builds within limits of nodes and leaves, which the tests make small.
     fn build_within(rib: &Rib<A>, config: &Config, max_nodes: u64, max_leaves: u64) -> Result<Self, Error> {
-        let s = config.parameter("s", 0..=MAX_DIRECT_BITS, DEFAULT_DIRECT_BITS)?;
+        let s = direct_bits(config)?;
         let pages = config.pages;
         let direct = Array::filled(Direct::NONE, 1 << s, pages);
         let (nodes, leaves) = new_pools(max_nodes, max_leaves, pages);
@@ -146,6 +147,11 @@ impl<A: Address, W: Width> Poptrie<A, W> {
         trie.leaves.shrink_to_fit();
         Ok(trie)
     }
+}
+
+/// The bits that the direct table is to resolve.
+fn direct_bits(config: &Config) -> Result<u8, Error> {
+    config.parameter("s", 0..=MAX_DIRECT_BITS, DEFAULT_DIRECT_BITS)
 }
 
 fn new_pools<W: Width>(max_nodes: u64, max_leaves: u64, pages: Pages) -> (Pool<Node>, Pool<W>) {
@@ -180,6 +186,27 @@ impl<A: Address, W: Width> Engine<A, W> for Poptrie<A, W> {
         let cost = edit.commit();
         self.compact_if_worth_it();
         Update::Applied(cost)
+    }
+
+    fn save<'s>(&'s self, sections: &mut SectionWriter<'s>) -> Result<(), Error> {
+        sections.array("direct table", &self.direct);
+        sections.array("nodes", &self.nodes);
+        sections.array("leaves", &self.leaves);
+        Ok(())
+    }
+
+    fn open(sections: &Sections<'_>, config: &Config) -> Result<Self, Error> {
+        let s = direct_bits(config)?;
+        Ok(Self {
+            s,
+            direct: sections.array_of("direct table", 1 << s)?,
+            nodes: Pool::holding(sections.array("nodes")?, NODES, 0),
+            leaves: Pool::holding(sections.array("leaves")?, LEAVES, 0),
+            max_nodes: MAX_NODES,
+            max_leaves: MAX_LEAVES,
+            pages: config.pages,
+            family: PhantomData,
+        })
     }
 
     fn memory(&self) -> Memory {

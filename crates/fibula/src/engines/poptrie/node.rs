@@ -3,6 +3,7 @@
 use crate::blocks::rank::through;
 use crate::engine::Width;
 use std::hint::select_unpredictable;
+use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 /// How many bits of the address a node consumes.
 pub(super) const STRIDE: u8 = 6;
@@ -11,7 +12,7 @@ pub(super) const STRIDE: u8 = 6;
 pub(super) const FAN_OUT: usize = 1 << STRIDE;
 
 /// A node of the trie; see the [module page](super) for its picture.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromBytes, IntoBytes, Immutable)]
 #[repr(C)]
 pub(super) struct Node {
     /// Bit *v*: slot *v* is a child.

@@ -55,8 +55,11 @@ mod tests;
 use crate::arch::Isa;
 use crate::blocks::dense::{ChunkArray, Owners};
 use crate::blocks::pushing::{ANSWER, internal_nodes, paint_all, repaint, validate};
-use crate::engine::{About, Config, Cost, Engine, Figure, LimitInfo, Meter, Update, Updates, Width};
+use crate::engine::{
+    About, Config, Cost, Engine, Figure, LimitInfo, Meter, Update, Updates, Width,
+};
 use crate::memory::{Array, Memory, Pages};
+use crate::snapshot::{SectionWriter, Sections};
 use crate::{Delta, Error, NextHop, Rib};
 
 /// The greatest next-hop index: the 31 bits that the flag leaves of a BCN16 entry. Chunk ids, at most 65,536
@@ -163,6 +166,26 @@ impl<W: Width> Engine<u32, W> for SailL<W> {
         Update::Applied(self.cost)
     }
 
+    fn save<'s>(&'s self, sections: &mut SectionWriter<'s>) -> Result<(), Error> {
+        sections.array("BCN16", &self.bcn16);
+        sections.array("BN24", &self.bn24);
+        sections.array("C24", &self.c24);
+        sections.array("N32", &self.n32);
+        Ok(())
+    }
+
+    fn open(sections: &Sections<'_>, _: &Config) -> Result<Self, Error> {
+        Ok(Self {
+            bcn16: sections.array_of("BCN16", 1 << 16)?,
+            bn24: ChunkArray::holding(sections.array("BN24")?),
+            c24: ChunkArray::holding(sections.array("C24")?),
+            n32: ChunkArray::holding(sections.array("N32")?),
+            owners24: Owners::from(NO_ROUTE + 1),
+            owners32: Owners::from(NO_ROUTE + 1),
+            cost: Cost::default(),
+        })
+    }
+
     fn memory(&self) -> Memory {
         let b24 = self.bn24.len() / 8;
         Memory::new()
@@ -176,8 +199,8 @@ impl<W: Width> Engine<u32, W> for SailL<W> {
 
     fn figures(&self) -> Vec<Figure> {
         vec![
-            Figure::count("chunks, level 24", self.owners24.len()),
-            Figure::count("chunks, level 32", self.owners32.len()),
+            Figure::count("chunks, level 24", self.bn24.chunks() - 1),
+            Figure::count("chunks, level 32", self.n32.chunks() - 1),
         ]
     }
 

@@ -51,6 +51,7 @@ use crate::arch::Isa;
 use crate::blocks::tree_bitmap::{InitialArray, MAX_WORDS, WORDS};
 use crate::engine::{About, Config, Engine, Figure, LimitInfo, Meter, ParameterInfo, Update, Updates, Width};
 use crate::memory::Memory;
+use crate::snapshot::{SectionWriter, Sections};
 use crate::{Address, Delta, Error, Family, Rib};
 
 /// What the tools print about it.
@@ -99,12 +100,16 @@ macro_rules! either {
     };
 }
 
+/// Whether the nodes are to be those of stride 7.
+fn has_stride_7(config: &Config) -> Result<bool, Error> {
+    config.choice("strides", &[("13-4-4-4-4-3", false), ("11-7-7-7", true)])
+}
+
 impl<A: Address, W: Width> TreeBitmap<A, W> {
     /// Builds within a limit of words, which the tests make small.
     fn build_within(rib: &Rib<A>, config: &Config, max_words: u64) -> Result<Self, Error> {
-        let stride_7 = config.choice("strides", &[("13-4-4-4-4-3", false), ("11-7-7-7", true)])?;
         let (routes, pages) = (rib.iter(), config.pages);
-        Ok(Self(if stride_7 {
+        Ok(Self(if has_stride_7(config)? {
             Nodes::Stride7(InitialArray::build(routes, INITIAL_BITS_ABOVE_7, max_words, pages)?)
         } else {
             Nodes::Stride4(InitialArray::build(routes, initial_bits_above_4(A::FAMILY), max_words, pages)?)
@@ -135,6 +140,19 @@ impl<A: Address, W: Width> Engine<A, W> for TreeBitmap<A, W> {
             }
             Update::Applied(array.follow(rib, deltas.iter().copied()))
         })
+    }
+
+    fn save<'s>(&'s self, sections: &mut SectionWriter<'s>) -> Result<(), Error> {
+        either!(&self.0, array => array.save(sections));
+        Ok(())
+    }
+
+    fn open(sections: &Sections<'_>, config: &Config) -> Result<Self, Error> {
+        Ok(Self(if has_stride_7(config)? {
+            Nodes::Stride7(InitialArray::open(sections, INITIAL_BITS_ABOVE_7, config.pages)?)
+        } else {
+            Nodes::Stride4(InitialArray::open(sections, initial_bits_above_4(A::FAMILY), config.pages)?)
+        }))
     }
 
     fn memory(&self) -> Memory {

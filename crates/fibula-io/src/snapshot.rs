@@ -1,0 +1,58 @@
+//! Snapshots as files: written beside and renamed, mapped and checked.
+
+use crate::table::write_beside;
+use crate::{Error, Source};
+use fibula::memory::Mapping;
+use fibula::snapshot::{Image, MAGIC, Snapshot};
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+/// Writes a snapshot. At any moment, also if the machine stops, the name stands for the whole old file or the whole new one.
+///
+/// # Errors
+/// If the file cannot be written: it is as it was then.
+pub fn write(image: &Image<'_>, path: &Path) -> Result<(), Error> {
+    write_beside(path, |out| image.write(out)).map_err(|error| Error::writing(path, &error))
+}
+
+/// Maps a snapshot and checks that it is whole.
+///
+/// # Errors
+/// If it cannot be mapped or is not sound; the file's name and the reason stand in one line.
+///
+/// ```
+/// use fibula::{Fib, NextHopInfo, NextHops, Rib, snapshot::Image};
+/// let mut next_hops = NextHops::new();
+/// let mut rib: Rib<u32> = Rib::new();
+/// rib.insert("192.0.2.0/24".parse()?, next_hops.intern(NextHopInfo::parse("AS64500"))?);
+/// let fib = Fib::build("poptrie", &rib)?;
+///
+/// let folder = tempfile::tempdir()?;
+/// let path = folder.path().join("table.fib");
+/// fibula_io::snapshot::write(&Image::new(&fib, &rib, &next_hops, false)?, &path)?;
+/// let mapped: Fib<u32> = fibula_io::snapshot::open(&path)?.fib()?;
+/// assert_eq!(mapped.lookup(0xC000_0201), fib.lookup(0xC000_0201));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn open(path: &Path) -> Result<Snapshot, Error> {
+    let failed = |what: &dyn std::fmt::Display| Error::of(&Source::File(path.into()), what);
+    let file = File::open(path).map_err(|error| failed(&format!("cannot be read: {error}")))?;
+    let mapping = Mapping::of_file(&file).map_err(|error| failed(&format!("cannot be mapped: {error}")))?;
+    Snapshot::new(mapping).map_err(|error| failed(&error))
+}
+
+/// Whether a file begins as a snapshot does; one that cannot be read does not.
+#[must_use]
+pub fn is_one(path: &Path) -> bool {
+    let begins = || -> io::Result<bool> {
+        let file = File::open(path)?;
+        if !file.metadata()?.is_file() {
+            return Ok(false); // what is read of a pipe is gone
+        }
+        let mut magic = [0; MAGIC.len()];
+        file.take(MAGIC.len() as u64).read_exact(&mut magic)?;
+        Ok(magic == MAGIC)
+    };
+    begins().unwrap_or(false)
+}

@@ -1,0 +1,50 @@
+//! Snapshots: root and blocks as they are; of the longer routes, which are few, the routes.
+
+use super::lookup::PADDING;
+use super::{CELLS, LAST_LEVEL, Mosaic6, ROOT_BITS};
+use crate::blocks::chunks::Pool;
+use crate::blocks::patricia::Patricia;
+use crate::engine::{Config, Cost, Width};
+use crate::snapshot::{SectionWriter, Sections, unsound};
+use crate::{Error, Prefix, Route};
+use std::collections::BTreeMap;
+
+const ADDRESSES: &str = "longer routes";
+
+impl<W: Width> Mosaic6<W> {
+    pub(super) fn save_arrays<'s>(&'s self, sections: &mut SectionWriter<'s>) {
+        sections.array("root", &self.root);
+        sections.array("blocks", &self.blocks);
+        let (prefixes, next_hops): (Vec<Prefix<u128>>, Vec<W>) = self.longer.routes().into_iter().unzip();
+        let parts = prefixes.iter().map(|prefix| (prefix.first(), prefix.len()));
+        let (addresses, lengths): (Vec<u128>, Vec<u8>) = parts.unzip();
+        sections.made(ADDRESSES, &addresses);
+        sections.made("longer routes' lengths", &lengths);
+        sections.made("longer routes' answers", &next_hops);
+    }
+
+    pub(super) fn open_arrays(sections: &Sections<'_>, config: &Config) -> Result<Self, Error> {
+        let addresses = sections.array::<u128>(ADDRESSES)?;
+        let lengths = sections.array_of::<u8>("longer routes' lengths", addresses.len())?;
+        let next_hops = sections.array_of::<W>("longer routes' answers", addresses.len())?;
+        let mut routes = Vec::with_capacity(addresses.len());
+        for ((&address, &length), next_hop) in addresses.iter().zip(lengths.iter()).zip(next_hops.iter()) {
+            let prefix = Prefix::new(address, length).map_err(|error| unsound(ADDRESSES, error))?;
+            routes.push(Route { prefix, next_hop: next_hop.widen() });
+        }
+        let in_order = routes.is_sorted_by(|one, next| one.prefix < next.prefix);
+        if !in_order
+            || routes.iter().any(|route| route.prefix.len() <= LAST_LEVEL || !route.next_hop.is_some())
+        {
+            return Err(unsound(ADDRESSES, "are not longer routes in order"));
+        }
+        Ok(Self {
+            root: sections.array_of("root", 1 << ROOT_BITS)?,
+            blocks: Pool::holding(sections.array("blocks")?, CELLS, PADDING),
+            longer: Patricia::plant(routes, config.pages)?,
+            books: BTreeMap::new(),
+            pages: config.pages,
+            cost: Cost::default(),
+        })
+    }
+}

@@ -1,0 +1,234 @@
+//! The header: what every reader must find before it trusts anything else.
+
+use super::{MAGIC, VERSION};
+use crate::engine::WidthBits;
+use crate::{Error, Family};
+use xxhash_rust::xxh3::xxh3_64;
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
+
+/// What sections, and so the arrays in them, begin at multiples of.
+pub(super) const ALIGN: usize = 64;
+
+/// Reads as another number where the byte order is another.
+const MARK: u32 = 0x0102_0304;
+
+/// The beginning, of the same form in every version. Nothing but the header's length and checksum may differ between
+/// two snapshots that this code reads.
+#[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[repr(C)]
+struct Preamble {
+    magic: [u8; 8],
+    mark: u32,
+    version: u32,
+    header_bytes: u64,
+    checksum: u64,
+}
+
+/// What the checksum of the header begins with.
+#[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[repr(C)]
+struct Fixed {
+    file_bytes: u64,
+    prefixes: u64,
+    family: u32,
+    width: u32,
+    sections: u32,
+    specification_bytes: u32,
+}
+
+/// An entry of the directory.
+#[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[repr(C)]
+pub(super) struct Section {
+    /// Filled up with zeros.
+    pub(super) name: [u8; 24],
+    pub(super) offset: u64,
+    /// Without the zeros that follow.
+    pub(super) bytes: u64,
+    /// Of the bytes and the zeros that follow.
+    pub(super) checksum: u64,
+    /// The bytes of an element.
+    pub(super) element: u32,
+    pub(super) reserved: u32,
+}
+
+impl Section {
+    /// Its name.
+    pub(super) fn name(&self) -> &[u8] {
+        let end = self.name.iter().position(|&byte| byte == 0);
+        &self.name[..end.unwrap_or(self.name.len())]
+    }
+}
+
+/// What a header says.
+#[derive(Debug)]
+pub(super) struct Header {
+    pub(super) prefixes: u64,
+    pub(super) family: Family,
+    pub(super) width: WidthBits,
+    pub(super) specification: String,
+    pub(super) sections: Vec<Section>,
+}
+
+fn error(text: impl Into<String>) -> Error {
+    Error::snapshot(text)
+}
+
+fn cut_short(had: usize, expected: u64) -> Error {
+    error(format!("cut short or grown: {had} bytes, expected {expected}"))
+}
+
+impl Header {
+    /// The bytes that a header of these takes.
+    fn bytes(&self) -> usize {
+        let directory = self.sections.len() * size_of::<Section>();
+        (size_of::<Preamble>() + size_of::<Fixed>() + directory + self.specification.len())
+            .next_multiple_of(ALIGN)
+    }
+
+    /// Puts the sections, whose lengths are known, one after the other behind the header. Returns the file's length.
+    pub(super) fn place(&mut self) -> u64 {
+        let mut offset = self.bytes() as u64;
+        for section in &mut self.sections {
+            section.offset = offset;
+            offset += section.bytes.next_multiple_of(ALIGN as u64);
+        }
+        offset
+    }
+
+    /// As bytes, after [`place`](Self::place).
+    pub(super) fn write(&self, file_bytes: u64) -> Vec<u8> {
+        let fixed = Fixed {
+            file_bytes,
+            prefixes: self.prefixes,
+            family: match self.family {
+                Family::Ipv4 => 4,
+                Family::Ipv6 => 6,
+            },
+            width: self.width.bits().into(),
+            sections: self.sections.len() as u32,
+            specification_bytes: self.specification.len() as u32,
+        };
+        let mut summed = fixed.as_bytes().to_vec();
+        summed.extend_from_slice(self.sections.as_bytes());
+        summed.extend_from_slice(self.specification.as_bytes());
+        summed.resize(self.bytes() - size_of::<Preamble>(), 0);
+        let (header_bytes, checksum) = (self.bytes() as u64, xxh3_64(&summed));
+        let preamble = Preamble { magic: MAGIC, mark: MARK, version: VERSION, header_bytes, checksum };
+        [preamble.as_bytes(), &summed].concat()
+    }
+
+    /// Reads the header of a file and compares all checksums.
+    pub(super) fn read(file: &[u8]) -> Result<Self, Error> {
+        let beginning = &file[..file.len().min(MAGIC.len())];
+        if beginning.is_empty() || !MAGIC.starts_with(beginning) {
+            return Err(error("not a snapshot of fibula"));
+        }
+        let (preamble, rest) = Preamble::read_from_prefix(file)
+            .map_err(|_| cut_short(file.len(), size_of::<Preamble>() as u64))?;
+        if preamble.mark == MARK.swap_bytes() {
+            return Err(error("a snapshot from a machine of the other byte order: build it here"));
+        }
+        if preamble.mark != MARK {
+            return Err(error(format!("damaged: byte order mark {:#010x}", preamble.mark)));
+        }
+        if preamble.version != VERSION {
+            let version = preamble.version;
+            return Err(error(format!(
+                "a snapshot of format version {version}, this fibula reads {VERSION}"
+            )));
+        }
+        let summed = usize::try_from(preamble.header_bytes).ok();
+        let summed = summed.and_then(|bytes| rest.get(..bytes.checked_sub(size_of::<Preamble>())?));
+        let summed = summed.ok_or_else(|| cut_short(file.len(), preamble.header_bytes))?;
+        if xxh3_64(summed) != preamble.checksum {
+            return Err(error("damaged: the header does not have its checksum"));
+        }
+        let header = Self::parse(summed, file.len())?;
+        header.check(file)?;
+        Ok(header)
+    }
+
+    /// The file that some bytes are with sections of as many bytes as there are, in their places, and right checksums:
+    /// what a fuzzer, who guesses no checksums, needs to come further. `None` if there are not even a header's bytes.
+    pub(super) fn repair(bytes: &[u8]) -> Option<Vec<u8>> {
+        const SECTIONS_MAX: usize = 16;
+        let (_, rest) = Preamble::read_from_prefix(bytes).ok()?;
+        let (fixed, mut rest) = Fixed::read_from_prefix(rest).ok()?;
+        let mut header = Self {
+            prefixes: fixed.prefixes,
+            family: if fixed.family % 2 == 0 { Family::Ipv4 } else { Family::Ipv6 },
+            width: WidthBits::ALL[fixed.width as usize % WidthBits::ALL.len()],
+            specification: String::new(),
+            sections: Vec::new(),
+        };
+        for _ in 0..fixed.sections as usize % SECTIONS_MAX {
+            let (section, after) = Section::read_from_prefix(rest).ok()?;
+            header.sections.push(section);
+            rest = after;
+        }
+        let (specification, mut rest) =
+            rest.split_at(rest.len().min(fixed.specification_bytes as usize % 64));
+        header.specification = String::from_utf8_lossy(specification).into_owned();
+        let mut contents = Vec::new();
+        for section in &mut header.sections {
+            let (mine, after) = rest.split_at(section.bytes as usize % (rest.len() + 1));
+            section.bytes = mine.len() as u64;
+            let start = contents.len();
+            contents.extend_from_slice(mine);
+            contents.resize(contents.len().next_multiple_of(ALIGN), 0);
+            section.checksum = xxh3_64(&contents[start..]);
+            rest = after;
+        }
+        let file_bytes = header.place();
+        Some([header.write(file_bytes), contents].concat())
+    }
+
+    /// Reads what the header's checksum covers.
+    fn parse(summed: &[u8], file_bytes: usize) -> Result<Self, Error> {
+        let unsound = || error("damaged: the header contradicts itself");
+        let (fixed, rest) = Fixed::read_from_prefix(summed).map_err(|_| unsound())?;
+        if fixed.file_bytes != file_bytes as u64 {
+            return Err(cut_short(file_bytes, fixed.file_bytes));
+        }
+        let (sections, rest) =
+            <[Section]>::ref_from_prefix_with_elems(rest, fixed.sections as usize).map_err(|_| unsound())?;
+        let specification = rest.get(..fixed.specification_bytes as usize).ok_or_else(unsound)?;
+        let header = Self {
+            prefixes: fixed.prefixes,
+            family: match fixed.family {
+                4 => Family::Ipv4,
+                6 => Family::Ipv6,
+                _ => return Err(unsound()),
+            },
+            width: WidthBits::ALL
+                .into_iter()
+                .find(|width| u32::from(width.bits()) == fixed.width)
+                .ok_or_else(unsound)?,
+            specification: std::str::from_utf8(specification).map_err(|_| unsound())?.to_owned(),
+            sections: sections.to_vec(),
+        };
+        let whole = header.bytes() == size_of::<Preamble>() + summed.len();
+        whole.then_some(header).ok_or_else(unsound)
+    }
+
+    /// Compares the sections, which must follow each other to the end of the file, with their checksums.
+    fn check(&self, file: &[u8]) -> Result<(), Error> {
+        let mut end = self.bytes() as u64;
+        for section in &self.sections {
+            let name = String::from_utf8_lossy(section.name()).into_owned();
+            let start = end;
+            let length = section.bytes.checked_next_multiple_of(ALIGN as u64);
+            end = length.and_then(|length| start.checked_add(length)).unwrap_or(u64::MAX);
+            let bytes = usize::try_from(start).ok().zip(usize::try_from(end).ok());
+            let bytes = bytes.and_then(|(start, end)| file.get(start..end));
+            let bytes = bytes.filter(|_| section.offset == start);
+            let bytes =
+                bytes.ok_or_else(|| error(format!("damaged: section {name:?} is not in its place")))?;
+            if xxh3_64(bytes) != section.checksum {
+                return Err(error(format!("damaged: section {name:?} does not have its checksum")));
+            }
+        }
+        if end == file.len() as u64 { Ok(()) } else { Err(cut_short(file.len(), end)) }
+    }
+}

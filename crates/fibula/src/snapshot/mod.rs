@@ -1,0 +1,212 @@
+//! Snapshots: a compiled table as bytes that are mapped, not parsed.
+//!
+//! An [`Image`] is written once; a [`Snapshot`] of those bytes, mapped from a file by any number of processes, answers at
+//! once: the engine's arrays are read where they lie.
+//!
+//! # Layout
+//! Everything is in the byte order of the machine that wrote it, which the mark tells.
+//!
+//! ```text
+//!  0  magic    89 "FIB" 0d 0a 1a 0a          8 bytes
+//!  8  mark     0x0102_0304                   4        the writer's byte order
+//! 12  version  of this format                4
+//! 16  length of the header                   8        a multiple of 64
+//! 24  checksum of the header from 32 on      8        XXH3, 64 bits
+//! 32  length of the file                     8
+//! 40  prefixes of the table                  8
+//! 48  family 4 or 6, width of the answers in bits, sections, bytes of the specification: 4 each
+//! 64  a section each: name 24, offset 8, bytes 8, checksum 8, bytes of an element 4, reserved 4
+//!     the specification of the engine, as in "dxr/k=20"
+//!     zeros to a multiple of 64
+//!     the sections in order, each followed by zeros to a multiple of 64
+//! ```
+//! A section's checksum is over the zeros after it too, so that every byte of the file is under one, or one of the
+//! 24 at the beginning that can only be what they are. Sections are the engine's arrays under names of its own, the
+//! next hops, and, if asked for, the routes.
+//!
+//! # What is checked, and when
+//! [`Snapshot::new`] compares all checksums: bytes that were cut short, changed anywhere, or that come from another byte
+//! order or a newer version of the format are refused. That costs one pass over the file. Checksums are no signatures: who makes a
+//! file on purpose can make them right. Such a file may answer wrongly, panic or never come to an end; it cannot make
+//! anything read outside of its own bytes.
+//!
+//! # Changes
+//! A [`Fib`](crate::Fib) out of a snapshot has no books for updates: the first change builds the engine anew from the table it
+//! is given ([`Snapshot::rib`], where the routes were kept).
+//!
+//! ```
+//! use fibula::memory::Mapping;
+//! use fibula::snapshot::{Image, Snapshot};
+//! use fibula::{Fib, NextHopInfo, NextHops, Rib};
+//! let mut next_hops = NextHops::new();
+//! let mut rib: Rib<u32> = Rib::new();
+//! rib.insert("198.51.100.0/24".parse()?, next_hops.intern(NextHopInfo::parse("192.0.2.2"))?);
+//! let fib = Fib::build("poptrie", &rib)?;
+//!
+//! let mut bytes = Vec::new();
+//! Image::new(&fib, &rib, &next_hops, true)?.write(&mut bytes).unwrap();
+//!
+//! let snapshot = Snapshot::from_bytes(&bytes)?;
+//! let fib: Fib<u32> = snapshot.fib()?;
+//! assert_eq!(snapshot.next_hop(fib.lookup(0xC633_6407)).unwrap().to_string(), "192.0.2.2");
+//! assert_eq!(snapshot.rib::<u32>()?, rib);
+//! # Ok::<(), fibula::Error>(())
+//! ```
+
+mod header;
+mod image;
+mod next_hops;
+mod routes;
+mod sections;
+#[cfg(test)]
+mod tests;
+
+pub use image::Image;
+pub use routes::Routes;
+pub(crate) use sections::unsound;
+pub use sections::{SectionWriter, Sections};
+
+use crate::engine::{ENGINES, Entry, WidthBits};
+use crate::memory::{Array, Mapping, Pages};
+use crate::{Address, Error, Family, Fib, NextHop, NextHopInfo, NextHops, Rib};
+use header::Header;
+
+/// The version of the format. It goes up when the header changes, or what any engine's sections mean.
+pub const VERSION: u32 = 1;
+
+/// What a snapshot begins with: no text, and changed by whatever changes the ends of lines.
+pub const MAGIC: [u8; 8] = *b"\x89FIB\r\n\x1a\n";
+
+/// For fuzzers: the bytes with a header that fits them.
+#[doc(hidden)]
+#[must_use]
+pub fn repaired(bytes: &[u8]) -> Option<Vec<u8>> {
+    Header::repair(bytes)
+}
+
+/// A snapshot that has been found whole.
+#[derive(Debug)]
+pub struct Snapshot {
+    mapping: Mapping,
+    header: Header,
+}
+
+impl Snapshot {
+    /// Checks that some bytes are a whole snapshot. O(bytes).
+    ///
+    /// # Errors
+    /// If they are not, with what is wrong in one line.
+    pub fn new(mapping: Mapping) -> Result<Self, Error> {
+        let header = Header::read(mapping.bytes())?;
+        Ok(Self { mapping, header })
+    }
+
+    /// As [`Snapshot::new`], of a copy of the bytes that begins on a cache line as a file's do.
+    ///
+    /// # Errors
+    /// See there.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
+        let mut copy = Array::new(Pages::Small);
+        copy.extend_from_slice(bytes);
+        Self::new(Mapping::new(copy))
+    }
+
+    /// The family of its table.
+    #[must_use]
+    pub fn family(&self) -> Family {
+        self.header.family
+    }
+
+    /// The specification of its engine, as in `dxr/k=20`.
+    #[must_use]
+    pub fn specification(&self) -> &str {
+        &self.header.specification
+    }
+
+    /// The width of its answers.
+    #[must_use]
+    pub fn width(&self) -> WidthBits {
+        self.header.width
+    }
+
+    /// How many routes its table has.
+    #[must_use]
+    pub fn prefixes(&self) -> u64 {
+        self.header.prefixes
+    }
+
+    /// How many bytes it takes.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.mapping.bytes().len()
+    }
+
+    /// Whether it keeps the routes themselves.
+    #[must_use]
+    pub fn has_routes(&self) -> bool {
+        routes::are_in(&self.sections())
+    }
+
+    /// The compiled table: its arrays are read where they lie.
+    ///
+    /// # Errors
+    /// If it is of the other family, of an engine that this crate does not have, or a section is not what the engine
+    /// needs.
+    pub fn fib<A: Address>(&self) -> Result<Fib<A>, Error> {
+        self.fib_from(ENGINES)
+    }
+
+    /// As [`Snapshot::fib`], with the engine out of `engines`.
+    ///
+    /// # Errors
+    /// See there.
+    pub fn fib_from<A: Address>(&self, engines: &[Entry]) -> Result<Fib<A>, Error> {
+        self.check_family::<A>()?;
+        Fib::open(engines, &self.header.specification, self.header.width, &self.sections())
+    }
+
+    /// What an answer stands for; `None` for [`NextHop::NONE`] and for one that the table does not have. O(1).
+    #[must_use]
+    pub fn next_hop(&self, next_hop: NextHop) -> Option<NextHopInfo> {
+        next_hops::one(&self.sections(), next_hop)
+    }
+
+    /// All next hops. O(next hops).
+    ///
+    /// # Errors
+    /// If one cannot be read, or comes twice.
+    pub fn next_hops(&self) -> Result<NextHops, Error> {
+        next_hops::all(&self.sections())
+    }
+
+    /// The table itself. O(routes).
+    ///
+    /// # Errors
+    /// If it is of the other family, was left out of the snapshot, or a route is not sound.
+    pub fn rib<A: Address>(&self) -> Result<Rib<A>, Error> {
+        let rib = self.routes()?.rib()?;
+        next_hops::check(&self.sections(), rib.max_next_hop())?;
+        Ok(rib)
+    }
+
+    /// The routes, searched where they lie. O(1).
+    ///
+    /// # Errors
+    /// If the snapshot is of the other family, or they were left out.
+    pub fn routes<A: Address>(&self) -> Result<Routes<A>, Error> {
+        self.check_family::<A>()?;
+        Routes::open(&self.sections(), self.header.prefixes)
+    }
+
+    fn sections(&self) -> Sections<'_> {
+        Sections::new(&self.mapping, &self.header.sections)
+    }
+
+    fn check_family<A: Address>(&self) -> Result<(), Error> {
+        let family = self.header.family;
+        if family == A::FAMILY {
+            return Ok(());
+        }
+        Err(Error::snapshot(format!("a snapshot of an {family} table, not of an {} one", A::FAMILY)))
+    }
+}
