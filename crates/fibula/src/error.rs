@@ -24,6 +24,8 @@ enum Kind {
     Parameter(String),
     #[error("{0}")]
     Snapshot(String),
+    #[error("{0}")]
+    Usage(String),
 }
 
 /// A capacity that a table exceeds: what, how many it had, how many there may be.
@@ -80,6 +82,11 @@ impl Error {
     #[must_use]
     pub fn engine(text: impl Into<String>) -> Self {
         Self(Kind::Engine(text.into()))
+    }
+
+    /// Something asked for that cannot be done.
+    pub(crate) fn usage(text: impl Into<String>) -> Self {
+        Self(Kind::Usage(text.into()))
     }
 
     /// A snapshot that cannot be made or is not sound.

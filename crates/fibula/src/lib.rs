@@ -28,6 +28,7 @@ mod error;
 mod fib;
 pub mod memory;
 mod next_hop;
+pub mod parallel;
 mod prefix;
 pub mod rib;
 mod route;

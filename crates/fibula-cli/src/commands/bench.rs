@@ -6,6 +6,7 @@ use crate::output::{Output, Printer};
 use crate::registry;
 use clap::Args;
 use fibula::arch::Level;
+use fibula::parallel::{Model, Order};
 use fibula::{Address, Rib};
 use fibula_io::trace::{self, TraceKind};
 use fibula_lab::bench::{BenchOptions, Contender, Race, Workload};
@@ -35,7 +36,15 @@ pub(crate) struct Arguments {
     /// The numbers of threads to run with, one row each
     #[arg(long, value_delimiter = ',', default_value = "1", value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     threads: Vec<u16>,
-    /// How many addresses are handed over in one call
+    /// How threads share the addresses: `own` (every n-th chunk), `dynamic` (the next chunk to whoever is done), behind a
+    /// dispatcher `round-robin` (single addresses) or `by-batch`, or `pipeline` (a part of every lookup each); one
+    /// contiguous part each if not given
+    #[arg(long)]
+    model: Option<Model>,
+    /// When answers may leave: `kept` as the addresses came, `free` as they are done
+    #[arg(long, default_value_t = Order::Free, requires = "model")]
+    order: Order,
+    /// How many addresses are handed over in one call, the chunk that threads share by
     #[arg(long, default_value_t = 16_384, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     batch: u32,
     /// How many timed passes
@@ -84,6 +93,7 @@ impl Arguments {
         BenchOptions {
             threads: self.threads.iter().map(|&threads| threads.into()).collect(),
             batch: self.batch as usize,
+            sharing: self.model.map(|model| (model, self.order)),
             passes: self.passes.into(),
             ..BenchOptions::default()
         }

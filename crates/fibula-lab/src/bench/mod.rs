@@ -18,6 +18,7 @@ mod row;
 mod runner;
 
 pub use row::BenchRow;
+pub(crate) use row::{median, rounded};
 
 use crate::answers::Answers;
 use crate::mismatch::Tally;
@@ -27,8 +28,9 @@ use core_affinity::CoreId;
 use fibula::arch::Level;
 use fibula::engine::{BEST, Config, Entry, WidthBits};
 use fibula::memory::Pages;
+use fibula::parallel::{Model, Order};
 use fibula::{Address, Fib, Rib};
-use runner::Runner;
+use runner::{Passes, Runner};
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
@@ -82,6 +84,8 @@ pub struct BenchOptions {
     /// Addresses handed over in one call. The default (16,384) keeps a batch's addresses and answers in the core's
     /// own cache; it is a choice, not a measured optimum.
     pub batch: usize,
+    /// How threads share the addresses; `None` for one contiguous part each, with nothing between them.
+    pub sharing: Option<(Model, Order)>,
     /// Timed passes; at least 5 for a figure worth the name.
     pub passes: usize,
     /// Addresses compared with the oracle (all, if the trace is shorter).
@@ -96,6 +100,7 @@ impl Default for BenchOptions {
         Self {
             threads: vec![1],
             batch: 16_384,
+            sharing: None,
             passes: 9,
             check: 1 << 20,
             longest_pass: Duration::from_secs(2),
@@ -161,6 +166,11 @@ impl<'w, A: Address> Race<'w, A> {
         if options.batch == 0 || options.passes == 0 || options.threads.contains(&0) {
             return Err(Error::usage("threads, batch and passes are at least 1"));
         }
+        if let Some((model @ (Model::RoundRobin | Model::ByBatch), _)) = options.sharing
+            && options.threads.contains(&1)
+        {
+            return Err(Error::usage(format!("{model}: a dispatcher needs a second thread (--threads 2)")));
+        }
         let mut report = BenchReport::default();
         let mut runners = Vec::new();
         for contender in contenders {
@@ -174,6 +184,10 @@ impl<'w, A: Address> Race<'w, A> {
                 }
             };
             let build_ms = start.elapsed().as_secs_f64() * 1000.0;
+            if matches!(options.sharing, Some((Model::Pipeline, _))) && fib.stages() < 2 {
+                let what = "its lookup is not cut into the stages of a pipeline";
+                return Err(Error::usage(format!("{specification}: {what}")));
+            }
             let row = self.blank_row(contender, &fib, build_ms, options);
             let tally = self.check(&fib, options.batch);
             if tally.mismatches > 0 {
@@ -206,7 +220,9 @@ impl<'w, A: Address> Race<'w, A> {
         wrong: &mut Vec<Mismatch>,
     ) -> Vec<BenchRow> {
         let addresses = self.workload.addresses;
-        let part = addresses.len().div_ceil(threads);
+        // Threads that share the addresses have them in one part.
+        let part =
+            if options.sharing.is_some() { addresses.len() } else { addresses.len().div_ceil(threads) };
         let parts: Vec<&[A]> = addresses.chunks(part).collect();
         let uniform: Vec<&[A]> = self.uniform.chunks(part).collect();
         let mut answers: Vec<(WidthBits, Answers)> = Vec::new();
@@ -223,11 +239,12 @@ impl<'w, A: Address> Race<'w, A> {
                 let width = runner.fib.width();
                 let answers = answers.iter_mut().find(|(known, _)| *known == width);
                 let answers = &mut answers.expect("made above for every width").1;
+                let passes = Passes { parts: &parts, uniform: &uniform, threads, options, cores };
                 if pass == 0 {
-                    runner.warm_up(&parts, &uniform, answers, options, cores);
+                    runner.warm_up(&passes, answers);
                     continue;
                 }
-                runner.race(&parts, &uniform, answers, options, cores);
+                runner.race(&passes, answers);
                 runner.race_dependent(addresses, pass, cores.first());
                 if pass == options.passes {
                     tallies.push(self.check_pass(answers, part, runner.streamed));
@@ -237,7 +254,8 @@ impl<'w, A: Address> Race<'w, A> {
         let mut rows = Vec::new();
         for (runner, tally) in runners.iter_mut().zip(tallies) {
             wrong.extend(tally.shown(&runner.row.engine, "timed pass"));
-            rows.push(runner.take_row(parts.len(), &parts, tally.mismatches));
+            let threads = if options.sharing.is_some() { threads } else { parts.len() };
+            rows.push(runner.take_row(threads, &parts, tally.mismatches));
         }
         rows
     }
@@ -304,6 +322,8 @@ impl<'w, A: Address> Race<'w, A> {
             mismatches: 0,
             limit_mlps: None,
             limit_share: None,
+            model: options.sharing.map(|(model, _)| model.to_string()),
+            order: options.sharing.map(|(_, order)| order.to_string()),
         }
     }
 }
@@ -332,4 +352,46 @@ pub fn bench<A: Address>(
     options: &BenchOptions,
 ) -> Result<BenchReport, Error> {
     Race::new(workload, options.check)?.run(engines, contenders, options, &mut |_, _| {})
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fibula::NextHop;
+    use fibula::engine::ENGINES;
+
+    fn run(sharing: Option<(Model, Order)>, engine: &str, threads: usize) -> Result<BenchReport, Error> {
+        let mut rib: Rib<u32> = Rib::new();
+        rib.insert("192.0.2.0/24".parse().unwrap(), NextHop(1));
+        let addresses: Vec<u32> = (0..2000).map(|at| 0xC000_0180 + at).collect();
+        let workload = Workload { table: "one route", rib: &rib, trace: "sequential", addresses: &addresses };
+        let options = BenchOptions {
+            passes: 5,
+            threads: vec![threads],
+            batch: 100,
+            sharing,
+            ..BenchOptions::default()
+        };
+        bench(ENGINES, &[Contender::new(engine)], workload, &options)
+    }
+
+    #[test]
+    fn threads_that_share_addresses_are_measured_and_checked() {
+        for model in Model::ALL {
+            let report = run(Some((model, Order::Kept)), "tree-bitmap", 2).unwrap();
+            let row = &report.rows[0];
+            assert_eq!((row.threads, row.addresses, row.mismatches, row.checked), (2, 2000, 0, 2000));
+            assert_eq!((row.model.as_deref(), row.order.as_deref()), (Some(model.name()), Some("kept")));
+            assert!(row.mlps.unwrap() > 0.0);
+        }
+        assert_eq!(run(None, "tree-bitmap", 2).unwrap().rows[0].model, None);
+    }
+
+    #[test]
+    fn what_a_model_lacks_is_said() {
+        let error = run(Some((Model::ByBatch, Order::Free)), "oracle", 1).unwrap_err().to_string();
+        assert_eq!(error, "by-batch: a dispatcher needs a second thread (--threads 2)");
+        let error = run(Some((Model::Pipeline, Order::Free)), "oracle", 2).unwrap_err().to_string();
+        assert_eq!(error, "oracle: its lookup is not cut into the stages of a pipeline");
+    }
 }

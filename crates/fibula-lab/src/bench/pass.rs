@@ -2,6 +2,7 @@
 
 use crate::answers::Answers;
 use core_affinity::CoreId;
+use fibula::parallel::Parallel;
 use fibula::{Address, Fib, NextHopSlice};
 use std::hint::black_box;
 use std::sync::Barrier;
@@ -53,6 +54,23 @@ pub(super) fn pass<A: Address>(
     let start = times.iter().map(|&(start, _)| start).min();
     let end = times.iter().map(|&(_, end)| end).max();
     start.zip(end).map_or(Duration::ZERO, |(start, end)| end - start)
+}
+
+/// As [`pass`], the first `streamed` addresses shared by threads in one of the ways of [`fibula::parallel`].
+pub(super) fn shared<A: Address>(
+    fib: &Fib<A>,
+    parallel: &Parallel,
+    addresses: &[A],
+    answers: &mut Answers,
+    cores: &[CoreId],
+) -> Duration {
+    let pin = |thread: usize| {
+        if let Some(&core) = cores.get(thread) {
+            core_affinity::set_for_current(core);
+        }
+    };
+    let next_hops = answers.first(addresses.len());
+    parallel.run(fib, addresses, next_hops, &pin).expect("threads and engine have been checked")
 }
 
 /// One thread's part of a pass: when it started and when it was done.

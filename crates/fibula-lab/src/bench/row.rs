@@ -56,6 +56,12 @@ pub struct BenchRow {
     pub limit_mlps: Option<f64>,
     /// `mlps / limit_mlps`. More than 1 where a trace's locality leaves most of the table untouched.
     pub limit_share: Option<f64>,
+    /// How threads shared the addresses, where they did not have a part each.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// When answers could leave.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub order: Option<String>,
 }
 
 fn by_part<S: Serializer>(parts: &[(String, u64)], serializer: S) -> Result<S::Ok, S::Error> {
@@ -79,12 +85,12 @@ pub(super) fn parts(memory: &Memory) -> Vec<(String, u64)> {
 }
 
 /// A figure with three decimals: more would only be noise.
-pub(super) fn rounded(value: f64) -> f64 {
+pub(crate) fn rounded(value: f64) -> f64 {
     (value * 1000.0).round() / 1000.0
 }
 
 /// The median of some samples; the mean of the middle two where their number is even. `None` of none.
-pub(super) fn median(samples: &[f64]) -> Option<f64> {
+pub(crate) fn median(samples: &[f64]) -> Option<f64> {
     let mut sorted = samples.to_vec();
     sorted.sort_by(f64::total_cmp);
     let middle = sorted.len() / 2;

@@ -4,6 +4,7 @@ use super::{BenchOptions, BenchRow, Contender, one_load, pass, row};
 use crate::Error;
 use crate::answers::Answers;
 use core_affinity::CoreId;
+use fibula::parallel::{Model, Parallel};
 use fibula::{Address, Fib, Rib};
 use std::time::Duration;
 
@@ -20,6 +21,17 @@ pub(super) struct Runner<A: Address> {
     mlps: Vec<f64>,
     limit_mlps: Vec<f64>,
     ns_dependent: Vec<f64>,
+}
+
+/// What the passes of a round have in common.
+pub(super) struct Passes<'p, A> {
+    /// The addresses, in a part a thread, or all in one where threads share them.
+    pub(super) parts: &'p [&'p [A]],
+    /// As many random ones, for the ceiling.
+    pub(super) uniform: &'p [&'p [A]],
+    pub(super) threads: usize,
+    pub(super) options: &'p BenchOptions,
+    pub(super) cores: &'p [CoreId],
 }
 
 /// The machine's ceiling for an engine: an array of the same size, asked for in the same way.
@@ -42,49 +54,40 @@ impl<A: Address> Runner<A> {
         Ok(Self { fib, ceiling, row, streamed: 0, mlps, limit_mlps, ns_dependent })
     }
 
-    /// One pass of this engine or of its ceiling.
-    fn pass(
-        &self,
-        fib: &Fib<A>,
-        parts: &[&[A]],
-        answers: &mut Answers,
-        options: &BenchOptions,
-        cores: &[CoreId],
-    ) -> Duration {
-        pass::pass(fib, parts, answers, options.batch, self.streamed, cores)
+    /// One pass of the engine over its addresses, or of its ceiling over random ones.
+    fn pass(&self, fib: &Fib<A>, passes: &Passes<'_, A>, own: bool, answers: &mut Answers) -> Duration {
+        let &Passes { parts, uniform, threads, options, cores } = passes;
+        let parts = if own { parts } else { uniform };
+        match options.sharing {
+            // The ceiling cannot be cut into stages; its threads have to share, too.
+            Some((model, order)) => {
+                let model = if own || model != Model::Pipeline { model } else { Model::Own };
+                let parallel = Parallel { threads, model, order, chunk: options.batch };
+                let addresses = &parts[0][..parts[0].len().min(self.streamed)];
+                pass::shared(fib, &parallel, addresses, answers, cores)
+            }
+            None => pass::pass(fib, parts, answers, options.batch, self.streamed, cores),
+        }
     }
 
     /// Runs untimed, and finds how many addresses fit into the longest pass.
-    pub(super) fn warm_up(
-        &mut self,
-        parts: &[&[A]],
-        uniform: &[&[A]],
-        answers: &mut Answers,
-        options: &BenchOptions,
-        cores: &[CoreId],
-    ) {
-        let all = parts[0].len();
+    pub(super) fn warm_up(&mut self, passes: &Passes<'_, A>, answers: &mut Answers) {
+        let all = passes.parts[0].len();
         self.streamed = all.min(1 << 16);
-        let sample = self.pass(&self.fib, parts, answers, options, cores);
-        let fits = options.longest_pass.as_secs_f64() / sample.as_secs_f64().max(1e-9) * self.streamed as f64;
+        let sample = self.pass(&self.fib, passes, true, answers);
+        let longest = passes.options.longest_pass.as_secs_f64();
+        let fits = longest / sample.as_secs_f64().max(1e-9) * self.streamed as f64;
         self.streamed = all.min((fits as usize).max(self.streamed));
-        self.pass(&self.fib, parts, answers, options, cores);
-        self.pass(&self.ceiling, uniform, answers, options, cores);
+        self.pass(&self.fib, passes, true, answers);
+        self.pass(&self.ceiling, passes, false, answers);
     }
 
     /// One timed pass of the engine, then one of its ceiling.
-    pub(super) fn race(
-        &mut self,
-        parts: &[&[A]],
-        uniform: &[&[A]],
-        answers: &mut Answers,
-        options: &BenchOptions,
-        cores: &[CoreId],
-    ) {
-        let lookups = self.lookups(parts) as f64;
+    pub(super) fn race(&mut self, passes: &Passes<'_, A>, answers: &mut Answers) {
+        let lookups = self.lookups(passes.parts) as f64;
         let mlps = |elapsed: Duration| lookups / elapsed.as_secs_f64().max(1e-9) / 1e6;
-        let limit = self.pass(&self.ceiling, uniform, answers, options, cores);
-        let own = self.pass(&self.fib, parts, answers, options, cores);
+        let limit = self.pass(&self.ceiling, passes, false, answers);
+        let own = self.pass(&self.fib, passes, true, answers);
         self.limit_mlps.push(mlps(limit));
         self.mlps.push(mlps(own));
     }

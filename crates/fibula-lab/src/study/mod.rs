@@ -7,6 +7,7 @@ mod engines;
 mod growth;
 mod markdown;
 mod page;
+mod parallel;
 mod triec;
 mod update_rate;
 
@@ -16,5 +17,6 @@ pub use compare_page::compare_page;
 pub use engines::{EngineRow, EngineStudy, StudyOptions, Trace, study_engines};
 pub use growth::{GrowthRow, growth_page, growth_rows};
 pub use page::engines_page;
+pub use parallel::{ParallelOptions, ParallelRow, parallel_page, study_parallel};
 pub use triec::{TriecRow, study_triec};
 pub use update_rate::{UpdateRate, update_rate};

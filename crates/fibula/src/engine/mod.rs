@@ -66,6 +66,17 @@ pub trait Engine<A: Address, W: Width>: Sized + Send + Sync + 'static {
         Update::Rebuild
     }
 
+    /// Into how many stages a lookup can be cut for a [pipeline](crate::parallel) of threads; 1 if into none.
+    fn stages(&self) -> usize {
+        1
+    }
+
+    /// Stage `stage`, less than [`stages`](Engine::stages), of many lookups. `found[i]` is what the stage before has left of
+    /// `addresses[i]`, 0 before the first; what this one leaves takes its place, after the last stage the answer.
+    fn run_stage<I: Isa>(&self, isa: I, stage: usize, addresses: &[A], found: &mut [u64]) {
+        let _ = (isa, stage, addresses, found);
+    }
+
     /// Hands everything that lookups read to a [snapshot](crate::snapshot). What only updates need may be left out: an
     /// engine that comes out of a snapshot is built anew by the first change. The default keeps no snapshots.
     ///

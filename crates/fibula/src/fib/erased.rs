@@ -18,6 +18,10 @@ pub trait AnyEngine<A>: Send + Sync {
     fn lookup_batch(&self, level: Level, addresses: &[A], next_hops: NextHopSlice<'_>);
     /// As [`AnyEngine::lookup_batch`], widening the answers.
     fn lookup_batch_widened(&self, level: Level, addresses: &[A], next_hops: &mut [NextHop]);
+    /// See [`Engine::stages`].
+    fn stages(&self) -> usize;
+    /// See [`Engine::run_stage`].
+    fn run_stage(&self, level: Level, stage: usize, addresses: &[A], found: &mut [u64]);
     /// The width of the answers.
     fn width(&self) -> WidthBits;
     /// See [`Engine::apply`].
@@ -76,6 +80,24 @@ impl<A: Address, W: Width, E: Engine<A, W>> Kernel for Batch<'_, E, A, W> {
     }
 }
 
+/// One stage of a batch on its way there.
+struct Staged<'b, E, A, W> {
+    engine: &'b E,
+    stage: usize,
+    addresses: &'b [A],
+    found: &'b mut [u64],
+    width: PhantomData<W>,
+}
+
+impl<A: Address, W: Width, E: Engine<A, W>> Kernel for Staged<'_, E, A, W> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<I: Isa>(self, isa: I) {
+        self.engine.run_stage(isa, self.stage, self.addresses, self.found);
+    }
+}
+
 impl<A: Address, W: Width, E: Engine<A, W>> AnyEngine<A> for Erased<E, W> {
     fn lookup(&self, address: A) -> NextHop {
         self.engine.lookup(address).widen()
@@ -105,6 +127,14 @@ impl<A: Address, W: Width, E: Engine<A, W>> AnyEngine<A> for Erased<E, W> {
                 *wide = narrow.widen();
             }
         }
+    }
+
+    fn stages(&self) -> usize {
+        self.engine.stages()
+    }
+
+    fn run_stage(&self, level: Level, stage: usize, addresses: &[A], found: &mut [u64]) {
+        dispatch(level, Staged { engine: &self.engine, stage, addresses, found, width: PhantomData::<W> });
     }
 
     fn width(&self) -> WidthBits {

@@ -102,6 +102,31 @@ impl<A: Address> Fib<A> {
         self.engine.lookup_batch(self.config.isa, addresses, next_hops.into());
     }
 
+    /// Into how many stages its lookup can be cut, each for a thread of its own ([`parallel`](crate::parallel)); 1 if into
+    /// none.
+    #[must_use]
+    pub fn stages(&self) -> usize {
+        self.engine.stages()
+    }
+
+    /// One stage of many lookups, less than [`Fib::stages`]: `found[i]` is what the stage before has left of
+    /// `addresses[i]`, 0 before the first, and then what this one leaves: after the last the next hop's index.
+    ///
+    /// ```
+    /// use fibula::{Fib, NextHop, Rib};
+    /// let mut rib: Rib<u32> = Rib::new();
+    /// rib.insert("192.0.2.0/24".parse().unwrap(), NextHop(7));
+    /// let fib = Fib::build("sail-l", &rib).unwrap();
+    /// let (addresses, mut found) = ([0xC000_0201, 1], [0; 2]);
+    /// for stage in 0..fib.stages() {
+    ///     fib.run_stage(stage, &addresses, &mut found);
+    /// }
+    /// assert_eq!((fib.stages(), found), (3, [7, 0]));
+    /// ```
+    pub fn run_stage(&self, stage: usize, addresses: &[A], found: &mut [u64]) {
+        self.engine.run_stage(self.config.isa, stage, addresses, found);
+    }
+
     /// Follows the table: `rib` has changed by `deltas`, at most one a prefix. Where the engine cannot do
     /// that in place, it is built anew.
     ///

@@ -31,7 +31,7 @@
 //! anything read outside of its own bytes.
 //!
 //! # Changes
-//! A [`Fib`](crate::Fib) out of a snapshot has no books for updates: the first change builds the engine anew from the table it
+//! A [`Fib`] out of a snapshot has no books for updates: the first change builds the engine anew from the table it
 //! is given ([`Snapshot::rib`], where the routes were kept).
 //!
 //! ```

@@ -4,6 +4,7 @@ mod compare;
 mod dpcpe;
 mod engines;
 mod growth;
+mod parallel;
 mod triec;
 
 use crate::exit::Verdict;
@@ -18,6 +19,7 @@ pub(crate) enum Command {
     Growth(growth::Arguments),
     Triec(triec::Arguments),
     Dpcpe(dpcpe::Arguments),
+    Parallel(parallel::Arguments),
 }
 
 impl Command {
@@ -28,6 +30,7 @@ impl Command {
             Self::Growth(arguments) => arguments.run(output),
             Self::Triec(arguments) => arguments.run(output),
             Self::Dpcpe(arguments) => arguments.run(output),
+            Self::Parallel(arguments) => arguments.run(output),
         }
     }
 }

@@ -56,6 +56,7 @@ mod initial_array;
 mod lanes;
 mod node;
 mod snapshot;
+mod stages;
 #[cfg(test)]
 mod tests;
 mod trie;

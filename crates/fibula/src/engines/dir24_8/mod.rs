@@ -145,6 +145,26 @@ impl<W: Width> Engine<u32, W> for Dir24_8<W> {
         Update::Applied(self.follow(rib, deltas))
     }
 
+    fn stages(&self) -> usize {
+        2
+    }
+
+    #[inline(always)]
+    fn run_stage<I: Isa>(&self, _: I, stage: usize, addresses: &[u32], found: &mut [u64]) {
+        let tbl24 = self.tbl24();
+        for (&address, found) in addresses.iter().zip(found) {
+            if stage == 0 {
+                *found = tbl24[(address >> 8) as usize].0.into();
+                continue;
+            }
+            let mut entry = Entry(*found as u32);
+            if let Some(start) = start_of(entry) {
+                entry = self.tbl_long[start | (address & 255) as usize];
+            }
+            *found = entry.answer::<W>().widen().0.into();
+        }
+    }
+
     fn save<'s>(&'s self, sections: &mut SectionWriter<'s>) -> Result<(), Error> {
         sections.array("TBL24", &self.tbl24);
         sections.array("TBLlong", &self.tbl_long);

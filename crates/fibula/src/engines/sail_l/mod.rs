@@ -56,7 +56,7 @@ use crate::arch::Isa;
 use crate::blocks::dense::{ChunkArray, Owners};
 use crate::blocks::pushing::{ANSWER, internal_nodes, paint_all, repaint, validate};
 use crate::engine::{
-    About, Config, Cost, Engine, Figure, LimitInfo, Meter, Update, Updates, Width,
+    About, Config, Cost, Engine, Figure, LimitInfo, Meter, Unmetered, Update, Updates, Width,
 };
 use crate::memory::{Array, Memory, Pages};
 use crate::snapshot::{SectionWriter, Sections};
@@ -164,6 +164,31 @@ impl<W: Width> Engine<u32, W> for SailL<W> {
             repaint(self, rib, delta.prefix);
         }
         Update::Applied(self.cost)
+    }
+
+    fn stages(&self) -> usize {
+        3
+    }
+
+    /// An answer is handed on with a flag above it, a slot of level 24 as it is.
+    #[inline(always)]
+    fn run_stage<I: Isa>(&self, _: I, stage: usize, addresses: &[u32], found: &mut [u64]) {
+        const FOUND: u64 = 1 << 32;
+        for (&address, found) in addresses.iter().zip(found) {
+            if stage == 0 {
+                let bcn16 = self.bcn16()[(address >> 16) as usize];
+                let slot = u64::from(bcn16 << 8 | (address >> 8 & 255));
+                *found = if bcn16 & ANSWER != 0 { FOUND | u64::from(bcn16 ^ ANSWER) } else { slot };
+            } else if stage == 1 && *found & FOUND == 0 {
+                let n24 = self.bn24[*found as usize];
+                *found = if n24 == W::default() { *found } else { FOUND | u64::from(n24.widen().0) };
+            } else if stage == 2 {
+                let slot = *found as u32;
+                let below = *found & FOUND == 0;
+                *found =
+                    if below { self.level_32(slot, address, &mut Unmetered).widen().0 } else { slot }.into();
+            }
+        }
     }
 
     fn save<'s>(&'s self, sections: &mut SectionWriter<'s>) -> Result<(), Error> {

@@ -142,6 +142,15 @@ impl<A: Address, W: Width> Engine<A, W> for TreeBitmap<A, W> {
         })
     }
 
+    fn stages(&self) -> usize {
+        either!(&self.0, array => array.stages())
+    }
+
+    #[inline(always)]
+    fn run_stage<I: Isa>(&self, _: I, stage: usize, addresses: &[A], found: &mut [u64]) {
+        either!(&self.0, array => array.run_stage(stage, addresses, found));
+    }
+
     fn save<'s>(&'s self, sections: &mut SectionWriter<'s>) -> Result<(), Error> {
         either!(&self.0, array => array.save(sections));
         Ok(())

@@ -1,0 +1,207 @@
+//! The ways to share addresses among threads, side by side.
+
+use crate::answers::Answers;
+use crate::bench::{median, rounded};
+use crate::{Error, Expected};
+use core_affinity::CoreId;
+use fibula::engine::{Config, Entry};
+use fibula::parallel::{Model, Order, Parallel};
+use fibula::{Address, Fib, Rib};
+use serde::Serialize;
+
+/// What is measured.
+#[derive(Clone, Debug)]
+pub struct ParallelOptions {
+    /// The numbers of threads, a dispatcher included; beside them one thread alone is measured.
+    pub threads: Vec<usize>,
+    /// The addresses of a chunk; several for the dynamic schedule only, the first for all others.
+    pub chunks: Vec<usize>,
+    /// Timed passes, in each of which everything runs once.
+    pub passes: usize,
+}
+
+/// One engine in one way.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ParallelRow {
+    /// The engine's specification.
+    pub engine: String,
+    /// How threads share.
+    pub model: String,
+    /// When answers may leave.
+    pub order: String,
+    /// How many threads, a dispatcher included.
+    pub threads: usize,
+    /// The addresses of a chunk.
+    pub chunk: usize,
+    /// Million lookups a second, all threads together: the median of the passes.
+    pub mlps: f64,
+    /// The slowest pass.
+    pub mlps_min: f64,
+    /// The fastest: what comes nearest to a machine without other work.
+    pub mlps_max: f64,
+    /// Answers of the last pass that were not the oracle's.
+    pub mismatches: u64,
+}
+
+/// One way on its way through the passes.
+struct Run {
+    fib: usize,
+    parallel: Parallel,
+    mlps: Vec<f64>,
+    mismatches: u64,
+}
+
+/// All ways for one engine: one thread alone, then each model in each order that is one, and the dynamic schedule by each
+/// chunk.
+fn ways<A: Address>(fib: &Fib<A>, options: &ParallelOptions) -> Vec<Parallel> {
+    let ParallelOptions { threads, chunks, .. } = options;
+    let chunk = chunks.first().copied().unwrap_or(1);
+    let mut ways = vec![Parallel { threads: 1, model: Model::Own, order: Order::Free, chunk }];
+    for &threads in threads.iter().filter(|&&threads| threads > 1) {
+        for model in Model::ALL {
+            let chunks = if model == Model::Dynamic { &chunks[..] } else { &chunks[..1] };
+            let orders = match model {
+                Model::Pipeline if fib.stages() < 2 => &[][..],
+                Model::Pipeline => &[Order::Kept][..], // by itself
+                _ => &[Order::Free, Order::Kept],
+            };
+            let each = chunks.iter().flat_map(|&chunk| orders.iter().map(move |&order| (chunk, order)));
+            ways.extend(each.map(|(chunk, order)| Parallel { threads, model, order, chunk }));
+        }
+    }
+    ways
+}
+
+/// Measures engines in all ways over these addresses, interleaved pass by pass.
+///
+/// # Errors
+/// If a specification names no engine that holds the table, or there are no addresses, chunks or passes.
+pub fn study_parallel<A: Address>(
+    engines: &[Entry],
+    specifications: &[String],
+    rib: &Rib<A>,
+    addresses: &[A],
+    options: &ParallelOptions,
+    progress: &mut dyn FnMut(usize, usize),
+) -> Result<Vec<ParallelRow>, Error> {
+    if addresses.is_empty() || options.chunks.is_empty() || options.chunks.contains(&0) || options.passes == 0
+    {
+        return Err(Error::usage("addresses, chunks and passes are at least 1"));
+    }
+    let expected = Expected::new(rib, addresses.to_vec())?;
+    let cores = core_affinity::get_core_ids().unwrap_or_default();
+    let built = specifications.iter().map(|name| Fib::build_from(engines, name, rib, Config::default()));
+    let fibs = built.collect::<Result<Vec<Fib<A>>, _>>()?;
+    let each = fibs.iter().enumerate().flat_map(|(fib, built)| {
+        ways(built, options).into_iter().map(move |parallel| Run {
+            fib,
+            parallel,
+            mlps: Vec::new(),
+            mismatches: 0,
+        })
+    });
+    let mut runs: Vec<Run> = each.collect();
+    let each = runs.len();
+    for pass in 0..=options.passes {
+        for (at, run) in runs.iter_mut().enumerate() {
+            progress(pass * each + at, (options.passes + 1) * each);
+            let fib = &fibs[run.fib];
+            let mut answers = Answers::new(fib.width(), addresses.len());
+            let elapsed = run.parallel.run(fib, addresses, answers.first(addresses.len()), &pin(&cores))?;
+            if pass > 0 {
+                run.mlps.push(addresses.len() as f64 / elapsed.as_secs_f64().max(1e-9) / 1e6);
+            }
+            if pass == options.passes {
+                let right = expected.next_hops().iter().enumerate();
+                run.mismatches = right.filter(|&(at, &right)| answers.get(at) != right).count() as u64;
+            }
+        }
+    }
+    Ok(runs.iter().map(|run| row(run, &specifications[run.fib])).collect())
+}
+
+/// Pins thread *n* to core *n*, if there is one.
+fn pin(cores: &[CoreId]) -> impl Fn(usize) + Sync {
+    move |thread| {
+        if let Some(&core) = cores.get(thread) {
+            core_affinity::set_for_current(core);
+        }
+    }
+}
+
+fn row(run: &Run, engine: &str) -> ParallelRow {
+    let Parallel { threads, model, order, chunk } = run.parallel;
+    let of = |chosen: Option<f64>| rounded(chosen.unwrap_or_default());
+    ParallelRow {
+        engine: engine.into(),
+        model: model.to_string(),
+        order: order.to_string(),
+        threads,
+        chunk,
+        mlps: of(median(&run.mlps)),
+        mlps_min: of(run.mlps.iter().copied().min_by(f64::total_cmp)),
+        mlps_max: of(run.mlps.iter().copied().max_by(f64::total_cmp)),
+        mismatches: run.mismatches,
+    }
+}
+
+/// The rows as a page, beside what the papers found. `command` makes it again, `machine` is where it was made.
+#[must_use]
+pub fn parallel_page(rows: &[ParallelRow], table: &str, command: &str, machine: &str) -> String {
+    use std::fmt::Write;
+    let mut page = format!(
+        "# One table, many threads\n\n\
+         Made by `{command}`; every number of the table below was measured by that run.\n\n\
+         Machine: {machine}. Table: {table}.\n\n\
+         The models are those of `fibula::parallel`: run to completion without a dispatcher (`own`, `dynamic`) and behind one \
+         (`round-robin` by address, `by-batch`), and a `pipeline` whose threads do a part of every lookup each. A dispatcher is one of \
+         the threads. Order `kept` delivers in the order of the addresses. Median, slowest and fastest pass in million lookups \
+         a second. Threads that wait for each other need all cores at the same time: where the load, given with the machine, is above \
+         the number of threads, a hand-over may take as long as another program's turn, and the figures say more about that than \
+         about the models; the fastest pass comes nearest to a quiet machine.\n\n\
+         | engine | threads | model | order | chunk | Mlps | slowest | fastest |\n\
+         | --- | ---: | --- | --- | ---: | ---: | ---: | ---: |\n"
+    );
+    for row in rows {
+        let ParallelRow { engine, model, order, threads, chunk, mlps, mlps_min, mlps_max, .. } = row;
+        let _ = writeln!(
+            page,
+            "| {engine} | {threads} | {model} | {order} | {chunk} | {mlps:.1} | {mlps_min:.1} | {mlps_max:.1} |"
+        );
+    }
+    page.push_str(
+        "\n## What the papers found\n\n\
+         - TILEPro64 (He, Guan, Xie, Salamatian 2012), Figure 5: a pipeline of 5 cores for Tree Bitmap 13-4-4-4-4-3 is about 3 times \
+         as fast as one core, since most addresses end after 3 or 4 levels. Figures 6 and 7: run to completion behind a dispatcher that \
+         forwards single addresses in turn grows to about 8 cores (some 20 cycles a lookup for DIR-24-8), where the dispatcher and \
+         the memory controller are the limit.\n\
+         - TrieC (Hu, Tang, Hua 2006), Table 5, four microengines: multi-processing 32.14, pipelining over scratch rings 23.39, \
+         over next-neighbour rings 28.74 million packets a second: stages cannot be balanced, and each hand-over costs.\n\
+         - TrieC, Table 7: keeping the packet order costs 13.2 to 13.8 %, on 1 to 8 microengines.\n",
+    );
+    page
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fibula::NextHop;
+    use fibula::engine::ENGINES;
+
+    #[test]
+    fn every_way_is_measured_and_right_and_only_engines_with_stages_have_a_pipeline() {
+        let mut rib: Rib<u32> = Rib::new();
+        rib.insert("10.0.0.0/8".parse().unwrap(), NextHop(1));
+        rib.insert("10.1.2.128/25".parse().unwrap(), NextHop(2));
+        let addresses: Vec<u32> = (0..3000).map(|at| 0x0A01_0000 + at).collect();
+        let options = ParallelOptions { threads: vec![2], chunks: vec![64, 7], passes: 1 };
+        let engines = ["tree-bitmap".to_owned(), "oracle".to_owned()];
+        let rows = study_parallel(ENGINES, &engines, &rib, &addresses, &options, &mut |_, _| {}).unwrap();
+        assert!(rows.iter().all(|row| row.mismatches == 0 && row.mlps > 0.0 && row.mlps_min <= row.mlps_max));
+        // One thread; own, dynamic by two chunks, two dispatchers, in both orders; the pipeline.
+        let of = |engine: &str| rows.iter().filter(|row| row.engine == engine).count();
+        assert_eq!((of("tree-bitmap"), of("oracle")), (1 + 10 + 1, 1 + 10));
+        let page = parallel_page(&rows, "two routes", "fibula study parallel", "here");
+        assert!(page.contains("| tree-bitmap | 2 | pipeline | kept | 64 |"));
+    }
+}

@@ -1,0 +1,221 @@
+//! Many threads, one table: the ways to share a stream of addresses among cores that the papers compare.
+//!
+//! | model | a thread | source |
+//! | --- | --- | --- |
+//! | [`Model::Own`] | takes every *n*-th chunk: nobody hands out work | run to completion without a dispatcher |
+//! | [`Model::Dynamic`] | takes the next chunk that nobody has: one shared counter | Bloom filters on many cores (OpenMP's dynamic schedule) |
+//! | [`Model::RoundRobin`] | gets address after address from a dispatcher, in turn | TILEPro64, section IV.C, Figures 6 and 7 |
+//! | [`Model::ByBatch`] | gets chunk after chunk from a dispatcher, in turn | the same with fewer hand-overs |
+//! | [`Model::Pipeline`] | does one part of every lookup and hands it on | TILEPro64, Figure 5; TrieC, Table 5 |
+//!
+//! All but the last run lookups to completion: whoever begins one ends it. What is handed over goes through rings of one
+//! producer and one consumer, whose ends stand on cache lines of their own ([`rtrb`]).
+//!
+//! # Order
+//! A packet of a flow must not overtake another. With [`Order::Kept`] chunks are delivered in the order of the addresses: a
+//! thread that is done waits until the ticket is its chunk's and then passes it on (TrieC, section 4.6 and Table 7); where a
+//! dispatcher collects answers one by one, it takes them in turn. With [`Order::Free`] what is done is delivered. Either way
+//! every answer goes to its address's place, so that order is only about when it may leave. A pipeline keeps the order
+//! by itself.
+//!
+//! ```
+//! use fibula::parallel::{Model, Order, Parallel};
+//! use fibula::{Fib, NextHop, Rib};
+//! let mut rib: Rib<u32> = Rib::new();
+//! rib.insert("192.0.2.0/24".parse()?, NextHop(7));
+//! let fib = Fib::build("dir24-8", &rib)?;
+//! let addresses: Vec<u32> = (0..1000).map(|i| 0xC000_0180 + i).collect();
+//! for model in Model::ALL {
+//!     let mut next_hops = vec![0_u8; addresses.len()];
+//!     let parallel = Parallel { threads: 3, model, order: Order::Kept, chunk: 64 };
+//!     parallel.run(&fib, &addresses, &mut next_hops[..], &|_| {})?;
+//!     assert_eq!(next_hops.iter().filter(|&&next_hop| next_hop == 7).count(), 256);
+//! }
+//! # Ok::<(), fibula::Error>(())
+//! ```
+
+mod completion;
+mod dispatcher;
+mod pipeline;
+mod team;
+#[cfg(test)]
+mod tests;
+
+use crate::engine::Width;
+use crate::{Address, Error, Fib, NextHopSlice};
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+/// How addresses are shared among threads; see the [module page](self).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Model {
+    /// Run to completion: thread *t* of *n* takes chunks *t*, *t* + *n*, *t* + 2*n* ...
+    Own,
+    /// Run to completion: whoever is done takes the next chunk.
+    Dynamic,
+    /// Run to completion behind a dispatcher that hands out single addresses in turn.
+    RoundRobin,
+    /// Run to completion behind a dispatcher that hands out chunks in turn.
+    ByBatch,
+    /// A part of every lookup each, as far as the engine can be cut ([`Fib::stages`]); threads past that do nothing.
+    Pipeline,
+}
+
+impl Model {
+    /// Every model.
+    pub const ALL: [Self; 5] = [Self::Own, Self::Dynamic, Self::RoundRobin, Self::ByBatch, Self::Pipeline];
+
+    /// What it is called on the command line.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Own => "own",
+            Self::Dynamic => "dynamic",
+            Self::RoundRobin => "round-robin",
+            Self::ByBatch => "by-batch",
+            Self::Pipeline => "pipeline",
+        }
+    }
+}
+
+/// When answers may leave; see the [module page](self).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// As the addresses came.
+    Kept,
+    /// As they are done.
+    Free,
+}
+
+impl Order {
+    /// Both.
+    pub const ALL: [Self; 2] = [Self::Kept, Self::Free];
+
+    /// What it is called on the command line.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Kept => "kept",
+            Self::Free => "free",
+        }
+    }
+}
+
+/// Displays a choice by its name, and reads it back.
+macro_rules! named {
+    ($choice:ident) => {
+        impl fmt::Display for $choice {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.pad(self.name())
+            }
+        }
+
+        impl FromStr for $choice {
+            type Err = String;
+
+            fn from_str(text: &str) -> Result<Self, String> {
+                let found = Self::ALL.into_iter().find(|choice| choice.name() == text);
+                found.ok_or_else(|| format!("expected one of {}", Self::ALL.map(Self::name).join(", ")))
+            }
+        }
+    };
+}
+
+named!(Model);
+named!(Order);
+
+/// Threads and what they are to do.
+#[derive(Clone, Copy, Debug)]
+pub struct Parallel {
+    /// How many, a dispatcher included; at least 1, and 2 with a dispatcher.
+    pub threads: usize,
+    /// How they share the addresses.
+    pub model: Model,
+    /// When answers may leave.
+    pub order: Order,
+    /// The addresses of a chunk, at least 1: what a thread looks up at once.
+    pub chunk: usize,
+}
+
+impl Parallel {
+    /// Looks all addresses up, `next_hops[i]` for `addresses[i]`, and returns how long that took from the first thread's
+    /// start to the last one's end. Every thread calls `begin` with its number, counted from 0, before all of them start
+    /// together: to pin itself, for one. A dispatcher is thread 0.
+    ///
+    /// # Errors
+    /// If there are too few threads for the model, or none, or a chunk has no addresses, or the engine cannot be cut into the
+    /// stages of a pipeline.
+    ///
+    /// # Panics
+    /// If addresses and next hops are not equally many, these are not as wide as the table keeps them, or a lookup panics.
+    pub fn run<'n, A: Address>(
+        &self,
+        fib: &Fib<A>,
+        addresses: &[A],
+        next_hops: impl Into<NextHopSlice<'n>>,
+        begin: &(dyn Fn(usize) + Sync),
+    ) -> Result<Duration, Error> {
+        match next_hops.into() {
+            NextHopSlice::U8(next_hops) => self.go(fib, addresses, next_hops, begin),
+            NextHopSlice::U16(next_hops) => self.go(fib, addresses, next_hops, begin),
+            NextHopSlice::U32(next_hops) => self.go(fib, addresses, next_hops, begin),
+        }
+    }
+
+    fn go<A: Address, W: Answer>(
+        &self,
+        fib: &Fib<A>,
+        addresses: &[A],
+        next_hops: &mut [W],
+        begin: &(dyn Fn(usize) + Sync),
+    ) -> Result<Duration, Error> {
+        assert_eq!(addresses.len(), next_hops.len(), "as many next hops as addresses");
+        assert_eq!(fib.width(), W::BITS, "next hops as wide as the table keeps them");
+        let Self { threads, model, order, chunk } = *self;
+        let least = if matches!(model, Model::RoundRobin | Model::ByBatch) { 2 } else { 1 };
+        if threads < least || chunk == 0 {
+            return Err(Error::usage(format!("{model}: at least {least} threads and chunks of 1 address")));
+        }
+        let work = Work { fib, addresses, chunk, order };
+        Ok(match model {
+            Model::Own => completion::own(work, next_hops, threads, begin),
+            Model::Dynamic => completion::dynamic(work, next_hops, threads, begin),
+            Model::RoundRobin => dispatcher::by_address(work, next_hops, threads, begin),
+            Model::ByBatch => dispatcher::by_batch(work, next_hops, threads, begin),
+            Model::Pipeline => match fib.stages() {
+                0 | 1 => {
+                    let name = fib.entry().about.name;
+                    return Err(Error::usage(format!("{name}: its lookup is not cut into stages")));
+                }
+                stages => pipeline::pipeline(work, next_hops, threads.min(stages), begin),
+            },
+        })
+    }
+}
+
+/// What the threads work on.
+#[derive(Clone, Copy)]
+struct Work<'w, A: Address> {
+    fib: &'w Fib<A>,
+    addresses: &'w [A],
+    chunk: usize,
+    order: Order,
+}
+
+/// The widths as slices of them are handed to a table.
+trait Answer: Width {
+    fn look_up<A: Address>(fib: &Fib<A>, addresses: &[A], next_hops: &mut [Self]);
+}
+
+macro_rules! answer {
+    ($($int:ty)+) => {$(
+        impl Answer for $int {
+            fn look_up<A: Address>(fib: &Fib<A>, addresses: &[A], next_hops: &mut [Self]) {
+                fib.lookup_batch_into(addresses, next_hops);
+            }
+        }
+    )+};
+}
+
+answer!(u8 u16 u32);

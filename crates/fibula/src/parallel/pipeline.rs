@@ -1,0 +1,91 @@
+//! A pipeline: every thread does some stages of all lookups and hands what it has found to the next.
+
+use super::team::{self, Member, Patience, Team};
+use super::{Answer, Work};
+use crate::{Address, NextHop};
+use rtrb::{Consumer, Producer, RingBuffer};
+use std::ops::Range;
+use std::time::Duration;
+
+/// What a ring holds of one thread's findings: a few chunks, and still in a core's own cache.
+const RING: usize = 8192;
+
+/// Where what a thread has found goes.
+enum Out<'n, W> {
+    Ring(Producer<u64>),
+    Answers(&'n mut [W]),
+}
+
+pub(super) fn pipeline<A: Address, W: Answer>(
+    work: Work<'_, A>,
+    next_hops: &mut [W],
+    threads: usize,
+    begin: &(dyn Fn(usize) + Sync),
+) -> Duration {
+    let stages = work.fib.stages();
+    let share = |thread: usize| thread * stages / threads..(thread + 1) * stages / threads;
+    let mut members: Vec<Member<'_>> = Vec::new();
+    let mut input = None;
+    for thread in 0..threads - 1 {
+        let (out, next) = RingBuffer::new(RING);
+        let taken = input.replace(next);
+        members.push(Box::new(move |team| run(work, share(thread), taken, Out::<W>::Ring(out), team)));
+    }
+    let out = Out::Answers(next_hops);
+    members.push(Box::new(move |team| run(work, share(threads - 1), input, out, team)));
+    team::run(members, begin)
+}
+
+/// One thread: its stages for all addresses, in order. Only the first has no input.
+fn run<A: Address, W: Answer>(
+    work: Work<'_, A>,
+    stages: Range<usize>,
+    mut input: Option<Consumer<u64>>,
+    mut out: Out<'_, W>,
+    team: &Team,
+) {
+    let mut found = vec![0; work.chunk.min(RING)];
+    let mut done = 0;
+    let mut patience = Patience::default();
+    while done < work.addresses.len() {
+        let mut count = found.len().min(work.addresses.len() - done);
+        if let Some(input) = &mut input {
+            count = count.min(input.slots());
+        }
+        if let Out::Ring(ring) = &out {
+            count = count.min(ring.slots());
+        }
+        if count == 0 {
+            patience.wait(team);
+            continue;
+        }
+        patience.renew();
+        let found = &mut found[..count];
+        match &mut input {
+            None => found.fill(0),
+            Some(input) => {
+                let Ok(chunk) = input.read_chunk(count) else { continue };
+                let (first, second) = chunk.as_slices();
+                found[..first.len()].copy_from_slice(first);
+                found[first.len()..].copy_from_slice(second);
+                chunk.commit_all();
+            }
+        }
+        for stage in stages.clone() {
+            work.fib.run_stage(stage, &work.addresses[done..done + count], found);
+        }
+        match &mut out {
+            Out::Ring(ring) => {
+                if let Ok(room) = ring.write_chunk_uninit(count) {
+                    room.fill_from_iter(found.iter().copied());
+                }
+            }
+            Out::Answers(next_hops) => {
+                for (next_hop, &found) in next_hops[done..].iter_mut().zip(found.iter()) {
+                    *next_hop = W::narrow(NextHop(found as u32));
+                }
+            }
+        }
+        done += count;
+    }
+}

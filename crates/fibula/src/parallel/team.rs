@@ -1,0 +1,111 @@
+//! [`Team`]: threads that start together, wait for each other, and stop together if one of them fails.
+
+use std::sync::Barrier;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// A value on cache lines of its own; two, since processors fetch lines in pairs.
+#[derive(Debug, Default)]
+#[repr(align(128))]
+struct Line<T>(T);
+
+/// What the threads of one run share.
+#[derive(Debug)]
+pub(super) struct Team {
+    barrier: Barrier,
+    failed: Line<AtomicBool>,
+    /// The chunk whose turn it is to be delivered, or how many have been.
+    ticket: Line<AtomicUsize>,
+    /// The next chunk that nobody has taken.
+    next: Line<AtomicUsize>,
+}
+
+/// Tells the others, who may be waiting for it, that a thread has panicked.
+struct Guard<'t>(&'t Team);
+
+impl Drop for Guard<'_> {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            self.0.failed.0.store(true, Ordering::Relaxed);
+        }
+    }
+}
+
+/// What a member of a team does, told the team.
+pub(super) type Member<'m> = Box<dyn FnOnce(&Team) + Send + 'm>;
+
+/// Runs every member on a thread of its own, from one moment on, and returns how long they took together.
+pub(super) fn run(members: Vec<Member<'_>>, begin: &(dyn Fn(usize) + Sync)) -> Duration {
+    let team = Team {
+        barrier: Barrier::new(members.len()),
+        failed: Line::default(),
+        ticket: Line::default(),
+        next: Line::default(),
+    };
+    let times: Vec<(Instant, Instant)> = thread::scope(|scope| {
+        let team = &team;
+        let mut threads = Vec::new();
+        for (number, member) in members.into_iter().enumerate() {
+            threads.push(scope.spawn(move || {
+                begin(number);
+                team.barrier.wait();
+                let guard = Guard(team);
+                let start = Instant::now();
+                member(team);
+                drop(guard);
+                (start, Instant::now())
+            }));
+        }
+        threads.into_iter().map(|thread| thread.join().expect("a lookup panicked")).collect()
+    });
+    let start = times.iter().map(|&(start, _)| start).min();
+    let end = times.iter().map(|&(_, end)| end).max();
+    start.zip(end).map_or(Duration::ZERO, |(start, end)| end - start)
+}
+
+impl Team {
+    /// Takes a chunk that nobody has.
+    pub(super) fn take(&self) -> usize {
+        self.next.0.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// Delivers a chunk whatever was delivered before.
+    pub(super) fn deliver(&self) {
+        self.ticket.0.fetch_add(1, Ordering::Release);
+    }
+
+    /// Delivers a chunk once all before it have been.
+    pub(super) fn deliver_in_turn(&self, chunk: usize) {
+        let mut patience = Patience::default();
+        while self.ticket.0.load(Ordering::Acquire) != chunk {
+            patience.wait(self);
+        }
+        self.ticket.0.store(chunk + 1, Ordering::Release);
+    }
+}
+
+/// Waits a little: in place at first, then by giving the core away, since there may be more threads than cores.
+#[derive(Debug, Default)]
+pub(super) struct Patience(u32);
+
+impl Patience {
+    const IN_PLACE: u32 = 128;
+
+    /// # Panics
+    /// If another thread of the team has.
+    pub(super) fn wait(&mut self, team: &Team) {
+        if self.0 < Self::IN_PLACE {
+            self.0 += 1;
+            std::hint::spin_loop();
+        } else {
+            assert!(!team.failed.0.load(Ordering::Relaxed), "another thread has panicked");
+            thread::yield_now();
+        }
+    }
+
+    /// What was waited for has come.
+    pub(super) fn renew(&mut self) {
+        self.0 = 0;
+    }
+}
