@@ -22,6 +22,15 @@ pub(crate) enum Kind {
 }
 
 impl Error {
+    /// The limit that was exceeded, if that is what went wrong.
+    #[must_use]
+    pub fn limit(&self) -> Option<fibula::Limit> {
+        match &self.0 {
+            Kind::Engine(error) => error.limit(),
+            Kind::Usage(_) | Kind::Judges { .. } => None,
+        }
+    }
+
     pub(crate) fn usage(text: impl Into<String>) -> Self {
         Self(Kind::Usage(text.into()))
     }

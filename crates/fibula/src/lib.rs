@@ -33,6 +33,7 @@ mod prefix;
 pub mod rib;
 mod route;
 pub mod snapshot;
+pub mod table_set;
 
 pub use address::{Address, Family};
 pub use error::{Error, Limit};

@@ -10,6 +10,7 @@ mod page;
 mod parallel;
 mod triec;
 mod update_rate;
+mod vrf;
 
 pub use accesses::{AccessCount, count_accesses};
 pub use compare::{CompareRow, Comparison, compare};
@@ -20,3 +21,4 @@ pub use page::engines_page;
 pub use parallel::{ParallelOptions, ParallelRow, parallel_page, study_parallel};
 pub use triec::{TriecRow, study_triec};
 pub use update_rate::{UpdateRate, update_rate};
+pub use vrf::{VrfKind, VrfRow, VrfWork, study_vrf};

@@ -6,6 +6,7 @@ mod engines;
 mod growth;
 mod parallel;
 mod triec;
+mod vrf;
 
 use crate::exit::Verdict;
 use crate::output::Output;
@@ -20,6 +21,7 @@ pub(crate) enum Command {
     Triec(triec::Arguments),
     Dpcpe(dpcpe::Arguments),
     Parallel(parallel::Arguments),
+    Vrf(vrf::Arguments),
 }
 
 impl Command {
@@ -31,6 +33,7 @@ impl Command {
             Self::Triec(arguments) => arguments.run(output),
             Self::Dpcpe(arguments) => arguments.run(output),
             Self::Parallel(arguments) => arguments.run(output),
+            Self::Vrf(arguments) => arguments.run(output),
         }
     }
 }

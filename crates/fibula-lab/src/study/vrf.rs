@@ -1,0 +1,274 @@
+//! Many tables: memory and speed of the ways to keep them.
+
+use crate::Error;
+use crate::bench::{median, rounded};
+use fibula::arch::Level;
+use fibula::engines::sail_m::SailM;
+use fibula::memory::Pages;
+use fibula::table_set::{Mixed, TableId, TableSet};
+use fibula::{Limit, NextHop, Rib};
+use serde::Serialize;
+use std::collections::HashSet;
+use std::time::Instant;
+
+/// One way to keep some tables.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct VrfRow {
+    /// The tables, as they were named.
+    pub tables_named: String,
+    /// How many.
+    pub tables: usize,
+    /// Their routes, all together.
+    pub routes: usize,
+    /// `set/best` and the like: a [`TableSet`] with this engine for large tables, `each/NAME` where all tables are large;
+    /// `sail-m`: all in one.
+    pub kept_as: String,
+    /// The bytes of all tables.
+    pub bytes: usize,
+    /// What one more table without routes adds.
+    pub empty_bytes: usize,
+    /// How long building took.
+    pub build_ms: f64,
+    /// Million lookups a second on one core, each address in another table than the one before: the median of the
+    /// passes.
+    pub mlps_mixed: f64,
+    /// The same addresses, table by table.
+    pub mlps_sorted: f64,
+    /// How many answers were compared with the tables' own.
+    pub checked: usize,
+    /// How many of them were wrong.
+    pub mismatches: usize,
+}
+
+/// The tables and what is asked of them.
+#[derive(Clone, Copy, Debug)]
+pub struct VrfWork<'w> {
+    /// What the tables are called in the rows.
+    pub name: &'w str,
+    /// The tables; their numbers are their places.
+    pub ribs: &'w [Rib<u32>],
+    /// The addresses, in the order in which packets would bring them.
+    pub addresses: &'w [u32],
+    /// The table of each.
+    pub ids: &'w [u16],
+    /// Addresses handed over in one call.
+    pub batch: usize,
+    /// Timed passes.
+    pub passes: usize,
+}
+
+/// A way to keep tables, ready to be asked.
+enum Kept {
+    Set(TableSet<u32>, Mixed<u32>),
+    Merged(Box<SailM<u32>>),
+}
+
+impl Kept {
+    /// Looks a batch up; `ids` and `numbers` say the same.
+    fn lookup(&mut self, ids: &[TableId], numbers: &[u16], addresses: &[u32], answers: &mut Answers) {
+        match self {
+            Self::Set(set, mixed) => set.lookup_batch(ids, addresses, &mut answers.wide[..ids.len()], mixed),
+            Self::Merged(tables) => {
+                tables.lookup_batch(Level::best(), addresses, numbers, &mut answers.plain[..ids.len()]);
+            }
+        }
+    }
+
+    /// The answer at a place of the last batch.
+    fn answer(&self, answers: &Answers, at: usize) -> NextHop {
+        match self {
+            Self::Set(..) => answers.wide[at],
+            Self::Merged(_) => NextHop(answers.plain[at]),
+        }
+    }
+
+    fn bytes(&self) -> usize {
+        match self {
+            Self::Set(set, _) => set.bytes(),
+            Self::Merged(tables) => tables.memory().total(),
+        }
+    }
+
+    /// Adds a table without routes.
+    fn add_empty(&mut self) -> Result<(), Error> {
+        match self {
+            Self::Set(set, _) => {
+                set.create();
+            }
+            Self::Merged(tables) => {
+                tables.push_table(&Rib::new())?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Where answers go.
+struct Answers {
+    wide: Vec<NextHop>,
+    plain: Vec<u32>,
+}
+
+/// How tables may be kept.
+#[derive(Clone, Debug)]
+pub enum VrfKind {
+    /// A set whose tables past so many routes are compiled by an engine; `None` for the set's own measure.
+    Set {
+        /// The engine.
+        engine: String,
+        /// The most routes of a small table.
+        small_most: Option<usize>,
+    },
+    /// SAIL_M.
+    Merged,
+}
+
+impl VrfKind {
+    fn name(&self) -> String {
+        match self {
+            Self::Set { engine, small_most: None } => format!("set/{engine}"),
+            Self::Set { engine, small_most: Some(0) } => format!("each/{engine}"),
+            Self::Set { engine, small_most: Some(most) } => format!("set/{engine}, small to {most}"),
+            Self::Merged => "sail-m".into(),
+        }
+    }
+
+    fn build(&self, ribs: &[Rib<u32>]) -> Result<Kept, Error> {
+        match self {
+            Self::Merged => {
+                Limit::check("bytes of tables merged by sail-m", merged_bytes(ribs), MERGED_MOST)
+                    .map_err(fibula::Error::from)?;
+                let ribs: Vec<&Rib<u32>> = ribs.iter().collect();
+                Ok(Kept::Merged(Box::new(SailM::build(&ribs, Pages::Small)?)))
+            }
+            Self::Set { engine, small_most } => {
+                let most = small_most.unwrap_or(fibula::table_set::SMALL_MOST);
+                let mut set = TableSet::with_small(engine, most);
+                for rib in ribs {
+                    let id = set.create();
+                    set.set(id, rib)?;
+                }
+                Ok(Kept::Set(set, Mixed::default()))
+            }
+        }
+    }
+}
+
+/// SAIL_M gives every table a chunk wherever any table has one: of tables that have nothing to do with each other, more than
+/// this is not tried.
+const MERGED_MOST: u64 = 2 << 30;
+
+/// About the bytes that SAIL_M takes for these tables: for each, a next hop a slot of all their chunks.
+fn merged_bytes(ribs: &[Rib<u32>]) -> u64 {
+    let nodes = |level: u8| {
+        let longer = ribs.iter().flat_map(Rib::iter).filter(|route| route.prefix.len() > level);
+        longer.map(|route| route.prefix.first() >> (32 - level)).collect::<HashSet<u32>>().len()
+    };
+    let slots = (1 << 16) + 256 * (nodes(16) + nodes(24));
+    (ribs.len() * slots * size_of::<u32>()) as u64
+}
+
+/// So many empty tables are added to see what one takes.
+const EMPTY: usize = 64;
+
+/// Keeps the tables in one way and measures it. Every answer of one pass is compared with the tables' own longest match
+/// where `check` of them are spread over the addresses.
+///
+/// # Errors
+/// If the tables do not fit, or there are no addresses or passes.
+pub fn study_vrf(kind: &VrfKind, work: VrfWork<'_>, check: usize) -> Result<VrfRow, Error> {
+    let VrfWork { name, ribs, addresses, ids, batch, passes } = work;
+    if addresses.is_empty() || addresses.len() != ids.len() || batch == 0 || passes == 0 {
+        return Err(Error::usage("addresses with a table each, batch and passes are at least 1"));
+    }
+    let start = Instant::now();
+    let mut kept = kind.build(ribs)?;
+    let build_ms = start.elapsed().as_secs_f64() * 1e3;
+    let bytes = kept.bytes();
+    let mut order: Vec<usize> = (0..ids.len()).collect();
+    order.sort_by_key(|&at| ids[at]);
+    let sorted: (Vec<u16>, Vec<u32>) = order.iter().map(|&at| (ids[at], addresses[at])).unzip();
+    let mut answers = Answers { wide: vec![NextHop::NONE; batch], plain: vec![0; batch] };
+
+    let step = (addresses.len() / check.max(1)).max(1);
+    let (mut checked, mut mismatches) = (0, 0);
+    for (start, addresses) in (0..).step_by(batch).zip(addresses.chunks(batch)) {
+        let numbers = &ids[start..start + addresses.len()];
+        kept.lookup(&table_ids(numbers), numbers, addresses, &mut answers);
+        for at in (0..addresses.len()).filter(|at| (start + at).is_multiple_of(step)) {
+            let route = ribs[usize::from(numbers[at])].longest_match(addresses[at]);
+            let right = route.map_or(NextHop::NONE, |route| route.next_hop);
+            checked += 1;
+            mismatches += usize::from(kept.answer(&answers, at) != right);
+        }
+    }
+    let mut timed = |numbers: &[u16], addresses: &[u32]| {
+        let ids = table_ids(numbers);
+        let mut mlps = Vec::new();
+        for _ in 0..passes {
+            let start = Instant::now();
+            for ((ids, numbers), addresses) in
+                ids.chunks(batch).zip(numbers.chunks(batch)).zip(addresses.chunks(batch))
+            {
+                kept.lookup(ids, numbers, addresses, &mut answers);
+            }
+            mlps.push(addresses.len() as f64 / start.elapsed().as_secs_f64().max(1e-9) / 1e6);
+        }
+        rounded(median(&mlps).unwrap_or_default())
+    };
+    let mlps_mixed = timed(ids, addresses);
+    let mlps_sorted = timed(&sorted.0, &sorted.1);
+    for _ in 0..EMPTY {
+        kept.add_empty()?;
+    }
+    Ok(VrfRow {
+        tables_named: name.into(),
+        tables: ribs.len(),
+        routes: ribs.iter().map(Rib::len).sum(),
+        kept_as: kind.name(),
+        bytes,
+        empty_bytes: (kept.bytes() - bytes) / EMPTY,
+        build_ms: rounded(build_ms),
+        mlps_mixed,
+        mlps_sorted,
+        checked,
+        mismatches,
+    })
+}
+
+fn table_ids(numbers: &[u16]) -> Vec<TableId> {
+    numbers.iter().map(|&number| TableId(number.into())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_way_of_keeping_tables_answers_as_they_do() {
+        let ribs: Vec<Rib<u32>> = (1..20_u32)
+            .map(|table| {
+                let routes = (0..table * 3).map(|at| fibula::Route {
+                    prefix: fibula::Prefix::containing(at << 20, 10 + (at % 20) as u8),
+                    next_hop: NextHop(table + at),
+                });
+                routes.collect()
+            })
+            .collect();
+        let addresses: Vec<u32> = (0..5000_u32).map(|at| at.wrapping_mul(0x9E37_79B9) >> 4).collect();
+        let ids: Vec<u16> = (0..5000).map(|at| at % 19).collect();
+        let work =
+            VrfWork { name: "19", ribs: &ribs, addresses: &addresses, ids: &ids, batch: 700, passes: 1 };
+        let set = |small_most| VrfKind::Set { engine: "radix".into(), small_most };
+        for (kind, name) in [
+            (set(None), "set/radix"),
+            (set(Some(0)), "each/radix"),
+            (set(Some(20)), "set/radix, small to 20"),
+            (VrfKind::Merged, "sail-m"),
+        ] {
+            let row = study_vrf(&kind, work, 5000).unwrap();
+            assert_eq!((row.kept_as.as_str(), row.checked, row.mismatches), (name, 5000, 0));
+            assert!(row.mlps_mixed > 0.0 && row.mlps_sorted > 0.0 && row.bytes > 0);
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! [`Mixed`]: a batch of many tables, sorted by table.
+
+use super::{TableId, TableSet};
+use crate::{Address, NextHop};
+
+/// The memory that a mixed batch needs while it is looked up; kept by the caller, so that nothing is allocated a batch.
+#[derive(Clone, Debug, Default)]
+pub struct Mixed<A> {
+    /// By table: how many of its addresses are in the batch, then where the next of them goes. All 0 between batches.
+    counts: Vec<u32>,
+    /// The tables that the batch asks.
+    asked: Vec<u32>,
+    /// The addresses, table by table, and where each stands in the batch.
+    addresses: Vec<A>,
+    places: Vec<u32>,
+    next_hops: Vec<NextHop>,
+}
+
+impl<A: Address> Mixed<A> {
+    /// See [`TableSet::lookup_batch`].
+    pub(super) fn lookup(
+        &mut self,
+        tables: &TableSet<A>,
+        ids: &[TableId],
+        addresses: &[A],
+        next_hops: &mut [NextHop],
+    ) {
+        // What is no table's is counted as one more, that has no route.
+        let no_table = tables.tables.len() as u32;
+        self.counts.resize(tables.tables.len() + 1, 0);
+        self.asked.clear();
+        for id in ids {
+            let id = id.0.min(no_table);
+            let count = &mut self.counts[id as usize];
+            if *count == 0 {
+                self.asked.push(id);
+            }
+            *count += 1;
+        }
+        let mut start = 0;
+        for &id in &self.asked {
+            let count = &mut self.counts[id as usize];
+            (start, *count) = (start + *count, start);
+        }
+        self.addresses.resize(addresses.len(), A::ZERO);
+        self.places.resize(addresses.len(), 0);
+        self.next_hops.resize(addresses.len(), NextHop::NONE);
+        for (place, (id, &address)) in ids.iter().zip(addresses).enumerate() {
+            let count = &mut self.counts[id.0.min(no_table) as usize];
+            self.addresses[*count as usize] = address;
+            self.places[*count as usize] = place as u32;
+            *count += 1;
+        }
+        let mut start = 0;
+        for &id in &self.asked {
+            let end = std::mem::take(&mut self.counts[id as usize]) as usize;
+            tables.lookup_all(TableId(id), &self.addresses[start..end], &mut self.next_hops[start..end]);
+            start = end;
+        }
+        for (&place, &next_hop) in self.places.iter().zip(&self.next_hops) {
+            next_hops[place as usize] = next_hop;
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! A set answers as its tables do, whatever comes and goes.
+
+use super::*;
+use crate::Prefix;
+use proptest::prelude::*;
+use std::collections::HashMap;
+
+/// One step: a table is created, removed, or changed by a route (next hop 0 withdraws).
+#[derive(Clone, Debug)]
+enum Step<A> {
+    Create,
+    Remove(prop::sample::Index),
+    Change(prop::sample::Index, Prefix<A>, u32),
+}
+
+fn steps<A: Address>() -> impl Strategy<Value = Vec<Step<A>>> {
+    let prefix = (0..4_u64, 0..3_u64, 0..=A::BITS).prop_map(|(high, low, len)| {
+        Prefix::containing(A::from_bits(high, 6, 2) | A::from_bits(low, A::BITS - 2, 2), len)
+    });
+    let step = prop_oneof![
+        1 => Just(Step::Create),
+        1 => any::<prop::sample::Index>().prop_map(Step::Remove),
+        12 => (any::<prop::sample::Index>(), prefix, 0..70_000_u32)
+            .prop_map(|(table, prefix, next_hop)| Step::Change(table, prefix, next_hop)),
+    ];
+    prop::collection::vec(step, 1..80)
+}
+
+/// A set whose tables are small up to 6 routes follows the steps; after each, all tables and those removed answer right.
+fn follows<A: Address>(steps: Vec<Step<A>>) {
+    let mut tables: TableSet<A> = TableSet::with_small("radix", 6);
+    let mut ribs: HashMap<TableId, Rib<A>> = HashMap::new();
+    let mut mixed = Mixed::default();
+    for step in steps {
+        let mut known: Vec<TableId> = ribs.keys().copied().collect();
+        known.sort_unstable();
+        match step {
+            Step::Create => assert!(ribs.insert(tables.create(), Rib::new()).is_none()),
+            Step::Remove(table) if !known.is_empty() => {
+                let id = *table.get(&known);
+                assert!(tables.remove(id) && !tables.remove(id) && ribs.remove(&id).is_some());
+                assert!(tables.set(id, &Rib::new()).is_err());
+            }
+            Step::Change(table, prefix, next_hop) if !known.is_empty() => {
+                let id = *table.get(&known);
+                let rib = ribs.get_mut(&id).unwrap();
+                let delta = rib.insert(prefix, NextHop(next_hop));
+                tables.apply(id, rib, delta.as_slice()).unwrap();
+            }
+            Step::Remove(_) | Step::Change(..) => {}
+        }
+        assert_eq!(tables.len(), ribs.len());
+        let ends =
+            ribs.values().flat_map(Rib::iter).flat_map(|route| [route.prefix.first(), route.prefix.last()]);
+        let addresses: Vec<A> = ends.chain([A::ZERO, A::MAX]).collect();
+        let ids = 0..ribs.len() as u32 + 3;
+        let asked: Vec<(TableId, A)> =
+            addresses.iter().flat_map(|&address| ids.clone().map(move |id| (TableId(id), address))).collect();
+        let (ids, addresses): (Vec<TableId>, Vec<A>) = asked.into_iter().unzip();
+        let mut next_hops = vec![NextHop(u32::MAX); ids.len()];
+        tables.lookup_batch(&ids, &addresses, &mut next_hops, &mut mixed);
+        for ((&id, &address), &next_hop) in ids.iter().zip(&addresses).zip(&next_hops) {
+            let route = ribs.get(&id).and_then(|rib| rib.longest_match(address));
+            let right = route.map_or(NextHop::NONE, |route| route.next_hop);
+            assert_eq!((next_hop, tables.lookup(id, address)), (right, right), "{id:?} {address:?}");
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn ipv4_tables_come_change_and_go(steps in steps::<u32>()) {
+        follows(steps);
+    }
+
+    #[test]
+    fn ipv6_tables_come_change_and_go(steps in steps::<u128>()) {
+        follows(steps);
+    }
+}
+
+#[test]
+fn an_empty_table_costs_its_place_and_a_small_one_its_intervals() {
+    let mut tables: TableSet<u32> = TableSet::new("best");
+    let ids: Vec<TableId> = (0..1024).map(|_| tables.create()).collect();
+    assert!(tables.bytes() / 1024 < 64, "{} bytes", tables.bytes());
+    let mut rib = Rib::new();
+    for host in 0..SMALL_MOST as u32 {
+        rib.insert(Prefix::containing(host << 12, 20), NextHop(1 + host % 7));
+    }
+    let empty = tables.bytes();
+    tables.set(ids[5], &rib).unwrap();
+    assert_eq!((tables.bytes() - empty, tables.engine_width(ids[5])), (8 * (SMALL_MOST + 1), None));
+    rib.insert(Prefix::ALL, NextHop(300));
+    tables.set(ids[6], &rib).unwrap();
+    assert_eq!(tables.engine_width(ids[6]), Some(WidthBits::U16));
+    assert_eq!(tables.lookup(ids[6], u32::MAX), NextHop(300));
+    assert_eq!(
+        tables.set(TableId(1024), &rib).unwrap_err().to_string(),
+        "number of a table: 1025 is more than the 1024 that fit"
+    );
+}
+
+#[test]
+fn a_batch_of_one_table_is_asked_as_it_is() {
+    let mut tables: TableSet<u32> = TableSet::new("best");
+    let id = tables.create();
+    let mut rib = Rib::new();
+    rib.insert("10.0.0.0/8".parse().unwrap(), NextHop(4));
+    tables.set(id, &rib).unwrap();
+    let addresses: Vec<u32> = (0..100).map(|at| 0x09FF_FFCE + at).collect();
+    let mut next_hops = [NextHop::NONE; 100];
+    tables.lookup_batch(&[id; 100], &addresses, &mut next_hops, &mut Mixed::default());
+    assert!(
+        next_hops[..50].iter().all(|next_hop| !next_hop.is_some()) && next_hops[50..] == [NextHop(4); 50]
+    );
+    tables.lookup_batch(&[], &[], &mut [], &mut Mixed::default());
+}
