@@ -1,12 +1,15 @@
 //! Installing what the tests need and the machine lacks, and saying so.
 
 use crate::run::{output, root, run, works};
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use std::path::PathBuf;
 use std::process::Command;
 
 /// The version the fuzz step is known to work with.
 const CARGO_FUZZ: &str = "0.13.2";
+
+/// Old enough for every driver that knows today's cards, new enough for the cards.
+const NVRTC: &str = "nvidia-cuda-nvrtc-cu12==12.1.105";
 
 /// Everything the test command needs.
 pub(crate) fn all() -> Result<()> {
@@ -14,7 +17,7 @@ pub(crate) fn all() -> Result<()> {
     valgrind()?;
     nightly()?;
     cargo_fuzz()?;
-    Ok(())
+    nvrtc()
 }
 
 /// Everything other people's engines need.
@@ -69,6 +72,23 @@ fn debian(missing: &str, packages: &[&str]) -> Result<()> {
     println!("installing {list} ({missing} not found)");
     run(Command::new("apt-get").arg("update"))?;
     run(Command::new("apt-get").args(["install", "--yes", "--no-install-recommends"]).args(packages))
+}
+
+/// NVIDIA's run-time compiler out of its Python package, under target/: with it the kernels are compiled where there is no card.
+fn nvrtc() -> Result<()> {
+    let folder = root().join("target/tools/nvrtc");
+    if folder.join("nvidia/cuda_nvrtc/lib/libnvrtc.so.12").exists() {
+        return Ok(());
+    }
+    if !works("python3", &["-m", "pip", "--version"]) {
+        debian("pip for Python 3", &["python3-pip"])?;
+    }
+    println!("installing {NVRTC} under target/tools/nvrtc");
+    let mut install = Command::new("python3");
+    install.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps", "--target"]);
+    run(install.arg(&folder).arg(NVRTC)).with_context(|| {
+        format!("{NVRTC} could not be installed: is the registry of Python packages reachable?")
+    })
 }
 
 /// The nightly toolchain, for sanitizers and fuzzing.

@@ -1,7 +1,8 @@
 //! [`Checked`]: a table, an engine that follows it, and the judge.
 
+use crate::registry;
 use fibula::arch::Level;
-use fibula::engine::{Config, ENGINES, WidthBits};
+use fibula::engine::{Config, WidthBits};
 use fibula::{Address, Applied, Change, Error, Fib, NextHop, Prefix, Rib, Route};
 
 /// The batch sizes every check uses: none, one, around powers of two, and more than any engine's lanes.
@@ -113,7 +114,7 @@ impl<A: Address> Checked<A> {
 fn build<A: Address>(engine: &str, width: Option<WidthBits>, rib: &Rib<A>) -> Fib<A> {
     let mut config = Config::default();
     config.width = width;
-    Fib::build_from(ENGINES, engine, rib, config).unwrap_or_else(|error| panic!("{engine}: {error}"))
+    Fib::build_from(registry(), engine, rib, config).unwrap_or_else(|error| panic!("{engine}: {error}"))
 }
 
 /// Where longest-prefix match breaks: first-1, first, first+1, last, last+1 of every prefix, and the ends of

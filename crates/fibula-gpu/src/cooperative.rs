@@ -1,0 +1,339 @@
+//! [`Cooperative`]: the processor and a device on one stream of addresses.
+//!
+//! Lucchesi, Drummond and Teodoro, "High-performance IP lookup using Intel Xeon Phi" (JISA 9, 2018), section 4.4: buffers of
+//! addresses come in; each is divided between the threads of the processor and the device in proportion to their speeds, which
+//! are measured before and, since they drift, all the time; one thread does nothing but drive the device. With one lane the device
+//! is used synchronously, with two it is double-buffered, with more as SAIL uses streams.
+//!
+//! ```text
+//!                 ┌─ share ──▶ lanes of the device ──┐
+//!   buffer of addresses                              ├──▶ next hops, each in its address's place
+//!                 └─ rest ───▶ threads, 16K a time ──┘
+//! ```
+//! A device that fails loses nothing: what it has not answered goes to the processor, and the report says why.
+
+use crate::device::{Device, Grid, Kernel, Lane};
+use crate::{Answer, Error, Key, Resident};
+use fibula::{Fib, NextHopSlice};
+use std::collections::VecDeque;
+use std::sync::Mutex;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::{Duration, Instant};
+use zerocopy::IntoBytes;
+
+/// The addresses that a thread of the processor takes at once.
+const PIECE: usize = 16_384;
+
+/// How much a new measurement of a speed counts, of 1.
+const NEW: f64 = 0.25;
+
+/// The least part of a buffer: whoever gets nothing is never measured again.
+const LEAST: f64 = 1.0 / 64.0;
+
+/// How to divide.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Division {
+    /// All to the device.
+    Device,
+    /// In proportion to the speeds, measured as it goes.
+    Profiled,
+}
+
+/// How to run.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// Addresses that are divided at once.
+    pub buffer: usize,
+    /// Batches on the device at once: 1 waits for each, 2 copies one while another is looked up.
+    pub lanes: usize,
+    /// Threads of the processor, the one that drives the device not counted.
+    pub threads: usize,
+    /// Who gets what.
+    pub division: Division,
+    /// The device's threads, if not its own choice.
+    pub grid: Option<Grid>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        Self {
+            buffer: 1 << 20,
+            lanes: 2,
+            threads: (cores - 1).max(1),
+            division: Division::Profiled,
+            grid: None,
+        }
+    }
+}
+
+/// What became of a stream of addresses.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Report {
+    /// Addresses that the device answered.
+    pub on_device: usize,
+    /// Addresses that the processor answered.
+    pub on_processor: usize,
+    /// The device's part of a buffer at the end, of 1.
+    pub share: f64,
+    /// Why the device fell out; the processor has done its part.
+    pub fault: Option<Error>,
+    /// The time each batch took on the device, from its start until its answers were here.
+    pub latencies: Vec<Duration>,
+}
+
+/// The time that an address takes, in seconds, as far as it is known. Times and not speeds are averaged: batches in two lanes may
+/// end together, the second after no time at all.
+#[derive(Clone, Copy, Debug, Default)]
+struct Paces {
+    device: Option<f64>,
+    processor: Option<f64>,
+}
+
+impl Paces {
+    fn measured(pace: &mut Option<f64>, count: usize, elapsed: Duration) {
+        let now = elapsed.as_secs_f64() / count as f64;
+        *pace = Some(pace.map_or(now, |before| before + NEW * (now - before)));
+    }
+
+    /// The device's part; half as long as one is unknown.
+    fn share(&self) -> f64 {
+        match (self.device, self.processor) {
+            (Some(device), Some(processor)) => (processor / (device + processor)).clamp(LEAST, 1.0 - LEAST),
+            _ => 0.5,
+        }
+    }
+}
+
+/// A device and the processor, with one table.
+#[derive(Debug)]
+pub struct Cooperative<'r, D: Device, A: Key> {
+    resident: &'r Resident<D>,
+    fib: &'r Fib<A>,
+    options: Options,
+    lanes: Vec<D::Lane>,
+    paces: Paces,
+    fault: Option<Error>,
+}
+
+/// Addresses for the processor, and where their answers go.
+type Piece<'s, A, W> = (&'s [A], &'s mut [W]);
+
+/// A batch that the device has.
+struct Flight<'s, A, W> {
+    lane: usize,
+    piece: Piece<'s, A, W>,
+    start: Instant,
+}
+
+impl<'r, D: Device, A: Key> Cooperative<'r, D, A> {
+    /// Makes the lanes. `fib` is the same table on the processor, with answers of the kernel's width.
+    ///
+    /// # Errors
+    /// If an option is 0, or the device fails.
+    pub fn new(
+        resident: &'r Resident<D>,
+        fib: &'r Fib<A>,
+        kernel: Kernel,
+        options: Options,
+    ) -> Result<Self, Error> {
+        let Options { buffer, lanes, threads, division, grid } = options;
+        if buffer == 0 || lanes == 0 || (threads == 0 && division == Division::Profiled) {
+            return Err(Error::usage("buffer, lanes and threads are at least 1"));
+        }
+        let lanes =
+            (0..lanes).map(|_| resident.device().lane(kernel, buffer, grid)).collect::<Result<_, _>>()?;
+        Ok(Self { resident, fib, options, lanes, paces: Paces::default(), fault: None })
+    }
+
+    /// Looks a stream of addresses up: `next_hops[i]` for `addresses[i]`. Speeds are remembered for the next stream; a device
+    /// that has failed is not asked again.
+    ///
+    /// # Panics
+    /// If the two differ in length, or the answers have not the width of the table on the processor.
+    pub fn look_up<W: Answer>(&mut self, addresses: &[A], next_hops: &mut [W]) -> Report
+    where
+        for<'s> NextHopSlice<'s>: From<&'s mut [W]>,
+    {
+        assert_eq!(addresses.len(), next_hops.len(), "as many next hops as addresses");
+        let fib = self.fib;
+        let (to_threads, work) = channel::<Piece<'_, A, W>>();
+        let (done, from_threads) = channel::<(usize, Duration)>();
+        let work = Mutex::new(work);
+        std::thread::scope(|scope| {
+            for _ in 0..self.options.threads {
+                let (work, done) = (&work, done.clone());
+                scope.spawn(move || {
+                    loop {
+                        // Held only while one piece is taken.
+                        let piece = work.lock().ok().and_then(|work| work.recv().ok());
+                        let Some((addresses, next_hops)) = piece else { return };
+                        let start = Instant::now();
+                        fib.lookup_batch_into(addresses, next_hops);
+                        if done.send((addresses.len(), start.elapsed())).is_err() {
+                            return;
+                        }
+                    }
+                });
+            }
+            Drive {
+                cooperative: self,
+                to_threads,
+                from_threads,
+                waiting: 0,
+                flights: VecDeque::new(),
+                report: Report::default(),
+            }
+            .stream(addresses, next_hops)
+        })
+    }
+}
+
+/// One stream, as the driving thread sees it.
+struct Drive<'d, 's, 'r, D: Device, A: Key, W> {
+    cooperative: &'d mut Cooperative<'r, D, A>,
+    to_threads: Sender<Piece<'s, A, W>>,
+    from_threads: Receiver<(usize, Duration)>,
+    /// Pieces that the threads have not answered yet.
+    waiting: usize,
+    flights: VecDeque<Flight<'s, A, W>>,
+    report: Report,
+}
+
+impl<'s, D: Device, A: Key, W: Answer> Drive<'_, 's, '_, D, A, W>
+where
+    for<'a> NextHopSlice<'a>: From<&'a mut [W]>,
+{
+    fn stream(mut self, addresses: &'s [A], next_hops: &'s mut [W]) -> Report {
+        let Options { buffer, lanes, threads, .. } = self.cooperative.options;
+        let mut last_finish = Instant::now();
+        for (addresses, next_hops) in addresses.chunks(buffer).zip(next_hops.chunks_mut(buffer)) {
+            if self.flights.len() == lanes {
+                last_finish = self.finish(last_finish);
+            }
+            let count = (addresses.len() as f64 * self.share()).round() as usize;
+            let (on_device, on_processor) = addresses.split_at(count);
+            let (device_answers, processor_answers) = next_hops.split_at_mut(count);
+            // The device first: it works while the threads are told.
+            self.start((on_device, device_answers));
+            // No more than two buffers wait for the threads, so that a drift shows soon.
+            while self.waiting > 2 * buffer.div_ceil(PIECE).max(threads) {
+                self.hear();
+            }
+            self.hand_over((on_processor, processor_answers));
+        }
+        while !self.flights.is_empty() {
+            last_finish = self.finish(last_finish);
+        }
+        while self.waiting > 0 {
+            self.hear();
+        }
+        self.report.share = self.share();
+        self.report.fault.clone_from(&self.cooperative.fault);
+        self.report
+    }
+
+    /// The device's part of the next buffer.
+    fn share(&self) -> f64 {
+        match self.cooperative.options.division {
+            _ if self.cooperative.fault.is_some() => 0.0,
+            Division::Device => 1.0,
+            Division::Profiled => self.cooperative.paces.share(),
+        }
+    }
+
+    /// Starts a batch on the next lane.
+    fn start(&mut self, piece: Piece<'s, A, W>) {
+        let Cooperative { resident, lanes, .. } = &mut *self.cooperative;
+        if piece.0.is_empty() {
+            return;
+        }
+        let lane = self.flights.back().map_or(0, |flight| (flight.lane + 1) % lanes.len());
+        let start = Instant::now();
+        let bytes = piece.0.as_bytes();
+        let started = lanes[lane].input().map(|input| input[..bytes.len()].copy_from_slice(bytes));
+        let started = started.and_then(|()| lanes[lane].start(&resident.table(), piece.0.len()));
+        match started {
+            Ok(()) => self.flights.push_back(Flight { lane, piece, start }),
+            Err(error) => self.give_up(error, piece),
+        }
+    }
+
+    /// Waits for the oldest batch; returns when it was done. Speed is measured from the finish before, if the batch was already
+    /// there: lanes overlap.
+    fn finish(&mut self, last_finish: Instant) -> Instant {
+        let Some(Flight { lane, piece, start }) = self.flights.pop_front() else { return last_finish };
+        match self.cooperative.lanes[lane].finish() {
+            Ok(answers) => {
+                piece.1.as_mut_bytes().copy_from_slice(answers);
+                let now = Instant::now();
+                self.report.on_device += piece.0.len();
+                self.report.latencies.push(now - start);
+                Paces::measured(
+                    &mut self.cooperative.paces.device,
+                    piece.0.len(),
+                    now - start.max(last_finish),
+                );
+                now
+            }
+            Err(error) => {
+                self.give_up(error, piece);
+                last_finish
+            }
+        }
+    }
+
+    /// The device is lost: the processor takes what it had.
+    fn give_up(&mut self, error: Error, piece: Piece<'s, A, W>) {
+        self.cooperative.fault.get_or_insert(error);
+        let flights = std::mem::take(&mut self.flights);
+        self.hand_over(piece);
+        for flight in flights {
+            self.hand_over(flight.piece);
+        }
+    }
+
+    /// Gives a piece to the threads, or does it here if there are none.
+    fn hand_over(&mut self, (addresses, next_hops): Piece<'s, A, W>) {
+        for (addresses, next_hops) in addresses.chunks(PIECE).zip(next_hops.chunks_mut(PIECE)) {
+            self.report.on_processor += addresses.len();
+            if self.cooperative.options.threads == 0 {
+                self.cooperative.fib.lookup_batch_into(addresses, next_hops);
+            } else {
+                self.to_threads.send((addresses, next_hops)).expect("the threads listen until the end");
+                self.waiting += 1;
+            }
+        }
+    }
+
+    /// Hears of one piece that is done.
+    fn hear(&mut self) {
+        let (count, elapsed) = self.from_threads.recv().expect("the threads speak until the end");
+        self.waiting -= 1;
+        // All threads together are as many times as fast as one.
+        let together = elapsed.div_f64(self.cooperative.options.threads as f64);
+        Paces::measured(&mut self.cooperative.paces.processor, count, together);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_share_follows_the_speeds_as_they_drift() {
+        let mut paces = Paces::default();
+        let mut device = |microseconds: u64| {
+            Paces::measured(&mut paces.device, 1000, Duration::from_micros(microseconds));
+            Paces::measured(&mut paces.processor, 1000, Duration::from_micros(100));
+            paces.share()
+        };
+        assert!((device(50) - 2.0 / 3.0).abs() < 1e-9, "twice as fast: two thirds");
+        let slower: Vec<f64> = (0..30).map(|_| device(400)).collect();
+        assert!(slower.is_sorted_by(|a, b| a > b) && (slower[29] - 0.2).abs() < 1e-3, "{slower:?}");
+        let faster: Vec<f64> = (0..30).map(|_| device(100)).collect();
+        assert!(faster.is_sorted() && (faster[29] - 0.5).abs() < 1e-3, "{faster:?}");
+        (0..60).for_each(|_| _ = device(1_000_000));
+        assert!((paces.share() - LEAST).abs() < 1e-9, "never nothing");
+    }
+}

@@ -1,0 +1,327 @@
+//! [`Cuda`]: one CUDA card.
+//!
+//! Who waits for what: a lane's copies and kernel are on its own stream, in order; a table is written on another stream and
+//! waited for before any lane can get hold of it, and freed when no batch holds it. So no stream waits for another on the card.
+#![allow(unsafe_code, reason = "the driver is called here and in `measure`")]
+
+use super::{Device, Grid, Image, Kernel, Lane, SILENCE, check_room, room};
+use crate::table::{PARTS, Patch, Version};
+use crate::{Error, nvrtc};
+use cudarc::driver::sys::{self, CUdevice_attribute as Attribute};
+use cudarc::driver::{
+    CudaContext, CudaEvent, CudaFunction, CudaModule, CudaSlice, CudaStream, DevicePtr, DevicePtrMut,
+    DeviceRepr, DriverError, LaunchConfig, PinnedHostSlice, PushKernelArg, result,
+};
+use std::sync::Arc;
+use std::time::Instant;
+
+/// A card, as `fibula devices` shows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Card {
+    /// Its place among the cards, from 0 on.
+    pub ordinal: usize,
+    /// Its name.
+    pub name: String,
+    /// Its memory in bytes.
+    pub memory_bytes: u64,
+    /// Its streaming multiprocessors.
+    pub multiprocessors: u32,
+    /// The second-level cache in bytes.
+    pub l2_bytes: u64,
+    /// The compute capability.
+    pub capability: (i32, i32),
+    /// The newest CUDA that the driver knows, as `13.0`.
+    pub driver: String,
+}
+
+/// The cards of this machine.
+///
+/// # Errors
+/// If there is no driver or no card, with the reason.
+pub fn cards() -> Result<Vec<Card>, Error> {
+    let known = |error: DriverError| Error::no_card(said(error));
+    driver()?;
+    let count = CudaContext::device_count().map_err(known)?;
+    if count == 0 {
+        return Err(Error::no_card("the driver is here, but sees none"));
+    }
+    (0..count as usize)
+        .map(|ordinal| card(&*CudaContext::new(ordinal).map_err(known)?).map_err(known))
+        .collect()
+}
+
+/// Loads the driver.
+fn driver() -> Result<(), Error> {
+    // SAFETY: asks the loader for NVIDIA's driver by its name; its initializers do nothing but set up itself.
+    if !unsafe { sys::is_culib_present() } {
+        return Err(Error::no_card("the driver (libcuda.so) is not here"));
+    }
+    result::init().map_err(|error| Error::no_card(said(error)))
+}
+
+fn card(context: &CudaContext) -> Result<Card, DriverError> {
+    let attribute = |attribute| context.attribute(attribute).map(|value| value as u64);
+    let mut version = 0;
+    // SAFETY: writes the one integer.
+    unsafe { sys::cuDriverGetVersion(&raw mut version) }.result()?;
+    Ok(Card {
+        ordinal: context.ordinal(),
+        name: context.name()?,
+        memory_bytes: context.total_mem()? as u64,
+        multiprocessors: attribute(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)? as u32,
+        l2_bytes: attribute(Attribute::CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE)?,
+        capability: context.compute_capability()?,
+        driver: format!("{}.{}", version / 1000, version % 1000 / 10),
+    })
+}
+
+/// What the driver says of an error: its name.
+fn said(error: DriverError) -> String {
+    format!("{:?}", error.0)
+}
+
+/// One card with the kernels loaded.
+#[derive(Clone, Debug)]
+pub struct Cuda {
+    pub(super) card: Card,
+    pub(super) context: Arc<CudaContext>,
+    pub(super) module: Arc<CudaModule>,
+    /// Where tables are written.
+    pub(super) writing: Arc<CudaStream>,
+}
+
+/// A table in a card's memory.
+#[derive(Debug)]
+pub struct CudaTable {
+    pub(super) version: Version,
+    pub(super) parts: [CudaSlice<u8>; PARTS],
+    pub(super) pointers: DevicePointers,
+}
+
+/// `struct fibula_table`, on the card.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub(super) struct DevicePointers([u64; PARTS]);
+
+// SAFETY: plain integers, laid out as the kernels' own struct of as many pointers.
+unsafe impl DeviceRepr for DevicePointers {}
+
+impl Cuda {
+    /// Opens a card, and compiles and loads the kernels for it.
+    ///
+    /// # Errors
+    /// If there is no such card, or no NVRTC.
+    pub fn open(ordinal: usize) -> Result<Self, Error> {
+        driver()?;
+        let known = |error: DriverError| Error::no_card(said(error));
+        let context = CudaContext::new(ordinal).map_err(known)?;
+        let card = card(&context).map_err(known)?;
+        // SAFETY: nothing here is used on two streams at once: see the page of this module.
+        unsafe { context.disable_event_tracking() };
+        let module = context.load_module(nvrtc::compile(card.capability)?).map_err(known)?;
+        let writing = context.new_stream().map_err(known)?;
+        Ok(Self { card, context, module, writing })
+    }
+
+    /// What it is.
+    #[must_use]
+    pub fn card(&self) -> &Card {
+        &self.card
+    }
+
+    /// Enough threads to fill the card, and no more than there are addresses.
+    #[must_use]
+    pub fn grid(&self, count: usize) -> Grid {
+        const THREADS: u32 = 256;
+        let most = self.card.multiprocessors * (2048 / THREADS);
+        Grid { blocks: (count.div_ceil(THREADS as usize) as u32).clamp(1, most), threads: THREADS }
+    }
+
+    pub(super) fn function(&self, name: &str) -> Result<CudaFunction, Error> {
+        self.module.load_function(name).map_err(self.fault())
+    }
+
+    /// Makes an error of this card's of the driver's.
+    pub(super) fn fault(&self) -> impl Fn(DriverError) -> Error + use<> {
+        let name = self.card.name.clone();
+        move |error| Error::fault(&name, said(error))
+    }
+
+    /// Copies bytes to the card and waits until they are there.
+    fn write(&self, part: &mut CudaSlice<u8>, at: usize, bytes: &[u8]) -> Result<(), DriverError> {
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        self.writing.memcpy_htod(bytes, &mut part.slice_mut(at..at + bytes.len()))
+    }
+}
+
+impl Device for Cuda {
+    type Table = CudaTable;
+    type Lane = CudaLane;
+
+    fn name(&self) -> String {
+        self.card.name.clone()
+    }
+
+    fn place(&self, image: Image<'_>) -> Result<CudaTable, Error> {
+        let place = |bytes: &[u8]| {
+            let mut part = self.writing.alloc_zeros::<u8>(room(bytes.len()))?;
+            self.write(&mut part, 0, bytes)?;
+            Ok(part)
+        };
+        let [root, nodes, leaves, chains] = image.parts;
+        let placed = || Ok([place(root)?, place(nodes)?, place(leaves)?, place(chains)?]);
+        let parts = placed().map_err(self.fault())?;
+        self.writing.synchronize().map_err(self.fault())?;
+        let pointers = DevicePointers(parts.each_ref().map(|part| part.device_ptr(&self.writing).0));
+        Ok(CudaTable { version: image.version, parts, pointers })
+    }
+
+    fn patch(&self, table: &mut CudaTable, patch: &Patch) -> Result<(), Error> {
+        check_room(patch.lengths(), table.parts.each_ref().map(CudaSlice::len))?;
+        for piece in patch.onto(table.version)? {
+            self.write(&mut table.parts[piece.part], piece.at, &piece.bytes).map_err(self.fault())?;
+        }
+        self.writing.synchronize().map_err(self.fault())?;
+        table.version = patch.after();
+        Ok(())
+    }
+
+    fn lane(&self, kernel: Kernel, capacity: usize, grid: Option<Grid>) -> Result<CudaLane, Error> {
+        let function = self.function(&kernel.name())?;
+        let made = || {
+            let stream = self.context.new_stream()?;
+            let bytes = [capacity * kernel.address_bytes(), capacity * kernel.answer_bytes()];
+            // SAFETY: bytes of any value are bytes; neither is read before it is written, but by the card, whose kernels take
+            // any address.
+            let [input, output] = unsafe {
+                [
+                    self.context.alloc_pinned_with_flags(bytes[0], 0)?,
+                    self.context.alloc_pinned_with_flags(bytes[1], 0)?,
+                ]
+            };
+            let addresses = stream.alloc_zeros(bytes[0])?;
+            let next_hops = stream.alloc_zeros(bytes[1])?;
+            let done = self.context.new_event(None)?;
+            stream.synchronize()?;
+            Ok(CudaLane {
+                device: self.clone(),
+                kernel,
+                function: function.clone(),
+                grid,
+                stream,
+                done,
+                buffers: Some(Buffers { input, output, addresses, next_hops }),
+                under_way: None,
+            })
+        };
+        made().map_err(self.fault())
+    }
+}
+
+/// A lane's memory, here and on the card.
+#[derive(Debug)]
+pub(super) struct Buffers {
+    pub(super) input: PinnedHostSlice<u8>,
+    pub(super) output: PinnedHostSlice<u8>,
+    pub(super) addresses: CudaSlice<u8>,
+    pub(super) next_hops: CudaSlice<u8>,
+}
+
+/// A stream of a card, with its buffers.
+#[derive(Debug)]
+pub struct CudaLane {
+    pub(super) device: Cuda,
+    pub(super) kernel: Kernel,
+    pub(super) function: CudaFunction,
+    pub(super) grid: Option<Grid>,
+    pub(super) stream: Arc<CudaStream>,
+    done: CudaEvent,
+    /// Gone when the card has not answered: it might still write there.
+    pub(super) buffers: Option<Buffers>,
+    /// The table and the bytes of answers of the batch that is under way.
+    under_way: Option<(Arc<CudaTable>, usize)>,
+}
+
+impl CudaLane {
+    /// The buffers, and how a fault of the card is told.
+    pub(super) fn parts(&mut self) -> Result<(&mut Buffers, impl Fn(DriverError) -> Error + use<>), Error> {
+        let fault = self.device.fault();
+        let lost = || Error::fault(&self.device.card.name, "it has not answered before");
+        self.buffers.as_mut().map(|buffers| (buffers, fault)).ok_or_else(lost)
+    }
+
+    /// Starts the kernel alone, on the addresses that are on the card.
+    pub(super) fn launch(&mut self, table: &CudaTable, count: usize) -> Result<(), Error> {
+        let Grid { blocks, threads } = self.grid.unwrap_or_else(|| self.device.grid(count));
+        let (stream, function) = (Arc::clone(&self.stream), self.function.clone());
+        let (buffers, fault) = self.parts()?;
+        let count = count as u64;
+        let shape =
+            LaunchConfig { grid_dim: (blocks, 1, 1), block_dim: (threads, 1, 1), shared_mem_bytes: 0 };
+        let mut launch = stream.launch_builder(&function);
+        launch.arg(&table.pointers).arg(&buffers.addresses).arg(&mut buffers.next_hops).arg(&count);
+        // SAFETY: the arguments are those of the lookup kernels, in their order: a table of this kernel's layout, as many addresses
+        // and room for as many answers as `count` says, which `start` has checked.
+        unsafe { launch.launch(shape) }.map(|_| ()).map_err(fault)
+    }
+}
+
+impl Lane for CudaLane {
+    type Table = CudaTable;
+
+    fn input(&mut self) -> Result<&mut [u8], Error> {
+        assert!(self.under_way.is_none(), "no batch is under way");
+        let (buffers, fault) = self.parts()?;
+        buffers.input.as_mut_slice().map_err(fault)
+    }
+
+    fn start(&mut self, table: &Arc<CudaTable>, count: usize) -> Result<(), Error> {
+        assert!(self.under_way.is_none(), "no batch is under way");
+        let (address_bytes, answer_bytes) =
+            (count * self.kernel.address_bytes(), count * self.kernel.answer_bytes());
+        let stream = Arc::clone(&self.stream);
+        // From here on the card may use the buffers and the table, until `finish` or `drop` has waited.
+        self.under_way = Some((Arc::clone(table), answer_bytes));
+        let (buffers, fault) = self.parts()?;
+        assert!(address_bytes <= buffers.input.len(), "a lane takes no more than it has room for");
+        let input = &buffers.input.as_slice().map_err(&fault)?[..address_bytes];
+        let to = buffers.addresses.device_ptr_mut(&stream).0;
+        // SAFETY: both are `address_bytes` long at least, and stay untouched until the stream has been waited for.
+        unsafe { result::memcpy_htod_async(to, input, stream.cu_stream()) }.map_err(&fault)?;
+        self.launch(table, count)?;
+        let (buffers, fault) = self.parts()?;
+        let from = buffers.next_hops.device_ptr(&stream).0;
+        let output = &mut buffers.output.as_mut_slice().map_err(&fault)?[..answer_bytes];
+        // SAFETY: as above, for the answers.
+        unsafe { result::memcpy_dtoh_async(output, from, stream.cu_stream()) }.map_err(&fault)?;
+        self.done.record(&stream).map_err(fault)
+    }
+
+    fn finish(&mut self) -> Result<&[u8], Error> {
+        let answer_bytes = self.under_way.as_ref().expect("a batch is under way").1;
+        let fault = self.device.fault();
+        let start = Instant::now();
+        // Asking again and again: a batch takes microseconds, and so does waking up.
+        while !self.done.try_is_complete().map_err(&fault)? {
+            if start.elapsed() > SILENCE {
+                std::mem::forget((self.buffers.take(), self.under_way.take()));
+                return Err(Error::fault(&self.device.card.name, "it does not answer"));
+            }
+            std::hint::spin_loop();
+        }
+        self.under_way = None;
+        let (buffers, fault) = self.parts()?;
+        Ok(&buffers.output.as_slice().map_err(fault)?[..answer_bytes])
+    }
+}
+
+impl Drop for CudaLane {
+    fn drop(&mut self) {
+        // The buffers and the table go only when the card has let go of them. An error says that it is gone, which lets go too.
+        if self.under_way.is_some() {
+            let _ = self.stream.synchronize();
+        }
+    }
+}

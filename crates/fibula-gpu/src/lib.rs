@@ -1,0 +1,52 @@
+//! fibula's lookups on CUDA cards: alone, or beside the processor.
+//!
+//! Built everywhere, with no CUDA toolkit and no card: the driver and NVRTC are loaded when a program asks for a card, and where
+//! there is none it hears so in one line.
+//!
+//! **One source, two compilers.** A lookup is a function in the part of C that CUDA has too (`kernels/*.h`). NVRTC makes a
+//! kernel of it for the card; the host compiler makes its twin, which stands behind fibula's seam as an engine ([`ENGINES`]: `gpu-dir24-8`,
+//! `gpu-sail-l`, `gpu-mosaic`, `gpu-mosaic6`), so that the oracle judges the very text that the card runs.
+//!
+//! | question | room |
+//! | --- | --- |
+//! | how does a table lie in memory? | [`table`]: root, nodes, leaves, chains; what a change touches |
+//! | how do batches get to a card and back? | [`device`]: lanes; the card; its twin made of threads, to test with |
+//! | how does a table on a card follow changes? | [`Resident`]: two versions and patches |
+//! | how do processor and card share the work? | [`cooperative`] |
+//! | how are kernels compiled? | [`nvrtc`] |
+//!
+//! ```
+//! use fibula::engine::Config;
+//! use fibula::memory::Pages;
+//! use fibula::{Fib, NextHop, Rib};
+//! use fibula_gpu::cooperative::{Cooperative, Options};
+//! use fibula_gpu::device::Twin; // or `Cuda`, where a card is
+//! use fibula_gpu::table::layout::MosaicTable;
+//! use fibula_gpu::{ENGINES, Resident};
+//! let mut rib: Rib<u32> = Rib::new();
+//! rib.insert("192.0.2.0/24".parse()?, NextHop(7));
+//! let table = MosaicTable::<u8>::compile(&rib, Pages::Small)?;
+//! let resident = Resident::new(Twin::default(), table.image())?;
+//! let fib = Fib::build_from(ENGINES, "gpu-mosaic", &rib, Config::default())?;
+//! let mut both = Cooperative::new(&resident, &fib, table.image().kernel(), Options::default())?;
+//! let mut next_hops = [0_u8; 2];
+//! both.look_up(&[0xC000_0201, 0x0808_0808], &mut next_hops);
+//! assert_eq!(next_hops, [7, 0]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+#![deny(unsafe_code)]
+
+pub mod cooperative;
+pub mod device;
+mod error;
+mod host;
+mod key;
+pub mod nvrtc;
+mod resident;
+pub mod table;
+
+pub use error::Error;
+pub use host::look_up_of_many;
+pub use key::{Answer, Key};
+pub use resident::{Published, Resident};
+pub use table::layout::ENGINES;

@@ -1,0 +1,213 @@
+//! [`Table`]: a routing table in the form that kernels read, on the host or on a card: a root, nodes and leaves.
+//!
+//! # Layout
+//! ```text
+//!             31  30  29  28                          0
+//!           +---+-------+-------------------------------+
+//! entry     | 0 |              next hop                 |
+//!           | 1 | 0   0 |  number of a node             |   entries, as many as the next STRIDE bits have values
+//!           | 1 | 1   0 |  number of leaves             |   as many answers of 8, 16 or 32 bits
+//!           | 1 | 0   1 |  number of a chain            |   value, length, other, entry
+//!           +---+-------+-------------------------------+
+//!
+//! root      one entry for each value of an address's first ROOT_BITS bits
+//! ```
+//! A chain stands where a block has one path on: the next bits lead to its entry if they are its value, up to 32 bits at once; all
+//! other addresses of the block have one answer. Equal nodes, leaves and chains are kept once ([`Unique`]). Nothing is written while an entry points to it: a change makes new
+//! nodes along one path and turns one entry of the root.
+//!
+//! The four layouts are this one with other numbers:
+//!
+//! | layout | root | stride | leaves | reads |
+//! | --- | ---: | ---: | --- | --- |
+//! | [`Dir24_8`](layout::Dir24_8) | 24 bits | 8 | at /32 | 1 or 2 |
+//! | [`SailL`](layout::SailL) | 16 bits | 8 | at /32 | 1 to 3 |
+//! | [`Mosaic`](layout::Mosaic) | 18 bits | 7 | wherever nothing longer follows | 2, or 3 below a /25 |
+//! | [`Mosaic6`](layout::Mosaic6) | 16 bits | 8, and chains | wherever nothing longer follows | at most 3 to a /32, 5 to a /48 |
+//!
+//! # Worked example
+//! 10.0.0.0/8 to 1 and 10.0.1.0/25 to 2, as `Mosaic`: the entry of 10.0.0.0/18 points to leaves that begin `1 1 2 1`, for
+//! 10.0.0.0/25, 10.0.0.128/25, 10.0.1.0/25 and 10.0.1.128/25; the other 1,023 entries of 10.0.0.0/8 are the answer 1.
+
+pub mod layout;
+mod paint;
+mod patch;
+#[cfg(test)]
+mod tests;
+mod validate;
+
+pub use layout::Layout;
+pub(crate) use patch::Version;
+pub use patch::{PART_NAMES, PARTS, Patch, Touched};
+
+use crate::device::{Image, Kernel};
+use crate::host;
+use fibula::arch::Isa;
+use fibula::blocks::unique::Unique;
+use fibula::engine::{Config, Cost, Engine, Figure, Meter, Update, Width};
+use fibula::memory::{Array, Memory, Pages};
+use fibula::{Delta, Error, Limit, Prefix, Rib};
+use std::marker::PhantomData;
+use zerocopy::IntoBytes;
+
+/// An entry that points somewhere.
+pub(crate) const POINTS: u32 = 1 << 31;
+/// Of those, one that points to leaves.
+pub(crate) const LEAVES: u32 = 1 << 30;
+/// Of those, one that points to a chain.
+pub(crate) const CHAIN: u32 = 1 << 29;
+/// Where it points.
+pub(crate) const NUMBER: u32 = CHAIN - 1;
+
+/// The greatest next hop of an entry.
+pub const NEXT_HOPS_MAX: u32 = POINTS - 1;
+
+/// A compiled table: answers of type `W`, nodes of `N` entries, in the layout `L`.
+#[derive(Debug)]
+pub struct Table<L: Layout, W: Width, const N: usize> {
+    pub(crate) root: Array<u32>,
+    pub(crate) nodes: Unique<u32, N>,
+    pub(crate) leaves: Unique<W, N>,
+    /// Value, length, other and entry of each.
+    pub(crate) chains: Unique<u32, 4>,
+    version: Version,
+    pages: Pages,
+    layout: PhantomData<L>,
+}
+
+impl<L: Layout, W: Width, const N: usize> Table<L, W, N> {
+    /// The bits that choose within a node.
+    const STRIDE: u8 = N.ilog2() as u8;
+
+    /// Compiles a table.
+    ///
+    /// # Errors
+    /// If it has more different nodes than an entry can number.
+    pub fn compile(rib: &Rib<L::Address>, pages: Pages) -> Result<Self, Limit> {
+        let mut table = Self {
+            root: Array::zeroed(1 << L::ROOT_BITS, pages),
+            nodes: Unique::new(pages),
+            leaves: Unique::new(pages),
+            chains: Unique::new(pages),
+            version: Version::first(),
+            pages,
+            layout: PhantomData,
+        };
+        table.paint_root(Prefix::ALL, rib.ranges(), &mut Touched { all: true, ..Touched::default() });
+        table.check_numbers()?;
+        Ok(table)
+    }
+
+    /// Follows changes of its routing table, and says what it wrote. O(what lies under the changed prefixes); now and then, when
+    /// many nodes have become free, all of it is written anew.
+    ///
+    /// # Errors
+    /// If an entry could not number the nodes; the table is spoilt then.
+    pub fn follow(
+        &mut self,
+        rib: &Rib<L::Address>,
+        changed: impl IntoIterator<Item = Prefix<L::Address>>,
+    ) -> Result<Touched, Limit> {
+        let mut touched = Touched::default();
+        for prefix in Prefix::outermost(changed) {
+            self.repaint(prefix, rib, &mut touched);
+        }
+        self.check_numbers()?;
+        if self.nodes.is_sparse() || self.leaves.is_sparse() || self.chains.is_sparse() {
+            *self = Self { version: self.version, ..Self::compile(rib, self.pages)? };
+            touched.all = true;
+        }
+        self.version = self.version.next();
+        touched.after = self.version;
+        Ok(touched)
+    }
+
+    /// The table as it goes to a device.
+    #[must_use]
+    pub fn image(&self) -> Image<'_> {
+        Image { kernel: Kernel::of::<L, W>(), version: self.version, parts: self.parts() }
+    }
+
+    /// What the last change wrote, as it goes to a device.
+    ///
+    /// # Panics
+    /// If the table has changed since.
+    #[must_use]
+    pub fn patch(&self, touched: Touched) -> Patch {
+        assert_eq!(touched.after, self.version, "a patch is made before the next change");
+        touched.into_patch(self.parts(), [4, N * 4, N * size_of::<W>(), size_of::<[u32; 4]>()])
+    }
+
+    pub(crate) fn parts(&self) -> [&[u8]; PARTS] {
+        [
+            self.root.as_bytes(),
+            self.nodes.values().as_bytes(),
+            self.leaves.values().as_bytes(),
+            self.chains.values().as_bytes(),
+        ]
+    }
+
+    /// An entry holds a number of 29 bits. Every read of a kernel stays inside the parts because every number in an entry was given
+    /// out by them.
+    fn check_numbers(&self) -> Result<(), Limit> {
+        Limit::check(
+            "nodes",
+            self.nodes.numbers().max(self.leaves.numbers()).max(self.chains.numbers()) as u64,
+            NUMBER.into(),
+        )
+    }
+}
+
+impl<L: Layout, W: Width, const N: usize> Engine<L::Address, W> for Table<L, W, N> {
+    fn build(rib: &Rib<L::Address>, config: &Config) -> Result<Self, Error> {
+        Ok(Self::compile(rib, config.pages)?)
+    }
+
+    fn lookup_metered<M: Meter>(&self, address: L::Address, meter: &mut M) -> W {
+        host::counted(self, address, meter)
+    }
+
+    fn lookup(&self, address: L::Address) -> W {
+        let mut found = [W::default()];
+        host::look_up(self, &[address], &mut found);
+        found[0]
+    }
+
+    #[inline(always)]
+    fn lookup_batch<I: Isa>(&self, _: I, addresses: &[L::Address], next_hops: &mut [W]) {
+        host::look_up(self, addresses, next_hops);
+    }
+
+    fn apply(&mut self, rib: &Rib<L::Address>, deltas: &[Delta<L::Address>]) -> Update {
+        // Only past 2^29 nodes, leaves or chains.
+        match self.follow(rib, deltas.iter().map(|delta| delta.prefix)) {
+            Ok(touched) => Update::Applied(Cost {
+                entries_set: touched.root_entries(),
+                nodes_allocated: (touched.nodes.len() + touched.leaves.len() + touched.chains.len()) as u64,
+                ..Cost::default()
+            }),
+            Err(_) => Update::Rebuild,
+        }
+    }
+
+    fn memory(&self) -> Memory {
+        let bytes = [self.root.bytes(), self.nodes.bytes(), self.leaves.bytes(), self.chains.bytes()];
+        let parts = L::PART_NAMES.into_iter().zip(bytes).filter(|&(name, _)| !name.is_empty());
+        let books = self.nodes.book_bytes() + self.leaves.book_bytes() + self.chains.book_bytes();
+        parts
+            .fold(Memory::new(), |memory, (name, bytes)| memory.off_chip(name, bytes))
+            .off_chip("books for updates", books)
+    }
+
+    fn figures(&self) -> Vec<Figure> {
+        vec![
+            Figure::count("different nodes", self.nodes.len()),
+            Figure::count("different leaves", self.leaves.len()),
+            Figure::count("different chains", self.chains.len()),
+        ]
+    }
+
+    fn validate(&self, rib: &Rib<L::Address>) -> Result<(), String> {
+        self.contradiction(rib)
+    }
+}

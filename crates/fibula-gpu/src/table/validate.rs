@@ -1,0 +1,113 @@
+//! The structural check: references counted anew, and every interval of the table painted as it is.
+
+use super::{CHAIN, LEAVES, Layout, NUMBER, POINTS, Table};
+use fibula::engine::Width;
+use fibula::{Address, Prefix, Rib};
+
+impl<L: Layout, W: Width, const N: usize> Table<L, W, N> {
+    /// The first contradiction to the routing table, as an error.
+    pub(super) fn contradiction(&self, rib: &Rib<L::Address>) -> Result<(), String> {
+        self.nodes.validate()?;
+        self.leaves.validate()?;
+        self.chains.validate()?;
+        for range in rib.ranges() {
+            for prefix in range.prefixes() {
+                self.check_answer(prefix, range.next_hop.0)?;
+            }
+        }
+        self.check_references(rib)
+    }
+
+    /// Counts the references that the root and the nodes in use hold. Only slots of the root that an interval begins inside of
+    /// hold any: elsewhere [`Self::check_answer`] has found answers.
+    fn check_references(&self, rib: &Rib<L::Address>) -> Result<(), String> {
+        let mut nodes = vec![0_u32; self.nodes.numbers()];
+        let mut leaves = vec![0_u32; self.leaves.numbers()];
+        let mut chains = vec![0_u32; self.chains.numbers()];
+        let inside = rib
+            .ranges()
+            .map(|range| range.first)
+            .filter(|&first| first & L::Address::mask(L::ROOT_BITS) != first);
+        let mut slots: Vec<u64> = inside.map(|first| first.bits(0, L::ROOT_BITS)).collect();
+        slots.dedup();
+        let mut waiting: Vec<u32> = slots.into_iter().map(|slot| self.root[slot as usize]).collect();
+        while let Some(entry) = waiting.pop() {
+            let number = (entry & NUMBER) as usize;
+            let counts = match entry & (POINTS | LEAVES | CHAIN) {
+                POINTS => &mut nodes,
+                kind if kind == POINTS | LEAVES => &mut leaves,
+                kind if kind == POINTS | CHAIN => &mut chains,
+                _ => continue,
+            };
+            let counted = &mut counts[number]; // every entry has been followed before: it points to something
+            *counted += 1;
+            if *counted == 1 && entry & LEAVES == 0 {
+                let chain = || vec![self.chains.get(number as u32)[3]];
+                waiting.extend(if entry & CHAIN == 0 {
+                    self.nodes.get(number as u32).to_vec()
+                } else {
+                    chain()
+                });
+            }
+        }
+        self.nodes.check_references(&nodes)?;
+        self.chains.check_references(&chains)?;
+        self.leaves.check_references(&leaves)
+    }
+
+    /// Whether everything under a prefix has one answer.
+    fn check_answer(&self, prefix: Prefix<L::Address>, answer: u32) -> Result<(), String> {
+        let wrong = |found: u32| Err(format!("{prefix}: expected {answer}, found {found:#x}"));
+        let slots = |len: u8, bits: u8| {
+            let (first, last) = (prefix.first().bits(len, bits), prefix.last().bits(len, bits));
+            first as usize..=last as usize
+        };
+        let mut len = L::ROOT_BITS;
+        let mut entries = &self.root[slots(0, len)];
+        loop {
+            let [entry] = entries else {
+                // Without a branch an entry: a root may have millions.
+                let differ =
+                    |entries: &[u32]| entries.iter().fold(0, |all, entry| all | (entry ^ answer)) != 0;
+                let other = entries.chunks(1024).find(|entries| differ(entries));
+                let other = other.and_then(|entries| entries.iter().find(|&&entry| entry != answer));
+                return other.map_or(Ok(()), |&other| wrong(other));
+            };
+            if entry & POINTS == 0 {
+                return if *entry == answer { Ok(()) } else { wrong(*entry) };
+            }
+            if prefix.len() <= len {
+                return wrong(*entry);
+            }
+            let numbers = match entry & (LEAVES | CHAIN) {
+                LEAVES => self.leaves.numbers(),
+                CHAIN => self.chains.numbers(),
+                _ => self.nodes.numbers(),
+            };
+            if (entry & NUMBER) as usize >= numbers {
+                return Err(format!("{prefix}: {entry:#x} points to none of {numbers}"));
+            }
+            if entry & CHAIN != 0 {
+                let [value, bits, other, below] = self.chains.get(entry & NUMBER);
+                let known = (*bits as u8).min(prefix.len() - len);
+                if prefix.first().bits(len, known) != u64::from(value >> (bits - u32::from(known))) {
+                    return if *other == answer { Ok(()) } else { wrong(*other) };
+                }
+                if u32::from(known) < *bits {
+                    return wrong(*entry);
+                }
+                entries = std::slice::from_ref(below);
+                len += known;
+                continue;
+            }
+            let within = slots(len, Self::STRIDE);
+            if entry & LEAVES != 0 {
+                let answers = &self.leaves.get(entry & NUMBER)[within];
+                let other = answers.iter().map(|found| found.widen().0).find(|&found| found != answer);
+                return other.map_or(Ok(()), wrong);
+            }
+            entries = &self.nodes.get(entry & NUMBER)[within];
+            len += Self::STRIDE;
+        }
+    }
+}
