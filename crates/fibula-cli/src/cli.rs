@@ -1,7 +1,7 @@
 //! The command line as clap sees it: the global options and the list of commands.
 
 use crate::commands::{
-    bench, build, completions, demo, engines, inspect, lookup, man, study, table, trace, verify,
+    bench, build, completions, demo, devices, engines, inspect, lookup, man, study, table, trace, verify,
 };
 use crate::exit::Verdict;
 use crate::output::{Format, Output};
@@ -36,6 +36,7 @@ pub(crate) enum Command {
     #[command(subcommand, arg_required_else_help = false)]
     Trace(trace::Command),
     Engines(engines::Arguments),
+    Devices(devices::Arguments),
     Inspect(inspect::Arguments),
     Build(build::Arguments),
     Verify(verify::Arguments),
@@ -55,6 +56,7 @@ impl Command {
             Self::Table(command) => command.run(output),
             Self::Trace(command) => command.run(),
             Self::Engines(arguments) => arguments.run(output),
+            Self::Devices(arguments) => arguments.run(output),
             Self::Inspect(arguments) => arguments.run(output),
             Self::Build(arguments) => arguments.run(output),
             Self::Verify(arguments) => arguments.run(output),

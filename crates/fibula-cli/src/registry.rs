@@ -1,15 +1,20 @@
-//! The engines that commands know: fibula's own and, with the feature `peers`, other people's.
+//! The engines that commands know: fibula's own, the twins of its kernels and, with the feature `peers`, other people's.
 
-use fibula::engine::Entry;
+use fibula::engine::{ENGINES, Entry};
+use std::sync::LazyLock;
 
-/// All of them, fibula's first.
-#[cfg(feature = "peers")]
+/// All of them, fibula's own first.
 pub(crate) fn engines() -> &'static [Entry] {
-    fibula_peers::engines()
+    static ALL: LazyLock<Vec<Entry>> = LazyLock::new(|| [ENGINES, fibula_gpu::ENGINES, &peers()].concat());
+    &ALL
 }
 
-/// All of them.
+#[cfg(feature = "peers")]
+fn peers() -> Vec<Entry> {
+    fibula_peers::peers()
+}
+
 #[cfg(not(feature = "peers"))]
-pub(crate) fn engines() -> &'static [Entry] {
-    fibula::engine::ENGINES
+fn peers() -> Vec<Entry> {
+    Vec::new()
 }

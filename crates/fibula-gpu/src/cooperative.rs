@@ -12,7 +12,7 @@
 //! ```
 //! A device that fails loses nothing: what it has not answered goes to the processor, and the report says why.
 
-use crate::device::{Device, Grid, Kernel, Lane};
+use crate::device::{Device, Kernel, Lane};
 use crate::{Answer, Error, Key, Resident};
 use fibula::{Fib, NextHopSlice};
 use std::collections::VecDeque;
@@ -35,6 +35,8 @@ const LEAST: f64 = 1.0 / 64.0;
 pub enum Division {
     /// All to the device.
     Device,
+    /// All to the processor.
+    Processor,
     /// In proportion to the speeds, measured as it goes.
     Profiled,
 }
@@ -50,20 +52,12 @@ pub struct Options {
     pub threads: usize,
     /// Who gets what.
     pub division: Division,
-    /// The device's threads, if not its own choice.
-    pub grid: Option<Grid>,
 }
 
 impl Default for Options {
     fn default() -> Self {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        Self {
-            buffer: 1 << 20,
-            lanes: 2,
-            threads: (cores - 1).max(1),
-            division: Division::Profiled,
-            grid: None,
-        }
+        Self { buffer: 1 << 20, lanes: 2, threads: (cores - 1).max(1), division: Division::Profiled }
     }
 }
 
@@ -137,12 +131,11 @@ impl<'r, D: Device, A: Key> Cooperative<'r, D, A> {
         kernel: Kernel,
         options: Options,
     ) -> Result<Self, Error> {
-        let Options { buffer, lanes, threads, division, grid } = options;
-        if buffer == 0 || lanes == 0 || (threads == 0 && division == Division::Profiled) {
+        let Options { buffer, lanes, threads, division } = options;
+        if buffer == 0 || lanes == 0 || (threads == 0 && division != Division::Device) {
             return Err(Error::usage("buffer, lanes and threads are at least 1"));
         }
-        let lanes =
-            (0..lanes).map(|_| resident.device().lane(kernel, buffer, grid)).collect::<Result<_, _>>()?;
+        let lanes = (0..lanes).map(|_| resident.device().lane(kernel, buffer)).collect::<Result<_, _>>()?;
         Ok(Self { resident, fib, options, lanes, paces: Paces::default(), fault: None })
     }
 
@@ -238,6 +231,7 @@ where
         match self.cooperative.options.division {
             _ if self.cooperative.fault.is_some() => 0.0,
             Division::Device => 1.0,
+            Division::Processor => 0.0,
             Division::Profiled => self.cooperative.paces.share(),
         }
     }

@@ -14,6 +14,7 @@
 //! | how does a table on a card follow changes? | [`Resident`]: two versions and patches |
 //! | how do processor and card share the work? | [`cooperative`] |
 //! | how are kernels compiled? | [`nvrtc`] |
+//! | how fast is it, and what is the limit? | [`study`] |
 //!
 //! ```
 //! use fibula::engine::Config;
@@ -43,6 +44,7 @@ mod host;
 mod key;
 pub mod nvrtc;
 mod resident;
+pub mod study;
 pub mod table;
 
 pub use error::Error;

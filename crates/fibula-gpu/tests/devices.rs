@@ -49,7 +49,7 @@ impl Bed {
 }
 
 fn options(buffer: usize, lanes: usize, threads: usize, division: Division) -> Options {
-    Options { buffer, lanes, threads, division, grid: None }
+    Options { buffer, lanes, threads, division }
 }
 
 #[test]

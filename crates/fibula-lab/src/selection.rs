@@ -4,8 +4,9 @@ use crate::Error;
 use fibula::Address;
 use fibula::engine::{BEST, Entry, find};
 
-/// What the names of other people's engines begin with, which are run only where they are asked for.
-const PEER: &str = "peer:";
+/// What the names of engines begin with that are run only where they are asked for: other people's, and the twins of kernels, which
+/// are made for cards.
+const ASKED_FOR: [&str; 2] = ["peer:", "gpu-"];
 
 /// The specifications of a list like `all`, `best` or `dxr18,sail-l,dxr/k=20` that do a family, each once, in
 /// order. Engines of the list that do only the other family are left out.
@@ -31,7 +32,9 @@ pub fn select<A: Address>(engines: &[Entry], list: &str) -> Result<Vec<String>, 
         any = true;
         match specification.split('/').next().unwrap_or_default() {
             "all" => {
-                let own = engines.iter().filter(|entry| !entry.about.name.starts_with(PEER));
+                let asked_for =
+                    |entry: &&Entry| ASKED_FOR.iter().any(|begin| entry.about.name.starts_with(begin));
+                let own = engines.iter().filter(|entry| !asked_for(entry));
                 own.filter(|entry| entry.does(A::FAMILY)).for_each(|entry| add(entry.about.name));
             }
             BEST => add(specification),

@@ -1,14 +1,19 @@
 //! `fibula bench`: how fast engines answer.
 
+use super::device::{OnDevice, engines_with_kernels, on_processor};
 use super::measuring::{Building, OnTable, engines, tell_all};
 use crate::exit::{Verdict, tell};
 use crate::output::{Output, Printer};
 use crate::registry;
 use clap::Args;
+use fibula::Rib;
 use fibula::arch::Level;
 use fibula::parallel::{Model, Order};
-use fibula::{Address, Rib};
+use fibula_gpu::cooperative::Options;
+use fibula_gpu::device::Cuda;
+use fibula_gpu::{Key, study};
 use fibula_io::trace::{self, TraceKind};
+use fibula_lab::Expected;
 use fibula_lab::bench::{BenchOptions, Contender, Race, Workload};
 use fibula_lab::machine::Machine;
 use indicatif::ProgressBar;
@@ -44,9 +49,14 @@ pub(crate) struct Arguments {
     /// When answers may leave: `kept` as the addresses came, `free` as they are done
     #[arg(long, default_value_t = Order::Free, requires = "model")]
     order: Order,
-    /// How many addresses are handed over in one call, the chunk that threads share by
-    #[arg(long, default_value_t = 16_384, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    batch: u32,
+    /// How many addresses are handed over in one call, the chunk that threads share by [default: 16384, on a card 1048576]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    batch: Option<u32>,
+    #[command(flatten)]
+    on_device: OnDevice,
+    /// How many batches are on a card at once
+    #[arg(long, default_value_t = 4, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=64))]
+    streams: u8,
     /// How many timed passes
     #[arg(long, default_value_t = 9, value_name = "N", value_parser = clap::value_parser!(u16).range(5..))]
     passes: u16,
@@ -58,10 +68,16 @@ pub(crate) struct Arguments {
 
 impl Arguments {
     pub(crate) fn run(self, output: &Output) -> anyhow::Result<Verdict> {
-        engines::<u32>(&self.engine)?; // a wrong name is told before a table is read
+        let card = self.on_device.open(self.batch, self.streams.into())?;
+        // A wrong name is told before a table is read.
+        if card.is_some() {
+            engines_with_kernels::<u32>(&self.engine)?
+        } else {
+            engines::<u32>(&self.engine)?
+        };
         let (tables, whole) = self.on_table.load()?;
         let mut printer = output.printer();
-        let mut run = Run { arguments: &self, printer: &mut printer, raced: false, right: true };
+        let mut run = Run { arguments: &self, card, printer: &mut printer, raced: false, right: true };
         for kind in &self.trace {
             run.family(&tables.ipv4, kind)?;
             run.family(&tables.ipv6, kind)?;
@@ -90,12 +106,13 @@ impl Arguments {
     }
 
     fn options(&self) -> BenchOptions {
+        let default = BenchOptions::default();
         BenchOptions {
             threads: self.threads.iter().map(|&threads| threads.into()).collect(),
-            batch: self.batch as usize,
             sharing: self.model.map(|model| (model, self.order)),
             passes: self.passes.into(),
-            ..BenchOptions::default()
+            batch: self.batch.map_or(default.batch, |batch| batch as usize),
+            ..default
         }
     }
 }
@@ -103,6 +120,8 @@ impl Arguments {
 /// A run as it goes along.
 struct Run<'r, W: Write> {
     arguments: &'r Arguments,
+    /// The card to run on, if one was asked for.
+    card: Option<(Cuda, Options)>,
     printer: &'r mut Printer<W>,
     /// Whether any engine was measured.
     raced: bool,
@@ -112,9 +131,11 @@ struct Run<'r, W: Write> {
 
 impl<W: Write> Run<'_, W> {
     /// One race: a family and a trace.
-    fn family<A: Address>(&mut self, rib: &Rib<A>, kind: &TraceKind) -> anyhow::Result<()> {
+    fn family<A: Key>(&mut self, rib: &Rib<A>, kind: &TraceKind) -> anyhow::Result<()> {
         let arguments = self.arguments;
-        let specifications = engines::<A>(&arguments.engine)?;
+        let list = &arguments.engine;
+        let specifications =
+            if self.card.is_some() { engines_with_kernels::<A>(list)? } else { engines::<A>(list)? };
         if !arguments.on_table.wants(rib) || specifications.is_empty() {
             return Ok(());
         }
@@ -128,6 +149,9 @@ impl<W: Write> Run<'_, W> {
             Err(error) => return Err(error.into()),
         };
         let (table, trace) = (arguments.on_table.name(), kind.to_string());
+        if let Some((card, options)) = self.card.clone() {
+            return self.on_card(&card, options, &specifications, (&table, rib), (&trace, &addresses));
+        }
         let workload = Workload { table: &table, rib, trace: &trace, addresses: &addresses };
         let options = arguments.options();
         let bar = ProgressBar::new_spinner().with_message("finding the right answers");
@@ -145,6 +169,32 @@ impl<W: Write> Run<'_, W> {
             self.raced = true;
             self.right &= row.mismatches == 0;
             self.printer.row(row)?;
+        }
+        Ok(())
+    }
+
+    /// The same on a card.
+    fn on_card<A: Key>(
+        &mut self,
+        card: &Cuda,
+        options: Options,
+        specifications: &[String],
+        (table, rib): (&str, &Rib<A>),
+        (trace, addresses): (&str, &[A]),
+    ) -> anyhow::Result<()> {
+        let stride = (addresses.len() / self.arguments.options().check).max(1);
+        let expected = Expected::new(rib, addresses.iter().step_by(stride).copied().collect())?;
+        let passes = self.arguments.passes.into();
+        for engine in specifications {
+            let fib = on_processor(engine, rib, self.arguments.building.width)?;
+            let workload = study::Workload { table, rib, engine, addresses, fib: &fib };
+            let row = study::race(card, &workload, trace, (expected.next_hops(), stride), options, passes)?;
+            if let Some(fault) = &row.fault {
+                tell(format_args!("{fault}; the processor has answered the rest"));
+            }
+            self.raced = true;
+            self.right &= row.mismatches == 0 && row.fault.is_none();
+            self.printer.row(&row)?;
         }
         Ok(())
     }

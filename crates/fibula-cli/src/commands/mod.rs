@@ -4,6 +4,8 @@ pub(crate) mod bench;
 pub(crate) mod build;
 pub(crate) mod completions;
 pub(crate) mod demo;
+pub(crate) mod device;
+pub(crate) mod devices;
 pub(crate) mod engines;
 pub(crate) mod inspect;
 pub(crate) mod lookup;

@@ -1,5 +1,6 @@
 //! `fibula verify`: whether engines answer right.
 
+use super::device::{OnDevice, engines_with_kernels, on_processor};
 use super::measuring::{Building, OnTable, UpdatesFrom, engines, tell_all};
 use crate::exit::{Verdict, tell};
 use crate::family::FamilyName;
@@ -7,9 +8,14 @@ use crate::output::{Output, Printer};
 use crate::registry;
 use clap::Args;
 use fibula::arch::Level;
+use fibula::engine::WidthBits;
 use fibula::{Address, Change, Rib};
+use fibula_gpu::cooperative::Options;
+use fibula_gpu::device::Cuda;
+use fibula_gpu::{Key, study};
 use fibula_io::table::Tables;
-use fibula_lab::verify::{ExhaustiveOptions, UpdateOptions, VerifyOptions};
+use fibula_lab::Expected;
+use fibula_lab::verify::{ExhaustiveOptions, UpdateOptions, VerifyOptions, probes};
 use indicatif::ProgressBar;
 use std::io::Write;
 
@@ -41,6 +47,8 @@ pub(crate) struct Arguments {
     #[arg(long, default_value_t = 1)]
     seed: u64,
     #[command(flatten)]
+    on_device: OnDevice,
+    #[command(flatten)]
     on_table: OnTable,
     #[command(flatten)]
     building: Building,
@@ -57,13 +65,26 @@ impl Arguments {
                 || !self.on_table.is_standard_input(),
             "table and updates cannot both come from standard input"
         );
-        engines::<u32>(&self.engine)?; // a wrong name is told before a table is read
+        let card = self.on_device.open(None, STREAMS)?;
+        anyhow::ensure!(
+            card.is_none() || (self.updates.is_none() && !self.exhaustive),
+            "--device gpu asks for the probes alone, without --updates and --exhaustive"
+        );
+        // A wrong name is told before a table is read.
+        if card.is_some() {
+            engines_with_kernels::<u32>(&self.engine)?
+        } else {
+            engines::<u32>(&self.engine)?
+        };
         let (mut tables, whole) = self.on_table.load()?;
         let changes = self.updates.as_ref().map(|updates| updates.load(&mut tables)).transpose()?;
         let Tables { ipv4, ipv6, .. } = &tables;
         let mut printer = output.printer();
         let mut run = Run { arguments: &self, printer: &mut printer, asked: false, right: true };
-        if let Some(changes) = &changes {
+        if let Some((card, options)) = card {
+            run.on_card(ipv4, &card, options)?;
+            run.on_card(ipv6, &card, options)?;
+        } else if let Some(changes) = &changes {
             run.follow(ipv4, &changes.ipv4)?;
             run.follow(ipv6, &changes.ipv6)?;
         } else {
@@ -139,6 +160,38 @@ impl<W: Write> Run<'_, W> {
         }
         self.asked |= !verification.rows.is_empty();
         self.right &= verification.is_right();
+        Ok(())
+    }
+
+    /// The same addresses, answered by a card.
+    fn on_card<A: Key>(&mut self, rib: &Rib<A>, card: &Cuda, options: Options) -> anyhow::Result<()> {
+        let arguments = self.arguments;
+        let engines = engines_with_kernels::<A>(&arguments.engine)?;
+        if !arguments.on_table.wants(rib) || engines.is_empty() {
+            return Ok(());
+        }
+        let VerifyOptions { random, seed, widths, .. } = arguments.options();
+        let mut random_numbers = fastrand::Rng::with_seed(seed);
+        let mut addresses = probes(rib, random, &mut random_numbers);
+        random_numbers.shuffle(&mut addresses);
+        let expected = Expected::new(rib, addresses)?;
+        let widest = rib.max_next_hop();
+        for engine in &engines {
+            for &width in widths.iter().filter(|width| WidthBits::max(**width) >= widest) {
+                let fib = on_processor(engine, rib, Some(width))?;
+                let workload =
+                    study::Workload { table: "", rib, engine, addresses: expected.addresses(), fib: &fib };
+                let (answers, fault) = study::answers(card, &workload, options)?;
+                if let Some(fault) = &fault {
+                    tell(format_args!("{fault}; the processor has answered the rest"));
+                }
+                let row = fibula_lab::verify::judged(engine, width, "device", "cuda", &expected, &answers);
+                tell_all(&row.first);
+                self.asked = true;
+                self.right &= row.mismatches == 0 && fault.is_none();
+                self.printer.row(&row)?;
+            }
+        }
         Ok(())
     }
 
@@ -219,3 +272,6 @@ impl<W: Write> Run<'_, W> {
 
 /// The engine that is itself a judge.
 const ORACLE: &str = fibula::engines::oracle::ABOUT.name;
+
+/// The batches that a card has at once.
+const STREAMS: usize = 2;

@@ -75,6 +75,15 @@ fn card(context: &CudaContext) -> Result<Card, DriverError> {
     })
 }
 
+/// Enough threads to fill a card, and no more blocks than there are addresses for.
+fn grid(multiprocessors: u32, count: usize) -> Grid {
+    /// Of a block; eight blocks are all that a multiprocessor runs at once.
+    const THREADS: u32 = 256;
+    let fill = multiprocessors * (2048 / THREADS);
+    let blocks = count.div_ceil(THREADS as usize).clamp(1, fill as usize) as u32;
+    Grid { blocks, threads: THREADS }
+}
+
 /// What the driver says of an error: its name.
 fn said(error: DriverError) -> String {
     format!("{:?}", error.0)
@@ -129,12 +138,9 @@ impl Cuda {
         &self.card
     }
 
-    /// Enough threads to fill the card, and no more than there are addresses.
-    #[must_use]
-    pub fn grid(&self, count: usize) -> Grid {
-        const THREADS: u32 = 256;
-        let most = self.card.multiprocessors * (2048 / THREADS);
-        Grid { blocks: (count.div_ceil(THREADS as usize) as u32).clamp(1, most), threads: THREADS }
+    /// See [`grid`].
+    pub(super) fn grid(&self, count: usize) -> Grid {
+        grid(self.card.multiprocessors, count)
     }
 
     pub(super) fn function(&self, name: &str) -> Result<CudaFunction, Error> {
@@ -188,7 +194,7 @@ impl Device for Cuda {
         Ok(())
     }
 
-    fn lane(&self, kernel: Kernel, capacity: usize, grid: Option<Grid>) -> Result<CudaLane, Error> {
+    fn lane(&self, kernel: Kernel, capacity: usize) -> Result<CudaLane, Error> {
         let function = self.function(&kernel.name())?;
         let made = || {
             let stream = self.context.new_stream()?;
@@ -209,7 +215,7 @@ impl Device for Cuda {
                 device: self.clone(),
                 kernel,
                 function: function.clone(),
-                grid,
+                grid: None,
                 stream,
                 done,
                 buffers: Some(Buffers { input, output, addresses, next_hops }),
@@ -277,6 +283,10 @@ impl Lane for CudaLane {
         buffers.input.as_mut_slice().map_err(fault)
     }
 
+    fn set_grid(&mut self, grid: Option<Grid>) {
+        self.grid = grid;
+    }
+
     fn start(&mut self, table: &Arc<CudaTable>, count: usize) -> Result<(), Error> {
         assert!(self.under_way.is_none(), "no batch is under way");
         let (address_bytes, answer_bytes) =
@@ -323,5 +333,16 @@ impl Drop for CudaLane {
         if self.under_way.is_some() {
             let _ = self.stream.synchronize();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_grid_fills_the_card_and_no_more() {
+        let blocks = |count| grid(132, count).blocks;
+        assert_eq!([0, 1, 257, 30_000, 1 << 24, usize::MAX].map(blocks), [1, 1, 2, 118, 1056, 1056]);
     }
 }

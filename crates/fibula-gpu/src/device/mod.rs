@@ -8,6 +8,7 @@
 //! can be [patched](Device::patch) only by whoever holds it alone (`&mut`). The type system is the proof.
 
 mod cuda;
+mod measure;
 pub mod twin;
 
 pub use cuda::{Card, Cuda, cards};
@@ -125,11 +126,11 @@ pub trait Device: Debug + Send + Sync {
     /// device fails.
     fn patch(&self, table: &mut Self::Table, patch: &Patch) -> Result<(), Error>;
 
-    /// A lane for batches of up to `capacity` addresses of a kernel; `grid` if not the device's own choice.
+    /// A lane for batches of up to `capacity` addresses of a kernel.
     ///
     /// # Errors
     /// If there is no memory for it, or the device fails.
-    fn lane(&self, kernel: Kernel, capacity: usize, grid: Option<Grid>) -> Result<Self::Lane, Error>;
+    fn lane(&self, kernel: Kernel, capacity: usize) -> Result<Self::Lane, Error>;
 }
 
 /// A batch's way through a device: addresses are written to [`input`](Lane::input), [`start`](Lane::start) returns at once, and
@@ -153,6 +154,9 @@ pub trait Lane: Debug + Send {
     /// If a batch is on its way already, or the lane has no room for so many.
     fn start(&mut self, table: &Arc<Self::Table>, count: usize) -> Result<(), Error>;
 
+    /// Makes later kernels run with other threads; `None` for the device's own choice.
+    fn set_grid(&mut self, grid: Option<Grid>);
+
     /// Waits for the batch and returns its answers.
     ///
     /// # Errors
@@ -161,6 +165,34 @@ pub trait Lane: Debug + Send {
     /// # Panics
     /// If no batch is on its way.
     fn finish(&mut self) -> Result<&[u8], Error>;
+}
+
+/// A device whose parts can be timed alone: what a study needs besides.
+pub trait Measured: Device {
+    /// The seconds that the kernel of a lane takes for the first `count` addresses of the batch it had last: the mean of `runs`
+    /// directly after each other, nothing copied.
+    ///
+    /// # Errors
+    /// If the device fails.
+    fn kernel_seconds(
+        &self,
+        lane: &mut Self::Lane,
+        table: &Self::Table,
+        count: usize,
+        runs: u32,
+    ) -> Result<f64, Error>;
+
+    /// Bytes a second from page-locked memory to the device, and back: each alone, `bytes` at once.
+    ///
+    /// # Errors
+    /// If the device fails.
+    fn copy_rates(&self, bytes: usize) -> Result<(f64, f64), Error>;
+
+    /// Random sectors of 32 bytes that the device reads in a second, out of `bytes` of its memory.
+    ///
+    /// # Errors
+    /// If the device fails.
+    fn gather_rate(&self, bytes: usize) -> Result<f64, Error>;
 }
 
 /// A device that does not answer for so long is taken for lost.

@@ -99,7 +99,7 @@ impl Device for Twin {
         Ok(())
     }
 
-    fn lane(&self, kernel: Kernel, capacity: usize, _: Option<Grid>) -> Result<TwinLane, Error> {
+    fn lane(&self, kernel: Kernel, capacity: usize) -> Result<TwinLane, Error> {
         self.script.step()?;
         let (to_worker, work) = channel::<Batch>();
         let (done, from_worker) = channel();
@@ -137,22 +137,20 @@ struct Batch {
 impl Batch {
     fn run(&mut self, script: &Script) {
         let start = Instant::now();
-        let kernel = self.table.kernel;
-        let addresses = &self.input[..self.count * kernel.address_bytes()];
-        let next_hops = &mut self.output[..self.count * kernel.answer_bytes()];
-        // SAFETY: the parts came from an image, and only patches onto its very version changed them: they are a table as its host
-        // had it. Arrays begin on cache lines.
-        unsafe {
-            host::look_up_bytes(
-                kernel,
-                self.table.parts.each_ref().map(|part| &part[..]),
-                addresses,
-                next_hops,
-            );
-        }
+        answer(&self.table, &self.input, &mut self.output, self.count);
         let least = Duration::from_nanos(script.nanoseconds.load(Ordering::SeqCst) * self.count as u64);
         thread::sleep(least.saturating_sub(start.elapsed()));
     }
+}
+
+/// What a kernel does.
+fn answer(table: &TwinTable, input: &Array<u8>, output: &mut Array<u8>, count: usize) {
+    let kernel = table.kernel;
+    let addresses = &input[..count * kernel.address_bytes()];
+    let next_hops = &mut output[..count * kernel.answer_bytes()];
+    // SAFETY: the parts came from an image, and only patches onto its very version changed them: they are a table as its host had
+    // it. Addresses and answers are arrays, which begin on cache lines.
+    unsafe { host::look_up_bytes(kernel, table.parts.each_ref().map(|part| &part[..]), addresses, next_hops) }
 }
 
 /// A lane of a twin. The buffers are away while a batch is under way.
@@ -168,6 +166,14 @@ pub struct TwinLane {
     worker: Option<JoinHandle<()>>,
 }
 
+impl TwinLane {
+    /// Runs the kernel again on the batch that it had last.
+    pub(super) fn kernel_again(&mut self, table: &TwinTable, count: usize) {
+        let (input, output) = (self.input.as_ref().expect(UNDER_WAY), self.output.as_mut().expect(UNDER_WAY));
+        answer(table, input, output, count);
+    }
+}
+
 const UNDER_WAY: &str = "no batch is under way";
 
 impl Lane for TwinLane {
@@ -176,6 +182,8 @@ impl Lane for TwinLane {
     fn input(&mut self) -> Result<&mut [u8], Error> {
         Ok(self.input.as_mut().expect(UNDER_WAY))
     }
+
+    fn set_grid(&mut self, _: Option<Grid>) {}
 
     fn start(&mut self, table: &Arc<TwinTable>, count: usize) -> Result<(), Error> {
         self.script.step()?;

@@ -29,6 +29,7 @@
 //! 10.0.0.0/8 to 1 and 10.0.1.0/25 to 2, as `Mosaic`: the entry of 10.0.0.0/18 points to leaves that begin `1 1 2 1`, for
 //! 10.0.0.0/25, 10.0.0.128/25, 10.0.1.0/25 and 10.0.1.128/25; the other 1,023 entries of 10.0.0.0/8 are the answer 1.
 
+pub mod any;
 pub mod layout;
 mod paint;
 mod patch;

@@ -19,7 +19,7 @@ use crate::{Error, Expected, Mismatch, Refusal};
 use fibula::arch::Level;
 use fibula::engine::{Config, Entry, WidthBits};
 use fibula::memory::Pages;
-use fibula::{Address, Fib, Rib};
+use fibula::{Address, Fib, NextHop, Rib};
 use rayon::prelude::*;
 use serde::Serialize;
 
@@ -145,6 +145,33 @@ pub fn verify<A: Address>(
         }
     }
     Ok(verification)
+}
+
+/// The row of answers that were found elsewhere than by an engine here: on a card.
+#[must_use]
+pub fn judged<A: Address>(
+    engine: &str,
+    width: WidthBits,
+    path: &'static str,
+    isa: &'static str,
+    expected: &Expected<A>,
+    answers: &[NextHop],
+) -> VerifyRow {
+    let mut tally = Tally::new();
+    for ((&address, &right), &found) in expected.addresses().iter().zip(expected.next_hops()).zip(answers) {
+        tally.compare(address, right, found);
+    }
+    VerifyRow {
+        engine: engine.into(),
+        family: A::FAMILY.to_string(),
+        width: width.bits(),
+        path,
+        isa,
+        probes: tally.probes,
+        mismatches: tally.mismatches,
+        first: tally.shown(engine, path),
+        contradiction: None,
+    }
 }
 
 fn build<A: Address>(

@@ -3,6 +3,7 @@
 mod compare;
 mod dpcpe;
 mod engines;
+mod gpu;
 mod growth;
 mod parallel;
 mod triec;
@@ -22,6 +23,7 @@ pub(crate) enum Command {
     Dpcpe(dpcpe::Arguments),
     Parallel(parallel::Arguments),
     Vrf(vrf::Arguments),
+    Gpu(gpu::Arguments),
 }
 
 impl Command {
@@ -34,6 +36,7 @@ impl Command {
             Self::Dpcpe(arguments) => arguments.run(output),
             Self::Parallel(arguments) => arguments.run(output),
             Self::Vrf(arguments) => arguments.run(output),
+            Self::Gpu(arguments) => arguments.run(output),
         }
     }
 }

@@ -1,0 +1,66 @@
+//! `--device`: where lookups run, the same for every command that has it.
+
+use crate::registry;
+use clap::{Args, ValueEnum};
+use fibula::engine::{Config, WidthBits};
+use fibula::{Address, Fib, Rib};
+use fibula_gpu::Key;
+use fibula_gpu::cooperative::{Division, Options};
+use fibula_gpu::device::Cuda;
+
+/// The addresses of a batch on a card, if not asked for otherwise.
+const BATCH: u32 = 1 << 20;
+
+/// Where lookups run.
+#[derive(Clone, Copy, Debug, Args)]
+pub(crate) struct OnDevice {
+    /// Where the lookups run: gpu and both take a CUDA card, and the engines whose names begin with gpu-
+    #[arg(long, value_enum, default_value_t, value_name = "DEVICE")]
+    device: DeviceName,
+}
+
+/// A device on the command line.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+enum DeviceName {
+    /// The processor
+    #[default]
+    Cpu,
+    /// The first CUDA card
+    Gpu,
+    /// The card and the processor together, divided by their speeds
+    Both,
+}
+
+impl OnDevice {
+    /// The card, and how work is divided; `None` for the processor alone. To be asked before a table is read, so that a machine without a
+    /// card says so at once.
+    pub(crate) fn open(self, batch: Option<u32>, lanes: usize) -> anyhow::Result<Option<(Cuda, Options)>> {
+        let (division, threads) = match self.device {
+            DeviceName::Cpu => return Ok(None),
+            DeviceName::Gpu => (Division::Device, 0),
+            DeviceName::Both => (Division::Profiled, Options::default().threads),
+        };
+        let buffer = batch.unwrap_or(BATCH) as usize;
+        Ok(Some((Cuda::open(0)?, Options { buffer, lanes, threads, division })))
+    }
+}
+
+/// The engines of a list that have a kernel for a family; `all` are all that have one.
+pub(crate) fn engines_with_kernels<A: Address>(list: &str) -> anyhow::Result<Vec<String>> {
+    let names = fibula_gpu::ENGINES.iter().map(|entry| entry.about.name);
+    let all: Vec<&str> = names.collect();
+    let list = if list == "all" { all.join(",") } else { list.to_owned() };
+    let selected = fibula_lab::select::<A>(fibula_gpu::ENGINES, &list);
+    Ok(selected?)
+}
+
+/// The table on the processor, as the card's partner and judge: the twin of the same kernel, at the same width.
+pub(crate) fn on_processor<A: Key>(
+    engine: &str,
+    rib: &Rib<A>,
+    width: Option<WidthBits>,
+) -> anyhow::Result<Fib<A>> {
+    let mut config = Config::default();
+    config.width = width;
+    Ok(Fib::build_from(registry::engines(), engine, rib, config)?)
+}

@@ -1,0 +1,69 @@
+//! `fibula devices`: what lookups can run on.
+
+use crate::exit::{Verdict, tell};
+use crate::output::Output;
+use clap::Args;
+use fibula_gpu::device::{Card, cards};
+use fibula_lab::machine::Machine;
+use serde::Serialize;
+
+/// List what lookups can run on: the processor, and every CUDA card or one line that says why there is none
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {}
+
+/// One device.
+#[derive(Debug, Serialize)]
+struct Row {
+    device: &'static str,
+    name: String,
+    memory_bytes: u64,
+    /// Cores of a processor, streaming multiprocessors of a card.
+    cores: usize,
+    /// The last cache before memory.
+    cache_bytes: u64,
+    /// Instruction sets of a processor, compute capability of a card.
+    isa: String,
+    driver: Option<String>,
+}
+
+impl From<Machine> for Row {
+    fn from(machine: Machine) -> Self {
+        Self {
+            device: "cpu",
+            name: machine.processor,
+            memory_bytes: machine.memory_bytes,
+            cores: machine.cores,
+            cache_bytes: machine.caches.last().map_or(0, |cache| cache.bytes),
+            isa: machine.instruction_sets.join(" "),
+            driver: None,
+        }
+    }
+}
+
+impl From<Card> for Row {
+    fn from(card: Card) -> Self {
+        let (major, minor) = card.capability;
+        Self {
+            device: "gpu",
+            name: card.name,
+            memory_bytes: card.memory_bytes,
+            cores: card.multiprocessors as usize,
+            cache_bytes: card.l2_bytes,
+            isa: format!("sm_{major}{minor}"),
+            driver: Some(format!("CUDA {}", card.driver)),
+        }
+    }
+}
+
+impl Arguments {
+    #[allow(clippy::unused_self, reason = "every command is run alike")]
+    pub(crate) fn run(self, output: &Output) -> anyhow::Result<Verdict> {
+        let cards = cards();
+        if let Err(why) = &cards {
+            tell(why);
+        }
+        let cards = cards.unwrap_or_default().into_iter().map(Row::from);
+        output.rows(std::iter::once(Row::from(Machine::here())).chain(cards))?;
+        Ok(Verdict::Good)
+    }
+}

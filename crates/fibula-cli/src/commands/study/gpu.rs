@@ -1,0 +1,151 @@
+//! `fibula study gpu`: everything that can be measured of a CUDA card.
+
+use super::super::device::{engines_with_kernels, on_processor};
+use super::super::measuring::{INTERNET, UpdatesFrom, internet};
+use crate::exit::{Verdict, tell};
+use crate::output::Output;
+use crate::reading::{Reading, verdict};
+use crate::writing::write_text;
+use anyhow::Context;
+use clap::Args;
+use fibula::{Change, Rib};
+use fibula_gpu::Key;
+use fibula_gpu::device::{Card, Cuda};
+use fibula_gpu::study::{self, Limits, Plan, Study, Workload};
+use fibula_io::Source;
+use fibula_io::table::Tables;
+use fibula_io::trace::{self, TraceKind};
+use fibula_lab::machine::Machine;
+use indicatif::ProgressBar;
+use serde::Serialize;
+use std::io::ErrorKind;
+use std::path::PathBuf;
+
+/// Lookups on a CUDA card: batches, streams, blocks and threads (SAIL, Figures 13 and 14), processor and card together (the Bloom filter
+/// paper's Figure 9), updates under load, and the limits of link and memory
+///
+/// Every answer is compared with the processor's; a wrong one ends with status 1. One row a point of the sweep is printed; with -o all of it
+/// becomes a page.
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
+    /// The engines: `all` that have a kernel, or a list like `gpu-mosaic,gpu-sail-l`
+    #[arg(short, long, default_value = "all", value_name = "LIST")]
+    engine: String,
+    /// The table, a file or `internet` for the made one
+    #[arg(short, long, default_value = INTERNET, value_name = "TABLE")]
+    table: String,
+    /// The addresses
+    #[arg(long, default_value = "prefix")]
+    trace: TraceKind,
+    /// How many addresses
+    #[arg(long, default_value_t = 1 << 24, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    addresses: u32,
+    /// The updates, a file or `made=N`
+    #[arg(short, long, default_value = "made=100000", value_name = "UPDATES")]
+    updates: UpdatesFrom,
+    /// Write the page to this file: below its marker, what is above stays
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    #[command(flatten)]
+    reading: Reading,
+}
+
+impl Arguments {
+    pub(crate) fn run(self, output: &Output) -> anyhow::Result<Verdict> {
+        let cuda = Cuda::open(0)?; // without a card nothing is read and nothing written
+        let (mut tables, whole) = if self.table == INTERNET {
+            (internet(1)?, Verdict::Good)
+        } else {
+            let loaded = self.reading.read(&Source::from(self.table.as_str()))?;
+            let whole = verdict(&loaded);
+            (loaded.tables, whole)
+        };
+        let changes = self.updates.load(&mut tables)?;
+        let Tables { ipv4, ipv6, .. } = &tables;
+        let mut studies = self.study(&cuda, ipv4, &changes.ipv4)?;
+        studies.extend(self.study(&cuda, ipv6, &changes.ipv6)?);
+        anyhow::ensure!(
+            !studies.is_empty(),
+            "nothing to study: no engine of the list holds a family of the table"
+        );
+        output.rows(studies.iter().flat_map(|study| &study.sweep))?;
+        if let Some(path) = &self.output {
+            let before = match std::fs::read_to_string(path) {
+                Err(error) if error.kind() == ErrorKind::NotFound => String::new(),
+                read => read.with_context(|| format!("{}: cannot be read", path.display()))?,
+            };
+            let made =
+                study::page(&studies, &self.command(), &shown(cuda.card()), &Machine::here().to_string());
+            write_text(path, |out| out.write_all(study::with_made(&before, &made).as_bytes()))?;
+        }
+        Ok(if studies.iter().all(is_right) { whole } else { Verdict::Bad })
+    }
+
+    /// One family of the table.
+    fn study<A: Key>(&self, cuda: &Cuda, rib: &Rib<A>, changes: &[Change<A>]) -> anyhow::Result<Vec<Study>> {
+        let mut studies = Vec::new();
+        if rib.is_empty() {
+            return Ok(studies);
+        }
+        let addresses = trace::generate(&self.trace, rib, self.addresses as usize, 1)?;
+        let plan = Plan::of_the_papers();
+        for engine in engines_with_kernels::<A>(&self.engine)? {
+            let fib = on_processor(&engine, rib, None)?;
+            let table = self.table.rsplit('/').next().unwrap_or_default();
+            let workload = Workload { table, rib, engine: &engine, addresses: &addresses, fib: &fib };
+            let bar = ProgressBar::new_spinner().with_message(engine.clone());
+            let study = Study {
+                engine: engine.clone(),
+                family: A::FAMILY.to_string(),
+                table: table.into(),
+                prefixes: rib.len(),
+                limits: Limits::of(cuda, &workload)?,
+                sweep: study::sweep(cuda, &workload, &plan, &mut |row| show(&bar, row))?,
+                cooperative: study::cooperative(cuda, &workload, &plan, &mut |row| show(&bar, row))?,
+                updates: study::updates(cuda, &workload, changes, &plan, &mut |row| show(&bar, row))?,
+            };
+            bar.finish_and_clear();
+            if !is_right(&study) {
+                tell(format_args!(
+                    "{engine} answers wrong on {}: see the column mismatches",
+                    cuda.card().name
+                ));
+            }
+            studies.push(study);
+        }
+        Ok(studies)
+    }
+
+    /// How to make the page again, the folders of files left out.
+    fn command(&self) -> String {
+        let name = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
+        let updates = name(&self.updates.to_string());
+        format!(
+            "fibula study gpu -t {} -u {updates} -e {} --trace {}",
+            name(&self.table),
+            self.engine,
+            self.trace
+        )
+    }
+}
+
+fn is_right(study: &Study) -> bool {
+    study.sweep.iter().all(|row| row.mismatches == 0)
+        && study.cooperative.iter().all(|row| row.mismatches == 0)
+}
+
+fn show(bar: &ProgressBar, row: &impl Serialize) {
+    bar.set_message(serde_json::to_string(row).unwrap_or_default());
+    bar.tick();
+}
+
+fn shown(card: &Card) -> String {
+    format!(
+        "{}, {} MiB, {} multiprocessors, L2 {} MiB, driver for CUDA {}",
+        card.name,
+        card.memory_bytes >> 20,
+        card.multiprocessors,
+        card.l2_bytes >> 20,
+        card.driver
+    )
+}

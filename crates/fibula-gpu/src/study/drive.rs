@@ -1,0 +1,219 @@
+//! The sweep over batches, lanes and threads, and the sweep over buffers.
+
+use super::{CooperativeRow, Plan, SweepRow, Workload, quantile};
+use crate::cooperative::{Cooperative, Division, Options};
+use crate::device::{Image, Lane, Measured};
+use crate::{Answer, Error, Key, Resident};
+use fibula::NextHopSlice;
+use fibula::engine::WidthBits;
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Instant;
+use zerocopy::IntoBytes;
+
+/// No more addresses than these are in lanes at once: page-locked memory is dear.
+const IN_LANES: usize = 1 << 26;
+
+/// How often a kernel runs to be timed alone.
+const KERNEL_RUNS: u32 = 10;
+
+/// Every batch with every number of lanes and threads that the plan names. Each answer is compared with the processor's afterwards.
+///
+/// # Errors
+/// If the table does not fit, or the device fails.
+pub fn sweep<D: Measured, A: Key>(
+    device: &D,
+    workload: &Workload<'_, A>,
+    plan: &Plan,
+    each: &mut dyn FnMut(&SweepRow),
+) -> Result<Vec<SweepRow>, Error> {
+    let table = crate::table::any::compile(workload.engine, Some(workload.fib.width()), workload.rib)?;
+    let image = table.image();
+    let placed = Arc::new(device.place(image)?);
+    let mut rows = Vec::new();
+    for &batch in &plan.batches {
+        let most = *plan.lanes.iter().max().unwrap_or(&1).min(&(IN_LANES / batch).max(1));
+        let mut lanes = filled_lanes(device, image, workload.addresses, batch, most)?;
+        for &grid in &plan.grids {
+            for lane in &mut lanes {
+                lane.set_grid(grid);
+            }
+            // The batch it had last is what the kernel alone is run on.
+            lanes[0].start(&placed, batch)?;
+            lanes[0].finish()?;
+            let kernel = device.kernel_seconds(&mut lanes[0], &placed, batch, KERNEL_RUNS)?;
+            for &count in plan.lanes.iter().filter(|&&count| count <= most) {
+                let (mlps, mut latencies) = stream(&mut lanes[..count], &placed, batch, plan.seconds)?;
+                let row = SweepRow {
+                    engine: workload.engine.into(),
+                    batch,
+                    lanes: count,
+                    blocks: grid.map(|grid| grid.blocks),
+                    threads: grid.map(|grid| grid.threads),
+                    mlps,
+                    latency_us_p50: quantile(&mut latencies, 0.5),
+                    latency_us_p99: quantile(&mut latencies, 0.99),
+                    kernel_mlps: batch as f64 / kernel / 1e6,
+                    mismatches: wrong(&mut lanes[..count], &placed, batch, workload)?,
+                };
+                each(&row);
+                rows.push(row);
+            }
+        }
+    }
+    Ok(rows)
+}
+
+/// Lanes whose inputs hold the addresses of the trace, one batch after the other and again.
+fn filled_lanes<D: Measured, A: Key>(
+    device: &D,
+    image: Image<'_>,
+    addresses: &[A],
+    batch: usize,
+    count: usize,
+) -> Result<Vec<D::Lane>, Error> {
+    let mut next = addresses.iter().copied().cycle();
+    let mut lanes = Vec::new();
+    for _ in 0..count {
+        let mut lane = device.lane(image.kernel(), batch)?;
+        let taken: Vec<A> = next.by_ref().take(batch).collect();
+        lane.input()?[..batch * size_of::<A>()].copy_from_slice(taken.as_bytes());
+        lanes.push(lane);
+    }
+    Ok(lanes)
+}
+
+/// Keeps all lanes busy for some seconds: millions of lookups a second, and the latency of each batch in microseconds.
+fn stream<L: Lane>(
+    lanes: &mut [L],
+    table: &Arc<L::Table>,
+    batch: usize,
+    seconds: f64,
+) -> Result<(f64, Vec<f64>), Error> {
+    let mut latencies = Vec::new();
+    let mut under_way: VecDeque<(usize, Instant)> = VecDeque::new();
+    let start = Instant::now();
+    let mut next = 0;
+    loop {
+        let ends = start.elapsed().as_secs_f64() > seconds && latencies.len() >= lanes.len();
+        if under_way.len() == lanes.len() || ends {
+            let Some((lane, started)) = under_way.pop_front() else { break };
+            lanes[lane].finish()?;
+            latencies.push(started.elapsed().as_secs_f64() * 1e6);
+        }
+        if !ends {
+            under_way.push_back((next, Instant::now()));
+            lanes[next].start(table, batch)?;
+            next = (next + 1) % lanes.len();
+        }
+    }
+    let mlps = (latencies.len() * batch) as f64 / start.elapsed().as_secs_f64() / 1e6;
+    Ok((mlps, latencies))
+}
+
+/// Answers of the lanes that differ from the processor's.
+fn wrong<L: Lane, A: Key>(
+    lanes: &mut [L],
+    table: &Arc<L::Table>,
+    batch: usize,
+    workload: &Workload<'_, A>,
+) -> Result<usize, Error> {
+    fn expected<A: Key, W: Answer>(workload: &Workload<'_, A>, addresses: &[A]) -> Vec<u8>
+    where
+        for<'s> NextHopSlice<'s>: From<&'s mut [W]>,
+    {
+        let mut answers = vec![W::default(); addresses.len()];
+        workload.fib.lookup_batch_into(addresses, &mut answers[..]);
+        answers.as_bytes().to_vec()
+    }
+    let mut next = workload.addresses.iter().copied().cycle();
+    let mut wrong = 0;
+    for lane in lanes {
+        let addresses: Vec<A> = next.by_ref().take(batch).collect();
+        let expected = match workload.fib.width() {
+            WidthBits::U8 => expected::<A, u8>(workload, &addresses),
+            WidthBits::U16 => expected::<A, u16>(workload, &addresses),
+            WidthBits::U32 => expected::<A, u32>(workload, &addresses),
+        };
+        lane.start(table, batch)?;
+        let found = lane.finish()?;
+        let size = expected.len() / batch;
+        wrong +=
+            found.chunks(size).zip(expected.chunks(size)).filter(|(found, right)| found != right).count();
+    }
+    Ok(wrong)
+}
+
+/// Buffers of every size of the plan: the processor alone, the device alone, both; synchronous and double-buffered.
+///
+/// # Errors
+/// If the table does not fit, or the device fails.
+pub fn cooperative<D: Measured + Clone, A: Key>(
+    device: &D,
+    workload: &Workload<'_, A>,
+    plan: &Plan,
+    each: &mut dyn FnMut(&CooperativeRow),
+) -> Result<Vec<CooperativeRow>, Error> {
+    match workload.fib.width() {
+        WidthBits::U8 => divided::<D, A, u8>(device, workload, plan, each),
+        WidthBits::U16 => divided::<D, A, u16>(device, workload, plan, each),
+        WidthBits::U32 => divided::<D, A, u32>(device, workload, plan, each),
+    }
+}
+
+fn divided<D: Measured + Clone, A: Key, W: Answer>(
+    device: &D,
+    workload: &Workload<'_, A>,
+    plan: &Plan,
+    each: &mut dyn FnMut(&CooperativeRow),
+) -> Result<Vec<CooperativeRow>, Error>
+where
+    for<'s> NextHopSlice<'s>: From<&'s mut [W]>,
+{
+    let table = crate::table::any::compile(workload.engine, Some(workload.fib.width()), workload.rib)?;
+    let resident = Resident::new(device.clone(), table.image())?;
+    let mut expected = vec![W::default(); workload.addresses.len()];
+    workload.fib.lookup_batch_into(workload.addresses, &mut expected[..]);
+    let mut rows = Vec::new();
+    for &buffer in &plan.buffers {
+        for (mode, lanes) in [("synchronous", 1), ("double-buffered", 2)] {
+            let mut mismatches = 0;
+            let mut speed = |division, threads| {
+                let options = Options { buffer, lanes, threads, division };
+                let mut both = Cooperative::new(&resident, workload.fib, table.image().kernel(), options)?;
+                let mut found = vec![W::default(); expected.len()];
+                both.look_up(workload.addresses, &mut found); // warms up and learns the speeds
+                let (start, mut passes, mut share) = (Instant::now(), 0, 0.0);
+                while passes == 0 || start.elapsed().as_secs_f64() < plan.seconds {
+                    let report = both.look_up(workload.addresses, &mut found);
+                    if let Some(fault) = report.fault {
+                        return Err(fault);
+                    }
+                    share = report.share;
+                    passes += 1;
+                }
+                let elapsed = start.elapsed().as_secs_f64();
+                mismatches += found.iter().zip(&expected).filter(|(found, right)| found != right).count();
+                Ok(((expected.len() * passes) as f64 / elapsed / 1e6, share))
+            };
+            // Alone, the processor has the thread that drives the device besides.
+            let (processor_mlps, _) = speed(Division::Processor, plan.threads + 1)?;
+            let (device_mlps, _) = speed(Division::Device, 0)?;
+            let (both_mlps, share) = speed(Division::Profiled, plan.threads)?;
+            let row = CooperativeRow {
+                engine: workload.engine.into(),
+                buffer,
+                mode,
+                processor_mlps,
+                device_mlps,
+                both_mlps,
+                share,
+                gain: both_mlps / processor_mlps.max(device_mlps),
+                mismatches,
+            };
+            each(&row);
+            rows.push(row);
+        }
+    }
+    Ok(rows)
+}
