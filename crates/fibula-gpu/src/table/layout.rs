@@ -1,4 +1,4 @@
-//! The layouts: the numbers that make a [`Table`](super::Table) what a paper describes, and what the tools print of it.
+//! The layouts: the numbers that make a [`Table`] what a paper describes, and what the tools print of it.
 
 use super::{NEXT_HOPS_MAX, PARTS, Table};
 use crate::host::{self, Bodies};
