@@ -193,8 +193,9 @@ impl Lane for TwinLane {
             "a lane takes no more than it has room for"
         );
         let batch = Batch { table: Arc::clone(table), input, output, count };
-        let sent = self.to_worker.as_ref().map(|to_worker| to_worker.send(batch));
-        sent.and_then(Result::ok).ok_or_else(|| Error::fault(NAME, "its thread is gone"))
+        let worker = self.to_worker.as_ref();
+        let sent = worker.is_some_and(|to_worker| to_worker.send(batch).is_ok());
+        if sent { Ok(()) } else { Err(Error::fault(NAME, "its thread is gone")) }
     }
 
     fn finish(&mut self) -> Result<&[u8], Error> {
