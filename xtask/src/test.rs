@@ -3,6 +3,7 @@
 use crate::run::{cargo, host, nightly, run};
 use crate::{fuzz, instructions, lint, setup};
 use anyhow::Result;
+use std::process::Command;
 
 /// All checks and tests; stops at the first that fails.
 pub(crate) fn all() -> Result<()> {
@@ -12,6 +13,7 @@ pub(crate) fn all() -> Result<()> {
     run(&mut cargo(&["test", "--package", "fibula-peers", "--features", "crates", "--locked"]))?;
     instructions::check()?;
     address_sanitizer()?;
+    thread_sanitizer()?;
     fuzz::targets(fuzz::SECONDS, &[])?;
     println!("all good");
     Ok(())
@@ -19,24 +21,26 @@ pub(crate) fn all() -> Result<()> {
 
 /// The library's unit tests and the engine suite, with every access to memory checked.
 fn address_sanitizer() -> Result<()> {
+    let mut tests = sanitized(&["--lib", "--tests"])?;
+    // Wrong accesses show in few cases; the many are for wrong answers, and have been run before.
+    run(tests.env("RUSTFLAGS", "-Zsanitizer=address").env("PROPTEST_CASES", "8"))
+}
+
+/// Readers and a writer at once, with every access checked against every other thread's.
+fn thread_sanitizer() -> Result<()> {
+    // The standard library is not instrumented; what these tests use of it, the instrumented side sees.
+    run(sanitized(&["--test", "live"])?
+        .env("RUSTFLAGS", "-Zsanitizer=thread -Cunsafe-allow-abi-mismatch=sanitizer"))
+}
+
+/// Some of the library's tests by the toolchain that has sanitizers.
+fn sanitized(tests: &[&str]) -> Result<Command> {
     let host = host()?;
-    let arguments = [
-        "test",
-        "--package",
-        "fibula",
-        "--lib",
-        "--tests",
-        "--locked",
-        "--target",
-        &host,
-        "--target-dir",
-        "target/sanitizer",
-    ];
-    let mut tests = nightly(&arguments);
-    // Wrong accesses show in few cases; the many are for wrong answers, and have been run before. Instrumented code takes
-    // longer to optimize than to run.
-    run(tests
-        .env("RUSTFLAGS", "-Zsanitizer=address")
-        .env("CARGO_PROFILE_TEST_OPT_LEVEL", "1")
-        .env("PROPTEST_CASES", "8"))
+    let mut arguments = vec!["test", "--package", "fibula"];
+    arguments.extend(tests);
+    arguments.extend(["--locked", "--target", &host, "--target-dir", "target/sanitizer"]);
+    let mut command = nightly(&arguments);
+    // Instrumented code takes longer to optimize than to run.
+    command.env("CARGO_PROFILE_TEST_OPT_LEVEL", "1");
+    Ok(command)
 }

@@ -26,6 +26,7 @@ pub mod engine;
 pub mod engines;
 mod error;
 mod fib;
+pub mod live;
 pub mod memory;
 mod next_hop;
 pub mod parallel;

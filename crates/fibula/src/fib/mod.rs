@@ -177,6 +177,15 @@ impl<A: Address> Fib<A> {
         self.engine.save(sections).map_err(|error| Error::snapshot(format!("{name}: {error}")))
     }
 
+    /// Another table like this one, by the same engine and configuration.
+    ///
+    /// # Errors
+    /// If `rib` exceeds a limit of the engine.
+    pub fn rebuilt(&self, rib: &Rib<A>) -> Result<Self, Error> {
+        let engine = compile(&self.entry, rib, &self.config)?;
+        Ok(Self { engine, entry: self.entry, config: self.config.clone() })
+    }
+
     /// The engine inside.
     #[must_use]
     pub fn entry(&self) -> &Entry {

@@ -1,9 +1,8 @@
 //! [`Coalesced`]: many changes carried out at once, as the least that an engine must be told.
 
 use super::Rib;
-use crate::{Address, Change, Delta, NextHop};
+use crate::{Address, Change, Delta, NextHop, Prefix};
 use std::collections::HashMap;
-use std::collections::hash_map::Entry;
 
 /// What a run of changes came to: at most one [`Delta`] a prefix, as [`Fib::apply`](crate::Fib::apply) wants them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -14,6 +13,44 @@ pub struct Coalesced<A> {
     pub suppressed: usize,
     /// Changes that a later one to the same prefix replaced or took back.
     pub coalesced: usize,
+}
+
+/// Deltas one after the other, as at most one a prefix.
+#[derive(Debug, Default)]
+pub(crate) struct Deltas<A> {
+    deltas: Vec<Delta<A>>,
+    /// Where each prefix stands, once there are more than a few.
+    positions: HashMap<Prefix<A>, usize>,
+}
+
+impl<A: Address> Deltas<A> {
+    /// As many as are searched one by one: most runs are that short, and a hash table costs more.
+    const FEW: usize = 8;
+
+    /// Adds what happened next. O(1).
+    pub(crate) fn push(&mut self, delta: Delta<A>) {
+        let position = if self.positions.is_empty() {
+            self.deltas.iter().position(|other| other.prefix == delta.prefix)
+        } else {
+            self.positions.get(&delta.prefix).copied()
+        };
+        if let Some(position) = position {
+            self.deltas[position].after = delta.after;
+            return;
+        }
+        self.deltas.push(delta);
+        if self.deltas.len() > Self::FEW {
+            let new = if self.positions.is_empty() { 0 } else { self.deltas.len() - 1 };
+            let prefixes = (new..).zip(&self.deltas[new..]);
+            self.positions.extend(prefixes.map(|(position, delta)| (delta.prefix, position)));
+        }
+    }
+
+    /// Those that came to something, in the order in which their prefixes were first changed.
+    pub(crate) fn into_effective(mut self) -> Vec<Delta<A>> {
+        self.deltas.retain(|delta| delta.before != delta.after);
+        self.deltas
+    }
 }
 
 impl<A: Address> Rib<A> {
@@ -30,26 +67,19 @@ impl<A: Address> Rib<A> {
     /// # Ok::<(), fibula::Error>(())
     /// ```
     pub fn apply_all(&mut self, changes: impl IntoIterator<Item = Change<A>>) -> Coalesced<A> {
-        let mut came_to = Coalesced { deltas: Vec::new(), suppressed: 0, coalesced: 0 };
-        let mut positions = HashMap::new();
-        let mut effective = 0;
+        let (mut deltas, mut suppressed, mut effective) = (Deltas::default(), 0, 0);
         for change in changes {
-            let Some(delta) = self.apply(change) else {
-                came_to.suppressed += 1;
-                continue;
-            };
-            effective += 1;
-            match positions.entry(delta.prefix) {
-                Entry::Vacant(vacant) => {
-                    vacant.insert(came_to.deltas.len());
-                    came_to.deltas.push(delta);
+            match self.apply(change) {
+                Some(delta) => {
+                    effective += 1;
+                    deltas.push(delta);
                 }
-                Entry::Occupied(position) => came_to.deltas[*position.get()].after = delta.after,
+                None => suppressed += 1,
             }
         }
-        came_to.deltas.retain(|delta| delta.before != delta.after);
-        came_to.coalesced = effective - came_to.deltas.len();
-        came_to
+        let deltas = deltas.into_effective();
+        let coalesced = effective - deltas.len();
+        Coalesced { deltas, suppressed, coalesced }
     }
 
     /// Takes deltas back: the table is as before them.
@@ -84,5 +114,25 @@ mod tests {
         assert_eq!((came_to.deltas.len(), came_to.suppressed, came_to.coalesced), (2, 1, 2));
         rib.take_back(&came_to.deltas);
         assert_eq!(rib, before);
+    }
+    #[test]
+    fn many_changes_are_coalesced_like_few() {
+        let change = |prefix: u32, next_hop| {
+            let prefix = Prefix::containing(prefix << 8, 24);
+            Change::Announce(Route { prefix, next_hop: NextHop(next_hop) })
+        };
+        for prefixes in [3, 8, 9, 100] {
+            let mut rib: Rib<u32> = Rib::new();
+            let rounds = (1..=3).flat_map(|next_hop| (0..prefixes).map(move |prefix| (prefix, next_hop)));
+            let came_to = rib.apply_all(rounds.map(|(prefix, next_hop)| change(prefix, next_hop)));
+            let expected: Vec<_> = (0..prefixes)
+                .map(|prefix| Delta {
+                    prefix: Prefix::containing(prefix << 8, 24),
+                    before: NextHop::NONE,
+                    after: NextHop(3),
+                })
+                .collect();
+            assert_eq!((came_to.deltas, came_to.coalesced), (expected, 2 * prefixes as usize));
+        }
     }
 }

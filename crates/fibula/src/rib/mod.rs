@@ -13,6 +13,7 @@ mod ranges;
 mod statistics;
 
 pub use coalesced::Coalesced;
+pub(crate) use coalesced::Deltas;
 pub use leaves::{Leaf, Leaves};
 pub use ranges::{Prefixes, Range, Ranges};
 pub use statistics::Statistics;

@@ -1,0 +1,179 @@
+//! What one thread can see of the hand-over; the many are in `tests/live.rs`, all their orders in `tests/loom.rs`.
+
+use super::*;
+use crate::{NextHop, Route};
+
+const NOW: Duration = Duration::ZERO;
+
+fn announce(prefix: &str, next_hop: u32) -> Change<u32> {
+    Change::Announce(Route { prefix: prefix.parse().unwrap(), next_hop: NextHop(next_hop) })
+}
+
+fn live(engines: &[&str], settings: Settings) -> Live<u32> {
+    let mut rib = Rib::new();
+    rib.apply(announce("10.0.0.0/8", 1));
+    let fibs: Vec<_> = engines.iter().map(|engine| Fib::build(engine, &rib).unwrap()).collect();
+    Live::new(rib, fibs, settings).unwrap()
+}
+
+/// An engine that is kept twice, and one that is built anew.
+const WAYS: [&str; 2] = ["poptrie", "lc-trie"];
+
+#[test]
+fn a_guard_keeps_its_table_and_the_next_shows_the_change() {
+    for engine in WAYS {
+        let mut live = live(&[engine], Settings::default());
+        let (mut one, mut other) = (live.reader(0), live.reader(0));
+        let before = one.guard();
+        for next_hop in 2..5 {
+            live.change(announce("10.1.0.0/16", next_hop), NOW).unwrap();
+            live.publish().unwrap();
+            assert_eq!(before.lookup(0x0A01_0000), NextHop(1), "{engine}");
+            assert_eq!(other.guard().lookup(0x0A01_0000), NextHop(next_hop), "{engine}");
+        }
+        assert_eq!(one.guard().lookup(0x0A01_0000), NextHop(4), "{engine}");
+    }
+}
+
+#[test]
+fn changes_of_both_copies_are_followed_in_place() {
+    let mut live = live(&["poptrie"], Settings::default());
+    let mut reader = live.reader(0);
+    for next_hop in 2..100 {
+        live.change(announce("10.1.0.0/16", next_hop), NOW).unwrap();
+        live.change(announce("10.2.0.0/16", next_hop + 1), NOW).unwrap();
+        let table = reader.guard();
+        assert_eq!(table.lookup(0x0A01_0000), NextHop(next_hop));
+        assert_eq!(table.lookup(0x0A02_0000), NextHop(next_hop + 1));
+        table.validate(live.rib()).unwrap();
+        reader.rest();
+    }
+    let counts = live.counts();
+    assert_eq!((counts.applied, counts.publications, counts.rebuilt), (196, 196, 0));
+}
+
+#[test]
+fn changes_wait_for_readers_and_no_longer_than_patience() {
+    let patience = Duration::from_secs(1);
+    let mut live = live(&["poptrie"], Settings { patience, ..Settings::default() });
+    let mut reader = live.reader(0);
+    reader.guard();
+    live.change(announce("10.1.0.0/16", 2), NOW).unwrap();
+    live.change(announce("10.1.0.0/16", 3), NOW).unwrap();
+    // The reader may still be at the copy that is needed for the second.
+    assert_eq!((live.pending(), live.counts().publications), (1, 1));
+    live.poll(patience / 2).unwrap();
+    assert_eq!(live.pending(), 1);
+    live.poll(patience).unwrap();
+    assert_eq!((live.pending(), live.counts().rebuilt), (0, 1));
+    assert_eq!(reader.guard().lookup(0x0A01_0000), NextHop(3));
+}
+
+#[test]
+fn a_reader_that_never_passes_is_told_of_and_blocks_nobody() {
+    for engine in WAYS {
+        let mut live = live(&[engine], Settings::default());
+        let (mut stuck, mut other) = (live.reader(0), live.reader(0));
+        let before = stuck.guard();
+        let mut published = 0;
+        let error = loop {
+            let change = announce("10.1.0.0/16", 2 + published % 9);
+            match live.change(change, NOW).and_then(|()| live.publish()) {
+                Ok(()) => published += 1,
+                Err(error) => break error,
+            }
+        };
+        assert!(error.to_string().contains("neither takes guards nor rests"), "{error}");
+        assert_eq!((published, live.pending()), (5, 1), "{engine}");
+        assert_eq!(before.lookup(0x0A01_0000), NextHop(1));
+        assert_eq!(other.guard().lookup(0x0A01_0000), NextHop(6));
+        stuck.rest();
+        other.rest();
+        live.publish().unwrap();
+        assert_eq!(other.guard().lookup(0x0A01_0000), NextHop(7));
+    }
+}
+
+#[test]
+fn gathered_changes_come_at_once_and_no_ops_not_at_all() {
+    let settings =
+        Settings { most_changes: 4, longest_delay: Duration::from_millis(5), ..Settings::default() };
+    let mut live = live(&["poptrie"], settings);
+    live.change(announce("10.0.0.0/8", 1), NOW).unwrap();
+    live.change(announce("10.1.0.0/16", 2), NOW).unwrap();
+    live.change(announce("10.1.0.0/16", 3), NOW).unwrap();
+    assert_eq!((live.pending(), live.due()), (3, Some(settings.longest_delay)));
+    live.change(announce("10.2.0.0/16", 4), NOW).unwrap();
+    let expected = Counts { applied: 2, suppressed: 1, coalesced: 1, publications: 1, ..Counts::default() };
+    assert_eq!((live.pending(), live.counts()), (0, expected));
+    live.change(announce("10.3.0.0/16", 4), NOW).unwrap();
+    live.poll(settings.longest_delay / 2).unwrap();
+    assert_eq!(live.pending(), 1);
+    live.poll(settings.longest_delay).unwrap();
+    assert_eq!((live.pending(), live.due()), (0, None));
+}
+
+#[test]
+fn what_one_engine_refuses_no_engine_shows() {
+    let too_great = crate::engines::dir24_8::NEXT_HOPS_MAX + 1;
+    let mut live = live(&["poptrie", "dir24-8", "lc-trie"], Settings::default());
+    let mut readers: Vec<_> = (0..3).map(|which| live.reader(which)).collect();
+    for (next_hop, fits) in [(2, true), (too_great, false), (3, true), (too_great, false), (4, true)] {
+        let before = live.rib().clone();
+        let outcome = live.change(announce("10.0.0.0/8", next_hop), NOW);
+        assert_eq!(outcome.is_ok(), fits, "{next_hop}: {outcome:?}");
+        assert_eq!((live.pending(), live.rib() == &before), (0, !fits));
+        let expected = live.rib().longest_match(0x0A00_0000).unwrap().next_hop;
+        for reader in &mut readers {
+            assert_eq!(reader.guard().lookup(0x0A00_0000), expected);
+            reader.guard().validate(live.rib()).unwrap();
+            reader.rest();
+        }
+    }
+    assert_eq!(live.counts().refused, 2);
+}
+
+#[test]
+fn a_frozen_table_answers_as_it_did() {
+    for engine in WAYS {
+        let mut live = live(&[engine], Settings::default());
+        let mut reader = live.reader(0);
+        let frozen = live.freeze(0);
+        for next_hop in 2..9 {
+            live.change(announce("10.1.0.0/16", next_hop), NOW).unwrap();
+            assert_eq!(reader.guard().lookup(0x0A01_0000), NextHop(next_hop));
+            reader.rest();
+        }
+        assert_eq!(frozen.lookup(0x0A01_0000), NextHop(1));
+        let built = if engine == "poptrie" { 1 } else { 7 };
+        assert_eq!(live.counts().rebuilt, built, "{engine}");
+    }
+}
+
+#[test]
+fn readers_outlive_the_writer() {
+    let mut live = live(&["poptrie"], Settings::default());
+    let mut reader = live.reader(0);
+    live.change(announce("10.1.0.0/16", 2), NOW).unwrap();
+    let table = reader.guard();
+    drop(live);
+    assert_eq!(table.lookup(0x0A01_0000), NextHop(2));
+    let mut another = reader.clone();
+    drop(reader);
+    assert_eq!(another.guard().lookup(0x0A01_0000), NextHop(2));
+}
+
+#[test]
+fn all_copies_are_counted() {
+    let mut live = live(&["poptrie", "lc-trie"], Settings::default());
+    let [twice, once] = [0, 1].map(|which| live.memory(which).total());
+    assert!(twice >= 2 * live.freeze(0).memory().total());
+    assert_eq!(once, live.freeze(1).memory().total());
+    let mut reader = live.reader(1);
+    let old = reader.guard();
+    live.change(announce("10.1.0.0/16", 2), NOW).unwrap();
+    assert!(live.memory(1).total() > once && old.lookup(0x0A01_0000) == NextHop(1));
+    reader.rest();
+    live.poll(NOW).unwrap();
+    assert_eq!(live.memory(1).total(), live.freeze(1).memory().total());
+}

@@ -1,0 +1,133 @@
+//! Every order in which writer and readers can meet at the hand-over, as far as the memory model lets them: the very source of
+//! the library's `live/quiescent.rs`, on loom's atomics.
+//!
+//! Tables are cells that loom watches. A write to one that some reader may still be reading, in any order of events, or a
+//! read of one that has been written without the reader being told, fails the model.
+
+#[path = "../src/live/quiescent.rs"]
+#[allow(dead_code, reason = "the models ask for less than the library")]
+mod quiescent;
+
+mod sync {
+    pub(super) use loom::sync::Mutex;
+    pub(super) use loom::sync::atomic::{AtomicPtr, AtomicU64, Ordering, fence};
+}
+
+use loom::cell::UnsafeCell;
+use loom::thread;
+use quiescent::{Publisher, Subscriber};
+use std::sync::Arc;
+
+/// A table that says which one it is.
+type Table = UnsafeCell<u32>;
+
+#[allow(
+    clippy::arc_with_non_send_sync,
+    reason = "loom's threads are not the system's, its cells are watched"
+)]
+fn table(version: u32) -> Arc<Table> {
+    Arc::new(UnsafeCell::new(version))
+}
+
+/// What a reader sees under a guard, read twice: loom lets the others run in between.
+#[allow(unsafe_code, reason = "loom hands out pointers, and watches who follows them")]
+fn read(reader: &mut Subscriber<Table>) -> u32 {
+    let table = reader.guard();
+    // SAFETY: what is tested; loom panics if anybody writes it meanwhile.
+    let [first, again] = [(); 2].map(|()| table.with(|version| unsafe { *version }));
+    assert_eq!(first, again);
+    first
+}
+
+/// Writes a table that was taken back.
+#[allow(unsafe_code, reason = "loom hands out pointers, and watches who follows them")]
+fn write(table: &Table, version: u32) {
+    // SAFETY: as above.
+    table.with_mut(|cell| unsafe { *cell = version });
+}
+
+fn model(run: impl Fn() + Sync + Send + 'static) {
+    let mut builder = loom::model::Builder::new();
+    builder.preemption_bound = Some(3);
+    builder.check(run);
+}
+
+/// Two copies that take turns: the one taken back is changed and published again.
+fn twins(publisher: &mut Publisher<Table>, versions: std::ops::RangeInclusive<u32>) -> u32 {
+    let mut published = 0;
+    for version in versions {
+        let Some(copy) = publisher.take_back() else { continue };
+        write(&copy, version);
+        publisher.publish(copy);
+        published = version;
+    }
+    published
+}
+
+#[test]
+fn a_copy_is_written_only_when_readers_have_passed() {
+    model(|| {
+        let mut publisher = Publisher::new(table(1));
+        let mut reader = publisher.subscribe();
+        let thread = thread::spawn(move || {
+            let first = read(&mut reader);
+            let second = read(&mut reader);
+            assert!(first <= second, "{first} and then {second}");
+        });
+        publisher.publish(table(2));
+        twins(&mut publisher, 3..=4);
+        thread.join().unwrap();
+    });
+}
+
+#[test]
+fn a_reader_may_rest_and_come_back_at_any_moment() {
+    model(|| {
+        let mut publisher = Publisher::new(table(1));
+        let mut reader = publisher.subscribe();
+        let thread = thread::spawn(move || {
+            let first = read(&mut reader);
+            reader.rest();
+            let second = read(&mut reader);
+            assert!(first <= second, "{first} and then {second}");
+        });
+        publisher.publish(table(2));
+        twins(&mut publisher, 3..=3);
+        thread.join().unwrap();
+    });
+}
+
+#[test]
+fn readers_come_and_go() {
+    model(|| {
+        let mut publisher = Publisher::new(table(1));
+        let mut reader = publisher.subscribe();
+        let thread = thread::spawn(move || {
+            let mut another = reader.clone();
+            read(&mut reader);
+            drop(reader);
+            read(&mut another)
+        });
+        publisher.publish(table(2));
+        let last = twins(&mut publisher, 3..=3);
+        drop(publisher);
+        assert!(thread.join().unwrap() <= last.max(2));
+    });
+}
+
+#[test]
+fn what_is_published_before_is_seen_after() {
+    model(|| {
+        let mut publisher = Publisher::new(table(1));
+        let mut reader = publisher.subscribe();
+        publisher.publish(table(2));
+        let last = twins(&mut publisher, 3..=3);
+        assert_eq!(last, 3); // nobody is in the way
+        let thread = thread::spawn(move || assert_eq!(read(&mut reader), 3));
+        assert!(publisher.take_back().is_none_or(|copy| {
+            write(&copy, 4);
+            true
+        }));
+        thread.join().unwrap();
+    });
+}
