@@ -1,6 +1,6 @@
 //! `cargo xtask test`: everything, in the order in which it is most likely to fail.
 
-use crate::run::{cargo, host, nightly, run};
+use crate::run::{cargo, host, nightly, root, run};
 use crate::{fuzz, instructions, lint, setup};
 use anyhow::Result;
 use std::process::Command;
@@ -22,15 +22,22 @@ pub(crate) fn all() -> Result<()> {
 /// The library's unit tests and the engine suite, with every access to memory checked.
 fn address_sanitizer() -> Result<()> {
     let mut tests = sanitized(&["--lib", "--tests"])?;
-    // Wrong accesses show in few cases; the many are for wrong answers, and have been run before.
-    run(tests.env("RUSTFLAGS", "-Zsanitizer=address").env("PROPTEST_CASES", "8"))
+    // Wrong accesses show in few cases; the many are for wrong answers, and have been run before. Instrumented code takes
+    // longer to optimize than to run.
+    run(tests
+        .env("RUSTFLAGS", "-Zsanitizer=address")
+        .env("CARGO_PROFILE_TEST_OPT_LEVEL", "1")
+        .env("PROPTEST_CASES", "8"))
 }
 
 /// Readers and a writer at once, with every access checked against every other thread's.
 fn thread_sanitizer() -> Result<()> {
-    // The standard library is not instrumented; what these tests use of it, the instrumented side sees.
-    run(sanitized(&["--test", "live"])?
-        .env("RUSTFLAGS", "-Zsanitizer=thread -Cunsafe-allow-abi-mismatch=sanitizer"))
+    let suppressions = root().join("crates/fibula/tests/thread_sanitizer.txt");
+    let mut tests = sanitized(&["--test", "live"])?;
+    run(tests
+        .env("RUSTFLAGS", "-Zsanitizer=thread -Cunsafe-allow-abi-mismatch=sanitizer")
+        .env("CARGO_PROFILE_TEST_OPT_LEVEL", "0")
+        .env("TSAN_OPTIONS", format!("suppressions={}", suppressions.display())))
 }
 
 /// Some of the library's tests by the toolchain that has sanitizers.
@@ -39,8 +46,5 @@ fn sanitized(tests: &[&str]) -> Result<Command> {
     let mut arguments = vec!["test", "--package", "fibula"];
     arguments.extend(tests);
     arguments.extend(["--locked", "--target", &host, "--target-dir", "target/sanitizer"]);
-    let mut command = nightly(&arguments);
-    // Instrumented code takes longer to optimize than to run.
-    command.env("CARGO_PROFILE_TEST_OPT_LEVEL", "1");
-    Ok(command)
+    Ok(nightly(&arguments))
 }

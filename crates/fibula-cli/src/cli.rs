@@ -1,7 +1,8 @@
 //! The command line as clap sees it: the global options and the list of commands.
 
 use crate::commands::{
-    bench, build, completions, demo, devices, engines, inspect, lookup, man, study, table, trace, verify,
+    bench, build, completions, demo, devices, engines, inspect, lookup, man, replay, study, table, trace,
+    verify,
 };
 use crate::exit::Verdict;
 use crate::output::{Format, Output};
@@ -41,6 +42,7 @@ pub(crate) enum Command {
     Build(build::Arguments),
     Verify(verify::Arguments),
     Bench(bench::Arguments),
+    Replay(replay::Arguments),
     #[command(subcommand, arg_required_else_help = false)]
     Study(study::Command),
     Demo(demo::Arguments),
@@ -61,6 +63,7 @@ impl Command {
             Self::Build(arguments) => arguments.run(output),
             Self::Verify(arguments) => arguments.run(output),
             Self::Bench(arguments) => arguments.run(output),
+            Self::Replay(arguments) => arguments.run(output),
             Self::Study(command) => command.run(output),
             Self::Demo(arguments) => arguments.run(output),
             Self::Completions(arguments) => arguments.run(),

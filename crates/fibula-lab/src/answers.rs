@@ -36,6 +36,16 @@ impl Answers {
         each_width!(self, values => values.len())
     }
 
+    /// Whether these are answers of this width.
+    pub(crate) fn is_of(&self, width: WidthBits) -> bool {
+        let own = match self {
+            Self::U8(_) => WidthBits::U8,
+            Self::U16(_) => WidthBits::U16,
+            Self::U32(_) => WidthBits::U32,
+        };
+        own == width
+    }
+
     /// Overwrites what an engine wrote before, so that an answer it fails to write cannot look like one.
     pub(crate) fn poison(&mut self) {
         each_width!(self, values => values.fill(!0));

@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | does an engine answer right? | [`verify`]: the addresses where longest match breaks; all 2^32; a changing table |
 //! | how fast is it? | [`mod@bench`]: engines interleaved, every one checked first, beside the machine's own ceiling |
+//! | and while its table changes? | [`mod@replay`]: readers look up while a writer carries out updates |
 //! | does it all work here? | [`demo`]: both questions at once for the engine fibula would choose |
 //! | how do all engines compare on one table? | [`study`]: memory, accesses counted, speed, updates, as a page |
 //! | on what machine? | [`machine`] |
@@ -22,6 +23,7 @@ mod error;
 mod expected;
 pub mod machine;
 mod mismatch;
+pub mod replay;
 mod selection;
 pub mod study;
 pub mod verify;

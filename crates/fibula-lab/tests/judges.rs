@@ -7,6 +7,7 @@ use fibula::memory::Memory;
 use fibula::{Address, Change, Delta, Error, Limit, NextHop, Prefix, Rib, Route, engine_entry};
 use fibula_lab::bench::{BenchOptions, Contender, Workload, bench};
 use fibula_lab::demo::{DemoOptions, demo};
+use fibula_lab::replay::{Flap, ReplayOptions, Stream, replay};
 use fibula_lab::verify::{
     ExhaustiveOptions, UpdateOptions, Verification, VerifyOptions, exhaustive, updates, verify,
 };
@@ -349,4 +350,21 @@ fn demo_names_the_engine_and_shows_no_speed_for_a_wrong_one() {
     let options = DemoOptions { engine: "faulty/fault=last-address".into(), ..options };
     let (row, wrong) = demo(&engines(), workload, &options).unwrap();
     assert!(row.mlps.is_none() && row.mismatches > 0 && !wrong.is_empty());
+}
+
+#[test]
+fn replay_sees_what_belongs_to_no_table() {
+    let rib = table::<u32>();
+    let addresses: Vec<u32> = rib.iter().map(|route| route.prefix.first()).collect();
+    let changes = Flap::Session.changes(&rib);
+    let stream = Stream { table: "made", rib: &rib, changes: &changes, addresses: &addresses };
+    let options = ReplayOptions { span: std::time::Duration::from_millis(1), ..ReplayOptions::default() };
+    let wrong = |engine: &str| replay(&engines(), engine, stream, &options).unwrap().unwrap().wrong;
+    assert_eq!(wrong("faulty/fault=none"), 0);
+    assert!(wrong("faulty/fault=ninth-lane") > 0);
+    // A session that comes back hides at the end what was forgotten; one that does not shows it.
+    let withdrawals = &changes[..rib.len()];
+    let stream = Stream { changes: withdrawals, ..stream };
+    let row = replay(&engines(), "faulty/fault=withdrawal", stream, &options).unwrap().unwrap();
+    assert!(row.wrong > 0 && row.applied == withdrawals.len() as u64);
 }

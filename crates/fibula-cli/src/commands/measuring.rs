@@ -120,6 +120,12 @@ pub(crate) struct Changes {
     pub(crate) ipv6: Vec<Change<u128>>,
 }
 
+/// The same, with the moments at which they happened.
+pub(crate) struct TimedChanges {
+    pub(crate) ipv4: Vec<Timed<u32>>,
+    pub(crate) ipv6: Vec<Timed<u128>>,
+}
+
 /// Where updates come from.
 #[derive(Clone, Debug)]
 pub(crate) enum UpdatesFrom {
@@ -137,23 +143,36 @@ impl UpdatesFrom {
 
     /// The updates of both families. Next hops that only they name are added to the tables'.
     pub(crate) fn load(&self, tables: &mut Tables) -> anyhow::Result<Changes> {
+        let TimedChanges { ipv4, ipv6 } = self.load_timed(tables)?;
+        Ok(Changes { ipv4: untimed(&ipv4), ipv6: untimed(&ipv6) })
+    }
+
+    /// The same with their times; made ones have none.
+    pub(crate) fn load_timed(&self, tables: &mut Tables) -> anyhow::Result<TimedChanges> {
         let Tables { ipv4, ipv6, next_hops } = tables;
         Ok(match self {
-            Self::Made(count) => {
-                Changes { ipv4: generate::updates(ipv4, *count, 1), ipv6: generate::updates(ipv6, *count, 1) }
-            }
+            Self::Made(count) => TimedChanges {
+                ipv4: timeless(generate::updates(ipv4, *count, 1)),
+                ipv6: timeless(generate::updates(ipv6, *count, 1)),
+            },
             Self::File(name) => {
                 let options = update::ReadOptions { progress: true, ..update::ReadOptions::default() };
                 let mut changes = update::read(&Source::from(name.as_str()), &options, next_hops)?;
                 changes.settle(ipv4, ipv6);
-                Changes { ipv4: untimed(changes.ipv4), ipv6: untimed(changes.ipv6) }
+                TimedChanges { ipv4: changes.ipv4, ipv6: changes.ipv6 }
             }
         })
     }
 }
 
-fn untimed<A>(updates: Vec<Timed<A>>) -> Vec<Change<A>> {
-    updates.into_iter().map(|update| update.change).collect()
+/// The changes alone.
+pub(crate) fn untimed<A: Copy>(updates: &[Timed<A>]) -> Vec<Change<A>> {
+    updates.iter().map(|update| update.change).collect()
+}
+
+/// Changes whose times nobody knows.
+pub(crate) fn timeless<A>(changes: Vec<Change<A>>) -> Vec<Timed<A>> {
+    changes.into_iter().map(|change| Timed { time: None, change }).collect()
 }
 
 impl FromStr for UpdatesFrom {

@@ -11,6 +11,7 @@ pub(crate) mod inspect;
 pub(crate) mod lookup;
 pub(crate) mod man;
 mod measuring;
+pub(crate) mod replay;
 pub(crate) mod study;
 pub(crate) mod table;
 pub(crate) mod trace;

@@ -1,0 +1,128 @@
+//! The threads that look up.
+
+use super::watch::Watch;
+use super::{ReplayOptions, pin};
+use crate::answers::Answers;
+use core_affinity::CoreId;
+use fibula::Address;
+use fibula::live::{Live, Reader};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread::{Scope, ScopedJoinHandle};
+use std::time::{Duration, Instant};
+
+/// What one reader tells, on lines of its own.
+#[repr(align(128))]
+#[derive(Debug, Default)]
+struct Told {
+    looked_up: AtomicU64,
+}
+
+/// What readers found out about the answers.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Judged {
+    pub(super) compared: u64,
+    pub(super) wrong: u64,
+}
+
+/// All readers, at work until they are stopped.
+pub(super) struct Readers<'scope> {
+    threads: Vec<ScopedJoinHandle<'scope, Judged>>,
+    told: std::sync::Arc<Vec<Told>>,
+    stop: std::sync::Arc<AtomicBool>,
+}
+
+/// How many addresses had been looked up at a moment.
+pub(super) struct Count {
+    at: Instant,
+    looked_up: u64,
+}
+
+impl<'scope> Readers<'scope> {
+    /// Sets them to work, each from another place of the addresses on.
+    pub(super) fn start<'env, A: Address>(
+        scope: &'scope Scope<'scope, 'env>,
+        live: &Live<A>,
+        addresses: &'env [A],
+        options: &ReplayOptions,
+        watch: &'env Watch,
+        cores: &[CoreId],
+    ) -> Self {
+        let told: std::sync::Arc<Vec<Told>> =
+            std::sync::Arc::new((0..options.readers).map(|_| Told::default()).collect());
+        let stop = std::sync::Arc::new(AtomicBool::new(false));
+        let threads = (0..options.readers).map(|index| {
+            let (told, stop, core) = (told.clone(), stop.clone(), cores.get(index).copied());
+            let (reader, batch) = (live.reader(0), options.reader_batch);
+            let from = addresses.len() / options.readers * index;
+            scope.spawn(move || {
+                pin(core.as_ref());
+                look_up(reader, addresses, from, batch, watch, &told[index].looked_up, &stop)
+            })
+        });
+        Self { threads: threads.collect(), told, stop }
+    }
+
+    pub(super) fn count(&self) -> Count {
+        let looked_up = self.told.iter().map(|told| told.looked_up.load(Ordering::Relaxed)).sum();
+        Count { at: Instant::now(), looked_up }
+    }
+
+    /// Million lookups a second since a count.
+    pub(super) fn speed_since(&self, before: &Count) -> f64 {
+        let now = self.count();
+        let seconds = (now.at - before.at).as_secs_f64().max(1e-9);
+        (now.looked_up - before.looked_up) as f64 / seconds / 1e6
+    }
+
+    /// Lets them work for some time and says how fast they are.
+    pub(super) fn speed_for(&self, span: Duration) -> f64 {
+        let count = self.count();
+        std::thread::sleep(span);
+        self.speed_since(&count)
+    }
+
+    pub(super) fn stop(self) -> Judged {
+        self.stop.store(true, Ordering::Relaxed);
+        let judged = self.threads.into_iter().map(|thread| thread.join().expect("a reader panicked"));
+        judged.fold(Judged::default(), |all, one| Judged {
+            compared: all.compared + one.compared,
+            wrong: all.wrong + one.wrong,
+        })
+    }
+}
+
+fn look_up<A: Address>(
+    mut reader: Reader<A>,
+    addresses: &[A],
+    from: usize,
+    batch: usize,
+    watch: &Watch,
+    looked_up: &AtomicU64,
+    stop: &AtomicBool,
+) -> Judged {
+    let mut judged = Judged::default();
+    let mut answers = Answers::new(reader.guard().width(), batch);
+    let (later, earlier) = (&addresses[from..], &addresses[..from]);
+    let batches = || later.chunks(batch).chain(earlier.chunks(batch));
+    let mut done = 0;
+    for batch in std::iter::repeat_with(batches).flatten() {
+        let fib = reader.guard();
+        if !answers.is_of(fib.width()) {
+            answers = Answers::new(fib.width(), answers.len());
+        }
+        fib.lookup_batch_into(batch, answers.first(batch.len()));
+        done += batch.len() as u64;
+        looked_up.store(done, Ordering::Relaxed);
+        if let Some(sight) = watch.sight::<A>() {
+            let answer = reader.guard().lookup(sight.address);
+            if watch.still_shows(&sight) {
+                judged.compared += 1;
+                judged.wrong += u64::from(answer != sight.before && answer != sight.after);
+            }
+        }
+        if stop.load(Ordering::Relaxed) {
+            break;
+        }
+    }
+    judged
+}

@@ -1,0 +1,126 @@
+//! The thread that hands changes in.
+
+use super::watch::Watch;
+use super::{ReplayOptions, before_and_after};
+use fibula::live::Live;
+use fibula::{Address, Change};
+use std::time::{Duration, Instant};
+
+/// How often readers are given something to look at: finding the right answers costs as much as some changes.
+const BETWEEN_SIGHTS: Duration = Duration::from_micros(20);
+
+/// The writer and what it has on its hands.
+pub(super) struct Writer<'w, A: Address> {
+    live: &'w mut Live<A>,
+    watch: &'w Watch,
+    options: &'w ReplayOptions,
+    start: Instant,
+    /// The changes handed in and not published, and when each was to be handed in.
+    pending: Vec<Change<A>>,
+    handed_in: Vec<Duration>,
+    last_sight: Duration,
+    times: Times,
+}
+
+/// How long things took.
+#[derive(Debug, Default)]
+pub(super) struct Times {
+    /// From the first change until all were visible.
+    pub(super) elapsed: Duration,
+    visible: Vec<Duration>,
+}
+
+impl Times {
+    /// The time until visible that this share of the changes did not exceed, in microseconds.
+    pub(super) fn visible_us(&self, share: f64) -> f64 {
+        let last = self.visible.len().saturating_sub(1);
+        self.visible.get((last as f64 * share) as usize).map_or(0.0, |time| time.as_secs_f64() * 1e6)
+    }
+}
+
+impl<'w, A: Address> Writer<'w, A> {
+    pub(super) fn new(live: &'w mut Live<A>, watch: &'w Watch, options: &'w ReplayOptions) -> Self {
+        Self {
+            live,
+            watch,
+            options,
+            start: Instant::now(),
+            pending: Vec::new(),
+            handed_in: Vec::new(),
+            last_sight: Duration::ZERO,
+            times: Times::default(),
+        }
+    }
+
+    /// Hands all changes in and sees them published.
+    pub(super) fn run(&mut self, changes: &[Change<A>]) {
+        self.times.visible.reserve(changes.len());
+        let most = self.options.settings.most_changes.max(1);
+        self.start = Instant::now();
+        for (index, &change) in changes.iter().enumerate() {
+            let moment = match &self.options.pace {
+                Some(pace) => pace[index],
+                None => self.start.elapsed(),
+            };
+            while self.pending.len() >= most || self.start.elapsed() < moment {
+                self.poll();
+            }
+            self.hand_in(change, moment);
+        }
+        while !self.pending.is_empty() {
+            self.poll();
+        }
+        self.times.elapsed = self.start.elapsed();
+    }
+
+    /// What came of it.
+    pub(super) fn finish(mut self) -> Times {
+        self.watch.hide();
+        self.times.visible.sort_unstable();
+        self.times
+    }
+
+    fn hand_in(&mut self, change: Change<A>, moment: Duration) {
+        self.pending.push(change);
+        self.handed_in.push(moment);
+        self.tell();
+        // What exceeds a limit is taken back and counted.
+        let _ = self.live.change(change, self.start.elapsed());
+        self.note();
+    }
+
+    fn poll(&mut self) {
+        std::thread::yield_now();
+        if self.pending.is_empty() {
+            return;
+        }
+        let _ = self.live.poll(self.start.elapsed());
+        self.note();
+    }
+
+    /// Tells readers what they may see from now on: nothing may be published that they have not been told of.
+    fn tell(&mut self) {
+        let now = self.start.elapsed();
+        if now < self.last_sight + BETWEEN_SIGHTS {
+            self.watch.hide();
+            return;
+        }
+        self.last_sight = now;
+        let change = self.pending[self.pending.len() / 2];
+        let prefix = change.prefix();
+        let address = if self.pending.len().is_multiple_of(2) { prefix.first() } else { prefix.last() };
+        let (before, after) = before_and_after(self.live.rib(), &self.pending, address);
+        self.watch.show(address, before, after);
+    }
+
+    /// Notes what has become visible.
+    fn note(&mut self) {
+        if self.live.pending() > 0 || self.pending.is_empty() {
+            return;
+        }
+        let now = self.start.elapsed();
+        self.watch.done();
+        self.times.visible.extend(self.handed_in.drain(..).map(|moment| now.saturating_sub(moment)));
+        self.pending.clear();
+    }
+}
