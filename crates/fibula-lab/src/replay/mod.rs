@@ -188,6 +188,7 @@ pub fn replay<A: Address>(
         });
         writer.join().expect("the writer panicked")
     });
+    live.poll(Duration::MAX)?; // readers are gone: what waited for them goes too
     let counts = live.counts();
     let wrong_at_end = wrong_at_end(&live, rib, changes, counts.refused, options)?;
     Ok(Ok(ReplayRow {

@@ -4,9 +4,11 @@
 //! owner hands in the contents of a chunk and gets the number of the chunk that holds them, old or new; the chunk lives as long
 //! as there are references to it. Contents never change under a number, so whoever still reads a chunk that its owner has
 //! replaced reads what stood there before.
+//!
+//! [Shared](Unique::share) chunks may be read by others meanwhile: then a number that is free is not given out again before they
+//! have passed, and no chunk moves.
 
-use super::dense::ChunkArray;
-use crate::memory::{Array, Pages};
+use crate::memory::{Array, Pages, Word, Words};
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
 use zerocopy::{Immutable, IntoBytes};
@@ -20,44 +22,87 @@ use zerocopy::{Immutable, IntoBytes};
 /// let ones = chunks.insert(&[1; 16]);
 /// let twos = chunks.insert(&[2; 16]);
 /// assert_eq!(chunks.insert(&[1; 16]), ones);
-/// assert_eq!((chunks.len(), chunks.get(twos)), (2, &[2; 16]));
+/// assert_eq!((chunks.len(), chunks.get(twos)), (2, [2; 16]));
 /// chunks.release(twos, 1);
 /// assert_eq!(chunks.insert(&[3; 16]), twos); // in its place
 /// ```
-#[derive(Clone, Debug)]
-pub struct Unique<T: Copy, const LEN: usize> {
-    chunks: ChunkArray<T, LEN>,
+#[derive(Debug)]
+pub struct Unique<T: Word, const LEN: usize> {
+    words: Words<T>,
+    pages: Pages,
+    /// Whether others read, who know when a number may be given out again.
+    shared: bool,
     /// How often each number was given out; 0 for one that is free.
     references: Vec<u32>,
     free: Vec<u32>,
+    /// The numbers that are free once readers have passed, and once they have passed again.
+    retired: [Vec<u32>; 2],
     /// The numbers in use, by the hash of what they hold.
     twins: HashTable<u32>,
 }
 
-impl<T: Copy + Eq + IntoBytes + Immutable, const LEN: usize> Unique<T, LEN> {
+impl<T: Word + Eq + Default + IntoBytes + Immutable, const LEN: usize> Unique<T, LEN> {
+    /// The room that is always allowed to lie unused, in chunks.
+    const SPARE: usize = 4;
+
     /// No chunks.
     #[must_use]
     pub fn new(pages: Pages) -> Self {
-        Self {
-            chunks: ChunkArray::new(pages, 0),
-            references: Vec::new(),
-            free: Vec::new(),
-            twins: HashTable::new(),
-        }
+        Self::over(Words::zeroed(0, pages), pages)
+    }
+
+    fn over(words: Words<T>, pages: Pages) -> Self {
+        let (references, free, retired) = (Vec::new(), Vec::new(), [Vec::new(), Vec::new()]);
+        Self { words, pages, shared: false, references, free, retired, twins: HashTable::new() }
+    }
+
+    /// From now on others may read, by what this returns: the same chunks, without the books. Moves to an array with room for `chunks`, and
+    /// never again.
+    #[must_use]
+    pub fn share(&mut self, chunks: usize) -> Self {
+        self.words = self.words.resized(chunks.max(self.numbers()) * LEN, self.pages);
+        self.shared = true;
+        Self::over(self.words.clone(), self.pages)
+    }
+
+    /// Whether others read.
+    #[must_use]
+    pub fn is_shared(&self) -> bool {
+        self.shared
+    }
+
+    /// Every reader has passed what was released before the last call of this: those numbers are given out again.
+    pub fn readers_passed(&mut self) {
+        self.free.append(&mut self.retired[0]);
+        self.retired.reverse();
+    }
+
+    /// How many chunks may be inserted before they would have to move.
+    #[must_use]
+    pub fn room(&self) -> usize {
+        self.free.len() + self.words.len() / LEN - self.numbers()
     }
 
     /// The chunks that an array holds, only to be read: without the books, equal ones are not found.
     #[must_use]
-    pub fn holding(values: Array<T>) -> Self {
-        let chunks = ChunkArray::holding(values);
-        Self { references: vec![1; chunks.chunks()], chunks, free: Vec::new(), twins: HashTable::new() }
+    pub fn holding(values: Array<T>, pages: Pages) -> Self {
+        let references = vec![1; values.len() / LEN];
+        Self { references, ..Self::over(Words::holding(values), pages) }
     }
 
     /// The number of the chunk with these contents, and one more reference to it. O(`LEN`).
+    ///
+    /// # Panics
+    /// If the chunks are shared and there is no room.
     pub fn insert(&mut self, contents: &[T; LEN]) -> u32 {
-        let Self { chunks, references, free, twins } = self;
-        let hash = |&number: &u32| hash(chunk(chunks, number));
-        match twins.entry(self::hash(contents), |&number| chunk(chunks, number) == contents, hash) {
+        if self.room() == 0 {
+            assert!(!self.shared, "no room among chunks that others read");
+            let chunks = self.numbers() + self.numbers() / 16 + Self::SPARE;
+            self.words = self.words.resized(chunks * LEN, self.pages);
+        }
+        let Self { words, references, free, twins, .. } = self;
+        let hash = |&number: &u32| hash(&chunk::<T, LEN>(words, number));
+        match twins.entry(self::hash(contents), |&number| chunk::<T, LEN>(words, number) == *contents, hash) {
             Entry::Occupied(twin) => {
                 references[*twin.get() as usize] += 1;
                 *twin.get()
@@ -67,10 +112,9 @@ impl<T: Copy + Eq + IntoBytes + Immutable, const LEN: usize> Unique<T, LEN> {
                 place.insert(number);
                 if number as usize == references.len() {
                     references.push(0);
-                    chunks.push(contents[0]);
                 }
-                let start = number as usize * LEN;
-                chunks[start..start + LEN].copy_from_slice(contents);
+                let places = &words[number as usize * LEN..][..LEN];
+                places.iter().zip(contents).for_each(|(place, value)| value.store(place));
                 references[number as usize] = 1;
                 number
             }
@@ -93,10 +137,10 @@ impl<T: Copy + Eq + IntoBytes + Immutable, const LEN: usize> Unique<T, LEN> {
         let left = &mut self.references[number as usize];
         *left = left.checked_sub(references).expect("no more references are released than were taken");
         if *left == 0 && references > 0 {
-            let contents = chunk(&self.chunks, number);
-            let place = self.twins.find_entry(hash(contents), |&twin| twin == number);
+            let contents: [T; LEN] = chunk(&self.words, number);
+            let place = self.twins.find_entry(hash(&contents), |&twin| twin == number);
             place.expect("every chunk in use can be found").remove();
-            self.free.push(number);
+            if self.shared { &mut self.retired[1] } else { &mut self.free }.push(number);
         }
     }
 
@@ -105,15 +149,21 @@ impl<T: Copy + Eq + IntoBytes + Immutable, const LEN: usize> Unique<T, LEN> {
     /// # Panics
     /// If there is no such chunk.
     #[must_use]
-    pub fn get(&self, number: u32) -> &[T; LEN] {
-        chunk(&self.chunks, number)
+    pub fn get(&self, number: u32) -> [T; LEN] {
+        chunk(&self.words, number)
     }
 
     /// The values of all chunks, free ones included: chunk *n* from `n * LEN` on.
     #[must_use]
     #[inline(always)]
-    pub fn values(&self) -> &[T] {
-        &self.chunks
+    pub fn values(&self) -> &[T::Atomic] {
+        &self.words
+    }
+
+    /// The values of all numbers that were ever given out, as they are now. O(all).
+    #[must_use]
+    pub fn to_vec(&self) -> Vec<T> {
+        self.words[..self.numbers() * LEN].iter().map(T::load).collect()
     }
 
     /// The number of chunks in use.
@@ -140,42 +190,57 @@ impl<T: Copy + Eq + IntoBytes + Immutable, const LEN: usize> Unique<T, LEN> {
         self.free.len() > 16.max(self.len() / 32)
     }
 
+    /// Whether far more chunks are free than in use: time to build anew where they are shared and cannot move.
+    #[must_use]
+    pub fn is_wasteful(&self) -> bool {
+        self.free.len() > 1024.max(2 * self.len())
+    }
+
     /// Numbers the chunks in use without holes, in the same order, and gives the memory of the others back. Returns the
     /// new number of each old one. O(all chunks).
     pub fn compact(&mut self) -> Vec<u32> {
+        debug_assert!(!self.shared, "others would see chunks move");
+        let compact = Words::zeroed(self.len() * LEN, self.pages);
+        let before = std::mem::replace(&mut self.words, compact);
         let mut kept = 0;
         let renumber = |(number, &references): (usize, &u32)| {
             if references == 0 {
                 return u32::MAX;
             }
-            self.chunks.copy_within(number * LEN..(number + 1) * LEN, kept * LEN);
+            let to = &self.words[kept as usize * LEN..][..LEN];
+            to.iter()
+                .zip(chunk::<T, LEN>(&before, number as u32))
+                .for_each(|(place, value)| value.store(place));
             kept += 1;
-            kept as u32 - 1
+            kept - 1
         };
         let renumbered: Vec<u32> = self.references.iter().enumerate().map(renumber).collect();
-        self.chunks.truncate(kept);
         self.references.retain(|&references| references > 0);
         self.references.shrink_to_fit();
         self.free = Vec::new();
-        let chunks = &self.chunks;
-        self.twins = HashTable::with_capacity(kept);
-        for number in 0..kept as u32 {
-            self.twins
-                .insert_unique(hash(chunk(chunks, number)), number, |&other| hash(chunk(chunks, other)));
+        let words = &self.words;
+        self.twins = HashTable::with_capacity(kept as usize);
+        for number in 0..kept {
+            self.twins.insert_unique(hash(&chunk::<T, LEN>(words, number)), number, |&other| {
+                hash(&chunk::<T, LEN>(words, other))
+            });
         }
         renumbered
     }
 
-    /// The bytes of the chunks, unused capacity included.
+    /// The bytes of the chunks, unused capacity included; of shared ones on ordinary pages as many as were ever written.
     #[must_use]
     pub fn bytes(&self) -> usize {
-        self.chunks.bytes()
+        let written = self.shared && self.pages == Pages::Small;
+        if written { self.numbers() * LEN * size_of::<T>() } else { size_of_val(self.values()) }
     }
 
     /// The bytes of what only updates read: references, free numbers, and the hash table that finds twins.
     #[must_use]
     pub fn book_bytes(&self) -> usize {
-        (self.references.capacity() + self.free.capacity()) * size_of::<u32>() + self.twins.allocation_size()
+        let retired: usize = self.retired.iter().map(Vec::capacity).sum();
+        (self.references.capacity() + self.free.capacity() + retired) * size_of::<u32>()
+            + self.twins.allocation_size()
     }
 
     /// Checks the references to each number against those that its owner has counted.
@@ -198,12 +263,13 @@ impl<T: Copy + Eq + IntoBytes + Immutable, const LEN: usize> Unique<T, LEN> {
     /// # Errors
     /// With the first contradiction found.
     pub fn validate(&self) -> Result<(), String> {
-        if self.chunks.chunks() != self.references.len() {
-            return Err(format!("{} chunks, {} counts", self.chunks.chunks(), self.references.len()));
+        if self.words.len() < self.references.len() * LEN {
+            return Err(format!("{} words, {} counts", self.words.len(), self.references.len()));
         }
+        let listed = self.free.len() + self.retired.iter().map(Vec::len).sum::<usize>();
         let free = self.references.iter().filter(|&&references| references == 0).count();
-        if free != self.free.len() || self.twins.len() + free != self.references.len() {
-            let (listed, found) = (self.free.len(), self.twins.len());
+        if free != listed || self.twins.len() + free != self.references.len() {
+            let found = self.twins.len();
             return Err(format!(
                 "{free} of {} chunks are free, {listed} listed, {found} found",
                 self.numbers()
@@ -212,7 +278,7 @@ impl<T: Copy + Eq + IntoBytes + Immutable, const LEN: usize> Unique<T, LEN> {
         for number in (0..).zip(&self.references).filter_map(|(at, &count)| (count > 0).then_some(at)) {
             let contents = self.get(number);
             // By contents: it finds the first of two equal ones.
-            if self.twins.find(hash(contents), |&twin| self.get(twin) == contents) != Some(&number) {
+            if self.twins.find(hash(&contents), |&twin| self.get(twin) == contents) != Some(&number) {
                 return Err(format!("chunk {number} is lost or has a twin"));
             }
         }
@@ -221,9 +287,11 @@ impl<T: Copy + Eq + IntoBytes + Immutable, const LEN: usize> Unique<T, LEN> {
 }
 
 #[inline(always)]
-fn chunk<T: Copy, const LEN: usize>(chunks: &ChunkArray<T, LEN>, number: u32) -> &[T; LEN] {
-    let start = number as usize * LEN;
-    chunks[start..start + LEN].try_into().expect("LEN values")
+fn chunk<T: Word + Default, const LEN: usize>(words: &Words<T>, number: u32) -> [T; LEN] {
+    let mut chunk = [T::default(); LEN];
+    let places = &words[number as usize * LEN..][..LEN];
+    chunk.iter_mut().zip(places).for_each(|(value, place)| *value = T::load(place));
+    chunk
 }
 
 /// A hash of all bytes: 16 at a time, the two halves folded by the 128-bit product.
@@ -257,7 +325,7 @@ mod tests {
         let renumbered = chunks.compact();
         assert_eq!((chunks.len(), chunks.numbers(), chunks.is_sparse()), (10, 10, false));
         for (value, &number) in (90..).zip(&numbers[90..]) {
-            assert_eq!(chunks.get(renumbered[number as usize]), &[value; 4]);
+            assert_eq!(chunks.get(renumbered[number as usize]), [value; 4]);
         }
         assert!(chunks.bytes() + chunks.book_bytes() < before / 4);
         chunks.validate().unwrap();
@@ -272,15 +340,32 @@ mod tests {
             chunks
         };
         sound().validate().unwrap();
-        let mut chunks = sound();
-        chunks.chunks[4..8].fill(1);
+        let chunks = sound();
+        (4..8).for_each(|at| chunks.words.set(at, 1));
         assert!(chunks.validate().unwrap_err().contains("chunk 1 is lost or has a twin"));
         let mut chunks = sound();
         chunks.references[0] = 0;
         assert!(chunks.validate().unwrap_err().contains("1 of 2 chunks are free, 0 listed, 2 found"));
         let mut chunks = sound();
-        chunks.references.push(1);
-        assert!(chunks.validate().unwrap_err().contains("2 chunks, 3 counts"));
+        chunks.references.extend([1; 100]);
+        assert!(chunks.validate().unwrap_err().contains("words, 102 counts"));
+    }
+
+    #[test]
+    fn what_others_may_read_is_not_used_again_before_they_have_passed() {
+        let mut chunks: Unique<u32, 4> = Unique::new(Pages::Small);
+        let one = chunks.insert(&[1; 4]);
+        let view = chunks.share(3);
+        chunks.release(one, 1);
+        let two = chunks.insert(&[2; 4]);
+        chunks.readers_passed(); // since before: they may still be at the first
+        let three = chunks.insert(&[3; 4]);
+        assert_eq!((one, two, three, chunks.room()), (0, 1, 2, 0));
+        assert_eq!([one, two, three].map(|number| view.get(number)[0]), [1, 2, 3]);
+        chunks.validate().unwrap();
+        chunks.readers_passed();
+        assert_eq!((chunks.room(), chunks.insert(&[4; 4]), view.get(one)), (1, one, [4; 4]));
+        chunks.validate().unwrap();
     }
 
     proptest! {

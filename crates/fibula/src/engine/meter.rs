@@ -1,5 +1,7 @@
 //! [`Meter`]: what a lookup touches, counted as it goes.
 
+use crate::memory::Word;
+
 /// The bytes of a cache line.
 const LINE: usize = 64;
 
@@ -10,6 +12,13 @@ const LINE: usize = 64;
 pub trait Meter {
     /// Reads one place of the structure: an entry, a word of a bit map, a node.
     fn load<T: Copy>(&mut self, place: &T) -> T;
+
+    /// As [`load`](Meter::load), of a place that others may write meanwhile. By default a copy is loaded: for meters that do not care where
+    /// it is.
+    #[inline(always)]
+    fn load_word<T: Word>(&mut self, place: &T::Atomic) -> T {
+        self.load(&T::load(place))
+    }
 
     /// One hash of a key has been computed.
     fn hash(&mut self);
@@ -23,6 +32,11 @@ impl Meter for Unmetered {
     #[inline(always)]
     fn load<T: Copy>(&mut self, place: &T) -> T {
         *place
+    }
+
+    #[inline(always)]
+    fn load_word<T: Word>(&mut self, place: &T::Atomic) -> T {
+        T::load(place)
     }
 
     #[inline(always)]
@@ -89,8 +103,8 @@ impl Accesses {
     }
 }
 
-impl Meter for Accesses {
-    fn load<T: Copy>(&mut self, place: &T) -> T {
+impl Accesses {
+    fn touch<T>(&mut self, place: &T) {
         self.loads += 1;
         self.before_hash += u32::from(self.hashes == 0);
         let first = std::ptr::from_ref(place).addr();
@@ -99,7 +113,18 @@ impl Meter for Accesses {
                 self.lines.push(line);
             }
         }
+    }
+}
+
+impl Meter for Accesses {
+    fn load<T: Copy>(&mut self, place: &T) -> T {
+        self.touch(place);
         *place
+    }
+
+    fn load_word<T: Word>(&mut self, place: &T::Atomic) -> T {
+        self.touch(place);
+        T::load(place)
     }
 
     fn hash(&mut self) {

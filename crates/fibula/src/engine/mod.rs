@@ -99,6 +99,18 @@ pub trait Engine<A: Address, W: Width>: Sized + Send + Sync + 'static {
         Err(Error::snapshot("this engine keeps no snapshots"))
     }
 
+    /// From now on readers on other threads look up in the same memory, by the engine that this returns, while
+    /// [`apply`](Engine::apply) changes it: each address is answered as before a change or as after it, nothing moves, and what is no longer
+    /// needed is used again only as [`readers_passed`](Engine::readers_passed) allows. The default cannot: the framework keeps two
+    /// copies instead.
+    fn share(&mut self) -> Option<Self> {
+        None
+    }
+
+    /// Of a shared engine: since this was called the last time, every reader has ended the batch it was at then. So nobody is at what had
+    /// been replaced by then; at what has been replaced since, somebody may be.
+    fn readers_passed(&mut self) {}
+
     /// What it occupies, by part.
     fn memory(&self) -> Memory;
 

@@ -1,5 +1,6 @@
 //! [`Width`]: the integer an engine keeps next-hop indices in.
 
+use crate::memory::Word;
 use crate::{NextHop, NextHopSlice};
 use std::fmt::{self, Debug};
 use std::hash::Hash;
@@ -8,7 +9,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes};
 /// An unsigned integer that holds next-hop indices: `u8`, `u16` or `u32`. Its zero is "no route", so that arrays of it may
 /// begin as [`Array::zeroed`](crate::memory::Array::zeroed).
 pub trait Width:
-    Copy + Default + Eq + Ord + Hash + Debug + FromBytes + IntoBytes + Immutable + Send + Sync + 'static
+    Copy + Default + Eq + Ord + Hash + Debug + FromBytes + IntoBytes + Immutable + Word + Send + Sync + 'static
 {
     /// Its size.
     const BITS: WidthBits;

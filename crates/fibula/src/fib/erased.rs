@@ -31,6 +31,10 @@ pub trait AnyEngine<A>: Send + Sync {
     /// # Errors
     /// If the engine keeps no snapshots.
     fn save<'s>(&'s self, sections: &mut SectionWriter<'s>) -> Result<(), Error>;
+    /// See [`Engine::share`].
+    fn share(&mut self) -> Option<Box<dyn AnyEngine<A>>>;
+    /// See [`Engine::readers_passed`].
+    fn readers_passed(&mut self);
     /// See [`Engine::memory`].
     fn memory(&self) -> Memory;
     /// See [`Engine::figures`].
@@ -150,6 +154,18 @@ impl<A: Address, W: Width, E: Engine<A, W>> AnyEngine<A> for Erased<E, W> {
 
     fn save<'s>(&'s self, sections: &mut SectionWriter<'s>) -> Result<(), Error> {
         self.engine.save(sections)
+    }
+
+    fn share(&mut self) -> Option<Box<dyn AnyEngine<A>>> {
+        if self.opened {
+            return None; // it has no books to follow by
+        }
+        let engine = self.engine.share()?;
+        Some(Box::new(Self { engine, opened: false, width: PhantomData }))
+    }
+
+    fn readers_passed(&mut self) {
+        self.engine.readers_passed();
     }
 
     fn memory(&self) -> Memory {

@@ -186,6 +186,17 @@ impl<A: Address> Fib<A> {
         Ok(Self { engine, entry: self.entry, config: self.config.clone() })
     }
 
+    /// A table that answers from the memory of this one while it changes; see [`Engine::share`](crate::engine::Engine::share).
+    pub(crate) fn share(&mut self) -> Option<Self> {
+        let engine = self.engine.share()?;
+        Some(Self { engine, entry: self.entry, config: self.config.clone() })
+    }
+
+    /// See [`Engine::readers_passed`](crate::engine::Engine::readers_passed).
+    pub(crate) fn readers_passed(&mut self) {
+        self.engine.readers_passed();
+    }
+
     /// The engine inside.
     #[must_use]
     pub fn entry(&self) -> &Entry {

@@ -18,38 +18,75 @@ const MOST_RETIRED: usize = 4;
 #[derive(Debug)]
 pub(super) struct Attached<A: Address> {
     pub(super) published: Publisher<Fib<A>>,
-    /// A copy that nobody reads, and whose answers are those of the published table.
+    way: Way<A>,
+}
+
+/// How a table follows.
+#[derive(Debug)]
+enum Way<A: Address> {
+    /// Readers have a view of this one's memory.
+    InPlace {
+        writer: Fib<A>,
+        /// The last epoch in which what the engine was last told of was still being replaced.
+        told: u64,
+    },
+    /// A copy that nobody reads is changed and published.
+    Twice(Twice<A>),
+    /// Another one is built and published.
+    Anew { next: Option<Fib<A>> },
+}
+
+/// The copy that nobody reads.
+#[derive(Debug)]
+struct Twice<A: Address> {
+    /// The copy, unless it is the one that was published last before the published one.
     spare: Option<Arc<Fib<A>>>,
+    /// What it does not know yet.
+    behind: Vec<Delta<A>>,
     /// Brought up to date, and about to be published.
     next: Option<Fib<A>>,
-    /// What the copy that was published before the published table does not know yet.
-    behind: Vec<Delta<A>>,
 }
 
 impl<A: Address> Attached<A> {
-    pub(super) fn new(fib: Fib<A>, rib: &Rib<A>) -> Result<Self, Error> {
-        let spare = if follows(&fib) { Some(Arc::new(fib.rebuilt(rib)?)) } else { None };
-        Ok(Self { published: Publisher::new(Arc::new(fib)), spare, next: None, behind: Vec::new() })
+    pub(super) fn new(mut fib: Fib<A>, rib: &Rib<A>) -> Result<Self, Error> {
+        if let Some(view) = fib.share() {
+            let mut published = Publisher::new(Arc::new(view));
+            let told = published.advance();
+            return Ok(Self { published, way: Way::InPlace { writer: fib, told } });
+        }
+        let way = if fib.entry().about.updates == Updates::InPlace {
+            let spare = Some(Arc::new(fib.rebuilt(rib)?));
+            Way::Twice(Twice { spare, behind: Vec::new(), next: None })
+        } else {
+            Way::Anew { next: None }
+        };
+        Ok(Self { published: Publisher::new(Arc::new(fib)), way })
+    }
+
+    /// Whether readers see changes as soon as they are prepared.
+    pub(super) fn is_in_place(&self) -> bool {
+        matches!(self.way, Way::InPlace { .. })
     }
 
     /// Whether a change had better wait: readers may still be at the copy that it needs, or at too many tables.
     pub(super) fn is_waiting(&self) -> bool {
-        if follows(self.published.current()) {
-            let keeps = self.published.retired().next().is_some() && !self.published.is_passed();
-            keeps && self.spare.is_none()
-        } else {
-            self.is_full()
+        match &self.way {
+            Way::Twice(twice) => {
+                let is_read = self.published.retired().next().is_some() && !self.published.is_passed();
+                is_read && twice.spare.is_none()
+            }
+            Way::InPlace { .. } | Way::Anew { .. } => self.is_full(),
         }
     }
 
     /// Gives readers a moment to pass. Says whether even then no other table may be added to those that wait for them.
     pub(super) fn is_held_up(&mut self) -> bool {
         let start = Instant::now();
+        self.tidy();
         while self.is_waiting() && start.elapsed() < MOMENT {
             std::thread::yield_now();
             self.tidy();
         }
-        self.tidy();
         self.is_full()
     }
 
@@ -58,71 +95,116 @@ impl<A: Address> Attached<A> {
         self.published.retired().count() > MOST_RETIRED
     }
 
-    /// Lets go of tables that nobody reads and that are not needed.
+    /// Lets go of what nobody reads and that is not needed.
     pub(super) fn tidy(&mut self) {
-        self.published.drop_passed(usize::from(follows(self.published.current())));
+        let kept = usize::from(matches!(self.way, Way::Twice(_)));
+        self.published.drop_passed(kept);
+        if let Way::InPlace { writer, told } = &mut self.way
+            && self.published.has_passed(*told)
+        {
+            writer.readers_passed();
+            *told = self.published.advance();
+        }
     }
 
-    /// Makes the next table, whose answers are those of `rib` after `deltas`. Nobody sees it yet, and after an error
-    /// nothing has changed.
+    /// Follows `rib`, which has just changed by `deltas`: in place, or in a table that nobody sees before [`publish`](Self::publish). After
+    /// an error nothing has changed.
     pub(super) fn prepare(&mut self, rib: &Rib<A>, deltas: &[Delta<A>]) -> Result<Applied, Error> {
-        let (next, applied) = match self.copy() {
-            Some(mut fib) => {
-                let applied = if self.behind.is_empty() {
+        match &mut self.way {
+            Way::InPlace { writer, .. } => {
+                let applied = writer.apply(rib, deltas)?;
+                if applied == Applied::Rebuilt {
+                    self.publish_rebuilt();
+                }
+                Ok(applied)
+            }
+            Way::Anew { next } => {
+                *next = Some(self.published.current().rebuilt(rib)?);
+                Ok(Applied::Rebuilt)
+            }
+            Way::Twice(twice) => {
+                if twice.spare.is_none() {
+                    twice.spare = self.published.take_back();
+                }
+                // None also where somebody keeps it frozen.
+                let Some(mut fib) = twice.spare.take().and_then(Arc::into_inner) else {
+                    twice.next = Some(self.published.current().rebuilt(rib)?);
+                    return Ok(Applied::Rebuilt);
+                };
+                let applied = if twice.behind.is_empty() {
                     fib.apply(rib, deltas)
                 } else {
-                    fib.apply(rib, &merged(&self.behind, deltas))
+                    fib.apply(rib, &merged(&twice.behind, deltas))
                 };
                 match applied {
-                    Ok(applied) => (fib, applied),
-                    Err(error) => {
-                        self.spare = Some(Arc::new(fib));
-                        return Err(error);
-                    }
+                    Ok(_) => twice.next = Some(fib),
+                    Err(_) => twice.spare = Some(Arc::new(fib)),
                 }
+                applied
             }
-            None => (self.published.current().rebuilt(rib)?, Applied::Rebuilt),
-        };
-        self.next = Some(next);
-        Ok(applied)
+        }
+    }
+
+    /// Publishes a table that follows in place and was built anew. Where the new one cannot be shared, it is kept twice from now on.
+    fn publish_rebuilt(&mut self) {
+        if let Way::InPlace { writer, told } = &mut self.way
+            && let Some(view) = writer.share()
+        {
+            self.published.publish(Arc::new(view));
+            *told = self.published.advance();
+            return;
+        }
+        let twice = Way::Twice(Twice { spare: None, behind: Vec::new(), next: None });
+        if let Way::InPlace { writer, .. } = std::mem::replace(&mut self.way, twice) {
+            self.published.publish(Arc::new(writer));
+        }
     }
 
     /// Publishes what was prepared by `deltas`.
     pub(super) fn publish(&mut self, deltas: &[Delta<A>]) {
-        if let Some(next) = self.next.take() {
+        let next = match &mut self.way {
+            Way::InPlace { .. } => None,
+            Way::Anew { next } => next.take(),
+            Way::Twice(twice) => twice.next.take().inspect(|_| {
+                twice.behind.clear();
+                twice.behind.extend_from_slice(deltas);
+            }),
+        };
+        if let Some(next) = next {
             self.published.publish(Arc::new(next));
-            self.behind.clear();
-            if follows(self.published.current()) {
-                self.behind.extend_from_slice(deltas);
+        }
+    }
+
+    /// Takes back what was prepared by `deltas`; `rib` is as it was before.
+    pub(super) fn cancel(&mut self, rib: &Rib<A>, deltas: &[Delta<A>]) -> Result<(), Error> {
+        match &mut self.way {
+            Way::Twice(twice) => twice.next = None,
+            Way::Anew { next } => *next = None,
+            Way::InPlace { .. } => {
+                let inverse: Vec<_> = deltas.iter().map(|delta| delta.inverse()).collect();
+                self.prepare(rib, &inverse)?;
             }
         }
+        Ok(())
     }
 
-    /// Drops what was prepared.
-    pub(super) fn cancel(&mut self) {
-        self.next = None;
-    }
-
-    /// The copy to change, if there is one that nobody reads.
-    fn copy(&mut self) -> Option<Fib<A>> {
-        if !follows(self.published.current()) {
-            return None;
+    /// A table that stays as it is.
+    pub(super) fn frozen(&self, rib: &Rib<A>) -> Result<Arc<Fib<A>>, Error> {
+        match &self.way {
+            Way::InPlace { writer, .. } => Ok(Arc::new(writer.rebuilt(rib)?)),
+            Way::Twice(_) | Way::Anew { .. } => Ok(Arc::clone(self.published.current())),
         }
-        let copy = self.spare.take().or_else(|| self.published.take_back())?;
-        Arc::into_inner(copy)
     }
 
     pub(super) fn memory(&self) -> Memory {
-        let fib = self.published.current();
-        let others = self.published.retired().chain(self.spare.as_deref());
-        let others = others.map(|other| other.memory().total()).sum();
-        fib.memory().off_chip("other copies", others)
+        let (own, spare) = match &self.way {
+            Way::InPlace { writer, .. } => (writer, None),
+            Way::Twice(twice) => (&**self.published.current(), twice.spare.as_deref()),
+            Way::Anew { .. } => (&**self.published.current(), None),
+        };
+        let others = self.published.retired().chain(spare).map(|other| other.memory().total()).sum();
+        own.memory().off_chip("other copies", others)
     }
-}
-
-/// Whether an engine changes the parts that a change touches.
-fn follows<A: Address>(fib: &Fib<A>) -> bool {
-    fib.entry().about.updates == Updates::InPlace
 }
 
 fn merged<A: Address>(first: &[Delta<A>], then: &[Delta<A>]) -> Vec<Delta<A>> {

@@ -21,22 +21,24 @@
 //! ```
 //!
 //! # What a guard promises
-//! As long as it is borrowed, the table does not change, move or go away: all answers under one guard are those of one state of the [`Rib`],
-//! the one that was published when the guard was taken. Taking a guard is one load of a word that only publications write, one
-//! store to a line that no other reader touches, and one load of the pointer: no lock, no allocation, no loop, nothing that
-//! another thread could delay.
+//! As long as it is borrowed, the table does not move or go away. Each answer is that of the published [`Rib`] at some moment since the guard was taken;
+//! of a table that is not changed in place all answers under one guard are those of one moment, that of the guard. Taking a guard
+//! is one load of a word that only publications write, one store to a line that no other reader touches, and one load of the
+//! pointer: no lock, no allocation, no loop, nothing that another thread could delay.
 //!
 //! In return, a reader takes guards again and again (one a batch), or [rests](Reader::rest) before it waits for anything. One that does
 //! neither keeps the writer from reusing the copy it may be at: changes are late by [`Settings::patience`], then a copy is built beside,
 //! and when several tables are held up [`Live::publish`] says so.
 //!
 //! # How a table follows
-//! - An engine whose [`About::updates`](crate::engine::About::updates) is in place is kept **twice**. A publication carries out on
+//! - An engine that can [share](crate::engine::Engine::share) its memory is changed **in place**: each change is built beside what is read,
+//!   and published by storing one word. What it replaces is used again when every reader has passed.
+//! - Any other engine whose [`About::updates`](crate::engine::About::updates) is in place is kept **twice**. A publication carries out on
 //!   the copy nobody reads what this copy has missed, and the new changes, and publishes it. Twice the memory, twice the work for a
 //!   change, none of it where readers are.
-//! - Any other engine is **built anew** beside, and the old table dropped when every reader has passed it.
+//! - Any other is **built anew** beside, and the old table dropped when every reader has passed it.
 //!
-//! Either way no-ops never reach an engine, changes may be gathered ([`Settings`]), and a change that exceeds a limit of any engine
+//! In every way no-ops never reach an engine, changes may be gathered ([`Settings`]), and a change that exceeds a limit of any engine
 //! is taken back from the table: the published tables go on answering, and the error is told.
 
 mod attached;
@@ -101,7 +103,8 @@ pub struct Live<A: Address> {
 }
 
 impl<A: Address> Live<A> {
-    /// Goes live with tables compiled from `rib`: by one engine or by several. Engines that follow in place are built a second time.
+    /// Goes live with tables compiled from `rib`: by one engine or by several. An engine that is kept twice is built a
+    /// second time.
     ///
     /// # Errors
     /// If a second copy cannot be built.
@@ -125,14 +128,16 @@ impl<A: Address> Live<A> {
     }
 
     /// The published table of the `which`th engine, frozen: for as long as it is kept it answers as now, for jobs that take
-    /// longer than a reader may hold a guard. Costs nothing by itself; the next change but one has to build the copy
-    /// that was frozen anew, once.
+    /// longer than a reader may hold a guard. A table that is changed in place is built again for it. Any other costs nothing by itself,
+    /// and where two copies take turns the next change but one builds one in the place of the frozen, once.
+    ///
+    /// # Errors
+    /// If it cannot be built.
     ///
     /// # Panics
     /// If there are not so many.
-    #[must_use]
-    pub fn freeze(&self, which: usize) -> Arc<Fib<A>> {
-        Arc::clone(self.attached[which].published.current())
+    pub fn freeze(&self, which: usize) -> Result<Arc<Fib<A>>, Error> {
+        self.attached[which].frozen(&self.rib)
     }
 
     /// Takes a change in, and publishes what is due; see [`Live::poll`].
@@ -198,14 +203,19 @@ impl<A: Address> Live<A> {
         if deltas.is_empty() {
             return Ok(());
         }
-        for attached in &mut self.attached {
-            match attached.prepare(&self.rib, &deltas) {
+        // Those first whose readers see nothing of it yet.
+        let mut order: Vec<usize> = (0..self.attached.len()).collect();
+        order.sort_by_key(|&which| self.attached[which].is_in_place());
+        for (at, &which) in order.iter().enumerate() {
+            match self.attached[which].prepare(&self.rib, &deltas) {
                 Ok(Applied::InPlace(_)) => {}
                 Ok(Applied::Rebuilt) => self.counts.rebuilt += 1,
                 Err(error) => {
-                    self.attached.iter_mut().for_each(Attached::cancel);
                     self.rib.take_back(&deltas);
                     self.counts.refused += deltas.len() as u64;
+                    for &prepared in &order[..at] {
+                        self.attached[prepared].cancel(&self.rib, &deltas)?;
+                    }
                     return Err(error);
                 }
             }

@@ -88,9 +88,15 @@ impl<T> Publisher<T> {
     pub(super) fn publish(&mut self, next: Arc<T>) {
         self.domain.pointer.store(Arc::as_ptr(&next).cast_mut(), Ordering::Release);
         let before = std::mem::replace(&mut self.current, next);
-        self.retired.push_back((self.epoch, before));
+        let last = self.advance();
+        self.retired.push_back((last, before));
+    }
+
+    /// Counts what has been written into the published table itself, and returns the epoch that ends with it.
+    pub(super) fn advance(&mut self) -> u64 {
         self.epoch += 1;
         self.domain.epoch.store(self.epoch, Ordering::Release);
+        self.epoch - 1
     }
 
     /// Takes back the table that was published before this one, if every reader has passed it, and lets go of those before.
@@ -113,7 +119,7 @@ impl<T> Publisher<T> {
     }
 
     /// Whether no reader can still be at what was published up to an epoch.
-    fn has_passed(&self, epoch: u64) -> bool {
+    pub(super) fn has_passed(&self, epoch: u64) -> bool {
         // Pairs with the fence of a reader that comes back from rest: either its slot is seen here, or it sees what has been
         // published before.
         fence(Ordering::SeqCst);

@@ -1,7 +1,7 @@
 //! [`Mapping`]: bytes that many arrays lie in, as a mapped file.
 #![allow(unsafe_code, reason = "a slice that lives as long as what is held beside it")]
 
-use memmap2::Mmap;
+use memmap2::MmapOptions;
 use std::fmt;
 use std::fs::File;
 use std::io;
@@ -38,8 +38,10 @@ impl Mapping {
     /// # Errors
     /// If the system cannot map it.
     pub fn of_file(file: &File) -> io::Result<Self> {
+        // Private pages that could be written are not written either, and are the file's own until then. Only memory that could be
+        // may be read by atomic loads.
         // SAFETY: a file of fibula is not written to once it has its name, see above.
-        Ok(Self::new(unsafe { Mmap::map(file)? }))
+        Ok(Self::new(unsafe { MmapOptions::new().map_copy(file)? }))
     }
 
     /// The bytes.

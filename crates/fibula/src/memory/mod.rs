@@ -9,7 +9,9 @@ mod huge_pages;
 mod huge_pages;
 mod mapping;
 mod usage;
+mod words;
 
 pub use array::{Array, CACHE_LINE, Pages};
 pub use mapping::Mapping;
 pub use usage::{Memory, Part};
+pub use words::{Word, Words};

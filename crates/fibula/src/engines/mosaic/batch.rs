@@ -17,9 +17,9 @@ const SHORT_BLOCK: usize = 8;
 const STAGES: usize = 4;
 
 /// An engine and its root, whichever width it has.
-struct View<'e, T, W: Width> {
+struct View<'e, T: TileNumber, W: Width> {
     engine: &'e Mosaic<W>,
-    root: &'e [T; SLOTS],
+    root: &'e [T::Atomic; SLOTS],
 }
 
 impl<T: TileNumber, W: Width> Stages<u32, W, STAGES> for View<'_, T, W> {
@@ -45,7 +45,7 @@ impl<T: TileNumber, W: Width> Stages<u32, W, STAGES> for View<'_, T, W> {
             0 => {
                 let tiles = self.engine.tiles.values();
                 for at in 0..N {
-                    let tile = self.root[slot_of(addresses[at])].index();
+                    let tile = T::load(&self.root[slot_of(addresses[at])]).index();
                     places[at] = (tile * TILE + place_of(addresses[at])) as u32;
                     prefetch(tiles, places[at] as usize);
                 }
@@ -53,7 +53,7 @@ impl<T: TileNumber, W: Width> Stages<u32, W, STAGES> for View<'_, T, W> {
             1 => {
                 let tiles = self.engine.tiles.values();
                 for at in 0..N {
-                    next_hops[at] = tiles[places[at] as usize];
+                    next_hops[at] = W::load(&tiles[places[at] as usize]);
                 }
             }
             2 => {}
@@ -63,7 +63,7 @@ impl<T: TileNumber, W: Width> Stages<u32, W, STAGES> for View<'_, T, W> {
 
     #[inline(always)]
     fn one(&self, _: usize, &address: &u32) -> W {
-        self.engine.look_up(self.root, address, &mut Unmetered)
+        self.engine.look_up::<T>(self.root, address, &mut Unmetered)
     }
 }
 
@@ -86,14 +86,14 @@ impl<W: Width> Mosaic<W> {
     #[inline(always)]
     pub(super) fn lookup_blocks(&self, addresses: &[u32], next_hops: &mut [W]) {
         match &self.root {
-            Root::Narrow(root) => self.in_blocks(root::sized(root), addresses, next_hops),
-            Root::Wide(root) => self.in_blocks(root::sized(root), addresses, next_hops),
+            Root::Narrow(root) => self.in_blocks::<u16>(root::sized(root), addresses, next_hops),
+            Root::Wide(root) => self.in_blocks::<u32>(root::sized(root), addresses, next_hops),
         }
     }
 
     #[inline(always)]
-    fn in_blocks<T: TileNumber>(&self, root: &[T; SLOTS], addresses: &[u32], next_hops: &mut [W]) {
-        let view = View { engine: self, root };
+    fn in_blocks<T: TileNumber>(&self, root: &[T::Atomic; SLOTS], addresses: &[u32], next_hops: &mut [W]) {
+        let view: View<'_, T, W> = View { engine: self, root };
         look_up::<BLOCK, SHORT_BLOCK, STAGES, _, _, _>(&view, addresses, next_hops);
     }
 }

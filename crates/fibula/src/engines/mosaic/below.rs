@@ -1,56 +1,78 @@
 //! [`Below`]: the answers of the /24s with longer routes, off the common path.
 
+use super::places::Places;
 use super::{BELOW, TILE_END};
-use crate::blocks::buckets::Buckets;
-use crate::blocks::hashing::HashFunction;
 use crate::blocks::unique::Unique;
 use crate::engine::{Meter, Width};
 use crate::memory::{Array, Pages};
 
 /// An answer for each address of some /24s, which are known by their numbers: the first 24 bits.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct Below<W: Width> {
-    /// The number of the chunk, plus one, of each /24.
-    places: Buckets<u32, u32, 7>,
+    places: Places,
     chunks: Unique<W, BELOW>,
+    /// Where others read: the /24s to be taken out once they have passed, and once they have passed again. A reader may still come
+    /// here from a mark that it has read before.
+    leaving: [Vec<u32>; 2],
     pages: Pages,
 }
 
-#[inline(always)]
-fn hash(number: u32) -> u32 {
-    HashFunction::Murmur.hash(number)
-}
-
 impl<W: Width> Below<W> {
+    /// The room that shared tables have to grow, besides three times what they hold.
+    const ROOM: usize = 1 << 13;
+
     pub(super) fn new(pages: Pages) -> Self {
-        Self { places: Buckets::with_room_for(0, pages), chunks: Unique::new(pages), pages }
+        Self {
+            places: Places::with_room_for(0, pages),
+            chunks: Unique::new(pages),
+            leaving: [Vec::new(), Vec::new()],
+            pages,
+        }
     }
 
-    /// /24s by their numbers, each with a chunk of the answers, counted from 1: only to be read.
+    /// From now on others may read, by what this returns.
+    pub(super) fn share(&mut self) -> Self {
+        self.places = self.places.resized(4 * self.places.len() + Self::ROOM, self.pages, |chunk| chunk);
+        let chunks = self.chunks.share(4 * self.chunks.len() + Self::ROOM);
+        Self { places: self.places.clone(), chunks, leaving: [Vec::new(), Vec::new()], pages: self.pages }
+    }
+
+    /// Every reader has passed what was changed before the last call of this.
+    pub(super) fn readers_passed(&mut self) {
+        for number in std::mem::take(&mut self.leaving[0]) {
+            self.take_out(number);
+        }
+        self.leaving.reverse();
+        self.chunks.readers_passed();
+    }
+
+    /// Whether so many changes find room where they are.
+    pub(super) fn has_room(&self, changes: usize) -> bool {
+        self.places.room() > changes && self.chunks.room() > changes + self.places.len()
+    }
+
+    /// /24s by their numbers, each with a chunk of the answers: only to be read.
     pub(super) fn holding(
         places: impl ExactSizeIterator<Item = (u32, u32)>,
         answers: Array<W>,
         pages: Pages,
     ) -> Self {
-        let mut below = Self {
-            places: Buckets::with_room_for(places.len(), pages),
-            chunks: Unique::holding(answers),
-            pages,
-        };
-        for (number, chunk) in places.filter(|&(_, chunk)| chunk > 0) {
-            below.places.set(hash(number), number, chunk);
+        let chunks = Unique::holding(answers, pages);
+        let mut all = Places::with_room_for(places.len(), pages);
+        for (number, chunk) in places.filter(|&(_, chunk)| (chunk as usize) < chunks.numbers()) {
+            all.set(number, chunk);
         }
-        below
+        Self { places: all, chunks, leaving: [Vec::new(), Vec::new()], pages }
     }
 
-    /// The /24s by their numbers, each with its chunk, counted from 1.
+    /// The /24s by their numbers, each with its chunk.
     pub(super) fn places(&self) -> impl Iterator<Item = (u32, u32)> {
         self.places.iter()
     }
 
     /// The answers of all chunks.
-    pub(super) fn answers(&self) -> &[W] {
-        self.chunks.values()
+    pub(super) fn answers(&self) -> Vec<W> {
+        self.chunks.to_vec()
     }
 
     /// The answer for an address, if its /24 is one of these.
@@ -58,33 +80,34 @@ impl<W: Width> Below<W> {
     pub(super) fn get(&self, address: u32, meter: &mut impl Meter) -> Option<W> {
         let number = address >> (32 - TILE_END);
         meter.hash();
-        match self.places.get(hash(number), number, meter) {
-            0 => None,
-            chunk => {
-                let start = (chunk as usize - 1) * BELOW;
-                Some(meter.load(&self.chunks.values()[start + address as usize % BELOW]))
-            }
-        }
+        let chunk = self.places.get(number, meter)?;
+        Some(meter.load_word::<W>(&self.chunks.values()[chunk as usize * BELOW + address as usize % BELOW]))
     }
 
     /// Gives a /24 its answers.
     pub(super) fn set(&mut self, number: u32, answers: &[W; BELOW]) {
-        // At most as full as `with_room_for` makes it: two slots of three.
-        if (self.places.len() + 1) * 3 > self.places.slots() * 2 {
+        if self.places.room() == 0 {
             self.resize(self.places.len() + self.places.len() / 8 + 8, |chunk| chunk);
         }
+        self.leaving.iter_mut().for_each(|leaving| leaving.retain(|&other| other != number));
         let chunk = self.chunks.insert(answers);
-        let before = self.places.set(hash(number), number, chunk + 1);
-        if before > 0 {
-            self.chunks.release(before - 1, 1);
+        if let Some(before) = self.places.set(number, chunk) {
+            self.chunks.release(before, 1);
         }
     }
 
-    /// Takes a /24 out, if it is here.
+    /// Takes a /24 out, if it is here. Where others read, that is when they have passed.
     pub(super) fn remove(&mut self, number: u32) {
-        let chunk = self.places.remove(number, hash);
-        if chunk > 0 {
-            self.chunks.release(chunk - 1, 1);
+        if self.chunks.is_shared() {
+            self.leaving[1].push(number);
+        } else {
+            self.take_out(number);
+        }
+    }
+
+    fn take_out(&mut self, number: u32) {
+        if let Some(chunk) = self.places.remove(number) {
+            self.chunks.release(chunk, 1);
         }
     }
 
@@ -92,16 +115,12 @@ impl<W: Width> Below<W> {
     pub(super) fn tidy(&mut self) {
         if self.chunks.is_sparse() {
             let renumbered = self.chunks.compact();
-            self.resize(self.places.len(), |chunk| renumbered[chunk as usize - 1] + 1);
+            self.resize(self.places.len(), |chunk| renumbered[chunk as usize]);
         }
     }
 
     fn resize(&mut self, room: usize, renumbered: impl Fn(u32) -> u32) {
-        let mut places = Buckets::with_room_for(room, self.pages);
-        for (number, chunk) in self.places.iter() {
-            places.set(hash(number), number, renumbered(chunk));
-        }
-        self.places = places;
+        self.places = self.places.resized(room, self.pages, renumbered);
     }
 
     /// How many /24s, and how many different contents they have.
@@ -119,19 +138,23 @@ impl<W: Width> Below<W> {
 
     /// Checks the books, and that the /24s and their answers are those of another.
     pub(super) fn validate(&self, fresh: &Self) -> Result<(), String> {
-        self.places.validate(hash)?;
+        self.places.validate()?;
         self.chunks.validate()?;
-        if self.places.len() != fresh.places.len() {
+        let mut references = vec![0; self.chunks.numbers()];
+        let mut leaving = 0;
+        for (number, chunk) in self.places.iter() {
+            references[chunk as usize] += 1;
+            leaving += usize::from(self.leaving.iter().any(|leaving| leaving.contains(&number)));
+        }
+        if self.places.len() - leaving != fresh.places.len() {
             return Err(format!("{} /24s with longer routes of {}", self.places.len(), fresh.places.len()));
         }
-        let mut references = vec![0; self.chunks.numbers()];
         for (number, chunk) in fresh.places.iter() {
-            let here = self.places.get(hash(number), number, &mut crate::engine::Unmetered);
-            let answers = here.checked_sub(1).map(|here| self.chunks.get(here));
-            if answers != Some(fresh.chunks.get(chunk - 1)) {
+            let here = self.places.get(number, &mut crate::engine::Unmetered);
+            let answers = here.map(|here| self.chunks.get(here));
+            if answers != Some(fresh.chunks.get(chunk)) {
                 return Err(format!("{number:#x}: {answers:?} are not its answers"));
             }
-            references[here as usize - 1] += 1;
         }
         self.chunks.check_references(&references)
     }

@@ -103,7 +103,7 @@ impl<'e, W: Width> Brush<'e, W> {
     fn open(&mut self, slot: usize) {
         if self.slot != Some(slot) {
             self.put();
-            self.tile = *self.engine.tiles.get(self.engine.root.get(slot));
+            self.tile = self.engine.tiles.get(self.engine.root.get(slot));
             self.slot = Some(slot);
         }
     }
@@ -111,7 +111,7 @@ impl<'e, W: Width> Brush<'e, W> {
     /// Puts the painted tile in its place.
     fn put(&mut self) {
         if let Some(slot) = self.slot.take()
-            && self.tile != *self.engine.tiles.get(self.engine.root.get(slot))
+            && self.tile != self.engine.tiles.get(self.engine.root.get(slot))
         {
             let tile = self.engine.tiles.insert(&self.tile);
             self.cost.nodes_copied += 1;

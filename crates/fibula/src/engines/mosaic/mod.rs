@@ -25,8 +25,15 @@
 //!
 //! # Updates
 //! The tiles that a changed prefix touches are painted anew from the table, the tile with those contents is found or made, and
-//! one word of the root changes. A tile is never written while anything refers to it. When a sixteenth of the tiles is free, they are
+//! one word of the root changes. A tile is never written while anything refers to it. When a thirty-second of the tiles is free, they are
 //! numbered anew.
+//!
+//! # Readers meanwhile
+//! A shared table is read by others while it changes. Everything is then in arrays that have room to grow where they are, and every change
+//! is one store: to the root, or to the entry of a /24 in the hash table, each after what it leads to. What was replaced (tiles, chunks, entries
+//! of the hash table, since a reader may come with a mark that is gone) is used again when every reader has passed. Nothing is numbered
+//! anew: when far more is free than in use, or the room is used up, it asks to be built anew. Next hop 255 with 8-bit answers would leave
+//! no telling whether a mark is one, so such tables are not shared.
 //!
 //! # Worked example
 //! 10.0.0.0/8 to 1, 10.0.64.0/18 to 2, 10.0.65.0/24 to 3, 10.1.65.0/24 to 3, 10.1.64.0/18 to 2, 10.2.0.0/25 to 4:
@@ -42,6 +49,7 @@
 mod batch;
 mod below;
 mod brush;
+mod places;
 mod root;
 mod snapshot;
 #[cfg(test)]
@@ -85,12 +93,16 @@ const TILE: usize = 1 << (TILE_END - ROOT_BITS);
 const BELOW: usize = 1 << (32 - TILE_END);
 
 /// The root, the tiles, and what is longer than a tile tells apart.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Mosaic<W: Width> {
     root: Root,
     tiles: Unique<W, TILE>,
     below: Below<W>,
     pages: Pages,
+    /// Whether any answer is the number that marks.
+    answers_mark: bool,
+    /// Whether this only reads: what another one changes, or a snapshot.
+    is_view: bool,
 }
 
 /// The slot of the root of an address.
@@ -114,14 +126,15 @@ impl<W: Width> Mosaic<W> {
         let mut tiles = Unique::new(pages);
         let nowhere = tiles.insert(&[W::default(); TILE]);
         tiles.retain(nowhere, SLOTS as u32 - 1);
-        Self { root: Root::filled(nowhere, pages), tiles, below: Below::new(pages), pages }
+        let (root, below) = (Root::filled(nowhere, pages), Below::new(pages));
+        Self { root, tiles, below, pages, answers_mark: false, is_view: false }
     }
 
     /// Both loads, and what is below a mark.
     #[inline(always)]
-    fn look_up<T: TileNumber>(&self, root: &[T; SLOTS], address: u32, meter: &mut impl Meter) -> W {
-        let tile = meter.load(&root[slot_of(address)]).index();
-        let answer = meter.load(&self.tiles.values()[tile * TILE + place_of(address)]);
+    fn look_up<T: TileNumber>(&self, root: &[T::Atomic; SLOTS], address: u32, meter: &mut impl Meter) -> W {
+        let tile = meter.load_word::<T>(&root[slot_of(address)]).index();
+        let answer = meter.load_word::<W>(&self.tiles.values()[tile * TILE + place_of(address)]);
         if answer.widen().0 == Self::MARK { self.marked(address, meter) } else { answer }
     }
 
@@ -129,6 +142,18 @@ impl<W: Width> Mosaic<W> {
     #[inline(always)]
     fn marked(&self, address: u32, meter: &mut impl Meter) -> W {
         self.below.get(address, meter).unwrap_or(W::narrow(NextHop(Self::MARK)))
+    }
+
+    /// Whether what these changes need surely fits where others read.
+    fn has_room(&self, prefixes: &[Prefix<u32>], deltas: &[Delta<u32>]) -> bool {
+        let slots = |prefix: &Prefix<u32>| SLOTS >> prefix.len().min(ROOT_BITS);
+        let slots: usize = prefixes.iter().map(slots).sum();
+        let is_mark = |delta: &Delta<u32>| delta.after.0 == Self::MARK;
+        let longer = deltas.iter().filter(|delta| delta.prefix.len() > TILE_END).count();
+        self.tiles.room() > slots + 1
+            && !self.tiles.is_wasteful()
+            && self.below.has_room(longer)
+            && !deltas.iter().any(is_mark)
     }
 
     /// Numbers the tiles without holes.
@@ -141,6 +166,7 @@ impl<W: Width> Mosaic<W> {
 impl<W: Width> Engine<u32, W> for Mosaic<W> {
     fn build(rib: &Rib<u32>, config: &Config) -> Result<Self, Error> {
         let mut engine = Self::empty(config.pages);
+        engine.answers_mark = rib.max_next_hop().0 >= Self::MARK;
         Brush::of(&mut engine).paint(rib.ranges());
         engine.compact();
         Ok(engine)
@@ -149,8 +175,8 @@ impl<W: Width> Engine<u32, W> for Mosaic<W> {
     #[inline(always)]
     fn lookup_metered<M: Meter>(&self, address: u32, meter: &mut M) -> W {
         match &self.root {
-            Root::Narrow(root) => self.look_up(root::sized(root), address, meter),
-            Root::Wide(root) => self.look_up(root::sized(root), address, meter),
+            Root::Narrow(root) => self.look_up::<u16>(root::sized(root), address, meter),
+            Root::Wide(root) => self.look_up::<u32>(root::sized(root), address, meter),
         }
     }
 
@@ -161,16 +187,23 @@ impl<W: Width> Engine<u32, W> for Mosaic<W> {
 
     fn apply(&mut self, rib: &Rib<u32>, deltas: &[Delta<u32>]) -> Update {
         let whole = |prefix: Prefix<u32>| Prefix::containing(prefix.first(), prefix.len().min(TILE_END));
+        let prefixes = Prefix::outermost(deltas.iter().map(|delta| whole(delta.prefix)));
+        let shared = self.tiles.is_shared();
+        if self.is_view || shared && !self.has_room(&prefixes, deltas) {
+            return Update::Rebuild;
+        }
         let mut brush = Brush::of(self);
         // Painting a prefix does for all that it covers.
-        for prefix in Prefix::outermost(deltas.iter().map(|delta| whole(delta.prefix))) {
+        for prefix in prefixes {
             brush.paint(rib.ranges_within(prefix));
         }
         let cost = brush.cost();
-        if self.tiles.is_sparse() {
-            self.compact();
+        if !shared {
+            if self.tiles.is_sparse() {
+                self.compact();
+            }
+            self.below.tidy();
         }
-        self.below.tidy();
         Update::Applied(cost)
     }
 
@@ -181,6 +214,23 @@ impl<W: Width> Engine<u32, W> for Mosaic<W> {
 
     fn open(sections: &Sections<'_>, config: &Config) -> Result<Self, Error> {
         Self::open_arrays(sections, config)
+    }
+
+    fn share(&mut self) -> Option<Self> {
+        if self.answers_mark || self.is_view {
+            return None;
+        }
+        if self.tiles.numbers() > self.root.most_tiles() / 4 * 3 {
+            self.root.widen(self.pages);
+        }
+        let tiles = self.tiles.share(self.root.most_tiles());
+        let (root, below) = (self.root.view(), self.below.share());
+        Some(Self { root, tiles, below, pages: self.pages, answers_mark: false, is_view: true })
+    }
+
+    fn readers_passed(&mut self) {
+        self.tiles.readers_passed();
+        self.below.readers_passed();
     }
 
     fn memory(&self) -> Memory {

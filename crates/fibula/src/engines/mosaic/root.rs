@@ -1,10 +1,10 @@
 //! The root: a tile number for each /18, of 16 bits as long as they suffice.
 
 use super::SLOTS;
-use crate::memory::{Array, Pages};
+use crate::memory::{Pages, Word, Words};
 
 /// An integer that holds tile numbers.
-pub(super) trait TileNumber: Copy + Eq {
+pub(super) trait TileNumber: Word + Eq {
     /// The number.
     fn index(self) -> usize;
 }
@@ -24,15 +24,15 @@ impl TileNumber for u32 {
 }
 
 /// The tile number of every slot.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) enum Root {
-    Narrow(Array<u16>),
-    Wide(Array<u32>),
+    Narrow(Words<u16>),
+    Wide(Words<u32>),
 }
 
 /// The slots with their number, so that no index of 18 bits needs a check.
 #[inline(always)]
-pub(super) fn sized<T: Copy>(root: &Array<T>) -> &[T; SLOTS] {
+pub(super) fn sized<T: Word>(root: &Words<T>) -> &[T::Atomic; SLOTS] {
     root[..].try_into().expect("one number a slot")
 }
 
@@ -44,32 +44,48 @@ impl Root {
     const SPARE: usize = Self::NARROW / 32;
 
     pub(super) fn filled(tile: u32, pages: Pages) -> Self {
-        Self::Narrow(Array::filled(tile as u16, SLOTS, pages))
+        Self::Narrow(filled(pages, |_| tile as u16))
+    }
+
+    /// The same root, for another reader of it.
+    pub(super) fn view(&self) -> Self {
+        match self {
+            Self::Narrow(root) => Self::Narrow(root.clone()),
+            Self::Wide(root) => Self::Wide(root.clone()),
+        }
     }
 
     /// The tile of a slot.
     pub(super) fn get(&self, slot: usize) -> u32 {
         match self {
-            Self::Narrow(root) => root[slot].into(),
-            Self::Wide(root) => root[slot],
+            Self::Narrow(root) => root.get(slot).into(),
+            Self::Wide(root) => root.get(slot),
         }
     }
 
     /// Gives a slot another tile. O(1), or O(slots) where that is the first whose number takes more than 16 bits.
     pub(super) fn set(&mut self, slot: usize, tile: u32, pages: Pages) {
+        if tile as usize >= Self::NARROW {
+            self.widen(pages);
+        }
         match self {
-            Self::Narrow(root) => {
-                if let Ok(tile) = u16::try_from(tile) {
-                    root[slot] = tile;
-                } else {
-                    let mut wide = Array::new(pages);
-                    wide.set_capacity(SLOTS);
-                    root.iter().for_each(|&tile| wide.push(u32::from(tile)));
-                    wide[slot] = tile;
-                    *self = Self::Wide(wide);
-                }
-            }
-            Self::Wide(root) => root[slot] = tile,
+            Self::Narrow(root) => root.set(slot, tile as u16),
+            Self::Wide(root) => root.set(slot, tile),
+        }
+    }
+
+    /// Takes 32 bits a number from now on.
+    pub(super) fn widen(&mut self, pages: Pages) {
+        if let Self::Narrow(root) = self {
+            *self = Self::Wide(filled(pages, |slot| root.get(slot).into()));
+        }
+    }
+
+    /// How many tiles it can tell apart and could ever need: one a slot, and an eighth that nobody refers to but late readers.
+    pub(super) fn most_tiles(&self) -> usize {
+        match self {
+            Self::Narrow(_) => Self::NARROW,
+            Self::Wide(_) => SLOTS + SLOTS / 8,
         }
     }
 
@@ -77,18 +93,17 @@ impl Root {
     pub(super) fn renumber(&mut self, renumbered: &[u32], pages: Pages) {
         match self {
             Self::Narrow(root) => {
-                root.iter_mut().for_each(|tile| *tile = renumbered[usize::from(*tile)] as u16);
+                (0..SLOTS).for_each(|slot| root.set(slot, renumbered[usize::from(root.get(slot))] as u16));
             }
-            Self::Wide(root) => root.iter_mut().for_each(|tile| *tile = renumbered[*tile as usize]),
+            Self::Wide(root) => {
+                (0..SLOTS).for_each(|slot| root.set(slot, renumbered[root.get(slot) as usize]));
+            }
         }
         let tiles = renumbered.iter().filter(|&&number| number != u32::MAX).count();
         if let Self::Wide(root) = self
             && tiles + Self::SPARE <= Self::NARROW
         {
-            let mut narrow = Array::new(pages);
-            narrow.set_capacity(SLOTS);
-            root.iter().for_each(|&tile| narrow.push(tile as u16));
-            *self = Self::Narrow(narrow);
+            *self = Self::Narrow(filled(pages, |slot| root.get(slot) as u16));
         }
     }
 
@@ -101,8 +116,14 @@ impl Root {
 
     pub(super) fn bytes(&self) -> usize {
         match self {
-            Self::Narrow(root) => root.bytes(),
-            Self::Wide(root) => root.bytes(),
+            Self::Narrow(root) => size_of_val(&root[..]),
+            Self::Wide(root) => size_of_val(&root[..]),
         }
     }
+}
+
+fn filled<T: Word>(pages: Pages, number: impl Fn(usize) -> T) -> Words<T> {
+    let root = Words::zeroed(SLOTS, pages);
+    (0..SLOTS).for_each(|slot| root.set(slot, number(slot)));
+    root
 }

@@ -7,34 +7,41 @@ use super::{Mosaic, SLOTS};
 use crate::Error;
 use crate::blocks::unique::Unique;
 use crate::engine::{Config, Width};
+use crate::memory::{Word, Words};
 use crate::snapshot::{SectionWriter, Sections};
 
 const NARROW: &str = "root, 16 bits";
 const WIDE: &str = "root, 32 bits";
 
 impl<W: Width> Mosaic<W> {
-    pub(super) fn save_arrays<'s>(&'s self, sections: &mut SectionWriter<'s>) {
+    pub(super) fn save_arrays(&self, sections: &mut SectionWriter<'_>) {
         match &self.root {
-            Root::Narrow(root) => sections.array(NARROW, root),
-            Root::Wide(root) => sections.array(WIDE, root),
+            Root::Narrow(root) => sections.made(NARROW, &now(root)),
+            Root::Wide(root) => sections.made(WIDE, &now(root)),
         }
-        sections.array("tiles", self.tiles.values());
+        sections.made("tiles", &self.tiles.to_vec());
         let (numbers, chunks): (Vec<u32>, Vec<u32>) = self.below.places().unzip();
         sections.made("longer routes' /24s", &numbers);
         sections.made("longer routes' chunks", &chunks);
-        sections.array("longer routes' answers", self.below.answers());
+        sections.made("longer routes' answers", &self.below.answers());
     }
 
     pub(super) fn open_arrays(sections: &Sections<'_>, config: &Config) -> Result<Self, Error> {
         let root = if sections.has(NARROW) {
-            Root::Narrow(sections.array_of(NARROW, SLOTS)?)
+            Root::Narrow(Words::holding(sections.array_of(NARROW, SLOTS)?))
         } else {
-            Root::Wide(sections.array_of(WIDE, SLOTS)?)
+            Root::Wide(Words::holding(sections.array_of(WIDE, SLOTS)?))
         };
         let numbers = sections.array::<u32>("longer routes' /24s")?;
         let chunks = sections.array_of::<u32>("longer routes' chunks", numbers.len())?;
         let places = numbers.iter().copied().zip(chunks.iter().copied());
         let below = Below::holding(places, sections.array("longer routes' answers")?, config.pages);
-        Ok(Self { root, tiles: Unique::holding(sections.array("tiles")?), below, pages: config.pages })
+        let tiles = Unique::holding(sections.array("tiles")?, config.pages);
+        Ok(Self { root, tiles, below, pages: config.pages, answers_mark: false, is_view: true })
     }
+}
+
+/// The numbers of a root as they are now.
+fn now<T: Word>(root: &Words<T>) -> Vec<T> {
+    root.iter().map(T::load).collect()
 }

@@ -19,7 +19,7 @@ fn build<W: Width>(rib: &Rib<u32>) -> Mosaic<W> {
     Mosaic::build(rib, &Config::default()).unwrap()
 }
 
-fn tile<W: Width>(engine: &Mosaic<W>, address: u32) -> &[W; TILE] {
+fn tile<W: Width>(engine: &Mosaic<W>, address: u32) -> [W; TILE] {
     engine.tiles.get(engine.root.get(slot_of(address)))
 }
 
@@ -30,7 +30,7 @@ fn the_worked_example() {
     assert_eq!(tile(&engine, 0x0A00_4000)[..4], [2, 3, 2, 2]);
     assert_eq!(engine.root.get(slot_of(0x0A01_4000)), engine.root.get(slot_of(0x0A00_4000)));
     assert_eq!(tile(&engine, 0x0A02_0000)[..3], [255, 1, 1]);
-    assert_eq!((tile(&engine, 0x0A03_0000), tile(&engine, 0x0B00_0000)), (&[1; TILE], &[0; TILE]));
+    assert_eq!((tile(&engine, 0x0A03_0000), tile(&engine, 0x0B00_0000)), ([1; TILE], [0; TILE]));
     assert_eq!((engine.tiles.len(), engine.tiles.bytes()), (4, 4 * TILE));
     let addresses = [0x0A00_4100, 0x0A02_007F, 0x0A02_0080, 0x0A02_0100, 0x0B00_0000];
     assert_eq!(addresses.map(|address| engine.lookup(address)), [3, 4, 1, 1, 0]);
@@ -139,4 +139,62 @@ fn validation_sees_wrong_answers_and_wrong_counts() {
     assert!(engine.validate(&rib).unwrap_err().contains("0 /24s with longer routes of 1"));
     let fib = Fib::build("mosaic", &rib).unwrap();
     assert_eq!(fib.lookup(0x0A02_0001), NextHop(4));
+}
+
+#[test]
+fn a_view_follows_and_a_mark_read_before_still_leads_somewhere() {
+    let mut rib = rib(&EXAMPLE);
+    let mut engine: Mosaic<u16> = build(&rib);
+    let view = engine.share().unwrap();
+    apply(&mut engine, &mut rib, &[("10.2.0.0/25", 0), ("10.3.0.0/26", 7)]);
+    assert_eq!([0x0A02_0000, 0x0A03_0000].map(|address| view.lookup(address)), [1, 7]);
+    let behind_old_mark = || view.below.get(0x0A02_0000, &mut crate::engine::Unmetered);
+    engine.validate(&rib).unwrap();
+    engine.readers_passed(); // since before the change
+    assert_eq!(behind_old_mark(), Some(4));
+    engine.readers_passed();
+    assert_eq!(behind_old_mark(), None);
+    engine.validate(&rib).unwrap();
+    // Gone and back before readers have passed: it stays.
+    apply(&mut engine, &mut rib, &[("10.3.0.0/26", 0)]);
+    apply(&mut engine, &mut rib, &[("10.3.0.0/26", 8)]);
+    engine.readers_passed();
+    engine.readers_passed();
+    assert_eq!(view.lookup(0x0A03_0000), 8);
+    engine.validate(&rib).unwrap();
+}
+
+#[test]
+fn what_cannot_be_told_from_a_mark_is_not_shared() {
+    let mut rib = rib(&[("10.0.0.0/8", 254)]);
+    let mut engine: Mosaic<u8> = build(&rib);
+    let mut view = engine.share().unwrap();
+    assert!(view.share().is_none());
+    let delta = rib.insert(Prefix::ALL, NextHop(255)).unwrap();
+    assert_eq!(engine.apply(&rib, &[delta]), Update::Rebuild);
+    assert_eq!((view.lookup(0), view.lookup(0x0A00_0000)), (0, 254));
+    assert!(build::<u8>(&rib).share().is_none());
+}
+
+#[test]
+fn a_shared_table_is_to_be_built_anew_when_there_is_no_room_or_far_too_much() {
+    let mut rib = all_different();
+    let mut engine: Mosaic<u32> = build(&rib);
+    let view = engine.share().unwrap();
+    let withdraw = |rib: &mut Rib<u32>, slots: std::ops::Range<u32>| -> Vec<Delta<u32>> {
+        slots.filter_map(|slot| rib.remove(Prefix::containing(slot << 14, 24))).collect()
+    };
+    let deltas = withdraw(&mut rib, 0..60_000);
+    assert!(matches!(engine.apply(&rib, &deltas), Update::Applied(_)));
+    assert_eq!((view.lookup(59_999 << 14), view.lookup(60_000 << 14)), (0, 60_001));
+    engine.readers_passed();
+    engine.readers_passed();
+    engine.validate(&rib).unwrap();
+    let deltas = withdraw(&mut rib, 60_000..60_001);
+    assert_eq!((engine.apply(&rib, &deltas), view.lookup(60_000 << 14)), (Update::Rebuild, 60_001));
+
+    let mut engine: Mosaic<u32> = build(&rib);
+    let view = engine.share().unwrap();
+    let delta = rib.insert(Prefix::ALL, NextHop(9)).unwrap();
+    assert_eq!((engine.apply(&rib, &[delta]), view.lookup(0)), (Update::Rebuild, 0));
 }

@@ -1,0 +1,127 @@
+//! [`Places`]: which chunk of answers each /24 with longer routes has.
+
+use crate::blocks::hashing::{HashFunction, reduce};
+use crate::engine::{Meter, Unmetered};
+use crate::memory::{Pages, Words};
+
+/// A word whose entry has been taken out: a search goes on past it.
+const GONE: u64 = u64::MAX;
+
+/// A hash table with an entry a word, so that each change is one store: the number of the /24, then that of its chunk plus one. A
+/// search goes from an entry's home to the first word of zeros. Entries never move while others read.
+#[derive(Clone, Debug)]
+pub(super) struct Places {
+    words: Words<u64>,
+    entries: usize,
+    gone: usize,
+}
+
+fn hash(number: u32) -> u32 {
+    HashFunction::Murmur.hash(number)
+}
+
+fn entry(number: u32, chunk: u32) -> u64 {
+    u64::from(number) << 32 | u64::from(chunk + 1)
+}
+
+impl Places {
+    /// An empty table, half full with so many entries.
+    pub(super) fn with_room_for(entries: usize, pages: Pages) -> Self {
+        Self { words: Words::zeroed(2 * entries.max(4), pages), entries: 0, gone: 0 }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.entries
+    }
+
+    /// How many entries may be added before searches become long.
+    pub(super) fn room(&self) -> usize {
+        (self.words.len() / 3 * 2).saturating_sub(self.entries + self.gone)
+    }
+
+    /// The chunk of a /24.
+    #[inline(always)]
+    pub(super) fn get(&self, number: u32, meter: &mut impl Meter) -> Option<u32> {
+        let mut at = reduce(hash(number), self.words.len() as u32) as usize;
+        loop {
+            let word = meter.load_word::<u64>(&self.words[at]);
+            if word >> 32 == u64::from(number) && word as u32 != 0 {
+                return Some(word as u32 - 1);
+            }
+            if word == 0 {
+                return None;
+            }
+            at = if at + 1 < self.words.len() { at + 1 } else { 0 };
+        }
+    }
+
+    /// Gives a /24 a chunk, and returns the one before. The table must have room.
+    pub(super) fn set(&mut self, number: u32, chunk: u32) -> Option<u32> {
+        if let Some(at) = self.position(number) {
+            let before = self.words.get(at) as u32 - 1;
+            self.words.set(at, entry(number, chunk));
+            return Some(before);
+        }
+        let at = self.search(number, |word| word == 0 || word == GONE);
+        self.gone -= usize::from(self.words.get(at) == GONE);
+        self.words.set(at, entry(number, chunk));
+        self.entries += 1;
+        None
+    }
+
+    /// Takes a /24 out, and returns its chunk.
+    pub(super) fn remove(&mut self, number: u32) -> Option<u32> {
+        let at = self.position(number)?;
+        let chunk = self.words.get(at) as u32 - 1;
+        self.words.set(at, GONE);
+        self.entries -= 1;
+        self.gone += 1;
+        Some(chunk)
+    }
+
+    /// The same entries in another table, with room for `entries`, their chunks renumbered.
+    pub(super) fn resized(&self, entries: usize, pages: Pages, renumbered: impl Fn(u32) -> u32) -> Self {
+        let mut resized = Self::with_room_for(entries.max(self.entries), pages);
+        for (number, chunk) in self.iter() {
+            resized.set(number, renumbered(chunk));
+        }
+        resized
+    }
+
+    /// Every /24 and its chunk.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (u32, u32)> {
+        let words = (0..self.words.len()).map(|at| self.words.get(at));
+        words.filter(|&word| word != 0 && word != GONE).map(|word| ((word >> 32) as u32, word as u32 - 1))
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        self.words.len() * size_of::<u64>()
+    }
+
+    /// Checks that every entry can be found, and the counts.
+    pub(super) fn validate(&self) -> Result<(), String> {
+        if let Some((number, _)) = self.iter().find(|&(n, chunk)| self.get(n, &mut Unmetered) != Some(chunk))
+        {
+            return Err(format!("the entry of {number:#x} cannot be found"));
+        }
+        let gone = (0..self.words.len()).filter(|&at| self.words.get(at) == GONE).count();
+        if (self.iter().count(), gone) != (self.entries, self.gone) {
+            return Err(format!("{} entries and {gone} gone, not {self:?}", self.iter().count()));
+        }
+        Ok(())
+    }
+
+    fn position(&self, number: u32) -> Option<usize> {
+        let at = self.search(number, |word| word == 0 || word != GONE && word >> 32 == u64::from(number));
+        (self.words.get(at) != 0).then_some(at)
+    }
+
+    /// The first word from home on that will do.
+    fn search(&self, number: u32, will_do: impl Fn(u64) -> bool) -> usize {
+        let mut at = reduce(hash(number), self.words.len() as u32) as usize;
+        while !will_do(self.words.get(at)) {
+            at = if at + 1 < self.words.len() { at + 1 } else { 0 };
+        }
+        at
+    }
+}
