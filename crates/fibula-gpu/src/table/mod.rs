@@ -46,7 +46,7 @@ use crate::host;
 use fibula::arch::Isa;
 use fibula::blocks::unique::Unique;
 use fibula::engine::{Config, Cost, Engine, Figure, Meter, Update, Width};
-use fibula::memory::{Array, Memory, Pages};
+use fibula::memory::{Array, Memory, Pages, Word};
 use fibula::{Delta, Error, Limit, Prefix, Rib};
 use std::marker::PhantomData;
 use zerocopy::IntoBytes;
@@ -142,9 +142,9 @@ impl<L: Layout, W: Width, const N: usize> Table<L, W, N> {
     pub(crate) fn parts(&self) -> [&[u8]; PARTS] {
         [
             self.root.as_bytes(),
-            self.nodes.values().as_bytes(),
-            self.leaves.values().as_bytes(),
-            self.chains.values().as_bytes(),
+            plain::<u32>(self.nodes.values()),
+            plain::<W>(self.leaves.values()),
+            plain::<u32>(self.chains.values()),
         ]
     }
 
@@ -157,6 +157,14 @@ impl<L: Layout, W: Width, const N: usize> Table<L, W, N> {
             NUMBER.into(),
         )
     }
+}
+
+/// The bytes of values that nobody writes: chunks are written by their one owner, and this module's tables share none.
+#[allow(unsafe_code, reason = "what might be shared is kept as atomics, which kernels do not know")]
+fn plain<T: Word + IntoBytes>(values: &[T::Atomic]) -> &[u8] {
+    // SAFETY: an atomic integer has the size and bits of its integer, without padding. Only a method that borrows the chunks
+    // mutably writes them, since `Unique::share` is never called here, and they are borrowed as long as the bytes.
+    unsafe { std::slice::from_raw_parts(values.as_ptr().cast(), size_of_val(values)) }
 }
 
 impl<L: Layout, W: Width, const N: usize> Engine<L::Address, W> for Table<L, W, N> {

@@ -127,14 +127,14 @@ impl<L: Layout, W: Width, const N: usize> Table<L, W, N> {
     fn opened(&mut self, entry: u32, touched: &mut Touched) -> Option<[u32; N]> {
         match target(entry) {
             Target::Node(number) => {
-                let entries = *self.nodes.get(number);
+                let entries = self.nodes.get(number);
                 for &entry in &entries {
                     self.retain(entry);
                 }
                 Some(entries)
             }
             Target::Chain(number) => {
-                let [value, len, other, entry] = *self.chains.get(number);
+                let [value, len, other, entry] = self.chains.get(number);
                 self.retain(entry);
                 let rest = len - u32::from(Self::STRIDE);
                 let mut entries = [other; N];
@@ -216,7 +216,7 @@ impl<L: Layout, W: Width, const N: usize> Table<L, W, N> {
         }
         let mut chain = [index as u32, Self::STRIDE.into(), other, entries[index]];
         if let Target::Chain(number) = target(entries[index]) {
-            let [value, len, other_below, entry] = *self.chains.get(number);
+            let [value, len, other_below, entry] = self.chains.get(number);
             if other_below == other && len + u32::from(Self::STRIDE) <= CHAIN_BITS {
                 chain = [(index as u32) << len | value, len + u32::from(Self::STRIDE), other, entry];
                 self.retain(entry);
@@ -263,7 +263,7 @@ impl<L: Layout, W: Width, const N: usize> Table<L, W, N> {
                 self.nodes.release(number, 1);
                 if self.nodes.len() < before {
                     // Free now, but what it held is still there.
-                    let entries = *self.nodes.get(number);
+                    let entries = self.nodes.get(number);
                     for entry in entries {
                         self.release(entry);
                     }

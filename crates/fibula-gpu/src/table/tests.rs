@@ -28,9 +28,9 @@ fn a_lone_path_is_chains_and_parts_where_another_begins() {
     let entry = table.root[0x2001];
     assert_eq!(entry & (POINTS | CHAIN), POINTS | CHAIN);
     // To the /32 and, since there the other answer is another, a second one to the /64.
-    let [value, len, other, below] = *table.chains.get(entry & NUMBER);
+    let [value, len, other, below] = table.chains.get(entry & NUMBER);
     assert_eq!((value, len, other), (0x0DB8, 16, 0));
-    assert_eq!(*table.chains.get(below & NUMBER), [1, 32, 1, 2]);
+    assert_eq!(table.chains.get(below & NUMBER), [1, 32, 1, 2]);
     assert_eq!((table.chains.len(), table.nodes.len(), table.leaves.len()), (2, 0, 0));
     // A second path from inside the first, and back.
     let mut two = lone.clone();

@@ -3,6 +3,7 @@
 use super::{CHAIN, LEAVES, Layout, NUMBER, POINTS, Table};
 use fibula::engine::Width;
 use fibula::{Address, Prefix, Rib};
+use std::borrow::Cow;
 
 impl<L: Layout, W: Width, const N: usize> Table<L, W, N> {
     /// The first contradiction to the routing table, as an error.
@@ -63,9 +64,9 @@ impl<L: Layout, W: Width, const N: usize> Table<L, W, N> {
             first as usize..=last as usize
         };
         let mut len = L::ROOT_BITS;
-        let mut entries = &self.root[slots(0, len)];
+        let mut entries = Cow::Borrowed(&self.root[slots(0, len)]);
         loop {
-            let [entry] = entries else {
+            let &[entry] = &*entries else {
                 // Without a branch an entry: a root may have millions.
                 let differ =
                     |entries: &[u32]| entries.iter().fold(0, |all, entry| all | (entry ^ answer)) != 0;
@@ -74,10 +75,10 @@ impl<L: Layout, W: Width, const N: usize> Table<L, W, N> {
                 return other.map_or(Ok(()), |&other| wrong(other));
             };
             if entry & POINTS == 0 {
-                return if *entry == answer { Ok(()) } else { wrong(*entry) };
+                return if entry == answer { Ok(()) } else { wrong(entry) };
             }
             if prefix.len() <= len {
-                return wrong(*entry);
+                return wrong(entry);
             }
             let numbers = match entry & (LEAVES | CHAIN) {
                 LEAVES => self.leaves.numbers(),
@@ -89,14 +90,14 @@ impl<L: Layout, W: Width, const N: usize> Table<L, W, N> {
             }
             if entry & CHAIN != 0 {
                 let [value, bits, other, below] = self.chains.get(entry & NUMBER);
-                let known = (*bits as u8).min(prefix.len() - len);
+                let known = (bits as u8).min(prefix.len() - len);
                 if prefix.first().bits(len, known) != u64::from(value >> (bits - u32::from(known))) {
-                    return if *other == answer { Ok(()) } else { wrong(*other) };
+                    return if other == answer { Ok(()) } else { wrong(other) };
                 }
-                if u32::from(known) < *bits {
-                    return wrong(*entry);
+                if u32::from(known) < bits {
+                    return wrong(entry);
                 }
-                entries = std::slice::from_ref(below);
+                entries = Cow::Owned(vec![below]);
                 len += known;
                 continue;
             }
@@ -106,7 +107,7 @@ impl<L: Layout, W: Width, const N: usize> Table<L, W, N> {
                 let other = answers.iter().map(|found| found.widen().0).find(|&found| found != answer);
                 return other.map_or(Ok(()), wrong);
             }
-            entries = &self.nodes.get(entry & NUMBER)[within];
+            entries = Cow::Owned(self.nodes.get(entry & NUMBER)[within].to_vec());
             len += Self::STRIDE;
         }
     }
