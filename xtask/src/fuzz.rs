@@ -6,7 +6,7 @@ use anyhow::{Context, Result, bail};
 use std::process::Command;
 
 /// How long each target runs as part of the tests.
-pub(crate) const SECONDS: u32 = 20;
+pub(crate) const SECONDS: u32 = 10;
 
 /// `[--seconds N] [TARGET...]`
 pub(crate) fn from_arguments(arguments: &[String]) -> Result<()> {

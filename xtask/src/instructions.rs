@@ -3,7 +3,7 @@
 //! Counts of one compiler do not drift as times do. They are of the test profile, whose code the tests have built
 //! already, and of the instruction sets that callgrind knows.
 
-use crate::run::{cargo, output, root};
+use crate::run::{PEERS, cargo, output, root};
 use anyhow::{Context, Result, bail, ensure};
 use cargo_metadata::Message;
 use std::collections::BTreeMap;
@@ -119,8 +119,9 @@ fn lookups(line: &str) -> Result<(&str, f64)> {
 
 /// The program to be counted, built as the tests are.
 fn program() -> Result<PathBuf> {
-    let arguments = ["test", "--package", "fibula", "--test", "instructions", "--no-run", "--locked"];
-    let messages = output(cargo(&arguments).arg("--message-format=json-render-diagnostics"))?;
+    // Of the whole workspace, as the tests are: features are the same, and so is what has been built.
+    let arguments = ["test", "--workspace", "--test", "instructions", "--no-run", "--locked"];
+    let messages = output(cargo(&arguments).args(PEERS).arg("--message-format=json-render-diagnostics"))?;
     for message in Message::parse_stream(messages.as_bytes()) {
         if let Message::CompilerArtifact(artifact) = message?
             && artifact.target.name == "instructions"

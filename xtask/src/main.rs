@@ -16,10 +16,10 @@ use std::process::ExitCode;
 const USAGE: &str = "\
 usage: cargo xtask COMMAND
 
-  test    everything below, then all tests, the address sanitizer, and every fuzz target for 20 seconds
+  test    everything below, then all tests, the address sanitizer, and every fuzz target for 10 seconds
   lint    formatting, clippy, documentation, licences and duplicate versions
   instructions  the instructions of a lookup of every engine, against docs/instructions.tsv; --record writes them anew
-  fuzz    every fuzz target, or those named; --seconds N each (20)
+  fuzz    every fuzz target, or those named; --seconds N each (10)
   setup   install what the tests need and the machine lacks; `setup peers`: what the feature `peers` needs, too";
 
 fn main() -> ExitCode {

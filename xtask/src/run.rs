@@ -4,6 +4,9 @@ use anyhow::{Context, Result, bail};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+/// The part of other people's engines that comes as crates; the rest takes what only `setup peers` installs.
+pub(crate) const PEERS: [&str; 2] = ["--features", "fibula-peers/crates"];
+
 /// The root of the workspace.
 pub(crate) fn root() -> PathBuf {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));

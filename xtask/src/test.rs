@@ -1,6 +1,6 @@
 //! `cargo xtask test`: everything, in the order in which it is most likely to fail.
 
-use crate::run::{cargo, host, nightly, root, run};
+use crate::run::{PEERS, cargo, host, nightly, root, run};
 use crate::{fuzz, instructions, lint, setup};
 use anyhow::Result;
 use std::process::Command;
@@ -9,8 +9,7 @@ use std::process::Command;
 pub(crate) fn all() -> Result<()> {
     setup::all()?;
     lint::all()?;
-    run(&mut cargo(&["test", "--workspace", "--locked"]))?;
-    run(&mut cargo(&["test", "--package", "fibula-peers", "--features", "crates", "--locked"]))?;
+    run(cargo(&["test", "--workspace", "--locked"]).args(PEERS))?;
     instructions::check()?;
     address_sanitizer()?;
     thread_sanitizer()?;

@@ -32,6 +32,8 @@ pub struct Unique<T: Word, const LEN: usize> {
     pages: Pages,
     /// Whether others read, who know when a number may be given out again.
     shared: bool,
+    /// Whether it stays close to what is in use as it grows.
+    settled: bool,
     /// How often each number was given out; 0 for one that is free.
     references: Vec<u32>,
     free: Vec<u32>,
@@ -51,9 +53,24 @@ impl<T: Word + Eq + Default + IntoBytes + Immutable, const LEN: usize> Unique<T,
         Self::over(Words::zeroed(0, pages), pages)
     }
 
+    /// The same, growing by doubling until it is [compacted](Self::compact): for a build of many.
+    #[must_use]
+    pub fn unsettled(self) -> Self {
+        Self { settled: false, ..self }
+    }
+
     fn over(words: Words<T>, pages: Pages) -> Self {
         let (references, free, retired) = (Vec::new(), Vec::new(), [Vec::new(), Vec::new()]);
-        Self { words, pages, shared: false, references, free, retired, twins: HashTable::new() }
+        Self {
+            words,
+            pages,
+            shared: false,
+            settled: false,
+            references,
+            free,
+            retired,
+            twins: HashTable::new(),
+        }
     }
 
     /// From now on others may read, by what this returns: the same chunks, without the books. Moves to an array with room for `chunks`, and
@@ -97,7 +114,9 @@ impl<T: Word + Eq + Default + IntoBytes + Immutable, const LEN: usize> Unique<T,
     pub fn insert(&mut self, contents: &[T; LEN]) -> u32 {
         if self.room() == 0 {
             assert!(!self.shared, "no room among chunks that others read");
-            let chunks = self.numbers() + self.numbers() / 16 + Self::SPARE;
+            // Each time all chunks move.
+            let more = if self.settled { self.numbers() / 16 } else { self.numbers() };
+            let chunks = self.numbers() + more + Self::SPARE;
             self.words = self.words.resized(chunks * LEN, self.pages);
         }
         let Self { words, references, free, twins, .. } = self;
@@ -196,10 +215,11 @@ impl<T: Word + Eq + Default + IntoBytes + Immutable, const LEN: usize> Unique<T,
         self.free.len() > 1024.max(2 * self.len())
     }
 
-    /// Numbers the chunks in use without holes, in the same order, and gives the memory of the others back. Returns the
-    /// new number of each old one. O(all chunks).
+    /// Numbers the chunks in use without holes, in the same order, and gives the memory of the others back, as at the end of a build.
+    /// Returns the new number of each old one. O(all chunks).
     pub fn compact(&mut self) -> Vec<u32> {
         debug_assert!(!self.shared, "others would see chunks move");
+        self.settled = true;
         let compact = Words::zeroed(self.len() * LEN, self.pages);
         let before = std::mem::replace(&mut self.words, compact);
         let mut kept = 0;

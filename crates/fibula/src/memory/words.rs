@@ -74,9 +74,8 @@ impl<T: Word> Words<T> {
         Self { start, len, array: Arc::new(array) }
     }
 
-    /// The elements of an array that may be mapped, only to be read.
-    #[must_use]
-    pub fn holding(array: Array<T>) -> Self {
+    /// The elements of an array that may lie in a mapping: its owner never writes them, by [`set`](Self::set) or else.
+    pub(crate) fn holding(array: Array<T>) -> Self {
         Self { start: array.as_ptr().cast(), len: array.len(), array: Arc::new(array) }
     }
 

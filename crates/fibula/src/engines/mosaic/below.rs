@@ -70,6 +70,11 @@ impl<W: Width> Below<W> {
         self.places.iter()
     }
 
+    /// The answers of a chunk.
+    pub(super) fn chunk(&self, chunk: u32) -> [W; BELOW] {
+        self.chunks.get(chunk)
+    }
+
     /// The answers of all chunks.
     pub(super) fn answers(&self) -> Vec<W> {
         self.chunks.to_vec()

@@ -138,8 +138,19 @@ impl<'e, W: Width> Brush<'e, W> {
         }
     }
 
+    /// One more reference to a tile: by its number, or where that is not known by what it holds.
+    pub(super) fn one_more(&mut self, number: Option<u32>, tile: impl FnOnce() -> [W; TILE]) -> u32 {
+        match number {
+            Some(number) => {
+                self.engine.tiles.retain(number, 1);
+                number
+            }
+            None => self.engine.tiles.insert(&tile()),
+        }
+    }
+
     /// Publishes a tile, to which the caller holds a reference that becomes the root's.
-    fn replace(&mut self, slot: usize, tile: u32) {
+    pub(super) fn replace(&mut self, slot: usize, tile: u32) {
         debug_assert!(slot < SLOTS);
         let engine = &mut *self.engine;
         let before = engine.root.get(slot);

@@ -49,6 +49,7 @@
 mod batch;
 mod below;
 mod brush;
+mod parts;
 mod places;
 mod root;
 mod snapshot;
@@ -123,7 +124,7 @@ impl<W: Width> Mosaic<W> {
 
     /// A table without routes.
     fn empty(pages: Pages) -> Self {
-        let mut tiles = Unique::new(pages);
+        let mut tiles = Unique::new(pages).unsettled();
         let nowhere = tiles.insert(&[W::default(); TILE]);
         tiles.retain(nowhere, SLOTS as u32 - 1);
         let (root, below) = (Root::filled(nowhere, pages), Below::new(pages));
@@ -165,9 +166,8 @@ impl<W: Width> Mosaic<W> {
 
 impl<W: Width> Engine<u32, W> for Mosaic<W> {
     fn build(rib: &Rib<u32>, config: &Config) -> Result<Self, Error> {
-        let mut engine = Self::empty(config.pages);
+        let mut engine = Self::painted(rib, config.pages);
         engine.answers_mark = rib.max_next_hop().0 >= Self::MARK;
-        Brush::of(&mut engine).paint(rib.ranges());
         engine.compact();
         Ok(engine)
     }

@@ -1,0 +1,53 @@
+//! Building on all cores: each paints parts of the table on tiles of its own, which are then kept once for all of them.
+
+use super::brush::Brush;
+use super::{Mosaic, slot_of};
+use crate::blocks::parallel::in_parallel;
+use crate::engine::Width;
+use crate::memory::Pages;
+use crate::{Prefix, Rib};
+
+/// The length of the parts: there are several times as many as cores, since they are never equally full.
+const PART_LEN: u8 = 4;
+
+/// A table of fewer routes is painted before threads have begun.
+const LEAST_ROUTES: usize = 1 << 16;
+
+impl<W: Width> Mosaic<W> {
+    /// The table painted, with holes among the numbers of its tiles.
+    pub(super) fn painted(rib: &Rib<u32>, pages: Pages) -> Self {
+        let mut engine = Self::empty(pages);
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        if cores == 1 || rib.len() < LEAST_ROUTES {
+            Brush::of(&mut engine).paint(rib.ranges());
+            return engine;
+        }
+        let part = |number: u32| Prefix::containing(number << (u32::BITS - u32::from(PART_LEN)), PART_LEN);
+        let parts: Vec<Prefix<u32>> = (0..1 << PART_LEN).map(part).collect();
+        let pieces = in_parallel(&parts, |&part| {
+            let mut piece = Self::empty(Pages::Small);
+            Brush::of(&mut piece).paint(rib.ranges_within(part));
+            piece
+        });
+        for (&part, piece) in parts.iter().zip(&pieces) {
+            engine.join(part, piece);
+        }
+        engine
+    }
+
+    /// Takes a part over from a table that has painted it.
+    fn join(&mut self, part: Prefix<u32>, piece: &Self) {
+        let mut numbers = vec![None; piece.tiles.numbers()];
+        let mut brush = Brush::of(self);
+        for slot in slot_of(part.first())..=slot_of(part.last()) {
+            let there = piece.root.get(slot);
+            let number = &mut numbers[there as usize];
+            let tile = brush.one_more(*number, || piece.tiles.get(there));
+            *number = Some(tile);
+            brush.replace(slot, tile);
+        }
+        for (number, chunk) in piece.below.places() {
+            self.below.set(number, &piece.below.chunk(chunk));
+        }
+    }
+}
