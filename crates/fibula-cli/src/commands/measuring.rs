@@ -12,7 +12,9 @@ use fibula::{Address, Change, Family, Rib};
 use fibula_io::Source;
 use fibula_io::generate::{self, NextHopModel, Size, remap};
 use fibula_io::table::Tables;
+use fibula_io::trace::{self, TraceKind};
 use fibula_io::update::{self, Timed};
+use fibula_lab::study::Trace;
 use std::fmt;
 use std::str::FromStr;
 
@@ -22,6 +24,35 @@ pub(crate) const INTERNET: &str = "internet";
 /// The made full tables of both families, with the next hops of a router that has 40 neighbours.
 pub(crate) fn internet(seed: u64) -> Result<Tables, fibula_io::Error> {
     generate::internet(Size::FULL, NextHopModel::Near(40), seed)
+}
+
+/// The tables of a file, or of [`INTERNET`]. Also says whether they came through whole.
+pub(crate) fn tables(name: &str, reading: &Reading) -> anyhow::Result<(Tables, Verdict)> {
+    if name == INTERNET {
+        return Ok((internet(1)?, Verdict::Good));
+    }
+    let loaded = reading.read(&Source::from(name))?;
+    let whole = verdict(&loaded);
+    Ok((loaded.tables, whole))
+}
+
+/// So many addresses of each kind that the table has.
+pub(crate) fn traces<A: Address>(kinds: &[TraceKind], rib: &Rib<A>, count: u32) -> Vec<Trace<A>> {
+    let draw = |kind: &TraceKind| {
+        let addresses = trace::generate(kind, rib, count as usize, 1).ok()?;
+        Some(Trace { name: kind.to_string(), addresses })
+    };
+    kinds.iter().filter_map(draw).collect()
+}
+
+/// A file without its folders: what a page says that others are to do.
+pub(crate) fn base_name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or_default()
+}
+
+/// The options that name tables, folders left out.
+pub(crate) fn table_options(names: &[String]) -> String {
+    names.iter().flat_map(|name| [" -t ", base_name(name)]).collect()
 }
 
 /// Which table.
@@ -59,13 +90,7 @@ impl OnTable {
     ///
     /// Also says whether it came through whole.
     pub(crate) fn load(&self) -> anyhow::Result<(Tables, Verdict)> {
-        let (mut tables, whole) = if self.table == INTERNET {
-            (internet(1)?, Verdict::Good)
-        } else {
-            let loaded = self.reading.read(&Source::from(self.table.as_str()))?;
-            let whole = verdict(&loaded);
-            (loaded.tables, whole)
-        };
+        let (mut tables, whole) = tables(&self.table, &self.reading)?;
         if let NextHopsFrom::Model(model) = self.next_hops {
             let Tables { ipv4, ipv6, next_hops } = &mut tables;
             // Where every prefix has its own, IPv6's begin after IPv4's.

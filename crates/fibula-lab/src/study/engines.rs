@@ -3,7 +3,7 @@
 use super::{AccessCount, UpdateRate, count_accesses, update_rate};
 use crate::bench::{BenchOptions, BenchRow, Contender, Race, Workload};
 use crate::{Error, Mismatch, Refusal};
-use fibula::engine::{Config, Entry, Figure, find};
+use fibula::engine::{BEST, Config, Entry, Figure};
 use fibula::memory::{Memory, Pages};
 use fibula::{Address, Change, Fib, Rib};
 use serde::Serialize;
@@ -46,7 +46,7 @@ impl Default for StudyOptions {
 /// One engine's line.
 #[derive(Clone, Debug, Serialize)]
 pub struct EngineRow {
-    /// The engine's specification.
+    /// The engine's specification; `best` with the name of what was chosen, as in `best (mosaic)`.
     pub engine: String,
     /// The year of its paper.
     pub year: u16,
@@ -146,7 +146,11 @@ pub fn study_engines<A: Address>(
     study.next_hops = raced.first().map_or(0, |row| row.next_hops);
     for specification in specifications {
         progress(specification);
-        let of_this = |row: &&BenchRow| row.engine == *specification;
+        // The best engine's rows also say which that is.
+        let best = format!("{BEST} (");
+        let of_this = |row: &&BenchRow| {
+            row.engine == *specification || specification == BEST && row.engine.starts_with(&best)
+        };
         let speeds = raced.iter().filter(of_this).map(|row| Some((row.trace.clone(), row.mlps?)));
         // Refused, or with a wrong answer.
         let Some(mlps) = speeds.collect::<Option<BTreeMap<_, _>>>().filter(|speeds| !speeds.is_empty())
@@ -159,25 +163,22 @@ pub fn study_engines<A: Address>(
         let fib = Fib::build_from(engines, specification, rib, config.clone())?;
         let rate = update_rate(engines, specification, rib, changes, config, options.updating)?;
         let counted = &first.addresses[..options.counted.min(first.addresses.len())];
-        study.rows.push(row(engines, specification, &fib, bench, mlps, rate, count_accesses(&fib, counted))?);
+        study.rows.push(row(&fib, bench, mlps, rate, count_accesses(&fib, counted)));
     }
     Ok(study)
 }
 
 fn row<A: Address>(
-    engines: &[Entry],
-    specification: &str,
     fib: &Fib<A>,
     bench: &BenchRow,
     mlps: BTreeMap<String, f64>,
     rate: Option<UpdateRate>,
     accesses: AccessCount,
-) -> Result<EngineRow, Error> {
-    let name = specification.split('/').next().unwrap_or_default();
-    let about = find(engines, name)?.about;
+) -> EngineRow {
+    let about = fib.entry().about;
     let memory = fib.memory();
-    Ok(EngineRow {
-        engine: specification.into(),
+    EngineRow {
+        engine: bench.engine.clone(),
         year: about.year,
         updates: about.updates.to_string(),
         bytes: memory.total() as u64,
@@ -193,5 +194,5 @@ fn row<A: Address>(
         limits: about.limits.iter().map(|limit| (limit.what, limit.max)).collect(),
         figures: fib.figures(),
         memory,
-    })
+    }
 }

@@ -106,7 +106,7 @@ mod tests {
             updating: Duration::from_millis(1),
             ..StudyOptions::default()
         };
-        let engines = ["dir24-8".to_owned(), "sail-l".to_owned()];
+        let engines = ["dir24-8", "sail-l", "best"].map(String::from);
         let changes = [Change::Withdraw(route.prefix), Change::Announce(route)];
         let study = study_engines(
             ENGINES,
@@ -118,7 +118,8 @@ mod tests {
             &mut |_| {},
         )
         .unwrap();
-        assert_eq!(study.rows.len(), 2);
+        assert_eq!(study.rows.len(), 3);
+        assert_eq!(study.rows[2].engine, "best (mosaic)");
         assert_eq!(study.rows[0].accesses.loads_most, 2, "TBL24, then TBLlong");
         assert!(study.rows.iter().all(|row| row.updates_per_s.is_some()));
         let page = engines_page(&[study], "fibula study engines", "a machine");

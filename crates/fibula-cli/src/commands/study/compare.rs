@@ -1,20 +1,19 @@
 //! `fibula study compare`: an engine beside others, and where it loses.
 
-use crate::commands::measuring::{INTERNET, engines, internet, tell_all};
+use crate::commands::measuring::{INTERNET, engines, table_options, tables, tell_all, traces};
 use crate::exit::Verdict;
 use crate::output::Output;
-use crate::reading::{Reading, verdict};
+use crate::reading::Reading;
 use crate::registry;
 use crate::writing::write_text;
 use clap::Args;
 use fibula::{Address, Rib};
-use fibula_io::Source;
 use fibula_io::generate::{NextHopModel, remap};
 use fibula_io::table::Tables;
-use fibula_io::trace::{self, TraceKind};
+use fibula_io::trace::TraceKind;
 use fibula_lab::bench::{BenchOptions, BenchRow};
 use fibula_lab::machine::Machine;
-use fibula_lab::study::{Comparison, Trace, compare, compare_page};
+use fibula_lab::study::{Comparison, compare, compare_page};
 use indicatif::ProgressBar;
 use std::path::PathBuf;
 
@@ -63,15 +62,10 @@ impl Arguments {
         let mut whole = Verdict::Good;
         let mut comparisons = Vec::new();
         for name in &self.table {
-            let tables = if name == INTERNET {
-                internet(1)?
-            } else {
-                let loaded = self.reading.read(&Source::from(name.as_str()))?;
-                if verdict(&loaded) == Verdict::Bad {
-                    whole = Verdict::Bad;
-                }
-                loaded.tables
-            };
+            let (tables, complete) = tables(name, &self.reading)?;
+            if complete == Verdict::Bad {
+                whole = Verdict::Bad;
+            }
             let Tables { ipv4, ipv6, .. } = &tables;
             for &model in &self.next_hops {
                 comparisons.extend(self.compare(name, model, ipv4)?);
@@ -111,11 +105,7 @@ impl Arguments {
             return Ok(None);
         };
         let rib = remap(rib, model, 1, 1);
-        let draw = |kind: &TraceKind| {
-            let addresses = trace::generate(kind, &rib, self.addresses as usize, 1).ok()?;
-            Some(Trace { name: kind.to_string(), addresses })
-        };
-        let traces: Vec<Trace<A>> = self.trace.iter().filter_map(draw).collect();
+        let traces = traces(&self.trace, &rib, self.addresses);
         let options = BenchOptions { passes: self.passes.into(), ..BenchOptions::default() };
         let bar = ProgressBar::new_spinner();
         let comparison = compare(
@@ -133,8 +123,7 @@ impl Arguments {
 
     /// How to make the page again, the folders of files left out.
     fn command(&self) -> String {
-        let name = |path: &String| path.rsplit('/').next().unwrap_or_default().to_owned();
-        let tables: Vec<String> = self.table.iter().map(|table| format!(" -t {}", name(table))).collect();
-        format!("fibula study compare -e {} --against {}{}", self.engine, self.against, tables.concat())
+        let Self { engine, against, table, .. } = self;
+        format!("fibula study compare -e {engine} --against {against}{}", table_options(table))
     }
 }

@@ -1,18 +1,19 @@
 //! `fibula study engines`: every engine on full tables.
 
-use crate::commands::measuring::{INTERNET, UpdatesFrom, engines, internet, tell_all};
+use crate::commands::measuring::{
+    INTERNET, UpdatesFrom, base_name, engines, table_options, tables, tell_all, traces,
+};
 use crate::exit::Verdict;
 use crate::output::Output;
-use crate::reading::{Reading, verdict};
+use crate::reading::Reading;
 use crate::registry;
 use crate::writing::write_text;
 use clap::Args;
 use fibula::{Address, Change, Rib};
-use fibula_io::Source;
 use fibula_io::table::Tables;
-use fibula_io::trace::{self, TraceKind};
+use fibula_io::trace::TraceKind;
 use fibula_lab::machine::Machine;
-use fibula_lab::study::{EngineStudy, StudyOptions, Trace, engines_page, study_engines};
+use fibula_lab::study::{EngineStudy, StudyOptions, engines_page, study_engines};
 use indicatif::ProgressBar;
 use std::path::PathBuf;
 
@@ -53,15 +54,10 @@ impl Arguments {
         let mut whole = Verdict::Good;
         let mut studies = Vec::new();
         for name in &self.table {
-            let mut tables = if name == INTERNET {
-                internet(1)?
-            } else {
-                let loaded = self.reading.read(&Source::from(name.as_str()))?;
-                if verdict(&loaded) == Verdict::Bad {
-                    whole = Verdict::Bad;
-                }
-                loaded.tables
-            };
+            let (mut tables, complete) = tables(name, &self.reading)?;
+            if complete == Verdict::Bad {
+                whole = Verdict::Bad;
+            }
             let changes = self.updates.load(&mut tables)?;
             let Tables { ipv4, ipv6, .. } = &tables;
             studies.extend(self.study(name, ipv4, &changes.ipv4)?);
@@ -95,11 +91,7 @@ impl Arguments {
         if rib.is_empty() || specifications.is_empty() {
             return Ok(None);
         }
-        let draw = |kind: &TraceKind| {
-            let addresses = trace::generate(kind, rib, self.addresses as usize, 1).ok()?;
-            Some(Trace { name: kind.to_string(), addresses })
-        };
-        let traces: Vec<Trace<A>> = self.trace.iter().filter_map(draw).collect();
+        let traces = traces(&self.trace, rib, self.addresses);
         let mut options = StudyOptions::default();
         options.bench.passes = self.passes.into();
         let bar = ProgressBar::new_spinner();
@@ -119,9 +111,8 @@ impl Arguments {
 
     /// How to make the page again, the folders of files left out.
     fn command(&self) -> String {
-        let name = |path: &String| path.rsplit('/').next().unwrap_or_default().to_owned();
-        let tables: Vec<String> = self.table.iter().map(|table| format!(" -t {}", name(table))).collect();
-        let updates = name(&self.updates.to_string());
-        format!("fibula study engines{} -u {updates} -e {}", tables.concat(), self.engine)
+        let updates = self.updates.to_string();
+        let (tables, updates) = (table_options(&self.table), base_name(&updates));
+        format!("fibula study engines{tables} -u {updates} -e {}", self.engine)
     }
 }

@@ -1,10 +1,10 @@
 //! `fibula study gpu`: everything that can be measured of a CUDA card.
 
 use super::super::device::{engines_with_kernels, on_processor};
-use super::super::measuring::{INTERNET, UpdatesFrom, internet};
+use super::super::measuring::{INTERNET, UpdatesFrom, base_name, tables};
 use crate::exit::{Verdict, tell};
 use crate::output::Output;
-use crate::reading::{Reading, verdict};
+use crate::reading::Reading;
 use crate::writing::write_text;
 use anyhow::Context;
 use clap::Args;
@@ -12,7 +12,6 @@ use fibula::{Change, Rib};
 use fibula_gpu::Key;
 use fibula_gpu::device::{Card, Cuda};
 use fibula_gpu::study::{self, Limits, Plan, Study, Workload};
-use fibula_io::Source;
 use fibula_io::table::Tables;
 use fibula_io::trace::{self, TraceKind};
 use fibula_lab::machine::Machine;
@@ -53,13 +52,7 @@ pub(crate) struct Arguments {
 impl Arguments {
     pub(crate) fn run(self, output: &Output) -> anyhow::Result<Verdict> {
         let cuda = Cuda::open(0)?; // without a card nothing is read and nothing written
-        let (mut tables, whole) = if self.table == INTERNET {
-            (internet(1)?, Verdict::Good)
-        } else {
-            let loaded = self.reading.read(&Source::from(self.table.as_str()))?;
-            let whole = verdict(&loaded);
-            (loaded.tables, whole)
-        };
+        let (mut tables, whole) = tables(&self.table, &self.reading)?;
         let changes = self.updates.load(&mut tables)?;
         let Tables { ipv4, ipv6, .. } = &tables;
         let mut studies = self.study(&cuda, ipv4, &changes.ipv4)?;
@@ -91,7 +84,7 @@ impl Arguments {
         let plan = Plan::of_the_papers();
         for engine in engines_with_kernels::<A>(&self.engine)? {
             let fib = on_processor(&engine, rib, None)?;
-            let table = self.table.rsplit('/').next().unwrap_or_default();
+            let table = base_name(&self.table);
             let workload = Workload { table, rib, engine: &engine, addresses: &addresses, fib: &fib };
             let bar = ProgressBar::new_spinner().with_message(engine.clone());
             let study = Study {
@@ -118,11 +111,11 @@ impl Arguments {
 
     /// How to make the page again, the folders of files left out.
     fn command(&self) -> String {
-        let name = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
-        let updates = name(&self.updates.to_string());
+        let updates = self.updates.to_string();
         format!(
-            "fibula study gpu -t {} -u {updates} -e {} --trace {}",
-            name(&self.table),
+            "fibula study gpu -t {} -u {} -e {} --trace {}",
+            base_name(&self.table),
+            base_name(&updates),
             self.engine,
             self.trace
         )

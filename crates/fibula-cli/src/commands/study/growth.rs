@@ -1,6 +1,6 @@
 //! `fibula study growth`: engines on tables that grow.
 
-use crate::commands::measuring::{engines, tell_all};
+use crate::commands::measuring::{engines, tell_all, traces};
 use crate::exit::Verdict;
 use crate::output::Output;
 use crate::registry;
@@ -9,9 +9,9 @@ use clap::Args;
 use fibula::{Address, Rib};
 use fibula_io::generate::{self, NextHopModel, Size};
 use fibula_io::table::Tables;
-use fibula_io::trace::{self, TraceKind};
+use fibula_io::trace::TraceKind;
 use fibula_lab::machine::Machine;
-use fibula_lab::study::{EngineStudy, StudyOptions, Trace, growth_page, growth_rows, study_engines};
+use fibula_lab::study::{EngineStudy, StudyOptions, growth_page, growth_rows, study_engines};
 use indicatif::ProgressBar;
 use std::path::PathBuf;
 
@@ -106,8 +106,7 @@ impl Arguments {
         if rib.is_empty() || specifications.is_empty() {
             return Ok(None);
         }
-        let kind = TraceKind::Prefix;
-        let addresses = trace::generate(&kind, rib, self.addresses as usize, 1)?;
+        let traces = traces(&[TraceKind::Prefix], rib, self.addresses);
         let changes = generate::updates(rib, self.updates, 1);
         let mut options = StudyOptions::default();
         options.bench.passes = self.passes.into();
@@ -116,7 +115,7 @@ impl Arguments {
             registry::engines(),
             &specifications,
             (name, rib),
-            &[Trace { name: kind.to_string(), addresses }],
+            &traces,
             &changes,
             &options,
             &mut |what| bar.set_message(format!("{name}, {} prefixes: {what}", rib.len())),
