@@ -11,7 +11,7 @@
 //! tiles[tile * 64 + 6 bits]                  answer, 8, 16 or 32 bits      64 a tile
 //! ```
 //! The greatest number an answer can hold is the *mark*: at a /24 with longer routes it stands in place of the answer. Only
-//! then the number of the /24 is looked for in a hash table ([`buckets`](crate::blocks::buckets)), which leads to 256 answers,
+//! then the number of the /24 is looked for in a hash table with a word an entry, which leads to 256 answers,
 //! one an address. A /24 that is not found there has the mark itself as its answer, so that no next hop is lost to it: the mark of
 //! 8 bits is next hop 255, slower than others only where a table has so many.
 //!
@@ -22,6 +22,9 @@
 //! in the hot path depends on what an entry says: the batch path is a [`pipeline`](crate::blocks::pipeline) that asks for the line
 //! of a tile a block before it reads it, which doubles the throughput, and looks for the mark two blocks later, when the answers
 //! it compares have left the store queue.
+//!
+//! # Building
+//! Every core paints /4s on tiles of its own, which are then joined: equal ones are kept once for all.
 //!
 //! # Updates
 //! The tiles that a changed prefix touches are painted anew from the table, the tile with those contents is found or made, and
