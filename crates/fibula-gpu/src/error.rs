@@ -43,6 +43,15 @@ impl Error {
         Self(Kind::Usage(text.into()))
     }
 
+    /// The limit that was exceeded, if that is what went wrong.
+    #[must_use]
+    pub fn limit(&self) -> Option<fibula::Limit> {
+        match &self.0 {
+            Kind::Table(error) => error.limit(),
+            _ => None,
+        }
+    }
+
     /// Whether a part of a table has outgrown its place on the device: the whole table must be placed anew.
     #[must_use]
     pub fn is_full(&self) -> bool {

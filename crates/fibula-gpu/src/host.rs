@@ -123,6 +123,41 @@ pub(crate) unsafe fn look_up_bytes(
     }
 }
 
+/// The same for addresses of which each names one of the tables.
+///
+/// # Safety
+/// As for [`look_up_bytes`], for each of the tables.
+///
+/// # Panics
+/// If the lengths do not agree, or a number names no table.
+pub(crate) unsafe fn look_up_bytes_of_many(
+    kernel: Kernel,
+    tables: &[[&[u8]; PARTS]],
+    table_ids: &[u16],
+    addresses: &[u8],
+    next_hops: &mut [u8],
+) {
+    let count = table_ids.len();
+    assert_eq!(
+        (addresses.len(), next_hops.len()),
+        (count * kernel.address_bytes(), count * kernel.answer_bytes()),
+        "as many next hops and table numbers as addresses"
+    );
+    assert!(table_ids.iter().all(|&id| usize::from(id) < tables.len()), "every number names a table");
+    let pointers: Vec<Pointers> =
+        tables.iter().map(|parts| Pointers { parts: parts.map(|part| part.as_ptr().cast()) }).collect();
+    // SAFETY: as in `look_up`, upheld by the caller; every number is below the number of tables.
+    unsafe {
+        (kernel.bodies().of_many[index(kernel.width())])(
+            pointers.as_ptr(),
+            table_ids.as_ptr(),
+            addresses.as_ptr().cast(),
+            next_hops.as_mut_ptr().cast(),
+            count as u64,
+        );
+    }
+}
+
 /// The answer of a table for one address, every read told to a meter.
 pub(crate) fn counted<L: Layout, W: Width, const N: usize>(
     table: &Table<L, W, N>,

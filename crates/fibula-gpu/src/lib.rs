@@ -12,6 +12,8 @@
 //! | how does a table lie in memory? | [`table`]: root, nodes, leaves, chains; what a change touches |
 //! | how do batches get to a card and back? | [`device`]: lanes; the card; its twin made of threads, to test with |
 //! | how does a table on a card follow changes? | [`Resident`]: two versions and patches |
+//! | who gathers the changes, and who reads meanwhile? | [`live`]: one writer, a lane a reader |
+//! | and if every address names its table? | [`many`]: one kernel for all of them |
 //! | how do processor and card share the work? | [`cooperative`] |
 //! | how are kernels compiled? | [`nvrtc`] |
 //! | how fast is it, and what is the limit? | [`study`] |
@@ -42,6 +44,8 @@ pub mod device;
 mod error;
 mod host;
 mod key;
+pub mod live;
+pub mod many;
 pub mod nvrtc;
 mod resident;
 pub mod study;

@@ -64,6 +64,12 @@ impl<D: Device> Resident<D> {
         Arc::clone(&self.current.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
+    /// Whether batches still hold the version that the next burst of changes needs.
+    pub fn is_held(&self) -> bool {
+        let spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::strong_count(&spare.table) > 1
+    }
+
     /// Brings a burst of changes to the device. `image` is the table after it. Waits for the batches that still hold the
     /// version before the current one.
     ///

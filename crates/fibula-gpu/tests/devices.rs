@@ -6,15 +6,19 @@
 //!                     └──▶ threads            └── Resident ◀── bursts of changes
 //! ```
 
-use fibula::engine::Config;
+use fibula::engine::{Config, WidthBits};
+use fibula::live::Settings;
 use fibula::memory::Pages;
 use fibula::{Applied, Change, Fib, NextHop, Prefix, Rib, Route};
 use fibula_gpu::cooperative::{Cooperative, Division, Options};
 use fibula_gpu::device::Twin;
+use fibula_gpu::live::Live;
+use fibula_gpu::many::Many;
 use fibula_gpu::table::layout::{Mosaic6Table, MosaicTable};
 use fibula_gpu::{ENGINES, Resident, look_up_of_many};
 use fibula_io::generate::{NextHopModel, Size, internet};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 const SIZE: Size = Size { ipv4: 20_000, ipv6: 10_000 };
 
@@ -242,4 +246,41 @@ fn every_address_names_its_table() {
     for ((&address, id), found) in addresses.iter().zip(table_ids).zip(found) {
         assert_eq!(oracles[usize::from(id)].lookup(address).0, u32::from(found), "{address:#x} in {id}");
     }
+    // The same over a device, in batches that overlap, and with a table more.
+    let mut many = Many::new(Twin::default(), "gpu-mosaic", &ribs, 1000, 3).unwrap();
+    many.push(&Rib::new()).unwrap();
+    let table_ids: Vec<u16> = (0..addresses.len()).map(|i| (i * 7 % 4) as u16).collect();
+    many.look_up(&table_ids, &addresses).unwrap();
+    for (at, (&address, &id)) in addresses.iter().zip(&table_ids).enumerate() {
+        let right = oracles.get(usize::from(id)).map_or(NextHop::NONE, |oracle| oracle.lookup(address));
+        assert_eq!(many.answer(at), right, "{address:#x} in {id}");
+    }
+    assert!(many.bytes() > tables.iter().map(|table| table.image().bytes()).sum());
+    let none = Many::<_, u32>::new(Twin::default(), "gpu-mosaic", &[], 1000, 3).unwrap_err().to_string();
+    assert_eq!(none, "1 to 65536 tables can be asked together");
+}
+
+#[test]
+#[should_panic(expected = "every number names one of 1 tables")]
+fn a_number_that_names_no_table_never_reaches_a_device() {
+    let mut many = Many::new(Twin::default(), "gpu-sail-l", &[Rib::<u32>::new()], 10, 1).unwrap();
+    let _ = many.look_up(&[0, 1], &[5, 6]);
+}
+
+#[test]
+fn changes_past_a_width_are_taken_back_and_the_rest_goes_on() {
+    let mut live =
+        Live::new(Twin::default(), "gpu-mosaic", Some(WidthBits::U8), Rib::<u32>::new(), Settings::default())
+            .unwrap();
+    let mut reader = live.reader(4).unwrap();
+    let announce = |next_hop| Change::Announce(Route { prefix: Prefix::ALL, next_hop: NextHop(next_hop) });
+    live.change(announce(7), Duration::ZERO).unwrap();
+    let refused = live.change(announce(256), Duration::ZERO).unwrap_err();
+    assert_eq!(refused.limit().map(|limit| (limit.had, limit.max)), Some((256, 255)));
+    reader.look_up(&[0, u32::MAX]).unwrap();
+    assert_eq!((reader.answer(0), reader.answer(1)), (NextHop(7), NextHop(7)));
+    live.change(announce(8), Duration::ZERO).unwrap();
+    assert_eq!((live.counts().applied, live.counts().refused, live.pending()), (2, 1, 0));
+    reader.look_up(&[9]).unwrap();
+    assert_eq!(reader.answer(0), NextHop(8));
 }

@@ -4,7 +4,7 @@
 //! waited for before any lane can get hold of it, and freed when no batch holds it. So no stream waits for another on the card.
 #![allow(unsafe_code, reason = "the driver is called here and in `measure`")]
 
-use super::{Device, Grid, Image, Kernel, Lane, SILENCE, check_room, room};
+use super::{Device, Grid, Image, Kernel, Lane, SILENCE, check_ids, check_room, first_of, room};
 use crate::table::{PARTS, Patch, Version};
 use crate::{Error, nvrtc};
 use cudarc::driver::sys::{self, CUdevice_attribute as Attribute};
@@ -12,6 +12,7 @@ use cudarc::driver::{
     CudaContext, CudaEvent, CudaFunction, CudaModule, CudaSlice, CudaStream, DevicePtr, DevicePtrMut,
     DeviceRepr, DriverError, LaunchConfig, PinnedHostSlice, PushKernelArg, result,
 };
+use std::fmt::Debug;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -102,10 +103,22 @@ pub struct Cuda {
 /// A table in a card's memory.
 #[derive(Debug)]
 pub struct CudaTable {
+    kernel: Kernel,
     pub(super) version: Version,
     pub(super) parts: [CudaSlice<u8>; PARTS],
     pub(super) pointers: DevicePointers,
 }
+
+/// Several of them, and an array of where they are.
+#[derive(Debug)]
+pub struct CudaTables {
+    /// They stay where they are as long as the array is used.
+    tables: Vec<Arc<CudaTable>>,
+    pointers: CudaSlice<DevicePointers>,
+}
+
+/// A table or several, kept while a batch is under way.
+type Asked = Arc<dyn Debug + Send + Sync>;
 
 /// `struct fibula_table`, on the card.
 #[repr(C)]
@@ -164,6 +177,7 @@ impl Cuda {
 
 impl Device for Cuda {
     type Table = CudaTable;
+    type Tables = CudaTables;
     type Lane = CudaLane;
 
     fn name(&self) -> String {
@@ -181,7 +195,7 @@ impl Device for Cuda {
         let parts = placed().map_err(self.fault())?;
         self.writing.synchronize().map_err(self.fault())?;
         let pointers = DevicePointers(parts.each_ref().map(|part| part.device_ptr(&self.writing).0));
-        Ok(CudaTable { version: image.version, parts, pointers })
+        Ok(CudaTable { kernel: image.kernel, version: image.version, parts, pointers })
     }
 
     fn patch(&self, table: &mut CudaTable, patch: &Patch) -> Result<(), Error> {
@@ -195,7 +209,26 @@ impl Device for Cuda {
     }
 
     fn lane(&self, kernel: Kernel, capacity: usize) -> Result<CudaLane, Error> {
-        let function = self.function(&kernel.name())?;
+        self.lane_with(kernel, capacity, false)
+    }
+
+    fn together(&self, tables: &[Arc<CudaTable>]) -> Result<CudaTables, Error> {
+        let kernel = first_of(tables)?.kernel;
+        kernel.check_all(tables.iter().map(|table| table.kernel))?;
+        let pointers: Vec<DevicePointers> = tables.iter().map(|table| table.pointers).collect();
+        let pointers = self.writing.clone_htod(&pointers).map_err(self.fault())?;
+        self.writing.synchronize().map_err(self.fault())?;
+        Ok(CudaTables { tables: tables.to_vec(), pointers })
+    }
+
+    fn lane_of_many(&self, kernel: Kernel, capacity: usize) -> Result<CudaLane, Error> {
+        self.lane_with(kernel, capacity, true)
+    }
+}
+
+impl Cuda {
+    fn lane_with(&self, kernel: Kernel, capacity: usize, of_many: bool) -> Result<CudaLane, Error> {
+        let function = self.function(&if of_many { kernel.name_of_many() } else { kernel.name() })?;
         let made = || {
             let stream = self.context.new_stream()?;
             let bytes = [capacity * kernel.address_bytes(), capacity * kernel.answer_bytes()];
@@ -209,6 +242,13 @@ impl Device for Cuda {
             };
             let addresses = stream.alloc_zeros(bytes[0])?;
             let next_hops = stream.alloc_zeros(bytes[1])?;
+            let ids = if of_many {
+                // SAFETY: numbers of any value are numbers, and a kernel gets none that `start_of_many` has not checked.
+                let own_ids = unsafe { self.context.alloc_pinned_with_flags(capacity, 0)? };
+                Some((own_ids, stream.alloc_zeros(capacity)?))
+            } else {
+                None
+            };
             let done = self.context.new_event(None)?;
             stream.synchronize()?;
             Ok(CudaLane {
@@ -218,13 +258,15 @@ impl Device for Cuda {
                 grid: None,
                 stream,
                 done,
-                buffers: Some(Buffers { input, output, addresses, next_hops }),
+                buffers: Some(Buffers { input, output, addresses, next_hops, ids }),
                 under_way: None,
             })
         };
         made().map_err(self.fault())
     }
 }
+
+const OF_MANY: &str = "a lane of many";
 
 /// A lane's memory, here and on the card.
 #[derive(Debug)]
@@ -233,6 +275,8 @@ pub(super) struct Buffers {
     pub(super) output: PinnedHostSlice<u8>,
     pub(super) addresses: CudaSlice<u8>,
     pub(super) next_hops: CudaSlice<u8>,
+    /// The tables' numbers, here and there, of a lane of many.
+    ids: Option<(PinnedHostSlice<u16>, CudaSlice<u16>)>,
 }
 
 /// A stream of a card, with its buffers.
@@ -247,7 +291,7 @@ pub struct CudaLane {
     /// Gone when the card has not answered: it might still write there.
     pub(super) buffers: Option<Buffers>,
     /// The table and the bytes of answers of the batch that is under way.
-    under_way: Option<(Arc<CudaTable>, usize)>,
+    under_way: Option<(Asked, usize)>,
 }
 
 impl CudaLane {
@@ -260,22 +304,74 @@ impl CudaLane {
 
     /// Starts the kernel alone, on the addresses that are on the card.
     pub(super) fn launch(&mut self, table: &CudaTable, count: usize) -> Result<(), Error> {
-        let Grid { blocks, threads } = self.grid.unwrap_or_else(|| self.device.grid(count));
-        let (stream, function) = (Arc::clone(&self.stream), self.function.clone());
+        let (shape, stream, function) = self.shape(count);
         let (buffers, fault) = self.parts()?;
         let count = count as u64;
-        let shape =
-            LaunchConfig { grid_dim: (blocks, 1, 1), block_dim: (threads, 1, 1), shared_mem_bytes: 0 };
         let mut launch = stream.launch_builder(&function);
         launch.arg(&table.pointers).arg(&buffers.addresses).arg(&mut buffers.next_hops).arg(&count);
         // SAFETY: the arguments are those of the lookup kernels, in their order: a table of this kernel's layout, as many addresses
-        // and room for as many answers as `count` says, which `start` has checked.
+        // and room for as many answers as `count` says, which `copy_in` has checked.
         unsafe { launch.launch(shape) }.map(|_| ()).map_err(fault)
+    }
+
+    /// The same of a lane of many.
+    fn launch_of_many(&mut self, tables: &CudaTables, count: usize) -> Result<(), Error> {
+        let (shape, stream, function) = self.shape(count);
+        let (buffers, fault) = self.parts()?;
+        let count = count as u64;
+        let mut launch = stream.launch_builder(&function);
+        let (_, ids) = buffers.ids.as_ref().expect(OF_MANY);
+        launch.arg(&tables.pointers).arg(ids).arg(&buffers.addresses);
+        launch.arg(&mut buffers.next_hops).arg(&count);
+        // SAFETY: as above, with as many numbers as addresses, each of which names a table (`start_of_many`).
+        unsafe { launch.launch(shape) }.map(|_| ()).map_err(fault)
+    }
+
+    fn shape(&self, count: usize) -> (LaunchConfig, Arc<CudaStream>, CudaFunction) {
+        let Grid { blocks, threads } = self.grid.unwrap_or_else(|| self.device.grid(count));
+        let shape =
+            LaunchConfig { grid_dim: (blocks, 1, 1), block_dim: (threads, 1, 1), shared_mem_bytes: 0 };
+        (shape, Arc::clone(&self.stream), self.function.clone())
+    }
+
+    /// Begins a batch: from here on the card may use the buffers and the tables, until `finish` or `drop` has waited.
+    fn copy_in(&mut self, asked: Asked, count: usize) -> Result<(), Error> {
+        assert!(self.under_way.is_none(), "no batch is under way");
+        let (address_bytes, answer_bytes) =
+            (count * self.kernel.address_bytes(), count * self.kernel.answer_bytes());
+        self.under_way = Some((asked, answer_bytes));
+        let stream = Arc::clone(&self.stream);
+        let (buffers, fault) = self.parts()?;
+        assert!(address_bytes <= buffers.input.len(), "a lane takes no more than it has room for");
+        let input = &buffers.input.as_slice().map_err(&fault)?[..address_bytes];
+        let to = buffers.addresses.device_ptr_mut(&stream).0;
+        // SAFETY: both are `address_bytes` long at least, and stay untouched until the stream has been waited for.
+        unsafe { result::memcpy_htod_async(to, input, stream.cu_stream()) }.map_err(&fault)?;
+        if let Some((own_ids, ids)) = &mut buffers.ids {
+            let own_ids = &own_ids.as_slice().map_err(&fault)?[..count];
+            let to = ids.device_ptr_mut(&stream).0;
+            // SAFETY: as above, for `count` numbers.
+            unsafe { result::memcpy_htod_async(to, own_ids, stream.cu_stream()) }.map_err(&fault)?;
+        }
+        Ok(())
+    }
+
+    /// Lets the answers follow.
+    fn copy_out(&mut self, count: usize) -> Result<(), Error> {
+        let answer_bytes = count * self.kernel.answer_bytes();
+        let stream = Arc::clone(&self.stream);
+        let (buffers, fault) = self.parts()?;
+        let from = buffers.next_hops.device_ptr(&stream).0;
+        let output = &mut buffers.output.as_mut_slice().map_err(&fault)?[..answer_bytes];
+        // SAFETY: as in `copy_in`, for the answers.
+        unsafe { result::memcpy_dtoh_async(output, from, stream.cu_stream()) }.map_err(&fault)?;
+        self.done.record(&stream).map_err(fault)
     }
 }
 
 impl Lane for CudaLane {
     type Table = CudaTable;
+    type Tables = CudaTables;
 
     fn input(&mut self) -> Result<&mut [u8], Error> {
         assert!(self.under_way.is_none(), "no batch is under way");
@@ -288,25 +384,23 @@ impl Lane for CudaLane {
     }
 
     fn start(&mut self, table: &Arc<CudaTable>, count: usize) -> Result<(), Error> {
-        assert!(self.under_way.is_none(), "no batch is under way");
-        let (address_bytes, answer_bytes) =
-            (count * self.kernel.address_bytes(), count * self.kernel.answer_bytes());
-        let stream = Arc::clone(&self.stream);
-        // From here on the card may use the buffers and the table, until `finish` or `drop` has waited.
-        self.under_way = Some((Arc::clone(table), answer_bytes));
-        let (buffers, fault) = self.parts()?;
-        assert!(address_bytes <= buffers.input.len(), "a lane takes no more than it has room for");
-        let input = &buffers.input.as_slice().map_err(&fault)?[..address_bytes];
-        let to = buffers.addresses.device_ptr_mut(&stream).0;
-        // SAFETY: both are `address_bytes` long at least, and stay untouched until the stream has been waited for.
-        unsafe { result::memcpy_htod_async(to, input, stream.cu_stream()) }.map_err(&fault)?;
+        self.copy_in(Arc::clone(table) as Asked, count)?;
         self.launch(table, count)?;
+        self.copy_out(count)
+    }
+
+    fn table_ids(&mut self) -> Result<&mut [u16], Error> {
+        assert!(self.under_way.is_none(), "no batch is under way");
         let (buffers, fault) = self.parts()?;
-        let from = buffers.next_hops.device_ptr(&stream).0;
-        let output = &mut buffers.output.as_mut_slice().map_err(&fault)?[..answer_bytes];
-        // SAFETY: as above, for the answers.
-        unsafe { result::memcpy_dtoh_async(output, from, stream.cu_stream()) }.map_err(&fault)?;
-        self.done.record(&stream).map_err(fault)
+        let (own_ids, _) = buffers.ids.as_mut().expect(OF_MANY);
+        own_ids.as_mut_slice().map_err(fault)
+    }
+
+    fn start_of_many(&mut self, tables: &Arc<CudaTables>, count: usize) -> Result<(), Error> {
+        check_ids(&self.table_ids()?[..count], tables.tables.len());
+        self.copy_in(Arc::clone(tables) as Asked, count)?;
+        self.launch_of_many(tables, count)?;
+        self.copy_out(count)
     }
 
     fn finish(&mut self) -> Result<&[u8], Error> {

@@ -43,6 +43,22 @@ impl Kernel {
         format!("{}_{}", self.layout, self.width)
     }
 
+    /// The entry point for addresses of which each names its table.
+    #[must_use]
+    pub fn name_of_many(self) -> String {
+        self.name() + "_of_many"
+    }
+
+    /// Checks that tables are all for this kernel.
+    pub(crate) fn check_all(self, kernels: impl Iterator<Item = Self>) -> Result<(), Error> {
+        match kernels.map(Self::name).find(|name| *name != self.name()) {
+            None => Ok(()),
+            Some(other) => {
+                Err(Error::usage(format!("tables of {} and {other} cannot be asked together", self.name())))
+            }
+        }
+    }
+
     /// The bytes of an address.
     #[must_use]
     pub fn address_bytes(self) -> usize {
@@ -59,7 +75,9 @@ impl Kernel {
         self.bodies
     }
 
-    pub(crate) fn width(self) -> WidthBits {
+    /// The width of an answer.
+    #[must_use]
+    pub fn width(self) -> WidthBits {
         self.width
     }
 }
@@ -107,8 +125,10 @@ pub struct Grid {
 pub trait Device: Debug + Send + Sync {
     /// One version of a table in its memory.
     type Table: Debug + Send + Sync;
+    /// Several tables that one batch may name.
+    type Tables: Debug + Send + Sync;
     /// Where one batch at a time goes through.
-    type Lane: Lane<Table = Self::Table>;
+    type Lane: Lane<Table = Self::Table, Tables = Self::Tables>;
 
     /// What it is called.
     fn name(&self) -> String;
@@ -131,6 +151,18 @@ pub trait Device: Debug + Send + Sync {
     /// # Errors
     /// If there is no memory for it, or the device fails.
     fn lane(&self, kernel: Kernel, capacity: usize) -> Result<Self::Lane, Error>;
+
+    /// Tables in its memory, in this order, as one batch may name them by their numbers.
+    ///
+    /// # Errors
+    /// If they are not all for one kernel, there are none or more than 65,536, or the device fails.
+    fn together(&self, tables: &[Arc<Self::Table>]) -> Result<Self::Tables, Error>;
+
+    /// A lane for batches of up to `capacity` addresses of which each names its table.
+    ///
+    /// # Errors
+    /// See [`Device::lane`].
+    fn lane_of_many(&self, kernel: Kernel, capacity: usize) -> Result<Self::Lane, Error>;
 }
 
 /// A batch's way through a device: addresses are written to [`input`](Lane::input), [`start`](Lane::start) returns at once, and
@@ -138,6 +170,8 @@ pub trait Device: Debug + Send + Sync {
 pub trait Lane: Debug + Send {
     /// See [`Device::Table`].
     type Table;
+    /// See [`Device::Tables`].
+    type Tables;
 
     /// Where the addresses of the next batch go: room for the lane's capacity.
     ///
@@ -153,6 +187,24 @@ pub trait Lane: Debug + Send {
     /// # Panics
     /// If a batch is on its way already, or the lane has no room for so many.
     fn start(&mut self, table: &Arc<Self::Table>, count: usize) -> Result<(), Error>;
+
+    /// Where the numbers of the next batch's tables go, one an address.
+    ///
+    /// # Errors
+    /// If the device fails.
+    ///
+    /// # Panics
+    /// If it is no lane [of many](Device::lane_of_many).
+    fn table_ids(&mut self) -> Result<&mut [u16], Error>;
+
+    /// Starts the first `count` addresses of the input on their way, each to the table that its number names.
+    ///
+    /// # Errors
+    /// If the device fails.
+    ///
+    /// # Panics
+    /// If a number names no table, a batch is on its way already, it is no lane of many or has no room for so many.
+    fn start_of_many(&mut self, tables: &Arc<Self::Tables>, count: usize) -> Result<(), Error>;
 
     /// Makes later kernels run with other threads; `None` for the device's own choice.
     fn set_grid(&mut self, grid: Option<Grid>);
@@ -197,6 +249,18 @@ pub trait Measured: Device {
 
 /// A device that does not answer for so long is taken for lost.
 pub const SILENCE: std::time::Duration = std::time::Duration::from_secs(10);
+
+/// Checks that there are tables and that numbers of 16 bits name them all; returns the first.
+fn first_of<T>(tables: &[Arc<T>]) -> Result<&T, Error> {
+    let numbered = tables.len() <= 1 << u16::BITS;
+    let first = tables.first().filter(|_| numbered);
+    first.map(|table| &**table).ok_or_else(|| Error::usage("1 to 65536 tables can be asked together"))
+}
+
+/// Checks that every number of a batch names a table.
+fn check_ids(ids: &[u16], tables: usize) {
+    assert!(ids.iter().all(|&id| usize::from(id) < tables), "every number names one of {tables} tables");
+}
 
 /// The bytes set aside for a part: an eighth and a little more than it has.
 fn room(bytes: usize) -> usize {

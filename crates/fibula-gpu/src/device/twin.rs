@@ -4,7 +4,7 @@
 //! makes it slow, or makes it fail at a chosen step, as a card does that falls off the bus: from then on nothing works.
 #![allow(unsafe_code, reason = "the kernels' bodies are called on the twin's own copies of tables")]
 
-use super::{Device, Grid, Image, Kernel, Lane, check_room, room};
+use super::{Device, Grid, Image, Kernel, Lane, check_ids, check_room, first_of, room};
 use crate::Error;
 use crate::host;
 use crate::table::{PARTS, Patch, Version};
@@ -71,8 +71,16 @@ pub struct TwinTable {
     parts: [Array<u8>; PARTS],
 }
 
+/// Several of them.
+#[derive(Debug)]
+pub struct TwinTables {
+    kernel: Kernel,
+    tables: Vec<Arc<TwinTable>>,
+}
+
 impl Device for Twin {
     type Table = TwinTable;
+    type Tables = TwinTables;
     type Lane = TwinLane;
 
     fn name(&self) -> String {
@@ -100,6 +108,23 @@ impl Device for Twin {
     }
 
     fn lane(&self, kernel: Kernel, capacity: usize) -> Result<TwinLane, Error> {
+        self.lane_with(kernel, capacity, None)
+    }
+
+    fn together(&self, tables: &[Arc<TwinTable>]) -> Result<TwinTables, Error> {
+        self.script.step()?;
+        let kernel = first_of(tables)?.kernel;
+        kernel.check_all(tables.iter().map(|table| table.kernel))?;
+        Ok(TwinTables { kernel, tables: tables.to_vec() })
+    }
+
+    fn lane_of_many(&self, kernel: Kernel, capacity: usize) -> Result<TwinLane, Error> {
+        self.lane_with(kernel, capacity, Some(Array::zeroed(capacity, Pages::Small)))
+    }
+}
+
+impl Twin {
+    fn lane_with(&self, kernel: Kernel, capacity: usize, ids: Option<Array<u16>>) -> Result<TwinLane, Error> {
         self.script.step()?;
         let (to_worker, work) = channel::<Batch>();
         let (done, from_worker) = channel();
@@ -112,12 +137,12 @@ impl Device for Twin {
                 }
             }
         });
-        let buffer = |bytes| Some(Array::zeroed(capacity * bytes, Pages::Small));
+        let buffer = |bytes| Array::zeroed(capacity * bytes, Pages::Small);
+        let (input, output) = (buffer(kernel.address_bytes()), buffer(kernel.answer_bytes()));
         Ok(TwinLane {
             script: Arc::clone(&self.script),
             kernel,
-            input: buffer(kernel.address_bytes()),
-            output: buffer(kernel.answer_bytes()),
+            buffers: Some(Buffers { input, ids, output }),
             answered: 0,
             to_worker: Some(to_worker),
             from_worker,
@@ -126,25 +151,43 @@ impl Device for Twin {
     }
 }
 
+/// What a batch is looked up in.
+#[derive(Clone, Debug)]
+enum Asked {
+    One(Arc<TwinTable>),
+    Many(Arc<TwinTables>),
+}
+
+/// A lane's memory.
+#[derive(Debug)]
+struct Buffers {
+    input: Array<u8>,
+    /// The tables' numbers, of a lane of many.
+    ids: Option<Array<u16>>,
+    output: Array<u8>,
+}
+
 /// A batch as it goes to a lane's thread and back.
 struct Batch {
-    table: Arc<TwinTable>,
-    input: Array<u8>,
-    output: Array<u8>,
+    asked: Asked,
+    buffers: Buffers,
     count: usize,
 }
 
 impl Batch {
     fn run(&mut self, script: &Script) {
         let start = Instant::now();
-        answer(&self.table, &self.input, &mut self.output, self.count);
+        match &self.asked {
+            Asked::One(table) => answer(table, &mut self.buffers, self.count),
+            Asked::Many(tables) => answer_of_many(tables, &mut self.buffers, self.count),
+        }
         let least = Duration::from_nanos(script.nanoseconds.load(Ordering::SeqCst) * self.count as u64);
         thread::sleep(least.saturating_sub(start.elapsed()));
     }
 }
 
 /// What a kernel does.
-fn answer(table: &TwinTable, input: &Array<u8>, output: &mut Array<u8>, count: usize) {
+fn answer(table: &TwinTable, Buffers { input, output, .. }: &mut Buffers, count: usize) {
     let kernel = table.kernel;
     let addresses = &input[..count * kernel.address_bytes()];
     let next_hops = &mut output[..count * kernel.answer_bytes()];
@@ -153,13 +196,24 @@ fn answer(table: &TwinTable, input: &Array<u8>, output: &mut Array<u8>, count: u
     unsafe { host::look_up_bytes(kernel, table.parts.each_ref().map(|part| &part[..]), addresses, next_hops) }
 }
 
+/// What a kernel of many does.
+fn answer_of_many(tables: &TwinTables, Buffers { input, ids, output }: &mut Buffers, count: usize) {
+    let kernel = tables.kernel;
+    let addresses = &input[..count * kernel.address_bytes()];
+    let next_hops = &mut output[..count * kernel.answer_bytes()];
+    let ids = &ids.as_ref().expect(OF_MANY)[..count];
+    let parts: Vec<[&[u8]; PARTS]> =
+        tables.tables.iter().map(|table| table.parts.each_ref().map(|part| &part[..])).collect();
+    // SAFETY: as in `answer`, for every table; all are of this kernel.
+    unsafe { host::look_up_bytes_of_many(kernel, &parts, ids, addresses, next_hops) }
+}
+
 /// A lane of a twin. The buffers are away while a batch is under way.
 #[derive(Debug)]
 pub struct TwinLane {
     script: Arc<Script>,
     kernel: Kernel,
-    input: Option<Array<u8>>,
-    output: Option<Array<u8>>,
+    buffers: Option<Buffers>,
     answered: usize,
     to_worker: Option<Sender<Batch>>,
     from_worker: Receiver<Batch>,
@@ -169,43 +223,61 @@ pub struct TwinLane {
 impl TwinLane {
     /// Runs the kernel again on the batch that it had last.
     pub(super) fn kernel_again(&mut self, table: &TwinTable, count: usize) {
-        let (input, output) = (self.input.as_ref().expect(UNDER_WAY), self.output.as_mut().expect(UNDER_WAY));
-        answer(table, input, output, count);
+        answer(table, self.buffers(), count);
+    }
+
+    fn buffers(&mut self) -> &mut Buffers {
+        self.buffers.as_mut().expect(UNDER_WAY)
+    }
+
+    fn send(&mut self, asked: Asked, count: usize) -> Result<(), Error> {
+        self.script.step()?;
+        let buffers = self.buffers.take().expect(UNDER_WAY);
+        assert!(
+            count * self.kernel.address_bytes() <= buffers.input.len(),
+            "a lane takes no more than it has room for"
+        );
+        let batch = Batch { asked, buffers, count };
+        let worker = self.to_worker.as_ref();
+        let sent = worker.is_some_and(|to_worker| to_worker.send(batch).is_ok());
+        if sent { Ok(()) } else { Err(Error::fault(NAME, "its thread is gone")) }
     }
 }
 
 const UNDER_WAY: &str = "no batch is under way";
 
+const OF_MANY: &str = "a lane of many";
+
 impl Lane for TwinLane {
     type Table = TwinTable;
+    type Tables = TwinTables;
 
     fn input(&mut self) -> Result<&mut [u8], Error> {
-        Ok(self.input.as_mut().expect(UNDER_WAY))
+        Ok(&mut self.buffers().input)
+    }
+
+    fn table_ids(&mut self) -> Result<&mut [u16], Error> {
+        Ok(self.buffers().ids.as_mut().expect(OF_MANY))
     }
 
     fn set_grid(&mut self, _: Option<Grid>) {}
 
     fn start(&mut self, table: &Arc<TwinTable>, count: usize) -> Result<(), Error> {
-        self.script.step()?;
-        let (input, output) = (self.input.take().expect(UNDER_WAY), self.output.take().expect(UNDER_WAY));
-        assert!(
-            count * self.kernel.address_bytes() <= input.len(),
-            "a lane takes no more than it has room for"
-        );
-        let batch = Batch { table: Arc::clone(table), input, output, count };
-        let worker = self.to_worker.as_ref();
-        let sent = worker.is_some_and(|to_worker| to_worker.send(batch).is_ok());
-        if sent { Ok(()) } else { Err(Error::fault(NAME, "its thread is gone")) }
+        self.send(Asked::One(Arc::clone(table)), count)
+    }
+
+    fn start_of_many(&mut self, tables: &Arc<TwinTables>, count: usize) -> Result<(), Error> {
+        check_ids(&self.table_ids()?[..count], tables.tables.len());
+        self.send(Asked::Many(Arc::clone(tables)), count)
     }
 
     fn finish(&mut self) -> Result<&[u8], Error> {
-        assert!(self.input.is_none(), "a batch is under way");
+        assert!(self.buffers.is_none(), "a batch is under way");
         let batch = self.from_worker.recv().map_err(|_| Error::fault(NAME, "its thread is gone"))?;
         self.answered = batch.count * self.kernel.answer_bytes();
-        self.input = Some(batch.input);
-        let output = self.output.insert(batch.output);
+        let buffers = self.buffers.insert(batch.buffers);
         self.script.step()?;
-        Ok(&output[..self.answered])
+        Ok(&buffers.output[..self.answered])
     }
 }
 

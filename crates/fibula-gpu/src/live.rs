@@ -1,0 +1,237 @@
+//! [`Live`]: a routing table on a device that changes while readers look up there; the counterpart of [`fibula::live`].
+//!
+//! The writer keeps the routing table and its compiled form on the host. Changes are gathered as [`Settings`] say; a publication
+//! is one patch of the bytes that they wrote, laid on the version that no batch holds ([`Resident`]), which then is the one
+//! that new batches get. A reader has a lane of its own: a batch is answered by the version it was started with, all of it.
+//!
+//! ```
+//! use fibula::live::Settings;
+//! use fibula::{Change, NextHop, Rib, Route};
+//! use fibula_gpu::device::Twin; // or `Cuda`, where a card is
+//! use fibula_gpu::live::Live;
+//! use std::time::Duration;
+//!
+//! let mut live = Live::new(Twin::default(), "gpu-mosaic", None, Rib::<u32>::new(), Settings::default())?;
+//! let mut reader = live.reader(1024)?; // one a thread
+//! let route = Route { prefix: "192.0.2.0/24".parse()?, next_hop: NextHop(1) };
+//! live.change(Change::Announce(route), Duration::ZERO)?;
+//! reader.look_up(&[0xC000_0201, 1])?;
+//! assert_eq!([reader.answer(0), reader.answer(1)], [NextHop(1), NextHop::NONE]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+use crate::device::{Device, Image, Kernel, Lane};
+use crate::table::any::{AnyTable, compile};
+use crate::{Error, Key, Resident};
+use fibula::engine::{About, WidthBits};
+use fibula::live::{Counts, Settings};
+use fibula::{Change, Delta, Limit, NextHop, Rib};
+use std::marker::PhantomData;
+use std::sync::Arc;
+use std::time::Duration;
+use zerocopy::IntoBytes;
+
+/// A table on a device that changes: the writer's end. Times are since any moment and must not run backwards.
+#[derive(Debug)]
+pub struct Live<D: Device, A: Key> {
+    rib: Rib<A>,
+    table: Box<dyn AnyTable<A>>,
+    resident: Arc<Resident<D>>,
+    pending: Vec<Change<A>>,
+    /// When the first pending change was handed in.
+    oldest: Duration,
+    settings: Settings,
+    counts: Counts,
+}
+
+impl<D: Device, A: Key> Live<D, A> {
+    /// Compiles a table and places it on a device, at the narrowest width that holds it if none is given. That width stays: a
+    /// change to a next hop that it does not hold exceeds a limit.
+    ///
+    /// # Errors
+    /// If the engine has no kernel for this family, the table exceeds a limit or does not fit, or the device fails.
+    pub fn new(
+        device: D,
+        engine: &str,
+        width: Option<WidthBits>,
+        rib: Rib<A>,
+        settings: Settings,
+    ) -> Result<Self, Error> {
+        let table = compile(engine, width, &rib)?;
+        let resident = Arc::new(Resident::new(device, table.image())?);
+        let (pending, counts) = (Vec::new(), Counts::default());
+        Ok(Self { rib, table, resident, pending, oldest: Duration::ZERO, settings, counts })
+    }
+
+    /// A new reader, for batches of up to `batch` addresses.
+    ///
+    /// # Errors
+    /// If there is no memory for its lane, or the device fails.
+    pub fn reader(&self, batch: usize) -> Result<Reader<D, A>, Error> {
+        let kernel = self.kernel();
+        let lane = self.resident.device().lane(kernel, batch)?;
+        let (resident, answers) = (Arc::clone(&self.resident), Vec::new());
+        Ok(Reader { resident, lane, kernel, answers, addresses: PhantomData })
+    }
+
+    /// Takes a change in, and publishes what is due; see [`Live::poll`].
+    ///
+    /// # Errors
+    /// See [`Live::publish`].
+    pub fn change(&mut self, change: Change<A>, now: Duration) -> Result<(), Error> {
+        self.take_in(change, now);
+        self.poll(now)
+    }
+
+    /// Publishes the changes that were taken in, if they are [due](Live::is_due): call it again, with or without other changes.
+    ///
+    /// # Errors
+    /// See [`Live::publish`].
+    pub fn poll(&mut self, now: Duration) -> Result<(), Error> {
+        if self.is_due(now) { self.publish() } else { Ok(()) }
+    }
+
+    /// Takes a change in and leaves it pending.
+    pub fn take_in(&mut self, change: Change<A>, now: Duration) {
+        if self.pending.is_empty() {
+            self.oldest = now;
+        }
+        self.pending.push(change);
+    }
+
+    /// Whether changes are to be published now. Where batches still hold the version that is to be patched, that is
+    /// [`Settings::patience`] later.
+    #[must_use]
+    pub fn is_due(&self, now: Duration) -> bool {
+        let full = self.pending.len() >= self.settings.most_changes;
+        let delay = if full { Duration::ZERO } else { self.settings.longest_delay };
+        let due = self.oldest.saturating_add(delay);
+        let has_waited = now >= due.saturating_add(self.settings.patience);
+        !self.pending.is_empty() && now >= due && (has_waited || !self.resident.is_held())
+    }
+
+    /// Publishes all changes that were taken in: when this returns, every batch started from now on shows them. Waits for the
+    /// batches that hold the version to be patched.
+    ///
+    /// # Errors
+    /// If a next hop exceeds the [limit](Error::limit) of the width or of the engine: then all these changes are taken back. If the device fails:
+    /// then the table is lost.
+    pub fn publish(&mut self) -> Result<(), Error> {
+        let came_to = self.rib.apply_all(self.pending.drain(..));
+        self.counts.suppressed += came_to.suppressed as u64;
+        self.counts.coalesced += came_to.coalesced as u64;
+        let deltas = came_to.deltas;
+        if deltas.is_empty() {
+            return Ok(());
+        }
+        if let Err(limit) = self.check(&deltas) {
+            self.rib.take_back(&deltas);
+            self.counts.refused += deltas.len() as u64;
+            return Err(limit.into());
+        }
+        let changed: Vec<_> = deltas.iter().map(|delta| delta.prefix).collect();
+        // Only past 2^29 nodes, which takes more memory than any device has.
+        let spoilt = |error: Error| Error::fault(self.resident.device().name(), error.to_string());
+        let patch = self.table.follow(&self.rib, &changed).map_err(spoilt)?;
+        let published = self.resident.update(self.table.image(), patch)?;
+        self.counts.rebuilt += u64::from(published.anew);
+        self.counts.applied += deltas.len() as u64;
+        self.counts.publications += 1;
+        Ok(())
+    }
+
+    /// Whether the answers can hold what these changes bring.
+    fn check(&self, deltas: &[Delta<A>]) -> Result<(), Limit> {
+        let greatest = deltas.iter().map(|delta| delta.after).max().unwrap_or_default();
+        let most = self.width().max().0.min(crate::table::NEXT_HOPS_MAX);
+        Limit::check(About::NEXT_HOPS, greatest.0.into(), most.into())
+    }
+
+    /// How many changes are taken in and not published yet.
+    #[must_use]
+    pub fn pending(&self) -> usize {
+        self.pending.len()
+    }
+
+    /// The table as it is published: without the changes that are pending.
+    #[must_use]
+    pub fn rib(&self) -> &Rib<A> {
+        &self.rib
+    }
+
+    /// What became of the changes so far. A table counts as rebuilt where it had outgrown its room on the device and was placed
+    /// anew.
+    #[must_use]
+    pub fn counts(&self) -> Counts {
+        self.counts
+    }
+
+    /// The width of its answers.
+    #[must_use]
+    pub fn width(&self) -> WidthBits {
+        self.kernel().width()
+    }
+
+    /// The table as it goes to the device.
+    #[must_use]
+    pub fn image(&self) -> Image<'_> {
+        self.table.image()
+    }
+
+    /// What both versions occupy on the device, room to grow left out, in bytes.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        2 * self.image().bytes()
+    }
+
+    fn kernel(&self) -> Kernel {
+        self.image().kernel()
+    }
+}
+
+/// One thread's way to a table on a device: a lane of its own. Readers may outlive their [`Live`].
+#[derive(Debug)]
+pub struct Reader<D: Device, A: Key> {
+    resident: Arc<Resident<D>>,
+    lane: D::Lane,
+    kernel: Kernel,
+    /// Those of the last batch, in ordinary memory.
+    answers: Vec<u8>,
+    addresses: PhantomData<fn(A)>,
+}
+
+impl<D: Device, A: Key> Reader<D, A> {
+    /// Looks a batch up in the version that is published now, and waits for its answers.
+    ///
+    /// # Errors
+    /// If the device fails.
+    ///
+    /// # Panics
+    /// If the reader was made for fewer addresses.
+    pub fn look_up(&mut self, addresses: &[A]) -> Result<(), Error> {
+        let bytes = addresses.as_bytes();
+        self.lane.input()?[..bytes.len()].copy_from_slice(bytes);
+        self.lane.start(&self.resident.table(), addresses.len())?;
+        let found = self.lane.finish()?;
+        self.answers.clear();
+        self.answers.extend_from_slice(found);
+        Ok(())
+    }
+
+    /// The answer for an address of the last batch.
+    ///
+    /// # Panics
+    /// If the batch had not so many.
+    #[must_use]
+    pub fn answer(&self, index: usize) -> NextHop {
+        next_hop_at(&self.answers, self.kernel, index)
+    }
+}
+
+/// An answer out of those of a batch, as a kernel has written them.
+pub(crate) fn next_hop_at(answers: &[u8], kernel: Kernel, index: usize) -> NextHop {
+    let width = kernel.answer_bytes();
+    let mut answer = [0; 4];
+    answer[..width].copy_from_slice(&answers[index * width..][..width]);
+    NextHop(u32::from_le_bytes(answer))
+}
