@@ -84,7 +84,7 @@ enum Form {
 }
 
 impl<W: Write> Printer<W> {
-    fn new(format: Format, out: W) -> Self {
+    pub(crate) fn new(format: Format, out: W) -> Self {
         let form = match format {
             Format::Table => {
                 let mut table = Table::new();

@@ -28,6 +28,10 @@ fn the_processor_is_always_a_device_and_a_missing_card_is_one_line() {
         &["bench", "--device", "gpu"][..],
         &["bench", "--device", "both", "--engine", "gpu-mosaic"],
         &["verify", "--device", "gpu"],
+        &["verify", "--device", "gpu", "--exhaustive"],
+        &["verify", "--device", "both", "-u", "made=10"],
+        &["replay", "--device", "gpu", "--flap", "default"],
+        &["replay", "--device", "both", "-u", "made=10", "-e", "gpu-mosaic"],
         &["study", "gpu", "-o", page],
     ] {
         let run = fibula(arguments);

@@ -15,6 +15,8 @@ pub(crate) enum Kind {
     Engine(fibula::Error),
     #[error("{0}")]
     Usage(String),
+    #[error(transparent)]
+    Elsewhere(Box<dyn std::error::Error + Send + Sync>),
     #[error(
         "the judges disagree at {address}: the oracle says {oracle}, the table's intervals say {intervals}"
     )]
@@ -27,8 +29,13 @@ impl Error {
     pub fn limit(&self) -> Option<fibula::Limit> {
         match &self.0 {
             Kind::Engine(error) => error.limit(),
-            Kind::Usage(_) | Kind::Judges { .. } => None,
+            Kind::Usage(_) | Kind::Elsewhere(_) | Kind::Judges { .. } => None,
         }
+    }
+
+    /// What went wrong with a table that is not here; see [`LiveTable`](crate::live_table::LiveTable).
+    pub fn elsewhere(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
+        Self(Kind::Elsewhere(error.into()))
     }
 
     pub(crate) fn usage(text: impl Into<String>) -> Self {

@@ -5,6 +5,7 @@
 //! | does an engine answer right? | [`verify`]: the addresses where longest match breaks; all 2^32; a changing table |
 //! | how fast is it? | [`mod@bench`]: engines interleaved, every one checked first, beside the machine's own ceiling |
 //! | and while its table changes? | [`mod@replay`]: readers look up while a writer carries out updates |
+//! | and if it is not here? | [`live_table`]: what a table on a card has to tell to be judged by the same code |
 //! | does it all work here? | [`demo`]: both questions at once for the engine fibula would choose |
 //! | how do all engines compare on one table? | [`study`]: memory, accesses counted, speed, updates, as a page |
 //! | on what machine? | [`machine`] |
@@ -21,6 +22,7 @@ pub mod bench;
 pub mod demo;
 mod error;
 mod expected;
+pub mod live_table;
 pub mod machine;
 mod mismatch;
 pub mod replay;

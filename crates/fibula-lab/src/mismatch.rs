@@ -76,6 +76,11 @@ impl<A: Address> Tally<A> {
         Self { probes: 0, mismatches: 0, first: Vec::new() }
     }
 
+    /// So many right answers.
+    pub(crate) fn of_right(count: usize) -> Self {
+        Self { probes: count as u64, ..Self::new() }
+    }
+
     pub(crate) fn compare(&mut self, address: A, expected: NextHop, got: NextHop) {
         self.probes += 1;
         if expected != got {

@@ -1,18 +1,24 @@
 //! `fibula replay`: how engines do while their table changes.
 
+use super::device::live::TableOnDevice;
+use super::device::{OnDevice, engines_with_kernels};
 use super::measuring::{Building, OnTable, TimedChanges, UpdatesFrom, engines, timeless, untimed};
 use crate::exit::{Verdict, tell};
 use crate::output::{Output, Printer};
 use crate::registry;
 use anyhow::Context;
 use clap::Args;
+use fibula::Rib;
 use fibula::arch::Level;
 use fibula::engine::Config;
 use fibula::live::Settings;
-use fibula::{Address, Rib};
+use fibula_gpu::Key;
+use fibula_gpu::cooperative::{Division, Options};
+use fibula_gpu::device::{Cuda, Device};
 use fibula_io::trace::{self, TraceKind};
 use fibula_io::update::Timed;
-use fibula_lab::replay::{Flap, ReplayOptions, Stream, replay};
+use fibula_lab::replay::{Flap, ReplayOptions, ReplayRow, Stream, replay, replay_on};
+use fibula_lab::verify::width_of_all;
 use std::io::Write;
 use std::str::FromStr;
 use std::time::Duration;
@@ -22,6 +28,9 @@ use std::time::Duration;
 /// One thread carries out the updates, each reader looks up on a core of its own. Readers look at addresses that change: an answer of neither
 /// the table before nor the one after is wrong, and so is one at the end that differs from the oracle's; the
 /// status is 1 then. In JSON the keys are always these, in this order.
+///
+/// On a card a publication is a patch of the bytes that changed, and each reader has a stream of its own; with `both` the first reads there
+/// and at least one other on the processor.
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     /// The engines: a list like `best,dir24-8,dxr/k=20`, or `all`
@@ -52,9 +61,11 @@ pub(crate) struct Arguments {
     /// How many of them
     #[arg(long, default_value_t = 1 << 22, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     addresses: u32,
-    /// How many of them under one guard
-    #[arg(long, default_value_t = 1024, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    reader_batch: u32,
+    /// How many of them under one guard, or in one batch on a card [default: 1024, on a card 1048576]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    reader_batch: Option<u32>,
+    #[command(flatten)]
+    on_device: OnDevice,
     #[command(flatten)]
     on_table: OnTable,
     #[command(flatten)]
@@ -110,7 +121,13 @@ impl Arguments {
                 || !self.on_table.is_standard_input(),
             "table and updates cannot both come from standard input"
         );
-        engines::<u32>(&self.engine)?; // a wrong name is told before a table is read
+        let card = self.on_device.open(self.reader_batch, 1)?;
+        // A wrong name is told before a table is read.
+        if card.is_some() {
+            engines_with_kernels::<u32>(&self.engine)?
+        } else {
+            engines::<u32>(&self.engine)?
+        };
         let (mut tables, whole) = self.on_table.load()?;
         let updates = match (&self.updates, self.flap) {
             (Some(updates), _) => updates.load_timed(&mut tables)?,
@@ -121,7 +138,7 @@ impl Arguments {
             }
         };
         let mut printer = output.printer();
-        let mut run = Run { arguments: &self, printer: &mut printer, replayed: false, right: true };
+        let mut run = Run { arguments: &self, card, printer: &mut printer, replayed: false, right: true };
         run.family(&tables.ipv4, &updates.ipv4)?;
         run.family(&tables.ipv6, &updates.ipv6)?;
         let Run { replayed, right, .. } = run;
@@ -135,9 +152,10 @@ impl Arguments {
         config.width = self.building.width;
         config.isa = self.building.isa.last().copied().unwrap_or(Level::best());
         config.pages = self.building.pages();
+        let default = ReplayOptions::default();
         Ok(ReplayOptions {
             readers: self.readers.into(),
-            reader_batch: self.reader_batch as usize,
+            reader_batch: self.reader_batch.map_or(default.reader_batch, |batch| batch as usize),
             pace: self.rate.pace(updates)?,
             settings: Settings {
                 most_changes: self.batch as usize,
@@ -145,7 +163,7 @@ impl Arguments {
                 ..Settings::default()
             },
             config,
-            ..ReplayOptions::default()
+            ..default
         })
     }
 }
@@ -153,6 +171,8 @@ impl Arguments {
 /// A run as it goes along.
 struct Run<'r, W: Write> {
     arguments: &'r Arguments,
+    /// The card to replay on, if one was asked for.
+    card: Option<(Cuda, Options)>,
     printer: &'r mut Printer<W>,
     /// Whether anything was replayed.
     replayed: bool,
@@ -161,8 +181,10 @@ struct Run<'r, W: Write> {
 }
 
 impl<W: Write> Run<'_, W> {
-    fn family<A: Address>(&mut self, rib: &Rib<A>, updates: &[Timed<A>]) -> anyhow::Result<()> {
-        let specifications = engines::<A>(&self.arguments.engine)?;
+    fn family<A: Key>(&mut self, rib: &Rib<A>, updates: &[Timed<A>]) -> anyhow::Result<()> {
+        let list = &self.arguments.engine;
+        let specifications =
+            if self.card.is_some() { engines_with_kernels::<A>(list)? } else { engines::<A>(list)? };
         if !self.arguments.on_table.wants(rib) || specifications.is_empty() || updates.is_empty() {
             return Ok(());
         }
@@ -171,7 +193,13 @@ impl<W: Write> Run<'_, W> {
         let (table, changes) = (self.arguments.on_table.name(), untimed(updates));
         let stream = Stream { table: &table, rib, changes: &changes, addresses: &addresses };
         for specification in specifications {
-            match replay(registry::engines(), &specification, stream, &options)? {
+            let came_to = match &self.card {
+                Some((card, on_card)) => {
+                    Ok(replay_on_device(card.clone(), *on_card, &specification, stream, &options)?)
+                }
+                None => replay(registry::engines(), &specification, stream, &options)?,
+            };
+            match came_to {
                 Ok(row) => {
                     tell(format_args!(
                         "{specification}: {} publications, {} tables built for them, {} answers compared meanwhile",
@@ -191,5 +219,76 @@ impl<W: Write> Run<'_, W> {
             }
         }
         Ok(())
+    }
+}
+
+/// Replays on a device, at a width that holds all changes unless another is asked for. Where the processor takes part it has a
+/// reader at least.
+fn replay_on_device<D: Device + Clone + 'static, A: Key>(
+    device: D,
+    on_device: Options,
+    engine: &str,
+    stream: Stream<'_, A>,
+    options: &ReplayOptions,
+) -> anyhow::Result<ReplayRow> {
+    let width = options.config.width.unwrap_or_else(|| width_of_all(stream.rib, stream.changes));
+    let Options { division, buffer, .. } = on_device;
+    let least = if division == Division::Device { 1 } else { 2 };
+    let options =
+        ReplayOptions { readers: options.readers.max(least), reader_batch: buffer, ..options.clone() };
+    let mut live = TableOnDevice::new(device, division, engine, width, stream.rib, options.settings)?;
+    Ok(replay_on(&mut live, engine, stream, &options)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fibula_gpu::device::Twin;
+    use fibula_io::generate::{self, NextHopModel, Size};
+
+    fn replayed<A: Key>(engine: &str, rib: &Rib<A>, division: Division, batch: usize) -> ReplayRow {
+        let changes = generate::updates(rib, 2000, 1);
+        let addresses: Vec<A> = rib.iter().map(|route| route.prefix.last()).collect();
+        let stream = Stream { table: "made", rib, changes: &changes, addresses: &addresses };
+        let settings = Settings { most_changes: batch, ..Settings::default() };
+        let span = Duration::from_millis(20);
+        let options = ReplayOptions { settings, span, random: 5000, ..ReplayOptions::default() };
+        let on_device = Options { buffer: 1000, lanes: 1, threads: 1, division };
+        replay_on_device(Twin::default(), on_device, engine, stream, &options).unwrap()
+    }
+
+    #[test]
+    fn readers_on_a_device_see_every_publication_as_a_whole() {
+        let tables = generate::internet(Size { ipv4: 3000, ipv6: 3000 }, NextHopModel::Near(300), 1).unwrap();
+        for division in [Division::Device, Division::Profiled] {
+            for (engine, batch) in [("gpu-mosaic", 1), ("gpu-sail-l", 50), ("gpu-mosaic6", 1)] {
+                let row = match engine {
+                    "gpu-mosaic6" => replayed(engine, &tables.ipv6, division, batch),
+                    _ => replayed(engine, &tables.ipv4, division, batch),
+                };
+                assert_eq!((row.updates, row.wrong, row.refused), (2000, 0, 0), "{row:?}");
+                assert_eq!(row.applied + row.suppressed + row.coalesced, 2000, "{row:?}");
+                assert!(row.mlps_before > 0.0 && row.mlps_during > 0.0 && row.mlps_after > 0.0, "{row:?}");
+                assert!(row.visible_us_p50 > 0.0 && row.visible_us_p50 <= row.visible_us_p999, "{row:?}");
+                assert_eq!(row.readers, if division == Division::Device { 1 } else { 2 });
+                assert!(row.publications > 0 && row.bytes_before > 0, "{row:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_device_that_fails_is_named_and_ends_the_replay() {
+        let rib = generate::internet(Size { ipv4: 300, ipv6: 1 }, NextHopModel::Near(30), 1).unwrap().ipv4;
+        let changes = generate::updates(&rib, 500, 1);
+        let stream = Stream { table: "made", rib: &rib, changes: &changes, addresses: &[1, 2, 3] };
+        let options = ReplayOptions { span: Duration::from_millis(1), ..ReplayOptions::default() };
+        let on_device = Options { buffer: 1000, lanes: 1, threads: 1, division: Division::Device };
+        for steps in [0, 2, 3, 20, 21, 22] {
+            let twin = Twin::default();
+            twin.script().fail_after(steps);
+            let failed = replay_on_device(twin, on_device, "gpu-mosaic", stream, &options);
+            let said = failed.unwrap_err().to_string();
+            assert!(said.contains("fell off the bus"), "{steps} steps: {said}");
+        }
     }
 }

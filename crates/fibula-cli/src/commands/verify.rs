@@ -1,7 +1,8 @@
 //! `fibula verify`: whether engines answer right.
 
+use super::device::live::TableOnDevice;
 use super::device::{OnDevice, engines_with_kernels, on_processor};
-use super::measuring::{Building, OnTable, UpdatesFrom, engines, tell_all};
+use super::measuring::{Building, Changes, OnTable, UpdatesFrom, engines, tell_all};
 use crate::exit::{Verdict, tell};
 use crate::family::FamilyName;
 use crate::output::{Output, Printer};
@@ -9,15 +10,21 @@ use crate::registry;
 use clap::Args;
 use fibula::arch::Level;
 use fibula::engine::WidthBits;
+use fibula::live::Settings;
 use fibula::{Address, Change, Rib};
 use fibula_gpu::cooperative::Options;
-use fibula_gpu::device::Cuda;
+use fibula_gpu::device::{Device, Measured};
 use fibula_gpu::{Key, study};
 use fibula_io::table::Tables;
-use fibula_lab::Expected;
-use fibula_lab::verify::{ExhaustiveOptions, UpdateOptions, VerifyOptions, probes};
+use fibula_lab::live_table::LiveTable;
+use fibula_lab::verify::{
+    ExhaustiveOptions, UpdateOptions, UpdateRow, VerifyOptions, VerifyRow, probes, width_of_all,
+};
+use fibula_lab::{Error, Expected};
 use indicatif::ProgressBar;
 use std::io::Write;
+use std::ops::RangeInclusive;
+use std::time::Duration;
 
 /// Check engines against the oracle
 ///
@@ -66,10 +73,6 @@ impl Arguments {
             "table and updates cannot both come from standard input"
         );
         let card = self.on_device.open(None, STREAMS)?;
-        anyhow::ensure!(
-            card.is_none() || (self.updates.is_none() && !self.exhaustive),
-            "--device gpu asks for the probes alone, without --updates and --exhaustive"
-        );
         // A wrong name is told before a table is read.
         if card.is_some() {
             engines_with_kernels::<u32>(&self.engine)?
@@ -82,8 +85,7 @@ impl Arguments {
         let mut printer = output.printer();
         let mut run = Run { arguments: &self, printer: &mut printer, asked: false, right: true };
         if let Some((card, options)) = card {
-            run.on_card(ipv4, &card, options)?;
-            run.on_card(ipv6, &card, options)?;
+            run.on_device(&card, options, &tables, changes.as_ref())?;
         } else if let Some(changes) = &changes {
             run.follow(ipv4, &changes.ipv4)?;
             run.follow(ipv6, &changes.ipv6)?;
@@ -114,6 +116,15 @@ impl Arguments {
             options.levels.clone_from(&self.building.isa);
         }
         options
+    }
+
+    fn update_options(&self) -> UpdateOptions {
+        UpdateOptions {
+            batch: self.batch as usize,
+            width: self.building.width,
+            verify: self.options(),
+            ..UpdateOptions::default()
+        }
     }
 }
 
@@ -163,14 +174,47 @@ impl<W: Write> Run<'_, W> {
         Ok(())
     }
 
-    /// The same addresses, answered by a card.
-    fn on_card<A: Key>(&mut self, rib: &Rib<A>, card: &Cuda, options: Options) -> anyhow::Result<()> {
-        let arguments = self.arguments;
-        let engines = engines_with_kernels::<A>(&arguments.engine)?;
-        if !arguments.on_table.wants(rib) || engines.is_empty() {
+    /// The same questions, answered by a card.
+    fn on_device<D: Measured + Clone + 'static>(
+        &mut self,
+        device: &D,
+        options: Options,
+        tables: &Tables,
+        changes: Option<&Changes>,
+    ) -> anyhow::Result<()> {
+        if let Some(changes) = changes {
+            self.follow_on_device(&tables.ipv4, &changes.ipv4, device, options)?;
+            return self.follow_on_device(&tables.ipv6, &changes.ipv6, device, options);
+        }
+        self.probe_device(&tables.ipv4, device, options)?;
+        self.probe_device(&tables.ipv6, device, options)?;
+        if self.arguments.exhaustive {
+            self.exhaust_device(&tables.ipv4, 0..=u32::MAX, device, options)?;
+        }
+        Ok(())
+    }
+
+    /// The engines that run on a device, if this family is asked for.
+    fn on_device_wanted<A: Key>(&self, rib: &Rib<A>) -> anyhow::Result<Vec<String>> {
+        if self.arguments.on_table.wants(rib) {
+            engines_with_kernels::<A>(&self.arguments.engine)
+        } else {
+            Ok(Vec::new())
+        }
+    }
+
+    /// The addresses where longest match breaks, answered by a device.
+    fn probe_device<A: Key, D: Measured + Clone>(
+        &mut self,
+        rib: &Rib<A>,
+        device: &D,
+        options: Options,
+    ) -> anyhow::Result<()> {
+        let engines = self.on_device_wanted(rib)?;
+        if engines.is_empty() {
             return Ok(());
         }
-        let VerifyOptions { random, seed, widths, .. } = arguments.options();
+        let VerifyOptions { random, seed, widths, .. } = self.arguments.options();
         let mut random_numbers = fastrand::Rng::with_seed(seed);
         let mut addresses = probes(rib, random, &mut random_numbers);
         random_numbers.shuffle(&mut addresses);
@@ -181,16 +225,69 @@ impl<W: Write> Run<'_, W> {
                 let fib = on_processor(engine, rib, Some(width))?;
                 let workload =
                     study::Workload { table: "", rib, engine, addresses: expected.addresses(), fib: &fib };
-                let (answers, fault) = study::answers(card, &workload, options)?;
+                let (answers, fault) = study::answers(device, &workload, options)?;
                 if let Some(fault) = &fault {
                     tell(format_args!("{fault}; the processor has answered the rest"));
                 }
-                let row = fibula_lab::verify::judged(engine, width, "device", "cuda", &expected, &answers);
-                tell_all(&row.first);
-                self.asked = true;
-                self.right &= row.mismatches == 0 && fault.is_none();
-                self.printer.row(&row)?;
+                let row = fibula_lab::verify::judged(engine, width, "device", KERNELS, &expected, &answers);
+                self.right &= fault.is_none();
+                self.print(&row)?;
             }
+        }
+        Ok(())
+    }
+
+    /// Every IPv4 address out of some, answered by a device.
+    fn exhaust_device<D: Device + Clone + 'static>(
+        &mut self,
+        rib: &Rib<u32>,
+        addresses: RangeInclusive<u32>,
+        device: &D,
+        Options { division, buffer, .. }: Options,
+    ) -> anyhow::Result<()> {
+        for engine in self.on_device_wanted(rib)? {
+            let width = self.arguments.building.width.unwrap_or(WidthBits::holding(rib.max_next_hop()));
+            let live =
+                TableOnDevice::new(device.clone(), division, &engine, width, rib, Settings::default())?;
+            let options = ExhaustiveOptions {
+                addresses: addresses.clone(),
+                slice: buffer,
+                ..ExhaustiveOptions::default()
+            };
+            let bar = ProgressBar::new(1 << 32).with_message(engine.clone());
+            let progress = |done| bar.set_position(done);
+            let row = fibula_lab::verify::exhaustive_on(&live, &engine, KERNELS, &options, &progress)?;
+            bar.finish_and_clear();
+            self.print(&row)?;
+        }
+        Ok(())
+    }
+
+    /// A changing table on a device.
+    fn follow_on_device<A: Key, D: Device + Clone + 'static>(
+        &mut self,
+        rib: &Rib<A>,
+        changes: &[Change<A>],
+        device: &D,
+        Options { division, .. }: Options,
+    ) -> anyhow::Result<()> {
+        if !self.changes_wanted(rib, changes) {
+            return Ok(());
+        }
+        let options = self.arguments.update_options();
+        let width = options.width.unwrap_or_else(|| width_of_all(rib, changes));
+        let settings = Settings {
+            most_changes: options.batch,
+            longest_delay: Duration::MAX, // each batch by itself
+            ..Settings::default()
+        };
+        for engine in engines_with_kernels::<A>(&self.arguments.engine)? {
+            let made =
+                |rib: &Rib<A>| TableOnDevice::new(device.clone(), division, &engine, width, rib, settings);
+            let mut live = made(rib)?;
+            let fresh = |rib: &Rib<A>| made(rib).map(|live| live.bytes()).map_err(Error::elsewhere);
+            let row = fibula_lab::verify::updates_on(&mut live, &engine, KERNELS, changes, fresh, &options)?;
+            self.print_updates(&row)?;
         }
         Ok(())
     }
@@ -223,50 +320,54 @@ impl<W: Write> Run<'_, W> {
             )?;
             bar.finish_and_clear();
             match row {
-                Ok(row) => {
-                    tell_all(&row.first);
-                    self.asked = true;
-                    self.right &= row.mismatches == 0;
-                    self.printer.row(&row)?;
-                }
+                Ok(row) => self.print(&row)?,
                 Err(refusal) => tell(format_args!("{refusal}")),
             }
         }
         Ok(())
     }
 
+    fn print(&mut self, row: &VerifyRow) -> anyhow::Result<()> {
+        tell_all(&row.first);
+        self.asked = true;
+        self.right &= row.mismatches == 0;
+        self.printer.row(row)
+    }
+
     /// A changing table.
     fn follow<A: Address>(&mut self, rib: &Rib<A>, changes: &[Change<A>]) -> anyhow::Result<()> {
-        let arguments = self.arguments;
-        let wanted = arguments.on_table.family.is_some() || !changes.is_empty();
-        if !wanted || !arguments.on_table.wants(rib) {
+        if !self.changes_wanted(rib, changes) {
             return Ok(());
         }
-        let options = UpdateOptions {
-            batch: arguments.batch as usize,
-            width: arguments.building.width,
-            verify: arguments.options(),
-            ..UpdateOptions::default()
-        };
-        for specification in engines::<A>(&arguments.engine)? {
+        let options = self.arguments.update_options();
+        for specification in engines::<A>(&self.arguments.engine)? {
             match fibula_lab::verify::updates(registry::engines(), &specification, rib, changes, &options)? {
-                Ok(row) => {
-                    tell_all(&row.first);
-                    if let Some(contradiction) = &row.contradiction {
-                        tell(format_args!("{specification} contradicts itself: {contradiction}"));
-                    }
-                    if row.leaked {
-                        let (after, fresh) = (row.bytes_after, row.bytes_fresh);
-                        tell(format_args!("{specification} takes {after} bytes, built anew {fresh}"));
-                    }
-                    self.asked = true;
-                    self.right &= row.is_right();
-                    self.printer.row(&row)?;
-                }
+                Ok(row) => self.print_updates(&row)?,
                 Err(refusal) => tell(format_args!("{refusal}")),
             }
         }
         Ok(())
+    }
+
+    /// Whether a changing table is to be looked at: one that changes, or that was asked for by its family.
+    fn changes_wanted<A: Address>(&self, rib: &Rib<A>, changes: &[Change<A>]) -> bool {
+        let on_table = &self.arguments.on_table;
+        (on_table.family.is_some() || !changes.is_empty()) && on_table.wants(rib)
+    }
+
+    fn print_updates(&mut self, row: &UpdateRow) -> anyhow::Result<()> {
+        let engine = &row.engine;
+        tell_all(&row.first);
+        if let Some(contradiction) = &row.contradiction {
+            tell(format_args!("{engine} contradicts itself: {contradiction}"));
+        }
+        if row.leaked {
+            let (after, fresh) = (row.bytes_after, row.bytes_fresh);
+            tell(format_args!("{engine} takes {after} bytes, built anew {fresh}"));
+        }
+        self.asked = true;
+        self.right &= row.is_right();
+        self.printer.row(row)
     }
 }
 
@@ -275,3 +376,62 @@ const ORACLE: &str = fibula::engines::oracle::ABOUT.name;
 
 /// The batches that a card has at once.
 const STREAMS: usize = 2;
+
+/// What the instruction set of a card is called in results.
+const KERNELS: &str = "cuda";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::{Cli, Command};
+    use crate::output::Format;
+    use clap::Parser;
+    use fibula_gpu::cooperative::Division;
+    use fibula_gpu::device::Twin;
+    use fibula_io::generate::{self, NextHopModel, Size};
+
+    /// Runs `verify` on the twin with these options, `--exhaustive` for some addresses only; whether any engine was asked, and
+    /// whether all was right.
+    fn verified(twin: &Twin, division: Division, more: &[&str]) -> anyhow::Result<(bool, bool)> {
+        let mut tables = generate::internet(Size { ipv4: 2000, ipv6: 2000 }, NextHopModel::Near(300), 1)?;
+        let Command::Verify(mut arguments) = Cli::parse_from([&["fibula", "verify"], more].concat()).command
+        else {
+            panic!("it is verify that is asked for")
+        };
+        let exhaustive = std::mem::take(&mut arguments.exhaustive);
+        let changes = arguments.updates.as_ref().map(|updates| updates.load(&mut tables)).transpose()?;
+        let mut printer = Printer::new(Format::Csv, Vec::new());
+        let mut run = Run { arguments: &arguments, printer: &mut printer, asked: false, right: true };
+        let options = Options { buffer: 1 << 16, lanes: 2, threads: 1, division };
+        run.on_device(twin, options, &tables, changes.as_ref())?;
+        if exhaustive {
+            run.exhaust_device(&tables.ipv4, 0x2000_0000..=0x200F_FFFF, twin, options)?;
+        }
+        Ok((run.asked, run.right))
+    }
+
+    #[test]
+    fn a_device_is_asked_for_probes_updates_and_every_address() {
+        for division in [Division::Device, Division::Profiled] {
+            for more in [
+                &["--random", "1000"][..],
+                &["--random", "1000", "-u", "made=2000", "--batch", "30"],
+                &["--engine", "gpu-mosaic", "--random", "10", "--width", "16", "--exhaustive"],
+            ] {
+                let came_to = verified(&Twin::default(), division, more).unwrap();
+                assert_eq!(came_to, (true, true), "{division:?} {more:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_device_that_fails_is_never_right() {
+        for (steps, more) in [(9, &["-u", "made=500"][..]), (5, &["--random", "10"]), (30, &["--exhaustive"])]
+        {
+            let twin = Twin::default();
+            twin.script().fail_after(steps);
+            let more = [&["--engine", "gpu-mosaic", "--width", "16"], more].concat();
+            assert!(!matches!(verified(&twin, Division::Device, &more), Ok((_, true))), "{more:?}");
+        }
+    }
+}

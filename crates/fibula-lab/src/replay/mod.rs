@@ -16,7 +16,8 @@ mod writer;
 
 pub use flap::Flap;
 
-use crate::verify::{ask_in_batches, ask_one_by_one, probes};
+use crate::live_table::LiveTable;
+use crate::verify::probes;
 use crate::{Error, Expected, Refusal};
 use core_affinity::CoreId;
 use fibula::engine::{Config, Entry};
@@ -157,6 +158,27 @@ pub fn replay<A: Address>(
     stream: Stream<'_, A>,
     options: &ReplayOptions,
 ) -> Result<Result<ReplayRow, Refusal>, Error> {
+    let fib = match Fib::build_from(engines, specification, stream.rib, options.config.clone()) {
+        Ok(fib) => fib,
+        Err(error) => return Refusal::of_limit(specification, error).map(Err),
+    };
+    let mut live = Live::new(stream.rib.clone(), [fib], options.settings)?;
+    replay_on(&mut live, specification, stream, options).map(Ok)
+}
+
+/// The same on a table that is live already, called `name` in the row; its engine and how it gathers changes are its own matter.
+///
+/// # Errors
+/// If there is nothing to look up, or the table is lost.
+///
+/// # Panics
+/// If a lookup or an update panics.
+pub fn replay_on<A: Address, L: LiveTable<A> + Send>(
+    live: &mut L,
+    name: &str,
+    stream: Stream<'_, A>,
+    options: &ReplayOptions,
+) -> Result<ReplayRow, Error> {
     let Stream { table, rib, changes, addresses } = stream;
     if addresses.is_empty() || options.reader_batch == 0 {
         return Err(Error::usage("there are no addresses to look up"));
@@ -164,35 +186,32 @@ pub fn replay<A: Address>(
     if options.pace.as_ref().is_some_and(|pace| pace.len() != changes.len()) {
         return Err(Error::usage("a pace has a moment for each change"));
     }
-    let fib = match Fib::build_from(engines, specification, rib, options.config.clone()) {
-        Ok(fib) => fib,
-        Err(error) => return Refusal::of_limit(specification, error).map(Err),
-    };
-    let mut live = Live::new(rib.clone(), [fib], options.settings)?;
-    let bytes_before = live.memory(0).total() as u64;
+    let bytes_before = live.bytes() as u64;
     let cores = core_affinity::get_core_ids().unwrap_or_default();
     let watch = Watch::default();
     let (times, [before, during, after], judged) = std::thread::scope(|scope| {
         let reading_cores = cores.get(1..).unwrap_or_default();
-        let readers = Readers::start(scope, &live, addresses, options, &watch, reading_cores);
-        let (live, watch) = (&mut live, &watch);
+        let readers = Readers::start(scope, live, addresses, options, &watch, reading_cores)?;
+        let (live, watch, cores) = (&mut *live, &watch, &cores);
         let writer = scope.spawn(move || {
             pin(cores.first());
             let mut writer = Writer::new(live, watch, options);
             let before = readers.speed_for(options.span);
             let counted = readers.count();
-            writer.run(changes);
+            let ran = writer.run(changes);
             let during = readers.speed_since(&counted);
-            let after = readers.speed_for(options.span);
-            (writer.finish(), [before, during, after], readers.stop())
+            let after = if ran.is_ok() { readers.speed_for(options.span) } else { 0.0 };
+            let times = writer.finish();
+            let judged = readers.stop(); // also where the writer failed: the scope waits for them
+            ran.and(judged).map(|judged| (times, [before, during, after], judged))
         });
         writer.join().expect("the writer panicked")
-    });
+    })?;
     live.poll(Duration::MAX)?; // readers are gone: what waited for them goes too
     let counts = live.counts();
-    let wrong_at_end = wrong_at_end(&live, rib, changes, counts.refused, options)?;
-    Ok(Ok(ReplayRow {
-        engine: specification.into(),
+    let wrong_at_end = wrong_at_end(live, rib, changes, counts.refused, options)?;
+    Ok(ReplayRow {
+        engine: name.into(),
         family: A::FAMILY.to_string(),
         table: table.into(),
         prefixes: rib.len() as u64,
@@ -210,17 +229,17 @@ pub fn replay<A: Address>(
         mlps_after: after,
         wrong: judged.wrong + wrong_at_end,
         bytes_before,
-        bytes_after: live.memory(0).total() as u64,
+        bytes_after: live.bytes() as u64,
         refused: counts.refused,
         publications: counts.publications,
         rebuilt: counts.rebuilt,
         compared: judged.compared,
-    }))
+    })
 }
 
 /// The answers at the end that differ from those of the table that the changes make by themselves.
 fn wrong_at_end<A: Address>(
-    live: &Live<A>,
+    live: &impl LiveTable<A>,
     rib: &Rib<A>,
     changes: &[Change<A>],
     refused: u64,
@@ -232,10 +251,7 @@ fn wrong_at_end<A: Address>(
             plain.apply(change);
         }
     }
-    let expected = Expected::new(&plain, probes(&plain, options.random, &mut fastrand::Rng::with_seed(1)))?;
-    let mut reader = live.reader(0);
-    let fib = reader.guard();
-    Ok(ask_one_by_one(fib, &expected).mismatches + ask_in_batches(fib, &expected).mismatches)
+    live.wrong(&Expected::new(&plain, probes(&plain, options.random, &mut fastrand::Rng::with_seed(1)))?)
 }
 
 fn pin(core: Option<&CoreId>) {

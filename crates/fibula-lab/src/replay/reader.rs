@@ -2,10 +2,10 @@
 
 use super::watch::Watch;
 use super::{ReplayOptions, pin};
-use crate::answers::Answers;
+use crate::Error;
+use crate::live_table::{LiveTable, TableReader};
 use core_affinity::CoreId;
 use fibula::Address;
-use fibula::live::{Live, Reader};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::{Scope, ScopedJoinHandle};
 use std::time::{Duration, Instant};
@@ -26,7 +26,7 @@ pub(super) struct Judged {
 
 /// All readers, at work until they are stopped.
 pub(super) struct Readers<'scope> {
-    threads: Vec<ScopedJoinHandle<'scope, Judged>>,
+    threads: Vec<ScopedJoinHandle<'scope, Result<Judged, Error>>>,
     told: std::sync::Arc<Vec<Told>>,
     stop: std::sync::Arc<AtomicBool>,
 }
@@ -39,27 +39,29 @@ pub(super) struct Count {
 
 impl<'scope> Readers<'scope> {
     /// Sets them to work, each from another place of the addresses on.
-    pub(super) fn start<'env, A: Address>(
+    pub(super) fn start<'env, A: Address, L: LiveTable<A>>(
         scope: &'scope Scope<'scope, 'env>,
-        live: &Live<A>,
+        live: &L,
         addresses: &'env [A],
         options: &ReplayOptions,
         watch: &'env Watch,
         cores: &[CoreId],
-    ) -> Self {
+    ) -> Result<Self, Error> {
+        let batch = options.reader_batch.min(addresses.len());
+        let made = (0..options.readers).map(|number| live.reader(number, batch));
+        let made = made.collect::<Result<Vec<_>, _>>()?;
         let told: std::sync::Arc<Vec<Told>> =
             std::sync::Arc::new((0..options.readers).map(|_| Told::default()).collect());
         let stop = std::sync::Arc::new(AtomicBool::new(false));
-        let threads = (0..options.readers).map(|index| {
+        let threads = made.into_iter().enumerate().map(|(index, reader)| {
             let (told, stop, core) = (told.clone(), stop.clone(), cores.get(index).copied());
-            let (reader, batch) = (live.reader(0), options.reader_batch);
             let from = addresses.len() / options.readers * index;
             scope.spawn(move || {
                 pin(core.as_ref());
                 look_up(reader, addresses, from, batch, watch, &told[index].looked_up, &stop)
             })
         });
-        Self { threads: threads.collect(), told, stop }
+        Ok(Self { threads: threads.collect(), told, stop })
     }
 
     pub(super) fn count(&self) -> Count {
@@ -81,40 +83,35 @@ impl<'scope> Readers<'scope> {
         self.speed_since(&count)
     }
 
-    pub(super) fn stop(self) -> Judged {
+    pub(super) fn stop(self) -> Result<Judged, Error> {
         self.stop.store(true, Ordering::Relaxed);
         let judged = self.threads.into_iter().map(|thread| thread.join().expect("a reader panicked"));
-        judged.fold(Judged::default(), |all, one| Judged {
-            compared: all.compared + one.compared,
-            wrong: all.wrong + one.wrong,
+        judged.collect::<Vec<_>>().into_iter().try_fold(Judged::default(), |all, one| {
+            let one = one?;
+            Ok(Judged { compared: all.compared + one.compared, wrong: all.wrong + one.wrong })
         })
     }
 }
 
 fn look_up<A: Address>(
-    mut reader: Reader<A>,
+    mut reader: impl TableReader<A>,
     addresses: &[A],
     from: usize,
     batch: usize,
     watch: &Watch,
     looked_up: &AtomicU64,
     stop: &AtomicBool,
-) -> Judged {
+) -> Result<Judged, Error> {
     let mut judged = Judged::default();
-    let mut answers = Answers::new(reader.guard().width(), batch);
     let (later, earlier) = (&addresses[from..], &addresses[..from]);
     let batches = || later.chunks(batch).chain(earlier.chunks(batch));
     let mut done = 0;
     for batch in std::iter::repeat_with(batches).flatten() {
-        let fib = reader.guard();
-        if !answers.is_of(fib.width()) {
-            answers = Answers::new(fib.width(), answers.len());
-        }
-        fib.lookup_batch_into(batch, answers.first(batch.len()));
+        reader.look_up(batch)?;
         done += batch.len() as u64;
         looked_up.store(done, Ordering::Relaxed);
         if let Some(sight) = watch.sight::<A>() {
-            let answer = reader.guard().lookup(sight.address);
+            let answer = reader.look_up_one(sight.address)?;
             if watch.still_shows(&sight) {
                 judged.compared += 1;
                 judged.wrong += u64::from(answer != sight.before && answer != sight.after);
@@ -124,5 +121,5 @@ fn look_up<A: Address>(
             break;
         }
     }
-    judged
+    Ok(judged)
 }

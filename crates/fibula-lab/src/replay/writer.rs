@@ -2,7 +2,8 @@
 
 use super::watch::Watch;
 use super::{ReplayOptions, before_and_after};
-use fibula::live::Live;
+use crate::Error;
+use crate::live_table::LiveTable;
 use fibula::{Address, Change};
 use std::time::{Duration, Instant};
 
@@ -10,8 +11,8 @@ use std::time::{Duration, Instant};
 const BETWEEN_SIGHTS: Duration = Duration::from_micros(20);
 
 /// The writer and what it has on its hands.
-pub(super) struct Writer<'w, A: Address> {
-    live: &'w mut Live<A>,
+pub(super) struct Writer<'w, A: Address, L> {
+    live: &'w mut L,
     watch: &'w Watch,
     options: &'w ReplayOptions,
     start: Instant,
@@ -38,8 +39,8 @@ impl Times {
     }
 }
 
-impl<'w, A: Address> Writer<'w, A> {
-    pub(super) fn new(live: &'w mut Live<A>, watch: &'w Watch, options: &'w ReplayOptions) -> Self {
+impl<'w, A: Address, L: LiveTable<A>> Writer<'w, A, L> {
+    pub(super) fn new(live: &'w mut L, watch: &'w Watch, options: &'w ReplayOptions) -> Self {
         Self {
             live,
             watch,
@@ -53,7 +54,7 @@ impl<'w, A: Address> Writer<'w, A> {
     }
 
     /// Hands all changes in and sees them published.
-    pub(super) fn run(&mut self, changes: &[Change<A>]) {
+    pub(super) fn run(&mut self, changes: &[Change<A>]) -> Result<(), Error> {
         self.times.visible.reserve(changes.len());
         let most = self.options.settings.most_changes.max(1);
         self.start = Instant::now();
@@ -63,14 +64,15 @@ impl<'w, A: Address> Writer<'w, A> {
                 None => self.start.elapsed(),
             };
             while self.pending.len() >= most || self.start.elapsed() < moment {
-                self.poll();
+                self.poll()?;
             }
-            self.hand_in(change, moment);
+            self.hand_in(change, moment)?;
         }
         while !self.pending.is_empty() {
-            self.poll();
+            self.poll()?;
         }
         self.times.elapsed = self.start.elapsed();
+        Ok(())
     }
 
     /// What came of it.
@@ -80,22 +82,22 @@ impl<'w, A: Address> Writer<'w, A> {
         self.times
     }
 
-    fn hand_in(&mut self, change: Change<A>, moment: Duration) {
+    fn hand_in(&mut self, change: Change<A>, moment: Duration) -> Result<(), Error> {
         self.pending.push(change);
         self.handed_in.push(moment);
         self.tell();
-        // What exceeds a limit is taken back and counted.
-        let _ = self.live.change(change, self.start.elapsed());
+        self.live.change(change, self.start.elapsed())?;
         self.note();
+        Ok(())
     }
 
-    fn poll(&mut self) {
+    fn poll(&mut self) -> Result<(), Error> {
         std::thread::yield_now();
-        if self.pending.is_empty() {
-            return;
+        if !self.pending.is_empty() {
+            self.live.poll(self.start.elapsed())?;
+            self.note();
         }
-        let _ = self.live.poll(self.start.elapsed());
-        self.note();
+        Ok(())
     }
 
     /// Tells readers what they may see from now on: nothing may be published that they have not been told of.

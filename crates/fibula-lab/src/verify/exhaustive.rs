@@ -2,6 +2,7 @@
 
 use super::{VerifyRow, build};
 use crate::answers::Answers;
+use crate::live_table::{LiveTable, TableReader};
 use crate::mismatch::Tally;
 use crate::{Error, Refusal};
 use fibula::arch::Level;
@@ -10,6 +11,7 @@ use fibula::memory::Pages;
 use fibula::{Address, NextHop, Rib, Route};
 use rayon::prelude::*;
 use std::ops::RangeInclusive;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// How to verify every address.
@@ -31,6 +33,12 @@ pub struct ExhaustiveOptions {
 impl Default for ExhaustiveOptions {
     fn default() -> Self {
         Self { addresses: 0..=u32::MAX, slice: 1 << 18, width: None, isa: Level::best(), pages: Pages::Small }
+    }
+}
+
+impl ExhaustiveOptions {
+    fn slice(&self) -> usize {
+        self.slice.clamp(1, 1 << 24)
     }
 }
 
@@ -56,14 +64,66 @@ pub fn exhaustive(
         Err(error) => return Refusal::of_limit(specification, error).map(Err),
     };
     fib.set_isa(options.isa);
+    let buffers = || Answers::new(width, options.slice());
+    let ask = |answers: &mut Answers, addresses: &[u32], flat: &[u32]| {
+        answers.poison();
+        fib.lookup_batch_into(addresses, answers.first(flat.len()));
+        let right = answers.begin_with(flat);
+        Ok(if right { Tally::of_right(flat.len()) } else { tally(addresses, flat, |at| answers.get(at)) })
+    };
+    let tally = each_slice(rib, options, buffers, ask, progress)?;
+    Ok(Ok(row(specification, width, options.isa.name(), &tally)))
+}
+
+/// The same of a table that is live, called `name` in the row; `isa` is what runs it.
+///
+/// # Errors
+/// If the table is lost.
+pub fn exhaustive_on<L: LiveTable<u32> + Sync>(
+    live: &L,
+    name: &str,
+    isa: &'static str,
+    options: &ExhaustiveOptions,
+    progress: &(dyn Fn(u64) + Sync),
+) -> Result<VerifyRow, Error> {
+    // A reader may be dear (a lane of a card with its buffers): no more of them than threads ask at once.
+    let idle = Mutex::new((0, Vec::new()));
+    let reader = || {
+        let (made, idle) = &mut *idle.lock().expect("nobody panics with the lock");
+        idle.pop().map_or_else(
+            || {
+                *made += 1;
+                live.reader(*made - 1, options.slice())
+            },
+            Ok,
+        )
+    };
+    let ask = |(): &mut (), addresses: &[u32], flat: &[u32]| {
+        let mut reader = reader()?;
+        reader.look_up(addresses)?;
+        let tally = tally(addresses, flat, |at| reader.answer(at));
+        idle.lock().expect("nobody panics with the lock").1.push(reader);
+        Ok(tally)
+    };
+    let tally = each_slice(live.rib(), options, || (), ask, progress)?;
+    Ok(row(name, live.width(), isa, &tally))
+}
+
+/// Paints every slice and asks for it, on all cores; `buffers` are a core's own.
+fn each_slice<B>(
+    rib: &Rib<u32>,
+    options: &ExhaustiveOptions,
+    buffers: impl Fn() -> B + Sync,
+    ask: impl Fn(&mut B, &[u32], &[u32]) -> Result<Tally<u32>, Error> + Sync,
+    progress: &(dyn Fn(u64) + Sync),
+) -> Result<Tally<u32>, Error> {
     let routes = ByLength::new(rib);
     let (first, last) = (u64::from(*options.addresses.start()), u64::from(*options.addresses.end()));
-    let slice = options.slice.clamp(1, 1 << 24);
+    let slice = options.slice();
     let slices = (last + 1).saturating_sub(first).div_ceil(slice as u64);
     let done = AtomicU64::new(0);
-
-    let buffers = || (vec![0; slice], vec![0; slice], Answers::new(width, slice));
-    let ask = |(flat, addresses, answers): &mut (Vec<u32>, Vec<u32>, Answers), index: u64| {
+    let buffers = || (vec![0; slice], vec![0; slice], buffers());
+    let one = |(flat, addresses, buffers): &mut (Vec<u32>, Vec<u32>, B), index: u64| {
         let from = first + index * slice as u64;
         let count = (last + 1 - from).min(slice as u64) as usize;
         let (flat, addresses) = (&mut flat[..count], &mut addresses[..count]);
@@ -71,31 +131,35 @@ pub fn exhaustive(
             *address = from as u32 + offset as u32;
         }
         routes.paint(from as u32, flat);
-        answers.poison();
-        fib.lookup_batch_into(addresses, answers.first(count));
-        let mut tally = Tally::new();
-        if answers.begin_with(flat) {
-            tally.probes = count as u64;
-        } else {
-            for (offset, &expected) in flat.iter().enumerate() {
-                tally.compare(addresses[offset], NextHop(expected), answers.get(offset));
-            }
-        }
+        let tally = ask(buffers, addresses, flat)?;
         progress(done.fetch_add(count as u64, Ordering::Relaxed) + count as u64);
-        tally
+        Ok(tally)
     };
-    let tally = (0..slices).into_par_iter().map_init(buffers, ask).reduce(Tally::new, Tally::merge);
-    Ok(Ok(VerifyRow {
-        engine: specification.into(),
+    let tallies = (0..slices).into_par_iter().map_init(buffers, one);
+    tallies.try_reduce(Tally::new, |one, other| Ok(one.merge(other)))
+}
+
+/// The answers for addresses, compared with the flat table.
+fn tally(addresses: &[u32], flat: &[u32], answer: impl Fn(usize) -> NextHop) -> Tally<u32> {
+    let mut tally = Tally::new();
+    for (index, (&address, &expected)) in addresses.iter().zip(flat).enumerate() {
+        tally.compare(address, NextHop(expected), answer(index));
+    }
+    tally
+}
+
+fn row(engine: &str, width: WidthBits, isa: &'static str, tally: &Tally<u32>) -> VerifyRow {
+    VerifyRow {
+        engine: engine.into(),
         family: u32::FAMILY.to_string(),
         width: width.bits(),
         path: "exhaustive",
-        isa: options.isa.name(),
+        isa,
         probes: tally.probes,
         mismatches: tally.mismatches,
-        first: tally.shown(specification, options.isa.name()),
+        first: tally.shown(engine, isa),
         contradiction: None,
-    }))
+    }
 }
 
 /// All routes by length, those of one length in order of address.

@@ -2,16 +2,17 @@
 //!
 //! [`verify`] asks each engine, at every width that holds the table's next hops, one address at a time and in
 //! batches of many sizes on every instruction set, and lets it check its own structure. [`exhaustive`] asks
-//! for all 2^32 IPv4 addresses, [`updates`] after a changing table.
+//! for all 2^32 IPv4 addresses, [`updates`] after a changing table. [`judged`], [`exhaustive_on`] and [`updates_on`] do the same for a table
+//! that is not here ([`LiveTable`](crate::live_table::LiveTable)).
 
 mod exhaustive;
 mod probes;
 mod updates;
 
-pub use exhaustive::{ExhaustiveOptions, exhaustive};
+pub use exhaustive::{ExhaustiveOptions, exhaustive, exhaustive_on};
 pub use probes::probes;
 pub(crate) use probes::uniform;
-pub use updates::{UpdateOptions, UpdateRow, updates};
+pub use updates::{UpdateOptions, UpdateRow, updates, updates_on, width_of_all};
 
 use crate::answers::Answers;
 use crate::mismatch::{Tally, in_one_line};

@@ -1,11 +1,13 @@
 //! Is an engine still right after its table has changed?
 
 use super::{STRUCTURE, VerifyOptions, VerifyRow, build, probes, rows};
+use crate::live_table::{JUDGED_AT_ONCE, LiveTable, TableReader, tally};
 use crate::mismatch::{Tally, in_one_line};
 use crate::{Error, Expected, Mismatch, Refusal};
 use fibula::engine::{Cost, Entry, WidthBits};
-use fibula::{Address, Applied, Change, Delta, Fib, NextHop, Rib};
+use fibula::{Address, Applied, Change, Delta, Fib, NextHop, Prefix, Rib};
 use serde::Serialize;
+use std::time::Duration;
 
 /// How far an engine may grow beyond a fresh build of the same table before that counts as a leak: a tenth,
 /// for spare room and fragments.
@@ -78,6 +80,37 @@ pub struct UpdateRow {
 }
 
 impl UpdateRow {
+    /// Before the first change.
+    fn new<A: Address>(engine: &str, width: WidthBits, updates: usize, bytes: usize) -> Self {
+        Self {
+            engine: engine.into(),
+            family: A::FAMILY.to_string(),
+            width: width.bits(),
+            updates: updates as u64,
+            suppressed: 0,
+            coalesced: 0,
+            applied: 0,
+            refused: 0,
+            in_place: 0,
+            rebuilt: 0,
+            cost: Cost::default(),
+            bytes_before: bytes,
+            bytes_after: 0,
+            bytes_fresh: 0,
+            leaked: false,
+            probes: 0,
+            mismatches: 0,
+            first: Vec::new(),
+            contradiction: None,
+        }
+    }
+
+    /// What it occupies at the end, and what a fresh build would.
+    fn weigh(&mut self, after: usize, fresh: usize) {
+        (self.bytes_after, self.bytes_fresh) = (after, fresh);
+        self.leaked = after > fresh + fresh * MOST_GROWTH_PERCENT / 100 + MOST_GROWTH_BYTES;
+    }
+
     /// Whether every answer was right, the structure sound and no memory lost.
     #[must_use]
     pub fn is_right(&self) -> bool {
@@ -109,39 +142,14 @@ pub fn updates<A: Address>(
     changes: &[Change<A>],
     options: &UpdateOptions,
 ) -> Result<Result<UpdateRow, Refusal>, Error> {
-    let most = changes.iter().map(|change| match change {
-        Change::Announce(route) => route.next_hop,
-        Change::Withdraw(_) => NextHop::NONE,
-    });
-    let most = most.max().unwrap_or_default().max(rib.max_next_hop());
-    let width = options.width.unwrap_or(WidthBits::holding(most));
+    let width = options.width.unwrap_or_else(|| width_of_all(rib, changes));
     let fresh = |rib: &Rib<A>| build(engines, specification, rib, width, options.verify.pages);
     let mut fib = match fresh(rib) {
         Ok(fib) => fib,
         Err(error) => return Refusal::of_limit(specification, error).map(Err),
     };
     let mut rib = rib.clone();
-    let mut row = UpdateRow {
-        engine: specification.into(),
-        family: A::FAMILY.to_string(),
-        width: fib.width().bits(),
-        updates: changes.len() as u64,
-        suppressed: 0,
-        coalesced: 0,
-        applied: 0,
-        refused: 0,
-        in_place: 0,
-        rebuilt: 0,
-        cost: Cost::default(),
-        bytes_before: fib.memory().total(),
-        bytes_after: 0,
-        bytes_fresh: 0,
-        leaked: false,
-        probes: 0,
-        mismatches: 0,
-        first: Vec::new(),
-        contradiction: None,
-    };
+    let mut row = UpdateRow::new::<A>(specification, fib.width(), changes.len(), fib.memory().total());
     let mut tally = Tally::new();
     for (index, batch) in changes.chunks(options.batch.max(1)).enumerate() {
         let came_to = rib.apply_all(batch.iter().copied());
@@ -172,10 +180,7 @@ pub fn updates<A: Address>(
                 row.contradiction.or(found.map(|found| format!("batch {}: {found}", index + 1)));
         }
     }
-    row.bytes_after = fib.memory().total();
-    row.bytes_fresh = fresh(&rib).map_or(0, |fib| fib.memory().total());
-    let most = row.bytes_fresh + row.bytes_fresh * MOST_GROWTH_PERCENT / 100 + MOST_GROWTH_BYTES;
-    row.leaked = row.bytes_after > most;
+    row.weigh(fib.memory().total(), fresh(&rib).map_or(0, |fib| fib.memory().total()));
     row.probes = tally.probes;
     row.mismatches = tally.mismatches;
     row.first = tally.shown(specification, "lookup");
@@ -193,16 +198,79 @@ pub fn updates<A: Address>(
     Ok(Ok(row))
 }
 
+/// The same of a table that is live, called `name` in the row, that publishes at most as many changes together as
+/// `options.batch` says. `fresh` is what another one of the table at the end occupies; `path` is what ran.
+///
+/// # Errors
+/// If the table is lost.
+pub fn updates_on<A: Address>(
+    live: &mut impl LiveTable<A>,
+    name: &str,
+    path: &'static str,
+    changes: &[Change<A>],
+    fresh: impl FnOnce(&Rib<A>) -> Result<usize, Error>,
+    options: &UpdateOptions,
+) -> Result<UpdateRow, Error> {
+    let mut row = UpdateRow::new::<A>(name, live.width(), changes.len(), live.bytes());
+    let readers = (0..live.places()).map(|place| live.reader(place, JUDGED_AT_ONCE));
+    let mut readers = readers.collect::<Result<Vec<_>, _>>()?;
+    let mut all = Tally::new();
+    for batch in changes.chunks(options.batch.max(1)) {
+        batch.iter().try_for_each(|&change| live.change(change, Duration::ZERO))?;
+        live.poll(Duration::MAX)?;
+        let addresses: Vec<A> = batch.iter().flat_map(|change| around(change.prefix())).collect();
+        for reader in &mut readers {
+            for addresses in addresses.chunks(JUDGED_AT_ONCE) {
+                reader.look_up(addresses)?;
+                for (index, &address) in addresses.iter().enumerate() {
+                    all.compare(address, longest_match(live.rib(), address), reader.answer(index));
+                }
+            }
+        }
+    }
+    let counts = live.counts();
+    row.suppressed = counts.suppressed;
+    row.coalesced = counts.coalesced;
+    row.applied = counts.applied;
+    row.refused = counts.refused;
+    row.rebuilt = counts.rebuilt;
+    row.in_place = counts.publications - counts.rebuilt;
+    row.weigh(live.bytes(), fresh(live.rib())?);
+    let mut random = fastrand::Rng::with_seed(options.verify.seed);
+    let expected = Expected::new(live.rib(), probes(live.rib(), options.verify.random, &mut random))?;
+    for reader in &mut readers {
+        all = all.merge(tally(reader, &expected)?);
+    }
+    (row.probes, row.mismatches, row.first) = (all.probes, all.mismatches, all.shown(name, path));
+    Ok(row)
+}
+
+/// The narrowest width that holds a table and all its changes.
+#[must_use]
+pub fn width_of_all<A: Address>(rib: &Rib<A>, changes: &[Change<A>]) -> WidthBits {
+    let announced = changes.iter().map(|change| match change {
+        Change::Announce(route) => route.next_hop,
+        Change::Withdraw(_) => NextHop::NONE,
+    });
+    WidthBits::holding(announced.max().unwrap_or_default().max(rib.max_next_hop()))
+}
+
+/// Both ends of a prefix, and the addresses beside.
+fn around<A: Address>(prefix: Prefix<A>) -> impl Iterator<Item = A> {
+    let beside = prefix.first().previous().into_iter().chain(prefix.last().next());
+    [prefix.first(), prefix.last()].into_iter().chain(beside)
+}
+
 /// Asks at both ends of what has changed.
 fn ask_around<A: Address>(fib: &Fib<A>, rib: &Rib<A>, deltas: &[Delta<A>]) -> Tally<A> {
     let mut tally = Tally::new();
-    for Delta { prefix, .. } in deltas {
-        let inside = [prefix.first(), prefix.last()].into_iter();
-        let beside = prefix.first().previous().into_iter().chain(prefix.last().next());
-        for address in inside.chain(beside) {
-            let expected = rib.longest_match(address).map_or(NextHop::NONE, |route| route.next_hop);
-            tally.compare(address, expected, fib.lookup(address));
-        }
+    for address in deltas.iter().flat_map(|delta| around(delta.prefix)) {
+        tally.compare(address, longest_match(rib, address), fib.lookup(address));
     }
     tally
+}
+
+/// The answer by the table's own search.
+fn longest_match<A: Address>(rib: &Rib<A>, address: A) -> NextHop {
+    rib.longest_match(address).map_or(NextHop::NONE, |route| route.next_hop)
 }

@@ -1,5 +1,7 @@
 //! `--device`: where lookups run, the same for every command that has it.
 
+pub(crate) mod live;
+
 use crate::registry;
 use clap::{Args, ValueEnum};
 use fibula::engine::{Config, WidthBits};

@@ -1,0 +1,135 @@
+//! Tables on a card as the lab's judges know them: alone, or beside one on the processor.
+
+use super::on_processor;
+use fibula::engine::WidthBits;
+use fibula::live::{Counts, Live, Settings};
+use fibula::{Change, NextHop, Rib};
+use fibula_gpu::Key;
+use fibula_gpu::cooperative::Division;
+use fibula_gpu::device::Device;
+use fibula_gpu::live as gpu;
+use fibula_lab::Error;
+use fibula_lab::live_table::{LiveTable, OwnReader, TableReader};
+use std::time::Duration;
+
+/// A table on a device that changes; and, where the processor takes part, the same table there.
+#[derive(Debug)]
+pub(crate) struct TableOnDevice<D: Device, A: Key> {
+    device: gpu::Live<D, A>,
+    processor: Option<Live<A>>,
+}
+
+/// Who reads where.
+#[derive(Debug)]
+pub(crate) enum Reader<D: Device, A: Key> {
+    Device(gpu::Reader<D, A>),
+    Processor(OwnReader<A>),
+}
+
+impl<D: Device, A: Key> TableOnDevice<D, A> {
+    /// Compiles a table for a device at a width, and for the processor if it takes part.
+    pub(crate) fn new(
+        device: D,
+        division: Division,
+        engine: &str,
+        width: WidthBits,
+        rib: &Rib<A>,
+        settings: Settings,
+    ) -> anyhow::Result<Self> {
+        let device = gpu::Live::new(device, engine, Some(width), rib.clone(), settings)?;
+        let processor = if division == Division::Device {
+            None
+        } else {
+            let fib = on_processor(engine, rib, Some(width))?;
+            // It publishes when the device does.
+            let settings = Settings { most_changes: usize::MAX, longest_delay: Duration::MAX, ..settings };
+            Some(Live::new(rib.clone(), [fib], settings)?)
+        };
+        Ok(Self { device, processor })
+    }
+
+    /// Publishes on both sides what is pending: between two publications they answer alike.
+    fn publish(&mut self) -> Result<(), Error> {
+        match self.device.publish() {
+            Err(error) if error.limit().is_none() => return Err(Error::elsewhere(error)),
+            _ => {} // what exceeds a limit is taken back and counted
+        }
+        if let Some(processor) = &mut self.processor {
+            // The same limits are met; readers that are in the way are not for long.
+            while processor.pending() > 0 {
+                let _ = processor.publish();
+            }
+        }
+        Ok(())
+    }
+}
+
+impl<D: Device + 'static, A: Key> LiveTable<A> for TableOnDevice<D, A>
+where
+    D::Table: 'static,
+    D::Lane: 'static,
+{
+    type Reader = Reader<D, A>;
+
+    /// The first reads on the device; where the processor takes part the others read there.
+    fn reader(&self, number: usize, batch: usize) -> Result<Reader<D, A>, Error> {
+        match &self.processor {
+            Some(processor) if number > 0 => {
+                Ok(Reader::Processor(LiveTable::reader(processor, number, batch)?))
+            }
+            _ => self.device.reader(batch).map(Reader::Device).map_err(Error::elsewhere),
+        }
+    }
+
+    fn places(&self) -> usize {
+        1 + usize::from(self.processor.is_some())
+    }
+
+    fn change(&mut self, change: Change<A>, now: Duration) -> Result<(), Error> {
+        self.device.take_in(change, now);
+        if let Some(processor) = &mut self.processor {
+            processor.change(change, Duration::ZERO).map_err(Error::from)?;
+        }
+        self.poll(now)
+    }
+
+    fn poll(&mut self, now: Duration) -> Result<(), Error> {
+        if self.device.is_due(now) { self.publish() } else { Ok(()) }
+    }
+
+    fn pending(&self) -> usize {
+        self.device.pending()
+    }
+
+    fn rib(&self) -> &Rib<A> {
+        self.device.rib()
+    }
+
+    fn counts(&self) -> Counts {
+        self.device.counts()
+    }
+
+    fn bytes(&self) -> usize {
+        self.device.bytes() + self.processor.as_ref().map_or(0, LiveTable::bytes)
+    }
+
+    fn width(&self) -> WidthBits {
+        self.device.width()
+    }
+}
+
+impl<D: Device, A: Key> TableReader<A> for Reader<D, A> {
+    fn look_up(&mut self, addresses: &[A]) -> Result<(), Error> {
+        match self {
+            Self::Device(reader) => reader.look_up(addresses).map_err(Error::elsewhere),
+            Self::Processor(reader) => reader.look_up(addresses),
+        }
+    }
+
+    fn answer(&self, index: usize) -> NextHop {
+        match self {
+            Self::Device(reader) => reader.answer(index),
+            Self::Processor(reader) => reader.answer(index),
+        }
+    }
+}

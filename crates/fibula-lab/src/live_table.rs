@@ -1,0 +1,184 @@
+//! [`LiveTable`]: a table that changes while others read it, wherever it is, so that one judge does for all.
+//!
+//! The library's own [`Live`] is one. Whoever keeps a table elsewhere (on a card) describes it by the same few methods and is
+//! [replayed](crate::replay) and [verified](crate::verify) by the same code.
+
+use crate::answers::Answers;
+use crate::mismatch::Tally;
+use crate::verify::{ask_in_batches, ask_one_by_one};
+use crate::{Error, Expected};
+use fibula::engine::WidthBits;
+use fibula::live::{Counts, Live, Reader};
+use fibula::{Address, Change, NextHop, Rib};
+use std::time::Duration;
+
+/// A table that changes while others read it: the writer's end. Times are since any moment and must not run backwards.
+pub trait LiveTable<A: Address> {
+    /// See [`TableReader`].
+    type Reader: TableReader<A> + 'static;
+
+    /// The `number`th reader, from 0 on, for batches of up to `batch` addresses.
+    ///
+    /// # Errors
+    /// If there is no room for it where the table is.
+    fn reader(&self, number: usize, batch: usize) -> Result<Self::Reader, Error>;
+
+    /// How many different places readers read at: the first so many readers see them all.
+    fn places(&self) -> usize {
+        1
+    }
+
+    /// Takes a change in, and publishes what is due.
+    ///
+    /// # Errors
+    /// If the table is lost. What exceeds a limit is taken back and counted, which is no error.
+    fn change(&mut self, change: Change<A>, now: Duration) -> Result<(), Error>;
+
+    /// Publishes what is due, if readers let it.
+    ///
+    /// # Errors
+    /// See [`LiveTable::change`].
+    fn poll(&mut self, now: Duration) -> Result<(), Error>;
+
+    /// How many changes are taken in and not published yet.
+    fn pending(&self) -> usize;
+
+    /// The table as it is published.
+    fn rib(&self) -> &Rib<A>;
+
+    /// What became of the changes so far.
+    fn counts(&self) -> Counts;
+
+    /// What all its copies occupy together, in bytes.
+    fn bytes(&self) -> usize;
+
+    /// The width of its answers.
+    fn width(&self) -> WidthBits;
+
+    /// How many addresses it answers wrong.
+    ///
+    /// # Errors
+    /// If the table is lost.
+    fn wrong(&self, expected: &Expected<A>) -> Result<u64, Error> {
+        let judge = |place| Ok(tally(&mut self.reader(place, JUDGED_AT_ONCE)?, expected)?.mismatches);
+        (0..self.places()).map(judge).sum()
+    }
+}
+
+/// One thread's way to a [`LiveTable`].
+pub trait TableReader<A: Address>: Send {
+    /// Looks addresses up, no more than it was made for, all in one published table if tables are not changed in place.
+    ///
+    /// # Errors
+    /// If the table is lost.
+    fn look_up(&mut self, addresses: &[A]) -> Result<(), Error>;
+
+    /// The answer for an address of the last batch.
+    ///
+    /// # Panics
+    /// If the batch had not so many.
+    fn answer(&self, index: usize) -> NextHop;
+
+    /// The answer for one address.
+    ///
+    /// # Errors
+    /// If the table is lost.
+    fn look_up_one(&mut self, address: A) -> Result<NextHop, Error> {
+        self.look_up(&[address])?;
+        Ok(self.answer(0))
+    }
+}
+
+/// How many addresses are asked at once where it does not matter.
+pub(crate) const JUDGED_AT_ONCE: usize = 1 << 16;
+
+/// What a reader made for so many addresses answers, compared with what is right.
+pub(crate) fn tally<A: Address>(
+    reader: &mut impl TableReader<A>,
+    expected: &Expected<A>,
+) -> Result<Tally<A>, Error> {
+    let mut tally = Tally::new();
+    let right = expected.next_hops().chunks(JUDGED_AT_ONCE);
+    for (addresses, right) in expected.addresses().chunks(JUDGED_AT_ONCE).zip(right) {
+        reader.look_up(addresses)?;
+        for (index, (&address, &right)) in addresses.iter().zip(right).enumerate() {
+            tally.compare(address, right, reader.answer(index));
+        }
+    }
+    Ok(tally)
+}
+
+/// The first of the engines that are live.
+impl<A: Address> LiveTable<A> for Live<A> {
+    type Reader = OwnReader<A>;
+
+    fn reader(&self, _: usize, batch: usize) -> Result<OwnReader<A>, Error> {
+        let mut reader = Live::reader(self, 0);
+        let answers = Answers::new(reader.guard().width(), batch);
+        reader.rest();
+        Ok(OwnReader { reader, answers })
+    }
+
+    fn change(&mut self, change: Change<A>, now: Duration) -> Result<(), Error> {
+        // What exceeds a limit is taken back and counted; readers that are in the way now are not the next time.
+        let _ = Live::change(self, change, now);
+        Ok(())
+    }
+
+    fn poll(&mut self, now: Duration) -> Result<(), Error> {
+        let _ = Live::poll(self, now); // as above
+        Ok(())
+    }
+
+    fn pending(&self) -> usize {
+        Live::pending(self)
+    }
+
+    fn rib(&self) -> &Rib<A> {
+        Live::rib(self)
+    }
+
+    fn counts(&self) -> Counts {
+        Live::counts(self)
+    }
+
+    fn bytes(&self) -> usize {
+        self.memory(0).total()
+    }
+
+    fn width(&self) -> WidthBits {
+        Live::reader(self, 0).guard().width()
+    }
+
+    fn wrong(&self, expected: &Expected<A>) -> Result<u64, Error> {
+        let mut reader = Live::reader(self, 0);
+        let fib = reader.guard();
+        Ok(ask_one_by_one(fib, expected).mismatches + ask_in_batches(fib, expected).mismatches)
+    }
+}
+
+/// A reader of a [`Live`], with room for its answers.
+#[derive(Debug)]
+pub struct OwnReader<A: Address> {
+    reader: Reader<A>,
+    answers: Answers,
+}
+
+impl<A: Address> TableReader<A> for OwnReader<A> {
+    fn look_up(&mut self, addresses: &[A]) -> Result<(), Error> {
+        let fib = self.reader.guard();
+        if !self.answers.is_of(fib.width()) {
+            self.answers = Answers::new(fib.width(), self.answers.len());
+        }
+        fib.lookup_batch_into(addresses, self.answers.first(addresses.len()));
+        Ok(())
+    }
+
+    fn answer(&self, index: usize) -> NextHop {
+        self.answers.get(index)
+    }
+
+    fn look_up_one(&mut self, address: A) -> Result<NextHop, Error> {
+        Ok(self.reader.guard().lookup(address))
+    }
+}
