@@ -32,6 +32,7 @@ fn the_processor_is_always_a_device_and_a_missing_card_is_one_line() {
         &["verify", "--device", "both", "-u", "made=10"],
         &["replay", "--device", "gpu", "--flap", "default"],
         &["replay", "--device", "both", "-u", "made=10", "-e", "gpu-mosaic"],
+        &["study", "vrf", "--device", "gpu"],
         &["study", "gpu", "-o", page],
     ] {
         let run = fibula(arguments);

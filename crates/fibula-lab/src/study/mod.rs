@@ -21,4 +21,4 @@ pub use page::engines_page;
 pub use parallel::{ParallelOptions, ParallelRow, parallel_page, study_parallel};
 pub use triec::{TriecRow, study_triec};
 pub use update_rate::{UpdateRate, update_rate};
-pub use vrf::{VrfKind, VrfRow, VrfWork, study_vrf};
+pub use vrf::{ManyTables, VrfKind, VrfRow, VrfWork, study_vrf, study_vrf_of};

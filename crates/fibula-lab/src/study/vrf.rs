@@ -21,7 +21,7 @@ pub struct VrfRow {
     /// Their routes, all together.
     pub routes: usize,
     /// `set/best` and the like: a [`TableSet`] with this engine for large tables, `each/NAME` where all tables are large;
-    /// `sail-m`: all in one.
+    /// `sail-m`: all in one; `gpu-mosaic on DEVICE`: on a card.
     pub kept_as: String,
     /// The bytes of all tables.
     pub bytes: usize,
@@ -29,7 +29,7 @@ pub struct VrfRow {
     pub empty_bytes: usize,
     /// How long building took.
     pub build_ms: f64,
-    /// Million lookups a second on one core, each address in another table than the one before: the median of the
+    /// Million lookups a second on one core, or on the card from ordinary memory and back, each address in another table than the one before: the median of the
     /// passes.
     pub mlps_mixed: f64,
     /// The same addresses, table by table.
@@ -57,56 +57,71 @@ pub struct VrfWork<'w> {
     pub passes: usize,
 }
 
-/// A way to keep tables, ready to be asked.
-enum Kept {
-    Set(TableSet<u32>, Mixed<u32>),
-    Merged(Box<SailM<u32>>),
-}
-
-impl Kept {
-    /// Looks a batch up; `ids` and `numbers` say the same.
-    fn lookup(&mut self, ids: &[TableId], numbers: &[u16], addresses: &[u32], answers: &mut Answers) {
-        match self {
-            Self::Set(set, mixed) => set.lookup_batch(ids, addresses, &mut answers.wide[..ids.len()], mixed),
-            Self::Merged(tables) => {
-                tables.lookup_batch(Level::best(), addresses, numbers, &mut answers.plain[..ids.len()]);
-            }
-        }
-    }
+/// Many tables, ready to be asked, wherever they are.
+pub trait ManyTables {
+    /// Looks a batch up, each address in its table; `ids` and `numbers` say the same.
+    ///
+    /// # Errors
+    /// If the tables are lost.
+    fn look_up(&mut self, ids: &[TableId], numbers: &[u16], addresses: &[u32]) -> Result<(), Error>;
 
     /// The answer at a place of the last batch.
-    fn answer(&self, answers: &Answers, at: usize) -> NextHop {
+    fn answer(&self, at: usize) -> NextHop;
+
+    /// What they occupy, in bytes.
+    fn bytes(&self) -> usize;
+
+    /// Adds a table without routes.
+    ///
+    /// # Errors
+    /// If there is no room for it.
+    fn add_empty(&mut self) -> Result<(), Error>;
+}
+
+/// A way to keep tables, with room for the answers of a batch.
+enum Kept {
+    Set(TableSet<u32>, Mixed<u32>, Vec<NextHop>),
+    Merged(Box<SailM<u32>>, Vec<u32>),
+}
+
+impl ManyTables for Kept {
+    fn look_up(&mut self, ids: &[TableId], numbers: &[u16], addresses: &[u32]) -> Result<(), Error> {
         match self {
-            Self::Set(..) => answers.wide[at],
-            Self::Merged(_) => NextHop(answers.plain[at]),
+            Self::Set(set, mixed, answers) => {
+                set.lookup_batch(ids, addresses, &mut answers[..ids.len()], mixed);
+            }
+            Self::Merged(tables, answers) => {
+                tables.lookup_batch(Level::best(), addresses, numbers, &mut answers[..ids.len()]);
+            }
+        }
+        Ok(())
+    }
+
+    fn answer(&self, at: usize) -> NextHop {
+        match self {
+            Self::Set(_, _, answers) => answers[at],
+            Self::Merged(_, answers) => NextHop(answers[at]),
         }
     }
 
     fn bytes(&self) -> usize {
         match self {
-            Self::Set(set, _) => set.bytes(),
-            Self::Merged(tables) => tables.memory().total(),
+            Self::Set(set, ..) => set.bytes(),
+            Self::Merged(tables, _) => tables.memory().total(),
         }
     }
 
-    /// Adds a table without routes.
     fn add_empty(&mut self) -> Result<(), Error> {
         match self {
-            Self::Set(set, _) => {
+            Self::Set(set, ..) => {
                 set.create();
             }
-            Self::Merged(tables) => {
+            Self::Merged(tables, _) => {
                 tables.push_table(&Rib::new())?;
             }
         }
         Ok(())
     }
-}
-
-/// Where answers go.
-struct Answers {
-    wide: Vec<NextHop>,
-    plain: Vec<u32>,
 }
 
 /// How tables may be kept.
@@ -133,13 +148,13 @@ impl VrfKind {
         }
     }
 
-    fn build(&self, ribs: &[Rib<u32>]) -> Result<Kept, Error> {
+    fn build(&self, VrfWork { ribs, batch, .. }: VrfWork<'_>) -> Result<Kept, Error> {
         match self {
             Self::Merged => {
                 Limit::check("bytes of tables merged by sail-m", merged_bytes(ribs), MERGED_MOST)
                     .map_err(fibula::Error::from)?;
                 let ribs: Vec<&Rib<u32>> = ribs.iter().collect();
-                Ok(Kept::Merged(Box::new(SailM::build(&ribs, Pages::Small)?)))
+                Ok(Kept::Merged(Box::new(SailM::build(&ribs, Pages::Small)?), vec![0; batch]))
             }
             Self::Set { engine, small_most } => {
                 let most = small_most.unwrap_or(fibula::table_set::SMALL_MOST);
@@ -148,7 +163,7 @@ impl VrfKind {
                     let id = set.create();
                     set.set(id, rib)?;
                 }
-                Ok(Kept::Set(set, Mixed::default()))
+                Ok(Kept::Set(set, Mixed::default(), vec![NextHop::NONE; batch]))
             }
         }
     }
@@ -177,29 +192,41 @@ const EMPTY: usize = 64;
 /// # Errors
 /// If the tables do not fit, or there are no addresses or passes.
 pub fn study_vrf(kind: &VrfKind, work: VrfWork<'_>, check: usize) -> Result<VrfRow, Error> {
+    study_vrf_of(|| kind.build(work), kind.name(), work, check)
+}
+
+/// The same of tables that somebody else keeps, made by `build` and called `kept_as` in the row.
+///
+/// # Errors
+/// See [`study_vrf`]; and if the tables are lost.
+pub fn study_vrf_of<K: ManyTables>(
+    build: impl FnOnce() -> Result<K, Error>,
+    kept_as: String,
+    work: VrfWork<'_>,
+    check: usize,
+) -> Result<VrfRow, Error> {
     let VrfWork { name, ribs, addresses, ids, batch, passes } = work;
     if addresses.is_empty() || addresses.len() != ids.len() || batch == 0 || passes == 0 {
         return Err(Error::usage("addresses with a table each, batch and passes are at least 1"));
     }
     let start = Instant::now();
-    let mut kept = kind.build(ribs)?;
+    let mut kept = build()?;
     let build_ms = start.elapsed().as_secs_f64() * 1e3;
     let bytes = kept.bytes();
     let mut order: Vec<usize> = (0..ids.len()).collect();
     order.sort_by_key(|&at| ids[at]);
     let sorted: (Vec<u16>, Vec<u32>) = order.iter().map(|&at| (ids[at], addresses[at])).unzip();
-    let mut answers = Answers { wide: vec![NextHop::NONE; batch], plain: vec![0; batch] };
 
     let step = (addresses.len() / check.max(1)).max(1);
     let (mut checked, mut mismatches) = (0, 0);
     for (start, addresses) in (0..).step_by(batch).zip(addresses.chunks(batch)) {
         let numbers = &ids[start..start + addresses.len()];
-        kept.lookup(&table_ids(numbers), numbers, addresses, &mut answers);
+        kept.look_up(&table_ids(numbers), numbers, addresses)?;
         for at in (0..addresses.len()).filter(|at| (start + at).is_multiple_of(step)) {
             let route = ribs[usize::from(numbers[at])].longest_match(addresses[at]);
             let right = route.map_or(NextHop::NONE, |route| route.next_hop);
             checked += 1;
-            mismatches += usize::from(kept.answer(&answers, at) != right);
+            mismatches += usize::from(kept.answer(at) != right);
         }
     }
     let mut timed = |numbers: &[u16], addresses: &[u32]| {
@@ -210,14 +237,14 @@ pub fn study_vrf(kind: &VrfKind, work: VrfWork<'_>, check: usize) -> Result<VrfR
             for ((ids, numbers), addresses) in
                 ids.chunks(batch).zip(numbers.chunks(batch)).zip(addresses.chunks(batch))
             {
-                kept.lookup(ids, numbers, addresses, &mut answers);
+                kept.look_up(ids, numbers, addresses)?;
             }
             mlps.push(addresses.len() as f64 / start.elapsed().as_secs_f64().max(1e-9) / 1e6);
         }
-        rounded(median(&mlps).unwrap_or_default())
+        Ok::<f64, Error>(rounded(median(&mlps).unwrap_or_default()))
     };
-    let mlps_mixed = timed(ids, addresses);
-    let mlps_sorted = timed(&sorted.0, &sorted.1);
+    let mlps_mixed = timed(ids, addresses)?;
+    let mlps_sorted = timed(&sorted.0, &sorted.1)?;
     for _ in 0..EMPTY {
         kept.add_empty()?;
     }
@@ -225,7 +252,7 @@ pub fn study_vrf(kind: &VrfKind, work: VrfWork<'_>, check: usize) -> Result<VrfR
         tables_named: name.into(),
         tables: ribs.len(),
         routes: ribs.iter().map(Rib::len).sum(),
-        kept_as: kind.name(),
+        kept_as,
         bytes,
         empty_bytes: (kept.bytes() - bytes) / EMPTY,
         build_ms: rounded(build_ms),
