@@ -14,6 +14,7 @@ mod sync {
 }
 
 use loom::cell::UnsafeCell;
+use loom::sync::atomic::{AtomicUsize, Ordering};
 use loom::thread;
 use quiescent::{Publisher, Subscriber};
 use std::sync::Arc;
@@ -130,4 +131,99 @@ fn what_is_published_before_is_seen_after() {
         }));
         thread.join().unwrap();
     });
+}
+
+/// A table that is changed in place: a word that says which block answers.
+struct InPlace {
+    root: AtomicUsize,
+    blocks: [UnsafeCell<u32>; 3],
+}
+
+/// When a writer may use a block again that it has replaced.
+#[derive(Clone, Copy)]
+enum Reuse {
+    /// As `live/attached.rs` and `blocks/unique.rs` do: when readers have passed twice since.
+    PassedTwice,
+    /// An epoch early: readers have passed what was told before the block was replaced.
+    PassedOnce,
+}
+
+/// The writer of a table in place, with the books that `Unique` keeps of its chunks.
+struct Writer {
+    publisher: Publisher<InPlace>,
+    told: u64,
+    free: Vec<usize>,
+    retired: [Vec<usize>; 2],
+    reuse: Reuse,
+}
+
+impl Writer {
+    #[allow(clippy::arc_with_non_send_sync, reason = "as above")]
+    fn new(reuse: Reuse) -> Self {
+        let table = InPlace { root: AtomicUsize::new(0), blocks: [1, 0, 0].map(UnsafeCell::new) };
+        let mut publisher = Publisher::new(Arc::new(table));
+        let told = publisher.advance();
+        Self { publisher, told, free: vec![2, 1], retired: [Vec::new(), Vec::new()], reuse }
+    }
+
+    /// Builds a version in a free block, if there is one, and publishes it by one store.
+    #[allow(unsafe_code, reason = "loom hands out pointers, and watches who follows them")]
+    fn replace(&mut self, version: u32) {
+        let Some(block) = self.free.pop() else { return };
+        let table = self.publisher.current();
+        // SAFETY: what is tested; loom panics if anybody reads it meanwhile.
+        table.blocks[block].with_mut(|cell| unsafe { *cell = version });
+        let before = table.root.load(Ordering::Relaxed);
+        table.root.store(block, Ordering::Release);
+        self.retired[1].push(before);
+    }
+
+    /// Takes back what nobody is at any more.
+    fn tidy(&mut self) {
+        if self.publisher.has_passed(self.told) {
+            self.free.append(&mut self.retired[0]);
+            self.retired.reverse();
+            if matches!(self.reuse, Reuse::PassedOnce) {
+                self.free.append(&mut self.retired[0]);
+            }
+            self.told = self.publisher.advance();
+        }
+    }
+}
+
+/// A reader that takes two guards while a writer replaces what it reads, again and again, with whatever is free.
+fn reads_in_place(reuse: Reuse) {
+    model(move || {
+        let mut writer = Writer::new(reuse);
+        let mut reader = writer.publisher.subscribe();
+        let thread = thread::spawn(move || {
+            let mut versions = [0; 2];
+            for version in &mut versions {
+                let table = reader.guard();
+                let block = &table.blocks[table.root.load(Ordering::Acquire)];
+                #[allow(unsafe_code, reason = "loom hands out pointers, and watches who follows them")]
+                // SAFETY: what is tested; loom panics if anybody writes it meanwhile.
+                let [first, again] = [(); 2].map(|()| block.with(|cell| unsafe { *cell }));
+                assert_eq!(first, again);
+                *version = first;
+            }
+            assert!(versions.is_sorted(), "{versions:?}");
+        });
+        for version in 2..=4 {
+            writer.replace(version);
+            writer.tidy();
+        }
+        thread.join().unwrap();
+    });
+}
+
+#[test]
+fn a_block_replaced_in_place_is_used_again_only_when_readers_have_passed() {
+    reads_in_place(Reuse::PassedTwice);
+}
+
+#[test]
+#[should_panic(expected = "Causality violation")]
+fn a_block_used_again_an_epoch_early_is_read_while_it_is_written() {
+    reads_in_place(Reuse::PassedOnce);
 }
