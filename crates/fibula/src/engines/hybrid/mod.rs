@@ -41,6 +41,7 @@
 //! - The 256 bytes that the paper allows an update are 16 nodes of 8 bytes as it writes, which make 128.
 
 mod batch;
+mod stages;
 #[cfg(test)]
 mod tests;
 mod update;
@@ -186,6 +187,15 @@ impl<W: Width> Engine<u32, W> for Hybrid<W> {
             return Update::Rebuild;
         }
         Update::Applied(self.follow(rib, deltas))
+    }
+
+    fn stages(&self) -> usize {
+        stages::STAGES
+    }
+
+    #[inline(always)]
+    fn run_stage<I: Isa>(&self, _: I, stage: usize, addresses: &[u32], found: &mut [u64]) {
+        self.run(stage, addresses, found);
     }
 
     fn memory(&self) -> Memory {

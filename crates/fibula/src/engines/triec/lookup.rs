@@ -17,7 +17,7 @@ const FORMAT_PREFIX: u64 = 0b001;
 
 /// Whether an address, by its first 64 bits, is in 2000::/3.
 #[inline(always)]
-fn is_global(high: u64) -> bool {
+pub(super) fn is_global(high: u64) -> bool {
     high >> 61 == FORMAT_PREFIX
 }
 
@@ -82,13 +82,13 @@ struct Found<N> {
 impl<N: Nhi, L: Nhi> Table<N, L> {
     /// The index of an entry in TrieC15/6, and the slot in it.
     #[inline(always)]
-    fn root_place(high: u64) -> (usize, u32) {
+    pub(super) fn root_place(high: u64) -> (usize, u32) {
         (bits(high, 3, 18) % ROOT_ENTRIES, bits(high, 18, LEVELS[0]) as u32)
     }
 
     /// The index of an entry among all of a level's, below a pointer, and the slot in it.
     #[inline(always)]
-    fn place_below(depth: usize, pointer: N, high: u64) -> (usize, u32) {
+    pub(super) fn place_below(depth: usize, pointer: N, high: u64) -> (usize, u32) {
         let slot = bits(high, LEVELS[depth - 1], LEVELS[depth]);
         (pointer.node() * NODE_ENTRIES + slot / NODE_SLOTS, (slot % NODE_SLOTS) as u32)
     }

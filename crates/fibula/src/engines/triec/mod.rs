@@ -85,6 +85,7 @@ mod hash16;
 mod lookup;
 mod nhi;
 mod side;
+mod stages;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -196,6 +197,15 @@ impl<W: Width> Engine<u128, W> for TrieC<W> {
         let mut cost = each!(&mut self.layout, table => table.follow(rib, deltas));
         cost += self.side.follow(rib, deltas);
         Update::Applied(cost)
+    }
+
+    fn stages(&self) -> usize {
+        stages::STAGES
+    }
+
+    #[inline(always)]
+    fn run_stage<I: Isa>(&self, _: I, stage: usize, addresses: &[u128], found: &mut [u64]) {
+        each!(&self.layout, table => table.run_stage(&self.side, stage, addresses, found));
     }
 
     fn memory(&self) -> Memory {

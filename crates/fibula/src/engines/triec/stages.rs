@@ -1,0 +1,99 @@
+//! The lookup level by level, for a pipeline of threads (the paper's Table 5): a stage for each level of the trie, and one for
+//! Hash16 and what stands beside.
+//!
+//! ```text
+//! handed on   | goes on |        | number of the node below, or the next hop so far |
+//!                 63               31                                              0
+//! ```
+//! What goes on after the last level asks Hash16 too.
+
+use super::hash16::key_of;
+use super::lookup::is_global;
+use super::nhi::Nhi;
+use super::side::Side;
+use super::table::{LAST, Table};
+use crate::NextHop;
+use crate::arch::crc32c;
+use crate::engine::{Unmetered, Width};
+
+/// The levels of the trie, and Hash16.
+pub(super) const STAGES: usize = BESIDE + 1;
+
+/// The last stage.
+const BESIDE: usize = LAST + 1;
+
+/// The bit that says that there is more to ask.
+const GOES_ON: u64 = 1 << 63;
+
+impl<N: Nhi, L: Nhi> Table<N, L> {
+    /// One stage of many lookups.
+    #[inline(always)]
+    pub(super) fn run_stage<W: Width>(
+        &self,
+        side: &Side<W>,
+        stage: usize,
+        addresses: &[u128],
+        found: &mut [u64],
+    ) {
+        for (&address, found) in addresses.iter().zip(found) {
+            *found = match stage {
+                0 => self.at_root(address),
+                BESIDE => self.beside(side, address, *found),
+                _ if *found & GOES_ON == 0 => continue,
+                depth => self.below(depth, address, *found),
+            };
+        }
+    }
+
+    /// TrieC15/6. An address outside 2000::/3 waits for the last stage.
+    #[inline(always)]
+    fn at_root(&self, address: u128) -> u64 {
+        let high = (address >> 64) as u64;
+        if !is_global(high) {
+            return 0;
+        }
+        let (entry, slot) = Self::root_place(high);
+        handed_on(self.root[entry].get(slot, &self.extra, &mut Unmetered))
+    }
+
+    /// A level of TrieC4/4.
+    #[inline(always)]
+    fn below(&self, depth: usize, address: u128, found: u64) -> u64 {
+        let pointer = N::pointer(found as u32 as usize);
+        let (entry, slot) = Self::place_below(depth, pointer, (address >> 64) as u64);
+        if depth < LAST {
+            return handed_on(self.levels[depth - 1][entry].get(slot, &self.extra, &mut Unmetered));
+        }
+        let last = self.last[entry].get(slot, &self.last_extra, &mut Unmetered);
+        u64::from(last.next_hop().0) | if last.flag() { GOES_ON } else { 0 }
+    }
+
+    /// Hash16, the routes past it and those outside, and the default.
+    #[inline(always)]
+    fn beside<W: Width>(&self, side: &Side<W>, address: u128, found: u64) -> u64 {
+        let high = (address >> 64) as u64;
+        if !is_global(high) {
+            return side.outside.descend(address, &mut Unmetered).widen().0.into();
+        }
+        let mut next_hop = NextHop(found as u32);
+        if found & GOES_ON != 0 {
+            let hashed = self.hash16.get(high, crc32c(key_of(high)), &mut Unmetered);
+            if hashed.flag() {
+                let longer = side.longer.descend(address, &mut Unmetered);
+                if longer != W::default() {
+                    return longer.widen().0.into();
+                }
+            }
+            if hashed.next_hop().is_some() {
+                next_hop = hashed.next_hop();
+            }
+        }
+        side.or_default(next_hop).0.into()
+    }
+}
+
+/// What a level above the last says: where to go on, or the answer.
+#[inline(always)]
+fn handed_on(nhi: impl Nhi) -> u64 {
+    if nhi.flag() { GOES_ON | nhi.node() as u64 } else { nhi.next_hop().0.into() }
+}
