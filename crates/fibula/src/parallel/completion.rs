@@ -1,7 +1,7 @@
 //! Run to completion without a dispatcher: chunks in turn, or to whoever comes first.
 
 use super::team::{self, Member, Team};
-use super::{Answer, Order, Work};
+use super::{Answer, Job, Order, Work};
 use crate::Address;
 use std::sync::Mutex;
 use std::time::Duration;
@@ -23,12 +23,7 @@ impl<A: Address> Work<'_, A> {
     }
 }
 
-pub(super) fn own<A: Address, W: Answer>(
-    work: Work<'_, A>,
-    next_hops: &mut [W],
-    threads: usize,
-    begin: &(dyn Fn(usize) + Sync),
-) -> Duration {
+pub(super) fn own<A: Address, W: Answer>(Job { work, next_hops, threads, begin }: Job<'_, A, W>) -> Duration {
     let mut shares: Vec<Vec<(usize, &mut [W])>> = (0..threads).map(|_| Vec::new()).collect();
     for (chunk, next_hops) in next_hops.chunks_mut(work.chunk).enumerate() {
         shares[chunk % threads].push((chunk, next_hops));
@@ -45,10 +40,7 @@ pub(super) fn own<A: Address, W: Answer>(
 }
 
 pub(super) fn dynamic<A: Address, W: Answer>(
-    work: Work<'_, A>,
-    next_hops: &mut [W],
-    threads: usize,
-    begin: &(dyn Fn(usize) + Sync),
+    Job { work, next_hops, threads, begin }: Job<'_, A, W>,
 ) -> Duration {
     let places = &places(next_hops, work.chunk);
     let member = |_| -> Member<'_> {

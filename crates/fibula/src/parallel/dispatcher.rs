@@ -2,7 +2,7 @@
 
 use super::completion::places;
 use super::team::{self, Member, Patience, Team};
-use super::{Answer, Order, Work};
+use super::{Answer, Job, Order, Work};
 use crate::Address;
 use rtrb::{Consumer, Producer, RingBuffer};
 use std::time::Duration;
@@ -14,10 +14,7 @@ const RING: usize = 4096;
 const CHUNKS: usize = 64;
 
 pub(super) fn by_batch<A: Address, W: Answer>(
-    work: Work<'_, A>,
-    next_hops: &mut [W],
-    threads: usize,
-    begin: &(dyn Fn(usize) + Sync),
+    Job { work, next_hops, threads, begin }: Job<'_, A, W>,
 ) -> Duration {
     let places = &places(next_hops, work.chunk);
     let (mut rings, ends): (Vec<_>, Vec<_>) = (1..threads).map(|_| RingBuffer::<usize>::new(CHUNKS)).unzip();
@@ -62,10 +59,7 @@ struct Lane<A, W> {
 }
 
 pub(super) fn by_address<A: Address, W: Answer>(
-    work: Work<'_, A>,
-    next_hops: &mut [W],
-    threads: usize,
-    begin: &(dyn Fn(usize) + Sync),
+    Job { work, next_hops, threads, begin }: Job<'_, A, W>,
 ) -> Duration {
     let (mut lanes, mut members): (Vec<Lane<A, W>>, Vec<Member<'_>>) = (Vec::new(), Vec::new());
     for _ in 1..threads {

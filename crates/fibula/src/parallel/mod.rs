@@ -177,18 +177,18 @@ impl Parallel {
         if threads < least || chunk == 0 {
             return Err(Error::usage(format!("{model}: at least {least} threads and chunks of 1 address")));
         }
-        let work = Work { fib, addresses, chunk, order };
+        let job = Job { work: Work { fib, addresses, chunk, order }, next_hops, threads, begin };
         Ok(match model {
-            Model::Own => completion::own(work, next_hops, threads, begin),
-            Model::Dynamic => completion::dynamic(work, next_hops, threads, begin),
-            Model::RoundRobin => dispatcher::by_address(work, next_hops, threads, begin),
-            Model::ByBatch => dispatcher::by_batch(work, next_hops, threads, begin),
+            Model::Own => completion::own(job),
+            Model::Dynamic => completion::dynamic(job),
+            Model::RoundRobin => dispatcher::by_address(job),
+            Model::ByBatch => dispatcher::by_batch(job),
             Model::Pipeline => match fib.stages() {
                 0 | 1 => {
                     let name = fib.entry().about.name;
                     return Err(Error::usage(format!("{name}: its lookup is not cut into stages")));
                 }
-                stages => pipeline::pipeline(work, next_hops, threads.min(stages), begin),
+                stages => pipeline::pipeline(Job { threads: threads.min(stages), ..job }),
             },
         })
     }
@@ -201,6 +201,15 @@ struct Work<'w, A: Address> {
     addresses: &'w [A],
     chunk: usize,
     order: Order,
+}
+
+/// The work, where its answers go, and how many threads do it.
+struct Job<'w, A: Address, W> {
+    work: Work<'w, A>,
+    next_hops: &'w mut [W],
+    threads: usize,
+    /// What each thread calls first, with its number.
+    begin: &'w (dyn Fn(usize) + Sync),
 }
 
 /// The widths as slices of them are handed to a table.

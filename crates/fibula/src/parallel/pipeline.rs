@@ -1,7 +1,7 @@
 //! A pipeline: every thread does some stages of all lookups and hands what it has found to the next.
 
 use super::team::{self, Member, Patience, Team};
-use super::{Answer, Work};
+use super::{Answer, Job, Work};
 use crate::{Address, NextHop};
 use rtrb::{Consumer, Producer, RingBuffer};
 use std::ops::Range;
@@ -17,10 +17,7 @@ enum Out<'n, W> {
 }
 
 pub(super) fn pipeline<A: Address, W: Answer>(
-    work: Work<'_, A>,
-    next_hops: &mut [W],
-    threads: usize,
-    begin: &(dyn Fn(usize) + Sync),
+    Job { work, next_hops, threads, begin }: Job<'_, A, W>,
 ) -> Duration {
     let stages = work.fib.stages();
     let share = |thread: usize| thread * stages / threads..(thread + 1) * stages / threads;
