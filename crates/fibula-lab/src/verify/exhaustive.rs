@@ -79,6 +79,9 @@ pub fn exhaustive(
 ///
 /// # Errors
 /// If the table is lost.
+///
+/// # Panics
+/// If a lookup panics.
 pub fn exhaustive_on<L: LiveTable<u32> + Sync>(
     live: &L,
     name: &str,

@@ -1,21 +1,18 @@
 //! `fibula study compare`: an engine beside others, and where it loses.
 
-use crate::commands::measuring::{INTERNET, engines, table_options, tables, tell_all, traces};
+use super::common::{OnTables, ToPage};
+use crate::commands::measuring::{engines, table_options, tables, tell_all, traces};
 use crate::exit::Verdict;
 use crate::output::Output;
-use crate::reading::Reading;
 use crate::registry;
-use crate::writing::write_text;
 use clap::Args;
 use fibula::{Address, Rib};
 use fibula_io::generate::{NextHopModel, remap};
 use fibula_io::table::Tables;
-use fibula_io::trace::TraceKind;
 use fibula_lab::bench::{BenchOptions, BenchRow};
 use fibula_lab::machine::Machine;
 use fibula_lab::study::{Comparison, compare, compare_page};
 use indicatif::ProgressBar;
-use std::path::PathBuf;
 
 /// Race an engine against others on many tables, and tell the ratios and every measure that it loses
 ///
@@ -29,29 +26,19 @@ pub(crate) struct Arguments {
     /// Those it is compared with; with the feature `peers` also `peer:` names
     #[arg(long, default_value = "dir24-8,sail-l,poptrie,dxr,sail-l6", value_name = "LIST")]
     against: String,
-    /// The tables, files or `internet` for the made one; one or more
-    #[arg(short, long, default_value = INTERNET, value_name = "TABLE")]
-    table: Vec<String>,
     /// The models of next hops, each a comparison of its own
     #[arg(long, value_delimiter = ',', default_value = "near=200,different=200", value_name = "MODEL")]
     next_hops: Vec<NextHopModel>,
-    /// The traces. Those that a family does not have are passed over
-    #[arg(long, value_delimiter = ',', default_value = "prefix,random,zipf")]
-    trace: Vec<TraceKind>,
-    /// How many addresses
-    #[arg(long, default_value_t = 1 << 22, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    addresses: u32,
     /// How many timed passes
     #[arg(long, default_value_t = 9, value_name = "N", value_parser = clap::value_parser!(u16).range(5..))]
     passes: u16,
     /// How many threads the engine's speed on one is compared with
     #[arg(long, default_value_t = 2, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     threads: u16,
-    /// Write the page to this file; it is written beside and renamed
-    #[arg(short, long, value_name = "FILE")]
-    output: Option<PathBuf>,
     #[command(flatten)]
-    reading: Reading,
+    on_tables: OnTables,
+    #[command(flatten)]
+    page: ToPage,
 }
 
 impl Arguments {
@@ -61,8 +48,8 @@ impl Arguments {
         }
         let mut whole = Verdict::Good;
         let mut comparisons = Vec::new();
-        for name in &self.table {
-            let (tables, complete) = tables(name, &self.reading)?;
+        for name in &self.on_tables.table {
+            let (tables, complete) = tables(name, &self.on_tables.reading)?;
             if complete == Verdict::Bad {
                 whole = Verdict::Bad;
             }
@@ -81,11 +68,8 @@ impl Arguments {
             tell_all(&comparison.wrong);
         }
         output.rows(comparisons.iter().flat_map(Comparison::rows))?;
-        if let Some(path) = &self.output {
-            let machine = Machine::here().to_string();
-            let page = compare_page(&comparisons, self.threads.into(), &self.command(), &machine);
-            write_text(path, |out| out.write_all(page.as_bytes()))?;
-        }
+        let machine = Machine::here().to_string();
+        self.page.write(|| compare_page(&comparisons, self.threads.into(), &self.command(), &machine))?;
         // Wrong answers of the others are a finding, its own are a failure.
         let own_is_right = |race: &Vec<_>| race.first().is_some_and(|row: &BenchRow| row.mismatches == 0);
         let right = comparisons.iter().flat_map(|comparison| &comparison.races).all(own_is_right);
@@ -105,7 +89,7 @@ impl Arguments {
             return Ok(None);
         };
         let rib = remap(rib, model, 1, 1);
-        let traces = traces(&self.trace, &rib, self.addresses);
+        let traces = traces(&self.on_tables.trace, &rib, self.page.addresses);
         let options = BenchOptions { passes: self.passes.into(), ..BenchOptions::default() };
         let bar = ProgressBar::new_spinner();
         let comparison = compare(
@@ -123,7 +107,7 @@ impl Arguments {
 
     /// How to make the page again, the folders of files left out.
     fn command(&self) -> String {
-        let Self { engine, against, table, .. } = self;
+        let Self { engine, against, on_tables: OnTables { table, .. }, .. } = self;
         format!("fibula study compare -e {engine} --against {against}{}", table_options(table))
     }
 }

@@ -1,51 +1,36 @@
 //! `fibula study engines`: every engine on full tables.
 
-use crate::commands::measuring::{
-    INTERNET, UpdatesFrom, base_name, engines, table_options, tables, tell_all, traces,
-};
+use super::common::{OnTables, ToPage};
+use crate::commands::measuring::{UpdatesFrom, base_name, engines, table_options, tables, tell_all, traces};
 use crate::exit::Verdict;
 use crate::output::Output;
-use crate::reading::Reading;
 use crate::registry;
-use crate::writing::write_text;
 use clap::Args;
 use fibula::{Address, Change, Rib};
 use fibula_io::table::Tables;
-use fibula_io::trace::TraceKind;
 use fibula_lab::machine::Machine;
 use fibula_lab::study::{EngineStudy, StudyOptions, engines_page, study_engines};
 use indicatif::ProgressBar;
-use std::path::PathBuf;
 
 /// Measure every engine side by side: memory, counted accesses, speed by trace, latency, time to build and to update
 ///
-/// Each family of each table is one study. Rows go to standard output; with `--output` a Markdown page with each
+/// Each family of each table is one study. Accesses and latency are those of the first trace. Rows go to standard output; with `--output` a Markdown page with each
 /// engine's parts and figures is written too.
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     /// The engines: `all`, or a list like `best,dxr18,dxr/k=20`
     #[arg(short, long, default_value = "all", value_name = "LIST")]
     engine: String,
-    /// The tables, files or `internet` for the made one; one or more
-    #[arg(short, long, default_value = INTERNET, value_name = "TABLE")]
-    table: Vec<String>,
-    /// The traces; accesses and latency are those of the first. Those that a family does not have are passed over
-    #[arg(long, value_delimiter = ',', default_value = "prefix,random,zipf")]
-    trace: Vec<TraceKind>,
-    /// How many addresses
-    #[arg(long, default_value_t = 1 << 22, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    addresses: u32,
     /// How many timed passes
     #[arg(long, default_value_t = 7, value_name = "N", value_parser = clap::value_parser!(u16).range(5..))]
     passes: u16,
     /// The updates, a file or `made=N`
     #[arg(short, long, default_value = "made=100000", value_name = "UPDATES")]
     updates: UpdatesFrom,
-    /// Write the page to this file; it is written beside and renamed
-    #[arg(short, long, value_name = "FILE")]
-    output: Option<PathBuf>,
     #[command(flatten)]
-    reading: Reading,
+    on_tables: OnTables,
+    #[command(flatten)]
+    page: ToPage,
 }
 
 impl Arguments {
@@ -53,8 +38,8 @@ impl Arguments {
         engines::<u32>(&self.engine)?; // a wrong name is told before a table is read
         let mut whole = Verdict::Good;
         let mut studies = Vec::new();
-        for name in &self.table {
-            let (mut tables, complete) = tables(name, &self.reading)?;
+        for name in &self.on_tables.table {
+            let (mut tables, complete) = tables(name, &self.on_tables.reading)?;
             if complete == Verdict::Bad {
                 whole = Verdict::Bad;
             }
@@ -72,10 +57,7 @@ impl Arguments {
             tell_all(&study.wrong);
         }
         output.rows(studies.iter().flat_map(|study| &study.rows))?;
-        if let Some(path) = &self.output {
-            let page = engines_page(&studies, &self.command(), &Machine::here().to_string());
-            write_text(path, |out| out.write_all(page.as_bytes()))?;
-        }
+        self.page.write(|| engines_page(&studies, &self.command(), &Machine::here().to_string()))?;
         let right = studies.iter().all(|study| study.wrong.is_empty());
         Ok(if right { whole } else { Verdict::Bad })
     }
@@ -91,7 +73,7 @@ impl Arguments {
         if rib.is_empty() || specifications.is_empty() {
             return Ok(None);
         }
-        let traces = traces(&self.trace, rib, self.addresses);
+        let traces = traces(&self.on_tables.trace, rib, self.page.addresses);
         let mut options = StudyOptions::default();
         options.bench.passes = self.passes.into();
         let bar = ProgressBar::new_spinner();
@@ -112,7 +94,7 @@ impl Arguments {
     /// How to make the page again, the folders of files left out.
     fn command(&self) -> String {
         let updates = self.updates.to_string();
-        let (tables, updates) = (table_options(&self.table), base_name(&updates));
+        let (tables, updates) = (table_options(&self.on_tables.table), base_name(&updates));
         format!("fibula study engines{tables} -u {updates} -e {}", self.engine)
     }
 }

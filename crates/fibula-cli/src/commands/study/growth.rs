@@ -1,10 +1,10 @@
 //! `fibula study growth`: engines on tables that grow.
 
+use super::common::ToPage;
 use crate::commands::measuring::{engines, tell_all, traces};
 use crate::exit::Verdict;
 use crate::output::Output;
 use crate::registry;
-use crate::writing::write_text;
 use clap::Args;
 use fibula::{Address, Rib};
 use fibula_io::generate::{self, NextHopModel, Size};
@@ -13,7 +13,6 @@ use fibula_io::trace::TraceKind;
 use fibula_lab::machine::Machine;
 use fibula_lab::study::{EngineStudy, StudyOptions, growth_page, growth_rows, study_engines};
 use indicatif::ProgressBar;
-use std::path::PathBuf;
 
 /// Measure engines on made tables that grow, with many next hops, of many hosts, and of a small private network
 ///
@@ -47,18 +46,14 @@ pub(crate) struct Arguments {
     /// The routes of a private network
     #[arg(long, default_value_t = 1000, value_name = "N")]
     private: usize,
-    /// How many addresses
-    #[arg(long, default_value_t = 1 << 22, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    addresses: u32,
     /// How many timed passes
     #[arg(long, default_value_t = 7, value_name = "N", value_parser = clap::value_parser!(u16).range(5..))]
     passes: u16,
     /// How many updates each engine follows, at most
     #[arg(long, default_value_t = 100_000, value_name = "N")]
     updates: usize,
-    /// Write the page to this file; it is written beside and renamed
-    #[arg(short, long, value_name = "FILE")]
-    output: Option<PathBuf>,
+    #[command(flatten)]
+    page: ToPage,
 }
 
 impl Arguments {
@@ -85,11 +80,8 @@ impl Arguments {
             tell_all(&study.wrong);
         }
         output.rows(growth_rows(&studies).iter())?;
-        if let Some(path) = &self.output {
-            let command = format!("fibula study growth -e {}", self.engine);
-            let page = growth_page(&studies, GROWING, &command, &Machine::here().to_string());
-            write_text(path, |out| out.write_all(page.as_bytes()))?;
-        }
+        let command = format!("fibula study growth -e {}", self.engine);
+        self.page.write(|| growth_page(&studies, GROWING, &command, &Machine::here().to_string()))?;
         let right = studies.iter().all(|study| study.wrong.is_empty());
         Ok(if right { Verdict::Good } else { Verdict::Bad })
     }
@@ -106,7 +98,7 @@ impl Arguments {
         if rib.is_empty() || specifications.is_empty() {
             return Ok(None);
         }
-        let traces = traces(&[TraceKind::Prefix], rib, self.addresses);
+        let traces = traces(&[TraceKind::Prefix], rib, self.page.addresses);
         let changes = generate::updates(rib, self.updates, 1);
         let mut options = StudyOptions::default();
         options.bench.passes = self.passes.into();

@@ -1,5 +1,6 @@
 //! `fibula study`: reports of many measurements at once.
 
+mod common;
 mod compare;
 mod dpcpe;
 mod engines;

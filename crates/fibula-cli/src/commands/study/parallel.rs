@@ -1,24 +1,28 @@
 //! `fibula study parallel`: the ways to share addresses among threads.
 
+use super::common::ToPage;
 use crate::commands::measuring::{OnTable, engines};
 use crate::exit::Verdict;
 use crate::output::Output;
 use crate::registry;
-use crate::writing::write_text;
 use clap::Args;
 use fibula::{Address, Rib};
 use fibula_io::trace::{self, TraceKind};
 use fibula_lab::machine::Machine;
 use fibula_lab::study::{ParallelOptions, ParallelRow, parallel_page, study_parallel};
 use indicatif::ProgressBar;
-use std::path::PathBuf;
 
 /// Run to completion, with and without a dispatcher, against a pipeline; order kept against free (Figures 5 to 7 of the
 /// TILEPro64 paper, Tables 5 and 7 of TrieC's)
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     /// The engines; those that cannot be cut into stages have no pipeline
-    #[arg(short, long, default_value = "dir24-8,sail-l,tree-bitmap,mosaic", value_name = "LIST")]
+    #[arg(
+        short,
+        long,
+        default_value = "dir24-8,sail-l,tree-bitmap,hybrid,mosaic,triec",
+        value_name = "LIST"
+    )]
     engine: String,
     /// The numbers of threads, a dispatcher included
     #[arg(long, value_delimiter = ',', default_value = "2", value_name = "N", value_parser = clap::value_parser!(u16).range(2..))]
@@ -29,17 +33,13 @@ pub(crate) struct Arguments {
     /// The addresses
     #[arg(long, default_value = "prefix")]
     trace: TraceKind,
-    /// How many addresses
-    #[arg(long, default_value_t = 1 << 22, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    addresses: u32,
     /// How many timed passes
     #[arg(long, default_value_t = 9, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     passes: u16,
-    /// Also write the rows as a page, beside what the papers found
-    #[arg(short, long, value_name = "FILE")]
-    output: Option<PathBuf>,
     #[command(flatten)]
     on_table: OnTable,
+    #[command(flatten)]
+    page: ToPage,
 }
 
 /// How many threads of all programs wanted a core during the last minute, where the system tells.
@@ -62,13 +62,12 @@ impl Arguments {
             !rows.is_empty(),
             "nothing to measure: no engine of the list holds a family of the table"
         );
-        if let Some(path) = &self.output {
+        self.page.write(|| {
             let name = self.on_table.name();
             let table = name.rsplit('/').next().unwrap_or_default();
             let machine = format!("{}{}", Machine::here(), load());
-            let page = parallel_page(&rows, table, "fibula study parallel", &machine);
-            write_text(path, |out| out.write_all(page.as_bytes()))?;
-        }
+            parallel_page(&rows, table, "fibula study parallel", &machine)
+        })?;
         let right = rows.iter().all(|row| row.mismatches == 0);
         output.rows(rows)?;
         Ok(if right { whole } else { Verdict::Bad })
@@ -79,7 +78,7 @@ impl Arguments {
         if !self.on_table.wants(rib) || specifications.is_empty() {
             return Ok(());
         }
-        let addresses = trace::generate(&self.trace, rib, self.addresses as usize, 1)?;
+        let addresses = trace::generate(&self.trace, rib, self.page.addresses as usize, 1)?;
         let options = ParallelOptions {
             threads: self.threads.iter().map(|&threads| threads.into()).collect(),
             chunks: self.chunk.iter().map(|&chunk| chunk as usize).collect(),
