@@ -10,6 +10,9 @@ use std::time::{Duration, Instant};
 /// How often readers are given something to look at: finding the right answers costs as much as some changes.
 const BETWEEN_SIGHTS: Duration = Duration::from_micros(20);
 
+/// The last part of a wait, which is spun away: the system's timers wake by so much too late.
+const NEAR: Duration = Duration::from_micros(60);
+
 /// The writer and what it has on its hands.
 pub(super) struct Writer<'w, A: Address, L> {
     live: &'w mut L,
@@ -64,11 +67,13 @@ impl<'w, A: Address, L: LiveTable<A>> Writer<'w, A, L> {
                 None => self.start.elapsed(),
             };
             while self.pending.len() >= most || self.start.elapsed() < moment {
+                self.wait_for(moment);
                 self.poll()?;
             }
             self.hand_in(change, moment)?;
         }
         while !self.pending.is_empty() {
+            std::thread::yield_now();
             self.poll()?;
         }
         self.times.elapsed = self.start.elapsed();
@@ -91,8 +96,20 @@ impl<'w, A: Address, L: LiveTable<A>> Writer<'w, A, L> {
         Ok(())
     }
 
+    /// Lets some time pass: until readers have let something go, or until a moment is near. Who waits by yielding or spinning uses its
+    /// share of the core up, and where other programs want it too is late by their whole turns; who has slept gets it at once.
+    fn wait_for(&self, moment: Duration) {
+        let left = moment.saturating_sub(self.start.elapsed());
+        if !self.pending.is_empty() {
+            std::thread::yield_now();
+        } else if let Some(far) = left.checked_sub(NEAR) {
+            std::thread::sleep(far);
+        } else {
+            std::hint::spin_loop();
+        }
+    }
+
     fn poll(&mut self) -> Result<(), Error> {
-        std::thread::yield_now();
         if !self.pending.is_empty() {
             self.live.poll(self.start.elapsed())?;
             self.note();
