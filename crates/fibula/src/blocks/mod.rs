@@ -19,6 +19,7 @@ pub mod probing;
 pub mod pushing;
 pub mod rank;
 pub mod reached;
+pub mod retired;
 pub mod sparse;
 pub mod tree_bitmap;
 pub mod unique;

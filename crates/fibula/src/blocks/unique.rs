@@ -8,6 +8,7 @@
 //! [Shared](Unique::share) chunks may be read by others meanwhile: then a number that is free is not given out again before they
 //! have passed, and no chunk moves.
 
+use super::retired::Retired;
 use crate::memory::{Array, Pages, Word, Words};
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
@@ -37,8 +38,8 @@ pub struct Unique<T: Word, const LEN: usize> {
     /// How often each number was given out; 0 for one that is free.
     references: Vec<u32>,
     free: Vec<u32>,
-    /// The numbers that are free once readers have passed, and once they have passed again.
-    retired: [Vec<u32>; 2],
+    /// The numbers that are free once readers have passed.
+    retired: Retired<u32>,
     /// The numbers in use, by the hash of what they hold.
     twins: HashTable<u32>,
 }
@@ -60,7 +61,7 @@ impl<T: Word + Eq + Default + IntoBytes + Immutable, const LEN: usize> Unique<T,
     }
 
     fn over(words: Words<T>, pages: Pages) -> Self {
-        let (references, free, retired) = (Vec::new(), Vec::new(), [Vec::new(), Vec::new()]);
+        let (references, free, retired) = (Vec::new(), Vec::new(), Retired::new());
         Self {
             words,
             pages,
@@ -90,8 +91,7 @@ impl<T: Word + Eq + Default + IntoBytes + Immutable, const LEN: usize> Unique<T,
 
     /// Every reader has passed what was released before the last call of this: those numbers are given out again.
     pub fn readers_passed(&mut self) {
-        self.free.append(&mut self.retired[0]);
-        self.retired.reverse();
+        self.free.extend(self.retired.readers_passed());
     }
 
     /// How many chunks may be inserted before they would have to move.
@@ -159,7 +159,7 @@ impl<T: Word + Eq + Default + IntoBytes + Immutable, const LEN: usize> Unique<T,
             let contents: [T; LEN] = chunk(&self.words, number);
             let place = self.twins.find_entry(hash(&contents), |&twin| twin == number);
             place.expect("every chunk in use can be found").remove();
-            if self.shared { &mut self.retired[1] } else { &mut self.free }.push(number);
+            if self.shared { self.retired.retire(number) } else { self.free.push(number) }
         }
     }
 
@@ -258,8 +258,8 @@ impl<T: Word + Eq + Default + IntoBytes + Immutable, const LEN: usize> Unique<T,
     /// The bytes of what only updates read: references, free numbers, and the hash table that finds twins.
     #[must_use]
     pub fn book_bytes(&self) -> usize {
-        let retired: usize = self.retired.iter().map(Vec::capacity).sum();
-        (self.references.capacity() + self.free.capacity() + retired) * size_of::<u32>()
+        (self.references.capacity() + self.free.capacity()) * size_of::<u32>()
+            + self.retired.bytes()
             + self.twins.allocation_size()
     }
 
@@ -286,7 +286,7 @@ impl<T: Word + Eq + Default + IntoBytes + Immutable, const LEN: usize> Unique<T,
         if self.words.len() < self.references.len() * LEN {
             return Err(format!("{} words, {} counts", self.words.len(), self.references.len()));
         }
-        let listed = self.free.len() + self.retired.iter().map(Vec::len).sum::<usize>();
+        let listed = self.free.len() + self.retired.len();
         let free = self.references.iter().filter(|&&references| references == 0).count();
         if free != listed || self.twins.len() + free != self.references.len() {
             let found = self.twins.len();

@@ -2,6 +2,7 @@
 
 use super::places::Places;
 use super::{BELOW, TILE_END};
+use crate::blocks::retired::Retired;
 use crate::blocks::unique::Unique;
 use crate::engine::{Meter, Width};
 use crate::memory::{Array, Pages};
@@ -11,9 +12,9 @@ use crate::memory::{Array, Pages};
 pub(super) struct Below<W: Width> {
     places: Places,
     chunks: Unique<W, BELOW>,
-    /// Where others read: the /24s to be taken out once they have passed, and once they have passed again. A reader may still come
-    /// here from a mark that it has read before.
-    leaving: [Vec<u32>; 2],
+    /// Where others read: the /24s to be taken out once they have passed. A reader may still come here from a mark that it has read
+    /// before.
+    leaving: Retired<u32>,
     pages: Pages,
 }
 
@@ -25,7 +26,7 @@ impl<W: Width> Below<W> {
         Self {
             places: Places::with_room_for(0, pages),
             chunks: Unique::new(pages),
-            leaving: [Vec::new(), Vec::new()],
+            leaving: Retired::new(),
             pages,
         }
     }
@@ -34,15 +35,14 @@ impl<W: Width> Below<W> {
     pub(super) fn share(&mut self) -> Self {
         self.places = self.places.resized(4 * self.places.len() + Self::ROOM, self.pages, |chunk| chunk);
         let chunks = self.chunks.share(4 * self.chunks.len() + Self::ROOM);
-        Self { places: self.places.clone(), chunks, leaving: [Vec::new(), Vec::new()], pages: self.pages }
+        Self { places: self.places.clone(), chunks, leaving: Retired::new(), pages: self.pages }
     }
 
     /// Every reader has passed what was changed before the last call of this.
     pub(super) fn readers_passed(&mut self) {
-        for number in std::mem::take(&mut self.leaving[0]) {
-            self.take_out(number);
+        for number in self.leaving.readers_passed() {
+            take_out(&mut self.places, &mut self.chunks, number);
         }
-        self.leaving.reverse();
         self.chunks.readers_passed();
     }
 
@@ -62,7 +62,7 @@ impl<W: Width> Below<W> {
         for (number, chunk) in places.filter(|&(_, chunk)| (chunk as usize) < chunks.numbers()) {
             all.set(number, chunk);
         }
-        Self { places: all, chunks, leaving: [Vec::new(), Vec::new()], pages }
+        Self { places: all, chunks, leaving: Retired::new(), pages }
     }
 
     /// The /24s by their numbers, each with its chunk.
@@ -94,7 +94,7 @@ impl<W: Width> Below<W> {
         if self.places.room() == 0 {
             self.resize(self.places.len() + self.places.len() / 8 + 8, |chunk| chunk);
         }
-        self.leaving.iter_mut().for_each(|leaving| leaving.retain(|&other| other != number));
+        self.leaving.retain(|&other| other != number);
         let chunk = self.chunks.insert(answers);
         if let Some(before) = self.places.set(number, chunk) {
             self.chunks.release(before, 1);
@@ -104,15 +104,9 @@ impl<W: Width> Below<W> {
     /// Takes a /24 out, if it is here. Where others read, that is when they have passed.
     pub(super) fn remove(&mut self, number: u32) {
         if self.chunks.is_shared() {
-            self.leaving[1].push(number);
+            self.leaving.retire(number);
         } else {
-            self.take_out(number);
-        }
-    }
-
-    fn take_out(&mut self, number: u32) {
-        if let Some(chunk) = self.places.remove(number) {
-            self.chunks.release(chunk, 1);
+            take_out(&mut self.places, &mut self.chunks, number);
         }
     }
 
@@ -149,7 +143,7 @@ impl<W: Width> Below<W> {
         let mut leaving = 0;
         for (number, chunk) in self.places.iter() {
             references[chunk as usize] += 1;
-            leaving += usize::from(self.leaving.iter().any(|leaving| leaving.contains(&number)));
+            leaving += usize::from(self.leaving.iter().any(|&other| other == number));
         }
         if self.places.len() - leaving != fresh.places.len() {
             return Err(format!("{} /24s with longer routes of {}", self.places.len(), fresh.places.len()));
@@ -162,5 +156,11 @@ impl<W: Width> Below<W> {
             }
         }
         self.chunks.check_references(&references)
+    }
+}
+
+fn take_out<W: Width>(places: &mut Places, chunks: &mut Unique<W, BELOW>, number: u32) {
+    if let Some(chunk) = places.remove(number) {
+        chunks.release(chunk, 1);
     }
 }
