@@ -1,7 +1,8 @@
 //! Readers and a writer at once: no reader may see an answer that belongs to no table, or tables running backwards.
 
+use fibula::engine::ENGINES;
 use fibula::live::{Live, Reader, Settings};
-use fibula::{Change, Fib, NextHop, Prefix, Rib, Route};
+use fibula::{Change, Family, Fib, NextHop, Prefix, Rib, Route};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
@@ -64,7 +65,7 @@ impl Drop for OnDrop<'_> {
     }
 }
 
-fn run(engine: &str, one_table: bool) {
+fn run(engine: &str) {
     let mut rib: Rib<u32> = LASTING
         .iter()
         .map(|&(text, next_hop)| Route { prefix: prefix(text), next_hop: NextHop(next_hop) })
@@ -73,6 +74,7 @@ fn run(engine: &str, one_table: bool) {
     let fib = Fib::build(engine, &rib).unwrap();
     let settings = Settings { most_changes: CHANGING.len(), longest_delay: SPAN, ..Settings::default() };
     let mut live = Live::new(rib, [fib], settings).unwrap();
+    let one_table = !live.is_in_place(0);
     let done = AtomicBool::new(false);
     let seen = [AtomicUsize::new(0), AtomicUsize::new(0)];
     std::thread::scope(|scope| {
@@ -121,19 +123,138 @@ fn run(engine: &str, one_table: bool) {
     }
 }
 
+/// The engines for IPv4 that follow so: changed in place, or not.
+fn engines(in_place: bool) -> Vec<&'static str> {
+    let follows_so = |name: &&str| {
+        let rib = Rib::<u32>::new();
+        let fib = Fib::build(name, &rib).unwrap();
+        Live::new(rib, [fib], Settings::default()).unwrap().is_in_place(0) == in_place
+    };
+    let names = ENGINES.iter().filter(|entry| entry.does(Family::Ipv4)).map(|entry| entry.about.name);
+    names.filter(follows_so).collect()
+}
+
 #[test]
-fn copies_that_take_turns() {
-    for engine in ["poptrie", "dir24-8", "radix"] {
-        run(engine, true);
+fn copies_that_take_turns_and_tables_built_anew() {
+    for engine in ["dir24-8", "radix", "lc-trie"] {
+        run(engine);
     }
 }
 
 #[test]
 fn memory_that_is_shared() {
-    run("mosaic", false);
+    let engines = engines(true);
+    for engine in ["mosaic", "dxr", "dxr16", "dxr18"] {
+        assert!(engines.contains(&engine), "{engine} is not changed in place");
+    }
+    engines.into_iter().for_each(run);
+}
+
+/// How many publications a script has, after which it begins again, and how many changes each.
+const STEPS: usize = 64;
+const MOST_CHANGES: u64 = 4;
+
+/// Tables that follow each other in a circle, and what brings each from the one before: nested routes around one /24 come and go.
+struct Script {
+    changes: Vec<Vec<Change<u32>>>,
+    addresses: Vec<u32>,
+    /// What each table answers at each address.
+    expected: Vec<Vec<NextHop>>,
+}
+
+impl Script {
+    fn new(seed: u64) -> Self {
+        let mut random = fastrand::Rng::with_seed(seed);
+        let prefix = |random: &mut fastrand::Rng| {
+            let near = 0x0A01_0200 | random.u32(..256);
+            Prefix::containing(near ^ 1 << random.u32(0..32) & 0x0000_41FF, random.u8(8..=32))
+        };
+        let addresses = (0..64).map(|_| prefix(&mut random).first()).collect::<Vec<_>>();
+        let mut rib: Rib<u32> = Rib::new();
+        let mut changes: Vec<Vec<_>> = Vec::new();
+        for _ in 1..STEPS {
+            let change =
+                |random: &mut fastrand::Rng| match (random.u8(0..3), rib.iter().nth(random.usize(..20))) {
+                    (0, Some(route)) => Change::Withdraw(route.prefix),
+                    _ => Change::Announce(Route {
+                        prefix: prefix(random),
+                        next_hop: NextHop(random.u32(1..200)),
+                    }),
+                };
+            let some = (0..random.u64(1..=MOST_CHANGES)).map(|_| change(&mut random)).collect::<Vec<_>>();
+            rib.apply_all(some.iter().copied());
+            changes.push(some);
+        }
+        changes.push(rib.iter().map(|route| Change::Withdraw(route.prefix)).collect());
+        let mut rib: Rib<u32> = Rib::new();
+        let answers = changes.iter().map(|some| {
+            rib.apply_all(some.iter().copied());
+            let answer =
+                |&address: &u32| rib.longest_match(address).map_or(NextHop::NONE, |route| route.next_hop);
+            addresses.iter().map(answer).collect()
+        });
+        let mut expected: Vec<_> = answers.collect();
+        expected.rotate_right(1); // the last table is the one it begins with
+        Self { changes, addresses, expected }
+    }
+
+    /// That all answers are of tables from `first` to `last`, each by itself.
+    fn check(&self, engine: &str, answers: &[NextHop], first: usize, last: usize) {
+        for (at, answer) in answers.iter().enumerate() {
+            let mut tables = (first..=last).take(STEPS).map(|table| self.expected[table % STEPS][at]);
+            let address = self.addresses[at];
+            assert!(
+                tables.any(|expected| expected == *answer),
+                "{engine}: {address:#x} is {answer:?} at no moment from {first} to {last}"
+            );
+        }
+    }
+}
+
+/// Each answer that a reader gets is that of a table that was published since it took the guard, or is about to be.
+fn follow(engine: &str, script: &Script) {
+    let fib = Fib::build(engine, &Rib::new()).unwrap();
+    let settings = Settings { most_changes: usize::MAX, longest_delay: LONGEST, ..Settings::default() };
+    let mut live = Live::new(Rib::new(), [fib], settings).unwrap();
+    let (done, begun, ended) = (AtomicBool::new(false), AtomicUsize::new(0), AtomicUsize::new(0));
+    std::thread::scope(|scope| {
+        let (mut reader, done, begun, ended) = (live.reader(0), &done, &begun, &ended);
+        scope.spawn(move || {
+            let mut answers = vec![NextHop::NONE; script.addresses.len()];
+            while !done.load(Ordering::Acquire) {
+                let first = ended.load(Ordering::SeqCst);
+                let table = reader.guard();
+                if first % 2 == 0 {
+                    table.lookup_batch(&script.addresses, &mut answers);
+                } else {
+                    let alone = script.addresses.iter().map(|&address| table.lookup(address));
+                    answers.iter_mut().zip(alone).for_each(|(answer, found)| *answer = found);
+                }
+                script.check(engine, &answers, first, begun.load(Ordering::SeqCst));
+            }
+        });
+        let ending = OnDrop(done);
+        let start = Instant::now();
+        let mut published = 0;
+        while start.elapsed() < SPAN {
+            begun.store(published + 1, Ordering::SeqCst);
+            for &change in &script.changes[published % STEPS] {
+                live.change(change, start.elapsed()).unwrap();
+            }
+            live.publish().unwrap();
+            live.poll(start.elapsed()).unwrap();
+            published += 1;
+            ended.store(published, Ordering::SeqCst);
+        }
+        drop(ending);
+    });
 }
 
 #[test]
-fn tables_built_anew() {
-    run("lc-trie", true);
+fn no_answer_that_is_neither_of_the_table_before_nor_of_the_one_after() {
+    for engine in engines(true).into_iter().chain(["radix"]) {
+        for seed in 0..3 {
+            follow(engine, &Script::new(seed));
+        }
+    }
 }

@@ -58,13 +58,13 @@ pub fn make_boxed<A: Address, W: Width, E: Engine<A, W>>(
         Source::Table(rib) => (E::build(rib, config)?, false),
         Source::Snapshot(sections) => (E::open(sections, config)?, true),
     };
-    Ok(Box::new(Erased { engine, opened, width: PhantomData::<W> }))
+    Ok(Box::new(Erased { engine, is_bookless: opened, width: PhantomData::<W> }))
 }
 
 struct Erased<E, W> {
     engine: E,
-    /// Whether it comes from a snapshot, which has no books for updates.
-    opened: bool,
+    /// Whether it has no books for updates: it comes from a snapshot, or reads what another one changes.
+    is_bookless: bool,
     width: PhantomData<W>,
 }
 
@@ -146,7 +146,7 @@ impl<A: Address, W: Width, E: Engine<A, W>> AnyEngine<A> for Erased<E, W> {
     }
 
     fn apply(&mut self, rib: &Rib<A>, deltas: &[Delta<A>]) -> Update {
-        if self.opened || deltas.iter().any(|delta| delta.after.0 > W::MAX) {
+        if self.is_bookless || deltas.iter().any(|delta| delta.after.0 > W::MAX) {
             return Update::Rebuild; // with books, or at a greater width
         }
         self.engine.apply(rib, deltas)
@@ -157,11 +157,11 @@ impl<A: Address, W: Width, E: Engine<A, W>> AnyEngine<A> for Erased<E, W> {
     }
 
     fn share(&mut self) -> Option<Box<dyn AnyEngine<A>>> {
-        if self.opened {
-            return None; // it has no books to follow by
+        if self.is_bookless {
+            return None; // there are no books to follow by
         }
         let engine = self.engine.share()?;
-        Some(Box::new(Self { engine, opened: false, width: PhantomData }))
+        Some(Box::new(Self { engine, is_bookless: true, width: PhantomData }))
     }
 
     fn readers_passed(&mut self) {
@@ -177,7 +177,7 @@ impl<A: Address, W: Width, E: Engine<A, W>> AnyEngine<A> for Erased<E, W> {
     }
 
     fn validate(&self, rib: &Rib<A>) -> Result<(), String> {
-        if !self.opened {
+        if !self.is_bookless {
             return self.engine.validate(rib);
         }
         // Without books there is nothing to check but the answers.

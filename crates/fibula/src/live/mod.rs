@@ -226,6 +226,15 @@ impl<A: Address> Live<A> {
         Ok(())
     }
 
+    /// Whether the `which`th engine's table is changed in place: then answers under one guard may be of several moments.
+    ///
+    /// # Panics
+    /// If there are not so many.
+    #[must_use]
+    pub fn is_in_place(&self, which: usize) -> bool {
+        self.attached[which].is_in_place()
+    }
+
     /// The table as it is published: without the changes that are pending.
     #[must_use]
     pub fn rib(&self) -> &Rib<A> {

@@ -14,4 +14,4 @@ mod words;
 pub use array::{Array, CACHE_LINE, Pages};
 pub use mapping::Mapping;
 pub use usage::{Memory, Part};
-pub use words::{Word, Words};
+pub use words::{Shareable, Word, Words};

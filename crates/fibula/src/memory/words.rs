@@ -7,12 +7,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
 use zerocopy::FromZeros;
 
-/// An integer that is read and written in one piece.
-pub trait Word: Copy + FromZeros + fmt::Debug + Send + Sync + 'static {
+/// What may be read by some while others write: atomic integers when it lies in [`Words`].
+///
+/// An integer is a [`Word`]. Of a record of several each is read and written for itself: whoever writes more than one of them does so
+/// where nobody reads yet.
+pub trait Shareable: Copy + FromZeros + fmt::Debug + Send + Sync + 'static {
     /// Its atomic form: same size, alignment and bits.
     type Atomic: Send + Sync;
 
-    /// Reads one; whatever was written before it was [stored](Word::store) is seen after this.
+    /// Reads one; whatever was written before it was [stored](Shareable::store) is seen after this.
     #[must_use]
     fn load(place: &Self::Atomic) -> Self;
 
@@ -20,9 +23,12 @@ pub trait Word: Copy + FromZeros + fmt::Debug + Send + Sync + 'static {
     fn store(self, place: &Self::Atomic);
 }
 
+/// An integer: read and written in one piece.
+pub trait Word: Shareable {}
+
 macro_rules! word {
     ($($int:ty, $atomic:ty);+) => {$(
-        impl Word for $int {
+        impl Shareable for $int {
             type Atomic = $atomic;
 
             #[inline(always)]
@@ -35,12 +41,14 @@ macro_rules! word {
                 place.store(self, Ordering::Release);
             }
         }
+
+        impl Word for $int {}
     )+};
 }
 
 word!(u8, AtomicU8; u16, AtomicU16; u32, AtomicU32; u64, AtomicU64);
 
-/// An array of a fixed number of words, zeros at first. Clones are the same array: who writes one writes all.
+/// An array of a fixed number of words or records of them, zeros at first. Clones are the same array: who writes one writes all.
 ///
 /// Pages that were never written take no memory where the system hands out fresh ones ([`Array::zeroed`]), so an array may be made for
 /// more than is needed yet: what others have in hand never moves.
@@ -52,7 +60,7 @@ word!(u8, AtomicU8; u16, AtomicU16; u32, AtomicU32; u64, AtomicU64);
 /// words.set(7, 1);
 /// assert_eq!((same.get(7), same.get(8), same.len()), (1, 0, 1 << 20));
 /// ```
-pub struct Words<T: Word> {
+pub struct Words<T: Shareable> {
     /// The first of the array's elements. They are only ever seen as atomics.
     start: *const T::Atomic,
     len: usize,
@@ -60,11 +68,11 @@ pub struct Words<T: Word> {
 }
 
 // SAFETY: what `start` points to belongs to `array`, is only seen as atomics, and those may be shared and sent.
-unsafe impl<T: Word> Send for Words<T> {}
+unsafe impl<T: Shareable> Send for Words<T> {}
 // SAFETY: as above.
-unsafe impl<T: Word> Sync for Words<T> {}
+unsafe impl<T: Shareable> Sync for Words<T> {}
 
-impl<T: Word> Words<T> {
+impl<T: Shareable> Words<T> {
     /// So many words of zero.
     #[must_use]
     pub fn zeroed(len: usize, pages: Pages) -> Self {
@@ -72,6 +80,14 @@ impl<T: Word> Words<T> {
         let mut array: Array<T> = Array::zeroed(len, pages);
         let start = array.as_mut_ptr().cast_const().cast();
         Self { start, len, array: Arc::new(array) }
+    }
+
+    /// So many words of one value.
+    #[must_use]
+    pub fn filled(value: T, len: usize, pages: Pages) -> Self {
+        let words = Self::zeroed(len, pages);
+        words.iter().for_each(|place| value.store(place));
+        words
     }
 
     /// The elements of an array that may lie in a mapping: its owner never writes them, by [`set`](Self::set) or else.
@@ -91,6 +107,12 @@ impl<T: Word> Words<T> {
             resized.iter().zip(self.iter()).for_each(|(to, from)| T::load(from).store(to));
         }
         resized
+    }
+
+    /// All of them as they are now. O(n).
+    #[must_use]
+    pub fn to_vec(&self) -> Vec<T> {
+        self.iter().map(T::load).collect()
     }
 
     /// The word at a place.
@@ -113,7 +135,7 @@ impl<T: Word> Words<T> {
     }
 }
 
-impl<T: Word> std::ops::Deref for Words<T> {
+impl<T: Shareable> std::ops::Deref for Words<T> {
     type Target = [T::Atomic];
 
     #[inline(always)]
@@ -124,13 +146,13 @@ impl<T: Word> std::ops::Deref for Words<T> {
     }
 }
 
-impl<T: Word> Clone for Words<T> {
+impl<T: Shareable> Clone for Words<T> {
     fn clone(&self) -> Self {
         Self { start: self.start, len: self.len, array: Arc::clone(&self.array) }
     }
 }
 
-impl<T: Word> fmt::Debug for Words<T> {
+impl<T: Shareable> fmt::Debug for Words<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(self.iter().map(T::load)).finish()
     }

@@ -2,13 +2,11 @@
 //! forms.
 
 use super::plan::PlainRange;
-use std::fmt::Debug;
+use crate::memory;
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 /// An unsigned integer that entries are kept in; arithmetic is done in 64 bits.
-pub(super) trait Word:
-    Copy + Default + PartialEq + Debug + FromBytes + IntoBytes + Immutable + Send + Sync + 'static
-{
+pub(super) trait Word: memory::Word + Default + PartialEq + FromBytes + IntoBytes + Immutable {
     /// Its size.
     const BITS: u32;
     /// The low bits of a value.

@@ -18,6 +18,7 @@ use super::table::Table;
 use crate::NextHop;
 use crate::arch::prefetch;
 use crate::engine::{Meter, Width};
+use crate::memory::Shareable;
 use std::hint::select_unpredictable;
 
 /// The addresses that go through the phases together: enough that what the first phase asked for is there
@@ -36,14 +37,14 @@ pub(super) fn search_steps(len: usize) -> u32 {
 
 /// The next hop of the last entry of a chunk that is not greater than `probe`. The first entry never is.
 #[inline(always)]
-fn search<T: Word>(base_bits: u32, entries: &[T], probe: u64, meter: &mut impl Meter) -> u64 {
+fn search<T: Word>(base_bits: u32, entries: &[T::Atomic], probe: u64, meter: &mut impl Meter) -> u64 {
     let (mut at, mut len) = (0, entries.len());
     while len > 1 {
         let half = len / 2;
-        at = select_unpredictable(meter.load(&entries[at + half]).to_u64() <= probe, at + half, at);
+        at = select_unpredictable(meter.load_word::<T>(&entries[at + half]).to_u64() <= probe, at + half, at);
         len -= half;
     }
-    meter.load(&entries[at]).to_u64() & next_hop_max::<T>(base_bits)
+    meter.load_word::<T>(&entries[at]).to_u64() & next_hop_max::<T>(base_bits)
 }
 
 /// Appends a lane to the first `count` of a list if `keep`, without a branch: nothing predicts which format
@@ -78,16 +79,16 @@ impl<L: Layout> Table<L> {
     pub(super) fn lookup(&self, address: u32, meter: &mut impl Meter) -> u32 {
         let offset = self.offset(address);
         let index = (address >> (u32::BITS - u32::from(self.k))) as usize;
-        match slot::<L>(self.granule_log2, meter.load(&self.direct[index])) {
+        match slot::<L>(self.granule_log2, meter.load_word::<L::Direct>(&self.direct[index])) {
             Slot::NextHop(next_hop) => next_hop,
             Slot::Chunk(chunk) => {
                 let place = chunk.start..chunk.start + chunk.len;
                 let next_hop = if chunk.long {
                     let probe = probe::<L::Long>(LONG_BASE_BITS, offset);
-                    search(LONG_BASE_BITS, &self.long[place], probe, meter)
+                    search::<L::Long>(LONG_BASE_BITS, &self.long[place], probe, meter)
                 } else {
                     let probe = probe::<L::Short>(SHORT_BASE_BITS, offset);
-                    search(SHORT_BASE_BITS, &self.short[place], probe, meter)
+                    search::<L::Short>(SHORT_BASE_BITS, &self.short[place], probe, meter)
                 };
                 next_hop as u32
             }
@@ -108,28 +109,45 @@ impl<L: Layout> Table<L> {
     /// loop costs 5 %, even where the choice never changes.
     #[inline(always)]
     fn batch<W: Width, const MOSTLY_LONG: bool>(&self, addresses: &[u32], next_hops: &mut [W]) {
+        // Taken once: what stands in `self` would be read again after every load that is atomic.
+        let (direct, short_ranges, long_ranges) = (&self.direct[..], &self.short[..], &self.long[..]);
+        let (index_shift, granule_log2) = (u32::BITS - u32::from(self.k), self.granule_log2);
         let mut entries = [L::Direct::default(); LANES];
         let (mut short, mut long) = ([0; LANES], [0; LANES]);
         for (addresses, next_hops) in addresses.chunks(LANES).zip(next_hops.chunks_mut(LANES)) {
             let (mut shorts, mut longs) = (0, 0);
             for (lane, (&address, next_hop)) in addresses.iter().zip(next_hops.iter_mut()).enumerate() {
-                let entry = self.direct[(address >> (u32::BITS - u32::from(self.k))) as usize];
+                let entry = L::Direct::load(&direct[(address >> index_shift) as usize]);
                 let (base, size, format) = fields::<L>(entry);
                 *next_hop = W::narrow(NextHop(if size == 0 { base as u32 } else { 0 }));
                 entries[lane] = entry;
                 push(&mut short, &mut shorts, lane, size != 0 && format == 0);
                 push(&mut long, &mut longs, lane, size != 0 && format == 1);
-                let start = (base as usize) << self.granule_log2;
+                let start = (base as usize) << granule_log2;
                 if MOSTLY_LONG {
-                    prefetch(&self.long, start);
+                    prefetch(long_ranges, start);
                 } else {
-                    prefetch(&self.short, start);
+                    prefetch(short_ranges, start);
                 }
             }
             let short = groups(&mut short, shorts);
-            self.search_groups(SHORT_BASE_BITS, &self.short, short, &entries, addresses, next_hops);
+            self.search_groups::<L::Short, W>(
+                SHORT_BASE_BITS,
+                short_ranges,
+                short,
+                &entries,
+                addresses,
+                next_hops,
+            );
             let long = groups(&mut long, longs);
-            self.search_groups(LONG_BASE_BITS, &self.long, long, &entries, addresses, next_hops);
+            self.search_groups::<L::Long, W>(
+                LONG_BASE_BITS,
+                long_ranges,
+                long,
+                &entries,
+                addresses,
+                next_hops,
+            );
         }
     }
 
@@ -137,7 +155,7 @@ impl<L: Layout> Table<L> {
     fn search_groups<T: Word, W: Width>(
         &self,
         base_bits: u32,
-        ranges: &[T],
+        ranges: &[T::Atomic],
         groups: &[[u8; TOGETHER]],
         entries: &[L::Direct; LANES],
         addresses: &[u32],
@@ -159,12 +177,13 @@ impl<L: Layout> Table<L> {
                 for i in 0..TOGETHER {
                     let half = len[i] / 2;
                     let middle = at[i] + half;
-                    at[i] = select_unpredictable(ranges[middle].to_u64() <= probes[i], middle, at[i]);
+                    at[i] =
+                        select_unpredictable(T::load(&ranges[middle]).to_u64() <= probes[i], middle, at[i]);
                     len[i] -= half;
                 }
             }
             for i in 0..TOGETHER {
-                let next_hop = ranges[at[i]].to_u64() & next_hop_max::<T>(base_bits);
+                let next_hop = T::load(&ranges[at[i]]).to_u64() & next_hop_max::<T>(base_bits);
                 next_hops[usize::from(group[i])] = W::narrow(NextHop(next_hop as u32));
             }
         }

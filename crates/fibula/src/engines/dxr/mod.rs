@@ -56,6 +56,14 @@
 //! - Chunks of one update are rebuilt by one thread, as in the authors' implementation. On a table of 902K
 //!   routes a /24 takes about 10 us, a /8 under a millisecond, the default route as long as a build.
 
+//!
+//! # Readers meanwhile
+//!
+//! All three tables are atomic words. In a shared table no range is written while an entry leads to it: an update writes all of its
+//! chunks into free places, and then one direct entry after the other, each with one store. What a direct entry led to before is used
+//! again when every reader has passed. No chunk is moved, so a table asks to be built anew when the ranges that were reserved are used
+//! up, or when far more of them are free than in use.
+
 mod layout;
 mod lookup;
 mod plan;
@@ -157,6 +165,15 @@ impl Form {
         let (_, granule, build) = fewest.expect("the wide layout holds every table");
         build(plan, k, granule, pages)
     }
+
+    /// From now on others may read, by what this returns.
+    fn share(&mut self) -> Self {
+        match self {
+            Self::Paper(table) => Self::Paper(table.share()),
+            Self::WideRanges(table) => Self::WideRanges(table.share()),
+            Self::Wide(table) => Self::Wide(table.share()),
+        }
+    }
 }
 
 /// The bits that the direct table is to resolve.
@@ -192,7 +209,16 @@ impl<W: Width> Engine<u32, W> for Dxr<W> {
     }
 
     fn open(sections: &Sections<'_>, config: &Config) -> Result<Self, Error> {
-        Ok(Self { k: direct_bits(config)?, form: Form::open(sections, config)?, answers: PhantomData })
+        let (k, form) = (direct_bits(config)?, Form::open(sections, config)?);
+        Ok(Self { k, form, answers: PhantomData })
+    }
+
+    fn share(&mut self) -> Option<Self> {
+        Some(Self { k: self.k, form: self.form.share(), answers: PhantomData })
+    }
+
+    fn readers_passed(&mut self) {
+        with_table!(&mut self.form, table => table.readers_passed());
     }
 
     fn memory(&self) -> Memory {
@@ -211,7 +237,7 @@ impl<W: Width> Engine<u32, W> for Dxr<W> {
 impl<L: Layout> Table<L> {
     fn memory(&self) -> Memory {
         Memory::new()
-            .on_chip("direct table", self.direct.bytes())
+            .on_chip("direct table", size_of_val(&self.direct[..]))
             .on_chip("short ranges", self.short.bytes())
             .on_chip("long ranges", self.long.bytes())
     }

@@ -4,15 +4,16 @@ use super::layout::Layout;
 use super::table::{GRANULE_LOG2_MAX, RANGES, Table};
 use super::{Form, Wide, WideRanges, direct_bits};
 use crate::Error;
-use crate::blocks::chunks::Pool;
+use crate::blocks::chunks::SharedPool;
 use crate::engine::Config;
+use crate::memory::Words;
 use crate::snapshot::{SectionWriter, Sections, unsound};
 
 const LAYOUT: &str = "layout";
 const GRANULE: &str = "granule";
 
 impl Form {
-    pub(super) fn save<'s>(&'s self, sections: &mut SectionWriter<'s>) {
+    pub(super) fn save(&self, sections: &mut SectionWriter<'_>) {
         match self {
             Self::Paper(table) => table.save(sections),
             Self::WideRanges(table) => table.save(sections),
@@ -33,12 +34,12 @@ impl Form {
 }
 
 impl<L: Layout> Table<L> {
-    fn save<'s>(&'s self, sections: &mut SectionWriter<'s>) {
+    fn save(&self, sections: &mut SectionWriter<'_>) {
         sections.made(LAYOUT, L::NAME.as_bytes());
         sections.number(GRANULE, self.granule_log2.into());
-        sections.array("direct table", &self.direct);
-        sections.array("short ranges", &self.short);
-        sections.array("long ranges", &self.long);
+        sections.made("direct table", &self.direct.to_vec());
+        sections.made("short ranges", &self.short.to_vec());
+        sections.made("long ranges", &self.long.to_vec());
     }
 
     fn open(sections: &Sections<'_>, config: &Config) -> Result<Self, Error> {
@@ -51,9 +52,9 @@ impl<L: Layout> Table<L> {
             k,
             granule_log2: granule_log2 as u32,
             pages: config.pages,
-            direct: sections.array_of("direct table", 1 << k)?,
-            short: Pool::holding(sections.array("short ranges")?, RANGES, 0),
-            long: Pool::holding(sections.array("long ranges")?, RANGES, 0),
+            direct: Words::holding(sections.array_of("direct table", 1 << k)?),
+            short: SharedPool::reading(sections.array("short ranges")?, RANGES, 0),
+            long: SharedPool::reading(sections.array("long ranges")?, RANGES, 0),
         })
     }
 }

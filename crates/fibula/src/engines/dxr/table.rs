@@ -5,8 +5,8 @@ use super::layout::{
     range_entry, slot,
 };
 use super::plan::{PlainRange, Plan, Run};
-use crate::blocks::chunks::Pool;
-use crate::memory::{Array, Pages};
+use crate::blocks::chunks::SharedPool;
+use crate::memory::{Pages, Shareable, Words};
 
 /// The greatest base-two logarithm of a granule: bases and sizes count 1, 2, 4 or 8 ranges (section 3.2).
 pub(super) const GRANULE_LOG2_MAX: u32 = 3;
@@ -24,9 +24,9 @@ pub(super) struct Table<L: Layout> {
     pub(super) k: u8,
     pub(super) granule_log2: u32,
     pub(super) pages: Pages,
-    pub(super) direct: Array<L::Direct>,
-    pub(super) short: Pool<L::Short>,
-    pub(super) long: Pool<L::Long>,
+    pub(super) direct: Words<L::Direct>,
+    pub(super) short: SharedPool<L::Short>,
+    pub(super) long: SharedPool<L::Long>,
 }
 
 /// How many ranges, padding included, stand in the two range tables.
@@ -84,10 +84,10 @@ pub(super) fn shape<L: Layout>(run: &Run, granule_log2: u32) -> (bool, usize) {
 }
 
 /// Writes ranges as entries; the padding repeats the last range, which no search can tell from it.
-fn write<T: Word>(base_bits: u32, ranges: &[PlainRange], entries: &mut [T]) {
+fn write<T: Word>(base_bits: u32, ranges: &[PlainRange], entries: &[T::Atomic]) {
     let last = ranges[ranges.len() - 1];
-    for (index, entry) in entries.iter_mut().enumerate() {
-        *entry = range_entry(base_bits, *ranges.get(index).unwrap_or(&last));
+    for (index, entry) in entries.iter().enumerate() {
+        range_entry::<T>(base_bits, *ranges.get(index).unwrap_or(&last)).store(entry);
     }
 }
 
@@ -95,12 +95,11 @@ impl<L: Layout> Table<L> {
     /// Compiles a plan of the whole address space that [`bytes`] has found to fit.
     pub(super) fn build(plan: &Plan, k: u8, granule_log2: u32, pages: Pages) -> Self {
         let amount = needed::<L>(plan, granule_log2).expect("the plan has been found to fit");
-        let none = direct_entry::<L>(granule_log2, Slot::NextHop(0));
-        let mut table = Self {
+        let table = Self {
             k,
             granule_log2,
             pages,
-            direct: Array::filled(none, 1 << k, pages),
+            direct: Words::zeroed(1 << k, pages),
             short: in_one_piece(amount.short, amount.short, pages),
             long: in_one_piece(amount.long, amount.long, pages),
         };
@@ -117,7 +116,13 @@ impl<L: Layout> Table<L> {
     }
 
     /// Points a run's chunks at its one answer, or at its ranges, which are written from `start` on.
-    pub(super) fn place(&mut self, plan: &Plan, run: &Run, start: usize) {
+    pub(super) fn place(&self, plan: &Plan, run: &Run, start: usize) {
+        let entry = self.written(plan, run, start);
+        self.direct[run.first..run.first + run.chunks].iter().for_each(|place| entry.store(place));
+    }
+
+    /// The direct entry of a run's chunks: its one answer, or its ranges, which are written from `start` on.
+    pub(super) fn written(&self, plan: &Plan, run: &Run, start: usize) -> L::Direct {
         let slot = if run.len == 1 {
             Slot::NextHop(run.max_next_hop)
         } else {
@@ -126,33 +131,32 @@ impl<L: Layout> Table<L> {
             self.write(chunk, plan.ranges(run));
             Slot::Chunk(chunk)
         };
-        let entry = direct_entry::<L>(self.granule_log2, slot);
-        self.direct[run.first..run.first + run.chunks].fill(entry);
+        direct_entry::<L>(self.granule_log2, slot)
     }
 
     /// Writes ranges into the place of a chunk.
-    pub(super) fn write(&mut self, chunk: Chunk, ranges: &[PlainRange]) {
+    pub(super) fn write(&self, chunk: Chunk, ranges: &[PlainRange]) {
         let place = chunk.start..chunk.start + chunk.len;
         if chunk.long {
-            write(LONG_BASE_BITS, ranges, &mut self.long[place]);
+            write::<L::Long>(LONG_BASE_BITS, ranges, &self.long[place]);
         } else {
-            write(SHORT_BASE_BITS, ranges, &mut self.short[place]);
+            write::<L::Short>(SHORT_BASE_BITS, ranges, &self.short[place]);
         }
     }
 
     /// What the direct table says of a chunk.
     #[inline(always)]
     pub(super) fn slot(&self, index: usize) -> Slot {
-        slot::<L>(self.granule_log2, self.direct[index])
+        slot::<L>(self.granule_log2, self.direct.get(index))
     }
 
     /// The ranges of a chunk, padding left out.
     pub(super) fn ranges_of(&self, chunk: Chunk) -> Vec<PlainRange> {
         let place = chunk.start..chunk.start + chunk.len;
         let mut ranges: Vec<PlainRange> = if chunk.long {
-            self.long[place].iter().map(|&entry| plain_range(LONG_BASE_BITS, entry)).collect()
+            plain_ranges::<L::Long>(LONG_BASE_BITS, &self.long[place])
         } else {
-            self.short[place].iter().map(|&entry| plain_range(SHORT_BASE_BITS, entry)).collect()
+            plain_ranges::<L::Short>(SHORT_BASE_BITS, &self.short[place])
         };
         ranges.dedup();
         ranges
@@ -164,15 +168,19 @@ impl<L: Layout> Table<L> {
     }
 }
 
+fn plain_ranges<T: Word>(base_bits: u32, entries: &[T::Atomic]) -> Vec<PlainRange> {
+    entries.iter().map(|entry| plain_range(base_bits, T::load(entry))).collect()
+}
+
 /// The elements of a pool that are not holes.
-pub(super) fn live<T: Word>(pool: &Pool<T>) -> usize {
+pub(super) fn live<T: Word>(pool: &SharedPool<T>) -> usize {
     pool.len() - pool.free_total()
 }
 
 /// A pool whose first `len` elements are taken as one run, with memory for `most`: it never grows by itself,
 /// so that growth stays under the bound of [`update`](super::update).
-pub(super) fn in_one_piece<T: Word + Default>(len: u64, most: u64, pages: Pages) -> Pool<T> {
-    let mut pool = Pool::new(RANGES, most, pages);
+pub(super) fn in_one_piece<T: Word>(len: u64, most: u64, pages: Pages) -> SharedPool<T> {
+    let mut pool = SharedPool::empty(RANGES, most, pages);
     let start = pool.allocate(most as usize).expect("the limit is what is taken");
     pool.remove(start + len as usize, (most - len) as usize);
     pool

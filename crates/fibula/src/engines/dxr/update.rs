@@ -3,12 +3,15 @@
 //! A range table's memory is taken in one piece with a little room: [`ROOM`] of what is in use. When the room
 //! is used up, or holes and room together exceed twice that share, the chunks move to a new piece in the
 //! order of their addresses. Growing by doubling, as arrays do, would leave up to half of the memory unused.
+//!
+//! Where others read, no chunk is written or moved. All new ones are written beside the old before the first direct
+//! entry changes; what no entry leads to any more is used again when readers have passed.
 
 use super::layout::{Chunk, Layout, Slot, Word, direct_entry};
 use super::plan::{Plan, Run};
 use super::table::{Amount, GRANULE_LOG2_MAX, Table, capacity, in_one_piece, live, needed, shape};
 use crate::Limit;
-use crate::blocks::chunks::Pool;
+use crate::blocks::chunks::SharedPool;
 use crate::engine::{Cost, Update};
 
 /// The room a moved range table gets: one part in so many of its ranges in use.
@@ -20,15 +23,25 @@ const ROOM_DIRECT: u64 = 256;
 
 impl<L: Layout> Table<L> {
     /// Replaces the chunks of a plan.
-    pub(super) fn apply(&mut self, mut plan: Plan) -> Update {
+    pub(super) fn apply(&mut self, plan: Plan) -> Update {
         let Some(more) = needed::<L>(&plan, self.granule_log2) else { return Update::Rebuild };
+        let rebuilt = plan.runs.iter().map(|run| run.chunks as u64).sum();
+        let applied =
+            if self.short.is_shared() { self.replace(&plan) } else { self.replace_unread(plan, more) };
+        match applied {
+            Ok(()) => Update::Applied(Cost { chunks_rebuilt: rebuilt, ..Cost::default() }),
+            Err(NoRoom) => Update::Rebuild,
+        }
+    }
+
+    /// Replaces the chunks of a plan that needs so many ranges, where nobody reads.
+    fn replace_unread(&mut self, mut plan: Plan, more: Amount) -> Result<(), NoRoom> {
         let less = self.occupied(&plan);
         let Amount { short, long } = self.live();
         let after = Amount { short: short - less.short + more.short, long: long - less.long + more.long };
         if after.short.max(after.long) > capacity::<L>(self.granule_log2) {
-            return Update::Rebuild;
+            return Err(NoRoom);
         }
-        let rebuilt = plan.runs.iter().map(|run| run.chunks as u64).sum();
         let mut runs = std::mem::take(&mut plan.runs);
         // Everything that goes is freed before anything comes, so that what is in use never exceeds `after`.
         runs.retain(|run| !self.settle(&plan, run));
@@ -42,7 +55,78 @@ impl<L: Layout> Table<L> {
         if has_slack(&self.short, self.direct.len()) || has_slack(&self.long, self.direct.len()) {
             self.compact(after);
         }
-        Update::Applied(Cost { chunks_rebuilt: rebuilt, ..Cost::default() })
+        Ok(())
+    }
+
+    /// Replaces the chunks of a plan where others read.
+    fn replace(&mut self, plan: &Plan) -> Result<(), NoRoom> {
+        if self.short.is_wasteful() || self.long.is_wasteful() {
+            return Err(NoRoom);
+        }
+        let mut placed = Vec::with_capacity(plan.runs.len());
+        for run in &plan.runs {
+            if self.is_as_planned(plan, run) {
+                continue;
+            }
+            let Ok(start) = self.allocate(run) else {
+                for (run, start) in placed {
+                    self.put_back(run, start);
+                }
+                return Err(NoRoom);
+            };
+            placed.push((run, start));
+        }
+        for (run, start) in placed {
+            let entry = self.written(plan, run, start);
+            for index in run.first..run.first + run.chunks {
+                let before = self.slot(index);
+                self.direct.set(index, entry);
+                self.give_back(before);
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a run's ranges are those of its chunk.
+    fn is_as_planned(&self, plan: &Plan, run: &Run) -> bool {
+        match self.slot(run.first) {
+            Slot::Chunk(chunk) => {
+                shape::<L>(run, self.granule_log2) == (chunk.long, chunk.len)
+                    && self.ranges_of(chunk) == plan.ranges(run)
+            }
+            Slot::NextHop(_) => false,
+        }
+    }
+
+    /// Gives space back that was taken for a run.
+    fn put_back(&mut self, run: &Run, start: usize) {
+        match (run.len, shape::<L>(run, self.granule_log2)) {
+            (1, _) => {}
+            (_, (true, len)) => self.long.put_back(start, len),
+            (_, (false, len)) => self.short.put_back(start, len),
+        }
+    }
+
+    /// Gives back what a slot leads to.
+    fn give_back(&mut self, slot: Slot) {
+        match slot {
+            Slot::NextHop(_) => {}
+            Slot::Chunk(chunk) if chunk.long => self.long.remove(chunk.start, chunk.len),
+            Slot::Chunk(chunk) => self.short.remove(chunk.start, chunk.len),
+        }
+    }
+
+    /// From now on others may read, by what this returns.
+    pub(super) fn share(&mut self) -> Self {
+        let most = capacity::<L>(self.granule_log2);
+        let (short, long) = (self.short.share(most), self.long.share(most));
+        Self { direct: self.direct.clone(), short, long, ..*self }
+    }
+
+    /// Every reader has passed what was replaced before the last call of this.
+    pub(super) fn readers_passed(&mut self) {
+        self.short.readers_passed();
+        self.long.readers_passed();
     }
 
     /// The ranges that the chunks of a plan occupy now.
@@ -69,14 +153,8 @@ impl<L: Layout> Table<L> {
             return true;
         }
         for index in run.first..run.first + run.chunks {
-            if let Slot::Chunk(chunk) = self.slot(index) {
-                if chunk.long {
-                    self.long.remove(chunk.start, chunk.len);
-                } else {
-                    self.short.remove(chunk.start, chunk.len);
-                }
-                self.direct[index] = direct_entry::<L>(self.granule_log2, Slot::NextHop(0));
-            }
+            self.give_back(self.slot(index));
+            self.direct.set(index, direct_entry::<L>(self.granule_log2, Slot::NextHop(0)));
         }
         false
     }
@@ -99,27 +177,32 @@ impl<L: Layout> Table<L> {
             most.min(capacity::<L>(self.granule_log2))
         };
         let live = self.live();
-        let mut short = in_one_piece(live.short, room(after.short), self.pages);
-        let mut long = in_one_piece(live.long, room(after.long), self.pages);
+        let short = in_one_piece(live.short, room(after.short), self.pages);
+        let long = in_one_piece(live.long, room(after.long), self.pages);
         let mut moved = Amount::default();
         for index in 0..self.direct.len() {
             let Slot::Chunk(old) = self.slot(index) else { continue };
             let start = if old.long {
-                copy(&self.long, old, &mut long, moved.long as usize)
+                copy::<L::Long>(&self.long, old, &long, moved.long as usize)
             } else {
-                copy(&self.short, old, &mut short, moved.short as usize)
+                copy::<L::Short>(&self.short, old, &short, moved.short as usize)
             };
             moved.add(old.long, old.len);
-            self.direct[index] = direct_entry::<L>(self.granule_log2, Slot::Chunk(Chunk { start, ..old }));
+            let moved = Slot::Chunk(Chunk { start, ..old });
+            self.direct.set(index, direct_entry::<L>(self.granule_log2, moved));
         }
         (self.short, self.long) = (short, long);
     }
 }
 
-fn copy<T: Word>(from: &[T], chunk: Chunk, to: &mut [T], start: usize) -> usize {
-    to[start..start + chunk.len].copy_from_slice(&from[chunk.start..chunk.start + chunk.len]);
+fn copy<T: Word>(from: &[T::Atomic], chunk: Chunk, to: &[T::Atomic], start: usize) -> usize {
+    let from = &from[chunk.start..chunk.start + chunk.len];
+    to[start..start + chunk.len].iter().zip(from).for_each(|(to, from)| T::load(from).store(to));
     start
 }
+
+/// Not all chunks fit beside those in use, or too much lies unused where nothing can move.
+struct NoRoom;
 
 /// The room for a range table of so many ranges beside a direct table of so many entries.
 fn room(ranges: u64, direct: usize) -> u64 {
@@ -127,7 +210,7 @@ fn room(ranges: u64, direct: usize) -> u64 {
 }
 
 /// Whether holes and unused memory exceed twice the room of a table that has just been moved.
-fn has_slack<T: Word>(pool: &Pool<T>, direct: usize) -> bool {
+fn has_slack<T: Word>(pool: &SharedPool<T>, direct: usize) -> bool {
     let live = live(pool);
     let slack = pool.bytes() / size_of::<T>() - live;
     slack as u64 > 2 * room(live as u64, direct)

@@ -3,7 +3,7 @@
 use super::layout::{Chunk, Layout, Slot, Word};
 use super::plan::Plan;
 use super::table::{Table, shape};
-use crate::blocks::chunks::Pool;
+use crate::blocks::chunks::SharedPool;
 use crate::{Prefix, Rib};
 
 impl<L: Layout> Table<L> {
@@ -53,7 +53,7 @@ impl<L: Layout> Table<L> {
 }
 
 /// The chunks against the books of their pool.
-fn check_books<T: Word>(pool: &Pool<T>, mut chunks: Vec<Chunk>) -> Result<(), String> {
+fn check_books<T: Word>(pool: &SharedPool<T>, mut chunks: Vec<Chunk>) -> Result<(), String> {
     pool.validate()?;
     chunks.sort_unstable_by_key(|chunk| chunk.start);
     if let Some(pair) = chunks.windows(2).find(|pair| pair[0].start + pair[0].len > pair[1].start) {

@@ -7,7 +7,7 @@ use super::{Mosaic, SLOTS};
 use crate::Error;
 use crate::blocks::unique::Unique;
 use crate::engine::{Config, Width};
-use crate::memory::{Word, Words};
+use crate::memory::Words;
 use crate::snapshot::{SectionWriter, Sections};
 
 const NARROW: &str = "root, 16 bits";
@@ -16,8 +16,8 @@ const WIDE: &str = "root, 32 bits";
 impl<W: Width> Mosaic<W> {
     pub(super) fn save_arrays(&self, sections: &mut SectionWriter<'_>) {
         match &self.root {
-            Root::Narrow(root) => sections.made(NARROW, &now(root)),
-            Root::Wide(root) => sections.made(WIDE, &now(root)),
+            Root::Narrow(root) => sections.made(NARROW, &root.to_vec()),
+            Root::Wide(root) => sections.made(WIDE, &root.to_vec()),
         }
         sections.made("tiles", &self.tiles.to_vec());
         let (numbers, chunks): (Vec<u32>, Vec<u32>) = self.below.places().unzip();
@@ -39,9 +39,4 @@ impl<W: Width> Mosaic<W> {
         let tiles = Unique::holding(sections.array("tiles")?, config.pages);
         Ok(Self { root, tiles, below, pages: config.pages, answers_mark: false, is_view: true })
     }
-}
-
-/// The numbers of a root as they are now.
-fn now<T: Word>(root: &Words<T>) -> Vec<T> {
-    root.iter().map(T::load).collect()
 }

@@ -1,0 +1,435 @@
+//! [`Pool`]: runs with their elements.
+
+use super::Chunks;
+use crate::Limit;
+use crate::blocks::retired::Retired;
+use crate::memory::{Array, Pages, Shareable, Words};
+use std::fmt::Debug;
+use std::marker::PhantomData;
+use std::ops::{Deref, DerefMut};
+
+/// What a pool keeps its elements in.
+pub trait Store<T>: Deref + Debug {
+    /// How many elements fit before they move.
+    fn capacity(&self) -> usize;
+
+    /// Moves to memory for exactly so many elements, at least as many as are in use. O(n).
+    fn set_capacity(&mut self, capacity: usize, pages: Pages);
+
+    /// So many elements, which fit, are in use.
+    fn set_len(&mut self, len: usize);
+
+    /// Writes elements from an index on.
+    fn write(&mut self, start: usize, run: &[T]);
+}
+
+impl<T: Copy + Default + Debug> Store<T> for Array<T> {
+    fn capacity(&self) -> usize {
+        self.capacity()
+    }
+
+    fn set_capacity(&mut self, capacity: usize, _: Pages) {
+        self.set_capacity(capacity);
+    }
+
+    fn set_len(&mut self, len: usize) {
+        self.resize(len, T::default());
+    }
+
+    fn write(&mut self, start: usize, run: &[T]) {
+        self[start..start + run.len()].copy_from_slice(run);
+    }
+}
+
+/// Nobody needs to know how many of them are in use: the others are zeros, or what was there before.
+impl<T: Shareable> Store<T> for Words<T> {
+    fn capacity(&self) -> usize {
+        self.len()
+    }
+
+    fn set_capacity(&mut self, capacity: usize, pages: Pages) {
+        if capacity != self.len() {
+            *self = self.resized(capacity, pages);
+        }
+    }
+
+    fn set_len(&mut self, len: usize) {
+        debug_assert!(len <= self.len());
+    }
+
+    fn write(&mut self, start: usize, run: &[T]) {
+        self[start..start + run.len()].iter().zip(run).for_each(|(place, value)| value.store(place));
+    }
+}
+
+/// [`Chunks`] with their elements: runs that are written once, read by index, and given back.
+///
+/// While it is filled, it grows by doubling. Once it is [settled](Pool::shrink_to_fit), it follows what is in use
+/// closely, so that a table under updates takes hardly more memory than a fresh one.
+#[derive(Debug)]
+pub struct Pool<T: Copy, S = Array<T>> {
+    elements: S,
+    pages: Pages,
+    chunks: Chunks,
+    settled: bool,
+    /// The elements past the last run that may be read, whatever they hold.
+    padding: usize,
+    what: &'static str,
+    max: u64,
+    /// Of a pool that others read: how many elements were ever in use, and the runs given back that somebody may still be at.
+    shared: Option<Shared>,
+    element: PhantomData<T>,
+}
+
+/// What a pool that others read keeps besides.
+#[derive(Clone, Debug)]
+struct Shared {
+    /// One past the last element that was ever in use.
+    written: usize,
+    retired: Retired<(usize, usize)>,
+    /// The elements of those.
+    retired_total: usize,
+}
+
+/// A pool whose elements others may read while it changes, once it is [shared](Pool::share).
+///
+/// ```
+/// use fibula::blocks::chunks::SharedPool;
+/// use fibula::memory::Pages;
+/// let mut pool: SharedPool<u32> = SharedPool::empty("answers", 1 << 20, Pages::Small);
+/// let before = pool.insert(&[1, 2]).unwrap();
+/// let view = pool.share(100);
+/// pool.remove(before, 2);
+/// let after = pool.insert(&[3, 4]).unwrap();
+/// assert_eq!([before, after].map(|start| view.get(start)), [1, 3]); // somebody may still be at the first
+/// pool.readers_passed();
+/// pool.readers_passed();
+/// assert_eq!(pool.insert(&[5, 6]), Ok(before));
+/// ```
+pub type SharedPool<T> = Pool<T, Words<T>>;
+
+impl<T: Copy + Default, S: Store<T>> Pool<T, S> {
+    /// A settled pool's spare room is one part in so many of what is in use when it grows, and at most twice that
+    /// before it shrinks: each moves the elements once for a sixteenth of them that came or went.
+    const SPARE: usize = 16;
+
+    fn over(elements: S, pages: Pages, what: &'static str, max: u64) -> Self {
+        let (chunks, padding, settled, shared) = (Chunks::new(), 0, false, None);
+        Self { elements, pages, chunks, settled, padding, what, max, shared, element: PhantomData }
+    }
+
+    /// So many elements as one run, and the padding, never to be added to.
+    fn filled(self, len: usize, padding: usize) -> Self {
+        let mut chunks = Chunks::new();
+        chunks.allocate(len as u64);
+        Self { chunks, settled: true, padding, max: 0, ..self }
+    }
+
+    /// The empty pool with so many elements past the end of whatever is in use: for readers of blocks of one length,
+    /// who may then begin a block at any run.
+    #[must_use]
+    pub fn padded(mut self, padding: usize) -> Self {
+        self.padding = padding;
+        self.elements.set_capacity(padding, self.pages);
+        self.elements.set_len(padding);
+        self
+    }
+
+    /// Stores a run and returns where it starts. An empty run takes no space.
+    ///
+    /// # Errors
+    /// If the pool's limit would be passed; nothing is stored then.
+    pub fn insert(&mut self, run: &[T]) -> Result<usize, Limit> {
+        let start = self.allocate(run.len())?;
+        self.elements.write(start, run);
+        Ok(start)
+    }
+
+    /// Takes a run of `len` elements whose values are whatever was there before, and returns where it starts.
+    ///
+    /// # Errors
+    /// If the pool's limit would be passed, or if others read and there is no room; nothing is taken then.
+    pub fn allocate(&mut self, len: usize) -> Result<usize, Limit> {
+        Limit::check(self.what, self.chunks.end_after(len as u64), self.max)?;
+        let start = self.chunks.allocate(len as u64) as usize;
+        let (end, capacity) = (self.len(), self.elements.capacity());
+        if end > capacity {
+            debug_assert!(self.shared.is_none(), "others would see elements move");
+            let room = if self.settled { end + end / Self::SPARE } else { end.max(2 * capacity) };
+            self.elements.set_capacity(room, self.pages);
+        }
+        self.elements.set_len(end);
+        if let Some(shared) = &mut self.shared {
+            shared.written = shared.written.max(end);
+        }
+        Ok(start)
+    }
+
+    /// Gives a run back. Where others read, that is when they have passed.
+    pub fn remove(&mut self, start: usize, len: usize) {
+        match &mut self.shared {
+            None => self.put_back(start, len),
+            Some(_) if len == 0 => {}
+            Some(shared) => {
+                shared.retired_total += len;
+                shared.retired.retire((start, len));
+            }
+        }
+    }
+
+    /// Gives a run back that nobody else has ever been led to.
+    pub fn put_back(&mut self, start: usize, len: usize) {
+        self.chunks.free(start as u64, len as u64);
+        let (used, capacity) = (self.len(), self.elements.capacity());
+        self.elements.set_len(used);
+        let spare = self.settled && used + 2 * (used / Self::SPARE) < capacity || used * 4 < capacity;
+        if spare && self.shared.is_none() {
+            self.elements.set_capacity(used, self.pages);
+        }
+    }
+
+    /// The elements in use, holes and padding included.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.chunks.end() as usize + self.padding
+    }
+
+    /// Whether nothing is in use.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The elements in holes: given back, not yet used again.
+    #[must_use]
+    pub fn free_total(&self) -> usize {
+        self.chunks.free_total() as usize + self.shared.as_ref().map_or(0, |shared| shared.retired_total)
+    }
+
+    /// The bytes it occupies, unused capacity included, the books left out; of a shared one on ordinary pages as many as were ever
+    /// in use.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        let elements = match &self.shared {
+            Some(shared) if self.pages == Pages::Small => shared.written,
+            _ => self.elements.capacity(),
+        };
+        elements * size_of::<T>()
+    }
+
+    /// Gives unused capacity back, as at the end of a build, and grows and shrinks in small steps from now on.
+    pub fn shrink_to_fit(&mut self) {
+        self.elements.set_capacity(self.len(), self.pages);
+        self.settled = true;
+    }
+
+    /// Checks the books.
+    ///
+    /// # Errors
+    /// With the first contradiction found.
+    pub fn validate(&self) -> Result<(), String> {
+        self.chunks.validate()?;
+        if self.len() <= self.elements.capacity() {
+            Ok(())
+        } else {
+            Err(format!("{}: an end of {}, {} elements", self.what, self.len(), self.elements.capacity()))
+        }
+    }
+}
+
+impl<T: Copy + Default + Debug> Pool<T> {
+    /// An empty pool of at most `max` elements; `what` names them where that limit is reached.
+    #[must_use]
+    pub fn new(what: &'static str, max: u64, pages: Pages) -> Self {
+        Self::over(Array::new(pages), pages, what, max)
+    }
+
+    /// The elements that an array holds, as one run: to be read, and never to be added to.
+    #[must_use]
+    pub fn holding(elements: Array<T>, what: &'static str, padding: usize) -> Self {
+        let len = elements.len().saturating_sub(padding);
+        Self::over(elements, Pages::Small, what, 0).filled(len, padding)
+    }
+}
+
+impl<T: Shareable + Default> SharedPool<T> {
+    /// As [`Pool::new`].
+    #[must_use]
+    pub fn empty(what: &'static str, max: u64, pages: Pages) -> Self {
+        Self::over(Words::zeroed(0, pages), pages, what, max)
+    }
+
+    /// As [`Pool::holding`].
+    #[must_use]
+    pub fn reading(elements: Array<T>, what: &'static str, padding: usize) -> Self {
+        let len = elements.len().saturating_sub(padding);
+        Self::over(Words::holding(elements), Pages::Small, what, 0).filled(len, padding)
+    }
+
+    /// A shared pool has room for so many times what is in use, and for so many elements more. Pages of it that are never written take
+    /// no memory.
+    const ROOM: (u64, u64) = (4, 1 << 16);
+
+    /// From now on others may read, by what this returns: the same elements, without the books. Moves to memory with room to grow to four
+    /// times what is in use and some more, but to at most so many elements, which is its limit from now on; and never again.
+    #[must_use]
+    pub fn share(&mut self, most: u64) -> Self {
+        let (times, more) = Self::ROOM;
+        self.max = most.min(times * self.chunks.end() + more).max(self.chunks.end());
+        self.elements.set_capacity(self.max as usize + self.padding, self.pages);
+        self.shared = Some(Shared { written: self.len(), retired: Retired::new(), retired_total: 0 });
+        let mut chunks = Chunks::new();
+        chunks.allocate(self.chunks.end());
+        Self { elements: self.elements.clone(), chunks, max: 0, shared: self.shared.clone(), ..*self }
+    }
+
+    /// Whether others read.
+    #[must_use]
+    pub fn is_shared(&self) -> bool {
+        self.shared.is_some()
+    }
+
+    /// Every reader has passed what was given back before the last call of this: that is used again.
+    pub fn readers_passed(&mut self) {
+        let Self { chunks, shared: Some(shared), .. } = self else { return };
+        for (start, len) in shared.retired.readers_passed() {
+            chunks.free(start as u64, len as u64);
+            shared.retired_total -= len;
+        }
+    }
+
+    /// Whether far more is free than in use: time to build anew where others read and nothing can move.
+    #[must_use]
+    pub fn is_wasteful(&self) -> bool {
+        let free = self.free_total();
+        free > 1024.max(2 * (self.chunks.end() as usize - free))
+    }
+
+    /// The element at an index as it is now.
+    #[must_use]
+    #[inline(always)]
+    pub fn get(&self, index: usize) -> T {
+        self.elements.get(index)
+    }
+
+    /// The elements in use as they are now, holes and padding included. O(n).
+    #[must_use]
+    pub fn to_vec(&self) -> Vec<T> {
+        self.elements[..self.len()].iter().map(T::load).collect()
+    }
+}
+
+impl<T: Copy> Clone for Pool<T> {
+    fn clone(&self) -> Self {
+        let (elements, chunks) = (self.elements.clone(), self.chunks.clone());
+        Self { elements, chunks, shared: self.shared.clone(), ..*self }
+    }
+}
+
+impl<T: Copy, S: Deref> Deref for Pool<T, S> {
+    type Target = S::Target;
+
+    #[inline(always)]
+    fn deref(&self) -> &S::Target {
+        &self.elements
+    }
+}
+
+impl<T: Copy, S: DerefMut> DerefMut for Pool<T, S> {
+    #[inline(always)]
+    fn deref_mut(&mut self) -> &mut S::Target {
+        &mut self.elements
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn the_last_element_fits_and_one_more_does_not() {
+        let mut pool: Pool<u8> = Pool::new("nodes", 8, Pages::Small);
+        let start = pool.insert(&[1; 8]).unwrap();
+        assert_eq!(pool.insert(&[2]), Err(Limit { what: "nodes", had: 9, max: 8 }));
+        assert_eq!(pool.insert(&[]), Ok(0));
+        pool.remove(start, 8);
+        assert_eq!((pool.len(), pool.insert(&[3; 8])), (0, Ok(0)));
+    }
+
+    #[test]
+    fn a_settled_pool_stays_close_to_what_is_in_use() {
+        let mut pool: Pool<u8> = Pool::new("elements", 1 << 20, Pages::Small);
+        for _ in 0..1000 {
+            pool.allocate(10).unwrap();
+        }
+        pool.shrink_to_fit();
+        assert_eq!(pool.bytes(), 10_000);
+        for step in 1..=500 {
+            assert_eq!(pool.allocate(10), Ok(9_990 + 10 * step));
+            assert!(pool.bytes() <= pool.len() + pool.len() / 16 + 1);
+        }
+        for step in (1..=500).rev() {
+            pool.remove(9_990 + 10 * step, 10);
+            assert!(pool.bytes() <= pool.len() + pool.len() / 8);
+        }
+    }
+
+    #[test]
+    fn a_shared_pool_never_moves_and_says_when_there_is_no_room() {
+        let mut pool: SharedPool<u16> = SharedPool::empty("elements", 1 << 20, Pages::Small);
+        let first = pool.insert(&[1; 8]).unwrap();
+        let mut view = pool.share(20);
+        assert_eq!((view.len(), view.insert(&[1]).is_err(), pool.is_shared()), (8, true, true));
+        let second = pool.insert(&[2; 8]).unwrap();
+        pool.remove(first, 8);
+        assert_eq!(pool.insert(&[3; 8]), Err(Limit { what: "elements", had: 24, max: 20 }));
+        assert_eq!((view.get(first), view.get(second), pool.bytes(), pool.free_total()), (1, 2, 32, 8));
+        pool.readers_passed(); // since before
+        assert!(pool.insert(&[3; 8]).is_err());
+        pool.readers_passed();
+        assert_eq!((pool.insert(&[3; 8]), view.get(first), pool.free_total()), (Ok(first), 3, 0));
+        pool.put_back(first, 8);
+        assert_eq!((pool.insert(&[4; 8]), view.get(first)), (Ok(first), 4));
+        pool.validate().unwrap();
+        assert_eq!(pool.to_vec(), [[4; 8], [2; 8]].concat());
+    }
+
+    #[test]
+    fn a_shared_pool_of_which_most_is_free_is_wasteful() {
+        let mut pool: SharedPool<u8> = SharedPool::empty("elements", 1 << 20, Pages::Small);
+        let runs: Vec<usize> = (0..400).map(|_| pool.allocate(10).unwrap()).collect();
+        let _view = pool.share(1 << 14);
+        runs[..260].iter().for_each(|&run| pool.remove(run, 10));
+        assert!(!pool.is_wasteful());
+        runs[260..300].iter().for_each(|&run| pool.remove(run, 10));
+        assert!(pool.is_wasteful());
+    }
+
+    proptest! {
+        #[test]
+        fn runs_never_overlap_and_everything_comes_back(
+            steps in proptest::collection::vec((any::<bool>(), 0..20_usize), 1..200),
+        ) {
+            let mut pool: Pool<usize> = Pool::new("elements", 1 << 20, Pages::Small);
+            let mut held: Vec<(usize, usize, usize)> = Vec::new();
+            for (step, (insert, len)) in steps.into_iter().enumerate() {
+                if insert || held.is_empty() {
+                    let start = pool.insert(&vec![step; len]).unwrap();
+                    held.push((start, len, step));
+                } else {
+                    let (start, len, _) = held.swap_remove(len % held.len());
+                    pool.remove(start, len);
+                }
+                pool.validate().map_err(TestCaseError::fail)?;
+                for &(start, len, value) in &held {
+                    prop_assert!(pool[start..start + len].iter().all(|&v| v == value));
+                }
+            }
+            for (start, len, _) in held {
+                pool.remove(start, len);
+            }
+            prop_assert_eq!((pool.len(), pool.free_total()), (0, 0));
+        }
+    }
+}
