@@ -17,7 +17,7 @@ fn live(engines: &[&str], settings: Settings) -> Live<u32> {
 }
 
 /// An engine that is kept twice, and one that is built anew.
-const WAYS: [&str; 2] = ["poptrie", "lc-trie"];
+const WAYS: [&str; 2] = ["radix", "lc-trie"];
 
 #[test]
 fn a_guard_keeps_its_table_and_the_next_shows_the_change() {
@@ -37,7 +37,7 @@ fn a_guard_keeps_its_table_and_the_next_shows_the_change() {
 
 #[test]
 fn changes_of_both_copies_are_followed_in_place() {
-    let mut live = live(&["poptrie"], Settings::default());
+    let mut live = live(&["radix"], Settings::default());
     let mut reader = live.reader(0);
     for next_hop in 2..100 {
         live.change(announce("10.1.0.0/16", next_hop), NOW).unwrap();
@@ -55,7 +55,7 @@ fn changes_of_both_copies_are_followed_in_place() {
 #[test]
 fn changes_wait_for_readers_and_no_longer_than_patience() {
     let patience = Duration::from_secs(1);
-    let mut live = live(&["poptrie"], Settings { patience, ..Settings::default() });
+    let mut live = live(&["radix"], Settings { patience, ..Settings::default() });
     let mut reader = live.reader(0);
     reader.guard();
     live.change(announce("10.1.0.0/16", 2), NOW).unwrap();
@@ -98,7 +98,7 @@ fn a_reader_that_never_passes_is_told_of_and_blocks_nobody() {
 fn gathered_changes_come_at_once_and_no_ops_not_at_all() {
     let settings =
         Settings { most_changes: 4, longest_delay: Duration::from_millis(5), ..Settings::default() };
-    let mut live = live(&["poptrie"], settings);
+    let mut live = live(&["radix"], settings);
     live.change(announce("10.0.0.0/8", 1), NOW).unwrap();
     live.change(announce("10.1.0.0/16", 2), NOW).unwrap();
     live.change(announce("10.1.0.0/16", 3), NOW).unwrap();
@@ -116,7 +116,7 @@ fn gathered_changes_come_at_once_and_no_ops_not_at_all() {
 #[test]
 fn what_one_engine_refuses_no_engine_shows() {
     let too_great = crate::engines::dir24_8::NEXT_HOPS_MAX + 1;
-    let mut live = live(&["poptrie", "dir24-8", "lc-trie"], Settings::default());
+    let mut live = live(&["radix", "dir24-8", "lc-trie"], Settings::default());
     let mut readers: Vec<_> = (0..3).map(|which| live.reader(which)).collect();
     for (next_hop, fits) in [(2, true), (too_great, false), (3, true), (too_great, false), (4, true)] {
         let before = live.rib().clone();
@@ -145,14 +145,14 @@ fn a_frozen_table_answers_as_it_did() {
             reader.rest();
         }
         assert_eq!(frozen.lookup(0x0A01_0000), NextHop(1));
-        let built = if engine == "poptrie" { 1 } else { 7 };
+        let built = if engine == "radix" { 1 } else { 7 };
         assert_eq!(live.counts().rebuilt, built, "{engine}");
     }
 }
 
 #[test]
 fn readers_outlive_the_writer() {
-    let mut live = live(&["poptrie"], Settings::default());
+    let mut live = live(&["radix"], Settings::default());
     let mut reader = live.reader(0);
     live.change(announce("10.1.0.0/16", 2), NOW).unwrap();
     let table = reader.guard();
@@ -165,7 +165,7 @@ fn readers_outlive_the_writer() {
 
 #[test]
 fn all_copies_are_counted() {
-    let mut live = live(&["poptrie", "lc-trie"], Settings::default());
+    let mut live = live(&["radix", "lc-trie"], Settings::default());
     let [twice, once] = [0, 1].map(|which| live.memory(which).total());
     assert!(twice >= 2 * live.freeze(0).unwrap().memory().total());
     assert_eq!(once, live.freeze(1).unwrap().memory().total());

@@ -3,8 +3,9 @@
 use super::direct::Direct;
 use super::node::Node;
 use super::{Poptrie, new_pools};
-use crate::blocks::chunks::Pool;
+use crate::blocks::chunks::SharedPool;
 use crate::engine::Width;
+use crate::memory::Shareable;
 use crate::{Address, Limit};
 
 /// A pool is compacted when one part in so many of it is holes. Each compaction moves everything once for at
@@ -29,11 +30,11 @@ impl<A: Address, W: Width> Poptrie<A, W> {
 
     fn compact(&mut self) -> Result<(), Limit> {
         let (mut nodes, mut leaves) = new_pools(self.max_nodes, self.max_leaves, self.pages);
-        let mut direct = self.direct.clone();
-        for entry in direct.iter_mut() {
-            if let Some(root) = entry.root() {
-                let root = self.moved(self.nodes[root], &mut nodes, &mut leaves)?;
-                *entry = Direct::node(nodes.insert(&[root])? as u32);
+        let direct = self.direct.resized(self.direct.len(), self.pages);
+        for place in direct.iter() {
+            if let Some(root) = Direct::load(place).root() {
+                let root = self.moved(self.nodes.get(root), &mut nodes, &mut leaves)?;
+                Direct::node(nodes.insert(&[root])? as u32).store(place);
             }
         }
         nodes.shrink_to_fit();
@@ -43,13 +44,18 @@ impl<A: Address, W: Width> Poptrie<A, W> {
     }
 
     /// The node with all below it moved to other pools.
-    fn moved(&self, mut node: Node, nodes: &mut Pool<Node>, leaves: &mut Pool<W>) -> Result<Node, Limit> {
+    fn moved(
+        &self,
+        mut node: Node,
+        nodes: &mut SharedPool<Node>,
+        leaves: &mut SharedPool<W>,
+    ) -> Result<Node, Limit> {
         let (start, len) = node.children();
         let children: Result<Vec<Node>, Limit> =
-            self.nodes[start..start + len].iter().map(|&child| self.moved(child, nodes, leaves)).collect();
+            (start..start + len).map(|child| self.moved(self.nodes.get(child), nodes, leaves)).collect();
         node.base0 = nodes.insert(&children?)? as u32;
         let (start, len) = node.leaves();
-        node.base1 = leaves.insert(&self.leaves[start..start + len])? as u32;
+        node.base1 = leaves.insert(&self.leaves_in(start, len))? as u32;
         Ok(node)
     }
 }

@@ -1,6 +1,8 @@
 //! [`Direct`]: an entry of the table that stands for the first `s` bits (direct pointing).
 
 use crate::NextHop;
+use crate::memory::{Shareable, Word};
+use std::sync::atomic::AtomicU32;
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 /// Set where the entry is the answer itself.
@@ -18,6 +20,22 @@ const LEAF: u32 = 1 << 31;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, Immutable)]
 #[repr(transparent)]
 pub(super) struct Direct(u32);
+
+impl Shareable for Direct {
+    type Atomic = AtomicU32;
+
+    #[inline(always)]
+    fn load(place: &AtomicU32) -> Self {
+        Self(u32::load(place))
+    }
+
+    #[inline(always)]
+    fn store(self, place: &AtomicU32) {
+        self.0.store(place);
+    }
+}
+
+impl Word for Direct {}
 
 impl Direct {
     /// The greatest next hop that stands in the table itself; one beyond it has a node of one leaf.

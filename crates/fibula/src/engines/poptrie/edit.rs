@@ -9,12 +9,18 @@
 //!
 //! Nothing is given back before [`Edit::commit`], and every overwritten word is remembered, so that an edit which
 //! runs into a limit half-way is undone to the last bit ([`Edit::roll_back`]).
+//!
+//! Where others read, nothing that they can reach is written before the commit either, and a node whose vectors change is never
+//! overwritten: the run of children that it lies in is written anew, up to a node of which only the bases change, or up to the
+//! direct table.
 
 use super::node::{Entry, FAN_OUT, Node, STRIDE, Slots, positions, shared};
 use super::{Direct, Poptrie};
 use crate::engine::{Cost, Width};
+use crate::memory::Shareable;
 use crate::rib::Ranges;
 use crate::{Address, Limit, Prefix, Rib};
+use std::collections::HashMap;
 
 /// A run in one of the two pools: start and length.
 type Run = (usize, usize);
@@ -30,6 +36,15 @@ pub(super) struct Edit<'t, A: Address, W: Width> {
     direct_before: Vec<(usize, Direct)>,
     /// Overwritten nodes, with what was there.
     nodes_before: Vec<(usize, Node)>,
+    /// Where others read: what is to be overwritten.
+    outstanding: Option<Outstanding>,
+}
+
+/// What others are to see at the end of an edit, by its place.
+#[derive(Default)]
+struct Outstanding {
+    direct: HashMap<usize, Direct>,
+    nodes: HashMap<usize, Node>,
 }
 
 /// What an edit took from a pool, and what it no longer needs of it.
@@ -43,11 +58,19 @@ impl<'t, A: Address, W: Width> Edit<'t, A, W> {
     pub(super) fn new(trie: &'t mut Poptrie<A, W>, rib: &'t Rib<A>) -> Self {
         let (nodes, leaves) = (Runs::default(), Runs::default());
         let (direct_before, nodes_before) = (Vec::new(), Vec::new());
-        Self { trie, rib, cost: Cost::default(), nodes, leaves, direct_before, nodes_before }
+        let outstanding = trie.nodes.is_shared().then(Outstanding::default);
+        Self { trie, rib, cost: Cost::default(), nodes, leaves, direct_before, nodes_before, outstanding }
     }
 
-    /// Gives back what is no longer needed, and says what the edit cost.
+    /// Lets others see the edit, gives back what is no longer needed, and says what it cost.
     pub(super) fn commit(self) -> Cost {
+        let Outstanding { direct, nodes } = self.outstanding.unwrap_or_default();
+        for (index, node) in nodes {
+            node.store(&self.trie.nodes[index]);
+        }
+        for (slot, entry) in direct {
+            self.trie.direct.set(slot, entry);
+        }
         for (start, len) in self.nodes.retired {
             self.trie.nodes.remove(start, len);
         }
@@ -60,16 +83,16 @@ impl<'t, A: Address, W: Width> Edit<'t, A, W> {
     /// Leaves the trie as it was before the edit.
     pub(super) fn roll_back(self) {
         for (slot, before) in self.direct_before.into_iter().rev() {
-            self.trie.direct[slot] = before;
+            self.trie.direct.set(slot, before);
         }
         for (index, before) in self.nodes_before.into_iter().rev() {
-            self.trie.nodes[index] = before;
+            before.store(&self.trie.nodes[index]);
         }
         for (start, len) in self.nodes.taken {
-            self.trie.nodes.remove(start, len);
+            self.trie.nodes.put_back(start, len);
         }
         for (start, len) in self.leaves.taken {
-            self.trie.leaves.remove(start, len);
+            self.trie.leaves.put_back(start, len);
         }
     }
 
@@ -80,9 +103,9 @@ impl<'t, A: Address, W: Width> Edit<'t, A, W> {
         if prefix.len() <= s {
             return self.refresh_slots(prefix, slot..slot + (1 << (s - prefix.len())));
         }
-        let root = self.trie.direct[slot].root();
+        let root = self.direct(slot).root();
         let entry = match root {
-            Some(root) => self.refresh_within(self.trie.nodes[root], s, prefix)?,
+            Some(root) => self.refresh_within(self.node(root), s, prefix)?,
             None => self.refresh_block(Prefix::containing(prefix.first(), s))?,
         };
         self.set_direct(slot, entry)
@@ -94,7 +117,7 @@ impl<'t, A: Address, W: Width> Edit<'t, A, W> {
         let mut sweep = Sweep::new(self.rib, prefix);
         for slot in slots {
             let block = Prefix::containing(A::from_bits(slot as u64, 0, s), s);
-            let old = self.trie.direct[slot].root().map(|root| self.trie.nodes[root]);
+            let old = self.direct(slot).root().map(|root| self.node(root));
             let entry = self.block(&mut sweep, block, old)?;
             self.set_direct(slot, entry)?;
         }
@@ -113,12 +136,9 @@ impl<'t, A: Address, W: Width> Edit<'t, A, W> {
         if prefix.len() > end
             && let Some(index) = node.child(slot)
         {
-            let child = self.trie.nodes[index];
+            let child = self.node(index);
             return match self.refresh_within(child, end, prefix)? {
-                Entry::Node(new) => {
-                    self.overwrite(index, new);
-                    Ok(Entry::Node(node))
-                }
+                Entry::Node(new) => self.replace_child(node, index, new).map(Entry::Node),
                 Entry::Leaf(next_hop) => {
                     let mut slots = Slots::new();
                     self.copy(&mut slots, node, 0..slot);
@@ -181,7 +201,7 @@ impl<'t, A: Address, W: Width> Edit<'t, A, W> {
             }
             if ending.last() != sweep.last {
                 let slot = ending.first().bits(offset, STRIDE) as u32;
-                let child = old.and_then(|node| node.child(slot)).map(|index| self.trie.nodes[index]);
+                let child = old.and_then(|node| node.child(slot)).map(|index| self.node(index));
                 match self.block(sweep, ending, child)? {
                     Entry::Node(node) => slots.child(slot, node),
                     Entry::Leaf(next_hop) => slots.leaf(slot, next_hop),
@@ -198,8 +218,8 @@ impl<'t, A: Address, W: Width> Edit<'t, A, W> {
     fn copy(&self, slots: &mut Slots<W>, node: Node, range: std::ops::Range<u32>) {
         for slot in range {
             match node.step(slot) {
-                (true, index) => slots.child(slot, self.trie.nodes[index as usize]),
-                (false, index) => slots.leaf(slot, self.trie.leaves[index as usize]),
+                (true, index) => slots.child(slot, self.node(index as usize)),
+                (false, index) => slots.leaf(slot, self.trie.leaves.get(index as usize)),
             }
         }
     }
@@ -215,7 +235,10 @@ impl<'t, A: Address, W: Width> Edit<'t, A, W> {
 
     fn store_node(&mut self, slots: &Slots<W>, old: Option<Node>) -> Result<Node, Limit> {
         let old = old.unwrap_or_default();
-        let base0 = if old.vector == slots.vector {
+        let overwritable = |(index, child): (usize, &Node)| self.may_overwrite(&self.node(index), child);
+        let in_place =
+            old.vector == slots.vector && (old.base0 as usize..).zip(slots.children()).all(overwritable);
+        let base0 = if in_place {
             for (index, &child) in (old.base0 as usize..).zip(slots.children()) {
                 self.overwrite(index, child);
             }
@@ -226,13 +249,13 @@ impl<'t, A: Address, W: Width> Edit<'t, A, W> {
             self.cost.nodes_copied += copied;
             self.cost.nodes_allocated += slots.children().len() as u64 - copied;
             for slot in positions(old.vector & !slots.vector) {
-                self.retire_below(old.child(slot).map(|index| self.trie.nodes[index]));
+                self.retire_below(old.child(slot).map(|index| self.node(index)));
             }
             self.nodes.retired.push(old.children());
             start
         };
         let (start, len) = old.leaves();
-        let base1 = if self.trie.leaves[start..start + len] == *slots.leaves() {
+        let base1 = if self.trie.leaves_in(start, len) == slots.leaves() {
             old.base1
         } else {
             let start = self.trie.leaves.insert(slots.leaves())?;
@@ -245,8 +268,7 @@ impl<'t, A: Address, W: Width> Edit<'t, A, W> {
 
     /// Makes an entry of the direct table say `entry`.
     fn set_direct(&mut self, slot: usize, entry: Entry<W>) -> Result<(), Limit> {
-        let before = self.trie.direct[slot];
-        let old = before.root().map(|root| (root, self.trie.nodes[root]));
+        let old = self.direct(slot).root().map(|root| (root, self.node(root)));
         let node = match entry {
             Entry::Node(node) => node,
             Entry::Leaf(next_hop) => {
@@ -264,27 +286,74 @@ impl<'t, A: Address, W: Width> Edit<'t, A, W> {
                 self.store_node(&slots, old.map(|(_, node)| node))?
             }
         };
-        if let Some((root, _)) = old {
-            self.overwrite(root, node);
-        } else {
-            let root = self.insert_nodes(&[node])?;
-            self.cost.nodes_allocated += 1;
-            self.write_direct(slot, Direct::node(root));
+        if let Some((root, before)) = old {
+            if self.may_overwrite(&before, &node) {
+                self.overwrite(root, node);
+                return Ok(());
+            }
+            self.nodes.retired.push((root, 1));
         }
+        let root = self.insert_nodes(&[node])?;
+        let count = if old.is_some() { &mut self.cost.nodes_copied } else { &mut self.cost.nodes_allocated };
+        *count += 1;
+        self.write_direct(slot, Direct::node(root));
         Ok(())
     }
 
+    /// The node with another child at an index.
+    fn replace_child(&mut self, node: Node, index: usize, new: Node) -> Result<Node, Limit> {
+        if self.may_overwrite(&self.node(index), &new) {
+            self.overwrite(index, new);
+            return Ok(node);
+        }
+        let (start, len) = node.children();
+        let children = (start..start + len).map(|at| if at == index { new } else { self.node(at) });
+        let base0 = self.insert_nodes(&children.collect::<Vec<_>>())?;
+        self.cost.nodes_copied += len as u64;
+        self.nodes.retired.push((start, len));
+        Ok(Node { base0, ..node })
+    }
+
+    /// Whether a node may take the place of another: where others read, if only its bases differ.
+    fn may_overwrite(&self, before: &Node, after: &Node) -> bool {
+        self.outstanding.is_none() || before.is_shaped_like(after)
+    }
+
+    /// A node as the edit leaves it.
+    fn node(&self, index: usize) -> Node {
+        let outstanding = self.outstanding.as_ref().and_then(|outstanding| outstanding.nodes.get(&index));
+        outstanding.copied().unwrap_or_else(|| self.trie.nodes.get(index))
+    }
+
+    /// An entry of the direct table as the edit leaves it.
+    fn direct(&self, slot: usize) -> Direct {
+        let outstanding = self.outstanding.as_ref().and_then(|outstanding| outstanding.direct.get(&slot));
+        outstanding.copied().unwrap_or_else(|| self.trie.direct.get(slot))
+    }
+
     fn write_direct(&mut self, slot: usize, direct: Direct) {
-        let before = std::mem::replace(&mut self.trie.direct[slot], direct);
-        if before != direct {
+        let before = self.direct(slot);
+        if before == direct {
+            return;
+        }
+        self.cost.entries_set += 1;
+        if let Some(outstanding) = &mut self.outstanding {
+            outstanding.direct.insert(slot, direct);
+        } else {
+            self.trie.direct.set(slot, direct);
             self.direct_before.push((slot, before));
-            self.cost.entries_set += 1;
         }
     }
 
     fn overwrite(&mut self, index: usize, node: Node) {
-        let before = std::mem::replace(&mut self.trie.nodes[index], node);
-        if before != node {
+        let before = self.node(index);
+        if before == node {
+            return;
+        }
+        if let Some(outstanding) = &mut self.outstanding {
+            outstanding.nodes.insert(index, node);
+        } else {
+            node.store(&self.trie.nodes[index]);
             self.nodes_before.push((index, before));
         }
     }
@@ -300,7 +369,7 @@ impl<'t, A: Address, W: Width> Edit<'t, A, W> {
         let Some(node) = node else { return };
         let (start, len) = node.children();
         for index in start..start + len {
-            self.retire_below(Some(self.trie.nodes[index]));
+            self.retire_below(Some(self.node(index)));
         }
         self.nodes.retired.push((start, len));
         self.leaves.retired.push(node.leaves());

@@ -2,7 +2,9 @@
 
 use crate::blocks::rank::through;
 use crate::engine::Width;
+use crate::memory::Shareable;
 use std::hint::select_unpredictable;
+use std::sync::atomic::{AtomicU32, AtomicU64};
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 /// How many bits of the address a node consumes.
@@ -44,6 +46,11 @@ impl Node {
         is_child.then_some(index as usize)
     }
 
+    /// Whether it has children and runs of leaves at the same slots as another.
+    pub(super) fn is_shaped_like(&self, other: &Self) -> bool {
+        (self.vector, self.leafvec) == (other.vector, other.leafvec)
+    }
+
     /// Where its children lie: start and number.
     pub(super) fn children(&self) -> (usize, usize) {
         (self.base0 as usize, self.vector.count_ones() as usize)
@@ -52,6 +59,39 @@ impl Node {
     /// Where its leaves lie: start and number.
     pub(super) fn leaves(&self) -> (usize, usize) {
         (self.base1 as usize, self.leafvec.count_ones() as usize)
+    }
+}
+
+/// A node that others may read. While they do, at most its bases change: no slot becomes a child or a leaf, or another run's, and an
+/// address goes by one of the two bases.
+#[derive(Debug)]
+#[repr(C)]
+pub(super) struct AtomicNode {
+    vector: AtomicU64,
+    leafvec: AtomicU64,
+    base0: AtomicU32,
+    base1: AtomicU32,
+}
+
+impl Shareable for Node {
+    type Atomic = AtomicNode;
+
+    #[inline(always)]
+    fn load(place: &AtomicNode) -> Self {
+        Self {
+            vector: u64::load(&place.vector),
+            leafvec: u64::load(&place.leafvec),
+            base0: u32::load(&place.base0),
+            base1: u32::load(&place.base1),
+        }
+    }
+
+    #[inline(always)]
+    fn store(self, place: &AtomicNode) {
+        self.vector.store(&place.vector);
+        self.leafvec.store(&place.leafvec);
+        self.base0.store(&place.base0);
+        self.base1.store(&place.base1);
     }
 }
 

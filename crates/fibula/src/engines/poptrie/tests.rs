@@ -1,7 +1,8 @@
 use super::*;
 use crate::engine::{Cost, ENGINES};
 use crate::engines::oracle::Oracle;
-use crate::engines::testing::rib;
+use crate::engines::testing::{apply, rib};
+use crate::memory::Shareable;
 use crate::{Change, Fib, NextHop, Route};
 use proptest::prelude::*;
 
@@ -20,8 +21,14 @@ fn probes<A: Address>(rib: &Rib<A>) -> Vec<A> {
     around.flatten().chain([A::ZERO, A::MAX]).collect()
 }
 
-/// Compares every answer at a boundary, one by one and in a batch, with the judge's.
+/// Checks the structure and the answers.
 fn check<A: Address, W: Width>(trie: &Poptrie<A, W>, rib: &Rib<A>) {
+    trie.validate(rib).unwrap();
+    check_answers(trie, rib);
+}
+
+/// Compares every answer at a boundary, one by one and in a batch, with the judge's.
+fn check_answers<A: Address, W: Width>(trie: &Poptrie<A, W>, rib: &Rib<A>) {
     let oracle: Oracle<A, W> = Oracle::build(rib, &Config::default()).unwrap();
     let addresses = probes(rib);
     let mut batch = vec![W::default(); addresses.len()];
@@ -30,7 +37,6 @@ fn check<A: Address, W: Width>(trie: &Poptrie<A, W>, rib: &Rib<A>) {
         let want = oracle.lookup(address);
         assert_eq!((trie.lookup(address), batch), (want, want), "{}", address.to_ip());
     }
-    trie.validate(rib).unwrap();
 }
 
 #[test]
@@ -42,15 +48,15 @@ fn the_worked_example() {
 
     let slot = address::<u32>("10.0.0.0") >> 14;
     assert_eq!(slot, 10_240);
-    assert_eq!(trie.direct[slot as usize - 1], Direct::NONE);
-    assert_eq!(trie.direct[slot as usize], Direct::node(1));
-    assert!(trie.direct[10_241..11_264].iter().all(|&entry| Direct::leaf(NextHop(1)) == Some(entry)));
-    assert_eq!(trie.direct[11_264], Direct::NONE);
+    assert_eq!(trie.direct.get(slot as usize - 1), Direct::NONE);
+    assert_eq!(trie.direct.get(slot as usize), Direct::node(1));
+    assert!((10_241..11_264).all(|slot| Direct::leaf(NextHop(1)) == Some(trie.direct.get(slot))));
+    assert_eq!(trie.direct.get(11_264), Direct::NONE);
 
     let b = Node { vector: 0, leafvec: 1 | 1 << 32, base0: 0, base1: 0 };
     let a = Node { vector: 0x10, leafvec: 0x27, base0: 0, base1: 2 };
-    assert_eq!(trie.nodes[..], [b, a]);
-    assert_eq!(trie.leaves[..], [1, 4, 1, 2, 3, 1]);
+    assert_eq!(trie.nodes.to_vec(), [b, a]);
+    assert_eq!(trie.leaves.to_vec(), [1, 4, 1, 2, 3, 1]);
 
     assert_eq!(a.step(3), (false, 4)); // 10.0.3.9: three runs begin at slots 0 to 3
     assert_eq!(a.step(4), (true, 0)); // 10.0.4.200: the first child
@@ -198,23 +204,28 @@ fn holes_are_closed() {
 fn validate_sees_what_is_wrong() {
     let rib: Rib<u32> =
         rib(&[("10.0.0.0/8", 1), ("10.0.1.0/24", 2), ("10.0.1.128/25", 3), ("10.3.1.0/25", 3)]);
-    let good: Poptrie<u32, u8> = Poptrie::build(&rib, &Config::default()).unwrap();
-    good.validate(&rib).unwrap();
-    let root = good.direct[10_240].root().unwrap();
+    let good = || Poptrie::<u32, u8>::build(&rib, &Config::default()).unwrap();
+    good().validate(&rib).unwrap();
+    let root = good().direct.get(10_240).root().unwrap();
     let wrong = |damage: &dyn Fn(&mut Poptrie<u32, u8>), expected: &str| {
-        let mut trie = good.clone();
+        let mut trie = good();
         damage(&mut trie);
         let error = trie.validate(&rib).unwrap_err();
         assert!(error.contains(expected), "{error}");
     };
-    wrong(&|trie| trie.nodes[root].base0 = 99, "nodes 99+1 are past the end");
-    wrong(&|trie| trie.nodes[root].base0 = root as u32, "two pointers to one of nodes");
-    wrong(&|trie| trie.nodes[root].base1 = 0, "two pointers to one of leaves");
-    wrong(&|trie| trie.nodes[root].leafvec &= !1, "a leaf without a run");
-    wrong(&|trie| trie.nodes[root].leafvec |= 2, "both child and leaf");
-    wrong(&|trie| trie.leaves[0] = 77, "entry 10240 of the direct table is not what a build gives");
-    wrong(&|trie| trie.direct[0] = Direct::leaf(NextHop(5)).unwrap(), "entry 0 of the direct table");
-    wrong(&|trie| trie.direct[10_240] = Direct::NONE, "reached and 0 free");
+    let spoil = |trie: &Poptrie<u32, u8>, how: &dyn Fn(&mut Node)| {
+        let mut node = trie.nodes.get(root);
+        how(&mut node);
+        node.store(&trie.nodes[root]);
+    };
+    wrong(&|trie| spoil(trie, &|node| node.base0 = 99), "nodes 99+1 are past the end");
+    wrong(&|trie| spoil(trie, &|node| node.base0 = root as u32), "two pointers to one of nodes");
+    wrong(&|trie| spoil(trie, &|node| node.base1 = 0), "two pointers to one of leaves");
+    wrong(&|trie| spoil(trie, &|node| node.leafvec &= !1), "a leaf without a run");
+    wrong(&|trie| spoil(trie, &|node| node.leafvec |= 2), "both child and leaf");
+    wrong(&|trie| 77_u8.store(&trie.leaves[0]), "entry 10240 of the direct table is not what a build gives");
+    wrong(&|trie| trie.direct.set(0, Direct::leaf(NextHop(5)).unwrap()), "entry 0 of the direct table");
+    wrong(&|trie| trie.direct.set(10_240, Direct::NONE), "reached and 0 free");
     wrong(&|trie| assert!(trie.nodes.insert(&[Node::default()]).is_ok()), "reached and 0 free");
     wrong(&|trie| assert!(trie.leaves.insert(&[1]).is_ok()), "reached and 0 free");
 }
@@ -239,6 +250,74 @@ fn batches_of_every_size_on_every_instruction_set() {
     }
 }
 
+#[test]
+fn a_change_is_one_store_above_all_that_it_writes() {
+    let mut rib: Rib<u32> = rib(&[("10.0.1.0/24", 1), ("10.0.3.0/24", 1), ("10.0.3.64/26", 2)]);
+    let mut trie: Poptrie<u32, u8> = Poptrie::build(&rib, &Config::default()).unwrap();
+    let view = trie.share().unwrap();
+    let root = |trie: &Poptrie<u32, u8>| trie.direct.get(10_240).root().unwrap();
+    let (before, leaves) = (root(&view), trie.leaves.to_vec());
+    let old = view.nodes.get(before);
+    // Other leaves at the same slots: the root stays where it is and has another base.
+    apply(&mut trie, &mut rib, &[("10.0.1.0/24", 3)]);
+    let new = view.nodes.get(before);
+    assert!(
+        root(&view) == before && new.is_shaped_like(&old) && new.base0 == old.base0 && new.base1 != old.base1
+    );
+    assert_eq!(trie.leaves.to_vec()[..leaves.len()], leaves, "somebody may be at them");
+    // Another child: the root itself is another.
+    apply(&mut trie, &mut rib, &[("10.0.9.0/25", 3)]);
+    assert!(root(&view) != before && view.nodes.get(before) == new);
+    check_answers(&view, &rib);
+    trie.readers_passed(); // since before
+    apply(&mut trie, &mut rib, &[("10.0.9.0/25", 4)]);
+    assert_eq!(view.nodes.get(before), new);
+    trie.readers_passed();
+    apply(&mut trie, &mut rib, &[("10.0.11.0/25", 4), ("10.0.1.0/25", 5)]);
+    assert_ne!(view.nodes.get(before), new, "used again");
+    check_answers(&view, &rib);
+}
+
+#[test]
+fn a_shared_trie_is_to_be_built_anew_when_there_is_no_room_or_far_too_much() {
+    let mut rib: Rib<u32> = (0..4000_u32)
+        .map(|i| Route { prefix: Prefix::containing(i << 12, 24), next_hop: NextHop(1 + i % 200) })
+        .collect();
+    let mut trie: Poptrie<u32, u8> = Poptrie::build(&rib, &config(4)).unwrap();
+    let view = trie.share().unwrap();
+    let mut next_hop = 201;
+    let mut before;
+    // Every gap is written beside the old one, as long as there is room.
+    loop {
+        before = rib.clone();
+        let delta = rib.insert(Prefix::ALL, NextHop(next_hop)).unwrap();
+        if trie.apply(&rib, &[delta]) == Update::Rebuild {
+            break;
+        }
+        check_answers(&view, &rib);
+        next_hop += 1;
+    }
+    assert!(next_hop > 203);
+    check(&trie, &before);
+    check_answers(&view, &before);
+    trie.readers_passed();
+    trie.readers_passed();
+
+    let mut trie: Poptrie<u32, u8> = Poptrie::build(&rib, &config(4)).unwrap();
+    let view = trie.share().unwrap();
+    let mut gone = rib.clone().into_iter().map(|route| route.prefix).collect::<Vec<_>>().into_iter();
+    loop {
+        before = rib.clone();
+        let deltas: Vec<_> = gone.by_ref().take(100).filter_map(|prefix| rib.remove(prefix)).collect();
+        if trie.apply(&rib, &deltas) == Update::Rebuild {
+            break;
+        }
+        check_answers(&view, &rib);
+    }
+    assert!(!rib.is_empty());
+    check_answers(&view, &before);
+}
+
 /// Prefixes that nest: a few trunks, any length, little noise after it.
 fn prefixes<A: Address>() -> impl Strategy<Value = Prefix<A>> {
     let trunk = prop_oneof![Just(u128::MAX), Just(0), Just(0x2001_0db8_5555_aaaa_cccc_3333_0f0f_1234)];
@@ -258,8 +337,9 @@ fn changes<A: Address>() -> impl Strategy<Value = Vec<Change<A>>> {
     proptest::collection::vec(change, 1..60)
 }
 
-/// Builds from some of the changes, follows the others in updates of `at_once`, and goes all the way back.
-fn follow<A: Address, W: Width>(s: u8, changes: &[Change<A>], at_once: usize) {
+/// Builds from some of the changes, follows the others in updates of `at_once`, alone or with somebody who reads the same memory, and
+/// goes all the way back.
+fn follow<A: Address, W: Width>(s: u8, changes: &[Change<A>], at_once: usize, read: bool) {
     let (first, rest) = changes.split_at(changes.len() / 3);
     let mut rib: Rib<A> = Rib::new();
     for &change in first {
@@ -267,6 +347,7 @@ fn follow<A: Address, W: Width>(s: u8, changes: &[Change<A>], at_once: usize) {
     }
     let mut trie: Poptrie<A, W> = Poptrie::build(&rib, &config(s)).unwrap();
     check(&trie, &rib);
+    let view = if read { trie.share() } else { None };
     for changes in rest.chunks(at_once) {
         // At most one delta a prefix, as the seam demands.
         let before = rib.clone();
@@ -285,26 +366,35 @@ fn follow<A: Address, W: Width>(s: u8, changes: &[Change<A>], at_once: usize) {
         let deltas: Vec<Delta<A>> = deltas.filter(|delta| delta.before != delta.after).collect();
         assert!(matches!(trie.apply(&rib, &deltas), Update::Applied(_)));
         check(&trie, &rib);
+        if let Some(view) = &view {
+            check_answers(view, &rib);
+        }
+        trie.readers_passed();
     }
     let deltas: Vec<Delta<A>> = rib
         .iter()
         .map(|route| Delta { prefix: route.prefix, before: route.next_hop, after: NextHop::NONE })
         .collect();
     trie.apply(&Rib::new(), &deltas);
+    trie.readers_passed();
+    trie.readers_passed();
     assert_eq!((trie.nodes.len(), trie.leaves.len()), (0, 0));
+    if let Some(view) = &view {
+        check_answers(view, &Rib::new());
+    }
 }
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn ipv4_follows_any_sequence(changes in changes::<u32>(), s in 0..=13_u8, at_once in 1..9_usize) {
-        follow::<u32, u16>(s, &changes, at_once);
+    fn ipv4_follows_any_sequence(changes in changes::<u32>(), s in 0..=13_u8, at_once in 1..9_usize, read: bool) {
+        follow::<u32, u16>(s, &changes, at_once, read);
     }
 
     #[test]
-    fn ipv6_follows_any_sequence(changes in changes::<u128>(), s in 0..=13_u8, at_once in 1..9_usize) {
-        follow::<u128, u8>(s, &changes, at_once);
+    fn ipv6_follows_any_sequence(changes in changes::<u128>(), s in 0..=13_u8, at_once in 1..9_usize, read: bool) {
+        follow::<u128, u8>(s, &changes, at_once, read);
     }
 }
 
@@ -313,7 +403,7 @@ proptest! {
 
     #[test]
     fn both_families_at_the_default_size(ipv4 in changes::<u32>(), ipv6 in changes::<u128>()) {
-        follow::<u32, u32>(18, &ipv4, 5);
-        follow::<u128, u32>(18, &ipv6, 5);
+        follow::<u32, u32>(18, &ipv4, 5, true);
+        follow::<u128, u32>(18, &ipv6, 5, true);
     }
 }

@@ -1,9 +1,11 @@
 //! Checks of the structure itself.
 
+use super::direct::Direct;
 use super::node::Node;
 use super::{MAX_LEAVES, MAX_NODES, Poptrie};
 use crate::blocks::reached::Reached;
 use crate::engine::{Config, Width};
+use crate::memory::Shareable;
 use crate::{Address, Rib};
 
 impl<A: Address, W: Width> Poptrie<A, W> {
@@ -16,9 +18,9 @@ impl<A: Address, W: Width> Poptrie<A, W> {
         }
         let mut nodes = Reached::new("nodes", self.nodes.len());
         let mut leaves = Reached::new("leaves", self.leaves.len());
-        for root in self.direct.iter().filter_map(|entry| entry.root()) {
+        for root in self.direct.iter().filter_map(|entry| Direct::load(entry).root()) {
             nodes.mark((root, 1))?;
-            self.check_below(&self.nodes[root], self.s, &mut nodes, &mut leaves)?;
+            self.check_below(&self.nodes.get(root), self.s, &mut nodes, &mut leaves)?;
         }
         nodes.check(self.nodes.free_total())?;
         leaves.check(self.leaves.free_total())
@@ -45,8 +47,8 @@ impl<A: Address, W: Width> Poptrie<A, W> {
         leaves.mark(node.leaves())?;
         let (start, len) = node.children();
         nodes.mark((start, len))?;
-        for child in &self.nodes[start..start + len] {
-            self.check_below(child, offset + super::node::STRIDE, nodes, leaves)?;
+        for child in start..start + len {
+            self.check_below(&self.nodes.get(child), offset + super::node::STRIDE, nodes, leaves)?;
         }
         Ok(())
     }
@@ -56,9 +58,10 @@ impl<A: Address, W: Width> Poptrie<A, W> {
         let config = Config::default().with("s", self.s.to_string());
         let fresh =
             Self::build_within(rib, &config, MAX_NODES, MAX_LEAVES).map_err(|error| error.to_string())?;
-        for (slot, (&have, &want)) in self.direct.iter().zip(fresh.direct.iter()).enumerate() {
+        for slot in 0..self.direct.len() {
+            let (have, want) = (self.direct.get(slot), fresh.direct.get(slot));
             let same = match (have.root(), want.root()) {
-                (Some(have), Some(want)) => self.same(self.nodes[have], &fresh, fresh.nodes[want]),
+                (Some(have), Some(want)) => self.same(self.nodes.get(have), &fresh, fresh.nodes.get(want)),
                 _ => have == want,
             };
             if !same {
@@ -69,12 +72,13 @@ impl<A: Address, W: Width> Poptrie<A, W> {
     }
 
     fn same(&self, node: Node, other: &Self, twin: Node) -> bool {
-        let leaves = |trie: &'_ Self, (start, len)| trie.leaves[start..start + len].to_vec();
-        (node.vector, node.leafvec) == (twin.vector, twin.leafvec)
+        let leaves = |trie: &Self, (start, len)| trie.leaves_in(start, len);
+        node.is_shaped_like(&twin)
             && leaves(self, node.leaves()) == leaves(other, twin.leaves())
-            && (node.base0..)
-                .zip(twin.base0..)
-                .take(node.vector.count_ones() as usize)
-                .all(|(child, twin)| self.same(self.nodes[child as usize], other, other.nodes[twin as usize]))
+            && (node.base0..).zip(twin.base0..).take(node.vector.count_ones() as usize).all(
+                |(child, twin)| {
+                    self.same(self.nodes.get(child as usize), other, other.nodes.get(twin as usize))
+                },
+            )
     }
 }
