@@ -266,9 +266,12 @@ impl<T: Shareable + Default> SharedPool<T> {
         Self::over(Words::holding(elements), Pages::Small, what, 0).filled(len, padding)
     }
 
-    /// A shared pool has room for so many times what is in use, and for so many elements more. Pages of it that are never written take
-    /// no memory.
-    const ROOM: (u64, u64) = (4, 1 << 16);
+    /// A shared pool has room for so many times what is in use, and for so many elements more: for what a million updates a second replace
+    /// while a reader is without a core. Pages of it that are never written take no memory.
+    const ROOM: (u64, u64) = (4, 1 << 18);
+
+    /// So many free elements are never too many: they may wait for readers.
+    const FREE_IGNORED: usize = 1 << 15;
 
     /// From now on others may read, by what this returns: the same elements, without the books. Moves to memory with room to grow to four
     /// times what is in use and some more, but to at most so many elements, which is its limit from now on; and never again.
@@ -302,7 +305,7 @@ impl<T: Shareable + Default> SharedPool<T> {
     #[must_use]
     pub fn is_wasteful(&self) -> bool {
         let free = self.free_total();
-        free > 1024.max(2 * (self.chunks.end() as usize - free))
+        free > Self::FREE_IGNORED.max(2 * (self.chunks.end() as usize - free))
     }
 
     /// The element at an index as it is now.
@@ -398,11 +401,11 @@ mod tests {
     #[test]
     fn a_shared_pool_of_which_most_is_free_is_wasteful() {
         let mut pool: SharedPool<u8> = SharedPool::empty("elements", 1 << 20, Pages::Small);
-        let runs: Vec<usize> = (0..400).map(|_| pool.allocate(10).unwrap()).collect();
-        let _view = pool.share(1 << 14);
-        runs[..260].iter().for_each(|&run| pool.remove(run, 10));
+        let runs: Vec<usize> = (0..400).map(|_| pool.allocate(1000).unwrap()).collect();
+        let _view = pool.share(1 << 20);
+        runs[..260].iter().for_each(|&run| pool.remove(run, 1000));
         assert!(!pool.is_wasteful());
-        runs[260..300].iter().for_each(|&run| pool.remove(run, 10));
+        runs[260..300].iter().for_each(|&run| pool.remove(run, 1000));
         assert!(pool.is_wasteful());
     }
 

@@ -280,7 +280,7 @@ fn a_change_is_one_store_above_all_that_it_writes() {
 
 #[test]
 fn a_shared_trie_is_to_be_built_anew_when_there_is_no_room_or_far_too_much() {
-    let mut rib: Rib<u32> = (0..4000_u32)
+    let mut rib: Rib<u32> = (0..40_000_u32)
         .map(|i| Route { prefix: Prefix::containing(i << 12, 24), next_hop: NextHop(1 + i % 200) })
         .collect();
     let mut trie: Poptrie<u32, u8> = Poptrie::build(&rib, &config(4)).unwrap();
@@ -308,7 +308,7 @@ fn a_shared_trie_is_to_be_built_anew_when_there_is_no_room_or_far_too_much() {
     let mut gone = rib.clone().into_iter().map(|route| route.prefix).collect::<Vec<_>>().into_iter();
     loop {
         before = rib.clone();
-        let deltas: Vec<_> = gone.by_ref().take(100).filter_map(|prefix| rib.remove(prefix)).collect();
+        let deltas: Vec<_> = gone.by_ref().take(4000).filter_map(|prefix| rib.remove(prefix)).collect();
         if trie.apply(&rib, &deltas) == Update::Rebuild {
             break;
         }
