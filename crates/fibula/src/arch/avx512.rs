@@ -1,8 +1,6 @@
 //! x86-64-v4: the AVX-512 subsets F, BW, CD, DQ and VL on top of AVX2.
 #![allow(unsafe_code, reason = "calling code compiled for more than the baseline instruction set")]
 
-#[cfg(target_arch = "x86_64")]
-use super::strides::{GROUP, ROOT};
 use super::{Isa, Kernel, Level};
 
 /// AVX-512 F, BW, CD, DQ and VL, with all of [`super::Avx2`].
@@ -30,28 +28,16 @@ impl Isa for Avx512 {
 
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
-    fn begin(self, root: &[u32; ROOT], addresses: &[u128; GROUP]) -> [[u32; GROUP]; 2] {
+    fn split(self, addresses: &[u128; super::GROUP]) -> [[u32; super::GROUP]; 2] {
         // SAFETY: this set is made only where it was detected.
-        unsafe { x86_64::begin(root, addresses) }
-    }
-
-    #[cfg(target_arch = "x86_64")]
-    #[inline(always)]
-    fn descend<const N: usize>(
-        self,
-        words: &[u32],
-        at: &mut [[u32; GROUP]; N],
-        rest: &mut [[u32; GROUP]; N],
-    ) {
-        // SAFETY: this set is made only where it was detected.
-        unsafe { x86_64::descend(words, at, rest) }
+        unsafe { x86_64::split(addresses) }
     }
 }
 
 #[cfg(target_arch = "x86_64")]
 #[allow(clippy::wildcard_imports, reason = "the names of intrinsics say where they come from")]
 mod x86_64 {
-    use super::super::strides::{ARRAYS, BASE, CODE, GROUP, ROOT};
+    use super::super::GROUP;
     use std::arch::x86_64::*;
 
     #[inline]
@@ -64,7 +50,7 @@ mod x86_64 {
 
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx2,bmi1,bmi2,lzcnt,popcnt")]
-    pub(super) fn begin(root: &[u32; ROOT], addresses: &[u128; GROUP]) -> [[u32; GROUP]; 2] {
+    pub(super) fn split(addresses: &[u128; GROUP]) -> [[u32; GROUP]; 2] {
         let halves: *const __m512i = addresses.as_ptr().cast();
         // SAFETY: 16 addresses are four registers.
         let [a, b, c, d] = [0, 1, 2, 3].map(|at| unsafe { _mm512_loadu_si512(halves.add(at)) });
@@ -73,56 +59,15 @@ mod x86_64 {
         let join = |low, high| _mm512_inserti64x4::<1>(_mm512_castsi256_si512(low), high);
         let narrow =
             |lanes: [__m512i; 2]| join(_mm512_cvtepi64_epi32(lanes[0]), _mm512_cvtepi64_epi32(lanes[1]));
-        let slots = narrow(high.map(|lanes| _mm512_srli_epi64::<48>(lanes)));
-        let rest = narrow(high.map(|lanes| _mm512_srli_epi64::<16>(lanes)));
-        let mut begun = [[0; GROUP]; 2];
-        // SAFETY: slots are of 16 bits, and the root has 2^16 words; the arrays are as long as the registers.
+        let first = narrow(high.map(|lanes| _mm512_srli_epi64::<48>(lanes)));
+        let then = narrow(high.map(|lanes| _mm512_srli_epi64::<16>(lanes)));
+        let mut split = [[0; GROUP]; 2];
+        // SAFETY: the arrays are as long as the registers.
         unsafe {
-            let words = _mm512_i32gather_epi32::<4>(slots, root.as_ptr().cast());
-            _mm512_storeu_si512(begun[0].as_mut_ptr().cast(), words);
-            _mm512_storeu_si512(begun[1].as_mut_ptr().cast(), rest);
+            _mm512_storeu_si512(split[0].as_mut_ptr().cast(), first);
+            _mm512_storeu_si512(split[1].as_mut_ptr().cast(), then);
         }
-        begun
-    }
-
-    #[inline]
-    #[target_feature(enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx2,bmi1,bmi2,lzcnt,popcnt")]
-    pub(super) fn descend<const N: usize>(
-        words: &[u32],
-        at: &mut [[u32; GROUP]; N],
-        rest: &mut [[u32; GROUP]; N],
-    ) {
-        let Some(last) = words.len().checked_sub(1) else { return };
-        let set1 = |value: u32| _mm512_set1_epi32(value.cast_signed());
-        let last = set1(last.min(i32::MAX as usize) as u32);
-        loop {
-            let mut under_way = 0;
-            for (at, rest) in at.iter_mut().zip(rest.iter_mut()) {
-                // SAFETY: the arrays are as long as the registers.
-                let (word, left) = unsafe {
-                    (_mm512_loadu_si512(at.as_ptr().cast()), _mm512_loadu_si512(rest.as_ptr().cast()))
-                };
-                let on_array = _mm512_cmplt_epu32_mask(word, set1(ARRAYS));
-                if on_array == 0 {
-                    continue;
-                }
-                under_way |= on_array;
-                let stride = _mm512_add_epi32(_mm512_srli_epi32::<CODE>(word), set1(1));
-                let base = _mm512_and_si512(_mm512_slli_epi32::<1>(word), set1(BASE << 1));
-                let chosen = _mm512_srlv_epi32(left, _mm512_sub_epi32(set1(32), stride));
-                let index = _mm512_min_epu32(_mm512_add_epi32(base, chosen), last);
-                // SAFETY: every index is at most the last one, and the stores are as the loads.
-                unsafe {
-                    let next = _mm512_mask_i32gather_epi32::<4>(word, on_array, index, words.as_ptr().cast());
-                    _mm512_storeu_si512(at.as_mut_ptr().cast(), next);
-                    let left = _mm512_mask_sllv_epi32(left, on_array, left, stride);
-                    _mm512_storeu_si512(rest.as_mut_ptr().cast(), left);
-                }
-            }
-            if under_way == 0 {
-                break;
-            }
-        }
+        split
     }
 }
 

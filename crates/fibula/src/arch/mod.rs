@@ -10,7 +10,6 @@ mod avx512;
 mod crc32;
 mod prefetch;
 mod scalar;
-pub mod strides;
 
 pub use avx2::Avx2;
 pub use avx512::Avx512;
@@ -19,7 +18,9 @@ pub use prefetch::prefetch;
 pub use scalar::Scalar;
 
 use std::fmt;
-use strides::{GROUP, ROOT};
+
+/// How many addresses an instruction set takes apart at once: the 32-bit lanes of the widest registers.
+pub const GROUP: usize = 16;
 
 /// An instruction set as a type: what a batch path is compiled for.
 pub trait Isa: Copy + Send + Sync + 'static {
@@ -38,23 +39,10 @@ pub trait Isa: Copy + Send + Sync + 'static {
         keys.iter().enumerate().fold(0, |mask, (at, &bound)| mask | u32::from(bound <= key) << at)
     }
 
-    /// Begins such a walk for a group: the words of a root that the first 16 bits of each address choose, and the 32 bits
-    /// that follow those.
+    /// Of each address the first 16 bits, and the 32 that follow.
     #[inline(always)]
-    fn begin(self, root: &[u32; ROOT], addresses: &[u128; GROUP]) -> [[u32; GROUP]; 2] {
-        strides::begin(root, addresses)
-    }
-
-    /// Walks a trie of [`strides`] for `N` groups of searches at once, until none of them stands on an array. `at` are
-    /// the words on which the searches stand, `rest` the bits of the address that are left, from the top.
-    #[inline(always)]
-    fn descend<const N: usize>(
-        self,
-        words: &[u32],
-        at: &mut [[u32; GROUP]; N],
-        rest: &mut [[u32; GROUP]; N],
-    ) {
-        strides::descend(words, at.as_flattened_mut(), rest.as_flattened_mut());
+    fn split(self, addresses: &[u128; GROUP]) -> [[u32; GROUP]; 2] {
+        [addresses.map(|address| (address >> 112) as u32), addresses.map(|address| (address >> 80) as u32)]
     }
 }
 
@@ -163,24 +151,23 @@ mod tests {
         }
     }
 
-    struct Begin([u32; ROOT], [u128; GROUP]);
-    impl Kernel for &Begin {
+    struct Split([u128; GROUP]);
+    impl Kernel for Split {
         type Output = [[u32; GROUP]; 2];
         #[inline(always)]
         fn run<I: Isa>(self, isa: I) -> [[u32; GROUP]; 2] {
-            isa.begin(&self.0, &self.1)
+            isa.split(&self.0)
         }
     }
 
     #[test]
-    fn every_level_begins_alike() {
+    fn every_level_splits_alike() {
         let address = |at: usize| (at as u128 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15_F39C_C060_5CED_C835);
-        let begin = Box::new(Begin(std::array::from_fn(|at| !(at as u32)), std::array::from_fn(address)));
         for &level in Level::available() {
-            let [words, rest] = dispatch(level, &*begin);
+            let [first, then] = dispatch(level, Split(std::array::from_fn(address)));
             for at in 0..GROUP {
-                assert_eq!(!words[at], (address(at) >> 112) as u32, "{level}");
-                assert_eq!(rest[at], (address(at) >> 80) as u32, "{level}");
+                assert_eq!(first[at], (address(at) >> 112) as u32, "{level}");
+                assert_eq!(then[at], (address(at) >> 80) as u32, "{level}");
             }
         }
     }

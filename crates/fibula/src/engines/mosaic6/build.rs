@@ -3,7 +3,7 @@
 use super::plan::{Plan, Split, fits_bucket};
 use super::segments::{Node, Segments};
 use super::word::{ANSWER, Cell, Word, array_cells, cells_for, fill_bucket};
-use super::{LAST_LEVEL, WINDOW};
+use super::{LAST_LEVEL, STEPS, WINDOW};
 use crate::blocks::chunks::Pool;
 use crate::engine::{Cost, Width};
 use crate::{Limit, NextHop};
@@ -17,31 +17,41 @@ pub(super) struct Writer<'w, W> {
     width: PhantomData<W>,
 }
 
+/// The words of an array as they are made.
+struct Slots {
+    /// How many arrays the batch path takes after this one.
+    left: usize,
+    words: Vec<u32>,
+}
+
 impl<'w, W: Width> Writer<'w, W> {
     pub(super) fn new(blocks: &'w mut Pool<Cell>, cost: &'w mut Cost) -> Self {
         Self { blocks, cost, width: PhantomData }
     }
 
-    /// Plans a node, writes its blocks and returns the word that leads to them.
-    pub(super) fn write(&mut self, segments: &Segments, node: Node) -> Result<u32, Limit> {
+    /// Plans a node that is reached through so many arrays, writes its blocks and returns the word that leads to them.
+    pub(super) fn write(&mut self, segments: &Segments, node: Node, arrays: usize) -> Result<u32, Limit> {
         let plan = Plan::of::<W>(segments, node);
-        self.node(segments, node, &plan.0)
+        self.node(segments, node, &plan.0, STEPS.saturating_sub(arrays))
     }
 
-    fn node(&mut self, segments: &Segments, node: Node, plan: &[Split]) -> Result<u32, Limit> {
+    /// `left` is how many arrays the batch path takes from here.
+    fn node(&mut self, segments: &Segments, node: Node, plan: &[Split], left: usize) -> Result<u32, Limit> {
         if node.bounds() == 0 {
             return self.uniform(segments.value(node));
         }
         match plan.first() {
             None => self.bucket(segments, node),
             Some(split) => {
-                let mut words = Vec::with_capacity(1 << split.stride);
-                self.slots(segments, node, plan, split.stride, &mut words)?;
-                let base = self.allocate(array_cells(split.stride))?;
-                let block = &mut self.blocks[base..base + array_cells(split.stride)];
-                block.as_flattened_mut().copy_from_slice(&words);
-                self.cost.entries_set += words.len() as u64;
-                Ok(Word::Array { stride: split.stride, base }.pack())
+                let stride = split.strides[left];
+                let mut slots =
+                    Slots { left: left.saturating_sub(1), words: Vec::with_capacity(1 << stride) };
+                self.slots(segments, node, plan, stride, &mut slots)?;
+                let base = self.allocate(array_cells(stride))?;
+                let block = &mut self.blocks[base..base + array_cells(stride)];
+                block.as_flattened_mut().copy_from_slice(&slots.words);
+                self.cost.entries_set += slots.words.len() as u64;
+                Ok(Word::Array { stride, base }.pack())
             }
         }
     }
@@ -53,13 +63,14 @@ impl<'w, W: Width> Writer<'w, W> {
         node: Node,
         plan: &[Split],
         levels: u8,
-        words: &mut Vec<u32>,
+        slots: &mut Slots,
     ) -> Result<(), Limit> {
         if levels == 0 {
-            words.push(self.node(segments, node, plan)?);
+            slots.words.push(self.node(segments, node, plan, slots.left)?);
             return Ok(());
         }
         if node.bounds() == 0 && segments.value(node) & ANSWER != 0 {
+            let words = &mut slots.words;
             words.resize(words.len() + (1 << levels), segments.value(node));
             return Ok(());
         }
@@ -69,7 +80,7 @@ impl<'w, W: Width> Writer<'w, W> {
             let planned = half.bounds() > 0 && !plan.is_empty() && !fits_bucket::<W>(segments, half);
             let nodes = if planned { below[0].nodes as usize } else { 0 };
             let (own, rest) = below.split_at(nodes);
-            self.slots(segments, half, own, levels - 1, words)?;
+            self.slots(segments, half, own, levels - 1, slots)?;
             below = rest;
         }
         Ok(())

@@ -2,18 +2,20 @@
 
 use super::segments::{Node, Segments};
 use super::word::{ANSWER, CELL_BYTES, KEYS, answer_bytes, cells_for};
-use super::{LAST_LEVEL, WINDOW};
+use super::{LAST_LEVEL, STEPS, WINDOW};
 use crate::engine::Width;
 
 /// The longest stride that is considered: an array of 64 KiB.
 pub(super) const STRIDE_MAX: usize = 14;
 
-/// What one more step of the lookups that end at one bound is worth, in bytes. More make fewer steps: on a full table 4 came
-/// to 8.1 bytes a prefix and 4.9 steps of the slowest of 16 lanes, 64 to 17.3 and 3.1.
+/// What one more step of the lookups that end at one bound is worth, in bytes, as long as the batch path takes it in its stride.
 const STEP_BYTES: u32 = 12;
 
-/// The least cost of the nodes that lie 0, 1, 2 ... levels below one, added up.
-type Costs = [u32; STRIDE_MAX + 1];
+/// What one is worth that makes a lookup leave the batch path.
+const DETOUR_BYTES: u32 = 256;
+
+/// The least cost of the nodes that lie 0, 1, 2 ... levels below one, added up, by how many arrays the batch path takes from there.
+type Costs = [[u32; STRIDE_MAX + 1]; STEPS + 1];
 
 /// The strides of a subtree: what becomes of each node of the binary trie whose bounds need an array, in preorder.
 #[derive(Debug, Default)]
@@ -22,8 +24,8 @@ pub(super) struct Plan(pub(super) Vec<Split>);
 /// One node of a plan.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Split {
-    /// The stride of the array it would get.
-    pub(super) stride: u8,
+    /// The stride of the array it would get, by how many arrays the batch path takes from there.
+    pub(super) strides: [u8; STEPS + 1],
     /// How many nodes of the plan are its subtree, itself included.
     pub(super) nodes: u32,
 }
@@ -38,27 +40,34 @@ impl Plan {
 
     fn visit<W: Width>(&mut self, segments: &Segments, node: Node) -> Costs {
         if node.bounds() == 0 {
-            return [0; STRIDE_MAX + 1];
+            return [[0; STRIDE_MAX + 1]; STEPS + 1];
         }
         if fits_bucket::<W>(segments, node) {
             let parts = segments.halves(node).map(|half| bucket_bytes::<W>(half.bounds()));
             let mut costs = [parts[0] + parts[1]; STRIDE_MAX + 1];
             costs[0] = bucket_bytes::<W>(node.bounds());
-            return costs;
+            return [costs; STEPS + 1];
         }
         let at = self.0.len();
-        self.0.push(Split { stride: 0, nodes: 0 });
-        let [zero, one] = segments.halves(node).map(|half| self.visit::<W>(segments, half));
-        let mut costs = [0; STRIDE_MAX + 1];
-        for stride in 1..=STRIDE_MAX {
-            costs[stride] = zero[stride - 1] + one[stride - 1];
+        self.0.push(Split { strides: [0; STEPS + 1], nodes: 0 });
+        let halves = segments.halves(node).map(|half| self.visit::<W>(segments, half));
+        let mut costs = Costs::default();
+        for (left, costs) in costs.iter_mut().enumerate() {
+            for stride in 1..=STRIDE_MAX {
+                costs[stride] = halves[0][left][stride - 1] + halves[1][left][stride - 1];
+            }
         }
-        let steps = STEP_BYTES * node.bounds() as u32;
         let longest = STRIDE_MAX.min(usize::from(LAST_LEVEL - node.depth));
-        let candidates = (1..=longest).map(|stride| (steps + (4 << stride) + costs[stride], stride));
-        let (cost, stride) = candidates.min().unwrap_or_default();
-        costs[0] = cost;
-        self.0[at] = Split { stride: stride as u8, nodes: (self.0.len() - at) as u32 };
+        for left in 0..=STEPS {
+            let step = if left == 0 { DETOUR_BYTES } else { STEP_BYTES } * node.bounds() as u32;
+            let after = left.saturating_sub(1);
+            let candidates =
+                (1..=longest).map(|stride| (step + (4 << stride) + costs[after][stride], stride));
+            let (cost, stride) = candidates.min().unwrap_or_default();
+            self.0[at].strides[left] = stride as u8;
+            costs[left][0] = cost;
+        }
+        self.0[at].nodes = (self.0.len() - at) as u32;
         costs
     }
 }

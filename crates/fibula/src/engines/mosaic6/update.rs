@@ -2,9 +2,8 @@
 
 use super::build::{Writer, cells_below, moved, release};
 use super::segments::{Node, Segments, number};
-use super::word::{ANSWER, CELLS_MAX, Cell};
+use super::word::{ANSWER, CELLS_MAX, Cell, as_array};
 use super::{LAST_LEVEL, Mosaic6, ROOT_BITS, new_blocks};
-use crate::arch::strides::as_array;
 use crate::blocks::chunks::Pool;
 use crate::engine::{Update, Width};
 use crate::memory::Array;
@@ -92,7 +91,7 @@ impl<W: Width> Mosaic6<W> {
         let first = (slot as u64) << (LAST_LEVEL - ROOT_BITS);
         let node = segments.within(within, first, ROOT_BITS);
         let before = self.used();
-        let word = Writer::<W>::new(&mut self.blocks, &mut self.cost).write(segments, node)?;
+        let word = Writer::<W>::new(&mut self.blocks, &mut self.cost).write(segments, node, 0)?;
         let cells = self.used() - before;
         self.publish(Place::Root(slot), word);
         if cells > 0 {
@@ -115,7 +114,7 @@ impl<W: Width> Mosaic6<W> {
             let at = first + prefix.first().bits(depth, stride) as usize;
             depth += stride;
             if prefix.len() < depth {
-                self.write_part(&Segments::of(rib, prefix), prefix, depth, at);
+                self.write_part(&Segments::of(rib, prefix), prefix, depth, at, path.len());
                 break;
             }
             place = Place::Block(at);
@@ -125,7 +124,7 @@ impl<W: Width> Mosaic6<W> {
             if depth == ROOT_BITS {
                 return self.write_slot(&segments, segments.node(depth), slot).expect(FITS);
             }
-            self.write_node(&segments, segments.node(depth), place);
+            self.write_node(&segments, segments.node(depth), place, path.len());
         }
         self.collapse(path);
         let grown = self.used().cast_signed() - before.cast_signed();
@@ -139,23 +138,30 @@ impl<W: Width> Mosaic6<W> {
         }
     }
 
-    /// Writes the words that a prefix has in an array, from `words` on, anew. Their nodes are of `depth` bits.
-    fn write_part(&mut self, segments: &Segments, prefix: Prefix<u128>, depth: u8, words: usize) {
+    /// Writes the words that a prefix has in an array, from `words` on, anew. Their nodes are of `depth` bits, so many arrays down.
+    fn write_part(
+        &mut self,
+        segments: &Segments,
+        prefix: Prefix<u128>,
+        depth: u8,
+        words: usize,
+        arrays: usize,
+    ) {
         let first = number(prefix.first());
         for at in 0..1 << (depth - prefix.len()) {
             let first = first + ((at as u64) << (LAST_LEVEL - depth));
             let node = segments.within(segments.node(prefix.len()), first, depth);
-            self.write_node(segments, node, Place::Block(words + at));
+            self.write_node(segments, node, Place::Block(words + at), arrays);
         }
     }
 
-    /// Writes the block of a node anew and has its word point to it.
-    fn write_node(&mut self, segments: &Segments, node: Node, place: Place) {
+    /// Writes the block of a node anew and has its word, so many arrays down, point to it.
+    fn write_node(&mut self, segments: &Segments, node: Node, place: Place, arrays: usize) {
         if node.bounds() == 0 && segments.value(node) == self.word(place) {
             return;
         }
         let mut writer = Writer::<W>::new(&mut self.blocks, &mut self.cost);
-        let word = writer.write(segments, node).expect(FITS);
+        let word = writer.write(segments, node, arrays).expect(FITS);
         self.publish(place, word);
     }
 

@@ -1,7 +1,6 @@
 //! The words of the structure and the buckets they lead to.
 
 use crate::NextHop;
-use crate::arch::strides::{ARRAYS, BASE, CODE};
 use crate::engine::Width;
 
 /// The unit of the pool that blocks are cut from: two words, so that a base of 26 bits reaches 512 MiB.
@@ -12,6 +11,18 @@ pub(super) const CELL_BYTES: usize = size_of::<Cell>();
 
 /// The greatest number of cells: what a base can name.
 pub(super) const CELLS_MAX: u64 = BASE as u64 + 1;
+
+/// Where the code of a word begins: above the bits of a base.
+pub(super) const CODE: u32 = 26;
+
+/// The bits of a base.
+pub(super) const BASE: u32 = (1 << CODE) - 1;
+
+/// Words below this lead to arrays.
+pub(super) const ARRAYS: u32 = 16 << CODE;
+
+/// Words from here on lead to buckets, up to those that answer.
+pub(super) const BUCKETS: u32 = ARRAYS + (1 << CODE);
 
 /// The flag of an answer.
 pub(super) const ANSWER: u32 = 1 << 31;
@@ -54,7 +65,7 @@ impl Word {
     pub(super) fn pack(self) -> u32 {
         match self {
             Self::Answer(next_hop) => ANSWER | next_hop.0,
-            Self::Array { stride, base } => crate::arch::strides::array(stride, base as u32),
+            Self::Array { stride, base } => u32::from(stride - 1) << CODE | base as u32,
             Self::Beyond { base } => BEYOND << CODE | base as u32,
             Self::Bucket { cells, base } => (BEYOND + cells as u32) << CODE | base as u32,
         }
@@ -69,6 +80,25 @@ impl Word {
             Self::Beyond { base } => Some((base, 1)),
         }
     }
+}
+
+/// The stride and the first word of the array that a word leads to, if it does.
+#[inline(always)]
+pub(super) fn as_array(word: u32) -> Option<(u8, usize)> {
+    (word < ARRAYS).then_some(((word >> CODE) as u8 + 1, (word & BASE) as usize * 2))
+}
+
+/// The slot of the root that an address chooses, and the 32 bits after those that do.
+#[inline(always)]
+pub(super) fn start(address: u128) -> (usize, u32) {
+    let high = (address >> 64) as u64;
+    ((high >> 48) as usize, (high >> 16) as u32)
+}
+
+/// The bits that choose from an array of a stride, and those left for the next.
+#[inline(always)]
+pub(super) fn step(rest: u32, stride: u8) -> (usize, u32) {
+    ((rest >> (u32::BITS - u32::from(stride))) as usize, rest << stride)
 }
 
 /// The cells of an array.
