@@ -143,7 +143,7 @@ impl<I: Isa, W: Width> Stages<u128, W, STAGES> for Batch<'_, I, W> {
     ) {
         match stage {
             0 => self.begin(addresses, found),
-            ..=STEPS => self.step(found),
+            1..=STEPS => self.step(found),
             _ => self.finish(addresses, found, next_hops),
         }
     }
