@@ -136,7 +136,7 @@ fn engines(in_place: bool) -> Vec<&'static str> {
 
 #[test]
 fn copies_that_take_turns_and_tables_built_anew() {
-    for engine in ["dir24-8", "radix", "lc-trie"] {
+    for engine in ["tree-bitmap", "radix", "lc-trie"] {
         run(engine);
     }
 }
@@ -144,7 +144,7 @@ fn copies_that_take_turns_and_tables_built_anew() {
 #[test]
 fn memory_that_is_shared() {
     let engines = engines(true);
-    for engine in ["mosaic", "dxr", "dxr16", "dxr18", "poptrie"] {
+    for engine in ["mosaic", "dir24-8", "sail-l", "dxr", "dxr16", "dxr18", "poptrie"] {
         assert!(engines.contains(&engine), "{engine} is not changed in place");
     }
     engines.into_iter().for_each(run);

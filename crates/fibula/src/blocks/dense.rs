@@ -4,8 +4,14 @@
 //! equal, a chunk that goes leaves no hole: the last chunk takes its number. That keeps memory at what a fresh
 //! build takes after any history, at the price of one chunk copied per removal and one pointer rewritten;
 //! [`Owners`] knows which. Runs of differing lengths are for [`chunks`](super::chunks).
+//!
+//! Where others read meanwhile, nothing may move: chunks that are shared keep their numbers, and a number that was given back
+//! is given out again when every reader has passed ([`retired`](super::retired)).
 
-use crate::memory::{Array, Pages};
+use super::retired::Retired;
+use crate::memory::{Array, Pages, Word, Words};
+use std::collections::BTreeSet;
+use std::ops::Range;
 
 /// Which slot each chunk hangs below. Chunks are numbered from `first` on.
 ///
@@ -16,57 +22,103 @@ use crate::memory::{Array, Pages};
 /// assert_eq!(owners.swap_remove(1), Some("c")); // c's chunk is now number 1
 /// assert_eq!(owners.iter().collect::<Vec<_>>(), [(1, "c"), (2, "b")]);
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Owners<O> {
     owners: Vec<O>,
     first: u32,
+    /// How many numbers there may be, if others read.
+    shared: Option<usize>,
+    /// The numbers that may be given out again, and those that somebody may still be at.
+    free: Vec<u32>,
+    retired: Retired<u32>,
 }
 
 impl<O: Copy> Owners<O> {
+    /// The chunks that shared ones have room for, besides four times as many as there are.
+    const ROOM: usize = 1 << 13;
+
     /// No chunks yet; the first one is number `first`.
     #[must_use]
     pub fn from(first: u32) -> Self {
-        Self { owners: Vec::new(), first }
+        Self { owners: Vec::new(), first, shared: None, free: Vec::new(), retired: Retired::new() }
     }
 
     /// Numbers a new chunk. O(1) amortised.
+    ///
+    /// # Panics
+    /// If the chunks are shared and there is no [room](Self::room).
     pub fn push(&mut self, owner: O) -> u32 {
+        if let Some(chunk) = self.free.pop() {
+            self.owners[(chunk - self.first) as usize] = owner;
+            return chunk;
+        }
+        assert!(self.room() > 0, "no room among chunks that others read");
         self.owners.push(owner);
         self.first + self.owners.len() as u32 - 1
     }
 
     /// Forgets a chunk. The owner that is returned, if any, is that of the last chunk, which has now taken the
-    /// number `chunk`. O(1).
+    /// number `chunk`. Of shared ones none moves: the number waits for their readers. O(1).
     ///
     /// # Panics
     /// If there is no such chunk.
     pub fn swap_remove(&mut self, chunk: u32) -> Option<O> {
+        if self.shared.is_some() {
+            self.retired.retire(chunk);
+            return None;
+        }
         let at = (chunk - self.first) as usize;
         self.owners.swap_remove(at);
         self.owners.get(at).copied()
     }
 
+    /// From now on others may read, and no chunk moves. Returns how many chunks they need room for where they are, those before the
+    /// first number included.
+    pub fn share(&mut self) -> usize {
+        let most = 4 * self.owners.len() + Self::ROOM;
+        self.shared = Some(most);
+        self.first as usize + most
+    }
+
+    /// How many chunks may be added before the others would have to move.
+    #[must_use]
+    pub fn room(&self) -> usize {
+        self.shared.map_or(usize::MAX, |most| self.free.len() + most - self.owners.len())
+    }
+
+    /// Every reader has passed what was removed before the last call of this.
+    pub fn readers_passed(&mut self) {
+        self.free.extend(self.retired.readers_passed());
+    }
+
     /// The number of chunks.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.owners.len()
+        self.owners.len() - self.free.len() - self.retired.len()
     }
 
     /// Whether there are none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.owners.is_empty()
+        self.len() == 0
     }
 
-    /// Every chunk's number and owner.
+    /// How many numbers were ever given out, those that are free now included.
+    #[must_use]
+    pub fn numbers(&self) -> usize {
+        self.owners.len()
+    }
+
+    /// Every chunk's number and owner. O(1) each, after O(*f* log *f*) for *f* numbers that are free.
     pub fn iter(&self) -> impl Iterator<Item = (u32, O)> {
-        (self.first..).zip(self.owners.iter().copied())
+        let free: BTreeSet<u32> = self.free.iter().chain(self.retired.iter()).copied().collect();
+        (self.first..).zip(self.owners.iter().copied()).filter(move |(chunk, _)| !free.contains(chunk))
     }
 
     /// The bytes it occupies.
     #[must_use]
     pub fn bytes(&self) -> usize {
-        self.owners.len() * size_of::<O>()
+        self.owners.len() * size_of::<O>() + self.free.len() * size_of::<u32>() + self.retired.bytes()
     }
 }
 
@@ -173,6 +225,123 @@ impl<T: Copy, const LEN: usize> std::ops::DerefMut for ChunkArray<T, LEN> {
     }
 }
 
+/// As [`ChunkArray`], of words that others may read while they are written.
+///
+/// ```
+/// use fibula::blocks::dense::WordChunks;
+/// use fibula::memory::Pages;
+/// let mut chunks: WordChunks<u16, 4> = WordChunks::new(Pages::Small, 2);
+/// chunks.put(0, 7);
+/// let view = chunks.share(10);
+/// chunks.put(1, 8);
+/// assert_eq!((view.get(3), view.get(4)), (7, 8));
+/// ```
+#[derive(Debug)]
+pub struct WordChunks<T: Word, const LEN: usize> {
+    words: Words<T>,
+    chunks: usize,
+    pages: Pages,
+    /// Whether others read.
+    shared: bool,
+}
+
+impl<T: Word, const LEN: usize> WordChunks<T, LEN> {
+    /// The capacity that is always allowed to lie unused, in chunks.
+    const SPARE: usize = 8;
+
+    /// No chunks, and room for `capacity` of them.
+    #[must_use]
+    pub fn new(pages: Pages, capacity: usize) -> Self {
+        Self { words: Words::zeroed(capacity * LEN, pages), chunks: 0, pages, shared: false }
+    }
+
+    /// The chunks that an array holds, only to be read.
+    #[must_use]
+    pub fn holding(array: Array<T>) -> Self {
+        let chunks = array.len() / LEN;
+        Self { words: Words::holding(array), chunks, pages: Pages::Small, shared: true }
+    }
+
+    /// From now on others may read, by what this returns. Moves to where there is room for `chunks`, and never again.
+    #[must_use]
+    pub fn share(&mut self, chunks: usize) -> Self {
+        self.words = self.words.resized(chunks.max(self.chunks) * LEN, self.pages);
+        self.shared = true;
+        Self { words: self.words.clone(), ..*self }
+    }
+
+    /// Makes a chunk, the next or one of these, `LEN` times `value`.
+    ///
+    /// # Panics
+    /// If it is past the next one, or past the room that shared chunks have.
+    pub fn put(&mut self, chunk: u32, value: T) {
+        let (start, end) = (chunk as usize * LEN, (chunk as usize + 1) * LEN);
+        assert!(chunk as usize <= self.chunks, "chunks are numbered without holes");
+        if end > self.words.len() {
+            assert!(!self.shared, "no room among chunks that others read");
+            self.set_capacity(chunk as usize + 1 + (chunk as usize / 16).max(Self::SPARE / 2));
+        }
+        self.chunks = self.chunks.max(chunk as usize + 1);
+        self.words.fill(start..end, value);
+    }
+
+    /// Removes a chunk; the last one takes its place. Of shared chunks none moves, and what is in this one stays for those who may still
+    /// be at it.
+    ///
+    /// # Panics
+    /// If there is no such chunk.
+    pub fn swap_remove(&mut self, chunk: u32) {
+        if self.shared {
+            return;
+        }
+        let last = self.chunks - 1;
+        let (from, to) = (&self.words[last * LEN..][..LEN], &self.words[chunk as usize * LEN..][..LEN]);
+        from.iter().zip(to).for_each(|(from, to)| T::load(from).store(to));
+        self.chunks = last;
+        if self.words.len() / LEN > last + last / 16 + Self::SPARE {
+            self.set_capacity(last + last / 32);
+        }
+    }
+
+    fn set_capacity(&mut self, chunks: usize) {
+        self.words = self.words.resized(chunks * LEN, self.pages);
+    }
+
+    /// The number of chunks, of shared ones those included that are free.
+    #[must_use]
+    pub fn chunks(&self) -> usize {
+        self.chunks
+    }
+
+    /// The places of a chunk's words among all words.
+    #[must_use]
+    pub fn places(chunk: u32) -> Range<usize> {
+        chunk as usize * LEN..(chunk as usize + 1) * LEN
+    }
+
+    /// The words of all chunks, free ones included, as they are now. O(all).
+    #[must_use]
+    pub fn to_vec(&self) -> Vec<T> {
+        self.words.read(0..self.chunks * LEN)
+    }
+
+    /// The bytes it occupies, unused capacity included; of shared chunks on ordinary pages as many as were ever written.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        let written = self.shared && self.pages == Pages::Small;
+        if written { self.chunks * LEN * size_of::<T>() } else { size_of_val(&self.words[..]) }
+    }
+}
+
+impl<T: Word, const LEN: usize> std::ops::Deref for WordChunks<T, LEN> {
+    type Target = Words<T>;
+
+    #[inline(always)]
+    fn deref(&self) -> &Words<T> {
+        &self.words
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -187,17 +356,47 @@ mod tests {
         assert_eq!((chunks.chunks(), chunks.bytes()), (3, 48));
     }
 
+    #[test]
+    fn shared_chunks_stay_where_they_are_until_their_readers_have_passed() {
+        let mut owners = Owners::from(1);
+        let mut chunks: WordChunks<u8, 2> = WordChunks::new(Pages::Small, 1);
+        chunks.put(0, 0);
+        for owner in [10, 20, 30] {
+            let chunk = owners.push(owner);
+            chunks.put(chunk, owner);
+        }
+        assert_eq!(owners.swap_remove(1), Some(30));
+        chunks.swap_remove(1);
+        assert_eq!((chunks.to_vec(), owners.len()), (vec![0, 0, 30, 30, 20, 20], 2));
+        let view = chunks.share(owners.share());
+        let room = owners.room();
+        assert_eq!(owners.swap_remove(1), None);
+        chunks.swap_remove(1);
+        owners.readers_passed(); // since before
+        let chunk = owners.push(40);
+        chunks.put(chunk, 40);
+        assert_eq!((chunk, view.read(2..8)), (3, vec![30, 30, 20, 20, 40, 40]));
+        assert_eq!(owners.iter().collect::<Vec<_>>(), [(2, 20), (3, 40)]);
+        assert_eq!((owners.len(), owners.room(), chunks.bytes()), (2, room - 1, 8));
+        owners.readers_passed();
+        assert_eq!((owners.room(), owners.push(50)), (room, 1));
+    }
+
     proptest! {
         #[test]
         fn numbers_follow_their_owners(steps in proptest::collection::vec((any::<bool>(), any::<usize>()), 0..300)) {
             let mut owners = Owners::from(1);
             let mut chunks: ChunkArray<usize, 4> = ChunkArray::new(Pages::Small, 1);
             chunks.push(usize::MAX); // number 0 belongs to nobody
+            let mut words: WordChunks<u64, 4> = WordChunks::new(Pages::Small, 0);
+            words.put(0, u64::MAX);
             let mut slots = std::collections::HashMap::new();
             for (step, (insert, pick)) in steps.into_iter().enumerate() {
                 if insert || slots.is_empty() {
-                    slots.insert(step, owners.push(step));
+                    let chunk = owners.push(step);
+                    slots.insert(step, chunk);
                     chunks.push(step);
+                    words.put(chunk, step as u64);
                 } else {
                     let owner = owners.iter().nth(pick % owners.len()).unwrap().1;
                     let chunk = slots.remove(&owner).unwrap();
@@ -205,11 +404,15 @@ mod tests {
                         slots.insert(moved, chunk);
                     }
                     chunks.swap_remove(chunk);
+                    words.swap_remove(chunk);
                 }
-                prop_assert_eq!(chunks.chunks(), slots.len() + 1);
+                prop_assert!(words.bytes() / 8 <= chunks.len() + chunks.len() / 16 + 32);
+                prop_assert_eq!((chunks.chunks(), words.chunks()), (slots.len() + 1, slots.len() + 1));
                 prop_assert!(chunks.bytes() / 8 <= chunks.len() + chunks.len() / 16 + 32);
                 for (&owner, &chunk) in &slots {
                     prop_assert_eq!(&chunks[chunk as usize * 4..][..4], &[owner; 4]);
+                    let places = WordChunks::<u64, 4>::places(chunk);
+                    prop_assert_eq!(words.read(places), [owner as u64; 4]);
                 }
             }
         }

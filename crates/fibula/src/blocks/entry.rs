@@ -13,10 +13,19 @@
 //! "No route" is length 0, next hop 0. An announced prefix of length *l* replaces the entries under it whose length is
 //! at most *l*: those of its covers and its own. A withdrawn one replaces the entries of exactly its length, which
 //! are its own, with the route above it.
+//!
+//! # Where others read
+//! An entry is one word, so that whoever reads it finds it as it was or as it is. For an address to go from its old answer to
+//! its new one at once, whatever a batch of changes holds, they are followed [in this order](in_order): what is announced, the longest
+//! first, then what is withdrawn, the shortest first. An announcement leaves alone what a longer one has written; a withdrawal
+//! finds what takes its place in the table, that of the longest route that is left; so of all changes one writes an entry, and
+//! writes what stays. When the last route of a chunk goes, all that is left in it is what stays.
 
 use crate::engine::Width;
-use crate::{NextHop, Route};
+use crate::memory::Word;
+use crate::{Delta, NextHop, Route};
 use std::fmt;
+use std::sync::atomic::AtomicU32;
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 /// The bits of a next hop or a chunk.
@@ -33,12 +42,15 @@ pub const NEXT_HOPS_MAX: u32 = VALUE;
 ///
 /// ```
 /// use fibula::blocks::entry::{Entry, replace};
+/// use fibula::memory::{Pages, Words};
 /// use fibula::{NextHop, Route};
 /// let route = Route { prefix: "10.0.0.0/8".parse()?, next_hop: NextHop(3) };
-/// let mut entries = [Entry::NO_ROUTE, Entry::pointing_to(7)];
-/// assert_eq!(replace(&mut entries[..1], Entry::of(route), |len| len <= 8), 1);
-/// assert_eq!((entries[0].0, entries[0].len(), entries[0].next_hop()), (0x1000_0003, 8, NextHop(3)));
-/// assert_eq!(entries.map(Entry::chunk), [None, Some(7)]);
+/// let entries: Words<Entry> = Words::zeroed(2, Pages::Small);
+/// entries.set(1, Entry::pointing_to(7));
+/// assert_eq!(replace(&entries[..1], Entry::of(route), |len| len <= 8), 1);
+/// let entry = entries.get(0);
+/// assert_eq!((entry.0, entry.len(), entry.next_hop()), (0x1000_0003, 8, NextHop(3)));
+/// assert_eq!((entry.chunk(), entries.get(1).chunk()), (None, Some(7)));
 /// # Ok::<(), fibula::Error>(())
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, FromBytes, IntoBytes, Immutable)]
@@ -101,12 +113,37 @@ impl fmt::Debug for Entry {
     }
 }
 
+impl Word for Entry {
+    type Atomic = AtomicU32;
+
+    #[inline(always)]
+    fn load(place: &AtomicU32) -> Self {
+        Self(u32::load(place))
+    }
+
+    #[inline(always)]
+    fn store(self, place: &AtomicU32) {
+        self.0.store(place);
+    }
+}
+
+/// The changes of a batch in the order that takes every entry from what it was to what it will be at once.
+#[must_use]
+pub fn in_order(deltas: &[Delta<u32>]) -> Vec<Delta<u32>> {
+    let mut deltas = deltas.to_vec();
+    deltas.sort_by_key(|delta| {
+        let len = i16::from(delta.prefix.len());
+        if delta.after.is_some() { (false, -len) } else { (true, len) }
+    });
+    deltas
+}
+
 /// Gives the entries whose length is to be replaced a new value; returns how many. None of them may point to a chunk.
-pub fn replace(entries: &mut [Entry], new: Entry, replaced: impl Fn(u8) -> bool) -> u64 {
+pub fn replace(entries: &[AtomicU32], new: Entry, replaced: impl Fn(u8) -> bool) -> u64 {
     let mut set = 0;
     for entry in entries {
-        if replaced(entry.len()) {
-            *entry = new;
+        if replaced(Entry::load(entry).len()) {
+            new.store(entry);
             set += 1;
         }
     }
@@ -116,8 +153,7 @@ pub fn replace(entries: &mut [Entry], new: Entry, replaced: impl Fn(u8) -> bool)
 /// Whether every entry is this one. Looks at whole cache lines before it decides, so that checking a table of 64 MB
 /// costs little more than reading it.
 #[must_use]
-pub fn all_are(entries: &[Entry], entry: Entry) -> bool {
-    entries
-        .chunks(64)
-        .all(|some| some.iter().fold(0, |differing, found| differing | (found.0 ^ entry.0)) == 0)
+pub fn all_are(entries: &[AtomicU32], entry: Entry) -> bool {
+    let differs = |differing, found| differing | (Entry::load(found).0 ^ entry.0);
+    entries.chunks(64).all(|some| some.iter().fold(0, differs) == 0)
 }

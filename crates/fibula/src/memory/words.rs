@@ -3,6 +3,7 @@
 
 use super::{Array, Pages};
 use std::fmt;
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
 use zerocopy::FromZeros;
@@ -132,6 +133,23 @@ impl<T: Shareable> Words<T> {
     #[inline(always)]
     pub fn set(&self, index: usize, value: T) {
         value.store(&self[index]);
+    }
+
+    /// Writes one value to a range of words, one after the other.
+    ///
+    /// # Panics
+    /// If they are not all there.
+    pub fn fill(&self, range: Range<usize>, value: T) {
+        self[range].iter().for_each(|place| value.store(place));
+    }
+
+    /// A range of words, each as it is when its turn comes.
+    ///
+    /// # Panics
+    /// If they are not all there.
+    #[must_use]
+    pub fn read(&self, range: Range<usize>) -> Vec<T> {
+        self[range].iter().map(T::load).collect()
     }
 }
 

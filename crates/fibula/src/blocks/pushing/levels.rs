@@ -65,14 +65,16 @@ pub trait Levels<A: Address> {
     /// Points a slot to a chunk of the next depth, in the place of an answer or of another chunk.
     fn link(&mut self, depth: usize, slot: usize, chunk: u32);
 
-    /// Makes a slot that points to a chunk hold an answer, whichever: it is written next.
+    /// Makes a slot that points to a chunk hold an answer, whichever: it is written next. May leave it as it is where that
+    /// writes over the pointer.
     fn unlink(&mut self, depth: usize, slot: usize);
 
     /// Makes a chunk at `depth`, full of one answer, for the node of the level before that begins at `owner`.
     fn create(&mut self, depth: usize, owner: A, next_hop: NextHop) -> u32;
 
     /// Removes a chunk. The owner that is returned, if any, is that of the chunk that has taken its number
-    /// (see [`Owners::swap_remove`]).
+    /// (see [`Owners::swap_remove`]). Where others read, they may still be led to this one until the answer is written: what it holds
+    /// stays.
     fn remove(&mut self, depth: usize, chunk: u32) -> Option<A>;
 
     /// The chunks of a depth past 0.

@@ -3,8 +3,10 @@
 
 use super::Dir24_8;
 use crate::arch::prefetch;
+use crate::blocks::entry::Entry;
 use crate::blocks::pipeline::{Stages, for_each_set, look_up};
 use crate::engine::{Unmetered, Width};
+use crate::memory::Word;
 
 /// The addresses of a block: as many loads in flight as today's cores keep, and few enough that their lines of
 /// TBL24 are still in the nearest cache when the turn of the block comes.
@@ -51,7 +53,7 @@ impl<W: Width> Dir24_8<W> {
     #[inline(always)]
     fn ask<const N: usize>(&self, addresses: &[u32; N]) {
         for address in addresses {
-            prefetch(&self.tbl24, (address >> 8) as usize);
+            prefetch(self.tbl24(), (address >> 8) as usize);
         }
     }
 
@@ -62,8 +64,9 @@ impl<W: Width> Dir24_8<W> {
         const { assert!(N <= 64) }
         let tbl24 = self.tbl24();
         let mut long = 0_u64;
+        let entries: [Entry; N] = addresses.map(|address| Entry::load(&tbl24[(address >> 8) as usize]));
         for at in 0..N {
-            let entry = tbl24[(addresses[at] >> 8) as usize];
+            let entry = entries[at];
             next_hops[at] = entry.answer();
             long |= u64::from(entry.chunk().is_some()) << at;
         }

@@ -24,6 +24,12 @@
 //! it. No entry of a longer route is touched and the table is asked for one route only. The first route
 //! longer than 24 under a /24 makes its block, the last one takes the block away.
 //!
+//! # Readers meanwhile
+//! All entries are atomic words, and those who read a shared table see each as it was or as it is. A batch of changes is followed
+//! in the order that writes every entry once ([`entry`](crate::blocks::entry)). A block is filled with the entry of its /24 before that
+//! one points to it, and is all one entry again before that one takes its place; its number waits for the readers who
+//! may still be at it. Blocks have room to grow where they are; without room the table asks to be built anew.
+//!
 //! # Worked example
 //! Figure 2 of the second paper, with the next hops 1 to 3: 10.21.3.0/24 to 1, 10.21.2.0/24 to 2, 10.21.2.0/25 to 3.
 //!
@@ -37,7 +43,7 @@
 //! # What differs from the paper
 //! - 6 bits of length where the second paper has 5: an entry of TBLlong may come from any of the lengths 0 to 32. That
 //!   leaves 25 bits of value ([`NEXT_HOPS_MAX`]); blocks, at most 2^24, always fit.
-//! - Blocks are numbered without holes ([`dense`](crate::blocks::dense)), so a withdrawal may move one.
+//! - Blocks are numbered without holes ([`dense`](crate::blocks::dense)), so a withdrawal may move one, unless others read.
 
 mod batch;
 #[cfg(test)]
@@ -46,15 +52,16 @@ mod update;
 mod validate;
 
 use crate::arch::Isa;
-use crate::blocks::dense::{ChunkArray, Owners};
-use crate::blocks::entry::Entry;
+use crate::blocks::dense::{Owners, WordChunks};
+use crate::blocks::entry::{Entry, in_order};
 use crate::blocks::expansion::slots;
 use crate::blocks::pushing::internal_nodes;
 use crate::engine::{About, Config, Engine, Figure, LimitInfo, Meter, Update, Updates, Width};
-use crate::memory::{Array, Memory};
+use crate::memory::{Memory, Word, Words};
 use crate::snapshot::{SectionWriter, Sections};
 use crate::{Delta, Error, Rib};
 use std::marker::PhantomData;
+use std::sync::atomic::AtomicU32;
 
 pub use crate::blocks::entry::NEXT_HOPS_MAX;
 
@@ -82,10 +89,10 @@ fn start_of(entry: Entry) -> Option<usize> {
 }
 
 /// The two tables. Entries are 32 bits wide whatever `W`, the width of the answers.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Dir24_8<W> {
-    tbl24: Array<Entry>,
-    tbl_long: ChunkArray<Entry, BLOCK>,
+    tbl24: Words<Entry>,
+    tbl_long: WordChunks<Entry, BLOCK>,
     /// The /24, by its number, that each block belongs to.
     owners: Owners<u32>,
     width: PhantomData<W>,
@@ -94,15 +101,15 @@ pub struct Dir24_8<W> {
 impl<W: Width> Dir24_8<W> {
     /// TBL24 with its length, so that no index of 24 bits needs a check.
     #[inline(always)]
-    fn tbl24(&self) -> &[Entry; TBL24] {
+    fn tbl24(&self) -> &[AtomicU32; TBL24] {
         self.tbl24[..].try_into().expect("one entry a /24")
     }
 
     #[inline(always)]
     fn look_up(&self, address: u32, meter: &mut impl Meter) -> W {
-        let mut entry = meter.load(&self.tbl24()[(address >> 8) as usize]);
+        let mut entry: Entry = meter.load_word(&self.tbl24()[(address >> 8) as usize]);
         if let Some(start) = start_of(entry) {
-            entry = meter.load(&self.tbl_long[start | (address & 255) as usize]);
+            entry = meter.load_word(&self.tbl_long[start | (address & 255) as usize]);
         }
         entry.answer()
     }
@@ -111,8 +118,8 @@ impl<W: Width> Dir24_8<W> {
 impl<W: Width> Engine<u32, W> for Dir24_8<W> {
     fn build(rib: &Rib<u32>, config: &Config) -> Result<Self, Error> {
         let mut engine = Self {
-            tbl24: Array::zeroed(TBL24, config.pages),
-            tbl_long: ChunkArray::new(config.pages, internal_nodes(rib, 24)),
+            tbl24: Words::zeroed(TBL24, config.pages),
+            tbl_long: WordChunks::new(config.pages, internal_nodes(rib, 24)),
             owners: Owners::from(0),
             width: PhantomData,
         };
@@ -121,11 +128,11 @@ impl<W: Width> Engine<u32, W> for Dir24_8<W> {
             let entry = Entry::of(route);
             if route.prefix.len() <= 24 {
                 let slots = slots(route.prefix, 24);
-                engine.tbl24[*slots.start() as usize..=*slots.end() as usize].fill(entry);
+                engine.tbl24.fill(*slots.start() as usize..*slots.end() as usize + 1, entry);
             } else {
                 let (start, _) = engine.block_of(route.prefix.first() >> 8);
                 let (first, last) = (route.prefix.first() & 255, route.prefix.last() & 255);
-                engine.tbl_long[start + first as usize..=start + last as usize].fill(entry);
+                engine.tbl_long.fill(start + first as usize..start + last as usize + 1, entry);
             }
         }
         Ok(engine)
@@ -142,7 +149,20 @@ impl<W: Width> Engine<u32, W> for Dir24_8<W> {
     }
 
     fn apply(&mut self, rib: &Rib<u32>, deltas: &[Delta<u32>]) -> Update {
-        Update::Applied(self.follow(rib, deltas))
+        let longer = deltas.iter().filter(|delta| delta.prefix.len() > 24 && delta.after.is_some());
+        if self.owners.room() < longer.count() {
+            return Update::Rebuild;
+        }
+        Update::Applied(self.follow(rib, &in_order(deltas)))
+    }
+
+    fn share(&mut self) -> Option<Self> {
+        let (tbl24, tbl_long) = (self.tbl24.clone(), self.tbl_long.share(self.owners.share()));
+        Some(Self { tbl24, tbl_long, owners: Owners::from(0), width: PhantomData })
+    }
+
+    fn readers_passed(&mut self) {
+        self.owners.readers_passed();
     }
 
     fn stages(&self) -> usize {
@@ -154,27 +174,27 @@ impl<W: Width> Engine<u32, W> for Dir24_8<W> {
         let tbl24 = self.tbl24();
         for (&address, found) in addresses.iter().zip(found) {
             if stage == 0 {
-                *found = tbl24[(address >> 8) as usize].0.into();
+                *found = u32::load(&tbl24[(address >> 8) as usize]).into();
                 continue;
             }
             let mut entry = Entry(*found as u32);
             if let Some(start) = start_of(entry) {
-                entry = self.tbl_long[start | (address & 255) as usize];
+                entry = self.tbl_long.get(start | (address & 255) as usize);
             }
             *found = entry.answer::<W>().widen().0.into();
         }
     }
 
     fn save<'s>(&'s self, sections: &mut SectionWriter<'s>) -> Result<(), Error> {
-        sections.array("TBL24", &self.tbl24);
-        sections.array("TBLlong", &self.tbl_long);
+        sections.made("TBL24", &self.tbl24.read(0..TBL24));
+        sections.made("TBLlong", &self.tbl_long.to_vec());
         Ok(())
     }
 
     fn open(sections: &Sections<'_>, _: &Config) -> Result<Self, Error> {
         Ok(Self {
-            tbl24: sections.array_of("TBL24", TBL24)?,
-            tbl_long: ChunkArray::holding(sections.array("TBLlong")?),
+            tbl24: Words::holding(sections.array_of("TBL24", TBL24)?),
+            tbl_long: WordChunks::holding(sections.array("TBLlong")?),
             owners: Owners::from(0),
             width: PhantomData,
         })
@@ -182,13 +202,13 @@ impl<W: Width> Engine<u32, W> for Dir24_8<W> {
 
     fn memory(&self) -> Memory {
         Memory::new()
-            .off_chip("TBL24", self.tbl24.bytes())
+            .off_chip("TBL24", size_of_val(&self.tbl24[..]))
             .off_chip("TBLlong", self.tbl_long.bytes())
             .off_chip("block owners", self.owners.bytes())
     }
 
     fn figures(&self) -> Vec<Figure> {
-        vec![Figure::count("TBLlong blocks", self.tbl_long.chunks())]
+        vec![Figure::count("TBLlong blocks", self.owners.len())]
     }
 
     fn validate(&self, rib: &Rib<u32>) -> Result<(), String> {

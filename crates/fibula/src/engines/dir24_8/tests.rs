@@ -12,11 +12,11 @@ fn build(rib: &Rib<u32>) -> Dir24_8<u32> {
 fn the_worked_example() {
     let rib = rib(&[("10.21.3.0/24", 1), ("10.21.2.0/24", 2), ("10.21.2.0/25", 3)]);
     let engine = build(&rib);
-    assert_eq!(engine.tbl24[0x0A_1503].0, 0x3000_0001);
-    assert_eq!(engine.tbl24[0x0A_1502].0, 0x8000_0000);
-    assert!(engine.tbl_long[..128].iter().all(|e| e.0 == 0x3200_0003));
-    assert!(engine.tbl_long[128..].iter().all(|e| e.0 == 0x3000_0002));
-    assert_eq!(engine.tbl_long.len(), 256);
+    assert_eq!(engine.tbl24.get(0x0A_1503).0, 0x3000_0001);
+    assert_eq!(engine.tbl24.get(0x0A_1502).0, 0x8000_0000);
+    assert!(engine.tbl_long.read(0..128).iter().all(|e| e.0 == 0x3200_0003));
+    assert!(engine.tbl_long.read(128..256).iter().all(|e| e.0 == 0x3000_0002));
+    assert_eq!(engine.tbl_long.chunks(), 1);
     let addresses = [0x0A15_0300, 0x0A15_027F, 0x0A15_0280, 0x0A15_0400];
     assert_eq!(addresses.map(|a| engine.lookup(a)), [1, 3, 2, 0]);
     assert_eq!(engine.memory().parts[0].bytes, 64 << 20);

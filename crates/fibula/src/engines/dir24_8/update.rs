@@ -4,11 +4,12 @@ use super::{BLOCK, Dir24_8, start_of};
 use crate::blocks::entry::{Entry, replace};
 use crate::blocks::expansion::slots;
 use crate::engine::Cost;
+use crate::memory::Word;
 use crate::{Delta, Prefix, Rib, Route};
+use std::sync::atomic::AtomicU32;
 
 impl<W> Dir24_8<W> {
-    /// Follows the table. The table holds all changes already, so that a withdrawal may write the entry of a route
-    /// whose own turn is still to come: it is the entry that turn will find right.
+    /// Follows the table, which holds all changes already. They come in the order of [`in_order`](crate::blocks::entry::in_order).
     pub(super) fn follow(&mut self, rib: &Rib<u32>, deltas: &[Delta<u32>]) -> Cost {
         let mut cost = Cost::default();
         for &Delta { prefix, after, .. } in deltas {
@@ -35,33 +36,33 @@ impl<W> Dir24_8<W> {
     /// The start of the block of a /24, made and filled with the entry of the /24 if there is none; and whether it
     /// is new.
     pub(super) fn block_of(&mut self, slot: u32) -> (usize, bool) {
-        let entry = self.tbl24[slot as usize];
+        let entry = self.tbl24.get(slot as usize);
         if let Some(start) = start_of(entry) {
             return (start, false);
         }
         let block = self.owners.push(slot);
-        self.tbl_long.push(entry);
-        self.tbl24[slot as usize] = Entry::pointing_to(block);
+        self.tbl_long.put(block, entry);
+        self.tbl24.set(slot as usize, Entry::pointing_to(block));
         (block as usize * BLOCK, true)
     }
 
     /// Gives the entries under a prefix whose length is to be replaced a new value; returns how many.
     fn replace(&mut self, prefix: Prefix<u32>, new: Entry, replaced: impl Fn(u8) -> bool) -> u64 {
         let mut set = 0;
-        let mut replace = |entries: &mut [Entry]| set += replace(entries, new, &replaced);
+        let mut replace = |entries: &[AtomicU32]| set += replace(entries, new, &replaced);
         if prefix.len() > 24 {
             // A withdrawal earlier in the batch may have found that no entry of these is left.
-            if let Some(start) = start_of(self.tbl24[(prefix.first() >> 8) as usize]) {
+            if let Some(start) = start_of(self.tbl24.get((prefix.first() >> 8) as usize)) {
                 let (first, last) = (prefix.first() & 255, prefix.last() & 255);
-                replace(&mut self.tbl_long[start + first as usize..=start + last as usize]);
+                replace(&self.tbl_long[start + first as usize..=start + last as usize]);
             }
             return set;
         }
         for slot in slots(prefix, 24) {
-            let entry = &mut self.tbl24[slot as usize];
-            match start_of(*entry) {
-                Some(start) => replace(&mut self.tbl_long[start..start + BLOCK]),
-                None => replace(std::slice::from_mut(entry)),
+            let entry = &self.tbl24[slot as usize];
+            match start_of(Entry::load(entry)) {
+                Some(start) => replace(&self.tbl_long[start..start + BLOCK]),
+                None => replace(std::slice::from_ref(entry)),
             }
         }
         set
@@ -70,17 +71,17 @@ impl<W> Dir24_8<W> {
     /// Takes the block of a /24 away if no entry of it comes from a route longer than 24.
     fn remove_block(&mut self, slot: u32) -> Cost {
         let mut cost = Cost::default();
-        let Some(start) = start_of(self.tbl24[slot as usize]) else { return cost };
+        let Some(start) = start_of(self.tbl24.get(slot as usize)) else { return cost };
         let entries = &self.tbl_long[start..start + BLOCK];
-        if entries.iter().any(|entry| entry.len() > 24) {
+        if entries.iter().any(|entry| Entry::load(entry).len() > 24) {
             return cost;
         }
-        self.tbl24[slot as usize] = entries[0];
+        self.tbl24.set(slot as usize, Entry::load(&entries[0]));
         cost.entries_set += 1;
         let block = (start / BLOCK) as u32;
         self.tbl_long.swap_remove(block);
         if let Some(owner) = self.owners.swap_remove(block) {
-            self.tbl24[owner as usize] = Entry::pointing_to(block);
+            self.tbl24.set(owner as usize, Entry::pointing_to(block));
             cost.nodes_copied += 1;
             cost.entries_set += 1 + BLOCK as u64;
         }

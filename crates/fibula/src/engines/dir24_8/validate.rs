@@ -8,12 +8,13 @@ use crate::{Prefix, Rib};
 impl<W> Dir24_8<W> {
     /// The first contradiction to the table, as an error.
     pub(super) fn contradiction(&self, rib: &Rib<u32>) -> Result<(), String> {
-        let blocks = (self.owners.len(), self.tbl_long.chunks(), internal_nodes(rib, 24));
-        if blocks.0 != blocks.1 || blocks.0 != blocks.2 {
-            return Err(format!("blocks owned, kept and needed: {blocks:?}"));
+        let blocks =
+            (self.owners.len(), self.owners.numbers(), self.tbl_long.chunks(), internal_nodes(rib, 24));
+        if blocks.0 != blocks.3 || blocks.1 != blocks.2 {
+            return Err(format!("blocks owned, numbered, kept and needed: {blocks:?}"));
         }
         for (block, owner) in self.owners.iter() {
-            if self.tbl24[owner as usize] != Entry::pointing_to(block) {
+            if self.tbl24.get(owner as usize) != Entry::pointing_to(block) {
                 return Err(format!("block {block} is lost to {owner:#x}"));
             }
         }
@@ -31,9 +32,9 @@ impl<W> Dir24_8<W> {
     /// Whether all of `first..=last` have this entry: in TBL24 the /24s that lie inside, in a block the rest.
     fn holds(&self, first: u32, last: u32, entry: Entry) -> bool {
         let in_block = |first: u32, last: u32| {
-            let start = start_of(self.tbl24[(first >> 8) as usize]);
+            let start = start_of(self.tbl24.get((first >> 8) as usize));
             start
-                .and_then(|start| self.tbl_long.get(start..start + BLOCK))
+                .and_then(|start| self.tbl_long[..].get(start..start + BLOCK))
                 .is_some_and(|block| all_are(&block[(first & 255) as usize..=(last & 255) as usize], entry))
         };
         let (mut start, mut end) = ((first >> 8) as usize, (last >> 8) as usize + 1);

@@ -7,6 +7,7 @@ use crate::blocks::entry::Entry;
 use crate::blocks::pipeline::for_each_set;
 use crate::blocks::tree_bitmap::LANES;
 use crate::engine::{Unmetered, Width};
+use crate::memory::Word;
 
 impl<W: Width> Hybrid<W> {
     /// In blocks of as many addresses as go down the Tree Bitmap together.
@@ -15,7 +16,7 @@ impl<W: Width> Hybrid<W> {
         let mut coming = addresses.chunks(LANES).skip(1);
         for (addresses, next_hops) in addresses.chunks(LANES).zip(next_hops.chunks_mut(LANES)) {
             for address in coming.next().unwrap_or_default() {
-                prefetch(&self.tbl24, (address >> 8) as usize);
+                prefetch(&self.tbl24[..], (address >> 8) as usize);
             }
             self.lookup_block(addresses, next_hops);
         }
@@ -31,7 +32,7 @@ impl<W: Width> Hybrid<W> {
         let mut short = [0_u8; LANES];
         let mut count = 0;
         for (lane, (address, next_hop)) in addresses.iter().zip(next_hops.iter_mut()).enumerate() {
-            let entry = tbl24[(address >> 8) as usize];
+            let entry = Entry::load(&tbl24[(address >> 8) as usize]);
             *next_hop = entry.answer();
             below |= u64::from(entry.chunk().is_some()) << lane;
             short[count % LANES] = lane as u8;

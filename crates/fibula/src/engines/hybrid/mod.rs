@@ -53,8 +53,9 @@ use crate::blocks::entry::{Entry, NEXT_HOPS_MAX};
 use crate::blocks::expansion::slots;
 use crate::blocks::tree_bitmap::{InitialArray, MAX_WORDS, Node, Trie, WORDS};
 use crate::engine::{About, Config, Engine, Figure, LimitInfo, Meter, Update, Updates, Width};
-use crate::memory::{Array, Memory};
+use crate::memory::{Memory, Word, Words};
 use crate::{Delta, Error, Prefix, Rib, Route};
+use std::sync::atomic::AtomicU32;
 
 /// What the tools print about it.
 pub const ABOUT: About = About {
@@ -95,10 +96,10 @@ struct SubTrie {
 }
 
 /// The three tables; see the [module page](self).
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Hybrid<W: Copy> {
     short: InitialArray<u32, W, u16>,
-    tbl24: Array<Entry>,
+    tbl24: Words<Entry>,
     sub_tries: ChunkArray<SubTrie, 1>,
     /// The /24, by its number, that each sub-trie belongs to.
     owners: Owners<u32>,
@@ -125,7 +126,7 @@ impl<W: Width> Hybrid<W> {
         let pages = config.pages;
         let mut engine = Self {
             short: InitialArray::build(short(rib), INITIAL_BITS, max_words, pages)?,
-            tbl24: Array::zeroed(TBL24, pages),
+            tbl24: Words::zeroed(TBL24, pages),
             sub_tries: ChunkArray::new(pages, 0),
             owners: Owners::from(0),
             long: Trie::new(0, max_words, pages)?,
@@ -133,7 +134,7 @@ impl<W: Width> Hybrid<W> {
         // In order, every route comes after its covers.
         for route in middle(rib) {
             let slots = slots(route.prefix, MIDDLE);
-            engine.tbl24[*slots.start() as usize..=*slots.end() as usize].fill(Entry::of(route));
+            engine.tbl24.fill(*slots.start() as usize..*slots.end() as usize + 1, Entry::of(route));
         }
         let mut routes = long(rib).peekable();
         while let Some(route) = routes.peek() {
@@ -148,13 +149,13 @@ impl<W: Width> Hybrid<W> {
 
     /// TBL24 with its length, so that no index of 24 bits needs a check.
     #[inline(always)]
-    fn tbl24(&self) -> &[Entry; TBL24] {
+    fn tbl24(&self) -> &[AtomicU32; TBL24] {
         self.tbl24[..].try_into().expect("one entry a /24")
     }
 
     #[inline(always)]
     fn look_up(&self, address: u32, meter: &mut impl Meter) -> W {
-        let mut entry = meter.load(&self.tbl24()[(address >> 8) as usize]);
+        let mut entry: Entry = meter.load_word(&self.tbl24()[(address >> 8) as usize]);
         if let Some(sub_trie) = entry.chunk() {
             let sub_trie = meter.load(&self.sub_tries[sub_trie]);
             if let Some(answer) = self.long.find::<u32, DEPTH>(sub_trie.root, MIDDLE, address, meter) {
@@ -201,7 +202,7 @@ impl<W: Width> Engine<u32, W> for Hybrid<W> {
     fn memory(&self) -> Memory {
         self.short
             .memory()
-            .off_chip("TBL24", self.tbl24.bytes())
+            .off_chip("TBL24", size_of_val(&self.tbl24[..]))
             .off_chip("sub-tries", self.sub_tries.bytes())
             .off_chip("sub-trie owners", self.owners.bytes())
             .off_chip("sub-trie nodes", self.long.node_bytes())
@@ -214,7 +215,7 @@ impl<W: Width> Engine<u32, W> for Hybrid<W> {
             figures.into_iter().map(rename).collect()
         };
         let mut figures = named("/0 to /16", self.short.figures());
-        let entries = self.tbl24.iter().filter(|&&entry| entry != Entry::NO_ROUTE).count();
+        let entries = self.tbl24.iter().filter(|entry| Entry::load(entry) != Entry::NO_ROUTE).count();
         figures.push(Figure::count("/17 to /24: entries", entries));
         figures.push(Figure::count("/25 to /32: sub-tries", self.owners.len()));
         figures.extend(named("/25 to /32", self.long.figures(self.roots())));

@@ -5,6 +5,7 @@ use crate::blocks::entry::{Entry, replace};
 use crate::blocks::expansion::slots;
 use crate::blocks::tree_bitmap::Node;
 use crate::engine::{Cost, Width};
+use crate::memory::Word;
 use crate::{Delta, Rib, Route};
 
 impl<W: Width> Hybrid<W> {
@@ -37,12 +38,16 @@ impl<W: Width> Hybrid<W> {
         let replaced = |old: u8| old == len || announced && old < len;
         slots(prefix, MIDDLE)
             .map(|slot| {
-                let entry = &mut self.tbl24[slot as usize];
-                let entry = match entry.chunk() {
-                    Some(sub_trie) => &mut self.sub_tries[sub_trie].entry,
-                    None => entry,
+                let place = &self.tbl24[slot as usize];
+                let Some(sub_trie) = Entry::load(place).chunk() else {
+                    return replace(std::slice::from_ref(place), new, replaced);
                 };
-                replace(std::slice::from_mut(entry), new, replaced)
+                let entry = &mut self.sub_tries[sub_trie].entry;
+                let is_replaced = replaced(entry.len());
+                if is_replaced {
+                    *entry = new;
+                }
+                is_replaced.into()
             })
             .sum()
     }
@@ -51,10 +56,10 @@ impl<W: Width> Hybrid<W> {
     fn follow_long(&mut self, route: Route<u32>, cost: &mut Cost) {
         let slot = route.prefix.first() >> 8;
         let sub_trie = if route.next_hop.is_some() {
-            cost.entries_set += u64::from(self.tbl24[slot as usize].chunk().is_none());
+            cost.entries_set += u64::from(self.tbl24.get(slot as usize).chunk().is_none());
             self.sub_trie_of(slot)
         } else {
-            let Some(sub_trie) = self.tbl24[slot as usize].chunk() else { return };
+            let Some(sub_trie) = self.tbl24.get(slot as usize).chunk() else { return };
             sub_trie
         };
         let root = self.sub_tries[sub_trie].root;
@@ -71,22 +76,22 @@ impl<W: Width> Hybrid<W> {
 
     /// The sub-trie of a /24, made if there is none.
     pub(super) fn sub_trie_of(&mut self, slot: u32) -> usize {
-        let entry = self.tbl24[slot as usize];
+        let entry = self.tbl24.get(slot as usize);
         entry.chunk().unwrap_or_else(|| {
             let sub_trie = self.owners.push(slot);
             self.sub_tries.push(SubTrie { entry, root: Node::EMPTY });
-            self.tbl24[slot as usize] = Entry::pointing_to(sub_trie);
+            self.tbl24.set(slot as usize, Entry::pointing_to(sub_trie));
             sub_trie as usize
         })
     }
 
     fn remove_sub_trie(&mut self, slot: u32, sub_trie: usize, cost: &mut Cost) {
-        self.tbl24[slot as usize] = self.sub_tries[sub_trie].entry;
+        self.tbl24.set(slot as usize, self.sub_tries[sub_trie].entry);
         cost.entries_set += 1;
         let sub_trie = sub_trie as u32;
         self.sub_tries.swap_remove(sub_trie);
         if let Some(owner) = self.owners.swap_remove(sub_trie) {
-            self.tbl24[owner as usize] = Entry::pointing_to(sub_trie);
+            self.tbl24.set(owner as usize, Entry::pointing_to(sub_trie));
             cost.entries_set += 1;
         }
     }

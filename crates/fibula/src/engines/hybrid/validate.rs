@@ -5,6 +5,7 @@ use crate::blocks::entry::Entry;
 use crate::blocks::expansion::slots;
 use crate::blocks::tree_bitmap::Node;
 use crate::engine::Width;
+use crate::memory::Word;
 use crate::{Prefix, Rib};
 
 impl<W: Width> Hybrid<W> {
@@ -22,7 +23,7 @@ impl<W: Width> Hybrid<W> {
             return Err(format!("{owned} sub-tries owned and {kept} kept"));
         }
         for (sub_trie, owner) in self.owners.iter() {
-            if self.tbl24[owner as usize] != Entry::pointing_to(sub_trie) {
+            if self.tbl24.get(owner as usize) != Entry::pointing_to(sub_trie) {
                 return Err(format!("sub-trie {sub_trie} is lost to {owner:#x}"));
             }
         }
@@ -47,10 +48,13 @@ impl<W: Width> Hybrid<W> {
                     .fill(Entry::of(route));
             }
             // No entry expected points to a sub-trie. Nearly all of a small table's blocks are so.
-            if *entries == expected {
+            let differs =
+                |differing, (found, expected): (_, &Entry)| differing | (Entry::load(found).0 ^ expected.0);
+            if entries.iter().zip(&expected).fold(0, differs) == 0 {
                 continue;
             }
-            for (slot, (&entry, expected)) in (start..).zip(entries.iter().zip(expected)) {
+            for (slot, (entry, expected)) in (start..).zip(entries.iter().zip(expected)) {
+                let entry = Entry::load(entry);
                 pointers += usize::from(entry.chunk().is_some());
                 let beside = |at: usize| self.sub_tries.get(at).map(|sub_trie| sub_trie.entry);
                 if entry.chunk().map_or(Some(entry), beside) != Some(expected) {

@@ -6,6 +6,7 @@ use crate::arch::prefetch;
 use crate::blocks::pipeline::{Stages, for_each_set, look_up};
 use crate::blocks::pushing::ANSWER;
 use crate::engine::{Unmetered, Width};
+use crate::memory::Word;
 
 /// The addresses of a block, and of the one block that a short batch makes. A block must be long enough for its
 /// lines of BN24 to arrive while the next block reads BCN16: 32 gave four fifths of the throughput of 64, 16 two
@@ -66,7 +67,7 @@ impl<W: Width> SailL<W> {
         let (bcn16, bn24) = (self.bcn16(), &self.bn24[..]);
         for at in 0..N {
             let address = addresses[at];
-            let entry = bcn16[(address >> 16) as usize];
+            let entry = u32::load(&bcn16[(address >> 16) as usize]);
             let answered = (entry.cast_signed() >> 31).cast_unsigned();
             let slot = (entry << 8 | (address >> 8 & 255)) & !answered;
             found.slot[at] = slot;
@@ -83,7 +84,7 @@ impl<W: Width> SailL<W> {
         let bn24 = &self.bn24[..];
         let mut below = 0_u64;
         for at in 0..N {
-            let answer = bn24[found.slot[at] as usize].widen().0 | found.answer[at];
+            let answer = W::load(&bn24[found.slot[at] as usize]).widen().0 | found.answer[at];
             next_hops[at] = W::narrow(NextHop(answer & !ANSWER));
             below |= u64::from(answer == 0) << at;
         }
