@@ -144,7 +144,7 @@ fn copies_that_take_turns_and_tables_built_anew() {
 #[test]
 fn memory_that_is_shared() {
     let engines = engines(true);
-    for engine in ["mosaic", "dir24-8", "sail-l", "dxr", "dxr16", "dxr18", "poptrie"] {
+    for engine in ["mosaic", "dir24-8", "sail-b", "sail-u", "sail-l", "dxr", "dxr16", "dxr18", "poptrie"] {
         assert!(engines.contains(&engine), "{engine} is not changed in place");
     }
     engines.into_iter().for_each(run);

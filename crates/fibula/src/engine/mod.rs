@@ -101,8 +101,8 @@ pub trait Engine<A: Address, W: Width>: Sized + Send + Sync + 'static {
 
     /// From now on readers on other threads look up in the same memory, by the engine that this returns, while
     /// [`apply`](Engine::apply) changes it: each address is answered as before a change or as after it, nothing moves, and what is no longer
-    /// needed is used again only as [`readers_passed`](Engine::readers_passed) allows. The default cannot: the framework keeps two
-    /// copies instead.
+    /// needed is used again only as [`readers_passed`](Engine::readers_passed) allows. An engine that reads several places for one answer may ask
+    /// for readers to pass between two changes ([`Update::Waiting`]). The default cannot: the framework keeps two copies instead.
     fn share(&mut self) -> Option<Self> {
         None
     }

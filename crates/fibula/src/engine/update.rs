@@ -12,6 +12,9 @@ pub enum Update {
     Rebuild,
     /// The new table does not fit; the engine answers for the old one.
     Limit(Limit),
+    /// Only of a [shared](super::Engine::share) engine: readers have first to pass what was changed before, or what has been changed just
+    /// now; some of these changes may have been made. Hand in the same ones again.
+    Waiting,
 }
 
 /// What updates cost, in the papers' own units; a unit that an engine does not speak of stays 0.

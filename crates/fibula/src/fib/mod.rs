@@ -134,16 +134,28 @@ impl<A: Address> Fib<A> {
     /// If the new table exceeds a limit; this table answers as before then, and the caller takes the deltas
     /// back from its `rib` (see [`Delta::inverse`]).
     pub fn apply(&mut self, rib: &Rib<A>, deltas: &[Delta<A>]) -> Result<Applied, Error> {
+        match self.follow(rib, deltas)? {
+            Some(applied) => Ok(applied),
+            None => self.rebuild(rib),
+        }
+    }
+
+    /// As [`Fib::apply`]; `None` if readers have to pass first, then the same changes are handed in again.
+    pub(crate) fn follow(&mut self, rib: &Rib<A>, deltas: &[Delta<A>]) -> Result<Option<Applied>, Error> {
         let greatest = deltas.iter().map(|delta| delta.after).max().unwrap_or_default();
         self.entry.about.check_next_hop(greatest)?;
         match self.engine.apply(rib, deltas) {
-            Update::Applied(cost) => Ok(Applied::InPlace(cost)),
+            Update::Applied(cost) => Ok(Some(Applied::InPlace(cost))),
             Update::Limit(limit) => Err(limit.into()),
-            Update::Rebuild => {
-                self.engine = compile(&self.entry, rib, &self.config)?;
-                Ok(Applied::Rebuilt)
-            }
+            Update::Rebuild => self.rebuild(rib).map(Some),
+            Update::Waiting => Ok(None),
         }
+    }
+
+    /// Builds a new engine in the place of this one.
+    pub(crate) fn rebuild(&mut self, rib: &Rib<A>) -> Result<Applied, Error> {
+        self.engine = compile(&self.entry, rib, &self.config)?;
+        Ok(Applied::Rebuilt)
     }
 
     /// The specification of the engine inside and of its parameters, as [`Fib::build`] takes it.

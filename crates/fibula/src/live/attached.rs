@@ -11,6 +11,9 @@ use std::time::{Duration, Instant};
 /// How long a writer that cannot put off a publication lets readers go on: many batches.
 const MOMENT: Duration = Duration::from_millis(10);
 
+/// How long a change in place may wait for readers before a table is built instead: about as long as that takes.
+const BUILD: Duration = Duration::from_millis(100);
+
 /// How many tables may wait for readers to pass.
 const MOST_RETIRED: usize = 4;
 
@@ -111,8 +114,8 @@ impl<A: Address> Attached<A> {
     /// an error nothing has changed.
     pub(super) fn prepare(&mut self, rib: &Rib<A>, deltas: &[Delta<A>]) -> Result<Applied, Error> {
         match &mut self.way {
-            Way::InPlace { writer, .. } => {
-                let applied = writer.apply(rib, deltas)?;
+            Way::InPlace { .. } => {
+                let applied = self.change_in_place(rib, deltas)?;
                 if applied == Applied::Rebuilt {
                     self.publish_rebuilt();
                 }
@@ -142,6 +145,29 @@ impl<A: Address> Attached<A> {
                 }
                 applied
             }
+        }
+    }
+
+    /// Changes what readers see, with a moment for them to pass as often as the engine asks for one. Where they do not pass, it is built
+    /// anew.
+    fn change_in_place(&mut self, rib: &Rib<A>, deltas: &[Delta<A>]) -> Result<Applied, Error> {
+        let start = Instant::now();
+        loop {
+            let Way::InPlace { writer, told } = &mut self.way else { return Ok(Applied::Rebuilt) };
+            if let Some(applied) = writer.follow(rib, deltas)? {
+                return Ok(applied);
+            }
+            *told = self.published.advance();
+            while !self.published.has_passed(*told) {
+                if start.elapsed() > BUILD {
+                    return writer.rebuild(rib);
+                }
+                std::thread::yield_now();
+            }
+            // Once for what was changed before, and once for what was changed just now: readers have passed all of it.
+            writer.readers_passed();
+            writer.readers_passed();
+            *told = self.published.advance();
         }
     }
 

@@ -31,8 +31,9 @@
 //! and when several tables are held up [`Live::publish`] says so.
 //!
 //! # How a table follows
-//! - An engine that can [share](crate::engine::Engine::share) its memory is changed **in place**: each change is built beside what is read,
-//!   and published by storing one word. What it replaces is used again when every reader has passed.
+//! - An engine that can [share](crate::engine::Engine::share) its memory is changed **in place**: what a change needs is built beside what is
+//!   read, and each address goes from its old answer to its new one by the store of one word. What is replaced is used again when every
+//!   reader has passed.
 //! - Any other engine whose [`About::updates`](crate::engine::About::updates) is in place is kept **twice**. A publication carries out on
 //!   the copy nobody reads what this copy has missed, and the new changes, and publishes it. Twice the memory, twice the work for a
 //!   change, none of it where readers are.

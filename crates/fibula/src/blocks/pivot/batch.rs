@@ -7,6 +7,7 @@ use crate::NextHop;
 use crate::arch::prefetch;
 use crate::blocks::pipeline::{Stages, for_each_set, look_up};
 use crate::engine::{Unmetered, Width};
+use crate::memory::Word;
 
 /// The addresses of a block, and of the one block that a short batch makes.
 const BLOCK: usize = 64;
@@ -86,8 +87,8 @@ impl<W: Width, B: BitMaps> PivotTable<W, B> {
         let (next_hops, n24) = (&self.next_hops[..], self.below.n24());
         let mut chunks = 0_u64;
         for at in 0..N {
-            let entry = n24[found.n24[at] as usize];
-            let answer = entry | next_hops[found.above[at] as usize].widen().0;
+            let entry = u32::load(&n24[found.n24[at] as usize]);
+            let answer = entry | W::load(&next_hops[found.above[at] as usize]).widen().0;
             answers[at] = W::narrow(NextHop(answer & W::MAX));
             chunks |= u64::from(entry & CHUNK_FLAG != 0) << at;
         }

@@ -1,10 +1,12 @@
 //! [`Below`]: the pivot level's next hops and chunk numbers, and the chunks.
 
-use crate::blocks::dense::{ChunkArray, Owners};
+use crate::blocks::dense::{Owners, WordChunks};
 use crate::engine::{Cost, Meter, Width};
-use crate::memory::{Array, Memory, Pages};
+use crate::memory::{Memory, Pages, Words};
 use crate::{NextHop, Prefix};
 use std::collections::BTreeSet;
+use std::ops::RangeInclusive;
+use std::sync::atomic::AtomicU32;
 
 use super::PIVOT;
 
@@ -29,10 +31,11 @@ pub(super) const CHUNK: usize = 256;
 const ORDERED_BYTES: usize = 10;
 
 /// N24 and N32.
-#[derive(Clone, Debug)]
-pub(super) struct Below<W: Copy> {
-    n24: Array<u32>,
-    n32: ChunkArray<W, CHUNK>,
+#[derive(Debug)]
+pub(super) struct Below<W: Width> {
+    /// Of a slot without a bit, whatever was there: readers may have seen the bit before.
+    n24: Words<u32>,
+    n32: WordChunks<W, CHUNK>,
     /// The slots of level 24 whose chunks n32 holds.
     owners: Owners<u32>,
     /// The same slots in order, so that a short route finds the chunks below it.
@@ -42,59 +45,85 @@ pub(super) struct Below<W: Copy> {
 impl<W: Width> Below<W> {
     pub(super) fn new(chunks: usize, pages: Pages) -> Self {
         Self {
-            n24: Array::zeroed(SLOTS + 1, pages),
-            n32: ChunkArray::new(pages, chunks),
+            n24: Words::zeroed(SLOTS + 1, pages),
+            n32: WordChunks::new(pages, chunks),
             owners: Owners::from(0),
             ordered: BTreeSet::new(),
         }
     }
 
+    /// From now on others may read, by what this returns.
+    pub(super) fn share(&mut self) -> Self {
+        let n32 = self.n32.share(self.owners.share());
+        Self { n24: self.n24.clone(), n32, owners: Owners::from(0), ordered: BTreeSet::new() }
+    }
+
+    /// Every reader has passed what was changed before the last call of this.
+    pub(super) fn readers_passed(&mut self) {
+        self.owners.readers_passed();
+    }
+
+    /// How many chunks may be made where they are.
+    pub(super) fn room(&self) -> usize {
+        self.owners.room()
+    }
+
     /// N24 with its length, so that no index of 24 bits, nor nobody's, needs a check.
     #[inline(always)]
-    pub(super) fn n24(&self) -> &[u32; SLOTS + 1] {
+    pub(super) fn n24(&self) -> &[AtomicU32; SLOTS + 1] {
         self.n24[..].try_into().expect("one entry a /24 and nobody's")
     }
 
     /// The answer of an address whose bit of B24 is set: one or two loads.
     #[inline(always)]
     pub(super) fn next_hop(&self, address: u32, meter: &mut impl Meter) -> W {
-        let n24 = meter.load(&self.n24()[(address >> 8) as usize]);
+        let n24: u32 = meter.load_word(&self.n24()[(address >> 8) as usize]);
         if n24 & CHUNK_FLAG == 0 {
             return W::narrow(NextHop(n24));
         }
-        meter.load(&self.n32[(n24 << 8 | (address & 255)) as usize])
+        meter.load_word::<W>(&self.n32[(n24 << 8 | (address & 255)) as usize])
     }
 
     /// The chunk below a slot of level 24, if it has one.
     pub(super) fn chunk(&self, slot: usize) -> Option<u32> {
-        let n24 = self.n24[slot];
-        (n24 & CHUNK_FLAG != 0).then_some(n24 ^ CHUNK_FLAG)
+        let n24 = self.n24.get(slot);
+        (n24 & CHUNK_FLAG != 0 && self.owns_chunk(slot)).then_some(n24 ^ CHUNK_FLAG)
     }
 
     /// The next hop of a slot of level 24 without a chunk.
     pub(super) fn set(&mut self, slot: usize, next_hop: NextHop) {
         debug_assert!(self.chunk(slot).is_none(), "a chunk is lost");
-        self.n24[slot] = next_hop.0;
+        self.n24.set(slot, next_hop.0);
     }
 
-    /// Makes a chunk below a slot that has none.
-    pub(super) fn create(&mut self, slot: usize, cost: &mut Cost) {
+    /// Makes a chunk below a slot that has none, with these answers.
+    pub(super) fn create(
+        &mut self,
+        slot: usize,
+        answers: impl Iterator<Item = (RangeInclusive<usize>, NextHop)>,
+        cost: &mut Cost,
+    ) {
         let chunk = self.owners.push(slot as u32);
         self.ordered.insert(slot as u32);
-        self.n32.push(W::default());
-        self.n24[slot] = CHUNK_FLAG | chunk;
+        self.n32.put(chunk, W::default());
+        let start = chunk as usize * CHUNK;
+        for (slots, next_hop) in answers {
+            self.n32.fill(start + slots.start()..start + slots.end() + 1, W::narrow(next_hop));
+        }
+        // Whoever finds the chunk finds it full.
+        self.n24.set(slot, CHUNK_FLAG | chunk);
         cost.nodes_allocated += 1;
-        cost.entries_set += 1;
+        cost.entries_set += 1 + CHUNK as u64;
     }
 
-    /// Takes the chunk below a slot away; the last chunk takes its number.
+    /// Takes the chunk below a slot away; the last chunk takes its number, unless others read. What N24 says is still to be replaced, or
+    /// the slot's bit.
     pub(super) fn remove(&mut self, slot: usize, cost: &mut Cost) {
         let Some(chunk) = self.chunk(slot) else { return };
-        self.n24[slot] = 0;
         self.ordered.remove(&(slot as u32));
         self.n32.swap_remove(chunk);
         if let Some(owner) = self.owners.swap_remove(chunk) {
-            self.n24[owner as usize] = CHUNK_FLAG | chunk;
+            self.n24.set(owner as usize, CHUNK_FLAG | chunk);
             cost.nodes_copied += 1;
             cost.entries_set += 1 + CHUNK as u64;
         }
@@ -104,9 +133,9 @@ impl<W: Width> Below<W> {
     pub(super) fn write(&mut self, first: u32, last: u32, next_hop: NextHop, cost: &mut Cost) {
         let Some(chunk) = self.chunk((first >> 8) as usize) else { return };
         let start = chunk as usize * CHUNK;
-        let entries = start + (first & 255) as usize..=start + (last & 255) as usize;
+        let entries = start + (first & 255) as usize..start + (last & 255) as usize + 1;
         cost.entries_set += u64::from(last - first) + 1;
-        self.n32[entries].fill(W::narrow(next_hop));
+        self.n32.fill(entries, W::narrow(next_hop));
     }
 
     /// The nodes under a prefix that have chunks, in order.
@@ -125,32 +154,33 @@ impl<W: Width> Below<W> {
     }
 
     /// The entries of N32 below a slot.
-    pub(super) fn n32(&self, slot: usize) -> Option<&[W]> {
-        let start = self.chunk(slot)? as usize * CHUNK;
-        self.n32.get(start..start + CHUNK)
+    pub(super) fn n32(&self, slot: usize) -> Option<Vec<W>> {
+        let chunk = self.chunk(slot).filter(|&chunk| (chunk as usize) < self.n32.chunks())?;
+        Some(self.n32.read(WordChunks::<W, CHUNK>::places(chunk)))
     }
 
     #[cfg(test)]
-    pub(super) fn n32_mut(&mut self, slot: usize) -> &mut [W] {
-        let start = self.chunk(slot).expect("a chunk") as usize * CHUNK;
-        &mut self.n32[start..start + CHUNK]
+    pub(super) fn spoil(&mut self, slot: usize, at: usize, answer: W) {
+        let chunk = self.chunk(slot).expect("a chunk") as usize;
+        self.n32.set(chunk * CHUNK + at, answer);
     }
 
     #[cfg(test)]
     pub(super) fn misdirect(&mut self, slot: usize) {
-        self.n24[slot] = CHUNK_FLAG | (self.n24[slot] + 1);
+        self.n24.set(slot, CHUNK_FLAG | (self.n24.get(slot) + 1));
     }
 
     pub(super) fn add_to(&self, memory: Memory) -> Memory {
         memory
-            .off_chip("N24", self.n24.bytes())
+            .off_chip("N24", size_of_val(&self.n24[..]))
             .off_chip("N32", self.n32.bytes())
             .off_chip("chunk owners", self.owners.bytes() + self.ordered.len() * ORDERED_BYTES)
     }
 
     /// Checks that as many chunks are kept and owned as the table has internal nodes, and none is lost.
     pub(super) fn validate(&self, internal: usize) -> Result<(), String> {
-        let chunks = [self.owners.len(), self.ordered.len(), self.n32.chunks(), internal];
+        let free = self.owners.numbers() - self.owners.len();
+        let chunks = [self.owners.len(), self.ordered.len(), self.n32.chunks() - free, internal];
         if chunks.iter().any(|&count| count != internal) {
             return Err(format!("chunks owned, in order, kept and needed: {chunks:?}"));
         }
@@ -159,7 +189,7 @@ impl<W: Width> Below<W> {
                 return Err(format!("chunk {chunk} is lost to {owner:#x}"));
             }
         }
-        if self.n24[SLOTS] != 0 {
+        if self.n24.get(SLOTS) != 0 {
             return Err("nobody's entry of N24 is not 0".into());
         }
         Ok(())

@@ -18,6 +18,17 @@
 //! N32[chunk << 8 | (a & 255)]     next hop, as wide as the answers    256 entries a chunk
 //! ```
 //!
+//! # Readers meanwhile
+//! All words are atomic, and a shared table may be read while it changes. A next hop is written before its bit is set, and stays when the
+//! bit goes, for those who have seen the bit; neighbours in one word come and go at once. A chunk is full
+//! before N24 points to it, and stays as it is when it goes, until every reader has passed.
+//!
+//! That does for one change. But a lookup reads several levels, the longest first, and not at one moment: a reader that has not
+//! found a bit just before it was set goes on to the levels above, and must find there what was there then. So a change above waits
+//! until readers have passed the bits that were set below it ([`Update::Waiting`]), and the changes of a batch come in an order in
+//! which few do: what is announced, the longest first, then what is withdrawn, the shortest first. That order also keeps
+//! from view what is above and still to be changed.
+//!
 //! [`PivotTable`] is SAIL_B and SAIL_U in everything but the one thing in which they differ: which levels there are,
 //! and where their bits stand. That is [`BitMaps`], one implementation an engine.
 
@@ -28,20 +39,26 @@ mod testing;
 mod update;
 mod validate;
 
+use super::entry::in_order;
 use super::expansion::{level_of, slots};
 use super::pushing::internal_nodes;
+use super::retired::Retired;
 use crate::arch::Isa;
 use crate::engine::{Config, Cost, Engine, Figure, Meter, Update, Width};
-use crate::memory::{Array, Memory, Pages};
+use crate::memory::{Memory, Pages, Words};
 use crate::{Delta, Error, Prefix, Rib};
 use below::Below;
 use std::fmt::Debug;
 use std::marker::PhantomData;
+use std::sync::atomic::AtomicU64;
 
 pub use below::NEXT_HOPS_MAX;
 
 /// The level whose bit says "here or longer".
 pub const PIVOT: u8 = 24;
+
+/// How many bits may be set before readers have to pass: each is looked at for every change.
+const MOST_SETTLING: usize = 1 << 13;
 
 /// The levels of an engine and where their bits stand.
 ///
@@ -62,19 +79,21 @@ pub trait BitMaps: Clone + Debug + Send + Sync + 'static {
 
     /// The deepest level that has a bit for an address: 0 if none has, else its depth plus 1. What Algorithm 1 finds
     /// probe by probe, for the batch path: with no branch that is as good as random.
-    fn deepest(words: &[u64], address: u32) -> u32;
+    fn deepest(words: &[AtomicU64], address: u32) -> u32;
 
     /// Asks for the words of an address that are not in the nearest caches anyway.
-    fn prefetch(words: &[u64], address: u32);
+    fn prefetch(words: &[AtomicU64], address: u32);
 }
 
 /// Bit maps and next-hop arrays to level 24 and chunks below it.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct PivotTable<W: Width, B: BitMaps> {
-    words: Array<u64>,
+    words: Words<u64>,
     /// The next hops of the levels above the pivot, [`Row::start`] says where; entry 0 says "no route".
-    next_hops: Array<W>,
+    next_hops: Words<W>,
     below: Below<W>,
+    /// Where others read: the nodes whose bits were set, until nobody can have missed them. `None` where nobody else reads.
+    settling: Option<Retired<Prefix<u32>>>,
     /// What the update in progress has cost so far.
     cost: Cost,
     maps: PhantomData<B>,
@@ -110,6 +129,11 @@ fn slot_of(address: u32, level: u8) -> usize {
     (u64::from(address) >> (32 - level)) as usize
 }
 
+/// The node of a slot of a level.
+fn node(slot: usize, level: u8) -> Prefix<u32> {
+    Prefix::containing(((slot as u64) << (32 - level)) as u32, level)
+}
+
 /// The slots of a level that a prefix of at most its length covers.
 fn run(prefix: Prefix<u32>, level: u8) -> std::ops::Range<usize> {
     let slots = slots(prefix, level);
@@ -125,9 +149,10 @@ impl<W: Width, B: BitMaps> PivotTable<W, B> {
     fn new(chunks: usize, pages: Pages) -> Self {
         let above: usize = B::LEVELS[..Self::PIVOT_DEPTH].iter().map(|&level| 1 << level).sum();
         Self {
-            words: Array::zeroed(B::WORDS, pages),
-            next_hops: Array::zeroed(1 + above, pages),
+            words: Words::zeroed(B::WORDS, pages),
+            next_hops: Words::zeroed(1 + above, pages),
             below: Below::new(chunks, pages),
+            settling: None,
             cost: Cost::default(),
             maps: PhantomData,
         }
@@ -147,17 +172,32 @@ impl<W: Width, B: BitMaps> PivotTable<W, B> {
     /// Whether a slot has its bit.
     pub(crate) fn bit(&self, depth: usize, slot: usize) -> bool {
         let (word, bit) = B::place(depth, slot);
-        self.words[word] >> bit & 1 == 1
+        self.words.get(word) >> bit & 1 == 1
     }
 
     /// Gives side by side slots of one word their bits or takes them; the first is `slot`, the others are those
     /// whose bits `run` has beside its lowest.
     fn set_bits(&mut self, depth: usize, slot: usize, run: u64, value: bool) {
         let (word, bit) = B::place(depth, slot);
-        let (word, run) = (&mut self.words[word], run << bit);
-        let new = if value { *word | run } else { *word & !run };
-        self.cost.on_chip_writes += u64::from(new != *word);
-        *word = new;
+        let (old, run) = (self.words.get(word), run << bit);
+        let new = if value { old | run } else { old & !run };
+        if new == old {
+            return;
+        }
+        self.cost.on_chip_writes += 1;
+        self.words.set(word, new);
+        if let Some(settling) = self.settling.as_mut().filter(|_| value) {
+            // The first slot stands for all: what is above one of them is above all.
+            settling.retire(node(slot, B::LEVELS[depth]));
+        }
+    }
+
+    /// Whether a change of a prefix has to wait for readers who have missed a bit below it. O(bits set since they passed).
+    fn is_settling(&self, prefix: Prefix<u32>) -> bool {
+        let Some(settling) = &self.settling else { return false };
+        let Some(depth) = Self::depth_of(prefix.len()) else { return false };
+        let is_below = |node: &Prefix<u32>| node.len() > B::LEVELS[depth] && prefix.covers(*node);
+        settling.len() > MOST_SETTLING || settling.iter().any(is_below)
     }
 
     /// Algorithm 1: level 24 first, then the others from the longest to the shortest.
@@ -166,11 +206,11 @@ impl<W: Width, B: BitMaps> PivotTable<W, B> {
         for (depth, &level) in B::LEVELS.iter().enumerate().rev() {
             let slot = slot_of(address, level);
             let (word, bit) = B::place(depth, slot);
-            if meter.load(&self.words[word]) >> bit & 1 == 1 {
+            if meter.load_word::<u64>(&self.words[word]) >> bit & 1 == 1 {
                 return if level == PIVOT {
                     self.below.next_hop(address, meter)
                 } else {
-                    meter.load(&self.next_hops[Self::entry(depth, slot)])
+                    meter.load_word::<W>(&self.next_hops[Self::entry(depth, slot)])
                 };
             }
         }
@@ -203,17 +243,37 @@ impl<W: Width, B: BitMaps> Engine<u32, W> for PivotTable<W, B> {
     }
 
     fn apply(&mut self, rib: &Rib<u32>, deltas: &[Delta<u32>]) -> Update {
+        let longer = deltas.iter().filter(|delta| delta.prefix.len() > PIVOT && delta.after.is_some());
+        if self.below.room() < longer.count() {
+            return Update::Rebuild;
+        }
         self.cost = Cost::default();
-        for delta in deltas {
-            self.follow(rib, delta.prefix);
+        for Delta { prefix, .. } in in_order(deltas) {
+            if self.is_settling(prefix) {
+                return Update::Waiting;
+            }
+            self.follow(rib, prefix);
         }
         Update::Applied(self.cost)
     }
 
+    fn share(&mut self) -> Option<Self> {
+        self.settling = Some(Retired::new());
+        let (words, next_hops, below) = (self.words.clone(), self.next_hops.clone(), self.below.share());
+        Some(Self { words, next_hops, below, settling: None, cost: Cost::default(), maps: PhantomData })
+    }
+
+    fn readers_passed(&mut self) {
+        self.below.readers_passed();
+        if let Some(settling) = &mut self.settling {
+            settling.readers_passed().for_each(drop);
+        }
+    }
+
     fn memory(&self) -> Memory {
         let (maps, next_hops) = B::NAMES;
-        let memory = Memory::new().on_chip(maps, self.words.bytes());
-        self.below.add_to(memory.off_chip(next_hops, self.next_hops.bytes()))
+        let memory = Memory::new().on_chip(maps, size_of_val(&self.words[..]));
+        self.below.add_to(memory.off_chip(next_hops, size_of_val(&self.next_hops[..])))
     }
 
     fn figures(&self) -> Vec<Figure> {

@@ -15,12 +15,12 @@ impl<W: Width, B: BitMaps> PivotTable<W, B> {
         self.set_next_hop(depth, slot, next_hop);
     }
 
-    pub(crate) fn chunk_at(&self, slot: usize) -> Option<&[W]> {
+    pub(crate) fn chunk_at(&self, slot: usize) -> Option<Vec<W>> {
         self.below.n32(slot)
     }
 
-    pub(crate) fn chunk_at_mut(&mut self, slot: usize) -> &mut [W] {
-        self.below.n32_mut(slot)
+    pub(crate) fn spoil_chunk_at(&mut self, slot: usize, at: usize, answer: W) {
+        self.below.spoil(slot, at, answer);
     }
 
     pub(crate) fn flip(&mut self, depth: usize, slot: usize) {

@@ -1,6 +1,6 @@
 //! Following a table: a run of one word and its next hops, and the chunks below.
 
-use super::{BitMaps, PIVOT, PivotTable, run};
+use super::{BitMaps, PIVOT, PivotTable, node, run};
 use crate::blocks::pushing::{exposed, is_internal, pushed};
 use crate::engine::Width;
 use crate::{NextHop, Prefix, Rib, Route};
@@ -21,7 +21,7 @@ impl<W: Width, B: BitMaps> PivotTable<W, B> {
         if depth == Self::PIVOT_DEPTH {
             self.below.set(slot, next_hop);
         } else {
-            self.next_hops[Self::entry(depth, slot)] = W::narrow(next_hop);
+            self.next_hops.set(Self::entry(depth, slot), W::narrow(next_hop));
         }
     }
 
@@ -44,14 +44,15 @@ impl<W: Width, B: BitMaps> PivotTable<W, B> {
         let Some(depth) = Self::depth_of(prefix.len()) else { return };
         let level = B::LEVELS[depth];
         let route = rib.longest_cover(prefix).filter(|r| Self::depth_of(r.prefix.len()) == Some(depth));
-        let next_hop = route.map_or(NextHop::NONE, |route| route.next_hop);
         let slots = run(prefix, level);
         let mut written = 0;
         for slot in slots.clone() {
-            let node = Prefix::containing(((slot as u64) << (32 - level)) as u32, level);
+            let node = node(slot, level);
             let has_chunk = depth == Self::PIVOT_DEPTH && self.below.chunk(slot).is_some();
             if !has_chunk && owns(rib, prefix, node) {
-                self.set_next_hop(depth, slot, next_hop);
+                if let Some(route) = route {
+                    self.set_next_hop(depth, slot, route.next_hop);
+                }
                 written |= 1 << (slot - slots.start);
             }
         }
@@ -65,11 +66,7 @@ impl<W: Width, B: BitMaps> PivotTable<W, B> {
         match (self.below.chunk(slot).is_some(), is_internal(rib, node)) {
             (true, true) => self.repaint_chunk(rib, prefix),
             (false, true) => {
-                self.below.create(slot, &mut self.cost);
-                for (slots, next_hop) in pushed(rib, node, 32) {
-                    let at = |slot: usize| node.first() | slot as u32;
-                    self.below.write(at(*slots.start()), at(*slots.end()), next_hop, &mut self.cost);
-                }
+                self.below.create(slot, pushed(rib, node, 32), &mut self.cost);
                 self.set_bits(Self::PIVOT_DEPTH, slot, 1, true);
             }
             (true, false) => {

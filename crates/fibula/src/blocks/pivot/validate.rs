@@ -1,16 +1,17 @@
 //! The structural check: every bit and next hop is the one a fresh build would write, and no bit is too many.
 
-use super::{BitMaps, PIVOT, PivotTable, run};
+use super::{BitMaps, PIVOT, PivotTable, node, run};
 use crate::blocks::expansion::counts;
 use crate::blocks::pushing::{internal_nodes, pushed};
 use crate::engine::Width;
+use crate::memory::Word;
 use crate::{NextHop, Prefix, Rib};
 
 impl<W: Width, B: BitMaps> PivotTable<W, B> {
     /// The first contradiction to the table, as an error.
     pub(super) fn contradiction(&self, rib: &Rib<u32>) -> Result<(), String> {
         self.below.validate(internal_nodes(rib, PIVOT))?;
-        if self.next_hops[0] != W::default() {
+        if self.next_hops.get(0) != W::default() {
             return Err("nobody's next hop is not 0".into());
         }
         // Every slot of every route has its bit, and its next hop where no longer route or chunk answers.
@@ -18,7 +19,7 @@ impl<W: Width, B: BitMaps> PivotTable<W, B> {
             let Some(depth) = Self::depth_of(route.prefix.len()) else { continue };
             let level = B::LEVELS[depth];
             for slot in run(route.prefix, level) {
-                let node = Prefix::containing(((slot as u64) << (32 - level)) as u32, level);
+                let node = node(slot, level);
                 let chunk = depth == Self::PIVOT_DEPTH && self.below.owns_chunk(slot);
                 let longest = rib.longest_cover(node) == Some(route);
                 if !self.bit(depth, slot) || longest && !chunk && self.found(depth, slot) != route.next_hop {
@@ -38,22 +39,21 @@ impl<W: Width, B: BitMaps> PivotTable<W, B> {
                 pushed(rib, node, 32)
                     .all(|(slots, hop)| chunk[slots].iter().all(|&found| found.widen() == hop))
             };
-            if !chunk.is_some_and(sound) {
+            if !chunk.as_deref().is_some_and(sound) {
                 return Err(format!("the chunk of {node} does not answer as the table"));
             }
         }
         // Every bit that should be set is; if there are as many, no other is.
-        let set: u128 =
-            self.words.iter().filter(|&&word| word != 0).map(|word| u128::from(word.count_ones())).sum();
+        let set: u128 = self.words.iter().map(|word| u128::from(u64::load(word).count_ones())).sum();
         if set == bits { Ok(()) } else { Err(format!("{set} bits are set, {bits} should be")) }
     }
 
     /// The next hop of a slot without a chunk.
     pub(super) fn found(&self, depth: usize, slot: usize) -> NextHop {
         if depth == Self::PIVOT_DEPTH {
-            NextHop(self.below.n24()[slot])
+            NextHop(u32::load(&self.below.n24()[slot]))
         } else {
-            self.next_hops[Self::entry(depth, slot)].widen()
+            self.next_hops.get(Self::entry(depth, slot)).widen()
         }
     }
 }

@@ -56,6 +56,26 @@ fn blocks_come_with_the_first_long_route_and_go_with_the_last() {
 }
 
 #[test]
+fn a_view_follows_and_without_room_nothing_changes() {
+    let mut table = rib(&[("10.0.0.0/8", 1), ("10.0.0.0/25", 2)]);
+    let mut engine = build(&table);
+    let view = engine.share().unwrap();
+    apply(&mut engine, &mut table, &[("10.0.0.0/25", 0), ("10.0.1.0/25", 3)]);
+    assert_eq!([0x0A00_0000, 0x0A00_0100, 0x0A00_0180].map(|address| view.lookup(address)), [1, 3, 1]);
+    // The block that is gone stays as it was until readers have passed.
+    assert_eq!((engine.tbl24.get(0x0A_0001).chunk(), view.tbl_long.get(0).next_hop()), (Some(1), NextHop(1)));
+    engine.readers_passed();
+    engine.readers_passed();
+    apply(&mut engine, &mut table, &[("10.0.2.0/25", 4)]);
+    assert_eq!((engine.tbl24.get(0x0A_0002).chunk(), view.lookup(0x0A00_0200)), (Some(0), 4));
+    let (before, room) = (table.clone(), engine.owners.room() as u32);
+    let longer = (0..=room).map(|at| Prefix::containing(0x0B00_0000 | at << 8, 25));
+    let deltas: Vec<Delta<u32>> = longer.filter_map(|prefix| table.insert(prefix, NextHop(5))).collect();
+    assert_eq!(engine.apply(&table, &deltas), Update::Rebuild);
+    engine.validate(&before).unwrap();
+}
+
+#[test]
 fn a_batch_may_withdraw_a_route_and_its_covers_and_announce_new_ones() {
     let start =
         [("10.0.0.0/8", 1), ("10.1.0.0/16", 2), ("10.1.1.0/24", 3), ("10.1.1.0/25", 4), ("10.1.1.128/26", 5)];

@@ -260,6 +260,7 @@ fn follows<W: Width>(k: u8, read: bool, batches: Vec<Vec<Change<u32>>>) -> Resul
                 view = if read { dxr.share() } else { None };
             }
             Update::Limit(limit) => return Err(TestCaseError::fail(limit.to_string())),
+            Update::Waiting => unreachable!("nobody else reads"),
         }
         check(&dxr, &rib).map_err(TestCaseError::fail)?;
         if let Some(view) = &view {

@@ -40,8 +40,11 @@
 //!
 //! # Updates
 //! A prefix of up to 23 bits that comes or goes writes one bit of the maps, its own; one of 24 bits or more at
-//! most that of its /24. A replaced next hop writes none. Off chip it is one entry, and what the prefix owns of the
-//! chunks below it: the labels that pivot pushing has moved there.
+//! most that of its /24. A replaced next hop writes none. Off chip it is one entry, none where the bit goes, and what the
+//! prefix owns of the chunks below it: the labels that pivot pushing has moved there.
+//!
+//! # Readers meanwhile
+//! See [`pivot`](crate::blocks::pivot).
 //!
 //! # What differs from the paper
 //! - The maps are the paper's 2^25 - 1 bits, 4 MB, and bit 0 of each word of six levels, which is nobody's: 33 KB.
@@ -49,7 +52,7 @@
 //! - N24 marks a chunk with its highest bit, where the paper negates its number, and counts chunks from 0.
 //! - The paper leaves to the reader how levels 25 to 32 follow an update: see
 //!   [`pushing::exposed`](crate::blocks::pushing::exposed). Chunks are numbered without holes
-//!   ([`dense`](crate::blocks::dense)), so an update may move one.
+//!   ([`dense`](crate::blocks::dense)), so an update may move one, unless others read.
 
 #[cfg(test)]
 mod tests;
@@ -57,6 +60,8 @@ mod tests;
 use crate::arch::prefetch;
 use crate::blocks::pivot::{BitMaps, NEXT_HOPS_MAX, PIVOT, PivotTable};
 use crate::engine::{About, LimitInfo, Updates};
+use crate::memory::Word;
+use std::sync::atomic::AtomicU64;
 
 /// What the tools print about it.
 pub const ABOUT: About = About {
@@ -138,24 +143,24 @@ impl BitMaps for SixLevelsAWord {
     /// random addresses), reading all five words without any branch 0.65, a branch for each word as much; that last
     /// loses a quarter on random addresses.
     #[inline(always)]
-    fn deepest(words: &[u64], address: u32) -> u32 {
-        let words: &[u64; WORDS] = words.try_into().expect("all words of the maps");
+    fn deepest(words: &[AtomicU64], address: u32) -> u32 {
+        let words: &[AtomicU64; WORDS] = words.try_into().expect("all words of the maps");
         // One place a level: the highest bit says which is the longest.
         let level = |places: u32| 32 - places.leading_zeros();
         let pair = 2 * (address >> 14) as usize;
-        let b24 = (words[pair + 1] >> (address >> 8 & 63)) as u32 & 1;
-        let from_18 = b24 << 24 | longest(words[pair], address >> 9) << 18;
+        let b24 = (u64::load(&words[pair + 1]) >> (address >> 8 & 63)) as u32 & 1;
+        let from_18 = b24 << 24 | longest(u64::load(&words[pair]), address >> 9) << 18;
         if from_18 != 0 {
             return level(from_18);
         }
-        let from_12 = longest(words[WORDS_12 + (address >> 20) as usize], address >> 15);
-        let from_6 = longest(words[WORDS_6 + (address >> 26) as usize], address >> 21);
-        let from_0 = longest(words[WORDS_0], address >> 27);
+        let from_12 = longest(u64::load(&words[WORDS_12 + (address >> 20) as usize]), address >> 15);
+        let from_6 = longest(u64::load(&words[WORDS_6 + (address >> 26) as usize]), address >> 21);
+        let from_0 = longest(u64::load(&words[WORDS_0]), address >> 27);
         level(from_12 << 12 | from_6 << 6 | from_0)
     }
 
     #[inline(always)]
-    fn prefetch(words: &[u64], address: u32) {
+    fn prefetch(words: &[AtomicU64], address: u32) {
         prefetch(words, 2 * (address >> 14) as usize);
     }
 }

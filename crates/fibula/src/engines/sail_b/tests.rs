@@ -4,6 +4,7 @@ use super::*;
 use crate::engine::{Accesses, Config, Engine};
 use crate::engines::testing::{apply, rib};
 use crate::{Fib, Limit, NextHop, Prefix, Rib};
+use std::sync::atomic::Ordering;
 
 /// The table of the paper's Figure 2, its levels 0 to 6 laid onto 20 to 26.
 const FIGURE_2: [(&str, u32); 9] = [
@@ -88,11 +89,11 @@ fn every_slot_has_a_bit_of_its_own() {
 #[test]
 fn one_mask_finds_what_algorithm_1_finds_probe_by_probe() {
     for len in 0..=24 {
-        let mut words = vec![0; WORDS];
+        let words: Vec<AtomicU64> = (0..WORDS).map(|_| AtomicU64::new(0)).collect();
         assert_eq!(SixLevelsAWord::deepest(&words, 0x9A5C_3B7E), 0);
         for shorter in (0..=len).step_by(3) {
             let (word, bit) = SixLevelsAWord::place(shorter, (0x9A5C_3B7E_u64 >> (32 - shorter)) as usize);
-            words[word] |= 1 << bit;
+            words[word].fetch_or(1 << bit, Ordering::Relaxed);
             assert_eq!(SixLevelsAWord::deepest(&words, 0x9A5C_3B7E), shorter as u32 + 1);
             assert_eq!(SixLevelsAWord::deepest(&words, !0x9A5C_3B7E), 1);
         }
@@ -114,7 +115,7 @@ fn a_lookup_probes_24_first_and_then_23_to_0() {
 }
 
 #[test]
-fn an_update_writes_one_bit_and_one_next_hop() {
+fn an_update_writes_one_bit_and_at_most_one_next_hop() {
     for len in 0..=24_u8 {
         let mut table = rib(&FIGURE_2);
         let mut engine = build(&table);
@@ -124,7 +125,7 @@ fn an_update_writes_one_bit_and_one_next_hop() {
         let replaced = apply(&mut engine, &mut table, &[(&prefix, 6)]);
         let withdrawn = apply(&mut engine, &mut table, &[(&prefix, 0)]);
         let costs = [announced, replaced, withdrawn].map(|cost| (cost.on_chip_writes, cost.entries_set));
-        assert_eq!(costs, [(1, 1), (0, 1), (1, 1)], "{prefix}");
+        assert_eq!(costs, [(1, 1), (0, 1), (1, 0)], "{prefix}");
     }
 }
 
@@ -183,7 +184,7 @@ fn the_check_notices_what_is_spoilt() {
     assert!(spoilt(|e| e.set_next_hop_at(24, 3, NextHop(9))).starts_with("0.0.3.0/24: not"));
     assert!(spoilt(|e| e.misdirect(2)).contains("is lost to 0x2"));
     assert!(spoilt(|e| e.misdirect(3)).starts_with("0.0.3.0/24: not"));
-    assert!(spoilt(|e| e.chunk_at_mut(14)[255] = 1).contains("chunk of 0.0.14.0/24"));
+    assert!(spoilt(|e| e.spoil_chunk_at(14, 255, 1)).contains("chunk of 0.0.14.0/24"));
     let longer = rib(&[("0.0.15.0/32", 1)]).iter().chain(&table).collect();
     assert!(build(&table).validate(&longer).unwrap_err().contains("[2, 2, 2, 3]"));
 }

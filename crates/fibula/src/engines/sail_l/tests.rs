@@ -73,6 +73,31 @@ fn chunks_come_with_the_first_longer_route_and_go_with_the_last() {
 }
 
 #[test]
+fn a_view_follows_and_who_has_read_a_zero_still_finds_the_chunk() {
+    let mut table = rib(&FIGURE_2);
+    let mut engine = build(&table);
+    let view = engine.share().unwrap();
+    let slot = CHUNK + 2; // of 0.0.2.0/24, in the first chunk
+    apply(&mut engine, &mut table, &[("0.0.2.3/32", 0)]);
+    assert_eq!((view.lookup(0x0000_0203), view.bn24.get(slot), view.c24.get(slot)), (3, 3, 1));
+    assert_eq!(view.level_32(slot as u32, 3, &mut Unmetered), 9);
+    // Its number is given out when all have passed, and the slot may have a chunk again.
+    let host = ("0.0.2.4/32", 5);
+    apply(&mut engine, &mut table, &[host]);
+    assert_eq!((view.lookup(0x0000_0204), view.c24.get(slot)), (5, 3));
+    engine.readers_passed();
+    engine.readers_passed();
+    apply(&mut engine, &mut table, &[("0.3.3.1/32", 6), ("0.0.0.0/0", 0)]);
+    assert_eq!([0x0003_0301, 0x0000_0000, 0xFF00_0000].map(|address| view.lookup(address)), [6, 0, 0]);
+    assert_eq!((engine.owners32.numbers(), engine.owners32.len()), (3, 3));
+    let (before, room) = (table.clone(), engine.owners32.room() as u32);
+    let longer = (0..=room).map(|at| Prefix::containing(0x0B00_0000 | at << 8, 25));
+    let deltas: Vec<Delta<u32>> = longer.filter_map(|prefix| table.insert(prefix, NextHop(5))).collect();
+    assert_eq!(engine.apply(&table, &deltas), Update::Rebuild);
+    engine.validate(&before).unwrap();
+}
+
+#[test]
 fn a_tree_of_chunks_goes_at_once_when_others_move_into_it() {
     let mut table = rib(&[("10.0.0.0/8", 1), ("11.0.0.9/32", 2)]);
     let mut engine = build(&table);

@@ -38,7 +38,11 @@
 //!
 //! # Updates
 //! An update writes at most one word of the maps, none where only a next hop is replaced. Off chip it writes the slots
-//! that no longer route of the same level covers, at most 64, and what the prefix owns of the chunks below it.
+//! that no longer route of the same level covers, at most 64, and what the prefix owns of the chunks below it; a route that goes
+//! leaves the next hops under bits that are gone as they were.
+//!
+//! # Readers meanwhile
+//! See [`pivot`](crate::blocks::pivot).
 //!
 //! # What differs from the paper
 //! - N24 marks a chunk with its highest bit, where the paper negates its number, and counts chunks from 0.
@@ -50,6 +54,8 @@ mod tests;
 use crate::arch::prefetch;
 use crate::blocks::pivot::{BitMaps, NEXT_HOPS_MAX, PIVOT, PivotTable};
 use crate::engine::{About, LimitInfo, Updates};
+use crate::memory::Word;
+use std::sync::atomic::AtomicU64;
 
 /// What the tools print about it.
 pub const ABOUT: About = About {
@@ -84,11 +90,11 @@ impl BitMaps for FourLevels {
     }
 
     #[inline(always)]
-    fn deepest(words: &[u64], address: u32) -> u32 {
-        let words: &[u64; WORDS] = words.try_into().expect("all words of the maps");
+    fn deepest(words: &[AtomicU64], address: u32) -> u32 {
+        let words: &[AtomicU64; WORDS] = words.try_into().expect("all words of the maps");
         let bit = |depth: usize, slot: u32| {
             let (word, bit) = Self::place(depth, slot as usize);
-            (words[word] >> bit) as u32 & 1
+            (u64::load(&words[word]) >> bit) as u32 & 1
         };
         let (b24, b18) = (bit(3, address >> 8), bit(2, address >> 14));
         let (b12, b6) = (bit(1, address >> 20), bit(0, address >> 26));
@@ -96,7 +102,7 @@ impl BitMaps for FourLevels {
     }
 
     #[inline(always)]
-    fn prefetch(words: &[u64], address: u32) {
+    fn prefetch(words: &[AtomicU64], address: u32) {
         prefetch(words, STARTS[3] + (address >> 14) as usize);
     }
 }
