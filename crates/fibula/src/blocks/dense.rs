@@ -24,7 +24,7 @@ use std::ops::Range;
 /// ```
 #[derive(Clone, Debug)]
 pub struct Owners<O> {
-    owners: Vec<O>,
+    all: Vec<O>,
     first: u32,
     /// How many numbers there may be, if others read.
     shared: Option<usize>,
@@ -40,7 +40,7 @@ impl<O: Copy> Owners<O> {
     /// No chunks yet; the first one is number `first`.
     #[must_use]
     pub fn from(first: u32) -> Self {
-        Self { owners: Vec::new(), first, shared: None, free: Vec::new(), retired: Retired::new() }
+        Self { all: Vec::new(), first, shared: None, free: Vec::new(), retired: Retired::new() }
     }
 
     /// Numbers a new chunk. O(1) amortised.
@@ -49,12 +49,12 @@ impl<O: Copy> Owners<O> {
     /// If the chunks are shared and there is no [room](Self::room).
     pub fn push(&mut self, owner: O) -> u32 {
         if let Some(chunk) = self.free.pop() {
-            self.owners[(chunk - self.first) as usize] = owner;
+            self.all[(chunk - self.first) as usize] = owner;
             return chunk;
         }
         assert!(self.room() > 0, "no room among chunks that others read");
-        self.owners.push(owner);
-        self.first + self.owners.len() as u32 - 1
+        self.all.push(owner);
+        self.first + self.all.len() as u32 - 1
     }
 
     /// Forgets a chunk. The owner that is returned, if any, is that of the last chunk, which has now taken the
@@ -68,14 +68,14 @@ impl<O: Copy> Owners<O> {
             return None;
         }
         let at = (chunk - self.first) as usize;
-        self.owners.swap_remove(at);
-        self.owners.get(at).copied()
+        self.all.swap_remove(at);
+        self.all.get(at).copied()
     }
 
     /// From now on others may read, and no chunk moves. Returns how many chunks they need room for where they are, those before the
     /// first number included.
     pub fn share(&mut self) -> usize {
-        let most = 4 * self.owners.len() + Self::ROOM;
+        let most = 4 * self.all.len() + Self::ROOM;
         self.shared = Some(most);
         self.first as usize + most
     }
@@ -83,7 +83,7 @@ impl<O: Copy> Owners<O> {
     /// How many chunks may be added before the others would have to move.
     #[must_use]
     pub fn room(&self) -> usize {
-        self.shared.map_or(usize::MAX, |most| self.free.len() + most - self.owners.len())
+        self.shared.map_or(usize::MAX, |most| self.free.len() + most - self.all.len())
     }
 
     /// Every reader has passed what was removed before the last call of this.
@@ -94,7 +94,7 @@ impl<O: Copy> Owners<O> {
     /// The number of chunks.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.owners.len() - self.free.len() - self.retired.len()
+        self.all.len() - self.free.len() - self.retired.len()
     }
 
     /// Whether there are none.
@@ -106,19 +106,19 @@ impl<O: Copy> Owners<O> {
     /// How many numbers were ever given out, those that are free now included.
     #[must_use]
     pub fn numbers(&self) -> usize {
-        self.owners.len()
+        self.all.len()
     }
 
     /// Every chunk's number and owner. O(1) each, after O(*f* log *f*) for *f* numbers that are free.
     pub fn iter(&self) -> impl Iterator<Item = (u32, O)> {
         let free: BTreeSet<u32> = self.free.iter().chain(self.retired.iter()).copied().collect();
-        (self.first..).zip(self.owners.iter().copied()).filter(move |(chunk, _)| !free.contains(chunk))
+        (self.first..).zip(self.all.iter().copied()).filter(move |(chunk, _)| !free.contains(chunk))
     }
 
     /// The bytes it occupies.
     #[must_use]
     pub fn bytes(&self) -> usize {
-        self.owners.len() * size_of::<O>() + self.free.len() * size_of::<u32>() + self.retired.bytes()
+        self.all.len() * size_of::<O>() + self.free.len() * size_of::<u32>() + self.retired.bytes()
     }
 }
 

@@ -82,16 +82,22 @@ impl<W: Width, B: BitMaps> PivotTable<W, B> {
     /// Reads the next hops, then N32 for the few addresses that go so far.
     #[inline(always)]
     #[allow(clippy::needless_range_loop, reason = "one index runs through three arrays and a bit map")]
-    fn answer<const N: usize>(&self, addresses: &[u32; N], found: &Found<N>, answers: &mut [W; N]) {
+    fn answer<const N: usize>(&self, addresses: &[u32; N], found: &mut Found<N>, answers: &mut [W; N]) {
         const { assert!(N <= 64) }
         let (next_hops, n24) = (&self.next_hops[..], self.below.n24());
-        let mut chunks = 0_u64;
+        let mut any = 0;
         for at in 0..N {
             let entry = u32::load(&n24[found.n24[at] as usize]);
             let answer = entry | W::load(&next_hops[found.above[at] as usize]).widen().0;
             answers[at] = W::narrow(NextHop(answer & W::MAX));
-            chunks |= u64::from(entry & CHUNK_FLAG != 0) << at;
+            found.n24[at] = entry;
+            any |= entry;
         }
+        if any & CHUNK_FLAG == 0 {
+            return;
+        }
+        let mark = |chunks, (at, entry): (usize, &u32)| chunks | u64::from(entry & CHUNK_FLAG != 0) << at;
+        let chunks = found.n24.iter().enumerate().fold(0, mark);
         for_each_set(chunks, |at| answers[at] = self.below.next_hop(addresses[at], &mut Unmetered));
     }
 }

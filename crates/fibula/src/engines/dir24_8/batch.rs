@@ -52,24 +52,31 @@ impl<W: Width> Dir24_8<W> {
     /// Asks for the lines of TBL24.
     #[inline(always)]
     fn ask<const N: usize>(&self, addresses: &[u32; N]) {
+        let tbl24 = &self.tbl24[..];
         for address in addresses {
-            prefetch(self.tbl24(), (address >> 8) as usize);
+            prefetch(tbl24, (address >> 8) as usize);
         }
     }
 
-    /// No branch on what one entry says: those that point to a block are marked and followed afterwards.
+    /// No branch on what one entry says: those that point to a block are marked and followed afterwards. A block of addresses without any,
+    /// as most are, is not looked through for them.
     #[inline(always)]
-    #[allow(clippy::needless_range_loop, reason = "one index runs through two arrays and a bit map")]
+    #[allow(clippy::needless_range_loop, reason = "one index runs through three arrays of one block")]
     fn read<const N: usize>(&self, addresses: &[u32; N], next_hops: &mut [W; N]) {
         const { assert!(N <= 64) }
         let tbl24 = self.tbl24();
-        let mut long = 0_u64;
-        let entries: [Entry; N] = addresses.map(|address| Entry::load(&tbl24[(address >> 8) as usize]));
+        let mut entries = [Entry::NO_ROUTE; N];
+        let mut any = 0;
         for at in 0..N {
-            let entry = entries[at];
+            let entry = Entry::load(&tbl24[(addresses[at] >> 8) as usize]);
+            entries[at] = entry;
             next_hops[at] = entry.answer();
-            long |= u64::from(entry.chunk().is_some()) << at;
+            any |= entry.0;
         }
-        for_each_set(long, |at| next_hops[at] = self.look_up(addresses[at], &mut Unmetered));
+        if any & Entry::pointing_to(0).0 != 0 {
+            let mark = |long, (at, entry): (usize, &Entry)| long | u64::from(entry.chunk().is_some()) << at;
+            let long = entries.iter().enumerate().fold(0, mark);
+            for_each_set(long, |at| next_hops[at] = self.look_up(addresses[at], &mut Unmetered));
+        }
     }
 }

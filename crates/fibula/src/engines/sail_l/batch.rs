@@ -60,18 +60,23 @@ impl<W: Width> SailL<W> {
         look_up::<BLOCK, SHORT_BLOCK, 2, _, _, _>(self, addresses, next_hops);
     }
 
-    /// Reads BCN16 and asks for the lines of BN24.
+    /// Reads BCN16 and asks for the lines of BN24. What is done with the entries is done for many at once, which no compiler does with
+    /// loads of atomics: those stand by themselves.
     #[inline(always)]
-    #[allow(clippy::needless_range_loop, reason = "one index runs through three arrays of one block")]
+    #[allow(clippy::needless_range_loop, reason = "one index runs through four arrays of one block")]
     fn level_16<const N: usize>(&self, addresses: &[u32; N], found: &mut Level16<N>) {
         let (bcn16, bn24) = (self.bcn16(), &self.bn24[..]);
+        let mut entries = [0; N];
         for at in 0..N {
-            let address = addresses[at];
-            let entry = u32::load(&bcn16[(address >> 16) as usize]);
+            entries[at] = u32::load(&bcn16[(addresses[at] >> 16) as usize]);
+        }
+        for at in 0..N {
+            let (address, entry) = (addresses[at], entries[at]);
             let answered = (entry.cast_signed() >> 31).cast_unsigned();
-            let slot = (entry << 8 | (address >> 8 & 255)) & !answered;
-            found.slot[at] = slot;
+            found.slot[at] = (entry << 8 | (address >> 8 & 255)) & !answered;
             found.answer[at] = entry & answered;
+        }
+        for &slot in &found.slot {
             prefetch(bn24, slot as usize);
         }
     }
