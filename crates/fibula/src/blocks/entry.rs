@@ -22,7 +22,7 @@
 //! writes what stays. When the last route of a chunk goes, all that is left in it is what stays.
 
 use crate::engine::Width;
-use crate::memory::Word;
+use crate::memory::{Shareable, Word};
 use crate::{Delta, NextHop, Route};
 use std::fmt;
 use std::sync::atomic::AtomicU32;
@@ -113,7 +113,9 @@ impl fmt::Debug for Entry {
     }
 }
 
-impl Word for Entry {
+impl Word for Entry {}
+
+impl Shareable for Entry {
     type Atomic = AtomicU32;
 
     #[inline(always)]

@@ -7,7 +7,7 @@ use crate::NextHop;
 use crate::arch::prefetch;
 use crate::blocks::pipeline::{Stages, for_each_set, look_up};
 use crate::engine::{Unmetered, Width};
-use crate::memory::Word;
+use crate::memory::Shareable;
 
 /// The addresses of a block, and of the one block that a short batch makes.
 const BLOCK: usize = 64;

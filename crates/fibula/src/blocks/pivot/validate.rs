@@ -4,7 +4,7 @@ use super::{BitMaps, PIVOT, PivotTable, node, run};
 use crate::blocks::expansion::counts;
 use crate::blocks::pushing::{internal_nodes, pushed};
 use crate::engine::Width;
-use crate::memory::Word;
+use crate::memory::Shareable;
 use crate::{NextHop, Prefix, Rib};
 
 impl<W: Width, B: BitMaps> PivotTable<W, B> {

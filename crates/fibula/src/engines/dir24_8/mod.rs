@@ -57,7 +57,7 @@ use crate::blocks::entry::{Entry, in_order};
 use crate::blocks::expansion::slots;
 use crate::blocks::pushing::internal_nodes;
 use crate::engine::{About, Config, Engine, Figure, LimitInfo, Meter, Update, Updates, Width};
-use crate::memory::{Memory, Word, Words};
+use crate::memory::{Memory, Shareable, Words};
 use crate::snapshot::{SectionWriter, Sections};
 use crate::{Delta, Error, Rib};
 use std::marker::PhantomData;

@@ -4,7 +4,7 @@ use super::{BLOCK, Dir24_8, start_of};
 use crate::blocks::entry::{Entry, replace};
 use crate::blocks::expansion::slots;
 use crate::engine::Cost;
-use crate::memory::Word;
+use crate::memory::Shareable;
 use crate::{Delta, Prefix, Rib, Route};
 use std::sync::atomic::AtomicU32;
 

@@ -7,7 +7,7 @@ use crate::blocks::entry::Entry;
 use crate::blocks::pipeline::for_each_set;
 use crate::blocks::tree_bitmap::LANES;
 use crate::engine::{Unmetered, Width};
-use crate::memory::Word;
+use crate::memory::Shareable;
 
 impl<W: Width> Hybrid<W> {
     /// In blocks of as many addresses as go down the Tree Bitmap together.

@@ -53,7 +53,7 @@ use crate::blocks::entry::{Entry, NEXT_HOPS_MAX};
 use crate::blocks::expansion::slots;
 use crate::blocks::tree_bitmap::{InitialArray, MAX_WORDS, Node, Trie, WORDS};
 use crate::engine::{About, Config, Engine, Figure, LimitInfo, Meter, Update, Updates, Width};
-use crate::memory::{Memory, Word, Words};
+use crate::memory::{Memory, Shareable, Words};
 use crate::{Delta, Error, Prefix, Rib, Route};
 use std::sync::atomic::AtomicU32;
 

@@ -9,6 +9,7 @@
 use super::{DEPTH, Hybrid, MIDDLE};
 use crate::blocks::entry::Entry;
 use crate::engine::{Unmetered, Width};
+use crate::memory::Shareable;
 
 /// TBL24, sub-tries, Tree Bitmap.
 pub(super) const STAGES: usize = 3;
@@ -23,7 +24,7 @@ impl<W: Width> Hybrid<W> {
         let tbl24 = self.tbl24();
         for (&address, found) in addresses.iter().zip(found) {
             match stage {
-                0 => *found = tbl24[(address >> 8) as usize].0.into(),
+                0 => *found = Entry::load(&tbl24[(address >> 8) as usize]).0.into(),
                 1 => *found = self.below(Entry(*found as u32), address),
                 _ if *found == ASK_SHORT => {
                     *found = self.short.find(address, &mut Unmetered).widen().0.into();

@@ -5,7 +5,7 @@ use crate::blocks::entry::{Entry, replace};
 use crate::blocks::expansion::slots;
 use crate::blocks::tree_bitmap::Node;
 use crate::engine::{Cost, Width};
-use crate::memory::Word;
+use crate::memory::Shareable;
 use crate::{Delta, Rib, Route};
 
 impl<W: Width> Hybrid<W> {

@@ -5,7 +5,7 @@ use crate::blocks::entry::Entry;
 use crate::blocks::expansion::slots;
 use crate::blocks::tree_bitmap::Node;
 use crate::engine::Width;
-use crate::memory::Word;
+use crate::memory::Shareable;
 use crate::{Prefix, Rib};
 
 impl<W: Width> Hybrid<W> {

@@ -60,7 +60,7 @@ mod tests;
 use crate::arch::prefetch;
 use crate::blocks::pivot::{BitMaps, NEXT_HOPS_MAX, PIVOT, PivotTable};
 use crate::engine::{About, LimitInfo, Updates};
-use crate::memory::Word;
+use crate::memory::Shareable;
 use std::sync::atomic::AtomicU64;
 
 /// What the tools print about it.

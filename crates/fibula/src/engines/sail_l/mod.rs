@@ -71,7 +71,7 @@ use crate::blocks::pushing::{ANSWER, internal_nodes, paint_all, repaint, validat
 use crate::engine::{
     About, Config, Cost, Engine, Figure, LimitInfo, Meter, Unmetered, Update, Updates, Width,
 };
-use crate::memory::{Memory, Pages, Word, Words};
+use crate::memory::{Memory, Pages, Shareable, Words};
 use crate::snapshot::{SectionWriter, Sections};
 use crate::{Delta, Error, NextHop, Rib};
 use std::sync::atomic::AtomicU32;
