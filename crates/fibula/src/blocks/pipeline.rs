@@ -11,8 +11,17 @@
 //! stage 2                      block 0  block 1
 //! ```
 //! Addresses that fill no block are looked up one by one.
+//!
+//! Addresses come from memory in order, and still the processor waits for them: what it asks for ahead by itself ends with every page. So
+//! they are asked for too, some blocks before the first stage takes them. For IPv6, at 16 bytes each, the wait was a quarter of `mosaic6`'s
+//! time.
 
+use crate::arch::prefetch;
+use crate::memory::CACHE_LINE;
 use std::array::from_fn;
+
+/// How many bytes ahead addresses are asked for: what several hundred lookups take hides the way from memory.
+const AHEAD_BYTES: usize = 6 << 10;
 
 /// A lookup of addresses `A` with answers `W` in so many stages.
 ///
@@ -93,6 +102,7 @@ where
     let (answers, _) = next_hops[start..].as_chunks_mut::<N>();
     let mut under_way: [S::Found<N>; STAGES] = from_fn(|_| S::nothing());
     for step in 0..blocks.len() + STAGES - 1 {
+        ask_ahead::<N, A>(addresses, start + step * N);
         for stage in 0..STAGES {
             let Some(at) = step.checked_sub(stage) else { break };
             let (Some(block), Some(answers)) = (blocks.get(at), answers.get_mut(at)) else { continue };
@@ -100,6 +110,17 @@ where
         }
     }
     start + blocks.len() * N
+}
+
+/// Asks for the lines of a block some way after the one that begins at `start`, if the batch goes so far.
+#[inline(always)]
+fn ask_ahead<const N: usize, A>(addresses: &[A], start: usize) {
+    let ahead = start + AHEAD_BYTES / size_of::<A>();
+    if ahead < addresses.len() {
+        for address in (ahead..ahead + N).step_by(CACHE_LINE / size_of::<A>()) {
+            prefetch(addresses, address);
+        }
+    }
 }
 
 /// Calls `with` with the number of each bit that is set, from the lowest: what is left to do of a block after the pass

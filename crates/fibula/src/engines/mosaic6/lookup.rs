@@ -6,25 +6,17 @@ use super::word::{
 };
 use super::{Mosaic6, ROOT_BITS, STEPS, WINDOW};
 use crate::NextHop;
-use crate::arch::{GROUP, Isa, prefetch};
+use crate::arch::{GROUP, Isa};
 use crate::blocks::pipeline::{Stages, look_up};
 use crate::engine::{Meter, Unmetered, Width};
-use crate::memory::CACHE_LINE;
 use zerocopy::{FromBytes, IntoBytes};
 
 /// The addresses of a block. Of a power of two the arrays of a block lie so that they take each other's places in the first cache: 64
 /// gave nine tenths.
 const BLOCK: usize = 48;
 
-/// How many addresses ahead they are asked for: they come from memory in order, 16 bytes a lookup, and the processor does not ask
-/// for enough of them by itself.
-const AHEAD: usize = 8 * BLOCK;
-
 /// The words of the root.
 const SLOTS: usize = 1 << ROOT_BITS;
-
-/// The addresses of a cache line.
-const ADDRESSES_A_LINE: usize = CACHE_LINE / size_of::<u128>();
 
 /// The bytes of the keys that are compared at once.
 const KEYS_BYTES: usize = KEYS * size_of::<u16>();
@@ -159,9 +151,6 @@ impl<I: Isa, W: Width> Batch<'_, I, W> {
     /// The first stage: the words of the root.
     #[inline(always)]
     fn begin<const N: usize>(&self, addresses: &[u128; N], found: &mut Found<N>) {
-        for line in 0..N / ADDRESSES_A_LINE {
-            prefetch(addresses, AHEAD + line * ADDRESSES_A_LINE);
-        }
         let mut slots = [0; N];
         let (groups, _) = addresses.as_chunks::<GROUP>();
         let (slot_groups, _) = slots.as_chunks_mut::<GROUP>();

@@ -51,8 +51,7 @@
 //! them, and one that has left the arrays looks at a word that does it no harm, so that nothing jumps. Where the words stand is computed
 //! by vectors for a whole block, and the words are then loaded one by one: gathers of 16 lanes cost more than 16 loads here. A stage
 //! writes single words that the next one reads as vectors, which would wait for the store queue if the other stages' blocks did not come
-//! between. Addresses are asked for some blocks ahead: at 16 bytes each, waiting for them was a quarter of the time. The few that have
-//! longer routes or more arrays are looked up one by one.
+//! between. The few that have longer routes or more arrays are looked up one by one.
 //!
 //! # Updates
 //! The smallest node around a change, or the part of an array that a prefix spans, is planned and written anew beside
