@@ -208,7 +208,8 @@ impl<W: Width> Engine<u32, W> for Dir24_8<W> {
     }
 
     fn figures(&self) -> Vec<Figure> {
-        vec![Figure::count("TBLlong blocks", self.owners.len())]
+        let free = self.owners.numbers() - self.owners.len();
+        vec![Figure::count("TBLlong blocks", self.tbl_long.chunks() - free)]
     }
 
     fn validate(&self, rib: &Rib<u32>) -> Result<(), String> {

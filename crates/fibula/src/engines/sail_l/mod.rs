@@ -261,9 +261,11 @@ impl<W: Width> Engine<u32, W> for SailL<W> {
     }
 
     fn figures(&self) -> Vec<Figure> {
+        // The first chunk of either level belongs to no slot.
+        let in_use = |chunks: usize, owners: &Owners<u32>| chunks - 1 - (owners.numbers() - owners.len());
         vec![
-            Figure::count("chunks, level 24", self.owners24.len()),
-            Figure::count("chunks, level 32", self.owners32.len()),
+            Figure::count("chunks, level 24", in_use(self.bn24.chunks(), &self.owners24)),
+            Figure::count("chunks, level 32", in_use(self.n32.chunks(), &self.owners32)),
         ]
     }
 
