@@ -11,8 +11,7 @@ use crate::blocks::pipeline::{Stages, look_up};
 use crate::engine::{Meter, Unmetered, Width};
 use zerocopy::{FromBytes, IntoBytes};
 
-/// The addresses of a block. Of a power of two the arrays of a block lie so that they take each other's places in the first cache: 64
-/// gave nine tenths.
+/// The addresses of a block. 64 gave nine tenths, perhaps because arrays a power of two long take each other's places in the first cache.
 const BLOCK: usize = 48;
 
 /// The words of the root.
