@@ -1,6 +1,6 @@
 //! `fibula bench`: how fast engines answer.
 
-use super::device::{OnDevice, engines_with_kernels, on_processor};
+use super::device::{InBatches, engines_with_kernels, on_processor};
 use super::measuring::{Building, OnTable, engines, tell_all};
 use crate::exit::{Verdict, tell};
 use crate::output::{Output, Printer};
@@ -49,14 +49,8 @@ pub(crate) struct Arguments {
     /// When answers may leave: `kept` as the addresses came, `free` as they are done
     #[arg(long, default_value_t = Order::Free, requires = "model")]
     order: Order,
-    /// How many addresses are handed over in one call, the chunk that threads share by [default: 16384, on a card 1048576]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    batch: Option<u32>,
     #[command(flatten)]
-    on_device: OnDevice,
-    /// How many batches are on a card at once
-    #[arg(long, default_value_t = 4, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=64))]
-    streams: u8,
+    in_batches: InBatches,
     /// How many timed passes
     #[arg(long, default_value_t = 9, value_name = "N", value_parser = clap::value_parser!(u16).range(5..))]
     passes: u16,
@@ -68,7 +62,7 @@ pub(crate) struct Arguments {
 
 impl Arguments {
     pub(crate) fn run(self, output: &Output) -> anyhow::Result<Verdict> {
-        let card = self.on_device.open(self.batch, self.streams.into())?;
+        let card = self.in_batches.open()?;
         // A wrong name is told before a table is read.
         if card.is_some() {
             engines_with_kernels::<u32>(&self.engine)?
@@ -106,13 +100,12 @@ impl Arguments {
     }
 
     fn options(&self) -> BenchOptions {
-        let default = BenchOptions::default();
         BenchOptions {
             threads: self.threads.iter().map(|&threads| threads.into()).collect(),
             sharing: self.model.map(|model| (model, self.order)),
             passes: self.passes.into(),
-            batch: self.batch.map_or(default.batch, |batch| batch as usize),
-            ..default
+            batch: self.in_batches.batch(),
+            ..BenchOptions::default()
         }
     }
 }

@@ -22,7 +22,7 @@
 //! writes what stays. When the last route of a chunk goes, all that is left in it is what stays.
 
 use crate::engine::Width;
-use crate::memory::{Shareable, Word};
+use crate::memory::{Shareable, word_around};
 use crate::{Delta, NextHop, Route};
 use std::fmt;
 use std::sync::atomic::AtomicU32;
@@ -113,21 +113,7 @@ impl fmt::Debug for Entry {
     }
 }
 
-impl Word for Entry {}
-
-impl Shareable for Entry {
-    type Atomic = AtomicU32;
-
-    #[inline(always)]
-    fn load(place: &AtomicU32) -> Self {
-        Self(u32::load(place))
-    }
-
-    #[inline(always)]
-    fn store(self, place: &AtomicU32) {
-        self.0.store(place);
-    }
-}
+word_around!(Entry(u32));
 
 /// The changes of a batch in the order that takes every entry from what it was to what it will be at once.
 #[must_use]

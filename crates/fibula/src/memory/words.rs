@@ -49,6 +49,28 @@ macro_rules! word {
 
 word!(u8, AtomicU8; u16, AtomicU16; u32, AtomicU32; u64, AtomicU64);
 
+/// Makes a type around one integer a word: `word_around!(Entry(u32))`.
+macro_rules! word_around {
+    ($word:ident($int:ty)) => {
+        impl $crate::memory::Shareable for $word {
+            type Atomic = <$int as $crate::memory::Shareable>::Atomic;
+
+            #[inline(always)]
+            fn load(place: &Self::Atomic) -> Self {
+                Self(<$int as $crate::memory::Shareable>::load(place))
+            }
+
+            #[inline(always)]
+            fn store(self, place: &Self::Atomic) {
+                $crate::memory::Shareable::store(self.0, place);
+            }
+        }
+
+        impl $crate::memory::Word for $word {}
+    };
+}
+pub(crate) use word_around;
+
 /// An array of a fixed number of words or records of them, zeros at first. Clones are the same array: who writes one writes all.
 ///
 /// Pages that were never written take no memory where the system hands out fresh ones ([`Array::zeroed`]), so an array may be made for

@@ -9,6 +9,7 @@ use fibula::{Address, Fib, Rib};
 use fibula_gpu::Key;
 use fibula_gpu::cooperative::{Division, Options};
 use fibula_gpu::device::Cuda;
+use fibula_lab::bench::BenchOptions;
 
 /// The addresses of a batch on a card, if not asked for otherwise.
 const BATCH: u32 = 1 << 20;
@@ -19,6 +20,31 @@ pub(crate) struct OnDevice {
     /// Where the lookups run: gpu and both take a CUDA card, and the engines whose names begin with gpu-
     #[arg(long, value_enum, default_value_t, value_name = "DEVICE")]
     device: DeviceName,
+}
+
+/// Where lookups run that are handed over in batches.
+#[derive(Clone, Copy, Debug, Args)]
+pub(crate) struct InBatches {
+    /// How many addresses are handed over in one call, the chunk that threads share by [default: 16384, on a card 1048576]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    batch: Option<u32>,
+    #[command(flatten)]
+    on_device: OnDevice,
+    /// How many batches are on a card at once
+    #[arg(long, default_value_t = 4, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=64))]
+    streams: u8,
+}
+
+impl InBatches {
+    /// As [`OnDevice::open`].
+    pub(crate) fn open(self) -> anyhow::Result<Option<(Cuda, Options)>> {
+        self.on_device.open(self.batch, self.streams.into())
+    }
+
+    /// The addresses of a batch on the processor.
+    pub(crate) fn batch(self) -> usize {
+        self.batch.map_or_else(|| BenchOptions::default().batch, |batch| batch as usize)
+    }
 }
 
 /// A device on the command line.

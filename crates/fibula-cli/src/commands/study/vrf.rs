@@ -1,6 +1,6 @@
 //! `fibula study vrf`: many tables in one process.
 
-use crate::commands::device::{OnDevice, engines_with_kernels};
+use crate::commands::device::{InBatches, engines_with_kernels};
 use crate::commands::measuring::OnTable;
 use crate::exit::{Verdict, tell};
 use crate::output::Output;
@@ -39,14 +39,8 @@ pub(crate) struct Arguments {
     /// How many lookups
     #[arg(long, default_value_t = 1 << 21, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     addresses: u32,
-    /// How many addresses are handed over in one call [default: 16384, on a card 1048576]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    batch: Option<u32>,
     #[command(flatten)]
-    on_device: OnDevice,
-    /// How many batches are on a card at once
-    #[arg(long, default_value_t = 4, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=64))]
-    streams: u8,
+    in_batches: InBatches,
     /// How many timed passes
     #[arg(long, default_value_t = 9, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     passes: u16,
@@ -56,9 +50,6 @@ pub(crate) struct Arguments {
 
 /// Answers that are compared with the tables' own.
 const CHECK: usize = 1 << 18;
-
-/// The addresses handed over at once on the processor, if not asked for otherwise.
-const BATCH: usize = 16_384;
 
 /// Where tables are kept.
 struct Ways {
@@ -128,7 +119,7 @@ impl<D: Device> ManyTables for OnCard<D> {
 
 impl Arguments {
     pub(crate) fn run(self, output: &Output) -> anyhow::Result<Verdict> {
-        let card = self.on_device.open(self.batch, self.streams.into())?;
+        let card = self.in_batches.open()?;
         let ways = Ways::new(self.engine.as_deref(), card)?;
         let (tables, whole) = self.on_table.load()?;
         anyhow::ensure!(!tables.ipv4.is_empty(), "nothing to keep: the table has no IPv4 routes");
@@ -138,7 +129,7 @@ impl Arguments {
         let mut right = true;
         let mut measure = |name: &str, ribs: &[Rib<u32>], kinds: &[VrfKind], random: &mut SplitMix64| {
             let (addresses, ids) = self.asked(ribs, random)?;
-            let batch = self.batch.map_or(BATCH, |batch| batch as usize);
+            let batch = self.in_batches.batch();
             let work =
                 VrfWork { name, ribs, addresses: &addresses, ids: &ids, batch, passes: self.passes.into() };
             let on_processor = ways.on_processor(kinds).iter().map(|kind| study_vrf(kind, work, CHECK));

@@ -1,8 +1,7 @@
 //! [`Direct`]: an entry of the table that stands for the first `s` bits (direct pointing).
 
 use crate::NextHop;
-use crate::memory::{Shareable, Word};
-use std::sync::atomic::AtomicU32;
+use crate::memory::word_around;
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 /// Set where the entry is the answer itself.
@@ -21,21 +20,7 @@ const LEAF: u32 = 1 << 31;
 #[repr(transparent)]
 pub(super) struct Direct(u32);
 
-impl Shareable for Direct {
-    type Atomic = AtomicU32;
-
-    #[inline(always)]
-    fn load(place: &AtomicU32) -> Self {
-        Self(u32::load(place))
-    }
-
-    #[inline(always)]
-    fn store(self, place: &AtomicU32) {
-        self.0.store(place);
-    }
-}
-
-impl Word for Direct {}
+word_around!(Direct(u32));
 
 impl Direct {
     /// The greatest next hop that stands in the table itself; one beyond it has a node of one leaf.
