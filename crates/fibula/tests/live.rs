@@ -2,7 +2,7 @@
 
 use fibula::engine::ENGINES;
 use fibula::live::{Live, Reader, Settings};
-use fibula::{Change, Family, Fib, NextHop, Prefix, Rib, Route};
+use fibula::{Address, Change, Fib, NextHop, Prefix, Rib, Route};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
@@ -22,16 +22,38 @@ fn prefix(text: &str) -> Prefix<u32> {
     text.parse().unwrap()
 }
 
+/// Where the routes of these tests, and the addresses they are asked for, stand among all addresses.
+type Place<A> = fn(Prefix<u32>) -> Prefix<A>;
+
+fn of_ipv4(prefix: Prefix<u32>) -> Prefix<u32> {
+    prefix
+}
+
+/// So many bits down in 2a00::/8: routes of up to 32 bits end on other levels of an engine for IPv6.
+fn of_ipv6<const BITS: u8>(prefix: Prefix<u32>) -> Prefix<u128> {
+    let address = 0x2A << 120 | u128::from(prefix.first()) << (96 - BITS);
+    Prefix::containing(address, BITS + prefix.len())
+}
+
+fn place_address<A: Address>(place: Place<A>, address: u32) -> A {
+    place(Prefix::host(address)).first()
+}
+
 /// The changes that bring in a version; those that are 0 modulo 5 withdraw, so that covers show.
-fn version(version: u32) -> impl Iterator<Item = Change<u32>> {
+fn version<A: Address>(version: u32, place: Place<A>) -> impl Iterator<Item = Change<A>> {
     CHANGING.iter().map(move |text| match version % 5 {
-        0 => Change::Withdraw(prefix(text)),
-        _ => Change::Announce(Route { prefix: prefix(text), next_hop: NextHop(version) }),
+        0 => Change::Withdraw(place(prefix(text))),
+        _ => Change::Announce(Route { prefix: place(prefix(text)), next_hop: NextHop(version) }),
     })
 }
 
 /// Answers of one batch: those of a changing prefix must all be one version, or all the cover's; the others never change.
-fn check(reader: &mut Reader<u32>, addresses: &[u32], answers: &mut [NextHop], one_table: bool) -> NextHop {
+fn check<A: Address>(
+    reader: &mut Reader<A>,
+    addresses: &[A],
+    answers: &mut [NextHop],
+    one_table: bool,
+) -> NextHop {
     reader.guard().lookup_batch(addresses, answers);
     let (changing, lasting) = answers.split_at(2 * CHANGING.len());
     assert_eq!(lasting, LASTING.map(|(_, next_hop)| NextHop(next_hop)).repeat(2));
@@ -65,12 +87,12 @@ impl Drop for OnDrop<'_> {
     }
 }
 
-fn run(engine: &str) {
-    let mut rib: Rib<u32> = LASTING
+fn run<A: Address>(engine: &str, place: Place<A>) {
+    let mut rib: Rib<A> = LASTING
         .iter()
-        .map(|&(text, next_hop)| Route { prefix: prefix(text), next_hop: NextHop(next_hop) })
+        .map(|&(text, next_hop)| Route { prefix: place(prefix(text)), next_hop: NextHop(next_hop) })
         .collect();
-    rib.apply_all(version(1));
+    rib.apply_all(version(1, place));
     let fib = Fib::build(engine, &rib).unwrap();
     let settings = Settings { most_changes: CHANGING.len(), longest_delay: SPAN, ..Settings::default() };
     let mut live = Live::new(rib, [fib], settings).unwrap();
@@ -81,7 +103,8 @@ fn run(engine: &str) {
         let readers = [(true, &seen[0]), (false, &seen[1])].map(|(rests, told)| {
             let (mut reader, done) = (live.reader(0), &done);
             scope.spawn(move || {
-                let addresses = addresses();
+                let addresses: Vec<A> =
+                    addresses().into_iter().map(|address| place_address(place, address)).collect();
                 let mut answers = vec![NextHop::NONE; addresses.len()];
                 let (mut last, mut seen) = (NextHop::NONE, 0);
                 while !done.load(Ordering::Acquire) {
@@ -102,7 +125,7 @@ fn run(engine: &str) {
         let enough = || seen.iter().all(|seen| seen.load(Ordering::Relaxed) >= ENOUGH);
         while start.elapsed() < SPAN || !enough() && start.elapsed() < LONGEST {
             number = number % (VERSIONS - 1) + 1;
-            for change in version(number) {
+            for change in version(number, place) {
                 live.change(change, start.elapsed()).unwrap();
             }
             while live.pending() > 0 {
@@ -123,31 +146,45 @@ fn run(engine: &str) {
     }
 }
 
-/// The engines for IPv4 that follow so: changed in place, or not.
-fn engines(in_place: bool) -> Vec<&'static str> {
-    let follows_so = |name: &&str| {
-        let rib = Rib::<u32>::new();
+/// The engines for a family that are changed in place.
+fn engines<A: Address>() -> Vec<&'static str> {
+    let is_in_place = |name: &&str| {
+        let rib = Rib::<A>::new();
         let fib = Fib::build(name, &rib).unwrap();
-        Live::new(rib, [fib], Settings::default()).unwrap().is_in_place(0) == in_place
+        Live::new(rib, [fib], Settings::default()).unwrap().is_in_place(0)
     };
-    let names = ENGINES.iter().filter(|entry| entry.does(Family::Ipv4)).map(|entry| entry.about.name);
-    names.filter(follows_so).collect()
+    let names = ENGINES.iter().filter(|entry| entry.does(A::FAMILY)).map(|entry| entry.about.name);
+    names.filter(is_in_place).collect()
 }
 
 #[test]
 fn copies_that_take_turns_and_tables_built_anew() {
     for engine in ["tree-bitmap", "radix", "lc-trie"] {
-        run(engine);
+        run(engine, of_ipv4);
     }
 }
 
 #[test]
 fn memory_that_is_shared() {
-    let engines = engines(true);
+    let engines = engines::<u32>();
     for engine in ["mosaic", "dir24-8", "sail-b", "sail-u", "sail-l", "dxr", "dxr16", "dxr18", "poptrie"] {
         assert!(engines.contains(&engine), "{engine} is not changed in place");
     }
-    engines.into_iter().for_each(run);
+    for engine in engines {
+        run(engine, of_ipv4);
+    }
+}
+
+#[test]
+fn memory_that_is_shared_for_ipv6() {
+    let engines = engines::<u128>();
+    for engine in ["poptrie", "triec"] {
+        assert!(engines.contains(&engine), "{engine} is not changed in place");
+    }
+    for engine in engines {
+        run(engine, of_ipv6::<8>);
+        run(engine, of_ipv6::<24>);
+    }
 }
 
 /// How many publications a script has, after which it begins again, and how many changes each.
@@ -155,22 +192,22 @@ const STEPS: usize = 64;
 const MOST_CHANGES: u64 = 4;
 
 /// Tables that follow each other in a circle, and what brings each from the one before: nested routes around one /24 come and go.
-struct Script {
-    changes: Vec<Vec<Change<u32>>>,
-    addresses: Vec<u32>,
+struct Script<A> {
+    changes: Vec<Vec<Change<A>>>,
+    addresses: Vec<A>,
     /// What each table answers at each address.
     expected: Vec<Vec<NextHop>>,
 }
 
-impl Script {
-    fn new(seed: u64) -> Self {
+impl<A: Address> Script<A> {
+    fn new(seed: u64, place: Place<A>) -> Self {
         let mut random = fastrand::Rng::with_seed(seed);
         let prefix = |random: &mut fastrand::Rng| {
             let near = 0x0A01_0200 | random.u32(..256);
-            Prefix::containing(near ^ 1 << random.u32(0..32) & 0x0000_41FF, random.u8(8..=32))
+            place(Prefix::containing(near ^ 1 << random.u32(0..32) & 0x0000_41FF, random.u8(8..=32)))
         };
         let addresses = (0..64).map(|_| prefix(&mut random).first()).collect::<Vec<_>>();
-        let mut rib: Rib<u32> = Rib::new();
+        let mut rib: Rib<A> = Rib::new();
         let mut changes: Vec<Vec<_>> = Vec::new();
         for _ in 1..STEPS {
             let change =
@@ -186,11 +223,11 @@ impl Script {
             changes.push(some);
         }
         changes.push(rib.iter().map(|route| Change::Withdraw(route.prefix)).collect());
-        let mut rib: Rib<u32> = Rib::new();
+        let mut rib: Rib<A> = Rib::new();
         let answers = changes.iter().map(|some| {
             rib.apply_all(some.iter().copied());
             let answer =
-                |&address: &u32| rib.longest_match(address).map_or(NextHop::NONE, |route| route.next_hop);
+                |&address: &A| rib.longest_match(address).map_or(NextHop::NONE, |route| route.next_hop);
             addresses.iter().map(answer).collect()
         });
         let mut expected: Vec<_> = answers.collect();
@@ -205,14 +242,14 @@ impl Script {
             let address = self.addresses[at];
             assert!(
                 tables.any(|expected| expected == *answer),
-                "{engine}: {address:#x} is {answer:?} at no moment from {first} to {last}"
+                "{engine}: {address:?} is {answer:?} at no moment from {first} to {last}"
             );
         }
     }
 }
 
 /// Each answer that a reader gets is that of a table that was published since it took the guard, or is about to be.
-fn follow(engine: &str, script: &Script) {
+fn follow<A: Address>(engine: &str, script: &Script<A>) {
     let fib = Fib::build(engine, &Rib::new()).unwrap();
     let settings = Settings { most_changes: usize::MAX, longest_delay: LONGEST, ..Settings::default() };
     let mut live = Live::new(Rib::new(), [fib], settings).unwrap();
@@ -257,9 +294,20 @@ fn follow(engine: &str, script: &Script) {
 
 #[test]
 fn no_answer_that_is_neither_of_the_table_before_nor_of_the_one_after() {
-    for engine in engines(true).into_iter().chain(["radix"]) {
+    for engine in engines::<u32>().into_iter().chain(["radix"]) {
         for seed in 0..3 {
-            follow(engine, &Script::new(seed));
+            follow(engine, &Script::new(seed, of_ipv4));
+        }
+    }
+}
+
+#[test]
+fn no_such_answer_for_ipv6() {
+    for engine in engines::<u128>().into_iter().chain(["radix"]) {
+        for seed in 0..3 {
+            for place in [of_ipv6::<8>, of_ipv6::<24>, of_ipv6::<33>] as [Place<u128>; 3] {
+                follow(engine, &Script::new(seed, place));
+            }
         }
     }
 }

@@ -9,7 +9,7 @@
 //! is given out again when every reader has passed ([`retired`](super::retired)).
 
 use super::retired::Retired;
-use crate::memory::{Array, Pages, Word, Words};
+use crate::memory::{Array, Pages, Shareable, Words};
 use std::collections::BTreeSet;
 use std::ops::Range;
 
@@ -73,9 +73,9 @@ impl<O: Copy> Owners<O> {
     }
 
     /// From now on others may read, and no chunk moves. Returns how many chunks they need room for where they are, those before the
-    /// first number included.
-    pub fn share(&mut self) -> usize {
-        let most = 4 * self.all.len() + Self::ROOM;
+    /// first number included: four times as many as there are and some more, but at most so many.
+    pub fn share(&mut self, at_most: usize) -> usize {
+        let most = (4 * self.all.len() + Self::ROOM).min(at_most - self.first as usize).max(self.all.len());
         self.shared = Some(most);
         self.first as usize + most
     }
@@ -89,6 +89,15 @@ impl<O: Copy> Owners<O> {
     /// Every reader has passed what was removed before the last call of this.
     pub fn readers_passed(&mut self) {
         self.free.extend(self.retired.readers_passed());
+    }
+
+    /// The owner of a chunk.
+    ///
+    /// # Panics
+    /// If there is no such chunk.
+    #[must_use]
+    pub fn owner(&self, chunk: u32) -> O {
+        self.all[(chunk - self.first) as usize]
     }
 
     /// The number of chunks.
@@ -225,7 +234,7 @@ impl<T: Copy, const LEN: usize> std::ops::DerefMut for ChunkArray<T, LEN> {
     }
 }
 
-/// As [`ChunkArray`], of words that others may read while they are written.
+/// As [`ChunkArray`], of words, or records of them, that others may read while they are written.
 ///
 /// ```
 /// use fibula::blocks::dense::WordChunks;
@@ -237,7 +246,7 @@ impl<T: Copy, const LEN: usize> std::ops::DerefMut for ChunkArray<T, LEN> {
 /// assert_eq!((view.get(3), view.get(4)), (7, 8));
 /// ```
 #[derive(Debug)]
-pub struct WordChunks<T: Word, const LEN: usize> {
+pub struct WordChunks<T: Shareable, const LEN: usize> {
     words: Words<T>,
     chunks: usize,
     pages: Pages,
@@ -245,7 +254,7 @@ pub struct WordChunks<T: Word, const LEN: usize> {
     shared: bool,
 }
 
-impl<T: Word, const LEN: usize> WordChunks<T, LEN> {
+impl<T: Shareable, const LEN: usize> WordChunks<T, LEN> {
     /// The capacity that is always allowed to lie unused, in chunks.
     const SPARE: usize = 8;
 
@@ -333,7 +342,7 @@ impl<T: Word, const LEN: usize> WordChunks<T, LEN> {
     }
 }
 
-impl<T: Word, const LEN: usize> std::ops::Deref for WordChunks<T, LEN> {
+impl<T: Shareable, const LEN: usize> std::ops::Deref for WordChunks<T, LEN> {
     type Target = Words<T>;
 
     #[inline(always)]
@@ -368,7 +377,7 @@ mod tests {
         assert_eq!(owners.swap_remove(1), Some(30));
         chunks.swap_remove(1);
         assert_eq!((chunks.to_vec(), owners.len()), (vec![0, 0, 30, 30, 20, 20], 2));
-        let view = chunks.share(owners.share());
+        let view = chunks.share(owners.share(usize::MAX));
         let room = owners.room();
         assert_eq!(owners.swap_remove(1), None);
         chunks.swap_remove(1);

@@ -23,7 +23,7 @@
 
 use crate::engine::Width;
 use crate::memory::{Shareable, word_around};
-use crate::{Delta, NextHop, Route};
+use crate::{Address, Delta, NextHop, Route};
 use std::fmt;
 use std::sync::atomic::AtomicU32;
 use zerocopy::{FromBytes, Immutable, IntoBytes};
@@ -117,7 +117,7 @@ word_around!(Entry(u32));
 
 /// The changes of a batch in the order that takes every entry from what it was to what it will be at once.
 #[must_use]
-pub fn in_order(deltas: &[Delta<u32>]) -> Vec<Delta<u32>> {
+pub fn in_order<A: Address>(deltas: &[Delta<A>]) -> Vec<Delta<A>> {
     let mut deltas = deltas.to_vec();
     deltas.sort_by_key(|delta| {
         let len = i16::from(delta.prefix.len());

@@ -165,6 +165,12 @@ impl<T: Copy + Default, S: Store<T>> Pool<T, S> {
         Ok(start)
     }
 
+    /// Whether a run of `len` elements fits.
+    #[must_use]
+    pub fn has_room(&self, len: usize) -> bool {
+        self.chunks.end_after(len as u64) <= self.max
+    }
+
     /// Gives a run back. Where others read, that is when they have passed.
     pub fn remove(&mut self, start: usize, len: usize) {
         match &mut self.shared {

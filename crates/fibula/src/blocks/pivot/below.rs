@@ -54,7 +54,7 @@ impl<W: Width> Below<W> {
 
     /// From now on others may read, by what this returns.
     pub(super) fn share(&mut self) -> Self {
-        let n32 = self.n32.share(self.owners.share());
+        let n32 = self.n32.share(self.owners.share(usize::MAX));
         Self { n24: self.n24.clone(), n32, owners: Owners::from(0), ordered: BTreeSet::new() }
     }
 

@@ -157,7 +157,7 @@ impl<W: Width> Engine<u32, W> for Dir24_8<W> {
     }
 
     fn share(&mut self) -> Option<Self> {
-        let (tbl24, tbl_long) = (self.tbl24.clone(), self.tbl_long.share(self.owners.share()));
+        let (tbl24, tbl_long) = (self.tbl24.clone(), self.tbl_long.share(self.owners.share(usize::MAX)));
         Some(Self { tbl24, tbl_long, owners: Owners::from(0), width: PhantomData })
     }
 

@@ -187,7 +187,7 @@ impl<W: Width> Engine<u32, W> for SailL<W> {
     }
 
     fn share(&mut self) -> Option<Self> {
-        let (chunks24, chunks32) = (self.owners24.share(), self.owners32.share());
+        let (chunks24, chunks32) = (self.owners24.share(usize::MAX), self.owners32.share(usize::MAX));
         Some(Self {
             bcn16: self.bcn16.clone(),
             bn24: self.bn24.share(chunks24),

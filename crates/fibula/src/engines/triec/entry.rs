@@ -1,10 +1,25 @@
 //! [`Entry`]: a compressed run of slots, a BitAtlas and the next-hop indices it counts into (Figure 3(b) to (e)).
+//!
+//! # Where others read
+//! An entry has several words. As long as a reader may be at it, its BitAtlas stays, and so does where its next-hop indices are; each of those
+//! is a word by itself. So an entry whose runs stay the same is [overwritten](overwrite) one index after the other. A TrieC4/4 entry whose
+//! runs change is written in a copy of its node. One of TrieC15/6 or Hash16 is [spread](ExtraNhia::spread): the word of its
+//! BitAtlas becomes, in one store, a pointer to the indices of all its slots. When readers have passed, nobody is left who counts by the old
+//! BitAtlas, and it is [packed](ExtraNhia::pack) again.
+//!
+//! ```text
+//! word of the BitAtlas                      63                               2   1   0
+//!                                          +-----------------------------------+---+---+
+//! packed, or all zeros                     | a bit for each slot               |   | 1 |
+//! spread                                   | first of 64 indices, one a slot   | 1 | 0 |
+//!                                          +-----------------------------------+---+---+
+//! ```
 
 use super::nhi::Nhi;
-use crate::blocks::chunks::Pool;
+use crate::blocks::chunks::SharedPool;
 use crate::blocks::rank::rank_through;
 use crate::engine::Meter;
-use crate::memory::Pages;
+use crate::memory::{Pages, Shareable, Word};
 use std::hint::select_unpredictable;
 use zerocopy::FromZeros;
 
@@ -26,15 +41,18 @@ pub(super) fn position_entropy(atlas: u64, position: u32) -> u32 {
 }
 
 /// An integer whose bits are a BitAtlas.
-pub(super) trait Atlas: Copy + Default + Eq + Into<u64> + FromZeros + Send + Sync + 'static {
+pub(super) trait Atlas: Word + Default + Eq + Into<u64> {
     /// How many slots it maps.
     const SLOTS: usize;
+    /// Whether it may be the pointer of a spread entry instead.
+    const SPREADS: bool;
     /// The low bits.
     fn of(bits: u64) -> Self;
 }
 
 impl Atlas for u64 {
     const SLOTS: usize = 64;
+    const SPREADS: bool = true;
     fn of(bits: u64) -> Self {
         bits
     }
@@ -42,9 +60,25 @@ impl Atlas for u64 {
 
 impl Atlas for u16 {
     const SLOTS: usize = 16;
+    const SPREADS: bool = false;
     fn of(bits: u64) -> Self {
         bits as Self
     }
+}
+
+/// The lowest two bits of the word that a spread entry has for a BitAtlas.
+const SPREAD: u64 = 0b10;
+
+/// Whether the word of a BitAtlas is the pointer of a spread entry.
+#[inline(always)]
+fn is_spread<M: Atlas>(atlas: u64) -> bool {
+    M::SPREADS && atlas & 0b11 == SPREAD
+}
+
+/// Where the indices of a spread entry begin.
+#[inline(always)]
+fn spread_start(atlas: u64) -> usize {
+    (atlas >> 2) as usize
 }
 
 /// An entry of up to `INLINE` next-hop indices of its own (*Basic*). Where there are more, the first two hold the low
@@ -56,17 +90,104 @@ pub(super) struct Entry<N, M, const INLINE: usize> {
     pub(super) nhia: [N; INLINE],
 }
 
+/// An entry that others may read.
+#[repr(C)]
+pub(super) struct AtomicEntry<N: Nhi, M: Atlas, const INLINE: usize> {
+    atlas: M::Atomic,
+    nhia: [N::Atomic; INLINE],
+}
+
+impl<N: Nhi, M: Atlas, const INLINE: usize> Shareable for Entry<N, M, INLINE> {
+    type Atomic = AtomicEntry<N, M, INLINE>;
+
+    #[inline(always)]
+    fn load(place: &Self::Atomic) -> Self {
+        let atlas = M::load(&place.atlas);
+        Self { atlas, nhia: std::array::from_fn(|at| N::load(&place.nhia[at])) }
+    }
+
+    /// The BitAtlas last: who sees it sees what it counts into.
+    #[inline(always)]
+    fn store(self, place: &Self::Atomic) {
+        self.nhia.iter().zip(&place.nhia).for_each(|(nhi, place)| nhi.store(place));
+        self.atlas.store(&place.atlas);
+    }
+}
+
 /// An entry of TrieC15/6, and the part of a Hash16 entry that answers: 64 slots.
 pub(super) type Entry15_6<N> = Entry<N, u64, 4>;
 
 /// An entry of TrieC4/4: 16 slots.
 pub(super) type Entry4_4<N> = Entry<N, u16, 3>;
 
-/// The arrays of next-hop indices that do not fit into their entries.
-#[derive(Clone, Debug)]
-pub(super) struct ExtraNhia<N: Copy> {
-    pool: Pool<N>,
-    pages: Pages,
+impl<N: Nhi, M: Atlas, const INLINE: usize> AtomicEntry<N, M, INLINE> {
+    /// The next-hop index of a slot: `GetBitVec` and `GetNHI` of Figure 4, one access and, to an ExtraNHIA, another.
+    #[inline(always)]
+    pub(super) fn get(&self, position: u32, extra: &[N::Atomic], meter: &mut impl Meter) -> N {
+        let atlas = meter.load_word::<M>(&self.atlas).into();
+        self.pick(atlas, position, extra, meter)
+    }
+
+    /// The same of an entry that is of one access with what has been read already.
+    #[inline(always)]
+    pub(super) fn get_beside(&self, position: u32, extra: &[N::Atomic], meter: &mut impl Meter) -> N {
+        self.pick(M::load(&self.atlas).into(), position, extra, meter)
+    }
+
+    #[inline(always)]
+    fn pick(&self, atlas: u64, position: u32, extra: &[N::Atomic], meter: &mut impl Meter) -> N {
+        if is_spread::<M>(atlas) {
+            return meter.load_word::<N>(&extra[spread_start(atlas) + position as usize]);
+        }
+        let at = position_entropy(atlas, position) as usize - 1;
+        if total_entropy(atlas) as usize <= INLINE {
+            N::load(&self.nhia[at])
+        } else {
+            meter.load_word::<N>(&extra[self.extra_start() + at])
+        }
+    }
+
+    /// The same without a branch, for many addresses in step: which kind an entry is of cannot be foreseen, since
+    /// those that have many runs are those that many addresses go through. With the branch a full table of
+    /// 2026 gave three quarters of the throughput.
+    #[inline(always)]
+    pub(super) fn get_in_step(&self, position: u32, extra: &[N::Atomic]) -> N {
+        let atlas: u64 = M::load(&self.atlas).into();
+        let at = position_entropy(atlas, position) as usize - 1;
+        let basic = !is_spread::<M>(atlas) && total_entropy(atlas) as usize <= INLINE;
+        let own = N::load(&self.nhia[at.min(INLINE - 1)]);
+        let packed = self.extra_start() + at;
+        let spread = spread_start(atlas) + position as usize;
+        let place = select_unpredictable(is_spread::<M>(atlas), spread, packed);
+        let other = extra.get(select_unpredictable(basic, 0, place)).map_or(N::NONE, N::load);
+        select_unpredictable(basic, own, other)
+    }
+
+    #[inline(always)]
+    fn extra_start(&self) -> usize {
+        (N::load(&self.nhia[0]).to_half() | N::load(&self.nhia[1]).to_half() << 16) as usize
+    }
+}
+
+/// The runs of some slots.
+struct Runs<N> {
+    atlas: u64,
+    nhia: [N; SLOTS],
+    len: usize,
+}
+
+impl<N: Nhi> Runs<N> {
+    fn of(slots: &[N]) -> Self {
+        let mut runs = Self { atlas: 0, nhia: [N::NONE; SLOTS], len: 0 };
+        for (position, &slot) in slots.iter().enumerate() {
+            if position == 0 || slot != slots[position - 1] {
+                runs.atlas |= 1 << position;
+                runs.nhia[runs.len] = slot;
+                runs.len += 1;
+            }
+        }
+        runs
+    }
 }
 
 impl<N: Nhi, M: Atlas, const INLINE: usize> Entry<N, M, INLINE> {
@@ -78,45 +199,18 @@ impl<N: Nhi, M: Atlas, const INLINE: usize> Entry<N, M, INLINE> {
         entry
     }
 
-    /// The next-hop index of a slot: `GetBitVec` and `GetNHI` of Figure 4, one access and, to an ExtraNHIA, another.
-    #[inline(always)]
-    pub(super) fn get(&self, position: u32, extra: &ExtraNhia<N>, meter: &mut impl Meter) -> N {
-        meter.load(self).pick(position, extra, meter)
-    }
-
-    /// The next-hop index of a slot of an entry that has been read.
-    #[inline(always)]
-    pub(super) fn pick(&self, position: u32, extra: &ExtraNhia<N>, meter: &mut impl Meter) -> N {
-        let atlas = self.atlas.into();
-        let at = position_entropy(atlas, position) as usize - 1;
-        if total_entropy(atlas) as usize <= INLINE {
-            self.nhia[at]
-        } else {
-            meter.load(&extra.pool[self.extra_start() + at])
-        }
-    }
-
-    /// The same without a branch, for many addresses in step: which kind an entry is of cannot be foreseen, since
-    /// those that have many runs are those that many addresses go through. With the branch a full table of
-    /// 2026 gave three quarters of the throughput.
-    #[inline(always)]
-    pub(super) fn get_in_step(&self, position: u32, extra: &ExtraNhia<N>) -> N {
-        let atlas = self.atlas.into();
-        let at = position_entropy(atlas, position) as usize - 1;
-        let basic = total_entropy(atlas) as usize <= INLINE;
-        let own = self.nhia[at.min(INLINE - 1)];
-        let place = select_unpredictable(basic, 0, self.extra_start() + at);
-        let other = extra.pool.get(place).copied().unwrap_or_default();
-        select_unpredictable(basic, own, other)
-    }
-
     /// The next-hop index of every slot; those past the atlas stay "no route".
     pub(super) fn slots(&self, extra: &ExtraNhia<N>) -> [N; SLOTS] {
         let mut slots = [N::NONE; SLOTS];
+        let nhia = self.nhia(extra);
+        if is_spread::<M>(self.atlas.into()) {
+            slots.copy_from_slice(&nhia);
+            return slots;
+        }
         // The bits of the runs that are still to come.
         let mut ahead: u64 = self.atlas.into() & !1;
         let mut start = 0;
-        for &nhi in &self.nhia(extra)[..total_entropy(self.atlas.into()) as usize] {
+        for &nhi in &nhia[..total_entropy(self.atlas.into()) as usize] {
             let end = (ahead.trailing_zeros() as usize).min(M::SLOTS);
             slots[start..end].fill(nhi);
             ahead &= ahead.wrapping_sub(1);
@@ -125,74 +219,62 @@ impl<N: Nhi, M: Atlas, const INLINE: usize> Entry<N, M, INLINE> {
         slots
     }
 
-    /// Compresses its slots anew. Says whether an ExtraNHIA was written.
-    pub(super) fn set_slots(&mut self, slots: &[N; SLOTS], extra: &mut ExtraNhia<N>) -> bool {
-        let mut nhia = [N::NONE; SLOTS];
-        let (mut atlas, mut runs) = (0, 0);
-        for (position, &slot) in slots[..M::SLOTS].iter().enumerate() {
-            if position == 0 || slot != slots[position - 1] {
-                atlas |= 1 << position;
-                nhia[runs] = slot;
-                runs += 1;
-            }
-        }
-        let old = self.extra();
-        self.atlas = M::of(atlas);
-        if runs <= INLINE {
-            if let Some((start, len)) = old {
-                extra.pool.remove(start, len);
-            }
-            self.nhia.copy_from_slice(&nhia[..INLINE]);
-            return false;
-        }
-        let start = match old {
-            Some((start, len)) if len == runs => {
-                extra.pool[start..start + len].copy_from_slice(&nhia[..runs]);
-                start
-            }
-            _ => {
-                if let Some((start, len)) = old {
-                    extra.pool.remove(start, len);
-                }
-                extra.insert(&nhia[..runs])
-            }
-        };
-        self.point_to_extra(start);
-        true
-    }
-
     /// Whether its next-hop indices stand in an ExtraNHIA: where, and how many.
     pub(super) fn extra(&self) -> Option<(usize, usize)> {
-        let len = total_entropy(self.atlas.into()) as usize;
-        (len > INLINE).then(|| (self.extra_start(), len))
+        let atlas = self.atlas.into();
+        if is_spread::<M>(atlas) {
+            return Some((spread_start(atlas), M::SLOTS));
+        }
+        let len = total_entropy(atlas) as usize;
+        let start = self.nhia[0].to_half() | self.nhia[1].to_half() << 16;
+        (len > INLINE).then_some((start as usize, len))
     }
 
     /// Its next-hop indices, wherever they stand.
-    fn nhia<'e>(&'e self, extra: &'e ExtraNhia<N>) -> &'e [N] {
+    fn nhia(&self, extra: &ExtraNhia<N>) -> Vec<N> {
         match self.extra() {
-            Some((start, len)) => &extra.pool[start..start + len],
-            None => &self.nhia,
+            Some((start, len)) => extra.pool[start..start + len].iter().map(N::load).collect(),
+            None => self.nhia.to_vec(),
         }
     }
 
-    #[inline(always)]
-    fn extra_start(&self) -> usize {
-        (self.nhia[0].to_half() | self.nhia[1].to_half() << 16) as usize
+    fn pointing_to(atlas: u64, start: usize) -> Self {
+        let mut nhia = [N::NONE; INLINE];
+        nhia[0] = N::half(start as u32);
+        nhia[1] = N::half(start as u32 >> 16);
+        Self { atlas: M::of(atlas), nhia }
     }
+}
 
-    fn point_to_extra(&mut self, start: usize) {
-        self.nhia = [N::NONE; INLINE];
-        self.nhia[0] = N::half(start as u32);
-        self.nhia[1] = N::half(start as u32 >> 16);
+/// Gives an entry other slots where it stands, if they are the same runs or it is spread: each index by itself. Says whether it could.
+pub(super) fn overwrite<N: Nhi, M: Atlas, const INLINE: usize>(
+    place: &AtomicEntry<N, M, INLINE>,
+    slots: &[N; SLOTS],
+    extra: &ExtraNhia<N>,
+) -> bool {
+    let (entry, runs) = (Entry::<N, M, INLINE>::load(place), Runs::of(&slots[..M::SLOTS]));
+    let nhia = if is_spread::<M>(entry.atlas.into()) {
+        &slots[..]
+    } else if entry.atlas == M::of(runs.atlas) {
+        &runs.nhia[..runs.len]
+    } else {
+        return false;
+    };
+    let places = match entry.extra() {
+        Some((start, len)) => &extra.pool[start..start + len],
+        None => &place.nhia[..runs.len],
+    };
+    for (&nhi, place) in nhia.iter().zip(places).filter(|&(&nhi, place)| nhi != N::load(place)) {
+        nhi.store(place);
     }
+    true
+}
 
-    /// Moves its ExtraNHIA, if it has one, from one pool to another.
-    fn move_extra(&mut self, from: &ExtraNhia<N>, to: &mut ExtraNhia<N>) {
-        if let Some((start, len)) = self.extra() {
-            let start = to.insert(&from.pool[start..start + len]);
-            self.point_to_extra(start);
-        }
-    }
+/// The arrays of next-hop indices that do not fit into their entries.
+#[derive(Debug)]
+pub(super) struct ExtraNhia<N: Nhi> {
+    pool: SharedPool<N>,
+    pages: Pages,
 }
 
 impl<N: Nhi> ExtraNhia<N> {
@@ -202,18 +284,81 @@ impl<N: Nhi> ExtraNhia<N> {
     /// Below this many indices in holes there is nothing to gain.
     const HOLES_IGNORED: usize = 1024;
 
+    /// The most indices: what a pointer of 32 bits reaches.
+    const MAX: u64 = 1 << 32;
+
     pub(super) fn new(pages: Pages) -> Self {
-        Self { pool: Pool::new("ExtraNHIA indices", 1 << 32, pages), pages }
+        Self { pool: SharedPool::empty("ExtraNHIA indices", Self::MAX, pages), pages }
+    }
+
+    /// An entry of these slots.
+    pub(super) fn entry<M: Atlas, const INLINE: usize>(&mut self, slots: &[N; SLOTS]) -> Entry<N, M, INLINE> {
+        let runs = Runs::of(&slots[..M::SLOTS]);
+        if runs.len > INLINE {
+            return Entry::pointing_to(runs.atlas, self.insert(&runs.nhia[..runs.len]));
+        }
+        let mut nhia = [N::NONE; INLINE];
+        nhia.copy_from_slice(&runs.nhia[..INLINE]);
+        Entry { atlas: M::of(runs.atlas), nhia }
+    }
+
+    /// Gives back what an entry has here.
+    pub(super) fn release<M: Atlas, const INLINE: usize>(&mut self, entry: &Entry<N, M, INLINE>) {
+        if let Some((start, len)) = entry.extra() {
+            self.pool.remove(start, len);
+        }
+    }
+
+    /// Gives an entry other slots that nobody else reads.
+    pub(super) fn replace<M: Atlas, const INLINE: usize>(
+        &mut self,
+        place: &AtomicEntry<N, M, INLINE>,
+        slots: &[N; SLOTS],
+    ) {
+        self.release(&Entry::load(place));
+        self.entry::<M, INLINE>(slots).store(place);
+    }
+
+    /// Gives an entry other slots while others read it.
+    pub(super) fn spread(&mut self, place: &<Entry15_6<N> as Shareable>::Atomic, slots: &[N; SLOTS]) {
+        self.release(&Entry15_6::load(place));
+        let start = self.insert(slots) as u64;
+        (start << 2 | SPREAD).store(&place.atlas);
+    }
+
+    /// Packs an entry that was spread before readers passed, if it still is. Where there is no room it may stay as it is: then this says no.
+    pub(super) fn pack(&mut self, place: &<Entry15_6<N> as Shareable>::Atomic) -> bool {
+        let spread = Entry15_6::load(place);
+        if is_spread::<u64>(spread.atlas) {
+            if !self.has_room() {
+                return false;
+            }
+            self.entry::<u64, 4>(&spread.slots(self)).store(place);
+            self.release(&spread);
+        }
+        true
     }
 
     fn insert(&mut self, nhia: &[N]) -> usize {
-        self.pool.insert(nhia).expect("the limits of nodes and Hash16 entries keep these below 2^32")
+        self.pool
+            .insert(nhia)
+            .expect("the limits of nodes and Hash16 entries keep these below 2^32, and shared ones have room")
+    }
+
+    /// Whether some entries may be written.
+    pub(super) fn has_room(&self) -> bool {
+        self.pool.has_room(4 * SLOTS)
+    }
+
+    /// Whether so much is free that a new build is worth it, where nothing can move.
+    pub(super) fn is_wasteful(&self) -> bool {
+        self.pool.is_shared() && self.pool.is_wasteful()
     }
 
     /// Whether closing the holes that updates left is worth a walk over all entries.
     pub(super) fn has_many_holes(&self) -> bool {
         let (len, free) = (self.pool.len(), self.pool.free_total());
-        free > Self::HOLES_IGNORED && free * Self::HOLES > len
+        free > Self::HOLES_IGNORED && free * Self::HOLES > len && !self.pool.is_shared()
     }
 
     /// Whether there are any.
@@ -228,14 +373,39 @@ impl<N: Nhi> ExtraNhia<N> {
     }
 
     /// Takes the ExtraNHIAs of some entries over from another pool.
-    pub(super) fn move_in<'e, M: Atlas + 'e, const INLINE: usize>(
+    pub(super) fn move_in<'e, M: Atlas, const INLINE: usize>(
         &mut self,
         from: &Self,
-        entries: impl IntoIterator<Item = &'e mut Entry<N, M, INLINE>>,
+        entries: impl IntoIterator<Item = &'e AtomicEntry<N, M, INLINE>>,
     ) {
-        for entry in entries {
-            entry.move_extra(from, self);
+        for place in entries {
+            let entry = Entry::<N, M, INLINE>::load(place);
+            if entry.extra().is_some() {
+                let start = self.insert(&entry.nhia(from));
+                Entry::<N, M, INLINE>::pointing_to(entry.atlas.into(), start).store(place);
+            }
         }
+    }
+
+    /// From now on others may read, by what this returns.
+    pub(super) fn share(&mut self) -> Self {
+        Self { pool: self.pool.share(Self::MAX), ..*self }
+    }
+
+    /// Whether others read.
+    pub(super) fn is_shared(&self) -> bool {
+        self.pool.is_shared()
+    }
+
+    /// Readers have passed what was given back before the last call of this.
+    pub(super) fn readers_passed(&mut self) {
+        self.pool.readers_passed();
+    }
+
+    /// All of them, for lookups.
+    #[inline(always)]
+    pub(super) fn indices(&self) -> &[N::Atomic] {
+        &self.pool
     }
 
     /// Gives unused capacity back, at the end of a build.
@@ -269,6 +439,7 @@ mod tests {
     use super::*;
     use crate::NextHop;
     use crate::engine::{Accesses, Unmetered};
+    use crate::memory::Words;
     use proptest::prelude::*;
 
     #[test]
@@ -278,23 +449,36 @@ mod tests {
         assert_eq!((size_of::<Entry15_6<Nhi64>>(), size_of::<Entry4_4<Nhi64>>()), (40, 32));
     }
 
-    fn holds<M: Atlas, const INLINE: usize>(written: &[Vec<u8>]) -> Result<(), TestCaseError> {
+    /// An entry that is written again and again: alone, or, of 64 slots, while others read.
+    fn holds<M: Atlas, const INLINE: usize>(
+        written: &[Vec<u8>],
+        write: fn(&mut ExtraNhia<Nhi32>, &AtomicEntry<Nhi32, M, INLINE>, &[Nhi32; SLOTS]),
+    ) -> Result<(), TestCaseError> {
         let mut extra = ExtraNhia::new(Pages::Small);
-        let mut entry: Entry<Nhi32, M, INLINE> = Entry::new_zeroed();
+        let array: Words<Entry<Nhi32, M, INLINE>> = Words::zeroed(1, Pages::Small);
         for values in written {
             let mut slots = [Nhi32::NONE; SLOTS];
             for (slot, &value) in slots[..M::SLOTS].iter_mut().zip(values) {
                 *slot = Nhi32::answer(NextHop(value.into()), 20);
             }
-            let in_extra = entry.set_slots(&slots, &mut extra);
-            let runs = 1 + slots[..M::SLOTS].windows(2).filter(|pair| pair[0] != pair[1]).count();
-            prop_assert_eq!(total_entropy(entry.atlas.into()) as usize, runs);
-            prop_assert_eq!((in_extra, extra.used()), (runs > INLINE, if runs > INLINE { runs } else { 0 }));
+            if !overwrite(&array[0], &slots, &extra) {
+                write(&mut extra, &array[0], &slots);
+            }
+            let entry = array.get(0);
+            let in_extra = entry.extra();
+            prop_assert_eq!(extra.used(), in_extra.map_or(0, |(_, len)| len));
+            if !is_spread::<M>(entry.atlas.into()) {
+                let runs = 1 + slots[..M::SLOTS].windows(2).filter(|pair| pair[0] != pair[1]).count();
+                prop_assert_eq!(total_entropy(entry.atlas.into()) as usize, runs);
+                prop_assert_eq!(in_extra.is_some(), runs > INLINE);
+            }
             prop_assert_eq!(entry.slots(&extra), slots);
             for (position, &slot) in slots[..M::SLOTS].iter().enumerate() {
                 let mut accesses = Accesses::new();
-                prop_assert_eq!(entry.get(position as u32, &extra, &mut accesses), slot);
-                prop_assert_eq!(accesses.loads(), 1 + u32::from(in_extra));
+                let position = position as u32;
+                prop_assert_eq!(array[0].get(position, extra.indices(), &mut accesses), slot);
+                prop_assert_eq!(accesses.loads(), 1 + u32::from(in_extra.is_some()));
+                prop_assert_eq!(array[0].get_in_step(position, extra.indices()), slot);
             }
         }
         Ok(())
@@ -308,18 +492,22 @@ mod tests {
         ) {
             let mut written = written;
             written[0][few..].fill(1);
-            holds::<u64, 4>(&written)?;
-            holds::<u16, 3>(&written)?;
+            holds::<u64, 4>(&written, ExtraNhia::replace)?;
+            holds::<u16, 3>(&written, ExtraNhia::replace)?;
+            holds::<u64, 4>(&written, ExtraNhia::spread)?;
+            holds::<u64, 4>(&written, |extra, place, slots| {
+                extra.spread(place, slots);
+                assert!(extra.pack(place));
+            })?;
         }
     }
 
     #[test]
     fn an_entry_of_zeros_is_one_run_of_no_route() {
-        let (entry, extra) = (Entry15_6::<Nhi16>::new_zeroed(), ExtraNhia::new(Pages::Small));
-        assert_eq!(
-            (0..64).map(|at| entry.get(at, &extra, &mut Unmetered)).max_by_key(|n| n.next_hop()),
-            Some(Nhi16::NONE)
-        );
-        assert_eq!(entry.slots(&extra), [Nhi16::NONE; SLOTS]);
+        let array: Words<Entry15_6<Nhi16>> = Words::zeroed(1, Pages::Small);
+        let extra = ExtraNhia::new(Pages::Small);
+        let found = (0..64).map(|at| array[0].get(at, extra.indices(), &mut Unmetered));
+        assert_eq!(found.max_by_key(|n| n.next_hop()), Some(Nhi16::NONE));
+        assert_eq!(array.get(0).slots(&extra), [Nhi16::NONE; SLOTS]);
     }
 }

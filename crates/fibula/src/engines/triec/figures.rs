@@ -17,18 +17,22 @@ pub const LAST_NHI_BITS: &str = "bits of a next-hop index, 4th level and Hash16"
 
 impl<N: Nhi, L: Nhi> Table<N, L> {
     pub(super) fn figures(&self) -> Vec<Figure> {
-        let used = self.root.iter().filter(|&&entry| entry != Entry15_6::new_zeroed());
-        let root_extra = used.clone().filter(|entry| entry.extra().is_some()).count();
+        let mut used = self.root.to_vec();
+        used.retain(|&entry| entry != Entry15_6::new_zeroed());
+        let root_extra = used.iter().filter(|entry| entry.extra().is_some()).count();
         let mut figures = vec![
             Figure::count(NHI_BITS, size_of::<N>() * 8),
             Figure::count(LAST_NHI_BITS, size_of::<L>() * 8),
-            Figure::count("TrieC15/6 entries in use", used.clone().count()),
+            Figure::count("TrieC15/6 entries in use", used.len()),
             Figure::count("TrieC15/6 entries with ExtraNHIA", root_extra),
         ];
-        let (mut entries, mut in_extra) = (used.count(), root_extra);
+        let (mut entries, mut in_extra) = (used.len(), root_extra);
         for depth in 1..=LAST {
-            let (nodes, all) = (self.nodes(depth), 0..self.nodes(depth) * NODE_ENTRIES);
-            let extra = all.filter(|&entry| self.entry_extra(depth, 0, entry).is_some()).count();
+            let (owners, entries_of) = (&self.owners[depth - 1], |node: u32| {
+                (0..NODE_ENTRIES).map(move |entry| (node as usize, entry))
+            });
+            let (nodes, all) = (owners.len(), owners.iter().flat_map(|(node, _)| entries_of(node)));
+            let extra = all.filter(|&(node, entry)| self.entry_extra(depth, node, entry).is_some()).count();
             figures.push(Figure::count(format!("TrieC4/4 nodes, level {}", depth + 1), nodes));
             figures
                 .push(Figure::count(format!("TrieC4/4 entries with ExtraNHIA, level {}", depth + 1), extra));

@@ -1,11 +1,17 @@
 //! [`Hash16`]: the routes of 49 to 64 bits, found by one hash of the address.
+//!
+//! # Where others read
+//! No entry moves. A new one is written into a bucket before its key is, one that goes leaves a key that no address has, which searches pass.
+//! Such a bucket is used again when readers have passed: until then somebody may be at the entry.
 
-use super::entry::{Entry15_6, ExtraNhia, SLOTS};
+use super::entry::{Entry15_6, ExtraNhia, SLOTS, overwrite};
 use super::nhi::Nhi;
 use crate::Limit;
 use crate::arch::{crc32c, prefetch};
+use crate::blocks::retired::Retired;
 use crate::engine::Meter;
-use crate::memory::{Array, Pages};
+use crate::memory::{Pages, Shareable, Words};
+use std::sync::atomic::AtomicU64;
 use zerocopy::FromZeros;
 
 /// What [`HASH16_ENTRIES_MAX`] limits, as errors name it.
@@ -17,21 +23,65 @@ pub const HASH16_ENTRIES_MAX: u64 = 1 << 25;
 /// The bits of an address's first half that pick a slot within an entry; those before them are the entry's key.
 pub(super) const SLOT_BITS: u32 = 6;
 
+/// The key of a bucket that is free, and ends a search. It is none of 2000::/3, as the next two.
+const FREE: u64 = 0;
+
+/// The key of a bucket whose entry has gone, while readers may be at it.
+const GONE: u64 = 1;
+
+/// The key of one that they have passed.
+const PASSED: u64 = 2;
+
 /// An entry of the table: the paper's triple of prefix, next hop and pointer, for 64 neighbouring /64.
 #[derive(Clone, Copy, Debug, FromZeros)]
 #[repr(C)]
 struct Bucket<N> {
-    /// The first 58 bits of the addresses; 0 where the bucket is free (2000::/3 has no such key).
+    /// The first 58 bits of the addresses, or what the bucket is instead.
     key: u64,
     entry: Entry15_6<N>,
 }
 
+impl<N> Bucket<N> {
+    /// Whether it holds an entry.
+    fn is_used(&self) -> bool {
+        self.key > PASSED
+    }
+}
+
+/// A bucket that others may read.
+#[repr(C)]
+struct AtomicBucket<N: Nhi> {
+    key: AtomicU64,
+    entry: <Entry15_6<N> as Shareable>::Atomic,
+}
+
+impl<N: Nhi> Shareable for Bucket<N> {
+    type Atomic = AtomicBucket<N>;
+
+    #[inline(always)]
+    fn load(place: &AtomicBucket<N>) -> Self {
+        Self { key: u64::load(&place.key), entry: Entry15_6::load(&place.entry) }
+    }
+
+    /// The key last: who sees it sees the entry.
+    #[inline(always)]
+    fn store(self, place: &AtomicBucket<N>) {
+        self.entry.store(&place.entry);
+        self.key.store(&place.key);
+    }
+}
+
 /// An open-addressed table, half full: a key stands in the first bucket from its own on that was free.
-#[derive(Clone, Debug)]
-pub(super) struct Hash16<N: Copy> {
-    buckets: Array<Bucket<N>>,
+#[derive(Debug)]
+pub(super) struct Hash16<N: Nhi> {
+    buckets: Words<Bucket<N>>,
     entries: usize,
+    /// Where others read: the buckets whose entries have gone, as long as searches pass them.
+    gone: usize,
     extra: ExtraNhia<N>,
+    /// The buckets whose entries were spread, and those that are gone.
+    spread: Retired<usize>,
+    retired: Retired<usize>,
     pages: Pages,
 }
 
@@ -51,24 +101,76 @@ impl<N: Nhi> Hash16<N> {
     /// This much spare never matters.
     const SPARE_IGNORED: usize = 16;
 
+    /// The buckets that a table has beyond those it needs while others read and it cannot grow.
+    const ROOM: usize = 1 << 12;
+
     pub(super) fn new(pages: Pages) -> Self {
-        Self { buckets: Array::new(pages), entries: 0, extra: ExtraNhia::new(pages), pages }
+        Self::over(Words::zeroed(0, pages), ExtraNhia::new(pages), pages)
+    }
+
+    fn over(buckets: Words<Bucket<N>>, extra: ExtraNhia<N>, pages: Pages) -> Self {
+        let (spread, retired) = (Retired::new(), Retired::new());
+        Self { buckets, entries: 0, gone: 0, extra, spread, retired, pages }
+    }
+
+    /// From now on others may read, by what this returns.
+    pub(super) fn share(&mut self) -> Self {
+        self.move_to(Self::wanted(self.entries) + Self::ROOM);
+        Self::over(self.buckets.clone(), self.extra.share(), self.pages)
+    }
+
+    /// Readers have passed what was replaced before the last call of this.
+    pub(super) fn readers_passed(&mut self) {
+        let spread: Vec<usize> = self.spread.readers_passed().collect();
+        for at in spread {
+            let AtomicBucket { key, entry } = &self.buckets[at];
+            if u64::load(key) > PASSED && !self.extra.pack(entry) {
+                self.spread.retire(at);
+            }
+        }
+        self.extra.readers_passed();
+        let passed: Vec<usize> = self.retired.readers_passed().collect();
+        for mut at in passed {
+            PASSED.store(&self.buckets[at].key);
+            // What ends a run of buckets ends every search that comes so far.
+            while self.key(at) == PASSED && self.key(self.after(at)) == FREE {
+                FREE.store(&self.buckets[at].key);
+                self.gone -= 1;
+                at = at.checked_sub(1).unwrap_or(self.buckets.len() - 1);
+            }
+        }
+    }
+
+    /// Whether there is nothing.
+    pub(super) fn is_empty(&self) -> bool {
+        self.entries == 0
+    }
+
+    /// Whether an entry more may be written.
+    pub(super) fn has_room(&self) -> bool {
+        self.extra.has_room()
+    }
+
+    /// Whether so much is free that a new build is worth it.
+    pub(super) fn is_wasteful(&self) -> bool {
+        self.extra.is_wasteful()
     }
 
     /// The next-hop index for an address's first 64 bits, whose key has this hash; "no route" if there is none.
     #[inline(always)]
     pub(super) fn get(&self, high: u64, hash: u32, meter: &mut impl Meter) -> N {
         let key = key_of(high);
+        let buckets = &self.buckets[..];
         let mut at = self.home(hash);
-        while let Some(place) = self.buckets.get(at) {
-            let bucket = meter.load(place);
-            if bucket.key == key {
-                return bucket.entry.pick((high % SLOTS as u64) as u32, &self.extra, meter);
+        while let Some(bucket) = buckets.get(at) {
+            let found = meter.load_word::<u64>(&bucket.key);
+            if found == key {
+                return bucket.entry.get_beside((high % SLOTS as u64) as u32, self.extra.indices(), meter);
             }
-            if bucket.key == 0 {
+            if found == FREE {
                 break;
             }
-            at = self.after(at);
+            at = if at + 1 == buckets.len() { 0 } else { at + 1 };
         }
         N::NONE
     }
@@ -81,14 +183,37 @@ impl<N: Nhi> Hash16<N> {
 
     /// Changes the slots of an entry, which is made if it is not there and goes when no slot says anything.
     pub(super) fn edit(&mut self, key: u64, change: impl FnOnce(&mut [N; SLOTS])) {
-        let at = self.find(key).unwrap_or_else(|| self.insert(key));
-        let entry = &mut self.buckets[at].entry;
-        let mut slots = entry.slots(&self.extra);
+        let found = self.find(key);
+        let mut slots = found.map_or([N::NONE; SLOTS], |at| self.slots(at));
         change(&mut slots);
-        entry.set_slots(&slots, &mut self.extra);
-        if *entry == Entry15_6::uniform(N::NONE) {
-            self.remove(at);
+        let says_something = slots != [N::NONE; SLOTS];
+        match found {
+            Some(at) if says_something => self.write(at, &slots),
+            Some(at) => self.remove(at),
+            None if says_something => self.insert(key, &slots),
+            None => {}
         }
+    }
+
+    fn write(&mut self, at: usize, slots: &[N; SLOTS]) {
+        let place = &self.buckets[at].entry;
+        if overwrite(place, slots, &self.extra) {
+            return;
+        }
+        if self.extra.is_shared() {
+            self.extra.spread(place, slots);
+            self.spread.retire(at);
+        } else {
+            self.extra.replace(place, slots);
+        }
+    }
+
+    fn slots(&self, at: usize) -> [N; SLOTS] {
+        self.buckets.get(at).entry.slots(&self.extra)
+    }
+
+    fn key(&self, at: usize) -> u64 {
+        u64::load(&self.buckets[at].key)
     }
 
     /// As [`Self::edit`] of one slot, if its entry is there.
@@ -104,7 +229,7 @@ impl<N: Nhi> Hash16<N> {
 
     /// Gives unused capacity back, at the end of a build.
     pub(super) fn shrink_to_fit(&mut self) {
-        self.resize();
+        self.move_to(Self::wanted(self.entries));
         self.close_holes();
         self.extra.shrink_to_fit();
     }
@@ -118,11 +243,15 @@ impl<N: Nhi> Hash16<N> {
 
     fn close_holes(&mut self) {
         let old = self.extra.start_afresh();
-        self.extra.move_in(&old, self.buckets.iter_mut().map(|bucket| &mut bucket.entry));
+        self.extra.move_in(&old, self.buckets.iter().map(|bucket| &bucket.entry));
     }
 
     /// Whether so many more entries fit.
     pub(super) fn check_room(&self, more: u64) -> Result<(), Limit> {
+        if self.extra.is_shared() {
+            let (taken, most) = ((self.entries + self.gone) as u64 + more, self.buckets.len() as u64 / 4 * 3);
+            Limit::check("Hash16 entries that fit beside each other", taken, most)?;
+        }
         Limit::check(HASH16_ENTRIES, self.entries as u64 + more, HASH16_ENTRIES_MAX)
     }
 
@@ -138,41 +267,47 @@ impl<N: Nhi> Hash16<N> {
 
     /// The bytes of the buckets, and of the ExtraNHIAs.
     pub(super) fn bytes(&self) -> (usize, usize) {
-        (self.buckets.bytes(), self.extra.bytes())
+        (size_of_val(&self.buckets[..]), self.extra.bytes())
+    }
+
+    /// Every bucket that holds an entry, with its place.
+    fn used(&self) -> impl Iterator<Item = (usize, Bucket<N>)> {
+        let all = (0..self.buckets.len()).map(|at| (at, self.buckets.get(at)));
+        all.filter(|(_, bucket)| bucket.is_used())
     }
 
     /// How many entries have an ExtraNHIA.
     pub(super) fn in_extra(&self) -> usize {
-        self.buckets.iter().filter(|bucket| bucket.entry.extra().is_some()).count()
+        self.used().filter(|(_, bucket)| bucket.entry.extra().is_some()).count()
     }
 
     /// How many buckets the longest search for an entry reads.
     pub(super) fn longest_search(&self) -> usize {
         let len = self.buckets.len();
         let searched =
-            |(at, bucket): (usize, &Bucket<N>)| (at + len - self.home(crc32c(bucket.key))) % len + 1;
-        self.buckets.iter().enumerate().filter(|(_, bucket)| bucket.key != 0).map(searched).max().unwrap_or(0)
+            |(at, bucket): (usize, Bucket<N>)| (at + len - self.home(crc32c(bucket.key))) % len + 1;
+        self.used().map(searched).max().unwrap_or(0)
     }
 
     /// Checks the books, and that it answers as another does.
     pub(super) fn validate(&self, fresh: &Self) -> Result<(), String> {
         self.extra.validate()?;
-        let used = self.buckets.iter().filter(|bucket| bucket.key != 0);
-        let entries = used.clone().count();
+        let entries = self.used().count();
         if (entries, entries) != (self.entries, fresh.entries) {
             return Err(format!("{entries} Hash16 entries of {}, expected {}", self.entries, fresh.entries));
         }
+        let gone =
+            self.buckets.iter().filter(|bucket| [GONE, PASSED].contains(&u64::load(&bucket.key))).count();
+        if gone != self.gone {
+            return Err(format!("{gone} Hash16 entries are gone, expected {}", self.gone));
+        }
         let mut in_extra = 0;
-        for bucket in used {
-            let of =
-                |table: &Self| table.find(bucket.key).map(|at| table.buckets[at].entry.slots(&table.extra));
+        for (_, Bucket { key, entry }) in self.used() {
+            let of = |table: &Self| table.find(key).map(|at| table.slots(at));
             if of(self) != of(fresh) {
-                return Err(format!(
-                    "Hash16 entry {:#x}/58: not what a build gives, or not found",
-                    bucket.key
-                ));
+                return Err(format!("Hash16 entry {key:#x}/58: not what a build gives, or not found"));
             }
-            in_extra += bucket.entry.extra().map_or(0, |(_, len)| len);
+            in_extra += entry.extra().map_or(0, |(_, len)| len);
         }
         if in_extra != self.extra.used() {
             return Err(format!("Hash16: {in_extra} ExtraNHIA indices of {} are reached", self.extra.used()));
@@ -183,65 +318,80 @@ impl<N: Nhi> Hash16<N> {
     /// The bucket of a key.
     fn find(&self, key: u64) -> Option<usize> {
         let mut at = self.home(crc32c(key));
-        while self.buckets.get(at)?.key != key {
-            if self.buckets[at].key == 0 {
-                return None;
+        loop {
+            match u64::load(&self.buckets[..].get(at)?.key) {
+                found if found == key => return Some(at),
+                FREE => return None,
+                _ => at = self.after(at),
             }
-            at = self.after(at);
         }
-        Some(at)
     }
 
-    /// A bucket for a new key.
-    fn insert(&mut self, key: u64) -> usize {
+    /// Makes an entry, in the first bucket from its own on that nobody has.
+    fn insert(&mut self, key: u64, slots: &[N; SLOTS]) {
         self.entries += 1;
-        if self.entries * Self::SPREAD > self.buckets.len() {
-            self.resize();
+        if self.entries * Self::SPREAD > self.buckets.len() && !self.extra.is_shared() {
+            self.move_to(Self::wanted(self.entries));
         }
-        self.place(Bucket { key, entry: Entry15_6::uniform(N::NONE) })
+        let at = self.place_for(key);
+        if self.key(at) == PASSED {
+            self.gone -= 1;
+            self.spread.retain(|&waiting| waiting != at);
+        }
+        Bucket { key, entry: self.extra.entry(slots) }.store(&self.buckets[at]);
     }
 
-    /// Puts an entry into the first free bucket from its own on.
-    fn place(&mut self, bucket: Bucket<N>) -> usize {
-        let mut at = self.home(crc32c(bucket.key));
-        while self.buckets[at].key != 0 {
+    /// The first bucket for a key that nobody has.
+    fn place_for(&self, key: u64) -> usize {
+        let mut at = self.home(crc32c(key));
+        while ![FREE, PASSED].contains(&self.key(at)) {
             at = self.after(at);
         }
-        self.buckets[at] = bucket;
         at
     }
 
-    /// Frees a bucket and closes the hole: what a search for another key passes here moves up.
-    fn remove(&mut self, mut hole: usize) {
+    /// Frees a bucket.
+    fn remove(&mut self, at: usize) {
         self.entries -= 1;
+        self.extra.release(&self.buckets.get(at).entry);
+        if self.extra.is_shared() {
+            GONE.store(&self.buckets[at].key);
+            self.gone += 1;
+            self.retired.retire(at);
+            return;
+        }
+        self.close(at);
+        let wanted = Self::wanted(self.entries);
+        if wanted + wanted / Self::SPARE + Self::SPARE_IGNORED < self.buckets.len() {
+            self.move_to(wanted);
+        }
+    }
+
+    /// Closes the hole of an entry: what a search for another key passes here moves up.
+    fn close(&mut self, mut hole: usize) {
         let mut at = hole;
         loop {
             at = self.after(at);
-            let bucket = self.buckets[at];
-            if bucket.key == 0 {
+            let bucket = self.buckets.get(at);
+            if bucket.key == FREE {
                 break;
             }
             let home = self.home(crc32c(bucket.key));
             // How far the bucket is from its home, and the hole from it, counted around the end.
             let len = self.buckets.len();
             if (at + len - home) % len >= (at + len - hole) % len {
-                self.buckets[hole] = bucket;
+                self.buckets.set(hole, bucket);
                 hole = at;
             }
         }
-        self.buckets[hole] = Bucket::new_zeroed();
-        let wanted = Self::wanted(self.entries);
-        if wanted + wanted / Self::SPARE + Self::SPARE_IGNORED < self.buckets.len() {
-            self.resize();
-        }
+        self.buckets.set(hole, Bucket::new_zeroed());
     }
 
-    /// Moves all entries to as many buckets as they are to have.
-    fn resize(&mut self) {
-        let buckets = Array::zeroed(Self::wanted(self.entries), self.pages);
-        let old = std::mem::replace(&mut self.buckets, buckets);
-        for &bucket in old.iter().filter(|bucket| bucket.key != 0) {
-            self.place(bucket);
+    /// Moves all entries to so many buckets.
+    fn move_to(&mut self, buckets: usize) {
+        let old = std::mem::replace(&mut self.buckets, Words::zeroed(buckets, self.pages));
+        for bucket in old.iter().map(Bucket::load).filter(Bucket::is_used) {
+            self.buckets.set(self.place_for(bucket.key), bucket);
         }
     }
 
@@ -256,7 +406,6 @@ impl<N: Nhi> Hash16<N> {
         ((u64::from(hash) * self.buckets.len() as u64) >> 32) as usize
     }
 
-    #[inline(always)]
     fn after(&self, at: usize) -> usize {
         if at + 1 == self.buckets.len() { 0 } else { at + 1 }
     }

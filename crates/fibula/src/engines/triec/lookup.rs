@@ -1,5 +1,6 @@
 //! Figure 4, one address at a time and many level by level.
 
+use super::entry::{Entry4_4, Entry15_6};
 use super::hash16::key_of;
 use super::nhi::Nhi;
 use super::side::Side;
@@ -7,6 +8,7 @@ use super::table::{LAST, LEVELS, NODE_ENTRIES, NODE_SLOTS, ROOT_ENTRIES, Table};
 use crate::NextHop;
 use crate::arch::{Isa, crc32c, prefetch};
 use crate::engine::{Meter, Unmetered, Width};
+use crate::memory::Shareable;
 use std::hint::select_unpredictable;
 
 /// How many addresses take their steps together.
@@ -79,7 +81,44 @@ struct Found<N> {
     rest: u64,
 }
 
+/// Entries that others may write.
+type Entries<E> = [<E as Shareable>::Atomic];
+
+/// The arrays of a table, taken once for many lookups: what stands in the table itself would be read again after every load that is atomic.
+struct Arrays<'t, N: Nhi, L: Nhi> {
+    root: &'t [<Entry15_6<N> as Shareable>::Atomic; ROOT_ENTRIES],
+    levels: [&'t Entries<Entry4_4<N>>; LAST - 1],
+    last: &'t Entries<Entry4_4<L>>,
+    extra: &'t Entries<N>,
+    last_extra: &'t Entries<L>,
+}
+
+impl<N: Nhi, L: Nhi> Arrays<'_, N, L> {
+    /// Asks for the entry below a next-hop index; if it points nowhere, for one that is there in any case.
+    #[inline(always)]
+    fn prefetch_below(&self, depth: usize, nhi: N, high: u64) {
+        let pointer = select_unpredictable(nhi.flag(), nhi, N::NONE);
+        let entry = Table::<N, L>::place_below(depth, pointer, high).0;
+        match self.levels.get(depth - 1) {
+            Some(nodes) => prefetch(nodes, entry),
+            None => prefetch(self.last, entry),
+        }
+    }
+}
+
 impl<N: Nhi, L: Nhi> Table<N, L> {
+    #[inline(always)]
+    fn arrays(&self) -> Arrays<'_, N, L> {
+        let [second, third] = &self.levels;
+        Arrays {
+            root: self.root[..].try_into().expect("so many entries were made"),
+            levels: [&second[..], &third[..]],
+            last: &self.last[..],
+            extra: self.extra.indices(),
+            last_extra: self.last_extra.indices(),
+        }
+    }
+
     /// The index of an entry in TrieC15/6, and the slot in it.
     #[inline(always)]
     pub(super) fn root_place(high: u64) -> (usize, u32) {
@@ -97,19 +136,19 @@ impl<N: Nhi, L: Nhi> Table<N, L> {
     #[inline(always)]
     fn walk(&self, high: u64, meter: &mut impl Meter) -> (NextHop, bool) {
         let (entry, slot) = Self::root_place(high);
-        let mut nhi = self.root[entry].get(slot, &self.extra, meter);
+        let mut nhi = self.root[entry].get(slot, self.extra.indices(), meter);
         for (depth, nodes) in (1..).zip(&self.levels) {
             if !nhi.flag() {
                 return (nhi.next_hop(), false);
             }
             let (entry, slot) = Self::place_below(depth, nhi, high);
-            nhi = nodes[entry].get(slot, &self.extra, meter);
+            nhi = nodes[entry].get(slot, self.extra.indices(), meter);
         }
         if !nhi.flag() {
             return (nhi.next_hop(), false);
         }
         let (entry, slot) = Self::place_below(LAST, nhi, high);
-        let last = self.last[entry].get(slot, &self.last_extra, meter);
+        let last = self.last[entry].get(slot, self.last_extra.indices(), meter);
         if !last.flag() {
             return (last.next_hop(), false);
         }
@@ -124,6 +163,7 @@ impl<N: Nhi, L: Nhi> Table<N, L> {
     /// walking by arithmetic.
     #[inline(always)]
     fn walk_lanes(&self, isa: impl Isa, addresses: &[u128]) -> Found<N> {
+        let arrays = self.arrays();
         let mut found = Found { nhi: [N::NONE; LANES], rest: 0 };
         let mut high = [0_u64; LANES];
         let mut walking = [0_u8; LANES];
@@ -132,23 +172,23 @@ impl<N: Nhi, L: Nhi> Table<N, L> {
             let lane = lane % LANES;
             high[lane] = (address >> 64) as u64;
             let (entry, slot) = Self::root_place(high[lane]);
-            let nhi = self.root[entry].get_in_step(slot, &self.extra);
+            let nhi = arrays.root[entry].get_in_step(slot, arrays.extra);
             found.nhi[lane] = nhi;
             found.rest |= u64::from(!is_global(high[lane])) << lane;
             walking[left % LANES] = lane as u8;
             left += usize::from(nhi.flag());
-            self.prefetch_below(1, nhi, high[lane]);
+            arrays.prefetch_below(1, nhi, high[lane]);
         }
-        for (depth, nodes) in (1..).zip(&self.levels) {
+        for (depth, nodes) in (1..).zip(arrays.levels) {
             let mut still = 0;
             for k in 0..left {
                 let lane = usize::from(walking[k % LANES]) % LANES;
                 let (entry, slot) = Self::place_below(depth, found.nhi[lane], high[lane]);
-                let nhi = nodes[entry].get_in_step(slot, &self.extra);
+                let nhi = nodes[entry].get_in_step(slot, arrays.extra);
                 found.nhi[lane] = nhi;
                 walking[still % LANES] = lane as u8;
                 still += usize::from(nhi.flag());
-                self.prefetch_below(depth + 1, nhi, high[lane]);
+                arrays.prefetch_below(depth + 1, nhi, high[lane]);
             }
             left = still;
         }
@@ -156,7 +196,7 @@ impl<N: Nhi, L: Nhi> Table<N, L> {
         for k in 0..left {
             let lane = usize::from(walking[k % LANES]) % LANES;
             let (entry, slot) = Self::place_below(LAST, found.nhi[lane], high[lane]);
-            let nhi = self.last[entry].get_in_step(slot, &self.last_extra);
+            let nhi = arrays.last[entry].get_in_step(slot, arrays.last_extra);
             found.nhi[lane] = nhi.convert();
             walking[still % LANES] = lane as u8;
             still += usize::from(nhi.flag());
@@ -166,17 +206,6 @@ impl<N: Nhi, L: Nhi> Table<N, L> {
             self.hash_lanes(isa, &walking[..left], &high, &mut found);
         }
         found
-    }
-
-    /// Asks for the entry below a next-hop index; if it points nowhere, for one that is there in any case.
-    #[inline(always)]
-    fn prefetch_below(&self, depth: usize, nhi: N, high: u64) {
-        let pointer = select_unpredictable(nhi.flag(), nhi, N::NONE);
-        let entry = Self::place_below(depth, pointer, high).0;
-        match self.levels.get(depth - 1) {
-            Some(nodes) => prefetch(nodes, entry),
-            None => prefetch(&self.last, entry),
-        }
     }
 
     /// Asks Hash16 for some lanes, whose answers so far stand where it has none.

@@ -58,6 +58,20 @@
 //! nodes below them. An entry is unpacked, changed and packed again; nodes come with the first route below them and go
 //! with the last.
 //!
+//! # Readers meanwhile
+//!
+//! An entry is several words, which no reader can load at once. While others read, its BitAtlas therefore stays as it is where it stands, and
+//! an NHI is one store: so go changes of answers that leave the runs as they are, and of pointers. What changes the runs of a TrieC4/4 entry is
+//! written in a copy of its node, to which the NHI above then points. Above TrieC15/6 and Hash16 there is nothing to point: such
+//! an entry is *spread*, its BitAtlas replaced in one store by a pointer to the NHIs of all its slots, and packed again
+//! when readers have passed (`entry.rs` draws both). Nodes and ExtraNHIAs that were replaced are used again when readers have passed, and
+//! so are buckets of Hash16.
+//!
+//! A reader finds its answer in one place, but for two: on the 4th level, beside the flag, for addresses to which Hash16 says nothing;
+//! and beside the trie. So a route that goes from Hash16 waits ([`Update::Waiting`]) where a shorter one has changed that a
+//! reader may have read before. And what is beside, routes past /64 and outside 2000::/3, does not change in place: a change of those
+//! is a build. The IPv6 table of 2026 and its updates have none.
+//!
 //! # What differs from the paper
 //!
 //! - **Wider NHIs.** 9 bits of next hop and 15 of pointer are enough for 511 next hops and 32,768 nodes a level. Where
@@ -76,7 +90,7 @@
 //!   stands for it. So an empty TrieC15/6 is all zeros, and is mapped where it is written.
 //! - **Bit 0 of a BitAtlas** counts as set even where it is not, for the same reason.
 //! - Nodes are numbered without holes ([`dense`](crate::blocks::dense)), so that one may move when another goes.
-//!   [`Engine::memory`] lists what finds them again, "node owners".
+//!   [`Engine::memory`] lists what finds them again, "node owners". Where others read, none moves.
 //! - The paper keeps all tables in SRAM chips beside the processor; the parts are counted as off chip.
 
 mod entry;
@@ -93,6 +107,7 @@ mod update;
 mod validate;
 
 use crate::arch::Isa;
+use crate::blocks::entry::in_order;
 use crate::blocks::patricia;
 use crate::engine::{About, Config, Engine, Figure, LimitInfo, Meter, Update, Updates, Width};
 use crate::memory::{Memory, Pages};
@@ -122,17 +137,21 @@ pub const ABOUT: About = About {
 };
 
 /// The compiled table; see the [module page](self).
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct TrieC<W: Width> {
     layout: Layout,
     side: Side<W>,
     /// The routes when it was built.
     routes_built: usize,
+    /// Whether others read.
+    shared: bool,
+    /// Whether the last answer was [`Update::Waiting`].
+    waited: bool,
 }
 
 /// The table by the width of its next-hop indices, those that may point and those that only answer: the paper's, unless
 /// something does not fit.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 enum Layout {
     Bits16(Table<Nhi16, Nhi16>),
     Bits32Over16(Table<Nhi32, Nhi16>),
@@ -170,7 +189,7 @@ impl Layout {
 impl<W: Width> Engine<u128, W> for TrieC<W> {
     fn build(rib: &Rib<u128>, config: &Config) -> Result<Self, Error> {
         let (layout, side) = (Layout::build(rib, config.pages)?, Side::build(rib, config.pages)?);
-        Ok(Self { layout, side, routes_built: rib.len() })
+        Ok(Self { layout, side, routes_built: rib.len(), shared: false, waited: false })
     }
 
     #[inline(always)]
@@ -188,15 +207,41 @@ impl<W: Width> Engine<u128, W> for TrieC<W> {
             // So much has gone that a narrower layout may do; so seldom that looking costs little.
             return Update::Rebuild;
         }
+        if self.shared && (Side::<W>::is_touched(deltas) || each!(&self.layout, table => table.is_wasteful()))
+        {
+            return Update::Rebuild;
+        }
         let announced = deltas.iter().filter(|delta| delta.after.is_some());
         let routes = announced.map(|delta| (delta.prefix, delta.after));
         let room = each!(&self.layout, table => table.check_room(routes));
         if room.and_then(|()| self.side.check_room(deltas.len())).is_err() {
             return Update::Rebuild;
         }
-        let mut cost = each!(&mut self.layout, table => table.follow(rib, deltas));
-        cost += self.side.follow(rib, deltas);
+        let Ok(mut cost) = each!(&mut self.layout, table => table.follow(rib, &in_order(deltas))) else {
+            // What readers have passed may be enough; if not, there is no room even without them.
+            self.waited = !self.waited;
+            return if self.waited { Update::Waiting } else { Update::Rebuild };
+        };
+        self.waited = false;
+        if !self.shared {
+            cost += self.side.follow(rib, deltas);
+        }
         Update::Applied(cost)
+    }
+
+    fn share(&mut self) -> Option<Self> {
+        let layout = match &mut self.layout {
+            Layout::Bits16(table) => Layout::Bits16(table.share()),
+            Layout::Bits32Over16(table) => Layout::Bits32Over16(table.share()),
+            Layout::Bits32(table) => Layout::Bits32(table.share()),
+            Layout::Bits64(table) => Layout::Bits64(table.share()),
+        };
+        self.shared = true;
+        Some(Self { layout, side: self.side.share(), ..*self })
+    }
+
+    fn readers_passed(&mut self) {
+        each!(&mut self.layout, table => table.readers_passed());
     }
 
     fn stages(&self) -> usize {

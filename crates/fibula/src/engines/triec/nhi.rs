@@ -1,7 +1,9 @@
 //! [`Nhi`]: the next-hop index of Figure 3(a), in the paper's 16 bits and in two wider forms.
 
+use crate::memory::{Shareable, Word};
 use crate::{Limit, NextHop};
 use std::fmt;
+use std::sync::atomic::{AtomicU16, AtomicU32, AtomicU64};
 use zerocopy::FromZeros;
 
 /// What [`Nhi::NODES_MAX`] limits, as errors name it.
@@ -17,7 +19,7 @@ const LEN_BITS: u32 = 6;
 ///
 /// Above the last level a set flag makes it a pointer to a node. On the last level and in Hash16 it keeps its next
 /// hop and length whether or not the flag is set, and the flag says that longer routes lie below. All zeros: no route.
-pub(super) trait Nhi: Copy + Default + Eq + fmt::Debug + FromZeros + Send + Sync + 'static {
+pub(super) trait Nhi: Word + Default + Eq {
     /// The greatest next hop that fits between the flag and the length.
     const NEXT_HOPS_MAX: u32;
     /// How many nodes of one level its pointers reach.
@@ -65,7 +67,7 @@ pub(super) trait Nhi: Copy + Default + Eq + fmt::Debug + FromZeros + Send + Sync
 }
 
 macro_rules! nhi {
-    ($name:ident, $int:ty, $nodes_max:expr, $what:literal) => {
+    ($name:ident, $int:ty, $atomic:ty, $nodes_max:expr, $what:literal) => {
         #[doc = $what]
         #[derive(Clone, Copy, Default, PartialEq, Eq, FromZeros)]
         #[repr(transparent)]
@@ -74,6 +76,22 @@ macro_rules! nhi {
         impl $name {
             const FLAG: $int = 1 << (<$int>::BITS - 1);
         }
+
+        impl Shareable for $name {
+            type Atomic = $atomic;
+
+            #[inline(always)]
+            fn load(place: &$atomic) -> Self {
+                Self(<$int>::load(place))
+            }
+
+            #[inline(always)]
+            fn store(self, place: &$atomic) {
+                self.0.store(place);
+            }
+        }
+
+        impl Word for $name {}
 
         impl Nhi for $name {
             const NEXT_HOPS_MAX: u32 = {
@@ -144,9 +162,9 @@ macro_rules! nhi {
 /// three levels of 256 slots a node within a pointer of 32 bits.
 pub const NODES_MAX: u64 = 1 << 22;
 
-nhi!(Nhi16, u16, 1 << 15, "The paper's: 9 bits of next hop, pointers of 15 bits.");
-nhi!(Nhi32, u32, NODES_MAX, "Twice as wide: 25 bits of next hop.");
-nhi!(Nhi64, u64, NODES_MAX, "Four times as wide: any next hop.");
+nhi!(Nhi16, u16, AtomicU16, 1 << 15, "The paper's: 9 bits of next hop, pointers of 15 bits.");
+nhi!(Nhi32, u32, AtomicU32, NODES_MAX, "Twice as wide: 25 bits of next hop.");
+nhi!(Nhi64, u64, AtomicU64, NODES_MAX, "Four times as wide: any next hop.");
 
 #[cfg(test)]
 mod tests {

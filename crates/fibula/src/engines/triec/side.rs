@@ -1,21 +1,23 @@
 //! [`Side`]: the routes for which the paper has no place, so that every table has its exact answers.
 
 use super::table::{HASHED_TO, global_unicast};
+use super::update::is_inside;
 use crate::blocks::patricia::{MAX_NODES, NODES, Patricia};
 use crate::engine::{Cost, Width};
 use crate::memory::Pages;
 use crate::{Delta, Limit, NextHop, Prefix, Rib};
+use std::sync::Arc;
 
-/// A default for 2000::/3, and two trees.
-#[derive(Clone, Debug)]
+/// A default for 2000::/3, and two trees. It does not change while others read.
+#[derive(Debug)]
 pub(super) struct Side<W: Width> {
     /// What an address of 2000::/3 gets where the table has no route: the next hop of 2000::/3 itself or of a route
     /// around it. Figure 4's `Default-Next-HopID`.
     default: NextHop,
     /// The routes of 2000::/3 longer than 64 bits, asked where a flag says that there are some near.
-    pub(super) longer: Patricia<u128, W>,
+    pub(super) longer: Arc<Patricia<u128, W>>,
     /// All routes of which some address is not in 2000::/3.
-    pub(super) outside: Patricia<u128, W>,
+    pub(super) outside: Arc<Patricia<u128, W>>,
 }
 
 /// Whether a route is for the first of the trees.
@@ -35,9 +37,19 @@ fn default(rib: &Rib<u128>) -> NextHop {
 impl<W: Width> Side<W> {
     pub(super) fn build(rib: &Rib<u128>, pages: Pages) -> Result<Self, Limit> {
         let plant = |of: fn(Prefix<u128>) -> bool| {
-            Patricia::plant(rib.iter().filter(|route| of(route.prefix)), pages)
+            Patricia::plant(rib.iter().filter(|route| of(route.prefix)), pages).map(Arc::new)
         };
         Ok(Self { default: default(rib), longer: plant(is_longer)?, outside: plant(is_outside)? })
+    }
+
+    /// The same, for others to read.
+    pub(super) fn share(&self) -> Self {
+        Self { longer: Arc::clone(&self.longer), outside: Arc::clone(&self.outside), ..*self }
+    }
+
+    /// Whether some of these changes are for it.
+    pub(super) fn is_touched(deltas: &[Delta<u128>]) -> bool {
+        deltas.iter().any(|delta| is_longer(delta.prefix) || !is_inside(delta.prefix))
     }
 
     /// What is there, or else the default.
@@ -52,14 +64,15 @@ impl<W: Width> Side<W> {
         Limit::check(NODES, (nodes + 2 * more) as u64, MAX_NODES)
     }
 
-    /// Follows the table, given [room](Self::check_room).
+    /// Follows the table, given [room](Self::check_room) and that nobody else reads.
     pub(super) fn follow(&mut self, rib: &Rib<u128>, deltas: &[Delta<u128>]) -> Cost {
         self.default = default(rib);
         let mut cost = Cost::default();
         for (tree, of) in
             [(&mut self.longer, is_longer as fn(Prefix<u128>) -> bool), (&mut self.outside, is_outside)]
         {
-            let followed = tree.follow(deltas.iter().filter(|delta| of(delta.prefix)));
+            let changes = deltas.iter().filter(|delta| of(delta.prefix));
+            let followed = Arc::make_mut(tree).follow(changes);
             cost += followed.expect("there is room");
         }
         cost

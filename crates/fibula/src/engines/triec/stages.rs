@@ -53,7 +53,7 @@ impl<N: Nhi, L: Nhi> Table<N, L> {
             return 0;
         }
         let (entry, slot) = Self::root_place(high);
-        handed_on(self.root[entry].get(slot, &self.extra, &mut Unmetered))
+        handed_on(self.root[entry].get(slot, self.extra.indices(), &mut Unmetered))
     }
 
     /// A level of TrieC4/4.
@@ -62,9 +62,9 @@ impl<N: Nhi, L: Nhi> Table<N, L> {
         let pointer = N::pointer(found as u32 as usize);
         let (entry, slot) = Self::place_below(depth, pointer, (address >> 64) as u64);
         if depth < LAST {
-            return handed_on(self.levels[depth - 1][entry].get(slot, &self.extra, &mut Unmetered));
+            return handed_on(self.levels[depth - 1][entry].get(slot, self.extra.indices(), &mut Unmetered));
         }
-        let last = self.last[entry].get(slot, &self.last_extra, &mut Unmetered);
+        let last = self.last[entry].get(slot, self.last_extra.indices(), &mut Unmetered);
         u64::from(last.next_hop().0) | if last.flag() { GOES_ON } else { 0 }
     }
 

@@ -1,13 +1,14 @@
 //! [`Table`]: TrieC15/6, three levels of TrieC4/4 nodes and Hash16, for one or two widths of next-hop index.
 
-use super::entry::{Entry4_4, Entry15_6, ExtraNhia, SLOTS};
+use super::entry::{Entry4_4, Entry15_6, ExtraNhia, SLOTS, overwrite};
 use super::hash16::Hash16;
 use super::nhi::{NODES, Nhi};
 use super::update::is_inside;
-use crate::blocks::dense::{ChunkArray, Owners};
+use crate::blocks::dense::{Owners, WordChunks};
 use crate::blocks::pushing::internal_nodes;
+use crate::blocks::retired::Retired;
 use crate::engine::Cost;
-use crate::memory::{Array, Memory, Pages};
+use crate::memory::{Memory, Pages, Words};
 use crate::{Address, Limit, Prefix, Rib};
 
 /// What the trie is about: the addresses whose format prefix is 001.
@@ -34,13 +35,13 @@ pub(super) const NODE_ENTRIES: usize = 16;
 pub(super) const NODE_SLOTS: usize = 16;
 
 /// The TrieC4/4 nodes of a level.
-pub(super) type Nodes<N> = ChunkArray<Entry4_4<N>, NODE_ENTRIES>;
+pub(super) type Nodes<N> = WordChunks<Entry4_4<N>, NODE_ENTRIES>;
 
 /// The trie and the hash table. The next-hop indices of the upper levels, `N`, point to nodes; those of the last level
 /// and of Hash16, `L`, only answer, and may be narrower.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct Table<N: Nhi, L: Nhi> {
-    pub(super) root: Array<Entry15_6<N>>,
+    pub(super) root: Words<Entry15_6<N>>,
     pub(super) levels: [Nodes<N>; LAST - 1],
     pub(super) last: Nodes<L>,
     /// For each level of TrieC4/4, the first 64 bits of the first address of each node.
@@ -48,6 +49,10 @@ pub(super) struct Table<N: Nhi, L: Nhi> {
     pub(super) extra: ExtraNhia<N>,
     pub(super) last_extra: ExtraNhia<L>,
     pub(super) hash16: Hash16<L>,
+    /// Where others read: the entries of TrieC15/6 that were spread.
+    spread: Retired<usize>,
+    /// Where others read: the prefixes of up to 48 bits whose answers have changed.
+    pub(super) changed: Retired<Prefix<u128>>,
     /// What the update in progress has cost so far.
     pub(super) cost: Cost,
 }
@@ -61,18 +66,20 @@ impl<N: Nhi, L: Nhi> Table<N, L> {
             Limit::check(NODES, nodes as u64, N::NODES_MAX).map(|()| nodes)
         };
         let mut table = Self {
-            root: Array::zeroed(ROOT_ENTRIES, pages),
+            root: Words::zeroed(ROOT_ENTRIES, pages),
             levels: [Nodes::new(pages, nodes(0)?), Nodes::new(pages, nodes(1)?)],
             last: Nodes::new(pages, nodes(2)?),
             owners: std::array::from_fn(|_| Owners::from(0)),
             extra: ExtraNhia::new(pages),
             last_extra: ExtraNhia::new(pages),
             hash16: Hash16::new(pages),
+            spread: Retired::new(),
+            changed: Retired::new(),
             cost: Cost::default(),
         };
         for route in routes() {
             L::check_next_hop(route.next_hop)?;
-            table.announce(route);
+            table.announce(route).expect("nobody reads yet");
             table.hash16.check_room(0)?;
         }
         if table.extra.has_holes() || table.last_extra.has_holes() {
@@ -84,35 +91,137 @@ impl<N: Nhi, L: Nhi> Table<N, L> {
         Ok(table)
     }
 
+    /// Whether others read.
+    pub(super) fn is_shared(&self) -> bool {
+        self.extra.is_shared()
+    }
+
+    /// From now on others may read, by what this returns.
+    pub(super) fn share(&mut self) -> Self {
+        let at_most = N::NODES_MAX as usize;
+        let [second, third, fourth] = self.owners.each_mut().map(|owners| owners.share(at_most));
+        let [upper, lower] = &mut self.levels;
+        Self {
+            root: self.root.clone(),
+            levels: [upper.share(second), lower.share(third)],
+            last: self.last.share(fourth),
+            owners: std::array::from_fn(|_| Owners::from(0)),
+            extra: self.extra.share(),
+            last_extra: self.last_extra.share(),
+            hash16: self.hash16.share(),
+            spread: Retired::new(),
+            changed: Retired::new(),
+            cost: Cost::default(),
+        }
+    }
+
+    /// Readers have passed what was replaced before the last call of this.
+    pub(super) fn readers_passed(&mut self) {
+        let spread: Vec<usize> = self.spread.readers_passed().collect();
+        for entry in spread {
+            if !self.extra.pack(&self.root[entry]) {
+                self.spread.retire(entry);
+            }
+        }
+        self.extra.readers_passed();
+        self.last_extra.readers_passed();
+        self.hash16.readers_passed();
+        self.owners.iter_mut().for_each(Owners::readers_passed);
+        drop(self.changed.readers_passed());
+    }
+
+    /// Whether so much is free that a new build is worth it, where nothing can move.
+    pub(super) fn is_wasteful(&self) -> bool {
+        self.extra.is_wasteful() || self.last_extra.is_wasteful() || self.hash16.is_wasteful()
+    }
+
     /// The slots of an entry. Depth 0 is TrieC15/6 and has one node; an entry of a TrieC4/4 node has the first 16.
     pub(super) fn slots(&self, depth: usize, node: usize, entry: usize) -> [N; SLOTS] {
         let at = node * NODE_ENTRIES + entry;
         match depth {
-            0 => self.root[entry].slots(&self.extra),
-            LAST => self.last[at].slots(&self.last_extra).map(L::convert),
-            _ => self.levels[depth - 1][at].slots(&self.extra),
+            0 => self.root.get(entry).slots(&self.extra),
+            LAST => self.last.get(at).slots(&self.last_extra).map(L::convert),
+            _ => self.levels[depth - 1].get(at).slots(&self.extra),
         }
     }
 
-    /// Writes the slots of an entry.
-    pub(super) fn set_slots(&mut self, depth: usize, node: usize, entry: usize, slots: &[N; SLOTS]) {
+    /// Writes the slots of an entry, for which there is [room](Self::check_space). Returns the node's number: where others read, that of a copy.
+    pub(super) fn set_slots(
+        &mut self,
+        depth: usize,
+        mut node: usize,
+        entry: usize,
+        slots: &[N; SLOTS],
+    ) -> usize {
         let at = node * NODE_ENTRIES + entry;
-        let in_extra = match depth {
-            0 => self.root[entry].set_slots(slots, &mut self.extra),
-            LAST => self.last[at].set_slots(&slots.map(N::convert), &mut self.last_extra),
-            _ => self.levels[depth - 1][at].set_slots(slots, &mut self.extra),
+        let last = || slots.map(N::convert);
+        let overwritten = match depth {
+            0 => overwrite(&self.root[entry], slots, &self.extra),
+            LAST => overwrite(&self.last[at], &last(), &self.last_extra),
+            _ => overwrite(&self.levels[depth - 1][at], slots, &self.extra),
         };
+        match depth {
+            _ if overwritten => {}
+            0 if self.is_shared() => {
+                self.extra.spread(&self.root[entry], slots);
+                self.spread.retire(entry);
+            }
+            _ if self.is_shared() => node = self.copy_node(depth, node, entry, slots),
+            0 => self.extra.replace(&self.root[entry], slots),
+            LAST => self.last_extra.replace(&self.last[at], &last()),
+            _ => self.extra.replace(&self.levels[depth - 1][at], slots),
+        }
         self.cost.entries_set += 1;
-        self.cost.chunks_rebuilt += u64::from(in_extra);
+        self.cost.chunks_rebuilt += u64::from(self.entry_extra(depth, node, entry).is_some());
+        node
+    }
+
+    /// Puts a copy in the place of a node, with other slots in one of its entries.
+    fn copy_node(&mut self, depth: usize, node: usize, entry: usize, slots: &[N; SLOTS]) -> usize {
+        let owner = self.owners[depth - 1].owner(node as u32);
+        let copy = self.owners[depth - 1].push(owner);
+        if depth == LAST {
+            copy_entries(&mut self.last, &mut self.last_extra, (node, copy), entry, &slots.map(N::convert));
+        } else {
+            copy_entries(&mut self.levels[depth - 1], &mut self.extra, (node, copy), entry, slots);
+        }
+        self.link(depth, owner, copy as usize);
+        self.owners[depth - 1].swap_remove(node as u32);
+        self.cost.nodes_copied += 1;
+        copy as usize
+    }
+
+    /// Makes the slot above point to a node. It has pointed to one before, so that no entry changes its runs.
+    fn link(&mut self, depth: usize, owner: u64, node: usize) {
+        let address = u128::from(owner) << u64::BITS;
+        let above = self.node_at(depth - 1, address).expect("a node's own path is linked");
+        self.edit_slot(depth - 1, above, address, |_| N::pointer(node));
+    }
+
+    /// Gives back what an entry has in the ExtraNHIAs; the entry itself is of no use from now on.
+    pub(super) fn release(&mut self, depth: usize, node: usize, entry: usize) {
+        let at = node * NODE_ENTRIES + entry;
+        if depth == LAST {
+            self.last_extra.release(&self.last.get(at));
+        } else {
+            self.extra.release(&self.levels[depth - 1].get(at));
+        }
+    }
+
+    /// Whether what a change takes next is there: a node on every level, some ExtraNHIAs.
+    pub(super) fn check_space(&self) -> Result<(), Held> {
+        let nodes = self.owners.iter().all(|owners| owners.room() > LAST);
+        let extra = self.extra.has_room() && self.last_extra.has_room() && self.hash16.has_room();
+        if nodes && extra { Ok(()) } else { Err(Held) }
     }
 
     /// Where the ExtraNHIA of an entry is, if it has one, and how many it holds.
     pub(super) fn entry_extra(&self, depth: usize, node: usize, entry: usize) -> Option<(usize, usize)> {
         let at = node * NODE_ENTRIES + entry;
         match depth {
-            0 => self.root[entry].extra(),
-            LAST => self.last[at].extra(),
-            _ => self.levels[depth - 1][at].extra(),
+            0 => self.root.get(entry).extra(),
+            LAST => self.last.get(at).extra(),
+            _ => self.levels[depth - 1].get(at).extra(),
         }
     }
 
@@ -121,41 +230,45 @@ impl<N: Nhi, L: Nhi> Table<N, L> {
         if depth == LAST { self.last_extra.end() } else { self.extra.end() }
     }
 
-    /// How many nodes a level of TrieC4/4 has.
+    /// For how many nodes a level of TrieC4/4 has entries.
     pub(super) fn nodes(&self, depth: usize) -> usize {
         if depth == LAST { self.last.chunks() } else { self.levels[depth - 1].chunks() }
     }
 
     /// A new node, all of whose slots answer alike. Returns its number.
     pub(super) fn push_node(&mut self, depth: usize, nhi: N, owner: u64) -> usize {
+        let node = self.owners[depth - 1].push(owner);
         if depth == LAST {
-            self.last.push(Entry4_4::uniform(nhi.convert()));
+            self.last.put(node, Entry4_4::uniform(nhi.convert()));
         } else {
-            self.levels[depth - 1].push(Entry4_4::uniform(nhi));
+            self.levels[depth - 1].put(node, Entry4_4::uniform(nhi));
         }
         self.cost.nodes_allocated += 1;
-        self.owners[depth - 1].push(owner) as usize
+        node as usize
     }
 
-    /// Forgets a node. The last one of the level takes its number: returns that one's owner, if it is another.
-    pub(super) fn swap_remove_node(&mut self, depth: usize, node: usize) -> Option<u64> {
+    /// Forgets a node. Unless others read, the last one of the level takes its number.
+    pub(super) fn swap_remove_node(&mut self, depth: usize, node: usize) {
         if depth == LAST {
             self.last.swap_remove(node as u32);
         } else {
             self.levels[depth - 1].swap_remove(node as u32);
         }
-        self.owners[depth - 1].swap_remove(node as u32)
+        if let Some(owner) = self.owners[depth - 1].swap_remove(node as u32) {
+            self.link(depth, owner, node);
+            self.cost.nodes_copied += 1;
+        }
     }
 
     /// Closes the holes between the ExtraNHIAs.
     pub(super) fn close_holes(&mut self) {
         let old = self.extra.start_afresh();
-        self.extra.move_in(&old, self.root.iter_mut());
-        for nodes in &mut self.levels {
-            self.extra.move_in(&old, nodes.iter_mut());
+        self.extra.move_in(&old, self.root.iter());
+        for nodes in &self.levels {
+            self.extra.move_in(&old, nodes.iter());
         }
         let old = self.last_extra.start_afresh();
-        self.last_extra.move_in(&old, self.last.iter_mut());
+        self.last_extra.move_in(&old, self.last.iter());
     }
 
     /// The bytes by the paper's parts; it keeps them all in SRAM outside the processor.
@@ -164,13 +277,36 @@ impl<N: Nhi, L: Nhi> Table<N, L> {
         let owners: usize = self.owners.iter().map(Owners::bytes).sum();
         let (hash16, hash16_extra) = self.hash16.bytes();
         Memory::new()
-            .off_chip("TrieC15/6", self.root.bytes())
+            .off_chip("TrieC15/6", size_of_val(&self.root[..]))
             .off_chip("TrieC4/4, 2nd level", second.bytes())
             .off_chip("TrieC4/4, 3rd level", third.bytes())
             .off_chip("TrieC4/4, 4th level", self.last.bytes())
             .off_chip("ExtraNHIA", self.extra.bytes() + self.last_extra.bytes() + hash16_extra)
             .off_chip("Hash16", hash16)
             .off_chip("node owners", owners)
+    }
+}
+
+/// A change goes on when readers have passed: what it takes next waits for them, or what it takes away is what they may turn to.
+#[derive(Debug)]
+pub(super) struct Held;
+
+/// Copies the entries of a node to another one that nobody reads yet, one of them with other slots.
+fn copy_entries<N: Nhi>(
+    nodes: &mut Nodes<N>,
+    extra: &mut ExtraNhia<N>,
+    (from, to): (usize, u32),
+    changed: usize,
+    slots: &[N; SLOTS],
+) {
+    nodes.put(to, Entry4_4::uniform(N::NONE));
+    for entry in 0..NODE_ENTRIES {
+        let mut copied: Entry4_4<N> = nodes.get(from * NODE_ENTRIES + entry);
+        if entry == changed {
+            extra.release(&copied);
+            copied = extra.entry(slots);
+        }
+        nodes.set(to as usize * NODE_ENTRIES + entry, copied);
     }
 }
 

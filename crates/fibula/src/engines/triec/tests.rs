@@ -10,7 +10,6 @@ use entry::{Entry15_6, position_entropy, total_entropy};
 use nhi::Nhi;
 use proptest::prelude::*;
 use table::{HASHED_TO, LEVELS, global_unicast};
-use zerocopy::FromZeros;
 
 fn build<W: Width>(rib: &Rib<u128>) -> TrieC<W> {
     let engine = TrieC::build(rib, &Config::default()).unwrap();
@@ -48,7 +47,7 @@ fn figure_2_of_the_paper() {
         atlas: 0x0000_0001_0001_0001,
         nhia: [answer(a, 18), answer(b, 20), answer(a, 18), Nhi16::NONE],
     };
-    assert_eq!(table.root[0b000_0000_0000_1001], expected);
+    assert_eq!(table.root.get(0b000_0000_0000_1001), expected);
     assert_eq!((total_entropy(expected.atlas), position_entropy(expected.atlas, 0b10_1010)), (3, 3));
     let slots = expected.slots(&table.extra);
     let counts = [a, b].map(|n| slots.iter().filter(|slot| slot.next_hop().0 == n).count());
@@ -66,10 +65,10 @@ fn figure_5_of_the_paper() {
     }
     let engine = build::<u8>(&rib);
     let table = papers(&engine);
-    let entry = table.root[9];
+    let entry = table.root.get(9);
     assert_eq!((entry.atlas, position_entropy(entry.atlas, 12)), (1 << 13 | 1 << 12 | 1, 2));
     assert_eq!(entry.nhia[1], Nhi16::pointer(0));
-    let below = table.levels[0][0b0110];
+    let below = table.levels[0].get(0b0110);
     assert_eq!(
         (position_entropy(below.atlas.into(), 0b1010), below.nhia[0]),
         (1, Nhi16::answer(NextHop(b), 28))
@@ -201,6 +200,13 @@ fn a_life_inside_2000_leaves_no_holes() {
     assert!(bytes[0] <= bytes[1] + bytes[1] / 10, "{bytes:?}");
 }
 
+/// Spoils a next-hop index of entry 9.
+fn set(table: &Table<Nhi16, Nhi16>, at: usize, nhi: Nhi16) {
+    let mut entry = table.root.get(9);
+    entry.nhia[at] = nhi;
+    table.root.set(9, entry);
+}
+
 #[test]
 fn validation_sees_what_is_wrong() {
     let routes = rib(&[
@@ -217,12 +223,12 @@ fn validation_sees_what_is_wrong() {
         spoil(table);
         Engine::<u128, u8>::validate(&engine, &routes).unwrap_err()
     };
-    let wrong = spoiled(|table| table.root[9].nhia[0] = Nhi16::answer(NextHop(7), 18));
+    let wrong = spoiled(|table| set(table, 0, Nhi16::answer(NextHop(7), 18)));
     assert!(wrong.starts_with("level 1, node 0, entry 9, slot 0: 0x1d2: /18 to 7, expected"), "{wrong}");
-    let length = spoiled(|table| table.root[9].nhia[0] = Nhi16::answer(NextHop(1), 17));
+    let length = spoiled(|table| set(table, 0, Nhi16::answer(NextHop(1), 17)));
     assert!(length.starts_with("level 1, node 0, entry 9, slot 0"), "{length}");
     assert_eq!(
-        spoiled(|table| table.root[9].nhia[1] = Nhi16::pointer(1)),
+        spoiled(|table| set(table, 1, Nhi16::pointer(1))),
         "level 1, node 0, entry 9, slot 12: there is no node 1"
     );
     let lost = spoiled(|table| {
@@ -239,8 +245,7 @@ fn validation_sees_what_is_wrong() {
     });
     assert_eq!(moved, "level 4: node 0 is not 0x2002000000000000's");
     let unreached = spoiled(|table| {
-        let mut spare = Entry15_6::new_zeroed();
-        spare.set_slots(&std::array::from_fn(Nhi16::pointer), &mut table.extra);
+        let _: Entry15_6<Nhi16> = table.extra.entry(&std::array::from_fn(Nhi16::pointer));
     });
     assert_eq!(unreached, "6 ExtraNHIA indices of 70 are reached");
     let flag = spoiled(|table| table.hash16.edit_slot(at_high("2002:4c64:1::"), |nhi| nhi.flagged(false)));
@@ -328,6 +333,45 @@ fn follows_the_oracle(
     Ok(())
 }
 
+/// The same while others read: what they see after each batch, with readers that pass now and then.
+fn shared_it_follows_the_oracle(
+    changes: &[Change<u128>],
+    batch: usize,
+    passing: usize,
+    build: fn(&Rib<u128>) -> TrieC<u32>,
+) -> Result<(), TestCaseError> {
+    let mut rib = Rib::new();
+    let mut engine = build(&rib);
+    let mut view = engine.share().unwrap();
+    let probes: Vec<u128> = changes.iter().flat_map(|c| [c.prefix().first(), c.prefix().last()]).collect();
+    let mut answers = vec![u32::MAX; probes.len()];
+    let withdrawals: Vec<_> = changes.iter().map(|change| Change::Withdraw(change.prefix())).collect();
+    for (step, changes) in changes.chunks(batch).chain(withdrawals.chunks(batch)).enumerate() {
+        let deltas = rib.apply_all(changes.iter().copied()).deltas;
+        let mut update = engine.apply(&rib, &deltas);
+        if update == Update::Waiting {
+            engine.readers_passed();
+            engine.readers_passed();
+            update = engine.apply(&rib, &deltas);
+            prop_assert!(update != Update::Waiting);
+        }
+        if update == Update::Rebuild {
+            engine = build(&rib);
+            view = engine.share().unwrap();
+        }
+        for _ in 0..[0, 1, 3][(step + passing) % 3] {
+            engine.readers_passed();
+        }
+        engine.validate(&rib).map_err(TestCaseError::fail)?;
+        view.lookup_batch(crate::arch::Scalar, &probes, &mut answers);
+        for (&probe, &answer) in probes.iter().zip(&answers) {
+            let expected = rib.longest_match(probe).map_or(0, |route| route.next_hop.0);
+            prop_assert_eq!((view.lookup(probe), answer), (expected, expected), "{:x}", probe);
+        }
+    }
+    Ok(())
+}
+
 /// The paper's count: accesses to the tables of the trie, and one hash, with its search.
 #[derive(Debug, Default)]
 struct Paper {
@@ -372,5 +416,20 @@ proptest! {
     #[test]
     fn in_64_bits_it_follows_the_oracle(changes in changes(u32::MAX), batch in 1..9_usize) {
         follows_the_oracle(&changes, batch, build)?;
+    }
+
+    #[test]
+    fn shared_in_16_bits(changes in changes(4), batch in 1..9_usize, passing in 0..3_usize) {
+        shared_it_follows_the_oracle(&changes, batch, passing, build)?;
+    }
+
+    #[test]
+    fn shared_in_32_bits_over_16(changes in changes(511), batch in 1..9_usize, passing in 0..3_usize) {
+        shared_it_follows_the_oracle(&changes, batch, passing, build_32_over_16)?;
+    }
+
+    #[test]
+    fn shared_in_64_bits(changes in changes(u32::MAX), batch in 1..9_usize, passing in 0..3_usize) {
+        shared_it_follows_the_oracle(&changes, batch, passing, build)?;
     }
 }

@@ -1,16 +1,22 @@
 //! Following the table route by route: entries whose stored lengths are to give way are written, nodes come with the
 //! first longer route below them and go with the last.
+//!
+//! # Where others read
+//! A lookup that Hash16 says nothing to answers what it has read on the 4th level before. So an entry must not go from Hash16 as long as
+//! somebody may have read what an address was answered above before the last change there: that withdrawal waits until readers have
+//! passed the change ([`Held`]).
 
 use super::entry::SLOTS;
 use super::hash16::{SLOT_BITS, key_of};
 use super::nhi::{NODES, Nhi};
 use super::table::{
-    HASHED_TO, LAST, LEVELS, NODE_ENTRIES, NODE_SLOTS, Table, global_unicast, slot_of, slots_of,
+    HASHED_TO, Held, LAST, LEVELS, NODE_ENTRIES, NODE_SLOTS, Table, global_unicast, slot_of, slots_of,
 };
 use crate::blocks::expansion;
 use crate::blocks::pushing::is_internal;
 use crate::engine::Cost;
 use crate::{Address, Delta, Limit, NextHop, Prefix, Rib, Route};
+use std::cmp::Reverse;
 use std::ops::RangeInclusive;
 
 /// The bits before the slots of a Hash16 entry.
@@ -43,109 +49,135 @@ impl<N: Nhi, L: Nhi> Table<N, L> {
         self.hash16.check_room(entries)
     }
 
-    /// Follows a table that holds all changes already, for which there is [room](Self::check_room). A withdrawal may
+    /// Follows a table that holds all changes already, for which there is [room](Self::check_room); they come in the order of
+    /// [`in_order`](crate::blocks::entry::in_order). A withdrawal may
     /// thus write the answer of a route whose own turn is still to come, or take away a node below which
     /// others still wait to be withdrawn: those find nothing left to do.
-    pub(super) fn follow(&mut self, rib: &Rib<u128>, deltas: &[Delta<u128>]) -> Cost {
+    ///
+    /// Where others read, it may have to stop before all is done: then it is to be asked again when they have passed.
+    pub(super) fn follow(&mut self, rib: &Rib<u128>, deltas: &[Delta<u128>]) -> Result<Cost, Held> {
         self.cost = Cost::default();
-        for delta in deltas.iter().filter(|delta| is_inside(delta.prefix)) {
-            if delta.after.is_some() {
-                self.announce(Route { prefix: delta.prefix, next_hop: delta.after });
+        for &Delta { prefix, after, .. } in deltas.iter().filter(|delta| is_inside(delta.prefix)) {
+            let set_before = self.cost.entries_set;
+            if after.is_some() {
+                self.announce(Route { prefix, next_hop: after })?;
             } else {
-                self.withdraw(rib, delta.prefix);
+                self.withdraw(rib, prefix)?;
+            }
+            let may_be_below = self.is_shared() && !self.hash16.is_empty();
+            if may_be_below && prefix.len() <= LEVELS[LAST] && self.cost.entries_set > set_before {
+                self.changed.retire(prefix);
             }
         }
         if self.extra.has_many_holes() || self.last_extra.has_many_holes() {
             self.close_holes();
         }
         self.hash16.close_many_holes();
-        self.cost
+        Ok(self.cost)
     }
 
     /// Writes a route wherever no longer one stands.
-    pub(super) fn announce(&mut self, Route { prefix, next_hop }: Route<u128>) {
+    pub(super) fn announce(&mut self, Route { prefix, next_hop }: Route<u128>) -> Result<(), Held> {
         let (address, len) = (prefix.first(), prefix.len());
         let depth = expansion::level_of(len, &LEVELS);
-        let node = self.node_for(depth.unwrap_or(LAST), address);
+        let node = self.node_for(depth.unwrap_or(LAST), address)?;
         if let Some(depth) = depth {
-            return self
-                .paint(depth, node, slots_within(depth, prefix), N::answer(next_hop, len), |old| old <= len);
+            let nhi = N::answer(next_hop, len);
+            return self.paint(depth, node, slots_within(depth, prefix), nhi, |old| old <= len);
         }
         self.edit_slot(LAST, node, address, |nhi| nhi.flagged(true));
         if len <= HASHED_TO {
-            self.paint_hashed(prefix, L::answer(next_hop, hashed_len(prefix)), |old| {
+            return self.paint_hashed(prefix, L::answer(next_hop, hashed_len(prefix)), |old| {
                 old <= hashed_len(prefix)
             });
-        } else {
-            self.cost.entries_set += 1;
-            let high = high(address);
-            self.hash16.edit(key_of(high), |slots| {
-                let slot = &mut slots[high as usize % SLOTS];
-                *slot = slot.flagged(true);
-            });
         }
+        self.check_space()?;
+        self.cost.entries_set += 1;
+        let high = high(address);
+        self.hash16.edit(key_of(high), |slots| {
+            let slot = &mut slots[high as usize % SLOTS];
+            *slot = slot.flagged(true);
+        });
+        Ok(())
     }
 
     /// Gives the slots of a route to the next shorter one, and takes away what only longer routes need.
-    fn withdraw(&mut self, rib: &Rib<u128>, prefix: Prefix<u128>) {
+    fn withdraw(&mut self, rib: &Rib<u128>, prefix: Prefix<u128>) -> Result<(), Held> {
         let (address, len) = (prefix.first(), prefix.len());
         match expansion::level_of(len, &LEVELS) {
             Some(depth) => {
                 if let Some(node) = self.node_at(depth, address) {
                     let nhi = inherited(rib, prefix.parent());
-                    self.paint(depth, node, slots_within(depth, prefix), nhi, |old| old == len);
+                    self.paint(depth, node, slots_within(depth, prefix), nhi, |old| old == len)?;
                 }
             }
             None if len <= HASHED_TO => {
                 let parent = rib.parent(prefix).filter(|parent| parent.prefix.len() > LEVELS[LAST]);
                 let nhi = parent.map_or(L::NONE, |p| L::answer(p.next_hop, hashed_len(p.prefix)));
-                self.paint_hashed(prefix, nhi, |old| old == hashed_len(prefix));
+                if parent.is_none() && self.changed.iter().any(|above| above.covers(prefix)) {
+                    return Err(Held);
+                }
+                self.paint_hashed(prefix, nhi, |old| old == hashed_len(prefix))?;
             }
             None => {
                 let flag = is_internal(rib, Prefix::containing(address, HASHED_TO));
+                self.check_space()?;
                 self.cost.entries_set += 1;
                 self.hash16.edit_slot(high(address), |nhi| nhi.flagged(flag));
             }
         }
+        self.check_space()?;
         self.prune(rib, prefix);
+        Ok(())
     }
 
     /// Writes an answer to those of some slots, and of the slots below them, whose lengths are to be replaced.
     fn paint(
         &mut self,
         depth: usize,
-        node: usize,
+        mut node: usize,
         range: RangeInclusive<usize>,
         nhi: N,
         replaced: impl Fn(u8) -> bool + Copy,
-    ) {
+    ) -> Result<(), Held> {
         let per_entry = slots_of(depth);
         for entry in range.start() / per_entry..=range.end() / per_entry {
             let before = entry * per_entry;
-            let (from, to) =
-                (range.start().saturating_sub(before), (range.end() - before).min(per_entry - 1));
+            let within = range.start().saturating_sub(before)..=(range.end() - before).min(per_entry - 1);
             let mut slots = self.slots(depth, node, entry);
-            let mut changed = false;
-            for slot in &mut slots[from..=to] {
-                if depth < LAST && slot.flag() {
-                    self.paint(depth + 1, slot.node(), 0..=NODE_ENTRIES * NODE_SLOTS - 1, nhi, replaced);
-                } else if replaced(slot.len()) {
+            if depth < LAST {
+                for below in slots[within.clone()].iter().filter(|slot| slot.flag()) {
+                    let all = 0..=NODE_ENTRIES * NODE_SLOTS - 1;
+                    self.paint(depth + 1, below.node(), all, nhi, replaced)?;
+                }
+                slots = self.slots(depth, node, entry);
+            }
+            let old = slots;
+            for slot in &mut slots[within] {
+                if (depth == LAST || !slot.flag()) && replaced(slot.len()) {
                     *slot = nhi.flagged(slot.flag());
-                    changed = true;
                 }
             }
-            if changed {
-                self.set_slots(depth, node, entry, &slots);
+            if slots != old {
+                self.check_space()?;
+                node = self.set_slots(depth, node, entry, &slots);
             }
         }
+        Ok(())
     }
 
     /// [`Self::paint`] for a route of 49 to 64 bits. Lengths are counted from 48.
-    fn paint_hashed(&mut self, prefix: Prefix<u128>, nhi: L, replaced: impl Fn(u8) -> bool) {
+    fn paint_hashed(
+        &mut self,
+        prefix: Prefix<u128>,
+        nhi: L,
+        replaced: impl Fn(u8) -> bool,
+    ) -> Result<(), Held> {
         let (first, last) = expansion::slots(prefix, HASHED_TO).into_inner();
         for key in key_of(first)..=key_of(last) {
             let from = if key == key_of(first) { first as usize % SLOTS } else { 0 };
             let to = if key == key_of(last) { last as usize % SLOTS } else { SLOTS - 1 };
+            self.check_space()?;
             self.cost.entries_set += 1;
             self.hash16.edit(key, |slots| {
                 for slot in slots[from..=to].iter_mut().filter(|slot| replaced(slot.len())) {
@@ -153,6 +185,7 @@ impl<N: Nhi, L: Nhi> Table<N, L> {
                 }
             });
         }
+        Ok(())
     }
 
     /// The node of a depth that an address belongs to, if there is one.
@@ -164,8 +197,9 @@ impl<N: Nhi, L: Nhi> Table<N, L> {
     }
 
     /// The same, made if there is none, with all nodes above it. New ones answer as the slot above did.
-    fn node_for(&mut self, depth: usize, address: u128) -> usize {
-        (0..depth).fold(0, |node, depth| {
+    fn node_for(&mut self, depth: usize, address: u128) -> Result<usize, Held> {
+        self.check_space()?;
+        Ok((0..depth).fold(0, |node, depth| {
             let nhi = self.slot(depth, node, address);
             if nhi.flag() {
                 return nhi.node();
@@ -173,7 +207,7 @@ impl<N: Nhi, L: Nhi> Table<N, L> {
             let below = self.push_node(depth + 1, nhi, high(address & u128::mask(LEVELS[depth])));
             self.edit_slot(depth, node, address, |_| N::pointer(below));
             below
-        })
+        }))
     }
 
     /// What the slot of an address says in its node.
@@ -182,7 +216,14 @@ impl<N: Nhi, L: Nhi> Table<N, L> {
         self.slots(depth, node, slot / slots_of(depth))[slot % slots_of(depth)]
     }
 
-    fn edit_slot(&mut self, depth: usize, node: usize, address: u128, change: impl FnOnce(N) -> N) {
+    /// Changes the slot of an address, for which there is [room](Self::check_space).
+    pub(super) fn edit_slot(
+        &mut self,
+        depth: usize,
+        node: usize,
+        address: u128,
+        change: impl FnOnce(N) -> N,
+    ) {
         let (slot, per_entry) = (slot_of(depth, address), slots_of(depth));
         let mut slots = self.slots(depth, node, slot / per_entry);
         let slot_within = &mut slots[slot % per_entry];
@@ -207,33 +248,31 @@ impl<N: Nhi, L: Nhi> Table<N, L> {
                 return self.edit_slot(LAST, node, address, |nhi| nhi.flagged(false));
             }
             if nhi.flag() {
-                self.remove_node(depth + 1, nhi.node());
-                return self.edit_slot(depth, node, address, |_| inherited(rib, Some(block)));
+                self.edit_slot(depth, node, address, |_| inherited(rib, Some(block)));
+                return self.remove_nodes(depth + 1, nhi.node());
             }
         }
     }
 
-    /// Removes a node and all below it. The slot that points to it is the caller's to write.
+    /// Removes a node that nothing points to any more, and all below it.
     ///
-    /// The last node of a level takes the number of one that goes. It may be any, so everything stays linked while
-    /// something below is removed, and is read again after.
-    fn remove_node(&mut self, depth: usize, node: usize) {
-        for entry in 0..NODE_ENTRIES {
-            for slot in 0..NODE_SLOTS {
-                let nhi = self.slots(depth, node, entry)[slot];
-                if depth < LAST && nhi.flag() {
-                    self.remove_node(depth + 1, nhi.node());
+    /// Of each level those with the greatest numbers first: whichever takes the number of one that goes is none of them.
+    fn remove_nodes(&mut self, depth: usize, node: usize) {
+        let mut going = vec![node];
+        for depth in depth..=LAST {
+            let mut below = Vec::new();
+            going.sort_unstable_by_key(|&node| Reverse(node));
+            for node in going {
+                for entry in 0..NODE_ENTRIES {
+                    if depth < LAST {
+                        let slots = self.slots(depth, node, entry);
+                        below.extend(slots.iter().filter(|slot| slot.flag()).map(|slot| slot.node()));
+                    }
+                    self.release(depth, node, entry);
                 }
+                self.swap_remove_node(depth, node);
             }
-        }
-        for entry in 0..NODE_ENTRIES {
-            self.set_slots(depth, node, entry, &[N::NONE; SLOTS]);
-        }
-        if let Some(owner) = self.swap_remove_node(depth, node) {
-            let address = u128::from(owner) << u64::BITS;
-            let above = self.node_at(depth - 1, address).expect("a node's own path is linked");
-            self.edit_slot(depth - 1, above, address, |_| N::pointer(node));
-            self.cost.nodes_copied += 1;
+            going = below;
         }
     }
 }

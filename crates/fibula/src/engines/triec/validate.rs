@@ -22,7 +22,7 @@ impl<N: Nhi, L: Nhi> Table<N, L> {
         self.last_extra.validate()?;
         let mut reached = Reached::default();
         for entry in 0..ROOT_ENTRIES {
-            if self.root[entry] != Entry15_6::new_zeroed() || fresh.root[entry] != Entry15_6::new_zeroed() {
+            if [self, &fresh].iter().any(|table| table.root.get(entry) != Entry15_6::new_zeroed()) {
                 self.check_entry((0, 0, entry), &fresh, 0, &mut reached)?;
             }
         }
@@ -32,7 +32,7 @@ impl<N: Nhi, L: Nhi> Table<N, L> {
         }
         for (depth, (owners, reached)) in (1..).zip(self.owners.iter().zip(reached.nodes)) {
             let nodes = (owners.len(), self.nodes(depth));
-            if nodes != (reached, reached) {
+            if nodes != (reached, reached + owners.numbers() - owners.len()) {
                 return Err(format!("level {}: {nodes:?} nodes, {reached} reached", depth + 1));
             }
             for (node, owner) in owners.iter() {
@@ -69,7 +69,7 @@ impl<N: Nhi, L: Nhi> Table<N, L> {
                 }
                 continue;
             }
-            if nhi.node() >= self.owners[depth].len() {
+            if nhi.node() >= self.owners[depth].numbers() {
                 return Err(format!("{}, slot {slot}: there is no node {}", place(), nhi.node()));
             }
             reached.nodes[depth] += 1;
