@@ -159,7 +159,7 @@ fn engines<A: Address>() -> Vec<&'static str> {
 
 #[test]
 fn copies_that_take_turns_and_tables_built_anew() {
-    for engine in ["tree-bitmap", "radix", "lc-trie"] {
+    for engine in ["tree-bitmap/strides=11-7-7-7", "radix", "lc-trie"] {
         run(engine, of_ipv4);
     }
 }
@@ -167,7 +167,8 @@ fn copies_that_take_turns_and_tables_built_anew() {
 #[test]
 fn memory_that_is_shared() {
     let engines = engines::<u32>();
-    for engine in ["mosaic", "dir24-8", "sail-b", "sail-u", "sail-l", "dxr", "dxr16", "dxr18", "poptrie"] {
+    let expected = ["mosaic", "dir24-8", "sail-b", "sail-u", "sail-l", "dxr", "dxr16", "dxr18", "poptrie"];
+    for engine in expected.into_iter().chain(["tree-bitmap", "hybrid"]) {
         assert!(engines.contains(&engine), "{engine} is not changed in place");
     }
     for engine in engines {
@@ -178,7 +179,7 @@ fn memory_that_is_shared() {
 #[test]
 fn memory_that_is_shared_for_ipv6() {
     let engines = engines::<u128>();
-    for engine in ["poptrie", "triec"] {
+    for engine in ["poptrie", "tree-bitmap", "triec"] {
         assert!(engines.contains(&engine), "{engine} is not changed in place");
     }
     for engine in engines {

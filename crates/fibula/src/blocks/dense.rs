@@ -11,7 +11,7 @@
 use super::retired::Retired;
 use crate::memory::{Array, Pages, Shareable, Words};
 use std::collections::BTreeSet;
-use std::ops::Range;
+use std::ops::{Index, IndexMut, Range};
 
 /// Which slot each chunk hangs below. Chunks are numbered from `first` on.
 ///
@@ -20,7 +20,8 @@ use std::ops::Range;
 /// let mut owners = Owners::from(1);
 /// assert_eq!([owners.push("a"), owners.push("b"), owners.push("c")], [1, 2, 3]);
 /// assert_eq!(owners.swap_remove(1), Some("c")); // c's chunk is now number 1
-/// assert_eq!(owners.iter().collect::<Vec<_>>(), [(1, "c"), (2, "b")]);
+/// owners[2] = "d";
+/// assert_eq!((owners[1], owners.iter().collect::<Vec<_>>()), ("c", vec![(1, "c"), (2, "d")]));
 /// ```
 #[derive(Clone, Debug)]
 pub struct Owners<O> {
@@ -128,6 +129,20 @@ impl<O: Copy> Owners<O> {
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.all.len() * size_of::<O>() + self.free.len() * size_of::<u32>() + self.retired.bytes()
+    }
+}
+
+impl<O> Index<u32> for Owners<O> {
+    type Output = O;
+
+    fn index(&self, chunk: u32) -> &O {
+        &self.all[(chunk - self.first) as usize]
+    }
+}
+
+impl<O> IndexMut<u32> for Owners<O> {
+    fn index_mut(&mut self, chunk: u32) -> &mut O {
+        &mut self.all[(chunk - self.first) as usize]
     }
 }
 

@@ -20,6 +20,7 @@ pub mod pushing;
 pub mod rank;
 pub mod reached;
 pub mod retired;
+pub mod settling;
 pub mod sparse;
 pub mod tree_bitmap;
 pub mod unique;

@@ -47,6 +47,20 @@ macro_rules! word {
     )+};
 }
 
+impl<T: Shareable, const N: usize> Shareable for [T; N] {
+    type Atomic = [T::Atomic; N];
+
+    #[inline(always)]
+    fn load(place: &[T::Atomic; N]) -> Self {
+        std::array::from_fn(|at| T::load(&place[at]))
+    }
+
+    #[inline(always)]
+    fn store(self, place: &[T::Atomic; N]) {
+        self.iter().zip(place).for_each(|(value, place)| value.store(place));
+    }
+}
+
 word!(u8, AtomicU8; u16, AtomicU16; u32, AtomicU32; u64, AtomicU64);
 
 /// Makes a type around one integer a word: `word_around!(Entry(u32))`.

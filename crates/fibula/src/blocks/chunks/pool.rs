@@ -292,6 +292,12 @@ impl<T: Shareable + Default> SharedPool<T> {
         Self { elements: self.elements.clone(), chunks, max: 0, shared: self.shared.clone(), ..*self }
     }
 
+    /// How many elements there is room for, wherever holes are.
+    #[must_use]
+    pub fn room(&self) -> u64 {
+        self.max.saturating_sub(self.chunks.end())
+    }
+
     /// Whether others read.
     #[must_use]
     pub fn is_shared(&self) -> bool {

@@ -25,7 +25,7 @@
 //!
 //! That does for one change. But a lookup reads several levels, the longest first, and not at one moment: a reader that has not
 //! found a bit just before it was set goes on to the levels above, and must find there what was there then. So a change above waits
-//! until readers have passed the bits that were set below it ([`Update::Waiting`]), and the changes of a batch come in an order in
+//! until readers have passed the bits that were set below it ([`settling`](super::settling)), and the changes of a batch come in an order in
 //! which few do: what is announced, the longest first, then what is withdrawn, the shortest first. That order also keeps
 //! from view what is above and still to be changed.
 //!
@@ -42,7 +42,7 @@ mod validate;
 use super::entry::in_order;
 use super::expansion::{level_of, slots};
 use super::pushing::internal_nodes;
-use super::retired::Retired;
+use super::settling::Settling;
 use crate::arch::Isa;
 use crate::engine::{Config, Cost, Engine, Figure, Meter, Update, Width};
 use crate::memory::{Memory, Pages, Words};
@@ -56,9 +56,6 @@ pub use below::NEXT_HOPS_MAX;
 
 /// The level whose bit says "here or longer".
 pub const PIVOT: u8 = 24;
-
-/// How many bits may be set before readers have to pass: each is looked at for every change.
-const MOST_SETTLING: usize = 1 << 13;
 
 /// The levels of an engine and where their bits stand.
 ///
@@ -92,8 +89,8 @@ pub struct PivotTable<W: Width, B: BitMaps> {
     /// The next hops of the levels above the pivot, [`Row::start`] says where; entry 0 says "no route".
     next_hops: Words<W>,
     below: Below<W>,
-    /// Where others read: the nodes whose bits were set, until nobody can have missed them. `None` where nobody else reads.
-    settling: Option<Retired<Prefix<u32>>>,
+    /// The nodes whose bits were set, until nobody can have missed them.
+    settling: Settling,
     /// What the update in progress has cost so far.
     cost: Cost,
     maps: PhantomData<B>,
@@ -152,7 +149,7 @@ impl<W: Width, B: BitMaps> PivotTable<W, B> {
             words: Words::zeroed(B::WORDS, pages),
             next_hops: Words::zeroed(1 + above, pages),
             below: Below::new(chunks, pages),
-            settling: None,
+            settling: Settling::default(),
             cost: Cost::default(),
             maps: PhantomData,
         }
@@ -186,18 +183,15 @@ impl<W: Width, B: BitMaps> PivotTable<W, B> {
         }
         self.cost.on_chip_writes += 1;
         self.words.set(word, new);
-        if let Some(settling) = self.settling.as_mut().filter(|_| value) {
+        if value {
             // The first slot stands for all: what is above one of them is above all.
-            settling.retire(node(slot, B::LEVELS[depth]));
+            self.settling.has_appeared(node(slot, B::LEVELS[depth]));
         }
     }
 
-    /// Whether a change of a prefix has to wait for readers who have missed a bit below it. O(bits set since they passed).
+    /// Whether a change of a prefix has to wait for readers who have missed a bit below it.
     fn is_settling(&self, prefix: Prefix<u32>) -> bool {
-        let Some(settling) = &self.settling else { return false };
-        let Some(depth) = Self::depth_of(prefix.len()) else { return false };
-        let is_below = |node: &Prefix<u32>| node.len() > B::LEVELS[depth] && prefix.covers(*node);
-        settling.len() > MOST_SETTLING || settling.iter().any(is_below)
+        Self::depth_of(prefix.len()).is_some_and(|depth| self.settling.is_below(prefix, B::LEVELS[depth]))
     }
 
     /// Algorithm 1: level 24 first, then the others from the longest to the shortest.
@@ -258,16 +252,15 @@ impl<W: Width, B: BitMaps> Engine<u32, W> for PivotTable<W, B> {
     }
 
     fn share(&mut self) -> Option<Self> {
-        self.settling = Some(Retired::new());
+        self.settling.share();
         let (words, next_hops, below) = (self.words.clone(), self.next_hops.clone(), self.below.share());
-        Some(Self { words, next_hops, below, settling: None, cost: Cost::default(), maps: PhantomData })
+        let (settling, cost) = (Settling::default(), Cost::default());
+        Some(Self { words, next_hops, below, settling, cost, maps: PhantomData })
     }
 
     fn readers_passed(&mut self) {
         self.below.readers_passed();
-        if let Some(settling) = &mut self.settling {
-            settling.readers_passed().for_each(drop);
-        }
+        self.settling.readers_passed();
     }
 
     fn memory(&self) -> Memory {

@@ -2,16 +2,18 @@
 
 use super::node::{Map, Node};
 use super::trie::Trie;
+use crate::blocks::entry::in_order;
 use crate::blocks::expansion::slots;
 use crate::engine::{Cost, Figure, Meter, Width};
-use crate::memory::{Array, Memory, Pages};
+use crate::memory::{Array, Memory, Pages, Word, Words};
 use crate::{Address, Delta, Family, Limit, NextHop, Prefix, Rib, Route};
+use std::iter::Peekable;
 use std::marker::PhantomData;
 
 /// A table of routes: an entry for each value of an address's first `bits` bits, which is the root of a [`Trie`] and
-/// the answer where that trie has none.
+/// has its answer where no route in that trie covers an address.
 ///
-/// Routes of fewer than `bits` bits are expanded: each entry keeps the longest that covers it, and its length, so that
+/// Routes of fewer than `bits` bits are expanded: each entry answers with the longest that covers it, whose length is kept beside, so that
 /// a change knows which entries are its own. All others are in the tries.
 ///
 /// # What a change costs
@@ -20,16 +22,14 @@ use std::marker::PhantomData;
 ///   written by an announcement;
 /// - `nodes_allocated`: blocks (a node's children and results) taken from the pool;
 /// - `nodes_copied`: child nodes that went with them to a new place, at most 2^*s* a block.
-#[derive(Clone, Debug)]
-pub struct InitialArray<A, W: Copy, M> {
+#[derive(Debug)]
+pub struct InitialArray<A, W: Copy, M: Map> {
     pub(super) bits: u8,
-    /// Its roots are the array's entries.
     pub(super) trie: Trie<W, M>,
-    /// What the routes of fewer than `bits` bits answer.
-    pub(super) next_hops: Array<W>,
-    /// One more than the length of the route that wrote the answer; 0 where none did.
+    pub(super) roots: Words<M::Root>,
+    /// One more than the length of the route that wrote an entry's answer; 0 where none did. Nobody reads it but the writer.
     pub(super) written_by: Array<u8>,
-    pub(super) family: PhantomData<A>,
+    pub(super) family: PhantomData<(A, W)>,
 }
 
 impl<A: Address, W: Width, M: Map> InitialArray<A, W, M> {
@@ -45,27 +45,43 @@ impl<A: Address, W: Width, M: Map> InitialArray<A, W, M> {
     ) -> Result<Self, Limit> {
         let mut array = Self {
             bits,
-            trie: Trie::new(1 << bits, max_words, pages)?,
-            next_hops: Array::filled(W::default(), 1 << bits, pages),
+            trie: Trie::new(max_words, pages)?,
+            roots: Words::filled(M::pack_root(Node::EMPTY), 1 << bits, pages),
             written_by: Array::zeroed(1 << bits, pages),
             family: PhantomData,
         };
+        let mut answers = vec![W::default(); 1 << bits];
         let mut routes = routes.peekable();
         while let Some(&Route { prefix, next_hop }) = routes.peek() {
             if prefix.len() < bits {
                 // In order, every route comes after its covers.
                 let slots = array.slots(prefix);
-                array.next_hops[slots.clone()].fill(W::narrow(next_hop));
+                answers[slots.clone()].fill(W::narrow(next_hop));
                 array.written_by[slots].fill(prefix.len() + 1);
                 routes.next();
             } else {
-                let slot = array.slot(prefix.first());
-                let root = array.trie.build(&mut routes, Prefix::containing(prefix.first(), bits))?;
-                array.trie.set_root(slot, root);
+                array.build_below(array.slot(prefix.first()), &mut routes, &answers)?;
+            }
+        }
+        for slot in 0..1 << bits {
+            if array.written_by[slot] > 0 && array.root(slot).is_empty() {
+                array.build_below(slot, &mut std::iter::empty().peekable(), &answers)?;
             }
         }
         array.trie.shrink_to_fit();
         Ok(array)
+    }
+
+    /// Builds an entry of the routes that come next and that are its own.
+    fn build_below(
+        &mut self,
+        slot: usize,
+        routes: &mut Peekable<impl Iterator<Item = Route<A>>>,
+        answers: &[W],
+    ) -> Result<(), Limit> {
+        let root = self.trie.build(routes, self.prefix(slot), answers[slot])?;
+        self.set_root(slot, root);
+        Ok(())
     }
 
     /// How many bits of an address the array resolves.
@@ -77,45 +93,68 @@ impl<A: Address, W: Width, M: Map> InitialArray<A, W, M> {
     /// The longest match of an address; 0 where there is none.
     #[inline(always)]
     pub fn find(&self, address: A, meter: &mut impl Meter) -> W {
-        let slot = self.slot(address);
-        let root = self.trie.load_root(slot, meter);
+        let root = M::unpack_root(meter.load_word::<M::Root>(&self.roots[self.slot(address)]));
         let found = match A::FAMILY {
             Family::Ipv4 => self.trie.find::<A, 8>(root, self.bits, address, meter),
             Family::Ipv6 => self.trie.find::<A, 32>(root, self.bits, address, meter),
         };
-        found.unwrap_or_else(|| meter.load(&self.next_hops[slot]))
+        found.unwrap_or_default()
     }
 
-    /// Whether there is room for so many changes, whatever they are.
+    /// Whether it can follow these changes: there is room whatever they are, and where others read not far more is free than in use.
     #[must_use]
-    pub fn has_room_for(&self, changes: usize) -> bool {
-        self.trie.has_room_for(changes)
+    pub fn can_follow(&self, deltas: &[Delta<A>]) -> bool {
+        let words = |prefix: Prefix<A>| {
+            if prefix.len() >= self.bits {
+                return Trie::<W, M>::most_words::<A>(self.bits);
+            }
+            let is_below = |delta: &&Delta<A>| delta.prefix.len() >= self.bits && prefix.covers(delta.prefix);
+            let below = deltas.iter().filter(is_below).count();
+            Trie::<W, M>::most_words_above(self.slots(prefix).map(|slot| self.root(slot)), below)
+        };
+        !self.trie.is_wasteful()
+            && self.trie.has_room_for(deltas.iter().map(|delta| words(delta.prefix)).sum())
     }
 
     /// Follows a table that holds all changes of a batch already.
     ///
     /// # Panics
     /// If there is no room, which [`Self::has_room_for`] foresees.
-    pub fn follow(&mut self, rib: &Rib<A>, deltas: impl IntoIterator<Item = Delta<A>>) -> Cost {
+    pub fn follow(&mut self, rib: &Rib<A>, deltas: &[Delta<A>]) -> Cost {
         let mut cost = Cost::default();
-        for Delta { prefix, after, .. } in deltas {
-            let len = prefix.len();
-            if len >= self.bits {
-                self.follow_in_trie(Route { prefix, next_hop: after }, &mut cost);
-            } else if after.is_some() {
-                self.write(prefix, Some(Route { prefix, next_hop: after }), 0..=len + 1, &mut cost);
-            } else {
-                self.write(prefix, rib.parent(prefix), len + 1..=len + 1, &mut cost);
-            }
+        for delta in in_order(deltas) {
+            self.follow_one(rib, delta, &mut cost);
         }
-        self.trie.compact_if_worth_it([]);
+        self.compact_if_worth_it();
         cost
+    }
+
+    /// Follows one change of a batch. They come [in order](in_order).
+    pub fn follow_one(&mut self, rib: &Rib<A>, Delta { prefix, after, .. }: Delta<A>, cost: &mut Cost) {
+        let len = prefix.len();
+        if len >= self.bits {
+            self.follow_in_trie(Route { prefix, next_hop: after }, cost);
+        } else if after.is_some() {
+            self.write(prefix, Some(Route { prefix, next_hop: after }), 0..=len + 1, cost);
+        } else {
+            self.write(prefix, rib.parent(prefix), len + 1..=len + 1, cost);
+        }
+    }
+
+    /// Ends a batch: closes holes, if there are too many and nobody else reads.
+    pub fn compact_if_worth_it(&mut self) {
+        self.trie.compact_if_worth_it(&self.roots);
+    }
+
+    /// See [`Engine::readers_passed`](crate::engine::Engine::readers_passed).
+    pub fn readers_passed(&mut self) {
+        self.trie.readers_passed();
     }
 
     /// The bytes by the paper's parts.
     #[must_use]
     pub fn memory(&self) -> Memory {
-        let array = self.trie.root_bytes() + self.next_hops.bytes() + self.written_by.bytes();
+        let array = size_of_val(&self.roots[..]) + self.written_by.bytes();
         Memory::new()
             .off_chip("initial array", array)
             .off_chip("nodes", self.trie.node_bytes())
@@ -125,7 +164,7 @@ impl<A: Address, W: Width, M: Map> InitialArray<A, W, M> {
     /// Nodes, child arrays and results, and the nodes of each level by the bits before it.
     #[must_use]
     pub fn figures(&self) -> Vec<Figure> {
-        self.trie.figures(self.roots())
+        self.trie.figures(self.entries())
     }
 
     /// Checks the structure, and that it is what these routes, in the order of a [`Rib`], make.
@@ -134,15 +173,16 @@ impl<A: Address, W: Width, M: Map> InitialArray<A, W, M> {
     /// With the first contradiction found.
     pub fn validate(&self, routes: impl Iterator<Item = Route<A>> + Clone) -> Result<(), String> {
         let slots = 1 << self.bits;
-        let (mut next_hops, mut written_by) = (vec![W::default(); slots], vec![0; slots]);
+        let (mut answers, mut written_by) = (vec![W::default(); slots], vec![0; slots]);
         for Route { prefix, next_hop } in routes.clone().filter(|route| route.prefix.len() < self.bits) {
-            next_hops[self.slots(prefix)].fill(W::narrow(next_hop));
+            answers[self.slots(prefix)].fill(W::narrow(next_hop));
             written_by[self.slots(prefix)].fill(prefix.len() + 1);
         }
-        if next_hops != self.next_hops[..] || written_by != self.written_by[..] {
-            return Err("the initial array is not what a build gives".into());
+        if written_by != self.written_by[..] {
+            return Err("the lengths of the initial array are not what a build gives".into());
         }
-        self.trie.validate(self.roots(), routes.filter(|route| route.prefix.len() >= self.bits))
+        let longer = routes.filter(|route| route.prefix.len() >= self.bits);
+        self.trie.validate(self.entries(), answers.into_iter(), longer)
     }
 
     /// The entry that stands for an address.
@@ -157,24 +197,35 @@ impl<A: Address, W: Width, M: Map> InitialArray<A, W, M> {
         *slots.start() as usize..*slots.end() as usize + 1
     }
 
+    /// The prefix that an entry stands for.
+    fn prefix(&self, slot: usize) -> Prefix<A> {
+        Prefix::containing(A::from_bits(slot as u64, 0, self.bits), self.bits)
+    }
+
+    #[inline(always)]
+    pub(super) fn root(&self, slot: usize) -> Node<M> {
+        M::unpack_root(self.roots.get(slot))
+    }
+
+    pub(super) fn set_root(&self, slot: usize, root: Node<M>) {
+        self.roots.set(slot, M::pack_root(root));
+    }
+
     /// Every entry's prefix and root.
-    fn roots(&self) -> impl Iterator<Item = (Prefix<A>, Node<M>)> {
-        (0..1 << self.bits).map(|slot| {
-            let first = A::from_bits(slot as u64, 0, self.bits);
-            (Prefix::containing(first, self.bits), self.trie.root(slot))
-        })
+    fn entries(&self) -> impl Iterator<Item = (Prefix<A>, Node<M>)> {
+        (0..1 << self.bits).map(|slot| (self.prefix(slot), self.root(slot)))
     }
 
     fn follow_in_trie(&mut self, route: Route<A>, cost: &mut Cost) {
         let slot = self.slot(route.prefix.first());
-        let before = self.trie.root(slot);
+        let before = self.root(slot);
         let root = if route.next_hop.is_some() {
             self.trie.insert(before, self.bits, route, cost)
         } else {
             self.trie.remove(before, self.bits, route.prefix, cost)
         };
         cost.entries_set += u64::from(root.is_empty() && !before.is_empty());
-        self.trie.set_root(slot, root);
+        self.set_root(slot, root);
     }
 
     /// Gives the entries under a prefix that were written by such lengths (plus one) the answer of a route.
@@ -187,11 +238,13 @@ impl<A: Address, W: Width, M: Map> InitialArray<A, W, M> {
     ) {
         let next_hop = W::narrow(route.map_or(NextHop::NONE, |route| route.next_hop));
         let len = route.map_or(0, |route| route.prefix.len() + 1);
-        let slots = self.slots(prefix);
-        let entries = self.next_hops[slots.clone()].iter_mut().zip(&mut self.written_by[slots]);
-        for (answer, written_by) in entries.filter(|(_, written_by)| old.contains(written_by)) {
-            (*answer, *written_by) = (next_hop, len);
-            cost.entries_set += 1;
+        for slot in self.slots(prefix) {
+            if old.contains(&self.written_by[slot]) {
+                self.written_by[slot] = len;
+                let root = self.trie.with_above(self.root(slot), next_hop, cost);
+                self.set_root(slot, root);
+                cost.entries_set += 1;
+            }
         }
     }
 
@@ -201,6 +254,15 @@ impl<A: Address, W: Width, M: Map> InitialArray<A, W, M> {
         let step = |node: Node<M>, &path: &u32| {
             self.trie.node(node.child(path).expect("a child"), &mut crate::engine::Unmetered)
         };
-        way[1..].iter().fold(self.trie.root(way[0] as usize), step)
+        way[1..].iter().fold(self.root(way[0] as usize), step)
+    }
+}
+
+impl<A: Address, W: Width, M: Map<Root: Word>> InitialArray<A, W, M> {
+    /// From now on others may read, by what this returns; see [`Trie::share`].
+    #[must_use]
+    pub fn share(&mut self) -> Self {
+        let (trie, roots, written_by) = (self.trie.share(), self.roots.clone(), Array::new(Pages::Small));
+        Self { trie, roots, written_by, ..*self }
     }
 }

@@ -6,20 +6,22 @@ use super::trie::Trie;
 use crate::Address;
 use crate::arch::prefetch;
 use crate::engine::{Unmetered, Width};
+use crate::memory::Shareable;
 use std::hint::select_unpredictable;
+use std::sync::atomic::AtomicU32;
 
 /// How many addresses go down the trie in step.
 pub const LANES: usize = 64;
 
-/// No node; no trie has so many words.
-const NONE: u32 = u32::MAX;
+/// No node: the first one is nobody's.
+const NONE: u32 = 0;
 
 /// One address on its way down.
 #[derive(Clone, Copy)]
 struct Lane {
     /// The word where the next node begins.
     at: u32,
-    /// The last node with a match inside, and the path through it.
+    /// The last node below the root with a match inside, and the path through it.
     matched: u32,
     matched_path: u32,
 }
@@ -37,53 +39,63 @@ impl<A: Address, W: Width, M: Map> InitialArray<A, W, M> {
     ///
     /// All take their step at one level before any goes to the next, so that their cache misses overlap, and those that
     /// have come to their last node leave the list of the walking by arithmetic: where an address ends cannot be
-    /// foreseen. Of the paper's stack each keeps the one node that will be asked for its result, at the end. Not taken:
-    /// finding the result's place in every node with a match, to spare reading that node again (20 to 25 % slower on
-    /// the table of January 2024).
+    /// foreseen. Of the paper's stack each keeps the one node that will be asked for its result, at the end, and of the root, which may
+    /// be another by then, where its result is. Not taken: finding the result's place in every node with a match, to spare reading that
+    /// node again (20 to 25 % slower on the table of January 2024).
     #[inline(always)]
     fn find_lanes(&self, addresses: &[A], next_hops: &mut [W]) {
-        let (trie, levels) = (&self.trie, 64 / M::STRIDE);
-        let mut lanes = [Lane { at: 0, matched: NONE, matched_path: 0 }; LANES];
+        // Taken once: what stands in `self` would be read again after every load that is atomic.
+        let (bits, roots, words) = (self.bits, &self.roots[..], &self.trie.words[..]);
+        let levels = 64 / M::STRIDE;
+        let mut lanes = [Lane { at: NONE, matched: NONE, matched_path: 0 }; LANES];
+        let mut places = [0; LANES];
         let mut rest = [0_u64; LANES];
-        let mut walking: [u8; LANES] = std::array::from_fn(|lane| lane as u8);
-        for (lane, &address) in addresses.iter().enumerate() {
-            lanes[lane % LANES].at = (self.slot(address) * M::WORDS) as u32;
-            rest[lane % LANES] = address.bits(self.bits(), 64);
-        }
-        let mut left = addresses.len();
+        let mut walking = [0_u8; LANES];
+        let mut left = 0;
         let mut shift = 64 - u32::from(M::STRIDE);
-        for _ in 0..levels {
+        for (lane, &address) in addresses.iter().enumerate() {
+            let root = M::unpack_root(M::Root::load(&roots[address.bits(0, bits) as usize]));
+            let ahead = address.bits(bits, 64);
+            let path = (ahead >> shift) as u32;
+            let is_child = root.external.has(path);
+            lanes[lane % LANES].at = root.child_place(path) as u32;
+            prefetch(words, select_unpredictable(is_child, lanes[lane % LANES].at, NONE) as usize);
+            places[lane % LANES] = longest_in::<W, M>(root, path);
+            rest[lane % LANES] = ahead;
+            walking[left % LANES] = lane as u8;
+            left += usize::from(is_child);
+        }
+        for _ in 1..levels {
             if left == 0 {
                 break;
             }
+            shift = shift.wrapping_sub(M::STRIDE.into());
             let mut still = 0;
             for k in 0..left {
                 let lane = usize::from(walking[k % LANES]) % LANES;
                 let path = (rest[lane] >> shift) as u32 % (1 << M::STRIDE);
-                let is_child = lanes[lane].step(trie, path);
-                prefetch(&trie.words, select_unpredictable(is_child, lanes[lane].at, 0) as usize);
+                let is_child = lanes[lane].step::<W, M>(words, path);
+                prefetch(words, select_unpredictable(is_child, lanes[lane].at, NONE) as usize);
                 walking[still % LANES] = lane as u8;
                 still += usize::from(is_child);
             }
             left = still;
-            shift = shift.wrapping_sub(M::STRIDE.into());
         }
         for &lane in &walking[..left] {
             let lane = usize::from(lane) % LANES;
-            let mut offset = self.bits() + levels * M::STRIDE;
-            while lanes[lane].step(trie, path::<A, M>(addresses[lane], offset)) {
+            let mut offset = bits + levels * M::STRIDE;
+            while lanes[lane].step::<W, M>(words, path::<A, M>(addresses[lane], offset)) {
                 offset += M::STRIDE;
             }
         }
-        let mut places = [0; LANES];
         for (place, lane) in places.iter_mut().zip(&lanes).take(addresses.len()) {
-            *place = lane.result_place(trie);
-            prefetch(&trie.words, Trie::<W, M>::word_of(*place));
+            let node = Trie::<W, M>::load_node(words, lane.matched as usize, &mut Unmetered);
+            let below = longest_in::<W, M>(node, lane.matched_path);
+            *place = select_unpredictable(lane.matched == NONE, *place, below);
+            prefetch(words, Trie::<W, M>::word_of(*place));
         }
-        for (lane, (&address, next_hop)) in addresses.iter().zip(next_hops).enumerate() {
-            let found = trie.result_at(places[lane % LANES], &mut Unmetered);
-            let above = self.next_hops[self.slot(address)];
-            *next_hop = select_unpredictable(lanes[lane % LANES].matched != NONE, found, above);
+        for (place, next_hop) in places.iter().zip(next_hops) {
+            *next_hop = Trie::<W, M>::load_result(words, *place, &mut Unmetered);
         }
     }
 }
@@ -91,21 +103,20 @@ impl<A: Address, W: Width, M: Map> InitialArray<A, W, M> {
 impl Lane {
     /// Goes through a node; whether there is a child to go to.
     #[inline(always)]
-    fn step<W: Width, M: Map>(&mut self, trie: &Trie<W, M>, path: u32) -> bool {
-        let node = trie.node(self.at as usize, &mut Unmetered);
+    fn step<W: Width, M: Map>(&mut self, words: &[AtomicU32], path: u32) -> bool {
+        let node = Trie::<W, M>::load_node(words, self.at as usize, &mut Unmetered);
         let has_match = node.internal & M::covers(path) != M::NONE;
         self.matched = select_unpredictable(has_match, self.at, self.matched);
         self.matched_path = select_unpredictable(has_match, path, self.matched_path);
         self.at = node.child_place(path) as u32;
         node.external.has(path)
     }
+}
 
-    /// Where the result is; any place if there is none.
-    #[inline(always)]
-    fn result_place<W: Width, M: Map>(self, trie: &Trie<W, M>) -> usize {
-        let none = self.matched == NONE;
-        let node: Node<M> = trie.node(select_unpredictable(none, 0, self.matched) as usize, &mut Unmetered);
-        let position = (node.internal & M::covers(self.matched_path) | M::bit(0)).last();
-        select_unpredictable(none, 0, Trie::<W, M>::result_place(node, position))
-    }
+/// Where the result of the longest match in a node is; the first place, which holds no route, if there is none.
+#[inline(always)]
+fn longest_in<W: Width, M: Map>(node: Node<M>, path: u32) -> usize {
+    let covers = node.internal & M::covers(path);
+    let place = Trie::<W, M>::result_place(node, (covers | M::bit(Node::<M>::ABOVE)).last());
+    select_unpredictable(covers == M::NONE, 0, place)
 }

@@ -1,8 +1,10 @@
 //! [`Map`]: the bit maps of a node and the words they are kept in; [`Node`]: two of them and a block.
 
+use crate::memory::Shareable;
 use crate::{Address, Prefix};
 use std::fmt::Debug;
 use std::ops::{BitAnd, BitOr, Not};
+use std::sync::atomic::AtomicU32;
 
 /// An integer as one of a node's bit maps: its 2^*s* bits make the stride *s*.
 pub trait Map:
@@ -13,18 +15,26 @@ pub trait Map:
     /// No bit.
     const NONE: Self;
     /// A node as words of 32 bits.
-    type Words: Copy + AsRef<[u32]>;
+    type Words: Shareable + AsRef<[u32]>;
+    /// The same as a root: in one piece where there is an integer that large.
+    type Root: Shareable;
     /// How many words that is.
     const WORDS: usize = size_of::<Self::Words>() / size_of::<u32>();
 
     /// The words of the node that begins with `words[at]`.
-    fn place(words: &[u32], at: usize) -> &Self::Words;
+    fn place(words: &[AtomicU32], at: usize) -> &<Self::Words as Shareable>::Atomic;
 
     /// The node that these words are.
     fn unpack(words: Self::Words) -> Node<Self>;
 
     /// The words of a node.
     fn pack(node: Node<Self>) -> Self::Words;
+
+    /// The node that a root is.
+    fn unpack_root(root: Self::Root) -> Node<Self>;
+
+    /// A node as a root.
+    fn pack_root(node: Node<Self>) -> Self::Root;
 
     /// The map of one bit.
     fn bit(position: u32) -> Self;
@@ -41,7 +51,7 @@ pub trait Map:
     /// The position of the last bit that is set; there must be one.
     fn last(self) -> u32;
 
-    /// Of the internal map, the bits of all prefixes that cover a path of [`Self::STRIDE`] bits.
+    /// Of the internal map, the bits of all that covers a path of [`Self::STRIDE`] bits: its prefixes, and bit 0.
     fn covers(path: u32) -> Self;
 
     /// The positions of the bits that are set, in order.
@@ -50,16 +60,18 @@ pub trait Map:
     }
 }
 
-/// Implements [`Map`] for an integer of 2^`stride` bits, given how a node becomes so many words and back.
+/// Implements [`Map`] for an integer of 2^`stride` bits, given how a node becomes so many words and back, and these a root.
 macro_rules! map {
-    ($int:ty, stride: $stride:literal, words: $words:literal, unpack: $unpack:expr, pack: $pack:expr) => {
+    ($int:ty, stride: $stride:literal, words: $words:literal, unpack: $unpack:expr, pack: $pack:expr,
+     root: $root:ty, apart: $apart:expr, as_one: $as_one:expr) => {
         impl Map for $int {
             const STRIDE: u8 = $stride;
             const NONE: Self = 0;
             type Words = [u32; $words];
+            type Root = $root;
 
             #[inline(always)]
-            fn place(words: &[u32], at: usize) -> &Self::Words {
+            fn place(words: &[AtomicU32], at: usize) -> &[AtomicU32; $words] {
                 words[at..at + $words].try_into().expect("as many as asked for")
             }
 
@@ -70,6 +82,15 @@ macro_rules! map {
 
             fn pack(node: Node<Self>) -> Self::Words {
                 $pack(node)
+            }
+
+            #[inline(always)]
+            fn unpack_root(root: $root) -> Node<Self> {
+                Self::unpack($apart(root))
+            }
+
+            fn pack_root(node: Node<Self>) -> $root {
+                $as_one(Self::pack(node))
             }
 
             #[inline(always)]
@@ -103,6 +124,7 @@ macro_rules! map {
                     let mut covers = [0; 1 << $stride];
                     let mut path = 0;
                     while path < 1 << $stride {
+                        covers[path] = 1;
                         let mut position = (1 << $stride | path) >> 1;
                         while position > 0 {
                             covers[path] |= 1 << position;
@@ -122,7 +144,9 @@ pub(super) use map;
 
 map! { u16, stride: 4, words: 2,
     unpack: |[maps, block]: [u32; 2]| Node { internal: maps as u16, external: (maps >> 16) as u16, block },
-    pack: |node: Node<u16>| [u32::from(node.external) << 16 | u32::from(node.internal), node.block]
+    pack: |node: Node<u16>| [u32::from(node.external) << 16 | u32::from(node.internal), node.block],
+    root: u64, apart: |root: u64| [root as u32, (root >> 32) as u32],
+    as_one: |[maps, block]: [u32; 2]| u64::from(block) << 32 | u64::from(maps)
 }
 
 map! { u128, stride: 7, words: 9,
@@ -132,7 +156,8 @@ map! { u128, stride: 7, words: 9,
     pack: |node: Node<u128>| {
         let ([i0, i1, i2, i3], [e0, e1, e2, e3]) = (split(node.internal), split(node.external));
         [i0, i1, i2, i3, e0, e1, e2, e3, node.block]
-    }
+    },
+    root: [u32; 9], apart: |root| root, as_one: |words| words
 }
 
 /// Four words as one integer, the least significant first.
@@ -148,7 +173,7 @@ fn split(joined: u128) -> [u32; 4] {
 /// A node of the trie, unpacked; see the [page](super) of the block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Node<M> {
-    /// The prefixes that end inside.
+    /// The prefixes that end inside, and bit 0 of a root that has an answer for all others.
     pub internal: M,
     /// The ways out that have a child.
     pub external: M,
@@ -157,13 +182,21 @@ pub struct Node<M> {
 }
 
 impl<M: Map> Node<M> {
-    /// Neither results nor children.
+    /// Neither routes nor children, and no answer above them.
     pub const EMPTY: Self = Self { internal: M::NONE, external: M::NONE, block: 0 };
 
-    /// Whether it has neither results nor children.
+    /// The bit of a root's internal map that stands for what is above its routes.
+    pub(super) const ABOVE: u32 = 0;
+
+    /// Whether it has neither routes nor children. A root may have an answer all the same.
     #[must_use]
     pub fn is_empty(self) -> bool {
-        self.internal == M::NONE && self.external == M::NONE
+        self.routes() == M::NONE && self.external == M::NONE
+    }
+
+    /// Its internal map without what is above.
+    pub(super) fn routes(self) -> M {
+        self.internal & !M::bit(Self::ABOVE)
     }
 
     /// The word where the child at the end of a path begins, if there is one.
@@ -180,7 +213,7 @@ impl<M: Map> Node<M> {
         self.block as usize + self.external.count_before(path) * M::WORDS
     }
 
-    /// Of the prefixes inside, the longest that covers a path.
+    /// Of the prefixes inside, the longest that covers a path; if none does, what is above a root.
     #[inline(always)]
     #[must_use]
     pub fn longest(self, path: u32) -> Option<u32> {

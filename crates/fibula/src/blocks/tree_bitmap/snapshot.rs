@@ -1,26 +1,27 @@
-//! Snapshots: the words of the trie and the answers of the array as they are.
+//! Snapshots: the roots of the array and the words of the trie as they are.
 
 use super::initial_array::InitialArray;
 use super::node::Map;
 use super::trie::{MAX_WORDS, Trie, WORDS};
-use crate::blocks::chunks::Pool;
+use crate::blocks::chunks::SharedPool;
 use crate::engine::Width;
-use crate::memory::Pages;
+use crate::memory::{Pages, Words};
 use crate::snapshot::{SectionWriter, Sections, unsound};
 use crate::{Address, Error};
 use std::marker::PhantomData;
+use zerocopy::{FromBytes, Immutable, IntoBytes};
 
+const ROOTS: &str = "initial array";
 const TRIE: &str = "nodes and results";
 const RESULT_WORDS: &str = "words of results";
-const ANSWERS: &str = "initial answers";
 const LENGTHS: &str = "initial lengths";
 
-impl<A: Address, W: Width, M: Map> InitialArray<A, W, M> {
+impl<A: Address, W: Width, M: Map<Root: IntoBytes + FromBytes + Immutable>> InitialArray<A, W, M> {
     /// Hands its arrays to a snapshot.
     pub fn save<'s>(&'s self, sections: &mut SectionWriter<'s>) {
-        sections.array(TRIE, &self.trie.words);
+        sections.made(ROOTS, &self.roots.to_vec());
+        sections.made(TRIE, &self.trie.words.to_vec());
         sections.number(RESULT_WORDS, self.trie.result_words as u64);
-        sections.array(ANSWERS, &self.next_hops);
         sections.array(LENGTHS, &self.written_by);
     }
 
@@ -29,15 +30,13 @@ impl<A: Address, W: Width, M: Map> InitialArray<A, W, M> {
     /// # Errors
     /// If a section is missing or has another size than lookups rely on.
     pub fn open(sections: &Sections<'_>, bits: u8, pages: Pages) -> Result<Self, Error> {
-        let roots = 1 << bits;
         let words = sections.array(TRIE)?;
         let result_words = sections.number(RESULT_WORDS)? as usize;
-        if words.len() < roots * M::WORDS || result_words > words.len() - roots * M::WORDS {
-            return Err(unsound(TRIE, "does not hold a root for each entry"));
+        if words.len() < M::WORDS || result_words > words.len() - M::WORDS {
+            return Err(unsound(TRIE, "does not hold its results and the node that is nobody's"));
         }
         let trie = Trie {
-            words: Pool::holding(words, WORDS, 0),
-            roots,
+            words: SharedPool::reading(words, WORDS, 0),
             result_words,
             max_words: MAX_WORDS,
             pages,
@@ -46,8 +45,8 @@ impl<A: Address, W: Width, M: Map> InitialArray<A, W, M> {
         Ok(Self {
             bits,
             trie,
-            next_hops: sections.array_of(ANSWERS, roots)?,
-            written_by: sections.array_of(LENGTHS, roots)?,
+            roots: Words::holding(sections.array_of(ROOTS, 1 << bits)?),
+            written_by: sections.array_of(LENGTHS, 1 << bits)?,
             family: PhantomData,
         })
     }

@@ -26,14 +26,12 @@ impl<A: Address, W: Width, M: Map> InitialArray<A, W, M> {
     pub fn run_stage(&self, stage: usize, addresses: &[A], found: &mut [u64]) {
         let offset = self.bits + stage as u8 * M::STRIDE;
         for (&address, found) in addresses.iter().zip(found) {
-            let (at, best) = if stage == 0 {
-                let slot = self.slot(address);
-                (slot * M::WORDS, self.next_hops[slot].widen().0)
+            let (node, best) = if stage == 0 {
+                (self.root(self.slot(address)), 0)
             } else {
                 let Some(at) = (*found >> u32::BITS).checked_sub(1) else { continue };
-                (at as usize, *found as u32)
+                (self.trie.node(at as usize, &mut Unmetered), *found as u32)
             };
-            let node = self.trie.node(at, &mut Unmetered);
             let path = path::<A, M>(address, offset);
             let longest = node.longest(path);
             let best = longest.map_or(best, |position| {

@@ -6,10 +6,12 @@ use crate::engine::{Unmetered, Width};
 use crate::memory::Pages;
 use crate::{Address, Delta, Limit, NextHop, Prefix, Rib, Route};
 use proptest::prelude::*;
+use std::sync::atomic::AtomicU32;
 
 map! { u8, stride: 3, words: 2,
     unpack: |[maps, block]: [u32; 2]| Node { internal: maps as u8, external: (maps >> 8) as u8, block },
-    pack: |node: Node<u8>| [u32::from(node.external) << 8 | u32::from(node.internal), node.block]
+    pack: |node: Node<u8>| [u32::from(node.external) << 8 | u32::from(node.internal), node.block],
+    root: [u32; 2], apart: |root| root, as_one: |words| words
 }
 
 fn build<A: Address, W: Width, M: Map>(rib: &Rib<A>, bits: u8) -> InitialArray<A, W, M> {
@@ -32,7 +34,7 @@ fn figure_1_of_the_paper() {
         .map(|(prefix, next_hop)| Route { prefix, next_hop: NextHop(next_hop) })
         .collect();
     let array: InitialArray<u32, u8, u8> = build(&rib, 0);
-    let a = array.trie.root(0);
+    let a = array.root(0);
     assert_eq!((written(a.internal, 1..8), written(a.external, 0..8)), ("1000100".into(), "10010000".into()));
     let b = array.trie.node(a.child(0b000).unwrap(), &mut Unmetered);
     let c = array.trie.node(a.child(0b011).unwrap(), &mut Unmetered);
@@ -57,6 +59,7 @@ fn nodes_are_as_large_as_the_paper_says() {
     let node = Node { internal: 0x8002_u16, external: 0x4001, block: u32::MAX };
     assert_eq!(u16::pack(node), [0x4001_8002, u32::MAX]);
     assert_eq!(u16::unpack(u16::pack(node)), node);
+    assert_eq!((u16::pack_root(node), u16::unpack_root(u16::pack_root(node))), (0xFFFF_FFFF_4001_8002, node));
 }
 
 /// The paper's own search of a node: the bits of the path are dropped one after the other.
@@ -70,6 +73,7 @@ proptest! {
     fn the_longest_cover_is_the_papers(internal in any::<u128>(), path in 0..128_u32) {
         let node = |internal| Node { internal, external: 0, block: 0 };
         prop_assert_eq!(node(internal & !1).longest(path), longest_by_dropping_bits(internal, path));
+        prop_assert_eq!(node(internal | 1).longest(path), longest_by_dropping_bits(internal, path).or(Some(0)));
         let (internal, path) = (internal as u16, path % 16);
         let node = Node { internal: internal & !1, external: 0, block: 0 };
         prop_assert_eq!(node.longest(path), longest_by_dropping_bits(internal, path));
@@ -109,7 +113,7 @@ fn follow<W: Width, M: Map>(changes: &[(Prefix<u32>, NextHop)], bits: u8, at_onc
             before: of(&before, prefix),
             after: of(&rib, prefix),
         });
-        array.follow(&rib, deltas.filter(|delta| delta.before != delta.after));
+        array.follow(&rib, &deltas.filter(|delta| delta.before != delta.after).collect::<Vec<_>>());
         array.validate(rib.iter()).unwrap();
         let addresses: Vec<u32> = rib.iter().flat_map(|r| [r.prefix.first(), r.prefix.last()]).collect();
         let mut found = vec![W::default(); addresses.len()];
@@ -123,9 +127,9 @@ fn follow<W: Width, M: Map>(changes: &[(Prefix<u32>, NextHop)], bits: u8, at_onc
         .iter()
         .map(|route| Delta { prefix: route.prefix, before: route.next_hop, after: NextHop::NONE })
         .collect();
-    array.follow(&Rib::new(), all);
+    array.follow(&Rib::new(), &all);
     array.validate(std::iter::empty()).unwrap();
-    assert_eq!((array.trie.words.len(), array.trie.result_bytes()), (M::WORDS << bits, 0));
+    assert_eq!((array.trie.words.len(), array.trie.result_bytes()), (M::WORDS, 0));
 }
 
 /// A /24 in each of so many /20s.
@@ -142,7 +146,7 @@ fn holes_are_closed() {
     let gone: Vec<Prefix<u32>> = rib.iter().map(|route| route.prefix).step_by(3).collect();
     for prefixes in gone.chunks(100) {
         let deltas: Vec<Delta<u32>> = prefixes.iter().map(|&prefix| rib.remove(prefix).unwrap()).collect();
-        array.follow(&rib, deltas);
+        array.follow(&rib, &deltas);
     }
     array.validate(rib.iter()).unwrap();
     let fresh: InitialArray<u32, u8, u16> = build(&rib, 13);
@@ -167,13 +171,55 @@ fn lanes_go_in_step_whatever_their_number() {
 fn a_limit_is_named_and_room_foreseen() {
     let words = |max| {
         let array = InitialArray::<u32, u8, u16>::build(many(1).iter(), 4, max, Pages::Small);
-        array.map(|array| array.has_room_for(1))
+        array.map(|array| {
+            [&["10.0.0.0/32"][..], &["0.0.0.0/0"], &["0.0.0.0/0", "10.0.0.0/32"]].map(|texts| {
+                let (before, after) = (NextHop::NONE, NextHop(1));
+                let change = |text: &&str| Delta { prefix: text.parse().unwrap(), before, after };
+                array.can_follow(&texts.iter().map(change).collect::<Vec<_>>())
+            })
+        })
     };
-    // 16 roots of 2 words, 4 + 8 bits to go to the /24: nodes after 8, 12, 16, 20 and 24 bits, and a word of results.
-    assert_eq!(words(42).unwrap_err(), Limit { what: WORDS, had: 43, max: 42 });
-    assert_eq!(words(43), Ok(false));
-    assert_eq!(words(43 + 33 * 16 * 3), Ok(true));
-    assert_eq!(Trie::<u8, u16>::new(5, 9, Pages::Small).unwrap_err(), Limit { what: WORDS, had: 10, max: 9 });
+    // 2 words that are nobody's, 4 + 8 bits to go to the /24: nodes after 8, 12, 16, 20 and 24 bits, and a word of results.
+    assert_eq!(words(12).unwrap_err(), Limit { what: WORDS, had: 13, max: 12 });
+    assert_eq!(words(13), Ok([false; 3]));
+    // A long route may take 8 full blocks, which have 16 children and 16 words of results; a short one such a block for the entry that has
+    // one, and a word for each other. One that the long route comes below may find one block more.
+    let (long, short) = (8 * 48, 48 + 15);
+    assert_eq!(words(13 + short - 1), Ok([false; 3]));
+    assert_eq!(words(13 + short), Ok([false, true, false]));
+    assert_eq!(words(13 + long - 1), Ok([false, true, false]));
+    assert_eq!(words(13 + long + short + 48 - 1), Ok([true, true, false]));
+    assert_eq!(words(13 + long + short + 48), Ok([true; 3]));
+    assert_eq!(Trie::<u8, u16>::new(1, Pages::Small).unwrap_err(), Limit { what: WORDS, had: 2, max: 1 });
+}
+
+/// Whoever has loaded a root finds below it what was there then, whatever is done meanwhile.
+#[test]
+fn what_readers_were_led_to_stays_until_they_have_passed() {
+    let mut rib = many(20);
+    rib.insert("0.0.0.0/4".parse().unwrap(), NextHop(7));
+    let mut array: InitialArray<u32, u8, u16> = build(&rib, 13);
+    let view = array.share();
+    let (address, root, words) = (0x0000_0001, view.root(0), array.trie.words.len());
+    let find = |root| view.trie.find::<u32, 8>(root, 13, address, &mut Unmetered).unwrap();
+    // The answer comes from above the root, from each level of the trie, from the root, and from above again.
+    let changes =
+        [("0.0.0.0/4", 8), ("0.0.0.0/24", 2), ("0.0.0.0/30", 3), ("0.0.0.0/14", 4), ("0.0.0.0/24", 0)];
+    let changes = changes.into_iter().chain([("0.0.0.0/30", 0), ("0.0.0.0/14", 0), ("0.0.0.0/4", 0)]);
+    let mut answers = vec![find(root)];
+    for (prefix, next_hop) in changes {
+        let delta = rib.insert(prefix.parse().unwrap(), NextHop(next_hop)).unwrap();
+        assert!(array.can_follow(&[delta]));
+        array.follow(&rib, &[delta]);
+        array.validate(rib.iter()).unwrap();
+        assert_eq!(find(root), 1); // of the /24 that was there first
+        answers.push(view.find(address, &mut Unmetered));
+    }
+    assert_eq!(answers, [1, 1, 2, 3, 3, 3, 4, 8, 0]);
+    assert!(array.trie.words.len() > words);
+    array.readers_passed();
+    array.readers_passed();
+    array.validate(rib.iter()).unwrap();
 }
 
 #[test]
@@ -181,43 +227,50 @@ fn validate_sees_what_is_wrong() {
     let mut rib = many(20);
     rib.insert("10.0.0.0/8".parse().unwrap(), NextHop(1));
     rib.insert("10.0.0.0/13".parse().unwrap(), NextHop(2));
-    let good: InitialArray<u32, u8, u16> = build(&rib, 13);
-    good.validate(rib.iter()).unwrap();
+    build::<u32, u8, u16>(&rib, 13).validate(rib.iter()).unwrap();
     let wrong = |damage: &dyn Fn(&mut InitialArray<u32, u8, u16>), expected: &str| {
-        let mut array = good.clone();
+        let mut array = build(&rib, 13);
         damage(&mut array);
         let error = array.validate(rib.iter()).unwrap_err();
         assert!(error.contains(expected), "{error}");
     };
     let root = |change: fn(&mut Node<u16>)| {
         move |array: &mut InitialArray<u32, u8, u16>| {
-            let mut root = array.trie.root(0);
+            let mut root = array.root(0);
             change(&mut root);
-            array.trie.set_root(0, root);
+            array.set_root(0, root);
         }
     };
     wrong(&root(|root| root.block = u32::MAX), "are past the end");
-    wrong(&root(|root| root.block = 2), "two pointers to one of words");
+    wrong(&root(|root| root.block = 1), "two pointers to one of words");
     wrong(&root(|root| *root = Node::EMPTY), "reached and 0 free");
     wrong(&root(|root| (root.internal, root.block) = (2, 0)), "has no block");
     wrong(&root(|root| root.external = root.external & 3 | 1 << 9), "is expected");
-    wrong(&|array| array.next_hops[3] = 7, "the initial array is not what a build gives");
-    wrong(&|array| array.written_by[320] = 0, "the initial array is not what a build gives");
+    wrong(&|array| array.written_by[320] = 0, "the lengths of the initial array are not what a build gives");
     wrong(&|array| array.trie.result_words += 1, "words of results counted as");
     let thirteen = |change: fn(&mut Node<u16>)| {
         move |array: &mut InitialArray<u32, u8, u16>| {
-            let mut node = array.trie.root(320);
+            let mut node = array.root(320);
             change(&mut node);
-            array.trie.set_root(320, node);
+            array.set_root(320, node);
         }
     };
-    wrong(&thirteen(|node| node.internal = 1), "bit 0 of an internal map is set");
-    wrong(&thirteen(|node| node.internal = 4), "len: 14");
+    wrong(&thirteen(|node| node.internal = 3 << 1), "0 above 10.0.0.0/13 where 1 is expected");
+    wrong(&thirteen(|node| node.internal = 5), "len: 14");
+    let result = |position, result| {
+        move |array: &mut InitialArray<u32, u8, u16>| {
+            let node = array.root(320);
+            array.trie.set_result(node, position, result);
+        }
+    };
+    wrong(&result(1, 9), "next_hop: NextHop(9)");
+    wrong(&result(0, 9), "9 above 10.0.0.0/13 where 1 is expected");
     wrong(
         &|array| {
-            let node = array.trie.root(320);
-            array.trie.set_result(node, 1, 9);
+            let at = array.node(&[0, 0]).child(0).unwrap();
+            let node = array.trie.node(at, &mut Unmetered);
+            array.trie.set_node(at, Node { internal: node.internal | 1, ..node });
         },
-        "next_hop: NextHop(9)",
+        "bit 0 of an internal map is set",
     );
 }

@@ -1,12 +1,13 @@
 //! [`Trie`]: nodes and results in one array of words.
 
 use super::node::{Map, Node, path, position};
-use crate::blocks::chunks::Pool;
-use crate::engine::{Meter, Unmetered, Width};
-use crate::memory::Pages;
+use crate::blocks::chunks::SharedPool;
+use crate::engine::{Meter, Width};
+use crate::memory::{Pages, Shareable};
 use crate::{Address, Limit, NextHop, Prefix, Route};
 use std::iter::Peekable;
 use std::marker::PhantomData;
+use std::sync::atomic::AtomicU32;
 
 /// What [`Limit`]s call the words of a trie.
 pub const WORDS: &str = "tree bitmap words";
@@ -17,15 +18,14 @@ pub const MAX_WORDS: u64 = u32::MAX as u64;
 /// The most slots of a node of any stride.
 const MOST_SLOTS: usize = 128;
 
-/// Nodes with their results, below roots that are kept here (the first words) or by the owner.
+/// Nodes with their results, below roots that the owner keeps.
 ///
 /// A root is a node handed in and, after a change, handed back. All methods that take one take the bits before it
-/// as `offset`.
-#[derive(Clone, Debug)]
+/// as `offset`. The first words, as many as a node has,
+/// are nobody's: zeros, a node without anything and results that are no route.
+#[derive(Debug)]
 pub struct Trie<W, M> {
-    pub(super) words: Pool<u32>,
-    /// The nodes kept here for the owner, in the first words.
-    pub(super) roots: usize,
+    pub(super) words: SharedPool<u32>,
     /// The words that hold results.
     pub(super) result_words: usize,
     pub(super) max_words: u64,
@@ -37,35 +37,20 @@ impl<W: Width, M: Map> Trie<W, M> {
     /// The results that fit into a word.
     const RESULTS_A_WORD: usize = size_of::<u32>() / size_of::<W>();
 
-    /// An empty trie that keeps so many roots itself, and takes at most `max_words`.
+    /// The most words that a node's block may take.
+    pub(super) const FULL_BLOCK: usize = (M::WORDS + 1) << M::STRIDE;
+
+    /// An empty trie of at most `max_words`.
     ///
     /// # Errors
-    /// If the roots alone take more.
-    pub fn new(roots: usize, max_words: u64, pages: Pages) -> Result<Self, Limit> {
-        let mut words = Pool::new(WORDS, max_words.min(MAX_WORDS), pages);
-        words.allocate(roots * M::WORDS)?;
-        Ok(Self { words, roots, result_words: 0, max_words, pages, kind: PhantomData })
+    /// If not even those that are nobody's are allowed.
+    pub fn new(max_words: u64, pages: Pages) -> Result<Self, Limit> {
+        let mut words = SharedPool::empty(WORDS, max_words.min(MAX_WORDS), pages);
+        words.insert(M::pack(Node::EMPTY).as_ref())?;
+        Ok(Self { words, result_words: 0, max_words, pages, kind: PhantomData })
     }
 
-    /// A root that is kept here.
-    #[inline(always)]
-    #[must_use]
-    pub fn root(&self, root: usize) -> Node<M> {
-        self.node(root * M::WORDS, &mut Unmetered)
-    }
-
-    /// As [`Self::root`], told to a meter.
-    #[inline(always)]
-    pub fn load_root(&self, root: usize, meter: &mut impl Meter) -> Node<M> {
-        self.node(root * M::WORDS, meter)
-    }
-
-    /// Writes a root that is kept here.
-    pub fn set_root(&mut self, root: usize, node: Node<M>) {
-        self.set_node(root * M::WORDS, node);
-    }
-
-    /// The longest match below a root. The paper's lazy checking: nodes on the way are stacked unseen, and
+    /// The longest match below a root, or what is above it. The paper's lazy checking: nodes on the way are stacked unseen, and
     /// their internal maps asked on the way back. `DEPTH` nodes is the deepest way.
     #[inline(always)]
     pub fn find<A: Address, const DEPTH: usize>(
@@ -75,18 +60,19 @@ impl<W: Width, M: Map> Trie<W, M> {
         address: A,
         meter: &mut impl Meter,
     ) -> Option<W> {
+        let words = &self.words[..];
         let mut stack = [Node::EMPTY; DEPTH];
         let mut depth = 0;
         stack[0] = root;
         while let Some(at) = stack[depth].child(path::<A, M>(address, offset)) {
             depth += 1;
             offset += M::STRIDE;
-            stack[depth] = self.node(at, meter);
+            stack[depth] = Self::load_node(words, at, meter);
         }
         loop {
             let node = stack[depth];
             if let Some(position) = node.longest(path::<A, M>(address, offset)) {
-                return Some(self.result_at(Self::result_place(node, position), meter));
+                return Some(Self::load_result(words, Self::result_place(node, position), meter));
             }
             if depth == 0 {
                 return None;
@@ -96,7 +82,7 @@ impl<W: Width, M: Map> Trie<W, M> {
         }
     }
 
-    /// The root of the routes that come next and that `within` covers: their part of a build.
+    /// The root of the routes that come next and that `within` covers, with an answer for what they leave: their part of a build.
     ///
     /// # Errors
     /// If the words are used up.
@@ -104,10 +90,14 @@ impl<W: Width, M: Map> Trie<W, M> {
         &mut self,
         routes: &mut Peekable<impl Iterator<Item = Route<A>>>,
         within: Prefix<A>,
+        above: W,
     ) -> Result<Node<M>, Limit> {
         let (offset, end) = (within.len(), within.len() + M::STRIDE);
         let (mut internal, mut external) = (M::NONE, M::NONE);
-        let mut results = [W::default(); MOST_SLOTS];
+        let mut results = [above; MOST_SLOTS];
+        if above != W::default() {
+            internal = internal | M::bit(Node::<M>::ABOVE);
+        }
         let mut children = Vec::new();
         while let Some(&Route { prefix, next_hop }) = routes.peek().filter(|r| within.covers(r.prefix)) {
             if prefix.len() < end {
@@ -117,7 +107,7 @@ impl<W: Width, M: Map> Trie<W, M> {
                 routes.next();
             } else {
                 external = external | M::bit(path::<A, M>(prefix.first(), offset));
-                children.push(self.build(routes, Prefix::containing(prefix.first(), end))?);
+                children.push(self.build(routes, Prefix::containing(prefix.first(), end), W::default())?);
             }
         }
         let node = self.allocate(internal, external)?;
@@ -135,24 +125,47 @@ impl<W: Width, M: Map> Trie<W, M> {
         self.words.shrink_to_fit();
     }
 
-    /// Whether there is room for so many changes, whatever they are.
+    /// From now on others may read, by what this returns. What they have been led to never changes: every block on the way to a change is
+    /// copied, up to the root.
     #[must_use]
-    pub fn has_room_for(&self, changes: usize) -> bool {
-        // At most a full block on every level of the longest way down.
-        let (levels, full_block) = (128 / usize::from(M::STRIDE) + 1, (M::WORDS + 1) << M::STRIDE);
-        self.words.len() as u64 + (changes * levels * full_block) as u64 <= self.max_words
+    pub fn share(&mut self) -> Self {
+        Self { words: self.words.share(self.max_words), ..*self }
     }
 
-    /// The bytes of nodes, holes and unused capacity included, those kept for the owner not.
+    /// See [`Engine::readers_passed`](crate::engine::Engine::readers_passed).
+    pub fn readers_passed(&mut self) {
+        self.words.readers_passed();
+    }
+
+    /// Whether it had better be built anew: where others read, nothing moves to close holes.
+    #[must_use]
+    pub fn is_wasteful(&self) -> bool {
+        self.words.is_shared() && self.words.is_wasteful()
+    }
+
+    /// Whether there is room for so many words.
+    #[must_use]
+    pub fn has_room_for(&self, words: usize) -> bool {
+        words as u64 <= self.words.room()
+    }
+
+    /// The most words that a change of a route below a root may take: a full block on every level of the longest way down.
+    #[must_use]
+    pub fn most_words<A: Address>(offset: u8) -> usize {
+        (1 + usize::from((A::BITS - offset) / M::STRIDE)) * Self::FULL_BLOCK
+    }
+
+    /// The most words that giving roots other answers above may take, if so many changes of the same batch come below them first.
+    #[must_use]
+    pub fn most_words_above(roots: impl Iterator<Item = Node<M>>, changes_below: usize) -> usize {
+        let words = |root: Node<M>| if root.is_empty() { 1 } else { Self::FULL_BLOCK };
+        changes_below * Self::FULL_BLOCK + roots.map(words).sum::<usize>()
+    }
+
+    /// The bytes of nodes, holes and unused capacity included.
     #[must_use]
     pub fn node_bytes(&self) -> usize {
-        self.words.bytes() - self.root_bytes() - self.result_bytes()
-    }
-
-    /// The bytes of the roots kept for the owner.
-    #[must_use]
-    pub fn root_bytes(&self) -> usize {
-        self.roots * size_of::<M::Words>()
+        self.words.bytes() - self.result_bytes()
     }
 
     /// The bytes of results.
@@ -164,11 +177,17 @@ impl<W: Width, M: Map> Trie<W, M> {
     /// The node that begins with a word.
     #[inline(always)]
     pub(super) fn node(&self, at: usize, meter: &mut impl Meter) -> Node<M> {
-        M::unpack(meter.load(M::place(&self.words, at)))
+        Self::load_node(&self.words, at, meter)
+    }
+
+    /// As [`Self::node`], of these words.
+    #[inline(always)]
+    pub(super) fn load_node(words: &[AtomicU32], at: usize, meter: &mut impl Meter) -> Node<M> {
+        M::unpack(meter.load_word::<M::Words>(M::place(words, at)))
     }
 
     pub(super) fn set_node(&mut self, at: usize, node: Node<M>) {
-        self.words[at..at + M::WORDS].copy_from_slice(M::pack(node).as_ref());
+        M::pack(node).store(M::place(&self.words, at));
     }
 
     /// Where a result is, numbered as if all words were results; nowhere, if the node has none.
@@ -185,14 +204,20 @@ impl<W: Width, M: Map> Trie<W, M> {
 
     #[inline(always)]
     pub(super) fn result_at(&self, place: usize, meter: &mut impl Meter) -> W {
-        let word = meter.load(&self.words[Self::word_of(place)]);
+        Self::load_result(&self.words, place, meter)
+    }
+
+    /// As [`Self::result_at`], of these words.
+    #[inline(always)]
+    pub(super) fn load_result(words: &[AtomicU32], place: usize, meter: &mut impl Meter) -> W {
+        let word: u32 = meter.load_word(&words[Self::word_of(place)]);
         W::narrow(NextHop(word >> Self::shift(place) & W::MAX))
     }
 
     pub(super) fn set_result(&mut self, node: Node<M>, position: u32, result: W) {
         let place = Self::result_place(node, position);
-        let word = &mut self.words[Self::word_of(place)];
-        *word = *word & !(W::MAX << Self::shift(place)) | result.widen().0 << Self::shift(place);
+        let (word, shift) = (&self.words[Self::word_of(place)], Self::shift(place));
+        (u32::load(word) & !(W::MAX << shift) | result.widen().0 << shift).store(word);
     }
 
     #[inline(always)]
@@ -220,7 +245,7 @@ impl<W: Width, M: Map> Trie<W, M> {
     }
 
     /// Gives a node's block back.
-    pub(super) fn free(&mut self, node: Node<M>) {
+    pub fn free(&mut self, node: Node<M>) {
         let (results, children) = Self::sizes(node.internal, node.external);
         self.words.remove(node.block as usize - results, results + children);
         self.result_words -= results;
@@ -228,6 +253,6 @@ impl<W: Width, M: Map> Trie<W, M> {
 
     /// An empty trie like this one.
     pub(super) fn another(&self) -> Result<Self, Limit> {
-        Self::new(self.roots, self.max_words, self.pages)
+        Self::new(self.max_words, self.pages)
     }
 }

@@ -3,6 +3,7 @@
 use super::node::{Map, Node, path, position};
 use super::trie::Trie;
 use crate::engine::{Cost, Unmetered, Width};
+use crate::memory::Shareable;
 use crate::{Address, Limit, Prefix, Route};
 
 /// Words are compacted when there is one in holes or unused capacity for so many in use: a trie under updates stays
@@ -28,15 +29,15 @@ impl<W: Width, M: Map> Trie<W, M> {
     ) -> Node<M> {
         let end = offset + M::STRIDE;
         if route.prefix.len() < end {
-            let position = position(route.prefix, offset);
-            let node = self.reshape(root, root.internal | M::bit(position), root.external, cost);
-            self.set_result(node, position, W::narrow(route.next_hop));
             cost.entries_set += 1;
-            return node;
+            return self.write(root, position(route.prefix, offset), W::narrow(route.next_hop), cost);
         }
         let path = path::<A, M>(route.prefix.first(), offset);
-        let child = root.child(path).map_or(Node::EMPTY, |at| self.node(at, &mut Unmetered));
-        let child = self.insert(child, end, route, cost);
+        let before = root.child(path).map_or(Node::EMPTY, |at| self.node(at, &mut Unmetered));
+        let child = self.insert(before, end, route, cost);
+        if child == before {
+            return root;
+        }
         let node = self.reshape(root, root.internal, root.external | M::bit(path), cost);
         self.set_node(node.child_place(path), child);
         node
@@ -56,29 +57,75 @@ impl<W: Width, M: Map> Trie<W, M> {
     ) -> Node<M> {
         let end = offset + M::STRIDE;
         if prefix.len() < end {
-            let gone = M::bit(position(prefix, offset));
-            return self.reshape(root, root.internal & !gone, root.external, cost);
+            return self.erase(root, position(prefix, offset), cost);
         }
         let path = path::<A, M>(prefix.first(), offset);
         let Some(at) = root.child(path) else { return root };
-        let child = self.node(at, &mut Unmetered);
-        let child = self.remove(child, end, prefix, cost);
+        let before = self.node(at, &mut Unmetered);
+        let child = self.remove(before, end, prefix, cost);
+        if child == before {
+            return root;
+        }
         if child.is_empty() {
             return self.reshape(root, root.internal, root.external & !M::bit(path), cost);
         }
-        self.set_node(at, child);
-        root
+        let node = self.reshape(root, root.internal, root.external, cost);
+        self.set_node(node.child_place(path), child);
+        node
     }
 
-    /// Gives a node other maps: its block moves to a place of the new size. What is new in it is still to be written.
+    /// Gives a root another answer for what no route below it covers, and hands it back.
+    ///
+    /// # Panics
+    /// If the words are used up, which [`Self::has_room_for`] foresees.
+    #[must_use]
+    pub fn with_above(&mut self, root: Node<M>, above: W, cost: &mut Cost) -> Node<M> {
+        if above == W::default() {
+            self.erase(root, Node::<M>::ABOVE, cost)
+        } else {
+            self.write(root, Node::<M>::ABOVE, above, cost)
+        }
+    }
+
+    /// What a root answers where no route below it does; 0 where nothing.
+    pub(super) fn above(&self, root: Node<M>) -> W {
+        if root.internal.has(Node::<M>::ABOVE) {
+            self.result_at(Self::result_place(root, Node::<M>::ABOVE), &mut Unmetered)
+        } else {
+            W::default()
+        }
+    }
+
+    /// The node with a result; it stays what it is if it has that already.
+    fn write(&mut self, node: Node<M>, position: u32, result: W, cost: &mut Cost) -> Node<M> {
+        let is_there = |place| self.result_at(place, &mut Unmetered) == result;
+        if node.internal.has(position) && is_there(Self::result_place(node, position)) {
+            return node;
+        }
+        let node = self.reshape(node, node.internal | M::bit(position), node.external, cost);
+        self.set_result(node, position, result);
+        node
+    }
+
+    /// The node without a result.
+    fn erase(&mut self, node: Node<M>, position: u32, cost: &mut Cost) -> Node<M> {
+        if node.internal.has(position) {
+            self.reshape(node, node.internal & !M::bit(position), node.external, cost)
+        } else {
+            node
+        }
+    }
+
+    /// Gives a node other maps: its block moves to a place of the new size. What is new in it is still to be written. Where others
+    /// read, a block moves even if its size stays, so that what is written is not seen before the root.
     fn reshape(&mut self, old: Node<M>, internal: M, external: M, cost: &mut Cost) -> Node<M> {
-        if (internal, external) == (old.internal, old.external) {
+        if (internal, external) == (old.internal, old.external) && !self.words.is_shared() {
             return old;
         }
         let node = self.allocate(internal, external).expect("there is room");
         for path in (old.external & external).positions() {
-            let (from, to) = (old.child_place(path), node.child_place(path));
-            self.words.copy_within(from..from + M::WORDS, to);
+            let child = M::Words::load(M::place(&self.words, old.child_place(path)));
+            child.store(M::place(&self.words, node.child_place(path)));
             cost.nodes_copied += 1;
         }
         for position in (old.internal & internal).positions() {
@@ -90,26 +137,23 @@ impl<W: Width, M: Map> Trie<W, M> {
         node
     }
 
-    /// Moves everything into new words without holes, if too many are unused. The roots that the owner keeps are
+    /// Moves everything into new words without holes, if too many are unused and nobody else reads. All roots that lead here are
     /// handed in. O(trie), rarely.
-    pub fn compact_if_worth_it<'r>(&mut self, roots: impl IntoIterator<Item = &'r mut Node<M>>) {
+    pub fn compact_if_worth_it(&mut self, roots: &[<M::Root as Shareable>::Atomic]) {
         let in_use = self.words.len() - self.words.free_total();
         let waste = self.words.bytes() / size_of::<u32>() - in_use;
-        if waste > WASTE_IGNORED && waste * WASTE > in_use {
+        if !self.words.is_shared() && waste > WASTE_IGNORED && waste * WASTE > in_use {
             // What is in use fits, since it did with the holes between.
             let moved = self.compact(roots);
             debug_assert_eq!(moved, Ok(()));
         }
     }
 
-    fn compact<'r>(&mut self, roots: impl IntoIterator<Item = &'r mut Node<M>>) -> Result<(), Limit> {
+    fn compact(&mut self, roots: &[<M::Root as Shareable>::Atomic]) -> Result<(), Limit> {
         let mut moved = self.another()?;
-        for root in 0..self.roots {
-            let node = self.moved(self.root(root), &mut moved)?;
-            moved.set_root(root, node);
-        }
-        for root in roots {
-            *root = self.moved(*root, &mut moved)?;
+        for place in roots {
+            let root = self.moved(M::unpack_root(M::Root::load(place)), &mut moved)?;
+            M::pack_root(root).store(place);
         }
         moved.shrink_to_fit();
         *self = moved;

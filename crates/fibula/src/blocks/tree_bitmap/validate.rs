@@ -21,7 +21,7 @@ impl<W: Width, M: Map> Trie<W, M> {
             *levels.entry(offset).or_insert(0) += 1;
             nodes += 1;
             arrays += usize::from(node.external != M::NONE);
-            results += node.internal.count();
+            results += node.routes().count();
             for path in node.external.positions() {
                 next.push((offset + M::STRIDE, self.node(node.child_place(path), &mut Unmetered)));
             }
@@ -37,21 +37,26 @@ impl<W: Width, M: Map> Trie<W, M> {
     }
 
     /// Checks every pointer, that nothing is pointed to twice or lost, and that the routes below the roots, each with
-    /// the prefix it stands for, are those expected, which come in order.
+    /// the prefix it stands for, are those expected, which come in order, as do the answers above the roots.
     ///
     /// # Errors
     /// With the first contradiction found.
     pub fn validate<A: Address>(
         &self,
         roots: impl Iterator<Item = (Prefix<A>, Node<M>)>,
+        above: impl Iterator<Item = W>,
         expected: impl Iterator<Item = Route<A>>,
     ) -> Result<(), String> {
         self.words.validate()?;
         let mut walk =
             Walk { words: Reached::new("words", self.words.len()), result_words: 0, routes: vec![] };
-        walk.words.mark((0, self.roots * M::WORDS))?;
-        for (prefix, root) in roots {
-            self.walk(root, prefix, &mut walk)?;
+        walk.words.mark((0, M::WORDS))?;
+        for ((prefix, root), above) in roots.zip(above) {
+            self.walk(root, root.routes(), prefix, &mut walk)?;
+            let found = self.above(root);
+            if found != above {
+                return Err(format!("{found:?} above {prefix} where {above:?} is expected"));
+            }
         }
         walk.words.check(self.words.free_total())?;
         if walk.result_words != self.result_words {
@@ -68,15 +73,22 @@ impl<W: Width, M: Map> Trie<W, M> {
         found.next().map_or(Ok(()), |route| Err(format!("{route:?} is not in the table")))
     }
 
-    fn walk<A: Address>(&self, node: Node<M>, at: Prefix<A>, walk: &mut Walk<A>) -> Result<(), String> {
+    /// Checks a node that holds such routes, and all below it.
+    fn walk<A: Address>(
+        &self,
+        node: Node<M>,
+        routes: M,
+        at: Prefix<A>,
+        walk: &mut Walk<A>,
+    ) -> Result<(), String> {
         let end = at.len() + M::STRIDE;
-        if node.is_empty() {
+        if (node.internal, node.external) == (M::NONE, M::NONE) {
             return Ok(());
         }
         let (start, results, children) = Self::block(node).ok_or_else(|| format!("{node:?} has no block"))?;
         walk.words.mark((start, results + children))?;
         walk.result_words += results;
-        for position in node.internal.positions() {
+        for position in routes.positions() {
             let len = at.len() + position.checked_ilog2().ok_or("bit 0 of an internal map is set")? as u8;
             let bits = u64::from(position) & ((1 << (len - at.len())) - 1);
             let prefix = below(at, bits, len).ok_or_else(|| format!("a result of {len} bits"))?;
@@ -89,7 +101,7 @@ impl<W: Width, M: Map> Trie<W, M> {
             if child.is_empty() {
                 return Err(format!("an empty node stands for {prefix}"));
             }
-            self.walk(child, prefix, walk)?;
+            self.walk(child, child.internal, prefix, walk)?;
         }
         Ok(())
     }

@@ -10,25 +10,33 @@
 //! /17 to /24   TBL24[a >> 8]      | 0 |  length  |  next hop  |      2^24 entries
 //!                                 | 1 |          |  sub-trie  |
 //!
-//! /25 to /32   sub-tries, 12 bytes: the entry that stood in TBL24, and a root node of stride 4
+//! /25 to /32   sub-tries: a root node of stride 4, which also answers what the entry would without it
 //!              nodes after 24, 28 and 32 bits
 //! ```
 //! Entries are those of [`entry`](crate::blocks::entry), nodes those of [`tree_bitmap`](crate::blocks::tree_bitmap).
-//! A lookup asks the long routes first: TBL24, the sub-trie if there is one, then the entry kept beside its root; only if
-//! all say nothing, the Tree Bitmap of the short ones.
+//! A lookup asks the long routes first: TBL24 and the sub-trie if there is one; only if they say nothing, the Tree Bitmap of
+//! the short ones.
 //!
 //! # Updates
 //! DIR-24-8 writes up to 2^16 entries for a /8. Here the tables that short and long routes live in change by node copy:
-//! an update takes at most one block of a node to a new place, that is, 16 nodes of 8 bytes and 15 results
-//! ([`MOST_BYTES_COPIED`], within the paper's 256). A route of 17 to 24 bits writes its own entries of TBL24, at most 128.
-//! Only a route of 12 bits or fewer writes entries of the initial array, one for each 13-bit prefix it covers.
+//! an update takes at most one block of a node to a new place, that is, 16 nodes of 8 bytes and 16 results
+//! ([`MOST_BYTES_COPIED`], within the paper's 256). A route of 17 to 24 bits writes its own entries of TBL24, at most 128, and where one points
+//! to a sub-trie the answer of that. Only a route of 12 bits or fewer writes entries of the initial array, one for each 13-bit prefix it covers.
+//!
+//! # Readers meanwhile
+//! The three tables are read one after the other. An entry of TBL24 and a root are each one word, and what a root leads to stays as it is
+//! ([`tree_bitmap`](crate::blocks::tree_bitmap)); with the answer of the entry in it, each shows one moment. An update then copies the blocks on
+//! its way, of a sub-trie three. A reader that has found nothing in TBL24 just before a route came there goes on to the short ones, and must
+//! find there what was there then: so a change of a short route waits until readers have passed the longer ones that have just come
+//! below it where there was none ([`settling`](crate::blocks::settling)). The number of a sub-trie is used again when every reader has
+//! passed, and its root stays as it was.
 //!
 //! # Worked example
 //! 10.0.0.0/8 to 1, 10.1.0.0/16 to 2, 10.1.128.0/17 to 3, 10.1.129.0/25 to 4.
 //!
 //! ```text
 //! 10.1.129.5    TBL24[0x0A0181] = sub-trie 0, whose root has the prefix 0: 4
-//! 10.1.129.200  the same, nothing in the sub-trie; the entry beside its root: 3
+//! 10.1.129.200  the same, nothing in the sub-trie but the answer of the entry: 3
 //! 10.1.130.0    TBL24[0x0A0182] = 0x2200_0003, length 17, next hop 3
 //! 10.1.2.0      TBL24[0x0A0102] = 0; Tree Bitmap, node below entry 320 of the array: 2
 //! 10.200.0.0    TBL24[0x0AC800] = 0; Tree Bitmap, nothing below entry 345 of the array; its answer: 1
@@ -37,7 +45,7 @@
 //!
 //! # What differs from the paper
 //! - The default route, which the paper does not place, is one of the short ones.
-//! - A sub-trie keeps the entry of its /24 beside its root, so that routes of 17 to 24 bits never touch a sub-trie.
+//! - A sub-trie answers for the entry of its /24, too; its length stands beside the number of the /24, where only updates look.
 //! - The 256 bytes that the paper allows an update are 16 nodes of 8 bytes as it writes, which make 128.
 
 mod batch;
@@ -48,10 +56,11 @@ mod update;
 mod validate;
 
 use crate::arch::Isa;
-use crate::blocks::dense::{ChunkArray, Owners};
+use crate::blocks::dense::{Owners, WordChunks};
 use crate::blocks::entry::{Entry, NEXT_HOPS_MAX};
 use crate::blocks::expansion::slots;
-use crate::blocks::tree_bitmap::{InitialArray, MAX_WORDS, Node, Trie, WORDS};
+use crate::blocks::settling::Settling;
+use crate::blocks::tree_bitmap::{InitialArray, MAX_WORDS, Map, Trie, WORDS};
 use crate::engine::{About, Config, Engine, Figure, LimitInfo, Meter, Update, Updates, Width};
 use crate::memory::{Memory, Shareable, Words};
 use crate::{Delta, Error, Prefix, Rib, Route};
@@ -84,15 +93,16 @@ const DEPTH: usize = 3;
 /// The entries of TBL24.
 const TBL24: usize = 1 << MIDDLE;
 
-/// The most bytes that an update copies: the children and results of one node, where next hops take 32 bits.
-pub const MOST_BYTES_COPIED: usize = 16 * 8 + 15 * 4;
+/// The most bytes that an update copies where nobody else reads: the children and results of one node, where next hops take 32 bits.
+pub const MOST_BYTES_COPIED: usize = 16 * 8 + 16 * 4;
 
-/// What stands behind an entry of TBL24 below which there are longer routes.
+/// Whose a sub-trie is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct SubTrie {
-    /// What the entry would be without them.
+struct Owner {
+    /// The /24, by its number.
+    slot: u32,
+    /// What its entry of TBL24 would be without the sub-trie, whose root answers so where its routes do not.
     entry: Entry,
-    root: Node<u16>,
 }
 
 /// The three tables; see the [module page](self).
@@ -100,10 +110,12 @@ struct SubTrie {
 pub struct Hybrid<W: Copy> {
     short: InitialArray<u32, W, u16>,
     tbl24: Words<Entry>,
-    sub_tries: ChunkArray<SubTrie, 1>,
-    /// The /24, by its number, that each sub-trie belongs to.
-    owners: Owners<u32>,
+    /// The roots of the sub-tries.
+    sub_tries: WordChunks<u64, 1>,
+    owners: Owners<Owner>,
     long: Trie<W, u16>,
+    /// The routes that came where readers may have found none, and have gone on to the short ones.
+    settling: Settling,
 }
 
 /// The routes of a table that TBL24 holds, and those that the sub-tries hold.
@@ -127,9 +139,10 @@ impl<W: Width> Hybrid<W> {
         let mut engine = Self {
             short: InitialArray::build(short(rib), INITIAL_BITS, max_words, pages)?,
             tbl24: Words::zeroed(TBL24, pages),
-            sub_tries: ChunkArray::new(pages, 0),
+            sub_tries: WordChunks::new(pages, 0),
             owners: Owners::from(0),
-            long: Trie::new(0, max_words, pages)?,
+            long: Trie::new(max_words, pages)?,
+            settling: Settling::default(),
         };
         // In order, every route comes after its covers.
         for route in middle(rib) {
@@ -139,9 +152,10 @@ impl<W: Width> Hybrid<W> {
         let mut routes = long(rib).peekable();
         while let Some(route) = routes.peek() {
             let within = Prefix::containing(route.prefix.first(), MIDDLE);
-            let root = engine.long.build(&mut routes, within)?;
-            let sub_trie = engine.sub_trie_of(within.first() >> 8);
-            engine.sub_tries[sub_trie].root = root;
+            let slot = within.first() >> 8;
+            let entry = engine.tbl24.get(slot as usize);
+            let root = engine.long.build(&mut routes, within, entry.answer())?;
+            engine.add_sub_trie(Owner { slot, entry }, root);
         }
         engine.long.shrink_to_fit();
         Ok(engine)
@@ -155,15 +169,20 @@ impl<W: Width> Hybrid<W> {
 
     #[inline(always)]
     fn look_up(&self, address: u32, meter: &mut impl Meter) -> W {
-        let mut entry: Entry = meter.load_word(&self.tbl24()[(address >> 8) as usize]);
-        if let Some(sub_trie) = entry.chunk() {
-            let sub_trie = meter.load(&self.sub_tries[sub_trie]);
-            if let Some(answer) = self.long.find::<u32, DEPTH>(sub_trie.root, MIDDLE, address, meter) {
-                return answer;
+        let entry: Entry = meter.load_word(&self.tbl24()[(address >> 8) as usize]);
+        self.below(entry, address, meter).unwrap_or_else(|| self.short.find(address, meter))
+    }
+
+    /// What an entry of TBL24, and the sub-trie that it may point to, say.
+    #[inline(always)]
+    fn below(&self, entry: Entry, address: u32, meter: &mut impl Meter) -> Option<W> {
+        match entry.chunk() {
+            Some(sub_trie) => {
+                let root = u16::unpack_root(meter.load_word::<u64>(&self.sub_tries[sub_trie]));
+                self.long.find::<u32, DEPTH>(root, MIDDLE, address, meter)
             }
-            entry = sub_trie.entry;
+            None => (entry != Entry::NO_ROUTE).then(|| entry.answer()),
         }
-        if entry == Entry::NO_ROUTE { self.short.find(address, meter) } else { entry.answer() }
     }
 }
 
@@ -183,11 +202,30 @@ impl<W: Width> Engine<u32, W> for Hybrid<W> {
     }
 
     fn apply(&mut self, rib: &Rib<u32>, deltas: &[Delta<u32>]) -> Update {
-        if !self.short.has_room_for(deltas.len()) || !self.long.has_room_for(deltas.len()) {
+        if !self.can_follow(deltas) {
             // Beside the old nodes, new ones may not fit. Alone they may.
             return Update::Rebuild;
         }
-        Update::Applied(self.follow(rib, deltas))
+        self.follow(rib, deltas).map_or(Update::Waiting, Update::Applied)
+    }
+
+    fn share(&mut self) -> Option<Self> {
+        self.settling.share();
+        Some(Self {
+            short: self.short.share(),
+            tbl24: self.tbl24.clone(),
+            sub_tries: self.sub_tries.share(self.owners.share()),
+            owners: Owners::from(0),
+            long: self.long.share(),
+            settling: Settling::default(),
+        })
+    }
+
+    fn readers_passed(&mut self) {
+        self.short.readers_passed();
+        self.owners.readers_passed();
+        self.long.readers_passed();
+        self.settling.readers_passed();
     }
 
     fn stages(&self) -> usize {

@@ -6,7 +6,7 @@
 //! ```
 //! Routes of 13 to 16 bits end in the nodes that the initial array holds, so that the Tree Bitmap is one stage.
 
-use super::{DEPTH, Hybrid, MIDDLE};
+use super::Hybrid;
 use crate::blocks::entry::Entry;
 use crate::engine::{Unmetered, Width};
 use crate::memory::Shareable;
@@ -25,26 +25,15 @@ impl<W: Width> Hybrid<W> {
         for (&address, found) in addresses.iter().zip(found) {
             match stage {
                 0 => *found = Entry::load(&tbl24[(address >> 8) as usize]).0.into(),
-                1 => *found = self.below(Entry(*found as u32), address),
+                1 => {
+                    let answer = self.below(Entry(*found as u32), address, &mut Unmetered);
+                    *found = answer.map_or(ASK_SHORT, |answer| answer.widen().0.into());
+                }
                 _ if *found == ASK_SHORT => {
                     *found = self.short.find(address, &mut Unmetered).widen().0.into();
                 }
                 _ => {}
             }
         }
-    }
-
-    /// What an entry of TBL24, and the sub-trie that it may point to, say.
-    #[inline(always)]
-    fn below(&self, mut entry: Entry, address: u32) -> u64 {
-        if let Some(sub_trie) = entry.chunk() {
-            let sub_trie = self.sub_tries[sub_trie];
-            let answer = self.long.find::<u32, DEPTH>(sub_trie.root, MIDDLE, address, &mut Unmetered);
-            if let Some(answer) = answer {
-                return answer.widen().0.into();
-            }
-            entry = sub_trie.entry;
-        }
-        if entry == Entry::NO_ROUTE { ASK_SHORT } else { entry.answer::<W>().widen().0.into() }
     }
 }

@@ -1,6 +1,7 @@
 //! The worked example of the module page, the bound on an update, the limits, and what `validate` sees.
 
 use super::*;
+use crate::blocks::tree_bitmap::Node;
 use crate::engine::{Accesses, Cost};
 use crate::engines::testing::{apply, rib};
 use crate::{Fib, Limit, NextHop};
@@ -17,9 +18,9 @@ fn the_worked_example() {
         let mut accesses = Accesses::new();
         (engine.lookup_metered(address, &mut accesses), accesses.loads())
     };
-    // TBL24; the sub-trie and its result; the root of the short ones and their result or the array's answer.
+    // TBL24; the root of the sub-trie and a result; the root of the short ones and a result.
     assert_eq!(found(0x0A01_8105), (4, 1 + 1 + 1));
-    assert_eq!(found(0x0A01_81C8), (3, 1 + 1));
+    assert_eq!(found(0x0A01_81C8), (3, 1 + 1 + 1));
     assert_eq!(found(0x0A01_8200), (3, 1));
     assert_eq!(found(0x0A01_0200), (2, 1 + 2));
     assert_eq!(found(0x0AC8_0000), (1, 1 + 2));
@@ -28,7 +29,7 @@ fn the_worked_example() {
         (engine.tbl24.get(0x0A_0102), engine.tbl24.get(0x0A_C800)),
         (Entry::NO_ROUTE, Entry::NO_ROUTE)
     );
-    assert_eq!((engine.sub_tries[0].entry.0, engine.sub_tries[0].root.internal), (0x2200_0003, 1 << 2));
+    assert_eq!((engine.owners[0].entry.0, engine.root(0).internal), (0x2200_0003, 1 << 2 | 1));
     assert_eq!(engine.tbl24.iter().filter(|entry| Entry::load(entry) != Entry::NO_ROUTE).count(), 128);
     assert_eq!(apply(&mut engine, &mut rib, &[("10.0.0.0/8", 0)]).entries_set, 32);
 }
@@ -56,17 +57,17 @@ fn an_update_copies_at_most_one_full_child_array() {
 }
 
 #[test]
-fn a_middle_route_writes_its_entries_and_touches_no_sub_trie() {
+fn a_middle_route_writes_its_entries_and_moves_no_sub_trie() {
     let mut rib = rib(&[("10.0.0.0/17", 1), ("10.0.4.0/22", 2), ("10.0.5.0/26", 3)]);
     let mut engine = build(&rib);
-    let nodes = engine.long.clone();
+    let root = engine.root(0);
     assert_eq!(apply(&mut engine, &mut rib, &[("10.0.0.0/17", 4)]).entries_set, 124);
     assert_eq!(apply(&mut engine, &mut rib, &[("10.0.4.0/23", 5)]).entries_set, 2);
+    assert_eq!(engine.root(0), root);
     assert_eq!((engine.lookup(0x0A00_0501), engine.lookup(0x0A00_0541)), (3, 5));
     assert_eq!(apply(&mut engine, &mut rib, &[("10.0.4.0/22", 0)]).entries_set, 2);
     assert_eq!(apply(&mut engine, &mut rib, &[("10.0.4.0/23", 0), ("10.0.0.0/17", 0)]).entries_set, 128);
     assert_eq!((engine.lookup(0x0A00_0501), engine.lookup(0x0A00_0541)), (3, 0));
-    assert_eq!(engine.long.root_bytes() + engine.long.node_bytes(), nodes.root_bytes() + nodes.node_bytes());
 }
 
 #[test]
@@ -107,13 +108,43 @@ fn a_batch_may_withdraw_a_route_and_its_covers_and_announce_new_ones() {
     }
 }
 
+/// A reader that has found nothing in TBL24 must find the short route that was there then.
+#[test]
+fn a_short_route_waits_for_readers_who_may_have_missed_a_longer_one() {
+    let mut rib = rib(&[("10.1.0.0/16", 1), ("10.1.3.0/24", 2)]);
+    let mut engine = build(&rib);
+    let view = engine.share().unwrap();
+    let mut waits = |changes: &[(&str, u32)]| {
+        let mut insert =
+            |(prefix, next_hop): (&str, u32)| rib.insert(prefix.parse().unwrap(), NextHop(next_hop));
+        let deltas: Vec<_> = changes.iter().filter_map(|&change| insert(change)).collect();
+        let waits = (0..9).find(|_| {
+            let update = engine.apply(&rib, &deltas);
+            engine.readers_passed();
+            update != Update::Waiting
+        });
+        engine.validate(&rib).unwrap();
+        waits.unwrap()
+    };
+    // Nobody has missed what stands where something stood before, or goes, or is elsewhere.
+    assert_eq!(waits(&[("10.1.3.0/24", 3), ("10.1.3.0/26", 4), ("10.1.0.0/16", 5)]), 0);
+    assert_eq!(waits(&[("10.1.3.0/26", 0), ("10.1.0.0/16", 6)]), 0);
+    assert_eq!(waits(&[("10.1.3.0/26", 4), ("10.2.3.0/24", 3), ("10.1.0.0/16", 5)]), 0);
+    // Who may have come in between has to pass, too. What waits is done once.
+    assert_eq!(waits(&[("10.1.0.0/18", 7), ("10.1.0.0/16", 9)]), 2);
+    assert_eq!(waits(&[("10.1.200.0/25", 1), ("10.0.0.0/8", 9)]), 2);
+    assert_eq!(waits(&[("10.1.200.128/25", 2), ("10.0.0.0/8", 0)]), 2);
+    assert_eq!(waits(&[("10.3.0.0/24", 1)]) + waits(&[("10.0.0.0/8", 7)]), 1);
+    assert_eq!([0x0A01_0301, 0x0A01_C8FF, 0x0A01_C900].map(|address| view.lookup(address)), [4, 2, 9]);
+}
+
 #[test]
 fn limits_are_named() {
     let mut rib = rib(&[("10.0.0.0/8", NEXT_HOPS_MAX), ("10.0.0.0/32", NEXT_HOPS_MAX)]);
     let fib = Fib::build("hybrid", &rib).unwrap();
     assert_eq!([0x0A00_0000, 0x0AFF_FFFF].map(|a: u32| fib.lookup(a)), [NextHop(NEXT_HOPS_MAX); 2]);
     let config = Config::default();
-    let words = (1 << INITIAL_BITS) * 2;
+    let words = (1 << (INITIAL_BITS - 8)) + 2;
     let error = Hybrid::<u32>::build_within(&rib, &config, words - 1).unwrap_err();
     assert_eq!(error.limit(), Some(Limit { what: WORDS, had: words, max: words - 1 }));
     let mut engine: Hybrid<u32> = Hybrid::build_within(&rib, &config, words).unwrap();
@@ -141,8 +172,9 @@ fn validate_sees_what_is_wrong() {
     wrong(&|engine| engine.tbl24.set(7, engine.tbl24.get(0x0A_0003)), "0x7 of TBL24");
     wrong(&|engine| engine.tbl24.set(first, engine.tbl24.get(second)), "sub-trie 0 is lost to 0xa0001");
     wrong(&|engine| engine.tbl24.set(0x0A_0003, Entry::pointing_to(1)), "3 entries point to 2 sub-tries");
-    wrong(&|engine| engine.sub_tries[1].entry = Entry::NO_ROUTE, "0xa0002 of TBL24");
-    wrong(&|engine| engine.sub_tries[1].root = Node::EMPTY, "the sub-trie of 10.0.2.0/24 is empty");
-    wrong(&|engine| engine.sub_tries[1].root = engine.sub_tries[0].root, "two pointers to one of words");
-    wrong(&|engine| assert_eq!(engine.owners.push(5), 2), "3 sub-tries owned and 2 kept");
+    wrong(&|engine| engine.owners[1].entry = Entry(0x2600_0002), "0xa0002 of TBL24");
+    wrong(&|engine| engine.owners[1].entry = Entry::NO_ROUTE, "2 above 10.0.2.0/24 where 0 is expected");
+    wrong(&|engine| engine.set_root(1, Node::EMPTY), "the sub-trie of 10.0.2.0/24 is empty");
+    wrong(&|engine| engine.set_root(1, engine.root(0)), "two pointers to one of words");
+    wrong(&|engine| assert_eq!(engine.owners.push(engine.owners[0]), 2), "3 sub-tries owned and 2 kept");
 }

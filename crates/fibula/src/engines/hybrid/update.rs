@@ -1,32 +1,59 @@
 //! Updates in place: node copies above and below, entries by the length they store in between.
 
-use super::{Hybrid, MIDDLE, SHORT, SubTrie};
-use crate::blocks::entry::{Entry, replace};
+use super::{Hybrid, MIDDLE, Owner, SHORT};
+use crate::blocks::entry::{Entry, in_order, replace};
 use crate::blocks::expansion::slots;
-use crate::blocks::tree_bitmap::Node;
+use crate::blocks::tree_bitmap::{Map, Node, Trie};
 use crate::engine::{Cost, Width};
 use crate::memory::Shareable;
-use crate::{Delta, Rib, Route};
+use crate::{Delta, Prefix, Rib, Route};
 
 impl<W: Width> Hybrid<W> {
-    /// Follows a table that holds all changes already, so that a withdrawal may write the entry of a route whose own
-    /// turn is still to come: it is the entry that turn will find right.
-    pub(super) fn follow(&mut self, rib: &Rib<u32>, deltas: &[Delta<u32>]) -> Cost {
+    /// Whether there is room for these changes, whatever they are, and where others read not far more is free than in use.
+    pub(super) fn can_follow(&self, deltas: &[Delta<u32>]) -> bool {
         let is_short = |delta: &Delta<u32>| delta.prefix.len() <= SHORT;
-        let mut cost = self.short.follow(rib, deltas.iter().copied().filter(is_short));
-        for &delta in deltas.iter().filter(|delta| !is_short(delta)) {
-            if delta.prefix.len() <= MIDDLE {
-                cost.entries_set += self.follow_middle(rib, delta);
-            } else {
-                self.follow_long(Route { prefix: delta.prefix, next_hop: delta.after }, &mut cost);
+        let (short, others): (Vec<_>, Vec<_>) = deltas.iter().copied().partition(is_short);
+        let words = |prefix: Prefix<u32>| {
+            if prefix.len() > MIDDLE {
+                return Trie::<W, u16>::most_words::<u32>(MIDDLE);
             }
-        }
-        self.long.compact_if_worth_it(self.sub_tries.iter_mut().map(|sub_trie| &mut sub_trie.root));
-        cost
+            let below =
+                deltas.iter().filter(|delta| delta.prefix.len() > MIDDLE && prefix.covers(delta.prefix));
+            let entries = slots(prefix, MIDDLE).map(|slot| self.tbl24.get(slot as usize));
+            let roots = entries.filter_map(Entry::chunk).map(|sub_trie| self.root(sub_trie as u32));
+            Trie::<W, u16>::most_words_above(roots, below.count())
+        };
+        let words = others.iter().map(|delta| words(delta.prefix)).sum();
+        self.short.can_follow(&short)
+            && !self.long.is_wasteful()
+            && self.long.has_room_for(words)
+            && self.owners.room() >= others.len()
     }
 
-    /// A change of a route that TBL24 holds; the entries it wrote.
-    fn follow_middle(&mut self, rib: &Rib<u32>, delta: Delta<u32>) -> u64 {
+    /// Follows a table that holds all changes already. They are followed [in order](in_order), so that a withdrawal finds what takes
+    /// its place. `None` if readers have to pass first: a change of a short route waits for those who have found none of 17 bits
+    /// or more just before it came.
+    pub(super) fn follow(&mut self, rib: &Rib<u32>, deltas: &[Delta<u32>]) -> Option<Cost> {
+        let mut cost = Cost::default();
+        for delta in in_order(deltas) {
+            if delta.prefix.len() > MIDDLE {
+                self.follow_long(Route { prefix: delta.prefix, next_hop: delta.after }, &mut cost);
+            } else if delta.prefix.len() > SHORT {
+                self.follow_middle(rib, delta, &mut cost);
+            } else if self.settling.is_below(delta.prefix, SHORT) {
+                return None;
+            } else {
+                self.short.follow_one(rib, delta, &mut cost);
+            }
+        }
+        self.short.compact_if_worth_it();
+        let sub_tries = self.sub_tries.chunks();
+        self.long.compact_if_worth_it(&self.sub_tries[..sub_tries]);
+        Some(cost)
+    }
+
+    /// A change of a route that TBL24 holds.
+    fn follow_middle(&mut self, rib: &Rib<u32>, delta: Delta<u32>, cost: &mut Cost) {
         let Delta { prefix, after: next_hop, .. } = delta;
         let (len, announced) = (prefix.len(), next_hop.is_some());
         let route = if announced {
@@ -36,63 +63,88 @@ impl<W: Width> Hybrid<W> {
         };
         let new = route.map_or(Entry::NO_ROUTE, Entry::of);
         let replaced = |old: u8| old == len || announced && old < len;
-        slots(prefix, MIDDLE)
-            .map(|slot| {
-                let place = &self.tbl24[slot as usize];
-                let Some(sub_trie) = Entry::load(place).chunk() else {
-                    return replace(std::slice::from_ref(place), new, replaced);
-                };
-                let entry = &mut self.sub_tries[sub_trie].entry;
-                let is_replaced = replaced(entry.len());
-                if is_replaced {
-                    *entry = new;
-                }
-                is_replaced.into()
-            })
-            .sum()
+        let mut appears = false;
+        for slot in slots(prefix, MIDDLE) {
+            let place = &self.tbl24[slot as usize];
+            let entry = Entry::load(place);
+            let Some(sub_trie) = entry.chunk() else {
+                appears |= entry == Entry::NO_ROUTE;
+                cost.entries_set += replace(std::slice::from_ref(place), new, replaced);
+                continue;
+            };
+            let sub_trie = sub_trie as u32;
+            let entry = &mut self.owners[sub_trie].entry;
+            if replaced(entry.len()) {
+                appears |= *entry == Entry::NO_ROUTE;
+                *entry = new;
+                let root = self.long.with_above(self.root(sub_trie), new.answer(), cost);
+                self.set_root(sub_trie, root);
+                cost.entries_set += 1;
+            }
+        }
+        if announced && appears {
+            self.settling.has_appeared(prefix);
+        }
     }
 
     /// A change of a route that a sub-trie holds. The first one makes the sub-trie, the last one takes it away.
     fn follow_long(&mut self, route: Route<u32>, cost: &mut Cost) {
         let slot = route.prefix.first() >> 8;
-        let sub_trie = if route.next_hop.is_some() {
-            cost.entries_set += u64::from(self.tbl24.get(slot as usize).chunk().is_none());
-            self.sub_trie_of(slot)
-        } else {
-            let Some(sub_trie) = self.tbl24.get(slot as usize).chunk() else { return };
-            sub_trie
-        };
-        let root = self.sub_tries[sub_trie].root;
-        let root = if route.next_hop.is_some() {
-            self.long.insert(root, MIDDLE, route, cost)
-        } else {
-            self.long.remove(root, MIDDLE, route.prefix, cost)
-        };
-        self.sub_tries[sub_trie].root = root;
-        if root.is_empty() {
-            self.remove_sub_trie(slot, sub_trie, cost);
+        let entry = self.tbl24.get(slot as usize);
+        match entry.chunk().map(|sub_trie| sub_trie as u32) {
+            Some(sub_trie) if route.next_hop.is_some() => {
+                let before = self.root(sub_trie);
+                let root = self.long.insert(before, MIDDLE, route, cost);
+                self.set_root(sub_trie, root);
+                if root != before && self.owners[sub_trie].entry == Entry::NO_ROUTE {
+                    self.settling.has_appeared(route.prefix);
+                }
+            }
+            Some(sub_trie) => {
+                let root = self.long.remove(self.root(sub_trie), MIDDLE, route.prefix, cost);
+                if root.is_empty() {
+                    self.long.free(root);
+                    self.remove_sub_trie(slot, sub_trie, cost);
+                } else {
+                    self.set_root(sub_trie, root);
+                }
+            }
+            None if route.next_hop.is_some() => {
+                let root = self.long.with_above(Node::EMPTY, entry.answer(), cost);
+                let root = self.long.insert(root, MIDDLE, route, cost);
+                self.add_sub_trie(Owner { slot, entry }, root);
+                cost.entries_set += 1;
+                if entry == Entry::NO_ROUTE {
+                    self.settling.has_appeared(route.prefix);
+                }
+            }
+            None => {}
         }
     }
 
-    /// The sub-trie of a /24, made if there is none.
-    pub(super) fn sub_trie_of(&mut self, slot: u32) -> usize {
-        let entry = self.tbl24.get(slot as usize);
-        entry.chunk().unwrap_or_else(|| {
-            let sub_trie = self.owners.push(slot);
-            self.sub_tries.push(SubTrie { entry, root: Node::EMPTY });
-            self.tbl24.set(slot as usize, Entry::pointing_to(sub_trie));
-            sub_trie as usize
-        })
+    /// Hangs a new sub-trie below a /24.
+    pub(super) fn add_sub_trie(&mut self, owner: Owner, root: Node<u16>) {
+        let sub_trie = self.owners.push(owner);
+        self.sub_tries.put(sub_trie, u16::pack_root(root));
+        self.tbl24.set(owner.slot as usize, Entry::pointing_to(sub_trie));
     }
 
-    fn remove_sub_trie(&mut self, slot: u32, sub_trie: usize, cost: &mut Cost) {
-        self.tbl24.set(slot as usize, self.sub_tries[sub_trie].entry);
+    fn remove_sub_trie(&mut self, slot: u32, sub_trie: u32, cost: &mut Cost) {
+        self.tbl24.set(slot as usize, self.owners[sub_trie].entry);
         cost.entries_set += 1;
-        let sub_trie = sub_trie as u32;
         self.sub_tries.swap_remove(sub_trie);
-        if let Some(owner) = self.owners.swap_remove(sub_trie) {
-            self.tbl24.set(owner as usize, Entry::pointing_to(sub_trie));
+        if let Some(moved) = self.owners.swap_remove(sub_trie) {
+            self.tbl24.set(moved.slot as usize, Entry::pointing_to(sub_trie));
             cost.entries_set += 1;
         }
+    }
+
+    /// The root of a sub-trie.
+    pub(super) fn root(&self, sub_trie: u32) -> Node<u16> {
+        u16::unpack_root(self.sub_tries.get(sub_trie as usize))
+    }
+
+    pub(super) fn set_root(&self, sub_trie: u32, root: Node<u16>) {
+        self.sub_tries.set(sub_trie as usize, u16::pack_root(root));
     }
 }

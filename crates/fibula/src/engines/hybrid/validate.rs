@@ -1,6 +1,6 @@
 //! The structural check: every table is what a fresh build makes, and no sub-trie is lost.
 
-use super::{Hybrid, MIDDLE, long, middle, short};
+use super::{Hybrid, MIDDLE, Owner, long, middle, short};
 use crate::blocks::entry::Entry;
 use crate::blocks::expansion::slots;
 use crate::blocks::tree_bitmap::Node;
@@ -11,26 +11,27 @@ use crate::{Prefix, Rib};
 impl<W: Width> Hybrid<W> {
     /// Every sub-trie's /24 and root.
     pub(super) fn roots(&self) -> impl Iterator<Item = (Prefix<u32>, Node<u16>)> {
-        let prefix = |(_, slot)| Prefix::containing(slot << 8, MIDDLE);
-        self.owners.iter().map(prefix).zip(self.sub_tries.iter().map(|sub_trie| sub_trie.root))
+        let prefix = |owner: Owner| Prefix::containing(owner.slot << 8, MIDDLE);
+        self.owners.iter().map(move |(sub_trie, owner)| (prefix(owner), self.root(sub_trie)))
     }
 
     /// The first contradiction to the table, as an error.
     pub(super) fn contradiction(&self, rib: &Rib<u32>) -> Result<(), String> {
         self.short.validate(short(rib))?;
-        if self.owners.len() != self.sub_tries.chunks() {
-            let (owned, kept) = (self.owners.len(), self.sub_tries.chunks());
+        if self.owners.numbers() != self.sub_tries.chunks() {
+            let (owned, kept) = (self.owners.numbers(), self.sub_tries.chunks());
             return Err(format!("{owned} sub-tries owned and {kept} kept"));
         }
         for (sub_trie, owner) in self.owners.iter() {
-            if self.tbl24.get(owner as usize) != Entry::pointing_to(sub_trie) {
-                return Err(format!("sub-trie {sub_trie} is lost to {owner:#x}"));
+            if self.tbl24.get(owner.slot as usize) != Entry::pointing_to(sub_trie) {
+                return Err(format!("sub-trie {sub_trie} is lost to {:#x}", owner.slot));
             }
         }
         if let Some((prefix, _)) = self.roots().find(|(_, root)| root.is_empty()) {
             return Err(format!("the sub-trie of {prefix} is empty"));
         }
-        self.long.validate(self.roots(), long(rib))?;
+        let above = self.owners.iter().map(|(_, owner)| owner.entry.answer());
+        self.long.validate(self.roots(), above, long(rib))?;
         self.check_tbl24(rib)
     }
 
@@ -56,8 +57,8 @@ impl<W: Width> Hybrid<W> {
             for (slot, (entry, expected)) in (start..).zip(entries.iter().zip(expected)) {
                 let entry = Entry::load(entry);
                 pointers += usize::from(entry.chunk().is_some());
-                let beside = |at: usize| self.sub_tries.get(at).map(|sub_trie| sub_trie.entry);
-                if entry.chunk().map_or(Some(entry), beside) != Some(expected) {
+                let without = |at: usize| (at < self.owners.numbers()).then(|| self.owners[at as u32].entry);
+                if entry.chunk().map_or(Some(entry), without) != Some(expected) {
                     return Err(format!("{slot:#x} of TBL24: {entry:?} where {expected:?} is expected"));
                 }
             }

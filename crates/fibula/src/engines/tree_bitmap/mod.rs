@@ -25,15 +25,15 @@
 //! 13-4-4-4-4-3 and next hops of 32 bits:
 //!
 //! ```text
-//! array     32 entries from 320 (10.0.0.0 >> 19) answer 1; entry 320 is node A
+//! array     32 entries from 320 (10.0.0.0 >> 19) answer 1: bit 0, a result; entry 320 is node A
 //! node      after  path        internal            external        block
-//! A         13     0000  0001  8: 000 is the /16   0, 1: B         result 2, child B
+//! A         13     0000  0001  8: 000 is the /16   0, 1: B         results 1 and 2, child B
 //! B         17     1000        1: * is the /17     8: C            ...
 //! ```
 //! The /16 has the three bits 000 after the first 13: bit 8 of A's internal map. The /17 has four, 0001, so it is
 //! the * of the child at 0001: bit 1 of node B, after 17 bits. The /20 has 100 after those: bit 12 of B. The /32 goes on
 //! from B at 1000 through two nodes with nothing inside, and is the 001 of the node after 29 bits: bit 9. So there are
-//! five nodes and four results, and 10.0.192.1 is answered from the fifth node, 10.0.192.2 on the way back in B. A test
+//! five nodes and four results of routes, and 10.0.192.1 is answered from the fifth node, 10.0.192.2 on the way back in B. A test
 //! derives these numbers again.
 //!
 //! # What differs from the paper
@@ -41,8 +41,9 @@
 //! - Next hops are stored in the result arrays, 8, 16 or 32 bits wide as the table needs; the paper stores pointers of
 //!   32 bits. The node's pointer numbers words of 32 bits: 16 GiB of nodes and results are the limit.
 //! - Of a node's covers of an address, the longest is found at once instead of one bit after the other.
-//! - Each entry of the array keeps the answer of the routes that are shorter than it beside its node, with the length of
+//! - Each entry of the array keeps the answer of the routes that are shorter than it among the results of its node, and beside it the length of
 //!   the route that wrote it, so that an update needs not ask for all other routes.
+//! - Where others read, strides of 4 are changed by copying all blocks on the way, see [the block](crate::blocks::tree_bitmap).
 
 #[cfg(test)]
 mod tests;
@@ -81,10 +82,10 @@ fn initial_bits_above_4(family: Family) -> u8 {
 const INITIAL_BITS_ABOVE_7: u8 = 11;
 
 /// The compiled table, with either kind of node; see the [module page](self).
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct TreeBitmap<A, W: Copy>(Nodes<A, W>);
 
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 enum Nodes<A, W: Copy> {
     Stride4(InitialArray<A, W, u16>),
     Stride7(InitialArray<A, W, u128>),
@@ -134,12 +135,24 @@ impl<A: Address, W: Width> Engine<A, W> for TreeBitmap<A, W> {
 
     fn apply(&mut self, rib: &Rib<A>, deltas: &[Delta<A>]) -> Update {
         either!(&mut self.0, array => {
-            if !array.has_room_for(deltas.len()) {
+            if !array.can_follow(deltas) {
                 // Beside the old nodes, new ones may not fit. Alone they may.
                 return Update::Rebuild;
             }
-            Update::Applied(array.follow(rib, deltas.iter().copied()))
+            Update::Applied(array.follow(rib, deltas))
         })
+    }
+
+    /// A root of stride 7 is no word that a reader finds whole.
+    fn share(&mut self) -> Option<Self> {
+        match &mut self.0 {
+            Nodes::Stride4(array) => Some(Self(Nodes::Stride4(array.share()))),
+            Nodes::Stride7(_) => None,
+        }
+    }
+
+    fn readers_passed(&mut self) {
+        either!(&mut self.0, array => array.readers_passed());
     }
 
     fn stages(&self) -> usize {
