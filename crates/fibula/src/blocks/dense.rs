@@ -92,15 +92,6 @@ impl<O: Copy> Owners<O> {
         self.free.extend(self.retired.readers_passed());
     }
 
-    /// The owner of a chunk.
-    ///
-    /// # Panics
-    /// If there is no such chunk.
-    #[must_use]
-    pub fn owner(&self, chunk: u32) -> O {
-        self.all[(chunk - self.first) as usize]
-    }
-
     /// The number of chunks.
     #[must_use]
     pub fn len(&self) -> usize {

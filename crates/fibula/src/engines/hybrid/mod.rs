@@ -214,7 +214,7 @@ impl<W: Width> Engine<u32, W> for Hybrid<W> {
         Some(Self {
             short: self.short.share(),
             tbl24: self.tbl24.clone(),
-            sub_tries: self.sub_tries.share(self.owners.share()),
+            sub_tries: self.sub_tries.share(self.owners.share(usize::MAX)),
             owners: Owners::from(0),
             long: self.long.share(),
             settling: Settling::default(),

@@ -178,7 +178,7 @@ impl<N: Nhi, L: Nhi> Table<N, L> {
 
     /// Puts a copy in the place of a node, with other slots in one of its entries.
     fn copy_node(&mut self, depth: usize, node: usize, entry: usize, slots: &[N; SLOTS]) -> usize {
-        let owner = self.owners[depth - 1].owner(node as u32);
+        let owner = self.owners[depth - 1][node as u32];
         let copy = self.owners[depth - 1].push(owner);
         if depth == LAST {
             copy_entries(&mut self.last, &mut self.last_extra, (node, copy), entry, &slots.map(N::convert));
