@@ -29,11 +29,11 @@ pub(super) struct Pieces<'a, A: Address> {
 
 impl<'a, A: Address> Pieces<'a, A> {
     pub(super) fn new(rib: &'a Rib<A>, within: Prefix<A>) -> Self {
-        Self {
-            routes: rib.routes.range(within..=Prefix::host(within.last())).peekable(),
-            open: vec![(within.last(), rib.parent(within))],
-            at: Some(within.first()),
-        }
+        let mut routes = rib.routes.range(within..=Prefix::host(within.last())).peekable();
+        // Nothing shows beside a route of the walked prefix itself: no need to look for a cover.
+        let is_route = routes.peek().is_some_and(|&(&prefix, _)| prefix == within);
+        let outside = if is_route { None } else { rib.parent(within) };
+        Self { routes, open: vec![(within.last(), outside)], at: Some(within.first()) }
     }
 }
 

@@ -31,8 +31,9 @@ impl<'w, W: Width> Writer<'w, W> {
 
     /// Plans a node that is reached through so many arrays, writes its blocks and returns the word that leads to them.
     pub(super) fn write(&mut self, segments: &Segments, node: Node, arrays: usize) -> Result<u32, Limit> {
-        let plan = Plan::of::<W>(segments, node);
-        self.node(segments, node, &plan.0, STEPS.saturating_sub(arrays))
+        let left = STEPS.saturating_sub(arrays);
+        let plan = Plan::of::<W>(segments, node, left);
+        self.node(segments, node, &plan.0, left)
     }
 
     /// `left` is how many arrays the batch path takes from here.
@@ -98,12 +99,10 @@ impl<'w, W: Width> Writer<'w, W> {
 
     fn bucket(&mut self, segments: &Segments, node: Node) -> Result<u32, Limit> {
         let cells = cells_for::<W>(node.bounds()).expect("the plan has counted the keys");
-        let keys: Vec<u16> = segments.starts[node.lo..node.hi].iter().map(|&s| key(s, node.depth)).collect();
-        let answers: Vec<NextHop> =
-            segments.values[node.lo - 1..node.hi].iter().map(|value| NextHop(value ^ ANSWER)).collect();
         let base = self.allocate(cells)?;
         let bytes = self.blocks[base..base + cells].as_flattened_mut().as_mut_bytes();
-        fill_bucket::<W>(bytes, &keys, &answers);
+        let keys = segments.starts[node.lo..node.hi].iter().map(|&start| key(start, node.depth));
+        fill_bucket::<W>(bytes, keys, |at| NextHop(segments.values[node.lo - 1 + at] ^ ANSWER));
         self.cost.chunks_rebuilt += 1;
         Ok(Word::Bucket { cells, base }.pack())
     }
@@ -118,6 +117,12 @@ impl<'w, W: Width> Writer<'w, W> {
 pub(super) fn key(start: u64, depth: u8) -> u16 {
     let left_aligned = start << (64 - LAST_LEVEL) << depth;
     (left_aligned >> (64 - WINDOW)) as u16
+}
+
+/// The /48 whose key at a depth is this, in a node by its first.
+pub(super) fn start(key: u16, first: u64, depth: u8) -> u64 {
+    let left_aligned = u64::from(key) << (64 - WINDOW) >> depth;
+    first | left_aligned >> (64 - LAST_LEVEL)
 }
 
 /// Gives back the block that a word leads to, and all below. O(blocks).

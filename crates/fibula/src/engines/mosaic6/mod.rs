@@ -54,10 +54,11 @@
 //! between. The few that have longer routes or more arrays are looked up one by one.
 //!
 //! # Updates
-//! The smallest node around a change, or the part of an array that a prefix spans, is planned and written anew beside
-//! from the table itself; then one word points to it and the old blocks are free. Arrays that have come to be of one answer
-//! become it. So that strides follow what the table has become, a slot of the root is planned anew when its blocks have
-//! grown by a sixteenth or a sixteenth of its bounds has gone; and the pool is packed when a sixteenth of it is holes.
+//! The smallest node around a change, or the part of an array that a prefix spans, is planned and written anew beside; then one word
+//! points to it and the old blocks are free. What a bucket says outside of the changed prefix is taken from it, and only
+//! what is in the prefix from the table. Arrays that have come to be of one answer become it. So that strides follow what the table has become,
+//! a slot of the root is planned anew when its blocks have grown by a quarter or a quarter of its bounds has gone; and the pool is packed when
+//! a sixteenth of it is holes.
 //!
 //! # Why so
 //! - Buckets instead of arrays to the end: of the 47 % of routes of January 2024 that are /48s, each would need the bits down to

@@ -31,14 +31,16 @@ pub(super) struct Split {
 }
 
 impl Plan {
-    /// The plan of a node. O(2^strides) additions for each binary node that needs an array.
-    pub(super) fn of<W: Width>(segments: &Segments, node: Node) -> Self {
+    /// The plan of a node from which the batch path takes so many arrays at most. O(arrays * strides) for each binary node that
+    /// needs an array.
+    pub(super) fn of<W: Width>(segments: &Segments, node: Node, arrays: usize) -> Self {
         let mut plan = Self::default();
-        plan.visit::<W>(segments, node);
+        plan.visit::<W>(segments, node, arrays);
         plan
     }
 
-    fn visit<W: Width>(&mut self, segments: &Segments, node: Node) -> Costs {
+    /// The costs of a node for up to so many arrays; those for more are left out.
+    fn visit<W: Width>(&mut self, segments: &Segments, node: Node, arrays: usize) -> Costs {
         if node.bounds() == 0 {
             return [[0; STRIDE_MAX + 1]; STEPS + 1];
         }
@@ -50,15 +52,15 @@ impl Plan {
         }
         let at = self.0.len();
         self.0.push(Split { strides: [0; STEPS + 1], nodes: 0 });
-        let halves = segments.halves(node).map(|half| self.visit::<W>(segments, half));
+        let halves = segments.halves(node).map(|half| self.visit::<W>(segments, half, arrays));
         let mut costs = Costs::default();
-        for (left, costs) in costs.iter_mut().enumerate() {
+        for (left, costs) in costs.iter_mut().enumerate().take(arrays + 1) {
             for stride in 1..=STRIDE_MAX {
                 costs[stride] = halves[0][left][stride - 1] + halves[1][left][stride - 1];
             }
         }
         let longest = STRIDE_MAX.min(usize::from(LAST_LEVEL - node.depth));
-        for left in 0..=STEPS {
+        for left in 0..=arrays {
             let step = if left == 0 { DETOUR_BYTES } else { STEP_BYTES } * node.bounds() as u32;
             let after = left.saturating_sub(1);
             let candidates =

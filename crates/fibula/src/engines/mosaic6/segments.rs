@@ -43,12 +43,34 @@ impl Segments {
         segments
     }
 
+    /// One interval with one answer.
+    pub(super) fn uniform(start: u64, value: u32) -> Self {
+        let mut segments = Self::default();
+        segments.push(start, value);
+        segments
+    }
+
+    /// These intervals, but others from where those begin to before `past`; the last of these ends before `end`.
+    pub(super) fn with(&self, others: &Self, past: u64, end: u64) -> Self {
+        let mut all = Self::default();
+        let own = || self.starts.iter().copied().zip(self.values.iter().copied());
+        let before = self.starts.partition_point(|&start| start < others.starts[0]);
+        own().take(before).for_each(|(start, value)| all.push(start, value));
+        others.starts.iter().zip(&others.values).for_each(|(&start, &value)| all.push(start, value));
+        if past < end {
+            let after = self.starts.partition_point(|&start| start <= past);
+            all.push(past, self.values[after - 1]);
+            own().skip(after).for_each(|(start, value)| all.push(start, value));
+        }
+        all
+    }
+
     fn push_beyond(&mut self, start: u64, rib: &Rib<u128>) {
         let node = Prefix::containing(u128::from(start) << (128 - LAST_LEVEL), LAST_LEVEL);
         self.push(start, rib.longest_cover(node).map_or(NextHop::NONE, |route| route.next_hop).0);
     }
 
-    fn push(&mut self, start: u64, value: u32) {
+    pub(super) fn push(&mut self, start: u64, value: u32) {
         if self.values.last() != Some(&value) {
             self.starts.push(start);
             self.values.push(value);
@@ -87,6 +109,11 @@ impl Segments {
 /// The /48 of an address as a number.
 pub(super) fn number(address: u128) -> u64 {
     address.bits(0, LAST_LEVEL)
+}
+
+/// The number after those of the /48s of a prefix.
+pub(super) fn number_past(prefix: Prefix<u128>) -> u64 {
+    number(prefix.last()) + 1
 }
 
 /// A node of the binary trie down to /48s: the bounds between intervals in it are `lo..hi`, that at its own beginning

@@ -1,13 +1,14 @@
 //! Following a table: the smallest subtree around a change is written anew beside, then one word points to it.
 
-use super::build::{Writer, cells_below, moved, release};
-use super::segments::{Node, Segments, number};
-use super::word::{ANSWER, CELLS_MAX, Cell, as_array};
-use super::{LAST_LEVEL, Mosaic6, ROOT_BITS, new_blocks};
+use super::build::{Writer, cells_below, moved, release, start};
+use super::segments::{Node, Segments, number, number_past};
+use super::word::{ANSWER, CELLS_MAX, Cell, Word, as_array, bucket_pairs};
+use super::{LAST_LEVEL, Mosaic6, ROOT_BITS, STEPS, new_blocks};
 use crate::blocks::chunks::Pool;
 use crate::engine::{Update, Width};
 use crate::memory::Array;
 use crate::{Address, Delta, Limit, Prefix, Rib};
+use zerocopy::IntoBytes;
 
 /// The cells that may be in use when an update begins: a quarter of all, so that whatever it writes beside fits. A new
 /// route makes at most so many.
@@ -16,7 +17,7 @@ const CELLS_A_ROUTE: u64 = 1024;
 
 /// A slot of the root is planned anew when its blocks have grown by one part in so many, or so many of its bounds have
 /// gone; and some on top, so that small ones are left alone.
-const GROWN: usize = 16;
+const GROWN: usize = 4;
 const GROWN_CELLS: usize = 64;
 
 /// The blocks are moved together when one part in so many is holes, and more than so many cells.
@@ -69,8 +70,7 @@ impl<W: Width> Mosaic6<W> {
             if kept <= ROOT_BITS {
                 self.repaint_slots(rib, prefix);
             } else {
-                let withdrawn = isize::from(delta.before.is_some()) - isize::from(delta.after.is_some());
-                self.repaint(rib, prefix, withdrawn);
+                self.repaint(rib, prefix, delta);
             }
         }
         self.compact_if_worth_it();
@@ -102,25 +102,29 @@ impl<W: Width> Mosaic6<W> {
         Ok(())
     }
 
-    /// Makes the trie follow a prefix longer than those of the root, in which so many more routes were withdrawn than
-    /// announced.
-    fn repaint(&mut self, rib: &Rib<u128>, prefix: Prefix<u128>, withdrawn: isize) {
+    /// Makes the trie follow the change of a route in a prefix longer than those of the root.
+    fn repaint(&mut self, rib: &Rib<u128>, prefix: Prefix<u128>, delta: &Delta<u128>) {
         let slot = prefix.first().bits(0, ROOT_BITS) as usize;
         let before = self.used();
-        let mut path = Vec::new();
+        let changed = self.changed(rib, prefix, delta);
+        let mut path = Vec::with_capacity(STEPS);
         let (mut place, mut depth) = (Place::Root(slot), ROOT_BITS);
         while let Some((stride, first)) = as_array(self.word(place)) {
             path.push(place);
             let at = first + prefix.first().bits(depth, stride) as usize;
             depth += stride;
             if prefix.len() < depth {
-                self.write_part(&Segments::of(rib, prefix), prefix, depth, at, path.len());
+                self.write_part(&changed, prefix, depth, at, path.len());
                 break;
             }
             place = Place::Block(at);
         }
         if as_array(self.word(place)).is_none() {
-            let segments = Segments::of(rib, Prefix::containing(prefix.first(), depth));
+            let around = Prefix::containing(prefix.first(), depth);
+            let segments = match self.written(self.word(place), around) {
+                Some(written) => written.with(&changed, number_past(prefix), number_past(around)),
+                None => Segments::of(rib, around),
+            };
             if depth == ROOT_BITS {
                 return self.write_slot(&segments, segments.node(depth), slot).expect(FITS);
             }
@@ -130,11 +134,37 @@ impl<W: Width> Mosaic6<W> {
         let grown = self.used().cast_signed() - before.cast_signed();
         let Some(books) = self.books.get_mut(&slot) else { return };
         books.now = books.now.saturating_add_signed(grown);
-        books.withdrawn += withdrawn;
+        books.withdrawn += isize::from(delta.before.is_some()) - isize::from(delta.after.is_some());
         if books.now == 0 {
             self.books.remove(&slot);
         } else if books.stale() {
             self.repaint_slots(rib, Prefix::containing(prefix.first(), ROOT_BITS));
+        }
+    }
+
+    /// The intervals of a prefix in which a route has changed.
+    fn changed(&self, rib: &Rib<u128>, prefix: Prefix<u128>, delta: &Delta<u128>) -> Segments {
+        // Nothing is below most routes of the last level: no need to look for it.
+        if delta.prefix.len() == LAST_LEVEL && delta.after.is_some() && self.longer.is_empty() {
+            return Segments::uniform(number(prefix.first()), ANSWER | delta.after.0);
+        }
+        Segments::of(rib, prefix)
+    }
+
+    /// The intervals of a node as its word, which leads to no array, has them; `None` if it does not tell them.
+    fn written(&self, word: u32, node: Prefix<u128>) -> Option<Segments> {
+        let first = number(node.first());
+        match Word::unpack(word) {
+            Word::Answer(_) => Some(Segments::uniform(first, word)),
+            Word::Bucket { base, cells } => {
+                let mut segments = Segments::default();
+                let bytes = self.blocks[base..base + cells].as_flattened().as_bytes();
+                for (key, answer) in bucket_pairs::<W>(bytes) {
+                    segments.push(start(key, first, node.len()), ANSWER | answer);
+                }
+                Some(segments)
+            }
+            Word::Array { .. } | Word::Beyond { .. } => None,
         }
     }
 

@@ -148,19 +148,29 @@ pub(super) fn bucket_answer<W: Width>(bytes: &[u8], end: usize, at: usize) -> u3
 
 /// Fills a bucket: the keys with the answer from each on, after the answer before the first. What room is left repeats
 /// the greatest key and the last answer, so that it makes no difference.
-pub(super) fn fill_bucket<W: Width>(bytes: &mut [u8], keys: &[u16], answers: &[NextHop]) {
-    debug_assert_eq!(keys.len() + 1, answers.len());
+pub(super) fn fill_bucket<W: Width>(
+    bytes: &mut [u8],
+    keys: impl ExactSizeIterator<Item = u16>,
+    answer: impl Fn(usize) -> NextHop,
+) {
     let room = keys_in::<W>(bytes.len() / CELL_BYTES);
     let last = keys.len();
-    let end = bytes.len();
     bytes.fill(0);
-    for at in 0..room {
-        let key = keys.get(at).copied().unwrap_or(u16::MAX);
-        bytes[2 * at..2 * at + 2].copy_from_slice(&key.to_ne_bytes());
+    let keys = keys.chain(std::iter::repeat(u16::MAX)).take(room);
+    for (place, key) in bytes.as_chunks_mut().0.iter_mut().zip(keys) {
+        *place = key.to_ne_bytes();
     }
-    for at in 0..=room {
-        let end = end - at * answer_bytes::<W>();
-        let answer = answers[at.min(last)].0.to_le_bytes();
-        bytes[end - answer_bytes::<W>()..end].copy_from_slice(&answer[..answer_bytes::<W>()]);
+    for (place, at) in bytes.rchunks_exact_mut(answer_bytes::<W>()).zip(0..=room) {
+        place.copy_from_slice(&answer(at.min(last)).0.to_le_bytes()[..answer_bytes::<W>()]);
     }
+}
+
+/// What a bucket says: the answer before the first key, and each key with the answer from it on.
+pub(super) fn bucket_pairs<W: Width>(bytes: &[u8]) -> impl Iterator<Item = (u16, u32)> {
+    let room = keys_in::<W>(bytes.len() / CELL_BYTES);
+    let keys = bytes.as_chunks().0.iter().take(room).map(|&key| u16::from_ne_bytes(key));
+    std::iter::once(0)
+        .chain(keys)
+        .enumerate()
+        .map(|(at, key)| (key, bucket_answer::<W>(bytes, bytes.len(), at)))
 }
