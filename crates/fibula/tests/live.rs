@@ -179,11 +179,12 @@ fn memory_that_is_shared() {
 #[test]
 fn memory_that_is_shared_for_ipv6() {
     let engines = engines::<u128>();
-    for engine in ["poptrie", "tree-bitmap", "triec"] {
+    for engine in ["poptrie", "tree-bitmap", "triec", "mosaic6"] {
         assert!(engines.contains(&engine), "{engine} is not changed in place");
     }
     for engine in engines {
         run(engine, of_ipv6::<8>);
+        run(engine, of_ipv6::<16>);
         run(engine, of_ipv6::<24>);
     }
 }
@@ -306,7 +307,7 @@ fn no_answer_that_is_neither_of_the_table_before_nor_of_the_one_after() {
 fn no_such_answer_for_ipv6() {
     for engine in engines::<u128>().into_iter().chain(["radix"]) {
         for seed in 0..3 {
-            for place in [of_ipv6::<8>, of_ipv6::<24>, of_ipv6::<33>] as [Place<u128>; 3] {
+            for place in [of_ipv6::<8>, of_ipv6::<16>, of_ipv6::<24>, of_ipv6::<33>] as [Place<u128>; 4] {
                 follow(engine, &Script::new(seed, place));
             }
         }

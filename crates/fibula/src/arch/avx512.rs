@@ -21,7 +21,7 @@ impl Isa for Avx512 {
 
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
-    fn at_most(self, keys: &[u16; 16], key: u16) -> u32 {
+    fn at_most(self, keys: &super::KeyWords, key: u16) -> u32 {
         // SAFETY: this set is made only where it was detected.
         unsafe { x86_64::at_most(keys, key) }
     }
@@ -37,14 +37,14 @@ impl Isa for Avx512 {
 #[cfg(target_arch = "x86_64")]
 #[allow(clippy::wildcard_imports, reason = "the names of intrinsics say where they come from")]
 mod x86_64 {
-    use super::super::GROUP;
+    use super::super::avx2::x86_64::load;
+    use super::super::{GROUP, KeyWords};
     use std::arch::x86_64::*;
 
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx2,bmi1,bmi2,lzcnt,popcnt")]
-    pub(super) fn at_most(keys: &[u16; 16], key: u16) -> u32 {
-        // SAFETY: the array is as long as the register.
-        let keys = unsafe { _mm256_loadu_si256(keys.as_ptr().cast()) };
+    pub(super) fn at_most(keys: &KeyWords, key: u16) -> u32 {
+        let keys = load(keys);
         _mm256_cmple_epu16_mask(keys, _mm256_set1_epi16(key.cast_signed())).into()
     }
 

@@ -18,9 +18,26 @@ pub use prefetch::prefetch;
 pub use scalar::Scalar;
 
 use std::fmt;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// How many addresses an instruction set takes apart at once: the 32-bit lanes of the widest registers.
 pub const GROUP: usize = 16;
+
+/// Sixteen keys of 16 bits in the order of their bytes, which others may write.
+pub type KeyWords = [AtomicU32; 8];
+
+/// Which of sixteen keys, in the order of their bytes, are at most `key`: bit *i* for the *i*th.
+#[must_use]
+#[inline(always)]
+pub fn at_most(keys: [u32; 8], key: u16) -> u32 {
+    let mut mask = 0;
+    for (at, word) in keys.iter().enumerate() {
+        let [a, b, c, d] = word.to_ne_bytes();
+        let (low, high) = (u16::from_ne_bytes([a, b]), u16::from_ne_bytes([c, d]));
+        mask |= (u32::from(low <= key) | u32::from(high <= key) << 1) << (2 * at);
+    }
+    mask
+}
 
 /// An instruction set as a type: what a batch path is compiled for.
 pub trait Isa: Copy + Send + Sync + 'static {
@@ -33,10 +50,13 @@ pub trait Isa: Copy + Send + Sync + 'static {
         crc32c(key)
     }
 
-    /// Which of sixteen keys are at most `key`: bit *i* for `keys[i]`.
+    /// [Which of sixteen keys are at most `key`](at_most). Others may write them meanwhile: each word is read for itself, as by a
+    /// relaxed load.
     #[inline(always)]
-    fn at_most(self, keys: &[u16; 16], key: u16) -> u32 {
-        keys.iter().enumerate().fold(0, |mask, (at, &bound)| mask | u32::from(bound <= key) << at)
+    fn at_most(self, keys: &KeyWords, key: u16) -> u32 {
+        let mut words = [0; 8];
+        words.iter_mut().zip(keys).for_each(|(word, place)| *word = place.load(Ordering::Relaxed));
+        at_most(words, key)
     }
 
     /// Of each address the first 16 bits, and the 32 that follow.
@@ -147,7 +167,8 @@ mod tests {
         type Output = u32;
         #[inline(always)]
         fn run<I: Isa>(self, isa: I) -> u32 {
-            isa.at_most(&self.0, self.1)
+            let words: [u32; 8] = zerocopy::transmute!(self.0);
+            isa.at_most(&words.map(AtomicU32::new), self.1)
         }
     }
 

@@ -212,6 +212,12 @@ impl<T: Copy + Default, S: Store<T>> Pool<T, S> {
         self.chunks.free_total() as usize + self.shared.as_ref().map_or(0, |shared| shared.retired_total)
     }
 
+    /// Of those the ones that may be used again at once.
+    #[must_use]
+    pub fn holes(&self) -> usize {
+        self.chunks.free_total() as usize
+    }
+
     /// The bytes it occupies, unused capacity included, the books left out; of a shared one on ordinary pages as many as were ever
     /// in use.
     #[must_use]

@@ -2,17 +2,18 @@
 
 use super::plan::{Plan, Split, fits_bucket};
 use super::segments::{Node, Segments};
-use super::word::{ANSWER, Cell, Word, array_cells, cells_for, fill_bucket};
+use super::word::{ANSWER, BUCKET_CELLS_MAX, Cell, Word, cells_for, fill_bucket};
 use super::{LAST_LEVEL, STEPS, WINDOW};
-use crate::blocks::chunks::Pool;
+use crate::blocks::chunks::SharedPool;
 use crate::engine::{Cost, Width};
+use crate::memory::Shareable;
 use crate::{Limit, NextHop};
 use std::marker::PhantomData;
 use zerocopy::IntoBytes;
 
 /// Writes the blocks of a subtree beside what is there.
 pub(super) struct Writer<'w, W> {
-    pub(super) blocks: &'w mut Pool<Cell>,
+    pub(super) blocks: &'w mut SharedPool<Cell>,
     pub(super) cost: &'w mut Cost,
     width: PhantomData<W>,
 }
@@ -25,7 +26,7 @@ struct Slots {
 }
 
 impl<'w, W: Width> Writer<'w, W> {
-    pub(super) fn new(blocks: &'w mut Pool<Cell>, cost: &'w mut Cost) -> Self {
+    pub(super) fn new(blocks: &'w mut SharedPool<Cell>, cost: &'w mut Cost) -> Self {
         Self { blocks, cost, width: PhantomData }
     }
 
@@ -48,9 +49,8 @@ impl<'w, W: Width> Writer<'w, W> {
                 let mut slots =
                     Slots { left: left.saturating_sub(1), words: Vec::with_capacity(1 << stride) };
                 self.slots(segments, node, plan, stride, &mut slots)?;
-                let base = self.allocate(array_cells(stride))?;
-                let block = &mut self.blocks[base..base + array_cells(stride)];
-                block.as_flattened_mut().copy_from_slice(&slots.words);
+                let (cells, _) = slots.words.as_chunks();
+                let base = self.insert(cells)?;
                 self.cost.entries_set += slots.words.len() as u64;
                 Ok(Word::Array { stride, base }.pack())
             }
@@ -91,25 +91,27 @@ impl<'w, W: Width> Writer<'w, W> {
         if value & ANSWER != 0 {
             return Ok(value);
         }
-        let base = self.allocate(1)?;
-        self.blocks[base] = [value, 0];
+        let base = self.insert(&[[value, 0]])?;
         self.cost.entries_set += 1;
         Ok(Word::Beyond { base }.pack())
     }
 
     fn bucket(&mut self, segments: &Segments, node: Node) -> Result<u32, Limit> {
         let cells = cells_for::<W>(node.bounds()).expect("the plan has counted the keys");
-        let base = self.allocate(cells)?;
-        let bytes = self.blocks[base..base + cells].as_flattened_mut().as_mut_bytes();
+        let mut bucket = [Cell::default(); BUCKET_CELLS_MAX];
+        let bucket = &mut bucket[..cells];
         let keys = segments.starts[node.lo..node.hi].iter().map(|&start| key(start, node.depth));
-        fill_bucket::<W>(bytes, keys, |at| NextHop(segments.values[node.lo - 1 + at] ^ ANSWER));
+        fill_bucket::<W>(bucket.as_mut_bytes(), keys, |at| {
+            NextHop(segments.values[node.lo - 1 + at] ^ ANSWER)
+        });
+        let base = self.insert(bucket)?;
         self.cost.chunks_rebuilt += 1;
         Ok(Word::Bucket { cells, base }.pack())
     }
 
-    fn allocate(&mut self, cells: usize) -> Result<usize, Limit> {
+    fn insert(&mut self, block: &[Cell]) -> Result<usize, Limit> {
         self.cost.nodes_allocated += 1;
-        self.blocks.allocate(cells)
+        self.blocks.insert(block)
     }
 }
 
@@ -125,13 +127,22 @@ pub(super) fn start(key: u16, first: u64, depth: u8) -> u64 {
     first | left_aligned >> (64 - LAST_LEVEL)
 }
 
+/// The words of a block of so many cells from a base on, each as it is now.
+pub(super) fn words_of(
+    blocks: &SharedPool<Cell>,
+    base: usize,
+    cells: usize,
+) -> impl ExactSizeIterator<Item = u32> {
+    blocks[base..base + cells].as_flattened().iter().map(u32::load)
+}
+
 /// Gives back the block that a word leads to, and all below. O(blocks).
-pub(super) fn release(blocks: &mut Pool<Cell>, word: u32) {
+pub(super) fn release(blocks: &mut SharedPool<Cell>, word: u32) {
     let word = Word::unpack(word);
     let Some((base, cells)) = word.block() else { return };
     if let Word::Array { .. } = word {
-        for at in 0..2 * cells {
-            let below = blocks[base..base + cells].as_flattened()[at];
+        for at in 2 * base..2 * (base + cells) {
+            let below = u32::load(&blocks.as_flattened()[at]);
             release(blocks, below);
         }
     }
@@ -139,32 +150,27 @@ pub(super) fn release(blocks: &mut Pool<Cell>, word: u32) {
 }
 
 /// The cells of the block that a word leads to, and of all below. O(blocks).
-pub(super) fn cells_below(blocks: &Pool<Cell>, word: u32) -> usize {
+pub(super) fn cells_below(blocks: &SharedPool<Cell>, word: u32) -> usize {
     let word = Word::unpack(word);
     let Some((base, cells)) = word.block() else { return 0 };
     match word {
         Word::Array { .. } => {
-            let words = blocks[base..base + cells].as_flattened();
-            cells + words.iter().map(|&below| cells_below(blocks, below)).sum::<usize>()
+            let below = words_of(blocks, base, cells).map(|below| cells_below(blocks, below));
+            cells + below.sum::<usize>()
         }
         _ => cells,
     }
 }
 
 /// Moves the block that a word leads to, and all below, into another pool.
-pub(super) fn moved(from: &Pool<Cell>, word: u32, to: &mut Pool<Cell>) -> Result<u32, Limit> {
+pub(super) fn moved(from: &SharedPool<Cell>, word: u32, to: &mut SharedPool<Cell>) -> Result<u32, Limit> {
     let unpacked = Word::unpack(word);
     let Some((base, cells)) = unpacked.block() else { return Ok(word) };
-    let block = &from[base..base + cells];
-    let new = match unpacked {
-        Word::Array { stride, .. } => {
-            let words = block.as_flattened().iter().map(|&below| moved(from, below, to));
-            let words: Vec<u32> = words.collect::<Result<_, _>>()?;
-            let (cells, _) = words.as_chunks::<2>();
-            Word::Array { stride, base: to.insert(cells)? }
-        }
-        Word::Bucket { cells, .. } => Word::Bucket { cells, base: to.insert(block)? },
-        _ => Word::Beyond { base: to.insert(block)? },
+    let words = words_of(from, base, cells);
+    let words: Vec<u32> = match unpacked {
+        Word::Array { .. } => words.map(|below| moved(from, below, to)).collect::<Result<_, _>>()?,
+        _ => words.collect(),
     };
-    Ok(new.pack())
+    let (block, _) = words.as_chunks();
+    Ok(unpacked.at(to.insert(block)?).pack())
 }

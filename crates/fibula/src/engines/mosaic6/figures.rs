@@ -1,7 +1,8 @@
 //! What is printed of a compiled table.
 
 use super::Mosaic6;
-use super::word::Word;
+use super::build::words_of;
+use super::word::{Word, array_cells};
 use crate::engine::{Figure, Width};
 
 /// Blocks of one kind.
@@ -27,7 +28,7 @@ impl<W: Width> Mosaic6<W> {
     pub(super) fn count_blocks(&self) -> Vec<Figure> {
         let (mut arrays, mut buckets) = (Count::default(), Count::default());
         let (mut beyond, mut deepest) = (0, 0);
-        let mut ahead: Vec<(u32, usize)> = self.root.iter().map(|&word| (word, 0)).collect();
+        let mut ahead: Vec<(u32, usize)> = self.root.to_vec().into_iter().map(|word| (word, 0)).collect();
         while let Some((word, depth)) = ahead.pop() {
             deepest = deepest.max(depth);
             match Word::unpack(word) {
@@ -35,10 +36,9 @@ impl<W: Width> Mosaic6<W> {
                 Word::Beyond { .. } => beyond += 1,
                 Word::Bucket { cells, .. } => buckets.add(cells),
                 Word::Array { stride, base } => {
-                    let first = 2 * base;
-                    let words = &self.blocks.as_flattened()[first..first + (1 << stride)];
-                    arrays.add(words.len() / 2);
-                    ahead.extend(words.iter().map(|&word| (word, depth + 1)));
+                    let cells = array_cells(stride);
+                    arrays.add(cells);
+                    ahead.extend(words_of(&self.blocks, base, cells).map(|word| (word, depth + 1)));
                 }
             }
         }

@@ -6,10 +6,11 @@ use super::word::{
 };
 use super::{Mosaic6, ROOT_BITS, STEPS, WINDOW};
 use crate::NextHop;
-use crate::arch::{GROUP, Isa};
+use crate::arch::{GROUP, Isa, KeyWords, at_most};
 use crate::blocks::pipeline::{Stages, look_up};
 use crate::engine::{Meter, Unmetered, Width};
-use zerocopy::{FromBytes, IntoBytes};
+use crate::memory::Shareable;
+use std::sync::atomic::AtomicU32;
 
 /// The addresses of a block. 64 gave nine tenths, perhaps because arrays a power of two long take each other's places in the first cache.
 const BLOCK: usize = 48;
@@ -23,17 +24,11 @@ const KEYS_BYTES: usize = KEYS * size_of::<u16>();
 /// The cells past the end of the blocks that such a comparison may read.
 pub(super) const PADDING: usize = KEYS_BYTES / CELL_BYTES;
 
-/// The keys of the bucket that begins at a cell.
+/// The keys of the bucket that begins at a cell, and what stands behind them.
 #[inline(always)]
-fn keys(halves: &[u16], base: usize) -> &[u16; KEYS] {
-    let keys = halves.get(base * (CELL_BYTES / 2)..).and_then(|halves| halves.first_chunk());
-    keys.unwrap_or(&[0; KEYS])
-}
-
-/// The blocks as numbers of 16 bits.
-#[inline(always)]
-fn halves(words: &[u32]) -> &[u16] {
-    FromBytes::ref_from_bytes(words.as_bytes()).unwrap_or_default()
+fn keys(words: &[AtomicU32], base: usize) -> &KeyWords {
+    static NONE: KeyWords = [const { AtomicU32::new(0) }; KEYS / 2];
+    words.get(2 * base..).and_then(|words| words.first_chunk()).unwrap_or(&NONE)
 }
 
 /// The bits of an address that a bucket compares.
@@ -48,22 +43,19 @@ impl<W: Width> Mosaic6<W> {
     pub(super) fn one(&self, address: u128, meter: &mut impl Meter) -> W {
         let words = self.blocks.as_flattened();
         let (slot, mut rest) = start(address);
-        let mut word = meter.load(&self.root[slot]);
+        let mut word = meter.load_word::<u32>(&self.root[slot]);
         while let Some((stride, first)) = as_array(word) {
             let (index, left) = step(rest, stride);
-            word = meter.load(&words[first + index]);
+            word = meter.load_word::<u32>(&words[first + index]);
             rest = left;
         }
         match Word::unpack(word) {
             Word::Answer(next_hop) => W::narrow(next_hop),
             Word::Bucket { cells, base } => {
-                let bytes = words.as_bytes();
-                let keys = meter.load(keys(halves(words), base));
-                let key = key(rest);
-                let at = keys.iter().zip(0..KEYS).filter(|&(bound, at)| {
-                    *bound <= key && const { &key_masks::<W>() }[cells] >> at & 1 != 0
-                });
-                W::narrow(NextHop(bucket_answer::<W>(bytes, (base + cells) * CELL_BYTES, at.count())))
+                let keys = meter.load_word::<[u32; KEYS / 2]>(keys(words, base));
+                let count = (at_most(keys, key(rest)) & const { &key_masks::<W>() }[cells]).count_ones();
+                let answer = bucket_answer::<W>(words, (base + cells) * CELL_BYTES, count as usize);
+                W::narrow(NextHop(answer))
             }
             Word::Beyond { .. } | Word::Array { .. } => self.beyond(word, address, meter),
         }
@@ -76,7 +68,7 @@ impl<W: Width> Mosaic6<W> {
         if longer != W::default() {
             return longer;
         }
-        let [next_hop, _]: Cell = meter.load(&self.blocks[(word & BASE) as usize]);
+        let [next_hop, _] = meter.load_word::<Cell>(&self.blocks[(word & BASE) as usize]);
         W::narrow(NextHop(next_hop))
     }
 }
@@ -109,7 +101,7 @@ fn choose(condition: bool, yes: u32, no: u32) -> u32 {
 /// An engine as the stages of its batch path: the root, the arrays, the buckets.
 struct Batch<'e, I: Isa, W: Width> {
     engine: &'e Mosaic6<W>,
-    root: &'e [u32; SLOTS],
+    root: &'e [AtomicU32; SLOTS],
     isa: I,
 }
 
@@ -160,7 +152,7 @@ impl<I: Isa, W: Width> Batch<'_, I, W> {
         // As if all stood on an array: the root.
         found.at = [0; N];
         for lane in 0..N {
-            found.next[lane] = self.root[slots[lane] as usize % SLOTS];
+            found.next[lane] = u32::load(&self.root[slots[lane] as usize % SLOTS]);
         }
     }
 
@@ -180,7 +172,7 @@ impl<I: Isa, W: Width> Batch<'_, I, W> {
         }
         let words = self.engine.blocks.as_flattened();
         for lane in 0..N {
-            found.next[lane] = words[places[lane] as usize];
+            found.next[lane] = u32::load(&words[places[lane] as usize]);
         }
     }
 
@@ -189,7 +181,6 @@ impl<I: Isa, W: Width> Batch<'_, I, W> {
     #[inline(always)]
     fn finish<const N: usize>(&self, addresses: &[u128; N], found: &mut Found<N>, answers: &mut [W; N]) {
         let words = self.engine.blocks.as_flattened();
-        let (bytes, halves) = (words.as_bytes(), halves(words));
         let (mut cells, mut bases, mut apart) = ([0; N], [0; N], false);
         for lane in 0..N {
             let word = found.word(lane);
@@ -203,9 +194,9 @@ impl<I: Isa, W: Width> Batch<'_, I, W> {
         for lane in 0..N {
             let (cells, base) = (cells[lane] as usize, bases[lane] as usize);
             let mask = const { &key_masks::<W>() }[cells & (KEYS - 1)];
-            let count = (self.isa.at_most(keys(halves, base), key(found.rest[lane])) & mask).count_ones();
+            let count = (self.isa.at_most(keys(words, base), key(found.rest[lane])) & mask).count_ones();
             let end = (base + cells.max(1)) * CELL_BYTES;
-            found.next[lane] = bucket_answer::<W>(bytes, end, count as usize);
+            found.next[lane] = bucket_answer::<W>(words, end, count as usize);
         }
         for lane in 0..N {
             let word = found.at[lane];

@@ -60,6 +60,14 @@
 //! a slot of the root is planned anew when its blocks have grown by a quarter or a quarter of its bounds has gone; and the pool is packed when
 //! a sixteenth of it is holes.
 //!
+//! # Readers meanwhile
+//! A shared table is read by others while it changes. Everything that a search goes by from one word on is then written before that word
+//! and never again while a reader may come to it; what was replaced is used again when all readers have passed. A comparison of keys reads past
+//! the end of a short bucket, into blocks that may be written at that moment: so all are atomic words, and the vector that it takes is
+//! loaded as eight of them ([`Isa::at_most`](crate::arch::Isa::at_most)), and what is not the bucket's is masked off. Nothing can be packed: with too many holes it
+//! asks to be built anew. The tree of longer routes does not change while it is shared: a change of one is a build, and a table
+//! of many such routes is not shared.
+//!
 //! # Why so
 //! - Buckets instead of arrays to the end: of the 47 % of routes of January 2024 that are /48s, each would need the bits down to
 //!   48 from arrays; buckets take those of the last 16 in one step.
@@ -89,14 +97,15 @@ mod validate;
 mod word;
 
 use crate::arch::Isa;
-use crate::blocks::chunks::Pool;
+use crate::blocks::chunks::SharedPool;
 use crate::blocks::patricia::{MAX_NODES, NODES, Patricia};
 use crate::engine::{About, Config, Cost, Engine, Figure, LimitInfo, Meter, Update, Updates, Width};
-use crate::memory::{Array, Memory, Pages};
+use crate::memory::{Memory, Pages, Words};
 use crate::snapshot::{SectionWriter, Sections};
 use crate::{Delta, Error, NextHop, Prefix, Rib};
 use segments::Segments;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use update::Books;
 use word::{CELLS_MAX, Cell, Word};
 
@@ -130,41 +139,48 @@ const LAST_LEVEL: u8 = 48;
 /// The bits of a key.
 const WINDOW: u8 = 16;
 
+/// A table whose tree of longer routes has more nodes is not shared: each change of such a route would be a build.
+const SHARED_LONGER_MAX: usize = 1 << 12;
+
 /// The arrays below the root that the batch path takes at every address; those behind them are a detour.
 const STEPS: usize = 3;
 
 /// The engine; see the [module](self).
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Mosaic6<W: Width> {
     /// A word for each /16.
-    root: Array<u32>,
+    root: Words<u32>,
     /// Arrays, buckets and the next hops beside longer routes.
-    blocks: Pool<Cell>,
-    /// The routes of 49 to 128 bits.
-    longer: Patricia<u128, W>,
+    blocks: SharedPool<Cell>,
+    /// The routes of 49 to 128 bits. While others read they stay as they are.
+    longer: Arc<Patricia<u128, W>>,
     /// What is known of the slots of the root that have blocks.
     books: BTreeMap<usize, Books>,
     pages: Pages,
     /// What the update in progress has cost so far.
     cost: Cost,
+    /// Whether this only reads: what another one changes, or a snapshot.
+    is_view: bool,
 }
 
 /// An empty pool of blocks.
-fn new_blocks(cells_max: u64, pages: Pages) -> Pool<Cell> {
-    Pool::new(CELLS, cells_max, pages).padded(lookup::PADDING)
+fn new_blocks(cells_max: u64, pages: Pages) -> SharedPool<Cell> {
+    SharedPool::empty(CELLS, cells_max, pages).padded(lookup::PADDING)
 }
 
 impl<W: Width> Mosaic6<W> {
     /// Builds it if it needs no more than so many cells.
     fn build_at_most(cells_max: u64, rib: &Rib<u128>, pages: Pages) -> Result<Self, Error> {
         let no_route = Word::Answer(NextHop::NONE).pack();
+        let longer = rib.iter().filter(|route| route.prefix.len() > LAST_LEVEL);
         let mut engine = Self {
-            root: Array::filled(no_route, 1 << ROOT_BITS, pages),
+            root: Words::filled(no_route, 1 << ROOT_BITS, pages),
             blocks: new_blocks(cells_max, pages),
-            longer: Patricia::plant(rib.iter().filter(|route| route.prefix.len() > LAST_LEVEL), pages)?,
+            longer: Arc::new(Patricia::plant(longer, pages)?),
             books: BTreeMap::new(),
             pages,
             cost: Cost::default(),
+            is_view: false,
         };
         let segments = Segments::of(rib, Prefix::ALL);
         for slot in 0..1 << ROOT_BITS {
@@ -191,7 +207,7 @@ impl<W: Width> Engine<u128, W> for Mosaic6<W> {
     }
 
     fn apply(&mut self, rib: &Rib<u128>, deltas: &[Delta<u128>]) -> Update {
-        self.follow(rib, deltas)
+        if self.is_view { Update::Rebuild } else { self.follow(rib, deltas) }
     }
 
     fn save<'s>(&'s self, sections: &mut SectionWriter<'s>) -> Result<(), Error> {
@@ -203,9 +219,22 @@ impl<W: Width> Engine<u128, W> for Mosaic6<W> {
         Self::open_arrays(sections, config)
     }
 
+    fn share(&mut self) -> Option<Self> {
+        if self.is_view || self.longer.node_count() > SHARED_LONGER_MAX {
+            return None;
+        }
+        let (root, blocks) = (self.root.clone(), self.blocks.share(CELLS_MAX));
+        let (longer, books) = (Arc::clone(&self.longer), BTreeMap::new());
+        Some(Self { root, blocks, longer, books, pages: self.pages, cost: Cost::default(), is_view: true })
+    }
+
+    fn readers_passed(&mut self) {
+        self.blocks.readers_passed();
+    }
+
     fn memory(&self) -> Memory {
         Memory::new()
-            .on_chip("root", self.root.bytes())
+            .on_chip("root", size_of_val(&self.root[..]))
             .off_chip("blocks", self.blocks.bytes())
             .off_chip("longer routes", self.longer.bytes())
     }

@@ -2,19 +2,21 @@
 
 use super::lookup::PADDING;
 use super::{CELLS, LAST_LEVEL, Mosaic6, ROOT_BITS};
-use crate::blocks::chunks::Pool;
+use crate::blocks::chunks::SharedPool;
 use crate::blocks::patricia::Patricia;
 use crate::engine::{Config, Cost, Width};
+use crate::memory::Words;
 use crate::snapshot::{SectionWriter, Sections, unsound};
 use crate::{Error, Prefix, Route};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 const ADDRESSES: &str = "longer routes";
 
 impl<W: Width> Mosaic6<W> {
     pub(super) fn save_arrays<'s>(&'s self, sections: &mut SectionWriter<'s>) {
-        sections.array("root", &self.root);
-        sections.array("blocks", &self.blocks);
+        sections.made("root", &self.root.to_vec());
+        sections.made("blocks", &self.blocks.to_vec());
         let (prefixes, next_hops): (Vec<Prefix<u128>>, Vec<W>) = self.longer.routes().into_iter().unzip();
         let parts = prefixes.iter().map(|prefix| (prefix.first(), prefix.len()));
         let (addresses, lengths): (Vec<u128>, Vec<u8>) = parts.unzip();
@@ -39,12 +41,13 @@ impl<W: Width> Mosaic6<W> {
             return Err(unsound(ADDRESSES, "are not longer routes in order"));
         }
         Ok(Self {
-            root: sections.array_of("root", 1 << ROOT_BITS)?,
-            blocks: Pool::holding(sections.array("blocks")?, CELLS, PADDING),
-            longer: Patricia::plant(routes, config.pages)?,
+            root: Words::holding(sections.array_of("root", 1 << ROOT_BITS)?),
+            blocks: SharedPool::reading(sections.array("blocks")?, CELLS, PADDING),
+            longer: Arc::new(Patricia::plant(routes, config.pages)?),
             books: BTreeMap::new(),
             pages: config.pages,
             cost: Cost::default(),
+            is_view: true,
         })
     }
 }

@@ -1,10 +1,11 @@
 //! The worked example of the module page, longer routes, the limits, and what updates leave behind.
 
-use super::word::{KEYS, keys_in};
+use super::word::{KEYS, bucket_pairs, keys_in};
 use super::*;
 use crate::engines::testing::{apply, follows_the_oracle, meeting, rib};
 use crate::{Fib, Limit, Route};
 use proptest::prelude::*;
+use std::sync::atomic::Ordering;
 
 /// The table of the module page.
 const EXAMPLE: [(&str, u32); 3] =
@@ -30,9 +31,10 @@ fn answer(next_hop: u32) -> u32 {
 fn the_worked_example() {
     let rib = rib(&EXAMPLE);
     let engine = build(&rib);
-    let slots: Vec<usize> = (0..1 << ROOT_BITS).filter(|&slot| engine.root[slot] != answer(0)).collect();
-    assert_eq!((slots, engine.root[0x2001]), (vec![0x2001], array(5, 50)));
-    let words = engine.blocks.as_flattened();
+    let slots: Vec<usize> = (0..1 << ROOT_BITS).filter(|&slot| engine.root.get(slot) != answer(0)).collect();
+    assert_eq!((slots, engine.root.get(0x2001)), (vec![0x2001], array(5, 50)));
+    let words = engine.blocks.to_vec();
+    let words = words.as_flattened();
     let bucket = Word::Bucket { cells: 2, base: 0 }.pack();
     for (stride, base, at, word) in [(5, 50, 1, array(5, 34)), (5, 34, 22, array(6, 2)), (6, 2, 56, bucket)] {
         for slot in 0..1 << stride {
@@ -88,7 +90,7 @@ fn an_array_of_one_answer_becomes_it() {
     apply(&mut engine, &mut table, &[("2001:db8::/32", 0), ("2001:db8:8000::/34", 0)]);
     assert_eq!(engine.lookup(address("2001:db8:8001::")), 2);
     apply(&mut engine, &mut table, &[("2001:db8:8001::/48", 0)]);
-    assert_eq!((engine.used(), engine.root[0x2001]), (lookup::PADDING, answer(0)));
+    assert_eq!((engine.used(), engine.root.get(0x2001)), (lookup::PADDING, answer(0)));
 }
 
 #[test]
@@ -106,6 +108,37 @@ fn holes_are_closed_and_slots_planned_anew() {
     }
     let (lived, fresh) = (engine.memory().total(), build(&table).memory().total());
     assert!(lived <= fresh + fresh / 10 + (64 << 10), "{lived} after updates, {fresh} when built");
+}
+
+#[test]
+fn readers_of_a_shared_table_keep_their_blocks_until_they_have_passed() {
+    let mut table = rib(&EXAMPLE);
+    let mut engine = build(&table);
+    let view = engine.share().unwrap();
+    let before = view.root.get(0x2001);
+    let cost = apply(&mut engine, &mut table, &[("2001:db8:8001::/48", 2)]);
+    assert_eq!((cost.entries_set, view.lookup(address("2001:db8:8001::"))), (1, 2));
+    let bucket = bucket_pairs::<u8>(&view.blocks[..2]).nth(2);
+    assert_eq!((view.root.get(0x2001), bucket, engine.blocks.holes()), (before, Some((0x8001, 3)), 0));
+    engine.readers_passed();
+    engine.readers_passed();
+    assert_eq!(engine.blocks.holes(), 2);
+    engine.validate(&table).unwrap();
+    // What is longer than the trie keeps is built anew, and so is what a view is told.
+    for (prefix, engine) in [("2001:db8::/49", &mut engine), ("2001:db8::/48", &mut { view })] {
+        let delta = table.insert(prefix.parse().unwrap(), NextHop(7)).unwrap();
+        assert!(matches!(engine.apply(&table, &[delta]), Update::Rebuild));
+    }
+}
+
+#[test]
+fn tables_of_many_longer_routes_are_not_shared() {
+    let hosts = |count: u32| {
+        let host = |at| Route { prefix: Prefix::host(u128::from(at)), next_hop: NextHop(at % 200 + 1) };
+        build(&(0..count).map(host).collect())
+    };
+    let most = SHARED_LONGER_MAX as u32 / 2; // a branch for every route but one
+    assert!(hosts(most).share().is_some() && hosts(most + 1).share().is_none());
 }
 
 #[test]
@@ -137,14 +170,17 @@ fn validation_sees_what_is_wrong() {
         spoil(&mut engine);
         engine.validate(&table).unwrap_err()
     };
-    assert!(spoiled(|e| e.root[7] = answer(1)).contains("7::/16: Answer"));
-    assert!(spoiled(|e| e.root[0x2001] = answer(1)).contains("where the table has"));
-    assert!(spoiled(|e| e.root[7] = e.root[0x2001]).contains("key 0 is 0x8000, expected 0xffff"));
-    assert!(spoiled(|e| e.blocks[0][0] += 1).contains("key 0 is 0x8001"));
-    assert!(spoiled(|e| e.blocks[1][1] ^= 1 << 24).contains("answer 0 is"));
+    assert!(spoiled(|e| e.root.set(7, answer(1))).contains("7::/16: Answer"));
+    assert!(spoiled(|e| e.root.set(0x2001, answer(1))).contains("where the table has"));
+    assert!(spoiled(|e| e.root.set(7, e.root.get(0x2001))).contains("answer 0 is NextHop(1)"));
+    assert!(spoiled(|e| _ = e.blocks[0][0].fetch_add(1, Ordering::Relaxed)).contains("key 0 is 0x8001"));
+    assert!(spoiled(|e| _ = e.blocks[1][1].fetch_xor(1 << 24, Ordering::Relaxed)).contains("answer 0 is"));
     assert!(spoiled(|e| assert!(e.blocks.allocate(1).is_ok())).contains("cells are in use"));
     assert!(spoiled(|e| e.books.clear()).contains("the books of the slots"));
-    assert!(spoiled(|e| e.longer = Patricia::plant([], Pages::Small).unwrap()).contains("is in no node"));
+    assert!(
+        spoiled(|e| e.longer = Arc::new(Patricia::plant([], Pages::Small).unwrap()))
+            .contains("is in no node")
+    );
 }
 
 /// Prefixes that meet about the ends of keys, of the trie and of addresses, below few nodes.

@@ -1,14 +1,14 @@
 //! Following a table: the smallest subtree around a change is written anew beside, then one word points to it.
 
-use super::build::{Writer, cells_below, moved, release, start};
+use super::build::{Writer, cells_below, moved, release, start, words_of};
 use super::segments::{Node, Segments, number, number_past};
-use super::word::{ANSWER, CELLS_MAX, Cell, Word, as_array, bucket_pairs};
+use super::word::{ANSWER, CELLS_MAX, Word, array_cells, as_array, bucket_pairs};
 use super::{LAST_LEVEL, Mosaic6, ROOT_BITS, STEPS, new_blocks};
-use crate::blocks::chunks::Pool;
-use crate::engine::{Update, Width};
-use crate::memory::Array;
+use crate::engine::{Cost, Update, Width};
+use crate::memory::Shareable;
 use crate::{Address, Delta, Limit, Prefix, Rib};
-use zerocopy::IntoBytes;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU32;
 
 /// The cells that may be in use when an update begins: a quarter of all, so that whatever it writes beside fits. A new
 /// route makes at most so many.
@@ -58,32 +58,42 @@ enum Place {
 
 impl<W: Width> Mosaic6<W> {
     pub(super) fn follow(&mut self, rib: &Rib<u128>, deltas: &[Delta<u128>]) -> Update {
-        if self.blocks.len() as u64 + CELLS_A_ROUTE * deltas.len() as u64 > CELLS_IN_PLACE {
+        let longer = deltas.iter().filter(|delta| delta.prefix.len() > LAST_LEVEL);
+        let is_shared = self.blocks.is_shared();
+        if self.used() as u64 + CELLS_A_ROUTE * deltas.len() as u64 > CELLS_IN_PLACE
+            || is_shared && (longer.clone().next().is_some() || self.is_full_of_holes())
+        {
             return Update::Rebuild;
         }
-        let longer = deltas.iter().filter(|delta| delta.prefix.len() > LAST_LEVEL);
-        let Some(cost) = self.longer.follow(longer) else { return Update::Rebuild };
-        self.cost = cost;
+        self.cost = Cost::default();
+        if !is_shared {
+            let Some(cost) = Arc::make_mut(&mut self.longer).follow(longer) else { return Update::Rebuild };
+            self.cost = cost;
+        }
         for delta in deltas {
             let kept = delta.prefix.len().min(LAST_LEVEL);
             let prefix = Prefix::containing(delta.prefix.first(), kept);
-            if kept <= ROOT_BITS {
-                self.repaint_slots(rib, prefix);
+            let repainted = if kept <= ROOT_BITS {
+                self.repaint_slots(rib, prefix)
             } else {
-                self.repaint(rib, prefix, delta);
+                self.repaint(rib, prefix, delta)
+            };
+            if repainted.is_err() {
+                return Update::Rebuild; // readers have not passed, and there is no room beside what they read
             }
         }
-        self.compact_if_worth_it();
+        if !is_shared && self.is_full_of_holes() {
+            self.compact();
+        }
         Update::Applied(self.cost)
     }
 
     /// Writes all slots of the root in a prefix anew.
-    pub(super) fn repaint_slots(&mut self, rib: &Rib<u128>, prefix: Prefix<u128>) {
+    fn repaint_slots(&mut self, rib: &Rib<u128>, prefix: Prefix<u128>) -> Result<(), Limit> {
         let segments = Segments::of(rib, prefix);
         let slot = |address: u128| address.bits(0, ROOT_BITS) as usize;
-        for slot in slot(prefix.first())..=slot(prefix.last()) {
-            self.write_slot(&segments, segments.node(prefix.len()), slot).expect(FITS);
-        }
+        let mut slots = slot(prefix.first())..=slot(prefix.last());
+        slots.try_for_each(|slot| self.write_slot(&segments, segments.node(prefix.len()), slot))
     }
 
     /// Writes a slot of the root anew; `within` is a node around it.
@@ -103,7 +113,7 @@ impl<W: Width> Mosaic6<W> {
     }
 
     /// Makes the trie follow the change of a route in a prefix longer than those of the root.
-    fn repaint(&mut self, rib: &Rib<u128>, prefix: Prefix<u128>, delta: &Delta<u128>) {
+    fn repaint(&mut self, rib: &Rib<u128>, prefix: Prefix<u128>, delta: &Delta<u128>) -> Result<(), Limit> {
         let slot = prefix.first().bits(0, ROOT_BITS) as usize;
         let before = self.used();
         let changed = self.changed(rib, prefix, delta);
@@ -114,7 +124,7 @@ impl<W: Width> Mosaic6<W> {
             let at = first + prefix.first().bits(depth, stride) as usize;
             depth += stride;
             if prefix.len() < depth {
-                self.write_part(&changed, prefix, depth, at, path.len());
+                self.write_part(&changed, prefix, depth, at, path.len())?;
                 break;
             }
             place = Place::Block(at);
@@ -126,20 +136,21 @@ impl<W: Width> Mosaic6<W> {
                 None => Segments::of(rib, around),
             };
             if depth == ROOT_BITS {
-                return self.write_slot(&segments, segments.node(depth), slot).expect(FITS);
+                return self.write_slot(&segments, segments.node(depth), slot);
             }
-            self.write_node(&segments, segments.node(depth), place, path.len());
+            self.write_node(&segments, segments.node(depth), place, path.len())?;
         }
         self.collapse(path);
         let grown = self.used().cast_signed() - before.cast_signed();
-        let Some(books) = self.books.get_mut(&slot) else { return };
+        let Some(books) = self.books.get_mut(&slot) else { return Ok(()) };
         books.now = books.now.saturating_add_signed(grown);
         books.withdrawn += isize::from(delta.before.is_some()) - isize::from(delta.after.is_some());
         if books.now == 0 {
             self.books.remove(&slot);
         } else if books.stale() {
-            self.repaint_slots(rib, Prefix::containing(prefix.first(), ROOT_BITS));
+            return self.repaint_slots(rib, Prefix::containing(prefix.first(), ROOT_BITS));
         }
+        Ok(())
     }
 
     /// The intervals of a prefix in which a route has changed.
@@ -158,8 +169,7 @@ impl<W: Width> Mosaic6<W> {
             Word::Answer(_) => Some(Segments::uniform(first, word)),
             Word::Bucket { base, cells } => {
                 let mut segments = Segments::default();
-                let bytes = self.blocks[base..base + cells].as_flattened().as_bytes();
-                for (key, answer) in bucket_pairs::<W>(bytes) {
+                for (key, answer) in bucket_pairs::<W>(&self.blocks[base..base + cells]) {
                     segments.push(start(key, first, node.len()), ANSWER | answer);
                 }
                 Some(segments)
@@ -176,32 +186,41 @@ impl<W: Width> Mosaic6<W> {
         depth: u8,
         words: usize,
         arrays: usize,
-    ) {
+    ) -> Result<(), Limit> {
         let first = number(prefix.first());
         for at in 0..1 << (depth - prefix.len()) {
             let first = first + ((at as u64) << (LAST_LEVEL - depth));
             let node = segments.within(segments.node(prefix.len()), first, depth);
-            self.write_node(segments, node, Place::Block(words + at), arrays);
+            self.write_node(segments, node, Place::Block(words + at), arrays)?;
         }
+        Ok(())
     }
 
     /// Writes the block of a node anew and has its word, so many arrays down, point to it.
-    fn write_node(&mut self, segments: &Segments, node: Node, place: Place, arrays: usize) {
+    fn write_node(
+        &mut self,
+        segments: &Segments,
+        node: Node,
+        place: Place,
+        arrays: usize,
+    ) -> Result<(), Limit> {
         if node.bounds() == 0 && segments.value(node) == self.word(place) {
-            return;
+            return Ok(());
         }
         let mut writer = Writer::<W>::new(&mut self.blocks, &mut self.cost);
-        let word = writer.write(segments, node, arrays).expect(FITS);
+        let word = writer.write(segments, node, arrays)?;
         self.publish(place, word);
+        Ok(())
     }
 
     /// Replaces arrays that have come to be of one answer by it, from the last on.
     fn collapse(&mut self, path: Vec<Place>) {
         for place in path.into_iter().rev() {
             let Some((stride, first)) = as_array(self.word(place)) else { continue };
-            let words = &self.blocks.as_flattened()[first..first + (1 << stride)];
-            let answer = words[0];
-            if answer & ANSWER == 0 || words.iter().any(|&word| word != answer) {
+            let answer = self.word(Place::Block(first));
+            let is_uniform =
+                words_of(&self.blocks, first / 2, array_cells(stride)).all(|word| word == answer);
+            if answer & ANSWER == 0 || !is_uniform {
                 break;
             }
             self.publish(place, answer);
@@ -209,20 +228,21 @@ impl<W: Width> Mosaic6<W> {
     }
 
     fn word(&self, place: Place) -> u32 {
+        u32::load(self.place(place))
+    }
+
+    fn place(&self, place: Place) -> &AtomicU32 {
         match place {
-            Place::Root(slot) => self.root[slot],
-            Place::Block(at) => self.blocks.as_flattened()[at],
+            Place::Root(slot) => &self.root[slot],
+            Place::Block(at) => &self.blocks.as_flattened()[at],
         }
     }
 
     /// Writes a word and gives back what the one before led to.
     fn publish(&mut self, place: Place, word: u32) {
         self.cost.entries_set += 1;
-        let word_now = match place {
-            Place::Root(slot) => &mut self.root[slot],
-            Place::Block(at) => &mut self.blocks.as_flattened_mut()[at],
-        };
-        let before = std::mem::replace(word_now, word);
+        let before = self.word(place);
+        word.store(self.place(place));
         release(&mut self.blocks, before);
     }
 
@@ -231,27 +251,22 @@ impl<W: Width> Mosaic6<W> {
         self.blocks.len() - self.blocks.free_total()
     }
 
-    /// Moves the blocks into a pool without holes if there are too many of them. O(trie), rarely.
-    fn compact_if_worth_it(&mut self) {
-        let holes = self.blocks.free_total();
-        if holes > HOLES_IGNORED && holes * HOLES > self.blocks.len() {
-            // What is in use fits, since it did with the holes between.
-            let mut blocks = new_blocks(CELLS_MAX, self.pages);
-            self.root = self.moved_root(&mut blocks).expect(FITS);
-            blocks.shrink_to_fit();
-            self.blocks = blocks;
-        }
+    /// Whether there are too many holes.
+    fn is_full_of_holes(&self) -> bool {
+        let holes = self.blocks.holes();
+        holes > HOLES_IGNORED && holes * HOLES > self.blocks.len()
     }
 
-    fn moved_root(&self, blocks: &mut Pool<Cell>) -> Result<Array<u32>, Limit> {
-        let mut root = self.root.clone();
-        for &slot in self.books.keys() {
-            root[slot] = moved(&self.blocks, root[slot], blocks)?;
-            debug_assert_eq!(cells_below(blocks, root[slot]), self.books[&slot].now);
+    /// Moves the blocks into a pool without holes. O(trie), rarely.
+    fn compact(&mut self) {
+        let mut blocks = new_blocks(CELLS_MAX, self.pages);
+        for (&slot, books) in &self.books {
+            // What is in use fits, since it did with the holes between.
+            let word = moved(&self.blocks, self.root.get(slot), &mut blocks).expect("less than before");
+            debug_assert_eq!(cells_below(&blocks, word), books.now);
+            self.root.set(slot, word);
         }
-        Ok(root)
+        blocks.shrink_to_fit();
+        self.blocks = blocks;
     }
 }
-
-/// Why an update's blocks can be written.
-const FITS: &str = "a quarter of the cells was in use at most";

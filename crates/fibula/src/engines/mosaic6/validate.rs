@@ -1,13 +1,12 @@
 //! The structural check.
 
-use super::build::key;
+use super::build::{key, words_of};
 use super::segments::{Node, Segments};
-use super::word::{ANSWER, CELL_BYTES, KEYS, Word, bucket_answer, keys_in};
+use super::word::{ANSWER, Word, bucket_pairs, keys_in};
 use super::{LAST_LEVEL, Mosaic6, ROOT_BITS};
 use crate::engine::Width;
 use crate::{NextHop, Prefix, Rib};
 use std::collections::BTreeMap;
-use zerocopy::IntoBytes;
 
 /// A walk over the whole trie.
 struct Walk<'w, W: Width> {
@@ -25,7 +24,7 @@ impl<W: Width> Mosaic6<W> {
         let mut walk = Walk { engine: self, segments, reached: vec![false; self.blocks.len()] };
         let mut books = BTreeMap::new();
         let mut total = 0;
-        for (slot, &word) in self.root.iter().enumerate() {
+        for (slot, word) in self.root.to_vec().into_iter().enumerate() {
             let first = (slot as u64) << (LAST_LEVEL - ROOT_BITS);
             let node = walk.segments.within(walk.segments.node(0), first, ROOT_BITS);
             let cells = walk.visit(word, node)?;
@@ -57,7 +56,7 @@ impl<W: Width> Walk<'_, W> {
         match unpacked {
             Word::Answer(_) if node.bounds() == 0 && word == value => Ok(0),
             Word::Beyond { base } => {
-                let [next_hop, _] = self.engine.blocks[base];
+                let [next_hop, _] = self.engine.blocks.get(base);
                 let right = node.bounds() == 0 && value & ANSWER == 0 && next_hop == value;
                 if right { Ok(cells) } else { Err(format!("{}: longer routes, or {next_hop}", at())) }
             }
@@ -67,10 +66,9 @@ impl<W: Width> Walk<'_, W> {
             }
             Word::Array { stride, base } if node.depth + stride <= LAST_LEVEL => {
                 let mut below = cells;
-                for at in 0..1 << stride {
+                for (at, word) in words_of(&self.engine.blocks, base, cells).enumerate() {
                     let depth = node.depth + stride;
                     let first = node.first + ((at as u64) << (LAST_LEVEL - depth));
-                    let word = self.engine.blocks.as_flattened()[2 * base + at];
                     below += self.visit(word, self.segments.within(node, first, depth))?;
                 }
                 Ok(below)
@@ -102,20 +100,18 @@ impl<W: Width> Walk<'_, W> {
         if node.bounds() > room {
             return Err(format!("{} bounds in a bucket for {room}", node.bounds()));
         }
-        let bytes = blocks[base..base + cells].as_flattened().as_bytes();
-        for at in 0..room.min(KEYS) {
-            let found = u16::from_ne_bytes([bytes[2 * at], bytes[2 * at + 1]]);
-            let bound = segments.starts[node.lo..node.hi].get(at);
-            let expected = bound.map_or(u16::MAX, |&start| key(start, node.depth));
-            if found != expected {
-                return Err(format!("key {at} is {found:#x}, expected {expected:#x}"));
+        let bounds = &segments.starts[node.lo..node.hi];
+        for (at, (found, answer)) in bucket_pairs::<W>(&blocks[base..base + cells]).enumerate() {
+            // The first answer is that before the first key.
+            if let Some(at) = at.checked_sub(1) {
+                let expected = bounds.get(at).map_or(u16::MAX, |&start| key(start, node.depth));
+                if found != expected {
+                    return Err(format!("key {at} is {found:#x}, expected {expected:#x}"));
+                }
             }
-        }
-        for at in 0..=room {
-            let found = bucket_answer::<W>(bytes, cells * CELL_BYTES, at);
             let expected = segments.values[node.lo - 1 + at.min(node.bounds())];
-            if ANSWER | found != expected {
-                return Err(format!("answer {at} is {:?}, expected {expected:#x}", NextHop(found)));
+            if ANSWER | answer != expected {
+                return Err(format!("answer {at} is {:?}, expected {expected:#x}", NextHop(answer)));
             }
         }
         Ok(())

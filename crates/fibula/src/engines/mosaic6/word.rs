@@ -2,6 +2,8 @@
 
 use crate::NextHop;
 use crate::engine::Width;
+use crate::memory::Shareable;
+use std::sync::atomic::AtomicU32;
 
 /// The unit of the pool that blocks are cut from: two words, so that a base of 26 bits reaches 512 MiB.
 pub(super) type Cell = [u32; 2];
@@ -71,6 +73,16 @@ impl Word {
         }
     }
 
+    /// The same with its block, if it has one, from another base on.
+    pub(super) fn at(self, base: usize) -> Self {
+        match self {
+            Self::Answer(_) => self,
+            Self::Array { stride, .. } => Self::Array { stride, base },
+            Self::Bucket { cells, .. } => Self::Bucket { cells, base },
+            Self::Beyond { .. } => Self::Beyond { base },
+        }
+    }
+
     /// Where its block begins and how many cells that has, if it has one.
     pub(super) fn block(self) -> Option<(usize, usize)> {
         match self {
@@ -137,13 +149,12 @@ pub(super) const fn key_masks<W: Width>() -> [u32; KEYS] {
     masks
 }
 
-/// Answer `at` of the bucket that ends before byte `end`: they stand last to first. Of the four bytes that end with it,
-/// those in front of it are shifted out.
+/// Answer `at` of the bucket that ends before byte `end`: they stand last to first, none across two words.
 #[inline(always)]
-pub(super) fn bucket_answer<W: Width>(bytes: &[u8], end: usize, at: usize) -> u32 {
-    let end = end - at * answer_bytes::<W>();
-    let window = bytes[end - 4..end].try_into().unwrap_or_default();
-    u32::from_le_bytes(window) >> (32 - 8 * answer_bytes::<W>())
+pub(super) fn bucket_answer<W: Width>(words: &[AtomicU32], end: usize, at: usize) -> u32 {
+    let place = end - (at + 1) * answer_bytes::<W>();
+    let word = u32::from_le(u32::load(&words[place / size_of::<u32>()]));
+    word.wrapping_shr(u8::BITS.wrapping_mul(place as u32)) & W::MAX
 }
 
 /// Fills a bucket: the keys with the answer from each on, after the answer before the first. What room is left repeats
@@ -166,11 +177,13 @@ pub(super) fn fill_bucket<W: Width>(
 }
 
 /// What a bucket says: the answer before the first key, and each key with the answer from it on.
-pub(super) fn bucket_pairs<W: Width>(bytes: &[u8]) -> impl Iterator<Item = (u16, u32)> {
-    let room = keys_in::<W>(bytes.len() / CELL_BYTES);
-    let keys = bytes.as_chunks().0.iter().take(room).map(|&key| u16::from_ne_bytes(key));
-    std::iter::once(0)
-        .chain(keys)
-        .enumerate()
-        .map(|(at, key)| (key, bucket_answer::<W>(bytes, bytes.len(), at)))
+pub(super) fn bucket_pairs<W: Width>(cells: &[[AtomicU32; 2]]) -> impl Iterator<Item = (u16, u32)> {
+    let words = cells.as_flattened();
+    let key = |at: usize| {
+        let [a, b, c, d] = u32::load(&words[at / 2]).to_ne_bytes();
+        u16::from_ne_bytes([[a, b], [c, d]][at % 2])
+    };
+    let keys = (0..keys_in::<W>(cells.len())).map(key);
+    let answer = |at| bucket_answer::<W>(words, size_of_val(cells), at);
+    std::iter::once(0).chain(keys).enumerate().map(move |(at, key)| (key, answer(at)))
 }
