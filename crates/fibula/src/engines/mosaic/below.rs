@@ -80,13 +80,18 @@ impl<W: Width> Below<W> {
         self.chunks.to_vec()
     }
 
-    /// The answer for an address, if its /24 is one of these.
+    /// Where the answer for an address stands among those of all chunks, if its /24 is one of these.
     #[inline(always)]
-    pub(super) fn get(&self, address: u32, meter: &mut impl Meter) -> Option<W> {
-        let number = address >> (32 - TILE_END);
+    pub(super) fn find(&self, address: u32, meter: &mut impl Meter) -> Option<u32> {
         meter.hash();
-        let chunk = self.places.get(number, meter)?;
-        Some(meter.load_word::<W>(&self.chunks.values()[chunk as usize * BELOW + address as usize % BELOW]))
+        let chunk = self.places.get(address >> (32 - TILE_END), meter)?;
+        Some(chunk * BELOW as u32 + address % BELOW as u32)
+    }
+
+    /// The answers of all chunks, where [`find`](Self::find) says.
+    #[inline(always)]
+    pub(super) fn values(&self) -> &[W::Atomic] {
+        self.chunks.values()
     }
 
     /// Gives a /24 its answers.

@@ -20,8 +20,8 @@
 //! and the last-level cache. A full table has 262,144 /18s but only 28,000 different tiles if neighbours share next
 //! hops, and 65,000 if all next hops differ: with 8 bits an answer half a megabyte and two or four. Nothing
 //! in the hot path depends on what an entry says: the batch path is a [`pipeline`](crate::blocks::pipeline) that asks for the line
-//! of a tile a block before it reads it, which doubles the throughput, and looks for the mark two blocks later, when the answers
-//! it compares have left the store queue.
+//! of a tile a block before it reads it, which doubles the throughput, and looks for the mark a block later, when the answers
+//! it compares have left the store queue. What is below marks is asked for the same way, a block before it is read.
 //!
 //! # Building
 //! Every core paints /4s on tiles of its own, which are then joined: equal ones are kept once for all.
@@ -145,7 +145,10 @@ impl<W: Width> Mosaic<W> {
     /// The answer where the tile has a mark.
     #[inline(always)]
     fn marked(&self, address: u32, meter: &mut impl Meter) -> W {
-        self.below.get(address, meter).unwrap_or(W::narrow(NextHop(Self::MARK)))
+        match self.below.find(address, meter) {
+            Some(place) => meter.load_word::<W>(&self.below.values()[place as usize]),
+            None => W::narrow(NextHop(Self::MARK)),
+        }
     }
 
     /// Whether what these changes need surely fits where others read.
