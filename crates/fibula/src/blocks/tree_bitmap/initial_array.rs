@@ -119,7 +119,7 @@ impl<A: Address, W: Width, M: Map> InitialArray<A, W, M> {
     /// Follows a table that holds all changes of a batch already.
     ///
     /// # Panics
-    /// If there is no room, which [`Self::has_room_for`] foresees.
+    /// If there is no room, which [`Self::can_follow`] foresees.
     pub fn follow(&mut self, rib: &Rib<A>, deltas: &[Delta<A>]) -> Cost {
         let mut cost = Cost::default();
         for delta in in_order(deltas) {

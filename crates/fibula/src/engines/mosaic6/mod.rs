@@ -64,7 +64,7 @@
 //! A shared table is read by others while it changes. Everything that a search goes by from one word on is then written before that word
 //! and never again while a reader may come to it; what was replaced is used again when all readers have passed. A comparison of keys reads past
 //! the end of a short bucket, into blocks that may be written at that moment: so all are atomic words, and the vector that it takes is
-//! loaded as eight of them ([`Isa::at_most`](crate::arch::Isa::at_most)), and what is not the bucket's is masked off. Nothing can be packed: with too many holes it
+//! loaded as eight of them ([`Isa::at_most`]), and what is not the bucket's is masked off. Nothing can be packed: with too many holes it
 //! asks to be built anew. The tree of longer routes does not change while it is shared: a change of one is a build, and a table
 //! of many such routes is not shared.
 //!
