@@ -15,11 +15,11 @@
 //!                                          +-----------------------------------+---+---+
 //! ```
 
+use super::extra::ExtraNhia;
 use super::nhi::Nhi;
-use crate::blocks::chunks::SharedPool;
 use crate::blocks::rank::rank_through;
 use crate::engine::Meter;
-use crate::memory::{Pages, Shareable, Word};
+use crate::memory::{Shareable, Word};
 use std::hint::select_unpredictable;
 use zerocopy::FromZeros;
 
@@ -67,11 +67,11 @@ impl Atlas for u16 {
 }
 
 /// The lowest two bits of the word that a spread entry has for a BitAtlas.
-const SPREAD: u64 = 0b10;
+pub(super) const SPREAD: u64 = 0b10;
 
 /// Whether the word of a BitAtlas is the pointer of a spread entry.
 #[inline(always)]
-fn is_spread<M: Atlas>(atlas: u64) -> bool {
+pub(super) fn is_spread<M: Atlas>(atlas: u64) -> bool {
     M::SPREADS && atlas & 0b11 == SPREAD
 }
 
@@ -93,7 +93,7 @@ pub(super) struct Entry<N, M, const INLINE: usize> {
 /// An entry that others may read.
 #[repr(C)]
 pub(super) struct AtomicEntry<N: Nhi, M: Atlas, const INLINE: usize> {
-    atlas: M::Atomic,
+    pub(super) atlas: M::Atomic,
     nhia: [N::Atomic; INLINE],
 }
 
@@ -170,14 +170,14 @@ impl<N: Nhi, M: Atlas, const INLINE: usize> AtomicEntry<N, M, INLINE> {
 }
 
 /// The runs of some slots.
-struct Runs<N> {
-    atlas: u64,
-    nhia: [N; SLOTS],
-    len: usize,
+pub(super) struct Runs<N> {
+    pub(super) atlas: u64,
+    pub(super) nhia: [N; SLOTS],
+    pub(super) len: usize,
 }
 
 impl<N: Nhi> Runs<N> {
-    fn of(slots: &[N]) -> Self {
+    pub(super) fn of(slots: &[N]) -> Self {
         let mut runs = Self { atlas: 0, nhia: [N::NONE; SLOTS], len: 0 };
         for (position, &slot) in slots.iter().enumerate() {
             if position == 0 || slot != slots[position - 1] {
@@ -231,14 +231,14 @@ impl<N: Nhi, M: Atlas, const INLINE: usize> Entry<N, M, INLINE> {
     }
 
     /// Its next-hop indices, wherever they stand.
-    fn nhia(&self, extra: &ExtraNhia<N>) -> Vec<N> {
+    pub(super) fn nhia(&self, extra: &ExtraNhia<N>) -> Vec<N> {
         match self.extra() {
-            Some((start, len)) => extra.pool[start..start + len].iter().map(N::load).collect(),
+            Some((start, len)) => extra.indices()[start..start + len].iter().map(N::load).collect(),
             None => self.nhia.to_vec(),
         }
     }
 
-    fn pointing_to(atlas: u64, start: usize) -> Self {
+    pub(super) fn pointing_to(atlas: u64, start: usize) -> Self {
         let mut nhia = [N::NONE; INLINE];
         nhia[0] = N::half(start as u32);
         nhia[1] = N::half(start as u32 >> 16);
@@ -261,7 +261,7 @@ pub(super) fn overwrite<N: Nhi, M: Atlas, const INLINE: usize>(
         return false;
     };
     let places = match entry.extra() {
-        Some((start, len)) => &extra.pool[start..start + len],
+        Some((start, len)) => &extra.indices()[start..start + len],
         None => &place.nhia[..runs.len],
     };
     for (&nhi, place) in nhia.iter().zip(places).filter(|&(&nhi, place)| nhi != N::load(place)) {
@@ -270,176 +270,13 @@ pub(super) fn overwrite<N: Nhi, M: Atlas, const INLINE: usize>(
     true
 }
 
-/// The arrays of next-hop indices that do not fit into their entries.
-#[derive(Debug)]
-pub(super) struct ExtraNhia<N: Nhi> {
-    pool: SharedPool<N>,
-    pages: Pages,
-}
-
-impl<N: Nhi> ExtraNhia<N> {
-    /// The pool is compacted when one part in so many of it is holes.
-    const HOLES: usize = 16;
-
-    /// Below this many indices in holes there is nothing to gain.
-    const HOLES_IGNORED: usize = 1024;
-
-    /// The most indices: what a pointer of 32 bits reaches.
-    const MAX: u64 = 1 << 32;
-
-    pub(super) fn new(pages: Pages) -> Self {
-        Self { pool: SharedPool::empty("ExtraNHIA indices", Self::MAX, pages), pages }
-    }
-
-    /// An entry of these slots.
-    pub(super) fn entry<M: Atlas, const INLINE: usize>(&mut self, slots: &[N; SLOTS]) -> Entry<N, M, INLINE> {
-        let runs = Runs::of(&slots[..M::SLOTS]);
-        if runs.len > INLINE {
-            return Entry::pointing_to(runs.atlas, self.insert(&runs.nhia[..runs.len]));
-        }
-        let mut nhia = [N::NONE; INLINE];
-        nhia.copy_from_slice(&runs.nhia[..INLINE]);
-        Entry { atlas: M::of(runs.atlas), nhia }
-    }
-
-    /// Gives back what an entry has here.
-    pub(super) fn release<M: Atlas, const INLINE: usize>(&mut self, entry: &Entry<N, M, INLINE>) {
-        if let Some((start, len)) = entry.extra() {
-            self.pool.remove(start, len);
-        }
-    }
-
-    /// Gives an entry other slots that nobody else reads.
-    pub(super) fn replace<M: Atlas, const INLINE: usize>(
-        &mut self,
-        place: &AtomicEntry<N, M, INLINE>,
-        slots: &[N; SLOTS],
-    ) {
-        self.release(&Entry::load(place));
-        self.entry::<M, INLINE>(slots).store(place);
-    }
-
-    /// Gives an entry other slots while others read it.
-    pub(super) fn spread(&mut self, place: &<Entry15_6<N> as Shareable>::Atomic, slots: &[N; SLOTS]) {
-        self.release(&Entry15_6::load(place));
-        let start = self.insert(slots) as u64;
-        (start << 2 | SPREAD).store(&place.atlas);
-    }
-
-    /// Packs an entry that was spread before readers passed, if it still is. Where there is no room it may stay as it is: then this says no.
-    pub(super) fn pack(&mut self, place: &<Entry15_6<N> as Shareable>::Atomic) -> bool {
-        let spread = Entry15_6::load(place);
-        if is_spread::<u64>(spread.atlas) {
-            if !self.has_room() {
-                return false;
-            }
-            self.entry::<u64, 4>(&spread.slots(self)).store(place);
-            self.release(&spread);
-        }
-        true
-    }
-
-    fn insert(&mut self, nhia: &[N]) -> usize {
-        self.pool
-            .insert(nhia)
-            .expect("the limits of nodes and Hash16 entries keep these below 2^32, and shared ones have room")
-    }
-
-    /// Whether some entries may be written.
-    pub(super) fn has_room(&self) -> bool {
-        self.pool.has_room(4 * SLOTS)
-    }
-
-    /// Whether so much is free that a new build is worth it, where nothing can move.
-    pub(super) fn is_wasteful(&self) -> bool {
-        self.pool.is_shared() && self.pool.is_wasteful()
-    }
-
-    /// Whether closing the holes that updates left is worth a walk over all entries.
-    pub(super) fn has_many_holes(&self) -> bool {
-        let (len, free) = (self.pool.len(), self.pool.free_total());
-        free > Self::HOLES_IGNORED && free * Self::HOLES > len && !self.pool.is_shared()
-    }
-
-    /// Whether there are any.
-    pub(super) fn has_holes(&self) -> bool {
-        self.pool.free_total() > 0
-    }
-
-    /// Begins to close all holes: gives the old arrays and an empty pool in their place, to which
-    /// [`Self::move_in`] moves them.
-    pub(super) fn start_afresh(&mut self) -> Self {
-        std::mem::replace(self, Self::new(self.pages))
-    }
-
-    /// Takes the ExtraNHIAs of some entries over from another pool.
-    pub(super) fn move_in<'e, M: Atlas, const INLINE: usize>(
-        &mut self,
-        from: &Self,
-        entries: impl IntoIterator<Item = &'e AtomicEntry<N, M, INLINE>>,
-    ) {
-        for place in entries {
-            let entry = Entry::<N, M, INLINE>::load(place);
-            if entry.extra().is_some() {
-                let start = self.insert(&entry.nhia(from));
-                Entry::<N, M, INLINE>::pointing_to(entry.atlas.into(), start).store(place);
-            }
-        }
-    }
-
-    /// From now on others may read, by what this returns.
-    pub(super) fn share(&mut self) -> Self {
-        Self { pool: self.pool.share(Self::MAX), ..*self }
-    }
-
-    /// Whether others read.
-    pub(super) fn is_shared(&self) -> bool {
-        self.pool.is_shared()
-    }
-
-    /// Readers have passed what was given back before the last call of this.
-    pub(super) fn readers_passed(&mut self) {
-        self.pool.readers_passed();
-    }
-
-    /// All of them, for lookups.
-    #[inline(always)]
-    pub(super) fn indices(&self) -> &[N::Atomic] {
-        &self.pool
-    }
-
-    /// Gives unused capacity back, at the end of a build.
-    pub(super) fn shrink_to_fit(&mut self) {
-        self.pool.shrink_to_fit();
-    }
-
-    /// The indices in use.
-    pub(super) fn used(&self) -> usize {
-        self.pool.len() - self.pool.free_total()
-    }
-
-    /// One past the last index in use.
-    pub(super) fn end(&self) -> usize {
-        self.pool.len()
-    }
-
-    pub(super) fn bytes(&self) -> usize {
-        self.pool.bytes()
-    }
-
-    /// Checks the books.
-    pub(super) fn validate(&self) -> Result<(), String> {
-        self.pool.validate()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::nhi::{Nhi16, Nhi32, Nhi64};
     use super::*;
     use crate::NextHop;
     use crate::engine::{Accesses, Unmetered};
-    use crate::memory::Words;
+    use crate::memory::{Pages, Words};
     use proptest::prelude::*;
 
     #[test]

@@ -4,7 +4,8 @@
 //! No entry moves. A new one is written into a bucket before its key is, one that goes leaves a key that no address has, which searches pass.
 //! Such a bucket is used again when readers have passed: until then somebody may be at the entry.
 
-use super::entry::{Entry15_6, ExtraNhia, SLOTS, overwrite};
+use super::entry::{Entry15_6, SLOTS, overwrite};
+use super::extra::ExtraNhia;
 use super::nhi::Nhi;
 use crate::Limit;
 use crate::arch::{crc32c, prefetch};

@@ -94,6 +94,7 @@
 //! - The paper keeps all tables in SRAM chips beside the processor; the parts are counted as off chip.
 
 mod entry;
+mod extra;
 mod figures;
 mod hash16;
 mod lookup;

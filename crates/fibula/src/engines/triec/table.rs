@@ -1,6 +1,7 @@
 //! [`Table`]: TrieC15/6, three levels of TrieC4/4 nodes and Hash16, for one or two widths of next-hop index.
 
-use super::entry::{Entry4_4, Entry15_6, ExtraNhia, SLOTS, overwrite};
+use super::entry::{Entry4_4, Entry15_6, SLOTS, overwrite};
+use super::extra::ExtraNhia;
 use super::hash16::Hash16;
 use super::nhi::{NODES, Nhi};
 use super::update::is_inside;
