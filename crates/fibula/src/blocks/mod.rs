@@ -1,5 +1,7 @@
 //! The steps that several papers share, named for what they are, so that no two engines carry the same code.
 
+#![forbid(unsafe_code)]
+
 pub mod bloom;
 pub mod buckets;
 pub mod by_length;

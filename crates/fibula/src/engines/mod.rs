@@ -1,6 +1,8 @@
 //! The engines, one module each: the paper it comes from, its layout drawn, a worked example, its limits, and
 //! what was changed and why.
 
+#![forbid(unsafe_code)]
+
 pub mod bloom;
 pub mod bloom6;
 pub mod bloom_naive;
