@@ -1,6 +1,6 @@
 //! The fuzz targets under fuzz/, each run for a while.
 
-use crate::run::{nightly, output, root, run};
+use crate::run::{nightly, on_all_cores, output, root, run};
 use crate::setup;
 use anyhow::{Context, Result, bail};
 use std::process::Command;
@@ -38,13 +38,14 @@ pub(crate) fn targets(seconds: u32, chosen: &[&str]) -> Result<()> {
             .into_iter()
             .chain(std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default())),
     )?;
-    // A compressed input may unpack to some ten thousand times its size; this keeps it far below the fuzzer's
-    // bound on memory.
-    for target in if chosen.is_empty() { &all } else { chosen } {
+    let chosen = if chosen.is_empty() { &all } else { chosen };
+    run(nightly(&["fuzz", "build"]).env("PATH", &path))?;
+    on_all_cores(chosen, |target| {
         let duration = format!("-max_total_time={seconds}");
-        let mut fuzz =
-            nightly(&["fuzz", "run", target, "--", &duration, "-max_len=4096", "-print_final_stats=0"]);
-        run(fuzz.env("PATH", &path))?;
-    }
+        // A compressed input may unpack to some ten thousand times its size; this keeps it far below the fuzzer's
+        // bound on memory.
+        let options = ["--", &duration, "-max_len=4096", "-print_final_stats=0"];
+        run(nightly(&["fuzz", "run", target]).args(options).env("PATH", &path))
+    })?;
     Ok(())
 }

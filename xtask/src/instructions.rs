@@ -3,14 +3,13 @@
 //! Counts of one compiler do not drift as times do. They are of the test profile, whose code the tests have built
 //! already, and of the instruction sets that callgrind knows.
 
-use crate::run::{PEERS, cargo, output, root};
+use crate::run::{PEERS, cargo, on_all_cores, output, root};
 use anyhow::{Context, Result, bail, ensure};
 use cargo_metadata::Message;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// What was counted last: an engine, a family, an instruction set and the instructions of a lookup a line.
 const RECORD: &str = "docs/instructions.tsv";
@@ -91,24 +90,9 @@ fn count() -> Result<BTreeMap<String, f64>> {
     let lines = output(&mut Command::new(&program))?;
     let lines: Vec<(&str, f64)> = lines.lines().map(lookups).collect::<Result<_>>()?;
     println!("counting the instructions of {} engines", lines.len());
-    let next = AtomicUsize::new(0);
-    let worker = || {
-        let mut counts = Vec::new();
-        while let Some(&(name, lookups)) = lines.get(next.fetch_add(1, Ordering::Relaxed)) {
-            counts.push((name.to_owned(), instructions(&program, name)? / lookups));
-        }
-        Ok(counts)
-    };
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    std::thread::scope(|scope| {
-        let workers: Vec<_> = (0..cores).map(|_| scope.spawn(worker)).collect();
-        let mut all = BTreeMap::new();
-        for worker in workers {
-            let counts: Result<Vec<(String, f64)>> = worker.join().expect("no worker panics");
-            all.extend(counts?);
-        }
-        Ok(all)
-    })
+    let count =
+        |&(name, lookups): &(&str, f64)| Ok((name.to_owned(), instructions(&program, name)? / lookups));
+    Ok(on_all_cores(&lines, count)?.into_iter().collect())
 }
 
 /// A line of the counted program: what was looked up, and how many lookups.

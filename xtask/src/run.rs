@@ -3,6 +3,7 @@
 use anyhow::{Context, Result, bail};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// The part of other people's engines that comes as crates; the rest takes what only `setup peers` installs.
 pub(crate) const PEERS: [&str; 2] = ["--features", "fibula-peers/crates"];
@@ -69,4 +70,30 @@ pub(crate) fn works(program: &str, arguments: &[&str]) -> bool {
 fn shown(command: &Command) -> String {
     let words = std::iter::once(command.get_program()).chain(command.get_args());
     words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
+}
+
+/// Does something for each item, on all cores; in the items' order, or the first error that anyone met.
+pub(crate) fn on_all_cores<T: Sync, R: Send>(
+    items: &[T],
+    work: impl Fn(&T) -> Result<R> + Sync,
+) -> Result<Vec<R>> {
+    let next = AtomicUsize::new(0);
+    let worker = || {
+        let mut done = Vec::new();
+        loop {
+            let at = next.fetch_add(1, Ordering::Relaxed);
+            let Some(item) = items.get(at) else { return Ok(done) };
+            // Who fails leaves the others nothing more to do.
+            let result = work(item).inspect_err(|_| next.store(items.len(), Ordering::Relaxed))?;
+            done.push((at, result));
+        }
+    };
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let mut all: Vec<(usize, R)> = std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..cores).map(|_| scope.spawn(worker)).collect();
+        let done = workers.into_iter().map(|worker| worker.join().expect("no worker panics"));
+        done.collect::<Result<Vec<_>>>().map(|done| done.into_iter().flatten().collect())
+    })?;
+    all.sort_unstable_by_key(|&(at, _)| at);
+    Ok(all.into_iter().map(|(_, result)| result).collect())
 }
