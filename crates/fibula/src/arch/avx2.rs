@@ -21,46 +21,49 @@ impl Isa for Avx2 {
 
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
-    fn at_most(self, keys: &super::KeyWords, key: u16) -> u32 {
-        // SAFETY: this set is made only where it was detected.
-        unsafe { x86_64::at_most(keys, key) }
+    fn first_at_least<T: crate::memory::Shareable>(self, line: &[T::Atomic], among: u32, key: u16) -> u32 {
+        assert_eq!(size_of_val(line), super::LINE, "bytes of a line");
+        // SAFETY: this set is made only where it was detected, and the line has the bytes that are compared.
+        let at_least = unsafe { x86_64::at_least(line.as_ptr().cast(), key) };
+        (at_least & among).trailing_zeros()
     }
 }
 
 #[cfg(target_arch = "x86_64")]
 #[allow(clippy::wildcard_imports, reason = "the names of intrinsics say where they come from")]
 pub(super) mod x86_64 {
-    use super::super::KeyWords;
+    use super::super::LINE;
     use std::arch::asm;
     use std::arch::x86_64::*;
 
-    /// All words at once, each as by a relaxed load. The compiler knows no vector load of what others may write; to the processor it
-    /// is one like any other.
+    /// Which of the 32 numbers of a line are at least `key`.
+    ///
+    /// The compiler knows no vector load of what others may write; to the processor it is one like any other: no element of a line that is
+    /// aligned is read in parts.
+    ///
+    /// # Safety
+    /// There are [`LINE`] bytes to be read.
     #[inline]
-    #[target_feature(enable = "avx2")]
-    pub(in super::super) fn load(words: &KeyWords) -> __m256i {
-        let loaded;
-        // SAFETY: it reads the 32 bytes of the array and does nothing that eight relaxed loads would not: this architecture never
-        // reads an aligned word of 4 bytes in parts, in a vector neither.
+    #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+    pub(super) unsafe fn at_least(line: *const u8, key: u16) -> u32 {
+        let key = _mm256_set1_epi16(key.cast_signed());
+        let (low, high): (__m256i, __m256i);
+        // SAFETY: it reads the bytes that the caller promises, and does nothing that relaxed loads would not.
         unsafe {
             asm!(
-                "vmovdqu {loaded}, ymmword ptr [{words}]",
-                loaded = lateout(ymm_reg) loaded,
-                words = in(reg) words,
+                "vmovdqu {low}, ymmword ptr [{line}]",
+                "vmovdqu {high}, ymmword ptr [{line} + {half}]",
+                line = in(reg) line,
+                low = out(ymm_reg) low,
+                high = lateout(ymm_reg) high,
+                half = const LINE / 2,
                 options(pure, readonly, nostack, preserves_flags),
             );
         }
-        loaded
-    }
-
-    #[inline]
-    #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
-    pub(super) fn at_most(keys: &KeyWords, key: u16) -> u32 {
-        let keys = load(keys);
-        let key = _mm256_set1_epi16(key.cast_signed());
-        let at_most = _mm256_cmpeq_epi16(_mm256_max_epu16(keys, key), key);
-        let (low, high) = (_mm256_castsi256_si128(at_most), _mm256_extracti128_si256::<1>(at_most));
-        _mm_movemask_epi8(_mm_packs_epi16(low, high)).cast_unsigned()
+        let [low, high] = [low, high].map(|half| _mm256_cmpeq_epi16(_mm256_max_epu16(half, key), half));
+        // Packed, the lanes of both come in turns.
+        let packed = _mm256_permute4x64_epi64::<0b11_01_10_00>(_mm256_packs_epi16(low, high));
+        _mm256_movemask_epi8(packed).cast_unsigned()
     }
 }
 

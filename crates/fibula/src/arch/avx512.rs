@@ -21,53 +21,64 @@ impl Isa for Avx512 {
 
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
-    fn at_most(self, keys: &super::KeyWords, key: u16) -> u32 {
-        // SAFETY: this set is made only where it was detected.
-        unsafe { x86_64::at_most(keys, key) }
+    fn first_at_least<T: crate::memory::Shareable>(self, line: &[T::Atomic], among: u32, key: u16) -> u32 {
+        assert_eq!(size_of_val(line), super::LINE, "bytes of a line");
+        // SAFETY: this set is made only where it was detected, and the line has the bytes that are compared.
+        let at_least = unsafe { x86_64::at_least(line.as_ptr().cast(), key) };
+        (at_least & among).trailing_zeros()
     }
 
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
-    fn split(self, addresses: &[u128; super::GROUP]) -> [[u32; super::GROUP]; 2] {
+    fn after_16(self, addresses: &[u128; super::GROUP]) -> [u32; super::GROUP] {
         // SAFETY: this set is made only where it was detected.
-        unsafe { x86_64::split(addresses) }
+        unsafe { x86_64::after_16(addresses) }
     }
 }
 
 #[cfg(target_arch = "x86_64")]
 #[allow(clippy::wildcard_imports, reason = "the names of intrinsics say where they come from")]
 mod x86_64 {
-    use super::super::avx2::x86_64::load;
-    use super::super::{GROUP, KeyWords};
+    use super::super::GROUP;
+    use std::arch::asm;
     use std::arch::x86_64::*;
 
+    /// Which of the 32 numbers of a line are at least `key`, loaded as [for AVX2](super::super::avx2).
+    ///
+    /// # Safety
+    /// There are [`LINE`](super::LINE) bytes to be read.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx2,bmi1,bmi2,lzcnt,popcnt")]
-    pub(super) fn at_most(keys: &KeyWords, key: u16) -> u32 {
-        let keys = load(keys);
-        _mm256_cmple_epu16_mask(keys, _mm256_set1_epi16(key.cast_signed())).into()
+    pub(super) unsafe fn at_least(line: *const u8, key: u16) -> u32 {
+        let key = _mm512_set1_epi16(key.cast_signed());
+        let at_least: u32;
+        // SAFETY: it reads the bytes that the caller promises, and does nothing that relaxed loads would not.
+        unsafe {
+            asm!(
+                "vpcmpuw {at_least}, {key}, zmmword ptr [{line}], 2", // key <= number
+                at_least = lateout(kreg) at_least,
+                key = in(zmm_reg) key,
+                line = in(reg) line,
+                options(pure, readonly, nostack, preserves_flags),
+            );
+        }
+        at_least
     }
 
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx2,bmi1,bmi2,lzcnt,popcnt")]
-    pub(super) fn split(addresses: &[u128; GROUP]) -> [[u32; GROUP]; 2] {
+    pub(super) fn after_16(addresses: &[u128; GROUP]) -> [u32; GROUP] {
         let halves: *const __m512i = addresses.as_ptr().cast();
         // SAFETY: 16 addresses are four registers.
         let [a, b, c, d] = [0, 1, 2, 3].map(|at| unsafe { _mm512_loadu_si512(halves.add(at)) });
         let odd = _mm512_set_epi64(15, 13, 11, 9, 7, 5, 3, 1);
         let high = [_mm512_permutex2var_epi64(a, odd, b), _mm512_permutex2var_epi64(c, odd, d)];
-        let join = |low, high| _mm512_inserti64x4::<1>(_mm512_castsi256_si512(low), high);
-        let narrow =
-            |lanes: [__m512i; 2]| join(_mm512_cvtepi64_epi32(lanes[0]), _mm512_cvtepi64_epi32(lanes[1]));
-        let first = narrow(high.map(|lanes| _mm512_srli_epi64::<48>(lanes)));
-        let then = narrow(high.map(|lanes| _mm512_srli_epi64::<16>(lanes)));
-        let mut split = [[0; GROUP]; 2];
-        // SAFETY: the arrays are as long as the registers.
-        unsafe {
-            _mm512_storeu_si512(split[0].as_mut_ptr().cast(), first);
-            _mm512_storeu_si512(split[1].as_mut_ptr().cast(), then);
-        }
-        split
+        let [low, high] = high.map(|lanes| _mm512_cvtepi64_epi32(_mm512_srli_epi64::<16>(lanes)));
+        let taken = _mm512_inserti64x4::<1>(_mm512_castsi256_si512(low), high);
+        let mut bits = [0; GROUP];
+        // SAFETY: the array is as long as the register.
+        unsafe { _mm512_storeu_si512(bits.as_mut_ptr().cast(), taken) };
+        bits
     }
 }
 

@@ -17,26 +17,37 @@ pub use crc32::crc32c;
 pub use prefetch::prefetch;
 pub use scalar::Scalar;
 
+use crate::memory::Shareable;
 use std::fmt;
-use std::sync::atomic::{AtomicU32, Ordering};
+use zerocopy::{Immutable, IntoBytes};
 
 /// How many addresses an instruction set takes apart at once: the 32-bit lanes of the widest registers.
 pub const GROUP: usize = 16;
 
-/// Sixteen keys of 16 bits in the order of their bytes, which others may write.
-pub type KeyWords = [AtomicU32; 8];
+/// The bytes of a line of numbers that are compared at once.
+pub const LINE: usize = 64;
 
-/// Which of sixteen keys, in the order of their bytes, are at most `key`: bit *i* for the *i*th.
+/// Of the 32 numbers of 16 bits of a line, in the order of their bytes, the first that is at least `key` among those whose bits are set; 32
+/// if none is.
+///
+/// # Panics
+/// If a number that is looked at is past the end of the line.
 #[must_use]
 #[inline(always)]
-pub fn at_most(keys: [u32; 8], key: u16) -> u32 {
-    let mut mask = 0;
-    for (at, word) in keys.iter().enumerate() {
-        let [a, b, c, d] = word.to_ne_bytes();
-        let (low, high) = (u16::from_ne_bytes([a, b]), u16::from_ne_bytes([c, d]));
-        mask |= (u32::from(low <= key) | u32::from(high <= key) << 1) << (2 * at);
+pub fn first_at_least<T: Shareable + IntoBytes + Immutable>(
+    line: &[T::Atomic],
+    mut among: u32,
+    key: u16,
+) -> u32 {
+    let byte = |at: usize| T::load(&line[at / size_of::<T>()]).as_bytes()[at % size_of::<T>()];
+    while among != 0 {
+        let at = among.trailing_zeros();
+        if u16::from_ne_bytes([byte(2 * at as usize), byte(2 * at as usize + 1)]) >= key {
+            return at;
+        }
+        among &= among - 1;
     }
-    mask
+    u32::BITS
 }
 
 /// An instruction set as a type: what a batch path is compiled for.
@@ -50,19 +61,24 @@ pub trait Isa: Copy + Send + Sync + 'static {
         crc32c(key)
     }
 
-    /// [Which of sixteen keys are at most `key`](at_most). Others may write them meanwhile: each word is read for itself, as by a
-    /// relaxed load.
+    /// The [first number of a line that is at least `key`](first_at_least), among some. Others may write the line meanwhile: each of its
+    /// elements is read for itself, as by a load of its own.
+    ///
+    /// # Panics
+    /// If the line does not have [`LINE`] bytes.
     #[inline(always)]
-    fn at_most(self, keys: &KeyWords, key: u16) -> u32 {
-        let mut words = [0; 8];
-        words.iter_mut().zip(keys).for_each(|(word, place)| *word = place.load(Ordering::Relaxed));
-        at_most(words, key)
+    fn first_at_least<T>(self, line: &[T::Atomic], among: u32, key: u16) -> u32
+    where
+        T: Shareable + IntoBytes + Immutable,
+    {
+        assert_eq!(size_of_val(line), LINE, "bytes of a line");
+        first_at_least::<T>(line, among, key)
     }
 
-    /// Of each address the first 16 bits, and the 32 that follow.
+    /// Of each address the 32 bits after the first 16.
     #[inline(always)]
-    fn split(self, addresses: &[u128; GROUP]) -> [[u32; GROUP]; 2] {
-        [addresses.map(|address| (address >> 112) as u32), addresses.map(|address| (address >> 80) as u32)]
+    fn after_16(self, addresses: &[u128; GROUP]) -> [u32; GROUP] {
+        addresses.map(|address| (address >> 80) as u32)
     }
 }
 
@@ -152,6 +168,7 @@ pub fn dispatch<K: Kernel>(level: Level, kernel: K) -> K::Output {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32};
 
     struct Name;
     impl Kernel for Name {
@@ -162,44 +179,50 @@ mod tests {
         }
     }
 
-    struct AtMost([u16; 16], u16);
-    impl Kernel for AtMost {
-        type Output = u32;
+    struct FirstAtLeast<'l>(&'l [u16; LINE / 2], u32, u16);
+    impl Kernel for FirstAtLeast<'_> {
+        type Output = [u32; 3];
         #[inline(always)]
-        fn run<I: Isa>(self, isa: I) -> u32 {
-            let words: [u32; 8] = zerocopy::transmute!(self.0);
-            isa.at_most(&words.map(AtomicU32::new), self.1)
+        fn run<I: Isa>(self, isa: I) -> [u32; 3] {
+            let Self(numbers, among, key) = self;
+            let bytes: [u8; LINE] = zerocopy::transmute!(*numbers);
+            let words: [u32; LINE / 4] = zerocopy::transmute!(*numbers);
+            [
+                isa.first_at_least::<u8>(&bytes.map(AtomicU8::new), among, key),
+                isa.first_at_least::<u16>(&numbers.map(AtomicU16::new), among, key),
+                isa.first_at_least::<u32>(&words.map(AtomicU32::new), among, key),
+            ]
         }
     }
 
-    struct Split([u128; GROUP]);
-    impl Kernel for Split {
-        type Output = [[u32; GROUP]; 2];
+    struct After16([u128; GROUP]);
+    impl Kernel for After16 {
+        type Output = [u32; GROUP];
         #[inline(always)]
-        fn run<I: Isa>(self, isa: I) -> [[u32; GROUP]; 2] {
-            isa.split(&self.0)
+        fn run<I: Isa>(self, isa: I) -> [u32; GROUP] {
+            isa.after_16(&self.0)
         }
     }
 
     #[test]
-    fn every_level_splits_alike() {
+    fn every_level_takes_the_same_bits() {
         let address = |at: usize| (at as u128 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15_F39C_C060_5CED_C835);
         for &level in Level::available() {
-            let [first, then] = dispatch(level, Split(std::array::from_fn(address)));
-            for at in 0..GROUP {
-                assert_eq!(first[at], (address(at) >> 112) as u32, "{level}");
-                assert_eq!(then[at], (address(at) >> 80) as u32, "{level}");
-            }
+            let taken = dispatch(level, After16(std::array::from_fn(address)));
+            assert_eq!(taken, std::array::from_fn(|at| (address(at) >> 80) as u32), "{level}");
         }
     }
 
     #[test]
-    fn every_level_compares_keys_alike() {
-        let keys = std::array::from_fn(|at| (at as u16).wrapping_mul(0x1357).wrapping_add(0x7FF0));
-        for key in [0, 1, 0x7FFF, 0x8000, 0x8001, 0xFFFE, 0xFFFF].into_iter().chain(keys) {
-            let expected = (0..16).filter(|&at| keys[at] <= key).fold(0, |mask, at| mask | 1 << at);
-            for &level in Level::available() {
-                assert_eq!(dispatch(level, AtMost(keys, key)), expected, "{level}: {key}");
+    fn every_level_compares_numbers_alike() {
+        let numbers = std::array::from_fn(|at| (at as u16).wrapping_mul(0x1357).wrapping_add(0x7FF0));
+        for key in [0, 1, 0x7FFF, 0x8000, 0x8001, 0xFFFE, 0xFFFF].into_iter().chain(numbers) {
+            for among in [0, 1, u32::MAX, u32::MAX << 7, 1 << 31, 0x00FF_FF00, 0xAAAA_5555] {
+                let first = (0..32_u32).find(|&at| among >> at & 1 == 1 && numbers[at as usize] >= key);
+                for &level in Level::available() {
+                    let found = dispatch(level, FirstAtLeast(&numbers, among, key));
+                    assert_eq!(found, [first.unwrap_or(32); 3], "{level}: {key}, {among:#x}");
+                }
             }
         }
     }

@@ -1,12 +1,12 @@
 //! One lookup, and the batch path: blocks of addresses go down the arrays step by step, then each looks into its bucket.
 
+use super::lines::{answers, elements, slots};
 use super::word::{
-    ANSWER, ARRAYS, BASE, BUCKETS, CELL_BYTES, CODE, Cell, KEYS, Word, as_array, bucket_answer, key_masks,
-    start, step,
+    ANSWER, BASE, BEYOND, BUCKETS, CODE, LINE_BITS, SLOT_BITS, Spot, Word, as_array, start, step,
 };
 use super::{Mosaic6, ROOT_BITS, STEPS, WINDOW};
 use crate::NextHop;
-use crate::arch::{GROUP, Isa, KeyWords, at_most};
+use crate::arch::{GROUP, Isa, first_at_least};
 use crate::blocks::pipeline::{Stages, look_up};
 use crate::engine::{Meter, Unmetered, Width};
 use crate::memory::Shareable;
@@ -15,21 +15,11 @@ use std::sync::atomic::AtomicU32;
 /// The addresses of a block. 64 gave nine tenths, perhaps because arrays a power of two long take each other's places in the first cache.
 const BLOCK: usize = 48;
 
-/// The words of the root.
-const SLOTS: usize = 1 << ROOT_BITS;
+/// The bits that choose from the root.
+const ROOT: u32 = ROOT_BITS as u32;
 
-/// The bytes of the keys that are compared at once.
-const KEYS_BYTES: usize = KEYS * size_of::<u16>();
-
-/// The cells past the end of the blocks that such a comparison may read.
-pub(super) const PADDING: usize = KEYS_BYTES / CELL_BYTES;
-
-/// The keys of the bucket that begins at a cell, and what stands behind them.
-#[inline(always)]
-fn keys(words: &[AtomicU32], base: usize) -> &KeyWords {
-    static NONE: KeyWords = [const { AtomicU32::new(0) }; KEYS / 2];
-    words.get(2 * base..).and_then(|words| words.first_chunk()).unwrap_or(&NONE)
-}
+/// The buckets that are compared in a row without a jump: the end of a longer loop is not foreseen.
+const UNROLLED: usize = 8;
 
 /// The bits of an address that a bucket compares.
 #[inline(always)]
@@ -41,7 +31,7 @@ impl<W: Width> Mosaic6<W> {
     /// One lookup.
     #[inline(always)]
     pub(super) fn one(&self, address: u128, meter: &mut impl Meter) -> W {
-        let words = self.blocks.as_flattened();
+        let words = self.blocks.arrays.as_flattened();
         let (slot, mut rest) = start(address);
         let mut word = meter.load_word::<u32>(&self.root[slot]);
         while let Some((stride, first)) = as_array(word) {
@@ -51,25 +41,25 @@ impl<W: Width> Mosaic6<W> {
         }
         match Word::unpack(word) {
             Word::Answer(next_hop) => W::narrow(next_hop),
-            Word::Bucket { cells, base } => {
-                let keys = meter.load_word::<[u32; KEYS / 2]>(keys(words, base));
-                let count = (at_most(keys, key(rest)) & const { &key_masks::<W>() }[cells]).count_ones();
-                let answer = bucket_answer::<W>(words, (base + cells) * CELL_BYTES, count as usize);
-                W::narrow(NextHop(answer))
+            Word::Bucket(Spot { line, slot }) => {
+                let line = self.blocks.lines.line(line);
+                let among = u32::MAX << slot & ((1 << slots::<W>()) - 1);
+                let at = first_at_least::<W>(line, among, key(rest));
+                meter.load_word(&line[answers::<W>() + at as usize])
             }
-            Word::Beyond { .. } | Word::Array { .. } => self.beyond(word, address, meter),
+            Word::Beyond(spot) => self.beyond(spot, address, meter),
+            Word::Array { .. } => unreachable!("the loop follows arrays"),
         }
     }
 
     /// The answer of an address with longer routes around it.
     #[inline(always)]
-    fn beyond(&self, word: u32, address: u128, meter: &mut impl Meter) -> W {
+    fn beyond(&self, Spot { line, slot }: Spot, address: u128, meter: &mut impl Meter) -> W {
         let longer = self.longer.descend(address, meter);
         if longer != W::default() {
             return longer;
         }
-        let [next_hop, _] = meter.load_word::<Cell>(&self.blocks[(word & BASE) as usize]);
-        W::narrow(NextHop(next_hop))
+        meter.load_word(&self.blocks.lines.line(line)[answers::<W>() + slot as usize])
     }
 }
 
@@ -87,7 +77,7 @@ impl<const N: usize> Found<N> {
     /// The word on which a search stands now.
     #[inline(always)]
     fn word(&self, lane: usize) -> u32 {
-        choose(self.at[lane] < ARRAYS, self.next[lane], self.at[lane])
+        choose(self.at[lane] < BUCKETS, self.next[lane], self.at[lane])
     }
 }
 
@@ -98,10 +88,13 @@ fn choose(condition: bool, yes: u32, no: u32) -> u32 {
     yes & mask | no & !mask
 }
 
-/// An engine as the stages of its batch path: the root, the arrays, the buckets.
+/// An engine as the stages of its batch path: the root, the arrays, the buckets. Where its arrays lie stands here once: it would be read
+/// again after every word that others may write.
 struct Batch<'e, I: Isa, W: Width> {
     engine: &'e Mosaic6<W>,
-    root: &'e [AtomicU32; SLOTS],
+    root: &'e [AtomicU32; 1 << ROOT],
+    words: &'e [AtomicU32],
+    lines: &'e [W::Atomic],
     isa: I,
 }
 
@@ -142,17 +135,15 @@ impl<I: Isa, W: Width> Batch<'_, I, W> {
     /// The first stage: the words of the root.
     #[inline(always)]
     fn begin<const N: usize>(&self, addresses: &[u128; N], found: &mut Found<N>) {
-        let mut slots = [0; N];
         let (groups, _) = addresses.as_chunks::<GROUP>();
-        let (slot_groups, _) = slots.as_chunks_mut::<GROUP>();
         let (rest_groups, _) = found.rest.as_chunks_mut::<GROUP>();
-        for ((addresses, slots), rest) in groups.iter().zip(slot_groups).zip(rest_groups) {
-            [*slots, *rest] = self.isa.split(addresses);
+        for (addresses, rest) in groups.iter().zip(rest_groups) {
+            *rest = self.isa.after_16(addresses);
         }
         // As if all stood on an array: the root.
         found.at = [0; N];
         for lane in 0..N {
-            found.next[lane] = u32::load(&self.root[slots[lane] as usize % SLOTS]);
+            found.next[lane] = u32::load(&self.root[(addresses[lane] >> (u128::BITS - ROOT)) as usize]);
         }
     }
 
@@ -166,13 +157,15 @@ impl<I: Isa, W: Width> Batch<'_, I, W> {
             let stride = (word >> CODE) + 1;
             let place = (word & BASE) * 2 + rest.wrapping_shr(u32::BITS.wrapping_sub(stride));
             // A search that has left the arrays looks at the first word, which does it no harm.
-            places[lane] = choose(word < ARRAYS, place, 0);
-            found.rest[lane] = rest.wrapping_shl(choose(word < ARRAYS, stride, 0));
+            places[lane] = choose(word < BUCKETS, place, 0);
+            found.rest[lane] = rest.wrapping_shl(choose(word < BUCKETS, stride, 0));
             found.at[lane] = word;
         }
-        let words = self.engine.blocks.as_flattened();
-        for lane in 0..N {
-            found.next[lane] = u32::load(&words[places[lane] as usize]);
+        let (places, _) = places.as_chunks::<GROUP>();
+        for (next, places) in found.next.as_chunks_mut::<GROUP>().0.iter_mut().zip(places) {
+            for lane in 0..GROUP {
+                next[lane] = u32::load(&self.words[places[lane] as usize]);
+            }
         }
     }
 
@@ -180,34 +173,46 @@ impl<I: Isa, W: Width> Batch<'_, I, W> {
     /// than others.
     #[inline(always)]
     fn finish<const N: usize>(&self, addresses: &[u128; N], found: &mut Found<N>, answers: &mut [W; N]) {
-        let words = self.engine.blocks.as_flattened();
-        let (mut cells, mut bases, mut apart) = ([0; N], [0; N], false);
+        let (mut lines, mut among, mut apart) = ([0; N], [0; N], 0);
         for lane in 0..N {
             let word = found.word(lane);
-            // Words that lead to no bucket look at the first, and at none of its keys.
-            let is_bucket = word.wrapping_sub(BUCKETS) < ANSWER - BUCKETS;
-            cells[lane] = choose(is_bucket, (word >> CODE).wrapping_sub(ARRAYS >> CODE), 0);
-            bases[lane] = choose(is_bucket, word & BASE, 0);
+            // Words that lead to no bucket look at the first line.
+            let place = choose(word.wrapping_sub(BUCKETS) < ANSWER - BUCKETS, word, 0);
+            lines[lane] = place & LINE_BITS;
+            among[lane] = u32::MAX << (place & SLOT_BITS);
+            apart |= place & BEYOND | u32::from(word < BUCKETS);
             found.at[lane] = word;
-            apart |= word < BUCKETS;
         }
-        for lane in 0..N {
-            let (cells, base) = (cells[lane] as usize, bases[lane] as usize);
-            let mask = const { &key_masks::<W>() }[cells & (KEYS - 1)];
-            let count = (self.isa.at_most(keys(words, base), key(found.rest[lane])) & mask).count_ones();
-            let end = (base + cells.max(1)) * CELL_BYTES;
-            found.next[lane] = bucket_answer::<W>(words, end, count as usize);
+        let mut said = [W::default(); N];
+        let (lines, among) = (lines.as_chunks::<UNROLLED>().0, among.as_chunks::<UNROLLED>().0);
+        let groups = lines.iter().zip(among).zip(found.rest.as_chunks::<UNROLLED>().0);
+        for (said, ((lines, among), rest)) in said.as_chunks_mut::<UNROLLED>().0.iter_mut().zip(groups) {
+            for lane in 0..UNROLLED {
+                said[lane] = self.said(lines[lane], among[lane], key(rest[lane]));
+            }
         }
         for lane in 0..N {
             let word = found.at[lane];
-            let answer = choose(word >= ANSWER, word ^ ANSWER, found.next[lane]);
+            let answer = choose(word >= ANSWER, word ^ ANSWER, said[lane].widen().0);
             answers[lane] = W::narrow(NextHop(answer & W::MAX));
         }
-        if apart {
-            for lane in (0..N).filter(|&lane| found.at[lane] < BUCKETS) {
+        if apart != 0 {
+            for lane in (0..N).filter(|&lane| {
+                let word = found.at[lane];
+                word < BUCKETS || word < ANSWER && word & BEYOND != 0
+            }) {
                 answers[lane] = self.engine.one(addresses[lane], &mut Unmetered);
             }
         }
+    }
+
+    /// What the bucket says that begins so many bytes after the first line, at the first of some slots.
+    #[inline(always)]
+    fn said(&self, line: u32, among: u32, key: u16) -> W {
+        let first = line as usize / size_of::<W>();
+        let line = &self.lines[first..first + elements::<W>()];
+        let at = self.isa.first_at_least::<W>(line, among, key);
+        W::load(&self.lines[first + answers::<W>() + at as usize])
     }
 }
 
@@ -216,7 +221,8 @@ impl<W: Width> Mosaic6<W> {
     #[inline(always)]
     pub(super) fn many<I: Isa>(&self, isa: I, addresses: &[u128], next_hops: &mut [W]) {
         let Some(root) = self.root.first_chunk() else { return };
-        let batch = Batch { engine: self, root, isa };
+        let (words, lines) = (self.blocks.arrays.as_flattened(), self.blocks.lines.elements());
+        let batch = Batch { engine: self, root, words, lines, isa };
         look_up::<BLOCK, GROUP, STAGES, _, _, _>(&batch, addresses, next_hops);
     }
 }

@@ -1,7 +1,8 @@
 //! Which stride each array gets: the cheapest, by steps that lookups take and bytes that blocks take.
 
+use super::lines::{pair_bytes, slots};
 use super::segments::{Node, Segments};
-use super::word::{ANSWER, CELL_BYTES, KEYS, answer_bytes, cells_for};
+use super::word::ANSWER;
 use super::{LAST_LEVEL, STEPS, WINDOW};
 use crate::engine::Width;
 
@@ -9,7 +10,7 @@ use crate::engine::Width;
 pub(super) const STRIDE_MAX: usize = 14;
 
 /// What one more step of the lookups that end at one bound is worth, in bytes, as long as the batch path takes it in its stride.
-const STEP_BYTES: u32 = 12;
+const STEP_BYTES: u32 = 8;
 
 /// What one is worth that makes a lookup leave the batch path.
 const DETOUR_BYTES: u32 = 256;
@@ -74,17 +75,15 @@ impl Plan {
     }
 }
 
-/// The bytes of a bucket for so many keys; none for no key, which is an answer.
-fn bucket_bytes<W: Width>(keys: usize) -> u32 {
-    let bytes = (keys * (size_of::<u16>() + answer_bytes::<W>()) + answer_bytes::<W>()) as u32;
-    if keys == 0 { 0 } else { bytes.next_multiple_of(CELL_BYTES as u32) }
+/// The bytes of a bucket for so many bounds; none for no bound, which is an answer.
+fn bucket_bytes<W: Width>(bounds: usize) -> u32 {
+    if bounds == 0 { 0 } else { ((bounds + 1) * pair_bytes::<W>()) as u32 }
 }
 
 /// Whether one bucket holds a node: few bounds, each within the bits of a key, and an answer between any two.
 pub(super) fn fits_bucket<W: Width>(segments: &Segments, node: Node) -> bool {
     let window_end = (node.depth + WINDOW).min(LAST_LEVEL);
-    node.bounds() <= KEYS
-        && cells_for::<W>(node.bounds()).is_some()
+    node.bounds() < slots::<W>()
         && segments.starts[node.lo..node.hi].iter().all(|start| length(*start) <= window_end)
         && segments.values[node.lo - 1..node.hi].iter().all(|value| value & ANSWER != 0)
 }

@@ -43,16 +43,21 @@ impl Segments {
         segments
     }
 
+    /// None, and room for so many.
+    pub(super) fn with_capacity(count: usize) -> Self {
+        Self { starts: Vec::with_capacity(count), values: Vec::with_capacity(count) }
+    }
+
     /// One interval with one answer.
     pub(super) fn uniform(start: u64, value: u32) -> Self {
-        let mut segments = Self::default();
+        let mut segments = Self::with_capacity(1);
         segments.push(start, value);
         segments
     }
 
     /// These intervals, but others from where those begin to before `past`; the last of these ends before `end`.
     pub(super) fn with(&self, others: &Self, past: u64, end: u64) -> Self {
-        let mut all = Self::default();
+        let mut all = Self::with_capacity(self.starts.len() + others.starts.len() + 1);
         let own = || self.starts.iter().copied().zip(self.values.iter().copied());
         let before = self.starts.partition_point(|&start| start < others.starts[0]);
         own().take(before).for_each(|(start, value)| all.push(start, value));

@@ -1,6 +1,7 @@
-//! Snapshots: root and blocks as they are; of the longer routes, which are few, the routes.
+//! Snapshots: root, arrays and lines as they are; of the longer routes, which are few, the routes.
 
-use super::lookup::PADDING;
+use super::blocks::{Blocks, PADDING};
+use super::lines::Lines;
 use super::{CELLS, LAST_LEVEL, Mosaic6, ROOT_BITS};
 use crate::blocks::chunks::SharedPool;
 use crate::blocks::patricia::Patricia;
@@ -16,7 +17,8 @@ const ADDRESSES: &str = "longer routes";
 impl<W: Width> Mosaic6<W> {
     pub(super) fn save_arrays<'s>(&'s self, sections: &mut SectionWriter<'s>) {
         sections.made("root", &self.root.to_vec());
-        sections.made("blocks", &self.blocks.to_vec());
+        sections.made("arrays", &self.blocks.arrays.to_vec());
+        sections.made("lines", &self.blocks.lines.to_vec());
         let (prefixes, next_hops): (Vec<Prefix<u128>>, Vec<W>) = self.longer.routes().into_iter().unzip();
         let parts = prefixes.iter().map(|prefix| (prefix.first(), prefix.len()));
         let (addresses, lengths): (Vec<u128>, Vec<u8>) = parts.unzip();
@@ -42,7 +44,10 @@ impl<W: Width> Mosaic6<W> {
         }
         Ok(Self {
             root: Words::holding(sections.array_of("root", 1 << ROOT_BITS)?),
-            blocks: SharedPool::reading(sections.array("blocks")?, CELLS, PADDING),
+            blocks: Blocks {
+                arrays: SharedPool::reading(sections.array("arrays")?, CELLS, PADDING),
+                lines: Lines::reading(sections.array("lines")?),
+            },
             longer: Arc::new(Patricia::plant(routes, config.pages)?),
             books: BTreeMap::new(),
             pages: config.pages,

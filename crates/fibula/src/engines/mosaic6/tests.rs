@@ -1,6 +1,7 @@
 //! The worked example of the module page, longer routes, the limits, and what updates leave behind.
 
-use super::word::{KEYS, bucket_pairs, keys_in};
+use super::lines::{Lines, answers, pair_bytes, slots};
+use super::word::Spot;
 use super::*;
 use crate::engines::testing::{apply, follows_the_oracle, meeting, rib};
 use crate::{Fib, Limit, Route};
@@ -32,17 +33,27 @@ fn the_worked_example() {
     let rib = rib(&EXAMPLE);
     let engine = build(&rib);
     let slots: Vec<usize> = (0..1 << ROOT_BITS).filter(|&slot| engine.root.get(slot) != answer(0)).collect();
-    assert_eq!((slots, engine.root.get(0x2001)), (vec![0x2001], array(5, 50)));
-    let words = engine.blocks.to_vec();
+    assert_eq!((slots, engine.root.get(0x2001)), (vec![0x2001], array(5, 48)));
+    let words = engine.blocks.arrays.to_vec();
     let words = words.as_flattened();
-    let bucket = Word::Bucket { cells: 2, base: 0 }.pack();
-    for (stride, base, at, word) in [(5, 50, 1, array(5, 34)), (5, 34, 22, array(6, 2)), (6, 2, 56, bucket)] {
+    let spot = Spot { line: 0, slot: 0 };
+    let bucket = Word::Bucket(spot).pack();
+    for (stride, base, at, word) in [(5, 48, 1, array(5, 32)), (5, 32, 22, array(6, 0)), (6, 0, 56, bucket)] {
         for slot in 0..1 << stride {
             assert_eq!(words[2 * base + slot], if slot == at { word } else { answer(0) });
         }
     }
-    assert_eq!(words[..4], [0x8001_8000, 0xC000_8002, 0x0101_FFFF, 0x0102_0302]);
-    assert_eq!((engine.used() - lookup::PADDING, engine.memory().total()), (66, (1 << 18) + 8 * (66 + 4)));
+    let pairs: Vec<_> = engine.blocks.lines.pairs(spot).collect();
+    assert_eq!(pairs, [(0x7FFF, 1), (0x8000, 2), (0x8001, 3), (0xBFFF, 2), (0xFFFF, 1)]);
+    let line = engine.blocks.lines.to_vec();
+    assert_eq!(
+        (&line[..10], &line[42..47]),
+        (&[255, 127, 0, 128, 1, 128, 255, 191, 255, 255][..], &[1, 2, 3, 2, 1][..])
+    );
+    assert_eq!(
+        (engine.blocks.used(), engine.memory().total()),
+        (64 * 8 + 5 * 3, (1 << 18) + 8 * 65 + 4 * 64)
+    );
     let answers = ["2001:db8:8001::", "2001:db8:8002::", "2001:db8:ffff::", "2001:db9::"]
         .map(|text| engine.lookup(address(text)));
     assert_eq!(answers, [3, 2, 1, 0]);
@@ -52,7 +63,7 @@ fn the_worked_example() {
         ("arrays", 3.0),
         ("cells of arrays", 64.0),
         ("buckets", 1.0),
-        ("cells of buckets", 2.0),
+        ("slots of buckets", 5.0),
         ("words with longer routes", 0.0),
         ("arrays in the longest way", 3.0),
     ];
@@ -61,10 +72,38 @@ fn the_worked_example() {
 }
 
 #[test]
-fn a_cache_line_of_a_bucket() {
-    assert_eq!([1, 2, 3, 4, 6, 8].map(keys_in::<u8>), [2, 5, 7, 10, 15, KEYS]);
-    assert_eq!([1, 2, 3, 4, 6, 8].map(keys_in::<u16>), [1, 3, 5, 7, 11, 15]);
-    assert_eq!([1, 2, 3, 4, 6, 8].map(keys_in::<u32>), [0, 2, 3, 4, 7, 10]);
+fn what_a_line_holds() {
+    assert_eq!([slots::<u8>(), slots::<u16>(), slots::<u32>()], [21, 16, 10]);
+    assert_eq!([answers::<u8>(), answers::<u16>(), answers::<u32>()], [42, 16, 5]);
+    assert_eq!([pair_bytes::<u8>(), pair_bytes::<u16>(), pair_bytes::<u32>()], [3, 4, 6]);
+    let spot = Spot { line: word::LINES_MAX as usize - 1, slot: 20 };
+    for word in [Word::Bucket(spot), Word::Beyond(spot)] {
+        assert_eq!(Word::unpack(word.pack()), word);
+    }
+}
+
+#[test]
+fn buckets_share_lines_and_leave_their_neighbours_alone() {
+    fn written<W: Width>(wide: u32) {
+        let mut lines = Lines::<W>::new(Pages::Small);
+        let bucket = |at: u32| [(7 * at as u16, at), (8 * at as u16, wide - at), (u16::MAX, at + 1)];
+        let mut spots: Vec<Spot> = (1..=40).map(|at| lines.insert(&bucket(at)).unwrap()).collect();
+        for at in (0..40).step_by(3) {
+            lines.remove(spots[at]);
+            spots[at] = lines.insert(&bucket(at as u32 + 1)).unwrap();
+        }
+        for (spot, at) in spots.iter().zip(1..) {
+            assert_eq!(lines.pairs(*spot).collect::<Vec<_>>(), bucket(at));
+        }
+        assert_eq!((lines.used(), lines.validate()), (120, Ok(())));
+        for spot in spots {
+            lines.remove(spot);
+        }
+        assert_eq!((lines.used(), lines.count(), lines.validate()), (0, 0, Ok(())));
+    }
+    written::<u8>(255);
+    written::<u16>(1 << 15);
+    written::<u32>(1 << 30);
 }
 
 #[test]
@@ -72,12 +111,12 @@ fn a_host_route_makes_its_way_and_takes_it_along() {
     let mut table = rib(&[("::/0", 1)]);
     let mut engine = build(&table);
     let cost = apply(&mut engine, &mut table, &[("2001:db8::1/128", 2)]);
-    assert!(cost.nodes_allocated > 1 && engine.used() > lookup::PADDING);
+    assert!(cost.nodes_allocated > 1 && engine.blocks.used() > 0);
     assert_eq!(["2001:db8::", "2001:db8::1", "2001:db8::2"].map(|a| engine.lookup(address(a))), [1, 2, 1]);
     apply(&mut engine, &mut table, &[("::/0", 3), ("2001:db8::/48", 4)]);
     assert_eq!(["2001:db8::", "2001:db8::1", "::"].map(|a| engine.lookup(address(a))), [4, 2, 3]);
     apply(&mut engine, &mut table, &[("2001:db8::1/128", 0), ("2001:db8::/48", 0)]);
-    assert_eq!((engine.used(), engine.books.len(), engine.lookup(address("2001:db8::1"))), (4, 0, 3));
+    assert_eq!((engine.blocks.used(), engine.books.len(), engine.lookup(address("2001:db8::1"))), (0, 0, 3));
 }
 
 #[test]
@@ -90,7 +129,7 @@ fn an_array_of_one_answer_becomes_it() {
     apply(&mut engine, &mut table, &[("2001:db8::/32", 0), ("2001:db8:8000::/34", 0)]);
     assert_eq!(engine.lookup(address("2001:db8:8001::")), 2);
     apply(&mut engine, &mut table, &[("2001:db8:8001::/48", 0)]);
-    assert_eq!((engine.used(), engine.root.get(0x2001)), (lookup::PADDING, answer(0)));
+    assert_eq!((engine.blocks.used(), engine.root.get(0x2001)), (0, answer(0)));
 }
 
 #[test]
@@ -118,11 +157,12 @@ fn readers_of_a_shared_table_keep_their_blocks_until_they_have_passed() {
     let before = view.root.get(0x2001);
     let cost = apply(&mut engine, &mut table, &[("2001:db8:8001::/48", 2)]);
     assert_eq!((cost.entries_set, view.lookup(address("2001:db8:8001::"))), (1, 2));
-    let bucket = bucket_pairs::<u8>(&view.blocks[..2]).nth(2);
-    assert_eq!((view.root.get(0x2001), bucket, engine.blocks.holes()), (before, Some((0x8001, 3)), 0));
+    let bucket = view.blocks.lines.pairs(Spot { line: 0, slot: 0 }).nth(2);
+    assert_eq!((view.root.get(0x2001), bucket), (before, Some((0x8001, 3))));
+    assert_eq!((engine.blocks.lines.used(), engine.blocks.lines.holes()), (3, 0));
     engine.readers_passed();
     engine.readers_passed();
-    assert_eq!(engine.blocks.holes(), 2);
+    assert_eq!(engine.blocks.lines.holes(), 2); // five slots came free where three were taken
     engine.validate(&table).unwrap();
     // What is longer than the trie keeps is built anew, and so is what a view is told.
     for (prefix, engine) in [("2001:db8::/49", &mut engine), ("2001:db8::/48", &mut { view })] {
@@ -144,9 +184,9 @@ fn tables_of_many_longer_routes_are_not_shared() {
 #[test]
 fn a_table_that_needs_more_cells_than_fit_names_the_number() {
     let table = rib(&EXAMPLE);
-    let too_few = Mosaic6::<u8>::build_at_most(65, &table, Pages::Small).unwrap_err();
-    assert_eq!(too_few.limit(), Some(Limit { what: CELLS, had: 66, max: 65 }));
-    assert!(Mosaic6::<u8>::build_at_most(66, &table, Pages::Small).is_ok());
+    let too_few = Mosaic6::<u8>::build_at_most(63, &table, Pages::Small).unwrap_err();
+    assert_eq!(too_few.limit(), Some(Limit { what: CELLS, had: 64, max: 63 }));
+    assert!(Mosaic6::<u8>::build_at_most(64, &table, Pages::Small).is_ok());
 }
 
 #[test]
@@ -172,10 +212,18 @@ fn validation_sees_what_is_wrong() {
     };
     assert!(spoiled(|e| e.root.set(7, answer(1))).contains("7::/16: Answer"));
     assert!(spoiled(|e| e.root.set(0x2001, answer(1))).contains("where the table has"));
-    assert!(spoiled(|e| e.root.set(7, e.root.get(0x2001))).contains("answer 0 is NextHop(1)"));
-    assert!(spoiled(|e| _ = e.blocks[0][0].fetch_add(1, Ordering::Relaxed)).contains("key 0 is 0x8001"));
-    assert!(spoiled(|e| _ = e.blocks[1][1].fetch_xor(1 << 24, Ordering::Relaxed)).contains("answer 0 is"));
-    assert!(spoiled(|e| assert!(e.blocks.allocate(1).is_ok())).contains("cells are in use"));
+    assert!(
+        spoiled(|e| e.root.set(7, e.root.get(0x2001))).contains("5 intervals in a bucket, 1 in the table")
+    );
+    assert!(
+        spoiled(|e| _ = e.blocks.lines.elements()[0].fetch_sub(1, Ordering::Relaxed))
+            .contains("end 0 is 0x7ffe")
+    );
+    assert!(
+        spoiled(|e| _ = e.blocks.lines.elements()[42].fetch_xor(1, Ordering::Relaxed))
+            .contains("answer 0 is")
+    );
+    assert!(spoiled(|e| assert!(e.blocks.arrays.allocate(1).is_ok())).contains("bytes are in use"));
     assert!(spoiled(|e| e.books.clear()).contains("the books of the slots"));
     assert!(
         spoiled(|e| e.longer = Arc::new(Patricia::plant([], Pages::Small).unwrap()))

@@ -1,35 +1,29 @@
 //! Following a table: the smallest subtree around a change is written anew beside, then one word points to it.
 
-use super::build::{Writer, cells_below, moved, release, start, words_of};
+use super::blocks::Blocks;
+use super::build::{Writer, start};
+use super::lines::slots;
 use super::segments::{Node, Segments, number, number_past};
-use super::word::{ANSWER, CELLS_MAX, Word, array_cells, as_array, bucket_pairs};
-use super::{LAST_LEVEL, Mosaic6, ROOT_BITS, STEPS, new_blocks};
+use super::word::{ANSWER, CELLS_MAX, Word, array_cells, as_array};
+use super::{LAST_LEVEL, Mosaic6, ROOT_BITS, STEPS};
 use crate::engine::{Cost, Update, Width};
 use crate::memory::Shareable;
 use crate::{Address, Delta, Limit, Prefix, Rib};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
 
-/// The cells that may be in use when an update begins: a quarter of all, so that whatever it writes beside fits. A new
-/// route makes at most so many.
-const CELLS_IN_PLACE: u64 = CELLS_MAX / 4;
-const CELLS_A_ROUTE: u64 = 1024;
-
 /// A slot of the root is planned anew when its blocks have grown by one part in so many, or so many of its bounds have
 /// gone; and some on top, so that small ones are left alone.
 const GROWN: usize = 4;
-const GROWN_CELLS: usize = 64;
-
-/// The blocks are moved together when one part in so many is holes, and more than so many cells.
-const HOLES: usize = 16;
-const HOLES_IGNORED: usize = 2048;
+const GROWN_BYTES: usize = 512;
+const GROWN_BOUNDS: usize = 64;
 
 /// What a slot of the root was when it was planned, and is now.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Books {
-    /// Cells when it was planned.
+    /// Bytes when it was planned.
     planned: usize,
-    /// Cells now.
+    /// Bytes now.
     pub(super) now: usize,
     /// Bounds when it was planned.
     bounds: usize,
@@ -38,14 +32,14 @@ pub(super) struct Books {
 }
 
 impl Books {
-    pub(super) fn of(cells: usize, bounds: usize) -> Self {
-        Self { planned: cells, now: cells, bounds, withdrawn: 0 }
+    pub(super) fn of(bytes: usize, bounds: usize) -> Self {
+        Self { planned: bytes, now: bytes, bounds, withdrawn: 0 }
     }
 
     /// Whether a new plan would give much back.
     fn stale(&self) -> bool {
-        self.now > self.planned + self.planned / GROWN + GROWN_CELLS
-            || self.withdrawn > (self.bounds / GROWN + GROWN_CELLS).cast_signed()
+        self.now > self.planned + self.planned / GROWN + GROWN_BYTES
+            || self.withdrawn > (self.bounds / GROWN + GROWN_BOUNDS).cast_signed()
     }
 }
 
@@ -60,8 +54,8 @@ impl<W: Width> Mosaic6<W> {
     pub(super) fn follow(&mut self, rib: &Rib<u128>, deltas: &[Delta<u128>]) -> Update {
         let longer = deltas.iter().filter(|delta| delta.prefix.len() > LAST_LEVEL);
         let is_shared = self.blocks.is_shared();
-        if self.used() as u64 + CELLS_A_ROUTE * deltas.len() as u64 > CELLS_IN_PLACE
-            || is_shared && (longer.clone().next().is_some() || self.is_full_of_holes())
+        if !self.blocks.have_room(deltas.len())
+            || is_shared && (longer.clone().next().is_some() || self.blocks.are_full_of_holes())
         {
             return Update::Rebuild;
         }
@@ -82,7 +76,7 @@ impl<W: Width> Mosaic6<W> {
                 return Update::Rebuild; // readers have not passed, and there is no room beside what they read
             }
         }
-        if !is_shared && self.is_full_of_holes() {
+        if !is_shared && self.blocks.are_full_of_holes() {
             self.compact();
         }
         Update::Applied(self.cost)
@@ -100,12 +94,13 @@ impl<W: Width> Mosaic6<W> {
     pub(super) fn write_slot(&mut self, segments: &Segments, within: Node, slot: usize) -> Result<(), Limit> {
         let first = (slot as u64) << (LAST_LEVEL - ROOT_BITS);
         let node = segments.within(within, first, ROOT_BITS);
-        let before = self.used();
-        let word = Writer::<W>::new(&mut self.blocks, &mut self.cost).write(segments, node, 0)?;
-        let cells = self.used() - before;
+        let before = self.blocks.used();
+        let mut writer = Writer { blocks: &mut self.blocks, cost: &mut self.cost };
+        let word = writer.write(segments, node, 0)?;
+        let bytes = self.blocks.used() - before;
         self.publish(Place::Root(slot), word);
-        if cells > 0 {
-            self.books.insert(slot, Books::of(cells, node.bounds()));
+        if bytes > 0 {
+            self.books.insert(slot, Books::of(bytes, node.bounds()));
         } else {
             self.books.remove(&slot);
         }
@@ -115,7 +110,7 @@ impl<W: Width> Mosaic6<W> {
     /// Makes the trie follow the change of a route in a prefix longer than those of the root.
     fn repaint(&mut self, rib: &Rib<u128>, prefix: Prefix<u128>, delta: &Delta<u128>) -> Result<(), Limit> {
         let slot = prefix.first().bits(0, ROOT_BITS) as usize;
-        let before = self.used();
+        let before = self.blocks.used();
         let changed = self.changed(rib, prefix, delta);
         let mut path = Vec::with_capacity(STEPS);
         let (mut place, mut depth) = (Place::Root(slot), ROOT_BITS);
@@ -141,7 +136,7 @@ impl<W: Width> Mosaic6<W> {
             self.write_node(&segments, segments.node(depth), place, path.len())?;
         }
         self.collapse(path);
-        let grown = self.used().cast_signed() - before.cast_signed();
+        let grown = self.blocks.used().cast_signed() - before.cast_signed();
         let Some(books) = self.books.get_mut(&slot) else { return Ok(()) };
         books.now = books.now.saturating_add_signed(grown);
         books.withdrawn += isize::from(delta.before.is_some()) - isize::from(delta.after.is_some());
@@ -167,14 +162,16 @@ impl<W: Width> Mosaic6<W> {
         let first = number(node.first());
         match Word::unpack(word) {
             Word::Answer(_) => Some(Segments::uniform(first, word)),
-            Word::Bucket { base, cells } => {
-                let mut segments = Segments::default();
-                for (key, answer) in bucket_pairs::<W>(&self.blocks[base..base + cells]) {
+            Word::Bucket(spot) => {
+                let mut segments = Segments::with_capacity(slots::<W>());
+                let mut key = 0;
+                for (end, answer) in self.blocks.lines.pairs(spot) {
                     segments.push(start(key, first, node.len()), ANSWER | answer);
+                    key = end.wrapping_add(1);
                 }
                 Some(segments)
             }
-            Word::Array { .. } | Word::Beyond { .. } => None,
+            Word::Array { .. } | Word::Beyond(_) => None,
         }
     }
 
@@ -207,7 +204,7 @@ impl<W: Width> Mosaic6<W> {
         if node.bounds() == 0 && segments.value(node) == self.word(place) {
             return Ok(());
         }
-        let mut writer = Writer::<W>::new(&mut self.blocks, &mut self.cost);
+        let mut writer = Writer { blocks: &mut self.blocks, cost: &mut self.cost };
         let word = writer.write(segments, node, arrays)?;
         self.publish(place, word);
         Ok(())
@@ -218,8 +215,7 @@ impl<W: Width> Mosaic6<W> {
         for place in path.into_iter().rev() {
             let Some((stride, first)) = as_array(self.word(place)) else { continue };
             let answer = self.word(Place::Block(first));
-            let is_uniform =
-                words_of(&self.blocks, first / 2, array_cells(stride)).all(|word| word == answer);
+            let is_uniform = self.blocks.words(first / 2, array_cells(stride)).all(|word| word == answer);
             if answer & ANSWER == 0 || !is_uniform {
                 break;
             }
@@ -234,7 +230,7 @@ impl<W: Width> Mosaic6<W> {
     fn place(&self, place: Place) -> &AtomicU32 {
         match place {
             Place::Root(slot) => &self.root[slot],
-            Place::Block(at) => &self.blocks.as_flattened()[at],
+            Place::Block(at) => &self.blocks.arrays.as_flattened()[at],
         }
     }
 
@@ -243,27 +239,16 @@ impl<W: Width> Mosaic6<W> {
         self.cost.entries_set += 1;
         let before = self.word(place);
         word.store(self.place(place));
-        release(&mut self.blocks, before);
+        self.blocks.release(before);
     }
 
-    /// The cells in use.
-    pub(super) fn used(&self) -> usize {
-        self.blocks.len() - self.blocks.free_total()
-    }
-
-    /// Whether there are too many holes.
-    fn is_full_of_holes(&self) -> bool {
-        let holes = self.blocks.holes();
-        holes > HOLES_IGNORED && holes * HOLES > self.blocks.len()
-    }
-
-    /// Moves the blocks into a pool without holes. O(trie), rarely.
+    /// Moves the blocks together. O(trie), rarely.
     fn compact(&mut self) {
-        let mut blocks = new_blocks(CELLS_MAX, self.pages);
+        let mut blocks = Blocks::new(CELLS_MAX, self.pages);
         for (&slot, books) in &self.books {
             // What is in use fits, since it did with the holes between.
-            let word = moved(&self.blocks, self.root.get(slot), &mut blocks).expect("less than before");
-            debug_assert_eq!(cells_below(&blocks, word), books.now);
+            let word = self.blocks.moved(self.root.get(slot), &mut blocks).expect("less than before");
+            debug_assert_eq!(blocks.bytes_below(word), books.now);
             self.root.set(slot, word);
         }
         blocks.shrink_to_fit();

@@ -1,8 +1,9 @@
 //! The structural check.
 
-use super::build::{key, words_of};
+use super::build::key;
+use super::lines::{elements, pair_bytes, slots};
 use super::segments::{Node, Segments};
-use super::word::{ANSWER, Word, bucket_pairs, keys_in};
+use super::word::{ANSWER, CELL_BYTES, Spot, Word, array_cells};
 use super::{LAST_LEVEL, Mosaic6, ROOT_BITS};
 use crate::engine::Width;
 use crate::{NextHop, Prefix, Rib};
@@ -12,61 +13,66 @@ use std::collections::BTreeMap;
 struct Walk<'w, W: Width> {
     engine: &'w Mosaic6<W>,
     segments: Segments,
-    reached: Vec<bool>,
+    /// The cells of arrays, and the slots of lines, that were come to.
+    cells: Vec<bool>,
+    slots: Vec<bool>,
 }
 
 impl<W: Width> Mosaic6<W> {
     /// Walks every word: each block is in the pool and led to once, each answer is the table's, each bucket holds just
-    /// the bounds of its node; no cell in use was left out, and the books of the slots are right.
+    /// the bounds of its node; nothing in use was left out, and the books of the slots are right.
     pub(super) fn check(&self, rib: &Rib<u128>) -> Result<(), String> {
-        self.blocks.validate()?;
+        self.blocks.arrays.validate()?;
+        self.blocks.lines.validate()?;
         let segments = Segments::of(rib, Prefix::ALL);
-        let mut walk = Walk { engine: self, segments, reached: vec![false; self.blocks.len()] };
+        let cells = vec![false; self.blocks.arrays.len()];
+        let slots = vec![false; self.blocks.lines.elements().len() / elements::<W>() * slots::<W>()];
+        let mut walk = Walk { engine: self, segments, cells, slots };
         let mut books = BTreeMap::new();
         let mut total = 0;
         for (slot, word) in self.root.to_vec().into_iter().enumerate() {
             let first = (slot as u64) << (LAST_LEVEL - ROOT_BITS);
             let node = walk.segments.within(walk.segments.node(0), first, ROOT_BITS);
-            let cells = walk.visit(word, node)?;
-            if cells > 0 {
-                books.insert(slot, cells);
+            let bytes = walk.visit(word, node)?;
+            if bytes > 0 {
+                books.insert(slot, bytes);
             }
-            total += cells;
+            total += bytes;
         }
         let kept: BTreeMap<usize, usize> =
             self.books.iter().map(|(&slot, books)| (slot, books.now)).collect();
         if kept != books {
             return Err(format!("the books of the slots say {kept:?}, the slots {books:?}"));
         }
-        let used = self.used() - super::lookup::PADDING;
+        let used = self.blocks.used();
         if total != used {
-            return Err(format!("{used} cells are in use, {total} reached"));
+            return Err(format!("{used} bytes are in use, {total} reached"));
         }
         self.longer.validate(rib.iter().filter(|route| route.prefix.len() > LAST_LEVEL))
     }
 }
 
 impl<W: Width> Walk<'_, W> {
-    /// Checks what a word leads to and returns how many cells that is.
+    /// Checks what a word leads to and returns how many bytes that is.
     fn visit(&mut self, word: u32, node: Node) -> Result<usize, String> {
         let value = self.segments.value(node);
         let at = || format!("{}", node.prefix());
         let unpacked = Word::unpack(word);
-        let cells = self.mark(unpacked).map_err(|wrong| format!("{}: {wrong}", at()))?;
+        let bytes = self.mark(unpacked).map_err(|wrong| format!("{}: {wrong}", at()))?;
         match unpacked {
             Word::Answer(_) if node.bounds() == 0 && word == value => Ok(0),
-            Word::Beyond { base } => {
-                let [next_hop, _] = self.engine.blocks.get(base);
-                let right = node.bounds() == 0 && value & ANSWER == 0 && next_hop == value;
-                if right { Ok(cells) } else { Err(format!("{}: longer routes, or {next_hop}", at())) }
+            Word::Beyond(spot) => {
+                let said: Vec<_> = self.engine.blocks.lines.pairs(spot).collect();
+                let right = node.bounds() == 0 && value & ANSWER == 0 && said == [(u16::MAX, value)];
+                if right { Ok(bytes) } else { Err(format!("{}: longer routes, or {said:?}", at())) }
             }
-            Word::Bucket { base, cells } => {
-                self.check_bucket(base, cells, node).map_err(|wrong| format!("{}: {wrong}", at()))?;
-                Ok(cells)
+            Word::Bucket(spot) => {
+                self.check_bucket(spot, node).map_err(|wrong| format!("{}: {wrong}", at()))?;
+                Ok(bytes)
             }
             Word::Array { stride, base } if node.depth + stride <= LAST_LEVEL => {
-                let mut below = cells;
-                for (at, word) in words_of(&self.engine.blocks, base, cells).enumerate() {
+                let mut below = bytes;
+                for (at, word) in self.engine.blocks.words(base, array_cells(stride)).enumerate() {
                     let depth = node.depth + stride;
                     let first = node.first + ((at as u64) << (LAST_LEVEL - depth));
                     below += self.visit(word, self.segments.within(node, first, depth))?;
@@ -81,37 +87,45 @@ impl<W: Width> Walk<'_, W> {
         }
     }
 
-    /// Marks the cells of a word's block as reached.
+    /// Marks the cells or slots that a word leads to as reached.
     fn mark(&mut self, word: Word) -> Result<usize, String> {
-        let Some((base, cells)) = word.block() else { return Ok(0) };
-        let Some(reached) = self.reached.get_mut(base..base + cells) else {
-            return Err(format!("{word:?} of {}", self.engine.blocks.len()));
+        let (all, first, count, bytes) = match word {
+            Word::Answer(_) => return Ok(0),
+            Word::Array { stride, base } => (&mut self.cells, base, array_cells(stride), CELL_BYTES),
+            Word::Bucket(spot) | Word::Beyond(spot) => {
+                let first = spot.line * slots::<W>() + spot.slot as usize;
+                if first >= self.slots.len() {
+                    return Err(format!("{word:?} of {} slots", self.slots.len()));
+                }
+                let count = self.engine.blocks.lines.pairs(spot).count();
+                (&mut self.slots, first, count, pair_bytes::<W>())
+            }
+        };
+        let Some(reached) = all.get_mut(first..first + count) else {
+            return Err(format!("{word:?} of {} cells", all.len()));
         };
         if reached.iter_mut().any(|reached| std::mem::replace(reached, true)) {
             return Err(format!("two words lead to {word:?}"));
         }
-        Ok(cells)
+        Ok(count * bytes)
     }
 
     /// Compares a bucket with the bounds of its node.
-    fn check_bucket(&self, base: usize, cells: usize, node: Node) -> Result<(), String> {
-        let (blocks, segments) = (&self.engine.blocks, &self.segments);
-        let room = keys_in::<W>(cells);
-        if node.bounds() > room {
-            return Err(format!("{} bounds in a bucket for {room}", node.bounds()));
+    fn check_bucket(&self, spot: Spot, node: Node) -> Result<(), String> {
+        let segments = &self.segments;
+        let ends = segments.starts[node.lo..node.hi].iter().map(|&start| key(start, node.depth) - 1);
+        let values = segments.values[node.lo - 1..node.hi].iter();
+        let expected: Vec<_> = ends.chain([u16::MAX]).zip(values).collect();
+        let pairs: Vec<_> = self.engine.blocks.lines.pairs(spot).collect();
+        if pairs.len() != expected.len() {
+            return Err(format!("{} intervals in a bucket, {} in the table", pairs.len(), expected.len()));
         }
-        let bounds = &segments.starts[node.lo..node.hi];
-        for (at, (found, answer)) in bucket_pairs::<W>(&blocks[base..base + cells]).enumerate() {
-            // The first answer is that before the first key.
-            if let Some(at) = at.checked_sub(1) {
-                let expected = bounds.get(at).map_or(u16::MAX, |&start| key(start, node.depth));
-                if found != expected {
-                    return Err(format!("key {at} is {found:#x}, expected {expected:#x}"));
-                }
+        for (at, ((end, answer), (expected_end, &value))) in pairs.into_iter().zip(expected).enumerate() {
+            if end != expected_end {
+                return Err(format!("end {at} is {end:#x}, expected {expected_end:#x}"));
             }
-            let expected = segments.values[node.lo - 1 + at.min(node.bounds())];
-            if ANSWER | answer != expected {
-                return Err(format!("answer {at} is {:?}, expected {expected:#x}", NextHop(answer)));
+            if ANSWER | answer != value {
+                return Err(format!("answer {at} is {:?}, expected {value:#x}", NextHop(answer)));
             }
         }
         Ok(())

@@ -1,0 +1,126 @@
+//! What words lead to: arrays, and the lines that buckets share.
+
+use super::CELLS;
+use super::lines::{Lines, pair_bytes};
+use super::word::{CELL_BYTES, CELLS_MAX, Cell, Word, array_cells};
+use crate::Limit;
+use crate::blocks::chunks::SharedPool;
+use crate::engine::Width;
+use crate::memory::{Pages, Shareable};
+
+/// The cells past the end of the arrays that may be read: a search that has left the arrays looks at the first word.
+pub(super) const PADDING: usize = 1;
+
+/// The blocks are moved together when one part in so many is holes, and more than so many bytes.
+const HOLES: usize = 16;
+const HOLES_IGNORED: usize = 16 << 10;
+
+/// Arrays and buckets.
+#[derive(Debug)]
+pub(super) struct Blocks<W: Width> {
+    pub(super) arrays: SharedPool<Cell>,
+    pub(super) lines: Lines<W>,
+}
+
+impl<W: Width> Blocks<W> {
+    /// None, and room for so many cells of arrays at most.
+    pub(super) fn new(cells_max: u64, pages: Pages) -> Self {
+        Self { arrays: SharedPool::empty(CELLS, cells_max, pages).padded(PADDING), lines: Lines::new(pages) }
+    }
+
+    /// The words of an array of so many cells from a base on, each as it is now.
+    pub(super) fn words(&self, base: usize, cells: usize) -> impl ExactSizeIterator<Item = u32> {
+        self.arrays[base..base + cells].as_flattened().iter().map(u32::load)
+    }
+
+    /// Gives back what a word leads to, and all below. O(blocks).
+    pub(super) fn release(&mut self, word: u32) {
+        match Word::unpack(word) {
+            Word::Answer(_) => {}
+            Word::Bucket(spot) | Word::Beyond(spot) => self.lines.remove(spot),
+            Word::Array { stride, base } => {
+                let cells = array_cells(stride);
+                for at in 2 * base..2 * (base + cells) {
+                    let below = u32::load(&self.arrays.as_flattened()[at]);
+                    self.release(below);
+                }
+                self.arrays.remove(base, cells);
+            }
+        }
+    }
+
+    /// The bytes of what a word leads to, and of all below. O(blocks).
+    pub(super) fn bytes_below(&self, word: u32) -> usize {
+        match Word::unpack(word) {
+            Word::Answer(_) => 0,
+            Word::Bucket(spot) | Word::Beyond(spot) => self.lines.pairs(spot).count() * pair_bytes::<W>(),
+            Word::Array { stride, base } => {
+                let cells = array_cells(stride);
+                let below = self.words(base, cells).map(|below| self.bytes_below(below));
+                cells * CELL_BYTES + below.sum::<usize>()
+            }
+        }
+    }
+
+    /// Copies what a word leads to, and all below, to others, and returns the word that leads to it there.
+    pub(super) fn moved(&self, word: u32, to: &mut Self) -> Result<u32, Limit> {
+        let word = match Word::unpack(word) {
+            Word::Answer(_) => return Ok(word),
+            Word::Bucket(spot) => Word::Bucket(to.lines.insert(&self.lines.pairs(spot).collect::<Vec<_>>())?),
+            Word::Beyond(spot) => Word::Beyond(to.lines.insert(&self.lines.pairs(spot).collect::<Vec<_>>())?),
+            Word::Array { stride, base } => {
+                let words = self.words(base, array_cells(stride)).map(|below| self.moved(below, to));
+                let words: Vec<u32> = words.collect::<Result<_, _>>()?;
+                Word::Array { stride, base: to.arrays.insert(words.as_chunks().0)? }
+            }
+        };
+        Ok(word.pack())
+    }
+
+    /// The cells of arrays in use.
+    pub(super) fn cells(&self) -> usize {
+        self.arrays.len() - PADDING - self.arrays.free_total()
+    }
+
+    /// The bytes of the blocks in use.
+    pub(super) fn used(&self) -> usize {
+        self.cells() * CELL_BYTES + self.lines.used() * pair_bytes::<W>()
+    }
+
+    /// Whether there is room for so much again three times, and so many routes more: then whatever is written beside fits.
+    pub(super) fn have_room(&self, routes: usize) -> bool {
+        /// A new route makes at most so many cells.
+        const CELLS_A_ROUTE: usize = 1024;
+        self.cells() + CELLS_A_ROUTE * routes <= CELLS_MAX as usize / 4 && self.lines.have_room(routes)
+    }
+
+    /// Whether there are too many holes.
+    pub(super) fn are_full_of_holes(&self) -> bool {
+        let holes = self.arrays.holes() * CELL_BYTES + self.lines.holes() * pair_bytes::<W>();
+        holes > HOLES_IGNORED && holes * HOLES > self.bytes()
+    }
+
+    /// What they occupy.
+    pub(super) fn bytes(&self) -> usize {
+        self.arrays.bytes() + self.lines.bytes()
+    }
+
+    pub(super) fn is_shared(&self) -> bool {
+        self.arrays.is_shared()
+    }
+
+    /// The same for readers.
+    pub(super) fn share(&mut self) -> Self {
+        Self { arrays: self.arrays.share(CELLS_MAX), lines: self.lines.share() }
+    }
+
+    pub(super) fn readers_passed(&mut self) {
+        self.arrays.readers_passed();
+        self.lines.readers_passed();
+    }
+
+    pub(super) fn shrink_to_fit(&mut self) {
+        self.arrays.shrink_to_fit();
+        self.lines.shrink_to_fit();
+    }
+}

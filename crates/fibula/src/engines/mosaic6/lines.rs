@@ -1,0 +1,198 @@
+//! Buckets: several share a line of 64 bytes, none lies in two.
+
+use super::slots::Slots;
+use super::word::{LINES_MAX, Spot};
+use crate::arch::LINE;
+use crate::blocks::chunks::SharedPool;
+use crate::blocks::retired::Retired;
+use crate::engine::Width;
+use crate::memory::{Array, Pages};
+use crate::{Limit, NextHop};
+
+/// What tables of very many bounds run out of first, and its unit.
+pub(super) const LINES: &str = "lines of 64 bytes";
+
+/// The lines past the end that may be read: who looks for no bucket looks at the first line, and at an answer up to 31 slots past its own.
+pub(super) const PADDING: usize = 3;
+
+/// The bytes of the end of an interval.
+const END_BYTES: usize = size_of::<u16>();
+
+/// The bytes of an interval: its end and its answer.
+pub(super) const fn pair_bytes<W: Width>() -> usize {
+    END_BYTES + size_of::<W>()
+}
+
+/// The intervals of a line.
+pub(super) const fn slots<W: Width>() -> usize {
+    LINE / pair_bytes::<W>()
+}
+
+/// The elements of a line, each as wide as an answer.
+pub(super) const fn elements<W: Width>() -> usize {
+    LINE / size_of::<W>()
+}
+
+/// The element of a line that is the first of its answers: they follow the ends.
+#[inline(always)]
+pub(super) const fn answers<W: Width>() -> usize {
+    (slots::<W>() * END_BYTES).div_ceil(size_of::<W>())
+}
+
+/// Lines, and what is known of them.
+///
+/// In a line stand first the ends of the intervals of all its slots, then their answers. A bucket is a run of slots: that of its last interval
+/// ends at the greatest number, so that a search for the first end that is at least a key goes past no bucket.
+#[derive(Debug)]
+pub(super) struct Lines<W: Width> {
+    pool: SharedPool<W>,
+    free: Slots,
+    /// The free slots that were left when all was written.
+    free_when_written: usize,
+    /// Where others read: the buckets given back that somebody may still be at, with their slots.
+    retired: Retired<(Spot, usize)>,
+    retired_slots: usize,
+}
+
+impl<W: Width> Lines<W> {
+    pub(super) fn new(pages: Pages) -> Self {
+        let pool = SharedPool::empty(LINES, LINES_MAX * elements::<W>() as u64, pages);
+        Self::over(pool.padded(PADDING * elements::<W>()))
+    }
+
+    /// What a snapshot holds, to be read.
+    pub(super) fn reading(lines: Array<W>) -> Self {
+        Self::over(SharedPool::reading(lines, LINES, PADDING * elements::<W>()))
+    }
+
+    fn over(pool: SharedPool<W>) -> Self {
+        let free = Slots::new(slots::<W>() as u32);
+        Self { pool, free, free_when_written: 0, retired: Retired::new(), retired_slots: 0 }
+    }
+
+    /// All lines, as elements.
+    #[inline(always)]
+    pub(super) fn elements(&self) -> &[W::Atomic] {
+        &self.pool
+    }
+
+    /// The elements of a line.
+    #[inline(always)]
+    pub(super) fn line(&self, line: usize) -> &[W::Atomic] {
+        &self.pool[line * elements::<W>()..][..elements::<W>()]
+    }
+
+    /// Writes a bucket: the end and the answer of each interval, the greatest number last.
+    pub(super) fn insert(&mut self, pairs: &[(u16, u32)]) -> Result<Spot, Limit> {
+        let count = pairs.len() as u32;
+        let (line, slot) = if let Some(found) = self.free.take(count) {
+            found
+        } else {
+            let start = self.pool.allocate(elements::<W>())?;
+            self.free.add_line(start / elements::<W>());
+            self.free.take(count).expect("a whole line holds any bucket")
+        };
+        let elements = self.line(line);
+        let put = |at: usize, bytes: &[u8]| {
+            for (at, &byte) in (at..).zip(bytes) {
+                let place = &elements[at / size_of::<W>()];
+                let mut element = W::load(place);
+                element.as_mut_bytes()[at % size_of::<W>()] = byte;
+                element.store(place);
+            }
+        };
+        for (slot, &(end, answer)) in (slot as usize..).zip(pairs) {
+            put(slot * END_BYTES, &end.to_ne_bytes());
+            W::narrow(NextHop(answer)).store(&elements[answers::<W>() + slot]);
+        }
+        Ok(Spot { line, slot })
+    }
+
+    /// The end and the answer of each interval of a bucket.
+    pub(super) fn pairs(&self, spot: Spot) -> impl Iterator<Item = (u16, u32)> {
+        let line = self.line(spot.line);
+        let byte = |at: usize| W::load(&line[at / size_of::<W>()]).as_bytes()[at % size_of::<W>()];
+        let mut is_over = false;
+        (spot.slot as usize..slots::<W>()).map_while(move |slot| {
+            let end = u16::from_ne_bytes([byte(slot * END_BYTES), byte(slot * END_BYTES + 1)]);
+            let answer = W::load(&line[answers::<W>() + slot]).widen().0;
+            let pair = (!is_over).then_some((end, answer));
+            is_over = end == u16::MAX;
+            pair
+        })
+    }
+
+    /// Gives a bucket back. Where others read, that is when they have passed.
+    pub(super) fn remove(&mut self, spot: Spot) {
+        let count = self.pairs(spot).count();
+        if self.pool.is_shared() {
+            self.retired.retire((spot, count));
+            self.retired_slots += count;
+        } else {
+            Self::give_back(&mut self.pool, &mut self.free, spot, count);
+        }
+    }
+
+    fn give_back(pool: &mut SharedPool<W>, free: &mut Slots, spot: Spot, count: usize) {
+        if free.give(spot.line, spot.slot, count as u32) {
+            free.remove_line(spot.line);
+            pool.put_back(spot.line * elements::<W>(), elements::<W>());
+        }
+    }
+
+    /// The slots in use.
+    pub(super) fn used(&self) -> usize {
+        self.count() * slots::<W>() - self.free.total() - self.retired_slots
+    }
+
+    /// The lines in use.
+    pub(super) fn count(&self) -> usize {
+        (self.pool.len() - self.pool.holes()) / elements::<W>() - PADDING
+    }
+
+    /// The slots that could be spared: those of free lines, and more free ones in lines than there were when all was written.
+    pub(super) fn holes(&self) -> usize {
+        let of_lines = self.pool.holes() / elements::<W>() * slots::<W>();
+        of_lines + self.free.total().saturating_sub(self.free_when_written)
+    }
+
+    /// Whether there is room for so much again three times, and for the buckets of so many routes more.
+    pub(super) fn have_room(&self, routes: usize) -> bool {
+        /// A new route writes at most so many lines: those of all buckets below a short one.
+        const LINES_A_ROUTE: usize = 64;
+        self.count() + LINES_A_ROUTE * routes <= LINES_MAX as usize / 4
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        self.pool.bytes()
+    }
+
+    /// As they lie in a snapshot.
+    pub(super) fn to_vec(&self) -> Vec<W> {
+        self.pool.to_vec()
+    }
+
+    pub(super) fn share(&mut self) -> Self {
+        Self::over(self.pool.share(LINES_MAX * elements::<W>() as u64))
+    }
+
+    pub(super) fn readers_passed(&mut self) {
+        let Self { pool, free, retired, retired_slots, .. } = self;
+        for (spot, count) in retired.readers_passed() {
+            *retired_slots -= count;
+            Self::give_back(pool, free, spot, count);
+        }
+        pool.readers_passed();
+    }
+
+    pub(super) fn shrink_to_fit(&mut self) {
+        self.free_when_written = self.free.total();
+        self.pool.shrink_to_fit();
+    }
+
+    /// Checks the books.
+    pub(super) fn validate(&self) -> Result<(), String> {
+        self.pool.validate()?;
+        self.free.validate()
+    }
+}
