@@ -168,7 +168,7 @@ fn copies_that_take_turns_and_tables_built_anew() {
 fn memory_that_is_shared() {
     let engines = engines::<u32>();
     let expected = ["mosaic", "dir24-8", "sail-b", "sail-u", "sail-l", "dxr", "dxr16", "dxr18", "poptrie"];
-    for engine in expected.into_iter().chain(["tree-bitmap", "hybrid"]) {
+    for engine in expected.into_iter().chain(["mosaic-runs", "tree-bitmap", "hybrid"]) {
         assert!(engines.contains(&engine), "{engine} is not changed in place");
     }
     for engine in engines {

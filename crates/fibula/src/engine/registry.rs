@@ -119,6 +119,7 @@ registry! {
     sail_l6: engines::sail_l6::ABOUT, [ipv6] engines::sail_l6::SailL6;
     sail_m: engines::sail_m::ABOUT, [ipv4] engines::sail_m::Replicated;
     mosaic: engines::mosaic::ABOUT, [ipv4] engines::mosaic::Mosaic;
+    mosaic_runs: engines::mosaic::RUNS, [ipv4] engines::mosaic::MosaicRuns;
     poptrie: engines::poptrie::ABOUT, [ipv4 ipv6] engines::poptrie::Poptrie;
     dxr: engines::dxr::ABOUT, [ipv4] engines::dxr::Dxr;
     dxr16: engines::dxr::DXR16, [ipv4] engines::dxr::Dxr;

@@ -8,10 +8,11 @@ use crate::{Applied, Prefix, Route};
 use std::panic::catch_unwind;
 
 /// The engines that keep snapshots.
-const KEEPING: [&str; 9] = [
+const KEEPING: [&str; 10] = [
     "dir24-8",
     "sail-l",
     "mosaic",
+    "mosaic-runs",
     "poptrie",
     "dxr",
     "dxr16",
@@ -234,7 +235,7 @@ fn a_forged_file_with_right_checksums_reads_nothing_but_its_own_bytes() {
     let mut random = fastrand::Rng::with_seed(2);
     let (mut opened, mut answered) = (0, 0);
     // Those whose lookups come to an end whatever they read.
-    for specification in ["sail-l", "mosaic", "dxr16", "tree-bitmap"] {
+    for specification in ["sail-l", "mosaic", "mosaic-runs", "dxr16", "tree-bitmap"] {
         let whole = image(specification, &rib, &next_hops, true);
         for _ in 0..40 {
             let snapshot = Snapshot::from_bytes(&forged(&whole, &mut random)).unwrap();

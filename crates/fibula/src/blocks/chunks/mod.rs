@@ -1,11 +1,13 @@
 //! Chunk allocation with reuse: runs of consecutive elements in one growing array.
 //!
 //! Range tables (DXR), node pools (Poptrie, Tree Bitmap) and chunked levels (SAIL, DIR-24-8) all keep runs of
-//! elements that an index points to. [`Chunks`] keeps the books, [`Pool`] also holds the elements, [`SharedPool`] holds them where others may
-//! read while it changes.
+//! elements that an index points to. [`Chunks`] keeps the books, [`Lines`] keeps them for chunks that are to lie in few cache lines, [`Pool`]
+//! also holds the elements, [`SharedPool`] holds them where others may read while it changes.
 
+mod lines;
 mod pool;
 
+pub use lines::Lines;
 pub use pool::{Pool, SharedPool, Store};
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -97,6 +99,12 @@ impl Chunks {
     pub fn end_after(&self, len: u64) -> u64 {
         let fits = len == 0 || self.by_len.range((len, 0)..).next().is_some();
         if fits { self.end } else { self.end + len }
+    }
+
+    /// The bytes of the books, without what their trees leave unused.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        (self.by_start.len() + self.by_len.len()) * size_of::<(u64, u64)>()
     }
 
     /// Checks the books against each other.

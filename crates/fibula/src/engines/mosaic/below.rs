@@ -129,7 +129,10 @@ impl<W: Width> Below<W> {
 
     /// How many /24s, and how many different contents they have.
     pub(super) fn counts(&self) -> (usize, usize) {
-        (self.places.len(), self.chunks.len())
+        let mut chunks: Vec<u32> = self.places.iter().map(|(_, chunk)| chunk).collect();
+        chunks.sort_unstable();
+        chunks.dedup();
+        (self.places.len(), chunks.len())
     }
 
     pub(super) fn bytes(&self) -> usize {

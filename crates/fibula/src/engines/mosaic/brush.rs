@@ -1,5 +1,6 @@
 //! [`Brush`]: what builds and updates have in common. It paints intervals of one answer each, in order, onto tiles.
 
+use super::tiles::Tiles;
 use super::{BELOW, Mosaic, SLOTS, TILE, TILE_END};
 use crate::NextHop;
 use crate::engine::{Cost, Width};
@@ -10,8 +11,8 @@ use std::ops::Range as Span;
 const WITHIN: u32 = BELOW as u32 - 1;
 
 /// Paints a table. A tile is put in its place when the brush goes on to the next.
-pub(super) struct Brush<'e, W: Width> {
-    engine: &'e mut Mosaic<W>,
+pub(super) struct Brush<'e, W: Width, F: Tiles<W>> {
+    engine: &'e mut Mosaic<W, F>,
     /// The slot whose tile is being painted, if any; the tile as it will be.
     slot: Option<usize>,
     tile: [W; TILE],
@@ -22,8 +23,8 @@ pub(super) struct Brush<'e, W: Width> {
     cost: Cost,
 }
 
-impl<'e, W: Width> Brush<'e, W> {
-    pub(super) fn of(engine: &'e mut Mosaic<W>) -> Self {
+impl<'e, W: Width, F: Tiles<W>> Brush<'e, W, F> {
+    pub(super) fn of(engine: &'e mut Mosaic<W, F>) -> Self {
         Self {
             engine,
             slot: None,
@@ -73,7 +74,7 @@ impl<'e, W: Width> Brush<'e, W> {
             let end = numbers.end.min((slot as u32 + 1) * TILE as u32);
             self.open(slot);
             let span = at as usize % TILE..at as usize % TILE + (end - at) as usize;
-            if self.tile[span.clone()].iter().any(|old| old.widen().0 == Mosaic::<W>::MARK) {
+            if self.tile[span.clone()].iter().any(|old| old.widen().0 == Mosaic::<W, F>::MARK) {
                 (at..end).for_each(|number| self.engine.below.remove(number));
             }
             if span.len() == TILE {
@@ -95,7 +96,7 @@ impl<'e, W: Width> Brush<'e, W> {
             self.open(number as usize / TILE);
             self.engine.below.set(number, &self.chunk);
             self.cost.chunks_rebuilt += 1;
-            self.tile[number as usize % TILE] = W::narrow(NextHop(Mosaic::<W>::MARK));
+            self.tile[number as usize % TILE] = W::narrow(NextHop(Mosaic::<W, F>::MARK));
         }
     }
 
@@ -103,7 +104,7 @@ impl<'e, W: Width> Brush<'e, W> {
     fn open(&mut self, slot: usize) {
         if self.slot != Some(slot) {
             self.put();
-            self.tile = self.engine.tiles.get(self.engine.root.get(slot));
+            self.tile = self.engine.tile(slot);
             self.slot = Some(slot);
         }
     }
@@ -111,9 +112,10 @@ impl<'e, W: Width> Brush<'e, W> {
     /// Puts the painted tile in its place.
     fn put(&mut self) {
         if let Some(slot) = self.slot.take()
-            && self.tile != self.engine.tiles.get(self.engine.root.get(slot))
+            && let tile = F::pack(&self.tile)
+            && tile != self.engine.tiles.get(self.engine.root.get(slot))
         {
-            let tile = self.engine.tiles.insert(&self.tile);
+            let tile = self.engine.tiles.insert(&tile);
             self.cost.nodes_copied += 1;
             self.replace(slot, tile);
         }
@@ -127,7 +129,7 @@ impl<'e, W: Width> Brush<'e, W> {
                 tile
             }
             other => {
-                let tile = self.engine.tiles.insert(&[answer; TILE]);
+                let tile = self.engine.tiles.insert(&F::pack(&[answer; TILE]));
                 self.engine.tiles.retain(tile, 1);
                 self.uniform = Some((answer, tile));
                 if let Some((_, tile)) = other {
@@ -139,7 +141,7 @@ impl<'e, W: Width> Brush<'e, W> {
     }
 
     /// One more reference to a tile: by its number, or where that is not known by what it holds.
-    pub(super) fn one_more(&mut self, number: Option<u32>, tile: impl FnOnce() -> [W; TILE]) -> u32 {
+    pub(super) fn one_more(&mut self, number: Option<u32>, tile: impl FnOnce() -> F::Chunk) -> u32 {
         match number {
             Some(number) => {
                 self.engine.tiles.retain(number, 1);

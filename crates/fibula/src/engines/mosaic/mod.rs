@@ -1,7 +1,8 @@
-//! `mosaic`: fibula's own engine for IPv4, two loads from tables small enough to stay near the processor.
+//! `mosaic` and `mosaic-runs`: fibula's own engines for IPv4, two or three loads from tables small enough to stay near the processor.
 //!
 //! The first 18 bits of an address choose a *tile*, the next 6 the answer in it. A tile is 64 answers, one for each /24 of an
-//! /18, and equal tiles are kept once ([`unique`](crate::blocks::unique)). What is longer than a /24 stands beside.
+//! /18, and equal tiles are kept once ([`unique`](crate::blocks::unique)). What is longer than a /24 stands beside. `mosaic-runs` keeps a tile as a bit
+//! map of where its runs of equal answers begin, and an answer a run: one load more and half the bytes where answers are wide.
 //!
 //! # Layout
 //! ```text
@@ -9,6 +10,12 @@
 //!
 //! root[slot]             tile number, 16 bits (32 past 65,536 tiles)       2^18 of them
 //! tiles[tile * 64 + 6 bits]                  answer, 8, 16 or 32 bits      64 a tile
+//!
+//! mosaic-runs (a tile's number is its place, in units of 16 bytes):
+//! tiles[tile * 16 bytes]                     map of 64 bits: bit p says that at place p a run begins
+//!                       + 8                  the answers of its runs, 8, 4 or 2 a word of 64 bits
+//!
+//! rank = set bits of the map up to place (6 bits), less one; answer = the rank-th of those behind the map
 //! ```
 //! The greatest number an answer can hold is the *mark*: at a /24 with longer routes it stands in place of the answer. Only
 //! then the number of the /24 is looked for in a hash table with a word an entry, which leads to 256 answers,
@@ -23,13 +30,19 @@
 //! of a tile a block before it reads it, which doubles the throughput, and looks for the mark a block later, when the answers
 //! it compares have left the store queue. What is below marks is asked for the same way, a block before it is read.
 //!
+//! With 16 or 32 bits an answer those tiles are of 128 or 256 bytes, and have no more than 10 to 15 runs on average. As runs most take 32 or 64
+//! bytes, which lie in one line: map, shift and count cost less than the lines saved. Where runs are in several lines, the
+//! answer's is asked for as soon as the map has been read, a block before the answer is. With 8 bits they are not worth it, so `best` takes `mosaic` for 8 bits and
+//! `mosaic-runs` for 16 and 32.
+//!
 //! # Building
 //! Every core paints /4s on tiles of its own, which are then joined: equal ones are kept once for all.
 //!
 //! # Updates
 //! The tiles that a changed prefix touches are painted anew from the table, the tile with those contents is found or made, and
 //! one word of the root changes. A tile is never written while anything refers to it. When a thirty-second of the tiles is free, they are
-//! numbered anew.
+//! numbered anew. Tiles of runs are of several sizes, so room is given out in [parts of cache lines and whole ones](crate::blocks::chunks::Lines), and
+//! what a tile leaves is joined with what is free beside it.
 //!
 //! # Readers meanwhile
 //! A shared table is read by others while it changes. Everything is then in arrays that have room to grow where they are, and every change
@@ -47,7 +60,12 @@
 //!         everywhere else  ->  0 0 ... 0
 //! 10.2.0.0/24  ->  4 (128 times) 1 (128 times)
 //! ```
-//! Four tiles, 64 bytes each.
+//! Four tiles, 64 bytes each. As runs with 16-bit answers they take 16 each, a word for the map and one for up to four answers:
+//!
+//! ```text
+//! 10.0.64.0/18  ->  map 111, answers 2 3 2       10.2.0.0/18  ->  map 11, answers mark 1
+//! 10.0.0.0/18   ->  map 1, answer 1              0.0.0.0/18   ->  map 1, answer 0
+//! ```
 
 mod batch;
 mod below;
@@ -55,13 +73,18 @@ mod brush;
 mod parts;
 mod places;
 mod root;
+mod runs;
 mod snapshot;
 #[cfg(test)]
 mod tests;
+mod tiles;
 mod validate;
 
+pub use runs::Runs;
+pub use tiles::{Tiles, Whole};
+
 use crate::arch::Isa;
-use crate::blocks::unique::Unique;
+use crate::blocks::unique::Kept;
 use crate::engine::{About, Config, Engine, Figure, Meter, Update, Updates, Width};
 use crate::memory::{Memory, Pages};
 use crate::snapshot::{SectionWriter, Sections};
@@ -81,6 +104,13 @@ pub const ABOUT: About = About {
     preset: &[],
 };
 
+/// The same with tiles of runs.
+pub const RUNS: About = About {
+    name: "mosaic-runs",
+    paper: "fibula: deduplicated tiles of one answer a /24, kept as runs",
+    ..ABOUT
+};
+
 /// The bits of an address that choose a slot of the root.
 const ROOT_BITS: u8 = 18;
 
@@ -98,9 +128,9 @@ const BELOW: usize = 1 << (32 - TILE_END);
 
 /// The root, the tiles, and what is longer than a tile tells apart.
 #[derive(Debug)]
-pub struct Mosaic<W: Width> {
+pub struct Mosaic<W: Width, F: Tiles<W> = Whole<W>> {
     root: Root,
-    tiles: Unique<W, TILE>,
+    tiles: Kept<F>,
     below: Below<W>,
     pages: Pages,
     /// Whether any answer is the number that marks.
@@ -108,6 +138,9 @@ pub struct Mosaic<W: Width> {
     /// Whether this only reads: what another one changes, or a snapshot.
     is_view: bool,
 }
+
+/// Its tiles as runs.
+pub type MosaicRuns<W> = Mosaic<W, Runs<W>>;
 
 /// The slot of the root of an address.
 #[inline(always)]
@@ -121,14 +154,14 @@ fn place_of(address: u32) -> usize {
     (address >> (32 - TILE_END)) as usize % TILE
 }
 
-impl<W: Width> Mosaic<W> {
+impl<W: Width, F: Tiles<W>> Mosaic<W, F> {
     /// What stands for an answer where longer routes have to be asked.
     const MARK: u32 = W::MAX;
 
     /// A table without routes.
     fn empty(pages: Pages) -> Self {
-        let mut tiles = Unique::new(pages).unsettled();
-        let nowhere = tiles.insert(&[W::default(); TILE]);
+        let mut tiles = Kept::<F>::new(pages).unsettled();
+        let nowhere = tiles.insert(&F::pack(&[W::default(); TILE]));
         tiles.retain(nowhere, SLOTS as u32 - 1);
         let (root, below) = (Root::filled(nowhere, pages), Below::new(pages));
         Self { root, tiles, below, pages, answers_mark: false, is_view: false }
@@ -138,7 +171,7 @@ impl<W: Width> Mosaic<W> {
     #[inline(always)]
     fn look_up<T: TileNumber>(&self, root: &[T::Atomic; SLOTS], address: u32, meter: &mut impl Meter) -> W {
         let tile = meter.load_word::<T>(&root[slot_of(address)]).index();
-        let answer = meter.load_word::<W>(&self.tiles.values()[tile * TILE + place_of(address)]);
+        let answer = F::answer(self.tiles.values(), tile, place_of(address), meter);
         if answer.widen().0 == Self::MARK { self.marked(address, meter) } else { answer }
     }
 
@@ -149,6 +182,11 @@ impl<W: Width> Mosaic<W> {
             Some(place) => meter.load_word::<W>(&self.below.values()[place as usize]),
             None => W::narrow(NextHop(Self::MARK)),
         }
+    }
+
+    /// The tile of a slot.
+    fn tile(&self, slot: usize) -> [W; TILE] {
+        F::unpack(&self.tiles.get(self.root.get(slot)))
     }
 
     /// Whether what these changes need surely fits where others read.
@@ -166,11 +204,11 @@ impl<W: Width> Mosaic<W> {
     /// Numbers the tiles without holes.
     fn compact(&mut self) {
         let renumbered = self.tiles.compact();
-        self.root.renumber(&renumbered, self.pages);
+        self.root.renumber(&renumbered, self.tiles.numbers(), self.pages);
     }
 }
 
-impl<W: Width> Engine<u32, W> for Mosaic<W> {
+impl<W: Width, F: Tiles<W>> Engine<u32, W> for Mosaic<W, F> {
     fn build(rib: &Rib<u32>, config: &Config) -> Result<Self, Error> {
         let mut engine = Self::painted(rib, config.pages);
         engine.answers_mark = rib.max_next_hop().0 >= Self::MARK;
@@ -226,10 +264,11 @@ impl<W: Width> Engine<u32, W> for Mosaic<W> {
         if self.answers_mark || self.is_view {
             return None;
         }
-        if self.tiles.numbers() > self.root.most_tiles() / 4 * 3 {
+        if self.tiles.numbers() > self.root.most_numbers(F::MOST) / 4 * 3 {
             self.root.widen(self.pages);
         }
-        let tiles = self.tiles.share(self.root.most_tiles());
+        let room = self.root.most_numbers(F::MOST).min(4 * self.tiles.numbers() + SLOTS);
+        let tiles = self.tiles.share(room);
         let (root, below) = (self.root.view(), self.below.share());
         Some(Self { root, tiles, below, pages: self.pages, answers_mark: false, is_view: true })
     }
@@ -250,7 +289,7 @@ impl<W: Width> Engine<u32, W> for Mosaic<W> {
     fn figures(&self) -> Vec<Figure> {
         let (below, chunks) = self.below.counts();
         vec![
-            Figure::count("tiles", self.tiles.len()),
+            Figure::count("tiles", self.root.tiles()),
             Figure::count("/24s with longer routes", below),
             Figure::count("different ones of them", chunks),
             Figure::count("bits of a tile number", self.root.number_bits()),

@@ -1,6 +1,7 @@
 //! Building on all cores: each paints parts of the table on tiles of its own, which are then kept once for all of them.
 
 use super::brush::Brush;
+use super::tiles::Tiles;
 use super::{Mosaic, slot_of};
 use crate::blocks::parallel::in_parallel;
 use crate::engine::Width;
@@ -13,7 +14,7 @@ const PART_LEN: u8 = 4;
 /// A table of fewer routes is painted before threads have begun.
 const LEAST_ROUTES: usize = 1 << 16;
 
-impl<W: Width> Mosaic<W> {
+impl<W: Width, F: Tiles<W>> Mosaic<W, F> {
     /// The table painted, with holes among the numbers of its tiles.
     pub(super) fn painted(rib: &Rib<u32>, pages: Pages) -> Self {
         let mut engine = Self::empty(pages);

@@ -4,7 +4,7 @@ use super::SLOTS;
 use crate::memory::{Pages, Word, Words};
 
 /// An integer that holds tile numbers.
-pub(super) trait TileNumber: Word + Eq {
+pub trait TileNumber: Word + Eq {
     /// The number.
     fn index(self) -> usize;
 }
@@ -81,16 +81,25 @@ impl Root {
         }
     }
 
-    /// How many tiles it can tell apart and could ever need: one a slot, and an eighth that nobody refers to but late readers.
-    pub(super) fn most_tiles(&self) -> usize {
+    /// How many numbers it can tell apart and could ever need, where a tile takes so many at most: a tile a slot, and an eighth that
+    /// nobody refers to but late readers.
+    pub(super) fn most_numbers(&self, of_a_tile: usize) -> usize {
         match self {
             Self::Narrow(_) => Self::NARROW,
-            Self::Wide(_) => SLOTS + SLOTS / 8,
+            Self::Wide(_) => (SLOTS + SLOTS / 8) * of_a_tile,
         }
     }
 
-    /// Gives every slot the new number of its tile, and is narrow if the number of tiles lets it. O(slots).
-    pub(super) fn renumber(&mut self, renumbered: &[u32], pages: Pages) {
+    /// How many different tiles there are. O(slots).
+    pub(super) fn tiles(&self) -> usize {
+        let mut tiles: Vec<u32> = (0..SLOTS).map(|slot| self.get(slot)).collect();
+        tiles.sort_unstable();
+        tiles.dedup();
+        tiles.len()
+    }
+
+    /// Gives every slot the new number of its tile, and is narrow if so many `numbers` let it. O(slots).
+    pub(super) fn renumber(&mut self, renumbered: &[u32], numbers: usize, pages: Pages) {
         match self {
             Self::Narrow(root) => {
                 (0..SLOTS).for_each(|slot| root.set(slot, renumbered[usize::from(root.get(slot))] as u16));
@@ -99,9 +108,8 @@ impl Root {
                 (0..SLOTS).for_each(|slot| root.set(slot, renumbered[root.get(slot) as usize]));
             }
         }
-        let tiles = renumbered.iter().filter(|&&number| number != u32::MAX).count();
         if let Self::Wide(root) = self
-            && tiles + Self::SPARE <= Self::NARROW
+            && numbers + Self::SPARE <= Self::NARROW
         {
             *self = Self::Narrow(filled(pages, |slot| root.get(slot) as u16));
         }

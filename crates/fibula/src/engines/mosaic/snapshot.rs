@@ -3,9 +3,10 @@
 
 use super::below::Below;
 use super::root::Root;
+use super::tiles::Tiles;
 use super::{Mosaic, SLOTS};
 use crate::Error;
-use crate::blocks::unique::Unique;
+use crate::blocks::unique::Kept;
 use crate::engine::{Config, Width};
 use crate::memory::Words;
 use crate::snapshot::{SectionWriter, Sections};
@@ -13,7 +14,7 @@ use crate::snapshot::{SectionWriter, Sections};
 const NARROW: &str = "root, 16 bits";
 const WIDE: &str = "root, 32 bits";
 
-impl<W: Width> Mosaic<W> {
+impl<W: Width, F: Tiles<W>> Mosaic<W, F> {
     pub(super) fn save_arrays(&self, sections: &mut SectionWriter<'_>) {
         match &self.root {
             Root::Narrow(root) => sections.made(NARROW, &root.to_vec()),
@@ -36,7 +37,7 @@ impl<W: Width> Mosaic<W> {
         let chunks = sections.array_of::<u32>("longer routes' chunks", numbers.len())?;
         let places = numbers.iter().copied().zip(chunks.iter().copied());
         let below = Below::holding(places, sections.array("longer routes' answers")?, config.pages);
-        let tiles = Unique::holding(sections.array("tiles")?, config.pages);
+        let tiles = Kept::holding(sections.array("tiles")?, config.pages);
         Ok(Self { root, tiles, below, pages: config.pages, answers_mark: false, is_view: true })
     }
 }

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::Fib;
+use crate::blocks::unique::Form;
 use crate::engines::testing::{apply, rib};
 use crate::memory::Shareable;
 use crate::rib::Range;
@@ -20,8 +21,12 @@ fn build<W: Width>(rib: &Rib<u32>) -> Mosaic<W> {
     Mosaic::build(rib, &Config::default()).unwrap()
 }
 
-fn tile<W: Width>(engine: &Mosaic<W>, address: u32) -> [W; TILE] {
-    engine.tiles.get(engine.root.get(slot_of(address)))
+fn build_runs<W: Width>(rib: &Rib<u32>) -> MosaicRuns<W> {
+    MosaicRuns::build(rib, &Config::default()).unwrap()
+}
+
+fn tile<W: Width, F: Tiles<W>>(engine: &Mosaic<W, F>, address: u32) -> [W; TILE] {
+    engine.tile(slot_of(address))
 }
 
 #[test]
@@ -202,6 +207,89 @@ fn a_shared_table_is_to_be_built_anew_when_there_is_no_room_or_far_too_much() {
 
     let mut engine: Mosaic<u32> = build(&rib);
     let view = engine.share().unwrap();
+    let delta = rib.insert(Prefix::ALL, NextHop(9)).unwrap();
+    assert_eq!((engine.apply(&rib, &[delta]), view.lookup(0)), (Update::Rebuild, 0));
+}
+
+#[test]
+fn the_worked_example_in_runs() {
+    let rib = rib(&EXAMPLE);
+    let mut engine: MosaicRuns<u16> = build_runs(&rib);
+    let words = engine.tiles.to_vec();
+    let number = engine.root.get(slot_of(0x0A00_4000)) as usize;
+    assert_eq!(words[2 * number..][..2], [0b111, 0x2_0003_0002]);
+    assert_eq!(engine.root.get(slot_of(0x0A01_4000)) as usize, number);
+    let number = engine.root.get(slot_of(0x0A02_0000)) as usize;
+    assert_eq!(words[2 * number..][..2], [0b11, 0x1_FFFF]);
+    assert_eq!((engine.root.tiles(), engine.tiles.bytes()), (4, 64));
+    let addresses = [0x0A00_4100, 0x0A02_007F, 0x0A02_0080, 0x0A02_0100, 0x0B00_0000];
+    assert_eq!(addresses.map(|address| engine.lookup(address)), [3, 4, 1, 1, 0]);
+    engine.validate(&rib).unwrap();
+    engine.tiles.retain(number as u32, 1);
+    assert!(engine.validate(&rib).unwrap_err().contains(&format!("chunk {number} has")));
+}
+
+/// A tile of so many runs, the answers of which need all bits.
+fn of_runs<W: Width>(runs: usize) -> [W; TILE] {
+    std::array::from_fn(|place| W::narrow(NextHop(W::MAX - (place.min(runs - 1) as u32))))
+}
+
+#[test]
+fn tiles_of_any_number_of_runs_come_back() {
+    fn check<W: Width>(bytes: [usize; 4]) {
+        for runs in 1..=TILE {
+            let tile = of_runs::<W>(runs);
+            let piece = Runs::<W>::pack(&tile);
+            assert!(Runs::<W>::unpack(&piece) == tile && <Runs<W> as Form>::words(&piece).len() >= 2);
+        }
+        let sizes = [8 / size_of::<W>(), 24 / size_of::<W>(), 56 / size_of::<W>(), TILE];
+        let size = |runs| 8 * <Runs<W> as Form>::words(&Runs::<W>::pack(&of_runs(runs))).len();
+        assert_eq!(sizes.map(size), bytes);
+        assert_eq!(<Runs<W> as Form>::MOST, bytes[3] / 16);
+    }
+    check::<u8>([16, 32, 64, 128]);
+    check::<u16>([16, 32, 64, 192]);
+    check::<u32>([16, 32, 64, 320]);
+}
+
+#[test]
+fn runs_that_come_and_go_leave_few_holes() {
+    let (mut rib, routes) = (Rib::new(), all_different());
+    // A /24 more in some tiles, so that they are of several sizes.
+    let more = (0..70_000).filter(|slot| slot % 3 > 0).flat_map(|slot| {
+        let places = (1..2 + slot % 60).step_by(2);
+        places.map(move |place| (Prefix::containing(slot << 14 | place << 8, 24), NextHop(slot % 7 + 1)))
+    });
+    let all: Vec<_> = routes.iter().map(|route| (route.prefix, route.next_hop)).chain(more).collect();
+    all.iter().for_each(|&(prefix, next_hop)| {
+        rib.insert(prefix, next_hop);
+    });
+    let mut engine: MosaicRuns<u32> = build_runs(&rib);
+    assert_eq!((engine.root.tiles(), engine.root.number_bits()), (70_001, 32));
+    let before = engine.memory();
+    for part in all.chunks(20_000) {
+        let withdrawn: Vec<_> = part.iter().filter_map(|&(prefix, _)| rib.remove(prefix)).collect();
+        engine.apply(&rib, &withdrawn);
+        engine.validate(&rib).unwrap();
+        let announced: Vec<_> = part.iter().filter_map(|&(prefix, hop)| rib.insert(prefix, hop)).collect();
+        engine.apply(&rib, &announced);
+        engine.validate(&rib).unwrap();
+    }
+    let (most, after) = (before.total() / 10 * 11, engine.memory());
+    assert!(after.total() <= most, "{before:?} became {after:?}");
+}
+
+#[test]
+fn a_view_of_runs_follows_until_there_is_no_room() {
+    let mut rib = rib(&EXAMPLE);
+    let mut engine: MosaicRuns<u16> = build_runs(&rib);
+    let view = engine.share().unwrap();
+    let before = engine.tile(slot_of(0x0A00_4000));
+    let number = engine.root.get(slot_of(0x0A00_4000));
+    apply(&mut engine, &mut rib, &[("10.0.65.0/24", 9), ("10.1.65.0/24", 8), ("10.2.0.0/25", 0)]);
+    assert_eq!([0x0A00_4100, 0x0A01_4100, 0x0A02_0001].map(|address| view.lookup(address)), [9, 8, 1]);
+    assert_eq!(Runs::<u16>::unpack(&view.tiles.get(number)), before); // somebody may still be at it
+    engine.validate(&rib).unwrap();
     let delta = rib.insert(Prefix::ALL, NextHop(9)).unwrap();
     assert_eq!((engine.apply(&rib, &[delta]), view.lookup(0)), (Update::Rebuild, 0));
 }

@@ -1,10 +1,11 @@
 //! The structural check.
 
+use super::tiles::Tiles;
 use super::{Mosaic, SLOTS};
 use crate::engine::{Config, Engine, Width};
 use crate::{Error, Rib};
 
-impl<W: Width> Mosaic<W> {
+impl<W: Width, F: Tiles<W>> Mosaic<W, F> {
     /// The first difference from what a build of this table gives, or contradiction within the books, as an error.
     pub(super) fn contradiction(&self, rib: &Rib<u32>) -> Result<(), String> {
         if self.is_view {
@@ -22,7 +23,7 @@ impl<W: Width> Mosaic<W> {
             references[pair.0 as usize] += 1;
             // Neighbours often share a tile.
             if equal != Some(pair) && self.tiles.get(pair.0) != fresh.tiles.get(pair.1) {
-                return Err(format!("slot {slot:#x} has {:?}", self.tiles.get(pair.0)));
+                return Err(format!("slot {slot:#x} has {:?}", self.tile(slot)));
             }
             equal = Some(pair);
         }

@@ -1,0 +1,149 @@
+//! [`Lines`]: chunks that lie in as few cache lines as they can.
+
+use super::Chunks;
+use std::collections::BTreeSet;
+
+/// Which units of an index space are free, where a cache line has [`LINE`](Self::LINE) of them: a chunk of a part of a line lies on its own
+/// size, one of whole lines on a line. A line that is cut up becomes whole again when its parts are free.
+///
+/// ```
+/// use fibula::blocks::chunks::Lines;
+/// let mut lines = Lines::default();
+/// assert_eq!([lines.allocate(1), lines.allocate(2), lines.allocate(8), lines.allocate(1)], [0, 2, 4, 1]);
+/// lines.free(0, 1);
+/// assert_eq!((lines.allocate(4), lines.end(), lines.free_total()), (12, 16, 1));
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Lines {
+    whole: Chunks,
+    /// Where free parts of lines begin: those of one unit, and those of two.
+    parts: [BTreeSet<u64>; 2],
+}
+
+impl Lines {
+    /// The units of a line.
+    pub const LINE: u64 = 4;
+
+    /// How many units a chunk takes that needs at least so many: a part of a line, or whole lines.
+    #[must_use]
+    #[inline(always)]
+    pub const fn rounded(units: u64) -> u64 {
+        if units < Self::LINE { units.next_power_of_two() } else { units.next_multiple_of(Self::LINE) }
+    }
+
+    /// So many units, [rounded](Self::rounded): free ones that fit best, or new ones at the end. Returns where they start. O(log *f*) with *f*
+    /// free chunks, as all of these.
+    pub fn allocate(&mut self, units: u64) -> u64 {
+        let Some(parts) = self.parts.get_mut(order(units)) else {
+            return self.whole.allocate(units / Self::LINE) * Self::LINE;
+        };
+        if let Some(start) = parts.pop_first() {
+            return start;
+        }
+        let start = self.allocate(2 * units);
+        self.parts[order(units)].insert(start + units);
+        start
+    }
+
+    /// Gives units back that were allocated in one piece.
+    pub fn free(&mut self, start: u64, units: u64) {
+        let Some(parts) = self.parts.get_mut(order(units)) else {
+            return self.whole.free(start / Self::LINE, units / Self::LINE);
+        };
+        if parts.remove(&(start ^ units)) {
+            self.free(start & !units, 2 * units);
+        } else {
+            parts.insert(start);
+        }
+    }
+
+    /// One past the last line in use.
+    #[must_use]
+    pub fn end(&self) -> u64 {
+        self.whole.end() * Self::LINE
+    }
+
+    /// Where the lines would end if so many units were allocated now.
+    #[must_use]
+    pub fn end_after(&self, units: u64) -> u64 {
+        let fits = self.parts.iter().skip(order(units)).any(|parts| !parts.is_empty());
+        if fits { self.end() } else { self.whole.end_after(units.div_ceil(Self::LINE)) * Self::LINE }
+    }
+
+    /// The free units before [`Self::end`].
+    #[must_use]
+    pub fn free_total(&self) -> u64 {
+        self.whole.free_total() * Self::LINE + self.parts[0].len() as u64 + 2 * self.parts[1].len() as u64
+    }
+
+    /// The bytes of the books, without what their trees leave unused.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        let parts: usize = self.parts.iter().map(BTreeSet::len).sum();
+        self.whole.bytes() + parts * size_of::<u64>()
+    }
+
+    /// Checks the books.
+    ///
+    /// # Errors
+    /// With the first contradiction found.
+    pub fn validate(&self) -> Result<(), String> {
+        self.whole.validate()?;
+        for (units, parts) in [1, 2].into_iter().zip(&self.parts) {
+            let is_wrong = |&&start: &&u64| {
+                start % units != 0 || start >= self.end() || parts.contains(&(start ^ units))
+            };
+            if let Some(start) = parts.iter().find(is_wrong) {
+                return Err(format!("{units} free units at {start}: misplaced, or not joined"));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Which of the sets of parts has those of so many units; past the last for whole lines.
+fn order(units: u64) -> usize {
+    debug_assert!(
+        units == Lines::rounded(units) && units > 0,
+        "{units} units are no part of a line nor lines"
+    );
+    units.trailing_zeros() as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn chunks_never_overlap_lie_in_few_lines_and_everything_comes_back(
+            steps in proptest::collection::vec((any::<bool>(), 1..20_u64), 1..200),
+        ) {
+            let mut lines = Lines::default();
+            let mut held: Vec<(u64, u64)> = Vec::new();
+            for (insert, pick) in steps {
+                if insert || held.is_empty() {
+                    let units = Lines::rounded(pick);
+                    let end = lines.end_after(units);
+                    let start = lines.allocate(units);
+                    prop_assert_eq!(lines.end(), end);
+                    prop_assert_eq!(start % units.min(Lines::LINE), 0);
+                    prop_assert!(start + units <= end);
+                    prop_assert!(held.iter().all(|&(other, len)| other + len <= start || start + units <= other));
+                    held.push((start, units));
+                } else {
+                    let (start, units) = held.swap_remove(pick as usize % held.len());
+                    lines.free(start, units);
+                }
+                lines.validate().map_err(TestCaseError::fail)?;
+                let used: u64 = held.iter().map(|&(_, units)| units).sum();
+                prop_assert_eq!(lines.end() - lines.free_total(), used);
+            }
+            for (start, units) in held {
+                lines.free(start, units);
+            }
+            prop_assert_eq!((lines.end(), lines.free_total(), lines.bytes()), (0, 0, 0));
+        }
+    }
+}

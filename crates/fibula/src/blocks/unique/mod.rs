@@ -1,0 +1,354 @@
+//! Chunks that are kept once: equal ones share a number.
+//!
+//! Large parts of a pushed table repeat: whole stretches have one answer, and neighbouring networks are cut up alike. An
+//! owner hands in the contents of a chunk and gets the number of the chunk that holds them, old or new; the chunk lives as long
+//! as there are references to it. Contents never change under a number, so whoever still reads a chunk that its owner has
+//! replaced reads what stood there before.
+//!
+//! [Shared](Kept::share) chunks may be read by others meanwhile: then a number that is free is not given out again before they
+//! have passed, and no chunk moves.
+//!
+//! Chunks of one length ([`Unique`]) are numbered one by one. Chunks of several lengths are of a [`Form`] of their owner's, which says how
+//! many numbers each takes.
+
+mod form;
+#[cfg(test)]
+mod tests;
+
+pub use form::{Atomic, Form, Numbers, OneLength, Space};
+
+use super::retired::Retired;
+use crate::memory::{Array, Pages, Shareable, Words};
+use form::places;
+use hashbrown::HashTable;
+use hashbrown::hash_table::Entry;
+use zerocopy::{Immutable, IntoBytes};
+
+/// Different chunks of `LEN` values each, with numbers and counted references.
+///
+/// ```
+/// use fibula::blocks::unique::Unique;
+/// use fibula::memory::Pages;
+/// let mut chunks: Unique<u8, 16> = Unique::new(Pages::Small);
+/// let ones = chunks.insert(&[1; 16]);
+/// let twos = chunks.insert(&[2; 16]);
+/// assert_eq!(chunks.insert(&[1; 16]), ones);
+/// assert_eq!((chunks.len(), chunks.get(twos)), (2, [2; 16]));
+/// chunks.release(twos, 1);
+/// assert_eq!(chunks.insert(&[3; 16]), twos); // in its place
+/// ```
+pub type Unique<T, const LEN: usize> = Kept<OneLength<T, LEN>>;
+
+/// Different chunks of some form, with numbers and counted references.
+#[derive(Debug)]
+pub struct Kept<F: Form> {
+    words: Words<F::Word>,
+    pages: Pages,
+    /// Whether others read, who know when a number may be given out again.
+    shared: bool,
+    /// Whether it stays close to what is in use as it grows.
+    settled: bool,
+    /// How often each number was given out; 0 for one that is free, or not the first of its chunk.
+    references: Vec<u32>,
+    space: F::Space,
+    /// The chunks that are free once readers have passed.
+    retired: Retired<u32>,
+    /// The numbers in use, by the hash of what they hold.
+    twins: HashTable<u32>,
+}
+
+impl<F: Form> Kept<F> {
+    /// The room that is always allowed to lie unused, in numbers.
+    const SPARE: usize = 4 * F::MOST;
+
+    /// No chunks.
+    #[must_use]
+    pub fn new(pages: Pages) -> Self {
+        Self::over(Words::zeroed(0, pages), pages)
+    }
+
+    /// The same, growing by doubling until it is [compacted](Self::compact): for a build of many.
+    #[must_use]
+    pub fn unsettled(self) -> Self {
+        Self { settled: false, ..self }
+    }
+
+    fn over(words: Words<F::Word>, pages: Pages) -> Self {
+        let (references, space, retired) = (Vec::new(), F::Space::default(), Retired::new());
+        Self {
+            words,
+            pages,
+            shared: false,
+            settled: false,
+            references,
+            space,
+            retired,
+            twins: HashTable::new(),
+        }
+    }
+
+    /// From now on others may read, by what this returns: the same chunks, without the books. Moves to an array with room for so many
+    /// numbers, and never again.
+    #[must_use]
+    pub fn share(&mut self, numbers: usize) -> Self {
+        self.words = self.words.resized(numbers.max(self.numbers()) * F::UNIT, self.pages);
+        self.shared = true;
+        Self::over(self.words.clone(), self.pages)
+    }
+
+    /// Whether others read.
+    #[must_use]
+    pub fn is_shared(&self) -> bool {
+        self.shared
+    }
+
+    /// Every reader has passed what was released before the last call of this: those numbers are given out again.
+    pub fn readers_passed(&mut self) {
+        let Self { words, space, retired, .. } = self;
+        for number in retired.readers_passed() {
+            space.give(number, F::numbers(places::<F>(words, number)));
+        }
+    }
+
+    /// How many chunks may be inserted before they would have to move, whatever they hold.
+    #[must_use]
+    pub fn room(&self) -> usize {
+        (self.space.free_for_all() + self.words.len() / F::UNIT - self.space.end()) / F::MOST
+    }
+
+    /// The chunks that an array holds, only to be read: without the books, equal ones are not found, and none are counted.
+    #[must_use]
+    pub fn holding(values: Array<F::Word>, pages: Pages) -> Self {
+        let references = vec![1; values.len() / F::UNIT];
+        Self { references, ..Self::over(Words::holding(values), pages) }
+    }
+
+    /// The number of the chunk with these contents, and one more reference to it. O(length).
+    ///
+    /// # Panics
+    /// If the chunks are shared and there is no room.
+    pub fn insert(&mut self, contents: &F::Chunk) -> u32 {
+        let values = F::words(contents);
+        let numbers = values.len() / F::UNIT;
+        let end = self.space.end_after(numbers);
+        let more = if self.settled || self.shared { end / 16 } else { end };
+        if end * F::UNIT > self.words.len() {
+            assert!(!self.shared, "no room among chunks that others read");
+            // Each time all chunks move.
+            self.words = self.words.resized((end + more + Self::SPARE) * F::UNIT, self.pages);
+        }
+        if end > self.references.capacity() {
+            self.references.reserve_exact(end + more + Self::SPARE - self.references.len());
+        }
+        let Self { words, references, space, twins, .. } = self;
+        let is_equal = |&number: &u32| F::read(places::<F>(words, number)) == *contents;
+        match twins.entry(hash(values), is_equal, hash_in::<F>(words)) {
+            Entry::Occupied(twin) => {
+                references[*twin.get() as usize] += 1;
+                *twin.get()
+            }
+            Entry::Vacant(place) => {
+                let number = space.take(numbers);
+                place.insert(number);
+                if end > references.len() {
+                    references.resize(end, 0);
+                }
+                write(places::<F>(words, number), values);
+                references[number as usize] = 1;
+                number
+            }
+        }
+    }
+
+    /// As many more references to a chunk.
+    ///
+    /// # Panics
+    /// If there is no such chunk.
+    pub fn retain(&mut self, number: u32, references: u32) {
+        self.references[number as usize] += references;
+    }
+
+    /// As many fewer references to a chunk; without any it is free. O(1), or O(length) for the last.
+    ///
+    /// # Panics
+    /// If it has not so many.
+    pub fn release(&mut self, number: u32, references: u32) {
+        let left = &mut self.references[number as usize];
+        *left = left.checked_sub(references).expect("no more references are released than were taken");
+        if *left == 0 && references > 0 {
+            let place = self.twins.find_entry(hash_in::<F>(&self.words)(&number), |&twin| twin == number);
+            place.expect("every chunk in use can be found").remove();
+            if self.shared {
+                self.retired.retire(number);
+            } else {
+                self.space.give(number, F::numbers(places::<F>(&self.words, number)));
+            }
+        }
+    }
+
+    /// What a chunk holds.
+    ///
+    /// # Panics
+    /// If there is no such chunk.
+    #[must_use]
+    pub fn get(&self, number: u32) -> F::Chunk {
+        F::read(places::<F>(&self.words, number))
+    }
+
+    /// The words of all chunks, free ones included: the chunk of number *n* from `n * UNIT` on.
+    #[must_use]
+    #[inline(always)]
+    pub fn values(&self) -> &[Atomic<F>] {
+        &self.words
+    }
+
+    /// The words of all numbers that were ever given out, as they are now. O(all).
+    #[must_use]
+    pub fn to_vec(&self) -> Vec<F::Word> {
+        self.words[..self.numbers() * F::UNIT].iter().map(F::Word::load).collect()
+    }
+
+    /// The number of chunks in use, or waiting for readers.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.twins.len() + self.retired.len()
+    }
+
+    /// Whether no chunk is in use.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// How many numbers there are, those of free chunks included: every number is less.
+    #[must_use]
+    pub fn numbers(&self) -> usize {
+        self.references.len()
+    }
+
+    /// The numbers of chunks in use, or waiting for readers.
+    fn used(&self) -> usize {
+        self.space.end() - self.space.free_total()
+    }
+
+    /// Whether a 32nd of the numbers, and those of more than a few chunks, are free: time to [`compact`](Self::compact).
+    #[must_use]
+    pub fn is_sparse(&self) -> bool {
+        self.space.free_total() > (16 * F::MOST).max(self.used() / 32)
+    }
+
+    /// Whether far more is free than in use: time to build anew where chunks are shared and cannot move.
+    #[must_use]
+    pub fn is_wasteful(&self) -> bool {
+        self.space.free_total() > (1024 * F::MOST).max(2 * self.used())
+    }
+
+    /// Numbers the chunks in use without holes, in the same order, and gives the memory of the others back, as at the end of a build.
+    /// Returns the new number of each old one, `u32::MAX` for those that no chunk has. O(all chunks).
+    pub fn compact(&mut self) -> Vec<u32> {
+        debug_assert!(!self.shared, "others would see chunks move");
+        let mut space = F::Space::default();
+        let renumber = |(number, &references): (usize, &u32)| match references {
+            0 => u32::MAX,
+            _ => space.take(F::numbers(places::<F>(&self.words, number as u32))),
+        };
+        let renumbered: Vec<u32> = self.references.iter().enumerate().map(renumber).collect();
+        let words = Words::zeroed(space.end() * F::UNIT, self.pages);
+        let mut references = vec![0; space.end()];
+        let mut twins = HashTable::with_capacity(self.twins.len());
+        for (before, &number) in renumbered.iter().enumerate().filter(|&(_, &number)| number != u32::MAX) {
+            let chunk = self.get(before as u32);
+            let values = F::words(&chunk);
+            write(places::<F>(&words, number), values);
+            references[number as usize] = self.references[before];
+            twins.insert_unique(hash(values), number, hash_in::<F>(&words));
+        }
+        (self.words, self.references, self.space, self.twins) = (words, references, space, twins);
+        self.settled = true;
+        renumbered
+    }
+
+    /// The bytes of the chunks, unused capacity included; of shared ones on ordinary pages as many as were ever written.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        let written = self.shared && self.pages == Pages::Small;
+        if written { self.numbers() * F::UNIT * size_of::<F::Word>() } else { size_of_val(self.values()) }
+    }
+
+    /// The bytes of what only updates read: references, free numbers, and the hash table that finds twins.
+    #[must_use]
+    pub fn book_bytes(&self) -> usize {
+        self.references.capacity() * size_of::<u32>()
+            + self.space.bytes()
+            + self.retired.bytes()
+            + self.twins.allocation_size()
+    }
+
+    /// Checks the references to each number against those that its owner has counted.
+    ///
+    /// # Errors
+    /// With the first that differ.
+    pub fn check_references(&self, counted: &[u32]) -> Result<(), String> {
+        let differs = |&number: &usize| self.references.get(number) != counted.get(number);
+        match (0..self.references.len().max(counted.len())).find(differs) {
+            None => Ok(()),
+            Some(number) => {
+                let (had, counted) = (self.references.get(number), counted.get(number));
+                Err(format!("chunk {number} has {had:?} references, {counted:?} counted"))
+            }
+        }
+    }
+
+    /// Checks that every chunk in use can be found, that no two are equal, and that the other numbers are free.
+    ///
+    /// # Errors
+    /// With the first contradiction found.
+    pub fn validate(&self) -> Result<(), String> {
+        self.space.validate()?;
+        if self.words.len() < self.references.len() * F::UNIT || self.references.len() < self.space.end() {
+            let (words, end) = (self.words.len(), self.space.end());
+            return Err(format!("{words} words, {} counts, {end} numbers", self.references.len()));
+        }
+        let in_use = |(number, &count): (u32, &u32)| (count > 0).then_some(number);
+        let numbers: Vec<u32> = (0..).zip(&self.references).filter_map(in_use).collect();
+        let taken = |number: &u32| F::numbers(places::<F>(&self.words, *number));
+        let taken: usize = numbers.iter().chain(self.retired.iter()).map(taken).sum();
+        if taken != self.used() || self.twins.len() != numbers.len() {
+            let (found, chunks, used) = (self.twins.len(), numbers.len(), self.used());
+            return Err(format!("{found} of {chunks} chunks found, {taken} numbers are theirs, {used} used"));
+        }
+        for number in numbers {
+            let contents = self.get(number);
+            // By contents: it finds the first of two equal ones.
+            let twin = self.twins.find(hash(F::words(&contents)), |&twin| self.get(twin) == contents);
+            if twin != Some(&number) {
+                return Err(format!("chunk {number} is lost or has a twin"));
+            }
+        }
+        Ok(())
+    }
+}
+
+#[inline(always)]
+fn write<T: Shareable>(places: &[T::Atomic], values: &[T]) {
+    values.iter().zip(places).for_each(|(value, place)| value.store(place));
+}
+
+/// The hash of the chunk that a number stands for.
+#[inline(always)]
+fn hash_in<F: Form>(words: &Words<F::Word>) -> impl Fn(&u32) -> u64 {
+    move |&number| hash(F::words(&F::read(places::<F>(words, number))))
+}
+
+/// A hash of all bytes: 16 at a time, the two halves folded by the 128-bit product.
+#[inline(always)]
+fn hash<T: IntoBytes + Immutable>(values: &[T]) -> u64 {
+    debug_assert!(size_of_val(values).is_multiple_of(16));
+    let (pairs, _) = values.as_bytes().as_chunks::<16>();
+    pairs.iter().fold(0x9E37_79B9_7F4A_7C15, |hash: u64, pair| {
+        let pair = u128::from_ne_bytes(*pair);
+        let (low, high) = (pair as u64 ^ hash, (pair >> 64) as u64 ^ 0xA076_1D64_78BD_642F);
+        let product = u128::from(low) * u128::from(high);
+        (product as u64 ^ (product >> 64) as u64).rotate_left(23) ^ low.wrapping_add(high)
+    })
+}

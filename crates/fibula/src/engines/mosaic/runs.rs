@@ -1,0 +1,153 @@
+//! [`Runs`]: tiles as the runs of equal answers that they consist of.
+//!
+//! # Layout
+//! ```text
+//! word 0          bit p: at place p a run begins (bit 0 is set)
+//! words 1, ...    the answers of the runs in order: 8, 4 or 2 a word of 64 bits
+//! ```
+//! A tile has 16, 32, 64, 128, 192, 256 or 320 bytes, whatever its runs take, the rest zeros. One of less than a line lies on its own size and so in one
+//! line, a longer one on a line. Its number is the place where it begins, in units of 16 bytes: no lookup asks how long it is.
+
+use super::batch::{BLOCK, SHORT_BLOCK, View};
+use super::root::TileNumber;
+use super::tiles::Tiles;
+use super::{Mosaic, SLOTS, TILE};
+use crate::NextHop;
+use crate::blocks::chunks::Lines;
+use crate::blocks::pipeline::look_up;
+use crate::blocks::unique::{Atomic, Form};
+use crate::engine::{Meter, Width};
+use crate::memory::Shareable;
+use std::marker::PhantomData;
+use std::sync::atomic::AtomicU64;
+
+/// Tiles as runs of answers `W`.
+#[derive(Debug)]
+pub struct Runs<W>(PhantomData<W>);
+
+/// The words of a number: 16 bytes.
+const UNIT: usize = 2;
+
+/// The words of the longest tile: 64 answers of 32 bits, and the map, in whole lines.
+const LONGEST: usize = 40;
+
+/// A tile by itself.
+#[derive(Clone, Debug)]
+pub struct Piece {
+    words: [u64; LONGEST],
+    len: usize,
+}
+
+impl PartialEq for Piece {
+    fn eq(&self, other: &Self) -> bool {
+        self.words[..self.len] == other.words[..other.len]
+    }
+}
+
+impl<W: Width> Runs<W> {
+    /// The answers of a word.
+    const IN_WORD: usize = size_of::<u64>() / size_of::<W>();
+
+    /// The bits of an answer.
+    const BITS: usize = 8 * size_of::<W>();
+
+    /// The words of a tile with such a map.
+    #[inline(always)]
+    fn len(map: u64) -> usize {
+        let words = 1 + (map.count_ones() as usize).div_ceil(Self::IN_WORD);
+        Lines::rounded(words.div_ceil(UNIT) as u64) as usize * UNIT
+    }
+
+    /// Where the answer at a place stands, counted in answers from the first word of all, if its tile has this number and map.
+    #[inline(always)]
+    pub(super) fn position(number: usize, map: u64, place: usize) -> usize {
+        // The runs that begin up to the place.
+        let runs = (map << (!place % TILE)).count_ones() as usize;
+        (number * UNIT * Self::IN_WORD + Self::IN_WORD - 1).wrapping_add(runs)
+    }
+
+    /// The word of the map of a tile.
+    #[inline(always)]
+    pub(super) fn map_at(number: usize) -> usize {
+        number * UNIT
+    }
+
+    /// The word of a position.
+    #[inline(always)]
+    pub(super) fn word_at(position: usize) -> usize {
+        position / Self::IN_WORD
+    }
+
+    /// The answer at a position, out of its word.
+    #[inline(always)]
+    pub(super) fn cut(word: u64, position: usize) -> W {
+        let shifted = word >> (position % Self::IN_WORD * Self::BITS);
+        W::narrow(NextHop(shifted as u32 & W::MAX))
+    }
+}
+
+impl<W: Width> Form for Runs<W> {
+    type Word = u64;
+    type Chunk = Piece;
+    type Space = Lines;
+    const UNIT: usize = UNIT;
+    const MOST: usize = Lines::rounded((1 + TILE / Self::IN_WORD).div_ceil(UNIT) as u64) as usize;
+
+    fn words(piece: &Piece) -> &[u64] {
+        &piece.words[..piece.len]
+    }
+
+    fn read(words: &[AtomicU64]) -> Piece {
+        let len = Self::len(u64::load(&words[0]));
+        let mut piece = Piece { words: [0; LONGEST], len };
+        piece.words.iter_mut().zip(&words[..len]).for_each(|(word, place)| *word = u64::load(place));
+        piece
+    }
+
+    fn numbers(words: &[AtomicU64]) -> usize {
+        Self::len(u64::load(&words[0])) / UNIT
+    }
+}
+
+impl<W: Width> Tiles<W> for Runs<W> {
+    fn pack(tile: &[W; TILE]) -> Piece {
+        let mut words = [0; LONGEST];
+        let (mut map, mut runs) = (1_u64, 0);
+        for place in 0..TILE {
+            if place > 0 && tile[place] != tile[place - 1] {
+                map |= 1 << place;
+                runs += 1;
+            }
+            // Each answer of a run writes the same.
+            let bits = u64::from(tile[place].widen().0) << (runs % Self::IN_WORD * Self::BITS);
+            words[1 + runs / Self::IN_WORD] |= bits;
+        }
+        words[0] = map;
+        Piece { words, len: Self::len(map) }
+    }
+
+    fn unpack(piece: &Piece) -> [W; TILE] {
+        std::array::from_fn(|place| {
+            let position = Self::position(0, piece.words[0], place);
+            Self::cut(piece.words[Self::word_at(position)], position)
+        })
+    }
+
+    #[inline(always)]
+    fn answer(words: &[Atomic<Self>], number: usize, place: usize, meter: &mut impl Meter) -> W {
+        let map = meter.load_word::<u64>(&words[Self::map_at(number)]);
+        let position = Self::position(number, map, place);
+        Self::cut(meter.load_word::<u64>(&words[Self::word_at(position)]), position)
+    }
+
+    #[inline(always)]
+    fn look_up_blocks<T: TileNumber>(
+        engine: &Mosaic<W, Self>,
+        root: &[T::Atomic; SLOTS],
+        addresses: &[u32],
+        next_hops: &mut [W],
+    ) {
+        let view = View::<'_, T, W, Self> { engine, root };
+        look_up::<BLOCK, SHORT_BLOCK, 5, _, _, _>(&view, addresses, next_hops);
+    }
+}
