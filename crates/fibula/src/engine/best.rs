@@ -1,6 +1,6 @@
 //! The choice of `best`: the engine fibula takes when none is asked for.
 
-use super::{Entry, WidthBits};
+use super::Entry;
 use crate::{Address, Family, Rib};
 
 /// The specification that stands for the engine fibula would choose.
@@ -10,7 +10,7 @@ pub const BEST: &str = "best";
 ///
 /// Engines are ordered by their worst case: the slowest of the `prefix`, `random` and `zipf` traces that `fibula bench`
 /// measures over full Internet tables (`random` only in IPv4). So `mosaic` comes first for IPv4, with next hops of 8, 16 and
-/// 32 bits, near and different, and `mosaic6` for IPv6; `sail-l` before `dir24-8`, which is faster where lookups keep to
+/// 32 bits, near and different (`mosaic-runs`, half as large with 16 bits, has 0.7 to 0.85 of its speed), and `mosaic6` for IPv6; `sail-l` before `dir24-8`, which is faster where lookups keep to
 /// a part of the table and slower where they go everywhere. `poptrie` and `sail-l6` come out even for IPv6 (0.78 to 1.22 of each other from
 /// run to run, by how much of the last-level cache others leave); the one with a tenth of the memory goes first. The lists are no
 /// formula over table and machine, because the worst cases came in this order on every full table measured.
@@ -18,12 +18,9 @@ pub const BEST: &str = "best";
 /// The shape of a table matters once: `mosaic6` and `sail-l6` keep IPv6 routes past /48 and /64 in a tree beside. With 2 % of them in a table of 100,000 the
 /// former is at 79 million lookups a second where `poptrie` has 55, with 5 % at 54 and 51, with 11 % at 32 and 43, with 23 % at 18 and 35
 /// (`prefix`). So from one in sixteen on ([`LONG_SHARE`]) `poptrie` goes first.
-fn order<A: Address>(rib: &Rib<A>, width: WidthBits) -> &'static [&'static str] {
+fn order<A: Address>(rib: &Rib<A>) -> &'static [&'static str] {
     match A::FAMILY {
         Family::Ipv6 if has_many_long(rib) => &["poptrie", "mosaic6", "sail-l6", "lc-trie", "radix"],
-        Family::Ipv4 if width > WidthBits::U8 => {
-            &["mosaic-runs", "mosaic", "sail-l", "poptrie", "dir24-8", "dxr18", "lc-trie", "radix"]
-        }
         Family::Ipv4 => &["mosaic", "sail-l", "poptrie", "dir24-8", "dxr18", "lc-trie", "radix"],
         Family::Ipv6 => &["mosaic6", "poptrie", "sail-l6", "lc-trie", "radix"],
     }
@@ -38,14 +35,10 @@ fn has_many_long<A: Address>(rib: &Rib<A>) -> bool {
     long * LONG_SHARE > rib.len()
 }
 
-/// The engines of a table's family in the order in which `best` tries them: those of the rule for next hops of this width, by default the
-/// narrowest that holds them, then the others as registered, those a table always fits (the oracle) last.
-pub(crate) fn candidates<'e, A: Address>(
-    engines: &'e [Entry],
-    rib: &Rib<A>,
-    width: Option<WidthBits>,
-) -> Vec<&'e Entry> {
-    let order = order(rib, width.unwrap_or_else(|| WidthBits::holding(rib.max_next_hop())));
+/// The engines of a table's family in the order in which `best` tries them: those of the rule, then the others as
+/// registered, those a table always fits (the oracle) last.
+pub(crate) fn candidates<'e, A: Address>(engines: &'e [Entry], rib: &Rib<A>) -> Vec<&'e Entry> {
+    let order = order(rib);
     let rank = |entry: &&Entry| {
         let name = entry.about.name;
         let known = order.iter().position(|&known| known == name);
@@ -65,9 +58,9 @@ mod tests {
     #[test]
     fn there_is_a_best_for_both_families_and_it_says_its_name() {
         let fib = Fib::build(BEST, &Rib::<u32>::new()).unwrap();
-        assert_eq!(fib.entry().about.name, candidates::<u32>(ENGINES, &Rib::new(), None)[0].about.name);
+        assert_eq!(fib.entry().about.name, candidates::<u32>(ENGINES, &Rib::new())[0].about.name);
         let fib = Fib::build(BEST, &Rib::<u128>::new()).unwrap();
-        assert_eq!(fib.entry().about.name, candidates::<u128>(ENGINES, &Rib::new(), None)[0].about.name);
+        assert_eq!(fib.entry().about.name, candidates::<u128>(ENGINES, &Rib::new())[0].about.name);
     }
 
     #[test]
@@ -83,26 +76,13 @@ mod tests {
     }
 
     #[test]
-    fn wide_next_hops_are_for_tiles_of_runs() {
-        let best = |next_hop, width| {
-            let rib: Rib<u32> =
-                std::iter::once(crate::Route { prefix: Prefix::ALL, next_hop: NextHop(next_hop) }).collect();
-            let mut config = crate::engine::Config::default();
-            config.width = width;
-            Fib::build_from(ENGINES, BEST, &rib, config).unwrap().entry().about.name
-        };
-        assert_eq!([255, 256, 70_000].map(|hop| best(hop, None)), ["mosaic", "mosaic-runs", "mosaic-runs"]);
-        assert_eq!(best(1, Some(WidthBits::U32)), "mosaic-runs");
-    }
-
-    #[test]
     fn the_rule_goes_before_the_registry_and_the_oracle_comes_last() {
         static RADIX: About = About { name: "radix", ..crate::engines::oracle::ABOUT };
         static OTHER: About = About { name: "other", ..crate::engines::oracle::ABOUT };
         let oracle = ENGINES[0];
         let engines = [oracle, Entry { about: &OTHER, ..oracle }, Entry { about: &RADIX, ..oracle }];
         let names: Vec<&str> =
-            candidates::<u128>(&engines, &Rib::new(), None).iter().map(|entry| entry.about.name).collect();
+            candidates::<u128>(&engines, &Rib::new()).iter().map(|entry| entry.about.name).collect();
         assert_eq!(names, ["radix", "other", "oracle"]);
     }
 }

@@ -54,10 +54,7 @@ impl<A: Address> Fib<A> {
         config: Config,
     ) -> Result<Self, Error> {
         let (name, config) = config.with_all_of(specification)?;
-        let mut candidates = match name {
-            BEST => candidates(engines, rib, config.width),
-            _ => vec![find(engines, name)?],
-        };
+        let mut candidates = if name == BEST { candidates(engines, rib) } else { vec![find(engines, name)?] };
         let last = candidates.pop().ok_or_else(|| Error::engine(format!("no engine does {}", A::FAMILY)))?;
         for entry in candidates {
             match compile(entry, rib, &config) {

@@ -176,7 +176,9 @@ proptest! {
                 1 if shared => chunks.readers_passed(),
                 1 => {
                     let renumbered = chunks.compact();
-                    held.iter_mut().for_each(|(_, number)| *number = renumbered[*number as usize]);
+                    for (_, number) in &mut held {
+                        *number = renumbered[*number as usize];
+                    }
                     prop_assert!(chunks.space.free_total() < 4);
                 }
                 _ => held.push((value, chunks.insert(&measured(value)))),

@@ -30,10 +30,8 @@
 //! of a tile a block before it reads it, which doubles the throughput, and looks for the mark a block later, when the answers
 //! it compares have left the store queue. What is below marks is asked for the same way, a block before it is read.
 //!
-//! With 16 or 32 bits an answer those tiles are of 128 or 256 bytes, and have no more than 10 to 15 runs on average. As runs most take 32 or 64
-//! bytes, which lie in one line: map, shift and count cost less than the lines saved. Where runs are in several lines, the
-//! answer's is asked for as soon as the map has been read, a block before the answer is. With 8 bits they are not worth it, so `best` takes `mosaic` for 8 bits and
-//! `mosaic-runs` for 16 and 32.
+//! With 16 bits an answer those tiles are of 128 bytes, and have no more than 10 to 15 runs on average: as runs they take a third. Map, shift and
+//! count then cost more than the lines they save: `mosaic-runs` is for where memory counts and `best` takes `mosaic` at every width.
 //!
 //! # Building
 //! Every core paints /4s on tiles of its own, which are then joined: equal ones are kept once for all.
@@ -171,7 +169,8 @@ impl<W: Width, F: Tiles<W>> Mosaic<W, F> {
     #[inline(always)]
     fn look_up<T: TileNumber>(&self, root: &[T::Atomic; SLOTS], address: u32, meter: &mut impl Meter) -> W {
         let tile = meter.load_word::<T>(&root[slot_of(address)]).index();
-        let answer = F::answer(self.tiles.values(), tile, place_of(address), meter);
+        let place = place_of(address);
+        let answer = F::answer(self.tiles.values(), F::begin(tile, place), place, meter);
         if answer.widen().0 == Self::MARK { self.marked(address, meter) } else { answer }
     }
 

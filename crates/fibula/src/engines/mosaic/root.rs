@@ -4,7 +4,7 @@ use super::SLOTS;
 use crate::memory::{Pages, Word, Words};
 
 /// An integer that holds tile numbers.
-pub trait TileNumber: Word + Eq {
+pub(super) trait TileNumber: Word + Eq {
     /// The number.
     fn index(self) -> usize;
 }

@@ -8,13 +8,10 @@
 //! A tile has 16, 32, 64, 128, 192, 256 or 320 bytes, whatever its runs take, the rest zeros. One of less than a line lies on its own size and so in one
 //! line, a longer one on a line. Its number is the place where it begins, in units of 16 bytes: no lookup asks how long it is.
 
-use super::batch::{BLOCK, SHORT_BLOCK, View};
-use super::root::TileNumber;
+use super::TILE;
 use super::tiles::Tiles;
-use super::{Mosaic, SLOTS, TILE};
 use crate::NextHop;
 use crate::blocks::chunks::Lines;
-use crate::blocks::pipeline::look_up;
 use crate::blocks::unique::{Atomic, Form};
 use crate::engine::{Meter, Width};
 use crate::memory::Shareable;
@@ -58,30 +55,17 @@ impl<W: Width> Runs<W> {
         Lines::rounded(words.div_ceil(UNIT) as u64) as usize * UNIT
     }
 
-    /// Where the answer at a place stands, counted in answers from the first word of all, if its tile has this number and map.
+    /// Where the answer at a place stands, counted in answers from the first word of all, in a tile that begins here and has this map.
     #[inline(always)]
-    pub(super) fn position(number: usize, map: u64, place: usize) -> usize {
+    fn position(begin: u32, map: u64, place: usize) -> u32 {
         // The runs that begin up to the place.
-        let runs = (map << (!place % TILE)).count_ones() as usize;
-        (number * UNIT * Self::IN_WORD + Self::IN_WORD - 1).wrapping_add(runs)
-    }
-
-    /// The word of the map of a tile.
-    #[inline(always)]
-    pub(super) fn map_at(number: usize) -> usize {
-        number * UNIT
-    }
-
-    /// The word of a position.
-    #[inline(always)]
-    pub(super) fn word_at(position: usize) -> usize {
-        position / Self::IN_WORD
+        begin.wrapping_add((map << (!place % TILE)).count_ones())
     }
 
     /// The answer at a position, out of its word.
     #[inline(always)]
-    pub(super) fn cut(word: u64, position: usize) -> W {
-        let shifted = word >> (position % Self::IN_WORD * Self::BITS);
+    fn cut(word: u64, position: u32) -> W {
+        let shifted = word >> (position as usize % Self::IN_WORD * Self::BITS);
         W::narrow(NextHop(shifted as u32 & W::MAX))
     }
 }
@@ -127,27 +111,28 @@ impl<W: Width> Tiles<W> for Runs<W> {
     }
 
     fn unpack(piece: &Piece) -> [W; TILE] {
+        let mut position = Self::begin(0, 0);
         std::array::from_fn(|place| {
-            let position = Self::position(0, piece.words[0], place);
-            Self::cut(piece.words[Self::word_at(position)], position)
+            position += (piece.words[0] >> place & 1) as u32;
+            Self::cut(piece.words[position as usize / Self::IN_WORD], position)
         })
     }
 
+    /// The last answer that would fit into the word of the map.
     #[inline(always)]
-    fn answer(words: &[Atomic<Self>], number: usize, place: usize, meter: &mut impl Meter) -> W {
-        let map = meter.load_word::<u64>(&words[Self::map_at(number)]);
-        let position = Self::position(number, map, place);
-        Self::cut(meter.load_word::<u64>(&words[Self::word_at(position)]), position)
+    fn begin(number: usize, _: usize) -> u32 {
+        (number * UNIT * Self::IN_WORD + Self::IN_WORD - 1) as u32
     }
 
     #[inline(always)]
-    fn look_up_blocks<T: TileNumber>(
-        engine: &Mosaic<W, Self>,
-        root: &[T::Atomic; SLOTS],
-        addresses: &[u32],
-        next_hops: &mut [W],
-    ) {
-        let view = View::<'_, T, W, Self> { engine, root };
-        look_up::<BLOCK, SHORT_BLOCK, 5, _, _, _>(&view, addresses, next_hops);
+    fn first_word(begin: u32) -> usize {
+        begin as usize / Self::IN_WORD
+    }
+
+    #[inline(always)]
+    fn answer(words: &[Atomic<Self>], begin: u32, place: usize, meter: &mut impl Meter) -> W {
+        let map = meter.load_word::<u64>(&words[Self::first_word(begin)]);
+        let position = Self::position(begin, map, place);
+        Self::cut(meter.load_word::<u64>(&words[position as usize / Self::IN_WORD]), position)
     }
 }

@@ -261,9 +261,9 @@ fn runs_that_come_and_go_leave_few_holes() {
         places.map(move |place| (Prefix::containing(slot << 14 | place << 8, 24), NextHop(slot % 7 + 1)))
     });
     let all: Vec<_> = routes.iter().map(|route| (route.prefix, route.next_hop)).chain(more).collect();
-    all.iter().for_each(|&(prefix, next_hop)| {
+    for &(prefix, next_hop) in &all {
         rib.insert(prefix, next_hop);
-    });
+    }
     let mut engine: MosaicRuns<u32> = build_runs(&rib);
     assert_eq!((engine.root.tiles(), engine.root.number_bits()), (70_001, 32));
     let before = engine.memory();

@@ -1,9 +1,6 @@
 //! [`Tiles`]: how tiles are kept and read, as 64 answers or as [runs](super::runs).
 
-use super::batch::{BLOCK, SHORT_BLOCK, View};
-use super::root::TileNumber;
-use super::{Mosaic, SLOTS, TILE};
-use crate::blocks::pipeline::look_up;
+use super::TILE;
 use crate::blocks::unique::{Atomic, Form, OneLength};
 use crate::engine::{Meter, Width};
 
@@ -15,17 +12,14 @@ pub trait Tiles<W: Width>: Form {
     /// The tile of which that was made.
     fn unpack(chunk: &Self::Chunk) -> [W; TILE];
 
-    /// The answer at a place of the tile of a number, all tiles being these words.
-    fn answer(words: &[Atomic<Self>], number: usize, place: usize, meter: &mut impl Meter) -> W;
+    /// Where to begin for the answer at a place of the tile of a number.
+    fn begin(number: usize, place: usize) -> u32;
 
-    /// The batch path, with a root of this table's.
-    fn look_up_blocks<T: TileNumber>(
-        engine: &Mosaic<W, Self>,
-        root: &[T::Atomic; SLOTS],
-        addresses: &[u32],
-        next_hops: &mut [W],
-    ) where
-        Self: Sized;
+    /// The word that is read first from there.
+    fn first_word(begin: u32) -> usize;
+
+    /// The answer at a place, all tiles being these words.
+    fn answer(words: &[Atomic<Self>], begin: u32, place: usize, meter: &mut impl Meter) -> W;
 }
 
 /// Tiles as their answers, one after the other: one load finds any.
@@ -43,18 +37,17 @@ impl<W: Width> Tiles<W> for Whole<W> {
     }
 
     #[inline(always)]
-    fn answer(words: &[W::Atomic], number: usize, place: usize, meter: &mut impl Meter) -> W {
-        meter.load_word::<W>(&words[number * TILE + place])
+    fn begin(number: usize, place: usize) -> u32 {
+        (number * TILE + place) as u32
     }
 
     #[inline(always)]
-    fn look_up_blocks<T: TileNumber>(
-        engine: &Mosaic<W, Self>,
-        root: &[T::Atomic; SLOTS],
-        addresses: &[u32],
-        next_hops: &mut [W],
-    ) {
-        let view = View::<'_, T, W, Self> { engine, root };
-        look_up::<BLOCK, SHORT_BLOCK, 4, _, _, _>(&view, addresses, next_hops);
+    fn first_word(begin: u32) -> usize {
+        begin as usize
+    }
+
+    #[inline(always)]
+    fn answer(words: &[W::Atomic], begin: u32, _: usize, meter: &mut impl Meter) -> W {
+        meter.load_word::<W>(&words[begin as usize])
     }
 }
