@@ -68,24 +68,41 @@ impl<'e, W: Width, F: Tiles<W>> Brush<'e, W, F> {
 
     /// Paints /24s, by their numbers.
     fn whole(&mut self, numbers: Span<u32>, answer: W) {
+        // A tile without marks, where many slots in a row may have it. No tile comes in its place: before any is looked at for marks here, the
+        // one that these slots get has been found or made.
+        let mut unmarked = None;
         let mut at = numbers.start;
         while at < numbers.end {
             let slot = at as usize / TILE;
             let end = numbers.end.min((slot as u32 + 1) * TILE as u32);
-            self.open(slot);
             let span = at as usize % TILE..at as usize % TILE + (end - at) as usize;
-            if self.tile[span.clone()].iter().any(|old| old.widen().0 == Mosaic::<W, F>::MARK) {
-                (at..end).for_each(|number| self.engine.below.remove(number));
-            }
             if span.len() == TILE {
-                self.slot = None;
+                self.put();
                 let tile = self.uniform(answer);
+                let before = self.engine.root.get(slot);
+                if unmarked != Some(before) {
+                    let has_marks = self.unmark(&self.engine.tile(slot), at);
+                    unmarked = (!has_marks).then_some(before);
+                }
                 self.replace(slot, tile);
             } else {
+                self.open(slot);
+                let tile = self.tile;
+                self.unmark(&tile[span.clone()], at);
                 self.tile[span].fill(answer);
             }
             at = end;
         }
+    }
+
+    /// Takes what is below the marks out that stand among some answers, whose /24s begin with one of this number; says whether there are any.
+    fn unmark(&mut self, answers: &[W], first: u32) -> bool {
+        let is_mark = |answer: &W| answer.widen().0 == Mosaic::<W, F>::MARK;
+        let has_marks = answers.iter().any(is_mark);
+        if has_marks {
+            (first..).zip(answers).for_each(|(number, _)| self.engine.below.remove(number));
+        }
+        has_marks
     }
 
     /// Paints part of a /24, which is done when its last address is painted.
