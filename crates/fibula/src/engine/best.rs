@@ -10,10 +10,11 @@ pub const BEST: &str = "best";
 ///
 /// Engines are ordered by their worst case: the slowest of the `prefix`, `random` and `zipf` traces that `fibula bench`
 /// measures over full Internet tables (`random` only in IPv4). So `mosaic` comes first for IPv4, with next hops of 8, 16 and
-/// 32 bits, near and different (`mosaic-runs`, half as large with 16 bits, has 0.7 to 0.85 of its speed), and `mosaic6` for IPv6; `sail-l` before `dir24-8`, which is faster where lookups keep to
-/// a part of the table and slower where they go everywhere. `poptrie` and `sail-l6` come out even for IPv6 (0.78 to 1.22 of each other from
-/// run to run, by how much of the last-level cache others leave); the one with a tenth of the memory goes first. The lists are no
-/// formula over table and machine, because the worst cases came in this order on every full table measured.
+/// 32 bits, near and different (`mosaic-runs` has 0.7 to 0.85 of its speed in half the bytes), and `mosaic6` for IPv6;
+/// `sail-l` before `dir24-8`, which is faster where lookups keep to a part of the table and slower where they go everywhere.
+/// `poptrie` and `sail-l6` come out even for IPv6 (0.78 to 1.22 of each other from run to run, by how much of the last-level
+/// cache others leave); the one with a tenth of the memory goes first. The lists are no formula over table and machine,
+/// because the worst cases came in this order on every full table measured.
 ///
 /// The shape of a table matters once: `mosaic6` and `sail-l6` keep IPv6 routes past /48 and /64 in a tree beside. With 2 % of them in a table of 100,000 the
 /// former is at 79 million lookups a second where `poptrie` has 55, with 5 % at 54 and 51, with 11 % at 32 and 43, with 23 % at 18 and 35
