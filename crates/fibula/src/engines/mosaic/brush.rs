@@ -1,5 +1,6 @@
 //! [`Brush`]: what builds and updates have in common. It paints intervals of one answer each, in order, onto tiles.
 
+use super::below::Below;
 use super::tiles::Tiles;
 use super::{BELOW, Mosaic, SLOTS, TILE, TILE_END};
 use crate::NextHop;
@@ -81,28 +82,18 @@ impl<'e, W: Width, F: Tiles<W>> Brush<'e, W, F> {
                 let tile = self.uniform(answer);
                 let before = self.engine.root.get(slot);
                 if unmarked != Some(before) {
-                    let has_marks = self.unmark(&self.engine.tile(slot), at);
+                    let answers = self.engine.tile(slot);
+                    let has_marks = unmark(&mut self.engine.below, &answers, at);
                     unmarked = (!has_marks).then_some(before);
                 }
                 self.replace(slot, tile);
             } else {
                 self.open(slot);
-                let tile = self.tile;
-                self.unmark(&tile[span.clone()], at);
+                unmark(&mut self.engine.below, &self.tile[span.clone()], at);
                 self.tile[span].fill(answer);
             }
             at = end;
         }
-    }
-
-    /// Takes what is below the marks out that stand among some answers, whose /24s begin with one of this number; says whether there are any.
-    fn unmark(&mut self, answers: &[W], first: u32) -> bool {
-        let is_mark = |answer: &W| answer.widen().0 == Mosaic::<W, F>::MARK;
-        let has_marks = answers.iter().any(is_mark);
-        if has_marks {
-            (first..).zip(answers).for_each(|(number, _)| self.engine.below.remove(number));
-        }
-        has_marks
     }
 
     /// Paints part of a /24, which is done when its last address is painted.
@@ -177,4 +168,13 @@ impl<'e, W: Width, F: Tiles<W>> Brush<'e, W, F> {
         engine.tiles.release(before, 1);
         self.cost.entries_set += u64::from(before != tile);
     }
+}
+
+/// Takes what is below the marks out that stand among some answers, whose /24s begin with one of this number; says whether there are any.
+fn unmark<W: Width>(below: &mut Below<W>, answers: &[W], first: u32) -> bool {
+    let has_marks = answers.iter().any(|answer| answer.widen().0 == W::MAX);
+    if has_marks {
+        (first..).zip(answers).for_each(|(number, _)| below.remove(number));
+    }
+    has_marks
 }
