@@ -118,9 +118,14 @@ impl<W: Width> Below<W> {
     /// Gives back what is free, if that is much. O(1) or O(all).
     pub(super) fn tidy(&mut self) {
         if self.chunks.is_sparse() {
-            let renumbered = self.chunks.compact();
-            self.resize(self.places.len(), |chunk| renumbered[chunk as usize]);
+            self.compact();
         }
+    }
+
+    /// Gives back all that is free. O(all).
+    pub(super) fn compact(&mut self) {
+        let renumbered = self.chunks.compact();
+        self.resize(self.places.len(), |chunk| renumbered[chunk as usize]);
     }
 
     fn resize(&mut self, room: usize, renumbered: impl Fn(u32) -> u32) {

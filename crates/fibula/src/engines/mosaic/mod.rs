@@ -212,6 +212,7 @@ impl<W: Width, F: Tiles<W>> Engine<u32, W> for Mosaic<W, F> {
         let mut engine = Self::painted(rib, config.pages);
         engine.answers_mark = rib.max_next_hop().0 >= Self::MARK;
         engine.compact();
+        engine.below.compact();
         Ok(engine)
     }
 
