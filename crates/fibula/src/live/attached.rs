@@ -48,6 +48,14 @@ struct Twice<A: Address> {
     behind: Vec<Delta<A>>,
     /// Brought up to date, and about to be published.
     next: Option<Fib<A>>,
+    /// Whether that was built, and so may be one that can be shared.
+    is_built: bool,
+}
+
+impl<A: Address> Twice<A> {
+    fn of(spare: Option<Arc<Fib<A>>>) -> Self {
+        Self { spare, behind: Vec::new(), next: None, is_built: false }
+    }
 }
 
 impl<A: Address> Attached<A> {
@@ -58,8 +66,7 @@ impl<A: Address> Attached<A> {
             return Ok(Self { published, way: Way::InPlace { writer: fib, told } });
         }
         let way = if fib.entry().about.updates == Updates::InPlace {
-            let spare = Some(Arc::new(fib.rebuilt(rib)?));
-            Way::Twice(Twice { spare, behind: Vec::new(), next: None })
+            Way::Twice(Twice::of(Some(Arc::new(fib.rebuilt(rib)?))))
         } else {
             Way::Anew { next: None }
         };
@@ -132,6 +139,7 @@ impl<A: Address> Attached<A> {
                 // None also where somebody keeps it frozen.
                 let Some(mut fib) = twice.spare.take().and_then(Arc::into_inner) else {
                     twice.next = Some(self.published.current().rebuilt(rib)?);
+                    twice.is_built = true;
                     return Ok(Applied::Rebuilt);
                 };
                 let applied = if twice.behind.is_empty() {
@@ -140,7 +148,7 @@ impl<A: Address> Attached<A> {
                     fib.apply(rib, &merged(&twice.behind, deltas))
                 };
                 match applied {
-                    Ok(_) => twice.next = Some(fib),
+                    Ok(applied) => (twice.next, twice.is_built) = (Some(fib), applied == Applied::Rebuilt),
                     Err(_) => twice.spare = Some(Arc::new(fib)),
                 }
                 applied
@@ -180,13 +188,13 @@ impl<A: Address> Attached<A> {
             *told = self.published.advance();
             return;
         }
-        let twice = Way::Twice(Twice { spare: None, behind: Vec::new(), next: None });
+        let twice = Way::Twice(Twice::of(None));
         if let Way::InPlace { writer, .. } = std::mem::replace(&mut self.way, twice) {
             self.published.publish(Arc::new(writer));
         }
     }
 
-    /// Publishes what was prepared by `deltas`.
+    /// Publishes what was prepared by `deltas`. A table kept twice that was built anew and can be shared follows in place from now on.
     pub(super) fn publish(&mut self, deltas: &[Delta<A>]) {
         let next = match &mut self.way {
             Way::InPlace { .. } => None,
@@ -196,9 +204,16 @@ impl<A: Address> Attached<A> {
                 twice.behind.extend_from_slice(deltas);
             }),
         };
-        if let Some(next) = next {
-            self.published.publish(Arc::new(next));
+        let Some(mut next) = next else { return };
+        if matches!(&self.way, Way::Twice(twice) if twice.is_built)
+            && let Some(view) = next.share()
+        {
+            self.published.publish(Arc::new(view));
+            let told = self.published.advance();
+            self.way = Way::InPlace { writer: next, told };
+            return;
         }
+        self.published.publish(Arc::new(next));
     }
 
     /// Takes back what was prepared by `deltas`; `rib` is as it was before.

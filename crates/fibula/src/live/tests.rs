@@ -1,7 +1,7 @@
 //! What one thread can see of the hand-over; the many are in `tests/live.rs`, all their orders in `tests/loom.rs`.
 
 use super::*;
-use crate::{NextHop, Route};
+use crate::{NextHop, Prefix, Route};
 
 const NOW: Duration = Duration::ZERO;
 
@@ -176,4 +176,28 @@ fn all_copies_are_counted() {
     reader.rest();
     live.poll(NOW).unwrap();
     assert_eq!(live.memory(1).total(), live.freeze(1).unwrap().memory().total());
+}
+
+#[test]
+fn what_cannot_be_shared_is_shared_again_once_it_can() {
+    let mut live = live(&["mosaic"], Settings::default());
+    let mut reader = live.reader(0);
+    let mut ways = Vec::new();
+    // 255 is the mark of 8 bits. One next hop more takes 16.
+    for (prefix, next_hop) in [
+        ("10.1.0.0/16", 254),
+        ("10.2.0.0/16", 255),
+        ("10.1.0.0/16", 9),
+        ("10.1.0.0/16", 10),
+        ("10.1.0.0/16", 256),
+        ("10.1.0.0/16", 11),
+    ] {
+        live.change(announce(prefix, next_hop), NOW).unwrap();
+        live.publish().unwrap();
+        let table = reader.guard();
+        assert_eq!(table.lookup(prefix.parse::<Prefix<u32>>().unwrap().first()), NextHop(next_hop));
+        table.validate(live.rib()).unwrap();
+        ways.push(live.is_in_place(0));
+    }
+    assert_eq!(ways, [true, false, false, false, true, true]);
 }
