@@ -1,7 +1,11 @@
 //! x86-64-v4: the AVX-512 subsets F, BW, CD, DQ and VL on top of AVX2.
 #![allow(unsafe_code, reason = "calling code compiled for more than the baseline instruction set")]
 
+#[cfg(target_arch = "x86_64")]
+use super::GROUP;
 use super::{Isa, Kernel, Level};
+#[cfg(target_arch = "x86_64")]
+use std::sync::atomic::AtomicU32;
 
 /// AVX-512 F, BW, CD, DQ and VL, with all of [`super::Avx2`].
 ///
@@ -30,9 +34,21 @@ impl Isa for Avx512 {
 
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
-    fn after_16(self, addresses: &[u128; super::GROUP]) -> [u32; super::GROUP] {
+    fn first_16_and_32(self, addresses: &[u128; GROUP]) -> ([u32; GROUP], [u32; GROUP]) {
         // SAFETY: this set is made only where it was detected.
-        unsafe { x86_64::after_16(addresses) }
+        unsafe { x86_64::first_16_and_32(addresses) }
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    fn gathers_fast(self) -> bool {
+        x86_64::gathers_fast()
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    fn gather(self, words: &[AtomicU32], places: &[u32; GROUP], outside: &[u32; GROUP]) -> [u32; GROUP] {
+        // SAFETY: this set is made only where it was detected.
+        unsafe { x86_64::gather(words, places, outside) }
     }
 }
 
@@ -42,6 +58,8 @@ mod x86_64 {
     use super::super::GROUP;
     use std::arch::asm;
     use std::arch::x86_64::*;
+    use std::sync::LazyLock;
+    use std::sync::atomic::AtomicU32;
 
     /// Which of the 32 numbers of a line are at least `key`, loaded as [for AVX2](super::super::avx2).
     ///
@@ -67,18 +85,74 @@ mod x86_64 {
 
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx2,bmi1,bmi2,lzcnt,popcnt")]
-    pub(super) fn after_16(addresses: &[u128; GROUP]) -> [u32; GROUP] {
-        let halves: *const __m512i = addresses.as_ptr().cast();
+    pub(super) fn first_16_and_32(addresses: &[u128; GROUP]) -> ([u32; GROUP], [u32; GROUP]) {
+        let quarters: *const __m512i = addresses.as_ptr().cast();
         // SAFETY: 16 addresses are four registers.
-        let [a, b, c, d] = [0, 1, 2, 3].map(|at| unsafe { _mm512_loadu_si512(halves.add(at)) });
+        let (a, b, c, d) = unsafe {
+            (
+                _mm512_loadu_si512(quarters),
+                _mm512_loadu_si512(quarters.add(1)),
+                _mm512_loadu_si512(quarters.add(2)),
+                _mm512_loadu_si512(quarters.add(3)),
+            )
+        };
         let odd = _mm512_set_epi64(15, 13, 11, 9, 7, 5, 3, 1);
-        let high = [_mm512_permutex2var_epi64(a, odd, b), _mm512_permutex2var_epi64(c, odd, d)];
-        let [low, high] = high.map(|lanes| _mm512_cvtepi64_epi32(_mm512_srli_epi64::<16>(lanes)));
-        let taken = _mm512_inserti64x4::<1>(_mm512_castsi256_si512(low), high);
-        let mut bits = [0; GROUP];
+        let (low, high) = (_mm512_permutex2var_epi64(a, odd, b), _mm512_permutex2var_epi64(c, odd, d));
+        let first = narrowed(_mm512_srli_epi64::<48>(low), _mm512_srli_epi64::<48>(high));
+        let after = narrowed(_mm512_srli_epi64::<16>(low), _mm512_srli_epi64::<16>(high));
+        (first, after)
+    }
+
+    /// The low halves of 16 lanes.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx2,bmi1,bmi2,lzcnt,popcnt")]
+    fn narrowed(low: __m512i, high: __m512i) -> [u32; GROUP] {
+        let low = _mm512_castsi256_si512(_mm512_cvtepi64_epi32(low));
+        let lanes = _mm512_inserti64x4::<1>(low, _mm512_cvtepi64_epi32(high));
+        let mut narrowed = [0; GROUP];
         // SAFETY: the array is as long as the register.
-        unsafe { _mm512_storeu_si512(bits.as_mut_ptr().cast(), taken) };
-        bits
+        unsafe { _mm512_storeu_si512(narrowed.as_mut_ptr().cast(), lanes) };
+        narrowed
+    }
+
+    /// From family 1Ah of AMD on, which is Zen 5. On Zen 4 gathers are slower than loads; other processors were not measured.
+    pub(super) fn gathers_fast() -> bool {
+        static FAST: LazyLock<bool> = LazyLock::new(|| {
+            let (vendor, signature) = (__cpuid(0), __cpuid(1).eax);
+            let vendor = [vendor.ebx, vendor.edx, vendor.ecx].map(u32::to_le_bytes);
+            let family = (signature >> 8 & 0xF) + (signature >> 20 & 0xFF);
+            vendor.as_flattened() == b"AuthenticAMD" && family >= 0x1A
+        });
+        *FAST
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx2,bmi1,bmi2,lzcnt,popcnt")]
+    pub(super) fn gather(words: &[AtomicU32], places: &[u32; GROUP], outside: &[u32; GROUP]) -> [u32; GROUP] {
+        // The processor takes places for signed.
+        let count = i32::try_from(words.len()).unwrap_or(i32::MAX);
+        // SAFETY: both arrays are as long as the register.
+        let (places, mut gathered) = unsafe {
+            (_mm512_loadu_si512(places.as_ptr().cast()), _mm512_loadu_si512(outside.as_ptr().cast()))
+        };
+        let inside = _mm512_cmplt_epu32_mask(places, _mm512_set1_epi32(count));
+        // SAFETY: it reads words of the slice, each as a relaxed load would: what is read by a word that was loaded is written before that
+        // word, and x86 keeps loads in order. Not `pure`: gathers that do not depend on each other stay in the order in which they
+        // are written, or the compiler would take each lane down all arrays before it begins the next.
+        unsafe {
+            asm!(
+                "vpgatherdd {gathered} {{{inside}}}, dword ptr [{words} + 4 * {places}]",
+                gathered = inout(zmm_reg) gathered,
+                inside = inout(kreg) inside => _,
+                words = in(reg) words.as_ptr(),
+                places = in(zmm_reg) places,
+                options(readonly, nostack, preserves_flags),
+            );
+        }
+        let mut found = [0; GROUP];
+        // SAFETY: the array is as long as the register.
+        unsafe { _mm512_storeu_si512(found.as_mut_ptr().cast(), gathered) };
+        found
     }
 }
 

@@ -8,17 +8,20 @@
 mod avx2;
 mod avx512;
 mod crc32;
+mod lines;
 mod prefetch;
 mod scalar;
 
 pub use avx2::Avx2;
 pub use avx512::Avx512;
 pub use crc32::crc32c;
+pub use lines::Wanted;
 pub use prefetch::prefetch;
 pub use scalar::Scalar;
 
 use crate::memory::Shareable;
 use std::fmt;
+use std::sync::atomic::AtomicU32;
 use zerocopy::{Immutable, IntoBytes};
 
 /// How many addresses an instruction set takes apart at once: the 32-bit lanes of the widest registers.
@@ -75,10 +78,51 @@ pub trait Isa: Copy + Send + Sync + 'static {
         first_at_least::<T>(line, among, key)
     }
 
-    /// Of each address the 32 bits after the first 16.
+    /// Of the line of each lane the element that stands `behind` elements after the line's beginning and one more for each number before
+    /// the [first that is at least](Self::first_at_least) the lane's key.
+    ///
+    /// # Panics
+    /// If an element, or one that might be, is past the end, or a line does not begin at an element.
     #[inline(always)]
-    fn after_16(self, addresses: &[u128; GROUP]) -> [u32; GROUP] {
-        addresses.map(|address| (address >> 80) as u32)
+    fn elements_of_first<T, const N: usize>(
+        self,
+        lines: &[T::Atomic],
+        wanted: Wanted<'_, N>,
+        behind: usize,
+        elements: &mut [T; N],
+    ) where
+        T: Shareable + IntoBytes + Immutable,
+    {
+        lines::elements_of_first(self, lines, wanted, behind, elements);
+    }
+
+    /// Of each address the first 16 bits, and the 32 after them.
+    #[inline(always)]
+    fn first_16_and_32(self, addresses: &[u128; GROUP]) -> ([u32; GROUP], [u32; GROUP]) {
+        let (mut first, mut after) = ([0; GROUP], [0; GROUP]);
+        for lane in 0..GROUP {
+            first[lane] = (addresses[lane] >> 112) as u32;
+            after[lane] = (addresses[lane] >> 80) as u32;
+        }
+        (first, after)
+    }
+
+    /// Whether [`gather`](Self::gather) is faster than loads one by one on this processor.
+    #[inline(always)]
+    fn gathers_fast(self) -> bool {
+        false
+    }
+
+    /// The words at some places, and what is given for those lanes whose place is past the end. Others may write the words meanwhile.
+    #[inline(always)]
+    fn gather(self, words: &[AtomicU32], places: &[u32; GROUP], outside: &[u32; GROUP]) -> [u32; GROUP] {
+        let mut found = *outside;
+        for (found, &place) in found.iter_mut().zip(places) {
+            if let Some(word) = words.get(place as usize) {
+                *found = u32::load(word);
+            }
+        }
+        found
     }
 }
 
@@ -195,12 +239,71 @@ mod tests {
         }
     }
 
-    struct After16([u128; GROUP]);
-    impl Kernel for After16 {
+    struct Gather<'w>(&'w [AtomicU32], [u32; GROUP]);
+    impl Kernel for Gather<'_> {
         type Output = [u32; GROUP];
         #[inline(always)]
         fn run<I: Isa>(self, isa: I) -> [u32; GROUP] {
-            isa.after_16(&self.0)
+            isa.gather(self.0, &self.1, &std::array::from_fn(|lane| lane as u32))
+        }
+    }
+
+    #[test]
+    fn every_level_gathers_what_is_inside() {
+        let words: [AtomicU32; 100] = std::array::from_fn(|at| AtomicU32::new(at as u32 * 7 + 1000));
+        let mut places = std::array::from_fn(|lane| (lane as u32 * 37) % 100);
+        places[..5].copy_from_slice(&[99, 100, u32::MAX, 1 << 31, 0]);
+        for &level in Level::available() {
+            for count in [100, 41, 1, 0] {
+                let expected = std::array::from_fn(|lane| {
+                    let is_inside = places[lane] < count;
+                    if is_inside { places[lane] * 7 + 1000 } else { lane as u32 }
+                });
+                let found = dispatch(level, Gather(&words[..count as usize], places));
+                assert_eq!(found, expected, "{level}: of {count}");
+            }
+        }
+    }
+
+    struct Elements<'l>(&'l [AtomicU16], [u32; 8]);
+    impl Kernel for Elements<'_> {
+        type Output = [u16; 8];
+        #[inline(always)]
+        fn run<I: Isa>(self, isa: I) -> [u16; 8] {
+            let (among, keys) = ([u32::MAX << 2; 8], std::array::from_fn(|lane| 3 * lane as u16));
+            let mut elements = [0; 8];
+            let wanted = Wanted { starts: &self.1, among: &among, keys: &keys };
+            isa.elements_of_first(self.0, wanted, 32, &mut elements);
+            elements
+        }
+    }
+
+    #[test]
+    fn every_level_finds_the_elements_of_many_lines() {
+        // The numbers of a line and what belongs to them, twice, and a line more that may be looked at.
+        let numbers: Vec<u16> = (0..32).map(|at| at * 2).chain(100..132).collect();
+        let numbers = [numbers.clone(), numbers, vec![0; 64]].concat();
+        let numbers: Vec<AtomicU16> = numbers.into_iter().map(AtomicU16::new).collect();
+        let starts = [0, 128, 0, 128, 128, 0, 0, 128];
+        let first = |key: u16| key.div_ceil(2).max(2);
+        for &level in Level::available() {
+            let found = dispatch(level, Elements(&numbers, starts));
+            assert_eq!(found, std::array::from_fn(|lane| 100 + first(3 * lane as u16)), "{level}");
+            for start in [numbers.len() as u32 * 2 - 128, 1, u32::MAX - 1] {
+                let mut starts = starts;
+                starts[5] = start;
+                let panics = std::panic::catch_unwind(|| dispatch(level, Elements(&numbers, starts)));
+                assert!(panics.is_err(), "{level}: {start}");
+            }
+        }
+    }
+
+    struct Split([u128; GROUP]);
+    impl Kernel for Split {
+        type Output = ([u32; GROUP], [u32; GROUP]);
+        #[inline(always)]
+        fn run<I: Isa>(self, isa: I) -> Self::Output {
+            isa.first_16_and_32(&self.0)
         }
     }
 
@@ -208,8 +311,9 @@ mod tests {
     fn every_level_takes_the_same_bits() {
         let address = |at: usize| (at as u128 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15_F39C_C060_5CED_C835);
         for &level in Level::available() {
-            let taken = dispatch(level, After16(std::array::from_fn(address)));
-            assert_eq!(taken, std::array::from_fn(|at| (address(at) >> 80) as u32), "{level}");
+            let (first, after) = dispatch(level, Split(std::array::from_fn(address)));
+            assert_eq!(first, std::array::from_fn(|at| (address(at) >> 112) as u32), "{level}");
+            assert_eq!(after, std::array::from_fn(|at| (address(at) >> 80) as u32), "{level}");
         }
     }
 

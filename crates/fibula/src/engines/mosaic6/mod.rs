@@ -47,11 +47,15 @@
 //! Of 2001:db8:8001:: the bits that are left say 8001. The third end is the first that is at least that; the third answer is 3.
 //!
 //! # Batches
-//! A batch is a [`pipeline`](crate::blocks::pipeline) of five stages: the root, three times an array, the buckets. Every address takes all of
-//! them, and one that has left the arrays looks at a word that does it no harm, so that nothing jumps. Where the words stand is computed
-//! by vectors for a whole block, and the words are then loaded one by one: gathers of 16 lanes cost more than 16 loads here. A stage
-//! writes single words that the next one reads as vectors, which would wait for the store queue if the other stages' blocks did not come
-//! between. The few that have longer routes or more arrays are looked up one by one.
+//! Every address takes the root, three arrays and a bucket, and one that has left the arrays stays where it is, so that nothing jumps. The few
+//! that have longer routes or more arrays go on by themselves. How the words come depends on the processor
+//! ([`Isa::gathers_fast`]):
+//!
+//! - By gathers, 16 at a time; a block of 96 addresses keeps all it knows in registers until it comes to the buckets, and six gathers
+//!   that do not depend on each other are always under way.
+//! - One by one, where vectors have computed they are. Then the batch is a [`pipeline`](crate::blocks::pipeline) of five stages on blocks of 48: a stage
+//!   writes single words that the next one reads as vectors, which would wait for the store queue if the other stages' blocks did not
+//!   come between.
 //!
 //! # Updates
 //! The smallest node around a change, or the part of an array that a prefix spans, is planned and written anew beside; then one word
@@ -86,6 +90,7 @@
 //! Next hops up to [`NEXT_HOPS_MAX`]; 2^26 cells of arrays, 2^24 lines. A table of many routes longer than 48 bits is as slow as the tree
 //! that holds them.
 
+mod batch;
 mod blocks;
 mod build;
 mod figures;

@@ -3,6 +3,7 @@
 use super::lines::{Lines, answers, pair_bytes, slots};
 use super::word::Spot;
 use super::*;
+use crate::arch::{Kernel, Level, dispatch};
 use crate::engines::testing::{apply, follows_the_oracle, meeting, rib};
 use crate::{Fib, Limit, Route};
 use proptest::prelude::*;
@@ -245,4 +246,51 @@ proptest! {
     ) {
         follows_the_oracle::<Mosaic6<u8>>(batches);
     }
+}
+
+/// The batch, by gathers and by the pipeline.
+struct Both<'e, W: Width>(&'e Mosaic6<W>, &'e [u128]);
+
+impl<W: Width> Kernel for Both<'_, W> {
+    type Output = [Vec<W>; 2];
+
+    #[inline(always)]
+    fn run<I: Isa>(self, isa: I) -> [Vec<W>; 2] {
+        [true, false].map(|gathers| {
+            let mut next_hops = vec![W::default(); self.1.len()];
+            self.0.many_by(isa, gathers, self.1, &mut next_hops);
+            next_hops
+        })
+    }
+}
+
+#[test]
+fn both_ways_of_the_batch_agree_with_single_lookups() {
+    fn check<W: Width>(rib: &Rib<u128>, addresses: &[u128]) {
+        let engine: Mosaic6<W> = Mosaic6::build(rib, &Config::default()).unwrap();
+        let expected: Vec<W> = addresses.iter().map(|&address| engine.lookup(address)).collect();
+        for &level in Level::available() {
+            let [gathered, pipelined] = dispatch(level, Both(&engine, addresses));
+            assert!(gathered == expected && pipelined == expected, "{level}");
+        }
+    }
+    // Long routes, answers at every depth, and more arrays in a row than the batch path takes.
+    let mut routes = vec![Route { prefix: Prefix::new(0, 0).unwrap(), next_hop: NextHop(1) }];
+    let mut random = 1_u128;
+    for at in 0..4000_u32 {
+        random = random
+            .wrapping_mul(0x2360_ED05_1FC6_5DA4_4385_DF64_9FCC_F645)
+            .wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let address = 0x2001 << 112 | random >> 16 & !(0xFF << 100);
+        let prefix = Prefix::containing(address, 20 + (at % 45) as u8);
+        routes.push(Route { prefix, next_hop: NextHop(2 + at % 200) });
+    }
+    let rib: Rib<u128> = routes.iter().copied().collect();
+    let addresses: Vec<u128> =
+        routes.iter().flat_map(|route| [route.prefix.first(), route.prefix.last()]).collect();
+    for count in [0, 15, 16, 96, 1000, addresses.len()] {
+        check::<u8>(&rib, &addresses[..count]);
+    }
+    check::<u16>(&rib, &addresses);
+    check::<u32>(&rib, &addresses);
 }

@@ -1,0 +1,275 @@
+//! The batch path: blocks of addresses go down the arrays step by step, then each looks into its bucket.
+//!
+//! Where gathers are fast a block takes all steps in vectors, one block after the other. Elsewhere vectors compute where the words are, the words are
+//! loaded one by one, and the steps of several blocks lie between each other as the stages of a pipeline.
+
+use super::lines::answers;
+use super::lookup::key;
+use super::word::{ANSWER, BASE, BEYOND, BUCKETS, CODE, LINE_BITS, SLOT_BITS};
+use super::{Mosaic6, ROOT_BITS, STEPS};
+use crate::NextHop;
+use crate::arch::{GROUP, Isa, Wanted};
+use crate::blocks::pipeline::{Stages, for_each_set, look_up};
+use crate::engine::{Unmetered, Width};
+use crate::memory::Shareable;
+use std::sync::atomic::AtomicU32;
+
+/// The addresses of a block of the pipeline. 64 gave nine tenths, perhaps because arrays a power of two long take each other's places in the
+/// first cache.
+const PIPELINED: usize = 48;
+
+/// The addresses of a block whose words are gathered: as many as there are registers for.
+const GATHERED: usize = 96;
+
+/// The bits that choose from the root.
+const ROOT: u32 = ROOT_BITS as u32;
+
+/// Numbers for the addresses of a block, where no vector of them lies in two lines.
+#[derive(Clone, Copy)]
+#[repr(align(64))]
+struct Lanes<const N: usize>([u32; N]);
+
+impl<const N: usize> Lanes<N> {
+    const ZERO: Self = Self([0; N]);
+
+    #[inline(always)]
+    fn group(&mut self, group: usize) -> &mut [u32; GROUP] {
+        &mut self.0.as_chunks_mut().0[group]
+    }
+}
+
+/// What one stage of the pipeline leaves for the next.
+struct Found<const N: usize> {
+    /// The words on which the searches stood.
+    at: Lanes<N>,
+    /// The words to which those of them have come that stood on arrays.
+    next: Lanes<N>,
+    /// The bits of the addresses that are left.
+    rest: Lanes<N>,
+}
+
+impl<const N: usize> Found<N> {
+    /// The word on which a search stands now.
+    #[inline(always)]
+    fn word(&self, lane: usize) -> u32 {
+        choose(self.at.0[lane] < BUCKETS, self.next.0[lane], self.at.0[lane])
+    }
+}
+
+/// One of two numbers, without a jump.
+#[inline(always)]
+fn choose(condition: bool, yes: u32, no: u32) -> u32 {
+    let mask = u32::from(condition).wrapping_neg();
+    yes & mask | no & !mask
+}
+
+/// Where the next word of a search is, and the bits that are left then. A search that has left the arrays keeps its bits.
+#[inline(always)]
+fn next(word: u32, rest: u32, place_outside: u32) -> (u32, u32) {
+    let stride = (word >> CODE) + 1;
+    let place = (word & BASE) * 2 + rest.wrapping_shr(u32::BITS.wrapping_sub(stride));
+    let is_array = word < BUCKETS;
+    (choose(is_array, place, place_outside), rest.wrapping_shl(choose(is_array, stride, 0)))
+}
+
+/// Whether an address has longer routes around it, or more arrays above it than the batch path takes.
+#[inline(always)]
+fn is_apart(word: u32) -> bool {
+    word < BUCKETS || word < ANSWER && word & BEYOND != 0
+}
+
+/// An engine as the batch path takes it. Where its arrays lie stands here once: it would be read again after every word that others may
+/// write.
+struct Batch<'e, I: Isa, W: Width> {
+    engine: &'e Mosaic6<W>,
+    root: &'e [AtomicU32; 1 << ROOT],
+    words: &'e [AtomicU32],
+    lines: &'e [W::Atomic],
+    isa: I,
+}
+
+/// The stages of the pipeline: the root, the arrays, the buckets.
+const STAGES: usize = STEPS + 2;
+
+impl<I: Isa, W: Width> Stages<u128, W, STAGES> for Batch<'_, I, W> {
+    type Found<const N: usize> = Found<N>;
+
+    #[inline(always)]
+    fn nothing<const N: usize>() -> Found<N> {
+        Found { at: Lanes::ZERO, next: Lanes::ZERO, rest: Lanes::ZERO }
+    }
+
+    #[inline(always)]
+    fn run<const N: usize>(
+        &self,
+        stage: usize,
+        _: usize,
+        addresses: &[u128; N],
+        found: &mut Found<N>,
+        next_hops: &mut [W; N],
+    ) {
+        match stage {
+            0 => self.begin(addresses, found),
+            1..=STEPS => self.step(found),
+            _ => {
+                let mut words = Lanes::ZERO;
+                for lane in 0..N {
+                    words.0[lane] = found.word(lane);
+                }
+                self.finish(addresses, &words, &found.rest, next_hops);
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn one(&self, _: usize, &address: &u128) -> W {
+        self.engine.one(address, &mut Unmetered)
+    }
+}
+
+/// All at once, by gathers.
+impl<I: Isa, W: Width> Stages<u128, W, 1> for Batch<'_, I, W> {
+    type Found<const N: usize> = ();
+
+    #[inline(always)]
+    fn nothing<const N: usize>() {}
+
+    #[inline(always)]
+    fn run<const N: usize>(
+        &self,
+        _: usize,
+        _: usize,
+        addresses: &[u128; N],
+        (): &mut (),
+        next_hops: &mut [W; N],
+    ) {
+        let (mut words, mut rests) = (Lanes::ZERO, Lanes::ZERO);
+        for group in 0..N / GROUP {
+            let (slots, rest) = self.isa.first_16_and_32(&addresses.as_chunks().0[group]);
+            *words.group(group) = self.isa.gather(self.root, &slots, &[0; GROUP]);
+            *rests.group(group) = rest;
+        }
+        for _ in 0..STEPS {
+            for group in 0..N / GROUP {
+                let (at, mut rest) = (*words.group(group), *rests.group(group));
+                let mut places = [0; GROUP];
+                for lane in 0..GROUP {
+                    (places[lane], rest[lane]) = next(at[lane], rest[lane], u32::MAX);
+                }
+                *words.group(group) = self.isa.gather(self.words, &places, &at);
+                *rests.group(group) = rest;
+            }
+        }
+        self.finish(addresses, &words, &rests, next_hops);
+    }
+
+    #[inline(always)]
+    fn one(&self, _: usize, &address: &u128) -> W {
+        self.engine.one(address, &mut Unmetered)
+    }
+}
+
+#[allow(clippy::needless_range_loop, reason = "one index runs through several arrays of one block")]
+impl<I: Isa, W: Width> Batch<'_, I, W> {
+    /// The first stage of the pipeline: the words of the root.
+    #[inline(always)]
+    fn begin<const N: usize>(&self, addresses: &[u128; N], found: &mut Found<N>) {
+        for group in 0..N / GROUP {
+            (_, *found.rest.group(group)) = self.isa.first_16_and_32(&addresses.as_chunks().0[group]);
+        }
+        // As if all stood on an array: the root.
+        found.at = Lanes::ZERO;
+        for lane in 0..N {
+            found.next.0[lane] = u32::load(&self.root[(addresses[lane] >> (u128::BITS - ROOT)) as usize]);
+        }
+    }
+
+    /// A stage in the middle: one array.
+    #[inline(always)]
+    fn step<const N: usize>(&self, found: &mut Found<N>) {
+        let mut places = Lanes::<N>::ZERO;
+        for lane in 0..N {
+            let word = found.word(lane);
+            // A search that has left the arrays looks at the first word, which does it no harm.
+            (places.0[lane], found.rest.0[lane]) = next(word, found.rest.0[lane], 0);
+            found.at.0[lane] = word;
+        }
+        for group in 0..N / GROUP {
+            let (places, next) = (places.group(group), found.next.group(group));
+            for lane in 0..GROUP {
+                next[lane] = u32::load(&self.words[places[lane] as usize]);
+            }
+        }
+    }
+
+    /// The buckets. Nothing jumps by what a word says, but for the few that are [apart](is_apart).
+    #[inline(always)]
+    fn finish<const N: usize>(
+        &self,
+        addresses: &[u128; N],
+        words: &Lanes<N>,
+        rests: &Lanes<N>,
+        next_hops: &mut [W; N],
+    ) {
+        let (mut starts, mut among, mut keys) = (Lanes::ZERO, Lanes::ZERO, [0; N]);
+        let mut are_apart = 0;
+        for lane in 0..N {
+            let word = words.0[lane];
+            // Words that lead to no bucket look at the first line.
+            let place = choose(word.wrapping_sub(BUCKETS) < ANSWER - BUCKETS, word, 0);
+            starts.0[lane] = place & LINE_BITS;
+            among.0[lane] = u32::MAX << (place & SLOT_BITS);
+            keys[lane] = key(rests.0[lane]);
+            are_apart |= place & BEYOND | u32::from(word < BUCKETS);
+        }
+        let wanted = Wanted { starts: &starts.0, among: &among.0, keys: &keys };
+        self.isa.elements_of_first(self.lines, wanted, answers::<W>(), next_hops);
+        for lane in 0..N {
+            let word = words.0[lane];
+            let answer = choose(word >= ANSWER, word ^ ANSWER, next_hops[lane].widen().0);
+            next_hops[lane] = W::narrow(NextHop(answer & W::MAX));
+        }
+        if are_apart != 0 {
+            // Copies: what a call sees would be in memory all the time.
+            let (words, rests) = (*words, *rests);
+            self.apart(addresses, &words.0, &rests.0, next_hops);
+        }
+    }
+
+    /// The answers of those that are [apart](is_apart).
+    #[inline(never)]
+    #[cold]
+    fn apart(&self, addresses: &[u128], words: &[u32], rests: &[u32], next_hops: &mut [W]) {
+        for (group, words) in words.as_chunks::<GROUP>().0.iter().enumerate() {
+            let mut lanes = 0;
+            for (lane, &word) in words.iter().enumerate() {
+                lanes |= u64::from(is_apart(word)) << lane;
+            }
+            for_each_set(lanes, |lane| {
+                let at = group * GROUP + lane;
+                next_hops[at] = self.engine.on(words[lane], rests[at], addresses[at], &mut Unmetered);
+            });
+        }
+    }
+}
+
+impl<W: Width> Mosaic6<W> {
+    /// The batch.
+    #[inline(always)]
+    pub(super) fn many<I: Isa>(&self, isa: I, addresses: &[u128], next_hops: &mut [W]) {
+        self.many_by(isa, isa.gathers_fast(), addresses, next_hops);
+    }
+
+    /// The batch, by gathers or by the pipeline.
+    #[inline(always)]
+    pub(super) fn many_by<I: Isa>(&self, isa: I, gathers: bool, addresses: &[u128], next_hops: &mut [W]) {
+        let Some(root) = self.root.first_chunk() else { return };
+        let (words, lines) = (self.blocks.arrays.as_flattened(), self.blocks.lines.elements());
+        let batch = Batch { engine: self, root, words, lines, isa };
+        if gathers {
+            look_up::<GATHERED, GROUP, 1, _, _, _>(&batch, addresses, next_hops);
+        } else {
+            look_up::<PIPELINED, GROUP, STAGES, _, _, _>(&batch, addresses, next_hops);
+        }
+    }
+}
