@@ -1,8 +1,8 @@
 //! What words lead to: arrays, and the lines that buckets share.
 
-use super::CELLS;
 use super::lines::{Lines, pair_bytes};
 use super::word::{CELL_BYTES, CELLS_MAX, Cell, Word, array_cells};
+use super::{CELLS, STEPS};
 use crate::Limit;
 use crate::blocks::chunks::SharedPool;
 use crate::engine::Width;
@@ -33,18 +33,24 @@ impl<W: Width> Blocks<W> {
         self.arrays[base..base + cells].as_flattened().iter().map(u32::load)
     }
 
-    /// Gives back what a word leads to, and all below. O(blocks).
-    pub(super) fn release(&mut self, word: u32) {
+    /// Gives back what a word leads to that is so many arrays down, and all below. Returns how many arrays of that the batch path does not
+    /// take. O(blocks).
+    pub(super) fn release(&mut self, word: u32, arrays: usize) -> usize {
         match Word::unpack(word) {
-            Word::Answer(_) => {}
-            Word::Bucket(spot) | Word::Beyond(spot) => self.lines.remove(spot),
+            Word::Answer(_) => 0,
+            Word::Bucket(spot) | Word::Beyond(spot) => {
+                self.lines.remove(spot);
+                0
+            }
             Word::Array { stride, base } => {
+                let mut detours = usize::from(arrays >= STEPS);
                 let cells = array_cells(stride);
                 for at in 2 * base..2 * (base + cells) {
                     let below = u32::load(&self.arrays.as_flattened()[at]);
-                    self.release(below);
+                    detours += self.release(below, arrays + 1);
                 }
                 self.arrays.remove(base, cells);
+                detours
             }
         }
     }

@@ -12,6 +12,8 @@ use crate::engine::{Cost, Width};
 pub(super) struct Writer<'w, W: Width> {
     pub(super) blocks: &'w mut Blocks<W>,
     pub(super) cost: &'w mut Cost,
+    /// How many arrays it has written that the batch path does not take.
+    pub(super) detours: usize,
 }
 
 /// The words of an array as they are made.
@@ -21,7 +23,11 @@ struct Slots {
     words: Vec<u32>,
 }
 
-impl<W: Width> Writer<'_, W> {
+impl<'w, W: Width> Writer<'w, W> {
+    pub(super) fn new(blocks: &'w mut Blocks<W>, cost: &'w mut Cost) -> Self {
+        Self { blocks, cost, detours: 0 }
+    }
+
     /// Plans a node that is reached through so many arrays, writes its blocks and returns the word that leads to them.
     pub(super) fn write(&mut self, segments: &Segments, node: Node, arrays: usize) -> Result<u32, Limit> {
         let left = STEPS.saturating_sub(arrays);
@@ -38,6 +44,7 @@ impl<W: Width> Writer<'_, W> {
             None => self.bucket(segments, node),
             Some(split) => {
                 let stride = split.strides[left];
+                self.detours += usize::from(left == 0);
                 let mut slots =
                     Slots { left: left.saturating_sub(1), words: Vec::with_capacity(1 << stride) };
                 self.slots(segments, node, plan, stride, &mut slots)?;

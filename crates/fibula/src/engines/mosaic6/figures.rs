@@ -1,13 +1,14 @@
 //! What is printed of a compiled table.
 
-use super::Mosaic6;
 use super::word::{Word, array_cells};
+use super::{Mosaic6, STEPS};
 use crate::engine::{Figure, Width};
 
 impl<W: Width> Mosaic6<W> {
     /// How many blocks of each kind there are, what they occupy and how deep they lie. O(words).
     pub(super) fn count_blocks(&self) -> Vec<Figure> {
-        let (mut arrays, mut cells, mut buckets, mut slots, mut beyond, mut deepest) = (0, 0, 0, 0, 0, 0);
+        let (mut arrays, mut cells, mut buckets, mut slots, mut beyond) = (0, 0, 0, 0, 0);
+        let (mut deepest, mut detours) = (0, 0);
         let mut ahead: Vec<(u32, usize)> = self.root.to_vec().into_iter().map(|word| (word, 0)).collect();
         while let Some((word, depth)) = ahead.pop() {
             deepest = deepest.max(depth);
@@ -20,6 +21,7 @@ impl<W: Width> Mosaic6<W> {
                 }
                 Word::Array { stride, base } => {
                     arrays += 1;
+                    detours += usize::from(depth >= STEPS);
                     cells += array_cells(stride);
                     ahead.extend(self.blocks.words(base, array_cells(stride)).map(|word| (word, depth + 1)));
                 }
@@ -32,6 +34,7 @@ impl<W: Width> Mosaic6<W> {
             Figure::count("slots of buckets", slots),
             Figure::count("words with longer routes", beyond),
             Figure::count("arrays in the longest way", deepest),
+            Figure::count("arrays that batches make a detour to", detours),
         ]
     }
 }

@@ -59,7 +59,8 @@
 //!
 //! # Updates
 //! The smallest node around a change, or the part of an array that a prefix spans, is planned and written anew beside; then one word
-//! points to it and what was there is free. What a bucket says outside of the changed prefix is taken from it, and only
+//! points to it and what was there is free. Where that made an array which the batch path does not take, the array above is planned anew, and
+//! if that does not help the one above it. What a bucket says outside of the changed prefix is taken from it, and only
 //! what is in the prefix from the table. A new bucket goes where its slots fit best. Arrays that have come to be of one answer become it. So
 //! that strides follow what the table has become, a slot of the root is planned anew when its blocks have grown by a quarter or a quarter of its
 //! bounds has gone; and arrays and lines are packed when a sixteenth of them is holes, those in lines that were there at first not counted.

@@ -5,7 +5,7 @@ use super::word::Spot;
 use super::*;
 use crate::arch::{Kernel, Level, dispatch};
 use crate::engines::testing::{apply, follows_the_oracle, meeting, rib};
-use crate::{Fib, Limit, Route};
+use crate::{Change, Fib, Limit, Route};
 use proptest::prelude::*;
 use std::sync::atomic::Ordering;
 
@@ -67,6 +67,7 @@ fn the_worked_example() {
         ("slots of buckets", 5.0),
         ("words with longer routes", 0.0),
         ("arrays in the longest way", 3.0),
+        ("arrays that batches make a detour to", 0.0),
     ];
     assert_eq!(figures, expected);
     engine.validate(&rib).unwrap();
@@ -293,4 +294,39 @@ fn both_ways_of_the_batch_agree_with_single_lookups() {
     }
     check::<u16>(&rib, &addresses);
     check::<u32>(&rib, &addresses);
+}
+
+#[test]
+fn updates_make_no_detours() {
+    // A network that fills with /48s, and far from evenly: what began as a few buckets ends as arrays.
+    let route = |at: u128| {
+        let random = at.wrapping_mul(0x9E37_79B9_7F4A_7C15_F39C_C060_5CED_C835) >> 96;
+        let network = (random & random >> 5 & 0xFFFF) as u64 | (at as u64 % 5) << 16;
+        let prefix = Prefix::containing(u128::from(0x2001_0DB8_u64 << 32 | network << 16) << 64, 48);
+        Change::Announce(Route { prefix, next_hop: NextHop(1 + at as u32 % 200) })
+    };
+    let mut rib = Rib::new();
+    for at in 0..200 {
+        rib.apply(route(at));
+    }
+    let mut engine = build(&rib);
+    let detours = |engine: &Mosaic6<u8>| {
+        let figures = engine.count_blocks();
+        figures.iter().find(|figure| figure.name.contains("detour")).unwrap().value
+    };
+    let mut follow = |engine: &mut Mosaic6<u8>, change| {
+        if let Some(delta) = rib.apply(change) {
+            assert!(matches!(engine.apply(&rib, &[delta]), Update::Applied(_)));
+        }
+        if rib.len().is_multiple_of(100) {
+            engine.validate(&rib).unwrap();
+        }
+        detours(engine)
+    };
+    for at in 200..3000 {
+        assert!(follow(&mut engine, route(at)) < 0.5, "after {at}");
+    }
+    for at in 0..3000 {
+        assert!(follow(&mut engine, Change::Withdraw(route(at).prefix())) < 0.5, "without {at}");
+    }
 }

@@ -95,10 +95,10 @@ impl<W: Width> Mosaic6<W> {
         let first = (slot as u64) << (LAST_LEVEL - ROOT_BITS);
         let node = segments.within(within, first, ROOT_BITS);
         let before = self.blocks.used();
-        let mut writer = Writer { blocks: &mut self.blocks, cost: &mut self.cost };
+        let mut writer = Writer::new(&mut self.blocks, &mut self.cost);
         let word = writer.write(segments, node, 0)?;
         let bytes = self.blocks.used() - before;
-        self.publish(Place::Root(slot), word);
+        self.publish(Place::Root(slot), word, 0);
         if bytes > 0 {
             self.books.insert(slot, Books::of(bytes, node.bounds()));
         } else {
@@ -114,12 +114,13 @@ impl<W: Width> Mosaic6<W> {
         let changed = self.changed(rib, prefix, delta);
         let mut path = Vec::with_capacity(STEPS);
         let (mut place, mut depth) = (Place::Root(slot), ROOT_BITS);
+        let mut detours = 0;
         while let Some((stride, first)) = as_array(self.word(place)) {
-            path.push(place);
+            path.push((place, depth));
             let at = first + prefix.first().bits(depth, stride) as usize;
             depth += stride;
             if prefix.len() < depth {
-                self.write_part(&changed, prefix, depth, at, path.len())?;
+                detours = self.write_part(&changed, prefix, depth, at, path.len())?;
                 break;
             }
             place = Place::Block(at);
@@ -133,7 +134,16 @@ impl<W: Width> Mosaic6<W> {
             if depth == ROOT_BITS {
                 return self.write_slot(&segments, segments.node(depth), slot);
             }
-            self.write_node(&segments, segments.node(depth), place, path.len())?;
+            detours = self.write_node(&segments, segments.node(depth), place, path.len())?;
+        }
+        // Planned from further up, arrays can mostly be longer instead of more. Not from the root: one slot may hold half of the table.
+        let mut arrays = path.len();
+        while detours > 0 && (2..=STEPS).contains(&arrays) {
+            arrays -= 1;
+            path.truncate(arrays + 1);
+            let (place, depth) = path[arrays];
+            let segments = Segments::of(rib, Prefix::containing(prefix.first(), depth));
+            detours += self.write_node(&segments, segments.node(depth), place, arrays)?;
         }
         self.collapse(path);
         let grown = self.blocks.used().cast_signed() - before.cast_signed();
@@ -175,7 +185,8 @@ impl<W: Width> Mosaic6<W> {
         }
     }
 
-    /// Writes the words that a prefix has in an array, from `words` on, anew. Their nodes are of `depth` bits, so many arrays down.
+    /// Writes the words that a prefix has in an array, from `words` on, anew. Their nodes are of `depth` bits, so many arrays down. Returns
+    /// how many arrays more there are than before that the batch path does not take.
     fn write_part(
         &mut self,
         segments: &Segments,
@@ -183,43 +194,45 @@ impl<W: Width> Mosaic6<W> {
         depth: u8,
         words: usize,
         arrays: usize,
-    ) -> Result<(), Limit> {
+    ) -> Result<isize, Limit> {
         let first = number(prefix.first());
+        let mut detours = 0;
         for at in 0..1 << (depth - prefix.len()) {
             let first = first + ((at as u64) << (LAST_LEVEL - depth));
             let node = segments.within(segments.node(prefix.len()), first, depth);
-            self.write_node(segments, node, Place::Block(words + at), arrays)?;
+            detours += self.write_node(segments, node, Place::Block(words + at), arrays)?;
         }
-        Ok(())
+        Ok(detours)
     }
 
-    /// Writes the block of a node anew and has its word, so many arrays down, point to it.
+    /// Writes the block of a node anew and has its word, so many arrays down, point to it. Returns how many arrays more there are than
+    /// before that the batch path does not take.
     fn write_node(
         &mut self,
         segments: &Segments,
         node: Node,
         place: Place,
         arrays: usize,
-    ) -> Result<(), Limit> {
+    ) -> Result<isize, Limit> {
         if node.bounds() == 0 && segments.value(node) == self.word(place) {
-            return Ok(());
+            return Ok(0);
         }
-        let mut writer = Writer { blocks: &mut self.blocks, cost: &mut self.cost };
+        let mut writer = Writer::new(&mut self.blocks, &mut self.cost);
         let word = writer.write(segments, node, arrays)?;
-        self.publish(place, word);
-        Ok(())
+        let detours = writer.detours.cast_signed();
+        Ok(detours - self.publish(place, word, arrays).cast_signed())
     }
 
     /// Replaces arrays that have come to be of one answer by it, from the last on.
-    fn collapse(&mut self, path: Vec<Place>) {
-        for place in path.into_iter().rev() {
+    fn collapse(&mut self, path: Vec<(Place, u8)>) {
+        for (place, _) in path.into_iter().rev() {
             let Some((stride, first)) = as_array(self.word(place)) else { continue };
             let answer = self.word(Place::Block(first));
             let is_uniform = self.blocks.words(first / 2, array_cells(stride)).all(|word| word == answer);
             if answer & ANSWER == 0 || !is_uniform {
                 break;
             }
-            self.publish(place, answer);
+            self.publish(place, answer, 0);
         }
     }
 
@@ -234,12 +247,13 @@ impl<W: Width> Mosaic6<W> {
         }
     }
 
-    /// Writes a word and gives back what the one before led to.
-    fn publish(&mut self, place: Place, word: u32) {
+    /// Writes a word, so many arrays down, and gives back what the one before led to. Returns how many arrays of that the batch path did not
+    /// take.
+    fn publish(&mut self, place: Place, word: u32, arrays: usize) -> usize {
         self.cost.entries_set += 1;
         let before = self.word(place);
         word.store(self.place(place));
-        self.blocks.release(before);
+        self.blocks.release(before, arrays)
     }
 
     /// Moves the blocks together. O(trie), rarely.
