@@ -23,7 +23,7 @@ pub struct Wanted<'l, const N: usize> {
 /// [first that is at least](Isa::first_at_least) the lane's key.
 ///
 /// # Panics
-/// If an element, or one that might be, is past the end, or a line does not begin at an element.
+/// If an element, or one that might be, is past the end, or a line does not begin at an element, or the lanes do not come in eights.
 #[inline(always)]
 pub(super) fn elements_of_first<I: Isa, T: Shareable + IntoBytes + Immutable, const N: usize>(
     isa: I,

@@ -82,7 +82,8 @@ pub trait Isa: Copy + Send + Sync + 'static {
     /// the [first that is at least](Self::first_at_least) the lane's key.
     ///
     /// # Panics
-    /// If an element, or one that might be, is past the end, or a line does not begin at an element.
+    /// If an element, or one that might be, is past the end, or a line does not begin at an element, or the
+    /// lanes do not come in eights.
     #[inline(always)]
     fn elements_of_first<T, const N: usize>(
         self,
