@@ -1,47 +1,68 @@
 //! The library's one error type.
 
 use crate::Family;
+use std::borrow::Cow;
+use std::fmt;
 use std::net::IpAddr;
 
-/// Why something could not be done. Its text is one line that names the number or the place.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error(transparent)]
-pub struct Error(#[from] Kind);
-
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-enum Kind {
-    #[error("prefix length {len} is past the {bits} bits of the family")]
-    PrefixLen { len: u32, bits: u8 },
-    #[error("{address}/{len} has bits set after its length (host bits)")]
-    HostBits { address: IpAddr, len: u8 },
-    #[error("{text:?} is not an {family} prefix (expected address/length)")]
-    PrefixSyntax { text: String, family: Family },
-    #[error("{0}")]
-    Limit(Limit),
-    #[error("{0}")]
-    Engine(String),
-    #[error("{0}")]
-    Parameter(String),
-    #[error("{0}")]
-    Snapshot(String),
-    #[error("{0}")]
-    Usage(String),
+/// Why something could not be done: a kind to match, and one line of text that names the number or the place.
+///
+/// ```
+/// use fibula::{ErrorKind, Prefix};
+/// let error = "10.0.0.0/33".parse::<Prefix<u32>>().unwrap_err();
+/// assert_eq!(error.kind(), ErrorKind::Prefix);
+/// assert_eq!(error.to_string(), "prefix length 33 is past the 32 bits of the family");
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Error {
+    kind: ErrorKind,
+    text: Cow<'static, str>,
 }
 
-/// A capacity that a table exceeds: what, how many it had, how many there may be.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("{what}: {had} is more than the {max} that fit")]
+/// What kind of thing went wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// A text is no prefix, or a prefix is longer than its family's addresses or has host bits set.
+    Prefix,
+    /// A text names none of the things it could name. The error lists those.
+    Name,
+    /// A table exceeds a capacity.
+    Limit(Limit),
+    /// No engine has this name.
+    UnknownEngine,
+    /// An engine, or a snapshot, is of the other address family.
+    Family,
+    /// An engine does not have a parameter, or the value is out of its range.
+    Parameter,
+    /// An engine cannot be built for a reason of its own.
+    Engine,
+    /// An engine lacks a capability that was asked of it.
+    Unsupported,
+    /// Bytes are no snapshot, or not a sound one.
+    Snapshot,
+    /// Readers neither take guards nor rest, and too many tables wait for them.
+    ReadersHeldUp,
+    /// An argument is one that can never be right.
+    Usage,
+}
+
+/// A capacity that a table exceeds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limit {
     /// What there are too many of, as in "next hops".
     pub what: &'static str,
-    /// How many the table has.
+    /// The number that the table has.
     pub had: u64,
-    /// How many fit.
+    /// The greatest number that fits.
     pub max: u64,
 }
 
 impl Limit {
-    /// `Ok(())` if `had <= max`, else the limit that was exceeded.
+    /// The `what` of every limit on next-hop indices.
+    pub const NEXT_HOPS: &'static str = "next hops";
+
+    /// Returns `Ok(())` if `had <= max`, else the limit that was exceeded.
     ///
     /// # Errors
     /// If `had > max`.
@@ -50,52 +71,67 @@ impl Limit {
     }
 }
 
+impl fmt::Display for Limit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {} is more than the {} that fit", self.what, self.had, self.max)
+    }
+}
+
+impl std::error::Error for Limit {}
+
 impl From<Limit> for Error {
     fn from(limit: Limit) -> Self {
-        Self(Kind::Limit(limit))
+        Self::new(ErrorKind::Limit(limit), limit.to_string())
     }
 }
 
 impl Error {
-    /// The limit that was exceeded, if that is what went wrong.
+    /// An error of a kind. The text is one line.
+    #[must_use]
+    pub fn new(kind: ErrorKind, text: impl Into<Cow<'static, str>>) -> Self {
+        Self { kind, text: text.into() }
+    }
+
+    /// The error of a text that names none of `choices`, as in `order "x": expected one of free, kept`.
+    #[must_use]
+    pub fn unknown_name(what: &str, text: &str, choices: &[&str]) -> Self {
+        let text: String = text.chars().take(80).collect();
+        Self::new(ErrorKind::Name, format!("{what} {text:?}: expected one of {}", choices.join(", ")))
+    }
+
+    /// Returns the kind.
+    #[must_use]
+    pub fn kind(&self) -> ErrorKind {
+        self.kind
+    }
+
+    /// Returns the limit that was exceeded, if that is what went wrong.
     #[must_use]
     pub fn limit(&self) -> Option<Limit> {
-        match self.0 {
-            Kind::Limit(limit) => Some(limit),
+        match self.kind {
+            ErrorKind::Limit(limit) => Some(limit),
             _ => None,
         }
     }
 
     pub(crate) fn prefix_len(len: u32, bits: u8) -> Self {
-        Self(Kind::PrefixLen { len, bits })
+        Self::new(ErrorKind::Prefix, format!("prefix length {len} is past the {bits} bits of the family"))
     }
 
     pub(crate) fn host_bits(address: IpAddr, len: u8) -> Self {
-        Self(Kind::HostBits { address, len })
+        Self::new(ErrorKind::Prefix, format!("{address}/{len} has bits set after its length (host bits)"))
     }
 
     pub(crate) fn prefix_syntax(text: &str, family: Family) -> Self {
-        Self(Kind::PrefixSyntax { text: text.chars().take(80).collect(), family })
-    }
-
-    /// An engine that does not exist, does not hold this family, or cannot be built for a reason of its own.
-    #[must_use]
-    pub fn engine(text: impl Into<String>) -> Self {
-        Self(Kind::Engine(text.into()))
-    }
-
-    /// Something asked for that cannot be done.
-    pub(crate) fn usage(text: impl Into<String>) -> Self {
-        Self(Kind::Usage(text.into()))
-    }
-
-    /// A snapshot that cannot be made or is not sound.
-    pub(crate) fn snapshot(text: impl Into<String>) -> Self {
-        Self(Kind::Snapshot(text.into()))
-    }
-
-    /// A parameter that an engine does not have, or a value out of its range.
-    pub(crate) fn parameter(text: impl Into<String>) -> Self {
-        Self(Kind::Parameter(text.into()))
+        let text: String = text.chars().take(80).collect();
+        Self::new(ErrorKind::Prefix, format!("{text:?} is not an {family} prefix (expected address/length)"))
     }
 }
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl std::error::Error for Error {}

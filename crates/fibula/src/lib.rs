@@ -37,7 +37,7 @@ pub mod snapshot;
 pub mod table_set;
 
 pub use address::{Address, Family};
-pub use error::{Error, Limit};
+pub use error::{Error, ErrorKind, Limit};
 pub use fib::{Applied, Fib, NextHopSlice};
 pub use next_hop::{NextHop, NextHopInfo, NextHops};
 pub use prefix::Prefix;

@@ -3,7 +3,7 @@
 use fibula::arch::Isa;
 use fibula::engine::{Config, Engine, Meter, Update, Width};
 use fibula::memory::{Memory, Pages};
-use fibula::{Address, Delta, Error, NextHop, Prefix, Rib, Route};
+use fibula::{Address, Delta, Error, ErrorKind, NextHop, Prefix, Rib, Route};
 use std::ffi::{c_int, c_void};
 use std::marker::PhantomData;
 use std::ptr::NonNull;
@@ -137,7 +137,7 @@ fn start(pages: Pages) -> Result<(), Error> {
         0 => Ok(()),
         errno => {
             let reason = std::io::Error::from_raw_os_error(-errno);
-            Err(Error::engine(format!("DPDK's environment does not start: {reason}")))
+            Err(Error::new(ErrorKind::Engine, format!("DPDK's environment does not start: {reason}")))
         }
     }
 }
@@ -167,15 +167,18 @@ impl<A: Dpdk, W: Width, const KIND: c_int> Engine<A, W> for Rte<A, W, KIND> {
         let table = unsafe { fibula_dpdk_create(KIND, routes as u32, groups as u32, next_hop_bytes) };
         let Some(table) = NonNull::new(table) else {
             let name = NAMES[KIND as usize];
-            return Err(Error::engine(format!("{name}: no room for {routes} routes and {groups} groups")));
+            return Err(Error::new(
+                ErrorKind::Engine,
+                format!("{name}: no room for {routes} routes and {groups} groups"),
+            ));
         };
         let mut table = Self { table, types: PhantomData };
         for route in rib {
             if !table.change(route.prefix, route.next_hop) {
-                return Err(Error::engine(format!(
-                    "{}: DPDK refuses {}",
-                    NAMES[KIND as usize], route.prefix
-                )));
+                return Err(Error::new(
+                    ErrorKind::Engine,
+                    format!("{}: DPDK refuses {}", NAMES[KIND as usize], route.prefix),
+                ));
             }
         }
         Ok(table)

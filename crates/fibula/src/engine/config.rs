@@ -1,9 +1,9 @@
 //! [`Config`]: how an engine is to be built.
 
 use super::{About, WidthBits};
-use crate::Error;
 use crate::arch::Level;
 use crate::memory::Pages;
+use crate::{Error, ErrorKind};
 use std::fmt::Display;
 use std::ops::RangeInclusive;
 use std::str::FromStr;
@@ -44,9 +44,10 @@ impl Config {
         let name = parts.next().unwrap_or_default();
         for part in parts {
             let Some((name, value)) = part.split_once('=') else {
-                return Err(Error::engine(format!(
-                    "{specification:?}: expected parameter=value, found {part:?}"
-                )));
+                return Err(Error::new(
+                    ErrorKind::Parameter,
+                    format!("{specification:?}: expected parameter=value, found {part:?}"),
+                ));
             };
             self = self.with(name, value);
         }
@@ -70,11 +71,10 @@ impl Config {
         let Some(text) = self.text(name) else { return Ok(default) };
         match text.parse() {
             Ok(value) if range.contains(&value) => Ok(value),
-            _ => Err(Error::parameter(format!(
-                "parameter {name}={text}: expected {} to {}",
-                range.start(),
-                range.end()
-            ))),
+            _ => Err(Error::new(
+                ErrorKind::Parameter,
+                format!("parameter {name}={text}: expected {} to {}", range.start(), range.end()),
+            )),
         }
     }
 
@@ -86,7 +86,10 @@ impl Config {
         let text = self.text(name).unwrap_or(choices[0].0);
         choices.iter().find(|(choice, _)| *choice == text).map(|&(_, value)| value).ok_or_else(|| {
             let names: Vec<&str> = choices.iter().map(|&(name, _)| name).collect();
-            Error::parameter(format!("parameter {name}={text}: expected one of {}", names.join(", ")))
+            Error::new(
+                ErrorKind::Parameter,
+                format!("parameter {name}={text}: expected one of {}", names.join(", ")),
+            )
         })
     }
 
@@ -97,15 +100,18 @@ impl Config {
     pub(crate) fn resolved(&self, about: &About) -> Result<Self, Error> {
         for (name, value) in &self.parameters {
             if about.preset.iter().any(|(fixed, _)| fixed == name) {
-                return Err(Error::parameter(format!("{} fixes {name}; {value} cannot be set", about.name)));
+                return Err(Error::new(
+                    ErrorKind::Parameter,
+                    format!("{} fixes {name}; {value} cannot be set", about.name),
+                ));
             }
             if !about.parameters.iter().any(|known| known.name == name) {
                 let known: Vec<&str> = about.parameters.iter().map(|p| p.name).collect();
                 let known = if known.is_empty() { "none".into() } else { known.join(", ") };
-                return Err(Error::parameter(format!(
-                    "{} has no parameter {name} (it has: {known})",
-                    about.name
-                )));
+                return Err(Error::new(
+                    ErrorKind::Parameter,
+                    format!("{} has no parameter {name} (it has: {known})", about.name),
+                ));
             }
         }
         Ok(about.preset.iter().fold(self.clone(), |config, &(name, value)| config.with(name, value)))

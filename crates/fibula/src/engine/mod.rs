@@ -29,7 +29,7 @@ pub use crate::fib::erased::{AnyEngine, make_boxed};
 use crate::arch::Isa;
 use crate::memory::Memory;
 use crate::snapshot::{SectionWriter, Sections};
-use crate::{Address, Delta, Error, Rib};
+use crate::{Address, Delta, Error, ErrorKind, Rib};
 
 /// A compiled form of a routing table that answers longest-prefix matches with indices of type `W`.
 ///
@@ -84,7 +84,7 @@ pub trait Engine<A: Address, W: Width>: Sized + Send + Sync + 'static {
     /// If this engine keeps none.
     fn save<'s>(&'s self, sections: &mut SectionWriter<'s>) -> Result<(), Error> {
         let _ = sections;
-        Err(Error::snapshot("this engine keeps no snapshots"))
+        Err(Error::new(ErrorKind::Unsupported, "this engine keeps no snapshots"))
     }
 
     /// The engine that [`save`](Engine::save) handed over, its arrays read where they lie.
@@ -96,7 +96,7 @@ pub trait Engine<A: Address, W: Width>: Sized + Send + Sync + 'static {
     /// If a section is missing or has another size than lookups rely on.
     fn open(sections: &Sections<'_>, config: &Config) -> Result<Self, Error> {
         let _ = (sections, config);
-        Err(Error::snapshot("this engine keeps no snapshots"))
+        Err(Error::new(ErrorKind::Unsupported, "this engine keeps no snapshots"))
     }
 
     /// From now on readers on other threads look up in the same memory, by the engine that this returns, while

@@ -2,7 +2,7 @@
 
 use super::{About, AnyEngine, Config, WidthBits};
 use crate::snapshot::Sections;
-use crate::{Error, Family, Rib};
+use crate::{Error, ErrorKind, Family, Rib};
 
 /// What an engine comes from.
 #[derive(Clone, Copy, Debug)]
@@ -49,7 +49,7 @@ impl Entry {
 pub fn find<'e>(engines: &'e [Entry], name: &str) -> Result<&'e Entry, Error> {
     engines.iter().find(|entry| entry.about.name == name).ok_or_else(|| {
         let names: Vec<&str> = engines.iter().map(|entry| entry.about.name).collect();
-        Error::engine(format!("no engine {name:?} (there are: {})", names.join(", ")))
+        Error::new(ErrorKind::UnknownEngine, format!("no engine {name:?} (there are: {})", names.join(", ")))
     })
 }
 

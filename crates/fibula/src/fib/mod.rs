@@ -12,7 +12,7 @@ use crate::engine::{
 };
 use crate::memory::Memory;
 use crate::snapshot::{SectionWriter, Sections};
-use crate::{Address, Delta, Error, Limit, NextHop, Rib};
+use crate::{Address, Delta, Error, ErrorKind, Limit, NextHop, Rib};
 
 /// A forwarding table: a [`Rib`] compiled by an engine.
 ///
@@ -55,7 +55,9 @@ impl<A: Address> Fib<A> {
     ) -> Result<Self, Error> {
         let (name, config) = config.with_all_of(specification)?;
         let mut candidates = if name == BEST { candidates(engines, rib) } else { vec![find(engines, name)?] };
-        let last = candidates.pop().ok_or_else(|| Error::engine(format!("no engine does {}", A::FAMILY)))?;
+        let last = candidates
+            .pop()
+            .ok_or_else(|| Error::new(ErrorKind::UnknownEngine, format!("no engine does {}", A::FAMILY)))?;
         for entry in candidates {
             match compile(entry, rib, &config) {
                 Ok(engine) => return Ok(Self { engine, entry: *entry, config }),
@@ -186,7 +188,7 @@ impl<A: Address> Fib<A> {
     /// If the engine keeps none.
     pub(crate) fn save<'s>(&'s self, sections: &mut SectionWriter<'s>) -> Result<(), Error> {
         let name = self.entry.about.name;
-        self.engine.save(sections).map_err(|error| Error::snapshot(format!("{name}: {error}")))
+        self.engine.save(sections).map_err(|error| Error::new(error.kind(), format!("{name}: {error}")))
     }
 
     /// Another table like this one, by the same engine and configuration.
@@ -277,6 +279,7 @@ fn make<A: Address>(
     let name = entry.about.name;
     let resolved = config.resolved(entry.about)?;
     let make = A::builder(entry);
-    let make = make.ok_or_else(|| Error::engine(format!("engine {name} does not do {}", A::FAMILY)))?;
+    let make = make
+        .ok_or_else(|| Error::new(ErrorKind::Family, format!("engine {name} does not do {}", A::FAMILY)))?;
     make(source, &resolved, width)
 }

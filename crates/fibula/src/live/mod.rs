@@ -49,7 +49,7 @@ mod sync;
 mod tests;
 
 use crate::memory::Memory;
-use crate::{Address, Applied, Change, Error, Fib, Rib};
+use crate::{Address, Applied, Change, Error, ErrorKind, Fib, Rib};
 use attached::Attached;
 use quiescent::Subscriber;
 use std::sync::Arc;
@@ -193,7 +193,8 @@ impl<A: Address> Live<A> {
             return Ok(());
         }
         if self.attached.iter_mut().any(Attached::is_held_up) {
-            return Err(Error::engine(
+            return Err(Error::new(
+                ErrorKind::ReadersHeldUp,
                 "a reader neither takes guards nor rests: too many tables wait for it",
             ));
         }

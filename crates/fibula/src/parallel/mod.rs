@@ -42,7 +42,7 @@ mod team;
 mod tests;
 
 use crate::engine::Width;
-use crate::{Address, Error, Fib, NextHopSlice};
+use crate::{Address, Error, ErrorKind, Fib, NextHopSlice};
 use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
@@ -104,7 +104,7 @@ impl Order {
 
 /// Displays a choice by its name, and reads it back.
 macro_rules! named {
-    ($choice:ident) => {
+    ($choice:ident, $what:literal) => {
         impl fmt::Display for $choice {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.pad(self.name())
@@ -112,18 +112,19 @@ macro_rules! named {
         }
 
         impl FromStr for $choice {
-            type Err = String;
+            type Err = Error;
 
-            fn from_str(text: &str) -> Result<Self, String> {
+            fn from_str(text: &str) -> Result<Self, Error> {
                 let found = Self::ALL.into_iter().find(|choice| choice.name() == text);
-                found.ok_or_else(|| format!("expected one of {}", Self::ALL.map(Self::name).join(", ")))
+                let unknown = || Error::unknown_name($what, text, &Self::ALL.map(Self::name));
+                found.ok_or_else(unknown)
             }
         }
     };
 }
 
-named!(Model);
-named!(Order);
+named!(Model, "model");
+named!(Order, "order");
 
 /// Threads and what they are to do.
 #[derive(Clone, Copy, Debug)]
@@ -175,7 +176,10 @@ impl Parallel {
         let Self { threads, model, order, chunk } = *self;
         let least = if matches!(model, Model::RoundRobin | Model::ByBatch) { 2 } else { 1 };
         if threads < least || chunk == 0 {
-            return Err(Error::usage(format!("{model}: at least {least} threads and chunks of 1 address")));
+            return Err(Error::new(
+                ErrorKind::Usage,
+                format!("{model}: at least {least} threads and chunks of 1 address"),
+            ));
         }
         let job = Job { work: Work { fib, addresses, chunk, order }, next_hops, threads, begin };
         Ok(match model {
@@ -186,7 +190,10 @@ impl Parallel {
             Model::Pipeline => match fib.stages() {
                 0 | 1 => {
                     let name = fib.entry().about.name;
-                    return Err(Error::usage(format!("{name}: its lookup is not cut into stages")));
+                    return Err(Error::new(
+                        ErrorKind::Unsupported,
+                        format!("{name}: its lookup is not cut into stages"),
+                    ));
                 }
                 stages => pipeline::pipeline(Job { threads: threads.min(stages), ..job }),
             },

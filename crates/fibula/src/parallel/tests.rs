@@ -82,8 +82,8 @@ fn what_cannot_be_is_said() {
     assert_eq!(run(2, Model::Own, 0), "own: at least 1 threads and chunks of 1 address");
     assert_eq!(run(2, Model::Pipeline, 8), "oracle: its lookup is not cut into stages");
     assert_eq!(
-        "chunked".parse::<Model>().unwrap_err(),
-        "expected one of own, dynamic, round-robin, by-batch, pipeline"
+        "chunked".parse::<Model>().unwrap_err().to_string(),
+        "model \"chunked\": expected one of own, dynamic, round-robin, by-batch, pipeline"
     );
     assert_eq!("kept".parse(), Ok(Order::Kept));
 }

@@ -2,7 +2,7 @@
 
 use super::{MAGIC, VERSION};
 use crate::engine::WidthBits;
-use crate::{Error, Family};
+use crate::{Error, ErrorKind, Family};
 use xxhash_rust::xxh3::xxh3_64;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
@@ -71,7 +71,7 @@ pub(super) struct Header {
 }
 
 fn error(text: impl Into<String>) -> Error {
-    Error::snapshot(text)
+    Error::new(ErrorKind::Snapshot, text.into())
 }
 
 fn cut_short(had: usize, expected: u64) -> Error {

@@ -68,7 +68,7 @@ pub use sections::{SectionWriter, Sections};
 
 use crate::engine::{ENGINES, Entry, WidthBits};
 use crate::memory::{Array, Mapping, Pages};
-use crate::{Address, Error, Family, Fib, NextHop, NextHopInfo, NextHops, Rib};
+use crate::{Address, Error, ErrorKind, Family, Fib, NextHop, NextHopInfo, NextHops, Rib};
 use header::Header;
 
 /// The version of the format. It goes up when the header changes, or what any engine's sections mean.
@@ -207,6 +207,9 @@ impl Snapshot {
         if family == A::FAMILY {
             return Ok(());
         }
-        Err(Error::snapshot(format!("a snapshot of an {family} table, not of an {} one", A::FAMILY)))
+        Err(Error::new(
+            ErrorKind::Family,
+            format!("a snapshot of an {family} table, not of an {} one", A::FAMILY),
+        ))
     }
 }

@@ -2,7 +2,7 @@
 
 use super::sections::{SectionWriter, Sections, unsound};
 use crate::memory::Array;
-use crate::{Address, Error, NextHop, Prefix, Rib, Route};
+use crate::{Address, Error, ErrorKind, NextHop, Prefix, Rib, Route};
 
 const ADDRESSES: &str = "route addresses";
 const LENGTHS: &str = "route lengths";
@@ -36,7 +36,7 @@ pub struct Routes<A: Address> {
 impl<A: Address> Routes<A> {
     pub(super) fn open(sections: &Sections<'_>, prefixes: u64) -> Result<Self, Error> {
         if !are_in(sections) {
-            return Err(Error::snapshot("a snapshot without its routes"));
+            return Err(Error::new(ErrorKind::Snapshot, "a snapshot without its routes"));
         }
         let routes = usize::try_from(prefixes).unwrap_or(usize::MAX);
         Ok(Self {

@@ -1,8 +1,8 @@
 //! [`SectionWriter`] and [`Sections`]: the arrays of a snapshot by their names.
 
 use super::header::Section;
-use crate::Error;
 use crate::memory::{Array, Mapping};
+use crate::{Error, ErrorKind};
 use std::borrow::Cow;
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
@@ -107,5 +107,5 @@ impl<'s> Sections<'s> {
 
 /// The error of a section that is whole and yet not what it should be.
 pub(crate) fn unsound(name: &str, what: impl std::fmt::Display) -> Error {
-    Error::snapshot(format!("unsound: section {name:?} {what}"))
+    Error::new(ErrorKind::Snapshot, format!("unsound: section {name:?} {what}"))
 }

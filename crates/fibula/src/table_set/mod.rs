@@ -37,7 +37,7 @@ mod tests;
 pub use mixed::Mixed;
 
 use crate::engine::WidthBits;
-use crate::{Address, Delta, Error, Fib, Limit, NextHop, Rib};
+use crate::{Address, Delta, Error, ErrorKind, Fib, Limit, NextHop, Rib};
 use intervals::Intervals;
 
 /// The most routes of a table that is kept as its intervals. At half of it a table that was larger becomes small again, so that
@@ -205,6 +205,6 @@ impl<A: Address> TableSet<A> {
         let tables = self.tables.len() as u64;
         Limit::check("number of a table", u64::from(id.0) + 1, tables)?;
         let table = self.tables[id.0 as usize].as_mut();
-        table.ok_or_else(|| Error::usage(format!("table {} was removed", id.0)))
+        table.ok_or_else(|| Error::new(ErrorKind::Usage, format!("table {} was removed", id.0)))
     }
 }
