@@ -1,6 +1,6 @@
 //! [`Address`]: the two address families as plain integers, most significant bit first.
 
-use crate::engine::{Builder, Entry};
+use crate::engine::{Entry, Makers};
 use std::fmt::{Debug, Display};
 use std::hash::Hash;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -117,9 +117,9 @@ pub trait Address:
     #[must_use]
     fn from_ip(ip: IpAddr) -> Option<Self>;
 
-    /// How an engine is built for this family, if it does it.
+    /// How compiled tables of this family and an engine come to be, if the engine does it.
     #[doc(hidden)]
-    fn builder(entry: &Entry) -> Option<Builder<Self>>;
+    fn makers(entry: &Entry) -> Option<Makers<Self>>;
 }
 
 macro_rules! address {
@@ -198,7 +198,7 @@ macro_rules! address {
                 }
             }
 
-            fn builder(entry: &Entry) -> Option<Builder<Self>> {
+            fn makers(entry: &Entry) -> Option<Makers<Self>> {
                 entry.$field
             }
         }

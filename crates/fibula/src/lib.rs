@@ -14,7 +14,8 @@
 //!
 //! let fib = Fib::build("oracle", &rib)?;
 //! let address = "198.51.100.7".parse::<std::net::Ipv4Addr>().unwrap().to_bits();
-//! assert_eq!(next_hops.get(fib.lookup(address)).unwrap().to_string(), "192.0.2.2");
+//! let next_hop = fib.lookup(address).unwrap();
+//! assert_eq!(next_hops.get(next_hop).unwrap().to_string(), "192.0.2.2");
 //! # Ok::<(), fibula::Error>(())
 //! ```
 #![deny(unsafe_code)]
@@ -33,10 +34,12 @@ pub mod parallel;
 mod prefix;
 pub mod rib;
 mod route;
+mod sections;
 pub mod snapshot;
 pub mod table_set;
 
 pub use address::{Address, Family};
+pub use engine::View;
 pub use error::{Error, ErrorKind, Limit};
 pub use fib::{Applied, Fib, NextHopSlice};
 pub use next_hop::{NextHop, NextHopInfo, NextHops};

@@ -142,7 +142,7 @@ fn run<A: Address>(engine: &str, place: Place<A>) {
     let mut reader = live.reader(0);
     for route in live.rib() {
         let expected = live.rib().longest_match(route.prefix.first()).unwrap().next_hop;
-        assert_eq!(reader.guard().lookup(route.prefix.first()), expected);
+        assert_eq!(reader.guard().lookup_index(route.prefix.first()), expected);
     }
 }
 
@@ -266,7 +266,7 @@ fn follow<A: Address>(engine: &str, script: &Script<A>) {
                 if first % 2 == 0 {
                     table.lookup_batch(&script.addresses, &mut answers);
                 } else {
-                    let alone = script.addresses.iter().map(|&address| table.lookup(address));
+                    let alone = script.addresses.iter().map(|&address| table.lookup_index(address));
                     answers.iter_mut().zip(alone).for_each(|(answer, found)| *answer = found);
                 }
                 script.check(engine, &answers, first, begun.load(Ordering::SeqCst));

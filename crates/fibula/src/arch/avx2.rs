@@ -2,6 +2,7 @@
 #![allow(unsafe_code, reason = "calling code compiled for more than the baseline instruction set")]
 
 use super::{Isa, Kernel, Level};
+use crate::memory::Published;
 
 /// AVX2, BMI1, BMI2, LZCNT, POPCNT.
 ///
@@ -21,7 +22,7 @@ impl Isa for Avx2 {
 
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
-    fn first_at_least<T: crate::memory::Shareable>(self, line: &[T::Atomic], among: u32, key: u16) -> u32 {
+    fn first_at_least<T: crate::memory::Shareable>(self, line: &[Published<T>], among: u32, key: u16) -> u32 {
         assert_eq!(size_of_val(line), super::LINE, "bytes of a line");
         // SAFETY: this set is made only where it was detected, and the line has the bytes that are compared.
         let at_least = unsafe { x86_64::at_least(line.as_ptr().cast(), key) };

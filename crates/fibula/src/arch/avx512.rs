@@ -1,11 +1,11 @@
 //! x86-64-v4: the AVX-512 subsets F, BW, CD, DQ and VL on top of AVX2.
 #![allow(unsafe_code, reason = "calling code compiled for more than the baseline instruction set")]
 
-#[cfg(target_arch = "x86_64")]
 use super::GROUP;
 use super::{Isa, Kernel, Level};
 #[cfg(target_arch = "x86_64")]
-use std::sync::atomic::AtomicU32;
+use crate::memory::Published;
+#[cfg(target_arch = "x86_64")]
 
 /// AVX-512 F, BW, CD, DQ and VL, with all of [`super::Avx2`].
 ///
@@ -25,7 +25,7 @@ impl Isa for Avx512 {
 
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
-    fn first_at_least<T: crate::memory::Shareable>(self, line: &[T::Atomic], among: u32, key: u16) -> u32 {
+    fn first_at_least<T: crate::memory::Shareable>(self, line: &[Published<T>], among: u32, key: u16) -> u32 {
         assert_eq!(size_of_val(line), super::LINE, "bytes of a line");
         // SAFETY: this set is made only where it was detected, and the line has the bytes that are compared.
         let at_least = unsafe { x86_64::at_least(line.as_ptr().cast(), key) };
@@ -46,7 +46,7 @@ impl Isa for Avx512 {
 
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
-    fn gather(self, words: &[AtomicU32], places: &[u32; GROUP], outside: &[u32; GROUP]) -> [u32; GROUP] {
+    fn gather(self, words: &[Published<u32>], places: &[u32; GROUP], outside: &[u32; GROUP]) -> [u32; GROUP] {
         // SAFETY: this set is made only where it was detected.
         unsafe { x86_64::gather(words, places, outside) }
     }
@@ -56,10 +56,10 @@ impl Isa for Avx512 {
 #[allow(clippy::wildcard_imports, reason = "the names of intrinsics say where they come from")]
 mod x86_64 {
     use super::super::GROUP;
+    use crate::memory::Published;
     use std::arch::asm;
     use std::arch::x86_64::*;
     use std::sync::LazyLock;
-    use std::sync::atomic::AtomicU32;
 
     /// Which of the 32 numbers of a line are at least `key`, loaded as [for AVX2](super::super::avx2).
     ///
@@ -128,7 +128,11 @@ mod x86_64 {
 
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx2,bmi1,bmi2,lzcnt,popcnt")]
-    pub(super) fn gather(words: &[AtomicU32], places: &[u32; GROUP], outside: &[u32; GROUP]) -> [u32; GROUP] {
+    pub(super) fn gather(
+        words: &[Published<u32>],
+        places: &[u32; GROUP],
+        outside: &[u32; GROUP],
+    ) -> [u32; GROUP] {
         // The processor takes places for signed.
         let count = i32::try_from(words.len()).unwrap_or(i32::MAX);
         // SAFETY: both arrays are as long as the register.

@@ -2,7 +2,7 @@
 #![allow(unsafe_code, reason = "bounds that are checked for all lanes at once")]
 
 use super::{Isa, LINE};
-use crate::memory::Shareable;
+use crate::memory::{Published, Shareable};
 use zerocopy::{Immutable, IntoBytes};
 
 /// The lanes in a row without a jump: the end of a longer loop is not foreseen.
@@ -27,7 +27,7 @@ pub struct Wanted<'l, const N: usize> {
 #[inline(always)]
 pub(super) fn elements_of_first<I: Isa, T: Shareable + IntoBytes + Immutable, const N: usize>(
     isa: I,
-    lines: &[T::Atomic],
+    lines: &[Published<T>],
     wanted: Wanted<'_, N>,
     behind: usize,
     elements: &mut [T; N],

@@ -19,9 +19,8 @@ pub use lines::Wanted;
 pub use prefetch::prefetch;
 pub use scalar::Scalar;
 
-use crate::memory::Shareable;
+use crate::memory::{Published, Shareable};
 use std::fmt;
-use std::sync::atomic::AtomicU32;
 use zerocopy::{Immutable, IntoBytes};
 
 /// How many addresses an instruction set takes apart at once: the 32-bit lanes of the widest registers.
@@ -38,7 +37,7 @@ pub const LINE: usize = 64;
 #[must_use]
 #[inline(always)]
 pub fn first_at_least<T: Shareable + IntoBytes + Immutable>(
-    line: &[T::Atomic],
+    line: &[Published<T>],
     mut among: u32,
     key: u16,
 ) -> u32 {
@@ -70,7 +69,7 @@ pub trait Isa: Copy + Send + Sync + 'static {
     /// # Panics
     /// If the line does not have [`LINE`] bytes.
     #[inline(always)]
-    fn first_at_least<T>(self, line: &[T::Atomic], among: u32, key: u16) -> u32
+    fn first_at_least<T>(self, line: &[Published<T>], among: u32, key: u16) -> u32
     where
         T: Shareable + IntoBytes + Immutable,
     {
@@ -87,7 +86,7 @@ pub trait Isa: Copy + Send + Sync + 'static {
     #[inline(always)]
     fn elements_of_first<T, const N: usize>(
         self,
-        lines: &[T::Atomic],
+        lines: &[Published<T>],
         wanted: Wanted<'_, N>,
         behind: usize,
         elements: &mut [T; N],
@@ -116,7 +115,7 @@ pub trait Isa: Copy + Send + Sync + 'static {
 
     /// The words at some places, and what is given for those lanes whose place is past the end. Others may write the words meanwhile.
     #[inline(always)]
-    fn gather(self, words: &[AtomicU32], places: &[u32; GROUP], outside: &[u32; GROUP]) -> [u32; GROUP] {
+    fn gather(self, words: &[Published<u32>], places: &[u32; GROUP], outside: &[u32; GROUP]) -> [u32; GROUP] {
         let mut found = *outside;
         for (found, &place) in found.iter_mut().zip(places) {
             if let Some(word) = words.get(place as usize) {
@@ -213,7 +212,13 @@ pub fn dispatch<K: Kernel>(level: Level, kernel: K) -> K::Output {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32};
+    use crate::memory::{Array, Pages, WordsView};
+
+    fn published<T: Shareable + IntoBytes>(values: &[T]) -> WordsView<T> {
+        let mut array = Array::new(Pages::Small);
+        array.extend_from_slice(values);
+        WordsView::holding(array)
+    }
 
     struct Name;
     impl Kernel for Name {
@@ -233,14 +238,14 @@ mod tests {
             let bytes: [u8; LINE] = zerocopy::transmute!(*numbers);
             let words: [u32; LINE / 4] = zerocopy::transmute!(*numbers);
             [
-                isa.first_at_least::<u8>(&bytes.map(AtomicU8::new), among, key),
-                isa.first_at_least::<u16>(&numbers.map(AtomicU16::new), among, key),
-                isa.first_at_least::<u32>(&words.map(AtomicU32::new), among, key),
+                isa.first_at_least::<u8>(&published(&bytes), among, key),
+                isa.first_at_least::<u16>(&published(numbers), among, key),
+                isa.first_at_least::<u32>(&published(&words), among, key),
             ]
         }
     }
 
-    struct Gather<'w>(&'w [AtomicU32], [u32; GROUP]);
+    struct Gather<'w>(&'w [Published<u32>], [u32; GROUP]);
     impl Kernel for Gather<'_> {
         type Output = [u32; GROUP];
         #[inline(always)]
@@ -251,7 +256,7 @@ mod tests {
 
     #[test]
     fn every_level_gathers_what_is_inside() {
-        let words: [AtomicU32; 100] = std::array::from_fn(|at| AtomicU32::new(at as u32 * 7 + 1000));
+        let words = published(&std::array::from_fn::<u32, 100, _>(|at| at as u32 * 7 + 1000));
         let mut places = std::array::from_fn(|lane| (lane as u32 * 37) % 100);
         places[..5].copy_from_slice(&[99, 100, u32::MAX, 1 << 31, 0]);
         for &level in Level::available() {
@@ -266,7 +271,7 @@ mod tests {
         }
     }
 
-    struct Elements<'l>(&'l [AtomicU16], [u32; 8]);
+    struct Elements<'l>(&'l [Published<u16>], [u32; 8]);
     impl Kernel for Elements<'_> {
         type Output = [u16; 8];
         #[inline(always)]
@@ -284,16 +289,17 @@ mod tests {
         // The numbers of a line and what belongs to them, twice, and a line more that may be looked at.
         let numbers: Vec<u16> = (0..32).map(|at| at * 2).chain(100..132).collect();
         let numbers = [numbers.clone(), numbers, vec![0; 64]].concat();
-        let numbers: Vec<AtomicU16> = numbers.into_iter().map(AtomicU16::new).collect();
+        let numbers = published(&numbers);
+        let numbers = &numbers[..];
         let starts = [0, 128, 0, 128, 128, 0, 0, 128];
         let first = |key: u16| key.div_ceil(2).max(2);
         for &level in Level::available() {
-            let found = dispatch(level, Elements(&numbers, starts));
+            let found = dispatch(level, Elements(numbers, starts));
             assert_eq!(found, std::array::from_fn(|lane| 100 + first(3 * lane as u16)), "{level}");
             for start in [numbers.len() as u32 * 2 - 128, 1, u32::MAX - 1] {
                 let mut starts = starts;
                 starts[5] = start;
-                let panics = std::panic::catch_unwind(|| dispatch(level, Elements(&numbers, starts)));
+                let panics = std::panic::catch_unwind(|| dispatch(level, Elements(numbers, starts)));
                 assert!(panics.is_err(), "{level}: {start}");
             }
         }

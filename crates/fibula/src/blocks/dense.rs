@@ -247,7 +247,8 @@ impl<T: Copy, const LEN: usize> std::ops::DerefMut for ChunkArray<T, LEN> {
 /// use fibula::memory::Pages;
 /// let mut chunks: WordChunks<u16, 4> = WordChunks::new(Pages::Small, 2);
 /// chunks.put(0, 7);
-/// let view = chunks.share(10);
+/// chunks.share(10);
+/// let view = chunks.view();
 /// chunks.put(1, 8);
 /// assert_eq!((view.get(3), view.get(4)), (7, 8));
 /// ```
@@ -270,19 +271,10 @@ impl<T: Shareable, const LEN: usize> WordChunks<T, LEN> {
         Self { words: Words::zeroed(capacity * LEN, pages), chunks: 0, pages, shared: false }
     }
 
-    /// The chunks that an array holds, only to be read.
-    #[must_use]
-    pub fn holding(array: Array<T>) -> Self {
-        let chunks = array.len() / LEN;
-        Self { words: Words::holding(array), chunks, pages: Pages::Small, shared: true }
-    }
-
-    /// From now on others may read, by what this returns. Moves to where there is room for `chunks`, and never again.
-    #[must_use]
-    pub fn share(&mut self, chunks: usize) -> Self {
+    /// Lets others read views from now on: moves to memory with room for `chunks`, and never again.
+    pub fn share(&mut self, chunks: usize) {
         self.words = self.words.resized(chunks.max(self.chunks) * LEN, self.pages);
         self.shared = true;
-        Self { words: self.words.clone(), ..*self }
     }
 
     /// Makes a chunk, the next or one of these, `LEN` times `value`.
@@ -310,8 +302,7 @@ impl<T: Shareable, const LEN: usize> WordChunks<T, LEN> {
             return;
         }
         let last = self.chunks - 1;
-        let (from, to) = (&self.words[last * LEN..][..LEN], &self.words[chunk as usize * LEN..][..LEN]);
-        from.iter().zip(to).for_each(|(from, to)| T::load(from).store(to));
+        self.words.write(chunk as usize * LEN, &self.words.read(last * LEN..(last + 1) * LEN));
         self.chunks = last;
         if self.words.len() / LEN > last + last / 16 + Self::SPARE {
             self.set_capacity(last + last / 32);
@@ -336,7 +327,7 @@ impl<T: Shareable, const LEN: usize> WordChunks<T, LEN> {
 
     /// The words of all chunks, free ones included, as they are now. O(all).
     #[must_use]
-    pub fn to_vec(&self) -> Vec<T> {
+    pub fn chunks_to_vec(&self) -> Vec<T> {
         self.words.read(0..self.chunks * LEN)
     }
 
@@ -382,8 +373,9 @@ mod tests {
         }
         assert_eq!(owners.swap_remove(1), Some(30));
         chunks.swap_remove(1);
-        assert_eq!((chunks.to_vec(), owners.len()), (vec![0, 0, 30, 30, 20, 20], 2));
-        let view = chunks.share(owners.share(usize::MAX));
+        assert_eq!((chunks.chunks_to_vec(), owners.len()), (vec![0, 0, 30, 30, 20, 20], 2));
+        chunks.share(owners.share(usize::MAX));
+        let view = chunks.view();
         let room = owners.room();
         assert_eq!(owners.swap_remove(1), None);
         chunks.swap_remove(1);

@@ -22,10 +22,10 @@
 //! writes what stays. When the last route of a chunk goes, all that is left in it is what stays.
 
 use crate::engine::Width;
-use crate::memory::{Shareable, word_around};
+use crate::memory::{Published, Shareable, Words, word_around};
 use crate::{Address, Delta, NextHop, Route};
 use std::fmt;
-use std::sync::atomic::AtomicU32;
+use std::ops::Range;
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 /// The bits of a next hop or a chunk.
@@ -47,7 +47,7 @@ pub const NEXT_HOPS_MAX: u32 = VALUE;
 /// let route = Route { prefix: "10.0.0.0/8".parse()?, next_hop: NextHop(3) };
 /// let entries: Words<Entry> = Words::zeroed(2, Pages::Small);
 /// entries.set(1, Entry::pointing_to(7));
-/// assert_eq!(replace(&entries[..1], Entry::of(route), |len| len <= 8), 1);
+/// assert_eq!(replace(&entries, 0..1, Entry::of(route), |len| len <= 8), 1);
 /// let entry = entries.get(0);
 /// assert_eq!((entry.0, entry.len(), entry.next_hop()), (0x1000_0003, 8, NextHop(3)));
 /// assert_eq!((entry.chunk(), entries.get(1).chunk()), (None, Some(7)));
@@ -126,12 +126,18 @@ pub fn in_order<A: Address>(deltas: &[Delta<A>]) -> Vec<Delta<A>> {
     deltas
 }
 
-/// Gives the entries whose length is to be replaced a new value; returns how many. None of them may point to a chunk.
-pub fn replace(entries: &[AtomicU32], new: Entry, replaced: impl Fn(u8) -> bool) -> u64 {
+/// Gives those entries of a range whose length is to be replaced a new value, and returns their number. None of the
+/// range may point to a chunk.
+pub fn replace(
+    entries: &Words<Entry>,
+    range: Range<usize>,
+    new: Entry,
+    replaced: impl Fn(u8) -> bool,
+) -> u64 {
     let mut set = 0;
-    for entry in entries {
-        if replaced(Entry::load(entry).len()) {
-            new.store(entry);
+    for place in entries.places(range) {
+        if replaced(Entry::load_atomic(place).len()) {
+            new.store(place);
             set += 1;
         }
     }
@@ -141,7 +147,7 @@ pub fn replace(entries: &[AtomicU32], new: Entry, replaced: impl Fn(u8) -> bool)
 /// Whether every entry is this one. Looks at whole cache lines before it decides, so that checking a table of 64 MB
 /// costs little more than reading it.
 #[must_use]
-pub fn all_are(entries: &[AtomicU32], entry: Entry) -> bool {
-    let differs = |differing, found| differing | (Entry::load(found).0 ^ entry.0);
+pub fn all_are(entries: &[Published<Entry>], entry: Entry) -> bool {
+    let differs = |differing, found: &Published<Entry>| differing | (found.load().0 ^ entry.0);
     entries.chunks(64).all(|some| some.iter().fold(0, differs) == 0)
 }

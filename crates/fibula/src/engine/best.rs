@@ -1,52 +1,18 @@
 //! The choice of `best`: the engine fibula takes when none is asked for.
 
-use super::Entry;
-use crate::{Address, Family, Rib};
+use super::{Entry, Shape};
+use crate::{Address, Rib};
 
 /// The specification that stands for the engine fibula would choose.
 pub const BEST: &str = "best";
 
-/// The rule: engines in the order in which they are tried; the first that holds the table is taken.
-///
-/// Engines are ordered by their worst case: the slowest of the `prefix`, `random` and `zipf` traces that `fibula bench`
-/// measures over full Internet tables (`random` only in IPv4). So `mosaic` comes first for IPv4, with next hops of 8, 16 and
-/// 32 bits, near and different (`mosaic-runs` has 0.7 to 0.85 of its speed in half the bytes), and `mosaic6` for IPv6;
-/// `sail-l` before `dir24-8`, which is faster where lookups keep to a part of the table and slower where they go everywhere.
-/// `poptrie` and `sail-l6` come out even for IPv6 (0.78 to 1.22 of each other from run to run, by how much of the last-level
-/// cache others leave); the one with a tenth of the memory goes first. The lists are no formula over table and machine,
-/// because the worst cases came in this order on every full table measured.
-///
-/// The shape of a table matters once: `mosaic6` and `sail-l6` keep IPv6 routes past /48 and /64 in a tree beside. With 2 % of them in a table of 100,000 the
-/// former is at 79 million lookups a second where `poptrie` has 55, with 5 % at 54 and 51, with 11 % at 32 and 43, with 23 % at 18 and 35
-/// (`prefix`). So from one in sixteen on ([`LONG_SHARE`]) `poptrie` goes first.
-fn order<A: Address>(rib: &Rib<A>) -> &'static [&'static str] {
-    match A::FAMILY {
-        Family::Ipv6 if has_many_long(rib) => &["poptrie", "mosaic6", "sail-l6", "lc-trie", "radix"],
-        Family::Ipv4 => &["mosaic", "sail-l", "poptrie", "dir24-8", "dxr18", "lc-trie", "radix"],
-        Family::Ipv6 => &["mosaic6", "poptrie", "sail-l6", "lc-trie", "radix"],
-    }
-}
-
-/// One in so many routes past /48 is many.
-const LONG_SHARE: usize = 16;
-
-/// Whether many routes are longer than networks of the Internet's table. O(n).
-fn has_many_long<A: Address>(rib: &Rib<A>) -> bool {
-    let long = rib.iter().filter(|route| route.prefix.len() > 48).count();
-    long * LONG_SHARE > rib.len()
-}
-
-/// The engines of a table's family in the order in which `best` tries them: those of the rule, then the others as
-/// registered, those a table always fits (the oracle) last.
+/// Returns the engines of a table's family in the order in which `best` tries them: the least
+/// [cost](super::About::cost) for this table first, as each engine says itself, and of equals as registered. O(n).
 pub(crate) fn candidates<'e, A: Address>(engines: &'e [Entry], rib: &Rib<A>) -> Vec<&'e Entry> {
-    let order = order(rib);
-    let rank = |entry: &&Entry| {
-        let name = entry.about.name;
-        let known = order.iter().position(|&known| known == name);
-        (name == crate::engines::oracle::ABOUT.name, known.unwrap_or(order.len()))
-    };
+    let longer_than_48 = rib.iter().filter(|route| route.prefix.len() > 48).count();
+    let shape = Shape { family: A::FAMILY, routes: rib.len(), longer_than_48 };
     let mut candidates: Vec<&Entry> = engines.iter().filter(|entry| entry.does(A::FAMILY)).collect();
-    candidates.sort_by_key(rank); // stable: the registry's order among those the rule does not name
+    candidates.sort_by(|one, other| (one.about.cost)(shape).total_cmp(&(other.about.cost)(shape)));
     candidates
 }
 
@@ -77,13 +43,13 @@ mod tests {
     }
 
     #[test]
-    fn the_rule_goes_before_the_registry_and_the_oracle_comes_last() {
-        static RADIX: About = About { name: "radix", ..crate::engines::oracle::ABOUT };
-        static OTHER: About = About { name: "other", ..crate::engines::oracle::ABOUT };
+    fn measured_engines_go_before_others_and_the_oracle_comes_last() {
+        static KNOWN: About = About { name: "known", cost: |_| 9.0, ..About::DEFAULT };
+        static OTHER: About = About { name: "other", ..About::DEFAULT };
         let oracle = ENGINES[0];
-        let engines = [oracle, Entry { about: &OTHER, ..oracle }, Entry { about: &RADIX, ..oracle }];
+        let engines = [oracle, Entry { about: &OTHER, ..oracle }, Entry { about: &KNOWN, ..oracle }];
         let names: Vec<&str> =
             candidates::<u128>(&engines, &Rib::new()).iter().map(|entry| entry.about.name).collect();
-        assert_eq!(names, ["radix", "other", "oracle"]);
+        assert_eq!(names, ["known", "other", "oracle"]);
     }
 }

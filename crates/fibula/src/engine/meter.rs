@@ -1,6 +1,6 @@
 //! [`Meter`]: what a lookup touches, counted as it goes.
 
-use crate::memory::Shareable;
+use crate::memory::{Published, Shareable};
 
 /// The bytes of a cache line.
 const LINE: usize = 64;
@@ -16,7 +16,7 @@ pub trait Meter {
     /// As [`load`](Meter::load), of a place that others may write meanwhile. By default a copy is loaded: for meters that do not care where
     /// it is.
     #[inline(always)]
-    fn load_word<T: Shareable>(&mut self, place: &T::Atomic) -> T {
+    fn load_word<T: Shareable>(&mut self, place: &Published<T>) -> T {
         self.load(&T::load(place))
     }
 
@@ -35,7 +35,7 @@ impl Meter for Unmetered {
     }
 
     #[inline(always)]
-    fn load_word<T: Shareable>(&mut self, place: &T::Atomic) -> T {
+    fn load_word<T: Shareable>(&mut self, place: &Published<T>) -> T {
         T::load(place)
     }
 
@@ -122,7 +122,7 @@ impl Meter for Accesses {
         *place
     }
 
-    fn load_word<T: Shareable>(&mut self, place: &T::Atomic) -> T {
+    fn load_word<T: Shareable>(&mut self, place: &Published<T>) -> T {
         self.touch(place);
         T::load(place)
     }

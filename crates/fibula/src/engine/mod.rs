@@ -1,131 +1,149 @@
 //! The seam: what every lookup engine is, and nothing about how one works.
 //!
-//! An engine is one type in its own folder under [`engines`](crate::engines) that implements [`Engine`], an
-//! [`About`] that describes it, and one line in the [registry](crate::engine::ENGINES). The framework around it
-//! ([`Fib`](crate::Fib)) owns what engines share: choosing the width of the answers and the instruction set,
-//! rebuilding where an engine cannot update, and keeping the old table when a new one does not fit.
+//! An engine is two types in its own folder under `engines`. One answers: it implements [`Lookup`], two methods, and is
+//! all that a reader thread, a snapshot or a pipeline has. The other compiles a table and follows its changes: it
+//! implements [`Engine`] and hands the first one out. Where nothing but the engine reads its memory, one type may be both.
+//! A constant [`About`] describes the engine, and one line of the [registry](crate::engine::ENGINES) makes it known.
+//!
+//! The framework around it ([`Fib`](crate::Fib)) owns what engines share: the width of the answers, the instruction set,
+//! the rebuild where an engine cannot follow, and the old table where a new one does not fit.
+//!
+//! # Capabilities
+//! What only some engines can do is a trait beside the seam. An engine that lacks one says nothing about it.
+//!
+//! | capability | trait | said by |
+//! | --- | --- | --- |
+//! | readers go on in the same memory while it changes | [`Share`] | [`Engine::sharing`] |
+//! | a compiled table is kept in a file | [`Persist`] | [`Engine::persistence`] |
+//! | a lookup is cut into stages for threads | [`Stages`](crate::parallel::Stages) | [`Lookup::staging`] |
 
 mod about;
 pub(crate) mod best;
+mod capability;
 mod config;
+mod erased;
 mod figure;
 mod meter;
 mod registry;
 mod update;
+mod view;
 mod width;
 
-pub use about::{About, LimitInfo, ParameterInfo, Updates};
+pub use about::{About, LimitInfo, ParameterInfo, Shape, Updates};
 pub use best::BEST;
+pub use capability::{Persist, Persistence, Share, Sharing, Staging};
 pub use config::Config;
 pub use figure::Figure;
 pub use meter::{Accesses, Meter, Unmetered};
-pub use registry::{Builder, ENGINES, Entry, Source, find};
+pub use registry::{Builder, ENGINES, Entry, Makers, Opener, find};
 pub use update::{Cost, Update};
+pub use view::View;
 pub use width::{Width, WidthBits};
 
+pub use crate::arch::Isa;
+pub use crate::memory::Memory;
+pub(crate) use erased::Whole;
 #[doc(hidden)]
-pub use crate::fib::erased::{AnyEngine, make_boxed};
+pub use erased::{boxed, opened};
 
-use crate::arch::Isa;
-use crate::memory::Memory;
-use crate::snapshot::{SectionWriter, Sections};
-use crate::{Address, Delta, Error, ErrorKind, Rib};
+use crate::{Address, Delta, Error, Rib};
 
-/// A compiled form of a routing table that answers longest-prefix matches with indices of type `W`.
+/// What answers: the part of a compiled table that lookups read.
 ///
-/// Every implementation gives the exact answer, the [`Rib`]'s own, for every address and every table that
-/// [`build`](Engine::build) accepts. Answers are next-hop indices; 0 says that no route matches. The caller
-/// chooses a `W` that holds every index of the table.
-pub trait Engine<A: Address, W: Width>: Sized + Send + Sync + 'static {
-    /// Compiles a table.
-    ///
-    /// # Errors
-    /// If the table exceeds one of the engine's limits, or a parameter is out of its range.
-    fn build(rib: &Rib<A>, config: &Config) -> Result<Self, Error>;
+/// Answers are exact for every address. They are next-hop indices; 0 says that no route matches.
+pub trait Lookup<A: Address>: Send + Sync + 'static {
+    /// The integer that answers are kept in.
+    type Width: Width;
 
-    /// The answer for one address, its accesses to the table told to a meter: the scalar lookup, written once.
-    fn lookup_metered<M: Meter>(&self, address: A, meter: &mut M) -> W;
+    /// Returns the answer for one address and tells `meter` of each access to the table: the scalar lookup, written once.
+    fn lookup_metered<M: Meter>(&self, address: A, meter: &mut M) -> Self::Width;
 
-    /// The answer for one address.
+    /// Returns the answer for one address.
     #[inline(always)]
-    fn lookup(&self, address: A) -> W {
+    fn lookup(&self, address: A) -> Self::Width {
         self.lookup_metered(address, &mut Unmetered)
     }
 
-    /// The answers for many addresses: `next_hops[i]` for `addresses[i]`. The framework has checked that the
-    /// two are equally long. Implementations are `#[inline(always)]`, like all they call (see
-    /// [`Kernel::run`](crate::arch::Kernel::run)), and overlap the memory accesses of neighbouring addresses.
-    fn lookup_batch<I: Isa>(&self, isa: I, addresses: &[A], next_hops: &mut [W]);
+    /// Writes the answer for `addresses[i]` to `next_hops[i]`. The framework has checked that both are equally long.
+    ///
+    /// Implementations are `#[inline(always)]`, like all they call (see [`Kernel::run`](crate::arch::Kernel::run)), and
+    /// overlap the memory accesses of neighbouring addresses.
+    fn lookup_batch<I: Isa>(&self, isa: I, addresses: &[A], next_hops: &mut [Self::Width]);
+
+    /// How a lookup is cut into stages, if it can be.
+    #[must_use]
+    fn staging() -> Option<Staging<Self, A>>
+    where
+        Self: Sized,
+    {
+        None
+    }
+}
+
+/// What compiles a routing table and follows its changes.
+///
+/// `build` and `view` are called where the type is known; everything else also behind a pointer.
+pub trait Engine<A: Address>: Send + Sync + 'static {
+    /// What answers.
+    type View: Lookup<A>
+    where
+        Self: Sized;
+
+    /// Compiles a table. The caller chooses a width that holds every next-hop index of it.
+    ///
+    /// # Errors
+    /// If the table exceeds one of the engine's limits, or a parameter is out of its range.
+    fn build(rib: &Rib<A>, config: &Config) -> Result<Self, Error>
+    where
+        Self: Sized;
+
+    /// Returns what answers for the table as it is now.
+    fn view(&self) -> &Self::View
+    where
+        Self: Sized;
 
     /// Follows the table: `rib` has just changed by `deltas`, at most one a prefix, in any order.
     ///
-    /// Unless the answer is [`Update::Applied`], every lookup still gives what it gave before. Each `after`
-    /// fits into `W`. The default cannot update.
+    /// Unless the result is [`Update::Applied`], every lookup still gives what it gave before. Each `after` fits into the
+    /// width of the answers. The default cannot follow.
     fn apply(&mut self, rib: &Rib<A>, deltas: &[Delta<A>]) -> Update {
         let _ = (rib, deltas);
         Update::Rebuild
     }
 
-    /// Into how many stages a lookup can be cut for a [pipeline](crate::parallel) of threads; 1 if into none.
-    fn stages(&self) -> usize {
-        1
-    }
-
-    /// Stage `stage`, less than [`stages`](Engine::stages), of many lookups. `found[i]` is what the stage before has left of
-    /// `addresses[i]`, 0 before the first; what this one leaves takes its place, after the last stage the answer.
-    fn run_stage<I: Isa>(&self, isa: I, stage: usize, addresses: &[A], found: &mut [u64]) {
-        let _ = (isa, stage, addresses, found);
-    }
-
-    /// Hands everything that lookups read to a [snapshot](crate::snapshot). What only updates need may be left out: an
-    /// engine that comes out of a snapshot is built anew by the first change. The default keeps no snapshots.
-    ///
-    /// # Errors
-    /// If this engine keeps none.
-    fn save<'s>(&'s self, sections: &mut SectionWriter<'s>) -> Result<(), Error> {
-        let _ = sections;
-        Err(Error::new(ErrorKind::Unsupported, "this engine keeps no snapshots"))
-    }
-
-    /// The engine that [`save`](Engine::save) handed over, its arrays read where they lie.
-    ///
-    /// The sections have been found whole, but somebody may have made them with bad intent: whatever they hold, lookups may
-    /// be wrong, panic or go on for ever, and never read outside of them.
-    ///
-    /// # Errors
-    /// If a section is missing or has another size than lookups rely on.
-    fn open(sections: &Sections<'_>, config: &Config) -> Result<Self, Error> {
-        let _ = (sections, config);
-        Err(Error::new(ErrorKind::Unsupported, "this engine keeps no snapshots"))
-    }
-
-    /// From now on readers on other threads look up in the same memory, by the engine that this returns, while
-    /// [`apply`](Engine::apply) changes it: each address is answered as before a change or as after it, nothing moves, and what is no longer
-    /// needed is used again only as [`readers_passed`](Engine::readers_passed) allows. An engine that reads several places for one answer may ask
-    /// for readers to pass between two changes ([`Update::Waiting`]). The default cannot: the framework keeps two copies instead.
-    fn share(&mut self) -> Option<Self> {
-        None
-    }
-
-    /// Of a shared engine: since this was called the last time, every reader has ended the batch it was at then. So nobody is at what had
-    /// been replaced by then; at what has been replaced since, somebody may be.
-    fn readers_passed(&mut self) {}
-
-    /// What it occupies, by part.
+    /// Returns the bytes it occupies, by part.
     fn memory(&self) -> Memory;
 
-    /// The numbers its paper prints of a compiled table, in the paper's own terms. May be slow.
+    /// Returns the numbers its paper prints of a compiled table, in the paper's own terms. May be slow.
     fn figures(&self) -> Vec<Figure> {
         Vec::new()
     }
 
-    /// Checks the structure itself (pointers in range, counters equal to what they count, no block lost),
-    /// against the table it was built from. For tests; may be slow.
+    /// Checks the structure itself (indices in range, counters equal to what they count, no block lost) against the table
+    /// it was built from. For tests; may be slow.
     ///
     /// # Errors
     /// With the first contradiction found.
     fn validate(&self, rib: &Rib<A>) -> Result<(), String> {
         let _ = rib;
         Ok(())
+    }
+
+    /// How readers share its memory while it changes, if they can.
+    #[must_use]
+    fn sharing() -> Option<Sharing<Self, A>>
+    where
+        Self: Sized,
+    {
+        None
+    }
+
+    /// How it is kept in a file, if it can be.
+    #[must_use]
+    fn persistence() -> Option<Persistence<Self, A>>
+    where
+        Self: Sized,
+    {
+        None
     }
 }

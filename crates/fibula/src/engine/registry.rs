@@ -1,20 +1,23 @@
 //! The registry: every engine of this crate, one line each.
 
-use super::{About, AnyEngine, Config, WidthBits};
-use crate::snapshot::Sections;
+use super::{About, Config, View, Whole, WidthBits};
+use crate::sections::Sections;
 use crate::{Error, ErrorKind, Family, Rib};
 
-/// What an engine comes from.
-#[derive(Clone, Copy, Debug)]
-pub enum Source<'s, A> {
-    /// A table, which it compiles.
-    Table(&'s Rib<A>),
-    /// A snapshot of it, compiled before.
-    Snapshot(&'s Sections<'s>),
-}
+/// Compiles a table with an engine of one family, at a width of its answers.
+pub type Builder<A> = fn(&Rib<A>, &Config, WidthBits) -> Result<Box<dyn Whole<A>>, Error>;
 
-/// Makes an engine of one family at a given width.
-pub type Builder<A> = fn(Source<'_, A>, &Config, WidthBits) -> Result<Box<dyn AnyEngine<A>>, Error>;
+/// Opens a snapshot of an engine of one family, whose answers have a width.
+pub type Opener<A> = fn(&Sections<'_>, &Config, WidthBits) -> Result<Box<dyn View<A>>, Error>;
+
+/// How compiled tables of an engine and a family come to be.
+#[derive(Clone, Copy, Debug)]
+pub struct Makers<A> {
+    /// From a routing table.
+    pub build: Builder<A>,
+    /// From a snapshot.
+    pub open: Opener<A>,
+}
 
 /// One engine as the framework knows it: its description and how to build it.
 #[derive(Clone, Copy, Debug)]
@@ -22,9 +25,9 @@ pub struct Entry {
     /// What it says of itself.
     pub about: &'static About,
     /// How to build it for IPv4, if it does IPv4.
-    pub ipv4: Option<Builder<u32>>,
+    pub ipv4: Option<Makers<u32>>,
     /// How to build it for IPv6, if it does IPv6.
-    pub ipv6: Option<Builder<u128>>,
+    pub ipv6: Option<Makers<u128>>,
 }
 
 impl Entry {
@@ -60,7 +63,7 @@ macro_rules! engine_entry {
     ($about:expr, [ipv4] $($engine:ident)::+) => {
         $crate::engine::Entry {
             about: &$about,
-            ipv4: Some($crate::engine_entry!(@build u32, $($engine)::+ <>)),
+            ipv4: Some($crate::engine_entry!(@make u32, $($engine)::+ <>)),
             ipv6: None,
         }
     };
@@ -68,26 +71,34 @@ macro_rules! engine_entry {
         $crate::engine::Entry {
             about: &$about,
             ipv4: None,
-            ipv6: Some($crate::engine_entry!(@build u128, $($engine)::+ <>)),
+            ipv6: Some($crate::engine_entry!(@make u128, $($engine)::+ <>)),
         }
     };
     ($about:expr, [ipv4 ipv6] $($engine:ident)::+) => {
         $crate::engine::Entry {
             about: &$about,
-            ipv4: Some($crate::engine_entry!(@build u32, $($engine)::+ <u32,>)),
-            ipv6: Some($crate::engine_entry!(@build u128, $($engine)::+ <u128,>)),
+            ipv4: Some($crate::engine_entry!(@make u32, $($engine)::+ <u32,>)),
+            ipv6: Some($crate::engine_entry!(@make u128, $($engine)::+ <u128,>)),
         }
     };
-    (@build $address:ty, $($engine:ident)::+ <$($family:ty,)?>) => {
-        |source: $crate::engine::Source<'_, $address>,
-         config: &$crate::engine::Config,
-         width: $crate::engine::WidthBits| {
-            use $crate::engine::{WidthBits, make_boxed};
-            match width {
-                WidthBits::U8 => make_boxed::<$address, u8, $($engine)::+<$($family,)? u8>>(source, config),
-                WidthBits::U16 => make_boxed::<$address, u16, $($engine)::+<$($family,)? u16>>(source, config),
-                WidthBits::U32 => make_boxed::<$address, u32, $($engine)::+<$($family,)? u32>>(source, config),
-            }
+    (@make $address:ty, $($engine:ident)::+ <$($family:ty,)?>) => {
+        $crate::engine::Makers::<$address> {
+            build: |rib, config, width| {
+                use $crate::engine::{WidthBits, boxed};
+                match width {
+                    WidthBits::U8 => boxed::<$address, $($engine)::+<$($family,)? u8>>(rib, config),
+                    WidthBits::U16 => boxed::<$address, $($engine)::+<$($family,)? u16>>(rib, config),
+                    WidthBits::U32 => boxed::<$address, $($engine)::+<$($family,)? u32>>(rib, config),
+                }
+            },
+            open: |sections, config, width| {
+                use $crate::engine::{WidthBits, opened};
+                match width {
+                    WidthBits::U8 => opened::<$address, $($engine)::+<$($family,)? u8>>(sections, config),
+                    WidthBits::U16 => opened::<$address, $($engine)::+<$($family,)? u16>>(sections, config),
+                    WidthBits::U32 => opened::<$address, $($engine)::+<$($family,)? u32>>(sections, config),
+                }
+            },
         }
     };
 }

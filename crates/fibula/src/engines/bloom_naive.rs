@@ -33,7 +33,7 @@
 use crate::arch::Isa;
 use crate::blocks::by_length::{ByLength, Keyed};
 use crate::blocks::probing::Drawn;
-use crate::engine::{About, Config, Engine, Figure, Meter, ParameterInfo, Update, Updates, Width};
+use crate::engine::{About, Config, Engine, Figure, Lookup, Meter, ParameterInfo, Update, Updates, Width};
 use crate::memory::Memory;
 use crate::{Delta, Error, Rib};
 
@@ -44,12 +44,11 @@ pub const ABOUT: About = About {
             approach, JISA 9 (2018) (naive algorithm)",
     year: 2018,
     updates: Updates::InPlace,
-    limits: &[],
     parameters: &[ParameterInfo {
         name: "fpr",
         meaning: "false positives of every filter in percent, 1 to 90, default 10",
     }],
-    preset: &[],
+    ..About::DEFAULT
 };
 
 /// What the tools print about `bloom6-naive`.
@@ -68,12 +67,8 @@ pub type BloomNaive<W> = Naive<u32, W, 6>;
 /// The `bloom6-naive` engine.
 pub type Bloom6Naive<W> = Naive<u128, W, 4>;
 
-impl<A: Keyed, W: Width, const SLOTS: usize> Engine<A, W> for Naive<A, W, SLOTS> {
-    fn build(rib: &Rib<A>, config: &Config) -> Result<Self, Error> {
-        let percent = config.parameter("fpr", 1..=90, PERCENT)?;
-        let lengths: Vec<u8> = (1..=A::LONGEST).collect();
-        Ok(Self(ByLength::build(rib, &lengths, Drawn, percent, config.pages)?))
-    }
+impl<A: Keyed, W: Width, const SLOTS: usize> Lookup<A> for Naive<A, W, SLOTS> {
+    type Width = W;
 
     #[inline(always)]
     fn lookup_metered<M: Meter>(&self, address: A, meter: &mut M) -> W {
@@ -83,6 +78,20 @@ impl<A: Keyed, W: Width, const SLOTS: usize> Engine<A, W> for Naive<A, W, SLOTS>
     #[inline(always)]
     fn lookup_batch<I: Isa>(&self, _: I, addresses: &[A], next_hops: &mut [W]) {
         self.0.look_up_all(addresses, next_hops);
+    }
+}
+
+impl<A: Keyed, W: Width, const SLOTS: usize> Engine<A> for Naive<A, W, SLOTS> {
+    type View = Self;
+
+    fn build(rib: &Rib<A>, config: &Config) -> Result<Self, Error> {
+        let percent = config.parameter("fpr", 1..=90, PERCENT)?;
+        let lengths: Vec<u8> = (1..=A::LONGEST).collect();
+        Ok(Self(ByLength::build(rib, &lengths, Drawn, percent, config.pages)?))
+    }
+
+    fn view(&self) -> &Self {
+        self
     }
 
     fn apply(&mut self, rib: &Rib<A>, deltas: &[Delta<A>]) -> Update {
@@ -147,7 +156,8 @@ mod tests {
         for percent in [1, 50, 90] {
             let fib = Fib::build(&format!("bloom-naive/fpr={percent}"), &rib).unwrap();
             fib.validate(&rib).unwrap();
-            let found = [0x0A01_0203, 0x0A01_0202, 0x0A01_0302, 0x0AFF_0000].map(|a: u32| fib.lookup(a).0);
+            let found =
+                [0x0A01_0203, 0x0A01_0202, 0x0A01_0302, 0x0AFF_0000].map(|a: u32| fib.lookup_index(a).0);
             assert_eq!(found, [5, 4, 3, 2]);
         }
         assert_eq!(

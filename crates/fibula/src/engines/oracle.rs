@@ -4,7 +4,7 @@
 //! any other engine nor with the [`Rib`]'s own search, so that no mistake can hide in both.
 
 use crate::arch::Isa;
-use crate::engine::{About, Config, Cost, Engine, Meter, Update, Updates, Width};
+use crate::engine::{About, Config, Cost, Engine, Lookup, Meter, Update, Updates, Width};
 use crate::memory::Memory;
 use crate::{Address, Delta, Error, Prefix, Rib, Route};
 use std::collections::HashMap;
@@ -15,9 +15,8 @@ pub const ABOUT: About = About {
     paper: "a hash table per prefix length, searched longest first (the judge of all others)",
     year: 1997,
     updates: Updates::InPlace,
-    limits: &[],
-    parameters: &[],
-    preset: &[],
+    cost: |_| About::JUDGE_COST,
+    ..About::DEFAULT
 };
 
 /// One hash table a prefix length, longest first; empty lengths are left out.
@@ -47,14 +46,8 @@ impl<A: Address, W: Width> Oracle<A, W> {
     }
 }
 
-impl<A: Address, W: Width> Engine<A, W> for Oracle<A, W> {
-    fn build(rib: &Rib<A>, _: &Config) -> Result<Self, Error> {
-        let mut oracle = Self { lengths: Vec::new() };
-        for Route { prefix, next_hop } in rib {
-            oracle.set(prefix, Some(W::narrow(next_hop)));
-        }
-        Ok(oracle)
-    }
+impl<A: Address, W: Width> Lookup<A> for Oracle<A, W> {
+    type Width = W;
 
     fn lookup_metered<M: Meter>(&self, address: A, meter: &mut M) -> W {
         for (len, table) in &self.lengths {
@@ -71,6 +64,22 @@ impl<A: Address, W: Width> Engine<A, W> for Oracle<A, W> {
         for (&address, next_hop) in addresses.iter().zip(next_hops) {
             *next_hop = self.lookup(address);
         }
+    }
+}
+
+impl<A: Address, W: Width> Engine<A> for Oracle<A, W> {
+    type View = Self;
+
+    fn build(rib: &Rib<A>, _: &Config) -> Result<Self, Error> {
+        let mut oracle = Self { lengths: Vec::new() };
+        for Route { prefix, next_hop } in rib {
+            oracle.set(prefix, Some(W::narrow(next_hop)));
+        }
+        Ok(oracle)
+    }
+
+    fn view(&self) -> &Self {
+        self
     }
 
     fn apply(&mut self, _: &Rib<A>, deltas: &[Delta<A>]) -> Update {

@@ -17,7 +17,7 @@
 
 use crate::arch::Isa;
 use crate::blocks::patricia::{MAX_NODES, NODES, Patricia};
-use crate::engine::{About, Config, Engine, Figure, LimitInfo, Meter, Update, Updates, Width};
+use crate::engine::{About, Config, Engine, Figure, LimitInfo, Lookup, Meter, Update, Updates, Width};
 use crate::memory::Memory;
 use crate::{Address, Delta, Error, Rib};
 
@@ -28,18 +28,16 @@ pub const ABOUT: About = About {
     year: 1991,
     updates: Updates::InPlace,
     limits: &[LimitInfo { what: NODES, max: MAX_NODES }],
-    parameters: &[],
-    preset: &[],
+    cost: |_| 130.0,
+    ..About::DEFAULT
 };
 
 /// The tree over all routes of a table.
 #[derive(Clone, Debug)]
 pub struct Radix<A: Address, W: Width>(Patricia<A, W>);
 
-impl<A: Address, W: Width> Engine<A, W> for Radix<A, W> {
-    fn build(rib: &Rib<A>, config: &Config) -> Result<Self, Error> {
-        Ok(Self(Patricia::plant(rib.iter(), config.pages)?))
-    }
+impl<A: Address, W: Width> Lookup<A> for Radix<A, W> {
+    type Width = W;
 
     fn lookup_metered<M: Meter>(&self, address: A, meter: &mut M) -> W {
         self.0.descend(address, meter)
@@ -48,6 +46,18 @@ impl<A: Address, W: Width> Engine<A, W> for Radix<A, W> {
     #[inline(always)]
     fn lookup_batch<I: Isa>(&self, _: I, addresses: &[A], next_hops: &mut [W]) {
         self.0.descend_all(addresses, next_hops);
+    }
+}
+
+impl<A: Address, W: Width> Engine<A> for Radix<A, W> {
+    type View = Self;
+
+    fn build(rib: &Rib<A>, config: &Config) -> Result<Self, Error> {
+        Ok(Self(Patricia::plant(rib.iter(), config.pages)?))
+    }
+
+    fn view(&self) -> &Self {
+        self
     }
 
     fn apply(&mut self, _: &Rib<A>, deltas: &[Delta<A>]) -> Update {

@@ -1,7 +1,8 @@
 //! What the engines' own tests share: small tables written down, and changes carried out.
 
 use super::oracle::Oracle;
-use crate::engine::{Config, Cost, Engine, Update, Width};
+use crate::arch::Scalar;
+use crate::engine::{Config, Cost, Engine, Lookup, Meter, Update};
 use crate::{Address, Change, NextHop, Prefix, Rib, Route};
 use proptest::prelude::*;
 
@@ -14,8 +15,25 @@ pub(super) fn rib<A: Address>(routes: &[(&str, u32)]) -> Rib<A> {
     rib
 }
 
+/// What an engine's view answers.
+pub(super) trait Ask<A: Address>: Engine<A> + Sized {
+    fn lookup(&self, address: A) -> <Self::View as Lookup<A>>::Width {
+        self.view().lookup(address)
+    }
+
+    fn lookup_metered(&self, address: A, meter: &mut impl Meter) -> <Self::View as Lookup<A>>::Width {
+        self.view().lookup_metered(address, meter)
+    }
+
+    fn lookup_batch(&self, isa: Scalar, addresses: &[A], next_hops: &mut [<Self::View as Lookup<A>>::Width]) {
+        self.view().lookup_batch(isa, addresses, next_hops);
+    }
+}
+
+impl<A: Address, E: Engine<A>> Ask<A> for E {}
+
 /// Changes a table (next hop 0 withdraws) and lets an engine follow in place, all in one batch.
-pub(super) fn apply<A: Address, W: Width, E: Engine<A, W>>(
+pub(super) fn apply<A: Address, E: Engine<A>>(
     engine: &mut E,
     rib: &mut Rib<A>,
     changes: &[(&str, u32)],
@@ -37,7 +55,9 @@ pub(super) fn meeting(lengths: impl Strategy<Value = u8>) -> impl Strategy<Value
 
 /// An engine built without routes follows batches of changes in place (next hop 0 withdraws): sound after each, and
 /// right at both ends of every prefix of it.
-pub(super) fn follows_the_oracle<E: Engine<u128, u8>>(batches: Vec<Vec<(Prefix<u128>, u32)>>) {
+pub(super) fn follows_the_oracle<E: Engine<u128, View: Lookup<u128, Width = u8>>>(
+    batches: Vec<Vec<(Prefix<u128>, u32)>>,
+) {
     let mut rib = Rib::new();
     let mut engine = E::build(&rib, &Config::default()).unwrap();
     for batch in batches {
@@ -51,7 +71,12 @@ pub(super) fn follows_the_oracle<E: Engine<u128, u8>>(batches: Vec<Vec<(Prefix<u
         let oracle = Oracle::<u128, u8>::build(&rib, &Config::default()).unwrap();
         for (prefix, _) in batch {
             for address in [prefix.first(), prefix.last()] {
-                assert_eq!(engine.lookup(address), oracle.lookup(address), "{}", address.to_ip());
+                assert_eq!(
+                    engine.view().lookup(address),
+                    Lookup::lookup(&oracle, address),
+                    "{}",
+                    address.to_ip()
+                );
             }
         }
     }

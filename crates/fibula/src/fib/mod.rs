@@ -1,6 +1,5 @@
 //! [`Fib`]: a compiled table that answers, whatever engine is inside.
 
-pub(crate) mod erased;
 mod slice;
 
 pub use slice::NextHopSlice;
@@ -8,17 +7,33 @@ pub use slice::NextHopSlice;
 use crate::arch::Level;
 use crate::engine::best::candidates;
 use crate::engine::{
-    About, Accesses, AnyEngine, BEST, Config, Cost, ENGINES, Entry, Figure, Source, Update, WidthBits, find,
+    BEST, Config, Cost, ENGINES, Entry, Figure, Makers, Update, View, Whole, WidthBits, find,
 };
 use crate::memory::Memory;
-use crate::snapshot::{SectionWriter, Sections};
-use crate::{Address, Delta, Error, ErrorKind, Limit, NextHop, Rib};
+use crate::sections::{SectionWriter, Sections};
+use crate::{Address, Delta, Error, ErrorKind, Limit, Rib};
+use std::ops::Deref;
 
 /// A forwarding table: a [`Rib`] compiled by an engine.
 ///
-/// It follows its table by [`Fib::apply`]. Lookups take `&self` and may run on any number of threads.
+/// It follows its table by [`Fib::apply`]. Lookups are those of its [`View`], to which it dereferences: they take `&self`
+/// and may run on any number of threads.
+///
+/// ```
+/// use fibula::{Fib, NextHop, Rib};
+/// use std::net::Ipv4Addr;
+/// let mut rib: Rib<u32> = Rib::new();
+/// rib.insert("198.51.100.0/24".parse()?, NextHop(1));
+/// let mut fib = Fib::new(&rib)?;
+/// assert_eq!(fib.lookup(Ipv4Addr::new(198, 51, 100, 7)), Some(NextHop(1)));
+/// if let Some(delta) = rib.remove("198.51.100.0/24".parse()?) {
+///     fib.apply(&rib, &[delta])?;
+/// }
+/// assert_eq!(fib.lookup(Ipv4Addr::new(198, 51, 100, 7)), None);
+/// # Ok::<(), fibula::Error>(())
+/// ```
 pub struct Fib<A: Address> {
-    engine: Box<dyn AnyEngine<A>>,
+    whole: Box<dyn Whole<A>>,
     entry: Entry,
     config: Config,
 }
@@ -33,6 +48,14 @@ pub enum Applied {
 }
 
 impl<A: Address> Fib<A> {
+    /// Compiles a table with the engine that suits it best.
+    ///
+    /// # Errors
+    /// See [`Fib::build`].
+    pub fn new(rib: &Rib<A>) -> Result<Self, Error> {
+        Self::build(BEST, rib)
+    }
+
     /// Compiles a table with the engine of a specification: its name, then any parameters, as in
     /// `dxr/k=20`. [`BEST`] leaves the choice to fibula; [`Fib::entry`] says what was chosen.
     ///
@@ -60,73 +83,12 @@ impl<A: Address> Fib<A> {
             .ok_or_else(|| Error::new(ErrorKind::UnknownEngine, format!("no engine does {}", A::FAMILY)))?;
         for entry in candidates {
             match compile(entry, rib, &config) {
-                Ok(engine) => return Ok(Self { engine, entry: *entry, config }),
+                Ok(whole) => return Ok(Self { whole, entry: *entry, config }),
                 Err(error) if error.limit().is_some() => {} // does not fit here: the next may hold it
                 Err(error) => return Err(error),
             }
         }
-        Ok(Self { engine: compile(last, rib, &config)?, entry: *last, config })
-    }
-
-    /// The answer for one address; [`NextHop::NONE`] if no route matches.
-    #[must_use]
-    #[inline]
-    pub fn lookup(&self, address: A) -> NextHop {
-        self.engine.lookup(address)
-    }
-
-    /// As [`Fib::lookup`], adding what it touches to `accesses`.
-    ///
-    /// ```
-    /// use fibula::{Fib, Rib, engine::Accesses};
-    /// let fib = Fib::build("dir24-8", &Rib::<u32>::new()).unwrap();
-    /// let mut accesses = Accesses::new();
-    /// fib.lookup_counted(0x0808_0808, &mut accesses);
-    /// assert_eq!((accesses.loads(), accesses.lines()), (1, 1));
-    /// ```
-    pub fn lookup_counted(&self, address: A, accesses: &mut Accesses) -> NextHop {
-        self.engine.lookup_counted(address, accesses)
-    }
-
-    /// The answers for many addresses, `next_hops[i]` for `addresses[i]`: several times as fast as one by one.
-    ///
-    /// # Panics
-    /// If the two differ in length.
-    pub fn lookup_batch(&self, addresses: &[A], next_hops: &mut [NextHop]) {
-        self.engine.lookup_batch_widened(self.config.isa, addresses, next_hops);
-    }
-
-    /// As [`Fib::lookup_batch`], into an array of the engine's own [`width`](Fib::width): the fastest way.
-    ///
-    /// # Panics
-    /// If the two differ in length, or the array is of another width.
-    pub fn lookup_batch_into<'s>(&self, addresses: &[A], next_hops: impl Into<NextHopSlice<'s>>) {
-        self.engine.lookup_batch(self.config.isa, addresses, next_hops.into());
-    }
-
-    /// Into how many stages its lookup can be cut, each for a thread of its own ([`parallel`](crate::parallel)); 1 if into
-    /// none.
-    #[must_use]
-    pub fn stages(&self) -> usize {
-        self.engine.stages()
-    }
-
-    /// One stage of many lookups, less than [`Fib::stages`]: `found[i]` is what the stage before has left of
-    /// `addresses[i]`, 0 before the first, and then what this one leaves: after the last the next hop's index.
-    ///
-    /// ```
-    /// use fibula::{Fib, NextHop, Rib};
-    /// let mut rib: Rib<u32> = Rib::new();
-    /// rib.insert("192.0.2.0/24".parse().unwrap(), NextHop(7));
-    /// let fib = Fib::build("sail-l", &rib).unwrap();
-    /// let (addresses, mut found) = ([0xC000_0201, 1], [0; 2]);
-    /// for stage in 0..fib.stages() {
-    ///     fib.run_stage(stage, &addresses, &mut found);
-    /// }
-    /// assert_eq!((fib.stages(), found), (3, [7, 0]));
-    /// ```
-    pub fn run_stage(&self, stage: usize, addresses: &[A], found: &mut [u64]) {
-        self.engine.run_stage(self.config.isa, stage, addresses, found);
+        Ok(Self { whole: compile(last, rib, &config)?, entry: *last, config })
     }
 
     /// Follows the table: `rib` has changed by `deltas`, at most one a prefix. Where the engine cannot do
@@ -146,7 +108,10 @@ impl<A: Address> Fib<A> {
     pub(crate) fn follow(&mut self, rib: &Rib<A>, deltas: &[Delta<A>]) -> Result<Option<Applied>, Error> {
         let greatest = deltas.iter().map(|delta| delta.after).max().unwrap_or_default();
         self.entry.about.check_next_hop(greatest)?;
-        match self.engine.apply(rib, deltas) {
+        if greatest > self.whole.width().max() {
+            return self.rebuild(rib).map(Some); // at a greater width
+        }
+        match self.whole.engine_mut().apply(rib, deltas) {
             Update::Applied(cost) => Ok(Some(Applied::InPlace(cost))),
             Update::Limit(limit) => Err(limit.into()),
             Update::Rebuild => self.rebuild(rib).map(Some),
@@ -156,7 +121,7 @@ impl<A: Address> Fib<A> {
 
     /// Builds a new engine in the place of this one.
     pub(crate) fn rebuild(&mut self, rib: &Rib<A>) -> Result<Applied, Error> {
-        self.engine = compile(&self.entry, rib, &self.config)?;
+        self.whole = compile(&self.entry, rib, &self.config)?;
         Ok(Applied::Rebuilt)
     }
 
@@ -166,29 +131,13 @@ impl<A: Address> Fib<A> {
         self.config.specification(self.entry.about.name)
     }
 
-    /// The table of a snapshot's sections, as [`Fib::save`] handed them over.
-    ///
-    /// # Errors
-    /// If the engine is not among `engines`, or its sections are not sound.
-    pub(crate) fn open(
-        engines: &[Entry],
-        specification: &str,
-        width: WidthBits,
-        sections: &Sections<'_>,
-    ) -> Result<Self, Error> {
-        let (name, config) = Config::default().with_all_of(specification)?;
-        let entry = find(engines, name)?;
-        let engine = make(entry, Source::Snapshot(sections), &config, width)?;
-        Ok(Self { engine, entry: *entry, config })
-    }
-
     /// Hands the engine's arrays to a snapshot.
     ///
     /// # Errors
     /// If the engine keeps none.
     pub(crate) fn save<'s>(&'s self, sections: &mut SectionWriter<'s>) -> Result<(), Error> {
         let name = self.entry.about.name;
-        self.engine.save(sections).map_err(|error| Error::new(error.kind(), format!("{name}: {error}")))
+        self.whole.save(sections).map_err(|error| Error::new(error.kind(), format!("{name}: {error}")))
     }
 
     /// Another table like this one, by the same engine and configuration.
@@ -196,19 +145,32 @@ impl<A: Address> Fib<A> {
     /// # Errors
     /// If `rib` exceeds a limit of the engine.
     pub fn rebuilt(&self, rib: &Rib<A>) -> Result<Self, Error> {
-        let engine = compile(&self.entry, rib, &self.config)?;
-        Ok(Self { engine, entry: self.entry, config: self.config.clone() })
+        self.origin().compile(rib)
     }
 
-    /// A table that answers from the memory of this one while it changes; see [`Engine::share`](crate::engine::Engine::share).
-    pub(crate) fn share(&mut self) -> Option<Self> {
-        let engine = self.engine.share()?;
-        Some(Self { engine, entry: self.entry, config: self.config.clone() })
+    /// Returns a view of this table's memory for readers while it changes; see [`Share`](crate::engine::Share).
+    pub(crate) fn share(&mut self) -> Option<Box<dyn View<A>>> {
+        self.whole.share()
     }
 
-    /// See [`Engine::readers_passed`](crate::engine::Engine::readers_passed).
+    /// See [`Share::readers_passed`](crate::engine::Share::readers_passed).
     pub(crate) fn readers_passed(&mut self) {
-        self.engine.readers_passed();
+        self.whole.readers_passed();
+    }
+
+    /// Returns what this table was compiled by, and how.
+    pub(crate) fn origin(&self) -> Origin {
+        Origin { entry: self.entry, config: self.config.clone() }
+    }
+
+    /// Splits off what answers, and what is needed to make a table of it again.
+    pub(crate) fn into_parts(self) -> (Box<dyn View<A>>, Origin) {
+        (self.whole, Origin { entry: self.entry, config: self.config })
+    }
+
+    /// Takes back what [`into_parts`](Self::into_parts) split off; `None` if the view has no engine.
+    pub(crate) fn from_parts(view: Box<dyn View<A>>, Origin { entry, config }: Origin) -> Option<Self> {
+        Some(Self { whole: view.into_whole()?, entry, config })
     }
 
     /// The engine inside.
@@ -227,24 +189,19 @@ impl<A: Address> Fib<A> {
     /// a table is built for the processor's best.
     pub fn set_isa(&mut self, isa: Level) {
         self.config.isa = isa;
-    }
-
-    /// The width of the answers it keeps.
-    #[must_use]
-    pub fn width(&self) -> WidthBits {
-        self.engine.width()
+        self.whole.set_isa(isa);
     }
 
     /// What it occupies, by part.
     #[must_use]
     pub fn memory(&self) -> Memory {
-        self.engine.memory()
+        self.whole.engine().memory()
     }
 
     /// The numbers that the engine's paper prints of a compiled table. May be slow.
     #[must_use]
     pub fn figures(&self) -> Vec<Figure> {
-        self.engine.figures()
+        self.whole.engine().figures()
     }
 
     /// Checks the structure against the table it was built from; for tests.
@@ -252,7 +209,7 @@ impl<A: Address> Fib<A> {
     /// # Errors
     /// With the first contradiction found.
     pub fn validate(&self, rib: &Rib<A>) -> Result<(), String> {
-        self.engine.validate(rib)
+        self.whole.engine().validate(rib)
     }
 }
 
@@ -262,24 +219,58 @@ impl<A: Address> std::fmt::Debug for Fib<A> {
     }
 }
 
-fn compile<A: Address>(entry: &Entry, rib: &Rib<A>, config: &Config) -> Result<Box<dyn AnyEngine<A>>, Error> {
-    let needed = rib.max_next_hop();
-    let width = config.width.unwrap_or(WidthBits::holding(needed));
-    Limit::check(About::NEXT_HOPS, needed.0.into(), width.max().0.into())?;
-    entry.about.check_next_hop(needed)?;
-    make(entry, Source::Table(rib), config, width)
+impl<A: Address> Deref for Fib<A> {
+    type Target = dyn View<A>;
+
+    #[inline(always)]
+    fn deref(&self) -> &(dyn View<A> + 'static) {
+        &*self.whole
+    }
 }
 
-fn make<A: Address>(
-    entry: &Entry,
-    source: Source<'_, A>,
-    config: &Config,
-    width: WidthBits,
-) -> Result<Box<dyn AnyEngine<A>>, Error> {
+/// What a table was compiled by, and how.
+#[derive(Clone, Debug)]
+pub(crate) struct Origin {
+    entry: Entry,
+    config: Config,
+}
+
+impl Origin {
+    /// Compiles another table in the same way.
+    ///
+    /// # Errors
+    /// If `rib` exceeds a limit of the engine.
+    pub(crate) fn compile<A: Address>(&self, rib: &Rib<A>) -> Result<Fib<A>, Error> {
+        let whole = compile(&self.entry, rib, &self.config)?;
+        Ok(Fib { whole, entry: self.entry, config: self.config.clone() })
+    }
+}
+
+fn compile<A: Address>(entry: &Entry, rib: &Rib<A>, config: &Config) -> Result<Box<dyn Whole<A>>, Error> {
+    let needed = rib.max_next_hop();
+    let width = config.width.unwrap_or(WidthBits::holding(needed));
+    Limit::check(Limit::NEXT_HOPS, needed.0.into(), width.max().0.into())?;
+    entry.about.check_next_hop(needed)?;
+    (makers(entry)?.build)(rib, &config.resolved(entry.about)?, width)
+}
+
+fn makers<A: Address>(entry: &Entry) -> Result<Makers<A>, Error> {
     let name = entry.about.name;
-    let resolved = config.resolved(entry.about)?;
-    let make = A::builder(entry);
-    let make = make
-        .ok_or_else(|| Error::new(ErrorKind::Family, format!("engine {name} does not do {}", A::FAMILY)))?;
-    make(source, &resolved, width)
+    let error = || Error::new(ErrorKind::Family, format!("engine {name} does not do {}", A::FAMILY));
+    A::makers(entry).ok_or_else(error)
+}
+
+/// Opens the table of a snapshot, as [`Fib::save`] handed it over.
+///
+/// # Errors
+/// If the engine is not among `engines`, or its sections are not sound.
+pub(crate) fn open<A: Address>(
+    engines: &[Entry],
+    specification: &str,
+    width: WidthBits,
+    sections: &Sections<'_>,
+) -> Result<Box<dyn View<A>>, Error> {
+    let (name, config) = Config::default().with_all_of(specification)?;
+    let entry = find(engines, name)?;
+    (makers(entry)?.open)(sections, &config.resolved(entry.about)?, width)
 }

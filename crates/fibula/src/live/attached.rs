@@ -1,7 +1,8 @@
 //! [`Attached`]: one compiled table of a live table, and how it follows.
 
 use super::quiescent::Publisher;
-use crate::engine::Updates;
+use crate::engine::{Updates, View};
+use crate::fib::Origin;
 use crate::memory::Memory;
 use crate::rib::Deltas;
 use crate::{Address, Applied, Delta, Error, Fib, Rib};
@@ -20,8 +21,36 @@ const MOST_RETIRED: usize = 4;
 /// A compiled table that readers look up in while it follows.
 #[derive(Debug)]
 pub(super) struct Attached<A: Address> {
-    pub(super) published: Publisher<Fib<A>>,
+    pub(super) published: Publisher<Published<A>>,
     way: Way<A>,
+}
+
+/// What readers take up.
+#[derive(Debug)]
+pub(super) struct Published<A: Address> {
+    pub(super) view: Box<dyn View<A>>,
+    /// What its memory takes where no engine is here to tell.
+    bytes: usize,
+}
+
+impl<A: Address> Published<A> {
+    /// A view of the memory of a table that follows in place.
+    fn shared(view: Box<dyn View<A>>, writer: &Fib<A>) -> Arc<Self> {
+        Arc::new(Self { view, bytes: writer.memory().total() })
+    }
+
+    /// A table that stays as it is.
+    fn whole(fib: Fib<A>) -> Arc<Self> {
+        Arc::new(Self { view: fib.into_parts().0, bytes: 0 })
+    }
+
+    pub(super) fn memory(&self) -> Memory {
+        self.view.whole().map(|whole| whole.engine().memory()).unwrap_or_default()
+    }
+
+    fn bytes(&self) -> usize {
+        self.view.whole().map_or(self.bytes, |whole| whole.engine().memory().total())
+    }
 }
 
 /// How a table follows.
@@ -36,14 +65,16 @@ enum Way<A: Address> {
     /// A copy that nobody reads is changed and published.
     Twice(Twice<A>),
     /// Another one is built and published.
-    Anew { next: Option<Fib<A>> },
+    Anew { origin: Origin, next: Option<Fib<A>> },
 }
 
 /// The copy that nobody reads.
 #[derive(Debug)]
 struct Twice<A: Address> {
+    /// What it was compiled by.
+    origin: Origin,
     /// The copy, unless it is the one that was published last before the published one.
-    spare: Option<Arc<Fib<A>>>,
+    spare: Option<Arc<Published<A>>>,
     /// What it does not know yet.
     behind: Vec<Delta<A>>,
     /// Brought up to date, and about to be published.
@@ -53,24 +84,27 @@ struct Twice<A: Address> {
 }
 
 impl<A: Address> Twice<A> {
-    fn of(spare: Option<Arc<Fib<A>>>) -> Self {
-        Self { spare, behind: Vec::new(), next: None, is_built: false }
+    fn of(origin: Origin, spare: Option<Arc<Published<A>>>) -> Self {
+        Self { origin, spare, behind: Vec::new(), next: None, is_built: false }
     }
 }
 
 impl<A: Address> Attached<A> {
     pub(super) fn new(mut fib: Fib<A>, rib: &Rib<A>) -> Result<Self, Error> {
         if let Some(view) = fib.share() {
-            let mut published = Publisher::new(Arc::new(view));
+            let mut published = Publisher::new(Published::shared(view, &fib));
             let told = published.advance();
             return Ok(Self { published, way: Way::InPlace { writer: fib, told } });
         }
-        let way = if fib.entry().about.updates == Updates::InPlace {
-            Way::Twice(Twice::of(Some(Arc::new(fib.rebuilt(rib)?))))
+        let updates = fib.entry().about.updates;
+        let (view, origin) = fib.into_parts();
+        let way = if updates == Updates::InPlace {
+            let spare = Published::whole(origin.compile(rib)?);
+            Way::Twice(Twice::of(origin, Some(spare)))
         } else {
-            Way::Anew { next: None }
+            Way::Anew { origin, next: None }
         };
-        Ok(Self { published: Publisher::new(Arc::new(fib)), way })
+        Ok(Self { published: Publisher::new(Arc::new(Published { view, bytes: 0 })), way })
     }
 
     /// Whether readers see changes as soon as they are prepared.
@@ -128,8 +162,8 @@ impl<A: Address> Attached<A> {
                 }
                 Ok(applied)
             }
-            Way::Anew { next } => {
-                *next = Some(self.published.current().rebuilt(rib)?);
+            Way::Anew { origin, next } => {
+                *next = Some(origin.compile(rib)?);
                 Ok(Applied::Rebuilt)
             }
             Way::Twice(twice) => {
@@ -137,8 +171,10 @@ impl<A: Address> Attached<A> {
                     twice.spare = self.published.take_back();
                 }
                 // None also where somebody keeps it frozen.
-                let Some(mut fib) = twice.spare.take().and_then(Arc::into_inner) else {
-                    twice.next = Some(self.published.current().rebuilt(rib)?);
+                let spare = twice.spare.take().and_then(Arc::into_inner);
+                let spare = spare.and_then(|spare| Fib::from_parts(spare.view, twice.origin.clone()));
+                let Some(mut fib) = spare else {
+                    twice.next = Some(twice.origin.compile(rib)?);
                     twice.is_built = true;
                     return Ok(Applied::Rebuilt);
                 };
@@ -149,7 +185,7 @@ impl<A: Address> Attached<A> {
                 };
                 match applied {
                     Ok(applied) => (twice.next, twice.is_built) = (Some(fib), applied == Applied::Rebuilt),
-                    Err(_) => twice.spare = Some(Arc::new(fib)),
+                    Err(_) => twice.spare = Some(Published::whole(fib)),
                 }
                 applied
             }
@@ -184,13 +220,14 @@ impl<A: Address> Attached<A> {
         if let Way::InPlace { writer, told } = &mut self.way
             && let Some(view) = writer.share()
         {
-            self.published.publish(Arc::new(view));
+            self.published.publish(Published::shared(view, writer));
             *told = self.published.advance();
             return;
         }
-        let twice = Way::Twice(Twice::of(None));
+        let Way::InPlace { writer, .. } = &self.way else { return };
+        let twice = Way::Twice(Twice::of(writer.origin(), None));
         if let Way::InPlace { writer, .. } = std::mem::replace(&mut self.way, twice) {
-            self.published.publish(Arc::new(writer));
+            self.published.publish(Published::whole(writer));
         }
     }
 
@@ -198,7 +235,7 @@ impl<A: Address> Attached<A> {
     pub(super) fn publish(&mut self, deltas: &[Delta<A>]) {
         let next = match &mut self.way {
             Way::InPlace { .. } => None,
-            Way::Anew { next } => next.take(),
+            Way::Anew { next, .. } => next.take(),
             Way::Twice(twice) => twice.next.take().inspect(|_| {
                 twice.behind.clear();
                 twice.behind.extend_from_slice(deltas);
@@ -208,19 +245,19 @@ impl<A: Address> Attached<A> {
         if matches!(&self.way, Way::Twice(twice) if twice.is_built)
             && let Some(view) = next.share()
         {
-            self.published.publish(Arc::new(view));
+            self.published.publish(Published::shared(view, &next));
             let told = self.published.advance();
             self.way = Way::InPlace { writer: next, told };
             return;
         }
-        self.published.publish(Arc::new(next));
+        self.published.publish(Published::whole(next));
     }
 
     /// Takes back what was prepared by `deltas`; `rib` is as it was before.
     pub(super) fn cancel(&mut self, rib: &Rib<A>, deltas: &[Delta<A>]) -> Result<(), Error> {
         match &mut self.way {
             Way::Twice(twice) => twice.next = None,
-            Way::Anew { next } => *next = None,
+            Way::Anew { next, .. } => *next = None,
             Way::InPlace { .. } => {
                 let inverse: Vec<_> = deltas.iter().map(|delta| delta.inverse()).collect();
                 self.prepare(rib, &inverse)?;
@@ -230,21 +267,21 @@ impl<A: Address> Attached<A> {
     }
 
     /// A table that stays as it is.
-    pub(super) fn frozen(&self, rib: &Rib<A>) -> Result<Arc<Fib<A>>, Error> {
+    pub(super) fn frozen(&self, rib: &Rib<A>) -> Result<Arc<Published<A>>, Error> {
         match &self.way {
-            Way::InPlace { writer, .. } => Ok(Arc::new(writer.rebuilt(rib)?)),
+            Way::InPlace { writer, .. } => Ok(Published::whole(writer.rebuilt(rib)?)),
             Way::Twice(_) | Way::Anew { .. } => Ok(Arc::clone(self.published.current())),
         }
     }
 
     pub(super) fn memory(&self) -> Memory {
         let (own, spare) = match &self.way {
-            Way::InPlace { writer, .. } => (writer, None),
-            Way::Twice(twice) => (&**self.published.current(), twice.spare.as_deref()),
-            Way::Anew { .. } => (&**self.published.current(), None),
+            Way::InPlace { writer, .. } => (writer.memory(), None),
+            Way::Twice(twice) => (self.published.current().memory(), twice.spare.as_deref()),
+            Way::Anew { .. } => (self.published.current().memory(), None),
         };
-        let others = self.published.retired().chain(spare).map(|other| other.memory().total()).sum();
-        own.memory().off_chip("other copies", others)
+        let others = self.published.retired().chain(spare).map(Published::bytes).sum();
+        own.off_chip("other copies", others)
     }
 }
 

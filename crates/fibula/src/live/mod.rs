@@ -16,7 +16,7 @@
 //!
 //! let route = Route { prefix: "192.0.2.0/24".parse()?, next_hop: NextHop(1) };
 //! live.change(Change::Announce(route), Duration::ZERO)?;
-//! assert_eq!(reader.guard().lookup(0xC000_0201), NextHop(1));
+//! assert_eq!(reader.guard().lookup(0xC000_0201_u32), Some(NextHop(1)));
 //! # Ok::<(), fibula::Error>(())
 //! ```
 //!
@@ -48,10 +48,12 @@ mod sync;
 #[cfg(test)]
 mod tests;
 
+use crate::engine::View;
 use crate::memory::Memory;
 use crate::{Address, Applied, Change, Error, ErrorKind, Fib, Rib};
-use attached::Attached;
+use attached::{Attached, Published};
 use quiescent::Subscriber;
+use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -137,8 +139,8 @@ impl<A: Address> Live<A> {
     ///
     /// # Panics
     /// If there are not so many.
-    pub fn freeze(&self, which: usize) -> Result<Arc<Fib<A>>, Error> {
-        self.attached[which].frozen(&self.rib)
+    pub fn freeze(&self, which: usize) -> Result<Frozen<A>, Error> {
+        self.attached[which].frozen(&self.rib).map(Frozen)
     }
 
     /// Takes a change in, and publishes what is due; see [`Live::poll`].
@@ -259,20 +261,32 @@ impl<A: Address> Live<A> {
     }
 }
 
+/// A published table that answers as it did when it was frozen; see [`Live::freeze`].
+#[derive(Clone, Debug)]
+pub struct Frozen<A: Address>(Arc<Published<A>>);
+
+impl<A: Address> Deref for Frozen<A> {
+    type Target = dyn View<A>;
+
+    fn deref(&self) -> &(dyn View<A> + 'static) {
+        &*self.0.view
+    }
+}
+
 /// One thread's way to the published table.
 ///
 /// A clone is another reader. A reader that is dropped holds nothing up; readers may outlive their [`Live`], and then see its last
 /// table.
 #[derive(Clone, Debug)]
 pub struct Reader<A: Address> {
-    subscriber: Subscriber<Fib<A>>,
+    subscriber: Subscriber<Published<A>>,
 }
 
 impl<A: Address> Reader<A> {
     /// The table that is published now, for one batch. See [the promises](self#what-a-guard-promises).
     #[inline]
-    pub fn guard(&mut self) -> &Fib<A> {
-        self.subscriber.guard()
+    pub fn guard(&mut self) -> &dyn View<A> {
+        &*self.subscriber.guard().view
     }
 
     /// Reads nothing until the next guard: before waiting for packets, a lock, or sleep. One store; the guard after it also costs a

@@ -28,10 +28,10 @@ fn a_guard_keeps_its_table_and_the_next_shows_the_change() {
         for next_hop in 2..5 {
             live.change(announce("10.1.0.0/16", next_hop), NOW).unwrap();
             live.publish().unwrap();
-            assert_eq!(before.lookup(0x0A01_0000), NextHop(1), "{engine}");
-            assert_eq!(other.guard().lookup(0x0A01_0000), NextHop(next_hop), "{engine}");
+            assert_eq!(before.lookup_index(0x0A01_0000), NextHop(1), "{engine}");
+            assert_eq!(other.guard().lookup_index(0x0A01_0000), NextHop(next_hop), "{engine}");
         }
-        assert_eq!(one.guard().lookup(0x0A01_0000), NextHop(4), "{engine}");
+        assert_eq!(one.guard().lookup_index(0x0A01_0000), NextHop(4), "{engine}");
     }
 }
 
@@ -43,9 +43,9 @@ fn changes_of_both_copies_are_followed_in_place() {
         live.change(announce("10.1.0.0/16", next_hop), NOW).unwrap();
         live.change(announce("10.2.0.0/16", next_hop + 1), NOW).unwrap();
         let table = reader.guard();
-        assert_eq!(table.lookup(0x0A01_0000), NextHop(next_hop));
-        assert_eq!(table.lookup(0x0A02_0000), NextHop(next_hop + 1));
-        table.validate(live.rib()).unwrap();
+        assert_eq!(table.lookup_index(0x0A01_0000), NextHop(next_hop));
+        assert_eq!(table.lookup_index(0x0A02_0000), NextHop(next_hop + 1));
+        table.check_answers(live.rib()).unwrap();
         reader.rest();
     }
     let counts = live.counts();
@@ -66,7 +66,7 @@ fn changes_wait_for_readers_and_no_longer_than_patience() {
     assert_eq!(live.pending(), 1);
     live.poll(patience).unwrap();
     assert_eq!((live.pending(), live.counts().rebuilt), (0, 1));
-    assert_eq!(reader.guard().lookup(0x0A01_0000), NextHop(3));
+    assert_eq!(reader.guard().lookup_index(0x0A01_0000), NextHop(3));
 }
 
 #[test]
@@ -85,12 +85,12 @@ fn a_reader_that_never_passes_is_told_of_and_blocks_nobody() {
         };
         assert!(error.to_string().contains("neither takes guards nor rests"), "{error}");
         assert_eq!((published, live.pending()), (5, 1), "{engine}");
-        assert_eq!(before.lookup(0x0A01_0000), NextHop(1));
-        assert_eq!(other.guard().lookup(0x0A01_0000), NextHop(6));
+        assert_eq!(before.lookup_index(0x0A01_0000), NextHop(1));
+        assert_eq!(other.guard().lookup_index(0x0A01_0000), NextHop(6));
         stuck.rest();
         other.rest();
         live.publish().unwrap();
-        assert_eq!(other.guard().lookup(0x0A01_0000), NextHop(7));
+        assert_eq!(other.guard().lookup_index(0x0A01_0000), NextHop(7));
     }
 }
 
@@ -125,8 +125,8 @@ fn what_one_engine_refuses_no_engine_shows() {
         assert_eq!((live.pending(), live.rib() == &before), (0, !fits));
         let expected = live.rib().longest_match(0x0A00_0000).unwrap().next_hop;
         for reader in &mut readers {
-            assert_eq!(reader.guard().lookup(0x0A00_0000), expected);
-            reader.guard().validate(live.rib()).unwrap();
+            assert_eq!(reader.guard().lookup_index(0x0A00_0000), expected);
+            reader.guard().check_answers(live.rib()).unwrap();
             reader.rest();
         }
     }
@@ -141,10 +141,10 @@ fn a_frozen_table_answers_as_it_did() {
         let frozen = live.freeze(0).unwrap();
         for next_hop in 2..9 {
             live.change(announce("10.1.0.0/16", next_hop), NOW).unwrap();
-            assert_eq!(reader.guard().lookup(0x0A01_0000), NextHop(next_hop));
+            assert_eq!(reader.guard().lookup_index(0x0A01_0000), NextHop(next_hop));
             reader.rest();
         }
-        assert_eq!(frozen.lookup(0x0A01_0000), NextHop(1));
+        assert_eq!(frozen.lookup_index(0x0A01_0000), NextHop(1));
         let built = if engine == "radix" { 1 } else { 7 };
         assert_eq!(live.counts().rebuilt, built, "{engine}");
     }
@@ -157,25 +157,25 @@ fn readers_outlive_the_writer() {
     live.change(announce("10.1.0.0/16", 2), NOW).unwrap();
     let table = reader.guard();
     drop(live);
-    assert_eq!(table.lookup(0x0A01_0000), NextHop(2));
+    assert_eq!(table.lookup_index(0x0A01_0000), NextHop(2));
     let mut another = reader.clone();
     drop(reader);
-    assert_eq!(another.guard().lookup(0x0A01_0000), NextHop(2));
+    assert_eq!(another.guard().lookup_index(0x0A01_0000), NextHop(2));
 }
 
 #[test]
 fn all_copies_are_counted() {
     let mut live = live(&["radix", "lc-trie"], Settings::default());
     let [twice, once] = [0, 1].map(|which| live.memory(which).total());
-    assert!(twice >= 2 * live.freeze(0).unwrap().memory().total());
-    assert_eq!(once, live.freeze(1).unwrap().memory().total());
+    assert!(twice >= 2 * live.freeze(0).unwrap().0.memory().total());
+    assert_eq!(once, live.freeze(1).unwrap().0.memory().total());
     let mut reader = live.reader(1);
     let old = reader.guard();
     live.change(announce("10.1.0.0/16", 2), NOW).unwrap();
-    assert!(live.memory(1).total() > once && old.lookup(0x0A01_0000) == NextHop(1));
+    assert!(live.memory(1).total() > once && old.lookup_index(0x0A01_0000) == NextHop(1));
     reader.rest();
     live.poll(NOW).unwrap();
-    assert_eq!(live.memory(1).total(), live.freeze(1).unwrap().memory().total());
+    assert_eq!(live.memory(1).total(), live.freeze(1).unwrap().0.memory().total());
 }
 
 #[test]
@@ -195,8 +195,8 @@ fn what_cannot_be_shared_is_shared_again_once_it_can() {
         live.change(announce(prefix, next_hop), NOW).unwrap();
         live.publish().unwrap();
         let table = reader.guard();
-        assert_eq!(table.lookup(prefix.parse::<Prefix<u32>>().unwrap().first()), NextHop(next_hop));
-        table.validate(live.rib()).unwrap();
+        assert_eq!(table.lookup_index(prefix.parse::<Prefix<u32>>().unwrap().first()), NextHop(next_hop));
+        table.check_answers(live.rib()).unwrap();
         ways.push(live.is_in_place(0));
     }
     assert_eq!(ways, [true, false, false, false, true, true]);

@@ -15,4 +15,4 @@ pub use array::{Array, CACHE_LINE, Pages};
 pub use mapping::Mapping;
 pub use usage::{Memory, Part};
 pub(crate) use words::word_around;
-pub use words::{Shareable, Word, Words};
+pub use words::{Around, Pair, Published, Shareable, Word, Words, WordsView, flattened};

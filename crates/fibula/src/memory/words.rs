@@ -6,34 +6,72 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
-use zerocopy::FromZeros;
+use zerocopy::{FromZeros, IntoBytes};
 
-/// What may be read by some while others write: atomic integers when it lies in [`Words`].
+/// A value that some threads load while another stores: atomic integers where it is kept.
 ///
-/// An integer is a [`Word`]. Of a record of several each is read and written for itself: whoever writes more than one of them does so
-/// where nobody reads yet.
-pub trait Shareable: Copy + FromZeros + fmt::Debug + Send + Sync + 'static {
-    /// Its atomic form: same size, alignment and bits.
+/// An integer is a [`Word`] and is loaded and stored in one piece. Each integer of a record of several is loaded and
+/// stored by itself, so a writer fills a record before readers can find it.
+///
+/// # Safety
+/// `Atomic` has the size, the alignment and the bits of `Self`, every value of `Self` is a value of `Atomic`, and every
+/// `Atomic` is a value of `Self`: [`Words`] sees one allocation as either.
+pub unsafe trait Shareable: Copy + FromZeros + fmt::Debug + Send + Sync + 'static {
+    /// The atomic form.
     type Atomic: Send + Sync;
 
-    /// Reads one; whatever was written before it was [stored](Shareable::store) is seen after this.
+    /// Loads from an atomic. What was written before the value was [stored](Shareable::store) is seen after this.
     #[must_use]
-    fn load(place: &Self::Atomic) -> Self;
+    fn load_atomic(place: &Self::Atomic) -> Self;
 
-    /// Writes one.
+    /// Loads a published value.
+    #[must_use]
+    #[inline(always)]
+    fn load(place: &Published<Self>) -> Self {
+        Self::load_atomic(&place.0)
+    }
+
+    /// Stores a value.
     fn store(self, place: &Self::Atomic);
 }
 
-/// An integer: read and written in one piece.
+/// An integer: loaded and stored in one piece.
 pub trait Word: Shareable {}
+
+/// A value in an array that a writer may change: readers can load it, and nothing else.
+///
+/// ```compile_fail
+/// use fibula::memory::{Pages, Words};
+/// let words: Words<u32> = Words::zeroed(1, Pages::Small);
+/// words.view()[0].store(7); // only the array's owner stores
+/// ```
+#[repr(transparent)]
+pub struct Published<T: Shareable>(T::Atomic);
+
+impl<T: Shareable> Published<T> {
+    /// Loads the value. What was written before it was stored is seen after this.
+    #[must_use]
+    #[inline(always)]
+    pub fn load(&self) -> T {
+        T::load(self)
+    }
+}
+
+impl<T: Shareable> fmt::Debug for Published<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.load().fmt(f)
+    }
+}
 
 macro_rules! word {
     ($($int:ty, $atomic:ty);+) => {$(
-        impl Shareable for $int {
+        // SAFETY: the standard library gives an atomic integer the size and bits of its integer, and on the 64-bit
+        // processors that this is built for its alignment.
+        unsafe impl Shareable for $int {
             type Atomic = $atomic;
 
             #[inline(always)]
-            fn load(place: &$atomic) -> Self {
+            fn load_atomic(place: &$atomic) -> Self {
                 place.load(Ordering::Acquire)
             }
 
@@ -47,12 +85,13 @@ macro_rules! word {
     )+};
 }
 
-impl<T: Shareable, const N: usize> Shareable for [T; N] {
+// SAFETY: arrays of types that are alike are alike.
+unsafe impl<T: Shareable, const N: usize> Shareable for [T; N] {
     type Atomic = [T::Atomic; N];
 
     #[inline(always)]
-    fn load(place: &[T::Atomic; N]) -> Self {
-        std::array::from_fn(|at| T::load(&place[at]))
+    fn load_atomic(place: &[T::Atomic; N]) -> Self {
+        std::array::from_fn(|at| T::load_atomic(&place[at]))
     }
 
     #[inline(always)]
@@ -63,20 +102,117 @@ impl<T: Shareable, const N: usize> Shareable for [T; N] {
 
 word!(u8, AtomicU8; u16, AtomicU16; u32, AtomicU32; u64, AtomicU64);
 
-/// Makes a type around one integer a word: `word_around!(Entry(u32))`.
+/// A type that is another one with a meaning: an entry is an integer, a node is a pair of arrays. It can be kept in
+/// [`Words`] because what it is made of can.
+pub trait Around: Copy + FromZeros + fmt::Debug + Send + Sync + 'static {
+    /// The integers it consists of, in the order in which they lie in memory.
+    type Inner: Shareable;
+
+    /// Gives the integers their meaning.
+    fn around(inner: Self::Inner) -> Self;
+
+    /// Returns the integers.
+    fn inner(self) -> Self::Inner;
+}
+
+// SAFETY: `Words` checks size and alignment at compile time; a value is made by `around` from a value of the inner type,
+// and an array of either begins as zeros or as bytes without padding, which are values of both.
+unsafe impl<T: Around> Shareable for T {
+    type Atomic = <T::Inner as Shareable>::Atomic;
+
+    #[inline(always)]
+    fn load_atomic(place: &Self::Atomic) -> Self {
+        T::around(T::Inner::load_atomic(place))
+    }
+
+    #[inline(always)]
+    fn store(self, place: &Self::Atomic) {
+        self.inner().store(place);
+    }
+}
+
+/// Two values one after the other in memory.
+#[derive(Clone, Copy, Debug, FromZeros)]
+#[repr(C)]
+pub struct Pair<A, B>(pub A, pub B);
+
+// SAFETY: with `repr(C)`, two pairs whose elements are alike are alike.
+unsafe impl<A: Shareable, B: Shareable> Shareable for Pair<A, B> {
+    type Atomic = Pair<A::Atomic, B::Atomic>;
+
+    #[inline(always)]
+    fn load_atomic(place: &Self::Atomic) -> Self {
+        Self(A::load_atomic(&place.0), B::load_atomic(&place.1))
+    }
+
+    /// Stores the first element last: who loads it sees the second.
+    #[inline(always)]
+    fn store(self, place: &Self::Atomic) {
+        self.1.store(&place.1);
+        self.0.store(&place.0);
+    }
+}
+
+impl<A: Shareable, B: Shareable> Published<Pair<A, B>> {
+    /// Returns the two elements, each to be loaded by itself.
+    #[inline(always)]
+    pub fn split(&self) -> (&Published<A>, &Published<B>) {
+        let (first, second) = (&raw const self.0.0, &raw const self.0.1);
+        // SAFETY: a `Published` is its atomic, transparently; both are borrowed as long as the pair.
+        unsafe { (&*first.cast(), &*second.cast()) }
+    }
+}
+
+impl<T: Shareable, const N: usize> Published<[T; N]> {
+    /// Returns the elements, each to be loaded by itself.
+    #[inline(always)]
+    pub fn elements(&self) -> &[Published<T>; N] {
+        // SAFETY: as above.
+        unsafe { &*(&raw const self.0).cast() }
+    }
+}
+
+/// Returns the elements of all arrays, one after the other.
+#[must_use]
+#[inline(always)]
+pub fn flattened<T: Shareable, const N: usize>(arrays: &[Published<[T; N]>]) -> &[Published<T>] {
+    // SAFETY: a `Published` is its atomic, transparently, and an array of arrays is all their elements; they are borrowed
+    // as long as the arrays.
+    unsafe { std::slice::from_raw_parts(arrays.as_ptr().cast(), arrays.len() * N) }
+}
+
+impl<T: Shareable, const N: usize> Published<[T; N]> {
+    /// Returns elements that follow each other as one array.
+    #[inline(always)]
+    pub fn together(elements: &[Published<T>; N]) -> &Self {
+        // SAFETY: as above.
+        unsafe { &*(&raw const *elements).cast() }
+    }
+}
+
+impl<T: Around> Published<T> {
+    /// Returns the integers that the value consists of.
+    #[inline(always)]
+    pub fn parts(&self) -> &Published<T::Inner> {
+        // SAFETY: as above; both have the same atomic.
+        unsafe { &*(&raw const self.0).cast() }
+    }
+}
+
+/// Makes a type around one integer a word: `word_around!(Entry(u32))`. The type must be `repr(transparent)`.
 macro_rules! word_around {
     ($word:ident($int:ty)) => {
-        impl $crate::memory::Shareable for $word {
-            type Atomic = <$int as $crate::memory::Shareable>::Atomic;
+        impl $crate::memory::Around for $word {
+            type Inner = $int;
 
             #[inline(always)]
-            fn load(place: &Self::Atomic) -> Self {
-                Self(<$int as $crate::memory::Shareable>::load(place))
+            fn around(inner: $int) -> Self {
+                Self(inner)
             }
 
             #[inline(always)]
-            fn store(self, place: &Self::Atomic) {
-                $crate::memory::Shareable::store(self.0, place);
+            fn inner(self) -> $int {
+                self.0
             }
         }
 
@@ -85,130 +221,201 @@ macro_rules! word_around {
 }
 pub(crate) use word_around;
 
-/// An array of a fixed number of words or records of them, zeros at first. Clones are the same array: who writes one writes all.
+/// An array of a fixed number of words, or of records of them, that its one owner changes while others read its
+/// [views](Words::view). All values are zero at first.
 ///
-/// Pages that were never written take no memory where the system hands out fresh ones ([`Array::zeroed`]), so an array may be made for
-/// more than is needed yet: what others have in hand never moves.
+/// Pages that were never written take no memory where the system hands out fresh ones ([`Array::zeroed`]), so an
+/// array may be larger than what is needed yet: then it never has to move under its readers.
 ///
 /// ```
 /// use fibula::memory::{Pages, Words};
 /// let words: Words<u16> = Words::zeroed(1 << 20, Pages::Small);
-/// let same = words.clone();
+/// let view = words.view();
 /// words.set(7, 1);
-/// assert_eq!((same.get(7), same.get(8), same.len()), (1, 0, 1 << 20));
+/// assert_eq!((view.get(7), view.get(8), view.len()), (1, 0, 1 << 20));
 /// ```
+#[derive(Debug)]
 pub struct Words<T: Shareable> {
+    view: WordsView<T>,
+}
+
+/// What readers have of [`Words`], and what a snapshot has: it loads and cannot store. Clones read the same memory.
+///
+/// ```compile_fail
+/// use fibula::memory::{Pages, Words};
+/// let words: Words<u32> = Words::zeroed(1, Pages::Small);
+/// words.view().set(0, 7); // a view has no `set`
+/// ```
+///
+/// ```compile_fail
+/// use fibula::memory::{Array, Pages, Words};
+/// let array = Array::filled(1_u32, 4, Pages::Small);
+/// let words: Words<u32> = Words::holding(array); // what may be mapped becomes a view, never `Words`
+/// ```
+pub struct WordsView<T: Shareable> {
     /// The first of the array's elements. They are only ever seen as atomics.
-    start: *const T::Atomic,
+    start: *const Published<T>,
     len: usize,
     array: Arc<Array<T>>,
 }
 
-// SAFETY: what `start` points to belongs to `array`, is only seen as atomics, and those may be shared and sent.
-unsafe impl<T: Shareable> Send for Words<T> {}
+// SAFETY: what `start` points to belongs to `array` and is only seen as atomics, which may be shared and sent.
+unsafe impl<T: Shareable> Send for WordsView<T> {}
 // SAFETY: as above.
-unsafe impl<T: Shareable> Sync for Words<T> {}
+unsafe impl<T: Shareable> Sync for WordsView<T> {}
 
-impl<T: Shareable> Words<T> {
-    /// So many words of zero.
+impl<T: Shareable> WordsView<T> {
+    const ALIKE: () =
+        assert!(size_of::<T>() == size_of::<Published<T>>() && align_of::<T>() == align_of::<Published<T>>());
+
+    /// A view of an array that nobody writes: it may be part of a mapped file.
     #[must_use]
-    pub fn zeroed(len: usize, pages: Pages) -> Self {
-        const { assert!(size_of::<T>() == size_of::<T::Atomic>() && align_of::<T>() == align_of::<T::Atomic>()) }
-        let mut array: Array<T> = Array::zeroed(len, pages);
-        let start = array.as_mut_ptr().cast_const().cast();
-        Self { start, len, array: Arc::new(array) }
-    }
-
-    /// So many words of one value.
-    #[must_use]
-    pub fn filled(value: T, len: usize, pages: Pages) -> Self {
-        let words = Self::zeroed(len, pages);
-        words.iter().for_each(|place| value.store(place));
-        words
-    }
-
-    /// The elements of an array that may lie in a mapping: its owner never writes them, by [`set`](Self::set) or else.
-    pub(crate) fn holding(array: Array<T>) -> Self {
+    pub fn holding(array: Array<T>) -> Self
+    where
+        T: IntoBytes,
+    {
+        const { Self::ALIKE }
         Self { start: array.as_ptr().cast(), len: array.len(), array: Arc::new(array) }
     }
 
-    /// Another array, of so many words, that begins with the first of this one.
-    #[must_use]
-    pub fn resized(&mut self, len: usize, pages: Pages) -> Self {
-        let resized = Self::zeroed(len, pages);
-        if Arc::get_mut(&mut self.array).is_some() {
-            let from = self.start.cast::<T>();
-            // SAFETY: both arrays have so many elements, and are not one; nobody else has either.
-            unsafe { from.copy_to_nonoverlapping(resized.start.cast_mut().cast(), len.min(self.len)) };
-        } else {
-            resized.iter().zip(self.iter()).for_each(|(to, from)| T::load(from).store(to));
-        }
-        resized
-    }
-
-    /// All of them as they are now. O(n).
-    #[must_use]
-    pub fn to_vec(&self) -> Vec<T> {
-        self.iter().map(T::load).collect()
-    }
-
-    /// The word at a place.
+    /// Returns the value at `index`.
     ///
     /// # Panics
-    /// If there is none.
+    /// If `index` is past the end.
     #[must_use]
     #[inline(always)]
     pub fn get(&self, index: usize) -> T {
-        T::load(&self[index])
+        self[index].load()
     }
 
-    /// Writes a word: whoever reads it sees also what was written before.
-    ///
-    /// # Panics
-    /// If there is none.
-    #[inline(always)]
-    pub fn set(&self, index: usize, value: T) {
-        value.store(&self[index]);
+    /// Returns all values, each as it is when its turn comes. O(n).
+    #[must_use]
+    pub fn to_vec(&self) -> Vec<T> {
+        self.read(0..self.len)
     }
 
-    /// Writes one value to a range of words, one after the other.
+    /// Returns the values of a range, each as it is when its turn comes.
     ///
     /// # Panics
-    /// If they are not all there.
-    pub fn fill(&self, range: Range<usize>, value: T) {
-        self[range].iter().for_each(|place| value.store(place));
-    }
-
-    /// A range of words, each as it is when its turn comes.
-    ///
-    /// # Panics
-    /// If they are not all there.
+    /// If the range ends past the end.
     #[must_use]
     pub fn read(&self, range: Range<usize>) -> Vec<T> {
-        self[range].iter().map(T::load).collect()
+        self[range].iter().map(Published::load).collect()
     }
 }
 
-impl<T: Shareable> std::ops::Deref for Words<T> {
-    type Target = [T::Atomic];
+impl<T: Shareable> std::ops::Deref for WordsView<T> {
+    type Target = [Published<T>];
 
     #[inline(always)]
-    fn deref(&self) -> &[T::Atomic] {
-        // SAFETY: `array` holds `len` elements from `start` on, all initialised. They are never used but through this, as
-        // atomics of the same size and alignment, so that everybody may write them.
+    fn deref(&self) -> &[Published<T>] {
+        // SAFETY: `array` holds `len` elements from `start` on, all initialised. They are used only as atomics of the
+        // same size and alignment, here and by the owner, or never written.
         unsafe { std::slice::from_raw_parts(self.start, self.len) }
     }
 }
 
-impl<T: Shareable> Clone for Words<T> {
+impl<T: Shareable> Clone for WordsView<T> {
     fn clone(&self) -> Self {
         Self { start: self.start, len: self.len, array: Arc::clone(&self.array) }
     }
 }
 
-impl<T: Shareable> fmt::Debug for Words<T> {
+impl<T: Shareable> fmt::Debug for WordsView<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list().entries(self.iter().map(T::load)).finish()
+        f.debug_list().entries(self.iter()).finish()
+    }
+}
+
+impl<T: Shareable> Words<T> {
+    /// An array of `len` zeros.
+    #[must_use]
+    pub fn zeroed(len: usize, pages: Pages) -> Self {
+        const { WordsView::<T>::ALIKE }
+        let mut array: Array<T> = Array::zeroed(len, pages);
+        // With the right to write: `places` hands these elements out as atomics.
+        let start = array.as_mut_ptr().cast_const().cast();
+        Self { view: WordsView { start, len, array: Arc::new(array) } }
+    }
+
+    /// An array of `len` times `value`.
+    #[must_use]
+    pub fn filled(value: T, len: usize, pages: Pages) -> Self {
+        let words = Self::zeroed(len, pages);
+        words.fill(0..len, value);
+        words
+    }
+
+    /// Returns what readers have of this array.
+    #[must_use]
+    pub fn view(&self) -> WordsView<T> {
+        self.view.clone()
+    }
+
+    /// Makes `view` show this array, if it shows another.
+    #[inline]
+    pub fn show_in(&self, view: &mut WordsView<T>) {
+        if !std::ptr::eq(&raw const **view, &raw const *self.view) {
+            *view = self.view();
+        }
+    }
+
+    /// Returns another array, of `len` words, that begins with the first words of this one.
+    #[must_use]
+    pub fn resized(&mut self, len: usize, pages: Pages) -> Self {
+        let resized = Self::zeroed(len, pages);
+        let (from, to) = (self.view.start.cast::<T>(), resized.view.start.cast_mut().cast::<T>());
+        // SAFETY: both arrays have as many elements, and they are two. Nobody writes this one: `self` is its owner and
+        // is borrowed mutably. Nobody else has the other.
+        unsafe { from.copy_to_nonoverlapping(to, len.min(self.view.len)) };
+        resized
+    }
+
+    /// Returns the elements of `range` as their owner [stores](Shareable::store) to them.
+    ///
+    /// # Panics
+    /// If the range ends past the end.
+    #[inline(always)]
+    pub fn places(&self, range: Range<usize>) -> &[T::Atomic] {
+        let places = &self.view[range];
+        // SAFETY: a `Published` is its atomic, transparently, and the array was allocated by `zeroed`, to be written.
+        unsafe { std::slice::from_raw_parts(places.as_ptr().cast(), places.len()) }
+    }
+
+    /// Stores `value` at `index`. A reader that loads it also sees what was written before.
+    ///
+    /// # Panics
+    /// If `index` is past the end.
+    #[inline(always)]
+    pub fn set(&self, index: usize, value: T) {
+        value.store(&self.places(index..index + 1)[0]);
+    }
+
+    /// Stores `values` from `start` on, one after the other.
+    ///
+    /// # Panics
+    /// If they end past the end.
+    #[inline(always)]
+    pub fn write(&self, start: usize, values: &[T]) {
+        let places = self.places(start..start + values.len());
+        values.iter().zip(places).for_each(|(value, place)| value.store(place));
+    }
+
+    /// Stores `value` at every index of `range`, one after the other.
+    ///
+    /// # Panics
+    /// If the range ends past the end.
+    pub fn fill(&self, range: Range<usize>, value: T) {
+        self.places(range).iter().for_each(|place| value.store(place));
+    }
+}
+
+impl<T: Shareable> std::ops::Deref for Words<T> {
+    type Target = WordsView<T>;
+
+    #[inline(always)]
+    fn deref(&self) -> &WordsView<T> {
+        &self.view
     }
 }
 
@@ -217,16 +424,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_resized_array_is_another_and_clones_are_the_same() {
+    fn a_resized_array_is_another_and_views_show_the_owners() {
         let mut words: Words<u32> = Words::zeroed(3, Pages::Small);
         (0..3).for_each(|at| words.set(at, at as u32 + 1));
-        let mut other = words.resized(5, Pages::Huge);
-        let same = words.clone();
+        let mut view = words.view();
+        let other = words.resized(5, Pages::Huge);
         words.set(0, 9);
-        let another = words.resized(2, Pages::Small); // while somebody else has it
-        drop(words);
-        assert_eq!(format!("{same:?} {other:?} {another:?}"), "[9, 2, 3] [1, 2, 3, 0, 0] [9, 2]");
-        other = other.resized(0, Pages::Small);
-        assert!(other.is_empty() && (same.as_ptr() as usize).is_multiple_of(super::super::CACHE_LINE));
+        words.show_in(&mut view);
+        assert_eq!(format!("{view:?} {other:?}"), "[9, 2, 3] [1, 2, 3, 0, 0]");
+        other.show_in(&mut view);
+        drop(other);
+        assert_eq!((view.to_vec(), view.read(1..3)), (vec![1, 2, 3, 0, 0], vec![2, 3]));
+        assert!((view.as_ptr() as usize).is_multiple_of(super::super::CACHE_LINE));
     }
 }

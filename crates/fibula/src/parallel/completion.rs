@@ -15,7 +15,7 @@ impl<A: Address> Work<'_, A> {
 
     /// Looks a chunk up and delivers it.
     pub(super) fn complete<W: Answer>(&self, chunk: usize, next_hops: &mut [W], team: &Team) {
-        W::look_up(self.fib, self.addresses_of(chunk), next_hops);
+        W::look_up(self.view, self.addresses_of(chunk), next_hops);
         match self.order {
             Order::Kept => team.deliver_in_turn(chunk),
             Order::Free => team.deliver(),

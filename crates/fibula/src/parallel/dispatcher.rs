@@ -137,8 +137,8 @@ fn answer<A: Address, W: Answer>(
         patience.renew();
         let Ok(addresses) = asked.read_chunk(count) else { continue };
         let (first, second) = addresses.as_slices();
-        W::look_up(work.fib, first, &mut answers[..first.len()]);
-        W::look_up(work.fib, second, &mut answers[first.len()..count]);
+        W::look_up(work.view, first, &mut answers[..first.len()]);
+        W::look_up(work.view, second, &mut answers[first.len()..count]);
         addresses.commit_all();
         if let Ok(room) = answered.write_chunk_uninit(count) {
             room.fill_from_iter(answers[..count].iter().copied());

@@ -28,7 +28,7 @@
 //! for model in Model::ALL {
 //!     let mut next_hops = vec![0_u8; addresses.len()];
 //!     let parallel = Parallel { threads: 3, model, order: Order::Kept, chunk: 64 };
-//!     parallel.run(&fib, &addresses, &mut next_hops[..], &|_| {})?;
+//!     parallel.run(&*fib, &addresses, &mut next_hops[..], &|_| {})?;
 //!     assert_eq!(next_hops.iter().filter(|&&next_hop| next_hop == 7).count(), 256);
 //! }
 //! # Ok::<(), fibula::Error>(())
@@ -37,12 +37,15 @@
 mod completion;
 mod dispatcher;
 mod pipeline;
+mod stages;
 mod team;
 #[cfg(test)]
 mod tests;
 
-use crate::engine::Width;
-use crate::{Address, Error, ErrorKind, Fib, NextHopSlice};
+pub use stages::Stages;
+
+use crate::engine::{View, Width};
+use crate::{Address, Error, ErrorKind, NextHopSlice};
 use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
@@ -58,7 +61,7 @@ pub enum Model {
     RoundRobin,
     /// Run to completion behind a dispatcher that hands out chunks in turn.
     ByBatch,
-    /// A part of every lookup each, as far as the engine can be cut ([`Fib::stages`]); threads past that do nothing.
+    /// A part of every lookup each, as far as the engine can be cut ([`View::stages`]); threads past that do nothing.
     Pipeline,
 }
 
@@ -152,27 +155,27 @@ impl Parallel {
     /// If addresses and next hops are not equally many, these are not as wide as the table keeps them, or a lookup panics.
     pub fn run<'n, A: Address>(
         &self,
-        fib: &Fib<A>,
+        view: &dyn View<A>,
         addresses: &[A],
         next_hops: impl Into<NextHopSlice<'n>>,
         begin: &(dyn Fn(usize) + Sync),
     ) -> Result<Duration, Error> {
         match next_hops.into() {
-            NextHopSlice::U8(next_hops) => self.go(fib, addresses, next_hops, begin),
-            NextHopSlice::U16(next_hops) => self.go(fib, addresses, next_hops, begin),
-            NextHopSlice::U32(next_hops) => self.go(fib, addresses, next_hops, begin),
+            NextHopSlice::U8(next_hops) => self.go(view, addresses, next_hops, begin),
+            NextHopSlice::U16(next_hops) => self.go(view, addresses, next_hops, begin),
+            NextHopSlice::U32(next_hops) => self.go(view, addresses, next_hops, begin),
         }
     }
 
     fn go<A: Address, W: Answer>(
         &self,
-        fib: &Fib<A>,
+        view: &dyn View<A>,
         addresses: &[A],
         next_hops: &mut [W],
         begin: &(dyn Fn(usize) + Sync),
     ) -> Result<Duration, Error> {
         assert_eq!(addresses.len(), next_hops.len(), "as many next hops as addresses");
-        assert_eq!(fib.width(), W::BITS, "next hops as wide as the table keeps them");
+        assert_eq!(view.width(), W::BITS, "next hops as wide as the table keeps them");
         let Self { threads, model, order, chunk } = *self;
         let least = if matches!(model, Model::RoundRobin | Model::ByBatch) { 2 } else { 1 };
         if threads < least || chunk == 0 {
@@ -181,19 +184,16 @@ impl Parallel {
                 format!("{model}: at least {least} threads and chunks of 1 address"),
             ));
         }
-        let job = Job { work: Work { fib, addresses, chunk, order }, next_hops, threads, begin };
+        let job = Job { work: Work { view, addresses, chunk, order }, next_hops, threads, begin };
         Ok(match model {
             Model::Own => completion::own(job),
             Model::Dynamic => completion::dynamic(job),
             Model::RoundRobin => dispatcher::by_address(job),
             Model::ByBatch => dispatcher::by_batch(job),
-            Model::Pipeline => match fib.stages() {
+            Model::Pipeline => match view.stages() {
                 0 | 1 => {
-                    let name = fib.entry().about.name;
-                    return Err(Error::new(
-                        ErrorKind::Unsupported,
-                        format!("{name}: its lookup is not cut into stages"),
-                    ));
+                    let what = "pipeline: the lookup of this table's engine is not cut into stages";
+                    return Err(Error::new(ErrorKind::Unsupported, what));
                 }
                 stages => pipeline::pipeline(Job { threads: threads.min(stages), ..job }),
             },
@@ -204,7 +204,7 @@ impl Parallel {
 /// What the threads work on.
 #[derive(Clone, Copy)]
 struct Work<'w, A: Address> {
-    fib: &'w Fib<A>,
+    view: &'w dyn View<A>,
     addresses: &'w [A],
     chunk: usize,
     order: Order,
@@ -221,14 +221,14 @@ struct Job<'w, A: Address, W> {
 
 /// The widths as slices of them are handed to a table.
 trait Answer: Width {
-    fn look_up<A: Address>(fib: &Fib<A>, addresses: &[A], next_hops: &mut [Self]);
+    fn look_up<A: Address>(view: &dyn View<A>, addresses: &[A], next_hops: &mut [Self]);
 }
 
 macro_rules! answer {
     ($($int:ty)+) => {$(
         impl Answer for $int {
-            fn look_up<A: Address>(fib: &Fib<A>, addresses: &[A], next_hops: &mut [Self]) {
-                fib.lookup_batch_into(addresses, next_hops);
+            fn look_up<A: Address>(view: &dyn View<A>, addresses: &[A], next_hops: &mut [Self]) {
+                view.lookup_batch_into(addresses, next_hops);
             }
         }
     )+};

@@ -19,7 +19,7 @@ enum Out<'n, W> {
 pub(super) fn pipeline<A: Address, W: Answer>(
     Job { work, next_hops, threads, begin }: Job<'_, A, W>,
 ) -> Duration {
-    let stages = work.fib.stages();
+    let stages = work.view.stages();
     let share = |thread: usize| thread * stages / threads..(thread + 1) * stages / threads;
     let mut members: Vec<Member<'_>> = Vec::new();
     let mut input = None;
@@ -69,7 +69,7 @@ fn run<A: Address, W: Answer>(
             }
         }
         for stage in stages.clone() {
-            work.fib.run_stage(stage, &work.addresses[done..done + count], found);
+            work.view.run_stage(stage, &work.addresses[done..done + count], found);
         }
         match &mut out {
             Out::Ring(ring) => {

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::engine::{ENGINES, WidthBits};
-use crate::{NextHop, Prefix, Rib, Route};
+use crate::{Fib, NextHop, Prefix, Rib, Route};
 use std::sync::atomic::{AtomicUsize, Ordering as Memory};
 
 fn table<A: Address>() -> Rib<A> {
@@ -37,7 +37,7 @@ fn every_model_answers_as_the_table_does() {
             let begin = |number: usize| _ = begun.fetch_add(1 << number, Memory::Relaxed);
             let mut found = vec![0xFF_u8; count];
             Parallel { threads, model, order, chunk }
-                .run(&fib, &addresses[..count], &mut found[..], &begin)
+                .run(&*fib, &addresses[..count], &mut found[..], &begin)
                 .unwrap();
             assert!(found == right[..count], "{model}, {order}, {threads} threads, {count} by {chunk}");
             let run = if model == Model::Pipeline { threads.min(fib.stages()) } else { threads };
@@ -57,7 +57,7 @@ fn stages_lead_to_the_answers<A: Address>() {
             let mut found = vec![0; addresses.len()];
             (0..fib.stages()).for_each(|stage| fib.run_stage(stage, &addresses, &mut found));
             for (&address, &found) in addresses.iter().zip(&found) {
-                assert_eq!(u64::from(fib.lookup(address).0), found, "{} {address:?}", entry.about.name);
+                assert_eq!(u64::from(fib.lookup_index(address).0), found, "{} {address:?}", entry.about.name);
             }
         }
     }
@@ -76,11 +76,14 @@ fn what_cannot_be_is_said() {
     let run = |threads, model, chunk| {
         let parallel = Parallel { threads, model, order: Order::Free, chunk };
         assert_eq!(fib.width(), WidthBits::U8);
-        parallel.run(&fib, &[1, 2], &mut [0_u8; 2][..], &|_| {}).unwrap_err().to_string()
+        parallel.run(&*fib, &[1, 2], &mut [0_u8; 2][..], &|_| {}).unwrap_err().to_string()
     };
     assert_eq!(run(1, Model::ByBatch, 8), "by-batch: at least 2 threads and chunks of 1 address");
     assert_eq!(run(2, Model::Own, 0), "own: at least 1 threads and chunks of 1 address");
-    assert_eq!(run(2, Model::Pipeline, 8), "oracle: its lookup is not cut into stages");
+    assert_eq!(
+        run(2, Model::Pipeline, 8),
+        "pipeline: the lookup of this table's engine is not cut into stages"
+    );
     assert_eq!(
         "chunked".parse::<Model>().unwrap_err().to_string(),
         "model \"chunked\": expected one of own, dynamic, round-robin, by-batch, pipeline"
@@ -93,7 +96,7 @@ fn what_cannot_be_is_said() {
 fn a_thread_that_panics_stops_the_others() {
     let fib = Fib::build("oracle", &Rib::<u32>::new()).unwrap();
     let parallel = Parallel { threads: 3, model: Model::Own, order: Order::Kept, chunk: 1 };
-    let work = Work { fib: &fib, addresses: &[1, 2, 3], chunk: 1, order: parallel.order };
+    let work = Work { view: &*fib, addresses: &[1, 2, 3], chunk: 1, order: parallel.order };
     let member = |number: usize| -> team::Member<'_> {
         Box::new(move |team| {
             assert!(number != 0, "the first chunk never comes");

@@ -2,6 +2,7 @@
 
 use super::{MAGIC, VERSION};
 use crate::engine::WidthBits;
+use crate::sections::Section;
 use crate::{Error, ErrorKind, Family};
 use xxhash_rust::xxh3::xxh3_64;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
@@ -34,30 +35,6 @@ struct Fixed {
     width: u32,
     sections: u32,
     specification_bytes: u32,
-}
-
-/// An entry of the directory.
-#[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
-#[repr(C)]
-pub(super) struct Section {
-    /// Filled up with zeros.
-    pub(super) name: [u8; 24],
-    pub(super) offset: u64,
-    /// Without the zeros that follow.
-    pub(super) bytes: u64,
-    /// Of the bytes and the zeros that follow.
-    pub(super) checksum: u64,
-    /// The bytes of an element.
-    pub(super) element: u32,
-    pub(super) reserved: u32,
-}
-
-impl Section {
-    /// Its name.
-    pub(super) fn name(&self) -> &[u8] {
-        let end = self.name.iter().position(|&byte| byte == 0);
-        &self.name[..end.unwrap_or(self.name.len())]
-    }
 }
 
 /// What a header says.

@@ -1,9 +1,9 @@
 //! [`Image`]: a snapshot that is to be written.
 
 use super::header::{ALIGN, Header};
-use super::sections::SectionWriter;
 use super::{next_hops, routes};
-use crate::engine::About;
+use crate::sections::SectionWriter;
+
 use crate::{Address, Error, Fib, Limit, NextHops, Rib};
 use std::borrow::Cow;
 use std::io::{self, Write};
@@ -34,7 +34,7 @@ impl<'s> Image<'s> {
         next_hops: &NextHops,
         keep_routes: bool,
     ) -> Result<Self, Error> {
-        Limit::check(About::NEXT_HOPS, rib.max_next_hop().0.into(), next_hops.len() as u64)?;
+        Limit::check(Limit::NEXT_HOPS, rib.max_next_hop().0.into(), next_hops.len() as u64)?;
         let mut writer = SectionWriter::default();
         fib.save(&mut writer)?;
         next_hops::write(next_hops, &mut writer);

@@ -31,8 +31,8 @@
 //! anything read outside of its own bytes.
 //!
 //! # Changes
-//! A [`Fib`] out of a snapshot has no books for updates: the first change builds the engine anew from the table it
-//! is given ([`Snapshot::rib`], where the routes were kept).
+//! What comes out of a snapshot is a [`View`]: it answers and cannot change. To follow changes, compile the table that the
+//! snapshot kept ([`Snapshot::rib`]).
 //!
 //! ```
 //! use fibula::memory::Mapping;
@@ -47,8 +47,9 @@
 //! Image::new(&fib, &rib, &next_hops, true)?.write(&mut bytes).unwrap();
 //!
 //! let snapshot = Snapshot::from_bytes(&bytes)?;
-//! let fib: Fib<u32> = snapshot.fib()?;
-//! assert_eq!(snapshot.next_hop(fib.lookup(0xC633_6407)).unwrap().to_string(), "192.0.2.2");
+//! let view = snapshot.view::<u32>()?;
+//! let next_hop = view.lookup(0xC633_6407_u32).unwrap();
+//! assert_eq!(snapshot.next_hop(next_hop).unwrap().to_string(), "192.0.2.2");
 //! assert_eq!(snapshot.rib::<u32>()?, rib);
 //! # Ok::<(), fibula::Error>(())
 //! ```
@@ -57,22 +58,21 @@ mod header;
 mod image;
 mod next_hops;
 mod routes;
-mod sections;
 #[cfg(test)]
 mod tests;
 
 pub use image::Image;
 pub use routes::Routes;
-pub(crate) use sections::unsound;
-pub use sections::{SectionWriter, Sections};
 
-use crate::engine::{ENGINES, Entry, WidthBits};
+use crate::engine::{ENGINES, Entry, View, WidthBits};
+use crate::fib;
 use crate::memory::{Array, Mapping, Pages};
-use crate::{Address, Error, ErrorKind, Family, Fib, NextHop, NextHopInfo, NextHops, Rib};
+use crate::sections::Sections;
+use crate::{Address, Error, ErrorKind, Family, NextHop, NextHopInfo, NextHops, Rib};
 use header::Header;
 
 /// The version of the format. It goes up when the header changes, or what any engine's sections mean.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// What a snapshot begins with: no text, and changed by whatever changes the ends of lines.
 pub const MAGIC: [u8; 8] = *b"\x89FIB\r\n\x1a\n";
@@ -147,22 +147,22 @@ impl Snapshot {
         routes::are_in(&self.sections())
     }
 
-    /// The compiled table: its arrays are read where they lie.
+    /// Returns what answers: the table's arrays are read where they are.
     ///
     /// # Errors
     /// If it is of the other family, of an engine that this crate does not have, or a section is not what the engine
     /// needs.
-    pub fn fib<A: Address>(&self) -> Result<Fib<A>, Error> {
-        self.fib_from(ENGINES)
+    pub fn view<A: Address>(&self) -> Result<Box<dyn View<A>>, Error> {
+        self.view_from(ENGINES)
     }
 
-    /// As [`Snapshot::fib`], with the engine out of `engines`.
+    /// As [`Snapshot::view`], with the engine out of `engines`.
     ///
     /// # Errors
     /// See there.
-    pub fn fib_from<A: Address>(&self, engines: &[Entry]) -> Result<Fib<A>, Error> {
+    pub fn view_from<A: Address>(&self, engines: &[Entry]) -> Result<Box<dyn View<A>>, Error> {
         self.check_family::<A>()?;
-        Fib::open(engines, &self.header.specification, self.header.width, &self.sections())
+        fib::open(engines, &self.header.specification, self.header.width, &self.sections())
     }
 
     /// What an answer stands for; `None` for [`NextHop::NONE`] and for one that the table does not have. O(1).

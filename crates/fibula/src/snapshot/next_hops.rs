@@ -1,7 +1,7 @@
 //! The next hops of a snapshot: a letter for the kind and the text of each, one after the other, and where each ends.
 
-use super::sections::{SectionWriter, Sections, unsound};
-use crate::engine::About;
+use crate::sections::{SectionWriter, Sections, unsound};
+
 use crate::{Error, Limit, NextHop, NextHopInfo, NextHops};
 
 const ENDS: &str = "next hop ends";
@@ -36,7 +36,7 @@ fn read(ends: &[u64], texts: &[u8], at: usize) -> Option<NextHopInfo> {
 
 /// Whether there is a next hop of this number.
 pub(super) fn check(sections: &Sections<'_>, greatest: NextHop) -> Result<(), Error> {
-    Limit::check(About::NEXT_HOPS, greatest.0.into(), sections.array::<u64>(ENDS)?.len() as u64)?;
+    Limit::check(Limit::NEXT_HOPS, greatest.0.into(), sections.array::<u64>(ENDS)?.len() as u64)?;
     Ok(())
 }
 

@@ -1,7 +1,7 @@
 //! The routes of a snapshot: three arrays in the order of the table.
 
-use super::sections::{SectionWriter, Sections, unsound};
 use crate::memory::Array;
+use crate::sections::{SectionWriter, Sections, unsound};
 use crate::{Address, Error, ErrorKind, NextHop, Prefix, Rib, Route};
 
 const ADDRESSES: &str = "route addresses";

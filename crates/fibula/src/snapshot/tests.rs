@@ -1,10 +1,10 @@
 //! Every engine that keeps snapshots comes back as it was; nothing that is not whole comes back at all.
 
-use super::header::Section;
 use super::*;
 use crate::arch::Level;
 use crate::engine::find;
-use crate::{Applied, Prefix, Route};
+use crate::sections::Section;
+use crate::{Fib, Prefix, Route};
 use std::panic::catch_unwind;
 
 /// The engines that keep snapshots.
@@ -65,7 +65,7 @@ fn comes_back<A: Address>(specification: &str, greatest: u32) {
     if !find(ENGINES, name).unwrap().does(A::FAMILY) {
         return;
     }
-    let (mut rib, next_hops) = table::<A>(2000, greatest);
+    let (rib, next_hops) = table::<A>(2000, greatest);
     let bytes = image(specification, &rib, &next_hops, greatest > 255);
     let snapshot = Snapshot::from_bytes(&bytes).unwrap();
     assert_eq!((snapshot.family(), snapshot.specification()), (A::FAMILY, specification));
@@ -86,23 +86,19 @@ fn comes_back<A: Address>(specification: &str, greatest: u32) {
     }
 
     let built = Fib::build(specification, &rib).unwrap();
-    let mut fib: Fib<A> = snapshot.fib().unwrap();
+    let mut view = snapshot.view::<A>().unwrap();
     drop(snapshot); // the arrays hold what they lie in
-    fib.validate(&rib).unwrap();
-    assert_eq!((fib.figures(), fib.width()), (built.figures(), built.width()));
+    assert_eq!(view.width(), built.width());
     let addresses = probes(&rib);
     let mut answers = vec![NextHop::NONE; addresses.len()];
     for &isa in Level::available() {
-        fib.set_isa(isa);
-        fib.lookup_batch(&addresses, &mut answers);
+        view.set_isa(isa);
+        view.lookup_batch(&addresses, &mut answers);
         for (&address, &answer) in addresses.iter().zip(&answers) {
-            assert_eq!((answer, fib.lookup(address)), (built.lookup(address), answer), "{address:?}");
+            let right = rib.longest_match(address).map_or(NextHop::NONE, |route| route.next_hop);
+            assert_eq!((answer, view.lookup_index(address)), (right, right), "{address:?}");
         }
     }
-
-    let delta = rib.insert(Prefix::ALL, NextHop(2)).unwrap();
-    assert_eq!(fib.apply(&rib, &[delta]), Ok(Applied::Rebuilt));
-    fib.validate(&rib).unwrap();
 }
 
 #[test]
@@ -179,7 +175,7 @@ fn what_is_wrong_is_said() {
         changed(8, &other.to_ne_bytes()),
         "a snapshot from a machine of the other byte order: build it here"
     );
-    assert_eq!(changed(12, &2_u32.to_ne_bytes()), "a snapshot of format version 2, this fibula reads 1");
+    assert_eq!(changed(12, &1_u32.to_ne_bytes()), "a snapshot of format version 1, this fibula reads 2");
     assert_eq!(changed(40, &[0xFF]), "damaged: the header does not have its checksum");
     assert_eq!(
         changed(whole.len() - 1, &[1]),
@@ -192,11 +188,11 @@ fn what_is_wrong_is_said() {
     );
     let snapshot = Snapshot::from_bytes(&whole).unwrap();
     assert_eq!(
-        snapshot.fib::<u128>().unwrap_err().to_string(),
+        snapshot.view::<u128>().unwrap_err().to_string(),
         "a snapshot of an ipv4 table, not of an ipv6 one"
     );
     assert!(
-        snapshot.fib_from::<u32>(&ENGINES[..1]).unwrap_err().to_string().contains("no engine \"poptrie\"")
+        snapshot.view_from::<u32>(&ENGINES[..1]).unwrap_err().to_string().contains("no engine \"poptrie\"")
     );
 }
 
@@ -240,16 +236,16 @@ fn a_forged_file_with_right_checksums_reads_nothing_but_its_own_bytes() {
         for _ in 0..40 {
             let snapshot = Snapshot::from_bytes(&forged(&whole, &mut random)).unwrap();
             let _ = (snapshot.rib::<u32>(), snapshot.next_hops());
-            let Ok(fib) = snapshot.fib::<u32>() else { continue };
+            let Ok(view) = snapshot.view::<u32>() else { continue };
             opened += 1;
-            let all = |mut fib: Fib<u32>| {
+            let all = |mut view: Box<dyn View<u32>>| {
                 let mut answers = vec![NextHop::NONE; addresses.len()];
                 for &isa in Level::available() {
-                    fib.set_isa(isa);
-                    fib.lookup_batch(&addresses, &mut answers);
+                    view.set_isa(isa);
+                    view.lookup_batch(&addresses, &mut answers);
                 }
             };
-            answered += u32::from(catch_unwind(std::panic::AssertUnwindSafe(|| all(fib))).is_ok());
+            answered += u32::from(catch_unwind(std::panic::AssertUnwindSafe(|| all(view))).is_ok());
         }
     }
     assert!(opened > 20 && answered > 10, "{opened} opened, {answered} answered");

@@ -146,14 +146,15 @@ impl<A: Address> TableSet<A> {
         }
     }
 
-    /// The answer of a table for one address; [`NextHop::NONE`] if no route matches or there is no such table.
+    /// Returns the answer of a table for one address; `None` if no route matches or there is no such table.
     #[must_use]
-    pub fn lookup(&self, id: TableId, address: A) -> NextHop {
-        match self.tables.get(id.0 as usize) {
-            Some(Some(Compiled::Small(intervals))) => intervals.lookup(address),
-            Some(Some(Compiled::Large(fib))) => fib.lookup(address),
-            _ => NextHop::NONE,
-        }
+    pub fn lookup(&self, id: TableId, address: impl Into<A>) -> Option<NextHop> {
+        let address = address.into();
+        let next_hop = match self.tables.get(id.0 as usize)?.as_ref()? {
+            Compiled::Small(intervals) => intervals.lookup(address),
+            Compiled::Large(fib) => fib.lookup_index(address),
+        };
+        next_hop.is_some().then_some(next_hop)
     }
 
     /// The answers for many addresses, each in a table of its own: `next_hops[i]` for `addresses[i]` in `ids[i]`. O(addresses),

@@ -58,7 +58,7 @@ impl<A: Address> Checked<A> {
     /// As [`Self::check`], at given addresses.
     pub(crate) fn check_at(&mut self, addresses: &[A]) {
         let oracle = Fib::build("oracle", &self.rib).unwrap();
-        let expected: Vec<NextHop> = addresses.iter().map(|&address| oracle.lookup(address)).collect();
+        let expected: Vec<NextHop> = addresses.iter().map(|&address| oracle.lookup_index(address)).collect();
         for &level in Level::available() {
             self.fib.set_isa(level);
             self.check_answers(&self.fib, addresses, &expected);
@@ -79,7 +79,7 @@ impl<A: Address> Checked<A> {
 
     fn check_answers(&self, fib: &Fib<A>, addresses: &[A], expected: &[NextHop]) {
         for (&address, &expected) in addresses.iter().zip(expected) {
-            let found = fib.lookup(address);
+            let found = fib.lookup_index(address);
             assert_eq!(found, expected, "{}: lookup of {}", self.engine, address.to_ip());
         }
         let mut rest = 0..addresses.len();

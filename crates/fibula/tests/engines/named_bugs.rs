@@ -210,11 +210,11 @@ pub(crate) fn v4_mapped_addresses_are_ipv6<A: Address>(engine: &str) {
         // IPv4 tables cannot even be asked.
         return;
     };
-    assert_eq!(table.fib.lookup(mapped), NextHop::NONE);
+    assert_eq!(table.fib.lookup_index(mapped), NextHop::NONE);
     table.announce(Prefix::containing(mapped, 96), 2);
     table.announce(Prefix::containing(mapped, 120), 3);
     table.check();
-    assert_eq!(table.fib.lookup(mapped), NextHop(3));
+    assert_eq!(table.fib.lookup_index(mapped), NextHop(3));
 }
 
 /// A /8 (or /32) over hundreds of longer routes changes again and again.

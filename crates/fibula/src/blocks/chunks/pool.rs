@@ -3,7 +3,7 @@
 use super::Chunks;
 use crate::Limit;
 use crate::blocks::retired::Retired;
-use crate::memory::{Array, Pages, Shareable, Words};
+use crate::memory::{Array, Pages, Shareable, Words, WordsView};
 use std::fmt::Debug;
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
@@ -58,7 +58,7 @@ impl<T: Shareable> Store<T> for Words<T> {
     }
 
     fn write(&mut self, start: usize, run: &[T]) {
-        self[start..start + run.len()].iter().zip(run).for_each(|(place, value)| value.store(place));
+        Words::write(self, start, run);
     }
 }
 
@@ -98,7 +98,8 @@ struct Shared {
 /// use fibula::memory::Pages;
 /// let mut pool: SharedPool<u32> = SharedPool::empty("answers", 1 << 20, Pages::Small);
 /// let before = pool.insert(&[1, 2]).unwrap();
-/// let view = pool.share(100);
+/// pool.share(100);
+/// let view = pool.view();
 /// pool.remove(before, 2);
 /// let after = pool.insert(&[3, 4]).unwrap();
 /// assert_eq!([before, after].map(|start| view.get(start)), [1, 3]); // somebody may still be at the first
@@ -116,13 +117,6 @@ impl<T: Copy + Default, S: Store<T>> Pool<T, S> {
     fn over(elements: S, pages: Pages, what: &'static str, max: u64) -> Self {
         let (chunks, padding, settled, shared) = (Chunks::new(), 0, false, None);
         Self { elements, pages, chunks, settled, padding, what, max, shared, element: PhantomData }
-    }
-
-    /// So many elements as one run, and the padding, never to be added to.
-    fn filled(self, len: usize, padding: usize) -> Self {
-        let mut chunks = Chunks::new();
-        chunks.allocate(len as u64);
-        Self { chunks, settled: true, padding, max: 0, ..self }
     }
 
     /// The empty pool with so many elements past the end of whatever is in use: for readers of blocks of one length,
@@ -255,13 +249,6 @@ impl<T: Copy + Default + Debug> Pool<T> {
     pub fn new(what: &'static str, max: u64, pages: Pages) -> Self {
         Self::over(Array::new(pages), pages, what, max)
     }
-
-    /// The elements that an array holds, as one run: to be read, and never to be added to.
-    #[must_use]
-    pub fn holding(elements: Array<T>, what: &'static str, padding: usize) -> Self {
-        let len = elements.len().saturating_sub(padding);
-        Self::over(elements, Pages::Small, what, 0).filled(len, padding)
-    }
 }
 
 impl<T: Shareable + Default> SharedPool<T> {
@@ -271,13 +258,6 @@ impl<T: Shareable + Default> SharedPool<T> {
         Self::over(Words::zeroed(0, pages), pages, what, max)
     }
 
-    /// As [`Pool::holding`].
-    #[must_use]
-    pub fn reading(elements: Array<T>, what: &'static str, padding: usize) -> Self {
-        let len = elements.len().saturating_sub(padding);
-        Self::over(Words::holding(elements), Pages::Small, what, 0).filled(len, padding)
-    }
-
     /// A shared pool has room for so many times what is in use, and for so many elements more: for what a million updates a second replace
     /// while a reader is without a core. Pages of it that are never written take no memory.
     const ROOM: (u64, u64) = (4, 1 << 18);
@@ -285,17 +265,32 @@ impl<T: Shareable + Default> SharedPool<T> {
     /// So many free elements are never too many: they may wait for readers.
     const FREE_IGNORED: usize = 1 << 15;
 
-    /// From now on others may read, by what this returns: the same elements, without the books. Moves to memory with room to grow to four
-    /// times what is in use and some more, but to at most so many elements, which is its limit from now on; and never again.
-    #[must_use]
-    pub fn share(&mut self, most: u64) -> Self {
+    /// Lets others read [views](Self::view) from now on: moves to memory with room to grow to four times what is in use
+    /// and some more, capped at `most` elements, which is its limit from now on; and never moves again.
+    pub fn share(&mut self, most: u64) {
         let (times, more) = Self::ROOM;
         self.max = most.min(times * self.chunks.end() + more).max(self.chunks.end());
         self.elements.set_capacity(self.max as usize + self.padding, self.pages);
         self.shared = Some(Shared { written: self.len(), retired: Retired::new(), retired_total: 0 });
-        let mut chunks = Chunks::new();
-        chunks.allocate(self.chunks.end());
-        Self { elements: self.elements.clone(), chunks, max: 0, shared: self.shared.clone(), ..*self }
+    }
+
+    /// Returns what readers have of the elements.
+    #[must_use]
+    pub fn view(&self) -> WordsView<T> {
+        self.elements.view()
+    }
+
+    /// Makes `view` show the elements, if they have moved.
+    #[inline]
+    pub fn show_in(&self, view: &mut WordsView<T>) {
+        self.elements.show_in(view);
+    }
+
+    /// Returns the elements as their owner stores to them.
+    #[must_use]
+    #[inline(always)]
+    pub fn words(&self) -> &Words<T> {
+        &self.elements
     }
 
     /// How many elements there is room for, wherever holes are.
@@ -400,8 +395,9 @@ mod tests {
     fn a_shared_pool_never_moves_and_says_when_there_is_no_room() {
         let mut pool: SharedPool<u16> = SharedPool::empty("elements", 1 << 20, Pages::Small);
         let first = pool.insert(&[1; 8]).unwrap();
-        let mut view = pool.share(20);
-        assert_eq!((view.len(), view.insert(&[1]).is_err(), pool.is_shared()), (8, true, true));
+        pool.share(20);
+        let view = pool.view();
+        assert_eq!((pool.len(), pool.is_shared()), (8, true));
         let second = pool.insert(&[2; 8]).unwrap();
         pool.remove(first, 8);
         assert_eq!(pool.insert(&[3; 8]), Err(Limit { what: "elements", had: 24, max: 20 }));
@@ -420,7 +416,7 @@ mod tests {
     fn a_shared_pool_of_which_most_is_free_is_wasteful() {
         let mut pool: SharedPool<u8> = SharedPool::empty("elements", 1 << 20, Pages::Small);
         let runs: Vec<usize> = (0..400).map(|_| pool.allocate(1000).unwrap()).collect();
-        let _view = pool.share(1 << 20);
+        pool.share(1 << 20);
         runs[..260].iter().for_each(|&run| pool.remove(run, 1000));
         assert!(!pool.is_wasteful());
         runs[260..300].iter().for_each(|&run| pool.remove(run, 1000));

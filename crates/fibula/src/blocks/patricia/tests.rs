@@ -1,5 +1,5 @@
 use super::*;
-use crate::engine::{Config, Cost, Engine, Unmetered};
+use crate::engine::{Config, Cost, Engine, Lookup, Unmetered};
 use crate::engines::oracle::Oracle;
 use crate::memory::Pages;
 use crate::{Change, Limit, NextHop, Prefix, Rib, Route};

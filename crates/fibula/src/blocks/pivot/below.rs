@@ -2,11 +2,10 @@
 
 use crate::blocks::dense::{Owners, WordChunks};
 use crate::engine::{Cost, Meter, Width};
-use crate::memory::{Memory, Pages, Words};
+use crate::memory::{Memory, Pages, Published, Words, WordsView};
 use crate::{NextHop, Prefix};
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
-use std::sync::atomic::AtomicU32;
 
 use super::PIVOT;
 
@@ -30,6 +29,31 @@ pub(super) const CHUNK: usize = 256;
 /// about half full.
 const ORDERED_BYTES: usize = 10;
 
+/// N24 and N32 as lookups read them.
+#[derive(Clone, Debug)]
+pub(super) struct BelowView<W: Width> {
+    n24: WordsView<u32>,
+    n32: WordsView<W>,
+}
+
+impl<W: Width> BelowView<W> {
+    /// N24 with its length, so that no index of 24 bits, nor nobody's, needs a check.
+    #[inline(always)]
+    pub(super) fn n24(&self) -> &[Published<u32>; SLOTS + 1] {
+        self.n24[..].try_into().expect("one entry a /24 and nobody's")
+    }
+
+    /// The answer of an address whose bit of B24 is set: one or two loads.
+    #[inline(always)]
+    pub(super) fn next_hop(&self, address: u32, meter: &mut impl Meter) -> W {
+        let n24: u32 = meter.load_word(&self.n24()[(address >> 8) as usize]);
+        if n24 & CHUNK_FLAG == 0 {
+            return W::narrow(NextHop(n24));
+        }
+        meter.load_word::<W>(&self.n32[(n24 << 8 | (address & 255)) as usize])
+    }
+}
+
 /// N24 and N32.
 #[derive(Debug)]
 pub(super) struct Below<W: Width> {
@@ -52,10 +76,19 @@ impl<W: Width> Below<W> {
         }
     }
 
-    /// From now on others may read, by what this returns.
-    pub(super) fn share(&mut self) -> Self {
-        let n32 = self.n32.share(self.owners.share(usize::MAX));
-        Self { n24: self.n24.clone(), n32, owners: Owners::from(0), ordered: BTreeSet::new() }
+    /// Lets others read from now on.
+    pub(super) fn share(&mut self) {
+        self.n32.share(self.owners.share(usize::MAX));
+    }
+
+    /// Returns what lookups read.
+    pub(super) fn view(&self) -> BelowView<W> {
+        BelowView { n24: self.n24.view(), n32: self.n32.view() }
+    }
+
+    /// Makes `view` show the chunks, if they have moved.
+    pub(super) fn show_in(&self, view: &mut BelowView<W>) {
+        self.n32.show_in(&mut view.n32);
     }
 
     /// Every reader has passed what was changed before the last call of this.
@@ -66,22 +99,6 @@ impl<W: Width> Below<W> {
     /// How many chunks may be made where they are.
     pub(super) fn room(&self) -> usize {
         self.owners.room()
-    }
-
-    /// N24 with its length, so that no index of 24 bits, nor nobody's, needs a check.
-    #[inline(always)]
-    pub(super) fn n24(&self) -> &[AtomicU32; SLOTS + 1] {
-        self.n24[..].try_into().expect("one entry a /24 and nobody's")
-    }
-
-    /// The answer of an address whose bit of B24 is set: one or two loads.
-    #[inline(always)]
-    pub(super) fn next_hop(&self, address: u32, meter: &mut impl Meter) -> W {
-        let n24: u32 = meter.load_word(&self.n24()[(address >> 8) as usize]);
-        if n24 & CHUNK_FLAG == 0 {
-            return W::narrow(NextHop(n24));
-        }
-        meter.load_word::<W>(&self.n32[(n24 << 8 | (address & 255)) as usize])
     }
 
     /// The chunk below a slot of level 24, if it has one.
@@ -142,6 +159,11 @@ impl<W: Width> Below<W> {
     pub(super) fn under(&self, prefix: Prefix<u32>) -> Vec<Prefix<u32>> {
         let slots = self.ordered.range(prefix.first() >> 8..=prefix.last() >> 8);
         slots.map(|slot| Prefix::containing(slot << 8, PIVOT)).collect()
+    }
+
+    /// The entry of N24 of a slot.
+    pub(super) fn n24_at(&self, slot: usize) -> u32 {
+        self.n24.get(slot)
     }
 
     /// Whether a chunk is kept for a slot, whatever its entry of N24 says.

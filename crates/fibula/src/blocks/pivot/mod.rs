@@ -32,27 +32,25 @@
 //! [`PivotTable`] is SAIL_B and SAIL_U in everything but the one thing in which they differ: which levels there are,
 //! and where their bits stand. That is [`BitMaps`], one implementation an engine.
 
-mod batch;
 mod below;
 #[cfg(test)]
 mod testing;
 mod update;
 mod validate;
+mod view;
 
 use super::entry::in_order;
 use super::expansion::{level_of, slots};
 use super::pushing::internal_nodes;
 use super::settling::Settling;
-use crate::arch::Isa;
-use crate::engine::{Config, Cost, Engine, Figure, Meter, Update, Width};
-use crate::memory::{Memory, Pages, Words};
+use crate::engine::{Config, Cost, Engine, Figure, Share, Sharing, Update, Width};
+use crate::memory::{Memory, Pages, Published, Words};
 use crate::{Delta, Error, Prefix, Rib};
 use below::Below;
 use std::fmt::Debug;
-use std::marker::PhantomData;
-use std::sync::atomic::AtomicU64;
 
 pub use below::NEXT_HOPS_MAX;
+pub use view::PivotView;
 
 /// The level whose bit says "here or longer".
 pub const PIVOT: u8 = 24;
@@ -76,15 +74,16 @@ pub trait BitMaps: Clone + Debug + Send + Sync + 'static {
 
     /// The deepest level that has a bit for an address: 0 if none has, else its depth plus 1. What Algorithm 1 finds
     /// probe by probe, for the batch path: with no branch that is as good as random.
-    fn deepest(words: &[AtomicU64], address: u32) -> u32;
+    fn deepest(words: &[Published<u64>], address: u32) -> u32;
 
     /// Asks for the words of an address that are not in the nearest caches anyway.
-    fn prefetch(words: &[AtomicU64], address: u32);
+    fn prefetch(words: &[Published<u64>], address: u32);
 }
 
 /// Bit maps and next-hop arrays to level 24 and chunks below it.
 #[derive(Debug)]
 pub struct PivotTable<W: Width, B: BitMaps> {
+    view: PivotView<W, B>,
     words: Words<u64>,
     /// The next hops of the levels above the pivot, [`Row::start`] says where; entry 0 says "no route".
     next_hops: Words<W>,
@@ -93,7 +92,6 @@ pub struct PivotTable<W: Width, B: BitMaps> {
     settling: Settling,
     /// What the update in progress has cost so far.
     cost: Cost,
-    maps: PhantomData<B>,
 }
 
 /// Where a level above the pivot has its next hops: an address's is at `start + (address >> shift)`.
@@ -138,32 +136,21 @@ fn run(prefix: Prefix<u32>, level: u8) -> std::ops::Range<usize> {
 }
 
 impl<W: Width, B: BitMaps> PivotTable<W, B> {
-    const ROWS: &'static [Row; ROWS] = &rows(B::LEVELS);
-
     /// The depth of the pivot level.
     const PIVOT_DEPTH: usize = B::LEVELS.len() - 1;
 
     fn new(chunks: usize, pages: Pages) -> Self {
         let above: usize = B::LEVELS[..Self::PIVOT_DEPTH].iter().map(|&level| 1 << level).sum();
-        Self {
-            words: Words::zeroed(B::WORDS, pages),
-            next_hops: Words::zeroed(1 + above, pages),
-            below: Below::new(chunks, pages),
-            settling: Settling::default(),
-            cost: Cost::default(),
-            maps: PhantomData,
-        }
+        let words = Words::zeroed(B::WORDS, pages);
+        let next_hops = Words::zeroed(1 + above, pages);
+        let below = Below::new(chunks, pages);
+        let view = PivotView::of(words.view(), next_hops.view(), below.view());
+        Self { view, words, next_hops, below, settling: Settling::default(), cost: Cost::default() }
     }
 
     /// The depth of the level on which a route stands; `None` for one that is longer than all.
     fn depth_of(len: u8) -> Option<usize> {
         level_of(len, B::LEVELS)
-    }
-
-    /// Where a slot of a level above the pivot has its next hop.
-    #[inline(always)]
-    fn entry(depth: usize, slot: usize) -> usize {
-        Self::ROWS[depth + 1].start as usize + slot
     }
 
     /// Whether a slot has its bit.
@@ -193,26 +180,11 @@ impl<W: Width, B: BitMaps> PivotTable<W, B> {
     fn is_settling(&self, prefix: Prefix<u32>) -> bool {
         Self::depth_of(prefix.len()).is_some_and(|depth| self.settling.is_below(prefix, B::LEVELS[depth]))
     }
-
-    /// Algorithm 1: level 24 first, then the others from the longest to the shortest.
-    #[inline(always)]
-    fn look_up(&self, address: u32, meter: &mut impl Meter) -> W {
-        for (depth, &level) in B::LEVELS.iter().enumerate().rev() {
-            let slot = slot_of(address, level);
-            let (word, bit) = B::place(depth, slot);
-            if meter.load_word::<u64>(&self.words[word]) >> bit & 1 == 1 {
-                return if level == PIVOT {
-                    self.below.next_hop(address, meter)
-                } else {
-                    meter.load_word::<W>(&self.next_hops[Self::entry(depth, slot)])
-                };
-            }
-        }
-        W::default()
-    }
 }
 
-impl<W: Width, B: BitMaps> Engine<u32, W> for PivotTable<W, B> {
+impl<W: Width, B: BitMaps> Engine<u32> for PivotTable<W, B> {
+    type View = PivotView<W, B>;
+
     fn build(rib: &Rib<u32>, config: &Config) -> Result<Self, Error> {
         let mut table = Self::new(internal_nodes(rib, PIVOT), config.pages);
         // In order, every route comes after its covers and before anything longer under it.
@@ -223,17 +195,12 @@ impl<W: Width, B: BitMaps> Engine<u32, W> for PivotTable<W, B> {
                 table.repaint_long(rib, route.prefix);
             }
         }
+        table.below.show_in(&mut table.view.below);
         Ok(table)
     }
 
-    #[inline(always)]
-    fn lookup_metered<M: Meter>(&self, address: u32, meter: &mut M) -> W {
-        self.look_up(address, meter)
-    }
-
-    #[inline(always)]
-    fn lookup_batch<I: Isa>(&self, _: I, addresses: &[u32], next_hops: &mut [W]) {
-        self.lookup_blocks(addresses, next_hops);
+    fn view(&self) -> &PivotView<W, B> {
+        &self.view
     }
 
     fn apply(&mut self, rib: &Rib<u32>, deltas: &[Delta<u32>]) -> Update {
@@ -248,19 +215,8 @@ impl<W: Width, B: BitMaps> Engine<u32, W> for PivotTable<W, B> {
             }
             self.follow(rib, prefix);
         }
+        self.below.show_in(&mut self.view.below);
         Update::Applied(self.cost)
-    }
-
-    fn share(&mut self) -> Option<Self> {
-        self.settling.share();
-        let (words, next_hops, below) = (self.words.clone(), self.next_hops.clone(), self.below.share());
-        let (settling, cost) = (Settling::default(), Cost::default());
-        Some(Self { words, next_hops, below, settling, cost, maps: PhantomData })
-    }
-
-    fn readers_passed(&mut self) {
-        self.below.readers_passed();
-        self.settling.readers_passed();
     }
 
     fn memory(&self) -> Memory {
@@ -286,5 +242,23 @@ impl<W: Width, B: BitMaps> Engine<u32, W> for PivotTable<W, B> {
 
     fn validate(&self, rib: &Rib<u32>) -> Result<(), String> {
         self.contradiction(rib)
+    }
+
+    fn sharing() -> Option<Sharing<Self, u32>> {
+        Some(Sharing::of_engine())
+    }
+}
+
+impl<W: Width, B: BitMaps> Share<u32> for PivotTable<W, B> {
+    fn share(&mut self) -> Option<PivotView<W, B>> {
+        self.settling.share();
+        self.below.share();
+        self.below.show_in(&mut self.view.below);
+        Some(self.view.clone())
+    }
+
+    fn readers_passed(&mut self) {
+        self.below.readers_passed();
+        self.settling.readers_passed();
     }
 }

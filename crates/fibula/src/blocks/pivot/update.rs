@@ -1,6 +1,6 @@
 //! Following a table: a run of one word and its next hops, and the chunks below.
 
-use super::{BitMaps, PIVOT, PivotTable, node, run};
+use super::{BitMaps, PIVOT, PivotTable, PivotView, node, run};
 use crate::blocks::pushing::{exposed, is_internal, pushed};
 use crate::engine::Width;
 use crate::{NextHop, Prefix, Rib, Route};
@@ -21,7 +21,7 @@ impl<W: Width, B: BitMaps> PivotTable<W, B> {
         if depth == Self::PIVOT_DEPTH {
             self.below.set(slot, next_hop);
         } else {
-            self.next_hops.set(Self::entry(depth, slot), W::narrow(next_hop));
+            self.next_hops.set(PivotView::<W, B>::entry(depth, slot), W::narrow(next_hop));
         }
     }
 

@@ -1,6 +1,6 @@
 //! The structural check: every bit and next hop is the one a fresh build would write, and no bit is too many.
 
-use super::{BitMaps, PIVOT, PivotTable, node, run};
+use super::{BitMaps, PIVOT, PivotTable, PivotView, node, run};
 use crate::blocks::expansion::counts;
 use crate::blocks::pushing::{internal_nodes, pushed};
 use crate::engine::Width;
@@ -51,9 +51,9 @@ impl<W: Width, B: BitMaps> PivotTable<W, B> {
     /// The next hop of a slot without a chunk.
     pub(super) fn found(&self, depth: usize, slot: usize) -> NextHop {
         if depth == Self::PIVOT_DEPTH {
-            NextHop(u32::load(&self.below.n24()[slot]))
+            NextHop(self.below.n24_at(slot))
         } else {
-            self.next_hops.get(Self::entry(depth, slot)).widen()
+            self.next_hops.get(PivotView::<W, B>::entry(depth, slot)).widen()
         }
     }
 }

@@ -2,11 +2,12 @@
 
 use super::node::{Map, Node};
 use super::trie::Trie;
+use super::view::InitialArrayView;
 use crate::blocks::entry::in_order;
 use crate::blocks::expansion::slots;
-use crate::engine::{Cost, Figure, Meter, Width};
+use crate::engine::{Cost, Figure, Width};
 use crate::memory::{Array, Memory, Pages, Word, Words};
-use crate::{Address, Delta, Family, Limit, NextHop, Prefix, Rib, Route};
+use crate::{Address, Delta, Limit, NextHop, Prefix, Rib, Route};
 use std::iter::Peekable;
 use std::marker::PhantomData;
 
@@ -90,17 +91,6 @@ impl<A: Address, W: Width, M: Map> InitialArray<A, W, M> {
         self.bits
     }
 
-    /// The longest match of an address; 0 where there is none.
-    #[inline(always)]
-    pub fn find(&self, address: A, meter: &mut impl Meter) -> W {
-        let root = M::unpack_root(meter.load_word::<M::Root>(&self.roots[self.slot(address)]));
-        let found = match A::FAMILY {
-            Family::Ipv4 => self.trie.find::<A, 8>(root, self.bits, address, meter),
-            Family::Ipv6 => self.trie.find::<A, 32>(root, self.bits, address, meter),
-        };
-        found.unwrap_or_default()
-    }
-
     /// Whether it can follow these changes: there is room whatever they are, and where others read not far more is free than in use.
     #[must_use]
     pub fn can_follow(&self, deltas: &[Delta<A>]) -> bool {
@@ -143,10 +133,22 @@ impl<A: Address, W: Width, M: Map> InitialArray<A, W, M> {
 
     /// Ends a batch: closes holes, if there are too many and nobody else reads.
     pub fn compact_if_worth_it(&mut self) {
-        self.trie.compact_if_worth_it(&self.roots);
+        self.trie.compact_if_worth_it(&self.roots, 1 << self.bits);
     }
 
-    /// See [`Engine::readers_passed`](crate::engine::Engine::readers_passed).
+    /// Returns the table as lookups read it.
+    #[must_use]
+    pub fn view(&self) -> InitialArrayView<A, W, M> {
+        let (roots, words) = (self.roots.view(), self.trie.view());
+        InitialArrayView { bits: self.bits, roots, words, kind: PhantomData }
+    }
+
+    /// Makes `view` show what has moved.
+    pub fn show_in(&self, view: &mut InitialArrayView<A, W, M>) {
+        self.trie.show_in(&mut view.words);
+    }
+
+    /// See [`Share::readers_passed`](crate::engine::Share::readers_passed).
     pub fn readers_passed(&mut self) {
         self.trie.readers_passed();
     }
@@ -259,10 +261,8 @@ impl<A: Address, W: Width, M: Map> InitialArray<A, W, M> {
 }
 
 impl<A: Address, W: Width, M: Map<Root: Word>> InitialArray<A, W, M> {
-    /// From now on others may read, by what this returns; see [`Trie::share`].
-    #[must_use]
-    pub fn share(&mut self) -> Self {
-        let (trie, roots, written_by) = (self.trie.share(), self.roots.clone(), Array::new(Pages::Small));
-        Self { trie, roots, written_by, ..*self }
+    /// Lets others read from now on; see [`Trie::share`].
+    pub fn share(&mut self) {
+        self.trie.share();
     }
 }

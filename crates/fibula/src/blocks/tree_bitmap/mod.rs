@@ -65,17 +65,16 @@
 //! nine words, which no reader finds whole, so such a trie is not shared.
 
 mod initial_array;
-mod lanes;
 mod node;
 mod snapshot;
-mod stages;
 #[cfg(test)]
 mod tests;
 mod trie;
 mod update;
 mod validate;
+mod view;
 
 pub use initial_array::InitialArray;
-pub use lanes::LANES;
 pub use node::{Map, Node};
 pub use trie::{MAX_WORDS, Trie, WORDS};
+pub use view::{InitialArrayView, LANES};

@@ -1,10 +1,9 @@
 //! [`Map`]: the bit maps of a node and the words they are kept in; [`Node`]: two of them and a block.
 
-use crate::memory::Shareable;
+use crate::memory::{Published, Shareable};
 use crate::{Address, Prefix};
 use std::fmt::Debug;
 use std::ops::{BitAnd, BitOr, Not};
-use std::sync::atomic::AtomicU32;
 
 /// An integer as one of a node's bit maps: its 2^*s* bits make the stride *s*.
 pub trait Map:
@@ -22,7 +21,7 @@ pub trait Map:
     const WORDS: usize = size_of::<Self::Words>() / size_of::<u32>();
 
     /// The words of the node that begins with `words[at]`.
-    fn place(words: &[AtomicU32], at: usize) -> &<Self::Words as Shareable>::Atomic;
+    fn place(words: &[Published<u32>], at: usize) -> &Published<Self::Words>;
 
     /// The node that these words are.
     fn unpack(words: Self::Words) -> Node<Self>;
@@ -71,8 +70,8 @@ macro_rules! map {
             type Root = $root;
 
             #[inline(always)]
-            fn place(words: &[AtomicU32], at: usize) -> &[AtomicU32; $words] {
-                words[at..at + $words].try_into().expect("as many as asked for")
+            fn place(words: &[Published<u32>], at: usize) -> &Published<[u32; $words]> {
+                Published::together(words[at..at + $words].try_into().expect("as many as asked for"))
             }
 
             #[inline(always)]

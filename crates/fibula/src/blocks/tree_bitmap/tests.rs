@@ -3,10 +3,9 @@
 use super::node::{Map, Node, map, path};
 use super::{InitialArray, LANES, MAX_WORDS, Trie, WORDS};
 use crate::engine::{Unmetered, Width};
-use crate::memory::Pages;
+use crate::memory::{Pages, Published};
 use crate::{Address, Delta, Limit, NextHop, Prefix, Rib, Route};
 use proptest::prelude::*;
-use std::sync::atomic::AtomicU32;
 
 map! { u8, stride: 3, words: 2,
     unpack: |[maps, block]: [u32; 2]| Node { internal: maps as u8, external: (maps >> 8) as u8, block },
@@ -46,7 +45,7 @@ fn figure_1_of_the_paper() {
     assert_eq!(a.longest(0b011), Some(0b101)); // 01* behind a leading one
     let address = 0b01_1111 << 26;
     assert_eq!((path::<u32, u8>(address, 0), path::<u32, u8>(address, 3)), (0b011, 0b111));
-    assert_eq!(array.find(address, &mut Unmetered), 2);
+    assert_eq!(array.view().find(address, &mut Unmetered), 2);
     array.validate(rib.iter()).unwrap();
 }
 
@@ -117,10 +116,10 @@ fn follow<W: Width, M: Map>(changes: &[(Prefix<u32>, NextHop)], bits: u8, at_onc
         array.validate(rib.iter()).unwrap();
         let addresses: Vec<u32> = rib.iter().flat_map(|r| [r.prefix.first(), r.prefix.last()]).collect();
         let mut found = vec![W::default(); addresses.len()];
-        array.find_all(&addresses, &mut found);
+        array.view().find_all(&addresses, &mut found);
         for (&address, &found) in addresses.iter().zip(&found) {
             let expected = W::narrow(rib.longest_match(address).unwrap().next_hop);
-            assert_eq!((found, array.find(address, &mut Unmetered)), (expected, expected));
+            assert_eq!((found, array.view().find(address, &mut Unmetered)), (expected, expected));
         }
     }
     let all: Vec<Delta<u32>> = rib
@@ -160,9 +159,9 @@ fn lanes_go_in_step_whatever_their_number() {
     for size in [0, 1, LANES - 1, LANES, LANES + 1, 3 * LANES + 5] {
         let addresses: Vec<u32> = (0..size as u32).map(|i| (i * 37) << 12 | i).collect();
         let mut found = vec![9; size];
-        array.find_all(&addresses, &mut found);
+        array.view().find_all(&addresses, &mut found);
         let expected: Vec<u8> =
-            addresses.iter().map(|&address| array.find(address, &mut Unmetered)).collect();
+            addresses.iter().map(|&address| array.view().find(address, &mut Unmetered)).collect();
         assert_eq!(found, expected);
     }
 }
@@ -199,9 +198,11 @@ fn what_readers_were_led_to_stays_until_they_have_passed() {
     let mut rib = many(20);
     rib.insert("0.0.0.0/4".parse().unwrap(), NextHop(7));
     let mut array: InitialArray<u32, u8, u16> = build(&rib, 13);
-    let view = array.share();
-    let (address, root, words) = (0x0000_0001, view.root(0), array.trie.words.len());
-    let find = |root| view.trie.find::<u32, 8>(root, 13, address, &mut Unmetered).unwrap();
+    array.share();
+    let view = array.view();
+    let (address, root, words) = (0x0000_0001, array.root(0), array.trie.words.len());
+    let find =
+        |root| Trie::<u8, u16>::find::<u32, 8>(&view.words, root, 13, address, &mut Unmetered).unwrap();
     // The answer comes from above the root, from each level of the trie, from the root, and from above again.
     let changes =
         [("0.0.0.0/4", 8), ("0.0.0.0/24", 2), ("0.0.0.0/30", 3), ("0.0.0.0/14", 4), ("0.0.0.0/24", 0)];

@@ -3,11 +3,10 @@
 use super::node::{Map, Node, path, position};
 use crate::blocks::chunks::SharedPool;
 use crate::engine::{Meter, Width};
-use crate::memory::{Pages, Shareable};
+use crate::memory::{Pages, Published, WordsView};
 use crate::{Address, Limit, NextHop, Prefix, Route};
 use std::iter::Peekable;
 use std::marker::PhantomData;
-use std::sync::atomic::AtomicU32;
 
 /// What [`Limit`]s call the words of a trie.
 pub const WORDS: &str = "tree bitmap words";
@@ -50,17 +49,16 @@ impl<W: Width, M: Map> Trie<W, M> {
         Ok(Self { words, result_words: 0, max_words, pages, kind: PhantomData })
     }
 
-    /// The longest match below a root, or what is above it. The paper's lazy checking: nodes on the way are stacked unseen, and
+    /// Returns the longest match below a root, or what is above it, in a trie of these words. The paper's lazy checking: nodes on the way are stacked unseen, and
     /// their internal maps asked on the way back. `DEPTH` nodes is the deepest way.
     #[inline(always)]
     pub fn find<A: Address, const DEPTH: usize>(
-        &self,
+        words: &[Published<u32>],
         root: Node<M>,
         mut offset: u8,
         address: A,
         meter: &mut impl Meter,
     ) -> Option<W> {
-        let words = &self.words[..];
         let mut stack = [Node::EMPTY; DEPTH];
         let mut depth = 0;
         stack[0] = root;
@@ -125,14 +123,24 @@ impl<W: Width, M: Map> Trie<W, M> {
         self.words.shrink_to_fit();
     }
 
-    /// From now on others may read, by what this returns. What they have been led to never changes: every block on the way to a change is
-    /// copied, up to the root.
-    #[must_use]
-    pub fn share(&mut self) -> Self {
-        Self { words: self.words.share(self.max_words), ..*self }
+    /// Lets others read from now on. What they have been led to never changes: every block on the way to a change is copied,
+    /// up to the root.
+    pub fn share(&mut self) {
+        self.words.share(self.max_words);
     }
 
-    /// See [`Engine::readers_passed`](crate::engine::Engine::readers_passed).
+    /// Returns the words as readers have them.
+    #[must_use]
+    pub fn view(&self) -> WordsView<u32> {
+        self.words.view()
+    }
+
+    /// Makes `view` show the words, if they have moved.
+    pub fn show_in(&self, view: &mut WordsView<u32>) {
+        self.words.show_in(view);
+    }
+
+    /// See [`Share::readers_passed`](crate::engine::Share::readers_passed).
     pub fn readers_passed(&mut self) {
         self.words.readers_passed();
     }
@@ -182,12 +190,12 @@ impl<W: Width, M: Map> Trie<W, M> {
 
     /// As [`Self::node`], of these words.
     #[inline(always)]
-    pub(super) fn load_node(words: &[AtomicU32], at: usize, meter: &mut impl Meter) -> Node<M> {
+    pub(super) fn load_node(words: &[Published<u32>], at: usize, meter: &mut impl Meter) -> Node<M> {
         M::unpack(meter.load_word::<M::Words>(M::place(words, at)))
     }
 
     pub(super) fn set_node(&mut self, at: usize, node: Node<M>) {
-        M::pack(node).store(M::place(&self.words, at));
+        self.words.words().write(at, M::pack(node).as_ref());
     }
 
     /// Where a result is, numbered as if all words were results; nowhere, if the node has none.
@@ -209,15 +217,16 @@ impl<W: Width, M: Map> Trie<W, M> {
 
     /// As [`Self::result_at`], of these words.
     #[inline(always)]
-    pub(super) fn load_result(words: &[AtomicU32], place: usize, meter: &mut impl Meter) -> W {
+    pub(super) fn load_result(words: &[Published<u32>], place: usize, meter: &mut impl Meter) -> W {
         let word: u32 = meter.load_word(&words[Self::word_of(place)]);
         W::narrow(NextHop(word >> Self::shift(place) & W::MAX))
     }
 
     pub(super) fn set_result(&mut self, node: Node<M>, position: u32, result: W) {
         let place = Self::result_place(node, position);
-        let (word, shift) = (&self.words[Self::word_of(place)], Self::shift(place));
-        (u32::load(word) & !(W::MAX << shift) | result.widen().0 << shift).store(word);
+        let (at, shift) = (Self::word_of(place), Self::shift(place));
+        let word = self.words.get(at) & !(W::MAX << shift) | result.widen().0 << shift;
+        self.words.words().set(at, word);
     }
 
     #[inline(always)]

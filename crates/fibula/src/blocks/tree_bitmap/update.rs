@@ -3,7 +3,7 @@
 use super::node::{Map, Node, path, position};
 use super::trie::Trie;
 use crate::engine::{Cost, Unmetered, Width};
-use crate::memory::Shareable;
+use crate::memory::{Shareable, Words};
 use crate::{Address, Limit, Prefix, Route};
 
 /// Words are compacted when there is one in holes or unused capacity for so many in use: a trie under updates stays
@@ -125,7 +125,7 @@ impl<W: Width, M: Map> Trie<W, M> {
         let node = self.allocate(internal, external).expect("there is room");
         for path in (old.external & external).positions() {
             let child = M::Words::load(M::place(&self.words, old.child_place(path)));
-            child.store(M::place(&self.words, node.child_place(path)));
+            self.words.words().write(node.child_place(path), child.as_ref());
             cost.nodes_copied += 1;
         }
         for position in (old.internal & internal).positions() {
@@ -137,23 +137,23 @@ impl<W: Width, M: Map> Trie<W, M> {
         node
     }
 
-    /// Moves everything into new words without holes, if too many are unused and nobody else reads. All roots that lead here are
-    /// handed in. O(trie), rarely.
-    pub fn compact_if_worth_it(&mut self, roots: &[<M::Root as Shareable>::Atomic]) {
+    /// Moves everything into new words without holes, if too many are unused and nobody else reads. The first `count` roots are all that
+    /// lead here. O(trie), rarely.
+    pub fn compact_if_worth_it(&mut self, roots: &Words<M::Root>, count: usize) {
         let in_use = self.words.len() - self.words.free_total();
         let waste = self.words.bytes() / size_of::<u32>() - in_use;
         if !self.words.is_shared() && waste > WASTE_IGNORED && waste * WASTE > in_use {
             // What is in use fits, since it did with the holes between.
-            let moved = self.compact(roots);
+            let moved = self.compact(roots, count);
             debug_assert_eq!(moved, Ok(()));
         }
     }
 
-    fn compact(&mut self, roots: &[<M::Root as Shareable>::Atomic]) -> Result<(), Limit> {
+    fn compact(&mut self, roots: &Words<M::Root>, count: usize) -> Result<(), Limit> {
         let mut moved = self.another()?;
-        for place in roots {
-            let root = self.moved(M::unpack_root(M::Root::load(place)), &mut moved)?;
-            M::pack_root(root).store(place);
+        for at in 0..count {
+            let root = self.moved(M::unpack_root(roots.get(at)), &mut moved)?;
+            roots.set(at, M::pack_root(root));
         }
         moved.shrink_to_fit();
         *self = moved;

@@ -1,13 +1,13 @@
 //! [`Form`]: how long the chunks of a [`Kept`](super::Kept) are, and how their numbers are given out.
 
 use crate::blocks::chunks::Lines;
-use crate::memory::{Word, Words};
+use crate::memory::{Published, Word, Words};
 use std::fmt::Debug;
 use std::marker::PhantomData;
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 /// The atomic form of a form's words.
-pub type Atomic<F> = <<F as Form>::Word as crate::memory::Shareable>::Atomic;
+pub type Atomic<F> = Published<<F as Form>::Word>;
 
 /// How chunks lie among the words. A number stands for the place of some words; a chunk takes one or several that follow each other, and is
 /// known by the first.
@@ -82,14 +82,14 @@ impl<T: Word + Default + PartialEq + IntoBytes + FromBytes + Immutable, const LE
     }
 
     #[inline(always)]
-    fn read(words: &[T::Atomic]) -> [T; LEN] {
+    fn read(words: &[Published<T>]) -> [T; LEN] {
         let mut chunk = [T::default(); LEN];
         chunk.iter_mut().zip(&words[..LEN]).for_each(|(value, place)| *value = T::load(place));
         chunk
     }
 
     #[inline(always)]
-    fn numbers(_: &[T::Atomic]) -> usize {
+    fn numbers(_: &[Published<T>]) -> usize {
         1
     }
 }

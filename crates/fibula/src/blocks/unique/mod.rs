@@ -18,7 +18,7 @@ mod tests;
 pub use form::{Atomic, Form, Numbers, OneLength, Space};
 
 use super::retired::Retired;
-use crate::memory::{Array, Pages, Shareable, Words};
+use crate::memory::{Pages, Shareable, Words, WordsView};
 use form::places;
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
@@ -87,13 +87,22 @@ impl<F: Form> Kept<F> {
         }
     }
 
-    /// From now on others may read, by what this returns: the same chunks, without the books. Moves to an array with room for so many
-    /// numbers, and never again.
-    #[must_use]
-    pub fn share(&mut self, numbers: usize) -> Self {
+    /// Lets others read [views](Self::view) from now on: moves to an array with room for `numbers`, and never again.
+    pub fn share(&mut self, numbers: usize) {
         self.words = self.words.resized(numbers.max(self.numbers()) * F::UNIT, self.pages);
         self.shared = true;
-        Self::over(self.words.clone(), self.pages)
+    }
+
+    /// Returns what readers have of the words of all chunks.
+    #[must_use]
+    pub fn view(&self) -> WordsView<F::Word> {
+        self.words.view()
+    }
+
+    /// Makes `view` show the words of all chunks, if they have moved.
+    #[inline]
+    pub fn show_in(&self, view: &mut WordsView<F::Word>) {
+        self.words.show_in(view);
     }
 
     /// Whether others read.
@@ -114,13 +123,6 @@ impl<F: Form> Kept<F> {
     #[must_use]
     pub fn room(&self) -> usize {
         (self.space.free_for_all() + self.words.len() / F::UNIT - self.space.end()) / F::MOST
-    }
-
-    /// The chunks that an array holds, only to be read: without the books, equal ones are not found, and none are counted.
-    #[must_use]
-    pub fn holding(values: Array<F::Word>, pages: Pages) -> Self {
-        let references = vec![1; values.len() / F::UNIT];
-        Self { references, ..Self::over(Words::holding(values), pages) }
     }
 
     /// The number of the chunk with these contents, and one more reference to it. O(length).
@@ -153,7 +155,7 @@ impl<F: Form> Kept<F> {
                 if end > references.len() {
                     references.resize(end, 0);
                 }
-                write(places::<F>(words, number), values);
+                words.write(number as usize * F::UNIT, values);
                 references[number as usize] = 1;
                 number
             }
@@ -259,7 +261,7 @@ impl<F: Form> Kept<F> {
         for (before, &number) in renumbered.iter().enumerate().filter(|&(_, &number)| number != u32::MAX) {
             let chunk = self.get(before as u32);
             let values = F::words(&chunk);
-            write(places::<F>(&words, number), values);
+            words.write(number as usize * F::UNIT, values);
             references[number as usize] = self.references[before];
             twins.insert_unique(hash(values), number, hash_in::<F>(&words));
         }
@@ -327,11 +329,6 @@ impl<F: Form> Kept<F> {
         }
         Ok(())
     }
-}
-
-#[inline(always)]
-fn write<T: Shareable>(places: &[T::Atomic], values: &[T]) {
-    values.iter().zip(places).for_each(|(value, place)| value.store(place));
 }
 
 /// The hash of the chunk that a number stands for.

@@ -74,7 +74,9 @@ use crate::blocks::expansion::counts;
 use crate::blocks::filtered::Filtered;
 use crate::blocks::hashing::HashFunction;
 use crate::blocks::probing::{Combined, Drawn, Hashing};
-use crate::engine::{About, Config, Engine, Figure, LimitInfo, Meter, ParameterInfo, Update, Updates, Width};
+use crate::engine::{
+    About, Config, Engine, Figure, LimitInfo, Lookup, Meter, ParameterInfo, Update, Updates, Width,
+};
 use crate::memory::Memory;
 use crate::{Delta, Error, Limit, Rib};
 use direct::Direct;
@@ -101,7 +103,7 @@ pub const ABOUT: About = About {
     updates: Updates::InPlace,
     limits: &[LimitInfo { what: EXPANDED, max: EXPANDED_MAX }],
     parameters: &[HASH, FPR, FPR24, FPR32],
-    preset: &[],
+    ..About::DEFAULT
 };
 
 /// What the tools print about `bloom-base`.
@@ -169,7 +171,23 @@ impl<W: Width, H: Hashing> Groups<W, H> {
     }
 }
 
-impl<W: Width, H: Configured> Engine<u32, W> for Groups<W, H> {
+impl<W: Width, H: Configured> Lookup<u32> for Groups<W, H> {
+    type Width = W;
+
+    #[inline(always)]
+    fn lookup_metered<M: Meter>(&self, address: u32, meter: &mut M) -> W {
+        self.look_up(address, meter)
+    }
+
+    #[inline(always)]
+    fn lookup_batch<I: Isa>(&self, _: I, addresses: &[u32], next_hops: &mut [W]) {
+        self.lookup_blocks(addresses, next_hops);
+    }
+}
+
+impl<W: Width, H: Configured> Engine<u32> for Groups<W, H> {
+    type View = Self;
+
     fn build(rib: &Rib<u32>, config: &Config) -> Result<Self, Error> {
         let hashing = H::configured(config)?;
         let percent = config.parameter("fpr", 1..=90, PERCENT)?;
@@ -190,14 +208,8 @@ impl<W: Width, H: Configured> Engine<u32, W> for Groups<W, H> {
         Ok(engine)
     }
 
-    #[inline(always)]
-    fn lookup_metered<M: Meter>(&self, address: u32, meter: &mut M) -> W {
-        self.look_up(address, meter)
-    }
-
-    #[inline(always)]
-    fn lookup_batch<I: Isa>(&self, _: I, addresses: &[u32], next_hops: &mut [W]) {
-        self.lookup_blocks(addresses, next_hops);
+    fn view(&self) -> &Self {
+        self
     }
 
     fn apply(&mut self, rib: &Rib<u32>, deltas: &[Delta<u32>]) -> Update {

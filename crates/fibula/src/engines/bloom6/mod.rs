@@ -54,7 +54,9 @@ use crate::blocks::by_length::{ByLength, KEY_BITS, LEVELS_MAX};
 use crate::blocks::dpcpe::{Choice, Distribution, EXPANDED};
 use crate::blocks::hashing::HashFunction;
 use crate::blocks::probing::Combined;
-use crate::engine::{About, Config, Engine, Figure, LimitInfo, Meter, ParameterInfo, Update, Updates, Width};
+use crate::engine::{
+    About, Config, Engine, Figure, LimitInfo, Lookup, Meter, ParameterInfo, Update, Updates, Width,
+};
 use crate::memory::Memory;
 use crate::{Delta, Error, Rib};
 
@@ -84,7 +86,7 @@ pub const ABOUT: About = About {
             meaning: "false positives of every filter in percent, 1 to 90, default 30",
         },
     ],
-    preset: &[],
+    ..About::DEFAULT
 };
 
 /// The ratio of false positives in percent where nothing else is asked for.
@@ -127,15 +129,8 @@ fn choose(rib: &Rib<u128>, config: &Config) -> Result<Vec<u8>, Error> {
     Ok(choice.at_most(EXPANDED_MAX)?.levels)
 }
 
-impl<W: Width> Engine<u128, W> for Bloom6<W> {
-    fn build(rib: &Rib<u128>, config: &Config) -> Result<Self, Error> {
-        let hashing = Combined(config.choice("hash", &HashFunction::NAMED)?);
-        let percent = config.parameter("fpr", 1..=90, PERCENT)?;
-        let levels = choose(rib, config)?;
-        let table = ByLength::build(rib, &levels, hashing, percent, config.pages)?;
-        let room = table.estimated().saturating_add(EXPANDED_MIN.max(table.estimated() / SPARE));
-        Ok(Self { table, room })
-    }
+impl<W: Width> Lookup<u128> for Bloom6<W> {
+    type Width = W;
 
     #[inline(always)]
     fn lookup_metered<M: Meter>(&self, address: u128, meter: &mut M) -> W {
@@ -145,6 +140,23 @@ impl<W: Width> Engine<u128, W> for Bloom6<W> {
     #[inline(always)]
     fn lookup_batch<I: Isa>(&self, _: I, addresses: &[u128], next_hops: &mut [W]) {
         self.table.look_up_all(addresses, next_hops);
+    }
+}
+
+impl<W: Width> Engine<u128> for Bloom6<W> {
+    type View = Self;
+
+    fn build(rib: &Rib<u128>, config: &Config) -> Result<Self, Error> {
+        let hashing = Combined(config.choice("hash", &HashFunction::NAMED)?);
+        let percent = config.parameter("fpr", 1..=90, PERCENT)?;
+        let levels = choose(rib, config)?;
+        let table = ByLength::build(rib, &levels, hashing, percent, config.pages)?;
+        let room = table.estimated().saturating_add(EXPANDED_MIN.max(table.estimated() / SPARE));
+        Ok(Self { table, room })
+    }
+
+    fn view(&self) -> &Self {
+        self
     }
 
     fn apply(&mut self, rib: &Rib<u128>, deltas: &[Delta<u128>]) -> Update {

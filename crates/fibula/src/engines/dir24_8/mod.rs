@@ -45,23 +45,24 @@
 //!   leaves 25 bits of value ([`NEXT_HOPS_MAX`]); blocks, at most 2^24, always fit.
 //! - Blocks are numbered without holes ([`dense`](crate::blocks::dense)), so a withdrawal may move one, unless others read.
 
-mod batch;
 #[cfg(test)]
 mod tests;
 mod update;
 mod validate;
+mod view;
 
-use crate::arch::Isa;
+pub use view::Dir24_8View;
+
 use crate::blocks::dense::{Owners, WordChunks};
 use crate::blocks::entry::{Entry, in_order};
 use crate::blocks::expansion::slots;
 use crate::blocks::pushing::internal_nodes;
-use crate::engine::{About, Config, Engine, Figure, LimitInfo, Meter, Update, Updates, Width};
-use crate::memory::{Memory, Shareable, Words};
-use crate::snapshot::{SectionWriter, Sections};
+use crate::engine::{
+    About, Config, Engine, Figure, Persist, Persistence, Share, Sharing, Update, Updates, Width,
+};
+use crate::memory::{Memory, Words, WordsView};
+use crate::sections::{SectionWriter, Sections};
 use crate::{Delta, Error, Rib};
-use std::marker::PhantomData;
-use std::sync::atomic::AtomicU32;
 
 pub use crate::blocks::entry::NEXT_HOPS_MAX;
 
@@ -71,9 +72,9 @@ pub const ABOUT: About = About {
     paper: "Gupta, Lin, McKeown, Routing Lookups in Hardware at Memory Access Speeds, INFOCOM 1998 (DIR-24-8-BASIC)",
     year: 1998,
     updates: Updates::InPlace,
-    limits: &[LimitInfo { what: "next hops", max: NEXT_HOPS_MAX as u64 }],
-    parameters: &[],
-    preset: &[],
+    next_hops_max: NEXT_HOPS_MAX,
+    cost: |_| 4.0,
+    ..About::DEFAULT
 };
 
 /// The entries of TBL24.
@@ -88,41 +89,24 @@ fn start_of(entry: Entry) -> Option<usize> {
     entry.chunk().map(|block| block * BLOCK)
 }
 
-/// The two tables. Entries are 32 bits wide whatever `W`, the width of the answers.
+/// The two tables and what updates need. Entries are 32 bits wide whatever `W`, the width of the answers.
 #[derive(Debug)]
 pub struct Dir24_8<W> {
+    view: Dir24_8View<W>,
     tbl24: Words<Entry>,
     tbl_long: WordChunks<Entry, BLOCK>,
     /// The /24, by its number, that each block belongs to.
     owners: Owners<u32>,
-    width: PhantomData<W>,
 }
 
-impl<W: Width> Dir24_8<W> {
-    /// TBL24 with its length, so that no index of 24 bits needs a check.
-    #[inline(always)]
-    fn tbl24(&self) -> &[AtomicU32; TBL24] {
-        self.tbl24[..].try_into().expect("one entry a /24")
-    }
+impl<W: Width> Engine<u32> for Dir24_8<W> {
+    type View = Dir24_8View<W>;
 
-    #[inline(always)]
-    fn look_up(&self, address: u32, meter: &mut impl Meter) -> W {
-        let mut entry: Entry = meter.load_word(&self.tbl24()[(address >> 8) as usize]);
-        if let Some(start) = start_of(entry) {
-            entry = meter.load_word(&self.tbl_long[start | (address & 255) as usize]);
-        }
-        entry.answer()
-    }
-}
-
-impl<W: Width> Engine<u32, W> for Dir24_8<W> {
     fn build(rib: &Rib<u32>, config: &Config) -> Result<Self, Error> {
-        let mut engine = Self {
-            tbl24: Words::zeroed(TBL24, config.pages),
-            tbl_long: WordChunks::new(config.pages, internal_nodes(rib, 24)),
-            owners: Owners::from(0),
-            width: PhantomData,
-        };
+        let tbl24 = Words::zeroed(TBL24, config.pages);
+        let tbl_long = WordChunks::new(config.pages, internal_nodes(rib, 24));
+        let view = Dir24_8View::of(tbl24.view(), tbl_long.view());
+        let mut engine = Self { view, tbl24, tbl_long, owners: Owners::from(0) };
         // In order, every route comes after its covers and before anything longer under it.
         for route in rib {
             let entry = Entry::of(route);
@@ -135,17 +119,12 @@ impl<W: Width> Engine<u32, W> for Dir24_8<W> {
                 engine.tbl_long.fill(start + first as usize..start + last as usize + 1, entry);
             }
         }
+        engine.tbl_long.show_in(&mut engine.view.tbl_long);
         Ok(engine)
     }
 
-    #[inline(always)]
-    fn lookup_metered<M: Meter>(&self, address: u32, meter: &mut M) -> W {
-        self.look_up(address, meter)
-    }
-
-    #[inline(always)]
-    fn lookup_batch<I: Isa>(&self, _: I, addresses: &[u32], next_hops: &mut [W]) {
-        self.lookup_blocks(addresses, next_hops);
+    fn view(&self) -> &Dir24_8View<W> {
+        &self.view
     }
 
     fn apply(&mut self, rib: &Rib<u32>, deltas: &[Delta<u32>]) -> Update {
@@ -153,51 +132,9 @@ impl<W: Width> Engine<u32, W> for Dir24_8<W> {
         if self.owners.room() < longer.count() {
             return Update::Rebuild;
         }
-        Update::Applied(self.follow(rib, &in_order(deltas)))
-    }
-
-    fn share(&mut self) -> Option<Self> {
-        let (tbl24, tbl_long) = (self.tbl24.clone(), self.tbl_long.share(self.owners.share(usize::MAX)));
-        Some(Self { tbl24, tbl_long, owners: Owners::from(0), width: PhantomData })
-    }
-
-    fn readers_passed(&mut self) {
-        self.owners.readers_passed();
-    }
-
-    fn stages(&self) -> usize {
-        2
-    }
-
-    #[inline(always)]
-    fn run_stage<I: Isa>(&self, _: I, stage: usize, addresses: &[u32], found: &mut [u64]) {
-        let tbl24 = self.tbl24();
-        for (&address, found) in addresses.iter().zip(found) {
-            if stage == 0 {
-                *found = u32::load(&tbl24[(address >> 8) as usize]).into();
-                continue;
-            }
-            let mut entry = Entry(*found as u32);
-            if let Some(start) = start_of(entry) {
-                entry = self.tbl_long.get(start | (address & 255) as usize);
-            }
-            *found = entry.answer::<W>().widen().0.into();
-        }
-    }
-
-    fn save<'s>(&'s self, sections: &mut SectionWriter<'s>) -> Result<(), Error> {
-        sections.made("TBL24", &self.tbl24.read(0..TBL24));
-        sections.made("TBLlong", &self.tbl_long.to_vec());
-        Ok(())
-    }
-
-    fn open(sections: &Sections<'_>, _: &Config) -> Result<Self, Error> {
-        Ok(Self {
-            tbl24: Words::holding(sections.array_of("TBL24", TBL24)?),
-            tbl_long: WordChunks::holding(sections.array("TBLlong")?),
-            owners: Owners::from(0),
-            width: PhantomData,
-        })
+        let cost = self.follow(rib, &in_order(deltas));
+        self.tbl_long.show_in(&mut self.view.tbl_long);
+        Update::Applied(cost)
     }
 
     fn memory(&self) -> Memory {
@@ -214,5 +151,37 @@ impl<W: Width> Engine<u32, W> for Dir24_8<W> {
 
     fn validate(&self, rib: &Rib<u32>) -> Result<(), String> {
         self.contradiction(rib)
+    }
+
+    fn sharing() -> Option<Sharing<Self, u32>> {
+        Some(Sharing::of_engine())
+    }
+
+    fn persistence() -> Option<Persistence<Self, u32>> {
+        Some(Persistence::of_engine())
+    }
+}
+
+impl<W: Width> Share<u32> for Dir24_8<W> {
+    fn share(&mut self) -> Option<Dir24_8View<W>> {
+        self.tbl_long.share(self.owners.share(usize::MAX));
+        self.tbl_long.show_in(&mut self.view.tbl_long);
+        Some(self.view.clone())
+    }
+
+    fn readers_passed(&mut self) {
+        self.owners.readers_passed();
+    }
+}
+
+impl<W: Width> Persist<u32> for Dir24_8<W> {
+    fn save<'s>(&'s self, sections: &mut SectionWriter<'s>) {
+        sections.made("TBL24", &self.tbl24.to_vec());
+        sections.made("TBLlong", &self.tbl_long.chunks_to_vec());
+    }
+
+    fn open(sections: &Sections<'_>, _: &Config) -> Result<Dir24_8View<W>, Error> {
+        let tbl24 = WordsView::holding(sections.array_of("TBL24", TBL24)?);
+        Ok(Dir24_8View::of(tbl24, WordsView::holding(sections.array("TBLlong")?)))
     }
 }

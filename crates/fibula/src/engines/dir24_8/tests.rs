@@ -1,7 +1,8 @@
 //! The worked example of the module page, the limits, and batches that cross a block's life.
 
 use super::*;
-use crate::engines::testing::{apply, rib};
+use crate::engine::Lookup as _;
+use crate::engines::testing::{Ask, apply, rib};
 use crate::{Fib, Limit, NextHop, Prefix};
 
 fn build(rib: &Rib<u32>) -> Dir24_8<u32> {
@@ -100,10 +101,10 @@ fn a_batch_may_withdraw_a_route_and_its_covers_and_announce_new_ones() {
 fn the_greatest_next_hop_fits_and_the_next_does_not() {
     let mut rib = rib(&[("10.0.0.0/8", NEXT_HOPS_MAX), ("10.0.0.0/32", NEXT_HOPS_MAX)]);
     let mut fib = Fib::build("dir24-8", &rib).unwrap();
-    assert_eq!([0x0A00_0000, 0x0AFF_FFFF].map(|a: u32| fib.lookup(a)), [NextHop(NEXT_HOPS_MAX); 2]);
+    assert_eq!([0x0A00_0000, 0x0AFF_FFFF].map(|a: u32| fib.lookup_index(a)), [NextHop(NEXT_HOPS_MAX); 2]);
     let delta = rib.insert(Prefix::ALL, NextHop(NEXT_HOPS_MAX + 1)).unwrap();
     let limit = Limit { what: "next hops", had: u64::from(NEXT_HOPS_MAX) + 1, max: NEXT_HOPS_MAX.into() };
     assert_eq!(fib.apply(&rib, &[delta]).unwrap_err().limit(), Some(limit));
-    assert_eq!(fib.lookup(0), NextHop::NONE);
+    assert_eq!(fib.lookup_index(0), NextHop::NONE);
     assert_eq!(Fib::build("dir24-8", &rib).unwrap_err().limit(), Some(limit));
 }

@@ -6,7 +6,6 @@ use crate::blocks::expansion::slots;
 use crate::engine::Cost;
 use crate::memory::Shareable;
 use crate::{Delta, Prefix, Rib, Route};
-use std::sync::atomic::AtomicU32;
 
 impl<W> Dir24_8<W> {
     /// Follows the table, which holds all changes already. They come in the order of [`in_order`](crate::blocks::entry::in_order).
@@ -49,21 +48,21 @@ impl<W> Dir24_8<W> {
     /// Gives the entries under a prefix whose length is to be replaced a new value; returns how many.
     fn replace(&mut self, prefix: Prefix<u32>, new: Entry, replaced: impl Fn(u8) -> bool) -> u64 {
         let mut set = 0;
-        let mut replace = |entries: &[AtomicU32]| set += replace(entries, new, &replaced);
         if prefix.len() > 24 {
             // A withdrawal earlier in the batch may have found that no entry of these is left.
             if let Some(start) = start_of(self.tbl24.get((prefix.first() >> 8) as usize)) {
                 let (first, last) = (prefix.first() & 255, prefix.last() & 255);
-                replace(&self.tbl_long[start + first as usize..=start + last as usize]);
+                let range = start + first as usize..start + last as usize + 1;
+                set += replace(&self.tbl_long, range, new, &replaced);
             }
             return set;
         }
         for slot in slots(prefix, 24) {
-            let entry = &self.tbl24[slot as usize];
-            match start_of(Entry::load(entry)) {
-                Some(start) => replace(&self.tbl_long[start..start + BLOCK]),
-                None => replace(std::slice::from_ref(entry)),
-            }
+            let slot = slot as usize;
+            set += match start_of(self.tbl24.get(slot)) {
+                Some(start) => replace(&self.tbl_long, start..start + BLOCK, new, &replaced),
+                None => replace(&self.tbl24, slot..slot + 1, new, &replaced),
+            };
         }
         set
     }

@@ -65,25 +65,29 @@
 //! up, or when far more of them are free than in use.
 
 mod layout;
-mod lookup;
 mod plan;
 mod snapshot;
 mod statistics;
 mod table;
 mod update;
 mod validate;
+mod view;
 
 pub use statistics::{SEARCH_STEPS_MAX, Statistics};
 
 use crate::arch::Isa;
-use crate::engine::{About, Config, Engine, Figure, Meter, ParameterInfo, Update, Updates, Width};
+use crate::engine::{
+    About, Config, Engine, Figure, Lookup, Meter, ParameterInfo, Persist, Persistence, Share, Sharing,
+    Update, Updates, Width,
+};
 use crate::memory::{Memory, Pages};
-use crate::snapshot::{SectionWriter, Sections};
+use crate::sections::{SectionWriter, Sections};
 use crate::{Delta, Error, NextHop, Prefix, Rib};
 use layout::{Layout, Paper, Wide, WideRanges};
 use plan::Plan;
 use std::marker::PhantomData;
 use table::{GRANULE_LOG2_MAX, Table, bytes};
+use view::TableView;
 
 /// What the tools print about it.
 pub const ABOUT: About = About {
@@ -91,19 +95,18 @@ pub const ABOUT: About = About {
     paper: "Zec, Rizzo, Mikuc: DXR: Towards a Billion Routing Lookups per Second in Software, ACM SIGCOMM CCR 42(5)",
     year: 2012,
     updates: Updates::InPlace,
-    limits: &[],
     parameters: &[ParameterInfo {
         name: "k",
         meaning: "bits resolved by the direct table, 16 to 24, default 18",
     }],
-    preset: &[],
+    ..About::DEFAULT
 };
 
 /// The paper's D16R: 16 bits direct.
 pub const DXR16: About = About { name: "dxr16", preset: &[("k", "16")], ..ABOUT };
 
 /// The paper's D18R: 18 bits direct.
-pub const DXR18: About = About { name: "dxr18", preset: &[("k", "18")], ..ABOUT };
+pub const DXR18: About = About { name: "dxr18", preset: &[("k", "18")], cost: |_| 10.0, ..ABOUT };
 
 /// A table in whichever layout holds it in the fewest bytes.
 #[derive(Debug)]
@@ -113,13 +116,21 @@ enum Form {
     Wide(Table<Wide>),
 }
 
-/// Calls one function on the table inside, whatever its layout.
+/// The same as lookups read it.
+#[derive(Clone, Debug)]
+enum FormView {
+    Paper(TableView<Paper>),
+    WideRanges(TableView<WideRanges>),
+    Wide(TableView<Wide>),
+}
+
+/// Evaluates an expression with the table inside, whatever its layout.
 macro_rules! with_table {
-    ($form:expr, $table:ident => $body:expr) => {
+    ($form:expr, $forms:ident::$table:ident => $body:expr) => {
         match $form {
-            Form::Paper($table) => $body,
-            Form::WideRanges($table) => $body,
-            Form::Wide($table) => $body,
+            $forms::Paper($table) => $body,
+            $forms::WideRanges($table) => $body,
+            $forms::Wide($table) => $body,
         }
     };
 }
@@ -127,8 +138,15 @@ macro_rules! with_table {
 /// The DXR engine; see the [module page](self).
 #[derive(Debug)]
 pub struct Dxr<W> {
+    view: DxrView<W>,
     k: u8,
     form: Form,
+}
+
+/// A DXR table as lookups read it.
+#[derive(Clone, Debug)]
+pub struct DxrView<W> {
+    form: FormView,
     answers: PhantomData<W>,
 }
 
@@ -136,14 +154,14 @@ impl<W: Width> Dxr<W> {
     /// The figures of the paper's Tables 1 and 2. O(2^k + ranges).
     #[must_use]
     pub fn statistics(&self) -> Statistics {
-        with_table!(&self.form, table => table.statistics())
+        with_table!(&self.form, Form::table => table.statistics())
     }
 
     /// The steps of binary search that an address takes; 0 if the direct table answers.
     #[must_use]
     pub fn search_steps(&self, address: u32) -> u32 {
         let index = (address >> (u32::BITS - u32::from(self.k))) as usize;
-        with_table!(&self.form, table => table.slot_search_steps(index))
+        with_table!(&self.form, Form::table => table.slot_search_steps(index))
     }
 }
 
@@ -166,12 +184,12 @@ impl Form {
         build(plan, k, granule, pages)
     }
 
-    /// From now on others may read, by what this returns.
-    fn share(&mut self) -> Self {
+    /// Returns what lookups read.
+    fn view(&self) -> FormView {
         match self {
-            Self::Paper(table) => Self::Paper(table.share()),
-            Self::WideRanges(table) => Self::WideRanges(table.share()),
-            Self::Wide(table) => Self::Wide(table.share()),
+            Self::Paper(table) => FormView::Paper(table.view()),
+            Self::WideRanges(table) => FormView::WideRanges(table.view()),
+            Self::Wide(table) => FormView::Wide(table.view()),
         }
     }
 }
@@ -181,48 +199,55 @@ fn direct_bits(config: &Config) -> Result<u8, Error> {
     config.parameter("k", 16..=24, 18)
 }
 
-impl<W: Width> Engine<u32, W> for Dxr<W> {
-    fn build(rib: &Rib<u32>, config: &Config) -> Result<Self, Error> {
-        let k = direct_bits(config)?;
-        let plan = Plan::of(rib, std::iter::once(Prefix::ALL), k);
-        Ok(Self { k, form: Form::build(&plan, k, config.pages), answers: PhantomData })
-    }
+impl<W: Width> Lookup<u32> for DxrView<W> {
+    type Width = W;
 
     #[inline(always)]
     fn lookup_metered<M: Meter>(&self, address: u32, meter: &mut M) -> W {
-        W::narrow(NextHop(with_table!(&self.form, table => table.lookup(address, meter))))
+        W::narrow(NextHop(with_table!(&self.form, FormView::table => table.lookup(address, meter))))
     }
 
     #[inline(always)]
     fn lookup_batch<I: Isa>(&self, _: I, addresses: &[u32], next_hops: &mut [W]) {
-        with_table!(&self.form, table => table.lookup_batch(addresses, next_hops));
+        with_table!(&self.form, FormView::table => table.lookup_batch(addresses, next_hops));
+    }
+}
+
+impl<W: Width> Dxr<W> {
+    /// Makes the view show what has moved.
+    fn show(&mut self) {
+        match (&self.form, &mut self.view.form) {
+            (Form::Paper(table), FormView::Paper(view)) => table.show_in(view),
+            (Form::WideRanges(table), FormView::WideRanges(view)) => table.show_in(view),
+            (Form::Wide(table), FormView::Wide(view)) => table.show_in(view),
+            _ => unreachable!("a table and its view have the same layout"),
+        }
+    }
+}
+
+impl<W: Width> Engine<u32> for Dxr<W> {
+    type View = DxrView<W>;
+
+    fn build(rib: &Rib<u32>, config: &Config) -> Result<Self, Error> {
+        let k = direct_bits(config)?;
+        let plan = Plan::of(rib, std::iter::once(Prefix::ALL), k);
+        let form = Form::build(&plan, k, config.pages);
+        Ok(Self { view: DxrView { form: form.view(), answers: PhantomData }, k, form })
+    }
+
+    fn view(&self) -> &DxrView<W> {
+        &self.view
     }
 
     fn apply(&mut self, rib: &Rib<u32>, deltas: &[Delta<u32>]) -> Update {
         let plan = Plan::of(rib, deltas.iter().map(|delta| delta.prefix), self.k);
-        with_table!(&mut self.form, table => table.apply(plan))
-    }
-
-    fn save<'s>(&'s self, sections: &mut SectionWriter<'s>) -> Result<(), Error> {
-        self.form.save(sections);
-        Ok(())
-    }
-
-    fn open(sections: &Sections<'_>, config: &Config) -> Result<Self, Error> {
-        let (k, form) = (direct_bits(config)?, Form::open(sections, config)?);
-        Ok(Self { k, form, answers: PhantomData })
-    }
-
-    fn share(&mut self) -> Option<Self> {
-        Some(Self { k: self.k, form: self.form.share(), answers: PhantomData })
-    }
-
-    fn readers_passed(&mut self) {
-        with_table!(&mut self.form, table => table.readers_passed());
+        let update = with_table!(&mut self.form, Form::table => table.apply(plan));
+        self.show();
+        update
     }
 
     fn memory(&self) -> Memory {
-        with_table!(&self.form, table => table.memory())
+        with_table!(&self.form, Form::table => table.memory())
     }
 
     fn figures(&self) -> Vec<Figure> {
@@ -230,7 +255,37 @@ impl<W: Width> Engine<u32, W> for Dxr<W> {
     }
 
     fn validate(&self, rib: &Rib<u32>) -> Result<(), String> {
-        with_table!(&self.form, table => table.validate(rib))
+        with_table!(&self.form, Form::table => table.validate(rib))
+    }
+
+    fn sharing() -> Option<Sharing<Self, u32>> {
+        Some(Sharing::of_engine())
+    }
+
+    fn persistence() -> Option<Persistence<Self, u32>> {
+        Some(Persistence::of_engine())
+    }
+}
+
+impl<W: Width> Share<u32> for Dxr<W> {
+    fn share(&mut self) -> Option<DxrView<W>> {
+        with_table!(&mut self.form, Form::table => table.share());
+        self.show();
+        Some(self.view.clone())
+    }
+
+    fn readers_passed(&mut self) {
+        with_table!(&mut self.form, Form::table => table.readers_passed());
+    }
+}
+
+impl<W: Width> Persist<u32> for Dxr<W> {
+    fn save<'s>(&'s self, sections: &mut SectionWriter<'s>) {
+        with_table!(&self.form, Form::table => table.save(sections));
+    }
+
+    fn open(sections: &Sections<'_>, config: &Config) -> Result<DxrView<W>, Error> {
+        Ok(DxrView { form: FormView::open(sections, config)?, answers: PhantomData })
     }
 }
 

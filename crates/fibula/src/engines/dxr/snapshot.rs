@@ -1,47 +1,41 @@
 //! Snapshots: the three tables, and which layout and granule they have.
 
 use super::layout::Layout;
-use super::table::{GRANULE_LOG2_MAX, RANGES, Table};
-use super::{Form, Wide, WideRanges, direct_bits};
+use super::table::{GRANULE_LOG2_MAX, Table};
+use super::view::TableView;
+use super::{FormView, Wide, WideRanges, direct_bits};
 use crate::Error;
-use crate::blocks::chunks::SharedPool;
 use crate::engine::Config;
-use crate::memory::Words;
-use crate::snapshot::{SectionWriter, Sections, unsound};
+use crate::memory::WordsView;
+use crate::sections::{SectionWriter, Sections, unsound};
 
 const LAYOUT: &str = "layout";
 const GRANULE: &str = "granule";
 
-impl Form {
-    pub(super) fn save(&self, sections: &mut SectionWriter<'_>) {
-        match self {
-            Self::Paper(table) => table.save(sections),
-            Self::WideRanges(table) => table.save(sections),
-            Self::Wide(table) => table.save(sections),
-        }
-    }
-
+impl FormView {
     pub(super) fn open(sections: &Sections<'_>, config: &Config) -> Result<Self, Error> {
         let layout = sections.array::<u8>(LAYOUT)?;
         Ok(if layout[..] == *WideRanges::NAME.as_bytes() {
-            Self::WideRanges(Table::open(sections, config)?)
+            Self::WideRanges(TableView::open(sections, config)?)
         } else if layout[..] == *Wide::NAME.as_bytes() {
-            Self::Wide(Table::open(sections, config)?)
+            Self::Wide(TableView::open(sections, config)?)
         } else {
-            Self::Paper(Table::open(sections, config)?)
+            Self::Paper(TableView::open(sections, config)?)
         })
     }
 }
 
 impl<L: Layout> Table<L> {
-    fn save(&self, sections: &mut SectionWriter<'_>) {
+    pub(super) fn save(&self, sections: &mut SectionWriter<'_>) {
         sections.made(LAYOUT, L::NAME.as_bytes());
         sections.number(GRANULE, self.granule_log2.into());
         sections.made("direct table", &self.direct.to_vec());
         sections.made("short ranges", &self.short.to_vec());
         sections.made("long ranges", &self.long.to_vec());
     }
+}
 
+impl<L: Layout> TableView<L> {
     fn open(sections: &Sections<'_>, config: &Config) -> Result<Self, Error> {
         let k = direct_bits(config)?;
         let granule_log2 = sections.number(GRANULE)?;
@@ -51,10 +45,9 @@ impl<L: Layout> Table<L> {
         Ok(Self {
             k,
             granule_log2: granule_log2 as u32,
-            pages: config.pages,
-            direct: Words::holding(sections.array_of("direct table", 1 << k)?),
-            short: SharedPool::reading(sections.array("short ranges")?, RANGES, 0),
-            long: SharedPool::reading(sections.array("long ranges")?, RANGES, 0),
+            direct: WordsView::holding(sections.array_of("direct table", 1 << k)?),
+            short: WordsView::holding(sections.array("short ranges")?),
+            long: WordsView::holding(sections.array("long ranges")?),
         })
     }
 }

@@ -5,8 +5,10 @@ use super::layout::{
     range_entry, slot,
 };
 use super::plan::{PlainRange, Plan, Run};
+use super::view::TableView;
 use crate::blocks::chunks::SharedPool;
-use crate::memory::{Pages, Shareable, Words};
+use crate::memory::{Pages, Published, Words};
+use std::ops::Range;
 
 /// The greatest base-two logarithm of a granule: bases and sizes count 1, 2, 4 or 8 ranges (section 3.2).
 pub(super) const GRANULE_LOG2_MAX: u32 = 3;
@@ -84,9 +86,9 @@ pub(super) fn shape<L: Layout>(run: &Run, granule_log2: u32) -> (bool, usize) {
 }
 
 /// Writes ranges as entries; the padding repeats the last range, which no search can tell from it.
-fn write<T: Word>(base_bits: u32, ranges: &[PlainRange], entries: &[T::Atomic]) {
+fn write<T: Word>(base_bits: u32, ranges: &[PlainRange], entries: &Words<T>, place: Range<usize>) {
     let last = ranges[ranges.len() - 1];
-    for (index, entry) in entries.iter().enumerate() {
+    for (index, entry) in entries.places(place).iter().enumerate() {
         range_entry::<T>(base_bits, *ranges.get(index).unwrap_or(&last)).store(entry);
     }
 }
@@ -118,7 +120,7 @@ impl<L: Layout> Table<L> {
     /// Points a run's chunks at its one answer, or at its ranges, which are written from `start` on.
     pub(super) fn place(&self, plan: &Plan, run: &Run, start: usize) {
         let entry = self.written(plan, run, start);
-        self.direct[run.first..run.first + run.chunks].iter().for_each(|place| entry.store(place));
+        self.direct.fill(run.first..run.first + run.chunks, entry);
     }
 
     /// The direct entry of a run's chunks: its one answer, or its ranges, which are written from `start` on.
@@ -138,9 +140,9 @@ impl<L: Layout> Table<L> {
     pub(super) fn write(&self, chunk: Chunk, ranges: &[PlainRange]) {
         let place = chunk.start..chunk.start + chunk.len;
         if chunk.long {
-            write::<L::Long>(LONG_BASE_BITS, ranges, &self.long[place]);
+            write::<L::Long>(LONG_BASE_BITS, ranges, self.long.words(), place);
         } else {
-            write::<L::Short>(SHORT_BASE_BITS, ranges, &self.short[place]);
+            write::<L::Short>(SHORT_BASE_BITS, ranges, self.short.words(), place);
         }
     }
 
@@ -162,13 +164,25 @@ impl<L: Layout> Table<L> {
         ranges
     }
 
+    /// Returns what lookups read.
+    pub(super) fn view(&self) -> TableView<L> {
+        let (direct, short, long) = (self.direct.view(), self.short.view(), self.long.view());
+        TableView { k: self.k, granule_log2: self.granule_log2, direct, short, long }
+    }
+
+    /// Makes `view` show what has moved.
+    pub(super) fn show_in(&self, view: &mut TableView<L>) {
+        self.short.show_in(&mut view.short);
+        self.long.show_in(&mut view.long);
+    }
+
     /// The ranges in use, holes left out.
     pub(super) fn live(&self) -> Amount {
         Amount { short: live(&self.short) as u64, long: live(&self.long) as u64 }
     }
 }
 
-fn plain_ranges<T: Word>(base_bits: u32, entries: &[T::Atomic]) -> Vec<PlainRange> {
+fn plain_ranges<T: Word>(base_bits: u32, entries: &[Published<T>]) -> Vec<PlainRange> {
     entries.iter().map(|entry| plain_range(base_bits, T::load(entry))).collect()
 }
 

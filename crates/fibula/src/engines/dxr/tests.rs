@@ -4,7 +4,7 @@ use super::*;
 use crate::arch::Scalar;
 use crate::engine::Cost;
 use crate::engines::oracle::Oracle;
-use crate::engines::testing::{apply, rib};
+use crate::engines::testing::{Ask, apply, rib};
 use crate::{Change, Prefix, Route};
 use proptest::prelude::*;
 
@@ -22,11 +22,11 @@ fn hosts(first: u32, count: u32) -> impl Iterator<Item = Route<u32>> {
 /// Checks the structure and the answers.
 fn check<W: Width>(dxr: &Dxr<W>, rib: &Rib<u32>) -> Result<(), String> {
     dxr.validate(rib)?;
-    check_answers(dxr, rib)
+    check_answers(dxr.view(), rib)
 }
 
 /// Compares answers, one by one and in a batch, on both sides of every border of the table.
-fn check_answers<W: Width>(dxr: &Dxr<W>, rib: &Rib<u32>) -> Result<(), String> {
+fn check_answers<W: Width>(dxr: &DxrView<W>, rib: &Rib<u32>) -> Result<(), String> {
     let oracle: Oracle<u32, W> = Oracle::build(rib, &Config::default()).map_err(|e| e.to_string())?;
     let borders = rib.iter().flat_map(|route| [route.prefix.first(), route.prefix.last()]);
     let around = borders.flat_map(|address| [address.wrapping_sub(1), address, address.wrapping_add(1)]);
@@ -34,7 +34,7 @@ fn check_answers<W: Width>(dxr: &Dxr<W>, rib: &Rib<u32>) -> Result<(), String> {
     let mut next_hops = vec![W::default(); addresses.len()];
     dxr.lookup_batch(Scalar, &addresses, &mut next_hops);
     for (&address, &batch) in addresses.iter().zip(&next_hops) {
-        let (single, right) = (dxr.lookup(address), oracle.lookup(address));
+        let (single, right) = (dxr.lookup(address), Lookup::lookup(&oracle, address));
         if (single, batch) != (right, right) {
             return Err(format!("{address:#x}: {single:?} alone, {batch:?} in a batch, but {right:?}"));
         }
@@ -307,8 +307,8 @@ fn what_a_reader_may_be_at_stays_until_it_has_passed() {
     let mut rib = rib(&[("1.2.0.0/16", 1), ("1.2.3.0/24", 2)]);
     let mut dxr: Dxr<u8> = build(&rib, 16);
     let view = dxr.share().unwrap();
-    let ranges = |view: &Dxr<u8>| {
-        let Form::Paper(table) = &view.form else { panic!("{view:?}") };
+    let ranges = |view: &DxrView<u8>| {
+        let FormView::Paper(table) = &view.form else { panic!("{view:?}") };
         [0, 1, 2, 3, 4, 5].map(|at| table.short.get(at) & 0xFF)
     };
     apply(&mut dxr, &mut rib, &[("1.2.3.0/24", 3)]);

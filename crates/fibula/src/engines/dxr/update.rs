@@ -116,11 +116,11 @@ impl<L: Layout> Table<L> {
         }
     }
 
-    /// From now on others may read, by what this returns.
-    pub(super) fn share(&mut self) -> Self {
+    /// Lets others read from now on.
+    pub(super) fn share(&mut self) {
         let most = capacity::<L>(self.granule_log2);
-        let (short, long) = (self.short.share(most), self.long.share(most));
-        Self { direct: self.direct.clone(), short, long, ..*self }
+        self.short.share(most);
+        self.long.share(most);
     }
 
     /// Every reader has passed what was replaced before the last call of this.
@@ -195,9 +195,8 @@ impl<L: Layout> Table<L> {
     }
 }
 
-fn copy<T: Word>(from: &[T::Atomic], chunk: Chunk, to: &[T::Atomic], start: usize) -> usize {
-    let from = &from[chunk.start..chunk.start + chunk.len];
-    to[start..start + chunk.len].iter().zip(from).for_each(|(to, from)| T::load(from).store(to));
+fn copy<T: Word>(from: &SharedPool<T>, chunk: Chunk, to: &SharedPool<T>, start: usize) -> usize {
+    to.words().write(start, &from.read(chunk.start..chunk.start + chunk.len));
     start
 }
 

@@ -48,23 +48,23 @@
 //! - A sub-trie answers for the entry of its /24, too; its length stands beside the number of the /24, where only updates look.
 //! - The 256 bytes that the paper allows an update are 16 nodes of 8 bytes as it writes, which make 128.
 
-mod batch;
-mod stages;
 #[cfg(test)]
 mod tests;
 mod update;
 mod validate;
+mod view;
 
-use crate::arch::Isa;
+pub use view::HybridView;
+
 use crate::blocks::dense::{Owners, WordChunks};
 use crate::blocks::entry::{Entry, NEXT_HOPS_MAX};
 use crate::blocks::expansion::slots;
 use crate::blocks::settling::Settling;
-use crate::blocks::tree_bitmap::{InitialArray, MAX_WORDS, Map, Trie, WORDS};
-use crate::engine::{About, Config, Engine, Figure, LimitInfo, Meter, Update, Updates, Width};
-use crate::memory::{Memory, Shareable, Words};
+use crate::blocks::tree_bitmap::{InitialArray, MAX_WORDS, Trie, WORDS};
+use crate::engine::{About, Config, Engine, Figure, LimitInfo, Share, Sharing, Update, Updates, Width};
+use crate::memory::{Memory, Words};
 use crate::{Delta, Error, Prefix, Rib, Route};
-use std::sync::atomic::AtomicU32;
+use std::marker::PhantomData;
 
 /// What the tools print about it.
 pub const ABOUT: About = About {
@@ -72,12 +72,9 @@ pub const ABOUT: About = About {
     paper: "He, Guan, Xie, Salamatian, Evaluating and Optimizing IP Lookup on Many core Processors, ICCCN 2012, section V",
     year: 2012,
     updates: Updates::InPlace,
-    limits: &[
-        LimitInfo { what: About::NEXT_HOPS, max: NEXT_HOPS_MAX as u64 },
-        LimitInfo { what: WORDS, max: MAX_WORDS },
-    ],
-    parameters: &[],
-    preset: &[],
+    limits: &[LimitInfo { what: WORDS, max: MAX_WORDS }],
+    next_hops_max: NEXT_HOPS_MAX,
+    ..About::DEFAULT
 };
 
 /// The longest routes of the Tree Bitmap, and of TBL24.
@@ -108,6 +105,7 @@ struct Owner {
 /// The three tables; see the [module page](self).
 #[derive(Debug)]
 pub struct Hybrid<W: Copy> {
+    view: HybridView<W>,
     short: InitialArray<u32, W, u16>,
     tbl24: Words<Entry>,
     /// The roots of the sub-tries.
@@ -136,14 +134,18 @@ impl<W: Width> Hybrid<W> {
     /// Builds within a limit of words for each trie, which the tests make small.
     fn build_within(rib: &Rib<u32>, config: &Config, max_words: u64) -> Result<Self, Error> {
         let pages = config.pages;
-        let mut engine = Self {
-            short: InitialArray::build(short(rib), INITIAL_BITS, max_words, pages)?,
-            tbl24: Words::zeroed(TBL24, pages),
-            sub_tries: WordChunks::new(pages, 0),
-            owners: Owners::from(0),
-            long: Trie::new(max_words, pages)?,
-            settling: Settling::default(),
+        let tree = InitialArray::build(short(rib), INITIAL_BITS, max_words, pages)?;
+        let (tbl24, sub_tries) = (Words::zeroed(TBL24, pages), WordChunks::new(pages, 0));
+        let below = Trie::new(max_words, pages)?;
+        let view = HybridView {
+            short: tree.view(),
+            tbl24: tbl24.view(),
+            sub_tries: sub_tries.view(),
+            long: below.view(),
+            answers: PhantomData,
         };
+        let (owners, settling) = (Owners::from(0), Settling::default());
+        let mut engine = Self { view, short: tree, tbl24, sub_tries, owners, long: below, settling };
         // In order, every route comes after its covers.
         for route in middle(rib) {
             let slots = slots(route.prefix, MIDDLE);
@@ -158,47 +160,27 @@ impl<W: Width> Hybrid<W> {
             engine.add_sub_trie(Owner { slot, entry }, root);
         }
         engine.long.shrink_to_fit();
+        engine.show();
         Ok(engine)
     }
 
-    /// TBL24 with its length, so that no index of 24 bits needs a check.
-    #[inline(always)]
-    fn tbl24(&self) -> &[AtomicU32; TBL24] {
-        self.tbl24[..].try_into().expect("one entry a /24")
-    }
-
-    #[inline(always)]
-    fn look_up(&self, address: u32, meter: &mut impl Meter) -> W {
-        let entry: Entry = meter.load_word(&self.tbl24()[(address >> 8) as usize]);
-        self.below(entry, address, meter).unwrap_or_else(|| self.short.find(address, meter))
-    }
-
-    /// What an entry of TBL24, and the sub-trie that it may point to, say.
-    #[inline(always)]
-    fn below(&self, entry: Entry, address: u32, meter: &mut impl Meter) -> Option<W> {
-        match entry.chunk() {
-            Some(sub_trie) => {
-                let root = u16::unpack_root(meter.load_word::<u64>(&self.sub_tries[sub_trie]));
-                self.long.find::<u32, DEPTH>(root, MIDDLE, address, meter)
-            }
-            None => (entry != Entry::NO_ROUTE).then(|| entry.answer()),
-        }
+    /// Makes the view show what has moved.
+    fn show(&mut self) {
+        self.short.show_in(&mut self.view.short);
+        self.sub_tries.show_in(&mut self.view.sub_tries);
+        self.long.show_in(&mut self.view.long);
     }
 }
 
-impl<W: Width> Engine<u32, W> for Hybrid<W> {
+impl<W: Width> Engine<u32> for Hybrid<W> {
+    type View = HybridView<W>;
+
     fn build(rib: &Rib<u32>, config: &Config) -> Result<Self, Error> {
         Self::build_within(rib, config, MAX_WORDS)
     }
 
-    #[inline(always)]
-    fn lookup_metered<M: Meter>(&self, address: u32, meter: &mut M) -> W {
-        self.look_up(address, meter)
-    }
-
-    #[inline(always)]
-    fn lookup_batch<I: Isa>(&self, _: I, addresses: &[u32], next_hops: &mut [W]) {
-        self.lookup_blocks(addresses, next_hops);
+    fn view(&self) -> &HybridView<W> {
+        &self.view
     }
 
     fn apply(&mut self, rib: &Rib<u32>, deltas: &[Delta<u32>]) -> Update {
@@ -206,35 +188,9 @@ impl<W: Width> Engine<u32, W> for Hybrid<W> {
             // Beside the old nodes, new ones may not fit. Alone they may.
             return Update::Rebuild;
         }
-        self.follow(rib, deltas).map_or(Update::Waiting, Update::Applied)
-    }
-
-    fn share(&mut self) -> Option<Self> {
-        self.settling.share();
-        Some(Self {
-            short: self.short.share(),
-            tbl24: self.tbl24.clone(),
-            sub_tries: self.sub_tries.share(self.owners.share(usize::MAX)),
-            owners: Owners::from(0),
-            long: self.long.share(),
-            settling: Settling::default(),
-        })
-    }
-
-    fn readers_passed(&mut self) {
-        self.short.readers_passed();
-        self.owners.readers_passed();
-        self.long.readers_passed();
-        self.settling.readers_passed();
-    }
-
-    fn stages(&self) -> usize {
-        stages::STAGES
-    }
-
-    #[inline(always)]
-    fn run_stage<I: Isa>(&self, _: I, stage: usize, addresses: &[u32], found: &mut [u64]) {
-        self.run(stage, addresses, found);
+        let followed = self.follow(rib, deltas);
+        self.show();
+        followed.map_or(Update::Waiting, Update::Applied)
     }
 
     fn memory(&self) -> Memory {
@@ -253,7 +209,7 @@ impl<W: Width> Engine<u32, W> for Hybrid<W> {
             figures.into_iter().map(rename).collect()
         };
         let mut figures = named("/0 to /16", self.short.figures());
-        let entries = self.tbl24.iter().filter(|entry| Entry::load(entry) != Entry::NO_ROUTE).count();
+        let entries = self.tbl24.iter().filter(|entry| entry.load() != Entry::NO_ROUTE).count();
         figures.push(Figure::count("/17 to /24: entries", entries));
         figures.push(Figure::count("/25 to /32: sub-tries", self.owners.len()));
         figures.extend(named("/25 to /32", self.long.figures(self.roots())));
@@ -262,5 +218,27 @@ impl<W: Width> Engine<u32, W> for Hybrid<W> {
 
     fn validate(&self, rib: &Rib<u32>) -> Result<(), String> {
         self.contradiction(rib)
+    }
+
+    fn sharing() -> Option<Sharing<Self, u32>> {
+        Some(Sharing::of_engine())
+    }
+}
+
+impl<W: Width> Share<u32> for Hybrid<W> {
+    fn share(&mut self) -> Option<HybridView<W>> {
+        self.settling.share();
+        self.short.share();
+        self.sub_tries.share(self.owners.share(usize::MAX));
+        self.long.share();
+        self.show();
+        Some(self.view.clone())
+    }
+
+    fn readers_passed(&mut self) {
+        self.short.readers_passed();
+        self.owners.readers_passed();
+        self.long.readers_passed();
+        self.settling.readers_passed();
     }
 }

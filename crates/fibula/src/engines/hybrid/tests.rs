@@ -2,8 +2,9 @@
 
 use super::*;
 use crate::blocks::tree_bitmap::Node;
+use crate::engine::Lookup as _;
 use crate::engine::{Accesses, Cost};
-use crate::engines::testing::{apply, rib};
+use crate::engines::testing::{Ask, apply, rib};
 use crate::{Fib, Limit, NextHop};
 
 fn build(rib: &Rib<u32>) -> Hybrid<u32> {
@@ -30,7 +31,7 @@ fn the_worked_example() {
         (Entry::NO_ROUTE, Entry::NO_ROUTE)
     );
     assert_eq!((engine.owners[0].entry.0, engine.root(0).internal), (0x2200_0003, 1 << 2 | 1));
-    assert_eq!(engine.tbl24.iter().filter(|entry| Entry::load(entry) != Entry::NO_ROUTE).count(), 128);
+    assert_eq!(engine.tbl24.iter().filter(|entry| entry.load() != Entry::NO_ROUTE).count(), 128);
     assert_eq!(apply(&mut engine, &mut rib, &[("10.0.0.0/8", 0)]).entries_set, 32);
 }
 
@@ -142,7 +143,7 @@ fn a_short_route_waits_for_readers_who_may_have_missed_a_longer_one() {
 fn limits_are_named() {
     let mut rib = rib(&[("10.0.0.0/8", NEXT_HOPS_MAX), ("10.0.0.0/32", NEXT_HOPS_MAX)]);
     let fib = Fib::build("hybrid", &rib).unwrap();
-    assert_eq!([0x0A00_0000, 0x0AFF_FFFF].map(|a: u32| fib.lookup(a)), [NextHop(NEXT_HOPS_MAX); 2]);
+    assert_eq!([0x0A00_0000, 0x0AFF_FFFF].map(|a: u32| fib.lookup_index(a)), [NextHop(NEXT_HOPS_MAX); 2]);
     let config = Config::default();
     let words = (1 << (INITIAL_BITS - 8)) + 2;
     let error = Hybrid::<u32>::build_within(&rib, &config, words - 1).unwrap_err();

@@ -5,7 +5,6 @@ use crate::blocks::entry::{Entry, in_order, replace};
 use crate::blocks::expansion::slots;
 use crate::blocks::tree_bitmap::{Map, Node, Trie};
 use crate::engine::{Cost, Width};
-use crate::memory::Shareable;
 use crate::{Delta, Prefix, Rib, Route};
 
 impl<W: Width> Hybrid<W> {
@@ -48,7 +47,7 @@ impl<W: Width> Hybrid<W> {
         }
         self.short.compact_if_worth_it();
         let sub_tries = self.sub_tries.chunks();
-        self.long.compact_if_worth_it(&self.sub_tries[..sub_tries]);
+        self.long.compact_if_worth_it(&self.sub_tries, sub_tries);
         Some(cost)
     }
 
@@ -65,11 +64,11 @@ impl<W: Width> Hybrid<W> {
         let replaced = |old: u8| old == len || announced && old < len;
         let mut appears = false;
         for slot in slots(prefix, MIDDLE) {
-            let place = &self.tbl24[slot as usize];
-            let entry = Entry::load(place);
+            let slot = slot as usize;
+            let entry = self.tbl24.get(slot);
             let Some(sub_trie) = entry.chunk() else {
                 appears |= entry == Entry::NO_ROUTE;
-                cost.entries_set += replace(std::slice::from_ref(place), new, replaced);
+                cost.entries_set += replace(&self.tbl24, slot..slot + 1, new, replaced);
                 continue;
             };
             let sub_trie = sub_trie as u32;

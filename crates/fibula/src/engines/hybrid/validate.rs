@@ -5,7 +5,7 @@ use crate::blocks::entry::Entry;
 use crate::blocks::expansion::slots;
 use crate::blocks::tree_bitmap::Node;
 use crate::engine::Width;
-use crate::memory::Shareable;
+use crate::memory::Published;
 use crate::{Prefix, Rib};
 
 impl<W: Width> Hybrid<W> {
@@ -49,13 +49,14 @@ impl<W: Width> Hybrid<W> {
                     .fill(Entry::of(route));
             }
             // No entry expected points to a sub-trie. Nearly all of a small table's blocks are so.
-            let differs =
-                |differing, (found, expected): (_, &Entry)| differing | (Entry::load(found).0 ^ expected.0);
+            let differs = |differing, (found, expected): (&Published<Entry>, &Entry)| {
+                differing | (found.load().0 ^ expected.0)
+            };
             if entries.iter().zip(&expected).fold(0, differs) == 0 {
                 continue;
             }
             for (slot, (entry, expected)) in (start..).zip(entries.iter().zip(expected)) {
-                let entry = Entry::load(entry);
+                let entry = entry.load();
                 pointers += usize::from(entry.chunk().is_some());
                 let without = |at: usize| (at < self.owners.numbers()).then(|| self.owners[at as u32].entry);
                 if entry.chunk().map_or(Some(entry), without) != Some(expected) {

@@ -118,7 +118,7 @@ pub use lookup::LANES;
 pub use node::{MAX_BRANCH, MAX_NODES, MAX_SKIP};
 
 use crate::arch::Isa;
-use crate::engine::{About, Config, Engine, Figure, LimitInfo, Meter, ParameterInfo, Updates, Width};
+use crate::engine::{About, Config, Engine, Figure, LimitInfo, Lookup, Meter, ParameterInfo, Width};
 use crate::memory::{Array, Memory};
 use crate::{Address, Error, Rib};
 use node::Node;
@@ -138,7 +138,6 @@ pub const ABOUT: About = About {
     name: "lc-trie",
     paper: "Nilsson and Karlsson, IP-Address Lookup Using LC-Tries (IEEE JSAC 17(6), 1999)",
     year: 1999,
-    updates: Updates::Rebuild,
     limits: &[LimitInfo { what: NODES, max: MAX_NODES }],
     parameters: &[
         ParameterInfo {
@@ -150,7 +149,8 @@ pub const ABOUT: About = About {
             meaning: "bits the root branches on, 1 to 22, or 0 to let `fill` decide; 16",
         },
     ],
-    preset: &[],
+    cost: |_| 26.0,
+    ..About::DEFAULT
 };
 
 /// The parameters that shape a trie.
@@ -178,14 +178,8 @@ impl<A: Address, W: Width> LcTrie<A, W> {
     }
 }
 
-impl<A: Address, W: Width> Engine<A, W> for LcTrie<A, W> {
-    fn build(rib: &Rib<A>, config: &Config) -> Result<Self, Error> {
-        let fill = config.parameter("fill", 1..=100, DEFAULT_FILL)?;
-        let root = config.parameter("root", 0..=MAX_BRANCH, DEFAULT_ROOT)?;
-        let strings = Strings::of(rib, config.pages);
-        let trie = build::grow(&strings, Shape { fill, root }, config.pages, MAX_NODES)?;
-        Ok(Self { trie, strings })
-    }
+impl<A: Address, W: Width> Lookup<A> for LcTrie<A, W> {
+    type Width = W;
 
     fn lookup_metered<M: Meter>(&self, address: A, meter: &mut M) -> W {
         self.find(address, meter)
@@ -194,6 +188,22 @@ impl<A: Address, W: Width> Engine<A, W> for LcTrie<A, W> {
     #[inline(always)]
     fn lookup_batch<I: Isa>(&self, _: I, addresses: &[A], next_hops: &mut [W]) {
         self.find_all(addresses, next_hops);
+    }
+}
+
+impl<A: Address, W: Width> Engine<A> for LcTrie<A, W> {
+    type View = Self;
+
+    fn build(rib: &Rib<A>, config: &Config) -> Result<Self, Error> {
+        let fill = config.parameter("fill", 1..=100, DEFAULT_FILL)?;
+        let root = config.parameter("root", 0..=MAX_BRANCH, DEFAULT_ROOT)?;
+        let strings = Strings::of(rib, config.pages);
+        let trie = build::grow(&strings, Shape { fill, root }, config.pages, MAX_NODES)?;
+        Ok(Self { trie, strings })
+    }
+
+    fn view(&self) -> &Self {
+        self
     }
 
     fn memory(&self) -> Memory {

@@ -109,7 +109,7 @@ mod tests;
 mod validate;
 
 use crate::arch::Isa;
-use crate::engine::{About, Config, Engine, Figure, LimitInfo, Meter, Updates, Width};
+use crate::engine::{About, Config, Engine, Figure, Lookup, Meter, Width};
 use crate::memory::{Memory, Pages};
 use crate::rib::Range;
 use crate::{Error, NextHop, Rib};
@@ -124,10 +124,8 @@ pub const ABOUT: About = About {
     name: "lulea",
     paper: "Degermark, Brodnik, Carlsson and Pink, Small Forwarding Tables for Fast Routing Lookups, SIGCOMM 1997",
     year: 1997,
-    updates: Updates::Rebuild,
-    limits: &[LimitInfo { what: About::NEXT_HOPS, max: NEXT_HOPS_MAX as u64 }],
-    parameters: &[],
-    preset: &[],
+    next_hops_max: NEXT_HOPS_MAX,
+    ..About::DEFAULT
 };
 
 /// A table in the narrowest layout that holds it: pointers and base indices of so many bits.
@@ -166,11 +164,8 @@ pub struct Lulea<W> {
     answers: PhantomData<W>,
 }
 
-impl<W: Width> Engine<u32, W> for Lulea<W> {
-    fn build(rib: &Rib<u32>, config: &Config) -> Result<Self, Error> {
-        let ranges: Vec<Range<u32>> = rib.ranges().collect();
-        Ok(Self { form: Form::build(&ranges, config.pages), answers: PhantomData })
-    }
+impl<W: Width> Lookup<u32> for Lulea<W> {
+    type Width = W;
 
     #[inline(always)]
     fn lookup_metered<M: Meter>(&self, address: u32, meter: &mut M) -> W {
@@ -180,6 +175,19 @@ impl<W: Width> Engine<u32, W> for Lulea<W> {
     #[inline(always)]
     fn lookup_batch<I: Isa>(&self, _: I, addresses: &[u32], next_hops: &mut [W]) {
         with_table!(&self.form, table => table.find_all(addresses, next_hops));
+    }
+}
+
+impl<W: Width> Engine<u32> for Lulea<W> {
+    type View = Self;
+
+    fn build(rib: &Rib<u32>, config: &Config) -> Result<Self, Error> {
+        let ranges: Vec<Range<u32>> = rib.ranges().collect();
+        Ok(Self { form: Form::build(&ranges, config.pages), answers: PhantomData })
+    }
+
+    fn view(&self) -> &Self {
+        self
     }
 
     fn memory(&self) -> Memory {

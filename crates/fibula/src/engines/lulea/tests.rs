@@ -183,12 +183,12 @@ fn a_leaf_of_each_length_on_each_level() {
 fn the_greatest_next_hop_fits_and_the_next_does_not() {
     let mut rib = rib(&[("10.0.0.0/8", NEXT_HOPS_MAX), ("10.0.0.0/32", NEXT_HOPS_MAX - 1)]);
     let mut fib = Fib::build("lulea", &rib).unwrap();
-    let answers = [0x0A00_0000, 0x0AFF_FFFF].map(|address: u32| fib.lookup(address));
+    let answers = [0x0A00_0000, 0x0AFF_FFFF].map(|address: u32| fib.lookup_index(address));
     assert_eq!(answers, [NextHop(NEXT_HOPS_MAX - 1), NextHop(NEXT_HOPS_MAX)]);
     let delta = rib.insert(Prefix::ALL, NextHop(NEXT_HOPS_MAX + 1)).unwrap();
     let limit = Limit { what: "next hops", had: u64::from(NEXT_HOPS_MAX) + 1, max: NEXT_HOPS_MAX.into() };
     assert_eq!(fib.apply(&rib, &[delta]).unwrap_err().limit(), Some(limit));
-    assert_eq!((fib.lookup(0), fib.lookup(0x0AFF_FFFF)), (NextHop::NONE, NextHop(NEXT_HOPS_MAX)));
+    assert_eq!((fib.lookup_index(0), fib.lookup_index(0x0AFF_FFFF)), (NextHop::NONE, NextHop(NEXT_HOPS_MAX)));
 }
 
 #[test]

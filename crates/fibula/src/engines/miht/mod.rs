@@ -107,7 +107,9 @@ mod validate;
 pub use lookup::LANES;
 
 use crate::arch::Isa;
-use crate::engine::{About, Config, Engine, Figure, LimitInfo, Meter, ParameterInfo, Update, Updates, Width};
+use crate::engine::{
+    About, Config, Engine, Figure, LimitInfo, Lookup, Meter, ParameterInfo, Update, Updates, Width,
+};
 use crate::memory::Memory;
 use crate::{Address, Delta, Error, Family, Rib};
 use table::Table;
@@ -132,7 +134,7 @@ pub const ABOUT: About = About {
             meaning: "order of the B+ tree: 8, 16 or 32, default 16 for IPv4 and 32 for IPv6",
         },
     ],
-    preset: &[],
+    ..About::DEFAULT
 };
 
 /// The (32,32)-MIHT, IPv6.
@@ -169,7 +171,23 @@ macro_rules! with_table {
     };
 }
 
-impl<A: Address, W: Width> Engine<A, W> for Miht<A, W> {
+impl<A: Address, W: Width> Lookup<A> for Miht<A, W> {
+    type Width = W;
+
+    #[inline(always)]
+    fn lookup_metered<M: Meter>(&self, address: A, meter: &mut M) -> W {
+        with_table!(&self.form, table => table.lookup(address, meter))
+    }
+
+    #[inline(always)]
+    fn lookup_batch<I: Isa>(&self, _: I, addresses: &[A], next_hops: &mut [W]) {
+        with_table!(&self.form, table => table.lookup_batch(addresses, next_hops));
+    }
+}
+
+impl<A: Address, W: Width> Engine<A> for Miht<A, W> {
+    type View = Self;
+
     fn build(rib: &Rib<A>, config: &Config) -> Result<Self, Error> {
         let (k, orders) = match A::FAMILY {
             Family::Ipv4 => (16, [("16", 16), ("8", 8), ("32", 32)]),
@@ -184,14 +202,8 @@ impl<A: Address, W: Width> Engine<A, W> for Miht<A, W> {
         Ok(Self { form })
     }
 
-    #[inline(always)]
-    fn lookup_metered<M: Meter>(&self, address: A, meter: &mut M) -> W {
-        with_table!(&self.form, table => table.lookup(address, meter))
-    }
-
-    #[inline(always)]
-    fn lookup_batch<I: Isa>(&self, _: I, addresses: &[A], next_hops: &mut [W]) {
-        with_table!(&self.form, table => table.lookup_batch(addresses, next_hops));
+    fn view(&self) -> &Self {
+        self
     }
 
     fn apply(&mut self, rib: &Rib<A>, deltas: &[Delta<A>]) -> Update {

@@ -1,11 +1,48 @@
 //! [`Below`]: the answers of the /24s with longer routes, off the common path.
 
-use super::places::Places;
+use super::places::{Places, find};
 use super::{BELOW, TILE_END};
 use crate::blocks::retired::Retired;
 use crate::blocks::unique::Unique;
 use crate::engine::{Meter, Width};
-use crate::memory::{Array, Pages};
+use crate::memory::{Array, Pages, Published, WordsView};
+
+/// What lookups read of it.
+#[derive(Clone, Debug)]
+pub(super) struct BelowView<W: Width> {
+    places: WordsView<u64>,
+    answers: WordsView<W>,
+}
+
+impl<W: Width> BelowView<W> {
+    /// /24s by their numbers, each with its chunk of `answers`; those whose chunk is not there are left out.
+    pub(super) fn holding(
+        places: impl ExactSizeIterator<Item = (u32, u32)>,
+        answers: Array<W>,
+        pages: Pages,
+    ) -> Self {
+        let chunks = answers.len() / BELOW;
+        let mut all = Places::with_room_for(places.len(), pages);
+        for (number, chunk) in places.filter(|&(_, chunk)| (chunk as usize) < chunks) {
+            all.set(number, chunk);
+        }
+        Self { places: all.words().view(), answers: WordsView::holding(answers) }
+    }
+
+    /// Returns the index of an address's answer among those of all chunks, if its /24 is one of these.
+    #[inline(always)]
+    pub(super) fn find(&self, address: u32, meter: &mut impl Meter) -> Option<u32> {
+        meter.hash();
+        let chunk = find(&self.places, address >> (32 - TILE_END), meter)?;
+        Some(chunk * BELOW as u32 + address % BELOW as u32)
+    }
+
+    /// The answers of all chunks.
+    #[inline(always)]
+    pub(super) fn answers(&self) -> &[Published<W>] {
+        &self.answers
+    }
+}
 
 /// An answer for each address of some /24s, which are known by their numbers: the first 24 bits.
 #[derive(Debug)]
@@ -31,11 +68,21 @@ impl<W: Width> Below<W> {
         }
     }
 
-    /// From now on others may read, by what this returns.
-    pub(super) fn share(&mut self) -> Self {
+    /// Lets others read from now on.
+    pub(super) fn share(&mut self) {
         self.places = self.places.resized(4 * self.places.len() + Self::ROOM, self.pages, |chunk| chunk);
-        let chunks = self.chunks.share(4 * self.chunks.len() + Self::ROOM);
-        Self { places: self.places.clone(), chunks, leaving: Retired::new(), pages: self.pages }
+        self.chunks.share(4 * self.chunks.len() + Self::ROOM);
+    }
+
+    /// Returns what lookups read.
+    pub(super) fn view(&self) -> BelowView<W> {
+        BelowView { places: self.places.words().view(), answers: self.chunks.view() }
+    }
+
+    /// Makes `view` show what has moved.
+    pub(super) fn show_in(&self, view: &mut BelowView<W>) {
+        self.places.words().show_in(&mut view.places);
+        self.chunks.show_in(&mut view.answers);
     }
 
     /// Every reader has passed what was changed before the last call of this.
@@ -51,20 +98,6 @@ impl<W: Width> Below<W> {
         self.places.room() > changes && self.chunks.room() > changes + self.places.len()
     }
 
-    /// /24s by their numbers, each with a chunk of the answers: only to be read.
-    pub(super) fn holding(
-        places: impl ExactSizeIterator<Item = (u32, u32)>,
-        answers: Array<W>,
-        pages: Pages,
-    ) -> Self {
-        let chunks = Unique::holding(answers, pages);
-        let mut all = Places::with_room_for(places.len(), pages);
-        for (number, chunk) in places.filter(|&(_, chunk)| (chunk as usize) < chunks.numbers()) {
-            all.set(number, chunk);
-        }
-        Self { places: all, chunks, leaving: Retired::new(), pages }
-    }
-
     /// The /24s by their numbers, each with its chunk.
     pub(super) fn places(&self) -> impl Iterator<Item = (u32, u32)> {
         self.places.iter()
@@ -78,20 +111,6 @@ impl<W: Width> Below<W> {
     /// The answers of all chunks.
     pub(super) fn answers(&self) -> Vec<W> {
         self.chunks.to_vec()
-    }
-
-    /// Where the answer for an address stands among those of all chunks, if its /24 is one of these.
-    #[inline(always)]
-    pub(super) fn find(&self, address: u32, meter: &mut impl Meter) -> Option<u32> {
-        meter.hash();
-        let chunk = self.places.get(address >> (32 - TILE_END), meter)?;
-        Some(chunk * BELOW as u32 + address % BELOW as u32)
-    }
-
-    /// The answers of all chunks, where [`find`](Self::find) says.
-    #[inline(always)]
-    pub(super) fn values(&self) -> &[W::Atomic] {
-        self.chunks.values()
     }
 
     /// Gives a /24 its answers.
@@ -162,7 +181,7 @@ impl<W: Width> Below<W> {
             return Err(format!("{} /24s with longer routes of {}", self.places.len(), fresh.places.len()));
         }
         for (number, chunk) in fresh.places.iter() {
-            let here = self.places.get(number, &mut crate::engine::Unmetered);
+            let here = self.places.get(number);
             let answers = here.map(|here| self.chunks.get(here));
             if answers != Some(fresh.chunks.get(chunk)) {
                 return Err(format!("{number:#x}: {answers:?} are not its answers"));

@@ -65,7 +65,6 @@
 //! 10.0.0.0/18   ->  map 1, answer 1              0.0.0.0/18   ->  map 1, answer 0
 //! ```
 
-mod batch;
 mod below;
 mod brush;
 mod parts;
@@ -77,19 +76,19 @@ mod snapshot;
 mod tests;
 mod tiles;
 mod validate;
+mod view;
 
 pub use runs::Runs;
 pub use tiles::{Tiles, Whole};
+pub use view::MosaicView;
 
-use crate::arch::Isa;
 use crate::blocks::unique::Kept;
-use crate::engine::{About, Config, Engine, Figure, Meter, Update, Updates, Width};
+use crate::engine::{About, Config, Engine, Figure, Persistence, Share, Sharing, Update, Updates, Width};
 use crate::memory::{Memory, Pages};
-use crate::snapshot::{SectionWriter, Sections};
-use crate::{Delta, Error, NextHop, Prefix, Rib};
+use crate::{Delta, Error, Prefix, Rib};
 use below::Below;
 use brush::Brush;
-use root::{Root, TileNumber};
+use root::Root;
 
 /// What the tools print about it.
 pub const ABOUT: About = About {
@@ -97,15 +96,15 @@ pub const ABOUT: About = About {
     paper: "fibula: two loads from deduplicated tiles of one answer a /24",
     year: 2026,
     updates: Updates::InPlace,
-    limits: &[],
-    parameters: &[],
-    preset: &[],
+    cost: |_| 2.3,
+    ..About::DEFAULT
 };
 
 /// The same with tiles of runs.
 pub const RUNS: About = About {
     name: "mosaic-runs",
     paper: "fibula: deduplicated tiles of one answer a /24, kept as runs",
+    cost: |_| 3.3,
     ..ABOUT
 };
 
@@ -127,14 +126,13 @@ const BELOW: usize = 1 << (32 - TILE_END);
 /// The root, the tiles, and what is longer than a tile tells apart.
 #[derive(Debug)]
 pub struct Mosaic<W: Width, F: Tiles<W> = Whole<W>> {
+    view: MosaicView<W, F>,
     root: Root,
     tiles: Kept<F>,
     below: Below<W>,
     pages: Pages,
     /// Whether any answer is the number that marks.
     answers_mark: bool,
-    /// Whether this only reads: what another one changes, or a snapshot.
-    is_view: bool,
 }
 
 /// Its tiles as runs.
@@ -156,31 +154,21 @@ impl<W: Width, F: Tiles<W>> Mosaic<W, F> {
     /// What stands for an answer where longer routes have to be asked.
     const MARK: u32 = W::MAX;
 
+    /// Makes the view show what has moved.
+    fn show(&mut self) {
+        self.root.show_in(&mut self.view.root);
+        self.tiles.show_in(&mut self.view.tiles);
+        self.below.show_in(&mut self.view.below);
+    }
+
     /// A table without routes.
     fn empty(pages: Pages) -> Self {
         let mut tiles = Kept::<F>::new(pages).unsettled();
         let nowhere = tiles.insert(&F::pack(&[W::default(); TILE]));
         tiles.retain(nowhere, SLOTS as u32 - 1);
         let (root, below) = (Root::filled(nowhere, pages), Below::new(pages));
-        Self { root, tiles, below, pages, answers_mark: false, is_view: false }
-    }
-
-    /// Both loads, and what is below a mark.
-    #[inline(always)]
-    fn look_up<T: TileNumber>(&self, root: &[T::Atomic; SLOTS], address: u32, meter: &mut impl Meter) -> W {
-        let tile = meter.load_word::<T>(&root[slot_of(address)]).index();
-        let place = place_of(address);
-        let answer = F::answer(self.tiles.values(), F::begin(tile, place), place, meter);
-        if answer.widen().0 == Self::MARK { self.marked(address, meter) } else { answer }
-    }
-
-    /// The answer where the tile has a mark.
-    #[inline(always)]
-    fn marked(&self, address: u32, meter: &mut impl Meter) -> W {
-        match self.below.find(address, meter) {
-            Some(place) => meter.load_word::<W>(&self.below.values()[place as usize]),
-            None => W::narrow(NextHop(Self::MARK)),
-        }
+        let view = MosaicView { root: root.view(), tiles: tiles.view(), below: below.view() };
+        Self { view, root, tiles, below, pages, answers_mark: false }
     }
 
     /// The tile of a slot.
@@ -207,33 +195,27 @@ impl<W: Width, F: Tiles<W>> Mosaic<W, F> {
     }
 }
 
-impl<W: Width, F: Tiles<W>> Engine<u32, W> for Mosaic<W, F> {
+impl<W: Width, F: Tiles<W>> Engine<u32> for Mosaic<W, F> {
+    type View = MosaicView<W, F>;
+
     fn build(rib: &Rib<u32>, config: &Config) -> Result<Self, Error> {
         let mut engine = Self::painted(rib, config.pages);
         engine.answers_mark = rib.max_next_hop().0 >= Self::MARK;
         engine.compact();
         engine.below.compact();
+        engine.show();
         Ok(engine)
     }
 
-    #[inline(always)]
-    fn lookup_metered<M: Meter>(&self, address: u32, meter: &mut M) -> W {
-        match &self.root {
-            Root::Narrow(root) => self.look_up::<u16>(root::sized(root), address, meter),
-            Root::Wide(root) => self.look_up::<u32>(root::sized(root), address, meter),
-        }
-    }
-
-    #[inline(always)]
-    fn lookup_batch<I: Isa>(&self, _: I, addresses: &[u32], next_hops: &mut [W]) {
-        self.lookup_blocks(addresses, next_hops);
+    fn view(&self) -> &MosaicView<W, F> {
+        &self.view
     }
 
     fn apply(&mut self, rib: &Rib<u32>, deltas: &[Delta<u32>]) -> Update {
         let whole = |prefix: Prefix<u32>| Prefix::containing(prefix.first(), prefix.len().min(TILE_END));
         let prefixes = Prefix::outermost(deltas.iter().map(|delta| whole(delta.prefix)));
         let shared = self.tiles.is_shared();
-        if self.is_view || shared && !self.has_room(&prefixes, deltas) {
+        if shared && !self.has_room(&prefixes, deltas) {
             return Update::Rebuild;
         }
         let mut brush = Brush::of(self);
@@ -247,35 +229,9 @@ impl<W: Width, F: Tiles<W>> Engine<u32, W> for Mosaic<W, F> {
                 self.compact();
             }
             self.below.tidy();
+            self.show();
         }
         Update::Applied(cost)
-    }
-
-    fn save<'s>(&'s self, sections: &mut SectionWriter<'s>) -> Result<(), Error> {
-        self.save_arrays(sections);
-        Ok(())
-    }
-
-    fn open(sections: &Sections<'_>, config: &Config) -> Result<Self, Error> {
-        Self::open_arrays(sections, config)
-    }
-
-    fn share(&mut self) -> Option<Self> {
-        if self.answers_mark || self.is_view {
-            return None;
-        }
-        if self.tiles.numbers() > self.root.most_numbers(F::MOST) / 4 * 3 {
-            self.root.widen(self.pages);
-        }
-        let room = self.root.most_numbers(F::MOST).min(4 * self.tiles.numbers() + SLOTS);
-        let tiles = self.tiles.share(room);
-        let (root, below) = (self.root.view(), self.below.share());
-        Some(Self { root, tiles, below, pages: self.pages, answers_mark: false, is_view: true })
-    }
-
-    fn readers_passed(&mut self) {
-        self.tiles.readers_passed();
-        self.below.readers_passed();
     }
 
     fn memory(&self) -> Memory {
@@ -298,5 +254,33 @@ impl<W: Width, F: Tiles<W>> Engine<u32, W> for Mosaic<W, F> {
 
     fn validate(&self, rib: &Rib<u32>) -> Result<(), String> {
         self.contradiction(rib)
+    }
+
+    fn sharing() -> Option<Sharing<Self, u32>> {
+        Some(Sharing::of_engine())
+    }
+
+    fn persistence() -> Option<Persistence<Self, u32>> {
+        Some(Persistence::of_engine())
+    }
+}
+
+impl<W: Width, F: Tiles<W>> Share<u32> for Mosaic<W, F> {
+    fn share(&mut self) -> Option<MosaicView<W, F>> {
+        if self.answers_mark {
+            return None;
+        }
+        if self.tiles.numbers() > self.root.most_numbers(F::MOST) / 4 * 3 {
+            self.root.widen(self.pages);
+        }
+        self.tiles.share(self.root.most_numbers(F::MOST).min(4 * self.tiles.numbers() + SLOTS));
+        self.below.share();
+        self.show();
+        Some(self.view.clone())
+    }
+
+    fn readers_passed(&mut self) {
+        self.tiles.readers_passed();
+        self.below.readers_passed();
     }
 }

@@ -2,14 +2,14 @@
 
 use crate::blocks::hashing::{HashFunction, reduce};
 use crate::engine::{Meter, Unmetered};
-use crate::memory::{Pages, Words};
+use crate::memory::{Pages, Published, Words};
 
 /// A word whose entry has been taken out: a search goes on past it.
 const GONE: u64 = u64::MAX;
 
 /// A hash table with an entry a word, so that each change is one store: the number of the /24, then that of its chunk plus one. A
 /// search goes from an entry's home to the first word of zeros. Entries never move while others read.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct Places {
     words: Words<u64>,
     entries: usize,
@@ -22,6 +22,22 @@ fn hash(number: u32) -> u32 {
 
 fn entry(number: u32, chunk: u32) -> u64 {
     u64::from(number) << 32 | u64::from(chunk + 1)
+}
+
+/// Returns the chunk of a /24 in a table that consists of these words.
+#[inline(always)]
+pub(super) fn find(words: &[Published<u64>], number: u32, meter: &mut impl Meter) -> Option<u32> {
+    let mut at = reduce(hash(number), words.len() as u32) as usize;
+    loop {
+        let word = meter.load_word::<u64>(&words[at]);
+        if word >> 32 == u64::from(number) && word as u32 != 0 {
+            return Some(word as u32 - 1);
+        }
+        if word == 0 {
+            return None;
+        }
+        at = if at + 1 < words.len() { at + 1 } else { 0 };
+    }
 }
 
 impl Places {
@@ -39,20 +55,14 @@ impl Places {
         (self.words.len() / 3 * 2).saturating_sub(self.entries + self.gone)
     }
 
-    /// The chunk of a /24.
-    #[inline(always)]
-    pub(super) fn get(&self, number: u32, meter: &mut impl Meter) -> Option<u32> {
-        let mut at = reduce(hash(number), self.words.len() as u32) as usize;
-        loop {
-            let word = meter.load_word::<u64>(&self.words[at]);
-            if word >> 32 == u64::from(number) && word as u32 != 0 {
-                return Some(word as u32 - 1);
-            }
-            if word == 0 {
-                return None;
-            }
-            at = if at + 1 < self.words.len() { at + 1 } else { 0 };
-        }
+    /// Returns the chunk of a /24.
+    pub(super) fn get(&self, number: u32) -> Option<u32> {
+        find(&self.words, number, &mut Unmetered)
+    }
+
+    /// The words of the table, among which [`find`] searches.
+    pub(super) fn words(&self) -> &Words<u64> {
+        &self.words
     }
 
     /// Gives a /24 a chunk, and returns the one before. The table must have room.
@@ -100,8 +110,7 @@ impl Places {
 
     /// Checks that every entry can be found, and the counts.
     pub(super) fn validate(&self) -> Result<(), String> {
-        if let Some((number, _)) = self.iter().find(|&(n, chunk)| self.get(n, &mut Unmetered) != Some(chunk))
-        {
+        if let Some((number, _)) = self.iter().find(|&(n, chunk)| self.get(n) != Some(chunk)) {
             return Err(format!("the entry of {number:#x} cannot be found"));
         }
         let gone = (0..self.words.len()).filter(|&at| self.words.get(at) == GONE).count();

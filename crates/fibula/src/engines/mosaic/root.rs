@@ -1,7 +1,7 @@
 //! The root: a tile number for each /18, of 16 bits as long as they suffice.
 
 use super::SLOTS;
-use crate::memory::{Pages, Word, Words};
+use crate::memory::{Pages, Published, Word, Words, WordsView};
 
 /// An integer that holds tile numbers.
 pub(super) trait TileNumber: Word + Eq {
@@ -30,9 +30,16 @@ pub(super) enum Root {
     Wide(Words<u32>),
 }
 
+/// The root as lookups read it.
+#[derive(Clone, Debug)]
+pub(super) enum RootView {
+    Narrow(WordsView<u16>),
+    Wide(WordsView<u32>),
+}
+
 /// The slots with their number, so that no index of 18 bits needs a check.
 #[inline(always)]
-pub(super) fn sized<T: Word>(root: &Words<T>) -> &[T::Atomic; SLOTS] {
+pub(super) fn sized<T: Word>(root: &WordsView<T>) -> &[Published<T>; SLOTS] {
     root[..].try_into().expect("one number a slot")
 }
 
@@ -47,11 +54,20 @@ impl Root {
         Self::Narrow(filled(pages, |_| tile as u16))
     }
 
-    /// The same root, for another reader of it.
-    pub(super) fn view(&self) -> Self {
+    /// Returns what lookups read.
+    pub(super) fn view(&self) -> RootView {
         match self {
-            Self::Narrow(root) => Self::Narrow(root.clone()),
-            Self::Wide(root) => Self::Wide(root.clone()),
+            Self::Narrow(root) => RootView::Narrow(root.view()),
+            Self::Wide(root) => RootView::Wide(root.view()),
+        }
+    }
+
+    /// Makes `view` show this root, if it shows another.
+    pub(super) fn show_in(&self, view: &mut RootView) {
+        match (self, view) {
+            (Self::Narrow(root), RootView::Narrow(view)) => root.show_in(view),
+            (Self::Wide(root), RootView::Wide(view)) => root.show_in(view),
+            (_, view) => *view = self.view(),
         }
     }
 

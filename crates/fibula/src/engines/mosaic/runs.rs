@@ -14,9 +14,8 @@ use crate::NextHop;
 use crate::blocks::chunks::Lines;
 use crate::blocks::unique::{Atomic, Form};
 use crate::engine::{Meter, Width};
-use crate::memory::Shareable;
+use crate::memory::{Published, Shareable};
 use std::marker::PhantomData;
-use std::sync::atomic::AtomicU64;
 
 /// Tiles as runs of answers `W`.
 #[derive(Debug)]
@@ -81,14 +80,14 @@ impl<W: Width> Form for Runs<W> {
         &piece.words[..piece.len]
     }
 
-    fn read(words: &[AtomicU64]) -> Piece {
+    fn read(words: &[Published<u64>]) -> Piece {
         let len = Self::len(u64::load(&words[0]));
         let mut piece = Piece { words: [0; LONGEST], len };
         piece.words.iter_mut().zip(&words[..len]).for_each(|(word, place)| *word = u64::load(place));
         piece
     }
 
-    fn numbers(words: &[AtomicU64]) -> usize {
+    fn numbers(words: &[Published<u64>]) -> usize {
         Self::len(u64::load(&words[0])) / UNIT
     }
 }

@@ -1,21 +1,20 @@
 //! Snapshots: root and tiles as they are; of the longer routes their /24s by number, from which the hash table is made
 //! again, and their answers.
 
-use super::below::Below;
-use super::root::Root;
+use super::below::BelowView;
+use super::root::{Root, RootView};
 use super::tiles::Tiles;
-use super::{Mosaic, SLOTS};
+use super::{Mosaic, MosaicView, SLOTS};
 use crate::Error;
-use crate::blocks::unique::Kept;
-use crate::engine::{Config, Width};
-use crate::memory::Words;
-use crate::snapshot::{SectionWriter, Sections};
+use crate::engine::{Config, Persist, Width};
+use crate::memory::WordsView;
+use crate::sections::{SectionWriter, Sections};
 
 const NARROW: &str = "root, 16 bits";
 const WIDE: &str = "root, 32 bits";
 
-impl<W: Width, F: Tiles<W>> Mosaic<W, F> {
-    pub(super) fn save_arrays(&self, sections: &mut SectionWriter<'_>) {
+impl<W: Width, F: Tiles<W>> Persist<u32> for Mosaic<W, F> {
+    fn save<'s>(&'s self, sections: &mut SectionWriter<'s>) {
         match &self.root {
             Root::Narrow(root) => sections.made(NARROW, &root.to_vec()),
             Root::Wide(root) => sections.made(WIDE, &root.to_vec()),
@@ -27,17 +26,16 @@ impl<W: Width, F: Tiles<W>> Mosaic<W, F> {
         sections.made("longer routes' answers", &self.below.answers());
     }
 
-    pub(super) fn open_arrays(sections: &Sections<'_>, config: &Config) -> Result<Self, Error> {
+    fn open(sections: &Sections<'_>, config: &Config) -> Result<MosaicView<W, F>, Error> {
         let root = if sections.has(NARROW) {
-            Root::Narrow(Words::holding(sections.array_of(NARROW, SLOTS)?))
+            RootView::Narrow(WordsView::holding(sections.array_of(NARROW, SLOTS)?))
         } else {
-            Root::Wide(Words::holding(sections.array_of(WIDE, SLOTS)?))
+            RootView::Wide(WordsView::holding(sections.array_of(WIDE, SLOTS)?))
         };
         let numbers = sections.array::<u32>("longer routes' /24s")?;
         let chunks = sections.array_of::<u32>("longer routes' chunks", numbers.len())?;
         let places = numbers.iter().copied().zip(chunks.iter().copied());
-        let below = Below::holding(places, sections.array("longer routes' answers")?, config.pages);
-        let tiles = Kept::holding(sections.array("tiles")?, config.pages);
-        Ok(Self { root, tiles, below, pages: config.pages, answers_mark: false, is_view: true })
+        let below = BelowView::holding(places, sections.array("longer routes' answers")?, config.pages);
+        Ok(MosaicView { root, tiles: WordsView::holding(sections.array("tiles")?), below })
     }
 }

@@ -1,11 +1,12 @@
 //! The worked example of the module page, the mark as a next hop, the numbers past 16 bits, and what updates cost.
 
 use super::*;
-use crate::Fib;
 use crate::blocks::unique::Form;
-use crate::engines::testing::{apply, rib};
+use crate::engine::Lookup as _;
+use crate::engines::testing::{Ask, apply, rib};
 use crate::memory::Shareable;
 use crate::rib::Range;
+use crate::{Fib, NextHop};
 
 /// The table of the module page.
 const EXAMPLE: [(&str, u32); 6] = [
@@ -51,7 +52,7 @@ fn the_mark_itself_may_be_a_next_hop() {
     // Long blocks, a short one, and one by one: four of five answers are marks, the first of which leads nowhere.
     let many: Vec<u32> = addresses.into_iter().cycle().take(3 * 64 + 8 + 3).collect();
     let mut answers = vec![7; many.len()];
-    engine.lookup_blocks(&many, &mut answers);
+    engine.view().lookup_blocks(&many, &mut answers);
     let expected = [255, 254, 255, 255, 0].into_iter().cycle().take(many.len());
     assert_eq!(answers, expected.collect::<Vec<u8>>());
     assert_eq!(engine.below.counts(), (1, 1));
@@ -79,7 +80,7 @@ fn tile_numbers_past_16_bits_come_and_go() {
     assert_eq!((engine.tiles.len(), engine.root.number_bits()), (70_001, 32));
     let addresses: Vec<u32> = (0..70_000).map(|slot| slot << 14).collect();
     let mut answers = vec![0; addresses.len()];
-    engine.lookup_blocks(&addresses, &mut answers);
+    engine.view().lookup_blocks(&addresses, &mut answers);
     assert!((1..).zip(&answers).all(|(expected, &answer)| answer == expected));
 
     let withdraw = |rib: &mut Rib<u32>, engine: &mut Mosaic<u32>, slots: std::ops::Range<u32>| {
@@ -147,7 +148,7 @@ fn validation_sees_wrong_answers_and_wrong_counts() {
     engine.below.remove(0x0A_0200);
     assert!(engine.validate(&rib).unwrap_err().contains("0 /24s with longer routes of 1"));
     let fib = Fib::build("mosaic", &rib).unwrap();
-    assert_eq!(fib.lookup(0x0A02_0001), NextHop(4));
+    assert_eq!(fib.lookup_index(0x0A02_0001), NextHop(4));
 }
 
 #[test]
@@ -159,7 +160,7 @@ fn a_view_follows_and_a_mark_read_before_still_leads_somewhere() {
     assert_eq!([0x0A02_0000, 0x0A03_0000].map(|address| view.lookup(address)), [1, 7]);
     let behind_old_mark = || {
         let place = view.below.find(0x0A02_0000, &mut crate::engine::Unmetered)?;
-        Some(u16::load(&view.below.values()[place as usize]))
+        Some(u16::load(&view.below.answers()[place as usize]))
     };
     engine.validate(&rib).unwrap();
     engine.readers_passed(); // since before the change
@@ -180,8 +181,7 @@ fn a_view_follows_and_a_mark_read_before_still_leads_somewhere() {
 fn what_cannot_be_told_from_a_mark_is_not_shared() {
     let mut rib = rib(&[("10.0.0.0/8", 254)]);
     let mut engine: Mosaic<u8> = build(&rib);
-    let mut view = engine.share().unwrap();
-    assert!(view.share().is_none());
+    let view = engine.share().unwrap();
     let delta = rib.insert(Prefix::ALL, NextHop(255)).unwrap();
     assert_eq!(engine.apply(&rib, &[delta]), Update::Rebuild);
     assert_eq!((view.lookup(0), view.lookup(0x0A00_0000)), (0, 254));
@@ -288,7 +288,8 @@ fn a_view_of_runs_follows_until_there_is_no_room() {
     let number = engine.root.get(slot_of(0x0A00_4000));
     apply(&mut engine, &mut rib, &[("10.0.65.0/24", 9), ("10.1.65.0/24", 8), ("10.2.0.0/25", 0)]);
     assert_eq!([0x0A00_4100, 0x0A01_4100, 0x0A02_0001].map(|address| view.lookup(address)), [9, 8, 1]);
-    assert_eq!(Runs::<u16>::unpack(&view.tiles.get(number)), before); // somebody may still be at it
+    let tile = Runs::<u16>::read(&view.tiles[number as usize * Runs::<u16>::UNIT..]);
+    assert_eq!(Runs::<u16>::unpack(&tile), before); // somebody may still be at it
     engine.validate(&rib).unwrap();
     let delta = rib.insert(Prefix::ALL, NextHop(9)).unwrap();
     assert_eq!((engine.apply(&rib, &[delta]), view.lookup(0)), (Update::Rebuild, 0));

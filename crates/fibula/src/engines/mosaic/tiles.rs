@@ -3,6 +3,7 @@
 use super::TILE;
 use crate::blocks::unique::{Atomic, Form, OneLength};
 use crate::engine::{Meter, Width};
+use crate::memory::Published;
 
 /// A form in which tiles are kept once, each known by a number.
 pub trait Tiles<W: Width>: Form {
@@ -47,7 +48,7 @@ impl<W: Width> Tiles<W> for Whole<W> {
     }
 
     #[inline(always)]
-    fn answer(words: &[W::Atomic], begin: u32, _: usize, meter: &mut impl Meter) -> W {
+    fn answer(words: &[Published<W>], begin: u32, _: usize, meter: &mut impl Meter) -> W {
         meter.load_word::<W>(&words[begin as usize])
     }
 }

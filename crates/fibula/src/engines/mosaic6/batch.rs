@@ -4,15 +4,14 @@
 //! loaded one by one, and the steps of several blocks lie between each other as the stages of a pipeline.
 
 use super::lines::answers;
-use super::lookup::key;
+use super::view::key;
 use super::word::{ANSWER, BASE, BEYOND, BUCKETS, CODE, LINE_BITS, SLOT_BITS};
-use super::{Mosaic6, ROOT_BITS, STEPS};
+use super::{Mosaic6View, ROOT_BITS, STEPS};
 use crate::NextHop;
 use crate::arch::{GROUP, Isa, Wanted};
 use crate::blocks::pipeline::{Stages, for_each_set, look_up};
 use crate::engine::{Unmetered, Width};
-use crate::memory::Shareable;
-use std::sync::atomic::AtomicU32;
+use crate::memory::{Published, Shareable, flattened};
 
 /// The addresses of a block of the pipeline. 64 gave nine tenths, perhaps because arrays a power of two long take each other's places in the
 /// first cache.
@@ -81,10 +80,10 @@ fn is_apart(word: u32) -> bool {
 /// An engine as the batch path takes it. Where its arrays lie stands here once: it would be read again after every word that others may
 /// write.
 struct Batch<'e, I: Isa, W: Width> {
-    engine: &'e Mosaic6<W>,
-    root: &'e [AtomicU32; 1 << ROOT],
-    words: &'e [AtomicU32],
-    lines: &'e [W::Atomic],
+    table: &'e Mosaic6View<W>,
+    root: &'e [Published<u32>; 1 << ROOT],
+    words: &'e [Published<u32>],
+    lines: &'e [Published<W>],
     isa: I,
 }
 
@@ -123,7 +122,7 @@ impl<I: Isa, W: Width> Stages<u128, W, STAGES> for Batch<'_, I, W> {
 
     #[inline(always)]
     fn one(&self, _: usize, &address: &u128) -> W {
-        self.engine.one(address, &mut Unmetered)
+        self.table.one(address, &mut Unmetered)
     }
 }
 
@@ -165,7 +164,7 @@ impl<I: Isa, W: Width> Stages<u128, W, 1> for Batch<'_, I, W> {
 
     #[inline(always)]
     fn one(&self, _: usize, &address: &u128) -> W {
-        self.engine.one(address, &mut Unmetered)
+        self.table.one(address, &mut Unmetered)
     }
 }
 
@@ -247,13 +246,13 @@ impl<I: Isa, W: Width> Batch<'_, I, W> {
             }
             for_each_set(lanes, |lane| {
                 let at = group * GROUP + lane;
-                next_hops[at] = self.engine.on(words[lane], rests[at], addresses[at], &mut Unmetered);
+                next_hops[at] = self.table.on(words[lane], rests[at], addresses[at], &mut Unmetered);
             });
         }
     }
 }
 
-impl<W: Width> Mosaic6<W> {
+impl<W: Width> Mosaic6View<W> {
     /// The batch.
     #[inline(always)]
     pub(super) fn many<I: Isa>(&self, isa: I, addresses: &[u128], next_hops: &mut [W]) {
@@ -264,8 +263,8 @@ impl<W: Width> Mosaic6<W> {
     #[inline(always)]
     pub(super) fn many_by<I: Isa>(&self, isa: I, gathers: bool, addresses: &[u128], next_hops: &mut [W]) {
         let Some(root) = self.root.first_chunk() else { return };
-        let (words, lines) = (self.blocks.arrays.as_flattened(), self.blocks.lines.elements());
-        let batch = Batch { engine: self, root, words, lines, isa };
+        let (words, lines) = (flattened(&self.arrays), &self.lines[..]);
+        let batch = Batch { table: self, root, words, lines, isa };
         if gathers {
             look_up::<GATHERED, GROUP, 1, _, _, _>(&batch, addresses, next_hops);
         } else {

@@ -2,11 +2,11 @@
 
 use super::lines::{Lines, pair_bytes};
 use super::word::{CELL_BYTES, CELLS_MAX, Cell, Word, array_cells};
-use super::{CELLS, STEPS};
+use super::{CELLS, Mosaic6View, STEPS};
 use crate::Limit;
 use crate::blocks::chunks::SharedPool;
 use crate::engine::Width;
-use crate::memory::{Pages, Shareable};
+use crate::memory::{Pages, Shareable, flattened};
 
 /// The cells past the end of the arrays that may be read: a search that has left the arrays looks at the first word.
 pub(super) const PADDING: usize = 1;
@@ -30,7 +30,7 @@ impl<W: Width> Blocks<W> {
 
     /// The words of an array of so many cells from a base on, each as it is now.
     pub(super) fn words(&self, base: usize, cells: usize) -> impl ExactSizeIterator<Item = u32> {
-        self.arrays[base..base + cells].as_flattened().iter().map(u32::load)
+        flattened(&self.arrays[base..base + cells]).iter().map(u32::load)
     }
 
     /// Gives back what a word leads to that is so many arrays down, and all below. Returns how many arrays of that the batch path does not
@@ -46,7 +46,7 @@ impl<W: Width> Blocks<W> {
                 let mut detours = usize::from(arrays >= STEPS);
                 let cells = array_cells(stride);
                 for at in 2 * base..2 * (base + cells) {
-                    let below = u32::load(&self.arrays.as_flattened()[at]);
+                    let below = self.word(at);
                     detours += self.release(below, arrays + 1);
                 }
                 self.arrays.remove(base, cells);
@@ -115,9 +115,26 @@ impl<W: Width> Blocks<W> {
         self.arrays.is_shared()
     }
 
-    /// The same for readers.
-    pub(super) fn share(&mut self) -> Self {
-        Self { arrays: self.arrays.share(CELLS_MAX), lines: self.lines.share() }
+    /// Lets others read from now on.
+    pub(super) fn share(&mut self) {
+        self.arrays.share(CELLS_MAX);
+        self.lines.share();
+    }
+
+    /// Makes `view` show what has moved.
+    pub(super) fn show_in(&self, view: &mut Mosaic6View<W>) {
+        self.arrays.show_in(&mut view.arrays);
+        self.lines.show_in(&mut view.lines);
+    }
+
+    /// Returns the word at an index of the arrays.
+    pub(super) fn word(&self, at: usize) -> u32 {
+        flattened(&self.arrays)[at].load()
+    }
+
+    /// Stores the word at an index of the arrays.
+    pub(super) fn set_word(&self, at: usize, word: u32) {
+        word.store(&self.arrays.words().places(at / 2..at / 2 + 1)[0][at % 2]);
     }
 
     pub(super) fn readers_passed(&mut self) {

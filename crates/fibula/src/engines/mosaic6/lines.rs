@@ -6,7 +6,7 @@ use crate::arch::LINE;
 use crate::blocks::chunks::SharedPool;
 use crate::blocks::retired::Retired;
 use crate::engine::Width;
-use crate::memory::{Array, Pages};
+use crate::memory::{Pages, Published, WordsView};
 use crate::{Limit, NextHop};
 
 /// What tables of very many bounds run out of first, and its unit.
@@ -57,28 +57,20 @@ pub(super) struct Lines<W: Width> {
 impl<W: Width> Lines<W> {
     pub(super) fn new(pages: Pages) -> Self {
         let pool = SharedPool::empty(LINES, LINES_MAX * elements::<W>() as u64, pages);
-        Self::over(pool.padded(PADDING * elements::<W>()))
-    }
-
-    /// What a snapshot holds, to be read.
-    pub(super) fn reading(lines: Array<W>) -> Self {
-        Self::over(SharedPool::reading(lines, LINES, PADDING * elements::<W>()))
-    }
-
-    fn over(pool: SharedPool<W>) -> Self {
+        let pool = pool.padded(PADDING * elements::<W>());
         let free = Slots::new(slots::<W>() as u32);
         Self { pool, free, free_when_written: 0, retired: Retired::new(), retired_slots: 0 }
     }
 
     /// All lines, as elements.
     #[inline(always)]
-    pub(super) fn elements(&self) -> &[W::Atomic] {
+    pub(super) fn elements(&self) -> &[Published<W>] {
         &self.pool
     }
 
     /// The elements of a line.
     #[inline(always)]
-    pub(super) fn line(&self, line: usize) -> &[W::Atomic] {
+    pub(super) fn line(&self, line: usize) -> &[Published<W>] {
         &self.pool[line * elements::<W>()..][..elements::<W>()]
     }
 
@@ -92,11 +84,12 @@ impl<W: Width> Lines<W> {
             self.free.add_line(start / elements::<W>());
             self.free.take(count).expect("a whole line holds any bucket")
         };
-        let elements = self.line(line);
+        let start = line * elements::<W>();
+        let elements = self.pool.words().places(start..start + elements::<W>());
         let put = |at: usize, bytes: &[u8]| {
             for (at, &byte) in (at..).zip(bytes) {
                 let place = &elements[at / size_of::<W>()];
-                let mut element = W::load(place);
+                let mut element = W::load_atomic(place);
                 element.as_mut_bytes()[at % size_of::<W>()] = byte;
                 element.store(place);
             }
@@ -172,8 +165,16 @@ impl<W: Width> Lines<W> {
         self.pool.to_vec()
     }
 
-    pub(super) fn share(&mut self) -> Self {
-        Self::over(self.pool.share(LINES_MAX * elements::<W>() as u64))
+    pub(super) fn share(&mut self) {
+        self.pool.share(LINES_MAX * elements::<W>() as u64);
+    }
+
+    pub(super) fn view(&self) -> WordsView<W> {
+        self.pool.view()
+    }
+
+    pub(super) fn show_in(&self, view: &mut WordsView<W>) {
+        self.pool.show_in(view);
     }
 
     pub(super) fn readers_passed(&mut self) {
@@ -188,6 +189,15 @@ impl<W: Width> Lines<W> {
     pub(super) fn shrink_to_fit(&mut self) {
         self.free_when_written = self.free.total();
         self.pool.shrink_to_fit();
+    }
+
+    #[cfg(test)]
+    pub(super) fn spoil(&self, at: usize, change: impl Fn(u8) -> u8)
+    where
+        W: From<u8> + TryInto<u8, Error: std::fmt::Debug>,
+    {
+        let element: W = self.pool.get(at);
+        self.pool.words().set(at, change(element.try_into().expect("8 bits")).into());
     }
 
     /// Checks the books.

@@ -96,7 +96,6 @@ mod blocks;
 mod build;
 mod figures;
 mod lines;
-mod lookup;
 mod plan;
 mod segments;
 mod slots;
@@ -105,13 +104,16 @@ mod snapshot;
 mod tests;
 mod update;
 mod validate;
+mod view;
 mod word;
 
-use crate::arch::Isa;
+pub use view::Mosaic6View;
+
 use crate::blocks::patricia::{MAX_NODES, NODES, Patricia};
-use crate::engine::{About, Config, Cost, Engine, Figure, LimitInfo, Meter, Update, Updates, Width};
+use crate::engine::{
+    About, Config, Cost, Engine, Figure, LimitInfo, Persistence, Share, Sharing, Update, Updates, Width,
+};
 use crate::memory::{Memory, Pages, Words};
-use crate::snapshot::{SectionWriter, Sections};
 use crate::{Delta, Error, NextHop, Prefix, Rib};
 use blocks::Blocks;
 use segments::Segments;
@@ -133,13 +135,13 @@ pub const ABOUT: About = About {
     year: 2026,
     updates: Updates::InPlace,
     limits: &[
-        LimitInfo { what: About::NEXT_HOPS, max: NEXT_HOPS_MAX as u64 },
         LimitInfo { what: CELLS, max: CELLS_MAX },
         LimitInfo { what: lines::LINES, max: LINES_MAX },
         LimitInfo { what: NODES, max: MAX_NODES },
     ],
-    parameters: &[],
-    preset: &[],
+    next_hops_max: NEXT_HOPS_MAX,
+    cost: |shape| 3.2 + 230.0 * shape.share_longer_than_48(),
+    ..About::DEFAULT
 };
 
 /// The bits that choose a slot of the root.
@@ -160,19 +162,17 @@ const STEPS: usize = 3;
 /// The engine; see the [module](self).
 #[derive(Debug)]
 pub struct Mosaic6<W: Width> {
+    /// What lookups read, the routes of 49 to 128 bits among it. While others read those stay as they are.
+    view: Mosaic6View<W>,
     /// A word for each /16.
     root: Words<u32>,
     /// Arrays, buckets and the next hops beside longer routes.
     blocks: Blocks<W>,
-    /// The routes of 49 to 128 bits. While others read they stay as they are.
-    longer: Arc<Patricia<u128, W>>,
     /// What is known of the slots of the root that have blocks.
     books: BTreeMap<usize, Books>,
     pages: Pages,
     /// What the update in progress has cost so far.
     cost: Cost,
-    /// Whether this only reads: what another one changes, or a snapshot.
-    is_view: bool,
 }
 
 impl<W: Width> Mosaic6<W> {
@@ -180,63 +180,36 @@ impl<W: Width> Mosaic6<W> {
     fn build_at_most(cells_max: u64, rib: &Rib<u128>, pages: Pages) -> Result<Self, Error> {
         let no_route = Word::Answer(NextHop::NONE).pack();
         let longer = rib.iter().filter(|route| route.prefix.len() > LAST_LEVEL);
-        let mut engine = Self {
-            root: Words::filled(no_route, 1 << ROOT_BITS, pages),
-            blocks: Blocks::new(cells_max, pages),
-            longer: Arc::new(Patricia::plant(longer, pages)?),
-            books: BTreeMap::new(),
-            pages,
-            cost: Cost::default(),
-            is_view: false,
-        };
+        let longer = Arc::new(Patricia::plant(longer, pages)?);
+        let root = Words::filled(no_route, 1 << ROOT_BITS, pages);
+        let blocks = Blocks::new(cells_max, pages);
+        let view = Mosaic6View::of(root.view(), &blocks, longer);
+        let mut engine = Self { view, root, blocks, books: BTreeMap::new(), pages, cost: Cost::default() };
         let segments = Segments::of(rib, Prefix::ALL);
         for slot in 0..1 << ROOT_BITS {
             engine.write_slot(&segments, segments.node(0), slot)?;
         }
         engine.blocks.shrink_to_fit();
+        engine.blocks.show_in(&mut engine.view);
         Ok(engine)
     }
 }
 
-impl<W: Width> Engine<u128, W> for Mosaic6<W> {
+impl<W: Width> Engine<u128> for Mosaic6<W> {
+    type View = Mosaic6View<W>;
+
     fn build(rib: &Rib<u128>, config: &Config) -> Result<Self, Error> {
         Self::build_at_most(CELLS_MAX, rib, config.pages)
     }
 
-    #[inline(always)]
-    fn lookup_metered<M: Meter>(&self, address: u128, meter: &mut M) -> W {
-        self.one(address, meter)
-    }
-
-    #[inline(always)]
-    fn lookup_batch<I: Isa>(&self, isa: I, addresses: &[u128], next_hops: &mut [W]) {
-        self.many(isa, addresses, next_hops);
+    fn view(&self) -> &Mosaic6View<W> {
+        &self.view
     }
 
     fn apply(&mut self, rib: &Rib<u128>, deltas: &[Delta<u128>]) -> Update {
-        if self.is_view { Update::Rebuild } else { self.follow(rib, deltas) }
-    }
-
-    fn save<'s>(&'s self, sections: &mut SectionWriter<'s>) -> Result<(), Error> {
-        self.save_arrays(sections);
-        Ok(())
-    }
-
-    fn open(sections: &Sections<'_>, config: &Config) -> Result<Self, Error> {
-        Self::open_arrays(sections, config)
-    }
-
-    fn share(&mut self) -> Option<Self> {
-        if self.is_view || self.longer.node_count() > SHARED_LONGER_MAX {
-            return None;
-        }
-        let (root, blocks) = (self.root.clone(), self.blocks.share());
-        let (longer, books) = (Arc::clone(&self.longer), BTreeMap::new());
-        Some(Self { root, blocks, longer, books, pages: self.pages, cost: Cost::default(), is_view: true })
-    }
-
-    fn readers_passed(&mut self) {
-        self.blocks.readers_passed();
+        let update = self.follow(rib, deltas);
+        self.blocks.show_in(&mut self.view);
+        update
     }
 
     fn memory(&self) -> Memory {
@@ -244,7 +217,7 @@ impl<W: Width> Engine<u128, W> for Mosaic6<W> {
             .on_chip("root", size_of_val(&self.root[..]))
             .off_chip("arrays", self.blocks.arrays.bytes())
             .off_chip("lines", self.blocks.lines.bytes())
-            .off_chip("longer routes", self.longer.bytes())
+            .off_chip("longer routes", self.view.longer.bytes())
     }
 
     fn figures(&self) -> Vec<Figure> {
@@ -253,5 +226,28 @@ impl<W: Width> Engine<u128, W> for Mosaic6<W> {
 
     fn validate(&self, rib: &Rib<u128>) -> Result<(), String> {
         self.check(rib)
+    }
+
+    fn sharing() -> Option<Sharing<Self, u128>> {
+        Some(Sharing::of_engine())
+    }
+
+    fn persistence() -> Option<Persistence<Self, u128>> {
+        Some(Persistence::of_engine())
+    }
+}
+
+impl<W: Width> Share<u128> for Mosaic6<W> {
+    fn share(&mut self) -> Option<Mosaic6View<W>> {
+        if self.view.longer.node_count() > SHARED_LONGER_MAX {
+            return None;
+        }
+        self.blocks.share();
+        self.blocks.show_in(&mut self.view);
+        Some(self.view.clone())
+    }
+
+    fn readers_passed(&mut self) {
+        self.blocks.readers_passed();
     }
 }

@@ -1,25 +1,22 @@
 //! Snapshots: root, arrays and lines as they are; of the longer routes, which are few, the routes.
 
-use super::blocks::{Blocks, PADDING};
-use super::lines::Lines;
-use super::{CELLS, LAST_LEVEL, Mosaic6, ROOT_BITS};
-use crate::blocks::chunks::SharedPool;
+use super::{LAST_LEVEL, Mosaic6, Mosaic6View, ROOT_BITS};
 use crate::blocks::patricia::Patricia;
-use crate::engine::{Config, Cost, Width};
-use crate::memory::Words;
-use crate::snapshot::{SectionWriter, Sections, unsound};
+use crate::engine::{Config, Persist, Width};
+use crate::memory::WordsView;
+use crate::sections::{SectionWriter, Sections, unsound};
 use crate::{Error, Prefix, Route};
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 const ADDRESSES: &str = "longer routes";
 
-impl<W: Width> Mosaic6<W> {
-    pub(super) fn save_arrays<'s>(&'s self, sections: &mut SectionWriter<'s>) {
+impl<W: Width> Persist<u128> for Mosaic6<W> {
+    fn save<'s>(&'s self, sections: &mut SectionWriter<'s>) {
         sections.made("root", &self.root.to_vec());
         sections.made("arrays", &self.blocks.arrays.to_vec());
         sections.made("lines", &self.blocks.lines.to_vec());
-        let (prefixes, next_hops): (Vec<Prefix<u128>>, Vec<W>) = self.longer.routes().into_iter().unzip();
+        let (prefixes, next_hops): (Vec<Prefix<u128>>, Vec<W>) =
+            self.view.longer.routes().into_iter().unzip();
         let parts = prefixes.iter().map(|prefix| (prefix.first(), prefix.len()));
         let (addresses, lengths): (Vec<u128>, Vec<u8>) = parts.unzip();
         sections.made(ADDRESSES, &addresses);
@@ -27,7 +24,7 @@ impl<W: Width> Mosaic6<W> {
         sections.made("longer routes' answers", &next_hops);
     }
 
-    pub(super) fn open_arrays(sections: &Sections<'_>, config: &Config) -> Result<Self, Error> {
+    fn open(sections: &Sections<'_>, config: &Config) -> Result<Mosaic6View<W>, Error> {
         let addresses = sections.array::<u128>(ADDRESSES)?;
         let lengths = sections.array_of::<u8>("longer routes' lengths", addresses.len())?;
         let next_hops = sections.array_of::<W>("longer routes' answers", addresses.len())?;
@@ -42,17 +39,11 @@ impl<W: Width> Mosaic6<W> {
         {
             return Err(unsound(ADDRESSES, "are not longer routes in order"));
         }
-        Ok(Self {
-            root: Words::holding(sections.array_of("root", 1 << ROOT_BITS)?),
-            blocks: Blocks {
-                arrays: SharedPool::reading(sections.array("arrays")?, CELLS, PADDING),
-                lines: Lines::reading(sections.array("lines")?),
-            },
+        Ok(Mosaic6View {
+            root: WordsView::holding(sections.array_of("root", 1 << ROOT_BITS)?),
+            arrays: WordsView::holding(sections.array("arrays")?),
+            lines: WordsView::holding(sections.array("lines")?),
             longer: Arc::new(Patricia::plant(routes, config.pages)?),
-            books: BTreeMap::new(),
-            pages: config.pages,
-            cost: Cost::default(),
-            is_view: true,
         })
     }
 }

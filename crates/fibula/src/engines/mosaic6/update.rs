@@ -7,10 +7,8 @@ use super::segments::{Node, Segments, number, number_past};
 use super::word::{ANSWER, CELLS_MAX, Word, array_cells, as_array};
 use super::{LAST_LEVEL, Mosaic6, ROOT_BITS, STEPS};
 use crate::engine::{Cost, Update, Width};
-use crate::memory::Shareable;
 use crate::{Address, Delta, Limit, Prefix, Rib};
 use std::sync::Arc;
-use std::sync::atomic::AtomicU32;
 
 /// A slot of the root is planned anew when its blocks have grown by one part in so many, or so many of its bounds have
 /// gone; and some on top, so that small ones are left alone.
@@ -61,7 +59,9 @@ impl<W: Width> Mosaic6<W> {
         }
         self.cost = Cost::default();
         if !is_shared {
-            let Some(cost) = Arc::make_mut(&mut self.longer).follow(longer) else { return Update::Rebuild };
+            let Some(cost) = Arc::make_mut(&mut self.view.longer).follow(longer) else {
+                return Update::Rebuild;
+            };
             self.cost = cost;
         }
         for delta in deltas {
@@ -161,7 +161,7 @@ impl<W: Width> Mosaic6<W> {
     /// The intervals of a prefix in which a route has changed.
     fn changed(&self, rib: &Rib<u128>, prefix: Prefix<u128>, delta: &Delta<u128>) -> Segments {
         // Nothing is below most routes of the last level: no need to look for it.
-        if delta.prefix.len() == LAST_LEVEL && delta.after.is_some() && self.longer.is_empty() {
+        if delta.prefix.len() == LAST_LEVEL && delta.after.is_some() && self.view.longer.is_empty() {
             return Segments::uniform(number(prefix.first()), ANSWER | delta.after.0);
         }
         Segments::of(rib, prefix)
@@ -237,13 +237,9 @@ impl<W: Width> Mosaic6<W> {
     }
 
     fn word(&self, place: Place) -> u32 {
-        u32::load(self.place(place))
-    }
-
-    fn place(&self, place: Place) -> &AtomicU32 {
         match place {
-            Place::Root(slot) => &self.root[slot],
-            Place::Block(at) => &self.blocks.arrays.as_flattened()[at],
+            Place::Root(slot) => self.root.get(slot),
+            Place::Block(at) => self.blocks.word(at),
         }
     }
 
@@ -252,7 +248,10 @@ impl<W: Width> Mosaic6<W> {
     fn publish(&mut self, place: Place, word: u32, arrays: usize) -> usize {
         self.cost.entries_set += 1;
         let before = self.word(place);
-        word.store(self.place(place));
+        match place {
+            Place::Root(slot) => self.root.set(slot, word),
+            Place::Block(at) => self.blocks.set_word(at, word),
+        }
         self.blocks.release(before, arrays)
     }
 

@@ -48,7 +48,7 @@ impl<W: Width> Mosaic6<W> {
         if total != used {
             return Err(format!("{used} bytes are in use, {total} reached"));
         }
-        self.longer.validate(rib.iter().filter(|route| route.prefix.len() > LAST_LEVEL))
+        self.view.longer.validate(rib.iter().filter(|route| route.prefix.len() > LAST_LEVEL))
     }
 }
 

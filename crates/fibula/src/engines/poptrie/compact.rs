@@ -5,7 +5,6 @@ use super::node::Node;
 use super::{Poptrie, new_pools};
 use crate::blocks::chunks::SharedPool;
 use crate::engine::Width;
-use crate::memory::Shareable;
 use crate::{Address, Limit};
 
 /// A pool is compacted when one part in so many of it is holes. Each compaction moves everything once for at
@@ -31,10 +30,10 @@ impl<A: Address, W: Width> Poptrie<A, W> {
     fn compact(&mut self) -> Result<(), Limit> {
         let (mut nodes, mut leaves) = new_pools(self.max_nodes, self.max_leaves, self.pages);
         let direct = self.direct.resized(self.direct.len(), self.pages);
-        for place in direct.iter() {
-            if let Some(root) = Direct::load(place).root() {
+        for slot in 0..direct.len() {
+            if let Some(root) = direct.get(slot).root() {
                 let root = self.moved(self.nodes.get(root), &mut nodes, &mut leaves)?;
-                Direct::node(nodes.insert(&[root])? as u32).store(place);
+                direct.set(slot, Direct::node(nodes.insert(&[root])? as u32));
             }
         }
         nodes.shrink_to_fit();

@@ -17,7 +17,6 @@
 use super::node::{Entry, FAN_OUT, Node, STRIDE, Slots, positions, shared};
 use super::{Direct, Poptrie};
 use crate::engine::{Cost, Width};
-use crate::memory::Shareable;
 use crate::rib::Ranges;
 use crate::{Address, Limit, Prefix, Rib};
 use std::collections::HashMap;
@@ -66,7 +65,7 @@ impl<'t, A: Address, W: Width> Edit<'t, A, W> {
     pub(super) fn commit(self) -> Cost {
         let Outstanding { direct, nodes } = self.outstanding.unwrap_or_default();
         for (index, node) in nodes {
-            node.store(&self.trie.nodes[index]);
+            self.trie.nodes.words().set(index, node);
         }
         for (slot, entry) in direct {
             self.trie.direct.set(slot, entry);
@@ -86,7 +85,7 @@ impl<'t, A: Address, W: Width> Edit<'t, A, W> {
             self.trie.direct.set(slot, before);
         }
         for (index, before) in self.nodes_before.into_iter().rev() {
-            before.store(&self.trie.nodes[index]);
+            self.trie.nodes.words().set(index, before);
         }
         for (start, len) in self.nodes.taken {
             self.trie.nodes.put_back(start, len);
@@ -353,7 +352,7 @@ impl<'t, A: Address, W: Width> Edit<'t, A, W> {
         if let Some(outstanding) = &mut self.outstanding {
             outstanding.nodes.insert(index, node);
         } else {
-            node.store(&self.trie.nodes[index]);
+            self.trie.nodes.words().set(index, node);
             self.nodes_before.push((index, before));
         }
     }

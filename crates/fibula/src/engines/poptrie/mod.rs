@@ -82,22 +82,25 @@
 mod compact;
 mod direct;
 mod edit;
-mod lookup;
 mod node;
 #[cfg(test)]
 mod tests;
 mod validate;
+mod view;
 
-use crate::arch::Isa;
+pub use view::PoptrieView;
+
 use crate::blocks::chunks::SharedPool;
-use crate::engine::{About, Config, Engine, Figure, LimitInfo, Meter, ParameterInfo, Update, Updates, Width};
-use crate::memory::{Memory, Pages, Words};
-use crate::snapshot::{SectionWriter, Sections};
-use crate::{Address, Delta, Error, Prefix, Rib};
+use crate::engine::{
+    About, Config, Engine, Figure, LimitInfo, ParameterInfo, Persist, Persistence, Share, Sharing, Update,
+    Updates, Width,
+};
+use crate::memory::{Memory, Pages, Words, WordsView};
+use crate::sections::{SectionWriter, Sections};
+use crate::{Address, Delta, Error, Family, Prefix, Rib};
 use direct::Direct;
 use edit::Edit;
 use node::Node;
-use std::marker::PhantomData;
 
 /// The most nodes: an entry of the direct table keeps 31 bits for one.
 pub const MAX_NODES: u64 = 1 << 31;
@@ -126,12 +129,14 @@ pub const ABOUT: About = About {
         name: "s",
         meaning: "bits resolved by the direct table: 0 to 24, default 18",
     }],
-    preset: &[],
+    cost: |shape| if shape.family == Family::Ipv6 { 12.5 + 75.0 * shape.share_longer_than_48() } else { 5.6 },
+    ..About::DEFAULT
 };
 
 /// The compiled trie; see the [module page](self).
 #[derive(Debug)]
 pub struct Poptrie<A, W: Width> {
+    view: PoptrieView<A, W>,
     /// The bits of the address that the direct table resolves.
     s: u8,
     direct: Words<Direct>,
@@ -140,7 +145,6 @@ pub struct Poptrie<A, W: Width> {
     max_nodes: u64,
     max_leaves: u64,
     pages: Pages,
-    family: PhantomData<A>,
 }
 
 impl<A: Address, W: Width> Poptrie<A, W> {
@@ -150,13 +154,22 @@ impl<A: Address, W: Width> Poptrie<A, W> {
         let pages = config.pages;
         let direct = Words::filled(Direct::NONE, 1 << s, pages);
         let (nodes, leaves) = new_pools(max_nodes, max_leaves, pages);
-        let mut trie = Self { s, direct, nodes, leaves, max_nodes, max_leaves, pages, family: PhantomData };
+        let view = PoptrieView::of(s, direct.view(), nodes.view(), leaves.view());
+        let mut trie = Self { view, s, direct, nodes, leaves, max_nodes, max_leaves, pages };
         let mut edit = Edit::new(&mut trie, rib);
         edit.refresh(Prefix::ALL)?;
         edit.commit();
         trie.nodes.shrink_to_fit();
         trie.leaves.shrink_to_fit();
+        trie.show();
         Ok(trie)
+    }
+
+    /// Makes the view show what has moved.
+    fn show(&mut self) {
+        self.direct.show_in(&mut self.view.direct);
+        self.nodes.show_in(&mut self.view.nodes);
+        self.leaves.show_in(&mut self.view.leaves);
     }
 
     /// A run of leaves.
@@ -174,19 +187,15 @@ fn new_pools<W: Width>(max_nodes: u64, max_leaves: u64, pages: Pages) -> (Shared
     (SharedPool::empty(NODES, max_nodes, pages), SharedPool::empty(LEAVES, max_leaves, pages))
 }
 
-impl<A: Address, W: Width> Engine<A, W> for Poptrie<A, W> {
+impl<A: Address, W: Width> Engine<A> for Poptrie<A, W> {
+    type View = PoptrieView<A, W>;
+
     fn build(rib: &Rib<A>, config: &Config) -> Result<Self, Error> {
         Self::build_within(rib, config, MAX_NODES, MAX_LEAVES)
     }
 
-    #[inline(always)]
-    fn lookup_metered<M: Meter>(&self, address: A, meter: &mut M) -> W {
-        self.search(address, meter)
-    }
-
-    #[inline(always)]
-    fn lookup_batch<I: Isa>(&self, _: I, addresses: &[A], next_hops: &mut [W]) {
-        self.search_all(addresses, next_hops);
+    fn view(&self) -> &PoptrieView<A, W> {
+        &self.view
     }
 
     fn apply(&mut self, rib: &Rib<A>, deltas: &[Delta<A>]) -> Update {
@@ -199,45 +208,16 @@ impl<A: Address, W: Width> Engine<A, W> for Poptrie<A, W> {
             if edit.refresh(prefix).is_err() {
                 // Beside the old parts, the new ones do not fit. Alone they may.
                 edit.roll_back();
+                self.show();
                 return Update::Rebuild;
             }
         }
         let cost = edit.commit();
         if !self.nodes.is_shared() {
             self.compact_if_worth_it();
+            self.show();
         }
         Update::Applied(cost)
-    }
-
-    fn share(&mut self) -> Option<Self> {
-        let (nodes, leaves) = (self.nodes.share(self.max_nodes), self.leaves.share(self.max_leaves));
-        Some(Self { direct: self.direct.clone(), nodes, leaves, ..*self })
-    }
-
-    fn readers_passed(&mut self) {
-        self.nodes.readers_passed();
-        self.leaves.readers_passed();
-    }
-
-    fn save<'s>(&'s self, sections: &mut SectionWriter<'s>) -> Result<(), Error> {
-        sections.made("direct table", &self.direct.to_vec());
-        sections.made("nodes", &self.nodes.to_vec());
-        sections.made("leaves", &self.leaves.to_vec());
-        Ok(())
-    }
-
-    fn open(sections: &Sections<'_>, config: &Config) -> Result<Self, Error> {
-        let s = direct_bits(config)?;
-        Ok(Self {
-            s,
-            direct: Words::holding(sections.array_of("direct table", 1 << s)?),
-            nodes: SharedPool::reading(sections.array("nodes")?, NODES, 0),
-            leaves: SharedPool::reading(sections.array("leaves")?, LEAVES, 0),
-            max_nodes: MAX_NODES,
-            max_leaves: MAX_LEAVES,
-            pages: config.pages,
-            family: PhantomData,
-        })
     }
 
     fn memory(&self) -> Memory {
@@ -258,5 +238,42 @@ impl<A: Address, W: Width> Engine<A, W> for Poptrie<A, W> {
     fn validate(&self, rib: &Rib<A>) -> Result<(), String> {
         self.check_books()?;
         self.check_against(rib)
+    }
+
+    fn sharing() -> Option<Sharing<Self, A>> {
+        Some(Sharing::of_engine())
+    }
+
+    fn persistence() -> Option<Persistence<Self, A>> {
+        Some(Persistence::of_engine())
+    }
+}
+
+impl<A: Address, W: Width> Share<A> for Poptrie<A, W> {
+    fn share(&mut self) -> Option<PoptrieView<A, W>> {
+        self.nodes.share(self.max_nodes);
+        self.leaves.share(self.max_leaves);
+        self.show();
+        Some(self.view.clone())
+    }
+
+    fn readers_passed(&mut self) {
+        self.nodes.readers_passed();
+        self.leaves.readers_passed();
+    }
+}
+
+impl<A: Address, W: Width> Persist<A> for Poptrie<A, W> {
+    fn save<'s>(&'s self, sections: &mut SectionWriter<'s>) {
+        sections.made("direct table", &self.direct.to_vec());
+        sections.made("nodes", &self.nodes.to_vec());
+        sections.made("leaves", &self.leaves.to_vec());
+    }
+
+    fn open(sections: &Sections<'_>, config: &Config) -> Result<PoptrieView<A, W>, Error> {
+        let s = direct_bits(config)?;
+        let direct = WordsView::holding(sections.array_of("direct table", 1 << s)?);
+        let nodes = WordsView::holding(sections.array("nodes")?);
+        Ok(PoptrieView::of(s, direct, nodes, WordsView::holding(sections.array("leaves")?)))
     }
 }

@@ -2,9 +2,8 @@
 
 use crate::blocks::rank::through;
 use crate::engine::Width;
-use crate::memory::Shareable;
+use crate::memory::{Around, Pair};
 use std::hint::select_unpredictable;
-use std::sync::atomic::{AtomicU32, AtomicU64};
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 /// How many bits of the address a node consumes.
@@ -62,36 +61,19 @@ impl Node {
     }
 }
 
-/// A node that others may read. While they do, at most its bases change: no slot becomes a child or a leaf, or another run's, and an
+/// While others read a node, at most its bases change: no slot becomes a child or a leaf, or another run's, and an
 /// address goes by one of the two bases.
-#[derive(Debug)]
-#[repr(C)]
-pub(super) struct AtomicNode {
-    vector: AtomicU64,
-    leafvec: AtomicU64,
-    base0: AtomicU32,
-    base1: AtomicU32,
-}
-
-impl Shareable for Node {
-    type Atomic = AtomicNode;
+impl Around for Node {
+    type Inner = Pair<[u64; 2], [u32; 2]>;
 
     #[inline(always)]
-    fn load(place: &AtomicNode) -> Self {
-        Self {
-            vector: u64::load(&place.vector),
-            leafvec: u64::load(&place.leafvec),
-            base0: u32::load(&place.base0),
-            base1: u32::load(&place.base1),
-        }
+    fn around(Pair([vector, leafvec], [base0, base1]): Self::Inner) -> Self {
+        Self { vector, leafvec, base0, base1 }
     }
 
     #[inline(always)]
-    fn store(self, place: &AtomicNode) {
-        self.vector.store(&place.vector);
-        self.leafvec.store(&place.leafvec);
-        self.base0.store(&place.base0);
-        self.base1.store(&place.base1);
+    fn inner(self) -> Self::Inner {
+        Pair([self.vector, self.leafvec], [self.base0, self.base1])
     }
 }
 

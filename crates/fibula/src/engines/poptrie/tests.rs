@@ -1,8 +1,8 @@
 use super::*;
+use crate::engine::Lookup;
 use crate::engine::{Cost, ENGINES};
 use crate::engines::oracle::Oracle;
 use crate::engines::testing::{apply, rib};
-use crate::memory::Shareable;
 use crate::{Change, Fib, NextHop, Route};
 use proptest::prelude::*;
 
@@ -24,11 +24,11 @@ fn probes<A: Address>(rib: &Rib<A>) -> Vec<A> {
 /// Checks the structure and the answers.
 fn check<A: Address, W: Width>(trie: &Poptrie<A, W>, rib: &Rib<A>) {
     trie.validate(rib).unwrap();
-    check_answers(trie, rib);
+    check_answers(trie.view(), rib);
 }
 
 /// Compares every answer at a boundary, one by one and in a batch, with the judge's.
-fn check_answers<A: Address, W: Width>(trie: &Poptrie<A, W>, rib: &Rib<A>) {
+fn check_answers<A: Address, W: Width>(trie: &PoptrieView<A, W>, rib: &Rib<A>) {
     let oracle: Oracle<A, W> = Oracle::build(rib, &Config::default()).unwrap();
     let addresses = probes(rib);
     let mut batch = vec![W::default(); addresses.len()];
@@ -61,8 +61,8 @@ fn the_worked_example() {
     assert_eq!(a.step(3), (false, 4)); // 10.0.3.9: three runs begin at slots 0 to 3
     assert_eq!(a.step(4), (true, 0)); // 10.0.4.200: the first child
     assert_eq!(b.step(200 >> 2), (false, 1)); // its slot 50, the second run
-    assert_eq!(trie.lookup(address("10.0.3.9")), 3);
-    assert_eq!(trie.lookup(address("10.0.4.200")), 4);
+    assert_eq!(trie.view().lookup(address("10.0.3.9")), 3);
+    assert_eq!(trie.view().lookup(address("10.0.4.200")), 4);
     let bytes: Vec<usize> = trie.memory().parts.iter().map(|part| part.bytes).collect();
     assert_eq!(bytes, [1 << 20, 48, 6]);
     let figures = [("internal nodes", 2), ("leaves", 6), ("direct entries", 1 << 18)];
@@ -216,14 +216,17 @@ fn validate_sees_what_is_wrong() {
     let spoil = |trie: &Poptrie<u32, u8>, how: &dyn Fn(&mut Node)| {
         let mut node = trie.nodes.get(root);
         how(&mut node);
-        node.store(&trie.nodes[root]);
+        trie.nodes.words().set(root, node);
     };
     wrong(&|trie| spoil(trie, &|node| node.base0 = 99), "nodes 99+1 are past the end");
     wrong(&|trie| spoil(trie, &|node| node.base0 = root as u32), "two pointers to one of nodes");
     wrong(&|trie| spoil(trie, &|node| node.base1 = 0), "two pointers to one of leaves");
     wrong(&|trie| spoil(trie, &|node| node.leafvec &= !1), "a leaf without a run");
     wrong(&|trie| spoil(trie, &|node| node.leafvec |= 2), "both child and leaf");
-    wrong(&|trie| 77_u8.store(&trie.leaves[0]), "entry 10240 of the direct table is not what a build gives");
+    wrong(
+        &|trie| trie.leaves.words().set(0, 77),
+        "entry 10240 of the direct table is not what a build gives",
+    );
     wrong(&|trie| trie.direct.set(0, Direct::leaf(NextHop(5)).unwrap()), "entry 0 of the direct table");
     wrong(&|trie| trie.direct.set(10_240, Direct::NONE), "reached and 0 free");
     wrong(&|trie| assert!(trie.nodes.insert(&[Node::default()]).is_ok()), "reached and 0 free");
@@ -239,7 +242,7 @@ fn batches_of_every_size_on_every_instruction_set() {
         let mut config = Config::default();
         config.isa = level;
         let fib = Fib::build_from(ENGINES, "poptrie", &rib, config).unwrap();
-        for size in (0..=2 * lookup::LANES + 1).chain([1000]) {
+        for size in (0..=2 * view::LANES + 1).chain([1000]) {
             let addresses: Vec<u128> = pool.iter().copied().cycle().skip(size).take(size).collect();
             let mut answers = vec![NextHop(9); size];
             fib.lookup_batch(&addresses, &mut answers);
@@ -255,7 +258,7 @@ fn a_change_is_one_store_above_all_that_it_writes() {
     let mut rib: Rib<u32> = rib(&[("10.0.1.0/24", 1), ("10.0.3.0/24", 1), ("10.0.3.64/26", 2)]);
     let mut trie: Poptrie<u32, u8> = Poptrie::build(&rib, &Config::default()).unwrap();
     let view = trie.share().unwrap();
-    let root = |trie: &Poptrie<u32, u8>| trie.direct.get(10_240).root().unwrap();
+    let root = |trie: &PoptrieView<u32, u8>| trie.direct.get(10_240).root().unwrap();
     let (before, leaves) = (root(&view), trie.leaves.to_vec());
     let old = view.nodes.get(before);
     // Other leaves at the same slots: the root stays where it is and has another base.

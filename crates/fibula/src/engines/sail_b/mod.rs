@@ -59,9 +59,8 @@ mod tests;
 
 use crate::arch::prefetch;
 use crate::blocks::pivot::{BitMaps, NEXT_HOPS_MAX, PIVOT, PivotTable};
-use crate::engine::{About, LimitInfo, Updates};
-use crate::memory::Shareable;
-use std::sync::atomic::AtomicU64;
+use crate::engine::{About, Updates};
+use crate::memory::{Published, Shareable};
 
 /// What the tools print about it.
 pub const ABOUT: About = About {
@@ -69,9 +68,8 @@ pub const ABOUT: About = About {
     paper: "Yang et al., Guarantee IP Lookup Performance with FIB Explosion, SIGCOMM 2014 (SAIL_B)",
     year: 2014,
     updates: Updates::InPlace,
-    limits: &[LimitInfo { what: About::NEXT_HOPS, max: NEXT_HOPS_MAX as u64 }],
-    parameters: &[],
-    preset: &[],
+    next_hops_max: NEXT_HOPS_MAX,
+    ..About::DEFAULT
 };
 
 /// The arrays of SAIL_B.
@@ -143,8 +141,8 @@ impl BitMaps for SixLevelsAWord {
     /// random addresses), reading all five words without any branch 0.65, a branch for each word as much; that last
     /// loses a quarter on random addresses.
     #[inline(always)]
-    fn deepest(words: &[AtomicU64], address: u32) -> u32 {
-        let words: &[AtomicU64; WORDS] = words.try_into().expect("all words of the maps");
+    fn deepest(words: &[Published<u64>], address: u32) -> u32 {
+        let words: &[Published<u64>; WORDS] = words.try_into().expect("all words of the maps");
         // One place a level: the highest bit says which is the longest.
         let level = |places: u32| 32 - places.leading_zeros();
         let pair = 2 * (address >> 14) as usize;
@@ -160,7 +158,7 @@ impl BitMaps for SixLevelsAWord {
     }
 
     #[inline(always)]
-    fn prefetch(words: &[AtomicU64], address: u32) {
+    fn prefetch(words: &[Published<u64>], address: u32) {
         prefetch(words, 2 * (address >> 14) as usize);
     }
 }

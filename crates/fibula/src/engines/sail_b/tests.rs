@@ -2,9 +2,9 @@
 
 use super::*;
 use crate::engine::{Accesses, Config, Engine};
-use crate::engines::testing::{apply, rib};
+use crate::engines::testing::{Ask, apply, rib};
+use crate::memory::{Pages, Words};
 use crate::{Fib, Limit, NextHop, Prefix, Rib};
-use std::sync::atomic::Ordering;
 
 /// The table of the paper's Figure 2, its levels 0 to 6 laid onto 20 to 26.
 const FIGURE_2: [(&str, u32); 9] = [
@@ -89,11 +89,11 @@ fn every_slot_has_a_bit_of_its_own() {
 #[test]
 fn one_mask_finds_what_algorithm_1_finds_probe_by_probe() {
     for len in 0..=24 {
-        let words: Vec<AtomicU64> = (0..WORDS).map(|_| AtomicU64::new(0)).collect();
+        let words: Words<u64> = Words::zeroed(WORDS, Pages::Small);
         assert_eq!(SixLevelsAWord::deepest(&words, 0x9A5C_3B7E), 0);
         for shorter in (0..=len).step_by(3) {
             let (word, bit) = SixLevelsAWord::place(shorter, (0x9A5C_3B7E_u64 >> (32 - shorter)) as usize);
-            words[word].fetch_or(1 << bit, Ordering::Relaxed);
+            words.set(word, words.get(word) | 1 << bit);
             assert_eq!(SixLevelsAWord::deepest(&words, 0x9A5C_3B7E), shorter as u32 + 1);
             assert_eq!(SixLevelsAWord::deepest(&words, !0x9A5C_3B7E), 1);
         }
@@ -199,7 +199,7 @@ fn the_greatest_next_hop_fits_and_the_next_does_not() {
         ]);
         let mut fib = Fib::build(name, &rib).unwrap();
         let addresses = [0x0A00_0000, 0x0AFF_FFFF, 0x0B00_0000];
-        assert_eq!(addresses.map(|a: u32| fib.lookup(a)), [NextHop(NEXT_HOPS_MAX); 3]);
+        assert_eq!(addresses.map(|a: u32| fib.lookup_index(a)), [NextHop(NEXT_HOPS_MAX); 3]);
         let delta = rib.insert(Prefix::ALL, NextHop(NEXT_HOPS_MAX + 1)).unwrap();
         let limit = Limit { what: "next hops", had: u64::from(NEXT_HOPS_MAX) + 1, max: NEXT_HOPS_MAX.into() };
         assert_eq!(fib.apply(&rib, &[delta]).unwrap_err().limit(), Some(limit));

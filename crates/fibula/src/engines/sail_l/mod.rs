@@ -60,21 +60,21 @@
 //!   chip as a whole, as section 4.2 has it once B16, C16 and N16 are combined; Figure 4, which keeps them apart, has
 //!   N16 off chip.
 
-mod batch;
 mod levels;
 #[cfg(test)]
 mod tests;
+mod view;
 
-use crate::arch::Isa;
+pub use view::SailLView;
+
 use crate::blocks::dense::{Owners, WordChunks};
 use crate::blocks::pushing::{ANSWER, internal_nodes, paint_all, repaint, validate};
 use crate::engine::{
-    About, Config, Cost, Engine, Figure, LimitInfo, Meter, Unmetered, Update, Updates, Width,
+    About, Config, Cost, Engine, Figure, Persist, Persistence, Share, Sharing, Update, Updates, Width,
 };
-use crate::memory::{Memory, Pages, Shareable, Words};
-use crate::snapshot::{SectionWriter, Sections};
-use crate::{Delta, Error, NextHop, Rib};
-use std::sync::atomic::AtomicU32;
+use crate::memory::{Memory, Pages, Words, WordsView};
+use crate::sections::{SectionWriter, Sections};
+use crate::{Delta, Error, Rib};
 
 /// The greatest next-hop index: the 31 bits that the flag leaves of a BCN16 entry. Chunk ids, at most 65,536
 /// there and 2^24 in C24, always fit.
@@ -86,9 +86,9 @@ pub const ABOUT: About = About {
     paper: "Yang et al., Guarantee IP Lookup Performance with FIB Explosion, SIGCOMM 2014 (SAIL_L)",
     year: 2014,
     updates: Updates::InPlace,
-    limits: &[LimitInfo { what: "next hops", max: NEXT_HOPS_MAX as u64 }],
-    parameters: &[],
-    preset: &[],
+    next_hops_max: NEXT_HOPS_MAX,
+    cost: |_| 5.3,
+    ..About::DEFAULT
 };
 
 /// The slots of a chunk.
@@ -97,9 +97,10 @@ const CHUNK: usize = 256;
 /// The chunk that belongs to nobody and says "no route".
 const NO_ROUTE: u32 = 0;
 
-/// The arrays of SAIL_L.
+/// The arrays of SAIL_L and what updates need.
 #[derive(Debug)]
 pub struct SailL<W: Width> {
+    view: SailLView<W>,
     bcn16: Words<u32>,
     bn24: WordChunks<W, CHUNK>,
     c24: WordChunks<u32, CHUNK>,
@@ -114,63 +115,47 @@ pub struct SailL<W: Width> {
 
 impl<W: Width> SailL<W> {
     fn new(chunks24: usize, chunks32: usize, pages: Pages) -> Self {
+        let bcn16 = Words::filled(ANSWER, 1 << 16, pages);
+        let bn24 = WordChunks::new(pages, 1 + chunks24);
+        let c24 = WordChunks::new(pages, 1 + chunks24);
+        let n32 = WordChunks::new(pages, 1 + chunks32);
+        let view = SailLView { bcn16: bcn16.view(), bn24: bn24.view(), c24: c24.view(), n32: n32.view() };
         let mut engine = Self {
-            bcn16: Words::zeroed(1 << 16, pages),
-            bn24: WordChunks::new(pages, 1 + chunks24),
-            c24: WordChunks::new(pages, 1 + chunks24),
-            n32: WordChunks::new(pages, 1 + chunks32),
+            view,
+            bcn16,
+            bn24,
+            c24,
+            n32,
             owners24: Owners::from(NO_ROUTE + 1),
             owners32: Owners::from(NO_ROUTE + 1),
             cost: Cost::default(),
         };
-        engine.bcn16.fill(0..1 << 16, ANSWER);
         engine.bn24.put(NO_ROUTE, W::default());
         engine.c24.put(NO_ROUTE, NO_ROUTE);
         engine.n32.put(NO_ROUTE, W::default());
         engine
     }
 
-    /// BCN16 with its length, so that no index of 16 bits needs a check.
-    #[inline(always)]
-    fn bcn16(&self) -> &[AtomicU32; 1 << 16] {
-        self.bcn16[..].try_into().expect("one entry a node of level 16")
-    }
-
-    /// Algorithm 2.
-    #[inline(always)]
-    fn look_up(&self, address: u32, meter: &mut impl Meter) -> W {
-        let bcn16: u32 = meter.load_word(&self.bcn16()[(address >> 16) as usize]);
-        if bcn16 & ANSWER != 0 {
-            return W::narrow(NextHop(bcn16 ^ ANSWER));
-        }
-        let slot = bcn16 << 8 | (address >> 8 & 255);
-        let n24: W = meter.load_word(&self.bn24[slot as usize]);
-        if n24 == W::default() { self.level_32(slot, address, meter) } else { n24 }
-    }
-
-    /// The answer where BN24 has none in `slot`.
-    #[inline(always)]
-    fn level_32(&self, slot: u32, address: u32, meter: &mut impl Meter) -> W {
-        let chunk: u32 = meter.load_word(&self.c24[slot as usize]);
-        meter.load_word::<W>(&self.n32[(chunk << 8 | (address & 255)) as usize])
+    /// Makes the view show the arrays that have moved.
+    fn show(&mut self) {
+        self.bn24.show_in(&mut self.view.bn24);
+        self.c24.show_in(&mut self.view.c24);
+        self.n32.show_in(&mut self.view.n32);
     }
 }
 
-impl<W: Width> Engine<u32, W> for SailL<W> {
+impl<W: Width> Engine<u32> for SailL<W> {
+    type View = SailLView<W>;
+
     fn build(rib: &Rib<u32>, config: &Config) -> Result<Self, Error> {
         let mut engine = Self::new(internal_nodes(rib, 16), internal_nodes(rib, 24), config.pages);
         paint_all(&mut engine, rib);
+        engine.show();
         Ok(engine)
     }
 
-    #[inline(always)]
-    fn lookup_metered<M: Meter>(&self, address: u32, meter: &mut M) -> W {
-        self.look_up(address, meter)
-    }
-
-    #[inline(always)]
-    fn lookup_batch<I: Isa>(&self, _: I, addresses: &[u32], next_hops: &mut [W]) {
-        self.lookup_blocks(addresses, next_hops);
+    fn view(&self) -> &SailLView<W> {
+        &self.view
     }
 
     fn apply(&mut self, rib: &Rib<u32>, deltas: &[Delta<u32>]) -> Update {
@@ -183,70 +168,8 @@ impl<W: Width> Engine<u32, W> for SailL<W> {
         for delta in deltas {
             repaint(self, rib, delta.prefix);
         }
+        self.show();
         Update::Applied(self.cost)
-    }
-
-    fn share(&mut self) -> Option<Self> {
-        let (chunks24, chunks32) = (self.owners24.share(usize::MAX), self.owners32.share(usize::MAX));
-        Some(Self {
-            bcn16: self.bcn16.clone(),
-            bn24: self.bn24.share(chunks24),
-            c24: self.c24.share(chunks24),
-            n32: self.n32.share(chunks32),
-            owners24: Owners::from(NO_ROUTE + 1),
-            owners32: Owners::from(NO_ROUTE + 1),
-            cost: Cost::default(),
-        })
-    }
-
-    fn readers_passed(&mut self) {
-        self.owners24.readers_passed();
-        self.owners32.readers_passed();
-    }
-
-    fn stages(&self) -> usize {
-        3
-    }
-
-    /// An answer is handed on with a flag above it, a slot of level 24 as it is.
-    #[inline(always)]
-    fn run_stage<I: Isa>(&self, _: I, stage: usize, addresses: &[u32], found: &mut [u64]) {
-        const FOUND: u64 = 1 << 32;
-        for (&address, found) in addresses.iter().zip(found) {
-            if stage == 0 {
-                let bcn16 = u32::load(&self.bcn16()[(address >> 16) as usize]);
-                let slot = u64::from(bcn16 << 8 | (address >> 8 & 255));
-                *found = if bcn16 & ANSWER != 0 { FOUND | u64::from(bcn16 ^ ANSWER) } else { slot };
-            } else if stage == 1 && *found & FOUND == 0 {
-                let n24 = self.bn24.get(*found as usize);
-                *found = if n24 == W::default() { *found } else { FOUND | u64::from(n24.widen().0) };
-            } else if stage == 2 {
-                let slot = *found as u32;
-                let below = *found & FOUND == 0;
-                *found =
-                    if below { self.level_32(slot, address, &mut Unmetered).widen().0 } else { slot }.into();
-            }
-        }
-    }
-
-    fn save<'s>(&'s self, sections: &mut SectionWriter<'s>) -> Result<(), Error> {
-        sections.made("BCN16", &self.bcn16.read(0..1 << 16));
-        sections.made("BN24", &self.bn24.to_vec());
-        sections.made("C24", &self.c24.to_vec());
-        sections.made("N32", &self.n32.to_vec());
-        Ok(())
-    }
-
-    fn open(sections: &Sections<'_>, _: &Config) -> Result<Self, Error> {
-        Ok(Self {
-            bcn16: Words::holding(sections.array_of("BCN16", 1 << 16)?),
-            bn24: WordChunks::holding(sections.array("BN24")?),
-            c24: WordChunks::holding(sections.array("C24")?),
-            n32: WordChunks::holding(sections.array("N32")?),
-            owners24: Owners::from(NO_ROUTE + 1),
-            owners32: Owners::from(NO_ROUTE + 1),
-            cost: Cost::default(),
-        })
     }
 
     fn memory(&self) -> Memory {
@@ -281,5 +204,47 @@ impl<W: Width> Engine<u32, W> for SailL<W> {
             return Err("chunk 0 is not all zeros".into());
         }
         validate(self, rib)
+    }
+
+    fn sharing() -> Option<Sharing<Self, u32>> {
+        Some(Sharing::of_engine())
+    }
+
+    fn persistence() -> Option<Persistence<Self, u32>> {
+        Some(Persistence::of_engine())
+    }
+}
+
+impl<W: Width> Share<u32> for SailL<W> {
+    fn share(&mut self) -> Option<SailLView<W>> {
+        let (chunks24, chunks32) = (self.owners24.share(usize::MAX), self.owners32.share(usize::MAX));
+        self.bn24.share(chunks24);
+        self.c24.share(chunks24);
+        self.n32.share(chunks32);
+        self.show();
+        Some(self.view.clone())
+    }
+
+    fn readers_passed(&mut self) {
+        self.owners24.readers_passed();
+        self.owners32.readers_passed();
+    }
+}
+
+impl<W: Width> Persist<u32> for SailL<W> {
+    fn save<'s>(&'s self, sections: &mut SectionWriter<'s>) {
+        sections.made("BCN16", &self.bcn16.to_vec());
+        sections.made("BN24", &self.bn24.chunks_to_vec());
+        sections.made("C24", &self.c24.chunks_to_vec());
+        sections.made("N32", &self.n32.chunks_to_vec());
+    }
+
+    fn open(sections: &Sections<'_>, _: &Config) -> Result<SailLView<W>, Error> {
+        Ok(SailLView {
+            bcn16: WordsView::holding(sections.array_of("BCN16", 1 << 16)?),
+            bn24: WordsView::holding(sections.array("BN24")?),
+            c24: WordsView::holding(sections.array("C24")?),
+            n32: WordsView::holding(sections.array("N32")?),
+        })
     }
 }

@@ -1,8 +1,10 @@
 //! The worked example of the module page, the limits, and what updates cost.
 
 use super::*;
-use crate::engines::testing::{apply, rib};
-use crate::{Fib, Limit, Prefix};
+use crate::engine::Lookup as _;
+use crate::engine::Unmetered;
+use crate::engines::testing::{Ask, apply, rib};
+use crate::{Fib, Limit, NextHop, Prefix};
 
 /// The table of the paper's Figure 2, its levels 2, 4, 6 laid onto 16, 24, 32.
 const FIGURE_2: [(&str, u32); 9] = [
@@ -133,10 +135,10 @@ fn without_a_default_route_a_level_24_slot_may_have_no_route() {
 fn the_greatest_next_hop_fits_and_the_next_does_not() {
     let mut rib = rib(&[("10.0.0.0/8", NEXT_HOPS_MAX), ("10.0.0.0/32", NEXT_HOPS_MAX)]);
     let mut fib = Fib::build("sail-l", &rib).unwrap();
-    assert_eq!([0x0A00_0000, 0x0AFF_FFFF].map(|a: u32| fib.lookup(a)), [NextHop(NEXT_HOPS_MAX); 2]);
+    assert_eq!([0x0A00_0000, 0x0AFF_FFFF].map(|a: u32| fib.lookup_index(a)), [NextHop(NEXT_HOPS_MAX); 2]);
     let delta = rib.insert(Prefix::ALL, NextHop(NEXT_HOPS_MAX + 1)).unwrap();
     let limit = Limit { what: "next hops", had: u64::from(NEXT_HOPS_MAX) + 1, max: NEXT_HOPS_MAX.into() };
     assert_eq!(fib.apply(&rib, &[delta]).unwrap_err().limit(), Some(limit));
-    assert_eq!(fib.lookup(0), NextHop::NONE);
+    assert_eq!(fib.lookup_index(0), NextHop::NONE);
     assert_eq!(Fib::build("sail-l", &rib).unwrap_err().limit(), Some(limit));
 }

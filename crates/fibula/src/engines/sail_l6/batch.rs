@@ -5,7 +5,7 @@ use crate::NextHop;
 use crate::arch::prefetch;
 use crate::blocks::pipeline::{Stages, for_each_set, look_up};
 use crate::blocks::pushing::ANSWER;
-use crate::engine::{Engine, Unmetered, Width};
+use crate::engine::{Lookup, Unmetered, Width};
 use std::array::from_fn;
 
 /// The addresses of a block, and of the blocks that a short batch makes. Blocks of 16 gave nine tenths of the throughput,

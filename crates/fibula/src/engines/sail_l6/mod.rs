@@ -78,7 +78,7 @@ use crate::blocks::patricia::{MAX_NODES, NODES, Patricia};
 use crate::blocks::pushing::{ANSWER, Levels, internal_nodes, paint_all, repaint, validate};
 use crate::blocks::sparse::ChunkIds;
 use crate::engine::{
-    About, Config, Cost, Engine, Figure, LimitInfo, Meter, Unmetered, Update, Updates, Width,
+    About, Config, Cost, Engine, Figure, LimitInfo, Lookup, Meter, Unmetered, Update, Updates, Width,
 };
 use crate::memory::{Memory, Pages};
 use crate::{Address, Delta, Error, Limit, NextHop, Prefix, Rib};
@@ -99,13 +99,10 @@ pub const ABOUT: About = About {
     paper: "Yang et al., Guarantee IP Lookup Performance with FIB Explosion, SIGCOMM 2014 (SAIL_L for IPv6)",
     year: 2014,
     updates: Updates::InPlace,
-    limits: &[
-        LimitInfo { what: "next hops", max: NEXT_HOPS_MAX as u64 },
-        LimitInfo { what: CHUNKS, max: CHUNKS_MAX },
-        LimitInfo { what: NODES, max: MAX_NODES },
-    ],
-    parameters: &[],
-    preset: &[],
+    limits: &[LimitInfo { what: CHUNKS, max: CHUNKS_MAX }, LimitInfo { what: NODES, max: MAX_NODES }],
+    next_hops_max: NEXT_HOPS_MAX,
+    cost: |shape| 11.0 + 300.0 * shape.share_longer_than_48(),
+    ..About::DEFAULT
 };
 
 /// The prefix lengths that solid nodes are pushed to.
@@ -251,10 +248,8 @@ impl<W: Width> SailL6<W> {
     }
 }
 
-impl<W: Width> Engine<u128, W> for SailL6<W> {
-    fn build(rib: &Rib<u128>, config: &Config) -> Result<Self, Error> {
-        Self::build_at_most(CHUNKS_MAX, rib, config.pages)
-    }
+impl<W: Width> Lookup<u128> for SailL6<W> {
+    type Width = W;
 
     #[inline(always)]
     fn lookup_metered<M: Meter>(&self, address: u128, meter: &mut M) -> W {
@@ -270,6 +265,18 @@ impl<W: Width> Engine<u128, W> for SailL6<W> {
     #[inline(always)]
     fn lookup_batch<I: Isa>(&self, _: I, addresses: &[u128], next_hops: &mut [W]) {
         self.lookup_blocks(addresses, next_hops);
+    }
+}
+
+impl<W: Width> Engine<u128> for SailL6<W> {
+    type View = Self;
+
+    fn build(rib: &Rib<u128>, config: &Config) -> Result<Self, Error> {
+        Self::build_at_most(CHUNKS_MAX, rib, config.pages)
+    }
+
+    fn view(&self) -> &Self {
+        self
     }
 
     fn apply(&mut self, rib: &Rib<u128>, deltas: &[Delta<u128>]) -> Update {

@@ -136,12 +136,12 @@ fn the_greatest_next_hop_fits_and_the_next_does_not() {
     let hosts = [("2001:db8::/32", NEXT_HOPS_MAX), ("2001:db8::/64", NEXT_HOPS_MAX), ("2001:db8::1/128", 1)];
     let mut rib = rib(&hosts);
     let mut fib = Fib::build("sail-l6", &rib).unwrap();
-    let answers = ["2001:db8::", "2001:db8::1", "2001:db9::"].map(|a| fib.lookup(address(a)).0);
+    let answers = ["2001:db8::", "2001:db8::1", "2001:db9::"].map(|a| fib.lookup_index(address(a)).0);
     assert_eq!(answers, [NEXT_HOPS_MAX, 1, 0]);
     let delta = rib.insert(Prefix::ALL, NextHop(NEXT_HOPS_MAX + 1)).unwrap();
     let limit = Limit { what: "next hops", had: u64::from(NEXT_HOPS_MAX) + 1, max: NEXT_HOPS_MAX.into() };
     assert_eq!(fib.apply(&rib, &[delta]).unwrap_err().limit(), Some(limit));
-    assert_eq!(fib.lookup(0), NextHop::NONE);
+    assert_eq!(fib.lookup_index(0), NextHop::NONE);
 }
 
 #[test]

@@ -106,7 +106,7 @@ pub const ABOUT: About = About {
         name: TABLES,
         meaning: "copies of the table, 1 to 65536 (1); an address is looked up in the one that its hash chooses",
     }],
-    preset: &[],
+    ..About::DEFAULT
 };
 
 /// The name of the limit and of the parameter.
@@ -297,7 +297,7 @@ impl<W: Width> SailM<W> {
 
 /// That a next hop fits into a width.
 fn check_next_hop<W: Width>(greatest: NextHop) -> Result<(), Limit> {
-    Limit::check(About::NEXT_HOPS, greatest.0.into(), W::MAX.into())
+    Limit::check(Limit::NEXT_HOPS, greatest.0.into(), W::MAX.into())
 }
 
 /// How many nodes of a level are internal in some table.

@@ -2,7 +2,7 @@
 
 use super::{SailM, TABLES, TABLES_MAX};
 use crate::arch::Isa;
-use crate::engine::{Config, Cost, Engine, Figure, Meter, Update, Width};
+use crate::engine::{Config, Cost, Engine, Figure, Lookup, Meter, Update, Width};
 use crate::memory::Memory;
 use crate::{Delta, Error, Rib};
 
@@ -25,11 +25,8 @@ impl<W: Width> Replicated<W> {
     }
 }
 
-impl<W: Width> Engine<u32, W> for Replicated<W> {
-    fn build(rib: &Rib<u32>, config: &Config) -> Result<Self, Error> {
-        let tables = config.parameter(TABLES, 1..=TABLES_MAX, 1)?;
-        Ok(Self { tables: SailM::build(&vec![rib; tables], config.pages)? })
-    }
+impl<W: Width> Lookup<u32> for Replicated<W> {
+    type Width = W;
 
     #[inline(always)]
     fn lookup_metered<M: Meter>(&self, address: u32, meter: &mut M) -> W {
@@ -44,6 +41,19 @@ impl<W: Width> Engine<u32, W> for Replicated<W> {
         } else {
             self.tables.lookup_blocks(addresses, |_, address| self.table(address), next_hops);
         }
+    }
+}
+
+impl<W: Width> Engine<u32> for Replicated<W> {
+    type View = Self;
+
+    fn build(rib: &Rib<u32>, config: &Config) -> Result<Self, Error> {
+        let tables = config.parameter(TABLES, 1..=TABLES_MAX, 1)?;
+        Ok(Self { tables: SailM::build(&vec![rib; tables], config.pages)? })
+    }
+
+    fn view(&self) -> &Self {
+        self
     }
 
     fn apply(&mut self, rib: &Rib<u32>, deltas: &[Delta<u32>]) -> Update {

@@ -53,9 +53,8 @@ mod tests;
 
 use crate::arch::prefetch;
 use crate::blocks::pivot::{BitMaps, NEXT_HOPS_MAX, PIVOT, PivotTable};
-use crate::engine::{About, LimitInfo, Updates};
-use crate::memory::Shareable;
-use std::sync::atomic::AtomicU64;
+use crate::engine::{About, Updates};
+use crate::memory::{Published, Shareable};
 
 /// What the tools print about it.
 pub const ABOUT: About = About {
@@ -63,9 +62,8 @@ pub const ABOUT: About = About {
     paper: "Yang et al., Guarantee IP Lookup Performance with FIB Explosion, SIGCOMM 2014 (SAIL_U)",
     year: 2014,
     updates: Updates::InPlace,
-    limits: &[LimitInfo { what: About::NEXT_HOPS, max: NEXT_HOPS_MAX as u64 }],
-    parameters: &[],
-    preset: &[],
+    next_hops_max: NEXT_HOPS_MAX,
+    ..About::DEFAULT
 };
 
 /// The arrays of SAIL_U.
@@ -90,8 +88,8 @@ impl BitMaps for FourLevels {
     }
 
     #[inline(always)]
-    fn deepest(words: &[AtomicU64], address: u32) -> u32 {
-        let words: &[AtomicU64; WORDS] = words.try_into().expect("all words of the maps");
+    fn deepest(words: &[Published<u64>], address: u32) -> u32 {
+        let words: &[Published<u64>; WORDS] = words.try_into().expect("all words of the maps");
         let bit = |depth: usize, slot: u32| {
             let (word, bit) = Self::place(depth, slot as usize);
             (u64::load(&words[word]) >> bit) as u32 & 1
@@ -102,7 +100,7 @@ impl BitMaps for FourLevels {
     }
 
     #[inline(always)]
-    fn prefetch(words: &[AtomicU64], address: u32) {
+    fn prefetch(words: &[Published<u64>], address: u32) {
         prefetch(words, STARTS[3] + (address >> 14) as usize);
     }
 }

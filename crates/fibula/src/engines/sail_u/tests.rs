@@ -2,7 +2,8 @@
 
 use super::*;
 use crate::engine::{Accesses, Config, Engine, Update};
-use crate::engines::testing::{apply, rib};
+use crate::engine::{Lookup as _, Share};
+use crate::engines::testing::{Ask, apply, rib};
 use crate::{NextHop, Prefix, Rib};
 use proptest::prelude::*;
 

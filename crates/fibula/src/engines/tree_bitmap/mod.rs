@@ -49,10 +49,14 @@
 mod tests;
 
 use crate::arch::Isa;
-use crate::blocks::tree_bitmap::{InitialArray, MAX_WORDS, WORDS};
-use crate::engine::{About, Config, Engine, Figure, LimitInfo, Meter, ParameterInfo, Update, Updates, Width};
+use crate::blocks::tree_bitmap::{InitialArray, InitialArrayView, MAX_WORDS, WORDS};
+use crate::engine::{
+    About, Config, Engine, Figure, LimitInfo, Lookup, Meter, ParameterInfo, Persist, Persistence, Share,
+    Sharing, Staging, Update, Updates, Width,
+};
 use crate::memory::Memory;
-use crate::snapshot::{SectionWriter, Sections};
+use crate::parallel::Stages;
+use crate::sections::{SectionWriter, Sections};
 use crate::{Address, Delta, Error, Family, Rib};
 
 /// What the tools print about it.
@@ -67,7 +71,7 @@ pub const ABOUT: About = About {
         name: "strides",
         meaning: "13-4-4-4-4-3 (8-byte nodes, default) or 11-7-7-7 (36-byte nodes); for IPv6 17-4-...-4-3 or 11-7-...-7-5",
     }],
-    preset: &[],
+    ..About::DEFAULT
 };
 
 /// The bits that the initial array resolves above nodes of stride 4.
@@ -83,7 +87,10 @@ const INITIAL_BITS_ABOVE_7: u8 = 11;
 
 /// The compiled table, with either kind of node; see the [module page](self).
 #[derive(Debug)]
-pub struct TreeBitmap<A, W: Copy>(Nodes<A, W>);
+pub struct TreeBitmap<A, W: Copy> {
+    view: TreeBitmapView<A, W>,
+    nodes: Nodes<A, W>,
+}
 
 #[derive(Debug)]
 enum Nodes<A, W: Copy> {
@@ -91,12 +98,21 @@ enum Nodes<A, W: Copy> {
     Stride7(InitialArray<A, W, u128>),
 }
 
+/// The same as lookups read it.
+#[derive(Clone, Debug)]
+pub enum TreeBitmapView<A, W> {
+    /// Nodes of stride 4.
+    Stride4(InitialArrayView<A, W, u16>),
+    /// Nodes of stride 7.
+    Stride7(InitialArrayView<A, W, u128>),
+}
+
 /// Does the same with either kind of node.
 macro_rules! either {
-    ($nodes:expr, $array:ident => $result:expr) => {
+    ($nodes:expr, $kinds:ident::$array:ident => $result:expr) => {
         match $nodes {
-            Nodes::Stride4($array) => $result,
-            Nodes::Stride7($array) => $result,
+            $kinds::Stride4($array) => $result,
+            $kinds::Stride7($array) => $result,
         }
     };
 }
@@ -110,82 +126,125 @@ impl<A: Address, W: Width> TreeBitmap<A, W> {
     /// Builds within a limit of words, which the tests make small.
     fn build_within(rib: &Rib<A>, config: &Config, max_words: u64) -> Result<Self, Error> {
         let (routes, pages) = (rib.iter(), config.pages);
-        Ok(Self(if has_stride_7(config)? {
+        let nodes = if has_stride_7(config)? {
             Nodes::Stride7(InitialArray::build(routes, INITIAL_BITS_ABOVE_7, max_words, pages)?)
         } else {
             Nodes::Stride4(InitialArray::build(routes, initial_bits_above_4(A::FAMILY), max_words, pages)?)
-        }))
+        };
+        let view = match &nodes {
+            Nodes::Stride4(array) => TreeBitmapView::Stride4(array.view()),
+            Nodes::Stride7(array) => TreeBitmapView::Stride7(array.view()),
+        };
+        Ok(Self { view, nodes })
+    }
+
+    /// Makes the view show what has moved.
+    fn show(&mut self) {
+        match (&self.nodes, &mut self.view) {
+            (Nodes::Stride4(array), TreeBitmapView::Stride4(view)) => array.show_in(view),
+            (Nodes::Stride7(array), TreeBitmapView::Stride7(view)) => array.show_in(view),
+            _ => unreachable!("a table and its view have the same kind of node"),
+        }
     }
 }
 
-impl<A: Address, W: Width> Engine<A, W> for TreeBitmap<A, W> {
-    fn build(rib: &Rib<A>, config: &Config) -> Result<Self, Error> {
-        Self::build_within(rib, config, MAX_WORDS)
-    }
+impl<A: Address, W: Width> Lookup<A> for TreeBitmapView<A, W> {
+    type Width = W;
 
     #[inline(always)]
     fn lookup_metered<M: Meter>(&self, address: A, meter: &mut M) -> W {
-        either!(&self.0, array => array.find(address, meter))
+        either!(self, TreeBitmapView::array => array.find(address, meter))
     }
 
     #[inline(always)]
     fn lookup_batch<I: Isa>(&self, _: I, addresses: &[A], next_hops: &mut [W]) {
-        either!(&self.0, array => array.find_all(addresses, next_hops));
+        either!(self, TreeBitmapView::array => array.find_all(addresses, next_hops));
     }
 
-    fn apply(&mut self, rib: &Rib<A>, deltas: &[Delta<A>]) -> Update {
-        either!(&mut self.0, array => {
-            if !array.can_follow(deltas) {
-                // Beside the old nodes, new ones may not fit. Alone they may.
-                return Update::Rebuild;
-            }
-            Update::Applied(array.follow(rib, deltas))
-        })
+    fn staging() -> Option<Staging<Self, A>> {
+        Some(Staging::of_lookup())
     }
+}
 
-    /// A root of stride 7 is no word that a reader finds whole.
-    fn share(&mut self) -> Option<Self> {
-        match &mut self.0 {
-            Nodes::Stride4(array) => Some(Self(Nodes::Stride4(array.share()))),
-            Nodes::Stride7(_) => None,
-        }
-    }
-
-    fn readers_passed(&mut self) {
-        either!(&mut self.0, array => array.readers_passed());
-    }
-
+impl<A: Address, W: Width> Stages<A> for TreeBitmapView<A, W> {
     fn stages(&self) -> usize {
-        either!(&self.0, array => array.stages())
+        either!(self, TreeBitmapView::array => array.stages())
     }
 
     #[inline(always)]
     fn run_stage<I: Isa>(&self, _: I, stage: usize, addresses: &[A], found: &mut [u64]) {
-        either!(&self.0, array => array.run_stage(stage, addresses, found));
+        either!(self, TreeBitmapView::array => array.run_stage(stage, addresses, found));
+    }
+}
+
+impl<A: Address, W: Width> Engine<A> for TreeBitmap<A, W> {
+    type View = TreeBitmapView<A, W>;
+
+    fn build(rib: &Rib<A>, config: &Config) -> Result<Self, Error> {
+        Self::build_within(rib, config, MAX_WORDS)
     }
 
-    fn save<'s>(&'s self, sections: &mut SectionWriter<'s>) -> Result<(), Error> {
-        either!(&self.0, array => array.save(sections));
-        Ok(())
+    fn view(&self) -> &TreeBitmapView<A, W> {
+        &self.view
     }
 
-    fn open(sections: &Sections<'_>, config: &Config) -> Result<Self, Error> {
-        Ok(Self(if has_stride_7(config)? {
-            Nodes::Stride7(InitialArray::open(sections, INITIAL_BITS_ABOVE_7, config.pages)?)
-        } else {
-            Nodes::Stride4(InitialArray::open(sections, initial_bits_above_4(A::FAMILY), config.pages)?)
-        }))
+    fn apply(&mut self, rib: &Rib<A>, deltas: &[Delta<A>]) -> Update {
+        let cost = either!(&mut self.nodes, Nodes::array => {
+            if !array.can_follow(deltas) {
+                // Beside the old nodes, new ones may not fit. Alone they may.
+                return Update::Rebuild;
+            }
+            array.follow(rib, deltas)
+        });
+        self.show();
+        Update::Applied(cost)
     }
 
     fn memory(&self) -> Memory {
-        either!(&self.0, array => array.memory())
+        either!(&self.nodes, Nodes::array => array.memory())
     }
 
     fn figures(&self) -> Vec<Figure> {
-        either!(&self.0, array => array.figures())
+        either!(&self.nodes, Nodes::array => array.figures())
     }
 
     fn validate(&self, rib: &Rib<A>) -> Result<(), String> {
-        either!(&self.0, array => array.validate(rib.iter()))
+        either!(&self.nodes, Nodes::array => array.validate(rib.iter()))
+    }
+
+    fn sharing() -> Option<Sharing<Self, A>> {
+        Some(Sharing::of_engine())
+    }
+
+    fn persistence() -> Option<Persistence<Self, A>> {
+        Some(Persistence::of_engine())
+    }
+}
+
+impl<A: Address, W: Width> Share<A> for TreeBitmap<A, W> {
+    /// A root of stride 7 is no word that a reader finds whole.
+    fn share(&mut self) -> Option<TreeBitmapView<A, W>> {
+        let Nodes::Stride4(array) = &mut self.nodes else { return None };
+        array.share();
+        self.show();
+        Some(self.view.clone())
+    }
+
+    fn readers_passed(&mut self) {
+        either!(&mut self.nodes, Nodes::array => array.readers_passed());
+    }
+}
+
+impl<A: Address, W: Width> Persist<A> for TreeBitmap<A, W> {
+    fn save<'s>(&'s self, sections: &mut SectionWriter<'s>) {
+        either!(&self.nodes, Nodes::array => array.save(sections));
+    }
+
+    fn open(sections: &Sections<'_>, config: &Config) -> Result<TreeBitmapView<A, W>, Error> {
+        Ok(if has_stride_7(config)? {
+            TreeBitmapView::Stride7(InitialArray::open(sections, INITIAL_BITS_ABOVE_7)?)
+        } else {
+            TreeBitmapView::Stride4(InitialArray::open(sections, initial_bits_above_4(A::FAMILY))?)
+        })
     }
 }

@@ -4,7 +4,7 @@ use super::*;
 use crate::blocks::tree_bitmap::Node;
 use crate::engine::{Accesses, Cost};
 use crate::engines::dir24_8::Dir24_8;
-use crate::engines::testing::{apply, rib};
+use crate::engines::testing::{Ask, apply, rib};
 use crate::{Change, Fib, Limit, NextHop, Prefix, Route};
 use proptest::prelude::*;
 
@@ -41,7 +41,7 @@ fn the_worked_example() {
     let levels = [13, 17, 21, 25, 29].map(|bits| (format!("nodes after {bits} bits"), 1));
     assert_eq!(figures[..3], expected.map(|(name, count)| (name.to_owned(), count)));
     assert_eq!(figures[3..], levels);
-    let Nodes::Stride4(array) = &engine.0 else { panic!("not the default") };
+    let Nodes::Stride4(array) = &engine.nodes else { panic!("not the default") };
     let (a, b) = (array.node(&[320]), array.node(&[320, 1]));
     assert_eq!((a.internal, a.external), (1 << 8 | 1, 1 << 1));
     assert_eq!((b.internal, b.external), (1 << 1 | 1 << 12, 1 << 8));
@@ -164,7 +164,7 @@ fn follow<A: Address>(changes: &[Change<A>]) {
         addresses.extend(ends.into_iter().flatten());
     }
     let oracle = Fib::build("oracle", &rib).unwrap();
-    let expected: Vec<NextHop> = addresses.iter().map(|&address| oracle.lookup(address)).collect();
+    let expected: Vec<NextHop> = addresses.iter().map(|&address| oracle.lookup_index(address)).collect();
     let lived: Vec<NextHop> = addresses.iter().map(|&address| engine.lookup(address).widen()).collect();
     assert_eq!(lived, expected);
     let mut fresh = Fib::build("tree-bitmap/strides=11-7-7-7", &rib).unwrap();

@@ -19,7 +19,7 @@ use super::extra::ExtraNhia;
 use super::nhi::Nhi;
 use crate::blocks::rank::rank_through;
 use crate::engine::Meter;
-use crate::memory::{Shareable, Word};
+use crate::memory::{Around, Pair, Published, Shareable, Word};
 use std::hint::select_unpredictable;
 use zerocopy::FromZeros;
 
@@ -90,29 +90,23 @@ pub(super) struct Entry<N, M, const INLINE: usize> {
     pub(super) nhia: [N; INLINE],
 }
 
-/// An entry that others may read.
-#[repr(C)]
-pub(super) struct AtomicEntry<N: Nhi, M: Atlas, const INLINE: usize> {
-    pub(super) atlas: M::Atomic,
-    nhia: [N::Atomic; INLINE],
-}
-
-impl<N: Nhi, M: Atlas, const INLINE: usize> Shareable for Entry<N, M, INLINE> {
-    type Atomic = AtomicEntry<N, M, INLINE>;
+/// Stores the BitAtlas last: who loads it sees what it counts into.
+impl<N: Nhi, M: Atlas, const INLINE: usize> Around for Entry<N, M, INLINE> {
+    type Inner = Pair<M, [N; INLINE]>;
 
     #[inline(always)]
-    fn load(place: &Self::Atomic) -> Self {
-        let atlas = M::load(&place.atlas);
-        Self { atlas, nhia: std::array::from_fn(|at| N::load(&place.nhia[at])) }
+    fn around(Pair(atlas, nhia): Self::Inner) -> Self {
+        Self { atlas, nhia }
     }
 
-    /// The BitAtlas last: who sees it sees what it counts into.
     #[inline(always)]
-    fn store(self, place: &Self::Atomic) {
-        self.nhia.iter().zip(&place.nhia).for_each(|(nhi, place)| nhi.store(place));
-        self.atlas.store(&place.atlas);
+    fn inner(self) -> Self::Inner {
+        Pair(self.atlas, self.nhia)
     }
 }
+
+/// An entry as its owner stores to it.
+pub(super) type Place<N, M, const INLINE: usize> = <Entry<N, M, INLINE> as Shareable>::Atomic;
 
 /// An entry of TrieC15/6, and the part of a Hash16 entry that answers: 64 slots.
 pub(super) type Entry15_6<N> = Entry<N, u64, 4>;
@@ -120,28 +114,28 @@ pub(super) type Entry15_6<N> = Entry<N, u64, 4>;
 /// An entry of TrieC4/4: 16 slots.
 pub(super) type Entry4_4<N> = Entry<N, u16, 3>;
 
-impl<N: Nhi, M: Atlas, const INLINE: usize> AtomicEntry<N, M, INLINE> {
+impl<N: Nhi, M: Atlas, const INLINE: usize> Published<Entry<N, M, INLINE>> {
     /// The next-hop index of a slot: `GetBitVec` and `GetNHI` of Figure 4, one access and, to an ExtraNHIA, another.
     #[inline(always)]
-    pub(super) fn get(&self, position: u32, extra: &[N::Atomic], meter: &mut impl Meter) -> N {
-        let atlas = meter.load_word::<M>(&self.atlas).into();
+    pub(super) fn get(&self, position: u32, extra: &[Published<N>], meter: &mut impl Meter) -> N {
+        let atlas = meter.load_word::<M>(self.parts().split().0).into();
         self.pick(atlas, position, extra, meter)
     }
 
     /// The same of an entry that is of one access with what has been read already.
     #[inline(always)]
-    pub(super) fn get_beside(&self, position: u32, extra: &[N::Atomic], meter: &mut impl Meter) -> N {
-        self.pick(M::load(&self.atlas).into(), position, extra, meter)
+    pub(super) fn get_beside(&self, position: u32, extra: &[Published<N>], meter: &mut impl Meter) -> N {
+        self.pick(self.parts().split().0.load().into(), position, extra, meter)
     }
 
     #[inline(always)]
-    fn pick(&self, atlas: u64, position: u32, extra: &[N::Atomic], meter: &mut impl Meter) -> N {
+    fn pick(&self, atlas: u64, position: u32, extra: &[Published<N>], meter: &mut impl Meter) -> N {
         if is_spread::<M>(atlas) {
             return meter.load_word::<N>(&extra[spread_start(atlas) + position as usize]);
         }
         let at = position_entropy(atlas, position) as usize - 1;
         if total_entropy(atlas) as usize <= INLINE {
-            N::load(&self.nhia[at])
+            self.nhia()[at].load()
         } else {
             meter.load_word::<N>(&extra[self.extra_start() + at])
         }
@@ -151,11 +145,11 @@ impl<N: Nhi, M: Atlas, const INLINE: usize> AtomicEntry<N, M, INLINE> {
     /// those that have many runs are those that many addresses go through. With the branch a full table of
     /// 2026 gave three quarters of the throughput.
     #[inline(always)]
-    pub(super) fn get_in_step(&self, position: u32, extra: &[N::Atomic]) -> N {
-        let atlas: u64 = M::load(&self.atlas).into();
+    pub(super) fn get_in_step(&self, position: u32, extra: &[Published<N>]) -> N {
+        let atlas: u64 = self.parts().split().0.load().into();
         let at = position_entropy(atlas, position) as usize - 1;
         let basic = !is_spread::<M>(atlas) && total_entropy(atlas) as usize <= INLINE;
-        let own = N::load(&self.nhia[at.min(INLINE - 1)]);
+        let own = self.nhia()[at.min(INLINE - 1)].load();
         let packed = self.extra_start() + at;
         let spread = spread_start(atlas) + position as usize;
         let place = select_unpredictable(is_spread::<M>(atlas), spread, packed);
@@ -163,9 +157,15 @@ impl<N: Nhi, M: Atlas, const INLINE: usize> AtomicEntry<N, M, INLINE> {
         select_unpredictable(basic, own, other)
     }
 
+    /// The next-hop indices of its own.
+    #[inline(always)]
+    fn nhia(&self) -> &[Published<N>; INLINE] {
+        self.parts().split().1.elements()
+    }
+
     #[inline(always)]
     fn extra_start(&self) -> usize {
-        (N::load(&self.nhia[0]).to_half() | N::load(&self.nhia[1]).to_half() << 16) as usize
+        (self.nhia()[0].load().to_half() | self.nhia()[1].load().to_half() << 16) as usize
     }
 }
 
@@ -248,11 +248,11 @@ impl<N: Nhi, M: Atlas, const INLINE: usize> Entry<N, M, INLINE> {
 
 /// Gives an entry other slots where it stands, if they are the same runs or it is spread: each index by itself. Says whether it could.
 pub(super) fn overwrite<N: Nhi, M: Atlas, const INLINE: usize>(
-    place: &AtomicEntry<N, M, INLINE>,
+    place: &Place<N, M, INLINE>,
     slots: &[N; SLOTS],
     extra: &ExtraNhia<N>,
 ) -> bool {
-    let (entry, runs) = (Entry::<N, M, INLINE>::load(place), Runs::of(&slots[..M::SLOTS]));
+    let (entry, runs) = (Entry::<N, M, INLINE>::load_atomic(place), Runs::of(&slots[..M::SLOTS]));
     let nhia = if is_spread::<M>(entry.atlas.into()) {
         &slots[..]
     } else if entry.atlas == M::of(runs.atlas) {
@@ -261,10 +261,10 @@ pub(super) fn overwrite<N: Nhi, M: Atlas, const INLINE: usize>(
         return false;
     };
     let places = match entry.extra() {
-        Some((start, len)) => &extra.indices()[start..start + len],
-        None => &place.nhia[..runs.len],
+        Some((start, len)) => extra.places(start..start + len),
+        None => &place.1[..runs.len],
     };
-    for (&nhi, place) in nhia.iter().zip(places).filter(|&(&nhi, place)| nhi != N::load(place)) {
+    for (&nhi, place) in nhia.iter().zip(places).filter(|&(&nhi, place)| nhi != N::load_atomic(place)) {
         nhi.store(place);
     }
     true
@@ -289,7 +289,7 @@ mod tests {
     /// An entry that is written again and again: alone, or, of 64 slots, while others read.
     fn holds<M: Atlas, const INLINE: usize>(
         written: &[Vec<u8>],
-        write: fn(&mut ExtraNhia<Nhi32>, &AtomicEntry<Nhi32, M, INLINE>, &[Nhi32; SLOTS]),
+        write: fn(&mut ExtraNhia<Nhi32>, &Place<Nhi32, M, INLINE>, &[Nhi32; SLOTS]),
     ) -> Result<(), TestCaseError> {
         let mut extra = ExtraNhia::new(Pages::Small);
         let array: Words<Entry<Nhi32, M, INLINE>> = Words::zeroed(1, Pages::Small);
@@ -298,8 +298,9 @@ mod tests {
             for (slot, &value) in slots[..M::SLOTS].iter_mut().zip(values) {
                 *slot = Nhi32::answer(NextHop(value.into()), 20);
             }
-            if !overwrite(&array[0], &slots, &extra) {
-                write(&mut extra, &array[0], &slots);
+            let place = &array.places(0..1)[0];
+            if !overwrite::<Nhi32, M, INLINE>(place, &slots, &extra) {
+                write(&mut extra, place, &slots);
             }
             let entry = array.get(0);
             let in_extra = entry.extra();
@@ -329,8 +330,8 @@ mod tests {
         ) {
             let mut written = written;
             written[0][few..].fill(1);
-            holds::<u64, 4>(&written, ExtraNhia::replace)?;
-            holds::<u16, 3>(&written, ExtraNhia::replace)?;
+            holds::<u64, 4>(&written, ExtraNhia::replace::<u64, 4>)?;
+            holds::<u16, 3>(&written, ExtraNhia::replace::<u16, 3>)?;
             holds::<u64, 4>(&written, ExtraNhia::spread)?;
             holds::<u64, 4>(&written, |extra, place, slots| {
                 extra.spread(place, slots);

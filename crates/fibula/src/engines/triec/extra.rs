@@ -1,9 +1,10 @@
 //! [`ExtraNhia`]: the next-hop indices that do not fit into their entries, and how an entry comes to be written.
 
-use super::entry::{Atlas, AtomicEntry, Entry, Entry15_6, Runs, SLOTS, SPREAD, is_spread};
+use super::entry::{Atlas, Entry, Entry15_6, Place, Runs, SLOTS, SPREAD, is_spread};
 use super::nhi::Nhi;
 use crate::blocks::chunks::SharedPool;
-use crate::memory::{Pages, Shareable};
+use crate::memory::{Pages, Published, Shareable, WordsView};
+use std::ops::Range;
 
 /// The arrays of next-hop indices that do not fit into their entries.
 #[derive(Debug)]
@@ -47,23 +48,23 @@ impl<N: Nhi> ExtraNhia<N> {
     /// Gives an entry other slots that nobody else reads.
     pub(super) fn replace<M: Atlas, const INLINE: usize>(
         &mut self,
-        place: &AtomicEntry<N, M, INLINE>,
+        place: &Place<N, M, INLINE>,
         slots: &[N; SLOTS],
     ) {
-        self.release(&Entry::load(place));
+        self.release(&Entry::<N, M, INLINE>::load_atomic(place));
         self.entry::<M, INLINE>(slots).store(place);
     }
 
     /// Gives an entry other slots while others read it.
-    pub(super) fn spread(&mut self, place: &<Entry15_6<N> as Shareable>::Atomic, slots: &[N; SLOTS]) {
-        self.release(&Entry15_6::load(place));
+    pub(super) fn spread(&mut self, place: &Place<N, u64, 4>, slots: &[N; SLOTS]) {
+        self.release(&Entry15_6::load_atomic(place));
         let start = self.insert(slots) as u64;
-        (start << 2 | SPREAD).store(&place.atlas);
+        (start << 2 | SPREAD).store(&place.0);
     }
 
     /// Packs an entry that was spread before readers passed, if it still is. Where there is no room it may stay as it is: then this says no.
-    pub(super) fn pack(&mut self, place: &<Entry15_6<N> as Shareable>::Atomic) -> bool {
-        let spread = Entry15_6::load(place);
+    pub(super) fn pack(&mut self, place: &Place<N, u64, 4>) -> bool {
+        let spread = Entry15_6::load_atomic(place);
         if is_spread::<u64>(spread.atlas) {
             if !self.has_room() {
                 return false;
@@ -111,10 +112,10 @@ impl<N: Nhi> ExtraNhia<N> {
     pub(super) fn move_in<'e, M: Atlas, const INLINE: usize>(
         &mut self,
         from: &Self,
-        entries: impl IntoIterator<Item = &'e AtomicEntry<N, M, INLINE>>,
+        entries: impl IntoIterator<Item = &'e Place<N, M, INLINE>>,
     ) {
         for place in entries {
-            let entry = Entry::<N, M, INLINE>::load(place);
+            let entry = Entry::<N, M, INLINE>::load_atomic(place);
             if entry.extra().is_some() {
                 let start = self.insert(&entry.nhia(from));
                 Entry::<N, M, INLINE>::pointing_to(entry.atlas.into(), start).store(place);
@@ -122,9 +123,24 @@ impl<N: Nhi> ExtraNhia<N> {
         }
     }
 
-    /// From now on others may read, by what this returns.
-    pub(super) fn share(&mut self) -> Self {
-        Self { pool: self.pool.share(Self::MAX), ..*self }
+    /// Lets others read from now on.
+    pub(super) fn share(&mut self) {
+        self.pool.share(Self::MAX);
+    }
+
+    /// Returns them as lookups read them.
+    pub(super) fn view(&self) -> WordsView<N> {
+        self.pool.view()
+    }
+
+    /// Makes `view` show them, if they have moved.
+    pub(super) fn show_in(&self, view: &mut WordsView<N>) {
+        self.pool.show_in(view);
+    }
+
+    /// Returns a range of them as their owner stores to them.
+    pub(super) fn places(&self, range: Range<usize>) -> &[N::Atomic] {
+        self.pool.words().places(range)
     }
 
     /// Whether others read.
@@ -137,9 +153,9 @@ impl<N: Nhi> ExtraNhia<N> {
         self.pool.readers_passed();
     }
 
-    /// All of them, for lookups.
+    /// Returns all of them.
     #[inline(always)]
-    pub(super) fn indices(&self) -> &[N::Atomic] {
+    pub(super) fn indices(&self) -> &[Published<N>] {
         &self.pool
     }
 

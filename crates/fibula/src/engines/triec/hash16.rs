@@ -11,8 +11,7 @@ use crate::Limit;
 use crate::arch::{crc32c, prefetch};
 use crate::blocks::retired::Retired;
 use crate::engine::Meter;
-use crate::memory::{Pages, Shareable, Words};
-use std::sync::atomic::AtomicU64;
+use crate::memory::{Around, Pages, Pair, Published, Shareable, Words, WordsView};
 use zerocopy::FromZeros;
 
 /// What [`HASH16_ENTRIES_MAX`] limits, as errors name it.
@@ -49,27 +48,60 @@ impl<N> Bucket<N> {
     }
 }
 
-/// A bucket that others may read.
-#[repr(C)]
-struct AtomicBucket<N: Nhi> {
-    key: AtomicU64,
-    entry: <Entry15_6<N> as Shareable>::Atomic,
+/// Stores the key last: who loads it sees the entry.
+impl<N: Nhi> Around for Bucket<N> {
+    type Inner = Pair<u64, Entry15_6<N>>;
+
+    #[inline(always)]
+    fn around(Pair(key, entry): Self::Inner) -> Self {
+        Self { key, entry }
+    }
+
+    #[inline(always)]
+    fn inner(self) -> Self::Inner {
+        Pair(self.key, self.entry)
+    }
 }
 
-impl<N: Nhi> Shareable for Bucket<N> {
-    type Atomic = AtomicBucket<N>;
+/// What lookups read of the table.
+#[derive(Clone, Debug)]
+pub(super) struct Hash16View<N: Nhi> {
+    buckets: WordsView<Bucket<N>>,
+    extra: WordsView<N>,
+}
 
+impl<N: Nhi> Hash16View<N> {
+    /// Returns the next-hop index for an address's first 64 bits, whose key has this hash; "no route" if there is none.
     #[inline(always)]
-    fn load(place: &AtomicBucket<N>) -> Self {
-        Self { key: u64::load(&place.key), entry: Entry15_6::load(&place.entry) }
+    pub(super) fn get(&self, high: u64, hash: u32, meter: &mut impl Meter) -> N {
+        let key = key_of(high);
+        let buckets = &self.buckets[..];
+        let mut at = home(hash, buckets.len());
+        while let Some(bucket) = buckets.get(at) {
+            let (found, entry) = bucket.parts().split();
+            let found = meter.load_word::<u64>(found);
+            if found == key {
+                return entry.get_beside((high % SLOTS as u64) as u32, &self.extra, meter);
+            }
+            if found == FREE {
+                break;
+            }
+            at = if at + 1 == buckets.len() { 0 } else { at + 1 };
+        }
+        N::NONE
     }
 
-    /// The key last: who sees it sees the entry.
+    /// Asks for the bucket where a search for this hash begins.
     #[inline(always)]
-    fn store(self, place: &AtomicBucket<N>) {
-        self.entry.store(&place.entry);
-        self.key.store(&place.key);
+    pub(super) fn prefetch(&self, hash: u32) {
+        prefetch(&self.buckets[..], home(hash, self.buckets.len()));
     }
+}
+
+/// Returns the bucket of a hash: its share of the whole range, so that any number of buckets will do.
+#[inline(always)]
+fn home(hash: u32, buckets: usize) -> usize {
+    ((u64::from(hash) * buckets as u64) >> 32) as usize
 }
 
 /// An open-addressed table, half full: a key stands in the first bucket from its own on that was free.
@@ -106,36 +138,43 @@ impl<N: Nhi> Hash16<N> {
     const ROOM: usize = 1 << 12;
 
     pub(super) fn new(pages: Pages) -> Self {
-        Self::over(Words::zeroed(0, pages), ExtraNhia::new(pages), pages)
-    }
-
-    fn over(buckets: Words<Bucket<N>>, extra: ExtraNhia<N>, pages: Pages) -> Self {
+        let (buckets, extra) = (Words::zeroed(0, pages), ExtraNhia::new(pages));
         let (spread, retired) = (Retired::new(), Retired::new());
         Self { buckets, entries: 0, gone: 0, extra, spread, retired, pages }
     }
 
-    /// From now on others may read, by what this returns.
-    pub(super) fn share(&mut self) -> Self {
+    /// Lets others read from now on.
+    pub(super) fn share(&mut self) {
         self.move_to(Self::wanted(self.entries) + Self::ROOM);
-        Self::over(self.buckets.clone(), self.extra.share(), self.pages)
+        self.extra.share();
+    }
+
+    /// Returns what lookups read.
+    pub(super) fn view(&self) -> Hash16View<N> {
+        Hash16View { buckets: self.buckets.view(), extra: self.extra.view() }
+    }
+
+    /// Makes `view` show what has moved.
+    pub(super) fn show_in(&self, view: &mut Hash16View<N>) {
+        self.buckets.show_in(&mut view.buckets);
+        self.extra.show_in(&mut view.extra);
     }
 
     /// Readers have passed what was replaced before the last call of this.
     pub(super) fn readers_passed(&mut self) {
         let spread: Vec<usize> = self.spread.readers_passed().collect();
         for at in spread {
-            let AtomicBucket { key, entry } = &self.buckets[at];
-            if u64::load(key) > PASSED && !self.extra.pack(entry) {
+            if self.key(at) > PASSED && !self.extra.pack(&self.buckets.places(at..at + 1)[0].1) {
                 self.spread.retire(at);
             }
         }
         self.extra.readers_passed();
         let passed: Vec<usize> = self.retired.readers_passed().collect();
         for mut at in passed {
-            PASSED.store(&self.buckets[at].key);
+            self.set_key(at, PASSED);
             // What ends a run of buckets ends every search that comes so far.
             while self.key(at) == PASSED && self.key(self.after(at)) == FREE {
-                FREE.store(&self.buckets[at].key);
+                self.set_key(at, FREE);
                 self.gone -= 1;
                 at = at.checked_sub(1).unwrap_or(self.buckets.len() - 1);
             }
@@ -157,31 +196,6 @@ impl<N: Nhi> Hash16<N> {
         self.extra.is_wasteful()
     }
 
-    /// The next-hop index for an address's first 64 bits, whose key has this hash; "no route" if there is none.
-    #[inline(always)]
-    pub(super) fn get(&self, high: u64, hash: u32, meter: &mut impl Meter) -> N {
-        let key = key_of(high);
-        let buckets = &self.buckets[..];
-        let mut at = self.home(hash);
-        while let Some(bucket) = buckets.get(at) {
-            let found = meter.load_word::<u64>(&bucket.key);
-            if found == key {
-                return bucket.entry.get_beside((high % SLOTS as u64) as u32, self.extra.indices(), meter);
-            }
-            if found == FREE {
-                break;
-            }
-            at = if at + 1 == buckets.len() { 0 } else { at + 1 };
-        }
-        N::NONE
-    }
-
-    /// Asks for the bucket where a search for this hash begins.
-    #[inline(always)]
-    pub(super) fn prefetch(&self, hash: u32) {
-        prefetch(&self.buckets, self.home(hash));
-    }
-
     /// Changes the slots of an entry, which is made if it is not there and goes when no slot says anything.
     pub(super) fn edit(&mut self, key: u64, change: impl FnOnce(&mut [N; SLOTS])) {
         let found = self.find(key);
@@ -197,15 +211,15 @@ impl<N: Nhi> Hash16<N> {
     }
 
     fn write(&mut self, at: usize, slots: &[N; SLOTS]) {
-        let place = &self.buckets[at].entry;
-        if overwrite(place, slots, &self.extra) {
+        let place = &self.buckets.places(at..at + 1)[0].1;
+        if overwrite::<N, u64, 4>(place, slots, &self.extra) {
             return;
         }
         if self.extra.is_shared() {
             self.extra.spread(place, slots);
             self.spread.retire(at);
         } else {
-            self.extra.replace(place, slots);
+            self.extra.replace::<u64, 4>(place, slots);
         }
     }
 
@@ -214,7 +228,11 @@ impl<N: Nhi> Hash16<N> {
     }
 
     fn key(&self, at: usize) -> u64 {
-        u64::load(&self.buckets[at].key)
+        self.buckets[at].parts().split().0.load()
+    }
+
+    fn set_key(&self, at: usize, key: u64) {
+        key.store(&self.buckets.places(at..at + 1)[0].0);
     }
 
     /// As [`Self::edit`] of one slot, if its entry is there.
@@ -244,7 +262,8 @@ impl<N: Nhi> Hash16<N> {
 
     fn close_holes(&mut self) {
         let old = self.extra.start_afresh();
-        self.extra.move_in(&old, self.buckets.iter().map(|bucket| &bucket.entry));
+        let buckets = self.buckets.places(0..self.buckets.len());
+        self.extra.move_in::<u64, 4>(&old, buckets.iter().map(|Pair(_, entry)| entry));
     }
 
     /// Whether so many more entries fit.
@@ -297,8 +316,7 @@ impl<N: Nhi> Hash16<N> {
         if (entries, entries) != (self.entries, fresh.entries) {
             return Err(format!("{entries} Hash16 entries of {}, expected {}", self.entries, fresh.entries));
         }
-        let gone =
-            self.buckets.iter().filter(|bucket| [GONE, PASSED].contains(&u64::load(&bucket.key))).count();
+        let gone = (0..self.buckets.len()).filter(|&at| [GONE, PASSED].contains(&self.key(at))).count();
         if gone != self.gone {
             return Err(format!("{gone} Hash16 entries are gone, expected {}", self.gone));
         }
@@ -320,7 +338,7 @@ impl<N: Nhi> Hash16<N> {
     fn find(&self, key: u64) -> Option<usize> {
         let mut at = self.home(crc32c(key));
         loop {
-            match u64::load(&self.buckets[..].get(at)?.key) {
+            match self.buckets[..].get(at)?.parts().split().0.load() {
                 found if found == key => return Some(at),
                 FREE => return None,
                 _ => at = self.after(at),
@@ -339,7 +357,7 @@ impl<N: Nhi> Hash16<N> {
             self.gone -= 1;
             self.spread.retain(|&waiting| waiting != at);
         }
-        Bucket { key, entry: self.extra.entry(slots) }.store(&self.buckets[at]);
+        self.buckets.set(at, Bucket { key, entry: self.extra.entry(slots) });
     }
 
     /// The first bucket for a key that nobody has.
@@ -356,7 +374,7 @@ impl<N: Nhi> Hash16<N> {
         self.entries -= 1;
         self.extra.release(&self.buckets.get(at).entry);
         if self.extra.is_shared() {
-            GONE.store(&self.buckets[at].key);
+            self.set_key(at, GONE);
             self.gone += 1;
             self.retired.retire(at);
             return;
@@ -391,7 +409,7 @@ impl<N: Nhi> Hash16<N> {
     /// Moves all entries to so many buckets.
     fn move_to(&mut self, buckets: usize) {
         let old = std::mem::replace(&mut self.buckets, Words::zeroed(buckets, self.pages));
-        for bucket in old.iter().map(Bucket::load).filter(Bucket::is_used) {
+        for bucket in old.iter().map(Published::load).filter(Bucket::is_used) {
             self.buckets.set(self.place_for(bucket.key), bucket);
         }
     }
@@ -401,10 +419,8 @@ impl<N: Nhi> Hash16<N> {
         needed + needed / Self::SPARE
     }
 
-    /// The bucket of a hash: its share of the whole range, so that any number of buckets will do.
-    #[inline(always)]
     fn home(&self, hash: u32) -> usize {
-        ((u64::from(hash) * self.buckets.len() as u64) >> 32) as usize
+        home(hash, self.buckets.len())
     }
 
     fn after(&self, at: usize) -> usize {

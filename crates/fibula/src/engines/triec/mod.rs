@@ -97,7 +97,6 @@ mod entry;
 mod extra;
 mod figures;
 mod hash16;
-mod lookup;
 mod nhi;
 mod side;
 mod stages;
@@ -106,16 +105,21 @@ mod table;
 mod tests;
 mod update;
 mod validate;
+mod view;
 
 use crate::arch::Isa;
 use crate::blocks::entry::in_order;
 use crate::blocks::patricia;
-use crate::engine::{About, Config, Engine, Figure, LimitInfo, Meter, Update, Updates, Width};
+use crate::engine::{
+    About, Config, Engine, Figure, LimitInfo, Lookup, Meter, Share, Sharing, Staging, Update, Updates, Width,
+};
 use crate::memory::{Memory, Pages};
+use crate::parallel::Stages;
 use crate::{Delta, Error, Limit, Rib};
 use nhi::{Nhi16, Nhi32, Nhi64};
 use side::Side;
 use table::Table;
+use view::TableView;
 
 pub use figures::{EXTRA_NHIA_PERCENT, LAST_NHI_BITS, NHI_BITS};
 pub use hash16::HASH16_ENTRIES_MAX;
@@ -133,15 +137,15 @@ pub const ABOUT: About = About {
         LimitInfo { what: hash16::HASH16_ENTRIES, max: HASH16_ENTRIES_MAX },
         LimitInfo { what: patricia::NODES, max: patricia::MAX_NODES },
     ],
-    parameters: &[],
-    preset: &[],
+    ..About::DEFAULT
 };
 
 /// The compiled table; see the [module page](self).
 #[derive(Debug)]
 pub struct TrieC<W: Width> {
+    /// What lookups read, the routes beside among it.
+    view: TrieCView<W>,
     layout: Layout,
-    side: Side<W>,
     /// The routes when it was built.
     routes_built: usize,
     /// Whether others read.
@@ -160,14 +164,30 @@ enum Layout {
     Bits64(Table<Nhi64, Nhi64>),
 }
 
+/// The same as lookups read it.
+#[derive(Clone, Debug)]
+enum LayoutView {
+    Bits16(TableView<Nhi16, Nhi16>),
+    Bits32Over16(TableView<Nhi32, Nhi16>),
+    Bits32(TableView<Nhi32, Nhi32>),
+    Bits64(TableView<Nhi64, Nhi64>),
+}
+
+/// The compiled table as lookups read it.
+#[derive(Clone, Debug)]
+pub struct TrieCView<W: Width> {
+    layout: LayoutView,
+    side: Side<W>,
+}
+
 /// The same for the table of any layout.
 macro_rules! each {
-    ($layout:expr, $table:ident => $value:expr) => {
+    ($layout:expr, $layouts:ident::$table:ident => $value:expr) => {
         match $layout {
-            Layout::Bits16($table) => $value,
-            Layout::Bits32Over16($table) => $value,
-            Layout::Bits32($table) => $value,
-            Layout::Bits64($table) => $value,
+            $layouts::Bits16($table) => $value,
+            $layouts::Bits32Over16($table) => $value,
+            $layouts::Bits32($table) => $value,
+            $layouts::Bits64($table) => $value,
         }
     };
 }
@@ -185,22 +205,71 @@ impl Layout {
         }
         Table::build(rib, pages).map(Self::Bits64)
     }
+
+    /// Returns what lookups read.
+    fn view(&self) -> LayoutView {
+        match self {
+            Self::Bits16(table) => LayoutView::Bits16(table.view()),
+            Self::Bits32Over16(table) => LayoutView::Bits32Over16(table.view()),
+            Self::Bits32(table) => LayoutView::Bits32(table.view()),
+            Self::Bits64(table) => LayoutView::Bits64(table.view()),
+        }
+    }
 }
 
-impl<W: Width> Engine<u128, W> for TrieC<W> {
-    fn build(rib: &Rib<u128>, config: &Config) -> Result<Self, Error> {
-        let (layout, side) = (Layout::build(rib, config.pages)?, Side::build(rib, config.pages)?);
-        Ok(Self { layout, side, routes_built: rib.len(), shared: false, waited: false })
-    }
+impl<W: Width> Lookup<u128> for TrieCView<W> {
+    type Width = W;
 
     #[inline(always)]
     fn lookup_metered<M: Meter>(&self, address: u128, meter: &mut M) -> W {
-        each!(&self.layout, table => lookup::search(table, &self.side, address, meter))
+        each!(&self.layout, LayoutView::table => view::search(table, &self.side, address, meter))
     }
 
     #[inline(always)]
     fn lookup_batch<I: Isa>(&self, isa: I, addresses: &[u128], next_hops: &mut [W]) {
-        each!(&self.layout, table => lookup::search_all(table, &self.side, isa, addresses, next_hops));
+        each!(&self.layout, LayoutView::table => view::search_all(table, &self.side, isa, addresses, next_hops));
+    }
+
+    fn staging() -> Option<Staging<Self, u128>> {
+        Some(Staging::of_lookup())
+    }
+}
+
+impl<W: Width> Stages<u128> for TrieCView<W> {
+    fn stages(&self) -> usize {
+        stages::STAGES
+    }
+
+    #[inline(always)]
+    fn run_stage<I: Isa>(&self, _: I, stage: usize, addresses: &[u128], found: &mut [u64]) {
+        each!(&self.layout, LayoutView::table => table.run_stage(&self.side, stage, addresses, found));
+    }
+}
+
+impl<W: Width> TrieC<W> {
+    /// Makes the view show what has moved.
+    fn show(&mut self) {
+        match (&self.layout, &mut self.view.layout) {
+            (Layout::Bits16(table), LayoutView::Bits16(view)) => table.show_in(view),
+            (Layout::Bits32Over16(table), LayoutView::Bits32Over16(view)) => table.show_in(view),
+            (Layout::Bits32(table), LayoutView::Bits32(view)) => table.show_in(view),
+            (Layout::Bits64(table), LayoutView::Bits64(view)) => table.show_in(view),
+            _ => unreachable!("a table and its view have the same layout"),
+        }
+    }
+}
+
+impl<W: Width> Engine<u128> for TrieC<W> {
+    type View = TrieCView<W>;
+
+    fn build(rib: &Rib<u128>, config: &Config) -> Result<Self, Error> {
+        let (layout, side) = (Layout::build(rib, config.pages)?, Side::build(rib, config.pages)?);
+        let view = TrieCView { layout: layout.view(), side };
+        Ok(Self { view, layout, routes_built: rib.len(), shared: false, waited: false })
+    }
+
+    fn view(&self) -> &TrieCView<W> {
+        &self.view
     }
 
     fn apply(&mut self, rib: &Rib<u128>, deltas: &[Delta<u128>]) -> Update {
@@ -208,65 +277,61 @@ impl<W: Width> Engine<u128, W> for TrieC<W> {
             // So much has gone that a narrower layout may do; so seldom that looking costs little.
             return Update::Rebuild;
         }
-        if self.shared && (Side::<W>::is_touched(deltas) || each!(&self.layout, table => table.is_wasteful()))
+        if self.shared
+            && (Side::<W>::is_touched(deltas) || each!(&self.layout, Layout::table => table.is_wasteful()))
         {
             return Update::Rebuild;
         }
         let announced = deltas.iter().filter(|delta| delta.after.is_some());
         let routes = announced.map(|delta| (delta.prefix, delta.after));
-        let room = each!(&self.layout, table => table.check_room(routes));
-        if room.and_then(|()| self.side.check_room(deltas.len())).is_err() {
+        let room = each!(&self.layout, Layout::table => table.check_room(routes));
+        if room.and_then(|()| self.view.side.check_room(deltas.len())).is_err() {
             return Update::Rebuild;
         }
-        let Ok(mut cost) = each!(&mut self.layout, table => table.follow(rib, &in_order(deltas))) else {
+        let followed = each!(&mut self.layout, Layout::table => table.follow(rib, &in_order(deltas)));
+        self.show();
+        let Ok(mut cost) = followed else {
             // What readers have passed may be enough; if not, there is no room even without them.
             self.waited = !self.waited;
             return if self.waited { Update::Waiting } else { Update::Rebuild };
         };
         self.waited = false;
         if !self.shared {
-            cost += self.side.follow(rib, deltas);
+            cost += self.view.side.follow(rib, deltas);
         }
         Update::Applied(cost)
     }
 
-    fn share(&mut self) -> Option<Self> {
-        let layout = match &mut self.layout {
-            Layout::Bits16(table) => Layout::Bits16(table.share()),
-            Layout::Bits32Over16(table) => Layout::Bits32Over16(table.share()),
-            Layout::Bits32(table) => Layout::Bits32(table.share()),
-            Layout::Bits64(table) => Layout::Bits64(table.share()),
-        };
-        self.shared = true;
-        Some(Self { layout, side: self.side.share(), ..*self })
-    }
-
-    fn readers_passed(&mut self) {
-        each!(&mut self.layout, table => table.readers_passed());
-    }
-
-    fn stages(&self) -> usize {
-        stages::STAGES
-    }
-
-    #[inline(always)]
-    fn run_stage<I: Isa>(&self, _: I, stage: usize, addresses: &[u128], found: &mut [u64]) {
-        each!(&self.layout, table => table.run_stage(&self.side, stage, addresses, found));
-    }
-
     fn memory(&self) -> Memory {
-        let (longer, outside) = self.side.bytes();
-        each!(&self.layout, table => table.memory())
+        let (longer, outside) = self.view.side.bytes();
+        each!(&self.layout, Layout::table => table.memory())
             .off_chip("routes past /64", longer)
             .off_chip("routes outside 2000::/3", outside)
     }
 
     fn figures(&self) -> Vec<Figure> {
-        each!(&self.layout, table => table.figures())
+        each!(&self.layout, Layout::table => table.figures())
     }
 
     fn validate(&self, rib: &Rib<u128>) -> Result<(), String> {
-        each!(&self.layout, table => table.validate(rib))?;
-        self.side.validate(rib)
+        each!(&self.layout, Layout::table => table.validate(rib))?;
+        self.view.side.validate(rib)
+    }
+
+    fn sharing() -> Option<Sharing<Self, u128>> {
+        Some(Sharing::of_engine())
+    }
+}
+
+impl<W: Width> Share<u128> for TrieC<W> {
+    fn share(&mut self) -> Option<TrieCView<W>> {
+        each!(&mut self.layout, Layout::table => table.share());
+        self.shared = true;
+        self.show();
+        Some(self.view.clone())
+    }
+
+    fn readers_passed(&mut self) {
+        each!(&mut self.layout, Layout::table => table.readers_passed());
     }
 }

@@ -1,9 +1,8 @@
 //! [`Nhi`]: the next-hop index of Figure 3(a), in the paper's 16 bits and in two wider forms.
 
-use crate::memory::{Shareable, Word};
+use crate::memory::{Word, word_around};
 use crate::{Limit, NextHop};
 use std::fmt;
-use std::sync::atomic::{AtomicU16, AtomicU32, AtomicU64};
 use zerocopy::FromZeros;
 
 /// What [`Nhi::NODES_MAX`] limits, as errors name it.
@@ -67,7 +66,7 @@ pub(super) trait Nhi: Word + Default + Eq {
 }
 
 macro_rules! nhi {
-    ($name:ident, $int:ty, $atomic:ty, $nodes_max:expr, $what:literal) => {
+    ($name:ident, $int:ty, $nodes_max:expr, $what:literal) => {
         #[doc = $what]
         #[derive(Clone, Copy, Default, PartialEq, Eq, FromZeros)]
         #[repr(transparent)]
@@ -77,21 +76,7 @@ macro_rules! nhi {
             const FLAG: $int = 1 << (<$int>::BITS - 1);
         }
 
-        impl Shareable for $name {
-            type Atomic = $atomic;
-
-            #[inline(always)]
-            fn load(place: &$atomic) -> Self {
-                Self(<$int>::load(place))
-            }
-
-            #[inline(always)]
-            fn store(self, place: &$atomic) {
-                self.0.store(place);
-            }
-        }
-
-        impl Word for $name {}
+        word_around!($name($int));
 
         impl Nhi for $name {
             const NEXT_HOPS_MAX: u32 = {
@@ -162,9 +147,9 @@ macro_rules! nhi {
 /// three levels of 256 slots a node within a pointer of 32 bits.
 pub const NODES_MAX: u64 = 1 << 22;
 
-nhi!(Nhi16, u16, AtomicU16, 1 << 15, "The paper's: 9 bits of next hop, pointers of 15 bits.");
-nhi!(Nhi32, u32, AtomicU32, NODES_MAX, "Twice as wide: 25 bits of next hop.");
-nhi!(Nhi64, u64, AtomicU64, NODES_MAX, "Four times as wide: any next hop.");
+nhi!(Nhi16, u16, 1 << 15, "The paper's: 9 bits of next hop, pointers of 15 bits.");
+nhi!(Nhi32, u32, NODES_MAX, "Twice as wide: 25 bits of next hop.");
+nhi!(Nhi64, u64, NODES_MAX, "Four times as wide: any next hop.");
 
 #[cfg(test)]
 mod tests {

@@ -9,7 +9,7 @@ use crate::{Delta, Limit, NextHop, Prefix, Rib};
 use std::sync::Arc;
 
 /// A default for 2000::/3, and two trees. It does not change while others read.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Side<W: Width> {
     /// What an address of 2000::/3 gets where the table has no route: the next hop of 2000::/3 itself or of a route
     /// around it. Figure 4's `Default-Next-HopID`.
@@ -40,11 +40,6 @@ impl<W: Width> Side<W> {
             Patricia::plant(rib.iter().filter(|route| of(route.prefix)), pages).map(Arc::new)
         };
         Ok(Self { default: default(rib), longer: plant(is_longer)?, outside: plant(is_outside)? })
-    }
-
-    /// The same, for others to read.
-    pub(super) fn share(&self) -> Self {
-        Self { longer: Arc::clone(&self.longer), outside: Arc::clone(&self.outside), ..*self }
     }
 
     /// Whether some of these changes are for it.

@@ -8,10 +8,10 @@
 //! What goes on after the last level asks Hash16 too.
 
 use super::hash16::key_of;
-use super::lookup::is_global;
 use super::nhi::Nhi;
 use super::side::Side;
-use super::table::{LAST, Table};
+use super::table::LAST;
+use super::view::{TableView, is_global};
 use crate::NextHop;
 use crate::arch::crc32c;
 use crate::engine::{Unmetered, Width};
@@ -25,7 +25,7 @@ const BESIDE: usize = LAST + 1;
 /// The bit that says that there is more to ask.
 const GOES_ON: u64 = 1 << 63;
 
-impl<N: Nhi, L: Nhi> Table<N, L> {
+impl<N: Nhi, L: Nhi> TableView<N, L> {
     /// One stage of many lookups.
     #[inline(always)]
     pub(super) fn run_stage<W: Width>(
@@ -53,7 +53,7 @@ impl<N: Nhi, L: Nhi> Table<N, L> {
             return 0;
         }
         let (entry, slot) = Self::root_place(high);
-        handed_on(self.root[entry].get(slot, self.extra.indices(), &mut Unmetered))
+        handed_on(self.root[entry].get(slot, &self.extra, &mut Unmetered))
     }
 
     /// A level of TrieC4/4.
@@ -62,9 +62,9 @@ impl<N: Nhi, L: Nhi> Table<N, L> {
         let pointer = N::pointer(found as u32 as usize);
         let (entry, slot) = Self::place_below(depth, pointer, (address >> 64) as u64);
         if depth < LAST {
-            return handed_on(self.levels[depth - 1][entry].get(slot, self.extra.indices(), &mut Unmetered));
+            return handed_on(self.levels[depth - 1][entry].get(slot, &self.extra, &mut Unmetered));
         }
-        let last = self.last[entry].get(slot, self.last_extra.indices(), &mut Unmetered);
+        let last = self.last[entry].get(slot, &self.last_extra, &mut Unmetered);
         u64::from(last.next_hop().0) | if last.flag() { GOES_ON } else { 0 }
     }
 

@@ -1,10 +1,11 @@
 //! [`Table`]: TrieC15/6, three levels of TrieC4/4 nodes and Hash16, for one or two widths of next-hop index.
 
-use super::entry::{Entry4_4, Entry15_6, SLOTS, overwrite};
+use super::entry::{Entry4_4, Entry15_6, Place, SLOTS, overwrite};
 use super::extra::ExtraNhia;
 use super::hash16::Hash16;
 use super::nhi::{NODES, Nhi};
 use super::update::is_inside;
+use super::view::TableView;
 use crate::blocks::dense::{Owners, WordChunks};
 use crate::blocks::pushing::internal_nodes;
 use crate::blocks::retired::Retired;
@@ -97,30 +98,50 @@ impl<N: Nhi, L: Nhi> Table<N, L> {
         self.extra.is_shared()
     }
 
-    /// From now on others may read, by what this returns.
-    pub(super) fn share(&mut self) -> Self {
+    /// Lets others read from now on.
+    pub(super) fn share(&mut self) {
         let at_most = N::NODES_MAX as usize;
         let [second, third, fourth] = self.owners.each_mut().map(|owners| owners.share(at_most));
         let [upper, lower] = &mut self.levels;
-        Self {
-            root: self.root.clone(),
-            levels: [upper.share(second), lower.share(third)],
-            last: self.last.share(fourth),
-            owners: std::array::from_fn(|_| Owners::from(0)),
-            extra: self.extra.share(),
-            last_extra: self.last_extra.share(),
-            hash16: self.hash16.share(),
-            spread: Retired::new(),
-            changed: Retired::new(),
-            cost: Cost::default(),
+        upper.share(second);
+        lower.share(third);
+        self.last.share(fourth);
+        self.extra.share();
+        self.last_extra.share();
+        self.hash16.share();
+    }
+
+    /// Returns what lookups read.
+    pub(super) fn view(&self) -> TableView<N, L> {
+        TableView {
+            root: self.root.view(),
+            levels: self.levels.each_ref().map(|nodes| nodes.view()),
+            last: self.last.view(),
+            extra: self.extra.view(),
+            last_extra: self.last_extra.view(),
+            hash16: self.hash16.view(),
         }
+    }
+
+    /// Makes `view` show what has moved.
+    pub(super) fn show_in(&self, view: &mut TableView<N, L>) {
+        self.levels.iter().zip(&mut view.levels).for_each(|(nodes, view)| nodes.show_in(view));
+        self.last.show_in(&mut view.last);
+        self.extra.show_in(&mut view.extra);
+        self.last_extra.show_in(&mut view.last_extra);
+        self.hash16.show_in(&mut view.hash16);
+    }
+
+    /// The entry of TrieC15/6 as its owner stores to it.
+    fn root_place(&self, entry: usize) -> &Place<N, u64, 4> {
+        &self.root.places(entry..entry + 1)[0]
     }
 
     /// Readers have passed what was replaced before the last call of this.
     pub(super) fn readers_passed(&mut self) {
         let spread: Vec<usize> = self.spread.readers_passed().collect();
         for entry in spread {
-            if !self.extra.pack(&self.root[entry]) {
+            if !self.extra.pack(&self.root.places(entry..entry + 1)[0]) {
                 self.spread.retire(entry);
             }
         }
@@ -157,20 +178,20 @@ impl<N: Nhi, L: Nhi> Table<N, L> {
         let at = node * NODE_ENTRIES + entry;
         let last = || slots.map(N::convert);
         let overwritten = match depth {
-            0 => overwrite(&self.root[entry], slots, &self.extra),
-            LAST => overwrite(&self.last[at], &last(), &self.last_extra),
-            _ => overwrite(&self.levels[depth - 1][at], slots, &self.extra),
+            0 => overwrite::<N, u64, 4>(self.root_place(entry), slots, &self.extra),
+            LAST => overwrite::<L, u16, 3>(place(&self.last, at), &last(), &self.last_extra),
+            _ => overwrite::<N, u16, 3>(place(&self.levels[depth - 1], at), slots, &self.extra),
         };
         match depth {
             _ if overwritten => {}
             0 if self.is_shared() => {
-                self.extra.spread(&self.root[entry], slots);
+                self.extra.spread(&self.root.places(entry..entry + 1)[0], slots);
                 self.spread.retire(entry);
             }
             _ if self.is_shared() => node = self.copy_node(depth, node, entry, slots),
-            0 => self.extra.replace(&self.root[entry], slots),
-            LAST => self.last_extra.replace(&self.last[at], &last()),
-            _ => self.extra.replace(&self.levels[depth - 1][at], slots),
+            0 => self.extra.replace::<u64, 4>(&self.root.places(entry..entry + 1)[0], slots),
+            LAST => self.last_extra.replace::<u16, 3>(place(&self.last, at), &last()),
+            _ => self.extra.replace::<u16, 3>(place(&self.levels[depth - 1], at), slots),
         }
         self.cost.entries_set += 1;
         self.cost.chunks_rebuilt += u64::from(self.entry_extra(depth, node, entry).is_some());
@@ -264,12 +285,12 @@ impl<N: Nhi, L: Nhi> Table<N, L> {
     /// Closes the holes between the ExtraNHIAs.
     pub(super) fn close_holes(&mut self) {
         let old = self.extra.start_afresh();
-        self.extra.move_in(&old, self.root.iter());
+        self.extra.move_in::<u64, 4>(&old, self.root.places(0..ROOT_ENTRIES));
         for nodes in &self.levels {
-            self.extra.move_in(&old, nodes.iter());
+            self.extra.move_in::<u16, 3>(&old, nodes.places(0..nodes.len()));
         }
         let old = self.last_extra.start_afresh();
-        self.last_extra.move_in(&old, self.last.iter());
+        self.last_extra.move_in::<u16, 3>(&old, self.last.places(0..self.last.len()));
     }
 
     /// The bytes by the paper's parts; it keeps them all in SRAM outside the processor.
@@ -286,6 +307,11 @@ impl<N: Nhi, L: Nhi> Table<N, L> {
             .off_chip("Hash16", hash16)
             .off_chip("node owners", owners)
     }
+}
+
+/// An entry of a node as its owner stores to it.
+fn place<N: Nhi>(nodes: &Nodes<N>, at: usize) -> &Place<N, u16, 3> {
+    &nodes.places(at..at + 1)[0]
 }
 
 /// A change goes on when readers have passed: what it takes next waits for them, or what it takes away is what they may turn to.

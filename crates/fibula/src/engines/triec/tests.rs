@@ -4,7 +4,7 @@ use super::*;
 use crate::blocks::dense::Owners;
 use crate::engine::{Accesses, Cost};
 use crate::engines::oracle::Oracle;
-use crate::engines::testing::{apply, rib};
+use crate::engines::testing::{Ask, apply, rib};
 use crate::{Address, Change, NextHop, Prefix, Route};
 use entry::{Entry15_6, position_entropy, total_entropy};
 use nhi::Nhi;
@@ -13,7 +13,7 @@ use table::{HASHED_TO, LEVELS, global_unicast};
 
 fn build<W: Width>(rib: &Rib<u128>) -> TrieC<W> {
     let engine = TrieC::build(rib, &Config::default()).unwrap();
-    Engine::<u128, W>::validate(&engine, rib).unwrap();
+    Engine::<u128>::validate(&engine, rib).unwrap();
     engine
 }
 
@@ -114,7 +114,7 @@ fn the_worst_case_is_eight_accesses_and_one_hash() {
 
 #[test]
 fn next_hop_indices_widen_by_themselves() {
-    let bits = |engine: &TrieC<u32>| Engine::<u128, u32>::figures(engine)[0].value as u32;
+    let bits = |engine: &TrieC<u32>| Engine::<u128>::figures(engine)[0].value as u32;
     let answers = |next_hop| {
         let engine = build::<u32>(&rib(&[("2001:db8::/32", next_hop), ("2001:db8::/64", 1)]));
         assert_eq!(engine.lookup(at("2001:db8:1::")), next_hop);
@@ -156,13 +156,13 @@ fn an_update_writes_what_gives_way_and_no_more() {
     assert_eq!(apply(&mut engine, &mut rib, &[("2000::/3", 9)]), Cost::default());
     assert_eq!(engine.lookup(at("3fff::")), 9);
     // A /49 is 512 blocks of Hash16 and the way there; all of it goes again.
-    let before = Engine::<u128, u8>::memory(&engine).total();
+    let before = Engine::<u128>::memory(&engine).total();
     let cost = apply(&mut engine, &mut rib, &[("2001:db8:1::/49", 5)]);
     assert_eq!((cost.nodes_allocated, cost.entries_set), (1, 512 + 2));
     let hashes = papers(&engine).hash16.len();
     apply(&mut engine, &mut rib, &[("2001:db8:1::/49", 0)]);
     assert_eq!((hashes, papers(&engine).hash16.len()), (512, 0));
-    assert!(Engine::<u128, u8>::memory(&engine).total() <= before + 1024);
+    assert!(Engine::<u128>::memory(&engine).total() <= before + 1024);
 }
 
 #[test]
@@ -193,10 +193,10 @@ fn a_life_inside_2000_leaves_no_holes() {
                 .collect();
             assert!(matches!(engine.apply(&rib, &deltas), Update::Applied(_)));
         }
-        Engine::<u128, u16>::validate(&engine, &rib).unwrap();
+        Engine::<u128>::validate(&engine, &rib).unwrap();
     }
     let fresh = build::<u16>(&rib);
-    let bytes = [&engine, &fresh].map(|engine| Engine::<u128, u16>::memory(engine).total());
+    let bytes = [&engine, &fresh].map(|engine| Engine::<u128>::memory(engine).total());
     assert!(bytes[0] <= bytes[1] + bytes[1] / 10, "{bytes:?}");
 }
 
@@ -221,7 +221,7 @@ fn validation_sees_what_is_wrong() {
         let mut engine = build::<u8>(&routes);
         let Layout::Bits16(table) = &mut engine.layout else { panic!("wider than the paper's") };
         spoil(table);
-        Engine::<u128, u8>::validate(&engine, &routes).unwrap_err()
+        Engine::<u128>::validate(&engine, &routes).unwrap_err()
     };
     let wrong = spoiled(|table| set(table, 0, Nhi16::answer(NextHop(7), 18)));
     assert!(wrong.starts_with("level 1, node 0, entry 9, slot 0: 0x1d2: /18 to 7, expected"), "{wrong}");
@@ -254,8 +254,8 @@ fn validation_sees_what_is_wrong() {
     assert_eq!(more, "5 Hash16 entries of 5, expected 4");
 
     let mut engine = build::<u8>(&routes);
-    engine.side = Side::build(&rib(&[("::/0", 1)]), Pages::Small).unwrap();
-    let side = Engine::<u128, u8>::validate(&engine, &routes).unwrap_err();
+    engine.view.side = Side::build(&rib(&[("::/0", 1)]), Pages::Small).unwrap();
+    let side = Engine::<u128>::validate(&engine, &routes).unwrap_err();
     assert_eq!(side, "the default is NextHop(1), expected NextHop(0)");
 }
 
@@ -314,7 +314,7 @@ fn follows_the_oracle(
         }
         oracle.apply(&rib, &deltas);
         engine.validate(&rib).map_err(TestCaseError::fail)?;
-        let expected: Vec<u32> = probes.iter().map(|&probe| oracle.lookup(probe)).collect();
+        let expected: Vec<u32> = probes.iter().map(|&probe| Lookup::lookup(&oracle, probe)).collect();
         for (&probe, &expected) in probes.iter().zip(&expected) {
             let mut accesses = Paper::default();
             prop_assert_eq!(engine.lookup_metered(probe, &mut accesses), expected, "{:x}", probe);
@@ -328,7 +328,7 @@ fn follows_the_oracle(
     }
     prop_assert!(rib.is_empty());
     let fresh = build(&rib);
-    let bytes = [&engine, &fresh].map(|engine| Engine::<u128, u32>::memory(engine).total());
+    let bytes = [&engine, &fresh].map(|engine| Engine::<u128>::memory(engine).total());
     prop_assert!(bytes[0] <= bytes[1] + (64 << 10), "{:?}", bytes);
     Ok(())
 }

@@ -1,14 +1,23 @@
-//! Many addresses in step.
+//! [`InitialArrayView`]: what answers, one address at a time, many in step, and in stages.
+//!
+//! # Stages
+//! For a pipeline of threads a lookup goes level by level: the paper's Figure 5. Each stage looks into one node: its internal
+//! map for the longest match there, its external map for the child. So nothing can be put off until the way back, as
+//! [`Trie::find`] does.
+//!
+//! ```text
+//! handed on   | word of the next node, plus one; 0: the walk has ended | longest match so far |
+//!              63                                                   32  31                  0
+//! ```
 
-use super::InitialArray;
 use super::node::{Map, Node, path};
 use super::trie::Trie;
-use crate::Address;
 use crate::arch::prefetch;
-use crate::engine::{Unmetered, Width};
-use crate::memory::Shareable;
+use crate::engine::{Meter, Unmetered, Width};
+use crate::memory::{Published, Shareable, WordsView};
+use crate::{Address, Family};
 use std::hint::select_unpredictable;
-use std::sync::atomic::AtomicU32;
+use std::marker::PhantomData;
 
 /// How many addresses go down the trie in step.
 pub const LANES: usize = 64;
@@ -26,7 +35,56 @@ struct Lane {
     matched_path: u32,
 }
 
-impl<A: Address, W: Width, M: Map> InitialArray<A, W, M> {
+/// A table of routes as lookups read it: roots, and the words of nodes and results below them.
+#[derive(Clone, Debug)]
+pub struct InitialArrayView<A, W, M: Map> {
+    pub(super) bits: u8,
+    pub(super) roots: WordsView<M::Root>,
+    pub(super) words: WordsView<u32>,
+    pub(super) kind: PhantomData<(A, W)>,
+}
+
+impl<A: Address, W: Width, M: Map> InitialArrayView<A, W, M> {
+    /// The longest match of an address; 0 where there is none.
+    #[inline(always)]
+    pub fn find(&self, address: A, meter: &mut impl Meter) -> W {
+        let root =
+            M::unpack_root(meter.load_word::<M::Root>(&self.roots[address.bits(0, self.bits) as usize]));
+        let found = match A::FAMILY {
+            Family::Ipv4 => Trie::<W, M>::find::<A, 8>(&self.words, root, self.bits, address, meter),
+            Family::Ipv6 => Trie::<W, M>::find::<A, 32>(&self.words, root, self.bits, address, meter),
+        };
+        found.unwrap_or_default()
+    }
+
+    /// One stage for the array with the nodes that it holds, and one for each level of nodes below.
+    #[must_use]
+    pub fn stages(&self) -> usize {
+        1 + usize::from((A::BITS - self.bits) / M::STRIDE)
+    }
+
+    /// One stage of many lookups.
+    #[inline(always)]
+    pub fn run_stage(&self, stage: usize, addresses: &[A], found: &mut [u64]) {
+        let offset = self.bits + stage as u8 * M::STRIDE;
+        for (&address, found) in addresses.iter().zip(found) {
+            let (node, best) = if stage == 0 {
+                (M::unpack_root(self.roots.get(address.bits(0, self.bits) as usize)), 0)
+            } else {
+                let Some(at) = (*found >> u32::BITS).checked_sub(1) else { continue };
+                (Trie::<W, M>::load_node(&self.words, at as usize, &mut Unmetered), *found as u32)
+            };
+            let path = path::<A, M>(address, offset);
+            let longest = node.longest(path);
+            let best = longest.map_or(best, |position| {
+                let place = Trie::<W, M>::result_place(node, position);
+                Trie::<W, M>::load_result(&self.words, place, &mut Unmetered).widen().0
+            });
+            let next = node.child(path).map_or(0, |at| at as u64 + 1);
+            *found = next << u32::BITS | u64::from(best);
+        }
+    }
+
     /// The longest matches of any number of addresses.
     #[inline(always)]
     pub fn find_all(&self, addresses: &[A], next_hops: &mut [W]) {
@@ -45,7 +103,7 @@ impl<A: Address, W: Width, M: Map> InitialArray<A, W, M> {
     #[inline(always)]
     fn find_lanes(&self, addresses: &[A], next_hops: &mut [W]) {
         // Taken once: what stands in `self` would be read again after every load that is atomic.
-        let (bits, roots, words) = (self.bits, &self.roots[..], &self.trie.words[..]);
+        let (bits, roots, words) = (self.bits, &self.roots[..], &self.words[..]);
         let levels = 64 / M::STRIDE;
         let mut lanes = [Lane { at: NONE, matched: NONE, matched_path: 0 }; LANES];
         let mut places = [0; LANES];
@@ -103,7 +161,7 @@ impl<A: Address, W: Width, M: Map> InitialArray<A, W, M> {
 impl Lane {
     /// Goes through a node; whether there is a child to go to.
     #[inline(always)]
-    fn step<W: Width, M: Map>(&mut self, words: &[AtomicU32], path: u32) -> bool {
+    fn step<W: Width, M: Map>(&mut self, words: &[Published<u32>], path: u32) -> bool {
         let node = Trie::<W, M>::load_node(words, self.at as usize, &mut Unmetered);
         let has_match = node.internal & M::covers(path) != M::NONE;
         self.matched = select_unpredictable(has_match, self.at, self.matched);

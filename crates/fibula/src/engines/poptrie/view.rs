@@ -1,13 +1,13 @@
-//! Looking up: one address at a time, and many in step.
+//! [`PoptrieView`]: what answers, one address at a time and many in step.
 
-use super::Poptrie;
 use super::direct::Direct;
 use super::node::{Node, STRIDE};
-use crate::arch::prefetch;
-use crate::engine::{Meter, Unmetered, Width};
-use crate::memory::Shareable;
+use crate::arch::{Isa, prefetch};
+use crate::engine::{Lookup, Meter, Unmetered, Width};
+use crate::memory::{Shareable, WordsView};
 use crate::{Address, Family, NextHop};
 use std::hint::select_unpredictable;
+use std::marker::PhantomData;
 
 /// How many addresses go down the trie in step.
 pub(super) const LANES: usize = 64;
@@ -22,7 +22,22 @@ fn slot<A: Address>(s: u8, address: A) -> usize {
     (address.bits(0, 64) >> 1 >> (63 - u32::from(s))) as usize
 }
 
-impl<A: Address, W: Width> Poptrie<A, W> {
+/// The trie as lookups read it.
+#[derive(Clone, Debug)]
+pub struct PoptrieView<A, W: Width> {
+    /// The bits of the address that the direct table resolves.
+    s: u8,
+    pub(super) direct: WordsView<Direct>,
+    pub(super) nodes: WordsView<Node>,
+    pub(super) leaves: WordsView<W>,
+    family: PhantomData<A>,
+}
+
+impl<A: Address, W: Width> PoptrieView<A, W> {
+    pub(super) fn of(s: u8, direct: WordsView<Direct>, nodes: WordsView<Node>, leaves: WordsView<W>) -> Self {
+        Self { s, direct, nodes, leaves, family: PhantomData }
+    }
+
     /// The answer for one address.
     #[inline(always)]
     pub(super) fn search(&self, address: A, meter: &mut impl Meter) -> W {
@@ -121,5 +136,19 @@ impl<A: Address, W: Width> Poptrie<A, W> {
             let lane = usize::from(walked[k % LANES]) % LANES;
             next_hops[lane] = W::load(&leaves[at[lane] as usize]);
         }
+    }
+}
+
+impl<A: Address, W: Width> Lookup<A> for PoptrieView<A, W> {
+    type Width = W;
+
+    #[inline(always)]
+    fn lookup_metered<M: Meter>(&self, address: A, meter: &mut M) -> W {
+        self.search(address, meter)
+    }
+
+    #[inline(always)]
+    fn lookup_batch<I: Isa>(&self, _: I, addresses: &[A], next_hops: &mut [W]) {
+        self.search_all(addresses, next_hops);
     }
 }

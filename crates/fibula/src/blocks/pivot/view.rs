@@ -1,13 +1,14 @@
-//! The batch path: the words of one block of addresses are on their way while the block before is looked for in the
+//! [`PivotView`]: what answers, one address at a time and in batches: the words of one block of addresses are on their way while the block before is looked for in the
 //! maps and the one before that reads its next hops.
 
-use super::below::{CHUNK_FLAG, NOBODY};
-use super::{BitMaps, PivotTable, ROWS};
+use super::below::{BelowView, CHUNK_FLAG, NOBODY};
+use super::{BitMaps, PIVOT, ROWS, Row, rows, slot_of};
 use crate::NextHop;
-use crate::arch::prefetch;
+use crate::arch::{Isa, prefetch};
 use crate::blocks::pipeline::{Stages, for_each_set, look_up};
-use crate::engine::{Unmetered, Width};
-use crate::memory::Shareable;
+use crate::engine::{Lookup, Meter, Unmetered, Width};
+use crate::memory::{Shareable, WordsView};
+use std::marker::PhantomData;
 
 /// The addresses of a block, and of the one block that a short batch makes.
 const BLOCK: usize = 64;
@@ -20,7 +21,64 @@ pub struct Found<const N: usize> {
     n24: [u32; N],
 }
 
-impl<W: Width, B: BitMaps> Stages<u32, W, 3> for PivotTable<W, B> {
+/// Bit maps and next-hop arrays as lookups read them.
+#[derive(Clone, Debug)]
+pub struct PivotView<W: Width, B: BitMaps> {
+    words: WordsView<u64>,
+    next_hops: WordsView<W>,
+    pub(super) below: BelowView<W>,
+    maps: PhantomData<B>,
+}
+
+impl<W: Width, B: BitMaps> PivotView<W, B> {
+    const ROWS: &'static [Row; ROWS] = &rows(B::LEVELS);
+
+    /// The depth of the pivot level.
+    const PIVOT_DEPTH: usize = B::LEVELS.len() - 1;
+
+    pub(super) fn of(words: WordsView<u64>, next_hops: WordsView<W>, below: BelowView<W>) -> Self {
+        Self { words, next_hops, below, maps: PhantomData }
+    }
+
+    /// Where a slot of a level above the pivot has its next hop.
+    #[inline(always)]
+    pub(super) fn entry(depth: usize, slot: usize) -> usize {
+        Self::ROWS[depth + 1].start as usize + slot
+    }
+
+    /// Algorithm 1: level 24 first, then the others from the longest to the shortest.
+    #[inline(always)]
+    fn look_up(&self, address: u32, meter: &mut impl Meter) -> W {
+        for (depth, &level) in B::LEVELS.iter().enumerate().rev() {
+            let slot = slot_of(address, level);
+            let (word, bit) = B::place(depth, slot);
+            if meter.load_word::<u64>(&self.words[word]) >> bit & 1 == 1 {
+                return if level == PIVOT {
+                    self.below.next_hop(address, meter)
+                } else {
+                    meter.load_word::<W>(&self.next_hops[Self::entry(depth, slot)])
+                };
+            }
+        }
+        W::default()
+    }
+}
+
+impl<W: Width, B: BitMaps> Lookup<u32> for PivotView<W, B> {
+    type Width = W;
+
+    #[inline(always)]
+    fn lookup_metered<M: Meter>(&self, address: u32, meter: &mut M) -> W {
+        self.look_up(address, meter)
+    }
+
+    #[inline(always)]
+    fn lookup_batch<I: Isa>(&self, _: I, addresses: &[u32], next_hops: &mut [W]) {
+        self.lookup_blocks(addresses, next_hops);
+    }
+}
+
+impl<W: Width, B: BitMaps> Stages<u32, W, 3> for PivotView<W, B> {
     type Found<const N: usize> = Found<N>;
 
     #[inline(always)]
@@ -50,7 +108,7 @@ impl<W: Width, B: BitMaps> Stages<u32, W, 3> for PivotTable<W, B> {
     }
 }
 
-impl<W: Width, B: BitMaps> PivotTable<W, B> {
+impl<W: Width, B: BitMaps> PivotView<W, B> {
     #[inline(always)]
     pub(super) fn lookup_blocks(&self, addresses: &[u32], next_hops: &mut [W]) {
         look_up::<BLOCK, SHORT_BLOCK, 3, _, _, _>(self, addresses, next_hops);

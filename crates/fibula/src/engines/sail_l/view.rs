@@ -1,12 +1,12 @@
-//! The batch path: a block of addresses goes through level 16 while the blocks before it go through level 24.
+//! [`SailLView`]: what answers, one address at a time (Algorithm 2) and in batches: a block of addresses goes through level 16 while the blocks before it go through level 24.
 
-use super::SailL;
 use crate::NextHop;
-use crate::arch::prefetch;
+use crate::arch::{Isa, prefetch};
 use crate::blocks::pipeline::{Stages, look_up};
 use crate::blocks::pushing::ANSWER;
-use crate::engine::{Unmetered, Width};
-use crate::memory::Shareable;
+use crate::engine::{Lookup, Meter, Staging, Unmetered, Width};
+use crate::memory::{Published, Shareable, WordsView};
+use crate::parallel;
 
 /// The addresses of a block, and of the one block that a short batch makes. A block must be long enough for its
 /// lines of BN24 to arrive while the other blocks are looked at.
@@ -17,10 +17,91 @@ const SHORT_BLOCK: usize = 32;
 /// after it would wait for the store queue, from which a vector cannot be had in parts.
 const STAGES: usize = 3;
 
+/// The arrays of SAIL_L as lookups read them.
+#[derive(Clone, Debug)]
+pub struct SailLView<W: Width> {
+    pub(super) bcn16: WordsView<u32>,
+    pub(super) bn24: WordsView<W>,
+    pub(super) c24: WordsView<u32>,
+    pub(super) n32: WordsView<W>,
+}
+
+impl<W: Width> SailLView<W> {
+    /// BCN16 with its length, so that no index of 16 bits needs a check.
+    #[inline(always)]
+    fn bcn16(&self) -> &[Published<u32>; 1 << 16] {
+        self.bcn16[..].try_into().expect("one entry a node of level 16")
+    }
+
+    /// Algorithm 2.
+    #[inline(always)]
+    fn look_up(&self, address: u32, meter: &mut impl Meter) -> W {
+        let bcn16: u32 = meter.load_word(&self.bcn16()[(address >> 16) as usize]);
+        if bcn16 & ANSWER != 0 {
+            return W::narrow(NextHop(bcn16 ^ ANSWER));
+        }
+        let slot = bcn16 << 8 | (address >> 8 & 255);
+        let n24: W = meter.load_word(&self.bn24[slot as usize]);
+        if n24 == W::default() { self.level_32(slot, address, meter) } else { n24 }
+    }
+
+    /// The answer where BN24 has none in `slot`.
+    #[inline(always)]
+    pub(super) fn level_32(&self, slot: u32, address: u32, meter: &mut impl Meter) -> W {
+        let chunk: u32 = meter.load_word(&self.c24[slot as usize]);
+        meter.load_word::<W>(&self.n32[(chunk << 8 | (address & 255)) as usize])
+    }
+}
+
+impl<W: Width> Lookup<u32> for SailLView<W> {
+    type Width = W;
+
+    #[inline(always)]
+    fn lookup_metered<M: Meter>(&self, address: u32, meter: &mut M) -> W {
+        self.look_up(address, meter)
+    }
+
+    #[inline(always)]
+    fn lookup_batch<I: Isa>(&self, _: I, addresses: &[u32], next_hops: &mut [W]) {
+        self.lookup_blocks(addresses, next_hops);
+    }
+
+    fn staging() -> Option<Staging<Self, u32>> {
+        Some(Staging::of_lookup())
+    }
+}
+
+impl<W: Width> parallel::Stages<u32> for SailLView<W> {
+    fn stages(&self) -> usize {
+        3
+    }
+
+    /// An answer is handed on with a flag above it, a slot of level 24 as it is.
+    #[inline(always)]
+    fn run_stage<I: Isa>(&self, _: I, stage: usize, addresses: &[u32], found: &mut [u64]) {
+        const FOUND: u64 = 1 << 32;
+        for (&address, found) in addresses.iter().zip(found) {
+            if stage == 0 {
+                let bcn16 = u32::load(&self.bcn16()[(address >> 16) as usize]);
+                let slot = u64::from(bcn16 << 8 | (address >> 8 & 255));
+                *found = if bcn16 & ANSWER != 0 { FOUND | u64::from(bcn16 ^ ANSWER) } else { slot };
+            } else if stage == 1 && *found & FOUND == 0 {
+                let n24 = self.bn24.get(*found as usize);
+                *found = if n24 == W::default() { *found } else { FOUND | u64::from(n24.widen().0) };
+            } else if stage == 2 {
+                let slot = *found as u32;
+                let below = *found & FOUND == 0;
+                *found =
+                    if below { self.level_32(slot, address, &mut Unmetered).widen().0 } else { slot }.into();
+            }
+        }
+    }
+}
+
 /// No branch depends on what an entry says: which level answers is as good as random. On the table of January 2024, one
 /// address after another, with its branches, gave a third of this throughput; the two stages without a block between
 /// them a quarter, with the prefetch two thirds.
-impl<W: Width> Stages<u32, W, STAGES> for SailL<W> {
+impl<W: Width> Stages<u32, W, STAGES> for SailLView<W> {
     type Found<const N: usize> = Found<N>;
 
     #[inline(always)]
@@ -59,7 +140,7 @@ pub struct Found<const N: usize> {
 }
 
 #[allow(clippy::needless_range_loop, reason = "one index runs through several arrays of one block")]
-impl<W: Width> SailL<W> {
+impl<W: Width> SailLView<W> {
     #[inline(always)]
     pub(super) fn lookup_blocks(&self, addresses: &[u32], next_hops: &mut [W]) {
         look_up::<BLOCK, SHORT_BLOCK, STAGES, _, _, _>(self, addresses, next_hops);

@@ -1,14 +1,14 @@
-//! Figure 4, one address at a time and many level by level.
+//! [`TableView`]: what answers. Figure 4, one address at a time and many level by level.
 
 use super::entry::{Entry4_4, Entry15_6};
-use super::hash16::key_of;
+use super::hash16::{Hash16View, key_of};
 use super::nhi::Nhi;
 use super::side::Side;
-use super::table::{LAST, LEVELS, NODE_ENTRIES, NODE_SLOTS, ROOT_ENTRIES, Table};
+use super::table::{LAST, LEVELS, NODE_ENTRIES, NODE_SLOTS, ROOT_ENTRIES};
 use crate::NextHop;
 use crate::arch::{Isa, crc32c, prefetch};
 use crate::engine::{Meter, Unmetered, Width};
-use crate::memory::Shareable;
+use crate::memory::{Published, WordsView};
 use std::hint::select_unpredictable;
 
 /// How many addresses take their steps together.
@@ -32,7 +32,7 @@ fn bits(high: u64, from: u8, to: u8) -> usize {
 /// The answer for one address.
 #[inline(always)]
 pub(super) fn search<N: Nhi, L: Nhi, W: Width>(
-    table: &Table<N, L>,
+    table: &TableView<N, L>,
     side: &Side<W>,
     address: u128,
     meter: &mut impl Meter,
@@ -54,7 +54,7 @@ pub(super) fn search<N: Nhi, L: Nhi, W: Width>(
 /// The answers for many addresses.
 #[inline(always)]
 pub(super) fn search_all<N: Nhi, L: Nhi, W: Width>(
-    table: &Table<N, L>,
+    table: &TableView<N, L>,
     side: &Side<W>,
     isa: impl Isa,
     addresses: &[u128],
@@ -81,12 +81,23 @@ struct Found<N> {
     rest: u64,
 }
 
+/// The trie and the hash table as lookups read them.
+#[derive(Clone, Debug)]
+pub(super) struct TableView<N: Nhi, L: Nhi> {
+    pub(super) root: WordsView<Entry15_6<N>>,
+    pub(super) levels: [WordsView<Entry4_4<N>>; LAST - 1],
+    pub(super) last: WordsView<Entry4_4<L>>,
+    pub(super) extra: WordsView<N>,
+    pub(super) last_extra: WordsView<L>,
+    pub(super) hash16: Hash16View<L>,
+}
+
 /// Entries that others may write.
-type Entries<E> = [<E as Shareable>::Atomic];
+type Entries<E> = [Published<E>];
 
 /// The arrays of a table, taken once for many lookups: what stands in the table itself would be read again after every load that is atomic.
 struct Arrays<'t, N: Nhi, L: Nhi> {
-    root: &'t [<Entry15_6<N> as Shareable>::Atomic; ROOT_ENTRIES],
+    root: &'t [Published<Entry15_6<N>>; ROOT_ENTRIES],
     levels: [&'t Entries<Entry4_4<N>>; LAST - 1],
     last: &'t Entries<Entry4_4<L>>,
     extra: &'t Entries<N>,
@@ -98,7 +109,7 @@ impl<N: Nhi, L: Nhi> Arrays<'_, N, L> {
     #[inline(always)]
     fn prefetch_below(&self, depth: usize, nhi: N, high: u64) {
         let pointer = select_unpredictable(nhi.flag(), nhi, N::NONE);
-        let entry = Table::<N, L>::place_below(depth, pointer, high).0;
+        let entry = TableView::<N, L>::place_below(depth, pointer, high).0;
         match self.levels.get(depth - 1) {
             Some(nodes) => prefetch(nodes, entry),
             None => prefetch(self.last, entry),
@@ -106,7 +117,7 @@ impl<N: Nhi, L: Nhi> Arrays<'_, N, L> {
     }
 }
 
-impl<N: Nhi, L: Nhi> Table<N, L> {
+impl<N: Nhi, L: Nhi> TableView<N, L> {
     #[inline(always)]
     fn arrays(&self) -> Arrays<'_, N, L> {
         let [second, third] = &self.levels;
@@ -114,8 +125,8 @@ impl<N: Nhi, L: Nhi> Table<N, L> {
             root: self.root[..].try_into().expect("so many entries were made"),
             levels: [&second[..], &third[..]],
             last: &self.last[..],
-            extra: self.extra.indices(),
-            last_extra: self.last_extra.indices(),
+            extra: &self.extra,
+            last_extra: &self.last_extra,
         }
     }
 
@@ -136,19 +147,19 @@ impl<N: Nhi, L: Nhi> Table<N, L> {
     #[inline(always)]
     fn walk(&self, high: u64, meter: &mut impl Meter) -> (NextHop, bool) {
         let (entry, slot) = Self::root_place(high);
-        let mut nhi = self.root[entry].get(slot, self.extra.indices(), meter);
+        let mut nhi = self.root[entry].get(slot, &self.extra, meter);
         for (depth, nodes) in (1..).zip(&self.levels) {
             if !nhi.flag() {
                 return (nhi.next_hop(), false);
             }
             let (entry, slot) = Self::place_below(depth, nhi, high);
-            nhi = nodes[entry].get(slot, self.extra.indices(), meter);
+            nhi = nodes[entry].get(slot, &self.extra, meter);
         }
         if !nhi.flag() {
             return (nhi.next_hop(), false);
         }
         let (entry, slot) = Self::place_below(LAST, nhi, high);
-        let last = self.last[entry].get(slot, self.last_extra.indices(), meter);
+        let last = self.last[entry].get(slot, &self.last_extra, meter);
         if !last.flag() {
             return (last.next_hop(), false);
         }

@@ -1,15 +1,38 @@
-//! [`SectionWriter`] and [`Sections`]: the arrays of a snapshot by their names.
+//! [`SectionWriter`] and [`Sections`]: arrays by their names, as a [snapshot](crate::snapshot) keeps them.
 
-use super::header::Section;
 use crate::memory::{Array, Mapping};
 use crate::{Error, ErrorKind};
 use std::borrow::Cow;
-use zerocopy::{FromBytes, Immutable, IntoBytes};
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
+
+/// An entry of the directory.
+#[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[repr(C)]
+pub(crate) struct Section {
+    /// Filled up with zeros.
+    pub(crate) name: [u8; 24],
+    pub(crate) offset: u64,
+    /// Without the zeros that follow.
+    pub(crate) bytes: u64,
+    /// Of the bytes and the zeros that follow.
+    pub(crate) checksum: u64,
+    /// The bytes of an element.
+    pub(crate) element: u32,
+    pub(crate) reserved: u32,
+}
+
+impl Section {
+    /// Its name.
+    pub(crate) fn name(&self) -> &[u8] {
+        let end = self.name.iter().position(|&byte| byte == 0);
+        &self.name[..end.unwrap_or(self.name.len())]
+    }
+}
 
 /// Takes the arrays of an engine: borrowed where they lie, written later.
 #[derive(Debug, Default)]
 pub struct SectionWriter<'s> {
-    pub(super) sections: Vec<(Section, Cow<'s, [u8]>)>,
+    pub(crate) sections: Vec<(Section, Cow<'s, [u8]>)>,
 }
 
 impl<'s> SectionWriter<'s> {
@@ -51,7 +74,7 @@ pub struct Sections<'s> {
 }
 
 impl<'s> Sections<'s> {
-    pub(super) fn new(mapping: &'s Mapping, sections: &'s [Section]) -> Self {
+    pub(crate) fn new(mapping: &'s Mapping, sections: &'s [Section]) -> Self {
         Self { mapping, sections }
     }
 

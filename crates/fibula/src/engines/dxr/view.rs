@@ -1,4 +1,4 @@
-//! The lookup (section 3.4), one address at a time and in a pipeline.
+//! [`TableView`]: the lookup (section 3.4), one address at a time and in a pipeline.
 //!
 //! The pipeline takes [`LANES`] addresses through two phases. The first reads their direct entries, answers
 //! those that end there, asks for the cache line each other chunk begins on, and sorts the lanes by format
@@ -14,11 +14,10 @@
 //! 92, eight 91.
 
 use super::layout::{LONG_BASE_BITS, Layout, SHORT_BASE_BITS, Slot, Word, fields, next_hop_max, probe, slot};
-use super::table::Table;
 use crate::NextHop;
 use crate::arch::prefetch;
 use crate::engine::{Meter, Width};
-use crate::memory::Shareable;
+use crate::memory::{Published, Shareable, WordsView};
 use std::hint::select_unpredictable;
 
 /// The addresses that go through the phases together: enough that what the first phase asked for is there
@@ -37,7 +36,7 @@ pub(super) fn search_steps(len: usize) -> u32 {
 
 /// The next hop of the last entry of a chunk that is not greater than `probe`. The first entry never is.
 #[inline(always)]
-fn search<T: Word>(base_bits: u32, entries: &[T::Atomic], probe: u64, meter: &mut impl Meter) -> u64 {
+fn search<T: Word>(base_bits: u32, entries: &[Published<T>], probe: u64, meter: &mut impl Meter) -> u64 {
     let (mut at, mut len) = (0, entries.len());
     while len > 1 {
         let half = len / 2;
@@ -68,7 +67,24 @@ fn groups(lanes: &mut [u8; LANES], count: usize) -> &[[u8; TOGETHER]] {
     &lanes.as_chunks().0[..count.div_ceil(TOGETHER)]
 }
 
-impl<L: Layout> Table<L> {
+/// A compiled table of one layout as lookups read it.
+#[derive(Debug)]
+pub(super) struct TableView<L: Layout> {
+    pub(super) k: u8,
+    pub(super) granule_log2: u32,
+    pub(super) direct: WordsView<L::Direct>,
+    pub(super) short: WordsView<L::Short>,
+    pub(super) long: WordsView<L::Long>,
+}
+
+impl<L: Layout> Clone for TableView<L> {
+    fn clone(&self) -> Self {
+        let (direct, short, long) = (self.direct.clone(), self.short.clone(), self.long.clone());
+        Self { direct, short, long, ..*self }
+    }
+}
+
+impl<L: Layout> TableView<L> {
     #[inline(always)]
     fn offset(&self, address: u32) -> u32 {
         address & (u32::MAX >> self.k)
@@ -155,7 +171,7 @@ impl<L: Layout> Table<L> {
     fn search_groups<T: Word, W: Width>(
         &self,
         base_bits: u32,
-        ranges: &[T::Atomic],
+        ranges: &[Published<T>],
         groups: &[[u8; TOGETHER]],
         entries: &[L::Direct; LANES],
         addresses: &[u32],

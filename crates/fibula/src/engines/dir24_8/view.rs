@@ -1,12 +1,14 @@
-//! The batch path: TBL24 for a block of addresses whose lines were asked for one block ago, then TBLlong for those
+//! [`Dir24_8View`]: what answers, one address at a time and in batches: TBL24 for a block of addresses whose lines were asked for one block ago, then TBLlong for those
 //! that need it.
 
-use super::Dir24_8;
-use crate::arch::prefetch;
+use super::{TBL24, start_of};
+use crate::arch::{Isa, prefetch};
 use crate::blocks::entry::Entry;
 use crate::blocks::pipeline::{Stages, look_up};
-use crate::engine::{Unmetered, Width};
-use crate::memory::Shareable;
+use crate::engine::{Lookup, Meter, Staging, Unmetered, Width};
+use crate::memory::{Published, Shareable, WordsView};
+use crate::parallel;
+use std::marker::PhantomData;
 
 /// The addresses of a block: as many loads in flight as today's cores keep, and few enough that their lines of
 /// TBL24 are still in the nearest cache when the turn of the block comes.
@@ -18,7 +20,77 @@ const SHORT_BLOCK: usize = 8;
 /// stage, gave six sevenths on a table with 72,097 next hops.
 const STAGES: usize = 3;
 
-impl<W: Width> Stages<u32, W, STAGES> for Dir24_8<W> {
+/// The two tables as lookups read them.
+#[derive(Clone, Debug)]
+pub struct Dir24_8View<W> {
+    tbl24: WordsView<Entry>,
+    pub(super) tbl_long: WordsView<Entry>,
+    width: PhantomData<W>,
+}
+
+impl<W: Width> Dir24_8View<W> {
+    pub(super) fn of(tbl24: WordsView<Entry>, tbl_long: WordsView<Entry>) -> Self {
+        Self { tbl24, tbl_long, width: PhantomData }
+    }
+
+    /// TBL24 with its length, so that no index of 24 bits needs a check.
+    #[inline(always)]
+    fn tbl24(&self) -> &[Published<Entry>; TBL24] {
+        self.tbl24[..].try_into().expect("one entry a /24")
+    }
+
+    #[inline(always)]
+    fn look_up(&self, address: u32, meter: &mut impl Meter) -> W {
+        let mut entry: Entry = meter.load_word(&self.tbl24()[(address >> 8) as usize]);
+        if let Some(start) = start_of(entry) {
+            entry = meter.load_word(&self.tbl_long[start | (address & 255) as usize]);
+        }
+        entry.answer()
+    }
+}
+
+impl<W: Width> Lookup<u32> for Dir24_8View<W> {
+    type Width = W;
+
+    #[inline(always)]
+    fn lookup_metered<M: Meter>(&self, address: u32, meter: &mut M) -> W {
+        self.look_up(address, meter)
+    }
+
+    #[inline(always)]
+    fn lookup_batch<I: Isa>(&self, _: I, addresses: &[u32], next_hops: &mut [W]) {
+        self.lookup_blocks(addresses, next_hops);
+    }
+
+    fn staging() -> Option<Staging<Self, u32>> {
+        Some(Staging::of_lookup())
+    }
+}
+
+/// TBL24, then TBLlong: an entry is handed on.
+impl<W: Width> parallel::Stages<u32> for Dir24_8View<W> {
+    fn stages(&self) -> usize {
+        2
+    }
+
+    #[inline(always)]
+    fn run_stage<I: Isa>(&self, _: I, stage: usize, addresses: &[u32], found: &mut [u64]) {
+        let tbl24 = self.tbl24();
+        for (&address, found) in addresses.iter().zip(found) {
+            if stage == 0 {
+                *found = tbl24[(address >> 8) as usize].load().0.into();
+                continue;
+            }
+            let mut entry = Entry(*found as u32);
+            if let Some(start) = start_of(entry) {
+                entry = self.tbl_long.get(start | (address & 255) as usize);
+            }
+            *found = entry.answer::<W>().widen().0.into();
+        }
+    }
+}
+
+impl<W: Width> Stages<u32, W, STAGES> for Dir24_8View<W> {
     type Found<const N: usize> = [Entry; N];
 
     #[inline(always)]
@@ -48,7 +120,7 @@ impl<W: Width> Stages<u32, W, STAGES> for Dir24_8<W> {
     }
 }
 
-impl<W: Width> Dir24_8<W> {
+impl<W: Width> Dir24_8View<W> {
     /// One address after another lets the processor overlap no more loads than fit in its window of instructions;
     /// asking for the lines of the next block gave a quarter more on the table of January 2024. A vector
     /// gather ran at less than half.

@@ -1,0 +1,107 @@
+//! What only some engines can do: traits beside the seam, and their methods as values that an engine hands out.
+
+use super::{Config, Engine, Lookup};
+use crate::arch::{Isa, Kernel, Level, dispatch};
+use crate::parallel::Stages;
+use crate::sections::{SectionWriter, Sections};
+use crate::{Address, Error};
+
+/// An engine whose memory readers may read while it changes.
+///
+/// Each address is then answered as before a change or as after it, and nothing that readers were led to moves. An engine
+/// that reads several places for one answer may ask for a grace period between two changes
+/// ([`Update::Waiting`](super::Update::Waiting)).
+pub trait Share<A: Address>: Engine<A> {
+    /// Returns a view of this engine's memory for readers on other threads; from now on
+    /// [`apply`](Engine::apply) changes that memory under them. `None` if the table as it is cannot be shared; then two
+    /// copies are kept instead.
+    fn share(&mut self) -> Option<Self::View>
+    where
+        Self: Sized;
+
+    /// A grace period has ended: no reader still holds what was replaced before the last call of this.
+    fn readers_passed(&mut self);
+}
+
+/// An engine whose compiled tables are kept in files.
+pub trait Persist<A: Address>: Engine<A> {
+    /// Hands everything that lookups read to a [snapshot](crate::snapshot).
+    fn save<'s>(&'s self, sections: &mut SectionWriter<'s>);
+
+    /// Returns what answers, from what [`save`](Persist::save) handed over. Arrays are read where they are.
+    ///
+    /// The sections are whole, but somebody may have made them with bad intent. Whatever they hold, lookups may be wrong,
+    /// panic or go on for ever, and never read outside of them.
+    ///
+    /// # Errors
+    /// If a section is missing, or has another size than lookups rely on.
+    fn open(sections: &Sections<'_>, config: &Config) -> Result<Self::View, Error>
+    where
+        Self: Sized;
+}
+
+/// The methods of [`Share`].
+#[derive(Debug)]
+pub struct Sharing<E: Engine<A>, A: Address> {
+    pub(crate) share: fn(&mut E) -> Option<E::View>,
+    pub(crate) readers_passed: fn(&mut E),
+}
+
+impl<E: Share<A>, A: Address> Sharing<E, A> {
+    /// Returns those of `E`.
+    #[must_use]
+    pub fn of_engine() -> Self {
+        Self { share: E::share, readers_passed: E::readers_passed }
+    }
+}
+
+/// The methods of [`Persist`].
+pub struct Persistence<E: Engine<A>, A: Address> {
+    pub(crate) save: for<'s, 'w> fn(&'s E, &'w mut SectionWriter<'s>),
+    pub(crate) open: fn(&Sections<'_>, &Config) -> Result<E::View, Error>,
+}
+
+impl<E: Persist<A>, A: Address> Persistence<E, A> {
+    /// Returns those of `E`.
+    #[must_use]
+    pub fn of_engine() -> Self {
+        Self { save: |engine, sections| engine.save(sections), open: E::open }
+    }
+}
+
+/// The methods of [`Stages`], for any instruction set.
+#[derive(Debug)]
+pub struct Staging<L: Lookup<A>, A: Address> {
+    pub(crate) count: fn(&L) -> usize,
+    pub(crate) run: fn(&L, Level, usize, &[A], &mut [u64]),
+}
+
+impl<L: Stages<A>, A: Address> Staging<L, A> {
+    /// Returns those of `L`.
+    #[must_use]
+    pub fn of_lookup() -> Self {
+        Self {
+            count: L::stages,
+            run: |tables, level, stage, addresses, found| {
+                dispatch(level, Staged { tables, stage, addresses, found });
+            },
+        }
+    }
+}
+
+/// One stage of a batch on its way to the instruction set it is compiled for.
+struct Staged<'b, L, A> {
+    tables: &'b L,
+    stage: usize,
+    addresses: &'b [A],
+    found: &'b mut [u64],
+}
+
+impl<A: Address, L: Stages<A>> Kernel for Staged<'_, L, A> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<I: Isa>(self, isa: I) {
+        self.tables.run_stage(isa, self.stage, self.addresses, self.found);
+    }
+}

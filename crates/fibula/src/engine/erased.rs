@@ -1,0 +1,213 @@
+//! Engines and views of any width and kind behind one pointer, so that tables can be chosen at run time.
+
+use super::{Accesses, Config, Engine, Lookup, View, Width, WidthBits};
+use crate::arch::{Isa, Kernel, Level, dispatch};
+use crate::sections::{SectionWriter, Sections};
+use crate::{Address, Error, ErrorKind, NextHop, NextHopSlice, Rib};
+use std::marker::PhantomData;
+
+/// An engine with its view: what a [`Fib`](crate::Fib) holds.
+pub trait Whole<A: Address>: View<A> {
+    /// Returns the engine.
+    fn engine(&self) -> &dyn Engine<A>;
+    /// Returns the engine, to be changed.
+    fn engine_mut(&mut self) -> &mut dyn Engine<A>;
+    /// See [`Share::share`](super::Share::share).
+    fn share(&mut self) -> Option<Box<dyn View<A>>>;
+    /// See [`Share::readers_passed`](super::Share::readers_passed).
+    fn readers_passed(&mut self);
+    /// See [`Persist::save`](super::Persist::save).
+    ///
+    /// # Errors
+    /// If the engine keeps no snapshots.
+    fn save<'s>(&'s self, sections: &mut SectionWriter<'s>) -> Result<(), Error>;
+}
+
+/// Builds an engine and hides its types.
+///
+/// # Errors
+/// See [`Engine::build`].
+pub fn boxed<A: Address, E: Engine<A>>(rib: &Rib<A>, config: &Config) -> Result<Box<dyn Whole<A>>, Error> {
+    Ok(Box::new(Held { engine: E::build(rib, config)?, isa: config.isa, family: PhantomData }))
+}
+
+/// Opens the snapshot of an engine and hides its types.
+///
+/// # Errors
+/// See [`Persist::open`](super::Persist::open); or if the engine keeps no snapshots.
+pub fn opened<A: Address, E: Engine<A>>(
+    sections: &Sections<'_>,
+    config: &Config,
+) -> Result<Box<dyn View<A>>, Error> {
+    let persistence = E::persistence().ok_or_else(no_snapshots)?;
+    let tables = (persistence.open)(sections, config)?;
+    Ok(Box::new(Alone { tables, isa: config.isa, family: PhantomData }))
+}
+
+fn no_snapshots() -> Error {
+    Error::new(ErrorKind::Unsupported, "this engine keeps no snapshots")
+}
+
+/// An engine, which has its view.
+struct Held<E, A> {
+    engine: E,
+    isa: Level,
+    family: PhantomData<A>,
+}
+
+/// A view by itself.
+struct Alone<L, A> {
+    tables: L,
+    isa: Level,
+    family: PhantomData<A>,
+}
+
+/// A batch on its way to the instruction set it is compiled for.
+struct Batch<'b, L, A, W> {
+    tables: &'b L,
+    addresses: &'b [A],
+    next_hops: &'b mut [W],
+}
+
+impl<A: Address, L: Lookup<A>> Kernel for Batch<'_, L, A, L::Width> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<I: Isa>(self, isa: I) {
+        self.tables.lookup_batch(isa, self.addresses, self.next_hops);
+    }
+}
+
+fn batch<A: Address, L: Lookup<A>>(tables: &L, isa: Level, addresses: &[A], next_hops: NextHopSlice<'_>) {
+    let given = next_hops.width();
+    let Some(next_hops) = L::Width::elements(next_hops) else {
+        panic!("{given}-bit next hops asked of an engine that keeps {} bits", L::Width::BITS)
+    };
+    assert_eq!(addresses.len(), next_hops.len(), "as many next hops as addresses");
+    dispatch(isa, Batch { tables, addresses, next_hops });
+}
+
+/// As [`batch`], widening the answers.
+fn batch_widened<A: Address, L: Lookup<A>>(
+    tables: &L,
+    isa: Level,
+    addresses: &[A],
+    next_hops: &mut [NextHop],
+) {
+    const AT_ONCE: usize = 512;
+    assert_eq!(addresses.len(), next_hops.len(), "as many next hops as addresses");
+    let mut narrow = [L::Width::default(); AT_ONCE];
+    for (addresses, wide) in addresses.chunks(AT_ONCE).zip(next_hops.chunks_mut(AT_ONCE)) {
+        let narrow = &mut narrow[..addresses.len()];
+        dispatch(isa, Batch { tables, addresses, next_hops: narrow });
+        for (wide, narrow) in wide.iter_mut().zip(narrow) {
+            *wide = narrow.widen();
+        }
+    }
+}
+
+/// Runs a stage, of a lookup without any the whole.
+fn run_stage<A: Address, L: Lookup<A>>(
+    tables: &L,
+    isa: Level,
+    stage: usize,
+    addresses: &[A],
+    found: &mut [u64],
+) {
+    match L::staging() {
+        Some(staging) => (staging.run)(tables, isa, stage, addresses, found),
+        None => {
+            for (&address, found) in addresses.iter().zip(found) {
+                *found = tables.lookup(address).widen().0.into();
+            }
+        }
+    }
+}
+
+/// The lookups of [`View`], given what answers.
+macro_rules! answers {
+    ($lookup:ty, $self:ident => $tables:expr) => {
+        fn lookup_index(&$self, address: A) -> NextHop {
+            $tables.lookup(address).widen()
+        }
+
+        fn lookup_counted(&$self, address: A, accesses: &mut Accesses) -> NextHop {
+            $tables.lookup_metered(address, accesses).widen()
+        }
+
+        fn lookup_batch(&$self, addresses: &[A], next_hops: &mut [NextHop]) {
+            batch_widened($tables, $self.isa, addresses, next_hops);
+        }
+
+        fn lookup_batch_slice(&$self, addresses: &[A], next_hops: NextHopSlice<'_>) {
+            batch($tables, $self.isa, addresses, next_hops);
+        }
+
+        fn width(&$self) -> WidthBits {
+            <<$lookup as Lookup<A>>::Width as Width>::BITS
+        }
+
+        fn stages(&$self) -> usize {
+            <$lookup>::staging().map_or(1, |staging| (staging.count)($tables))
+        }
+
+        fn run_stage(&$self, stage: usize, addresses: &[A], found: &mut [u64]) {
+            run_stage($tables, $self.isa, stage, addresses, found);
+        }
+
+        fn set_isa(&mut $self, isa: Level) {
+            $self.isa = isa;
+        }
+    };
+}
+
+impl<A: Address, E: Engine<A>> View<A> for Held<E, A> {
+    answers! { E::View, self => self.engine.view() }
+
+    fn whole(&self) -> Option<&dyn Whole<A>> {
+        Some(self)
+    }
+
+    fn into_whole(self: Box<Self>) -> Option<Box<dyn Whole<A>>> {
+        Some(self)
+    }
+}
+
+impl<A: Address, L: Lookup<A>> View<A> for Alone<L, A> {
+    answers! { L, self => &self.tables }
+
+    fn whole(&self) -> Option<&dyn Whole<A>> {
+        None
+    }
+
+    fn into_whole(self: Box<Self>) -> Option<Box<dyn Whole<A>>> {
+        None
+    }
+}
+
+impl<A: Address, E: Engine<A>> Whole<A> for Held<E, A> {
+    fn engine(&self) -> &dyn Engine<A> {
+        &self.engine
+    }
+
+    fn engine_mut(&mut self) -> &mut dyn Engine<A> {
+        &mut self.engine
+    }
+
+    fn share(&mut self) -> Option<Box<dyn View<A>>> {
+        let tables = (E::sharing()?.share)(&mut self.engine)?;
+        Some(Box::new(Alone { tables, isa: self.isa, family: PhantomData }))
+    }
+
+    fn readers_passed(&mut self) {
+        if let Some(sharing) = E::sharing() {
+            (sharing.readers_passed)(&mut self.engine);
+        }
+    }
+
+    fn save<'s>(&'s self, sections: &mut SectionWriter<'s>) -> Result<(), Error> {
+        let persistence = E::persistence().ok_or_else(no_snapshots)?;
+        (persistence.save)(&self.engine, sections);
+        Ok(())
+    }
+}

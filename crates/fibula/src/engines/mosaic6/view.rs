@@ -1,0 +1,94 @@
+//! [`Mosaic6View`]: what answers, and one lookup. Batches are in [`batch`](super::batch).
+
+use super::WINDOW;
+use super::blocks::Blocks;
+use super::lines::{answers, elements, slots};
+use super::word::{Cell, Spot, Word, as_array, start, step};
+use crate::arch::{Isa, first_at_least};
+use crate::blocks::patricia::Patricia;
+use crate::engine::{Lookup, Meter, Width};
+use crate::memory::{Published, WordsView, flattened};
+use std::sync::Arc;
+
+/// The bits of an address that a bucket compares.
+#[inline(always)]
+pub(super) fn key(rest: u32) -> u16 {
+    (rest >> (u32::BITS - u32::from(WINDOW))) as u16
+}
+
+/// The table as lookups read it.
+#[derive(Clone, Debug)]
+pub struct Mosaic6View<W: Width> {
+    /// A word for each /16.
+    pub(super) root: WordsView<u32>,
+    pub(super) arrays: WordsView<Cell>,
+    pub(super) lines: WordsView<W>,
+    /// The routes of 49 to 128 bits.
+    pub(super) longer: Arc<Patricia<u128, W>>,
+}
+
+impl<W: Width> Mosaic6View<W> {
+    pub(super) fn of(root: WordsView<u32>, blocks: &Blocks<W>, longer: Arc<Patricia<u128, W>>) -> Self {
+        Self { root, arrays: blocks.arrays.view(), lines: blocks.lines.view(), longer }
+    }
+
+    /// The elements of a line.
+    #[inline(always)]
+    fn line(&self, line: usize) -> &[Published<W>] {
+        &self.lines[line * elements::<W>()..][..elements::<W>()]
+    }
+
+    /// One lookup.
+    #[inline(always)]
+    pub(super) fn one(&self, address: u128, meter: &mut impl Meter) -> W {
+        let (slot, rest) = start(address);
+        let word = meter.load_word::<u32>(&self.root[slot]);
+        self.on(word, rest, address, meter)
+    }
+
+    /// The same from a word on, with the bits that are left there.
+    #[inline(always)]
+    pub(super) fn on(&self, mut word: u32, mut rest: u32, address: u128, meter: &mut impl Meter) -> W {
+        let words = flattened(&self.arrays);
+        while let Some((stride, first)) = as_array(word) {
+            let (index, left) = step(rest, stride);
+            word = meter.load_word::<u32>(&words[first + index]);
+            rest = left;
+        }
+        match Word::unpack(word) {
+            Word::Answer(next_hop) => W::narrow(next_hop),
+            Word::Bucket(Spot { line, slot }) => {
+                let line = self.line(line);
+                let among = u32::MAX << slot & ((1 << slots::<W>()) - 1);
+                let at = first_at_least::<W>(line, among, key(rest));
+                meter.load_word(&line[answers::<W>() + at as usize])
+            }
+            Word::Beyond(spot) => self.beyond(spot, address, meter),
+            Word::Array { .. } => unreachable!("the loop follows arrays"),
+        }
+    }
+
+    /// The answer of an address with longer routes around it.
+    #[inline(always)]
+    fn beyond(&self, Spot { line, slot }: Spot, address: u128, meter: &mut impl Meter) -> W {
+        let longer = self.longer.descend(address, meter);
+        if longer != W::default() {
+            return longer;
+        }
+        meter.load_word(&self.line(line)[answers::<W>() + slot as usize])
+    }
+}
+
+impl<W: Width> Lookup<u128> for Mosaic6View<W> {
+    type Width = W;
+
+    #[inline(always)]
+    fn lookup_metered<M: Meter>(&self, address: u128, meter: &mut M) -> W {
+        self.one(address, meter)
+    }
+
+    #[inline(always)]
+    fn lookup_batch<I: Isa>(&self, isa: I, addresses: &[u128], next_hops: &mut [W]) {
+        self.many(isa, addresses, next_hops);
+    }
+}
