@@ -2,7 +2,7 @@
 
 use crate::exit::{Verdict, tell};
 use crate::family::FamilyName;
-use crate::reading::{Reading, verdict};
+use crate::reading::{Bar, Reading, verdict};
 use crate::registry;
 use clap::Args;
 use fibula::arch::Level;
@@ -181,7 +181,9 @@ impl UpdatesFrom {
                 ipv6: timeless(generate::updates(ipv6, *count, 1)),
             },
             Self::File(name) => {
-                let options = update::ReadOptions { progress: true, ..update::ReadOptions::default() };
+                let bar = Bar::new();
+                let progress = Some(bar.progress());
+                let options = update::ReadOptions { progress, ..update::ReadOptions::default() };
                 let mut changes = update::read(&Source::from(name.as_str()), &options, next_hops)?;
                 changes.settle(ipv4, ipv6);
                 TimedChanges { ipv4: changes.ipv4, ipv6: changes.ipv6 }

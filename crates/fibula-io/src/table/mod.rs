@@ -21,7 +21,7 @@ pub(crate) use rows::read_value;
 pub(crate) use text::without_comment;
 pub use write::{write, write_beside, write_file};
 
-use crate::{Content, Damage, Error, Source};
+use crate::{Content, Damage, Error, Progress, Source};
 use builder::Builder;
 use fibula::{NextHops, Rib};
 use std::fmt;
@@ -132,8 +132,8 @@ pub struct ReadOptions {
     /// Accept prefixes with host bits set, and clear them. In MRT they are always cleared: there the bits after the
     /// length are padding that RFC 4271 section 4.3 calls irrelevant.
     pub mask_host_bits: bool,
-    /// Show progress on standard error when it is a terminal.
-    pub progress: bool,
+    /// Called while the source is read.
+    pub progress: Option<Progress>,
 }
 
 /// A table as it was read.
@@ -153,7 +153,7 @@ pub struct Loaded {
 /// If the source cannot be read, its format is not known, or, without [`ReadOptions::keep_going`], a record is
 /// damaged or the compressed stream cut off: the first such place is named.
 pub fn read(source: &Source, options: &ReadOptions) -> Result<Loaded, Error> {
-    read_content(source, source.open(options.progress)?, options)
+    read_content(source, source.open(options.progress.clone())?, options)
 }
 
 /// Reads a table from bytes in memory, compressed or not. Never panics, whatever they hold.

@@ -85,7 +85,7 @@ impl Arguments {
             say(&table, self.all, output, addresses)?;
             return Ok(whole);
         }
-        let blocks = Blocks::new(Box::new(Source::StandardInput.open(false)?));
+        let blocks = Blocks::new(Box::new(Source::StandardInput.open(None)?));
         let bad = match Style::of(output.asked()).filter(|_| !self.all) {
             Some(style) => {
                 stream::run(table, blocks, style, self.reading.keep_going, &mut io::stdout().lock())?
