@@ -8,7 +8,7 @@ use clap::Args;
 use fibula::arch::Level;
 use fibula::engine::WidthBits;
 use fibula::memory::Pages;
-use fibula::{Address, Change, Family, Rib};
+use fibula::{Address, Change, Error, ErrorKind, Family, Rib};
 use fibula_io::Source;
 use fibula_io::generate::{self, NextHopModel, Size, remap};
 use fibula_io::table::Tables;
@@ -203,14 +203,13 @@ pub(crate) fn timeless<A>(changes: Vec<Change<A>>) -> Vec<Timed<A>> {
 }
 
 impl FromStr for UpdatesFrom {
-    type Err = String;
+    type Err = Error;
 
-    fn from_str(text: &str) -> Result<Self, String> {
+    fn from_str(text: &str) -> Result<Self, Error> {
         match text.strip_prefix("made=") {
-            Some(count) => count
-                .parse()
-                .map(Self::Made)
-                .map_err(|_| format!("expected a number after made=, found {count:?}")),
+            Some(count) => count.parse().map(Self::Made).map_err(|_| {
+                Error::new(ErrorKind::Name, format!("expected a number after made=, found {count:?}"))
+            }),
             None => Ok(Self::File(text.into())),
         }
     }
@@ -247,15 +246,15 @@ impl Building {
     }
 }
 
-pub(crate) fn width(text: &str) -> Result<WidthBits, String> {
+pub(crate) fn width(text: &str) -> Result<WidthBits, Error> {
     let found = WidthBits::ALL.into_iter().find(|width| width.to_string() == text);
-    found.ok_or_else(|| "expected 8, 16 or 32".into())
+    found.ok_or_else(|| Error::new(ErrorKind::Name, "expected 8, 16 or 32"))
 }
 
-fn level(text: &str) -> Result<Level, String> {
+fn level(text: &str) -> Result<Level, Error> {
     Level::named(text).ok_or_else(|| {
         let names: Vec<&str> = Level::available().iter().map(|level| level.name()).collect();
-        format!("this processor has {}", names.join(", "))
+        Error::new(ErrorKind::Name, format!("this processor has {}", names.join(", ")))
     })
 }
 

@@ -108,12 +108,11 @@ impl fmt::Display for Format {
 }
 
 impl FromStr for Format {
-    type Err = String;
+    type Err = fibula::Error;
 
-    fn from_str(text: &str) -> Result<Self, String> {
-        Self::ALL.into_iter().find(|format| format.name() == text).ok_or_else(|| {
-            format!("{text:?} is no table format (expected {})", Self::ALL.map(Self::name).join(", "))
-        })
+    fn from_str(text: &str) -> Result<Self, fibula::Error> {
+        let found = Self::ALL.into_iter().find(|format| format.name() == text);
+        found.ok_or_else(|| fibula::Error::unknown_name("table format", text, &Self::ALL.map(Self::name)))
     }
 }
 

@@ -59,12 +59,11 @@ impl fmt::Display for Format {
 }
 
 impl FromStr for Format {
-    type Err = String;
+    type Err = fibula::Error;
 
-    fn from_str(text: &str) -> Result<Self, String> {
-        let names = || Self::ALL.map(Self::name).join(", ");
+    fn from_str(text: &str) -> Result<Self, fibula::Error> {
         let found = Self::ALL.into_iter().find(|format| format.name() == text);
-        found.ok_or_else(|| format!("{text:?} is no update format (expected {})", names()))
+        found.ok_or_else(|| fibula::Error::unknown_name("update format", text, &Self::ALL.map(Self::name)))
     }
 }
 
