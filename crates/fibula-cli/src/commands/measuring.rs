@@ -14,6 +14,7 @@ use fibula_io::generate::{self, NextHopModel, Size, remap};
 use fibula_io::table::Tables;
 use fibula_io::trace::{self, TraceKind};
 use fibula_io::update::{self, Timed};
+use fibula_lab::Refusal;
 use fibula_lab::study::Trace;
 use std::fmt;
 use std::str::FromStr;
@@ -261,6 +262,11 @@ fn level(text: &str) -> Result<Level, Error> {
 /// The engines of a list that do a family.
 pub(crate) fn engines<A: Address>(list: &str) -> anyhow::Result<Vec<String>> {
     Ok(fibula_lab::select::<A>(registry::engines(), list)?)
+}
+
+/// Makes a refusal of the error with which an engine was not built, where it is one.
+pub(crate) fn refusal<A: Address>(engine: &str, error: anyhow::Error) -> anyhow::Result<Refusal> {
+    Ok(Refusal::of::<A>(engine, error.downcast::<Error>()?)?)
 }
 
 /// Tells things on standard error, one a line.
