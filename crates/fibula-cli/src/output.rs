@@ -54,6 +54,18 @@ impl Output {
         printer.finish()
     }
 
+    /// Prints rows, then those of engines that refused a table.
+    pub(crate) fn rows_and_refused<R: Serialize, S: Serialize>(
+        &self,
+        rows: impl IntoIterator<Item = R>,
+        refused: impl IntoIterator<Item = S>,
+    ) -> anyhow::Result<()> {
+        let mut printer = self.batch_printer().with_refusals();
+        rows.into_iter().try_for_each(|row| printer.row(&row))?;
+        refused.into_iter().try_for_each(|row| printer.refused(&row))?;
+        printer.finish()
+    }
+
     /// Prints rows that each take a while, and lets each be seen at once where the form allows it;
     /// [`Printer::finish`] must end it.
     pub(crate) fn printer(&self) -> Printer<impl Write + use<>> {
@@ -73,7 +85,16 @@ pub(crate) struct Printer<W: Write> {
     out: W,
     any: bool,
     at_once: bool,
+    /// The names of the columns, of the first row.
+    columns: Vec<String>,
+    /// Whether rows may have a reason why they are not there, in a last column.
+    refusals: bool,
+    /// Rows without figures that came before the first that has them, which tells the columns.
+    waiting: Vec<Map<String, Value>>,
 }
+
+/// The field of a row that says why its other fields are empty.
+const REFUSED: &str = "refused";
 
 #[derive(Debug)]
 enum Form {
@@ -95,25 +116,76 @@ impl<W: Write> Printer<W> {
             Format::JsonLine => Form::JsonLine,
             Format::Csv => Form::Csv,
         };
-        Self { form, out, any: false, at_once: false }
+        let (columns, waiting) = (Vec::new(), Vec::new());
+        Self { form, out, any: false, at_once: false, columns, refusals: false, waiting }
+    }
+
+    /// The same, for rows of engines that may refuse a table; see [`Printer::refused`].
+    ///
+    /// Comma-separated values then have one more column at the end, `refused`.
+    pub(crate) fn with_refusals(self) -> Self {
+        Self { refusals: true, ..self }
+    }
+
+    /// Prints the row of an engine that refused a table: some of the fields of the other rows, and `refused`.
+    ///
+    /// In JSON the object has no other keys. Elsewhere the other cells are empty.
+    pub(crate) fn refused<R: Serialize>(&mut self, row: &R) -> anyhow::Result<()> {
+        if matches!(self.form, Form::Json | Form::JsonLine) {
+            return self.row(row);
+        }
+        let row = fields(row)?;
+        if self.columns.is_empty() {
+            self.waiting.push(row);
+            return Ok(());
+        }
+        self.partial(&row)
+    }
+
+    /// Prints a row that lacks some of the columns.
+    fn partial(&mut self, row: &Map<String, Value>) -> anyhow::Result<()> {
+        let names = self.columns.iter().map(String::as_str).chain([REFUSED]);
+        let cells: Vec<String> = names.map(|name| row.get(name).map_or_else(String::new, cell)).collect();
+        match &mut self.form {
+            Form::Table(table) => {
+                let names = self.columns.iter().map(String::as_str).chain([REFUSED]);
+                table.set_header(names.map(|name| name.replace('_', " ")));
+                table.add_row(cells);
+                if let Some(column) = table.column_iter_mut().last() {
+                    column.set_padding((0, 2));
+                }
+            }
+            Form::Csv => record(&mut self.out, cells)?,
+            Form::Json | Form::JsonLine => {}
+        }
+        Ok(())
+    }
+
+    /// Prints the names of the columns, those of `row`, and the rows that waited for them.
+    fn head(&mut self, row: &Map<String, Value>) -> anyhow::Result<()> {
+        self.columns = row.keys().filter(|&name| name != REFUSED || !self.refusals).cloned().collect();
+        match &mut self.form {
+            Form::Table(table) => {
+                table.set_header(self.columns.iter().map(|name| name.replace('_', " ")));
+                for (column, value) in table.column_iter_mut().zip(row.values()) {
+                    let side = if value.is_number() { CellAlignment::Right } else { CellAlignment::Left };
+                    column.set_cell_alignment(side);
+                    column.set_padding((0, 2));
+                }
+            }
+            Form::Csv => {
+                let refused = self.refusals.then(|| REFUSED.to_owned());
+                record(&mut self.out, self.columns.iter().cloned().chain(refused))?;
+            }
+            Form::Json | Form::JsonLine => {}
+        }
+        std::mem::take(&mut self.waiting).iter().try_for_each(|row| self.partial(row))
     }
 
     /// Prints one row (the table form waits for the last, to align).
     pub(crate) fn row<R: Serialize>(&mut self, row: &R) -> anyhow::Result<()> {
         let first = !std::mem::replace(&mut self.any, true);
         match &mut self.form {
-            Form::Table(table) => {
-                let row = fields(row)?;
-                if first {
-                    table.set_header(row.keys().map(|name| name.replace('_', " ")));
-                    for (column, value) in table.column_iter_mut().zip(row.values()) {
-                        let side = if value.is_number() { CellAlignment::Right } else { CellAlignment::Left };
-                        column.set_cell_alignment(side);
-                        column.set_padding((0, 2));
-                    }
-                }
-                table.add_row(row.values().map(cell));
-            }
             Form::Json => {
                 self.out.write_all(if first { b"[\n  " } else { b",\n  " })?;
                 to_json(&mut self.out, row)?;
@@ -122,13 +194,7 @@ impl<W: Write> Printer<W> {
                 to_json(&mut self.out, row)?;
                 self.out.write_all(b"\n")?;
             }
-            Form::Csv => {
-                let row = fields(row)?;
-                if first {
-                    record(&mut self.out, row.keys().cloned())?;
-                }
-                record(&mut self.out, row.values().map(cell))?;
-            }
+            Form::Table(_) | Form::Csv => self.cells(&fields(row)?)?,
         }
         if self.at_once {
             self.out.flush()?;
@@ -136,8 +202,27 @@ impl<W: Write> Printer<W> {
         Ok(())
     }
 
+    /// Prints a row where it needs a line of names above it.
+    fn cells(&mut self, row: &Map<String, Value>) -> anyhow::Result<()> {
+        if self.columns.is_empty() {
+            self.head(row)?;
+        }
+        let cells = row.values().map(cell);
+        match &mut self.form {
+            Form::Table(table) => {
+                table.add_row(cells);
+            }
+            _ => record(&mut self.out, cells.chain(self.refusals.then(String::new)))?,
+        }
+        Ok(())
+    }
+
     /// Prints what is left.
     pub(crate) fn finish(mut self) -> anyhow::Result<()> {
+        if let Some(row) = self.waiting.first().cloned() {
+            self.any = true;
+            self.head(&row)?;
+        }
         match &self.form {
             Form::Table(table) if self.any => {
                 for line in table.lines() {
@@ -230,6 +315,42 @@ mod tests {
              a,1.5,\"{\"\"N16\"\":4}\",\n\
              \"b, \"\"c\"\"\",20.0,{},slow\n"
         );
+    }
+
+    #[test]
+    fn an_engine_that_refuses_a_table_has_a_row_with_the_reason() {
+        let refused = serde_json::json!({"engine": "c", "refused": "routes: 2 is more than 1"});
+        let row = Row { engine: "a", build_ms: 1.5, bytes_by_part: BTreeMap::new(), note: None };
+        let printed = |format, row: Option<&Row>| {
+            let mut text = Vec::new();
+            let mut printer = Printer::new(format, &mut text).with_refusals();
+            printer.refused(&refused).unwrap();
+            if let Some(row) = row {
+                printer.row(row).unwrap();
+                printer.refused(&refused).unwrap();
+            }
+            printer.finish().unwrap();
+            String::from_utf8(text).unwrap()
+        };
+        assert_eq!(
+            printed(Format::Table, Some(&row)),
+            "engine  build ms  bytes by part  note  refused\n\
+             c                                      routes: 2 is more than 1\n\
+             a            1.5  {}\n\
+             c                                      routes: 2 is more than 1\n"
+        );
+        assert_eq!(
+            printed(Format::Csv, Some(&row)),
+            "engine,build_ms,bytes_by_part,note,refused\n\
+             c,,,,routes: 2 is more than 1\n\
+             a,1.5,{},,\n\
+             c,,,,routes: 2 is more than 1\n"
+        );
+        assert_eq!(
+            printed(Format::JsonLine, None),
+            "{\"engine\":\"c\",\"refused\":\"routes: 2 is more than 1\"}\n"
+        );
+        assert_eq!(printed(Format::Csv, None), "engine,refused\nc,routes: 2 is more than 1\n");
     }
 
     #[test]

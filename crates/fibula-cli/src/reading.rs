@@ -3,9 +3,10 @@
 use crate::exit::{Verdict, tell};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
-use fibula_io::Source;
 use fibula_io::generate::{NextHopModel, Size, internet};
 use fibula_io::table::{self, Format, Loaded, ReadOptions, Tables, Value};
+use fibula_io::{Progress, Source};
+use indicatif::{ProgressBar, ProgressStyle};
 
 /// How tables are read.
 #[derive(Clone, Debug, Default, Args)]
@@ -58,19 +59,54 @@ impl From<ValueFrom> for Value {
 impl Reading {
     /// Reads a table; what was passed over is told on standard error.
     pub(crate) fn read(&self, source: &Source) -> anyhow::Result<Loaded> {
+        let bar = Bar::new();
         let options = ReadOptions {
             format: self.input_format,
             value: self.value.into(),
             peer: self.peer.clone(),
             keep_going: self.keep_going,
             mask_host_bits: self.mask_host_bits,
-            progress: true,
+            progress: Some(bar.progress()),
         };
         let loaded = table::read(source, &options)?;
+        drop(bar);
         for damage in &loaded.damage {
             tell(format_args!("{source}, {damage} (passed over)"));
         }
         Ok(loaded)
+    }
+}
+
+/// A progress bar on standard error for a source that is read, cleared when it is dropped.
+///
+/// `indicatif` draws only on a terminal.
+pub(crate) struct Bar(ProgressBar);
+
+impl Bar {
+    pub(crate) fn new() -> Self {
+        Self(ProgressBar::new_spinner())
+    }
+
+    /// The callback that draws. It shows bytes read of the total, or the bytes read where the total is not known.
+    pub(crate) fn progress(&self) -> Progress {
+        let bar = self.0.clone();
+        Progress::new(move |bytes, total| {
+            if bar.length() != total
+                && let Some(total) = total
+                && let Ok(style) =
+                    ProgressStyle::with_template("{bar:40} {bytes}/{total_bytes} {bytes_per_sec} {eta}")
+            {
+                bar.set_length(total);
+                bar.set_style(style);
+            }
+            bar.set_position(bytes);
+        })
+    }
+}
+
+impl Drop for Bar {
+    fn drop(&mut self) {
+        self.0.finish_and_clear();
     }
 }
 

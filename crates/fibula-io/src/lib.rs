@@ -26,4 +26,4 @@ pub mod update;
 
 pub use error::{Damage, Error, Place};
 pub use scan::IpPrefix;
-pub use source::{Content, Source};
+pub use source::{Content, Progress, Source};

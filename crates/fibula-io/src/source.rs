@@ -2,7 +2,6 @@
 
 use crate::{Damage, Error, Place};
 use flate2::bufread::MultiGzDecoder;
-use indicatif::{ProgressBar, ProgressStyle};
 use std::fmt;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
@@ -50,12 +49,11 @@ impl fmt::Display for Source {
 }
 
 impl Source {
-    /// Opens the source; what comes out is decompressed. Progress is drawn on standard error if `progress` is
-    /// set and standard error is a terminal.
+    /// Opens the source. The bytes read from it are decompressed; `progress` is called as they are read.
     ///
     /// # Errors
-    /// If it cannot be opened, or its first bytes cannot be read. [`Source::Memory`] cannot be opened.
-    pub fn open(&self, progress: bool) -> Result<Content, Error> {
+    /// If the source cannot be opened, or its first bytes cannot be read. [`Source::Memory`] cannot be opened.
+    pub fn open(&self, progress: Option<Progress>) -> Result<Content, Error> {
         let failed = |error: io::Error| Error::of(self, format!("cannot be read: {error}"));
         let (raw, bytes): (Box<dyn Read + Send>, Option<u64>) = match self {
             Self::File(path) => {
@@ -69,18 +67,35 @@ impl Source {
             Self::StandardInput => (Box::new(io::stdin()), None),
             Self::Memory => return Err(Error::of(self, "bytes in memory are parsed, not opened")),
         };
-        Content::new(raw, if progress { bar(bytes) } else { ProgressBar::hidden() }).map_err(failed)
+        Content::new(raw, progress.map(|progress| (progress, bytes))).map_err(failed)
     }
 }
 
-/// A bar of bytes, or a count of them where the size is not known; `indicatif` draws only on a terminal.
-fn bar(bytes: Option<u64>) -> ProgressBar {
-    match bytes {
-        Some(bytes) => {
-            let style = ProgressStyle::with_template("{bar:40} {bytes}/{total_bytes} {bytes_per_sec} {eta}");
-            ProgressBar::new(bytes).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
-        }
-        None => ProgressBar::new_spinner(),
+/// A callback that is told how far a source has been read.
+///
+/// It is called after each read, which may be once per few kilobytes: it should return quickly.
+///
+/// ```
+/// use fibula_io::{Progress, Source};
+/// let progress = Progress::new(|bytes, total| eprintln!("{bytes} of {total:?}"));
+/// # let _ = Source::from("no/such/file").open(Some(progress)).unwrap_err();
+/// ```
+#[derive(Clone)]
+pub struct Progress(Arc<dyn Fn(u64, Option<u64>) + Send + Sync>);
+
+impl Progress {
+    /// Calls `report` with the number of bytes read, and the size of the source in bytes if it is known.
+    ///
+    /// Both count the bytes of the file, before decompression.
+    #[must_use]
+    pub fn new(report: impl Fn(u64, Option<u64>) + Send + Sync + 'static) -> Self {
+        Self(Arc::new(report))
+    }
+}
+
+impl fmt::Debug for Progress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Progress").finish_non_exhaustive()
     }
 }
 
@@ -92,11 +107,12 @@ pub struct Content {
     taken: Arc<AtomicU64>,
     compression: Option<&'static str>,
     damage: Option<Damage>,
-    bar: ProgressBar,
+    /// The callback, and the source's size in bytes if it is known.
+    progress: Option<(Progress, Option<u64>)>,
 }
 
 impl Content {
-    fn new(mut raw: Box<dyn Read + Send>, bar: ProgressBar) -> io::Result<Self> {
+    fn new(mut raw: Box<dyn Read + Send>, progress: Option<(Progress, Option<u64>)>) -> io::Result<Self> {
         let mut magic = Vec::new();
         raw.by_ref().take(MAGIC_BYTES).read_to_end(&mut magic)?;
         let taken = Arc::new(AtomicU64::new(0));
@@ -112,13 +128,13 @@ impl Content {
         } else {
             (Box::new(counted), None)
         };
-        Ok(Self { decoder, taken, compression, damage: None, bar })
+        Ok(Self { decoder, taken, compression, damage: None, progress })
     }
 
     /// Bytes in memory, decompressed if they are compressed.
     pub(crate) fn of_bytes(bytes: &[u8]) -> Result<Self, Error> {
         let raw = Box::new(io::Cursor::new(bytes.to_vec()));
-        Self::new(raw, ProgressBar::hidden()).map_err(|error| Error::of(&Source::Memory, error))
+        Self::new(raw, None).map_err(|error| Error::of(&Source::Memory, error))
     }
 
     /// Why and where the stream ended in an error, if it did.
@@ -135,7 +151,9 @@ impl Read for Content {
         }
         let read = self.decoder.read(buffer);
         let taken = self.taken.load(Ordering::Relaxed);
-        self.bar.set_position(taken);
+        if let Some((progress, total)) = &self.progress {
+            (progress.0)(taken, *total);
+        }
         match &read {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => {
@@ -150,16 +168,9 @@ impl Read for Content {
                 };
                 self.damage = Some(Damage { place, what });
             }
-            Ok(0) if !buffer.is_empty() => self.bar.finish_and_clear(),
             Ok(_) => {}
         }
         read
-    }
-}
-
-impl Drop for Content {
-    fn drop(&mut self) {
-        self.bar.finish_and_clear();
     }
 }
 
@@ -270,9 +281,26 @@ mod tests {
     }
 
     #[test]
+    fn progress_counts_the_bytes_of_the_file() {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        file.write_all(&gzip(TEXT)).unwrap();
+        let size = file.as_file().metadata().unwrap().len();
+        let last = Arc::new(AtomicU64::new(0));
+        let seen = Arc::clone(&last);
+        let progress = Progress::new(move |bytes, total| {
+            assert_eq!(total, Some(size));
+            seen.store(bytes, Ordering::Relaxed);
+        });
+        let mut content = Source::from(file.path().to_owned()).open(Some(progress)).unwrap();
+        let mut out = Vec::new();
+        content.read_to_end(&mut out).unwrap();
+        assert_eq!((out.as_slice(), last.load(Ordering::Relaxed)), (TEXT, size));
+    }
+
+    #[test]
     fn what_cannot_be_opened_is_named() {
-        let error = Source::from("no/such/file").open(false).unwrap_err().to_string();
+        let error = Source::from("no/such/file").open(None).unwrap_err().to_string();
         assert!(error.starts_with("no/such/file: cannot be read: "), "{error}");
-        assert!(Source::from(".").open(false).unwrap_err().to_string().contains("is a directory"));
+        assert!(Source::from(".").open(None).unwrap_err().to_string().contains("is a directory"));
     }
 }

@@ -24,7 +24,7 @@ struct Line {
 }
 
 fn open(path: &Path) -> Content {
-    Source::File(path.to_owned()).open(false).unwrap()
+    Source::File(path.to_owned()).open(None).unwrap()
 }
 
 fn prefix(text: &str) -> IpPrefix {

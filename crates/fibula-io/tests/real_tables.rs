@@ -31,7 +31,7 @@ fn tables() {
         );
         // The files are in order and in canonical form: written again they are the same bytes.
         let mut text = Vec::new();
-        std::io::Read::read_to_end(&mut Source::File(path).open(false).unwrap(), &mut text).unwrap();
+        std::io::Read::read_to_end(&mut Source::File(path).open(None).unwrap(), &mut text).unwrap();
         let mut written = Vec::new();
         table::write(&tables, Format::Text, &mut written).unwrap();
         assert!(written == text, "{name} is not written as it was read");

@@ -9,7 +9,7 @@ use crate::verify::{ask_in_batches, ask_one_by_one};
 use crate::{Error, Expected};
 use fibula::engine::WidthBits;
 use fibula::live::{Counts, Live, Reader};
-use fibula::{Address, Change, NextHop, Rib};
+use fibula::{Address, Change, ErrorKind, NextHop, Rib};
 use std::time::Duration;
 
 /// A table that changes while others read it: the writer's end. Times are since any moment and must not run backwards.
@@ -120,14 +120,11 @@ impl<A: Address> LiveTable<A> for Live<A> {
     }
 
     fn change(&mut self, change: Change<A>, now: Duration) -> Result<(), Error> {
-        // What exceeds a limit is taken back and counted; readers that are in the way now are not the next time.
-        let _ = Live::change(self, change, now);
-        Ok(())
+        carried_on(Live::change(self, change, now))
     }
 
     fn poll(&mut self, now: Duration) -> Result<(), Error> {
-        let _ = Live::poll(self, now); // as above
-        Ok(())
+        carried_on(Live::poll(self, now))
     }
 
     fn pending(&self) -> usize {
@@ -157,6 +154,19 @@ impl<A: Address> LiveTable<A> for Live<A> {
     }
 }
 
+/// Passes over the two errors of a publication after which a judge goes on.
+///
+/// What exceeds a limit was taken back and counted. Changes that readers hold up stay pending: the next call tries
+/// them again. After any other error the table is no longer to be trusted.
+fn carried_on(published: Result<(), fibula::Error>) -> Result<(), Error> {
+    match published {
+        Err(error) if !matches!(error.kind(), ErrorKind::Limit(_) | ErrorKind::ReadersHeldUp) => {
+            Err(error.into())
+        }
+        _ => Ok(()),
+    }
+}
+
 /// A reader of a [`Live`], with room for its answers.
 #[derive(Debug)]
 pub struct OwnReader<A: Address> {
@@ -180,5 +190,20 @@ impl<A: Address> TableReader<A> for OwnReader<A> {
 
     fn look_up_one(&mut self, address: A) -> Result<NextHop, Error> {
         Ok(self.reader.guard().lookup(address))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fibula::Limit;
+
+    #[test]
+    fn only_limits_and_readers_that_hold_up_are_passed_over() {
+        let limit = Limit { what: "routes", had: 2, max: 1 };
+        assert!(carried_on(Ok(())).is_ok() && carried_on(Err(limit.into())).is_ok());
+        assert!(carried_on(Err(fibula::Error::new(ErrorKind::ReadersHeldUp, "later"))).is_ok());
+        let error = carried_on(Err(fibula::Error::new(ErrorKind::Engine, "out of memory"))).unwrap_err();
+        assert_eq!(error.to_string(), "out of memory");
     }
 }

@@ -1,7 +1,7 @@
 //! [`Mismatch`] and [`Refusal`]: what can be wrong with an engine.
 
 use crate::Error;
-use fibula::{Address, NextHop};
+use fibula::{Address, ErrorKind, NextHop};
 use serde::{Serialize, Serializer};
 
 /// One wrong answer.
@@ -34,29 +34,47 @@ pub(crate) fn in_one_line<S: Serializer>(mismatches: &[Mismatch], serializer: S)
     serializer.collect_str(&mismatches.iter().map(text).collect::<Vec<_>>().join("; "))
 }
 
-/// An engine that would not hold a table, which is no wrong answer: a limit says so by name.
+/// An engine that refuses a table. That is no wrong answer, and the other engines go on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Refusal {
     /// The engine's specification.
     pub engine: String,
-    /// Why, in one line.
-    pub reason: String,
+    /// `ipv4` or `ipv6`.
+    pub family: String,
+    /// Why the engine could not be built. Results have its text under the key `refused`.
+    #[serde(rename = "refused", serialize_with = "as_text")]
+    pub error: fibula::Error,
 }
 
 impl Refusal {
-    /// An exceeded limit as a refusal; any other error as it is.
-    pub(crate) fn of_limit(engine: &str, error: fibula::Error) -> Result<Self, Error> {
-        if error.limit().is_some() {
-            Ok(Self { engine: engine.into(), reason: error.to_string() })
-        } else {
-            Err(error.into())
+    /// Makes a refusal of the error with which an engine was not built.
+    ///
+    /// # Errors
+    /// Returns `error` if it is not about the table: the specification names no engine, or has a wrong parameter.
+    pub fn of<A: Address>(engine: &str, error: fibula::Error) -> Result<Self, Error> {
+        match error.kind() {
+            ErrorKind::Limit(_) | ErrorKind::Engine => {
+                Ok(Self { engine: engine.into(), family: A::FAMILY.to_string(), error })
+            }
+            _ => Err(error.into()),
+        }
+    }
+
+    /// Adds the refusal to `refusals` unless it is there already.
+    pub(crate) fn add_to(self, refusals: &mut Vec<Self>) {
+        if !refusals.contains(&self) {
+            refusals.push(self);
         }
     }
 }
 
+fn as_text<S: Serializer>(error: &fibula::Error, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(error)
+}
+
 impl std::fmt::Display for Refusal {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} does not hold this table: {}", self.engine, self.reason)
+        write!(f, "{} does not hold this table: {}", self.engine, self.error)
     }
 }
 

@@ -4,14 +4,16 @@
 use fibula::arch::{Isa, Level};
 use fibula::engine::{About, Config, Cost, ENGINES, Engine, Entry, LimitInfo, Meter, Update, Updates, Width};
 use fibula::memory::Memory;
-use fibula::{Address, Change, Delta, Error, Limit, NextHop, Prefix, Rib, Route, engine_entry};
+use fibula::{Address, Change, Delta, Error, ErrorKind, Limit, NextHop, Prefix, Rib, Route, engine_entry};
 use fibula_lab::bench::{BenchOptions, Contender, Workload, bench};
 use fibula_lab::demo::{DemoOptions, demo};
 use fibula_lab::replay::{Flap, ReplayOptions, Stream, replay};
+use fibula_lab::study::{ParallelOptions, StudyOptions, Trace, study_engines, study_parallel};
 use fibula_lab::verify::{
     ExhaustiveOptions, UpdateOptions, Verification, VerifyOptions, exhaustive, updates, verify,
 };
 use std::marker::PhantomData;
+use std::time::Duration;
 
 /// Right (by the table's own search) but for one fault, chosen by the parameter `fault`.
 struct Faulty<A, W> {
@@ -37,8 +39,10 @@ enum Fault {
     Leak,
     /// The structure contradicts itself, though the answers are right.
     Structure,
-    /// Refuses every table.
+    /// Refuses every table by a limit.
     Limit,
+    /// Refuses every table for a reason of its own.
+    Engine,
 }
 
 static ABOUT: About = About {
@@ -70,10 +74,14 @@ impl<A: Address, W: Width> Engine<A, W> for Faulty<A, W> {
                 ("leak", Fault::Leak),
                 ("structure", Fault::Structure),
                 ("limit", Fault::Limit),
+                ("engine", Fault::Engine),
             ],
         )?;
         if fault == Fault::Limit {
             Limit::check("routes", rib.len() as u64, 0)?;
+        }
+        if fault == Fault::Engine {
+            return Err(Error::new(ErrorKind::Engine, "no room in its hash table"));
         }
         Ok(Self { rib: rib.clone(), fault, grown: 0, width: PhantomData })
     }
@@ -176,7 +184,11 @@ fn verify_asks_at_every_width() {
 fn a_limit_is_a_refusal_and_no_wrong_answer() {
     let verification = verified::<u32>("limit");
     assert!(verification.is_right() && verification.rows.is_empty());
-    assert!(verification.refused[0].reason.contains("routes: "), "{:?}", verification.refused);
+    assert_eq!(verification.refused.len(), 1, "the same at every width");
+    assert_eq!(verification.refused[0].error.limit().map(|limit| limit.what), Some("routes"));
+    let rows = serde_json::to_value(&verification.refused[0]).unwrap();
+    assert_eq!(rows["engine"], "faulty/fault=limit");
+    assert!(rows["family"] == "ipv4" && rows["refused"].as_str().unwrap().starts_with("routes: "), "{rows}");
     let error =
         verify(&engines(), &["nothing".into()], &Rib::<u32>::new(), &VerifyOptions::default(), &mut |_| {});
     assert!(error.unwrap_err().to_string().contains("no engine \"nothing\""));
@@ -320,6 +332,53 @@ fn a_wrong_engine_gets_no_speed() {
         assert!(addresses.iter().any(|a| a.to_ip().to_string() == *address));
         assert!(report.rows.iter().any(|row| row.engine == "oracle" && row.mlps.is_some()));
     }
+}
+
+#[test]
+fn engines_that_refuse_a_table_leave_the_others_their_rows() {
+    let rib = table::<u32>();
+    let addresses = addresses(&rib);
+    let names = ["faulty/fault=limit", "oracle", "faulty/fault=engine"].map(String::from);
+    let refused =
+        [format!("routes: {} is more than the 0 that fit", rib.len()), "no room in its hash table".into()];
+    let same = |of: &[fibula_lab::Refusal]| {
+        let errors: Vec<String> = of.iter().map(|refusal| refusal.error.to_string()).collect();
+        assert_eq!(errors, refused);
+        assert_eq!([&of[0].engine, &of[1].engine], [&names[0], &names[2]]);
+    };
+    let verify_options = VerifyOptions { random: 100, ..VerifyOptions::default() };
+    let verification = verify(&engines(), &names, &rib, &verify_options, &mut |_| {}).unwrap();
+    same(&verification.refused);
+    assert!(verification.is_right() && verification.rows.iter().all(|row| row.engine == "oracle"));
+
+    let workload = Workload { table: "made", rib: &rib, trace: "ends", addresses: &addresses };
+    let options = BenchOptions { passes: 1, ..BenchOptions::default() };
+    let contenders: Vec<Contender> = names.iter().map(Contender::new).collect();
+    let report = bench(&engines(), &contenders, workload, &options).unwrap();
+    same(&report.refused);
+    assert!(report.rows.len() == 1 && report.rows[0].mlps > Some(0.0));
+
+    let traces = ["a", "b"].map(|name| Trace { name: name.into(), addresses: addresses.clone() });
+    let updating = Duration::from_millis(1);
+    let study = StudyOptions { bench: options, updating, ..StudyOptions::default() };
+    let of = ("made", &rib);
+    let study = study_engines(&engines(), &names, of, &traces, &[], &study, &mut |_| {}).unwrap();
+    same(&study.refused);
+    assert_eq!(study.rows.iter().map(|row| row.engine.as_str()).collect::<Vec<_>>(), ["oracle"]);
+
+    let options = ParallelOptions { threads: vec![], chunks: vec![64], passes: 1 };
+    let parallel = study_parallel(&engines(), &names, &rib, &addresses, &options, &mut |_, _| {}).unwrap();
+    same(&parallel.refused);
+    assert_eq!((parallel.rows.len(), parallel.rows[0].engine.as_str()), (1, "oracle"));
+}
+
+#[test]
+fn what_is_not_about_the_table_is_an_error_for_all() {
+    let names = ["oracle", "faulty/fault=unheard-of"].map(Contender::new);
+    let rib = table::<u32>();
+    let workload = Workload { table: "made", rib: &rib, trace: "one", addresses: &[1] };
+    let error = bench(&engines(), &names, workload, &BenchOptions::default()).unwrap_err();
+    assert!(error.to_string().contains("unheard-of"), "{error}");
 }
 
 #[test]

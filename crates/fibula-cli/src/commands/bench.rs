@@ -1,7 +1,7 @@
 //! `fibula bench`: how fast engines answer.
 
 use super::device::{InBatches, engines_with_kernels, on_processor};
-use super::measuring::{Building, OnTable, engines, tell_all};
+use super::measuring::{Building, OnTable, engines, refusal, tell_all};
 use crate::exit::{Verdict, tell};
 use crate::output::{Output, Printer};
 use crate::registry;
@@ -13,9 +13,9 @@ use fibula_gpu::cooperative::Options;
 use fibula_gpu::device::Cuda;
 use fibula_gpu::{Key, study};
 use fibula_io::trace::{self, TraceKind};
-use fibula_lab::Expected;
 use fibula_lab::bench::{BenchOptions, Contender, Race, Workload};
 use fibula_lab::machine::Machine;
+use fibula_lab::{Expected, Refusal};
 use indicatif::ProgressBar;
 use std::io::{self, Write};
 
@@ -23,7 +23,7 @@ use std::io::{self, Write};
 ///
 /// Engines take turns pass by pass, since machines drift; a speed is the median of the passes. Before timing, the
 /// answers for a million addresses are compared with the oracle's: an engine with a wrong one gets no speed, the
-/// address is told on standard error, and the status is 1.
+/// address is told on standard error, and the status is 1. An engine that refuses the table has a row with the reason.
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     /// The engines: `all`, or a list like `best,dxr18,dxr/k=20`
@@ -70,18 +70,20 @@ impl Arguments {
             engines::<u32>(&self.engine)?
         };
         let (tables, whole) = self.on_table.load()?;
-        let mut printer = output.printer();
-        let mut run = Run { arguments: &self, card, printer: &mut printer, raced: false, right: true };
+        let mut printer = output.printer().with_refusals();
+        let refused = Vec::new();
+        let mut run =
+            Run { arguments: &self, card, printer: &mut printer, raced: false, right: true, refused };
         for kind in &self.trace {
             run.family(&tables.ipv4, kind)?;
             run.family(&tables.ipv6, kind)?;
         }
         let Run { raced, right, .. } = run;
-        anyhow::ensure!(raced, "nothing to measure: no engine of the list holds a family of the table");
-        if output.is_table() {
+        if raced && output.is_table() {
             writeln!(io::stdout(), "{}\n", Machine::here())?;
         }
         printer.finish()?;
+        anyhow::ensure!(raced, "nothing to measure: no engine of the list holds a family of the table");
         Ok(if right { whole } else { Verdict::Bad })
     }
 
@@ -120,9 +122,19 @@ struct Run<'r, W: Write> {
     raced: bool,
     /// Whether all answers were right.
     right: bool,
+    /// The engines that refused a table: told once, not for each trace.
+    refused: Vec<Refusal>,
 }
 
 impl<W: Write> Run<'_, W> {
+    fn refuse(&mut self, refusal: Refusal) -> anyhow::Result<()> {
+        if !self.refused.contains(&refusal) {
+            self.printer.refused(&refusal)?;
+            self.refused.push(refusal);
+        }
+        Ok(())
+    }
+
     /// One race: a family and a trace.
     fn family<A: Key>(&mut self, rib: &Rib<A>, kind: &TraceKind) -> anyhow::Result<()> {
         let arguments = self.arguments;
@@ -156,14 +168,13 @@ impl<W: Write> Run<'_, W> {
         let report =
             race.run(registry::engines(), &arguments.contenders(&specifications), &options, &mut progress)?;
         bar.finish_and_clear();
-        tell_all(&report.refused);
         tell_all(&report.wrong);
         for row in &report.rows {
             self.raced = true;
             self.right &= row.mismatches == 0;
             self.printer.row(row)?;
         }
-        Ok(())
+        report.refused.into_iter().try_for_each(|refusal| self.refuse(refusal))
     }
 
     /// The same on a card.
@@ -179,7 +190,13 @@ impl<W: Write> Run<'_, W> {
         let expected = Expected::new(rib, addresses.iter().step_by(stride).copied().collect())?;
         let passes = self.arguments.passes.into();
         for engine in specifications {
-            let fib = on_processor(engine, rib, self.arguments.building.width)?;
+            let fib = match on_processor(engine, rib, self.arguments.building.width) {
+                Ok(fib) => fib,
+                Err(error) => {
+                    self.refuse(refusal::<A>(engine, error)?)?;
+                    continue;
+                }
+            };
             let workload = study::Workload { table, rib, engine, addresses, fib: &fib };
             let row = study::race(card, &workload, trace, (expected.next_hops(), stride), options, passes)?;
             if let Some(fault) = &row.fault {

@@ -2,18 +2,19 @@
 
 use crate::exit::{Verdict, tell};
 use crate::family::FamilyName;
-use crate::reading::{Reading, verdict};
+use crate::reading::{Bar, Reading, verdict};
 use crate::registry;
 use clap::Args;
 use fibula::arch::Level;
 use fibula::engine::WidthBits;
 use fibula::memory::Pages;
-use fibula::{Address, Change, Family, Rib};
+use fibula::{Address, Change, Error, ErrorKind, Family, Rib};
 use fibula_io::Source;
 use fibula_io::generate::{self, NextHopModel, Size, remap};
 use fibula_io::table::Tables;
 use fibula_io::trace::{self, TraceKind};
 use fibula_io::update::{self, Timed};
+use fibula_lab::Refusal;
 use fibula_lab::study::Trace;
 use std::fmt;
 use std::str::FromStr;
@@ -181,7 +182,9 @@ impl UpdatesFrom {
                 ipv6: timeless(generate::updates(ipv6, *count, 1)),
             },
             Self::File(name) => {
-                let options = update::ReadOptions { progress: true, ..update::ReadOptions::default() };
+                let bar = Bar::new();
+                let progress = Some(bar.progress());
+                let options = update::ReadOptions { progress, ..update::ReadOptions::default() };
                 let mut changes = update::read(&Source::from(name.as_str()), &options, next_hops)?;
                 changes.settle(ipv4, ipv6);
                 TimedChanges { ipv4: changes.ipv4, ipv6: changes.ipv6 }
@@ -201,14 +204,13 @@ pub(crate) fn timeless<A>(changes: Vec<Change<A>>) -> Vec<Timed<A>> {
 }
 
 impl FromStr for UpdatesFrom {
-    type Err = String;
+    type Err = Error;
 
-    fn from_str(text: &str) -> Result<Self, String> {
+    fn from_str(text: &str) -> Result<Self, Error> {
         match text.strip_prefix("made=") {
-            Some(count) => count
-                .parse()
-                .map(Self::Made)
-                .map_err(|_| format!("expected a number after made=, found {count:?}")),
+            Some(count) => count.parse().map(Self::Made).map_err(|_| {
+                Error::new(ErrorKind::Name, format!("expected a number after made=, found {count:?}"))
+            }),
             None => Ok(Self::File(text.into())),
         }
     }
@@ -245,21 +247,26 @@ impl Building {
     }
 }
 
-pub(crate) fn width(text: &str) -> Result<WidthBits, String> {
+pub(crate) fn width(text: &str) -> Result<WidthBits, Error> {
     let found = WidthBits::ALL.into_iter().find(|width| width.to_string() == text);
-    found.ok_or_else(|| "expected 8, 16 or 32".into())
+    found.ok_or_else(|| Error::new(ErrorKind::Name, "expected 8, 16 or 32"))
 }
 
-fn level(text: &str) -> Result<Level, String> {
+fn level(text: &str) -> Result<Level, Error> {
     Level::named(text).ok_or_else(|| {
         let names: Vec<&str> = Level::available().iter().map(|level| level.name()).collect();
-        format!("this processor has {}", names.join(", "))
+        Error::new(ErrorKind::Name, format!("this processor has {}", names.join(", ")))
     })
 }
 
 /// The engines of a list that do a family.
 pub(crate) fn engines<A: Address>(list: &str) -> anyhow::Result<Vec<String>> {
     Ok(fibula_lab::select::<A>(registry::engines(), list)?)
+}
+
+/// Makes a refusal of the error with which an engine was not built, where it is one.
+pub(crate) fn refusal<A: Address>(engine: &str, error: anyhow::Error) -> anyhow::Result<Refusal> {
+    Ok(Refusal::of::<A>(engine, error.downcast::<Error>()?)?)
 }
 
 /// Tells things on standard error, one a line.

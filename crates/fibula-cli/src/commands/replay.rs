@@ -8,10 +8,10 @@ use crate::output::{Output, Printer};
 use crate::registry;
 use anyhow::Context;
 use clap::Args;
-use fibula::Rib;
 use fibula::arch::Level;
 use fibula::engine::Config;
 use fibula::live::Settings;
+use fibula::{Error, ErrorKind, Rib};
 use fibula_gpu::Key;
 use fibula_gpu::cooperative::{Division, Options};
 use fibula_gpu::device::{Cuda, Device};
@@ -82,15 +82,16 @@ enum Rate {
 }
 
 impl FromStr for Rate {
-    type Err = String;
+    type Err = Error;
 
-    fn from_str(text: &str) -> Result<Self, String> {
+    fn from_str(text: &str) -> Result<Self, Error> {
         let number =
             |text: &str| text.parse().ok().filter(|number: &f64| number.is_finite() && *number > 0.0);
         let times = || text.strip_suffix('x').and_then(number).map(Self::Times);
         let per_second = || text.strip_suffix("/s").and_then(number).map(Self::PerSecond);
         let full = (text == "full").then_some(Self::Full);
-        full.or_else(times).or_else(per_second).ok_or_else(|| "expected full, 10x or 10000/s".into())
+        let unknown = || Error::new(ErrorKind::Name, "expected full, 10x or 10000/s");
+        full.or_else(times).or_else(per_second).ok_or_else(unknown)
     }
 }
 

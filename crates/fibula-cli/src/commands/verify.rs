@@ -2,7 +2,7 @@
 
 use super::device::live::TableOnDevice;
 use super::device::{OnDevice, engines_with_kernels, on_processor};
-use super::measuring::{Building, Changes, OnTable, UpdatesFrom, engines, tell_all};
+use super::measuring::{Building, Changes, OnTable, UpdatesFrom, engines, refusal, tell_all};
 use crate::exit::{Verdict, tell};
 use crate::family::FamilyName;
 use crate::output::{Output, Printer};
@@ -20,7 +20,7 @@ use fibula_lab::live_table::LiveTable;
 use fibula_lab::verify::{
     ExhaustiveOptions, UpdateOptions, UpdateRow, VerifyOptions, VerifyRow, probes, width_of_all,
 };
-use fibula_lab::{Error, Expected};
+use fibula_lab::{Error, Expected, Refusal};
 use indicatif::ProgressBar;
 use std::io::Write;
 use std::ops::RangeInclusive;
@@ -30,7 +30,8 @@ use std::time::Duration;
 ///
 /// Each engine is asked for both ends of every prefix and of every interval of equal answers, the addresses beside
 /// them, and random ones: one by one, and in batches of many sizes on every instruction set, at every width that
-/// holds the table. Wrong answers are told on standard error, and the status is 1.
+/// holds the table. Wrong answers are told on standard error, and the status is 1. An engine that refuses the table has
+/// a row with the reason.
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     /// The engines: `all`, or a list like `best,dxr18,dxr/k=20`
@@ -82,8 +83,8 @@ impl Arguments {
         let (mut tables, whole) = self.on_table.load()?;
         let changes = self.updates.as_ref().map(|updates| updates.load(&mut tables)).transpose()?;
         let Tables { ipv4, ipv6, .. } = &tables;
-        let mut printer = output.printer();
-        let mut run = Run { arguments: &self, printer: &mut printer, asked: false, right: true };
+        let mut printer = output.printer().with_refusals();
+        let mut run = Run::new(&self, &mut printer);
         if let Some((card, options)) = card {
             run.on_device(&card, options, &tables, changes.as_ref())?;
         } else if let Some(changes) = &changes {
@@ -136,9 +137,23 @@ struct Run<'r, W: Write> {
     asked: bool,
     /// Whether all answers were right.
     right: bool,
+    /// The engines that refused a table: told once.
+    refused: Vec<Refusal>,
 }
 
-impl<W: Write> Run<'_, W> {
+impl<'r, W: Write> Run<'r, W> {
+    fn new(arguments: &'r Arguments, printer: &'r mut Printer<W>) -> Self {
+        Self { arguments, printer, asked: false, right: true, refused: Vec::new() }
+    }
+
+    fn refuse(&mut self, refusal: Refusal) -> anyhow::Result<()> {
+        if !self.refused.contains(&refusal) {
+            self.printer.refused(&refusal)?;
+            self.refused.push(refusal);
+        }
+        Ok(())
+    }
+
     /// The addresses where longest match breaks.
     fn verify<A: Address>(&mut self, rib: &Rib<A>) -> anyhow::Result<()> {
         if !self.arguments.on_table.wants(rib) {
@@ -162,7 +177,6 @@ impl<W: Write> Run<'_, W> {
             print,
         )?;
         printed?;
-        tell_all(&verification.refused);
         for row in &verification.rows {
             tell_all(&row.first);
             if let Some(contradiction) = &row.contradiction {
@@ -171,7 +185,7 @@ impl<W: Write> Run<'_, W> {
         }
         self.asked |= !verification.rows.is_empty();
         self.right &= verification.is_right();
-        Ok(())
+        verification.refused.into_iter().try_for_each(|refusal| self.refuse(refusal))
     }
 
     /// The same questions, answered by a card.
@@ -222,7 +236,13 @@ impl<W: Write> Run<'_, W> {
         let widest = rib.max_next_hop();
         for engine in &engines {
             for &width in widths.iter().filter(|width| WidthBits::max(**width) >= widest) {
-                let fib = on_processor(engine, rib, Some(width))?;
+                let fib = match on_processor(engine, rib, Some(width)) {
+                    Ok(fib) => fib,
+                    Err(error) => {
+                        self.refuse(refusal::<A>(engine, error)?)?;
+                        continue;
+                    }
+                };
                 let workload =
                     study::Workload { table: "", rib, engine, addresses: expected.addresses(), fib: &fib };
                 let (answers, fault) = study::answers(device, &workload, options)?;
@@ -321,7 +341,7 @@ impl<W: Write> Run<'_, W> {
             bar.finish_and_clear();
             match row {
                 Ok(row) => self.print(&row)?,
-                Err(refusal) => tell(format_args!("{refusal}")),
+                Err(refusal) => self.refuse(refusal)?,
             }
         }
         Ok(())
@@ -343,7 +363,7 @@ impl<W: Write> Run<'_, W> {
         for specification in engines::<A>(&self.arguments.engine)? {
             match fibula_lab::verify::updates(registry::engines(), &specification, rib, changes, &options)? {
                 Ok(row) => self.print_updates(&row)?,
-                Err(refusal) => tell(format_args!("{refusal}")),
+                Err(refusal) => self.refuse(refusal)?,
             }
         }
         Ok(())
@@ -401,7 +421,7 @@ mod tests {
         let exhaustive = std::mem::take(&mut arguments.exhaustive);
         let changes = arguments.updates.as_ref().map(|updates| updates.load(&mut tables)).transpose()?;
         let mut printer = Printer::new(Format::Csv, Vec::new());
-        let mut run = Run { arguments: &arguments, printer: &mut printer, asked: false, right: true };
+        let mut run = Run::new(&arguments, &mut printer);
         let options = Options { buffer: 1 << 16, lanes: 2, threads: 1, division };
         run.on_device(twin, options, &tables, changes.as_ref())?;
         if exhaustive {

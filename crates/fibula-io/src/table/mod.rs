@@ -21,7 +21,7 @@ pub(crate) use rows::read_value;
 pub(crate) use text::without_comment;
 pub use write::{write, write_beside, write_file};
 
-use crate::{Content, Damage, Error, Source};
+use crate::{Content, Damage, Error, Progress, Source};
 use builder::Builder;
 use fibula::{NextHops, Rib};
 use std::fmt;
@@ -108,12 +108,11 @@ impl fmt::Display for Format {
 }
 
 impl FromStr for Format {
-    type Err = String;
+    type Err = fibula::Error;
 
-    fn from_str(text: &str) -> Result<Self, String> {
-        Self::ALL.into_iter().find(|format| format.name() == text).ok_or_else(|| {
-            format!("{text:?} is no table format (expected {})", Self::ALL.map(Self::name).join(", "))
-        })
+    fn from_str(text: &str) -> Result<Self, fibula::Error> {
+        let found = Self::ALL.into_iter().find(|format| format.name() == text);
+        found.ok_or_else(|| fibula::Error::unknown_name("table format", text, &Self::ALL.map(Self::name)))
     }
 }
 
@@ -132,8 +131,8 @@ pub struct ReadOptions {
     /// Accept prefixes with host bits set, and clear them. In MRT they are always cleared: there the bits after the
     /// length are padding that RFC 4271 section 4.3 calls irrelevant.
     pub mask_host_bits: bool,
-    /// Show progress on standard error when it is a terminal.
-    pub progress: bool,
+    /// Called while the source is read.
+    pub progress: Option<Progress>,
 }
 
 /// A table as it was read.
@@ -153,7 +152,7 @@ pub struct Loaded {
 /// If the source cannot be read, its format is not known, or, without [`ReadOptions::keep_going`], a record is
 /// damaged or the compressed stream cut off: the first such place is named.
 pub fn read(source: &Source, options: &ReadOptions) -> Result<Loaded, Error> {
-    read_content(source, source.open(options.progress)?, options)
+    read_content(source, source.open(options.progress.clone())?, options)
 }
 
 /// Reads a table from bytes in memory, compressed or not. Never panics, whatever they hold.

@@ -53,7 +53,7 @@ fn refused(source: &Source, line: u64, text: &[u8]) -> Error {
 
 /// The whole of a source, decompressed.
 fn content(source: &Source) -> Result<Vec<u8>, Error> {
-    let mut content = source.open(false)?;
+    let mut content = source.open(None)?;
     let mut bytes = Vec::new();
     // What stopped the reading is kept as the content's damage.
     let _ = content.read_to_end(&mut bytes);

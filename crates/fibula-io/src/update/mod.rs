@@ -10,7 +10,7 @@ mod text;
 
 use crate::mrt::{Events, Outcome, Paths, PeerChoice};
 use crate::table::Value;
-use crate::{Content, Damage, Error, IpPrefix, Place, Source, mrt};
+use crate::{Content, Damage, Error, IpPrefix, Place, Progress, Source, mrt};
 use fibula::{Address, Change, NextHop, NextHopInfo, NextHops, Prefix, Rib, Route};
 use std::collections::HashMap;
 use std::fmt;
@@ -59,12 +59,11 @@ impl fmt::Display for Format {
 }
 
 impl FromStr for Format {
-    type Err = String;
+    type Err = fibula::Error;
 
-    fn from_str(text: &str) -> Result<Self, String> {
-        let names = || Self::ALL.map(Self::name).join(", ");
+    fn from_str(text: &str) -> Result<Self, fibula::Error> {
         let found = Self::ALL.into_iter().find(|format| format.name() == text);
-        found.ok_or_else(|| format!("{text:?} is no update format (expected {})", names()))
+        found.ok_or_else(|| fibula::Error::unknown_name("update format", text, &Self::ALL.map(Self::name)))
     }
 }
 
@@ -83,8 +82,8 @@ pub struct ReadOptions {
     pub keep_going: bool,
     /// Accept prefixes with host bits set, and clear them. In MRT they are always cleared.
     pub mask_host_bits: bool,
-    /// Show progress on standard error when it is a terminal.
-    pub progress: bool,
+    /// Called while the source is read.
+    pub progress: Option<Progress>,
 }
 
 /// Updates as they were read.
@@ -151,7 +150,7 @@ fn settle<A: Address>(updates: &mut [Timed<A>], rib: &Rib<A>, unknown: NextHop) 
 /// If the source cannot be read, its format is not known, or, without [`ReadOptions::keep_going`], a place is
 /// damaged or the compressed stream cut off: the first such place is named.
 pub fn read(source: &Source, options: &ReadOptions, next_hops: &mut NextHops) -> Result<Updates, Error> {
-    read_content(source, source.open(options.progress)?, options, next_hops)
+    read_content(source, source.open(options.progress.clone())?, options, next_hops)
 }
 
 /// Reads updates from bytes in memory, compressed or not. Never panics, whatever they hold.

@@ -115,7 +115,7 @@ pub struct BenchReport {
     pub rows: Vec<BenchRow>,
     /// The first wrong answers of the engines that gave any.
     pub wrong: Vec<Mismatch>,
-    /// Engines that would not hold the table.
+    /// Engines that refused the table.
     pub refused: Vec<Refusal>,
 }
 
@@ -179,7 +179,7 @@ impl<'w, A: Address> Race<'w, A> {
             let fib = match Fib::build_from(engines, specification, self.workload.rib, contender.config()) {
                 Ok(fib) => fib,
                 Err(error) => {
-                    report.refused.push(Refusal::of_limit(specification, error)?);
+                    Refusal::of::<A>(specification, error)?.add_to(&mut report.refused);
                     continue;
                 }
             };

@@ -1,6 +1,6 @@
 //! [`Flap`]: the changes that hurt most.
 
-use fibula::{Address, Change, NextHop, Prefix, Rib, Route};
+use fibula::{Address, Change, Error, NextHop, Prefix, Rib, Route};
 use std::collections::HashMap;
 use std::fmt;
 use std::str::FromStr;
@@ -37,6 +37,16 @@ impl Flap {
     /// Every flap.
     const ALL: [Self; 3] = [Self::Session, Self::Default, Self::Eight];
 
+    /// The name used on the command line.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Session => "session",
+            Self::Default => "default",
+            Self::Eight => "/8",
+        }
+    }
+
     /// The changes for a table.
     #[must_use]
     pub fn changes<A: Address>(self, rib: &Rib<A>) -> Vec<Change<A>> {
@@ -69,19 +79,15 @@ fn come_and_go<A: Address>(rib: &Rib<A>, prefix: Prefix<A>) -> Vec<Change<A>> {
 
 impl fmt::Display for Flap {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::Session => "session",
-            Self::Default => "default",
-            Self::Eight => "/8",
-        })
+        f.pad(self.name())
     }
 }
 
 impl FromStr for Flap {
-    type Err = String;
+    type Err = Error;
 
-    fn from_str(text: &str) -> Result<Self, String> {
-        let found = Self::ALL.into_iter().find(|flap| flap.to_string() == text);
-        found.ok_or_else(|| "expected session, default or /8".into())
+    fn from_str(text: &str) -> Result<Self, Error> {
+        let found = Self::ALL.into_iter().find(|flap| flap.name() == text);
+        found.ok_or_else(|| Error::unknown_name("flap", text, &Self::ALL.map(Self::name)))
     }
 }

@@ -160,7 +160,7 @@ pub fn replay<A: Address>(
 ) -> Result<Result<ReplayRow, Refusal>, Error> {
     let fib = match Fib::build_from(engines, specification, stream.rib, options.config.clone()) {
         Ok(fib) => fib,
-        Err(error) => return Refusal::of_limit(specification, error).map(Err),
+        Err(error) => return Refusal::of::<A>(specification, error).map(Err),
     };
     let mut live = Live::new(stream.rib.clone(), [fib], options.settings)?;
     replay_on(&mut live, specification, stream, options).map(Ok)

@@ -3,7 +3,7 @@
 use super::Trace;
 use crate::bench::{BenchOptions, BenchRow, Contender, Race, Workload};
 use crate::{Error, Mismatch, Refusal};
-use fibula::engine::Entry;
+use fibula::engine::{BEST, Entry};
 use fibula::{Address, Rib};
 use serde::Serialize;
 
@@ -19,12 +19,13 @@ pub struct Comparison {
     /// Its routes.
     pub prefixes: usize,
     /// For each trace, in order: the row of the engine, then those of its rivals. Rows with wrong answers have no speed.
+    /// Empty if the engine itself refused the table.
     pub races: Vec<Vec<BenchRow>>,
     /// For each trace: the speed of the engine on all threads asked for, over that on one.
     pub scaling: Vec<Option<f64>>,
     /// The first wrong answers of engines that gave any.
     pub wrong: Vec<Mismatch>,
-    /// Engines that would not hold the table.
+    /// Engines that refused the table.
     pub refused: Vec<Refusal>,
 }
 
@@ -117,6 +118,12 @@ impl Comparison {
     }
 }
 
+/// Whether a row is of the engine with this specification. The row of `best` also says which engine that is.
+pub(super) fn is_of(row: &BenchRow, specification: &str) -> bool {
+    let chosen = row.engine.strip_prefix(BEST).is_some_and(|chosen| chosen.starts_with(" ("));
+    row.engine == specification || specification == BEST && chosen
+}
+
 /// Races an engine against others on each trace, all in turns; then the engine alone on one thread and on `threads`.
 ///
 /// # Errors
@@ -147,14 +154,17 @@ pub fn compare<A: Address>(
         progress(&format!("{table}, {model}, {}", trace.name));
         let workload = Workload { table, rib, trace: &trace.name, addresses: &trace.addresses };
         let race = Race::new(workload, options.check)?;
-        let report = race.run(engines, &contenders, options, &mut |_, _| {})?;
+        let mut report = race.run(engines, &contenders, options, &mut |_, _| {})?;
+        comparison.wrong.append(&mut report.wrong);
+        report.refused.into_iter().for_each(|refusal| refusal.add_to(&mut comparison.refused));
+        // Rows of engines with wrong answers come before the others; an engine that is refused has none.
+        let Some(at) = report.rows.iter().position(|row| is_of(row, engine)) else { continue };
+        report.rows[..=at].rotate_right(1);
         let alone = BenchOptions { threads: vec![1, threads], ..options.clone() };
         let speeds = race.run(engines, std::slice::from_ref(&own), &alone, &mut |_, _| {})?.rows;
         let speed = |at: usize| speeds.get(at).and_then(|row| row.mlps);
         comparison.scaling.push(speed(1).zip(speed(0)).map(|(all, one)| all / one));
         comparison.races.push(report.rows);
-        comparison.wrong.extend(report.wrong);
-        comparison.refused = report.refused;
     }
     Ok(comparison)
 }
@@ -173,6 +183,27 @@ mod tests {
         let rivals = ["radix", "dir24-8"].map(String::from);
         compare(ENGINES, ("mosaic", &rivals), ("t", "source", &rib), &traces, 2, &options, &mut |_| {})
             .unwrap()
+    }
+
+    #[test]
+    fn a_rival_that_refuses_the_table_leaves_the_others_their_rows() {
+        // A single level would have to expand the /32 to 2^96 prefixes.
+        let mut rib: Rib<u128> = Rib::new();
+        rib.insert("2001:db8::/32".parse().unwrap(), NextHop(1));
+        rib.insert("2001:db8::1/128".parse().unwrap(), NextHop(2));
+        let traces = [Trace { name: "one".into(), addresses: vec![0x2001_0db8 << 96; 1000] }];
+        let options = BenchOptions { passes: 1, ..BenchOptions::default() };
+        let rivals = ["bloom6/levels=1", "radix"].map(String::from);
+        let run = |engine: &str, rivals: &[String]| {
+            compare(ENGINES, (engine, rivals), ("t", "source", &rib), &traces, 1, &options, &mut |_| {})
+        };
+        let comparison = run("mosaic6", &rivals).unwrap();
+        assert_eq!(comparison.refused[0].engine, rivals[0]);
+        let engines: Vec<&str> = comparison.races[0].iter().map(|row| row.engine.as_str()).collect();
+        assert_eq!(engines, ["mosaic6", "radix"]);
+        let comparison = run(&rivals[0], &rivals[1..]).unwrap();
+        assert!(comparison.races.is_empty() && comparison.rows().is_empty());
+        assert_eq!(comparison.refused.len(), 1);
     }
 
     #[test]

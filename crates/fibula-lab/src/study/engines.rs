@@ -1,9 +1,10 @@
 //! Every engine on one table, side by side.
 
+use super::compare::is_of;
 use super::{AccessCount, UpdateRate, count_accesses, update_rate};
 use crate::bench::{BenchOptions, BenchRow, Contender, Race, Workload};
 use crate::{Error, Mismatch, Refusal};
-use fibula::engine::{BEST, Config, Entry, Figure};
+use fibula::engine::{Config, Entry, Figure};
 use fibula::memory::{Memory, Pages};
 use fibula::{Address, Change, Fib, Rib};
 use serde::Serialize;
@@ -100,7 +101,7 @@ pub struct EngineStudy {
     pub rows: Vec<EngineRow>,
     /// The first wrong answers of engines that gave any; these have no row.
     pub wrong: Vec<Mismatch>,
-    /// Engines that would not hold the table.
+    /// Engines that refused the table.
     pub refused: Vec<Refusal>,
 }
 
@@ -146,11 +147,7 @@ pub fn study_engines<A: Address>(
     study.next_hops = raced.first().map_or(0, |row| row.next_hops);
     for specification in specifications {
         progress(specification);
-        // The best engine's rows also say which that is.
-        let best = format!("{BEST} (");
-        let of_this = |row: &&BenchRow| {
-            row.engine == *specification || specification == BEST && row.engine.starts_with(&best)
-        };
+        let of_this = |row: &&BenchRow| is_of(row, specification);
         let speeds = raced.iter().filter(of_this).map(|row| Some((row.trace.clone(), row.mlps?)));
         // Refused, or with a wrong answer.
         let Some(mlps) = speeds.collect::<Option<BTreeMap<_, _>>>().filter(|speeds| !speeds.is_empty())

@@ -18,7 +18,7 @@ pub use compare_page::compare_page;
 pub use engines::{EngineRow, EngineStudy, StudyOptions, Trace, study_engines};
 pub use growth::{GrowthRow, growth_page, growth_rows};
 pub use page::engines_page;
-pub use parallel::{ParallelOptions, ParallelRow, parallel_page, study_parallel};
+pub use parallel::{ParallelOptions, ParallelRow, ParallelStudy, parallel_page, study_parallel};
 pub use triec::{TriecRow, study_triec};
 pub use update_rate::{UpdateRate, update_rate};
 pub use vrf::{ManyTables, VrfKind, VrfRow, VrfWork, study_vrf, study_vrf_of};

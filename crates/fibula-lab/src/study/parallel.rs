@@ -2,7 +2,7 @@
 
 use crate::answers::Answers;
 use crate::bench::{median, rounded};
-use crate::{Error, Expected};
+use crate::{Error, Expected, Refusal};
 use core_affinity::CoreId;
 use fibula::engine::{Config, Entry};
 use fibula::parallel::{Model, Order, Parallel};
@@ -43,6 +43,15 @@ pub struct ParallelRow {
     pub mismatches: u64,
 }
 
+/// What came of measuring some engines.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ParallelStudy {
+    /// One row for each engine, model, order, number of threads and chunk.
+    pub rows: Vec<ParallelRow>,
+    /// Engines that refused the table.
+    pub refused: Vec<Refusal>,
+}
+
 /// One way on its way through the passes.
 struct Run {
     fib: usize,
@@ -75,7 +84,8 @@ fn ways<A: Address>(fib: &Fib<A>, options: &ParallelOptions) -> Vec<Parallel> {
 /// Measures engines in all ways over these addresses, interleaved pass by pass.
 ///
 /// # Errors
-/// If a specification names no engine that holds the table, or there are no addresses, chunks or passes.
+/// If a specification names no engine, or there are no addresses, chunks or passes. An engine that cannot hold the
+/// table is a [`Refusal`].
 pub fn study_parallel<A: Address>(
     engines: &[Entry],
     specifications: &[String],
@@ -83,16 +93,22 @@ pub fn study_parallel<A: Address>(
     addresses: &[A],
     options: &ParallelOptions,
     progress: &mut dyn FnMut(usize, usize),
-) -> Result<Vec<ParallelRow>, Error> {
+) -> Result<ParallelStudy, Error> {
     if addresses.is_empty() || options.chunks.is_empty() || options.chunks.contains(&0) || options.passes == 0
     {
         return Err(Error::usage("addresses, chunks and passes are at least 1"));
     }
     let expected = Expected::new(rib, addresses.to_vec())?;
     let cores = core_affinity::get_core_ids().unwrap_or_default();
-    let built = specifications.iter().map(|name| Fib::build_from(engines, name, rib, Config::default()));
-    let fibs = built.collect::<Result<Vec<Fib<A>>, _>>()?;
-    let each = fibs.iter().enumerate().flat_map(|(fib, built)| {
+    let mut refused = Vec::new();
+    let mut fibs: Vec<(&str, Fib<A>)> = Vec::new();
+    for name in specifications {
+        match Fib::build_from(engines, name, rib, Config::default()) {
+            Ok(fib) => fibs.push((name, fib)),
+            Err(error) => refused.push(Refusal::of::<A>(name, error)?),
+        }
+    }
+    let each = fibs.iter().enumerate().flat_map(|(fib, (_, built))| {
         ways(built, options).into_iter().map(move |parallel| Run {
             fib,
             parallel,
@@ -105,7 +121,7 @@ pub fn study_parallel<A: Address>(
     for pass in 0..=options.passes {
         for (at, run) in runs.iter_mut().enumerate() {
             progress(pass * each + at, (options.passes + 1) * each);
-            let fib = &fibs[run.fib];
+            let fib = &fibs[run.fib].1;
             let mut answers = Answers::new(fib.width(), addresses.len());
             let elapsed = run.parallel.run(fib, addresses, answers.first(addresses.len()), &pin(&cores))?;
             if pass > 0 {
@@ -117,7 +133,8 @@ pub fn study_parallel<A: Address>(
             }
         }
     }
-    Ok(runs.iter().map(|run| row(run, &specifications[run.fib])).collect())
+    let rows = runs.iter().map(|run| row(run, fibs[run.fib].0)).collect();
+    Ok(ParallelStudy { rows, refused })
 }
 
 /// Pins thread *n* to core *n*, if there is one.
@@ -196,7 +213,8 @@ mod tests {
         let addresses: Vec<u32> = (0..3000).map(|at| 0x0A01_0000 + at).collect();
         let options = ParallelOptions { threads: vec![2], chunks: vec![64, 7], passes: 1 };
         let engines = ["tree-bitmap".to_owned(), "oracle".to_owned()];
-        let rows = study_parallel(ENGINES, &engines, &rib, &addresses, &options, &mut |_, _| {}).unwrap();
+        let study = study_parallel(ENGINES, &engines, &rib, &addresses, &options, &mut |_, _| {}).unwrap();
+        let ParallelStudy { rows, .. } = study;
         assert!(rows.iter().all(|row| row.mismatches == 0 && row.mlps > 0.0 && row.mlps_min <= row.mlps_max));
         // One thread; own, dynamic by two chunks, two dispatchers, in both orders; the pipeline.
         let of = |engine: &str| rows.iter().filter(|row| row.engine == engine).count();

@@ -1,6 +1,6 @@
 //! How fast an engine follows its table.
 
-use crate::Error;
+use crate::{Error, Refusal};
 use fibula::engine::{Config, Cost, Entry};
 use fibula::{Address, Applied, Change, Fib, Rib};
 use serde::Serialize;
@@ -13,6 +13,8 @@ pub struct UpdateRate {
     pub applied: u64,
     /// Of these, how many made the engine be built anew.
     pub rebuilt: u64,
+    /// The updates that the engine refused and that were taken back.
+    pub refused: u64,
     /// Updates followed in a second, the table's own part left out.
     pub updates_per_s: f64,
     /// The median of the time for one, in microseconds.
@@ -28,7 +30,7 @@ pub struct UpdateRate {
 /// `None` if no change had any effect.
 ///
 /// # Errors
-/// If the engine cannot be built, or a change exceeds one of its limits.
+/// If the engine cannot be built. A change that it refuses is taken back and counted.
 ///
 /// ```
 /// use fibula::engine::{Config, ENGINES};
@@ -53,12 +55,21 @@ pub fn update_rate<A: Address>(
     let mut fib = Fib::build_from(engines, specification, rib, config)?;
     let mut rib = rib.clone();
     let (mut times, mut sum) = (Vec::new(), Duration::ZERO);
-    let (mut rebuilt, mut cost) = (0, Cost::default());
+    let (mut rebuilt, mut refused, mut cost) = (0, 0, Cost::default());
     for &change in changes {
         let Some(delta) = rib.apply(change) else { continue };
         let start = Instant::now();
-        let applied = fib.apply(&rib, &[delta])?;
+        let applied = fib.apply(&rib, &[delta]);
         let time = start.elapsed();
+        let applied = match applied {
+            Err(error) => {
+                Refusal::of::<A>(specification, error)?;
+                rib.take_back(&[delta]);
+                refused += 1;
+                continue;
+            }
+            Ok(applied) => applied,
+        };
         match applied {
             Applied::InPlace(of_this) => cost += of_this,
             Applied::Rebuilt => rebuilt += 1,
@@ -75,6 +86,7 @@ pub fn update_rate<A: Address>(
     Ok((!times.is_empty()).then(|| UpdateRate {
         applied: times.len() as u64,
         rebuilt,
+        refused,
         updates_per_s: times.len() as f64 / sum.as_secs_f64().max(1e-9),
         us_p50: us_at(50),
         us_p99: us_at(99),

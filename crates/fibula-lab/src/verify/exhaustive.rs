@@ -61,7 +61,7 @@ pub fn exhaustive(
     let width = options.width.unwrap_or(WidthBits::holding(rib.max_next_hop()));
     let mut fib = match build(engines, specification, rib, width, options.pages) {
         Ok(fib) => fib,
-        Err(error) => return Refusal::of_limit(specification, error).map(Err),
+        Err(error) => return Refusal::of::<u32>(specification, error).map(Err),
     };
     fib.set_isa(options.isa);
     let buffers = || Answers::new(width, options.slice());

@@ -91,7 +91,7 @@ pub struct VerifyRow {
 pub struct Verification {
     /// One row a way to ask.
     pub rows: Vec<VerifyRow>,
-    /// Engines that would not hold the table.
+    /// Engines that refused the table at one of the widths.
     pub refused: Vec<Refusal>,
 }
 
@@ -141,7 +141,7 @@ pub fn verify<A: Address>(
                         verification.rows.push(row);
                     }
                 }
-                Err(error) => verification.refused.push(Refusal::of_limit(specification, error)?),
+                Err(error) => Refusal::of::<A>(specification, error)?.add_to(&mut verification.refused),
             }
         }
     }

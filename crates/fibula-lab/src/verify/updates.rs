@@ -146,7 +146,7 @@ pub fn updates<A: Address>(
     let fresh = |rib: &Rib<A>| build(engines, specification, rib, width, options.verify.pages);
     let mut fib = match fresh(rib) {
         Ok(fib) => fib,
-        Err(error) => return Refusal::of_limit(specification, error).map(Err),
+        Err(error) => return Refusal::of::<A>(specification, error).map(Err),
     };
     let mut rib = rib.clone();
     let mut row = UpdateRow::new::<A>(specification, fib.width(), changes.len(), fib.memory().total());

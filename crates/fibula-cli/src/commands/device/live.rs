@@ -3,14 +3,14 @@
 use super::on_processor;
 use fibula::engine::WidthBits;
 use fibula::live::{Counts, Live, Settings};
-use fibula::{Change, NextHop, Rib};
+use fibula::{Change, ErrorKind, NextHop, Rib};
 use fibula_gpu::Key;
 use fibula_gpu::cooperative::Division;
 use fibula_gpu::device::Device;
 use fibula_gpu::live as gpu;
 use fibula_lab::Error;
 use fibula_lab::live_table::{LiveTable, OwnReader, TableReader};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// A table on a device that changes; and, where the processor takes part, the same table there.
 #[derive(Debug)]
@@ -24,6 +24,30 @@ pub(crate) struct TableOnDevice<D: Device, A: Key> {
 pub(crate) enum Reader<D: Device, A: Key> {
     Device(gpu::Reader<D, A>),
     Processor(OwnReader<A>),
+}
+
+/// How long a publication on the processor may wait for readers that hold old tables.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Calls `publish` until it returns anything but "readers hold it up", at most for `patience`.
+///
+/// A limit is no error here: the table has taken the changes back and counted them, as the device did.
+fn publish_within(
+    patience: Duration,
+    mut publish: impl FnMut() -> Result<(), fibula::Error>,
+) -> Result<(), Error> {
+    let start = Instant::now();
+    loop {
+        match publish().map_err(|error| (error.kind(), error)) {
+            Ok(()) | Err((ErrorKind::Limit(_), _)) => return Ok(()),
+            Err((ErrorKind::ReadersHeldUp, error)) if start.elapsed() >= patience => {
+                let waited = format!("gave up after {} s: {error}", patience.as_secs());
+                return Err(fibula::Error::new(ErrorKind::ReadersHeldUp, waited).into());
+            }
+            Err((ErrorKind::ReadersHeldUp, _)) => std::thread::yield_now(),
+            Err((_, error)) => return Err(error.into()),
+        }
+    }
 }
 
 impl<D: Device, A: Key> TableOnDevice<D, A> {
@@ -54,13 +78,10 @@ impl<D: Device, A: Key> TableOnDevice<D, A> {
             Err(error) if error.limit().is_none() => return Err(Error::elsewhere(error)),
             _ => {} // what exceeds a limit is taken back and counted
         }
-        if let Some(processor) = &mut self.processor {
-            // The same limits are met; readers that are in the way are not for long.
-            while processor.pending() > 0 {
-                let _ = processor.publish();
-            }
+        match &mut self.processor {
+            Some(processor) => publish_within(PATIENCE, || processor.publish()),
+            None => Ok(()),
         }
-        Ok(())
     }
 }
 
@@ -131,5 +152,34 @@ impl<D: Device, A: Key> TableReader<A> for Reader<D, A> {
             Self::Device(reader) => reader.answer(index),
             Self::Processor(reader) => reader.answer(index),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fibula::Limit;
+
+    fn published(patience: Duration, answers: &[Result<(), fibula::Error>]) -> (Result<(), String>, usize) {
+        let mut calls = 0;
+        let came_to = publish_within(patience, || {
+            let answer = answers[calls.min(answers.len() - 1)].clone();
+            calls += 1;
+            answer
+        });
+        (came_to.map_err(|error| error.to_string()), calls)
+    }
+
+    #[test]
+    fn a_publication_waits_for_readers_and_ends() {
+        let held_up = || Err(fibula::Error::new(ErrorKind::ReadersHeldUp, "a reader rests nowhere"));
+        let limit = Err(Limit { what: "routes", had: 2, max: 1 }.into());
+        let lost = Err(fibula::Error::new(ErrorKind::Engine, "out of memory"));
+        let long = Duration::from_secs(60);
+        assert_eq!(published(long, &[held_up(), held_up(), Ok(())]), (Ok(()), 3));
+        assert_eq!(published(long, &[held_up(), limit]), (Ok(()), 2));
+        assert_eq!(published(long, &[lost]), (Err("out of memory".into()), 1));
+        let gave_up = Err("gave up after 0 s: a reader rests nowhere".into());
+        assert_eq!(published(Duration::ZERO, &[held_up()]), (gave_up, 1));
     }
 }

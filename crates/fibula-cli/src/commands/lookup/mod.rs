@@ -13,6 +13,7 @@ use crate::exit::{Verdict, tell};
 use crate::output::Output;
 use crate::reading::Reading;
 use clap::{ArgAction, Args};
+use fibula::{Error, ErrorKind};
 use fibula_io::Source;
 use lines::{Blocks, Content, Lines};
 use std::io::{self, Write};
@@ -54,13 +55,13 @@ enum Query {
 }
 
 impl FromStr for Query {
-    type Err = &'static str;
+    type Err = Error;
 
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
+    fn from_str(text: &str) -> Result<Self, Error> {
         match text.parse() {
             Ok(address) => Ok(Self::Address(address)),
             Err(_) if text == "-" => Ok(Self::Stream),
-            Err(_) => Err("expected an IPv4 or IPv6 address, or -"),
+            Err(_) => Err(Error::new(ErrorKind::Name, "expected an IPv4 or IPv6 address, or -")),
         }
     }
 }
@@ -85,7 +86,7 @@ impl Arguments {
             say(&table, self.all, output, addresses)?;
             return Ok(whole);
         }
-        let blocks = Blocks::new(Box::new(Source::StandardInput.open(false)?));
+        let blocks = Blocks::new(Box::new(Source::StandardInput.open(None)?));
         let bad = match Style::of(output.asked()).filter(|_| !self.all) {
             Some(style) => {
                 stream::run(table, blocks, style, self.reading.keep_going, &mut io::stdout().lock())?

@@ -9,10 +9,12 @@ use clap::Args;
 use fibula::{Address, Rib};
 use fibula_io::generate::{NextHopModel, remap};
 use fibula_io::table::Tables;
+use fibula_lab::Refusal;
 use fibula_lab::bench::{BenchOptions, BenchRow};
 use fibula_lab::machine::Machine;
 use fibula_lab::study::{Comparison, compare, compare_page};
 use indicatif::ProgressBar;
+use serde::Serialize;
 
 /// Race an engine against others on many tables, and tell the ratios and every measure that it loses
 ///
@@ -41,6 +43,15 @@ pub(crate) struct Arguments {
     page: ToPage,
 }
 
+/// An engine that refused one of the tables.
+#[derive(Serialize)]
+struct RefusedTable<'s> {
+    table: &'s str,
+    model: &'s str,
+    #[serde(flatten)]
+    refusal: &'s Refusal,
+}
+
 impl Arguments {
     pub(crate) fn run(self, output: &Output) -> anyhow::Result<Verdict> {
         for list in [&self.engine, &self.against] {
@@ -64,12 +75,19 @@ impl Arguments {
             "nothing to compare: no family of a table has an engine and another to compare it with"
         );
         for comparison in &comparisons {
-            tell_all(&comparison.refused);
             tell_all(&comparison.wrong);
         }
-        output.rows(comparisons.iter().flat_map(Comparison::rows))?;
+        let refused = comparisons.iter().flat_map(|comparison| {
+            let Comparison { table, model, .. } = comparison;
+            comparison.refused.iter().map(move |refusal| RefusedTable { table, model, refusal })
+        });
+        output.rows_and_refused(comparisons.iter().flat_map(Comparison::rows), refused)?;
         let machine = Machine::here().to_string();
         self.page.write(|| compare_page(&comparisons, self.threads.into(), &self.command(), &machine))?;
+        anyhow::ensure!(
+            comparisons.iter().any(|comparison| !comparison.races.is_empty()),
+            "nothing to compare: the engine refuses every table"
+        );
         // Wrong answers of the others are a finding, its own are a failure.
         let own_is_right = |race: &Vec<_>| race.first().is_some_and(|row: &BenchRow| row.mismatches == 0);
         let right = comparisons.iter().flat_map(|comparison| &comparison.races).all(own_is_right);

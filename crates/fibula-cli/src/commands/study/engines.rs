@@ -53,11 +53,15 @@ impl Arguments {
             "nothing to study: no engine of the list holds a family of a table"
         );
         for study in &studies {
-            tell_all(&study.refused);
             tell_all(&study.wrong);
         }
-        output.rows(studies.iter().flat_map(|study| &study.rows))?;
+        let rows = studies.iter().flat_map(|study| &study.rows);
+        output.rows_and_refused(rows, studies.iter().flat_map(|study| &study.refused))?;
         self.page.write(|| engines_page(&studies, &self.command(), &Machine::here().to_string()))?;
+        anyhow::ensure!(
+            studies.iter().any(|study| !study.rows.is_empty() || !study.wrong.is_empty()),
+            "nothing to study: every engine of the list refuses every table"
+        );
         let right = studies.iter().all(|study| study.wrong.is_empty());
         Ok(if right { whole } else { Verdict::Bad })
     }

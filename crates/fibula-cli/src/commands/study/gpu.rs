@@ -1,7 +1,7 @@
 //! `fibula study gpu`: everything that can be measured of a CUDA card.
 
 use super::super::device::{engines_with_kernels, on_processor};
-use super::super::measuring::{INTERNET, UpdatesFrom, base_name, tables};
+use super::super::measuring::{INTERNET, UpdatesFrom, base_name, refusal, tables};
 use crate::exit::{Verdict, tell};
 use crate::output::Output;
 use crate::reading::Reading;
@@ -14,6 +14,7 @@ use fibula_gpu::device::{Card, Cuda};
 use fibula_gpu::study::{self, Limits, Plan, Study, Workload};
 use fibula_io::table::Tables;
 use fibula_io::trace::{self, TraceKind};
+use fibula_lab::Refusal;
 use fibula_lab::machine::Machine;
 use indicatif::ProgressBar;
 use serde::Serialize;
@@ -55,13 +56,14 @@ impl Arguments {
         let (mut tables, whole) = tables(&self.table, &self.reading)?;
         let changes = self.updates.load(&mut tables)?;
         let Tables { ipv4, ipv6, .. } = &tables;
-        let mut studies = self.study(&cuda, ipv4, &changes.ipv4)?;
-        studies.extend(self.study(&cuda, ipv6, &changes.ipv6)?);
+        let mut refused = Vec::new();
+        let mut studies = self.study(&cuda, ipv4, &changes.ipv4, &mut refused)?;
+        studies.extend(self.study(&cuda, ipv6, &changes.ipv6, &mut refused)?);
+        output.rows_and_refused(studies.iter().flat_map(|study| &study.sweep), &refused)?;
         anyhow::ensure!(
             !studies.is_empty(),
             "nothing to study: no engine of the list holds a family of the table"
         );
-        output.rows(studies.iter().flat_map(|study| &study.sweep))?;
         if let Some(path) = &self.output {
             let before = match std::fs::read_to_string(path) {
                 Err(error) if error.kind() == ErrorKind::NotFound => String::new(),
@@ -75,7 +77,13 @@ impl Arguments {
     }
 
     /// One family of the table.
-    fn study<A: Key>(&self, cuda: &Cuda, rib: &Rib<A>, changes: &[Change<A>]) -> anyhow::Result<Vec<Study>> {
+    fn study<A: Key>(
+        &self,
+        cuda: &Cuda,
+        rib: &Rib<A>,
+        changes: &[Change<A>],
+        refused: &mut Vec<Refusal>,
+    ) -> anyhow::Result<Vec<Study>> {
         let mut studies = Vec::new();
         if rib.is_empty() {
             return Ok(studies);
@@ -83,7 +91,13 @@ impl Arguments {
         let addresses = trace::generate(&self.trace, rib, self.addresses as usize, 1)?;
         let plan = Plan::of_the_papers();
         for engine in engines_with_kernels::<A>(&self.engine)? {
-            let fib = on_processor(&engine, rib, None)?;
+            let fib = match on_processor(&engine, rib, None) {
+                Ok(fib) => fib,
+                Err(error) => {
+                    refused.push(refusal::<A>(&engine, error)?);
+                    continue;
+                }
+            };
             let table = base_name(&self.table);
             let workload = Workload { table, rib, engine: &engine, addresses: &addresses, fib: &fib };
             let bar = ProgressBar::new_spinner().with_message(engine.clone());

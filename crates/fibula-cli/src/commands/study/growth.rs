@@ -10,9 +10,11 @@ use fibula::{Address, Rib};
 use fibula_io::generate::{self, NextHopModel, Size};
 use fibula_io::table::Tables;
 use fibula_io::trace::TraceKind;
+use fibula_lab::Refusal;
 use fibula_lab::machine::Machine;
 use fibula_lab::study::{EngineStudy, StudyOptions, growth_page, growth_rows, study_engines};
 use indicatif::ProgressBar;
+use serde::Serialize;
 
 /// Measure engines on made tables that grow, with many next hops, of many hosts, and of a small private network
 ///
@@ -56,6 +58,15 @@ pub(crate) struct Arguments {
     page: ToPage,
 }
 
+/// An engine that refused one of the tables.
+#[derive(Serialize)]
+struct RefusedTable<'s> {
+    table: &'s str,
+    prefixes: usize,
+    #[serde(flatten)]
+    refusal: &'s Refusal,
+}
+
 impl Arguments {
     pub(crate) fn run(self, output: &Output) -> anyhow::Result<Verdict> {
         /// What the tables that are plotted are called.
@@ -76,10 +87,13 @@ impl Arguments {
         let private = Size { ipv4: self.private, ipv6: self.private };
         self.study(&mut studies, "private", &generate::internet(private, self.next_hops, 1)?)?;
         for study in &studies {
-            tell_all(&study.refused);
             tell_all(&study.wrong);
         }
-        output.rows(growth_rows(&studies).iter())?;
+        let refused = studies.iter().flat_map(|study| {
+            let table = &study.table;
+            study.refused.iter().map(move |refusal| RefusedTable { refusal, table, prefixes: study.prefixes })
+        });
+        output.rows_and_refused(growth_rows(&studies).iter(), refused)?;
         let command = format!("fibula study growth -e {}", self.engine);
         self.page.write(|| growth_page(&studies, GROWING, &command, &Machine::here().to_string()))?;
         let right = studies.iter().all(|study| study.wrong.is_empty());

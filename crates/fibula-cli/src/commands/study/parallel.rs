@@ -9,7 +9,7 @@ use clap::Args;
 use fibula::{Address, Rib};
 use fibula_io::trace::{self, TraceKind};
 use fibula_lab::machine::Machine;
-use fibula_lab::study::{ParallelOptions, ParallelRow, parallel_page, study_parallel};
+use fibula_lab::study::{ParallelOptions, ParallelStudy, parallel_page, study_parallel};
 use indicatif::ProgressBar;
 
 /// Run to completion, with and without a dispatcher, against a pipeline; order kept against free (Figures 5 to 7 of the
@@ -55,9 +55,11 @@ impl Arguments {
     pub(crate) fn run(self, output: &Output) -> anyhow::Result<Verdict> {
         engines::<u32>(&self.engine)?; // a wrong name is told before a table is read
         let (tables, whole) = self.on_table.load()?;
-        let mut rows = Vec::new();
-        self.family(&tables.ipv4, &mut rows)?;
-        self.family(&tables.ipv6, &mut rows)?;
+        let ParallelStudy { mut rows, mut refused } = self.family(&tables.ipv4)?;
+        let ipv6 = self.family(&tables.ipv6)?;
+        rows.extend(ipv6.rows);
+        refused.extend(ipv6.refused);
+        output.rows_and_refused(&rows, &refused)?;
         anyhow::ensure!(
             !rows.is_empty(),
             "nothing to measure: no engine of the list holds a family of the table"
@@ -69,14 +71,13 @@ impl Arguments {
             parallel_page(&rows, table, "fibula study parallel", &machine)
         })?;
         let right = rows.iter().all(|row| row.mismatches == 0);
-        output.rows(rows)?;
         Ok(if right { whole } else { Verdict::Bad })
     }
 
-    fn family<A: Address>(&self, rib: &Rib<A>, rows: &mut Vec<ParallelRow>) -> anyhow::Result<()> {
+    fn family<A: Address>(&self, rib: &Rib<A>) -> anyhow::Result<ParallelStudy> {
         let specifications = engines::<A>(&self.engine)?;
         if !self.on_table.wants(rib) || specifications.is_empty() {
-            return Ok(());
+            return Ok(ParallelStudy::default());
         }
         let addresses = trace::generate(&self.trace, rib, self.page.addresses as usize, 1)?;
         let options = ParallelOptions {
@@ -89,15 +90,9 @@ impl Arguments {
             bar.set_length(all as u64);
             bar.set_position(done as u64);
         };
-        rows.extend(study_parallel(
-            registry::engines(),
-            &specifications,
-            rib,
-            &addresses,
-            &options,
-            &mut progress,
-        )?);
+        let study =
+            study_parallel(registry::engines(), &specifications, rib, &addresses, &options, &mut progress)?;
         bar.finish_and_clear();
-        Ok(())
+        Ok(study)
     }
 }
