@@ -23,7 +23,7 @@
 use crate::device::{Device, Image, Kernel, Lane};
 use crate::table::any::{AnyTable, compile};
 use crate::{Error, Key, Resident};
-use fibula::engine::{About, WidthBits};
+use fibula::engine::WidthBits;
 use fibula::live::{Counts, Settings};
 use fibula::{Change, Delta, Limit, NextHop, Rib};
 use std::marker::PhantomData;
@@ -144,7 +144,7 @@ impl<D: Device, A: Key> Live<D, A> {
     fn check(&self, deltas: &[Delta<A>]) -> Result<(), Limit> {
         let greatest = deltas.iter().map(|delta| delta.after).max().unwrap_or_default();
         let most = self.width().max().0.min(crate::table::NEXT_HOPS_MAX);
-        Limit::check(About::NEXT_HOPS, greatest.0.into(), most.into())
+        Limit::check(Limit::NEXT_HOPS, greatest.0.into(), most.into())
     }
 
     /// How many changes are taken in and not published yet.

@@ -48,7 +48,7 @@ impl Bed {
 
     fn expected(&self, addresses: &[u32]) -> Vec<u8> {
         let oracle = Fib::build("oracle", &self.rib).unwrap();
-        addresses.iter().map(|&address| oracle.lookup(address).0 as u8).collect()
+        addresses.iter().map(|&address| oracle.lookup_index(address).0 as u8).collect()
     }
 }
 
@@ -96,7 +96,7 @@ fn ipv6_addresses_go_through_as_well() {
     both.look_up(&addresses, &mut found);
     let oracle = Fib::build("oracle", &rib).unwrap();
     for (&address, found) in addresses.iter().zip(found) {
-        assert_eq!(u32::from(found), oracle.lookup(address).0, "{address:#x}");
+        assert_eq!(u32::from(found), oracle.lookup_index(address).0, "{address:#x}");
     }
 }
 
@@ -228,7 +228,7 @@ fn a_table_that_outgrows_its_room_is_placed_anew_and_a_strange_patch_is_refused(
         .look_up(&addresses, &mut found);
     let oracle = Fib::build("oracle", &rib).unwrap();
     assert!(
-        addresses.iter().zip(found).all(|(&address, found)| oracle.lookup(address).0 == u32::from(found))
+        addresses.iter().zip(found).all(|(&address, found)| oracle.lookup_index(address).0 == u32::from(found))
     );
 }
 
@@ -244,7 +244,7 @@ fn every_address_names_its_table() {
     look_up_of_many(&tables.iter().collect::<Vec<_>>(), &table_ids, &addresses, &mut found);
     let oracles: Vec<Fib<u32>> = ribs.iter().map(|rib| Fib::build("oracle", rib).unwrap()).collect();
     for ((&address, id), found) in addresses.iter().zip(table_ids).zip(found) {
-        assert_eq!(oracles[usize::from(id)].lookup(address).0, u32::from(found), "{address:#x} in {id}");
+        assert_eq!(oracles[usize::from(id)].lookup_index(address).0, u32::from(found), "{address:#x} in {id}");
     }
     // The same over a device, in batches that overlap, and with a table more.
     let mut many = Many::new(Twin::default(), "gpu-mosaic", &ribs, 1000, 3).unwrap();
@@ -252,7 +252,7 @@ fn every_address_names_its_table() {
     let table_ids: Vec<u16> = (0..addresses.len()).map(|i| (i * 7 % 4) as u16).collect();
     many.look_up(&table_ids, &addresses).unwrap();
     for (at, (&address, &id)) in addresses.iter().zip(&table_ids).enumerate() {
-        let right = oracles.get(usize::from(id)).map_or(NextHop::NONE, |oracle| oracle.lookup(address));
+        let right = oracles.get(usize::from(id)).map_or(NextHop::NONE, |oracle| oracle.lookup_index(address));
         assert_eq!(many.answer(at), right, "{address:#x} in {id}");
     }
     assert!(many.bytes() > tables.iter().map(|table| table.image().bytes()).sum());

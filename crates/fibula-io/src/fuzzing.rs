@@ -59,7 +59,7 @@ pub fn snapshot(bytes: &[u8]) {
             snapshot.rib::<u32>(),
             snapshot.rib::<u128>(),
         );
-        let _ = (snapshot.fib::<u32>().is_ok(), snapshot.fib::<u128>().is_ok());
+        let _ = (snapshot.view::<u32>().is_ok(), snapshot.view::<u128>().is_ok());
     }
 }
 

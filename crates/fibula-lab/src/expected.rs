@@ -28,7 +28,7 @@ impl<A: Address> Expected<A> {
         let oracle = Fib::build("oracle", rib)?;
         let intervals: Vec<(A, NextHop)> = rib.ranges().map(|range| (range.first, range.next_hop)).collect();
         let judge = |&address: &A| {
-            let next_hop = oracle.lookup(address);
+            let next_hop = oracle.lookup_index(address);
             let after = intervals.partition_point(|&(first, _)| first <= address);
             let other = intervals[after - 1].1; // the first interval begins at the first address
             if next_hop == other {

@@ -189,7 +189,7 @@ impl<A: Address> TableReader<A> for OwnReader<A> {
     }
 
     fn look_up_one(&mut self, address: A) -> Result<NextHop, Error> {
-        Ok(self.reader.guard().lookup(address))
+        Ok(self.reader.guard().lookup_index(address))
     }
 }
 

@@ -2,7 +2,9 @@
 //! must be caught by every judge that could meet them.
 
 use fibula::arch::{Isa, Level};
-use fibula::engine::{About, Config, Cost, ENGINES, Engine, Entry, LimitInfo, Meter, Update, Updates, Width};
+use fibula::engine::{
+    About, Config, Cost, ENGINES, Engine, Entry, LimitInfo, Lookup, Meter, Update, Updates, Width,
+};
 use fibula::memory::Memory;
 use fibula::{Address, Change, Delta, Error, ErrorKind, Limit, NextHop, Prefix, Rib, Route, engine_entry};
 use fibula_lab::bench::{BenchOptions, Contender, Workload, bench};
@@ -52,7 +54,7 @@ static ABOUT: About = About {
     updates: Updates::InPlace,
     limits: &[LimitInfo { what: "routes", max: 0 }],
     parameters: &[fibula::engine::ParameterInfo { name: "fault", meaning: "what is wrong with it" }],
-    preset: &[],
+    ..About::DEFAULT
 };
 
 static FAULTY: [Entry; 1] = [engine_entry!(ABOUT, [ipv4 ipv6] Faulty)];
@@ -61,7 +63,35 @@ fn engines() -> Vec<Entry> {
     ENGINES.iter().chain(&FAULTY).copied().collect()
 }
 
-impl<A: Address, W: Width> Engine<A, W> for Faulty<A, W> {
+impl<A: Address, W: Width> Lookup<A> for Faulty<A, W> {
+    type Width = W;
+
+    fn lookup_metered<M: Meter>(&self, address: A, _: &mut M) -> W {
+        let mut route = self.rib.longest_match(address);
+        if self.fault == Fault::LastAddress
+            && let Some(found) = route
+            && found.prefix.last() == address
+        {
+            route = self.rib.parent(found.prefix);
+        }
+        W::narrow(route.map_or(NextHop::NONE, |route| route.next_hop))
+    }
+
+    #[inline(always)]
+    fn lookup_batch<I: Isa>(&self, _: I, addresses: &[A], next_hops: &mut [W]) {
+        let wrong_lane = self.fault == Fault::NinthLane && I::NAME == Level::best().name();
+        let skipped = usize::from(self.fault == Fault::OddTail && addresses.len() % 2 == 1);
+        for (lane, (&address, next_hop)) in addresses.iter().zip(next_hops).enumerate() {
+            if lane + skipped < addresses.len() {
+                *next_hop = if wrong_lane && lane == 8 { W::default() } else { self.lookup(address) };
+            }
+        }
+    }
+}
+
+impl<A: Address, W: Width> Engine<A> for Faulty<A, W> {
+    type View = Self;
+
     fn build(rib: &Rib<A>, config: &Config) -> Result<Self, Error> {
         let fault = config.choice(
             "fault",
@@ -86,26 +116,8 @@ impl<A: Address, W: Width> Engine<A, W> for Faulty<A, W> {
         Ok(Self { rib: rib.clone(), fault, grown: 0, width: PhantomData })
     }
 
-    fn lookup_metered<M: Meter>(&self, address: A, _: &mut M) -> W {
-        let mut route = self.rib.longest_match(address);
-        if self.fault == Fault::LastAddress
-            && let Some(found) = route
-            && found.prefix.last() == address
-        {
-            route = self.rib.parent(found.prefix);
-        }
-        W::narrow(route.map_or(NextHop::NONE, |route| route.next_hop))
-    }
-
-    #[inline(always)]
-    fn lookup_batch<I: Isa>(&self, _: I, addresses: &[A], next_hops: &mut [W]) {
-        let wrong_lane = self.fault == Fault::NinthLane && I::NAME == Level::best().name();
-        let skipped = usize::from(self.fault == Fault::OddTail && addresses.len() % 2 == 1);
-        for (lane, (&address, next_hop)) in addresses.iter().zip(next_hops).enumerate() {
-            if lane + skipped < addresses.len() {
-                *next_hop = if wrong_lane && lane == 8 { W::default() } else { self.lookup(address) };
-            }
-        }
+    fn view(&self) -> &Self {
+        self
     }
 
     fn apply(&mut self, _: &Rib<A>, deltas: &[Delta<A>]) -> Update {

@@ -1,11 +1,12 @@
 //! Crates that do longest-prefix match, asked one address at a time, as their interfaces have it.
 
 use fibula::arch::Isa;
-use fibula::engine::{About, Config, Cost, Engine, Entry, Meter, Update, Updates, Width};
+use fibula::engine::{About, Config, Cost, Engine, Entry, Lookup, Meter, Update, Updates, Width};
 use fibula::memory::Memory;
 use fibula::{Address, Delta, Error, NextHop, Prefix, Rib, engine_entry};
 use ip_network_table_deps_treebitmap::IpLookupTable;
 use prefix_trie::PrefixMap;
+use std::marker::PhantomData;
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 /// All of them.
@@ -13,7 +14,7 @@ pub(crate) static ENGINES: [Entry; 2] =
     [engine_entry!(TREEBITMAP, [ipv4 ipv6] TreeBitmap), engine_entry!(PREFIX_TRIE, [ipv4 ipv6] PrefixTrie)];
 
 const fn about(name: &'static str, paper: &'static str, year: u16) -> About {
-    About { name, paper, year, updates: Updates::InPlace, limits: &[], parameters: &[], preset: &[] }
+    About { name, paper, year, updates: Updates::InPlace, ..About::DEFAULT }
 }
 
 static TREEBITMAP: About =
@@ -105,13 +106,13 @@ prefix_map!(u32);
 prefix_map!(u128);
 
 /// A crate's table as an engine.
-pub(crate) struct OneByOne<T>(T);
+pub(crate) struct OneByOne<T, W>(T, PhantomData<W>);
 
-pub(crate) type TreeBitmap<A, W> = OneByOne<IpLookupTable<<A as Key>::Standard, W>>;
-pub(crate) type PrefixTrie<A, W> = OneByOne<PrefixMap<(A, u8), W>>;
+pub(crate) type TreeBitmap<A, W> = OneByOne<IpLookupTable<<A as Key>::Standard, W>, W>;
+pub(crate) type PrefixTrie<A, W> = OneByOne<PrefixMap<(A, u8), W>, W>;
 
-impl<T> OneByOne<T> {
-    fn change<A: Address, W: Width>(&mut self, prefix: Prefix<A>, next_hop: NextHop)
+impl<T, W: Width> OneByOne<T, W> {
+    fn change<A: Address>(&mut self, prefix: Prefix<A>, next_hop: NextHop)
     where
         T: Table<A, W>,
     {
@@ -123,12 +124,8 @@ impl<T> OneByOne<T> {
     }
 }
 
-impl<A: Address, W: Width, T: Table<A, W>> Engine<A, W> for OneByOne<T> {
-    fn build(rib: &Rib<A>, _: &Config) -> Result<Self, Error> {
-        let mut engine = Self(T::empty());
-        rib.iter().for_each(|route| engine.change(route.prefix, route.next_hop));
-        Ok(engine)
-    }
+impl<A: Address, W: Width, T: Table<A, W>> Lookup<A> for OneByOne<T, W> {
+    type Width = W;
 
     #[inline(always)]
     fn lookup_metered<M: Meter>(&self, address: A, _: &mut M) -> W {
@@ -140,6 +137,20 @@ impl<A: Address, W: Width, T: Table<A, W>> Engine<A, W> for OneByOne<T> {
         for (&address, next_hop) in addresses.iter().zip(next_hops) {
             *next_hop = self.0.find(address).unwrap_or_default();
         }
+    }
+}
+
+impl<A: Address, W: Width, T: Table<A, W>> Engine<A> for OneByOne<T, W> {
+    type View = Self;
+
+    fn build(rib: &Rib<A>, _: &Config) -> Result<Self, Error> {
+        let mut engine = Self(T::empty(), PhantomData);
+        rib.iter().for_each(|route| engine.change(route.prefix, route.next_hop));
+        Ok(engine)
+    }
+
+    fn view(&self) -> &Self {
+        self
     }
 
     fn apply(&mut self, _: &Rib<A>, deltas: &[Delta<A>]) -> Update {

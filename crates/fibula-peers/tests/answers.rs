@@ -11,7 +11,7 @@ fn wrong_answers<A: Address>(peer: &str, rib: &Rib<A>) -> usize {
     let addresses: Vec<A> = ends.collect();
     let mut found = vec![fibula::NextHop::NONE; addresses.len()];
     fib.lookup_batch(&addresses, &mut found);
-    let expected = addresses.iter().map(|&address| oracle.lookup(address));
+    let expected = addresses.iter().map(|&address| oracle.lookup_index(address));
     expected.zip(&found).filter(|(expected, found)| expected != *found).count()
 }
 

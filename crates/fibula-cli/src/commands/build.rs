@@ -78,7 +78,7 @@ impl Arguments {
         snapshot::write(&image, &self.output)?;
         let write_ms = milliseconds(start);
         let start = Instant::now();
-        snapshot::open(&self.output)?.fib_from::<A>(registry::engines())?;
+        snapshot::open(&self.output)?.view_from::<A>(registry::engines())?;
         let open_ms = milliseconds(start);
         Ok(Row {
             engine: fib.specification(),

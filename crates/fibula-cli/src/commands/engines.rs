@@ -35,7 +35,7 @@ impl Row {
             year: about.year,
             updates: about.updates.to_string(),
             next_hop_bits: WidthBits::ALL.map(WidthBits::bits),
-            limits: about.limits.iter().map(|&LimitInfo { what, max }| (what, max)).collect(),
+            limits: about.all_limits().map(|LimitInfo { what, max }| (what, max)).collect(),
         }
     }
 }

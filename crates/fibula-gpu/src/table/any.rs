@@ -78,6 +78,6 @@ pub fn compile<A: Key>(
         entry.about.check_next_hop(needed)?;
     }
     let width = width.unwrap_or(WidthBits::holding(needed));
-    fibula::Limit::check(fibula::engine::About::NEXT_HOPS, needed.0.into(), width.max().0.into())?;
+    fibula::Limit::check(fibula::Limit::NEXT_HOPS, needed.0.into(), width.max().0.into())?;
     A::compile(name, width, rib)
 }

@@ -3,7 +3,7 @@
 use super::{NEXT_HOPS_MAX, PARTS, Table};
 use crate::host::{self, Bodies};
 use crate::key::Key;
-use fibula::engine::{About, Entry, LimitInfo, Updates};
+use fibula::engine::{About, Entry, Updates};
 use fibula::engine_entry;
 
 /// The numbers of one layout.
@@ -47,9 +47,8 @@ macro_rules! layouts {
                     paper: $paper,
                     year: $year,
                     updates: Updates::InPlace,
-                    limits: &[LimitInfo { what: About::NEXT_HOPS, max: NEXT_HOPS_MAX as u64 }],
-                    parameters: &[],
-                    preset: &[],
+                    next_hops_max: NEXT_HOPS_MAX,
+                    ..About::DEFAULT
                 };
             }
 

@@ -45,8 +45,8 @@ use crate::device::{Image, Kernel};
 use crate::host;
 use fibula::arch::Isa;
 use fibula::blocks::unique::Unique;
-use fibula::engine::{Config, Cost, Engine, Figure, Meter, Update, Width};
-use fibula::memory::{Array, Memory, Pages, Word};
+use fibula::engine::{Config, Cost, Engine, Figure, Lookup, Meter, Update, Width};
+use fibula::memory::{Array, Memory, Pages, Published, Word};
 use fibula::{Delta, Error, Limit, Prefix, Rib};
 use std::marker::PhantomData;
 use zerocopy::IntoBytes;
@@ -161,16 +161,14 @@ impl<L: Layout, W: Width, const N: usize> Table<L, W, N> {
 
 /// The bytes of values that nobody writes: chunks are written by their one owner, and this module's tables share none.
 #[allow(unsafe_code, reason = "what might be shared is kept as atomics, which kernels do not know")]
-fn plain<T: Word + IntoBytes>(values: &[T::Atomic]) -> &[u8] {
+fn plain<T: Word + IntoBytes>(values: &[Published<T>]) -> &[u8] {
     // SAFETY: an atomic integer has the size and bits of its integer, without padding. Only a method that borrows the chunks
     // mutably writes them, since `Unique::share` is never called here, and they are borrowed as long as the bytes.
     unsafe { std::slice::from_raw_parts(values.as_ptr().cast(), size_of_val(values)) }
 }
 
-impl<L: Layout, W: Width, const N: usize> Engine<L::Address, W> for Table<L, W, N> {
-    fn build(rib: &Rib<L::Address>, config: &Config) -> Result<Self, Error> {
-        Ok(Self::compile(rib, config.pages)?)
-    }
+impl<L: Layout, W: Width, const N: usize> Lookup<L::Address> for Table<L, W, N> {
+    type Width = W;
 
     fn lookup_metered<M: Meter>(&self, address: L::Address, meter: &mut M) -> W {
         host::counted(self, address, meter)
@@ -185,6 +183,18 @@ impl<L: Layout, W: Width, const N: usize> Engine<L::Address, W> for Table<L, W, 
     #[inline(always)]
     fn lookup_batch<I: Isa>(&self, _: I, addresses: &[L::Address], next_hops: &mut [W]) {
         host::look_up(self, addresses, next_hops);
+    }
+}
+
+impl<L: Layout, W: Width, const N: usize> Engine<L::Address> for Table<L, W, N> {
+    type View = Self;
+
+    fn build(rib: &Rib<L::Address>, config: &Config) -> Result<Self, Error> {
+        Ok(Self::compile(rib, config.pages)?)
+    }
+
+    fn view(&self) -> &Self {
+        self
     }
 
     fn apply(&mut self, rib: &Rib<L::Address>, deltas: &[Delta<L::Address>]) -> Update {

@@ -272,7 +272,7 @@ impl<'w, A: Address> Race<'w, A> {
                 tally.compare(address, right, answers.get(index));
             }
         }
-        tally.merge(crate::verify::ask_one_by_one(fib, expected))
+        tally.merge(crate::verify::ask_one_by_one(&**fib, expected))
     }
 
     /// Whether the answers that a timed pass has left behind are right.

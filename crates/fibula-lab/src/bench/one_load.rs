@@ -12,7 +12,7 @@
 //! Given uniformly random addresses, the cells are uniformly random too.
 
 use fibula::arch::Isa;
-use fibula::engine::{About, Config, Engine, Entry, Meter, ParameterInfo, Updates, Width};
+use fibula::engine::{About, Config, Engine, Entry, Lookup, Meter, ParameterInfo, Width};
 use fibula::memory::{Array, Memory};
 use fibula::{Address, Error, NextHop, Rib, engine_entry};
 use std::marker::PhantomData;
@@ -22,10 +22,8 @@ static ABOUT: About = About {
     name: "one-load",
     paper: "no engine: one independent load for each address from an array of the given size",
     year: 2026,
-    updates: Updates::Rebuild,
-    limits: &[],
     parameters: &[ParameterInfo { name: "bytes", meaning: "the size of the array, 64 to 2^40" }],
-    preset: &[],
+    ..About::DEFAULT
 };
 
 /// It as the only engine of a registry.
@@ -39,15 +37,8 @@ struct OneLoad<A, W> {
     types: PhantomData<(A, W)>,
 }
 
-impl<A: Address, W: Width> Engine<A, W> for OneLoad<A, W> {
-    fn build(_: &Rib<A>, config: &Config) -> Result<Self, Error> {
-        let bytes = config.parameter("bytes", LEAST_BYTES..=1 << 40, LEAST_BYTES)?;
-        let mut cells = Array::filled(0_u32, bytes / 4, config.pages);
-        for (cell, index) in cells.iter_mut().zip(0_u32..) {
-            *cell = index.wrapping_mul(0x9E37_79B9) >> 24; // any value that the narrowest width holds
-        }
-        Ok(Self { cells, types: PhantomData })
-    }
+impl<A: Address, W: Width> Lookup<A> for OneLoad<A, W> {
+    type Width = W;
 
     #[inline(always)]
     fn lookup_metered<M: Meter>(&self, address: A, meter: &mut M) -> W {
@@ -60,6 +51,23 @@ impl<A: Address, W: Width> Engine<A, W> for OneLoad<A, W> {
         for (&address, next_hop) in addresses.iter().zip(next_hops) {
             *next_hop = self.lookup(address);
         }
+    }
+}
+
+impl<A: Address, W: Width> Engine<A> for OneLoad<A, W> {
+    type View = Self;
+
+    fn build(_: &Rib<A>, config: &Config) -> Result<Self, Error> {
+        let bytes = config.parameter("bytes", LEAST_BYTES..=1 << 40, LEAST_BYTES)?;
+        let mut cells = Array::filled(0_u32, bytes / 4, config.pages);
+        for (cell, index) in cells.iter_mut().zip(0_u32..) {
+            *cell = index.wrapping_mul(0x9E37_79B9) >> 24; // any value that the narrowest width holds
+        }
+        Ok(Self { cells, types: PhantomData })
+    }
+
+    fn view(&self) -> &Self {
+        self
     }
 
     fn memory(&self) -> Memory {
@@ -78,6 +86,6 @@ mod tests {
             Fib::build_from(&ONE_LOAD, "one-load/bytes=1024", &Rib::<u32>::new(), Config::default()).unwrap();
         assert_eq!(fib.memory().total(), 1024);
         let cell = |index: u32| index.wrapping_mul(0x9E37_79B9) >> 24;
-        assert_eq!((fib.lookup(0).0, fib.lookup(1 << 24).0, fib.lookup(u32::MAX).0), (0, cell(1), cell(255)));
+        assert_eq!((fib.lookup_index(0).0, fib.lookup_index(1 << 24).0, fib.lookup_index(u32::MAX).0), (0, cell(1), cell(255)));
     }
 }

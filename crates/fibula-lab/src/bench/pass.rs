@@ -70,7 +70,7 @@ pub(super) fn shared<A: Address>(
         }
     };
     let next_hops = answers.first(addresses.len());
-    parallel.run(fib, addresses, next_hops, &pin).expect("threads and engine have been checked")
+    parallel.run(&**fib, addresses, next_hops, &pin).expect("threads and engine have been checked")
 }
 
 /// One thread's part of a pass: when it started and when it was done.
@@ -115,7 +115,7 @@ pub(super) fn dependent<A: Address>(fib: &Fib<A>, addresses: &[A], core: Option<
         let start = Instant::now();
         for &address in addresses {
             let nothing = A::from_bits(u64::from(answer & zero), A::BITS - 32, 32);
-            answer = fib.lookup(address ^ nothing).0;
+            answer = fib.lookup_index(address ^ nothing).0;
         }
         let elapsed = start.elapsed();
         black_box(answer);

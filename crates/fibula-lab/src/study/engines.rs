@@ -188,7 +188,7 @@ fn row<A: Address>(
         updates_per_s: rate.map(|rate| rate.updates_per_s),
         update_us_p50: rate.map(|rate| rate.us_p50),
         update_us_p99: rate.map(|rate| rate.us_p99),
-        limits: about.limits.iter().map(|limit| (limit.what, limit.max)).collect(),
+        limits: about.all_limits().map(|limit| (limit.what, limit.max)).collect(),
         figures: fib.figures(),
         memory,
     }

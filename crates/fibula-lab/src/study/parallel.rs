@@ -123,7 +123,8 @@ pub fn study_parallel<A: Address>(
             progress(pass * each + at, (options.passes + 1) * each);
             let fib = &fibs[run.fib].1;
             let mut answers = Answers::new(fib.width(), addresses.len());
-            let elapsed = run.parallel.run(fib, addresses, answers.first(addresses.len()), &pin(&cores))?;
+            let elapsed =
+                run.parallel.run(&**fib, addresses, answers.first(addresses.len()), &pin(&cores))?;
             if pass > 0 {
                 run.mlps.push(addresses.len() as f64 / elapsed.as_secs_f64().max(1e-9) / 1e6);
             }

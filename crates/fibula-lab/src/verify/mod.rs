@@ -20,7 +20,7 @@ use crate::{Error, Expected, Mismatch, Refusal};
 use fibula::arch::Level;
 use fibula::engine::{Config, Entry, WidthBits};
 use fibula::memory::Pages;
-use fibula::{Address, Fib, NextHop, Rib};
+use fibula::{Address, Fib, NextHop, Rib, View};
 use rayon::prelude::*;
 use serde::Serialize;
 
@@ -215,21 +215,21 @@ fn rows<A: Address>(
         let Tally { probes, mismatches, .. } = tally;
         rows.push(VerifyRow { path, isa: isa.name(), probes, mismatches, first, ..blank.clone() });
     };
-    push("lookup", Level::SCALAR, ask_one_by_one(&fib, expected));
+    push("lookup", Level::SCALAR, ask_one_by_one(&*fib, expected));
     for &level in &options.levels {
         fib.set_isa(level);
-        push("lookup_batch", level, ask_in_batches(&fib, expected));
+        push("lookup_batch", level, ask_in_batches(&*fib, expected));
     }
     rows
 }
 
 /// Each address alone.
-pub(crate) fn ask_one_by_one<A: Address>(fib: &Fib<A>, expected: &Expected<A>) -> Tally<A> {
+pub(crate) fn ask_one_by_one<A: Address>(fib: &dyn View<A>, expected: &Expected<A>) -> Tally<A> {
     let pieces = expected.addresses().par_chunks(PIECE).zip(expected.next_hops().par_chunks(PIECE));
     let ask = |(addresses, next_hops): (&[A], &[_])| {
         let mut tally = Tally::new();
         for (&address, &next_hop) in addresses.iter().zip(next_hops) {
-            tally.compare(address, next_hop, fib.lookup(address));
+            tally.compare(address, next_hop, fib.lookup_index(address));
         }
         tally
     };
@@ -237,7 +237,7 @@ pub(crate) fn ask_one_by_one<A: Address>(fib: &Fib<A>, expected: &Expected<A>) -
 }
 
 /// All addresses in batches of the sizes of [`BATCH_SIZES`], one after the other and again.
-pub(crate) fn ask_in_batches<A: Address>(fib: &Fib<A>, expected: &Expected<A>) -> Tally<A> {
+pub(crate) fn ask_in_batches<A: Address>(fib: &dyn View<A>, expected: &Expected<A>) -> Tally<A> {
     let pieces = expected.addresses().par_chunks(PIECE).zip(expected.next_hops().par_chunks(PIECE));
     let ask = |(mut addresses, mut next_hops): (&[A], &[_])| {
         let mut tally = Tally::new();

@@ -265,7 +265,7 @@ fn around<A: Address>(prefix: Prefix<A>) -> impl Iterator<Item = A> {
 fn ask_around<A: Address>(fib: &Fib<A>, rib: &Rib<A>, deltas: &[Delta<A>]) -> Tally<A> {
     let mut tally = Tally::new();
     for address in deltas.iter().flat_map(|delta| around(delta.prefix)) {
-        tally.compare(address, longest_match(rib, address), fib.lookup(address));
+        tally.compare(address, longest_match(rib, address), fib.lookup_index(address));
     }
     tally
 }

@@ -2,7 +2,7 @@
 #![allow(unsafe_code, reason = "functions of a Go archive")]
 
 use fibula::arch::Isa;
-use fibula::engine::{About, Config, Cost, Engine, Entry, Meter, Update, Updates, Width};
+use fibula::engine::{About, Config, Cost, Engine, Entry, Lookup, Meter, Update, Updates, Width};
 use fibula::memory::Memory;
 use fibula::{Address, Delta, Error, NextHop, Prefix, Rib, engine_entry};
 use std::ffi::c_int;
@@ -16,9 +16,7 @@ static BART: About = About {
     paper: concat!("Go ", env!("GO_VERSION"), ", bart ", env!("BART_VERSION"), ", Fast"),
     year: 2026,
     updates: Updates::InPlace,
-    limits: &[],
-    parameters: &[],
-    preset: &[],
+    ..About::DEFAULT
 };
 
 unsafe extern "C" {
@@ -80,16 +78,8 @@ impl<A, W> Drop for Bart<A, W> {
     }
 }
 
-impl<A: Key, W: Width> Engine<A, W> for Bart<A, W> {
-    fn build(rib: &Rib<A>, _: &Config) -> Result<Self, Error> {
-        // SAFETY: these take nothing.
-        let (before, table) = unsafe { (fibula_bart_heap(), fibula_bart_new()) };
-        let mut engine = Self { table, bytes: 0, types: PhantomData };
-        rib.iter().for_each(|route| A::change(table, route.prefix, route.next_hop));
-        // SAFETY: as above.
-        engine.bytes = unsafe { fibula_bart_heap() }.saturating_sub(before) as usize;
-        Ok(engine)
-    }
+impl<A: Key, W: Width> Lookup<A> for Bart<A, W> {
+    type Width = W;
 
     #[inline(always)]
     fn lookup_metered<M: Meter>(&self, address: A, _: &mut M) -> W {
@@ -109,6 +99,24 @@ impl<A: Key, W: Width> Engine<A, W> for Bart<A, W> {
                 *next_hop = W::narrow(NextHop(found));
             }
         }
+    }
+}
+
+impl<A: Key, W: Width> Engine<A> for Bart<A, W> {
+    type View = Self;
+
+    fn build(rib: &Rib<A>, _: &Config) -> Result<Self, Error> {
+        // SAFETY: these take nothing.
+        let (before, table) = unsafe { (fibula_bart_heap(), fibula_bart_new()) };
+        let mut engine = Self { table, bytes: 0, types: PhantomData };
+        rib.iter().for_each(|route| A::change(table, route.prefix, route.next_hop));
+        // SAFETY: as above.
+        engine.bytes = unsafe { fibula_bart_heap() }.saturating_sub(before) as usize;
+        Ok(engine)
+    }
+
+    fn view(&self) -> &Self {
+        self
     }
 
     fn apply(&mut self, _: &Rib<A>, deltas: &[Delta<A>]) -> Update {

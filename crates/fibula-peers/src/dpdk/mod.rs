@@ -4,7 +4,7 @@
 
 mod tables;
 
-use fibula::engine::{About, Entry, LimitInfo, Updates};
+use fibula::engine::{About, Entry, Updates};
 use fibula::engine_entry;
 
 /// All of them.
@@ -16,12 +16,9 @@ pub(crate) static ENGINES: [Entry; 5] = [
     engine_entry!(LPM6, [ipv6] tables::Lpm6),
 ];
 
-const fn about(name: &'static str, paper: &'static str, limits: &'static [LimitInfo]) -> About {
-    About { name, paper, year: 2022, updates: Updates::InPlace, limits, parameters: &[], preset: &[] }
-}
-
-const fn next_hops(bits: u32) -> [LimitInfo; 1] {
-    [LimitInfo { what: About::NEXT_HOPS, max: (1 << bits) - 1 }]
+const fn about(name: &'static str, paper: &'static str, next_hop_bits: u32) -> About {
+    let next_hops_max = (1 << next_hop_bits) - 1;
+    About { name, paper, year: 2022, updates: Updates::InPlace, next_hops_max, ..About::DEFAULT }
 }
 
 macro_rules! dpdk {
@@ -30,8 +27,8 @@ macro_rules! dpdk {
     };
 }
 
-static FIB: About = about("peer:dpdk-fib", dpdk!("rte_fib, DIR24_8"), &next_hops(31));
-static LPM: About = about("peer:dpdk-lpm", dpdk!("rte_lpm, bulk"), &next_hops(24));
-static LPM_X4: About = about("peer:dpdk-lpm-x4", dpdk!("rte_lpm, x4"), &next_hops(24));
-static FIB6: About = about("peer:dpdk-fib6", dpdk!("rte_fib6, trie"), &next_hops(31));
-static LPM6: About = about("peer:dpdk-lpm6", dpdk!("rte_lpm6, bulk"), &next_hops(21));
+static FIB: About = about("peer:dpdk-fib", dpdk!("rte_fib, DIR24_8"), 31);
+static LPM: About = about("peer:dpdk-lpm", dpdk!("rte_lpm, bulk"), 24);
+static LPM_X4: About = about("peer:dpdk-lpm-x4", dpdk!("rte_lpm, x4"), 24);
+static FIB6: About = about("peer:dpdk-fib6", dpdk!("rte_fib6, trie"), 31);
+static LPM6: About = about("peer:dpdk-lpm6", dpdk!("rte_lpm6, bulk"), 21);

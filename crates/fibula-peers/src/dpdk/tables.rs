@@ -1,7 +1,7 @@
 //! The seam on one side, the shim on the other.
 
 use fibula::arch::Isa;
-use fibula::engine::{Config, Engine, Meter, Update, Width};
+use fibula::engine::{Config, Engine, Lookup, Meter, Update, Width};
 use fibula::memory::{Memory, Pages};
 use fibula::{Address, Delta, Error, ErrorKind, NextHop, Prefix, Rib, Route};
 use std::ffi::{c_int, c_void};
@@ -151,7 +151,26 @@ impl<A: Dpdk, W: Width, const KIND: c_int> Rte<A, W, KIND> {
     }
 }
 
-impl<A: Dpdk, W: Width, const KIND: c_int> Engine<A, W> for Rte<A, W, KIND> {
+impl<A: Dpdk, W: Width, const KIND: c_int> Lookup<A> for Rte<A, W, KIND> {
+    type Width = W;
+
+    #[inline(always)]
+    fn lookup_metered<M: Meter>(&self, address: A, _: &mut M) -> W {
+        let mut answer = [W::default()];
+        A::look_up(self.table, &[address], answer.as_mut_ptr().cast(), size_of::<W>() as u32);
+        answer[0]
+    }
+
+    #[inline(always)]
+    fn lookup_batch<I: Isa>(&self, _: I, addresses: &[A], next_hops: &mut [W]) {
+        assert_eq!(addresses.len(), next_hops.len());
+        A::look_up(self.table, addresses, next_hops.as_mut_ptr().cast(), size_of::<W>() as u32);
+    }
+}
+
+impl<A: Dpdk, W: Width, const KIND: c_int> Engine<A> for Rte<A, W, KIND> {
+    type View = Self;
+
     fn build(rib: &Rib<A>, config: &Config) -> Result<Self, Error> {
         start(config.pages)?;
         // Room for updates, as operators give it.
@@ -184,17 +203,8 @@ impl<A: Dpdk, W: Width, const KIND: c_int> Engine<A, W> for Rte<A, W, KIND> {
         Ok(table)
     }
 
-    #[inline(always)]
-    fn lookup_metered<M: Meter>(&self, address: A, _: &mut M) -> W {
-        let mut answer = [W::default()];
-        A::look_up(self.table, &[address], answer.as_mut_ptr().cast(), size_of::<W>() as u32);
-        answer[0]
-    }
-
-    #[inline(always)]
-    fn lookup_batch<I: Isa>(&self, _: I, addresses: &[A], next_hops: &mut [W]) {
-        assert_eq!(addresses.len(), next_hops.len());
-        A::look_up(self.table, addresses, next_hops.as_mut_ptr().cast(), size_of::<W>() as u32);
+    fn view(&self) -> &Self {
+        self
     }
 
     fn apply(&mut self, _: &Rib<A>, deltas: &[Delta<A>]) -> Update {

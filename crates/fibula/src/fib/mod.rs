@@ -228,6 +228,13 @@ impl<A: Address> Deref for Fib<A> {
     }
 }
 
+/// Keeps only what answers.
+impl<A: Address> From<Fib<A>> for Box<dyn View<A>> {
+    fn from(fib: Fib<A>) -> Self {
+        fib.whole
+    }
+}
+
 /// What a table was compiled by, and how.
 #[derive(Clone, Debug)]
 pub(crate) struct Origin {

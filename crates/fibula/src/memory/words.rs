@@ -431,7 +431,7 @@ mod tests {
         let other = words.resized(5, Pages::Huge);
         words.set(0, 9);
         words.show_in(&mut view);
-        assert_eq!(format!("{view:?} {other:?}"), "[9, 2, 3] [1, 2, 3, 0, 0]");
+        assert_eq!(format!("{view:?} {:?}", *other), "[9, 2, 3] [1, 2, 3, 0, 0]");
         other.show_in(&mut view);
         drop(other);
         assert_eq!((view.to_vec(), view.read(1..3)), (vec![1, 2, 3, 0, 0], vec![2, 3]));

@@ -1,7 +1,7 @@
 //! [`Compiled`]: a table whose lookups tell the route, not only its next hop.
 
 use crate::registry;
-use fibula::{Address, Fib, NextHop, Prefix, Rib, Route};
+use fibula::{Address, Fib, NextHop, Prefix, Rib, Route, View};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -20,19 +20,19 @@ pub(super) struct Compiled<A: Address> {
     routes: Vec<Route<A>>,
     /// The next hops that places are of, where routes are not known.
     next_hops: Option<usize>,
-    fib: OnceLock<Option<Fib<A>>>,
+    view: OnceLock<Option<Box<dyn View<A>>>>,
     one_by_one: AtomicUsize,
 }
 
 impl<A: Address> Compiled<A> {
     pub(super) fn new(rib: Rib<A>) -> Self {
         let routes = rib.iter().collect();
-        Self { rib, routes, next_hops: None, fib: OnceLock::new(), one_by_one: AtomicUsize::new(0) }
+        Self { rib, routes, next_hops: None, view: OnceLock::new(), one_by_one: AtomicUsize::new(0) }
     }
 
     /// A table that was compiled before, with so many next hops.
-    pub(super) fn opened(fib: Fib<A>, next_hops: usize) -> Self {
-        Self { fib: OnceLock::from(Some(fib)), next_hops: Some(next_hops), ..Self::new(Rib::new()) }
+    pub(super) fn opened(view: Box<dyn View<A>>, next_hops: usize) -> Self {
+        Self { view: OnceLock::from(Some(view)), next_hops: Some(next_hops), ..Self::new(Rib::new()) }
     }
 
     /// The number of places.
@@ -52,17 +52,17 @@ impl<A: Address> Compiled<A> {
     /// The place of each address's route, counted from 1; [`NextHop::NONE`] where no route matches.
     pub(super) fn places(&self, addresses: &[A], places: &mut Vec<NextHop>) {
         places.clear();
-        let fib = if self.fib.get().is_some()
+        let view = if self.view.get().is_some()
             || self.one_by_one.fetch_add(addresses.len(), Ordering::Relaxed) + addresses.len() > ONE_BY_ONE
         {
-            self.fib.get_or_init(|| self.compile()).as_ref()
+            self.view.get_or_init(|| self.compile()).as_ref()
         } else {
             None
         };
-        match fib {
-            Some(fib) => {
+        match view {
+            Some(view) => {
                 places.resize(addresses.len(), NextHop::NONE);
-                fib.lookup_batch(addresses, places);
+                view.lookup_batch(addresses, places);
             }
             None => places.extend(addresses.iter().map(|&address| self.place(address))),
         }
@@ -76,14 +76,17 @@ impl<A: Address> Compiled<A> {
     }
 
     /// Compiled by the first of the preferred engines that holds it; `None` if none does.
-    fn compile(&self) -> Option<Fib<A>> {
+    fn compile(&self) -> Option<Box<dyn View<A>>> {
         let numbered = self.routes.iter().zip(1..);
         let numbered =
             numbered.map(|(route, place)| Route { prefix: route.prefix, next_hop: NextHop(place) });
         let numbered: Rib<A> = numbered.collect();
         let known =
             |name: &&str| registry::engines().iter().any(|e| e.about.name == *name && e.does(A::FAMILY));
-        PREFERRED.iter().filter(|name| known(name)).find_map(|name| Fib::build(name, &numbered).ok())
+        PREFERRED
+            .iter()
+            .filter(|name| known(name))
+            .find_map(|name| Some(Fib::build(name, &numbered).ok()?.into()))
     }
 }
 
@@ -107,10 +110,10 @@ mod tests {
             .collect();
         let (mut plain, mut fast) = (Vec::new(), Vec::new());
         compiled.places(&addresses, &mut plain);
-        assert!(compiled.fib.get().is_none());
+        assert!(compiled.view.get().is_none());
         compiled.one_by_one.store(ONE_BY_ONE, Ordering::Relaxed);
         compiled.places(&addresses, &mut fast);
-        assert!(matches!(compiled.fib.get(), Some(Some(_))));
+        assert!(matches!(compiled.view.get(), Some(Some(_))));
         assert_eq!(plain, fast);
         assert_eq!(plain[0], NextHop(1));
         assert_eq!(plain[plain.len() - 1], NextHop::NONE);

@@ -6,7 +6,7 @@ use crate::exit::Verdict;
 use crate::reading::{self, Reading};
 use crate::registry;
 use fibula::snapshot::{Routes, Snapshot};
-use fibula::{Address, Family, Fib, NextHopInfo, NextHops, Prefix, Rib};
+use fibula::{Address, Family, NextHopInfo, NextHops, Prefix, Rib, View};
 use fibula_io::snapshot;
 use fibula_io::table::Tables;
 use std::net::IpAddr;
@@ -24,8 +24,8 @@ pub(super) enum Table {
 /// The compiled table of a snapshot.
 #[derive(Debug)]
 pub(super) enum Mapped {
-    Ipv4(Fib<u32>),
-    Ipv6(Fib<u128>),
+    Ipv4(Box<dyn View<u32>>),
+    Ipv6(Box<dyn View<u128>>),
 }
 
 impl Table {
@@ -38,8 +38,8 @@ impl Table {
             let snapshot = snapshot::open(path)?;
             let engines = registry::engines();
             let mapped = match snapshot.family() {
-                Family::Ipv4 => snapshot.fib_from(engines).map(Mapped::Ipv4),
-                Family::Ipv6 => snapshot.fib_from(engines).map(Mapped::Ipv6),
+                Family::Ipv4 => snapshot.view_from(engines).map(Mapped::Ipv4),
+                Family::Ipv6 => snapshot.view_from(engines).map(Mapped::Ipv6),
             };
             let mapped = mapped.map_err(|error| anyhow::anyhow!("{}: {error}", path.display()))?;
             return Ok((Self::Mapped(snapshot, mapped), Verdict::Good));
@@ -63,8 +63,8 @@ impl Table {
         Ok(match mapped {
             Mapped::Ipv4(_) if kept => (Compiled::new(snapshot.rib()?), Compiled::new(Rib::new()), next_hops),
             Mapped::Ipv6(_) if kept => (Compiled::new(Rib::new()), Compiled::new(snapshot.rib()?), next_hops),
-            Mapped::Ipv4(fib) => (Compiled::opened(fib, all), Compiled::new(Rib::new()), next_hops),
-            Mapped::Ipv6(fib) => (Compiled::new(Rib::new()), Compiled::opened(fib, all), next_hops),
+            Mapped::Ipv4(view) => (Compiled::opened(view, all), Compiled::new(Rib::new()), next_hops),
+            Mapped::Ipv6(view) => (Compiled::new(Rib::new()), Compiled::opened(view, all), next_hops),
         })
     }
 
@@ -74,11 +74,11 @@ impl Table {
         match (self, address) {
             (Self::Read(tables), IpAddr::V4(ip)) => read(&tables.ipv4, &tables.next_hops, ip.to_bits(), all),
             (Self::Read(tables), IpAddr::V6(ip)) => read(&tables.ipv6, &tables.next_hops, ip.to_bits(), all),
-            (Self::Mapped(snapshot, Mapped::Ipv4(fib)), IpAddr::V4(ip)) => {
-                mapped(snapshot, fib, ip.to_bits(), all)
+            (Self::Mapped(snapshot, Mapped::Ipv4(view)), IpAddr::V4(ip)) => {
+                mapped(snapshot, &**view, ip.to_bits(), all)
             }
-            (Self::Mapped(snapshot, Mapped::Ipv6(fib)), IpAddr::V6(ip)) => {
-                mapped(snapshot, fib, ip.to_bits(), all)
+            (Self::Mapped(snapshot, Mapped::Ipv6(view)), IpAddr::V6(ip)) => {
+                mapped(snapshot, &**view, ip.to_bits(), all)
             }
             (Self::Mapped(..), _) => vec![Answer::none(address)],
         }
@@ -93,9 +93,9 @@ fn read<A: Address>(rib: &Rib<A>, next_hops: &NextHops, address: A, all: bool) -
 }
 
 /// The next hop is the engine's answer; prefixes are known where the snapshot keeps its routes.
-fn mapped<A: Address>(snapshot: &Snapshot, fib: &Fib<A>, address: A, all: bool) -> Vec<Answer> {
+fn mapped<A: Address>(snapshot: &Snapshot, view: &dyn View<A>, address: A, all: bool) -> Vec<Answer> {
     let next_hop = |at| -> Option<NextHopInfo> { snapshot.next_hop(at) };
-    let best = fib.lookup(address);
+    let best = view.lookup_index(address);
     let Ok(routes) = snapshot.routes::<A>() else {
         return vec![Answer::new(address, None, next_hop(best))];
     };

@@ -107,6 +107,16 @@ pub enum TreeBitmapView<A, W> {
     Stride7(InitialArrayView<A, W, u128>),
 }
 
+impl<A: Address, W: Width> Nodes<A, W> {
+    /// Returns what lookups read.
+    fn view(&self) -> TreeBitmapView<A, W> {
+        match self {
+            Self::Stride4(array) => TreeBitmapView::Stride4(array.view()),
+            Self::Stride7(array) => TreeBitmapView::Stride7(array.view()),
+        }
+    }
+}
+
 /// Does the same with either kind of node.
 macro_rules! either {
     ($nodes:expr, $kinds:ident::$array:ident => $result:expr) => {
@@ -131,11 +141,7 @@ impl<A: Address, W: Width> TreeBitmap<A, W> {
         } else {
             Nodes::Stride4(InitialArray::build(routes, initial_bits_above_4(A::FAMILY), max_words, pages)?)
         };
-        let view = match &nodes {
-            Nodes::Stride4(array) => TreeBitmapView::Stride4(array.view()),
-            Nodes::Stride7(array) => TreeBitmapView::Stride7(array.view()),
-        };
-        Ok(Self { view, nodes })
+        Ok(Self { view: nodes.view(), nodes })
     }
 
     /// Makes the view show what has moved.
@@ -143,7 +149,7 @@ impl<A: Address, W: Width> TreeBitmap<A, W> {
         match (&self.nodes, &mut self.view) {
             (Nodes::Stride4(array), TreeBitmapView::Stride4(view)) => array.show_in(view),
             (Nodes::Stride7(array), TreeBitmapView::Stride7(view)) => array.show_in(view),
-            _ => unreachable!("a table and its view have the same kind of node"),
+            (nodes, view) => *view = nodes.view(),
         }
     }
 }

@@ -254,7 +254,7 @@ impl<W: Width> TrieC<W> {
             (Layout::Bits32Over16(table), LayoutView::Bits32Over16(view)) => table.show_in(view),
             (Layout::Bits32(table), LayoutView::Bits32(view)) => table.show_in(view),
             (Layout::Bits64(table), LayoutView::Bits64(view)) => table.show_in(view),
-            _ => unreachable!("a table and its view have the same layout"),
+            (layout, view) => *view = layout.view(),
         }
     }
 }
