@@ -104,9 +104,10 @@ macro_rules! engine_entry {
 }
 
 macro_rules! registry {
-    ($($test_name:ident: $about:path, [$($family:ident)+] $($engine:ident)::+;)+) => {
-        /// Every engine of this crate, the oracle first.
-        pub static ENGINES: &[Entry] = &[$(engine_entry!($about, [$($family)+] $($engine)::+)),+];
+    ($($(#[$feature:meta])? $test_name:ident: $about:path, [$($family:ident)+] $($engine:ident)::+;)+) => {
+        /// Every engine of this crate, the oracle first. Those of the papers are here with the feature `papers`.
+        pub static ENGINES: &[Entry] =
+            &[$($(#[$feature])? engine_entry!($about, [$($family)+] $($engine)::+)),+];
 
         /// Calls `$callback!` with one `identifier: "name", [families];` for each engine, so that a test suite can
         /// be stamped on all of them.
@@ -124,28 +125,48 @@ registry! {
     oracle: engines::oracle::ABOUT, [ipv4 ipv6] engines::oracle::Oracle;
     radix: engines::radix::ABOUT, [ipv4 ipv6] engines::radix::Radix;
     dir24_8: engines::dir24_8::ABOUT, [ipv4] engines::dir24_8::Dir24_8;
+    #[cfg(feature = "papers")]
     sail_b: engines::sail_b::ABOUT, [ipv4] engines::sail_b::SailB;
+    #[cfg(feature = "papers")]
     sail_u: engines::sail_u::ABOUT, [ipv4] engines::sail_u::SailU;
+    #[cfg(feature = "papers")]
     sail_l: engines::sail_l::ABOUT, [ipv4] engines::sail_l::SailL;
+    #[cfg(feature = "papers")]
     sail_l6: engines::sail_l6::ABOUT, [ipv6] engines::sail_l6::SailL6;
+    #[cfg(feature = "papers")]
     sail_m: engines::sail_m::ABOUT, [ipv4] engines::sail_m::Replicated;
     mosaic: engines::mosaic::ABOUT, [ipv4] engines::mosaic::Mosaic;
     mosaic_runs: engines::mosaic::RUNS, [ipv4] engines::mosaic::MosaicRuns;
     poptrie: engines::poptrie::ABOUT, [ipv4 ipv6] engines::poptrie::Poptrie;
+    #[cfg(feature = "papers")]
     dxr: engines::dxr::ABOUT, [ipv4] engines::dxr::Dxr;
+    #[cfg(feature = "papers")]
     dxr16: engines::dxr::DXR16, [ipv4] engines::dxr::Dxr;
+    #[cfg(feature = "papers")]
     dxr18: engines::dxr::DXR18, [ipv4] engines::dxr::Dxr;
+    #[cfg(feature = "papers")]
     tree_bitmap: engines::tree_bitmap::ABOUT, [ipv4 ipv6] engines::tree_bitmap::TreeBitmap;
+    #[cfg(feature = "papers")]
     hybrid: engines::hybrid::ABOUT, [ipv4] engines::hybrid::Hybrid;
+    #[cfg(feature = "papers")]
     lc_trie: engines::lc_trie::ABOUT, [ipv4 ipv6] engines::lc_trie::LcTrie;
+    #[cfg(feature = "papers")]
     lulea: engines::lulea::ABOUT, [ipv4] engines::lulea::Lulea;
+    #[cfg(feature = "papers")]
     bloom_naive: engines::bloom_naive::ABOUT, [ipv4] engines::bloom_naive::BloomNaive;
+    #[cfg(feature = "papers")]
     bloom_base: engines::bloom::BASE, [ipv4] engines::bloom::BloomBase;
+    #[cfg(feature = "papers")]
     bloom: engines::bloom::ABOUT, [ipv4] engines::bloom::Bloom;
+    #[cfg(feature = "papers")]
     triec: engines::triec::ABOUT, [ipv6] engines::triec::TrieC;
+    #[cfg(feature = "papers")]
     miht: engines::miht::ABOUT, [ipv4] engines::miht::Miht4;
+    #[cfg(feature = "papers")]
     miht6: engines::miht::MIHT6, [ipv6] engines::miht::Miht6;
+    #[cfg(feature = "papers")]
     bloom6_naive: engines::bloom_naive::ABOUT6, [ipv6] engines::bloom_naive::Bloom6Naive;
+    #[cfg(feature = "papers")]
     bloom6: engines::bloom6::ABOUT, [ipv6] engines::bloom6::Bloom6;
     mosaic6: engines::mosaic6::ABOUT, [ipv6] engines::mosaic6::Mosaic6;
 }

@@ -3,26 +3,41 @@
 
 #![forbid(unsafe_code)]
 
+#[cfg(feature = "papers")]
 pub mod bloom;
+#[cfg(feature = "papers")]
 pub mod bloom6;
+#[cfg(feature = "papers")]
 pub mod bloom_naive;
 pub mod dir24_8;
+#[cfg(feature = "papers")]
 pub mod dxr;
+#[cfg(feature = "papers")]
 pub mod hybrid;
+#[cfg(feature = "papers")]
 pub mod lc_trie;
+#[cfg(feature = "papers")]
 pub mod lulea;
+#[cfg(feature = "papers")]
 pub mod miht;
 pub mod mosaic;
 pub mod mosaic6;
 pub mod oracle;
 pub mod poptrie;
 pub mod radix;
+#[cfg(feature = "papers")]
 pub mod sail_b;
+#[cfg(feature = "papers")]
 pub mod sail_l;
+#[cfg(feature = "papers")]
 pub mod sail_l6;
+#[cfg(feature = "papers")]
 pub mod sail_m;
+#[cfg(feature = "papers")]
 pub mod sail_u;
 #[cfg(test)]
 mod testing;
+#[cfg(feature = "papers")]
 pub mod tree_bitmap;
+#[cfg(feature = "papers")]
 pub mod triec;

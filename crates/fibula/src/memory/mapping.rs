@@ -1,9 +1,12 @@
 //! [`Mapping`]: bytes that many arrays lie in, as a mapped file.
 #![allow(unsafe_code, reason = "a slice that lives as long as what is held beside it")]
 
+#[cfg(feature = "mmap")]
 use memmap2::MmapOptions;
 use std::fmt;
+#[cfg(feature = "mmap")]
 use std::fs::File;
+#[cfg(feature = "mmap")]
 use std::io;
 use std::ptr::NonNull;
 use std::sync::Arc;
@@ -37,6 +40,7 @@ impl Mapping {
     ///
     /// # Errors
     /// If the system cannot map it.
+    #[cfg(feature = "mmap")]
     pub fn of_file(file: &File) -> io::Result<Self> {
         // Private pages that could be written are not written either, and are the file's own until then. Only memory that could be
         // may be read by atomic loads.

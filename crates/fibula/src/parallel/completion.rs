@@ -1,7 +1,7 @@
 //! Run to completion without a dispatcher: chunks in turn, or to whoever comes first.
 
+use super::models::{Answer, Job, Order, Work};
 use super::team::{self, Member, Team};
-use super::{Answer, Job, Order, Work};
 use crate::Address;
 use std::sync::Mutex;
 use std::time::Duration;

@@ -1,8 +1,8 @@
 //! Run to completion behind a dispatcher, thread 0, which hands out addresses or chunks in turn over one ring a worker.
 
 use super::completion::places;
+use super::models::{Answer, Job, Order, Work};
 use super::team::{self, Member, Patience, Team};
-use super::{Answer, Job, Order, Work};
 use crate::Address;
 use rtrb::{Consumer, Producer, RingBuffer};
 use std::time::Duration;

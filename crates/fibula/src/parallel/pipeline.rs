@@ -1,7 +1,7 @@
 //! A pipeline: every thread does some stages of all lookups and hands what it has found to the next.
 
+use super::models::{Answer, Job, Work};
 use super::team::{self, Member, Patience, Team};
-use super::{Answer, Job, Work};
 use crate::{Address, NextHop};
 use rtrb::{Consumer, Producer, RingBuffer};
 use std::ops::Range;

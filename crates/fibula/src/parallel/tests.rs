@@ -1,8 +1,9 @@
 //! Every model gives every answer its place, whatever the numbers.
 
+use super::models::*;
 use super::*;
 use crate::engine::{ENGINES, WidthBits};
-use crate::{Fib, NextHop, Prefix, Rib, Route};
+use crate::{Address, Fib, NextHop, Prefix, Rib, Route};
 use std::sync::atomic::{AtomicUsize, Ordering as Memory};
 
 fn table<A: Address>() -> Rib<A> {

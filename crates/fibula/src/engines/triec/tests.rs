@@ -24,7 +24,8 @@ fn at(text: &str) -> u128 {
 /// In the layout for many nodes, however few there are.
 fn build_32_over_16(rib: &Rib<u128>) -> TrieC<u32> {
     let layout = Layout::Bits32Over16(Table::build(rib, Pages::Small).unwrap());
-    let engine = TrieC { layout, ..build(rib) };
+    let mut engine = TrieC { layout, ..build(rib) };
+    engine.show();
     engine.validate(rib).unwrap();
     engine
 }

@@ -1,0 +1,194 @@
+//! [`Parallel`]: the models, and how one runs.
+
+use super::{completion, dispatcher, pipeline};
+use crate::engine::{View, Width};
+use crate::{Address, Error, ErrorKind, NextHopSlice};
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+/// How addresses are shared among threads; see the [module page](self).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Model {
+    /// Run to completion: thread *t* of *n* takes chunks *t*, *t* + *n*, *t* + 2*n* ...
+    Own,
+    /// Run to completion: whoever is done takes the next chunk.
+    Dynamic,
+    /// Run to completion behind a dispatcher that hands out single addresses in turn.
+    RoundRobin,
+    /// Run to completion behind a dispatcher that hands out chunks in turn.
+    ByBatch,
+    /// A part of every lookup each, as far as the engine can be cut ([`View::stages`]); threads past that do nothing.
+    Pipeline,
+}
+
+impl Model {
+    /// Every model.
+    pub const ALL: [Self; 5] = [Self::Own, Self::Dynamic, Self::RoundRobin, Self::ByBatch, Self::Pipeline];
+
+    /// What it is called on the command line.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Own => "own",
+            Self::Dynamic => "dynamic",
+            Self::RoundRobin => "round-robin",
+            Self::ByBatch => "by-batch",
+            Self::Pipeline => "pipeline",
+        }
+    }
+}
+
+/// When answers may leave; see the [module page](self).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// As the addresses came.
+    Kept,
+    /// As they are done.
+    Free,
+}
+
+impl Order {
+    /// Both.
+    pub const ALL: [Self; 2] = [Self::Kept, Self::Free];
+
+    /// What it is called on the command line.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Kept => "kept",
+            Self::Free => "free",
+        }
+    }
+}
+
+/// Displays a choice by its name, and reads it back.
+macro_rules! named {
+    ($choice:ident, $what:literal) => {
+        impl fmt::Display for $choice {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.pad(self.name())
+            }
+        }
+
+        impl FromStr for $choice {
+            type Err = Error;
+
+            fn from_str(text: &str) -> Result<Self, Error> {
+                let found = Self::ALL.into_iter().find(|choice| choice.name() == text);
+                let unknown = || Error::unknown_name($what, text, &Self::ALL.map(Self::name));
+                found.ok_or_else(unknown)
+            }
+        }
+    };
+}
+
+named!(Model, "model");
+named!(Order, "order");
+
+/// Threads and what they are to do.
+#[derive(Clone, Copy, Debug)]
+pub struct Parallel {
+    /// How many, a dispatcher included; at least 1, and 2 with a dispatcher.
+    pub threads: usize,
+    /// How they share the addresses.
+    pub model: Model,
+    /// When answers may leave.
+    pub order: Order,
+    /// The addresses of a chunk, at least 1: what a thread looks up at once.
+    pub chunk: usize,
+}
+
+impl Parallel {
+    /// Looks all addresses up, `next_hops[i]` for `addresses[i]`, and returns how long that took from the first thread's
+    /// start to the last one's end. Every thread calls `begin` with its number, counted from 0, before all of them start
+    /// together: to pin itself, for one. A dispatcher is thread 0.
+    ///
+    /// # Errors
+    /// If there are too few threads for the model, or none, or a chunk has no addresses, or the engine cannot be cut into the
+    /// stages of a pipeline.
+    ///
+    /// # Panics
+    /// If addresses and next hops are not equally many, these are not as wide as the table keeps them, or a lookup panics.
+    pub fn run<'n, A: Address>(
+        &self,
+        view: &dyn View<A>,
+        addresses: &[A],
+        next_hops: impl Into<NextHopSlice<'n>>,
+        begin: &(dyn Fn(usize) + Sync),
+    ) -> Result<Duration, Error> {
+        match next_hops.into() {
+            NextHopSlice::U8(next_hops) => self.go(view, addresses, next_hops, begin),
+            NextHopSlice::U16(next_hops) => self.go(view, addresses, next_hops, begin),
+            NextHopSlice::U32(next_hops) => self.go(view, addresses, next_hops, begin),
+        }
+    }
+
+    fn go<A: Address, W: Answer>(
+        &self,
+        view: &dyn View<A>,
+        addresses: &[A],
+        next_hops: &mut [W],
+        begin: &(dyn Fn(usize) + Sync),
+    ) -> Result<Duration, Error> {
+        assert_eq!(addresses.len(), next_hops.len(), "as many next hops as addresses");
+        assert_eq!(view.width(), W::BITS, "next hops as wide as the table keeps them");
+        let Self { threads, model, order, chunk } = *self;
+        let least = if matches!(model, Model::RoundRobin | Model::ByBatch) { 2 } else { 1 };
+        if threads < least || chunk == 0 {
+            return Err(Error::new(
+                ErrorKind::Usage,
+                format!("{model}: at least {least} threads and chunks of 1 address"),
+            ));
+        }
+        let job = Job { work: Work { view, addresses, chunk, order }, next_hops, threads, begin };
+        Ok(match model {
+            Model::Own => completion::own(job),
+            Model::Dynamic => completion::dynamic(job),
+            Model::RoundRobin => dispatcher::by_address(job),
+            Model::ByBatch => dispatcher::by_batch(job),
+            Model::Pipeline => match view.stages() {
+                0 | 1 => {
+                    let what = "pipeline: the lookup of this table's engine is not cut into stages";
+                    return Err(Error::new(ErrorKind::Unsupported, what));
+                }
+                stages => pipeline::pipeline(Job { threads: threads.min(stages), ..job }),
+            },
+        })
+    }
+}
+
+/// What the threads work on.
+#[derive(Clone, Copy)]
+pub(super) struct Work<'w, A: Address> {
+    pub(super) view: &'w dyn View<A>,
+    pub(super) addresses: &'w [A],
+    pub(super) chunk: usize,
+    pub(super) order: Order,
+}
+
+/// The work, where its answers go, and how many threads do it.
+pub(super) struct Job<'w, A: Address, W> {
+    pub(super) work: Work<'w, A>,
+    pub(super) next_hops: &'w mut [W],
+    pub(super) threads: usize,
+    /// What each thread calls first, with its number.
+    pub(super) begin: &'w (dyn Fn(usize) + Sync),
+}
+
+/// The widths as slices of them are handed to a table.
+pub(super) trait Answer: Width {
+    fn look_up<A: Address>(view: &dyn View<A>, addresses: &[A], next_hops: &mut [Self]);
+}
+
+macro_rules! answer {
+    ($($int:ty)+) => {$(
+        impl Answer for $int {
+            fn look_up<A: Address>(view: &dyn View<A>, addresses: &[A], next_hops: &mut [Self]) {
+                view.lookup_batch_into(addresses, next_hops);
+            }
+        }
+    )+};
+}
+
+answer!(u8 u16 u32);
