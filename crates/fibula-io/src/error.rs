@@ -1,10 +1,11 @@
-//! The crate's one error type: always one line that names the source and the place in it.
+//! The crate's one error type. Its text is one line that names the source and the place in it.
 
 use crate::Source;
 use std::fmt;
 use std::path::Path;
 
-/// Why something could not be read or written: one line that names the source and, where there is one, the place.
+/// Why something could not be read or written. The text is one line that names the source and,
+/// where there is one, the place.
 ///
 /// ```
 /// use fibula_io::table;
@@ -19,7 +20,7 @@ pub struct Error {
     what: String,
 }
 
-/// Where in a source something is.
+/// A position in a source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Place {
     /// A line of text, counted from 1.
@@ -40,10 +41,10 @@ impl fmt::Display for Place {
     }
 }
 
-/// One damaged place of a source that was passed over because salvaging was asked for.
+/// A damaged part of a source that was skipped because the caller asked to go on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Damage {
-    /// Where.
+    /// Where the damage is.
     pub place: Place,
     /// What is wrong there, and what was expected.
     pub what: String,
@@ -96,7 +97,7 @@ impl Error {
     }
 }
 
-/// What other libraries say may hold line breaks; an error is one line.
+/// Replaces line breaks in other libraries' messages: an error is one line.
 fn one_line(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }

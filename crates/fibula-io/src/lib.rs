@@ -1,5 +1,5 @@
-//! What comes in and goes out: routing tables and updates in the formats the field uses, address traces, and made
-//! ones of every kind, the same bytes on every machine.
+//! Reads and writes routing tables and updates in the formats of the field, reads address traces,
+//! and makes tables, updates and traces that are the same on every machine.
 //!
 //! ```
 //! use fibula_io::table::{self, Format, ReadOptions};

@@ -1,4 +1,4 @@
-//! `fibula inspect`: what compiled tables are made of.
+//! `fibula inspect`: the memory and figures of compiled tables.
 
 use super::measuring::{Building, OnTable, engines};
 use crate::exit::{Verdict, tell};
@@ -10,10 +10,10 @@ use fibula::{Address, Fib, Rib};
 use serde::{Serialize, Serializer};
 use std::io::Write;
 
-/// Build engines and show what they are made of: memory by part, and the figures their papers print
+/// Build engines and show their memory by part, and the figures that their papers print
 ///
-/// One row a number: the bytes of each part, those that the paper keeps on chip apart, and figures like chunks, nodes,
-/// or prefixes after expansion.
+/// One row per number: the bytes of each part, those that the paper keeps on chip apart, and
+/// figures like chunks, nodes, or prefixes after expansion.
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     /// The engines: `all`, or a list like `best,dxr18,dxr/k=20`

@@ -1,4 +1,5 @@
-//! What the commands that judge and measure engines have in common: which table, which engines, built how.
+//! What the commands that judge and measure engines have in common: which table, which engines,
+//! built how.
 
 use crate::exit::{Verdict, tell};
 use crate::family::FamilyName;
@@ -65,8 +66,8 @@ pub(crate) struct OnTable {
     /// Only this family; both if the table has both
     #[arg(long, value_enum)]
     pub(crate) family: Option<FamilyName>,
-    /// The next hops: the table's own, or made ones: `near=200` (200 of them, neighbours alike), `different=200`
-    /// (hashed from the prefix), `each` (every prefix its own)
+    /// The next hops: the table's own, or made ones: `near=200` (200 of them, neighbours alike),
+    /// `different=200` (hashed from the prefix), `each` (every prefix its own)
     #[arg(long, default_value = "source", value_name = "MODEL")]
     next_hops: NextHopsFrom,
     #[command(flatten)]
@@ -74,12 +75,12 @@ pub(crate) struct OnTable {
 }
 
 impl OnTable {
-    /// Whether the table comes from standard input.
+    /// Returns whether the table comes from standard input.
     pub(crate) fn is_standard_input(&self) -> bool {
         self.table == "-"
     }
 
-    /// What it is called in results.
+    /// Returns the table's name in results.
     pub(crate) fn name(&self) -> String {
         match self.next_hops {
             NextHopsFrom::Source => self.table.clone(),
@@ -89,12 +90,12 @@ impl OnTable {
 
     /// Reads the table and gives it the next hops asked for.
     ///
-    /// Also says whether it came through whole.
+    /// Also returns whether it was read without damage.
     pub(crate) fn load(&self) -> anyhow::Result<(Tables, Verdict)> {
         let (mut tables, whole) = tables(&self.table, &self.reading)?;
         if let NextHopsFrom::Model(model) = self.next_hops {
             let Tables { ipv4, ipv6, next_hops } = &mut tables;
-            // Where every prefix has its own, IPv6's begin after IPv4's.
+            // Where every prefix has its own next hop, IPv6's begin after IPv4's.
             let after_ipv4 = if model == NextHopModel::Each { ipv4.len() as u32 } else { 0 };
             *next_hops = generate::gateways(model.count(ipv4.len() + ipv6.len()))?;
             *ipv4 = remap(ipv4, model, 1, 1);
@@ -103,7 +104,7 @@ impl OnTable {
         Ok((tables, whole))
     }
 
-    /// Whether a family is to be looked at: the one asked for, or any that has routes.
+    /// Returns whether a family is to be measured: the one asked for, or any that has routes.
     pub(crate) fn wants<A: Address>(&self, rib: &Rib<A>) -> bool {
         self.family.map_or(!rib.is_empty(), |family| Family::from(family) == A::FAMILY)
     }
@@ -118,7 +119,7 @@ impl From<FamilyName> for Family {
     }
 }
 
-/// Where next hops come from.
+/// The source of next hops.
 #[derive(Clone, Copy, Debug)]
 enum NextHopsFrom {
     Source,
@@ -129,7 +130,7 @@ impl FromStr for NextHopsFrom {
     type Err = fibula_io::Error;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        /// As many as a router of a large network has.
+        /// The number of next hops of a router in a large network.
         const USUAL: u32 = 200;
         Ok(match text {
             "source" => Self::Source,
@@ -152,28 +153,29 @@ pub(crate) struct TimedChanges {
     pub(crate) ipv6: Vec<Timed<u128>>,
 }
 
-/// Where updates come from.
+/// The source of updates.
 #[derive(Clone, Debug)]
 pub(crate) enum UpdatesFrom {
     /// A file, or `-`.
     File(String),
-    /// So many for each family, made over the table as real days bring them.
+    /// This number of updates for each family, made as real days bring them.
     Made(usize),
 }
 
 impl UpdatesFrom {
-    /// Whether they come from standard input.
+    /// Returns whether they come from standard input.
     pub(crate) fn is_standard_input(&self) -> bool {
         matches!(self, Self::File(name) if name == "-")
     }
 
-    /// The updates of both families. Next hops that only they name are added to the tables'.
+    /// Returns the updates of both families. Next hops that only they name are added to the
+    /// tables'.
     pub(crate) fn load(&self, tables: &mut Tables) -> anyhow::Result<Changes> {
         let TimedChanges { ipv4, ipv6 } = self.load_timed(tables)?;
         Ok(Changes { ipv4: untimed(&ipv4), ipv6: untimed(&ipv6) })
     }
 
-    /// The same with their times; made ones have none.
+    /// Returns the same with their times; made ones have none.
     pub(crate) fn load_timed(&self, tables: &mut Tables) -> anyhow::Result<TimedChanges> {
         let Tables { ipv4, ipv6, next_hops } = tables;
         Ok(match self {
@@ -193,12 +195,12 @@ impl UpdatesFrom {
     }
 }
 
-/// The changes alone.
+/// Returns the changes without times.
 pub(crate) fn untimed<A: Copy>(updates: &[Timed<A>]) -> Vec<Change<A>> {
     updates.iter().map(|update| update.change).collect()
 }
 
-/// Changes whose times nobody knows.
+/// Gives changes no time.
 pub(crate) fn timeless<A>(changes: Vec<Change<A>>) -> Vec<Timed<A>> {
     changes.into_iter().map(|change| Timed { time: None, change }).collect()
 }
@@ -241,7 +243,7 @@ pub(crate) struct Building {
 }
 
 impl Building {
-    /// The pages asked for.
+    /// Returns the pages asked for.
     pub(crate) fn pages(&self) -> Pages {
         if self.huge_pages { Pages::Huge } else { Pages::Small }
     }
@@ -259,17 +261,17 @@ fn level(text: &str) -> Result<Level, Error> {
     })
 }
 
-/// The engines of a list that do a family.
+/// Returns the engines of a list that do a family.
 pub(crate) fn engines<A: Address>(list: &str) -> anyhow::Result<Vec<String>> {
     Ok(fibula_lab::select::<A>(registry::engines(), list)?)
 }
 
-/// Makes a refusal of the error with which an engine was not built, where it is one.
+/// Makes a refusal of the error with which an engine was not built. Returns other errors.
 pub(crate) fn refusal<A: Address>(engine: &str, error: anyhow::Error) -> anyhow::Result<Refusal> {
     Ok(Refusal::of::<A>(engine, error.downcast::<Error>()?)?)
 }
 
-/// Tells things on standard error, one a line.
+/// Prints messages on standard error, one a line.
 pub(crate) fn tell_all(things: &[impl std::fmt::Display]) {
     for thing in things {
         tell(format_args!("{thing}"));

@@ -3,7 +3,7 @@
 use crate::Error;
 use fibula::Limit;
 
-/// The number of prefixes of each family; a family of none is left empty.
+/// The number of prefixes of each family. A family of 0 prefixes is empty.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Size {
     /// IPv4 prefixes.
@@ -13,10 +13,10 @@ pub struct Size {
 }
 
 impl Size {
-    /// The full tables of May 2026 with the longer prefixes that are added to them.
+    /// The full tables of May 2026, with the longer prefixes that are added to them.
     pub const FULL: Self = Self { ipv4: 1_043_325, ipv6: 246_475 };
 
-    /// The largest tables that are made: past these the public IPv4 space has no room for the length mix.
+    /// The largest tables. For larger ones the public IPv4 space has no room for the length mix.
     pub const MAX: Self = Self { ipv4: 8_000_000, ipv6: 8_000_000 };
 
     /// Only IPv4.
