@@ -2,9 +2,9 @@
 
 use std::net::IpAddr;
 
-/// Why something could not be measured or judged. One line.
+/// Why something could not be measured or judged. The text is one line.
 ///
-/// Wrong answers are no error: they are what the lab is there to find, and stand in its results.
+/// A wrong answer is no error: results hold those.
 #[derive(Debug, thiserror::Error)]
 #[error(transparent)]
 pub struct Error(#[from] Kind);
@@ -24,7 +24,7 @@ pub(crate) enum Kind {
 }
 
 impl Error {
-    /// The limit that was exceeded, if that is what went wrong.
+    /// Returns the limit that was exceeded, if that is what went wrong.
     #[must_use]
     pub fn limit(&self) -> Option<fibula::Limit> {
         match &self.0 {
@@ -33,7 +33,8 @@ impl Error {
         }
     }
 
-    /// What went wrong with a table that is not here; see [`LiveTable`](crate::live_table::LiveTable).
+    /// The error of a table that is kept elsewhere; see
+    /// [`LiveTable`](crate::live_table::LiveTable).
     pub fn elsewhere(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
         Self(Kind::Elsewhere(error.into()))
     }

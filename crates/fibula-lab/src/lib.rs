@@ -1,4 +1,4 @@
-//! What measures and judges lookup engines.
+//! Measures and judges lookup engines.
 //!
 //! | question | room |
 //! | --- | --- |
@@ -12,8 +12,8 @@
 //! | how much memory does it really take? | [`allocation`] |
 //!
 //! Everything takes its tables, addresses and engines as arguments: a registry slice of
-//! [`Entry`](fibula::engine::Entry), so that engines from elsewhere (or one that is wrong on purpose) are
-//! treated like the library's own.
+//! [`Entry`](fibula::engine::Entry). So engines from elsewhere (or one that is wrong on purpose)
+//! are treated like the library's own.
 #![deny(unsafe_code)]
 
 pub mod allocation;

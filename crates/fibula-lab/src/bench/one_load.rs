@@ -1,8 +1,8 @@
 //! `one-load`: the machine's own ceiling, as an engine.
 //!
-//! One random, independent 4-byte load for each address from a plain array: what any table lookup must do at
-//! least. Being an engine, it runs in the very loop the others run in: the same batches, instruction set,
-//! answers' width and threads.
+//! It loads one random, independent 4-byte cell per address from a plain array: the least that any
+//! table lookup does. As an engine, it runs in the same loop as the others: the same batches,
+//! instruction set, width of answers and threads.
 //!
 //! ```text
 //! address  -> its first 32 bits x --> cell = x * cells / 2^32 (a multiplication and a shift)
@@ -17,7 +17,7 @@ use fibula::memory::{Array, Memory};
 use fibula::{Address, Error, NextHop, Rib, engine_entry};
 use std::marker::PhantomData;
 
-/// What the tools would print about it.
+/// Its description, as for any engine.
 static ABOUT: About = About {
     name: "one-load",
     paper: "no engine: one independent load for each address from an array of the given size",
@@ -28,7 +28,7 @@ static ABOUT: About = About {
     preset: &[],
 };
 
-/// It as the only engine of a registry.
+/// A registry with this engine alone.
 pub(super) static ONE_LOAD: [Entry; 1] = [engine_entry!(ABOUT, [ipv4 ipv6] OneLoad)];
 
 /// The smallest array: a cache line.

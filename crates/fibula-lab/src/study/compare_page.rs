@@ -5,9 +5,11 @@ use super::markdown::{base_name, maybe, short, table_of};
 use crate::bench::BenchRow;
 use std::fmt::Write;
 
-/// The page of an engine against others: every ratio, every measure it loses, and all figures.
+/// Returns the page of an engine against others: every ratio, every measure that it loses, and all
+/// figures.
 ///
-/// `command` is how to make the page again, `machine` where it was made, `threads` how many the last column runs on.
+/// `command` makes the page again, `machine` is where it was made, and `threads` is the number of
+/// the last column.
 #[must_use]
 pub fn compare_page(comparisons: &[Comparison], threads: usize, command: &str, machine: &str) -> String {
     let mut page = format!(
@@ -67,7 +69,7 @@ pub fn compare_page(comparisons: &[Comparison], threads: usize, command: &str, m
     page
 }
 
-/// All engines on all traces of one table.
+/// Writes all engines on all traces of one table.
 fn figures(page: &mut String, comparison: &Comparison) {
     let Comparison { family, table, model, prefixes, races, refused, wrong, .. } = comparison;
     let Some(first) = races.first() else { return };

@@ -1,12 +1,13 @@
-//! The studies as Markdown.
+//! The study of all engines as Markdown.
 
 use super::markdown::{base_name, maybe, short, table_of};
 use super::{EngineRow, EngineStudy};
 use std::fmt::Write;
 
-/// The page of all engines: one section a family, first side by side, then each engine's parts and figures.
+/// Returns the page of all engines: one section per family, with all engines side by side and then
+/// each engine's parts and figures.
 ///
-/// `command` is how to make the page again, `machine` where it was made.
+/// `command` makes the page again, and `machine` is where it was made.
 #[must_use]
 pub fn engines_page(studies: &[EngineStudy], command: &str, machine: &str) -> String {
     let mut page = format!(
