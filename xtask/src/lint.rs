@@ -1,4 +1,4 @@
-//! Everything that is checked without running the code.
+//! The checks that do not run the code.
 
 use crate::dependencies;
 use crate::run::{PEERS, cargo, run};

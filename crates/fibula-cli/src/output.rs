@@ -145,12 +145,13 @@ impl<W: Write> Printer<W> {
 
     /// Prints a row that lacks some of the columns.
     fn partial(&mut self, row: &Map<String, Value>) -> anyhow::Result<()> {
-        let names = self.columns.iter().map(String::as_str).chain([REFUSED]);
-        let cells: Vec<String> = names.map(|name| row.get(name).map_or_else(String::new, cell)).collect();
+        let more = self.refusals.then_some(REFUSED);
+        let names: Vec<&str> = self.columns.iter().map(String::as_str).chain(more).collect();
+        let cells: Vec<String> =
+            names.iter().map(|&name| row.get(name).map_or_else(String::new, cell)).collect();
         match &mut self.form {
             Form::Table(table) => {
-                let names = self.columns.iter().map(String::as_str).chain([REFUSED]);
-                table.set_header(names.map(|name| name.replace('_', " ")));
+                table.set_header(names.iter().map(|name| name.replace('_', " ")));
                 table.add_row(cells);
                 if let Some(column) = table.column_iter_mut().last() {
                     column.set_padding((0, 2));
@@ -164,7 +165,9 @@ impl<W: Write> Printer<W> {
 
     /// Prints the names of the columns, those of `row`, and the rows that waited for them.
     fn head(&mut self, row: &Map<String, Value>) -> anyhow::Result<()> {
-        self.columns = row.keys().filter(|&name| name != REFUSED || !self.refusals).cloned().collect();
+        // Rows that count refused changes have the column already.
+        self.refusals &= !row.contains_key(REFUSED);
+        self.columns = row.keys().cloned().collect();
         match &mut self.form {
             Form::Table(table) => {
                 table.set_header(self.columns.iter().map(|name| name.replace('_', " ")));

@@ -9,8 +9,9 @@ use std::path::Path;
 ///
 /// ```
 /// use fibula_io::table;
-/// let error = table::parse(b"10.0.0.0/8 1\n0.0.0.0/33 2\n", &table::ReadOptions::default()).unwrap_err();
-/// assert_eq!(error.to_string(), "memory, line 2: prefix length 33 is past the 32 bits of the family");
+/// let text = b"10.0.0.0/8 1\n0.0.0.0/33 2\n";
+/// let error = table::parse(text, &table::ReadOptions::default()).unwrap_err().to_string();
+/// assert_eq!(error, "memory, line 2: prefix length 33 is past the 32 bits of the family");
 /// ```
 #[derive(Debug, thiserror::Error)]
 #[error("{source_name}{place}: {what}")]

@@ -3,7 +3,8 @@
 //!
 //! ```
 //! use fibula_io::table::{self, Format, ReadOptions};
-//! let loaded = table::parse(b"198.51.100.0/24\t64500\n2001:db8::/32\t192.0.2.1\n", &ReadOptions::default())?;
+//! let text = b"198.51.100.0/24\t64500\n2001:db8::/32\t192.0.2.1\n";
+//! let loaded = table::parse(text, &ReadOptions::default())?;
 //! assert_eq!((loaded.tables.ipv4.len(), loaded.tables.ipv6.len()), (1, 1));
 //! let mut out = Vec::new();
 //! table::write(&loaded.tables, Format::Csv, &mut out)?;

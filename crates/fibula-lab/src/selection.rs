@@ -16,7 +16,8 @@ const ASKED_FOR: [&str; 2] = ["peer:", "gpu-"];
 ///
 /// ```
 /// use fibula::engine::ENGINES;
-/// assert_eq!(fibula_lab::select::<u32>(ENGINES, "oracle,best,oracle").unwrap(), ["oracle", "best"]);
+/// let selected = fibula_lab::select::<u32>(ENGINES, "oracle,best,oracle").unwrap();
+/// assert_eq!(selected, ["oracle", "best"]);
 /// assert!(fibula_lab::select::<u32>(ENGINES, "no-such-engine").is_err());
 /// ```
 pub fn select<A: Address>(engines: &[Entry], list: &str) -> Result<Vec<String>, Error> {

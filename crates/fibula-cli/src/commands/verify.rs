@@ -384,7 +384,7 @@ impl<'r, W: Write> Run<'r, W> {
         }
         if row.leaked {
             let (after, fresh) = (row.bytes_after, row.bytes_fresh);
-            tell(format_args!("{engine} takes {after} bytes, built anew {fresh}"));
+            tell(format_args!("{engine} takes {after} bytes, a fresh build {fresh}"));
         }
         self.asked = true;
         self.right &= row.is_right();

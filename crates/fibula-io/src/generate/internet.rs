@@ -253,8 +253,13 @@ impl<'a, A: Address> Placing<'a, A> {
 
     /// Places `count` prefixes of a length that is longer than all before.
     fn add(&mut self, len: u8, count: usize) {
-        let mut level =
-            Level { len, quota: count, anew: false, taken: HashSet::with_capacity(count), order: Vec::new() };
+        let mut level = Level {
+            len,
+            quota: count,
+            avoid_used: false,
+            taken: HashSet::with_capacity(count),
+            order: Vec::new(),
+        };
         let nested =
             if self.placed.is_empty() { 0 } else { count * (self.shape.nested)(len) as usize / 1000 };
         for &(_, bits) in self.shape.fixed.iter().filter(|&&(fixed, _)| fixed == len) {
@@ -293,7 +298,7 @@ impl<'a, A: Address> Placing<'a, A> {
         while level.order.len() < level.quota && idle < PATIENCE {
             let before = level.order.len();
             // Sites that are used already may be full.
-            level.anew = idle >= 8;
+            level.avoid_used = idle >= 8;
             run(self, level);
             idle = if level.order.len() > before { 0 } else { idle + 1 };
         }
@@ -302,7 +307,7 @@ impl<'a, A: Address> Placing<'a, A> {
     /// Places a run of neighbours that no shorter prefix covers.
     fn run_outside(&mut self, level: &mut Level<A>) {
         let depth = self.depth(level.len);
-        let (site, again) = self.site(depth, level.anew);
+        let (site, again) = self.site(depth, level.avoid_used);
         let before = level.order.len();
         for prefix in self.run(site, level.len.max(site.len())) {
             if !self.is_covered(prefix) {
@@ -324,7 +329,7 @@ impl<'a, A: Address> Placing<'a, A> {
 
     /// Places a run of neighbours under one shorter prefix.
     fn run_inside(&mut self, level: &mut Level<A>) {
-        let again = !level.anew && self.random.chance(self.shape.again) && !self.split.is_empty();
+        let again = !level.avoid_used && self.random.chance(self.shape.again) && !self.split.is_empty();
         let again = again.then(|| self.random.index(self.split.len()));
         let cover = match again {
             Some(index) => Some(self.split[index]),
@@ -399,13 +404,13 @@ impl<'a, A: Address> Placing<'a, A> {
     /// for operators.
     ///
     /// Also returns the site's index in [`Placing::used`] if it has one.
-    fn site(&mut self, depth: usize, anew: bool) -> (Prefix<A>, Option<usize>) {
+    fn site(&mut self, depth: usize, avoid_used: bool) -> (Prefix<A>, Option<usize>) {
         let (_, len, again) = self.shape.sites[depth];
-        if !anew && self.random.chance(again) && !self.used[depth].is_empty() {
+        if !avoid_used && self.random.chance(again) && !self.used[depth].is_empty() {
             let index = self.random.index(self.used[depth].len());
             return (self.used[depth][index], Some(index));
         }
-        let above = if depth == 0 { self.registry_block() } else { self.site(depth - 1, anew).0 };
+        let above = if depth == 0 { self.registry_block() } else { self.site(depth - 1, avoid_used).0 };
         (self.random.part(above, len), None)
     }
 
@@ -431,7 +436,7 @@ struct Level<A> {
     len: u8,
     quota: usize,
     /// Whether to avoid the sites that are used already.
-    anew: bool,
+    avoid_used: bool,
     taken: HashSet<Prefix<A>>,
     order: Vec<Prefix<A>>,
 }

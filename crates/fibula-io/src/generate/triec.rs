@@ -80,7 +80,8 @@ impl TriecGroup {
 /// ```
 /// use fibula_io::generate::{NextHopModel, TriecGroup, triec};
 /// let tables = triec(TriecGroup::A, 10_000, NextHopModel::Near(40), 1)?;
-/// assert_eq!(tables.ipv6.iter().filter(|route| (25..=32).contains(&route.prefix.len())).count(), 6941);
+/// let lengths = tables.ipv6.iter().map(|route| route.prefix.len());
+/// assert_eq!(lengths.filter(|len| (25..=32).contains(len)).count(), 6941);
 /// # Ok::<(), fibula_io::Error>(())
 /// ```
 pub fn triec(group: TriecGroup, prefixes: usize, model: NextHopModel, seed: u64) -> Result<Tables, Error> {

@@ -24,7 +24,8 @@ pub fn read(source: &Source) -> Result<Vec<IpAddr>, Error> {
 /// let addresses = trace::parse(b"192.0.2.1\n2001:db8::1\n", &Source::StandardInput)?;
 /// assert_eq!(addresses.len(), 2);
 /// let error = trace::parse(b"192.0.2.1\n192.0.2.256\n", &Source::StandardInput).unwrap_err();
-/// assert_eq!(error.to_string(), r#"standard input, line 2: "192.0.2.256" is no address (expected one a line)"#);
+/// let expected = r#"standard input, line 2: "192.0.2.256" is no address (expected one a line)"#;
+/// assert_eq!(error.to_string(), expected);
 /// # Ok::<(), fibula_io::Error>(())
 /// ```
 ///

@@ -344,7 +344,8 @@ impl<'w, A: Address> Race<'w, A> {
 /// let mut rib: Rib<u32> = Rib::new();
 /// rib.insert("192.0.2.0/24".parse().unwrap(), NextHop(1));
 /// let addresses: Vec<u32> = (0..1000).map(|i| 0xC000_0200 + i).collect();
-/// let workload = Workload { table: "one route", rib: &rib, trace: "sequential", addresses: &addresses };
+/// let (table, trace) = ("one route", "sequential");
+/// let workload = Workload { table, rib: &rib, trace, addresses: &addresses };
 /// let options = BenchOptions { passes: 5, ..BenchOptions::default() };
 /// let report = bench(ENGINES, &[Contender::new("oracle")], workload, &options).unwrap();
 /// assert_eq!((report.rows[0].checked, report.rows[0].mismatches), (1000, 0));

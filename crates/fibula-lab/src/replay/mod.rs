@@ -151,7 +151,8 @@ pub struct Stream<'s, A: Address> {
 /// use fibula_lab::replay::{ReplayOptions, Stream, replay};
 /// use std::time::Duration;
 /// let route = Route { prefix: "192.0.2.0/24".parse()?, next_hop: NextHop(1) };
-/// let changes = [Change::Announce(route), Change::Announce(route), Change::Withdraw(route.prefix)];
+/// let announce = Change::Announce(route);
+/// let changes = [announce, announce, Change::Withdraw(route.prefix)];
 /// let rib = Rib::<u32>::new();
 /// let stream = Stream { table: "empty", rib: &rib, changes: &changes, addresses: &[0xC000_0201] };
 /// let options = ReplayOptions { span: Duration::from_millis(1), ..ReplayOptions::default() };

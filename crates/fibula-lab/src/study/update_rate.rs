@@ -38,9 +38,11 @@ pub struct UpdateRate {
 /// use fibula_lab::study::update_rate;
 /// use std::time::Duration;
 /// let route = Route { prefix: "192.0.2.0/24".parse()?, next_hop: NextHop(1) };
-/// let changes = [Change::Announce(route), Change::Announce(route), Change::Withdraw(route.prefix)];
+/// let announce = Change::Announce(route);
+/// let changes = [announce, announce, Change::Withdraw(route.prefix)];
 /// let rib = Rib::<u32>::new();
-/// let rate = update_rate(ENGINES, "dir24-8", &rib, &changes, Config::default(), Duration::MAX)?.unwrap();
+/// let config = Config::default();
+/// let rate = update_rate(ENGINES, "dir24-8", &rib, &changes, config, Duration::MAX)?.unwrap();
 /// assert_eq!((rate.applied, rate.rebuilt), (2, 0)); // the second changes nothing
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```

@@ -1,4 +1,4 @@
-//! [`Table`]: what addresses are looked up in, routes as they were read or a snapshot that was mapped.
+//! [`Table`]: the table of lookups, either routes that were read or a snapshot that was mapped.
 
 use super::answer::Answer;
 use super::compiled::Compiled;
