@@ -2,6 +2,7 @@
 //!
 //! `cargo xtask test` runs all of them. Each step can be run alone.
 
+mod comments;
 mod dependencies;
 mod fuzz;
 mod instructions;
@@ -17,7 +18,7 @@ const USAGE: &str = "\
 usage: cargo xtask COMMAND
 
   test    everything below, then all tests, the address sanitizer, and every fuzz target for 10 seconds
-  lint    formatting, clippy, documentation, licences and duplicate versions
+  lint    formatting, comments' width, clippy, documentation, licences and duplicate versions
   instructions  the instructions of a lookup of every engine, against docs/instructions.tsv; --record writes the counts there
   fuzz    every fuzz target, or those named; --seconds N each (10)
   setup   install what the tests need and the machine lacks; `setup peers`: what the feature `peers` needs, too";
