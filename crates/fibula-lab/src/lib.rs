@@ -3,8 +3,8 @@
 //! | question | module |
 //! | --- | --- |
 //! | does an engine answer right? | [`verify`]: where longest match breaks; all 2^32; updates |
-//! | how fast is it? | [`mod@bench`]: engines in turns, each checked first, beside a ceiling |
-//! | and while its table changes? | [`mod@replay`]: readers look up while a writer applies updates |
+//! | how fast is it? | [`mod@bench`]: engines in turns, checked first, beside a ceiling |
+//! | and while its table changes? | [`mod@replay`]: readers beside a writer of updates |
 //! | and if it is on a card? | [`live_table`]: what a table elsewhere implements to be judged |
 //! | does it all work here? | [`demo`]: both at once for the engine that fibula would choose |
 //! | how do all engines compare? | [`study`]: memory, accesses, speed, updates, as a page |

@@ -66,9 +66,10 @@ pub fn growth_page(studies: &[EngineStudy], growing: &str, command: &str, machin
          Made by `{command}`; every number below was measured by that run.\n\n\
          Machine: {machine}.\n\n\
          - **Mlps**: million lookups a second on one core on the first trace, the median of passes in which all engines of a\n  \
-           table take turns; the answers are checked against the oracle. **ns**: latency of one lookup whose address depends\n  \
+           table take turns. The answers are checked against the oracle. **ns**: latency of one lookup whose address depends\n  \
            on the answer before.\n\
-         - **update us**: the time of a single update, made as real days bring them, the routing table's own part left out.\n"
+         - **update us**: the time of a single update without the routing table's own part. The updates are made as real days\n  \
+           bring them.\n"
     );
     let rows = growth_rows(studies);
     let families: BTreeSet<&str> = rows.iter().map(|row| row.family.as_str()).collect();

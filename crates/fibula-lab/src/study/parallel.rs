@@ -172,12 +172,13 @@ pub fn parallel_page(rows: &[ParallelRow], table: &str, command: &str, machine: 
         "# One table, many threads\n\n\
          Made by `{command}`; every number of the table below was measured by that run.\n\n\
          Machine: {machine}. Table: {table}.\n\n\
-         The models are those of `fibula::parallel`: run to completion without a dispatcher (`own`, `dynamic`) and behind one \
-         (`round-robin` by address, `by-batch`), and a `pipeline` whose threads do a part of every lookup each. A dispatcher is one of \
-         the threads. Order `kept` delivers in the order of the addresses. Median, slowest and fastest pass in million lookups \
-         a second. Threads that wait for each other need all cores at the same time: where the load, given with the machine, is above \
-         the number of threads, a hand-over may take as long as another program's turn, and the figures say more about that than \
-         about the models; the fastest pass comes nearest to a quiet machine.\n\n\
+         The models are those of `fibula::parallel`. Threads run to completion without a dispatcher (`own`, `dynamic`) or \
+         behind one (`round-robin` by address, `by-batch`), or form a thread pipeline in which each does a stage of every lookup \
+         (`pipeline`). A dispatcher is one of the threads. Order `kept` delivers answers in the order of the addresses. The figures \
+         are the median, slowest and fastest pass in million lookups a second. Threads that wait for each other need all cores at \
+         the same time. Where the load, given with the machine, is above the number of threads, a hand-over may take a whole time \
+         slice of another program; the figures then say more about the load than about the models. The fastest pass is the nearest \
+         to an idle machine.\n\n\
          | engine | threads | model | order | chunk | Mlps | slowest | fastest |\n\
          | --- | ---: | --- | --- | ---: | ---: | ---: | ---: |\n"
     );
@@ -190,12 +191,12 @@ pub fn parallel_page(rows: &[ParallelRow], table: &str, command: &str, machine: 
     }
     page.push_str(
         "\n## What the papers found\n\n\
-         - TILEPro64 (He, Guan, Xie, Salamatian 2012), Figure 5: a pipeline of 5 cores for Tree Bitmap 13-4-4-4-4-3 is about 3 times \
-         as fast as one core, since most addresses end after 3 or 4 levels. Figures 6 and 7: run to completion behind a dispatcher that \
-         forwards single addresses in turn grows to about 8 cores (some 20 cycles a lookup for DIR-24-8), where the dispatcher and \
-         the memory controller are the limit.\n\
+         - TILEPro64 (He, Guan, Xie, Salamatian 2012), Figure 5: a thread pipeline of 5 cores for Tree Bitmap 13-4-4-4-4-3 is \
+         about 3 times as fast as one core, since most addresses end after 3 or 4 levels. Figures 6 and 7: run to completion behind a \
+         dispatcher that forwards single addresses in turn grows to about 8 cores (some 20 cycles a lookup for DIR-24-8). There the \
+         dispatcher and the memory controller are the limit.\n\
          - TrieC (Hu, Tang, Hua 2006), Table 5, four microengines: multi-processing 32.14, pipelining over scratch rings 23.39, \
-         over next-neighbour rings 28.74 million packets a second: stages cannot be balanced, and each hand-over costs.\n\
+         over next-neighbour rings 28.74 million packets a second. Stages cannot be balanced, and each hand-over has a cost.\n\
          - TrieC, Table 7: keeping the packet order costs 13.2 to 13.8 %, on 1 to 8 microengines.\n",
     );
     page
