@@ -26,7 +26,7 @@
 //! | [`Dir24_8`](layout::Dir24_8) | 24 bits | 8 | at /32 | 1 or 2 |
 //! | [`SailL`](layout::SailL) | 16 bits | 8 | at /32 | 1 to 3 |
 //! | [`Mosaic`](layout::Mosaic) | 18 bits | 7 | at any level | 2, or 3 below a /25 |
-//! | [`Mosaic6`](layout::Mosaic6) | 16 bits | 8, chains | at any level | to 3 for a /32, 5 for a /48 |
+//! | [`Mosaic6`](layout::Mosaic6) | 16 bits | 8, chains | at any level | 3 for a /32, 5 for a /48 |
 //!
 //! Leaves "at any level" are used wherever no longer route follows.
 //!
