@@ -4,7 +4,6 @@
 mod cli;
 mod commands;
 mod exit;
-mod family;
 mod output;
 mod reading;
 mod registry;

@@ -30,6 +30,15 @@ pub(crate) struct Reading {
     pub(crate) mask_host_bits: bool,
 }
 
+/// `--family` on the command line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum FamilyName {
+    /// 32-bit addresses
+    Ipv4,
+    /// 128-bit addresses
+    Ipv6,
+}
+
 /// Reads the name of a table format.
 pub(crate) fn format_parser() -> impl TypedValueParser<Value = Format> {
     PossibleValuesParser::new(Format::ALL.map(Format::name)).try_map(|name| name.parse::<Format>())
@@ -72,7 +81,7 @@ impl Reading {
         let loaded = table::read(source, &options)?;
         drop(bar);
         for damage in &loaded.damage {
-            tell(format_args!("{source}, {damage} (passed over)"));
+            tell(format_args!("{source}, {damage} (skipped)"));
         }
         Ok(loaded)
     }

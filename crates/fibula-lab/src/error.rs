@@ -1,5 +1,6 @@
 //! The crate's one error type.
 
+use fibula::ErrorKind;
 use std::net::IpAddr;
 
 /// Why something could not be measured or judged. The text is one line.
@@ -33,6 +34,14 @@ impl Error {
         }
     }
 
+    /// Returns whether an engine refused a table: by a limit, or for a reason of its own.
+    ///
+    /// Any other error is not about the table, as a name that no engine has.
+    #[must_use]
+    pub fn is_refusal(&self) -> bool {
+        matches!(&self.0, Kind::Engine(error) if is_refusal(error))
+    }
+
     /// The error of a table that is kept elsewhere; see
     /// [`LiveTable`](crate::live_table::LiveTable).
     pub fn elsewhere(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
@@ -42,6 +51,10 @@ impl Error {
     pub(crate) fn usage(text: impl Into<String>) -> Self {
         Self(Kind::Usage(text.into()))
     }
+}
+
+pub(crate) fn is_refusal(error: &fibula::Error) -> bool {
+    matches!(error.kind(), ErrorKind::Limit(_) | ErrorKind::Engine)
 }
 
 impl From<fibula::Error> for Error {

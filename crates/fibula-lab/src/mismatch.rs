@@ -1,7 +1,8 @@
 //! [`Mismatch`] and [`Refusal`]: a wrong answer, and an engine that refuses a table.
 
 use crate::Error;
-use fibula::{Address, ErrorKind, NextHop};
+use crate::error::is_refusal;
+use fibula::{Address, NextHop};
 use serde::{Serialize, Serializer};
 
 /// One wrong answer.
@@ -54,11 +55,10 @@ impl Refusal {
     /// Returns `error` if it is not about the table: the specification names no engine, or has a
     /// wrong parameter.
     pub fn of<A: Address>(engine: &str, error: fibula::Error) -> Result<Self, Error> {
-        match error.kind() {
-            ErrorKind::Limit(_) | ErrorKind::Engine => {
-                Ok(Self { engine: engine.into(), family: A::FAMILY.to_string(), error })
-            }
-            _ => Err(error.into()),
+        if is_refusal(&error) {
+            Ok(Self { engine: engine.into(), family: A::FAMILY.to_string(), error })
+        } else {
+            Err(error.into())
         }
     }
 

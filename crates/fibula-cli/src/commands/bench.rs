@@ -150,7 +150,7 @@ impl<W: Write> Run<'_, W> {
             Ok(addresses) => addresses,
             // A trace that only one family has is no error unless the other family was asked for.
             Err(error) if arguments.on_table.family.is_none() => {
-                tell(format_args!("{} passed over: {error}", A::FAMILY));
+                tell(format_args!("{} skipped: {error}", A::FAMILY));
                 return Ok(());
             }
             Err(error) => return Err(error.into()),

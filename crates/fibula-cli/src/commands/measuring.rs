@@ -2,8 +2,7 @@
 //! built how.
 
 use crate::exit::{Verdict, tell};
-use crate::family::FamilyName;
-use crate::reading::{Bar, Reading, verdict};
+use crate::reading::{Bar, FamilyName, Reading, verdict};
 use crate::registry;
 use clap::Args;
 use fibula::arch::Level;

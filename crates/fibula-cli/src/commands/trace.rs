@@ -1,8 +1,7 @@
 //! `fibula trace`: streams of addresses.
 
 use crate::exit::Verdict;
-use crate::family::FamilyName;
-use crate::reading::{Reading, table_or_internet};
+use crate::reading::{FamilyName, Reading, table_or_internet};
 use crate::writing::write_text;
 use clap::{Args, Subcommand};
 use fibula::{Address, Rib};

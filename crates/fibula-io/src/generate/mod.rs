@@ -15,7 +15,6 @@ mod internet;
 mod mix;
 mod next_hops;
 mod random;
-mod size;
 #[cfg(test)]
 mod tests;
 mod triec;
@@ -23,8 +22,8 @@ mod updates;
 mod weights;
 
 pub use edge::edge;
+pub use mix::Size;
 pub use next_hops::{NextHopModel, gateways, remap};
-pub use size::Size;
 pub use triec::{TriecGroup, triec};
 pub use updates::updates;
 

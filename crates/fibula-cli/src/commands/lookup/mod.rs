@@ -72,10 +72,7 @@ impl FromStr for Query {
 impl Arguments {
     pub(crate) fn run(self, output: &Output) -> anyhow::Result<Verdict> {
         let streams = self.addresses.contains(&Query::Stream);
-        anyhow::ensure!(
-            !streams || self.addresses.len() == 1,
-            "`-` stands alone, not beside other addresses"
-        );
+        anyhow::ensure!(!streams || self.addresses.len() == 1, "`-` must be the only address");
         anyhow::ensure!(
             !streams || self.table.as_deref() != Some("-"),
             "table and addresses cannot both come from standard input"

@@ -142,8 +142,8 @@ impl Arguments {
             for row in on_processor.chain(on_card) {
                 let row: VrfRow = match row {
                     Ok(row) => row,
-                    Err(error) if error.limit().is_some() => {
-                        tell(format_args!("{name} passed over: {error}"));
+                    Err(error) if error.is_refusal() => {
+                        tell(format_args!("{name} skipped: {error}"));
                         continue;
                     }
                     Err(error) => return Err(error.into()),

@@ -1,7 +1,7 @@
 //! `fibula table gen`: made tables.
 
 use crate::exit::Verdict;
-use crate::family::FamilyName;
+use crate::reading::FamilyName;
 use crate::writing::Writing;
 use clap::{Args, ValueEnum};
 use fibula_io::generate::{NextHopModel, Size, TriecGroup, edge, internet, triec};
