@@ -9,7 +9,7 @@ use std::process::ExitCode;
 pub(crate) enum Verdict {
     /// All is well: status 0.
     Good,
-    /// The answer is bad (a mismatch, a failed bar, damage passed over): status 1.
+    /// The answer is bad (a mismatch, a failed bar, skipped damage): status 1.
     Bad,
 }
 

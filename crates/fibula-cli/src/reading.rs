@@ -18,8 +18,7 @@ pub(crate) struct Reading {
     /// What a route's value is taken from, where the format holds more than one
     #[arg(long, value_enum, default_value_t, value_name = "VALUE")]
     pub(crate) value: ValueFrom,
-    /// Only routes heard from this peer (its address or AS number); all peers' best path if not
-    /// given
+    /// Only routes from this peer (its address or AS number); all peers' best path if not given
     #[arg(long)]
     pub(crate) peer: Option<String>,
     /// Skip damaged records and unreadable lines; report each, and exit with status 1 at the end

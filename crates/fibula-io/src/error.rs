@@ -73,7 +73,7 @@ impl Error {
         Self { source_name: source.to_string(), place: String::new(), what: one_line(&what.to_string()) }
     }
 
-    /// An error of something asked for, as in `trace "miss=130"`.
+    /// An error of an argument, as in `trace "miss=130"`.
     pub(crate) fn argument(name: &str, given: &str, what: impl fmt::Display) -> Self {
         let given: String = given.chars().take(80).collect();
         Self { source_name: format!("{name} {given:?}"), place: String::new(), what: what.to_string() }

@@ -50,7 +50,7 @@ pub fn is_one(path: &Path) -> bool {
     let begins = || -> io::Result<bool> {
         let file = File::open(path)?;
         if !file.metadata()?.is_file() {
-            return Ok(false); // what is read of a pipe is gone
+            return Ok(false); // a pipe cannot be read twice
         }
         let mut magic = [0; MAGIC.len()];
         file.take(MAGIC.len() as u64).read_exact(&mut magic)?;

@@ -73,7 +73,7 @@ impl Source {
     }
 }
 
-/// A callback that is told how far a source has been read.
+/// A callback that receives how far a source has been read.
 ///
 /// It is called after each read, which may be once per few kilobytes: it should return quickly.
 ///

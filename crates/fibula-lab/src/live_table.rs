@@ -73,7 +73,7 @@ pub trait LiveTable<A: Address> {
 /// One thread's reader of a [`LiveTable`].
 pub trait TableReader<A: Address>: Send {
     /// Looks up a batch, no larger than the reader was made for. All answers are of one published
-    /// table, if tables are not changed in place.
+    /// table, unless the table is changed in place.
     ///
     /// # Errors
     /// If the table is lost.

@@ -48,7 +48,7 @@ fn number<S: Serializer>(value: &f64, serializer: S) -> Result<S::Ok, S::Error> 
 
 impl Arguments {
     pub(crate) fn run(self, output: &Output) -> anyhow::Result<Verdict> {
-        engines::<u32>(&self.engine)?; // a wrong name is told before a table is read
+        engines::<u32>(&self.engine)?; // a wrong name fails before a table is read
         let (tables, whole) = self.on_table.load()?;
         let mut printer = output.printer();
         let any = self.family(&tables.ipv4, &mut printer)? | self.family(&tables.ipv6, &mut printer)?;

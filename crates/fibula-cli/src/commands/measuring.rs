@@ -1,5 +1,5 @@
-//! What the commands that judge and measure engines have in common: which table, which engines,
-//! built how.
+//! The options of the commands that judge and measure engines: the table, the engines, and how to
+//! build them.
 
 use crate::exit::{Verdict, tell};
 use crate::reading::{Bar, FamilyName, Reading, verdict};
@@ -22,12 +22,14 @@ use std::str::FromStr;
 /// The name of the made table, on the command line and in results.
 pub(crate) const INTERNET: &str = "internet";
 
-/// The made full tables of both families, with the next hops of a router that has 40 neighbours.
+/// Returns the made full tables of both families, with the next hops of a router that has 40
+/// neighbours.
 pub(crate) fn internet(seed: u64) -> Result<Tables, fibula_io::Error> {
     generate::internet(Size::FULL, NextHopModel::Near(40), seed)
 }
 
-/// The tables of a file, or of [`INTERNET`]. Also says whether they came through whole.
+/// Returns the tables of a file, or of [`INTERNET`]. Also returns whether they were read without
+/// damage.
 pub(crate) fn tables(name: &str, reading: &Reading) -> anyhow::Result<(Tables, Verdict)> {
     if name == INTERNET {
         return Ok((internet(1)?, Verdict::Good));
@@ -37,7 +39,7 @@ pub(crate) fn tables(name: &str, reading: &Reading) -> anyhow::Result<(Tables, V
     Ok((loaded.tables, whole))
 }
 
-/// So many addresses of each kind that the table has.
+/// Draws `count` addresses of each kind that the table has.
 pub(crate) fn traces<A: Address>(kinds: &[TraceKind], rib: &Rib<A>, count: u32) -> Vec<Trace<A>> {
     let draw = |kind: &TraceKind| {
         let addresses = trace::generate(kind, rib, count as usize, 1).ok()?;
@@ -46,17 +48,17 @@ pub(crate) fn traces<A: Address>(kinds: &[TraceKind], rib: &Rib<A>, count: u32) 
     kinds.iter().filter_map(draw).collect()
 }
 
-/// A file without its folders: what a page says that others are to do.
+/// Returns a file's name without its folders, for a page's commands.
 pub(crate) fn base_name(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or_default()
 }
 
-/// The options that name tables, folders left out.
+/// Returns the options that name tables, without folders.
 pub(crate) fn table_options(names: &[String]) -> String {
     names.iter().flat_map(|name| [" -t ", base_name(name)]).collect()
 }
 
-/// Which table.
+/// The table of a command.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct OnTable {
     /// The table, a file or `-`, or `internet` for the made one
@@ -146,7 +148,7 @@ pub(crate) struct Changes {
     pub(crate) ipv6: Vec<Change<u128>>,
 }
 
-/// The same, with the moments at which they happened.
+/// The same, with the times at which they happened.
 pub(crate) struct TimedChanges {
     pub(crate) ipv4: Vec<Timed<u32>>,
     pub(crate) ipv6: Vec<Timed<u128>>,

@@ -13,7 +13,8 @@ pub trait Layout: Clone + std::fmt::Debug + Send + Sync + 'static {
     type Address: Key;
     /// The number of address bits that index the root. The rest is a multiple of the stride.
     const ROOT_BITS: u8;
-    /// Whether leaves are used wherever nothing longer follows; else only at the last level.
+    /// Whether leaves are used wherever no more-specific route follows; else only at the last
+    /// level.
     const LEAVES_ANYWHERE: bool;
     /// Whether a block with a single path through it is a chain.
     const CHAINS: bool;

@@ -28,7 +28,7 @@
 //! | [`Mosaic`](layout::Mosaic) | 18 bits | 7 | at any level | 2, or 3 below a /25 |
 //! | [`Mosaic6`](layout::Mosaic6) | 16 bits | 8, chains | at any level | 3 for a /32, 5 for a /48 |
 //!
-//! Leaves "at any level" are used wherever no longer route follows.
+//! Leaves "at any level" are used wherever no more-specific route follows.
 //!
 //! # Worked example
 //! 10.0.0.0/8 to 1 and 10.0.1.0/25 to 2, as `Mosaic`: the entry of 10.0.0.0/18 points to leaves

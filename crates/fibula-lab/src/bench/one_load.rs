@@ -6,7 +6,7 @@
 //!
 //! ```text
 //! address  -> its first 32 bits x --> cell = x * cells / 2^32 (a multiplication and a shift)
-//! cells    -> [u32; bytes / 4]    --> the answer is what stands there
+//! cells    -> [u32; bytes / 4]    --> the answer is the cell
 //! ```
 //!
 //! Given uniformly random addresses, the cells are uniformly random too.

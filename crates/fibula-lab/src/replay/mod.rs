@@ -216,7 +216,7 @@ pub fn replay_on<A: Address, L: LiveTable<A> + Send>(
         });
         writer.join().expect("the writer panicked")
     })?;
-    live.poll(Duration::MAX)?; // readers are gone: what waited for them goes too
+    live.poll(Duration::MAX)?; // no reader is left: frees what waited for them
     let counts = live.counts();
     let wrong_at_end = wrong_at_end(live, rib, changes, counts.refused, options)?;
     Ok(ReplayRow {

@@ -56,7 +56,7 @@ impl Watch {
     /// From now on there is nothing to check.
     pub(super) fn hide(&self) {
         self.sequence.store(0, Ordering::Relaxed);
-        fence(Ordering::Release); // what follows comes after: a publication, or another sight
+        fence(Ordering::Release); // before a publication, or another state
     }
 
     /// Returns the present state.

@@ -177,7 +177,7 @@ mod tests {
         let held_up = || Err(fibula::Error::new(ErrorKind::ReadersHeldUp, "a reader rests nowhere"));
         let limit = Err(Limit { what: "routes", had: 2, max: 1 }.into());
         let lost = Err(fibula::Error::new(ErrorKind::Engine, "out of memory"));
-        let long = Duration::from_secs(60);
+        let long = Duration::from_mins(1);
         assert_eq!(published(long, &[held_up(), held_up(), Ok(())]), (Ok(()), 3));
         assert_eq!(published(long, &[held_up(), limit]), (Ok(()), 2));
         assert_eq!(published(long, &[lost]), (Err("out of memory".into()), 1));

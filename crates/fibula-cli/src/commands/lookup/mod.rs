@@ -50,7 +50,7 @@ pub(crate) struct Arguments {
     reading: Reading,
 }
 
-/// What is to be looked up.
+/// What is to be looked up: an address, or a stream of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Query {
     Address(IpAddr),

@@ -87,19 +87,19 @@ impl Style {
 /// The texts of a table's routes, each written when it is first needed. Every thread has its own.
 #[derive(Debug)]
 pub(super) struct Texts {
-    /// Begin and end in `bytes` of each place's text, "no route" first; equal if it is not made
-    /// yet. A place past the end has the text of "no route".
+    /// The begin and end in `bytes` of each index's text, "no route" first. They are equal while
+    /// the text is not written. An index past the end has the text of "no route".
     bounds: Vec<(usize, usize)>,
     bytes: Vec<u8>,
 }
 
 impl Texts {
-    /// None made yet, for a table of `routes` routes.
+    /// No text is written yet, for a table of `routes` routes.
     pub(super) fn new(routes: usize) -> Self {
         Self { bounds: vec![(0, 0); routes + 1], bytes: Vec::new() }
     }
 
-    /// The text of an answer of [`Compiled::places`].
+    /// Returns the text of an answer of [`Compiled::places`].
     #[inline]
     pub(super) fn of<A: Address>(
         &mut self,

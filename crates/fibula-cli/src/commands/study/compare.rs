@@ -56,7 +56,7 @@ struct RefusedTable<'s> {
 impl Arguments {
     pub(crate) fn run(self, output: &Output) -> anyhow::Result<Verdict> {
         for list in [&self.engine, &self.against] {
-            engines::<u32>(list)?; // a wrong name is told before a table is read
+            engines::<u32>(list)?; // a wrong name fails before a table is read
         }
         let mut whole = Verdict::Good;
         let mut comparisons = Vec::new();

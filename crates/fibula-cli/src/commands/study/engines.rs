@@ -37,7 +37,7 @@ pub(crate) struct Arguments {
 
 impl Arguments {
     pub(crate) fn run(self, output: &Output) -> anyhow::Result<Verdict> {
-        engines::<u32>(&self.engine)?; // a wrong name is told before a table is read
+        engines::<u32>(&self.engine)?; // a wrong name fails before a table is read
         let mut whole = Verdict::Good;
         let mut studies = Vec::new();
         for name in &self.on_tables.table {

@@ -72,7 +72,7 @@ impl Arguments {
     pub(crate) fn run(self, output: &Output) -> anyhow::Result<Verdict> {
         /// The name of the tables that are plotted.
         const GROWING: &str = "internet";
-        engines::<u32>(&self.engine)?; // a wrong name is told before a table is made
+        engines::<u32>(&self.engine)?; // a wrong name fails before a table is made
         let mut studies = Vec::new();
         let middle = |sizes: &[usize]| sizes.get(sizes.len() / 2).copied().unwrap_or_default();
         for &size in &self.ipv4 {

@@ -54,7 +54,7 @@ fn load() -> String {
 
 impl Arguments {
     pub(crate) fn run(self, output: &Output) -> anyhow::Result<Verdict> {
-        engines::<u32>(&self.engine)?; // a wrong name is told before a table is read
+        engines::<u32>(&self.engine)?; // a wrong name fails before a table is read
         let (tables, whole) = self.on_table.load()?;
         let ParallelStudy { mut rows, mut refused } = self.family(&tables.ipv4)?;
         let ipv6 = self.family(&tables.ipv6)?;
