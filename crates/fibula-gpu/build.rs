@@ -1,4 +1,5 @@
-//! Compiles the kernels' bodies for the host: the twin that tests judge, and its counted copy.
+//! Compiles the kernels' bodies for the host: the twin that tests judge, and a copy that counts
+//! accesses.
 
 fn main() {
     println!("cargo::rerun-if-changed=kernels");

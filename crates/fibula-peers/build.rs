@@ -1,4 +1,4 @@
-//! Compiles what stands between Rust and other people's engines, where those are asked for.
+//! Compiles the C and Go code between Rust and other people's engines, where those are enabled.
 
 fn main() {
     println!("cargo::rerun-if-changed=src/dpdk/shim.c");
@@ -24,7 +24,7 @@ fn dpdk() {
     cc::Build::new()
         .file("src/dpdk/shim.c")
         .includes(library.include_paths)
-        // DPDK's own headers ask for these.
+        // DPDK's own headers need these.
         .flag("-include")
         .flag("rte_config.h")
         .flag("-march=native")
@@ -34,7 +34,7 @@ fn dpdk() {
         .compile("fibula_dpdk_shim");
 }
 
-/// Go builds an archive of C functions with its runtime in it.
+/// Go builds an archive of C functions that includes its runtime.
 #[cfg(feature = "bart")]
 fn bart() {
     let folder = std::env::var("OUT_DIR").unwrap_or_default();

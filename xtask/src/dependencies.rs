@@ -1,4 +1,5 @@
-//! What the project depends on: only licences it may be shipped with, and one version of each package.
+//! Checks the dependencies: only licences that the project may be shipped with, and one version of
+//! each package.
 
 use crate::run::{host, root};
 use anyhow::{Context, Result, bail};
@@ -6,7 +7,7 @@ use cargo_metadata::{CargoOpt, MetadataCommand};
 use spdx::{Expression, LicenseReq, ParseMode};
 use std::collections::BTreeMap;
 
-/// Licences under which a dependency may be used by a project that is MIT or Apache-2.0.
+/// Licences of dependencies that a project under MIT or Apache-2.0 may use.
 const LICENCES: [&str; 12] = [
     "0BSD",
     "Apache-2.0",
@@ -22,13 +23,15 @@ const LICENCES: [&str; 12] = [
     "bzip2-1.0.6",
 ];
 
-/// Packages of which two versions are met, each with the reason. An entry that is no longer needed is an error.
+/// Packages of which two versions are allowed, each with the reason. An entry that is no longer
+/// needed is an error.
 const TWO_VERSIONS: [(&str, &str); 2] = [
     ("shlex", "trycmd, which only tests use, still splits words with version 1"),
     ("syn", "num_enum, below bgpkit-parser, still derives with version 2"),
 ];
 
-/// Checks licences and duplicate versions of everything in the lock file that is built on this host.
+/// Checks the licences and duplicate versions of everything in the lock file that is built on this
+/// host.
 pub(crate) fn check() -> Result<()> {
     let options = ["--locked".to_owned(), "--filter-platform".to_owned(), host()?];
     let metadata = MetadataCommand::new()

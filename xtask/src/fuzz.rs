@@ -1,11 +1,11 @@
-//! The fuzz targets under fuzz/, each run for a while.
+//! Runs each fuzz target under fuzz/ for a while.
 
 use crate::run::{nightly, on_all_cores, output, root, run};
 use crate::setup;
 use anyhow::{Context, Result, bail};
 use std::process::Command;
 
-/// How long each target runs as part of the tests.
+/// The seconds of each target as part of the tests.
 pub(crate) const SECONDS: u32 = 10;
 
 /// `[--seconds N] [TARGET...]`
@@ -42,8 +42,8 @@ pub(crate) fn targets(seconds: u32, chosen: &[&str]) -> Result<()> {
     run(nightly(&["fuzz", "build"]).env("PATH", &path))?;
     on_all_cores(chosen, |target| {
         let duration = format!("-max_total_time={seconds}");
-        // A compressed input may unpack to some ten thousand times its size; this keeps it far below the fuzzer's
-        // bound on memory.
+        // A compressed input may expand some ten thousand times; this keeps it far below the
+        // fuzzer's bound on memory.
         let options = ["--", &duration, "-max_len=4096", "-print_final_stats=0"];
         run(nightly(&["fuzz", "run", target]).args(options).env("PATH", &path))
     })?;

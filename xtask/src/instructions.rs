@@ -1,7 +1,8 @@
-//! Instructions a lookup, counted by callgrind: a ratchet, so that no engine's hot path grows unnoticed.
+//! Counts the instructions of a lookup by callgrind: a ratchet, so that no engine's hot path grows
+//! unnoticed.
 //!
-//! Counts of one compiler do not drift as times do. They are of the test profile, whose code the tests have built
-//! already, and of the instruction sets that callgrind knows.
+//! Counts of one compiler do not drift as times do. They are of the test profile, which the tests
+//! have built already, and of the instruction sets that callgrind knows.
 
 use crate::run::{PEERS, cargo, on_all_cores, output, root};
 use anyhow::{Context, Result, bail, ensure};
@@ -11,10 +12,11 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What was counted last: an engine, a family, an instruction set and the instructions of a lookup a line.
+/// The recorded counts. A line has an engine, a family, an instruction set and the instructions of
+/// a lookup.
 const RECORD: &str = "docs/instructions.tsv";
 
-/// How far a count may be from the recorded one, as a share: unrelated code moves what is inlined by less.
+/// The allowed difference from the record, as a share. Unrelated code changes inlining by less.
 const TOLERANCE: f64 = 0.03;
 
 /// The function of the counted program whose instructions are collected.
@@ -44,7 +46,7 @@ pub(crate) fn check() -> Result<()> {
     )
 }
 
-/// Counts, and writes the record anew.
+/// Counts, and writes the record.
 fn record() -> Result<()> {
     let mut text = String::from("engine\tfamily\tisa\tinstructions\n");
     for (name, instructions) in count()? {
@@ -66,7 +68,8 @@ fn parse(text: &str) -> Result<BTreeMap<String, f64>> {
     text.lines().skip(1).map(line).collect()
 }
 
-/// What is not as recorded. A set of instructions that this machine lacks is no difference.
+/// Returns what differs from the record. An instruction set that this machine lacks is no
+/// difference.
 fn differences(recorded: &BTreeMap<String, f64>, counted: &BTreeMap<String, f64>) -> Vec<String> {
     let has = |set: Option<&str>| counted.keys().any(|name| name.rsplit(' ').next() == set);
     let mut complaints = Vec::new();
@@ -84,7 +87,8 @@ fn differences(recorded: &BTreeMap<String, f64>, counted: &BTreeMap<String, f64>
     complaints
 }
 
-/// The instructions of a lookup of each engine, family and instruction set, counted on all cores.
+/// Returns the instructions of a lookup of each engine, family and instruction set, counted on all
+/// cores.
 fn count() -> Result<BTreeMap<String, f64>> {
     let program = program()?;
     let lines = output(&mut Command::new(&program))?;
@@ -95,15 +99,16 @@ fn count() -> Result<BTreeMap<String, f64>> {
     Ok(on_all_cores(&lines, count)?.into_iter().collect())
 }
 
-/// A line of the counted program: what was looked up, and how many lookups.
+/// Parses a line of the counted program: the name of the lookup, and the number of lookups.
 fn lookups(line: &str) -> Result<(&str, f64)> {
     let (name, lookups) = line.rsplit_once(' ').with_context(|| format!("{line:?} counts nothing"))?;
     Ok((name, lookups.parse()?))
 }
 
-/// The program to be counted, built as the tests are.
+/// Builds the program to be counted, as the tests are built.
 fn program() -> Result<PathBuf> {
-    // Of the whole workspace, as the tests are: features are the same, and so is what has been built.
+    // Of the whole workspace, as the tests are: the features are the same, so nothing is built
+    // again.
     let arguments = ["test", "--workspace", "--test", "instructions", "--no-run", "--locked"];
     let messages = output(cargo(&arguments).args(PEERS).arg("--message-format=json-render-diagnostics"))?;
     for message in Message::parse_stream(messages.as_bytes()) {
@@ -117,7 +122,7 @@ fn program() -> Result<PathBuf> {
     bail!("cargo has built no program that counts instructions")
 }
 
-/// The instructions of the counted call.
+/// Returns the instructions of the counted call.
 fn instructions(program: &Path, name: &str) -> Result<f64> {
     let folder = root().join("target/callgrind");
     std::fs::create_dir_all(&folder)?;

@@ -1,12 +1,13 @@
-//! Everything that is checked without running the code.
+//! The checks that do not run the code.
 
-use crate::dependencies;
 use crate::run::{PEERS, cargo, run};
+use crate::{comments, dependencies};
 use anyhow::Result;
 
-/// Formatting, clippy, documentation, dependencies.
+/// Checks formatting, the width of comments, clippy, documentation and dependencies.
 pub(crate) fn all() -> Result<()> {
     run(&mut cargo(&["fmt", "--all", "--check"]))?;
+    comments::check()?;
     run(cargo(&["clippy", "--workspace", "--all-targets", "--locked"])
         .args(PEERS)
         .args(["--", "--deny", "warnings"]))?;

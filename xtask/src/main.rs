@@ -1,7 +1,8 @@
-//! The project's own chores: one door for people and for continuous integration.
+//! The project's own tasks, for people and for continuous integration.
 //!
-//! `cargo xtask test` is all of them; each step can be run alone.
+//! `cargo xtask test` runs all of them. Each step can be run alone.
 
+mod comments;
 mod dependencies;
 mod fuzz;
 mod instructions;
@@ -17,8 +18,8 @@ const USAGE: &str = "\
 usage: cargo xtask COMMAND
 
   test    everything below, then all tests, the address sanitizer, and every fuzz target for 10 seconds
-  lint    formatting, clippy, documentation, licences and duplicate versions
-  instructions  the instructions of a lookup of every engine, against docs/instructions.tsv; --record writes them anew
+  lint    formatting, comments' width, clippy, documentation, licences and duplicate versions
+  instructions  the instructions of a lookup of every engine, against docs/instructions.tsv; --record writes the counts there
   fuzz    every fuzz target, or those named; --seconds N each (10)
   setup   install what the tests need and the machine lacks; `setup peers`: what the feature `peers` needs, too";
 

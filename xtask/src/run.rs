@@ -1,11 +1,12 @@
-//! Running other programs: each is shown before it runs and named when it fails.
+//! Runs other programs. Each is printed before it runs, and named when it fails.
 
 use anyhow::{Context, Result, bail};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// The part of other people's engines that comes as crates; the rest takes what only `setup peers` installs.
+/// The features of other people's engines that are crates; the others need what only `setup peers`
+/// installs.
 pub(crate) const PEERS: [&str; 2] = ["--features", "fibula-peers/crates"];
 
 /// The root of the workspace.
@@ -32,14 +33,15 @@ pub(crate) fn cargo(arguments: &[&str]) -> Command {
 pub(crate) fn nightly(arguments: &[&str]) -> Command {
     let mut command = Command::new("rustup");
     command.args(["run", "nightly", "cargo"]).args(arguments).current_dir(root());
-    // What the pinned toolchain's own cargo sets for its children would override the choice.
+    // The variables that the pinned toolchain's cargo sets for its children would override the
+    // choice.
     for name in ["RUSTUP_TOOLCHAIN", "CARGO", "RUSTC", "RUSTDOC"] {
         command.env_remove(name);
     }
     command
 }
 
-/// Shows and runs a program; an error if it fails.
+/// Prints and runs a program; an error if it fails.
 pub(crate) fn run(command: &mut Command) -> Result<()> {
     println!("+ {}", shown(command));
     let status =
@@ -50,7 +52,7 @@ pub(crate) fn run(command: &mut Command) -> Result<()> {
     Ok(())
 }
 
-/// What a program prints on standard output; an error if it fails.
+/// Returns a program's standard output; an error if it fails.
 pub(crate) fn output(command: &mut Command) -> Result<String> {
     let output = command.stderr(Stdio::inherit()).output();
     let output = output.with_context(|| format!("cannot run {}", shown(command)))?;
@@ -60,7 +62,7 @@ pub(crate) fn output(command: &mut Command) -> Result<String> {
     Ok(String::from_utf8(output.stdout)?)
 }
 
-/// Whether a program exists and ends well.
+/// Returns whether a program exists and succeeds.
 pub(crate) fn works(program: &str, arguments: &[&str]) -> bool {
     let mut command = Command::new(program);
     command.args(arguments).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
@@ -72,7 +74,8 @@ fn shown(command: &Command) -> String {
     words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
 }
 
-/// Does something for each item, on all cores; in the items' order, or the first error that anyone met.
+/// Runs a closure for each item, on all cores. Returns the results in the items' order, or the
+/// first error.
 pub(crate) fn on_all_cores<T: Sync, R: Send>(
     items: &[T],
     work: impl Fn(&T) -> Result<R> + Sync,
@@ -83,7 +86,7 @@ pub(crate) fn on_all_cores<T: Sync, R: Send>(
         loop {
             let at = next.fetch_add(1, Ordering::Relaxed);
             let Some(item) = items.get(at) else { return Ok(done) };
-            // Who fails leaves the others nothing more to do.
+            // After a failure the other threads have nothing more to do.
             let result = work(item).inspect_err(|_| next.store(items.len(), Ordering::Relaxed))?;
             done.push((at, result));
         }

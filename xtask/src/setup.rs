@@ -1,17 +1,17 @@
-//! Installing what the tests need and the machine lacks, and saying so.
+//! Installs what the tests need and the machine lacks, and prints it.
 
 use crate::run::{output, root, run, works};
 use anyhow::{Context, Result, bail};
 use std::path::PathBuf;
 use std::process::Command;
 
-/// The version the fuzz step is known to work with.
+/// The version that the fuzz step is known to work with.
 const CARGO_FUZZ: &str = "0.13.2";
 
-/// Old enough for every driver that knows today's cards, new enough for the cards.
+/// Old enough for every driver of today's cards, new enough for the cards.
 const NVRTC: &str = "nvidia-cuda-nvrtc-cu12==12.1.105";
 
-/// Everything the test command needs.
+/// Installs everything that the tests need.
 pub(crate) fn all() -> Result<()> {
     compilers()?;
     valgrind()?;
@@ -20,7 +20,7 @@ pub(crate) fn all() -> Result<()> {
     nvrtc()
 }
 
-/// Everything other people's engines need.
+/// Installs everything that other people's engines need.
 pub(crate) fn peers() -> Result<()> {
     compilers()?;
     go()?;
@@ -30,7 +30,7 @@ pub(crate) fn peers() -> Result<()> {
     debian("DPDK 22.11", &["libdpdk-dev", "pkg-config"])
 }
 
-/// Go, for `bart`. Debian's own is too old for it.
+/// Go, for `bart`. Debian's own version is too old for it.
 fn go() -> Result<()> {
     const LEAST: (u32, u32) = (1, 24);
     let version = output(Command::new("go").args(["env", "GOVERSION"]));
@@ -55,7 +55,7 @@ fn compilers() -> Result<()> {
     debian("a C and a C++ compiler (cc, c++)", &["build-essential"])
 }
 
-/// The counter of instructions.
+/// valgrind, which counts instructions.
 fn valgrind() -> Result<()> {
     if works("valgrind", &["--version"]) {
         return Ok(());
@@ -63,7 +63,7 @@ fn valgrind() -> Result<()> {
     debian("valgrind", &["valgrind"])
 }
 
-/// Installs Debian packages for what is missing.
+/// Installs the missing Debian packages.
 fn debian(missing: &str, packages: &[&str]) -> Result<()> {
     let list = packages.join(" ");
     if !works("apt-get", &["--version"]) || !is_root() {
@@ -74,7 +74,8 @@ fn debian(missing: &str, packages: &[&str]) -> Result<()> {
     run(Command::new("apt-get").args(["install", "--yes", "--no-install-recommends"]).args(packages))
 }
 
-/// NVIDIA's run-time compiler out of its Python package, under target/: with it the kernels are compiled where there is no card.
+/// Installs NVIDIA's run-time compiler from its Python package, under target/. It compiles the
+/// kernels where there is no card.
 fn nvrtc() -> Result<()> {
     let folder = root().join("target/tools/nvrtc");
     if folder.join("nvidia/cuda_nvrtc/lib/libnvrtc.so.12").exists() {
@@ -100,7 +101,8 @@ fn nightly() -> Result<()> {
     run(Command::new("rustup").args(["toolchain", "install", "nightly", "--profile", "minimal"]))
 }
 
-/// The fuzzer, under target/ so that nothing outside the tree changes. Returns the program.
+/// Installs the fuzzer under target/, so that nothing outside the tree changes. Returns the
+/// program.
 pub(crate) fn cargo_fuzz() -> Result<PathBuf> {
     let tools = root().join("target/tools");
     let program = tools.join("bin/cargo-fuzz");

@@ -6,7 +6,7 @@ use anyhow::Result;
 use std::process::Command;
 use std::time::Instant;
 
-/// What the tests consist of, each with its name.
+/// The steps of the tests, each with its name.
 const STAGES: [(&str, Stage); 7] = [
     ("what the tests need", setup::all),
     ("lint", lint::all),
@@ -19,7 +19,7 @@ const STAGES: [(&str, Stage); 7] = [
 
 type Stage = fn() -> Result<()>;
 
-/// All checks and tests; stops at the first that fails.
+/// Runs all checks and tests. Stops at the first that fails.
 pub(crate) fn all() -> Result<()> {
     let mut took = Vec::new();
     for (name, stage) in STAGES {
@@ -31,14 +31,15 @@ pub(crate) fn all() -> Result<()> {
     Ok(())
 }
 
-/// Everything that runs as users run it.
+/// Runs everything as users run it.
 fn tests() -> Result<()> {
     run(cargo(&["test", "--workspace", "--locked"]).args(PEERS))
 }
 
-/// What `unsafe` code does, with every access to memory checked. Engines and blocks must have none: what they read and write goes through
-/// `memory` and `arch`, and a few tests of each show whether they use those as they may be used. Unoptimized, since optimizing
-/// instrumented code for three widths and three instruction sets takes three times as long as all of this.
+/// Runs the `unsafe` code with every memory access checked. Engines and blocks have none: they read
+/// and write through `memory` and `arch`. A few tests of each show whether they use those
+/// correctly. The build is not optimized, since optimizing instrumented code for three widths and
+/// three instruction sets takes three times as long as all of this.
 fn address_sanitizer() -> Result<()> {
     let units = ["arch::", "blocks::", "live::", "memory::", "snapshot::", "table_set::"];
     let units = [&units[..], &["--skip", "comes_back_at_every_width"]].concat();
@@ -49,7 +50,8 @@ fn address_sanitizer() -> Result<()> {
     ];
     for (tests, chosen) in tests {
         let mut tests = sanitized(tests)?;
-        // Wrong accesses show in few cases; the many are for wrong answers, and have been run before.
+        // Wrong accesses show in few cases. The other cases look for wrong answers, and have run
+        // before.
         run(tests
             .arg("--")
             .args(chosen)
@@ -60,7 +62,7 @@ fn address_sanitizer() -> Result<()> {
     Ok(())
 }
 
-/// Readers and a writer at once, with every access checked against every other thread's.
+/// Runs readers and a writer at once, with every access checked against every other thread's.
 fn thread_sanitizer() -> Result<()> {
     let suppressions = root().join("crates/fibula/tests/thread_sanitizer.txt");
     let mut tests = sanitized(&["--test", "live"])?;
@@ -70,7 +72,7 @@ fn thread_sanitizer() -> Result<()> {
         .env("TSAN_OPTIONS", format!("suppressions={}", suppressions.display())))
 }
 
-/// Some of the library's tests by the toolchain that has sanitizers.
+/// Runs some of the library's tests with the toolchain that has sanitizers.
 fn sanitized(tests: &[&str]) -> Result<Command> {
     let host = host()?;
     let mut arguments = vec!["test", "--package", "fibula"];

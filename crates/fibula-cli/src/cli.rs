@@ -10,8 +10,8 @@ use clap::{Parser, Subcommand};
 
 /// Longest-prefix match over Internet routing tables.
 ///
-/// Exit status: 0 good; 1 the answer is bad (a mismatch, damage or unreadable lines passed over with --keep-going);
-/// 2 wrong usage or unreadable input, with one line on standard error.
+/// Exit status: 0 good; 1 the answer is bad (a mismatch, or damage or unreadable lines skipped by
+/// --keep-going); 2 wrong usage or unreadable input, with one line on standard error.
 #[derive(Debug, Parser)]
 #[command(
     name = "fibula",
@@ -28,7 +28,7 @@ pub(crate) struct Cli {
     pub(crate) command: Command,
 }
 
-/// One variant a command; each is a file or folder under `commands/`.
+/// One variant per command. Each is a file or folder under `commands/`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Lookup(lookup::Arguments),
@@ -51,7 +51,7 @@ pub(crate) enum Command {
 }
 
 impl Command {
-    /// Carries the command out.
+    /// Runs the command.
     pub(crate) fn run(self, output: &Output) -> anyhow::Result<Verdict> {
         match self {
             Self::Lookup(arguments) => arguments.run(output),

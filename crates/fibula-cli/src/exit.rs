@@ -1,15 +1,15 @@
-//! How a run ends: the status, and the one line on standard error that says why.
+//! The end of a run: the status, and the one line on standard error that says why.
 
 use std::fmt::Display;
 use std::io::{self, ErrorKind, Write};
 use std::process::ExitCode;
 
-/// What a command has to say beyond its output.
+/// The result of a command beyond its output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
     /// All is well: status 0.
     Good,
-    /// The answer is bad (a mismatch, a failed bar, damage passed over): status 1.
+    /// The answer is bad (a mismatch, a failed bar, skipped damage): status 1.
     Bad,
 }
 
@@ -20,19 +20,20 @@ impl Verdict {
     }
 }
 
-/// Says one line on standard error. If nobody hears it, the run goes on.
+/// Prints one line on standard error. If it cannot be written, the run goes on.
 pub(crate) fn tell(line: impl Display) {
     let _ = writeln!(io::stderr(), "fibula: {line}");
 }
 
-/// The status of a finished command. A reader that went away (`| head`) is no error.
+/// Returns the status of a finished command. A closed pipe (`| head`) is no error.
 pub(crate) fn code(result: anyhow::Result<Verdict>) -> ExitCode {
     match result {
         Ok(Verdict::Good) => ExitCode::SUCCESS,
         Ok(Verdict::Bad) => ExitCode::from(1),
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            // Errors of files name them; the system's bare own is of the one place that has no name.
+            // Errors of files name them. A bare system error is of standard output, which has no
+            // name.
             let bare = error.downcast_ref::<io::Error>().is_some_and(|error| error.raw_os_error().is_some());
             let place = if bare { "standard output: " } else { "" };
             tell(one_line(&format!("{place}{error:#}")));
@@ -44,7 +45,7 @@ pub(crate) fn code(result: anyhow::Result<Verdict>) -> ExitCode {
 /// Prints what clap found: help and versions as they are, wrong usage as one line and status 2.
 pub(crate) fn usage(error: &clap::Error) -> ExitCode {
     if !error.use_stderr() {
-        // A reader that has gone away needs no help.
+        // A closed pipe needs no help.
         let _ = error.print();
         return ExitCode::SUCCESS;
     }

@@ -1,10 +1,9 @@
-//! The `fibula` command line: a thin front to the library, every command a short file.
+//! The `fibula` command line: a thin front to the library. Every command is a short file.
 #![forbid(unsafe_code)]
 
 mod cli;
 mod commands;
 mod exit;
-mod family;
 mod output;
 mod reading;
 mod registry;
@@ -13,7 +12,7 @@ mod writing;
 use fibula_lab::allocation::CountingAllocator;
 use std::process::ExitCode;
 
-/// Memory is reported as it was asked for, not as it was computed.
+/// Memory is reported as it was allocated, not as it was computed.
 #[global_allocator]
 static ALLOCATOR: CountingAllocator = CountingAllocator::new();
 

@@ -1,7 +1,7 @@
 //! The `--format` machinery: one serialisable row type, printed in any of four forms.
 //!
-//! A command makes rows (any `Serialize` struct) and hands them to [`Output::rows`], or, if they come slowly and
-//! should be seen as they come, one by one to an [`Output::printer`].
+//! A command makes rows (any `Serialize` struct) and hands them to [`Output::rows`]. Rows that come
+//! slowly go one by one to an [`Output::printer`], so that each is seen as it comes.
 
 use clap::ValueEnum;
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
@@ -30,17 +30,17 @@ pub(crate) struct Output {
 }
 
 impl Output {
-    /// Printing in the format asked for, if one was.
+    /// Prints in the format asked for, if one was.
     pub(crate) fn new(format: Option<Format>) -> Self {
         Self { format }
     }
 
-    /// The format that was asked for; `None` if the command may choose its own way to say things.
+    /// Returns the format that was asked for; `None` if the command may choose its own form.
     pub(crate) fn asked(&self) -> Option<Format> {
         self.format
     }
 
-    /// Whether people read it: then a command may add lines that are no rows.
+    /// Returns whether the output is for people: then a command may add lines that are no rows.
     pub(crate) fn is_table(&self) -> bool {
         self.format.unwrap_or_default() == Format::Table
     }
@@ -66,19 +66,19 @@ impl Output {
         printer.finish()
     }
 
-    /// Prints rows that each take a while, and lets each be seen at once where the form allows it;
-    /// [`Printer::finish`] must end it.
+    /// Returns a printer for rows that each take a while. Each is printed at once where the form
+    /// allows it. Call [`Printer::finish`] at the end.
     pub(crate) fn printer(&self) -> Printer<impl Write + use<>> {
         Printer { at_once: true, ..self.batch_printer() }
     }
 
-    /// Prints rows that come fast, without hurry; [`Printer::finish`] must end it.
+    /// Returns a printer for rows that come fast; it buffers. Call [`Printer::finish`] at the end.
     pub(crate) fn batch_printer(&self) -> Printer<impl Write + use<>> {
         Printer::new(self.format.unwrap_or_default(), BufWriter::with_capacity(1 << 16, io::stdout().lock()))
     }
 }
 
-/// Rows on their way out.
+/// Prints rows one by one.
 #[derive(Debug)]
 pub(crate) struct Printer<W: Write> {
     form: Form,
@@ -87,9 +87,9 @@ pub(crate) struct Printer<W: Write> {
     at_once: bool,
     /// The names of the columns, of the first row.
     columns: Vec<String>,
-    /// Whether rows may have a reason why they are not there, in a last column.
+    /// Whether a last column has the reasons of engines that refused.
     refusals: bool,
-    /// Rows without figures that came before the first that has them, which tells the columns.
+    /// Rows of refusals that came before the first full row, which has the names of the columns.
     waiting: Vec<Map<String, Value>>,
 }
 
@@ -120,14 +120,15 @@ impl<W: Write> Printer<W> {
         Self { form, out, any: false, at_once: false, columns, refusals: false, waiting }
     }
 
-    /// The same, for rows of engines that may refuse a table; see [`Printer::refused`].
+    /// Returns the printer for rows of engines that may refuse a table; see [`Printer::refused`].
     ///
     /// Comma-separated values then have one more column at the end, `refused`.
     pub(crate) fn with_refusals(self) -> Self {
         Self { refusals: true, ..self }
     }
 
-    /// Prints the row of an engine that refused a table: some of the fields of the other rows, and `refused`.
+    /// Prints the row of an engine that refused a table. It has some of the fields of the other
+    /// rows, and `refused`.
     ///
     /// In JSON the object has no other keys. Elsewhere the other cells are empty.
     pub(crate) fn refused<R: Serialize>(&mut self, row: &R) -> anyhow::Result<()> {
@@ -144,12 +145,13 @@ impl<W: Write> Printer<W> {
 
     /// Prints a row that lacks some of the columns.
     fn partial(&mut self, row: &Map<String, Value>) -> anyhow::Result<()> {
-        let names = self.columns.iter().map(String::as_str).chain([REFUSED]);
-        let cells: Vec<String> = names.map(|name| row.get(name).map_or_else(String::new, cell)).collect();
+        let more = self.refusals.then_some(REFUSED);
+        let names: Vec<&str> = self.columns.iter().map(String::as_str).chain(more).collect();
+        let cells: Vec<String> =
+            names.iter().map(|&name| row.get(name).map_or_else(String::new, cell)).collect();
         match &mut self.form {
             Form::Table(table) => {
-                let names = self.columns.iter().map(String::as_str).chain([REFUSED]);
-                table.set_header(names.map(|name| name.replace('_', " ")));
+                table.set_header(names.iter().map(|name| name.replace('_', " ")));
                 table.add_row(cells);
                 if let Some(column) = table.column_iter_mut().last() {
                     column.set_padding((0, 2));
@@ -163,7 +165,9 @@ impl<W: Write> Printer<W> {
 
     /// Prints the names of the columns, those of `row`, and the rows that waited for them.
     fn head(&mut self, row: &Map<String, Value>) -> anyhow::Result<()> {
-        self.columns = row.keys().filter(|&name| name != REFUSED || !self.refusals).cloned().collect();
+        // Rows that count refused changes have the column already.
+        self.refusals &= !row.contains_key(REFUSED);
+        self.columns = row.keys().cloned().collect();
         match &mut self.form {
             Form::Table(table) => {
                 table.set_header(self.columns.iter().map(|name| name.replace('_', " ")));
@@ -182,7 +186,7 @@ impl<W: Write> Printer<W> {
         std::mem::take(&mut self.waiting).iter().try_for_each(|row| self.partial(row))
     }
 
-    /// Prints one row (the table form waits for the last, to align).
+    /// Prints one row. The table form waits for the last row, to align.
     pub(crate) fn row<R: Serialize>(&mut self, row: &R) -> anyhow::Result<()> {
         let first = !std::mem::replace(&mut self.any, true);
         match &mut self.form {
@@ -202,7 +206,7 @@ impl<W: Write> Printer<W> {
         Ok(())
     }
 
-    /// Prints a row where it needs a line of names above it.
+    /// Prints a row in a form that has a line of names above it.
     fn cells(&mut self, row: &Map<String, Value>) -> anyhow::Result<()> {
         if self.columns.is_empty() {
             self.head(row)?;
@@ -236,7 +240,7 @@ impl<W: Write> Printer<W> {
     }
 }
 
-/// A row as its named fields, in order.
+/// Returns a row as its named fields, in order.
 fn fields<R: Serialize>(row: &R) -> anyhow::Result<Map<String, Value>> {
     match serde_json::to_value(row)? {
         Value::Object(fields) => Ok(fields),
@@ -244,7 +248,7 @@ fn fields<R: Serialize>(row: &R) -> anyhow::Result<Map<String, Value>> {
     }
 }
 
-/// A field where only text fits: nothing for null, nested values as JSON.
+/// Returns a field as text: empty for null, nested values as JSON.
 fn cell(value: &Value) -> String {
     match value {
         Value::Null => String::new(),
@@ -254,7 +258,7 @@ fn cell(value: &Value) -> String {
 }
 
 fn to_json<W: Write, R: Serialize>(out: W, row: &R) -> io::Result<()> {
-    // The conversion keeps an I/O error's kind, so that a closed pipe is still known as one.
+    // The conversion keeps an I/O error's kind, so that a closed pipe is still recognised.
     serde_json::to_writer(out, row).map_err(io::Error::from)
 }
 

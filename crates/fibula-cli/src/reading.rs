@@ -1,4 +1,4 @@
-//! The options that say how a table is read, the same for every command that reads one.
+//! The options for reading a table, the same for every command.
 
 use crate::exit::{Verdict, tell};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -18,15 +18,24 @@ pub(crate) struct Reading {
     /// What a route's value is taken from, where the format holds more than one
     #[arg(long, value_enum, default_value_t, value_name = "VALUE")]
     pub(crate) value: ValueFrom,
-    /// Only routes heard from this peer (its address or AS number); all peers' best path if not given
+    /// Only routes from this peer (its address or AS number); all peers' best path if not given
     #[arg(long)]
     pub(crate) peer: Option<String>,
-    /// Pass over damaged records and unreadable lines; say so, and exit with status 1 at the end
+    /// Skip damaged records and unreadable lines; report each, and exit with status 1 at the end
     #[arg(long)]
     pub(crate) keep_going: bool,
     /// Clear the host bits of prefixes that have them set, instead of refusing them
     #[arg(long)]
     pub(crate) mask_host_bits: bool,
+}
+
+/// `--family` on the command line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum FamilyName {
+    /// 32-bit addresses
+    Ipv4,
+    /// 128-bit addresses
+    Ipv6,
 }
 
 /// Reads the name of a table format.
@@ -42,7 +51,7 @@ pub(crate) enum ValueFrom {
     NextHop,
     /// The autonomous system at the end of the path
     OriginAs,
-    /// The peer the route was heard from
+    /// The peer that sent the route
     Peer,
 }
 
@@ -57,7 +66,7 @@ impl From<ValueFrom> for Value {
 }
 
 impl Reading {
-    /// Reads a table; what was passed over is told on standard error.
+    /// Reads a table. Reports skipped damage on standard error.
     pub(crate) fn read(&self, source: &Source) -> anyhow::Result<Loaded> {
         let bar = Bar::new();
         let options = ReadOptions {
@@ -71,13 +80,13 @@ impl Reading {
         let loaded = table::read(source, &options)?;
         drop(bar);
         for damage in &loaded.damage {
-            tell(format_args!("{source}, {damage} (passed over)"));
+            tell(format_args!("{source}, {damage} (skipped)"));
         }
         Ok(loaded)
     }
 }
 
-/// A progress bar on standard error for a source that is read, cleared when it is dropped.
+/// A progress bar on standard error, cleared when it is dropped.
 ///
 /// `indicatif` draws only on a terminal.
 pub(crate) struct Bar(ProgressBar);
@@ -87,7 +96,8 @@ impl Bar {
         Self(ProgressBar::new_spinner())
     }
 
-    /// The callback that draws. It shows bytes read of the total, or the bytes read where the total is not known.
+    /// Returns the callback that draws. It shows bytes read of the total, or the bytes read where
+    /// the total is not known.
     pub(crate) fn progress(&self) -> Progress {
         let bar = self.0.clone();
         Progress::new(move |bytes, total| {
@@ -110,12 +120,13 @@ impl Drop for Bar {
     }
 }
 
-/// Whether a table came through whole.
+/// Returns whether a table was read without damage.
 pub(crate) fn verdict(loaded: &Loaded) -> Verdict {
     Verdict::good_if(loaded.damage.is_empty())
 }
 
-/// The table named, and whether it came through whole; or the made table `internet`, which is said.
+/// Reads the named table, or makes the table `internet` and reports that. Also returns whether the
+/// table was read without damage.
 pub(crate) fn table_or_internet(reading: &Reading, table: Option<&str>) -> anyhow::Result<(Tables, Verdict)> {
     if let Some(table) = table {
         let loaded = reading.read(&Source::from(table))?;

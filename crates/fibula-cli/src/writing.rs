@@ -1,4 +1,4 @@
-//! The options that say where a table goes, the same for every command that writes one.
+//! The options for writing a table, the same for every command.
 
 use crate::reading::format_parser;
 use anyhow::Context;
@@ -7,10 +7,11 @@ use fibula_io::table::{self, Format, Tables};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// Where a table is written, and how.
+/// The destination and format of a table.
 #[derive(Debug, Args)]
 pub(crate) struct Writing {
-    /// The file to write, or `-`; it is written beside and renamed, so that it is never seen half
+    /// The file to write, or `-`; it is written to a temporary file and renamed, so that it is
+    /// never incomplete
     #[arg(short, long, default_value = "-", value_name = "FILE")]
     output: PathBuf,
     /// The format to write
@@ -25,7 +26,8 @@ impl Writing {
     }
 }
 
-/// Writes what `fill` writes: to a file, which is written beside and renamed, or for `-` to standard output.
+/// Writes what `fill` writes: to a file, by a temporary file that is renamed, or for `-` to
+/// standard output.
 pub(crate) fn write_text(
     path: &Path,
     fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,

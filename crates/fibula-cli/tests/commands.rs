@@ -1,6 +1,7 @@
-//! Every command as people see it: what stands in `commands/` is run and compared, output and exit status.
+//! Every command as people see it: the cases in `commands/` are run, and their output and exit
+//! status compared.
 //!
-//! `TRYCMD=overwrite cargo test -p fibula-cli --test commands` writes down what the commands say now; read the
+//! `TRYCMD=overwrite cargo test -p fibula-cli --test commands` records the present output. Read the
 //! difference before you keep it.
 
 #[test]

@@ -1,4 +1,4 @@
-//! `fibula devices`, and what is said where a card is asked for and there is none.
+//! `fibula devices`, and the error where a card is asked for and there is none.
 
 use std::path::Path;
 use std::process::{Command, Output};

@@ -25,7 +25,7 @@ fn lookup(options: &[&str]) -> (Child, ChildStdin, BufReader<ChildStdout>) {
     (child, stdin, stdout)
 }
 
-/// What the process says at its end: status and standard error.
+/// Returns the process's status and standard error.
 fn end(mut child: Child) -> (Option<i32>, String) {
     let mut said = String::new();
     child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
@@ -53,7 +53,8 @@ fn an_address_is_answered_before_the_next_is_written() {
 fn answers_keep_the_order_of_the_addresses_through_many_blocks() {
     const COUNT: u32 = 500_000;
     let (child, mut stdin, stdout) = lookup(&[]);
-    // Most fall into 10.0.0.0/8, each 64th into the more specific 10.1.0.0/16, each 1000th is an IPv6 one.
+    // Most are in 10.0.0.0/8, each 64th in the more-specific 10.1.0.0/16, each 1000th is an IPv6
+    // address.
     let address = |i: u32| if i.is_multiple_of(64) { 0x0A01_0000 | i & 0xFFFF } else { 0x0A02_0000 + i };
     let writer = thread::spawn(move || {
         let mut text = Vec::new();
@@ -88,7 +89,7 @@ fn a_reader_that_goes_away_ends_it_quietly() {
         let (child, mut stdin, mut stdout) = lookup(options);
         let writer = thread::spawn(move || {
             let block = "10.1.2.4\n".repeat(10_000);
-            // Until it has noticed; far more than all buffers between hold.
+            // Until it notices; far more than all buffers between hold.
             (0..10_000).any(|_| stdin.write_all(block.as_bytes()).is_err())
         });
         let mut line = String::new();

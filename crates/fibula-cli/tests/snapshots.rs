@@ -1,4 +1,4 @@
-//! `fibula build` and what reads its files.
+//! `fibula build`, and the commands that read its files.
 //!
 //! ```text
 //!   edge.txt --fibula build--> table.fib --fibula lookup--> answers
@@ -85,7 +85,8 @@ fn a_table_of_both_families_needs_a_choice() {
     assert_eq!((code, said.as_str()), (Some(2), expected));
 }
 
-/// A build that is killed at a random moment, 200 times: the file is the whole old one or the whole new one.
+/// A build that is killed at a random moment, 200 times: the file is the whole old one or the whole
+/// new one.
 #[test]
 fn a_kill_at_any_moment_leaves_a_whole_file() {
     let folder = tempfile::tempdir().unwrap();
@@ -102,7 +103,7 @@ fn a_kill_at_any_moment_leaves_a_whole_file() {
     for round in 0..200_u32 {
         let (table, next) = if current == &new { (EDGE, &old) } else { (LATER, &new) };
         let mut child = fibula(&build(table, &path)).stdout(Stdio::null()).spawn().unwrap();
-        // Multiples of the golden ratio fall everywhere alike.
+        // Multiples of the golden ratio are spread evenly.
         let moment = f64::from(round) * 0.618_033_988_749 % 1.0;
         std::thread::sleep(longest.mul_f64(moment) + Duration::from_micros(100));
         let _ = child.kill(); // it may be done

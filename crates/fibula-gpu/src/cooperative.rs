@@ -1,16 +1,18 @@
 //! [`Cooperative`]: the processor and a device on one stream of addresses.
 //!
-//! Lucchesi, Drummond and Teodoro, "High-performance IP lookup using Intel Xeon Phi" (JISA 9, 2018), section 4.4: buffers of
-//! addresses come in; each is divided between the threads of the processor and the device in proportion to their speeds, which
-//! are measured before and, since they drift, all the time; one thread does nothing but drive the device. With one lane the device
-//! is used synchronously, with two it is double-buffered, with more as SAIL uses streams.
+//! Lucchesi, Drummond and Teodoro, "High-performance IP lookup using Intel Xeon Phi" (JISA 9,
+//! 2018), section 4.4. Addresses come in buffers. Each buffer is divided between the processor's
+//! threads and the device in proportion to their speeds. The speeds are measured before and, since
+//! they drift, all the time. One thread only drives the device. With one lane the device is used
+//! synchronously, with two it is double-buffered, with more it is used like SAIL's streams.
 //!
 //! ```text
 //!                 ┌─ share ──▶ lanes of the device ──┐
 //!   buffer of addresses                              ├──▶ next hops, each in its address's place
 //!                 └─ rest ───▶ threads, 16K a time ──┘
 //! ```
-//! A device that fails loses nothing: what it has not answered goes to the processor, and the report says why.
+//! A device that fails loses nothing: the processor answers what the device has not, and the report
+//! says why.
 
 use crate::device::{Device, Kernel, Lane};
 use crate::{Answer, Error, Key, Resident};
@@ -21,36 +23,36 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 use zerocopy::IntoBytes;
 
-/// The addresses that a thread of the processor takes at once.
+/// The number of addresses that a thread of the processor takes at once.
 const PIECE: usize = 16_384;
 
-/// How much a new measurement of a speed counts, of 1.
+/// The weight of a new measurement of a speed, of 1.
 const NEW: f64 = 0.25;
 
-/// The least part of a buffer: whoever gets nothing is never measured again.
+/// The least share of a buffer: a side without addresses would never be measured again.
 const LEAST: f64 = 1.0 / 64.0;
 
 /// How to divide.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Division {
-    /// All to the device.
+    /// All addresses go to the device.
     Device,
-    /// All to the processor.
+    /// All addresses go to the processor.
     Processor,
-    /// In proportion to the speeds, measured as it goes.
+    /// In proportion to the measured speeds.
     Profiled,
 }
 
 /// How to run.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
-    /// Addresses that are divided at once.
+    /// The number of addresses that are divided at once.
     pub buffer: usize,
     /// Batches on the device at once: 1 waits for each, 2 copies one while another is looked up.
     pub lanes: usize,
-    /// Threads of the processor, the one that drives the device not counted.
+    /// The number of threads of the processor, without the one that drives the device.
     pub threads: usize,
-    /// Who gets what.
+    /// How addresses are divided.
     pub division: Division,
 }
 
@@ -61,23 +63,23 @@ impl Default for Options {
     }
 }
 
-/// What became of a stream of addresses.
+/// The result of looking up a stream of addresses.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Report {
     /// Addresses that the device answered.
     pub on_device: usize,
     /// Addresses that the processor answered.
     pub on_processor: usize,
-    /// The device's part of a buffer at the end, of 1.
+    /// The device's share of a buffer at the end, of 1.
     pub share: f64,
-    /// Why the device fell out; the processor has done its part.
+    /// Why the device failed. The processor has then answered the rest.
     pub fault: Option<Error>,
-    /// The time each batch took on the device, from its start until its answers were here.
+    /// The time of each batch on the device, from its start until its answers were back.
     pub latencies: Vec<Duration>,
 }
 
-/// The time that an address takes, in seconds, as far as it is known. Times and not speeds are averaged: batches in two lanes may
-/// end together, the second after no time at all.
+/// The time per address in seconds, as far as it is known. Times are averaged and not speeds: two
+/// lanes may end together, which makes the second batch's time zero.
 #[derive(Clone, Copy, Debug, Default)]
 struct Paces {
     device: Option<f64>,
@@ -90,7 +92,7 @@ impl Paces {
         *pace = Some(pace.map_or(now, |before| before + NEW * (now - before)));
     }
 
-    /// The device's part; half as long as one is unknown.
+    /// Returns the device's share; half as long as one speed is unknown.
     fn share(&self) -> f64 {
         match (self.device, self.processor) {
             (Some(device), Some(processor)) => (processor / (device + processor)).clamp(LEAST, 1.0 - LEAST),
@@ -110,10 +112,10 @@ pub struct Cooperative<'r, D: Device, A: Key> {
     fault: Option<Error>,
 }
 
-/// Addresses for the processor, and where their answers go.
+/// Addresses for the processor, and the buffer for their answers.
 type Piece<'s, A, W> = (&'s [A], &'s mut [W]);
 
-/// A batch that the device has.
+/// A batch that is on the device.
 struct Flight<'s, A, W> {
     lane: usize,
     piece: Piece<'s, A, W>,
@@ -121,7 +123,8 @@ struct Flight<'s, A, W> {
 }
 
 impl<'r, D: Device, A: Key> Cooperative<'r, D, A> {
-    /// Makes the lanes. `fib` is the same table on the processor, with answers of the kernel's width.
+    /// Makes the lanes. `fib` is the same table on the processor, with answers of the kernel's
+    /// width.
     ///
     /// # Errors
     /// If an option is 0, or the device fails.
@@ -139,11 +142,11 @@ impl<'r, D: Device, A: Key> Cooperative<'r, D, A> {
         Ok(Self { resident, fib, options, lanes, paces: Paces::default(), fault: None })
     }
 
-    /// Looks a stream of addresses up: `next_hops[i]` for `addresses[i]`. Speeds are remembered for the next stream; a device
-    /// that has failed is not asked again.
+    /// Looks up a stream of addresses: `next_hops[i]` is the answer for `addresses[i]`. The speeds
+    /// are kept for the next stream. A device that has failed is not used again.
     ///
     /// # Panics
-    /// If the two differ in length, or the answers have not the width of the table on the processor.
+    /// If the two differ in length, or the answers do not have the width of the processor's table.
     pub fn look_up<W: Answer>(&mut self, addresses: &[A], next_hops: &mut [W]) -> Report
     where
         for<'s> NextHopSlice<'s>: From<&'s mut [W]>,
@@ -182,12 +185,12 @@ impl<'r, D: Device, A: Key> Cooperative<'r, D, A> {
     }
 }
 
-/// One stream, as the driving thread sees it.
+/// The state of the driving thread for one stream.
 struct Drive<'d, 's, 'r, D: Device, A: Key, W> {
     cooperative: &'d mut Cooperative<'r, D, A>,
     to_threads: Sender<Piece<'s, A, W>>,
     from_threads: Receiver<(usize, Duration)>,
-    /// Pieces that the threads have not answered yet.
+    /// The pieces that the threads have not answered yet.
     waiting: usize,
     flights: VecDeque<Flight<'s, A, W>>,
     report: Report,
@@ -207,9 +210,9 @@ where
             let count = (addresses.len() as f64 * self.share()).round() as usize;
             let (on_device, on_processor) = addresses.split_at(count);
             let (device_answers, processor_answers) = next_hops.split_at_mut(count);
-            // The device first: it works while the threads are told.
+            // The device first: it works while the threads are woken.
             self.start((on_device, device_answers));
-            // No more than two buffers wait for the threads, so that a drift shows soon.
+            // At most two buffers wait for the threads, so that a drift in speed shows soon.
             while self.waiting > 2 * buffer.div_ceil(PIECE).max(threads) {
                 self.hear();
             }
@@ -226,7 +229,7 @@ where
         self.report
     }
 
-    /// The device's part of the next buffer.
+    /// Returns the device's share of the next buffer.
     fn share(&self) -> f64 {
         match self.cooperative.options.division {
             _ if self.cooperative.fault.is_some() => 0.0,
@@ -253,8 +256,8 @@ where
         }
     }
 
-    /// Waits for the oldest batch; returns when it was done. Speed is measured from the finish before, if the batch was already
-    /// there: lanes overlap.
+    /// Waits for the oldest batch and returns when it was done. Lanes overlap, so if the batch was
+    /// already on the device, its time is measured from the previous finish.
     fn finish(&mut self, last_finish: Instant) -> Instant {
         let Some(Flight { lane, piece, start }) = self.flights.pop_front() else { return last_finish };
         match self.cooperative.lanes[lane].finish() {
@@ -277,7 +280,7 @@ where
         }
     }
 
-    /// The device is lost: the processor takes what it had.
+    /// Marks the device as failed: the processor takes its batches.
     fn give_up(&mut self, error: Error, piece: Piece<'s, A, W>) {
         self.cooperative.fault.get_or_insert(error);
         let flights = std::mem::take(&mut self.flights);
@@ -287,7 +290,7 @@ where
         }
     }
 
-    /// Gives a piece to the threads, or does it here if there are none.
+    /// Gives a piece to the threads, or answers it here if there are none.
     fn hand_over(&mut self, (addresses, next_hops): Piece<'s, A, W>) {
         for (addresses, next_hops) in addresses.chunks(PIECE).zip(next_hops.chunks_mut(PIECE)) {
             self.report.on_processor += addresses.len();
@@ -300,11 +303,11 @@ where
         }
     }
 
-    /// Hears of one piece that is done.
+    /// Receives one finished piece.
     fn hear(&mut self) {
         let (count, elapsed) = self.from_threads.recv().expect("the threads speak until the end");
         self.waiting -= 1;
-        // All threads together are as many times as fast as one.
+        // All threads together are this many times as fast as one.
         let together = elapsed.div_f64(self.cooperative.options.threads as f64);
         Paces::measured(&mut self.cooperative.paces.processor, count, together);
     }

@@ -30,7 +30,7 @@ impl Error {
         Self(Kind::Compiler(why.into()))
     }
 
-    /// A device that failed, and how.
+    /// The error of a device that failed, and how.
     pub fn fault(device: impl Into<String>, what: impl Into<String>) -> Self {
         Self(Kind::Fault { device: device.into(), what: what.into() })
     }
@@ -43,7 +43,7 @@ impl Error {
         Self(Kind::Usage(text.into()))
     }
 
-    /// The limit that was exceeded, if that is what went wrong.
+    /// Returns the limit that was exceeded, if that is what went wrong.
     #[must_use]
     pub fn limit(&self) -> Option<fibula::Limit> {
         match &self.0 {
@@ -52,7 +52,8 @@ impl Error {
         }
     }
 
-    /// Whether a part of a table has outgrown its place on the device: the whole table must be placed anew.
+    /// Returns whether a part of a table has outgrown its room on the device: the whole table must
+    /// be copied again.
     #[must_use]
     pub fn is_full(&self) -> bool {
         matches!(self.0, Kind::Full { .. })

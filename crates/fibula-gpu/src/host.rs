@@ -1,4 +1,4 @@
-//! The kernels' bodies as the host compiler made them: the twin that every test judges.
+//! The kernels' bodies as the host compiler makes them: the twin that every test judges.
 #![allow(unsafe_code, reason = "functions compiled from C are called here and nowhere else")]
 
 use crate::device::Kernel;
@@ -6,7 +6,7 @@ use crate::table::{Layout, PARTS, Table};
 use fibula::engine::{Meter, Width, WidthBits};
 use std::ffi::c_void;
 
-/// A table as the bodies take it: `struct fibula_table`.
+/// A table as the bodies read it: `struct fibula_table`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pointers {
@@ -67,14 +67,14 @@ fn index(width: WidthBits) -> usize {
     }
 }
 
-/// The most places a lookup reads: a root and the levels below it, for IPv6.
+/// The most elements that a lookup reads: the root and the levels below it, for IPv6.
 const READS_MAX: usize = 32;
 
 fn pointers<L: Layout, W: Width, const N: usize>(table: &Table<L, W, N>) -> Pointers {
     Pointers { parts: table.parts().map(|part| part.as_ptr().cast()) }
 }
 
-/// The answers of a table for as many addresses.
+/// Looks up `addresses` in a table.
 ///
 /// # Panics
 /// If there are not as many answers as addresses.
@@ -87,8 +87,9 @@ pub(crate) fn look_up<L: Layout, W: Width, const N: usize>(
     assert_eq!(addresses.len(), next_hops.len(), "as many next hops as addresses");
     let body = L::BODIES.look_up[index(W::BITS)];
     let pointers = pointers(table);
-    // SAFETY: the body of this layout and width reads `len` addresses, writes `len` answers, and reads the parts where entries
-    // point; every number in an entry was given out by `Unique`, which keeps what it gave out (`Table` checks that in `validate`).
+    // SAFETY: the body of this layout and width reads `len` addresses, writes `len` answers, and
+    // reads the parts at the indices in entries. `Unique` allocated every index in an entry and
+    // keeps it allocated (`Table` checks that in `validate`).
     unsafe {
         body(
             &raw const pointers,
@@ -99,10 +100,12 @@ pub(crate) fn look_up<L: Layout, W: Width, const N: usize>(
     }
 }
 
-/// What a card does with a batch, done by the host: as many answers as there are addresses, all of them bytes.
+/// Does on the host what a card does with a batch: as many answers as there are addresses, all of
+/// them bytes.
 ///
 /// # Safety
-/// The parts are a table of the kernel's layout and width as its host had it; addresses and answers begin where such integers may.
+/// The parts are a table of the kernel's layout and width as its host had it. Addresses and answers
+/// are aligned for integers of their size.
 pub(crate) unsafe fn look_up_bytes(
     kernel: Kernel,
     parts: [&[u8]; PARTS],
@@ -123,13 +126,13 @@ pub(crate) unsafe fn look_up_bytes(
     }
 }
 
-/// The same for addresses of which each names one of the tables.
+/// Does the same for addresses that each name one of the tables.
 ///
 /// # Safety
 /// As for [`look_up_bytes`], for each of the tables.
 ///
 /// # Panics
-/// If the lengths do not agree, or a number names no table.
+/// If the lengths differ, or a number names no table.
 pub(crate) unsafe fn look_up_bytes_of_many(
     kernel: Kernel,
     tables: &[[&[u8]; PARTS]],
@@ -158,7 +161,7 @@ pub(crate) unsafe fn look_up_bytes_of_many(
     }
 }
 
-/// The answer of a table for one address, every read told to a meter.
+/// Returns the answer of a table for one address, and reports every read to a meter.
 pub(crate) fn counted<L: Layout, W: Width, const N: usize>(
     table: &Table<L, W, N>,
     address: L::Address,
@@ -168,13 +171,14 @@ pub(crate) fn counted<L: Layout, W: Width, const N: usize>(
     let mut places = [std::ptr::null(); READS_MAX];
     let mut reads = 0;
     let pointers = pointers(table);
-    // SAFETY: as in `look_up`, for one address; a lookup reads the root and at most one place a level, so `places` has room.
+    // SAFETY: as in `look_up`, for one address. A lookup reads the root and at most one element per
+    // level, so `places` has room.
     let found = unsafe {
         body(&raw const pointers, (&raw const address).cast(), places.as_mut_ptr(), &raw mut reads)
     };
     let parts = table.parts();
     for place in &places[..reads as usize] {
-        // The byte told stands for the entry: it begins where the entry begins.
+        // The reported byte is the first of the entry.
         let offset =
             |part: &&[u8]| place.addr().checked_sub(part.as_ptr().addr()).filter(|&at| at < part.len());
         let byte = parts.iter().find_map(|part| offset(part).map(|at| &part[at]));
@@ -183,7 +187,7 @@ pub(crate) fn counted<L: Layout, W: Width, const N: usize>(
     W::narrow(fibula::NextHop(found))
 }
 
-/// The answers for addresses of which each names its table, all of one layout and width.
+/// Looks up addresses that each name their table, all of one layout and width.
 ///
 /// # Panics
 /// If there are not as many answers and table numbers as addresses, or a number names no table.

@@ -1,4 +1,4 @@
-//! [`Key`] and [`Answer`]: addresses and next hops as kernels take and give them.
+//! [`Key`] and [`Answer`]: addresses and next hops as kernels read and write them.
 
 use crate::Error;
 use crate::table::any::{self, AnyTable};
@@ -6,9 +6,11 @@ use fibula::engine::{Width, WidthBits};
 use fibula::{Address, Rib};
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
-/// An address whose bytes in memory are what a kernel reads: 4 for IPv4, 16 for IPv6, least significant first.
+/// An address whose bytes in memory are what a kernel reads: 4 for IPv4, 16 for IPv6, least
+/// significant first.
 pub trait Key: Address + IntoBytes + Immutable {
-    /// Compiles a table of a layout that does this family; see [`compile`](crate::table::any::compile).
+    /// Compiles a table of a layout that does this family; see
+    /// [`compile`](crate::table::any::compile).
     #[doc(hidden)]
     fn compile(name: &str, width: WidthBits, rib: &Rib<Self>) -> Result<Box<dyn AnyTable<Self>>, Error>;
 }

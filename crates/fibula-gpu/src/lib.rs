@@ -1,16 +1,17 @@
-//! fibula's lookups on CUDA cards: alone, or beside the processor.
+//! Runs fibula's lookups on CUDA cards: alone, or beside the processor.
 //!
-//! Built everywhere, with no CUDA toolkit and no card: the driver and NVRTC are loaded when a program asks for a card, and where
-//! there is none it hears so in one line.
+//! It builds everywhere, without a CUDA toolkit or a card. The driver and NVRTC are loaded when a
+//! program asks for a card. Where there is none, the error says so in one line.
 //!
-//! **One source, two compilers.** A lookup is a function in the part of C that CUDA has too (`kernels/*.h`). NVRTC makes a
-//! kernel of it for the card; the host compiler makes its twin, which stands behind fibula's seam as an engine ([`ENGINES`]: `gpu-dir24-8`,
-//! `gpu-sail-l`, `gpu-mosaic`, `gpu-mosaic6`), so that the oracle judges the very text that the card runs.
+//! **One source, two compilers.** A lookup is a function in the part of C that CUDA has too
+//! (`kernels/*.h`). NVRTC compiles it to a kernel for the card. The host compiler compiles it to
+//! its twin, which is an engine of fibula ([`ENGINES`]: `gpu-dir24-8`, `gpu-sail-l`, `gpu-mosaic`,
+//! `gpu-mosaic6`), so that the oracle judges the same text that the card runs.
 //!
 //! | question | room |
 //! | --- | --- |
-//! | how does a table lie in memory? | [`table`]: root, nodes, leaves, chains; what a change touches |
-//! | how do batches get to a card and back? | [`device`]: lanes; the card; its twin made of threads, to test with |
+//! | how is a table stored? | [`table`]: root, nodes, leaves, chains; what a change writes |
+//! | how do batches get to a card and back? | [`device`]: lanes; the card; its twin of threads |
 //! | how does a table on a card follow changes? | [`Resident`]: two versions and patches |
 //! | who gathers the changes, and who reads meanwhile? | [`live`]: one writer, a lane a reader |
 //! | and if every address names its table? | [`many`]: one kernel for all of them |

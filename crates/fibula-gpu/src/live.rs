@@ -1,8 +1,10 @@
-//! [`Live`]: a routing table on a device that changes while readers look up there; the counterpart of [`fibula::live`].
+//! [`Live`]: a routing table on a device that changes while readers look up there; the counterpart
+//! of [`fibula::live`].
 //!
-//! The writer keeps the routing table and its compiled form on the host. Changes are gathered as [`Settings`] say; a publication
-//! is one patch of the bytes that they wrote, laid on the version that no batch holds ([`Resident`]), which then is the one
-//! that new batches get. A reader has a lane of its own: a batch is answered by the version it was started with, all of it.
+//! The writer keeps the routing table and its compiled form on the host, and collects changes as
+//! [`Settings`] say. A publication is one patch of the bytes that they changed. It is applied to
+//! the version that no batch holds ([`Resident`]), and new batches then get that version. A reader
+//! has its own lane. All of a batch is answered by the version that it was started with.
 //!
 //! ```
 //! use fibula::live::Settings;
@@ -11,7 +13,8 @@
 //! use fibula_gpu::live::Live;
 //! use std::time::Duration;
 //!
-//! let mut live = Live::new(Twin::default(), "gpu-mosaic", None, Rib::<u32>::new(), Settings::default())?;
+//! let (device, rib) = (Twin::default(), Rib::<u32>::new());
+//! let mut live = Live::new(device, "gpu-mosaic", None, rib, Settings::default())?;
 //! let mut reader = live.reader(1024)?; // one a thread
 //! let route = Route { prefix: "192.0.2.0/24".parse()?, next_hop: NextHop(1) };
 //! live.change(Change::Announce(route), Duration::ZERO)?;
@@ -31,7 +34,8 @@ use std::sync::Arc;
 use std::time::Duration;
 use zerocopy::IntoBytes;
 
-/// A table on a device that changes: the writer's end. Times are since any moment and must not run backwards.
+/// A changing table on a device: the writer's side. Times are since any moment and must not run
+/// backwards.
 #[derive(Debug)]
 pub struct Live<D: Device, A: Key> {
     rib: Rib<A>,
@@ -45,11 +49,12 @@ pub struct Live<D: Device, A: Key> {
 }
 
 impl<D: Device, A: Key> Live<D, A> {
-    /// Compiles a table and places it on a device, at the narrowest width that holds it if none is given. That width stays: a
-    /// change to a next hop that it does not hold exceeds a limit.
+    /// Compiles a table and copies it to a device, at the narrowest width that holds it if none is
+    /// given. That width stays: a change to a next hop that it does not hold exceeds a limit.
     ///
     /// # Errors
-    /// If the engine has no kernel for this family, the table exceeds a limit or does not fit, or the device fails.
+    /// If the engine has no kernel for this family, the table exceeds a limit or does not fit, or
+    /// the device fails.
     pub fn new(
         device: D,
         engine: &str,
@@ -63,7 +68,7 @@ impl<D: Device, A: Key> Live<D, A> {
         Ok(Self { rib, table, resident, pending, oldest: Duration::ZERO, settings, counts })
     }
 
-    /// A new reader, for batches of up to `batch` addresses.
+    /// Makes a reader, for batches of up to `batch` addresses.
     ///
     /// # Errors
     /// If there is no memory for its lane, or the device fails.
@@ -74,7 +79,7 @@ impl<D: Device, A: Key> Live<D, A> {
         Ok(Reader { resident, lane, kernel, answers, addresses: PhantomData })
     }
 
-    /// Takes a change in, and publishes what is due; see [`Live::poll`].
+    /// Takes a change, and publishes if that is due; see [`Live::poll`].
     ///
     /// # Errors
     /// See [`Live::publish`].
@@ -83,7 +88,8 @@ impl<D: Device, A: Key> Live<D, A> {
         self.poll(now)
     }
 
-    /// Publishes the changes that were taken in, if they are [due](Live::is_due): call it again, with or without other changes.
+    /// Publishes the changes that were taken, if they are [due](Live::is_due). Call it again, with
+    /// or without other changes.
     ///
     /// # Errors
     /// See [`Live::publish`].
@@ -91,7 +97,7 @@ impl<D: Device, A: Key> Live<D, A> {
         if self.is_due(now) { self.publish() } else { Ok(()) }
     }
 
-    /// Takes a change in and leaves it pending.
+    /// Takes a change and leaves it pending.
     pub fn take_in(&mut self, change: Change<A>, now: Duration) {
         if self.pending.is_empty() {
             self.oldest = now;
@@ -99,8 +105,8 @@ impl<D: Device, A: Key> Live<D, A> {
         self.pending.push(change);
     }
 
-    /// Whether changes are to be published now. Where batches still hold the version that is to be patched, that is
-    /// [`Settings::patience`] later.
+    /// Returns whether changes are to be published now. Where batches still hold the version to be
+    /// patched, that is [`Settings::patience`] later.
     #[must_use]
     pub fn is_due(&self, now: Duration) -> bool {
         let full = self.pending.len() >= self.settings.most_changes;
@@ -110,12 +116,12 @@ impl<D: Device, A: Key> Live<D, A> {
         !self.pending.is_empty() && now >= due && (has_waited || !self.resident.is_held())
     }
 
-    /// Publishes all changes that were taken in: when this returns, every batch started from now on shows them. Waits for the
-    /// batches that hold the version to be patched.
+    /// Publishes all changes that were taken: every batch started after it returns sees them. Waits
+    /// for the batches that hold the version to be patched.
     ///
     /// # Errors
-    /// If a next hop exceeds the [limit](Error::limit) of the width or of the engine: then all these changes are taken back. If the device fails:
-    /// then the table is lost.
+    /// If a next hop exceeds the [limit](Error::limit) of the width or of the engine: all these
+    /// changes are then taken back. If the device fails: the table is then lost.
     pub fn publish(&mut self) -> Result<(), Error> {
         let came_to = self.rib.apply_all(self.pending.drain(..));
         self.counts.suppressed += came_to.suppressed as u64;
@@ -140,45 +146,45 @@ impl<D: Device, A: Key> Live<D, A> {
         Ok(())
     }
 
-    /// Whether the answers can hold what these changes bring.
+    /// Checks that the answers can hold these changes' next hops.
     fn check(&self, deltas: &[Delta<A>]) -> Result<(), Limit> {
         let greatest = deltas.iter().map(|delta| delta.after).max().unwrap_or_default();
         let most = self.width().max().0.min(crate::table::NEXT_HOPS_MAX);
         Limit::check(Limit::NEXT_HOPS, greatest.0.into(), most.into())
     }
 
-    /// How many changes are taken in and not published yet.
+    /// Returns the number of changes that are taken and not published yet.
     #[must_use]
     pub fn pending(&self) -> usize {
         self.pending.len()
     }
 
-    /// The table as it is published: without the changes that are pending.
+    /// Returns the published table, without the pending changes.
     #[must_use]
     pub fn rib(&self) -> &Rib<A> {
         &self.rib
     }
 
-    /// What became of the changes so far. A table counts as rebuilt where it had outgrown its room on the device and was placed
-    /// anew.
+    /// Returns the counts of all changes so far. A table counts as rebuilt where it had outgrown
+    /// its room on the device and was copied again.
     #[must_use]
     pub fn counts(&self) -> Counts {
         self.counts
     }
 
-    /// The width of its answers.
+    /// Returns the width of the answers.
     #[must_use]
     pub fn width(&self) -> WidthBits {
         self.kernel().width()
     }
 
-    /// The table as it goes to the device.
+    /// Returns the image that goes to the device.
     #[must_use]
     pub fn image(&self) -> Image<'_> {
         self.table.image()
     }
 
-    /// What both versions occupy on the device, room to grow left out, in bytes.
+    /// Returns the bytes of both versions on the device, without room to grow.
     #[must_use]
     pub fn bytes(&self) -> usize {
         2 * self.image().bytes()
@@ -189,19 +195,20 @@ impl<D: Device, A: Key> Live<D, A> {
     }
 }
 
-/// One thread's way to a table on a device: a lane of its own. Readers may outlive their [`Live`].
+/// One thread's reader of a table on a device, with its own lane. Readers may outlive their
+/// [`Live`].
 #[derive(Debug)]
 pub struct Reader<D: Device, A: Key> {
     resident: Arc<Resident<D>>,
     lane: D::Lane,
     kernel: Kernel,
-    /// Those of the last batch, in ordinary memory.
+    /// The answers of the last batch, in host memory.
     answers: Vec<u8>,
     addresses: PhantomData<fn(A)>,
 }
 
 impl<D: Device, A: Key> Reader<D, A> {
-    /// Looks a batch up in the version that is published now, and waits for its answers.
+    /// Looks up a batch in the published version, and waits for its answers.
     ///
     /// # Errors
     /// If the device fails.
@@ -218,17 +225,17 @@ impl<D: Device, A: Key> Reader<D, A> {
         Ok(())
     }
 
-    /// The answer for an address of the last batch.
+    /// Returns the answer for the address at `index` of the last batch.
     ///
     /// # Panics
-    /// If the batch had not so many.
+    /// If the batch is not that long.
     #[must_use]
     pub fn answer(&self, index: usize) -> NextHop {
         next_hop_at(&self.answers, self.kernel, index)
     }
 }
 
-/// An answer out of those of a batch, as a kernel has written them.
+/// Reads an answer out of those of a batch, as a kernel has written them.
 pub(crate) fn next_hop_at(answers: &[u8], kernel: Kernel, index: usize) -> NextHop {
     let width = kernel.answer_bytes();
     let mut answer = [0; 4];

@@ -1,7 +1,8 @@
-//! [`Many`]: many tables on a device, and batches of addresses of which each names its table.
+//! [`Many`]: many tables on a device, and batches of addresses that each name their table.
 //!
-//! A router with virtual routing and forwarding instances asks another table with every packet. On a device that is one kernel for
-//! all: beside every address goes the number of its table, and the kernel finds the table's parts in an array.
+//! A router with virtual routing and forwarding instances looks up another table with every packet.
+//! On a device one kernel does that for all tables. A batch has the number of its table beside
+//! every address, and the kernel reads the table's parts from an array.
 //!
 //! ```
 //! use fibula::{NextHop, Rib};
@@ -33,23 +34,24 @@ pub struct Many<D: Device, A: Key> {
     engine: String,
     kernel: Kernel,
     tables: Vec<Arc<D::Table>>,
-    /// All of them for a batch.
+    /// All tables, for a batch.
     together: Arc<D::Tables>,
     bytes: usize,
-    /// The addresses of a batch; as many batches as there are lanes are on the device at once.
+    /// The addresses of a batch. There are as many batches on the device at once as lanes.
     batch: usize,
     lanes: Vec<D::Lane>,
-    /// Those of the last call, in ordinary memory.
+    /// The answers of the last call, in host memory.
     answers: Vec<u8>,
     addresses: PhantomData<fn(A)>,
 }
 
 impl<D: Device, A: Key> Many<D, A> {
-    /// Compiles tables, all at the narrowest width that holds the next hops of each, and places them.
+    /// Compiles tables, all at the narrowest width that holds the next hops of each, and copies
+    /// them to the device.
     ///
     /// # Errors
-    /// If the engine has no kernel for this family, there are none or more than 65,536 tables, one exceeds a limit or does not fit, batch
-    /// or lanes are 0, or the device fails.
+    /// If the engine has no kernel for this family, if there are none or more than 65,536 tables,
+    /// if one exceeds a limit or does not fit, if `batch` or `lanes` is 0, or if the device fails.
     pub fn new(device: D, engine: &str, ribs: &[Rib<A>], batch: usize, lanes: usize) -> Result<Self, Error> {
         let greatest = ribs.iter().map(Rib::max_next_hop).max().unwrap_or_default();
         let width = WidthBits::holding(greatest);
@@ -70,7 +72,7 @@ impl<D: Device, A: Key> Many<D, A> {
         Ok(Self { device, engine, kernel, tables, together, bytes, batch, lanes, answers, addresses })
     }
 
-    /// Adds a table, whose number is the next; its next hops are to fit the width of the others.
+    /// Adds a table, whose number is the next one. Its next hops must fit the width of the others.
     ///
     /// # Errors
     /// If it exceeds a limit or does not fit, there are 65,536 already, or the device fails.
@@ -88,19 +90,20 @@ impl<D: Device, A: Key> Many<D, A> {
         Ok(())
     }
 
-    /// What they occupy on the device, room to grow left out, in bytes.
+    /// Returns their bytes on the device, without room to grow.
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.bytes + self.tables.len() * size_of::<[u64; crate::table::PARTS]>()
     }
 
-    /// Looks addresses up, each in the table whose number stands in its place; in batches that overlap.
+    /// Looks up addresses, each in the table that `numbers` has at its index, in batches that
+    /// overlap.
     ///
     /// # Errors
     /// If the device fails.
     ///
     /// # Panics
-    /// If there are not as many numbers as addresses, or one names no table.
+    /// If there are not as many numbers as addresses, or a number names no table.
     pub fn look_up(&mut self, table_ids: &[u16], addresses: &[A]) -> Result<(), Error> {
         assert_eq!(table_ids.len(), addresses.len(), "as many table numbers as addresses");
         self.answers.clear();
@@ -132,10 +135,10 @@ impl<D: Device, A: Key> Many<D, A> {
         Ok(())
     }
 
-    /// The answer for an address of the last call.
+    /// Returns the answer for the address at an index of the last call.
     ///
     /// # Panics
-    /// If it had not so many.
+    /// If the call had fewer addresses.
     #[must_use]
     pub fn answer(&self, index: usize) -> NextHop {
         next_hop_at(&self.answers, self.kernel, index)

@@ -1,4 +1,4 @@
-//! The kernels as PTX: their source put together, and NVRTC, which is found and loaded at run time.
+//! The kernels as PTX: joins their source, and finds and loads NVRTC at run time.
 #![allow(unsafe_code, reason = "a library is loaded at run time")]
 
 use crate::Error;
@@ -8,16 +8,16 @@ use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_NOW};
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
-/// Names the library, where it is in none of the usual places.
+/// The variable that names the library, where it is in none of the usual folders.
 pub const VARIABLE: &str = "FIBULA_NVRTC";
 
-/// Where `cargo xtask setup` puts it, below `target`.
+/// The folder below `target` where `cargo xtask setup` puts it.
 const INSTALLED: &str = "tools/nvrtc/nvidia/cuda_nvrtc/lib";
 
 /// The file's names, newest first.
 const FILES: [&str; 2] = ["libnvrtc.so.13", "libnvrtc.so.12"];
 
-/// The source of all kernels, as NVRTC takes it: one text, since it is handed no files.
+/// Returns the source of all kernels as one text: NVRTC is given no files.
 #[must_use]
 pub fn source() -> String {
     let files = [
@@ -26,7 +26,7 @@ pub fn source() -> String {
         include_str!("../kernels/sail_l.h"),
         include_str!("../kernels/mosaic.h"),
         include_str!("../kernels/mosaic6.h"),
-        // The list of kernels takes the place of the line that asks for it.
+        // The list of kernels replaces the line that includes it.
         &include_str!("../kernels/lookup.cu")
             .replace("#include \"every.h\"", include_str!("../kernels/every.h")),
     ];
@@ -35,17 +35,18 @@ pub fn source() -> String {
     lines.flat_map(|line| [line, "\n"]).collect()
 }
 
-/// The entry points that [`source`] makes: each layout at each width, for one table and for many; and the limit of gathers.
+/// Returns the entry points that [`source`] makes: each layout at each width, for one table and for
+/// many, and the measure of random reads.
 #[must_use]
 pub fn entry_points() -> Vec<String> {
     let each = KERNELS.iter().flat_map(|kernel| [8, 16, 32].map(|bits| format!("{kernel}_{bits}")));
     each.flat_map(|name| [format!("{name}_of_many"), name]).chain(["gather".to_owned()]).collect()
 }
 
-/// Compiles all kernels for cards of a compute capability, as `(9, 0)`. A second or two.
+/// Compiles all kernels for cards of a compute capability, as `(9, 0)`. Takes a second or two.
 ///
 /// # Errors
-/// If NVRTC is not found, or its complaint about the source.
+/// If NVRTC is not found, or it reports an error in the source.
 pub fn compile((major, minor): (i32, i32)) -> Result<Ptx, Error> {
     load()?;
     let options = CompileOptions {
@@ -68,9 +69,10 @@ fn load() -> Result<(), Error> {
     static LOADED: OnceLock<bool> = OnceLock::new();
     let loaded = *LOADED.get_or_init(|| {
         for path in candidates() {
-            // SAFETY: NVIDIA's library, where its package puts it; its initializers do nothing but set up itself.
+            // SAFETY: NVIDIA's library, where its package puts it; its initializers only set up
+            // itself.
             if let Ok(library) = unsafe { Library::open(Some(path), RTLD_NOW | RTLD_GLOBAL) } {
-                // Stays loaded, so that it is found by its name from now on.
+                // It stays loaded, so that it is found by its name from now on.
                 std::mem::forget(library);
                 break;
             }
@@ -86,8 +88,8 @@ fn load() -> Result<(), Error> {
     )))
 }
 
-/// Where it may be: as the variable says; below the folder of the build that this program is in; beside the program; in
-/// CUDA's own folder.
+/// Returns where the library may be: the folder that the variable names; below the folder of this
+/// program's build; beside the program; CUDA's own folder.
 fn candidates() -> Vec<PathBuf> {
     let mut folders = Vec::new();
     if let Ok(program) = std::env::current_exe() {

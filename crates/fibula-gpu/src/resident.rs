@@ -4,9 +4,10 @@
 //!   batches ──▶ current ◀─┐ swapped when the patch is in place
 //!               spare   ──┘ ◀── patches, when the last batch that holds it has finished
 //! ```
-//! Two versions take turns. A burst of changes is one patch of the bytes it wrote; it goes to the version that nobody is given any
-//! more, after the one that version has missed, and then that version is current. A batch keeps the version it was started with, so it
-//! sees the table before or after a burst and never between.
+//! The table is double-buffered. A burst of changes is one patch of the bytes that it changed. The
+//! patch is applied to the version that new batches do not get, after the patch that this version
+//! has missed. Then that version is current. A batch keeps the version that it was started with, so
+//! it sees the table before or after a burst and never between.
 
 use crate::Error;
 use crate::device::{Device, Image};
@@ -19,7 +20,7 @@ use std::time::{Duration, Instant};
 pub struct Resident<D: Device> {
     device: D,
     current: Mutex<Arc<D::Table>>,
-    /// The other version and what it has missed; one writer at a time.
+    /// The other version and the patch that it has missed; one writer at a time.
     spare: Mutex<Spare<D::Table>>,
 }
 
@@ -27,23 +28,23 @@ pub struct Resident<D: Device> {
 struct Spare<T> {
     table: Arc<T>,
     missed: Option<Patch>,
-    /// The version that is current.
+    /// The current version.
     current: Version,
 }
 
-/// How a burst of changes came to a device.
+/// The cost of bringing a burst of changes to a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Published {
     /// The bytes of the burst's own patch.
     pub bytes: usize,
-    /// Whether the table had to be placed anew: a part had outgrown its room.
+    /// Whether the table had to be copied again: a part had outgrown its room.
     pub anew: bool,
-    /// From the call until batches are given the new version.
+    /// The time from the call until batches are given the new version.
     pub delay: Duration,
 }
 
 impl<D: Device> Resident<D> {
-    /// Places a table on a device, twice.
+    /// Copies a table to a device, twice.
     ///
     /// # Errors
     /// If it does not fit, or the device fails.
@@ -54,28 +55,28 @@ impl<D: Device> Resident<D> {
         Ok(Self { device, current, spare })
     }
 
-    /// The device.
+    /// Returns the device.
     pub fn device(&self) -> &D {
         &self.device
     }
 
-    /// The version that a batch is to be started with.
+    /// Returns the version to start a batch with.
     pub fn table(&self) -> Arc<D::Table> {
         Arc::clone(&self.current.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Whether batches still hold the version that the next burst of changes needs.
+    /// Returns whether batches still hold the version that the next burst of changes needs.
     pub fn is_held(&self) -> bool {
         let spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner);
         Arc::strong_count(&spare.table) > 1
     }
 
-    /// Brings a burst of changes to the device. `image` is the table after it. Waits for the batches that still hold the
-    /// version before the current one.
+    /// Brings a burst of changes to the device. `image` is the table after it. Waits for the
+    /// batches that still hold the version before the current one.
     ///
     /// # Errors
-    /// If the patch is not the next one of this table, or the device fails: batches are given the version they were given
-    /// before.
+    /// If the patch is not the next one of this table, or the device fails. Batches are then given
+    /// the same version as before.
     pub fn update(&self, image: Image<'_>, patch: Patch) -> Result<Published, Error> {
         let start = Instant::now();
         let mut spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner);
@@ -97,10 +98,10 @@ impl<D: Device> Resident<D> {
         Ok(Published { bytes, anew, delay: start.elapsed() })
     }
 
-    /// Lays what the spare version has missed on it, then a patch.
+    /// Applies the patch that the spare version has missed, then `patch`.
     fn patch(&self, spare: &mut Spare<D::Table>, patch: &Patch) -> Result<(), Error> {
         let table = loop {
-            // Only batches that were started before the last swap hold it: they end.
+            // Only batches that were started before the last swap hold it, and they end.
             match Arc::get_mut(&mut spare.table) {
                 Some(table) => break table,
                 None => std::thread::yield_now(),

@@ -1,4 +1,4 @@
-//! Batches on a device, tried with the one that is made of threads.
+//! Batches on a device, tested with the device that is made of threads.
 //!
 //! ```text
 //!   addresses ──▶ Cooperative ──▶ lanes of a Twin (slow, or failing when told to)
@@ -22,7 +22,7 @@ use std::time::Duration;
 
 const SIZE: Size = Size { ipv4: 20_000, ipv6: 10_000 };
 
-/// Addresses spread over the whole space, a few in each block of it.
+/// Returns addresses spread over the whole space, a few in each block of it.
 fn spread(count: u32) -> Vec<u32> {
     (0..count).map(|i| i.wrapping_mul(0x9E37_79B1)).collect()
 }
@@ -121,7 +121,7 @@ fn a_device_that_fails_loses_nothing() {
                     said,
                     "the processor's twin of a card failed: it fell off the bus, as its script says"
                 );
-                // It is not asked again, even if it works again.
+                // It is not used again, even if it works again.
                 bed.twin.script().fail_after(u64::MAX);
                 let report = both.look_up(&addresses, &mut found);
                 assert_eq!((report.on_device, report.share), (0, 0.0));
@@ -145,7 +145,8 @@ fn a_slow_device_gets_little() {
     assert!(found == bed.expected(&addresses));
 }
 
-/// Changes of one kind: all routes under 10.0.0.0/8 change together, so a batch that saw a part of a burst shows it.
+/// Changes of one kind: all routes under 10.0.0.0/8 change together, so a batch that saw a part of
+/// a burst shows it.
 #[test]
 fn a_batch_sees_the_table_before_or_after_a_burst() {
     let mut rib: Rib<u32> = Rib::new();
@@ -201,7 +202,7 @@ fn a_batch_sees_the_table_before_or_after_a_burst() {
 }
 
 #[test]
-fn a_table_that_outgrows_its_room_is_placed_anew_and_a_strange_patch_is_refused() {
+fn a_table_that_outgrows_its_room_is_copied_again_and_a_strange_patch_is_refused() {
     let mut rib: Rib<u32> = Rib::new();
     let mut table = MosaicTable::<u8>::compile(&rib, Pages::Small).unwrap();
     let resident = Resident::new(Twin::default(), table.image()).unwrap();
@@ -228,7 +229,10 @@ fn a_table_that_outgrows_its_room_is_placed_anew_and_a_strange_patch_is_refused(
         .look_up(&addresses, &mut found);
     let oracle = Fib::build("oracle", &rib).unwrap();
     assert!(
-        addresses.iter().zip(found).all(|(&address, found)| oracle.lookup_index(address).0 == u32::from(found))
+        addresses
+            .iter()
+            .zip(found)
+            .all(|(&address, found)| oracle.lookup_index(address).0 == u32::from(found))
     );
 }
 
@@ -244,9 +248,13 @@ fn every_address_names_its_table() {
     look_up_of_many(&tables.iter().collect::<Vec<_>>(), &table_ids, &addresses, &mut found);
     let oracles: Vec<Fib<u32>> = ribs.iter().map(|rib| Fib::build("oracle", rib).unwrap()).collect();
     for ((&address, id), found) in addresses.iter().zip(table_ids).zip(found) {
-        assert_eq!(oracles[usize::from(id)].lookup_index(address).0, u32::from(found), "{address:#x} in {id}");
+        assert_eq!(
+            oracles[usize::from(id)].lookup_index(address).0,
+            u32::from(found),
+            "{address:#x} in {id}"
+        );
     }
-    // The same over a device, in batches that overlap, and with a table more.
+    // The same on a device, in batches that overlap, and with one table more.
     let mut many = Many::new(Twin::default(), "gpu-mosaic", &ribs, 1000, 3).unwrap();
     many.push(&Rib::new()).unwrap();
     let table_ids: Vec<u16> = (0..addresses.len()).map(|i| (i * 7 % 4) as u16).collect();

@@ -1,4 +1,4 @@
-//! The engine suite, the very one of fibula's own engines, on the kernels' bodies as the host compiler makes them.
+//! Runs the suite of fibula's own engines on the kernels' bodies as the host compiler makes them.
 
 #[macro_use]
 #[path = "../../fibula/tests/engines/stamp.rs"]
@@ -18,7 +18,7 @@ use stamp::engine_name;
 
 fibula_gpu::for_each_layout!(suite);
 
-/// The engines that the suite is stamped on.
+/// The engines that the suite runs on.
 fn registry() -> &'static [Entry] {
     fibula_gpu::ENGINES
 }

@@ -1,4 +1,5 @@
-//! The studies, run on the twin: every measurement is taken, every answer compared, and the page made of it.
+//! The studies, run on the twin: every measurement is made, every answer compared, and the page
+//! written.
 
 use fibula::engine::Config;
 use fibula::{Change, Fib, NextHop, Rib};
@@ -86,7 +87,7 @@ fn a_race_checks_its_answers_and_tells_a_device_that_fails() {
     right[7] = NextHop(299_999);
     let row = race(&twin, &workload, "firsts", (&right, 3), options, 1).unwrap();
     assert_eq!((row.mismatches, row.mlps, row.kernel_mlps), (1, None, None));
-    // Two versions are placed and two lanes made; then it fails.
+    // Two versions are copied and two lanes made; then it fails.
     twin.script().fail_after(6);
     let (found, fault) = answers(&twin, &workload, options).unwrap();
     assert!(

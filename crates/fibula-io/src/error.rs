@@ -1,15 +1,17 @@
-//! The crate's one error type: always one line that names the source and the place in it.
+//! The crate's one error type. Its text is one line that names the source and the place in it.
 
 use crate::Source;
 use std::fmt;
 use std::path::Path;
 
-/// Why something could not be read or written: one line that names the source and, where there is one, the place.
+/// Why something could not be read or written. The text is one line that names the source and,
+/// where there is one, the place.
 ///
 /// ```
 /// use fibula_io::table;
-/// let error = table::parse(b"10.0.0.0/8 1\n0.0.0.0/33 2\n", &table::ReadOptions::default()).unwrap_err();
-/// assert_eq!(error.to_string(), "memory, line 2: prefix length 33 is past the 32 bits of the family");
+/// let text = b"10.0.0.0/8 1\n0.0.0.0/33 2\n";
+/// let error = table::parse(text, &table::ReadOptions::default()).unwrap_err().to_string();
+/// assert_eq!(error, "memory, line 2: prefix length 33 is past the 32 bits of the family");
 /// ```
 #[derive(Debug, thiserror::Error)]
 #[error("{source_name}{place}: {what}")]
@@ -19,7 +21,7 @@ pub struct Error {
     what: String,
 }
 
-/// Where in a source something is.
+/// A position in a source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Place {
     /// A line of text, counted from 1.
@@ -40,10 +42,10 @@ impl fmt::Display for Place {
     }
 }
 
-/// One damaged place of a source that was passed over because salvaging was asked for.
+/// A damaged part of a source that was skipped because the caller asked to go on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Damage {
-    /// Where.
+    /// Where the damage is.
     pub place: Place,
     /// What is wrong there, and what was expected.
     pub what: String,
@@ -71,7 +73,7 @@ impl Error {
         Self { source_name: source.to_string(), place: String::new(), what: one_line(&what.to_string()) }
     }
 
-    /// An error of something asked for, as in `trace "miss=130"`.
+    /// An error of an argument, as in `trace "miss=130"`.
     pub(crate) fn argument(name: &str, given: &str, what: impl fmt::Display) -> Self {
         let given: String = given.chars().take(80).collect();
         Self { source_name: format!("{name} {given:?}"), place: String::new(), what: what.to_string() }
@@ -96,7 +98,7 @@ impl Error {
     }
 }
 
-/// What other libraries say may hold line breaks; an error is one line.
+/// Replaces line breaks in other libraries' messages: an error is one line.
 fn one_line(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }

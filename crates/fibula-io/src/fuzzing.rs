@@ -1,16 +1,17 @@
-//! What a fuzzer calls: every parser on any bytes. Nothing here may panic, and reading with salvage never fails.
+//! The functions that a fuzzer calls: every parser on arbitrary bytes. Nothing here may panic, and
+//! reading with `keep_going` never fails.
 
 use crate::{IpPrefix, mrt, table, update};
 use fibula::snapshot::Snapshot;
 use fibula::{NextHop, NextHops};
 
-/// Reads a table in this format, stopping at damage and going on behind it.
+/// Reads a table in this format, once stopping at damage and once going on after it.
 pub fn table(bytes: &[u8], format: table::Format, mask_host_bits: bool) {
     let options = table::ReadOptions { format: Some(format), mask_host_bits, ..Default::default() };
     let strict = table::parse(bytes, &options);
     let salvaged = table::parse(bytes, &table::ReadOptions { keep_going: true, ..options });
     let Ok(salvaged) = salvaged else {
-        // Bytes that begin as a compressed stream of which not even the start can be opened.
+        // These bytes begin as a compressed stream, and not even its header can be read.
         assert!(strict.is_err(), "salvaging failed where reading did not");
         return;
     };
@@ -23,12 +24,12 @@ pub fn table(bytes: &[u8], format: table::Format, mask_host_bits: bool) {
     }
 }
 
-/// Reads a table in the format it is recognised as.
+/// Reads a table in the format that its content shows.
 pub fn any_table(bytes: &[u8]) {
     let _ = table::parse(bytes, &table::ReadOptions { keep_going: true, ..Default::default() });
 }
 
-/// Reads updates in this format, stopping at damage and going on behind it.
+/// Reads updates in this format, once stopping at damage and once going on after it.
 pub fn updates(bytes: &[u8], format: update::Format) {
     let options = update::ReadOptions { format: Some(format), ..Default::default() };
     let strict = update::parse(bytes, &options, &mut NextHops::new());
@@ -46,7 +47,8 @@ pub fn mrt(bytes: &[u8]) {
     }
 }
 
-/// Opens a snapshot, and one whose header is put right: a fuzzer does not guess checksums.
+/// Opens a snapshot as it is, and again with its header's checksums corrected: a fuzzer does not
+/// guess those.
 pub fn snapshot(bytes: &[u8]) {
     if let Err(error) = Snapshot::from_bytes(bytes) {
         assert!(!error.to_string().contains('\n'), "{error}");

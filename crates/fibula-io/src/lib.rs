@@ -1,9 +1,10 @@
-//! What comes in and goes out: routing tables and updates in the formats the field uses, address traces, and made
-//! ones of every kind, the same bytes on every machine.
+//! Reads and writes routing tables and updates in the formats of the field, reads address traces,
+//! and makes tables, updates and traces that are the same on every machine.
 //!
 //! ```
 //! use fibula_io::table::{self, Format, ReadOptions};
-//! let loaded = table::parse(b"198.51.100.0/24\t64500\n2001:db8::/32\t192.0.2.1\n", &ReadOptions::default())?;
+//! let text = b"198.51.100.0/24\t64500\n2001:db8::/32\t192.0.2.1\n";
+//! let loaded = table::parse(text, &ReadOptions::default())?;
 //! assert_eq!((loaded.tables.ipv4.len(), loaded.tables.ipv6.len()), (1, 1));
 //! let mut out = Vec::new();
 //! table::write(&loaded.tables, Format::Csv, &mut out)?;

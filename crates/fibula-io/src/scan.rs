@@ -1,8 +1,8 @@
-//! Reading prefixes and fields from bytes: the edge where text becomes numbers.
+//! Reads prefixes and fields from bytes: text becomes numbers here.
 //!
-//! `str::parse` for an IPv4 prefix costs more than all the rest of reading a table, so the plain dotted form has a
-//! path of its own here; everything else (IPv6, and whatever is wrong) goes through the library's `Prefix`, whose
-//! error text it keeps.
+//! `str::parse` of an IPv4 prefix costs more than the rest of reading a table, so the plain dotted
+//! form has its own code here. Everything else (IPv6, and all errors) goes through the library's
+//! `Prefix`, with its error text.
 
 use fibula::{Address, Prefix};
 use std::fmt;
@@ -28,7 +28,7 @@ impl fmt::Display for IpPrefix {
 }
 
 impl IpPrefix {
-    /// The prefix of an address and a length.
+    /// Returns the prefix of an address and a length.
     pub(crate) fn new(address: IpAddr, len: u8, mask_host_bits: bool) -> Result<Self, fibula::Error> {
         match address {
             IpAddr::V4(ip) => one(ip.to_bits(), len, mask_host_bits).map(Self::V4),
@@ -61,7 +61,8 @@ fn one<A: Address>(address: A, len: u8, mask_host_bits: bool) -> Result<Prefix<A
     if mask_host_bits { Prefix::masked(address, len) } else { Prefix::new(address, len) }
 }
 
-/// The canonical dotted form with a length and without host bits; `None` for all else, legal or not.
+/// Reads the canonical dotted form with a length and without host bits; `None` for all else, legal
+/// or not.
 #[inline]
 fn plain_v4(text: &[u8]) -> Option<Prefix<u32>> {
     let mut rest = text;
@@ -82,7 +83,8 @@ fn plain_v4(text: &[u8]) -> Option<Prefix<u32>> {
     Prefix::new(address, len as u8).ok()
 }
 
-/// A decimal number of up to three digits, without a leading zero, and what follows it.
+/// Reads a decimal number of up to three digits without a leading zero. Also returns the bytes
+/// after it.
 #[inline]
 fn number(text: &[u8]) -> Option<(u32, &[u8])> {
     let digit = |i: usize| text.get(i).map(|b| u32::from(b.wrapping_sub(b'0'))).filter(|&d| d < 10);
@@ -95,7 +97,8 @@ fn number(text: &[u8]) -> Option<(u32, &[u8])> {
     Some((first * 100 + second * 10 + third, &text[3..]))
 }
 
-/// How many threads are worth their start: one for so many bytes, at most one a core.
+/// Returns the number of threads worth starting: one for each `bytes_a_thread` bytes, at most one a
+/// core.
 pub(crate) fn threads(bytes: usize, bytes_a_thread: usize) -> usize {
     match bytes / bytes_a_thread {
         // Asking for the number of cores reads files, and takes longer than reading a small table.
@@ -104,13 +107,13 @@ pub(crate) fn threads(bytes: usize, bytes_a_thread: usize) -> usize {
     }
 }
 
-/// Bytes as text, or what to say when they are none.
+/// Returns bytes as text, or the message when they are none.
 pub(crate) fn utf8(text: &[u8]) -> Result<&str, String> {
     std::str::from_utf8(text)
         .map_err(|_| format!("{} is not UTF-8 text", quoted(&String::from_utf8_lossy(text))))
 }
 
-/// What was found, short enough for one line.
+/// Returns the text that was found, short enough for one line.
 pub(crate) fn quoted(text: &str) -> String {
     const SHOWN: usize = 60;
     if text.chars().nth(SHOWN).is_none() {
@@ -119,7 +122,8 @@ pub(crate) fn quoted(text: &str) -> String {
     format!("{:?}...", text.chars().take(SHOWN).collect::<String>())
 }
 
-/// The first field of white-space-separated text, and the rest without the white space between. `None` if blank.
+/// Returns the first field of white-space-separated text, and the rest without the white space
+/// between. `None` if blank.
 #[inline]
 pub(crate) fn field(text: &[u8]) -> Option<(&[u8], &[u8])> {
     let text = text.trim_ascii_start();
@@ -130,7 +134,7 @@ pub(crate) fn field(text: &[u8]) -> Option<(&[u8], &[u8])> {
     Some((&text[..end], text[end..].trim_ascii_start()))
 }
 
-/// The lines of a text with their numbers from 1, without the line break (`\n` or `\r\n`).
+/// Returns the lines of a text with their numbers from 1, without the line break (`\n` or `\r\n`).
 pub(crate) fn lines(text: &[u8]) -> impl Iterator<Item = (u64, &[u8])> {
     // A text that ends in a line break has no empty line after it.
     let text = text.strip_suffix(b"\n").unwrap_or(text);

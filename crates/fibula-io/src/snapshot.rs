@@ -1,4 +1,4 @@
-//! Snapshots as files: written beside and renamed, mapped and checked.
+//! Snapshots as files: written to a temporary file and renamed, mapped and checked.
 
 use crate::table::write_beside;
 use crate::{Error, Source};
@@ -8,10 +8,11 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-/// Writes a snapshot. At any moment, also if the machine stops, the name stands for the whole old file or the whole new one.
+/// Writes a snapshot. At any moment, also if the machine stops, the name is either the whole old
+/// file or the whole new one.
 ///
 /// # Errors
-/// If the file cannot be written: it is as it was then.
+/// If the file cannot be written. The old file is then unchanged.
 pub fn write(image: &Image<'_>, path: &Path) -> Result<(), Error> {
     write_beside(path, |out| image.write(out)).map_err(|error| Error::writing(path, &error))
 }
@@ -19,7 +20,8 @@ pub fn write(image: &Image<'_>, path: &Path) -> Result<(), Error> {
 /// Maps a snapshot and checks that it is whole.
 ///
 /// # Errors
-/// If it cannot be mapped or is not sound; the file's name and the reason stand in one line.
+/// If it cannot be mapped or is not sound. The text is one line with the file's name and the
+/// reason.
 ///
 /// ```
 /// use fibula::{Fib, NextHopInfo, NextHops, Rib, snapshot::Image};
@@ -42,13 +44,13 @@ pub fn open(path: &Path) -> Result<Snapshot, Error> {
     Snapshot::new(mapping).map_err(|error| failed(&error))
 }
 
-/// Whether a file begins as a snapshot does; one that cannot be read does not.
+/// Returns whether a file begins as a snapshot does. A file that cannot be read does not.
 #[must_use]
 pub fn is_one(path: &Path) -> bool {
     let begins = || -> io::Result<bool> {
         let file = File::open(path)?;
         if !file.metadata()?.is_file() {
-            return Ok(false); // what is read of a pipe is gone
+            return Ok(false); // a pipe cannot be read twice
         }
         let mut magic = [0; MAGIC.len()];
         file.take(MAGIC.len() as u64).read_exact(&mut magic)?;

@@ -9,13 +9,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Compressed bytes are fetched in pieces of this size.
+/// The bytes that a read from the file fetches at most.
 const BUFFER_BYTES: usize = 256 << 10;
 
-/// So many first bytes tell a compression.
+/// The number of first bytes that tell the compression.
 const MAGIC_BYTES: u64 = 4;
 
-/// A file, or standard input; gz, bz2 and zst are recognised by content.
+/// A file, or standard input. gz, bz2 and zst are recognised by content.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Source {
     /// A file.
@@ -49,10 +49,12 @@ impl fmt::Display for Source {
 }
 
 impl Source {
-    /// Opens the source. The bytes read from it are decompressed; `progress` is called as they are read.
+    /// Opens the source. The bytes read from it are decompressed; `progress` is called as they are
+    /// read.
     ///
     /// # Errors
-    /// If the source cannot be opened, or its first bytes cannot be read. [`Source::Memory`] cannot be opened.
+    /// If the source cannot be opened, or its first bytes cannot be read. [`Source::Memory`] cannot
+    /// be opened.
     pub fn open(&self, progress: Option<Progress>) -> Result<Content, Error> {
         let failed = |error: io::Error| Error::of(self, format!("cannot be read: {error}"));
         let (raw, bytes): (Box<dyn Read + Send>, Option<u64>) = match self {
@@ -71,7 +73,7 @@ impl Source {
     }
 }
 
-/// A callback that is told how far a source has been read.
+/// A callback that receives how far a source has been read.
 ///
 /// It is called after each read, which may be once per few kilobytes: it should return quickly.
 ///
@@ -84,7 +86,8 @@ impl Source {
 pub struct Progress(Arc<dyn Fn(u64, Option<u64>) + Send + Sync>);
 
 impl Progress {
-    /// Calls `report` with the number of bytes read, and the size of the source in bytes if it is known.
+    /// Calls `report` with the number of bytes read, and the size of the source in bytes if it is
+    /// known.
     ///
     /// Both count the bytes of the file, before decompression.
     #[must_use]
@@ -101,7 +104,8 @@ impl fmt::Debug for Progress {
 
 /// The decompressed bytes of a [`Source`], read as they are needed.
 ///
-/// A stream that is cut off or damaged ends in an error; [`Content::damage`] then says at which byte of the file.
+/// A truncated or damaged stream ends in an error; [`Content::damage`] then says at which byte of
+/// the file.
 pub struct Content {
     decoder: Box<dyn Read + Send>,
     taken: Arc<AtomicU64>,
@@ -137,7 +141,7 @@ impl Content {
         Self::new(raw, None).map_err(|error| Error::of(&Source::Memory, error))
     }
 
-    /// Why and where the stream ended in an error, if it did.
+    /// Returns why and where the stream ended in an error, if it did.
     #[must_use]
     pub fn damage(&self) -> Option<&Damage> {
         self.damage.as_ref()
@@ -184,7 +188,8 @@ impl fmt::Debug for Content {
     }
 }
 
-/// Counts the bytes a decoder has really used, not those a buffer fetched ahead: what an error names.
+/// Counts the bytes that a decoder has used, not those that a buffer has fetched ahead. Errors name
+/// the former.
 struct Counted<R> {
     inner: R,
     taken: Arc<AtomicU64>,

@@ -1,4 +1,4 @@
-//! No bytes make a reader panic: random ones, and real ones with a few changed.
+//! No bytes make a reader panic: neither random ones, nor real ones with a few changed.
 
 mod common;
 

@@ -1,4 +1,4 @@
-//! MRT files of every writer and kind, whole and damaged: how much is in them, and what is wrong with them.
+//! MRT files of every writer and kind, whole and damaged: the number of routes and the damage.
 
 mod common;
 
@@ -7,7 +7,7 @@ use fibula::{Change, NextHops};
 use fibula_io::table::{self, ReadOptions, Tables, Value};
 use fibula_io::{Source, update};
 
-/// A file's tables read with salvage, its damage, and the error without salvage.
+/// Returns a file's tables read with `keep_going`, its damage, and the error without it.
 fn read(name: &str) -> Option<(Tables, Vec<String>, Option<String>)> {
     let path = common::data(&format!("mrt/{name}"))?;
     let source = Source::File(path.clone());
@@ -20,7 +20,7 @@ fn read(name: &str) -> Option<(Tables, Vec<String>, Option<String>)> {
     Some((salvaged.tables, salvaged.damage.iter().map(ToString::to_string).collect(), error))
 }
 
-/// Asserts that a whole file has so many IPv4 and IPv6 routes and next hops.
+/// Asserts the numbers of IPv4 and IPv6 routes and of next hops of a whole file.
 fn whole(name: &str, ipv4: usize, ipv6: usize, next_hops: usize) -> Option<Tables> {
     let (tables, damage, error) = read(name)?;
     assert_eq!((damage, error), (Vec::new(), None), "{name}");

@@ -8,7 +8,7 @@ use std::io::{BufRead, BufReader};
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::Path;
 
-/// What both sides say of an event.
+/// The fields of an event that both sides have.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Line {
     kind: &'static str,
@@ -31,7 +31,7 @@ fn prefix(text: &str) -> IpPrefix {
     if text.contains(':') { IpPrefix::V6(text.parse().unwrap()) } else { IpPrefix::V4(text.parse().unwrap()) }
 }
 
-/// The end and the length of an AS path as `bgpdump` writes it: `1 2 {3,4}`.
+/// Returns the end and the length of an AS path as `bgpdump` writes it: `1 2 {3,4}`.
 fn as_path(text: &str) -> (Origin, u32) {
     let words: Vec<&str> = text.split(' ').filter(|word| !word.is_empty()).collect();
     let origin = match words.last() {
@@ -185,7 +185,8 @@ fn updates_long_withdrawal() {
 }
 #[test]
 fn updates_nlri_mask_trailing_bits() {
-    // The one list of prefixes has another length byte behind the prefix that `bgpdump` prints, and nothing after it.
+    // The one list of prefixes has another length byte after the prefix that `bgpdump` prints, and
+    // nothing after it.
     compare_damaged(
         "updates.nlri_mask_trailing_bits",
         1,

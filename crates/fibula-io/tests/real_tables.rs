@@ -64,6 +64,7 @@ fn a_day_of_updates_on_its_table() {
     for update in &updates.ipv6 {
         changed += usize::from(tables.ipv6.apply(update.change).is_some());
     }
-    // 26,682 announcements of new prefixes and 26,548 withdrawals of present ones; the rest changes nothing.
+    // 26,682 announcements of new prefixes and 26,548 withdrawals of present ones; the rest changes
+    // nothing.
     assert_eq!((tables.ipv6.len(), changed), (246_309, 26_682 + 26_548));
 }

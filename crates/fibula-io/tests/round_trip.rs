@@ -1,4 +1,4 @@
-//! What is written is read back as it was; a file is the old one or the whole new one.
+//! A written table is read back as it was. A file is either the whole old one or the whole new one.
 
 use fibula::{NextHopInfo, NextHops, Prefix, Rib};
 use fibula_io::Source;

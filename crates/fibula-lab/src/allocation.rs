@@ -4,10 +4,10 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// The system's allocator, counting the bytes that are live and the most there ever were. Counts what was
-/// asked for, not what the system rounds it up to.
+/// The system's allocator, counting the live bytes and their peak. It counts the bytes that were
+/// requested, not the system's rounding.
 ///
-/// A binary or a test that wants measured bytes makes it its global allocator:
+/// A binary or a test that measures bytes makes it its global allocator:
 ///
 /// ```
 /// use fibula::{Fib, NextHop, Rib};
@@ -37,19 +37,20 @@ impl CountingAllocator {
         Self { live: AtomicUsize::new(0), peak: AtomicUsize::new(0) }
     }
 
-    /// The bytes allocated and not yet given back.
+    /// Returns the bytes allocated and not yet freed.
     #[must_use]
     pub fn live(&self) -> usize {
         self.live.load(Ordering::Relaxed)
     }
 
-    /// The most bytes live at any one time since the last [`CountingAllocator::reset_peak`].
+    /// Returns the most bytes live at any one time since the last
+    /// [`CountingAllocator::reset_peak`].
     #[must_use]
     pub fn peak(&self) -> usize {
         self.peak.load(Ordering::Relaxed)
     }
 
-    /// Forgets the peak: it begins again from what is live now.
+    /// Sets the peak to the bytes that are live now.
     pub fn reset_peak(&self) {
         self.peak.store(self.live(), Ordering::Relaxed);
     }
@@ -64,8 +65,8 @@ impl CountingAllocator {
     }
 }
 
-// SAFETY: every call is handed on unchanged to `System`, which upholds the contract; the counters are atomics and
-// allocate nothing themselves.
+// SAFETY: every call goes unchanged to `System`, which upholds the contract. The counters are
+// atomics and allocate nothing.
 unsafe impl GlobalAlloc for CountingAllocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: the caller's layout, under the caller's promise.
@@ -86,7 +87,7 @@ unsafe impl GlobalAlloc for CountingAllocator {
     }
 
     unsafe fn dealloc(&self, start: *mut u8, layout: Layout) {
-        // SAFETY: the caller gives back what `System` gave out, with the same layout.
+        // SAFETY: the caller frees what `System` allocated, with the same layout.
         unsafe { System.dealloc(start, layout) };
         self.subtract(layout.size());
     }
@@ -95,7 +96,7 @@ unsafe impl GlobalAlloc for CountingAllocator {
         // SAFETY: as in `dealloc`; `new_size` is under the caller's promise.
         let moved = unsafe { System.realloc(start, layout, new_size) };
         if !moved.is_null() {
-            // Added first: the peak knows that both may have been live at once.
+            // Added first: both blocks may have been live at once.
             self.add(new_size);
             self.subtract(layout.size());
         }

@@ -1,4 +1,5 @@
-//! [`Answers`]: arrays of next hops at whatever width an engine keeps, so that storing costs what it costs a user.
+//! [`Answers`]: arrays of next hops at whatever width an engine keeps, so that storing costs what
+//! it costs a user.
 
 use fibula::engine::{Width, WidthBits};
 use fibula::{NextHop, NextHopSlice};
@@ -23,7 +24,8 @@ macro_rules! each_width {
 }
 
 impl Answers {
-    /// An array of `len` answers of all ones: every page touched, and no value that a narrow table holds often.
+    /// Returns an array of `len` answers with all bits set: every page is touched, and narrow
+    /// tables rarely hold the value.
     pub(crate) fn new(width: WidthBits, len: usize) -> Self {
         match width {
             WidthBits::U8 => Self::U8(vec![u8::MAX; len]),
@@ -36,7 +38,7 @@ impl Answers {
         each_width!(self, values => values.len())
     }
 
-    /// Whether these are answers of this width.
+    /// Returns whether the answers have this width.
     pub(crate) fn is_of(&self, width: WidthBits) -> bool {
         let own = match self {
             Self::U8(_) => WidthBits::U8,
@@ -46,7 +48,8 @@ impl Answers {
         own == width
     }
 
-    /// Overwrites what an engine wrote before, so that an answer it fails to write cannot look like one.
+    /// Overwrites what an engine wrote before, so that an answer that it fails to write cannot look
+    /// right.
     pub(crate) fn poison(&mut self) {
         each_width!(self, values => values.fill(!0));
     }
@@ -59,7 +62,7 @@ impl Answers {
         each_width!(self, values => values[index].widen())
     }
 
-    /// Whether the first answers are these: the fast path of comparing millions.
+    /// Returns whether the first answers are these: the fast path of comparing millions.
     pub(crate) fn begin_with(&self, expected: &[u32]) -> bool {
         fn differences<W: Width>(values: &[W], expected: &[u32]) -> u32 {
             values.iter().zip(expected).fold(0, |all, (value, &expected)| all | (value.widen().0 ^ expected))
@@ -67,7 +70,7 @@ impl Answers {
         self.len() >= expected.len() && each_width!(self, values => differences(values, expected)) == 0
     }
 
-    /// Pieces of the given lengths from the beginning on, to be written at once.
+    /// Splits the array into pieces of the given lengths, which threads write at once.
     pub(crate) fn pieces(&mut self, lengths: impl Iterator<Item = usize>) -> Vec<NextHopSlice<'_>> {
         each_width!(self, values => {
             let mut rest = &mut values[..];

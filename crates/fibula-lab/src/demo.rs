@@ -1,4 +1,4 @@
-//! Does it all work here? The main job once through: build, check against the oracle, stream lookups.
+//! The main job once through: build, check against the oracle, stream lookups.
 
 use crate::bench::{BenchOptions, BenchRow, Contender, Race, Workload};
 use crate::verify::{VerifyOptions, verify};
@@ -8,16 +8,17 @@ use fibula::engine::{BEST, Entry, WidthBits};
 use serde::Serialize;
 use std::time::Duration;
 
-/// The longest a pass may take, so that a slow engine or machine streams fewer lookups instead of taking minutes.
+/// The longest time of a pass, so that a slow engine or machine streams fewer lookups instead of
+/// taking minutes.
 const LONGEST_PASS: Duration = Duration::from_secs(1);
 
-/// How to demonstrate.
+/// How to run the demo.
 #[derive(Clone, Debug)]
 pub struct DemoOptions {
     /// The engine's specification.
     pub engine: String,
-    /// Lookups that are streamed and timed, in passes over the addresses: at least five, none much longer than a
-    /// second.
+    /// Lookups that are streamed and timed, in passes over the addresses. There are at least five
+    /// passes, none much longer than a second.
     pub lookups: usize,
     /// Threads, each over its own part of the addresses.
     pub threads: usize,
@@ -33,28 +34,29 @@ impl Default for DemoOptions {
     }
 }
 
-/// What a demonstration showed for one family.
+/// The results of the demo for one family.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct DemoRow {
-    /// The engine; `best` with the name of what was chosen.
+    /// The engine; `best` with the name of the chosen one.
     pub engine: String,
     /// `ipv4` or `ipv6`.
     pub family: String,
-    /// The table, as it was named.
+    /// The table's name.
     pub table: String,
     /// Its routes.
     pub prefixes: u64,
     /// The different next hops they have.
     pub next_hops: u64,
-    /// What the engine occupies, in bytes.
+    /// The engine's memory in bytes.
     pub bytes: u64,
-    /// The same for each route.
+    /// The same per route.
     pub bytes_per_prefix: f64,
-    /// How long building took, in milliseconds.
+    /// The build time in milliseconds.
     pub build_ms: f64,
-    /// Answers that were compared with the oracle's: around every prefix, random ones, and those of the stream.
+    /// Answers that were compared with the oracle's: around every prefix, at random addresses, and
+    /// those of the stream.
     pub checked: u64,
-    /// How many of them were wrong.
+    /// The number of wrong answers.
     pub mismatches: u64,
     /// The lookups streamed and timed.
     pub lookups: u64,
@@ -62,11 +64,12 @@ pub struct DemoRow {
     pub threads: u64,
     /// The instruction set.
     pub isa: String,
-    /// Million lookups a second, all threads together; `None` if an answer was wrong, like the rest.
+    /// Million lookups a second, all threads together. `None` if an answer was wrong, like the
+    /// fields below.
     pub mlps: Option<f64>,
     /// Nanoseconds for a lookup that depends on the one before.
     pub ns_dependent: Option<f64>,
-    /// Million lookups a second that one random load each would allow.
+    /// Million lookups a second at one random load each.
     pub limit_mlps: Option<f64>,
     /// `mlps / limit_mlps`.
     pub limit_share: Option<f64>,

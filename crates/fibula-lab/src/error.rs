@@ -1,10 +1,11 @@
 //! The crate's one error type.
 
+use fibula::ErrorKind;
 use std::net::IpAddr;
 
-/// Why something could not be measured or judged. One line.
+/// Why something could not be measured or judged. The text is one line.
 ///
-/// Wrong answers are no error: they are what the lab is there to find, and stand in its results.
+/// A wrong answer is no error: results hold those.
 #[derive(Debug, thiserror::Error)]
 #[error(transparent)]
 pub struct Error(#[from] Kind);
@@ -24,7 +25,7 @@ pub(crate) enum Kind {
 }
 
 impl Error {
-    /// The limit that was exceeded, if that is what went wrong.
+    /// Returns the limit that was exceeded, if that is what went wrong.
     #[must_use]
     pub fn limit(&self) -> Option<fibula::Limit> {
         match &self.0 {
@@ -33,7 +34,16 @@ impl Error {
         }
     }
 
-    /// What went wrong with a table that is not here; see [`LiveTable`](crate::live_table::LiveTable).
+    /// Returns whether an engine refused a table: by a limit, or for a reason of its own.
+    ///
+    /// Any other error is not about the table, as a name that no engine has.
+    #[must_use]
+    pub fn is_refusal(&self) -> bool {
+        matches!(&self.0, Kind::Engine(error) if is_refusal(error))
+    }
+
+    /// The error of a table that is kept elsewhere; see
+    /// [`LiveTable`](crate::live_table::LiveTable).
     pub fn elsewhere(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
         Self(Kind::Elsewhere(error.into()))
     }
@@ -41,6 +51,10 @@ impl Error {
     pub(crate) fn usage(text: impl Into<String>) -> Self {
         Self(Kind::Usage(text.into()))
     }
+}
+
+pub(crate) fn is_refusal(error: &fibula::Error) -> bool {
+    matches!(error.kind(), ErrorKind::Limit(_) | ErrorKind::Engine)
 }
 
 impl From<fibula::Error> for Error {

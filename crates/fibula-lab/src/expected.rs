@@ -5,14 +5,14 @@ use crate::error::Kind;
 use fibula::{Address, Fib, NextHop, Rib};
 use rayon::prelude::*;
 
-/// How many addresses a core judges before it takes the next piece.
+/// The number of addresses that a core takes at once.
 const PIECE: usize = 4096;
 
 /// Addresses and their right answers.
 ///
-/// Each answer is the oracle engine's (a hash table per prefix length) and, independently, that of the
-/// table's merged intervals (a walk over the routes, then a binary search); where the two differ, nothing
-/// can be judged and that is an [`Error`].
+/// Each answer comes from the oracle engine (a hash table per prefix length) and, independently,
+/// from the table's merged intervals (a walk over the routes, then a binary search). Where the two
+/// differ, nothing can be judged and that is an [`Error`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Expected<A> {
     addresses: Vec<A>,
@@ -20,7 +20,7 @@ pub struct Expected<A> {
 }
 
 impl<A: Address> Expected<A> {
-    /// Answers `addresses` from a table, on all cores: one or two million a second on each.
+    /// Computes the answers of `addresses` on all cores: one or two million a second on each.
     ///
     /// # Errors
     /// If the two judges disagree, with the address.
@@ -48,13 +48,13 @@ impl<A: Address> Expected<A> {
         &self.addresses
     }
 
-    /// The answer of each.
+    /// The answer of each address.
     #[must_use]
     pub fn next_hops(&self) -> &[NextHop] {
         &self.next_hops
     }
 
-    /// Puts them in random order, so that neighbours in a batch have nothing to do with each other.
+    /// Shuffles the addresses, so that neighbours in a batch are unrelated.
     pub(crate) fn shuffle(&mut self, random: &mut fastrand::Rng) {
         for last in (1..self.addresses.len()).rev() {
             let other = random.usize(..=last);

@@ -1,19 +1,19 @@
-//! What measures and judges lookup engines.
+//! Measures and judges lookup engines.
 //!
-//! | question | room |
+//! | question | module |
 //! | --- | --- |
-//! | does an engine answer right? | [`verify`]: the addresses where longest match breaks; all 2^32; a changing table |
-//! | how fast is it? | [`mod@bench`]: engines interleaved, every one checked first, beside the machine's own ceiling |
-//! | and while its table changes? | [`mod@replay`]: readers look up while a writer carries out updates |
-//! | and if it is not here? | [`live_table`]: what a table on a card has to tell to be judged by the same code |
-//! | does it all work here? | [`demo`]: both questions at once for the engine fibula would choose |
-//! | how do all engines compare on one table? | [`study`]: memory, accesses counted, speed, updates, as a page |
+//! | does an engine answer right? | [`verify`]: where longest match breaks; all 2^32; updates |
+//! | how fast is it? | [`mod@bench`]: engines in turns, checked first, beside a ceiling |
+//! | and while its table changes? | [`mod@replay`]: readers beside a writer of updates |
+//! | and if it is on a card? | [`live_table`]: what a table elsewhere implements to be judged |
+//! | does it all work here? | [`demo`]: both at once for the engine that fibula would choose |
+//! | how do all engines compare? | [`study`]: memory, accesses, speed, updates, as a page |
 //! | on what machine? | [`machine`] |
 //! | how much memory does it really take? | [`allocation`] |
 //!
 //! Everything takes its tables, addresses and engines as arguments: a registry slice of
-//! [`Entry`](fibula::engine::Entry), so that engines from elsewhere (or one that is wrong on purpose) are
-//! treated like the library's own.
+//! [`Entry`](fibula::engine::Entry). So engines from elsewhere (or one that is wrong on purpose)
+//! are treated like the library's own.
 #![deny(unsafe_code)]
 
 pub mod allocation;

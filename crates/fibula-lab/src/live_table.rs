@@ -1,7 +1,9 @@
-//! [`LiveTable`]: a table that changes while others read it, wherever it is, so that one judge does for all.
+//! [`LiveTable`]: a table that changes while others read it, wherever it is, so that one judge does
+//! for all.
 //!
-//! The library's own [`Live`] is one. Whoever keeps a table elsewhere (on a card) describes it by the same few methods and is
-//! [replayed](crate::replay) and [verified](crate::verify) by the same code.
+//! The library's own [`Live`] is one. A table that is kept elsewhere (on a card) implements the
+//! same few methods, and is [replayed](crate::replay) and [verified](crate::verify) by the same
+//! code.
 
 use crate::answers::Answers;
 use crate::mismatch::Tally;
@@ -12,50 +14,53 @@ use fibula::live::{Counts, Live, Reader};
 use fibula::{Address, Change, ErrorKind, NextHop, Rib};
 use std::time::Duration;
 
-/// A table that changes while others read it: the writer's end. Times are since any moment and must not run backwards.
+/// A table that changes while others read it: the writer's side. Times are since any moment and
+/// must not run backwards.
 pub trait LiveTable<A: Address> {
     /// See [`TableReader`].
     type Reader: TableReader<A> + 'static;
 
-    /// The `number`th reader, from 0 on, for batches of up to `batch` addresses.
+    /// Returns reader `number`, counted from 0, for batches of up to `batch` addresses.
     ///
     /// # Errors
-    /// If there is no room for it where the table is.
+    /// If there is no memory for it where the table is.
     fn reader(&self, number: usize, batch: usize) -> Result<Self::Reader, Error>;
 
-    /// How many different places readers read at: the first so many readers see them all.
+    /// Returns the number of copies that readers read from. The first `places()` readers reach all
+    /// of them.
     fn places(&self) -> usize {
         1
     }
 
-    /// Takes a change in, and publishes what is due.
+    /// Takes a change, and publishes if that is due.
     ///
     /// # Errors
-    /// If the table is lost. What exceeds a limit is taken back and counted, which is no error.
+    /// If the table is lost. A change that exceeds a limit is taken back and counted, which is no
+    /// error.
     fn change(&mut self, change: Change<A>, now: Duration) -> Result<(), Error>;
 
-    /// Publishes what is due, if readers let it.
+    /// Publishes if that is due and readers allow it.
     ///
     /// # Errors
     /// See [`LiveTable::change`].
     fn poll(&mut self, now: Duration) -> Result<(), Error>;
 
-    /// How many changes are taken in and not published yet.
+    /// Returns the number of changes that are taken and not published yet.
     fn pending(&self) -> usize;
 
-    /// The table as it is published.
+    /// Returns the published table.
     fn rib(&self) -> &Rib<A>;
 
-    /// What became of the changes so far.
+    /// Returns the counts of all changes so far.
     fn counts(&self) -> Counts;
 
-    /// What all its copies occupy together, in bytes.
+    /// Returns the bytes of all copies together.
     fn bytes(&self) -> usize;
 
-    /// The width of its answers.
+    /// Returns the width of the answers.
     fn width(&self) -> WidthBits;
 
-    /// How many addresses it answers wrong.
+    /// Returns the number of addresses that are answered wrong.
     ///
     /// # Errors
     /// If the table is lost.
@@ -65,21 +70,22 @@ pub trait LiveTable<A: Address> {
     }
 }
 
-/// One thread's way to a [`LiveTable`].
+/// One thread's reader of a [`LiveTable`].
 pub trait TableReader<A: Address>: Send {
-    /// Looks addresses up, no more than it was made for, all in one published table if tables are not changed in place.
+    /// Looks up a batch, no larger than the reader was made for. All answers are of one published
+    /// table, unless the table is changed in place.
     ///
     /// # Errors
     /// If the table is lost.
     fn look_up(&mut self, addresses: &[A]) -> Result<(), Error>;
 
-    /// The answer for an address of the last batch.
+    /// Returns the answer for the address at `index` of the last batch.
     ///
     /// # Panics
-    /// If the batch had not so many.
+    /// If the batch is not that long.
     fn answer(&self, index: usize) -> NextHop;
 
-    /// The answer for one address.
+    /// Returns the answer for one address.
     ///
     /// # Errors
     /// If the table is lost.
@@ -89,10 +95,11 @@ pub trait TableReader<A: Address>: Send {
     }
 }
 
-/// How many addresses are asked at once where it does not matter.
+/// The number of addresses of a batch, where any number does.
 pub(crate) const JUDGED_AT_ONCE: usize = 1 << 16;
 
-/// What a reader made for so many addresses answers, compared with what is right.
+/// Compares the answers of a reader with the right ones. The reader takes batches of
+/// [`JUDGED_AT_ONCE`].
 pub(crate) fn tally<A: Address>(
     reader: &mut impl TableReader<A>,
     expected: &Expected<A>,
@@ -108,7 +115,7 @@ pub(crate) fn tally<A: Address>(
     Ok(tally)
 }
 
-/// The first of the engines that are live.
+/// Judges the first of the live engines.
 impl<A: Address> LiveTable<A> for Live<A> {
     type Reader = OwnReader<A>;
 
@@ -156,8 +163,8 @@ impl<A: Address> LiveTable<A> for Live<A> {
 
 /// Passes over the two errors of a publication after which a judge goes on.
 ///
-/// What exceeds a limit was taken back and counted. Changes that readers hold up stay pending: the next call tries
-/// them again. After any other error the table is no longer to be trusted.
+/// What exceeds a limit was taken back and counted. Changes that readers hold up stay pending: the
+/// next call tries them again. After any other error the table is no longer to be trusted.
 fn carried_on(published: Result<(), fibula::Error>) -> Result<(), Error> {
     match published {
         Err(error) if !matches!(error.kind(), ErrorKind::Limit(_) | ErrorKind::ReadersHeldUp) => {
@@ -167,7 +174,7 @@ fn carried_on(published: Result<(), fibula::Error>) -> Result<(), Error> {
     }
 }
 
-/// A reader of a [`Live`], with room for its answers.
+/// A reader of a [`Live`], with memory for its answers.
 #[derive(Debug)]
 pub struct OwnReader<A: Address> {
     reader: Reader<A>,

@@ -5,18 +5,18 @@ use serde::Serialize;
 use std::fmt;
 use std::path::Path;
 
-/// The machine, as a report's header says it. What the system does not tell is empty or 0.
+/// The machine, as a report's header names it. What the system does not tell is empty or 0.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Machine {
-    /// The processor's name for itself.
+    /// The processor's own name.
     pub processor: String,
     /// The cores this process may run on.
     pub cores: usize,
-    /// The caches of the first core, from the nearest on.
+    /// The caches of the first core, nearest first.
     pub caches: Vec<Cache>,
     /// Main memory, in bytes.
     pub memory_bytes: u64,
-    /// When the kernel gives transparent huge pages: `always`, `madvise` or `never`.
+    /// When the kernel uses transparent huge pages: `always`, `madvise` or `never`.
     pub transparent_huge_pages: String,
     /// The instruction sets that engines can be run with here.
     pub instruction_sets: Vec<&'static str>,
@@ -34,7 +34,7 @@ pub struct Cache {
 }
 
 impl Machine {
-    /// This machine.
+    /// Reads the figures of this machine.
     #[must_use]
     pub fn here() -> Self {
         let text = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
@@ -63,13 +63,13 @@ impl fmt::Display for Machine {
     }
 }
 
-/// The value of the first line `name: value`.
+/// Returns the value of the first line `name: value`.
 fn field<'t>(text: &'t str, name: &str) -> Option<&'t str> {
     let lines = text.lines().filter_map(|line| line.split_once(':'));
     lines.map(|(key, value)| (key.trim(), value.trim())).find(|&(key, _)| key == name).map(|(_, value)| value)
 }
 
-/// A size as the kernel writes it: `32K`, `16096 kB`, `8M`.
+/// Reads a size as the kernel writes it: `32K`, `16096 kB`, `8M`.
 fn size(text: &str) -> Option<u64> {
     let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let number: u64 = text[..digits].parse().ok()?;
@@ -81,12 +81,12 @@ fn size(text: &str) -> Option<u64> {
     }
 }
 
-/// The word in brackets: the kernel's way to mark a choice.
+/// Returns the word in brackets, by which the kernel marks a choice.
 fn chosen(text: &str) -> &str {
     text.split_once('[').and_then(|(_, rest)| rest.split_once(']')).map_or("", |(word, _)| word)
 }
 
-/// The caches that a folder of the kernel's describes: one folder `index*` each.
+/// Reads the caches in a folder of the kernel's: one folder `index*` each.
 fn caches(folder: &Path) -> Vec<Cache> {
     (0..)
         .map_while(|index| {

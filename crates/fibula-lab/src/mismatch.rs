@@ -1,7 +1,8 @@
-//! [`Mismatch`] and [`Refusal`]: what can be wrong with an engine.
+//! [`Mismatch`] and [`Refusal`]: a wrong answer, and an engine that refuses a table.
 
 use crate::Error;
-use fibula::{Address, ErrorKind, NextHop};
+use crate::error::is_refusal;
+use fibula::{Address, NextHop};
 use serde::{Serialize, Serializer};
 
 /// One wrong answer.
@@ -15,7 +16,7 @@ pub struct Mismatch {
     pub address: String,
     /// The right answer, as a next-hop index; 0 is "no route".
     pub expected: u32,
-    /// What the engine said.
+    /// The engine's answer.
     pub got: u32,
 }
 
@@ -26,7 +27,8 @@ impl std::fmt::Display for Mismatch {
     }
 }
 
-/// The first wrong answers as one text, so that a row of results stays flat: `address: expected 1, got 2; ...`.
+/// Writes the first wrong answers as one text, so that a row of results stays flat: `address:
+/// expected 1, got 2; ...`.
 pub(crate) fn in_one_line<S: Serializer>(mismatches: &[Mismatch], serializer: S) -> Result<S::Ok, S::Error> {
     let text = |Mismatch { path, address, expected, got, .. }: &Mismatch| {
         format!("{address} ({path}): expected {expected}, got {got}")
@@ -50,13 +52,13 @@ impl Refusal {
     /// Makes a refusal of the error with which an engine was not built.
     ///
     /// # Errors
-    /// Returns `error` if it is not about the table: the specification names no engine, or has a wrong parameter.
+    /// Returns `error` if it is not about the table: the specification names no engine, or has a
+    /// wrong parameter.
     pub fn of<A: Address>(engine: &str, error: fibula::Error) -> Result<Self, Error> {
-        match error.kind() {
-            ErrorKind::Limit(_) | ErrorKind::Engine => {
-                Ok(Self { engine: engine.into(), family: A::FAMILY.to_string(), error })
-            }
-            _ => Err(error.into()),
+        if is_refusal(&error) {
+            Ok(Self { engine: engine.into(), family: A::FAMILY.to_string(), error })
+        } else {
+            Err(error.into())
         }
     }
 
@@ -78,7 +80,7 @@ impl std::fmt::Display for Refusal {
     }
 }
 
-/// Wrong answers as they are counted: how many, and the first few.
+/// The count of wrong answers, and the first few.
 #[derive(Clone, Debug)]
 pub(crate) struct Tally<A> {
     pub(crate) probes: u64,
@@ -87,14 +89,14 @@ pub(crate) struct Tally<A> {
 }
 
 impl<A: Address> Tally<A> {
-    /// How many wrong answers are kept to be shown.
+    /// The number of wrong answers that are kept to be shown.
     const SHOWN: usize = 8;
 
     pub(crate) fn new() -> Self {
         Self { probes: 0, mismatches: 0, first: Vec::new() }
     }
 
-    /// So many right answers.
+    /// A tally of `count` right answers.
     pub(crate) fn of_right(count: usize) -> Self {
         Self { probes: count as u64, ..Self::new() }
     }
@@ -109,7 +111,8 @@ impl<A: Address> Tally<A> {
         }
     }
 
-    /// Both together; the lowest addresses are the ones shown, so that a result does not depend on threads.
+    /// Adds two tallies. The lowest addresses are shown, so that a result does not depend on
+    /// threads.
     pub(crate) fn merge(mut self, other: Self) -> Self {
         self.probes += other.probes;
         self.mismatches += other.mismatches;

@@ -4,19 +4,20 @@ use crate::Error;
 use fibula::Address;
 use fibula::engine::{BEST, Entry, find};
 
-/// What the names of engines begin with that are run only where they are asked for: other people's, and the twins of kernels, which
-/// are made for cards.
+/// How the names of engines begin that run only where they are asked for: other people's, and the
+/// twins of kernels, which are made for cards.
 const ASKED_FOR: [&str; 2] = ["peer:", "gpu-"];
 
-/// The specifications of a list like `all`, `best` or `dxr18,sail-l,dxr/k=20` that do a family, each once, in
-/// order. Engines of the list that do only the other family are left out.
+/// Returns the specifications of a list like `all`, `best` or `dxr18,sail-l,dxr/k=20` that do a
+/// family, each once, in order. Engines of the list that do only the other family are left out.
 ///
 /// # Errors
 /// If a name is not in `engines`, or the list is empty.
 ///
 /// ```
 /// use fibula::engine::ENGINES;
-/// assert_eq!(fibula_lab::select::<u32>(ENGINES, "oracle,best,oracle").unwrap(), ["oracle", "best"]);
+/// let selected = fibula_lab::select::<u32>(ENGINES, "oracle,best,oracle").unwrap();
+/// assert_eq!(selected, ["oracle", "best"]);
 /// assert!(fibula_lab::select::<u32>(ENGINES, "no-such-engine").is_err());
 /// ```
 pub fn select<A: Address>(engines: &[Entry], list: &str) -> Result<Vec<String>, Error> {

@@ -1,5 +1,5 @@
-//! Every engine on tables as large as real ones, made and real: around every prefix and every interval, and after
-//! an hour of updates.
+//! Every engine on tables as large as real ones, made and real: around every prefix and every
+//! interval, and after an hour of updates.
 
 #[path = "../../fibula-io/tests/common/mod.rs"]
 mod common;
@@ -27,7 +27,7 @@ fn every_engine_is_right<A: Address>(rib: &Rib<A>) {
     assert!(asked >= rib.len() as u64 * engines.len() as u64 * 4, "{asked} probes of {} routes", rib.len());
 }
 
-/// Engines that update in place follow all changes, stay right, and do not grow.
+/// Engines that update in place apply all changes, stay right, and do not grow.
 fn every_engine_follows<A: Address>(rib: &Rib<A>, changes: &[Change<A>]) {
     let options = UpdateOptions { verify: options(rib), validate_every: 0, ..UpdateOptions::default() };
     for entry in

@@ -1,5 +1,5 @@
-//! The lab is worth nothing if it cannot see a wrong engine: engines that are wrong on purpose, each in one way,
-//! must be caught by every judge that could meet them.
+//! The judges must see a wrong engine. Each engine here is wrong on purpose in one way, and every
+//! judge that could meet the fault must find it.
 
 use fibula::arch::{Isa, Level};
 use fibula::engine::{
@@ -37,7 +37,7 @@ enum Fault {
     NinthLane,
     /// Withdrawals are forgotten.
     Withdrawal,
-    /// Every update loses memory.
+    /// Every update leaks memory.
     Leak,
     /// The structure contradicts itself, though the answers are right.
     Structure,
@@ -159,7 +159,7 @@ fn verified<A: Address>(fault: &str) -> Verification {
     verify(&engines(), &[format!("faulty/fault={fault}")], &table::<A>(), &options, &mut |_| {}).unwrap()
 }
 
-/// The paths on which something was wrong.
+/// Returns the paths on which something was wrong.
 fn wrong_paths(verification: &Verification) -> Vec<(&'static str, &'static str)> {
     let wrong = verification.rows.iter().filter(|row| row.width == 8 && row.mismatches > 0);
     wrong.map(|row| (row.path, row.isa)).collect()
@@ -395,8 +395,8 @@ fn what_is_not_about_the_table_is_an_error_for_all() {
 
 #[test]
 fn a_batch_that_is_never_odd_in_the_check_is_still_seen_in_the_timed_pass() {
-    // The check asks for 16 addresses in one batch; three threads over 15,003 have 5,001 each, and the last of the
-    // first thread's stands at a position (5,000) that is among those checked.
+    // The check takes 16 addresses in one batch. Three threads over 15,003 have 5,001 each. The
+    // last address of the first thread has index 5,000, which is among those checked.
     let rib = table::<u32>();
     let mut addresses = addresses(&rib);
     addresses.extend_from_within(..5002);
@@ -433,7 +433,8 @@ fn replay_sees_what_belongs_to_no_table() {
     let wrong = |engine: &str| replay(&engines(), engine, stream, &options).unwrap().unwrap().wrong;
     assert_eq!(wrong("faulty/fault=none"), 0);
     assert!(wrong("faulty/fault=ninth-lane") > 0);
-    // A session that comes back hides at the end what was forgotten; one that does not shows it.
+    // A session that comes back hides a forgotten withdrawal at the end; one that does not shows
+    // it.
     let withdrawals = &changes[..rib.len()];
     let stream = Stream { changes: withdrawals, ..stream };
     let row = replay(&engines(), "faulty/fault=withdrawal", stream, &options).unwrap().unwrap();

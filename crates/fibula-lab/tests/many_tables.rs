@@ -1,5 +1,5 @@
-//! `sail-m` on twelve tables, as many as its paper overlays: each answers as by itself, also after updates of single
-//! tables; and what they take together, printed with `-- --nocapture`.
+//! `sail-m` on twelve tables, as many as its paper overlays. Each answers as it does alone, also
+//! after updates of single tables. `-- --nocapture` prints the memory of all together.
 
 use fibula::arch::Level;
 use fibula::engine::Update;
@@ -10,7 +10,7 @@ use fibula_io::generate::{self, NextHopModel, Size, internet};
 
 const TABLES: usize = 12;
 
-/// Some Internets, seen by twelve routers in turn: every one lacks other routes and has next hops of its own.
+/// Twelve routers' views of one Internet: each lacks other routes and has its own next hops.
 fn made(internets: usize) -> Vec<Rib<u32>> {
     let table = |seed| internet(Size::ipv4(100_000), NextHopModel::Near(200), seed as u64).unwrap().ipv4;
     let internets: Vec<Rib<u32>> = (0..internets).map(table).collect();
@@ -26,7 +26,8 @@ fn build(ribs: &[Rib<u32>]) -> SailM<u8> {
     SailM::build(&ribs.iter().collect::<Vec<_>>(), Pages::Small).unwrap()
 }
 
-/// Asks the tables for the addresses of every table's prefixes, ids mixed, each against that table's own oracle.
+/// Looks up the addresses of every table's prefixes, ids mixed, and compares each answer with that
+/// table's own oracle.
 fn check(tables: &SailM<u8>, ribs: &[Rib<u32>]) {
     let oracles: Vec<Fib<u32>> = ribs.iter().map(|rib| Fib::build("oracle", rib).unwrap()).collect();
     let routes = ribs.iter().flat_map(|rib| rib.iter().step_by(7));
@@ -59,7 +60,7 @@ fn twelve_tables_answer_and_follow_apart() {
     check(&tables, &ribs);
 }
 
-/// What twelve tables take in one `sail-m`, and in a `sail-l` each.
+/// Measures the memory of twelve tables in one `sail-m`, and in a `sail-l` each.
 fn memory(internets: usize) -> (Memory, usize) {
     let ribs = made(internets);
     let together = build(&ribs).memory();

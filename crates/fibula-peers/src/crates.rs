@@ -1,4 +1,4 @@
-//! Crates that do longest-prefix match, asked one address at a time, as their interfaces have it.
+//! Crates that do longest-prefix match. Their interfaces take one address at a time.
 
 use fibula::arch::Isa;
 use fibula::engine::{About, Config, Cost, Engine, Entry, Lookup, Meter, Update, Updates, Width};
@@ -9,7 +9,7 @@ use prefix_trie::PrefixMap;
 use std::marker::PhantomData;
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-/// All of them.
+/// All engines of crates.
 pub(crate) static ENGINES: [Entry; 2] =
     [engine_entry!(TREEBITMAP, [ipv4 ipv6] TreeBitmap), engine_entry!(PREFIX_TRIE, [ipv4 ipv6] PrefixTrie)];
 
@@ -21,17 +21,17 @@ static TREEBITMAP: About =
     about("peer:treebitmap", "crate ip_network_table-deps-treebitmap 0.5, IpLookupTable", 2021);
 static PREFIX_TRIE: About = about("peer:prefix-trie", "crate prefix-trie 0.10, PrefixMap", 2026);
 
-/// A crate's table, with what this project's engines do.
+/// A crate's table, with the operations of this project's engines.
 pub(crate) trait Table<A, W>: Send + Sync + 'static {
     fn empty() -> Self;
     fn insert(&mut self, prefix: Prefix<A>, next_hop: W);
     fn remove(&mut self, prefix: Prefix<A>);
     fn find(&self, address: A) -> Option<W>;
-    /// What it says that it occupies.
+    /// Returns the bytes that it reports.
     fn bytes(&self) -> usize;
 }
 
-/// An address as the crates take it.
+/// An address type of the crates.
 pub(crate) trait Key: Address {
     type Standard: ip_network_table_deps_treebitmap::address::Address + Send + Sync + 'static;
     fn standard(self) -> Self::Standard;

@@ -1,10 +1,10 @@
-//! Other people's engines behind fibula's seam, to be measured in the same loop, on the same tables, each checked by the same
-//! oracle first. Nothing here is part of fibula's own answers: every peer is behind a feature, and no feature is on by
-//! default.
+//! Other people's engines as engines of this project, only to be measured: in the same loop, on the
+//! same tables, each checked by the same oracle first. Nothing here is part of fibula's own
+//! answers. Every peer is behind a feature, and no feature is on by default.
 //!
 //! | name | feature | what it is |
 //! | --- | --- | --- |
-//! | `peer:dpdk-fib` | `dpdk` | DPDK's `rte_fib`, DIR-24-8 with next hops of 1, 2 or 4 bytes (IPv4) |
+//! | `peer:dpdk-fib` | `dpdk` | DPDK's `rte_fib`, DIR-24-8, next hops of 1, 2 or 4 bytes (IPv4) |
 //! | `peer:dpdk-lpm` | `dpdk` | DPDK's `rte_lpm`, bulk lookup (IPv4) |
 //! | `peer:dpdk-lpm-x4` | `dpdk` | the same table, four addresses a call (IPv4) |
 //! | `peer:dpdk-fib6` | `dpdk` | DPDK's `rte_fib6`, trie with next hops of 2 or 4 bytes (IPv6) |
@@ -23,7 +23,7 @@ mod dpdk;
 use fibula::engine::{ENGINES, Entry};
 use std::sync::LazyLock;
 
-/// The peers that the features ask for.
+/// The peers that the features enable.
 #[must_use]
 pub fn peers() -> Vec<Entry> {
     let all: &[&[Entry]] = &[
@@ -37,7 +37,7 @@ pub fn peers() -> Vec<Entry> {
     all.concat()
 }
 
-/// fibula's own engines and after them the peers.
+/// Returns fibula's own engines and after them the peers.
 ///
 /// ```
 /// use fibula::engine::ENGINES;

@@ -1,4 +1,5 @@
-//! Every peer that is compiled in, against the oracle. What it gets wrong is counted and told, not hidden.
+//! Every peer that is compiled in, against the oracle. Its wrong answers are counted and printed,
+//! not hidden.
 
 use fibula::engine::Config;
 use fibula::{Address, Fib, Rib};

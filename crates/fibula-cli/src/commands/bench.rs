@@ -1,4 +1,4 @@
-//! `fibula bench`: how fast engines answer.
+//! `fibula bench`: the speed of engines.
 
 use super::device::{InBatches, engines_with_kernels, on_processor};
 use super::measuring::{Building, OnTable, engines, refusal, tell_all};
@@ -21,9 +21,10 @@ use std::io::{self, Write};
 
 /// Measure engines: lookups a second, latency, memory, build time, and the machine's own ceiling
 ///
-/// Engines take turns pass by pass, since machines drift; a speed is the median of the passes. Before timing, the
-/// answers for a million addresses are compared with the oracle's: an engine with a wrong one gets no speed, the
-/// address is told on standard error, and the status is 1. An engine that refuses the table has a row with the reason.
+/// Engines take turns pass by pass, since machines drift. A speed is the median of the passes.
+/// Before timing, the answers for a million addresses are compared with the oracle's. An engine
+/// with a wrong answer gets no speed, the address is printed on standard error, and the status is
+/// 1. An engine that refuses the table has a row with the reason.
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     /// The engines: `all`, or a list like `best,dxr18,dxr/k=20`
@@ -35,18 +36,19 @@ pub(crate) struct Arguments {
     /// How many addresses
     #[arg(long, default_value_t = 1 << 24, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     addresses: u32,
-    /// What the addresses are drawn from
+    /// The seed of the addresses
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// The numbers of threads to run with, one row each
     #[arg(long, value_delimiter = ',', default_value = "1", value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     threads: Vec<u16>,
-    /// How threads share the addresses: `own` (every n-th chunk), `dynamic` (the next chunk to whoever is done), behind a
-    /// dispatcher `round-robin` (single addresses) or `by-batch`, or `pipeline` (a part of every lookup each); one
-    /// contiguous part each if not given
+    /// How threads share the addresses: `own` (every n-th chunk), `dynamic` (the next chunk to the
+    /// thread that is done), `round-robin` (a dispatcher hands out single addresses), `by-batch` (a
+    /// dispatcher hands out batches), or `pipeline` (each thread does a stage of every lookup).
+    /// Without it each thread has one contiguous part
     #[arg(long)]
     model: Option<Model>,
-    /// When answers may leave: `kept` as the addresses came, `free` as they are done
+    /// When answers are delivered: `kept` in the order of the addresses, `free` as they are done
     #[arg(long, default_value_t = Order::Free, requires = "model")]
     order: Order,
     #[command(flatten)]
@@ -63,7 +65,7 @@ pub(crate) struct Arguments {
 impl Arguments {
     pub(crate) fn run(self, output: &Output) -> anyhow::Result<Verdict> {
         let card = self.in_batches.open()?;
-        // A wrong name is told before a table is read.
+        // A wrong name is an error before a table is read.
         if card.is_some() {
             engines_with_kernels::<u32>(&self.engine)?
         } else {
@@ -112,7 +114,7 @@ impl Arguments {
     }
 }
 
-/// A run as it goes along.
+/// The state of a run.
 struct Run<'r, W: Write> {
     arguments: &'r Arguments,
     /// The card to run on, if one was asked for.
@@ -122,7 +124,7 @@ struct Run<'r, W: Write> {
     raced: bool,
     /// Whether all answers were right.
     right: bool,
-    /// The engines that refused a table: told once, not for each trace.
+    /// The engines that refused a table. Each is printed once, not for each trace.
     refused: Vec<Refusal>,
 }
 
@@ -135,7 +137,7 @@ impl<W: Write> Run<'_, W> {
         Ok(())
     }
 
-    /// One race: a family and a trace.
+    /// Races engines for one family and one trace.
     fn family<A: Key>(&mut self, rib: &Rib<A>, kind: &TraceKind) -> anyhow::Result<()> {
         let arguments = self.arguments;
         let list = &arguments.engine;
@@ -146,9 +148,9 @@ impl<W: Write> Run<'_, W> {
         }
         let addresses = match trace::generate(kind, rib, arguments.addresses as usize, arguments.seed) {
             Ok(addresses) => addresses,
-            // A trace that only one family has is no error where nobody asked for the other.
+            // A trace that only one family has is no error unless the other family was asked for.
             Err(error) if arguments.on_table.family.is_none() => {
-                tell(format_args!("{} passed over: {error}", A::FAMILY));
+                tell(format_args!("{} skipped: {error}", A::FAMILY));
                 return Ok(());
             }
             Err(error) => return Err(error.into()),
@@ -177,7 +179,7 @@ impl<W: Write> Run<'_, W> {
         report.refused.into_iter().try_for_each(|refusal| self.refuse(refusal))
     }
 
-    /// The same on a card.
+    /// Races engines on a card.
     fn on_card<A: Key>(
         &mut self,
         card: &Cuda,

@@ -1,4 +1,4 @@
-//! `fibula build`: a compiled table as a file that is mapped.
+//! `fibula build`: writes a compiled table as a file that is mapped.
 
 use super::measuring::OnTable;
 use crate::exit::Verdict;
@@ -15,9 +15,10 @@ use std::time::Instant;
 
 /// Compile a table into a snapshot: a file that is mapped and answers at once
 ///
-/// A snapshot holds one family, the next hops, and with --rib the routes too: then every command reads it as a table; without
-/// them `fibula lookup` answers from it. It is written beside and renamed, so that at any moment the name stands for the
-/// whole old file or the whole new one. It is good on machines of this byte order.
+/// A snapshot holds one family and the next hops. With --rib it holds the routes too, and every
+/// command reads it as a table; without them `fibula lookup` answers from it. It is written to a
+/// temporary file and renamed, so that at any moment the name is either the whole old file or the
+/// whole new one. It can be read on machines of this byte order.
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     /// The engine, as in `best` or `dxr/k=20`
@@ -36,7 +37,7 @@ pub(crate) struct Arguments {
     on_table: OnTable,
 }
 
-/// What was made.
+/// The snapshot that was written.
 #[derive(Debug, Serialize)]
 struct Row {
     engine: String,
@@ -48,7 +49,7 @@ struct Row {
     bytes: u64,
     build_ms: f64,
     write_ms: f64,
-    /// How long it took to map the file again, check it and have an engine that answers.
+    /// The time to map the file again, check it and open an engine.
     open_ms: f64,
 }
 

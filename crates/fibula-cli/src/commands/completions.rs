@@ -15,7 +15,7 @@ pub(crate) struct Arguments {
 
 impl Arguments {
     pub(crate) fn run(self) -> anyhow::Result<Verdict> {
-        // Made in memory first: the generator panics where writing fails.
+        // Written to memory first: the generator panics where writing fails.
         let mut script = Vec::new();
         generate(self.shell, &mut Cli::command(), "fibula", &mut script);
         io::stdout().lock().write_all(&script)?;

@@ -14,17 +14,19 @@ use fibula_lab::machine::Machine;
 use std::fmt;
 use std::io::{self, Write};
 
-/// The addresses that are streamed again and again, for each family.
+/// The number of addresses for each family. They are streamed again and again.
 const ADDRESSES: usize = 10_000_000;
 
-/// Show the main job: build the best engine for full Internet tables, check it, stream lookups through it
+/// Show the main job: build the best engine for full Internet tables, check it, stream lookups
+/// through it
 ///
-/// Needs no file: the tables are made, as large and as nested as real ones of May 2026. Each engine is compared with
-/// the oracle around every prefix and at a million random addresses. Takes less than a minute on two cores.
+/// Needs no file: the tables are made, as large and as nested as real ones of May 2026. Each engine
+/// is compared with the oracle around every prefix and at a million random addresses. Takes less
+/// than a minute on two cores.
 ///
-/// The limit is what this machine does with one random 4-byte load an address from an array as large as the
-/// engine's. A share above 1 is no mistake: an engine may load more than once, but from a part of its bytes that
-/// stays in the caches.
+/// The limit is the rate of one random 4-byte load per address from an array as large as the
+/// engine's, on this machine. A share above 1 is possible: an engine may load more than once, but
+/// from a part of its bytes that stays in the caches.
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     /// The engine
@@ -36,14 +38,14 @@ pub(crate) struct Arguments {
     /// How many threads; all cores if not given
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     threads: Option<u16>,
-    /// What the tables and the addresses are made from
+    /// The seed of the tables and the addresses
     #[arg(long, default_value_t = 1)]
     seed: u64,
 }
 
 impl Arguments {
     pub(crate) fn run(self, output: &Output) -> anyhow::Result<Verdict> {
-        fibula_lab::select::<u32>(registry::engines(), &self.engine)?; // a wrong name is told before a table is made
+        fibula_lab::select::<u32>(registry::engines(), &self.engine)?; // a wrong name fails before a table is made
         let in_sentences = output.asked().is_none();
         if in_sentences {
             writeln!(io::stdout(), "{}\n", Machine::here())?;
@@ -63,7 +65,7 @@ impl Arguments {
         Ok(Verdict::good_if(right))
     }
 
-    /// Demonstrates one family, if the engine does it; the first wrong answers are told.
+    /// Runs the demo for one family, if the engine does it. Prints the first wrong answers.
     fn family<A: Address>(&self, rib: &Rib<A>) -> anyhow::Result<Option<DemoRow>> {
         if fibula_lab::select::<A>(registry::engines(), &self.engine)?.is_empty() {
             tell(format_args!("{} does not do {}", self.engine, A::FAMILY));
@@ -84,7 +86,7 @@ impl Arguments {
     }
 }
 
-/// A row as a stranger reads it.
+/// Prints a row for a reader who does not know the keys.
 struct Sentences<'r>(&'r DemoRow);
 
 impl fmt::Display for Sentences<'_> {
@@ -134,7 +136,7 @@ impl fmt::Display for Sentences<'_> {
     }
 }
 
-/// A number with its digits in groups of three.
+/// Writes a number with its digits in groups of three.
 fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let groups: Vec<&str> =

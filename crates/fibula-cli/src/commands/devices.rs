@@ -1,4 +1,4 @@
-//! `fibula devices`: what lookups can run on.
+//! `fibula devices`: the devices that lookups can run on.
 
 use crate::exit::{Verdict, tell};
 use crate::output::Output;
@@ -7,7 +7,8 @@ use fibula_gpu::device::{Card, cards};
 use fibula_lab::machine::Machine;
 use serde::Serialize;
 
-/// List what lookups can run on: the processor, and every CUDA card or one line that says why there is none
+/// List the devices that lookups can run on: the processor, and every CUDA card or one line that
+/// says why there is none
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {}
 

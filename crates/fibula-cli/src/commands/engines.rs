@@ -1,4 +1,4 @@
-//! `fibula engines`: what can be built, and what each engine cannot hold.
+//! `fibula engines`: the engines and their limits.
 
 use crate::exit::Verdict;
 use crate::output::Output;
@@ -9,7 +9,7 @@ use fibula::engine::{Entry, LimitInfo, WidthBits};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// List the lookup engines, one row an engine and address family
+/// List the lookup engines, one row per engine and address family
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {}
 

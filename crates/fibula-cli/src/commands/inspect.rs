@@ -1,4 +1,4 @@
-//! `fibula inspect`: what compiled tables are made of.
+//! `fibula inspect`: the memory and figures of compiled tables.
 
 use super::measuring::{Building, OnTable, engines};
 use crate::exit::{Verdict, tell};
@@ -10,10 +10,10 @@ use fibula::{Address, Fib, Rib};
 use serde::{Serialize, Serializer};
 use std::io::Write;
 
-/// Build engines and show what they are made of: memory by part, and the figures their papers print
+/// Build engines and show their memory by part, and the figures that their papers print
 ///
-/// One row a number: the bytes of each part, those that the paper keeps on chip apart, and figures like chunks, nodes,
-/// or prefixes after expansion.
+/// One row per number: the bytes of each part, those that the paper keeps on chip apart, and
+/// figures like chunks, nodes, or prefixes after expansion.
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     /// The engines: `all`, or a list like `best,dxr18,dxr/k=20`
@@ -48,7 +48,7 @@ fn number<S: Serializer>(value: &f64, serializer: S) -> Result<S::Ok, S::Error> 
 
 impl Arguments {
     pub(crate) fn run(self, output: &Output) -> anyhow::Result<Verdict> {
-        engines::<u32>(&self.engine)?; // a wrong name is told before a table is read
+        engines::<u32>(&self.engine)?; // a wrong name fails before a table is read
         let (tables, whole) = self.on_table.load()?;
         let mut printer = output.printer();
         let any = self.family(&tables.ipv4, &mut printer)? | self.family(&tables.ipv6, &mut printer)?;

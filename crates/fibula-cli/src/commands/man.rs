@@ -1,4 +1,4 @@
-//! `fibula man`: the manual pages.
+//! `fibula man`: writes the manual pages.
 
 use crate::cli::Cli;
 use crate::exit::Verdict;
@@ -8,10 +8,10 @@ use clap_mangen::{Man, generate_to};
 use std::io::{self, Write};
 use std::path::PathBuf;
 
-/// Print the manual page, or write one page a command into a folder
+/// Print the manual page, or write one page per command into a folder
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
-    /// Where to write fibula.1, fibula-lookup.1 and so on; made if it is not there
+    /// The folder for fibula.1, fibula-lookup.1 and so on; it is made if it does not exist
     dir: Option<PathBuf>,
 }
 

@@ -1,8 +1,8 @@
-//! What the commands that judge and measure engines have in common: which table, which engines, built how.
+//! The options of the commands that judge and measure engines: the table, the engines, and how to
+//! build them.
 
 use crate::exit::{Verdict, tell};
-use crate::family::FamilyName;
-use crate::reading::{Bar, Reading, verdict};
+use crate::reading::{Bar, FamilyName, Reading, verdict};
 use crate::registry;
 use clap::Args;
 use fibula::arch::Level;
@@ -22,12 +22,14 @@ use std::str::FromStr;
 /// The name of the made table, on the command line and in results.
 pub(crate) const INTERNET: &str = "internet";
 
-/// The made full tables of both families, with the next hops of a router that has 40 neighbours.
+/// Returns the made full tables of both families, with the next hops of a router that has 40
+/// neighbours.
 pub(crate) fn internet(seed: u64) -> Result<Tables, fibula_io::Error> {
     generate::internet(Size::FULL, NextHopModel::Near(40), seed)
 }
 
-/// The tables of a file, or of [`INTERNET`]. Also says whether they came through whole.
+/// Returns the tables of a file, or of [`INTERNET`]. Also returns whether they were read without
+/// damage.
 pub(crate) fn tables(name: &str, reading: &Reading) -> anyhow::Result<(Tables, Verdict)> {
     if name == INTERNET {
         return Ok((internet(1)?, Verdict::Good));
@@ -37,7 +39,7 @@ pub(crate) fn tables(name: &str, reading: &Reading) -> anyhow::Result<(Tables, V
     Ok((loaded.tables, whole))
 }
 
-/// So many addresses of each kind that the table has.
+/// Draws `count` addresses of each kind that the table has.
 pub(crate) fn traces<A: Address>(kinds: &[TraceKind], rib: &Rib<A>, count: u32) -> Vec<Trace<A>> {
     let draw = |kind: &TraceKind| {
         let addresses = trace::generate(kind, rib, count as usize, 1).ok()?;
@@ -46,17 +48,17 @@ pub(crate) fn traces<A: Address>(kinds: &[TraceKind], rib: &Rib<A>, count: u32) 
     kinds.iter().filter_map(draw).collect()
 }
 
-/// A file without its folders: what a page says that others are to do.
+/// Returns a file's name without its folders, for a page's commands.
 pub(crate) fn base_name(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or_default()
 }
 
-/// The options that name tables, folders left out.
+/// Returns the options that name tables, without folders.
 pub(crate) fn table_options(names: &[String]) -> String {
     names.iter().flat_map(|name| [" -t ", base_name(name)]).collect()
 }
 
-/// Which table.
+/// The table of a command.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct OnTable {
     /// The table, a file or `-`, or `internet` for the made one
@@ -65,8 +67,8 @@ pub(crate) struct OnTable {
     /// Only this family; both if the table has both
     #[arg(long, value_enum)]
     pub(crate) family: Option<FamilyName>,
-    /// The next hops: the table's own, or made ones: `near=200` (200 of them, neighbours alike), `different=200`
-    /// (hashed from the prefix), `each` (every prefix its own)
+    /// The next hops: the table's own, or made ones: `near=200` (200 of them, neighbours alike),
+    /// `different=200` (hashed from the prefix), `each` (every prefix its own)
     #[arg(long, default_value = "source", value_name = "MODEL")]
     next_hops: NextHopsFrom,
     #[command(flatten)]
@@ -74,12 +76,12 @@ pub(crate) struct OnTable {
 }
 
 impl OnTable {
-    /// Whether the table comes from standard input.
+    /// Returns whether the table comes from standard input.
     pub(crate) fn is_standard_input(&self) -> bool {
         self.table == "-"
     }
 
-    /// What it is called in results.
+    /// Returns the table's name in results.
     pub(crate) fn name(&self) -> String {
         match self.next_hops {
             NextHopsFrom::Source => self.table.clone(),
@@ -89,12 +91,12 @@ impl OnTable {
 
     /// Reads the table and gives it the next hops asked for.
     ///
-    /// Also says whether it came through whole.
+    /// Also returns whether it was read without damage.
     pub(crate) fn load(&self) -> anyhow::Result<(Tables, Verdict)> {
         let (mut tables, whole) = tables(&self.table, &self.reading)?;
         if let NextHopsFrom::Model(model) = self.next_hops {
             let Tables { ipv4, ipv6, next_hops } = &mut tables;
-            // Where every prefix has its own, IPv6's begin after IPv4's.
+            // Where every prefix has its own next hop, IPv6's begin after IPv4's.
             let after_ipv4 = if model == NextHopModel::Each { ipv4.len() as u32 } else { 0 };
             *next_hops = generate::gateways(model.count(ipv4.len() + ipv6.len()))?;
             *ipv4 = remap(ipv4, model, 1, 1);
@@ -103,7 +105,7 @@ impl OnTable {
         Ok((tables, whole))
     }
 
-    /// Whether a family is to be looked at: the one asked for, or any that has routes.
+    /// Returns whether a family is to be measured: the one asked for, or any that has routes.
     pub(crate) fn wants<A: Address>(&self, rib: &Rib<A>) -> bool {
         self.family.map_or(!rib.is_empty(), |family| Family::from(family) == A::FAMILY)
     }
@@ -118,7 +120,7 @@ impl From<FamilyName> for Family {
     }
 }
 
-/// Where next hops come from.
+/// The source of next hops.
 #[derive(Clone, Copy, Debug)]
 enum NextHopsFrom {
     Source,
@@ -129,7 +131,7 @@ impl FromStr for NextHopsFrom {
     type Err = fibula_io::Error;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        /// As many as a router of a large network has.
+        /// The number of next hops of a router in a large network.
         const USUAL: u32 = 200;
         Ok(match text {
             "source" => Self::Source,
@@ -146,34 +148,35 @@ pub(crate) struct Changes {
     pub(crate) ipv6: Vec<Change<u128>>,
 }
 
-/// The same, with the moments at which they happened.
+/// The same, with the times at which they happened.
 pub(crate) struct TimedChanges {
     pub(crate) ipv4: Vec<Timed<u32>>,
     pub(crate) ipv6: Vec<Timed<u128>>,
 }
 
-/// Where updates come from.
+/// The source of updates.
 #[derive(Clone, Debug)]
 pub(crate) enum UpdatesFrom {
     /// A file, or `-`.
     File(String),
-    /// So many for each family, made over the table as real days bring them.
+    /// This number of updates for each family, made as real days bring them.
     Made(usize),
 }
 
 impl UpdatesFrom {
-    /// Whether they come from standard input.
+    /// Returns whether they come from standard input.
     pub(crate) fn is_standard_input(&self) -> bool {
         matches!(self, Self::File(name) if name == "-")
     }
 
-    /// The updates of both families. Next hops that only they name are added to the tables'.
+    /// Returns the updates of both families. Next hops that only they name are added to the
+    /// tables'.
     pub(crate) fn load(&self, tables: &mut Tables) -> anyhow::Result<Changes> {
         let TimedChanges { ipv4, ipv6 } = self.load_timed(tables)?;
         Ok(Changes { ipv4: untimed(&ipv4), ipv6: untimed(&ipv6) })
     }
 
-    /// The same with their times; made ones have none.
+    /// Returns the same with their times; made ones have none.
     pub(crate) fn load_timed(&self, tables: &mut Tables) -> anyhow::Result<TimedChanges> {
         let Tables { ipv4, ipv6, next_hops } = tables;
         Ok(match self {
@@ -193,12 +196,12 @@ impl UpdatesFrom {
     }
 }
 
-/// The changes alone.
+/// Returns the changes without times.
 pub(crate) fn untimed<A: Copy>(updates: &[Timed<A>]) -> Vec<Change<A>> {
     updates.iter().map(|update| update.change).collect()
 }
 
-/// Changes whose times nobody knows.
+/// Gives changes no time.
 pub(crate) fn timeless<A>(changes: Vec<Change<A>>) -> Vec<Timed<A>> {
     changes.into_iter().map(|change| Timed { time: None, change }).collect()
 }
@@ -241,7 +244,7 @@ pub(crate) struct Building {
 }
 
 impl Building {
-    /// The pages asked for.
+    /// Returns the pages asked for.
     pub(crate) fn pages(&self) -> Pages {
         if self.huge_pages { Pages::Huge } else { Pages::Small }
     }
@@ -259,17 +262,17 @@ fn level(text: &str) -> Result<Level, Error> {
     })
 }
 
-/// The engines of a list that do a family.
+/// Returns the engines of a list that do a family.
 pub(crate) fn engines<A: Address>(list: &str) -> anyhow::Result<Vec<String>> {
     Ok(fibula_lab::select::<A>(registry::engines(), list)?)
 }
 
-/// Makes a refusal of the error with which an engine was not built, where it is one.
+/// Makes a refusal of the error with which an engine was not built. Returns other errors.
 pub(crate) fn refusal<A: Address>(engine: &str, error: anyhow::Error) -> anyhow::Result<Refusal> {
     Ok(Refusal::of::<A>(engine, error.downcast::<Error>()?)?)
 }
 
-/// Tells things on standard error, one a line.
+/// Prints messages on standard error, one a line.
 pub(crate) fn tell_all(things: &[impl std::fmt::Display]) {
     for thing in things {
         tell(format_args!("{thing}"));

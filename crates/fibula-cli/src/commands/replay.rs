@@ -1,4 +1,4 @@
-//! `fibula replay`: how engines do while their table changes.
+//! `fibula replay`: engines while their table changes.
 
 use super::device::live::TableOnDevice;
 use super::device::{OnDevice, engines_with_kernels};
@@ -23,14 +23,15 @@ use std::io::Write;
 use std::str::FromStr;
 use std::time::Duration;
 
-/// Let a table change while readers look up: updates a second, time until visible, the readers' speed
+/// Change a table while readers look up: updates a second, time until visible, the readers' speed
 ///
-/// One thread carries out the updates, each reader looks up on a core of its own. Readers look at addresses that change: an answer of neither
-/// the table before nor the one after is wrong, and so is one at the end that differs from the oracle's; the
-/// status is 1 then. In JSON the keys are always these, in this order.
+/// One thread applies the updates, and each reader looks up on a core of its own. Readers also look
+/// up addresses that change. An answer of neither the table before nor the one after is wrong, and
+/// so is one at the end that differs from the oracle's; the status is then 1. In JSON the keys are
+/// always these, in this order.
 ///
-/// On a card a publication is a patch of the bytes that changed, and each reader has a stream of its own; with `both` the first reads there
-/// and at least one other on the processor.
+/// On a card a publication is a patch of the bytes that changed, and each reader has its own
+/// stream. With `both` the first reader is there and at least one other on the processor.
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     /// The engines: a list like `best,dir24-8,dxr/k=20`, or `all`
@@ -39,29 +40,32 @@ pub(crate) struct Arguments {
     /// The updates: a file, `-`, or `made=N` for N made ones
     #[arg(short, long, value_name = "UPDATES", conflicts_with = "flap", required_unless_present = "flap")]
     updates: Option<UpdatesFrom>,
-    /// Instead of updates: `session` (every route withdrawn, then announced again), `default` (the default route a hundred
-    /// times to and fro), `/8` (the same for the /8 with most routes)
+    /// Instead of updates: `session` (every route withdrawn, then announced again), `default` (the
+    /// default route changed and withdrawn a hundred times), `/8` (the same for the /8 with most
+    /// routes)
     #[arg(long, value_name = "FLAP")]
     flap: Option<Flap>,
     /// How many threads look up
     #[arg(long, default_value_t = 1, value_name = "N")]
     readers: u16,
-    /// How fast updates come: `full`, a multiple of the time they took like `10x`, or a number a second like `10000/s`
+    /// The rate of updates: `full`, a multiple of their real rate like `10x`, or a number a second
+    /// like `10000/s`
     #[arg(long, default_value = "full", value_name = "RATE")]
     rate: Rate,
-    /// The most updates that are published together; 1 for each by itself
+    /// The most updates that are published together; 1 publishes each by itself
     #[arg(long, default_value_t = 1024, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     batch: u32,
-    /// How long updates are gathered, in microseconds
+    /// How long updates are collected before they are published, in microseconds
     #[arg(long, default_value_t = 0, value_name = "US")]
     delay: u64,
     /// The addresses that readers look up
     #[arg(long, default_value = "prefix")]
     trace: TraceKind,
-    /// How many of them
+    /// How many addresses
     #[arg(long, default_value_t = 1 << 22, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     addresses: u32,
-    /// How many of them under one guard, or in one batch on a card [default: 1024, on a card 1048576]
+    /// How many addresses are looked up under one guard, or in one batch on a card [default: 1024,
+    /// on a card 1048576]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     reader_batch: Option<u32>,
     #[command(flatten)]
@@ -72,11 +76,11 @@ pub(crate) struct Arguments {
     building: Building,
 }
 
-/// How fast updates come.
+/// The rate of updates.
 #[derive(Clone, Copy, Debug)]
 enum Rate {
     Full,
-    /// So many times as fast as they happened.
+    /// This number of times their real rate.
     Times(f64),
     PerSecond(f64),
 }
@@ -96,7 +100,7 @@ impl FromStr for Rate {
 }
 
 impl Rate {
-    /// When each update is handed in, since the start.
+    /// Returns the time at which each update is handed in, since the start.
     fn pace<A>(self, updates: &[Timed<A>]) -> anyhow::Result<Option<Vec<Duration>>> {
         Ok(match self {
             Self::Full => None,
@@ -107,7 +111,8 @@ impl Rate {
                 let times: Option<Vec<Duration>> = updates.iter().map(|update| update.time).collect();
                 let times = times.context("these updates have no times: give a rate like 10000/s")?;
                 let first = times.first().copied().unwrap_or_default();
-                // Clocks of several collectors may run back a little: what comes late is handed in at once.
+                // Clocks of several collectors may run back a little. A late update is handed in at
+                // once.
                 let since = |time: Duration| time.saturating_sub(first).div_f64(factor);
                 Some(times.into_iter().map(since).collect())
             }
@@ -123,7 +128,7 @@ impl Arguments {
             "table and updates cannot both come from standard input"
         );
         let card = self.on_device.open(self.reader_batch, 1)?;
-        // A wrong name is told before a table is read.
+        // A wrong name is an error before a table is read.
         if card.is_some() {
             engines_with_kernels::<u32>(&self.engine)?
         } else {
@@ -169,7 +174,7 @@ impl Arguments {
     }
 }
 
-/// A run as it goes along.
+/// The state of a run.
 struct Run<'r, W: Write> {
     arguments: &'r Arguments,
     /// The card to replay on, if one was asked for.
@@ -223,8 +228,8 @@ impl<W: Write> Run<'_, W> {
     }
 }
 
-/// Replays on a device, at a width that holds all changes unless another is asked for. Where the processor takes part it has a
-/// reader at least.
+/// Replays on a device, at a width that holds all changes unless another is asked for. Where the
+/// processor takes part it has at least one reader.
 fn replay_on_device<D: Device + Clone + 'static, A: Key>(
     device: D,
     on_device: Options,

@@ -1,8 +1,7 @@
 //! `fibula trace`: streams of addresses.
 
 use crate::exit::Verdict;
-use crate::family::FamilyName;
-use crate::reading::{Reading, table_or_internet};
+use crate::reading::{FamilyName, Reading, table_or_internet};
 use crate::writing::write_text;
 use clap::{Args, Subcommand};
 use fibula::{Address, Rib};
@@ -21,21 +20,22 @@ pub(crate) enum Command {
 pub(crate) struct Arguments {
     /// Which addresses, in which order
     ///
-    /// random: uniform over the public unicast space (IPv4 only); prefix: a prefix drawn uniformly, its host bits
-    /// random; match: the longest leaf-pushed path of a prefix; zipf: 64K destinations, s = 1; sequential; repeat: one
-    /// burst again and again; miss=PERCENT: so many match; file=PATH: those of a text or capture file; mapped=PATH: its
-    /// locality on this table.
+    /// random: uniform over the public unicast space (IPv4 only); prefix: a prefix drawn uniformly,
+    /// its host bits random; match: the longest leaf-pushed path of a prefix; zipf: 64K
+    /// destinations, s = 1; sequential; repeat: one burst again and again; miss=PERCENT: this share
+    /// matches a route; file=PATH: those of a text or capture file; mapped=PATH: its locality on
+    /// this table.
     kind: TraceKind,
     /// The table they are drawn over, a file or `-`; the made table `internet` if not given
     #[arg(short, long)]
     table: Option<String>,
-    /// How many
+    /// How many addresses
     #[arg(short = 'n', long, default_value_t = 1_000_000, value_name = "N")]
     count: usize,
-    /// Of which family; IPv4 if not given, unless the table has only IPv6 routes
+    /// Their family; IPv4 if not given, unless the table has only IPv6 routes
     #[arg(long, value_enum)]
     family: Option<FamilyName>,
-    /// What decides everything that is drawn
+    /// The seed of everything that is drawn
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// The file to write, or `-`

@@ -1,11 +1,11 @@
-//! `fibula verify`: whether engines answer right.
+//! `fibula verify`: compares engines with the oracle.
 
 use super::device::live::TableOnDevice;
 use super::device::{OnDevice, engines_with_kernels, on_processor};
 use super::measuring::{Building, Changes, OnTable, UpdatesFrom, engines, refusal, tell_all};
 use crate::exit::{Verdict, tell};
-use crate::family::FamilyName;
 use crate::output::{Output, Printer};
+use crate::reading::FamilyName;
 use crate::registry;
 use clap::Args;
 use fibula::arch::Level;
@@ -28,30 +28,30 @@ use std::time::Duration;
 
 /// Check engines against the oracle
 ///
-/// Each engine is asked for both ends of every prefix and of every interval of equal answers, the addresses beside
-/// them, and random ones: one by one, and in batches of many sizes on every instruction set, at every width that
-/// holds the table. Wrong answers are told on standard error, and the status is 1. An engine that refuses the table has
-/// a row with the reason.
+/// Each engine looks up both ends of every prefix and of every interval of equal answers, the
+/// addresses beside them, and random ones: one by one, and in batches of many sizes on every
+/// instruction set, at every width that holds the table. Wrong answers are printed on standard
+/// error, and the status is 1. An engine that refuses the table has a row with the reason.
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     /// The engines: `all`, or a list like `best,dxr18,dxr/k=20`
     #[arg(short, long, default_value = "all", value_name = "LIST")]
     engine: String,
-    /// Ask also for every one of the 2^32 IPv4 addresses, against a flat table of them; of `all` engines, not the
-    /// oracle, which would take an hour
+    /// Also look up every one of the 2^32 IPv4 addresses, and compare with a flat table of them;
+    /// `all` engines then leaves out the oracle, which would take an hour
     #[arg(long)]
     exhaustive: bool,
-    /// Let the engines follow these updates, a file, `-`, or `made=N` for N made ones, and check them on the way and
-    /// at the end
+    /// Apply these updates, a file, `-`, or `made=N` for N made ones, and check the engines on the
+    /// way and at the end
     #[arg(short, long, value_name = "UPDATES", conflicts_with = "exhaustive")]
     updates: Option<UpdatesFrom>,
     /// How many updates are handed to an engine at once
     #[arg(long, default_value_t = 100, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     batch: u32,
-    /// How many random addresses are asked for
+    /// How many random addresses are looked up
     #[arg(long, default_value_t = 1_000_000, value_name = "N")]
     random: usize,
-    /// What the random addresses are drawn from
+    /// The seed of the random addresses
     #[arg(long, default_value_t = 1)]
     seed: u64,
     #[command(flatten)]
@@ -74,7 +74,7 @@ impl Arguments {
             "table and updates cannot both come from standard input"
         );
         let card = self.on_device.open(None, STREAMS)?;
-        // A wrong name is told before a table is read.
+        // A wrong name is an error before a table is read.
         if card.is_some() {
             engines_with_kernels::<u32>(&self.engine)?
         } else {
@@ -129,15 +129,15 @@ impl Arguments {
     }
 }
 
-/// A run as it goes along.
+/// The state of a run.
 struct Run<'r, W: Write> {
     arguments: &'r Arguments,
     printer: &'r mut Printer<W>,
-    /// Whether any engine was asked anything.
+    /// Whether any engine was checked.
     asked: bool,
     /// Whether all answers were right.
     right: bool,
-    /// The engines that refused a table: told once.
+    /// The engines that refused a table. Each is printed once.
     refused: Vec<Refusal>,
 }
 
@@ -154,7 +154,7 @@ impl<'r, W: Write> Run<'r, W> {
         Ok(())
     }
 
-    /// The addresses where longest match breaks.
+    /// Checks the addresses where longest match breaks.
     fn verify<A: Address>(&mut self, rib: &Rib<A>) -> anyhow::Result<()> {
         if !self.arguments.on_table.wants(rib) {
             return Ok(());
@@ -188,7 +188,7 @@ impl<'r, W: Write> Run<'r, W> {
         verification.refused.into_iter().try_for_each(|refusal| self.refuse(refusal))
     }
 
-    /// The same questions, answered by a card.
+    /// Does the same on a card.
     fn on_device<D: Measured + Clone + 'static>(
         &mut self,
         device: &D,
@@ -208,7 +208,7 @@ impl<'r, W: Write> Run<'r, W> {
         Ok(())
     }
 
-    /// The engines that run on a device, if this family is asked for.
+    /// Returns the engines that run on a device, if this family is asked for.
     fn on_device_wanted<A: Key>(&self, rib: &Rib<A>) -> anyhow::Result<Vec<String>> {
         if self.arguments.on_table.wants(rib) {
             engines_with_kernels::<A>(&self.arguments.engine)
@@ -217,7 +217,7 @@ impl<'r, W: Write> Run<'r, W> {
         }
     }
 
-    /// The addresses where longest match breaks, answered by a device.
+    /// Checks the addresses where longest match breaks, on a device.
     fn probe_device<A: Key, D: Measured + Clone>(
         &mut self,
         rib: &Rib<A>,
@@ -257,7 +257,7 @@ impl<'r, W: Write> Run<'r, W> {
         Ok(())
     }
 
-    /// Every IPv4 address out of some, answered by a device.
+    /// Checks every IPv4 address of a range, on a device.
     fn exhaust_device<D: Device + Clone + 'static>(
         &mut self,
         rib: &Rib<u32>,
@@ -283,7 +283,7 @@ impl<'r, W: Write> Run<'r, W> {
         Ok(())
     }
 
-    /// A changing table on a device.
+    /// Checks a changing table on a device.
     fn follow_on_device<A: Key, D: Device + Clone + 'static>(
         &mut self,
         rib: &Rib<A>,
@@ -312,7 +312,7 @@ impl<'r, W: Write> Run<'r, W> {
         Ok(())
     }
 
-    /// Every IPv4 address.
+    /// Checks every IPv4 address.
     fn exhaust(&mut self, rib: &Rib<u32>) -> anyhow::Result<()> {
         if !self.arguments.on_table.wants(rib) {
             return Ok(());
@@ -354,7 +354,7 @@ impl<'r, W: Write> Run<'r, W> {
         self.printer.row(row)
     }
 
-    /// A changing table.
+    /// Checks a changing table.
     fn follow<A: Address>(&mut self, rib: &Rib<A>, changes: &[Change<A>]) -> anyhow::Result<()> {
         if !self.changes_wanted(rib, changes) {
             return Ok(());
@@ -369,7 +369,8 @@ impl<'r, W: Write> Run<'r, W> {
         Ok(())
     }
 
-    /// Whether a changing table is to be looked at: one that changes, or that was asked for by its family.
+    /// Returns whether a changing table is to be checked: one that changes, or whose family was
+    /// asked for.
     fn changes_wanted<A: Address>(&self, rib: &Rib<A>, changes: &[Change<A>]) -> bool {
         let on_table = &self.arguments.on_table;
         (on_table.family.is_some() || !changes.is_empty()) && on_table.wants(rib)
@@ -383,7 +384,7 @@ impl<'r, W: Write> Run<'r, W> {
         }
         if row.leaked {
             let (after, fresh) = (row.bytes_after, row.bytes_fresh);
-            tell(format_args!("{engine} takes {after} bytes, built anew {fresh}"));
+            tell(format_args!("{engine} takes {after} bytes, a fresh build {fresh}"));
         }
         self.asked = true;
         self.right &= row.is_right();
@@ -391,13 +392,13 @@ impl<'r, W: Write> Run<'r, W> {
     }
 }
 
-/// The engine that is itself a judge.
+/// The engine that is itself the judge.
 const ORACLE: &str = fibula::engines::oracle::ABOUT.name;
 
-/// The batches that a card has at once.
+/// The number of batches on a card at once.
 const STREAMS: usize = 2;
 
-/// What the instruction set of a card is called in results.
+/// The name of a card's instruction set in results.
 const KERNELS: &str = "cuda";
 
 #[cfg(test)]
@@ -410,8 +411,8 @@ mod tests {
     use fibula_gpu::device::Twin;
     use fibula_io::generate::{self, NextHopModel, Size};
 
-    /// Runs `verify` on the twin with these options, `--exhaustive` for some addresses only; whether any engine was asked, and
-    /// whether all was right.
+    /// Runs `verify` on the twin with these options, `--exhaustive` for some addresses only.
+    /// Returns whether any engine was checked, and whether all was right.
     fn verified(twin: &Twin, division: Division, more: &[&str]) -> anyhow::Result<(bool, bool)> {
         let mut tables = generate::internet(Size { ipv4: 2000, ipv6: 2000 }, NextHopModel::Near(300), 1)?;
         let Command::Verify(mut arguments) = Cli::parse_from([&["fibula", "verify"], more].concat()).command

@@ -1,7 +1,8 @@
 //! [`Cuda`]: one CUDA card.
 //!
-//! Who waits for what: a lane's copies and kernel are on its own stream, in order; a table is written on another stream and
-//! waited for before any lane can get hold of it, and freed when no batch holds it. So no stream waits for another on the card.
+//! Synchronisation: a lane's copies and kernel are on its own stream, in order. A table is written
+//! on another stream. The host waits for that before any lane can use the table, and frees it when
+//! no batch holds it. So no stream waits for another on the card.
 #![allow(unsafe_code, reason = "the driver is called here and in `measure`")]
 
 use super::{Device, Grid, Image, Kernel, Lane, SILENCE, check_ids, check_room, first_of, room};
@@ -16,10 +17,10 @@ use std::fmt::Debug;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// A card, as `fibula devices` shows it.
+/// A card, as `fibula devices` prints it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Card {
-    /// Its place among the cards, from 0 on.
+    /// Its index among the cards, from 0.
     pub ordinal: usize,
     /// Its name.
     pub name: String,
@@ -31,11 +32,11 @@ pub struct Card {
     pub l2_bytes: u64,
     /// The compute capability.
     pub capability: (i32, i32),
-    /// The newest CUDA that the driver knows, as `13.0`.
+    /// The newest CUDA version that the driver supports, as `13.0`.
     pub driver: String,
 }
 
-/// The cards of this machine.
+/// Returns the cards of this machine.
 ///
 /// # Errors
 /// If there is no driver or no card, with the reason.
@@ -53,7 +54,7 @@ pub fn cards() -> Result<Vec<Card>, Error> {
 
 /// Loads the driver.
 fn driver() -> Result<(), Error> {
-    // SAFETY: asks the loader for NVIDIA's driver by its name; its initializers do nothing but set up itself.
+    // SAFETY: asks the loader for NVIDIA's driver by its name; its initializers only set up itself.
     if !unsafe { sys::is_culib_present() } {
         return Err(Error::no_card("the driver (libcuda.so) is not here"));
     }
@@ -76,16 +77,16 @@ fn card(context: &CudaContext) -> Result<Card, DriverError> {
     })
 }
 
-/// Enough threads to fill a card, and no more blocks than there are addresses for.
+/// Returns enough threads to fill a card, and no more blocks than the addresses need.
 fn grid(multiprocessors: u32, count: usize) -> Grid {
-    /// Of a block; eight blocks are all that a multiprocessor runs at once.
+    /// The threads of a block; a multiprocessor runs at most eight blocks of them at once.
     const THREADS: u32 = 256;
     let fill = multiprocessors * (2048 / THREADS);
     let blocks = count.div_ceil(THREADS as usize).clamp(1, fill as usize) as u32;
     Grid { blocks, threads: THREADS }
 }
 
-/// What the driver says of an error: its name.
+/// Returns the driver's name of an error.
 fn said(error: DriverError) -> String {
     format!("{:?}", error.0)
 }
@@ -96,7 +97,7 @@ pub struct Cuda {
     pub(super) card: Card,
     pub(super) context: Arc<CudaContext>,
     pub(super) module: Arc<CudaModule>,
-    /// Where tables are written.
+    /// The stream on which tables are written.
     pub(super) writing: Arc<CudaStream>,
 }
 
@@ -109,15 +110,15 @@ pub struct CudaTable {
     pub(super) pointers: DevicePointers,
 }
 
-/// Several of them, and an array of where they are.
+/// Several tables, and an array of their pointers.
 #[derive(Debug)]
 pub struct CudaTables {
-    /// They stay where they are as long as the array is used.
+    /// Keeps the tables allocated as long as the array is used.
     tables: Vec<Arc<CudaTable>>,
     pointers: CudaSlice<DevicePointers>,
 }
 
-/// A table or several, kept while a batch is under way.
+/// The table or tables of a batch, held until the batch is finished.
 type Asked = Arc<dyn Debug + Send + Sync>;
 
 /// `struct fibula_table`, on the card.
@@ -125,7 +126,7 @@ type Asked = Arc<dyn Debug + Send + Sync>;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct DevicePointers([u64; PARTS]);
 
-// SAFETY: plain integers, laid out as the kernels' own struct of as many pointers.
+// SAFETY: plain integers, in the layout of the kernels' own struct of pointers.
 unsafe impl DeviceRepr for DevicePointers {}
 
 impl Cuda {
@@ -138,14 +139,14 @@ impl Cuda {
         let known = |error: DriverError| Error::no_card(said(error));
         let context = CudaContext::new(ordinal).map_err(known)?;
         let card = card(&context).map_err(known)?;
-        // SAFETY: nothing here is used on two streams at once: see the page of this module.
+        // SAFETY: nothing here is used on two streams at once; see this module's page.
         unsafe { context.disable_event_tracking() };
         let module = context.load_module(nvrtc::compile(card.capability)?).map_err(known)?;
         let writing = context.new_stream().map_err(known)?;
         Ok(Self { card, context, module, writing })
     }
 
-    /// What it is.
+    /// Returns the card's description.
     #[must_use]
     pub fn card(&self) -> &Card {
         &self.card
@@ -160,13 +161,13 @@ impl Cuda {
         self.module.load_function(name).map_err(self.fault())
     }
 
-    /// Makes an error of this card's of the driver's.
+    /// Makes an error of this card from the driver's error.
     pub(super) fn fault(&self) -> impl Fn(DriverError) -> Error + use<> {
         let name = self.card.name.clone();
         move |error| Error::fault(&name, said(error))
     }
 
-    /// Copies bytes to the card and waits until they are there.
+    /// Copies bytes to the card and waits until the copy is done.
     fn write(&self, part: &mut CudaSlice<u8>, at: usize, bytes: &[u8]) -> Result<(), DriverError> {
         if bytes.is_empty() {
             return Ok(());
@@ -232,8 +233,8 @@ impl Cuda {
         let made = || {
             let stream = self.context.new_stream()?;
             let bytes = [capacity * kernel.address_bytes(), capacity * kernel.answer_bytes()];
-            // SAFETY: bytes of any value are bytes; neither is read before it is written, but by the card, whose kernels take
-            // any address.
+            // SAFETY: any bytes are valid bytes. The host reads neither buffer before it is
+            // written; the card's kernels accept any address.
             let [input, output] = unsafe {
                 [
                     self.context.alloc_pinned_with_flags(bytes[0], 0)?,
@@ -243,7 +244,8 @@ impl Cuda {
             let addresses = stream.alloc_zeros(bytes[0])?;
             let next_hops = stream.alloc_zeros(bytes[1])?;
             let ids = if of_many {
-                // SAFETY: numbers of any value are numbers, and a kernel gets none that `start_of_many` has not checked.
+                // SAFETY: any numbers are valid numbers, and `start_of_many` has checked those that
+                // a kernel gets.
                 let own_ids = unsafe { self.context.alloc_pinned_with_flags(capacity, 0)? };
                 Some((own_ids, stream.alloc_zeros(capacity)?))
             } else {
@@ -268,14 +270,14 @@ impl Cuda {
 
 const OF_MANY: &str = "a lane of many";
 
-/// A lane's memory, here and on the card.
+/// A lane's memory, on the host and on the card.
 #[derive(Debug)]
 pub(super) struct Buffers {
     pub(super) input: PinnedHostSlice<u8>,
     pub(super) output: PinnedHostSlice<u8>,
     pub(super) addresses: CudaSlice<u8>,
     pub(super) next_hops: CudaSlice<u8>,
-    /// The tables' numbers, here and there, of a lane of many.
+    /// The tables' numbers, on both sides, of a lane of many.
     ids: Option<(PinnedHostSlice<u16>, CudaSlice<u16>)>,
 }
 
@@ -288,33 +290,34 @@ pub struct CudaLane {
     pub(super) grid: Option<Grid>,
     pub(super) stream: Arc<CudaStream>,
     done: CudaEvent,
-    /// Gone when the card has not answered: it might still write there.
+    /// `None` after the card has not answered: it might still write to the buffers.
     pub(super) buffers: Option<Buffers>,
-    /// The table and the bytes of answers of the batch that is under way.
+    /// The batch's table, and the bytes of its answers.
     under_way: Option<(Asked, usize)>,
 }
 
 impl CudaLane {
-    /// The buffers, and how a fault of the card is told.
+    /// Returns the buffers, and the closure that makes an error of this card.
     pub(super) fn parts(&mut self) -> Result<(&mut Buffers, impl Fn(DriverError) -> Error + use<>), Error> {
         let fault = self.device.fault();
         let lost = || Error::fault(&self.device.card.name, "it has not answered before");
         self.buffers.as_mut().map(|buffers| (buffers, fault)).ok_or_else(lost)
     }
 
-    /// Starts the kernel alone, on the addresses that are on the card.
+    /// Starts the kernel alone, on the addresses that are already on the card.
     pub(super) fn launch(&mut self, table: &CudaTable, count: usize) -> Result<(), Error> {
         let (shape, stream, function) = self.shape(count);
         let (buffers, fault) = self.parts()?;
         let count = count as u64;
         let mut launch = stream.launch_builder(&function);
         launch.arg(&table.pointers).arg(&buffers.addresses).arg(&mut buffers.next_hops).arg(&count);
-        // SAFETY: the arguments are those of the lookup kernels, in their order: a table of this kernel's layout, as many addresses
-        // and room for as many answers as `count` says, which `copy_in` has checked.
+        // SAFETY: the arguments are those of the lookup kernels, in their order: a table of this
+        // kernel's layout, and `count` addresses and answers, for which `copy_in` has checked the
+        // room.
         unsafe { launch.launch(shape) }.map(|_| ()).map_err(fault)
     }
 
-    /// The same of a lane of many.
+    /// Does the same for a lane of many.
     fn launch_of_many(&mut self, tables: &CudaTables, count: usize) -> Result<(), Error> {
         let (shape, stream, function) = self.shape(count);
         let (buffers, fault) = self.parts()?;
@@ -323,7 +326,8 @@ impl CudaLane {
         let (_, ids) = buffers.ids.as_ref().expect(OF_MANY);
         launch.arg(&tables.pointers).arg(ids).arg(&buffers.addresses);
         launch.arg(&mut buffers.next_hops).arg(&count);
-        // SAFETY: as above, with as many numbers as addresses, each of which names a table (`start_of_many`).
+        // SAFETY: as above. There is one number per address, and each names a table
+        // (`start_of_many`).
         unsafe { launch.launch(shape) }.map(|_| ()).map_err(fault)
     }
 
@@ -334,7 +338,8 @@ impl CudaLane {
         (shape, Arc::clone(&self.stream), self.function.clone())
     }
 
-    /// Begins a batch: from here on the card may use the buffers and the tables, until `finish` or `drop` has waited.
+    /// Begins a batch. From here on the card may use the buffers and the tables, until `finish` or
+    /// `drop` has waited.
     fn copy_in(&mut self, asked: Asked, count: usize) -> Result<(), Error> {
         assert!(self.under_way.is_none(), "no batch is under way");
         let (address_bytes, answer_bytes) =
@@ -345,7 +350,8 @@ impl CudaLane {
         assert!(address_bytes <= buffers.input.len(), "a lane takes no more than it has room for");
         let input = &buffers.input.as_slice().map_err(&fault)?[..address_bytes];
         let to = buffers.addresses.device_ptr_mut(&stream).0;
-        // SAFETY: both are `address_bytes` long at least, and stay untouched until the stream has been waited for.
+        // SAFETY: both have at least `address_bytes` bytes, and stay untouched until the host has
+        // waited for the stream.
         unsafe { result::memcpy_htod_async(to, input, stream.cu_stream()) }.map_err(&fault)?;
         if let Some((own_ids, ids)) = &mut buffers.ids {
             let own_ids = &own_ids.as_slice().map_err(&fault)?[..count];
@@ -356,7 +362,7 @@ impl CudaLane {
         Ok(())
     }
 
-    /// Lets the answers follow.
+    /// Enqueues the copy of the answers.
     fn copy_out(&mut self, count: usize) -> Result<(), Error> {
         let answer_bytes = count * self.kernel.answer_bytes();
         let stream = Arc::clone(&self.stream);
@@ -407,7 +413,7 @@ impl Lane for CudaLane {
         let answer_bytes = self.under_way.as_ref().expect("a batch is under way").1;
         let fault = self.device.fault();
         let start = Instant::now();
-        // Asking again and again: a batch takes microseconds, and so does waking up.
+        // Polls in a loop: a batch takes microseconds, and so does waking up.
         while !self.done.try_is_complete().map_err(&fault)? {
             if start.elapsed() > SILENCE {
                 std::mem::forget((self.buffers.take(), self.under_way.take()));
@@ -423,7 +429,8 @@ impl Lane for CudaLane {
 
 impl Drop for CudaLane {
     fn drop(&mut self) {
-        // The buffers and the table go only when the card has let go of them. An error says that it is gone, which lets go too.
+        // The buffers and the table are freed only when the card no longer uses them. After an
+        // error the card is lost, and does not use them either.
         if self.under_way.is_some() {
             let _ = self.stream.synchronize();
         }

@@ -1,5 +1,5 @@
-//! [`Measured`]: the card's parts, timed by its own clock; the twin's, by the processor's, so that studies can be tried without a
-//! card.
+//! [`Measured`]: the parts of a batch, timed by the card's clock. The twin uses the processor's
+//! clock, so that studies run without a card.
 #![allow(unsafe_code, reason = "the driver is called here and in `cuda`")]
 
 use super::cuda::{CudaLane, CudaTable};
@@ -12,13 +12,13 @@ use std::hint::black_box;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// How often a copy is repeated.
+/// The number of times that a copy is repeated.
 const COPIES: u32 = 8;
 
-/// The sectors that each thread reads.
+/// The number of sectors that each thread reads.
 const ROUNDS: u64 = 256;
 
-/// The seconds on the card's clock that what `work` enqueues takes.
+/// Returns the seconds on the card's clock of the work that `work` enqueues.
 fn timed<E>(
     stream: &Arc<CudaStream>,
     fault: impl Fn(DriverError) -> Error,
@@ -86,7 +86,8 @@ impl Measured for Cuda {
         let mut launch = || {
             let mut launch = stream.launch_builder(&function);
             launch.arg(&words).arg(&sectors).arg(&ROUNDS).arg(&mut sums);
-            // SAFETY: the arguments of `gather`: it reads below `sectors * 8` words and writes one sum a thread.
+            // SAFETY: the arguments of `gather`: it reads words below `sectors * 8` and writes one
+            // sum per thread.
             unsafe { launch.launch(shape) }.map(|_| ()).map_err(&fault)
         };
         launch()?; // warms up

@@ -1,7 +1,8 @@
 //! [`Twin`]: a device made of threads, whose kernels are the host's own.
 //!
-//! Every lane is a thread that takes a batch and gives it back: asynchronous as a card is, and as indifferent to who waits. A [`Script`]
-//! makes it slow, or makes it fail at a chosen step, as a card does that falls off the bus: from then on nothing works.
+//! Every lane is a thread that takes a batch and returns it, asynchronous as a card is. A
+//! [`Script`] makes it slow, or makes it fail at a chosen step, like a card that falls off the bus:
+//! from then on every call fails.
 #![allow(unsafe_code, reason = "the kernels' bodies are called on the twin's own copies of tables")]
 
 use super::{Device, Grid, Image, Kernel, Lane, check_ids, check_room, first_of, room};
@@ -15,12 +16,12 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-/// How a twin behaves; may be changed while it works.
+/// The behaviour of a twin. It may be changed while the twin works.
 #[derive(Debug)]
 pub struct Script {
-    /// The steps (start, finish, patch) that still work.
+    /// The number of steps (start, finish, patch) that still work.
     steps_left: AtomicU64,
-    /// Nanoseconds that an address takes at least.
+    /// The least nanoseconds per address.
     nanoseconds: AtomicU64,
 }
 
@@ -31,12 +32,12 @@ impl Default for Script {
 }
 
 impl Script {
-    /// Lets so many more steps work, and none after them.
+    /// Lets `steps` more steps work, and none after them.
     pub fn fail_after(&self, steps: u64) {
         self.steps_left.store(steps, Ordering::SeqCst);
     }
 
-    /// Makes every address take at least so long.
+    /// Makes every address take at least this time.
     pub fn slow_down(&self, nanoseconds: u64) {
         self.nanoseconds.store(nanoseconds, Ordering::SeqCst);
     }
@@ -56,14 +57,14 @@ pub struct Twin {
 }
 
 impl Twin {
-    /// What it does, to be changed.
+    /// Returns the twin's script, to change it.
     #[must_use]
     pub fn script(&self) -> &Script {
         &self.script
     }
 }
 
-/// A table in a twin's memory, which is the processor's.
+/// A table in a twin's memory, which is the host's.
 #[derive(Debug)]
 pub struct TwinTable {
     kernel: Kernel,
@@ -71,7 +72,7 @@ pub struct TwinTable {
     parts: [Array<u8>; PARTS],
 }
 
-/// Several of them.
+/// Several tables.
 #[derive(Debug)]
 pub struct TwinTables {
     kernel: Kernel,
@@ -151,7 +152,7 @@ impl Twin {
     }
 }
 
-/// What a batch is looked up in.
+/// The table or tables that a batch is looked up in.
 #[derive(Clone, Debug)]
 enum Asked {
     One(Arc<TwinTable>),
@@ -167,7 +168,7 @@ struct Buffers {
     output: Array<u8>,
 }
 
-/// A batch as it goes to a lane's thread and back.
+/// A batch on its way to a lane's thread and back.
 struct Batch {
     asked: Asked,
     buffers: Buffers,
@@ -186,17 +187,18 @@ impl Batch {
     }
 }
 
-/// What a kernel does.
+/// Runs a kernel.
 fn answer(table: &TwinTable, Buffers { input, output, .. }: &mut Buffers, count: usize) {
     let kernel = table.kernel;
     let addresses = &input[..count * kernel.address_bytes()];
     let next_hops = &mut output[..count * kernel.answer_bytes()];
-    // SAFETY: the parts came from an image, and only patches onto its very version changed them: they are a table as its host had
-    // it. Addresses and answers are arrays, which begin on cache lines.
+    // SAFETY: the parts came from an image, and only patches for its very version changed them, so
+    // they are a table as the host had it. Addresses and answers are arrays, which begin on cache
+    // lines.
     unsafe { host::look_up_bytes(kernel, table.parts.each_ref().map(|part| &part[..]), addresses, next_hops) }
 }
 
-/// What a kernel of many does.
+/// Runs a kernel of many tables.
 fn answer_of_many(tables: &TwinTables, Buffers { input, ids, output }: &mut Buffers, count: usize) {
     let kernel = tables.kernel;
     let addresses = &input[..count * kernel.address_bytes()];
@@ -208,7 +210,7 @@ fn answer_of_many(tables: &TwinTables, Buffers { input, ids, output }: &mut Buff
     unsafe { host::look_up_bytes_of_many(kernel, &parts, ids, addresses, next_hops) }
 }
 
-/// A lane of a twin. The buffers are away while a batch is under way.
+/// A lane of a twin. Its thread has the buffers while a batch is in progress.
 #[derive(Debug)]
 pub struct TwinLane {
     script: Arc<Script>,
@@ -221,7 +223,7 @@ pub struct TwinLane {
 }
 
 impl TwinLane {
-    /// Runs the kernel again on the batch that it had last.
+    /// Runs the kernel again on the last batch.
     pub(super) fn kernel_again(&mut self, table: &TwinTable, count: usize) {
         answer(table, self.buffers(), count);
     }
@@ -285,7 +287,7 @@ impl Drop for TwinLane {
     fn drop(&mut self) {
         self.to_worker = None; // ends the thread
         if let Some(worker) = self.worker.take() {
-            // A thread that panicked has been heard already.
+            // The panic of a thread was reported already.
             let _ = worker.join();
         }
     }

@@ -1,4 +1,4 @@
-//! The sweep over batches, lanes and threads, and the sweep over buffers.
+//! The sweep over batches, lanes and threads, and the sweep over divided buffers.
 
 use super::{CooperativeRow, Plan, SweepRow, Workload, quantile};
 use crate::cooperative::{Cooperative, Division, Options};
@@ -11,13 +11,14 @@ use std::sync::Arc;
 use std::time::Instant;
 use zerocopy::IntoBytes;
 
-/// No more addresses than these are in lanes at once: page-locked memory is dear.
+/// The most addresses in lanes at once: page-locked memory is scarce.
 const IN_LANES: usize = 1 << 26;
 
-/// How often a kernel runs to be timed alone.
+/// The number of runs when a kernel is timed alone.
 const KERNEL_RUNS: u32 = 10;
 
-/// Every batch with every number of lanes and threads that the plan names. Each answer is compared with the processor's afterwards.
+/// Measures every batch size with every number of lanes and threads of the plan. Each answer is
+/// compared with the processor's afterwards.
 ///
 /// # Errors
 /// If the table does not fit, or the device fails.
@@ -38,7 +39,7 @@ pub fn sweep<D: Measured, A: Key>(
             for lane in &mut lanes {
                 lane.set_grid(grid);
             }
-            // The batch it had last is what the kernel alone is run on.
+            // The kernel alone runs on the lane's last batch.
             lanes[0].start(&placed, batch)?;
             lanes[0].finish()?;
             let kernel = device.kernel_seconds(&mut lanes[0], &placed, batch, KERNEL_RUNS)?;
@@ -64,7 +65,7 @@ pub fn sweep<D: Measured, A: Key>(
     Ok(rows)
 }
 
-/// Lanes whose inputs hold the addresses of the trace, one batch after the other and again.
+/// Makes lanes whose inputs hold the addresses of the trace, one batch after the other.
 fn filled_lanes<D: Measured, A: Key>(
     device: &D,
     image: Image<'_>,
@@ -83,7 +84,8 @@ fn filled_lanes<D: Measured, A: Key>(
     Ok(lanes)
 }
 
-/// Keeps all lanes busy for some seconds: millions of lookups a second, and the latency of each batch in microseconds.
+/// Keeps all lanes busy for some seconds. Returns millions of lookups a second, and the latency of
+/// each batch in microseconds.
 fn stream<L: Lane>(
     lanes: &mut [L],
     table: &Arc<L::Table>,
@@ -111,7 +113,7 @@ fn stream<L: Lane>(
     Ok((mlps, latencies))
 }
 
-/// Answers of the lanes that differ from the processor's.
+/// Counts the answers of the lanes that differ from the processor's.
 fn wrong<L: Lane, A: Key>(
     lanes: &mut [L],
     table: &Arc<L::Table>,
@@ -144,7 +146,8 @@ fn wrong<L: Lane, A: Key>(
     Ok(wrong)
 }
 
-/// Buffers of every size of the plan: the processor alone, the device alone, both; synchronous and double-buffered.
+/// Measures buffers of every size of the plan: the processor alone, the device alone, both;
+/// synchronous and double-buffered.
 ///
 /// # Errors
 /// If the table does not fit, or the device fails.
@@ -196,7 +199,7 @@ where
                 mismatches += found.iter().zip(&expected).filter(|(found, right)| found != right).count();
                 Ok(((expected.len() * passes) as f64 / elapsed / 1e6, share))
             };
-            // Alone, the processor has the thread that drives the device besides.
+            // Alone, the processor also has the thread that otherwise drives the device.
             let (processor_mlps, _) = speed(Division::Processor, plan.threads + 1)?;
             let (device_mlps, _) = speed(Division::Device, 0)?;
             let (both_mlps, share) = speed(Division::Profiled, plan.threads)?;

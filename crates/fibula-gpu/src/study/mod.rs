@@ -1,13 +1,18 @@
-//! The studies of a device: SAIL's sweep (section 6.4, Figures 13 and 14), the division between processor and device (the Bloom
-//! filter paper's section 6.7, Figure 9), updates under load, and the limits that all of it is held against.
+//! The studies of a device: SAIL's sweep (section 6.4, Figures 13 and 14), the division between
+//! processor and device (the Bloom filter paper's section 6.7, Figure 9), updates under load, and
+//! the limits of the link and the memory.
 //!
-//! What a figure means here:
-//! - **Kernel only**: addresses and answers stay in the device's memory; the mean of runs directly after each other.
-//! - **End to end**: from page-locked memory to page-locked memory: copy in, kernel, copy out, overlapped over lanes.
-//! - **Latency**: of one batch, from its start until its answers are back, while the other lanes are busy.
-//! - **Host-resident**: addresses and answers in ordinary memory, so that each is also copied once by the processor.
+//! What a figure means:
+//! - **Kernel only**: addresses and answers stay in the device's memory. The mean of runs directly
+//!   after each other.
+//! - **End to end**: from page-locked memory to page-locked memory. Copy in, kernel and copy out
+//!   overlap over lanes.
+//! - **Latency**: of one batch, from its start until its answers are back, while the other lanes
+//!   are busy.
+//! - **Host-resident**: addresses and answers are in ordinary memory, so that the processor also
+//!   copies each once.
 //!
-//! Nothing here knows of CUDA: the same studies run on the twin, which is how they are tested.
+//! Nothing here depends on CUDA: the tests run the same studies on the twin.
 
 mod drive;
 mod page;
@@ -24,10 +29,10 @@ use crate::{Error, Key};
 use fibula::{Fib, Rib};
 use serde::Serialize;
 
-/// What is looked up in what.
+/// The table and addresses of a study.
 #[derive(Clone, Copy, Debug)]
 pub struct Workload<'w, A: Key> {
-    /// What the table is called.
+    /// The table's name.
     pub table: &'w str,
     /// The table.
     pub rib: &'w Rib<A>,
@@ -39,28 +44,29 @@ pub struct Workload<'w, A: Key> {
     pub fib: &'w Fib<A>,
 }
 
-/// What to try.
+/// The values that a study tries.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// Batches of so many addresses.
+    /// The numbers of addresses of a batch.
     pub batches: Vec<usize>,
-    /// So many lanes.
+    /// The numbers of lanes.
     pub lanes: Vec<usize>,
     /// Threads; `None` is the device's own choice.
     pub grids: Vec<Option<Grid>>,
-    /// Buffers that processor and device divide.
+    /// The numbers of addresses of a buffer that processor and device divide.
     pub buffers: Vec<usize>,
-    /// Threads of the processor, the one that drives the device not counted.
+    /// The number of threads of the processor, without the one that drives the device.
     pub threads: usize,
-    /// Changes at once.
+    /// The numbers of changes of a burst.
     pub bursts: Vec<usize>,
-    /// Each measurement takes at least so many seconds.
+    /// The least seconds of each measurement.
     pub seconds: f64,
 }
 
 impl Plan {
-    /// What the papers try, as far as it makes sense on today's cards: SAIL's batches and on to 16M, 1 to 24 streams, 64 to 512
-    /// blocks of 128 to 1,024 threads; the Bloom filter paper's buffers of 1K to 16M.
+    /// Returns the values that the papers try, as far as they fit today's cards: SAIL's batches and
+    /// on to 16M, 1 to 24 streams, 64 to 512 blocks of 128 to 1,024 threads; the Bloom filter
+    /// paper's buffers of 1K to 16M.
     #[must_use]
     pub fn of_the_papers() -> Self {
         let grids = [64, 128, 256, 512]
@@ -79,7 +85,7 @@ impl Plan {
     }
 }
 
-/// One point of the sweep. All speeds are millions of lookups a second.
+/// One point of the sweep. All speeds are in millions of lookups a second.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SweepRow {
     /// The engine.
@@ -96,7 +102,7 @@ pub struct SweepRow {
     pub mlps: f64,
     /// The median latency in microseconds.
     pub latency_us_p50: f64,
-    /// The latency that one of a hundred batches passes.
+    /// The 99th percentile of the latency.
     pub latency_us_p99: f64,
     /// Kernel only.
     pub kernel_mlps: f64,
@@ -117,11 +123,11 @@ pub struct CooperativeRow {
     pub processor_mlps: f64,
     /// The device alone.
     pub device_mlps: f64,
-    /// Both.
+    /// Both together.
     pub both_mlps: f64,
-    /// The device's part at the end.
+    /// The device's share at the end.
     pub share: f64,
-    /// Both against the better one alone.
+    /// Both over the better one alone.
     pub gain: f64,
     /// Answers that differ from the processor's.
     pub mismatches: usize,
@@ -134,24 +140,25 @@ pub struct UpdateRow {
     pub engine: String,
     /// The changes of a burst.
     pub burst: usize,
-    /// Changes a second, bursts directly after each other.
+    /// Changes per second, bursts directly after each other.
     pub updates_per_s: f64,
-    /// From the change of the routing table until batches are given the new version: the median, in microseconds.
+    /// The time from the change of the routing table until batches are given the new version: the
+    /// median, in microseconds.
     pub visible_us_p50: f64,
-    /// The same, passed by one burst of a hundred.
+    /// The 99th percentile of the same.
     pub visible_us_p99: f64,
     /// The median bytes of a patch.
     pub bytes_p50: f64,
     /// Millions of lookups a second before the changes.
     pub mlps_before: f64,
-    /// And during them.
+    /// The same during the changes.
     pub mlps_during: f64,
 }
 
-/// What the device and its link can do at most.
+/// The limits of the device and its link.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Limits {
-    /// The engine whose table it is for.
+    /// The engine of the table.
     pub engine: String,
     /// The table's bytes on the device.
     pub bytes: usize,
@@ -163,12 +170,12 @@ pub struct Limits {
     pub copy_in_gbs: f64,
     /// Gigabytes a second back.
     pub copy_out_gbs: f64,
-    /// Million random sectors of 32 bytes a second out of as many bytes.
+    /// Million random sectors of 32 bytes per second, out of as many bytes as the table has.
     pub gather_m: f64,
 }
 
 impl Limits {
-    /// Measures them.
+    /// Measures the limits.
     ///
     /// # Errors
     /// If the device fails.
@@ -188,7 +195,8 @@ impl Limits {
         })
     }
 
-    /// The lookups that the link lets through, in millions a second: both ways at once, the slower one counts.
+    /// Returns the lookups that the link allows, in millions a second. Both directions run at once;
+    /// the slower one counts.
     #[must_use]
     pub fn copy_mlps(&self) -> f64 {
         let way = |gbs: f64, bytes: usize| gbs * 1e3 / bytes as f64;
@@ -196,7 +204,7 @@ impl Limits {
     }
 }
 
-/// All of one engine on one table.
+/// All results of one engine on one table.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Study {
     /// The engine.
@@ -217,7 +225,7 @@ pub struct Study {
     pub updates: Vec<UpdateRow>,
 }
 
-/// The value that a part of the sorted values does not pass; 0 of none.
+/// Returns the value that a share of the sorted values does not pass; 0 of none.
 fn quantile(values: &mut [f64], part: f64) -> f64 {
     values.sort_unstable_by(f64::total_cmp);
     let last = values.len().saturating_sub(1);

@@ -1,13 +1,13 @@
-//! The study as a page: `docs/gpu.md` below the part that people write.
+//! The study as a page: the generated part of `docs/gpu.md`.
 
 use super::{CooperativeRow, Limits, Study, SweepRow, UpdateRow};
 use std::fmt::Write;
 
-/// Everything below this line is the program's.
+/// The marker. Everything below this line is generated.
 pub const MADE_BELOW: &str =
     "<!-- Below this line everything is written by `fibula study gpu -o docs/gpu.md`. -->";
 
-/// A page with a new part below [`MADE_BELOW`]; what is above stays.
+/// Returns a page with a new part below [`MADE_BELOW`]. The text above stays.
 ///
 /// ```
 /// use fibula_gpu::study::{MADE_BELOW, with_made};
@@ -21,7 +21,7 @@ pub fn with_made(page: &str, made: &str) -> String {
     format!("{by_hand}{MADE_BELOW}\n\n{made}")
 }
 
-/// The program's part: limits, sweep, division and updates of each study.
+/// Returns the generated part: limits, sweep, division and updates of each study.
 #[must_use]
 pub fn page(studies: &[Study], command: &str, device: &str, machine: &str) -> String {
     let mut page = format!("Made by `{command}`.\n\nDevice: {device}. Machine: {machine}.\n");
@@ -43,7 +43,7 @@ pub fn page(studies: &[Study], command: &str, device: &str, machine: &str) -> St
     page
 }
 
-/// The limits, and what share of each the best rows reach, with the arithmetic.
+/// Writes the limits, and the share of each that the best rows reach, with the arithmetic.
 fn limits(study: &Study) -> String {
     let best = |speed: fn(&SweepRow) -> f64| study.sweep.iter().map(speed).fold(0.0, f64::max);
     let (kernel, end_to_end) = (best(|row| row.kernel_mlps), best(|row| row.mlps));

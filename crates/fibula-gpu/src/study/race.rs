@@ -1,5 +1,5 @@
-//! One engine's speed on a device, as `fibula bench --device` tells it, and its answers, as `fibula verify --device` asks for
-//! them.
+//! One engine's speed on a device for `fibula bench --device`, and its answers for `fibula verify
+//! --device`.
 
 use super::{Workload, quantile};
 use crate::cooperative::{Cooperative, Options, Report};
@@ -12,32 +12,32 @@ use serde::Serialize;
 use std::time::Instant;
 use zerocopy::IntoBytes;
 
-/// How often the kernel runs to be timed alone.
+/// The number of runs when the kernel is timed alone.
 const KERNEL_RUNS: u32 = 10;
 
-/// One engine's figures on a device. Speeds are medians over passes, in millions of lookups a second; there are none where an answer
-/// was wrong.
+/// One engine's figures on a device. Speeds are medians over passes, in millions of lookups a
+/// second. There are none where an answer was wrong.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct DeviceRow {
     /// The engine.
     pub engine: String,
     /// `ipv4` or `ipv6`.
     pub family: String,
-    /// The table, as it was named.
+    /// The table's name.
     pub table: String,
     /// Its routes.
     pub prefixes: usize,
-    /// The addresses, as they were named.
+    /// The trace's name.
     pub trace: String,
-    /// How many addresses each pass streams.
+    /// The number of addresses that each pass streams.
     pub addresses: usize,
-    /// What ran: the device's name, with the processor's threads if they took part.
+    /// The device's name, with the number of the processor's threads if they took part.
     pub device: String,
-    /// The addresses of a batch, or of a buffer that is divided.
+    /// The addresses of a batch, or of a divided buffer.
     pub batch: usize,
     /// Batches on the device at once.
     pub lanes: usize,
-    /// Host-resident addresses in, host-resident next hops out.
+    /// End to end from host-resident addresses to host-resident next hops.
     pub mlps: Option<f64>,
     /// The slowest pass.
     pub mlps_min: Option<f64>,
@@ -47,25 +47,26 @@ pub struct DeviceRow {
     pub kernel_mlps: Option<f64>,
     /// The median latency of a batch, in microseconds.
     pub latency_us_p50: Option<f64>,
-    /// The device's part, of 1.
+    /// The device's share, of 1.
     pub share: f64,
     /// The table's bytes on the device.
     pub bytes: usize,
-    /// How long compiling and placing took, in milliseconds.
+    /// The time of compiling and copying the table, in milliseconds.
     pub build_ms: f64,
-    /// Answers compared with the right ones.
+    /// Answers that were compared with the right ones.
     pub checked: usize,
-    /// How many were wrong.
+    /// The number of wrong answers.
     pub mismatches: usize,
-    /// Why the device fell out, if it did.
+    /// Why the device failed, if it did.
     pub fault: Option<String>,
 }
 
-/// Times an engine on a device, alone or with the processor. `right` are the answers of every `stride`-th address; the answers of the
-/// last pass are compared with them.
+/// Measures an engine on a device, alone or with the processor. `right` has the answers of every
+/// `stride`-th address; the answers of the last pass are compared with them.
 ///
 /// # Errors
-/// If the table does not fit, or the device does not take it. A device that fails later is told in the row.
+/// If the table does not fit, or the device does not take it. A later failure of the device is in
+/// the row.
 pub fn race<D: Measured + Clone, A: Key>(
     device: &D,
     workload: &Workload<'_, A>,
@@ -126,7 +127,8 @@ pub fn race<D: Measured + Clone, A: Key>(
     })
 }
 
-/// The answers of a device for addresses; of the processor, where the device has failed, which the second value tells.
+/// Returns the answers of a device for addresses. Where the device has failed, they are the
+/// processor's, and the second value says why.
 ///
 /// # Errors
 /// See [`race`].
@@ -142,7 +144,8 @@ pub fn answers<D: Measured + Clone, A: Key>(
     Ok((answers, report.fault))
 }
 
-/// Looks addresses up at the width of the table; `timed` hears how many seconds that took, without making room and widening.
+/// Looks up addresses at the width of the table. Calls `timed` with the seconds, without those of
+/// allocating and widening.
 fn widened<D: Measured, A: Key>(
     both: &mut Cooperative<'_, D, A>,
     addresses: &[A],
@@ -157,7 +160,7 @@ fn widened<D: Measured, A: Key>(
     where
         for<'s> NextHopSlice<'s>: From<&'s mut [W]>,
     {
-        // Not zero: an answer that nobody gives must not look like one.
+        // Not zero: an answer that was never written must not look right.
         let mut found = vec![W::narrow(NextHop(W::MAX)); addresses.len()];
         let start = Instant::now();
         let report = both.look_up(addresses, &mut found);
@@ -171,7 +174,7 @@ fn widened<D: Measured, A: Key>(
     }
 }
 
-/// Millions of lookups a second of the kernel alone.
+/// Returns the kernel's own speed in millions of lookups a second.
 fn kernel_alone<D: Measured, A: Key>(
     kernel: Kernel,
     workload: &Workload<'_, A>,

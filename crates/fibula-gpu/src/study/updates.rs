@@ -8,10 +8,10 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 use zerocopy::IntoBytes;
 
-/// The addresses of the batches that run meanwhile.
+/// The addresses of the batches that run at the same time.
 const BATCH: usize = 1 << 20;
 
-/// Bursts of every size of the plan out of `changes`, while one lane is kept busy.
+/// Measures bursts of every size of the plan out of `changes`, while one lane is kept busy.
 ///
 /// # Errors
 /// If the table does not fit, or the device fails.

@@ -1,4 +1,5 @@
-//! The layouts: the numbers that make a [`Table`] what a paper describes, and what the tools print of it.
+//! The layouts: the constants that make a [`Table`] the structure of a paper, and their
+//! descriptions.
 
 use super::{NEXT_HOPS_MAX, PARTS, Table};
 use crate::host::{self, Bodies};
@@ -6,23 +7,24 @@ use crate::key::Key;
 use fibula::engine::{About, Entry, Updates};
 use fibula::engine_entry;
 
-/// The numbers of one layout.
+/// The constants of one layout.
 pub trait Layout: Clone + std::fmt::Debug + Send + Sync + 'static {
-    /// The addresses it looks up.
+    /// The addresses that it looks up.
     type Address: Key;
-    /// The bits of an address that choose an entry of the root. The rest is a multiple of the stride.
+    /// The number of address bits that index the root. The rest is a multiple of the stride.
     const ROOT_BITS: u8;
-    /// Whether leaves stand wherever nothing longer follows; else only at the last level.
+    /// Whether leaves are used wherever no more-specific route follows; else only at the last
+    /// level.
     const LEAVES_ANYWHERE: bool;
-    /// Whether a block with one path on is a chain.
+    /// Whether a block with a single path through it is a chain.
     const CHAINS: bool;
     /// The name of its kernels, before the width.
     const KERNEL: &'static str;
     /// The same bodies, compiled for the host.
     const BODIES: &'static Bodies;
-    /// What its paper calls the parts; nothing for one that it does not have.
+    /// The paper's names of the parts; an empty name for a part that it does not have.
     const PART_NAMES: [&'static str; PARTS];
-    /// What the tools print about it.
+    /// Its description as an engine.
     const ABOUT: &'static About;
 }
 
@@ -56,13 +58,14 @@ macro_rules! layouts {
             pub type $table<W> = Table<$layout, W, $nodes>;
         )+
 
-        /// The layouts as engines: the twin of each kernel behind fibula's seam.
+        /// The layouts as engines: each kernel's twin.
         pub static ENGINES: &[Entry] = &[$(engine_entry!(*$layout::ABOUT, [$family] $table)),+];
 
         /// The names of the kernels, before the width.
         pub(crate) const KERNELS: &[&str] = &[$($layout::KERNEL),+];
 
-        /// Calls `$callback!` with `identifier [family]` for each, so that the engine suite can be stamped on them.
+        /// Calls `$callback!` with `identifier [family]` for each, so that the engine suite covers
+        /// them.
         #[doc(hidden)]
         #[macro_export]
         macro_rules! for_each_layout {
@@ -77,13 +80,15 @@ macro_rules! layouts {
 }
 
 layouts! {
-    /// DIR-24-8-BASIC. Entries are 32 bits wide and equal blocks of TBLlong are kept once; else as in the paper.
+    /// DIR-24-8-BASIC. Entries are 32 bits wide and equal blocks of TBLlong are stored once;
+    /// otherwise as in the paper.
     Dir24_8 Dir24_8Table [ipv4 u32], 24 + 256, false false, dir24_8, ["TBL24", "", "TBLlong", ""], "gpu-dir24-8", 1998,
         "Gupta, Lin, McKeown, Routing Lookups in Hardware at Memory Access Speeds, INFOCOM 1998, as a CUDA kernel";
-    /// SAIL_L. Entries are 32 bits wide, level 16's bit map is a bit of them, and equal chunks are kept once; else as in the paper.
+    /// SAIL_L. Entries are 32 bits wide, level 16's bit map is a bit of them, and equal chunks are
+    /// stored once; otherwise as in the paper.
     SailL SailLTable [ipv4 u32], 16 + 256, false false, sail_l, ["BCN16", "BCN24", "N32", ""], "gpu-sail-l", 2014,
         "Yang, Xie, et al., Guarantee IP Lookup Performance with FIB Explosion, SIGCOMM 2014 (SAIL_L on a GPU, section 5.3)";
-    /// fibula's own for IPv4: two reads, from a megabyte of root and few leaves.
+    /// fibula's own for IPv4: two reads, from a root of one megabyte and few leaves.
     Mosaic MosaicTable [ipv4 u32], 18 + 128, true false, mosaic, ["root", "nodes", "leaves", ""], "gpu-mosaic", 2026,
         "fibula: two reads from leaves kept once, as a CUDA kernel";
     /// fibula's own for IPv6: eight bits at a time, exact for every length.

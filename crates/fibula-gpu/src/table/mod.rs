@@ -1,33 +1,39 @@
-//! [`Table`]: a routing table in the form that kernels read, on the host or on a card: a root, nodes and leaves.
+//! [`Table`]: a routing table in the form that kernels read, on the host or on a card. It has a
+//! root, nodes and leaves.
 //!
 //! # Layout
 //! ```text
 //!             31  30  29  28                          0
 //!           +---+-------+-------------------------------+
 //! entry     | 0 |              next hop                 |
-//!           | 1 | 0   0 |  number of a node             |   entries, as many as the next STRIDE bits have values
-//!           | 1 | 1   0 |  number of leaves             |   as many answers of 8, 16 or 32 bits
+//!           | 1 | 0   0 |  number of a node             |   1 << STRIDE entries
+//!           | 1 | 1   0 |  number of leaves             |   as many answers, 8, 16 or 32 bits
 //!           | 1 | 0   1 |  number of a chain            |   value, length, other, entry
 //!           +---+-------+-------------------------------+
 //!
 //! root      one entry for each value of an address's first ROOT_BITS bits
 //! ```
-//! A chain stands where a block has one path on: the next bits lead to its entry if they are its value, up to 32 bits at once; all
-//! other addresses of the block have one answer. Equal nodes, leaves and chains are kept once ([`Unique`]). Nothing is written while an entry points to it: a change makes new
-//! nodes along one path and turns one entry of the root.
+//! A chain replaces a block with a single path through it. If the next bits of an address equal the
+//! chain's value, they lead to its entry, up to 32 bits at once; all other addresses of the block
+//! have one answer. Equal nodes, leaves and chains are stored once ([`Unique`]). Nothing is written
+//! while an entry points to it (copy-on-write): a change makes new nodes along one path and then
+//! writes one entry of the root.
 //!
-//! The four layouts are this one with other numbers:
+//! The four layouts are this one with other constants:
 //!
 //! | layout | root | stride | leaves | reads |
 //! | --- | ---: | ---: | --- | --- |
 //! | [`Dir24_8`](layout::Dir24_8) | 24 bits | 8 | at /32 | 1 or 2 |
 //! | [`SailL`](layout::SailL) | 16 bits | 8 | at /32 | 1 to 3 |
-//! | [`Mosaic`](layout::Mosaic) | 18 bits | 7 | wherever nothing longer follows | 2, or 3 below a /25 |
-//! | [`Mosaic6`](layout::Mosaic6) | 16 bits | 8, and chains | wherever nothing longer follows | at most 3 to a /32, 5 to a /48 |
+//! | [`Mosaic`](layout::Mosaic) | 18 bits | 7 | at any level | 2, or 3 below a /25 |
+//! | [`Mosaic6`](layout::Mosaic6) | 16 bits | 8, chains | at any level | 3 for a /32, 5 for a /48 |
+//!
+//! Leaves "at any level" are used wherever no more-specific route follows.
 //!
 //! # Worked example
-//! 10.0.0.0/8 to 1 and 10.0.1.0/25 to 2, as `Mosaic`: the entry of 10.0.0.0/18 points to leaves that begin `1 1 2 1`, for
-//! 10.0.0.0/25, 10.0.0.128/25, 10.0.1.0/25 and 10.0.1.128/25; the other 1,023 entries of 10.0.0.0/8 are the answer 1.
+//! 10.0.0.0/8 to 1 and 10.0.1.0/25 to 2, as `Mosaic`: the entry of 10.0.0.0/18 points to leaves
+//! that begin `1 1 2 1`, for 10.0.0.0/25, 10.0.0.128/25, 10.0.1.0/25 and 10.0.1.128/25; the other
+//! 1,023 entries of 10.0.0.0/8 are the answer 1.
 
 pub mod any;
 pub mod layout;
@@ -51,13 +57,13 @@ use fibula::{Delta, Error, Limit, Prefix, Rib};
 use std::marker::PhantomData;
 use zerocopy::IntoBytes;
 
-/// An entry that points somewhere.
+/// Set in an entry that holds an index.
 pub(crate) const POINTS: u32 = 1 << 31;
-/// Of those, one that points to leaves.
+/// Of those, set in one that points to leaves.
 pub(crate) const LEAVES: u32 = 1 << 30;
-/// Of those, one that points to a chain.
+/// Of those, set in one that points to a chain.
 pub(crate) const CHAIN: u32 = 1 << 29;
-/// Where it points.
+/// The index.
 pub(crate) const NUMBER: u32 = CHAIN - 1;
 
 /// The greatest next hop of an entry.
@@ -69,7 +75,7 @@ pub struct Table<L: Layout, W: Width, const N: usize> {
     pub(crate) root: Array<u32>,
     pub(crate) nodes: Unique<u32, N>,
     pub(crate) leaves: Unique<W, N>,
-    /// Value, length, other and entry of each.
+    /// Value, length, other answer and entry of each.
     pub(crate) chains: Unique<u32, 4>,
     version: Version,
     pages: Pages,
@@ -77,13 +83,13 @@ pub struct Table<L: Layout, W: Width, const N: usize> {
 }
 
 impl<L: Layout, W: Width, const N: usize> Table<L, W, N> {
-    /// The bits that choose within a node.
+    /// The number of bits that index a node.
     const STRIDE: u8 = N.ilog2() as u8;
 
     /// Compiles a table.
     ///
     /// # Errors
-    /// If it has more different nodes than an entry can number.
+    /// If it has more distinct nodes than an entry can index.
     pub fn compile(rib: &Rib<L::Address>, pages: Pages) -> Result<Self, Limit> {
         let mut table = Self {
             root: Array::zeroed(1 << L::ROOT_BITS, pages),
@@ -99,11 +105,12 @@ impl<L: Layout, W: Width, const N: usize> Table<L, W, N> {
         Ok(table)
     }
 
-    /// Follows changes of its routing table, and says what it wrote. O(what lies under the changed prefixes); now and then, when
-    /// many nodes have become free, all of it is written anew.
+    /// Applies changes of its routing table, and returns what it wrote. O(size of the subtrees
+    /// under the changed prefixes). Sometimes, when many nodes have become free, the whole table is
+    /// rebuilt.
     ///
     /// # Errors
-    /// If an entry could not number the nodes; the table is spoilt then.
+    /// If an entry could not index the nodes; the table must then not be used any more.
     pub fn follow(
         &mut self,
         rib: &Rib<L::Address>,
@@ -123,13 +130,13 @@ impl<L: Layout, W: Width, const N: usize> Table<L, W, N> {
         Ok(touched)
     }
 
-    /// The table as it goes to a device.
+    /// Returns the table as an image for a device.
     #[must_use]
     pub fn image(&self) -> Image<'_> {
         Image { kernel: Kernel::of::<L, W>(), version: self.version, parts: self.parts() }
     }
 
-    /// What the last change wrote, as it goes to a device.
+    /// Returns a patch of what the last change wrote, for a device.
     ///
     /// # Panics
     /// If the table has changed since.
@@ -148,8 +155,8 @@ impl<L: Layout, W: Width, const N: usize> Table<L, W, N> {
         ]
     }
 
-    /// An entry holds a number of 29 bits. Every read of a kernel stays inside the parts because every number in an entry was given
-    /// out by them.
+    /// An entry holds an index of 29 bits. Every read of a kernel stays inside the parts, because
+    /// every index in an entry was allocated by them.
     fn check_numbers(&self) -> Result<(), Limit> {
         Limit::check(
             "nodes",
@@ -159,11 +166,13 @@ impl<L: Layout, W: Width, const N: usize> Table<L, W, N> {
     }
 }
 
-/// The bytes of values that nobody writes: chunks are written by their one owner, and this module's tables share none.
+/// Returns the bytes of values that nobody writes: only their owner writes chunks, and this
+/// module's tables share none.
 #[allow(unsafe_code, reason = "what might be shared is kept as atomics, which kernels do not know")]
 fn plain<T: Word + IntoBytes>(values: &[Published<T>]) -> &[u8] {
-    // SAFETY: an atomic integer has the size and bits of its integer, without padding. Only a method that borrows the chunks
-    // mutably writes them, since `Unique::share` is never called here, and they are borrowed as long as the bytes.
+    // SAFETY: an atomic integer has the size and bits of its integer, without padding. Only a
+    // method that borrows the chunks mutably writes them (`Unique::share` is never called here),
+    // and they are borrowed as long as the bytes.
     unsafe { std::slice::from_raw_parts(values.as_ptr().cast(), size_of_val(values)) }
 }
 

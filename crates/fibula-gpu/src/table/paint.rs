@@ -1,16 +1,17 @@
-//! Writing a table: entries from intervals of equal answers, nodes by path copying.
+//! Writes a table: entries from intervals of equal answers, nodes by path copying.
 //!
-//! An entry that points holds one reference to where it points, whether it stands in the root, in a node or in a variable here.
+//! An entry with an index holds one reference to its target, whether the entry is in the root, in a
+//! node or in a variable here.
 
 use super::{CHAIN, LEAVES, Layout, NUMBER, POINTS, Table, Touched};
 use fibula::engine::Width;
 use fibula::rib::Range;
 use fibula::{Address, Prefix, Rib};
 
-/// How many slots of the root are looked at together.
+/// The number of slots of the root that are compared at once.
 const RUN: usize = 1024;
 
-/// What an entry points to.
+/// The target of an entry.
 enum Target {
     Nothing,
     Node(u32),
@@ -31,13 +32,14 @@ fn target(entry: u32) -> Target {
 /// The most bits of a chain.
 const CHAIN_BITS: u32 = 32;
 
-/// The part of `prefix` that `index` chooses among `1 << bits`.
+/// Returns the part of `prefix` that `index` selects among `1 << bits`.
 fn child<A: Address>(prefix: Prefix<A>, bits: u8, index: usize) -> Prefix<A> {
     let first = prefix.first() | A::from_bits(index as u64, prefix.len(), bits);
     Prefix::containing(first, prefix.len() + bits)
 }
 
-/// The intervals that meet a block, out of a run of intervals that covers it and begins no later.
+/// Returns the intervals that meet a block, out of a run of intervals that covers it and begins no
+/// later.
 fn within<A: Address>(ranges: &[Range<A>], first: A, last: A) -> &[Range<A>] {
     let begin = ranges.partition_point(|range| range.last < first);
     let end = ranges.partition_point(|range| range.first <= last);
@@ -45,7 +47,8 @@ fn within<A: Address>(ranges: &[Range<A>], first: A, last: A) -> &[Range<A>] {
 }
 
 impl<L: Layout, W: Width, const N: usize> Table<L, W, N> {
-    /// Writes the entries of the root under `prefix`, at most [`Layout::ROOT_BITS`] long, from its intervals.
+    /// Writes the entries of the root under `prefix`, at most [`Layout::ROOT_BITS`] long, from its
+    /// intervals.
     pub(super) fn paint_root(
         &mut self,
         prefix: Prefix<L::Address>,
@@ -53,7 +56,7 @@ impl<L: Layout, W: Width, const N: usize> Table<L, W, N> {
         touched: &mut Touched,
     ) {
         let slot_of = |address: L::Address| address.bits(0, L::ROOT_BITS) as usize;
-        // Intervals that share the slot reached, until one goes past its end.
+        // Intervals that share this slot, until one goes past its end.
         let mut pending: Vec<Range<L::Address>> = Vec::new();
         for range in ranges {
             pending.push(range);
@@ -69,7 +72,7 @@ impl<L: Layout, W: Width, const N: usize> Table<L, W, N> {
                 next += 1;
             }
             pending.clear();
-            // Whole slots with one answer, then the begin of the slot in which it ends.
+            // Whole slots with one answer, then the begin of the slot in which the interval ends.
             let end = slot_of(range.last);
             let last = child(Prefix::ALL, L::ROOT_BITS, end);
             let ends_its_slot = last.last() == range.last;
@@ -81,7 +84,7 @@ impl<L: Layout, W: Width, const N: usize> Table<L, W, N> {
         debug_assert!(pending.is_empty(), "{prefix} is covered by its intervals");
     }
 
-    /// Follows a change of one prefix.
+    /// Applies a change of one prefix.
     pub(super) fn repaint(
         &mut self,
         prefix: Prefix<L::Address>,
@@ -98,7 +101,8 @@ impl<L: Layout, W: Width, const N: usize> Table<L, W, N> {
         touched.root.push(slot..slot + 1);
     }
 
-    /// Gives an entry of `block` back and returns the one that takes its place now that `prefix` has changed.
+    /// Frees an entry of `block`, and returns the one that replaces it now that `prefix` has
+    /// changed.
     fn repainted(
         &mut self,
         old: u32,
@@ -123,7 +127,8 @@ impl<L: Layout, W: Width, const N: usize> Table<L, W, N> {
         new
     }
 
-    /// The entries of a node, or those that a chain stands for, each with a reference of its own; of anything else none.
+    /// Returns the entries of a node, or those that a chain replaces, each with its own reference;
+    /// of anything else none.
     fn opened(&mut self, entry: u32, touched: &mut Touched) -> Option<[u32; N]> {
         match target(entry) {
             Target::Node(number) => {
@@ -149,7 +154,7 @@ impl<L: Layout, W: Width, const N: usize> Table<L, W, N> {
         }
     }
 
-    /// The entry of a block from the intervals that meet it.
+    /// Returns the entry of a block from the intervals that meet it.
     fn fresh(
         &mut self,
         block: Prefix<L::Address>,
@@ -174,7 +179,8 @@ impl<L: Layout, W: Width, const N: usize> Table<L, W, N> {
         self.sealed(block.len(), &entries, touched)
     }
 
-    /// The entry that stands for the entries of a block whose prefix is `len` long; takes over their references.
+    /// Returns the entry for the entries of a block whose prefix is `len` long. Takes over their
+    /// references.
     fn sealed(&mut self, len: u8, entries: &[u32; N], touched: &mut Touched) -> u32 {
         let plain = entries.iter().all(|&entry| entry & POINTS == 0);
         if plain && entries.iter().all(|&entry| entry == entries[0]) {
@@ -198,7 +204,7 @@ impl<L: Layout, W: Width, const N: usize> Table<L, W, N> {
         if self.nodes.len() > before {
             touched.nodes.push(number);
         } else {
-            // The twin that was there has references of its own.
+            // The equal node that was stored already has its own references.
             for &entry in entries {
                 self.release(entry);
             }
@@ -206,7 +212,8 @@ impl<L: Layout, W: Width, const N: usize> Table<L, W, N> {
         POINTS | number
     }
 
-    /// The chain that stands for entries of which all but one are the same answer; takes over the reference of that one.
+    /// Returns the chain for entries of which all but one are the same answer. Takes over the
+    /// reference of that one.
     fn chained(&mut self, entries: &[u32; N], touched: &mut Touched) -> Option<u32> {
         let other = if entries[0] == entries[1] { entries[0] } else { entries[2] };
         let index = entries.iter().position(|&entry| entry != other)?;
@@ -226,7 +233,7 @@ impl<L: Layout, W: Width, const N: usize> Table<L, W, N> {
         Some(self.insert_chain(chain, touched))
     }
 
-    /// The entry of a chain; takes over the reference of the entry inside.
+    /// Returns the entry of a chain. Takes over the reference of the entry inside.
     fn insert_chain(&mut self, chain: [u32; 4], touched: &mut Touched) -> u32 {
         let before = self.chains.len();
         let number = self.chains.insert(&chain);
@@ -262,7 +269,7 @@ impl<L: Layout, W: Width, const N: usize> Table<L, W, N> {
                 let before = self.nodes.len();
                 self.nodes.release(number, 1);
                 if self.nodes.len() < before {
-                    // Free now, but what it held is still there.
+                    // The chain is freed now, but its content can still be read.
                     let entries = self.nodes.get(number);
                     for entry in entries {
                         self.release(entry);
@@ -272,12 +279,13 @@ impl<L: Layout, W: Width, const N: usize> Table<L, W, N> {
         }
     }
 
-    /// Gives slots of the root an entry; takes over the one reference it may hold, for a single slot.
+    /// Writes an entry to slots of the root. Takes over the one reference that it may hold, for a
+    /// single slot.
     fn fill_root(&mut self, slots: std::ops::Range<usize>, entry: u32, touched: &mut Touched) {
         if slots.is_empty() || (entry == 0 && touched.all) {
-            return; // a root that is written anew has zeros, on pages that nobody has touched
+            return; // a new root has zeros, on pages that were never touched
         }
-        // A root may have millions of slots, and few of them point.
+        // A root may have millions of slots, and few of them hold an index.
         for begin in slots.clone().step_by(RUN) {
             let run = begin..slots.end.min(begin + RUN);
             if self.root[run.clone()].iter().fold(0, |all, old| all | old) & POINTS != 0 {

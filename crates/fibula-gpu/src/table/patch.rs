@@ -1,4 +1,5 @@
-//! [`Touched`] and [`Patch`]: what a change wrote, from entries down to the bytes that go to a card.
+//! [`Touched`] and [`Patch`]: what a change wrote, from entries down to the bytes that are copied
+//! to a card.
 
 use crate::Error;
 use std::ops::Range;
@@ -7,13 +8,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// The parts of a table.
 pub const PARTS: usize = 4;
 
-/// What the parts are, in order.
+/// The elements of the parts, in order.
 pub const PART_NAMES: [&str; PARTS] = ["root", "nodes", "leaves", "chains"];
 
-/// Ranges nearer to each other than this many bytes go up as one: a copy costs more than the bytes between.
+/// Ranges nearer to each other than this number of bytes are copied as one: a copy costs more than
+/// the bytes between.
 const NEAR: usize = 4096;
 
-/// Which table, and how many changes it has seen.
+/// A version of a table: its identity, and the number of changes applied to it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Version {
     table: u64,
@@ -21,43 +23,44 @@ pub(crate) struct Version {
 }
 
 impl Version {
-    /// That of a table that has just been compiled.
+    /// The version of a table that has just been compiled.
     pub(crate) fn first() -> Self {
         static TABLES: AtomicU64 = AtomicU64::new(1);
         Self { table: TABLES.fetch_add(1, Ordering::Relaxed), changes: 0 }
     }
 
-    /// That after one more change.
+    /// The version after one more change.
     pub(crate) fn next(self) -> Self {
         Self { changes: self.changes + 1, ..self }
     }
 }
 
-/// The places that a change wrote. Places may be named more than once, and ones that kept their value too.
+/// The elements that a change wrote. An index may be listed more than once, and elements that kept
+/// their value may be listed too.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Touched {
-    /// The version that came of it.
+    /// The version after the change.
     pub(super) after: Version,
-    /// Entries of the root.
+    /// The indices of root entries.
     pub root: Vec<Range<usize>>,
-    /// Numbers of nodes.
+    /// The indices of nodes.
     pub nodes: Vec<u32>,
-    /// Numbers of leaves.
+    /// The indices of leaves.
     pub leaves: Vec<u32>,
-    /// Numbers of chains.
+    /// The indices of chains.
     pub chains: Vec<u32>,
-    /// Everything was written anew.
+    /// The whole table was rebuilt.
     pub all: bool,
 }
 
 impl Touched {
-    /// How many entries of the root.
+    /// The number of entries of the root.
     #[must_use]
     pub fn root_entries(&self) -> u64 {
         self.root.iter().map(|range| range.len() as u64).sum()
     }
 
-    /// The bytes at the touched places, out of the parts as they are now.
+    /// Returns the bytes at the touched indices, out of the parts as they are now.
     pub(super) fn into_patch(self, parts: [&[u8]; PARTS], bytes: [usize; PARTS]) -> Patch {
         let after = self.after;
         let lengths = parts.map(<[u8]>::len);
@@ -83,7 +86,7 @@ impl Touched {
     }
 }
 
-/// The ranges in order, near ones as one.
+/// Returns the ranges in order, with near ones joined.
 fn joined(mut ranges: Vec<Range<usize>>) -> Vec<Range<usize>> {
     ranges.sort_unstable_by_key(|range| range.start);
     let mut joined: Vec<Range<usize>> = Vec::new();
@@ -96,10 +99,11 @@ fn joined(mut ranges: Vec<Range<usize>>) -> Vec<Range<usize>> {
     joined
 }
 
-/// Bytes that turn one version of a table into the next.
+/// The bytes that turn one version of a table into the next.
 ///
-/// It can only be made by the table that changed, and only be laid on the version directly before: so a table on a device is
-/// always one that its host had, and no read of a kernel leaves it.
+/// Only the table that changed can make it, and it can only be applied to the version directly
+/// before. So a table on a device is always one that its host had, and no read of a kernel leaves
+/// it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Patch {
     after: Version,
@@ -110,16 +114,16 @@ pub struct Patch {
 /// Bytes of one part.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Piece {
-    /// Which part.
+    /// The part.
     pub(crate) part: usize,
-    /// From which byte on.
+    /// The offset of the first byte.
     pub(crate) at: usize,
-    /// What.
+    /// The bytes.
     pub(crate) bytes: Vec<u8>,
 }
 
 impl Patch {
-    /// The pieces, if the patch goes onto this version of a table.
+    /// Returns the pieces, if the patch applies to this version of a table.
     ///
     /// # Errors
     /// If it does not.
@@ -131,17 +135,17 @@ impl Patch {
         }
     }
 
-    /// The version that it makes.
+    /// Returns the version after the patch.
     pub(crate) fn after(&self) -> Version {
         self.after
     }
 
-    /// How long each part is after it.
+    /// Returns the length of each part after it.
     pub(crate) fn lengths(&self) -> [usize; PARTS] {
         self.lengths
     }
 
-    /// How many bytes go up.
+    /// Returns the number of bytes to copy.
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.pieces.iter().map(|piece| piece.bytes.len()).sum()

@@ -27,7 +27,7 @@ fn a_lone_path_is_chains_and_parts_where_another_begins() {
     let mut table = Mosaic6Table::<u16>::compile(&lone, Pages::Small).unwrap();
     let entry = table.root[0x2001];
     assert_eq!(entry & (POINTS | CHAIN), POINTS | CHAIN);
-    // To the /32 and, since there the other answer is another, a second one to the /64.
+    // To the /32 and, since there the other answer is different, a second one to the /64.
     let [value, len, other, below] = table.chains.get(entry & NUMBER);
     assert_eq!((value, len, other), (0x0DB8, 16, 0));
     assert_eq!(table.chains.get(below & NUMBER), [1, 32, 1, 2]);

@@ -1,4 +1,5 @@
-//! The structural check: references counted anew, and every interval of the table painted as it is.
+//! The structural check: counts the references again, and compares every interval of the table with
+//! the entries.
 
 use super::{CHAIN, LEAVES, Layout, NUMBER, POINTS, Table};
 use fibula::engine::Width;
@@ -6,7 +7,7 @@ use fibula::{Address, Prefix, Rib};
 use std::borrow::Cow;
 
 impl<L: Layout, W: Width, const N: usize> Table<L, W, N> {
-    /// The first contradiction to the routing table, as an error.
+    /// Returns the first contradiction to the routing table as an error.
     pub(super) fn contradiction(&self, rib: &Rib<L::Address>) -> Result<(), String> {
         self.nodes.validate()?;
         self.leaves.validate()?;
@@ -19,8 +20,8 @@ impl<L: Layout, W: Width, const N: usize> Table<L, W, N> {
         self.check_references(rib)
     }
 
-    /// Counts the references that the root and the nodes in use hold. Only slots of the root that an interval begins inside of
-    /// hold any: elsewhere [`Self::check_answer`] has found answers.
+    /// Counts the references that the root and the nodes in use hold. Only root slots in which an
+    /// interval begins hold any: elsewhere [`Self::check_answer`] has found answers.
     fn check_references(&self, rib: &Rib<L::Address>) -> Result<(), String> {
         let mut nodes = vec![0_u32; self.nodes.numbers()];
         let mut leaves = vec![0_u32; self.leaves.numbers()];
@@ -56,7 +57,7 @@ impl<L: Layout, W: Width, const N: usize> Table<L, W, N> {
         self.leaves.check_references(&leaves)
     }
 
-    /// Whether everything under a prefix has one answer.
+    /// Checks that everything under a prefix has one answer.
     fn check_answer(&self, prefix: Prefix<L::Address>, answer: u32) -> Result<(), String> {
         let wrong = |found: u32| Err(format!("{prefix}: expected {answer}, found {found:#x}"));
         let slots = |len: u8, bits: u8| {
@@ -67,7 +68,7 @@ impl<L: Layout, W: Width, const N: usize> Table<L, W, N> {
         let mut entries = Cow::Borrowed(&self.root[slots(0, len)]);
         loop {
             let &[entry] = &*entries else {
-                // Without a branch an entry: a root may have millions.
+                // One comparison without a branch per entry: a root may have millions.
                 let differ =
                     |entries: &[u32]| entries.iter().fold(0, |all, entry| all | (entry ^ answer)) != 0;
                 let other = entries.chunks(1024).find(|entries| differ(entries));

@@ -6,14 +6,15 @@ use crate::table::Tables;
 use fibula::{Address, Prefix};
 use std::collections::BTreeSet;
 
-/// The most hosts of a family: three quarters of the pools that the region has room for.
+/// The most hosts of a family: three quarters of the pools that fit into the region.
 const MAX_HOSTS: Size = Size { ipv4: 4_000_000, ipv6: 4_000_000 };
 
-/// An access router's tables: host routes of subscribers in the pools they are given from.
+/// Returns an access router's tables: host routes of subscribers, drawn from address pools.
 ///
-/// `hosts` counts the host routes (/32, /128). IPv4 hosts lie in pools of /22, IPv6 hosts in /64s, a pool of
-/// 1,024 places filled to three fifths at random; each pool is a route itself, and so are the default route and,
-/// one for every hundred hosts, the networks of business lines (/28../30, /48../56).
+/// `hosts` counts the host routes (/32, /128). IPv4 hosts are in pools of /22 and IPv6 hosts in
+/// /64s. A pool has 1,024 addresses, three fifths of them used, at random. Each pool is a route
+/// itself, and there is a default route. For every hundred hosts there is one network of a business
+/// line (/28../30, /48../56).
 ///
 /// # Errors
 /// If a family has more than four million hosts, or more next hops than fit.
@@ -28,14 +29,15 @@ pub fn edge(hosts: Size, model: NextHopModel, seed: u64) -> Result<Tables, Error
     hosts.check(MAX_HOSTS)?;
     let mut random = Random::new(seed, 0xED6E);
     let region = |bits, len| Prefix::containing(u32::from_bits(bits, 0, 8), len);
-    // 100.64.0.0/10 is too small for the largest tables; a provider's own /8 stands for it.
+    // 100.64.0.0/10 is too small for the largest tables, so they use a provider's own /8.
     let ipv4 = place(&mut random, region(100, 8), [22, 30, 28], hosts.ipv4);
     let provider = Prefix::containing(u128::from_bits(0x2001_0DB8, 0, 32), 32);
     let ipv6 = place(&mut random, provider, [64, 56, 48], hosts.ipv6);
     with_next_hops(ipv4, ipv6, model, seed)
 }
 
-/// Pools of length `pool`, hosts in them, and lines of `longest` down to `shortest` in the upper half of the region.
+/// Places pools of length `pool`, hosts in them, and business lines of `longest` down to `shortest`
+/// in the upper half of the region.
 fn place<A: Address>(
     random: &mut Random,
     region: Prefix<A>,

@@ -1,4 +1,4 @@
-//! Placing the prefixes of a made full table.
+//! Places the prefixes of a made full table.
 
 use super::mix::{self, Mix};
 use super::random::Random;
@@ -7,37 +7,37 @@ use fibula::{Address, Prefix};
 use std::collections::HashSet;
 use std::ops::RangeInclusive;
 
-/// What is particular to a family's full table.
+/// The constants of one family's full table.
 pub(crate) struct Shape {
     pub(crate) mix: &'static Mix,
-    /// The lengths that become more when the table grows.
+    /// The lengths that grow in number when the table grows.
     pub(crate) grows: RangeInclusive<u8>,
     /// How many of a thousand prefixes of a length have a shorter cover.
     nested: fn(u8) -> u32,
-    /// The blocks that registries hand out from: first bits and weight.
+    /// The blocks that registries assign from: first bits and weight.
     registry: fn(&mut Random) -> Vec<(u64, u64)>,
     registry_len: u8,
-    /// Below the registry: for prefixes up to the first length, sites of the second; the third is how many of a
-    /// thousand runs go to a site that has some already.
+    /// The levels below the registry. For prefixes up to the first length, sites have the second
+    /// length. The third is how many of a thousand runs go to a site that is used already.
     sites: &'static [(u8, u8, u32)],
-    /// A cover that is shorter by this many bits is twice as likely to be split further.
+    /// A cover that is shorter by this number of bits is twice as likely to be split further.
     pull: u8,
     /// How many of a thousand runs under a cover go to one that was split before.
     again: u32,
-    /// How many of a thousand runs under a cover keep out of the prefixes that have a cover themselves.
+    /// How many of a thousand runs under a cover avoid the prefixes that have a cover themselves.
     shallow: u32,
-    /// Later runs come close to earlier ones, most often as close as a block this many bits shorter than the run's
-    /// prefixes.
+    /// Later runs come close to earlier ones. The most frequent distance is a block this number of
+    /// bits shorter than the run's prefixes.
     close: u8,
-    /// What runs a length comes in.
+    /// The length of the runs, by prefix length.
     runs: fn(u8) -> Runs,
-    /// Operators number from zero up: of a thousand runs, how many have few bits set.
+    /// Operators number from zero up. This is how many of a thousand runs have few bits set.
     low: u32,
-    /// Prefixes that are always there, by their first bits; nothing is put under them.
+    /// Prefixes that are always in the table, by their first bits. Nothing is placed under them.
     fixed: &'static [(u8, u64)],
 }
 
-/// How long runs of neighbours of one length are: what was one block is often announced in equal parts.
+/// The lengths of runs of neighbours. One block is often announced in equal parts.
 #[derive(Clone, Copy)]
 enum Runs {
     Single,
@@ -51,7 +51,7 @@ const RUN_LENGTHS: [u8; 5] = [1, 2, 4, 8, 16];
 impl Runs {
     const ALL: [Self; 3] = [Self::Single, Self::Few, Self::Short];
 
-    /// Out of 64 runs, how many are of each length.
+    /// How many of 64 runs have each length.
     fn weights(self) -> [u64; 5] {
         match self {
             Self::Single => [64, 0, 0, 0, 0],
@@ -96,8 +96,8 @@ pub(crate) const IPV4: Shape = Shape {
     fixed: &[],
 };
 
-/// IPv6: the /16s of the registries by what they hold of a full table; below them /24s, and in those
-/// operators' /32s.
+/// IPv6: the /16s of the registries, weighted by their share of a full table; below them /24s, and
+/// in those operators' /32s.
 pub(crate) const IPV6: Shape = Shape {
     mix: mix::IPV6,
     grows: 29..=48,
@@ -114,7 +114,7 @@ pub(crate) const IPV6: Shape = Shape {
         _ => 800,
     },
     registry: |_| {
-        // (first /16, how many follow each other, weight of each)
+        // (first /16, number of consecutive /16s, weight of each)
         let blocks = [
             (0x2001, 1, 104),
             (0x2400, 8, 24),
@@ -156,8 +156,9 @@ pub(crate) const IPV6: Shape = Shape {
     fixed: &[(16, 0x2002)],
 };
 
-/// IPv6 of any length mix, also one with more short prefixes than are given out today: the registries' /12 blocks and
-/// those after them, of which each holds half as much again as the next; below them, operators' blocks as in [`IPV6`].
+/// IPv6 of any length mix, also one with more short prefixes than are assigned today. It uses the
+/// registries' /12 blocks and those after them, each with one and a half times the weight of the
+/// next. Below them are operators' blocks as in [`IPV6`].
 pub(crate) const ALLOCATED: Shape = Shape {
     registry: |_| {
         // (first /12, weight)
@@ -172,10 +173,10 @@ pub(crate) const ALLOCATED: Shape = Shape {
     ..IPV6
 };
 
-/// How often a place is looked for before another kind of place will do.
+/// The number of tries for one kind of position before another kind is used.
 const PATIENCE: u32 = 256;
 
-/// Places a mix: every prefix once, in table order. O(n log n).
+/// Places the prefixes of a length mix. Returns every prefix once, in table order. O(n log n).
 pub(crate) fn place<A: Address>(shape: &Shape, mix: &Mix, seed: u64) -> Vec<Prefix<A>> {
     let mut table = Placing::new(shape, seed);
     for &(len, count) in mix {
@@ -186,7 +187,8 @@ pub(crate) fn place<A: Address>(shape: &Shape, mix: &Mix, seed: u64) -> Vec<Pref
     all
 }
 
-/// A table in the making, shortest prefixes first, so that what a prefix will nest in stands before it.
+/// A table in the making. Shorter prefixes are placed first, so that a prefix's cover is there
+/// before it.
 struct Placing<'a, A> {
     shape: &'a Shape,
     random: Random,
@@ -195,11 +197,14 @@ struct Placing<'a, A> {
     runs: [Weights; 3],
     /// All prefixes so far by length.
     placed: Vec<Placed<A>>,
-    /// The prefixes without cover, in order: disjoint, and together all that is covered.
+    /// The prefixes without cover, in order. They are disjoint, and together they are all that is
+    /// covered.
     roots: Vec<Prefix<A>>,
-    /// The prefixes with one cover, in order: disjoint, and together all that is covered twice.
+    /// The prefixes with one cover, in order. They are disjoint, and together they are all that is
+    /// covered twice.
     inner: Vec<Prefix<A>>,
-    /// For every level of [`Shape::sites`], the site of each run so far: a site stands here as often as it was used.
+    /// For every level of [`Shape::sites`], the site of each run so far. A site is in the list as
+    /// often as it was used.
     used: Vec<Vec<Prefix<A>>>,
     /// The same for blocks under a cover.
     split: Vec<Prefix<A>>,
@@ -208,15 +213,15 @@ struct Placing<'a, A> {
 /// The prefixes of one length, in the order they were placed.
 struct Placed<A> {
     len: u8,
-    /// The first ones, this many, are [`Shape::fixed`].
+    /// The number of prefixes at the front that are [`Shape::fixed`].
     fixed: usize,
-    /// The next ones, up to here, have no cover.
+    /// The end of the prefixes that have no cover.
     roots: usize,
     prefixes: Vec<Prefix<A>>,
 }
 
 impl<A> Placed<A> {
-    /// What longer prefixes may be put under.
+    /// The prefixes that longer ones may be placed under.
     fn covers(&self, only_roots: bool) -> &[Prefix<A>] {
         let end = if only_roots { self.roots } else { self.prefixes.len() };
         &self.prefixes[self.fixed..end]
@@ -246,10 +251,15 @@ impl<'a, A: Address> Placing<'a, A> {
         }
     }
 
-    /// Places `count` prefixes of a length longer than all before.
+    /// Places `count` prefixes of a length that is longer than all before.
     fn add(&mut self, len: u8, count: usize) {
-        let mut level =
-            Level { len, quota: count, anew: false, taken: HashSet::with_capacity(count), order: Vec::new() };
+        let mut level = Level {
+            len,
+            quota: count,
+            avoid_used: false,
+            taken: HashSet::with_capacity(count),
+            order: Vec::new(),
+        };
         let nested =
             if self.placed.is_empty() { 0 } else { count * (self.shape.nested)(len) as usize / 1000 };
         for &(_, bits) in self.shape.fixed.iter().filter(|&&(fixed, _)| fixed == len) {
@@ -264,7 +274,8 @@ impl<'a, A: Address> Placing<'a, A> {
         level.quota = count;
         self.fill(&mut level, Self::run_inside);
         let wanted = level.order.len();
-        // Where the space outside, or inside, is too full for the share that was asked for, any place will do.
+        // Where the space outside or inside is too full for the wanted share, any position is
+        // taken.
         while level.order.len() < count {
             let block = self.registry_block();
             let part = self.random.part(block, len.max(block.len()));
@@ -281,13 +292,13 @@ impl<'a, A: Address> Placing<'a, A> {
         self.placed.push(Placed { len, fixed, roots, prefixes: level.order });
     }
 
-    /// Places runs one way until the quota is met, or until that way has found no place for too long.
+    /// Places runs by one method until the quota is met, or until that method has failed too often.
     fn fill(&mut self, level: &mut Level<A>, run: fn(&mut Self, &mut Level<A>)) {
         let mut idle = 0;
         while level.order.len() < level.quota && idle < PATIENCE {
             let before = level.order.len();
-            // Sites that have some already may be full.
-            level.anew = idle >= 8;
+            // Sites that are used already may be full.
+            level.avoid_used = idle >= 8;
             run(self, level);
             idle = if level.order.len() > before { 0 } else { idle + 1 };
         }
@@ -296,7 +307,7 @@ impl<'a, A: Address> Placing<'a, A> {
     /// Places a run of neighbours that no shorter prefix covers.
     fn run_outside(&mut self, level: &mut Level<A>) {
         let depth = self.depth(level.len);
-        let (site, again) = self.site(depth, level.anew);
+        let (site, again) = self.site(depth, level.avoid_used);
         let before = level.order.len();
         for prefix in self.run(site, level.len.max(site.len())) {
             if !self.is_covered(prefix) {
@@ -311,14 +322,14 @@ impl<'a, A: Address> Placing<'a, A> {
             let close = self.close_to(placed, self.shape.sites[depth].1);
             self.used[depth].push(close);
         } else if let Some(index) = again {
-            // It may well be full; it still stands here for the other runs it has.
+            // The site may be full; it stays in the list for the runs that it has.
             self.used[depth].swap_remove(index);
         }
     }
 
     /// Places a run of neighbours under one shorter prefix.
     fn run_inside(&mut self, level: &mut Level<A>) {
-        let again = !level.anew && self.random.chance(self.shape.again) && !self.split.is_empty();
+        let again = !level.avoid_used && self.random.chance(self.shape.again) && !self.split.is_empty();
         let again = again.then(|| self.random.index(self.split.len()));
         let cover = match again {
             Some(index) => Some(self.split[index]),
@@ -342,14 +353,14 @@ impl<'a, A: Address> Placing<'a, A> {
         }
     }
 
-    /// Where the next run may come that is to be near this prefix: a block around it, not shorter than `least`.
+    /// Returns the block that a run near this prefix is placed in. It is not shorter than `least`.
     fn close_to(&mut self, prefix: Prefix<A>, least: u8) -> Prefix<A> {
         let len = if self.random.chance(850) { prefix.len().saturating_sub(self.shape.close) } else { 0 };
         Prefix::containing(prefix.first(), len.max(least))
     }
 
-    /// A prefix shorter than `len`: a length by how many there are and how much room is in them, then any of it,
-    /// mostly of those without a cover of their own.
+    /// Picks a prefix shorter than `len`. The length is weighted by the number of prefixes and
+    /// their free space. Mostly it is one without a cover of its own.
     fn fresh_cover(&mut self, len: u8) -> Option<Prefix<A>> {
         let only_roots = self.random.chance(650);
         let weight = |class: &Placed<A>| {
@@ -365,7 +376,8 @@ impl<'a, A: Address> Placing<'a, A> {
         self.random.one_of(class.covers(only_roots))
     }
 
-    /// A run of neighbouring prefixes of one length in a block, mostly aligned as the parts of one larger block.
+    /// Returns a run of neighbouring prefixes of one length in a block, mostly aligned as the parts
+    /// of one larger block.
     fn run(&mut self, block: Prefix<A>, len: u8) -> impl Iterator<Item = Prefix<A>> + use<A> {
         let drawn = self.runs[(self.shape.runs)(len) as usize].draw(&mut self.random);
         let length = RUN_LENGTHS[drawn];
@@ -383,21 +395,22 @@ impl<'a, A: Address> Placing<'a, A> {
             .take_while(move |prefix| block.covers(*prefix))
     }
 
-    /// Which of [`Shape::sites`] prefixes of a length have.
+    /// Returns the level of [`Shape::sites`] for prefixes of a length.
     fn depth(&self, len: u8) -> usize {
         self.shape.sites.iter().position(|&(up_to, ..)| len <= up_to).unwrap_or_default()
     }
 
-    /// Where prefixes without cover go: rich sites get richer, as operators do.
+    /// Picks the site of prefixes without cover. A site that is used often is picked more often, as
+    /// for operators.
     ///
-    /// With the place of a site in [`Placing::used`] if it is one of those.
-    fn site(&mut self, depth: usize, anew: bool) -> (Prefix<A>, Option<usize>) {
+    /// Also returns the site's index in [`Placing::used`] if it has one.
+    fn site(&mut self, depth: usize, avoid_used: bool) -> (Prefix<A>, Option<usize>) {
         let (_, len, again) = self.shape.sites[depth];
-        if !anew && self.random.chance(again) && !self.used[depth].is_empty() {
+        if !avoid_used && self.random.chance(again) && !self.used[depth].is_empty() {
             let index = self.random.index(self.used[depth].len());
             return (self.used[depth][index], Some(index));
         }
-        let above = if depth == 0 { self.registry_block() } else { self.site(depth - 1, anew).0 };
+        let above = if depth == 0 { self.registry_block() } else { self.site(depth - 1, avoid_used).0 };
         (self.random.part(above, len), None)
     }
 
@@ -406,13 +419,13 @@ impl<'a, A: Address> Placing<'a, A> {
         self.registry[drawn]
     }
 
-    /// Whether a shorter prefix covers this one.
+    /// Returns whether a shorter prefix covers this one.
     fn is_covered(&self, prefix: Prefix<A>) -> bool {
         covered(&self.roots, prefix)
     }
 }
 
-/// Whether one of these disjoint prefixes in order, covers this one and is shorter.
+/// Returns whether one of `disjoint`, which are in order, is shorter than this one and covers it.
 fn covered<A: Address>(disjoint: &[Prefix<A>], prefix: Prefix<A>) -> bool {
     let after = disjoint.partition_point(|cover| *cover <= prefix);
     after.checked_sub(1).is_some_and(|i| disjoint[i] != prefix && disjoint[i].covers(prefix))
@@ -422,8 +435,8 @@ fn covered<A: Address>(disjoint: &[Prefix<A>], prefix: Prefix<A>) -> bool {
 struct Level<A> {
     len: u8,
     quota: usize,
-    /// Whether to look elsewhere than where there are some already.
-    anew: bool,
+    /// Whether to avoid the sites that are used already.
+    avoid_used: bool,
     taken: HashSet<Prefix<A>>,
     order: Vec<Prefix<A>>,
 }

@@ -1,12 +1,52 @@
-//! How many prefixes of each length a made table has.
+//! [`Size`] and [`Mix`]: the number of prefixes of a made table, and of each length.
 
+use crate::Error;
+use fibula::Limit;
 use std::ops::RangeInclusive;
 
-/// A length mix: prefixes of each length, shortest first.
+/// The number of prefixes of each family. A family of 0 prefixes is empty.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Size {
+    /// IPv4 prefixes.
+    pub ipv4: usize,
+    /// IPv6 prefixes.
+    pub ipv6: usize,
+}
+
+impl Size {
+    /// The full tables of May 2026, with the longer prefixes that are added to them.
+    pub const FULL: Self = Self { ipv4: 1_043_325, ipv6: 246_475 };
+
+    /// The largest tables. For larger ones the public IPv4 space has no room for the length mix.
+    pub const MAX: Self = Self { ipv4: 8_000_000, ipv6: 8_000_000 };
+
+    /// Only IPv4.
+    #[must_use]
+    pub const fn ipv4(ipv4: usize) -> Self {
+        Self { ipv4, ipv6: 0 }
+    }
+
+    /// Only IPv6.
+    #[must_use]
+    pub const fn ipv6(ipv6: usize) -> Self {
+        Self { ipv4: 0, ipv6 }
+    }
+
+    pub(crate) fn check(self, max: Self) -> Result<(), Error> {
+        let pairs = [("IPv4 prefixes", self.ipv4, max.ipv4), ("IPv6 prefixes", self.ipv6, max.ipv6)];
+        pairs.into_iter().try_for_each(|(what, had, max)| {
+            Limit::check(what, had as u64, max as u64)
+                .map_err(|limit| Error::argument("made table", &had.to_string(), limit))
+        })
+    }
+}
+
+/// A length mix: the number of prefixes of each length, shortest first.
 pub(crate) type Mix = [(u8, u64)];
 
-/// IPv4: the table of a RIPE RIS peer on 2026-05-11 (1,042,325 prefixes of /8../24), and 1,000 longer ones so that
-/// those are met too; most of them hosts, as in tables that providers use inside.
+/// IPv4: the table of a RIPE RIS peer on 2026-05-11 (1,042,325 prefixes of /8../24), and 1,000
+/// longer ones so that lookups meet those too. Most of the longer ones are hosts, as in providers'
+/// internal tables.
 #[rustfmt::skip]
 pub(crate) const IPV4: &Mix = &[
     (8, 16), (9, 14), (10, 39), (11, 95), (12, 297), (13, 584), (14, 1_201), (15, 2_129), (16, 13_635),
@@ -15,7 +55,8 @@ pub(crate) const IPV4: &Mix = &[
     (25, 120), (26, 80), (27, 60), (28, 60), (29, 80), (30, 80), (31, 20), (32, 500),
 ];
 
-/// IPv6: the same peer's 246,175 prefixes of /16../48, and 300 longer ones, mostly subnets and point-to-point links.
+/// IPv6: the same peer's 246,175 prefixes of /16../48, and 300 longer ones, mostly subnets and
+/// point-to-point links.
 #[rustfmt::skip]
 pub(crate) const IPV6: &Mix = &[
     (16, 1), (19, 1), (20, 14), (21, 3), (22, 6), (23, 6), (24, 42), (25, 12), (26, 17), (27, 18), (28, 161),
@@ -26,13 +67,14 @@ pub(crate) const IPV6: &Mix = &[
     (127, 40), (128, 10),
 ];
 
-/// The number of prefixes of a mix.
+/// Returns the number of prefixes of a mix.
 pub(crate) fn total(mix: &Mix) -> u64 {
     mix.iter().map(|&(_, count)| count).sum()
 }
 
-/// The mix of a table of another size: in proportion where it is smaller; where it is larger only the lengths of
-/// `grows` become more, because the short blocks are given out already and tables grow by splitting them.
+/// Returns the mix of a table of another size. A smaller table keeps the proportions. In a larger
+/// table only the lengths of `grows` grow in number: the short blocks are assigned already, and
+/// tables grow by splitting them.
 pub(crate) fn scaled(mix: &Mix, size: u64, grows: RangeInclusive<u8>) -> Vec<(u8, u64)> {
     let moves = |len: u8| size < total(mix) || grows.contains(&len);
     let moving: Vec<u64> = mix.iter().map(|&(len, count)| if moves(len) { count } else { 0 }).collect();
@@ -45,12 +87,13 @@ pub(crate) fn scaled(mix: &Mix, size: u64, grows: RangeInclusive<u8>) -> Vec<(u8
         .collect()
 }
 
-/// The lengths of a band, as often as in the whole mix.
+/// Returns the lengths of a band, in the proportions of the whole mix.
 pub(crate) fn within(mix: &Mix, band: RangeInclusive<u8>) -> Vec<(u8, u64)> {
     mix.iter().copied().filter(|(len, _)| band.contains(len)).collect()
 }
 
-/// Shares out `size` in proportion to `weights`, exactly: what rounding down leaves goes to the largest remainders.
+/// Divides `size` in proportion to `weights`, exactly. What rounding down leaves goes to the
+/// largest remainders.
 pub(crate) fn apportion(weights: &[u64], size: u64) -> Vec<u64> {
     let sum: u128 = weights.iter().map(|&w| u128::from(w)).sum::<u128>().max(1);
     let exact = |weight: u64| u128::from(weight) * u128::from(size);

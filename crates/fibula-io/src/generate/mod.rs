@@ -1,20 +1,20 @@
-//! Made tables and update streams: seeded, the same on every machine, shaped like real ones.
+//! Made tables and update streams. They are seeded, the same on every machine, and shaped like real
+//! ones.
 //!
-//! - [`internet`]: full tables of both families as of May 2026, of any size up to growth to come;
+//! - [`internet`]: full tables of both families as of May 2026, and larger ones as tables will be;
 //! - [`edge`]: the table of an access router, mostly host routes;
 //! - [`triec`]: the tables the TrieC paper was measured on;
 //! - [`updates`]: an hour of changes to any table;
 //! - [`remap`]: any table with next hops of another [`NextHopModel`].
 //!
-//! Nothing depends on floating point, on the order of a hash table or on the number of threads; the tests pin
-//! checksums of every kind.
+//! Nothing depends on floating point, on the order of a hash table or on the number of threads. The
+//! tests pin checksums of every kind.
 
 mod edge;
 mod internet;
 mod mix;
 mod next_hops;
 mod random;
-mod size;
 #[cfg(test)]
 mod tests;
 mod triec;
@@ -22,8 +22,8 @@ mod updates;
 mod weights;
 
 pub use edge::edge;
+pub use mix::Size;
 pub use next_hops::{NextHopModel, gateways, remap};
-pub use size::Size;
 pub use triec::{TriecGroup, triec};
 pub use updates::updates;
 
@@ -34,17 +34,19 @@ use crate::Error;
 use crate::table::Tables;
 use fibula::{Address, NextHop, Prefix, Rib, Route};
 
-/// Full Internet tables.
+/// Returns full Internet tables.
 ///
-/// [`Size::FULL`] has the length mix of a RIPE RIS peer's tables of 2026-05-11 exactly (1,042,325 IPv4 prefixes of
-/// /8../24 and 246,175 IPv6 prefixes of /16../48), and 1,000 and 300 longer ones. Smaller tables keep the
-/// proportions; in larger ones only the lengths that operators still add become more (/22../24, /29../48). Half
-/// the prefixes have a shorter cover in the table.
+/// [`Size::FULL`] has exactly the length mix of a RIPE RIS peer's tables of 2026-05-11 (1,042,325
+/// IPv4 prefixes of /8../24 and 246,175 IPv6 prefixes of /16../48), and 1,000 and 300 longer
+/// prefixes. Smaller tables keep the proportions. In larger ones only the lengths that operators
+/// still add grow in number (/22../24, /29../48). Half the prefixes have a shorter cover in the
+/// table.
 ///
-/// Prefixes are placed shortest first. One that is to have a cover is put under a shorter prefix, more likely
-/// under a large one and one that was split before; one that is to have none goes to an operator's block (a /16;
-/// a /32 within a /24), mostly one that has some already. Both come in runs of neighbours. So prefixes cluster
-/// as real ones do: see the figures in the tests, `cargo test -p fibula-io made_tables_resemble -- --nocapture`.
+/// Prefixes are placed shortest first. A prefix that is to have a cover is placed under a shorter
+/// prefix, more likely under a large one or one that was split before. A prefix without cover is
+/// placed in an operator's block (a /16; a /32 within a /24), mostly in a block that is used
+/// already. Both come in runs of neighbours. So prefixes cluster as real ones do: the tests print
+/// the figures, `cargo test -p fibula-io made_tables_resemble -- --nocapture`.
 ///
 /// O(n log n); the full tables take about a second.
 ///
@@ -72,7 +74,7 @@ pub fn internet(size: Size, model: NextHopModel, seed: u64) -> Result<Tables, Er
     with_next_hops(place4(), place6(), model, seed)
 }
 
-/// The tables of these prefixes, which are in order and all different.
+/// Builds the tables of these prefixes, which are in order and distinct.
 fn with_next_hops(
     ipv4: Vec<Prefix<u32>>,
     ipv6: Vec<Prefix<u128>>,

@@ -8,10 +8,11 @@ use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::str::FromStr;
 
-/// How next hops lie over the prefixes of a table.
+/// How next hops are assigned to the prefixes of a table.
 ///
-/// Written `near=200`, `different=200`, `each`. The number of next hops decides how wide an engine's entries
-/// are, their locality how many intervals remain once equal neighbours are merged.
+/// Written `near=200`, `different=200`, `each`. The number of next hops decides how wide an
+/// engine's entries are. Their locality decides how many intervals remain once equal neighbours are
+/// merged.
 ///
 /// ```
 /// use fibula_io::generate::NextHopModel;
@@ -21,17 +22,18 @@ use std::str::FromStr;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum NextHopModel {
-    /// This many next hops, neighbours alike as in a router's table: a few carry most of the prefixes, a more
-    /// specific prefix mostly goes where its cover or its neighbour goes.
+    /// This number of next hops, neighbours alike as in a router's table. A few next hops carry
+    /// most of the prefixes. A more-specific prefix mostly has the next hop of its cover or its
+    /// neighbour.
     Near(u32),
-    /// This many next hops, each prefix's hashed from the whole prefix: neighbours have nothing in common.
+    /// This number of next hops, hashed from the whole prefix: neighbours have nothing in common.
     Different(u32),
     /// Every prefix its own next hop: the hardest table for width and for merging.
     Each,
 }
 
 impl NextHopModel {
-    /// The number of next hops the model gives to tables of `prefixes` prefixes in all, at most.
+    /// Returns the most next hops that the model gives to tables of `prefixes` prefixes together.
     #[must_use]
     pub fn count(self, prefixes: usize) -> u64 {
         match self {
@@ -73,8 +75,8 @@ impl FromStr for NextHopModel {
     }
 }
 
-/// The same prefixes with next hops of a model: the *near* and *different* versions of a real table that
-/// benchmarks compare. Next hops are numbered from `first` on. O(n).
+/// Returns the same prefixes with next hops of a model: the *near* and *different* versions of a
+/// real table that benchmarks compare. Next hops are numbered from `first`. O(n).
 ///
 /// ```
 /// use fibula::{NextHop, Rib};
@@ -109,7 +111,7 @@ pub fn remap<A: Address>(rib: &Rib<A>, model: NextHopModel, first: u32, seed: u6
     }
 }
 
-/// Made next hops: gateways of 10.0.0.0/8, and of fd00::/64 once those are used up.
+/// Returns made next hops: gateways of 10.0.0.0/8, and of fd00::/64 once those are used up.
 ///
 /// # Errors
 /// If there are more than [`NextHops::MAX`].
@@ -128,7 +130,7 @@ pub fn gateways(count: u64) -> Result<NextHops, Error> {
     Ok(next_hops)
 }
 
-/// A neighbour is a prefix of the same /16 (IPv4) or /32 (IPv6): about what one operator was given.
+/// A neighbour is a prefix of the same /16 (IPv4) or /32 (IPv6): about what one operator holds.
 fn neighbourhood(family: Family) -> u8 {
     match family {
         Family::Ipv4 => 16,
@@ -136,12 +138,12 @@ fn neighbourhood(family: Family) -> u8 {
     }
 }
 
-/// A walk in table order that remembers, for every cover still open, what the last prefix under it got.
+/// A walk in table order. For every open cover it keeps the next hop of the last prefix under it.
 ///
-/// The shares are those of a router that sent its whole table with its next hops (PCH, 2015: 577,703 routes,
-/// 3,771 next hops): of more specific prefixes with a neighbour before them under the same cover, 81 % go where
-/// that one went, and 34 % of the others where the cover goes; without such a neighbour 67 % go where the cover
-/// goes; of prefixes without cover 52 % follow their neighbour.
+/// The shares are those of a router that exported its whole table with its next hops (PCH, 2015:
+/// 577,703 routes, 3,771 next hops). More-specific prefixes with an earlier neighbour under the
+/// same cover: 81 % have its next hop, and 34 % of the others have the cover's. Without such a
+/// neighbour, 67 % have the cover's. Prefixes without cover: 52 % have their neighbour's.
 struct Near<A> {
     random: Random,
     weights: Weights,

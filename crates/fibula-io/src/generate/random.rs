@@ -6,27 +6,27 @@ use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
 /// A seeded stream of draws.
 ///
-/// The generator is xoshiro256++ (Blackman and Vigna 2018). What is made of its 64-bit words is integer
-/// arithmetic written here, so that neither a floating-point unit nor another release of a library changes a
-/// drawn table.
+/// The generator is xoshiro256++ (Blackman and Vigna 2018). Draws are made from its 64-bit words by
+/// integer arithmetic in this file, so that neither a floating-point unit nor a library's next
+/// release changes a made table.
 #[derive(Clone, Debug)]
 pub(crate) struct Random(Xoshiro256PlusPlus);
 
 impl Random {
-    /// The stream of a seed for one purpose: different purposes of one seed share no draws.
+    /// Returns the stream of a seed for one purpose. Different purposes of one seed share no draws.
     pub(crate) fn new(seed: u64, purpose: u64) -> Self {
         Self(Xoshiro256PlusPlus::seed_from_u64(hash(seed, purpose)))
     }
 
-    /// 64 random bits.
+    /// Returns 64 random bits.
     pub(crate) fn word(&mut self) -> u64 {
         self.0.next_u64()
     }
 
-    /// A number below `bound`, each equally likely; 0 for a bound of 0.
+    /// Returns a number below `bound`, each equally likely; 0 for a bound of 0.
     ///
-    /// Lemire 2019, "Fast random integer generation in an interval": the high half of a product, redrawn where
-    /// the low half falls into the part that would favour some numbers.
+    /// Lemire 2019, "Fast random integer generation in an interval": the high half of a product. It
+    /// draws again where the low half falls into the part that would favour some numbers.
     pub(crate) fn below(&mut self, bound: u64) -> u64 {
         loop {
             let product = u128::from(self.word()) * u128::from(bound);
@@ -37,39 +37,40 @@ impl Random {
         }
     }
 
-    /// An index into something of `len` elements.
+    /// Returns an index below `len`.
     pub(crate) fn index(&mut self, len: usize) -> usize {
         self.below(len as u64) as usize
     }
 
-    /// One element, each equally likely; `None` of nothing.
+    /// Returns one element, each equally likely; `None` of an empty slice.
     pub(crate) fn one_of<T: Copy>(&mut self, all: &[T]) -> Option<T> {
         all.get(self.index(all.len())).copied()
     }
 
-    /// Yes, `per_mille` times in a thousand.
+    /// Returns true `per_mille` times in a thousand.
     pub(crate) fn chance(&mut self, per_mille: u32) -> bool {
         self.below(1000) < per_mille.into()
     }
 
-    /// Any address of the family.
+    /// Returns any address of the family.
     pub(crate) fn address<A: Address>(&mut self) -> A {
         let high = A::from_bits(self.word(), 0, 64);
         if A::BITS > 64 { high | A::from_bits(self.word(), 64, 64) } else { high }
     }
 
-    /// Any address of a prefix.
+    /// Returns any address of a prefix.
     pub(crate) fn within<A: Address>(&mut self, prefix: Prefix<A>) -> A {
         prefix.first() | (self.address::<A>() & !A::mask(prefix.len()))
     }
 
-    /// Any prefix of length `len` in a shorter one.
+    /// Returns any prefix of length `len` in a shorter one.
     pub(crate) fn part<A: Address>(&mut self, of: Prefix<A>, len: u8) -> Prefix<A> {
         Prefix::containing(self.within(of), len)
     }
 }
 
-/// A well-mixed word of two: the finishing step of SplitMix64 (Steele, Lea and Flood 2014) over both.
+/// Mixes two words into one: the finishing step of SplitMix64 (Steele, Lea and Flood 2014) over
+/// both.
 pub(crate) fn hash(a: u64, b: u64) -> u64 {
     let mut z = a.wrapping_add(b.wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15));
     z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);

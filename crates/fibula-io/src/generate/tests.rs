@@ -1,10 +1,10 @@
-//! Made tables are the same everywhere, have the mix they should have, and lie as real ones do.
+//! Made tables are the same on every machine, have their length mix, and cluster as real ones do.
 
 use super::*;
 use fibula::{Change, NextHops};
 use std::collections::HashSet;
 
-/// FNV-1a over everything that a table is.
+/// FNV-1a over the routes and next hops of a table.
 fn checksum<A: Address>(rib: &Rib<A>) -> u64 {
     let words = rib.iter().flat_map(|Route { prefix, next_hop }| {
         let address = prefix.first().to_u128();
@@ -61,10 +61,10 @@ fn lengths<A: Address>(rib: &Rib<A>) -> Vec<(u8, u64)> {
     (0..=128).zip(counts).filter(|&(_, count)| count > 0).collect()
 }
 
-/// Figures of a table by which those of one size are alike or not.
+/// Figures that tell whether tables of one size are alike.
 struct Figures {
     nested_per_mille: u64,
-    /// Merged intervals in a thousand prefixes, with next hops near and each its own.
+    /// Merged intervals in a thousand prefixes, with near next hops and with one for each prefix.
     ranges: [u64; 2],
     /// For some lengths, how many blocks of that length hold longer prefixes.
     split: Vec<(u8, u64)>,
@@ -95,16 +95,17 @@ fn nesting<A: Address>(rib: &Rib<A>, split: &[u8]) -> (u64, Vec<(u8, u64)>) {
     (nested * 1000 / rib.len() as u64, split)
 }
 
-/// Prints the comparison (`-- --nocapture`) and holds the made figure to within 30 % of the real one.
+/// Prints the comparison (`-- --nocapture`). The made figure has to be within 30 % of the real one.
 fn compare(what: &str, real: u64, made: u64) {
     println!("{what:<44} {real:>8} {made:>8}");
     assert!((real * 7 / 10..=real * 13 / 10).contains(&made), "{what}: real {real}, made {made}");
 }
 
-/// The real figures are those of a tier-1 provider's IPv4 table of January 2024 (901,899 prefixes, at whose size
-/// this one is made) and of a RIPE RIS peer's IPv6 table of May 2026 (246,175 prefixes). Merged intervals with next
-/// hops as they are were measured on a router's own table (PCH 2015, IPv4); no IPv6 table of today has its next
-/// hops, so there they are compared with every prefix its own only.
+/// The real figures are those of a tier-1 provider's IPv4 table of January 2024 (901,899 prefixes,
+/// the size of the made one here) and of a RIPE RIS peer's IPv6 table of May 2026 (246,175
+/// prefixes). Merged intervals with the real next hops were measured on a router's own table (PCH
+/// 2015, IPv4). No IPv6 table of today has its next hops, so IPv6 is compared with one next hop for
+/// each prefix only.
 #[test]
 fn made_tables_resemble_real_ones() {
     let tables = internet(Size { ipv4: 901_899, ipv6: 246_475 }, NextHopModel::Near(300), 1).unwrap();
@@ -220,8 +221,9 @@ fn triec_tables_have_the_paper_s_shares() {
     assert!("D".parse::<TriecGroup>().is_err());
 }
 
-/// How many blocks of a level hold the longer prefixes, for each thousand of these: compared with a real table's (a RIPE
-/// RIS peer's of May 2026). Drawn alike in 2000::/3, nearly every prefix would be alone in its block.
+/// How many blocks of a level hold the longer prefixes, per thousand of these, compared with a real
+/// table's (a RIPE RIS peer's of May 2026). Drawn uniformly in 2000::/3, nearly every prefix would
+/// be alone in its block.
 #[test]
 fn made_ipv6_tables_share_allocations() {
     const REAL: [(u8, u64); 3] = [(24, 33), (32, 76), (40, 179)];
@@ -240,7 +242,7 @@ fn made_ipv6_tables_share_allocations() {
         let (nested, blocks) = shared(&format!("internet {size}"), &made);
         assert!((450..=550).contains(&nested), "{size}");
         for (blocks, (level, real)) in blocks.into_iter().zip(REAL) {
-            // The blocks of registries are full some day, and then hold more and more.
+            // The registries' blocks fill up, and then hold more and more.
             let least = if level == 24 { 0 } else { real / 2 };
             assert!((least..=real * 2).contains(&blocks), "{size}, /{level}: {blocks}, real {real}");
         }
@@ -281,7 +283,8 @@ fn updates_are_those_of_a_real_hour() {
     let per_mille = |n: usize| n * 1000 / stream.len();
     let all = [1000 - per_mille(effective), per_mille(withdrawn), per_mille(long), per_mille(top)];
     println!("no-ops, withdrawals, /24s, of the first 100 prefixes: {all:?}; {} prefixes", counts.len());
-    // The real hour: 326 no-ops, 226 withdrawals, 486 /24s, 256 of the first hundred; 3,551 prefixes.
+    // The real hour has 326 no-ops, 226 withdrawals, 486 /24s, 256 of the first hundred; 3,551
+    // prefixes.
     for (made, real) in all.into_iter().zip([326, 226, 486, 256_usize]) {
         assert!(made.abs_diff(real) <= 60, "{all:?}");
     }

@@ -41,14 +41,17 @@ impl FromStr for TriecGroup {
     }
 }
 
-/// The lengths of the paper's bands. The first begins at /20: shorter blocks are a registry's to hand out.
+/// The lengths of the paper's bands. The first begins at /20: registries assign shorter blocks
+/// themselves.
 const BANDS: [RangeInclusive<u8>; 5] = [20..=24, 25..=32, 33..=40, 41..=48, 49..=64];
 
-/// The largest tables: past these the registries' blocks have no room for the short prefixes of group A.
+/// The largest tables. For larger ones the registries' blocks have no room for the short prefixes
+/// of group A.
 const MAX: Size = Size::ipv6(1_000_000);
 
 impl TriecGroup {
-    /// Out of 10,000 prefixes, how many are in each band: /1../24, /25../32, /33../40, /41../48, /49../64.
+    /// Of 10,000 prefixes, the number in each band: /1../24, /25../32, /33../40, /41../48,
+    /// /49../64.
     #[must_use]
     pub fn shares(self) -> [u64; 5] {
         match self {
@@ -59,15 +62,17 @@ impl TriecGroup {
     }
 }
 
-/// An IPv6 table of one of the paper's groups; the paper has 200,000, 300,000 and 400,000 prefixes of each.
+/// Returns an IPv6 table of one of the paper's groups. The paper has 200,000, 300,000 and 400,000
+/// prefixes of each.
 ///
-/// The share of each band is exact; inside a band, which the paper leaves open, lengths are as frequent as in a full
-/// table of 2026 ([`internet`](super::internet())). The paper says that "all prefix values are generated randomly",
-/// those of group B by a generator that follows how addresses are given out (Wang, Deering, Hain and Dunn 2004).
-/// Bits drawn alike would put every prefix into an allocation of its own, which no registry does and which costs three
-/// nodes a prefix. So prefixes are placed as in the full table: registries have /12 blocks, of which the first are
-/// the fullest; operators have allocations of /20../32 in those; assignments of /33../64 lie in the allocations, next
-/// to others of the same operator, below a shorter route or not.
+/// The share of each band is exact. The paper says nothing of the lengths inside a band: they are
+/// as frequent as in a full table of 2026 ([`internet`](super::internet())). The paper says that
+/// "all prefix values are generated randomly", those of group B by a generator that follows how
+/// addresses are assigned (Wang, Deering, Hain and Dunn 2004). Uniform bits would put every prefix
+/// into an allocation of its own. No registry does that, and it costs three nodes per prefix. So
+/// prefixes are placed as in the full table. Registries have /12 blocks, of which the first are the
+/// fullest. Operators have allocations of /20../32 in those. Assignments of /33../64 are in the
+/// allocations, next to others of the same operator, with or without a shorter route above them.
 ///
 /// # Errors
 /// If there are more than a million prefixes, or more next hops than fit.
@@ -75,7 +80,8 @@ impl TriecGroup {
 /// ```
 /// use fibula_io::generate::{NextHopModel, TriecGroup, triec};
 /// let tables = triec(TriecGroup::A, 10_000, NextHopModel::Near(40), 1)?;
-/// assert_eq!(tables.ipv6.iter().filter(|route| (25..=32).contains(&route.prefix.len())).count(), 6941);
+/// let lengths = tables.ipv6.iter().map(|route| route.prefix.len());
+/// assert_eq!(lengths.filter(|len| (25..=32).contains(len)).count(), 6941);
 /// # Ok::<(), fibula_io::Error>(())
 /// ```
 pub fn triec(group: TriecGroup, prefixes: usize, model: NextHopModel, seed: u64) -> Result<Tables, Error> {
@@ -86,7 +92,7 @@ pub fn triec(group: TriecGroup, prefixes: usize, model: NextHopModel, seed: u64)
         .zip(bands)
         .flat_map(|(band, count)| mix::scaled(&mix::within(mix::IPV6, band), count, 0..=128))
         .collect();
-    // Each group has draws of its own.
+    // Each group has its own draws.
     let seed = seed ^ (group as u64 + 1) << 32;
     with_next_hops(Vec::new(), internet::place(&internet::ALLOCATED, &lengths, seed), model, seed)
 }

@@ -4,21 +4,24 @@ use super::{Random, Weights};
 use fibula::{Address, Change, NextHop, Prefix, Rib, Route};
 use std::collections::HashSet;
 
-/// Of a thousand updates, how many change nothing: the same route announced again, an absent one withdrawn again.
+/// Of a thousand updates, how many change nothing: the same route announced again, or an absent one
+/// withdrawn again.
 const NO_OPS: u32 = 333;
 /// Of a thousand effective updates of a present route, how many withdraw it.
 const WITHDRAWN: u32 = 300;
 /// Of a thousand prefixes that see updates, how many are not in the table when the stream begins.
 const NEW: u32 = 50;
-/// Of a thousand updates, how many distinct prefixes they are about.
+/// Of a thousand updates, the number of distinct prefixes.
 const DISTINCT: usize = 150;
 
-/// `count` updates as a real hour brings them (LINX, 2014-12-17: 23,446 updates of 3,551 prefixes).
+/// Returns `count` updates, distributed as in a real hour (LINX, 2014-12-17: 23,446 updates of
+/// 3,551 prefixes).
 ///
-/// A third change nothing; half are about the table's most frequent length (/24 in full tables); three prefixes
-/// flap without end and a hundred others take a quarter of the updates; announcements stand to withdrawals about as
-/// three to one. One prefix in twenty is not in the table at first: a part of a route that is. What is withdrawn
-/// comes back, mostly with the next hop it had, so that the table keeps its size. O((n + count) log n).
+/// A third change nothing. Half are about the table's most frequent length (/24 in full tables).
+/// Three prefixes flap all the time, and a hundred others take a quarter of the updates. There are
+/// about three announcements to one withdrawal. One prefix in twenty is not in the table at first:
+/// it is a part of a route that is. A withdrawn route comes back, mostly with the next hop that it
+/// had, so that the table keeps its size. O((n + count) log n).
 ///
 /// ```
 /// use fibula_io::generate::{NextHopModel, Size, internet, updates};
@@ -52,7 +55,7 @@ pub fn updates<A: Address>(rib: &Rib<A>, count: usize, seed: u64) -> Vec<Change<
 /// A prefix that sees updates.
 struct Active<A> {
     prefix: Prefix<A>,
-    /// What it goes to now, or went to when it was last there.
+    /// Its next hop, or the next hop that it had when it was last in the table.
     next_hop: NextHop,
     present: bool,
 }
@@ -77,13 +80,13 @@ impl<A: Address> Active<A> {
     }
 }
 
-/// Another next hop in use; the same if few routes have another.
+/// Returns another next hop that is in use; the same one if few routes have another.
 fn other<A: Address>(now: NextHop, routes: &[Route<A>], random: &mut Random) -> NextHop {
     let drawn = (0..32).filter_map(|_| random.one_of(routes)).map(|route| route.next_hop);
     drawn.into_iter().find(|&next_hop| next_hop != now).unwrap_or(now)
 }
 
-/// The prefixes that will see updates, at most as many as asked for; the first most often.
+/// Returns the prefixes that see updates, at most `count`, the most frequent first.
 fn active<A: Address>(
     rib: &Rib<A>,
     routes: &[Route<A>],
@@ -97,7 +100,7 @@ fn active<A: Address>(
     let frequent = (0..=A::BITS).max_by_key(|&len| lengths[usize::from(len)]).unwrap_or_default();
     let mut seen = HashSet::new();
     let mut active = Vec::new();
-    // Small tables have fewer prefixes than are asked for.
+    // Small tables have fewer prefixes than were asked for.
     for _ in 0..wanted * 4 {
         if active.len() == wanted {
             break;

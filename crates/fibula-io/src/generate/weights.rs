@@ -4,8 +4,8 @@ use super::random::Random;
 
 /// A discrete distribution: index *i* is drawn with probability `weights[i]` / sum, exactly.
 ///
-/// Walker's alias method as Vose (1991) builds it in O(n), in whole numbers: every column holds `sum` units,
-/// `kept` of them its own and the rest those of one other index, its alias.
+/// Walker's alias method as Vose (1991) builds it in O(n), in whole numbers. Every column holds
+/// `sum` units: `kept` of its own, and the rest of one other index, its alias.
 #[derive(Clone, Debug)]
 pub(crate) struct Weights {
     columns: Vec<(u64, u32)>,
@@ -13,7 +13,7 @@ pub(crate) struct Weights {
 }
 
 impl Weights {
-    /// The distribution of these weights; their sum times their number must stay below 2^64.
+    /// Returns the distribution of these weights. Their sum times their number must be below 2^64.
     pub(crate) fn new(weights: &[u64]) -> Self {
         let count = weights.len() as u64;
         let sum: u64 = weights.iter().sum();
@@ -34,13 +34,13 @@ impl Weights {
         Self { columns, sum }
     }
 
-    /// Weights 1, 1/2, 1/3, ... 1/`count`: the law of Zipf with exponent 1.
+    /// Returns the weights 1, 1/2, 1/3, ... 1/`count`: Zipf's law with exponent 1.
     pub(crate) fn zipf(count: usize) -> Self {
         let weights: Vec<u64> = (1..=count as u64).map(|rank| (1 << 32) / rank).collect();
         Self::new(&weights)
     }
 
-    /// One index. O(1).
+    /// Draws one index. O(1).
     pub(crate) fn draw(&self, random: &mut Random) -> usize {
         let column = random.index(self.columns.len());
         match self.columns.get(column) {
@@ -56,8 +56,8 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// What each index owns over all columns is its weight times the number of columns: no draw is needed to
-        /// see that the distribution is exact.
+        /// What each index owns over all columns is its weight times the number of columns: the
+        /// distribution is exact without any draw.
         #[test]
         fn shares_are_exact(weights in prop::collection::vec(0_u64..1000, 1..50)) {
             let table = Weights::new(&weights);

@@ -1,8 +1,8 @@
-//! Decoding: what single records say. The reading of BGP messages and attributes is `bgpkit-parser`'s.
+//! Decodes single records. `bgpkit-parser` reads the BGP messages and attributes.
 //!
-//! Two kinds of record that `bgpkit-parser` does not know are rewritten into kinds it does: RIB_GENERIC of a unicast
-//! family holds the same entries as that family's own subtype, and the deprecated BGP4MP_ENTRY the same fields as
-//! TABLE_DUMP.
+//! Two kinds of record that `bgpkit-parser` does not know are rewritten into kinds that it does.
+//! RIB_GENERIC of a unicast family holds the same entries as that family's own subtype. The
+//! deprecated BGP4MP_ENTRY holds the same fields as TABLE_DUMP.
 
 use super::frame::{BGP, BGP4MP, BGP4MP_ET, Record, TABLE_DUMP, TABLE_DUMP_V2};
 use super::{Event, Origin, Path, Peer, What};
@@ -22,10 +22,11 @@ use std::time::Duration;
 /// The peers of a PEER_INDEX_TABLE by their index.
 pub(super) type Peers = HashMap<u16, Peer>;
 
-/// Who is named where nobody is known.
+/// The peer of records that name none.
 const UNKNOWN_PEER: Peer = Peer { address: IpAddr::V4(Ipv4Addr::UNSPECIFIED), asn: 0 };
 
-/// Attributes without which a route means something else: AS_PATH, NEXT_HOP, MP_REACH_NLRI, MP_UNREACH_NLRI, AS4_PATH.
+/// The attributes without which a route means something else: AS_PATH, NEXT_HOP, MP_REACH_NLRI,
+/// MP_UNREACH_NLRI, AS4_PATH.
 const NEEDED: [u8; 5] = [2, 3, 14, 15, 17];
 
 /// The peers of a PEER_INDEX_TABLE record.
@@ -44,7 +45,7 @@ pub(super) fn peers(record: Record) -> Result<Peers, Damage> {
     }
 }
 
-/// Adds the events of a record; damage in it follows those that could still be read.
+/// Adds the events of a record. Damage in it comes after the events that could be read.
 pub(super) fn events(record: &Record, peers: Option<&Peers>, out: &mut VecDeque<Result<Event, Damage>>) {
     let mut found = Found { offset: record.offset, time: record.time, multicast: false, out };
     if let Err(what) = decode(record, peers, &mut found) {
@@ -53,11 +54,11 @@ pub(super) fn events(record: &Record, peers: Option<&Peers>, out: &mut VecDeque<
     }
 }
 
-/// Where the events of one record go.
+/// Collects the events of one record.
 struct Found<'a> {
     offset: u64,
     time: Duration,
-    /// Of what is pushed next.
+    /// The attributes of the events that are pushed next.
     multicast: bool,
     out: &'a mut VecDeque<Result<Event, Damage>>,
 }
@@ -146,7 +147,7 @@ fn parse(kind: u16, subtype: u16, body: Bytes) -> Result<MrtMessage, String> {
         .map_err(|error| format!("the record is damaged: {}", reason(&error.to_string())))
 }
 
-/// What the library says, without its own heading.
+/// Returns the library's message without its heading.
 fn reason(text: &str) -> &str {
     text.strip_prefix("Error: ").unwrap_or(text)
 }
@@ -155,7 +156,8 @@ fn unsupported(record: &Record, what: &str) -> String {
     format!("{what} is not supported (type {}, subtype {})", record.kind, record.subtype)
 }
 
-/// A RIB_GENERIC body (RFC 6396 section 4.3.3) as that of the family's own subtype, which lacks AFI and SAFI.
+/// Rewrites a RIB_GENERIC body (RFC 6396 section 4.3.3) as one of the family's own subtype, which
+/// lacks AFI and SAFI.
 fn generic_as_unicast(subtype: u16, body: &Bytes) -> Option<(u16, Bytes)> {
     let (head, rest) = body.split_first_chunk::<7>()?;
     let [s0, s1, s2, s3, a0, a1, safi] = *head;
@@ -173,12 +175,13 @@ fn generic_as_unicast(subtype: u16, body: &Bytes) -> Option<(u16, Bytes)> {
 struct Entry {
     subtype: u16,
     body: Bytes,
-    /// What TABLE_DUMP has no room for: a peer of another family than the prefix, and a next hop.
+    /// The fields that TABLE_DUMP has no room for: a peer of another family than the prefix, and a
+    /// next hop.
     peer: Peer,
     next_hop: IpAddr,
 }
 
-/// A BGP4MP_ENTRY body (RFC 6396 appendix B.4.2) as that of a TABLE_DUMP record.
+/// Rewrites a BGP4MP_ENTRY body (RFC 6396 appendix B.4.2) as one of a TABLE_DUMP record.
 fn entry_as_table_dump(body: &[u8]) -> Result<Entry, String> {
     let mut rest = body;
     let mut take = |count: usize| {
@@ -211,7 +214,7 @@ fn entry_as_table_dump(body: &[u8]) -> Result<Entry, String> {
     Ok(Entry { subtype: if bytes == 4 { 1 } else { 2 }, body: body.into(), peer, next_hop })
 }
 
-/// An address, or the first of a pair.
+/// Reads an address, or the first of a pair.
 fn address(bytes: &[u8]) -> Result<IpAddr, String> {
     match bytes.len() {
         4 => bytes.first_chunk::<4>().map(|octets| IpAddr::from(*octets)),
@@ -221,7 +224,7 @@ fn address(bytes: &[u8]) -> Result<IpAddr, String> {
     .ok_or_else(|| format!("an address of {} bytes, expected 4, 16 or 32", bytes.len()))
 }
 
-/// The size of an address of a family's number.
+/// Returns the size of an address by the family's number.
 fn address_bytes(afi: &[u8]) -> Result<usize, String> {
     match afi {
         [0, 1] => Ok(4),
@@ -230,7 +233,7 @@ fn address_bytes(afi: &[u8]) -> Result<usize, String> {
     }
 }
 
-/// `entry` is what a rewritten record knows better.
+/// `entry` has the fields of a rewritten record that the library does not see.
 fn dumped(
     message: &TableDumpMessage,
     entry: Option<(Peer, IpAddr)>,
@@ -273,7 +276,7 @@ fn rib_entries(
             missing.get_or_insert(what);
         }
     }
-    // The library leaves out, without a word, the entries from the first that it cannot read.
+    // The library drops, without an error, the first entry that it cannot read and all after it.
     let prefix_bytes = usize::from(body.get(4).copied().unwrap_or_default()).div_ceil(8);
     let count = body.get(5 + prefix_bytes..).and_then(<[u8]>::first_chunk::<2>);
     let declared = count.map_or(0, |count| u16::from_be_bytes(*count));
@@ -321,7 +324,7 @@ fn bgp_message(
     complete(attributes)
 }
 
-/// The unicast and multicast parts of MP_REACH_NLRI (or MP_UNREACH_NLRI).
+/// Reads the unicast and multicast parts of MP_REACH_NLRI (or MP_UNREACH_NLRI).
 fn multiprotocol(attributes: &Attributes, reachable: bool) -> impl Iterator<Item = &Nlri> {
     let plain = |nlri: &Nlri| matches!(nlri.safi, Safi::Unicast | Safi::Multicast);
     attributes.iter().filter_map(move |attribute| match attribute {
@@ -331,7 +334,7 @@ fn multiprotocol(attributes: &Attributes, reachable: bool) -> impl Iterator<Item
     })
 }
 
-/// The IPv4 prefixes before the damage, of a list that the library gives up as a whole.
+/// Reads the IPv4 prefixes before the damage in a list that the library rejects as a whole.
 fn readable(attributes: &Attributes, list: &str, add_path: bool) -> Vec<NetworkPrefix> {
     let of_list = |warning: &BgpValidationWarning| match warning {
         BgpValidationWarning::MalformedNlri { nlri_type, raw_bytes, .. } if *nlri_type == list => {
@@ -359,13 +362,16 @@ fn readable(attributes: &Attributes, list: &str, add_path: bool) -> Vec<NetworkP
     std::iter::from_fn(&mut one).collect()
 }
 
-/// Whether a multiprotocol attribute is of VPNs or the like: their routes are no routes here, readable or not.
+/// Returns whether a multiprotocol attribute is of VPNs or the like. Their routes are not ours,
+/// readable or not.
 fn is_of_another_family(code: u8, bytes: &[u8]) -> bool {
-    // In dumps the attribute may be cut down to its next hop; it then begins with that one's length, never 0.
+    // In dumps the attribute may be cut down to its next hop. It then begins with the next hop's
+    // length, never 0.
     matches!((code, bytes), (14 | 15, [0, afi, safi, ..]) if *afi > 2 || *safi > 2)
 }
 
-/// Whether all that the attributes say about routes could be read; the library keeps what it cannot as raw bytes.
+/// Checks that all attributes about routes could be read. The library keeps the others as raw
+/// bytes.
 fn complete(attributes: &Attributes) -> Result<(), String> {
     for warning in attributes.validation_warnings() {
         if let BgpValidationWarning::MalformedNlri { nlri_type, reason, .. } = warning {
@@ -381,7 +387,8 @@ fn complete(attributes: &Attributes) -> Result<(), String> {
             return Err(format!("attribute {} of {} bytes cannot be read", raw.code, raw.bytes.len()));
         }
     }
-    // An attribute longer than what is left ends the reading of attributes, without a word.
+    // An attribute longer than the rest of the message ends the library's reading, without an
+    // error.
     for code in NEEDED {
         let kind = AttrType::from(code);
         if attributes.has_attr(kind) && !attributes.iter().any(|attribute| attribute.attr_type() == kind) {
@@ -391,7 +398,8 @@ fn complete(attributes: &Attributes) -> Result<(), String> {
     Ok(())
 }
 
-/// The next hop of a dumped route: MP_REACH_NLRI's (which has no prefixes there), else NEXT_HOP.
+/// Returns the next hop of a dumped route: MP_REACH_NLRI's (which has no prefixes there), else
+/// NEXT_HOP.
 fn any_next_hop(attributes: &Attributes) -> Option<IpAddr> {
     let reach = multiprotocol(attributes, true).find_map(|nlri| nlri.next_hop);
     reach.map(|next_hop| next_hop.global_addr()).or_else(|| attributes.next_hop())

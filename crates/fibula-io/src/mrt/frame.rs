@@ -1,4 +1,4 @@
-//! Framing: cutting a stream into MRT records, and finding the next record behind damage.
+//! Cuts a stream into MRT records, and finds the next record after damage.
 //!
 //! ```text
 //!  0                   4         6         8                  12
@@ -7,9 +7,9 @@
 //! +-------------------+---------+---------+------------------+--- - - -
 //! ```
 //!
-//! The format has no mark that a record begins with. A place is taken for a boundary when a header of a kind we
-//! decode stands there, of about the time of the last good record, and its length leads to another such header or to
-//! the end of the stream.
+//! The format has no mark at the beginning of a record. An offset counts as a boundary when three
+//! things hold: a header of a kind that we decode is there, its time is near that of the last good
+//! record, and its length leads to another such header or to the end of the stream.
 
 use crate::Damage;
 use bytes::Bytes;
@@ -18,11 +18,13 @@ use std::time::Duration;
 
 /// The bytes of the common header (RFC 6396 section 2).
 const HEADER: usize = 12;
-/// No real record is longer; a damaged length is not to make us read a stream to its end.
+/// The most bytes of a record. No real record is longer, and a damaged length must not make us read
+/// a stream to its end.
 const MAX_LENGTH: usize = 16 << 20;
 /// The bytes fetched at once.
 const FETCH: usize = 1 << 20;
-/// Behind damage, a record is of the same time as the one before, give or take this many seconds.
+/// After damage, the time of a record differs from that of the one before by at most this number of
+/// seconds.
 const NEAR_SECONDS: u32 = 31 * 86_400;
 
 pub(super) const TABLE_DUMP: u16 = 12;
@@ -33,7 +35,7 @@ pub(super) const BGP: u16 = 5;
 
 /// One record.
 pub(super) struct Record {
-    /// Its first byte in the stream.
+    /// The offset of its first byte in the stream.
     pub(super) offset: u64,
     pub(super) time: Duration,
     pub(super) kind: u16,
@@ -47,7 +49,7 @@ impl Record {
     }
 }
 
-/// A common header as it stands in the stream.
+/// The fields of a common header.
 #[derive(Clone, Copy)]
 struct Header {
     seconds: u32,
@@ -68,7 +70,7 @@ impl Header {
         })
     }
 
-    /// Whether this is a kind of record that routing data has, and not too long.
+    /// Returns whether routing data has this kind of record, and it is not too long.
     fn is_known(self) -> bool {
         let known = match self.kind {
             TABLE_DUMP => (1..=2).contains(&self.subtype),
@@ -80,19 +82,21 @@ impl Header {
         known && self.length <= MAX_LENGTH
     }
 
-    /// Whether the kind is one MRT has ever had (RFC 6396 section 4 and appendix B); its length is then believed.
+    /// Returns whether MRT has ever had this kind (RFC 6396 section 4 and appendix B). If so, its
+    /// length is believed.
     fn is_mrt(self) -> bool {
         self.is_known()
             || (matches!(self.kind, 0..=13 | 16 | 17 | 32 | 33 | 48 | 49) && self.length <= MAX_LENGTH)
     }
 }
 
-/// Whether bytes begin with an MRT record.
+/// Returns whether bytes begin with an MRT record.
 pub(crate) fn looks_like(bytes: &[u8]) -> bool {
     Header::read(bytes).is_some_and(|header| {
         header.is_known()
             && match bytes.get(HEADER + header.length..) {
-                // Where the next record is in sight it must be one, too; with 4 bytes to spare for old TABLE_DUMPs.
+                // Where the next record is in the buffer it must be one, too; with 4 bytes to spare
+                // for old TABLE_DUMPs.
                 Some(next) => {
                     next.len() < HEADER
                         || Header::read(next).is_some_and(Header::is_mrt)
@@ -108,9 +112,9 @@ pub(crate) fn looks_like(bytes: &[u8]) -> bool {
 pub(super) struct Frames<R> {
     input: R,
     buffer: Vec<u8>,
-    /// Where in the buffer the next record begins.
+    /// The offset of the next record in the buffer.
     start: usize,
-    /// Where in the stream the buffer begins.
+    /// The offset of the buffer in the stream.
     base: u64,
     input_ended: bool,
     /// The time of the last good record.
@@ -122,12 +126,13 @@ impl<R: Read> Frames<R> {
         Self { input, buffer: Vec::new(), start: 0, base: 0, input_ended: false, seconds: None }
     }
 
-    /// Whether all has been read.
+    /// Whether the whole input has been read.
     pub(super) fn is_at_end(&self) -> bool {
         self.input_ended && self.start == self.buffer.len()
     }
 
-    /// Fetches until `count` bytes stand from `start` on; says how many do, if the stream ends before.
+    /// Fetches until `count` bytes are available from `start`. Returns how many are, if the stream
+    /// ends before.
     fn fetch(&mut self, count: usize) -> Result<(), usize> {
         while self.buffer.len() - self.start < count && !self.input_ended {
             if self.start >= FETCH {
@@ -136,7 +141,7 @@ impl<R: Read> Frames<R> {
                 self.start = 0;
             }
             let before = self.buffer.len();
-            // A stream that breaks off ends here; its owner knows why.
+            // A broken stream ends here; its owner knows why.
             let result = (&mut self.input).take(FETCH as u64).read_to_end(&mut self.buffer);
             self.input_ended = result.is_err() || self.buffer.len() == before;
         }
@@ -149,12 +154,12 @@ impl<R: Read> Frames<R> {
         Header::read(&self.buffer[self.start + ahead..])
     }
 
-    /// Whether the stream ends exactly `ahead` bytes from here.
+    /// Returns whether the stream ends exactly `ahead` bytes from here.
     fn ends_at(&mut self, ahead: usize) -> bool {
         self.fetch(ahead + 1) == Err(ahead)
     }
 
-    /// Whether a record may begin `ahead` bytes from here, judged by its header alone.
+    /// Returns whether a record may begin `ahead` bytes from here, judged by its header alone.
     fn is_header(&mut self, ahead: usize) -> bool {
         let last = self.seconds;
         self.header_at(ahead).is_some_and(|header| {
@@ -162,7 +167,7 @@ impl<R: Read> Frames<R> {
         })
     }
 
-    /// Whether a record begins `ahead` bytes from here, judged by where its length leads.
+    /// Returns whether a record begins `ahead` bytes from here, judged by where its length leads.
     fn is_boundary(&mut self, ahead: usize) -> bool {
         if !self.is_header(ahead) {
             return false;
@@ -172,7 +177,7 @@ impl<R: Read> Frames<R> {
         self.ends_at(end) || self.is_header(end)
     }
 
-    /// The nearest boundary from `from` to before `to` bytes ahead.
+    /// Returns the nearest boundary from `from` to before `to` bytes ahead.
     fn next_boundary(&mut self, from: usize, to: usize) -> Option<usize> {
         // Where no header fits any more, the stream ends.
         let ahead =
@@ -180,7 +185,7 @@ impl<R: Read> Frames<R> {
         self.fetch(ahead + HEADER).is_ok().then_some(ahead)
     }
 
-    /// Reports damage here and goes on at the next boundary, at least `from` bytes ahead.
+    /// Reports damage here, and continues at the next boundary, at least `from` bytes ahead.
     fn damaged(&mut self, mut from: usize, what: &str) -> Damage {
         let offset = self.base + self.start as u64;
         loop {
@@ -198,7 +203,7 @@ impl<R: Read> Frames<R> {
         }
     }
 
-    /// The next record, or damage where one should be; `None` at the end.
+    /// Returns the next record, or the damage in its stead; `None` at the end.
     pub(super) fn next(&mut self) -> Option<Result<Record, Damage>> {
         let offset = {
             let fetched = self.fetch(HEADER);

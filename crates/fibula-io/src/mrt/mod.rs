@@ -1,14 +1,14 @@
-//! MRT (RFC 6396, RFC 8050): what route collectors and routing daemons record, event by event.
+//! MRT (RFC 6396, RFC 8050): the records of route collectors and routing daemons, event by event.
 //!
-//! [`Events`] turns a stream of MRT records into announcements, withdrawals and session changes of single prefixes;
-//! [`table::read`](crate::table::read) and [`update::read`](crate::update::read) play them into tables and changes.
-//! Records are framed here, so that damage has a byte offset and reading can go on behind it; what is inside them is
-//! decoded by `bgpkit-parser`, on all cores.
+//! [`Events`] turns a stream of MRT records into announcements, withdrawals and session changes of
+//! single prefixes. [`table::read`](crate::table::read) and [`update::read`](crate::update::read)
+//! apply them to tables and changes. This module finds the records, so that damage has a byte
+//! offset and reading can go on after it. `bgpkit-parser` decodes their content, on all cores.
 //!
-//! Decoded: TABLE_DUMP (12), TABLE_DUMP_V2 (13) with ADD-PATH and RIB_GENERIC of the two unicast families, BGP4MP
-//! and BGP4MP_ET (16, 17) with ADD-PATH and the deprecated BGP4MP_ENTRY, and the deprecated BGP (5). Only plain
-//! routes of IPv4 and IPv6 become events, none of VPNs or with labels. Bits of a prefix after its length are padding (RFC 4271 section 4.3) and
-//! always cleared.
+//! Decoded: TABLE_DUMP (12), TABLE_DUMP_V2 (13) with ADD-PATH and RIB_GENERIC of the two unicast
+//! families, BGP4MP and BGP4MP_ET (16, 17) with ADD-PATH and the deprecated BGP4MP_ENTRY, and the
+//! deprecated BGP (5). Only plain routes of IPv4 and IPv6 become events, none of VPNs or with
+//! labels. Bits of a prefix after its length are padding (RFC 4271 section 4.3) and always cleared.
 
 mod decode;
 mod frame;
@@ -26,7 +26,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Who a route was heard from.
+/// The peer that sent a route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Peer {
     /// The peer's address.
@@ -41,7 +41,7 @@ impl fmt::Display for Peer {
     }
 }
 
-/// Where an AS path ends.
+/// The end of an AS path.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Origin {
     /// Nowhere: the path is empty, the peer's own AS originates the route.
@@ -52,7 +52,7 @@ pub enum Origin {
     Set(Arc<[u32]>),
 }
 
-/// What of a route's attributes decides where packets go.
+/// The attributes of a route that decide where packets go.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Path {
     /// The next hop; of an IPv6 pair the global one. `None` if the message has none.
@@ -66,13 +66,13 @@ pub struct Path {
 /// What happened.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum What {
-    /// A route was announced, or stands in a dumped table.
+    /// A route was announced, or is in a dumped table.
     Announce {
         /// Its prefix.
         prefix: IpPrefix,
         /// Which of the peer's paths to it, with ADD-PATH (RFC 7911).
         path_id: Option<u32>,
-        /// Where it leads.
+        /// Its next hop and AS path.
         path: Path,
         /// Whether it comes from a dumped table.
         dumped: bool,
@@ -84,8 +84,8 @@ pub enum What {
         /// Which of the peer's paths to it.
         path_id: Option<u32>,
     },
-    /// The session with the peer changed its state (RFC 4271 section 8.2.2; 6 is Established). Leaving Established
-    /// withdraws all the peer's routes.
+    /// The session with the peer changed its state (RFC 4271 section 8.2.2; 6 is Established).
+    /// Leaving Established withdraws all the peer's routes.
     State {
         /// The state before.
         from: u16,
@@ -101,16 +101,17 @@ pub struct Event {
     pub offset: u64,
     /// When, since 1970-01-01 UTC; microseconds where the record has them.
     pub time: Duration,
-    /// Who said so.
+    /// The peer.
     pub peer: Peer,
-    /// Whether it is of the multicast routes (SAFI 2), which say nothing about where packets go. Tables and update
-    /// streams pass these by.
+    /// Whether it is of the multicast routes (SAFI 2), which do not decide where packets go. Tables
+    /// and update streams skip these.
     pub multicast: bool,
     /// What happened.
     pub what: What,
 }
 
-/// The events of a stream of MRT records, in order. A damaged record is an `Err`; what can be read behind it follows.
+/// The events of a stream of MRT records, in order. A damaged record is an `Err`; the events after
+/// it follow.
 ///
 /// ```
 /// use fibula_io::mrt::Events;
@@ -127,12 +128,12 @@ pub struct Events<R> {
 }
 
 impl<R: Read> Events<R> {
-    /// The events of decompressed MRT bytes.
+    /// Reads the events of decompressed MRT bytes.
     pub fn new(input: R) -> Self {
         Self { frames: frame::Frames::new(input), peers: None, ready: VecDeque::new() }
     }
 
-    /// Frames records until there is enough for all cores, and decodes them.
+    /// Finds records until there are enough for all cores, and decodes them.
     fn fill(&mut self) {
         const BATCH_BYTES: usize = 4 << 20;
         let mut batch = Vec::new();
@@ -160,7 +161,7 @@ impl<R: Read> Events<R> {
 
 type Framed = Result<(frame::Record, Option<Arc<decode::Peers>>), Damage>;
 
-/// Decodes records on all cores; their events stay in order.
+/// Decodes records on all cores. Their events stay in order.
 fn decode_batch(batch: Vec<Framed>, bytes: usize) -> VecDeque<Result<Event, Damage>> {
     const THREAD_BYTES: usize = 256 << 10;
     let decode = |part: Vec<Framed>| {
@@ -212,7 +213,8 @@ impl<R> fmt::Debug for Events<R> {
 }
 
 impl Path {
-    /// The path's value as the tables keep it. An announcement without a next hop has the label `-`.
+    /// Returns the path's value as the tables keep it. An announcement without a next hop has the
+    /// label `-`.
     pub(crate) fn value(&self, peer: Peer, value: crate::table::Value) -> NextHopInfo {
         use crate::table::Value;
         let gateway = |address| NextHopInfo::Gateway { address: Some(address), interface: None };

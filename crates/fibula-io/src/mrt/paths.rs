@@ -8,19 +8,19 @@ use smallvec::SmallVec;
 use std::collections::HashMap;
 use std::net::IpAddr;
 
-/// Whose routes are wanted.
+/// The peers whose routes are wanted.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum PeerChoice {
-    /// Everybody's.
+    /// All peers.
     All,
-    /// Those of the peer with this address.
+    /// The peer with this address.
     Address(IpAddr),
-    /// Those of the peers of this autonomous system.
+    /// The peers of this autonomous system.
     As(u32),
 }
 
 impl PeerChoice {
-    /// Reads an address, or a number with or without `AS`; `None` stands for everybody.
+    /// Reads an address, or a number with or without `AS`; `None` is all peers.
     pub(crate) fn parse(text: Option<&str>) -> Result<Self, String> {
         let Some(text) = text else { return Ok(Self::All) };
         match NextHopInfo::parse(text.trim()) {
@@ -39,7 +39,8 @@ impl PeerChoice {
     }
 }
 
-/// One path to a prefix. Peers and values are numbered, since there are few of them and millions of paths.
+/// One path to a prefix. Peers and values are numbered: there are few of them and millions of
+/// paths.
 #[derive(Clone, Copy, Debug)]
 struct Held {
     peer: u32,
@@ -51,7 +52,7 @@ struct Held {
 /// What an event did to the best path of a prefix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
-    /// The best path was announced, changed or not; its value.
+    /// The best path was announced, changed or not. Holds its value.
     Announced(u32),
     /// No path is left.
     Withdrawn,
@@ -59,9 +60,10 @@ pub(crate) enum Outcome {
 
 /// The paths of all wanted peers, as announced and withdrawn so far.
 ///
-/// The best path has the shortest AS path; among equals it is that of the peer with the lowest address, then of the
-/// lowest path identifier. Routes of a dumped table compete without being kept: nothing withdraws them, and a full
-/// dump of forty peers would fill memory with paths that never win.
+/// The best path has the shortest AS path. Among equals it is that of the peer with the lowest
+/// address, then of the lowest path identifier. Routes of a dumped table compete without being
+/// stored: nothing withdraws them, and a full dump of forty peers would fill memory with paths that
+/// never win.
 #[derive(Debug)]
 pub(crate) struct Paths {
     choice: PeerChoice,
@@ -71,7 +73,7 @@ pub(crate) struct Paths {
     peer_numbers: HashMap<Peer, u32>,
     values: Vec<NextHopInfo>,
     value_numbers: HashMap<NextHopInfo, u32>,
-    /// The latest of both, as neighbouring events mostly share them.
+    /// The latest peer and value: neighbouring events mostly share them.
     last: Option<(Peer, u32)>,
     matched: bool,
 }
@@ -91,12 +93,12 @@ impl Paths {
         }
     }
 
-    /// What a value's number stands for.
+    /// The values by their numbers.
     pub(crate) fn value(&self, number: u32) -> &NextHopInfo {
         &self.values[number as usize]
     }
 
-    /// Why there is nothing: a peer was named and it has said nothing.
+    /// Returns why there is nothing: a peer was named and sent nothing.
     pub(crate) fn unmatched(&self) -> Option<String> {
         const SHOWN: usize = 8;
         let wanted = match self.choice {
@@ -112,7 +114,7 @@ impl Paths {
         Some(format!("no route of peer {wanted} (there are {})", peers.join(", ")))
     }
 
-    /// Plays an event; `changed` is told what it did to each prefix it touches.
+    /// Applies an event. Calls `changed` for each prefix that it touches, with what it did.
     pub(crate) fn play(&mut self, event: &Event, mut changed: impl FnMut(IpPrefix, Outcome)) {
         let peer = self.peer_number(event.peer);
         if event.multicast || !self.choice.wants(event.peer) {
@@ -176,7 +178,8 @@ impl Paths {
     }
 
     fn withdraw(&mut self, prefix: IpPrefix, gone: impl Fn(&Held) -> bool) -> Option<Outcome> {
-        // A withdrawal of what was never announced here is passed on: it may be of a route learnt before.
+        // A withdrawal of what was never announced here is passed on: it may be of an earlier
+        // route.
         let Some(held) = self.held.get_mut(&prefix) else { return Some(Outcome::Withdrawn) };
         let before = best_of(&self.peers, held);
         held.retain(|held| !gone(held));
@@ -214,7 +217,7 @@ impl Paths {
     }
 }
 
-/// What decides between paths; the least wins.
+/// The order of paths; the least wins.
 fn rank(peers: &[Peer], held: Held) -> (u32, Peer, u32) {
     (held.length, peers[held.peer as usize], held.path_id)
 }
@@ -223,7 +226,8 @@ fn best_of(peers: &[Peer], held: &[Held]) -> Option<Held> {
     held.iter().copied().min_by_key(|held| rank(peers, *held))
 }
 
-/// What to say after a change: the best path, if it is another than before or the one just announced.
+/// Returns what to report after a change: the best path, if it is another than before or the one
+/// just announced.
 fn outcome(
     peers: &[Peer],
     held: &[Held],
@@ -280,7 +284,8 @@ mod tests {
         assert_eq!(play(all, &events), ["192.0.2.3", "192.0.2.2", "192.0.2.3", "192.0.2.1"]);
         let events = [announce(1, 1, false), announce(2, 2, false), withdraw(2), withdraw(1), withdraw(1)];
         assert_eq!(play(all, &events), ["192.0.2.1", "-", "-"]);
-        // A path that grows longer hands over; the best path said again is said again.
+        // A path that grows longer loses to the next. An announcement of the same best path is
+        // reported again.
         let events =
             [announce(1, 1, false), announce(2, 2, false), announce(1, 3, false), announce(2, 2, false)];
         assert_eq!(play(all, &events), ["192.0.2.1", "192.0.2.2", "192.0.2.2"]);

@@ -1,4 +1,4 @@
-//! What BIRD's `show route` prints, versions 1 and 2, with or without `all`.
+//! The output of BIRD's `show route`, versions 1 and 2, with or without `all`.
 //!
 //! ```text
 //! Table master4:
@@ -10,8 +10,9 @@
 //! 10.0.0.0/8           via 192.0.2.1 on eth0 [bgp1 2013-01-01] * (100) [AS64500i]
 //! ```
 //!
-//! The last line is version 1's way. The route marked `*` is the one BIRD forwards by; where none is marked (as under
-//! `show route protocol`), the first. Of several hops the first is taken.
+//! The last line is version 1's form. The route marked `*` is the one that BIRD forwards by. Where
+//! none is marked (as under `show route protocol`), the first is taken. Of several hops the first
+//! is taken.
 
 use super::builder::Builder;
 use super::{ReadOptions, Value};
@@ -23,19 +24,19 @@ use std::collections::HashMap;
 /// Types that do not forward.
 const LABELS: [&str; 3] = ["blackhole", "unreachable", "prohibit"];
 
-/// One route of a prefix, while its lines are read.
+/// One route of a prefix whose lines are being read.
 struct Open {
     line: u64,
     prefix: IpPrefix,
     primary: bool,
     hop: Option<NextHopInfo>,
-    /// The AS and the protocol, as far as the line names them.
+    /// The AS and the protocol, where the line names them.
     origin: Option<u32>,
     protocol: String,
 }
 
 pub(super) fn read(text: &[u8], options: &ReadOptions, builder: &mut Builder) -> Result<(), Damage> {
-    // The route that stands for each prefix, and whether it is a marked one.
+    // The route taken for each prefix, and whether it is a marked one.
     let mut best: HashMap<IpPrefix, (bool, NextHopInfo)> = HashMap::new();
     let mut order = Vec::new();
     let mut prefix = None;
@@ -48,7 +49,8 @@ pub(super) fn read(text: &[u8], options: &ReadOptions, builder: &mut Builder) ->
             Value::Peer => Ok(NextHopInfo::Label(route.protocol.as_str().into())),
         };
         match (value, best.get_mut(&route.prefix)) {
-            // Routes that BGP did not bring have no AS; asked for ASes, they are not asked for.
+            // Routes that did not come by BGP have no AS. Where the AS is asked for, they are
+            // skipped.
             (Err(_), _) if options.value == Value::OriginAs => Ok(()),
             (Err(what), _) => {
                 builder.damaged(Damage::line(route.line, format!("{} has {what}", route.prefix)))
@@ -104,7 +106,7 @@ pub(super) fn read(text: &[u8], options: &ReadOptions, builder: &mut Builder) ->
             }
         }
         match (prefix, route(number, prefix, rest)) {
-            // The other routes of a prefix that was damaged.
+            // The other routes of a damaged prefix.
             (None, _) if !builder.damage.is_empty() => {}
             (_, Ok(route)) => open = Some(route),
             (_, Err(what)) => builder.damaged(Damage::line(number, what))?,
@@ -120,7 +122,7 @@ pub(super) fn read(text: &[u8], options: &ReadOptions, builder: &mut Builder) ->
     Ok(())
 }
 
-/// Lines that stand between routes.
+/// Lines between routes.
 fn is_heading(line: &str) -> bool {
     let text = line.trim();
     text.is_empty()
@@ -131,7 +133,7 @@ fn is_heading(line: &str) -> bool {
         || text == "bird>"
 }
 
-/// The rest of a route line after its prefix.
+/// Reads the rest of a route line after its prefix.
 fn route(line: u64, prefix: Option<IpPrefix>, text: &str) -> Result<Open, String> {
     let expected = || format!("expected a route of BIRD, found {}", quoted(text.trim()));
     let prefix = prefix.ok_or_else(expected)?;
@@ -154,7 +156,8 @@ fn route(line: u64, prefix: Option<IpPrefix>, text: &str) -> Result<Open, String
     })
 }
 
-/// `via ADDRESS on INTERFACE`, or `dev INTERFACE`, wherever it begins; `None` for an attribute line.
+/// Reads `via ADDRESS on INTERFACE`, or `dev INTERFACE`, wherever it begins; `None` for an
+/// attribute line.
 fn hop(text: &str) -> Result<Option<NextHopInfo>, String> {
     let mut words = text.split_ascii_whitespace();
     let first = words.next();
@@ -175,7 +178,7 @@ fn hop(text: &str) -> Result<Option<NextHopInfo>, String> {
     }
 }
 
-/// Whether a line is one of `show route`.
+/// Returns whether a line is one of `show route`.
 pub(super) fn is_line(line: &str) -> bool {
     if line.starts_with("BIRD ") && line.contains("ready") {
         return true;

@@ -4,10 +4,10 @@ use super::Tables;
 use crate::{Damage, IpPrefix, Place};
 use fibula::{Address, NextHop, NextHopInfo, NextHops, Rib, Route};
 
-/// Routes in the order they were found, and what was wrong on the way.
+/// Routes in the order they were found, and the damage on the way.
 ///
-/// They are gathered in vectors and turned into [`Rib`]s once at the end: building an ordered map from routes that
-/// are in order already costs a tenth of inserting them one by one.
+/// They are collected in vectors and turned into [`Rib`]s once at the end. To build an ordered map
+/// from routes in order costs a tenth of inserting them one by one.
 #[derive(Debug, Default)]
 pub(super) struct Builder {
     pub(super) ipv4: Vec<Route<u32>>,
@@ -22,10 +22,10 @@ impl Builder {
         Self { keep_going, ..Self::default() }
     }
 
-    /// Notes a damaged place.
+    /// Records a damaged place.
     ///
     /// # Errors
-    /// With that damage, unless salvaging was asked for.
+    /// Ends with that damage, unless the caller asked to go on.
     pub(super) fn damaged(&mut self, damage: Damage) -> Result<(), Damage> {
         if !self.keep_going {
             return Err(damage);
@@ -34,7 +34,7 @@ impl Builder {
         Ok(())
     }
 
-    /// The index of a next hop.
+    /// Returns the index of a next hop.
     pub(super) fn intern(&mut self, place: Place, info: NextHopInfo) -> Result<NextHop, Damage> {
         self.next_hops.intern(info).map_err(|error| Damage { place, what: error.to_string() })
     }
@@ -47,7 +47,7 @@ impl Builder {
         }
     }
 
-    /// The tables; of routes with one prefix the last.
+    /// Returns the tables. Of routes with one prefix the last wins.
     pub(super) fn finish(self) -> (Tables, Vec<Damage>) {
         const WORTH_A_THREAD: usize = 10_000;
         let (ipv4, ipv6) = if self.ipv4.len().min(self.ipv6.len()) < WORTH_A_THREAD {

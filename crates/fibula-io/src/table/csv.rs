@@ -1,7 +1,7 @@
 //! Comma-separated values with a header line that names the columns.
 //!
-//! A field may stand in double quotes, with `""` for a quote; a line break inside quotes is not supported. Other
-//! columns are passed over. Comment lines may stand before the header.
+//! A field may be in double quotes, with `""` for a quote; a line break inside quotes is not
+//! supported. Other columns are skipped. Comment lines may precede the header.
 
 use super::ReadOptions;
 use super::builder::Builder;
@@ -10,10 +10,10 @@ use crate::scan::{lines, quoted, utf8};
 use crate::{Damage, IpPrefix};
 use std::borrow::Cow;
 
-/// What the column of prefixes may be called.
+/// The names of the column of prefixes.
 pub(super) const PREFIX_NAMES: [&str; 5] = ["prefix", "network", "cidr", "subnet", "route"];
 
-/// What the column of values may be called; the first of these that the header names is taken.
+/// The names of the column of values. The first of these in the header is taken.
 const VALUE_NAMES: [&str; 11] = [
     "value",
     "next_hop",
@@ -79,7 +79,7 @@ impl Columns {
     }
 }
 
-/// The fields of a line, unquoted.
+/// Returns the fields of a line, unquoted.
 fn fields(line: &[u8]) -> Result<Vec<Cow<'_, [u8]>>, String> {
     let mut fields = Vec::new();
     let mut rest = line;
@@ -99,7 +99,7 @@ fn fields(line: &[u8]) -> Result<Vec<Cow<'_, [u8]>>, String> {
     }
 }
 
-/// A quoted field from after its opening quote, and what follows its closing one.
+/// Reads a quoted field from after its opening quote. Also returns the bytes after its closing one.
 fn unquote(text: &[u8]) -> Result<(Cow<'_, [u8]>, &[u8]), String> {
     let mut field = Vec::new();
     let mut rest = text;
@@ -120,7 +120,7 @@ fn unquote(text: &[u8]) -> Result<(Cow<'_, [u8]>, &[u8]), String> {
     }
 }
 
-/// Whether a line names the columns of a table.
+/// Returns whether a line names the columns of a table.
 pub(super) fn is_header(line: &[u8]) -> bool {
     utf8(line).is_ok() && line.contains(&b',') && Columns::of(line).is_some()
 }

@@ -1,13 +1,13 @@
-//! Recognising a format by its first bytes.
+//! Recognises a format by its first bytes.
 
 use super::{Format, bird, csv, ip_route, pfx2as, text};
 use crate::mrt;
 use crate::scan::{lines, quoted};
 
-/// So many lines are looked at: the first of a table may be headings.
+/// The number of lines that are looked at: the first lines of a table may be headings.
 const LINES: usize = 20;
 
-/// The format of some content, or what was expected.
+/// Returns the format of some content, or what was expected.
 pub(super) fn format(bytes: &[u8]) -> Result<Format, String> {
     if mrt::looks_like(bytes) {
         return Ok(Format::Mrt);
@@ -43,7 +43,7 @@ pub(super) fn format(bytes: &[u8]) -> Result<Format, String> {
         }
     }
     match first {
-        // A table without routes is one all the same.
+        // A table without routes is a table.
         None => Ok(Format::Text),
         Some(line) => {
             let found = quoted(String::from_utf8_lossy(line).trim());

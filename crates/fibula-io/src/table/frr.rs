@@ -1,8 +1,9 @@
 //! FRR's `show ip route json` and `show ipv6 route json`.
 //!
-//! One object with the routes of each prefix under its text. The route that FRR has `selected` (else `installed`) is
-//! taken; prefixes without one are passed over, as FRR does not forward by them. Its first hop that is in the
-//! forwarding table (`fib`) counts, else its first. With `vrf all` the VRF `default` is read.
+//! The content is one object with the routes of each prefix under its text. The route that FRR has
+//! `selected` (else `installed`) is taken. Prefixes without one are skipped, as FRR does not
+//! forward by them. The first hop that is in the forwarding table (`fib`) counts, else the first.
+//! With `vrf all` the VRF `default` is read.
 
 use super::ReadOptions;
 use super::builder::Builder;
@@ -15,7 +16,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::net::IpAddr;
 
-/// One of a prefix's routes, as far as it matters here.
+/// The fields of a route that matter here.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct RouteEntry<'a> {
@@ -36,7 +37,7 @@ struct Hop<'a> {
     ip: Option<IpAddr>,
     #[serde(borrow)]
     interface_name: Option<Cow<'a, str>>,
-    /// Does not forward; the other flags say how, as far as FRR knows.
+    /// The route does not forward. The other flags say how, as far as FRR knows.
     #[serde(default)]
     unreachable: bool,
     #[serde(default)]
@@ -61,7 +62,8 @@ pub(super) fn read(text: &[u8], options: &ReadOptions, builder: &mut Builder) ->
     }
 }
 
-/// Takes in the routes of the outer object one by one: a full table as a tree of JSON values would need gigabytes.
+/// Reads the routes of the outer object one by one: a full table as a tree of JSON values would
+/// need gigabytes.
 struct Reader<'r> {
     text: &'r [u8],
     options: &'r ReadOptions,
@@ -104,7 +106,7 @@ impl<'de> Visitor<'de> for Reader<'_> {
 }
 
 impl Reader<'_> {
-    /// The line a part of the text begins on. Only asked for damage, and then O(n).
+    /// Returns the line that a part of the text begins on. Only called for damage, as it is O(n).
     fn line_of(&self, part: &str) -> u64 {
         let before = (part.as_ptr() as usize).saturating_sub(self.text.as_ptr() as usize);
         let before = &self.text[..before.min(self.text.len())];

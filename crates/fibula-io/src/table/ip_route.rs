@@ -1,4 +1,4 @@
-//! What `ip route` and `ip -6 route` of iproute2 print.
+//! The output of iproute2's `ip route` and `ip -6 route`.
 //!
 //! ```text
 //! default via 192.0.2.1 dev eth0 proto dhcp metric 100
@@ -9,10 +9,11 @@
 //!         nexthop via 192.0.2.2 dev eth1 weight 1
 //! ```
 //!
-//! Of several hops the first is taken. Of several routes to one prefix the kernel uses the one with the lowest
-//! metric, the first of equals; so does this reader. Routes that do not forward (`blackhole`, `unreachable`,
-//! `prohibit`, `throw`) keep their type as label. Routes of other routing tables than `main` (`ip route show table
-//! all`) are passed over. `default` is of its gateway's family; without one, of the family of the other lines.
+//! Of several hops the first is taken. Of several routes to one prefix the kernel uses the one with
+//! the lowest metric, the first of equals; so does this reader. Routes that do not forward
+//! (`blackhole`, `unreachable`, `prohibit`, `throw`) keep their type as label. Routes of other
+//! routing tables than `main` (`ip route show table all`) are skipped. `default` is of its
+//! gateway's family; without a gateway, of the family of the other lines.
 
 use super::ReadOptions;
 use super::builder::Builder;
@@ -22,9 +23,9 @@ use fibula::{NextHopInfo, Prefix};
 use std::collections::HashMap;
 use std::net::IpAddr;
 
-/// Types that do not forward.
+/// Route types that do not forward.
 const LABELS: [&str; 4] = ["blackhole", "unreachable", "prohibit", "throw"];
-/// Types that do.
+/// Route types that do.
 const FORWARDING: [&str; 5] = ["unicast", "local", "broadcast", "multicast", "anycast"];
 
 /// A route whose hop may still follow on the next lines.
@@ -40,7 +41,7 @@ pub(super) fn read(text: &[u8], options: &ReadOptions, builder: &mut Builder) ->
     let mut best: HashMap<IpPrefix, (u32, NextHopInfo)> = HashMap::new();
     let mut order = Vec::new();
     let mut open: Option<Open> = None;
-    // Whether continuation lines belong to a route that was passed over.
+    // Whether continuation lines belong to a skipped route.
     let mut skipping = true;
     let mut close = |open: Option<Open>, builder: &mut Builder| {
         let Some(route) = open else { return Ok(()) };
@@ -102,7 +103,7 @@ pub(super) fn read(text: &[u8], options: &ReadOptions, builder: &mut Builder) ->
     Ok(())
 }
 
-/// What `default` without a gateway means in this text.
+/// Returns what `default` without a gateway means in this text.
 fn default_prefix(text: &[u8]) -> IpPrefix {
     let of_line = |line: &[u8]| {
         let words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()).take(2);
@@ -114,7 +115,7 @@ fn default_prefix(text: &[u8]) -> IpPrefix {
     }
 }
 
-/// A route line; `None` if it is of another routing table.
+/// Reads a route line; `None` if it is of another routing table.
 fn route(line: u64, text: &str, default: IpPrefix, mask_host_bits: bool) -> Result<Option<Open>, String> {
     let mut rest = text.split_ascii_whitespace();
     let mut word = rest.next().unwrap_or_default();
@@ -144,7 +145,7 @@ fn route(line: u64, text: &str, default: IpPrefix, mask_host_bits: bool) -> Resu
     Ok(Some(Open { line, prefix, metric: words.metric, hop }))
 }
 
-/// The words of a line that matter here.
+/// The fields of a line that matter here.
 #[derive(Default)]
 struct Words<'a> {
     via: Option<IpAddr>,
@@ -191,7 +192,7 @@ fn words(line: &str) -> Result<Words<'_>, String> {
     Ok(found)
 }
 
-/// Whether a line is one of `ip route`.
+/// Returns whether a line is one of `ip route`.
 pub(super) fn is_line(line: &str) -> bool {
     let mut words = line.split_ascii_whitespace();
     let Some(first) = words.next() else { return false };

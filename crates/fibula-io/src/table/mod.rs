@@ -1,8 +1,8 @@
-//! Routing tables: every format in, the text formats out.
+//! Routing tables: reads every format, writes the text formats.
 //!
-//! The family of a route is told by its address; a v4-mapped IPv6 prefix stays IPv6. Where a prefix comes twice, the
-//! last route wins, except in formats that say which one the router uses ([`Format::IpRoute`] by metric,
-//! [`Format::Frr`] and [`Format::Bird`] by their marks).
+//! A route's family is that of its address; a v4-mapped IPv6 prefix stays IPv6. Where a prefix
+//! comes twice, the last route wins, except in formats that say which one the router uses
+//! ([`Format::IpRoute`] by metric, [`Format::Frr`] and [`Format::Bird`] by their marks).
 
 mod bird;
 mod builder;
@@ -35,11 +35,12 @@ pub struct Tables {
     pub ipv4: Rib<u32>,
     /// The IPv6 routes.
     pub ipv6: Rib<u128>,
-    /// What the routes' next hops stand for.
+    /// The names of the routes' next hops.
     pub next_hops: NextHops,
 }
 
-/// What a route's value is taken from, in formats that hold more than one (MRT; BIRD's `show route`).
+/// The field that a route's value is taken from, in formats that hold more than one (MRT; BIRD's
+/// `show route`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Hash)]
 pub enum Value {
     /// The next hop (MRT: the NEXT_HOP attribute, or MP_REACH_NLRI's).
@@ -47,18 +48,20 @@ pub enum Value {
     NextHop,
     /// The autonomous system at the end of the path; a set of them as a label, `64500,64501`.
     OriginAs,
-    /// The peer the route was heard from: its address (BIRD: its protocol's name).
+    /// The peer that sent the route: its address (BIRD: its protocol's name).
     Peer,
 }
 
 /// A table format. Reading recognises them by content where none is named.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Format {
-    /// `prefix next-hop-or-AS`, one a line, separated by white space: the project's own. `#` begins a comment.
+    /// `prefix next-hop-or-AS`, one a line, separated by white space: the project's own. `#` begins
+    /// a comment.
     Text,
-    /// MRT: TABLE_DUMP, TABLE_DUMP_V2, or BGP4MP updates played into a table.
+    /// MRT: TABLE_DUMP, TABLE_DUMP_V2, or BGP4MP updates applied to a table.
     Mrt,
-    /// CAIDA pfx2as: `address length AS`, tab-separated; several origins (`1_2`) and sets (`1,2`) become labels.
+    /// CAIDA pfx2as: `address length AS`, tab-separated; several origins (`1_2`) and sets (`1,2`)
+    /// become labels.
     Pfx2as,
     /// `ip route` and `ip -6 route`: the route of the lowest metric, its first hop.
     IpRoute,
@@ -123,13 +126,13 @@ pub struct ReadOptions {
     pub format: Option<Format>,
     /// What the value of a route is taken from.
     pub value: Value,
-    /// MRT: only routes of this peer (its address or AS number, as text); when `None` the best path of all peers:
-    /// the shortest AS path, and among those the peer with the lowest address.
+    /// MRT: only routes of this peer (its address or AS number, as text). `None` takes the best
+    /// path of all peers: the shortest AS path, and among those the peer with the lowest address.
     pub peer: Option<String>,
-    /// Pass over damaged records instead of stopping at the first.
+    /// Skip damaged records instead of stopping at the first.
     pub keep_going: bool,
-    /// Accept prefixes with host bits set, and clear them. In MRT they are always cleared: there the bits after the
-    /// length are padding that RFC 4271 section 4.3 calls irrelevant.
+    /// Accept prefixes with host bits set, and clear them. In MRT they are always cleared: RFC 4271
+    /// section 4.3 calls the bits after the length irrelevant padding.
     pub mask_host_bits: bool,
     /// Called while the source is read.
     pub progress: Option<Progress>,
@@ -142,15 +145,16 @@ pub struct Loaded {
     pub tables: Tables,
     /// The format it was in.
     pub format: Format,
-    /// What was passed over, in order; empty unless [`ReadOptions::keep_going`].
+    /// What was skipped, in order; empty unless [`ReadOptions::keep_going`].
     pub damage: Vec<Damage>,
 }
 
 /// Reads a table.
 ///
 /// # Errors
-/// If the source cannot be read, its format is not known, or, without [`ReadOptions::keep_going`], a record is
-/// damaged or the compressed stream cut off: the first such place is named.
+/// If the source cannot be read or its format is not known. Without [`ReadOptions::keep_going`],
+/// also if a record is damaged or the compressed stream is truncated; the first such place is
+/// named.
 pub fn read(source: &Source, options: &ReadOptions) -> Result<Loaded, Error> {
     read_content(source, source.open(options.progress.clone())?, options)
 }
@@ -163,11 +167,12 @@ pub fn parse(bytes: &[u8], options: &ReadOptions) -> Result<Loaded, Error> {
     read_content(&Source::Memory, Content::of_bytes(bytes)?, options)
 }
 
-/// MRT is read as a stream, since a collector's dump is gigabytes long; of the other formats the whole text.
+/// MRT is read as a stream, since a collector's dump has gigabytes. Of the other formats the whole
+/// text is read.
 fn read_content(source: &Source, mut content: Content, options: &ReadOptions) -> Result<Loaded, Error> {
     const HEAD_BYTES: u64 = 64 << 10;
     let mut bytes = Vec::new();
-    // What stopped the reading is kept as the content's damage.
+    // The reason why reading stopped is in the content's damage.
     let _ = content.by_ref().take(HEAD_BYTES).read_to_end(&mut bytes);
     if let Some(cut) = content.damage()
         && !options.keep_going
@@ -185,7 +190,7 @@ fn read_content(source: &Source, mut content: Content, options: &ReadOptions) ->
         let _ = content.read_to_end(&mut bytes);
         let bytes = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(&bytes);
         match (content.damage(), format) {
-            // The text breaks off in the middle of a line that is none.
+            // The text ends in the middle of a line, which is not one.
             (Some(cut), _) if !options.keep_going => Err(cut.clone()),
             (_, Format::Pfx2as) => pfx2as::read(bytes, options, &mut builder),
             (_, Format::Csv) => csv::read(bytes, options, &mut builder),
@@ -196,7 +201,7 @@ fn read_content(source: &Source, mut content: Content, options: &ReadOptions) ->
             (_, Format::Text | Format::Mrt) => text::read(bytes, options, &mut builder),
         }
     };
-    // A stream that breaks off is the cause of what is wrong at its end.
+    // A truncated stream is the cause of the damage at its end.
     match (content.damage().cloned(), result) {
         (Some(cut), _) if !options.keep_going => return Err(Error::at(source, &cut)),
         (_, Err(damage)) => return Err(Error::at(source, &damage)),

@@ -1,4 +1,4 @@
-//! MRT played into a table: dumps as they stand, updates one after the other.
+//! MRT applied to a table: dumps as they are, updates one after the other.
 
 use super::ReadOptions;
 use super::builder::Builder;
@@ -24,7 +24,7 @@ pub(super) fn read(input: impl Read, options: &ReadOptions, builder: &mut Builde
     if let Some(what) = paths.unmatched() {
         builder.damaged(Damage::byte(end, what))?;
     }
-    // Next hops are numbered in the order of the table, without those that only paths not taken have.
+    // Next hops are numbered in the order of the table, without those of paths that did not win.
     let mut numbers: HashMap<u32, NextHop> = HashMap::new();
     for (prefix, value) in paths.best() {
         let next_hop = match numbers.get(&value) {

@@ -1,7 +1,8 @@
-//! Formats with one route a line, read on all cores.
+//! Formats with one route per line, read on all cores.
 //!
-//! The text is cut at line breaks into one piece a core. Each piece numbers its own values and lines; the pieces are
-//! then joined in order, so that the result is the same on one core as on many.
+//! The text is cut at line breaks into one piece per core. Each piece numbers its own values and
+//! lines. The pieces are then joined in order, so that the result is the same on one core as on
+//! many.
 
 use super::builder::Builder;
 use crate::scan::{lines, quoted, threads, utf8};
@@ -10,20 +11,20 @@ use fibula::{NextHop, NextHopInfo, Route};
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-/// Below this many bytes a piece, another thread costs more than it saves.
+/// Below this number of bytes per piece, another thread costs more than it saves.
 const PIECE_BYTES: usize = 1 << 20;
 
-/// What a line holds: a prefix and its value, or nothing (blank, a comment).
+/// The content of a line: a prefix and its value, or nothing (blank, a comment).
 pub(super) type Row<'a> = Option<(IpPrefix, Cow<'a, [u8]>)>;
 
-/// What was found in one piece of the text.
+/// The routes and damage of one piece of the text.
 struct Piece {
     ipv4: Vec<Route<u32>>,
     ipv6: Vec<Route<u128>>,
-    /// The piece's next hop 1, 2, ...
+    /// The piece's next hops, numbered 1, 2, ...
     values: Vec<NextHopInfo>,
     lines: u64,
-    /// Line within the piece, and what is wrong there.
+    /// The line within the piece, and what is wrong there.
     damage: Vec<(u64, String)>,
 }
 
@@ -110,7 +111,7 @@ fn read_piece<'a, F>(text: &'a [u8], keep_going: bool, row: &F) -> Piece
 where
     F: Fn(&'a [u8]) -> Result<Row<'a>, String>,
 {
-    // About 24 bytes a line in the tables we know; too little only costs a copy.
+    // About 24 bytes a line in the tables we know. Too small a guess only costs a copy.
     let mut piece =
         Piece { ipv4: Vec::new(), ipv6: Vec::new(), values: Vec::new(), lines: 0, damage: Vec::new() };
     let mut numbers: HashMap<Cow<'_, [u8]>, NextHop> = HashMap::new();
@@ -147,7 +148,7 @@ where
     piece
 }
 
-/// A value as the text formats write it.
+/// Reads a value as the text formats write it.
 pub(crate) fn read_value(value: &[u8]) -> Result<NextHopInfo, String> {
     let text = utf8(value)?;
     if text.chars().any(char::is_control) {

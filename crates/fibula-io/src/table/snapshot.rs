@@ -1,4 +1,4 @@
-//! Snapshots as tables: the routes they keep.
+//! Reads the routes that a snapshot keeps.
 
 use super::builder::Builder;
 use crate::Damage;

@@ -1,7 +1,8 @@
 //! The project's own text: `prefix value`, one route a line.
 //!
-//! The value is the rest of the line: an AS number, an address, `address dev interface`, or any label. A line that
-//! begins with `#`, and everything after a `#` that follows white space, is a comment. Blank lines are skipped.
+//! The value is the rest of the line: an AS number, an address, `address dev interface`, or any
+//! label. A line that begins with `#`, and everything after a `#` that follows white space, is a
+//! comment. Blank lines are skipped.
 
 use super::ReadOptions;
 use super::builder::Builder;
@@ -26,7 +27,7 @@ pub(super) fn row(line: &[u8], mask_host_bits: bool) -> Result<Row<'_>, String> 
     Ok(Some((prefix, value.into())))
 }
 
-/// The line up to a `#` that begins it or follows white space.
+/// Returns the line up to a `#` that begins it or follows white space.
 #[inline]
 pub(crate) fn without_comment(line: &[u8]) -> &[u8] {
     let begins = |&mark: &usize| mark == 0 || line[mark - 1].is_ascii_whitespace();

@@ -1,4 +1,4 @@
-//! Writing tables.
+//! Writes tables.
 
 use super::{Format, Tables, csv};
 use crate::Error;
@@ -6,11 +6,12 @@ use fibula::{Address, NextHops, Rib};
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
-/// Writes tables in a text format, IPv4 first, each family in order. The same tables give the same bytes.
+/// Writes tables in a text format, IPv4 first, each family in order. Equal tables give equal bytes.
 ///
 /// # Errors
-/// If the format is not [`Format::Text`], [`Format::Csv`] or [`Format::Pfx2as`]; if a next hop's name cannot be
-/// written in it (empty, with a line break, or beginning with the comment mark); or if `out` fails.
+/// If the format is not [`Format::Text`], [`Format::Csv`] or [`Format::Pfx2as`]; if a next hop's
+/// name cannot be written in it (empty, with a line break, or beginning with the comment mark); or
+/// if `out` fails.
 pub fn write(tables: &Tables, format: Format, out: &mut dyn Write) -> io::Result<()> {
     let mut out = BufWriter::with_capacity(256 << 10, out);
     let names = names(&tables.next_hops, format)?;
@@ -24,21 +25,21 @@ pub fn write(tables: &Tables, format: Format, out: &mut dyn Write) -> io::Result
 
 /// Writes tables into a file, as [`write()`].
 ///
-/// They are written beside it first, synced and then put in its place, so that the file is always the old one or the
-/// whole new one.
+/// They are written to a temporary file beside it, synced and renamed, so that the file is always
+/// the whole old one or the whole new one.
 ///
 /// # Errors
-/// As [`write()`]; the file's name and the reason stand in one line.
+/// As [`write()`]. The text is one line with the file's name and the reason.
 pub fn write_file(tables: &Tables, format: Format, path: &Path) -> Result<(), Error> {
     write_beside(path, |out| write(tables, format, out)).map_err(|error| Error::writing(path, &error))
 }
 
-/// Puts what `fill` writes in the place of a file, whole or not at all; for files that are no tables.
+/// Replaces a file by what `fill` writes, whole or not at all; for files that are not tables.
 ///
 /// # Errors
-/// If the file cannot be written, or `fill` fails: the file is as it was then.
+/// If the file cannot be written, or `fill` fails. The old file is then unchanged.
 pub fn write_beside(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
-    // What a symbolic link points to is replaced, not the link.
+    // The target of a symbolic link is replaced, not the link.
     let target = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
     if target.is_dir() {
         return Err(io::Error::other("is a directory, expected a file"));
@@ -56,7 +57,8 @@ pub fn write_beside(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
-        // A new file's rights are those any program's would be; the process's mask is applied to these.
+        // A new file gets the rights that any program would give it: the process's mask is applied
+        // to these.
         let mode = target.metadata().map_or(0o666, |metadata| metadata.permissions().mode() & 0o777);
         beside.permissions(std::fs::Permissions::from_mode(mode));
     }
@@ -64,7 +66,7 @@ pub fn write_beside(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result
     fill(&mut file)?;
     file.as_file().sync_all()?;
     file.persist(&target).map_err(|error| error.error)?;
-    // The new name itself must reach the disk, too; not every file system lets a folder be synced.
+    // The new name itself must reach the disk, too. Not every file system lets a folder be synced.
     if let Ok(folder) = std::fs::File::open(folder) {
         let _ = folder.sync_all();
     }
@@ -92,7 +94,7 @@ fn write_rib<A: Address>(
     Ok(())
 }
 
-/// What stands for each next hop's index in the file.
+/// The text of each next hop's index in the file.
 fn names(next_hops: &NextHops, format: Format) -> io::Result<Vec<String>> {
     if !matches!(format, Format::Text | Format::Csv | Format::Pfx2as) {
         return Err(invalid(format!("tables are not written as {format} (expected text, csv or pfx2as)")));
@@ -105,7 +107,7 @@ fn names(next_hops: &NextHops, format: Format) -> io::Result<Vec<String>> {
         }
         Ok(if format == Format::Csv { csv::quote(&name).into_owned() } else { name })
     };
-    // Index 0 is "no route" and in no table.
+    // Index 0 is "no route" and no table has it.
     std::iter::once(Ok(String::new())).chain(next_hops.iter().map(|(_, info)| name(info))).collect()
 }
 

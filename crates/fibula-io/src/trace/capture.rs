@@ -1,4 +1,4 @@
-//! The destinations of pcap and pcapng captures.
+//! Reads the destinations of pcap and pcapng captures.
 
 use pcap_parser::nom::{Err as Stop, IResult, Needed};
 use pcap_parser::pcapng::Block;
@@ -7,7 +7,7 @@ use pcap_parser::{Linktype, PcapError, parse_block_be, parse_block_le, parse_pca
 use pcap_parser::{parse_pcap_frame, parse_pcap_frame_be, parse_pcap_frame_modified};
 use std::net::IpAddr;
 
-/// What ends a capture before its time: a byte of it, and what is wrong there.
+/// Why a capture ends early: a byte of it, and what is wrong there.
 pub(super) type Broken = (u64, String);
 
 /// pcapng's first block type, the same in both byte orders.
@@ -15,7 +15,7 @@ const SECTION_HEADER: [u8; 4] = [0x0A, 0x0D, 0x0D, 0x0A];
 /// pcap's magic numbers in little-endian order: microseconds, nanoseconds, modified.
 const PCAP: [u32; 3] = [0xA1B2_C3D4, 0xA1B2_3C4D, 0xA1B2_CD34];
 
-/// Whether a file is a capture, by its first bytes.
+/// Returns whether a file is a capture, by its first bytes.
 pub(super) fn is_capture(bytes: &[u8]) -> bool {
     let Some(magic) = bytes.first_chunk::<4>() else { return false };
     *magic == SECTION_HEADER
@@ -23,15 +23,15 @@ pub(super) fn is_capture(bytes: &[u8]) -> bool {
         || PCAP[..2].contains(&u32::from_be_bytes(*magic))
 }
 
-/// The destinations of all IP packets in order; other packets, and such cut off before their destination, are
-/// passed over.
+/// Returns the destinations of all IP packets in order. Other packets are skipped, and so are
+/// packets cut off before their destination.
 pub(super) fn destinations(bytes: &[u8]) -> Result<Vec<IpAddr>, Broken> {
     if bytes.starts_with(&SECTION_HEADER) { of_pcapng(bytes) } else { of_pcap(bytes) }
 }
 
 type Parsed<'a, T> = IResult<&'a [u8], T, PcapError<&'a [u8]>>;
 
-/// The parsed thing and the rest, or where and why there is none.
+/// The parsed block and the rest, or where and why there is none.
 fn step<'a, T>(all: &[u8], rest: &'a [u8], parsed: Parsed<'a, T>) -> Result<(&'a [u8], T), Broken> {
     let byte = (all.len() - rest.len()) as u64;
     parsed.map_err(|stop| match stop {
@@ -93,20 +93,21 @@ fn of_pcapng(bytes: &[u8]) -> Result<Vec<IpAddr>, Broken> {
     Ok(all)
 }
 
-/// EtherType of IPv4, as are the next two of IPv6 and of the VLAN tags.
+/// EtherType of IPv4; the next constants are those of IPv6 and of the VLAN tags.
 const IPV4: u16 = 0x0800;
 const IPV6: u16 = 0x86DD;
-/// 802.1Q, 802.1ad, and the tag used for it before there was a standard.
+/// 802.1Q, 802.1ad, and the tag that was used before there was a standard.
 const VLAN: [u16; 3] = [0x8100, 0x88A8, 0x9100];
 
-/// The destination of a packet as it was captured on a link.
+/// Returns the destination of a packet as captured on a link.
 fn destination(link: Linktype, packet: &[u8]) -> Option<IpAddr> {
     let (protocol_at, payload_at) = match link {
         Linktype::ETHERNET => (12, 14),
         Linktype::LINUX_SLL => (14, 16),
         // Linux "cooked" v2, whose number the crate does not name.
         Linktype(276) => (0, 20),
-        // A protocol family of four bytes in the byte order of some machine: IP says its version itself.
+        // A protocol family of four bytes in some machine's byte order: the IP header has the
+        // version too.
         Linktype::NULL | Linktype::LOOP => return of_ip(packet.get(4..)?),
         Linktype::RAW | Linktype::IPV4 | Linktype::IPV6 | Linktype(12) => return of_ip(packet),
         _ => return None,

@@ -1,4 +1,4 @@
-//! Drawing a trace.
+//! Draws a trace.
 
 use super::{BURST, TraceKind, ZIPF_DESTINATIONS, file, leaves};
 use crate::generate::{Random, Weights};
@@ -15,7 +15,7 @@ pub(super) struct Drawing<'a, A> {
 
 impl<'a, A: Address> Drawing<'a, A> {
     pub(super) fn new(kind: &'a TraceKind, rib: &'a Rib<A>, seed: u64) -> Self {
-        // Kinds of one seed share no draws, nor do families.
+        // Different kinds of one seed share no draws, and neither do the families.
         let name = kind.name().bytes().fold(u64::from(A::BITS), |name, byte| name << 7 ^ u64::from(byte));
         Self { kind, rib, random: Random::new(seed, name) }
     }
@@ -55,7 +55,7 @@ impl<'a, A: Address> Drawing<'a, A> {
         Error::argument("trace", &self.kind.to_string(), why)
     }
 
-    /// All prefixes of the table, of which there must be some.
+    /// Returns all prefixes of the table. At least one is needed.
     fn prefixes(&self) -> Result<Vec<Prefix<A>>, Error> {
         if self.rib.is_empty() {
             return Err(self.refused(&format!("the {} table has no route to draw from", A::FAMILY)));
@@ -68,7 +68,7 @@ impl<'a, A: Address> Drawing<'a, A> {
         Ok(leaves::longest_leaves(self.rib))
     }
 
-    /// A prefix drawn uniformly, an address drawn uniformly in it, and so on.
+    /// Draws a prefix uniformly, an address uniformly in it, and so on.
     fn draw(&mut self, prefixes: &[Prefix<A>], count: usize) -> Vec<A> {
         let random = &mut self.random;
         (0..count).filter_map(|_| random.one_of(prefixes).map(|prefix| random.within(prefix))).collect()
@@ -140,9 +140,10 @@ impl<'a, A: Address> Drawing<'a, A> {
     }
 }
 
-/// An address drawn uniformly from an interval.
+/// Draws an address uniformly from an interval.
 fn between<A: Address>(random: &mut Random, first: A, last: A) -> A {
-    // Drawn from the smallest power of two that holds the interval, again where the draw falls past its end.
+    // Drawn from the smallest power of two that holds the interval. A draw past its end is drawn
+    // again.
     let width = last.to_u128() - first.to_u128();
     let zeros = width.leading_zeros();
     let mask = u128::MAX.checked_shr(zeros).unwrap_or(0);

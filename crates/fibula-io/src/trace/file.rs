@@ -1,33 +1,36 @@
-//! Addresses from files.
+//! Reads addresses from files.
 
 use super::capture;
 use crate::{Damage, Error, Source};
 use std::io::Read;
 use std::net::IpAddr;
 
-/// The addresses of a file in order, of both families: of a text file one a line (empty lines and such that begin
-/// with `#` are passed over), of a pcap or pcapng capture the destinations of its IP packets (VLAN tags are
-/// passed over). Which it is, and whether it is compressed, its first bytes say.
+/// Reads the addresses of a file in order, of both families. A text file has one a line; empty
+/// lines and lines that begin with `#` are skipped. Of a pcap or pcapng capture these are the
+/// destinations of its IP packets; VLAN tags are skipped. The first bytes tell which it is, and
+/// whether it is compressed.
 ///
 /// # Errors
-/// If the source cannot be read, a line is no address, or a capture is damaged or cut off; the place is named.
+/// If the source cannot be read, a line is no address, or a capture is damaged or truncated. The
+/// place is named.
 pub fn read(source: &Source) -> Result<Vec<IpAddr>, Error> {
     parse(&content(source)?, source)
 }
 
-/// As [`read`], of content that was read already; `source` is what errors name.
+/// As [`read`], of content that is in memory; `source` is the name in errors.
 ///
 /// ```
 /// use fibula_io::{Source, trace};
 /// let addresses = trace::parse(b"192.0.2.1\n2001:db8::1\n", &Source::StandardInput)?;
 /// assert_eq!(addresses.len(), 2);
 /// let error = trace::parse(b"192.0.2.1\n192.0.2.256\n", &Source::StandardInput).unwrap_err();
-/// assert_eq!(error.to_string(), r#"standard input, line 2: "192.0.2.256" is no address (expected one a line)"#);
+/// let expected = r#"standard input, line 2: "192.0.2.256" is no address (expected one a line)"#;
+/// assert_eq!(error.to_string(), expected);
 /// # Ok::<(), fibula_io::Error>(())
 /// ```
 ///
 /// # Errors
-/// If a line is no address, or a capture is damaged or cut off; the place is named.
+/// If a line is no address, or a capture is damaged or truncated. The place is named.
 pub fn parse(content: &[u8], source: &Source) -> Result<Vec<IpAddr>, Error> {
     if capture::is_capture(content) {
         return capture::destinations(content)
@@ -51,11 +54,11 @@ fn refused(source: &Source, line: u64, text: &[u8]) -> Error {
     Error::at(source, &Damage::line(line, what))
 }
 
-/// The whole of a source, decompressed.
+/// Reads the whole of a source, decompressed.
 fn content(source: &Source) -> Result<Vec<u8>, Error> {
     let mut content = source.open(None)?;
     let mut bytes = Vec::new();
-    // What stopped the reading is kept as the content's damage.
+    // The reason why reading stopped is in the content's damage.
     let _ = content.read_to_end(&mut bytes);
     match content.damage() {
         Some(cut) => Err(Error::at(source, cut)),

@@ -16,36 +16,40 @@ use std::str::FromStr;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TraceKind {
-    /// `random`: uniform over the public unicast space. IPv4 only: of uniform IPv6 addresses 99.9 % end at the
-    /// root of any table.
+    /// `random`: uniform over the public unicast space. IPv4 only: 99.9 % of uniform IPv6 addresses
+    /// end at the root of any table.
     Random,
-    /// `prefix`: a prefix drawn uniformly, its host bits random. The answer may be a more specific prefix.
+    /// `prefix`: a prefix drawn uniformly, its host bits random. The answer may be a more specific
+    /// prefix.
     Prefix,
-    /// `match`: Random Match (the TilePro64 study, section IV.A): of every prefix the longest of its leaf-pushed
-    /// paths, one of these drawn uniformly, the remaining bits random. The longest search of every prefix, without
-    /// locality.
+    /// `match`: Random Match (the TILEPro64 study, section IV.A). For every prefix it takes the
+    /// longest of its leaf-pushed paths, draws one of these uniformly, and draws the remaining bits
+    /// at random. It is the longest search of every prefix, without locality.
     Match,
-    /// `zipf`: [`ZIPF_DESTINATIONS`](super::ZIPF_DESTINATIONS) addresses drawn as `prefix` does, the *k*-th taken
-    /// with a frequency in proportion to 1/*k*.
+    /// `zipf`: [`ZIPF_DESTINATIONS`](super::ZIPF_DESTINATIONS) addresses drawn as `prefix` does.
+    /// The frequency of the *k*-th is proportional to 1/*k*.
     Zipf,
-    /// `sequential`: one address after the other, from the first of a drawn prefix on and around the end of the
-    /// space; for IPv6, one /64 after the other.
+    /// `sequential`: consecutive addresses, from the first of a drawn prefix on and around the end
+    /// of the space; for IPv6, consecutive /64s.
     Sequential,
-    /// `repeat`: one burst of [`BURST`](super::BURST) addresses, drawn as `prefix` does, again and again.
+    /// `repeat`: one burst of [`BURST`](super::BURST) addresses, drawn as `prefix` does, again and
+    /// again.
     Repeat,
-    /// `miss=R`: *R* percent of the addresses, 0 to 100, match a prefix of the table and are drawn as `prefix`
-    /// does; the others lie between the prefixes: a gap drawn uniformly, an address drawn uniformly in it.
+    /// `miss=R`: *R* percent of the addresses, 0 to 100, match a prefix of the table and are drawn
+    /// as `prefix` does. The others are between the prefixes: a gap drawn uniformly, an address
+    /// drawn uniformly in it.
     Miss(u8),
-    /// `file=PATH`: the addresses of a text file, one a line, or the destinations of a pcap or pcapng file; in
-    /// order, from the start again after the last. Those of the other family are left out.
+    /// `file=PATH`: the addresses of a text file, one a line, or the destinations of a pcap or
+    /// pcapng file, in order. After the last it starts again. Those of the other family are left
+    /// out.
     File(Source),
-    /// `mapped=PATH`: the locality of such a file, of either family, on this table (Realistic Random Match, the
-    /// TilePro64 study, section IV.A): each distinct address, in order of first appearance, stands for one drawn
-    /// as `match` does.
+    /// `mapped=PATH`: the locality of such a file, of either family, on this table (Realistic
+    /// Random Match, the TILEPro64 study, section IV.A). Each distinct address, in order of first
+    /// appearance, is replaced by one drawn as `match` does.
     Mapped(Source),
 }
 
-/// What a kind is called that is not read right.
+/// What error messages expect of a kind.
 const EXPECTED: &str = "expected random, prefix, match, zipf, sequential, repeat, miss=PERCENT (how many match, 0 to \
                         100), file=PATH or mapped=PATH";
 

@@ -1,10 +1,10 @@
-//! The longest leaf-pushed path of every prefix: the Random Match set of the TilePro64 study.
+//! The longest leaf-pushed path of every prefix: the Random Match set of the TILEPro64 study.
 
 use fibula::{Address, Prefix, Rib};
 use std::collections::HashMap;
 
-/// For each prefix of the table that still answers for some address, the longest of the leaves that leaf pushing
-/// gives it, the first of those in address order. O(m) for *m* leaves.
+/// Returns the longest leaf that leaf pushing gives to each prefix that still answers for some
+/// address; of several the first in address order. O(m) for *m* leaves.
 pub(super) fn longest_leaves<A: Address>(rib: &Rib<A>) -> Vec<Prefix<A>> {
     let mut longest: Vec<Prefix<A>> = Vec::with_capacity(rib.len());
     let mut index_of = HashMap::with_capacity(rib.len());
@@ -26,7 +26,7 @@ mod tests {
     use proptest::prelude::*;
     use std::collections::BTreeMap;
 
-    /// Leaf pushing as it is defined: down the binary trie as far as any prefix goes.
+    /// Leaf pushing by its definition: down the binary trie as far as any prefix goes.
     fn by_definition(rib: &Rib<u32>) -> BTreeMap<Prefix<u32>, Prefix<u32>> {
         fn walk(
             rib: &Rib<u32>,
@@ -57,7 +57,7 @@ mod tests {
         #[test]
         fn the_walk_is_leaf_pushing(routes in prop::collection::vec((0_u32..256, 0_u8..=8, any::<bool>()), 0..40)) {
             let prefix = |(bits, len, high): (u32, u8, bool)| {
-                // Near both ends of the space, and short ones.
+                // Near both ends of the space, and short prefixes.
                 if high { Prefix::containing(!bits, 24 + len) } else { Prefix::containing(bits << 24, len) }
             };
             let rib: Rib<u32> = routes

@@ -1,6 +1,7 @@
-//! Address streams: made ones over a table, and real ones from files.
+//! Address streams: made over a table, or read from files.
 //!
-//! Every kind but [`TraceKind::File`] is drawn from a table and a seed and is the same on every machine.
+//! Every kind but [`TraceKind::File`] is drawn from a table and a seed and is the same on every
+//! machine.
 
 mod capture;
 mod draw;
@@ -23,7 +24,7 @@ pub const ZIPF_DESTINATIONS: usize = 65_536;
 /// The addresses of one burst of [`TraceKind::Repeat`].
 pub const BURST: usize = 32;
 
-/// `count` addresses of a kind over a table. O(n + count) for a table of *n* routes.
+/// Returns `count` addresses of a kind over a table. O(n + count) for a table of *n* routes.
 ///
 /// ```
 /// use fibula::{NextHop, Rib};
@@ -38,9 +39,9 @@ pub const BURST: usize = 32;
 /// ```
 ///
 /// # Errors
-/// If the table has nothing the kind could be drawn from (no route at all; for [`TraceKind::Miss`] no gap), if
-/// the family has no such trace ([`TraceKind::Random`] for IPv6), or if a file cannot be read or holds no address
-/// of the family.
+/// If the table has nothing to draw from (no route at all; for [`TraceKind::Miss`] no gap), if the
+/// family has no such trace ([`TraceKind::Random`] for IPv6), or if a file cannot be read or holds
+/// no address of the family.
 pub fn generate<A: Address>(
     kind: &TraceKind,
     rib: &Rib<A>,

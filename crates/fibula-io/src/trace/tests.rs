@@ -1,4 +1,4 @@
-//! Traces are the same everywhere and distributed as they say.
+//! Traces are the same on every machine, and have the distribution that they claim.
 
 use super::*;
 use crate::Source;
@@ -19,7 +19,7 @@ fn checksum<A: Address>(addresses: &[A]) -> u64 {
     bytes.fold(0xCBF2_9CE4_8422_2325, |sum, byte| (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01B3))
 }
 
-/// A file in the system's own place for such, taken away again when dropped.
+/// A temporary file, removed when dropped.
 struct File(std::path::PathBuf);
 
 impl File {
@@ -111,7 +111,8 @@ fn prefix_reaches_every_prefix() {
 
 #[test]
 fn match_draws_the_longest_leaf_of_each_prefix() {
-    // 10.0.0.0/8 without 10.1.2.0/24: the leaves are 10.128/9, ..., 10.1.3.0/24; the longest is the last.
+    // 10.0.0.0/8 without 10.1.2.0/24: the leaves are 10.128/9, ..., 10.1.3.0/24; the longest is the
+    // last.
     let mut rib: Rib<u32> = Rib::new();
     for text in ["10.0.0.0/8", "10.1.2.0/24", "192.0.2.0/25", "192.0.2.128/25", "192.0.2.0/24"] {
         rib.insert(text.parse().unwrap(), NextHop(1));
@@ -239,6 +240,6 @@ fn mapped_keeps_the_locality_and_matches() {
         assert_eq!(addresses[i] == addresses[j], real[i % 6] == real[j % 6]);
     }
     assert!(addresses.iter().all(|&address| tables.ipv6.longest_match(address).is_some()));
-    // Another seed maps elsewhere, and the order is the file's whatever the table.
+    // Another seed maps to other addresses. The order is the file's, whatever the table.
     assert_ne!(addresses, generate(&TraceKind::Mapped(file.source()), &tables.ipv6, 12, 2).unwrap());
 }

@@ -1,10 +1,12 @@
 //! Update streams: announcements and withdrawals in the order they happened.
 //!
-//! Two formats: MRT BGP4MP records, and the project's text, `A|W<TAB>prefix<TAB>next hop<TAB>Unix time`, one change a
-//! line, with `-` for what is not known and `#` for comments. The families are kept apart; each is in order.
+//! There are two formats: MRT BGP4MP records, and the project's text, `A|W<TAB>prefix<TAB>next
+//! hop<TAB>Unix time`, one change a line, with `-` for what is not known and `#` for comments. The
+//! families are kept apart; each is in order.
 //!
-//! An announcement that does not name its next hop refreshes a route whose next hop is known elsewhere: it carries
-//! [`Updates::unknown`], a label `-`, until [`Updates::settle`] looks it up in the table the stream is for.
+//! An announcement without a next hop refreshes a route whose next hop is known elsewhere. Its next
+//! hop is [`Updates::unknown`], a label `-`, until [`Updates::settle`] looks it up in the table of
+//! the stream.
 
 mod text;
 
@@ -74,11 +76,12 @@ pub struct ReadOptions {
     pub format: Option<Format>,
     /// MRT: what the next hop of a change is taken from.
     pub value: Value,
-    /// MRT: only this peer's changes (its address or AS number, as text), every one of them. When `None`, the changes
-    /// of the best path over all peers, as [`table::ReadOptions::peer`](crate::table::ReadOptions::peer) ranks them;
-    /// for a stream of a single peer that is the same.
+    /// MRT: only this peer's changes (its address or AS number, as text), every one of them. `None`
+    /// takes the changes of the best path over all peers, ranked as by
+    /// [`table::ReadOptions::peer`](crate::table::ReadOptions::peer); for a stream of a single peer
+    /// that is the same.
     pub peer: Option<String>,
-    /// Pass over damaged places instead of stopping at the first.
+    /// Skip damaged places instead of stopping at the first.
     pub keep_going: bool,
     /// Accept prefixes with host bits set, and clear them. In MRT they are always cleared.
     pub mask_host_bits: bool,
@@ -97,13 +100,14 @@ pub struct Updates {
     pub unknown: NextHop,
     /// The format they were in.
     pub format: Format,
-    /// What was passed over, in order; empty unless [`ReadOptions::keep_going`].
+    /// What was skipped, in order; empty unless [`ReadOptions::keep_going`].
     pub damage: Vec<Damage>,
 }
 
 impl Updates {
-    /// Gives every announcement without a next hop the one its route has at that point of the stream, beginning with
-    /// these tables. A route that is new keeps [`Updates::unknown`]. O(log n) a change.
+    /// Gives every announcement without a next hop the one that its route has at that point of the
+    /// stream, beginning with these tables. A new route keeps [`Updates::unknown`]. O(log n) a
+    /// change.
     pub fn settle(&mut self, ipv4: &Rib<u32>, ipv6: &Rib<u128>) {
         if self.unknown.is_some() {
             settle(&mut self.ipv4, ipv4, self.unknown);
@@ -144,11 +148,11 @@ fn settle<A: Address>(updates: &mut [Timed<A>], rib: &Rib<A>, unknown: NextHop) 
     }
 }
 
-/// Reads updates; their next hops are added to `next_hops`, those of the table they are for.
+/// Reads updates. Their next hops are added to `next_hops`, those of the table that they are for.
 ///
 /// # Errors
-/// If the source cannot be read, its format is not known, or, without [`ReadOptions::keep_going`], a place is
-/// damaged or the compressed stream cut off: the first such place is named.
+/// If the source cannot be read or its format is not known. Without [`ReadOptions::keep_going`],
+/// also if a place is damaged or the compressed stream is truncated; the first such place is named.
 pub fn read(source: &Source, options: &ReadOptions, next_hops: &mut NextHops) -> Result<Updates, Error> {
     read_content(source, source.open(options.progress.clone())?, options, next_hops)
 }
@@ -169,7 +173,7 @@ fn read_content(
 ) -> Result<Updates, Error> {
     const HEAD_BYTES: u64 = 64 << 10;
     let mut bytes = Vec::new();
-    // What stopped the reading is kept as the content's damage.
+    // The reason why reading stopped is in the content's damage.
     let _ = content.by_ref().take(HEAD_BYTES).read_to_end(&mut bytes);
     let format = match options.format {
         Some(format) => format,
@@ -237,7 +241,7 @@ fn read_mrt(
     Ok(())
 }
 
-/// The index of a next hop; the label `-` is the unknown one.
+/// Returns the index of a next hop; the label `-` is the unknown one.
 fn intern(
     next_hops: &mut NextHops,
     info: NextHopInfo,

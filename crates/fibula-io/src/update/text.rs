@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::io::{self, Write};
 use std::time::Duration;
 
-/// One line.
+/// The fields of one line.
 struct Line<'a> {
     announce: bool,
     prefix: IpPrefix,
@@ -70,7 +70,7 @@ fn line(content: &[u8], mask_host_bits: bool) -> Result<Option<Line<'_>>, String
     Ok(Some(Line { announce, prefix, next_hop, time: unix_time(time)? }))
 }
 
-/// Seconds with or without a fraction, or `-`.
+/// Reads seconds with or without a fraction, or `-`.
 fn unix_time(text: &[u8]) -> Result<Option<Duration>, String> {
     if text == b"-" {
         return Ok(None);
@@ -90,8 +90,8 @@ fn unix_time(text: &[u8]) -> Result<Option<Duration>, String> {
 /// Writes updates as text, one family after the other.
 ///
 /// # Errors
-/// If a next hop's name cannot be written as one field (it is empty, or has white space or a line break in it), or if
-/// `out` fails.
+/// If a next hop's name cannot be written as one field (it is empty, or has white space or a line
+/// break in it), or if `out` fails.
 pub fn write(updates: &Updates, next_hops: &NextHops, out: &mut dyn Write) -> io::Result<()> {
     let mut out = io::BufWriter::new(out);
     write_family(&updates.ipv4, next_hops, &mut out)?;

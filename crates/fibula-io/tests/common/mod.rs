@@ -1,10 +1,11 @@
-//! Where the real data lies, and data made here.
+//! Finds the real data, and makes data.
 #![allow(dead_code, reason = "every test file is a program of its own and takes what it needs")]
 
 use std::path::PathBuf;
 
-/// A path in the folder of real routing data: `FIBULA_DATA`, else `shared/data` beside the workspace or beside the
-/// folder it is in. `None`, and a line that says so, where it does not exist: the tests on made data then stand alone.
+/// Returns a path in the folder of real routing data: `FIBULA_DATA`, else `shared/data` beside the
+/// workspace or beside the folder it is in. Returns `None`, and says so in a line, where it does
+/// not exist: then only the tests on made data run.
 pub(crate) fn data(path: &str) -> Option<PathBuf> {
     let crate_folder = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
     let folders = match std::env::var_os("FIBULA_DATA") {
@@ -18,7 +19,7 @@ pub(crate) fn data(path: &str) -> Option<PathBuf> {
     found
 }
 
-/// MRT made here, so that its reading is tested without the real data.
+/// MRT made here, so that reading is tested without the real data.
 pub(crate) mod made {
     /// A record of a type and subtype.
     pub(crate) fn record(seconds: u32, kind: u16, subtype: u16, body: &[u8]) -> Vec<u8> {
@@ -49,7 +50,7 @@ pub(crate) mod made {
         record(1_000, 13, 1, &body)
     }
 
-    /// RIB_IPV4_UNICAST of a /16: of each entry its peer's index and AS path.
+    /// RIB_IPV4_UNICAST of a /16: the peer's index and AS path of each entry.
     pub(crate) fn rib(prefix: [u8; 2], entries: &[(u16, &[u32])]) -> Vec<u8> {
         let mut body = vec![0, 0, 0, 0, 16, prefix[0], prefix[1], 0, entries.len() as u8];
         for (peer, path) in entries {

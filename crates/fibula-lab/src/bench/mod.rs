@@ -1,16 +1,19 @@
-//! How fast is an engine? Every engine checked first, all of them interleaved, beside the machine's own ceiling.
+//! Measures the speed of engines. Every engine is checked first, engines take turns pass by pass,
+//! and the machine's own ceiling is beside them.
 //!
-//! What a figure means here:
-//! - **Throughput**: each address is read from an array, each next hop stored to an array at the width the
-//!   engine keeps, in batches of a given size; one table, one thread a core, all started together.
-//! - **Interleaved**: machines drift. In every pass each engine runs once, then the next pass begins; the figure
-//!   is the median of the passes, with the slowest and the fastest beside it.
-//! - **Checked**: the answers for at least a million addresses (or all) are compared with the oracle's before
-//!   timing, and those of the last timed pass again after it. An engine with a wrong answer gets no speed.
-//! - **Latency**: each address is made from the answer before.
-//! - **Ceiling**: one random independent load for each address from an array as large as the engine, run in the
-//!   same loop directly after it. The ceiling's own addresses are uniformly random whatever the trace: an
-//!   engine can pass it where a trace leaves most of its table untouched.
+//! What a figure means:
+//! - **Throughput**: each address is read from an array, and each next hop is stored to an array at
+//!   the engine's width, in batches of a given size. There is one table and one thread per core;
+//!   all threads start together.
+//! - **Interleaved**: machines drift. In every pass each engine runs once. The figure is the median
+//!   of the passes, with the slowest and the fastest beside it.
+//! - **Checked**: the answers for at least a million addresses (or all) are compared with the
+//!   oracle's before timing, and those of the last timed pass after it. An engine with a wrong
+//!   answer gets no speed.
+//! - **Latency**: each address depends on the answer before.
+//! - **Ceiling**: one random independent load per address from an array of the engine's size, run
+//!   in the same loop directly before it. The ceiling's own addresses are uniformly random for
+//!   every trace: an engine can pass it where a trace touches little of its table.
 
 mod one_load;
 mod pass;
@@ -34,7 +37,7 @@ use runner::{Passes, Runner};
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
-/// One engine in a race, and how it is to be built.
+/// One engine in a race, and how to build it.
 #[derive(Clone, Debug)]
 pub struct Contender {
     /// The engine's specification.
@@ -43,12 +46,12 @@ pub struct Contender {
     pub isa: Level,
     /// The width of the answers; the narrowest that holds the table when `None`.
     pub width: Option<WidthBits>,
-    /// The pages large arrays ask for.
+    /// The pages that large arrays ask for.
     pub pages: Pages,
 }
 
 impl Contender {
-    /// An engine built the way the framework would.
+    /// An engine with the framework's defaults.
     #[must_use]
     pub fn new(specification: impl Into<String>) -> Self {
         Self { specification: specification.into(), isa: Level::best(), width: None, pages: Pages::Small }
@@ -63,14 +66,14 @@ impl Contender {
     }
 }
 
-/// What the engines are raced on.
+/// The table and the addresses of a race.
 #[derive(Clone, Copy, Debug)]
 pub struct Workload<'w, A: Address> {
-    /// What the table is called in the results.
+    /// The table's name in the results.
     pub table: &'w str,
     /// The table.
     pub rib: &'w Rib<A>,
-    /// What the addresses are called in the results.
+    /// The addresses' name in the results.
     pub trace: &'w str,
     /// The addresses, in the order in which they are looked up. At least one.
     pub addresses: &'w [A],
@@ -79,19 +82,19 @@ pub struct Workload<'w, A: Address> {
 /// How to race.
 #[derive(Clone, Debug)]
 pub struct BenchOptions {
-    /// The numbers of threads to run with, each a row of its own.
+    /// The numbers of threads to run with; each makes its own rows.
     pub threads: Vec<usize>,
-    /// Addresses handed over in one call. The default (16,384) keeps a batch's addresses and answers in the core's
-    /// own cache; it is a choice, not a measured optimum.
+    /// Addresses handed over in one call. The default (16,384) keeps a batch's addresses and
+    /// answers in the core's own cache. It is a choice, not a measured optimum.
     pub batch: usize,
-    /// How threads share the addresses; `None` for one contiguous part each, with nothing between them.
+    /// How threads share the addresses; `None` for one contiguous part each.
     pub sharing: Option<(Model, Order)>,
-    /// Timed passes; at least 5 for a figure worth the name.
+    /// Timed passes; at least 5 for a useful median.
     pub passes: usize,
     /// Addresses compared with the oracle (all, if the trace is shorter).
     pub check: usize,
-    /// The longest a pass may take: an engine too slow for all addresses streams only the first of each part, and
-    /// its row says how many.
+    /// The longest time of a pass. An engine too slow for all addresses streams only the first of
+    /// each part, and its row says how many.
     pub longest_pass: Duration,
 }
 
@@ -108,10 +111,10 @@ impl Default for BenchOptions {
     }
 }
 
-/// What came of a race.
+/// The results of a race.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct BenchReport {
-    /// One row an engine and number of threads.
+    /// One row per engine and number of threads.
     pub rows: Vec<BenchRow>,
     /// The first wrong answers of the engines that gave any.
     pub wrong: Vec<Mismatch>,
@@ -119,20 +122,21 @@ pub struct BenchReport {
     pub refused: Vec<Refusal>,
 }
 
-/// A race in preparation: the table, the addresses and their right answers, found once for any number of races.
+/// A race in preparation: the table, the addresses and their right answers, computed once for any
+/// number of races.
 #[derive(Debug)]
 pub struct Race<'w, A: Address> {
     workload: Workload<'w, A>,
-    /// Positions in the trace: every `stride`-th.
+    /// The right answers of every `stride`-th address of the trace.
     expected: Expected<A>,
     stride: usize,
-    /// As many uniformly random addresses, for the ceiling.
+    /// The same number of uniformly random addresses, for the ceiling.
     uniform: Vec<A>,
     next_hops: u64,
 }
 
 impl<'w, A: Address> Race<'w, A> {
-    /// Finds the right answers of `check` addresses spread over the whole trace.
+    /// Computes the right answers of `check` addresses spread over the whole trace.
     ///
     /// # Errors
     /// If there are no addresses, or the judges disagree.
@@ -149,12 +153,12 @@ impl<'w, A: Address> Race<'w, A> {
         Ok(Self { workload, expected, stride, uniform, next_hops })
     }
 
-    /// Checks the contenders, then races those whose answers are right. `progress` is called with the passes
-    /// done and to be done.
+    /// Checks the contenders, then races those whose answers are right. Calls `progress` with the
+    /// passes done and the passes to be done.
     ///
     /// # Errors
-    /// If a specification names no engine or is not legal, or an option is 0. An engine that exceeds a limit is a
-    /// [`Refusal`], one with wrong answers a row without speed.
+    /// If a specification names no engine or is not legal, or an option is 0. An engine that
+    /// refuses the table is a [`Refusal`]. One with wrong answers has a row without speed.
     pub fn run(
         &self,
         engines: &[Entry],
@@ -209,7 +213,7 @@ impl<'w, A: Address> Race<'w, A> {
         Ok(report)
     }
 
-    /// All passes at one number of threads: a warm-up, then the timed ones.
+    /// Runs all passes at one number of threads: a warm-up, then the timed ones.
     fn round(
         &self,
         runners: &mut [Runner<A>],
@@ -220,7 +224,7 @@ impl<'w, A: Address> Race<'w, A> {
         wrong: &mut Vec<Mismatch>,
     ) -> Vec<BenchRow> {
         let addresses = self.workload.addresses;
-        // Threads that share the addresses have them in one part.
+        // Threads that share the addresses have all of them in one part.
         let part =
             if options.sharing.is_some() { addresses.len() } else { addresses.len().div_ceil(threads) };
         let parts: Vec<&[A]> = addresses.chunks(part).collect();
@@ -260,7 +264,8 @@ impl<'w, A: Address> Race<'w, A> {
         rows
     }
 
-    /// Whether the engine answers right, batch by batch as it will be timed and one by one.
+    /// Compares the engine's answers with the right ones, batch by batch as in the timed loop and
+    /// one by one.
     fn check(&self, fib: &Fib<A>, batch: usize) -> Tally<A> {
         let expected = &self.expected;
         let mut tally = Tally::new();
@@ -275,7 +280,7 @@ impl<'w, A: Address> Race<'w, A> {
         tally.merge(crate::verify::ask_one_by_one(&**fib, expected))
     }
 
-    /// Whether the answers that a timed pass has left behind are right.
+    /// Compares the answers of a timed pass with the right ones.
     fn check_pass(&self, answers: &Answers, part: usize, streamed: usize) -> Tally<A> {
         let mut tally = Tally::new();
         for (index, &right) in self.expected.next_hops().iter().enumerate() {
@@ -287,7 +292,7 @@ impl<'w, A: Address> Race<'w, A> {
         tally
     }
 
-    /// A row with everything but the speeds.
+    /// Returns a row with everything but the speeds.
     fn blank_row(
         &self,
         contender: &Contender,
@@ -331,7 +336,7 @@ impl<'w, A: Address> Race<'w, A> {
 /// Prepares a race and runs it: see [`Race::new`] and [`Race::run`].
 ///
 /// # Errors
-/// See there.
+/// See [`Race::new`] and [`Race::run`].
 ///
 /// ```
 /// use fibula::{NextHop, Rib, engine::ENGINES};
@@ -339,7 +344,8 @@ impl<'w, A: Address> Race<'w, A> {
 /// let mut rib: Rib<u32> = Rib::new();
 /// rib.insert("192.0.2.0/24".parse().unwrap(), NextHop(1));
 /// let addresses: Vec<u32> = (0..1000).map(|i| 0xC000_0200 + i).collect();
-/// let workload = Workload { table: "one route", rib: &rib, trace: "sequential", addresses: &addresses };
+/// let (table, trace) = ("one route", "sequential");
+/// let workload = Workload { table, rib: &rib, trace, addresses: &addresses };
 /// let options = BenchOptions { passes: 5, ..BenchOptions::default() };
 /// let report = bench(ENGINES, &[Contender::new("oracle")], workload, &options).unwrap();
 /// assert_eq!((report.rows[0].checked, report.rows[0].mismatches), (1000, 0));

@@ -1,12 +1,12 @@
 //! `one-load`: the machine's own ceiling, as an engine.
 //!
-//! One random, independent 4-byte load for each address from a plain array: what any table lookup must do at
-//! least. Being an engine, it runs in the very loop the others run in: the same batches, instruction set,
-//! answers' width and threads.
+//! It loads one random, independent 4-byte cell per address from a plain array: the least that any
+//! table lookup does. As an engine, it runs in the same loop as the others: the same batches,
+//! instruction set, width of answers and threads.
 //!
 //! ```text
 //! address  -> its first 32 bits x --> cell = x * cells / 2^32 (a multiplication and a shift)
-//! cells    -> [u32; bytes / 4]    --> the answer is what stands there
+//! cells    -> [u32; bytes / 4]    --> the answer is the cell
 //! ```
 //!
 //! Given uniformly random addresses, the cells are uniformly random too.
@@ -17,7 +17,7 @@ use fibula::memory::{Array, Memory};
 use fibula::{Address, Error, NextHop, Rib, engine_entry};
 use std::marker::PhantomData;
 
-/// What the tools would print about it.
+/// Its description, as for any engine.
 static ABOUT: About = About {
     name: "one-load",
     paper: "no engine: one independent load for each address from an array of the given size",
@@ -26,7 +26,7 @@ static ABOUT: About = About {
     ..About::DEFAULT
 };
 
-/// It as the only engine of a registry.
+/// A registry with this engine alone.
 pub(super) static ONE_LOAD: [Entry; 1] = [engine_entry!(ABOUT, [ipv4 ipv6] OneLoad)];
 
 /// The smallest array: a cache line.
@@ -86,6 +86,9 @@ mod tests {
             Fib::build_from(&ONE_LOAD, "one-load/bytes=1024", &Rib::<u32>::new(), Config::default()).unwrap();
         assert_eq!(fib.memory().total(), 1024);
         let cell = |index: u32| index.wrapping_mul(0x9E37_79B9) >> 24;
-        assert_eq!((fib.lookup_index(0).0, fib.lookup_index(1 << 24).0, fib.lookup_index(u32::MAX).0), (0, cell(1), cell(255)));
+        assert_eq!(
+            (fib.lookup_index(0).0, fib.lookup_index(1 << 24).0, fib.lookup_index(u32::MAX).0),
+            (0, cell(1), cell(255))
+        );
     }
 }

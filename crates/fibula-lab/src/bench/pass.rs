@@ -8,20 +8,20 @@ use std::hint::black_box;
 use std::sync::Barrier;
 use std::time::{Duration, Instant};
 
-/// How many of its addresses a thread streams before the clock starts, so that the engine's table and the
-/// clock frequency are there: an eighth of them, at most this many.
+/// The most addresses that a thread streams before the clock starts (an eighth of its addresses, at
+/// most this). They load the engine's table into the caches and raise the clock frequency.
 const MOST_WARM_UP: usize = 1 << 18;
 
-/// The cores to pin threads to; as many as the system tells.
+/// Returns the cores to pin threads to, as far as the system lists them.
 pub(super) fn cores() -> Vec<CoreId> {
     core_affinity::get_core_ids().unwrap_or_default()
 }
 
-/// Streams the first `streamed` addresses of each part through a table, one thread a part, and returns how
-/// long that took from the first thread's start to the last one's end.
+/// Streams the first `streamed` addresses of each part through a table, one thread per part.
+/// Returns the time from the first thread's start to the last one's end.
 ///
-/// Thread `i` is pinned to core `i`; all start together. `answers` holds an answer for each address, at the
-/// table's own width.
+/// Thread `i` is pinned to core `i`; all threads start together. `answers` has one answer per
+/// address, at the table's own width.
 pub(super) fn pass<A: Address>(
     fib: &Fib<A>,
     parts: &[&[A]],
@@ -56,7 +56,8 @@ pub(super) fn pass<A: Address>(
     start.zip(end).map_or(Duration::ZERO, |(start, end)| end - start)
 }
 
-/// As [`pass`], the first `streamed` addresses shared by threads in one of the ways of [`fibula::parallel`].
+/// As [`pass`], where threads share the first `streamed` addresses by one of the models of
+/// [`fibula::parallel`].
 pub(super) fn shared<A: Address>(
     fib: &Fib<A>,
     parallel: &Parallel,
@@ -73,7 +74,7 @@ pub(super) fn shared<A: Address>(
     parallel.run(&**fib, addresses, next_hops, &pin).expect("threads and engine have been checked")
 }
 
-/// One thread's part of a pass: when it started and when it was done.
+/// Runs one thread's part of a pass. Returns its start and its end.
 fn timed<A: Address, W>(
     fib: &Fib<A>,
     addresses: &[A],
@@ -101,10 +102,10 @@ where
     }
 }
 
-/// Looks addresses up one after the other, each made from the answer before, and returns how long that took.
+/// Looks up addresses one after the other, each dependent on the answer before. Returns the time.
 ///
-/// The answer is cut down to zero by a mask that only the running program knows to be zero, and that zero
-/// goes into the next address: no lookup can begin before the one before it has ended.
+/// A mask that only the running program knows to be zero cuts the answer down to zero, and that
+/// zero is added to the next address. So no lookup can begin before the one before it has ended.
 pub(super) fn dependent<A: Address>(fib: &Fib<A>, addresses: &[A], core: Option<&CoreId>) -> Duration {
     let run = || {
         if let Some(&core) = core {
@@ -121,6 +122,6 @@ pub(super) fn dependent<A: Address>(fib: &Fib<A>, addresses: &[A], core: Option<
         black_box(answer);
         elapsed
     };
-    // On a thread of its own, so that the caller's stays unpinned.
+    // A thread of its own leaves the caller's unpinned.
     std::thread::scope(|scope| scope.spawn(run).join().expect("a lookup panicked"))
 }

@@ -4,27 +4,28 @@ use fibula::memory::Memory;
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
-/// One engine's figures at one number of threads. The fields are the keys of `bench --format json-line`, in
-/// this order, and are not changed: scripts hold us to them.
+/// One engine's figures at one number of threads. The fields are the keys of `bench --format
+/// json-line`, in this order. They do not change: scripts rely on them.
 ///
-/// Where an answer was wrong there is no speed: those fields are `None`.
+/// A wrong answer leaves the fields of the speeds `None`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct BenchRow {
-    /// The engine's specification; `best` with the name of what was chosen, as in `best (sail-l)`.
+    /// The engine's specification; `best` with the name of the chosen engine, as in `best
+    /// (sail-l)`.
     pub engine: String,
     /// `ipv4` or `ipv6`.
     pub family: String,
-    /// The table, as it was named.
+    /// The table's name.
     pub table: String,
     /// Its routes.
     pub prefixes: u64,
     /// The different next hops they have.
     pub next_hops: u64,
-    /// The addresses, as they were named.
+    /// The trace's name.
     pub trace: String,
     /// How many addresses each pass streams, all threads together.
     pub addresses: u64,
-    /// How many threads, each over its own part of the addresses.
+    /// The number of threads, each over its own part of the addresses.
     pub threads: u64,
     /// Addresses handed over in one call.
     pub batch: u64,
@@ -38,28 +39,31 @@ pub struct BenchRow {
     pub mlps_min: Option<f64>,
     /// The fastest pass.
     pub mlps_max: Option<f64>,
-    /// Latency: nanoseconds for a lookup whose address depends on the answer before; the median of the passes.
+    /// Latency: nanoseconds for a lookup whose address depends on the answer before; the median of
+    /// the passes.
     pub ns_dependent: Option<f64>,
-    /// What the engine occupies, in bytes.
+    /// The engine's memory in bytes.
     pub bytes: u64,
-    /// The same by part: an object of part and bytes.
+    /// The bytes of each part, as an object.
     #[serde(serialize_with = "by_part")]
     pub bytes_by_part: Vec<(String, u64)>,
-    /// How long building took, in milliseconds.
+    /// The build time in milliseconds.
     pub build_ms: f64,
     /// Addresses of the trace whose answers were compared with the oracle's before timing.
     pub checked: u64,
-    /// How many of these answers, or of the same ones in the timed passes, were wrong.
+    /// The number of these answers, or of the same ones in the timed passes, that were wrong.
     pub mismatches: u64,
-    /// The machine's ceiling: million random independent 4-byte loads a second from an array of `bytes`, in the
-    /// same run, loop and number of threads; the median of the passes.
+    /// The machine's ceiling: million random independent 4-byte loads a second from an array of
+    /// `bytes`, in the same run and loop and with the same number of threads; the median of the
+    /// passes.
     pub limit_mlps: Option<f64>,
-    /// `mlps / limit_mlps`. More than 1 where a trace's locality leaves most of the table untouched.
+    /// `mlps / limit_mlps`. More than 1 where a trace's locality leaves most of the table
+    /// untouched.
     pub limit_share: Option<f64>,
-    /// How threads shared the addresses, where they did not have a part each.
+    /// How threads shared the addresses, where they did not have one part each.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// When answers could leave.
+    /// When answers could be delivered.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub order: Option<String>,
 }
@@ -72,7 +76,7 @@ fn by_part<S: Serializer>(parts: &[(String, u64)], serializer: S) -> Result<S::O
     map.end()
 }
 
-/// The parts of a memory as an object can hold them: those of one name together.
+/// Returns the parts of a memory with the bytes of equal names added: an object holds a name once.
 pub(super) fn parts(memory: &Memory) -> Vec<(String, u64)> {
     let mut parts: Vec<(String, u64)> = Vec::new();
     for part in &memory.parts {
@@ -84,12 +88,13 @@ pub(super) fn parts(memory: &Memory) -> Vec<(String, u64)> {
     parts
 }
 
-/// A figure with three decimals: more would only be noise.
+/// Rounds a figure to three decimals: more would be noise.
 pub(crate) fn rounded(value: f64) -> f64 {
     (value * 1000.0).round() / 1000.0
 }
 
-/// The median of some samples; the mean of the middle two where their number is even. `None` of none.
+/// Returns the median of some samples; the mean of the middle two where their number is even.
+/// `None` of none.
 pub(crate) fn median(samples: &[f64]) -> Option<f64> {
     let mut sorted = samples.to_vec();
     sorted.sort_by(f64::total_cmp);

@@ -8,33 +8,33 @@ use fibula::parallel::{Model, Parallel};
 use fibula::{Address, Fib, Rib};
 use std::time::Duration;
 
-/// Addresses looked up one after the other in a pass, to measure latency.
+/// The dependent lookups of a pass, to measure latency.
 const DEPENDENT: usize = 1 << 17;
 
-/// An engine that stands at the start.
+/// An engine that is ready to run.
 pub(super) struct Runner<A: Address> {
     pub(super) fib: Fib<A>,
     ceiling: Fib<A>,
     pub(super) row: BenchRow,
-    /// How many addresses of each part are streamed.
+    /// The number of addresses of each part that are streamed.
     pub(super) streamed: usize,
     mlps: Vec<f64>,
     limit_mlps: Vec<f64>,
     ns_dependent: Vec<f64>,
 }
 
-/// What the passes of a round have in common.
+/// The arguments that the passes of a round share.
 pub(super) struct Passes<'p, A> {
-    /// The addresses, in a part a thread, or all in one where threads share them.
+    /// The addresses: one part per thread, or one part of all where threads share them.
     pub(super) parts: &'p [&'p [A]],
-    /// As many random ones, for the ceiling.
+    /// The same number of random addresses, for the ceiling.
     pub(super) uniform: &'p [&'p [A]],
     pub(super) threads: usize,
     pub(super) options: &'p BenchOptions,
     pub(super) cores: &'p [CoreId],
 }
 
-/// The machine's ceiling for an engine: an array of the same size, asked for in the same way.
+/// Builds the machine's ceiling for an engine: an array of the same size, read in the same loop.
 fn ceiling<A: Address>(contender: &Contender, fib: &Fib<A>) -> Result<Fib<A>, Error> {
     let bytes = fib.memory().total().max(one_load::LEAST_BYTES);
     let mut config = contender.config();
@@ -44,7 +44,7 @@ fn ceiling<A: Address>(contender: &Contender, fib: &Fib<A>) -> Result<Fib<A>, Er
 }
 
 impl<A: Address> Runner<A> {
-    /// An engine whose answers are right, with all of its row but the speeds.
+    /// Takes an engine whose answers are right, with all of its row but the speeds.
     ///
     /// # Errors
     /// If its ceiling cannot be built.
@@ -54,12 +54,13 @@ impl<A: Address> Runner<A> {
         Ok(Self { fib, ceiling, row, streamed: 0, mlps, limit_mlps, ns_dependent })
     }
 
-    /// One pass of the engine over its addresses, or of its ceiling over random ones.
+    /// Runs one pass of the engine over its addresses, or of its ceiling over random ones.
     fn pass(&self, fib: &Fib<A>, passes: &Passes<'_, A>, own: bool, answers: &mut Answers) -> Duration {
         let &Passes { parts, uniform, threads, options, cores } = passes;
         let parts = if own { parts } else { uniform };
         match options.sharing {
-            // The ceiling cannot be cut into stages; its threads have to share, too.
+            // The ceiling cannot be cut into stages, and its threads have to share the addresses
+            // too.
             Some((model, order)) => {
                 let model = if own || model != Model::Pipeline { model } else { Model::Own };
                 let parallel = Parallel { threads, model, order, chunk: options.batch };
@@ -70,7 +71,7 @@ impl<A: Address> Runner<A> {
         }
     }
 
-    /// Runs untimed, and finds how many addresses fit into the longest pass.
+    /// Runs untimed, and computes how many addresses fit into the longest pass.
     pub(super) fn warm_up(&mut self, passes: &Passes<'_, A>, answers: &mut Answers) {
         let all = passes.parts[0].len();
         self.streamed = all.min(1 << 16);
@@ -82,7 +83,7 @@ impl<A: Address> Runner<A> {
         self.pass(&self.ceiling, passes, false, answers);
     }
 
-    /// One timed pass of the engine, then one of its ceiling.
+    /// Times one pass of the ceiling, then one of the engine.
     pub(super) fn race(&mut self, passes: &Passes<'_, A>, answers: &mut Answers) {
         let lookups = self.lookups(passes.parts) as f64;
         let mlps = |elapsed: Duration| lookups / elapsed.as_secs_f64().max(1e-9) / 1e6;
@@ -92,7 +93,7 @@ impl<A: Address> Runner<A> {
         self.mlps.push(mlps(own));
     }
 
-    /// One timed pass of dependent lookups, in each pass of other addresses of the trace.
+    /// Times one pass of dependent lookups. Each pass has other addresses of the trace.
     pub(super) fn race_dependent(&mut self, addresses: &[A], pass: usize, core: Option<&CoreId>) {
         let addresses = &addresses[pass * DEPENDENT % addresses.len()..];
         let addresses = &addresses[..addresses.len().min(DEPENDENT).min(self.streamed)];
@@ -100,12 +101,12 @@ impl<A: Address> Runner<A> {
         self.ns_dependent.push(elapsed.as_secs_f64() * 1e9 / addresses.len() as f64);
     }
 
-    /// The lookups of one pass, all threads together.
+    /// Returns the lookups of one pass, all threads together.
     fn lookups(&self, parts: &[&[A]]) -> usize {
         parts.iter().map(|part| part.len().min(self.streamed)).sum()
     }
 
-    /// The row of the passes so far, which are forgotten.
+    /// Returns the row of the passes so far, and clears them.
     pub(super) fn take_row(&mut self, threads: usize, parts: &[&[A]], mismatches: u64) -> BenchRow {
         let (own, limit) = (std::mem::take(&mut self.mlps), std::mem::take(&mut self.limit_mlps));
         let dependent = std::mem::take(&mut self.ns_dependent);

@@ -5,10 +5,11 @@ use std::collections::HashMap;
 use std::fmt;
 use std::str::FromStr;
 
-/// How often a short prefix comes and goes.
+/// The number of times that a short prefix is withdrawn and announced.
 const ROUNDS: usize = 100;
 
-/// A flap: what goes comes back, so that the table at the end is the one at the beginning.
+/// A flap. Everything that it changes is changed back, so that the table at the end is the one at
+/// the beginning.
 ///
 /// ```
 /// use fibula::{NextHop, Rib};
@@ -25,9 +26,10 @@ const ROUNDS: usize = 100;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flap {
-    /// A BGP session is lost and found again: every route is withdrawn, then every route announced, in the table's order.
+    /// A BGP session goes down and comes back: every route is withdrawn, then every route
+    /// announced, in the table's order.
     Session,
-    /// The default route goes to one neighbour, to another, and nowhere, a hundred times.
+    /// The default route changes to one next hop, to another, and is withdrawn, a hundred times.
     Default,
     /// The same for the /8 that covers most routes.
     Eight,
@@ -47,7 +49,7 @@ impl Flap {
         }
     }
 
-    /// The changes for a table.
+    /// Returns the changes for a table.
     #[must_use]
     pub fn changes<A: Address>(self, rib: &Rib<A>) -> Vec<Change<A>> {
         match self {

@@ -1,13 +1,16 @@
-//! How does an engine do while its table changes? Readers look up on their own cores while a writer carries out updates.
+//! Measures an engine while its table changes. Readers look up on their own cores while a writer
+//! applies updates.
 //!
-//! What a figure means here:
-//! - **Visible**: from the moment a change was to be handed in (its place in the stream where a pace is kept, so that a late one counts as
-//!   late) until the store that made its publication visible had been done.
-//! - **Readers**: each on a core of its own, in batches, one guard a batch. Their speed is counted for some time before the
-//!   changes, all through them, and for some time after.
-//! - **Wrong**: readers look, between batches, at an address that a change touches. As long as the writer has not gone on to the next publication,
-//!   the answer must be the table's before or after it, and once the writer says that it is done, the one after. At the end
-//!   the answers at all interval boundaries are compared with an oracle's, built from the table that the changes make by themselves.
+//! What a figure means:
+//! - **Visible**: the time from the moment a change was to be handed in until the store that made
+//!   its publication visible. Where a pace is kept, that moment is the change's time in the stream,
+//!   so that a late change counts as late.
+//! - **Readers**: each on its own core, in batches, one guard per batch. Their speed is counted for
+//!   some time before the changes, during them, and for some time after.
+//! - **Wrong**: between batches, readers look up an address that a change touches. Until the writer
+//!   begins the next publication, the answer must be the table's before or after it; once the
+//!   writer says that it is done, the one after. At the end the answers at all interval boundaries
+//!   are compared with an oracle's, built from the table that the changes give without the engine.
 
 mod flap;
 mod reader;
@@ -32,19 +35,21 @@ use writer::Writer;
 /// How to replay.
 #[derive(Clone, Debug)]
 pub struct ReplayOptions {
-    /// How many threads look up.
+    /// The number of threads that look up.
     pub readers: usize,
-    /// How many addresses they look up under one guard.
+    /// The number of addresses that they look up under one guard.
     pub reader_batch: usize,
-    /// When each change is handed in, since the start; `None` for as soon as may be.
+    /// When each change is handed in, since the start; `None` for as soon as possible.
     pub pace: Option<Vec<Duration>>,
-    /// How changes are gathered. No more than `most_changes` are handed in before those are published.
+    /// How changes are collected. No more than `most_changes` are handed in before those are
+    /// published.
     pub settings: Settings,
     /// How the engine is built.
     pub config: Config,
-    /// For how long readers are counted before the changes, and for how long after.
+    /// The time for which readers are counted before the changes, and again after them.
     pub span: Duration,
-    /// How many random addresses are asked at the end, besides those around prefixes and intervals.
+    /// The number of random addresses that are checked at the end, besides those around prefixes
+    /// and intervals.
     pub random: usize,
 }
 
@@ -62,14 +67,14 @@ impl Default for ReplayOptions {
     }
 }
 
-/// What came of a replay.
+/// The results of a replay.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ReplayRow {
     /// The engine's specification.
     pub engine: String,
     /// `ipv4` or `ipv6`.
     pub family: String,
-    /// What the table is called.
+    /// The table's name.
     pub table: String,
     /// Its routes before the changes.
     pub prefixes: u64,
@@ -81,7 +86,7 @@ pub struct ReplayRow {
     pub suppressed: u64,
     /// Changes that a later one in the same publication replaced or took back.
     pub coalesced: u64,
-    /// Changes handed in a second, from the first until all are visible.
+    /// Changes handed in per second, from the first until all are visible.
     pub updates_per_s: f64,
     /// The median of the time until visible, in microseconds.
     pub visible_us_p50: f64,
@@ -89,7 +94,7 @@ pub struct ReplayRow {
     pub visible_us_p99: f64,
     /// Its 99.9th percentile.
     pub visible_us_p999: f64,
-    /// The threads that looked up.
+    /// The number of threads that looked up.
     pub readers: u64,
     /// Million lookups a second of all readers before the changes.
     pub mlps_before: f64,
@@ -97,44 +102,46 @@ pub struct ReplayRow {
     pub mlps_during: f64,
     /// The same after the changes.
     pub mlps_after: f64,
-    /// Answers that belong to no table, or to one that had been replaced; and wrong ones at the end.
+    /// Answers that belong to no table, or to one that had been replaced, and wrong ones at the
+    /// end.
     pub wrong: u64,
-    /// What the engine occupied before the changes, all copies together, in bytes.
+    /// The engine's memory before the changes, all copies together, in bytes.
     pub bytes_before: u64,
-    /// What it occupied after them.
+    /// Its memory after them.
     pub bytes_after: u64,
     /// The changes of single prefixes that exceeded a limit and were taken back.
     #[serde(skip)]
     pub refused: u64,
-    /// The publications.
+    /// The number of publications.
     #[serde(skip)]
     pub publications: u64,
-    /// For how many of them a table was built anew.
+    /// The publications for which a table was rebuilt.
     #[serde(skip)]
     pub rebuilt: u64,
-    /// How many answers readers compared while the table changed.
+    /// The answers that readers compared while the table changed.
     #[serde(skip)]
     pub compared: u64,
 }
 
-/// What is replayed.
+/// The table, changes and addresses of a replay.
 #[derive(Clone, Copy, Debug)]
 pub struct Stream<'s, A: Address> {
-    /// What the table is called in the results.
+    /// The table's name in the results.
     pub table: &'s str,
     /// The table before the changes.
     pub rib: &'s Rib<A>,
     /// The changes, in order.
     pub changes: &'s [Change<A>],
-    /// What readers look up, again and again; at least one address.
+    /// The addresses that readers look up, again and again; at least one.
     pub addresses: &'s [A],
 }
 
 /// Replays changes on one engine while readers look up.
 ///
 /// # Errors
-/// If the engine cannot be built, or there is nothing to look up; `Ok(Err(refusal))` if only the first table exceeds one of its limits. A limit
-/// met on the way is no error: what exceeds it is taken back and counted.
+/// If there is nothing to look up, or the specification names no engine. `Ok(Err(refusal))` if the
+/// engine refuses the first table. A limit met on the way is no error: those changes are taken back
+/// and counted.
 ///
 /// # Panics
 /// If a lookup or an update panics.
@@ -144,7 +151,8 @@ pub struct Stream<'s, A: Address> {
 /// use fibula_lab::replay::{ReplayOptions, Stream, replay};
 /// use std::time::Duration;
 /// let route = Route { prefix: "192.0.2.0/24".parse()?, next_hop: NextHop(1) };
-/// let changes = [Change::Announce(route), Change::Announce(route), Change::Withdraw(route.prefix)];
+/// let announce = Change::Announce(route);
+/// let changes = [announce, announce, Change::Withdraw(route.prefix)];
 /// let rib = Rib::<u32>::new();
 /// let stream = Stream { table: "empty", rib: &rib, changes: &changes, addresses: &[0xC000_0201] };
 /// let options = ReplayOptions { span: Duration::from_millis(1), ..ReplayOptions::default() };
@@ -166,7 +174,8 @@ pub fn replay<A: Address>(
     replay_on(&mut live, specification, stream, options).map(Ok)
 }
 
-/// The same on a table that is live already, called `name` in the row; its engine and how it gathers changes are its own matter.
+/// Replays changes on a table that is live already, called `name` in the row. Its engine and how it
+/// collects changes are its own.
 ///
 /// # Errors
 /// If there is nothing to look up, or the table is lost.
@@ -207,7 +216,7 @@ pub fn replay_on<A: Address, L: LiveTable<A> + Send>(
         });
         writer.join().expect("the writer panicked")
     })?;
-    live.poll(Duration::MAX)?; // readers are gone: what waited for them goes too
+    live.poll(Duration::MAX)?; // no reader is left: frees what waited for them
     let counts = live.counts();
     let wrong_at_end = wrong_at_end(live, rib, changes, counts.refused, options)?;
     Ok(ReplayRow {
@@ -237,7 +246,8 @@ pub fn replay_on<A: Address, L: LiveTable<A> + Send>(
     })
 }
 
-/// The answers at the end that differ from those of the table that the changes make by themselves.
+/// Returns the number of answers at the end that differ from those of the table that the changes
+/// give without the engine.
 fn wrong_at_end<A: Address>(
     live: &impl LiveTable<A>,
     rib: &Rib<A>,
@@ -260,7 +270,8 @@ fn pin(core: Option<&CoreId>) {
     }
 }
 
-/// What an address is answered by a table, and what it will be once these changes are carried out in order.
+/// Returns the answer of a table for an address, and the answer after these changes were applied in
+/// order.
 fn before_and_after<A: Address>(rib: &Rib<A>, changes: &[Change<A>], address: A) -> (NextHop, NextHop) {
     let mut covers: Vec<_> = rib.covering(fibula::Prefix::host(address)).collect();
     let longest = |covers: &[fibula::Route<A>]| {

@@ -10,14 +10,14 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::{Scope, ScopedJoinHandle};
 use std::time::{Duration, Instant};
 
-/// What one reader tells, on lines of its own.
+/// One reader's counters, on their own cache lines.
 #[repr(align(128))]
 #[derive(Debug, Default)]
 struct Told {
     looked_up: AtomicU64,
 }
 
-/// What readers found out about the answers.
+/// The readers' findings about the answers.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Judged {
     pub(super) compared: u64,
@@ -31,14 +31,14 @@ pub(super) struct Readers<'scope> {
     stop: std::sync::Arc<AtomicBool>,
 }
 
-/// How many addresses had been looked up at a moment.
+/// The number of addresses that had been looked up at a moment.
 pub(super) struct Count {
     at: Instant,
     looked_up: u64,
 }
 
 impl<'scope> Readers<'scope> {
-    /// Sets them to work, each from another place of the addresses on.
+    /// Starts the readers, each at another offset of the addresses.
     pub(super) fn start<'env, A: Address, L: LiveTable<A>>(
         scope: &'scope Scope<'scope, 'env>,
         live: &L,
@@ -69,14 +69,14 @@ impl<'scope> Readers<'scope> {
         Count { at: Instant::now(), looked_up }
     }
 
-    /// Million lookups a second since a count.
+    /// Returns the million lookups a second since a count.
     pub(super) fn speed_since(&self, before: &Count) -> f64 {
         let now = self.count();
         let seconds = (now.at - before.at).as_secs_f64().max(1e-9);
         (now.looked_up - before.looked_up) as f64 / seconds / 1e6
     }
 
-    /// Lets them work for some time and says how fast they are.
+    /// Lets them work for some time and returns their speed.
     pub(super) fn speed_for(&self, span: Duration) -> f64 {
         let count = self.count();
         std::thread::sleep(span);

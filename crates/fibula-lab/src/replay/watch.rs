@@ -3,33 +3,37 @@
 use fibula::{Address, NextHop};
 use std::sync::atomic::{AtomicU64, Ordering, fence};
 
-/// An address and the answers that are right at the moment: told by the writer, read by any number of readers without a lock.
+/// An address and the answers that are right at the moment. The writer sets them, and any number of
+/// readers read them without a lock.
 ///
-/// A sequence number stands around the rest: a reader that finds it the same before and after has read one sight, and whatever it
-/// looked up between was looked up while that sight was the writer's last word.
+/// A sequence number guards the other fields. A reader that finds it the same before and after has
+/// read one state. Whatever the reader looked up in between was looked up while the writer had set
+/// that state.
 #[derive(Debug, Default)]
 pub(super) struct Watch {
-    /// 0 while there is nothing to see; else even before the publication is done, and odd after.
+    /// 0 while there is nothing to check; else even before the publication is done, and odd after.
     sequence: AtomicU64,
     address: [AtomicU64; 2],
     /// Both answers.
     next_hops: AtomicU64,
-    /// The last number that was used, for the one writer.
+    /// The last number that the one writer used.
     last: AtomicU64,
 }
 
-/// What a reader is to see.
+/// The state that a reader checks.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sight<A> {
     pub(super) address: A,
-    /// The answer of the table before the publication that is being made; the one after, once it is done.
+    /// The answer of the table before the publication in progress; once that is done, the one
+    /// after.
     pub(super) before: NextHop,
     pub(super) after: NextHop,
     sequence: u64,
 }
 
 impl Watch {
-    /// From now on, until the next call of any method, the answer for this address is one of the two.
+    /// From now on, until the next call of any method, the answer for this address is one of the
+    /// two.
     pub(super) fn show<A: Address>(&self, address: A, before: NextHop, after: NextHop) {
         self.hide();
         let number = self.last.load(Ordering::Relaxed) + 2;
@@ -49,13 +53,13 @@ impl Watch {
         }
     }
 
-    /// From now on there is nothing to see.
+    /// From now on there is nothing to check.
     pub(super) fn hide(&self) {
         self.sequence.store(0, Ordering::Relaxed);
-        fence(Ordering::Release); // what follows comes after: a publication, or another sight
+        fence(Ordering::Release); // before a publication, or another state
     }
 
-    /// What is to be seen now.
+    /// Returns the present state.
     pub(super) fn sight<A: Address>(&self) -> Option<Sight<A>> {
         let sequence = self.sequence.load(Ordering::Acquire);
         let [high, low] = self.address.each_ref().map(|half| half.load(Ordering::Relaxed));
@@ -66,7 +70,8 @@ impl Watch {
         (sequence != 0).then_some(Sight { address, before, after, sequence })
     }
 
-    /// Whether a sight has been the writer's last word until now: only then does what was looked up since tell anything.
+    /// Returns whether `sight` has been the writer's state until now. Only then can what was looked
+    /// up since be judged.
     pub(super) fn still_shows<A>(&self, sight: &Sight<A>) -> bool {
         fence(Ordering::Acquire);
         self.sequence.load(Ordering::Relaxed) == sight.sequence

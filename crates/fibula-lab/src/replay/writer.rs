@@ -7,13 +7,14 @@ use crate::live_table::LiveTable;
 use fibula::{Address, Change};
 use std::time::{Duration, Instant};
 
-/// How often readers are given something to look at: finding the right answers costs as much as some changes.
+/// The least time between two states for readers: computing the right answers costs as much as some
+/// changes.
 const BETWEEN_SIGHTS: Duration = Duration::from_micros(20);
 
-/// The last part of a wait, which is spun away: the system's timers wake by so much too late.
+/// The last part of a wait, spent spinning: the system's timers wake up late by about this time.
 const NEAR: Duration = Duration::from_micros(60);
 
-/// The writer and what it has on its hands.
+/// The writer and its pending changes.
 pub(super) struct Writer<'w, A: Address, L> {
     live: &'w mut L,
     watch: &'w Watch,
@@ -26,7 +27,7 @@ pub(super) struct Writer<'w, A: Address, L> {
     times: Times,
 }
 
-/// How long things took.
+/// The times measured.
 #[derive(Debug, Default)]
 pub(super) struct Times {
     /// From the first change until all were visible.
@@ -35,7 +36,8 @@ pub(super) struct Times {
 }
 
 impl Times {
-    /// The time until visible that this share of the changes did not exceed, in microseconds.
+    /// Returns the time until visible that this share of the changes did not exceed, in
+    /// microseconds.
     pub(super) fn visible_us(&self, share: f64) -> f64 {
         let last = self.visible.len().saturating_sub(1);
         self.visible.get((last as f64 * share) as usize).map_or(0.0, |time| time.as_secs_f64() * 1e6)
@@ -56,7 +58,7 @@ impl<'w, A: Address, L: LiveTable<A>> Writer<'w, A, L> {
         }
     }
 
-    /// Hands all changes in and sees them published.
+    /// Hands in all changes and waits until they are published.
     pub(super) fn run(&mut self, changes: &[Change<A>]) -> Result<(), Error> {
         self.times.visible.reserve(changes.len());
         let most = self.options.settings.most_changes.max(1);
@@ -80,7 +82,7 @@ impl<'w, A: Address, L: LiveTable<A>> Writer<'w, A, L> {
         Ok(())
     }
 
-    /// What came of it.
+    /// Returns the times.
     pub(super) fn finish(mut self) -> Times {
         self.watch.hide();
         self.times.visible.sort_unstable();
@@ -96,8 +98,9 @@ impl<'w, A: Address, L: LiveTable<A>> Writer<'w, A, L> {
         Ok(())
     }
 
-    /// Lets some time pass: until readers have let something go, or until a moment is near. Who waits by yielding or spinning uses its
-    /// share of the core up, and where other programs want it too is late by their whole turns; who has slept gets it at once.
+    /// Waits a little: until readers have moved on, or until `moment` is near. A thread that yields
+    /// or spins uses up its share of the core. Where other programs want the core too, it is late
+    /// by their whole time slices; a thread that has slept gets the core at once.
     fn wait_for(&self, moment: Duration) {
         let left = moment.saturating_sub(self.start.elapsed());
         if !self.pending.is_empty() {
@@ -117,7 +120,7 @@ impl<'w, A: Address, L: LiveTable<A>> Writer<'w, A, L> {
         Ok(())
     }
 
-    /// Tells readers what they may see from now on: nothing may be published that they have not been told of.
+    /// Tells readers what they may see from now on. Nothing may be published before that.
     fn tell(&mut self) {
         let now = self.start.elapsed();
         if now < self.last_sight + BETWEEN_SIGHTS {
@@ -132,7 +135,7 @@ impl<'w, A: Address, L: LiveTable<A>> Writer<'w, A, L> {
         self.watch.show(address, before, after);
     }
 
-    /// Notes what has become visible.
+    /// Records the changes that have become visible.
     fn note(&mut self) {
         if self.live.pending() > 0 || self.pending.is_empty() {
             return;

@@ -1,4 +1,4 @@
-//! What lookups touch, counted.
+//! Counts the memory accesses of lookups.
 
 use fibula::engine::Accesses;
 use fibula::{Address, Fib};
@@ -7,11 +7,11 @@ use serde::Serialize;
 /// The accesses of some lookups to the engine's table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct AccessCount {
-    /// Places read in a lookup: the mean.
+    /// Elements read in a lookup: the mean.
     pub loads: f64,
-    /// The most places read in a lookup.
+    /// The most elements read in a lookup.
     pub loads_most: u32,
-    /// The most places read in a lookup before its first hash, or in all where it computes none.
+    /// The most elements read in a lookup before its first hash, or in all where it computes none.
     pub loads_before_hash_most: u32,
     /// Different cache lines touched in a lookup: the mean.
     pub lines: f64,
@@ -21,7 +21,7 @@ pub struct AccessCount {
     pub hashes_most: u32,
 }
 
-/// Counts what the scalar lookup of each address touches. All zero for no addresses.
+/// Counts the accesses of the scalar lookup of each address. All zero for no addresses.
 ///
 /// ```
 /// use fibula::{Fib, Rib};

@@ -1,4 +1,4 @@
-//! One engine against others on one table: who is faster where, and by how much.
+//! Compares one engine with others on one table: which is faster on which trace, and by how much.
 
 use super::Trace;
 use crate::bench::{BenchOptions, BenchRow, Contender, Race, Workload};
@@ -7,19 +7,19 @@ use fibula::engine::{BEST, Entry};
 use fibula::{Address, Rib};
 use serde::Serialize;
 
-/// What came of a comparison on one table with one model of next hops.
+/// The results of a comparison on one table with one model of next hops.
 #[derive(Clone, Debug)]
 pub struct Comparison {
     /// `ipv4` or `ipv6`.
     pub family: String,
-    /// What the table is called.
+    /// The table's name.
     pub table: String,
-    /// Where its next hops come from.
+    /// The model of its next hops.
     pub model: String,
     /// Its routes.
     pub prefixes: usize,
-    /// For each trace, in order: the row of the engine, then those of its rivals. Rows with wrong answers have no speed.
-    /// Empty if the engine itself refused the table.
+    /// For each trace, in order: the row of the engine, then those of its rivals. Rows with wrong
+    /// answers have no speed. Empty if the engine itself refused the table.
     pub races: Vec<Vec<BenchRow>>,
     /// For each trace: the speed of the engine on all threads asked for, over that on one.
     pub scaling: Vec<Option<f64>>,
@@ -34,9 +34,9 @@ pub struct Comparison {
 pub struct CompareRow {
     /// `ipv4` or `ipv6`.
     pub family: String,
-    /// What the table is called.
+    /// The table's name.
     pub table: String,
-    /// Where its next hops come from.
+    /// The model of its next hops.
     pub model: String,
     /// Its routes.
     pub prefixes: u64,
@@ -52,14 +52,14 @@ pub struct CompareRow {
     pub rival_mlps: f64,
     /// `mlps / rival_mlps`.
     pub ratio: f64,
-    /// `mlps` over the rate of one random load an address from an array of the engine's size.
+    /// `mlps` over the rate of one random load per address from an array of the engine's size.
     pub limit_share: Option<f64>,
     /// The speed on all threads asked for, over that on one.
     pub scaling: Option<f64>,
 }
 
 impl Comparison {
-    /// The engine's row of a race and its rivals', as far as their answers were right.
+    /// Returns the engine's row of a race, and its rivals' rows as far as their answers were right.
     fn sides(race: &[BenchRow]) -> Option<(&BenchRow, impl Iterator<Item = &BenchRow>)> {
         let (own, rivals) = race.split_first()?;
         Some((own, rivals.iter().filter(|row| row.mlps.is_some())))
@@ -90,7 +90,8 @@ impl Comparison {
         self.races.iter().zip(&self.scaling).filter_map(row).collect()
     }
 
-    /// Every measure in which a rival is better: the measure, the engine's own figure, the rival and its figure.
+    /// Returns every measure in which a rival is better: the measure, the engine's own figure, the
+    /// rival and its figure.
     #[must_use]
     pub fn lost(&self) -> Vec<(String, f64, String, f64)> {
         let mut lost = Vec::new();
@@ -105,7 +106,7 @@ impl Comparison {
                     }
                 };
                 measure(&format!("Mlps {}", own.trace), own.mlps, rival.mlps, true);
-                // What does not depend on the trace is told once.
+                // Measures that do not depend on the trace are listed once.
                 if at == 0 {
                     let bytes = |row: &BenchRow| Some(row.bytes as f64 / row.prefixes.max(1) as f64);
                     measure("ns dependent", own.ns_dependent, rival.ns_dependent, false);
@@ -118,13 +119,15 @@ impl Comparison {
     }
 }
 
-/// Whether a row is of the engine with this specification. The row of `best` also says which engine that is.
+/// Returns whether a row is of the engine with this specification. The row of `best` also names the
+/// chosen engine.
 pub(super) fn is_of(row: &BenchRow, specification: &str) -> bool {
     let chosen = row.engine.strip_prefix(BEST).is_some_and(|chosen| chosen.starts_with(" ("));
     row.engine == specification || specification == BEST && chosen
 }
 
-/// Races an engine against others on each trace, all in turns; then the engine alone on one thread and on `threads`.
+/// Races an engine against others on each trace, pass by pass in turns. Then races the engine alone
+/// on one thread and on `threads`.
 ///
 /// # Errors
 /// If a specification names no engine, a trace is empty, or the judges disagree.
@@ -157,7 +160,8 @@ pub fn compare<A: Address>(
         let mut report = race.run(engines, &contenders, options, &mut |_, _| {})?;
         comparison.wrong.append(&mut report.wrong);
         report.refused.into_iter().for_each(|refusal| refusal.add_to(&mut comparison.refused));
-        // Rows of engines with wrong answers come before the others; an engine that is refused has none.
+        // Rows of engines with wrong answers come before the others; an engine that is refused has
+        // none.
         let Some(at) = report.rows.iter().position(|row| is_of(row, engine)) else { continue };
         report.rows[..=at].rotate_right(1);
         let alone = BenchOptions { threads: vec![1, threads], ..options.clone() };

@@ -5,23 +5,25 @@ use super::markdown::{base_name, maybe, short, table_of};
 use crate::bench::BenchRow;
 use std::fmt::Write;
 
-/// The page of an engine against others: every ratio, every measure it loses, and all figures.
+/// Returns the page of an engine against others: every ratio, every measure that it loses, and all
+/// figures.
 ///
-/// `command` is how to make the page again, `machine` where it was made, `threads` how many the last column runs on.
+/// `command` makes the page again, `machine` is where it was made, and `threads` is the number of
+/// the last column.
 #[must_use]
 pub fn compare_page(comparisons: &[Comparison], threads: usize, command: &str, machine: &str) -> String {
     let mut page = format!(
         "# fibula beside other engines\n\n\
-         Made by `{command}`; every number below was measured by that run, the rows that are lost included.\n\n\
+         Made by `{command}`; every number below was measured by that run, including the rows that are lost.\n\n\
          Machine: {machine}.\n\n\
          - **Mlps**: million lookups a second on one core, the median of passes in which all engines of a table take turns. The\n  \
-           answers of each are compared with the oracle's first; an engine with a wrong one has their number instead of a speed.\n\
-         - **of the limit**: the share of what one random load an address from an array as large would do, in the same passes.\n\
-         - **{threads} threads**: the speed on {threads} threads, over that on one.\n\
+           answers of each are compared with the oracle's first. An engine with wrong ones has their number instead of a speed.\n\
+         - **of the limit**: the share of the rate of one random load per address from an array as large, in the same passes.\n\
+         - **{threads} threads**: the speed on {threads} threads over that on one.\n\
          - **ns**: latency of a lookup whose address depends on the answer before, on the first trace.\n\
-         - *near*: so many next hops, neighbours mostly alike; *different*: hashed from the whole prefix.\n\
+         - *near=N*: N next hops, neighbours mostly alike; *different=N*: N next hops, hashed from the whole prefix.\n\
          - `peer:` is other people's code; everything else is this project's.\n\n\
-         ## Where it stands\n\n"
+         ## Against the fastest other\n\n"
     );
     let header =
         ["family", "table", "next hops", "trace", "engine", "Mlps", "fastest other", "its Mlps", "ratio"]
@@ -67,7 +69,7 @@ pub fn compare_page(comparisons: &[Comparison], threads: usize, command: &str, m
     page
 }
 
-/// All engines on all traces of one table.
+/// Writes all engines on all traces of one table.
 fn figures(page: &mut String, comparison: &Comparison) {
     let Comparison { family, table, model, prefixes, races, refused, wrong, .. } = comparison;
     let Some(first) = races.first() else { return };

@@ -14,7 +14,7 @@ use std::time::Duration;
 /// Addresses to look up, under a name.
 #[derive(Clone, Debug)]
 pub struct Trace<A> {
-    /// What they are called in the results.
+    /// Their name in the results.
     pub name: String,
     /// The addresses.
     pub addresses: Vec<A>,
@@ -25,11 +25,11 @@ pub struct Trace<A> {
 pub struct StudyOptions {
     /// How speed is measured.
     pub bench: BenchOptions,
-    /// Of how many addresses of the first trace the accesses are counted.
+    /// The number of addresses of the first trace whose accesses are counted.
     pub counted: usize,
-    /// For how long each engine is handed updates.
+    /// The time for which each engine is handed updates.
     pub updating: Duration,
-    /// The pages large arrays ask for.
+    /// The pages that large arrays ask for.
     pub pages: Pages,
 }
 
@@ -44,37 +44,39 @@ impl Default for StudyOptions {
     }
 }
 
-/// One engine's line.
+/// One engine's row.
 #[derive(Clone, Debug, Serialize)]
 pub struct EngineRow {
-    /// The engine's specification; `best` with the name of what was chosen, as in `best (mosaic)`.
+    /// The engine's specification; `best` with the name of the chosen engine, as in `best
+    /// (mosaic)`.
     pub engine: String,
     /// The year of its paper.
     pub year: u16,
     /// `in-place` or `rebuild`.
     pub updates: String,
-    /// What it occupies, in bytes.
+    /// Its memory in bytes.
     pub bytes: u64,
-    /// The same for each route of the table.
+    /// The same per route of the table.
     pub bytes_per_prefix: f64,
     /// The bytes of the parts that its paper keeps on chip.
     pub on_chip_bytes: u64,
-    /// What lookups of the first trace touch.
+    /// The accesses of lookups of the first trace.
     #[serde(flatten)]
     pub accesses: AccessCount,
     /// Million lookups a second on one core, by trace.
     pub mlps: BTreeMap<String, f64>,
-    /// Latency on the first trace: nanoseconds for a lookup whose address depends on the answer before.
+    /// Latency on the first trace: nanoseconds for a lookup whose address depends on the answer
+    /// before.
     pub ns_dependent: f64,
-    /// How long building took, in milliseconds.
+    /// The build time in milliseconds.
     pub build_ms: f64,
-    /// Single updates followed in a second.
+    /// Single updates applied per second.
     pub updates_per_s: Option<f64>,
     /// The median time of one, in microseconds.
     pub update_us_p50: Option<f64>,
     /// The 99th percentile, in microseconds.
     pub update_us_p99: Option<f64>,
-    /// How many of each thing fit, as far as there is a limit.
+    /// The most of each thing that fits, where there is a limit.
     pub limits: BTreeMap<&'static str, u64>,
     /// The parts of its memory.
     #[serde(skip)]
@@ -84,12 +86,12 @@ pub struct EngineRow {
     pub figures: Vec<Figure>,
 }
 
-/// What came of studying the engines of one family on one table.
+/// The results of studying the engines of one family on one table.
 #[derive(Clone, Debug)]
 pub struct EngineStudy {
     /// `ipv4` or `ipv6`.
     pub family: String,
-    /// What the table is called.
+    /// The table's name.
     pub table: String,
     /// Its routes.
     pub prefixes: usize,
@@ -97,7 +99,7 @@ pub struct EngineStudy {
     pub next_hops: u64,
     /// The traces, in order.
     pub traces: Vec<String>,
-    /// One row an engine, in the order asked for.
+    /// One row per engine, in the order asked for.
     pub rows: Vec<EngineRow>,
     /// The first wrong answers of engines that gave any; these have no row.
     pub wrong: Vec<Mismatch>,
@@ -105,11 +107,12 @@ pub struct EngineStudy {
     pub refused: Vec<Refusal>,
 }
 
-/// Studies engines on a table: memory, accesses counted, speed on each trace, latency, time to build and to follow
-/// `changes`.
+/// Studies engines on a table: memory, accesses counted, speed on each trace, latency, and the time
+/// to build and to apply `changes`.
 ///
 /// # Errors
 /// If a specification names no engine, there is no trace or one is empty, or the judges disagree.
+/// An engine that refuses the table is a [`Refusal`].
 pub fn study_engines<A: Address>(
     engines: &[Entry],
     specifications: &[String],

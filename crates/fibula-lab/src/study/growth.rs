@@ -1,4 +1,4 @@
-//! Engines on tables that grow, and on tables of other shapes: where are the cliffs?
+//! Engines on tables that grow, and on tables of other shapes.
 
 use super::markdown::{maybe, short, table_of};
 use super::{EngineRow, EngineStudy};
@@ -11,7 +11,7 @@ use std::fmt::Write;
 pub struct GrowthRow {
     /// `ipv4` or `ipv6`.
     pub family: String,
-    /// What the table is called.
+    /// The table's name.
     pub table: String,
     /// Its routes.
     pub prefixes: u64,
@@ -19,15 +19,15 @@ pub struct GrowthRow {
     pub next_hops: u64,
     /// The engine's specification.
     pub engine: String,
-    /// What it occupies, in bytes.
+    /// The engine's memory in bytes.
     pub bytes: u64,
-    /// The same for each route.
+    /// The same per route.
     pub bytes_per_prefix: f64,
     /// Million lookups a second on one core, on the first trace.
     pub mlps: Option<f64>,
     /// Nanoseconds for a lookup whose address depends on the answer before.
     pub ns_dependent: f64,
-    /// How long building took, in milliseconds.
+    /// The build time in milliseconds.
     pub build_ms: f64,
     /// The median time of a single update, in microseconds.
     pub update_us_p50: Option<f64>,
@@ -35,7 +35,7 @@ pub struct GrowthRow {
     pub update_us_p99: Option<f64>,
 }
 
-/// The rows of studies, one for each engine and table.
+/// Returns the rows of studies, one for each engine and table.
 #[must_use]
 pub fn growth_rows(studies: &[EngineStudy]) -> Vec<GrowthRow> {
     let row = |study: &EngineStudy, row: &EngineRow| GrowthRow {
@@ -55,9 +55,10 @@ pub fn growth_rows(studies: &[EngineStudy]) -> Vec<GrowthRow> {
     studies.iter().flat_map(|study| study.rows.iter().map(move |of| row(study, of))).collect()
 }
 
-/// The page of growth: for each family all tables in one table, and plots over those called `growing`.
+/// Returns the page of growth: for each family all tables in one table, and plots over those called
+/// `growing`.
 ///
-/// `command` is how to make the page again, `machine` where it was made.
+/// `command` makes the page again, and `machine` is where it was made.
 #[must_use]
 pub fn growth_page(studies: &[EngineStudy], growing: &str, command: &str, machine: &str) -> String {
     let mut page = format!(
@@ -65,9 +66,10 @@ pub fn growth_page(studies: &[EngineStudy], growing: &str, command: &str, machin
          Made by `{command}`; every number below was measured by that run.\n\n\
          Machine: {machine}.\n\n\
          - **Mlps**: million lookups a second on one core on the first trace, the median of passes in which all engines of a\n  \
-           table take turns; the answers are checked against the oracle. **ns**: latency of one lookup whose address depends\n  \
+           table take turns. The answers are checked against the oracle. **ns**: latency of one lookup whose address depends\n  \
            on the answer before.\n\
-         - **update us**: the time of a single update, made as real days bring them, the routing table's own part left out.\n"
+         - **update us**: the time of a single update without the routing table's own part. The updates are made as real days\n  \
+           bring them.\n"
     );
     let rows = growth_rows(studies);
     let families: BTreeSet<&str> = rows.iter().map(|row| row.family.as_str()).collect();
@@ -117,11 +119,12 @@ fn cells(row: &GrowthRow) -> Vec<String> {
     ]
 }
 
-/// A plot that Markdown viewers draw: one line an engine, named under it in the order of the lines.
+/// Writes a plot that Markdown viewers draw: one line per engine, named under it in the order of
+/// the lines.
 fn plot(page: &mut String, title: &str, rows: &[&GrowthRow], value: impl Fn(&GrowthRow) -> Option<f64>) {
     let sizes: BTreeSet<u64> = rows.iter().map(|row| row.prefixes).collect();
     let engines: BTreeSet<&str> = rows.iter().map(|row| row.engine.as_str()).collect();
-    // An engine that does not hold every size has no line.
+    // An engine that refuses one of the sizes has no line.
     let line = |engine: &&str| {
         let at = |&size: &u64| rows.iter().find(|row| row.engine == *engine && row.prefixes == size);
         sizes.iter().map(|size| at(size).and_then(|row| value(row))).collect::<Option<Vec<f64>>>()

@@ -1,6 +1,6 @@
-//! What the pages of studies are written with.
+//! Writes the numbers and tables of the studies' pages.
 
-/// A number as a reader wants it: whole from 100 on, else with three digits that mean something.
+/// Writes a number: whole from 100 on, else with three significant digits.
 pub(super) fn short(value: f64) -> String {
     if value.fract() == 0.0 || value >= 100.0 {
         format!("{value:.0}")
@@ -13,17 +13,17 @@ pub(super) fn short(value: f64) -> String {
     }
 }
 
-/// The same, or a dash where there is none.
+/// Writes a number, or a dash where there is none.
 pub(super) fn maybe(value: Option<f64>) -> String {
     value.map_or("-".into(), short)
 }
 
-/// The last part of a path.
+/// Returns the last part of a path.
 pub(super) fn base_name(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or_default()
 }
 
-/// A table.
+/// Writes a table.
 pub(super) fn table_of(header: &[String], rows: impl Iterator<Item = Vec<String>>) -> String {
     let line = |cells: &[String]| format!("| {} |\n", cells.join(" | "));
     let mut table = line(header);

@@ -1,4 +1,4 @@
-//! Studies: many engines on one table, measured in every way, as a report.
+//! Studies: many measurements of many engines, as a report.
 
 mod accesses;
 mod compare;

@@ -1,26 +1,27 @@
-//! The studies as Markdown.
+//! The study of all engines as Markdown.
 
 use super::markdown::{base_name, maybe, short, table_of};
 use super::{EngineRow, EngineStudy};
 use std::fmt::Write;
 
-/// The page of all engines: one section a family, first side by side, then each engine's parts and figures.
+/// Returns the page of all engines: one section per family, with all engines side by side and then
+/// each engine's parts and figures.
 ///
-/// `command` is how to make the page again, `machine` where it was made.
+/// `command` makes the page again, and `machine` is where it was made.
 #[must_use]
 pub fn engines_page(studies: &[EngineStudy], command: &str, machine: &str) -> String {
     let mut page = format!(
         "# The engines, side by side\n\n\
          Made by `{command}`; every number below was measured or counted by that run.\n\n\
          Machine: {machine}.\n\n\
-         - **Mlps**: million lookups a second on one core, batches of 16,384, the median of passes in which all engines take turns;\n  \
-           the answers are checked against the oracle before and after. **ns**: latency of one lookup whose address depends on the\n  \
-           answer before.\n\
-         - **loads**, **lines**, **hashes**: what the scalar lookup reads of its table (places; different 64-byte lines) and computes,\n  \
-           counted on the first trace: the mean, and the most of any address.\n\
+         - **Mlps**: million lookups a second on one core in batches of 16,384, the median of passes in which all engines take turns.\n  \
+           The answers are checked against the oracle before and after. **ns**: latency of one lookup whose address depends on\n  \
+           the answer before.\n\
+         - **loads**, **lines**, **hashes**: elements and different 64-byte lines that the scalar lookup reads of its table, and\n  \
+           hashes that it computes. They are counted on the first trace: the mean, and the most of any address.\n\
          - **on chip**: the bytes of the parts that the engine's paper keeps in on-chip memory.\n\
-         - **updates/s**: single updates, one after the other, the routing table's own part left out. An engine that cannot be\n  \
-           updated is built anew for each.\n",
+         - **updates/s**: single updates, one after the other, without the routing table's own part. An engine that cannot be\n  \
+           updated is rebuilt for each.\n",
     );
     for study in studies {
         section(&mut page, study);

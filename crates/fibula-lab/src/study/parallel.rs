@@ -1,4 +1,4 @@
-//! The ways to share addresses among threads, side by side.
+//! The models of sharing addresses among threads, side by side.
 
 use crate::answers::Answers;
 use crate::bench::{median, rounded};
@@ -12,22 +12,23 @@ use serde::Serialize;
 /// What is measured.
 #[derive(Clone, Debug)]
 pub struct ParallelOptions {
-    /// The numbers of threads, a dispatcher included; beside them one thread alone is measured.
+    /// The numbers of threads, a dispatcher included. One thread alone is measured too.
     pub threads: Vec<usize>,
-    /// The addresses of a chunk; several for the dynamic schedule only, the first for all others.
+    /// The addresses of a chunk: the first value for all models, the others for the dynamic
+    /// schedule only.
     pub chunks: Vec<usize>,
     /// Timed passes, in each of which everything runs once.
     pub passes: usize,
 }
 
-/// One engine in one way.
+/// One engine with one model.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ParallelRow {
     /// The engine's specification.
     pub engine: String,
-    /// How threads share.
+    /// How threads share the addresses.
     pub model: String,
-    /// When answers may leave.
+    /// When answers are delivered.
     pub order: String,
     /// How many threads, a dispatcher included.
     pub threads: usize,
@@ -37,13 +38,13 @@ pub struct ParallelRow {
     pub mlps: f64,
     /// The slowest pass.
     pub mlps_min: f64,
-    /// The fastest: what comes nearest to a machine without other work.
+    /// The fastest pass: the nearest to an idle machine.
     pub mlps_max: f64,
-    /// Answers of the last pass that were not the oracle's.
+    /// Answers of the last pass that differ from the oracle's.
     pub mismatches: u64,
 }
 
-/// What came of measuring some engines.
+/// The results of measuring some engines.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ParallelStudy {
     /// One row for each engine, model, order, number of threads and chunk.
@@ -52,7 +53,7 @@ pub struct ParallelStudy {
     pub refused: Vec<Refusal>,
 }
 
-/// One way on its way through the passes.
+/// One engine with one model, and its passes so far.
 struct Run {
     fib: usize,
     parallel: Parallel,
@@ -60,8 +61,8 @@ struct Run {
     mismatches: u64,
 }
 
-/// All ways for one engine: one thread alone, then each model in each order that is one, and the dynamic schedule by each
-/// chunk.
+/// Returns all runs of one engine: one thread alone, then each model in each order that it has, and
+/// the dynamic schedule with each chunk.
 fn ways<A: Address>(fib: &Fib<A>, options: &ParallelOptions) -> Vec<Parallel> {
     let ParallelOptions { threads, chunks, .. } = options;
     let chunk = chunks.first().copied().unwrap_or(1);
@@ -81,11 +82,11 @@ fn ways<A: Address>(fib: &Fib<A>, options: &ParallelOptions) -> Vec<Parallel> {
     ways
 }
 
-/// Measures engines in all ways over these addresses, interleaved pass by pass.
+/// Measures engines in all runs over these addresses, interleaved pass by pass.
 ///
 /// # Errors
-/// If a specification names no engine, or there are no addresses, chunks or passes. An engine that cannot hold the
-/// table is a [`Refusal`].
+/// If a specification names no engine, or there are no addresses, chunks or passes. An engine that
+/// cannot hold the table is a [`Refusal`].
 pub fn study_parallel<A: Address>(
     engines: &[Entry],
     specifications: &[String],
@@ -163,7 +164,8 @@ fn row(run: &Run, engine: &str) -> ParallelRow {
     }
 }
 
-/// The rows as a page, beside what the papers found. `command` makes it again, `machine` is where it was made.
+/// Returns the rows as a page, beside what the papers found. `command` makes it again, and
+/// `machine` is where it was made.
 #[must_use]
 pub fn parallel_page(rows: &[ParallelRow], table: &str, command: &str, machine: &str) -> String {
     use std::fmt::Write;
@@ -171,12 +173,13 @@ pub fn parallel_page(rows: &[ParallelRow], table: &str, command: &str, machine: 
         "# One table, many threads\n\n\
          Made by `{command}`; every number of the table below was measured by that run.\n\n\
          Machine: {machine}. Table: {table}.\n\n\
-         The models are those of `fibula::parallel`: run to completion without a dispatcher (`own`, `dynamic`) and behind one \
-         (`round-robin` by address, `by-batch`), and a `pipeline` whose threads do a part of every lookup each. A dispatcher is one of \
-         the threads. Order `kept` delivers in the order of the addresses. Median, slowest and fastest pass in million lookups \
-         a second. Threads that wait for each other need all cores at the same time: where the load, given with the machine, is above \
-         the number of threads, a hand-over may take as long as another program's turn, and the figures say more about that than \
-         about the models; the fastest pass comes nearest to a quiet machine.\n\n\
+         The models are those of `fibula::parallel`. Threads run to completion without a dispatcher (`own`, `dynamic`) or \
+         behind one (`round-robin` by address, `by-batch`), or form a thread pipeline in which each does a stage of every lookup \
+         (`pipeline`). A dispatcher is one of the threads. Order `kept` delivers answers in the order of the addresses. The figures \
+         are the median, slowest and fastest pass in million lookups a second. Threads that wait for each other need all cores at \
+         the same time. Where the load, given with the machine, is above the number of threads, a hand-over may take a whole time \
+         slice of another program; the figures then say more about the load than about the models. The fastest pass is the nearest \
+         to an idle machine.\n\n\
          | engine | threads | model | order | chunk | Mlps | slowest | fastest |\n\
          | --- | ---: | --- | --- | ---: | ---: | ---: | ---: |\n"
     );
@@ -189,12 +192,12 @@ pub fn parallel_page(rows: &[ParallelRow], table: &str, command: &str, machine: 
     }
     page.push_str(
         "\n## What the papers found\n\n\
-         - TILEPro64 (He, Guan, Xie, Salamatian 2012), Figure 5: a pipeline of 5 cores for Tree Bitmap 13-4-4-4-4-3 is about 3 times \
-         as fast as one core, since most addresses end after 3 or 4 levels. Figures 6 and 7: run to completion behind a dispatcher that \
-         forwards single addresses in turn grows to about 8 cores (some 20 cycles a lookup for DIR-24-8), where the dispatcher and \
-         the memory controller are the limit.\n\
+         - TILEPro64 (He, Guan, Xie, Salamatian 2012), Figure 5: a thread pipeline of 5 cores for Tree Bitmap 13-4-4-4-4-3 is \
+         about 3 times as fast as one core, since most addresses end after 3 or 4 levels. Figures 6 and 7: run to completion behind a \
+         dispatcher that forwards single addresses in turn grows to about 8 cores (some 20 cycles a lookup for DIR-24-8). There the \
+         dispatcher and the memory controller are the limit.\n\
          - TrieC (Hu, Tang, Hua 2006), Table 5, four microengines: multi-processing 32.14, pipelining over scratch rings 23.39, \
-         over next-neighbour rings 28.74 million packets a second: stages cannot be balanced, and each hand-over costs.\n\
+         over next-neighbour rings 28.74 million packets a second. Stages cannot be balanced, and each hand-over has a cost.\n\
          - TrieC, Table 7: keeping the packet order costs 13.2 to 13.8 %, on 1 to 8 microengines.\n",
     );
     page
@@ -217,7 +220,8 @@ mod tests {
         let study = study_parallel(ENGINES, &engines, &rib, &addresses, &options, &mut |_, _| {}).unwrap();
         let ParallelStudy { rows, .. } = study;
         assert!(rows.iter().all(|row| row.mismatches == 0 && row.mlps > 0.0 && row.mlps_min <= row.mlps_max));
-        // One thread; own, dynamic by two chunks, two dispatchers, in both orders; the pipeline.
+        // One thread; own, dynamic with two chunks, and two dispatchers, in both orders; the
+        // pipeline.
         let of = |engine: &str| rows.iter().filter(|row| row.engine == engine).count();
         assert_eq!((of("tree-bitmap"), of("oracle")), (1 + 10 + 1, 1 + 10));
         let page = parallel_page(&rows, "two routes", "fibula study parallel", "here");

@@ -13,35 +13,36 @@ const PAPER_EXTRA_NHIA_PERCENT: f64 = 3.6;
 /// The most accesses to the trie, and hashes, of a lookup in section 5.2 of the paper.
 const PAPER_MOST: (u32, u32) = (8, 1);
 
-/// What the paper's text says of single tables: memory in MB (of B-400K, Figure 7), accesses a lookup (of group B,
-/// Figure 8). The other bars of the figures have no numbers.
+/// The numbers that the paper's text has for single tables: memory in MB (of B-400K, Figure 7),
+/// accesses per lookup (of group B, Figure 8). The other bars of the figures have no numbers.
 const PAPER_MB: (&str, f64) = ("B-400K", 35.0);
 const PAPER_ACCESSES: (&str, f64) = ("B-", 4.0);
 
-/// What one table takes and what its lookups touch, beside what the paper says.
+/// The memory of one table and the accesses of its lookups, beside the paper's figures.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TriecRow {
     /// The table: `B-400K` is group B, 400,000 prefixes.
     pub table: String,
     /// Its routes.
     pub prefixes: usize,
-    /// What the engine occupies, in millions of bytes.
+    /// The engine's memory in millions of bytes.
     pub mb: f64,
     /// The paper's figure, where its text has one.
     pub mb_paper: Option<f64>,
-    /// The bits of a next-hop index that may point to a node; the paper's has 16.
+    /// The bits of a next-hop index in an entry that may point to a node; the paper's has 16.
     pub nhi_bits: u32,
-    /// The bits of one that only answers, on the 4th level and in Hash16; the paper's has 16.
+    /// The bits of one that only holds an answer, on the 4th level and in Hash16; the paper's has
+    /// 16.
     pub last_nhi_bits: u32,
     /// The share of entries with an ExtraNHIA, in percent.
     pub extra_nhia_percent: f64,
     /// The paper's figure.
     pub extra_nhia_percent_paper: f64,
-    /// Accesses to memory in a lookup: the mean over the addresses asked for.
+    /// Memory accesses per lookup: the mean over the addresses.
     pub accesses: f64,
     /// The paper's figure, where its text has one.
     pub accesses_paper: Option<f64>,
-    /// Hashes in a lookup: the mean.
+    /// Hashes per lookup: the mean.
     pub hashes: f64,
     /// The most accesses to TrieC15/6, TrieC4/4 and their ExtraNHIAs in a lookup of 2000::/3.
     pub trie_most: u32,
@@ -51,15 +52,17 @@ pub struct TriecRow {
     pub hashes_most: u32,
     /// The paper's figure.
     pub hashes_most_paper: u32,
-    /// The most accesses in a lookup of 2000::/3 with those that the paper counts as the hash, to the buckets of Hash16
-    /// and their ExtraNHIAs, and those to the tree of routes past /64, which it has not.
+    /// The most accesses in a lookup of 2000::/3, with two kinds more: those to the buckets of
+    /// Hash16 and their ExtraNHIAs, which the paper counts as the hash, and those to the tree of
+    /// routes longer than /64, which the paper does not have.
     pub all_most: u32,
-    /// The most accesses in a lookup outside 2000::/3, all to a tree that the paper has not.
+    /// The most accesses in a lookup outside 2000::/3. All are to a tree that the paper does not
+    /// have.
     pub outside_most: u32,
 }
 
-/// Builds `triec` on a table and counts what lookups touch: the mean over `addresses`, the most over these and the first
-/// and the last address of every route.
+/// Builds `triec` on a table and counts the accesses of lookups: the mean over `addresses`, and the
+/// most over these and the first and the last address of every route.
 ///
 /// # Errors
 /// If `engines` has no `triec`, or the table exceeds one of its limits.

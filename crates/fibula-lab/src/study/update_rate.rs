@@ -1,4 +1,4 @@
-//! How fast an engine follows its table.
+//! Measures how fast an engine applies updates.
 
 use crate::{Error, Refusal};
 use fibula::engine::{Config, Cost, Entry};
@@ -6,28 +6,28 @@ use fibula::{Address, Applied, Change, Fib, Rib};
 use serde::Serialize;
 use std::time::{Duration, Instant};
 
-/// How an engine followed a stream of updates handed to it one by one.
+/// The rate at which an engine applied updates handed to it one by one.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct UpdateRate {
-    /// The updates that changed the table and were followed within the time.
+    /// The updates that changed the table and were applied within the time.
     pub applied: u64,
-    /// Of these, how many made the engine be built anew.
+    /// Of these, the updates for which the engine was rebuilt.
     pub rebuilt: u64,
     /// The updates that the engine refused and that were taken back.
     pub refused: u64,
-    /// Updates followed in a second, the table's own part left out.
+    /// Updates applied per second, without the table's own part.
     pub updates_per_s: f64,
     /// The median of the time for one, in microseconds.
     pub us_p50: f64,
     /// The 99th percentile of the time for one, in microseconds.
     pub us_p99: f64,
-    /// What all of them cost, in the papers' units.
+    /// The cost of all of them, in the papers' units.
     #[serde(skip)]
     pub cost: Cost,
 }
 
-/// Hands an engine the changes of a table one by one for at most `longest`, and times what the engine does.
-/// `None` if no change had any effect.
+/// Hands an engine the changes of a table one by one for at most `longest`, and measures the
+/// engine's time. Returns `None` if no change had any effect.
 ///
 /// # Errors
 /// If the engine cannot be built. A change that it refuses is taken back and counted.
@@ -38,9 +38,11 @@ pub struct UpdateRate {
 /// use fibula_lab::study::update_rate;
 /// use std::time::Duration;
 /// let route = Route { prefix: "192.0.2.0/24".parse()?, next_hop: NextHop(1) };
-/// let changes = [Change::Announce(route), Change::Announce(route), Change::Withdraw(route.prefix)];
+/// let announce = Change::Announce(route);
+/// let changes = [announce, announce, Change::Withdraw(route.prefix)];
 /// let rib = Rib::<u32>::new();
-/// let rate = update_rate(ENGINES, "dir24-8", &rib, &changes, Config::default(), Duration::MAX)?.unwrap();
+/// let config = Config::default();
+/// let rate = update_rate(ENGINES, "dir24-8", &rib, &changes, config, Duration::MAX)?.unwrap();
 /// assert_eq!((rate.applied, rate.rebuilt), (2, 0)); // the second changes nothing
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -81,7 +83,7 @@ pub fn update_rate<A: Address>(
         }
     }
     times.sort_unstable();
-    // Whole nanoseconds: the clock has no more.
+    // Whole nanoseconds: the clock is no finer.
     let us_at = |percent: usize| times[(times.len() - 1) * percent / 100].as_nanos() as f64 / 1e3;
     Ok((!times.is_empty()).then(|| UpdateRate {
         applied: times.len() as u64,

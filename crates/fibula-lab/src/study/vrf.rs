@@ -1,4 +1,4 @@
-//! Many tables: memory and speed of the ways to keep them.
+//! Many tables: memory and speed of several ways to keep them.
 
 use crate::Error;
 use crate::bench::{median, rounded};
@@ -14,42 +14,42 @@ use std::time::Instant;
 /// One way to keep some tables.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct VrfRow {
-    /// The tables, as they were named.
+    /// The tables' name.
     pub tables_named: String,
-    /// How many.
+    /// The number of tables.
     pub tables: usize,
-    /// Their routes, all together.
+    /// The routes of all tables together.
     pub routes: usize,
-    /// `set/best` and the like: a [`TableSet`] with this engine for large tables, `each/NAME` where all tables are large;
-    /// `sail-m`: all in one; `gpu-mosaic on DEVICE`: on a card.
+    /// `set/best` and the like: a [`TableSet`] with this engine for large tables. `each/NAME`: a
+    /// set where all tables are large. `sail-m`: all in one. `gpu-mosaic on DEVICE`: on a card.
     pub kept_as: String,
     /// The bytes of all tables.
     pub bytes: usize,
-    /// What one more table without routes adds.
+    /// The bytes of one more table without routes.
     pub empty_bytes: usize,
-    /// How long building took.
+    /// The build time in milliseconds.
     pub build_ms: f64,
-    /// Million lookups a second on one core, or on the card from ordinary memory and back, each address in another table than the one before: the median of the
-    /// passes.
+    /// Million lookups a second on one core (on a card: from host memory and back), each address in
+    /// another table than the one before; the median of the passes.
     pub mlps_mixed: f64,
     /// The same addresses, table by table.
     pub mlps_sorted: f64,
-    /// How many answers were compared with the tables' own.
+    /// The number of answers that were compared with the tables' own.
     pub checked: usize,
-    /// How many of them were wrong.
+    /// The number of wrong answers.
     pub mismatches: usize,
 }
 
-/// The tables and what is asked of them.
+/// The tables, and the addresses to look up in them.
 #[derive(Clone, Copy, Debug)]
 pub struct VrfWork<'w> {
-    /// What the tables are called in the rows.
+    /// The tables' name in the rows.
     pub name: &'w str,
-    /// The tables; their numbers are their places.
+    /// The tables. Their numbers are their indices.
     pub ribs: &'w [Rib<u32>],
-    /// The addresses, in the order in which packets would bring them.
+    /// The addresses, in the order of packets.
     pub addresses: &'w [u32],
-    /// The table of each.
+    /// The table of each address.
     pub ids: &'w [u16],
     /// Addresses handed over in one call.
     pub batch: usize,
@@ -57,28 +57,28 @@ pub struct VrfWork<'w> {
     pub passes: usize,
 }
 
-/// Many tables, ready to be asked, wherever they are.
+/// Many tables that answer lookups, wherever they are.
 pub trait ManyTables {
-    /// Looks a batch up, each address in its table; `ids` and `numbers` say the same.
+    /// Looks up a batch, each address in its table; `ids` and `numbers` name the same tables.
     ///
     /// # Errors
     /// If the tables are lost.
     fn look_up(&mut self, ids: &[TableId], numbers: &[u16], addresses: &[u32]) -> Result<(), Error>;
 
-    /// The answer at a place of the last batch.
+    /// Returns the answer at an index of the last batch.
     fn answer(&self, at: usize) -> NextHop;
 
-    /// What they occupy, in bytes.
+    /// Returns the bytes of all tables.
     fn bytes(&self) -> usize;
 
     /// Adds a table without routes.
     ///
     /// # Errors
-    /// If there is no room for it.
+    /// If there is no memory for it.
     fn add_empty(&mut self) -> Result<(), Error>;
 }
 
-/// A way to keep tables, with room for the answers of a batch.
+/// Tables, with memory for the answers of a batch.
 enum Kept {
     Set(TableSet<u32>, Mixed<u32>, Vec<NextHop>),
     Merged(Box<SailM<u32>>, Vec<u32>),
@@ -124,10 +124,11 @@ impl ManyTables for Kept {
     }
 }
 
-/// How tables may be kept.
+/// How to keep tables.
 #[derive(Clone, Debug)]
 pub enum VrfKind {
-    /// A set whose tables past so many routes are compiled by an engine; `None` for the set's own measure.
+    /// A set that compiles a table by an engine if it has more than `small_most` routes; `None` for
+    /// the set's own default.
     Set {
         /// The engine.
         engine: String,
@@ -169,11 +170,12 @@ impl VrfKind {
     }
 }
 
-/// SAIL_M gives every table a chunk wherever any table has one: of tables that have nothing to do with each other, more than
-/// this is not tried.
+/// The most bytes of SAIL_M. It gives every table a chunk wherever any table has one, so unrelated
+/// tables together take far too much.
 const MERGED_MOST: u64 = 2 << 30;
 
-/// About the bytes that SAIL_M takes for these tables: for each, a next hop a slot of all their chunks.
+/// Estimates the bytes that SAIL_M takes for these tables: for each, one next hop per slot of all
+/// their chunks.
 fn merged_bytes(ribs: &[Rib<u32>]) -> u64 {
     let nodes = |level: u8| {
         let longer = ribs.iter().flat_map(Rib::iter).filter(|route| route.prefix.len() > level);
@@ -183,11 +185,11 @@ fn merged_bytes(ribs: &[Rib<u32>]) -> u64 {
     (ribs.len() * slots * size_of::<u32>()) as u64
 }
 
-/// So many empty tables are added to see what one takes.
+/// The number of empty tables that are added to measure one.
 const EMPTY: usize = 64;
 
-/// Keeps the tables in one way and measures it. Every answer of one pass is compared with the tables' own longest match
-/// where `check` of them are spread over the addresses.
+/// Keeps the tables in one way and measures it. In one pass, `check` answers spread over the
+/// addresses are compared with the tables' own longest match.
 ///
 /// # Errors
 /// If the tables do not fit, or there are no addresses or passes.
@@ -195,10 +197,10 @@ pub fn study_vrf(kind: &VrfKind, work: VrfWork<'_>, check: usize) -> Result<VrfR
     study_vrf_of(|| kind.build(work), kind.name(), work, check)
 }
 
-/// The same of tables that somebody else keeps, made by `build` and called `kept_as` in the row.
+/// Measures tables that the caller keeps. `build` makes them, and the row calls them `kept_as`.
 ///
 /// # Errors
-/// See [`study_vrf`]; and if the tables are lost.
+/// As [`study_vrf`], and if the tables are lost.
 pub fn study_vrf_of<K: ManyTables>(
     build: impl FnOnce() -> Result<K, Error>,
     kept_as: String,

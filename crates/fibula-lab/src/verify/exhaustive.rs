@@ -1,4 +1,4 @@
-//! Every IPv4 address there is.
+//! Checks every IPv4 address.
 
 use super::{VerifyRow, build};
 use crate::answers::Answers;
@@ -14,19 +14,19 @@ use std::ops::RangeInclusive;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// How to verify every address.
+/// How to check every address.
 #[derive(Clone, Debug)]
 pub struct ExhaustiveOptions {
     /// The addresses: all of them by default.
     pub addresses: RangeInclusive<u32>,
-    /// How many addresses are painted and asked at once. The default (2^18) keeps a slice of the flat table,
-    /// its addresses and the answers in a core's own cache.
+    /// The number of addresses that are painted and looked up at once. The default (2^18) keeps a
+    /// slice of the flat table, its addresses and the answers in a core's own cache.
     pub slice: usize,
     /// The width to build at; the narrowest that holds the table when `None`.
     pub width: Option<WidthBits>,
     /// The instruction set of the batches.
     pub isa: Level,
-    /// The pages large arrays ask for.
+    /// The pages that large arrays ask for.
     pub pages: Pages,
 }
 
@@ -42,15 +42,16 @@ impl ExhaustiveOptions {
     }
 }
 
-/// Compares an engine's answers for every address with a flat table: one cell an address, painted with all
-/// routes in the order of their lengths, so that the longest is on top. That uses nothing of the table but
-/// its list of routes: neither its search, nor its intervals, nor the oracle.
+/// Compares an engine's answers for every address with a flat table. The flat table has one cell
+/// per address, painted with all routes in the order of their lengths, so that the longest is on
+/// top. It uses only the table's list of routes: neither its search, nor its intervals, nor the
+/// oracle.
 ///
-/// Slices are shared among all cores. `progress` is called with the number of addresses done so far, from any
-/// thread.
+/// Slices are shared among all cores. `progress` is called from any thread with the number of
+/// addresses done so far.
 ///
 /// # Errors
-/// If the engine cannot be built; `Ok(Err(refusal))` if it is only that the table exceeds one of its limits.
+/// If the specification names no engine; `Ok(Err(refusal))` if the engine refuses the table.
 pub fn exhaustive(
     engines: &[Entry],
     specification: &str,
@@ -75,7 +76,7 @@ pub fn exhaustive(
     Ok(Ok(row(specification, width, options.isa.name(), &tally)))
 }
 
-/// The same of a table that is live, called `name` in the row; `isa` is what runs it.
+/// Checks a table that is live, called `name` in the row; `isa` is its instruction set.
 ///
 /// # Errors
 /// If the table is lost.
@@ -89,7 +90,8 @@ pub fn exhaustive_on<L: LiveTable<u32> + Sync>(
     options: &ExhaustiveOptions,
     progress: &(dyn Fn(u64) + Sync),
 ) -> Result<VerifyRow, Error> {
-    // A reader may be dear (a lane of a card with its buffers): no more of them than threads ask at once.
+    // A reader may be expensive (a lane of a card with its buffers): there are no more than threads
+    // that look up at once.
     let idle = Mutex::new((0, Vec::new()));
     let reader = || {
         let (made, idle) = &mut *idle.lock().expect("nobody panics with the lock");
@@ -112,7 +114,7 @@ pub fn exhaustive_on<L: LiveTable<u32> + Sync>(
     Ok(row(name, live.width(), isa, &tally))
 }
 
-/// Paints every slice and asks for it, on all cores; `buffers` are a core's own.
+/// Paints every slice and checks it, on all cores; `buffers` makes a core's own buffers.
 fn each_slice<B>(
     rib: &Rib<u32>,
     options: &ExhaustiveOptions,
@@ -142,7 +144,7 @@ fn each_slice<B>(
     tallies.try_reduce(Tally::new, |one, other| Ok(one.merge(other)))
 }
 
-/// The answers for addresses, compared with the flat table.
+/// Compares the answers for addresses with the flat table.
 fn tally(addresses: &[u32], flat: &[u32], answer: impl Fn(usize) -> NextHop) -> Tally<u32> {
     let mut tally = Tally::new();
     for (index, (&address, &expected)) in addresses.iter().zip(flat).enumerate() {
@@ -165,7 +167,7 @@ fn row(engine: &str, width: WidthBits, isa: &'static str, tally: &Tally<u32>) ->
     }
 }
 
-/// All routes by length, those of one length in order of address.
+/// All routes by length. Those of one length are in order of address.
 struct ByLength([Vec<Route<u32>>; 33]);
 
 impl ByLength {
@@ -177,12 +179,12 @@ impl ByLength {
         Self(lengths)
     }
 
-    /// Paints the cells of the addresses from `from` on.
+    /// Paints the cells of the addresses from `from`.
     fn paint(&self, from: u32, cells: &mut [u32]) {
         cells.fill(NextHop::NONE.0);
         let last = from + (cells.len() - 1) as u32;
         for routes in &self.0 {
-            // Routes of one length do not overlap: those that touch the cells stand together.
+            // Routes of one length do not overlap: those that touch the cells are consecutive.
             let begin = routes.partition_point(|route| route.prefix.last() < from);
             for Route { prefix, next_hop } in &routes[begin..] {
                 if prefix.first() > last {

@@ -1,9 +1,10 @@
-//! Is an engine right? Its answers against the oracle's, everywhere that longest match breaks.
+//! Compares an engine's answers with the oracle's, everywhere that longest match breaks.
 //!
-//! [`verify`] asks each engine, at every width that holds the table's next hops, one address at a time and in
-//! batches of many sizes on every instruction set, and lets it check its own structure. [`exhaustive`] asks
-//! for all 2^32 IPv4 addresses, [`updates`] after a changing table. [`judged`], [`exhaustive_on`] and [`updates_on`] do the same for a table
-//! that is not here ([`LiveTable`](crate::live_table::LiveTable)).
+//! [`verify`] checks each engine at every width that holds the table's next hops, one address at a
+//! time and in batches of many sizes on every instruction set, and lets it check its own structure.
+//! [`exhaustive`] checks all 2^32 IPv4 addresses, [`updates`] a changing table. [`judged`],
+//! [`exhaustive_on`] and [`updates_on`] do the same for a table that is kept elsewhere
+//! ([`LiveTable`](crate::live_table::LiveTable)).
 
 mod exhaustive;
 mod probes;
@@ -24,28 +25,28 @@ use fibula::{Address, Fib, NextHop, Rib, View};
 use rayon::prelude::*;
 use serde::Serialize;
 
-/// The batch sizes that are mixed in one pass: single addresses, powers of two (an engine's own lanes and
-/// pipelines) with their neighbours, and some large ones.
+/// The batch sizes that are mixed in one pass: single addresses, powers of two (an engine's own
+/// lanes and software pipelines) with their neighbours, and some large ones.
 const BATCH_SIZES: [usize; 18] = [1, 2, 3, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 1000, 4099];
 
-/// The path of the row that holds an engine's own check of itself.
+/// The `path` of the row of an engine's own structure check.
 const STRUCTURE: &str = "structure";
 
-/// How many addresses a core takes at once.
+/// The number of addresses that a core takes at once.
 const PIECE: usize = 1 << 16;
 
 /// How to verify.
 #[derive(Clone, Debug)]
 pub struct VerifyOptions {
-    /// How many random addresses are asked besides the probes around prefixes and intervals.
+    /// The number of random addresses besides the probes around prefixes and intervals.
     pub random: usize,
-    /// What the random addresses and the order of all are drawn from.
+    /// The seed of the random addresses and of the order of all.
     pub seed: u64,
-    /// The widths to build at; those too narrow for the table are passed over.
+    /// The widths to build at; those too narrow for the table are skipped.
     pub widths: Vec<WidthBits>,
     /// The instruction sets to run batches on.
     pub levels: Vec<Level>,
-    /// The pages large arrays ask for.
+    /// The pages that large arrays ask for.
     pub pages: Pages,
 }
 
@@ -61,7 +62,7 @@ impl Default for VerifyOptions {
     }
 }
 
-/// What came of one way to ask one engine.
+/// The result of looking up by one path of one engine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct VerifyRow {
     /// The engine's specification, as it was asked for.
@@ -70,14 +71,14 @@ pub struct VerifyRow {
     pub family: String,
     /// The width of the answers in bits.
     pub width: u8,
-    /// `lookup`, `lookup_batch`, `exhaustive` (batches over every address), or `structure` (the engine's own
-    /// check of itself).
+    /// `lookup`, `lookup_batch`, `exhaustive` (batches over every address), or `structure` (the
+    /// engine's own check of itself).
     pub path: &'static str,
     /// The instruction set.
     pub isa: &'static str,
-    /// How many addresses were asked.
+    /// The number of addresses.
     pub probes: u64,
-    /// How many were answered wrong; for `structure`, 1 if there is a contradiction.
+    /// The number of wrong answers; for `structure`, 1 if there is a contradiction.
     pub mismatches: u64,
     /// The first wrong answers, lowest address first.
     #[serde(serialize_with = "in_one_line")]
@@ -86,30 +87,32 @@ pub struct VerifyRow {
     pub contradiction: Option<String>,
 }
 
-/// What came of verifying some engines.
+/// The results of verifying some engines.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Verification {
-    /// One row a way to ask.
+    /// One row per engine, width, path and instruction set.
     pub rows: Vec<VerifyRow>,
     /// Engines that refused the table at one of the widths.
     pub refused: Vec<Refusal>,
 }
 
 impl Verification {
-    /// Whether every answer was right.
+    /// Returns whether every answer was right.
     #[must_use]
     pub fn is_right(&self) -> bool {
         self.rows.iter().all(|row| row.mismatches == 0)
     }
 }
 
-/// Verifies engines of `engines`, named by `specifications`, on a table.
+/// Verifies the engines of `engines` that `specifications` name on a table.
 ///
-/// The addresses are [`probes`]; each is asked once alone, and once in a batch for each instruction set, with
-/// the batch sizes mixed. All cores ask at once. `report` is called with each row as it is done.
+/// The addresses are [`probes`]. Each is looked up once alone, and once in a batch for each
+/// instruction set, with the batch sizes mixed. All cores work at once. `report` is called with
+/// each row as it is done.
 ///
 /// # Errors
-/// If a specification names no engine, or the judges disagree. An engine that exceeds a limit is a [`Refusal`].
+/// If a specification names no engine, or the judges disagree. An engine that refuses the table is
+/// a [`Refusal`].
 ///
 /// ```
 /// use fibula::{NextHop, Rib, engine::ENGINES};
@@ -148,7 +151,7 @@ pub fn verify<A: Address>(
     Ok(verification)
 }
 
-/// The row of answers that were found elsewhere than by an engine here: on a card.
+/// Returns the row of answers that were computed elsewhere: on a card.
 #[must_use]
 pub fn judged<A: Address>(
     engine: &str,
@@ -188,7 +191,7 @@ fn build<A: Address>(
     Fib::build_from(engines, specification, rib, config)
 }
 
-/// Every way to ask one engine.
+/// Checks one engine by every path.
 fn rows<A: Address>(
     engine: &str,
     mut fib: Fib<A>,
@@ -223,7 +226,7 @@ fn rows<A: Address>(
     rows
 }
 
-/// Each address alone.
+/// Looks up each address alone.
 pub(crate) fn ask_one_by_one<A: Address>(fib: &dyn View<A>, expected: &Expected<A>) -> Tally<A> {
     let pieces = expected.addresses().par_chunks(PIECE).zip(expected.next_hops().par_chunks(PIECE));
     let ask = |(addresses, next_hops): (&[A], &[_])| {
@@ -236,7 +239,7 @@ pub(crate) fn ask_one_by_one<A: Address>(fib: &dyn View<A>, expected: &Expected<
     pieces.map(ask).reduce(Tally::new, Tally::merge)
 }
 
-/// All addresses in batches of the sizes of [`BATCH_SIZES`], one after the other and again.
+/// Looks up all addresses in batches, with the sizes of [`BATCH_SIZES`] in turn.
 pub(crate) fn ask_in_batches<A: Address>(fib: &dyn View<A>, expected: &Expected<A>) -> Tally<A> {
     let pieces = expected.addresses().par_chunks(PIECE).zip(expected.next_hops().par_chunks(PIECE));
     let ask = |(mut addresses, mut next_hops): (&[A], &[_])| {

@@ -3,12 +3,13 @@
 use fibula::{Address, Rib};
 use rayon::prelude::*;
 
-/// The addresses to ask an engine of this table for, each once, in order: the first and the last address of
-/// the space; of every prefix first-1, first, first+1, last-1, last, last+1; both ends of every interval of
-/// equal answers, inside and outside; and `random` random ones.
+/// Returns the addresses to check an engine of this table with, each once, in order. They are the
+/// first and the last address of the space; of every prefix first-1, first, first+1, last-1, last,
+/// last+1; both ends of every interval of equal answers, inside and outside; and `random` random
+/// ones.
 ///
-/// Random addresses are half uniform (which for IPv6 ends at the root nearly always) and half inside a
-/// prefix of the table, host bits random.
+/// Random addresses are half uniform (which for IPv6 ends at the root nearly always) and half
+/// inside a prefix of the table, host bits random.
 #[must_use]
 pub fn probes<A: Address>(rib: &Rib<A>, random: usize, generator: &mut fastrand::Rng) -> Vec<A> {
     let mut probes = vec![A::ZERO, A::MAX];
@@ -42,7 +43,7 @@ pub fn probes<A: Address>(rib: &Rib<A>, random: usize, generator: &mut fastrand:
     probes
 }
 
-/// A uniformly random address.
+/// Returns a uniformly random address.
 pub(crate) fn uniform<A: Address>(generator: &mut fastrand::Rng) -> A {
     let bits = generator.u128(..);
     A::from_bits((bits >> 64) as u64, 0, 64) | A::from_bits(bits as u64, 64, 64)

@@ -1,4 +1,4 @@
-//! Is an engine still right after its table has changed?
+//! Verifies an engine after its table has changed.
 
 use super::{STRUCTURE, VerifyOptions, VerifyRow, build, probes, rows};
 use crate::live_table::{JUDGED_AT_ONCE, LiveTable, TableReader, tally};
@@ -9,22 +9,23 @@ use fibula::{Address, Applied, Change, Delta, Fib, NextHop, Prefix, Rib};
 use serde::Serialize;
 use std::time::Duration;
 
-/// How far an engine may grow beyond a fresh build of the same table before that counts as a leak: a tenth,
-/// for spare room and fragments.
+/// The growth in percent of a fresh build of the same table above which memory counts as leaked. A
+/// tenth allows for spare memory and fragments.
 const MOST_GROWTH_PERCENT: usize = 10;
-/// What is allowed on top, for tables so small that a page is much.
+/// Growth that is allowed on top, for tables so small that a page is much.
 const MOST_GROWTH_BYTES: usize = 64 << 10;
 
 /// How to verify a changing table.
 #[derive(Clone, Debug)]
 pub struct UpdateOptions {
-    /// How many changes are carried out together; those to one prefix become one.
+    /// The number of changes that are applied together. Those to one prefix become one.
     pub batch: usize,
-    /// The engine's structure is checked after every so many batches (and at the end); 0 for only at the end.
+    /// The engine's structure is checked after every `validate_every` batches (and at the end); 0
+    /// for only at the end.
     pub validate_every: usize,
     /// The width to build at; the narrowest that holds the table and all changes when `None`.
     pub width: Option<WidthBits>,
-    /// How the table is verified when all is done.
+    /// How the table is verified at the end.
     pub verify: VerifyOptions,
 }
 
@@ -34,7 +35,7 @@ impl Default for UpdateOptions {
     }
 }
 
-/// What came of a changing table.
+/// The results of verifying a changing table.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct UpdateRow {
     /// The engine's specification.
@@ -43,44 +44,45 @@ pub struct UpdateRow {
     pub family: String,
     /// The width of the answers in bits.
     pub width: u8,
-    /// The changes asked for.
+    /// The changes handed in.
     pub updates: u64,
     /// Changes that changed nothing.
     pub suppressed: u64,
     /// Changes that a later one in the same batch replaced or took back.
     pub coalesced: u64,
-    /// The changes of single prefixes that the engine was told of and followed.
+    /// The changes of single prefixes that the engine was told of and applied.
     pub applied: u64,
-    /// The changes that exceeded a limit and were taken back.
+    /// The changes that the engine refused and that were taken back.
     pub refused: u64,
-    /// The batches that the engine followed in place.
+    /// The batches that the engine applied in place.
     pub in_place: u64,
-    /// The batches for which it was built anew.
+    /// The batches for which it was rebuilt.
     pub rebuilt: u64,
     /// Entries, nodes and blocks written, in the papers' units.
     #[serde(serialize_with = "cost")]
     pub cost: Cost,
-    /// What it occupied before, in bytes.
+    /// Its memory before, in bytes.
     pub bytes_before: usize,
-    /// What it occupies now.
+    /// Its memory now.
     pub bytes_after: usize,
-    /// What a fresh build of the table as it is now occupies.
+    /// The memory of a fresh build of the present table.
     pub bytes_fresh: usize,
-    /// Whether it occupies more than a tenth and 64 KiB more than a fresh build.
+    /// Whether its memory exceeds that of a fresh build by more than a tenth and 64 KiB.
     pub leaked: bool,
-    /// Addresses asked, while the table changed and afterwards.
+    /// Addresses looked up, while the table changed and afterwards.
     pub probes: u64,
-    /// How many were answered wrong.
+    /// The number of wrong answers.
     pub mismatches: u64,
     /// The first wrong answers.
     #[serde(serialize_with = "in_one_line")]
     pub first: Vec<Mismatch>,
-    /// The contradiction that the engine's own check found, at the batch it was first seen.
+    /// The contradiction that the engine's own check found, with the batch where it was found
+    /// first.
     pub contradiction: Option<String>,
 }
 
 impl UpdateRow {
-    /// Before the first change.
+    /// The row before the first change.
     fn new<A: Address>(engine: &str, width: WidthBits, updates: usize, bytes: usize) -> Self {
         Self {
             engine: engine.into(),
@@ -105,13 +107,13 @@ impl UpdateRow {
         }
     }
 
-    /// What it occupies at the end, and what a fresh build would.
+    /// Sets the memory at the end, and that of a fresh build.
     fn weigh(&mut self, after: usize, fresh: usize) {
         (self.bytes_after, self.bytes_fresh) = (after, fresh);
         self.leaked = after > fresh + fresh * MOST_GROWTH_PERCENT / 100 + MOST_GROWTH_BYTES;
     }
 
-    /// Whether every answer was right, the structure sound and no memory lost.
+    /// Returns whether every answer was right, the structure sound and no memory leaked.
     #[must_use]
     pub fn is_right(&self) -> bool {
         self.mismatches == 0 && self.contradiction.is_none() && !self.leaked
@@ -129,12 +131,13 @@ fn cost<S: serde::Serializer>(cost: &Cost, serializer: S) -> Result<S::Ok, S::Er
     map.end()
 }
 
-/// Lets an engine follow a table through `changes` and verifies it: after every batch around each prefix
+/// Lets an engine apply `changes` to a table and verifies it: after every batch around each prefix
 /// that changed (against the table's own search), and at the end like [`verify`](super::verify).
 ///
 /// # Errors
-/// If the engine cannot be built; `Ok(Err(refusal))` if only the first table exceeds one of its limits. A limit met
-/// on the way is no error: the batch is taken back, counted, and the engine must answer as before it.
+/// If the specification names no engine; `Ok(Err(refusal))` if the engine refuses the first table.
+/// A limit met on the way is no error: the batch is taken back and counted, and the engine must
+/// answer as before it.
 pub fn updates<A: Address>(
     engines: &[Entry],
     specification: &str,
@@ -198,8 +201,9 @@ pub fn updates<A: Address>(
     Ok(Ok(row))
 }
 
-/// The same of a table that is live, called `name` in the row, that publishes at most as many changes together as
-/// `options.batch` says. `fresh` is what another one of the table at the end occupies; `path` is what ran.
+/// Verifies a table that is live, called `name` in the row. It publishes at most `options.batch`
+/// changes together. `fresh` returns the bytes of another table with the routes of the end; `path`
+/// is the name of what ran.
 ///
 /// # Errors
 /// If the table is lost.
@@ -245,7 +249,7 @@ pub fn updates_on<A: Address>(
     Ok(row)
 }
 
-/// The narrowest width that holds a table and all its changes.
+/// Returns the narrowest width that holds a table and all its changes.
 #[must_use]
 pub fn width_of_all<A: Address>(rib: &Rib<A>, changes: &[Change<A>]) -> WidthBits {
     let announced = changes.iter().map(|change| match change {
@@ -255,13 +259,13 @@ pub fn width_of_all<A: Address>(rib: &Rib<A>, changes: &[Change<A>]) -> WidthBit
     WidthBits::holding(announced.max().unwrap_or_default().max(rib.max_next_hop()))
 }
 
-/// Both ends of a prefix, and the addresses beside.
+/// Returns both ends of a prefix, and the addresses beside them.
 fn around<A: Address>(prefix: Prefix<A>) -> impl Iterator<Item = A> {
     let beside = prefix.first().previous().into_iter().chain(prefix.last().next());
     [prefix.first(), prefix.last()].into_iter().chain(beside)
 }
 
-/// Asks at both ends of what has changed.
+/// Looks up both ends of what has changed.
 fn ask_around<A: Address>(fib: &Fib<A>, rib: &Rib<A>, deltas: &[Delta<A>]) -> Tally<A> {
     let mut tally = Tally::new();
     for address in deltas.iter().flat_map(|delta| around(delta.prefix)) {
@@ -270,7 +274,7 @@ fn ask_around<A: Address>(fib: &Fib<A>, rib: &Rib<A>, deltas: &[Delta<A>]) -> Ta
     tally
 }
 
-/// The answer by the table's own search.
+/// Returns the answer of the table's own search.
 fn longest_match<A: Address>(rib: &Rib<A>, address: A) -> NextHop {
     rib.longest_match(address).map_or(NextHop::NONE, |route| route.next_hop)
 }

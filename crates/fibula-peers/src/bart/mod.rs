@@ -1,4 +1,4 @@
-//! Go's `bart`, from an archive of C functions. Go's own runtime runs beside.
+//! Go's `bart`, from an archive of C functions. Go's own runtime is in the process too.
 #![allow(unsafe_code, reason = "functions of a Go archive")]
 
 use fibula::arch::Isa;
@@ -8,7 +8,7 @@ use fibula::{Address, Delta, Error, NextHop, Prefix, Rib, engine_entry};
 use std::ffi::c_int;
 use std::marker::PhantomData;
 
-/// All of them.
+/// All engines of bart.
 pub(crate) static ENGINES: [Entry; 1] = [engine_entry!(BART, [ipv4 ipv6] Bart)];
 
 static BART: About = About {
@@ -32,13 +32,13 @@ unsafe extern "C" {
 /// The functions of a family.
 trait Key: Address {
     fn change(table: usize, prefix: Prefix<Self>, next_hop: NextHop);
-    /// Looks up as many addresses as there are next hops.
+    /// Looks up one address for each element of `next_hops`.
     fn look_up(table: usize, addresses: &[Self], next_hops: &mut [u32]);
 }
 
 impl Key for u32 {
     fn change(table: usize, prefix: Prefix<u32>, next_hop: NextHop) {
-        // SAFETY: the table lives as long as its owner, who holds it uniquely here.
+        // SAFETY: the table lives as long as its owner, who has exclusive access here.
         unsafe { fibula_bart_change4(table, prefix.first(), prefix.len().into(), next_hop.0) }
     }
 
@@ -66,7 +66,7 @@ impl Key for u128 {
 /// A table of bart's.
 pub(crate) struct Bart<A, W> {
     table: usize,
-    /// What Go's heap grew by while it was built.
+    /// The growth of Go's heap while it was built.
     bytes: usize,
     types: PhantomData<fn(A) -> W>,
 }

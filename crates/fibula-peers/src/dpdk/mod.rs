@@ -1,5 +1,5 @@
-//! DPDK's tables, from the system's packages. Its environment runs without huge pages unless the first table is built with them
-//! (`--pages huge`), on vectors of up to 512 bits.
+//! DPDK's tables, from the system's packages. Its environment runs without huge pages unless the
+//! first table is built with them (`--pages huge`), on vectors of up to 512 bits.
 #![allow(unsafe_code, reason = "a C library")]
 
 mod tables;
@@ -7,7 +7,7 @@ mod tables;
 use fibula::engine::{About, Entry, Updates};
 use fibula::engine_entry;
 
-/// All of them.
+/// All engines of DPDK.
 pub(crate) static ENGINES: [Entry; 5] = [
     engine_entry!(FIB, [ipv4] tables::Fib),
     engine_entry!(LPM, [ipv4] tables::Lpm),

@@ -1,4 +1,4 @@
-//! The seam on one side, the shim on the other.
+//! Implements this project's engines by calls to the shim.
 
 use fibula::arch::Isa;
 use fibula::engine::{Config, Engine, Lookup, Meter, Update, Width};
@@ -43,7 +43,7 @@ pub(crate) trait Dpdk: Address {
     /// A prefix's bytes, the first four for IPv4.
     fn octets(self) -> [u8; 16];
 
-    /// Asks the table, which is of this family.
+    /// Looks up a batch in the table, which is of this family.
     fn look_up(table: NonNull<Table>, addresses: &[Self], answers: *mut c_void, width: u32);
 }
 
@@ -55,7 +55,8 @@ impl Dpdk for u32 {
     #[inline(always)]
     fn look_up(table: NonNull<Table>, addresses: &[u32], answers: *mut c_void, width: u32) {
         let count = u32::try_from(addresses.len()).expect("a batch");
-        // SAFETY: the table is alive and of IPv4; `answers` has room for as many answers of this width.
+        // SAFETY: the table is alive and of IPv4; `answers` has room for one answer of this width
+        // per address.
         unsafe { fibula_dpdk_lookup4(table.as_ptr(), addresses.as_ptr(), count, answers, width) }
     }
 }
@@ -67,7 +68,7 @@ impl Dpdk for u128 {
 
     #[inline(always)]
     fn look_up(table: NonNull<Table>, addresses: &[u128], answers: *mut c_void, width: u32) {
-        // DPDK takes addresses as packets have them.
+        // DPDK takes addresses in the byte order of packets.
         let mut burst = [[0; 16]; 64];
         let mut at = 0;
         for addresses in addresses.chunks(burst.len()) {
@@ -75,7 +76,8 @@ impl Dpdk for u128 {
                 *octets = address.to_be_bytes();
             }
             let answers = answers.cast::<u8>().wrapping_add(at * width as usize);
-            // SAFETY: the table is alive and of IPv6; `answers` has room for as many answers of this width.
+            // SAFETY: the table is alive and of IPv6; `answers` has room for one answer of this
+            // width per address.
             unsafe {
                 fibula_dpdk_lookup6(
                     table.as_ptr(),
@@ -117,8 +119,8 @@ impl<A, W, const KIND: c_int> Drop for Rte<A, W, KIND> {
     }
 }
 
-/// How many groups of 256 entries DPDK sets aside for a table: for each route one for every 8 bits past 24 that its parent
-/// has not, shared or not.
+/// Returns the number of groups of 256 entries to allocate for a table: for each route one per 8
+/// bits past 24 that its parent does not have, shared or not.
 fn groups<A: Address>(rib: &Rib<A>) -> usize {
     let level = |len: u8| usize::from(len.max(24)).div_ceil(8);
     let below = |route: Route<A>| {
@@ -143,10 +145,10 @@ fn start(pages: Pages) -> Result<(), Error> {
 }
 
 impl<A: Dpdk, W: Width, const KIND: c_int> Rte<A, W, KIND> {
-    /// Announces, or with [`NextHop::NONE`] withdraws.
+    /// Announces a route, or with [`NextHop::NONE`] withdraws it.
     fn change(&mut self, prefix: Prefix<A>, next_hop: NextHop) -> bool {
         let octets = prefix.first().octets();
-        // SAFETY: the table is alive, the octets are sixteen.
+        // SAFETY: the table is alive, and the octets are sixteen.
         unsafe { fibula_dpdk_change(self.table.as_ptr(), octets.as_ptr(), prefix.len(), next_hop.0) == 0 }
     }
 }
@@ -173,10 +175,10 @@ impl<A: Dpdk, W: Width, const KIND: c_int> Engine<A> for Rte<A, W, KIND> {
 
     fn build(rib: &Rib<A>, config: &Config) -> Result<Self, Error> {
         start(config.pages)?;
-        // Room for updates, as operators give it.
+        // Room for updates, as operators allow.
         let with_room = |count: usize| count + count / 4 + 4096;
         let (routes, groups) = (with_room(rib.len()), with_room(groups(rib)));
-        // An entry is a next hop or the number of a group; one bit says which.
+        // An entry is a next hop or the index of a group; one bit says which.
         let next_hop_bytes = match rib.max_next_hop().0.max(groups as u32) {
             0..=0x7F => 1,
             0x80..=0x7FFF => 2,
@@ -212,7 +214,7 @@ impl<A: Dpdk, W: Width, const KIND: c_int> Engine<A> for Rte<A, W, KIND> {
         if done == deltas.len() {
             return Update::Applied(fibula::engine::Cost::default());
         }
-        // Back, last change first; then a new table, whose size fits.
+        // Take back, last change first. Then a rebuild with a size that fits.
         while done > 0 {
             done -= 1;
             self.change(deltas[done].prefix, deltas[done].before);

@@ -1,4 +1,4 @@
-//! Tables on a card as the lab's judges know them: alone, or beside one on the processor.
+//! Changing tables on a card, for the lab's judges: alone, or beside one on the processor.
 
 use super::on_processor;
 use fibula::engine::WidthBits;
@@ -12,14 +12,14 @@ use fibula_lab::Error;
 use fibula_lab::live_table::{LiveTable, OwnReader, TableReader};
 use std::time::{Duration, Instant};
 
-/// A table on a device that changes; and, where the processor takes part, the same table there.
+/// A changing table on a device. Where the processor takes part, it has the same table.
 #[derive(Debug)]
 pub(crate) struct TableOnDevice<D: Device, A: Key> {
     device: gpu::Live<D, A>,
     processor: Option<Live<A>>,
 }
 
-/// Who reads where.
+/// A reader on one of the two.
 #[derive(Debug)]
 pub(crate) enum Reader<D: Device, A: Key> {
     Device(gpu::Reader<D, A>),
@@ -31,7 +31,8 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Calls `publish` until it returns anything but "readers hold it up", at most for `patience`.
 ///
-/// A limit is no error here: the table has taken the changes back and counted them, as the device did.
+/// A limit is no error here: the table has taken the changes back and counted them, as the device
+/// did.
 fn publish_within(
     patience: Duration,
     mut publish: impl FnMut() -> Result<(), fibula::Error>,
@@ -72,7 +73,8 @@ impl<D: Device, A: Key> TableOnDevice<D, A> {
         Ok(Self { device, processor })
     }
 
-    /// Publishes on both sides what is pending: between two publications they answer alike.
+    /// Publishes the pending changes on both sides. Between two publications the sides answer
+    /// alike.
     fn publish(&mut self) -> Result<(), Error> {
         match self.device.publish() {
             Err(error) if error.limit().is_none() => return Err(Error::elsewhere(error)),
@@ -92,7 +94,7 @@ where
 {
     type Reader = Reader<D, A>;
 
-    /// The first reads on the device; where the processor takes part the others read there.
+    /// The first reader is on the device. Where the processor takes part, the others are there.
     fn reader(&self, number: usize, batch: usize) -> Result<Reader<D, A>, Error> {
         match &self.processor {
             Some(processor) if number > 0 => {
@@ -175,7 +177,7 @@ mod tests {
         let held_up = || Err(fibula::Error::new(ErrorKind::ReadersHeldUp, "a reader rests nowhere"));
         let limit = Err(Limit { what: "routes", had: 2, max: 1 }.into());
         let lost = Err(fibula::Error::new(ErrorKind::Engine, "out of memory"));
-        let long = Duration::from_secs(60);
+        let long = Duration::from_mins(1);
         assert_eq!(published(long, &[held_up(), held_up(), Ok(())]), (Ok(()), 3));
         assert_eq!(published(long, &[held_up(), limit]), (Ok(()), 2));
         assert_eq!(published(long, &[lost]), (Err("out of memory".into()), 1));

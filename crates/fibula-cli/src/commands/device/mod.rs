@@ -11,21 +11,23 @@ use fibula_gpu::cooperative::{Division, Options};
 use fibula_gpu::device::Cuda;
 use fibula_lab::bench::BenchOptions;
 
-/// The addresses of a batch on a card, if not asked for otherwise.
+/// The default number of addresses of a batch on a card.
 const BATCH: u32 = 1 << 20;
 
 /// Where lookups run.
 #[derive(Clone, Copy, Debug, Args)]
 pub(crate) struct OnDevice {
-    /// Where the lookups run: gpu and both take a CUDA card, and the engines whose names begin with gpu-
+    /// Where the lookups run: gpu and both take a CUDA card, and the engines whose names begin with
+    /// gpu-
     #[arg(long, value_enum, default_value_t, value_name = "DEVICE")]
     device: DeviceName,
 }
 
-/// Where lookups run that are handed over in batches.
+/// Where lookups run, for commands that hand them over in batches.
 #[derive(Clone, Copy, Debug, Args)]
 pub(crate) struct InBatches {
-    /// How many addresses are handed over in one call, the chunk that threads share by [default: 16384, on a card 1048576]
+    /// How many addresses are handed over in one call; threads share chunks of this size [default:
+    /// 16384, on a card 1048576]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     batch: Option<u32>,
     #[command(flatten)]
@@ -41,7 +43,7 @@ impl InBatches {
         self.on_device.open(self.batch, self.streams.into())
     }
 
-    /// The addresses of a batch on the processor.
+    /// Returns the addresses of a batch on the processor.
     pub(crate) fn batch(self) -> usize {
         self.batch.map_or_else(|| BenchOptions::default().batch, |batch| batch as usize)
     }
@@ -60,8 +62,8 @@ enum DeviceName {
 }
 
 impl OnDevice {
-    /// The card, and how work is divided; `None` for the processor alone. To be asked before a table is read, so that a machine without a
-    /// card says so at once.
+    /// Returns the card and how work is divided; `None` for the processor alone. Call it before a
+    /// table is read, so that a machine without a card fails at once.
     pub(crate) fn open(self, batch: Option<u32>, lanes: usize) -> anyhow::Result<Option<(Cuda, Options)>> {
         let (division, threads) = match self.device {
             DeviceName::Cpu => return Ok(None),
@@ -73,7 +75,7 @@ impl OnDevice {
     }
 }
 
-/// The engines of a list that have a kernel for a family; `all` are all that have one.
+/// Returns the engines of a list that have a kernel for a family; `all` are all that have one.
 pub(crate) fn engines_with_kernels<A: Address>(list: &str) -> anyhow::Result<Vec<String>> {
     let names = fibula_gpu::ENGINES.iter().map(|entry| entry.about.name);
     let all: Vec<&str> = names.collect();
@@ -82,7 +84,8 @@ pub(crate) fn engines_with_kernels<A: Address>(list: &str) -> anyhow::Result<Vec
     Ok(selected?)
 }
 
-/// The table on the processor, as the card's partner and judge: the twin of the same kernel, at the same width.
+/// Builds the table on the processor, as the card's partner and judge: the twin of the same kernel,
+/// at the same width.
 pub(crate) fn on_processor<A: Key>(
     engine: &str,
     rib: &Rib<A>,

@@ -13,7 +13,7 @@ pub(super) struct Answer {
     next_hop: Option<Text>,
 }
 
-/// A next hop, in a row its text.
+/// A next hop. A row has its text.
 #[derive(Clone, Debug)]
 struct Text(NextHopInfo);
 
@@ -24,7 +24,7 @@ impl Serialize for Text {
 }
 
 impl Answer {
-    /// What is said where some route matches; where its prefix is not known, only its next hop.
+    /// The sentence for a matching route; without its prefix where that is not known.
     pub(super) fn new<A: Address>(
         address: A,
         prefix: Option<Prefix<A>>,
@@ -34,16 +34,16 @@ impl Answer {
         Self { address: address.to_ip(), prefix, next_hop: next_hop.map(Text) }
     }
 
-    /// What is said where none does.
+    /// The sentence for no route.
     pub(super) fn none(address: IpAddr) -> Self {
         Self { address, prefix: None, next_hop: None }
     }
 }
 
-/// The sentence `ip route get` would say.
+/// Writes the sentence that `ip route get` would print.
 impl fmt::Display for Answer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        /// Route types of the kernel that lead nowhere: they are no names of a router.
+        /// The kernel's route types that lead nowhere: they do not name a router.
         const NOWHERE: [&str; 4] = ["blackhole", "prohibit", "throw", "unreachable"];
         let Some(Text(next_hop)) = &self.next_hop else {
             return write!(f, "{} has no route", self.address);

@@ -5,20 +5,21 @@ use fibula::{Address, Fib, NextHop, Prefix, Rib, Route, View};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// How many addresses are looked up in the plain table before an engine is built: about as long as it takes to
-/// build one.
+/// The number of addresses that are looked up in the plain table before an engine is built. It
+/// takes about as long as building one.
 const ONE_BY_ONE: usize = 20_000;
 
-/// The engines that are tried, those that build in a fraction of a second and answer fast first.
+/// The engines that are tried: first those that build in a fraction of a second and answer fast.
 const PREFERRED: [&str; 6] = ["dir24-8", "poptrie", "sail-l", "dxr", "radix", "oracle"];
 
-/// A table compiled with each route's place in it as the next hop: so the answer to an address is the route itself. Or
-/// one that was compiled before and whose routes are not known: then places are those of next hops.
+/// A compiled table. Its next hops are indices of routes, so that the answer to an address is the
+/// route itself. For a table that was compiled before and whose routes are not known, they are
+/// indices of next hops.
 #[derive(Debug)]
 pub(super) struct Compiled<A: Address> {
     rib: Rib<A>,
     routes: Vec<Route<A>>,
-    /// The next hops that places are of, where routes are not known.
+    /// The next hops, where the routes are not known.
     next_hops: Option<usize>,
     view: OnceLock<Option<Box<dyn View<A>>>>,
     one_by_one: AtomicUsize,
@@ -30,17 +31,17 @@ impl<A: Address> Compiled<A> {
         Self { rib, routes, next_hops: None, view: OnceLock::new(), one_by_one: AtomicUsize::new(0) }
     }
 
-    /// A table that was compiled before, with so many next hops.
+    /// Takes a table that was compiled before, with `next_hops` next hops.
     pub(super) fn opened(view: Box<dyn View<A>>, next_hops: usize) -> Self {
         Self { view: OnceLock::from(Some(view)), next_hops: Some(next_hops), ..Self::new(Rib::new()) }
     }
 
-    /// The number of places.
+    /// Returns the number of indices.
     pub(super) fn len(&self) -> usize {
         self.next_hops.unwrap_or(self.routes.len())
     }
 
-    /// The prefix, if it is known, and the next hop of a place, counted from 1.
+    /// Returns the prefix, if it is known, and the next hop of an index, counted from 1.
     pub(super) fn answer(&self, place: NextHop) -> (Option<Prefix<A>>, NextHop) {
         if self.next_hops.is_some() {
             return (None, place);
@@ -49,7 +50,8 @@ impl<A: Address> Compiled<A> {
         (route.map(|route| route.prefix), route.map_or(NextHop::NONE, |route| route.next_hop))
     }
 
-    /// The place of each address's route, counted from 1; [`NextHop::NONE`] where no route matches.
+    /// Writes the index of each address's route, counted from 1; [`NextHop::NONE`] where no route
+    /// matches.
     pub(super) fn places(&self, addresses: &[A], places: &mut Vec<NextHop>) {
         places.clear();
         let view = if self.view.get().is_some()
@@ -75,7 +77,7 @@ impl<A: Address> Compiled<A> {
         place.map_or(NextHop::NONE, |place| NextHop(place as u32 + 1))
     }
 
-    /// Compiled by the first of the preferred engines that holds it; `None` if none does.
+    /// Compiles routes by the first of the preferred engines that holds them; `None` if none does.
     fn compile(&self) -> Option<Box<dyn View<A>>> {
         let numbered = self.routes.iter().zip(1..);
         let numbered =

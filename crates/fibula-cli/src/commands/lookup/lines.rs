@@ -1,15 +1,15 @@
-//! [`Lines`] and [`Blocks`]: addresses as they stand in a stream of text, one a line.
+//! [`Lines`] and [`Blocks`]: addresses in a stream of text, one a line.
 
 use std::io::{self, BufRead, BufReader, Read};
 
-/// The most that is read at once, and the most a line may hold before it is taken as it stands.
+/// The most bytes that are read at once, and the most of a line before it is cut there.
 const BLOCK_BYTES: usize = 1 << 20;
 
-/// A stream in blocks of whole lines. A block is what one read gave, so that a slow writer is answered at once and
-/// a fast one in large pieces.
+/// A stream in blocks of whole lines. A block is the result of one read, so that a slow writer is
+/// answered at once and a fast one in large blocks.
 pub(super) struct Blocks {
     input: BufReader<Box<dyn Read + Send>>,
-    /// The beginning of a line whose end has not come yet.
+    /// The beginning of a line whose end has not been read yet.
     begun: Vec<u8>,
 }
 
@@ -37,7 +37,7 @@ impl Iterator for Blocks {
             let ended = read.is_empty();
             self.begun.extend_from_slice(&read[..len]);
             let block = whole.then(|| std::mem::take(&mut self.begun));
-            // What follows the last newline begins the next block.
+            // The bytes after the last newline begin the next block.
             self.begun.extend_from_slice(if whole { &read[len..] } else { &[] });
             let consumed = read.len();
             self.input.consume(consumed);
@@ -58,22 +58,22 @@ pub(super) struct Lines<'b> {
 /// One line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Line<'b> {
-    /// Where in the block the first field begins.
+    /// The offset of the first field in the block.
     pub(super) start: usize,
-    /// The first field, as it was written.
+    /// The first field, as it is in the text.
     pub(super) field: &'b [u8],
-    /// What it says.
+    /// The meaning of the first field.
     pub(super) content: Content,
 }
 
-/// What the first field of a line is.
+/// The meaning of the first field of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Content {
     /// An IPv4 address.
     Ipv4(u32),
     /// An IPv6 address, v4-mapped ones included.
     Ipv6(u128),
-    /// Nothing, or a comment (`#`): passed over.
+    /// Nothing, or a comment (`#`): skipped.
     Blank,
     /// Something else.
     Bad,
@@ -92,7 +92,7 @@ impl<'b> Iterator for Lines<'b> {
     fn next(&mut self) -> Option<Line<'b>> {
         let start = self.at;
         let rest = self.block.get(start..).filter(|rest| !rest.is_empty())?;
-        // By far the most lines are an IPv4 address and nothing else: they are read without looking for the
+        // Most lines are an IPv4 address and nothing else. They are read without looking for the
         // line's end first.
         if let Some((address, len)) = ipv4(rest)
             && let None | Some(b'\n') = rest.get(len)
@@ -109,7 +109,7 @@ impl<'b> Iterator for Lines<'b> {
     }
 }
 
-/// What a field is, in any form the standard library reads.
+/// Reads a field in any form that the standard library reads.
 fn content(field: &[u8]) -> Content {
     match field.first() {
         None | Some(b'#') => return Content::Blank,
@@ -122,7 +122,8 @@ fn content(field: &[u8]) -> Content {
     }
 }
 
-/// The dotted quad a text begins with, and its length. As in the standard library, no octet has a leading zero.
+/// Reads the dotted quad that a text begins with. Also returns its length. As in the standard
+/// library, no octet has a leading zero.
 #[inline]
 fn ipv4(text: &[u8]) -> Option<(u32, usize)> {
     let digit = |at: usize| text.get(at).map(|byte| u32::from(byte.wrapping_sub(b'0'))).filter(|&d| d <= 9);
@@ -211,7 +212,7 @@ mod tests {
         assert_eq!(fields, expected);
     }
 
-    /// A stream that comes in the given pieces.
+    /// A stream that arrives in the given pieces.
     struct Pieces(VecDeque<&'static [u8]>);
 
     impl Read for Pieces {

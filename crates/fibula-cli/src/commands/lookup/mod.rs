@@ -1,6 +1,7 @@
 //! `fibula lookup`: the longest match of addresses.
 //!
-//! A few addresses are looked up in the plain table; a stream of them goes through an engine ([`stream`]).
+//! A few addresses are looked up in the plain table; a stream of them goes through an engine
+//! ([`stream`]).
 
 mod answer;
 mod compiled;
@@ -24,17 +25,19 @@ use text::Style;
 
 /// Find the longest match of addresses: the prefix and its next hop or origin AS
 ///
-/// Answers are sentences as those of `ip route get`, or with --format rows of address, prefix and next_hop.
-/// Addresses of both families may be mixed; a v4-mapped IPv6 address is answered from the IPv6 table. An address
-/// without a route is answered so, and is no error.
+/// Answers are sentences like those of `ip route get`, or with --format rows of address, prefix and
+/// next_hop. Addresses of both families may be mixed; a v4-mapped IPv6 address is looked up in the
+/// IPv6 table. An address without a route is no error.
 ///
-/// With `-` the first field of each line of standard input is looked up; blank lines and comments (#) are passed
-/// over. There is one answer for each address, in order: `prefix<TAB>next hop`, `-` for both where there is no route.
-/// A line that is no address ends the run with status 2; with --keep-going it is told on standard error, answered
-/// `?<TAB>?` (left out with --format), and the status is 1 at the end.
+/// With `-` the first field of each line of standard input is looked up; blank lines and comments
+/// (#) are skipped. There is one answer for each address, in order: `prefix<TAB>next hop`, `-` for
+/// both where there is no route. A line that is no address ends the run with status 2. With
+/// --keep-going it is reported on standard error and answered `?<TAB>?` (left out with --format),
+/// and the status is 1 at the end.
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
-    /// The table or a snapshot of one (`fibula build`), a file or `-`; the made table `internet` if not given
+    /// The table or a snapshot of one (`fibula build`), a file or `-`; the made table `internet` if
+    /// not given
     #[arg(short, long)]
     table: Option<String>,
     /// Every route that covers the address, longest first
@@ -47,7 +50,7 @@ pub(crate) struct Arguments {
     reading: Reading,
 }
 
-/// What is to be looked up.
+/// What is to be looked up: an address, or a stream of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Query {
     Address(IpAddr),
@@ -69,10 +72,7 @@ impl FromStr for Query {
 impl Arguments {
     pub(crate) fn run(self, output: &Output) -> anyhow::Result<Verdict> {
         let streams = self.addresses.contains(&Query::Stream);
-        anyhow::ensure!(
-            !streams || self.addresses.len() == 1,
-            "`-` stands alone, not beside other addresses"
-        );
+        anyhow::ensure!(!streams || self.addresses.len() == 1, "`-` must be the only address");
         anyhow::ensure!(
             !streams || self.table.as_deref() != Some("-"),
             "table and addresses cannot both come from standard input"
@@ -96,7 +96,8 @@ impl Arguments {
         Ok(if bad == 0 { whole } else { Verdict::Bad })
     }
 
-    /// A stream in a form that [`stream`] does not do; how many lines were no addresses.
+    /// Answers a stream in a form that [`stream`] does not do. Returns the number of lines that are
+    /// no addresses.
     fn read_and_say(&self, table: &Table, blocks: Blocks, output: &Output) -> anyhow::Result<usize> {
         let (mut line, mut bad) = (0, 0);
         let addresses = blocks.flat_map(|block| match block {
@@ -126,7 +127,7 @@ impl Arguments {
     }
 }
 
-/// Says what a table knows of addresses, as sentences or, if a format is asked for, as rows.
+/// Prints the routes of addresses, as sentences or, if a format is asked for, as rows.
 fn say(
     table: &Table,
     all: bool,
@@ -151,7 +152,7 @@ fn say(
     printer.finish()
 }
 
-/// The error of a line (counted from 0) that is no address.
+/// Returns the error of a line (counted from 0) that is no address.
 fn no_address(line: usize, field: &str) -> anyhow::Error {
     let field: String = field.chars().take(80).collect();
     anyhow::anyhow!("standard input, line {}: {field:?} is not an IPv4 or IPv6 address", line + 1)

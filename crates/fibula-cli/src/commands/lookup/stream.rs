@@ -1,12 +1,12 @@
-//! Streams of addresses: blocks go round two workers and come back in order, as text.
+//! Streams of addresses: blocks go to two workers in turn and come back in order, as text.
 //!
 //! ```text
 //!            +-> worker 0 -+
 //!   reader --+             +--> writer (the caller)
 //!            +-> worker 1 -+
 //! ```
-//! Block *i* goes to worker *i* mod 2 and is awaited from there, so the order needs no numbers. The reader is
-//! never joined: after an error it may wait for input that never comes.
+//! Block *i* goes to worker *i* mod 2 and is received from there, so the order needs no numbers.
+//! The reader thread is never joined: after an error it may wait for input that never comes.
 
 use super::compiled::Compiled;
 use super::lines::{Blocks, Content, Lines};
@@ -20,23 +20,23 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 
-/// How many blocks are under way at once; each has a thread.
+/// The number of blocks in work at once. Each has a thread.
 const WORKERS: usize = 2;
 
-/// What came of a block.
+/// The result of a block.
 #[derive(Default)]
 struct Answered {
     text: Vec<u8>,
     /// The number of lines, the bad ones included.
     lines: usize,
-    /// Lines (from 0) that are no addresses, and what they are.
+    /// The lines (from 0) that are no addresses, and their text.
     bad: Vec<(usize, String)>,
 }
 
-/// What a worker sends: block by block what came of it, `None` after the last, or why there is no more.
+/// A worker's message: the result of a block, `None` after the last, or the error that ended it.
 type Reply = io::Result<Option<Answered>>;
 
-/// What all workers share.
+/// The data that all workers share.
 struct Shared {
     ipv4: Compiled<u32>,
     ipv6: Compiled<u128>,
@@ -45,11 +45,11 @@ struct Shared {
     keep_going: bool,
 }
 
-/// Answers a stream of addresses, and says how many lines were none.
+/// Answers a stream of addresses. Returns the number of lines that are no addresses.
 ///
 /// # Errors
-/// If reading or writing fails, or, without `keep_going`, at the first line that is no address: all before it are
-/// answered.
+/// If reading or writing fails. Without `keep_going`, also at the first line that is no address:
+/// all lines before it are answered.
 pub(super) fn run(
     table: Table,
     blocks: Blocks,
@@ -81,7 +81,7 @@ pub(super) fn run(
     Ok(bad)
 }
 
-/// Starts reader and workers; answers come from the receivers in turn.
+/// Starts the reader and the workers. The answers come from the receivers in turn.
 fn start(blocks: Blocks, shared: &Arc<Shared>) -> Vec<Receiver<Reply>> {
     let mut to_workers = Vec::new();
     let mut answers = Vec::new();
@@ -109,7 +109,7 @@ struct Worker {
     shared: Arc<Shared>,
     ipv4: Texts,
     ipv6: Texts,
-    /// What each line of the block is, in order.
+    /// The content of each line of the block, in order.
     lines: Vec<Entry>,
     addresses_ipv4: Vec<u32>,
     addresses_ipv6: Vec<u128>,
@@ -121,12 +121,12 @@ struct Worker {
 #[derive(Clone, Copy)]
 struct Entry {
     kind: Kind,
-    /// Where in the block its address stands, and how long it is.
+    /// The offset and length of its address in the block.
     start: u32,
     len: u32,
 }
 
-/// What a line holds.
+/// The content of a line.
 #[derive(Clone, Copy)]
 enum Kind {
     Ipv4,
@@ -154,7 +154,7 @@ impl Worker {
                 return;
             }
         }
-        // If the writer has gone, nobody waits for this.
+        // If the writer has ended, nobody waits for this.
         let _ = to_writer.send(Ok(None));
     }
 
@@ -167,7 +167,7 @@ impl Worker {
         answered
     }
 
-    /// Reads the block's lines, to the first bad one unless they are passed over.
+    /// Reads the block's lines, up to the first bad one unless bad lines are skipped.
     fn read(&mut self, block: &[u8], answered: &mut Answered) {
         self.lines.clear();
         self.addresses_ipv4.clear();

@@ -1,4 +1,4 @@
-//! [`Table`]: what addresses are looked up in, routes as they were read or a snapshot that was mapped.
+//! [`Table`]: the table of lookups, either routes that were read or a snapshot that was mapped.
 
 use super::answer::Answer;
 use super::compiled::Compiled;
@@ -29,7 +29,8 @@ pub(super) enum Mapped {
 }
 
 impl Table {
-    /// The table named, and whether it came through whole; a snapshot is mapped, anything else is read.
+    /// Opens the named table. A snapshot is mapped, anything else is read. Also returns whether it
+    /// was read without damage.
     pub(super) fn named(name: Option<&str>, reading: &Reading) -> anyhow::Result<(Self, Verdict)> {
         if let Some(path) = name.map(Path::new)
             && reading.input_format.is_none()
@@ -48,7 +49,7 @@ impl Table {
         Ok((Self::Read(Box::new(tables)), whole))
     }
 
-    /// Both families ready for many lookups, and their next hops.
+    /// Both families, ready for many lookups, and their next hops.
     pub(super) fn compiled(self) -> anyhow::Result<(Compiled<u32>, Compiled<u128>, NextHops)> {
         let (snapshot, mapped) = match self {
             Self::Read(tables) => {
@@ -68,8 +69,8 @@ impl Table {
         })
     }
 
-    /// What the table says about an address: its longest match, or with `all` every route that covers it, longest first.
-    /// Never empty: where no route matches, there is one answer that says so.
+    /// Returns the longest match of an address, or with `all` every route that covers it, longest
+    /// first. Never empty: where no route matches, there is one answer that says so.
     pub(super) fn answers(&self, address: IpAddr, all: bool) -> Vec<Answer> {
         match (self, address) {
             (Self::Read(tables), IpAddr::V4(ip)) => read(&tables.ipv4, &tables.next_hops, ip.to_bits(), all),

@@ -1,15 +1,16 @@
-//! [`Style`] and [`Texts`]: the text of each route, made once and copied for every address it answers.
+//! [`Style`] and [`Texts`]: the text of each route, written once and copied for every address that
+//! it answers.
 
 use super::compiled::Compiled;
 use crate::output::{Format, record};
 use fibula::{Address, NextHop, NextHops};
 use serde::Serialize;
 
-/// How a stream's answers are written.
+/// The form of a stream's answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Style {
-    /// `prefix<TAB>next hop`, in the order of the addresses; `-` for both where no route matches, `?` for both
-    /// where the line is no address.
+    /// `prefix<TAB>next hop`, in the order of the addresses; `-` for both where no route matches,
+    /// `?` for both where the line is no address.
     Plain,
     /// One JSON object a line.
     JsonLine,
@@ -25,7 +26,7 @@ struct Tail {
 }
 
 impl Style {
-    /// The style of a format, if it can be written before the last answer is known.
+    /// Returns the style of a format, if it can be written before the last answer is known.
     pub(super) fn of(format: Option<Format>) -> Option<Self> {
         match format {
             None => Some(Self::Plain),
@@ -35,7 +36,7 @@ impl Style {
         }
     }
 
-    /// What stands before the first answer.
+    /// Returns the text before the first answer.
     pub(super) fn header(self) -> &'static [u8] {
         match self {
             Self::Csv => b"address,prefix,next_hop\n",
@@ -43,7 +44,7 @@ impl Style {
         }
     }
 
-    /// What stands before each address; `None` if answers come without it.
+    /// Returns the text before each address; `None` if answers come without it.
     pub(super) fn before_address(self) -> Option<&'static [u8]> {
         match self {
             Self::Plain => None,
@@ -52,7 +53,7 @@ impl Style {
         }
     }
 
-    /// What stands for a line that is no address.
+    /// Returns the text for a line that is no address.
     pub(super) fn bad(self) -> &'static [u8] {
         match self {
             Self::Plain => b"?\t?\n",
@@ -60,7 +61,7 @@ impl Style {
         }
     }
 
-    /// Writes what stands after the address.
+    /// Writes the text after the address.
     fn write(self, tail: Tail, text: &mut Vec<u8>) {
         let or_dash = |field: &Option<String>| field.clone().unwrap_or_else(|| "-".into());
         match self {
@@ -83,22 +84,22 @@ impl Style {
     }
 }
 
-/// The texts of a table's routes, each made when it is first needed. Every thread has its own.
+/// The texts of a table's routes, each written when it is first needed. Every thread has its own.
 #[derive(Debug)]
 pub(super) struct Texts {
-    /// Begin and end in `bytes` of each place's text, "no route" first; equal if it is not made yet. A place past the end has
-    /// the text of "no route".
+    /// The begin and end in `bytes` of each index's text, "no route" first. They are equal while
+    /// the text is not written. An index past the end has the text of "no route".
     bounds: Vec<(usize, usize)>,
     bytes: Vec<u8>,
 }
 
 impl Texts {
-    /// None made yet, for a table of `routes` routes.
+    /// No text is written yet, for a table of `routes` routes.
     pub(super) fn new(routes: usize) -> Self {
         Self { bounds: vec![(0, 0); routes + 1], bytes: Vec::new() }
     }
 
-    /// The text of an answer of [`Compiled::places`].
+    /// Returns the text of an answer of [`Compiled::places`].
     #[inline]
     pub(super) fn of<A: Address>(
         &mut self,

@@ -1,4 +1,4 @@
-//! Options that several studies have.
+//! Options that several studies share.
 
 use super::super::measuring::INTERNET;
 use crate::reading::Reading;
@@ -7,26 +7,26 @@ use clap::Args;
 use fibula_io::trace::TraceKind;
 use std::path::PathBuf;
 
-/// On which tables and traces.
+/// The tables and traces of a study.
 #[derive(Debug, Args)]
 pub(super) struct OnTables {
     /// The tables, files or `internet` for the made one; one or more
     #[arg(short, long, default_value = INTERNET, value_name = "TABLE")]
     pub(super) table: Vec<String>,
-    /// The traces. Those that a family does not have are passed over
+    /// The traces. Those that a family does not have are skipped
     #[arg(long, value_delimiter = ',', default_value = "prefix,random,zipf")]
     pub(super) trace: Vec<TraceKind>,
     #[command(flatten)]
     pub(super) reading: Reading,
 }
 
-/// How much is measured, and the page that is made of it.
+/// The number of addresses, and the page to write.
 #[derive(Debug, Args)]
 pub(super) struct ToPage {
     /// How many addresses
     #[arg(long, default_value_t = 1 << 22, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(super) addresses: u32,
-    /// Write the page to this file; it is written beside and renamed
+    /// Write the page to this file, by a temporary file that is renamed
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 }

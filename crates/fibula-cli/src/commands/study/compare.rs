@@ -1,4 +1,4 @@
-//! `fibula study compare`: an engine beside others, and where it loses.
+//! `fibula study compare`: an engine beside others, and the measures that it loses.
 
 use super::common::{OnTables, ToPage};
 use crate::commands::measuring::{engines, table_options, tables, tell_all, traces};
@@ -16,16 +16,17 @@ use fibula_lab::study::{Comparison, compare, compare_page};
 use indicatif::ProgressBar;
 use serde::Serialize;
 
-/// Race an engine against others on many tables, and tell the ratios and every measure that it loses
+/// Race an engine against others on many tables, and print the ratios and every measure that it
+/// loses
 ///
-/// Rows go to standard output, one for each table, model of next hops and trace; with `--output` a Markdown page with
-/// all figures is written too.
+/// Rows go to standard output, one for each table, model of next hops and trace. With `--output` a
+/// Markdown page with all figures is written too.
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
-    /// The engine, or one a family
+    /// The engine, or one per family
     #[arg(short, long, default_value = "best", value_name = "LIST")]
     engine: String,
-    /// Those it is compared with; with the feature `peers` also `peer:` names
+    /// The engines that it is compared with; with the feature `peers` also `peer:` names
     #[arg(long, default_value = "dir24-8,sail-l,poptrie,dxr,sail-l6", value_name = "LIST")]
     against: String,
     /// The models of next hops, each a comparison of its own
@@ -34,7 +35,7 @@ pub(crate) struct Arguments {
     /// How many timed passes
     #[arg(long, default_value_t = 9, value_name = "N", value_parser = clap::value_parser!(u16).range(5..))]
     passes: u16,
-    /// How many threads the engine's speed on one is compared with
+    /// The number of threads for the scaling figure: the speed on them over that on one
     #[arg(long, default_value_t = 2, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     threads: u16,
     #[command(flatten)]
@@ -55,7 +56,7 @@ struct RefusedTable<'s> {
 impl Arguments {
     pub(crate) fn run(self, output: &Output) -> anyhow::Result<Verdict> {
         for list in [&self.engine, &self.against] {
-            engines::<u32>(list)?; // a wrong name is told before a table is read
+            engines::<u32>(list)?; // a wrong name fails before a table is read
         }
         let mut whole = Verdict::Good;
         let mut comparisons = Vec::new();
@@ -88,13 +89,13 @@ impl Arguments {
             comparisons.iter().any(|comparison| !comparison.races.is_empty()),
             "nothing to compare: the engine refuses every table"
         );
-        // Wrong answers of the others are a finding, its own are a failure.
+        // Wrong answers of the others are a finding. Wrong answers of its own are a failure.
         let own_is_right = |race: &Vec<_>| race.first().is_some_and(|row: &BenchRow| row.mismatches == 0);
         let right = comparisons.iter().flat_map(|comparison| &comparison.races).all(own_is_right);
         Ok(if right { whole } else { Verdict::Bad })
     }
 
-    /// One family of a table; nothing if it has no routes or there is nothing to compare.
+    /// Compares one family of a table; `None` if it has no routes or there is nothing to compare.
     fn compare<A: Address>(
         &self,
         table: &str,
@@ -123,7 +124,7 @@ impl Arguments {
         Ok(Some(comparison))
     }
 
-    /// How to make the page again, the folders of files left out.
+    /// Returns the command that makes the page, without the folders of files.
     fn command(&self) -> String {
         let Self { engine, against, on_tables: OnTables { table, .. }, .. } = self;
         format!("fibula study compare -e {engine} --against {against}{}", table_options(table))

@@ -1,4 +1,4 @@
-//! `fibula study dpcpe`: which lengths to expand a table to.
+//! `fibula study dpcpe`: the lengths to expand a table to.
 
 use crate::commands::measuring::OnTable;
 use crate::exit::Verdict;
@@ -7,11 +7,11 @@ use clap::Args;
 use fibula::blocks::dpcpe::{Choice, Distribution};
 use serde::Serialize;
 
-/// The last level: what the paper's IPv6 tables end at.
+/// The last level, where the paper's IPv6 tables end.
 const LAST: u8 = 64;
 
-/// The levels that DPCPE chooses for an IPv6 table, and the best there are, with the prefixes estimated and those that
-/// there are after expansion (Table 4 of the Bloom filter paper)
+/// The levels that DPCPE chooses for an IPv6 table, and the best ones, with the estimated prefixes
+/// and the number after expansion (Table 4 of the Bloom filter paper)
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     /// The numbers of levels

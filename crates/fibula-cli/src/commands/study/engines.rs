@@ -12,10 +12,12 @@ use fibula_lab::machine::Machine;
 use fibula_lab::study::{EngineStudy, StudyOptions, engines_page, study_engines};
 use indicatif::ProgressBar;
 
-/// Measure every engine side by side: memory, counted accesses, speed by trace, latency, time to build and to update
+/// Measure every engine side by side: memory, counted accesses, speed by trace, latency, time to
+/// build and to update
 ///
-/// Each family of each table is one study. Accesses and latency are those of the first trace. Rows go to standard output; with `--output` a Markdown page with each
-/// engine's parts and figures is written too.
+/// Each family of each table is one study. Accesses and latency are those of the first trace. Rows
+/// go to standard output. With `--output` a Markdown page with each engine's parts and figures is
+/// written too.
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     /// The engines: `all`, or a list like `best,dxr18,dxr/k=20`
@@ -35,7 +37,7 @@ pub(crate) struct Arguments {
 
 impl Arguments {
     pub(crate) fn run(self, output: &Output) -> anyhow::Result<Verdict> {
-        engines::<u32>(&self.engine)?; // a wrong name is told before a table is read
+        engines::<u32>(&self.engine)?; // a wrong name fails before a table is read
         let mut whole = Verdict::Good;
         let mut studies = Vec::new();
         for name in &self.on_tables.table {
@@ -66,7 +68,7 @@ impl Arguments {
         Ok(if right { whole } else { Verdict::Bad })
     }
 
-    /// One family of a table; nothing if it has no routes or no engine does it.
+    /// Studies one family of a table; `None` if it has no routes or no engine does it.
     fn study<A: Address>(
         &self,
         table: &str,
@@ -95,7 +97,7 @@ impl Arguments {
         Ok(Some(study))
     }
 
-    /// How to make the page again, the folders of files left out.
+    /// Returns the command that makes the page, without the folders of files.
     fn command(&self) -> String {
         let updates = self.updates.to_string();
         let (tables, updates) = (table_options(&self.on_tables.table), base_name(&updates));

@@ -1,4 +1,4 @@
-//! `fibula study gpu`: everything that can be measured of a CUDA card.
+//! `fibula study gpu`: all measurements of a CUDA card.
 
 use super::super::device::{engines_with_kernels, on_processor};
 use super::super::measuring::{INTERNET, UpdatesFrom, base_name, refusal, tables};
@@ -21,11 +21,12 @@ use serde::Serialize;
 use std::io::ErrorKind;
 use std::path::PathBuf;
 
-/// Lookups on a CUDA card: batches, streams, blocks and threads (SAIL, Figures 13 and 14), processor and card together (the Bloom filter
-/// paper's Figure 9), updates under load, and the limits of link and memory
+/// Lookups on a CUDA card: batches, streams, blocks and threads (SAIL, Figures 13 and 14),
+/// processor and card together (the Bloom filter paper's Figure 9), updates under load, and the
+/// limits of link and memory
 ///
-/// Every answer is compared with the processor's; a wrong one ends with status 1. One row a point of the sweep is printed; with -o all of it
-/// becomes a page.
+/// Every answer is compared with the processor's; a wrong one ends with status 1. One row is
+/// printed per point of the sweep. With -o all results are written to a page.
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     /// The engines: `all` that have a kernel, or a list like `gpu-mosaic,gpu-sail-l`
@@ -43,7 +44,7 @@ pub(crate) struct Arguments {
     /// The updates, a file or `made=N`
     #[arg(short, long, default_value = "made=100000", value_name = "UPDATES")]
     updates: UpdatesFrom,
-    /// Write the page to this file: below its marker, what is above stays
+    /// Write the page to this file: the text above its marker stays
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     #[command(flatten)]
@@ -76,7 +77,7 @@ impl Arguments {
         Ok(if studies.iter().all(is_right) { whole } else { Verdict::Bad })
     }
 
-    /// One family of the table.
+    /// Studies one family of the table.
     fn study<A: Key>(
         &self,
         cuda: &Cuda,
@@ -123,7 +124,7 @@ impl Arguments {
         Ok(studies)
     }
 
-    /// How to make the page again, the folders of files left out.
+    /// Returns the command that makes the page, without the folders of files.
     fn command(&self) -> String {
         let updates = self.updates.to_string();
         format!(

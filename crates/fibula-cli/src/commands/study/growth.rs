@@ -16,10 +16,11 @@ use fibula_lab::study::{EngineStudy, StudyOptions, growth_page, growth_rows, stu
 use indicatif::ProgressBar;
 use serde::Serialize;
 
-/// Measure engines on made tables that grow, with many next hops, of many hosts, and of a small private network
+/// Measure engines on made tables that grow, have many next hops, or are those of an access router
+/// or of a small private network
 ///
-/// Bytes, speed on the `prefix` trace, latency, and the time to build and to update. Rows go to standard output; with
-/// `--output` a Markdown page with plots is written too.
+/// Bytes, speed on the `prefix` trace, latency, and the time to build and to update. Rows go to
+/// standard output. With `--output` a Markdown page with plots is written too.
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     /// The engines: `all`, or a list like `best,dxr18,dxr/k=20`
@@ -39,13 +40,13 @@ pub(crate) struct Arguments {
     /// The next hops of these tables
     #[arg(long, default_value = "near=200", value_name = "MODEL")]
     next_hops: NextHopModel,
-    /// The next hops of a full table that has many
+    /// The next hops of the full table with many next hops
     #[arg(long, default_value = "near=72000", value_name = "MODEL")]
     many: NextHopModel,
-    /// The host routes of a table of an access router
+    /// The host routes of the access router's table
     #[arg(long, default_value_t = 100_000, value_name = "N")]
     hosts: usize,
-    /// The routes of a private network
+    /// The routes of the private network
     #[arg(long, default_value_t = 1000, value_name = "N")]
     private: usize,
     /// How many timed passes
@@ -69,9 +70,9 @@ struct RefusedTable<'s> {
 
 impl Arguments {
     pub(crate) fn run(self, output: &Output) -> anyhow::Result<Verdict> {
-        /// What the tables that are plotted are called.
+        /// The name of the tables that are plotted.
         const GROWING: &str = "internet";
-        engines::<u32>(&self.engine)?; // a wrong name is told before a table is made
+        engines::<u32>(&self.engine)?; // a wrong name fails before a table is made
         let mut studies = Vec::new();
         let middle = |sizes: &[usize]| sizes.get(sizes.len() / 2).copied().unwrap_or_default();
         for &size in &self.ipv4 {
@@ -106,7 +107,7 @@ impl Arguments {
         Ok(())
     }
 
-    /// One family of a table; nothing if it has no routes or no engine does it.
+    /// Studies one family of a table; `None` if it has no routes or no engine does it.
     fn family<A: Address>(&self, name: &str, rib: &Rib<A>) -> anyhow::Result<Option<EngineStudy>> {
         let specifications = engines::<A>(&self.engine)?;
         if rib.is_empty() || specifications.is_empty() {

@@ -14,7 +14,7 @@ use crate::exit::Verdict;
 use crate::output::Output;
 use clap::Subcommand;
 
-/// Measure many things at once and report them side by side
+/// Run many measurements and report them side by side
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Engines(engines::Arguments),

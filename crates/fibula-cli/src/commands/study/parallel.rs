@@ -1,4 +1,4 @@
-//! `fibula study parallel`: the ways to share addresses among threads.
+//! `fibula study parallel`: the models of sharing addresses among threads.
 
 use super::common::ToPage;
 use crate::commands::measuring::{OnTable, engines};
@@ -12,11 +12,11 @@ use fibula_lab::machine::Machine;
 use fibula_lab::study::{ParallelOptions, ParallelStudy, parallel_page, study_parallel};
 use indicatif::ProgressBar;
 
-/// Run to completion, with and without a dispatcher, against a pipeline; order kept against free (Figures 5 to 7 of the
-/// TILEPro64 paper, Tables 5 and 7 of TrieC's)
+/// Run to completion, with and without a dispatcher, against a pipeline; order kept against free
+/// (Figures 5 to 7 of the TILEPro64 paper, Tables 5 and 7 of TrieC's)
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
-    /// The engines; those that cannot be cut into stages have no pipeline
+    /// The engines; those that cannot be cut into stages have no thread pipeline
     #[arg(
         short,
         long,
@@ -27,7 +27,8 @@ pub(crate) struct Arguments {
     /// The numbers of threads, a dispatcher included
     #[arg(long, value_delimiter = ',', default_value = "2", value_name = "N", value_parser = clap::value_parser!(u16).range(2..))]
     threads: Vec<u16>,
-    /// The addresses of a chunk: of the first for all, of the others for the dynamic schedule too
+    /// The addresses of a chunk: the first value for all models, the others for the dynamic
+    /// schedule too
     #[arg(long, value_delimiter = ',', default_value = "1024,64,16384", value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     chunk: Vec<u32>,
     /// The addresses
@@ -42,7 +43,7 @@ pub(crate) struct Arguments {
     page: ToPage,
 }
 
-/// How many threads of all programs wanted a core during the last minute, where the system tells.
+/// Returns the machine's load average over the last minute, where the system has one.
 fn load() -> String {
     let told = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
     told.split(' ')
@@ -53,7 +54,7 @@ fn load() -> String {
 
 impl Arguments {
     pub(crate) fn run(self, output: &Output) -> anyhow::Result<Verdict> {
-        engines::<u32>(&self.engine)?; // a wrong name is told before a table is read
+        engines::<u32>(&self.engine)?; // a wrong name fails before a table is read
         let (tables, whole) = self.on_table.load()?;
         let ParallelStudy { mut rows, mut refused } = self.family(&tables.ipv4)?;
         let ipv6 = self.family(&tables.ipv6)?;

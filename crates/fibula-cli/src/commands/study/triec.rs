@@ -14,8 +14,8 @@ use fibula_lab::study::study_triec;
 /// The prefixes of the paper's tables, in thousands.
 const THOUSANDS: [usize; 3] = [200, 300, 400];
 
-/// TrieC's memory, its share of ExtraNHIA nodes and its accesses a lookup, on the tables of the paper: groups A, B and C
-/// of 200,000, 300,000 and 400,000 prefixes (section 5.2, Figures 7 and 8)
+/// TrieC's memory, its share of ExtraNHIA nodes and its accesses per lookup, on the tables of the
+/// paper: groups A, B and C of 200,000, 300,000 and 400,000 prefixes (section 5.2, Figures 7 and 8)
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     /// Tables to count on besides those of the paper

@@ -17,11 +17,12 @@ use fibula_lab::study::{ManyTables, VrfKind, VrfRow, VrfWork, study_vrf, study_v
 use rand_xoshiro::SplitMix64;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
-/// Memory and speed of many IPv4 tables: small ones of routes drawn from the table, and some as large as it, kept as a set
-/// that compiles each by its size, with an engine for each, and all in one by SAIL_M
+/// Memory and speed of many IPv4 tables: small ones of routes drawn from the table, and some as
+/// large as it. They are kept as a set that compiles each by its size, with an engine for each, and
+/// all in one by SAIL_M
 ///
-/// On a card every table is placed, and one kernel finds the table that each address names; `both` shows those rows beside the
-/// processor's.
+/// On a card every table is resident, and one kernel finds the table that each address names.
+/// `both` shows those rows beside the processor's.
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     /// The numbers of small tables
@@ -33,7 +34,8 @@ pub(crate) struct Arguments {
     /// The number of tables as large as the table
     #[arg(long, default_value_t = 16, value_name = "N")]
     full: u16,
-    /// The engine of large tables; with a card, those that keep all tables there [default: best, on a card gpu-mosaic]
+    /// The engine of large tables; with a card, the engines that keep all tables there [default:
+    /// best, on a card gpu-mosaic]
     #[arg(short, long)]
     engine: Option<String>,
     /// How many lookups
@@ -48,10 +50,10 @@ pub(crate) struct Arguments {
     on_table: OnTable,
 }
 
-/// Answers that are compared with the tables' own.
+/// The number of answers that are compared with the tables' own.
 const CHECK: usize = 1 << 18;
 
-/// Where tables are kept.
+/// Where the tables are.
 struct Ways {
     /// The engine of large tables on the processor.
     engine: String,
@@ -68,14 +70,15 @@ impl Ways {
         Ok(Self { engine: BEST.into(), on_card: Some((card, options, engines)) })
     }
 
-    /// Those of these ways that are the processor's to try.
+    /// Returns the kinds of this run that the processor measures.
     fn on_processor<'k>(&self, kinds: &'k [VrfKind]) -> &'k [VrfKind] {
         let device_alone = |(_, options, _): &(Cuda, Options, _)| options.division == Division::Device;
         if self.on_card.as_ref().is_some_and(device_alone) { &[] } else { kinds }
     }
 }
 
-/// The tables on a device. All addresses are handed over at once, and cut into its batches there.
+/// Measures the tables on a device. All addresses are handed over at once, and the device cuts them
+/// into its batches.
 fn on_device<D: Device + Clone>(
     device: &D,
     engine: &str,
@@ -91,12 +94,12 @@ fn on_device<D: Device + Clone>(
     study_vrf_of(build, kept_as, work, CHECK)
 }
 
-/// What went wrong on a device; an exceeded limit as what it is.
+/// Keeps an exceeded limit's type in the error of a device.
 fn of_device(error: fibula_gpu::Error) -> Error {
     error.limit().map_or_else(|| Error::elsewhere(error), |limit| fibula::Error::from(limit).into())
 }
 
-/// Tables on a device as the study knows them.
+/// Tables on a device, for the study.
 struct OnCard<D: Device>(Many<D, u32>);
 
 impl<D: Device> ManyTables for OnCard<D> {
@@ -139,8 +142,8 @@ impl Arguments {
             for row in on_processor.chain(on_card) {
                 let row: VrfRow = match row {
                     Ok(row) => row,
-                    Err(error) if error.limit().is_some() => {
-                        tell(format_args!("{name} passed over: {error}"));
+                    Err(error) if error.is_refusal() => {
+                        tell(format_args!("{name} skipped: {error}"));
                         continue;
                     }
                     Err(error) => return Err(error.into()),
@@ -171,7 +174,7 @@ impl Arguments {
         Ok(if right { whole } else { Verdict::Bad })
     }
 
-    /// Addresses drawn from the tables' prefixes, each in another table.
+    /// Draws addresses from the tables' prefixes, each in another table than the one before.
     fn asked(&self, ribs: &[Rib<u32>], random: &mut SplitMix64) -> anyhow::Result<(Vec<u32>, Vec<u16>)> {
         let each = (self.addresses as usize).div_ceil(ribs.len());
         let mut asked: Vec<(u32, u16)> = Vec::new();
@@ -186,7 +189,7 @@ impl Arguments {
     }
 }
 
-/// A table of some of the routes.
+/// Returns a table of some of the routes.
 fn drawn(routes: &[Route<u32>], count: u32, random: &mut SplitMix64) -> Rib<u32> {
     let count = (count as usize).min(routes.len());
     let mut rib = Rib::new();
@@ -197,7 +200,8 @@ fn drawn(routes: &[Route<u32>], count: u32, random: &mut SplitMix64) -> Rib<u32>
     rib
 }
 
-/// A table of all routes, the next hops moved on by so many, so that no two of them are alike.
+/// Returns a table of all routes, with every next hop's index moved on by `by`, so that no two
+/// tables are alike.
 fn turned(routes: &[Route<u32>], by: u32) -> Rib<u32> {
     let greatest = routes.iter().map(|route| route.next_hop.0).max().unwrap_or(1);
     let turn = |next_hop: NextHop| NextHop((next_hop.0 - 1 + by) % greatest + 1);

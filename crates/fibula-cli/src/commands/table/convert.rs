@@ -1,4 +1,4 @@
-//! `fibula table convert`: the same table in another format.
+//! `fibula table convert`: writes a table in another format.
 
 use crate::exit::Verdict;
 use crate::reading::{Reading, verdict};

@@ -1,4 +1,4 @@
-//! `fibula table diff`: how two tables differ.
+//! `fibula table diff`: the differences of two tables.
 
 use crate::exit::Verdict;
 use crate::output::{Output, Printer};
@@ -12,7 +12,8 @@ use std::io::Write;
 
 /// Show the routes in which two tables differ
 ///
-/// Next hops are compared by what they stand for. The exit status is 0 if the tables are equal, 1 if they differ.
+/// Next hops are compared by their text. The exit status is 0 if the tables are equal, 1 if they
+/// differ.
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     /// The table before, a file or `-`
@@ -51,7 +52,7 @@ impl Arguments {
     }
 }
 
-/// Numbers the next hops of a table by those of another, to which the missing ones are added.
+/// Numbers the next hops of a table by those of another, and adds the missing ones to it.
 fn share_next_hops(mut next_hops: NextHops, tables: &mut Tables) -> anyhow::Result<NextHops> {
     let shared = tables.next_hops.iter().map(|(_, info)| next_hops.intern(info.clone()));
     let shared: Vec<NextHop> = std::iter::once(Ok(NextHop::NONE)).chain(shared).collect::<Result<_, _>>()?;
@@ -65,7 +66,7 @@ fn renumber<A: Address>(rib: &mut Rib<A>, shared: &[NextHop]) {
     *rib = rib.iter().map(renumbered).collect();
 }
 
-/// Prints the differences of one family; how many there are.
+/// Prints the differences of one family. Returns their number.
 fn print<A: Address>(
     deltas: impl Iterator<Item = Delta<A>>,
     next_hops: &NextHops,

@@ -1,7 +1,7 @@
 //! `fibula table gen`: made tables.
 
 use crate::exit::Verdict;
-use crate::family::FamilyName;
+use crate::reading::FamilyName;
 use crate::writing::Writing;
 use clap::{Args, ValueEnum};
 use fibula_io::generate::{NextHopModel, Size, TriecGroup, edge, internet, triec};
@@ -9,21 +9,24 @@ use fibula_io::generate::{NextHopModel, Size, TriecGroup, edge, internet, triec}
 /// Make a table: seeded, the same on every machine
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
-    /// What it is like
+    /// The kind of table
     #[arg(value_enum)]
     kind: Kind,
     /// Only this family; both if not given
     #[arg(long, value_enum)]
     family: Option<FamilyName>,
-    /// How many prefixes (edge: hosts); those of both families together are shared out as in the full tables
+    /// How many prefixes (edge: hosts), both families together; they are divided in the proportion
+    /// of the full tables
     ///
-    /// By default as many as the full tables of May 2026 have (internet), 100,000 a family (edge), 100,000 (triec).
+    /// By default as many as the full tables of May 2026 have (internet), 100,000 a family (edge),
+    /// 100,000 (triec).
     #[arg(long, value_name = "N")]
     size: Option<usize>,
-    /// What decides everything that is drawn
+    /// The seed of everything that is drawn
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// The next hops: near=N (neighbours alike, as in real tables), different=N, or each (all different)
+    /// The next hops: near=N (neighbours alike, as in real tables), different=N, or each (all
+    /// different)
     #[arg(long, default_value = "near=40", value_name = "MODEL")]
     next_hops: NextHopModel,
     #[command(flatten)]

@@ -1,4 +1,4 @@
-//! `fibula table`: what is in a table, in which format, and how two differ.
+//! `fibula table`: shows, converts, compares and makes tables.
 
 mod convert;
 mod diff;

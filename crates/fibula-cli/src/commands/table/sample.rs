@@ -19,7 +19,7 @@ pub(crate) struct Arguments {
     /// The table to read, a file or `-`
     #[arg(short, long, default_value = "-", value_name = "TABLE")]
     input: String,
-    /// What decides which routes: the same seed takes the same ones
+    /// The seed: the same one takes the same routes
     #[arg(long, default_value_t = 1)]
     seed: u64,
     #[command(flatten)]
@@ -39,8 +39,8 @@ impl Arguments {
     }
 }
 
-/// Selection sampling (Knuth, The Art of Computer Programming, volume 2, algorithm S): each element is taken with the
-/// chance of `needed` in `left`, which takes exactly as many as are needed.
+/// Selection sampling (Knuth, The Art of Computer Programming, volume 2, algorithm S). Each element
+/// is taken with probability `needed / left`, which takes exactly as many as are needed.
 struct Choice {
     needed: usize,
     left: usize,

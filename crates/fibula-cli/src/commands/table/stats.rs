@@ -1,4 +1,4 @@
-//! `fibula table stats`: what is in tables.
+//! `fibula table stats`: figures of tables.
 
 use crate::ALLOCATOR;
 use crate::exit::Verdict;
@@ -13,12 +13,12 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-/// Show what is in tables: sizes, prefix lengths, nesting, next hops
+/// Show sizes, prefix lengths, nesting and next hops of tables
 ///
-/// One row a table and family that it has routes of. `nested` counts the prefixes with a shorter one around them, `depth` the most
-/// prefixes around one address, itself included, `ranges` the intervals of addresses with the same next hop, `leaves`
-/// the leaves of the leaf-pushed trie, `rib_bytes_per_route` what the plain table takes (measured), and `lengths` the
-/// prefixes of each length.
+/// One row per table and family that has routes. `nested` counts the prefixes with a shorter cover,
+/// `depth` the most prefixes that cover one address, `ranges` the intervals of addresses with the
+/// same next hop, `leaves` the leaves of the leaf-pushed trie, `rib_bytes_per_route` the measured
+/// bytes of the plain table, and `lengths` the prefixes of each length.
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     /// The tables, files or `-`
@@ -41,15 +41,15 @@ struct Row {
     default_route: Option<String>,
     ranges: usize,
     leaves: usize,
-    /// Measured; nothing for an empty table.
+    /// Measured; absent for an empty table.
     rib_bytes_per_route: Option<f64>,
     damaged: usize,
-    /// Where rows are for people, the lengths follow as a table of their own.
+    /// In the table form, the lengths are printed as a second table.
     #[serde(skip_serializing_if = "Option::is_none")]
     lengths: Option<BTreeMap<u8, usize>>,
 }
 
-/// One line of a histogram, for people.
+/// One line of a histogram, in the table form.
 #[derive(Debug, Serialize)]
 struct Count<'t> {
     table: &'t str,
@@ -109,7 +109,8 @@ fn row<A: Address>(
     }
 }
 
-/// What the allocator was asked for to hold a table, a route; to a tenth of a byte.
+/// Returns the bytes that the allocator was asked for to hold a table, per route, to a tenth of a
+/// byte.
 fn bytes_per_route<A: Address>(rib: &Rib<A>) -> Option<f64> {
     let before = ALLOCATOR.live();
     let same = rib.clone();
@@ -117,7 +118,7 @@ fn bytes_per_route<A: Address>(rib: &Rib<A>) -> Option<f64> {
     (!same.is_empty()).then(|| (bytes as f64 / same.len() as f64 * 10.0).round() / 10.0)
 }
 
-/// The lengths of all tables, each met length a line.
+/// Prints the lengths of all tables, one line per length that any of them has.
 fn print_lengths(tables: &[(&String, [Statistics; 2])], output: &Output) -> anyhow::Result<()> {
     writeln!(io::stdout())?;
     output.rows(tables.iter().flat_map(|(table, statistics)| {
