@@ -61,7 +61,11 @@ mod compiled;
 mod entry;
 mod half;
 mod ip_prefix;
+#[cfg(feature = "ipnet")]
+mod ipnet;
 mod iter;
+#[cfg(feature = "serde")]
+mod serde;
 mod slots;
 
 pub use entry::{Entry, OccupiedEntry, VacantEntry};
@@ -75,8 +79,8 @@ use std::net::IpAddr;
 /// page](self).
 ///
 /// Prefixes are anything that converts to [`IpPrefix`]: [`Prefix<u32>`](crate::Prefix),
-/// [`Prefix<u128>`](crate::Prefix), or an address (its host prefix).
-/// Addresses are anything that converts to [`IpAddr`].
+/// [`Prefix<u128>`](crate::Prefix), an address (its host prefix), with the feature `ipnet` also
+/// `IpNet`, `Ipv4Net` and `Ipv6Net`. Addresses are anything that converts to [`IpAddr`].
 pub struct Table<V> {
     ipv4: Half<u32, V>,
     ipv6: Half<u128, V>,

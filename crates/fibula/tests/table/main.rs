@@ -1,5 +1,6 @@
 //! `Table` and `LiveTable` against a plain list of routes.
 
+mod formats;
 mod model;
 mod ownership;
 
