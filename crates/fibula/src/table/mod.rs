@@ -54,6 +54,7 @@
 //!
 //! # Threads
 //! Lookups take `&self` and run on any number of threads; changes take `&mut self`.
+//! [`live::LiveTable`] changes a table while other threads look up.
 
 mod batch;
 mod collect;
@@ -64,6 +65,7 @@ mod ip_prefix;
 #[cfg(feature = "ipnet")]
 mod ipnet;
 mod iter;
+pub mod live;
 #[cfg(feature = "serde")]
 mod serde;
 mod slots;

@@ -1,6 +1,7 @@
 //! `Table` and `LiveTable` against a plain list of routes.
 
 mod formats;
+mod live;
 mod model;
 mod ownership;
 
