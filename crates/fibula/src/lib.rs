@@ -1,7 +1,22 @@
 //! **fibula**: a routing table goes in, a compiled forwarding table comes out, addresses stream through it and
 //! come back as next hops.
 //!
-//! Five nouns carry the library: a [`Prefix`] is a block of addresses, a [`NextHop`] an answer, a [`Rib`] the
+//! Most programs need one type, [`Table`]: a map from prefixes of both families to values of any type.
+//!
+//! ```
+//! use fibula::{IpPrefix, Table};
+//! use std::net::IpAddr;
+//! let mut table = Table::new();
+//! table.insert("198.51.100.0/24".parse::<IpPrefix>()?, "Antwerp");
+//! table.insert("2001:db8::/32".parse::<IpPrefix>()?, "Ghent");
+//!
+//! let address: IpAddr = "2001:db8::7".parse().unwrap();
+//! let (prefix, city) = table.lookup(address).unwrap();
+//! assert_eq!((prefix.to_string().as_str(), *city), ("2001:db8::/32", "Ghent"));
+//! # Ok::<(), fibula::Error>(())
+//! ```
+//!
+//! Those who build routers take it apart. Five nouns carry the library: a [`Prefix`] is a block of addresses, a [`NextHop`] an answer, a [`Rib`] the
 //! plain table that is always right, an [`Engine`](engine::Engine) one way to compile it, and a [`Fib`] the
 //! compiled table that answers.
 //!
@@ -36,6 +51,7 @@ pub mod rib;
 mod route;
 mod sections;
 pub mod snapshot;
+pub mod table;
 pub mod table_set;
 
 pub use address::{Address, Family};
@@ -46,6 +62,7 @@ pub use next_hop::{NextHop, NextHopInfo, NextHops};
 pub use prefix::Prefix;
 pub use rib::Rib;
 pub use route::{Change, Delta, Route};
+pub use table::{IpPrefix, Table};
 
 /// The README's example is a test.
 #[cfg(doctest)]

@@ -43,7 +43,7 @@
 //! is taken back from the table: the published tables go on answering, and the error is told.
 
 mod attached;
-mod quiescent;
+pub(crate) mod quiescent;
 mod sync;
 #[cfg(test)]
 mod tests;

@@ -40,7 +40,7 @@ struct Domain<T> {
 
 /// The writer's end: publishes tables, and gets back those that every reader has passed.
 #[derive(Debug)]
-pub(super) struct Publisher<T> {
+pub(crate) struct Publisher<T> {
     domain: Arc<Domain<T>>,
     /// The published table. Neither it nor a retired one is written or dropped: `Arc` gives out `&T` as long as this is here.
     current: Arc<T>,
@@ -51,7 +51,7 @@ pub(super) struct Publisher<T> {
 
 /// A reader's end.
 #[derive(Debug)]
-pub(super) struct Subscriber<T> {
+pub(crate) struct Subscriber<T> {
     domain: Arc<Domain<T>>,
     slot: Arc<Slot>,
     resting: bool,
@@ -59,7 +59,7 @@ pub(super) struct Subscriber<T> {
 
 impl<T> Publisher<T> {
     /// Publishes a first table.
-    pub(super) fn new(first: Arc<T>) -> Self {
+    pub(crate) fn new(first: Arc<T>) -> Self {
         let domain = Domain {
             pointer: AtomicPtr::new(Arc::as_ptr(&first).cast_mut()),
             epoch: AtomicU64::new(0),
@@ -70,22 +70,22 @@ impl<T> Publisher<T> {
     }
 
     /// A new reader, which rests.
-    pub(super) fn subscribe(&self) -> Subscriber<T> {
+    pub(crate) fn subscribe(&self) -> Subscriber<T> {
         Subscriber::of(Arc::clone(&self.domain))
     }
 
     /// The published table.
-    pub(super) fn current(&self) -> &Arc<T> {
+    pub(crate) fn current(&self) -> &Arc<T> {
         &self.current
     }
 
     /// The tables that were published before and have not been taken back, oldest first.
-    pub(super) fn retired(&self) -> impl Iterator<Item = &T> {
+    pub(crate) fn retired(&self) -> impl Iterator<Item = &T> {
         self.retired.iter().map(|(_, table)| &**table)
     }
 
     /// Publishes a table; the one before is retired. Readers see it from the next guard they take.
-    pub(super) fn publish(&mut self, next: Arc<T>) {
+    pub(crate) fn publish(&mut self, next: Arc<T>) {
         self.domain.pointer.store(Arc::as_ptr(&next).cast_mut(), Ordering::Release);
         let before = std::mem::replace(&mut self.current, next);
         let last = self.advance();
@@ -93,33 +93,33 @@ impl<T> Publisher<T> {
     }
 
     /// Counts what has been written into the published table itself, and returns the epoch that ends with it.
-    pub(super) fn advance(&mut self) -> u64 {
+    pub(crate) fn advance(&mut self) -> u64 {
         self.epoch += 1;
         self.domain.epoch.store(self.epoch, Ordering::Release);
         self.epoch - 1
     }
 
     /// Takes back the table that was published before this one, if every reader has passed it, and lets go of those before.
-    pub(super) fn take_back(&mut self) -> Option<Arc<T>> {
+    pub(crate) fn take_back(&mut self) -> Option<Arc<T>> {
         self.drop_passed(1);
         let passed = self.retired.len() == 1 && self.has_passed(self.retired[0].0);
         if passed { self.retired.pop_front().map(|(_, table)| table) } else { None }
     }
 
     /// Whether [`take_back`](Self::take_back) gives a table.
-    pub(super) fn is_passed(&self) -> bool {
+    pub(crate) fn is_passed(&self) -> bool {
         self.retired.back().is_some_and(|&(epoch, _)| self.has_passed(epoch))
     }
 
     /// Lets go of the retired tables that every reader has passed, but for so many that were published last.
-    pub(super) fn drop_passed(&mut self, kept: usize) {
+    pub(crate) fn drop_passed(&mut self, kept: usize) {
         while self.retired.len() > kept && self.has_passed(self.retired[0].0) {
             self.retired.pop_front();
         }
     }
 
     /// Whether no reader can still be at what was published up to an epoch.
-    pub(super) fn has_passed(&self, epoch: u64) -> bool {
+    pub(crate) fn has_passed(&self, epoch: u64) -> bool {
         // Pairs with the fence of a reader that comes back from rest: either its slot is seen here, or it sees what has been
         // published before.
         fence(Ordering::SeqCst);
@@ -147,7 +147,7 @@ impl<T> Subscriber<T> {
 
     /// The table that is published now; it stays as it is for as long as it is borrowed.
     #[inline]
-    pub(super) fn guard(&mut self) -> &T {
+    pub(crate) fn guard(&mut self) -> &T {
         let seen = self.domain.epoch.load(Ordering::Acquire);
         // Release: what was read under the last guard comes before this.
         self.slot.0.store(seen, Ordering::Release);
@@ -165,7 +165,7 @@ impl<T> Subscriber<T> {
 
     /// Reads nothing from now on, until the next guard.
     #[inline]
-    pub(super) fn rest(&mut self) {
+    pub(crate) fn rest(&mut self) {
         self.resting = true;
         self.slot.0.store(RESTING, Ordering::Release);
     }

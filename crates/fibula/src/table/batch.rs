@@ -1,0 +1,209 @@
+//! Lookups of many addresses at once.
+
+use super::half::Half;
+use super::{IpPrefix, Table};
+use crate::{Address, NextHop, Prefix};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+/// How many addresses are handed to an engine at a time. Their arrays fit in the first-level cache.
+const CHUNK: usize = 256;
+
+impl<V> Table<V> {
+    /// Looks up many addresses of either family: `matches[i]` becomes what
+    /// [`lookup`](Table::lookup) returns for `addresses[i]`. Allocates nothing.
+    ///
+    /// Where all addresses are of one family, [`lookup_batch_ipv4`](Table::lookup_batch_ipv4) and
+    /// [`lookup_batch_ipv6`](Table::lookup_batch_ipv6) are faster.
+    ///
+    /// # Panics
+    /// If the two slices differ in length.
+    ///
+    /// ```
+    /// use fibula::{IpPrefix, Table};
+    /// use std::net::IpAddr;
+    /// let mut table = Table::new();
+    /// table.insert("192.0.2.0/24".parse::<IpPrefix>()?, "red");
+    /// table.insert("2001:db8::/32".parse::<IpPrefix>()?, "blue");
+    ///
+    /// let addresses = ["2001:db8::1", "192.0.2.1"].map(|text| text.parse::<IpAddr>().unwrap());
+    /// let mut matches = [None; 2];
+    /// table.lookup_batch(&addresses, &mut matches);
+    /// assert_eq!(matches.map(|found| *found.unwrap().1), ["blue", "red"]);
+    /// # Ok::<(), fibula::Error>(())
+    /// ```
+    pub fn lookup_batch<'t>(&'t self, addresses: &[IpAddr], matches: &mut [Option<(IpPrefix, &'t V)>]) {
+        check(addresses.len(), matches.len());
+        let (mut ipv4, mut ipv6) = (Gathered::<u32>::new(), Gathered::<u128>::new());
+        for (addresses, matches) in addresses.chunks(CHUNK).zip(matches.chunks_mut(CHUNK)) {
+            for (position, address) in addresses.iter().enumerate() {
+                match address {
+                    IpAddr::V4(address) => ipv4.push(address.to_bits(), position),
+                    IpAddr::V6(address) => ipv6.push(address.to_bits(), position),
+                }
+            }
+            ipv4.answer(&self.ipv4, matches);
+            ipv6.answer(&self.ipv6, matches);
+        }
+    }
+
+    /// Looks up many IPv4 addresses: `matches[i]` becomes the longest matching prefix of
+    /// `addresses[i]` and its value. Takes `Ipv4Addr`, or `u32` in host byte order. Allocates
+    /// nothing.
+    ///
+    /// # Panics
+    /// If the two slices differ in length.
+    ///
+    /// ```
+    /// use fibula::{Prefix, Table};
+    /// let mut table = Table::new();
+    /// table.insert("192.0.2.0/24".parse::<Prefix<u32>>()?, "red");
+    /// let mut matches = [None; 2];
+    /// table.lookup_batch_ipv4(&[0xC000_0201_u32, 0], &mut matches);
+    /// assert_eq!(matches, [Some(("192.0.2.0/24".parse()?, &"red")), None]);
+    /// # Ok::<(), fibula::Error>(())
+    /// ```
+    pub fn lookup_batch_ipv4<'t, T: Copy + Into<Ipv4Addr>>(
+        &'t self,
+        addresses: &[T],
+        matches: &mut [Option<(Prefix<u32>, &'t V)>],
+    ) {
+        self.ipv4.lookup_batch(addresses, |address| address.into().to_bits(), matches);
+    }
+
+    /// Looks up many IPv6 addresses; see [`lookup_batch_ipv4`](Table::lookup_batch_ipv4). Takes
+    /// `Ipv6Addr`, or `u128` in host byte order.
+    ///
+    /// # Panics
+    /// If the two slices differ in length.
+    pub fn lookup_batch_ipv6<'t, T: Copy + Into<Ipv6Addr>>(
+        &'t self,
+        addresses: &[T],
+        matches: &mut [Option<(Prefix<u128>, &'t V)>],
+    ) {
+        self.ipv6.lookup_batch(addresses, |address| address.into().to_bits(), matches);
+    }
+
+    /// Looks up many IPv4 addresses: `indices[i]` becomes the index of the route that
+    /// [`lookup`](Table::lookup) returns for `addresses[i]`, or [`NextHop::NONE`]. The fastest
+    /// lookup of a table: it reads no values. Allocates nothing.
+    ///
+    /// [`get_index_ipv4`](Table::get_index_ipv4) returns the route of an index. An index holds
+    /// until the next change of this table; it is below the greatest number of routes that the
+    /// table has had, plus one.
+    ///
+    /// # Panics
+    /// If the two slices differ in length.
+    ///
+    /// ```
+    /// use fibula::{NextHop, Prefix, Table};
+    /// use std::net::Ipv4Addr;
+    /// let mut table = Table::new();
+    /// table.insert("192.0.2.0/24".parse::<Prefix<u32>>()?, "red");
+    /// let mut indices = [NextHop::NONE; 2];
+    /// let addresses = [Ipv4Addr::new(192, 0, 2, 1), Ipv4Addr::LOCALHOST];
+    /// table.lookup_indices_ipv4(&addresses, &mut indices);
+    /// assert_eq!(table.get_index_ipv4(indices[0]), Some(("192.0.2.0/24".parse()?, &"red")));
+    /// assert_eq!(table.get_index_ipv4(indices[1]), None);
+    /// # Ok::<(), fibula::Error>(())
+    /// ```
+    pub fn lookup_indices_ipv4<T: Copy + Into<Ipv4Addr>>(&self, addresses: &[T], indices: &mut [NextHop]) {
+        self.ipv4.lookup_indices(addresses, |address| address.into().to_bits(), indices);
+    }
+
+    /// Looks up many IPv6 addresses; see [`lookup_indices_ipv4`](Table::lookup_indices_ipv4).
+    ///
+    /// # Panics
+    /// If the two slices differ in length.
+    pub fn lookup_indices_ipv6<T: Copy + Into<Ipv6Addr>>(&self, addresses: &[T], indices: &mut [NextHop]) {
+        self.ipv6.lookup_indices(addresses, |address| address.into().to_bits(), indices);
+    }
+
+    /// Returns the IPv4 route of an index that [`lookup_indices_ipv4`](Table::lookup_indices_ipv4)
+    /// gave. `None` for [`NextHop::NONE`] and for an index without a route. O(1).
+    #[inline]
+    #[must_use]
+    pub fn get_index_ipv4(&self, index: NextHop) -> Option<(Prefix<u32>, &V)> {
+        self.ipv4.slots.get(index)
+    }
+
+    /// Returns the IPv6 route of an index that [`lookup_indices_ipv6`](Table::lookup_indices_ipv6)
+    /// gave. `None` for [`NextHop::NONE`] and for an index without a route. O(1).
+    #[inline]
+    #[must_use]
+    pub fn get_index_ipv6(&self, index: NextHop) -> Option<(Prefix<u128>, &V)> {
+        self.ipv6.slots.get(index)
+    }
+}
+
+impl<A: Address, V> Half<A, V> {
+    fn lookup_batch<'t, T: Copy>(
+        &'t self,
+        addresses: &[T],
+        bits: impl Fn(T) -> A + Copy,
+        matches: &mut [Option<(Prefix<A>, &'t V)>],
+    ) {
+        check(addresses.len(), matches.len());
+        let mut indices = [NextHop::NONE; CHUNK];
+        for (addresses, matches) in addresses.chunks(CHUNK).zip(matches.chunks_mut(CHUNK)) {
+            let indices = &mut indices[..addresses.len()];
+            self.lookup_indices(addresses, bits, indices);
+            for (found, &index) in matches.iter_mut().zip(&*indices) {
+                *found = self.slots.get(index);
+            }
+        }
+    }
+
+    fn lookup_indices<T: Copy>(&self, addresses: &[T], bits: impl Fn(T) -> A, indices: &mut [NextHop]) {
+        check(addresses.len(), indices.len());
+        let mut converted = [A::ZERO; CHUNK];
+        for (addresses, indices) in addresses.chunks(CHUNK).zip(indices.chunks_mut(CHUNK)) {
+            let converted = &mut converted[..addresses.len()];
+            for (to, &from) in converted.iter_mut().zip(addresses) {
+                *to = bits(from);
+            }
+            self.compiled.lookup_batch(converted, indices);
+        }
+    }
+}
+
+/// The addresses of one family out of a chunk that mixes both.
+struct Gathered<A> {
+    count: usize,
+    addresses: [A; CHUNK],
+    /// Where in the chunk each of them is.
+    positions: [u16; CHUNK],
+    indices: [NextHop; CHUNK],
+}
+
+impl<A: Address> Gathered<A> {
+    fn new() -> Self {
+        Self { count: 0, addresses: [A::ZERO; CHUNK], positions: [0; CHUNK], indices: [NextHop::NONE; CHUNK] }
+    }
+
+    #[inline]
+    fn push(&mut self, address: A, position: usize) {
+        self.addresses[self.count] = address;
+        self.positions[self.count] = position as u16;
+        self.count += 1;
+    }
+
+    /// Looks up what was gathered, and begins again.
+    fn answer<'t, V>(&mut self, half: &'t Half<A, V>, matches: &mut [Option<(IpPrefix, &'t V)>])
+    where
+        Prefix<A>: Into<IpPrefix>,
+    {
+        let count = std::mem::take(&mut self.count);
+        if count == 0 {
+            return;
+        }
+        half.compiled.lookup_batch(&self.addresses[..count], &mut self.indices[..count]);
+        for (&position, &index) in self.positions.iter().zip(&self.indices).take(count) {
+            matches[usize::from(position)] =
+                half.slots.get(index).map(|(prefix, value)| (prefix.into(), value));
+        }
+    }
+}
+
+fn check(addresses: usize, answers: usize) {
+    assert_eq!(addresses, answers, "as many answers as addresses");
+}

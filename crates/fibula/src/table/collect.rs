@@ -1,0 +1,103 @@
+//! Tables from other collections, and the traits that collections have.
+
+use super::half::Half;
+use super::{IpPrefix, Table};
+use std::fmt;
+use std::ops::Index;
+
+/// Compiles once, when the iterator has ended. Of several routes with the same prefix the last is
+/// kept. O(n) for input that is in order, O(n log n) for any other.
+///
+/// ```
+/// use fibula::{Prefix, Table};
+/// let prefixes = (0..=255_u32).map(|third| Prefix::containing(0x0A00_0000 | third << 8, 24));
+/// let table: Table<u32> = prefixes.zip(0..).collect();
+/// assert_eq!(table.lookup([10, 0, 7, 1]).unwrap().1, &7);
+/// ```
+impl<P: Into<IpPrefix>, V> FromIterator<(P, V)> for Table<V> {
+    fn from_iter<I: IntoIterator<Item = (P, V)>>(routes: I) -> Self {
+        let (mut ipv4, mut ipv6) = (Vec::new(), Vec::new());
+        for (prefix, value) in routes {
+            match prefix.into() {
+                IpPrefix::V4(prefix) => ipv4.push((prefix, value)),
+                IpPrefix::V6(prefix) => ipv6.push((prefix, value)),
+            }
+        }
+        Self { ipv4: Half::of(ipv4), ipv6: Half::of(ipv6) }
+    }
+}
+
+impl<P: Into<IpPrefix>, V, const N: usize> From<[(P, V); N]> for Table<V> {
+    /// See [`FromIterator`].
+    fn from(routes: [(P, V); N]) -> Self {
+        routes.into_iter().collect()
+    }
+}
+
+/// Compiles once, when the iterator has ended: by changes in place, or by a build where there are
+/// many. If the iterator panics, the routes before it are in the table.
+impl<P: Into<IpPrefix>, V> Extend<(P, V)> for Table<V> {
+    fn extend<I: IntoIterator<Item = (P, V)>>(&mut self, routes: I) {
+        if self.is_empty() {
+            *self = routes.into_iter().collect();
+            return;
+        }
+        let (mut ipv4, mut ipv6) = (self.ipv4.edit(), self.ipv6.edit());
+        for (prefix, value) in routes {
+            match prefix.into() {
+                IpPrefix::V4(prefix) => ipv4.insert(prefix, value),
+                IpPrefix::V6(prefix) => ipv6.insert(prefix, value),
+            }
+        }
+    }
+}
+
+impl<V> Default for Table<V> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<V: Clone> Clone for Table<V> {
+    /// Clones the values, and compiles again. O(n).
+    fn clone(&self) -> Self {
+        Self { ipv4: self.ipv4.clone(), ipv6: self.ipv6.clone() }
+    }
+}
+
+/// As a map of prefix to value, in order.
+impl<V: fmt::Debug> fmt::Debug for Table<V> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_map().entries(self.iter().map(|(prefix, value)| (Text(prefix), value))).finish()
+    }
+}
+
+/// A prefix whose debug form is its text.
+struct Text(IpPrefix);
+
+impl fmt::Debug for Text {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.0, f)
+    }
+}
+
+/// Two tables are equal if they have the same prefixes with equal values.
+impl<V: PartialEq> PartialEq for Table<V> {
+    fn eq(&self, other: &Self) -> bool {
+        self.len() == other.len() && self.iter().eq(other.iter())
+    }
+}
+
+impl<V: Eq> Eq for Table<V> {}
+
+impl<P: Into<IpPrefix>, V> Index<P> for Table<V> {
+    type Output = V;
+
+    /// Returns the value of exactly this prefix.
+    ///
+    /// # Panics
+    /// If the table does not have the prefix.
+    fn index(&self, prefix: P) -> &V {
+        self.get(prefix).expect("the table has the prefix")
+    }
+}

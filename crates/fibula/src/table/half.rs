@@ -1,0 +1,175 @@
+//! [`Half`]: the routes of one family. What is applied to the [`Rib`] and what is compiled cannot
+//! part, because both happen here.
+
+use super::compiled::Compiled;
+use super::slots::Slots;
+use crate::rib::Deltas;
+use crate::{Address, Delta, NextHop, Prefix, Rib, Route};
+
+/// The routes of one family. The next hop of each route is the index of its own slot.
+#[derive(Debug)]
+pub(super) struct Half<A: Address, V> {
+    pub(super) rib: Rib<A>,
+    pub(super) slots: Slots<A, V>,
+    pub(super) compiled: Compiled<A>,
+}
+
+impl<A: Address, V> Half<A, V> {
+    pub(super) fn new() -> Self {
+        Self { rib: Rib::new(), slots: Slots::new(), compiled: Compiled::new() }
+    }
+
+    /// Returns a table of `routes`. Of several with the same prefix the last is kept.
+    pub(super) fn of(mut routes: Vec<(Prefix<A>, V)>) -> Self {
+        // In order of prefix: what neighbouring addresses lead to is then at neighbouring slots.
+        routes.sort_by_key(|&(prefix, _)| prefix);
+        let mut slots = Slots::with_capacity(routes.len());
+        let mut indexed: Vec<Route<A>> = Vec::with_capacity(routes.len());
+        for (prefix, value) in routes {
+            if let Some(last) = indexed.last()
+                && last.prefix == prefix
+            {
+                if let Some((_, before)) = slots.get_mut(last.next_hop) {
+                    *before = value;
+                }
+                continue;
+            }
+            indexed.push(Route { prefix, next_hop: slots.insert(prefix, value) });
+        }
+        let rib: Rib<A> = indexed.into_iter().collect();
+        let compiled = Compiled::of(&rib);
+        Self { rib, slots, compiled }
+    }
+
+    pub(super) fn index(&self, prefix: Prefix<A>) -> Option<NextHop> {
+        self.rib.get(prefix)
+    }
+
+    pub(super) fn get(&self, prefix: Prefix<A>) -> Option<&V> {
+        self.slots.get(self.rib.get(prefix)?).map(|(_, value)| value)
+    }
+
+    pub(super) fn get_mut(&mut self, prefix: Prefix<A>) -> Option<&mut V> {
+        self.slots.get_mut(self.rib.get(prefix)?).map(|(_, value)| value)
+    }
+
+    /// Returns the route of the longest matching prefix.
+    #[inline]
+    pub(super) fn lookup(&self, address: A) -> Option<(Prefix<A>, &V)> {
+        self.slots.get(self.compiled.lookup(address))
+    }
+
+    #[inline]
+    pub(super) fn lookup_mut(&mut self, address: A) -> Option<(Prefix<A>, &mut V)> {
+        self.slots.get_mut(self.compiled.lookup(address))
+    }
+
+    pub(super) fn insert(&mut self, prefix: Prefix<A>, value: V) -> Option<V> {
+        if let Some(before) = self.get_mut(prefix) {
+            return Some(std::mem::replace(before, value));
+        }
+        self.insert_new(prefix, value);
+        None
+    }
+
+    /// Inserts a route whose prefix is not in the table, and returns its index.
+    pub(super) fn insert_new(&mut self, prefix: Prefix<A>, value: V) -> NextHop {
+        let index = self.slots.insert(prefix, value);
+        let delta = self.rib.insert(prefix, index);
+        self.compiled.follow(&self.rib, delta.as_slice());
+        index
+    }
+
+    pub(super) fn remove(&mut self, prefix: Prefix<A>) -> Option<V> {
+        let delta = self.rib.remove(prefix)?;
+        self.compiled.follow(&self.rib, &[delta]);
+        self.slots.remove(delta.before)
+    }
+
+    /// Returns the prefixes for which `keep` returns false, in order.
+    pub(super) fn rejected(&mut self, mut keep: impl FnMut(Prefix<A>, &mut V) -> bool) -> Vec<Prefix<A>> {
+        let mut rejected = Vec::new();
+        for route in &self.rib {
+            if let Some((prefix, value)) = self.slots.get_mut(route.next_hop)
+                && !keep(prefix, value)
+            {
+                rejected.push(prefix);
+            }
+        }
+        rejected
+    }
+
+    /// Checks that each route leads to a slot with its prefix, and the engine against the routes.
+    pub(super) fn validate(&self) -> Result<(), String> {
+        for route in &self.rib {
+            let found = self.slots.get(route.next_hop).map(|(prefix, _)| prefix);
+            if found != Some(route.prefix) {
+                return Err(format!("{} leads to the slot of {found:?}", route.prefix));
+            }
+        }
+        if self.slots.used() != self.rib.len() {
+            return Err(format!("{} routes in {} slots", self.rib.len(), self.slots.used()));
+        }
+        self.compiled.validate(&self.rib)
+    }
+
+    /// Begins changes that are compiled together.
+    pub(super) fn edit(&mut self) -> Editing<'_, A, V> {
+        Editing { half: self, deltas: Vec::new(), inserts: false, removes: false, dropped: Vec::new() }
+    }
+}
+
+impl<A: Address, V: Clone> Clone for Half<A, V> {
+    /// Clones the values and compiles again: an engine cannot be cloned. O(n).
+    fn clone(&self) -> Self {
+        let rib = self.rib.clone();
+        let compiled = Compiled::of(&rib);
+        Self { rib, slots: self.slots.clone(), compiled }
+    }
+}
+
+/// Changes that are compiled together, when this is dropped: also when the caller's iterator panics
+/// in between.
+#[derive(Debug)]
+pub(super) struct Editing<'h, A: Address, V> {
+    half: &'h mut Half<A, V>,
+    deltas: Vec<Delta<A>>,
+    inserts: bool,
+    removes: bool,
+    /// Values that were replaced or removed. They are dropped last, since that may panic.
+    dropped: Vec<V>,
+}
+
+impl<A: Address, V> Editing<'_, A, V> {
+    pub(super) fn insert(&mut self, prefix: Prefix<A>, value: V) {
+        if let Some(before) = self.half.get_mut(prefix) {
+            self.dropped.push(std::mem::replace(before, value));
+            return;
+        }
+        self.inserts = true;
+        let index = self.half.slots.insert(prefix, value);
+        self.deltas.extend(self.half.rib.insert(prefix, index));
+    }
+
+    pub(super) fn remove(&mut self, prefix: Prefix<A>) {
+        let Some(delta) = self.half.rib.remove(prefix) else { return };
+        self.removes = true;
+        self.deltas.push(delta);
+        self.dropped.extend(self.half.slots.remove(delta.before));
+    }
+}
+
+impl<A: Address, V> Drop for Editing<'_, A, V> {
+    fn drop(&mut self) {
+        let mut deltas = std::mem::take(&mut self.deltas);
+        // A prefix can come twice only where one change inserted it and another removed it.
+        if self.inserts && self.removes {
+            let mut coalesced = Deltas::default();
+            for delta in deltas {
+                coalesced.push(delta);
+            }
+            deltas = coalesced.into_effective();
+        }
+        self.half.compiled.follow(&self.half.rib, &deltas);
+    }
+}

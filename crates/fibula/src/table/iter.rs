@@ -1,0 +1,293 @@
+//! Iterators over a [`Table`](super::Table), all in order: IPv4 before IPv6, by address, then by
+//! length.
+
+use super::half::Half;
+use super::slots::{Slots, position};
+use super::{IpPrefix, Table};
+use crate::{Address, Prefix, Route, rib};
+use std::fmt;
+use std::iter::FusedIterator;
+use std::vec;
+
+/// The routes of one family.
+struct HalfIter<'t, A, V> {
+    routes: rib::Iter<'t, A>,
+    slots: &'t Slots<A, V>,
+}
+
+impl<'t, A: Address, V> HalfIter<'t, A, V> {
+    fn of(half: &'t Half<A, V>) -> Self {
+        Self { routes: half.rib.iter(), slots: &half.slots }
+    }
+
+    fn value(&self, route: Route<A>) -> Option<(Prefix<A>, &'t V)> {
+        self.slots.get(route.next_hop)
+    }
+}
+
+impl<A: Address, V> Clone for HalfIter<'_, A, V> {
+    fn clone(&self) -> Self {
+        Self { routes: self.routes.clone(), slots: self.slots }
+    }
+}
+
+/// The routes of one family, with the values to change.
+struct HalfIterMut<'t, A, V> {
+    routes: rib::Iter<'t, A>,
+    /// By slot. Each is taken once.
+    values: Vec<Option<&'t mut V>>,
+}
+
+impl<'t, A: Address, V> HalfIterMut<'t, A, V> {
+    fn of(half: &'t mut Half<A, V>) -> Self {
+        Self { routes: half.rib.iter(), values: half.slots.values_mut() }
+    }
+
+    fn value(&mut self, route: Route<A>) -> Option<(Prefix<A>, &'t mut V)> {
+        let value = self.values.get_mut(position(route.next_hop))?.take()?;
+        Some((route.prefix, value))
+    }
+}
+
+/// The routes of one family, with their values.
+struct HalfIntoIter<A, V> {
+    routes: vec::IntoIter<Route<A>>,
+    slots: Slots<A, V>,
+}
+
+impl<A: Address, V> HalfIntoIter<A, V> {
+    fn of(half: Half<A, V>) -> Self {
+        let routes: Vec<Route<A>> = half.rib.iter().collect();
+        Self { routes: routes.into_iter(), slots: half.slots }
+    }
+
+    fn value(&mut self, route: Route<A>) -> Option<(Prefix<A>, V)> {
+        Some((route.prefix, self.slots.remove(route.next_hop)?))
+    }
+}
+
+/// An iterator over both families.
+macro_rules! both_families {
+    ($(#[$page:meta])* $name:ident<$($life:lifetime,)? V>, $half:ident, $table:ty, $value:ty) => {
+        $(#[$page])*
+        pub struct $name<$($life,)? V> {
+            ipv4: $half<$($life,)? u32, V>,
+            ipv6: $half<$($life,)? u128, V>,
+        }
+
+        impl<$($life,)? V> $name<$($life,)? V> {
+            pub(super) fn of(table: $table) -> Self {
+                let Table { ipv4, ipv6 } = table;
+                Self { ipv4: $half::of(ipv4), ipv6: $half::of(ipv6) }
+            }
+        }
+
+        impl<$($life,)? V> Iterator for $name<$($life,)? V> {
+            type Item = (IpPrefix, $value);
+
+            fn next(&mut self) -> Option<Self::Item> {
+                if let Some(route) = self.ipv4.routes.next() {
+                    return self.ipv4.value(route).map(|(prefix, value)| (prefix.into(), value));
+                }
+                let route = self.ipv6.routes.next()?;
+                self.ipv6.value(route).map(|(prefix, value)| (prefix.into(), value))
+            }
+
+            fn size_hint(&self) -> (usize, Option<usize>) {
+                let left = self.ipv4.routes.len() + self.ipv6.routes.len();
+                (left, Some(left))
+            }
+        }
+
+        impl<$($life,)? V> DoubleEndedIterator for $name<$($life,)? V> {
+            fn next_back(&mut self) -> Option<Self::Item> {
+                if let Some(route) = self.ipv6.routes.next_back() {
+                    return self.ipv6.value(route).map(|(prefix, value)| (prefix.into(), value));
+                }
+                let route = self.ipv4.routes.next_back()?;
+                self.ipv4.value(route).map(|(prefix, value)| (prefix.into(), value))
+            }
+        }
+
+        impl<$($life,)? V> ExactSizeIterator for $name<$($life,)? V> {}
+        impl<$($life,)? V> FusedIterator for $name<$($life,)? V> {}
+
+        impl<$($life,)? V> fmt::Debug for $name<$($life,)? V> {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.debug_struct(stringify!($name)).field("left", &self.len()).finish()
+            }
+        }
+    };
+}
+
+both_families!(
+    /// The routes of a [`Table`] in order; see [`Table::iter`].
+    Iter<'t, V>, HalfIter, &'t Table<V>, &'t V
+);
+both_families!(
+    /// The routes of a [`Table`] in order, with the values to change; see [`Table::iter_mut`].
+    IterMut<'t, V>, HalfIterMut, &'t mut Table<V>, &'t mut V
+);
+both_families!(
+    /// The routes of a [`Table`] in order, taken out of it; see
+    /// [`Table::into_iter`](IntoIterator::into_iter).
+    IntoIter<V>, HalfIntoIter, Table<V>, V
+);
+
+impl<V> Clone for Iter<'_, V> {
+    fn clone(&self) -> Self {
+        Self { ipv4: self.ipv4.clone(), ipv6: self.ipv6.clone() }
+    }
+}
+
+/// One part of what another iterator yields.
+macro_rules! part {
+    ($(#[$page:meta])* $name:ident<$($life:lifetime,)? V>, $whole:ident, $item:ty, $which:tt) => {
+        $(#[$page])*
+        pub struct $name<$($life,)? V>($whole<$($life,)? V>);
+
+        impl<$($life,)? V> Iterator for $name<$($life,)? V> {
+            type Item = $item;
+
+            fn next(&mut self) -> Option<Self::Item> {
+                self.0.next().map(|route| route.$which)
+            }
+
+            fn size_hint(&self) -> (usize, Option<usize>) {
+                self.0.size_hint()
+            }
+        }
+
+        impl<$($life,)? V> DoubleEndedIterator for $name<$($life,)? V> {
+            fn next_back(&mut self) -> Option<Self::Item> {
+                self.0.next_back().map(|route| route.$which)
+            }
+        }
+
+        impl<$($life,)? V> ExactSizeIterator for $name<$($life,)? V> {}
+        impl<$($life,)? V> FusedIterator for $name<$($life,)? V> {}
+
+        impl<$($life,)? V> fmt::Debug for $name<$($life,)? V> {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.debug_struct(stringify!($name)).field("left", &self.len()).finish()
+            }
+        }
+    };
+}
+
+part!(
+    /// The prefixes of a [`Table`] in order; see [`Table::keys`].
+    Keys<'t, V>, Iter, IpPrefix, 0
+);
+part!(
+    /// The values of a [`Table`] in order of prefix; see [`Table::values`].
+    Values<'t, V>, Iter, &'t V, 1
+);
+part!(
+    /// The values of a [`Table`] in order of prefix, to change; see [`Table::values_mut`].
+    ValuesMut<'t, V>, IterMut, &'t mut V, 1
+);
+part!(
+    /// The prefixes of a [`Table`] in order; see [`Table::into_keys`].
+    IntoKeys<V>, IntoIter, IpPrefix, 0
+);
+part!(
+    /// The values of a [`Table`] in order of prefix, taken out of it; see [`Table::into_values`].
+    IntoValues<V>, IntoIter, V, 1
+);
+
+impl<V> Clone for Keys<'_, V> {
+    fn clone(&self) -> Self {
+        Self(self.0.clone())
+    }
+}
+
+impl<V> Clone for Values<'_, V> {
+    fn clone(&self) -> Self {
+        Self(self.0.clone())
+    }
+}
+
+impl<V> Table<V> {
+    /// Returns the routes in order: IPv4 before IPv6, by address, then by length.
+    ///
+    /// ```
+    /// use fibula::{IpPrefix, Table};
+    /// let mut table = Table::new();
+    /// for text in ["2001:db8::/32", "10.1.0.0/16", "10.0.0.0/8"] {
+    ///     table.insert(text.parse::<IpPrefix>()?, text);
+    /// }
+    /// let prefixes: Vec<String> = table.keys().map(|prefix| prefix.to_string()).collect();
+    /// assert_eq!(prefixes, ["10.0.0.0/8", "10.1.0.0/16", "2001:db8::/32"]);
+    /// # Ok::<(), fibula::Error>(())
+    /// ```
+    #[must_use]
+    pub fn iter(&self) -> Iter<'_, V> {
+        Iter::of(self)
+    }
+
+    /// Returns the routes in order, with the values to change. O(n) to begin: allocates one pointer
+    /// a route.
+    #[must_use]
+    pub fn iter_mut(&mut self) -> IterMut<'_, V> {
+        IterMut::of(self)
+    }
+
+    /// Returns the prefixes in order.
+    #[must_use]
+    pub fn keys(&self) -> Keys<'_, V> {
+        Keys(self.iter())
+    }
+
+    /// Returns the values in order of prefix.
+    #[must_use]
+    pub fn values(&self) -> Values<'_, V> {
+        Values(self.iter())
+    }
+
+    /// Returns the values in order of prefix, to change them. Costs as [`Table::iter_mut`].
+    #[must_use]
+    pub fn values_mut(&mut self) -> ValuesMut<'_, V> {
+        ValuesMut(self.iter_mut())
+    }
+
+    /// Takes the prefixes out of the table, in order.
+    #[must_use]
+    pub fn into_keys(self) -> IntoKeys<V> {
+        IntoKeys(self.into_iter())
+    }
+
+    /// Takes the values out of the table, in order of prefix.
+    #[must_use]
+    pub fn into_values(self) -> IntoValues<V> {
+        IntoValues(self.into_iter())
+    }
+}
+
+impl<'t, V> IntoIterator for &'t Table<V> {
+    type Item = (IpPrefix, &'t V);
+    type IntoIter = Iter<'t, V>;
+
+    fn into_iter(self) -> Iter<'t, V> {
+        self.iter()
+    }
+}
+
+impl<'t, V> IntoIterator for &'t mut Table<V> {
+    type Item = (IpPrefix, &'t mut V);
+    type IntoIter = IterMut<'t, V>;
+
+    fn into_iter(self) -> IterMut<'t, V> {
+        self.iter_mut()
+    }
+}
+
+/// Takes the routes out of the table, in order. O(n) to begin.
+impl<V> IntoIterator for Table<V> {
+    type Item = (IpPrefix, V);
+    type IntoIter = IntoIter<V>;
+
+    fn into_iter(self) -> IntoIter<V> {
+        IntoIter::of(self)
+    }
+}

@@ -1,0 +1,334 @@
+//! [`Table`]: a map from prefixes of both address families to values of any type, with
+//! longest-prefix match at the speed of a compiled engine. The front door of this crate.
+//!
+//! ```text
+//!            IpAddr ──family──▶ engine ──index──▶ slot ──▶ (prefix, value)
+//! insert, remove ─────▶ Rib ──delta──▶ │             ▲
+//!                        └────────index of the slot──┘
+//! ```
+//! A table keeps three things for each family: the routes in order ([`Rib`](crate::Rib)), the
+//! engine that was compiled from them ([`Fib`](crate::Fib)), and one slot for each route with its
+//! prefix and value. The next hop of a route is the index of its slot. So a lookup walks no tree:
+//! the engine answers an index, and the slot has the rest.
+//!
+//! ```
+//! use fibula::{IpPrefix, Table};
+//! use std::net::IpAddr;
+//!
+//! let mut table = Table::new();
+//! table.insert("198.51.100.0/24".parse::<IpPrefix>()?, "Antwerp");
+//! table.insert("198.51.100.128/25".parse::<IpPrefix>()?, "Bruges");
+//! table.insert("2001:db8::/32".parse::<IpPrefix>()?, "Ghent");
+//!
+//! let address: IpAddr = "198.51.100.200".parse().unwrap();
+//! let (prefix, city) = table.lookup(address).unwrap();
+//! assert_eq!((prefix.to_string().as_str(), *city), ("198.51.100.128/25", "Bruges"));
+//!
+//! table.remove(prefix);
+//! assert_eq!(table.lookup(address).unwrap().1, &"Antwerp");
+//! # Ok::<(), fibula::Error>(())
+//! ```
+//!
+//! # Costs
+//! For *n* routes of the address's family:
+//!
+//! | | |
+//! | --- | --- |
+//! | `lookup` | that of the engine, and one read of the slot |
+//! | `lookup_batch` and its kin | the same, with the reads of many addresses overlapped |
+//! | `get`, a new value for a prefix | O(log n) |
+//! | `insert` of a new prefix, `remove` | O(log n), and one change of the engine |
+//! | `collect`, `extend`, `retain` | O(log n) a route; the engine changes or is built once |
+//! | `iter`, `covering`, `covered` | as the [`Rib`](crate::Rib)'s |
+//!
+//! A family of up to 256 routes is compiled by `lc-trie`, which takes some 30 bytes a route and is
+//! built again by each change. A larger one is compiled by the engine that `best` chooses, and
+//! built again at four times the routes of its last build and when the engine refuses a change.
+//! That costs O(1) a route amortised, as the growth of a vector does.
+//!
+//! # Limits
+//! A family has at most 2^32 - 2 routes: one more panics. Each route has a next hop of its own, so
+//! equal values do not merge in the engine. Where a table of a million routes has a dozen next
+//! hops, a [`Rib`](crate::Rib), a [`Fib`](crate::Fib) and [`NextHops`](crate::NextHops) make a
+//! smaller engine.
+//!
+//! # Threads
+//! Lookups take `&self` and run on any number of threads; changes take `&mut self`.
+//! [`live::LiveTable`] changes a table while other threads look up.
+
+mod batch;
+mod collect;
+mod compiled;
+mod entry;
+mod half;
+mod ip_prefix;
+#[cfg(feature = "ipnet")]
+mod ipnet;
+mod iter;
+pub mod live;
+#[cfg(feature = "serde")]
+mod serde;
+mod slots;
+
+pub use entry::{Entry, OccupiedEntry, VacantEntry};
+pub use ip_prefix::IpPrefix;
+pub use iter::{IntoIter, IntoKeys, IntoValues, Iter, IterMut, Keys, Values, ValuesMut};
+
+use half::Half;
+use std::net::IpAddr;
+
+/// A map from prefixes of both families to values, with longest-prefix match; see the [module
+/// page](self).
+///
+/// Prefixes are anything that converts to [`IpPrefix`]: [`Prefix<u32>`](crate::Prefix),
+/// [`Prefix<u128>`](crate::Prefix), an address (its host prefix), with the feature `ipnet` also
+/// `IpNet`, `Ipv4Net` and `Ipv6Net`. Addresses are anything that converts to [`IpAddr`].
+pub struct Table<V> {
+    ipv4: Half<u32, V>,
+    ipv6: Half<u128, V>,
+}
+
+impl<V> Table<V> {
+    /// Returns an empty table. Allocates nothing.
+    #[must_use]
+    pub fn new() -> Self {
+        Self { ipv4: Half::new(), ipv6: Half::new() }
+    }
+
+    /// Returns an empty table with slots for `ipv4` and `ipv6` routes.
+    #[must_use]
+    pub fn with_capacity(ipv4: usize, ipv6: usize) -> Self {
+        let mut table = Self::new();
+        table.reserve(ipv4, ipv6);
+        table
+    }
+
+    /// Reserves slots for `ipv4` and `ipv6` more routes.
+    pub fn reserve(&mut self, ipv4: usize, ipv6: usize) {
+        self.ipv4.slots.reserve(ipv4);
+        self.ipv6.slots.reserve(ipv6);
+    }
+
+    /// Returns the number of routes.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.len_ipv4() + self.len_ipv6()
+    }
+
+    /// Returns the number of IPv4 routes.
+    #[must_use]
+    pub fn len_ipv4(&self) -> usize {
+        self.ipv4.rib.len()
+    }
+
+    /// Returns the number of IPv6 routes.
+    #[must_use]
+    pub fn len_ipv6(&self) -> usize {
+        self.ipv6.rib.len()
+    }
+
+    /// Returns whether there are no routes.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Inserts a route or replaces the value of its prefix. Returns the value before.
+    ///
+    /// # Panics
+    /// If the family has 2^32 - 2 routes already.
+    ///
+    /// ```
+    /// use fibula::{IpPrefix, Table};
+    /// let mut table = Table::new();
+    /// let prefix: IpPrefix = "192.0.2.0/24".parse()?;
+    /// assert_eq!(table.insert(prefix, "red"), None);
+    /// assert_eq!(table.insert(prefix, "blue"), Some("red"));
+    /// # Ok::<(), fibula::Error>(())
+    /// ```
+    pub fn insert(&mut self, prefix: impl Into<IpPrefix>, value: V) -> Option<V> {
+        match prefix.into() {
+            IpPrefix::V4(prefix) => self.ipv4.insert(prefix, value),
+            IpPrefix::V6(prefix) => self.ipv6.insert(prefix, value),
+        }
+    }
+
+    /// Removes the route of exactly this prefix. Returns its value.
+    pub fn remove(&mut self, prefix: impl Into<IpPrefix>) -> Option<V> {
+        match prefix.into() {
+            IpPrefix::V4(prefix) => self.ipv4.remove(prefix),
+            IpPrefix::V6(prefix) => self.ipv6.remove(prefix),
+        }
+    }
+
+    /// Removes all routes.
+    pub fn clear(&mut self) {
+        // The table is empty before any value is dropped, which may panic.
+        drop(std::mem::take(self));
+    }
+
+    /// Keeps the routes for which `keep` returns true, and removes the others. Calls `keep` in
+    /// order. If it panics, no route is removed.
+    ///
+    /// ```
+    /// use fibula::{IpPrefix, Table};
+    /// let mut table = Table::from([([10, 0, 0, 0], 8), ([10, 1, 0, 0], 16)].map(|(address, len)| {
+    ///     (IpPrefix::new(address, len).unwrap(), len)
+    /// }));
+    /// table.retain(|prefix, _| prefix.len() > 8);
+    /// assert_eq!(table.len(), 1);
+    /// ```
+    pub fn retain(&mut self, mut keep: impl FnMut(IpPrefix, &mut V) -> bool) {
+        let rejected_ipv4 = self.ipv4.rejected(|prefix, value| keep(prefix.into(), value));
+        let rejected_ipv6 = self.ipv6.rejected(|prefix, value| keep(prefix.into(), value));
+        let (mut ipv4, mut ipv6) = (self.ipv4.edit(), self.ipv6.edit());
+        for prefix in rejected_ipv4 {
+            ipv4.remove(prefix);
+        }
+        for prefix in rejected_ipv6 {
+            ipv6.remove(prefix);
+        }
+    }
+
+    /// Returns the value of exactly this prefix.
+    #[must_use]
+    pub fn get(&self, prefix: impl Into<IpPrefix>) -> Option<&V> {
+        match prefix.into() {
+            IpPrefix::V4(prefix) => self.ipv4.get(prefix),
+            IpPrefix::V6(prefix) => self.ipv6.get(prefix),
+        }
+    }
+
+    /// Returns the value of exactly this prefix, to change it.
+    #[must_use]
+    pub fn get_mut(&mut self, prefix: impl Into<IpPrefix>) -> Option<&mut V> {
+        match prefix.into() {
+            IpPrefix::V4(prefix) => self.ipv4.get_mut(prefix),
+            IpPrefix::V6(prefix) => self.ipv6.get_mut(prefix),
+        }
+    }
+
+    /// Returns whether the table has exactly this prefix.
+    #[must_use]
+    pub fn contains_key(&self, prefix: impl Into<IpPrefix>) -> bool {
+        self.get(prefix).is_some()
+    }
+
+    /// Returns the entry of a prefix, to look at it and change it with one search.
+    pub fn entry(&mut self, prefix: impl Into<IpPrefix>) -> Entry<'_, V> {
+        Entry::of(self, prefix.into())
+    }
+
+    /// Returns the longest matching prefix of an address, and its value.
+    ///
+    /// An IPv4-mapped IPv6 address is looked up among the IPv6 routes.
+    /// [`Ipv6Addr::to_canonical`](std::net::Ipv6Addr::to_canonical) makes it an IPv4 address.
+    ///
+    /// ```
+    /// use fibula::{IpPrefix, Table};
+    /// use std::net::Ipv6Addr;
+    /// let mut table = Table::new();
+    /// table.insert("::/0".parse::<IpPrefix>()?, 0);
+    /// table.insert("2001:db8::/32".parse::<IpPrefix>()?, 1);
+    /// let (prefix, value) = table.lookup("2001:db8::7".parse::<Ipv6Addr>().unwrap()).unwrap();
+    /// assert_eq!((prefix.len(), *value), (32, 1));
+    /// assert_eq!(table.lookup([192, 0, 2, 1]), None);
+    /// # Ok::<(), fibula::Error>(())
+    /// ```
+    #[inline]
+    #[must_use]
+    pub fn lookup(&self, address: impl Into<IpAddr>) -> Option<(IpPrefix, &V)> {
+        match address.into() {
+            IpAddr::V4(address) => {
+                self.ipv4.lookup(address.to_bits()).map(|(prefix, value)| (prefix.into(), value))
+            }
+            IpAddr::V6(address) => {
+                self.ipv6.lookup(address.to_bits()).map(|(prefix, value)| (prefix.into(), value))
+            }
+        }
+    }
+
+    /// Returns the longest matching prefix of an address, and its value to change.
+    #[inline]
+    #[must_use]
+    pub fn lookup_mut(&mut self, address: impl Into<IpAddr>) -> Option<(IpPrefix, &mut V)> {
+        match address.into() {
+            IpAddr::V4(address) => {
+                self.ipv4.lookup_mut(address.to_bits()).map(|(prefix, value)| (prefix.into(), value))
+            }
+            IpAddr::V6(address) => {
+                self.ipv6.lookup_mut(address.to_bits()).map(|(prefix, value)| (prefix.into(), value))
+            }
+        }
+    }
+
+    /// Returns the value of the longest matching prefix of an address.
+    #[inline]
+    #[must_use]
+    pub fn lookup_value(&self, address: impl Into<IpAddr>) -> Option<&V> {
+        self.lookup(address).map(|(_, value)| value)
+    }
+
+    /// Returns whether any prefix matches an address.
+    #[inline]
+    #[must_use]
+    pub fn contains(&self, address: impl Into<IpAddr>) -> bool {
+        self.lookup(address).is_some()
+    }
+
+    /// Returns the routes that cover `prefix`, itself included, longest first. With an address as
+    /// `prefix`, these are all routes that match it.
+    ///
+    /// ```
+    /// use fibula::{IpPrefix, Table};
+    /// let mut table = Table::new();
+    /// for text in ["0.0.0.0/0", "10.0.0.0/8", "10.1.0.0/16", "10.1.2.0/24"] {
+    ///     table.insert(text.parse::<IpPrefix>()?, text);
+    /// }
+    /// let prefix: IpPrefix = "10.1.0.0/16".parse()?;
+    /// let covering: Vec<&str> = table.covering(prefix).map(|(_, &text)| text).collect();
+    /// assert_eq!(covering, ["10.1.0.0/16", "10.0.0.0/8", "0.0.0.0/0"]);
+    /// let covered: Vec<&str> = table.covered(prefix).map(|(_, &text)| text).collect();
+    /// assert_eq!(covered, ["10.1.0.0/16", "10.1.2.0/24"]);
+    /// # Ok::<(), fibula::Error>(())
+    /// ```
+    pub fn covering(&self, prefix: impl Into<IpPrefix>) -> impl Iterator<Item = (IpPrefix, &V)> {
+        let (ipv4, ipv6) = match prefix.into() {
+            IpPrefix::V4(prefix) => (Some(self.ipv4.rib.covering(prefix)), None),
+            IpPrefix::V6(prefix) => (None, Some(self.ipv6.rib.covering(prefix))),
+        };
+        let ipv4 = ipv4.into_iter().flatten().filter_map(|route| self.ipv4.slots.get(route.next_hop));
+        let ipv6 = ipv6.into_iter().flatten().filter_map(|route| self.ipv6.slots.get(route.next_hop));
+        ipv4.map(|(prefix, value)| (prefix.into(), value))
+            .chain(ipv6.map(|(prefix, value)| (prefix.into(), value)))
+    }
+
+    /// Returns the routes that `prefix` covers, itself included, in order; see
+    /// [`covering`](Table::covering).
+    pub fn covered(&self, prefix: impl Into<IpPrefix>) -> impl DoubleEndedIterator<Item = (IpPrefix, &V)> {
+        let (ipv4, ipv6) = match prefix.into() {
+            IpPrefix::V4(prefix) => (Some(self.ipv4.rib.covered(prefix)), None),
+            IpPrefix::V6(prefix) => (None, Some(self.ipv6.rib.covered(prefix))),
+        };
+        let ipv4 = ipv4.into_iter().flatten().filter_map(|route| self.ipv4.slots.get(route.next_hop));
+        let ipv6 = ipv6.into_iter().flatten().filter_map(|route| self.ipv6.slots.get(route.next_hop));
+        ipv4.map(|(prefix, value)| (prefix.into(), value))
+            .chain(ipv6.map(|(prefix, value)| (prefix.into(), value)))
+    }
+
+    /// Returns the names of the engines that were chosen for IPv4 and IPv6. `None` for a family
+    /// without routes.
+    #[must_use]
+    pub fn engines(&self) -> (Option<&'static str>, Option<&'static str>) {
+        (self.ipv4.compiled.engine(), self.ipv6.compiled.engine())
+    }
+
+    /// Checks the engines against the routes; for tests. O(n) at least.
+    ///
+    /// # Errors
+    /// With the first contradiction found.
+    pub fn validate(&self) -> Result<(), String> {
+        self.ipv4.validate()?;
+        self.ipv6.validate()
+    }
+}

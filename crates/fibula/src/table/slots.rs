@@ -1,0 +1,141 @@
+//! [`Slots`]: prefixes and values by index. The index is the next hop of the route, so a lookup
+//! leads here at once.
+
+use crate::{Address, NextHop, Prefix};
+
+/// The most routes of one family: one for each 32-bit index except 0, which says "no route", and
+/// the greatest.
+const MOST: usize = u32::MAX as usize - 1;
+
+/// One route. Address and length are fields of the variant, which packs them with its tag.
+#[derive(Clone, Debug)]
+enum Slot<A, V> {
+    Used {
+        address: A,
+        len: u8,
+        value: V,
+    },
+    /// Holds the index of the next free slot, or [`NextHop::NONE`].
+    Free(NextHop),
+}
+
+/// The routes of one family. The route of index `i` is stored in slot `i - 1`.
+#[derive(Clone, Debug)]
+pub(super) struct Slots<A, V> {
+    slots: Vec<Slot<A, V>>,
+    /// The first free slot, which leads to the others.
+    free: NextHop,
+}
+
+impl<A: Address, V> Slots<A, V> {
+    pub(super) const fn new() -> Self {
+        Self { slots: Vec::new(), free: NextHop::NONE }
+    }
+
+    pub(super) fn with_capacity(count: usize) -> Self {
+        Self { slots: Vec::with_capacity(count), ..Self::new() }
+    }
+
+    pub(super) fn reserve(&mut self, count: usize) {
+        self.slots.reserve(count);
+    }
+
+    /// Returns the number of routes. O(slots).
+    pub(super) fn used(&self) -> usize {
+        self.slots.iter().filter(|slot| matches!(slot, Slot::Used { .. })).count()
+    }
+
+    /// Stores a route in a free slot, and returns its index. O(1) amortised.
+    ///
+    /// # Panics
+    /// If [`MOST`] routes are stored.
+    pub(super) fn insert(&mut self, prefix: Prefix<A>, value: V) -> NextHop {
+        let used = Slot::Used { address: prefix.first(), len: prefix.len(), value };
+        if self.free.is_some() {
+            let index = self.free;
+            let slot = &mut self.slots[position(index)];
+            if let Slot::Free(next) = *slot {
+                self.free = next;
+            }
+            *slot = used;
+            return index;
+        }
+        assert!(self.slots.len() < MOST, "a table holds at most {MOST} routes of a family");
+        self.slots.push(used);
+        NextHop(self.slots.len() as u32)
+    }
+
+    /// Frees a slot, and returns its value. `None` if it is free already.
+    pub(super) fn remove(&mut self, index: NextHop) -> Option<V> {
+        let slot = self.slots.get_mut(position(index))?;
+        if matches!(slot, Slot::Free(_)) {
+            return None;
+        }
+        let removed = std::mem::replace(slot, Slot::Free(self.free));
+        self.free = index;
+        match removed {
+            Slot::Used { value, .. } => Some(value),
+            Slot::Free(_) => None,
+        }
+    }
+
+    /// Returns the route of an index. `None` for [`NextHop::NONE`] and for a free slot. O(1).
+    #[inline]
+    pub(super) fn get(&self, index: NextHop) -> Option<(Prefix<A>, &V)> {
+        match self.slots.get(position(index))? {
+            Slot::Used { address, len, value } => Some((Prefix::containing(*address, *len), value)),
+            Slot::Free(_) => None,
+        }
+    }
+
+    /// As [`Slots::get`], with the value to change.
+    #[inline]
+    pub(super) fn get_mut(&mut self, index: NextHop) -> Option<(Prefix<A>, &mut V)> {
+        match self.slots.get_mut(position(index))? {
+            Slot::Used { address, len, value } => Some((Prefix::containing(*address, *len), value)),
+            Slot::Free(_) => None,
+        }
+    }
+
+    /// Returns every value, that of index `i` at `i - 1`. O(slots).
+    pub(super) fn values_mut(&mut self) -> Vec<Option<&mut V>> {
+        let value = |slot| match slot {
+            &mut Slot::Used { ref mut value, .. } => Some(value),
+            Slot::Free(_) => None,
+        };
+        self.slots.iter_mut().map(value).collect()
+    }
+}
+
+/// The slot of an index. [`NextHop::NONE`] has one past the end of any table.
+#[inline]
+pub(super) fn position(index: NextHop) -> usize {
+    (index.0 as usize).wrapping_sub(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn freed_slots_are_reused_before_new_ones() {
+        let prefix = Prefix::<u32>::ALL;
+        let mut slots = Slots::new();
+        let indices = ["a", "b", "c"].map(|value| slots.insert(prefix, value));
+        assert_eq!(indices, [1, 2, 3].map(NextHop));
+        assert_eq!((slots.remove(NextHop(2)), slots.remove(NextHop(2))), (Some("b"), None));
+        assert_eq!(slots.remove(NextHop(1)), Some("a"));
+        assert_eq!(
+            (slots.get(NextHop(1)), slots.get(NextHop::NONE), slots.get(NextHop(4))),
+            (None, None, None)
+        );
+        let again = ["d", "e", "f"].map(|value| slots.insert(prefix, value));
+        assert_eq!(again, [1, 2, 4].map(NextHop));
+        assert_eq!(slots.get(NextHop(3)), Some((prefix, &"c")));
+    }
+
+    #[test]
+    fn a_route_of_a_small_value_is_packed() {
+        assert_eq!((size_of::<Slot<u32, u32>>(), size_of::<Slot<u128, u64>>()), (12, 32));
+    }
+}

@@ -1,0 +1,221 @@
+//! One writer and many readers: each guard shows one publication, whole.
+
+use crate::model::prefixes;
+use crate::{Model, assert_lookups, assert_same, own, prefix};
+use fibula::table::live::{LiveTable, Settings, TableReader};
+use fibula::{ErrorKind, IpPrefix, Table};
+use proptest::prelude::*;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+
+/// What changes together. The value of each is the version.
+const CHANGING: [&str; 4] = ["10.0.0.0/9", "10.128.64.0/18", "2001:db8::/32", "2001:db8:1::/48"];
+const READERS: usize = 3;
+const VERSIONS: u64 = 400;
+
+/// Each version brings a route, and takes the one of the version before.
+fn host(version: u64) -> IpPrefix {
+    IpPrefix::host((192 << 24 | version as u32).to_be_bytes())
+}
+
+#[test]
+fn readers_see_versions_whole_and_in_order() {
+    let route = |version| CHANGING.map(|text| (prefix(text), version));
+    let mut live = LiveTable::new(Table::from(route(0)), Settings { attempts: 1_000_000, most_retired: 2 });
+    let done = AtomicBool::new(false);
+    let seen: [AtomicU64; READERS] = Default::default();
+    std::thread::scope(|scope| {
+        for seen in &seen {
+            let mut reader = live.reader();
+            let done = &done;
+            scope.spawn(move || {
+                let addresses = CHANGING.map(|text| prefix(text).first());
+                let mut last = 0;
+                while !done.load(Ordering::Relaxed) || last < VERSIONS {
+                    let table = reader.guard();
+                    let mut matches = [None; CHANGING.len()];
+                    table.lookup_batch(&addresses, &mut matches);
+                    let found = matches.map(|found| *found.unwrap().1);
+                    assert_eq!(found, [found[0]; CHANGING.len()], "two versions under one guard");
+                    assert_eq!(table.get(prefix(CHANGING[3])), Some(&found[0]));
+                    assert!(found[0] == 0 || table.contains_key(host(found[0])));
+                    assert!(!table.contains_key(host(found[0] + 1)) && found[0] >= last);
+                    last = found[0];
+                    seen.fetch_max(last, Ordering::Relaxed);
+                }
+            });
+        }
+        for version in 1..=VERSIONS {
+            live.extend(route(version));
+            live.insert(host(version), version);
+            live.remove(host(version - 1));
+            while let Err(error) = live.publish() {
+                assert_eq!(error.kind(), ErrorKind::ReadersHeldUp);
+            }
+        }
+        done.store(true, Ordering::Relaxed);
+    });
+    assert!(seen.iter().all(|seen| seen.load(Ordering::Relaxed) == VERSIONS));
+    live.published().validate().unwrap();
+}
+
+#[derive(Clone, Debug)]
+enum Step {
+    Insert(IpPrefix, u64),
+    Remove(IpPrefix),
+    Extend(Vec<(IpPrefix, u64)>),
+    Publish,
+    /// A reader takes a guard and holds it.
+    Hold(usize),
+    Rest(usize),
+}
+
+fn steps() -> impl Strategy<Value = Step> {
+    let route = || (prefixes(), 0..1000_u64);
+    prop_oneof![
+        4 => route().prop_map(|(prefix, value)| Step::Insert(prefix, value)),
+        3 => prefixes().prop_map(Step::Remove),
+        1 => prop::collection::vec(route(), 0..9).prop_map(Step::Extend),
+        4 => Just(Step::Publish),
+        2 => (0..READERS).prop_map(Step::Hold),
+        2 => (0..READERS).prop_map(Step::Rest),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn whoever_holds_it_up_nothing_is_lost(
+        steps in prop::collection::vec(steps(), 1..60),
+        most_retired in 0..4_usize,
+    ) {
+        let mut live = LiveTable::new(Table::new(), Settings { attempts: 0, most_retired });
+        let mut readers: Vec<_> = (0..READERS).map(|_| live.reader()).collect();
+        let mut fresh = live.reader();
+        let (mut model, mut published) = (Model::default(), Model::default());
+        for step in steps {
+            match step {
+                Step::Insert(prefix, value) => {
+                    live.insert(prefix, value);
+                    model.insert(prefix, value);
+                }
+                Step::Remove(prefix) => {
+                    live.remove(prefix);
+                    model.remove(prefix);
+                }
+                Step::Extend(routes) => {
+                    live.extend(routes.iter().copied());
+                    model.extend(routes);
+                }
+                Step::Publish => match live.publish() {
+                    Ok(()) => {
+                        prop_assert_eq!(live.pending(), 0);
+                        published = model.clone();
+                    }
+                    Err(error) => {
+                        prop_assert_eq!(error.kind(), ErrorKind::ReadersHeldUp);
+                        prop_assert!(live.pending() > 0 && live.retired() >= most_retired);
+                    }
+                },
+                Step::Hold(which) => drop(readers[which].guard().len()),
+                Step::Rest(which) => readers[which].rest(),
+            }
+            prop_assert!(live.retired() <= most_retired.max(1));
+            let table = fresh.guard();
+            assert!(table.iter().map(own).eq(published.sorted()));
+            assert_lookups(table, &published, &published.probes());
+            fresh.rest();
+        }
+        readers.iter_mut().for_each(TableReader::rest);
+        live.publish().unwrap();
+        assert_same(live.published(), &model);
+    }
+}
+
+#[test]
+fn readers_outlive_the_writer() {
+    let mut live = LiveTable::new(Table::new(), Settings::default());
+    let mut reader = live.reader();
+    live.insert(prefix("10.0.0.0/8"), 1);
+    live.publish().unwrap();
+    let table = reader.guard();
+    drop(live);
+    assert_eq!(table.lookup_value([10, 0, 0, 1]), Some(&1));
+    let mut another = reader.clone();
+    drop(reader);
+    assert_eq!(another.guard().len(), 1);
+}
+
+#[test]
+fn a_live_table_drops_all_it_held() {
+    let count = Arc::new(());
+    let mut live = LiveTable::new(Table::new(), Settings::default());
+    let mut reader = live.reader();
+    for round in 0..20_u8 {
+        live.insert(IpPrefix::host([10, round % 5, 0, 0]), Arc::clone(&count));
+        live.remove(IpPrefix::host([10, round % 3, 0, 0]));
+        live.publish().unwrap();
+        assert!(reader.guard().len() < 6);
+    }
+    drop(live);
+    assert!(Arc::strong_count(&count) > 1 && !reader.guard().is_empty());
+    drop(reader);
+    assert_eq!(Arc::strong_count(&count), 1);
+}
+
+/// A value of which a set number of clones can be made before the next one panics.
+#[derive(Debug)]
+struct Fused(Arc<AtomicU32>, u32);
+
+impl Clone for Fused {
+    fn clone(&self) -> Self {
+        let left = self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1));
+        assert!(left.is_ok(), "no clone is left");
+        Self(Arc::clone(&self.0), self.1)
+    }
+}
+
+#[test]
+fn a_publication_that_panics_loses_nothing() {
+    let fuse = Arc::new(AtomicU32::new(0));
+    // Where a reader holds the other copy up, a new one is made. Where none does, the other one is
+    // changed.
+    for is_held_up in [false, true] {
+        let mut live = LiveTable::new(Table::new(), Settings { attempts: 0, most_retired: 8 });
+        let (mut reader, mut slow) = (live.reader(), live.reader());
+        let mut panics = 0;
+        for version in 0..9_u8 {
+            if is_held_up {
+                slow.rest();
+                slow.guard();
+            }
+            let seen = reader.guard().len();
+            reader.rest();
+            live.insert(IpPrefix::host([10, 0, 0, version]), Fused(Arc::clone(&fuse), version.into()));
+            live.remove(IpPrefix::host([10, 0, 0, version.wrapping_sub(3)]));
+            for clones in 0.. {
+                fuse.store(clones, Ordering::Relaxed);
+                if matches!(catch_unwind(AssertUnwindSafe(|| live.publish())), Ok(Ok(()))) {
+                    break;
+                }
+                panics += 1;
+                assert_eq!((live.pending(), reader.guard().len()), (2, seen));
+                reader.rest();
+            }
+            live.published().validate().unwrap();
+            let seen: Vec<u32> = reader.guard().values().map(|value| value.1).collect();
+            assert_eq!(seen, (u32::from(version).saturating_sub(2)..=version.into()).collect::<Vec<_>>());
+            reader.rest();
+        }
+        assert!(panics > 9, "{panics}");
+    }
+}
+
+#[test]
+fn both_ends_go_where_the_values_may() {
+    fn goes_anywhere<T: Send + Sync>() {}
+    goes_anywhere::<LiveTable<String>>();
+    goes_anywhere::<TableReader<String>>();
+}
