@@ -6,12 +6,17 @@ use anyhow::Result;
 
 /// Checks formatting, the width of comments, clippy, documentation and dependencies.
 pub(crate) fn all() -> Result<()> {
+    code()?;
+    let mut documentation = cargo(&["doc", "--workspace", "--no-deps", "--locked"]);
+    run(documentation.env("RUSTDOCFLAGS", "--deny warnings"))?;
+    dependencies::check()
+}
+
+/// Checks formatting, the width of comments and clippy.
+pub(crate) fn code() -> Result<()> {
     run(&mut cargo(&["fmt", "--all", "--check"]))?;
     comments::check()?;
     run(cargo(&["clippy", "--workspace", "--all-targets", "--locked"])
         .args(PEERS)
-        .args(["--", "--deny", "warnings"]))?;
-    let mut documentation = cargo(&["doc", "--workspace", "--no-deps", "--locked"]);
-    run(documentation.env("RUSTDOCFLAGS", "--deny warnings"))?;
-    dependencies::check()
+        .args(["--", "--deny", "warnings"]))
 }

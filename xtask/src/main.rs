@@ -17,7 +17,8 @@ use std::process::ExitCode;
 const USAGE: &str = "\
 usage: cargo xtask COMMAND
 
-  test    everything below, then all tests, the address sanitizer, and every fuzz target for 10 seconds
+  test    everything below, then all tests, both sanitizers, and every fuzz target for 10 seconds
+          --quick: formatting, clippy and the unit tests
   lint    formatting, comments' width, clippy, documentation, licences and duplicate versions
   instructions  the instructions of a lookup of every engine, against docs/instructions.tsv; --record writes the counts there
   fuzz    every fuzz target, or those named; --seconds N each (10)
@@ -39,6 +40,7 @@ fn command(arguments: &[String]) -> Result<()> {
         arguments.split_first().map_or(("", &[][..]), |(first, rest)| (first.as_str(), rest));
     match (command, rest) {
         ("test", []) => test::all(),
+        ("test", [what]) if what == "--quick" => test::quick(),
         ("lint", []) => lint::all(),
         ("instructions", rest) => instructions::from_arguments(rest),
         ("fuzz", rest) => fuzz::from_arguments(rest),

@@ -25,7 +25,8 @@ pub(crate) fn host() -> Result<String> {
 /// `cargo` of the pinned toolchain.
 pub(crate) fn cargo(arguments: &[&str]) -> Command {
     let mut command = Command::new("cargo");
-    command.args(arguments).current_dir(root());
+    // What is compiled once need not be compiled again in parts.
+    command.args(arguments).current_dir(root()).env("CARGO_INCREMENTAL", "0");
     command
 }
 
@@ -33,6 +34,7 @@ pub(crate) fn cargo(arguments: &[&str]) -> Command {
 pub(crate) fn nightly(arguments: &[&str]) -> Command {
     let mut command = Command::new("rustup");
     command.args(["run", "nightly", "cargo"]).args(arguments).current_dir(root());
+    command.env("CARGO_INCREMENTAL", "0");
     // The variables that the pinned toolchain's cargo sets for its children would override the
     // choice.
     for name in ["RUSTUP_TOOLCHAIN", "CARGO", "RUSTC", "RUSTDOC"] {

@@ -109,7 +109,9 @@ pub(crate) fn cargo_fuzz() -> Result<PathBuf> {
     if !works(&program.to_string_lossy(), &["--version"]) {
         println!("installing cargo-fuzz {CARGO_FUZZ} under target/tools");
         let mut install = Command::new("cargo");
-        install.args(["install", "cargo-fuzz", "--locked", "--version", CARGO_FUZZ, "--root"]).arg(&tools);
+        install
+            .args(["install", "cargo-fuzz", "--debug", "--locked", "--version", CARGO_FUZZ, "--root"])
+            .arg(&tools);
         run(&mut install)?;
     }
     Ok(program)
