@@ -16,6 +16,7 @@ pub(crate) fn all() -> Result<()> {
     compilers()?;
     valgrind()?;
     nightly()?;
+    rust_src()?;
     cargo_fuzz()?;
     nvrtc()
 }
@@ -99,6 +100,17 @@ fn nightly() -> Result<()> {
     }
     println!("installing the nightly toolchain (for sanitizers and fuzzing)");
     run(Command::new("rustup").args(["toolchain", "install", "nightly", "--profile", "minimal"]))
+}
+
+/// The standard library's source, which is built with the thread sanitizer.
+fn rust_src() -> Result<()> {
+    let components = ["component", "list", "--installed", "--toolchain", "nightly"];
+    let installed = output(Command::new("rustup").args(components))?;
+    if installed.lines().any(|component| component == "rust-src") {
+        return Ok(());
+    }
+    println!("installing the source of the nightly standard library (for the thread sanitizer)");
+    run(Command::new("rustup").args(["component", "add", "rust-src", "--toolchain", "nightly"]))
 }
 
 /// Installs the fuzzer under target/, so that nothing outside the tree changes. Returns the

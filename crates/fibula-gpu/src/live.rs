@@ -27,7 +27,7 @@ use crate::device::{Device, Image, Kernel, Lane};
 use crate::table::any::{AnyTable, compile};
 use crate::{Error, Key, Resident};
 use fibula::engine::WidthBits;
-use fibula::live::{Counts, Settings};
+use fibula::live::{Counts, Gatherer, Settings};
 use fibula::{Change, Delta, Limit, NextHop, Rib};
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -38,14 +38,9 @@ use zerocopy::IntoBytes;
 /// backwards.
 #[derive(Debug)]
 pub struct Live<D: Device, A: Key> {
-    rib: Rib<A>,
+    gatherer: Gatherer<A>,
     table: Box<dyn AnyTable<A>>,
     resident: Arc<Resident<D>>,
-    pending: Vec<Change<A>>,
-    /// When the first pending change was handed in.
-    oldest: Duration,
-    settings: Settings,
-    counts: Counts,
 }
 
 impl<D: Device, A: Key> Live<D, A> {
@@ -64,8 +59,7 @@ impl<D: Device, A: Key> Live<D, A> {
     ) -> Result<Self, Error> {
         let table = compile(engine, width, &rib)?;
         let resident = Arc::new(Resident::new(device, table.image())?);
-        let (pending, counts) = (Vec::new(), Counts::default());
-        Ok(Self { rib, table, resident, pending, oldest: Duration::ZERO, settings, counts })
+        Ok(Self { gatherer: Gatherer::new(rib, settings), table, resident })
     }
 
     /// Makes a reader, for batches of up to `batch` addresses.
@@ -99,21 +93,14 @@ impl<D: Device, A: Key> Live<D, A> {
 
     /// Takes a change and leaves it pending.
     pub fn take_in(&mut self, change: Change<A>, now: Duration) {
-        if self.pending.is_empty() {
-            self.oldest = now;
-        }
-        self.pending.push(change);
+        self.gatherer.take_in(change, now);
     }
 
     /// Returns whether changes are to be published now. Where batches still hold the version to be
     /// patched, that is [`Settings::patience`] later.
     #[must_use]
     pub fn is_due(&self, now: Duration) -> bool {
-        let full = self.pending.len() >= self.settings.most_changes;
-        let delay = if full { Duration::ZERO } else { self.settings.longest_delay };
-        let due = self.oldest.saturating_add(delay);
-        let has_waited = now >= due.saturating_add(self.settings.patience);
-        !self.pending.is_empty() && now >= due && (has_waited || !self.resident.is_held())
+        self.gatherer.is_due(now, self.resident.is_held())
     }
 
     /// Publishes all changes that were taken: every batch started after it returns sees them. Waits
@@ -123,26 +110,20 @@ impl<D: Device, A: Key> Live<D, A> {
     /// If a next hop exceeds the [limit](Error::limit) of the width or of the engine: all these
     /// changes are then taken back. If the device fails: the table is then lost.
     pub fn publish(&mut self) -> Result<(), Error> {
-        let came_to = self.rib.apply_all(self.pending.drain(..));
-        self.counts.suppressed += came_to.suppressed as u64;
-        self.counts.coalesced += came_to.coalesced as u64;
-        let deltas = came_to.deltas;
+        let deltas = self.gatherer.apply();
         if deltas.is_empty() {
             return Ok(());
         }
         if let Err(limit) = self.check(&deltas) {
-            self.rib.take_back(&deltas);
-            self.counts.refused += deltas.len() as u64;
+            self.gatherer.refuse(&deltas);
             return Err(limit.into());
         }
         let changed: Vec<_> = deltas.iter().map(|delta| delta.prefix).collect();
         // Only past 2^29 nodes, which takes more memory than any device has.
         let spoilt = |error: Error| Error::fault(self.resident.device().name(), error.to_string());
-        let patch = self.table.follow(&self.rib, &changed).map_err(spoilt)?;
+        let patch = self.table.follow(self.gatherer.rib(), &changed).map_err(spoilt)?;
         let published = self.resident.update(self.table.image(), patch)?;
-        self.counts.rebuilt += u64::from(published.anew);
-        self.counts.applied += deltas.len() as u64;
-        self.counts.publications += 1;
+        self.gatherer.count_published(&deltas, published.whole.into());
         Ok(())
     }
 
@@ -156,20 +137,20 @@ impl<D: Device, A: Key> Live<D, A> {
     /// Returns the number of changes that are taken and not published yet.
     #[must_use]
     pub fn pending(&self) -> usize {
-        self.pending.len()
+        self.gatherer.pending()
     }
 
     /// Returns the published table, without the pending changes.
     #[must_use]
     pub fn rib(&self) -> &Rib<A> {
-        &self.rib
+        self.gatherer.rib()
     }
 
     /// Returns the counts of all changes so far. A table counts as rebuilt where it had outgrown
     /// its room on the device and was copied again.
     #[must_use]
     pub fn counts(&self) -> Counts {
-        self.counts
+        self.gatherer.counts()
     }
 
     /// Returns the width of the answers.

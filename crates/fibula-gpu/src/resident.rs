@@ -38,7 +38,7 @@ pub struct Published {
     /// The bytes of the burst's own patch.
     pub bytes: usize,
     /// Whether the table had to be copied again: a part had outgrown its room.
-    pub anew: bool,
+    pub whole: bool,
     /// The time from the call until batches are given the new version.
     pub delay: Duration,
 }
@@ -83,7 +83,7 @@ impl<D: Device> Resident<D> {
         patch.onto(spare.current)?;
         image.is(patch.after())?;
         let bytes = patch.bytes();
-        let anew = match self.patch(&mut spare, &patch) {
+        let whole = match self.patch(&mut spare, &patch) {
             Ok(()) => false,
             Err(error) if error.is_full() => {
                 spare.table = Arc::new(self.device.place(image)?);
@@ -95,7 +95,7 @@ impl<D: Device> Resident<D> {
         std::mem::swap(&mut *current, &mut spare.table);
         spare.current = patch.after();
         spare.missed = Some(patch);
-        Ok(Published { bytes, anew, delay: start.elapsed() })
+        Ok(Published { bytes, whole, delay: start.elapsed() })
     }
 
     /// Applies the patch that the spare version has missed, then `patch`.

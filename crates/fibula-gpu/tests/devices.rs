@@ -193,7 +193,7 @@ fn a_batch_sees_the_table_before_or_after_a_burst() {
             let patch = table.patch(touched);
             assert!(patch.bytes() > 0);
             let published = resident.update(table.image(), patch).unwrap();
-            assert!(!published.anew);
+            assert!(!published.whole);
         }
         ended.store(true, Ordering::SeqCst);
         let seen = reader.join().unwrap();
@@ -215,7 +215,7 @@ fn a_table_that_outgrows_its_room_is_copied_again_and_a_strange_patch_is_refused
     let deltas = rib.apply_all(many).deltas;
     let touched = table.follow(&rib, deltas.iter().map(|delta| delta.prefix)).unwrap();
     let patch = table.patch(touched);
-    assert!(resident.update(table.image(), patch.clone()).unwrap().anew);
+    assert!(resident.update(table.image(), patch.clone()).unwrap().whole);
     let strange = resident.update(table.image(), patch).unwrap_err().to_string();
     assert!(strange.contains("cannot be laid on"), "{strange}");
     // And the answers are those of the grown table.

@@ -59,7 +59,7 @@ mod x86_64 {
     use crate::memory::Published;
     use std::arch::asm;
     use std::arch::x86_64::*;
-    use std::sync::LazyLock;
+    use std::sync::atomic::{AtomicU8, Ordering};
 
     /// Which of the 32 numbers of a line are at least `key`, loaded as [for AVX2](super::super::avx2).
     ///
@@ -117,13 +117,25 @@ mod x86_64 {
 
     /// From family 1Ah of AMD on, which is Zen 5. On Zen 4 gathers are slower than loads; other processors were not measured.
     pub(super) fn gathers_fast() -> bool {
-        static FAST: LazyLock<bool> = LazyLock::new(|| {
-            let (vendor, signature) = (__cpuid(0), __cpuid(1).eax);
-            let vendor = [vendor.ebx, vendor.edx, vendor.ecx].map(u32::to_le_bytes);
-            let family = (signature >> 8 & 0xF) + (signature >> 20 & 0xFF);
-            vendor.as_flattened() == b"AuthenticAMD" && family >= 0x1A
-        });
-        *FAST
+        /// 0 before the processor was asked, then 1 for no and 2 for yes. Threads that ask at the
+        /// same time find the same, so there is nothing to lock.
+        static ANSWER: AtomicU8 = AtomicU8::new(0);
+        match ANSWER.load(Ordering::Relaxed) {
+            0 => {
+                let fast = is_zen_5_or_later();
+                ANSWER.store(1 + u8::from(fast), Ordering::Relaxed);
+                fast
+            }
+            answer => answer == 2,
+        }
+    }
+
+    #[cold]
+    fn is_zen_5_or_later() -> bool {
+        let (vendor, signature) = (__cpuid(0), __cpuid(1).eax);
+        let vendor = [vendor.ebx, vendor.edx, vendor.ecx].map(u32::to_le_bytes);
+        let family = (signature >> 8 & 0xF) + (signature >> 20 & 0xFF);
+        vendor.as_flattened() == b"AuthenticAMD" && family >= 0x1A
     }
 
     #[inline]

@@ -43,6 +43,7 @@
 //! is taken back from the table: the published tables go on answering, and the error is told.
 
 mod attached;
+mod gatherer;
 pub(crate) mod quiescent;
 mod sync;
 #[cfg(test)]
@@ -52,6 +53,7 @@ use crate::engine::View;
 use crate::memory::Memory;
 use crate::{Address, Applied, Change, Error, ErrorKind, Fib, Rib};
 use attached::{Attached, Published};
+pub use gatherer::Gatherer;
 use quiescent::Subscriber;
 use std::ops::Deref;
 use std::sync::Arc;
@@ -96,13 +98,8 @@ pub struct Counts {
 /// Times are since any moment of the caller's choice; they must not run backwards.
 #[derive(Debug)]
 pub struct Live<A: Address> {
-    rib: Rib<A>,
+    gatherer: Gatherer<A>,
     attached: Vec<Attached<A>>,
-    pending: Vec<Change<A>>,
-    /// When the first pending change was handed in.
-    oldest: Duration,
-    settings: Settings,
-    counts: Counts,
 }
 
 impl<A: Address> Live<A> {
@@ -117,8 +114,7 @@ impl<A: Address> Live<A> {
         settings: Settings,
     ) -> Result<Self, Error> {
         let attached = fibs.into_iter().map(|fib| Attached::new(fib, &rib)).collect::<Result<_, _>>()?;
-        let (pending, counts) = (Vec::new(), Counts::default());
-        Ok(Self { rib, attached, pending, oldest: Duration::ZERO, settings, counts })
+        Ok(Self { gatherer: Gatherer::new(rib, settings), attached })
     }
 
     /// A new reader of the table of the `which`th engine, from 0 on.
@@ -140,7 +136,7 @@ impl<A: Address> Live<A> {
     /// # Panics
     /// If there are not so many.
     pub fn freeze(&self, which: usize) -> Result<Frozen<A>, Error> {
-        self.attached[which].frozen(&self.rib).map(Frozen)
+        self.attached[which].frozen(self.gatherer.rib()).map(Frozen)
     }
 
     /// Takes a change in, and publishes what is due; see [`Live::poll`].
@@ -148,10 +144,7 @@ impl<A: Address> Live<A> {
     /// # Errors
     /// See [`Live::publish`].
     pub fn change(&mut self, change: Change<A>, now: Duration) -> Result<(), Error> {
-        if self.pending.is_empty() {
-            self.oldest = now;
-        }
-        self.pending.push(change);
+        self.gatherer.take_in(change, now);
         self.poll(now)
     }
 
@@ -162,26 +155,20 @@ impl<A: Address> Live<A> {
     /// See [`Live::publish`].
     pub fn poll(&mut self, now: Duration) -> Result<(), Error> {
         self.attached.iter_mut().for_each(Attached::tidy);
-        let Some(due) = self.due() else { return Ok(()) };
-        let waiting = self.attached.iter().any(Attached::is_waiting);
-        if now < due || waiting && now < due + self.settings.patience {
-            return Ok(());
-        }
-        self.publish()
+        let is_held = self.attached.iter().any(Attached::is_waiting);
+        if self.gatherer.is_due(now, is_held) { self.publish() } else { Ok(()) }
     }
 
     /// When the changes that were taken in are to be published; `None` if there are none.
     #[must_use]
     pub fn due(&self) -> Option<Duration> {
-        let full = self.pending.len() >= self.settings.most_changes;
-        let delay = if full { Duration::ZERO } else { self.settings.longest_delay };
-        (!self.pending.is_empty()).then_some(self.oldest + delay)
+        self.gatherer.due()
     }
 
     /// How many changes are taken in and not published yet.
     #[must_use]
     pub fn pending(&self) -> usize {
-        self.pending.len()
+        self.gatherer.pending()
     }
 
     /// Publishes all changes that were taken in: when this returns, every guard taken from now on shows them. Gives readers that are
@@ -191,7 +178,7 @@ impl<A: Address> Live<A> {
     /// If the table exceeds a limit of an engine: then all these changes are taken back, and everything is as it was before them.
     /// If readers that neither take guards nor rest hold up several tables: then the changes stay pending.
     pub fn publish(&mut self) -> Result<(), Error> {
-        if self.pending.is_empty() {
+        if self.gatherer.pending() == 0 {
             return Ok(());
         }
         if self.attached.iter_mut().any(Attached::is_held_up) {
@@ -200,33 +187,29 @@ impl<A: Address> Live<A> {
                 "a reader neither takes guards nor rests: too many tables wait for it",
             ));
         }
-        let came_to = self.rib.apply_all(self.pending.drain(..));
-        self.counts.suppressed += came_to.suppressed as u64;
-        self.counts.coalesced += came_to.coalesced as u64;
-        let deltas = came_to.deltas;
+        let deltas = self.gatherer.apply();
         if deltas.is_empty() {
             return Ok(());
         }
         // Those first whose readers see nothing of it yet.
         let mut order: Vec<usize> = (0..self.attached.len()).collect();
         order.sort_by_key(|&which| self.attached[which].is_in_place());
+        let mut rebuilt = 0;
         for (at, &which) in order.iter().enumerate() {
-            match self.attached[which].prepare(&self.rib, &deltas) {
+            match self.attached[which].prepare(self.gatherer.rib(), &deltas) {
                 Ok(Applied::InPlace(_)) => {}
-                Ok(Applied::Rebuilt) => self.counts.rebuilt += 1,
+                Ok(Applied::Rebuilt) => rebuilt += 1,
                 Err(error) => {
-                    self.rib.take_back(&deltas);
-                    self.counts.refused += deltas.len() as u64;
+                    self.gatherer.refuse(&deltas);
                     for &prepared in &order[..at] {
-                        self.attached[prepared].cancel(&self.rib, &deltas)?;
+                        self.attached[prepared].cancel(self.gatherer.rib(), &deltas)?;
                     }
                     return Err(error);
                 }
             }
         }
         self.attached.iter_mut().for_each(|attached| attached.publish(&deltas));
-        self.counts.applied += deltas.len() as u64;
-        self.counts.publications += 1;
+        self.gatherer.count_published(&deltas, rebuilt);
         Ok(())
     }
 
@@ -242,13 +225,13 @@ impl<A: Address> Live<A> {
     /// The table as it is published: without the changes that are pending.
     #[must_use]
     pub fn rib(&self) -> &Rib<A> {
-        &self.rib
+        self.gatherer.rib()
     }
 
     /// What became of the changes so far.
     #[must_use]
     pub fn counts(&self) -> Counts {
-        self.counts
+        self.gatherer.counts()
     }
 
     /// What the `which`th engine's tables occupy: the published one by part, and all its other copies.
