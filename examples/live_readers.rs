@@ -3,8 +3,8 @@
 //! together.
 //!
 //! ```text
-//! reader 1: both halves agreed in every batch, up to publication 1000
-//! reader 2: both halves agreed in every batch, up to publication 1000
+//! reader 1: both halves agreed in every batch, up to publication 100
+//! reader 2: both halves agreed in every batch, up to publication 100
 //! writer: 2 routes, 0 changes pending
 //! ```
 
@@ -12,7 +12,7 @@ use fibula::table::live::{LiveTable, Settings, TableReader};
 use fibula::{ErrorKind, IpPrefix, Table};
 use std::thread;
 
-const PUBLICATIONS: u32 = 1000;
+const PUBLICATIONS: u32 = 100;
 
 /// Looks up both halves until the last publication shows.
 fn look_up(mut reader: TableReader<u32>) -> u32 {
