@@ -9,9 +9,10 @@ use crate::{Address, Delta, Fib, NextHop, Rib};
 /// change.
 const SMALL_MOST: usize = 256;
 
-/// The engine of small tables: some 30 bytes a route, and lookups at the speed of `best`. Each
-/// change builds it again, which takes as long as some changes in place.
-const SMALL: &str = "lc-trie";
+/// The engines of small tables, the first that is there. An LC-trie takes some 30 bytes a route and
+/// answers at the speed of `best`; each change builds it again, which takes as long as some changes
+/// in place. A radix tree is there without the feature `papers`.
+const SMALL: [&str; 2] = ["lc-trie", "radix"];
 
 /// A large table that has more than this many times the routes of its last build is built again:
 /// the engine that `best` chooses depends on the table, and a build leaves no unused room. The cost
@@ -40,7 +41,9 @@ impl<A: Address> Compiled<A> {
     /// Compiles `rib`.
     pub(super) fn of(rib: &Rib<A>) -> Self {
         let build = || {
-            let small = if rib.len() <= SMALL_MOST { Fib::build(SMALL, rib).ok() } else { None };
+            let is_small = rib.len() <= SMALL_MOST;
+            let mut small = SMALL.into_iter().filter(|_| is_small);
+            let small = small.find_map(|engine| Fib::build(engine, rib).ok());
             // `best` falls back to the oracle, whose only limit is the number of indices, which the
             // slots guard.
             small.unwrap_or_else(|| Fib::build(BEST, rib).expect("the oracle holds every table"))
