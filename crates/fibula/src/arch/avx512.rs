@@ -5,7 +5,6 @@ use super::GROUP;
 use super::{Isa, Kernel, Level};
 #[cfg(target_arch = "x86_64")]
 use crate::memory::Published;
-#[cfg(target_arch = "x86_64")]
 
 /// AVX-512 F, BW, CD, DQ and VL, with all of [`super::Avx2`].
 ///

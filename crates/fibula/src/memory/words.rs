@@ -376,6 +376,7 @@ impl<T: Shareable> Words<T> {
     /// # Panics
     /// If the range ends past the end.
     #[inline(always)]
+    #[must_use]
     pub fn places(&self, range: Range<usize>) -> &[T::Atomic] {
         let places = &self.view[range];
         // SAFETY: a `Published` is its atomic, transparently, and the array was allocated by `zeroed`, to be written.
