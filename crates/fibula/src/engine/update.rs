@@ -12,7 +12,7 @@ pub enum Update {
     Rebuild,
     /// The new table does not fit; the engine answers for the old one.
     Limit(Limit),
-    /// Only of a [shared](super::Engine::share) engine: readers have first to pass what was changed before, or what has been changed just
+    /// Only of a [shared](super::Share) engine: readers have first to pass what was changed before, or what has been changed just
     /// now; some of these changes may have been made. Hand in the same ones again.
     Waiting,
 }

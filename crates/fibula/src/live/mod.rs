@@ -31,7 +31,7 @@
 //! and when several tables are held up [`Live::publish`] says so.
 //!
 //! # How a table follows
-//! - An engine that can [share](crate::engine::Engine::share) its memory is changed **in place**: what a change needs is built beside what is
+//! - An engine that can [share](crate::engine::Share) its memory is changed **in place**: what a change needs is built beside what is
 //!   read, and each address goes from its old answer to its new one by the store of one word. What is replaced is used again when every
 //!   reader has passed.
 //! - Any other engine whose [`About::updates`](crate::engine::About::updates) is in place is kept **twice**. A publication carries out on

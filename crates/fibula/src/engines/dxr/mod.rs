@@ -49,7 +49,7 @@
 //!
 //! - Short and long ranges stand in two tables, so that 2^19 of each fit and bases need no common unit.
 //! - The search halves what is left without asking whether it has hit: as many steps for every address of a
-//!   chunk, and no branch to mispredict. Batches are a pipeline; see [`lookup`].
+//!   chunk, and no branch to mispredict. Batches are a pipeline; see [`view`].
 //! - An update walks the routes of each changed prefix once, however many chunks it covers, instead of
 //!   searching the table for each chunk; chunks that several changes touch are rebuilt once. Freed space is
 //!   used again, and what is unused stays under a sixteenth of a range table; see [`update`].
