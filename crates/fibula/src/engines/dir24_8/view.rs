@@ -41,7 +41,7 @@ impl<W: Width> Dir24_8View<W> {
     }
 
     #[inline(always)]
-    fn look_up(&self, address: u32, meter: &mut impl Meter) -> W {
+    fn lookup_one(&self, address: u32, meter: &mut impl Meter) -> W {
         let mut entry: Entry = meter.load_word(&self.tbl24()[(address >> 8) as usize]);
         if let Some(start) = start_of(entry) {
             entry = meter.load_word(&self.tbl_long[start | (address & 255) as usize]);
@@ -55,7 +55,7 @@ impl<W: Width> Lookup<u32> for Dir24_8View<W> {
 
     #[inline(always)]
     fn lookup_metered<M: Meter>(&self, address: u32, meter: &mut M) -> W {
-        self.look_up(address, meter)
+        self.lookup_one(address, meter)
     }
 
     #[inline(always)]
@@ -117,7 +117,7 @@ impl<W: Width> Stages<u32, W, STAGES> for Dir24_8View<W> {
 
     #[inline(always)]
     fn one(&self, _: usize, &address: &u32) -> W {
-        self.look_up(address, &mut Unmetered)
+        self.lookup_one(address, &mut Unmetered)
     }
 }
 
@@ -164,7 +164,7 @@ impl<W: Width> Dir24_8View<W> {
         }
         if any & Entry::pointing_to(0).0 != 0 {
             for at in (0..N).filter(|&at| entries[at].chunk().is_some()) {
-                next_hops[at] = self.look_up(addresses[at], &mut Unmetered);
+                next_hops[at] = self.lookup_one(addresses[at], &mut Unmetered);
             }
         }
     }

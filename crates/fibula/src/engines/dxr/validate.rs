@@ -48,13 +48,13 @@ impl<L: Layout> Table<L> {
                 return Err(format!("chunk {index} holds ranges that should be one: {ranges:?}"));
             }
         }
-        check_books(&self.short, short)?;
-        check_books(&self.long, long)
+        check_bookkeeping(&self.short, short)?;
+        check_bookkeeping(&self.long, long)
     }
 }
 
 /// Checks the chunks against the bookkeeping of their pool.
-fn check_books<T: Word>(pool: &SharedPool<T>, mut chunks: Vec<Chunk>) -> Result<(), String> {
+fn check_bookkeeping<T: Word>(pool: &SharedPool<T>, mut chunks: Vec<Chunk>) -> Result<(), String> {
     pool.validate()?;
     chunks.sort_unstable_by_key(|chunk| chunk.start);
     if let Some(pair) = chunks.windows(2).find(|pair| pair[0].start + pair[0].len > pair[1].start) {

@@ -45,7 +45,7 @@ impl<W: Width> HybridView<W> {
     }
 
     #[inline(always)]
-    fn look_up(&self, address: u32, meter: &mut impl Meter) -> W {
+    fn lookup_one(&self, address: u32, meter: &mut impl Meter) -> W {
         let entry: Entry = meter.load_word(&self.tbl24()[(address >> 8) as usize]);
         self.below(entry, address, meter).unwrap_or_else(|| self.short.find(address, meter))
     }
@@ -90,7 +90,7 @@ impl<W: Width> HybridView<W> {
             short[count % LANES] = lane as u8;
             count += usize::from(entry == Entry::NO_ROUTE);
         }
-        for_each_set(below, |lane| next_hops[lane] = self.look_up(addresses[lane], &mut Unmetered));
+        for_each_set(below, |lane| next_hops[lane] = self.lookup_one(addresses[lane], &mut Unmetered));
         let short = &short[..count];
         let mut left = [0; LANES];
         let mut answers = [W::default(); LANES];
@@ -109,7 +109,7 @@ impl<W: Width> Lookup<u32> for HybridView<W> {
 
     #[inline(always)]
     fn lookup_metered<M: Meter>(&self, address: u32, meter: &mut M) -> W {
-        self.look_up(address, meter)
+        self.lookup_one(address, meter)
     }
 
     #[inline(always)]

@@ -32,7 +32,7 @@ impl<W: Width, F: Tiles<W>> Clone for MosaicView<W, F> {
 impl<W: Width, F: Tiles<W>> MosaicView<W, F> {
     /// Looks up one address: both loads, and what is below a mark.
     #[inline(always)]
-    fn look_up<T: TileNumber>(
+    fn lookup_one<T: TileNumber>(
         &self,
         root: &[Published<T>; SLOTS],
         address: u32,
@@ -60,8 +60,8 @@ impl<W: Width, F: Tiles<W>> Lookup<u32> for MosaicView<W, F> {
     #[inline(always)]
     fn lookup_metered<M: Meter>(&self, address: u32, meter: &mut M) -> W {
         match &self.root {
-            RootView::Narrow(root) => self.look_up::<u16>(root::sized(root), address, meter),
-            RootView::Wide(root) => self.look_up::<u32>(root::sized(root), address, meter),
+            RootView::Narrow(root) => self.lookup_one::<u16>(root::sized(root), address, meter),
+            RootView::Wide(root) => self.lookup_one::<u32>(root::sized(root), address, meter),
         }
     }
 
@@ -138,7 +138,7 @@ impl<T: TileNumber, W: Width, F: Tiles<W>> Stages<u32, W, STAGES> for Sized<'_, 
 
     #[inline(always)]
     fn one(&self, _: usize, &address: &u32) -> W {
-        self.table.look_up::<T>(self.root, address, &mut Unmetered)
+        self.table.lookup_one::<T>(self.root, address, &mut Unmetered)
     }
 }
 

@@ -141,7 +141,7 @@ use blocks::Blocks;
 use segments::Segments;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use update::Books;
+use update::SlotRecord;
 use word::{CELLS_MAX, LINES_MAX, Word};
 
 /// The greatest next-hop index: the 31 bits of a word beside the flag.
@@ -194,7 +194,7 @@ pub struct Mosaic6<W: Width> {
     /// Arrays, buckets, and the answers of addresses beside routes longer than /48.
     blocks: Blocks<W>,
     /// The bookkeeping of the root slots that have blocks.
-    books: BTreeMap<usize, Books>,
+    bookkeeping: BTreeMap<usize, SlotRecord>,
     pages: Pages,
     /// The cost of the update in progress.
     cost: Cost,
@@ -209,7 +209,8 @@ impl<W: Width> Mosaic6<W> {
         let root = Words::filled(no_route, 1 << ROOT_BITS, pages);
         let blocks = Blocks::new(cells_max, pages);
         let view = Mosaic6View::of(root.view(), &blocks, longer);
-        let mut engine = Self { view, root, blocks, books: BTreeMap::new(), pages, cost: Cost::default() };
+        let mut engine =
+            Self { view, root, blocks, bookkeeping: BTreeMap::new(), pages, cost: Cost::default() };
         let segments = Segments::of(rib, Prefix::ALL);
         for slot in 0..1 << ROOT_BITS {
             engine.write_slot(&segments, segments.node(0), slot)?;

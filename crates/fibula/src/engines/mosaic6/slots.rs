@@ -84,7 +84,10 @@ impl Slots {
         let listed: usize = self.by_run.iter().map(Vec::len).sum();
         let total: u32 = self.free.iter().map(|free| free.count_ones()).sum();
         if listed != self.free.len() || total as usize != self.total {
-            return Err(format!("{listed} lines in lists, {total} free slots, {} in the books", self.total));
+            return Err(format!(
+                "{listed} lines in lists, {total} free slots, {} in the bookkeeping",
+                self.total
+            ));
         }
         Ok(())
     }

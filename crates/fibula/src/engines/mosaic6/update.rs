@@ -19,7 +19,7 @@ const GROWN_BOUNDS: usize = 64;
 
 /// The bookkeeping of a slot of the root: its size when it was planned, and now.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Books {
+pub(super) struct SlotRecord {
     /// Bytes when it was planned.
     planned: usize,
     /// Bytes now.
@@ -30,7 +30,7 @@ pub(super) struct Books {
     withdrawn: isize,
 }
 
-impl Books {
+impl SlotRecord {
     pub(super) fn of(bytes: usize, bounds: usize) -> Self {
         Self { planned: bytes, now: bytes, bounds, withdrawn: 0 }
     }
@@ -74,7 +74,7 @@ impl<W: Width> Mosaic6<W> {
                 self.repaint(rib, prefix, delta)
             };
             if repainted.is_err() {
-                return Update::Rebuild; // readers have not passed, and there is no room beside what they read
+                return Update::Rebuild; // no room is left beside what readers still use
             }
         }
         if !is_shared && self.blocks.are_full_of_holes() {
@@ -101,9 +101,9 @@ impl<W: Width> Mosaic6<W> {
         let bytes = self.blocks.used() - before;
         self.publish(Place::Root(slot), word, 0);
         if bytes > 0 {
-            self.books.insert(slot, Books::of(bytes, node.bounds()));
+            self.bookkeeping.insert(slot, SlotRecord::of(bytes, node.bounds()));
         } else {
-            self.books.remove(&slot);
+            self.bookkeeping.remove(&slot);
         }
         Ok(())
     }
@@ -149,12 +149,12 @@ impl<W: Width> Mosaic6<W> {
         }
         self.collapse(path);
         let grown = self.blocks.used().cast_signed() - before.cast_signed();
-        let Some(books) = self.books.get_mut(&slot) else { return Ok(()) };
-        books.now = books.now.saturating_add_signed(grown);
-        books.withdrawn += isize::from(delta.before.is_some()) - isize::from(delta.after.is_some());
-        if books.now == 0 {
-            self.books.remove(&slot);
-        } else if books.stale() {
+        let Some(record) = self.bookkeeping.get_mut(&slot) else { return Ok(()) };
+        record.now = record.now.saturating_add_signed(grown);
+        record.withdrawn += isize::from(delta.before.is_some()) - isize::from(delta.after.is_some());
+        if record.now == 0 {
+            self.bookkeeping.remove(&slot);
+        } else if record.stale() {
             return self.repaint_slots(rib, Prefix::containing(prefix.first(), ROOT_BITS));
         }
         Ok(())
@@ -263,10 +263,10 @@ impl<W: Width> Mosaic6<W> {
     /// Packs the blocks. O(trie), rarely.
     fn compact(&mut self) {
         let mut blocks = Blocks::new(CELLS_MAX, self.pages);
-        for (&slot, books) in &self.books {
+        for (&slot, record) in &self.bookkeeping {
             // What is in use fits, because it did with the holes in between.
             let word = self.blocks.moved(self.root.get(slot), &mut blocks).expect("less than before");
-            debug_assert_eq!(blocks.bytes_below(word), books.now);
+            debug_assert_eq!(blocks.bytes_below(word), record.now);
             self.root.set(slot, word);
         }
         blocks.shrink_to_fit();

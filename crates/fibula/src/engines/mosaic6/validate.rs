@@ -29,21 +29,21 @@ impl<W: Width> Mosaic6<W> {
         let cells = vec![false; self.blocks.arrays.len()];
         let slots = vec![false; self.blocks.lines.elements().len() / elements::<W>() * slots::<W>()];
         let mut walk = Walk { engine: self, segments, cells, slots };
-        let mut books = BTreeMap::new();
+        let mut counted = BTreeMap::new();
         let mut total = 0;
         for (slot, word) in self.root.to_vec().into_iter().enumerate() {
             let first = (slot as u64) << (LAST_LEVEL - ROOT_BITS);
             let node = walk.segments.within(walk.segments.node(0), first, ROOT_BITS);
             let bytes = walk.visit(word, node)?;
             if bytes > 0 {
-                books.insert(slot, bytes);
+                counted.insert(slot, bytes);
             }
             total += bytes;
         }
         let kept: BTreeMap<usize, usize> =
-            self.books.iter().map(|(&slot, books)| (slot, books.now)).collect();
-        if kept != books {
-            return Err(format!("the books of the slots say {kept:?}, the slots {books:?}"));
+            self.bookkeeping.iter().map(|(&slot, record)| (slot, record.now)).collect();
+        if kept != counted {
+            return Err(format!("the bookkeeping of the slots says {kept:?}, the slots {counted:?}"));
         }
         let used = self.blocks.used();
         if total != used {

@@ -245,7 +245,7 @@ impl<A: Address, W: Width> Engine<A> for Poptrie<A, W> {
     }
 
     fn validate(&self, rib: &Rib<A>) -> Result<(), String> {
-        self.check_books()?;
+        self.check_bookkeeping()?;
         self.check_against(rib)
     }
 

@@ -11,7 +11,7 @@ use crate::{Address, Rib};
 impl<A: Address, W: Width> Poptrie<A, W> {
     /// Checks that every pointer is in range, nothing is pointed to twice or lost, and the
     /// bookkeeping of the pools is right.
-    pub(super) fn check_books(&self) -> Result<(), String> {
+    pub(super) fn check_bookkeeping(&self) -> Result<(), String> {
         self.nodes.validate()?;
         self.leaves.validate()?;
         if self.direct.len() != 1 << self.s {

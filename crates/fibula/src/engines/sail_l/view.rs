@@ -37,7 +37,7 @@ impl<W: Width> SailLView<W> {
 
     /// Looks up one address by Algorithm 2.
     #[inline(always)]
-    fn look_up(&self, address: u32, meter: &mut impl Meter) -> W {
+    fn lookup_one(&self, address: u32, meter: &mut impl Meter) -> W {
         let bcn16: u32 = meter.load_word(&self.bcn16()[(address >> 16) as usize]);
         if bcn16 & ANSWER != 0 {
             return W::narrow(NextHop(bcn16 ^ ANSWER));
@@ -60,7 +60,7 @@ impl<W: Width> Lookup<u32> for SailLView<W> {
 
     #[inline(always)]
     fn lookup_metered<M: Meter>(&self, address: u32, meter: &mut M) -> W {
-        self.look_up(address, meter)
+        self.lookup_one(address, meter)
     }
 
     #[inline(always)]
@@ -130,7 +130,7 @@ impl<W: Width> Stages<u32, W, STAGES> for SailLView<W> {
 
     #[inline(always)]
     fn one(&self, _: usize, &address: &u32) -> W {
-        self.look_up(address, &mut Unmetered)
+        self.lookup_one(address, &mut Unmetered)
     }
 }
 

@@ -293,8 +293,8 @@ mod tests {
         assert_eq!((size_of::<Entry15_6<Nhi64>>(), size_of::<Entry4_4<Nhi64>>()), (40, 32));
     }
 
-    /// An entry that is written again and again: alone; or, if it has 64 slots, while other threads
-    /// read it.
+    /// Checks that an entry holds what is written to it, time after time, alone or, with 64 slots,
+    /// while other threads read it.
     fn holds<M: Atlas, const INLINE: usize>(
         written: &[Vec<u8>],
         write: fn(&mut ExtraNhia<Nhi32>, &Place<Nhi32, M, INLINE>, &[Nhi32; SLOTS]),

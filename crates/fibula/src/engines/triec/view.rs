@@ -124,7 +124,7 @@ impl<N: Nhi, L: Nhi> TableView<N, L> {
     fn arrays(&self) -> Arrays<'_, N, L> {
         let [second, third] = &self.levels;
         Arrays {
-            root: self.root[..].try_into().expect("so many entries were made"),
+            root: self.root[..].try_into().expect("the root has `ROOT_ENTRIES` entries"),
             levels: [&second[..], &third[..]],
             last: &self.last[..],
             extra: &self.extra,
