@@ -9,7 +9,7 @@
 //! expanded to those:
 //!
 //! ```text
-//! /64            filter -> table: key a >> 64       -> next hop, length, longer? -> tree from /65 on
+//! /64            filter -> table: key a >> 64       -> next hop, length, longer? -> tree from /65
 //!   ...
 //! /L1            filter -> table: key a >> 128 - L1 -> next hop, length
 //! default route  next hop
@@ -36,10 +36,10 @@
 //! # Worked example
 //! ```text
 //! ::/0                       -> 5    default route
-//! 2001:db8::/32              -> 1    /32  0x20010DB8                              1, length 32
-//! 2001:db8::/47              -> 2    /48  0x20010DB80000                          2, length 47
-//! 2001:db8:1::/48            -> 3    /48  0x20010DB80001                          3, length 48
-//! 2001:db8:2:3:4::/80        -> 4    /64  0x20010DB800020003                      none; longer: tree
+//! 2001:db8::/32              -> 1    /32  0x20010DB8                1, length 32
+//! 2001:db8::/47              -> 2    /48  0x20010DB80000            2, length 47
+//! 2001:db8:1::/48            -> 3    /48  0x20010DB80001            3, length 48
+//! 2001:db8:2:3:4::/80        -> 4    /64  0x20010DB800020003        none, but longer ones; tree
 //! ```
 //! With three levels, 32, 48 and 64 are the best: four prefixes estimated, three in fact.
 //! 2001:db8:2:3:4::1 finds the mark at /64 and 4 in the tree. 2001:db8:2:3:: finds the mark,

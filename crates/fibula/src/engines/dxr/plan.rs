@@ -6,9 +6,9 @@ use crate::blocks::parallel::in_parallel;
 use crate::rib::Range;
 use crate::{Prefix, Rib};
 
-/// The longest prefix whose chunks are planned on all cores; and, below, the fewest routes for it.
-/// With fewer, threads cost more than they save.
+/// The longest prefix whose chunks are planned on all cores.
 const SHORT: u8 = 7;
+/// The fewest routes for planning on all cores. With fewer, threads cost more than they save.
 const MANY_ROUTES: usize = 1 << 16;
 
 /// A range of one chunk: its begin, counted from the start of the chunk, and its answer.
@@ -25,8 +25,9 @@ pub(super) struct Run {
     pub(super) first: usize,
     /// The number of chunks: 1 unless there is only one range.
     pub(super) chunks: usize,
-    /// The index in the plan of its first range; and, below, the number of its ranges.
+    /// The index in the plan of its first range.
     start: usize,
+    /// The number of its ranges.
     pub(super) len: usize,
     /// Whether every base is a multiple of 256.
     pub(super) aligned: bool,

@@ -90,8 +90,9 @@ pub const ABOUT: About = About {
     ..About::DEFAULT
 };
 
-/// The longest routes of the Tree Bitmap; and, below, of TBL24.
+/// The length of the longest routes of the Tree Bitmap.
 const SHORT: u8 = 16;
+/// The length of the longest routes of TBL24.
 const MIDDLE: u8 = 24;
 
 /// The bits that the initial array of the short routes resolves.
@@ -131,11 +132,12 @@ pub struct Hybrid<W: Copy> {
     settling: Settling,
 }
 
-/// Iterates over the routes that TBL24 holds (and, below, those that the sub-tries hold).
+/// Iterates over the routes that TBL24 holds.
 fn middle(rib: &Rib<u32>) -> impl Iterator<Item = Route<u32>> + Clone {
     rib.iter().filter(|route| (SHORT + 1..=MIDDLE).contains(&route.prefix.len()))
 }
 
+/// Iterates over the routes that the sub-tries hold.
 fn long(rib: &Rib<u32>) -> impl Iterator<Item = Route<u32>> + Clone {
     rib.iter().filter(|route| route.prefix.len() > MIDDLE)
 }

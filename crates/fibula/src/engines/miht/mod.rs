@@ -55,7 +55,7 @@
 //! The (4,4)-MIHT of ten routes. Key 1 is that of the paper's own 00010* and 00011* (section 5.1).
 //!
 //! ```text
-//!              [ 2 | max ]                                 0.0.0.0/0 → 1          PT[-1], level 0
+//!              [ 2 | max ]                                 0.0.0.0/0 → 1        PT[-1], level 0
 //!              /         \                                            \ 1
 //!     [ 1 | 2 ]           [ 4 | 10 | 12 ]                          128.0.0.0/2 → 10   level 1
 //!      |     \              |     \     \

@@ -71,9 +71,10 @@ impl<W: Width, F: Tiles<W>> Lookup<u32> for MosaicView<W, F> {
     }
 }
 
-/// The addresses of a block; and, below, of the blocks of a short batch. Blocks of 32 were as fast
-/// on the prefix trace and nine tenths as fast on random addresses.
+/// The addresses of a block. Blocks of 32 were as fast on the prefix trace and nine tenths as fast
+/// on random addresses.
 const BLOCK: usize = 64;
+/// The addresses of each block of a short batch.
 const SHORT_BLOCK: usize = 8;
 
 /// The stages: root, tiles, marks, what is below them. With blocks of 64, two other stages store

@@ -12,7 +12,7 @@ use crate::memory::{Pages, Shareable, flattened};
 /// the first word.
 pub(super) const PADDING: usize = 1;
 
-/// The blocks are packed when a `1 / HOLES` part of them, and more than a minimum of bytes, is
+/// The blocks are packed when a `1 / HOLES` part of them, and more than [`HOLES_IGNORED`] bytes, is
 /// holes.
 const HOLES: usize = 16;
 const HOLES_IGNORED: usize = 16 << 10;

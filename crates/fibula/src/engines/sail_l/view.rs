@@ -9,9 +9,10 @@ use crate::engine::{Lookup, Meter, Staging, Unmetered, Width};
 use crate::memory::{Published, Shareable, WordsView};
 use crate::parallel;
 
-/// The addresses of a block; and, below, of the one block of a short batch. A block must be long
-/// enough for its lines of BN24 to arrive while the other blocks are processed.
+/// The addresses of a block: enough for its lines of BN24 to arrive while the other blocks are
+/// processed.
 const BLOCK: usize = 64;
+/// The addresses of the one block of a short batch.
 const SHORT_BLOCK: usize = 32;
 
 /// The stages: BCN16, BN24, answers. The last stage reads as vectors what the one before has loaded

@@ -9,9 +9,9 @@ use crate::blocks::pushing::ANSWER;
 use crate::engine::{Lookup, Unmetered, Width};
 use std::array::from_fn;
 
-/// The addresses of a block; and, below, of the blocks of a short batch. Blocks of 16 gave nine
-/// tenths of the throughput, of 64 six sevenths.
+/// The addresses of a block. Blocks of 16 gave nine tenths of the throughput, of 64 six sevenths.
 const BLOCK: usize = 32;
+/// The addresses of each block of a short batch.
 const SHORT_BLOCK: usize = 8;
 
 /// The levels that the pipeline walks. BN48 answers for all but a few hundred nodes of a full

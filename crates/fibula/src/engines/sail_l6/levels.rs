@@ -7,8 +7,9 @@ use crate::blocks::pushing::{ANSWER, Levels, Slot, words_written};
 use crate::engine::{Unmetered, Width};
 use std::ops::Range;
 
-/// The BCN entries of a 64-bit word; and, below, the bits of B48 in one.
+/// The BCN entries of a 64-bit word.
 const BCN_WORD: usize = 2;
+/// The bits of B48 in a 64-bit word.
 const B48_WORD: usize = 64;
 
 impl<W: Width> SailL6<W> {

@@ -124,8 +124,9 @@ const BELOW_48: usize = LEVELS.len() - LEVEL_48 - 1;
 /// The chunk without an owner. In C48 it means that there is no chunk below.
 const NO_ROUTE: u32 = 0;
 
-/// The bits of an address that choose an entry of a chunk; and, below, the entries of a chunk.
+/// The bits of an address that choose an entry of a chunk.
 const CHUNK_BITS: u8 = 8;
+/// The entries of a chunk.
 const CHUNK: usize = 1 << CHUNK_BITS;
 
 /// A level above or below 48.

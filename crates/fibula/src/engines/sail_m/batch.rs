@@ -6,8 +6,9 @@ use crate::arch::{Isa, Kernel, Level, dispatch, prefetch};
 use crate::blocks::pipeline::{Stages, for_each_set, look_up};
 use crate::engine::{Unmetered, Width};
 
-/// The addresses of a block; and, below, of the one block of a short batch.
+/// The addresses of a block.
 const BLOCK: usize = 64;
+/// The addresses of the one block of a short batch.
 const SHORT_BLOCK: usize = 32;
 
 /// See [`SailM::lookup_batch`].

@@ -124,8 +124,9 @@ const TABLES: &str = "tables";
 /// The slots of a chunk.
 const CHUNK: usize = 256;
 
-/// The nodes of level 16; and, below, the chunks that their slots fill.
+/// The nodes of level 16.
 const NODES16: usize = 1 << 16;
+/// The chunks that the slots of level 16 fill.
 const CHUNKS16: usize = NODES16 / CHUNK;
 
 /// The most chunks of level 24: one per node of level 16.

@@ -171,13 +171,13 @@ impl Overlay {
         meter.load(&self.answered[slot / WORD]) >> (slot % WORD) & 1 != 0
     }
 
-    /// Returns B16 (and, below, C16) as an array of known size, so that no 16-bit index needs a
-    /// bounds check.
+    /// Returns B16 as an array of known size, so that no 16-bit index needs a bounds check.
     #[inline(always)]
     fn b16(&self) -> &[u64; NODES16 / WORD] {
         self.answered.first_chunk().expect("one bit a node of level 16")
     }
 
+    /// Returns C16 as an array of known size, so that no 16-bit index needs a bounds check.
     #[inline(always)]
     fn c16(&self) -> &[u16; NODES16] {
         self.c16.first_chunk().expect("one entry a node of level 16")

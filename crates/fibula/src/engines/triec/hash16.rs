@@ -119,8 +119,9 @@ pub(super) struct Hash16<N: Nhi> {
     /// In shared tables: the number of buckets of removed entries that searches still pass.
     gone: usize,
     extra: ExtraNhia<N>,
-    /// The buckets whose entries were spread or removed.
+    /// The buckets whose entries were spread.
     spread: Retired<usize>,
+    /// The buckets whose entries were removed.
     retired: Retired<usize>,
     pages: Pages,
 }
