@@ -16,7 +16,7 @@ pub(super) fn rib<A: Address>(routes: &[(&str, u32)]) -> Rib<A> {
 }
 
 /// Lookups through an engine's view.
-pub(super) trait Ask<A: Address>: Engine<A> + Sized {
+pub(super) trait ViaView<A: Address>: Engine<A> + Sized {
     fn lookup(&self, address: A) -> <Self::View as Lookup<A>>::Width {
         self.view().lookup(address)
     }
@@ -30,7 +30,7 @@ pub(super) trait Ask<A: Address>: Engine<A> + Sized {
     }
 }
 
-impl<A: Address, E: Engine<A>> Ask<A> for E {}
+impl<A: Address, E: Engine<A>> ViaView<A> for E {}
 
 /// Changes a table (next hop 0 withdraws) and applies the changes to an engine in place, in one
 /// batch.

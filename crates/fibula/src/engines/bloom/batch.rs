@@ -28,12 +28,12 @@ impl<W: Width, H: Hashing> Groups<W, H> {
         let (mut one, mut other) = (Filters::default(), Filters::default());
         let (mut now, mut next) = (&mut one, &mut other);
         if let Some(first) = blocks.first() {
-            self.ask_filters(first, next);
+            self.test_filters(first, next);
         }
         for (at, (block, answers)) in blocks.iter().zip(answers).enumerate() {
             swap(&mut now, &mut next);
             if let Some(following) = blocks.get(at + 1) {
-                self.ask_filters(following, next);
+                self.test_filters(following, next);
             }
             self.search_tables(block, now, answers);
         }
@@ -45,7 +45,7 @@ impl<W: Width, H: Hashing> Groups<W, H> {
     /// Tests every address in both filters: whether the table of the longer prefixes has the answer
     /// is known only a block later.
     #[inline(always)]
-    fn ask_filters(&self, addresses: &[u32; BLOCK], filters: &mut Filters) {
+    fn test_filters(&self, addresses: &[u32; BLOCK], filters: &mut Filters) {
         let mut keys = *addresses;
         for key in &mut keys {
             *key >>= 8;

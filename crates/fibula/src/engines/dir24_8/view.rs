@@ -109,7 +109,7 @@ impl<W: Width> Stages<u32, W, STAGES> for Dir24_8View<W> {
         next_hops: &mut [W; N],
     ) {
         match stage {
-            0 => self.ask(addresses),
+            0 => self.prefetch_lines(addresses),
             1 => self.read(addresses, entries),
             _ => self.answer(addresses, entries, next_hops),
         }
@@ -134,7 +134,7 @@ impl<W: Width> Dir24_8View<W> {
 
     /// Prefetches the lines of TBL24.
     #[inline(always)]
-    fn ask<const N: usize>(&self, addresses: &[u32; N]) {
+    fn prefetch_lines<const N: usize>(&self, addresses: &[u32; N]) {
         let tbl24 = &self.tbl24[..];
         for address in addresses {
             prefetch(tbl24, (address >> 8) as usize);

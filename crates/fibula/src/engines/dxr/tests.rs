@@ -4,7 +4,7 @@ use super::*;
 use crate::arch::Scalar;
 use crate::engine::Cost;
 use crate::engines::oracle::Oracle;
-use crate::engines::testing::{Ask, apply, rib};
+use crate::engines::testing::{ViaView, apply, rib};
 use crate::{Change, Prefix, Route};
 use proptest::prelude::*;
 

@@ -5,7 +5,7 @@ use super::*;
 use crate::blocks::tree_bitmap::Node;
 use crate::engine::Lookup as _;
 use crate::engine::{Accesses, Cost};
-use crate::engines::testing::{Ask, apply, rib};
+use crate::engines::testing::{ViaView, apply, rib};
 use crate::{Fib, Limit, NextHop};
 
 fn build(rib: &Rib<u32>) -> Hybrid<u32> {

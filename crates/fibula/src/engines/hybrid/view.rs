@@ -24,7 +24,7 @@ use crate::parallel::Stages;
 use std::marker::PhantomData;
 
 /// What the second stage hands on if no route longer than /16 matches.
-const ASK_SHORT: u64 = u64::MAX;
+const TRY_SHORT: u64 = u64::MAX;
 
 /// The three tables as lookups read them.
 #[derive(Clone, Debug)]
@@ -135,9 +135,9 @@ impl<W: Width> Stages<u32> for HybridView<W> {
                 0 => *found = Entry::load(&tbl24[(address >> 8) as usize]).0.into(),
                 1 => {
                     let answer = self.below(Entry(*found as u32), address, &mut Unmetered);
-                    *found = answer.map_or(ASK_SHORT, |answer| answer.widen().0.into());
+                    *found = answer.map_or(TRY_SHORT, |answer| answer.widen().0.into());
                 }
-                _ if *found == ASK_SHORT => {
+                _ if *found == TRY_SHORT => {
                     *found = self.short.find(address, &mut Unmetered).widen().0.into();
                 }
                 _ => {}

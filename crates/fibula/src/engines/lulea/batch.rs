@@ -129,13 +129,13 @@ impl<P: Pointer, B: Base> Table<P, B> {
 
         // A chunk may cross a line, so exactly what will be read is prefetched.
         for (lane, at) in to_very_dense.iter() {
-            level.very_dense[at as usize].ask_for(addresses[lane] >> 8);
+            level.very_dense[at as usize].prefetch_for(addresses[lane] >> 8);
         }
         for (lane, at) in to_dense.iter() {
-            level.dense[at as usize].ask_for(addresses[lane] >> 8);
+            level.dense[at as usize].prefetch_for(addresses[lane] >> 8);
         }
         for (_, at) in to_sparse.iter() {
-            level.sparse[at as usize].ask_for();
+            level.sparse[at as usize].prefetch_all();
         }
         for (lane, at) in to_very_dense.iter() {
             let chunk = &level.very_dense[at as usize];

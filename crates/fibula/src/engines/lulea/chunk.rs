@@ -181,7 +181,7 @@ impl<B: Base, const BASES: usize> Coded<B, BASES> {
 
     /// Prefetches the lines that [`Self::find_both`] reads.
     #[inline(always)]
-    pub(super) fn ask_for(&self, slot: u32) {
+    pub(super) fn prefetch_for(&self, slot: u32) {
         prefetch(std::slice::from_ref(self.word(slot)), 0);
         prefetch(std::slice::from_ref(self.base(slot)), 0);
     }
@@ -225,7 +225,7 @@ impl<P: Pointer> Sparse<P> {
 
     /// Prefetches the one or two lines of the chunk.
     #[inline(always)]
-    pub(super) fn ask_for(&self) {
+    pub(super) fn prefetch_all(&self) {
         prefetch(&self.heads, 0);
         prefetch(&self.pointers, SPARSE_MAX - 1);
     }

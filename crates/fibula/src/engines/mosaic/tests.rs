@@ -4,7 +4,7 @@
 use super::*;
 use crate::blocks::unique::Form;
 use crate::engine::Lookup as _;
-use crate::engines::testing::{Ask, apply, rib};
+use crate::engines::testing::{ViaView, apply, rib};
 use crate::memory::Shareable;
 use crate::rib::Range;
 use crate::{Fib, NextHop};

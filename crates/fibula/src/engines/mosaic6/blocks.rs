@@ -96,8 +96,8 @@ impl<W: Width> Blocks<W> {
         self.cells() * CELL_BYTES + self.lines.used() * pair_bytes::<W>()
     }
 
-    /// Returns whether there is room for three times the current contents and for `routes` more
-    /// routes. If so, whatever an update writes beside the old blocks fits.
+    /// Returns whether there is room for three times the current contents beside them, and for
+    /// `routes` more routes. If so, whatever an update writes beside the old blocks fits.
     pub(super) fn have_room(&self, routes: usize) -> bool {
         /// The most cells that a new route takes.
         const CELLS_A_ROUTE: usize = 1024;

@@ -154,8 +154,8 @@ impl<W: Width> Lines<W> {
         of_lines + self.free.total().saturating_sub(self.free_when_written)
     }
 
-    /// Returns whether there is room for three times the current contents and for the buckets of
-    /// `routes` more routes.
+    /// Returns whether there is room for three times the current contents beside them, and for the
+    /// buckets of `routes` more routes.
     pub(super) fn have_room(&self, routes: usize) -> bool {
         /// The most lines that a new route writes: those of all buckets below a short prefix.
         const LINES_A_ROUTE: usize = 64;

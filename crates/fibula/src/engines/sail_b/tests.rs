@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::engine::{Accesses, Config, Engine};
-use crate::engines::testing::{Ask, apply, rib};
+use crate::engines::testing::{ViaView, apply, rib};
 use crate::memory::{Pages, Words};
 use crate::{Fib, Limit, NextHop, Prefix, Rib};
 

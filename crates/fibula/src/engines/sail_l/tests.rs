@@ -3,7 +3,7 @@
 use super::*;
 use crate::engine::Lookup as _;
 use crate::engine::Unmetered;
-use crate::engines::testing::{Ask, apply, rib};
+use crate::engines::testing::{ViaView, apply, rib};
 use crate::{Fib, Limit, NextHop, Prefix};
 
 /// The table of the paper's Figure 2, its levels 2, 4, 6 mapped to 16, 24, 32.

@@ -32,14 +32,14 @@ impl<const N: usize> Block<N> {
     /// its own cost a sixth of the throughput.
     #[inline(always)]
     #[allow(clippy::needless_range_loop, reason = "one index runs through three arrays of one block")]
-    fn advance(&mut self, addresses: &[u128; N], level: &Level, next_length: u8, ask: impl Fn(usize)) {
+    fn advance(&mut self, addresses: &[u128; N], level: &Level, next_length: u8, fetch: impl Fn(usize)) {
         let bcn = &level.bcn[..];
         for at in 0..N {
             let entry = bcn[self.index[at] as usize];
             let answered = (entry.cast_signed() >> 31).cast_unsigned();
             self.answer[at] |= entry & answered;
             self.index[at] = index(entry & !answered, addresses[at], next_length);
-            ask(self.index[at] as usize);
+            fetch(self.index[at] as usize);
         }
     }
 }

@@ -255,7 +255,7 @@ fn what_does_not_fit_is_named_and_changes_nothing() {
 
 #[test]
 #[should_panic(expected = "the len is 2 but the index is 2")]
-fn a_batch_does_not_ask_a_table_that_is_not_there() {
+fn a_batch_refuses_a_table_that_does_not_exist() {
     let table = rib(&FIGURE_2);
     build(&[&table, &table]).lookup_batch(Level::SCALAR, &[0; 3], &[0, 2, 1], &mut [0; 3]);
 }

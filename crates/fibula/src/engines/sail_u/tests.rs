@@ -3,7 +3,7 @@
 use super::*;
 use crate::engine::{Accesses, Config, Engine, Update};
 use crate::engine::{Lookup as _, Share};
-use crate::engines::testing::{Ask, apply, rib};
+use crate::engines::testing::{ViaView, apply, rib};
 use crate::{NextHop, Prefix, Rib};
 use proptest::prelude::*;
 

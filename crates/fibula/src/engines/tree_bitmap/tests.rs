@@ -5,7 +5,7 @@ use super::*;
 use crate::blocks::tree_bitmap::Node;
 use crate::engine::{Accesses, Cost};
 use crate::engines::dir24_8::Dir24_8;
-use crate::engines::testing::{Ask, apply, rib};
+use crate::engines::testing::{ViaView, apply, rib};
 use crate::{Change, Fib, Limit, NextHop, Prefix, Route};
 use proptest::prelude::*;
 

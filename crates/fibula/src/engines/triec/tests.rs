@@ -5,7 +5,7 @@ use super::*;
 use crate::blocks::dense::Owners;
 use crate::engine::{Accesses, Cost};
 use crate::engines::oracle::Oracle;
-use crate::engines::testing::{Ask, apply, rib};
+use crate::engines::testing::{ViaView, apply, rib};
 use crate::{Address, Change, NextHop, Prefix, Route};
 use entry::{Entry15_6, position_entropy, total_entropy};
 use nhi::Nhi;

@@ -285,7 +285,7 @@ impl<N: Nhi, L: Nhi> Table<N, L> {
     }
 }
 
-/// Returns the index for the route at `from`, or for none. A default is not written down.
+/// Returns the index of the longest cover of `from`, or "no route". A default is not written down.
 fn inherited<N: Nhi>(rib: &Rib<u128>, from: Option<Prefix<u128>>) -> N {
     let route = from.and_then(|prefix| rib.longest_cover(prefix)).filter(|route| is_inside(route.prefix));
     route.map_or(N::NONE, |route| N::answer(route.next_hop, route.prefix.len()))
