@@ -224,7 +224,7 @@ impl<L: Layout, W: Width, const N: usize> Engine<L::Address> for Table<L, W, N> 
         let books = self.nodes.book_bytes() + self.leaves.book_bytes() + self.chains.book_bytes();
         parts
             .fold(Memory::new(), |memory, (name, bytes)| memory.off_chip(name, bytes))
-            .off_chip("books for updates", books)
+            .off_chip("bookkeeping for updates", books)
     }
 
     fn figures(&self) -> Vec<Figure> {

@@ -1,8 +1,9 @@
-//! `bloom-naive` and `bloom6-naive`: a Bloom filter and a hash table for each prefix length, up to /64.
+//! `bloom-naive` and `bloom6-naive`: a Bloom filter and a hash table for each prefix length, up to
+//! /64.
 //!
-//! Lucchesi, Drummond and Teodoro, "High-performance IP lookup using Intel Xeon Phi: a Bloom filters based approach"
-//! (Journal of Internet Services and Applications 9, 2018), section 3.1, Algorithms 1 and 2; after Dharmapurikar,
-//! Krishnamurthy and Taylor (2006).
+//! Lucchesi, Drummond and Teodoro, "High-performance IP lookup using Intel Xeon Phi: a Bloom
+//! filters based approach" (Journal of Internet Services and Applications 9, 2018), section 3.1,
+//! Algorithms 1 and 2; after Dharmapurikar, Krishnamurthy and Taylor (2006).
 //!
 //! # Layout
 //! ```text
@@ -12,23 +13,27 @@
 //!    ...
 //! length 32        filter: m32 bits   ->  table: key a         ->  next hop
 //! ```
-//! Storing a prefix (Algorithm 1) sets the k bits of its filter, counts them in the filter's counters, and writes the
-//! table. A lookup (Algorithm 2) goes from length 32 down: where all k bits of the first bits of the address are set,
-//! the table is searched; the first entry found is the longest match. Where none is, the default route answers.
-//! Hashes are draws of C's `rand` seeded with the key ([`Drawn`]), one for each bit and one for the table. For IPv6 there
-//! are 64 lengths, and a tree for the longer routes ([`by_length`](crate::blocks::by_length)).
+//! Storing a prefix (Algorithm 1) sets the k bits of its filter, counts them in the filter's
+//! counters, and writes the table. A lookup (Algorithm 2) goes from length 32 down. If the filter
+//! has all k bits for the first bits of the address, the lookup reads the table. The first entry
+//! found is the longest match. If there is none, the default route answers.
+//!
+//! Hashes are draws of C's `rand` seeded with the key ([`Drawn`]), one for each bit and one for the
+//! table. For IPv6 there are 64 lengths, and a tree for the routes longer than /64
+//! ([`by_length`](crate::blocks::by_length)).
 //!
 //! # Updates
-//! Each touches one table entry and at most k bits of one filter ([`filtered`](crate::blocks::filtered)).
+//! Each touches one table entry and at most k bits of one filter
+//! ([`filtered`](crate::blocks::filtered)).
 //!
 //! # Worked example
-//! 0.0.0.0/0 to 1, 10.0.0.0/8 to 2 and 10.1.0.0/16 to 3: lengths 8 and 16 have one key each, 0x0A and 0x0A01. 10.1.2.3
-//! asks the filter of length 16 about 0x0A01 and finds 3; 10.2.0.0 asks it about 0x0A02, then that of length 8 about 0x0A
-//! and finds 2; 11.0.0.0 ends at the default route.
+//! 0.0.0.0/0 to 1, 10.0.0.0/8 to 2 and 10.1.0.0/16 to 3: lengths 8 and 16 have one key each, 0x0A
+//! and 0x0A01. 10.1.2.3 tests the filter of length 16 with 0x0A01 and finds 3. 10.2.0.0 tests it
+//! with 0x0A02, then that of length 8 with 0x0A, and finds 2. 11.0.0.0 ends at the default route.
 //!
 //! # What differs from the paper
-//! - Lengths without any route are passed over without hashing.
-//! - Filters have sizes of their own from the beginning; the paper brings that up with its Baseline.
+//! - Lengths without any route are skipped without hashing.
+//! - Each filter has its own size from the beginning. The paper introduces that with its Baseline.
 
 use crate::arch::Isa;
 use crate::blocks::by_length::{ByLength, Keyed};
@@ -54,7 +59,7 @@ pub const ABOUT: About = About {
 /// What the tools print about `bloom6-naive`.
 pub const ABOUT6: About = About { name: "bloom6-naive", ..ABOUT };
 
-/// The ratio of false positives in percent where nothing else is asked for.
+/// The default ratio of false positives in percent.
 const PERCENT: u8 = 10;
 
 /// A table with a filter for each length; buckets have `SLOTS` slots. See the [module page](self).
@@ -129,7 +134,8 @@ mod tests {
             assert!(figures.contains(&Figure::count(name, count)), "{name}");
         }
         assert_eq!([0x0A01_0203, 0x0A02_0000, 0x0B00_0000].map(|a| engine.lookup(a)), [3, 2, 1]);
-        // Four hashes for four bits of the filter; one hash, the keys of a bucket and one value for the table.
+        // Four hashes for four bits of the filter; one hash, the keys of a bucket and one value for
+        // the table.
         let mut accesses = Accesses::new();
         engine.lookup_metered(0x0A01_0203, &mut accesses);
         assert_eq!((accesses.hashes(), accesses.loads()), (5, 6));

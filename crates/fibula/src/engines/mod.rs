@@ -1,5 +1,5 @@
-//! The engines, one module each: the paper it comes from, its layout drawn, a worked example, its limits, and
-//! what was changed and why.
+//! The engines, one module each: the paper it comes from, its layout drawn, a worked example, its
+//! limits, and what differs from the paper and why.
 
 #![forbid(unsafe_code)]
 

@@ -1,7 +1,8 @@
-//! `oracle`: a hash table for each prefix length; slow, obviously right, the judge of all others.
+//! `oracle`: a hash table for each prefix length; slow, obviously right, and the reference for all
+//! others.
 //!
-//! The longest match is found by trying every length that occurs, longest first. It shares no step with
-//! any other engine nor with the [`Rib`]'s own search, so that no mistake can hide in both.
+//! A lookup tries every length that occurs, longest first. It shares no step with any other engine,
+//! nor with the lookup of [`Rib`], so that no mistake can hide in both.
 
 use crate::arch::Isa;
 use crate::engine::{About, Config, Cost, Engine, Lookup, Meter, Update, Updates, Width};
@@ -9,7 +10,7 @@ use crate::memory::Memory;
 use crate::{Address, Delta, Error, Prefix, Rib, Route};
 use std::collections::HashMap;
 
-/// What the tools print about it.
+/// What the tools print about the engine.
 pub const ABOUT: About = About {
     name: "oracle",
     paper: "a hash table per prefix length, searched longest first (the judge of all others)",
@@ -19,7 +20,7 @@ pub const ABOUT: About = About {
     ..About::DEFAULT
 };
 
-/// One hash table a prefix length, longest first; empty lengths are left out.
+/// One hash table per prefix length, longest first. Empty lengths are left out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Oracle<A: Address, W> {
     lengths: Vec<(u8, HashMap<A, W>)>,
@@ -90,7 +91,7 @@ impl<A: Address, W: Width> Engine<A> for Oracle<A, W> {
     }
 
     fn memory(&self) -> Memory {
-        // A hash table keeps its entries and one byte of control for each slot.
+        // A hash table has its entries and one byte of control for each slot.
         let slot = size_of::<(A, W)>() + 1;
         let bytes = self.lengths.iter().map(|(_, table)| table.capacity() * slot).sum();
         Memory::new().off_chip("hash tables", bytes)

@@ -1,19 +1,22 @@
-//! `radix`: a path-compressed binary tree, the routing table of Berkeley Unix and the papers' yardstick.
+//! `radix`: a path-compressed binary tree, the routing table of Berkeley Unix and the papers'
+//! yardstick.
 //!
-//! Keith Sklower, "A Tree-Based Packet Routing Table for Berkeley Unix", USENIX Winter Conference 1991;
-//! on Morrison's Patricia tree. The tree, its nodes and a worked example are drawn in
-//! [`blocks::patricia`](crate::blocks::patricia).
+//! Keith Sklower, "A Tree-Based Packet Routing Table for Berkeley Unix", USENIX Winter Conference
+//! 1991, based on Morrison's Patricia tree. [`blocks::patricia`](crate::blocks::patricia) draws the
+//! tree, its nodes and a worked example.
 //!
 //! # What differs from the paper
 //!
-//! - Sklower's lookup descends without looking at keys, compares at the leaf and, where that fails, climbs
-//!   back, trying the masks that are noted on the way. Here every node on the way down is compared: its key
-//!   lies in the cache line that had to be read anyway, a mismatch ends the descent early, and there
-//!   is no way back. The memory accesses are at most those of the paper's descent.
-//! - A route sits in the node at its own length, not in a leaf with a chain of duplicated keys and mask lists
-//!   above: the longest match needs no second structure.
-//! - Masks are prefix lengths; the original also takes masks with holes, which no routing table has.
-//! - Batches interleave several descents ([`LANES`](crate::blocks::patricia::LANES)), each fetching its next node while others are compared.
+//! - Sklower's lookup descends without looking at keys and compares at the leaf. If that fails, it
+//!   climbs back and tries the masks noted on the way. Here every node on the way down is compared.
+//!   Its key is in a cache line that must be read anyway, a mismatch ends the descent early, and
+//!   nothing climbs back. The memory accesses are at most those of the paper's descent.
+//! - A route is stored in the node at its own length, not in a leaf with a chain of duplicated keys
+//!   and mask lists above. The longest match needs no second structure.
+//! - Masks are prefix lengths. The original also takes masks with holes, which no routing table
+//!   has.
+//! - Batches interleave several descents ([`LANES`](crate::blocks::patricia::LANES)). Each fetches
+//!   its next node while others are compared.
 
 use crate::arch::Isa;
 use crate::blocks::patricia::{MAX_NODES, NODES, Patricia};
@@ -21,7 +24,7 @@ use crate::engine::{About, Config, Engine, Figure, LimitInfo, Lookup, Meter, Upd
 use crate::memory::Memory;
 use crate::{Address, Delta, Error, Rib};
 
-/// What the tools print about it.
+/// What the tools print about the engine.
 pub const ABOUT: About = About {
     name: "radix",
     paper: "Sklower, A Tree-Based Packet Routing Table for Berkeley Unix (USENIX Winter 1991)",

@@ -1,4 +1,4 @@
-//! What the engines' own tests share: small tables written down, and changes carried out.
+//! Helpers of the engines' own tests: small tables written as text, and changes applied to them.
 
 use super::oracle::Oracle;
 use crate::arch::Scalar;
@@ -6,7 +6,7 @@ use crate::engine::{Config, Cost, Engine, Lookup, Meter, Update};
 use crate::{Address, Change, NextHop, Prefix, Rib, Route};
 use proptest::prelude::*;
 
-/// The table of some routes, prefix and next hop each.
+/// Returns the table of some routes, given by prefix and next hop.
 pub(super) fn rib<A: Address>(routes: &[(&str, u32)]) -> Rib<A> {
     let mut rib = Rib::new();
     for &(prefix, next_hop) in routes {
@@ -15,8 +15,8 @@ pub(super) fn rib<A: Address>(routes: &[(&str, u32)]) -> Rib<A> {
     rib
 }
 
-/// What an engine's view answers.
-pub(super) trait Ask<A: Address>: Engine<A> + Sized {
+/// Lookups through an engine's view.
+pub(super) trait ViaView<A: Address>: Engine<A> + Sized {
     fn lookup(&self, address: A) -> <Self::View as Lookup<A>>::Width {
         self.view().lookup(address)
     }
@@ -30,9 +30,10 @@ pub(super) trait Ask<A: Address>: Engine<A> + Sized {
     }
 }
 
-impl<A: Address, E: Engine<A>> Ask<A> for E {}
+impl<A: Address, E: Engine<A>> ViaView<A> for E {}
 
-/// Changes a table (next hop 0 withdraws) and lets an engine follow in place, all in one batch.
+/// Changes a table (next hop 0 withdraws) and applies the changes to an engine in place, in one
+/// batch.
 pub(super) fn apply<A: Address, E: Engine<A>>(
     engine: &mut E,
     rib: &mut Rib<A>,
@@ -45,7 +46,8 @@ pub(super) fn apply<A: Address, E: Engine<A>>(
     cost
 }
 
-/// Prefixes of such lengths that meet below few nodes: bytes of all zeros, of a last one, of all ones.
+/// Generates prefixes of these lengths that meet below few nodes: bytes of all zeros, of a last
+/// one, of all ones.
 pub(super) fn meeting(lengths: impl Strategy<Value = u8>) -> impl Strategy<Value = Prefix<u128>> {
     let bytes = proptest::collection::vec(prop_oneof![Just(0_u8), Just(1), Just(255)], 16);
     (bytes, lengths).prop_map(|(bytes, len)| {
@@ -53,8 +55,8 @@ pub(super) fn meeting(lengths: impl Strategy<Value = u8>) -> impl Strategy<Value
     })
 }
 
-/// An engine built without routes follows batches of changes in place (next hop 0 withdraws): sound after each, and
-/// right at both ends of every prefix of it.
+/// Applies batches of changes in place to an engine built without routes (next hop 0 withdraws).
+/// Checks that the engine is sound after each, and right at both ends of every prefix of it.
 pub(super) fn follows_the_oracle<E: Engine<u128, View: Lookup<u128, Width = u8>>>(
     batches: Vec<Vec<(Prefix<u128>, u32)>>,
 ) {

@@ -1,4 +1,5 @@
-//! The batch path: a block of addresses goes through the filters while the block before it goes through the tables.
+//! The batch path: a block of addresses goes through the filters while the block before it goes
+//! through the tables.
 
 use super::Groups;
 use crate::blocks::filtered::{Ones, Survivors};
@@ -9,10 +10,10 @@ use std::mem::swap;
 /// The addresses of a block.
 const BLOCK: usize = 64;
 
-/// All addresses of a block.
+/// The set of all addresses of a block.
 const ALL: u64 = u64::MAX >> (64 - BLOCK);
 
-/// What the filters say of a block.
+/// The results of the filters for a block.
 #[derive(Default)]
 struct Filters {
     g1: Survivors<BLOCK>,
@@ -27,24 +28,24 @@ impl<W: Width, H: Hashing> Groups<W, H> {
         let (mut one, mut other) = (Filters::default(), Filters::default());
         let (mut now, mut next) = (&mut one, &mut other);
         if let Some(first) = blocks.first() {
-            self.ask_filters(first, next);
+            self.test_filters(first, next);
         }
         for (at, (block, answers)) in blocks.iter().zip(answers).enumerate() {
             swap(&mut now, &mut next);
             if let Some(following) = blocks.get(at + 1) {
-                self.ask_filters(following, next);
+                self.test_filters(following, next);
             }
             self.search_tables(block, now, answers);
         }
         for (&address, answer) in rest.iter().zip(answers_rest) {
-            *answer = self.look_up(address, &mut Unmetered);
+            *answer = self.lookup_one(address, &mut Unmetered);
         }
     }
 
-    /// Asks both filters about every address: whether the table of the longer prefixes will answer is known only a
-    /// block later.
+    /// Tests every address in both filters: whether the table of the longer prefixes has the answer
+    /// is known only a block later.
     #[inline(always)]
-    fn ask_filters(&self, addresses: &[u32; BLOCK], filters: &mut Filters) {
+    fn test_filters(&self, addresses: &[u32; BLOCK], filters: &mut Filters) {
         let mut keys = *addresses;
         for key in &mut keys {
             *key >>= 8;
@@ -56,7 +57,8 @@ impl<W: Width, H: Hashing> Groups<W, H> {
         }
     }
 
-    /// Survivors get the answers of the tables, the longest last, and all that have none that of the direct array.
+    /// Looks up the addresses that passed a filter in the tables, the longest prefixes last. All
+    /// without an answer get that of the direct array.
     #[inline(always)]
     fn search_tables(&self, addresses: &[u32; BLOCK], filters: &Filters, next_hops: &mut [W; BLOCK]) {
         let none = W::default();

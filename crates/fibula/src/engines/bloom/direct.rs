@@ -7,7 +7,7 @@ use crate::memory::{Array, Pages};
 
 const ENTRIES: usize = 1 << LEVELS[0];
 
-/// The bits of an address that do not count here.
+/// The bits of an address that this array does not read.
 const HOST_BITS: u8 = 32 - LEVELS[0];
 
 /// The direct lookup array.
@@ -19,12 +19,12 @@ pub(super) struct Direct<W: Width> {
 }
 
 impl<W: Width> Direct<W> {
-    /// No route anywhere.
+    /// Returns an array without routes.
     pub(super) fn new(pages: Pages) -> Self {
         Self { next_hops: Array::zeroed(ENTRIES, pages), lens: Array::zeroed(ENTRIES, pages) }
     }
 
-    /// The next hop of an address.
+    /// Returns the next hop of `address`.
     #[inline(always)]
     pub(super) fn get(&self, address: u32, meter: &mut impl Meter) -> W {
         let next_hops: &[W; ENTRIES] = self.next_hops[..].try_into().expect("one entry a /20");
@@ -36,7 +36,7 @@ impl<W: Width> Direct<W> {
         prefetch(&self.next_hops, (address >> HOST_BITS) as usize);
     }
 
-    /// The entry of a slot.
+    /// Returns the entry of `slot`.
     pub(super) fn at(&self, slot: u32) -> Expanded<W> {
         Expanded { next_hop: self.next_hops[slot as usize], len: self.lens[slot as usize], longer: false }
     }
@@ -54,7 +54,7 @@ impl<W: Width> Direct<W> {
         self.lens.bytes()
     }
 
-    /// The first slot where two arrays differ.
+    /// Returns the first slot where two arrays differ.
     pub(super) fn first_difference(&self, other: &Self) -> Option<u32> {
         if self.next_hops[..] == other.next_hops[..] && self.lens[..] == other.lens[..] {
             return None;

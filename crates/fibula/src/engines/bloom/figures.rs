@@ -1,4 +1,5 @@
-//! The numbers of section 6: prefixes before and after expansion, and the parameters of the filters.
+//! The numbers of section 6: prefixes before and after expansion, and the parameters of the
+//! filters.
 
 use super::{Group, Groups, LEVELS};
 use crate::blocks::filtered::random_keys;

@@ -1,8 +1,9 @@
-//! `bloom` and `bloom-base`: a direct array for the short prefixes, a Bloom filter and a hash table each for /24 and /32.
+//! `bloom` and `bloom-base`: a direct array for the short prefixes, and a Bloom filter with a hash
+//! table each for /24 and /32.
 //!
-//! Lucchesi, Drummond and Teodoro, "High-performance IP lookup using Intel Xeon Phi: a Bloom filters based approach"
-//! (Journal of Internet Services and Applications 9, 2018): section 3.2 is `bloom-base`, their Baseline; section 4 is
-//! `bloom`.
+//! Lucchesi, Drummond and Teodoro, "High-performance IP lookup using Intel Xeon Phi: a Bloom
+//! filters based approach" (Journal of Internet Services and Applications 9, 2018). Section 3.2 is
+//! `bloom-base`, their Baseline; section 4 is `bloom`.
 //!
 //! # Layout
 //! Controlled prefix expansion leaves three lengths, 20, 24 and 32:
@@ -10,32 +11,35 @@
 //! ```text
 //! G2    filter: m bits   ->  table: key a            ->  next hop, length      from /25 to /32
 //! G1    filter: m bits   ->  table: key a >> 8       ->  next hop, length      from /21 to /24
-//! DLA   [a >> 12]                                    ->  next hop              from /0 to /20, 2^20 entries
+//! DLA   [a >> 12]                                    ->  next hop              from /0 to /20,
+//!                                                                              2^20 entries
 //!
 //! a bucket of a table, one cache line whatever the width of the next hops:
 //! +-------------------+-----------------------+-----+-----------------------+
 //! | 6 keys of 32 bits | next hop 0, length, 0 | ... | next hop 5, length, 0 |
 //! +-------------------+-----------------------+-----+-----------------------+
 //! ```
-//! A lookup asks G2, then G1: first the filter, and the table if all k bits are set. A filter that is wrong
-//! costs a search, never an answer. If neither table has the key, the DLA answers, which the default route fills. Each
-//! filter has its own size (*asymmetric*), from the number of its keys and its ratio of false positives f:
-//! m = -n ln f / (ln 2)^2, k = -log2 f ([`Parameters`](crate::blocks::bloom::Parameters)).
+//! A lookup tries G2, then G1: first the filter, then the table if all k bits are set. A false
+//! positive of a filter costs a table lookup, never a wrong answer. If neither table has the key,
+//! the DLA answers; it also holds the default route. Each filter has its own size (*asymmetric*),
+//! from the number of its keys and its ratio of false positives f: m = -n ln f / (ln 2)^2, k =
+//! -log2 f ([`Parameters`](crate::blocks::bloom::Parameters)).
 //!
-//! The two engines differ, as in the paper, in their hashes alone:
+//! The two engines differ only in their hashes, as in the paper:
 //!
 //! | | `bloom-base` | `bloom` |
 //! | --- | --- | --- |
 //! | hash for the *i*-th bit | the *i*-th draw of C's `rand`, seeded with the key | h1 + *i* h2 |
 //! | hash for the table | one more evaluation | h1 again |
-//! | hash function | `rand` | `hash=h2`, `murmur` or `knuth`, in vectors over a block of addresses |
+//! | hash function | `rand` | `hash=h2`, `murmur` or `knuth`, in vectors over a block |
 //!
 //! # Updates
-//! Beside every next hop stands the length of the route it is expanded from; the DLA keeps them in an array apart, which
-//! lookups never touch. An announced prefix takes the entries under it whose length is not greater, a
-//! withdrawn one hands those of its own length to the next route above it in the same group, or takes them out of table
-//! and counting filter. A filter and its table are made again, for the entries there are, when those have become
-//! a sixteenth more or fewer ([`filtered`](crate::blocks::filtered)).
+//! Every next hop is stored with the length of the route it is expanded from. The DLA stores the
+//! lengths in a separate array, which lookups never touch. An announced prefix takes the entries
+//! under it whose length is not greater. A withdrawn prefix gives those of its own length to the
+//! next route above it in the same group, or removes them from table and counting filter. A filter
+//! and its table are rebuilt for their current entries when those have become a sixteenth more or
+//! fewer ([`filtered`](crate::blocks::filtered)).
 //!
 //! # Worked example
 //! ```text
@@ -47,18 +51,21 @@
 //! After 10.1.18.0/23 is withdrawn, 0x0A0112 and 0x0A0113 lead to 2, length 22.
 //!
 //! # What differs from the paper
-//! - Hash values are scaled to a size by a multiplication that keeps their high bits, where the paper takes the
-//!   remainder of a division.
-//! - The paper's hash tables are chained; these have [buckets](crate::blocks::buckets) of one cache line.
-//! - h2 is the hash of h1 by the same function. The paper does not say where its second hash comes from.
-//! - C's `rand` is written out with 32 bits of state and 32 bits a draw: the C library's holds a lock and a state
-//!   that all threads share.
-//! - A batch goes through the filters a block ahead of the tables, in both engines, so that the lines of the tables
-//!   arrive in time; the paper's processor had four threads a core for that.
-//! - The ratio asked for where nothing is said is 10 %, not the paper's 30 %: here a search of the table is a miss of the
-//!   cache, which the paper's evaluation hid behind more threads.
-//! - At ratios of false positives above one half k would be less than 1. It is 1, as in the paper's table, and the
-//!   ratio met is higher than the one asked for; [`Engine::figures`] tells both.
+//! - Hash values are scaled to a size by a multiplication that keeps their high bits, where the
+//!   paper takes the remainder of a division.
+//! - The paper's hash tables are chained; these have [buckets](crate::blocks::buckets) of one cache
+//!   line.
+//! - h2 is the hash of h1 by the same function. The paper does not say where its second hash comes
+//!   from.
+//! - C's `rand` is implemented here with 32 bits of state and 32 bits per draw. The C library's has
+//!   a lock and a state that all threads share.
+//! - In both engines a batch goes through the filters a block ahead of the tables, so that the
+//!   lines of the tables arrive in time. The paper's processor had four threads per core for that.
+//! - The default ratio is 10 %, not the paper's 30 %. Here a table lookup is a cache miss, which
+//!   the paper's evaluation hid behind more threads.
+//! - At ratios of false positives above one half, k would be less than 1. It is 1, as in the
+//!   paper's table, and the measured ratio is higher than the one asked for. [`Engine::figures`]
+//!   reports both.
 
 mod batch;
 mod direct;
@@ -89,9 +96,10 @@ pub const EXPANDED_MAX: u64 = 1 << 28;
 
 const EXPANDED: &str = "expanded prefixes of length 32";
 
-/// The ratio of false positives in percent where nothing else is asked for. On the table of January 2024 10 % gave two
-/// fifths more than the paper's 30 % on random addresses and about as much on those drawn from prefixes, most of which
-/// end in G1; 1 % gave up to a quarter less than 10 % on those, 90 % three fifths less on random ones.
+/// The default ratio of false positives in percent. On the table of January 2024 10 % gave two
+/// fifths more than the paper's 30 % on random addresses, and about as much on those drawn from
+/// prefixes, most of which end in G1. 1 % gave up to a quarter less than 10 % on those, 90 % three
+/// fifths less on random ones.
 const PERCENT: u8 = 10;
 
 /// What the tools print about `bloom`.
@@ -120,7 +128,7 @@ const FPR32: ParameterInfo =
 
 /// A hashing that a configuration describes.
 pub trait Configured: Hashing {
-    /// The hashing of a configuration.
+    /// Returns the hashing of a configuration.
     ///
     /// # Errors
     /// If a parameter has an illegal value.
@@ -154,13 +162,13 @@ pub struct Groups<W: Width, H: Hashing> {
     direct: Direct<W>,
     g1: Group<W, H>,
     g2: Group<W, H>,
-    /// The routes of each group before expansion.
+    /// The number of routes of each group before expansion.
     routes: [usize; 3],
 }
 
 impl<W: Width, H: Hashing> Groups<W, H> {
     #[inline(always)]
-    fn look_up<M: Meter>(&self, address: u32, meter: &mut M) -> W {
+    fn lookup_one<M: Meter>(&self, address: u32, meter: &mut M) -> W {
         let none = W::default();
         let g2 = self.g2.get(address, meter).next_hop;
         if g2 != none {
@@ -176,7 +184,7 @@ impl<W: Width, H: Configured> Lookup<u32> for Groups<W, H> {
 
     #[inline(always)]
     fn lookup_metered<M: Meter>(&self, address: u32, meter: &mut M) -> W {
-        self.look_up(address, meter)
+        self.lookup_one(address, meter)
     }
 
     #[inline(always)]

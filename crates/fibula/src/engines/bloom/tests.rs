@@ -1,4 +1,5 @@
-//! The worked example of the module page, the paper's numbers, the parameters, and updates to their last bit.
+//! The worked example of the module page, the paper's numbers, the parameters, and updates checked
+//! bit by bit.
 
 use super::*;
 use crate::engine::{Accesses, Cost};
@@ -57,7 +58,7 @@ fn expansion_and_filters_as_sections_6_1_and_6_2_print_them() {
         [value("prefixes /25../32 before expansion"), value("prefixes /25../32 after expansion")],
         [1, 2]
     );
-    // The least that a filter is made for is 16 keys.
+    // A filter has a size for at least 16 keys.
     assert_eq!([value("G1 filter: bits (m)"), value("G1 filter: hashes (k)")], [77, 4]);
     assert_eq!(value("G2 filter: keys (n)"), 2);
 }
@@ -71,8 +72,8 @@ fn a_lookup_pays_for_each_filter_and_for_the_tables_that_pass() {
         let found = engine(&mut accesses);
         (found, accesses.hashes(), accesses.loads())
     };
-    // In G2: four bits, then the keys of a bucket and one value. The baseline hashes for each bit and for the bucket, the
-    // other twice in all.
+    // In G2: four bits, then the keys of a bucket and one value. The baseline hashes for each bit
+    // and for the bucket, the other engine twice in all.
     assert_eq!(count(&|accesses| base.lookup_metered(0x0A01_1280, accesses)), (4, 5, 6));
     assert_eq!(count(&|accesses| bloom.lookup_metered(0x0A01_1280, accesses)), (4, 2, 6));
 }
@@ -121,7 +122,7 @@ fn a_batch_may_withdraw_a_route_and_its_covers_and_announce_new_ones() {
     }
 }
 
-/// Prefixes of all lengths without a pattern, many of them near each other.
+/// Returns prefixes of all lengths without a pattern, many of them near each other.
 fn mixed() -> Rib<u32> {
     (0..4000_u32)
         .map(|i| {

@@ -1,4 +1,4 @@
-//! Updates in place, by the length that each entry stores.
+//! Updates in place, guided by the length that each entry stores.
 
 use super::{Direct, EXPANDED, EXPANDED_MAX, Groups, LEVELS};
 use crate::blocks::expanded::{Entries, Expanded};
@@ -18,25 +18,25 @@ impl<W: Width> Entries<W> for Direct<W> {
     }
 }
 
-/// Which group a prefix belongs to: 0 for the direct array.
+/// Returns the group that a prefix belongs to: 0 for the direct array.
 pub(super) fn group_of(prefix: Prefix<u32>) -> usize {
     level_of(prefix.len(), &LEVELS).expect("the last group has the longest prefixes")
 }
 
 impl<W: Width, H: Hashing> Groups<W, H> {
-    /// That G2 has room for what is announced.
+    /// Checks that G2 has room for the announced prefixes.
     pub(super) fn check_room(&self, rib: &Rib<u32>, deltas: &[Delta<u32>]) -> Result<(), Limit> {
         let announced = deltas.iter().filter(|delta| delta.after.is_some() && group_of(delta.prefix) == 2);
         let more: u64 = announced.map(|delta| 1 << (32 - delta.prefix.len())).sum();
         if self.g2.len() as u64 + more <= EXPANDED_MAX {
             return Ok(());
         }
-        // Some of that may be there already, or go: count it exactly.
+        // Some prefixes may be there already or be withdrawn, so count exactly.
         Limit::check(EXPANDED, counts(rib, &LEVELS)[2].expanded as u64, EXPANDED_MAX)
     }
 
-    /// Follows the table. The table holds all changes already, so that a withdrawal may hand entries to a route whose
-    /// own turn is still to come: that turn will find them right.
+    /// Applies changes that `rib` already holds. A withdrawal may give entries to a route whose own
+    /// turn is still to come; that turn then finds them right.
     pub(super) fn follow(&mut self, rib: &Rib<u32>, deltas: &[Delta<u32>]) -> Cost {
         let mut cost = Cost::default();
         for &Delta { prefix, before, after } in deltas {
@@ -57,7 +57,7 @@ impl<W: Width, H: Hashing> Groups<W, H> {
         cost
     }
 
-    /// Gives a route all entries under it that belong to none longer.
+    /// Gives `route` all entries under it that belong to no more-specific route.
     pub(super) fn announce(&mut self, route: Route<u32>) -> Cost {
         match group_of(route.prefix) {
             0 => self.direct.announce(route, LEVELS[0]),

@@ -1,4 +1,5 @@
-//! The structural check: filters and tables in order, and every entry the one a fresh build would write.
+//! The structural check: filters and tables are consistent, and every entry is the one a fresh
+//! build would write.
 
 use super::update::group_of;
 use super::{Direct, Expanded, Group, Groups, LEVELS};
@@ -9,7 +10,7 @@ use crate::memory::Pages;
 use crate::{Prefix, Rib};
 
 impl<W: Width, H: Hashing> Groups<W, H> {
-    /// The first contradiction to the table, as an error.
+    /// Returns the first contradiction to the table as an error.
     pub(super) fn contradiction(&self, rib: &Rib<u32>) -> Result<(), String> {
         let counts = counts(rib, &LEVELS);
         for (group, (count, &routes)) in counts.iter().zip(&self.routes).enumerate() {
@@ -31,7 +32,7 @@ impl<W: Width, H: Hashing> Groups<W, H> {
     }
 }
 
-/// That a group has the entries of a table's expansion to its level, and no other.
+/// Checks that a group has the entries of a table's expansion to its level, and no others.
 fn holds<W: Width, H: Hashing>(
     name: &str,
     group: &Group<W, H>,

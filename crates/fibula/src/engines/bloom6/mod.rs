@@ -1,49 +1,55 @@
-//! `bloom6`: IPv6 expanded to a few lengths, each with a Bloom filter and a hash table.
+//! `bloom6`: IPv6 routes expanded to a few lengths, each with a Bloom filter and a hash table.
 //!
-//! Lucchesi, Drummond and Teodoro, "High-performance IP lookup using Intel Xeon Phi: a Bloom filters based approach"
-//! (Journal of Internet Services and Applications 9, 2018), section 4.2 and Table 4.
+//! Lucchesi, Drummond and Teodoro, "High-performance IP lookup using Intel Xeon Phi: a Bloom
+//! filters based approach" (Journal of Internet Services and Applications 9, 2018), section 4.2 and
+//! Table 4.
 //!
 //! # Layout
-//! [`dpcpe`](crate::blocks::dpcpe) chooses *n* lengths, the last of which is 64, and the table is expanded to those:
+//! [`dpcpe`](crate::blocks::dpcpe) chooses *n* lengths, the last of which is 64, and the table is
+//! expanded to those:
 //!
 //! ```text
-//! /64              filter  ->  table: key a >> 64          ->  next hop, length, longer?  --->  tree from /65 on
+//! /64            filter -> table: key a >> 64       -> next hop, length, longer? -> tree from /65
 //!   ...
-//! /L1              filter  ->  table: key a >> 128 - L1    ->  next hop, length
-//! default route    next hop
+//! /L1            filter -> table: key a >> 128 - L1 -> next hop, length
+//! default route  next hop
 //!
-//! a bucket of a table, one cache line:   | 4 keys of 64 bits | 4 x next hop, 8 bits length, longer? |
+//! a bucket of a table, one cache line: | 4 keys of 64 bits | 4 x next hop, length, longer? |
 //! ```
-//! A lookup goes from /64 down; the filter first, then the table if all its bits are set; the first entry with an
-//! answer has the longest match, and where there is none the default route answers. There is no direct array: the first
-//! of the levels is too long for one. The steps are those of [`by_length`](crate::blocks::by_length); hashes are
-//! combined of two as in [`bloom`](super::bloom).
+//! A lookup goes from /64 down. At each level it tests the filter, then reads the table if all bits
+//! are set. The first entry with an answer has the longest match. Without one, the default route
+//! answers. There is no direct array, because the first of the levels is too long for one. The
+//! steps are those of [`by_length`](crate::blocks::by_length). Hashes are combined of two as in
+//! [`bloom`](super::bloom).
 //!
 //! # Levels
-//! Fewer levels are fewer filters to ask and more prefixes to keep. `levels=` sets how many; without it, there are as few
-//! as expand the table to no more than [`EXPANSION`] prefixes a route. Of the full table of May 2026 (246,175
-//! routes), 5 levels made 4.5 prefixes a route and 120 bytes, 6 were as fast with half the bytes, and 8 a sixth slower.
+//! Fewer levels mean fewer filters to test and more prefixes to store. `levels=` sets their number.
+//! By default it is the least that expands the table to no more than [`EXPANSION`] prefixes a
+//! route. Of the full table of May 2026 (246,175 routes), 5 levels made 4.5 prefixes a route and
+//! 120 bytes. 6 were as fast with half the bytes, and 8 a sixth slower.
 //!
 //! # Updates
-//! As in `bloom`, by the length beside every next hop. The levels stay until the prefixes estimated have become a
-//! quarter more (or [`EXPANDED_MIN`] more, if that is more) than when they were chosen; then a new table is built.
+//! As in `bloom`, by the length beside every next hop. The levels stay until the estimated prefixes
+//! have become a quarter more (or [`EXPANDED_MIN`] more, if that is more) than when they were
+//! chosen. Then a new table is built.
 //!
 //! # Worked example
 //! ```text
 //! ::/0                       -> 5    default route
-//! 2001:db8::/32              -> 1    /32  0x20010DB8                              1, length 32
-//! 2001:db8::/47              -> 2    /48  0x20010DB80000                          2, length 47
-//! 2001:db8:1::/48            -> 3    /48  0x20010DB80001                          3, length 48
-//! 2001:db8:2:3:4::/80        -> 4    /64  0x20010DB800020003                      none, but longer ones; tree
+//! 2001:db8::/32              -> 1    /32  0x20010DB8                1, length 32
+//! 2001:db8::/47              -> 2    /48  0x20010DB80000            2, length 47
+//! 2001:db8:1::/48            -> 3    /48  0x20010DB80001            3, length 48
+//! 2001:db8:2:3:4::/80        -> 4    /64  0x20010DB800020003        none, but longer ones; tree
 //! ```
-//! With three levels, 32, 48 and 64 are the best: four prefixes estimated, three there are. 2001:db8:2:3:4::1 finds
-//! the mark at /64 and 4 in the tree; 2001:db8:2:3:: finds the mark, nothing in the tree and nothing at /48, and is
-//! answered 1.
+//! With three levels, 32, 48 and 64 are the best: four prefixes estimated, three in fact.
+//! 2001:db8:2:3:4::1 finds the mark at /64 and 4 in the tree. 2001:db8:2:3:: finds the mark,
+//! nothing in the tree and nothing at /48, and its answer is 1.
 //!
 //! # What differs from the paper
 //! - Routes from /65 on are exact; the paper has none.
-//! - The levels are the best there are; `choice=dpcpe` takes the paper's.
-//! - The paper gives IPv6 MurmurHash3 because its H2 had no 64-bit form; here all three functions have one.
+//! - The levels are optimal; `choice=dpcpe` takes the paper's.
+//! - The paper gives IPv6 MurmurHash3 because its H2 had no 64-bit form. Here all three functions
+//!   have one.
 //! - Tables have [buckets](crate::blocks::buckets) where the paper chains.
 
 #[cfg(test)]
@@ -63,7 +69,7 @@ use crate::{Delta, Error, Rib};
 /// The most prefixes that a table may be expanded to: some 3.5 GB of them.
 pub const EXPANDED_MAX: u64 = 1 << 27;
 
-/// What the tools print about it.
+/// What the tools print about the engine.
 pub const ABOUT: About = About {
     name: "bloom6",
     paper: "Lucchesi, Drummond, Teodoro, High-performance IP lookup using Intel Xeon Phi: a Bloom filters based \
@@ -89,30 +95,31 @@ pub const ABOUT: About = About {
     ..About::DEFAULT
 };
 
-/// The ratio of false positives in percent where nothing else is asked for.
+/// The default ratio of false positives in percent.
 const PERCENT: u8 = 30;
 
-/// Where no number of levels is asked for: the most prefixes for each route.
+/// The most prefixes per route, if no number of levels is given.
 pub const EXPANSION: u64 = 4;
 
-/// What small tables may be expanded to, however few routes they have.
+/// The prefixes that a small table may be expanded to, however few routes it has.
 pub const EXPANDED_MIN: u64 = 1 << 11;
 
-/// The levels are chosen again when the prefixes estimated have become a `SPARE`th more.
+/// The levels are chosen again when the estimated prefixes have become a `1 / SPARE` part more.
 const SPARE: u64 = 4;
 
-/// A way to choose so many levels.
+/// A function that chooses a given number of levels.
 type Chooser = fn(&Distribution, usize) -> Choice;
 
 /// The `bloom6` engine; see the [module page](self).
 #[derive(Clone, Debug)]
 pub struct Bloom6<W: Width> {
     table: ByLength<u128, W, Combined, 4>,
-    /// The most prefixes estimated before the levels are to be chosen again.
+    /// The most estimated prefixes before the levels are chosen again.
     room: u64,
 }
 
-/// The levels for a table: as many as asked for, or the fewest that do not expand it too much.
+/// Returns the levels for a table: the number that `config` gives, or the fewest that do not expand
+/// it too much.
 fn choose(rib: &Rib<u128>, config: &Config) -> Result<Vec<u8>, Error> {
     let choosers: [(&str, Chooser); 2] = [("best", Distribution::best), ("dpcpe", Distribution::dpcpe)];
     let chooser = config.choice("choice", &choosers)?;

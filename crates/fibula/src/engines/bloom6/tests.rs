@@ -36,7 +36,7 @@ fn the_worked_example() {
     assert_eq!(figure(&engine, "prefixes after expansion, estimated"), Some(4.0));
     let addresses = ["2001:db8:2:3:4::1", "2001:db8:2:3::", "2001:db8::1", "2001:db8:1::", "2002::"];
     assert_eq!(addresses.map(|a| engine.lookup(address(a))), [4, 1, 2, 3, 5]);
-    // Two filters that deny cost at least a bit each, the third and its table three loads.
+    // Two filters that deny cost at least one bit each; the third and its table cost three loads.
     let mut accesses = Accesses::new();
     engine.lookup_metered(address("2001:db8:ffff::"), &mut accesses);
     assert_eq!(accesses.hashes(), 6);
@@ -79,7 +79,7 @@ fn more_prefixes_than_fit_are_refused_with_their_number() {
     Fib::build("bloom6/levels=2", &rib).unwrap().validate(&rib).unwrap();
 }
 
-/// Prefixes of all lengths without a pattern, many of them near each other.
+/// Returns prefixes of all lengths without a pattern, many of them near each other.
 fn mixed() -> Rib<u128> {
     (0..3000_u128)
         .map(|i| {

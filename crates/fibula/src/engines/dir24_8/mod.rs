@@ -1,8 +1,9 @@
-//! `dir24-8`: DIR-24-8-BASIC, one table of 2^24 entries and blocks of 256 for what is longer.
+//! `dir24-8`: DIR-24-8-BASIC, one table of 2^24 entries, and blocks of 256 entries for routes
+//! longer than /24.
 //!
-//! Gupta, Lin and McKeown, "Routing Lookups in Hardware at Memory Access Speeds" (INFOCOM 1998); the layout
-//! of entries that can be updated in place is that of He, Guan, Xie and Salamatian, "Evaluating and Optimizing IP
-//! Lookup on Many core Processors" (ICCCN 2012), section III.A.
+//! Gupta, Lin and McKeown, "Routing Lookups in Hardware at Memory Access Speeds" (INFOCOM 1998).
+//! The layout of entries that can be updated in place is that of He, Guan, Xie and Salamatian,
+//! "Evaluating and Optimizing IP Lookup on Many core Processors" (ICCCN 2012), section III.A.
 //!
 //! # Layout
 //! ```text
@@ -15,23 +16,29 @@
 //!                  | 0 |  length  |              next hop               |   256 entries a block
 //!                  +---+----------+-------------------------------------+
 //! ```
-//! A lookup is one load, or two below a /24 with longer routes. The length is that of the route that wrote the
-//! entry; "no route" is length 0, next hop 0.
+//! A lookup is one load, or two below a /24 with more-specific routes. The length is that of the
+//! route that wrote the entry. "No route" is length 0, next hop 0.
 //!
 //! # Updates
-//! An announced prefix of length *l* writes the entries under it whose length is at most *l*: those of its covers
-//! and its own. A withdrawn one writes the entries of exactly its length, which are its own, with the route above
-//! it. No entry of a longer route is touched and the table is asked for one route only. The first route
-//! longer than 24 under a /24 makes its block, the last one takes the block away.
+//! An announced prefix of length *l* writes the entries under it whose length is at most *l*: those
+//! of its covers and its own. A withdrawn prefix writes the entries of exactly its length, which
+//! are its own, with the route above it. Entries of more-specific routes are never written, and an
+//! update looks up only one route in the table. The first route longer than /24 under a /24
+//! allocates its block; withdrawing the last one frees it.
 //!
-//! # Readers meanwhile
-//! All entries are atomic words, and those who read a shared table see each as it was or as it is. A batch of changes is followed
-//! in the order that writes every entry once ([`entry`](crate::blocks::entry)). A block is filled with the entry of its /24 before that
-//! one points to it, and is all one entry again before that one takes its place; its number waits for the readers who
-//! may still be at it. Blocks have room to grow where they are; without room the table asks to be built anew.
+//! # Concurrent readers
+//! All entries are atomic words. Readers of a shared table see each entry as it was or as it is. A
+//! batch of changes is applied in the order that writes every entry once
+//! ([`entry`](crate::blocks::entry)).
+//!
+//! A block is filled with the entry of its /24 before that entry points to it. When it is removed,
+//! all its entries are equal again before one of them replaces the pointer. Its number is reused
+//! after a grace period. Blocks have room to grow without moving; when the room is used up, the
+//! table asks for a rebuild.
 //!
 //! # Worked example
-//! Figure 2 of the second paper, with the next hops 1 to 3: 10.21.3.0/24 to 1, 10.21.2.0/24 to 2, 10.21.2.0/25 to 3.
+//! Figure 2 of the second paper, with the next hops 1 to 3: 10.21.3.0/24 to 1, 10.21.2.0/24 to 2,
+//! 10.21.2.0/25 to 3.
 //!
 //! ```text
 //! TBL24[0x0A1503]         0x3000_0001    length 24, next hop 1
@@ -41,9 +48,11 @@
 //! ```
 //!
 //! # What differs from the paper
-//! - 6 bits of length where the second paper has 5: an entry of TBLlong may come from any of the lengths 0 to 32. That
-//!   leaves 25 bits of value ([`NEXT_HOPS_MAX`]); blocks, at most 2^24, always fit.
-//! - Blocks are numbered without holes ([`dense`](crate::blocks::dense)), so a withdrawal may move one, unless others read.
+//! - 6 bits of length where the second paper has 5: an entry of TBLlong may come from any of the
+//!   lengths 0 to 32. That leaves 25 bits of value ([`NEXT_HOPS_MAX`]). Block numbers, at most
+//!   2^24, always fit.
+//! - Blocks are numbered without holes ([`dense`](crate::blocks::dense)), so a withdrawal may move
+//!   one, unless the table is shared.
 
 #[cfg(test)]
 mod tests;
@@ -66,7 +75,7 @@ use crate::{Delta, Error, Rib};
 
 pub use crate::blocks::entry::NEXT_HOPS_MAX;
 
-/// What the tools print about it.
+/// What the tools print about the engine.
 pub const ABOUT: About = About {
     name: "dir24-8",
     paper: "Gupta, Lin, McKeown, Routing Lookups in Hardware at Memory Access Speeds, INFOCOM 1998 (DIR-24-8-BASIC)",
@@ -83,19 +92,20 @@ const TBL24: usize = 1 << 24;
 /// The entries of a block of TBLlong.
 const BLOCK: usize = 256;
 
-/// Where the block begins in TBLlong, if an entry points to one.
+/// Returns the index in TBLlong where the block of `entry` begins, if the entry points to a block.
 #[inline(always)]
 fn start_of(entry: Entry) -> Option<usize> {
     entry.chunk().map(|block| block * BLOCK)
 }
 
-/// The two tables and what updates need. Entries are 32 bits wide whatever `W`, the width of the answers.
+/// The two tables and what updates need. Entries are 32 bits wide whatever `W`, the width of the
+/// answers.
 #[derive(Debug)]
 pub struct Dir24_8<W> {
     view: Dir24_8View<W>,
     tbl24: Words<Entry>,
     tbl_long: WordChunks<Entry, BLOCK>,
-    /// The /24, by its number, that each block belongs to.
+    /// The number of the /24 that each block belongs to.
     owners: Owners<u32>,
 }
 
@@ -107,7 +117,7 @@ impl<W: Width> Engine<u32> for Dir24_8<W> {
         let tbl_long = WordChunks::new(config.pages, internal_nodes(rib, 24));
         let view = Dir24_8View::of(tbl24.view(), tbl_long.view());
         let mut engine = Self { view, tbl24, tbl_long, owners: Owners::from(0) };
-        // In order, every route comes after its covers and before anything longer under it.
+        // In this order every route comes after its covers and before its more-specific routes.
         for route in rib {
             let entry = Entry::of(route);
             if route.prefix.len() <= 24 {

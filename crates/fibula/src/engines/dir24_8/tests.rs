@@ -1,8 +1,9 @@
-//! The worked example of the module page, the limits, and batches that cross a block's life.
+//! The worked example of the module page, the limits, and batches during which a block comes and
+//! goes.
 
 use super::*;
 use crate::engine::Lookup as _;
-use crate::engines::testing::{Ask, apply, rib};
+use crate::engines::testing::{ViaView, apply, rib};
 use crate::{Fib, Limit, NextHop, Prefix};
 
 fn build(rib: &Rib<u32>) -> Dir24_8<u32> {
@@ -29,7 +30,7 @@ fn the_worked_example() {
 fn an_update_writes_only_entries_that_are_not_longer() {
     let mut rib = rib(&[("10.0.0.0/8", 1), ("10.0.0.0/17", 2), ("10.0.200.0/26", 3)]);
     let mut engine = build(&rib);
-    // Of 256 /24s, 128 belong to the /17 and one has a block, 64 of whose entries belong to the /26.
+    // Of 256 /24s, 128 belong to the /17. One has a block, 64 of whose entries belong to the /26.
     assert_eq!(apply(&mut engine, &mut rib, &[("10.0.0.0/16", 4)]).entries_set, 127 + 192);
     assert_eq!(apply(&mut engine, &mut rib, &[("10.0.0.0/16", 5)]).entries_set, 127 + 192);
     assert_eq!(apply(&mut engine, &mut rib, &[("10.0.0.0/16", 0)]).entries_set, 127 + 192);
@@ -48,7 +49,7 @@ fn blocks_come_with_the_first_long_route_and_go_with_the_last() {
     assert_eq!(engine.owners.len(), 2);
     apply(&mut engine, &mut rib, &[("192.0.2.128/25", 0)]);
     assert_eq!(engine.owners.len(), 1);
-    // The block that is left moves into the hole when the one before it goes.
+    // When the first block is freed, the other one moves into the hole.
     apply(&mut engine, &mut rib, &[("192.0.2.1/32", 4)]);
     let cost = apply(&mut engine, &mut rib, &[("198.51.100.0/32", 0)]);
     assert_eq!((cost.nodes_copied, engine.lookup(0xC000_0201)), (1, 4));
@@ -63,7 +64,7 @@ fn a_view_follows_and_without_room_nothing_changes() {
     let view = engine.share().unwrap();
     apply(&mut engine, &mut table, &[("10.0.0.0/25", 0), ("10.0.1.0/25", 3)]);
     assert_eq!([0x0A00_0000, 0x0A00_0100, 0x0A00_0180].map(|address| view.lookup(address)), [1, 3, 1]);
-    // The block that is gone stays as it was until readers have passed.
+    // The freed block does not change until the grace period ends.
     assert_eq!((engine.tbl24.get(0x0A_0001).chunk(), view.tbl_long.get(0).next_hop()), (Some(1), NextHop(1)));
     engine.readers_passed();
     engine.readers_passed();

@@ -1,4 +1,4 @@
-//! Updates in place, by the length that each entry stores.
+//! Updates in place, guided by the length that each entry stores.
 
 use super::{BLOCK, Dir24_8, start_of};
 use crate::blocks::entry::{Entry, replace};
@@ -8,7 +8,8 @@ use crate::memory::Shareable;
 use crate::{Delta, Prefix, Rib, Route};
 
 impl<W> Dir24_8<W> {
-    /// Follows the table, which holds all changes already. They come in the order of [`in_order`](crate::blocks::entry::in_order).
+    /// Applies changes that `rib` already holds. They must be in the order of
+    /// [`in_order`](crate::blocks::entry::in_order).
     pub(super) fn follow(&mut self, rib: &Rib<u32>, deltas: &[Delta<u32>]) -> Cost {
         let mut cost = Cost::default();
         for &Delta { prefix, after, .. } in deltas {
@@ -32,8 +33,8 @@ impl<W> Dir24_8<W> {
         cost
     }
 
-    /// The start of the block of a /24, made and filled with the entry of the /24 if there is none; and whether it
-    /// is new.
+    /// Returns the start of the block of a /24, and whether the block is new. A new block is filled
+    /// with the entry of the /24.
     pub(super) fn block_of(&mut self, slot: u32) -> (usize, bool) {
         let entry = self.tbl24.get(slot as usize);
         if let Some(start) = start_of(entry) {
@@ -45,11 +46,12 @@ impl<W> Dir24_8<W> {
         (block as usize * BLOCK, true)
     }
 
-    /// Gives the entries under a prefix whose length is to be replaced a new value; returns how many.
+    /// Sets the entries under `prefix` whose length satisfies `replaced` to `new`. Returns their
+    /// number.
     fn replace(&mut self, prefix: Prefix<u32>, new: Entry, replaced: impl Fn(u8) -> bool) -> u64 {
         let mut set = 0;
         if prefix.len() > 24 {
-            // A withdrawal earlier in the batch may have found that no entry of these is left.
+            // An earlier withdrawal in the batch may have found that none of these entries is left.
             if let Some(start) = start_of(self.tbl24.get((prefix.first() >> 8) as usize)) {
                 let (first, last) = (prefix.first() & 255, prefix.last() & 255);
                 let range = start + first as usize..start + last as usize + 1;
@@ -67,7 +69,7 @@ impl<W> Dir24_8<W> {
         set
     }
 
-    /// Takes the block of a /24 away if no entry of it comes from a route longer than 24.
+    /// Removes the block of a /24 if none of its entries comes from a route longer than /24.
     fn remove_block(&mut self, slot: u32) -> Cost {
         let mut cost = Cost::default();
         let Some(start) = start_of(self.tbl24.get(slot as usize)) else { return cost };

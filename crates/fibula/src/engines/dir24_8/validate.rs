@@ -6,7 +6,7 @@ use crate::blocks::pushing::{exposed, internal_nodes};
 use crate::{Prefix, Rib};
 
 impl<W> Dir24_8<W> {
-    /// The first contradiction to the table, as an error.
+    /// Returns the first contradiction to the table as an error.
     pub(super) fn contradiction(&self, rib: &Rib<u32>) -> Result<(), String> {
         let blocks =
             (self.owners.len(), self.owners.numbers(), self.tbl_long.chunks(), internal_nodes(rib, 24));
@@ -29,7 +29,8 @@ impl<W> Dir24_8<W> {
         Ok(())
     }
 
-    /// Whether all of `first..=last` have this entry: in TBL24 the /24s that lie inside, in a block the rest.
+    /// Returns whether all addresses of `first..=last` have this entry: the /24s inside in TBL24,
+    /// the rest in a block.
     fn holds(&self, first: u32, last: u32, entry: Entry) -> bool {
         let in_block = |first: u32, last: u32| {
             let start = start_of(self.tbl24.get((first >> 8) as usize));

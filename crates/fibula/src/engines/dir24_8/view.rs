@@ -1,5 +1,5 @@
-//! [`Dir24_8View`]: what answers, one address at a time and in batches: TBL24 for a block of addresses whose lines were asked for one block ago, then TBLlong for those
-//! that need it.
+//! [`Dir24_8View`]: lookups, one at a time and in batches. A batch reads TBL24 for a block of
+//! addresses whose lines were prefetched one block ago, then TBLlong for those that need it.
 
 use super::{TBL24, start_of};
 use crate::arch::{Isa, prefetch};
@@ -10,14 +10,15 @@ use crate::memory::{Published, Shareable, WordsView};
 use crate::parallel;
 use std::marker::PhantomData;
 
-/// The addresses of a block: as many loads in flight as today's cores keep, and few enough that their lines of
-/// TBL24 are still in the nearest cache when the turn of the block comes.
+/// The addresses of a block: as many loads in flight as today's cores keep, and few enough that
+/// their lines of TBL24 are still in the nearest cache when the block's turn comes.
 const BLOCK: usize = 32;
 const SHORT_BLOCK: usize = 8;
 
-/// The stages: asking for lines of TBL24, its entries, answers. The last works on many at once what the one before has loaded one by one; in
-/// the same block right after it would wait for the store queue, from which a vector cannot be had in parts. All in one loop, without a third
-/// stage, gave six sevenths on a table with 72,097 next hops.
+/// The stages: prefetching lines of TBL24, reading its entries, answers. The last stage reads as
+/// vectors what the one before has loaded one by one. Within one block it would wait for the store
+/// queue, which cannot forward single stores to a vector load. One loop without a third stage gave
+/// six sevenths on a table with 72,097 next hops.
 const STAGES: usize = 3;
 
 /// The two tables as lookups read them.
@@ -33,14 +34,14 @@ impl<W: Width> Dir24_8View<W> {
         Self { tbl24, tbl_long, width: PhantomData }
     }
 
-    /// TBL24 with its length, so that no index of 24 bits needs a check.
+    /// Returns TBL24 as an array of known size, so that no 24-bit index needs a bounds check.
     #[inline(always)]
     fn tbl24(&self) -> &[Published<Entry>; TBL24] {
         self.tbl24[..].try_into().expect("one entry a /24")
     }
 
     #[inline(always)]
-    fn look_up(&self, address: u32, meter: &mut impl Meter) -> W {
+    fn lookup_one(&self, address: u32, meter: &mut impl Meter) -> W {
         let mut entry: Entry = meter.load_word(&self.tbl24()[(address >> 8) as usize]);
         if let Some(start) = start_of(entry) {
             entry = meter.load_word(&self.tbl_long[start | (address & 255) as usize]);
@@ -54,7 +55,7 @@ impl<W: Width> Lookup<u32> for Dir24_8View<W> {
 
     #[inline(always)]
     fn lookup_metered<M: Meter>(&self, address: u32, meter: &mut M) -> W {
-        self.look_up(address, meter)
+        self.lookup_one(address, meter)
     }
 
     #[inline(always)]
@@ -67,7 +68,7 @@ impl<W: Width> Lookup<u32> for Dir24_8View<W> {
     }
 }
 
-/// TBL24, then TBLlong: an entry is handed on.
+/// TBL24, then TBLlong: the first stage hands an entry on to the second.
 impl<W: Width> parallel::Stages<u32> for Dir24_8View<W> {
     fn stages(&self) -> usize {
         2
@@ -108,7 +109,7 @@ impl<W: Width> Stages<u32, W, STAGES> for Dir24_8View<W> {
         next_hops: &mut [W; N],
     ) {
         match stage {
-            0 => self.ask(addresses),
+            0 => self.prefetch_lines(addresses),
             1 => self.read(addresses, entries),
             _ => self.answer(addresses, entries, next_hops),
         }
@@ -116,22 +117,24 @@ impl<W: Width> Stages<u32, W, STAGES> for Dir24_8View<W> {
 
     #[inline(always)]
     fn one(&self, _: usize, &address: &u32) -> W {
-        self.look_up(address, &mut Unmetered)
+        self.lookup_one(address, &mut Unmetered)
     }
 }
 
 impl<W: Width> Dir24_8View<W> {
-    /// One address after another lets the processor overlap no more loads than fit in its window of instructions;
-    /// asking for the lines of the next block gave a quarter more on the table of January 2024. A vector
-    /// gather ran at less than half.
+    /// Looks up a batch, block by block.
+    ///
+    /// One address after another, the processor overlaps no more loads than fit in its window of
+    /// instructions. Prefetching the lines of the next block gave a quarter more on the table of
+    /// January 2024. A vector gather ran at less than half.
     #[inline(always)]
     pub(super) fn lookup_blocks(&self, addresses: &[u32], next_hops: &mut [W]) {
         look_up::<BLOCK, SHORT_BLOCK, STAGES, _, _, _>(self, addresses, next_hops);
     }
 
-    /// Asks for the lines of TBL24.
+    /// Prefetches the lines of TBL24.
     #[inline(always)]
-    fn ask<const N: usize>(&self, addresses: &[u32; N]) {
+    fn prefetch_lines<const N: usize>(&self, addresses: &[u32; N]) {
         let tbl24 = &self.tbl24[..];
         for address in addresses {
             prefetch(tbl24, (address >> 8) as usize);
@@ -148,8 +151,9 @@ impl<W: Width> Dir24_8View<W> {
         }
     }
 
-    /// No branch on what one entry says: those that point to a chunk are followed afterwards. A block of addresses without any, as most
-    /// are, is not looked through for them.
+    /// Converts entries to answers, without a branch on any one entry. Entries that point to a
+    /// block are followed afterwards. A block of addresses without any, like most, is not searched
+    /// for them.
     #[inline(always)]
     #[allow(clippy::needless_range_loop, reason = "one index runs through three arrays of one block")]
     fn answer<const N: usize>(&self, addresses: &[u32; N], entries: &[Entry; N], next_hops: &mut [W; N]) {
@@ -160,7 +164,7 @@ impl<W: Width> Dir24_8View<W> {
         }
         if any & Entry::pointing_to(0).0 != 0 {
             for at in (0..N).filter(|&at| entries[at].chunk().is_some()) {
-                next_hops[at] = self.look_up(addresses[at], &mut Unmetered);
+                next_hops[at] = self.lookup_one(addresses[at], &mut Unmetered);
             }
         }
     }

@@ -1,39 +1,42 @@
-//! `dxr`: a direct table of the first k bits, binary search among the address ranges of a chunk for the rest.
+//! `dxr`: a direct table of the first k bits, then binary search among the address ranges of a
+//! chunk.
 //!
-//! M. Zec, L. Rizzo, M. Mikuc: *DXR: Towards a Billion Routing Lookups per Second in Software*, ACM SIGCOMM
-//! Computer Communication Review 42(5), 2012. `dxr16` and `dxr18` are the paper's D16R and D18R; `dxr/k=20`
-//! sets any other k from 16 to 24.
+//! M. Zec, L. Rizzo, M. Mikuc: *DXR: Towards a Billion Routing Lookups per Second in Software*, ACM
+//! SIGCOMM Computer Communication Review 42(5), 2012. `dxr16` and `dxr18` are the paper's D16R and
+//! D18R. `dxr/k=20` sets any other k from 16 to 24.
 //!
 //! # Layout
 //!
-//! A table is the same as its address ranges, neighbours of one next hop merged. The direct table cuts them
-//! into 2^k chunks; a chunk of one range is answered by its direct entry, any other is a run of range entries
-//! of which only the base is kept, the end being the next one's base (section 3.2).
+//! A table is equivalent to its address ranges, with neighbours of one next hop merged. The direct
+//! table cuts them into 2^k chunks. The direct entry answers for a chunk of one range. Any other
+//! chunk is a run of range entries. Only the base of a range is stored, because its end is the next
+//! one's base (section 3.2).
 //!
 //! ```text
-//! direct entry, 32 bits  | base or next hop: 19 | size: 12 | format: 1 |     highest bit first
+//! direct entry, 32 bits  | base or next hop: 19 | size: 12 | format: 1 |    highest bit first
 //!                        size 0: the first field is the next hop of the whole chunk
 //!                        else: the chunk is `size` ranges from index `base` on,
 //!                              in the short (format 0) or the long (format 1) range table
 //!
-//! short range, 16 bits   | base / 256: 8 | next hop: 8 |     all bases multiples of 256, next hops to 255
-//! long range, 32 bits    | base: 16      | next hop: 16 |    bases count from the start of the chunk
+//! short range, 16 bits   | base / 256: 8 | next hop: 8 |    bases multiples of 256, hops to 255
+//! long range, 32 bits    | base: 16      | next hop: 16 |   bases count from the chunk's start
 //! ```
 //!
-//! A range entry has the base on top, so whole entries compare like their bases, and the search compares them
-//! with the address's offset over next-hop bits all set. The paper's next-hop table is
-//! [`NextHops`](crate::NextHops).
+//! A range entry has the base in its high bits, so whole entries compare like their bases. The
+//! search compares them with the address's offset followed by all next-hop bits set. The paper's
+//! next-hop table is [`NextHops`](crate::NextHops).
 //!
-//! # Example
+//! # Worked example
 //!
-//! The paper's routes 0.0.0.0/0 A, 1.0.0.0/8 B, 1.2.0.0/16 C, 1.2.3.0/24 D, 1.2.4.5/32 C are seven ranges:
-//! the last route adds none. With k = 16 all chunks but 1.2.0.0/16 are resolved in the direct table, and that
-//! one is three short ranges (0, C), (3, D), (4, C): 262,150 bytes in all.
+//! The paper's routes 0.0.0.0/0 A, 1.0.0.0/8 B, 1.2.0.0/16 C, 1.2.3.0/24 D, 1.2.4.5/32 C are seven
+//! ranges: the last route adds none. With k = 16 the direct table answers for all chunks but
+//! 1.2.0.0/16. That chunk is three short ranges (0, C), (3, D), (4, C): 262,150 bytes in all.
 //!
 //! # Limits, and how the layout widens
 //!
-//! The paper's entry ends at 2^19 ranges, 4095 in a chunk, and next hops of 16 bits. Nothing is refused here:
-//! of the layouts that hold a table the one of the fewest bytes is taken, and `memory()` shows its cost.
+//! The paper's entry ends at 2^19 ranges, 4095 in a chunk, and next hops of 16 bits. No table is
+//! refused here: of the layouts that hold a table, the smallest is chosen, and `memory()` shows its
+//! cost.
 //!
 //! | layout | direct | short | long | ranges of a format | in a chunk | next hops |
 //! | --- | --- | --- | --- | --- | --- | --- |
@@ -41,28 +44,35 @@
 //! | wide ranges | 32 | 8 + 24 | 16 + 48 | 2^19 granules | 4095 granules | 2^19 - 1 |
 //! | wide | 64 (39 + 24 + 1) | 8 + 24 | 16 + 48 | 2^39 | 2^24 - 1 | 2^32 - 1 |
 //!
-//! A granule is 1, 2, 4 or 8 ranges, chunks being padded to whole ones: the paper's own way "to recover extra
-//! bits". The padding repeats the last range. A layout is taken only if a thirty-second of each range table
-//! stays free, so that a table at the limit is not built anew at each of the next updates.
+//! A granule is 1, 2, 4 or 8 ranges, and chunks are padded to whole granules: the paper's own way
+//! "to recover extra bits". The padding repeats the last range. A layout is chosen only if a
+//! thirty-second of each range table stays free, so that a table at the limit is not rebuilt by
+//! each of the next updates.
 //!
 //! # What differs from the paper
 //!
-//! - Short and long ranges stand in two tables, so that 2^19 of each fit and bases need no common unit.
-//! - The search halves what is left without asking whether it has hit: as many steps for every address of a
-//!   chunk, and no branch to mispredict. Batches are a pipeline; see [`view`].
-//! - An update walks the routes of each changed prefix once, however many chunks it covers, instead of
-//!   searching the table for each chunk; chunks that several changes touch are rebuilt once. Freed space is
-//!   used again, and what is unused stays under a sixteenth of a range table; see [`update`].
-//! - Chunks of one update are rebuilt by one thread, as in the authors' implementation. On a table of 902K
-//!   routes a /24 takes about 10 us, a /8 under a millisecond, the default route as long as a build.
+//! - Short and long ranges are stored in two tables, so that 2^19 of each fit and bases need no
+//!   common unit.
+//! - The search halves what is left without testing for a hit. Every address of a chunk takes the
+//!   same number of steps, with no branch to mispredict. Batches are software-pipelined; see
+//!   [`view`].
+//! - An update walks the routes of each changed prefix once, however many chunks it covers, instead
+//!   of searching the table for each chunk. Chunks that several changes touch are rebuilt once.
+//!   Freed space is reused, and unused space stays under a sixteenth of a range table; see
+//!   [`update`].
+//! - One thread rebuilds all chunks of an update, as in the authors' implementation. On a table of
+//!   902K routes a /24 takes about 10 us, a /8 under a millisecond, and the default route as long
+//!   as a build.
 
 //!
-//! # Readers meanwhile
+//! # Concurrent readers
 //!
-//! All three tables are atomic words. In a shared table no range is written while an entry leads to it: an update writes all of its
-//! chunks into free places, and then one direct entry after the other, each with one store. What a direct entry led to before is used
-//! again when every reader has passed. No chunk is moved, so a table asks to be built anew when the ranges that were reserved are used
-//! up, or when far more of them are free than in use.
+//! All three tables are atomic words. In a shared table no range is written while an entry leads to
+//! it. An update writes all of its chunks into unused ranges, and then one direct entry after the
+//! other, each with one store. The old chunks are reused after a grace period.
+//!
+//! No chunk is moved. So a table asks for a rebuild when the reserved ranges are used up, or when
+//! far more of them are unused than used.
 
 mod layout;
 mod plan;
@@ -89,7 +99,7 @@ use std::marker::PhantomData;
 use table::{GRANULE_LOG2_MAX, Table, bytes};
 use view::TableView;
 
-/// What the tools print about it.
+/// What the tools print about the engine.
 pub const ABOUT: About = About {
     name: "dxr",
     paper: "Zec, Rizzo, Mikuc: DXR: Towards a Billion Routing Lookups per Second in Software, ACM SIGCOMM CCR 42(5)",
@@ -108,7 +118,7 @@ pub const DXR16: About = About { name: "dxr16", preset: &[("k", "16")], ..ABOUT 
 /// The paper's D18R: 18 bits direct.
 pub const DXR18: About = About { name: "dxr18", preset: &[("k", "18")], cost: |_| 10.0, ..ABOUT };
 
-/// A table in whichever layout holds it in the fewest bytes.
+/// A table in the smallest layout that holds it.
 #[derive(Debug)]
 enum Form {
     Paper(Table<Paper>),
@@ -116,7 +126,7 @@ enum Form {
     Wide(Table<Wide>),
 }
 
-/// The same as lookups read it.
+/// A table of any layout as lookups read it.
 #[derive(Clone, Debug)]
 enum FormView {
     Paper(TableView<Paper>),
@@ -151,13 +161,13 @@ pub struct DxrView<W> {
 }
 
 impl<W: Width> Dxr<W> {
-    /// The figures of the paper's Tables 1 and 2. O(2^k + ranges).
+    /// Returns the figures of the paper's Tables 1 and 2. O(2^k + ranges).
     #[must_use]
     pub fn statistics(&self) -> Statistics {
         with_table!(&self.form, Form::table => table.statistics())
     }
 
-    /// The steps of binary search that an address takes; 0 if the direct table answers.
+    /// Returns the steps of binary search that `address` takes, or 0 if the direct table answers.
     #[must_use]
     pub fn search_steps(&self, address: u32) -> u32 {
         let index = (address >> (u32::BITS - u32::from(self.k))) as usize;
@@ -165,11 +175,12 @@ impl<W: Width> Dxr<W> {
     }
 }
 
-/// Compiles a plan of the whole space in the layout it is named after.
+/// Compiles a plan of the whole address space in one layout.
 type Build = fn(&Plan, u8, u32, Pages) -> Form;
 
 impl Form {
-    /// Compiles a plan of the whole space in the layout of the fewest bytes; of equals the first.
+    /// Compiles a plan of the whole address space in the smallest layout. Of equals it takes the
+    /// first.
     fn build(plan: &Plan, k: u8, pages: Pages) -> Self {
         let paper: Build = |plan, k, granule, pages| Self::Paper(Table::build(plan, k, granule, pages));
         let ranges: Build = |plan, k, granule, pages| Self::WideRanges(Table::build(plan, k, granule, pages));
@@ -184,7 +195,7 @@ impl Form {
         build(plan, k, granule, pages)
     }
 
-    /// Returns what lookups read.
+    /// Returns the view that lookups read.
     fn view(&self) -> FormView {
         match self {
             Self::Paper(table) => FormView::Paper(table.view()),
@@ -194,7 +205,7 @@ impl Form {
     }
 }
 
-/// The bits that the direct table is to resolve.
+/// Returns the bits that the direct table is to resolve.
 fn direct_bits(config: &Config) -> Result<u8, Error> {
     config.parameter("k", 16..=24, 18)
 }
@@ -214,7 +225,7 @@ impl<W: Width> Lookup<u32> for DxrView<W> {
 }
 
 impl<W: Width> Dxr<W> {
-    /// Makes the view show what has moved.
+    /// Updates the view after an array has moved.
     fn show(&mut self) {
         match (&self.form, &mut self.view.form) {
             (Form::Paper(table), FormView::Paper(view)) => table.show_in(view),

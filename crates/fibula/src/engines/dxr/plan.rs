@@ -1,16 +1,17 @@
-//! [`Plan`]: chunks as plain ranges, before they take a layout. Builds and updates begin with one.
+//! [`Plan`]: chunks as plain ranges, before they are written in a layout. Builds and updates begin
+//! with one.
 
 use crate::blocks::expansion::expand;
 use crate::blocks::parallel::in_parallel;
 use crate::rib::Range;
 use crate::{Prefix, Rib};
 
-/// The longest prefix whose chunks are planned on all cores, if the table has so many routes: below that, threads
-/// cost more than they save.
+/// The longest prefix whose chunks are planned on all cores.
 const SHORT: u8 = 7;
+/// The fewest routes for planning on all cores. With fewer, threads cost more than they save.
 const MANY_ROUTES: usize = 1 << 16;
 
-/// A range of one chunk: where it begins, counted from the start of the chunk, and its answer.
+/// A range of one chunk: its begin, counted from the start of the chunk, and its answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct PlainRange {
     pub(super) base: u16,
@@ -22,14 +23,15 @@ pub(super) struct PlainRange {
 pub(super) struct Run {
     /// The index of the first chunk.
     pub(super) first: usize,
-    /// The number of chunks; 1 unless there is only one range.
+    /// The number of chunks: 1 unless there is only one range.
     pub(super) chunks: usize,
-    /// Where its ranges lie in the plan, and how many they are.
+    /// The index in the plan of its first range.
     start: usize,
+    /// The number of its ranges.
     pub(super) len: usize,
     /// Whether every base is a multiple of 256.
     pub(super) aligned: bool,
-    /// The greatest next hop among them.
+    /// The greatest next hop among its ranges.
     pub(super) max_next_hop: u32,
 }
 
@@ -41,8 +43,9 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    /// The chunks of 2^(32 - `k`) addresses that these prefixes touch, each once: one sweep over the routes
-    /// of each prefix, however many chunks it covers. Short prefixes are cut up and swept on all cores.
+    /// Plans the chunks of 2^(32 - `k`) addresses that `prefixes` touch, each once. One sweep over
+    /// the routes of a prefix is enough, however many chunks it covers. Short prefixes are split
+    /// and swept on all cores.
     pub(super) fn of(rib: &Rib<u32>, prefixes: impl Iterator<Item = Prefix<u32>>, k: u8) -> Self {
         let widened = prefixes.map(|prefix| Prefix::containing(prefix.first(), prefix.len().min(k)));
         let prefixes = Prefix::outermost(widened);
@@ -64,7 +67,7 @@ impl Plan {
         plans.into_iter().fold(Self::default(), Self::followed_by)
     }
 
-    /// This plan and one of chunks behind its own.
+    /// Returns this plan followed by `next`, whose chunks come after its own.
     fn followed_by(mut self, next: Self) -> Self {
         let start = self.ranges.len();
         self.runs.extend(next.runs.into_iter().map(|run| Run { start: start + run.start, ..run }));
@@ -72,12 +75,12 @@ impl Plan {
         self
     }
 
-    /// The ranges of a run.
+    /// Returns the ranges of a run.
     pub(super) fn ranges(&self, run: &Run) -> &[PlainRange] {
         &self.ranges[run.start..run.start + run.len]
     }
 
-    /// Cuts a range at the borders of chunks of 2^`offset_bits` addresses.
+    /// Adds a range, cut at the borders of chunks of 2^`offset_bits` addresses.
     fn add(&mut self, range: Range<u32>, offset_bits: u32) {
         let next_hop = range.next_hop.0;
         let (mut first, end) = (u64::from(range.first), u64::from(range.last) + 1);
@@ -102,7 +105,8 @@ impl Plan {
         self.ranges.push(PlainRange { base: 0, next_hop });
     }
 
-    /// Adds a range to the chunk begun last: ranges come in order and leave no gap, so it is that chunk's.
+    /// Adds a range to the last chunk. It belongs there, because ranges come in order and leave no
+    /// gap.
     fn extend(&mut self, range: PlainRange) {
         let run = self.runs.last_mut().expect("a prefix begins at the start of a chunk");
         run.len += 1;

@@ -1,4 +1,4 @@
-//! Snapshots: the three tables, and which layout and granule they have.
+//! Snapshots: the three tables, and their layout and granule.
 
 use super::layout::Layout;
 use super::table::{GRANULE_LOG2_MAX, Table};

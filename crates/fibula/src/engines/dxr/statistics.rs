@@ -8,31 +8,34 @@ use crate::engine::Figure;
 /// The most search steps of a lookup: a chunk has at most 2^16 ranges.
 pub const SEARCH_STEPS_MAX: usize = 16;
 
-/// What Tables 1 and 2 of the paper say of a table.
+/// The figures that Tables 1 and 2 of the paper give of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Statistics {
     /// The layout of the entries: `paper`, `wide ranges` or `wide`.
     pub layout: &'static str,
-    /// The ranges that bases and sizes count in (1, 2, 4 or 8); a chunk is padded to a multiple.
+    /// The ranges that are one unit of bases and sizes (1, 2, 4 or 8). A chunk is padded to a
+    /// multiple.
     pub granule: usize,
-    /// The chunks that have ranges, the others being resolved in the direct table: the paper's "full chunks".
+    /// The chunks that have ranges: the paper's "full chunks". The direct table answers for the
+    /// others.
     pub full_chunks: usize,
     /// The full chunks of short ranges.
     pub short_chunks: usize,
-    /// The ranges of short format, padding left out.
+    /// The ranges of short format, without padding.
     pub short_ranges: usize,
-    /// The ranges of long format, padding left out.
+    /// The ranges of long format, without padding.
     pub long_ranges: usize,
-    /// The bytes of the direct table and of all ranges, padding included, holes and unused memory left out.
+    /// The bytes of the direct table and of all ranges, with padding, without holes and unused
+    /// memory.
     pub bytes: usize,
-    /// How many of the chunks before 224.0.0.0 take exactly so many steps of binary search, 0 being a match
-    /// in the direct table. All chunks being equally large, these are the shares of uniformly random unicast
-    /// addresses (Table 2).
+    /// The number of chunks before 224.0.0.0 by their steps of binary search. Index 0 counts those
+    /// that the direct table answers. All chunks are equally large, so these are the shares of
+    /// uniformly random unicast addresses (Table 2).
     pub chunks_by_search_steps: [usize; SEARCH_STEPS_MAX + 1],
 }
 
 impl Statistics {
-    /// The same as a list.
+    /// Returns the figures as a list.
     pub(super) fn figures(&self) -> Vec<Figure> {
         let mut figures = vec![
             Figure::count("full chunks", self.full_chunks),
@@ -52,7 +55,8 @@ impl Statistics {
         figures
     }
 
-    /// The share, in percent, of uniformly random unicast addresses that take exactly `steps` steps.
+    /// Returns the percentage of uniformly random unicast addresses that take exactly `steps`
+    /// steps.
     #[must_use]
     pub fn percent_with_search_steps(&self, steps: usize) -> f64 {
         let chunks: usize = self.chunks_by_search_steps.iter().sum();
@@ -94,7 +98,7 @@ impl<L: Layout> Table<L> {
         statistics
     }
 
-    /// The steps of binary search that the addresses of a chunk take.
+    /// Returns the steps of binary search that the addresses of a chunk take.
     pub(super) fn slot_search_steps(&self, index: usize) -> u32 {
         match self.slot(index) {
             Slot::NextHop(_) => 0,

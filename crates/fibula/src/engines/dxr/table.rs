@@ -1,4 +1,5 @@
-//! [`Table`]: the direct table and the range tables of one layout, and how a plan becomes them.
+//! [`Table`]: the direct table and the range tables of one layout, and how a plan is written into
+//! them.
 
 use super::layout::{
     Chunk, LONG_BASE_BITS, Layout, SHORT_BASE_BITS, Slot, Word, direct_entry, next_hop_max, plain_range,
@@ -10,14 +11,15 @@ use crate::blocks::chunks::SharedPool;
 use crate::memory::{Pages, Published, Words};
 use std::ops::Range;
 
-/// The greatest base-two logarithm of a granule: bases and sizes count 1, 2, 4 or 8 ranges (section 3.2).
+/// The greatest base-two logarithm of a granule: bases and sizes count 1, 2, 4 or 8 ranges (section
+/// 3.2).
 pub(super) const GRANULE_LOG2_MAX: u32 = 3;
 
-/// What limits call the elements of a range table.
+/// The name of a range table's elements in limit errors.
 pub(super) const RANGES: &str = "ranges";
 
-/// One part in so many of a range table is left free when a layout is chosen, so that a table near its limit
-/// is not built anew by each of the next updates.
+/// A `1 / HEADROOM` part of a range table is left free when a layout is chosen. Otherwise each of
+/// the next updates could rebuild a table near its limit.
 pub(super) const HEADROOM: u64 = 32;
 
 /// A compiled table of one layout.
@@ -31,7 +33,7 @@ pub(super) struct Table<L: Layout> {
     pub(super) long: SharedPool<L::Long>,
 }
 
-/// How many ranges, padding included, stand in the two range tables.
+/// The number of ranges in each of the two range tables, padding included.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Amount {
     pub(super) short: u64,
@@ -44,7 +46,7 @@ impl Amount {
     }
 }
 
-/// What a plan needs in this layout, or `None` if an entry cannot hold it.
+/// Returns the ranges that a plan needs in this layout, or `None` if an entry cannot hold it.
 pub(super) fn needed<L: Layout>(plan: &Plan, granule_log2: u32) -> Option<Amount> {
     let mut amount = Amount::default();
     for run in &plan.runs {
@@ -62,12 +64,13 @@ pub(super) fn needed<L: Layout>(plan: &Plan, granule_log2: u32) -> Option<Amount
     Some(amount)
 }
 
-/// The most ranges, padding included, that one range table of this layout holds.
+/// Returns the most ranges, padding included, that one range table of this layout holds.
 pub(super) const fn capacity<L: Layout>(granule_log2: u32) -> u64 {
     L::BASE_MAX << granule_log2
 }
 
-/// The bytes of a fresh table for a plan, or `None` if this layout does not hold it with room to grow.
+/// Returns the bytes of a fresh table for a plan, or `None` if this layout cannot hold it with room
+/// to grow.
 pub(super) fn bytes<L: Layout>(plan: &Plan, k: u8, granule_log2: u32) -> Option<u64> {
     let Amount { short, long } = needed::<L>(plan, granule_log2)?;
     let most = capacity::<L>(granule_log2);
@@ -78,14 +81,14 @@ pub(super) fn bytes<L: Layout>(plan: &Plan, k: u8, granule_log2: u32) -> Option<
     Some((size(L::Direct::BITS) << k) + short * size(L::Short::BITS) + long * size(L::Long::BITS))
 }
 
-/// The format and the padded length of a run of several ranges: short where every base is a multiple of 256
-/// and every next hop fits beside 8 bits of base.
+/// Returns the format and the padded length of a run of several ranges. The format is short if
+/// every base is a multiple of 256 and every next hop fits beside 8 bits of base.
 pub(super) fn shape<L: Layout>(run: &Run, granule_log2: u32) -> (bool, usize) {
     let short = run.aligned && u64::from(run.max_next_hop) <= next_hop_max::<L::Short>(SHORT_BASE_BITS);
     (!short, run.len.next_multiple_of(1 << granule_log2))
 }
 
-/// Writes ranges as entries; the padding repeats the last range, which no search can tell from it.
+/// Writes ranges as entries. The padding repeats the last range, which does not change any search.
 fn write<T: Word>(base_bits: u32, ranges: &[PlainRange], entries: &Words<T>, place: Range<usize>) {
     let last = ranges[ranges.len() - 1];
     for (index, entry) in entries.places(place).iter().enumerate() {
@@ -94,7 +97,7 @@ fn write<T: Word>(base_bits: u32, ranges: &[PlainRange], entries: &Words<T>, pla
 }
 
 impl<L: Layout> Table<L> {
-    /// Compiles a plan of the whole address space that [`bytes`] has found to fit.
+    /// Compiles a plan of the whole address space. [`bytes`] must have found that it fits.
     pub(super) fn build(plan: &Plan, k: u8, granule_log2: u32, pages: Pages) -> Self {
         let amount = needed::<L>(plan, granule_log2).expect("the plan has been found to fit");
         let table = Self {
@@ -117,13 +120,15 @@ impl<L: Layout> Table<L> {
         table
     }
 
-    /// Points a run's chunks at its one answer, or at its ranges, which are written from `start` on.
+    /// Points a run's chunks at its one answer, or at its ranges, which are written from `start`
+    /// on.
     pub(super) fn place(&self, plan: &Plan, run: &Run, start: usize) {
         let entry = self.written(plan, run, start);
         self.direct.fill(run.first..run.first + run.chunks, entry);
     }
 
-    /// The direct entry of a run's chunks: its one answer, or its ranges, which are written from `start` on.
+    /// Returns the direct entry of a run's chunks: its one answer, or its ranges, which are written
+    /// from `start` on.
     pub(super) fn written(&self, plan: &Plan, run: &Run, start: usize) -> L::Direct {
         let slot = if run.len == 1 {
             Slot::NextHop(run.max_next_hop)
@@ -136,7 +141,7 @@ impl<L: Layout> Table<L> {
         direct_entry::<L>(self.granule_log2, slot)
     }
 
-    /// Writes ranges into the place of a chunk.
+    /// Writes `ranges` into the space of `chunk`.
     pub(super) fn write(&self, chunk: Chunk, ranges: &[PlainRange]) {
         let place = chunk.start..chunk.start + chunk.len;
         if chunk.long {
@@ -146,13 +151,13 @@ impl<L: Layout> Table<L> {
         }
     }
 
-    /// What the direct table says of a chunk.
+    /// Returns the slot of the direct entry at `index`.
     #[inline(always)]
     pub(super) fn slot(&self, index: usize) -> Slot {
         slot::<L>(self.granule_log2, self.direct.get(index))
     }
 
-    /// The ranges of a chunk, padding left out.
+    /// Returns the ranges of a chunk, without padding.
     pub(super) fn ranges_of(&self, chunk: Chunk) -> Vec<PlainRange> {
         let place = chunk.start..chunk.start + chunk.len;
         let mut ranges: Vec<PlainRange> = if chunk.long {
@@ -164,19 +169,19 @@ impl<L: Layout> Table<L> {
         ranges
     }
 
-    /// Returns what lookups read.
+    /// Returns the view that lookups read.
     pub(super) fn view(&self) -> TableView<L> {
         let (direct, short, long) = (self.direct.view(), self.short.view(), self.long.view());
         TableView { k: self.k, granule_log2: self.granule_log2, direct, short, long }
     }
 
-    /// Makes `view` show what has moved.
+    /// Updates `view` after an array has moved.
     pub(super) fn show_in(&self, view: &mut TableView<L>) {
         self.short.show_in(&mut view.short);
         self.long.show_in(&mut view.long);
     }
 
-    /// The ranges in use, holes left out.
+    /// Returns the ranges in use, without holes.
     pub(super) fn live(&self) -> Amount {
         Amount { short: live(&self.short) as u64, long: live(&self.long) as u64 }
     }
@@ -186,13 +191,13 @@ fn plain_ranges<T: Word>(base_bits: u32, entries: &[Published<T>]) -> Vec<PlainR
     entries.iter().map(|entry| plain_range(base_bits, T::load(entry))).collect()
 }
 
-/// The elements of a pool that are not holes.
+/// Returns the elements of a pool that are not holes.
 pub(super) fn live<T: Word>(pool: &SharedPool<T>) -> usize {
     pool.len() - pool.free_total()
 }
 
-/// A pool whose first `len` elements are taken as one run, with memory for `most`: it never grows by itself,
-/// so that growth stays under the bound of [`update`](super::update).
+/// Returns a pool whose first `len` elements are allocated as one run, with memory for `most`. It
+/// never grows by itself, so that growth stays within the bound of [`update`](super::update).
 pub(super) fn in_one_piece<T: Word>(len: u64, most: u64, pages: Pages) -> SharedPool<T> {
     let mut pool = SharedPool::empty(RANGES, most, pages);
     let start = pool.allocate(most as usize).expect("the limit is what is taken");

@@ -4,7 +4,7 @@ use super::*;
 use crate::arch::Scalar;
 use crate::engine::Cost;
 use crate::engines::oracle::Oracle;
-use crate::engines::testing::{Ask, apply, rib};
+use crate::engines::testing::{ViaView, apply, rib};
 use crate::{Change, Prefix, Route};
 use proptest::prelude::*;
 
@@ -14,7 +14,8 @@ fn build<W: Width>(rib: &Rib<u32>, k: u8) -> Dxr<W> {
     dxr
 }
 
-/// `count` host routes from `first` on, their next hops two in turn: as many ranges, and one more after them.
+/// Returns `count` host routes from `first` on with two alternating next hops: `count` ranges, and
+/// one more after them.
 fn hosts(first: u32, count: u32) -> impl Iterator<Item = Route<u32>> {
     (0..count).map(move |i| Route { prefix: Prefix::host(first + i), next_hop: NextHop(1 + i % 2) })
 }
@@ -210,7 +211,7 @@ fn bytes_stay_within_a_tenth_of_a_fresh_build() {
             }
         }
         deltas.sort_unstable_by_key(|delta| delta.prefix);
-        deltas.reverse(); // the last change of a prefix is the one that stands
+        deltas.reverse(); // the last change of a prefix counts
         deltas.dedup_by_key(|delta| delta.prefix);
         assert!(matches!(dxr.apply(&rib, &deltas), Update::Applied(_)));
         dxr.validate(&rib).unwrap();
@@ -220,7 +221,7 @@ fn bytes_stay_within_a_tenth_of_a_fresh_build() {
     check(&dxr, &rib).unwrap();
 }
 
-/// A change of a table whose prefixes crowd and nest in few chunks.
+/// Generates a change of a table whose prefixes crowd and nest in few chunks.
 fn change(next_hops: u32) -> impl Strategy<Value = Change<u32>> {
     let prefix = (0_u32..4, any::<u16>(), 0..=32_u8, any::<bool>());
     (prefix, 0..=next_hops).prop_map(move |((chunk, low, len, aligned), next_hop)| {
@@ -229,14 +230,14 @@ fn change(next_hops: u32) -> impl Strategy<Value = Change<u32>> {
             Prefix::containing([0, 0x0102_0000, 0x0103_C000, 0xFFFF_F000][chunk as usize] | low, len);
         match next_hop {
             0 => Change::Withdraw(prefix),
-            // The greatest ones lie past every format.
+            // The greatest next hops are past every layout.
             1 if next_hops > 65_535 => Change::Announce(Route { prefix, next_hop: NextHop(u32::MAX) }),
             next_hop => Change::Announce(Route { prefix, next_hop: NextHop(next_hop) }),
         }
     })
 }
 
-/// Follows alone, or with somebody who reads the same memory.
+/// Applies updates, either alone or with a reader of the same memory.
 fn follows<W: Width>(k: u8, read: bool, batches: Vec<Vec<Change<u32>>>) -> Result<(), TestCaseError> {
     let mut rib: Rib<u32> = Rib::new();
     let mut dxr: Dxr<W> = build(&rib, k);
@@ -313,7 +314,7 @@ fn what_a_reader_may_be_at_stays_until_it_has_passed() {
     };
     apply(&mut dxr, &mut rib, &[("1.2.3.0/24", 3)]);
     assert_eq!((view.lookup(0x0102_0300), ranges(&view)), (3, [1, 2, 1, 1, 3, 1]));
-    dxr.readers_passed(); // since before the change
+    dxr.readers_passed(); // for what was replaced before the change
     apply(&mut dxr, &mut rib, &[("1.2.3.0/24", 3), ("1.2.3.0/25", 3)]); // the same ranges: nothing changes
     assert_eq!(ranges(&view), [1, 2, 1, 1, 3, 1]);
     dxr.readers_passed();
@@ -323,11 +324,11 @@ fn what_a_reader_may_be_at_stays_until_it_has_passed() {
 }
 
 #[test]
-fn a_shared_table_is_to_be_built_anew_when_there_is_no_room_or_far_too_much() {
+fn a_shared_table_asks_for_a_rebuild_when_there_is_no_room_or_far_too_much() {
     let mut rib: Rib<u32> = (0..20).flat_map(|chunk| hosts(chunk << 16, 4000)).collect();
     let mut dxr: Dxr<u8> = build(&rib, 16);
     let view = dxr.share().unwrap();
-    // Each time everything is written beside, as long as there is room.
+    // Each update writes everything beside the old chunks, as long as there is room.
     let mut change = |rib: &mut Rib<u32>, next_hop| {
         let deltas: Vec<_> = (0..20)
             .filter_map(|chunk| rib.insert(Prefix::containing(chunk << 16, 16), NextHop(next_hop)))

@@ -1,11 +1,13 @@
-//! Updates (section 3.3): the chunks under a changed prefix are replaced, their space is used again.
+//! Updates (section 3.3): the chunks under a changed prefix are replaced, and their space is
+//! reused.
 //!
-//! A range table's memory is taken in one piece with a little room: [`ROOM`] of what is in use. When the room
-//! is used up, or holes and room together exceed twice that share, the chunks move to a new piece in the
-//! order of their addresses. Growing by doubling, as arrays do, would leave up to half of the memory unused.
+//! A range table's memory is allocated in one piece with a little room: [`ROOM`] of what is in use.
+//! When the room is used up, or holes and room together exceed twice that share, the chunks move to
+//! a new piece in the order of their addresses. Doubling, as arrays grow, would leave up to half of
+//! the memory unused.
 //!
-//! Where others read, no chunk is written or moved. All new ones are written beside the old before the first direct
-//! entry changes; what no entry leads to any more is used again when readers have passed.
+//! In a shared table no chunk is overwritten or moved. All new chunks are written beside the old
+//! ones before the first direct entry changes. The old ones are reused after a grace period.
 
 use super::layout::{Chunk, Layout, Slot, Word, direct_entry};
 use super::plan::{Plan, Run};
@@ -14,11 +16,11 @@ use crate::Limit;
 use crate::blocks::chunks::SharedPool;
 use crate::engine::{Cost, Update};
 
-/// The room a moved range table gets: one part in so many of its ranges in use.
+/// A moved range table gets room for a `1 / ROOM` part of its used ranges.
 const ROOM: u64 = 32;
 
-/// The room it gets at least: one range for so many direct entries. Else a table of few ranges would be
-/// moved, and its direct table walked, every few updates.
+/// It gets at least one range for each `ROOM_DIRECT` direct entries. Otherwise a table of few
+/// ranges would be moved, and its direct table walked, every few updates.
 const ROOM_DIRECT: u64 = 256;
 
 impl<L: Layout> Table<L> {
@@ -34,7 +36,7 @@ impl<L: Layout> Table<L> {
         }
     }
 
-    /// Replaces the chunks of a plan that needs so many ranges, where nobody reads.
+    /// Replaces the chunks of a plan that needs `more` ranges, in a table that is not shared.
     fn replace_unread(&mut self, mut plan: Plan, more: Amount) -> Result<(), NoRoom> {
         let less = self.occupied(&plan);
         let Amount { short, long } = self.live();
@@ -43,7 +45,8 @@ impl<L: Layout> Table<L> {
             return Err(NoRoom);
         }
         let mut runs = std::mem::take(&mut plan.runs);
-        // Everything that goes is freed before anything comes, so that what is in use never exceeds `after`.
+        // All old chunks are freed before a new one is allocated, so that the use never exceeds
+        // `after`.
         runs.retain(|run| !self.settle(&plan, run));
         for run in &runs {
             let start = self.allocate(run).unwrap_or_else(|_| {
@@ -58,7 +61,7 @@ impl<L: Layout> Table<L> {
         Ok(())
     }
 
-    /// Replaces the chunks of a plan where others read.
+    /// Replaces the chunks of a plan in a shared table.
     fn replace(&mut self, plan: &Plan) -> Result<(), NoRoom> {
         if self.short.is_wasteful() || self.long.is_wasteful() {
             return Err(NoRoom);
@@ -87,7 +90,7 @@ impl<L: Layout> Table<L> {
         Ok(())
     }
 
-    /// Whether a run's ranges are those of its chunk.
+    /// Returns whether a run's ranges are those that its chunk already has.
     fn is_as_planned(&self, plan: &Plan, run: &Run) -> bool {
         match self.slot(run.first) {
             Slot::Chunk(chunk) => {
@@ -98,7 +101,7 @@ impl<L: Layout> Table<L> {
         }
     }
 
-    /// Gives space back that was taken for a run.
+    /// Frees the space that was allocated for a run.
     fn put_back(&mut self, run: &Run, start: usize) {
         match (run.len, shape::<L>(run, self.granule_log2)) {
             (1, _) => {}
@@ -107,7 +110,7 @@ impl<L: Layout> Table<L> {
         }
     }
 
-    /// Gives back what a slot leads to.
+    /// Frees the chunk of a slot, if it has one.
     fn give_back(&mut self, slot: Slot) {
         match slot {
             Slot::NextHop(_) => {}
@@ -116,20 +119,20 @@ impl<L: Layout> Table<L> {
         }
     }
 
-    /// Lets others read from now on.
+    /// Shares the table: other threads may read it from now on.
     pub(super) fn share(&mut self) {
         let most = capacity::<L>(self.granule_log2);
         self.short.share(most);
         self.long.share(most);
     }
 
-    /// Every reader has passed what was replaced before the last call of this.
+    /// Ends a grace period: every reader has passed what was replaced before the previous call.
     pub(super) fn readers_passed(&mut self) {
         self.short.readers_passed();
         self.long.readers_passed();
     }
 
-    /// The ranges that the chunks of a plan occupy now.
+    /// Returns the ranges that the chunks of a plan occupy now.
     fn occupied(&self, plan: &Plan) -> Amount {
         let mut amount = Amount::default();
         for run in &plan.runs {
@@ -142,8 +145,8 @@ impl<L: Layout> Table<L> {
         amount
     }
 
-    /// Writes a run that is as it was, or takes the very place of what was there; else frees that place and
-    /// says `false`.
+    /// Writes a run that is unchanged or fits the old chunk's space, and returns `true`. Otherwise
+    /// frees that space and returns `false`.
     fn settle(&mut self, plan: &Plan, run: &Run) -> bool {
         if run.len > 1
             && let Slot::Chunk(chunk) = self.slot(run.first)
@@ -159,7 +162,7 @@ impl<L: Layout> Table<L> {
         false
     }
 
-    /// Takes space for a run in its range table; a run of one range needs none.
+    /// Allocates space for a run in its range table. A run of one range needs none.
     fn allocate(&mut self, run: &Run) -> Result<usize, Limit> {
         let (long, len) = shape::<L>(run, self.granule_log2);
         match (run.len, long) {
@@ -169,8 +172,8 @@ impl<L: Layout> Table<L> {
         }
     }
 
-    /// Moves all chunks together, in the order of their addresses, with room for `after` ranges and some
-    /// more.
+    /// Moves all chunks together, in the order of their addresses, with room for `after` ranges and
+    /// some more.
     fn compact(&mut self, after: Amount) {
         let room = |amount: u64| {
             let most = amount + room(amount, self.direct.len()).next_multiple_of(1 << GRANULE_LOG2_MAX);
@@ -200,15 +203,17 @@ fn copy<T: Word>(from: &SharedPool<T>, chunk: Chunk, to: &SharedPool<T>, start: 
     start
 }
 
-/// Not all chunks fit beside those in use, or too much lies unused where nothing can move.
+/// The error that new chunks do not fit beside those in use, or that too much is unused where
+/// nothing can move.
 struct NoRoom;
 
-/// The room for a range table of so many ranges beside a direct table of so many entries.
+/// Returns the room for a range table of `ranges` ranges beside a direct table of `direct` entries.
 fn room(ranges: u64, direct: usize) -> u64 {
     ranges / ROOM + direct as u64 / ROOM_DIRECT
 }
 
-/// Whether holes and unused memory exceed twice the room of a table that has just been moved.
+/// Returns whether holes and unused memory exceed twice the room of a table that has just been
+/// moved.
 fn has_slack<T: Word>(pool: &SharedPool<T>, direct: usize) -> bool {
     let live = live(pool);
     let slack = pool.bytes() / size_of::<T>() - live;

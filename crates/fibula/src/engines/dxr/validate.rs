@@ -1,4 +1,4 @@
-//! The structure checked against itself and against the table it was built from.
+//! Checks of the structure against itself and against the table it was built from.
 
 use super::layout::{Chunk, Layout, Slot, Word};
 use super::plan::Plan;
@@ -26,7 +26,8 @@ impl<L: Layout> Table<L> {
         Ok(())
     }
 
-    /// Every chunk in the space of its pool, none over another, none lost; bases from 0 upwards.
+    /// Checks that every chunk is within its pool, that none overlaps or is lost, and that bases
+    /// start from 0 and rise.
     fn check_places(&self) -> Result<(), String> {
         if self.direct.len() != 1 << self.k {
             return Err(format!("{} direct entries for k = {}", self.direct.len(), self.k));
@@ -47,13 +48,13 @@ impl<L: Layout> Table<L> {
                 return Err(format!("chunk {index} holds ranges that should be one: {ranges:?}"));
             }
         }
-        check_books(&self.short, short)?;
-        check_books(&self.long, long)
+        check_bookkeeping(&self.short, short)?;
+        check_bookkeeping(&self.long, long)
     }
 }
 
-/// The chunks against the books of their pool.
-fn check_books<T: Word>(pool: &SharedPool<T>, mut chunks: Vec<Chunk>) -> Result<(), String> {
+/// Checks the chunks against the bookkeeping of their pool.
+fn check_bookkeeping<T: Word>(pool: &SharedPool<T>, mut chunks: Vec<Chunk>) -> Result<(), String> {
     pool.validate()?;
     chunks.sort_unstable_by_key(|chunk| chunk.start);
     if let Some(pair) = chunks.windows(2).find(|pair| pair[0].start + pair[0].len > pair[1].start) {

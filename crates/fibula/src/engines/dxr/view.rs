@@ -1,17 +1,23 @@
-//! [`TableView`]: the lookup (section 3.4), one address at a time and in a pipeline.
+//! [`TableView`]: the lookup (section 3.4), one address at a time and software-pipelined.
 //!
-//! The pipeline takes [`LANES`] addresses through two phases. The first reads their direct entries, answers
-//! those that end there, asks for the cache line each other chunk begins on, and sorts the lanes by format
-//! without a branch. The second searches [`TOGETHER`] lanes in step, their state in registers, each step a
-//! conditional move: nothing predicts the outcome of a comparison, so a branch would be wrong half the time.
+//! The pipeline takes [`LANES`] addresses through two phases. The first phase reads their direct
+//! entries and answers those that end there. It prefetches the cache line on which each other chunk
+//! begins, and sorts the lanes by format without a branch. The second phase searches [`TOGETHER`]
+//! lanes in step, their state in registers. Each step is a conditional move: the outcome of a
+//! comparison cannot be predicted, so a branch would be wrong half the time.
 //!
-//! Roads not taken, measured on the same data (million lookups a second on one Zen 4 core shared with other
-//! work: the best of 256 slices of 65,536 addresses; prefix trace, 2^18 chunks, 902K routes, 72K next hops; this
-//! code 94, and differences of 3 or less are not told apart): every lane of the batch one step further at a time,
-//! state in memory, 86; the same by AVX-512 gathers, 95, but 153 instead of 177 on random addresses, and unsafe;
-//! a step count common to the batch, to save the branch that ends each group's search, 89; steps of fixed
-//! powers of two clamped to the chunk, 87; no prefetch, 82; prefetch in the second phase, 91; two lanes in step
-//! 92, eight 91.
+//! # Alternatives measured
+//!
+//! Million lookups a second on one Zen 4 core shared with other work: the best of 256 slices of
+//! 65,536 addresses; prefix trace, 2^18 chunks, 902K routes, 72K next hops. This code gives 94, and
+//! differences of 3 or less are not told apart.
+//!
+//! - Every lane of the batch one step further at a time, state in memory: 86.
+//! - The same by AVX-512 gathers: 95, but 153 instead of 177 on random addresses, and unsafe.
+//! - A step count common to the batch, to save the branch that ends each group's search: 89.
+//! - Steps of fixed powers of two clamped to the chunk: 87.
+//! - No prefetch: 82. Prefetch in the second phase: 91.
+//! - Two lanes in step: 92. Eight: 91.
 
 use super::layout::{LONG_BASE_BITS, Layout, SHORT_BASE_BITS, Slot, Word, fields, next_hop_max, probe, slot};
 use crate::NextHop;
@@ -20,21 +26,23 @@ use crate::engine::{Meter, Width};
 use crate::memory::{Published, Shareable, WordsView};
 use std::hint::select_unpredictable;
 
-/// The addresses that go through the phases together: enough that what the first phase asked for is there
-/// when the second needs it.
+/// The addresses that go through the phases together: enough that what the first phase prefetched
+/// has arrived when the second phase needs it.
 const LANES: usize = 64;
 
-/// The lanes that are searched in step: as many as have their state in registers.
+/// The lanes that are searched in step: as many as fit their state into registers.
 const TOGETHER: usize = 4;
 
-/// The search steps that a chunk of `len` ranges takes, whatever the address: each halves what is left.
+/// Returns the search steps that a chunk of `len` ranges takes for any address. Each step halves
+/// what is left.
 #[must_use]
 #[inline(always)]
 pub(super) fn search_steps(len: usize) -> u32 {
     len.next_power_of_two().trailing_zeros()
 }
 
-/// The next hop of the last entry of a chunk that is not greater than `probe`. The first entry never is.
+/// Returns the next hop of the last entry of a chunk that is not greater than `probe`. The first
+/// entry never is greater.
 #[inline(always)]
 fn search<T: Word>(base_bits: u32, entries: &[Published<T>], probe: u64, meter: &mut impl Meter) -> u64 {
     let (mut at, mut len) = (0, entries.len());
@@ -46,17 +54,17 @@ fn search<T: Word>(base_bits: u32, entries: &[Published<T>], probe: u64, meter: 
     meter.load_word::<T>(&entries[at]).to_u64() & next_hop_max::<T>(base_bits)
 }
 
-/// Appends a lane to the first `count` of a list if `keep`, without a branch: nothing predicts which format
-/// comes next. The count stands apart from the list so that it stays in a register; as one structure, it cost
-/// 8 %.
+/// Appends `lane` to the first `count` of a list if `keep`, without a branch, because the next
+/// format cannot be predicted. The count is separate from the list so that it stays in a register.
+/// As one structure, it cost 8 %.
 #[inline(always)]
 fn push(lanes: &mut [u8; LANES], count: &mut usize, lane: usize, keep: bool) {
     lanes[*count] = lane as u8;
     *count += usize::from(keep);
 }
 
-/// The first `count` lanes of a list in groups; the last is filled up with a lane that is then answered
-/// again.
+/// Returns the first `count` lanes of a list in groups. The last group is filled up with a lane
+/// that is then answered twice.
 #[inline(always)]
 fn groups(lanes: &mut [u8; LANES], count: usize) -> &[[u8; TOGETHER]] {
     if count == 0 {
@@ -90,7 +98,7 @@ impl<L: Layout> TableView<L> {
         address & (u32::MAX >> self.k)
     }
 
-    /// The answer for one address.
+    /// Looks up one address.
     #[inline(always)]
     pub(super) fn lookup(&self, address: u32, meter: &mut impl Meter) -> u32 {
         let offset = self.offset(address);
@@ -111,7 +119,7 @@ impl<L: Layout> TableView<L> {
         }
     }
 
-    /// The answers for many addresses.
+    /// Looks up many addresses.
     #[inline(always)]
     pub(super) fn lookup_batch<W: Width>(&self, addresses: &[u32], next_hops: &mut [W]) {
         if self.long.len() > self.short.len() {
@@ -121,11 +129,11 @@ impl<L: Layout> TableView<L> {
         }
     }
 
-    /// As [`Self::lookup_batch`]; prefetches long ranges or short ones, the more numerous. Choosing in the
-    /// loop costs 5 %, even where the choice never changes.
+    /// Does [`Self::lookup_batch`]. Prefetches long ranges or short ones, whichever are more
+    /// numerous. Choosing in the loop costs 5 %, even if the choice never changes.
     #[inline(always)]
     fn batch<W: Width, const MOSTLY_LONG: bool>(&self, addresses: &[u32], next_hops: &mut [W]) {
-        // Taken once: what stands in `self` would be read again after every load that is atomic.
+        // Copied to locals once: fields of `self` would be read again after every atomic load.
         let (direct, short_ranges, long_ranges) = (&self.direct[..], &self.short[..], &self.long[..]);
         let (index_shift, granule_log2) = (u32::BITS - u32::from(self.k), self.granule_log2);
         let mut entries = [L::Direct::default(); LANES];
@@ -186,7 +194,8 @@ impl<L: Layout> TableView<L> {
                 len[i] = (size as usize) << self.granule_log2;
                 probes[i] = probe::<T>(base_bits, self.offset(addresses[lane]));
             }
-            // A lane that is done has one range left: half of it is none, and it stays where it is.
+            // A lane that is done has one range left. Half of that is none, so the lane does not
+            // move.
             let mut longest = len.iter().copied().max().unwrap_or(0);
             while longest > 1 {
                 longest -= longest / 2;

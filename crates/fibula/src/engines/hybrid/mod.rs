@@ -1,35 +1,45 @@
-//! `hybrid`: short routes in a Tree Bitmap, middle ones in the TBL24 of DIR-24-8, long ones in sub-tries behind it.
+//! `hybrid`: short routes in a Tree Bitmap, middle routes in the TBL24 of DIR-24-8, long routes in
+//! sub-tries behind it.
 //!
-//! He, Guan, Xie and Salamatian, "Evaluating and Optimizing IP Lookup on Many core Processors" (ICCCN 2012), section V,
-//! Figure 8.
+//! He, Guan, Xie and Salamatian, "Evaluating and Optimizing IP Lookup on Many core Processors"
+//! (ICCCN 2012), section V, Figure 8.
 //!
 //! # Layout
 //! ```text
-//! /0 to /16    Tree Bitmap: an array of 2^13 for /0 to /12, below it nodes of stride 4 for /13 to /16
+//! /0 to /16    Tree Bitmap: an array of 2^13 for /0 to /12,
+//!              below it nodes of stride 4 for /13 to /16
 //!
 //! /17 to /24   TBL24[a >> 8]      | 0 |  length  |  next hop  |      2^24 entries
 //!                                 | 1 |          |  sub-trie  |
 //!
-//! /25 to /32   sub-tries: a root node of stride 4, which also answers what the entry would without it
+//! /25 to /32   sub-tries: a root node of stride 4, which also has the answer of the entry
 //!              nodes after 24, 28 and 32 bits
 //! ```
-//! Entries are those of [`entry`](crate::blocks::entry), nodes those of [`tree_bitmap`](crate::blocks::tree_bitmap).
-//! A lookup asks the long routes first: TBL24 and the sub-trie if there is one; only if they say nothing, the Tree Bitmap of
-//! the short ones.
+//! Entries are those of [`entry`](crate::blocks::entry), nodes those of
+//! [`tree_bitmap`](crate::blocks::tree_bitmap). A lookup tries the long routes first: TBL24, and
+//! the sub-trie if there is one. Only if they have no answer does it look in the Tree Bitmap of the
+//! short routes.
 //!
 //! # Updates
-//! DIR-24-8 writes up to 2^16 entries for a /8. Here the tables that short and long routes live in change by node copy:
-//! an update takes at most one block of a node to a new place, that is, 16 nodes of 8 bytes and 16 results
-//! ([`MOST_BYTES_COPIED`], within the paper's 256). A route of 17 to 24 bits writes its own entries of TBL24, at most 128, and where one points
-//! to a sub-trie the answer of that. Only a route of 12 bits or fewer writes entries of the initial array, one for each 13-bit prefix it covers.
+//! DIR-24-8 writes up to 2^16 entries for a /8. Here the tables of short and long routes change by
+//! node copy. An update copies at most one block of a node, that is, 16 nodes of 8 bytes and 16
+//! results ([`MOST_BYTES_COPIED`], within the paper's 256).
 //!
-//! # Readers meanwhile
-//! The three tables are read one after the other. An entry of TBL24 and a root are each one word, and what a root leads to stays as it is
-//! ([`tree_bitmap`](crate::blocks::tree_bitmap)); with the answer of the entry in it, each shows one moment. An update then copies the blocks on
-//! its way, of a sub-trie three. A reader that has found nothing in TBL24 just before a route came there goes on to the short ones, and must
-//! find there what was there then: so a change of a short route waits until readers have passed the longer ones that have just come
-//! below it where there was none ([`settling`](crate::blocks::settling)). The number of a sub-trie is used again when every reader has
-//! passed, and its root stays as it was.
+//! A route of 17 to 24 bits writes its own entries of TBL24, at most 128. If an entry points to a
+//! sub-trie, it writes the answer in that. Only a route of 12 bits or fewer writes entries of the
+//! initial array, one for each 13-bit prefix it covers.
+//!
+//! # Concurrent readers
+//! A lookup reads the three tables one after the other. An entry of TBL24 and a root are each one
+//! word, and what a root leads to does not change ([`tree_bitmap`](crate::blocks::tree_bitmap)). A
+//! root includes the answer of its entry, so each table shows one moment. An update then copies all
+//! blocks on its path, at most three in a sub-trie.
+//!
+//! A reader may find nothing in TBL24 just before a route appears there. It goes on to the short
+//! routes and must find them as they were then. So a change of a short route waits for a grace
+//! period after longer routes have appeared below it where there were none
+//! ([`settling`](crate::blocks::settling)). The number of a sub-trie is reused after a grace
+//! period, and until then its root does not change.
 //!
 //! # Worked example
 //! 10.0.0.0/8 to 1, 10.1.0.0/16 to 2, 10.1.128.0/17 to 3, 10.1.129.0/25 to 4.
@@ -39,14 +49,17 @@
 //! 10.1.129.200  the same, nothing in the sub-trie but the answer of the entry: 3
 //! 10.1.130.0    TBL24[0x0A0182] = 0x2200_0003, length 17, next hop 3
 //! 10.1.2.0      TBL24[0x0A0102] = 0; Tree Bitmap, node below entry 320 of the array: 2
-//! 10.200.0.0    TBL24[0x0AC800] = 0; Tree Bitmap, nothing below entry 345 of the array; its answer: 1
+//! 10.200.0.0    TBL24[0x0AC800] = 0; Tree Bitmap, nothing below entry 345; its answer: 1
 //! ```
-//! 128 entries of TBL24 belong to the /17. Withdrawing the /8 writes 32 entries where DIR-24-8 writes 65,280.
+//! 128 entries of TBL24 belong to the /17. Withdrawing the /8 writes 32 entries, where DIR-24-8
+//! writes 65,280.
 //!
 //! # What differs from the paper
-//! - The default route, which the paper does not place, is one of the short ones.
-//! - A sub-trie answers for the entry of its /24, too; its length stands beside the number of the /24, where only updates look.
-//! - The 256 bytes that the paper allows an update are 16 nodes of 8 bytes as it writes, which make 128.
+//! - The default route, which the paper does not assign to a table, is one of the short routes.
+//! - A sub-trie also answers for the entry of its /24. The length of that route is stored beside
+//!   the number of the /24, where only updates look.
+//! - The 256 bytes that the paper allows an update are, as it writes, 16 nodes of 8 bytes, which
+//!   make 128.
 
 #[cfg(test)]
 mod tests;
@@ -66,7 +79,7 @@ use crate::memory::{Memory, Words};
 use crate::{Delta, Error, Prefix, Rib, Route};
 use std::marker::PhantomData;
 
-/// What the tools print about it.
+/// What the tools print about the engine.
 pub const ABOUT: About = About {
     name: "hybrid",
     paper: "He, Guan, Xie, Salamatian, Evaluating and Optimizing IP Lookup on Many core Processors, ICCCN 2012, section V",
@@ -77,28 +90,31 @@ pub const ABOUT: About = About {
     ..About::DEFAULT
 };
 
-/// The longest routes of the Tree Bitmap, and of TBL24.
+/// The length of the longest routes of the Tree Bitmap.
 const SHORT: u8 = 16;
+/// The length of the longest routes of TBL24.
 const MIDDLE: u8 = 24;
 
 /// The bits that the initial array of the short routes resolves.
 const INITIAL_BITS: u8 = 13;
 
-/// The deepest way through a sub-trie: nodes after 24, 28 and 32 bits.
+/// The deepest path through a sub-trie: nodes after 24, 28 and 32 bits.
 const DEPTH: usize = 3;
 
 /// The entries of TBL24.
 const TBL24: usize = 1 << MIDDLE;
 
-/// The most bytes that an update copies where nobody else reads: the children and results of one node, where next hops take 32 bits.
+/// The most bytes that an update of an unshared table copies: the children and results of one node,
+/// with 32-bit next hops.
 pub const MOST_BYTES_COPIED: usize = 16 * 8 + 16 * 4;
 
-/// Whose a sub-trie is.
+/// The /24 that a sub-trie belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Owner {
-    /// The /24, by its number.
+    /// The number of the /24.
     slot: u32,
-    /// What its entry of TBL24 would be without the sub-trie, whose root answers so where its routes do not.
+    /// What its entry of TBL24 would be without the sub-trie. The root answers with it where the
+    /// sub-trie has no route.
     entry: Entry,
 }
 
@@ -112,26 +128,27 @@ pub struct Hybrid<W: Copy> {
     sub_tries: WordChunks<u64, 1>,
     owners: Owners<Owner>,
     long: Trie<W, u16>,
-    /// The routes that came where readers may have found none, and have gone on to the short ones.
+    /// Routes that appeared where readers may have found none and gone on to the short routes.
     settling: Settling,
 }
 
-/// The routes of a table that TBL24 holds, and those that the sub-tries hold.
+/// Iterates over the routes that TBL24 holds.
 fn middle(rib: &Rib<u32>) -> impl Iterator<Item = Route<u32>> + Clone {
     rib.iter().filter(|route| (SHORT + 1..=MIDDLE).contains(&route.prefix.len()))
 }
 
+/// Iterates over the routes that the sub-tries hold.
 fn long(rib: &Rib<u32>) -> impl Iterator<Item = Route<u32>> + Clone {
     rib.iter().filter(|route| route.prefix.len() > MIDDLE)
 }
 
-/// And those that the Tree Bitmap holds.
+/// Iterates over the routes that the Tree Bitmap holds.
 fn short(rib: &Rib<u32>) -> impl Iterator<Item = Route<u32>> + Clone {
     rib.iter().filter(|route| route.prefix.len() <= SHORT)
 }
 
 impl<W: Width> Hybrid<W> {
-    /// Builds within a limit of words for each trie, which the tests make small.
+    /// Builds within a limit of words for each trie. The tests make the limit small.
     fn build_within(rib: &Rib<u32>, config: &Config, max_words: u64) -> Result<Self, Error> {
         let pages = config.pages;
         let tree = InitialArray::build(short(rib), INITIAL_BITS, max_words, pages)?;
@@ -164,7 +181,7 @@ impl<W: Width> Hybrid<W> {
         Ok(engine)
     }
 
-    /// Makes the view show what has moved.
+    /// Updates the view after an array has moved.
     fn show(&mut self) {
         self.short.show_in(&mut self.view.short);
         self.sub_tries.show_in(&mut self.view.sub_tries);
@@ -185,7 +202,7 @@ impl<W: Width> Engine<u32> for Hybrid<W> {
 
     fn apply(&mut self, rib: &Rib<u32>, deltas: &[Delta<u32>]) -> Update {
         if !self.can_follow(deltas) {
-            // Beside the old nodes, new ones may not fit. Alone they may.
+            // New nodes may not fit beside the old ones. They may fit alone.
             return Update::Rebuild;
         }
         let followed = self.follow(rib, deltas);

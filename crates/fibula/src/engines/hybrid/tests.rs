@@ -1,10 +1,11 @@
-//! The worked example of the module page, the bound on an update, the limits, and what `validate` sees.
+//! The worked example of the module page, the bound on an update, the limits, and what `validate`
+//! detects.
 
 use super::*;
 use crate::blocks::tree_bitmap::Node;
 use crate::engine::Lookup as _;
 use crate::engine::{Accesses, Cost};
-use crate::engines::testing::{Ask, apply, rib};
+use crate::engines::testing::{ViaView, apply, rib};
 use crate::{Fib, Limit, NextHop};
 
 fn build(rib: &Rib<u32>) -> Hybrid<u32> {
@@ -19,7 +20,7 @@ fn the_worked_example() {
         let mut accesses = Accesses::new();
         (engine.lookup_metered(address, &mut accesses), accesses.loads())
     };
-    // TBL24; the root of the sub-trie and a result; the root of the short ones and a result.
+    // TBL24; the root of the sub-trie and a result; the root of the short routes and a result.
     assert_eq!(found(0x0A01_8105), (4, 1 + 1 + 1));
     assert_eq!(found(0x0A01_81C8), (3, 1 + 1 + 1));
     assert_eq!(found(0x0A01_8200), (3, 1));
@@ -35,7 +36,7 @@ fn the_worked_example() {
     assert_eq!(apply(&mut engine, &mut rib, &[("10.0.0.0/8", 0)]).entries_set, 32);
 }
 
-/// Section V: whatever the update, at most one full child array is copied.
+/// Section V: any update copies at most one full child array.
 #[test]
 fn an_update_copies_at_most_one_full_child_array() {
     let mut rib = Rib::new();
@@ -80,7 +81,7 @@ fn sub_tries_come_with_the_first_long_route_and_go_with_the_last() {
     assert_eq!((cost.nodes_allocated, cost.entries_set), (1, 2));
     apply(&mut engine, &mut rib, &[("192.0.2.0/25", 0)]);
     assert_eq!(engine.owners.len(), 1);
-    // The sub-trie that is left takes the number of the one that goes.
+    // The remaining sub-trie takes the number of the freed one.
     apply(&mut engine, &mut rib, &[("192.0.2.1/32", 4)]);
     apply(&mut engine, &mut rib, &[("198.51.100.0/32", 0)]);
     assert_eq!((engine.lookup(0xC000_0201), engine.lookup(0xC000_0202)), (4, 1));
@@ -127,11 +128,11 @@ fn a_short_route_waits_for_readers_who_may_have_missed_a_longer_one() {
         engine.validate(&rib).unwrap();
         waits.unwrap()
     };
-    // Nobody has missed what stands where something stood before, or goes, or is elsewhere.
+    // No reader has missed a route that replaces another, is withdrawn, or is elsewhere.
     assert_eq!(waits(&[("10.1.3.0/24", 3), ("10.1.3.0/26", 4), ("10.1.0.0/16", 5)]), 0);
     assert_eq!(waits(&[("10.1.3.0/26", 0), ("10.1.0.0/16", 6)]), 0);
     assert_eq!(waits(&[("10.1.3.0/26", 4), ("10.2.3.0/24", 3), ("10.1.0.0/16", 5)]), 0);
-    // Who may have come in between has to pass, too. What waits is done once.
+    // Readers that may have come in between must pass, too. A change that waits is applied once.
     assert_eq!(waits(&[("10.1.0.0/18", 7), ("10.1.0.0/16", 9)]), 2);
     assert_eq!(waits(&[("10.1.200.0/25", 1), ("10.0.0.0/8", 9)]), 2);
     assert_eq!(waits(&[("10.1.200.128/25", 2), ("10.0.0.0/8", 0)]), 2);

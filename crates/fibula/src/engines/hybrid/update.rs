@@ -1,4 +1,5 @@
-//! Updates in place: node copies above and below, entries by the length they store in between.
+//! Updates: node copies for short and long routes, and entries in place, guided by the length that
+//! they store.
 
 use super::{Hybrid, MIDDLE, Owner, SHORT};
 use crate::blocks::entry::{Entry, in_order, replace};
@@ -8,7 +9,8 @@ use crate::engine::{Cost, Width};
 use crate::{Delta, Prefix, Rib, Route};
 
 impl<W: Width> Hybrid<W> {
-    /// Whether there is room for these changes, whatever they are, and where others read not far more is free than in use.
+    /// Returns whether there is room for any changes to these prefixes. A shared table must also
+    /// not have far more unused than used.
     pub(super) fn can_follow(&self, deltas: &[Delta<u32>]) -> bool {
         let is_short = |delta: &Delta<u32>| delta.prefix.len() <= SHORT;
         let (short, others): (Vec<_>, Vec<_>) = deltas.iter().copied().partition(is_short);
@@ -29,9 +31,10 @@ impl<W: Width> Hybrid<W> {
             && self.owners.room() >= others.len()
     }
 
-    /// Follows a table that holds all changes already. They are followed [in order](in_order), so that a withdrawal finds what takes
-    /// its place. `None` if readers have to pass first: a change of a short route waits for those who have found none of 17 bits
-    /// or more just before it came.
+    /// Applies changes that `rib` already holds, [in order](in_order), so that a withdrawal finds
+    /// the route that replaces it. Returns `None` if a grace period must end first: a change of a
+    /// short route waits for readers that found no route of 17 bits or more just before one
+    /// appeared.
     pub(super) fn follow(&mut self, rib: &Rib<u32>, deltas: &[Delta<u32>]) -> Option<Cost> {
         let mut cost = Cost::default();
         for delta in in_order(deltas) {
@@ -51,7 +54,7 @@ impl<W: Width> Hybrid<W> {
         Some(cost)
     }
 
-    /// A change of a route that TBL24 holds.
+    /// Applies a change of a route that TBL24 holds.
     fn follow_middle(&mut self, rib: &Rib<u32>, delta: Delta<u32>, cost: &mut Cost) {
         let Delta { prefix, after: next_hop, .. } = delta;
         let (len, announced) = (prefix.len(), next_hop.is_some());
@@ -86,7 +89,8 @@ impl<W: Width> Hybrid<W> {
         }
     }
 
-    /// A change of a route that a sub-trie holds. The first one makes the sub-trie, the last one takes it away.
+    /// Applies a change of a route that a sub-trie holds. The first one allocates the sub-trie, the
+    /// last one frees it.
     fn follow_long(&mut self, route: Route<u32>, cost: &mut Cost) {
         let slot = route.prefix.first() >> 8;
         let entry = self.tbl24.get(slot as usize);
@@ -121,7 +125,7 @@ impl<W: Width> Hybrid<W> {
         }
     }
 
-    /// Hangs a new sub-trie below a /24.
+    /// Adds a new sub-trie below a /24.
     pub(super) fn add_sub_trie(&mut self, owner: Owner, root: Node<u16>) {
         let sub_trie = self.owners.push(owner);
         self.sub_tries.put(sub_trie, u16::pack_root(root));
@@ -138,7 +142,7 @@ impl<W: Width> Hybrid<W> {
         }
     }
 
-    /// The root of a sub-trie.
+    /// Returns the root of a sub-trie.
     pub(super) fn root(&self, sub_trie: u32) -> Node<u16> {
         u16::unpack_root(self.sub_tries.get(sub_trie as usize))
     }

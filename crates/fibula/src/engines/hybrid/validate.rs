@@ -9,13 +9,13 @@ use crate::memory::Published;
 use crate::{Prefix, Rib};
 
 impl<W: Width> Hybrid<W> {
-    /// Every sub-trie's /24 and root.
+    /// Iterates over the /24 and root of every sub-trie.
     pub(super) fn roots(&self) -> impl Iterator<Item = (Prefix<u32>, Node<u16>)> {
         let prefix = |owner: Owner| Prefix::containing(owner.slot << 8, MIDDLE);
         self.owners.iter().map(move |(sub_trie, owner)| (prefix(owner), self.root(sub_trie)))
     }
 
-    /// The first contradiction to the table, as an error.
+    /// Returns the first contradiction to the table as an error.
     pub(super) fn contradiction(&self, rib: &Rib<u32>) -> Result<(), String> {
         self.short.validate(short(rib))?;
         if self.owners.numbers() != self.sub_tries.chunks() {
@@ -35,9 +35,10 @@ impl<W: Width> Hybrid<W> {
         self.check_tbl24(rib)
     }
 
-    /// Every entry is that of its longest route of 17 to 24 bits, and each sub-trie has one that points to it.
+    /// Checks that every entry is that of its longest route of 17 to 24 bits, and that one entry
+    /// points to each sub-trie.
     fn check_tbl24(&self, rib: &Rib<u32>) -> Result<(), String> {
-        // A route of 17 bits or more lies within one /16.
+        // A route of 17 bits or more is within one /16.
         const BLOCK: usize = 1 << 8;
         let mut routes = middle(rib).peekable();
         let mut pointers = 0;
@@ -48,7 +49,8 @@ impl<W: Width> Hybrid<W> {
                 expected[*slots.start() as usize % BLOCK..=*slots.end() as usize % BLOCK]
                     .fill(Entry::of(route));
             }
-            // No entry expected points to a sub-trie. Nearly all of a small table's blocks are so.
+            // No entry expected points to a sub-trie. That is so in nearly all blocks of a small
+            // table.
             let differs = |differing, (found, expected): (&Published<Entry>, &Entry)| {
                 differing | (found.load().0 ^ expected.0)
             };

@@ -1,14 +1,17 @@
-//! [`HybridView`]: what answers, one address at a time, in batches and in stages. In a batch TBL24 is read for a block of addresses whose lines were asked for one block ago, then the sub-tries and the
-//! Tree Bitmap for those that need them.
+//! [`HybridView`]: lookups, one at a time, in batches and in stages.
+//!
+//! A batch reads TBL24 for a block of addresses whose lines were prefetched one block ago, then the
+//! sub-tries and the Tree Bitmap for those that need them.
 //!
 //! # Stages
 //! As in the paper's Figure 5: TBL24, the sub-tries, the Tree Bitmap.
 //!
 //! ```text
 //! handed on   after TBL24          its entry
-//!             after the sub-tries  the answer, or all ones: the Tree Bitmap is to be asked
+//!             after the sub-tries  the answer, or all ones: look in the Tree Bitmap
 //! ```
-//! Routes of 13 to 16 bits end in the nodes that the initial array holds, so that the Tree Bitmap is one stage.
+//! Routes of 13 to 16 bits end in the nodes that the initial array holds, so the Tree Bitmap is one
+//! stage.
 
 use super::{DEPTH, MIDDLE, TBL24};
 use crate::arch::{Isa, prefetch};
@@ -20,8 +23,8 @@ use crate::memory::{Published, Shareable, WordsView};
 use crate::parallel::Stages;
 use std::marker::PhantomData;
 
-/// What the second stage hands on where routes longer than 16 bits say nothing.
-const ASK_SHORT: u64 = u64::MAX;
+/// What the second stage hands on if no route longer than /16 matches.
+const TRY_SHORT: u64 = u64::MAX;
 
 /// The three tables as lookups read them.
 #[derive(Clone, Debug)]
@@ -35,19 +38,19 @@ pub struct HybridView<W> {
 }
 
 impl<W: Width> HybridView<W> {
-    /// TBL24 with its length, so that no index of 24 bits needs a check.
+    /// Returns TBL24 as an array of known size, so that no 24-bit index needs a bounds check.
     #[inline(always)]
     fn tbl24(&self) -> &[Published<Entry>; TBL24] {
         self.tbl24[..].try_into().expect("one entry a /24")
     }
 
     #[inline(always)]
-    fn look_up(&self, address: u32, meter: &mut impl Meter) -> W {
+    fn lookup_one(&self, address: u32, meter: &mut impl Meter) -> W {
         let entry: Entry = meter.load_word(&self.tbl24()[(address >> 8) as usize]);
         self.below(entry, address, meter).unwrap_or_else(|| self.short.find(address, meter))
     }
 
-    /// What an entry of TBL24, and the sub-trie that it may point to, say.
+    /// Returns the answer of an entry of TBL24, or of the sub-trie that it points to.
     #[inline(always)]
     fn below(&self, entry: Entry, address: u32, meter: &mut impl Meter) -> Option<W> {
         match entry.chunk() {
@@ -59,7 +62,7 @@ impl<W: Width> HybridView<W> {
         }
     }
 
-    /// In blocks of as many addresses as go down the Tree Bitmap together.
+    /// Looks up a batch in blocks of as many addresses as go down the Tree Bitmap together.
     #[inline(always)]
     pub(super) fn lookup_blocks(&self, addresses: &[u32], next_hops: &mut [W]) {
         let mut coming = addresses.chunks(LANES).skip(1);
@@ -71,8 +74,8 @@ impl<W: Width> HybridView<W> {
         }
     }
 
-    /// No branch on what one entry says: those with a sub-trie are marked and followed afterwards, those without a
-    /// route listed and followed in step.
+    /// Looks up a block, without a branch on any one entry. Addresses with a sub-trie are marked
+    /// and followed afterwards. Those without a route are listed and followed in step.
     #[inline(always)]
     fn lookup_block(&self, addresses: &[u32], next_hops: &mut [W]) {
         const { assert!(LANES <= 64) }
@@ -87,7 +90,7 @@ impl<W: Width> HybridView<W> {
             short[count % LANES] = lane as u8;
             count += usize::from(entry == Entry::NO_ROUTE);
         }
-        for_each_set(below, |lane| next_hops[lane] = self.look_up(addresses[lane], &mut Unmetered));
+        for_each_set(below, |lane| next_hops[lane] = self.lookup_one(addresses[lane], &mut Unmetered));
         let short = &short[..count];
         let mut left = [0; LANES];
         let mut answers = [W::default(); LANES];
@@ -106,7 +109,7 @@ impl<W: Width> Lookup<u32> for HybridView<W> {
 
     #[inline(always)]
     fn lookup_metered<M: Meter>(&self, address: u32, meter: &mut M) -> W {
-        self.look_up(address, meter)
+        self.lookup_one(address, meter)
     }
 
     #[inline(always)]
@@ -132,9 +135,9 @@ impl<W: Width> Stages<u32> for HybridView<W> {
                 0 => *found = Entry::load(&tbl24[(address >> 8) as usize]).0.into(),
                 1 => {
                     let answer = self.below(Entry(*found as u32), address, &mut Unmetered);
-                    *found = answer.map_or(ASK_SHORT, |answer| answer.widen().0.into());
+                    *found = answer.map_or(TRY_SHORT, |answer| answer.widen().0.into());
                 }
-                _ if *found == ASK_SHORT => {
+                _ if *found == TRY_SHORT => {
                     *found = self.short.find(address, &mut Unmetered).widen().0.into();
                 }
                 _ => {}

@@ -1,4 +1,4 @@
-//! The trie over a base vector: Section III-A of the paper, level by level from the root.
+//! Builds the trie over a base vector: Section III-A of the paper, level by level from the root.
 
 use super::node::{MAX_BRANCH, MAX_SKIP, Node};
 use super::strings::{Base, Strings};
@@ -9,27 +9,28 @@ use crate::{Address, Limit};
 use std::cmp::Reverse;
 use std::ops::Range;
 
-/// The root gets at most 2 to this power times as many children as there are base strings, whatever is asked
-/// for: a table of ten routes should not be as large as a full one.
+/// The root gets at most 2^`ROOT_SLACK` times as many children as there are base strings, whatever
+/// the configuration. A table of ten routes should not be as large as a full one.
 const ROOT_SLACK: u8 = 3;
 
 /// A node still to be made, for two base strings or more.
 struct Task {
-    /// Its place in the trie.
+    /// Its index in the trie.
     at: usize,
     /// Its first base string.
     first: usize,
-    /// Its last.
+    /// Its last base string.
     last: usize,
-    /// How many address bits the path to it has used.
+    /// The address bits that the path to it has used.
     depth: u8,
 }
 
-/// A trie in the making.
+/// A trie that is being built.
 struct Growth<'s, A: Address, W: Width> {
     strings: &'s Strings<A, W>,
-    /// How many bits each base string shares with the next. Base strings are in order, so any two share the
-    /// least that neighbours between them do: where a node's children part is read off here.
+    /// The number of bits that each base string shares with the next. Base strings are in order, so
+    /// any two share the least that neighbours between them do. So these numbers tell where a
+    /// node's children separate.
     shared: Vec<u8>,
     shape: Shape,
     max_nodes: u64,
@@ -37,7 +38,8 @@ struct Growth<'s, A: Address, W: Width> {
     tasks: Vec<Task>,
 }
 
-/// The trie over `strings`, of at most `max_nodes` nodes. O(n · depth), and the depth is small: see the paper.
+/// Returns the trie over `strings`, of at most `max_nodes` nodes. O(n · depth), and the depth is
+/// small: see the paper.
 pub(super) fn grow<A: Address, W: Width>(
     strings: &Strings<A, W>,
     shape: Shape,
@@ -45,7 +47,7 @@ pub(super) fn grow<A: Address, W: Width>(
     max_nodes: u64,
 ) -> Result<Array<Node>, Limit> {
     let bases = &strings.bases;
-    // Every base string has a leaf of its own. This is also what lets indices be 32 bits wide.
+    // Every base string has a leaf of its own. This also ensures that indices fit into 32 bits.
     Limit::check(NODES, bases.len() as u64, max_nodes)?;
     let mut trie = Array::new(pages);
     trie.push(Node::leaf(0));
@@ -64,7 +66,7 @@ pub(super) fn grow<A: Address, W: Width>(
 }
 
 impl<A: Address, W: Width> Growth<'_, A, W> {
-    /// Makes a node and the leaves among its children; the others become tasks.
+    /// Makes a node and the leaves among its children. The other children become tasks.
     fn branch(&mut self, task: &Task) -> Result<(), Limit> {
         let (skip, branch) = self.skip_and_branch(task);
         let (position, end) = (task.depth + skip, task.depth + skip + branch);
@@ -82,7 +84,7 @@ impl<A: Address, W: Width> Growth<'_, A, W> {
             let child = base.string.bits(position, branch) as usize;
             let before = (first > task.first).then(|| first - 1);
             self.fill_empty(children, empty..child, position, branch, (before, Some(first)));
-            // A base string that ends inside the bits branched on has all the children that begin with it.
+            // A base string that ends inside these bits has all the children that begin with it.
             let width = 1 << end.saturating_sub(base.len);
             if first == last {
                 self.trie[children + child..][..width].fill(Node::leaf(first));
@@ -97,9 +99,10 @@ impl<A: Address, W: Width> Growth<'_, A, W> {
         Ok(())
     }
 
-    /// How many bits all base strings of a node share past its depth, and on how many more it branches:
-    /// the most for which the share of children that have a base string does not fall below the fill factor
-    /// on the way, but no more than it takes to part them all.
+    /// Returns the number of bits that all base strings of a node share past its depth, and the
+    /// number of bits on which it branches. The branch takes the most bits for which the share of
+    /// children with a base string never falls below the fill factor, but no more than separate all
+    /// base strings.
     fn skip_and_branch(&self, task: &Task) -> (u8, u8) {
         let bases = &self.strings.bases;
         let common = bases[task.first].string.common_prefix_len(bases[task.last].string);
@@ -112,8 +115,8 @@ impl<A: Address, W: Width> Growth<'_, A, W> {
             let worth = (task.last + 1).ilog2() as u8 + ROOT_SLACK;
             return (skip, self.shape.root.min(worth).min(widest));
         }
-        // How many neighbours part at each bit from `common` on: branching on so many bits gives so many
-        // children that are not empty, and one more.
+        // The number of neighbours that separate at each bit from `common` on. Branching on *k*
+        // bits gives one more non-empty child than the first *k* of these add up to.
         let mut parting = [0_u64; MAX_BRANCH as usize];
         for &shared in &self.shared[task.first..task.last] {
             if let Some(count) = parting.get_mut(usize::from(shared - common)) {
@@ -132,9 +135,10 @@ impl<A: Address, W: Width> Growth<'_, A, W> {
         (skip, branch)
     }
 
-    /// Gives children that no base string begins a leaf all the same: the neighbour's, before or after,
-    /// whose chain has the longest cover of the child. Such a cover has base strings under the node, and
-    /// those next to the child among them. Of two equal, the one whose chain gets there sooner.
+    /// Gives a leaf to each child that no base string begins. It is the leaf of the neighbour,
+    /// before or after, whose chain has the longest cover of the child. Such a cover has base
+    /// strings under the node, including those next to the child. Of two equal neighbours it takes
+    /// the one whose chain reaches the cover in fewer steps.
     fn fill_empty(
         &mut self,
         children: usize,
@@ -158,8 +162,8 @@ impl<A: Address, W: Width> Growth<'_, A, W> {
         }
     }
 
-    /// The longest cover of a base string that an address begins with, as a rank: its length and one more, then
-    /// how few steps the chain takes to it; 0 for none.
+    /// Returns the rank of the longest cover of a base string that matches an address: its length
+    /// plus one, then the fewest chain steps to it. Returns 0 if there is none.
     fn longest_cover(&self, base: &Base<A, W>, address: A) -> (u8, Reverse<usize>) {
         let common = base.string.common_prefix_len(address);
         let mut chain = self.strings.chain(base).enumerate();

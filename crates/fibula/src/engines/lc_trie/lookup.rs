@@ -1,4 +1,4 @@
-//! The walk, alone and in step with others.
+//! The lookup, of one address and of many in step.
 
 use super::LcTrie;
 use super::node::Node;
@@ -6,25 +6,25 @@ use crate::Address;
 use crate::arch::prefetch;
 use crate::engine::{Meter, Unmetered, Width};
 
-/// How many walks a batch takes in step: enough that a level's first node has arrived when the last has been asked
-/// for. Twice as many are no faster on full tables, half as many a little slower.
+/// The lookups that a batch takes in step: enough that a level's first node has arrived when the
+/// last is prefetched. Twice as many are no faster on full tables, half as many a little slower.
 pub const LANES: usize = 64;
 
 const _: () = assert!(LANES <= u8::MAX as usize + 1); // `Lane::index`
 
-/// One walk of a batch.
+/// One lookup of a batch.
 #[derive(Clone, Copy, Default)]
 struct Lane {
-    /// The node to look at next.
+    /// The node to read next.
     at: u32,
-    /// How many address bits the path to it has used.
+    /// The address bits that the path to it has used.
     position: u8,
-    /// Which address of the batch this is.
+    /// The index of its address in the batch.
     index: u8,
 }
 
 impl Lane {
-    /// Where the walk goes on after a branch.
+    /// Returns the lane where a lookup continues after a branch.
     #[inline(always)]
     fn below<A: Address>(node: Node, position: u8, address: A, index: u8) -> Self {
         let position = position + node.skip();
@@ -34,7 +34,7 @@ impl Lane {
 }
 
 impl<A: Address, W: Width> LcTrie<A, W> {
-    /// The longest match of one address.
+    /// Returns the next hop of the longest match of `address`.
     #[inline(always)]
     pub(super) fn find(&self, address: A, meter: &mut impl Meter) -> W {
         let mut node = meter.load(&self.trie[0]);
@@ -48,8 +48,8 @@ impl<A: Address, W: Width> LcTrie<A, W> {
         self.answer(node.base(), address, meter)
     }
 
-    /// The answer of an address whose walk ended at a base string: skipped bits were not looked at, so this is
-    /// where the string, then its covers, are compared with it.
+    /// Returns the answer of an address whose walk ended at a base string. The walk skipped bits,
+    /// so the string and then its covers are compared with the address here.
     #[inline(always)]
     fn answer(&self, base: usize, address: A, meter: &mut impl Meter) -> W {
         let base = meter.load(&self.strings.bases[base]);
@@ -60,7 +60,7 @@ impl<A: Address, W: Width> LcTrie<A, W> {
         self.answer_above(base.above, common, meter)
     }
 
-    /// The answer of the first cover in a chain that has at most `common` bits.
+    /// Returns the answer of the first cover in a chain that has at most `common` bits.
     #[inline(always)]
     fn answer_above(&self, mut cover: u32, common: u8, meter: &mut impl Meter) -> W {
         let covers = &self.strings.covers;
@@ -74,7 +74,7 @@ impl<A: Address, W: Width> LcTrie<A, W> {
         W::default()
     }
 
-    /// The longest matches of many addresses.
+    /// Looks up many addresses.
     #[inline(always)]
     pub(super) fn find_all(&self, addresses: &[A], next_hops: &mut [W]) {
         for (addresses, next_hops) in addresses.chunks(LANES).zip(next_hops.chunks_mut(LANES)) {
@@ -82,11 +82,11 @@ impl<A: Address, W: Width> LcTrie<A, W> {
         }
     }
 
-    /// The longest matches of at most [`LANES`] addresses, one level of the trie after the other. Walks that
-    /// have found their base string drop out and have it fetched; all are compared at the end.
+    /// Looks up at most [`LANES`] addresses, one level of the trie after the other. Lookups that
+    /// have reached their base string drop out and prefetch it. All are compared at the end.
     ///
-    /// Whether a node is a leaf is a real jump, although it is hard to predict: without one, every lane waits
-    /// for its node to know where the next lane goes, which was slower.
+    /// Whether a node is a leaf is a real jump, although it is hard to predict. Without one, every
+    /// lane waits for its node to know where the next lane goes, which was slower.
     #[inline(always)]
     fn find_in_step(&self, addresses: &[A], next_hops: &mut [W]) {
         let trie: &[Node] = &self.trie;

@@ -1,20 +1,21 @@
 //! `lc-trie`: a binary trie compressed by level and by path, in one array of 32-bit words.
 //!
-//! Stefan Nilsson and Gunnar Karlsson, "IP-Address Lookup Using LC-Tries", IEEE Journal on Selected Areas in
-//! Communications 17(6), 1999; the trie itself is Arne Andersson and Stefan Nilsson's, "Improved Behaviour of Tries
-//! by Adaptive Branching", Information Processing Letters 46(6), 1993.
+//! Stefan Nilsson and Gunnar Karlsson, "IP-Address Lookup Using LC-Tries", IEEE Journal on Selected
+//! Areas in Communications 17(6), 1999. The trie itself is from Arne Andersson and Stefan Nilsson,
+//! "Improved Behaviour of Tries by Adaptive Branching", Information Processing Letters 46(6), 1993.
 //!
-//! # Structure
+//! # Layout
 //!
-//! Routes that cover no other are the **base vector**, in order; routes that do are the **prefix vector**. Each
-//! entry of either points to the longest route that covers it, so a chain leads from every base string to all its
-//! covers, longest first. Only the base strings are in the **trie**.
+//! Routes that cover no other are the **base vector**, in order. Routes that do are the **prefix
+//! vector**. Each entry of either points to the longest route that covers it, so a chain leads from
+//! every base string to all its covers, longest first. Only the base strings are in the **trie**.
 //!
-//! Of a binary trie over them, the paper replaces the topmost levels of which enough is there, *k* of them, by one
-//! node with 2^*k* children, and does the same below each child (level compression); bits on which a subtrie does not
-//! branch are skipped (path compression). *Enough* is the fill factor (parameter `fill`): the share of the
-//! children that have base strings. The root branches on a fixed number of bits (parameter `root`). A node's
-//! children stand side by side, so one pointer to the leftmost is all it needs:
+//! The paper takes the topmost *k* levels of a binary trie over them that are full enough, and
+//! replaces them by one node with 2^*k* children. It does the same below each child (level
+//! compression). Bits on which a subtrie does not branch are skipped (path compression). *Full
+//! enough* is the fill factor (parameter `fill`): the share of the children that have base strings.
+//! The root branches on a fixed number of bits (parameter `root`). A node's children are adjacent,
+//! so one pointer to the leftmost is enough:
 //!
 //! ```text
 //!           31                                        10 9       5 4       0
@@ -40,19 +41,22 @@
 //!   | above         | next hop| len|
 //!   +---------------+---------+----+
 //! ```
-//! `above` is the next of the chain. A cover keeps no string: its bits are the first of every base string below it.
-//! The compiler may order the fields of the two vectors otherwise; their sizes are asserted.
+//! `above` is the next of the chain. A cover stores no string: its bits are the first of every base
+//! string below it. The compiler may order the fields of the two vectors otherwise; their sizes are
+//! asserted.
 //!
 //! # Lookup
 //!
-//! From the root, pass over `skip` bits, let the next *k* choose the child, until a leaf. Then compare once: how
-//! many leading bits the address shares with the base string. If they are as many as the string has, that is the
-//! answer; else it is the first cover of the chain that is no longer than the bits shared.
+//! From the root, skip `skip` bits and let the next *k* choose the child, until a leaf. Then
+//! compare once: count the leading bits that the address shares with the base string. If they are
+//! as many as the string has, that is the answer. Otherwise the answer is the first cover of the
+//! chain that is no longer than the shared bits.
 //!
-//! Every leaf has a base string, so also a child that no base string begins: a neighbour's, of the base strings
-//! before and after the child the one whose chain has the longest cover of it. That is right because a cover
-//! longer than what the node has in common has base strings under the node; they stand side by side, the child lies
-//! among them, so the nearest of one side is one of them. All shorter covers are in every chain under the node.
+//! Every leaf has a base string, even a child that no base string begins. Such a child has a
+//! neighbour's: of the base strings before and after it, the one whose chain has the longest cover
+//! of the child. That is right for this reason. A cover longer than what the node has in common has
+//! base strings under the node. They are adjacent and surround the child, so the nearest on one
+//! side is one of them. All shorter covers are in every chain under the node.
 //!
 //! # Worked example
 //!
@@ -75,35 +79,42 @@
 //!                                         0 /   \ 1
 //!                                     #10: 3   #11: 4
 //! ```
-//! The root branches on 3 bits because 5 of 8 children have base strings (01 is counted once); on 4 it would be 5 of
-//! 16. #4 and #5 are both 01; #3 and #9 are of a neighbour. The trie is 12 words, with the one unused after the
-//! root; 136 bytes in all with 16-bit next hops.
+//! The root branches on 3 bits because 5 of 8 children have base strings (01 is counted once); on 4
+//! it would be 5 of 16. #4 and #5 are both 01; #3 and #9 are of a neighbour. The trie is 12 words,
+//! with the unused one after the root. The total is 136 bytes with 16-bit next hops.
 //!
-//! 170.1.2.3 goes to #7, passes over 4 bits, then bit 7 is 0: base string 3, of whose 8 bits all are shared: 6.
-//! 172.0.0.1 (10101100) takes the same way, but shares only 5 bits: 160.0.0.0/3 is the first cover that has no more:
-//! 5. 240.0.0.1 comes to #9 and shares 2 bits of 3 with 192.0.0.0/3, whose cover 0.0.0.0/0 has none: 1.
+//! 170.1.2.3 goes to #7 and skips 4 bits. Then bit 7 is 0: base string 3. All 8 of its bits are
+//! shared, so the answer is 6. 172.0.0.1 (10101100) takes the same path but shares only 5 bits.
+//! 160.0.0.0/3 is the first cover with no more bits, so the answer is 5. 240.0.0.1 reaches #9 and
+//! shares 2 bits of 3 with 192.0.0.0/3, whose cover 0.0.0.0/0 has no bits: 1.
 //!
 //! # Limits
 //!
-//! A trie has at most [`MAX_NODES`] nodes, leaves included; the full table of 2024 needs 1.6 for each route.
+//! A trie has at most [`MAX_NODES`] nodes, leaves included. The full table of 2024 needs 1.6 for
+//! each route.
 //!
 //! # What differs from the paper
 //!
-//! - The paper's word has 5 bits of branching factor, 7 of skip, 20 of address. 2^20 nodes are too few for a
-//!   table of 900,000 routes. Children begin at even indices (one word after the root stays unused), so the address
-//!   is stored halved, and two bits of skip go to it as well: 22 bits that reach 2^23 nodes. Common beginnings
-//!   longer than [`MAX_SKIP`], which only IPv6 has, take one more node that branches on one bit for every 32 of
-//!   them. A leaf, which skips nothing, uses those bits for its base string.
-//! - The next-hop table is the framework's: an entry keeps its next-hop index at the width of the engine.
-//! - Where children part is read off the number of bits that neighbouring base strings share, computed once: one
-//!   pass over these bytes tells a node how many children would not be empty for every *k*.
-//! - Two base strings are given two children in the authors' program, whatever the fill factor; here no node
-//!   branches on more bits than it takes to part all its base strings, which on the full table of 2024
-//!   makes a twelfth fewer nodes.
-//! - Of two neighbours with an equally long cover of an empty child, the one whose chain gets there sooner is taken.
-//! - A fixed root has at most eight times as many children as there are base strings, so that a small table
-//!   stays small.
-//! - Prefixes are compared as a count of shared bits, taken once, instead of one masked comparison for each cover.
+//! - The paper's word has 5 bits of branching factor, 7 of skip, 20 of address. 2^20 nodes are too
+//!   few for a table of 900,000 routes. Here children begin at even indices (one word after the
+//!   root is unused), so the address is stored halved, and it takes two bits of skip as well: 22
+//!   bits that reach 2^23 nodes. Common beginnings longer than [`MAX_SKIP`], which only IPv6 has,
+//!   take one more node that branches on one bit for every 32 of them. A leaf, which skips nothing,
+//!   uses those bits for its base string.
+//! - The next-hop table is the framework's: an entry stores its next-hop index at the width of the
+//!   engine.
+//! - Where children separate is derived from the number of bits that neighbouring base strings
+//!   share, computed once. One pass over these bytes tells a node how many children would not be
+//!   empty for every *k*.
+//! - The authors' program gives two base strings two children, whatever the fill factor. Here no
+//!   node branches on more bits than separate all its base strings, which makes a twelfth fewer
+//!   nodes on the full table of 2024.
+//! - Of two neighbours with an equally long cover of an empty child, the one whose chain reaches it
+//!   in fewer steps is taken.
+//! - A fixed root has at most eight times as many children as there are base strings, so that a
+//!   small table stays small.
+//! - Prefixes are compared by one count of shared bits, instead of one masked comparison for each
+//!   cover.
 //! - Batches walk [`LANES`] addresses in step.
 
 mod build;
@@ -124,16 +135,16 @@ use crate::{Address, Error, Rib};
 use node::Node;
 use strings::Strings;
 
-/// What there are too many of, where there are.
+/// What a trie may have too many of, as errors name it.
 const NODES: &str = "trie nodes";
 
-/// The fill factor, in percent, where none is asked for.
+/// The default fill factor, in percent.
 pub const DEFAULT_FILL: u8 = 50;
 
-/// The bits the root branches on where nothing else is asked for.
+/// The default number of bits that the root branches on.
 pub const DEFAULT_ROOT: u8 = 16;
 
-/// What the tools print about it.
+/// What the tools print about the engine.
 pub const ABOUT: About = About {
     name: "lc-trie",
     paper: "Nilsson and Karlsson, IP-Address Lookup Using LC-Tries (IEEE JSAC 17(6), 1999)",
@@ -158,20 +169,20 @@ pub const ABOUT: About = About {
 struct Shape {
     /// The fill factor in percent, 1 to 100.
     fill: u8,
-    /// The bits the root branches on; 0 leaves it to the fill factor.
+    /// The bits that the root branches on. With 0 the fill factor decides.
     root: u8,
 }
 
 /// A level- and path-compressed trie; see the [module](self).
 #[derive(Clone, Debug)]
 pub struct LcTrie<A: Address, W: Width> {
-    /// The root first. Never empty.
+    /// The nodes, the root first. Never empty.
     trie: Array<Node>,
     strings: Strings<A, W>,
 }
 
 impl<A: Address, W: Width> LcTrie<A, W> {
-    /// The number of nodes, leaves included.
+    /// Returns the number of nodes, leaves included.
     #[must_use]
     pub fn node_count(&self) -> usize {
         self.trie.len()

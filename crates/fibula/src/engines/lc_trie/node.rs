@@ -1,19 +1,19 @@
 //! [`Node`]: one 32-bit word of the trie.
 
-/// The bits of a node's branching factor; the low ones. 0 marks a leaf.
+/// The bits of a node's branching factor, the lowest ones. 0 marks a leaf.
 const BRANCH_BITS: u32 = 5;
 /// The bits of a node's skip value, above the branching factor.
 const SKIP_BITS: u32 = 5;
 /// The bits that are left for the address of the children, in pairs of nodes.
 const ADDRESS_BITS: u32 = u32::BITS - BRANCH_BITS - SKIP_BITS;
 
-/// The most address bits one node skips; a longer common beginning takes another node each time.
+/// The most address bits that one node skips. A longer common beginning takes further nodes.
 pub const MAX_SKIP: u8 = (1 << SKIP_BITS) - 1;
 
-/// How many nodes fit: what the address of the children reaches.
+/// The most nodes: what the address of the children can reach.
 pub const MAX_NODES: u64 = 1 << (ADDRESS_BITS + 1);
 
-/// The most address bits one node branches on: its children fill half of all nodes.
+/// The most address bits that one node branches on: its children fill half of all nodes.
 pub const MAX_BRANCH: u8 = (MAX_NODES / 2).ilog2() as u8;
 
 const _: () = assert!((MAX_BRANCH as u32) < 1 << BRANCH_BITS);
@@ -26,13 +26,14 @@ const _: () = assert!(MAX_NODES <= 1 << (u32::BITS - BRANCH_BITS));
 pub(super) struct Node(u32);
 
 impl Node {
-    /// The leaf of a base string.
+    /// Returns the leaf of a base string.
     pub(super) fn leaf(base: usize) -> Self {
         debug_assert!((base as u64) < MAX_NODES);
         Self((base as u32) << BRANCH_BITS)
     }
 
-    /// A node that skips `skip` bits and then has 2^`branch` children, from the even index `children` on.
+    /// Returns a node that skips `skip` bits and then has 2^`branch` children, from the even index
+    /// `children` on.
     pub(super) fn branching(branch: u8, skip: u8, children: usize) -> Self {
         debug_assert!((1..=MAX_BRANCH).contains(&branch) && skip <= MAX_SKIP);
         debug_assert!(children.is_multiple_of(2) && (children as u64) < MAX_NODES);
@@ -45,25 +46,25 @@ impl Node {
         self.branch() == 0
     }
 
-    /// How many address bits choose the child; 0 for a leaf.
+    /// Returns the number of address bits that choose the child, or 0 for a leaf.
     #[inline(always)]
     pub(super) fn branch(self) -> u8 {
         (self.0 & ((1 << BRANCH_BITS) - 1)) as u8
     }
 
-    /// How many address bits to pass over first. Of a branch; of a leaf it means nothing.
+    /// Returns the number of address bits to skip first. Meaningless for a leaf.
     #[inline(always)]
     pub(super) fn skip(self) -> u8 {
         ((self.0 >> BRANCH_BITS) & ((1 << SKIP_BITS) - 1)) as u8
     }
 
-    /// The index of the leftmost child. Of a branch.
+    /// Returns the index of the leftmost child. The node must be a branch.
     #[inline(always)]
     pub(super) fn children(self) -> usize {
         (self.0 >> (BRANCH_BITS + SKIP_BITS) << 1) as usize
     }
 
-    /// The index of the base string. Of a leaf.
+    /// Returns the index of the base string. The node must be a leaf.
     #[inline(always)]
     pub(super) fn base(self) -> usize {
         (self.0 >> BRANCH_BITS) as usize

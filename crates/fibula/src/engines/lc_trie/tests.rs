@@ -75,7 +75,7 @@ fn the_fill_factor_and_the_root_decide_how_many_bits_a_node_branches_on() {
     // 5 of 8 children have base strings, 5 of 16, 5 of 32.
     assert_eq!([100, 63, 62, 32, 31, 16, 15].map(|fill| root(fill, 0)), [2, 2, 3, 3, 4, 4, 5]);
     assert_eq!([1, 2, 4, 5].map(|bits| root(50, bits)), [1, 2, 4, 5]);
-    // Six base strings: at most 32 children, whatever is asked for.
+    // Six base strings: at most 32 children, whatever the configuration.
     assert_eq!(root(50, 16), 5);
 }
 
@@ -157,7 +157,8 @@ fn validation_sees_what_is_wrong() {
     let unreached = spoiled(|l| l.trie.extend_from_slice(&[Node::leaf(0), Node::leaf(0)]));
     assert_eq!(unreached, "no pointer to node 12");
 
-    // An empty child whose neighbours have different covers: 101 of 1, as 1000 and 1100 do not.
+    // An empty child whose neighbours have different covers: 101 has that of 1, because 1000 and
+    // 1100 do not match.
     let rib = table::<u32>(&[("0.0.0.0/2", 1), ("128.0.0.0/2", 2), ("128.0.0.0/4", 3), ("192.0.0.0/4", 4)]);
     let mut lc_trie = build(&rib, 50, 3);
     lc_trie.validate(&rib).unwrap();
@@ -168,7 +169,7 @@ fn validation_sees_what_is_wrong() {
     assert_eq!(complaint, "node 7: 160.0.0.0/3 leads to None, the table has Some((2, NextHop(2)))");
 }
 
-/// Prefixes that nest and touch often, at both ends of the space and everywhere between.
+/// Generates prefixes that nest and touch often, at both ends of the space and everywhere between.
 fn prefixes<A: Address>() -> impl Strategy<Value = Prefix<A>> {
     let address = (0..32_u64, 0..8_u64, any::<bool>()).prop_map(|(head, tail, ones)| {
         let middle = if ones { A::mask(A::BITS - 3) & !A::mask(5) } else { A::ZERO };
@@ -192,7 +193,7 @@ fn answers_as_the_oracle<A: Address>(rib: &Rib<A>, fill: u8, root: u8) -> Result
         let (first, last) = (route.prefix.first(), route.prefix.last());
         probes.extend([first.previous(), Some(first), Some(last), last.next()].into_iter().flatten());
     }
-    // Where a skipped bit differs.
+    // Addresses in which a skipped bit differs.
     let bits = (0..A::BITS).cycle();
     probes.extend(probes.clone().into_iter().zip(bits).map(|(probe, bit)| probe ^ A::from_bits(1, bit, 1)));
     let expected: Vec<u16> = probes.iter().map(|&probe| oracle.lookup(probe)).collect();

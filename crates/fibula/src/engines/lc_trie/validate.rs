@@ -8,9 +8,13 @@ use crate::memory::Pages;
 use crate::{Address, Prefix, Rib};
 
 impl<A: Address, W: Width> LcTrie<A, W> {
-    /// The two vectors are the table's. In the trie, the children of every node lie in the array and belong to
-    /// no other; every base string has exactly the leaves under it; every other leaf names a base string whose
-    /// chain has the right cover; the bits a node skips are shared by all below it; and no node is left over.
+    /// Checks that the two vectors are the table's, and the trie over them:
+    ///
+    /// - The children of every node are in the array and belong to no other node, and no node is
+    ///   left over.
+    /// - Every base string has exactly the leaves under it. Every other leaf has a base string
+    ///   whose chain has the right cover.
+    /// - Everything below a node shares the bits that the node skips.
     pub(super) fn check(&self, rib: &Rib<A>) -> Result<(), String> {
         let expected = Strings::<A, W>::of(rib, Pages::Small);
         if self.strings.bases[..] != expected.bases[..] {
@@ -59,7 +63,8 @@ impl<A: Address, W: Width> LcTrie<A, W> {
         unused.map_or(Ok(()), |at| Err(format!("no pointer to node {at}")))
     }
 
-    /// A leaf that addresses on `path` reach, where `found` are the base strings that share addresses with it.
+    /// Checks a leaf that addresses on `path` reach. `found` are the base strings that share
+    /// addresses with it.
     fn check_leaf(
         &self,
         rib: &Rib<A>,

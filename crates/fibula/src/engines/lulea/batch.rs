@@ -1,4 +1,5 @@
-//! The batch path: a block of addresses takes each step together, sorted by the kind of chunk on the way.
+//! The batch path: a block of addresses takes each step together, sorted by the kind of chunk on
+//! their path.
 
 use super::chunk::Coded;
 use super::pointer::{Base, Kind, Pointer};
@@ -11,10 +12,11 @@ use crate::engine::{Unmetered, Width};
 /// The addresses that take a step together.
 pub(super) const LANES: usize = 64;
 
-/// The lanes that go on to one step, each with a place: the index of a pointer or of a chunk.
+/// The lanes that take a certain next step, each with the index of a pointer or of a chunk.
 ///
-/// A lane joins without a branch, since whether it does is as good as random: it is always written, after
-/// the last, and counted only if it joins. Hence one element more than lanes.
+/// A lane is added without a branch, because whether it is cannot be predicted. It is always
+/// written after the last one, and counted only if it is added. So the list has one element more
+/// than there are lanes.
 struct List {
     len: usize,
     lanes: [u8; LANES + 1],
@@ -34,7 +36,7 @@ impl List {
         self.len += usize::from(joins);
     }
 
-    /// The lanes, each with its place.
+    /// Iterates over the lanes, each with its index.
     #[inline(always)]
     fn iter(&self) -> impl Iterator<Item = (usize, u32)> {
         let len = self.len.min(LANES);
@@ -45,13 +47,13 @@ impl List {
 
 /// The lists of a block, and the answers found so far.
 struct Block {
-    /// On their way to a pointer of level 1.
+    /// The lanes that read a pointer of level 1 next.
     to_pointer_1: List,
-    /// On their way to a chunk of level 2, by kind.
+    /// The lanes that read a chunk of level 2 next, by kind.
     to_sparse: List,
     to_dense: List,
     to_very_dense: List,
-    /// On their way to a pointer of level 2.
+    /// The lanes that read a pointer of level 2 next.
     to_pointer_2: List,
     answers: [u32; LANES],
 }
@@ -76,7 +78,7 @@ impl Block {
     }
 }
 
-/// Reads a code word: an answer, or the way to a pointer, which is asked for.
+/// Reads a code word: an answer, or the index of a pointer, which is prefetched.
 #[inline(always)]
 fn read_word<P, B: Base, const BASES: usize>(
     chunk: &Coded<B, BASES>,
@@ -93,7 +95,7 @@ fn read_word<P, B: Base, const BASES: usize>(
 }
 
 impl<P: Pointer, B: Base> Table<P, B> {
-    /// The answers of many addresses.
+    /// Looks up many addresses.
     #[inline(always)]
     pub(super) fn find_all<W: Width>(&self, addresses: &[u32], next_hops: &mut [W]) {
         let mut block = Block::new();
@@ -106,7 +108,7 @@ impl<P: Pointer, B: Base> Table<P, B> {
         }
     }
 
-    /// The answers of at most [`LANES`] addresses.
+    /// Looks up at most [`LANES`] addresses.
     #[inline(always)]
     fn find_block(&self, addresses: &[u32], block: &mut Block) {
         let Block { to_pointer_1, to_sparse, to_dense, to_very_dense, to_pointer_2, answers } = block;
@@ -125,15 +127,15 @@ impl<P: Pointer, B: Base> Table<P, B> {
             to_very_dense.join(pointer.is(Kind::VeryDense), lane, pointer.index());
         }
 
-        // A chunk may lie across two lines, so what it is asked for is what will be read.
+        // A chunk may cross a line, so exactly what will be read is prefetched.
         for (lane, at) in to_very_dense.iter() {
-            level.very_dense[at as usize].ask_for(addresses[lane] >> 8);
+            level.very_dense[at as usize].prefetch_for(addresses[lane] >> 8);
         }
         for (lane, at) in to_dense.iter() {
-            level.dense[at as usize].ask_for(addresses[lane] >> 8);
+            level.dense[at as usize].prefetch_for(addresses[lane] >> 8);
         }
         for (_, at) in to_sparse.iter() {
-            level.sparse[at as usize].ask_for();
+            level.sparse[at as usize].prefetch_all();
         }
         for (lane, at) in to_very_dense.iter() {
             let chunk = &level.very_dense[at as usize];
@@ -154,7 +156,7 @@ impl<P: Pointer, B: Base> Table<P, B> {
             to_level_3 |= u64::from(!pointer.is_next_hop()) << lane;
         }
 
-        // Few, and all that they have read is near.
+        // These are few, and what they have read so far is in the cache.
         for_each_set(to_level_3, |lane| answers[lane] = self.find(addresses[lane], &mut Unmetered));
     }
 }

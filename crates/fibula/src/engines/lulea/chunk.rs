@@ -1,4 +1,5 @@
-//! What the levels are made of: code words and the chunks of three kinds, drawn on the [module page](super).
+//! The parts of the levels: code words and the chunks of three kinds, drawn on the [module
+//! page](super).
 
 use super::maptable::{MAPTABLE, MASK, ROWS, Row, mask_of, row_of};
 use super::pointer::{Base, Pointer};
@@ -14,51 +15,54 @@ pub(super) const SLOTS: usize = 256;
 /// The code words of a chunk.
 pub(super) const WORDS: usize = SLOTS / MASK as usize;
 
-/// The most heads of a sparse chunk, those of one answer that follow each other counted once.
+/// The most heads of a sparse chunk. Neighbouring heads of one answer count once.
 pub(super) const SPARSE_MAX: usize = 8;
 
-/// The most heads of a dense chunk: what the offset of a code word reaches.
+/// The most heads of a dense chunk: what the offset of a code word can reach.
 pub(super) const DENSE_MAX: usize = 1 << OFFSET_BITS;
 
-/// The bits of a code word's offset; the ten above it are a row of the maptable, or past all rows.
+/// The bits of a code word's offset. The ten above it are a row of the maptable, or greater than
+/// any row.
 const OFFSET_BITS: u32 = 6;
 
-/// The first code word that is a next hop; all from here on are.
+/// The least code word that is a next hop.
 const DIRECT: u32 = (ROWS as u32) << OFFSET_BITS;
 
 /// The greatest next hop that a code word holds.
 pub(super) const DIRECT_MAX: u32 = u16::MAX as u32 - DIRECT;
 
-/// Which pointer stands for each of 16 slots, or the one answer of them all.
+/// Which pointer belongs to each of 16 slots, or the one answer of them all.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(transparent)]
 pub(super) struct CodeWord(u16);
 
 impl CodeWord {
-    /// All slots have one answer; `None` if it does not fit.
+    /// Returns the code word of slots that all have one answer, or `None` if the answer does not
+    /// fit.
     pub(super) fn direct(next_hop: NextHop) -> Option<Self> {
         (next_hop.0 <= DIRECT_MAX).then(|| Self((DIRECT + next_hop.0) as u16))
     }
 
-    /// A mask that has heads, whose pointers begin `offset` after their base index.
+    /// Returns the code word of a mask that has heads, whose pointers begin `offset` after their
+    /// base index.
     pub(super) fn masked(mask: u16, offset: usize) -> Self {
         debug_assert!(offset < DENSE_MAX);
         Self(row_of(mask) << OFFSET_BITS | offset as u16)
     }
 
-    /// The answer, if it is direct.
+    /// Returns the answer, if it is direct.
     #[inline(always)]
     pub(super) fn next_hop(self) -> Option<u32> {
         u32::from(self.0).checked_sub(DIRECT)
     }
 
-    /// The answer if it is direct, without a branch; else anything.
+    /// Returns the answer if it is direct, without a branch; else any number.
     #[inline(always)]
     pub(super) fn next_hop_or_any(self) -> u32 {
         u32::from(self.0).wrapping_sub(DIRECT)
     }
 
-    /// The row of the maptable, if it is not direct; else past all rows.
+    /// Returns the row of the maptable, if it is not direct; else a number greater than any row.
     #[inline(always)]
     pub(super) fn row(self) -> u16 {
         self.0 >> OFFSET_BITS
@@ -70,7 +74,8 @@ impl CodeWord {
     }
 }
 
-/// A dense or very dense chunk: 16 code words with 1 or 4 base indices. Level 1 is 256 of the latter.
+/// A dense or very dense chunk: 16 code words with 1 or 4 base indices. Level 1 is 256 of the
+/// latter.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub(super) struct Coded<B, const BASES: usize> {
@@ -87,8 +92,8 @@ pub(super) type VeryDense<B> = Coded<B, 4>;
 const _: () = assert!(size_of::<Dense<u16>>() == 34 && size_of::<VeryDense<u16>>() == 40);
 
 impl<B: Base, const BASES: usize> Coded<B, BASES> {
-    /// The chunks of some heads, as many as `slots` need, their pointers appended to `pointers`. `None` if a
-    /// base index does not fit.
+    /// Returns the chunks of some heads, as many as `slots` need, and appends their pointers to
+    /// `pointers`. Returns `None` if a base index does not fit.
     pub(super) fn of<P: Pointer>(
         heads: &[(u16, P)],
         slots: usize,
@@ -124,12 +129,12 @@ impl<B: Base, const BASES: usize> Coded<B, BASES> {
         Some(chunks)
     }
 
-    /// The one chunk of some heads, as [`Self::of`].
+    /// Returns the one chunk of some heads, as [`Self::of`] does.
     pub(super) fn one<P: Pointer>(heads: &[(u16, P)], pointers: &mut Array<P>) -> Option<Self> {
         Some(Self::of(heads, SLOTS, pointers)?[0])
     }
 
-    /// The pointers of each code word that is not direct.
+    /// Iterates over the ranges of pointers of the code words that are not direct.
     pub(super) fn pointers(&self) -> impl Iterator<Item = Range<usize>> {
         let masked = (0..WORDS).filter(|&at| self.words[at].next_hop().is_none());
         masked.map(|at| {
@@ -139,19 +144,19 @@ impl<B: Base, const BASES: usize> Coded<B, BASES> {
         })
     }
 
-    /// The base index of a slot.
+    /// Returns the base index of a slot.
     #[inline(always)]
     pub(super) fn base(&self, slot: u32) -> &B {
         &self.bases[slot as usize % SLOTS * BASES / SLOTS]
     }
 
-    /// The code word of a slot.
+    /// Returns the code word of a slot.
     #[inline(always)]
     pub(super) fn word(&self, slot: u32) -> &CodeWord {
         &self.words[slot as usize % SLOTS / MASK as usize]
     }
 
-    /// The answer of a slot, or else the index of its pointer.
+    /// Returns the answer of a slot, or else the index of its pointer.
     #[inline(always)]
     pub(super) fn find(&self, slot: u32, meter: &mut impl Meter) -> Result<u32, usize> {
         let word = meter.load(self.word(slot));
@@ -163,8 +168,8 @@ impl<B: Base, const BASES: usize> Coded<B, BASES> {
         Err((base + word.offset() + row.skip(slot)) as usize)
     }
 
-    /// [`Self::find`] for batches, without a branch: the answer if the flag is set, and the index of the
-    /// pointer if it is not.
+    /// Does what [`Self::find`] does for batches, without a branch. Returns a flag, the answer if
+    /// the flag is set, and the index of the pointer if it is not.
     #[inline(always)]
     pub(super) fn find_both(&self, slot: u32) -> (bool, u32, usize) {
         let word = *self.word(slot);
@@ -174,9 +179,9 @@ impl<B: Base, const BASES: usize> Coded<B, BASES> {
         (word.next_hop().is_some(), word.next_hop_or_any(), index as usize)
     }
 
-    /// Asks for the lines that [`Self::find_both`] reads.
+    /// Prefetches the lines that [`Self::find_both`] reads.
     #[inline(always)]
-    pub(super) fn ask_for(&self, slot: u32) {
+    pub(super) fn prefetch_for(&self, slot: u32) {
         prefetch(std::slice::from_ref(self.word(slot)), 0);
         prefetch(std::slice::from_ref(self.base(slot)), 0);
     }
@@ -186,7 +191,8 @@ impl<B: Base, const BASES: usize> Coded<B, BASES> {
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub(super) struct Sparse<P> {
-    /// The slots of the heads in decreasing order. The last is 0; so are those not used, after it.
+    /// The slots of the heads in decreasing order. The last is 0, and so are the unused ones after
+    /// it.
     pub(super) heads: [u8; SPARSE_MAX],
     /// The pointers in the same order.
     pub(super) pointers: [P; SPARSE_MAX],
@@ -195,7 +201,7 @@ pub(super) struct Sparse<P> {
 const _: () = assert!(size_of::<Sparse<u16>>() == 24);
 
 impl<P: Pointer> Sparse<P> {
-    /// The chunk of some heads; `None` if they are too many.
+    /// Returns the chunk of some heads, or `None` if there are too many.
     pub(super) fn of(heads: &[(u16, P)]) -> Option<Self> {
         let mut chunk = Self { heads: [0; SPARSE_MAX], pointers: [heads[0].1; SPARSE_MAX] };
         let merged = heads.chunk_by(|(_, one), (_, next)| one == next).map(|equal| equal[0]);
@@ -209,7 +215,7 @@ impl<P: Pointer> Sparse<P> {
         Some(chunk)
     }
 
-    /// The pointer of a slot: that of the first head which is not past it.
+    /// Returns the pointer of a slot: that of the first head which is not past it.
     #[inline(always)]
     pub(super) fn find(&self, slot: u32, meter: &mut impl Meter) -> P {
         let past =
@@ -217,9 +223,9 @@ impl<P: Pointer> Sparse<P> {
         meter.load(&self.pointers[past % SPARSE_MAX])
     }
 
-    /// Asks for the one or two lines it lies on.
+    /// Prefetches the one or two lines of the chunk.
     #[inline(always)]
-    pub(super) fn ask_for(&self) {
+    pub(super) fn prefetch_all(&self) {
         prefetch(&self.heads, 0);
         prefetch(&self.pointers, SPARSE_MAX - 1);
     }

@@ -1,4 +1,5 @@
-//! The numbers the paper gives of a table: leaves of the complete tree, heads, chunks of each kind.
+//! The numbers that the paper gives of a table: leaves of the complete tree, heads, chunks of each
+//! kind.
 
 use super::chunk::SLOTS;
 use super::pointer::{Base, Kind, Pointer, Target};
@@ -7,7 +8,7 @@ use crate::engine::{Figure, Unmetered};
 use crate::rib::Prefixes;
 use std::ops::AddAssign;
 
-/// The heads of some cuts.
+/// The numbers of heads of some cuts.
 #[derive(Clone, Copy, Debug, Default)]
 struct Heads {
     /// Genuine heads: leaves of the tree.
@@ -17,7 +18,7 @@ struct Heads {
 }
 
 impl Heads {
-    /// Of one cut, from what its slots lead to.
+    /// Counts the heads of one cut, given what its slots lead to.
     fn of(slots: impl Iterator<Item = Target>) -> Self {
         let slots: Vec<Target> = slots.collect();
         let (mut heads, mut first) = (Self::default(), 0);
@@ -42,7 +43,7 @@ impl AddAssign for Heads {
 }
 
 impl<P: Pointer, B: Base> Table<P, B> {
-    /// See the [module](self). One pass over all slots.
+    /// Returns the figures; see the [module](self). One pass over all slots.
     pub(super) fn figures(&self) -> Vec<Figure> {
         let mut levels =
             vec![Heads::of((0..TOP_SLOTS).map(|slot| self.find_top(slot as u32, &mut Unmetered)))];

@@ -1,16 +1,18 @@
-//! The maptable: for every bit mask that can occur, how many heads come before the one of a position.
+//! The maptable: for every bit mask that can occur, the number of heads before the one of a
+//! position.
 //!
-//! A complete tree of height *n* that is a single leaf has one head, at position 0; any other is two trees of height
-//! *n* - 1 side by side. So there are *a(n)* = 1 + *a(n - 1)*² masks of 2^*n* positions, *a(0)* = 1: for 16 positions
-//! 677, not 2^16. With the mask of no head, which lies within the range of a head before it, the paper counts 678.
+//! A complete tree of height *n* that is a single leaf has one head, at position 0. Any other is
+//! two trees of height *n* - 1 side by side. So there are *a(n)* = 1 + *a(n - 1)*² masks of 2^*n*
+//! positions, *a(0)* = 1: for 16 positions 677, not 2^16. The paper counts 678, with the mask
+//! without a head, which is within the range of an earlier head.
 //!
-//! The same recursion numbers them: a single head is the last, any other mask is number *l* · *a(n - 1)* + *r* if
-//! its halves are numbers *l* and *r*.
+//! The same recursion numbers them. A single head is the last. Any other mask is number *l* · *a(n
+//! - 1)* + *r* if its halves are numbers *l* and *r*.
 
 /// The positions of a bit mask. Position 0 is the least significant bit.
 pub(super) const MASK: u32 = 16;
 
-/// The height of the tree a bit mask cuts.
+/// The height of the tree that a bit mask cuts.
 const HEIGHT: u32 = MASK.ilog2();
 
 /// The rows: all masks that have heads, that of a single head last.
@@ -19,12 +21,12 @@ pub(super) const ROWS: usize = masks(HEIGHT) as usize;
 /// The bits of one position of a row.
 const POSITION_BITS: u32 = u64::BITS / MASK;
 
-/// How many masks of 2^`height` positions have heads.
+/// Returns the number of masks of 2^`height` positions that have heads.
 const fn masks(height: u32) -> u32 {
     if height == 0 { 1 } else { 1 + masks(height - 1).pow(2) }
 }
 
-/// The mask of 2^`height` positions with this number.
+/// Returns the mask of 2^`height` positions with this number.
 const fn mask(number: u32, height: u32) -> u32 {
     if number + 1 == masks(height) {
         return 1;
@@ -33,7 +35,7 @@ const fn mask(number: u32, height: u32) -> u32 {
     mask(left, height - 1) | mask(right, height - 1) << (1 << (height - 1))
 }
 
-/// The number of a mask of 2^`height` positions that has heads.
+/// Returns the number of a mask of 2^`height` positions that has heads.
 const fn number(mask: u32, height: u32) -> u32 {
     if mask == 1 {
         return masks(height) - 1;
@@ -43,30 +45,30 @@ const fn number(mask: u32, height: u32) -> u32 {
     number(left, height - 1) * masks(height - 1) + number(right, height - 1)
 }
 
-/// The row of a mask that has heads.
+/// Returns the row of a mask that has heads.
 pub(super) fn row_of(mask: u16) -> u16 {
     number(mask.into(), HEIGHT) as u16
 }
 
-/// The mask of a row.
+/// Returns the mask of a row.
 pub(super) fn mask_of(row: u16) -> u16 {
     mask(row.into(), HEIGHT) as u16
 }
 
-/// A row each: four bits a position, as in the paper, position 0 in the lowest.
+/// One row: four bits per position, as in the paper, position 0 in the lowest.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Row(u64);
 
 impl Row {
-    /// How many heads come before the one that stands for a position: that at the position, or the last one
-    /// before it. Only the low four bits of `position` count.
+    /// Returns the number of heads before the head of a position, which is the head at the position
+    /// or the last one before it. Only the low four bits of `position` count.
     #[inline(always)]
     pub(super) fn skip(self, position: u32) -> u32 {
         (self.0 >> (position % MASK * POSITION_BITS)) as u32 % MASK
     }
 }
 
-/// All rows, from the start of a cache line on.
+/// All rows, aligned to a cache line.
 #[repr(align(64))]
 pub(super) struct MapTable(pub(super) [Row; ROWS]);
 
@@ -94,8 +96,8 @@ mod tests {
     use super::*;
     use std::collections::BTreeSet;
 
-    /// Whether a cut through a complete tree of 2^`height` positions has this mask, by the paper's own words: cut it
-    /// in halves until one is a single leaf.
+    /// Returns whether a cut through a complete tree of 2^`height` positions has this mask, by the
+    /// paper's definition: cut it in halves until one is a single leaf.
     fn is_of_a_complete_tree(mask: u32, height: u32) -> bool {
         let half = (1 << height) / 2;
         mask == 1

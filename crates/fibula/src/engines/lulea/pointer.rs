@@ -1,4 +1,4 @@
-//! [`Pointer`]: what stands for a head; [`Base`]: where the pointers of a group of bit masks begin.
+//! [`Pointer`]: the value of a head. [`Base`]: where the pointers of a group of bit masks begin.
 
 use crate::NextHop;
 use std::fmt::Debug;
@@ -23,17 +23,17 @@ impl Kind {
     }
 }
 
-/// What a pointer says.
+/// The meaning of a pointer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Target {
     /// A genuine head: the index of the next hop, 0 for none.
     Answer(u32),
-    /// A root head: the chunk of the next level that knows more.
+    /// A root head: the chunk of the next level.
     Chunk(Kind, usize),
 }
 
 impl Target {
-    /// The next hop of a genuine head.
+    /// Returns the next hop of a genuine head.
     #[inline(always)]
     pub(super) fn next_hop(self) -> Option<NextHop> {
         match self {
@@ -49,21 +49,21 @@ pub(super) trait Pointer:
 {
     /// The bits of a chunk's index.
     const INDEX_BITS: u32;
-    /// The first value that is a next hop; all from here on are.
+    /// The least value that is a next hop.
     const NEXT_HOPS: u32;
 
-    /// The pointer of a genuine head; `None` if the index does not fit.
+    /// Returns the pointer of a genuine head, or `None` if the index does not fit.
     fn to_next_hop(next_hop: NextHop) -> Option<Self> {
         Self::NEXT_HOPS.checked_add(next_hop.0)?.try_into().ok()
     }
 
-    /// The pointer of a root head; `None` if the index does not fit.
+    /// Returns the pointer of a root head, or `None` if the index does not fit.
     fn to_chunk(kind: Kind, index: usize) -> Option<Self> {
         let index = u32::try_from(index).ok().filter(|index| index >> Self::INDEX_BITS == 0)?;
         ((kind as u32) << Self::INDEX_BITS | index).try_into().ok()
     }
 
-    /// What it says.
+    /// Returns what it points to.
     #[inline(always)]
     fn target(self) -> Target {
         match Kind::ALL.into_iter().find(|&kind| self.is(kind)) {
@@ -72,25 +72,25 @@ pub(super) trait Pointer:
         }
     }
 
-    /// Whether it points to a chunk of this kind.
+    /// Returns whether it points to a chunk of this kind.
     #[inline(always)]
     fn is(self, kind: Kind) -> bool {
         self.into() >> Self::INDEX_BITS == kind as u32
     }
 
-    /// The index of the chunk, if it points to one; else anything.
+    /// Returns the index of the chunk, if it points to one; else any number.
     #[inline(always)]
     fn index(self) -> u32 {
         self.into() & ((1 << Self::INDEX_BITS) - 1)
     }
 
-    /// Whether it is a next hop.
+    /// Returns whether it is a next hop.
     #[inline(always)]
     fn is_next_hop(self) -> bool {
         self.into() >= Self::NEXT_HOPS
     }
 
-    /// The next hop, if it is one; else anything.
+    /// Returns the next hop, if it is one; else any number.
     #[inline(always)]
     fn next_hop_or_any(self) -> u32 {
         self.into().wrapping_sub(Self::NEXT_HOPS)

@@ -1,4 +1,5 @@
-//! [`Table`]: the three levels, for one width of pointers and of base indices; how they are built and searched.
+//! [`Table`]: the three levels, for one width of pointers and of base indices; how they are built,
+//! and lookups.
 
 use super::chunk::{Coded, DENSE_MAX, Dense, Sparse, VeryDense};
 use super::cut::{Head, cut};
@@ -12,7 +13,7 @@ use crate::rib::Range;
 /// The slots of level 1.
 pub(super) const TOP_SLOTS: usize = 1 << 16;
 
-/// Level 2 or 3: its chunks by kind, and the pointers of its dense and very dense ones.
+/// Level 2 or 3: its chunks by kind, and the pointers of its dense and very dense chunks.
 #[derive(Debug)]
 pub(super) struct Level<P: Copy, B: Copy> {
     pub(super) sparse: Array<Sparse<P>>,
@@ -42,8 +43,8 @@ impl<P: Pointer, B: Base> Level<P, B> {
         }
     }
 
-    /// Adds the chunk of some heads, in the smallest kind that takes them, and returns its pointer; `None` if an
-    /// index does not fit.
+    /// Adds the chunk of some heads, in the smallest kind that holds them, and returns its pointer.
+    /// Returns `None` if an index does not fit.
     fn add(&mut self, heads: &[(u16, P)]) -> Option<P> {
         let (kind, index) = if let Some(chunk) = Sparse::of(heads) {
             self.sparse.push(chunk);
@@ -58,7 +59,7 @@ impl<P: Pointer, B: Base> Level<P, B> {
         P::to_chunk(kind, index)
     }
 
-    /// What a slot of a chunk leads to.
+    /// Returns what a slot of a chunk leads to.
     #[inline(always)]
     pub(super) fn find(&self, kind: Kind, index: usize, slot: u32, meter: &mut impl Meter) -> Target {
         let found = match kind {
@@ -69,7 +70,7 @@ impl<P: Pointer, B: Base> Level<P, B> {
         follow(found, &self.pointers, meter)
     }
 
-    /// How many chunks there are of a kind.
+    /// Returns the number of chunks of a kind.
     pub(super) fn chunks(&self, kind: Kind) -> usize {
         match kind {
             Kind::Sparse => self.sparse.len(),
@@ -86,7 +87,7 @@ impl<P: Pointer, B: Base> Level<P, B> {
     }
 }
 
-/// What a code word or the pointer that it leads to says.
+/// Returns the target of a code word, or of the pointer that it leads to.
 #[inline(always)]
 fn follow<P: Pointer>(found: Result<u32, usize>, pointers: &[P], meter: &mut impl Meter) -> Target {
     match found {
@@ -96,9 +97,10 @@ fn follow<P: Pointer>(found: Result<u32, usize>, pointers: &[P], meter: &mut imp
 }
 
 impl<P: Pointer, B: Base> Table<P, B> {
-    /// Compiles a table's intervals; `None` if a next hop, a chunk or a base index does not fit.
+    /// Compiles a table's intervals. Returns `None` if a next hop, a chunk or a base index does not
+    /// fit.
     pub(super) fn build(ranges: &[Range<u32>], pages: Pages) -> Option<Self> {
-        // What most often does not fit is seen before anything is made.
+        // The most common misfit is detected before anything is built.
         P::to_next_hop(ranges.iter().map(|range| range.next_hop).max()?)?;
         let mut levels = [Level::new(pages), Level::new(pages)];
         let heads = heads_below(Prefix::ALL, ranges, &mut levels)?;
@@ -110,13 +112,13 @@ impl<P: Pointer, B: Base> Table<P, B> {
         Some(Self { top, pointers, levels })
     }
 
-    /// What level 1 says of the addresses with these first 16 bits.
+    /// Returns the target that level 1 has for the addresses with these first 16 bits.
     #[inline(always)]
     pub(super) fn find_top(&self, slot: u32, meter: &mut impl Meter) -> Target {
         follow(self.top[slot as usize >> 8].find(slot, meter), &self.pointers, meter)
     }
 
-    /// The answer of an address.
+    /// Returns the answer of `address`.
     #[inline(always)]
     pub(super) fn find(&self, address: u32, meter: &mut impl Meter) -> u32 {
         let mut target = self.find_top(address >> 16, meter);
@@ -143,8 +145,8 @@ impl<P: Pointer, B: Base> Table<P, B> {
     }
 }
 
-/// The heads below a node with their pointers, once the chunks that root heads point to have been added to `levels`,
-/// those below the node. `None` if something does not fit.
+/// Returns the heads below a node with their pointers. First adds the chunks that root heads point
+/// to to `levels`, those below the node. Returns `None` if something does not fit.
 fn heads_below<P: Pointer, B: Base>(
     node: Prefix<u32>,
     ranges: &[Range<u32>],

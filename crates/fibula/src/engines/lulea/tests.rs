@@ -1,4 +1,5 @@
-//! The worked example of the module page, the limits of each layout, and what a spoiled table is told.
+//! The worked example of the module page, the limits of each layout, and the errors for a spoiled
+//! table.
 
 use super::chunk::{CodeWord, DIRECT_MAX};
 use super::pointer::{Kind, Pointer, Target};
@@ -13,7 +14,8 @@ fn n(next_hop: u32) -> Target {
     Target::Answer(next_hop)
 }
 
-/// Figure 4 of the paper as routes, and below its root heads 6, 12 and 13 a chunk of each kind.
+/// Returns Figure 4 of the paper as routes, with a chunk of each kind below its root heads 6, 12
+/// and 13.
 fn figure_4() -> Rib<u32> {
     let mut rib = rib(&[
         ("0.0.0.0/14", 1),
@@ -106,7 +108,8 @@ fn accesses_are_those_of_the_paper() {
         let answer = engine.lookup_metered(address, &mut accesses);
         (answer, accesses.loads())
     };
-    // A code word alone; with base index, row and pointer; with the two of a sparse chunk more; and so on.
+    // A code word alone; with base index, row and pointer; with the two loads of a sparse chunk;
+    // and so on.
     assert_eq!(loads(0xFF00_0000), (0, 1));
     assert_eq!(loads(0x0001_0000), (1, 4));
     assert_eq!(loads(0x0006_0000), (3, 4 + 2));
@@ -116,7 +119,7 @@ fn accesses_are_those_of_the_paper() {
     assert_eq!(loads(0x000D_FF00), (9, 4 + 4));
 }
 
-/// The layout a table gets.
+/// Returns the layout that a table gets.
 fn layout(rib: &Rib<u32>) -> &'static str {
     let engine = build::<u32>(rib);
     engine.validate(rib).unwrap();
@@ -127,7 +130,7 @@ fn layout(rib: &Rib<u32>) -> &'static str {
     }
 }
 
-/// Every /24 of `nodes` many /16s, `answers` next hops in turn.
+/// Returns every /24 of `nodes` /16s, with `answers` alternating next hops.
 fn full_chunks(nodes: u32, answers: u32) -> Rib<u32> {
     let slots = (0..nodes << 8).map(|slot| Prefix::containing(slot << 8, 24));
     let routes = slots.enumerate();
@@ -140,7 +143,7 @@ fn the_layout_widens_at_the_first_index_that_does_not_fit() {
     assert_eq!(layout(&next_hops((1 << 14) - 1)), "paper");
     assert_eq!(layout(&next_hops(1 << 14)), "wide");
     assert_eq!(layout(&next_hops(NEXT_HOPS_MAX)), "wide");
-    // 256 very dense chunks have 2^16 pointers; the next begins at one past.
+    // 256 very dense chunks have 2^16 pointers; the next begins one past them.
     assert_eq!(layout(&full_chunks(256, 2)), "paper");
     assert_eq!(layout(&full_chunks(257, 2)), "wide bases");
     let sparse = |chunks: u32| -> Rib<u32> {
@@ -160,7 +163,7 @@ fn an_answer_past_a_code_word_has_a_pointer_for_each_mask() {
         let Form::Wide(table) = &engine.form else { panic!("not wide") };
         let direct = table.top[10].words.iter().filter(|word| word.next_hop() == Some(next_hop)).count();
         assert_eq!((direct, table.pointers.len()), (words, pointers));
-        // One leaf of eight bits, and those around it, all the same.
+        // One leaf of eight bits, and those around it, all with the same answer.
         assert_eq!(engine.figures()[0], Figure::count("leaves", 9));
     }
 }
@@ -248,7 +251,7 @@ proptest! {
         routes in proptest::collection::vec((any::<u32>(), 0..=32_u8, 1..300_u32), 0..120),
         near in any::<u32>(), factor in prop_oneof![Just(1_u32), Just(100), Just(1 << 22)],
     ) {
-        // Half of them close together, so that all kinds of chunks come about.
+        // Half of the routes are close together, so that all kinds of chunks occur.
         let prefix = |at: usize, address: u32, len: u8| match at % 2 {
             0 => Prefix::containing(address, len),
             _ => Prefix::containing(near & 0xFFFF_0000 | address & 0xFFFF, 16 + len / 2),

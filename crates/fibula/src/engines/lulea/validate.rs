@@ -9,7 +9,7 @@ use crate::{Address, NextHop, Prefix, Rib};
 use std::mem::replace;
 use std::ops;
 
-/// What has been reached of an array, and what its elements are.
+/// Which elements of an array have been reached, and the name of its elements.
 struct Reached {
     what: &'static str,
     flags: Vec<bool>,
@@ -20,7 +20,7 @@ impl Reached {
         Self { what, flags: vec![false; len] }
     }
 
-    /// Notes some elements, which are to be there, each reached once.
+    /// Records some elements as reached. They must exist, and each may be reached only once.
     fn reach(&mut self, elements: ops::Range<usize>) -> Result<(), String> {
         let (what, len) = (self.what, self.flags.len());
         for at in elements {
@@ -38,7 +38,7 @@ impl Reached {
     }
 }
 
-/// What has been reached of level 2 or 3.
+/// Which parts of level 2 or 3 have been reached.
 struct ReachedLevel {
     chunks: [Reached; 3],
     pointers: Reached,
@@ -48,14 +48,14 @@ struct ReachedLevel {
 struct Walk<'t, P: Copy, B: Copy> {
     table: &'t Table<P, B>,
     ranges: Ranges<'t, u32>,
-    /// The interval the walk is in.
+    /// The current interval.
     range: Range<u32>,
     levels: [ReachedLevel; 2],
 }
 
 impl<P: Pointer, B: Base> Table<P, B> {
-    /// Every address answers as in the table; each chunk and each pointer is reached exactly once and none is
-    /// lost; sparse chunks are in order and merged.
+    /// Checks that every address answers as in the table, that each chunk and each pointer is
+    /// reached exactly once and none is lost, and that sparse chunks are in order and merged.
     pub(super) fn check(&self, rib: &Rib<u32>) -> Result<(), String> {
         if self.top.len() * SLOTS != TOP_SLOTS {
             return Err(format!("{} chunks on level 1", self.top.len()));
@@ -86,7 +86,8 @@ impl<P: Pointer, B: Base> Table<P, B> {
 }
 
 impl<P: Pointer, B: Base> Walk<'_, P, B> {
-    /// Checks what a slot leads to; `node` are its addresses, `depth` counts the levels past the first.
+    /// Checks what a slot leads to. `node` are its addresses; `depth` counts the levels past the
+    /// first.
     fn visit(&mut self, target: Target, node: Prefix<u32>, depth: usize) -> Result<(), String> {
         let (kind, index) = match target {
             Target::Answer(next_hop) => return self.compare(node, NextHop(next_hop)),
@@ -124,7 +125,7 @@ impl<P: Pointer, B: Base> Walk<'_, P, B> {
     }
 }
 
-/// The pointers of a chunk are in the array, and no other chunk's.
+/// Checks that the pointers of a chunk are in the array and belong to no other chunk.
 fn check_coded<B: Base, const BASES: usize>(
     chunk: &Coded<B, BASES>,
     pointers: &mut Reached,
@@ -132,7 +133,7 @@ fn check_coded<B: Base, const BASES: usize>(
     chunk.pointers().try_for_each(|range| pointers.reach(range))
 }
 
-/// The heads decrease to 0, and those with one answer that follow each other are one.
+/// Checks that the heads decrease to 0, and that neighbouring heads with one answer are merged.
 fn check_sparse<P: Pointer>(chunk: &Sparse<P>) -> Result<(), String> {
     let used = chunk.heads.iter().position(|&head| head == 0).ok_or("a sparse chunk without head 0")? + 1;
     let (heads, pointers) = (&chunk.heads[..used], &chunk.pointers[..used]);

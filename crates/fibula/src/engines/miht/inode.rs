@@ -1,13 +1,14 @@
 //! [`Inode`]: a node of the B+ tree.
 
-/// The link that leads nowhere. It lies past the end of every array, so that following it finds nothing.
+/// The link that leads nowhere. It is past the end of every array, so following it finds nothing.
 pub(super) const NIL: u32 = u32::MAX;
 
 /// An index node of at most `M` entries, ordered by key; drawn on the [module page](super).
 ///
-/// An entry of an *external* inode (a leaf) is a key and its priority trie. An entry of an *internal* one is a
-/// child and a bound: no key below the child is greater, every key right of it is. Entries that are not in use stand
-/// last and have the greatest key and no link, so that a search needs no count.
+/// An entry of an *external* inode (a leaf) is a key and its priority trie. An entry of an
+/// *internal* one is a child and a bound: no key below the child is greater, and every key right of
+/// it is. Unused entries come last and have the greatest key and no link, so that a search needs no
+/// count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C, align(64))]
 pub(super) struct Inode<const M: usize> {
@@ -24,35 +25,35 @@ impl<const M: usize> Inode<M> {
 
     const UNUSED: InodeEntry = (u32::MAX, NIL);
 
-    /// An inode of some entries.
+    /// Returns an inode of some entries.
     pub(super) fn of(entries: &[InodeEntry]) -> Self {
         let entry = |at: usize| entries.get(at).copied().unwrap_or(Self::UNUSED);
         Self { keys: std::array::from_fn(|at| entry(at).0), links: std::array::from_fn(|at| entry(at).1) }
     }
 
-    /// The number of entries.
+    /// Returns the number of entries.
     pub(super) fn len(&self) -> usize {
         self.links.iter().position(|&link| link == NIL).unwrap_or(M)
     }
 
-    /// The entries in use, in order.
+    /// Iterates over the used entries, in order.
     pub(super) fn entries(&self) -> impl Iterator<Item = InodeEntry> {
         self.keys.into_iter().zip(self.links).take(self.len())
     }
 
-    /// The last key or bound; of an inode that has one.
+    /// Returns the last key or bound. The inode must have one.
     pub(super) fn last_key(&self) -> u32 {
         self.keys[self.len() - 1]
     }
 
-    /// The link of a key in a leaf, [`NIL`] if it is not there.
+    /// Returns the link of a key in a leaf, or [`NIL`] if the key is missing.
     #[inline(always)]
     pub(super) fn link_of(&self, key: u32) -> u32 {
         let slot = slot(&self.keys, key);
         if self.keys[slot] == key { self.links[slot] } else { NIL }
     }
 
-    /// Puts an entry in before the one at `at`. There must be room.
+    /// Inserts an entry before the one at `at`. There must be room.
     pub(super) fn insert(&mut self, at: usize, (key, link): InodeEntry) {
         debug_assert!(self.len() < M);
         self.keys.copy_within(at..M - 1, at + 1);
@@ -60,7 +61,7 @@ impl<const M: usize> Inode<M> {
         (self.keys[at], self.links[at]) = (key, link);
     }
 
-    /// Takes an entry out.
+    /// Removes the entry at `at` and returns it.
     pub(super) fn remove(&mut self, at: usize) -> InodeEntry {
         let removed = (self.keys[at], self.links[at]);
         self.keys.copy_within(at + 1.., at);
@@ -69,7 +70,7 @@ impl<const M: usize> Inode<M> {
         removed
     }
 
-    /// Splits the first half of a full inode off.
+    /// Splits off the first half of a full inode.
     pub(super) fn split_off_lower(&mut self) -> Self {
         let entries: Vec<InodeEntry> = self.entries().collect();
         let (lower, upper) = entries.split_at(Self::MIN);
@@ -77,17 +78,18 @@ impl<const M: usize> Inode<M> {
         Self::of(lower)
     }
 
-    /// Puts all entries of the inode to the left in front. There must be room.
+    /// Inserts all entries of the left neighbour in front. There must be room.
     pub(super) fn prepend(&mut self, left: &Self) {
         *self = Self::of(&left.entries().chain(self.entries()).collect::<Vec<_>>());
     }
 }
 
-/// Where a search goes on: the first of the keys that is not less than `key`, or the last slot. Halves what is left
-/// log2 `M` times, whatever the keys are, and never branches.
+/// Returns the slot where a search continues: the first of the keys that is not less than `key`, or
+/// the last slot. It halves the rest log2 `M` times, whatever the keys are, and never branches.
 ///
-/// Comparing all keys at once and counting the lesser ones was slower: the tree's share of a batch's time was about
-/// twice as great, most of it the sum that the compiler makes of a vector comparison's mask.
+/// Comparing all keys at once and counting the lesser ones was slower. The tree's share of a
+/// batch's time was about twice as great, mostly for the sum that the compiler makes of a vector
+/// comparison's mask.
 #[inline(always)]
 pub(super) fn slot<const M: usize>(keys: &[u32; M], key: u32) -> usize {
     const { assert!(M.is_power_of_two()) }

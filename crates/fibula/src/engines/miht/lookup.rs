@@ -1,4 +1,4 @@
-//! The lookup, alone and in step with others.
+//! The lookup, of one address and of many in step.
 
 use super::dnode::Dnode;
 use super::inode::{Inode, NIL, slot};
@@ -9,23 +9,23 @@ use crate::engine::{Meter, Width};
 use crate::memory::CACHE_LINE;
 use std::hint::select_unpredictable;
 
-/// How many lookups a batch takes in step.
+/// The lookups that a batch takes in step.
 pub const LANES: usize = 64;
 
 const _: () = assert!(LANES <= u8::MAX as usize + 1); // `Descent::index`
 
-/// One way down a priority trie.
+/// One descent through a priority trie.
 #[derive(Clone, Copy, Default)]
 struct Descent {
-    /// The node to look at next; never [`NIL`].
+    /// The node to read next; never [`NIL`].
     at: u32,
     /// Its level.
     level: u8,
-    /// Which address of the batch this is.
+    /// The index of its address in the batch.
     index: u8,
 }
 
-/// Asks for all lines of an inode.
+/// Prefetches all lines of an inode.
 #[inline(always)]
 fn prefetch_inode<const M: usize>(inode: &Inode<M>) {
     for start in (0..M).step_by(CACHE_LINE / size_of::<u32>()) {
@@ -34,7 +34,7 @@ fn prefetch_inode<const M: usize>(inode: &Inode<M>) {
     }
 }
 
-/// Asks for all of a dnode, which may begin on one line and end on the next.
+/// Prefetches a dnode, which may begin on one line and end on the next.
 #[inline(always)]
 fn prefetch_dnode<A, W>(dnodes: &[Dnode<A, W>], at: u32) {
     prefetch(dnodes, at as usize);
@@ -44,8 +44,8 @@ fn prefetch_dnode<A, W>(dnodes: &[Dnode<A, W>], at: u32) {
 }
 
 impl<A: Address, W: Width, const M: usize> Table<A, W, M> {
-    /// The longest match of one address. The trie of its key may have none: a match in PT\[-1\] is shorter than any
-    /// there, but is one.
+    /// Returns the next hop of the longest match of `address`. If the trie of its key has no match,
+    /// PT\[-1\] may have a shorter one.
     #[inline(always)]
     pub(super) fn lookup(&self, address: A, meter: &mut impl Meter) -> W {
         let root = self.tree.get(self.key(address), meter);
@@ -53,7 +53,7 @@ impl<A: Address, W: Width, const M: usize> Table<A, W, M> {
         if next_hop == W::default() { self.tries.search(self.keyless, 0, address, meter) } else { next_hop }
     }
 
-    /// The longest matches of many addresses.
+    /// Looks up many addresses.
     #[inline(always)]
     pub(super) fn lookup_batch(&self, addresses: &[A], next_hops: &mut [W]) {
         for (addresses, next_hops) in addresses.chunks(LANES).zip(next_hops.chunks_mut(LANES)) {
@@ -62,8 +62,8 @@ impl<A: Address, W: Width, const M: usize> Table<A, W, M> {
         }
     }
 
-    /// The roots of the tries of at most [`LANES`] addresses, one level of the tree after the other: all its leaves
-    /// are on one level, so that no lane ever waits for another.
+    /// Returns the roots of the tries of at most [`LANES`] addresses. It goes through the tree one
+    /// level after the other: all its leaves are on one level, so no lane waits for another.
     #[inline(always)]
     fn roots(&self, addresses: &[A]) -> [u32; LANES] {
         let inodes: &[Inode<M>] = &self.tree.inodes;
@@ -82,8 +82,9 @@ impl<A: Address, W: Width, const M: usize> Table<A, W, M> {
         at
     }
 
-    /// The longest matches of at most [`LANES`] addresses whose tries are known, one level of the tries after the
-    /// other. A lane that found nothing below its key goes on in PT\[-1\]; one that is done drops out.
+    /// Looks up at most [`LANES`] addresses whose tries are known, one level of the tries after the
+    /// other. A lane that found nothing below its key continues in PT\[-1\]. A lane that is done
+    /// drops out.
     #[inline(always)]
     fn descend(&self, addresses: &[A], roots: [u32; LANES], next_hops: &mut [W]) {
         let dnodes: &[_] = &self.tries.dnodes;

@@ -1,4 +1,5 @@
-//! [`Table`]: the B+ tree of order `M`, the priority tries below it and PT\[-1\]; built and updated.
+//! [`Table`]: the B+ tree of order `M`, the priority tries below it and PT\[-1\]; how they are
+//! built and updated.
 
 use super::MAX_ROUTES;
 use super::inode::{Inode, NIL};
@@ -13,14 +14,14 @@ use crate::{Address, Delta, Limit, Prefix, Rib, Route};
 pub(super) struct Table<A: Address, W: Width, const M: usize> {
     /// The bits of a key.
     pub(super) k: u8,
-    /// From keys to the roots of their tries.
+    /// The tree from keys to the roots of their tries.
     pub(super) tree: Tree<M>,
     pub(super) tries: Tries<A, W>,
     /// The root of PT\[-1\], which has the prefixes shorter than a key.
     pub(super) keyless: u32,
 }
 
-/// That a table of so many routes has no more nodes than links can tell apart.
+/// Checks that a table of `routes` routes has no more nodes than links can address.
 pub(super) fn check_routes(routes: usize) -> Result<(), Limit> {
     Limit::check("routes", routes as u64, MAX_ROUTES)
 }
@@ -38,13 +39,14 @@ impl<A: Address, W: Width, const M: usize> Table<A, W, M> {
         Ok(Self { k, tree: Tree::pack(roots, pages), tries, keyless })
     }
 
-    /// The key of an address.
+    /// Returns the key of an address.
     #[inline(always)]
     pub(super) fn key(&self, address: A) -> u32 {
         prefix_key(address, self.k)
     }
 
-    /// Carries the deltas out one by one, withdrawals first: at no time are there more routes than before or after.
+    /// Applies the deltas one by one, withdrawals first. So there are never more routes than before
+    /// or after.
     pub(super) fn apply(&mut self, rib: &Rib<A>, deltas: &[Delta<A>]) -> Update {
         if let Err(limit) = check_routes(rib.len()) {
             return Update::Limit(limit);
@@ -65,7 +67,7 @@ impl<A: Address, W: Width, const M: usize> Table<A, W, M> {
         Update::Applied(cost)
     }
 
-    /// The root of the trie that a prefix belongs into, and the level of that root.
+    /// Returns the root of the trie that a prefix belongs to, and the level of that root.
     fn trie_of(&self, prefix: Prefix<A>) -> (u32, u8) {
         if prefix.len() < self.k {
             (self.keyless, 0)
@@ -74,7 +76,7 @@ impl<A: Address, W: Width, const M: usize> Table<A, W, M> {
         }
     }
 
-    /// Says where the trie that a prefix belongs into has its root now, [`NIL`] if it is empty now.
+    /// Records the new root of the trie that a prefix belongs to, [`NIL`] if the trie is empty now.
     fn set_root(&mut self, prefix: Prefix<A>, before: u32, after: u32, cost: &mut Cost) {
         let key = self.key(prefix.first());
         if prefix.len() < self.k {
@@ -97,8 +99,8 @@ impl<A: Address, W: Width, const M: usize> Table<A, W, M> {
         }
     }
 
-    /// Removes a route. The last node of all takes the place of the one that is left over; the prefix in it
-    /// leads to where it hangs.
+    /// Removes a route. The last node of all moves to the index of the freed one; its prefix leads
+    /// to the link to rewrite.
     fn withdraw(&mut self, prefix: Prefix<A>, cost: &mut Cost) {
         let (root, base) = self.trie_of(prefix);
         let (new, hole) = self.tries.remove(root, base, prefix, cost);
@@ -122,7 +124,7 @@ impl<A: Address, W: Width, const M: usize> Table<A, W, M> {
             .off_chip("dnodes", self.tries.dnodes.bytes())
     }
 
-    /// The shape of the tree and of the tries. O(nodes).
+    /// Returns the shape of the tree and of the tries. O(nodes).
     pub(super) fn figures(&self) -> Vec<Figure> {
         let inodes = self.tree.inodes.chunks();
         let entries: usize = self.tree.inodes.iter().map(Inode::len).sum();
@@ -145,7 +147,7 @@ impl<A: Address, W: Width, const M: usize> Table<A, W, M> {
     }
 }
 
-/// The first `k` bits of an address (the paper's `prefix_key`).
+/// Returns the first `k` bits of an address (the paper's `prefix_key`).
 #[inline(always)]
 pub(super) fn prefix_key<A: Address>(address: A, k: u8) -> u32 {
     address.bits(0, k) as u32

@@ -10,7 +10,7 @@ use crate::{Change, Limit, NextHop, Prefix, Route};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
-/// The table of the module page, in the order of its keys; the last two have none.
+/// The table of the module page, in the order of its keys. The last two have none.
 const EXAMPLE: [(&str, u32); 10] = [
     ("16.0.0.0/5", 2),
     ("24.0.0.0/5", 3),
@@ -33,7 +33,7 @@ fn example() -> (Rib<u32>, Small) {
     (rib, table)
 }
 
-/// Changes the table (next hop 0 withdraws) and lets the structure follow.
+/// Changes the table (next hop 0 withdraws) and updates the structure.
 fn apply<A: Address, const M: usize>(
     rib: &mut Rib<A>,
     table: &mut Table<A, u16, M>,
@@ -46,7 +46,7 @@ fn apply<A: Address, const M: usize>(
     cost
 }
 
-/// The nodes of a trie: level, prefix, next hop.
+/// Returns the nodes of a trie: level, prefix, next hop.
 fn drawn<A: Address, const M: usize>(
     table: &Table<A, u16, M>,
     root: u32,
@@ -149,8 +149,8 @@ fn validation_sees_what_is_wrong() {
         spoil(&mut table);
         table.check(&rib).unwrap_err()
     };
-    // The leaves are inodes 0 and 1, the root is 2. Tries are planted one after the other, the longest prefixes
-    // first: PT[-1] has dnodes 0 and 1, key 1 has 2 to 5.
+    // The leaves are inodes 0 and 1, the root is 2. Tries are built one after the other, the
+    // longest prefixes first: PT[-1] has dnodes 0 and 1, key 1 has 2 to 5.
     assert_eq!(spoiled(|t| t.keyless = 10), "dnodes 10+1 are past the end");
     assert_eq!(spoiled(|t| t.keyless = NIL), "dnodes: 8 reached and 0 free of 10");
     assert_eq!(spoiled(|t| t.tree.root = 0), "inode 0: bound 2 where its parent has 4294967295");
@@ -210,7 +210,7 @@ proptest! {
     }
 }
 
-/// Prefixes that nest and touch often, at both ends of the space and everywhere between.
+/// Generates prefixes that nest and touch often, at both ends of the space and everywhere between.
 fn prefixes<A: Address>() -> impl Strategy<Value = Prefix<A>> {
     let address = (0..64_u64, 0..8_u64, any::<bool>()).prop_map(|(head, tail, ones)| {
         let middle = if ones { A::mask(A::BITS - 3) & !A::mask(6) } else { A::ZERO };
@@ -244,7 +244,7 @@ fn follows_the_oracle<A: Address>(changes: &[(Prefix<A>, u32)], k: u8) -> Result
         table.lookup_batch(addresses, &mut answers);
         prop_assert_eq!(&answers[..], &expected[..addresses.len()]);
     }
-    // Tries that lived are the tries of their table, whatever came before.
+    // Updated tries equal those of a fresh build, whatever came before.
     let fresh: Table<A, u16, 4> = Table::build(&rib, k, Pages::Small).unwrap();
     prop_assert_eq!(drawn(&table, table.keyless, 0), drawn(&fresh, fresh.keyless, 0));
     for ((key, lived), (fresh_key, new)) in table.tree.entries().into_iter().zip(fresh.tree.entries()) {

@@ -1,8 +1,9 @@
 //! [`Tree`]: the B+ tree of order `M` that finds a key's priority trie.
 //!
-//! Splitting an inode splits its *lower* half off into a new one. The upper half keeps its place and its bound in
-//! the parent, so that a parent takes up a split exactly as a leaf takes up a key: one entry more, (greatest key of
-//! the lower half, new inode). Merging is the reverse: the left inode goes, and with it its entry.
+//! A split moves the *lower* half of an inode into a new one. The upper half keeps its index and
+//! its bound in the parent. So a parent takes a split exactly as a leaf takes a key: one more
+//! entry, (greatest key of the lower half, new inode). Merging is the reverse: it removes the left
+//! inode and its entry.
 
 use super::inode::{Inode, InodeEntry, NIL, slot};
 use crate::blocks::dense::ChunkArray;
@@ -14,14 +15,14 @@ use crate::memory::Pages;
 pub(super) struct Tree<const M: usize> {
     /// The inodes, without holes.
     pub(super) inodes: ChunkArray<Inode<M>, 1>,
-    /// [`NIL`] where there is no key.
+    /// The root, or [`NIL`] if there are no keys.
     pub(super) root: u32,
-    /// The levels of inodes; 0 where there is no key.
+    /// The levels of inodes, or 0 if there are no keys.
     pub(super) height: u32,
 }
 
 impl<const M: usize> Tree<M> {
-    /// The tree of some keys, in order, with inodes as full as can be. O(keys).
+    /// Returns the tree of some keys, in order, with inodes as full as possible. O(keys).
     pub(super) fn pack(mut entries: Vec<InodeEntry>, pages: Pages) -> Self {
         let levels = std::iter::successors(Some(entries.len()), |&len| (len > 1).then(|| len.div_ceil(M)));
         let mut inodes = ChunkArray::new(pages, levels.skip(1).sum::<usize>().max(entries.len().min(1)));
@@ -42,7 +43,7 @@ impl<const M: usize> Tree<M> {
         Self { inodes, root, height }
     }
 
-    /// The link of a key, [`NIL`] if it is not there.
+    /// Returns the link of a key, or [`NIL`] if the key is missing.
     #[inline(always)]
     pub(super) fn get(&self, key: u32, meter: &mut impl Meter) -> u32 {
         let mut at = self.root;
@@ -57,7 +58,7 @@ impl<const M: usize> Tree<M> {
         if keys[slot] == key { meter.load(&leaf.links[slot]) } else { NIL }
     }
 
-    /// All keys with their links, in order. O(keys).
+    /// Returns all keys with their links, in order. O(keys).
     pub(super) fn entries(&self) -> Vec<InodeEntry> {
         let root = (self.height > 0).then_some((u32::MAX, self.root));
         let below = |(_, link): InodeEntry| self.inodes[link as usize].entries();
@@ -66,7 +67,7 @@ impl<const M: usize> Tree<M> {
         })
     }
 
-    /// Changes the link of a key that is there.
+    /// Changes the link of a key, which must be in the tree.
     pub(super) fn set(&mut self, key: u32, link: u32) {
         let mut at = self.root;
         for _ in 1..self.height {
@@ -77,7 +78,7 @@ impl<const M: usize> Tree<M> {
         leaf.links[slot(&leaf.keys, key)] = link;
     }
 
-    /// Inserts a key that is not there. O(height).
+    /// Inserts a key, which must not be in the tree. O(height).
     pub(super) fn insert(&mut self, key: u32, link: u32, cost: &mut Cost) {
         if self.height == 0 {
             self.root = self.allocate(Inode::of(&[(key, link)]), cost);
@@ -88,7 +89,8 @@ impl<const M: usize> Tree<M> {
         }
     }
 
-    /// Inserts a key below an inode. If that had to be split, the entry of the new one is for the parent.
+    /// Inserts a key below an inode. If the inode was split, returns the entry of the new one for
+    /// the parent.
     fn insert_below(&mut self, at: u32, level: u32, key: InodeEntry, cost: &mut Cost) -> Option<InodeEntry> {
         let inode = &self.inodes[at as usize];
         let slot = inode.keys.partition_point(|&other| other < key.0);
@@ -109,7 +111,7 @@ impl<const M: usize> Tree<M> {
         Some((lower.last_key(), self.allocate(lower, cost)))
     }
 
-    /// Removes a key that is there. O(height).
+    /// Removes a key, which must be in the tree. O(height).
     pub(super) fn remove(&mut self, key: u32, cost: &mut Cost) {
         let mut emptied = Vec::new();
         self.remove_below(self.root, self.height, key, &mut emptied, cost);
@@ -119,14 +121,14 @@ impl<const M: usize> Tree<M> {
             self.root = root.links[0]; // its only child, or none
             self.height -= 1;
         }
-        // From the back, so that none of them is moved into the hole of another.
+        // From the last on, so that none of them is moved into the hole of another.
         emptied.sort_unstable();
         for hole in emptied.into_iter().rev() {
             self.free(hole, cost);
         }
     }
 
-    /// Removes a key below an inode. Inodes that go empty are left for the caller to free.
+    /// Removes a key below an inode. The caller must free the inodes that become empty.
     fn remove_below(&mut self, at: u32, level: u32, key: u32, emptied: &mut Vec<u32>, cost: &mut Cost) {
         let inode = &mut self.inodes[at as usize];
         let slot = slot(&inode.keys, key);
@@ -143,8 +145,8 @@ impl<const M: usize> Tree<M> {
         }
     }
 
-    /// Makes two neighbouring children, those at `slot` and after it, one of which has an entry too few, have enough
-    /// again: one lends an entry to the other, or they become one.
+    /// Refills two neighbouring children, those at `slot` and after it, one of which has an entry
+    /// too few. One lends an entry to the other, or they become one.
     fn refill(&mut self, parent: u32, slot: usize, emptied: &mut Vec<u32>, cost: &mut Cost) {
         let [left_at, right_at] = [0, 1].map(|side| self.inodes[parent as usize].links[slot + side] as usize);
         let (mut left, mut right) = (self.inodes[left_at], self.inodes[right_at]);
@@ -175,7 +177,8 @@ impl<const M: usize> Tree<M> {
         self.inodes.chunks() as u32 - 1
     }
 
-    /// Frees an inode that nothing leads to. The last one takes its place; its own keys lead to where it hangs.
+    /// Frees an inode that nothing leads to. The last one moves to its index; its own keys lead to
+    /// the link to rewrite.
     fn free(&mut self, hole: u32, cost: &mut Cost) {
         let last = self.inodes.chunks() as u32 - 1;
         self.inodes.swap_remove(hole);

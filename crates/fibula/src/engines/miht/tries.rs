@@ -2,11 +2,13 @@
 //!
 //! A node of level *i*, whose path is *i* bits, is
 //!
-//! - an *ordinary* node, if the prefix that is exactly its path is in the trie: then it holds that one;
-//! - else a *priority* node: it holds the longest prefix of its subtree, of equally long ones the first.
+//! - an *ordinary* node, if the prefix that is exactly its path is in the trie: then it holds that
+//!   one;
+//! - else a *priority* node: it holds the longest prefix of its subtree, of equally long ones the
+//!   first.
 //!
-//! So the trie of a set of prefixes is one and the same whatever came before, and has as many nodes as prefixes.
-//! `base` is the level of a trie's root: the first bit that it branches on.
+//! So the trie of a set of prefixes is the same whatever came before, and has as many nodes as
+//! prefixes. `base` is the level of a trie's root: the first bit that it branches on.
 
 use super::dnode::Dnode;
 use super::inode::NIL;
@@ -22,20 +24,21 @@ pub(super) struct Tries<A: Address, W: Width> {
 }
 
 impl<A: Address, W: Width> Tries<A, W> {
-    /// No tries yet, and room for as many routes.
+    /// Returns no tries, with room for `routes` routes.
     pub(super) fn new(pages: Pages, routes: usize) -> Self {
         Self { dnodes: ChunkArray::new(pages, routes) }
     }
 
-    /// A new trie of some routes; returns its root. They are inserted longest first, so that hardly one is
-    /// pushed down by a later one and the nodes of the first levels, which most searches see, share cache lines.
+    /// Adds a trie of some routes and returns its root. They are inserted longest first, so that
+    /// hardly any is pushed down by a later one. The nodes of the first levels, which most searches
+    /// read, then share cache lines.
     pub(super) fn plant(&mut self, routes: &mut [Route<A>], base: u8) -> u32 {
         routes.sort_by_key(|route| std::cmp::Reverse(route.prefix.len()));
         let insert = |root, &route: &Route<A>| self.insert(root, base, route, &mut Cost::default());
         routes.iter().fold(NIL, insert)
     }
 
-    /// The longest match of an address in one trie; 0 if there is none.
+    /// Returns the next hop of the longest match of an address in one trie, or 0 if there is none.
     #[inline(always)]
     pub(super) fn search(&self, root: u32, base: u8, address: A, meter: &mut impl Meter) -> W {
         let mut best = W::default();
@@ -54,7 +57,7 @@ impl<A: Address, W: Width> Tries<A, W> {
         best
     }
 
-    /// The nodes of one trie and their levels, each before those below it.
+    /// Iterates over the nodes of one trie and their levels, each before those below it.
     pub(super) fn nodes(&self, root: u32, base: u8) -> impl Iterator<Item = (u8, &Dnode<A, W>)> {
         let mut ahead = vec![(root, base)];
         std::iter::from_fn(move || {
@@ -68,7 +71,7 @@ impl<A: Address, W: Width> Tries<A, W> {
         })
     }
 
-    /// The node of a prefix that is in the trie, by the same way as a search.
+    /// Returns the node of a prefix that is in the trie, found as a search would find it.
     fn position(&self, root: u32, base: u8, prefix: Prefix<A>) -> usize {
         let (mut at, mut level) = (root as usize, base);
         while self.dnodes[at].prefix() != prefix {
@@ -85,8 +88,8 @@ impl<A: Address, W: Width> Tries<A, W> {
         cost.entries_set += 1;
     }
 
-    /// Inserts a route that is not in the trie; returns the root, which is new only where there was none. What
-    /// stands where the route belongs moves down in turn. O(depth).
+    /// Inserts a route that is not in the trie. Returns the root, which is new only if there was
+    /// none. A route stored where the new one belongs moves down in turn. O(depth).
     pub(super) fn insert(&mut self, root: u32, base: u8, route: Route<A>, cost: &mut Cost) -> u32 {
         let mut moving = Dnode::of(route);
         let (mut at, mut level) = (root, base);
@@ -113,13 +116,13 @@ impl<A: Address, W: Width> Tries<A, W> {
         root
     }
 
-    /// Removes a route that is in the trie: what is longest below its node moves up in turn, until a leaf is
-    /// left over. Returns the root, [`NIL`] if the trie is empty now, and that leaf, which the caller
-    /// [frees](Self::free). O(depth).
+    /// Removes a route that is in the trie. What is longest below its node moves up in turn, until
+    /// a leaf is left over. Returns the root, [`NIL`] if the trie is empty now, and that leaf,
+    /// which the caller must [free](Self::free). O(depth).
     pub(super) fn remove(&mut self, root: u32, base: u8, prefix: Prefix<A>, cost: &mut Cost) -> (u32, u32) {
         let (mut at, mut level) = (root, base);
         let mut path = Vec::new();
-        // Down to the node of the prefix, then from each node left vacant to the one that fills it.
+        // Down to the node of the prefix, then from each vacant node to the one that fills it.
         let mut vacant = None;
         loop {
             let node = self.dnodes[at as usize];
@@ -147,13 +150,13 @@ impl<A: Address, W: Width> Tries<A, W> {
         (if path.len() == 1 { NIL } else { root }, at)
     }
 
-    /// Which of two children has the longest prefix below; the first, of equals.
+    /// Returns which of two children has the longest prefix below; of equals, the first.
     fn longer_side(&self, children: [u32; 2]) -> usize {
         let [zero, one] = children.map(|child| self.dnodes.get(child as usize).map(|node| node.longest));
         usize::from(one > zero)
     }
 
-    /// Takes the leaf that ends a path off its parent, and brings the lengths on the path up to date.
+    /// Removes the leaf that ends a path from its parent, and updates the lengths on the path.
     fn unlink(&mut self, path: &[u32], cost: &mut Cost) {
         let mut below = path.iter().rev();
         let Some(leaf) = below.next() else { return };
@@ -170,14 +173,16 @@ impl<A: Address, W: Width> Tries<A, W> {
         }
     }
 
-    /// Frees a node that nothing leads to. If another took its place, returns the number which that one had.
+    /// Frees a node that nothing leads to. If another moved to its index, returns that node's old
+    /// index.
     pub(super) fn free(&mut self, hole: u32) -> Option<u32> {
         let last = self.dnodes.chunks() as u32 - 1;
         self.dnodes.swap_remove(hole);
         (hole != last).then_some(last)
     }
 
-    /// Makes the trie of `root` lead to the node at `to`, which was at `from` before; returns its root.
+    /// Makes the trie of `root` lead to the node at `to`, which was at `from` before. Returns its
+    /// root.
     pub(super) fn relink(&mut self, root: u32, base: u8, from: u32, to: u32) -> u32 {
         if root == from {
             return to;

@@ -9,7 +9,8 @@ use crate::engine::Width;
 use crate::{Address, Prefix, Rib};
 
 impl<const M: usize> Tree<M> {
-    /// Checks the five properties of a B+ tree and that no inode is lost; returns the keys and their links.
+    /// Checks the five properties of a B+ tree and that no inode is lost. Returns the keys and
+    /// their links.
     pub(super) fn check(&self, k: u8) -> Result<Vec<InodeEntry>, String> {
         let mut reached = Reached::new("inodes", self.inodes.chunks());
         let mut entries = Vec::new();
@@ -24,7 +25,7 @@ impl<const M: usize> Tree<M> {
         Ok(entries)
     }
 
-    /// Checks an inode and all below it, whose keys go on after those that are in `found` already.
+    /// Checks an inode and all below it. Its keys come after those already in `found`.
     fn check_below(
         &self,
         (bound, at): InodeEntry,
@@ -73,12 +74,13 @@ impl<A: Address, W: Width, const M: usize> Table<A, W, M> {
             return Err(format!("{} is in PT[-1]", longest.prefix()));
         }
         reached.check(0)?;
-        // Each node is a route of the table, and no two on different paths are the same one.
+        // Each node is a route of the table, and no two nodes on different paths hold the same
+        // route.
         let (nodes, routes) = (self.tries.dnodes.chunks(), rib.len());
         if nodes == routes { Ok(()) } else { Err(format!("{nodes} dnodes for {routes} routes")) }
     }
 
-    /// Checks the subtree of a node whose path is `path`; returns the node with the longest prefix.
+    /// Checks the subtree of a node whose path is `path`. Returns the node with the longest prefix.
     fn check_trie(
         &self,
         at: u32,

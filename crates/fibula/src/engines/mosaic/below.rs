@@ -1,4 +1,4 @@
-//! [`Below`]: the answers of the /24s with longer routes, off the common path.
+//! [`Below`]: the answers of the /24s that contain more-specific routes, off the common path.
 
 use super::places::{Places, find};
 use super::{BELOW, TILE_END};
@@ -7,7 +7,7 @@ use crate::blocks::unique::Unique;
 use crate::engine::{Meter, Width};
 use crate::memory::{Array, Pages, Published, WordsView};
 
-/// What lookups read of it.
+/// The part of [`Below`] that lookups read.
 #[derive(Clone, Debug)]
 pub(super) struct BelowView<W: Width> {
     places: WordsView<u64>,
@@ -15,7 +15,8 @@ pub(super) struct BelowView<W: Width> {
 }
 
 impl<W: Width> BelowView<W> {
-    /// /24s by their numbers, each with its chunk of `answers`; those whose chunk is not there are left out.
+    /// Returns a view of the given /24s, each a number and the index of its chunk in `answers`.
+    /// Leaves out a /24 whose chunk is past the end.
     pub(super) fn holding(
         places: impl ExactSizeIterator<Item = (u32, u32)>,
         answers: Array<W>,
@@ -29,7 +30,8 @@ impl<W: Width> BelowView<W> {
         Self { places: all.words().view(), answers: WordsView::holding(answers) }
     }
 
-    /// Returns the index of an address's answer among those of all chunks, if its /24 is one of these.
+    /// Returns the index of the answer of `address` among the answers of all chunks, or `None` if
+    /// its /24 has no chunk.
     #[inline(always)]
     pub(super) fn find(&self, address: u32, meter: &mut impl Meter) -> Option<u32> {
         meter.hash();
@@ -37,26 +39,26 @@ impl<W: Width> BelowView<W> {
         Some(chunk * BELOW as u32 + address % BELOW as u32)
     }
 
-    /// The answers of all chunks.
+    /// Returns the answers of all chunks.
     #[inline(always)]
     pub(super) fn answers(&self) -> &[Published<W>] {
         &self.answers
     }
 }
 
-/// An answer for each address of some /24s, which are known by their numbers: the first 24 bits.
+/// One answer per address, for some /24s. A /24 is known by its number: its first 24 bits.
 #[derive(Debug)]
 pub(super) struct Below<W: Width> {
     places: Places,
     chunks: Unique<W, BELOW>,
-    /// Where others read: the /24s to be taken out once they have passed. A reader may still come here from a mark that it has read
-    /// before.
+    /// In shared tables: the /24s to remove after a grace period. Until then a reader may still
+    /// arrive here through a mark that it read earlier.
     leaving: Retired<u32>,
     pages: Pages,
 }
 
 impl<W: Width> Below<W> {
-    /// The room that shared tables have to grow, besides three times what they hold.
+    /// The slots that a shared table reserves for growth, on top of three times its contents.
     const ROOM: usize = 1 << 13;
 
     pub(super) fn new(pages: Pages) -> Self {
@@ -68,24 +70,24 @@ impl<W: Width> Below<W> {
         }
     }
 
-    /// Lets others read from now on.
+    /// Shares the table: other threads may read it from now on.
     pub(super) fn share(&mut self) {
         self.places = self.places.resized(4 * self.places.len() + Self::ROOM, self.pages, |chunk| chunk);
         self.chunks.share(4 * self.chunks.len() + Self::ROOM);
     }
 
-    /// Returns what lookups read.
+    /// Returns the view that lookups read.
     pub(super) fn view(&self) -> BelowView<W> {
         BelowView { places: self.places.words().view(), answers: self.chunks.view() }
     }
 
-    /// Makes `view` show what has moved.
+    /// Updates `view` after an array has moved.
     pub(super) fn show_in(&self, view: &mut BelowView<W>) {
         self.places.words().show_in(&mut view.places);
         self.chunks.show_in(&mut view.answers);
     }
 
-    /// Every reader has passed what was changed before the last call of this.
+    /// Ends a grace period: every reader has passed what was changed before the previous call.
     pub(super) fn readers_passed(&mut self) {
         for number in self.leaving.readers_passed() {
             take_out(&mut self.places, &mut self.chunks, number);
@@ -93,27 +95,27 @@ impl<W: Width> Below<W> {
         self.chunks.readers_passed();
     }
 
-    /// Whether so many changes find room where they are.
+    /// Returns whether `changes` more changes fit without moving an array.
     pub(super) fn has_room(&self, changes: usize) -> bool {
         self.places.room() > changes && self.chunks.room() > changes + self.places.len()
     }
 
-    /// The /24s by their numbers, each with its chunk.
+    /// Iterates over the /24s, each a number and the index of its chunk.
     pub(super) fn places(&self) -> impl Iterator<Item = (u32, u32)> {
         self.places.iter()
     }
 
-    /// The answers of a chunk.
+    /// Returns the answers of `chunk`.
     pub(super) fn chunk(&self, chunk: u32) -> [W; BELOW] {
         self.chunks.get(chunk)
     }
 
-    /// The answers of all chunks.
+    /// Returns the answers of all chunks.
     pub(super) fn answers(&self) -> Vec<W> {
         self.chunks.to_vec()
     }
 
-    /// Gives a /24 its answers.
+    /// Sets the answers of the /24 with this `number`.
     pub(super) fn set(&mut self, number: u32, answers: &[W; BELOW]) {
         if self.places.room() == 0 {
             self.resize(self.places.len() + self.places.len() / 8 + 8, |chunk| chunk);
@@ -125,7 +127,8 @@ impl<W: Width> Below<W> {
         }
     }
 
-    /// Takes a /24 out, if it is here. Where others read, that is when they have passed.
+    /// Removes the /24 with this `number`, if present. A shared table removes it after a grace
+    /// period.
     pub(super) fn remove(&mut self, number: u32) {
         if self.chunks.is_shared() {
             self.leaving.retire(number);
@@ -134,14 +137,14 @@ impl<W: Width> Below<W> {
         }
     }
 
-    /// Gives back what is free, if that is much. O(1) or O(all).
+    /// Frees unused memory if there is much of it. O(1) or O(all).
     pub(super) fn tidy(&mut self) {
         if self.chunks.is_sparse() {
             self.compact();
         }
     }
 
-    /// Gives back all that is free. O(all).
+    /// Frees all unused memory. O(all).
     pub(super) fn compact(&mut self) {
         let renumbered = self.chunks.compact();
         self.resize(self.places.len(), |chunk| renumbered[chunk as usize]);
@@ -151,7 +154,7 @@ impl<W: Width> Below<W> {
         self.places = self.places.resized(room, self.pages, renumbered);
     }
 
-    /// How many /24s, and how many different contents they have.
+    /// Returns the number of /24s and the number of different chunks.
     pub(super) fn counts(&self) -> (usize, usize) {
         let mut chunks: Vec<u32> = self.places.iter().map(|(_, chunk)| chunk).collect();
         chunks.sort_unstable();
@@ -167,7 +170,7 @@ impl<W: Width> Below<W> {
         self.chunks.book_bytes()
     }
 
-    /// Checks the books, and that the /24s and their answers are those of another.
+    /// Checks the bookkeeping, and that the /24s and their answers equal those of `fresh`.
     pub(super) fn validate(&self, fresh: &Self) -> Result<(), String> {
         self.places.validate()?;
         self.chunks.validate()?;

@@ -1,4 +1,5 @@
-//! [`Brush`]: what builds and updates have in common. It paints intervals of one answer each, in order, onto tiles.
+//! [`Brush`], which builds and updates share: it paints intervals of one answer each, in order,
+//! onto tiles.
 
 use super::below::Below;
 use super::tiles::Tiles;
@@ -11,15 +12,16 @@ use std::ops::Range as Span;
 /// The addresses of a /24, less one.
 const WITHIN: u32 = BELOW as u32 - 1;
 
-/// Paints a table. A tile is put in its place when the brush goes on to the next.
+/// Paints a table. Stores each tile in the table when painting moves on to the next one.
 pub(super) struct Brush<'e, W: Width, F: Tiles<W>> {
     engine: &'e mut Mosaic<W, F>,
-    /// The slot whose tile is being painted, if any; the tile as it will be.
+    /// The slot whose tile is being painted, if any, and the new contents of that tile.
     slot: Option<usize>,
     tile: [W; TILE],
-    /// The /24 below the mark that is being painted.
+    /// The /24 below a mark that is being painted.
     chunk: [W; BELOW],
-    /// The tile that is the same answer everywhere, and the answer: long runs of slots share it.
+    /// An answer, and the number of the tile that holds it everywhere. Long runs of slots share
+    /// that tile.
     uniform: Option<(W, u32)>,
     cost: Cost,
 }
@@ -36,12 +38,12 @@ impl<'e, W: Width, F: Tiles<W>> Brush<'e, W, F> {
         }
     }
 
-    /// What all the painting has cost.
+    /// Returns the cost of all painting so far.
     pub(super) fn cost(self) -> Cost {
         self.cost
     }
 
-    /// Paints intervals that follow each other without gaps and together are whole /24s.
+    /// Paints intervals that follow each other without gaps and together cover whole /24s.
     pub(super) fn paint(&mut self, ranges: impl Iterator<Item = Range<u32>>) {
         for Range { first, last, next_hop } in ranges {
             let answer = W::narrow(next_hop);
@@ -67,10 +69,10 @@ impl<'e, W: Width, F: Tiles<W>> Brush<'e, W, F> {
         }
     }
 
-    /// Paints /24s, by their numbers.
+    /// Paints /24s with one answer. `numbers` are the numbers of the /24s.
     fn whole(&mut self, numbers: Span<u32>, answer: W) {
-        // A tile without marks, where many slots in a row may have it. No tile comes in its place: before any is looked at for marks here, the
-        // one that these slots get has been found or made.
+        // The last tile found without marks, shared by many slots. No tile reuses its number here:
+        // the tile for these slots is referenced before any old tile is checked and freed.
         let mut unmarked = None;
         let mut at = numbers.start;
         while at < numbers.end {
@@ -96,7 +98,7 @@ impl<'e, W: Width, F: Tiles<W>> Brush<'e, W, F> {
         }
     }
 
-    /// Paints part of a /24, which is done when its last address is painted.
+    /// Paints part of a /24. The /24 is complete when its last address is painted.
     fn part(&mut self, number: u32, addresses: Span<u32>, answer: W) {
         let end = addresses.end as usize;
         self.chunk[addresses.start as usize..end].fill(answer);
@@ -108,7 +110,7 @@ impl<'e, W: Width, F: Tiles<W>> Brush<'e, W, F> {
         }
     }
 
-    /// Goes on to the tile of a slot.
+    /// Moves on to the tile of `slot`.
     fn open(&mut self, slot: usize) {
         if self.slot != Some(slot) {
             self.put();
@@ -117,7 +119,7 @@ impl<'e, W: Width, F: Tiles<W>> Brush<'e, W, F> {
         }
     }
 
-    /// Puts the painted tile in its place.
+    /// Stores the painted tile in the table.
     fn put(&mut self) {
         if let Some(slot) = self.slot.take()
             && let tile = F::pack(&self.tile)
@@ -129,7 +131,7 @@ impl<'e, W: Width, F: Tiles<W>> Brush<'e, W, F> {
         }
     }
 
-    /// One more reference to the tile of one answer.
+    /// Adds a reference to the tile that holds `answer` everywhere, and returns its number.
     fn uniform(&mut self, answer: W) -> u32 {
         match self.uniform {
             Some((same, tile)) if same == answer => {
@@ -148,7 +150,8 @@ impl<'e, W: Width, F: Tiles<W>> Brush<'e, W, F> {
         }
     }
 
-    /// One more reference to a tile: by its number, or where that is not known by what it holds.
+    /// Adds a reference to a tile and returns its number. Finds the tile by its number, or by its
+    /// contents if the number is not known.
     pub(super) fn one_more(&mut self, number: Option<u32>, tile: impl FnOnce() -> F::Chunk) -> u32 {
         match number {
             Some(number) => {
@@ -159,7 +162,7 @@ impl<'e, W: Width, F: Tiles<W>> Brush<'e, W, F> {
         }
     }
 
-    /// Publishes a tile, to which the caller holds a reference that becomes the root's.
+    /// Publishes `tile` at `slot`. The caller's reference to the tile becomes the root's.
     pub(super) fn replace(&mut self, slot: usize, tile: u32) {
         debug_assert!(slot < SLOTS);
         let engine = &mut *self.engine;
@@ -170,7 +173,8 @@ impl<'e, W: Width, F: Tiles<W>> Brush<'e, W, F> {
     }
 }
 
-/// Takes what is below the marks out that stand among some answers, whose /24s begin with one of this number; says whether there are any.
+/// Removes the chunks below all marks in `answers`, which belong to the /24s from number `first`
+/// on. Returns whether there were any marks.
 fn unmark<W: Width>(below: &mut Below<W>, answers: &[W], first: u32) -> bool {
     let has_marks = answers.iter().any(|answer| answer.widen().0 == W::MAX);
     if has_marks {

@@ -1,8 +1,12 @@
-//! `mosaic` and `mosaic-runs`: fibula's own engines for IPv4, two or three loads from tables small enough to stay near the processor.
+//! `mosaic` and `mosaic-runs`: fibula's own engines for IPv4, which take two or three loads from
+//! tables small enough to stay in the near caches.
 //!
-//! The first 18 bits of an address choose a *tile*, the next 6 the answer in it. A tile is 64 answers, one for each /24 of an
-//! /18, and equal tiles are kept once ([`unique`](crate::blocks::unique)). What is longer than a /24 stands beside. `mosaic-runs` keeps a tile as a bit
-//! map of where its runs of equal answers begin, and an answer a run: one load more and half the bytes where answers are wide.
+//! The first 18 bits of an address choose a *tile*, and the next 6 bits choose the answer in it. A
+//! tile is 64 answers, one for each /24 of an /18. Equal tiles are stored once
+//! ([`unique`](crate::blocks::unique)). Routes longer than /24 are stored separately.
+//!
+//! `mosaic-runs` stores a tile as a bit map of where its runs of equal answers begin, followed by
+//! one answer per run. That takes one load more, and half the bytes where answers are wide.
 //!
 //! # Layout
 //! ```text
@@ -11,46 +15,64 @@
 //! root[slot]             tile number, 16 bits (32 past 65,536 tiles)       2^18 of them
 //! tiles[tile * 64 + 6 bits]                  answer, 8, 16 or 32 bits      64 a tile
 //!
-//! mosaic-runs (a tile's number is its place, in units of 16 bytes):
-//! tiles[tile * 16 bytes]                     map of 64 bits: bit p says that at place p a run begins
+//! mosaic-runs (a tile's number is its offset, in units of 16 bytes):
+//! tiles[tile * 16 bytes]                     map of 64 bits: bit p is set where a run begins
 //!                       + 8                  the answers of its runs, 8, 4 or 2 a word of 64 bits
 //!
-//! rank = set bits of the map up to place (6 bits), less one; answer = the rank-th of those behind the map
+//! rank = set bits of the map up to the index (6 bits), less one
+//! answer = the rank-th answer behind the map
 //! ```
-//! The greatest number an answer can hold is the *mark*: at a /24 with longer routes it stands in place of the answer. Only
-//! then the number of the /24 is looked for in a hash table with a word an entry, which leads to 256 answers,
-//! one an address. A /24 that is not found there has the mark itself as its answer, so that no next hop is lost to it: the mark of
-//! 8 bits is next hop 255, slower than others only where a table has so many.
+//! The greatest number that an answer can hold is the *mark*. A /24 with more-specific routes has
+//! the mark in place of its answer. Only then is the number of the /24 looked up in a hash table of
+//! one word per entry. The entry leads to 256 answers, one per address.
+//!
+//! If the hash table does not hold the /24, the mark itself is the answer, so no next hop is lost
+//! to it. With 8-bit answers the mark is next hop 255. That next hop is slower than others, but
+//! only in a table that uses it.
 //!
 //! # Why it is fast
-//! With one answer a /24 a table needs 16 MB whatever it holds, and past some megabytes each load waits for the address translation
-//! and the last-level cache. A full table has 262,144 /18s but only 28,000 different tiles if neighbours share next
-//! hops, and 65,000 if all next hops differ: with 8 bits an answer half a megabyte and two or four. Nothing
-//! in the hot path depends on what an entry says: the batch path is a [`pipeline`](crate::blocks::pipeline) that asks for the line
-//! of a tile a block before it reads it, which doubles the throughput, and looks for the mark a block later, when the answers
-//! it compares have left the store queue. What is below marks is asked for the same way, a block before it is read.
+//! With one answer per /24 a table needs 16 MB whatever it holds. Past some megabytes each load
+//! waits for the address translation and the last-level cache. A full table has 262,144 /18s. It
+//! has only 28,000 different tiles if neighbours share next hops, and 65,000 if all next hops
+//! differ. With 8-bit answers that is half a megabyte of root and two or four megabytes of tiles.
 //!
-//! With 16 bits an answer those tiles are of 128 bytes, and have no more than 10 to 15 runs on average: as runs they take a third. Map, shift and
-//! count then cost more than the lines they save: `mosaic-runs` is for where memory counts and `best` takes `mosaic` at every width.
+//! Nothing in the hot path depends on the value of an entry. The batch path uses [software
+//! pipelining](crate::blocks::pipeline): it prefetches the line of a tile one block before it reads
+//! it, which doubles the throughput. It looks for the mark another block later, when the answers it
+//! compares have left the store queue. The answers below marks are prefetched the same way, one
+//! block before they are read.
+//!
+//! With 16-bit answers tiles take 128 bytes and have no more than 10 to 15 runs on average, so as
+//! runs they take a third. Map, shift and count then cost more than the saved lines bring. So
+//! `mosaic-runs` is for when memory counts, and `best` uses `mosaic` at every width.
 //!
 //! # Building
-//! Every core paints /4s on tiles of its own, which are then joined: equal ones are kept once for all.
+//! Every core paints some /4s onto tiles of its own. The results are then joined, and equal tiles
+//! are stored once for the whole table.
 //!
 //! # Updates
-//! The tiles that a changed prefix touches are painted anew from the table, the tile with those contents is found or made, and
-//! one word of the root changes. A tile is never written while anything refers to it. When a thirty-second of the tiles is free, they are
-//! numbered anew. Tiles of runs are of several sizes, so room is given out in [parts of cache lines and whole ones](crate::blocks::chunks::Lines), and
-//! what a tile leaves is joined with what is free beside it.
+//! An update paints the tiles that a changed prefix touches again from the table. It finds or
+//! allocates the tile with those contents, and changes one word of the root. A tile is never
+//! written while anything refers to it. When a thirty-second of the tiles is unused, all tiles are
+//! renumbered.
 //!
-//! # Readers meanwhile
-//! A shared table is read by others while it changes. Everything is then in arrays that have room to grow where they are, and every change
-//! is one store: to the root, or to the entry of a /24 in the hash table, each after what it leads to. What was replaced (tiles, chunks, entries
-//! of the hash table, since a reader may come with a mark that is gone) is used again when every reader has passed. Nothing is numbered
-//! anew: when far more is free than in use, or the room is used up, it asks to be built anew. Next hop 255 with 8-bit answers would leave
-//! no telling whether a mark is one, so such tables are not shared.
+//! Tiles of runs come in several sizes, so they are allocated as [parts of cache lines and whole
+//! lines](crate::blocks::chunks::Lines). A freed tile is joined with the free memory beside it.
+//!
+//! # Concurrent readers
+//! Other threads read a shared table while it changes. All its arrays then have room to grow
+//! without moving, and every change is one store: to the root, or to the entry of a /24 in the hash
+//! table. Each store comes after what it leads to is written.
+//!
+//! Replaced tiles, chunks and hash entries are reused after a grace period. Hash entries need it
+//! too, because a reader may arrive through a mark that is gone. Nothing is renumbered: when far
+//! more is unused than used, or the room is used up, the engine asks for a rebuild. If next hop 255
+//! occurred with 8-bit answers, readers could not tell it from a mark, so such tables are not
+//! shared.
 //!
 //! # Worked example
-//! 10.0.0.0/8 to 1, 10.0.64.0/18 to 2, 10.0.65.0/24 to 3, 10.1.65.0/24 to 3, 10.1.64.0/18 to 2, 10.2.0.0/25 to 4:
+//! A table of six routes: 10.0.0.0/8 to 1, 10.0.64.0/18 to 2, 10.0.65.0/24 to 3, 10.1.65.0/24 to 3,
+//! 10.1.64.0/18 to 2, 10.2.0.0/25 to 4.
 //!
 //! ```text
 //! root    10.0.64.0/18  ->  2 3 2 2 ... 2        10.1.64.0/18  ->  the same tile
@@ -58,7 +80,8 @@
 //!         everywhere else  ->  0 0 ... 0
 //! 10.2.0.0/24  ->  4 (128 times) 1 (128 times)
 //! ```
-//! Four tiles, 64 bytes each. As runs with 16-bit answers they take 16 each, a word for the map and one for up to four answers:
+//! Four tiles of 64 bytes each. As runs with 16-bit answers they take 16 bytes each: a word for the
+//! map and a word for up to four answers.
 //!
 //! ```text
 //! 10.0.64.0/18  ->  map 111, answers 2 3 2       10.2.0.0/18  ->  map 11, answers mark 1
@@ -90,7 +113,7 @@ use below::Below;
 use brush::Brush;
 use root::Root;
 
-/// What the tools print about it.
+/// What the tools print about `mosaic`.
 pub const ABOUT: About = About {
     name: "mosaic",
     paper: "fibula: two loads from deduplicated tiles of one answer a /24",
@@ -100,7 +123,7 @@ pub const ABOUT: About = About {
     ..About::DEFAULT
 };
 
-/// The same with tiles of runs.
+/// What the tools print about `mosaic-runs`.
 pub const RUNS: About = About {
     name: "mosaic-runs",
     paper: "fibula: deduplicated tiles of one answer a /24, kept as runs",
@@ -114,16 +137,16 @@ const ROOT_BITS: u8 = 18;
 /// The slots of the root.
 const SLOTS: usize = 1 << ROOT_BITS;
 
-/// The longest prefix that a tile tells apart.
+/// The length of the longest prefix that a tile tells apart.
 const TILE_END: u8 = 24;
 
 /// The answers of a tile.
 const TILE: usize = 1 << (TILE_END - ROOT_BITS);
 
-/// The answers of a /24 with longer routes.
+/// The answers of a /24 with more-specific routes.
 const BELOW: usize = 1 << (32 - TILE_END);
 
-/// The root, the tiles, and what is longer than a tile tells apart.
+/// The engine: the root, the tiles, and the routes longer than a tile tells apart.
 #[derive(Debug)]
 pub struct Mosaic<W: Width, F: Tiles<W> = Whole<W>> {
     view: MosaicView<W, F>,
@@ -131,37 +154,37 @@ pub struct Mosaic<W: Width, F: Tiles<W> = Whole<W>> {
     tiles: Kept<F>,
     below: Below<W>,
     pages: Pages,
-    /// Whether any answer is the number that marks.
+    /// Whether any answer equals the mark.
     answers_mark: bool,
 }
 
-/// Its tiles as runs.
+/// The engine with its tiles as runs.
 pub type MosaicRuns<W> = Mosaic<W, Runs<W>>;
 
-/// The slot of the root of an address.
+/// Returns the root slot of `address`.
 #[inline(always)]
 fn slot_of(address: u32) -> usize {
     (address >> (32 - ROOT_BITS)) as usize
 }
 
-/// The place of an address's answer in its tile.
+/// Returns the index of the answer of `address` in its tile.
 #[inline(always)]
 fn place_of(address: u32) -> usize {
     (address >> (32 - TILE_END)) as usize % TILE
 }
 
 impl<W: Width, F: Tiles<W>> Mosaic<W, F> {
-    /// What stands for an answer where longer routes have to be asked.
+    /// The number stored in place of an answer where more-specific routes must be looked up.
     const MARK: u32 = W::MAX;
 
-    /// Makes the view show what has moved.
+    /// Updates the view after an array has moved.
     fn show(&mut self) {
         self.root.show_in(&mut self.view.root);
         self.tiles.show_in(&mut self.view.tiles);
         self.below.show_in(&mut self.view.below);
     }
 
-    /// A table without routes.
+    /// Returns a table without routes.
     fn empty(pages: Pages) -> Self {
         let mut tiles = Kept::<F>::new(pages).unsettled();
         let nowhere = tiles.insert(&F::pack(&[W::default(); TILE]));
@@ -171,12 +194,12 @@ impl<W: Width, F: Tiles<W>> Mosaic<W, F> {
         Self { view, root, tiles, below, pages, answers_mark: false }
     }
 
-    /// The tile of a slot.
+    /// Returns the tile of `slot`.
     fn tile(&self, slot: usize) -> [W; TILE] {
         F::unpack(&self.tiles.get(self.root.get(slot)))
     }
 
-    /// Whether what these changes need surely fits where others read.
+    /// Returns whether these changes are sure to fit in the room that a shared table has.
     fn has_room(&self, prefixes: &[Prefix<u32>], deltas: &[Delta<u32>]) -> bool {
         let slots = |prefix: &Prefix<u32>| SLOTS >> prefix.len().min(ROOT_BITS);
         let slots: usize = prefixes.iter().map(slots).sum();
@@ -188,7 +211,7 @@ impl<W: Width, F: Tiles<W>> Mosaic<W, F> {
             && !deltas.iter().any(is_mark)
     }
 
-    /// Numbers the tiles without holes.
+    /// Renumbers the tiles without holes.
     fn compact(&mut self) {
         let renumbered = self.tiles.compact();
         self.root.renumber(&renumbered, self.tiles.numbers(), self.pages);
@@ -219,7 +242,7 @@ impl<W: Width, F: Tiles<W>> Engine<u32> for Mosaic<W, F> {
             return Update::Rebuild;
         }
         let mut brush = Brush::of(self);
-        // Painting a prefix does for all that it covers.
+        // Painting a prefix covers all prefixes within it.
         for prefix in prefixes {
             brush.paint(rib.ranges_within(prefix));
         }
@@ -239,7 +262,7 @@ impl<W: Width, F: Tiles<W>> Engine<u32> for Mosaic<W, F> {
             .off_chip("root", self.root.bytes())
             .off_chip("tiles", self.tiles.bytes())
             .off_chip("longer routes", self.below.bytes())
-            .off_chip("books for updates", self.tiles.book_bytes() + self.below.book_bytes())
+            .off_chip("bookkeeping for updates", self.tiles.book_bytes() + self.below.book_bytes())
     }
 
     fn figures(&self) -> Vec<Figure> {

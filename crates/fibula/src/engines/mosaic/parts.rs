@@ -1,4 +1,5 @@
-//! Building on all cores: each paints parts of the table on tiles of its own, which are then kept once for all of them.
+//! Building on all cores: each core paints parts of the table onto tiles of its own, and the
+//! results are joined.
 
 use super::brush::Brush;
 use super::tiles::Tiles;
@@ -8,14 +9,15 @@ use crate::engine::Width;
 use crate::memory::Pages;
 use crate::{Prefix, Rib};
 
-/// The length of the parts: there are several times as many as cores, since they are never equally full.
+/// The prefix length of a part. There are several parts per core, because their sizes are never
+/// equal.
 const PART_LEN: u8 = 4;
 
-/// A table of fewer routes is painted before threads have begun.
+/// A smaller table is painted in less time than threads take to start.
 const LEAST_ROUTES: usize = 1 << 16;
 
 impl<W: Width, F: Tiles<W>> Mosaic<W, F> {
-    /// The table painted, with holes among the numbers of its tiles.
+    /// Returns the painted table. The numbers of its tiles have holes.
     pub(super) fn painted(rib: &Rib<u32>, pages: Pages) -> Self {
         let mut engine = Self::empty(pages);
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
@@ -36,7 +38,7 @@ impl<W: Width, F: Tiles<W>> Mosaic<W, F> {
         engine
     }
 
-    /// Takes a part over from a table that has painted it.
+    /// Takes `part` over from `piece`, the table that has painted it.
     fn join(&mut self, part: Prefix<u32>, piece: &Self) {
         let mut numbers = vec![None; piece.tiles.numbers()];
         let mut brush = Brush::of(self);

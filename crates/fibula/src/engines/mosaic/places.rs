@@ -1,14 +1,17 @@
-//! [`Places`]: which chunk of answers each /24 with longer routes has.
+//! [`Places`]: which chunk of answers each /24 with more-specific routes has.
 
 use crate::blocks::hashing::{HashFunction, reduce};
 use crate::engine::{Meter, Unmetered};
 use crate::memory::{Pages, Published, Words};
 
-/// A word whose entry has been taken out: a search goes on past it.
+/// The word of a removed entry. A search continues past it.
 const GONE: u64 = u64::MAX;
 
-/// A hash table with an entry a word, so that each change is one store: the number of the /24, then that of its chunk plus one. A
-/// search goes from an entry's home to the first word of zeros. Entries never move while others read.
+/// A hash table of one word per entry, so that each change is one store. The word holds the number
+/// of the /24, then the index of its chunk plus one.
+///
+/// A search goes from an entry's home slot to the first word of zeros. Entries never move while
+/// other threads read.
 #[derive(Debug)]
 pub(super) struct Places {
     words: Words<u64>,
@@ -24,7 +27,7 @@ fn entry(number: u32, chunk: u32) -> u64 {
     u64::from(number) << 32 | u64::from(chunk + 1)
 }
 
-/// Returns the chunk of a /24 in a table that consists of these words.
+/// Returns the chunk of the /24 with this `number` in a table that consists of `words`.
 #[inline(always)]
 pub(super) fn find(words: &[Published<u64>], number: u32, meter: &mut impl Meter) -> Option<u32> {
     let mut at = reduce(hash(number), words.len() as u32) as usize;
@@ -41,7 +44,7 @@ pub(super) fn find(words: &[Published<u64>], number: u32, meter: &mut impl Meter
 }
 
 impl Places {
-    /// An empty table, half full with so many entries.
+    /// Returns an empty table, sized to be half full with `entries` entries.
     pub(super) fn with_room_for(entries: usize, pages: Pages) -> Self {
         Self { words: Words::zeroed(2 * entries.max(4), pages), entries: 0, gone: 0 }
     }
@@ -50,22 +53,23 @@ impl Places {
         self.entries
     }
 
-    /// How many entries may be added before searches become long.
+    /// Returns the number of entries that may be added before searches become long.
     pub(super) fn room(&self) -> usize {
         (self.words.len() / 3 * 2).saturating_sub(self.entries + self.gone)
     }
 
-    /// Returns the chunk of a /24.
+    /// Returns the chunk of the /24 with this `number`.
     pub(super) fn get(&self, number: u32) -> Option<u32> {
         find(&self.words, number, &mut Unmetered)
     }
 
-    /// The words of the table, among which [`find`] searches.
+    /// Returns the words of the table, which [`find`] searches.
     pub(super) fn words(&self) -> &Words<u64> {
         &self.words
     }
 
-    /// Gives a /24 a chunk, and returns the one before. The table must have room.
+    /// Sets the chunk of the /24 with this `number` and returns its previous chunk. The table must
+    /// have room.
     pub(super) fn set(&mut self, number: u32, chunk: u32) -> Option<u32> {
         if let Some(at) = self.position(number) {
             let before = self.words.get(at) as u32 - 1;
@@ -79,7 +83,7 @@ impl Places {
         None
     }
 
-    /// Takes a /24 out, and returns its chunk.
+    /// Removes the /24 with this `number` and returns its chunk.
     pub(super) fn remove(&mut self, number: u32) -> Option<u32> {
         let at = self.position(number)?;
         let chunk = self.words.get(at) as u32 - 1;
@@ -89,7 +93,7 @@ impl Places {
         Some(chunk)
     }
 
-    /// The same entries in another table, with room for `entries`, their chunks renumbered.
+    /// Returns a table of the same entries with room for `entries`, their chunks renumbered.
     pub(super) fn resized(&self, entries: usize, pages: Pages, renumbered: impl Fn(u32) -> u32) -> Self {
         let mut resized = Self::with_room_for(entries.max(self.entries), pages);
         for (number, chunk) in self.iter() {
@@ -98,7 +102,7 @@ impl Places {
         resized
     }
 
-    /// Every /24 and its chunk.
+    /// Iterates over the /24s and their chunks.
     pub(super) fn iter(&self) -> impl Iterator<Item = (u32, u32)> {
         let words = (0..self.words.len()).map(|at| self.words.get(at));
         words.filter(|&word| word != 0 && word != GONE).map(|word| ((word >> 32) as u32, word as u32 - 1))
@@ -108,7 +112,7 @@ impl Places {
         self.words.len() * size_of::<u64>()
     }
 
-    /// Checks that every entry can be found, and the counts.
+    /// Checks the counts, and that every entry can be found.
     pub(super) fn validate(&self) -> Result<(), String> {
         if let Some((number, _)) = self.iter().find(|&(n, chunk)| self.get(n) != Some(chunk)) {
             return Err(format!("the entry of {number:#x} cannot be found"));
@@ -125,7 +129,7 @@ impl Places {
         (self.words.get(at) != 0).then_some(at)
     }
 
-    /// The first word from home on that will do.
+    /// Returns the index of the first word, from the home slot on, that satisfies `will_do`.
     fn search(&self, number: u32, will_do: impl Fn(u64) -> bool) -> usize {
         let mut at = reduce(hash(number), self.words.len() as u32) as usize;
         while !will_do(self.words.get(at)) {

@@ -3,9 +3,9 @@
 use super::SLOTS;
 use crate::memory::{Pages, Published, Word, Words, WordsView};
 
-/// An integer that holds tile numbers.
+/// An integer type that holds tile numbers.
 pub(super) trait TileNumber: Word + Eq {
-    /// The number.
+    /// Returns the number as an index.
     fn index(self) -> usize;
 }
 
@@ -37,24 +37,24 @@ pub(super) enum RootView {
     Wide(WordsView<u32>),
 }
 
-/// The slots with their number, so that no index of 18 bits needs a check.
+/// Returns the slots as an array of known size, so that no 18-bit index needs a bounds check.
 #[inline(always)]
 pub(super) fn sized<T: Word>(root: &WordsView<T>) -> &[Published<T>; SLOTS] {
     root[..].try_into().expect("one number a slot")
 }
 
 impl Root {
-    /// How many tiles a narrow root can tell apart.
+    /// The tiles that a narrow root can tell apart.
     const NARROW: usize = 1 << 16;
 
-    /// A root that becomes narrow again has so many numbers to spare.
+    /// The tile numbers that must be spare before a root becomes narrow again.
     const SPARE: usize = Self::NARROW / 32;
 
     pub(super) fn filled(tile: u32, pages: Pages) -> Self {
         Self::Narrow(filled(pages, |_| tile as u16))
     }
 
-    /// Returns what lookups read.
+    /// Returns the view that lookups read.
     pub(super) fn view(&self) -> RootView {
         match self {
             Self::Narrow(root) => RootView::Narrow(root.view()),
@@ -71,7 +71,7 @@ impl Root {
         }
     }
 
-    /// The tile of a slot.
+    /// Returns the tile of `slot`.
     pub(super) fn get(&self, slot: usize) -> u32 {
         match self {
             Self::Narrow(root) => root.get(slot).into(),
@@ -79,7 +79,8 @@ impl Root {
         }
     }
 
-    /// Gives a slot another tile. O(1), or O(slots) where that is the first whose number takes more than 16 bits.
+    /// Sets the tile of `slot`. O(1), or O(slots) for the first tile whose number takes more than
+    /// 16 bits.
     pub(super) fn set(&mut self, slot: usize, tile: u32, pages: Pages) {
         if tile as usize >= Self::NARROW {
             self.widen(pages);
@@ -90,15 +91,16 @@ impl Root {
         }
     }
 
-    /// Takes 32 bits a number from now on.
+    /// Widens tile numbers to 32 bits.
     pub(super) fn widen(&mut self, pages: Pages) {
         if let Self::Narrow(root) = self {
             *self = Self::Wide(filled(pages, |slot| root.get(slot).into()));
         }
     }
 
-    /// How many numbers it can tell apart and could ever need, where a tile takes so many at most: a tile a slot, and an eighth that
-    /// nobody refers to but late readers.
+    /// Returns the greatest number of tile numbers ever needed, where one tile takes at most
+    /// `of_a_tile` of them: one tile per slot, and an eighth more for tiles that only late readers
+    /// use. A narrow root caps it.
     pub(super) fn most_numbers(&self, of_a_tile: usize) -> usize {
         match self {
             Self::Narrow(_) => Self::NARROW,
@@ -106,7 +108,7 @@ impl Root {
         }
     }
 
-    /// How many different tiles there are. O(slots).
+    /// Returns the number of different tiles. O(slots).
     pub(super) fn tiles(&self) -> usize {
         let mut tiles: Vec<u32> = (0..SLOTS).map(|slot| self.get(slot)).collect();
         tiles.sort_unstable();
@@ -114,7 +116,8 @@ impl Root {
         tiles.len()
     }
 
-    /// Gives every slot the new number of its tile, and is narrow if so many `numbers` let it. O(slots).
+    /// Gives every slot the new number of its tile. Becomes narrow if `numbers` tile numbers allow
+    /// it. O(slots).
     pub(super) fn renumber(&mut self, renumbered: &[u32], numbers: usize, pages: Pages) {
         match self {
             Self::Narrow(root) => {

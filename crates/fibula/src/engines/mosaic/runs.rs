@@ -1,12 +1,14 @@
-//! [`Runs`]: tiles as the runs of equal answers that they consist of.
+//! [`Runs`]: tiles stored as their runs of equal answers.
 //!
 //! # Layout
 //! ```text
-//! word 0          bit p: at place p a run begins (bit 0 is set)
+//! word 0          bit p: a run begins at index p (bit 0 is set)
 //! words 1, ...    the answers of the runs in order: 8, 4 or 2 a word of 64 bits
 //! ```
-//! A tile has 16, 32, 64, 128, 192, 256 or 320 bytes, whatever its runs take, the rest zeros. One of less than a line lies on its own size and so in one
-//! line, a longer one on a line. Its number is the place where it begins, in units of 16 bytes: no lookup asks how long it is.
+//! A tile takes the least of 16, 32, 64, 128, 192, 256 or 320 bytes that its runs fit, the rest
+//! zeros. A tile shorter than a line is aligned to its own size, so it lies in one line. A longer
+//! tile is aligned to a line. Its number is its offset in units of 16 bytes, so no lookup needs its
+//! length.
 
 use super::TILE;
 use super::tiles::Tiles;
@@ -17,17 +19,17 @@ use crate::engine::{Meter, Width};
 use crate::memory::{Published, Shareable};
 use std::marker::PhantomData;
 
-/// Tiles as runs of answers `W`.
+/// Tiles as runs of answers of type `W`.
 #[derive(Debug)]
 pub struct Runs<W>(PhantomData<W>);
 
-/// The words of a number: 16 bytes.
+/// The words per tile number: 16 bytes.
 const UNIT: usize = 2;
 
-/// The words of the longest tile: 64 answers of 32 bits, and the map, in whole lines.
+/// The words of the longest tile: 64 answers of 32 bits and the map, in whole lines.
 const LONGEST: usize = 40;
 
-/// A tile by itself.
+/// One tile.
 #[derive(Clone, Debug)]
 pub struct Piece {
     words: [u64; LONGEST],
@@ -41,27 +43,28 @@ impl PartialEq for Piece {
 }
 
 impl<W: Width> Runs<W> {
-    /// The answers of a word.
+    /// The answers in a word.
     const IN_WORD: usize = size_of::<u64>() / size_of::<W>();
 
     /// The bits of an answer.
     const BITS: usize = 8 * size_of::<W>();
 
-    /// The words of a tile with such a map.
+    /// Returns the words of a tile with this `map`.
     #[inline(always)]
     fn len(map: u64) -> usize {
         let words = 1 + (map.count_ones() as usize).div_ceil(Self::IN_WORD);
         Lines::rounded(words.div_ceil(UNIT) as u64) as usize * UNIT
     }
 
-    /// Where the answer at a place stands, counted in answers from the first word of all, in a tile that begins here and has this map.
+    /// Returns the position of the answer at index `place` of the tile that begins at `begin` and
+    /// has this `map`. Positions count answers from the first word of all tiles.
     #[inline(always)]
     fn position(begin: u32, map: u64, place: usize) -> u32 {
-        // The runs that begin up to the place.
+        // The number of runs that begin up to `place`.
         begin.wrapping_add((map << (!place % TILE)).count_ones())
     }
 
-    /// The answer at a position, out of its word.
+    /// Returns the answer at `position` out of its `word`.
     #[inline(always)]
     fn cut(word: u64, position: u32) -> W {
         let shifted = word >> (position as usize % Self::IN_WORD * Self::BITS);
@@ -101,7 +104,7 @@ impl<W: Width> Tiles<W> for Runs<W> {
                 map |= 1 << place;
                 runs += 1;
             }
-            // Each answer of a run writes the same.
+            // All answers of a run are equal, so writing each of them has the same effect.
             let bits = u64::from(tile[place].widen().0) << (runs % Self::IN_WORD * Self::BITS);
             words[1 + runs / Self::IN_WORD] |= bits;
         }
@@ -117,7 +120,7 @@ impl<W: Width> Tiles<W> for Runs<W> {
         })
     }
 
-    /// The last answer that would fit into the word of the map.
+    /// The position of the last answer that would fit into the word of the map.
     #[inline(always)]
     fn begin(number: usize, _: usize) -> u32 {
         (number * UNIT * Self::IN_WORD + Self::IN_WORD - 1) as u32

@@ -1,5 +1,5 @@
-//! Snapshots: root and tiles as they are; of the longer routes their /24s by number, from which the hash table is made
-//! again, and their answers.
+//! Snapshots: root and tiles as they are in memory. For routes longer than /24 they hold the
+//! numbers of the /24s, from which the hash table is rebuilt, and the answers.
 
 use super::below::BelowView;
 use super::root::{Root, RootView};

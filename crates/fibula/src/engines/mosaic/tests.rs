@@ -1,9 +1,10 @@
-//! The worked example of the module page, the mark as a next hop, the numbers past 16 bits, and what updates cost.
+//! The worked example of the module page, the mark as a next hop, tile numbers past 16 bits, and
+//! the cost of updates.
 
 use super::*;
 use crate::blocks::unique::Form;
 use crate::engine::Lookup as _;
-use crate::engines::testing::{Ask, apply, rib};
+use crate::engines::testing::{ViaView, apply, rib};
 use crate::memory::Shareable;
 use crate::rib::Range;
 use crate::{Fib, NextHop};
@@ -49,7 +50,8 @@ fn the_mark_itself_may_be_a_next_hop() {
     let mut rib = rib(&[("10.0.0.0/16", 255), ("10.0.7.128/25", 254), ("10.0.7.0/26", 255)]);
     let mut engine: Mosaic<u8> = build(&rib);
     let addresses = [0x0A00_0000, 0x0A00_0780, 0x0A00_0700, 0x0A00_0740, 0x0A01_0000];
-    // Long blocks, a short one, and one by one: four of five answers are marks, the first of which leads nowhere.
+    // Long blocks, a short one, and one by one. Four of five answers are marks; the first of them
+    // has no chunk.
     let many: Vec<u32> = addresses.into_iter().cycle().take(3 * 64 + 8 + 3).collect();
     let mut answers = vec![7; many.len()];
     engine.view().lookup_blocks(&many, &mut answers);
@@ -61,7 +63,7 @@ fn the_mark_itself_may_be_a_next_hop() {
     engine.validate(&rib).unwrap();
 }
 
-/// A tile for each slot, all different.
+/// Returns a table with a different tile for each slot.
 fn all_different() -> Rib<u32> {
     let route = |slot: u32| Range { first: slot << 14, last: slot << 14 | 255, next_hop: NextHop(slot + 1) };
     (0..70_000).flat_map(|slot| route(slot).prefixes().map(move |prefix| (prefix, slot))).fold(
@@ -111,10 +113,10 @@ fn an_update_makes_one_tile_unless_it_has_a_twin() {
     assert_eq!(cost(&[("10.0.66.0/24", 7)]), (1, 0, 1));
     // Back to the tile of 10.1.64.0/18.
     assert_eq!(cost(&[("10.0.66.0/24", 0)]), (1, 0, 1));
-    // Hidden behind longer routes: nothing changes.
+    // Hidden behind more-specific routes: nothing changes.
     assert_eq!(cost(&[("10.2.0.0/26", 9), ("10.2.0.64/26", 9)]), (0, 1, 0));
     assert_eq!(cost(&[("10.2.0.0/25", 5)]), (0, 1, 0));
-    // All slots of the /8 but the three that have longer routes, and these.
+    // All slots of the /8, except the three with more-specific routes and these.
     assert_eq!(cost(&[("10.0.0.0/8", 6)]), (1, 1, 1022));
 }
 
@@ -163,12 +165,12 @@ fn a_view_follows_and_a_mark_read_before_still_leads_somewhere() {
         Some(u16::load(&view.below.answers()[place as usize]))
     };
     engine.validate(&rib).unwrap();
-    engine.readers_passed(); // since before the change
+    engine.readers_passed(); // for what was replaced before the change
     assert_eq!(behind_old_mark(), Some(4));
     engine.readers_passed();
     assert_eq!(behind_old_mark(), None);
     engine.validate(&rib).unwrap();
-    // Gone and back before readers have passed: it stays.
+    // Removed and added again before the grace period ends: it stays.
     apply(&mut engine, &mut rib, &[("10.3.0.0/26", 0)]);
     apply(&mut engine, &mut rib, &[("10.3.0.0/26", 8)]);
     engine.readers_passed();
@@ -189,7 +191,7 @@ fn what_cannot_be_told_from_a_mark_is_not_shared() {
 }
 
 #[test]
-fn a_shared_table_is_to_be_built_anew_when_there_is_no_room_or_far_too_much() {
+fn a_shared_table_asks_for_a_rebuild_when_there_is_no_room_or_far_too_much() {
     let mut rib = all_different();
     let mut engine: Mosaic<u32> = build(&rib);
     let view = engine.share().unwrap();
@@ -229,7 +231,7 @@ fn the_worked_example_in_runs() {
     assert!(engine.validate(&rib).unwrap_err().contains(&format!("chunk {number} has")));
 }
 
-/// A tile of so many runs, the answers of which need all bits.
+/// Returns a tile of `runs` runs, whose answers need all bits.
 fn of_runs<W: Width>(runs: usize) -> [W; TILE] {
     std::array::from_fn(|place| W::narrow(NextHop(W::MAX - (place.min(runs - 1) as u32))))
 }
@@ -255,7 +257,7 @@ fn tiles_of_any_number_of_runs_come_back() {
 #[test]
 fn runs_that_come_and_go_leave_few_holes() {
     let (mut rib, routes) = (Rib::new(), all_different());
-    // A /24 more in some tiles, so that they are of several sizes.
+    // Some tiles get one more /24, so that tiles have several sizes.
     let more = (0..70_000).filter(|slot| slot % 3 > 0).flat_map(|slot| {
         let places = (1..2 + slot % 60).step_by(2);
         places.map(move |place| (Prefix::containing(slot << 14 | place << 8, 24), NextHop(slot % 7 + 1)))
@@ -289,7 +291,7 @@ fn a_view_of_runs_follows_until_there_is_no_room() {
     apply(&mut engine, &mut rib, &[("10.0.65.0/24", 9), ("10.1.65.0/24", 8), ("10.2.0.0/25", 0)]);
     assert_eq!([0x0A00_4100, 0x0A01_4100, 0x0A02_0001].map(|address| view.lookup(address)), [9, 8, 1]);
     let tile = Runs::<u16>::read(&view.tiles[number as usize * Runs::<u16>::UNIT..]);
-    assert_eq!(Runs::<u16>::unpack(&tile), before); // somebody may still be at it
+    assert_eq!(Runs::<u16>::unpack(&tile), before); // a reader may still use it
     engine.validate(&rib).unwrap();
     let delta = rib.insert(Prefix::ALL, NextHop(9)).unwrap();
     assert_eq!((engine.apply(&rib, &[delta]), view.lookup(0)), (Update::Rebuild, 0));

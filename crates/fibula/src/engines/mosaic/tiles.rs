@@ -1,25 +1,25 @@
-//! [`Tiles`]: how tiles are kept and read, as 64 answers or as [runs](super::runs).
+//! [`Tiles`]: how tiles are stored and read, as 64 answers or as [runs](super::runs).
 
 use super::TILE;
 use crate::blocks::unique::{Atomic, Form, OneLength};
 use crate::engine::{Meter, Width};
 use crate::memory::Published;
 
-/// A form in which tiles are kept once, each known by a number.
+/// A form of tiles in which equal tiles are stored once, each known by its number.
 pub trait Tiles<W: Width>: Form {
-    /// A tile in this form. Equal ones are equal in it.
+    /// Converts a tile to this form. Equal tiles give equal chunks.
     fn pack(tile: &[W; TILE]) -> Self::Chunk;
 
-    /// The tile of which that was made.
+    /// Converts a chunk back to its tile.
     fn unpack(chunk: &Self::Chunk) -> [W; TILE];
 
-    /// Where to begin for the answer at a place of the tile of a number.
+    /// Returns where to begin reading the answer at index `place` of the tile with this `number`.
     fn begin(number: usize, place: usize) -> u32;
 
-    /// The word that is read first from there.
+    /// Returns the index of the first word that is read from `begin`.
     fn first_word(begin: u32) -> usize;
 
-    /// The answer at a place, all tiles being these words.
+    /// Returns the answer at index `place`. `words` holds all tiles.
     fn answer(words: &[Atomic<Self>], begin: u32, place: usize, meter: &mut impl Meter) -> W;
 }
 

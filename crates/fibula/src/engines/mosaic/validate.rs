@@ -6,7 +6,8 @@ use crate::engine::{Config, Engine, Width};
 use crate::{Error, Rib};
 
 impl<W: Width, F: Tiles<W>> Mosaic<W, F> {
-    /// The first difference from what a build of this table gives, or contradiction within the books, as an error.
+    /// Returns as an error the first difference from a fresh build of `rib`, or the first
+    /// contradiction in the bookkeeping.
     pub(super) fn contradiction(&self, rib: &Rib<u32>) -> Result<(), String> {
         let fresh = Self::build(rib, &Config::default()).map_err(|error: Error| error.to_string())?;
         self.tiles.validate()?;
@@ -18,7 +19,7 @@ impl<W: Width, F: Tiles<W>> Mosaic<W, F> {
                 return Err(format!("slot {slot:#x} has tile {} of {}", pair.0, references.len()));
             }
             references[pair.0 as usize] += 1;
-            // Neighbours often share a tile.
+            // Neighbouring slots often share a tile.
             if equal != Some(pair) && self.tiles.get(pair.0) != fresh.tiles.get(pair.1) {
                 return Err(format!("slot {slot:#x} has {:?}", self.tile(slot)));
             }

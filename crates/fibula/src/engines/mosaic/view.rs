@@ -1,6 +1,9 @@
-//! [`MosaicView`]: what answers, one address at a time and in batches: the slots of one block of addresses while the block before reads its tiles; a block later the places of
-//! the answers below marks, and one more later those answers. Tiles of runs are read as others are, the map and then an answer, which
-//! is in the same line for nearly all: a stage between the two that asks for the other line was slower.
+//! [`MosaicView`]: lookups, one at a time and in batches.
+//!
+//! The batch path reads the root slots of one block of addresses while the block before reads its
+//! tiles. One block later it finds the indexes of the answers below marks, and one more block later
+//! those answers. Tiles of runs are read the same way, the map and then an answer. Nearly always
+//! both are in one line, and a stage in between that prefetched the other line was slower.
 
 use super::below::BelowView;
 use super::root::{self, RootView, TileNumber};
@@ -27,9 +30,9 @@ impl<W: Width, F: Tiles<W>> Clone for MosaicView<W, F> {
 }
 
 impl<W: Width, F: Tiles<W>> MosaicView<W, F> {
-    /// Both loads, and what is below a mark.
+    /// Looks up one address: both loads, and what is below a mark.
     #[inline(always)]
-    fn look_up<T: TileNumber>(
+    fn lookup_one<T: TileNumber>(
         &self,
         root: &[Published<T>; SLOTS],
         address: u32,
@@ -41,7 +44,7 @@ impl<W: Width, F: Tiles<W>> MosaicView<W, F> {
         if answer.widen().0 == W::MAX { self.marked(address, meter) } else { answer }
     }
 
-    /// The answer where the tile has a mark.
+    /// Returns the answer of `address`, whose tile has a mark.
     #[inline(always)]
     fn marked(&self, address: u32, meter: &mut impl Meter) -> W {
         match self.below.find(address, meter) {
@@ -57,8 +60,8 @@ impl<W: Width, F: Tiles<W>> Lookup<u32> for MosaicView<W, F> {
     #[inline(always)]
     fn lookup_metered<M: Meter>(&self, address: u32, meter: &mut M) -> W {
         match &self.root {
-            RootView::Narrow(root) => self.look_up::<u16>(root::sized(root), address, meter),
-            RootView::Wide(root) => self.look_up::<u32>(root::sized(root), address, meter),
+            RootView::Narrow(root) => self.lookup_one::<u16>(root::sized(root), address, meter),
+            RootView::Wide(root) => self.lookup_one::<u32>(root::sized(root), address, meter),
         }
     }
 
@@ -68,23 +71,25 @@ impl<W: Width, F: Tiles<W>> Lookup<u32> for MosaicView<W, F> {
     }
 }
 
-/// The addresses of a block, and of the blocks that a short batch makes. Blocks of 32 gave as much on the prefix trace and nine
-/// tenths on random addresses.
+/// The addresses of a block. Blocks of 32 were as fast on the prefix trace and nine tenths as fast
+/// on random addresses.
 const BLOCK: usize = 64;
+/// The addresses of each block of a short batch.
 const SHORT_BLOCK: usize = 8;
 
-/// The stages: root, tiles, marks, what is below them. In blocks of 64 the stores of two other stages come between those of the answers
-/// and the comparison with the mark, so that the answers have left the store queue; one stage of nothing more gave up to 7 % less.
+/// The stages: root, tiles, marks, what is below them. With blocks of 64, two other stages store
+/// between the writing of the answers and their comparison with the mark, so the answers have left
+/// the store queue. One more stage, an empty one, gave up to 7 % less.
 const STAGES: usize = 4;
 
-/// What stages leave of a block: where the answers stand among the tiles, or where to begin, later for those with a mark where they
-/// stand below; and which have one, bit *i* for the *i*th.
+/// What one stage leaves for the next: for each address the position to read at, first among the
+/// tiles, later below the mark; and the set of addresses with a mark, bit *i* for the *i*th.
 struct Found<const N: usize> {
     places: [u32; N],
     marks: u64,
 }
 
-/// A table and its root, whichever width it has.
+/// A table and its root, in the root's width.
 struct Sized<'e, T: TileNumber, W: Width, F: Tiles<W>> {
     table: &'e MosaicView<W, F>,
     root: &'e [Published<T>; SLOTS],
@@ -134,12 +139,13 @@ impl<T: TileNumber, W: Width, F: Tiles<W>> Stages<u32, W, STAGES> for Sized<'_, 
 
     #[inline(always)]
     fn one(&self, _: usize, &address: &u32) -> W {
-        self.table.look_up::<T>(self.root, address, &mut Unmetered)
+        self.table.lookup_one::<T>(self.root, address, &mut Unmetered)
     }
 }
 
 impl<T: TileNumber, W: Width, F: Tiles<W>> Sized<'_, T, W, F> {
-    /// Where the answers below the marks stand, whose lines are asked for; and which of the answers these are. Most blocks have none.
+    /// Finds and prefetches the answers below marks, and records which addresses have one. Most
+    /// blocks have none.
     #[inline(always)]
     fn find_below<const N: usize>(
         &self,

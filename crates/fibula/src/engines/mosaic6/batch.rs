@@ -1,7 +1,9 @@
-//! The batch path: blocks of addresses go down the arrays step by step, then each looks into its bucket.
+//! The batch path: blocks of addresses go down the arrays step by step, then each address looks
+//! into its bucket.
 //!
-//! Where gathers are fast a block takes all steps in vectors, one block after the other. Elsewhere vectors compute where the words are, the words are
-//! loaded one by one, and the steps of several blocks lie between each other as the stages of a pipeline.
+//! Where gathers are fast, a block takes all steps in vectors, one block after the other. Elsewhere
+//! vectors compute the indexes of the words, the words are loaded one by one, and the steps of
+//! several blocks interleave as the stages of a software pipeline.
 
 use super::lines::answers;
 use super::view::key;
@@ -13,17 +15,17 @@ use crate::blocks::pipeline::{Stages, for_each_set, look_up};
 use crate::engine::{Unmetered, Width};
 use crate::memory::{Published, Shareable, flattened};
 
-/// The addresses of a block of the pipeline. 64 gave nine tenths, perhaps because arrays a power of two long take each other's places in the
-/// first cache.
+/// The addresses of a block of the software pipeline. Blocks of 64 gave nine tenths, perhaps
+/// because arrays of a power of two in length evict each other from the first-level cache.
 const PIPELINED: usize = 48;
 
 /// The addresses of a block whose words are gathered: as many as there are registers for.
 const GATHERED: usize = 96;
 
-/// The bits that choose from the root.
+/// The bits that choose a word of the root.
 const ROOT: u32 = ROOT_BITS as u32;
 
-/// Numbers for the addresses of a block, where no vector of them lies in two lines.
+/// One number per address of a block, aligned so that no vector of them crosses a line.
 #[derive(Clone, Copy)]
 #[repr(align(64))]
 struct Lanes<const N: usize>([u32; N]);
@@ -39,30 +41,31 @@ impl<const N: usize> Lanes<N> {
 
 /// What one stage of the pipeline leaves for the next.
 struct Found<const N: usize> {
-    /// The words on which the searches stood.
+    /// The words that the searches had reached before the last step.
     at: Lanes<N>,
-    /// The words to which those of them have come that stood on arrays.
+    /// The words loaded by the searches that were at an array.
     next: Lanes<N>,
-    /// The bits of the addresses that are left.
+    /// The address bits that are left.
     rest: Lanes<N>,
 }
 
 impl<const N: usize> Found<N> {
-    /// The word on which a search stands now.
+    /// Returns the word that the search in `lane` has reached.
     #[inline(always)]
     fn word(&self, lane: usize) -> u32 {
         choose(self.at.0[lane] < BUCKETS, self.next.0[lane], self.at.0[lane])
     }
 }
 
-/// One of two numbers, without a jump.
+/// Returns `yes` or `no`, without a jump.
 #[inline(always)]
 fn choose(condition: bool, yes: u32, no: u32) -> u32 {
     let mask = u32::from(condition).wrapping_neg();
     yes & mask | no & !mask
 }
 
-/// Where the next word of a search is, and the bits that are left then. A search that has left the arrays keeps its bits.
+/// Returns the index of the next word of a search, and the bits left after it. A search that has
+/// left the arrays keeps its bits.
 #[inline(always)]
 fn next(word: u32, rest: u32, place_outside: u32) -> (u32, u32) {
     let stride = (word >> CODE) + 1;
@@ -71,14 +74,15 @@ fn next(word: u32, rest: u32, place_outside: u32) -> (u32, u32) {
     (choose(is_array, place, place_outside), rest.wrapping_shl(choose(is_array, stride, 0)))
 }
 
-/// Whether an address has longer routes around it, or more arrays above it than the batch path takes.
+/// Returns whether an address has more-specific routes in the tree, or more arrays above it than
+/// the batch path takes.
 #[inline(always)]
 fn is_apart(word: u32) -> bool {
     word < BUCKETS || word < ANSWER && word & BEYOND != 0
 }
 
-/// An engine as the batch path takes it. Where its arrays lie stands here once: it would be read again after every word that others may
-/// write.
+/// The engine as the batch path reads it. It holds the addresses of the arrays: read from the
+/// engine, they would be loaded again after every word that other threads may write.
 struct Batch<'e, I: Isa, W: Width> {
     table: &'e Mosaic6View<W>,
     root: &'e [Published<u32>; 1 << ROOT],
@@ -126,7 +130,7 @@ impl<I: Isa, W: Width> Stages<u128, W, STAGES> for Batch<'_, I, W> {
     }
 }
 
-/// All at once, by gathers.
+/// One stage that does everything, by gathers.
 impl<I: Isa, W: Width> Stages<u128, W, 1> for Batch<'_, I, W> {
     type Found<const N: usize> = ();
 
@@ -170,26 +174,26 @@ impl<I: Isa, W: Width> Stages<u128, W, 1> for Batch<'_, I, W> {
 
 #[allow(clippy::needless_range_loop, reason = "one index runs through several arrays of one block")]
 impl<I: Isa, W: Width> Batch<'_, I, W> {
-    /// The first stage of the pipeline: the words of the root.
+    /// The first stage of the pipeline: loads the words of the root.
     #[inline(always)]
     fn begin<const N: usize>(&self, addresses: &[u128; N], found: &mut Found<N>) {
         for group in 0..N / GROUP {
             (_, *found.rest.group(group)) = self.isa.first_16_and_32(&addresses.as_chunks().0[group]);
         }
-        // As if all stood on an array: the root.
+        // Marks all searches as being at an array: the root.
         found.at = Lanes::ZERO;
         for lane in 0..N {
             found.next.0[lane] = u32::load(&self.root[(addresses[lane] >> (u128::BITS - ROOT)) as usize]);
         }
     }
 
-    /// A stage in the middle: one array.
+    /// A middle stage: one array.
     #[inline(always)]
     fn step<const N: usize>(&self, found: &mut Found<N>) {
         let mut places = Lanes::<N>::ZERO;
         for lane in 0..N {
             let word = found.word(lane);
-            // A search that has left the arrays looks at the first word, which does it no harm.
+            // A search that has left the arrays reads the first word, which does no harm.
             (places.0[lane], found.rest.0[lane]) = next(word, found.rest.0[lane], 0);
             found.at.0[lane] = word;
         }
@@ -201,7 +205,8 @@ impl<I: Isa, W: Width> Batch<'_, I, W> {
         }
     }
 
-    /// The buckets. Nothing jumps by what a word says, but for the few that are [apart](is_apart).
+    /// The last stage: the buckets. Nothing jumps on the value of a word, except for the few
+    /// addresses that are [apart](is_apart).
     #[inline(always)]
     fn finish<const N: usize>(
         &self,
@@ -214,7 +219,7 @@ impl<I: Isa, W: Width> Batch<'_, I, W> {
         let mut are_apart = 0;
         for lane in 0..N {
             let word = words.0[lane];
-            // Words that lead to no bucket look at the first line.
+            // Words that lead to no bucket read the first line.
             let place = choose(word.wrapping_sub(BUCKETS) < ANSWER - BUCKETS, word, 0);
             starts.0[lane] = place & LINE_BITS;
             among.0[lane] = u32::MAX << (place & SLOT_BITS);
@@ -229,13 +234,13 @@ impl<I: Isa, W: Width> Batch<'_, I, W> {
             next_hops[lane] = W::narrow(NextHop(answer & W::MAX));
         }
         if are_apart != 0 {
-            // Copies: what a call sees would be in memory all the time.
+            // Pass copies: variables that a call sees would be kept in memory all the time.
             let (words, rests) = (*words, *rests);
             self.apart(addresses, &words.0, &rests.0, next_hops);
         }
     }
 
-    /// The answers of those that are [apart](is_apart).
+    /// Answers the addresses that are [apart](is_apart).
     #[inline(never)]
     #[cold]
     fn apart(&self, addresses: &[u128], words: &[u32], rests: &[u32], next_hops: &mut [W]) {
@@ -253,13 +258,13 @@ impl<I: Isa, W: Width> Batch<'_, I, W> {
 }
 
 impl<W: Width> Mosaic6View<W> {
-    /// The batch.
+    /// Looks up a batch, the way that is faster on this processor.
     #[inline(always)]
     pub(super) fn many<I: Isa>(&self, isa: I, addresses: &[u128], next_hops: &mut [W]) {
         self.many_by(isa, isa.gathers_fast(), addresses, next_hops);
     }
 
-    /// The batch, by gathers or by the pipeline.
+    /// Looks up a batch, by gathers or by the software pipeline.
     #[inline(always)]
     pub(super) fn many_by<I: Isa>(&self, isa: I, gathers: bool, addresses: &[u128], next_hops: &mut [W]) {
         let Some(root) = self.root.first_chunk() else { return };

@@ -8,10 +8,12 @@ use crate::blocks::chunks::SharedPool;
 use crate::engine::Width;
 use crate::memory::{Pages, Shareable, flattened};
 
-/// The cells past the end of the arrays that may be read: a search that has left the arrays looks at the first word.
+/// The cells past the end of the arrays that may be read: a search that has left the arrays reads
+/// the first word.
 pub(super) const PADDING: usize = 1;
 
-/// The blocks are moved together when one part in so many is holes, and more than so many bytes.
+/// The blocks are packed when a `1 / HOLES` part of them, and more than [`HOLES_IGNORED`] bytes, is
+/// holes.
 const HOLES: usize = 16;
 const HOLES_IGNORED: usize = 16 << 10;
 
@@ -23,18 +25,18 @@ pub(super) struct Blocks<W: Width> {
 }
 
 impl<W: Width> Blocks<W> {
-    /// None, and room for so many cells of arrays at most.
+    /// Returns empty blocks that can hold at most `cells_max` cells of arrays.
     pub(super) fn new(cells_max: u64, pages: Pages) -> Self {
         Self { arrays: SharedPool::empty(CELLS, cells_max, pages).padded(PADDING), lines: Lines::new(pages) }
     }
 
-    /// The words of an array of so many cells from a base on, each as it is now.
+    /// Iterates over the words of the array of `cells` cells at `base`, each as it is now.
     pub(super) fn words(&self, base: usize, cells: usize) -> impl ExactSizeIterator<Item = u32> {
         flattened(&self.arrays[base..base + cells]).iter().map(u32::load)
     }
 
-    /// Gives back what a word leads to that is so many arrays down, and all below. Returns how many arrays of that the batch path does not
-    /// take. O(blocks).
+    /// Frees what `word` leads to, and everything below. `arrays` is the number of arrays above it.
+    /// Returns the number of freed arrays that the batch path does not take. O(blocks).
     pub(super) fn release(&mut self, word: u32, arrays: usize) -> usize {
         match Word::unpack(word) {
             Word::Answer(_) => 0,
@@ -55,7 +57,7 @@ impl<W: Width> Blocks<W> {
         }
     }
 
-    /// The bytes of what a word leads to, and of all below. O(blocks).
+    /// Returns the bytes of what `word` leads to, and of everything below. O(blocks).
     pub(super) fn bytes_below(&self, word: u32) -> usize {
         match Word::unpack(word) {
             Word::Answer(_) => 0,
@@ -68,7 +70,8 @@ impl<W: Width> Blocks<W> {
         }
     }
 
-    /// Copies what a word leads to, and all below, to others, and returns the word that leads to it there.
+    /// Copies what `word` leads to, and everything below, into `to`. Returns the word that leads to
+    /// the copy.
     pub(super) fn moved(&self, word: u32, to: &mut Self) -> Result<u32, Limit> {
         let word = match Word::unpack(word) {
             Word::Answer(_) => return Ok(word),
@@ -83,30 +86,31 @@ impl<W: Width> Blocks<W> {
         Ok(word.pack())
     }
 
-    /// The cells of arrays in use.
+    /// Returns the cells of arrays in use.
     pub(super) fn cells(&self) -> usize {
         self.arrays.len() - PADDING - self.arrays.free_total()
     }
 
-    /// The bytes of the blocks in use.
+    /// Returns the bytes of the blocks in use.
     pub(super) fn used(&self) -> usize {
         self.cells() * CELL_BYTES + self.lines.used() * pair_bytes::<W>()
     }
 
-    /// Whether there is room for so much again three times, and so many routes more: then whatever is written beside fits.
+    /// Returns whether there is room for three times the current contents beside them, and for
+    /// `routes` more routes. If so, whatever an update writes beside the old blocks fits.
     pub(super) fn have_room(&self, routes: usize) -> bool {
-        /// A new route makes at most so many cells.
+        /// The most cells that a new route takes.
         const CELLS_A_ROUTE: usize = 1024;
         self.cells() + CELLS_A_ROUTE * routes <= CELLS_MAX as usize / 4 && self.lines.have_room(routes)
     }
 
-    /// Whether there are too many holes.
+    /// Returns whether there are too many holes.
     pub(super) fn are_full_of_holes(&self) -> bool {
         let holes = self.arrays.holes() * CELL_BYTES + self.lines.holes() * pair_bytes::<W>();
         holes > HOLES_IGNORED && holes * HOLES > self.bytes()
     }
 
-    /// What they occupy.
+    /// Returns the bytes that the blocks occupy.
     pub(super) fn bytes(&self) -> usize {
         self.arrays.bytes() + self.lines.bytes()
     }
@@ -115,24 +119,24 @@ impl<W: Width> Blocks<W> {
         self.arrays.is_shared()
     }
 
-    /// Lets others read from now on.
+    /// Shares the blocks: other threads may read them from now on.
     pub(super) fn share(&mut self) {
         self.arrays.share(CELLS_MAX);
         self.lines.share();
     }
 
-    /// Makes `view` show what has moved.
+    /// Updates `view` after an array has moved.
     pub(super) fn show_in(&self, view: &mut Mosaic6View<W>) {
         self.arrays.show_in(&mut view.arrays);
         self.lines.show_in(&mut view.lines);
     }
 
-    /// Returns the word at an index of the arrays.
+    /// Returns the word at index `at` of the arrays.
     pub(super) fn word(&self, at: usize) -> u32 {
         flattened(&self.arrays)[at].load()
     }
 
-    /// Stores the word at an index of the arrays.
+    /// Stores `word` at index `at` of the arrays.
     pub(super) fn set_word(&self, at: usize, word: u32) {
         word.store(&self.arrays.words().places(at / 2..at / 2 + 1)[0][at % 2]);
     }

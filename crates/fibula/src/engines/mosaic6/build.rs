@@ -1,4 +1,4 @@
-//! Writing blocks by a plan, and giving them back.
+//! Writing blocks by a plan.
 
 use super::blocks::Blocks;
 use super::plan::{Plan, Split, fits_bucket};
@@ -8,17 +8,17 @@ use super::{LAST_LEVEL, STEPS, WINDOW};
 use crate::Limit;
 use crate::engine::{Cost, Width};
 
-/// Writes the blocks of a subtree beside what is there.
+/// Writes the blocks of a subtree beside those that exist.
 pub(super) struct Writer<'w, W: Width> {
     pub(super) blocks: &'w mut Blocks<W>,
     pub(super) cost: &'w mut Cost,
-    /// How many arrays it has written that the batch path does not take.
+    /// The number of arrays written that the batch path does not take.
     pub(super) detours: usize,
 }
 
-/// The words of an array as they are made.
+/// The words of an array while they are being made.
 struct Slots {
-    /// How many arrays the batch path takes after this one.
+    /// The number of arrays that the batch path takes after this one.
     left: usize,
     words: Vec<u32>,
 }
@@ -28,14 +28,16 @@ impl<'w, W: Width> Writer<'w, W> {
         Self { blocks, cost, detours: 0 }
     }
 
-    /// Plans a node that is reached through so many arrays, writes its blocks and returns the word that leads to them.
+    /// Plans `node`, writes its blocks and returns the word that leads to them. `arrays` is the
+    /// number of arrays above the node.
     pub(super) fn write(&mut self, segments: &Segments, node: Node, arrays: usize) -> Result<u32, Limit> {
         let left = STEPS.saturating_sub(arrays);
         let plan = Plan::of::<W>(segments, node, left);
         self.node(segments, node, &plan.0, left)
     }
 
-    /// `left` is how many arrays the batch path takes from here.
+    /// Writes a node by its `plan` and returns its word. `left` is the number of arrays that the
+    /// batch path takes from here.
     fn node(&mut self, segments: &Segments, node: Node, plan: &[Split], left: usize) -> Result<u32, Limit> {
         if node.bounds() == 0 {
             return self.uniform(segments.value(node));
@@ -57,7 +59,7 @@ impl<'w, W: Width> Writer<'w, W> {
         }
     }
 
-    /// The words of the nodes `levels` below one, in order.
+    /// Makes the words of the nodes `levels` below a node, in order.
     fn slots(
         &mut self,
         segments: &Segments,
@@ -110,13 +112,14 @@ impl<'w, W: Width> Writer<'w, W> {
     }
 }
 
-/// The bits of a /48 that are a bucket's key at a depth.
+/// Returns the bits of a /48 that are its key in a bucket at `depth`.
 pub(super) fn key(start: u64, depth: u8) -> u16 {
     let left_aligned = start << (64 - LAST_LEVEL) << depth;
     (left_aligned >> (64 - WINDOW)) as u16
 }
 
-/// The /48 whose key at a depth is this, in a node by its first.
+/// Returns the /48 that has this `key` in a bucket at `depth`. `first` is the first /48 of the
+/// bucket's node.
 pub(super) fn start(key: u16, first: u64, depth: u8) -> u64 {
     let left_aligned = u64::from(key) << (64 - WINDOW) >> depth;
     first | left_aligned >> (64 - LAST_LEVEL)

@@ -1,11 +1,11 @@
-//! What is printed of a compiled table.
+//! The figures printed of a compiled table.
 
 use super::word::{Word, array_cells};
 use super::{Mosaic6, STEPS};
 use crate::engine::{Figure, Width};
 
 impl<W: Width> Mosaic6<W> {
-    /// How many blocks of each kind there are, what they occupy and how deep they lie. O(words).
+    /// Counts the blocks of each kind, their bytes and their depths. O(words).
     pub(super) fn count_blocks(&self) -> Vec<Figure> {
         let (mut arrays, mut cells, mut buckets, mut slots, mut beyond) = (0, 0, 0, 0, 0);
         let (mut deepest, mut detours) = (0, 0);

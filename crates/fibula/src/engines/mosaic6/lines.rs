@@ -1,4 +1,4 @@
-//! Buckets: several share a line of 64 bytes, none lies in two.
+//! Buckets: several share a line of 64 bytes, and none crosses a line.
 
 use super::slots::Slots;
 use super::word::{LINES_MAX, Spot};
@@ -9,47 +9,50 @@ use crate::engine::Width;
 use crate::memory::{Pages, Published, WordsView};
 use crate::{Limit, NextHop};
 
-/// What tables of very many bounds run out of first, and its unit.
+/// The limit that tables of very many bounds reach first, by its unit.
 pub(super) const LINES: &str = "lines of 64 bytes";
 
-/// The lines past the end that may be read: who looks for no bucket looks at the first line, and at an answer up to 31 slots past its own.
+/// The lines past the end that may be read. A search without a bucket reads the first line, and
+/// reads an answer up to 31 slots past its own.
 pub(super) const PADDING: usize = 3;
 
 /// The bytes of the end of an interval.
 const END_BYTES: usize = size_of::<u16>();
 
-/// The bytes of an interval: its end and its answer.
+/// Returns the bytes of an interval: its end and its answer.
 pub(super) const fn pair_bytes<W: Width>() -> usize {
     END_BYTES + size_of::<W>()
 }
 
-/// The intervals of a line.
+/// Returns the intervals that fit a line.
 pub(super) const fn slots<W: Width>() -> usize {
     LINE / pair_bytes::<W>()
 }
 
-/// The elements of a line, each as wide as an answer.
+/// Returns the elements of a line, each as wide as an answer.
 pub(super) const fn elements<W: Width>() -> usize {
     LINE / size_of::<W>()
 }
 
-/// The element of a line that is the first of its answers: they follow the ends.
+/// Returns the index in a line of the element that holds the first answer. The answers follow the
+/// ends.
 #[inline(always)]
 pub(super) const fn answers<W: Width>() -> usize {
     (slots::<W>() * END_BYTES).div_ceil(size_of::<W>())
 }
 
-/// Lines, and what is known of them.
+/// The lines and their bookkeeping.
 ///
-/// In a line stand first the ends of the intervals of all its slots, then their answers. A bucket is a run of slots: that of its last interval
-/// ends at the greatest number, so that a search for the first end that is at least a key goes past no bucket.
+/// A line stores the ends of the intervals of all its slots, then their answers. A bucket is a run
+/// of slots. Its last interval ends at the greatest number, so a search for the first end that is
+/// at least a key never leaves the bucket.
 #[derive(Debug)]
 pub(super) struct Lines<W: Width> {
     pool: SharedPool<W>,
     free: Slots,
-    /// The free slots that were left when all was written.
+    /// The free slots that were left after the build.
     free_when_written: usize,
-    /// Where others read: the buckets given back that somebody may still be at, with their slots.
+    /// In shared tables: freed buckets that a reader may still read, with their number of slots.
     retired: Retired<(Spot, usize)>,
     retired_slots: usize,
 }
@@ -62,19 +65,20 @@ impl<W: Width> Lines<W> {
         Self { pool, free, free_when_written: 0, retired: Retired::new(), retired_slots: 0 }
     }
 
-    /// All lines, as elements.
+    /// Returns all lines, as elements.
     #[inline(always)]
     pub(super) fn elements(&self) -> &[Published<W>] {
         &self.pool
     }
 
-    /// The elements of a line.
+    /// Returns the elements of `line`.
     #[inline(always)]
     pub(super) fn line(&self, line: usize) -> &[Published<W>] {
         &self.pool[line * elements::<W>()..][..elements::<W>()]
     }
 
-    /// Writes a bucket: the end and the answer of each interval, the greatest number last.
+    /// Writes a bucket: the end and the answer of each interval. The last end must be the greatest
+    /// number.
     pub(super) fn insert(&mut self, pairs: &[(u16, u32)]) -> Result<Spot, Limit> {
         let count = pairs.len() as u32;
         let (line, slot) = if let Some(found) = self.free.take(count) {
@@ -101,7 +105,7 @@ impl<W: Width> Lines<W> {
         Ok(Spot { line, slot })
     }
 
-    /// The end and the answer of each interval of a bucket.
+    /// Iterates over the ends and answers of a bucket.
     pub(super) fn pairs(&self, spot: Spot) -> impl Iterator<Item = (u16, u32)> {
         let line = self.line(spot.line);
         let byte = |at: usize| W::load(&line[at / size_of::<W>()]).as_bytes()[at % size_of::<W>()];
@@ -115,7 +119,7 @@ impl<W: Width> Lines<W> {
         })
     }
 
-    /// Gives a bucket back. Where others read, that is when they have passed.
+    /// Frees a bucket. A shared table frees it after a grace period.
     pub(super) fn remove(&mut self, spot: Spot) {
         let count = self.pairs(spot).count();
         if self.pool.is_shared() {
@@ -133,25 +137,27 @@ impl<W: Width> Lines<W> {
         }
     }
 
-    /// The slots in use.
+    /// Returns the slots in use.
     pub(super) fn used(&self) -> usize {
         self.count() * slots::<W>() - self.free.total() - self.retired_slots
     }
 
-    /// The lines in use.
+    /// Returns the lines in use.
     pub(super) fn count(&self) -> usize {
         (self.pool.len() - self.pool.holes()) / elements::<W>() - PADDING
     }
 
-    /// The slots that could be spared: those of free lines, and more free ones in lines than there were when all was written.
+    /// Returns the slots that packing could save: those of free lines, and the free slots in lines
+    /// beyond those left by the build.
     pub(super) fn holes(&self) -> usize {
         let of_lines = self.pool.holes() / elements::<W>() * slots::<W>();
         of_lines + self.free.total().saturating_sub(self.free_when_written)
     }
 
-    /// Whether there is room for so much again three times, and for the buckets of so many routes more.
+    /// Returns whether there is room for three times the current contents beside them, and for the
+    /// buckets of `routes` more routes.
     pub(super) fn have_room(&self, routes: usize) -> bool {
-        /// A new route writes at most so many lines: those of all buckets below a short one.
+        /// The most lines that a new route writes: those of all buckets below a short prefix.
         const LINES_A_ROUTE: usize = 64;
         self.count() + LINES_A_ROUTE * routes <= LINES_MAX as usize / 4
     }
@@ -160,7 +166,7 @@ impl<W: Width> Lines<W> {
         self.pool.bytes()
     }
 
-    /// As they lie in a snapshot.
+    /// Returns the elements as a snapshot stores them.
     pub(super) fn to_vec(&self) -> Vec<W> {
         self.pool.to_vec()
     }
@@ -200,7 +206,7 @@ impl<W: Width> Lines<W> {
         self.pool.words().set(at, change(element.try_into().expect("8 bits")).into());
     }
 
-    /// Checks the books.
+    /// Checks the bookkeeping.
     pub(super) fn validate(&self) -> Result<(), String> {
         self.pool.validate()?;
         self.free.validate()

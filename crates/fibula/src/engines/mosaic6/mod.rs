@@ -1,41 +1,47 @@
-//! `mosaic6`: fibula's own engine for IPv6, arrays whose strides a plan chooses from the table, down to buckets whose
-//! ends are compared at once.
+//! `mosaic6`: fibula's own engine for IPv6, a trie of arrays whose strides a plan chooses for the
+//! table, down to buckets whose ends are compared all at once.
 //!
 //! # Layout
-//! A root of 2^16 words, arrays in a pool of cells of 8 bytes, buckets in lines of 64 bytes. A word of 32 bits says what is below it:
+//! A root of 2^16 words, arrays in a pool of cells of 8 bytes, and buckets in lines of 64 bytes. A
+//! word of 32 bits says what is below it:
 //!
 //! ```text
 //!   31 30 29      26 25                             0
 //! +---+---+---------+--------------------------------+
 //! | 1 |                  next hop                    |    the answer of every address below
 //! | 0 | 0 |  stride |             base               |    an array of 2^(stride + 1) words
-//! | 0 | 1 |          line            | b |   slot    |    a bucket; where b is 1, longer routes are below
+//! | 0 | 1 |          line            | b |   slot    |    a bucket; b = 1: longer routes are below
 //! +---+---+--------------------------+---+-----------+
 //!                                   6   5 4         0
 //! ```
 //!
 //! - An **array** takes the next 1 to 14 bits of the address.
-//! - A **bucket** ends the search. It holds the intervals of its node, each by its end, as the 16 bits that follow the node's own, and its
-//!   answer. The answer is that of the first end that is at least the address's own 16 bits; since the last interval of a bucket ends
-//!   at the greatest number there always is one.
-//! - A **line** holds the buckets of several nodes, each as a run of slots: first the ends of all slots, then all answers, 21 of each where
-//!   answers have 8 bits, 16 and 10 where they have 16 and 32. So a bucket takes one line from memory and no second one, one
-//!   comparison of 512 bits sees all ends of it, and those of other buckets are masked off by where this one begins.
-//! - Routes of 49 to 128 bits are in a [`patricia`](crate::blocks::patricia) tree. A word above such a route leads to a
-//!   bucket of one slot with the answer of the addresses that the tree knows nothing of. Other addresses pay nothing for it.
+//! - A **bucket** ends the search. It holds the intervals of its node. Each is stored as its end,
+//!   which is the 16 bits that follow the node's own, and its answer. The answer of an address is
+//!   that of the first end that is at least the address's own 16 bits. There always is one, because
+//!   the last interval of a bucket ends at the greatest number.
+//! - A **line** holds the buckets of several nodes, each as a run of slots. It stores the ends of
+//!   all slots, then all answers: 21 of each with 8-bit answers, 16 with 16-bit and 10 with 32-bit
+//!   answers. So a bucket costs one line from memory. One comparison of 512 bits sees all its ends,
+//!   and the slot where the bucket begins masks off the ends of other buckets.
+//! - Routes of 49 to 128 bits are in a [`patricia`](crate::blocks::patricia) tree. A word above
+//!   such a route leads to a bucket of one slot, which holds the answer for addresses that the tree
+//!   does not cover. Other addresses pay nothing for it.
 //!
 //! # Plan
-//! Which stride an array has is decided by what follows from it, for the whole subtree at once: the cost of a
-//! node is 4 bytes a word, the bytes of its buckets, and for each bound in it 8 bytes a step, because lookups
-//! that follow routes end at bounds. The batch path takes three arrays and no more; a bound behind a fourth costs 256 bytes, so that few
-//! are. The least cost, for each number of arrays that are left to take, for all nodes of the binary trie that hold more than a bucket comes
-//! bottom-up in one pass: below node *n*, the least costs of the nodes *k* levels down add up from those of its halves *k* - 1 levels
-//! down.
+//! The stride of an array is chosen by what follows from it, for the whole subtree at once. The
+//! cost of a node is 4 bytes per word, the bytes of its buckets, and 8 bytes per step for each
+//! bound in it. Bounds count because lookups that follow routes end at bounds.
+//!
+//! The batch path takes at most three arrays. A bound behind a fourth array costs 256 bytes, so
+//! there are few. One bottom-up pass computes the least cost of every node of the binary trie that
+//! holds more than a bucket, for each number of arrays still left to take. Below node *n*, the
+//! least costs of the nodes *k* levels down are the sum of those of its halves *k* - 1 levels down.
 //!
 //! # Worked example
-//! 2001:db8::/32 with next hop 1, 2001:db8:8000::/34 with 2, 2001:db8:8001::/48 with 3. The /32 has four bounds, all
-//! within 16 bits of it: a bucket of five intervals. Alone in its /16 it is reached by three arrays; 0db8 is read as
-//! 00001 10110 111000.
+//! 2001:db8::/32 with next hop 1, 2001:db8:8000::/34 with 2, 2001:db8:8001::/48 with 3. The /32 has
+//! four bounds, all within 16 bits of it, so it becomes a bucket of five intervals. It is alone in
+//! its /16, so three arrays lead to it. They read 0db8 as 00001 10110 111000.
 //!
 //! ```text
 //! root[2001]  array of 2^5 from 48     all others: next hop 0
@@ -44,52 +50,68 @@
 //!  0          word 56: bucket, line 0, slot 0
 //! line 0      7fff 8000 8001 bfff ffff ... | 1 2 3 2 1 ...
 //! ```
-//! Of 2001:db8:8001:: the bits that are left say 8001. The third end is the first that is at least that; the third answer is 3.
+//! For 2001:db8:8001:: the bits that are left are 8001. The third end is the first that is at least
+//! 8001, and the third answer is 3.
 //!
 //! # Batches
-//! Every address takes the root, three arrays and a bucket, and one that has left the arrays stays where it is, so that nothing jumps. The few
-//! that have longer routes or more arrays go on by themselves. How the words come depends on the processor
-//! ([`Isa::gathers_fast`]):
+//! Every address takes the root, three arrays and a bucket. An address that has left the arrays
+//! early keeps its word, so nothing jumps. The few addresses with more-specific routes or more
+//! arrays finish one by one. How words are loaded depends on the processor ([`Isa::gathers_fast`]):
 //!
-//! - By gathers, 16 at a time; a block of 96 addresses keeps all it knows in registers until it comes to the buckets, and six gathers
-//!   that do not depend on each other are always under way.
-//! - One by one, where vectors have computed they are. Then the batch is a [`pipeline`](crate::blocks::pipeline) of five stages on blocks of 48: a stage
-//!   writes single words that the next one reads as vectors, which would wait for the store queue if the other stages' blocks did not
-//!   come between.
+//! - By gathers, 16 at a time. A block of 96 addresses keeps all its state in registers until it
+//!   reads the buckets, and six independent gathers are always in flight.
+//! - One by one, at indexes that vectors have computed. The batch is then
+//!   [software-pipelined](crate::blocks::pipeline): five stages on blocks of 48. A stage writes
+//!   single words that the next stage reads as vectors. Those reads would wait for the store queue
+//!   if the stages of other blocks did not come between.
 //!
 //! # Updates
-//! The smallest node around a change, or the part of an array that a prefix spans, is planned and written anew beside; then one word
-//! points to it and what was there is free. Where that made an array which the batch path does not take, the array above is planned anew, and
-//! if that does not help the one above it. What a bucket says outside of the changed prefix is taken from it, and only
-//! what is in the prefix from the table. A new bucket goes where its slots fit best. Arrays that have come to be of one answer become it. So
-//! that strides follow what the table has become, a slot of the root is planned anew when its blocks have grown by a quarter or a quarter of its
-//! bounds has gone; and arrays and lines are packed when a sixteenth of them is holes, those in lines that were there at first not counted.
+//! An update plans and writes the smallest node around a change again, or the part of an array that
+//! a prefix spans. The new blocks go beside the old ones. Then one word points to them and the old
+//! ones are freed. If that made an array which the batch path does not take, the array above is
+//! planned again, and if that does not help, the one above it.
 //!
-//! # Readers meanwhile
-//! A shared table is read by others while it changes. Everything that a search goes by from one word on is then written before that word
-//! and never again while a reader may come to it; what was replaced is used again when all readers have passed. A comparison of ends reads
-//! the whole line, slots that may be written at that moment too: so a line is atomic words, the vector is loaded as so many of them
-//! ([`Isa::first_at_least`]), and what is not of the bucket does not count. Nothing can be packed: with too many holes it
-//! asks to be built anew. The tree of longer routes does not change while it is shared: a change of one is a build, and a table
-//! of many such routes is not shared.
+//! The intervals outside the changed prefix are copied from the old bucket; only those inside it
+//! come from the table. A new bucket goes where its slots fit best. An array whose words all have
+//! one answer is replaced by that answer.
 //!
-//! # Why so
-//! - Buckets instead of arrays to the end: of the 47 % of routes of January 2024 that are /48s, each would need the bits down to
-//!   48 from arrays; buckets take those of the last 16 in one step.
-//! - 16-bit ends instead of whole ones: half the bytes, twice as many in one comparison. What is deeper than 16
-//!   bits below its node gets an array first.
-//! - Lines that buckets share, instead of a bucket of whole cells wherever it came to lie: a comparison from the beginning of a bucket on touched a second
-//!   line three times in eight, and so did some answers; the number of keys, and where the bucket ends, had to be known.
-//! - Strides by plan instead of by fill factor: for 160,147 routes of January 2024 a fill factor of one half takes 9.0 bytes a
-//!   prefix, and the slowest of 16 lanes 5.5 steps; a plan at 4 bytes a step takes 8.1 and 4.9, at 16 bytes 11.1 and 3.8.
-//! - At most three arrays: before buckets shared lines, as many as it takes cost 10.3 bytes a prefix and masked gathers until the slowest of 16
-//!   lanes was done, three cost 13.2 and made batches 1.3 to 1.5 times as fast.
-//! - Blocks are not shared between equal nodes: with next hops that differ there are hardly any, and counting references would
-//!   make updates slower.
+//! A slot of the root is planned again when its blocks have grown by a quarter, or a quarter of its
+//! bounds has gone. So strides follow the table. Arrays and lines are packed when a sixteenth of
+//! them is holes, not counting holes that the build left in lines.
+//!
+//! # Concurrent readers
+//! Other threads read a shared table while it changes. Everything that a word leads to is written
+//! before that word, and is not written again while a reader may reach it. Replaced blocks are
+//! reused after a grace period.
+//!
+//! A comparison of ends reads the whole line, including slots that another thread may be writing.
+//! So a line consists of atomic words, and the vector is loaded word by word
+//! ([`Isa::first_at_least`]). Slots outside the bucket do not count.
+//!
+//! Nothing can be packed: with too many holes the engine asks for a rebuild. The tree of routes
+//! longer than /48 does not change while it is shared. A change of such a route is a rebuild, and a
+//! table with many of them is not shared.
+//!
+//! # Design choices
+//! - Buckets instead of arrays to the end: 47 % of the routes of January 2024 are /48s. Arrays
+//!   would have to take all their bits down to 48; buckets take the last 16 bits in one step.
+//! - 16-bit ends instead of whole ones: half the bytes, and twice as many in one comparison. A node
+//!   with bounds deeper than 16 bits below it gets an array first.
+//! - Lines that buckets share, instead of buckets of whole cells at any offset: there, a comparison
+//!   from the beginning of a bucket touched a second line three times in eight, and so did some
+//!   answers. It also needed the number of keys and the end of the bucket.
+//! - Strides by plan instead of by fill factor: for 160,147 routes of January 2024 a fill factor of
+//!   one half takes 9.0 bytes a prefix, and the slowest of 16 lanes 5.5 steps. A plan at 4 bytes a
+//!   step takes 8.1 and 4.9, at 16 bytes 11.1 and 3.8.
+//! - At most three arrays: before buckets shared lines, an unlimited number cost 10.3 bytes a
+//!   prefix, and masked gathers until the slowest of 16 lanes was done. Three arrays cost 13.2 and
+//!   made batches 1.3 to 1.5 times as fast.
+//! - Equal nodes do not share blocks: when next hops differ there are hardly any, and reference
+//!   counts would slow updates down.
 //!
 //! # Limits
-//! Next hops up to [`NEXT_HOPS_MAX`]; 2^26 cells of arrays, 2^24 lines. A table of many routes longer than 48 bits is as slow as the tree
-//! that holds them.
+//! Next hops up to [`NEXT_HOPS_MAX`]; 2^26 cells of arrays; 2^24 lines. A table of many routes
+//! longer than /48 is as slow as the tree that holds them.
 
 mod batch;
 mod blocks;
@@ -119,16 +141,16 @@ use blocks::Blocks;
 use segments::Segments;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use update::Books;
+use update::SlotRecord;
 use word::{CELLS_MAX, LINES_MAX, Word};
 
-/// The greatest next-hop index: the 31 bits that the flag leaves of a word.
+/// The greatest next-hop index: the 31 bits of a word beside the flag.
 pub const NEXT_HOPS_MAX: u32 = (1 << 31) - 1;
 
-/// What tables of many scattered routes run out of first.
+/// The limit that tables of many scattered routes reach first, by its unit.
 const CELLS: &str = "cells of 8 bytes";
 
-/// What the tools print about it.
+/// What the tools print about the engine.
 pub const ABOUT: About = About {
     name: "mosaic6",
     paper: "fibula's own: planned strides down to buckets compared at once",
@@ -147,36 +169,39 @@ pub const ABOUT: About = About {
 /// The bits that choose a slot of the root.
 const ROOT_BITS: u8 = 16;
 
-/// The longest prefixes that the trie keeps.
+/// The length of the longest prefixes that the trie keeps.
 const LAST_LEVEL: u8 = 48;
 
 /// The bits of a key.
 const WINDOW: u8 = 16;
 
-/// A table whose tree of longer routes has more nodes is not shared: each change of such a route would be a build.
+/// The most nodes in the tree of routes longer than /48 with which a table is shared: each change
+/// of such a route is a rebuild.
 const SHARED_LONGER_MAX: usize = 1 << 12;
 
-/// The arrays below the root that the batch path takes at every address; those behind them are a detour.
+/// The arrays below the root that the batch path takes for every address. Any further array is a
+/// detour.
 const STEPS: usize = 3;
 
 /// The engine; see the [module](self).
 #[derive(Debug)]
 pub struct Mosaic6<W: Width> {
-    /// What lookups read, the routes of 49 to 128 bits among it. While others read those stay as they are.
+    /// What lookups read, including the routes of 49 to 128 bits, which do not change while the
+    /// table is shared.
     view: Mosaic6View<W>,
     /// A word for each /16.
     root: Words<u32>,
-    /// Arrays, buckets and the next hops beside longer routes.
+    /// Arrays, buckets, and the answers of addresses beside routes longer than /48.
     blocks: Blocks<W>,
-    /// What is known of the slots of the root that have blocks.
-    books: BTreeMap<usize, Books>,
+    /// The bookkeeping of the root slots that have blocks.
+    bookkeeping: BTreeMap<usize, SlotRecord>,
     pages: Pages,
-    /// What the update in progress has cost so far.
+    /// The cost of the update in progress.
     cost: Cost,
 }
 
 impl<W: Width> Mosaic6<W> {
-    /// Builds it if it needs no more than so many cells.
+    /// Builds a table, or fails if it needs more than `cells_max` cells.
     fn build_at_most(cells_max: u64, rib: &Rib<u128>, pages: Pages) -> Result<Self, Error> {
         let no_route = Word::Answer(NextHop::NONE).pack();
         let longer = rib.iter().filter(|route| route.prefix.len() > LAST_LEVEL);
@@ -184,7 +209,8 @@ impl<W: Width> Mosaic6<W> {
         let root = Words::filled(no_route, 1 << ROOT_BITS, pages);
         let blocks = Blocks::new(cells_max, pages);
         let view = Mosaic6View::of(root.view(), &blocks, longer);
-        let mut engine = Self { view, root, blocks, books: BTreeMap::new(), pages, cost: Cost::default() };
+        let mut engine =
+            Self { view, root, blocks, bookkeeping: BTreeMap::new(), pages, cost: Cost::default() };
         let segments = Segments::of(rib, Prefix::ALL);
         for slot in 0..1 << ROOT_BITS {
             engine.write_slot(&segments, segments.node(0), slot)?;

@@ -1,4 +1,5 @@
-//! Which stride each array gets: the cheapest, by steps that lookups take and bytes that blocks take.
+//! Chooses the stride of each array: the cheapest, weighing the steps that lookups take against
+//! bytes.
 
 use super::lines::{pair_bytes, slots};
 use super::segments::{Node, Segments};
@@ -9,38 +10,43 @@ use crate::engine::Width;
 /// The longest stride that is considered: an array of 64 KiB.
 pub(super) const STRIDE_MAX: usize = 14;
 
-/// What one more step of the lookups that end at one bound is worth, in bytes, as long as the batch path takes it in its stride.
+/// The cost in bytes of one more step for the lookups that end at one bound, while the batch path
+/// takes that step.
 const STEP_BYTES: u32 = 8;
 
-/// What one is worth that makes a lookup leave the batch path.
+/// The cost in bytes of a step that makes a lookup leave the batch path.
 const DETOUR_BYTES: u32 = 256;
 
-/// The least cost of the nodes that lie 0, 1, 2 ... levels below one, added up, by how many arrays the batch path takes from there.
+/// The summed least costs of the nodes 0, 1, 2 ... levels below a node. The first index is the
+/// number of arrays that the batch path takes from there.
 type Costs = [[u32; STRIDE_MAX + 1]; STEPS + 1];
 
-/// The strides of a subtree: what becomes of each node of the binary trie whose bounds need an array, in preorder.
+/// The strides of a subtree: one entry for each node of the binary trie whose bounds need an array,
+/// in preorder.
 #[derive(Debug, Default)]
 pub(super) struct Plan(pub(super) Vec<Split>);
 
 /// One node of a plan.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Split {
-    /// The stride of the array it would get, by how many arrays the batch path takes from there.
+    /// The stride of the node's array, by the number of arrays that the batch path takes from
+    /// there.
     pub(super) strides: [u8; STEPS + 1],
-    /// How many nodes of the plan are its subtree, itself included.
+    /// The number of plan nodes in its subtree, itself included.
     pub(super) nodes: u32,
 }
 
 impl Plan {
-    /// The plan of a node from which the batch path takes so many arrays at most. O(arrays * strides) for each binary node that
-    /// needs an array.
+    /// Returns the plan of `node`, from which the batch path takes at most `arrays` arrays.
+    /// O(arrays * strides) for each binary node that needs an array.
     pub(super) fn of<W: Width>(segments: &Segments, node: Node, arrays: usize) -> Self {
         let mut plan = Self::default();
         plan.visit::<W>(segments, node, arrays);
         plan
     }
 
-    /// The costs of a node for up to so many arrays; those for more are left out.
+    /// Returns the costs of `node` for 0 to `arrays` arrays. Costs for more arrays are not
+    /// computed.
     fn visit<W: Width>(&mut self, segments: &Segments, node: Node, arrays: usize) -> Costs {
         if node.bounds() == 0 {
             return [[0; STRIDE_MAX + 1]; STEPS + 1];
@@ -75,12 +81,13 @@ impl Plan {
     }
 }
 
-/// The bytes of a bucket for so many bounds; none for no bound, which is an answer.
+/// Returns the bytes of a bucket of `bounds` bounds: 0 without bounds, because that is an answer.
 fn bucket_bytes<W: Width>(bounds: usize) -> u32 {
     if bounds == 0 { 0 } else { ((bounds + 1) * pair_bytes::<W>()) as u32 }
 }
 
-/// Whether one bucket holds a node: few bounds, each within the bits of a key, and an answer between any two.
+/// Returns whether one bucket can hold `node`: few bounds, each within the bits of a key, and an
+/// answer between any two.
 pub(super) fn fits_bucket<W: Width>(segments: &Segments, node: Node) -> bool {
     let window_end = (node.depth + WINDOW).min(LAST_LEVEL);
     node.bounds() < slots::<W>()
@@ -88,7 +95,7 @@ pub(super) fn fits_bucket<W: Width>(segments: &Segments, node: Node) -> bool {
         && segments.values[node.lo - 1..node.hi].iter().all(|value| value & ANSWER != 0)
 }
 
-/// The length of the shortest prefix that can begin at a /48.
+/// Returns the length of the shortest prefix that can begin at the /48 `start`.
 fn length(start: u64) -> u8 {
     LAST_LEVEL.saturating_sub(start.trailing_zeros() as u8)
 }

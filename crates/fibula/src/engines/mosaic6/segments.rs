@@ -1,18 +1,20 @@
-//! A table as intervals of whole /48s: what the trie is built from.
+//! A table as intervals of whole /48s, from which the trie is built.
 
 use super::LAST_LEVEL;
 use super::word::ANSWER;
 use crate::{Address, NextHop, Prefix, Rib};
 
-/// Intervals of /48s in order, neighbours different, from the first address of some prefix to its last.
+/// Intervals of /48s in order, with different values in neighbours, from the first address of some
+/// prefix to its last.
 ///
-/// A /48 with more than one answer inside is one value too: the next hop of the addresses that no longer route covers,
-/// without the flag [`ANSWER`].
+/// A /48 with more than one answer inside has one value too: the next hop of the addresses that no
+/// more-specific route covers, without the flag [`ANSWER`].
 #[derive(Debug, Default)]
 pub(super) struct Segments {
-    /// The first /48 of each, as a number of 48 bits.
+    /// The first /48 of each interval, as a 48-bit number.
     pub(super) starts: Vec<u64>,
-    /// What each says: an answer with the flag, or, without it, that longer routes are below.
+    /// The value of each interval: an answer with the flag; or, without it, the sign that
+    /// more-specific routes are below.
     pub(super) values: Vec<u32>,
 }
 
@@ -20,7 +22,8 @@ pub(super) struct Segments {
 const BELOW: u128 = (1 << (128 - LAST_LEVEL)) - 1;
 
 impl Segments {
-    /// Those of a prefix of at most 48 bits. O(n) for *n* routes in it, a longest match aside.
+    /// Returns the intervals of `within`, a prefix of at most 48 bits. O(n) for *n* routes in it,
+    /// and one longest match.
     pub(super) fn of(rib: &Rib<u128>, within: Prefix<u128>) -> Self {
         let mut segments = Self::default();
         for range in rib.ranges_within(within) {
@@ -43,19 +46,20 @@ impl Segments {
         segments
     }
 
-    /// None, and room for so many.
+    /// Returns no intervals, with room for `count`.
     pub(super) fn with_capacity(count: usize) -> Self {
         Self { starts: Vec::with_capacity(count), values: Vec::with_capacity(count) }
     }
 
-    /// One interval with one answer.
+    /// Returns one interval with one value.
     pub(super) fn uniform(start: u64, value: u32) -> Self {
         let mut segments = Self::with_capacity(1);
         segments.push(start, value);
         segments
     }
 
-    /// These intervals, but others from where those begin to before `past`; the last of these ends before `end`.
+    /// Returns these intervals with `others` in place of the part from where `others` begin to
+    /// before `past`. The last of these intervals ends before `end`.
     pub(super) fn with(&self, others: &Self, past: u64, end: u64) -> Self {
         let mut all = Self::with_capacity(self.starts.len() + others.starts.len() + 1);
         let own = || self.starts.iter().copied().zip(self.values.iter().copied());
@@ -82,12 +86,13 @@ impl Segments {
         }
     }
 
-    /// The node that they are the intervals of, where that is a prefix of `depth` bits.
+    /// Returns the node that these intervals describe, a prefix of `depth` bits.
     pub(super) fn node(&self, depth: u8) -> Node {
         Node { depth, first: self.starts[0], lo: 1, hi: self.starts.len() }
     }
 
-    /// The part of the node's bounds that lies in a node below it.
+    /// Returns the node of `depth` bits that begins at `first` below `node`, with its part of the
+    /// bounds.
     pub(super) fn within(&self, node: Node, first: u64, depth: u8) -> Node {
         let past = first + (1 << (LAST_LEVEL - depth));
         let bounds = &self.starts[node.lo..node.hi];
@@ -96,7 +101,7 @@ impl Segments {
         Node { depth, first, lo, hi }
     }
 
-    /// The two halves of a node.
+    /// Returns the two halves of a node.
     pub(super) fn halves(&self, node: Node) -> [Node; 2] {
         let (depth, first) = (node.depth + 1, node.first);
         let middle = first + (1 << (LAST_LEVEL - depth));
@@ -105,24 +110,24 @@ impl Segments {
         [Node { depth, first, lo: node.lo, hi }, Node { depth, first: middle, lo, hi: node.hi }]
     }
 
-    /// What the node says where it begins.
+    /// Returns the value at the first /48 of a node.
     pub(super) fn value(&self, node: Node) -> u32 {
         self.values[node.lo - 1]
     }
 }
 
-/// The /48 of an address as a number.
+/// Returns the number of the /48 that contains `address`.
 pub(super) fn number(address: u128) -> u64 {
     address.bits(0, LAST_LEVEL)
 }
 
-/// The number after those of the /48s of a prefix.
+/// Returns the number after that of the last /48 of `prefix`.
 pub(super) fn number_past(prefix: Prefix<u128>) -> u64 {
     number(prefix.last()) + 1
 }
 
-/// A node of the binary trie down to /48s: the bounds between intervals in it are `lo..hi`, that at its own beginning
-/// left out.
+/// A node of the binary trie down to /48s. The bounds between intervals in it are `lo..hi`, without
+/// a bound at its own beginning.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Node {
     pub(super) depth: u8,
@@ -133,12 +138,12 @@ pub(super) struct Node {
 }
 
 impl Node {
-    /// How many bounds are inside.
+    /// Returns the number of bounds inside.
     pub(super) fn bounds(self) -> usize {
         self.hi - self.lo
     }
 
-    /// The prefix it stands for.
+    /// Returns the prefix of the node.
     pub(super) fn prefix(self) -> Prefix<u128> {
         Prefix::containing(u128::from(self.first) << (128 - LAST_LEVEL), self.depth)
     }

@@ -1,32 +1,34 @@
 //! Which slots of which lines are free.
 
-/// The free slots of lines, as bits, and the lines by the longest run of free slots that each has.
+/// The free slots of each line as bits, and the lines sorted into lists by their longest run of
+/// free slots.
 #[derive(Debug)]
 pub(super) struct Slots {
-    /// How many a line has.
+    /// The slots of a line.
     of_line: u32,
-    /// The free ones of each line.
+    /// The free slots of each line.
     free: Vec<u32>,
-    /// The lines by the longest run of them.
+    /// The lines, by their longest run of free slots.
     by_run: Vec<Vec<usize>>,
-    /// Where each line stands in its list.
+    /// The index of each line in its list.
     places: Vec<usize>,
     total: usize,
 }
 
 impl Slots {
-    /// No line, of so many slots each.
+    /// Returns no lines. Each line added later has `of_line` slots.
     pub(super) fn new(of_line: u32) -> Self {
         let by_run = vec![Vec::new(); of_line as usize + 1];
         Self { of_line, free: Vec::new(), by_run, places: Vec::new(), total: 0 }
     }
 
-    /// The free ones.
+    /// Returns the number of free slots.
     pub(super) fn total(&self) -> usize {
         self.total
     }
 
-    /// Takes so many free slots in a row, from the line where they fit best: that line and the first of them.
+    /// Allocates `count` free slots in a row from the line where they fit best. Returns the line
+    /// and the first slot.
     pub(super) fn take(&mut self, count: u32) -> Option<(usize, u32)> {
         let &line = self.by_run[count as usize..].iter().find_map(|lines| lines.last())?;
         let free = self.free[line];
@@ -35,14 +37,14 @@ impl Slots {
         Some((line, slot))
     }
 
-    /// Gives so many slots of a line back, and says whether all of it is free now.
+    /// Frees `count` slots of `line` from `slot` on. Returns whether the whole line is free now.
     pub(super) fn give(&mut self, line: usize, slot: u32, count: u32) -> bool {
         debug_assert_eq!(self.free[line] & run(count) << slot, 0, "freed twice");
         self.set(line, self.free[line] | run(count) << slot);
         self.free[line] == run(self.of_line)
     }
 
-    /// A line is to be used.
+    /// Adds a line with all slots free.
     pub(super) fn add_line(&mut self, line: usize) {
         for line in self.free.len()..=line {
             self.free.push(0);
@@ -52,7 +54,7 @@ impl Slots {
         self.set(line, run(self.of_line));
     }
 
-    /// A line is to be used no longer.
+    /// Removes a line from the lists.
     pub(super) fn remove_line(&mut self, line: usize) {
         self.set(line, 0);
     }
@@ -82,23 +84,26 @@ impl Slots {
         let listed: usize = self.by_run.iter().map(Vec::len).sum();
         let total: u32 = self.free.iter().map(|free| free.count_ones()).sum();
         if listed != self.free.len() || total as usize != self.total {
-            return Err(format!("{listed} lines in lists, {total} free slots, {} in the books", self.total));
+            return Err(format!(
+                "{listed} lines in lists, {total} free slots, {} in the bookkeeping",
+                self.total
+            ));
         }
         Ok(())
     }
 }
 
-/// So many bits.
+/// Returns the lowest `count` bits set.
 fn run(count: u32) -> u32 {
     (1 << count) - 1
 }
 
-/// Where so many bits in a row begin.
+/// Returns a bit for each start of a run of `count` set bits.
 fn runs_of(bits: u32, count: u32) -> u32 {
     (1..count).fold(bits, |runs, _| runs & runs >> 1)
 }
 
-/// The bits of the longest run.
+/// Returns the length of the longest run of set bits.
 fn longest_run(mut bits: u32) -> usize {
     let mut longest = 0;
     while bits != 0 {

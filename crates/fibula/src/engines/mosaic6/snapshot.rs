@@ -1,4 +1,5 @@
-//! Snapshots: root, arrays and lines as they are; of the longer routes, which are few, the routes.
+//! Snapshots: root, arrays and lines as they are in memory. The routes longer than /48, which are
+//! few, are stored as routes.
 
 use super::{LAST_LEVEL, Mosaic6, Mosaic6View, ROOT_BITS};
 use crate::blocks::patricia::Patricia;

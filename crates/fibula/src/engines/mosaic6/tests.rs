@@ -1,11 +1,12 @@
-//! The worked example of the module page, longer routes, the limits, and what updates leave behind.
+//! The worked example of the module page, routes longer than /48, the limits, and what updates
+//! leave behind.
 
 use super::lines::{Lines, answers, pair_bytes, slots};
 use super::word::Spot;
 use super::*;
 use crate::arch::{Isa, Kernel, Level, dispatch};
 use crate::engine::Lookup as _;
-use crate::engines::testing::{Ask, apply, follows_the_oracle, meeting, rib};
+use crate::engines::testing::{ViaView, apply, follows_the_oracle, meeting, rib};
 use crate::{Change, Fib, Limit, Route};
 use proptest::prelude::*;
 
@@ -118,7 +119,10 @@ fn a_host_route_makes_its_way_and_takes_it_along() {
     apply(&mut engine, &mut table, &[("::/0", 3), ("2001:db8::/48", 4)]);
     assert_eq!(["2001:db8::", "2001:db8::1", "::"].map(|a| engine.lookup(address(a))), [4, 2, 3]);
     apply(&mut engine, &mut table, &[("2001:db8::1/128", 0), ("2001:db8::/48", 0)]);
-    assert_eq!((engine.blocks.used(), engine.books.len(), engine.lookup(address("2001:db8::1"))), (0, 0, 3));
+    assert_eq!(
+        (engine.blocks.used(), engine.bookkeeping.len(), engine.lookup(address("2001:db8::1"))),
+        (0, 0, 3)
+    );
 }
 
 #[test]
@@ -135,7 +139,7 @@ fn an_array_of_one_answer_becomes_it() {
 }
 
 #[test]
-fn holes_are_closed_and_slots_planned_anew() {
+fn holes_are_closed_and_slots_planned_again() {
     let host = |at: u32| (format!("2001:db8:{at:x}::/48"), at % 200 + 1);
     let mut table: Rib<u128> = (0..30_000)
         .map(host)
@@ -166,7 +170,7 @@ fn readers_of_a_shared_table_keep_their_blocks_until_they_have_passed() {
     engine.readers_passed();
     assert_eq!(engine.blocks.lines.holes(), 2); // five slots came free where three were taken
     engine.validate(&table).unwrap();
-    // A route that is longer than the trie keeps needs a rebuild.
+    // A route longer than the trie keeps needs a rebuild.
     let delta = table.insert("2001:db8::/49".parse().unwrap(), NextHop(7)).unwrap();
     assert!(matches!(engine.apply(&table, &[delta]), Update::Rebuild));
 }
@@ -218,14 +222,15 @@ fn validation_sees_what_is_wrong() {
     assert!(spoiled(|e| e.blocks.lines.spoil(0, |element| element - 1)).contains("end 0 is 0x7ffe"));
     assert!(spoiled(|e| e.blocks.lines.spoil(42, |element| element ^ 1)).contains("answer 0 is"));
     assert!(spoiled(|e| assert!(e.blocks.arrays.allocate(1).is_ok())).contains("bytes are in use"));
-    assert!(spoiled(|e| e.books.clear()).contains("the books of the slots"));
+    assert!(spoiled(|e| e.bookkeeping.clear()).contains("the bookkeeping of the slots"));
     assert!(
         spoiled(|e| e.view.longer = Arc::new(Patricia::plant([], Pages::Small).unwrap()))
             .contains("is in no node")
     );
 }
 
-/// Prefixes that meet about the ends of keys, of the trie and of addresses, below few nodes.
+/// Generates prefixes that meet near the ends of keys, of the trie and of addresses, below few
+/// nodes.
 fn prefixes() -> impl Strategy<Value = Prefix<u128>> {
     meeting(prop_oneof![0..=18_u8, 28..=36_u8, 38..=50_u8, 126..=128_u8])
 }
@@ -241,7 +246,7 @@ proptest! {
     }
 }
 
-/// The batch, by gathers and by the pipeline.
+/// Looks up a batch both by gathers and by the software pipeline.
 struct Both<'e, W: Width>(&'e Mosaic6View<W>, &'e [u128]);
 
 impl<W: Width> Kernel for Both<'_, W> {
@@ -290,7 +295,7 @@ fn both_ways_of_the_batch_agree_with_single_lookups() {
 
 #[test]
 fn updates_make_no_detours() {
-    // A network that fills with /48s, and far from evenly: what began as a few buckets ends as arrays.
+    // A network that fills unevenly with /48s: what began as a few buckets ends as arrays.
     let route = |at: u128| {
         let random = at.wrapping_mul(0x9E37_79B9_7F4A_7C15_F39C_C060_5CED_C835) >> 96;
         let network = (random & random >> 5 & 0xFFFF) as u64 | (at as u64 % 5) << 16;

@@ -1,4 +1,5 @@
-//! Following a table: the smallest subtree around a change is written anew beside, then one word points to it.
+//! Updates: the smallest subtree around a change is written again beside the old one, then one word
+//! points to it.
 
 use super::blocks::Blocks;
 use super::build::{Writer, start};
@@ -10,15 +11,15 @@ use crate::engine::{Cost, Update, Width};
 use crate::{Address, Delta, Limit, Prefix, Rib};
 use std::sync::Arc;
 
-/// A slot of the root is planned anew when its blocks have grown by one part in so many, or so many of its bounds have
-/// gone; and some on top, so that small ones are left alone.
+/// A slot of the root is planned again when its blocks have grown by a `1 / GROWN` part, or that
+/// part of its bounds has gone. A constant slack leaves small slots alone.
 const GROWN: usize = 4;
 const GROWN_BYTES: usize = 512;
 const GROWN_BOUNDS: usize = 64;
 
-/// What a slot of the root was when it was planned, and is now.
+/// The bookkeeping of a slot of the root: its size when it was planned, and now.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Books {
+pub(super) struct SlotRecord {
     /// Bytes when it was planned.
     planned: usize,
     /// Bytes now.
@@ -29,19 +30,19 @@ pub(super) struct Books {
     withdrawn: isize,
 }
 
-impl Books {
+impl SlotRecord {
     pub(super) fn of(bytes: usize, bounds: usize) -> Self {
         Self { planned: bytes, now: bytes, bounds, withdrawn: 0 }
     }
 
-    /// Whether a new plan would give much back.
+    /// Returns whether a new plan would save much.
     fn stale(&self) -> bool {
         self.now > self.planned + self.planned / GROWN + GROWN_BYTES
             || self.withdrawn > (self.bounds / GROWN + GROWN_BOUNDS).cast_signed()
     }
 }
 
-/// Where a word stands.
+/// Where a word is stored.
 #[derive(Clone, Copy)]
 enum Place {
     Root(usize),
@@ -73,7 +74,7 @@ impl<W: Width> Mosaic6<W> {
                 self.repaint(rib, prefix, delta)
             };
             if repainted.is_err() {
-                return Update::Rebuild; // readers have not passed, and there is no room beside what they read
+                return Update::Rebuild; // no room is left beside what readers still use
             }
         }
         if !is_shared && self.blocks.are_full_of_holes() {
@@ -82,7 +83,7 @@ impl<W: Width> Mosaic6<W> {
         Update::Applied(self.cost)
     }
 
-    /// Writes all slots of the root in a prefix anew.
+    /// Writes all root slots within `prefix` again.
     fn repaint_slots(&mut self, rib: &Rib<u128>, prefix: Prefix<u128>) -> Result<(), Limit> {
         let segments = Segments::of(rib, prefix);
         let slot = |address: u128| address.bits(0, ROOT_BITS) as usize;
@@ -90,7 +91,7 @@ impl<W: Width> Mosaic6<W> {
         slots.try_for_each(|slot| self.write_slot(&segments, segments.node(prefix.len()), slot))
     }
 
-    /// Writes a slot of the root anew; `within` is a node around it.
+    /// Writes a slot of the root again. `within` is a node around it.
     pub(super) fn write_slot(&mut self, segments: &Segments, within: Node, slot: usize) -> Result<(), Limit> {
         let first = (slot as u64) << (LAST_LEVEL - ROOT_BITS);
         let node = segments.within(within, first, ROOT_BITS);
@@ -100,14 +101,14 @@ impl<W: Width> Mosaic6<W> {
         let bytes = self.blocks.used() - before;
         self.publish(Place::Root(slot), word, 0);
         if bytes > 0 {
-            self.books.insert(slot, Books::of(bytes, node.bounds()));
+            self.bookkeeping.insert(slot, SlotRecord::of(bytes, node.bounds()));
         } else {
-            self.books.remove(&slot);
+            self.bookkeeping.remove(&slot);
         }
         Ok(())
     }
 
-    /// Makes the trie follow the change of a route in a prefix longer than those of the root.
+    /// Updates the trie after a change of a route, in a prefix longer than those of the root.
     fn repaint(&mut self, rib: &Rib<u128>, prefix: Prefix<u128>, delta: &Delta<u128>) -> Result<(), Limit> {
         let slot = prefix.first().bits(0, ROOT_BITS) as usize;
         let before = self.blocks.used();
@@ -136,7 +137,8 @@ impl<W: Width> Mosaic6<W> {
             }
             detours = self.write_node(&segments, segments.node(depth), place, path.len())?;
         }
-        // Planned from further up, arrays can mostly be longer instead of more. Not from the root: one slot may hold half of the table.
+        // A plan from further up can mostly make arrays longer instead of adding one. The root is
+        // never planned again here: one slot may hold half of the table.
         let mut arrays = path.len();
         while detours > 0 && (2..=STEPS).contains(&arrays) {
             arrays -= 1;
@@ -147,27 +149,28 @@ impl<W: Width> Mosaic6<W> {
         }
         self.collapse(path);
         let grown = self.blocks.used().cast_signed() - before.cast_signed();
-        let Some(books) = self.books.get_mut(&slot) else { return Ok(()) };
-        books.now = books.now.saturating_add_signed(grown);
-        books.withdrawn += isize::from(delta.before.is_some()) - isize::from(delta.after.is_some());
-        if books.now == 0 {
-            self.books.remove(&slot);
-        } else if books.stale() {
+        let Some(record) = self.bookkeeping.get_mut(&slot) else { return Ok(()) };
+        record.now = record.now.saturating_add_signed(grown);
+        record.withdrawn += isize::from(delta.before.is_some()) - isize::from(delta.after.is_some());
+        if record.now == 0 {
+            self.bookkeeping.remove(&slot);
+        } else if record.stale() {
             return self.repaint_slots(rib, Prefix::containing(prefix.first(), ROOT_BITS));
         }
         Ok(())
     }
 
-    /// The intervals of a prefix in which a route has changed.
+    /// Returns the intervals of `prefix`, in which a route has changed.
     fn changed(&self, rib: &Rib<u128>, prefix: Prefix<u128>, delta: &Delta<u128>) -> Segments {
-        // Nothing is below most routes of the last level: no need to look for it.
+        // No route is longer, so there is no need to search below a route of the last level.
         if delta.prefix.len() == LAST_LEVEL && delta.after.is_some() && self.view.longer.is_empty() {
             return Segments::uniform(number(prefix.first()), ANSWER | delta.after.0);
         }
         Segments::of(rib, prefix)
     }
 
-    /// The intervals of a node as its word, which leads to no array, has them; `None` if it does not tell them.
+    /// Returns the intervals of `node` as recorded by its `word`, which leads to no array. Returns
+    /// `None` if the word does not tell them.
     fn written(&self, word: u32, node: Prefix<u128>) -> Option<Segments> {
         let first = number(node.first());
         match Word::unpack(word) {
@@ -185,8 +188,9 @@ impl<W: Width> Mosaic6<W> {
         }
     }
 
-    /// Writes the words that a prefix has in an array, from `words` on, anew. Their nodes are of `depth` bits, so many arrays down. Returns
-    /// how many arrays more there are than before that the batch path does not take.
+    /// Writes the words of a prefix in an array again, from index `words` on. Their nodes are of
+    /// `depth` bits, `arrays` arrays down. Returns how many more arrays there are than before that
+    /// the batch path does not take.
     fn write_part(
         &mut self,
         segments: &Segments,
@@ -205,8 +209,8 @@ impl<W: Width> Mosaic6<W> {
         Ok(detours)
     }
 
-    /// Writes the block of a node anew and has its word, so many arrays down, point to it. Returns how many arrays more there are than
-    /// before that the batch path does not take.
+    /// Writes the block of a node again and makes its word, `arrays` arrays down, point to it.
+    /// Returns how many more arrays there are than before that the batch path does not take.
     fn write_node(
         &mut self,
         segments: &Segments,
@@ -223,7 +227,8 @@ impl<W: Width> Mosaic6<W> {
         Ok(detours - self.publish(place, word, arrays).cast_signed())
     }
 
-    /// Replaces arrays that have come to be of one answer by it, from the last on.
+    /// Replaces each array of the path whose words all have one answer by that answer, from the
+    /// last array up.
     fn collapse(&mut self, path: Vec<(Place, u8)>) {
         for (place, _) in path.into_iter().rev() {
             let Some((stride, first)) = as_array(self.word(place)) else { continue };
@@ -243,8 +248,8 @@ impl<W: Width> Mosaic6<W> {
         }
     }
 
-    /// Writes a word, so many arrays down, and gives back what the one before led to. Returns how many arrays of that the batch path did not
-    /// take.
+    /// Stores `word` at `place`, `arrays` arrays down, and frees the subtree that the old word led
+    /// to. Returns the number of freed arrays that the batch path did not take.
     fn publish(&mut self, place: Place, word: u32, arrays: usize) -> usize {
         self.cost.entries_set += 1;
         let before = self.word(place);
@@ -255,13 +260,13 @@ impl<W: Width> Mosaic6<W> {
         self.blocks.release(before, arrays)
     }
 
-    /// Moves the blocks together. O(trie), rarely.
+    /// Packs the blocks. O(trie), rarely.
     fn compact(&mut self) {
         let mut blocks = Blocks::new(CELLS_MAX, self.pages);
-        for (&slot, books) in &self.books {
-            // What is in use fits, since it did with the holes between.
+        for (&slot, record) in &self.bookkeeping {
+            // What is in use fits, because it did with the holes in between.
             let word = self.blocks.moved(self.root.get(slot), &mut blocks).expect("less than before");
-            debug_assert_eq!(blocks.bytes_below(word), books.now);
+            debug_assert_eq!(blocks.bytes_below(word), record.now);
             self.root.set(slot, word);
         }
         blocks.shrink_to_fit();

@@ -13,14 +13,15 @@ use std::collections::BTreeMap;
 struct Walk<'w, W: Width> {
     engine: &'w Mosaic6<W>,
     segments: Segments,
-    /// The cells of arrays, and the slots of lines, that were come to.
+    /// Which cells of arrays, and which slots of lines, the walk has reached.
     cells: Vec<bool>,
     slots: Vec<bool>,
 }
 
 impl<W: Width> Mosaic6<W> {
-    /// Walks every word: each block is in the pool and led to once, each answer is the table's, each bucket holds just
-    /// the bounds of its node; nothing in use was left out, and the books of the slots are right.
+    /// Walks every word and checks the trie against `rib`. Each block is in the pool and reached
+    /// once. Each answer is the table's, and each bucket holds just the bounds of its node. No used
+    /// block is left out, and the bookkeeping of the root slots is right.
     pub(super) fn check(&self, rib: &Rib<u128>) -> Result<(), String> {
         self.blocks.arrays.validate()?;
         self.blocks.lines.validate()?;
@@ -28,21 +29,21 @@ impl<W: Width> Mosaic6<W> {
         let cells = vec![false; self.blocks.arrays.len()];
         let slots = vec![false; self.blocks.lines.elements().len() / elements::<W>() * slots::<W>()];
         let mut walk = Walk { engine: self, segments, cells, slots };
-        let mut books = BTreeMap::new();
+        let mut counted = BTreeMap::new();
         let mut total = 0;
         for (slot, word) in self.root.to_vec().into_iter().enumerate() {
             let first = (slot as u64) << (LAST_LEVEL - ROOT_BITS);
             let node = walk.segments.within(walk.segments.node(0), first, ROOT_BITS);
             let bytes = walk.visit(word, node)?;
             if bytes > 0 {
-                books.insert(slot, bytes);
+                counted.insert(slot, bytes);
             }
             total += bytes;
         }
         let kept: BTreeMap<usize, usize> =
-            self.books.iter().map(|(&slot, books)| (slot, books.now)).collect();
-        if kept != books {
-            return Err(format!("the books of the slots say {kept:?}, the slots {books:?}"));
+            self.bookkeeping.iter().map(|(&slot, record)| (slot, record.now)).collect();
+        if kept != counted {
+            return Err(format!("the bookkeeping of the slots says {kept:?}, the slots {counted:?}"));
         }
         let used = self.blocks.used();
         if total != used {
@@ -53,7 +54,7 @@ impl<W: Width> Mosaic6<W> {
 }
 
 impl<W: Width> Walk<'_, W> {
-    /// Checks what a word leads to and returns how many bytes that is.
+    /// Checks what `word` leads to and returns its bytes.
     fn visit(&mut self, word: u32, node: Node) -> Result<usize, String> {
         let value = self.segments.value(node);
         let at = || format!("{}", node.prefix());
@@ -87,7 +88,7 @@ impl<W: Width> Walk<'_, W> {
         }
     }
 
-    /// Marks the cells or slots that a word leads to as reached.
+    /// Marks the cells or slots that `word` leads to as reached.
     fn mark(&mut self, word: Word) -> Result<usize, String> {
         let (all, first, count, bytes) = match word {
             Word::Answer(_) => return Ok(0),

@@ -1,4 +1,5 @@
-//! [`Mosaic6View`]: what answers, and one lookup. Batches are in [`batch`](super::batch).
+//! [`Mosaic6View`]: what lookups read, and the lookup of one address. Batches are in
+//! [`batch`](super::batch).
 
 use super::WINDOW;
 use super::blocks::Blocks;
@@ -10,7 +11,7 @@ use crate::engine::{Lookup, Meter, Width};
 use crate::memory::{Published, WordsView, flattened};
 use std::sync::Arc;
 
-/// The bits of an address that a bucket compares.
+/// Returns the address bits that a bucket compares.
 #[inline(always)]
 pub(super) fn key(rest: u32) -> u16 {
     (rest >> (u32::BITS - u32::from(WINDOW))) as u16
@@ -32,13 +33,13 @@ impl<W: Width> Mosaic6View<W> {
         Self { root, arrays: blocks.arrays.view(), lines: blocks.lines.view(), longer }
     }
 
-    /// The elements of a line.
+    /// Returns the elements of `line`.
     #[inline(always)]
     fn line(&self, line: usize) -> &[Published<W>] {
         &self.lines[line * elements::<W>()..][..elements::<W>()]
     }
 
-    /// One lookup.
+    /// Looks up one address.
     #[inline(always)]
     pub(super) fn one(&self, address: u128, meter: &mut impl Meter) -> W {
         let (slot, rest) = start(address);
@@ -46,7 +47,7 @@ impl<W: Width> Mosaic6View<W> {
         self.on(word, rest, address, meter)
     }
 
-    /// The same from a word on, with the bits that are left there.
+    /// Continues a lookup from `word`, with the address bits left in `rest`.
     #[inline(always)]
     pub(super) fn on(&self, mut word: u32, mut rest: u32, address: u128, meter: &mut impl Meter) -> W {
         let words = flattened(&self.arrays);
@@ -68,7 +69,7 @@ impl<W: Width> Mosaic6View<W> {
         }
     }
 
-    /// The answer of an address with longer routes around it.
+    /// Returns the answer of an address that has more-specific routes around it.
     #[inline(always)]
     fn beyond(&self, Spot { line, slot }: Spot, address: u128, meter: &mut impl Meter) -> W {
         let longer = self.longer.descend(address, meter);

@@ -3,37 +3,37 @@
 use crate::NextHop;
 use crate::arch::LINE;
 
-/// The unit of the pool that arrays are cut from: two words, so that a base of 26 bits reaches 512 MiB.
+/// The unit of the pool of arrays: two words, so that a base of 26 bits reaches 512 MiB.
 pub(super) type Cell = [u32; 2];
 
 /// The bytes of a cell.
 pub(super) const CELL_BYTES: usize = size_of::<Cell>();
 
-/// The greatest number of cells: what a base can name.
+/// The greatest number of cells: what a base can address.
 pub(super) const CELLS_MAX: u64 = BASE as u64 + 1;
 
-/// Where the code of a word begins: above the bits of a base.
+/// The lowest bit of a word's code, above the bits of a base.
 pub(super) const CODE: u32 = 26;
 
 /// The bits of a base.
 pub(super) const BASE: u32 = (1 << CODE) - 1;
 
-/// Words below this lead to arrays, from here on to buckets, up to those that answer.
+/// The least word that leads to a bucket. Smaller words lead to arrays.
 pub(super) const BUCKETS: u32 = 16 << CODE;
 
 /// The flag of an answer.
 pub(super) const ANSWER: u32 = 1 << 31;
 
-/// The bits of a bucket's word that say where its line begins, in bytes.
+/// The bits of a bucket's word that are the offset of its line in bytes.
 pub(super) const LINE_BITS: u32 = BUCKETS - LINE as u32;
 
-/// The bits that say at which slot of the line it begins.
+/// The bits of a bucket's word that are its first slot in the line.
 pub(super) const SLOT_BITS: u32 = 31;
 
-/// The flag of a bucket of one slot for addresses that have routes longer than the trie keeps.
+/// The flag of a bucket of one slot, for addresses that have routes longer than the trie keeps.
 pub(super) const BEYOND: u32 = 32;
 
-/// The greatest number of lines: what a word can name.
+/// The greatest number of lines: what a word can address.
 pub(super) const LINES_MAX: u64 = (BUCKETS as usize / LINE) as u64;
 
 /// Where a bucket begins.
@@ -43,7 +43,7 @@ pub(super) struct Spot {
     pub(super) slot: u32,
 }
 
-/// What a word says.
+/// The meaning of a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Word {
     /// The answer of every address below.
@@ -52,7 +52,8 @@ pub(super) enum Word {
     Array { stride: u8, base: usize },
     /// A bucket.
     Bucket(Spot),
-    /// Longer routes are below; a bucket of one slot holds the next hop of addresses that none of them covers.
+    /// More-specific routes are below. A bucket of one slot holds the next hop of addresses that
+    /// none of them covers.
     Beyond(Spot),
 }
 
@@ -80,26 +81,26 @@ impl Word {
     }
 }
 
-/// The stride and the first word of the array that a word leads to, if it does.
+/// Returns the stride and the first word of the array that `word` leads to, if it leads to one.
 #[inline(always)]
 pub(super) fn as_array(word: u32) -> Option<(u8, usize)> {
     (word < BUCKETS).then_some(((word >> CODE) as u8 + 1, (word & BASE) as usize * 2))
 }
 
-/// The slot of the root that an address chooses, and the 32 bits after those that do.
+/// Returns the root slot of `address`, and the 32 bits after those that choose it.
 #[inline(always)]
 pub(super) fn start(address: u128) -> (usize, u32) {
     let high = (address >> 64) as u64;
     ((high >> 48) as usize, (high >> 16) as u32)
 }
 
-/// The bits that choose from an array of a stride, and those left for the next.
+/// Returns the index into an array of this `stride`, and the bits left for the next step.
 #[inline(always)]
 pub(super) fn step(rest: u32, stride: u8) -> (usize, u32) {
     ((rest >> (u32::BITS - u32::from(stride))) as usize, rest << stride)
 }
 
-/// The cells of an array.
+/// Returns the cells of an array.
 pub(super) fn array_cells(stride: u8) -> usize {
     1 << (stride - 1)
 }

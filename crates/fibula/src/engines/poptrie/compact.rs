@@ -1,4 +1,4 @@
-//! Closing the holes that updates leave.
+//! Closes the holes that updates leave.
 
 use super::direct::Direct;
 use super::node::Node;
@@ -7,21 +7,22 @@ use crate::blocks::chunks::SharedPool;
 use crate::engine::Width;
 use crate::{Address, Limit};
 
-/// A pool is compacted when one part in so many of it is holes. Each compaction moves everything once for at
-/// least that share given back, and real updates rarely come to one: best fit leaves few holes.
+/// A pool is compacted when a `1 / HOLES` part of it is holes. Each compaction moves everything
+/// once and frees at least that part. Real updates rarely lead to one, because best fit leaves few
+/// holes.
 const HOLES: usize = 16;
 
-/// Below this many elements of holes there is nothing to gain.
+/// With fewer elements of holes than this, there is nothing to gain.
 const HOLES_IGNORED: usize = 1024;
 
 impl<A: Address, W: Width> Poptrie<A, W> {
-    /// Moves the trie into new pools without holes if there are too many of them. O(trie), rarely.
+    /// Moves the trie into new pools without holes if there are too many holes. O(trie), rarely.
     pub(super) fn compact_if_worth_it(&mut self) {
         let worth_it = |len: usize, free: usize| free > HOLES_IGNORED && free * HOLES > len;
         if worth_it(self.nodes.len(), self.nodes.free_total())
             || worth_it(self.leaves.len(), self.leaves.free_total())
         {
-            // What is in use fits, since it did with the holes between.
+            // What is in use fits, because it did with the holes in between.
             let moved = self.compact();
             debug_assert_eq!(moved, Ok(()));
         }
@@ -42,7 +43,7 @@ impl<A: Address, W: Width> Poptrie<A, W> {
         Ok(())
     }
 
-    /// The node with all below it moved to other pools.
+    /// Returns `node` with everything below it moved to other pools.
     fn moved(
         &self,
         mut node: Node,

@@ -1,18 +1,18 @@
-//! Building and updating, which are one thing: read a stretch of the table again and keep every part of the trie
-//! that comes out as it was.
+//! Building and updating, which are one operation: read a stretch of the table again and keep every
+//! part of the trie that comes out unchanged.
 //!
-//! [`Edit::refresh`] goes down to the smallest part of the trie that holds a changed prefix, reads the prefix's
-//! addresses once, in order, as merged intervals ([`Rib::ranges_within`]), and makes the slots under it anew
-//! from the bottom up. A run of children or leaves that comes out unchanged stays where it is; one that
-//! changed is written beside and the node that points to it overwritten. A build is the refresh of /0 on an
-//! empty trie.
+//! [`Edit::refresh`] goes down to the smallest part of the trie that holds a changed prefix. It
+//! reads the prefix's addresses once, in order, as merged intervals ([`Rib::ranges_within`]), and
+//! builds the slots under it again from the bottom up. A run of children or leaves that comes out
+//! unchanged stays in place. A changed run is written beside, and the node that points to it is
+//! overwritten. A build is the refresh of /0 on an empty trie.
 //!
-//! Nothing is given back before [`Edit::commit`], and every overwritten word is remembered, so that an edit which
-//! runs into a limit half-way is undone to the last bit ([`Edit::roll_back`]).
+//! Nothing is freed before [`Edit::commit`], and every overwritten word is remembered. So an edit
+//! that reaches a limit half-way is undone completely ([`Edit::roll_back`]).
 //!
-//! Where others read, nothing that they can reach is written before the commit either, and a node whose vectors change is never
-//! overwritten: the run of children that it lies in is written anew, up to a node of which only the bases change, or up to the
-//! direct table.
+//! In a shared trie, nothing that readers can reach is written before the commit either, and a node
+//! whose vectors change is never overwritten. Instead the run of children that contains it is
+//! written again. This goes up to a node of which only the bases change, or to the direct table.
 
 use super::node::{Entry, FAN_OUT, Node, STRIDE, Slots, positions, shared};
 use super::{Direct, Poptrie};
@@ -24,29 +24,29 @@ use std::collections::HashMap;
 /// A run in one of the two pools: start and length.
 type Run = (usize, usize);
 
-/// Changes to a trie that have not been decided on yet.
+/// Changes to a trie, neither committed nor rolled back yet.
 pub(super) struct Edit<'t, A: Address, W: Width> {
     trie: &'t mut Poptrie<A, W>,
     rib: &'t Rib<A>,
     cost: Cost,
     nodes: Runs,
     leaves: Runs,
-    /// Overwritten entries of the direct table, with what was there.
+    /// Overwritten entries of the direct table, with their old values.
     direct_before: Vec<(usize, Direct)>,
-    /// Overwritten nodes, with what was there.
+    /// Overwritten nodes, with their old values.
     nodes_before: Vec<(usize, Node)>,
-    /// Where others read: what is to be overwritten.
+    /// In a shared trie: what the commit is to overwrite.
     outstanding: Option<Outstanding>,
 }
 
-/// What others are to see at the end of an edit, by its place.
+/// What readers are to see after the commit, by index.
 #[derive(Default)]
 struct Outstanding {
     direct: HashMap<usize, Direct>,
     nodes: HashMap<usize, Node>,
 }
 
-/// What an edit took from a pool, and what it no longer needs of it.
+/// What an edit allocated from a pool, and what it no longer needs of it.
 #[derive(Default)]
 struct Runs {
     taken: Vec<Run>,
@@ -61,7 +61,7 @@ impl<'t, A: Address, W: Width> Edit<'t, A, W> {
         Self { trie, rib, cost: Cost::default(), nodes, leaves, direct_before, nodes_before, outstanding }
     }
 
-    /// Lets others see the edit, gives back what is no longer needed, and says what it cost.
+    /// Publishes the edit, frees what is no longer needed, and returns the cost.
     pub(super) fn commit(self) -> Cost {
         let Outstanding { direct, nodes } = self.outstanding.unwrap_or_default();
         for (index, node) in nodes {
@@ -79,7 +79,7 @@ impl<'t, A: Address, W: Width> Edit<'t, A, W> {
         self.cost
     }
 
-    /// Leaves the trie as it was before the edit.
+    /// Restores the trie as it was before the edit.
     pub(super) fn roll_back(self) {
         for (slot, before) in self.direct_before.into_iter().rev() {
             self.trie.direct.set(slot, before);
@@ -95,7 +95,8 @@ impl<'t, A: Address, W: Width> Edit<'t, A, W> {
         }
     }
 
-    /// Makes all answers within `prefix` those of the table. O(the routes it covers + 64 for each level).
+    /// Makes all answers within `prefix` those of the table. O(the routes it covers + 64 for each
+    /// level).
     pub(super) fn refresh(&mut self, prefix: Prefix<A>) -> Result<(), Limit> {
         let s = self.trie.s;
         let slot = prefix.first().bits(0, s) as usize;
@@ -110,7 +111,8 @@ impl<'t, A: Address, W: Width> Edit<'t, A, W> {
         self.set_direct(slot, entry)
     }
 
-    /// As [`Self::refresh`] for a prefix that covers whole entries of the direct table.
+    /// Does what [`Self::refresh`] does, for a prefix that covers whole entries of the direct
+    /// table.
     fn refresh_slots(&mut self, prefix: Prefix<A>, slots: std::ops::Range<usize>) -> Result<(), Limit> {
         let s = self.trie.s;
         let mut sweep = Sweep::new(self.rib, prefix);
@@ -123,12 +125,13 @@ impl<'t, A: Address, W: Width> Edit<'t, A, W> {
         Ok(())
     }
 
-    /// What a block without a node so far comes to.
+    /// Returns the new contents of a block that has no node so far.
     fn refresh_block(&mut self, block: Prefix<A>) -> Result<Entry<W>, Limit> {
         self.block(&mut Sweep::new(self.rib, block), block, None)
     }
 
-    /// What `node`, which consumes the bits from `offset` on, becomes when `prefix` inside it is read again.
+    /// Returns what `node`, which consumes the bits from `offset` on, becomes when `prefix` inside
+    /// it is read again.
     fn refresh_within(&mut self, node: Node, offset: u8, prefix: Prefix<A>) -> Result<Entry<W>, Limit> {
         let slot = prefix.first().bits(offset, STRIDE) as u32;
         let end = offset + STRIDE;
@@ -156,8 +159,8 @@ impl<'t, A: Address, W: Width> Edit<'t, A, W> {
         self.store(&slots, Some(node))
     }
 
-    /// What a block comes to. `old` is the node that stood for it, if there was one; the caller lets go of it
-    /// where a leaf comes out.
+    /// Returns the new contents of a block. `old` is its previous node, if there was one. If the
+    /// result is a leaf, the caller retires `old`.
     fn block(
         &mut self,
         sweep: &mut Sweep<'_, A, W>,
@@ -173,8 +176,8 @@ impl<'t, A: Address, W: Width> Edit<'t, A, W> {
         self.store(&slots, old)
     }
 
-    /// Fills the slots of `part`, a node's whole block or less, of a node that consumes the bits from `offset`
-    /// on. Steps from interval to interval, not from slot to slot.
+    /// Fills the slots of `part`, which is a node's whole block or less of it. The node consumes
+    /// the bits from `offset` on. Steps from interval to interval, not from slot to slot.
     fn fill(
         &mut self,
         slots: &mut Slots<W>,
@@ -183,8 +186,8 @@ impl<'t, A: Address, W: Width> Edit<'t, A, W> {
         offset: u8,
         old: Option<Node>,
     ) -> Result<(), Limit> {
-        // The last node of a path may have fewer than six bits to consume; its slots are then those whose
-        // missing bits are zero, just as a lookup reads them.
+        // The last node of a path may have fewer than six bits left. Its slots are then those whose
+        // missing bits are zero, as a lookup reads them.
         let slot_len = (offset + STRIDE).min(A::BITS);
         let mut start = part.first();
         loop {
@@ -213,7 +216,7 @@ impl<'t, A: Address, W: Width> Edit<'t, A, W> {
         }
     }
 
-    /// Takes slots over from a node.
+    /// Copies slots from a node.
     fn copy(&self, slots: &mut Slots<W>, node: Node, range: std::ops::Range<u32>) {
         for slot in range {
             match node.step(slot) {
@@ -223,8 +226,8 @@ impl<'t, A: Address, W: Width> Edit<'t, A, W> {
         }
     }
 
-    /// Makes the node of these slots, if they need one. Where `old` stood before, what stays the same stays in
-    /// place and the rest of it is retired; but if a leaf comes out, the caller retires `old`.
+    /// Writes the node of these slots, if they need one. What stays the same of `old` stays in
+    /// place, and the rest of `old` is retired. If the result is a leaf, the caller retires `old`.
     fn store(&mut self, slots: &Slots<W>, old: Option<Node>) -> Result<Entry<W>, Limit> {
         match slots.only_leaf() {
             Some(next_hop) => Ok(Entry::Leaf(next_hop)),
@@ -265,7 +268,7 @@ impl<'t, A: Address, W: Width> Edit<'t, A, W> {
         Ok(Node { vector: slots.vector, leafvec: slots.leafvec, base0, base1 })
     }
 
-    /// Makes an entry of the direct table say `entry`.
+    /// Sets an entry of the direct table to `entry`.
     fn set_direct(&mut self, slot: usize, entry: Entry<W>) -> Result<(), Limit> {
         let old = self.direct(slot).root().map(|root| (root, self.node(root)));
         let node = match entry {
@@ -279,7 +282,7 @@ impl<'t, A: Address, W: Width> Edit<'t, A, W> {
                     self.write_direct(slot, direct);
                     return Ok(());
                 }
-                // Too great an index to stand in the table itself: a node of one leaf.
+                // The next hop is too great for the direct table, so it gets a node of one leaf.
                 let mut slots = Slots::new();
                 slots.leaf(0, next_hop);
                 self.store_node(&slots, old.map(|(_, node)| node))?
@@ -299,7 +302,7 @@ impl<'t, A: Address, W: Width> Edit<'t, A, W> {
         Ok(())
     }
 
-    /// The node with another child at an index.
+    /// Returns `node` with its child at `index` replaced.
     fn replace_child(&mut self, node: Node, index: usize, new: Node) -> Result<Node, Limit> {
         if self.may_overwrite(&self.node(index), &new) {
             self.overwrite(index, new);
@@ -313,18 +316,19 @@ impl<'t, A: Address, W: Width> Edit<'t, A, W> {
         Ok(Node { base0, ..node })
     }
 
-    /// Whether a node may take the place of another: where others read, if only its bases differ.
+    /// Returns whether one node may be overwritten by another: in a shared trie, only if nothing
+    /// but bases differs.
     fn may_overwrite(&self, before: &Node, after: &Node) -> bool {
         self.outstanding.is_none() || before.is_shaped_like(after)
     }
 
-    /// A node as the edit leaves it.
+    /// Returns a node as the edit leaves it.
     fn node(&self, index: usize) -> Node {
         let outstanding = self.outstanding.as_ref().and_then(|outstanding| outstanding.nodes.get(&index));
         outstanding.copied().unwrap_or_else(|| self.trie.nodes.get(index))
     }
 
-    /// An entry of the direct table as the edit leaves it.
+    /// Returns an entry of the direct table as the edit leaves it.
     fn direct(&self, slot: usize) -> Direct {
         let outstanding = self.outstanding.as_ref().and_then(|outstanding| outstanding.direct.get(&slot));
         outstanding.copied().unwrap_or_else(|| self.trie.direct.get(slot))
@@ -363,7 +367,7 @@ impl<'t, A: Address, W: Width> Edit<'t, A, W> {
         Ok(start as u32)
     }
 
-    /// Retires all that hangs below a node, but not the node itself.
+    /// Retires everything below a node, but not the node itself.
     fn retire_below(&mut self, node: Option<Node>) {
         let Some(node) = node else { return };
         let (start, len) = node.children();
@@ -375,12 +379,12 @@ impl<'t, A: Address, W: Width> Edit<'t, A, W> {
     }
 }
 
-/// A walk over merged intervals that stands on one of them.
+/// A walk over merged intervals, currently at one of them.
 struct Sweep<'r, A: Address, W> {
     ranges: Ranges<'r, A>,
-    /// The last address of the interval it stands on.
+    /// The last address of the current interval.
     last: A,
-    /// The answer there.
+    /// The answer of the current interval.
     next_hop: W,
 }
 
@@ -392,7 +396,7 @@ impl<'r, A: Address, W: Width> Sweep<'r, A, W> {
         sweep
     }
 
-    /// Goes on to the interval of an address that is not before the one it stands on.
+    /// Moves to the interval of `address`, which must not be before the current one.
     fn seek(&mut self, address: A) {
         while self.last < address && self.advance() {}
     }

@@ -1,12 +1,13 @@
-//! `poptrie`: a trie of 64-way nodes, each two bit maps and two indices, behind a direct table.
+//! `poptrie`: a trie of 64-way nodes behind a direct table; each node is two bit maps and two
+//! indices.
 //!
-//! H. Asai and Y. Ohara, "Poptrie: A Compressed Trie with Population Count for Fast and Scalable Software IP
-//! Routing Table Lookup", ACM SIGCOMM 2015. Written from the paper, for both families.
+//! H. Asai and Y. Ohara, "Poptrie: A Compressed Trie with Population Count for Fast and Scalable
+//! Software IP Routing Table Lookup", ACM SIGCOMM 2015. Written from the paper, for both families.
 //!
 //! # Layout
 //!
-//! The first `s` bits of an address index the direct table (the paper's direct pointing). An entry is the
-//! answer, or the root of a trie that consumes six bits a level:
+//! The first `s` bits of an address index the direct table (the paper's direct pointing). An entry
+//! is the answer, or the root of a trie that consumes six bits per level:
 //!
 //! ```text
 //!                    31  30                                    0
@@ -25,19 +26,21 @@
 //!                   | base0: its children | base1: its leaves   |
 //!                   +---------------------+---------------------+
 //!
-//! nodes             children of one node lie together, in slot order; each root alone
-//! leaves            leaves of one node lie together, one next hop for each run
+//! nodes             the children of one node are adjacent, in slot order; each root alone
+//! leaves            the leaves of one node are adjacent, one next hop for each run
 //! ```
 //!
-//! Let *v* be the next six bits. If bit *v* of `vector` is set, the walk goes on at node `base0` + (bits set in
-//! `vector` up to *v*) - 1; else the answer is leaf `base1` + (bits set in `leafvec` up to *v*) - 1. Where fewer
-//! than six bits are left of an address, zeros stand for the missing ones; both families end that way for
-//! most `s` (32 - 18 = 2 × 6 + 2, 128 - 18 = 18 × 6 + 2), and /127 and /128 are as exact as all others.
+//! Let *v* be the next six bits. If bit *v* of `vector` is set, the walk continues at node `base0`
+//! + (bits set in `vector` up to *v*) - 1. Otherwise the answer is leaf `base1` + (bits set in
+//! `leafvec` up to *v*) - 1. If fewer than six bits of the address are left, the missing bits are
+//! zeros. Both families end that way for most `s` (32 - 18 = 2 × 6 + 2, 128 - 18 = 18 × 6 + 2),
+//! and /127 and /128 are as exact as all others.
 //!
 //! # Worked example
 //!
-//! With `s` = 18: 10.0.0.0/8 to 1, 10.0.1.0/24 to 2, 10.0.2.0/23 to 3, 10.0.4.0/24 to 1, 10.0.4.128/25 to 4.
-//! Entry 10,240 of the direct table (10.0.0.0 >> 14) is node *A*, the 1,023 after it are the answer 1.
+//! With `s` = 18: 10.0.0.0/8 to 1, 10.0.1.0/24 to 2, 10.0.2.0/23 to 3, 10.0.4.0/24 to 1,
+//! 10.0.4.128/25 to 4. Entry 10,240 of the direct table (10.0.0.0 >> 14) is node *A*, and the 1,023
+//! entries after it are the answer 1.
 //!
 //! ```text
 //!            slots                              vector  leafvec           leaves
@@ -45,39 +48,45 @@
 //! B  bits 24 0-31: 1, 32-63: 4                  0       1 << 32 | 1       1 4
 //! ```
 //!
-//! 10.0.3.9 is slot 3 of A: not a child, three runs begin at or before it, so its answer is the third leaf: 3.
-//! 10.0.4.200 is slot 4 of A, the first child; in B it is slot 200 >> 2 = 50, where two runs have begun: 4.
-//! Two nodes and six leaves: 48 + 6 bytes beside the direct table. A test derives these numbers again.
+//! 10.0.3.9 is slot 3 of A. It is not a child, and three runs begin at or before it, so its answer
+//! is the third leaf: 3. 10.0.4.200 is slot 4 of A, the first child. In B it is slot 200 >> 2 = 50,
+//! where two runs have begun: 4. Two nodes and six leaves take 48 + 6 bytes beside the direct
+//! table. A test derives these numbers again.
 //!
-//! # What is ours
+//! # What differs from the paper
 //!
-//! - **Build.** One sweep over the table's merged intervals, from the bottom up, stepping from interval to
-//!   interval instead of slot to slot, and without a radix tree in between: 20 to 25 ms for 902K IPv4 routes. See
-//!   `edit.rs`.
-//! - **Update.** The same sweep over the changed prefix only, against the trie that is there: runs that come out
-//!   unchanged stay, others are written beside. Nothing is given back before the whole update has succeeded, and
-//!   one that runs into a limit is undone. A trie after any updates is the one a build gives, up to where its
-//!   parts lie; holes past a sixteenth are closed.
-//! - **Batches.** 64 addresses take each level together, so that their cache misses overlap, and leave the list of
-//!   the walking by arithmetic: at which level an address ends cannot be foreseen, and a mispredicted branch
-//!   for every address is what holds a loop over one address at a time down.
-//! - **Next hops of 8, 16 or 32 bits** instead of 16. The few too great for the 31 bits of a direct entry stand in
-//!   a node of one leaf.
-//! - **Equal leaves merge across a child**, so that every table has one form.
+//! - **Build.** One sweep over the table's merged intervals, from the bottom up. It steps from
+//!   interval to interval instead of slot to slot, and needs no radix tree in between: 20 to 25 ms
+//!   for 902K IPv4 routes. See `edit.rs`.
+//! - **Update.** The same sweep over the changed prefix only, against the existing trie. Runs that
+//!   come out unchanged stay, and others are written beside. Nothing is freed before the whole
+//!   update has succeeded, and an update that reaches a limit is undone. After any updates the trie
+//!   is the one that a build gives, except for where its parts are stored. Holes beyond a sixteenth
+//!   are closed.
+//! - **Batches.** 64 addresses take each level together, so that their cache misses overlap. They
+//!   leave the list of those still walking by arithmetic. The level at which an address ends cannot
+//!   be predicted, and one mispredicted branch per address is what slows down a loop over single
+//!   addresses.
+//! - **Next hops of 8, 16 or 32 bits** instead of 16. The few too great for the 31 bits of a direct
+//!   entry are stored in a node of one leaf.
+//! - **Equal leaves merge across a child**, so that every table has exactly one form.
 //!
-//! `s` = 18 for IPv6 too: 18 + 5 × 6 = 48 is where most of its prefixes end. With 16 one level more is walked
-//! (8 % slower, 0.6 MB smaller); 20 is 10 % faster for 3 MB more.
+//! `s` = 18 for IPv6 too: most of its prefixes end at 18 + 5 × 6 = 48. With 16, lookups walk one
+//! level more (8 % slower, 0.6 MB smaller); 20 is 10 % faster for 3 MB more.
 
+//! # Concurrent readers
 //!
-//! # Readers meanwhile
+//! A node is two words and two half words, which no reader can load at once. So in a shared trie
+//! the bit maps of a node never change in place, and a base changes by one store. A reader uses
+//! only one of the two bases, and sees it either old or new.
 //!
-//! A node is two words and two half ones, which no reader can load at once. In a shared trie its bit maps therefore never change where it
-//! stands, and a base is one store: a reader goes by one of the two, to what is before or to what is after. So an update that
-//! changes answers and no shape writes the leaves beside and one base. Where a node's shape changes, the run of children it lies in is
-//! written anew (64 nodes at most) and the base of the node above stored, or, for a root, the entry of the direct table. All stores
-//! come at the end, so that nothing has been seen of an update that found no room. Nodes and leaves that were replaced are
-//! used again when every reader has passed. Nothing moves, so a trie asks to be built anew when the room that was reserved is used
-//! up, or when far more is free than in use.
+//! So an update that changes answers but no shape writes the leaves beside and stores one base.
+//! Where a node's shape changes, the run of children that contains it is written again (64 nodes at
+//! most). Then the base of the node above is stored, or, for a root, the entry of the direct table.
+//! All stores come at the end, so readers see nothing of an update that found no room.
+//!
+//! Replaced nodes and leaves are reused after a grace period. Nothing moves, so a trie asks for a
+//! rebuild when its reserved room is used up, or when far more is unused than used.
 
 mod compact;
 mod direct;
@@ -102,22 +111,22 @@ use direct::Direct;
 use edit::Edit;
 use node::Node;
 
-/// The most nodes: an entry of the direct table keeps 31 bits for one.
+/// The most nodes: an entry of the direct table has 31 bits for an index.
 pub const MAX_NODES: u64 = 1 << 31;
 
-/// The most leaves: a node keeps 32 bits for one.
+/// The most leaves: a node has 32 bits for an index.
 pub const MAX_LEAVES: u64 = 1 << 32;
 
-/// The most bits that can be resolved by the direct table.
+/// The most bits that the direct table can resolve.
 pub const MAX_DIRECT_BITS: u8 = 24;
 
-/// The bits that are, unless the parameter `s` says otherwise.
+/// The bits that the direct table resolves, unless the parameter `s` says otherwise.
 pub const DEFAULT_DIRECT_BITS: u8 = 18;
 
 const NODES: &str = "poptrie nodes";
 const LEAVES: &str = "poptrie leaves";
 
-/// What the tools print about it.
+/// What the tools print about the engine.
 pub const ABOUT: About = About {
     name: "poptrie",
     paper: "H. Asai, Y. Ohara, \"Poptrie: A Compressed Trie with Population Count for Fast and Scalable \
@@ -148,7 +157,7 @@ pub struct Poptrie<A, W: Width> {
 }
 
 impl<A: Address, W: Width> Poptrie<A, W> {
-    /// Builds within limits of nodes and leaves, which the tests make small.
+    /// Builds within limits of nodes and leaves. The tests make the limits small.
     fn build_within(rib: &Rib<A>, config: &Config, max_nodes: u64, max_leaves: u64) -> Result<Self, Error> {
         let s = direct_bits(config)?;
         let pages = config.pages;
@@ -165,20 +174,20 @@ impl<A: Address, W: Width> Poptrie<A, W> {
         Ok(trie)
     }
 
-    /// Makes the view show what has moved.
+    /// Updates the view after an array has moved.
     fn show(&mut self) {
         self.direct.show_in(&mut self.view.direct);
         self.nodes.show_in(&mut self.view.nodes);
         self.leaves.show_in(&mut self.view.leaves);
     }
 
-    /// A run of leaves.
+    /// Returns a run of leaves.
     fn leaves_in(&self, start: usize, len: usize) -> Vec<W> {
         self.leaves[start..start + len].iter().map(W::load).collect()
     }
 }
 
-/// The bits that the direct table is to resolve.
+/// Returns the bits that the direct table is to resolve.
 fn direct_bits(config: &Config) -> Result<u8, Error> {
     config.parameter("s", 0..=MAX_DIRECT_BITS, DEFAULT_DIRECT_BITS)
 }
@@ -203,10 +212,10 @@ impl<A: Address, W: Width> Engine<A> for Poptrie<A, W> {
             return Update::Rebuild;
         }
         let mut edit = Edit::new(self, rib);
-        // The refresh of a prefix does for all that it covers.
+        // Refreshing a prefix covers all prefixes within it.
         for prefix in Prefix::outermost(deltas.iter().map(|delta| delta.prefix)) {
             if edit.refresh(prefix).is_err() {
-                // Beside the old parts, the new ones do not fit. Alone they may.
+                // The new parts do not fit beside the old ones. They may fit alone.
                 edit.roll_back();
                 self.show();
                 return Update::Rebuild;
@@ -236,7 +245,7 @@ impl<A: Address, W: Width> Engine<A> for Poptrie<A, W> {
     }
 
     fn validate(&self, rib: &Rib<A>) -> Result<(), String> {
-        self.check_books()?;
+        self.check_bookkeeping()?;
         self.check_against(rib)
     }
 

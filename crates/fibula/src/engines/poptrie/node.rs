@@ -1,4 +1,5 @@
-//! [`Node`]: sixty-four slots in 24 bytes; [`Slots`]: the same spread out, while it is being made.
+//! [`Node`]: sixty-four slots in 24 bytes. [`Slots`]: the same slots spread out, while a node is
+//! being made.
 
 use crate::blocks::rank::through;
 use crate::engine::Width;
@@ -6,10 +7,10 @@ use crate::memory::{Around, Pair};
 use std::hint::select_unpredictable;
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
-/// How many bits of the address a node consumes.
+/// The address bits that a node consumes.
 pub(super) const STRIDE: u8 = 6;
 
-/// How many slots a node has.
+/// The slots of a node.
 pub(super) const FAN_OUT: usize = 1 << STRIDE;
 
 /// A node of the trie; see the [module page](super) for its picture.
@@ -20,49 +21,49 @@ pub(super) struct Node {
     pub(super) vector: u64,
     /// Bit *v*: a run of equal leaves begins at slot *v*.
     pub(super) leafvec: u64,
-    /// Where its children lie, one for each bit of `vector`.
+    /// The index of its first child. There is one for each bit of `vector`.
     pub(super) base0: u32,
-    /// Where its leaves lie, one for each bit of `leafvec`.
+    /// The index of its first leaf. There is one for each bit of `leafvec`.
     pub(super) base1: u32,
 }
 
 impl Node {
-    /// One step down: whether `slot` is a child, and its index among the nodes, or else among the leaves.
-    /// Only the low six bits of `slot` count.
+    /// Takes one step down. Returns whether `slot` is a child, and its index among the nodes or
+    /// else the leaves. Only the low six bits of `slot` count.
     #[inline(always)]
     pub(super) fn step(&self, slot: u32) -> (bool, u32) {
         let children = through(self.vector, slot);
         let is_child = children.cast_signed() < 0;
-        // No branch: which of the two it is depends on the address and cannot be foreseen.
+        // No branch: which of the two it is depends on the address and cannot be predicted.
         let word = select_unpredictable(is_child, children, through(self.leafvec, slot));
         let base = select_unpredictable(is_child, self.base0, self.base1);
         (is_child, base.wrapping_add(word.count_ones()).wrapping_sub(1))
     }
 
-    /// The index of the child in `slot`, if there is one.
+    /// Returns the index of the child in `slot`, if there is one.
     pub(super) fn child(&self, slot: u32) -> Option<usize> {
         let (is_child, index) = self.step(slot);
         is_child.then_some(index as usize)
     }
 
-    /// Whether it has children and runs of leaves at the same slots as another.
+    /// Returns whether both nodes have children and runs of leaves at the same slots.
     pub(super) fn is_shaped_like(&self, other: &Self) -> bool {
         (self.vector, self.leafvec) == (other.vector, other.leafvec)
     }
 
-    /// Where its children lie: start and number.
+    /// Returns the start and number of its children.
     pub(super) fn children(&self) -> (usize, usize) {
         (self.base0 as usize, self.vector.count_ones() as usize)
     }
 
-    /// Where its leaves lie: start and number.
+    /// Returns the start and number of its leaves.
     pub(super) fn leaves(&self) -> (usize, usize) {
         (self.base1 as usize, self.leafvec.count_ones() as usize)
     }
 }
 
-/// While others read a node, at most its bases change: no slot becomes a child or a leaf, or another run's, and an
-/// address goes by one of the two bases.
+/// While a node is shared, at most its bases change: no slot becomes a child or a leaf or joins
+/// another run. A reader uses only one of the two bases.
 impl Around for Node {
     type Inner = Pair<[u64; 2], [u32; 2]>;
 
@@ -77,19 +78,20 @@ impl Around for Node {
     }
 }
 
-/// What a stretch of the address space comes to.
+/// The contents of a stretch of the address space.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Entry<W> {
     /// One answer everywhere.
     Leaf(W),
-    /// More than one.
+    /// More than one answer.
     Node(Node),
 }
 
-/// A node while it is being made: filled in slot order, equal neighbouring leaves merged as they come.
+/// A node while it is being made. Slots are filled in order, and equal neighbouring leaves are
+/// merged.
 ///
-/// A child between two equal leaves does not part them: no rank is ever asked for at a child's slot. So every set
-/// of slots has exactly one form, however it came about.
+/// A child between two equal leaves does not separate them, because no rank is ever taken at a
+/// child's slot. So every set of slots has exactly one form, however it was made.
 pub(super) struct Slots<W> {
     pub(super) vector: u64,
     pub(super) leafvec: u64,
@@ -103,7 +105,7 @@ impl<W: Width> Slots<W> {
         Self { vector: 0, leafvec: 0, children, leaves }
     }
 
-    /// From `slot` on, up to the next call's slot, the answer is `next_hop`.
+    /// Sets the answer from `slot` on, up to the next call's slot.
     pub(super) fn leaf(&mut self, slot: u32, next_hop: W) {
         let count = self.leafvec.count_ones() as usize;
         if count == 0 || self.leaves[count - 1] != next_hop {
@@ -112,7 +114,7 @@ impl<W: Width> Slots<W> {
         }
     }
 
-    /// `slot` is a child.
+    /// Sets `slot` to a child.
     pub(super) fn child(&mut self, slot: u32, node: Node) {
         self.children[self.vector.count_ones() as usize] = node;
         self.vector |= 1 << slot;
@@ -126,7 +128,7 @@ impl<W: Width> Slots<W> {
         &self.leaves[..self.leafvec.count_ones() as usize]
     }
 
-    /// The one answer of all slots, if that is all there is.
+    /// Returns the answer of all slots, if there is only one.
     pub(super) fn only_leaf(&self) -> Option<W> {
         match (self.vector, self.leaves()) {
             (0, &[next_hop]) => Some(next_hop),
@@ -135,12 +137,12 @@ impl<W: Width> Slots<W> {
     }
 }
 
-/// How many of `kept`'s bits are also in `of`.
+/// Returns the number of bits of `kept` that are also in `of`.
 pub(super) fn shared(kept: u64, of: u64) -> u64 {
     u64::from((kept & of).count_ones())
 }
 
-/// The positions of the bits of `word`, in order.
+/// Iterates over the positions of the set bits of `word`, in order.
 pub(super) fn positions(word: u64) -> impl Iterator<Item = u32> {
     let mut rest = word;
     std::iter::from_fn(move || {

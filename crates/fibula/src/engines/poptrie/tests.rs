@@ -14,7 +14,7 @@ fn address<A: Address>(text: &str) -> A {
     A::from_ip(text.parse().unwrap()).unwrap()
 }
 
-/// Both ends of every prefix, with the addresses before and after.
+/// Returns both ends of every prefix, with the addresses before and after.
 fn probes<A: Address>(rib: &Rib<A>) -> Vec<A> {
     let ends = rib.iter().flat_map(|route| [route.prefix.first(), route.prefix.last()]);
     let around = ends.flat_map(|end| [end.previous(), Some(end), end.next()]);
@@ -27,7 +27,7 @@ fn check<A: Address, W: Width>(trie: &Poptrie<A, W>, rib: &Rib<A>) {
     check_answers(trie.view(), rib);
 }
 
-/// Compares every answer at a boundary, one by one and in a batch, with the judge's.
+/// Compares every answer at a boundary, one by one and in a batch, with the oracle's.
 fn check_answers<A: Address, W: Width>(trie: &PoptrieView<A, W>, rib: &Rib<A>) {
     let oracle: Oracle<A, W> = Oracle::build(rib, &Config::default()).unwrap();
     let addresses = probes(rib);
@@ -151,7 +151,7 @@ fn an_update_costs_its_own_path_only() {
     assert_eq!(cost("10.0.1.0/24", 3), Cost::default());
     // A second child beside the first, which moves with it.
     assert_eq!(cost("10.0.9.0/25", 3), Cost { nodes_allocated: 1, nodes_copied: 1, ..Cost::default() });
-    // The same answer as the cover's: nothing at all.
+    // The same answer as the cover's: nothing changes.
     assert_eq!(cost("10.0.9.0/26", 3), Cost::default());
     // A /16 answers in three more entries of the direct table, and in the gaps of the first.
     assert_eq!(cost("10.0.0.0/16", 9), Cost { entries_set: 3, ..Cost::default() });
@@ -189,7 +189,7 @@ fn holes_are_closed() {
         .map(|i| Route { prefix: Prefix::containing(i << 12, 24), next_hop: NextHop(1 + i % 200) })
         .collect();
     let mut trie: Poptrie<u32, u8> = Poptrie::build(&rib, &config(4)).unwrap();
-    // Every gap is written anew beside the old one, before the old one is given back.
+    // Every gap is written again beside the old one, before the old one is freed.
     for next_hop in [201, 202, 0, 203] {
         let delta = rib.insert(Prefix::ALL, NextHop(next_hop)).unwrap();
         assert!(matches!(trie.apply(&rib, &[delta]), Update::Applied(_)));
@@ -261,7 +261,7 @@ fn a_change_is_one_store_above_all_that_it_writes() {
     let root = |trie: &PoptrieView<u32, u8>| trie.direct.get(10_240).root().unwrap();
     let (before, leaves) = (root(&view), trie.leaves.to_vec());
     let old = view.nodes.get(before);
-    // Other leaves at the same slots: the root stays where it is and has another base.
+    // Other leaves at the same slots: the root stays in place and has another base.
     apply(&mut trie, &mut rib, &[("10.0.1.0/24", 3)]);
     let new = view.nodes.get(before);
     assert!(
@@ -272,7 +272,7 @@ fn a_change_is_one_store_above_all_that_it_writes() {
     apply(&mut trie, &mut rib, &[("10.0.9.0/25", 3)]);
     assert!(root(&view) != before && view.nodes.get(before) == new);
     check_answers(&view, &rib);
-    trie.readers_passed(); // since before
+    trie.readers_passed(); // for what was replaced before
     apply(&mut trie, &mut rib, &[("10.0.9.0/25", 4)]);
     assert_eq!(view.nodes.get(before), new);
     trie.readers_passed();
@@ -282,7 +282,7 @@ fn a_change_is_one_store_above_all_that_it_writes() {
 }
 
 #[test]
-fn a_shared_trie_is_to_be_built_anew_when_there_is_no_room_or_far_too_much() {
+fn a_shared_trie_asks_for_a_rebuild_when_there_is_no_room_or_far_too_much() {
     let mut rib: Rib<u32> = (0..40_000_u32)
         .map(|i| Route { prefix: Prefix::containing(i << 12, 24), next_hop: NextHop(1 + i % 200) })
         .collect();
@@ -321,7 +321,7 @@ fn a_shared_trie_is_to_be_built_anew_when_there_is_no_room_or_far_too_much() {
     check_answers(&view, &before);
 }
 
-/// Prefixes that nest: a few trunks, any length, little noise after it.
+/// Generates prefixes that nest: a few trunks, any length, little noise after it.
 fn prefixes<A: Address>() -> impl Strategy<Value = Prefix<A>> {
     let trunk = prop_oneof![Just(u128::MAX), Just(0), Just(0x2001_0db8_5555_aaaa_cccc_3333_0f0f_1234)];
     let noise = prop_oneof![Just(0_u128), any::<u128>(), (0..128_u32).prop_map(|bit| 1 << bit)];
@@ -340,8 +340,8 @@ fn changes<A: Address>() -> impl Strategy<Value = Vec<Change<A>>> {
     proptest::collection::vec(change, 1..60)
 }
 
-/// Builds from some of the changes, follows the others in updates of `at_once`, alone or with somebody who reads the same memory, and
-/// goes all the way back.
+/// Builds from some of the changes, then applies the others in updates of `at_once`, with or
+/// without a reader of the same memory. Then undoes all of them.
 fn follow<A: Address, W: Width>(s: u8, changes: &[Change<A>], at_once: usize, read: bool) {
     let (first, rest) = changes.split_at(changes.len() / 3);
     let mut rib: Rib<A> = Rib::new();
@@ -352,7 +352,7 @@ fn follow<A: Address, W: Width>(s: u8, changes: &[Change<A>], at_once: usize, re
     check(&trie, &rib);
     let view = if read { trie.share() } else { None };
     for changes in rest.chunks(at_once) {
-        // At most one delta a prefix, as the seam demands.
+        // At most one delta per prefix, as `Engine::apply` requires.
         let before = rib.clone();
         for &change in changes {
             rib.apply(change);

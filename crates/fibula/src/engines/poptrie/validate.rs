@@ -9,8 +9,9 @@ use crate::memory::Shareable;
 use crate::{Address, Rib};
 
 impl<A: Address, W: Width> Poptrie<A, W> {
-    /// Every pointer in range, nothing pointed to twice, nothing lost, the pools' books in order.
-    pub(super) fn check_books(&self) -> Result<(), String> {
+    /// Checks that every pointer is in range, nothing is pointed to twice or lost, and the
+    /// bookkeeping of the pools is right.
+    pub(super) fn check_bookkeeping(&self) -> Result<(), String> {
         self.nodes.validate()?;
         self.leaves.validate()?;
         if self.direct.len() != 1 << self.s {
@@ -39,7 +40,8 @@ impl<A: Address, W: Width> Poptrie<A, W> {
         if node.vector & node.leafvec != 0 {
             return Err(format!("a slot is both child and leaf: {node:?}"));
         }
-        // The first slot that is a leaf begins a run; without it a rank would reach back into another's.
+        // The first slot that is a leaf must begin a run. Otherwise its rank would lead into
+        // another node's run.
         let first_leaf = !node.vector & node.vector.wrapping_add(1);
         if node.leafvec & first_leaf != first_leaf {
             return Err(format!("a leaf without a run: {node:?}"));
@@ -53,7 +55,7 @@ impl<A: Address, W: Width> Poptrie<A, W> {
         Ok(())
     }
 
-    /// The very trie, up to where its parts lie, that a build gives.
+    /// Checks that the trie is the one that a build gives, except for where its parts are stored.
     pub(super) fn check_against(&self, rib: &Rib<A>) -> Result<(), String> {
         let config = Config::default().with("s", self.s.to_string());
         let fresh =

@@ -1,4 +1,4 @@
-//! [`PoptrieView`]: what answers, one address at a time and many in step.
+//! [`PoptrieView`]: lookups, one at a time and in batches.
 
 use super::direct::Direct;
 use super::node::{Node, STRIDE};
@@ -9,16 +9,17 @@ use crate::{Address, Family, NextHop};
 use std::hint::select_unpredictable;
 use std::marker::PhantomData;
 
-/// How many addresses go down the trie in step.
+/// The addresses that go down the trie in step.
 pub(super) const LANES: usize = 64;
 
-/// How many levels fit into 64 bits of an address: as far as the lanes go together.
+/// The levels that 64 bits of an address cover: as far as the lanes go together.
 const LEVELS_TOGETHER: u8 = 64 / STRIDE;
 
-/// The entry of a direct table for the first `s` bits that stands for an address.
+/// Returns the index of the direct-table entry of `address`: its first `s` bits.
 #[inline(always)]
 fn slot<A: Address>(s: u8, address: A) -> usize {
-    // Two shifts instead of one and a branch: `s` may be 0. Of 128 bits only the first 64 matter.
+    // Two shifts instead of one and a branch, because `s` may be 0. Of 128 bits only the first 64
+    // matter.
     (address.bits(0, 64) >> 1 >> (63 - u32::from(s))) as usize
 }
 
@@ -38,7 +39,7 @@ impl<A: Address, W: Width> PoptrieView<A, W> {
         Self { s, direct, nodes, leaves, family: PhantomData }
     }
 
-    /// The answer for one address.
+    /// Looks up one address.
     #[inline(always)]
     pub(super) fn search(&self, address: A, meter: &mut impl Meter) -> W {
         let entry = meter.load_word::<Direct>(&self.direct[slot(self.s, address)]);
@@ -50,7 +51,8 @@ impl<A: Address, W: Width> PoptrieView<A, W> {
         }
     }
 
-    /// From a node, which consumes the bits from `offset` on, down to the index of a leaf.
+    /// Walks from the node at `index`, which consumes the bits from `offset` on, to a leaf. Returns
+    /// the index of the leaf.
     #[inline(always)]
     fn walk(&self, mut index: u32, address: A, mut offset: u8, meter: &mut impl Meter) -> usize {
         loop {
@@ -64,13 +66,13 @@ impl<A: Address, W: Width> PoptrieView<A, W> {
         }
     }
 
-    /// The answers for any number of addresses.
+    /// Looks up any number of addresses.
     #[inline(always)]
     pub(super) fn search_all(&self, addresses: &[A], next_hops: &mut [W]) {
         let mut coming = addresses.chunks(LANES).skip(1);
         for (addresses, next_hops) in addresses.chunks(LANES).zip(next_hops.chunks_mut(LANES)) {
-            // IPv4 uses nearly all of the direct table, more than the inner caches hold: asked for a round ahead,
-            // 7 to 13 % faster. IPv6 uses so little of it that asking costs more than it saves.
+            // IPv4 uses most of the direct table: prefetching one round ahead is 7 to 13 % faster.
+            // IPv6 uses so little of it that prefetching costs more than it saves.
             if A::FAMILY == Family::Ipv4 {
                 for &address in coming.next().unwrap_or_default() {
                     prefetch(&self.direct, slot(self.s, address));
@@ -80,18 +82,20 @@ impl<A: Address, W: Width> PoptrieView<A, W> {
         }
     }
 
-    /// The answers for up to [`LANES`] addresses.
+    /// Looks up as many as [`LANES`] addresses.
     ///
-    /// All lanes take their step at one level before any goes to the next, so that their cache misses overlap.
-    /// Lanes that have met a leaf drop out of the list of those still walking, by arithmetic instead of a
-    /// branch: at which level an address ends cannot be foreseen.
+    /// All lanes take their step at one level before any goes to the next, so that their cache
+    /// misses overlap. Lanes that have reached a leaf drop out of the list of those still walking.
+    /// That is done by arithmetic instead of a branch, because the level at which an address ends
+    /// cannot be predicted.
     ///
-    /// The node of the next step is asked for as soon as it is known (20 to 30 % faster where other cores contend for
-    /// the outer cache). Not taken: asking for the leaves too (5 % for IPv4, nothing for IPv6), and
-    /// nodes padded to 32 bytes so that none straddles two cache lines (3 % for a third more memory).
+    /// The node of the next step is prefetched as soon as it is known (20 to 30 % faster where
+    /// other cores contend for the outer cache). Not adopted: prefetching the leaves too (5 % for
+    /// IPv4, nothing for IPv6), and nodes padded to 32 bytes so that none straddles two cache lines
+    /// (3 % for a third more memory).
     #[inline(always)]
     fn search_lanes(&self, addresses: &[A], next_hops: &mut [W]) {
-        // Taken once: what stands in `self` would be read again after every load that is atomic.
+        // Copied to locals once: fields of `self` would be read again after every atomic load.
         let (s, direct, nodes, leaves) = (self.s, &self.direct[..], &self.nodes[..], &self.leaves[..]);
         let mut at = [0_u32; LANES];
         let mut rest = [0_u64; LANES];

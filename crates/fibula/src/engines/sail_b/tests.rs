@@ -1,12 +1,12 @@
-//! Figure 2 of the paper, what updates write, and what the check notices.
+//! Figure 2 of the paper, what updates write, and what the check detects.
 
 use super::*;
 use crate::engine::{Accesses, Config, Engine};
-use crate::engines::testing::{Ask, apply, rib};
+use crate::engines::testing::{ViaView, apply, rib};
 use crate::memory::{Pages, Words};
 use crate::{Fib, Limit, NextHop, Prefix, Rib};
 
-/// The table of the paper's Figure 2, its levels 0 to 6 laid onto 20 to 26.
+/// The table of the paper's Figure 2, its levels 0 to 6 mapped to 20 to 26.
 const FIGURE_2: [(&str, u32); 9] = [
     ("0.0.0.0/20", 6),   // *
     ("0.0.8.0/21", 4),   // 1*
@@ -54,7 +54,7 @@ fn figure_2_of_the_paper() {
 fn the_maps_are_the_papers_and_a_bit_a_word() {
     let engine = build(&rib(&FIGURE_2));
     let parts: Vec<_> = engine.memory().parts.iter().map(|p| (p.name, p.bytes, p.on_chip)).collect();
-    // One bit in 64 of the maps above level 24 is nobody's: of 2^18 + 2^12 + 2^6 + 1 words.
+    // One bit in 64 of the maps above level 24 is unused: of 2^18 + 2^12 + 2^6 + 1 words.
     let nobodys = ((1 << 18) + (1 << 12) + (1 << 6) + 1) / 8;
     let expected = [
         ("B0..B24", ((1 << 25) - 1 + 8 * nobodys + 1) / 8, true),
@@ -120,7 +120,7 @@ fn an_update_writes_one_bit_and_at_most_one_next_hop() {
         let mut table = rib(&FIGURE_2);
         let mut engine = build(&table);
         let prefix = Prefix::containing(0xC0A8_6530_u32, len).to_string();
-        // Even the default route: what is in the chunks belongs to longer ones.
+        // Even for the default route: what the chunks hold belongs to more-specific routes.
         let announced = apply(&mut engine, &mut table, &[(&prefix, 5)]);
         let replaced = apply(&mut engine, &mut table, &[(&prefix, 6)]);
         let withdrawn = apply(&mut engine, &mut table, &[(&prefix, 0)]);

@@ -1,4 +1,4 @@
-//! SAIL_L's arrays as pushed levels, and what writing them costs.
+//! SAIL_L's arrays as pushed levels, and the cost of writing them.
 
 use super::{CHUNK, NO_ROUTE, SailL};
 use crate::NextHop;
@@ -7,18 +7,18 @@ use crate::blocks::pushing::{ANSWER, Levels, Slot, words_written};
 use crate::engine::Width;
 use std::ops::Range;
 
-/// The depth of BCN16, of BN24 with C24, and of N32.
+/// The depths: of BCN16, of BN24 with C24, and of N32.
 const LEVEL_16: usize = 0;
 const LEVEL_24: usize = 1;
 
-/// The bits of a word of B24, the bit map that the zeros of BN24 stand for.
+/// The bits of a word of B24, the bit map that the zeros of BN24 represent.
 const B24_WORD: usize = 64;
 
 /// The BCN16 entries of a 64-bit word.
 const BCN16_WORD: usize = 2;
 
 impl<W: Width> SailL<W> {
-    /// Counts the words of B24 that change when all of `slots` come to hold `next_hop`.
+    /// Counts the words of B24 that change when all of `slots` become `next_hop`.
     fn count_b24(&mut self, slots: Range<usize>, next_hop: W) {
         let (bn24, zero) = (&self.bn24, W::default());
         let flips = |slot| (bn24.get(slot) == zero) != (next_hop == zero);
@@ -54,7 +54,8 @@ impl<W: Width> Levels<u32> for SailL<W> {
                 let next_hop = W::narrow(next_hop);
                 self.count_b24(slots.clone(), next_hop);
                 if next_hop == W::default() {
-                    // Before BN24 says that C24 is to be asked; and no reader may find a chunk gone while BN24 is 0.
+                    // C24 is written before BN24 sends readers to it. No reader may find a chunk
+                    // gone while BN24 is 0.
                     self.c24.fill(slots.clone(), NO_ROUTE);
                 }
                 self.bn24.fill(slots, next_hop);
@@ -76,7 +77,7 @@ impl<W: Width> Levels<u32> for SailL<W> {
         }
     }
 
-    /// The answer that comes next is written over the pointer: readers know nothing between the two.
+    /// Does nothing: the answer that comes next overwrites the pointer in one store.
     fn unlink(&mut self, _: usize, _: usize) {}
 
     fn create(&mut self, depth: usize, owner: u32, next_hop: NextHop) -> u32 {

@@ -1,41 +1,45 @@
-//! `sail-l`: the lookup-oriented SAIL, three pushed levels and one to three loads a lookup.
+//! `sail-l`: the lookup-oriented SAIL, three pushed levels and one to three loads per lookup.
 //!
-//! Yang, Xie, Li, Fu, Liu, Li and Mathy, "Guarantee IP Lookup Performance with FIB Explosion" (SIGCOMM 2014),
+//! Yang, Xie, Li, Fu, Liu, Li and Mathy, "Guarantee IP Lookup Performance with FIB Explosion"
+//! (SIGCOMM 2014),
 //! section 4.2, Algorithm 2 and Figures 3 and 4.
 //!
 //! # Layout
-//! Solid nodes are pushed to levels 16, 24 and 32. An internal node of level 16 has a chunk of 256 slots on level
-//! 24, an internal node of level 24 one on level 32; any other node has an answer.
+//! Solid nodes are pushed to levels 16, 24 and 32. An internal node of level 16 has a chunk of 256
+//! slots on level 24. An internal node of level 24 has one on level 32. Any other node has an
+//! answer.
 //!
 //! ```text
-//! BCN16[a >> 16]      31  30                                        0     65,536 entries of 32 bits
-//!                   +---+--------------------------------------------+
-//!                   | 1 |                next hop N16                |    an answer
-//!                   | 0 |                chunk id C16                |    i = C16 << 8 | (a >> 8 & 255)
-//!                   +---+--------------------------------------------+
-//! BN24[i]           next hop, as wide as the answers; 0: look below       256 entries a chunk
-//! C24[i]            chunk id, 32 bits, where BN24 does not answer           256 entries a chunk
-//! N32[C24[i] << 8 | (a & 255)]    next hop                                256 entries a chunk
+//! BCN16[a >> 16]      31  30                                  0    65,536 entries of 32 bits
+//!                   +---+--------------------------------------+
+//!                   | 1 |             next hop N16             |   an answer
+//!                   | 0 |             chunk id C16             |   i = C16 << 8 | (a >> 8 & 255)
+//!                   +---+--------------------------------------+
+//! BN24[i]           next hop, as wide as the answers; 0: look below      256 entries a chunk
+//! C24[i]            chunk id, 32 bits, where BN24 does not answer        256 entries a chunk
+//! N32[C24[i] << 8 | (a & 255)]    next hop                               256 entries a chunk
 //! ```
 //!
-//! Chunk ids start from 1, as in the paper. Chunk 0 of every array is all zeros and belongs to nobody: a slot of
-//! level 24 without any route has BN24 = C24 = 0, and the search ends in chunk 0 of N32 with "no route".
+//! Chunk ids start from 1, as in the paper. Chunk 0 of every array is all zeros and has no owner. A
+//! slot of level 24 without any route has BN24 = C24 = 0, and the lookup ends in chunk 0 of N32
+//! with "no route".
 //!
-//! # Readers meanwhile
-//! All slots are atomic words, and those who read a shared table see each as it was or as it is. What a change writes is what
-//! stays when all changes of its batch are followed, so an address goes from its old answer to its new one with
-//! one store:
-//! - A chunk is filled with the answer of its slot before the slot points to it. An answer in the place of a chunk is written over
-//!   the pointer; the chunk stays as it is, and its number waits for the readers who may still be at it.
-//! - On level 24 BN24 decides, and C24 says something only where BN24 is 0. A chunk is put into C24 first, then BN24 becomes 0. An
-//!   answer is put into BN24 alone: a reader that has seen the 0 still finds the old chunk in C24. "No route" is put into
-//!   C24 first.
+//! # Concurrent readers
+//! All slots are atomic words. Readers of a shared table see each slot as it was or as it is. A
+//! change writes only what remains after all changes of its batch. So an address goes from its old
+//! answer to its new one with one store:
+//! - A chunk is filled with the answer of its slot before the slot points to it. An answer that
+//!   replaces a chunk overwrites the pointer. The chunk stays as it is, and its number is reused
+//!   after a grace period.
+//! - On level 24 BN24 decides, and C24 counts only where BN24 is 0. A chunk is first stored in C24,
+//!   then BN24 becomes 0. An answer is stored in BN24 alone, so a reader that has seen the 0 still
+//!   finds the old chunk in C24. "No route" is stored in C24 first.
 //!
-//! Chunks have room to grow where they are; without room the table asks to be built anew.
+//! Chunks have room to grow without moving. When the room is used up, the table asks for a rebuild.
 //!
 //! # Worked example
-//! The table of Figure 2, with the figure's levels 2, 4, 6 laid onto 16, 24, 32 (each pair of bits becomes the
-//! last two bits of its level, so `001*` becomes 0.0.2.0/23):
+//! The table of Figure 2, with the figure's levels 2, 4, 6 mapped to 16, 24, 32. Each pair of bits
+//! becomes the last two bits of its level, so `001*` becomes 0.0.2.0/23:
 //!
 //! ```text
 //! BCN16   0: chunk 1      1: next hop 3   2: next hop 4   3: chunk 2      all others: next hop 6
@@ -44,21 +48,22 @@
 //! N32     chunk 1:  3  3  3  9  then 3    chunk 2:  2  2  8  8  then 8
 //! ```
 //!
-//! The address that the figure calls 001010 is 0.0.2.2: BCN16\[0\] leads to chunk 1, BN24\[1 << 8 | 2\] = 0, and
-//! N32\[1 << 8 | 2\] = 3.
+//! The address that the figure calls 001010 is 0.0.2.2. BCN16\[0\] leads to chunk 1, BN24\[1 << 8 |
+//! 2\] = 0, and N32\[1 << 8 | 2\] = 3.
 //!
 //! # What differs from the paper
-//! - BCN16 has 32 bits where the paper has 16: a 15-bit next hop or chunk id loses tables of 2024. The bytes
-//!   on chip grow by 128 KiB.
-//! - The paper assumes a default route, so that a next hop is never 0. Chunk 0 takes its place.
-//! - Algorithm 2 subtracts 1 from every chunk id; with chunk 0 present nothing is subtracted.
+//! - BCN16 has 32 bits where the paper has 16: a 15-bit next hop or chunk id is too small for
+//!   tables of 2024. The bytes on chip grow by 128 KiB.
+//! - The paper assumes a default route, so that a next hop is never 0. Chunk 0 takes its role.
+//! - Algorithm 2 subtracts 1 from every chunk id. With chunk 0 present, nothing is subtracted.
 //! - Updates take the changed intervals from the table itself
-//!   ([`exposed`](crate::blocks::pushing::exposed)), so that no pushed trie is kept beside it. Chunks are numbered
-//!   without holes ([`dense`](crate::blocks::dense)), so an update may move one, unless others read.
-//! - Where BN24 answers, C24 may still hold the number of a chunk that was there.
-//! - [`Engine::memory`] splits BN24 as Figure 4 does: one bit of each entry is B24, on chip, the rest N24. BCN16 is on
-//!   chip as a whole, as section 4.2 has it once B16, C16 and N16 are combined; Figure 4, which keeps them apart, has
-//!   N16 off chip.
+//!   ([`exposed`](crate::blocks::pushing::exposed)), so that no pushed trie is needed beside it.
+//!   Chunks are numbered without holes ([`dense`](crate::blocks::dense)), so an update may move
+//!   one, unless the table is shared.
+//! - Where BN24 answers, C24 may still hold the number of an earlier chunk.
+//! - [`Engine::memory`] splits BN24 as Figure 4 does: one bit of each entry is B24, on chip, the
+//!   rest N24. All of BCN16 is on chip, as section 4.2 has it once B16, C16 and N16 are combined.
+//!   Figure 4, which separates them, has N16 off chip.
 
 mod levels;
 #[cfg(test)]
@@ -76,11 +81,11 @@ use crate::memory::{Memory, Pages, Words, WordsView};
 use crate::sections::{SectionWriter, Sections};
 use crate::{Delta, Error, Rib};
 
-/// The greatest next-hop index: the 31 bits that the flag leaves of a BCN16 entry. Chunk ids, at most 65,536
-/// there and 2^24 in C24, always fit.
+/// The greatest next-hop index: the 31 bits of a BCN16 entry beside the flag. Chunk ids, at most
+/// 65,536 there and 2^24 in C24, always fit.
 pub const NEXT_HOPS_MAX: u32 = (1 << 31) - 1;
 
-/// What the tools print about it.
+/// What the tools print about the engine.
 pub const ABOUT: About = About {
     name: "sail-l",
     paper: "Yang et al., Guarantee IP Lookup Performance with FIB Explosion, SIGCOMM 2014 (SAIL_L)",
@@ -94,7 +99,7 @@ pub const ABOUT: About = About {
 /// The slots of a chunk.
 const CHUNK: usize = 256;
 
-/// The chunk that belongs to nobody and says "no route".
+/// The chunk without an owner, which means "no route".
 const NO_ROUTE: u32 = 0;
 
 /// The arrays of SAIL_L and what updates need.
@@ -109,7 +114,7 @@ pub struct SailL<W: Width> {
     owners24: Owners<u32>,
     /// The nodes of level 24 whose chunks n32 holds.
     owners32: Owners<u32>,
-    /// What the update in progress has cost so far.
+    /// The cost of the update in progress.
     cost: Cost,
 }
 
@@ -136,7 +141,7 @@ impl<W: Width> SailL<W> {
         engine
     }
 
-    /// Makes the view show the arrays that have moved.
+    /// Updates the view after an array has moved.
     fn show(&mut self) {
         self.bn24.show_in(&mut self.view.bn24);
         self.c24.show_in(&mut self.view.c24);
@@ -184,7 +189,7 @@ impl<W: Width> Engine<u32> for SailL<W> {
     }
 
     fn figures(&self) -> Vec<Figure> {
-        // The first chunk of either level belongs to no slot.
+        // The first chunk of either level has no owner.
         let in_use = |chunks: usize, owners: &Owners<u32>| chunks - 1 - (owners.numbers() - owners.len());
         vec![
             Figure::count("chunks, level 24", in_use(self.bn24.chunks(), &self.owners24)),

@@ -1,12 +1,12 @@
-//! The worked example of the module page, the limits, and what updates cost.
+//! The worked example of the module page, the limits, and the cost of updates.
 
 use super::*;
 use crate::engine::Lookup as _;
 use crate::engine::Unmetered;
-use crate::engines::testing::{Ask, apply, rib};
+use crate::engines::testing::{ViaView, apply, rib};
 use crate::{Fib, Limit, NextHop, Prefix};
 
-/// The table of the paper's Figure 2, its levels 2, 4, 6 laid onto 16, 24, 32.
+/// The table of the paper's Figure 2, its levels 2, 4, 6 mapped to 16, 24, 32.
 const FIGURE_2: [(&str, u32); 9] = [
     ("0.0.0.0/0", 6),  // *
     ("0.2.0.0/15", 4), // 1*
@@ -83,7 +83,7 @@ fn a_view_follows_and_who_has_read_a_zero_still_finds_the_chunk() {
     apply(&mut engine, &mut table, &[("0.0.2.3/32", 0)]);
     assert_eq!((view.lookup(0x0000_0203), view.bn24.get(slot), view.c24.get(slot)), (3, 3, 1));
     assert_eq!(view.level_32(slot as u32, 3, &mut Unmetered), 9);
-    // Its number is given out when all have passed, and the slot may have a chunk again.
+    // Its number is reused after a grace period, and the slot may have a chunk again.
     let host = ("0.0.2.4/32", 5);
     apply(&mut engine, &mut table, &[host]);
     assert_eq!((view.lookup(0x0000_0204), view.c24.get(slot)), (5, 3));
@@ -116,7 +116,8 @@ fn a_tree_of_chunks_goes_at_once_when_others_move_into_it() {
 fn a_short_prefix_writes_what_it_owns_and_words_of_the_bit_map_only_where_bits_change() {
     let mut table = rib(&[("0.0.0.0/0", 1), ("10.0.0.0/24", 2)]);
     let mut engine = build(&table);
-    // 255 of the 256 nodes of level 16 two to a word, and 255 slots of the one chunk, whose bits stay.
+    // 255 of the 256 nodes of level 16, two to a word, and 255 slots of the one chunk, whose bits
+    // do not change.
     let cost = apply(&mut engine, &mut table, &[("10.0.0.0/8", 3)]);
     assert_eq!((cost.entries_set, cost.on_chip_writes), (255 + 255, 128));
     let cost = apply(&mut engine, &mut table, &[("10.0.0.128/25", 4)]);

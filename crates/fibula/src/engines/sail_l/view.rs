@@ -1,4 +1,5 @@
-//! [`SailLView`]: what answers, one address at a time (Algorithm 2) and in batches: a block of addresses goes through level 16 while the blocks before it go through level 24.
+//! [`SailLView`]: lookups, one at a time (Algorithm 2) and in batches. In a batch, a block of
+//! addresses goes through level 16 while the blocks before it go through level 24.
 
 use crate::NextHop;
 use crate::arch::{Isa, prefetch};
@@ -8,13 +9,15 @@ use crate::engine::{Lookup, Meter, Staging, Unmetered, Width};
 use crate::memory::{Published, Shareable, WordsView};
 use crate::parallel;
 
-/// The addresses of a block, and of the one block that a short batch makes. A block must be long enough for its
-/// lines of BN24 to arrive while the other blocks are looked at.
+/// The addresses of a block: enough for its lines of BN24 to arrive while the other blocks are
+/// processed.
 const BLOCK: usize = 64;
+/// The addresses of the one block of a short batch.
 const SHORT_BLOCK: usize = 32;
 
-/// The stages: BCN16, BN24, answers. The last works on many at once what the one before has loaded one by one; in the same block right
-/// after it would wait for the store queue, from which a vector cannot be had in parts.
+/// The stages: BCN16, BN24, answers. The last stage reads as vectors what the one before has loaded
+/// one by one. Within one block it would wait for the store queue, which cannot forward single
+/// stores to a vector load.
 const STAGES: usize = 3;
 
 /// The arrays of SAIL_L as lookups read them.
@@ -27,15 +30,15 @@ pub struct SailLView<W: Width> {
 }
 
 impl<W: Width> SailLView<W> {
-    /// BCN16 with its length, so that no index of 16 bits needs a check.
+    /// Returns BCN16 as an array of known size, so that no 16-bit index needs a bounds check.
     #[inline(always)]
     fn bcn16(&self) -> &[Published<u32>; 1 << 16] {
         self.bcn16[..].try_into().expect("one entry a node of level 16")
     }
 
-    /// Algorithm 2.
+    /// Looks up one address by Algorithm 2.
     #[inline(always)]
-    fn look_up(&self, address: u32, meter: &mut impl Meter) -> W {
+    fn lookup_one(&self, address: u32, meter: &mut impl Meter) -> W {
         let bcn16: u32 = meter.load_word(&self.bcn16()[(address >> 16) as usize]);
         if bcn16 & ANSWER != 0 {
             return W::narrow(NextHop(bcn16 ^ ANSWER));
@@ -45,7 +48,7 @@ impl<W: Width> SailLView<W> {
         if n24 == W::default() { self.level_32(slot, address, meter) } else { n24 }
     }
 
-    /// The answer where BN24 has none in `slot`.
+    /// Returns the answer of `address`, whose `slot` of BN24 has none.
     #[inline(always)]
     pub(super) fn level_32(&self, slot: u32, address: u32, meter: &mut impl Meter) -> W {
         let chunk: u32 = meter.load_word(&self.c24[slot as usize]);
@@ -58,7 +61,7 @@ impl<W: Width> Lookup<u32> for SailLView<W> {
 
     #[inline(always)]
     fn lookup_metered<M: Meter>(&self, address: u32, meter: &mut M) -> W {
-        self.look_up(address, meter)
+        self.lookup_one(address, meter)
     }
 
     #[inline(always)]
@@ -76,7 +79,7 @@ impl<W: Width> parallel::Stages<u32> for SailLView<W> {
         3
     }
 
-    /// An answer is handed on with a flag above it, a slot of level 24 as it is.
+    /// Hands an answer on with a flag above it, and a slot of level 24 as it is.
     #[inline(always)]
     fn run_stage<I: Isa>(&self, _: I, stage: usize, addresses: &[u32], found: &mut [u64]) {
         const FOUND: u64 = 1 << 32;
@@ -98,9 +101,10 @@ impl<W: Width> parallel::Stages<u32> for SailLView<W> {
     }
 }
 
-/// No branch depends on what an entry says: which level answers is as good as random. On the table of January 2024, one
-/// address after another, with its branches, gave a third of this throughput; the two stages without a block between
-/// them a quarter, with the prefetch two thirds.
+/// No branch depends on the value of an entry: which level answers is as good as random. On the
+/// table of January 2024, one address after another, with branches, gave a third of this
+/// throughput. The two stages without a block in between gave a quarter, and with the prefetch two
+/// thirds.
 impl<W: Width> Stages<u32, W, STAGES> for SailLView<W> {
     type Found<const N: usize> = Found<N>;
 
@@ -127,15 +131,15 @@ impl<W: Width> Stages<u32, W, STAGES> for SailLView<W> {
 
     #[inline(always)]
     fn one(&self, _: usize, &address: &u32) -> W {
-        self.look_up(address, &mut Unmetered)
+        self.lookup_one(address, &mut Unmetered)
     }
 }
 
-/// What is known of a block of addresses.
+/// The state of a block of addresses.
 pub struct Found<const N: usize> {
-    /// The slot of BN24; where level 16 has the answer, slot 0, which holds 0.
+    /// The slot of BN24. If level 16 has the answer it is slot 0, which holds 0.
     slot: [u32; N],
-    /// The answer with its flag; 0 where the next level has to say.
+    /// The answer with its flag, or 0 if the next level has to answer.
     answer: [u32; N],
 }
 
@@ -146,7 +150,7 @@ impl<W: Width> SailLView<W> {
         look_up::<BLOCK, SHORT_BLOCK, STAGES, _, _, _>(self, addresses, next_hops);
     }
 
-    /// Reads BCN16 and asks for the lines of BN24.
+    /// Reads BCN16 and prefetches the lines of BN24.
     #[inline(always)]
     fn level_16<const N: usize>(&self, addresses: &[u32; N], found: &mut Found<N>) {
         let (bcn16, bn24) = (self.bcn16(), &self.bn24[..]);
@@ -170,7 +174,7 @@ impl<W: Width> SailLView<W> {
         }
     }
 
-    /// Takes the flags off, and reads C24 and N32 for the few addresses that go so far.
+    /// Removes the flags, and reads C24 and N32 for the few addresses that need them.
     #[inline(always)]
     fn answer<const N: usize>(&self, addresses: &[u32; N], found: &Found<N>, next_hops: &mut [W; N]) {
         let mut below = false;

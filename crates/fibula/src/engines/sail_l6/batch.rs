@@ -1,4 +1,5 @@
-//! The batch path: a pipeline of five stages, one a level down to 48, each at work on a block of its own.
+//! The batch path: a software pipeline of five stages, one per level down to 48, each working on
+//! its own block.
 
 use super::{LEVEL_48, LEVELS, Level, SailL6, first_chunk, index};
 use crate::NextHop;
@@ -8,40 +9,42 @@ use crate::blocks::pushing::ANSWER;
 use crate::engine::{Lookup, Unmetered, Width};
 use std::array::from_fn;
 
-/// The addresses of a block, and of the blocks that a short batch makes. Blocks of 16 gave nine tenths of the throughput,
-/// of 64 six sevenths.
+/// The addresses of a block. Blocks of 16 gave nine tenths of the throughput, of 64 six sevenths.
 const BLOCK: usize = 32;
+/// The addresses of each block of a short batch.
 const SHORT_BLOCK: usize = 8;
 
-/// The levels that the pipeline walks: BN48 answers for all but a few hundred nodes of a full table.
+/// The levels that the pipeline walks. BN48 answers for all but a few hundred nodes of a full
+/// table.
 const STAGES: usize = LEVEL_48 + 1;
 
-/// How far a block of addresses has come.
+/// The progress of a block of addresses.
 pub struct Block<const N: usize> {
-    /// The entry of the next level; where the answer is known, one of chunk 0, which holds 0.
+    /// The index of the entry in the next level. If the answer is known it is in chunk 0, which
+    /// holds 0.
     index: [u32; N],
-    /// The answer with its flag; 0 where a lower level has to say.
+    /// The answer with its flag, or 0 if a lower level has to answer.
     answer: [u32; N],
 }
 
 impl<const N: usize> Block<N> {
-    /// Reads one of the upper levels and asks for the lines of the next. To ask for all of them in a loop of its own
-    /// cost a sixth of the throughput.
+    /// Reads one of the upper levels and prefetches the lines of the next. Prefetching in a loop of
+    /// its own cost a sixth of the throughput.
     #[inline(always)]
     #[allow(clippy::needless_range_loop, reason = "one index runs through three arrays of one block")]
-    fn advance(&mut self, addresses: &[u128; N], level: &Level, next_length: u8, ask: impl Fn(usize)) {
+    fn advance(&mut self, addresses: &[u128; N], level: &Level, next_length: u8, fetch: impl Fn(usize)) {
         let bcn = &level.bcn[..];
         for at in 0..N {
             let entry = bcn[self.index[at] as usize];
             let answered = (entry.cast_signed() >> 31).cast_unsigned();
             self.answer[at] |= entry & answered;
             self.index[at] = index(entry & !answered, addresses[at], next_length);
-            ask(self.index[at] as usize);
+            fetch(self.index[at] as usize);
         }
     }
 }
 
-/// No branch depends on what an entry says, down to level 48.
+/// Down to level 48, no branch depends on the value of an entry.
 impl<W: Width> Stages<u128, W, STAGES> for SailL6<W> {
     type Found<const N: usize> = Block<N>;
 

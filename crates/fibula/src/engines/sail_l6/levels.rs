@@ -1,4 +1,4 @@
-//! The arrays as pushed levels, and what writing them costs.
+//! The arrays as pushed levels, and the cost of writing them.
 
 use super::{CHUNK, LEVEL_48, Level, NO_ROUTE, SailL6};
 use crate::NextHop;
@@ -7,12 +7,13 @@ use crate::blocks::pushing::{ANSWER, Levels, Slot, words_written};
 use crate::engine::{Unmetered, Width};
 use std::ops::Range;
 
-/// The BCN entries of a 64-bit word, and the bits of B48.
+/// The BCN entries of a 64-bit word.
 const BCN_WORD: usize = 2;
+/// The bits of B48 in a 64-bit word.
 const B48_WORD: usize = 64;
 
 impl<W: Width> SailL6<W> {
-    /// The level at a depth; `None` for level 48, which is of another kind.
+    /// Returns the level at `depth`, or `None` for level 48, whose layout is different.
     fn level(&self, depth: usize) -> Option<&Level> {
         match depth {
             ..LEVEL_48 => Some(&self.upper[depth]),
@@ -71,7 +72,8 @@ impl<W: Width> Levels<u128> for SailL6<W> {
             };
         };
         match Slot::unpack(level.bcn[slot]) {
-            // On the last level there are no chunks, and what is no answer is the next hop beside longer routes.
+            // The last level has no chunks below: a value that is no answer is the next hop beside
+            // longer routes.
             Slot::Chunk(next_hop) if depth + 1 == Self::LEVELS.len() => Slot::Beyond(NextHop(next_hop)),
             slot => slot,
         }

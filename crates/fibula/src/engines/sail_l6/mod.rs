@@ -1,40 +1,43 @@
-//! `sail-l6`: SAIL_L for IPv6, a byte of the address a level, and an exact way past 64 bits.
+//! `sail-l6`: SAIL_L for IPv6, one byte of the address per level, and an exact continuation past 64
+//! bits.
 //!
-//! Yang, Xie, Li, Fu, Liu, Li and Mathy, "Guarantee IP Lookup Performance with FIB Explosion" (SIGCOMM 2014),
-//! section 7 for the levels, section 4.2 and Figures 2 to 4 for what stands on them.
+//! Yang, Xie, Li, Fu, Liu, Li and Mathy, "Guarantee IP Lookup Performance with FIB Explosion"
+//! (SIGCOMM 2014), section 7 for the levels, section 4.2 and Figures 2 to 4 for their contents.
 //!
 //! # Layout
-//! Solid nodes are pushed to levels 16, 24, 32, 40, 48, 56 and 64. An internal node of a level has a chunk of 256
-//! slots on the next; any other node has an answer. Above and below level 48 an entry of 32 bits says which: the array
-//! that the paper calls BCN, bit map, chunk ids and next hops in one. On level 48, where the paper splits and most of
-//! the slots are, next hops and chunk ids stand apart as in its BN and C.
+//! Solid nodes are pushed to levels 16, 24, 32, 40, 48, 56 and 64. An internal node of a level has
+//! a chunk of 256 slots on the next level. Any other node has an answer. Above and below level 48
+//! an entry of 32 bits says which: the array that the paper calls BCN, with bit map, chunk ids and
+//! next hops in one. On level 48 the paper splits, and most of the slots are there. There next hops
+//! and chunk ids are separate, as in the paper's BN and C.
 //!
 //! ```text
-//!                    31  30                                        0
-//!                  +---+--------------------------------------------+
-//!                  | 1 |                 next hop N                 |    an answer
-//!                  | 0 |                 chunk id C                 |    next: C << 8 | the next byte of a
-//!                  +---+--------------------------------------------+
+//!                    31  30                              0
+//!                  +---+----------------------------------+
+//!                  | 1 |            next hop N            |   an answer
+//!                  | 0 |            chunk id C            |   next: C << 8 | the next byte of a
+//!                  +---+----------------------------------+
 //! BCN16            65,536 entries: a chunk for each first byte of a
 //! BCN24, 32, 40    256 entries a chunk
-//! BN48             next hop, as wide as the answers; 0: look below     256 entries a chunk
-//! C48              chunk id, 32 bits; 0 where BN48 answers             256 entries a chunk, if any is not 0
+//! BN48             next hop, as wide as the answers; 0: look below   256 entries a chunk
+//! C48              chunk id, 32 bits; 0 where BN48 answers           256 entries a chunk, if any
+//!                                                                    is not 0
 //! BCN56            256 entries a chunk
 //! BCN64            256 entries a chunk:
-//!                  +---+--------------------------------------------+
-//!                  | 1 |                 next hop N                 |    an answer
-//!                  | 0 |                 next hop N                 |    longer routes are below; N where none matches
-//!                  +---+--------------------------------------------+
+//!                  +---+----------------------------------+
+//!                  | 1 |            next hop N            |   an answer
+//!                  | 0 |            next hop N            |   more-specific routes are below;
+//!                  +---+----------------------------------+   N where none matches
 //! longer routes    a Patricia tree of the routes of 65 to 128 bits
 //! ```
 //!
-//! Chunk ids start from 1, as in the paper. Chunk 0 of every array but BCN16 is all zeros and belongs to nobody: the
-//! batch path sends addresses there that have their answer already.
+//! Chunk ids start from 1, as in the paper. Chunk 0 of every array but BCN16 is all zeros and has
+//! no owner. The batch path sends addresses there that already have their answer.
 //!
 //! # Worked example
-//! The table of Figure 2 below 2001:db8::/32, with the figure's levels 2, 4, 6 laid onto 40, 48, 64 (each pair of bits
-//! becomes the last two bits of its level, so `001*` becomes 2001:db8:2::/47), and a host of the last node,
-//! 2001:db8:2:3::1/128 with next hop 5:
+//! The table of Figure 2 below 2001:db8::/32, with the figure's levels 2, 4, 6 mapped to 40, 48,
+//! 64. Each pair of bits becomes the last two bits of its level, so `001*` becomes 2001:db8:2::/47.
+//! A host route of the last node, 2001:db8:2:3::1/128, has next hop 5:
 //!
 //! ```text
 //! BCN16   2001: chunk 1                       all others: next hop 0
@@ -49,23 +52,27 @@
 //!         chunk 2:  next hop 2   next hop 2   next hop 8   next hop 8   then next hop 8
 //! ```
 //!
-//! The address that the figure calls 001010 is 2001:db8:2:2::. Its way is the first chunk of each level, and
-//! BCN64\[1 << 8 | 2\] says 3. At 2001:db8:2:3::1 the last entry has no flag: the tree says 5; of 2001:db8:2:3::2 it
-//! knows nothing, and the entry's own 9 is the answer.
+//! The address that the figure calls 001010 is 2001:db8:2:2::. It goes through the first chunk of
+//! each level, and BCN64\[1 << 8 | 2\] gives 3. At 2001:db8:2:3::1 the last entry has no flag, and
+//! the tree gives 5. The tree does not cover 2001:db8:2:3::2, so the entry's own 9 is the answer.
 //!
 //! # What differs from the paper
-//! - Section 7 names the levels 16, 24, 32, 40, 48 and 64 and no layout below 48. Level 56 is ours: were the last 16 bits
-//!   one level, a chunk would have 65,536 entries. The 104 chunks that a full table of 2024 would have there take 26 MiB,
-//!   where levels 56 and 64 take 229 KiB; those of 70,000 scattered hosts 17 GiB.
-//! - The paper ends at 64 bits. Routes that are longer still must answer, so a node of level 64 that has such routes has an
-//!   entry without the flag, even if it has no route itself. Other addresses pay nothing: the flag is read anyway.
-//! - C48 is kept only for chunks that have an id ([`sparse`](crate::blocks::sparse)): it would be the largest array and
-//!   nearly all zeros. (One array BCN48 instead of the two, tried too, had twice the bytes of BN48 for a full table's next
-//!   hops of 16 bits, and between 13 and 28 % fewer lookups a second.)
-//! - BCN has 32 bits where the BCN of section 4.2 has 16, which full tables exceed. [`Engine::memory`] counts as on chip
-//!   what the paper keeps there: BCN16 to BCN40 and, of each entry of BN48, the one bit that is B48.
-//! - As in [`sail_l`](super::sail_l): updates take the changed intervals from the table itself, and chunks are
-//!   numbered without holes, so an update may move one.
+//! - Section 7 names the levels 16, 24, 32, 40, 48 and 64 and no layout below 48. Level 56 is ours:
+//!   if the last 16 bits were one level, a chunk would have 65,536 entries. The 104 chunks that a
+//!   full table of 2024 would have there take 26 MiB, where levels 56 and 64 take 229 KiB. Those of
+//!   70,000 scattered hosts would take 17 GiB.
+//! - The paper ends at 64 bits. Longer routes must still answer, so a node of level 64 that has
+//!   such routes has an entry without the flag, even if it has no route itself. Other addresses pay
+//!   nothing, because the flag is read anyway.
+//! - C48 is stored only for chunks that have an id ([`sparse`](crate::blocks::sparse)): it would be
+//!   the largest array and nearly all zeros. One array BCN48 instead of the two took twice the
+//!   bytes of BN48 for a full table with 16-bit next hops, and gave between 13 and 28 % fewer
+//!   lookups a second.
+//! - BCN has 32 bits where the BCN of section 4.2 has 16, which full tables exceed.
+//!   [`Engine::memory`] counts as on chip what the paper keeps there: BCN16 to BCN40 and, of each
+//!   entry of BN48, the one bit that is B48.
+//! - As in [`sail_l`](super::sail_l), updates take the changed intervals from the table itself, and
+//!   chunks are numbered without holes, so an update may move one.
 
 mod batch;
 mod levels;
@@ -84,16 +91,17 @@ use crate::memory::{Memory, Pages};
 use crate::{Address, Delta, Error, Limit, NextHop, Prefix, Rib};
 use std::array::from_fn;
 
-/// The greatest next-hop index: the 31 bits that the flag leaves of an entry.
+/// The greatest next-hop index: the 31 bits of an entry beside the flag.
 pub const NEXT_HOPS_MAX: u32 = (1 << 31) - 1;
 
-/// The most chunks a level may have: chunk id and byte together make an index of 32 bits, and chunk 0 belongs to nobody.
+/// The most chunks of a level. Chunk id and byte together make an index of 32 bits, and chunk 0 has
+/// no owner.
 pub const CHUNKS_MAX: u64 = (1 << 24) - 1;
 
 /// What [`CHUNKS_MAX`] limits, as errors name it.
 const CHUNKS: &str = "chunks of a level";
 
-/// What the tools print about it.
+/// What the tools print about the engine.
 pub const ABOUT: About = About {
     name: "sail-l6",
     paper: "Yang et al., Guarantee IP Lookup Performance with FIB Explosion, SIGCOMM 2014 (SAIL_L for IPv6)",
@@ -108,28 +116,30 @@ pub const ABOUT: About = About {
 /// The prefix lengths that solid nodes are pushed to.
 const LEVELS: [u8; 7] = [16, 24, 32, 40, 48, 56, 64];
 
-/// Where the paper splits: as many levels are above it, and the others below.
+/// The depth of level 48, where the paper splits: the number of levels above it. The levels after
+/// it are below.
 const LEVEL_48: usize = 4;
 const BELOW_48: usize = LEVELS.len() - LEVEL_48 - 1;
 
-/// The chunk that belongs to nobody; in C48, that there is none below.
+/// The chunk without an owner. In C48 it means that there is no chunk below.
 const NO_ROUTE: u32 = 0;
 
-/// The bits of an address that choose an entry of a chunk, and the entries of a chunk.
+/// The bits of an address that choose an entry of a chunk.
 const CHUNK_BITS: u8 = 8;
+/// The entries of a chunk.
 const CHUNK: usize = 1 << CHUNK_BITS;
 
 /// A level above or below 48.
 #[derive(Clone, Debug)]
 struct Level {
     bcn: ChunkArray<u32, CHUNK>,
-    /// The nodes of the level before whose chunks these are. Level 16 needs none: its 256 chunks are those of the
-    /// first byte of an address.
+    /// The nodes of the level before whose chunks these are. Level 16 needs none: its 256 chunks
+    /// belong to the first byte of an address.
     owners: Owners<u128>,
 }
 
 impl Level {
-    /// Level 16, without any route.
+    /// Returns level 16 without any route.
     fn first(pages: Pages) -> Self {
         let mut bcn = ChunkArray::new(pages, CHUNK);
         for _ in 0..CHUNK {
@@ -138,7 +148,7 @@ impl Level {
         Self { bcn, owners: Owners::from(CHUNK as u32) }
     }
 
-    /// A further level, with room for so many chunks.
+    /// Returns a further level with room for `chunks` chunks.
     fn further(chunks: usize, pages: Pages) -> Self {
         let mut bcn = ChunkArray::new(pages, 1 + chunks);
         bcn.push(0);
@@ -173,28 +183,30 @@ pub struct SailL6<W: Width> {
     /// Levels 56 and 64.
     lower: [Level; BELOW_48],
     longer: Patricia<u128, W>,
-    /// What the update in progress has cost so far.
+    /// The cost of the update in progress.
     cost: Cost,
 }
 
-/// Whether a route is one of the tree's.
+/// Returns whether a route is in the tree of routes longer than /64.
 fn is_longer(prefix: Prefix<u128>) -> bool {
     prefix.len() > LEVELS[LEVELS.len() - 1]
 }
 
-/// The chunk of level 16 that answers an address.
+/// Returns the chunk of level 16 that answers an address.
 #[inline(always)]
 fn first_chunk(address: u128) -> u32 {
     address.bits(0, LEVELS[0] - CHUNK_BITS) as u32
 }
 
-/// The entry of a chunk for an address: the last byte that the level resolves chooses it.
+/// Returns the index of the entry of `address` in `chunk`. The last byte that the level resolves
+/// chooses it.
 #[inline(always)]
 fn index(chunk: u32, address: u128, level: u8) -> u32 {
     chunk << CHUNK_BITS | address.bits(level - CHUNK_BITS, CHUNK_BITS) as u32
 }
 
-/// Goes down levels of these lengths from a chunk of the first of them to an answer, or to the last one's entry.
+/// Goes down `levels`, of these `lengths`, from a chunk of the first. Returns an answer, or the
+/// entry of the last level.
 #[inline(always)]
 fn descend(levels: &[Level], lengths: &[u8], chunk: u32, address: u128, meter: &mut impl Meter) -> u32 {
     let mut entry = chunk;
@@ -208,7 +220,7 @@ fn descend(levels: &[Level], lengths: &[u8], chunk: u32, address: u128, meter: &
 }
 
 impl<W: Width> SailL6<W> {
-    /// Builds it if no level needs more than so many chunks.
+    /// Builds the engine, or fails if a level needs more than `chunks_max` chunks.
     fn build_at_most(chunks_max: u64, rib: &Rib<u128>, pages: Pages) -> Result<Self, Error> {
         let chunks = LEVELS.map(|level| internal_nodes(rib, level));
         let most = chunks[..LEVELS.len() - 1].iter().copied().max().unwrap_or_default();
@@ -227,7 +239,7 @@ impl<W: Width> SailL6<W> {
         Ok(engine)
     }
 
-    /// The answer where BN48 has none in `slot`.
+    /// Returns the answer of `address`, whose `slot` of BN48 has none.
     #[inline(always)]
     fn below_48(&self, slot: u32, address: u128, meter: &mut impl Meter) -> W {
         let chunk = self.level_48.c.get(slot as usize, meter);
@@ -242,7 +254,7 @@ impl<W: Width> SailL6<W> {
         if longer == W::default() { W::narrow(NextHop(entry)) } else { longer }
     }
 
-    /// How many chunks each level has of those that updates make.
+    /// Returns the number of chunks of each level, except those that updates never allocate.
     fn chunks(&self) -> [usize; LEVELS.len() - 1] {
         from_fn(|at| self.owners(at + 1).len())
     }
@@ -280,7 +292,7 @@ impl<W: Width> Engine<u128> for SailL6<W> {
     }
 
     fn apply(&mut self, rib: &Rib<u128>, deltas: &[Delta<u128>]) -> Update {
-        // A new route makes at most one chunk of a level.
+        // A new route allocates at most one chunk of a level.
         let new_routes = deltas.iter().filter(|delta| !delta.before.is_some()).count();
         if self.chunks().into_iter().any(|chunks| (chunks + new_routes) as u64 > CHUNKS_MAX) {
             return Update::Rebuild;

@@ -1,11 +1,13 @@
-//! The worked example of the module page, longer routes, the limits, and what updates cost.
+//! The worked example of the module page, routes longer than /64, the limits, and the cost of
+//! updates.
 
 use super::*;
 use crate::Fib;
 use crate::engines::testing::{apply, follows_the_oracle, meeting, rib};
 use proptest::prelude::*;
 
-/// The table of the paper's Figure 2 below 2001:db8::/32, its levels 2, 4, 6 laid onto 40, 48, 64, and a host.
+/// The table of the paper's Figure 2 below 2001:db8::/32, its levels 2, 4, 6 mapped to 40, 48, 64,
+/// and a host route.
 const FIGURE_2: [(&str, u32); 10] = [
     ("2001:db8::/32", 6),       // *
     ("2001:db8:200::/39", 4),   // 1*
@@ -27,7 +29,7 @@ fn address(text: &str) -> u128 {
     text.parse::<std::net::Ipv6Addr>().unwrap().to_bits()
 }
 
-/// The first entries of a chunk, and the one that all further entries hold.
+/// Returns the first entries of a chunk, and the one that all further entries hold.
 fn chunk<T: Copy + PartialEq + std::fmt::Debug>(entries: &[T], id: usize) -> ([T; 4], T) {
     let chunk = &entries[id * CHUNK..(id + 1) * CHUNK];
     assert!(chunk[4..].iter().all(|entry| *entry == chunk[4]), "{chunk:?}");
@@ -99,7 +101,7 @@ fn a_host_route_makes_its_way_and_takes_it_along() {
     // A chunk on each of six levels, and a node of the tree.
     assert_eq!((cost.nodes_allocated, engine.chunks()), (6 + 1, [1; 6]));
     assert_eq!(["2001:db8::", "2001:db8::1", "2001:db8::2"].map(|a| engine.lookup(address(a))), [1, 2, 1]);
-    // The node has no route of its own: what answers beside the host is the default route.
+    // The node has no route of its own: the default route answers beside the host route.
     apply(&mut engine, &mut table, &[("::/0", 3)]);
     assert_eq!(["2001:db8::", "2001:db8::1", "::"].map(|a| engine.lookup(address(a))), [3, 2, 3]);
     apply(&mut engine, &mut table, &[("2001:db8::1/128", 0)]);
@@ -111,8 +113,8 @@ fn a_host_route_makes_its_way_and_takes_it_along() {
 fn an_update_above_48_writes_words_of_entries_and_on_48_words_of_bits() {
     let mut table = rib(&[("2001:db8::/48", 2), ("2001:db8:1::/48", 3)]);
     let mut engine = build(&table);
-    // The 255 slots of level 40 that are left of the /32 lie in 128 words. Of the chunk on level 48, which has no zeros to
-    // lose yet, 254 slots stop being "look below": all four words of B48 change.
+    // The other 255 slots of the /32 on level 40 are 128 words. In the chunk on level 48, 254 slots
+    // stop being "look below", which changes all four words of B48.
     let cost = apply(&mut engine, &mut table, &[("2001:db8::/32", 1)]);
     assert_eq!((cost.entries_set, cost.on_chip_writes), (255 + 254, 128 + 4));
     // Another next hop changes no bit of B48.
@@ -163,7 +165,7 @@ fn validation_sees_what_is_wrong() {
     assert!(spoiled(|e| e.longer = Patricia::plant([], Pages::Small).unwrap()).contains("is in no node"));
 }
 
-/// Prefixes that meet about the levels' ends, below few nodes.
+/// Generates prefixes that meet near the ends of the levels, below few nodes.
 fn prefixes() -> impl Strategy<Value = Prefix<u128>> {
     meeting(prop_oneof![14..=18_u8, 38..=50_u8, 55..=68_u8, 126..=128_u8])
 }

@@ -1,12 +1,14 @@
-//! The batch path: a block of addresses finds its slots of levels 16 and 24 while the block before it reads them.
+//! The batch path: a block of addresses finds its slots of levels 16 and 24 while the block before
+//! reads them.
 
 use super::{NODES16, SailM};
 use crate::arch::{Isa, Kernel, Level, dispatch, prefetch};
 use crate::blocks::pipeline::{Stages, for_each_set, look_up};
 use crate::engine::{Unmetered, Width};
 
-/// The addresses of a block, and of the one block that a short batch makes.
+/// The addresses of a block.
 const BLOCK: usize = 64;
+/// The addresses of the one block of a short batch.
 const SHORT_BLOCK: usize = 32;
 
 /// See [`SailM::lookup_batch`].
@@ -22,7 +24,7 @@ pub(super) fn lookup<W: Width>(
     dispatch(isa, Mixed { engine, addresses, tables, next_hops });
 }
 
-/// A batch on its way to the instruction set it is compiled for.
+/// A batch, to be compiled for an instruction set.
 struct Mixed<'b, W: Width> {
     engine: &'b SailM<W>,
     addresses: &'b [u32],
@@ -40,13 +42,14 @@ impl<W: Width> Kernel for Mixed<'_, W> {
     }
 }
 
-/// The tables, and what tells an address's table: given its place in the batch and the address.
+/// The tables, and a function that returns the table of an address, given its index in the batch
+/// and the address.
 struct Routed<'e, W: Width, T> {
     engine: &'e SailM<W>,
     table: T,
 }
 
-/// No branch depends on what an entry says, as in [`sail_l`](crate::engines::sail_l).
+/// No branch depends on the value of an entry, as in [`sail_l`](crate::engines::sail_l).
 impl<W: Width, T: Fn(usize, u32) -> usize> Stages<u32, W, 2> for Routed<'_, W, T> {
     type Found<const N: usize> = [u32; N];
 
@@ -78,8 +81,8 @@ impl<W: Width, T: Fn(usize, u32) -> usize> Stages<u32, W, 2> for Routed<'_, W, T
 }
 
 impl<W: Width> SailM<W> {
-    /// The answers for addresses in tables of which `table` tells the id, given the place in the batch and the
-    /// address.
+    /// Looks up a batch. `table` returns the table id of an address, given its index in the batch
+    /// and the address.
     #[inline(always)]
     pub(super) fn lookup_blocks(
         &self,
@@ -91,7 +94,7 @@ impl<W: Width> SailM<W> {
         look_up::<BLOCK, SHORT_BLOCK, 2, _, _, _>(&routed, addresses, next_hops);
     }
 
-    /// Reads B16 and C16 and asks for the lines of N16 and N24.
+    /// Reads B16 and C16 and prefetches the lines of N16 and N24.
     #[inline(always)]
     #[allow(clippy::needless_range_loop, reason = "one index runs through two arrays of one block")]
     fn find<const N: usize>(
@@ -107,11 +110,11 @@ impl<W: Width> SailM<W> {
         }
     }
 
-    /// Reads N16 or N24. Only where N24 has no next hop is B24 asked whether that is the answer; then C24 and N32 are
-    /// read for the few addresses that go so far.
+    /// Reads N16 or N24. Reads B24 only where N24 has no next hop, to learn whether that is the
+    /// answer. Then reads C24 and N32 for the few addresses that need them.
     ///
-    /// B24 asked for every address, as in the paper, where it is on chip, gave two thirds of the throughput on the
-    /// prefix trace of the table of January 2024, and as much on the random one.
+    /// Reading B24 for every address, as the paper does where it is on chip, gave two thirds of the
+    /// throughput on the prefix trace of the table of January 2024, and the same on the random one.
     #[inline(always)]
     #[allow(clippy::needless_range_loop, reason = "one index runs through three arrays and a bit map")]
     fn read<const N: usize>(

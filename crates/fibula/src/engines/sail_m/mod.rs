@@ -1,42 +1,48 @@
 //! `sail-m`: SAIL for many tables, one overlay trie that all of them share.
 //!
-//! Yang, Xie, Li, Fu, Liu, Li and Mathy, "Guarantee IP Lookup Performance with FIB Explosion" (SIGCOMM 2014),
-//! section 4.3. [`SailM`] is the structure: many tables (VRFs), a lookup takes an address and a table's id, an
-//! update changes one table. [`Replicated`] is the engine of the registry: one table in as many copies as asked
-//! for.
+//! Yang, Xie, Li, Fu, Liu, Li and Mathy, "Guarantee IP Lookup Performance with FIB Explosion"
+//! (SIGCOMM 2014), section 4.3. [`SailM`] is the structure: many tables (VRFs), a lookup takes an
+//! address and a table's id, and an update changes one table. [`Replicated`] is the engine of the
+//! registry: one table in a given number of copies.
 //!
 //! # Layout
-//! The tries of all tables are laid over one another and pushed to levels 16, 24 and 32 as one
-//! ([`sail_l`](super::sail_l)): a node has a chunk of 256 slots below it if *some* table has a longer route there,
-//! else it has an answer in every table. So the bit maps and chunk ids, which say where an answer stands, serve all
-//! tables, and each slot has an array of m next hops, one a table.
+//! The tries of all tables are overlaid and pushed to levels 16, 24 and 32 as one
+//! ([`sail_l`](super::sail_l)). A node has a chunk of 256 slots below it if *some* table has a
+//! more-specific route there. Otherwise it has an answer in every table. So the bit maps and chunk
+//! ids, which say where an answer is stored, serve all tables. Each slot has an array of m next
+//! hops, one per table.
 //!
 //! ```text
-//!          slots of level 16                 slots of level 24                    slots of level 32
-//!          0 .. 65,535                       65,536 + (C16 << 8 | a >> 8 & 255)   C24 << 8 | a & 255
+//!          slots of level 16               slots of level 24                  slots of level 32
+//!          0 .. 65,535                     65,536 +                           C24 << 8 | a & 255
+//!                                          (C16 << 8 | a >> 8 & 255)
 //!
-//! on chip  B16  1 bit   1: an answer         B24  1 bit   1: an answer
+//! on chip  B16  1 bit   1: an answer       B24  1 bit   1: an answer
 //!          C16  16 bits chunk of level 24
-//! off chip                                   C24  32 bits chunk of level 32
-//!          N16  m next hops                  N24  m next hops                     N32  m next hops
+//! off chip                                 C24  32 bits chunk of level 32
+//!          N16  m next hops                N24  m next hops                   N32  m next hops
 //! ```
 //!
-//! B16 and B24 are one array, and so are N16 and N24: the slots of level 24 follow those of level 16, so that
-//! a batch reads either without a branch. The m next hops of a slot stand at one place of m arrays, an array a table.
-//! A lookup touches one line of them however they lie, but so the neighbours that share a line or a page are those of
-//! the same table, a prefix is painted in one stroke, and a table comes or goes without moving the others. (All tables
-//! in one array, 256 next hops of one beside 256 of the next, gave 0.48 of what twelve `sail-l` do on batches of one
-//! table each, prefix trace, where arrays apart give 0.77: a table's next hops then lie on twelve times as many pages.)
+//! B16 and B24 are one array, and so are N16 and N24: the slots of level 24 follow those of level
+//! 16, so that a batch reads either without a branch. The m next hops of a slot are at one index of
+//! m arrays, one array per table. A lookup touches one line of them in any layout. In this one,
+//! neighbours that share a line or a page belong to the same table, a prefix is painted in one
+//! stroke, and a table comes or goes without moving the others.
 //!
-//! Every table has a next hop in every slot, so the structure pays where tables have their prefixes in common, as
-//! routers of one network have: twelve views of a made table of 100,000 prefixes take 13.7 MB, in a `sail-l` each
-//! 50.1 MB; twelve tables that have nothing in common take 116.3 MB
-//! (`cargo test -p fibula-lab --test many_tables -- --nocapture`).
+//! The other layout, with all tables in one array and 256 next hops of one beside 256 of the next,
+//! was slower. On batches of one table each, prefix trace, it gave 0.48 of the throughput of twelve
+//! `sail-l`, where separate arrays give 0.77. A table's next hops then lie on twelve times as many
+//! pages.
+//!
+//! Every table has a next hop in every slot. So the structure pays when tables have their prefixes
+//! in common, as the routers of one network do. Twelve views of a made table of 100,000 prefixes
+//! take 13.7 MB, and 50.1 MB with a `sail-l` each. Twelve tables that have nothing in common take
+//! 116.3 MB (`cargo test -p fibula-lab --test many_tables -- --nocapture`).
 //!
 //! # Worked example
-//! Table 0 is that of Figure 2 as the page of [`sail_l`](super::sail_l#worked-example) lays it onto levels 16, 24
-//! and 32; table 1 has 0.1.2.0/24 -> 5 and 0.0.2.0/24 -> 7 and no default route. Node 1 of level 16 is a leaf of
-//! table 0 and gets a chunk for the sake of table 1:
+//! Table 0 is that of Figure 2, mapped to levels 16, 24 and 32 as on the page of
+//! [`sail_l`](super::sail_l#worked-example). Table 1 has 0.1.2.0/24 -> 5 and 0.0.2.0/24 -> 7 and no
+//! default route. Node 1 of level 16 is a leaf of table 0 and has a chunk only because of table 1:
 //!
 //! ```text
 //! B16  0: 0     1: 0     2: 1      3: 0      all others: 1
@@ -48,25 +54,28 @@
 //! N32  chunk 0: 37 37 37 97 then 37     chunk 1: 20 20 80 80 then 80
 //! ```
 //!
-//! (Two digits are the next hops of tables 0 and 1.) The address 0.0.2.2 goes from node 0 to slot 2 of chunk 0 of
-//! level 24 to slot 2 of chunk 0 of level 32: 3 in table 0, 7 in table 1.
+//! (Two digits are the next hops of tables 0 and 1.) The address 0.0.2.2 goes from node 0 to slot 2
+//! of chunk 0 of level 24, then to slot 2 of chunk 0 of level 32: 3 in table 0, 7 in table 1.
 //!
 //! # Updates
-//! A change of one table paints that table's next hops and leaves all others as they are. Chunks come with the
-//! first route of any table below a node and go with the last: each counts the routes below its node, so that
-//! [`SailM::apply`] need not see the other tables.
+//! A change of one table paints that table's next hops and leaves all others as they are. A chunk
+//! is allocated with the first route of any table below its node and freed with the last. Each
+//! chunk counts the routes below its node, so that [`SailM::apply`] need not read the other tables.
 //!
 //! # What differs from the paper
-//! - The paper leaf-pushes the binary overlay trie of its Figure 5 and then runs the lookup of SAIL_L on
-//!   it; what that looks up is the overlay pushed to the three levels, which is what is built.
-//! - The paper bounds the memory on chip by 16 bits of C16 and one of B16 for each node of level 16, and one of B24
-//!   for each of 2^24 slots ([`ON_CHIP_MAX`]): so it is here, to the byte. SAIL_L on processors has a zero in N24 stand
-//!   for B24's. Here internal slots hold zeros too, but a zero may also say that one of the tables has no route where
-//!   others have one; the batch path asks B24 then. One by one, lookups read in the paper's order.
-//! - There need not be a default route in any table.
+//! - The paper leaf-pushes the binary overlay trie of its Figure 5 and then runs the lookup of
+//!   SAIL_L on it. What that lookup reads is the overlay pushed to the three levels, which is what
+//!   is built here.
+//! - The paper bounds the memory on chip by 16 bits of C16 and one of B16 for each node of level
+//!   16, and one of B24 for each of 2^24 slots ([`ON_CHIP_MAX`]). That holds here to the byte. On
+//!   processors, SAIL_L lets a zero in N24 replace the bit of B24. Here internal slots hold zeros
+//!   too, but a zero may also mean that this table has no route where others have one. The batch
+//!   path then reads B24. Single lookups read in the paper's order.
+//! - No table needs a default route.
 //! - Updates take the changed intervals from the changed table itself
-//!   ([`exposed`](crate::blocks::pushing::exposed)), so that no overlay trie is kept beside this one. Chunks are
-//!   numbered without holes ([`dense`](crate::blocks::dense)), so an update may move one.
+//!   ([`exposed`](crate::blocks::pushing::exposed)), so that no overlay trie is needed beside this
+//!   one. Chunks are numbered without holes ([`dense`](crate::blocks::dense)), so an update may
+//!   move one.
 
 mod batch;
 mod overlay;
@@ -88,14 +97,14 @@ use crate::{Delta, Error, Limit, NextHop, Prefix, Rib};
 use overlay::{Overlay, Place};
 use table::Table;
 
-/// The most tables: as many as there are ids of 16 bits.
+/// The most tables: as many as there are 16-bit ids.
 pub const TABLES_MAX: usize = 1 << 16;
 
-/// The bytes on chip that no number of tables and routes exceeds, the paper's 2.13 MB: B16 and C16 take 17 bits for
-/// each node of level 16, B24 a bit for each of level 24.
+/// The bytes on chip that no number of tables and routes exceeds, the paper's 2.13 MB. B16 and C16
+/// take 17 bits for each node of level 16, B24 takes a bit for each node of level 24.
 pub const ON_CHIP_MAX: usize = ((1 << 16) * 17 + (1 << 24)) / 8;
 
-/// What the tools print about it.
+/// What the tools print about the engine.
 pub const ABOUT: About = About {
     name: "sail-m",
     paper: "Yang et al., Guarantee IP Lookup Performance with FIB Explosion, SIGCOMM 2014 (SAIL_M)",
@@ -115,11 +124,12 @@ const TABLES: &str = "tables";
 /// The slots of a chunk.
 const CHUNK: usize = 256;
 
-/// The nodes of level 16, and the chunks that their slots fill.
+/// The nodes of level 16.
 const NODES16: usize = 1 << 16;
+/// The chunks that the slots of level 16 fill.
 const CHUNKS16: usize = NODES16 / CHUNK;
 
-/// The most chunks of level 24: one a node of level 16.
+/// The most chunks of level 24: one per node of level 16.
 const CHUNKS24_MAX: usize = NODES16;
 
 /// Many tables in one structure: the arrays of SAIL_M.
@@ -146,12 +156,12 @@ pub struct SailM<W: Width> {
     overlay: Overlay,
     tables: Vec<Table<W>>,
     pages: Pages,
-    /// What the update in progress has cost so far.
+    /// The cost of the update in progress.
     cost: Cost,
 }
 
 impl<W: Width> SailM<W> {
-    /// Compiles tables; their ids are their places in `ribs`.
+    /// Compiles tables. The id of a table is its index in `ribs`.
     ///
     /// # Errors
     /// If there are more than [`TABLES_MAX`], or a next hop does not fit into `W`.
@@ -170,13 +180,13 @@ impl<W: Width> SailM<W> {
         Ok(tables)
     }
 
-    /// How many tables there are.
+    /// Returns the number of tables.
     #[must_use]
     pub fn tables(&self) -> usize {
         self.tables.len()
     }
 
-    /// The answer of one table for one address; 0 if it has no route.
+    /// Returns the answer of one table for one address, or 0 if it has no route.
     ///
     /// # Panics
     /// If there is no such table.
@@ -186,7 +196,7 @@ impl<W: Width> SailM<W> {
         self.lookup_metered(address, table, &mut Unmetered)
     }
 
-    /// As [`SailM::lookup`], its accesses told to a meter.
+    /// Does what [`SailM::lookup`] does and reports its memory accesses to `meter`.
     ///
     /// # Panics
     /// If there is no such table.
@@ -199,8 +209,8 @@ impl<W: Width> SailM<W> {
         }
     }
 
-    /// The answers for many addresses, each in a table of its own: `next_hops[i]` for `addresses[i]` in
-    /// `tables[i]`. As fast whether the ids are mixed or all the same.
+    /// Looks up many addresses, each in a table of its own: `next_hops[i]` becomes the answer for
+    /// `addresses[i]` in `tables[i]`. As fast whether the ids are mixed or all the same.
     ///
     /// # Panics
     /// If the three differ in length, or there is no such table.
@@ -208,12 +218,12 @@ impl<W: Width> SailM<W> {
         batch::lookup(self, isa, addresses, tables, next_hops);
     }
 
-    /// Lets one table follow its routes: `rib` has just changed by `deltas`, at most one a prefix, in any order. The
-    /// answers of all other tables stay as they are.
+    /// Updates one table. `rib` has just changed by `deltas`, at most one per prefix, in any order.
+    /// The answers of all other tables stay as they are.
     ///
-    /// Answers [`Update::Applied`], or [`Update::Limit`] if a next hop does not fit into `W`; every answer is as
-    /// before then. The cost is in proportion to the addresses whose answer changes, and to the number of tables
-    /// where a chunk comes or goes.
+    /// Returns [`Update::Applied`]. If a next hop does not fit into `W`, returns [`Update::Limit`]
+    /// and changes no answer. The cost is in proportion to the addresses whose answer changes, and
+    /// to the number of tables where a chunk comes or goes.
     ///
     /// # Panics
     /// If there is no such table.
@@ -229,11 +239,12 @@ impl<W: Width> SailM<W> {
         Update::Applied(self.cost)
     }
 
-    /// Adds a table behind all others and returns its id. The others stay where they are, but for the chunks that
-    /// they get for the new one's sake.
+    /// Adds a table after all others and returns its id. The others do not change, except for the
+    /// chunks that the new table adds to the overlay.
     ///
     /// # Errors
-    /// If there are [`TABLES_MAX`] already, or a next hop does not fit into `W`; all is as before then.
+    /// If there are [`TABLES_MAX`] already, or a next hop does not fit into `W`. Then nothing has
+    /// changed.
     pub fn push_table(&mut self, rib: &Rib<u32>) -> Result<u16, Error> {
         let table = self.tables.len();
         Limit::check(TABLES, table as u64 + 1, TABLES_MAX as u64)?;
@@ -243,10 +254,10 @@ impl<W: Width> SailM<W> {
         Ok(table as u16)
     }
 
-    /// Removes the last table, whose routes are `rib`, and the chunks that no other needs.
+    /// Removes the last table, whose routes are `rib`, and the chunks that no other table needs.
     ///
-    /// To free an id before the last one, withdraw the routes of its table; it answers "no route" then, and
-    /// takes the routes of another.
+    /// To free an id before the last one, withdraw the routes of its table. It then answers "no
+    /// route" and can take the routes of another table.
     ///
     /// # Panics
     /// If there is no table.
@@ -255,7 +266,7 @@ impl<W: Width> SailM<W> {
         rib.iter().for_each(|route| self.shrink(route.prefix));
     }
 
-    /// What it occupies, by part.
+    /// Returns the memory that the tables occupy, by part.
     #[must_use]
     pub fn memory(&self) -> Memory {
         let [bit_maps, c16, c24] = self.overlay.bytes();
@@ -273,8 +284,8 @@ impl<W: Width> SailM<W> {
             .off_chip("chunk owners and routes", self.overlay.below16.bytes() + self.overlay.below24.bytes())
     }
 
-    /// The size of the overlay: how many tables, and how many nodes are internal in some of them, that is, have
-    /// chunks.
+    /// Returns the size of the overlay: the number of tables, and the numbers of nodes that are
+    /// internal in some of them and so have chunks.
     #[must_use]
     pub fn figures(&self) -> Vec<Figure> {
         vec![
@@ -284,9 +295,9 @@ impl<W: Width> SailM<W> {
         ]
     }
 
-    /// Checks the structure itself against the tables it was built from, in the order of their ids: each chunk
-    /// hangs below an internal node and counts its routes, each of these has one, and all answers. For
-    /// tests; O(tables × slots).
+    /// Checks the structure against the tables it was built from, in the order of their ids. Each
+    /// chunk is below an internal node and counts its routes, each internal node has one, and all
+    /// answers are right. For tests; O(tables × slots).
     ///
     /// # Errors
     /// With the first contradiction found.
@@ -295,12 +306,12 @@ impl<W: Width> SailM<W> {
     }
 }
 
-/// That a next hop fits into a width.
+/// Checks that a next hop fits into a width.
 fn check_next_hop<W: Width>(greatest: NextHop) -> Result<(), Limit> {
     Limit::check(Limit::NEXT_HOPS, greatest.0.into(), W::MAX.into())
 }
 
-/// How many nodes of a level are internal in some table.
+/// Returns the number of nodes of a level that are internal in some table.
 fn internal_nodes(ribs: &[&Rib<u32>], level: u8) -> usize {
     let mut nodes = Vec::new();
     for rib in ribs {

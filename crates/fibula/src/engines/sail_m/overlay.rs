@@ -1,5 +1,5 @@
-//! [`Overlay`]: the trie that all tables share, pushed to levels 16, 24 and 32. It says where answers stand, never
-//! which.
+//! [`Overlay`]: the trie that all tables share, pushed to levels 16, 24 and 32. It says where
+//! answers are stored, never which.
 
 use super::{CHUNK, CHUNKS16, CHUNKS24_MAX, NODES16};
 use crate::Prefix;
@@ -15,7 +15,7 @@ const WORD: usize = 64;
 /// The words of the bit maps that a chunk takes.
 pub(super) const CHUNK_WORDS: usize = CHUNK / WORD;
 
-/// Where the answer for an address stands.
+/// Where the answer for an address is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place {
     /// In this slot of N16 and N24.
@@ -24,7 +24,7 @@ pub(super) enum Place {
     Lower(usize),
 }
 
-/// Slots that lie side by side.
+/// Adjacent slots.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Run {
     /// Of N16 or N24.
@@ -36,9 +36,9 @@ pub(super) enum Run {
 /// The chunks below one level. A node has one exactly while some table has a route below it.
 #[derive(Clone, Debug)]
 pub(super) struct Chunks {
-    /// The nodes they hang below.
+    /// The nodes that the chunks are below.
     owners: Owners<u32>,
-    /// How many routes of all tables lie below each of these nodes.
+    /// The number of routes of all tables below each of these nodes.
     routes: ChunkArray<u32, 1>,
 }
 
@@ -47,80 +47,82 @@ impl Chunks {
         Self { owners: Owners::from(0), routes: ChunkArray::new(pages, chunks) }
     }
 
-    /// Numbers a chunk below a node that has no routes yet.
+    /// Allocates a chunk below a node that has no routes yet and returns its number.
     fn push(&mut self, owner: u32) -> u32 {
         self.routes.push(0);
         self.owners.push(owner)
     }
 
-    /// Forgets a chunk; the owner of the one that has taken its number, if any.
+    /// Removes a chunk. Returns the owner of the chunk that has taken its number, if any.
     fn swap_remove(&mut self, chunk: u32) -> Option<u32> {
         self.routes.swap_remove(chunk);
         self.owners.swap_remove(chunk)
     }
 
-    /// A route more below the owner of a chunk.
+    /// Counts one more route below the owner of `chunk`.
     pub(super) fn count_in(&mut self, chunk: usize) {
         self.routes[chunk] += 1;
     }
 
-    /// A route less; whether that was the last.
+    /// Counts one route less below the owner of `chunk`. Returns whether that was the last.
     pub(super) fn count_out(&mut self, chunk: usize) -> bool {
         self.routes[chunk] -= 1;
         self.routes[chunk] == 0
     }
 
-    /// Every chunk with its owner and its number of routes.
+    /// Iterates over the chunks, each with its owner and its number of routes.
     pub(super) fn iter(&self) -> impl Iterator<Item = (usize, u32, u32)> {
         self.owners.iter().map(|(chunk, owner)| (chunk as usize, owner, self.routes[chunk as usize]))
     }
 
-    /// How many there are.
+    /// Returns the number of chunks.
     pub(super) fn len(&self) -> usize {
         self.owners.len()
     }
 
-    /// The bytes they occupy.
+    /// Returns the bytes that the chunks occupy.
     pub(super) fn bytes(&self) -> usize {
         self.owners.bytes() + self.routes.bytes()
     }
 }
 
-/// Bit maps and chunk ids. The nodes of level 16 are the first slots, the chunks of level 24 follow.
+/// Bit maps and chunk ids. The nodes of level 16 are the first slots, and the chunks of level 24
+/// follow.
 #[derive(Clone, Debug)]
 pub(super) struct Overlay {
-    /// B16 and then B24: 1 where a slot holds answers, 0 where a chunk below it does.
+    /// B16 and then B24: 1 if a slot holds answers, 0 if a chunk below it does.
     answered: ChunkArray<u64, CHUNK_WORDS>,
-    /// The chunk below each internal node of level 16; of no meaning elsewhere.
+    /// The chunk below each internal node of level 16. Other entries have no meaning.
     c16: Array<u16>,
-    /// The chunk below each internal slot of level 24; of no meaning elsewhere.
+    /// The chunk below each internal slot of level 24. Other entries have no meaning.
     c24: ChunkArray<u32, CHUNK>,
-    /// Those of level 24.
+    /// The chunks of level 24.
     pub(super) below16: Chunks,
-    /// Those of level 32.
+    /// The chunks of level 32.
     pub(super) below24: Chunks,
 }
 
-/// The slot of an address's node of level 16.
+/// Returns the slot of the level-16 node of `address`.
 #[inline(always)]
 pub(super) fn slot16(address: u32) -> usize {
     (address >> 16) as usize
 }
 
-/// The slot of an address in a chunk of level 24.
+/// Returns the slot of `address` in a chunk of level 24.
 #[inline(always)]
 fn slot24(chunk: u16, address: u32) -> usize {
     NODES16 + usize::from(chunk) * CHUNK + (address >> 8 & 255) as usize
 }
 
-/// The slot of an address in a chunk of level 32.
+/// Returns the slot of `address` in a chunk of level 32.
 #[inline(always)]
 fn slot32(chunk: u32, address: u32) -> usize {
     chunk as usize * CHUNK + (address & 255) as usize
 }
 
 impl Overlay {
-    /// No routes, and room for so many chunks of level 24 and level 32.
+    /// Returns an overlay without routes, with room for `chunks24` chunks of level 24 and
+    /// `chunks32` of level 32.
     pub(super) fn new(chunks24: usize, chunks32: usize, pages: Pages) -> Self {
         let mut answered = ChunkArray::new(pages, CHUNKS16 + chunks24).at_most(CHUNKS16 + CHUNKS24_MAX);
         (0..CHUNKS16).for_each(|_| answered.push(u64::MAX));
@@ -133,7 +135,7 @@ impl Overlay {
         }
     }
 
-    /// The lookup of all tables.
+    /// Looks up where every table stores its answer for `address`.
     #[inline(always)]
     pub(super) fn place(&self, address: u32, meter: &mut impl Meter) -> Place {
         let node = slot16(address);
@@ -147,13 +149,14 @@ impl Overlay {
         Place::Lower(self.place32(slot, address, meter))
     }
 
-    /// The slot of N32 of an address whose slot of level 24 is internal.
+    /// Returns the slot of N32 of `address`, whose slot of level 24 is internal.
     #[inline(always)]
     pub(super) fn place32(&self, slot: usize, address: u32, meter: &mut impl Meter) -> usize {
         slot32(meter.load(&self.c24[slot - NODES16]), address)
     }
 
-    /// The slot of an address's answer if that is on level 16, else its slot on level 24; no branch.
+    /// Returns the slot of an address's answer if that is on level 16, else its slot on level 24.
+    /// No branch.
     #[inline(always)]
     pub(super) fn upper(&self, address: u32) -> usize {
         let node = slot16(address);
@@ -162,34 +165,35 @@ impl Overlay {
         node & on_16 | slot24(self.c16()[node], address) & !on_16
     }
 
-    /// Whether a slot holds answers.
+    /// Returns whether a slot holds answers.
     #[inline(always)]
     pub(super) fn is_answered(&self, slot: usize, meter: &mut impl Meter) -> bool {
         meter.load(&self.answered[slot / WORD]) >> (slot % WORD) & 1 != 0
     }
 
-    /// B16 and C16 with their lengths, so that no index of 16 bits needs a check.
+    /// Returns B16 as an array of known size, so that no 16-bit index needs a bounds check.
     #[inline(always)]
     fn b16(&self) -> &[u64; NODES16 / WORD] {
         self.answered.first_chunk().expect("one bit a node of level 16")
     }
 
+    /// Returns C16 as an array of known size, so that no 16-bit index needs a bounds check.
     #[inline(always)]
     fn c16(&self) -> &[u16; NODES16] {
         self.c16.first_chunk().expect("one entry a node of level 16")
     }
 
-    /// The slot of an address on level 24, below an internal node of level 16.
+    /// Returns the slot of `address` on level 24, below an internal node of level 16.
     pub(super) fn below(&self, address: u32) -> usize {
         slot24(self.c16[slot16(address)], address)
     }
 
-    /// The chunk below an internal slot.
+    /// Returns the chunk below an internal slot.
     pub(super) fn chunk(&self, slot: usize) -> usize {
         if slot < NODES16 { self.c16[slot].into() } else { self.c24[slot - NODES16] as usize }
     }
 
-    /// Hangs a new chunk, all answers, below the slot that an address has on level 16 or 24.
+    /// Adds a new chunk, all answers, below the slot that `address` has on level 16 or 24.
     pub(super) fn split(&mut self, slot: usize, address: u32) {
         if slot < NODES16 {
             let chunk = self.below16.push(Prefix::containing(address, 16).first());
@@ -202,7 +206,8 @@ impl Overlay {
         self.answered[slot / WORD] &= !(1 << (slot % WORD));
     }
 
-    /// Removes the chunk below a slot; no slot of it may be internal. Says whether another took its number.
+    /// Removes the chunk below a slot. No slot of the chunk may be internal. Returns whether
+    /// another chunk took its number.
     pub(super) fn merge(&mut self, slot: usize) -> bool {
         self.answered[slot / WORD] |= 1 << (slot % WORD);
         let chunk = self.chunk(slot) as u32;
@@ -221,7 +226,7 @@ impl Overlay {
         moved.is_some()
     }
 
-    /// The internal ones among some slots, at least one.
+    /// Iterates over the internal ones among `slots`, which are at least one.
     pub(super) fn internal(&self, slots: Range<usize>) -> impl Iterator<Item = usize> {
         (slots.start / WORD..=(slots.end - 1) / WORD).flat_map(move |word| {
             let (from, to) = (slots.start.saturating_sub(word * WORD), (slots.end - word * WORD).min(WORD));
@@ -235,8 +240,8 @@ impl Overlay {
         })
     }
 
-    /// Every slot in which the answers of `first..=last` stand, run by run. Nodes that are covered in part must be
-    /// internal.
+    /// Visits every slot that stores answers of `first..=last`, run by run. Nodes that are covered
+    /// in part must be internal.
     pub(super) fn runs(&self, first: u32, last: u32, mut visit: impl FnMut(Run)) {
         self.runs_upper(slot16(first)..slot16(last) + 1, &mut visit, |node, visit| {
             let (first, last) = clip(first, last, Prefix::containing((node as u32) << 16, 16));
@@ -249,7 +254,8 @@ impl Overlay {
         });
     }
 
-    /// Visits the runs of answers among some slots, at least one, and goes below the internal ones between them.
+    /// Visits the runs of answers among some slots, at least one, and goes below the internal slots
+    /// in between.
     fn runs_upper<V: FnMut(Run)>(
         &self,
         slots: Range<usize>,
@@ -269,18 +275,18 @@ impl Overlay {
         }
     }
 
-    /// The number of slots on levels 16 and 24.
+    /// Returns the number of slots on levels 16 and 24.
     pub(super) fn slots(&self) -> usize {
         self.answered.len() * WORD
     }
 
-    /// The bytes of B16 and B24, of C16, and of C24.
+    /// Returns the bytes of B16 and B24, of C16, and of C24.
     pub(super) fn bytes(&self) -> [usize; 3] {
         [self.answered.bytes(), self.c16.bytes(), self.c24.bytes()]
     }
 }
 
-/// The part of `first..=last` within a prefix.
+/// Returns the part of `first..=last` within a prefix.
 fn clip(first: u32, last: u32, prefix: Prefix<u32>) -> (u32, u32) {
     (first.max(prefix.first()), last.min(prefix.last()))
 }

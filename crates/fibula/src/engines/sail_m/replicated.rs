@@ -6,18 +6,19 @@ use crate::engine::{Config, Cost, Engine, Figure, Lookup, Meter, Update, Width};
 use crate::memory::Memory;
 use crate::{Delta, Error, Rib};
 
-/// One table as each of the `tables` of a [`SailM`]. An address is looked up in the table that its hash chooses, so
-/// that a batch mixes ids and every table answers for some addresses; alike as they are, the answer is exact.
+/// One table as each of the `tables` of a [`SailM`]. An address is looked up in the table that its
+/// hash chooses, so a batch mixes ids and every table answers for some addresses. All tables are
+/// equal, so the answer is exact.
 ///
-/// Its memory and what an update costs are those of so many tables.
+/// Its memory and the cost of its updates are those of `tables` tables.
 #[derive(Clone, Debug)]
 pub struct Replicated<W: Width> {
     tables: SailM<W>,
 }
 
 impl<W: Width> Replicated<W> {
-    /// The table that an address is looked up in: its hash, a multiplication by 2^32 over the golden ratio, scaled
-    /// to the number of tables.
+    /// Returns the table in which `address` is looked up: its hash, a multiplication by 2^32 over
+    /// the golden ratio, scaled to the number of tables.
     #[inline(always)]
     fn table(&self, address: u32) -> usize {
         let hash = address.wrapping_mul(0x9E37_79B9);
@@ -36,7 +37,7 @@ impl<W: Width> Lookup<u32> for Replicated<W> {
     #[inline(always)]
     fn lookup_batch<I: Isa>(&self, _: I, addresses: &[u32], next_hops: &mut [W]) {
         if self.tables.tables() == 1 {
-            // The arrays of the only table are found once, not once an address.
+            // The arrays of the only table are found once, not once per address.
             self.tables.lookup_blocks(addresses, |_, _| 0, next_hops);
         } else {
             self.tables.lookup_blocks(addresses, |_, address| self.table(address), next_hops);

@@ -6,7 +6,8 @@ use crate::blocks::dense::ChunkArray;
 use crate::engine::Width;
 use crate::memory::Pages;
 
-/// The next hops of one table in the slots and chunks of the overlay. Where a slot is internal, its next hop is 0.
+/// The next hops of one table in the slots and chunks of the overlay. The next hop of an internal
+/// slot is 0.
 #[derive(Clone, Debug)]
 pub(super) struct Table<W: Width> {
     /// N16 and then N24.
@@ -16,7 +17,8 @@ pub(super) struct Table<W: Width> {
 }
 
 impl<W: Width> Table<W> {
-    /// No routes, in an overlay of so many chunks of level 24 and level 32.
+    /// Returns a table without routes, in an overlay of `chunks24` chunks of level 24 and
+    /// `chunks32` of level 32.
     pub(super) fn new(chunks24: usize, chunks32: usize, pages: Pages) -> Self {
         let unrouted = |chunks| {
             let mut array = ChunkArray::new(pages, chunks);
@@ -26,14 +28,14 @@ impl<W: Width> Table<W> {
         Self { upper: unrouted(CHUNKS16 + chunks24), lower: unrouted(chunks32) }
     }
 
-    /// Moves the answer of a slot of level 16 or 24 to all of a new chunk below it.
+    /// Copies the answer of a slot of level 16 or 24 to all of a new chunk below it.
     pub(super) fn split(&mut self, slot: usize) {
         let next_hop = std::mem::take(&mut self.upper[slot]);
         if slot < NODES16 { self.upper.push(next_hop) } else { self.lower.push(next_hop) }
     }
 
-    /// Moves the one answer of the chunk below a slot of level 16 or 24 to the slot; the last chunk takes the place
-    /// of that.
+    /// Moves the one answer of the chunk below a slot of level 16 or 24 to the slot. The last chunk
+    /// takes the removed chunk's number.
     pub(super) fn merge(&mut self, slot: usize, chunk: usize) {
         if slot < NODES16 {
             self.upper[slot] = self.upper[(CHUNKS16 + chunk) * CHUNK];
@@ -44,7 +46,7 @@ impl<W: Width> Table<W> {
         }
     }
 
-    /// The next hops of some slots.
+    /// Returns the next hops of a run of slots.
     pub(super) fn slots(&self, run: Run) -> &[W] {
         match run {
             Run::Upper(slots) => &self.upper[slots],
@@ -52,7 +54,7 @@ impl<W: Width> Table<W> {
         }
     }
 
-    /// The same, to write them.
+    /// Returns the next hops of a run of slots, to write them.
     pub(super) fn slots_mut(&mut self, run: Run) -> &mut [W] {
         match run {
             Run::Upper(slots) => &mut self.upper[slots],

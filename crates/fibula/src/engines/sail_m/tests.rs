@@ -1,4 +1,5 @@
-//! The worked example of the module page, tables that keep apart, the bound on chip, and what updates cost.
+//! The worked example of the module page, tables that stay separate, the bound on chip, and the
+//! cost of updates.
 
 use super::overlay::slot16;
 use super::*;
@@ -8,7 +9,7 @@ use crate::engines::testing::{self, rib};
 use crate::{Address, Fib, Route};
 use proptest::prelude::*;
 
-/// The table of the paper's Figure 2, its levels 2, 4, 6 laid onto 16, 24, 32.
+/// The table of the paper's Figure 2, its levels 2, 4, 6 mapped to 16, 24, 32.
 const FIGURE_2: [(&str, u32); 9] = [
     ("0.0.0.0/0", 6),  // *
     ("0.2.0.0/15", 4), // 1*
@@ -27,7 +28,7 @@ fn build(ribs: &[&Rib<u32>]) -> SailM<u8> {
     tables
 }
 
-/// Changes one table (next hop 0 withdraws) and lets it follow, all in one batch.
+/// Changes one table (next hop 0 withdraws) and updates the structure in one batch.
 fn apply(tables: &mut SailM<u8>, table: u16, rib: &mut Rib<u32>, changes: &[(&str, u32)]) -> Cost {
     let changes = changes.iter().map(|&(prefix, next_hop)| (prefix.parse().unwrap(), NextHop(next_hop)));
     let deltas: Vec<_> = changes.filter_map(|(prefix, next_hop)| rib.insert(prefix, next_hop)).collect();
@@ -131,14 +132,14 @@ fn chunks_that_move_keep_their_pointers_and_counts() {
     assert_eq!([0x0B00_0001, 0x0C00_0001, 0x0C00_0101].map(|a| tables.lookup(a, 0)), [0, 3, 4]);
 }
 
-/// Prefixes that meet each other: few bits, every length, both ends of the space.
+/// Generates prefixes that meet each other: few bits, every length, both ends of the space.
 fn prefixes() -> impl Strategy<Value = Prefix<u32>> {
     let address = any::<u32>().prop_map(|bits| bits & 0x8001_8181);
     let base = prop_oneof![Just(0), Just(u32::MAX), address];
     (base, 0..=32_u8).prop_map(|(address, len)| Prefix::containing(address, len))
 }
 
-/// Asks every table around every prefix of all, one by one and in batches that mix ids.
+/// Compares every table around every prefix of all, one by one and in batches that mix ids.
 fn check(tables: &SailM<u8>, ribs: &[Rib<u32>]) {
     tables.validate(&ribs.iter().collect::<Vec<_>>()).unwrap();
     let around = |p: Prefix<u32>| [p.first().wrapping_sub(1), p.first(), p.last(), p.last().wrapping_add(1)];
@@ -200,7 +201,7 @@ proptest! {
     }
 }
 
-/// A table of its own for each seed, in which the prefixes of some others recur.
+/// Returns a different table for each seed, in which the prefixes of some others recur.
 fn made(seed: u32, routes: u32) -> Rib<u32> {
     let route = |i: u32| {
         let hash = i.wrapping_add(seed / 3 * 1_000_003).wrapping_mul(0x9E37_79B9).rotate_left(seed % 3);
@@ -254,7 +255,7 @@ fn what_does_not_fit_is_named_and_changes_nothing() {
 
 #[test]
 #[should_panic(expected = "the len is 2 but the index is 2")]
-fn a_batch_does_not_ask_a_table_that_is_not_there() {
+fn a_batch_refuses_a_table_that_does_not_exist() {
     let table = rib(&FIGURE_2);
     build(&[&table, &table]).lookup_batch(Level::SCALAR, &[0; 3], &[0, 2, 1], &mut [0; 3]);
 }

@@ -1,8 +1,8 @@
 //! Updates: the overlay grows, one table is painted, the overlay shrinks.
 //!
-//! A node of level 16 or 24 has a chunk exactly while some table has a route below it. Each chunk counts these
-//! routes, so that a change of one table needs none of the others: a chunk whose count comes down to 0 holds one
-//! answer a table, which moves up.
+//! A node of level 16 or 24 has a chunk exactly while some table has a route below it. Each chunk
+//! counts these routes, so that a change of one table needs none of the others. When a count
+//! reaches 0, every table has one answer in the chunk, and that answer moves up.
 
 use super::overlay::{CHUNK_WORDS, slot16};
 use super::{CHUNK, NODES16, SailM, Table};
@@ -11,10 +11,10 @@ use crate::engine::{Unmetered, Width};
 use crate::{Delta, NextHop, Prefix, Rib};
 
 impl<W: Width> SailM<W> {
-    /// Makes one table follow its routes; see [`SailM::apply`].
+    /// Updates one table from its routes; see [`SailM::apply`].
     ///
-    /// The overlay is first that of the tables before and after in one, so that whatever order the deltas come in,
-    /// every node that a route covers in part has its chunk while it is painted.
+    /// The overlay first becomes that of the tables before and after together. So in any order of
+    /// the deltas, every node that a route covers in part has its chunk while it is painted.
     pub(super) fn follow(&mut self, table: usize, rib: &Rib<u32>, deltas: &[Delta<u32>]) {
         for delta in deltas.iter().filter(|delta| !delta.before.is_some()) {
             self.grow(delta.prefix);
@@ -39,7 +39,8 @@ impl<W: Width> SailM<W> {
         }
     }
 
-    /// Counts a route of some table into the chunks on its way, which are made where there are none.
+    /// Counts a route of some table into the chunks on its path, and allocates those that are
+    /// missing.
     pub(super) fn grow(&mut self, prefix: Prefix<u32>) {
         let address = prefix.first();
         if prefix.len() > 16 {
@@ -52,7 +53,7 @@ impl<W: Width> SailM<W> {
         }
     }
 
-    /// Counts a route out of the chunks on its way; those go that no table has a route in.
+    /// Counts a route out of the chunks on its path, and frees those in which no table has a route.
     pub(super) fn shrink(&mut self, prefix: Prefix<u32>) {
         let address = prefix.first();
         if prefix.len() > 24 {
@@ -69,8 +70,8 @@ impl<W: Width> SailM<W> {
         }
     }
 
-    /// The chunk below the slot that an address has on level 16 or 24, made if there is none: each table
-    /// begins it with what the slot answered.
+    /// Returns the chunk below the slot that `address` has on level 16 or 24. Allocates it if there
+    /// is none; each table fills it with the slot's answer.
     fn chunk_below(&mut self, slot: usize, address: u32) -> usize {
         if self.overlay.is_answered(slot, &mut Unmetered) {
             self.overlay.split(slot, address);
@@ -103,7 +104,7 @@ impl<W: Width> SailM<W> {
         });
     }
 
-    /// Counts the bit of a slot and its next hop in every table as written.
+    /// Counts the bit of a slot, and its next hop in every table, as written.
     fn count_bit(&mut self) {
         self.cost.on_chip_writes += 1;
         self.cost.entries_set += self.tables.len() as u64;

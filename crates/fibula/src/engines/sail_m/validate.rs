@@ -30,7 +30,8 @@ pub(super) fn validate<W: Width>(engine: &SailM<W>, ribs: &[&Rib<u32>]) -> Resul
     Ok(())
 }
 
-/// That exactly the nodes of a level that are internal in some table have a chunk, which counts the routes there.
+/// Checks that exactly the nodes of a level that are internal in some table have a chunk, and that
+/// it counts the routes there.
 fn check_chunks<W: Width>(
     engine: &SailM<W>,
     chunks: &Chunks,
@@ -67,7 +68,7 @@ fn check_chunks<W: Width>(
     Ok(())
 }
 
-/// That one table answers a range of addresses with its next hop.
+/// Checks that one table answers a range of addresses with its next hop.
 fn check_range<W: Width>(engine: &SailM<W>, table: usize, range: Range<u32>) -> Result<(), String> {
     let mut wrong = None;
     engine.overlay.runs(range.first, range.last, |run| {

@@ -1,13 +1,15 @@
-//! `sail-u`: the update-oriented SAIL, four pushed levels and one word written an update.
+//! `sail-u`: the update-oriented SAIL, four pushed levels, of which an update writes one word.
 //!
-//! Yang, Xie, Li, Fu, Liu, Li and Mathy, "Guarantee IP Lookup Performance with FIB Explosion" (SIGCOMM 2014),
+//! Yang, Xie, Li, Fu, Liu, Li and Mathy, "Guarantee IP Lookup Performance with FIB Explosion"
+//! (SIGCOMM 2014),
 //! section 4.1.
 //!
 //! # Layout
-//! A route of up to 24 bits is pushed to the first of the levels 6, 12, 18 and 24 that is not shorter: 2^0 to 2^6
-//! neighbouring slots there, a bit of B and an entry of N each. The slots under one node of the level before are
-//! 2^6 bits, one word of the map, so whatever an update changes stands in one word. The next hops, and what is
-//! longer than 24, stand as [`pivot`](crate::blocks::pivot) draws it.
+//! A route of up to 24 bits is pushed to the first of the levels 6, 12, 18 and 24 that is not
+//! shorter. There it is 2^0 to 2^6 neighbouring slots, each a bit of B and an entry of N. The slots
+//! under one node of the level before are 2^6 bits, one word of the map, so an update changes only
+//! one word. [`pivot`](crate::blocks::pivot) draws how the next hops and the routes longer than /24
+//! are stored.
 //!
 //! ```text
 //!                 bit 63                                       bit 0
@@ -17,12 +19,12 @@
 //! P + (a >> 14) |  B24 below one /18: lengths 19 to 24 and longer  |        2^18 words
 //! ```
 //!
-//! A lookup probes B24, B18, B12 and B6 until one hits: at most four probes on chip, and one load of N off chip, or
-//! two below a /24 with longer routes.
+//! A lookup probes B24, B18, B12 and B6 until one hits. That is at most four probes on chip, and
+//! one load of N off chip, or two below a /24 with more-specific routes.
 //!
 //! # Worked example
-//! The table of Figure 2, its levels 1 and 2 laid onto 17 and 18, 3 and 4 onto 23 and 24, 5 and 6 onto 31 and 32, so that
-//! `001*` becomes 0.0.2.0/23:
+//! The table of Figure 2, its levels 1 and 2 mapped to 17 and 18, 3 and 4 to 23 and 24, 5 and 6 to
+//! 31 and 32, so that `001*` becomes 0.0.2.0/23:
 //!
 //! ```text
 //! B6   1, 64 times      N6   6, 64 times
@@ -33,20 +35,24 @@
 //! N32  chunk 0: 3  3  3  9  then 3    chunk 1: 2  2  8  8  then 8
 //! ```
 //!
-//! The address that the figure calls 001010 is 0.0.2.2: its bit of B24 is set, N24\[2\] leads to chunk 0, and N32\[2\]
-//! is 3. Address 0.0.0.0 has no bit in B24, B18 and B12; its bit in B6 leads to next hop 6.
+//! The address that the figure calls 001010 is 0.0.2.2. Its bit of B24 is set, N24\[2\] leads to
+//! chunk 0, and N32\[2\] is 3. Address 0.0.0.0 has no bit in B24, B18 and B12. Its bit in B6 leads
+//! to next hop 6.
 //!
 //! # Updates
-//! An update writes at most one word of the maps, none where only a next hop is replaced. Off chip it writes the slots
-//! that no longer route of the same level covers, at most 64, and what the prefix owns of the chunks below it; a route that goes
-//! leaves the next hops under bits that are gone as they were.
+//! An update writes at most one word of the maps, and none if only a next hop is replaced. Off chip
+//! it writes the slots that no more-specific route of the same level covers, at most 64, and the
+//! part of the chunks below that the prefix owns. A withdrawn route leaves the next hops under
+//! cleared bits as they were.
 //!
-//! # Readers meanwhile
+//! # Concurrent readers
 //! See [`pivot`](crate::blocks::pivot).
 //!
 //! # What differs from the paper
-//! - N24 marks a chunk with its highest bit, where the paper negates its number, and counts chunks from 0.
-//! - The paper leaves to the reader how levels 25 to 32 follow an update: as in [`sail_b`](super::sail_b).
+//! - N24 marks a chunk with its highest bit, where the paper negates its number, and counts chunks
+//!   from 0.
+//! - The paper leaves to the reader how levels 25 to 32 follow an update: as in
+//!   [`sail_b`](super::sail_b).
 
 #[cfg(test)]
 mod tests;
@@ -56,7 +62,7 @@ use crate::blocks::pivot::{BitMaps, NEXT_HOPS_MAX, PIVOT, PivotTable};
 use crate::engine::{About, Updates};
 use crate::memory::{Published, Shareable};
 
-/// What the tools print about it.
+/// What the tools print about the engine.
 pub const ABOUT: About = About {
     name: "sail-u",
     paper: "Yang et al., Guarantee IP Lookup Performance with FIB Explosion, SIGCOMM 2014 (SAIL_U)",

@@ -3,12 +3,12 @@
 use super::*;
 use crate::engine::{Accesses, Config, Engine, Update};
 use crate::engine::{Lookup as _, Share};
-use crate::engines::testing::{Ask, apply, rib};
+use crate::engines::testing::{ViaView, apply, rib};
 use crate::{NextHop, Prefix, Rib};
 use proptest::prelude::*;
 
-/// The table of the paper's Figure 2, its levels 1 and 2 laid onto 17 and 18, 3 and 4 onto 23 and 24, 5 and 6 onto
-/// 31 and 32.
+/// The table of the paper's Figure 2, its levels 1 and 2 mapped to 17 and 18, 3 and 4 to 23 and 24,
+/// 5 and 6 to 31 and 32.
 const FIGURE_2: [(&str, u32); 9] = [
     ("0.0.0.0/0", 6),    // *
     ("0.0.128.0/17", 4), // 1*
@@ -90,7 +90,7 @@ fn a_lookup_probes_four_maps_at_most() {
 fn a_cover_on_the_same_level_takes_the_slots_back() {
     let mut table = rib(&[("10.0.0.0/19", 1), ("10.0.0.0/24", 2)]);
     let mut engine = build(&table);
-    // The /19 is 32 slots of level 24, the /20 16 of them, one of which is the /24's.
+    // The /19 is 32 slots of level 24; the /20 is 16 of them, one of which is the /24's.
     let costs =
         [("10.0.0.0/20", 3), ("10.0.0.0/20", 4), ("10.0.0.0/20", 0), ("10.0.0.0/19", 0)].map(|change| {
             let cost = apply(&mut engine, &mut table, &[change]);
@@ -108,7 +108,7 @@ fn what_is_above_a_new_bit_waits_for_readers() {
     apply(&mut engine, &mut table, &[("10.0.0.0/24", 4), ("10.0.1.0/25", 0)]);
     let answers = |at: [u32; 2]| at.map(|address| view.lookup(address));
     assert_eq!(answers([0x0A00_0000, 0x0A00_0100]), [4, 2]);
-    // Who has missed the bit of the /24 must find the /18 as it was then. Beside it nobody waits.
+    // A reader that missed the bit of the /24 must find the /18 as it was then. Nothing else waits.
     let delta = table.insert("10.0.0.0/18".parse().unwrap(), NextHop::NONE).unwrap();
     for _ in 0..2 {
         assert_eq!((engine.apply(&table, &[delta]), answers([0, 0x0A00_0100])), (Update::Waiting, [0, 2]));
@@ -118,7 +118,8 @@ fn what_is_above_a_new_bit_waits_for_readers() {
     assert_eq!(answers([0x0A00_0000, 0x0A00_0100]), [4, 1]);
     apply(&mut engine, &mut table, &[("10.0.2.0/24", 5), ("11.0.0.0/8", 6)]);
     assert_eq!(answers([0x0A00_0200, 0x0B00_0000]), [5, 6]);
-    // In one batch the order leaves little to wait for: what is announced above comes after what is below.
+    // The order within a batch leaves little to wait for: a cover is announced after what is below
+    // it.
     let deltas = [("10.0.3.0/24", 7), ("10.0.0.0/18", 8)];
     let deltas =
         deltas.map(|(prefix, next_hop)| table.insert(prefix.parse().unwrap(), NextHop(next_hop)).unwrap());

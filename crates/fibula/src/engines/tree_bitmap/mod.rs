@@ -1,9 +1,11 @@
-//! `tree-bitmap`: an initial array, and below it a trie of nodes with two bit maps and one pointer each.
+//! `tree-bitmap`: an initial array, and below it a trie of nodes with two bit maps and one pointer
+//! each.
 //!
-//! He, Guan, Xie and Salamatian, "Evaluating and Optimizing IP Lookup on Many core Processors" (ICCCN 2012), sections
-//! II.A, III and IV, after Eatherton, Varghese and Dittia, "Tree Bitmap: Hardware/Software IP Lookups with Incremental
-//! Updates" (ACM CCR 34(2), 2004). The node, its block of results and children, lookup and update are drawn on the
-//! page of [the block](crate::blocks::tree_bitmap), with the paper's Figure 1; here stand the strides.
+//! He, Guan, Xie and Salamatian, "Evaluating and Optimizing IP Lookup on Many core Processors"
+//! (ICCCN 2012), sections II.A, III and IV, after Eatherton, Varghese and Dittia, "Tree Bitmap:
+//! Hardware/Software IP Lookups with Incremental Updates" (ACM CCR 34(2), 2004). The page of [the
+//! block](crate::blocks::tree_bitmap) draws the node, its block of results and children, lookup and
+//! update, with the paper's Figure 1. This page describes the strides.
 //!
 //! # Layout
 //! ```text
@@ -11,18 +13,20 @@
 //!   IPv4   array of 2^13     nodes after 13 17 21 25 29 bits
 //!   IPv6   array of 2^17     nodes after 17 21 25 ... 125 bits
 //!
-//! strides=11-7-7-7       the paper's TBP 11-7-7-7, `bitmap_5` for 7 bits: 36-byte nodes of two 128-bit maps
+//! strides=11-7-7-7       the paper's TBP 11-7-7-7, `bitmap_5` for 7 bits: 36-byte nodes of two
+//!                        128-bit maps
 //!   IPv4   array of 2^11     nodes after 11 18 25 32 bits
 //!   IPv6   array of 2^11     nodes after 11 18 25 ... 123 bits
 //! ```
-//! A node of stride 4 holds the prefixes of the four lengths from its own depth on. The last one of IPv4 comes after
-//! 29 bits and holds /29 to /32: three bits to consume are what the last number of 13-4-4-4-4-3 says. For IPv6,
-//! 17 makes it come out the same way, with the last node after 125 bits. One of stride 7 after 25 bits ends at /31, so that
-//! a /32 has a node of its own, of which only the first bit of the internal map can be set.
+//! A node of stride 4 holds the prefixes of the four lengths from its own depth on. The last node
+//! of IPv4 comes after 29 bits and holds /29 to /32: the last number of 13-4-4-4-4-3 means three
+//! bits left to consume. For IPv6 an array of 17 bits gives the same end, with the last node after
+//! 125 bits. A node of stride 7 after 25 bits ends at /31. So a /32 has a node of its own, in which
+//! only the first bit of the internal map can be set.
 //!
 //! # Worked example
-//! 10.0.0.0/8 to 1, 10.0.0.0/16 to 2, 10.0.128.0/17 to 3, 10.0.192.0/20 to 4, 10.0.192.1/32 to 5, with the strides
-//! 13-4-4-4-4-3 and next hops of 32 bits:
+//! 10.0.0.0/8 to 1, 10.0.0.0/16 to 2, 10.0.128.0/17 to 3, 10.0.192.0/20 to 4, 10.0.192.1/32 to 5,
+//! with the strides 13-4-4-4-4-3 and next hops of 32 bits:
 //!
 //! ```text
 //! array     32 entries from 320 (10.0.0.0 >> 19) answer 1: bit 0, a result; entry 320 is node A
@@ -30,20 +34,26 @@
 //! A         13     0000  0001  8: 000 is the /16   0, 1: B         results 1 and 2, child B
 //! B         17     1000        1: * is the /17     8: C            ...
 //! ```
-//! The /16 has the three bits 000 after the first 13: bit 8 of A's internal map. The /17 has four, 0001, so it is
-//! the * of the child at 0001: bit 1 of node B, after 17 bits. The /20 has 100 after those: bit 12 of B. The /32 goes on
-//! from B at 1000 through two nodes with nothing inside, and is the 001 of the node after 29 bits: bit 9. So there are
-//! five nodes and four results of routes, and 10.0.192.1 is answered from the fifth node, 10.0.192.2 on the way back in B. A test
-//! derives these numbers again.
+//! The /16 has the three bits 000 after the first 13: bit 8 of A's internal map. The /17 has four,
+//! 0001, so it is the * of the child at 0001: bit 1 of node B, after 17 bits. The /20 has 100 after
+//! those: bit 12 of B. The /32 continues from B at 1000 through two nodes with nothing inside, and
+//! is the 001 of the node after 29 bits: bit 9.
+//!
+//! So there are five nodes and four results of routes. 10.0.192.1 is answered from the fifth node,
+//! 10.0.192.2 on the way back in B. A test derives these numbers again.
 //!
 //! # What differs from the paper
-//! - The paper is IPv4 only; the same nodes do IPv6.
-//! - Next hops are stored in the result arrays, 8, 16 or 32 bits wide as the table needs; the paper stores pointers of
-//!   32 bits. The node's pointer numbers words of 32 bits: 16 GiB of nodes and results are the limit.
-//! - Of a node's covers of an address, the longest is found at once instead of one bit after the other.
-//! - Each entry of the array keeps the answer of the routes that are shorter than it among the results of its node, and beside it the length of
-//!   the route that wrote it, so that an update needs not ask for all other routes.
-//! - Where others read, strides of 4 are changed by copying all blocks on the way, see [the block](crate::blocks::tree_bitmap).
+//! - The paper is IPv4 only. The same nodes also serve IPv6.
+//! - Next hops are stored in the result arrays, 8, 16 or 32 bits wide as the table needs. The paper
+//!   stores pointers of 32 bits. The node's pointer counts words of 32 bits, so 16 GiB of nodes and
+//!   results are the limit.
+//! - Of a node's covers of an address, the longest is found at once instead of one bit after the
+//!   other.
+//! - Each entry of the array stores the answer of the routes shorter than it among the results of
+//!   its node. The length of the route that wrote it is stored beside, so that an update need not
+//!   look up all other routes.
+//! - In a shared table, strides of 4 change by copying all blocks on the path; see [the
+//!   block](crate::blocks::tree_bitmap).
 
 #[cfg(test)]
 mod tests;
@@ -59,7 +69,7 @@ use crate::parallel::Stages;
 use crate::sections::{SectionWriter, Sections};
 use crate::{Address, Delta, Error, Family, Rib};
 
-/// What the tools print about it.
+/// What the tools print about the engine.
 pub const ABOUT: About = About {
     name: "tree-bitmap",
     paper: "He, Guan, Xie, Salamatian, Evaluating and Optimizing IP Lookup on Many core Processors, ICCCN 2012, after \
@@ -74,7 +84,7 @@ pub const ABOUT: About = About {
     ..About::DEFAULT
 };
 
-/// The bits that the initial array resolves above nodes of stride 4.
+/// Returns the bits that the initial array resolves above nodes of stride 4.
 fn initial_bits_above_4(family: Family) -> u8 {
     match family {
         Family::Ipv4 => 13,
@@ -82,7 +92,7 @@ fn initial_bits_above_4(family: Family) -> u8 {
     }
 }
 
-/// And above nodes of stride 7.
+/// The bits that the initial array resolves above nodes of stride 7.
 const INITIAL_BITS_ABOVE_7: u8 = 11;
 
 /// The compiled table, with either kind of node; see the [module page](self).
@@ -98,7 +108,7 @@ enum Nodes<A, W: Copy> {
     Stride7(InitialArray<A, W, u128>),
 }
 
-/// The same as lookups read it.
+/// The compiled table as lookups read it.
 #[derive(Clone, Debug)]
 pub enum TreeBitmapView<A, W> {
     /// Nodes of stride 4.
@@ -108,7 +118,7 @@ pub enum TreeBitmapView<A, W> {
 }
 
 impl<A: Address, W: Width> Nodes<A, W> {
-    /// Returns what lookups read.
+    /// Returns the view that lookups read.
     fn view(&self) -> TreeBitmapView<A, W> {
         match self {
             Self::Stride4(array) => TreeBitmapView::Stride4(array.view()),
@@ -117,7 +127,7 @@ impl<A: Address, W: Width> Nodes<A, W> {
     }
 }
 
-/// Does the same with either kind of node.
+/// Evaluates the same expression for either kind of node.
 macro_rules! either {
     ($nodes:expr, $kinds:ident::$array:ident => $result:expr) => {
         match $nodes {
@@ -127,13 +137,13 @@ macro_rules! either {
     };
 }
 
-/// Whether the nodes are to be those of stride 7.
+/// Returns whether the nodes are to have stride 7.
 fn has_stride_7(config: &Config) -> Result<bool, Error> {
     config.choice("strides", &[("13-4-4-4-4-3", false), ("11-7-7-7", true)])
 }
 
 impl<A: Address, W: Width> TreeBitmap<A, W> {
-    /// Builds within a limit of words, which the tests make small.
+    /// Builds within a limit of words. The tests make the limit small.
     fn build_within(rib: &Rib<A>, config: &Config, max_words: u64) -> Result<Self, Error> {
         let (routes, pages) = (rib.iter(), config.pages);
         let nodes = if has_stride_7(config)? {
@@ -144,7 +154,7 @@ impl<A: Address, W: Width> TreeBitmap<A, W> {
         Ok(Self { view: nodes.view(), nodes })
     }
 
-    /// Makes the view show what has moved.
+    /// Updates the view after an array has moved.
     fn show(&mut self) {
         match (&self.nodes, &mut self.view) {
             (Nodes::Stride4(array), TreeBitmapView::Stride4(view)) => array.show_in(view),
@@ -197,7 +207,7 @@ impl<A: Address, W: Width> Engine<A> for TreeBitmap<A, W> {
     fn apply(&mut self, rib: &Rib<A>, deltas: &[Delta<A>]) -> Update {
         let cost = either!(&mut self.nodes, Nodes::array => {
             if !array.can_follow(deltas) {
-                // Beside the old nodes, new ones may not fit. Alone they may.
+                // New nodes may not fit beside the old ones. They may fit alone.
                 return Update::Rebuild;
             }
             array.follow(rib, deltas)
@@ -228,7 +238,8 @@ impl<A: Address, W: Width> Engine<A> for TreeBitmap<A, W> {
 }
 
 impl<A: Address, W: Width> Share<A> for TreeBitmap<A, W> {
-    /// A root of stride 7 is no word that a reader finds whole.
+    /// Shares the table, unless its nodes have stride 7: a reader cannot load such a root in one
+    /// word.
     fn share(&mut self) -> Option<TreeBitmapView<A, W>> {
         let Nodes::Stride4(array) = &mut self.nodes else { return None };
         array.share();

@@ -1,10 +1,11 @@
-//! The worked example of the module page, an example of the paper's Table IV, and the strides that are not the default.
+//! The worked example of the module page, an example of the paper's Table IV, and the strides that
+//! are not the default.
 
 use super::*;
 use crate::blocks::tree_bitmap::Node;
 use crate::engine::{Accesses, Cost};
 use crate::engines::dir24_8::Dir24_8;
-use crate::engines::testing::{Ask, apply, rib};
+use crate::engines::testing::{ViaView, apply, rib};
 use crate::{Change, Fib, Limit, NextHop, Prefix, Route};
 use proptest::prelude::*;
 
@@ -47,14 +48,15 @@ fn the_worked_example() {
     assert_eq!((b.internal, b.external), (1 << 1 | 1 << 12, 1 << 8));
     let [c, d, e] = [&[320, 1, 8][..], &[320, 1, 8, 0], &[320, 1, 8, 0, 0]].map(|path| array.node(path));
     assert_eq!((c.internal, d.internal, e), (0, 0, Node { internal: 1 << 9, external: 0, block: e.block }));
-    // The array: 2^13 roots of 8 bytes and lengths of 1; four nodes below, and one that is nobody's; four results of 4 bytes, and one for
-    // each entry under the /8.
+    // 2^13 roots of 8 bytes with lengths of 1 byte; four nodes below and an unused one; four
+    // results of 4 bytes, and one for each entry under the /8.
     let bytes: Vec<usize> = engine.memory().parts.iter().map(|part| part.bytes).collect();
     assert_eq!(bytes, [8192 * (8 + 1), 5 * 8, (4 + 32) * 4]);
     engine.validate(&rib).unwrap();
 }
 
-/// Routes of 8 to 16 bits come and go above longer ones: what it costs here and in DIR-24-8, as in Table IV.
+/// Routes of 8 to 16 bits come and go above more-specific ones: the cost here and in DIR-24-8, as
+/// in Table IV.
 #[test]
 fn table_iv_of_the_paper_on_a_small_table() {
     let start = [("10.1.0.0/24", 1), ("10.2.0.0/24", 2), ("10.2.128.0/17", 3), ("10.2.130.0/24", 3)];
@@ -76,7 +78,7 @@ fn table_iv_of_the_paper_on_a_small_table() {
     assert_eq!(costs("11.8.0.0/16", 7), (1, 0, 1, 256));
     // Another next hop for an old route is written in place.
     assert_eq!(costs("10.1.0.0/16", 6), (1, 0, 0, 255));
-    // A withdrawal writes no result, but the entry of the array below which nothing is left.
+    // A withdrawal writes no result, except in an entry of the array below which nothing is left.
     assert_eq!(costs("10.1.0.0/16", 0), (0, 3, 1, 255));
     assert_eq!(costs("10.2.0.0/15", 0), (0, 3, 1, 383));
     assert_eq!(costs("10.0.0.0/12", 0), (2, 3, 1, 3966));
@@ -88,7 +90,8 @@ fn table_iv_of_the_paper_on_a_small_table() {
 fn a_new_path_allocates_its_own_nodes_only() {
     let mut rib = rib(&[("2001:db8::/32", 1)]);
     let mut engine: TreeBitmap<u128, u8> = build(&rib, "13-4-4-4-4-3");
-    // The nodes after 29, 33, ... 125 bits hang below each other; the first joins a block of one result.
+    // The nodes after 29, 33, ... 125 bits are below each other; the first joins a block of one
+    // result.
     let cost = apply(&mut engine, &mut rib, &[("2001:db8::1/128", 2)]);
     assert_eq!(cost, Cost { entries_set: 1, nodes_allocated: 25, ..Cost::default() });
     let cost = apply(&mut engine, &mut rib, &[("2001:db8::1/128", 0)]);
@@ -149,7 +152,8 @@ fn changes<A: Address>() -> impl Strategy<Value = Vec<Change<A>>> {
     proptest::collection::vec(change, 1..60)
 }
 
-/// Follows the changes one by one and asks around every prefix, alone and in batches on every instruction set.
+/// Applies the changes one by one and compares answers around every prefix, alone and in batches on
+/// every instruction set.
 fn follow<A: Address>(changes: &[Change<A>]) {
     let mut rib: Rib<A> = Rib::new();
     let mut engine: TreeBitmap<A, u8> = build(&rib, STRIDE_7);

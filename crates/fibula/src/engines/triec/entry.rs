@@ -1,11 +1,15 @@
-//! [`Entry`]: a compressed run of slots, a BitAtlas and the next-hop indices it counts into (Figure 3(b) to (e)).
+//! [`Entry`]: a compressed run of slots, a BitAtlas and the next-hop indices it counts into (Figure
+//! 3(b) to (e)).
 //!
-//! # Where others read
-//! An entry has several words. As long as a reader may be at it, its BitAtlas stays, and so does where its next-hop indices are; each of those
-//! is a word by itself. So an entry whose runs stay the same is [overwritten](overwrite) one index after the other. A TrieC4/4 entry whose
-//! runs change is written in a copy of its node. One of TrieC15/6 or Hash16 is [spread](ExtraNhia::spread): the word of its
-//! BitAtlas becomes, in one store, a pointer to the indices of all its slots. When readers have passed, nobody is left who counts by the old
-//! BitAtlas, and it is [packed](ExtraNhia::pack) again.
+//! # Concurrent readers
+//! An entry has several words. As long as a reader may use it, its BitAtlas does not change, nor
+//! does the position of its next-hop indices. Each of those is a word by itself. So an entry whose
+//! runs stay the same is [overwritten](overwrite) one index after the other.
+//!
+//! A TrieC4/4 entry whose runs change is written in a copy of its node. An entry of TrieC15/6 or
+//! Hash16 is [spread](ExtraNhia::spread): the word of its BitAtlas becomes, in one store, a pointer
+//! to the indices of all its slots. After a grace period no reader counts by the old BitAtlas, and
+//! the entry is [packed](ExtraNhia::pack) again.
 //!
 //! ```text
 //! word of the BitAtlas                      63                               2   1   0
@@ -13,7 +17,6 @@
 //! packed, or all zeros                     | a bit for each slot               |   | 1 |
 //! spread                                   | first of 64 indices, one a slot   | 1 | 0 |
 //!                                          +-----------------------------------+---+---+
-//! ```
 
 use super::extra::ExtraNhia;
 use super::nhi::Nhi;
@@ -23,18 +26,20 @@ use crate::memory::{Around, Pair, Published, Shareable, Word};
 use std::hint::select_unpredictable;
 use zerocopy::FromZeros;
 
-/// The most slots of an entry: what a TrieC15/6 entry has.
+/// The most slots of an entry: those of a TrieC15/6 entry.
 pub(super) const SLOTS: usize = 64;
 
-/// How many bits of a BitAtlas are set: the size of the NHIA or ExtraNHIA.
+/// Returns the number of set bits of a BitAtlas: the size of the NHIA or ExtraNHIA.
 ///
-/// Bit 0 begins the first run and counts as set whatever it is, so that an entry of zeros is one run of "no route".
+/// Bit 0 begins the first run and always counts as set, so that an entry of zeros is one run of "no
+/// route".
 #[inline(always)]
 pub(super) fn total_entropy(atlas: u64) -> u32 {
     (atlas | 1).count_ones()
 }
 
-/// How many bits of a BitAtlas are set from bit 0 up to a position: which next-hop index is its own, from 1 on.
+/// Returns the number of set bits of a BitAtlas from bit 0 up to `position`: the index of its
+/// next-hop index, counted from 1.
 #[inline(always)]
 pub(super) fn position_entropy(atlas: u64, position: u32) -> u32 {
     rank_through(atlas | 1, position)
@@ -42,11 +47,11 @@ pub(super) fn position_entropy(atlas: u64, position: u32) -> u32 {
 
 /// An integer whose bits are a BitAtlas.
 pub(super) trait Atlas: Word + Default + Eq + Into<u64> {
-    /// How many slots it maps.
+    /// The slots that it maps.
     const SLOTS: usize;
     /// Whether it may be the pointer of a spread entry instead.
     const SPREADS: bool;
-    /// The low bits.
+    /// Returns the low bits.
     fn of(bits: u64) -> Self;
 }
 
@@ -66,23 +71,23 @@ impl Atlas for u16 {
     }
 }
 
-/// The lowest two bits of the word that a spread entry has for a BitAtlas.
+/// The lowest two bits of the word that a spread entry has in place of a BitAtlas.
 pub(super) const SPREAD: u64 = 0b10;
 
-/// Whether the word of a BitAtlas is the pointer of a spread entry.
+/// Returns whether the word of a BitAtlas is the pointer of a spread entry.
 #[inline(always)]
 pub(super) fn is_spread<M: Atlas>(atlas: u64) -> bool {
     M::SPREADS && atlas & 0b11 == SPREAD
 }
 
-/// Where the indices of a spread entry begin.
+/// Returns where the indices of a spread entry begin.
 #[inline(always)]
 fn spread_start(atlas: u64) -> usize {
     (atlas >> 2) as usize
 }
 
-/// An entry of up to `INLINE` next-hop indices of its own (*Basic*). Where there are more, the first two hold the low
-/// and the high half of a pointer to them (*ExtraNHIA*).
+/// An entry of up to `INLINE` next-hop indices of its own (*Basic*). If there are more, the first
+/// two hold the low and the high half of a pointer to them (*ExtraNHIA*).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, FromZeros)]
 #[repr(C)]
 pub(super) struct Entry<N, M, const INLINE: usize> {
@@ -90,7 +95,7 @@ pub(super) struct Entry<N, M, const INLINE: usize> {
     pub(super) nhia: [N; INLINE],
 }
 
-/// Stores the BitAtlas last: who loads it sees what it counts into.
+/// Stores the BitAtlas last: a reader that loads it sees what it counts into.
 impl<N: Nhi, M: Atlas, const INLINE: usize> Around for Entry<N, M, INLINE> {
     type Inner = Pair<M, [N; INLINE]>;
 
@@ -108,21 +113,22 @@ impl<N: Nhi, M: Atlas, const INLINE: usize> Around for Entry<N, M, INLINE> {
 /// An entry as its owner stores to it.
 pub(super) type Place<N, M, const INLINE: usize> = <Entry<N, M, INLINE> as Shareable>::Atomic;
 
-/// An entry of TrieC15/6, and the part of a Hash16 entry that answers: 64 slots.
+/// An entry of TrieC15/6, and the answering part of a Hash16 entry: 64 slots.
 pub(super) type Entry15_6<N> = Entry<N, u64, 4>;
 
 /// An entry of TrieC4/4: 16 slots.
 pub(super) type Entry4_4<N> = Entry<N, u16, 3>;
 
 impl<N: Nhi, M: Atlas, const INLINE: usize> Published<Entry<N, M, INLINE>> {
-    /// The next-hop index of a slot: `GetBitVec` and `GetNHI` of Figure 4, one access and, to an ExtraNHIA, another.
+    /// Returns the next-hop index of a slot: `GetBitVec` and `GetNHI` of Figure 4. One access, and
+    /// another to an ExtraNHIA.
     #[inline(always)]
     pub(super) fn get(&self, position: u32, extra: &[Published<N>], meter: &mut impl Meter) -> N {
         let atlas = meter.load_word::<M>(self.parts().split().0).into();
         self.pick(atlas, position, extra, meter)
     }
 
-    /// The same of an entry that is of one access with what has been read already.
+    /// Does what `get` does, for an entry that was loaded in one access with data read before.
     #[inline(always)]
     pub(super) fn get_beside(&self, position: u32, extra: &[Published<N>], meter: &mut impl Meter) -> N {
         self.pick(self.parts().split().0.load().into(), position, extra, meter)
@@ -141,9 +147,9 @@ impl<N: Nhi, M: Atlas, const INLINE: usize> Published<Entry<N, M, INLINE>> {
         }
     }
 
-    /// The same without a branch, for many addresses in step: which kind an entry is of cannot be foreseen, since
-    /// those that have many runs are those that many addresses go through. With the branch a full table of
-    /// 2026 gave three quarters of the throughput.
+    /// Does what `get` does, without a branch, for many addresses in step. The kind of an entry
+    /// cannot be predicted, because entries of many runs are those that many addresses go through.
+    /// With the branch a full table of 2026 gave three quarters of the throughput.
     #[inline(always)]
     pub(super) fn get_in_step(&self, position: u32, extra: &[Published<N>]) -> N {
         let atlas: u64 = self.parts().split().0.load().into();
@@ -157,7 +163,7 @@ impl<N: Nhi, M: Atlas, const INLINE: usize> Published<Entry<N, M, INLINE>> {
         select_unpredictable(basic, own, other)
     }
 
-    /// The next-hop indices of its own.
+    /// Returns the next-hop indices of its own.
     #[inline(always)]
     fn nhia(&self) -> &[Published<N>; INLINE] {
         self.parts().split().1.elements()
@@ -191,7 +197,7 @@ impl<N: Nhi> Runs<N> {
 }
 
 impl<N: Nhi, M: Atlas, const INLINE: usize> Entry<N, M, INLINE> {
-    /// One answer, or pointer, in all slots.
+    /// Returns an entry with one answer, or pointer, in all slots.
     pub(super) fn uniform(nhi: N) -> Self {
         let mut entry = Self::new_zeroed();
         entry.atlas = M::of(1);
@@ -199,7 +205,7 @@ impl<N: Nhi, M: Atlas, const INLINE: usize> Entry<N, M, INLINE> {
         entry
     }
 
-    /// The next-hop index of every slot; those past the atlas stay "no route".
+    /// Returns the next-hop index of every slot. Slots past the atlas stay "no route".
     pub(super) fn slots(&self, extra: &ExtraNhia<N>) -> [N; SLOTS] {
         let mut slots = [N::NONE; SLOTS];
         let nhia = self.nhia(extra);
@@ -219,7 +225,7 @@ impl<N: Nhi, M: Atlas, const INLINE: usize> Entry<N, M, INLINE> {
         slots
     }
 
-    /// Whether its next-hop indices stand in an ExtraNHIA: where, and how many.
+    /// Returns the start and number of its next-hop indices in the ExtraNHIA, if they are there.
     pub(super) fn extra(&self) -> Option<(usize, usize)> {
         let atlas = self.atlas.into();
         if is_spread::<M>(atlas) {
@@ -230,7 +236,7 @@ impl<N: Nhi, M: Atlas, const INLINE: usize> Entry<N, M, INLINE> {
         (len > INLINE).then_some((start as usize, len))
     }
 
-    /// Its next-hop indices, wherever they stand.
+    /// Returns its next-hop indices, wherever they are stored.
     pub(super) fn nhia(&self, extra: &ExtraNhia<N>) -> Vec<N> {
         match self.extra() {
             Some((start, len)) => extra.indices()[start..start + len].iter().map(N::load).collect(),
@@ -246,7 +252,8 @@ impl<N: Nhi, M: Atlas, const INLINE: usize> Entry<N, M, INLINE> {
     }
 }
 
-/// Gives an entry other slots where it stands, if they are the same runs or it is spread: each index by itself. Says whether it could.
+/// Overwrites an entry's slots in place, each index by itself, if the runs are the same or the
+/// entry is spread. Returns whether that was possible.
 pub(super) fn overwrite<N: Nhi, M: Atlas, const INLINE: usize>(
     place: &Place<N, M, INLINE>,
     slots: &[N; SLOTS],
@@ -286,7 +293,8 @@ mod tests {
         assert_eq!((size_of::<Entry15_6<Nhi64>>(), size_of::<Entry4_4<Nhi64>>()), (40, 32));
     }
 
-    /// An entry that is written again and again: alone, or, of 64 slots, while others read.
+    /// Checks that an entry holds what is written to it, time after time, alone or, with 64 slots,
+    /// while other threads read it.
     fn holds<M: Atlas, const INLINE: usize>(
         written: &[Vec<u8>],
         write: fn(&mut ExtraNhia<Nhi32>, &Place<Nhi32, M, INLINE>, &[Nhi32; SLOTS]),

@@ -1,4 +1,5 @@
-//! [`ExtraNhia`]: the next-hop indices that do not fit into their entries, and how an entry comes to be written.
+//! [`ExtraNhia`]: the next-hop indices that do not fit into their entries, and how an entry is
+//! written.
 
 use super::entry::{Atlas, Entry, Entry15_6, Place, Runs, SLOTS, SPREAD, is_spread};
 use super::nhi::Nhi;
@@ -14,20 +15,20 @@ pub(super) struct ExtraNhia<N: Nhi> {
 }
 
 impl<N: Nhi> ExtraNhia<N> {
-    /// The pool is compacted when one part in so many of it is holes.
+    /// The pool is compacted when a `1 / HOLES` part of it is holes.
     const HOLES: usize = 16;
 
-    /// Below this many indices in holes there is nothing to gain.
+    /// With fewer indices in holes than this, there is nothing to gain.
     const HOLES_IGNORED: usize = 1024;
 
-    /// The most indices: what a pointer of 32 bits reaches.
+    /// The most indices: what a pointer of 32 bits can address.
     const MAX: u64 = 1 << 32;
 
     pub(super) fn new(pages: Pages) -> Self {
         Self { pool: SharedPool::empty("ExtraNHIA indices", Self::MAX, pages), pages }
     }
 
-    /// An entry of these slots.
+    /// Returns an entry of these slots.
     pub(super) fn entry<M: Atlas, const INLINE: usize>(&mut self, slots: &[N; SLOTS]) -> Entry<N, M, INLINE> {
         let runs = Runs::of(&slots[..M::SLOTS]);
         if runs.len > INLINE {
@@ -38,14 +39,14 @@ impl<N: Nhi> ExtraNhia<N> {
         Entry { atlas: M::of(runs.atlas), nhia }
     }
 
-    /// Gives back what an entry has here.
+    /// Frees the indices that an entry has here.
     pub(super) fn release<M: Atlas, const INLINE: usize>(&mut self, entry: &Entry<N, M, INLINE>) {
         if let Some((start, len)) = entry.extra() {
             self.pool.remove(start, len);
         }
     }
 
-    /// Gives an entry other slots that nobody else reads.
+    /// Replaces an entry's slots. No other thread may read the entry.
     pub(super) fn replace<M: Atlas, const INLINE: usize>(
         &mut self,
         place: &Place<N, M, INLINE>,
@@ -55,14 +56,15 @@ impl<N: Nhi> ExtraNhia<N> {
         self.entry::<M, INLINE>(slots).store(place);
     }
 
-    /// Gives an entry other slots while others read it.
+    /// Replaces an entry's slots while other threads read it.
     pub(super) fn spread(&mut self, place: &Place<N, u64, 4>, slots: &[N; SLOTS]) {
         self.release(&Entry15_6::load_atomic(place));
         let start = self.insert(slots) as u64;
         (start << 2 | SPREAD).store(&place.0);
     }
 
-    /// Packs an entry that was spread before readers passed, if it still is. Where there is no room it may stay as it is: then this says no.
+    /// Packs an entry that was spread before the grace period, if it is still spread. Returns
+    /// `false` if there is no room and the entry stays spread.
     pub(super) fn pack(&mut self, place: &Place<N, u64, 4>) -> bool {
         let spread = Entry15_6::load_atomic(place);
         if is_spread::<u64>(spread.atlas) {
@@ -81,28 +83,28 @@ impl<N: Nhi> ExtraNhia<N> {
             .expect("the limits of nodes and Hash16 entries keep these below 2^32, and shared ones have room")
     }
 
-    /// Whether some entries may be written.
+    /// Returns whether there is room to write some entries.
     pub(super) fn has_room(&self) -> bool {
         self.pool.has_room(4 * SLOTS)
     }
 
-    /// Whether so much is free that a new build is worth it, where nothing can move.
+    /// Returns whether so much is unused that a rebuild is worth it, where nothing can move.
     pub(super) fn is_wasteful(&self) -> bool {
         self.pool.is_shared() && self.pool.is_wasteful()
     }
 
-    /// Whether closing the holes that updates left is worth a walk over all entries.
+    /// Returns whether closing the holes that updates left is worth a walk over all entries.
     pub(super) fn has_many_holes(&self) -> bool {
         let (len, free) = (self.pool.len(), self.pool.free_total());
         free > Self::HOLES_IGNORED && free * Self::HOLES > len && !self.pool.is_shared()
     }
 
-    /// Whether there are any.
+    /// Returns whether there are any holes.
     pub(super) fn has_holes(&self) -> bool {
         self.pool.free_total() > 0
     }
 
-    /// Begins to close all holes: gives the old arrays and an empty pool in their place, to which
+    /// Begins to close all holes. Returns the old arrays and leaves an empty pool, to which
     /// [`Self::move_in`] moves them.
     pub(super) fn start_afresh(&mut self) -> Self {
         std::mem::replace(self, Self::new(self.pages))
@@ -123,53 +125,53 @@ impl<N: Nhi> ExtraNhia<N> {
         }
     }
 
-    /// Lets others read from now on.
+    /// Shares the pool: other threads may read it from now on.
     pub(super) fn share(&mut self) {
         self.pool.share(Self::MAX);
     }
 
-    /// Returns them as lookups read them.
+    /// Returns the view that lookups read.
     pub(super) fn view(&self) -> WordsView<N> {
         self.pool.view()
     }
 
-    /// Makes `view` show them, if they have moved.
+    /// Updates `view` after the array has moved.
     pub(super) fn show_in(&self, view: &mut WordsView<N>) {
         self.pool.show_in(view);
     }
 
-    /// Returns a range of them as their owner stores to them.
+    /// Returns a range of indices as their owner stores to them.
     pub(super) fn places(&self, range: Range<usize>) -> &[N::Atomic] {
         self.pool.words().places(range)
     }
 
-    /// Whether others read.
+    /// Returns whether the pool is shared.
     pub(super) fn is_shared(&self) -> bool {
         self.pool.is_shared()
     }
 
-    /// Readers have passed what was given back before the last call of this.
+    /// Ends a grace period: all readers have passed what was freed before the previous call.
     pub(super) fn readers_passed(&mut self) {
         self.pool.readers_passed();
     }
 
-    /// Returns all of them.
+    /// Returns all indices.
     #[inline(always)]
     pub(super) fn indices(&self) -> &[Published<N>] {
         &self.pool
     }
 
-    /// Gives unused capacity back, at the end of a build.
+    /// Frees unused capacity at the end of a build.
     pub(super) fn shrink_to_fit(&mut self) {
         self.pool.shrink_to_fit();
     }
 
-    /// The indices in use.
+    /// Returns the number of indices in use.
     pub(super) fn used(&self) -> usize {
         self.pool.len() - self.pool.free_total()
     }
 
-    /// One past the last index in use.
+    /// Returns one past the last index in use.
     pub(super) fn end(&self) -> usize {
         self.pool.len()
     }
@@ -178,7 +180,7 @@ impl<N: Nhi> ExtraNhia<N> {
         self.pool.bytes()
     }
 
-    /// Checks the books.
+    /// Checks the bookkeeping.
     pub(super) fn validate(&self) -> Result<(), String> {
         self.pool.validate()
     }

@@ -6,13 +6,14 @@ use super::table::{LAST, NODE_ENTRIES, Table};
 use crate::engine::Figure;
 use zerocopy::FromZeros;
 
-/// The figure that is the share of entries whose next-hop indices stand in an ExtraNHIA; the paper's is 3.6 %.
+/// The figure for the share of entries whose next-hop indices are in an ExtraNHIA. The paper's is
+/// 3.6 %.
 pub const EXTRA_NHIA_PERCENT: &str = "ExtraNHIA nodes, % of all entries in use";
 
-/// The figure that says how wide a next-hop index that may point to a node is; the paper's has 16 bits.
+/// The figure for the width of a next-hop index that may point to a node. The paper's has 16 bits.
 pub const NHI_BITS: &str = "bits of a next-hop index";
 
-/// The same for one that only answers: on the 4th level and in Hash16.
+/// The figure for the width of one that only answers: on the 4th level and in Hash16.
 pub const LAST_NHI_BITS: &str = "bits of a next-hop index, 4th level and Hash16";
 
 impl<N: Nhi, L: Nhi> Table<N, L> {

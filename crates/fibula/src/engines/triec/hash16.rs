@@ -1,8 +1,9 @@
 //! [`Hash16`]: the routes of 49 to 64 bits, found by one hash of the address.
 //!
-//! # Where others read
-//! No entry moves. A new one is written into a bucket before its key is, one that goes leaves a key that no address has, which searches pass.
-//! Such a bucket is used again when readers have passed: until then somebody may be at the entry.
+//! # Concurrent readers
+//! No entry moves. A new entry is written into a bucket before its key is. A removed entry leaves a
+//! key that no address has, and searches continue past it. Such a bucket is reused after a grace
+//! period, because until then a reader may still use the entry.
 
 use super::entry::{Entry15_6, SLOTS, overwrite};
 use super::extra::ExtraNhia;
@@ -17,38 +18,41 @@ use zerocopy::FromZeros;
 /// What [`HASH16_ENTRIES_MAX`] limits, as errors name it.
 pub(super) const HASH16_ENTRIES: &str = "Hash16 entries";
 
-/// The most entries: so many that every ExtraNHIA of theirs is within a pointer of 32 bits.
+/// The most entries. With this number, a pointer of 32 bits reaches all their ExtraNHIAs.
 pub const HASH16_ENTRIES_MAX: u64 = 1 << 25;
 
-/// The bits of an address's first half that pick a slot within an entry; those before them are the entry's key.
+/// The bits of an address's first half that choose a slot within an entry. Those before them are
+/// the entry's key.
 pub(super) const SLOT_BITS: u32 = 6;
 
-/// The key of a bucket that is free, and ends a search. It is none of 2000::/3, as the next two.
+/// The key of an unused bucket, which ends a search. Like the next two keys, it is outside
+/// 2000::/3.
 const FREE: u64 = 0;
 
-/// The key of a bucket whose entry has gone, while readers may be at it.
+/// The key of a removed entry that readers may still use.
 const GONE: u64 = 1;
 
-/// The key of one that they have passed.
+/// The key of a removed entry that all readers have passed.
 const PASSED: u64 = 2;
 
-/// An entry of the table: the paper's triple of prefix, next hop and pointer, for 64 neighbouring /64.
+/// An entry of the table: the paper's triple of prefix, next hop and pointer, for 64 neighbouring
+/// /64s.
 #[derive(Clone, Copy, Debug, FromZeros)]
 #[repr(C)]
 struct Bucket<N> {
-    /// The first 58 bits of the addresses, or what the bucket is instead.
+    /// The first 58 bits of the addresses, or the state of a bucket without an entry.
     key: u64,
     entry: Entry15_6<N>,
 }
 
 impl<N> Bucket<N> {
-    /// Whether it holds an entry.
+    /// Returns whether it holds an entry.
     fn is_used(&self) -> bool {
         self.key > PASSED
     }
 }
 
-/// Stores the key last: who loads it sees the entry.
+/// Stores the key last: a reader that loads it sees the entry.
 impl<N: Nhi> Around for Bucket<N> {
     type Inner = Pair<u64, Entry15_6<N>>;
 
@@ -63,7 +67,7 @@ impl<N: Nhi> Around for Bucket<N> {
     }
 }
 
-/// What lookups read of the table.
+/// The part of the table that lookups read.
 #[derive(Clone, Debug)]
 pub(super) struct Hash16View<N: Nhi> {
     buckets: WordsView<Bucket<N>>,
@@ -71,7 +75,8 @@ pub(super) struct Hash16View<N: Nhi> {
 }
 
 impl<N: Nhi> Hash16View<N> {
-    /// Returns the next-hop index for an address's first 64 bits, whose key has this hash; "no route" if there is none.
+    /// Returns the next-hop index for an address's first 64 bits, whose key has this hash; "no
+    /// route" if there is none.
     #[inline(always)]
     pub(super) fn get(&self, high: u64, hash: u32, meter: &mut impl Meter) -> N {
         let key = key_of(high);
@@ -91,50 +96,54 @@ impl<N: Nhi> Hash16View<N> {
         N::NONE
     }
 
-    /// Asks for the bucket where a search for this hash begins.
+    /// Prefetches the bucket where a search for this hash begins.
     #[inline(always)]
     pub(super) fn prefetch(&self, hash: u32) {
         prefetch(&self.buckets[..], home(hash, self.buckets.len()));
     }
 }
 
-/// Returns the bucket of a hash: its share of the whole range, so that any number of buckets will do.
+/// Returns the bucket of a hash by its share of the whole range, so that any number of buckets
+/// works.
 #[inline(always)]
 fn home(hash: u32, buckets: usize) -> usize {
     ((u64::from(hash) * buckets as u64) >> 32) as usize
 }
 
-/// An open-addressed table, half full: a key stands in the first bucket from its own on that was free.
+/// An open-addressed table, half full. A key is in the first bucket, from its home bucket on, that
+/// was free when it came.
 #[derive(Debug)]
 pub(super) struct Hash16<N: Nhi> {
     buckets: Words<Bucket<N>>,
     entries: usize,
-    /// Where others read: the buckets whose entries have gone, as long as searches pass them.
+    /// In shared tables: the number of buckets of removed entries that searches still pass.
     gone: usize,
     extra: ExtraNhia<N>,
-    /// The buckets whose entries were spread, and those that are gone.
+    /// The buckets whose entries were spread.
     spread: Retired<usize>,
+    /// The buckets whose entries were removed.
     retired: Retired<usize>,
     pages: Pages,
 }
 
-/// The key of the entry that an address belongs to, from its first 64 bits.
+/// Returns the key of the entry that an address belongs to, from its first 64 bits.
 #[inline(always)]
 pub(super) fn key_of(high: u64) -> u64 {
     high >> SLOT_BITS
 }
 
 impl<N: Nhi> Hash16<N> {
-    /// Buckets for one entry.
+    /// The buckets per entry.
     const SPREAD: usize = 2;
 
-    /// Spare buckets are one part in so many when the table grows, and about twice that before it shrinks.
+    /// A `1 / SPARE` part of the buckets is spare when the table grows, and about twice that before
+    /// it shrinks.
     const SPARE: usize = 16;
 
-    /// This much spare never matters.
+    /// This number of spare buckets never matters.
     const SPARE_IGNORED: usize = 16;
 
-    /// The buckets that a table has beyond those it needs while others read and it cannot grow.
+    /// The buckets that a shared table has beyond those it needs, because it cannot grow.
     const ROOM: usize = 1 << 12;
 
     pub(super) fn new(pages: Pages) -> Self {
@@ -143,24 +152,24 @@ impl<N: Nhi> Hash16<N> {
         Self { buckets, entries: 0, gone: 0, extra, spread, retired, pages }
     }
 
-    /// Lets others read from now on.
+    /// Shares the table: other threads may read it from now on.
     pub(super) fn share(&mut self) {
         self.move_to(Self::wanted(self.entries) + Self::ROOM);
         self.extra.share();
     }
 
-    /// Returns what lookups read.
+    /// Returns the view that lookups read.
     pub(super) fn view(&self) -> Hash16View<N> {
         Hash16View { buckets: self.buckets.view(), extra: self.extra.view() }
     }
 
-    /// Makes `view` show what has moved.
+    /// Updates `view` after an array has moved.
     pub(super) fn show_in(&self, view: &mut Hash16View<N>) {
         self.buckets.show_in(&mut view.buckets);
         self.extra.show_in(&mut view.extra);
     }
 
-    /// Readers have passed what was replaced before the last call of this.
+    /// Ends a grace period: all readers have passed what was replaced before the previous call.
     pub(super) fn readers_passed(&mut self) {
         let spread: Vec<usize> = self.spread.readers_passed().collect();
         for at in spread {
@@ -172,7 +181,8 @@ impl<N: Nhi> Hash16<N> {
         let passed: Vec<usize> = self.retired.readers_passed().collect();
         for mut at in passed {
             self.set_key(at, PASSED);
-            // What ends a run of buckets ends every search that comes so far.
+            // A passed bucket before a free one can be free too: every search that reaches it ends
+            // at the next one.
             while self.key(at) == PASSED && self.key(self.after(at)) == FREE {
                 self.set_key(at, FREE);
                 self.gone -= 1;
@@ -181,22 +191,23 @@ impl<N: Nhi> Hash16<N> {
         }
     }
 
-    /// Whether there is nothing.
+    /// Returns whether there are no entries.
     pub(super) fn is_empty(&self) -> bool {
         self.entries == 0
     }
 
-    /// Whether an entry more may be written.
+    /// Returns whether one more entry may be written.
     pub(super) fn has_room(&self) -> bool {
         self.extra.has_room()
     }
 
-    /// Whether so much is free that a new build is worth it.
+    /// Returns whether so much is unused that a rebuild is worth it.
     pub(super) fn is_wasteful(&self) -> bool {
         self.extra.is_wasteful()
     }
 
-    /// Changes the slots of an entry, which is made if it is not there and goes when no slot says anything.
+    /// Changes the slots of an entry. Adds the entry if it is missing, and removes it if no slot
+    /// has an answer.
     pub(super) fn edit(&mut self, key: u64, change: impl FnOnce(&mut [N; SLOTS])) {
         let found = self.find(key);
         let mut slots = found.map_or([N::NONE; SLOTS], |at| self.slots(at));
@@ -235,7 +246,7 @@ impl<N: Nhi> Hash16<N> {
         key.store(&self.buckets.places(at..at + 1)[0].0);
     }
 
-    /// As [`Self::edit`] of one slot, if its entry is there.
+    /// Does what [`Self::edit`] does to one slot, if its entry is there.
     pub(super) fn edit_slot(&mut self, high: u64, change: impl FnOnce(N) -> N) {
         let key = key_of(high);
         if self.find(key).is_some() {
@@ -246,14 +257,14 @@ impl<N: Nhi> Hash16<N> {
         }
     }
 
-    /// Gives unused capacity back, at the end of a build.
+    /// Frees unused capacity at the end of a build.
     pub(super) fn shrink_to_fit(&mut self) {
         self.move_to(Self::wanted(self.entries));
         self.close_holes();
         self.extra.shrink_to_fit();
     }
 
-    /// Closes the holes between its ExtraNHIAs, if there are many.
+    /// Closes the holes between the ExtraNHIAs, if there are many.
     pub(super) fn close_many_holes(&mut self) {
         if self.extra.has_many_holes() {
             self.close_holes();
@@ -266,7 +277,7 @@ impl<N: Nhi> Hash16<N> {
         self.extra.move_in::<u64, 4>(&old, buckets.iter().map(|Pair(_, entry)| entry));
     }
 
-    /// Whether so many more entries fit.
+    /// Checks that `more` more entries fit.
     pub(super) fn check_room(&self, more: u64) -> Result<(), Limit> {
         if self.extra.is_shared() {
             let (taken, most) = ((self.entries + self.gone) as u64 + more, self.buckets.len() as u64 / 4 * 3);
@@ -275,33 +286,33 @@ impl<N: Nhi> Hash16<N> {
         Limit::check(HASH16_ENTRIES, self.entries as u64 + more, HASH16_ENTRIES_MAX)
     }
 
-    /// The entries in use.
+    /// Returns the number of entries.
     pub(super) fn len(&self) -> usize {
         self.entries
     }
 
-    /// The buckets, free ones included.
+    /// Returns the number of buckets, free ones included.
     pub(super) fn buckets(&self) -> usize {
         self.buckets.len()
     }
 
-    /// The bytes of the buckets, and of the ExtraNHIAs.
+    /// Returns the bytes of the buckets, and of the ExtraNHIAs.
     pub(super) fn bytes(&self) -> (usize, usize) {
         (size_of_val(&self.buckets[..]), self.extra.bytes())
     }
 
-    /// Every bucket that holds an entry, with its place.
+    /// Iterates over the buckets that hold an entry, with their indices.
     fn used(&self) -> impl Iterator<Item = (usize, Bucket<N>)> {
         let all = (0..self.buckets.len()).map(|at| (at, self.buckets.get(at)));
         all.filter(|(_, bucket)| bucket.is_used())
     }
 
-    /// How many entries have an ExtraNHIA.
+    /// Returns the number of entries that have an ExtraNHIA.
     pub(super) fn in_extra(&self) -> usize {
         self.used().filter(|(_, bucket)| bucket.entry.extra().is_some()).count()
     }
 
-    /// How many buckets the longest search for an entry reads.
+    /// Returns the number of buckets that the longest search for an entry reads.
     pub(super) fn longest_search(&self) -> usize {
         let len = self.buckets.len();
         let searched =
@@ -309,7 +320,7 @@ impl<N: Nhi> Hash16<N> {
         self.used().map(searched).max().unwrap_or(0)
     }
 
-    /// Checks the books, and that it answers as another does.
+    /// Checks the bookkeeping, and that all answers equal those of `fresh`.
     pub(super) fn validate(&self, fresh: &Self) -> Result<(), String> {
         self.extra.validate()?;
         let entries = self.used().count();
@@ -334,7 +345,7 @@ impl<N: Nhi> Hash16<N> {
         Ok(())
     }
 
-    /// The bucket of a key.
+    /// Returns the bucket of a key.
     fn find(&self, key: u64) -> Option<usize> {
         let mut at = self.home(crc32c(key));
         loop {
@@ -346,7 +357,7 @@ impl<N: Nhi> Hash16<N> {
         }
     }
 
-    /// Makes an entry, in the first bucket from its own on that nobody has.
+    /// Adds an entry in the first unused bucket from its home bucket on.
     fn insert(&mut self, key: u64, slots: &[N; SLOTS]) {
         self.entries += 1;
         if self.entries * Self::SPREAD > self.buckets.len() && !self.extra.is_shared() {
@@ -360,7 +371,7 @@ impl<N: Nhi> Hash16<N> {
         self.buckets.set(at, Bucket { key, entry: self.extra.entry(slots) });
     }
 
-    /// The first bucket for a key that nobody has.
+    /// Returns the first unused bucket for a key.
     fn place_for(&self, key: u64) -> usize {
         let mut at = self.home(crc32c(key));
         while ![FREE, PASSED].contains(&self.key(at)) {
@@ -386,7 +397,7 @@ impl<N: Nhi> Hash16<N> {
         }
     }
 
-    /// Closes the hole of an entry: what a search for another key passes here moves up.
+    /// Closes the hole of a removed entry: entries whose search passes the hole move up.
     fn close(&mut self, mut hole: usize) {
         let mut at = hole;
         loop {
@@ -396,7 +407,7 @@ impl<N: Nhi> Hash16<N> {
                 break;
             }
             let home = self.home(crc32c(bucket.key));
-            // How far the bucket is from its home, and the hole from it, counted around the end.
+            // The bucket's distance from its home, and from the hole, counted around the end.
             let len = self.buckets.len();
             if (at + len - home) % len >= (at + len - hole) % len {
                 self.buckets.set(hole, bucket);
@@ -406,7 +417,7 @@ impl<N: Nhi> Hash16<N> {
         self.buckets.set(hole, Bucket::new_zeroed());
     }
 
-    /// Moves all entries to so many buckets.
+    /// Moves all entries to a table of `buckets` buckets.
     fn move_to(&mut self, buckets: usize) {
         let old = std::mem::replace(&mut self.buckets, Words::zeroed(buckets, self.pages));
         for bucket in old.iter().map(Published::load).filter(Bucket::is_used) {

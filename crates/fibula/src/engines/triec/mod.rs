@@ -1,23 +1,26 @@
-//! `triec`: an IPv6 trie of fixed strides whose runs of equal next hops are stored once, and a hash table behind it.
+//! `triec`: an IPv6 trie of fixed strides that stores runs of equal next hops once, and a hash
+//! table behind it.
 //!
-//! Xianghui Hu, Xinan Tang and Bei Hua, "High-performance IPv6 Forwarding Algorithm for Multi-core and Multithreaded
-//! Network Processor" (PPoPP 2006), section 3, Figures 2 to 5: TrieC, for addresses of 2000::/3.
+//! Xianghui Hu, Xinan Tang and Bei Hua, "High-performance IPv6 Forwarding Algorithm for Multi-core
+//! and Multithreaded Network Processor" (PPoPP 2006), section 3, Figures 2 to 5: TrieC, for
+//! addresses of 2000::/3.
 //!
 //! # Layout
 //!
-//! Strides 24-8-8-8-16. The first three bits are always 001 and are not looked at; the 21 after them are looked up in
-//! TrieC15/6, then eight at a time in TrieC4/4, the last 16 by hash. In TrieC*m*/*n*, the first *m* bits of a stride
-//! (*Tindex*) pick an entry and the other *n* (*BAindex*) one of its 2^*n* slots. Bit *i* of an entry's *BitAtlas* is set
-//! where slot *i* differs from the one before; only then does it have a next-hop index (NHI) of its own: *modified
+//! Strides 24-8-8-8-16. The first three bits are always 001 and are not read. The 21 bits after
+//! them are looked up in TrieC15/6, then eight at a time in TrieC4/4, and the last 16 by hash. In
+//! TrieC*m*/*n*, the first *m* bits of a stride (*Tindex*) choose an entry and the other *n*
+//! (*BAindex*) one of its 2^*n* slots. Bit *i* of an entry's *BitAtlas* is set if slot *i* differs
+//! from the one before. Only then does the slot have a next-hop index (NHI) of its own: *modified
 //! compact prefix expansion*.
 //!
 //! ```text
 //! NHI              15  14            6 5           0
 //!                 +---+---------------+-------------+
-//!                 | 0 | next hop      | length      |   an answer, and the length of the route it comes from
+//!                 | 0 | next hop      | length      |   an answer, and its route's length
 //!                 | 1 | node of the next level      |   a pointer
-//!                 | 1 | next hop      | length      |   4th level: ask Hash16 too;   Hash16: routes past /64 too
-//!                 +---+---------------+-------------+
+//!                 | 1 | next hop      | length      |   4th level: Hash16 may have more;
+//!                 +---+---------------+-------------+   Hash16: routes longer than /64 exist
 //! TrieC15/6       0              8              16
 //!  2^15 entries   +--------------+--------------+
 //!  of 16 bytes    | BitAtlas, 64 | 4 NHI        |   Basic: up to four runs
@@ -35,63 +38,78 @@
 //! ExtraNHIA       NHIs side by side, as many for an entry as its BitAtlas has bits set
 //! ```
 //!
-//! `TotalEntropy`, the bits set in a BitAtlas, says whether its entry is Basic; `PositionEntropy`, the bits set up to
-//! a slot, which NHI is the slot's. Each is one population count. A lookup reads an entry and perhaps its ExtraNHIA on
-//! four levels, **at most eight accesses, and then may hash once**.
-//! As in the paper the hash is counted apart, with the search that is part of it; so is the tree of routes past /64, which
-//! the paper has not. `fibula study triec` prints the most accesses with and without those.
+//! `TotalEntropy`, the number of bits set in a BitAtlas, tells whether its entry is Basic.
+//! `PositionEntropy`, the number of bits set up to a slot, tells which NHI is the slot's. Each is
+//! one population count. A lookup reads an entry and perhaps its ExtraNHIA on four levels, **at
+//! most eight accesses, and then may hash once**.
+//!
+//! As in the paper the hash, with the search that is part of it, is counted separately. So is the
+//! tree of routes longer than /64, which the paper does not have. `fibula study triec` prints the
+//! most accesses with and without those.
 //!
 //! # Worked examples
 //!
-//! Figure 2: 2002:4000::/18 to A and 2002:5000::/20 to B share entry 9 of TrieC15/6. Its 64 slots hold A 48 times
-//! and B 16 times, in three runs that begin at slots 0, 16 and 32: BitAtlas `0x0000_0001_0001_0001`, NHIA A B A. Address
-//! 2002:6A00:: is slot 42, up to which three bits are set: the third NHI, A.
+//! Figure 2: 2002:4000::/18 to A and 2002:5000::/20 to B share entry 9 of TrieC15/6. Its 64 slots
+//! hold A 48 times and B 16 times, in three runs that begin at slots 0, 16 and 32: BitAtlas
+//! `0x0000_0001_0001_0001`, NHIA A B A. Address 2002:6A00:: is slot 42, up to which three bits are
+//! set: the third NHI, A.
 //!
-//! Figure 5: 2002:4000::/18 to A and 2002:4C60::/28 to B, and an address 2002:4C6A::200C. Bits 3 to 17 say
-//! entry 9, bits 18 to 23 slot 12. Two bits are set up to there, and the second NHI points to a TrieC4/4 node. In its
-//! entry 6 (bits 24 to 27), one bit is set up to slot 10 (bits 28 to 31): the first NHI, B. Two accesses.
+//! Figure 5: 2002:4000::/18 to A and 2002:4C60::/28 to B, and an address 2002:4C6A::200C. Bits 3 to
+//! 17 give entry 9, bits 18 to 23 give slot 12. Two bits are set up to there, and the second NHI
+//! points to a TrieC4/4 node. In its entry 6 (bits 24 to 27), one bit is set up to slot 10 (bits 28
+//! to 31): the first NHI, B. Two accesses.
 //!
 //! # Updates
 //!
-//! Every NHI keeps the length of its route. A new route is written wherever the length is not greater than its own,
-//! and a withdrawn one is replaced by its parent wherever the length is its own, in the slots it covers and in all
-//! nodes below them. An entry is unpacked, changed and packed again; nodes come with the first route below them and go
-//! with the last.
+//! Every NHI stores the length of its route. A new route is written wherever the stored length is
+//! not greater than its own. A withdrawn route is replaced by its parent wherever the length is its
+//! own. Both happen in the slots that it covers and in all nodes below them. An entry is unpacked,
+//! changed and packed again. A node is allocated with the first route below it and freed with the
+//! last.
 //!
-//! # Readers meanwhile
+//! # Concurrent readers
 //!
-//! An entry is several words, which no reader can load at once. While others read, its BitAtlas therefore stays as it is where it stands, and
-//! an NHI is one store: so go changes of answers that leave the runs as they are, and of pointers. What changes the runs of a TrieC4/4 entry is
-//! written in a copy of its node, to which the NHI above then points. Above TrieC15/6 and Hash16 there is nothing to point: such
-//! an entry is *spread*, its BitAtlas replaced in one store by a pointer to the NHIs of all its slots, and packed again
-//! when readers have passed (`entry.rs` draws both). Nodes and ExtraNHIAs that were replaced are used again when readers have passed, and
-//! so are buckets of Hash16.
+//! An entry is several words, which no reader can load at once. So in a shared table its BitAtlas
+//! does not change in place, and an NHI changes by one store. That is enough for changes of
+//! pointers, and of answers that leave the runs as they are.
 //!
-//! A reader finds its answer in one place, but for two: on the 4th level, beside the flag, for addresses to which Hash16 says nothing;
-//! and beside the trie. So a route that goes from Hash16 waits ([`Update::Waiting`]) where a shorter one has changed that a
-//! reader may have read before. And what is beside, routes past /64 and outside 2000::/3, does not change in place: a change of those
-//! is a build. The IPv6 table of 2026 and its updates have none.
+//! A change of the runs of a TrieC4/4 entry is written in a copy of its node, to which the NHI
+//! above then points. Nothing points to the entries of TrieC15/6 and Hash16, so such an entry is
+//! *spread*: one store replaces its BitAtlas by a pointer to the NHIs of all its slots. It is
+//! packed again after a grace period (`entry.rs` draws both). Replaced nodes, ExtraNHIAs and
+//! buckets of Hash16 are reused after a grace period.
+//!
+//! A reader finds its answer in one load, with two exceptions. The first is the 4th level, which
+//! stores an answer beside the flag, for addresses that Hash16 does not cover. So the withdrawal of
+//! a route from Hash16 waits ([`Update::Waiting`]) if a shorter one has changed that a reader may
+//! have read before. The second is the routes outside the trie, those longer than /64 or outside
+//! 2000::/3. They do not change in place: a change of one is a rebuild. The IPv6 table of 2026 and
+//! its updates have none.
 //!
 //! # What differs from the paper
 //!
-//! - **Wider NHIs.** 9 bits of next hop and 15 of pointer are enough for 511 next hops and 32,768 nodes a level. Where
-//!   there are more nodes, the NHIs that may point have 32 bits: entries of 24 and 16 bytes; those of the 4th level and of
-//!   Hash16, most of the table, only answer and stay as they are. Where there are more next hops, all NHIs have 32 bits
-//!   (25 of next hop) or 64: entries of 40 and 32 bytes.
-//! - **Every address.** The paper looks nothing up outside 2000::/3 or past /64. Two
-//!   [Patricia trees](crate::blocks::patricia) hold those routes. One compare of the first three bits leads to one,
-//!   a flag in an NHI of Hash16 to the other; nobody else pays for them.
-//! - **Hash16 in blocks.** The paper hashes each /64, which makes 32,768 entries of a /49. Here an entry is keyed
-//!   by 58 bits and resolves the last six as TrieC15/6 does: 512 entries, one for a /58 or longer. Its *pointer* to the next
-//!   entry of a chain has become the next bucket. The search is part of the hash operation: at most half of the
-//!   buckets are taken, so that it mostly reads one or two, and then perhaps an ExtraNHIA.
-//! - **The 4th level keeps its answer** beside the flag, for addresses to which Hash16 says nothing.
-//! - **The default is a register.** A route of 2000::/3 or shorter is not written to all 2^15 entries; an NHI of zeros
-//!   stands for it. So an empty TrieC15/6 is all zeros, and is mapped where it is written.
-//! - **Bit 0 of a BitAtlas** counts as set even where it is not, for the same reason.
-//! - Nodes are numbered without holes ([`dense`](crate::blocks::dense)), so that one may move when another goes.
-//!   [`Engine::memory`] lists what finds them again, "node owners". Where others read, none moves.
-//! - The paper keeps all tables in SRAM chips beside the processor; the parts are counted as off chip.
+//! - **Wider NHIs.** 9 bits of next hop and 15 of pointer are enough for 511 next hops and 32,768
+//!   nodes a level. With more nodes, the NHIs that may point have 32 bits: entries of 24 and 16
+//!   bytes. Those of the 4th level and of Hash16, most of the table, only answer and stay as they
+//!   are. With more next hops, all NHIs have 32 bits (25 of next hop) or 64: entries of 40 and 32
+//!   bytes.
+//! - **Every address.** The paper looks up nothing outside 2000::/3 or past /64. Two [Patricia
+//!   trees](crate::blocks::patricia) hold those routes. One compare of the first three bits leads
+//!   to one, and a flag in an NHI of Hash16 to the other. Other addresses pay nothing for them.
+//! - **Hash16 in blocks.** The paper hashes each /64, which makes 32,768 entries of a /49. Here 58
+//!   bits are the key of an entry, and the entry resolves the last six as TrieC15/6 does: 512
+//!   entries, one for a /58 or longer. Its *pointer* to the next entry of a chain has become the
+//!   next bucket. The search is part of the hash operation. At most half of the buckets are used,
+//!   so that it mostly reads one or two, and then perhaps an ExtraNHIA.
+//! - **The 4th level keeps its answer** beside the flag, for addresses that Hash16 does not cover.
+//! - **The default is a register.** A route of 2000::/3 or shorter is not written to all 2^15
+//!   entries; an NHI of zeros means it. So an empty TrieC15/6 is all zeros, and memory is mapped
+//!   only where it is written.
+//! - **Bit 0 of a BitAtlas** counts as set even if it is not, for the same reason.
+//! - Nodes are numbered without holes ([`dense`](crate::blocks::dense)), so one may move when
+//!   another is removed. [`Engine::memory`] lists what finds them again, "node owners". In a shared
+//!   table none moves.
+//! - The paper keeps all tables in SRAM chips beside the processor, so all parts count as off chip.
 
 mod entry;
 mod extra;
@@ -125,7 +143,7 @@ pub use figures::{EXTRA_NHIA_PERCENT, LAST_NHI_BITS, NHI_BITS};
 pub use hash16::HASH16_ENTRIES_MAX;
 pub use nhi::NODES_MAX;
 
-/// What the tools print about it.
+/// What the tools print about the engine.
 pub const ABOUT: About = About {
     name: "triec",
     paper: "X. Hu, X. Tang, B. Hua, \"High-performance IPv6 Forwarding Algorithm for Multi-core and Multithreaded \
@@ -143,19 +161,19 @@ pub const ABOUT: About = About {
 /// The compiled table; see the [module page](self).
 #[derive(Debug)]
 pub struct TrieC<W: Width> {
-    /// What lookups read, the routes beside among it.
+    /// What lookups read, including the routes outside the trie.
     view: TrieCView<W>,
     layout: Layout,
-    /// The routes when it was built.
+    /// The number of routes when it was built.
     routes_built: usize,
-    /// Whether others read.
+    /// Whether the table is shared.
     shared: bool,
-    /// Whether the last answer was [`Update::Waiting`].
+    /// Whether the last update returned [`Update::Waiting`].
     waited: bool,
 }
 
-/// The table by the width of its next-hop indices, those that may point and those that only answer: the paper's, unless
-/// something does not fit.
+/// The table by the widths of its next-hop indices: those that may point, and those that only
+/// answer. The paper's widths, unless something does not fit.
 #[derive(Debug)]
 enum Layout {
     Bits16(Table<Nhi16, Nhi16>),
@@ -164,7 +182,7 @@ enum Layout {
     Bits64(Table<Nhi64, Nhi64>),
 }
 
-/// The same as lookups read it.
+/// A table of any layout as lookups read it.
 #[derive(Clone, Debug)]
 enum LayoutView {
     Bits16(TableView<Nhi16, Nhi16>),
@@ -180,7 +198,7 @@ pub struct TrieCView<W: Width> {
     side: Side<W>,
 }
 
-/// The same for the table of any layout.
+/// Evaluates the same expression for the table of any layout.
 macro_rules! each {
     ($layout:expr, $layouts:ident::$table:ident => $value:expr) => {
         match $layout {
@@ -206,7 +224,7 @@ impl Layout {
         Table::build(rib, pages).map(Self::Bits64)
     }
 
-    /// Returns what lookups read.
+    /// Returns the view that lookups read.
     fn view(&self) -> LayoutView {
         match self {
             Self::Bits16(table) => LayoutView::Bits16(table.view()),
@@ -247,7 +265,7 @@ impl<W: Width> Stages<u128> for TrieCView<W> {
 }
 
 impl<W: Width> TrieC<W> {
-    /// Makes the view show what has moved.
+    /// Updates the view after an array has moved.
     fn show(&mut self) {
         match (&self.layout, &mut self.view.layout) {
             (Layout::Bits16(table), LayoutView::Bits16(view)) => table.show_in(view),
@@ -274,7 +292,8 @@ impl<W: Width> Engine<u128> for TrieC<W> {
 
     fn apply(&mut self, rib: &Rib<u128>, deltas: &[Delta<u128>]) -> Update {
         if !matches!(self.layout, Layout::Bits16(_)) && rib.len() * 2 < self.routes_built {
-            // So much has gone that a narrower layout may do; so seldom that looking costs little.
+            // So many routes have gone that a narrower layout may do. This is rare enough for a
+            // rebuild.
             return Update::Rebuild;
         }
         if self.shared
@@ -291,7 +310,8 @@ impl<W: Width> Engine<u128> for TrieC<W> {
         let followed = each!(&mut self.layout, Layout::table => table.follow(rib, &in_order(deltas)));
         self.show();
         let Ok(mut cost) = followed else {
-            // What readers have passed may be enough; if not, there is no room even without them.
+            // A grace period may free enough. If it already has, there is no room even without old
+            // data.
             self.waited = !self.waited;
             return if self.waited { Update::Waiting } else { Update::Rebuild };
         };

@@ -8,58 +8,59 @@ use zerocopy::FromZeros;
 /// What [`Nhi::NODES_MAX`] limits, as errors name it.
 pub(super) const NODES: &str = "TrieC4/4 nodes of a level";
 
-/// What [`Nhi::NEXT_HOPS_MAX`] limits.
+/// What [`Nhi::NEXT_HOPS_MAX`] limits, as errors name it.
 const NEXT_HOPS: &str = "next hops of a TrieC next-hop index";
 
 /// The bits of a prefix length, as in the paper.
 const LEN_BITS: u32 = 6;
 
-/// A next-hop index: what the trie says of some addresses.
+/// A next-hop index: what the trie stores for some addresses.
 ///
-/// Above the last level a set flag makes it a pointer to a node. On the last level and in Hash16 it keeps its next
-/// hop and length whether or not the flag is set, and the flag says that longer routes lie below. All zeros: no route.
+/// Above the last level a set flag makes it a pointer to a node. On the last level and in Hash16 it
+/// has a next hop and length whether or not the flag is set, and the flag means that more-specific
+/// routes are below. All zeros: no route.
 pub(super) trait Nhi: Word + Default + Eq {
     /// The greatest next hop that fits between the flag and the length.
     const NEXT_HOPS_MAX: u32;
-    /// How many nodes of one level its pointers reach.
+    /// The number of nodes of one level that its pointers reach.
     const NODES_MAX: u64;
     /// "No route".
     const NONE: Self;
 
-    /// An answer: the next hop, and the length of the route that it comes from.
+    /// Returns an answer: the next hop, and the length of its route.
     fn answer(next_hop: NextHop, len: u8) -> Self;
 
-    /// A pointer to a node.
+    /// Returns a pointer to a node.
     fn pointer(node: usize) -> Self;
 
-    /// The same with the flag set or not.
+    /// Returns the same index with the flag set or cleared.
     fn flagged(self, flag: bool) -> Self;
 
-    /// The flag.
+    /// Returns the flag.
     fn flag(self) -> bool;
 
-    /// The next hop of an answer.
+    /// Returns the next hop of an answer.
     fn next_hop(self) -> NextHop;
 
-    /// The length of an answer.
+    /// Returns the length of an answer.
     fn len(self) -> u8;
 
-    /// The node of a pointer.
+    /// Returns the node of a pointer.
     fn node(self) -> usize;
 
-    /// One half of a 32-bit pointer to an ExtraNHIA: its low 16 bits count.
+    /// Returns one half of a 32-bit pointer to an ExtraNHIA: the low 16 bits of `bits`.
     fn half(bits: u32) -> Self;
 
-    /// That half again.
+    /// Returns the half that [`Self::half`] stored.
     fn to_half(self) -> u32;
 
-    /// The same answer in another width that holds its next hop.
+    /// Converts an answer to another width, which must hold its next hop.
     #[inline(always)]
     fn convert<N: Nhi>(self) -> N {
         N::answer(self.next_hop(), self.len()).flagged(self.flag())
     }
 
-    /// Whether it holds a next hop.
+    /// Checks that a next hop fits.
     fn check_next_hop(next_hop: NextHop) -> Result<(), Limit> {
         Limit::check(NEXT_HOPS, next_hop.0.into(), Self::NEXT_HOPS_MAX.into())
     }
@@ -143,8 +144,8 @@ macro_rules! nhi {
     };
 }
 
-/// The most nodes of a level that the wider pointers reach. They have the bits for more; this keeps every ExtraNHIA of
-/// three levels of 256 slots a node within a pointer of 32 bits.
+/// The most nodes of a level that the wider pointers reach. They have bits for more. The limit lets
+/// a pointer of 32 bits reach every ExtraNHIA of three levels of 256 slots per node.
 pub const NODES_MAX: u64 = 1 << 22;
 
 nhi!(Nhi16, u16, 1 << 15, "The paper's: 9 bits of next hop, pointers of 15 bits.");

@@ -1,4 +1,4 @@
-//! [`Side`]: the routes for which the paper has no place, so that every table has its exact answers.
+//! [`Side`]: the routes that the paper does not store, so that every table has exact answers.
 
 use super::table::{HASHED_TO, global_unicast};
 use super::update::is_inside;
@@ -8,24 +8,25 @@ use crate::memory::Pages;
 use crate::{Delta, Limit, NextHop, Prefix, Rib};
 use std::sync::Arc;
 
-/// A default for 2000::/3, and two trees. It does not change while others read.
+/// A default for 2000::/3, and two trees. It does not change while the table is shared.
 #[derive(Clone, Debug)]
 pub(super) struct Side<W: Width> {
-    /// What an address of 2000::/3 gets where the table has no route: the next hop of 2000::/3 itself or of a route
-    /// around it. Figure 4's `Default-Next-HopID`.
+    /// The answer for an address of 2000::/3 without a route in the trie: the next hop of 2000::/3
+    /// itself or of a route around it. Figure 4's `Default-Next-HopID`.
     default: NextHop,
-    /// The routes of 2000::/3 longer than 64 bits, asked where a flag says that there are some near.
+    /// The routes of 2000::/3 longer than 64 bits, looked up where a flag says that there are some
+    /// near.
     pub(super) longer: Arc<Patricia<u128, W>>,
-    /// All routes of which some address is not in 2000::/3.
+    /// All routes that cover some address outside 2000::/3.
     pub(super) outside: Arc<Patricia<u128, W>>,
 }
 
-/// Whether a route is for the first of the trees.
+/// Returns whether a route is in the first tree.
 fn is_longer(prefix: Prefix<u128>) -> bool {
     prefix.len() > HASHED_TO && global_unicast().covers(prefix)
 }
 
-/// Whether a route is for the second.
+/// Returns whether a route is in the second tree.
 fn is_outside(prefix: Prefix<u128>) -> bool {
     !global_unicast().covers(prefix)
 }
@@ -42,24 +43,25 @@ impl<W: Width> Side<W> {
         Ok(Self { default: default(rib), longer: plant(is_longer)?, outside: plant(is_outside)? })
     }
 
-    /// Whether some of these changes are for it.
+    /// Returns whether some of these changes concern it.
     pub(super) fn is_touched(deltas: &[Delta<u128>]) -> bool {
         deltas.iter().any(|delta| is_longer(delta.prefix) || !is_inside(delta.prefix))
     }
 
-    /// What is there, or else the default.
+    /// Returns `next_hop` if it is one, or else the default.
     #[inline(always)]
     pub(super) fn or_default(&self, next_hop: NextHop) -> NextHop {
         if next_hop.is_some() { next_hop } else { self.default }
     }
 
-    /// Whether so many more routes fit, wherever they go.
+    /// Checks that `more` more routes fit, in either tree.
     pub(super) fn check_room(&self, more: usize) -> Result<(), Limit> {
         let nodes = self.longer.node_count().max(self.outside.node_count());
         Limit::check(NODES, (nodes + 2 * more) as u64, MAX_NODES)
     }
 
-    /// Follows the table, given [room](Self::check_room) and that nobody else reads.
+    /// Applies changes that `rib` already holds. There must be [room](Self::check_room) and no
+    /// other reader.
     pub(super) fn follow(&mut self, rib: &Rib<u128>, deltas: &[Delta<u128>]) -> Cost {
         self.default = default(rib);
         let mut cost = Cost::default();
@@ -73,7 +75,7 @@ impl<W: Width> Side<W> {
         cost
     }
 
-    /// The bytes of the two trees.
+    /// Returns the bytes of the two trees.
     pub(super) fn bytes(&self) -> (usize, usize) {
         (self.longer.bytes(), self.outside.bytes())
     }

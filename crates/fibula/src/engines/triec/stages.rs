@@ -1,11 +1,11 @@
-//! The lookup level by level, for a pipeline of threads (the paper's Table 5): a stage for each level of the trie, and one for
-//! Hash16 and what stands beside.
+//! The lookup level by level, for a thread pipeline (the paper's Table 5): one stage for each level
+//! of the trie, and one for Hash16 and the routes outside the trie.
 //!
-//! ```text
 //! handed on   | goes on |        | number of the node below, or the next hop so far |
 //!                 63               31                                              0
 //! ```
 //! What goes on after the last level asks Hash16 too.
+//! A lookup that goes on after the last level also looks in Hash16.
 
 use super::hash16::key_of;
 use super::nhi::Nhi;
@@ -22,11 +22,11 @@ pub(super) const STAGES: usize = BESIDE + 1;
 /// The last stage.
 const BESIDE: usize = LAST + 1;
 
-/// The bit that says that there is more to ask.
+/// The flag of a lookup that has not ended.
 const GOES_ON: u64 = 1 << 63;
 
 impl<N: Nhi, L: Nhi> TableView<N, L> {
-    /// One stage of many lookups.
+    /// Runs one stage of many lookups.
     #[inline(always)]
     pub(super) fn run_stage<W: Width>(
         &self,
@@ -45,7 +45,7 @@ impl<N: Nhi, L: Nhi> TableView<N, L> {
         }
     }
 
-    /// TrieC15/6. An address outside 2000::/3 waits for the last stage.
+    /// Looks up an address in TrieC15/6. An address outside 2000::/3 waits for the last stage.
     #[inline(always)]
     fn at_root(&self, address: u128) -> u64 {
         let high = (address >> 64) as u64;
@@ -56,7 +56,7 @@ impl<N: Nhi, L: Nhi> TableView<N, L> {
         handed_on(self.root[entry].get(slot, &self.extra, &mut Unmetered))
     }
 
-    /// A level of TrieC4/4.
+    /// Looks up an address in a level of TrieC4/4.
     #[inline(always)]
     fn below(&self, depth: usize, address: u128, found: u64) -> u64 {
         let pointer = N::pointer(found as u32 as usize);
@@ -68,7 +68,7 @@ impl<N: Nhi, L: Nhi> TableView<N, L> {
         u64::from(last.next_hop().0) | if last.flag() { GOES_ON } else { 0 }
     }
 
-    /// Hash16, the routes past it and those outside, and the default.
+    /// Ends a lookup: in Hash16, among the routes past it and those outside, and by the default.
     #[inline(always)]
     fn beside<W: Width>(&self, side: &Side<W>, address: u128, found: u64) -> u64 {
         let high = (address >> 64) as u64;
@@ -92,7 +92,7 @@ impl<N: Nhi, L: Nhi> TableView<N, L> {
     }
 }
 
-/// What a level above the last says: where to go on, or the answer.
+/// Returns what a level above the last hands on: where to continue, or the answer.
 #[inline(always)]
 fn handed_on(nhi: impl Nhi) -> u64 {
     if nhi.flag() { GOES_ON | nhi.node() as u64 } else { nhi.next_hop().0.into() }

@@ -1,4 +1,5 @@
-//! [`Table`]: TrieC15/6, three levels of TrieC4/4 nodes and Hash16, for one or two widths of next-hop index.
+//! [`Table`]: TrieC15/6, three levels of TrieC4/4 nodes and Hash16, for one or two widths of
+//! next-hop index.
 
 use super::entry::{Entry4_4, Entry15_6, Place, SLOTS, overwrite};
 use super::extra::ExtraNhia;
@@ -13,15 +14,15 @@ use crate::engine::Cost;
 use crate::memory::{Memory, Pages, Words};
 use crate::{Address, Limit, Prefix, Rib};
 
-/// What the trie is about: the addresses whose format prefix is 001.
+/// Returns 2000::/3, whose addresses the trie covers: those with the format prefix 001.
 pub(super) fn global_unicast() -> Prefix<u128> {
     Prefix::containing(1 << 125, 3)
 }
 
-/// The prefix lengths to which the levels reach; the hashed ones reach to [`HASHED_TO`].
+/// The prefix lengths that the levels reach. The hashed routes reach to [`HASHED_TO`].
 pub(super) const LEVELS: [u8; 4] = [24, 32, 40, 48];
 
-/// The last level of the trie, whose flagged next-hop indices say "ask Hash16 too".
+/// The last level of the trie. A flag in its next-hop indices means that Hash16 may have more.
 pub(super) const LAST: usize = LEVELS.len() - 1;
 
 /// The longest prefixes of Hash16.
@@ -39,8 +40,8 @@ pub(super) const NODE_SLOTS: usize = 16;
 /// The TrieC4/4 nodes of a level.
 pub(super) type Nodes<N> = WordChunks<Entry4_4<N>, NODE_ENTRIES>;
 
-/// The trie and the hash table. The next-hop indices of the upper levels, `N`, point to nodes; those of the last level
-/// and of Hash16, `L`, only answer, and may be narrower.
+/// The trie and the hash table. The next-hop indices of the upper levels, `N`, may point to nodes.
+/// Those of the last level and of Hash16, `L`, only answer, and may be narrower.
 #[derive(Debug)]
 pub(super) struct Table<N: Nhi, L: Nhi> {
     pub(super) root: Words<Entry15_6<N>>,
@@ -51,11 +52,11 @@ pub(super) struct Table<N: Nhi, L: Nhi> {
     pub(super) extra: ExtraNhia<N>,
     pub(super) last_extra: ExtraNhia<L>,
     pub(super) hash16: Hash16<L>,
-    /// Where others read: the entries of TrieC15/6 that were spread.
+    /// In shared tables: the entries of TrieC15/6 that were spread.
     spread: Retired<usize>,
-    /// Where others read: the prefixes of up to 48 bits whose answers have changed.
+    /// In shared tables: the prefixes of up to 48 bits whose answers have changed.
     pub(super) changed: Retired<Prefix<u128>>,
-    /// What the update in progress has cost so far.
+    /// The cost of the update in progress.
     pub(super) cost: Cost,
 }
 
@@ -93,12 +94,12 @@ impl<N: Nhi, L: Nhi> Table<N, L> {
         Ok(table)
     }
 
-    /// Whether others read.
+    /// Returns whether the table is shared.
     pub(super) fn is_shared(&self) -> bool {
         self.extra.is_shared()
     }
 
-    /// Lets others read from now on.
+    /// Shares the table: other threads may read it from now on.
     pub(super) fn share(&mut self) {
         let at_most = N::NODES_MAX as usize;
         let [second, third, fourth] = self.owners.each_mut().map(|owners| owners.share(at_most));
@@ -111,7 +112,7 @@ impl<N: Nhi, L: Nhi> Table<N, L> {
         self.hash16.share();
     }
 
-    /// Returns what lookups read.
+    /// Returns the view that lookups read.
     pub(super) fn view(&self) -> TableView<N, L> {
         TableView {
             root: self.root.view(),
@@ -123,7 +124,7 @@ impl<N: Nhi, L: Nhi> Table<N, L> {
         }
     }
 
-    /// Makes `view` show what has moved.
+    /// Updates `view` after an array has moved.
     pub(super) fn show_in(&self, view: &mut TableView<N, L>) {
         self.levels.iter().zip(&mut view.levels).for_each(|(nodes, view)| nodes.show_in(view));
         self.last.show_in(&mut view.last);
@@ -132,12 +133,12 @@ impl<N: Nhi, L: Nhi> Table<N, L> {
         self.hash16.show_in(&mut view.hash16);
     }
 
-    /// The entry of TrieC15/6 as its owner stores to it.
+    /// Returns an entry of TrieC15/6 as its owner stores to it.
     fn root_place(&self, entry: usize) -> &Place<N, u64, 4> {
         &self.root.places(entry..entry + 1)[0]
     }
 
-    /// Readers have passed what was replaced before the last call of this.
+    /// Ends a grace period: all readers have passed what was replaced before the previous call.
     pub(super) fn readers_passed(&mut self) {
         let spread: Vec<usize> = self.spread.readers_passed().collect();
         for entry in spread {
@@ -152,12 +153,13 @@ impl<N: Nhi, L: Nhi> Table<N, L> {
         drop(self.changed.readers_passed());
     }
 
-    /// Whether so much is free that a new build is worth it, where nothing can move.
+    /// Returns whether so much is unused that a rebuild is worth it, where nothing can move.
     pub(super) fn is_wasteful(&self) -> bool {
         self.extra.is_wasteful() || self.last_extra.is_wasteful() || self.hash16.is_wasteful()
     }
 
-    /// The slots of an entry. Depth 0 is TrieC15/6 and has one node; an entry of a TrieC4/4 node has the first 16.
+    /// Returns the slots of an entry. Depth 0 is TrieC15/6 and has one node. An entry of a TrieC4/4
+    /// node has the first 16.
     pub(super) fn slots(&self, depth: usize, node: usize, entry: usize) -> [N; SLOTS] {
         let at = node * NODE_ENTRIES + entry;
         match depth {
@@ -167,7 +169,8 @@ impl<N: Nhi, L: Nhi> Table<N, L> {
         }
     }
 
-    /// Writes the slots of an entry, for which there is [room](Self::check_space). Returns the node's number: where others read, that of a copy.
+    /// Writes the slots of an entry. There must be [room](Self::check_space). Returns the number of
+    /// the node, which in a shared table is that of a copy.
     pub(super) fn set_slots(
         &mut self,
         depth: usize,
@@ -198,7 +201,7 @@ impl<N: Nhi, L: Nhi> Table<N, L> {
         node
     }
 
-    /// Puts a copy in the place of a node, with other slots in one of its entries.
+    /// Replaces a node by a copy that has other slots in one of its entries.
     fn copy_node(&mut self, depth: usize, node: usize, entry: usize, slots: &[N; SLOTS]) -> usize {
         let owner = self.owners[depth - 1][node as u32];
         let copy = self.owners[depth - 1].push(owner);
@@ -213,14 +216,15 @@ impl<N: Nhi, L: Nhi> Table<N, L> {
         copy as usize
     }
 
-    /// Makes the slot above point to a node. It has pointed to one before, so that no entry changes its runs.
+    /// Makes the slot above point to `node`. The slot pointed to a node before, so no entry changes
+    /// its runs.
     fn link(&mut self, depth: usize, owner: u64, node: usize) {
         let address = u128::from(owner) << u64::BITS;
         let above = self.node_at(depth - 1, address).expect("a node's own path is linked");
         self.edit_slot(depth - 1, above, address, |_| N::pointer(node));
     }
 
-    /// Gives back what an entry has in the ExtraNHIAs; the entry itself is of no use from now on.
+    /// Frees what an entry has in the ExtraNHIAs. The entry must not be used afterwards.
     pub(super) fn release(&mut self, depth: usize, node: usize, entry: usize) {
         let at = node * NODE_ENTRIES + entry;
         if depth == LAST {
@@ -230,14 +234,14 @@ impl<N: Nhi, L: Nhi> Table<N, L> {
         }
     }
 
-    /// Whether what a change takes next is there: a node on every level, some ExtraNHIAs.
+    /// Checks that there is room for the next change: a node on every level, and some ExtraNHIAs.
     pub(super) fn check_space(&self) -> Result<(), Held> {
         let nodes = self.owners.iter().all(|owners| owners.room() > LAST);
         let extra = self.extra.has_room() && self.last_extra.has_room() && self.hash16.has_room();
         if nodes && extra { Ok(()) } else { Err(Held) }
     }
 
-    /// Where the ExtraNHIA of an entry is, if it has one, and how many it holds.
+    /// Returns the start and length of an entry's ExtraNHIA, if it has one.
     pub(super) fn entry_extra(&self, depth: usize, node: usize, entry: usize) -> Option<(usize, usize)> {
         let at = node * NODE_ENTRIES + entry;
         match depth {
@@ -247,17 +251,17 @@ impl<N: Nhi, L: Nhi> Table<N, L> {
         }
     }
 
-    /// One past the last index of an ExtraNHIA of a depth.
+    /// Returns one past the last index of the ExtraNHIAs of a depth.
     pub(super) fn extra_end(&self, depth: usize) -> usize {
         if depth == LAST { self.last_extra.end() } else { self.extra.end() }
     }
 
-    /// For how many nodes a level of TrieC4/4 has entries.
+    /// Returns the number of nodes for which a level of TrieC4/4 has entries.
     pub(super) fn nodes(&self, depth: usize) -> usize {
         if depth == LAST { self.last.chunks() } else { self.levels[depth - 1].chunks() }
     }
 
-    /// A new node, all of whose slots answer alike. Returns its number.
+    /// Adds a node, all of whose slots have the same index. Returns its number.
     pub(super) fn push_node(&mut self, depth: usize, nhi: N, owner: u64) -> usize {
         let node = self.owners[depth - 1].push(owner);
         if depth == LAST {
@@ -269,7 +273,7 @@ impl<N: Nhi, L: Nhi> Table<N, L> {
         node as usize
     }
 
-    /// Forgets a node. Unless others read, the last one of the level takes its number.
+    /// Removes a node. Unless the table is shared, the last node of the level takes its number.
     pub(super) fn swap_remove_node(&mut self, depth: usize, node: usize) {
         if depth == LAST {
             self.last.swap_remove(node as u32);
@@ -293,7 +297,8 @@ impl<N: Nhi, L: Nhi> Table<N, L> {
         self.last_extra.move_in::<u16, 3>(&old, self.last.places(0..self.last.len()));
     }
 
-    /// The bytes by the paper's parts; it keeps them all in SRAM outside the processor.
+    /// Returns the bytes by the paper's parts. The paper keeps all of them in SRAM outside the
+    /// processor.
     pub(super) fn memory(&self) -> Memory {
         let [second, third] = &self.levels;
         let owners: usize = self.owners.iter().map(Owners::bytes).sum();
@@ -309,16 +314,18 @@ impl<N: Nhi, L: Nhi> Table<N, L> {
     }
 }
 
-/// An entry of a node as its owner stores to it.
+/// Returns an entry of a node as its owner stores to it.
 fn place<N: Nhi>(nodes: &Nodes<N>, at: usize) -> &Place<N, u16, 3> {
     &nodes.places(at..at + 1)[0]
 }
 
-/// A change goes on when readers have passed: what it takes next waits for them, or what it takes away is what they may turn to.
+/// A change must wait for a grace period: it needs memory that readers may still use, or removes an
+/// answer that they may turn to.
 #[derive(Debug)]
 pub(super) struct Held;
 
-/// Copies the entries of a node to another one that nobody reads yet, one of them with other slots.
+/// Copies the entries of a node to another one that no thread reads yet, one of them with other
+/// slots.
 fn copy_entries<N: Nhi>(
     nodes: &mut Nodes<N>,
     extra: &mut ExtraNhia<N>,
@@ -337,12 +344,12 @@ fn copy_entries<N: Nhi>(
     }
 }
 
-/// How many slots an entry of a depth has.
+/// Returns the slots of an entry of a depth.
 pub(super) fn slots_of(depth: usize) -> usize {
     if depth == 0 { SLOTS } else { NODE_SLOTS }
 }
 
-/// The slot of an address within the node of a depth that it belongs to.
+/// Returns the slot of an address within its node of a depth.
 pub(super) fn slot_of(depth: usize, address: u128) -> usize {
     let (from, to) = if depth == 0 { (3, LEVELS[0]) } else { (LEVELS[depth - 1], LEVELS[depth]) };
     address.bits(from, to - from) as usize

@@ -1,10 +1,11 @@
-//! The paper's worked examples, the count of accesses, every width of next-hop index, and long lives inside 2000::/3.
+//! The paper's worked examples, the number of accesses, every width of next-hop index, and long
+//! series of updates inside 2000::/3.
 
 use super::*;
 use crate::blocks::dense::Owners;
 use crate::engine::{Accesses, Cost};
 use crate::engines::oracle::Oracle;
-use crate::engines::testing::{Ask, apply, rib};
+use crate::engines::testing::{ViaView, apply, rib};
 use crate::{Address, Change, NextHop, Prefix, Route};
 use entry::{Entry15_6, position_entropy, total_entropy};
 use nhi::Nhi;
@@ -21,7 +22,7 @@ fn at(text: &str) -> u128 {
     text.parse::<std::net::Ipv6Addr>().unwrap().to_bits()
 }
 
-/// In the layout for many nodes, however few there are.
+/// Builds in the layout for many nodes, however few there are.
 fn build_32_over_16(rib: &Rib<u128>) -> TrieC<u32> {
     let layout = Layout::Bits32Over16(Table::build(rib, Pages::Small).unwrap());
     let mut engine = TrieC { layout, ..build(rib) };
@@ -30,7 +31,7 @@ fn build_32_over_16(rib: &Rib<u128>) -> TrieC<u32> {
     engine
 }
 
-/// The table in the paper's own width, which it must have.
+/// Returns the table in the paper's own width, which it must have.
 fn papers(engine: &TrieC<u8>) -> &Table<Nhi16, Nhi16> {
     match &engine.layout {
         Layout::Bits16(table) => table,
@@ -99,12 +100,12 @@ fn the_worst_case_is_eight_accesses_and_one_hash() {
     };
     assert_eq!(count(&engine, address), (64, 8, 1, 2));
     assert_eq!(count(&engine, at("2001:DB8:0:2::")), (66, 8, 1, 2));
-    // Hash16 says nothing of this /64, or there is nothing to say.
+    // Hash16 has nothing for this /64, or there is nothing to have.
     assert_eq!(count(&engine, at("2001:DB8:0:8::")), (48, 8, 1, 2));
     assert_eq!(count(&engine, at("2001:DB8:0:8000::")).0, 48);
     assert_eq!(count(&engine, at("2001:DB8:1::")), (49, 8, 0, 0));
     assert_eq!(count(&engine, at("2001:DB9::")), (33, 4, 0, 0));
-    // The other side is asked by the flag alone, and asked in vain here.
+    // The flag alone makes the lookup read the tree, here without a match.
     apply(&mut engine, &mut rib, &[("2001:db8::1/128", 7)]);
     assert_eq!(count(&engine, address + 1), (7, 8, 1, 3));
     assert_eq!(count(&engine, address + 2), (64, 8, 1, 3));
@@ -156,7 +157,7 @@ fn an_update_writes_what_gives_way_and_no_more() {
     // The default is written nowhere.
     assert_eq!(apply(&mut engine, &mut rib, &[("2000::/3", 9)]), Cost::default());
     assert_eq!(engine.lookup(at("3fff::")), 9);
-    // A /49 is 512 blocks of Hash16 and the way there; all of it goes again.
+    // A /49 is 512 blocks of Hash16 and the path to them; all of it is freed again.
     let before = Engine::<u128>::memory(&engine).total();
     let cost = apply(&mut engine, &mut rib, &[("2001:db8:1::/49", 5)]);
     assert_eq!((cost.nodes_allocated, cost.entries_set), (1, 512 + 2));
@@ -293,7 +294,7 @@ fn changes(next_hops: u32) -> impl Strategy<Value = Vec<Change<u128>>> {
     proptest::collection::vec(change, 0..60)
 }
 
-/// Follows changes in batches, each withdrawn again at the end, and compares with the oracle all the way.
+/// Applies changes in batches, withdraws each at the end, and compares with the oracle all the way.
 fn follows_the_oracle(
     changes: &[Change<u128>],
     batch: usize,
@@ -334,7 +335,8 @@ fn follows_the_oracle(
     Ok(())
 }
 
-/// The same while others read: what they see after each batch, with readers that pass now and then.
+/// Does the same in a shared table: checks what readers see after each batch, with a grace period
+/// now and then.
 fn shared_it_follows_the_oracle(
     changes: &[Change<u128>],
     batch: usize,

@@ -1,10 +1,10 @@
-//! Following the table route by route: entries whose stored lengths are to give way are written, nodes come with the
-//! first longer route below them and go with the last.
+//! Updates, route by route. Entries whose stored lengths are to be replaced are written. A node is
+//! allocated with the first more-specific route below it and freed with the last.
 //!
-//! # Where others read
-//! A lookup that Hash16 says nothing to answers what it has read on the 4th level before. So an entry must not go from Hash16 as long as
-//! somebody may have read what an address was answered above before the last change there: that withdrawal waits until readers have
-//! passed the change ([`Held`]).
+//! # Concurrent readers
+//! A lookup that Hash16 does not answer returns what it has read on the 4th level before. So an
+//! entry must not be removed from Hash16 while a reader may have read the level above before its
+//! last change. That withdrawal waits for a grace period after the change ([`Held`]).
 
 use super::entry::SLOTS;
 use super::hash16::{SLOT_BITS, key_of};
@@ -22,14 +22,15 @@ use std::ops::RangeInclusive;
 /// The bits before the slots of a Hash16 entry.
 const KEY_BITS: u8 = HASHED_TO - SLOT_BITS as u8;
 
-/// The routes that a table of TrieC holds or marks: those inside 2000::/3. Its own route, and those around it, are its
-/// default.
+/// Returns whether a table of TrieC holds or marks a route: those inside 2000::/3. The route of
+/// 2000::/3 itself and those around it are its default.
 pub(super) fn is_inside(prefix: Prefix<u128>) -> bool {
     prefix.len() > global_unicast().len() && global_unicast().covers(prefix)
 }
 
 impl<N: Nhi, L: Nhi> Table<N, L> {
-    /// Whether so many more routes fit, with their next hops. Counts as if none of their nodes were there yet.
+    /// Checks that `more` more routes fit, with their next hops. Counts as if none of their nodes
+    /// existed yet.
     pub(super) fn check_room(
         &self,
         routes: impl IntoIterator<Item = (Prefix<u128>, NextHop)>,
@@ -49,12 +50,15 @@ impl<N: Nhi, L: Nhi> Table<N, L> {
         self.hash16.check_room(entries)
     }
 
-    /// Follows a table that holds all changes already, for which there is [room](Self::check_room); they come in the order of
-    /// [`in_order`](crate::blocks::entry::in_order). A withdrawal may
-    /// thus write the answer of a route whose own turn is still to come, or take away a node below which
-    /// others still wait to be withdrawn: those find nothing left to do.
+    /// Applies changes that `rib` already holds, in the order of
+    /// [`in_order`](crate::blocks::entry::in_order). There must be [room](Self::check_room).
     ///
-    /// Where others read, it may have to stop before all is done: then it is to be asked again when they have passed.
+    /// A withdrawal may write the answer of a route whose own turn is still to come. It may also
+    /// remove a node below which other routes still wait to be withdrawn; those then find nothing
+    /// left to do.
+    ///
+    /// In a shared table it may stop before all is done. Then it must be called again after a grace
+    /// period.
     pub(super) fn follow(&mut self, rib: &Rib<u128>, deltas: &[Delta<u128>]) -> Result<Cost, Held> {
         self.cost = Cost::default();
         for &Delta { prefix, after, .. } in deltas.iter().filter(|delta| is_inside(delta.prefix)) {
@@ -76,7 +80,7 @@ impl<N: Nhi, L: Nhi> Table<N, L> {
         Ok(self.cost)
     }
 
-    /// Writes a route wherever no longer one stands.
+    /// Writes a route wherever no more-specific one is stored.
     pub(super) fn announce(&mut self, Route { prefix, next_hop }: Route<u128>) -> Result<(), Held> {
         let (address, len) = (prefix.first(), prefix.len());
         let depth = expansion::level_of(len, &LEVELS);
@@ -101,7 +105,8 @@ impl<N: Nhi, L: Nhi> Table<N, L> {
         Ok(())
     }
 
-    /// Gives the slots of a route to the next shorter one, and takes away what only longer routes need.
+    /// Gives the slots of a route to the next shorter one, and removes what only more-specific
+    /// routes need.
     fn withdraw(&mut self, rib: &Rib<u128>, prefix: Prefix<u128>) -> Result<(), Held> {
         let (address, len) = (prefix.first(), prefix.len());
         match expansion::level_of(len, &LEVELS) {
@@ -131,7 +136,8 @@ impl<N: Nhi, L: Nhi> Table<N, L> {
         Ok(())
     }
 
-    /// Writes an answer to those of some slots, and of the slots below them, whose lengths are to be replaced.
+    /// Writes an answer to those of some slots, and of the slots below them, whose lengths are to
+    /// be replaced.
     fn paint(
         &mut self,
         depth: usize,
@@ -166,7 +172,7 @@ impl<N: Nhi, L: Nhi> Table<N, L> {
         Ok(())
     }
 
-    /// [`Self::paint`] for a route of 49 to 64 bits. Lengths are counted from 48.
+    /// Does what [`Self::paint`] does, for a route of 49 to 64 bits. Lengths are counted from 48.
     fn paint_hashed(
         &mut self,
         prefix: Prefix<u128>,
@@ -188,7 +194,7 @@ impl<N: Nhi, L: Nhi> Table<N, L> {
         Ok(())
     }
 
-    /// The node of a depth that an address belongs to, if there is one.
+    /// Returns the node of a depth that an address belongs to, if there is one.
     pub(super) fn node_at(&self, depth: usize, address: u128) -> Option<usize> {
         (0..depth).try_fold(0, |node, depth| {
             let nhi = self.slot(depth, node, address);
@@ -196,7 +202,8 @@ impl<N: Nhi, L: Nhi> Table<N, L> {
         })
     }
 
-    /// The same, made if there is none, with all nodes above it. New ones answer as the slot above did.
+    /// Returns the node of a depth that an address belongs to. Allocates it if it is missing, with
+    /// all nodes above it. New nodes answer as the slot above did.
     fn node_for(&mut self, depth: usize, address: u128) -> Result<usize, Held> {
         self.check_space()?;
         Ok((0..depth).fold(0, |node, depth| {
@@ -210,13 +217,13 @@ impl<N: Nhi, L: Nhi> Table<N, L> {
         }))
     }
 
-    /// What the slot of an address says in its node.
+    /// Returns the slot of an address in its node.
     fn slot(&self, depth: usize, node: usize, address: u128) -> N {
         let slot = slot_of(depth, address);
         self.slots(depth, node, slot / slots_of(depth))[slot % slots_of(depth)]
     }
 
-    /// Changes the slot of an address, for which there is [room](Self::check_space).
+    /// Changes the slot of an address. There must be [room](Self::check_space).
     pub(super) fn edit_slot(
         &mut self,
         depth: usize,
@@ -233,8 +240,8 @@ impl<N: Nhi, L: Nhi> Table<N, L> {
         }
     }
 
-    /// After a withdrawal: takes the topmost node away that no route needs any more, with all below it, or else
-    /// the flag that leads to Hash16.
+    /// After a withdrawal: removes the topmost node that no route needs any more, with everything
+    /// below it, or else the flag that leads to Hash16.
     fn prune(&mut self, rib: &Rib<u128>, withdrawn: Prefix<u128>) {
         let address = withdrawn.first();
         for (depth, len) in LEVELS.into_iter().enumerate().take_while(|&(_, len)| len < withdrawn.len()) {
@@ -254,9 +261,10 @@ impl<N: Nhi, L: Nhi> Table<N, L> {
         }
     }
 
-    /// Removes a node that nothing points to any more, and all below it.
+    /// Removes a node that nothing points to any more, and everything below it.
     ///
-    /// Of each level those with the greatest numbers first: whichever takes the number of one that goes is none of them.
+    /// On each level it removes the greatest numbers first, so that no node still to be removed
+    /// takes the number of a removed one.
     fn remove_nodes(&mut self, depth: usize, node: usize) {
         let mut going = vec![node];
         for depth in depth..=LAST {
@@ -277,23 +285,23 @@ impl<N: Nhi, L: Nhi> Table<N, L> {
     }
 }
 
-/// What a slot says where a route stands, or none, of the trie's own: a default is not written down.
+/// Returns the index of the longest cover of `from`, or "no route". A default is not written down.
 fn inherited<N: Nhi>(rib: &Rib<u128>, from: Option<Prefix<u128>>) -> N {
     let route = from.and_then(|prefix| rib.longest_cover(prefix)).filter(|route| is_inside(route.prefix));
     route.map_or(N::NONE, |route| N::answer(route.next_hop, route.prefix.len()))
 }
 
-/// The slots of a prefix within its node.
+/// Returns the slots of a prefix within its node.
 fn slots_within(depth: usize, prefix: Prefix<u128>) -> RangeInclusive<usize> {
     slot_of(depth, prefix.first())..=slot_of(depth, prefix.last())
 }
 
-/// The first 64 bits.
+/// Returns the first 64 bits.
 fn high(address: u128) -> u64 {
     (address >> u64::BITS) as u64
 }
 
-/// The length that Hash16 keeps: 64 itself would not fit into six bits.
+/// Returns the length as Hash16 stores it: 64 itself would not fit into six bits.
 fn hashed_len(prefix: Prefix<u128>) -> u8 {
     prefix.len() - LEVELS[LAST]
 }

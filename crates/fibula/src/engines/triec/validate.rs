@@ -7,7 +7,7 @@ use crate::memory::Pages;
 use crate::{Address, Rib};
 use zerocopy::FromZeros;
 
-/// What a walk from the root has met.
+/// What a walk from the root has reached.
 #[derive(Default)]
 struct Reached {
     nodes: [usize; LAST],
@@ -15,7 +15,8 @@ struct Reached {
 }
 
 impl<N: Nhi, L: Nhi> Table<N, L> {
-    /// Every pointer in range, no node and no ExtraNHIA lost, and every slot what a build of the table gives.
+    /// Checks that every pointer is in range, no node and no ExtraNHIA is lost, and every slot is
+    /// what a build of the table gives.
     pub(super) fn validate(&self, rib: &Rib<u128>) -> Result<(), String> {
         let fresh = Self::build(rib, Pages::Small).map_err(|limit| limit.to_string())?;
         self.extra.validate()?;
@@ -46,7 +47,8 @@ impl<N: Nhi, L: Nhi> Table<N, L> {
         self.hash16.validate(&fresh.hash16)
     }
 
-    /// Checks an entry (depth, node, entry), and all below it, against the one that a build gives.
+    /// Checks an entry (depth, node, entry), and everything below it, against the one that a build
+    /// gives.
     fn check_entry(
         &self,
         (depth, node, entry): (usize, usize, usize),

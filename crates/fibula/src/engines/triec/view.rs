@@ -1,4 +1,4 @@
-//! [`TableView`]: what answers. Figure 4, one address at a time and many level by level.
+//! [`TableView`]: lookups by Figure 4, one address at a time, and many level by level.
 
 use super::entry::{Entry4_4, Entry15_6};
 use super::hash16::{Hash16View, key_of};
@@ -11,25 +11,25 @@ use crate::engine::{Meter, Unmetered, Width};
 use crate::memory::{Published, WordsView};
 use std::hint::select_unpredictable;
 
-/// How many addresses take their steps together.
+/// The addresses that take their steps together.
 const LANES: usize = 64;
 
-/// The first three bits of what the trie is about.
+/// The first three bits of the addresses that the trie covers.
 const FORMAT_PREFIX: u64 = 0b001;
 
-/// Whether an address, by its first 64 bits, is in 2000::/3.
+/// Returns whether an address, given its first 64 bits, is in 2000::/3.
 #[inline(always)]
 pub(super) fn is_global(high: u64) -> bool {
     high >> 61 == FORMAT_PREFIX
 }
 
-/// The bits `from..to` of an address, by its first 64.
+/// Returns the bits `from..to` of an address, given its first 64.
 #[inline(always)]
 fn bits(high: u64, from: u8, to: u8) -> usize {
     (high << from >> (64 - (to - from))) as usize
 }
 
-/// The answer for one address.
+/// Looks up one address.
 #[inline(always)]
 pub(super) fn search<N: Nhi, L: Nhi, W: Width>(
     table: &TableView<N, L>,
@@ -51,7 +51,7 @@ pub(super) fn search<N: Nhi, L: Nhi, W: Width>(
     W::narrow(side.or_default(next_hop))
 }
 
-/// The answers for many addresses.
+/// Looks up many addresses.
 #[inline(always)]
 pub(super) fn search_all<N: Nhi, L: Nhi, W: Width>(
     table: &TableView<N, L>,
@@ -65,7 +65,7 @@ pub(super) fn search_all<N: Nhi, L: Nhi, W: Width>(
         for (next_hop, nhi) in next_hops.iter_mut().zip(found.nhi) {
             *next_hop = W::narrow(side.or_default(nhi.next_hop()));
         }
-        // Few tables have routes for these lanes to find, and few addresses come here.
+        // Few tables have routes for these lanes, and few addresses come here.
         while found.rest != 0 {
             let lane = found.rest.trailing_zeros() as usize % LANES;
             found.rest &= found.rest - 1;
@@ -92,10 +92,11 @@ pub(super) struct TableView<N: Nhi, L: Nhi> {
     pub(super) hash16: Hash16View<L>,
 }
 
-/// Entries that others may write.
+/// Entries that another thread may write.
 type Entries<E> = [Published<E>];
 
-/// The arrays of a table, taken once for many lookups: what stands in the table itself would be read again after every load that is atomic.
+/// The arrays of a table, copied once for many lookups. Fields of the table itself would be read
+/// again after every atomic load.
 struct Arrays<'t, N: Nhi, L: Nhi> {
     root: &'t [Published<Entry15_6<N>>; ROOT_ENTRIES],
     levels: [&'t Entries<Entry4_4<N>>; LAST - 1],
@@ -105,7 +106,8 @@ struct Arrays<'t, N: Nhi, L: Nhi> {
 }
 
 impl<N: Nhi, L: Nhi> Arrays<'_, N, L> {
-    /// Asks for the entry below a next-hop index; if it points nowhere, for one that is there in any case.
+    /// Prefetches the entry below a next-hop index. If that is no pointer, prefetches an entry that
+    /// always exists.
     #[inline(always)]
     fn prefetch_below(&self, depth: usize, nhi: N, high: u64) {
         let pointer = select_unpredictable(nhi.flag(), nhi, N::NONE);
@@ -122,7 +124,7 @@ impl<N: Nhi, L: Nhi> TableView<N, L> {
     fn arrays(&self) -> Arrays<'_, N, L> {
         let [second, third] = &self.levels;
         Arrays {
-            root: self.root[..].try_into().expect("so many entries were made"),
+            root: self.root[..].try_into().expect("the root has `ROOT_ENTRIES` entries"),
             levels: [&second[..], &third[..]],
             last: &self.last[..],
             extra: &self.extra,
@@ -130,20 +132,22 @@ impl<N: Nhi, L: Nhi> TableView<N, L> {
         }
     }
 
-    /// The index of an entry in TrieC15/6, and the slot in it.
+    /// Returns the index of an entry in TrieC15/6, and the slot in it.
     #[inline(always)]
     pub(super) fn root_place(high: u64) -> (usize, u32) {
         (bits(high, 3, 18) % ROOT_ENTRIES, bits(high, 18, LEVELS[0]) as u32)
     }
 
-    /// The index of an entry among all of a level's, below a pointer, and the slot in it.
+    /// Returns the index of an entry below a pointer, among all entries of a level, and the slot in
+    /// it.
     #[inline(always)]
     pub(super) fn place_below(depth: usize, pointer: N, high: u64) -> (usize, u32) {
         let slot = bits(high, LEVELS[depth - 1], LEVELS[depth]);
         (pointer.node() * NODE_ENTRIES + slot / NODE_SLOTS, (slot % NODE_SLOTS) as u32)
     }
 
-    /// The next hop for an address of 2000::/3 among routes of 4 to 64 bits; and whether longer ones are near.
+    /// Returns the next hop for an address of 2000::/3 among routes of 4 to 64 bits, and whether
+    /// longer ones are near.
     #[inline(always)]
     fn walk(&self, high: u64, meter: &mut impl Meter) -> (NextHop, bool) {
         let (entry, slot) = Self::root_place(high);
@@ -169,9 +173,9 @@ impl<N: Nhi, L: Nhi> TableView<N, L> {
         (found.next_hop(), hashed.flag())
     }
 
-    /// [`Self::walk`] for up to [`LANES`] addresses, of any kind. All lanes take their step at one level before any
-    /// goes to the next, so that their cache misses overlap; those that have an answer leave the list of the
-    /// walking by arithmetic.
+    /// Does what [`Self::walk`] does for as many as [`LANES`] addresses, of any kind. All lanes
+    /// take their step at one level before any goes to the next, so that their cache misses
+    /// overlap. Lanes that have an answer leave the list of those still walking by arithmetic.
     #[inline(always)]
     fn walk_lanes(&self, isa: impl Isa, addresses: &[u128]) -> Found<N> {
         let arrays = self.arrays();
@@ -219,7 +223,7 @@ impl<N: Nhi, L: Nhi> TableView<N, L> {
         found
     }
 
-    /// Asks Hash16 for some lanes, whose answers so far stand where it has none.
+    /// Looks up some lanes in Hash16. A lane without an entry there keeps its answer.
     #[inline(always)]
     fn hash_lanes(&self, isa: impl Isa, lanes: &[u8], high: &[u64; LANES], found: &mut Found<N>) {
         let mut hashes = [0_u32; LANES];
