@@ -1,4 +1,5 @@
-//! The structural check: filters and tables in order, and every entry the one a fresh build would write.
+//! The structural check: filters and tables are consistent, and every entry is the one a fresh
+//! build would write.
 
 use super::update::has_longer;
 use super::{ByLength, KEY_BITS, Keyed, Level, longer_routes, marks_alone};
