@@ -1,8 +1,8 @@
-//! Asking for a cache line before it is needed.
+//! Prefetching a cache line before it is needed.
 #![allow(unsafe_code, reason = "the prefetch instruction is an intrinsic")]
 
-/// Asks for the cache line of `slice[index]`. A hint only: it never faults, whatever the index, and does
-/// nothing where the architecture has no such instruction.
+/// Prefetches the cache line of `slice[index]`. This is only a hint: it never faults, whatever the
+/// index, and does nothing where the architecture has no such instruction.
 #[inline(always)]
 pub fn prefetch<T>(slice: &[T], index: usize) {
     #[cfg(target_arch = "x86_64")]
