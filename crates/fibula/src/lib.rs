@@ -1,7 +1,8 @@
 //! **fibula** compiles a routing table into a forwarding table and looks up addresses in it by
 //! longest-prefix match.
 //!
-//! Most programs need one type, [`Table`]: a map from prefixes of both families to values of any type.
+//! Most programs need one type, [`Table`]: a map from prefixes of both families to values of any
+//! type.
 //!
 //! ```
 //! use fibula::{IpPrefix, Table};
@@ -16,11 +17,12 @@
 //! # Ok::<(), fibula::Error>(())
 //! ```
 //!
-//! Those who build routers take it apart. Five nouns carry the library: a [`Prefix`] is a block of addresses, a [`NextHop`] an answer, a [`Rib`] the
 //! The parts are public for those who build routers. A [`Prefix`] is a block of addresses. A
 //! [`NextHop`] is the answer of a lookup. A [`Rib`] is the plain routing table, the source of
 //! truth. An [`Engine`](engine::Engine) is one algorithm that compiles it. A [`Fib`] is the
 //! compiled table, which looks up.
+//!
+//! ```
 //! use fibula::{Fib, NextHopInfo, NextHops, Rib};
 //! let mut next_hops = NextHops::new();
 //! let mut rib: Rib<u32> = Rib::new();
@@ -32,7 +34,6 @@
 //! let next_hop = fib.lookup(address).unwrap();
 //! assert_eq!(next_hops.get(next_hop).unwrap().to_string(), "192.0.2.2");
 //! # Ok::<(), fibula::Error>(())
-//!
 //! ```
 #![deny(unsafe_code)]
 

@@ -110,7 +110,8 @@ impl<A: Address> Prefix<A> {
     ///     .iter()
     ///     .map(|text| text.parse())
     ///     .collect::<Result<_, _>>()?;
-    /// let outermost: Vec<String> = Prefix::outermost(prefixes).iter().map(ToString::to_string).collect();
+    /// let outermost = Prefix::outermost(prefixes);
+    /// let outermost: Vec<String> = outermost.iter().map(ToString::to_string).collect();
     /// assert_eq!(outermost, ["10.0.0.0/8", "192.0.2.0/24"]);
     /// # Ok::<(), fibula::Error>(())
     /// ```

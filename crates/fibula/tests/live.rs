@@ -163,7 +163,7 @@ fn engines<A: Address>() -> Vec<&'static str> {
 }
 
 #[test]
-fn copies_that_take_turns_and_tables_built_anew() {
+fn double_buffered_and_rebuilt_tables() {
     for engine in ["tree-bitmap/strides=11-7-7-7", "radix", "lc-trie"] {
         run(engine, of_ipv4);
     }

@@ -72,7 +72,8 @@ mod x86_64 {
     pub(super) unsafe fn at_least(line: *const u8, key: u16) -> u32 {
         let key = _mm512_set1_epi16(key.cast_signed());
         let at_least: u32;
-        // SAFETY: it reads the bytes that the caller promises, and does nothing that relaxed loads would not.
+        // SAFETY: it reads the bytes that the caller promises, and does nothing that relaxed loads
+        // would not.
         unsafe {
             asm!(
                 "vpcmpuw {at_least}, {key}, zmmword ptr [{line}], 2", // key <= number

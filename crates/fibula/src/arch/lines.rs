@@ -24,7 +24,8 @@ pub struct Wanted<'l, const N: usize> {
 /// key.
 ///
 /// # Panics
-/// If an element, or one that might be, is past the end, or a line does not begin at an element, or the lanes do not come in eights.
+/// If an element that might be loaded is past the end, a line does not begin at an element, or the
+/// number of lanes is not a multiple of eight.
 #[inline(always)]
 pub(super) fn elements_of_first<I: Isa, T: Shareable + IntoBytes + Immutable, const N: usize>(
     isa: I,

@@ -36,7 +36,6 @@ pub const LINE: usize = 64;
 /// number is.
 ///
 /// # Panics
-/// # Panics
 /// If a number that is looked at is past the end of the line.
 #[must_use]
 #[inline(always)]
@@ -88,9 +87,8 @@ pub trait Isa: Copy + Send + Sync + 'static {
     /// least](Self::first_at_least) the lane's key.
     ///
     /// # Panics
-    /// # Panics
-    /// If an element, or one that might be, is past the end, or a line does not begin at an element, or the
-    /// lanes do not come in eights.
+    /// If an element that might be loaded is past the end, a line does not begin at an element, or
+    /// the number of lanes is not a multiple of eight.
     #[inline(always)]
     fn elements_of_first<T, const N: usize>(
         self,
@@ -296,7 +294,7 @@ mod tests {
 
     #[test]
     fn every_level_finds_the_elements_of_many_lines() {
-        // The numbers of a line and what belongs to them, twice, and a line more that may be looked at.
+        // The numbers of a line and their values, twice, and one more line that may be read.
         let numbers: Vec<u16> = (0..32).map(|at| at * 2).chain(100..132).collect();
         let numbers = [numbers.clone(), numbers, vec![0; 64]].concat();
         let numbers = published(&numbers);

@@ -9,7 +9,7 @@ pub fn prefetch<T>(slice: &[T], index: usize) {
     {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
         let address = slice.as_ptr().wrapping_add(index);
-        // SAFETY: a prefetch reads nothing the program can see and ignores addresses that are not mapped.
+        // SAFETY: a prefetch has no visible effect and ignores addresses that are not mapped.
         unsafe { _mm_prefetch::<_MM_HINT_T0>(address.cast()) }
     }
     #[cfg(not(target_arch = "x86_64"))]

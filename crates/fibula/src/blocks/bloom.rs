@@ -44,6 +44,17 @@ impl Parameters {
 ///
 /// A counter that reaches 255 stays there: its bit is not cleared for the rest of this filter's
 /// life.
+///
+/// ```
+/// use fibula::blocks::bloom::{CountingFilter, Parameters};
+/// use fibula::engine::Unmetered;
+/// use fibula::memory::Pages;
+/// let mut filter = CountingFilter::new(Parameters { bits: 100, hashes: 1 }, Pages::Small);
+/// let bit = |filter: &CountingFilter, hash| filter.bit(filter.position(hash), &mut Unmetered);
+/// assert_eq!([filter.insert(7 << 26), filter.insert(7 << 26)], [true, false]); // set a bit?
+/// assert_eq!([filter.remove(7 << 26), bit(&filter, 7 << 26) == 1], [false, true]);
+/// assert_eq!([filter.remove(7 << 26), bit(&filter, 7 << 26) == 1], [true, false]);
+/// ```
 #[derive(Clone, Debug)]
 pub struct CountingFilter {
     words: Array<u64>,

@@ -288,7 +288,7 @@ mod tests {
         let mut table: Buckets<u64, u8, 2> = Buckets::with_room_for(5, Pages::Small);
         assert_eq!(table.buckets.len(), 4);
         for key in [2, 5, 8, 0] {
-            table.set(clumped(key), key, 1); // three at home in the last bucket, then one in the first
+            table.set(clumped(key), key, 1); // three at home in the last bucket, one in the first
         }
         assert_eq!(table.buckets[0].len(), 2);
         table.remove(5, clumped);

@@ -399,7 +399,7 @@ mod tests {
         fn numbers_follow_their_owners(steps in proptest::collection::vec((any::<bool>(), any::<usize>()), 0..300)) {
             let mut owners = Owners::from(1);
             let mut chunks: ChunkArray<usize, 4> = ChunkArray::new(Pages::Small, 1);
-            chunks.push(usize::MAX); // number 0 belongs to nobody
+            chunks.push(usize::MAX); // number 0 is unused
             let mut words: WordChunks<u64, 4> = WordChunks::new(Pages::Small, 0);
             words.put(0, u64::MAX);
             let mut slots = std::collections::HashMap::new();

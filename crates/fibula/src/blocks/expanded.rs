@@ -51,8 +51,11 @@ impl<W: Width> Expanded<W> {
 /// use fibula::blocks::expanded::{Entries, Expanded};
 /// use fibula::blocks::{filtered::Filtered, probing::Drawn};
 /// use fibula::{NextHop, Route, memory::Pages};
-/// let mut level: Filtered<u32, Expanded<u8>, Drawn, 8> = Filtered::new(Drawn, 10, 0, Pages::Small);
-/// let route = |prefix: &str, hop| Route::<u32> { prefix: prefix.parse().unwrap(), next_hop: NextHop(hop) };
+/// let mut level: Filtered<u32, Expanded<u8>, Drawn, 8> =
+///     Filtered::new(Drawn, 10, 0, Pages::Small);
+/// let route = |prefix: &str, hop| {
+///     Route::<u32> { prefix: prefix.parse().unwrap(), next_hop: NextHop(hop) }
+/// };
 /// let (long, short) = (route("10.0.0.0/16", 1), route("10.0.0.0/15", 2));
 /// level.announce(long, 16);
 /// level.announce(short, 16);

@@ -33,7 +33,8 @@ pub fn slots<A: Address>(prefix: Prefix<A>, level: u8) -> RangeInclusive<u64> {
 /// ```
 /// use fibula::blocks::expansion::level_of;
 /// let levels = [6, 12, 18, 24];
-/// assert_eq!([0, 6, 7, 24, 25].map(|len| level_of(len, &levels)), [Some(0), Some(0), Some(1), Some(3), None]);
+/// let found = [0, 6, 7, 24, 25].map(|len| level_of(len, &levels));
+/// assert_eq!(found, [Some(0), Some(0), Some(1), Some(3), None]);
 /// ```
 #[must_use]
 pub fn level_of(len: u8, levels: &[u8]) -> Option<usize> {

@@ -8,10 +8,14 @@
 //!
 //! | function | what it does to a word | for two words |
 //! | --- | --- | --- |
-//! | [`Murmur`](HashFunction::Murmur) | MurmurHash3 (x86, 32 bits), its loop unrolled | two blocks |
-//! | [`Knuth`](HashFunction::Knuth) | one multiplication by 2^32/φ | one of 64 bits by 2^64/φ, high half |
-//! | [`H2`](HashFunction::H2) | two rounds of shift, xor, multiply (the H2 database) | xor the second in, mix again |
+//! | [`Murmur`] | MurmurHash3 (x86, 32 bits), its loop unrolled | two blocks |
+//! | [`Knuth`] | one multiplication by 2^32/φ | one of 64 bits by 2^64/φ, high half |
+//! | [`H2`] | two rounds of shift, xor, multiply (the H2 database) | xor the second, mix again |
 //! | [`Rand`] | seeds C's generator | the first, stepped, plus the second |
+//!
+//! [`Murmur`]: HashFunction::Murmur
+//! [`Knuth`]: HashFunction::Knuth
+//! [`H2`]: HashFunction::H2
 //!
 //! [`HashFunction::hash_all`] hashes a whole block. It is a loop over arrays of a fixed length
 //! without a branch, so that inside a [`Kernel`](crate::arch::Kernel) it becomes vector code of

@@ -60,7 +60,8 @@ pub trait Stages<A, W, const STAGES: usize> {
 ///     type Found<const N: usize> = [u8; N];
 ///     fn nothing<const N: usize>() -> [u8; N] { [0; N] }
 ///     fn run<const N: usize>(
-///         &self, stage: usize, _: usize, addresses: &[u8; N], found: &mut [u8; N], answers: &mut [u16; N],
+///         &self, stage: usize, _: usize, addresses: &[u8; N],
+///         found: &mut [u8; N], answers: &mut [u16; N],
 ///     ) {
 ///         match stage {
 ///             0 => *found = addresses.map(|address| self.0[address as usize]),
@@ -69,7 +70,8 @@ pub trait Stages<A, W, const STAGES: usize> {
 ///     }
 ///     fn one(&self, _: usize, &address: &u8) -> u16 { self.1[self.0[address as usize] as usize] }
 /// }
-/// let chain = Chain(std::array::from_fn(|at| 255 - at as u8), std::array::from_fn(|at| at as u16 * 3));
+/// use std::array::from_fn;
+/// let chain = Chain(from_fn(|at| 255 - at as u8), from_fn(|at| at as u16 * 3));
 /// let mut answers = [0; 11];
 /// look_up::<4, 2, 2, _, _, _>(&chain, &[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10], &mut answers);
 /// assert_eq!(answers, [765, 762, 759, 756, 753, 750, 747, 744, 741, 738, 735]);

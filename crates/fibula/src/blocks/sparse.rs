@@ -27,7 +27,7 @@ use crate::memory::Pages;
 /// ids.push(); // slots 0 to 255
 /// ids.push(); // slots 256 to 511
 /// ids.set(300, 7);
-/// ids.swap_remove(0); // the second chunk takes the place of the first
+/// ids.swap_remove(0); // the second chunk moves to number 0
 /// assert_eq!([44, 45].map(|slot| ids.get(slot, &mut Unmetered)), [7, 0]);
 /// ```
 #[derive(Clone, Debug)]

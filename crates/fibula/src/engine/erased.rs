@@ -1,4 +1,5 @@
-//! Engines and views of any width and kind behind one pointer, so that tables can be chosen at run time.
+//! Engines and views of any width and kind behind one pointer, so that tables can be chosen at run
+//! time.
 
 use super::{Accesses, Config, Engine, Lookup, View, Width, WidthBits};
 use crate::arch::{Isa, Kernel, Level, dispatch};

@@ -15,12 +15,13 @@
 //! A capability that only some engines have is a trait of its own. An engine that lacks one says
 //! nothing about it.
 //!
-//!
 //! | capability | trait | returned by |
 //! | --- | --- | --- |
 //! | readers read the same memory while it changes | [`Share`] | [`Engine::sharing`] |
 //! | a compiled table is stored in a file | [`Persist`] | [`Engine::persistence`] |
-//! | a lookup is divided into stages for threads | [`Stages`](crate::parallel::Stages) | [`Lookup::staging`] |
+//! | a lookup is divided into stages for threads | [`Stages`] | [`Lookup::staging`] |
+//!
+//! [`Stages`]: crate::parallel::Stages
 
 mod about;
 pub(crate) mod best;

@@ -84,7 +84,7 @@ impl<A: Address> Fib<A> {
         for entry in candidates {
             match compile(entry, rib, &config) {
                 Ok(whole) => return Ok(Self { whole, entry: *entry, config }),
-                Err(error) if error.limit().is_some() => {} // does not fit here: the next may hold it
+                Err(error) if error.limit().is_some() => {} // does not fit here: the next may
                 Err(error) => return Err(error),
             }
         }
@@ -150,7 +150,8 @@ impl<A: Address> Fib<A> {
         self.origin().compile(rib)
     }
 
-    /// Returns a view of this table's memory for readers while it changes; see [`Share`](crate::engine::Share).
+    /// Returns a view of this table's memory for readers while it changes; see
+    /// [`Share`](crate::engine::Share).
     pub(crate) fn share(&mut self) -> Option<Box<dyn View<A>>> {
         self.whole.share()
     }

@@ -8,10 +8,11 @@
 //! once every slot shows more than *e*, or that its reader rests.
 //!
 //! ```text
-//! reader                                     writer
-//!   seen = epoch        (acquire)              pointer = new       (release)
-//!   slot = seen         (release)              epoch   = epoch + 1 (release)
-//!   table = pointer     (acquire)              fence; all slots > epoch before (acquire)?  reuse the old table
+//! reader                            writer
+//!   seen = epoch     (acquire)        pointer = new       (release)
+//!   slot = seen      (release)        epoch   = epoch + 1 (release)
+//!   table = pointer  (acquire)        fence; all slots > epoch before (acquire)?
+//!                                     reuse the old table
 //! ```
 //! A reader that has seen the new epoch finds the new pointer or a later one. A reader that has not
 //! shows an old epoch, and the writer does not touch the old table. Only a reader that comes back

@@ -123,7 +123,7 @@ impl<T: Copy> Array<T> {
         }
         let mut array = Self::new(Pages::Small);
         if !bytes.is_empty() {
-            // `FromBytes` says that any bytes are values, `Immutable` that reading them changes nothing.
+            // `FromBytes`: any bytes are values. `Immutable`: reading them changes nothing.
             array.start = NonNull::new(start.cast_mut())?;
             array.len = bytes.len() / size_of::<T>();
             array.capacity = array.len;
@@ -140,7 +140,7 @@ impl<T: Copy> Array<T> {
     /// Appends a slice.
     pub fn extend_from_slice(&mut self, values: &[T]) {
         self.reserve(values.len());
-        // SAFETY: `reserve` made room for `values.len()` more; the new room overlaps no borrowed slice.
+        // SAFETY: `reserve` made room for `values.len()` more, which overlaps no borrowed slice.
         unsafe { values.as_ptr().copy_to_nonoverlapping(self.start.as_ptr().add(self.len), values.len()) };
         self.len += values.len();
     }

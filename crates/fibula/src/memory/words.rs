@@ -160,7 +160,7 @@ impl<A: Shareable, B: Shareable> Published<Pair<A, B>> {
     #[inline(always)]
     pub fn split(&self) -> (&Published<A>, &Published<B>) {
         let (first, second) = (&raw const self.0.0, &raw const self.0.1);
-        // SAFETY: a `Published` is its atomic, transparently; both are borrowed as long as the pair.
+        // SAFETY: a `Published` is its atomic, transparently. Both are borrowed from the pair.
         unsafe { (&*first.cast(), &*second.cast()) }
     }
 }
@@ -255,7 +255,7 @@ pub struct Words<T: Shareable> {
 /// ```compile_fail
 /// use fibula::memory::{Array, Pages, Words};
 /// let array = Array::filled(1_u32, 4, Pages::Small);
-/// let words: Words<u32> = Words::holding(array); // what may be mapped becomes a view, never `Words`
+/// let words: Words<u32> = Words::holding(array); // what may be mapped becomes a view
 /// ```
 pub struct WordsView<T: Shareable> {
     /// The first of the array's elements, which are only accessed as atomics.

@@ -3,11 +3,15 @@
 //!
 //! | model | a thread | source |
 //! | --- | --- | --- |
-//! | [`Model::Own`] | takes every *n*-th chunk: nobody hands out work | run to completion without a dispatcher |
-//! | [`Model::Dynamic`] | takes the next chunk that nobody has: one shared counter | Bloom filters on many cores (OpenMP's dynamic schedule) |
-//! | [`Model::RoundRobin`] | gets address after address from a dispatcher, in turn | TILEPro64, section IV.C, Figures 6 and 7 |
-//! | [`Model::ByBatch`] | gets chunk after chunk from a dispatcher, in turn | the same with fewer hand-overs |
-//! | [`Model::Pipeline`] | does one part of every lookup and passes it on | TILEPro64, Figure 5; TrieC, Table 5 |
+//! | [`Model::Own`] | takes every *n*-th chunk: no dispatcher | run to completion |
+//! | [`Model::Dynamic`] | takes the next free chunk: one shared counter | Bloom filters[^1] |
+//! | [`Model::RoundRobin`] | gets addresses from a dispatcher, in turn | TILEPro64[^2] |
+//! | [`Model::ByBatch`] | gets chunks from a dispatcher, in turn | the same, fewer hand-overs |
+//! | [`Model::Pipeline`] | does one part of every lookup | TILEPro64, Figure 5; TrieC, Table 5 |
+//!
+//! [^1]: On many cores; OpenMP's dynamic schedule.
+//!
+//! [^2]: Section IV.C, Figures 6 and 7.
 //!
 //! All but the last run lookups to completion: the thread that begins one ends it. Threads pass
 //! data through rings of one producer and one consumer, whose ends are on cache lines of their own

@@ -1,4 +1,5 @@
-//! [`Team`]: threads that start together, wait for each other, and stop together if one of them fails.
+//! [`Team`]: threads that start together, wait for each other, and stop together if one of them
+//! fails.
 
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};

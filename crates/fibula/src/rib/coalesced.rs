@@ -64,9 +64,12 @@ impl<A: Address> Rib<A> {
     /// let prefix = "192.0.2.0/24".parse()?;
     /// let announce = |next_hop| Change::Announce(Route { prefix, next_hop: NextHop(next_hop) });
     /// let mut rib: Rib<u32> = Rib::new();
-    /// let came_to = rib.apply_all([announce(1), announce(1), announce(2), Change::Withdraw(prefix), announce(3)]);
+    /// let changes =
+    ///     [announce(1), announce(1), announce(2), Change::Withdraw(prefix), announce(3)];
+    /// let came_to = rib.apply_all(changes);
     /// assert_eq!((came_to.deltas.len(), came_to.suppressed, came_to.coalesced), (1, 1, 3));
-    /// assert_eq!((came_to.deltas[0].before, came_to.deltas[0].after), (NextHop::NONE, NextHop(3)));
+    /// let delta = came_to.deltas[0];
+    /// assert_eq!((delta.before, delta.after), (NextHop::NONE, NextHop(3)));
     /// # Ok::<(), fibula::Error>(())
     /// ```
     pub fn apply_all(&mut self, changes: impl IntoIterator<Item = Change<A>>) -> Coalesced<A> {

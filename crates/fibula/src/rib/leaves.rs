@@ -40,7 +40,8 @@ impl<A: Address> Rib<A> {
     /// let mut rib: Rib<u32> = Rib::new();
     /// rib.insert("10.0.0.0/8".parse()?, NextHop(1));
     /// rib.insert("10.64.0.0/10".parse()?, NextHop(2));
-    /// let leaves = rib.leaves().map(|leaf| format!("{} -> {}", leaf.prefix, leaf.route.next_hop.0));
+    /// let leaves =
+    ///     rib.leaves().map(|leaf| format!("{} -> {}", leaf.prefix, leaf.route.next_hop.0));
     /// assert!(leaves.eq(["10.0.0.0/10 -> 1", "10.64.0.0/10 -> 2", "10.128.0.0/9 -> 1"]));
     /// # Ok::<(), fibula::Error>(())
     /// ```

@@ -1,4 +1,4 @@
-//! [`Ranges`]: a table as disjoint address intervals, the canonical form that range engines compile.
+//! [`Ranges`]: a table as disjoint address intervals, the form that range engines compile.
 
 use super::Rib;
 use super::pieces::Pieces;
@@ -77,7 +77,7 @@ impl<A: Address> FusedIterator for Prefixes<A> {}
 /// let mut rib: Rib<u32> = Rib::new();
 /// rib.insert("0.0.0.0/0".parse()?, NextHop(1));
 /// rib.insert("10.0.0.0/8".parse()?, NextHop(2));
-/// rib.insert("10.1.0.0/16".parse()?, NextHop(2)); // a child with its parent's next hop makes no range
+/// rib.insert("10.1.0.0/16".parse()?, NextHop(2)); // has its parent's next hop: no range
 /// let ranges: Vec<_> = rib.ranges().map(|r| (r.first, r.next_hop.0)).collect();
 /// assert_eq!(ranges, [(0, 1), (0x0A00_0000, 2), (0x0B00_0000, 1)]);
 /// # Ok::<(), fibula::Error>(())

@@ -8,7 +8,7 @@
 //! | routes | compiled to | bytes |
 //! | --- | --- | --- |
 //! | none | nothing | those of its slot in the set |
-//! | up to [`SMALL_MOST`] | its intervals, sorted: a binary search | 8 an interval for IPv4, 20 for IPv6 |
+//! | up to [`SMALL_MOST`] | its sorted intervals: a binary search | 8 (IPv4), 20 (IPv6) each |
 //! | more | the engine of the set's specification | the engine's |
 //!
 //! Next hops are indices into one [`NextHops`](crate::NextHops), which all tables share.
@@ -141,8 +141,7 @@ impl<A: Address> TableSet<A> {
     }
 
     /// Follows the routes of a table: `rib` has changed by `deltas`, at most one a prefix. A small
-    /// table is recompiled, in
-    /// O(routes).
+    /// table is recompiled, in O(routes).
     ///
     /// # Errors
     /// As [`TableSet::set`].
@@ -168,7 +167,6 @@ impl<A: Address> TableSet<A> {
 
     /// Looks up many addresses, each in its own table: writes the answer for `addresses[i]` in
     /// `ids[i]` to `next_hops[i]`. O(addresses), whatever the number of tables.
-    ///
     ///
     /// # Panics
     /// If the three differ in length.

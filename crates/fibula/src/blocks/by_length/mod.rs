@@ -6,10 +6,10 @@
 //! length has a level, none is.
 //!
 //! ```text
-//! level n          filter  ->  table: key, the first Ln bits of a  ->  next hop, length, longer?  --->  tree of the
-//!   ...                                                                                                  routes from
-//! level 1          filter  ->  table: key, the first L1 bits of a  ->  next hop, length                  /65 on
-//! default route    next hop
+//! level n        filter -> table: key, first Ln bits of a -> next hop, length, longer? -> routes
+//!   ...                                                                                   from /65
+//! level 1        filter -> table: key, first L1 bits of a -> next hop, length             (tree)
+//! default route  next hop
 //! ```
 //! Keys have at most 64 bits. Longer routes of IPv6 are kept in a [tree](super::patricia). The
 //! entry of the /64 that such a route begins with is marked, and lookups go to the tree first. A
@@ -123,9 +123,11 @@ impl<A: Keyed, W: Width, H: Hashing, const SLOTS: usize> Level<A, W, H, SLOTS> {
 /// let mut rib: Rib<u32> = Rib::new();
 /// rib.insert("10.0.0.0/8".parse()?, NextHop(1));
 /// rib.insert("10.1.2.0/23".parse()?, NextHop(2));
-/// let table: ByLength<u32, u8, Drawn, 8> = ByLength::build(&rib, &[12, 24, 32], Drawn, 10, Pages::Small)?;
+/// let table: ByLength<u32, u8, Drawn, 8> =
+///     ByLength::build(&rib, &[12, 24, 32], Drawn, 10, Pages::Small)?;
 /// assert_eq!(table.estimated(), 16 + 2);
-/// assert_eq!([0x0A01_0300, 0x0A01_0400, 0x0B00_0000].map(|a| table.look_up(a, &mut Unmetered)), [2, 1, 0]);
+/// let addresses = [0x0A01_0300, 0x0A01_0400, 0x0B00_0000];
+/// assert_eq!(addresses.map(|a| table.look_up(a, &mut Unmetered)), [2, 1, 0]);
 /// # Ok::<(), fibula::Error>(())
 /// ```
 #[derive(Clone, Debug)]

@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 /// ```
 /// use fibula::blocks::chunks::Lines;
 /// let mut lines = Lines::default();
-/// assert_eq!([lines.allocate(1), lines.allocate(2), lines.allocate(8), lines.allocate(1)], [0, 2, 4, 1]);
+/// assert_eq!([1, 2, 8, 1].map(|units| lines.allocate(units)), [0, 2, 4, 1]);
 /// lines.free(0, 1);
 /// assert_eq!((lines.allocate(4), lines.end(), lines.free_total()), (12, 16, 1));
 /// ```

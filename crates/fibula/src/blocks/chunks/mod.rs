@@ -24,7 +24,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// let mut chunks = Chunks::new();
 /// let (a, b) = (chunks.allocate(4), chunks.allocate(2));
 /// chunks.free(a, 4);
-/// assert_eq!(chunks.allocate(3), a); // freed space is used again
+/// assert_eq!(chunks.allocate(3), a); // freed space is reused
 /// assert_eq!((b, chunks.end(), chunks.free_total()), (4, 6, 1));
 /// ```
 #[derive(Clone, Debug, Default)]

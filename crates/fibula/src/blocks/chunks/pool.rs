@@ -103,7 +103,7 @@ struct Shared {
 /// let view = pool.view();
 /// pool.remove(before, 2);
 /// let after = pool.insert(&[3, 4]).unwrap();
-/// assert_eq!([before, after].map(|start| view.get(start)), [1, 3]); // somebody may still be at the first
+/// assert_eq!([before, after].map(|start| view.get(start)), [1, 3]); // the first may still be read
 /// pool.readers_passed();
 /// pool.readers_passed();
 /// assert_eq!(pool.insert(&[5, 6]), Ok(before));
@@ -272,7 +272,7 @@ impl<T: Shareable + Default> SharedPool<T> {
     /// Up to this many free elements are never too many: they may be waiting for readers.
     const FREE_IGNORED: usize = 1 << 15;
 
-    /// Lets others read [views](Self::view) from now on. Moves to memory with [room](Self::ROOM) to
+    /// Lets others read [views](Self::view) from now on. Moves to memory with room to
     /// grow, capped at `most` elements, which is the limit from now on. The pool never moves again.
     pub fn share(&mut self, most: u64) {
         let (times, more) = Self::ROOM;

@@ -41,8 +41,8 @@
 //!
 //! # Worked example
 //!
-//! 0.0.0.0/0 → 1, 10.0.0.0/8 → 2, 10.1.0.0/16 → 3, 10.192.0.0/10 → 4, 11.0.0.0/8 → 5, 192.168.0.0/16 → 6:
-//! seven nodes, one of them a branch, 112 bytes.
+//! 0.0.0.0/0 → 1, 10.0.0.0/8 → 2, 10.1.0.0/16 → 3, 10.192.0.0/10 → 4, 11.0.0.0/8 → 5,
+//! 192.168.0.0/16 → 6: seven nodes, one of them a branch, 112 bytes.
 //!
 //! ```text
 //!                       #0 0.0.0.0/0 → 1
@@ -88,7 +88,8 @@ pub const NODES: &str = "radix nodes";
 /// let mut tree: Patricia<u32, u8> = Patricia::plant(rib.iter(), Pages::Small).unwrap();
 /// let delta = rib.insert("10.1.0.0/16".parse().unwrap(), NextHop(2)).unwrap();
 /// tree.follow(&[delta]).expect("there is room for two more nodes");
-/// assert_eq!([0x0A01_0203, 0x0A02_0304, 0x0B00_0000].map(|a| tree.descend(a, &mut Unmetered)), [2, 1, 0]);
+/// let addresses = [0x0A01_0203, 0x0A02_0304, 0x0B00_0000];
+/// assert_eq!(addresses.map(|a| tree.descend(a, &mut Unmetered)), [2, 1, 0]);
 /// ```
 #[derive(Clone, Debug)]
 pub struct Patricia<A: Address, W: Width> {

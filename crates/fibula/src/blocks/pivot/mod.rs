@@ -10,7 +10,8 @@
 //! is at 24 or longer, or else on the levels above.
 //!
 //! ```text
-//! N of the levels above     next hop, as wide as the answers; one array after the other, entry 0 is nobody's
+//! N of the levels above     next hop, as wide as the answers; one array after the other;
+//!                           entry 0 is unused
 //!
 //!                  31  30                                        0
 //!                +---+--------------------------------------------+

@@ -17,7 +17,7 @@ const BLOCK: usize = 64;
 const SHORT_BLOCK: usize = 32;
 
 /// The indexes of the answers of a block of addresses. Each answer is in one of the two arrays; the
-/// index into the other is entry 0 or [`NOBODY`], both of which hold 0.
+/// index into the other is entry 0 or `NOBODY`, both of which hold 0.
 pub struct Found<const N: usize> {
     above: [u32; N],
     n24: [u32; N],

@@ -6,7 +6,7 @@
 //! nothing can be deferred to the way back, as [`Trie::find`] does.
 //!
 //! ```text
-//! handed on   | word of the next node, plus one; 0: the walk has ended | longest match so far |
+//! passed on   | word of the next node, plus one; 0: the walk has ended | longest match so far |
 //!              63                                                   32  31                  0
 //! ```
 
