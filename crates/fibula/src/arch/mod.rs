@@ -69,7 +69,6 @@ pub trait Isa: Copy + Send + Sync + 'static {
     /// Returns the index of the [first number of a line that is at least `key`](first_at_least),
     /// among those in `among`. Others may write the line meanwhile: each element is read by itself,
     /// as by a load of its own.
-    /// elements is read for itself, as by a load of its own.
     ///
     /// # Panics
     /// If the line does not have [`LINE`] bytes.

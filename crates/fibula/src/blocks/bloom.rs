@@ -134,7 +134,7 @@ impl CountingFilter {
     /// Checks the filter against the hashes of all keys that are in it.
     ///
     /// # Errors
-    /// With the first contradiction found.
+    /// Returns the first contradiction found.
     pub fn validate(&self, hashes: impl IntoIterator<Item = u32>) -> Result<(), String> {
         let mut counted = Self::new(self.parameters, Pages::Small);
         for hash in hashes {

@@ -213,7 +213,7 @@ impl<K: Key, V: Value, const SLOTS: usize> Buckets<K, V, SLOTS> {
     /// Checks that every entry can be found, and that the count includes all of them.
     ///
     /// # Errors
-    /// With the first contradiction found.
+    /// Returns the first contradiction found.
     pub fn validate(&self, hash: impl Fn(K) -> u32) -> Result<(), String> {
         for (at, bucket) in self.buckets.iter().enumerate() {
             let free = bucket.len()..SLOTS;

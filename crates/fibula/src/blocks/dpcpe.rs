@@ -30,9 +30,8 @@
 //! 2   4 8              15        14    5 8              15        13
 //! 3   4 5 8             8         7    3 5 8             6         6
 //! ```
-//! Level 4 was the best beside 8 by a tie, but is not part of the best pair beside 5. The expanded
-//! count at 4 is one less than estimated, because 0010/4 captures one of the four prefixes that
-//! 00/2 becomes.
+//! Level 4 was the best beside 8 by a tie; beside 5 it no longer is. The expanded count at 4 is one
+//! less than estimated, because 0010/4 captures one of the four prefixes that 00/2 becomes.
 //!
 //! # What differs from the paper
 //! - The paper calls its estimate a lower bound, and in Table 4 it often is one. By the cost it
@@ -123,8 +122,8 @@ pub struct Distribution {
 }
 
 impl Distribution {
-    /// Computes the distribution of a table for levels up to `last`, which is 64 in the paper. O(n
-    /// + last^2).
+    /// Computes the distribution of a table for levels up to `last`, which is 64 in the paper.
+    /// O(n + last^2).
     ///
     /// # Panics
     /// If `last` is 0 or more than an address has bits.

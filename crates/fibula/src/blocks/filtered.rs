@@ -245,7 +245,7 @@ impl<K: Key, V: Value, H: Hashing, const SLOTS: usize> Filtered<K, V, H, SLOTS> 
     /// Checks the table, the filter, and each against the other.
     ///
     /// # Errors
-    /// With the first contradiction found.
+    /// Returns the first contradiction found.
     pub fn validate(&self) -> Result<(), String> {
         self.table.validate(|key| home(self.hashing, key))?;
         let hashes = self.filter.parameters().hashes;

@@ -128,7 +128,7 @@ impl<const LEN: usize> ChunkIds<LEN> {
     /// Checks rows and their owners against each other.
     ///
     /// # Errors
-    /// With the first contradiction found.
+    /// Returns the first contradiction found.
     pub fn validate(&self) -> Result<(), String> {
         let with_rows = self.rows.iter().filter(|&&row| row != 0).count();
         if self.ids.chunks() != self.owners.len() + 1 || with_rows != self.owners.len() {

@@ -91,7 +91,7 @@ impl WidthBits {
         NextHop(u32::MAX >> (32 - self.bits()))
     }
 
-    /// The narrowest size that holds an index.
+    /// Returns the narrowest size that holds an index.
     #[must_use]
     pub fn holding(next_hop: NextHop) -> Self {
         if next_hop <= Self::U8.max() {

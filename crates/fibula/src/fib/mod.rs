@@ -210,7 +210,7 @@ impl<A: Address> Fib<A> {
     /// Checks the structure against the table it was built from; for tests.
     ///
     /// # Errors
-    /// With the first contradiction found.
+    /// Returns the first contradiction found.
     pub fn validate(&self, rib: &Rib<A>) -> Result<(), String> {
         self.whole.engine().validate(rib)
     }

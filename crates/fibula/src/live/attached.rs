@@ -64,14 +64,14 @@ enum Way<A: Address> {
         told: u64,
     },
     /// Double-buffered: a copy that nobody reads is changed and published.
-    Twice(Twice<A>),
+    DoubleBuffered(DoubleBuffered<A>),
     /// Rebuilt: another table is built and published.
-    Anew { origin: Origin, next: Option<Fib<A>> },
+    Rebuilt { origin: Origin, next: Option<Fib<A>> },
 }
 
 /// The copy that nobody reads.
 #[derive(Debug)]
-struct Twice<A: Address> {
+struct DoubleBuffered<A: Address> {
     /// How it was compiled.
     origin: Origin,
     /// The copy, unless that is still the previously published table.
@@ -84,7 +84,7 @@ struct Twice<A: Address> {
     is_built: bool,
 }
 
-impl<A: Address> Twice<A> {
+impl<A: Address> DoubleBuffered<A> {
     fn of(origin: Origin, spare: Option<Arc<Published<A>>>) -> Self {
         Self { origin, spare, behind: Vec::new(), next: None, is_built: false }
     }
@@ -101,9 +101,9 @@ impl<A: Address> Attached<A> {
         let (view, origin) = fib.into_parts();
         let way = if updates == Updates::InPlace {
             let spare = Published::whole(origin.compile(rib)?);
-            Way::Twice(Twice::of(origin, Some(spare)))
+            Way::DoubleBuffered(DoubleBuffered::of(origin, Some(spare)))
         } else {
-            Way::Anew { origin, next: None }
+            Way::Rebuilt { origin, next: None }
         };
         Ok(Self { published: Publisher::new(Arc::new(Published { view, bytes: 0 })), way })
     }
@@ -117,11 +117,11 @@ impl<A: Address> Attached<A> {
     /// many tables.
     pub(super) fn is_waiting(&self) -> bool {
         match &self.way {
-            Way::Twice(twice) => {
+            Way::DoubleBuffered(twice) => {
                 let is_read = self.published.retired().next().is_some() && !self.published.is_passed();
                 is_read && twice.spare.is_none()
             }
-            Way::InPlace { .. } | Way::Anew { .. } => self.is_full(),
+            Way::InPlace { .. } | Way::Rebuilt { .. } => self.is_full(),
         }
     }
 
@@ -144,7 +144,7 @@ impl<A: Address> Attached<A> {
 
     /// Drops what nobody reads and what is not needed.
     pub(super) fn tidy(&mut self) {
-        let kept = usize::from(matches!(self.way, Way::Twice(_)));
+        let kept = usize::from(matches!(self.way, Way::DoubleBuffered(_)));
         self.published.drop_passed(kept);
         if let Way::InPlace { writer, told } = &mut self.way
             && self.published.has_passed(*told)
@@ -165,11 +165,11 @@ impl<A: Address> Attached<A> {
                 }
                 Ok(applied)
             }
-            Way::Anew { origin, next } => {
+            Way::Rebuilt { origin, next } => {
                 *next = Some(origin.compile(rib)?);
                 Ok(Applied::Rebuilt)
             }
-            Way::Twice(twice) => {
+            Way::DoubleBuffered(twice) => {
                 if twice.spare.is_none() {
                     twice.spare = self.published.take_back();
                 }
@@ -230,7 +230,7 @@ impl<A: Address> Attached<A> {
             return;
         }
         let Way::InPlace { writer, .. } = &self.way else { return };
-        let twice = Way::Twice(Twice::of(writer.origin(), None));
+        let twice = Way::DoubleBuffered(DoubleBuffered::of(writer.origin(), None));
         if let Way::InPlace { writer, .. } = std::mem::replace(&mut self.way, twice) {
             self.published.publish(Published::whole(writer));
         }
@@ -241,14 +241,14 @@ impl<A: Address> Attached<A> {
     pub(super) fn publish(&mut self, deltas: &[Delta<A>]) {
         let next = match &mut self.way {
             Way::InPlace { .. } => None,
-            Way::Anew { next, .. } => next.take(),
-            Way::Twice(twice) => twice.next.take().inspect(|_| {
+            Way::Rebuilt { next, .. } => next.take(),
+            Way::DoubleBuffered(twice) => twice.next.take().inspect(|_| {
                 twice.behind.clear();
                 twice.behind.extend_from_slice(deltas);
             }),
         };
         let Some(mut next) = next else { return };
-        if matches!(&self.way, Way::Twice(twice) if twice.is_built)
+        if matches!(&self.way, Way::DoubleBuffered(twice) if twice.is_built)
             && let Some(view) = next.share()
         {
             self.published.publish(Published::shared(view, &next));
@@ -262,8 +262,8 @@ impl<A: Address> Attached<A> {
     /// Undoes what was prepared by `deltas`; `rib` is as it was before.
     pub(super) fn cancel(&mut self, rib: &Rib<A>, deltas: &[Delta<A>]) -> Result<(), Error> {
         match &mut self.way {
-            Way::Twice(twice) => twice.next = None,
-            Way::Anew { next, .. } => *next = None,
+            Way::DoubleBuffered(twice) => twice.next = None,
+            Way::Rebuilt { next, .. } => *next = None,
             Way::InPlace { .. } => {
                 let inverse: Vec<_> = deltas.iter().map(|delta| delta.inverse()).collect();
                 self.prepare(rib, &inverse)?;
@@ -276,15 +276,15 @@ impl<A: Address> Attached<A> {
     pub(super) fn frozen(&self, rib: &Rib<A>) -> Result<Arc<Published<A>>, Error> {
         match &self.way {
             Way::InPlace { writer, .. } => Ok(Published::whole(writer.rebuilt(rib)?)),
-            Way::Twice(_) | Way::Anew { .. } => Ok(Arc::clone(self.published.current())),
+            Way::DoubleBuffered(_) | Way::Rebuilt { .. } => Ok(Arc::clone(self.published.current())),
         }
     }
 
     pub(super) fn memory(&self) -> Memory {
         let (own, spare) = match &self.way {
             Way::InPlace { writer, .. } => (writer.memory(), None),
-            Way::Twice(twice) => (self.published.current().memory(), twice.spare.as_deref()),
-            Way::Anew { .. } => (self.published.current().memory(), None),
+            Way::DoubleBuffered(twice) => (self.published.current().memory(), twice.spare.as_deref()),
+            Way::Rebuilt { .. } => (self.published.current().memory(), None),
         };
         let others = self.published.retired().chain(spare).map(Published::bytes).sum();
         own.off_chip("other copies", others)

@@ -141,7 +141,7 @@ impl<T> Publisher<T> {
 }
 
 impl<T> Drop for Publisher<T> {
-    /// Remaining readers can still read: the last of them drops the tables.
+    /// Leaves the tables to the remaining readers, the last of which drops them.
     fn drop(&mut self) {
         let tables = self.retired.drain(..).map(|(_, table)| table);
         let mut left = self.domain.left.lock().expect("nobody panics with the lock");

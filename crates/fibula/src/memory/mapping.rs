@@ -28,8 +28,8 @@ unsafe impl Send for Mapping {}
 unsafe impl Sync for Mapping {}
 
 impl Mapping {
-    /// Returns the bytes of `owner`, which is asked once and then kept untouched until nobody reads
-    /// them any more.
+    /// Creates a mapping of the bytes of `owner`. Calls its `as_ref` once, and then keeps it
+    /// untouched until nobody reads the bytes any more.
     pub fn new(owner: impl AsRef<[u8]> + Send + Sync + 'static) -> Self {
         let owner = Arc::new(owner);
         Self { bytes: NonNull::from((*owner).as_ref()), owner }

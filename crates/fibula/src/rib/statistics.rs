@@ -54,8 +54,8 @@ impl Statistics {
 }
 
 impl<A: Address> Rib<A> {
-    /// Returns the figures of the table. Walks the routes, the ranges and the leaves once each: O(n
-    /// + l) for *l* leaves.
+    /// Returns the figures of the table. Walks the routes, the ranges and the leaves once each:
+    /// O(n + l) for *l* leaves.
     ///
     /// ```
     /// use fibula::{NextHop, Rib};

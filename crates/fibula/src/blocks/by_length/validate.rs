@@ -14,7 +14,7 @@ impl<A: Keyed, W: Width, H: Hashing, const SLOTS: usize> ByLength<A, W, H, SLOTS
     /// Checks every part against the table.
     ///
     /// # Errors
-    /// With the first contradiction found.
+    /// Returns the first contradiction found.
     pub fn validate(&self, rib: &Rib<A>) -> Result<(), String> {
         let default = rib.get(Prefix::ALL).unwrap_or_default();
         if self.default.widen() != default {

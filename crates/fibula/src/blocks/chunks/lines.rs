@@ -88,7 +88,7 @@ impl Lines {
     /// Checks the bookkeeping.
     ///
     /// # Errors
-    /// With the first contradiction found.
+    /// Returns the first contradiction found.
     pub fn validate(&self) -> Result<(), String> {
         self.whole.validate()?;
         for (units, parts) in [1, 2].into_iter().zip(&self.parts) {

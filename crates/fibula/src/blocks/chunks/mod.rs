@@ -115,7 +115,7 @@ impl Chunks {
     /// Checks the two trees of the bookkeeping against each other.
     ///
     /// # Errors
-    /// With the first contradiction found.
+    /// Returns the first contradiction found.
     pub fn validate(&self) -> Result<(), String> {
         let mut free_total = 0;
         let mut previous_end = None;

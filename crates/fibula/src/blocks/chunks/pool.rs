@@ -237,7 +237,7 @@ impl<T: Copy + Default, S: Store<T>> Pool<T, S> {
     /// Checks the bookkeeping.
     ///
     /// # Errors
-    /// With the first contradiction found.
+    /// Returns the first contradiction found.
     pub fn validate(&self) -> Result<(), String> {
         self.chunks.validate()?;
         if self.len() <= self.elements.capacity() {
@@ -272,8 +272,8 @@ impl<T: Shareable + Default> SharedPool<T> {
     /// Up to this many free elements are never too many: they may be waiting for readers.
     const FREE_IGNORED: usize = 1 << 15;
 
-    /// Lets others read [views](Self::view) from now on. Moves to memory with room to
-    /// grow, capped at `most` elements, which is the limit from now on. The pool never moves again.
+    /// Lets others read [views](Self::view) from now on. Moves to memory with room to grow, capped
+    /// at `most` elements, which is the limit from now on. The pool never moves again.
     pub fn share(&mut self, most: u64) {
         let (times, more) = Self::ROOM;
         self.max = most.min(times * self.chunks.end() + more).max(self.chunks.end());

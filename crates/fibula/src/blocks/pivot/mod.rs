@@ -105,8 +105,8 @@ pub struct PivotTable<W: Width, B: BitMaps> {
     cost: Cost,
 }
 
-/// The next hops of a level above the pivot: that of an address is at index `start + (address >>
-/// shift)`.
+/// The next hops of a level above the pivot. That of an address is at index
+/// `start + (address >> shift)`.
 #[derive(Clone, Copy, Debug)]
 struct Row {
     start: u32,

@@ -3,8 +3,8 @@
 use crate::{Address, Prefix, Rib, Route};
 
 /// Returns the addresses of `prefix` that no more-specific route covers, as intervals in order.
-/// Those are the addresses that an update of `prefix` changes, whether or not it has a route. O(log
-/// n) to begin, then O(1) a covered route.
+/// Those are the addresses that an update of `prefix` changes, whether or not it has a route.
+/// O(log n) to begin, then O(1) a covered route.
 ///
 /// ```
 /// use fibula::blocks::pushing::exposed;

@@ -238,7 +238,7 @@ pub fn repaint<A: Address, L: Levels<A>>(levels: &mut L, rib: &Rib<A>, prefix: P
 /// - Each chunk is below its owner.
 ///
 /// # Errors
-/// With the first contradiction found.
+/// Returns the first contradiction found.
 pub fn validate<A: Address, L: Levels<A>>(levels: &L, rib: &Rib<A>) -> Result<(), String> {
     for depth in 1..L::LEVELS.len() {
         let level = L::LEVELS[depth - 1];

@@ -179,7 +179,7 @@ impl<A: Address, W: Width, M: Map> InitialArray<A, W, M> {
     /// [`Rib`].
     ///
     /// # Errors
-    /// With the first contradiction found.
+    /// Returns the first contradiction found.
     pub fn validate(&self, routes: impl Iterator<Item = Route<A>> + Clone) -> Result<(), String> {
         let slots = 1 << self.bits;
         let (mut answers, mut written_by) = (vec![W::default(); slots], vec![0; slots]);

@@ -60,7 +60,7 @@ pub trait Space: Default + Debug + Send + Sync + 'static {
     /// Checks the bookkeeping.
     ///
     /// # Errors
-    /// With the first contradiction found.
+    /// Returns the first contradiction found.
     fn validate(&self) -> Result<(), String>;
 }
 

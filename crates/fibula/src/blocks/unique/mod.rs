@@ -314,7 +314,7 @@ impl<F: Form> Kept<F> {
     /// numbers are free.
     ///
     /// # Errors
-    /// With the first contradiction found.
+    /// Returns the first contradiction found.
     pub fn validate(&self) -> Result<(), String> {
         self.space.validate()?;
         if self.words.len() < self.references.len() * F::UNIT || self.references.len() < self.space.end() {
