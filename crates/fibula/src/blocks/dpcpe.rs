@@ -164,8 +164,8 @@ impl Distribution {
         Choice { levels, estimated, expanded }
     }
 
-    /// Returns the paper's choice of `n` levels: at least 1, at most one for each length. O(n^2 ×
-    /// last).
+    /// Returns the paper's choice of `n` levels: at least 1, at most one for each length.
+    /// O(n^2 × last).
     #[must_use]
     pub fn dpcpe(&self, n: usize) -> Choice {
         let mut levels = vec![self.last];

@@ -135,7 +135,6 @@ pub trait Engine<A: Address>: Send + Sync + 'static {
     ///
     /// # Errors
     /// Returns the first contradiction found.
-    /// Returns the first contradiction found.
     fn validate(&self, rib: &Rib<A>) -> Result<(), String> {
         let _ = rib;
         Ok(())

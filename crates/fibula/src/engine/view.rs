@@ -88,8 +88,8 @@ impl<A: Address> dyn View<A> + '_ {
         Some(self.lookup_index(address.into())).filter(|next_hop| next_hop.is_some())
     }
 
-    /// Compares the answers at both ends of every route with those of the table. For tests: O(n log
-    /// n).
+    /// Compares the answers at both ends of every route with those of the table. For tests:
+    /// O(n log n).
     ///
     /// # Errors
     /// Returns the first answer that differs.

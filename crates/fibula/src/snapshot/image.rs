@@ -29,7 +29,6 @@ impl<'s> Image<'s> {
     /// # Errors
     /// If the engine cannot be stored in snapshots, or the table has next hops that are not among
     /// `next_hops`.
-    /// If the engine keeps no snapshots, or the table has next hops that are not among these.
     pub fn new<A: Address>(
         fib: &'s Fib<A>,
         rib: &Rib<A>,

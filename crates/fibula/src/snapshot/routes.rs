@@ -63,8 +63,8 @@ impl<A: Address> Routes<A> {
         }
     }
 
-    /// Returns every route that covers a prefix, the longest first, as [`Rib::covering`]. O(b log
-    /// n) each, *b* as in [`Rib::longest_match`].
+    /// Returns every route that covers a prefix, the longest first, as [`Rib::covering`].
+    /// O(b log n) each, *b* as in [`Rib::longest_match`].
     pub fn covering(&self, prefix: Prefix<A>) -> impl Iterator<Item = Route<A>> {
         let mut next = Some(prefix);
         std::iter::from_fn(move || {

@@ -43,7 +43,6 @@ impl<W: Width, M: Map> Trie<W, M> {
     ///
     /// # Errors
     /// Returns the first contradiction found.
-    /// Returns the first contradiction found.
     pub fn validate<A: Address>(
         &self,
         roots: impl Iterator<Item = (Prefix<A>, Node<M>)>,
