@@ -43,8 +43,7 @@ pub enum ErrorKind {
     Unsupported,
     /// Bytes are not a snapshot, or not a sound one.
     Snapshot,
-    /// Readers neither take guards nor rest, and too many tables wait for a grace
-    /// period.
+    /// Readers neither take guards nor rest, and too many tables wait for a grace period.
     ReadersHeldUp,
     /// An argument can never be right.
     Usage,

@@ -211,7 +211,7 @@ mod tests {
     #[test]
     fn the_papers_kind_of_example() {
         // A default route, and a next hop that returns below another: 1 at the root, 2 on the left,
-        // 1 again further left. There the left half is cheaper to build from below.
+        // 1 again further left. Seen from below, the left half is cheaper there.
         let routes =
             [("0.0.0.0/0", 1), ("0.0.0.0/1", 2), ("0.0.0.0/2", 1), ("0.0.0.0/3", 2), ("64.0.0.0/3", 1)];
         let routes = routes.map(|(p, n)| Route { prefix: p.parse().unwrap(), next_hop: NextHop(n) });
