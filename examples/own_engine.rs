@@ -1,6 +1,6 @@
-//! An engine of one's own: a sorted array of intervals, searched by halving. What is written here is
-//! the search and the build; the width of the answers, the instruction set and the fallback to a new
-//! build come from the library.
+//! An engine of one's own: a sorted array of intervals, searched by halving. The program writes the
+//! search and the build. The library adds the width of the answers, the instruction set and the new
+//! build after a change.
 //!
 //! ```text
 //! intervals keeps 8-bit answers in 20 bytes
@@ -64,8 +64,8 @@ impl<A: Address, W: Width> Engine<A> for Intervals<A, W> {
         self
     }
 
-    /// An engine that cannot follow a change says so, and the library builds a new one. This is also
-    /// the default.
+    /// An engine that cannot follow a change says so, and the library builds a new one. The default
+    /// says the same.
     fn apply(&mut self, _: &Rib<A>, _: &[Delta<A>]) -> Update {
         Update::Rebuild
     }

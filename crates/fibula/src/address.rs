@@ -69,55 +69,58 @@ pub trait Address:
     /// The last address of the space.
     const MAX: Self;
 
-    /// The mask of a prefix length: the first `len` bits set. `len` must be at most [`Self::BITS`].
+    /// Returns the mask of a prefix length: the first `len` bits set. `len` must be at most
+    /// [`Self::BITS`].
     #[must_use]
     fn mask(len: u8) -> Self;
 
-    /// `count` bits from bit `offset` on, right-aligned; bits past the end of the address read as zero.
-    /// `count` is at most 64.
+    /// Returns `count` bits from bit `offset` on, right-aligned; bits past the end of the address
+    /// read as zero. `count` is at most 64.
     #[must_use]
     fn bits(self, offset: u8, count: u8) -> u64;
 
-    /// Bit `index` (0 is the first of the address).
+    /// Returns bit `index` (0 is the first of the address).
     #[must_use]
     fn bit(self, index: u8) -> bool {
         self.bits(index, 1) == 1
     }
 
-    /// The address whose first bits are the low `count` bits of `value`, placed from bit `offset` on, all
-    /// others zero. The inverse of [`Self::bits`]; bits that fall past the end are lost.
+    /// Returns the address with the low `count` bits of `value` placed from bit `offset` on, all
+    /// others zero. The inverse of [`Self::bits`]; bits past the end are lost.
     #[must_use]
     fn from_bits(value: u64, offset: u8, count: u8) -> Self;
 
-    /// How many leading bits two addresses share.
+    /// Returns how many leading bits two addresses share.
     #[must_use]
     fn common_prefix_len(self, other: Self) -> u8;
 
-    /// The next address, or `None` after the last.
+    /// Returns the next address, or `None` after the last.
     #[must_use]
     fn next(self) -> Option<Self>;
 
-    /// The address before, or `None` before the first.
+    /// Returns the previous address, or `None` before the first.
     #[must_use]
     fn previous(self) -> Option<Self>;
 
-    /// The low 128 bits as an integer (IPv4 zero-extended): for hashing, distances and random draws.
+    /// Returns the low 128 bits as an integer (IPv4 zero-extended), for hashing, distances and
+    /// random draws.
     #[must_use]
     fn to_u128(self) -> u128;
 
-    /// The address of an integer, or `None` if it does not fit the family.
+    /// Returns the address of an integer, or `None` if it does not fit the family.
     #[must_use]
     fn from_u128(value: u128) -> Option<Self>;
 
-    /// The address in the standard library's form, for printing. A v4-mapped IPv6 address stays IPv6.
+    /// Returns the address in the standard library's type, for printing. A v4-mapped IPv6 address
+    /// stays IPv6.
     #[must_use]
     fn to_ip(self) -> IpAddr;
 
-    /// The address of this family, or `None` for the other family.
+    /// Returns the address of this family, or `None` for the other family.
     #[must_use]
     fn from_ip(ip: IpAddr) -> Option<Self>;
 
-    /// How compiled tables of this family and an engine come to be, if the engine does it.
+    /// Returns the constructors of an engine for this family, if the engine supports it.
     #[doc(hidden)]
     fn makers(entry: &Entry) -> Option<Makers<Self>>;
 }

@@ -5,7 +5,8 @@ use std::borrow::Cow;
 use std::fmt;
 use std::net::IpAddr;
 
-/// Why something could not be done: a kind to match, and one line of text that names the number or the place.
+/// The reason for a failure: a kind to match, and one line of text that names the number or the
+/// argument.
 ///
 /// ```
 /// use fibula::{ErrorKind, Prefix};
@@ -19,13 +20,14 @@ pub struct Error {
     text: Cow<'static, str>,
 }
 
-/// What kind of thing went wrong.
+/// The kind of a failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// A text is no prefix, or a prefix is longer than its family's addresses or has host bits set.
+    /// A text is not a prefix, or a prefix is longer than its family's addresses or has host bits
+    /// set.
     Prefix,
-    /// A text names none of the things it could name. The error lists those.
+    /// A text is none of the names it could be. The error lists those.
     Name,
     /// A table exceeds a capacity.
     Limit(Limit),
@@ -37,13 +39,13 @@ pub enum ErrorKind {
     Parameter,
     /// An engine cannot be built for a reason of its own.
     Engine,
-    /// An engine lacks a capability that was asked of it.
+    /// An engine lacks a requested capability.
     Unsupported,
-    /// Bytes are no snapshot, or not a sound one.
+    /// Bytes are not a snapshot, or not a sound one.
     Snapshot,
-    /// Readers neither take guards nor rest, and too many tables wait for them.
+    /// Readers neither take guards nor rest, and too many tables wait for a grace period.
     ReadersHeldUp,
-    /// An argument is one that can never be right.
+    /// An argument can never be right.
     Usage,
 }
 
@@ -86,13 +88,14 @@ impl From<Limit> for Error {
 }
 
 impl Error {
-    /// An error of a kind. The text is one line.
+    /// Creates an error of a kind. The text is one line.
     #[must_use]
     pub fn new(kind: ErrorKind, text: impl Into<Cow<'static, str>>) -> Self {
         Self { kind, text: text.into() }
     }
 
-    /// The error of a text that names none of `choices`, as in `order "x": expected one of free, kept`.
+    /// Creates the error of a text that is none of `choices`, as in `order "x": expected one of
+    /// free, kept`.
     #[must_use]
     pub fn unknown_name(what: &str, text: &str, choices: &[&str]) -> Self {
         let text: String = text.chars().take(80).collect();
@@ -105,7 +108,7 @@ impl Error {
         self.kind
     }
 
-    /// Returns the limit that was exceeded, if that is what went wrong.
+    /// Returns the limit that was exceeded, if that is the reason.
     #[must_use]
     pub fn limit(&self) -> Option<Limit> {
         match self.kind {

@@ -1,7 +1,8 @@
-//! **fibula**: a routing table goes in, a compiled forwarding table comes out, addresses stream through it and
-//! come back as next hops.
+//! **fibula** compiles a routing table into a forwarding table and looks up addresses in it by
+//! longest-prefix match.
 //!
-//! Most programs need one type, [`Table`]: a map from prefixes of both families to values of any type.
+//! Most programs need one type, [`Table`]: a map from prefixes of both families to values of any
+//! type.
 //!
 //! ```
 //! use fibula::{IpPrefix, Table};
@@ -16,9 +17,10 @@
 //! # Ok::<(), fibula::Error>(())
 //! ```
 //!
-//! Those who build routers take it apart. Five nouns carry the library: a [`Prefix`] is a block of addresses, a [`NextHop`] an answer, a [`Rib`] the
-//! plain table that is always right, an [`Engine`](engine::Engine) one way to compile it, and a [`Fib`] the
-//! compiled table that answers.
+//! The parts are public for those who build routers. A [`Prefix`] is a block of addresses. A
+//! [`NextHop`] is the answer of a lookup. A [`Rib`] is the plain routing table, the source of
+//! truth. An [`Engine`](engine::Engine) is one algorithm that compiles it. A [`Fib`] is the
+//! compiled table, which looks up.
 //!
 //! ```
 //! use fibula::{Fib, NextHopInfo, NextHops, Rib};

@@ -1,4 +1,4 @@
-//! [`NextHop`]: the answer of a lookup, and [`NextHops`]: what each answer stands for.
+//! [`NextHop`]: the answer of a lookup, and [`NextHops`]: the description of each answer.
 
 use crate::{Error, Limit};
 use std::collections::HashMap;
@@ -15,17 +15,17 @@ impl NextHop {
     /// No route matches.
     pub const NONE: Self = Self(0);
 
-    /// Whether this is an answer at all.
+    /// Returns whether this is an answer, and not [`NextHop::NONE`].
     #[must_use]
     pub fn is_some(self) -> bool {
         self != Self::NONE
     }
 }
 
-/// What a next hop stands for.
+/// The description of a next hop.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum NextHopInfo {
-    /// A router to send to: its address and, where known, the interface it is reached through.
+    /// A router to send to: its address and, if known, its interface.
     Gateway {
         /// The router's address; `None` for a directly connected network.
         address: Option<IpAddr>,
@@ -34,14 +34,17 @@ pub enum NextHopInfo {
     },
     /// An autonomous system, as in tables that answer "who originates this".
     AutonomousSystem(u32),
-    /// Anything else, kept as it was written.
+    /// Anything else, stored verbatim.
     Label(Arc<str>),
 }
 
 impl NextHopInfo {
-    /// Reads a value the way the text formats write it: a number (or `AS` and a number) is an autonomous
-    /// system; an address, `ADDRESS dev INTERFACE`, `dev INTERFACE` or `connected` a gateway; anything else a
-    /// label. The inverse of the `Display` of autonomous systems and gateways.
+    /// Parses a value as the text formats write it. The inverse of the `Display` of autonomous
+    /// systems and gateways.
+    ///
+    /// - A number, or `AS` and a number, is an autonomous system.
+    /// - An address, `ADDRESS dev INTERFACE`, `dev INTERFACE` or `connected` is a gateway.
+    /// - Anything else is a label.
     ///
     /// ```
     /// use fibula::NextHopInfo;
@@ -114,13 +117,13 @@ impl NextHops {
     /// The most entries a table can hold: every 32-bit index but 0.
     pub const MAX: u64 = u32::MAX as u64;
 
-    /// An empty table.
+    /// Creates an empty table.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The index of an entry, added if it is new. O(1).
+    /// Returns the index of an entry, which is added if it is new. O(1).
     ///
     /// # Errors
     /// If the table is full ([`NextHops::MAX`]).
@@ -136,31 +139,32 @@ impl NextHops {
         Ok(next_hop)
     }
 
-    /// What an index stands for; `None` for [`NextHop::NONE`] and for an index never given out. O(1).
+    /// Returns the entry of an index, or `None` for [`NextHop::NONE`] and for an index never
+    /// assigned. O(1).
     #[must_use]
     pub fn get(&self, next_hop: NextHop) -> Option<&NextHopInfo> {
         self.infos.get((next_hop.0 as usize).checked_sub(1)?)
     }
 
-    /// The index of an entry, if it is there. O(1).
+    /// Returns the index of an entry, if there is one. O(1).
     #[must_use]
     pub fn find(&self, info: &NextHopInfo) -> Option<NextHop> {
         self.indices.get(info).copied()
     }
 
-    /// The number of entries, "no route" not counted.
+    /// Returns the number of entries, without "no route".
     #[must_use]
     pub fn len(&self) -> usize {
         self.infos.len()
     }
 
-    /// Whether there are none.
+    /// Returns whether there are no entries.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.infos.is_empty()
     }
 
-    /// All entries in index order.
+    /// Returns all entries in index order.
     pub fn iter(&self) -> impl Iterator<Item = (NextHop, &NextHopInfo)> {
         self.infos.iter().enumerate().map(|(i, info)| (NextHop(i as u32 + 1), info))
     }

@@ -6,8 +6,8 @@ use std::str::FromStr;
 
 /// An address prefix in canonical form: no bit is set after its length.
 ///
-/// Ordered by first address, then by length, so that a prefix comes directly before everything it covers:
-/// the order of a depth-first walk.
+/// Prefixes are ordered by first address, then by length. So a prefix comes directly before
+/// everything it covers, as in a depth-first walk.
 ///
 /// ```
 /// use fibula::Prefix;
@@ -28,19 +28,20 @@ impl<A: Address> Prefix<A> {
     /// The prefix of length 0: the whole address space, the default route's.
     pub const ALL: Self = Self { address: A::ZERO, len: 0 };
 
-    /// The prefix of an address and a length.
+    /// Creates the prefix of an address and a length.
     ///
     /// # Errors
-    /// If `len` is past the family's, or a bit after it is set.
+    /// If `len` is past the family's bits, or a bit after it is set.
     pub fn new(address: A, len: u8) -> Result<Self, Error> {
         let prefix = Self::masked(address, len)?;
         if prefix.address == address { Ok(prefix) } else { Err(Error::host_bits(address.to_ip(), len)) }
     }
 
-    /// The prefix of length `len` that contains `address`: bits after the length are cleared.
+    /// Returns the prefix of length `len` that contains `address`: bits after the length are
+    /// cleared.
     ///
     /// # Errors
-    /// If `len` is past the family's.
+    /// If `len` is past the family's bits.
     pub fn masked(address: A, len: u8) -> Result<Self, Error> {
         if len > A::BITS {
             return Err(Error::prefix_len(len.into(), A::BITS));
@@ -51,34 +52,34 @@ impl<A: Address> Prefix<A> {
     /// As [`Prefix::masked`], for a length known to be legal.
     ///
     /// # Panics
-    /// In debug builds, if `len` is past the family's.
+    /// In debug builds, if `len` is past the family's bits.
     #[must_use]
     #[inline]
     pub fn containing(address: A, len: u8) -> Self {
         Self { address: address & A::mask(len), len }
     }
 
-    /// The prefix of one address: /32 or /128.
+    /// Returns the prefix of one address, a host route: /32 or /128.
     #[must_use]
     pub fn host(address: A) -> Self {
         Self { address, len: A::BITS }
     }
 
-    /// The first address.
+    /// Returns the first address.
     #[must_use]
     #[inline]
     pub fn first(self) -> A {
         self.address
     }
 
-    /// The last address.
+    /// Returns the last address.
     #[must_use]
     #[inline]
     pub fn last(self) -> A {
         self.address | !A::mask(self.len)
     }
 
-    /// The length in bits: how many leading bits are fixed.
+    /// Returns the length in bits: how many leading bits are fixed.
     #[must_use]
     #[inline]
     #[allow(clippy::len_without_is_empty, reason = "a prefix length is no count of elements")]
@@ -86,22 +87,22 @@ impl<A: Address> Prefix<A> {
         self.len
     }
 
-    /// Whether an address begins with this prefix.
+    /// Returns whether an address begins with this prefix.
     #[must_use]
     #[inline]
     pub fn contains(self, address: A) -> bool {
         address & A::mask(self.len) == self.address
     }
 
-    /// Whether every address of `other` is in this prefix; a prefix covers itself.
+    /// Returns whether every address of `other` is in this prefix; a prefix covers itself.
     #[must_use]
     #[inline]
     pub fn covers(self, other: Self) -> bool {
         self.len <= other.len && self.contains(other.address)
     }
 
-    /// Those of some prefixes that no other of them covers, each once and in order: what an update has to do once to do it
-    /// for all. O(n log n).
+    /// Returns those prefixes that no other of them covers, each once and in order. An update needs
+    /// to be done only for these. O(n log n).
     ///
     /// ```
     /// use fibula::Prefix;
@@ -109,26 +110,27 @@ impl<A: Address> Prefix<A> {
     ///     .iter()
     ///     .map(|text| text.parse())
     ///     .collect::<Result<_, _>>()?;
-    /// let outermost: Vec<String> = Prefix::outermost(prefixes).iter().map(ToString::to_string).collect();
+    /// let outermost = Prefix::outermost(prefixes);
+    /// let outermost: Vec<String> = outermost.iter().map(ToString::to_string).collect();
     /// assert_eq!(outermost, ["10.0.0.0/8", "192.0.2.0/24"]);
     /// # Ok::<(), fibula::Error>(())
     /// ```
     #[must_use]
     pub fn outermost(prefixes: impl IntoIterator<Item = Self>) -> Vec<Self> {
         let mut prefixes: Vec<Self> = prefixes.into_iter().collect();
-        // In this order a prefix stands directly before those it covers.
+        // In this order a prefix comes directly before those it covers.
         prefixes.sort_unstable();
         prefixes.dedup_by(|prefix, cover| cover.covers(*prefix));
         prefixes
     }
 
-    /// The prefix one bit shorter, or `None` for length 0.
+    /// Returns the prefix one bit shorter, or `None` for length 0.
     #[must_use]
     pub fn parent(self) -> Option<Self> {
         Some(Self::containing(self.address, self.len.checked_sub(1)?))
     }
 
-    /// The two halves (next bit 0, next bit 1), or `None` for a single address.
+    /// Returns the two halves (next bit 0, next bit 1), or `None` for a single address.
     #[must_use]
     pub fn halves(self) -> Option<[Self; 2]> {
         (self.len < A::BITS).then(|| {
@@ -148,7 +150,7 @@ impl<A: Address> fmt::Display for Prefix<A> {
 impl<A: Address> FromStr for Prefix<A> {
     type Err = Error;
 
-    /// Reads `address/length`; a bare address is a host prefix.
+    /// Parses `address/length`; a bare address is a host route.
     fn from_str(text: &str) -> Result<Self, Error> {
         let (address, len) = match text.split_once('/') {
             Some((address, len)) => (address, Some(len)),

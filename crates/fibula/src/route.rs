@@ -1,4 +1,5 @@
-//! [`Route`], [`Change`] and [`Delta`]: what a table holds, what it is asked, and what became of it.
+//! [`Route`], [`Change`] and [`Delta`]: the contents of a table, a request to change it, and the
+//! result.
 
 use crate::{NextHop, Prefix};
 
@@ -7,7 +8,7 @@ use crate::{NextHop, Prefix};
 pub struct Route<A> {
     /// The addresses it is for.
     pub prefix: Prefix<A>,
-    /// Where they go.
+    /// The answer for these addresses.
     pub next_hop: NextHop,
 }
 
@@ -21,7 +22,7 @@ pub enum Change<A> {
 }
 
 impl<A: Copy> Change<A> {
-    /// The prefix that is announced or withdrawn.
+    /// Returns the prefix that is announced or withdrawn.
     #[must_use]
     pub fn prefix(&self) -> Prefix<A> {
         match *self {
@@ -31,26 +32,26 @@ impl<A: Copy> Change<A> {
     }
 }
 
-/// What a change did to a table: the route of `prefix` went from `before` to `after`. The two always
-/// differ; [`NextHop::NONE`] says that there was, or is, no such route.
+/// The result of a change to a table: the route of `prefix` went from `before` to `after`. The two
+/// always differ; [`NextHop::NONE`] means that there was, or is, no such route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Delta<A> {
     /// The one prefix that changed.
     pub prefix: Prefix<A>,
     /// Its next hop before; `NONE` if it was absent.
     pub before: NextHop,
-    /// Its next hop now; `NONE` if it is gone.
+    /// Its next hop now; `NONE` if it was removed.
     pub after: NextHop,
 }
 
 impl<A: Copy> Delta<A> {
-    /// The delta that undoes this one.
+    /// Returns the delta that undoes this one.
     #[must_use]
     pub fn inverse(self) -> Self {
         Self { prefix: self.prefix, before: self.after, after: self.before }
     }
 
-    /// The change that would cause this delta on a table in the state before.
+    /// Returns the change that causes this delta on a table in the state before.
     #[must_use]
     pub fn change(self) -> Change<A> {
         if self.after.is_some() {

@@ -1,4 +1,4 @@
-//! [`SectionWriter`] and [`Sections`]: arrays by their names, as a [snapshot](crate::snapshot) keeps them.
+//! [`SectionWriter`] and [`Sections`]: arrays by name, as stored in a [snapshot](crate::snapshot).
 
 use crate::memory::{Array, Mapping};
 use crate::{Error, ErrorKind};
@@ -9,12 +9,12 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
 pub(crate) struct Section {
-    /// Filled up with zeros.
+    /// Padded with zeros.
     pub(crate) name: [u8; 24],
     pub(crate) offset: u64,
-    /// Without the zeros that follow.
+    /// Without the padding.
     pub(crate) bytes: u64,
-    /// Of the bytes and the zeros that follow.
+    /// Of the bytes and the padding.
     pub(crate) checksum: u64,
     /// The bytes of an element.
     pub(crate) element: u32,
@@ -22,31 +22,31 @@ pub(crate) struct Section {
 }
 
 impl Section {
-    /// Its name.
+    /// Returns the name without padding.
     pub(crate) fn name(&self) -> &[u8] {
         let end = self.name.iter().position(|&byte| byte == 0);
         &self.name[..end.unwrap_or(self.name.len())]
     }
 }
 
-/// Takes the arrays of an engine: borrowed where they lie, written later.
+/// The arrays of an engine: borrowed in place, written later.
 #[derive(Debug, Default)]
 pub struct SectionWriter<'s> {
     pub(crate) sections: Vec<(Section, Cow<'s, [u8]>)>,
 }
 
 impl<'s> SectionWriter<'s> {
-    /// Takes an array under a name of at most 24 bytes, which no other has.
+    /// Adds an array under a unique name of at most 24 bytes.
     pub fn array<T: IntoBytes + Immutable>(&mut self, name: &str, elements: &'s [T]) {
         self.take::<T>(name, Cow::Borrowed(elements.as_bytes()));
     }
 
-    /// As [`Self::array`], of elements that stand nowhere else.
+    /// As [`Self::array`], for elements that are not stored anywhere else.
     pub fn made<T: IntoBytes + Immutable>(&mut self, name: &str, elements: &[T]) {
         self.take::<T>(name, Cow::Owned(elements.as_bytes().to_vec()));
     }
 
-    /// Takes one number.
+    /// Adds one number.
     pub fn number(&mut self, name: &str, number: u64) {
         self.made(name, &[number]);
     }
@@ -78,10 +78,10 @@ impl<'s> Sections<'s> {
         Self { mapping, sections }
     }
 
-    /// The array of a name, read where it lies. O(sections).
+    /// Returns the array of a name, read in place. O(sections).
     ///
     /// # Errors
-    /// If there is none of that name, or its elements are of another size.
+    /// If there is none of that name, or its elements have another size.
     pub fn array<T: Copy + FromBytes + Immutable>(&self, name: &str) -> Result<Array<T>, Error> {
         let section = self.find(name).ok_or_else(|| unsound(name, "is missing"))?;
         if section.element as usize != size_of::<T>() {
@@ -93,10 +93,10 @@ impl<'s> Sections<'s> {
         array.ok_or_else(|| unsound(name, "is not an array"))
     }
 
-    /// As [`Self::array`], where lookups rely on its length.
+    /// As [`Self::array`], where lookups rely on the length.
     ///
     /// # Errors
-    /// If it has another, too.
+    /// Also if it has another length.
     pub fn array_of<T: Copy + FromBytes + Immutable>(
         &self,
         name: &str,
@@ -109,7 +109,7 @@ impl<'s> Sections<'s> {
         Err(unsound(name, format!("has {} elements, expected {len}", array.len())))
     }
 
-    /// The number of a name.
+    /// Returns the number of a name.
     ///
     /// # Errors
     /// If there is none.
@@ -117,7 +117,7 @@ impl<'s> Sections<'s> {
         Ok(self.array_of::<u64>(name, 1)?[0])
     }
 
-    /// Whether there is an array of a name.
+    /// Returns whether there is an array of a name.
     #[must_use]
     pub fn has(&self, name: &str) -> bool {
         self.find(name).is_some()
@@ -128,7 +128,7 @@ impl<'s> Sections<'s> {
     }
 }
 
-/// The error of a section that is whole and yet not what it should be.
+/// Returns the error for a section that is intact but not what it should be.
 pub(crate) fn unsound(name: &str, what: impl std::fmt::Display) -> Error {
     Error::new(ErrorKind::Snapshot, format!("unsound: section {name:?} {what}"))
 }

@@ -1,22 +1,23 @@
-//! A program for `callgrind`: the batch lookups of every engine, in a call whose instructions it counts. As a test it checks
-//! the answers of all; with an engine, a family and an instruction set as its arguments, of that one alone.
+//! A program for `callgrind`: the batch lookups of every engine, in a call whose instructions it
+//! counts. Run as a test it checks the answers of all engines. With an engine, a family and an
+//! instruction set as arguments it checks that one alone.
 
 use fibula::arch::Level;
 use fibula::engine::{ENGINES, Entry};
 use fibula::{Address, Fib, NextHop, Prefix, Rib};
 
-/// The instruction sets that the counter knows, as far as the processor has them.
+/// The instruction sets that the counter supports; only those of the processor are used.
 const LEVELS: [&str; 2] = ["scalar", "avx2"];
 
-/// How many addresses each engine looks up: whole batches of every engine.
+/// The number of addresses each engine looks up: whole batches of every engine.
 const ADDRESSES: usize = 8192;
 
-/// The routes, and the different next hops among them.
+/// The number of routes, and of distinct next hops among them.
 const ROUTES: usize = 3000;
 const NEXT_HOPS: u32 = 100;
 
 fn main() {
-    // Whoever runs all tests may pass options of the usual harness.
+    // A run of all tests may pass options of the usual harness.
     let wanted: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
     let ipv4 = made::<u32>(&[16, 19, 20, 22, 22, 23, 24, 24, 24, 24]);
     let ipv6 = made::<u128>(&[29, 32, 32, 36, 40, 44, 48, 48, 48, 48]);
@@ -28,7 +29,8 @@ fn main() {
     }
 }
 
-/// Prints a line for each call that is counted, in order: the engine, the family, the instruction set, and the lookups.
+/// Prints a line for each counted call, in order: the engine, the family, the instruction set, and
+/// the number of lookups.
 fn count<A: Address>(entry: &Entry, level: Level, (rib, addresses): &(Rib<A>, Vec<A>), wanted: &[String]) {
     let name = entry.about.name;
     let words = [name, &A::FAMILY.to_string(), level.name()];
@@ -52,7 +54,7 @@ fn lookups_counted<A: Address>(fib: &Fib<A>, addresses: &[A], next_hops: &mut [u
     fib.lookup_batch_into(addresses, next_hops);
 }
 
-/// Routes of these lengths in a few blocks, and addresses in them.
+/// Returns routes of these lengths in a few blocks, and addresses in them.
 fn made<A: Address>(lengths: &[u8]) -> (Rib<A>, Vec<A>) {
     const BLOCKS: u64 = 40;
     let mut state = 0x9E37_79B9_7F4A_7C15_u64;

@@ -1,4 +1,5 @@
-//! Readers and a writer at once: no reader may see an answer that belongs to no table, or tables running backwards.
+//! Readers and a writer at once: no reader may see an answer that belongs to no table, or tables in
+//! the wrong order.
 
 use fibula::engine::ENGINES;
 use fibula::live::{Live, Reader, Settings};
@@ -6,30 +7,32 @@ use fibula::{Address, Change, Fib, NextHop, Prefix, Rib, Route};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-/// How long each engine is run: at least so long, then until each reader has seen so many versions.
+/// How long each engine is run: at least `SPAN`, then until each reader has seen `ENOUGH` versions.
 const SPAN: Duration = Duration::from_millis(200);
 const ENOUGH: usize = 10;
-/// A machine that is too busy to show so many in this time shows nothing wrong either.
+/// A machine too busy to show `ENOUGH` versions in this time is no failure.
 const LONGEST: Duration = Duration::from_secs(20);
 
-/// The prefixes that change together: all carry the version as their next hop, and others beside and between them never change.
+/// The prefixes that change together: all carry the version as their next hop. Those in `LASTING`,
+/// beside and between them, never change.
 const CHANGING: [&str; 4] = ["10.0.0.0/9", "10.128.64.0/18", "10.200.1.0/24", "10.200.2.128/25"];
 const LASTING: [(&str, u32); 3] = [("10.0.0.0/8", 251), ("10.64.0.0/16", 252), ("10.200.2.192/26", 253)];
-/// Next hops that are no version begin here.
+/// Next hops from this one on are not versions.
 const VERSIONS: u32 = 250;
 
 fn prefix(text: &str) -> Prefix<u32> {
     text.parse().unwrap()
 }
 
-/// Where the routes of these tests, and the addresses they are asked for, stand among all addresses.
+/// Maps the prefixes and addresses of these tests into an address family.
 type Place<A> = fn(Prefix<u32>) -> Prefix<A>;
 
 fn of_ipv4(prefix: Prefix<u32>) -> Prefix<u32> {
     prefix
 }
 
-/// So many bits down in 2a00::/8: routes of up to 32 bits end on other levels of an engine for IPv6.
+/// Moves a prefix `BITS` bits down in 2a00::/8, so that routes of up to 32 bits end on other levels
+/// of an engine for IPv6.
 fn of_ipv6<const BITS: u8>(prefix: Prefix<u32>) -> Prefix<u128> {
     let address = 0x2A << 120 | u128::from(prefix.first()) << (96 - BITS);
     Prefix::containing(address, BITS + prefix.len())
@@ -39,7 +42,8 @@ fn place_address<A: Address>(place: Place<A>, address: u32) -> A {
     place(Prefix::host(address)).first()
 }
 
-/// The changes that bring in a version; those that are 0 modulo 5 withdraw, so that covers show.
+/// Returns the changes that publish a version. Versions that are 0 modulo 5 withdraw, so that
+/// covers show.
 fn version<A: Address>(version: u32, place: Place<A>) -> impl Iterator<Item = Change<A>> {
     CHANGING.iter().map(move |text| match version % 5 {
         0 => Change::Withdraw(place(prefix(text))),
@@ -47,7 +51,8 @@ fn version<A: Address>(version: u32, place: Place<A>) -> impl Iterator<Item = Ch
     })
 }
 
-/// Answers of one batch: those of a changing prefix must all be one version, or all the cover's; the others never change.
+/// Checks the answers of one batch: those of the changing prefixes must all be one version, or all
+/// the cover's; the others never change.
 fn check<A: Address>(
     reader: &mut Reader<A>,
     addresses: &[A],
@@ -72,13 +77,13 @@ fn check<A: Address>(
 fn addresses() -> Vec<u32> {
     let ends = |prefix: Prefix<u32>| [prefix.first(), prefix.last()];
     let changing = CHANGING.map(|text| ends(prefix(text))).concat().into_iter();
-    // The last quarter of the /25 is another's.
+    // The last quarter of the /25 belongs to another route.
     let changing = changing.map(|address| if address == 0x0AC8_02FF { 0x0AC8_02BF } else { address });
     let lasting = [0x0AFF_FFFF, 0x0A40_0000, 0x0AC8_02FF, 0x0AFF_0000, 0x0A40_FFFF, 0x0AC8_02C0];
     changing.chain(lasting).collect()
 }
 
-/// Ends the readers, however the writer ends.
+/// Stops the readers, however the writer ends.
 struct OnDrop<'d>(&'d AtomicBool);
 
 impl Drop for OnDrop<'_> {
@@ -146,7 +151,7 @@ fn run<A: Address>(engine: &str, place: Place<A>) {
     }
 }
 
-/// The engines for a family that are changed in place.
+/// Returns the engines for a family that are changed in place.
 fn engines<A: Address>() -> Vec<&'static str> {
     let is_in_place = |name: &&str| {
         let rib = Rib::<A>::new();
@@ -158,7 +163,7 @@ fn engines<A: Address>() -> Vec<&'static str> {
 }
 
 #[test]
-fn copies_that_take_turns_and_tables_built_anew() {
+fn double_buffered_and_rebuilt_tables() {
     for engine in ["tree-bitmap/strides=11-7-7-7", "radix", "lc-trie"] {
         run(engine, of_ipv4);
     }
@@ -189,15 +194,17 @@ fn memory_that_is_shared_for_ipv6() {
     }
 }
 
-/// How many publications a script has, after which it begins again, and how many changes each.
+/// The number of publications of a script, after which it repeats, and the number of changes of
+/// each.
 const STEPS: usize = 64;
 const MOST_CHANGES: u64 = 4;
 
-/// Tables that follow each other in a circle, and what brings each from the one before: nested routes around one /24 come and go.
+/// A cycle of tables, and the changes from each to the next: nested routes around one /24 are
+/// announced and withdrawn.
 struct Script<A> {
     changes: Vec<Vec<Change<A>>>,
     addresses: Vec<A>,
-    /// What each table answers at each address.
+    /// The answer of each table at each address.
     expected: Vec<Vec<NextHop>>,
 }
 
@@ -233,11 +240,11 @@ impl<A: Address> Script<A> {
             addresses.iter().map(answer).collect()
         });
         let mut expected: Vec<_> = answers.collect();
-        expected.rotate_right(1); // the last table is the one it begins with
+        expected.rotate_right(1); // the last table is the one the cycle begins with
         Self { changes, addresses, expected }
     }
 
-    /// That all answers are of tables from `first` to `last`, each by itself.
+    /// Checks that each answer is that of a table from `first` to `last`.
     fn check(&self, engine: &str, answers: &[NextHop], first: usize, last: usize) {
         for (at, answer) in answers.iter().enumerate() {
             let mut tables = (first..=last).take(STEPS).map(|table| self.expected[table % STEPS][at]);
@@ -250,7 +257,8 @@ impl<A: Address> Script<A> {
     }
 }
 
-/// Each answer that a reader gets is that of a table that was published since it took the guard, or is about to be.
+/// Checks that each answer a reader gets is that of a table published since it took the guard, or
+/// about to be.
 fn follow<A: Address>(engine: &str, script: &Script<A>) {
     let fib = Fib::build(engine, &Rib::new()).unwrap();
     let settings = Settings { most_changes: usize::MAX, longest_delay: LONGEST, ..Settings::default() };
@@ -280,7 +288,8 @@ fn follow<A: Address>(engine: &str, script: &Script<A>) {
             for &change in &script.changes[published % STEPS] {
                 live.change(change, start.elapsed()).unwrap();
             }
-            // On a busy machine the reader may be without a core for longer than tables may wait for it.
+            // On a busy machine the reader may be without a core for longer than tables may wait
+            // for it.
             while let Err(error) = live.publish() {
                 assert!(live.pending() > 0 && start.elapsed() < LONGEST, "{error}");
                 std::thread::yield_now();

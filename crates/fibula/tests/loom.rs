@@ -1,8 +1,10 @@
-//! Every order in which writer and readers can meet at the hand-over, as far as the memory model lets them: the very source of
-//! the library's `live/quiescent.rs`, on loom's atomics.
+//! Every order of events between writer and readers that the memory model allows at the
+//! reclamation. The tests compile the very source of the library's `live/quiescent.rs` with loom's
+//! atomics.
 //!
-//! Tables are cells that loom watches. A write to one that some reader may still be reading, in any order of events, or a
-//! read of one that has been written without the reader being told, fails the model.
+//! Tables are cells that loom watches. The model fails on a write to a cell that some reader may
+//! still be reading, in any order of events. It also fails on a read of a cell that was written
+//! without a happens-before edge to the reader.
 
 #[path = "../src/live/quiescent.rs"]
 #[allow(dead_code, reason = "the models ask for less than the library")]
@@ -19,7 +21,7 @@ use loom::thread;
 use quiescent::{Publisher, Subscriber};
 use std::sync::Arc;
 
-/// A table that says which one it is.
+/// A table that holds its version.
 type Table = UnsafeCell<u32>;
 
 #[allow(
@@ -30,17 +32,17 @@ fn table(version: u32) -> Arc<Table> {
     Arc::new(UnsafeCell::new(version))
 }
 
-/// What a reader sees under a guard, read twice: loom lets the others run in between.
+/// Reads the table under a guard twice: loom lets the other threads run in between.
 #[allow(unsafe_code, reason = "loom hands out pointers, and watches who follows them")]
 fn read(reader: &mut Subscriber<Table>) -> u32 {
     let table = reader.guard();
-    // SAFETY: what is tested; loom panics if anybody writes it meanwhile.
+    // SAFETY: this is what is tested; loom panics if any thread writes it meanwhile.
     let [first, again] = [(); 2].map(|()| table.with(|version| unsafe { *version }));
     assert_eq!(first, again);
     first
 }
 
-/// Writes a table that was taken back.
+/// Writes a table that was reclaimed.
 #[allow(unsafe_code, reason = "loom hands out pointers, and watches who follows them")]
 fn write(table: &Table, version: u32) {
     // SAFETY: as above.
@@ -53,7 +55,7 @@ fn model(run: impl Fn() + Sync + Send + 'static) {
     builder.check(run);
 }
 
-/// Two copies that take turns: the one taken back is changed and published again.
+/// Double-buffered: the reclaimed copy is changed and published again.
 fn twins(publisher: &mut Publisher<Table>, versions: std::ops::RangeInclusive<u32>) -> u32 {
     let mut published = 0;
     for version in versions {
@@ -123,7 +125,7 @@ fn what_is_published_before_is_seen_after() {
         let mut reader = publisher.subscribe();
         publisher.publish(table(2));
         let last = twins(&mut publisher, 3..=3);
-        assert_eq!(last, 3); // nobody is in the way
+        assert_eq!(last, 3); // no reader is in the way
         let thread = thread::spawn(move || assert_eq!(read(&mut reader), 3));
         assert!(publisher.take_back().is_none_or(|copy| {
             write(&copy, 4);
@@ -133,22 +135,22 @@ fn what_is_published_before_is_seen_after() {
     });
 }
 
-/// A table that is changed in place: a word that says which block answers.
+/// A table that is changed in place: a word says which block answers.
 struct InPlace {
     root: AtomicUsize,
     blocks: [UnsafeCell<u32>; 3],
 }
 
-/// When a writer may use a block again that it has replaced.
+/// When a writer may reuse a block that it has replaced.
 #[derive(Clone, Copy)]
 enum Reuse {
-    /// As `live/attached.rs` and `blocks/unique.rs` do: when readers have passed twice since.
+    /// As `live/attached.rs` and `blocks/unique.rs` do: after two grace periods.
     PassedTwice,
-    /// An epoch early: readers have passed what was told before the block was replaced.
+    /// An epoch early: after the grace period for what was published before the block was replaced.
     PassedOnce,
 }
 
-/// The writer of a table in place, with the books that `Unique` keeps of its chunks.
+/// The writer of a table in place, with the bookkeeping that `Unique` has for its chunks.
 struct Writer {
     publisher: Publisher<InPlace>,
     told: u64,
@@ -171,14 +173,14 @@ impl Writer {
     fn replace(&mut self, version: u32) {
         let Some(block) = self.free.pop() else { return };
         let table = self.publisher.current();
-        // SAFETY: what is tested; loom panics if anybody reads it meanwhile.
+        // SAFETY: this is what is tested; loom panics if any thread reads it meanwhile.
         table.blocks[block].with_mut(|cell| unsafe { *cell = version });
         let before = table.root.load(Ordering::Relaxed);
         table.root.store(block, Ordering::Release);
         self.retired[1].push(before);
     }
 
-    /// Takes back what nobody is at any more.
+    /// Frees the blocks that no reader can hold any more.
     fn tidy(&mut self) {
         if self.publisher.has_passed(self.told) {
             self.free.append(&mut self.retired[0]);
@@ -191,7 +193,7 @@ impl Writer {
     }
 }
 
-/// A reader that takes two guards while a writer replaces what it reads, again and again, with whatever is free.
+/// A reader takes two guards while a writer repeatedly replaces what it reads, with any free block.
 fn reads_in_place(reuse: Reuse) {
     model(move || {
         let mut writer = Writer::new(reuse);
@@ -202,7 +204,7 @@ fn reads_in_place(reuse: Reuse) {
                 let table = reader.guard();
                 let block = &table.blocks[table.root.load(Ordering::Acquire)];
                 #[allow(unsafe_code, reason = "loom hands out pointers, and watches who follows them")]
-                // SAFETY: what is tested; loom panics if anybody writes it meanwhile.
+                // SAFETY: this is what is tested; loom panics if any thread writes it meanwhile.
                 let [first, again] = [(); 2].map(|()| block.with(|cell| unsafe { *cell }));
                 assert_eq!(first, again);
                 *version = first;

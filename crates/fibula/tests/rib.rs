@@ -1,4 +1,4 @@
-//! Every operation of the table against a list of routes that is searched from end to end.
+//! Every operation of the table against a list of routes that is searched linearly.
 
 use fibula::rib::Prefixes;
 use fibula::{Address, Change, Delta, NextHop, Prefix, Rib, Route};
@@ -31,7 +31,7 @@ impl<A: Address> List<A> {
         routes
     }
 
-    /// The routes that cover a prefix, longest first.
+    /// Returns the routes that cover a prefix, longest first.
     fn covering(&self, prefix: Prefix<A>) -> Vec<Route<A>> {
         let mut routes: Vec<_> = self.0.iter().copied().filter(|r| r.prefix.covers(prefix)).collect();
         routes.sort_by_key(|route| std::cmp::Reverse(route.prefix.len()));
@@ -42,7 +42,8 @@ impl<A: Address> List<A> {
         self.covering(Prefix::host(address)).first().map_or(NextHop::NONE, |route| route.next_hop)
     }
 
-    /// The intervals of a prefix: cut wherever any route begins or ends, answered each, equal ones merged.
+    /// Returns the intervals of a prefix: cut wherever a route begins or ends, each looked up,
+    /// equal ones merged.
     fn ranges(&self, within: Prefix<A>) -> Vec<(A, A, NextHop)> {
         let ends = self.0.iter().flat_map(|r| [Some(r.prefix.first()), r.prefix.last().next()]);
         let mut firsts: Vec<A> = ends.flatten().filter(|&first| within.contains(first)).collect();
@@ -61,7 +62,8 @@ impl<A: Address> List<A> {
         ranges
     }
 
-    /// The leaf-pushed trie as it is defined: split every node that a longer route lies in.
+    /// Returns the leaf-pushed trie by its definition: splits every node that contains a longer
+    /// route.
     fn leaves(&self, node: Prefix<A>, leaves: &mut Vec<(Prefix<A>, Route<A>)>) {
         let inside = |r: &Route<A>| node.covers(r.prefix) && r.prefix != node;
         if self.0.iter().any(inside) {
@@ -74,7 +76,7 @@ impl<A: Address> List<A> {
     }
 }
 
-/// Prefixes that nest and touch often, at both ends of the space and everywhere between.
+/// Prefixes that nest and touch often, at both ends of the address space and everywhere between.
 fn prefix<A: Address>() -> impl Strategy<Value = Prefix<A>> {
     let near_the_top = (0..8_u64, any::<bool>()).prop_map(|(bits, ones)| {
         let tail = if ones { !A::mask(3) } else { A::ZERO };
@@ -112,7 +114,7 @@ fn both<A: Address>(routes: &[Route<A>]) -> (Rib<A>, List<A>) {
     (routes.iter().copied().collect(), list)
 }
 
-/// The addresses where answers can change.
+/// Returns the addresses at which answers can change.
 fn probes<A: Address>(routes: &[Route<A>]) -> Vec<A> {
     let mut probes = vec![A::ZERO, A::MAX];
     for Route { prefix, .. } in routes {
@@ -225,7 +227,7 @@ fn diffs_lead_from_one_to_the_other<A: Address>(
     new: &[Route<A>],
 ) -> Result<(), TestCaseError> {
     let (old, _) = both(old);
-    // What both have in common must not show up.
+    // Routes that both have in common must not appear.
     let (new, _) = both(&[new, &old.iter().take(5).collect::<Vec<_>>()].concat());
     let deltas: Vec<_> = old.diff(&new).collect();
     prop_assert!(deltas.is_sorted_by(|a, b| a.prefix < b.prefix));
@@ -245,7 +247,7 @@ fn aggregates_answer_the_same<A: Address>(routes: &[Route<A>]) -> Result<(), Tes
     prop_assert!(aggregate.ranges().eq(rib.ranges()));
     prop_assert!(aggregate.len() <= rib.len());
     prop_assert_eq!(aggregate.aggregate().len(), aggregate.len());
-    // Nothing can be left out of a smallest table, nor two routes be put together.
+    // From a smallest table no route can be removed, nor can two routes be merged.
     for route in &aggregate {
         let mut without = aggregate.clone();
         without.remove(route.prefix);
@@ -260,7 +262,7 @@ fn intervals_are_the_fewest_prefixes<A: Address>(a: A, b: A) -> Result<(), TestC
     for prefix in Prefixes::between(first, last) {
         prop_assert_eq!(Some(prefix.first()), at);
         prop_assert!(prefix.last() <= last);
-        // The block one bit shorter would stick out, so no set of fewer blocks exists.
+        // The block one bit shorter would exceed the interval, so no set of fewer blocks exists.
         let parent = prefix.parent();
         prop_assert!(parent.is_none_or(|parent| parent.first() < first || parent.last() > last));
         at = prefix.last().next().filter(|&next| next <= last);
@@ -271,7 +273,7 @@ fn intervals_are_the_fewest_prefixes<A: Address>(a: A, b: A) -> Result<(), TestC
     Ok(())
 }
 
-/// Failing cases are kept beside this file.
+/// Failing cases are stored beside this file.
 fn config() -> ProptestConfig {
     let kept = FileFailurePersistence::WithSource("regressions");
     ProptestConfig { failure_persistence: Some(Box::new(kept)), ..ProptestConfig::default() }
@@ -338,7 +340,8 @@ macro_rules! families {
 
         #[test]
         fn the_longest_search_finds_no_cover() {
-            // At each step of the search another branch stands before the address and does not cover it.
+            // At each step of the search another branch comes before the address and does not cover
+            // it.
             let path = |len| Prefix::containing(<$address>::MAX, len);
             let mut rib: Rib<$address> = Rib::new();
             for len in 0..<$address as Address>::BITS {

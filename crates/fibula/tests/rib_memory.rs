@@ -1,4 +1,4 @@
-//! What a full table costs in memory, counted by the allocator itself. Times are printed, not asserted.
+//! The memory of a full table, counted by the allocator itself. Times are printed, not asserted.
 
 use fibula::{Address, NextHop, Prefix, Rib, Route};
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
-/// The system's allocator, with the bytes that are allocated at the moment.
+/// The system's allocator with a counter of the bytes allocated at the moment.
 struct Counting;
 
 static ALLOCATED: AtomicUsize = AtomicUsize::new(0);
@@ -36,9 +36,9 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// A full Internet table of today.
+/// The size of a full Internet table of today.
 const ROUTES: usize = 1_040_000;
-/// The most that one route may take.
+/// The most bytes that one route may take.
 const BYTES_PER_ROUTE: usize = 120;
 
 /// SplitMix64 (Steele, Lea and Flood 2014): a well-mixed sequence from a counter.
@@ -50,7 +50,7 @@ fn draw(state: &mut u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// Makes a table, prints how long that took, and holds it to the bytes it may occupy.
+/// Builds a table, prints how long that took, and checks that it does not exceed its bytes.
 fn measured<A: Address>(what: &str, make: impl FnOnce() -> Rib<A>) -> Rib<A> {
     let before = ALLOCATED.load(Ordering::Relaxed);
     let started = Instant::now();
@@ -65,7 +65,7 @@ fn measured<A: Address>(what: &str, make: impl FnOnce() -> Rib<A>) -> Rib<A> {
     rib
 }
 
-/// Inserts the routes one by one in random order, then makes the same table from sorted input.
+/// Inserts the routes one by one in random order, then builds the same table from sorted input.
 fn check<A: Address>(route: impl Fn(u64) -> Route<A>) {
     let mut state = 1;
     let mut seen = HashSet::new();
@@ -93,7 +93,8 @@ fn check<A: Address>(route: impl Fn(u64) -> Route<A>) {
 
 #[test]
 fn a_full_table_fits_its_bytes() {
-    // Lengths as in today's tables: more than half at the longest that is announced, the others above it.
+    // Lengths as in today's tables: more than half at the longest that is announced, the others
+    // above it.
     check::<u32>(|bits| {
         let len = if bits & 1 == 0 { 24 } else { 16 + (bits >> 1 & 7) as u8 };
         let address = (bits >> 32) as u32;

@@ -1,4 +1,4 @@
-//! x86-64-v3: AVX2 with the bit-manipulation instructions every such processor has beside it.
+//! x86-64-v3: AVX2 and the bit-manipulation instructions that every such processor has with it.
 #![allow(unsafe_code, reason = "calling code compiled for more than the baseline instruction set")]
 
 use super::{Isa, Kernel, Level};
@@ -6,7 +6,7 @@ use crate::memory::Published;
 
 /// AVX2, BMI1, BMI2, LZCNT, POPCNT.
 ///
-/// Only [`dispatch`](super::dispatch) makes one, where the processor has them.
+/// Only [`dispatch`](super::dispatch) creates one, where the processor has them.
 #[derive(Clone, Copy, Debug)]
 pub struct Avx2(());
 
@@ -16,7 +16,7 @@ impl Isa for Avx2 {
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     fn crc32c(self, key: u64) -> u32 {
-        // SAFETY: this set is made only where it was detected, and SSE 4.2 is part of AVX2.
+        // SAFETY: this set exists only where it was detected, and SSE 4.2 is part of AVX2.
         unsafe { super::crc32::by_instruction(key) }
     }
 
@@ -24,7 +24,8 @@ impl Isa for Avx2 {
     #[inline(always)]
     fn first_at_least<T: crate::memory::Shareable>(self, line: &[Published<T>], among: u32, key: u16) -> u32 {
         assert_eq!(size_of_val(line), super::LINE, "bytes of a line");
-        // SAFETY: this set is made only where it was detected, and the line has the bytes that are compared.
+        // SAFETY: this set exists only where it was detected, and the line has the bytes that are
+        // compared.
         let at_least = unsafe { x86_64::at_least(line.as_ptr().cast(), key) };
         (at_least & among).trailing_zeros()
     }
@@ -37,19 +38,20 @@ pub(super) mod x86_64 {
     use std::arch::asm;
     use std::arch::x86_64::*;
 
-    /// Which of the 32 numbers of a line are at least `key`.
+    /// Returns which of the 32 numbers of a line are at least `key`, one bit each.
     ///
-    /// The compiler knows no vector load of what others may write; to the processor it is one like any other: no element of a line that is
-    /// aligned is read in parts.
+    /// The compiler has no vector load of memory that others may write. To the processor it is a
+    /// load like any other: no aligned element of a line is read in parts.
     ///
     /// # Safety
-    /// There are [`LINE`] bytes to be read.
+    /// [`LINE`] bytes must be readable at `line`.
     #[inline]
     #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
     pub(super) unsafe fn at_least(line: *const u8, key: u16) -> u32 {
         let key = _mm256_set1_epi16(key.cast_signed());
         let (low, high): (__m256i, __m256i);
-        // SAFETY: it reads the bytes that the caller promises, and does nothing that relaxed loads would not.
+        // SAFETY: it reads the bytes that the caller promises, and does nothing that relaxed loads
+        // would not.
         unsafe {
             asm!(
                 "vmovdqu {low}, ymmword ptr [{line}]",
@@ -62,7 +64,7 @@ pub(super) mod x86_64 {
             );
         }
         let [low, high] = [low, high].map(|half| _mm256_cmpeq_epi16(_mm256_max_epu16(half, key), half));
-        // Packed, the lanes of both come in turns.
+        // Packing interleaves the lanes of both halves.
         let packed = _mm256_permute4x64_epi64::<0b11_01_10_00>(_mm256_packs_epi16(low, high));
         _mm256_movemask_epi8(packed).cast_unsigned()
     }

@@ -8,7 +8,7 @@ use crate::memory::Published;
 
 /// AVX-512 F, BW, CD, DQ and VL, with all of [`super::Avx2`].
 ///
-/// Only [`dispatch`](super::dispatch) makes one, where the processor has them.
+/// Only [`dispatch`](super::dispatch) creates one, where the processor has them.
 #[derive(Clone, Copy, Debug)]
 pub struct Avx512(());
 
@@ -18,7 +18,7 @@ impl Isa for Avx512 {
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     fn crc32c(self, key: u64) -> u32 {
-        // SAFETY: this set is made only where it was detected, and SSE 4.2 is part of AVX2.
+        // SAFETY: this set exists only where it was detected, and SSE 4.2 is part of AVX2.
         unsafe { super::crc32::by_instruction(key) }
     }
 
@@ -26,7 +26,8 @@ impl Isa for Avx512 {
     #[inline(always)]
     fn first_at_least<T: crate::memory::Shareable>(self, line: &[Published<T>], among: u32, key: u16) -> u32 {
         assert_eq!(size_of_val(line), super::LINE, "bytes of a line");
-        // SAFETY: this set is made only where it was detected, and the line has the bytes that are compared.
+        // SAFETY: this set exists only where it was detected, and the line has the bytes that are
+        // compared.
         let at_least = unsafe { x86_64::at_least(line.as_ptr().cast(), key) };
         (at_least & among).trailing_zeros()
     }
@@ -34,7 +35,7 @@ impl Isa for Avx512 {
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     fn first_16_and_32(self, addresses: &[u128; GROUP]) -> ([u32; GROUP], [u32; GROUP]) {
-        // SAFETY: this set is made only where it was detected.
+        // SAFETY: this set exists only where it was detected.
         unsafe { x86_64::first_16_and_32(addresses) }
     }
 
@@ -46,7 +47,7 @@ impl Isa for Avx512 {
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     fn gather(self, words: &[Published<u32>], places: &[u32; GROUP], outside: &[u32; GROUP]) -> [u32; GROUP] {
-        // SAFETY: this set is made only where it was detected.
+        // SAFETY: this set exists only where it was detected.
         unsafe { x86_64::gather(words, places, outside) }
     }
 }
@@ -60,16 +61,18 @@ mod x86_64 {
     use std::arch::x86_64::*;
     use std::sync::atomic::{AtomicU8, Ordering};
 
-    /// Which of the 32 numbers of a line are at least `key`, loaded as [for AVX2](super::super::avx2).
+    /// Returns which of the 32 numbers of a line are at least `key`, one bit each, loaded as [for
+    /// AVX2](super::super::avx2).
     ///
     /// # Safety
-    /// There are [`LINE`](super::LINE) bytes to be read.
+    /// [`LINE`](super::LINE) bytes must be readable at `line`.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx2,bmi1,bmi2,lzcnt,popcnt")]
     pub(super) unsafe fn at_least(line: *const u8, key: u16) -> u32 {
         let key = _mm512_set1_epi16(key.cast_signed());
         let at_least: u32;
-        // SAFETY: it reads the bytes that the caller promises, and does nothing that relaxed loads would not.
+        // SAFETY: it reads the bytes that the caller promises, and does nothing that relaxed loads
+        // would not.
         unsafe {
             asm!(
                 "vpcmpuw {at_least}, {key}, zmmword ptr [{line}], 2", // key <= number
@@ -102,7 +105,7 @@ mod x86_64 {
         (first, after)
     }
 
-    /// The low halves of 16 lanes.
+    /// Returns the low halves of 16 lanes.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx2,bmi1,bmi2,lzcnt,popcnt")]
     fn narrowed(low: __m512i, high: __m512i) -> [u32; GROUP] {
@@ -114,7 +117,8 @@ mod x86_64 {
         narrowed
     }
 
-    /// From family 1Ah of AMD on, which is Zen 5. On Zen 4 gathers are slower than loads; other processors were not measured.
+    /// Returns whether this is an AMD processor of family 1Ah, which is Zen 5, or later. On Zen 4
+    /// gathers are slower than loads; other processors were not measured.
     pub(super) fn gathers_fast() -> bool {
         /// 0 before the processor was asked, then 1 for no and 2 for yes. Threads that ask at the
         /// same time find the same, so there is nothing to lock.
@@ -144,16 +148,17 @@ mod x86_64 {
         places: &[u32; GROUP],
         outside: &[u32; GROUP],
     ) -> [u32; GROUP] {
-        // The processor takes places for signed.
+        // The processor reads indexes as signed.
         let count = i32::try_from(words.len()).unwrap_or(i32::MAX);
         // SAFETY: both arrays are as long as the register.
         let (places, mut gathered) = unsafe {
             (_mm512_loadu_si512(places.as_ptr().cast()), _mm512_loadu_si512(outside.as_ptr().cast()))
         };
         let inside = _mm512_cmplt_epu32_mask(places, _mm512_set1_epi32(count));
-        // SAFETY: it reads words of the slice, each as a relaxed load would: what is read by a word that was loaded is written before that
-        // word, and x86 keeps loads in order. Not `pure`: gathers that do not depend on each other stay in the order in which they
-        // are written, or the compiler would take each lane down all arrays before it begins the next.
+        // SAFETY: it reads words of the slice, each as a relaxed load would. What a loaded word
+        // leads to was written before that word, and x86 keeps loads in order.
+        // Not `pure`: independent gathers must stay in program order, or the compiler would take
+        // each lane through all arrays before it begins the next.
         unsafe {
             asm!(
                 "vpgatherdd {gathered} {{{inside}}}, dword ptr [{words} + 4 * {places}]",

@@ -3,7 +3,8 @@
 /// The polynomial, bits reversed.
 const POLYNOMIAL: u32 = 0x82F6_3B78;
 
-/// What each byte, followed by so many zero bytes, adds to the check: eight independent reads instead of a chain.
+/// The contribution to the check of each byte followed by 0 to 7 zero bytes: eight independent
+/// reads instead of a chain.
 static TABLES: [[u32; 256]; 8] = tables();
 
 const fn tables() -> [[u32; 256]; 8] {
@@ -32,9 +33,9 @@ const fn tables() -> [[u32; 256]; 8] {
     tables
 }
 
-/// The CRC-32C of a key's eight bytes, least significant first, begun at 0 and not inverted: the value that the
-/// instruction gives, on any processor. Keys that differ have different checks if they differ in at most 32
-/// neighbouring bits.
+/// Returns the CRC-32C of a key's eight bytes, least significant first, begun at 0 and not
+/// inverted. That is the value of the instruction, on any processor. Keys that differ in at most 32
+/// neighbouring bits have different checks.
 ///
 /// ```
 /// use fibula::arch::crc32c;
@@ -48,7 +49,7 @@ pub fn crc32c(key: u64) -> u32 {
     bytes.iter().enumerate().fold(0, |check, (at, &byte)| check ^ TABLES[7 - at][usize::from(byte)])
 }
 
-/// [`crc32c`] by the instruction.
+/// Computes [`crc32c`] with the instruction.
 ///
 /// # Safety
 /// The processor must have SSE 4.2.
@@ -56,7 +57,7 @@ pub fn crc32c(key: u64) -> u32 {
 #[inline(always)]
 #[allow(unsafe_code, reason = "the instruction is an intrinsic of more than the baseline")]
 pub(super) unsafe fn by_instruction(key: u64) -> u32 {
-    // SAFETY: the caller answers for the instruction.
+    // SAFETY: the caller promises that the processor has the instruction.
     unsafe { std::arch::x86_64::_mm_crc32_u64(0, key) as u32 }
 }
 
@@ -86,8 +87,8 @@ mod tests {
 
     #[test]
     fn the_published_check_value() {
-        // "123456789" begun at all ones and inverted at the end is E3069283. Being linear, the start is the same as
-        // ones in the first four bytes; the ninth byte is one more step.
+        // "123456789" begun at all ones and inverted at the end is E3069283. Because the check is
+        // linear, the start equals ones in the first four bytes. The ninth byte is one more step.
         let eight = crc32c(u64::from_le_bytes(*b"12345678") ^ 0xFFFF_FFFF);
         let nine = eight >> 8 ^ crc32c(u64::from((eight ^ u32::from(b'9')) as u8) << 56);
         assert_eq!(!nine, 0xE306_9283);

@@ -1,29 +1,31 @@
-//! Many lines of numbers compared, each for a key of its own.
+//! Many lines of numbers compared, each with a key of its own.
 #![allow(unsafe_code, reason = "bounds that are checked for all lanes at once")]
 
 use super::{Isa, LINE};
 use crate::memory::{Published, Shareable};
 use zerocopy::{Immutable, IntoBytes};
 
-/// The lanes in a row without a jump: the end of a longer loop is not foreseen.
+/// The number of lanes in a row without a jump, because the end of a longer loop is mispredicted.
 const UNROLLED: usize = 8;
 
-/// What one lane looks for.
+/// The search of all lanes.
 #[derive(Clone, Copy, Debug)]
 pub struct Wanted<'l, const N: usize> {
-    /// Where the line of each lane begins, in bytes.
+    /// The byte offset of each lane's line.
     pub starts: &'l [u32; N],
-    /// The numbers that count, as bits.
+    /// For each lane, a bit for each number that counts.
     pub among: &'l [u32; N],
-    /// The keys.
+    /// The key of each lane.
     pub keys: &'l [u16; N],
 }
 
-/// Of the line of each lane the element that stands `behind` elements after the line's beginning and one more for each number before the
-/// [first that is at least](Isa::first_at_least) the lane's key.
+/// Loads, for each lane, one element. Its offset from the start of the lane's line, in elements, is
+/// `behind` plus the index of the [first number that is at least](Isa::first_at_least) the lane's
+/// key.
 ///
 /// # Panics
-/// If an element, or one that might be, is past the end, or a line does not begin at an element, or the lanes do not come in eights.
+/// If an element that might be loaded is past the end, a line does not begin at an element, or the
+/// number of lanes is not a multiple of eight.
 #[inline(always)]
 pub(super) fn elements_of_first<I: Isa, T: Shareable + IntoBytes + Immutable, const N: usize>(
     isa: I,
@@ -41,12 +43,13 @@ pub(super) fn elements_of_first<I: Isa, T: Shareable + IntoBytes + Immutable, co
         are_inside &= start <= last && (start as usize).is_multiple_of(size);
     }
     assert!(are_inside, "a line past the end");
-    // From memory: numbers that were made by vectors would be taken out of them one by one, which costs more.
+    // Read from memory: extracting numbers from vector registers one by one costs more.
     let Wanted { starts, among, keys } = std::hint::black_box(wanted);
     for lanes in (0..N).step_by(UNROLLED) {
         for lane in lanes..lanes + UNROLLED {
-            // SAFETY: as was checked, the line begins at an element, and its bytes and all elements up to 32 past the first are in the
-            // slice. Of the sets that there are the compiler knows that they answer no more.
+            // SAFETY: as was checked, the line begins at an element, and its bytes and all elements
+            // up to 32 past the first are in the slice. The compiler knows the instruction sets,
+            // none of which returns more than 32.
             elements[lane] = unsafe {
                 let line = lines.as_ptr().byte_add(starts[lane] as usize);
                 let numbers = std::slice::from_raw_parts(line, LINE / size);

@@ -1,9 +1,10 @@
-//! Instruction sets: found out once, chosen in one place, and handed down as a type.
+//! Instruction sets: detected once, chosen in one place, and passed on as a type.
 //!
-//! An engine writes its batch path once, generic over [`Isa`] and inlined; [`dispatch`] compiles that one
-//! body for every instruction set and calls the copy for a [`Level`] this processor has. What the
-//! compiler does with the extra instructions (population counts, shifts, vectors) comes for free; a step
-//! that wants hand-written vector code becomes a method of [`Isa`] with one implementation a file.
+//! An engine writes its batch path once, generic over [`Isa`] and inlined. [`dispatch`] compiles
+//! that one body for every instruction set and calls the copy for a [`Level`] this processor has.
+//! What the compiler does with the extra instructions (population counts, shifts, vectors) comes
+//! for free. A step that needs hand-written vector code becomes a method of [`Isa`] with one
+//! implementation a file.
 
 mod avx2;
 mod avx512;
@@ -23,14 +24,16 @@ use crate::memory::{Published, Shareable};
 use std::fmt;
 use zerocopy::{Immutable, IntoBytes};
 
-/// How many addresses an instruction set takes apart at once: the 32-bit lanes of the widest registers.
+/// The number of addresses an instruction set takes apart at once: the 32-bit lanes of the widest
+/// registers.
 pub const GROUP: usize = 16;
 
 /// The bytes of a line of numbers that are compared at once.
 pub const LINE: usize = 64;
 
-/// Of the 32 numbers of 16 bits of a line, in the order of their bytes, the first that is at least `key` among those whose bits are set; 32
-/// if none is.
+/// Returns the index of the first number that is at least `key`, among those whose bit is set in
+/// `among`. A line holds 32 numbers of 16 bits, in the order of their bytes. Returns 32 if no
+/// number is.
 ///
 /// # Panics
 /// If a number that is looked at is past the end of the line.
@@ -52,19 +55,20 @@ pub fn first_at_least<T: Shareable + IntoBytes + Immutable>(
     u32::BITS
 }
 
-/// An instruction set as a type: what a batch path is compiled for.
+/// An instruction set as a type, for which a batch path is compiled.
 pub trait Isa: Copy + Send + Sync + 'static {
-    /// Its name, as users write it.
+    /// The name, as in configurations.
     const NAME: &'static str;
 
-    /// The [CRC-32C](crc32c) of a key.
+    /// Returns the [CRC-32C](crc32c) of a key.
     #[inline(always)]
     fn crc32c(self, key: u64) -> u32 {
         crc32c(key)
     }
 
-    /// The [first number of a line that is at least `key`](first_at_least), among some. Others may write the line meanwhile: each of its
-    /// elements is read for itself, as by a load of its own.
+    /// Returns the index of the [first number of a line that is at least `key`](first_at_least),
+    /// among those in `among`. Others may write the line meanwhile: each element is read by itself,
+    /// as by a load of its own.
     ///
     /// # Panics
     /// If the line does not have [`LINE`] bytes.
@@ -77,12 +81,13 @@ pub trait Isa: Copy + Send + Sync + 'static {
         first_at_least::<T>(line, among, key)
     }
 
-    /// Of the line of each lane the element that stands `behind` elements after the line's beginning and one more for each number before
-    /// the [first that is at least](Self::first_at_least) the lane's key.
+    /// Loads, for each lane, one element. Its offset from the start of the lane's line, in
+    /// elements, is `behind` plus the index of the [first number that is at
+    /// least](Self::first_at_least) the lane's key.
     ///
     /// # Panics
-    /// If an element, or one that might be, is past the end, or a line does not begin at an element, or the
-    /// lanes do not come in eights.
+    /// If an element that might be loaded is past the end, a line does not begin at an element, or
+    /// the number of lanes is not a multiple of eight.
     #[inline(always)]
     fn elements_of_first<T, const N: usize>(
         self,
@@ -96,7 +101,7 @@ pub trait Isa: Copy + Send + Sync + 'static {
         lines::elements_of_first(self, lines, wanted, behind, elements);
     }
 
-    /// Of each address the first 16 bits, and the 32 after them.
+    /// Returns the first 16 bits of each address, and the 32 bits after them.
     #[inline(always)]
     fn first_16_and_32(self, addresses: &[u128; GROUP]) -> ([u32; GROUP], [u32; GROUP]) {
         let (mut first, mut after) = ([0; GROUP], [0; GROUP]);
@@ -107,13 +112,14 @@ pub trait Isa: Copy + Send + Sync + 'static {
         (first, after)
     }
 
-    /// Whether [`gather`](Self::gather) is faster than loads one by one on this processor.
+    /// Returns whether [`gather`](Self::gather) is faster than single loads on this processor.
     #[inline(always)]
     fn gathers_fast(self) -> bool {
         false
     }
 
-    /// The words at some places, and what is given for those lanes whose place is past the end. Others may write the words meanwhile.
+    /// Returns the words at these indexes; lanes whose index is past the end keep their value of
+    /// `outside`. Others may write the words meanwhile.
     #[inline(always)]
     fn gather(self, words: &[Published<u32>], places: &[u32; GROUP], outside: &[u32; GROUP]) -> [u32; GROUP] {
         let mut found = *outside;
@@ -128,11 +134,12 @@ pub trait Isa: Copy + Send + Sync + 'static {
 
 /// A computation that [`dispatch`] compiles for every instruction set.
 pub trait Kernel {
-    /// What it returns.
+    /// The type of its result.
     type Output;
 
-    /// The computation. Implementations, and all they call on the hot path, are `#[inline(always)]`: only code
-    /// inlined into the dispatcher is compiled for the instruction set.
+    /// Runs the computation. Implementations, and all they call on the hot path, are
+    /// `#[inline(always)]`: only code inlined into the dispatcher is compiled for the instruction
+    /// set.
     fn run<I: Isa>(self, isa: I) -> Self::Output;
 }
 
@@ -143,22 +150,22 @@ enum Set {
     Avx512,
 }
 
-/// An instruction set that this processor has. There is no other way to get one than [`Level::best`] and its
-/// siblings, so holding a `Level` is the proof that its instructions may be executed.
+/// An instruction set that this processor has. Only [`Level::best`] and its siblings create one, so
+/// holding a `Level` is the proof that its instructions may be executed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Level(Set);
 
 impl Level {
-    /// What every processor of the architecture has.
+    /// The baseline, which every processor of the architecture has.
     pub const SCALAR: Self = Self(Set::Scalar);
 
-    /// The widest instruction set of this processor.
+    /// Returns the widest instruction set of this processor.
     #[must_use]
     pub fn best() -> Self {
         *Self::available().last().unwrap_or(&Self::SCALAR)
     }
 
-    /// Every instruction set of this processor, from scalar up.
+    /// Returns every instruction set of this processor, from scalar up.
     #[must_use]
     pub fn available() -> &'static [Self] {
         const ALL: [Level; 3] = [Level(Set::Scalar), Level(Set::Avx2), Level(Set::Avx512)];
@@ -170,13 +177,13 @@ impl Level {
         &ALL[..count]
     }
 
-    /// The instruction set of this name, if this processor has it.
+    /// Returns the instruction set of this name, if this processor has it.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         Self::available().iter().copied().find(|level| level.name() == name)
     }
 
-    /// Its name: `scalar`, `avx2` or `avx512`.
+    /// Returns the name: `scalar`, `avx2` or `avx512`.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self.0 {
@@ -286,7 +293,7 @@ mod tests {
 
     #[test]
     fn every_level_finds_the_elements_of_many_lines() {
-        // The numbers of a line and what belongs to them, twice, and a line more that may be looked at.
+        // The numbers of a line and their values, twice, and one more line that may be read.
         let numbers: Vec<u16> = (0..32).map(|at| at * 2).chain(100..132).collect();
         let numbers = [numbers.clone(), numbers, vec![0; 64]].concat();
         let numbers = published(&numbers);

@@ -1,4 +1,4 @@
-//! What every processor of the architecture has; always compiled, always tested.
+//! The baseline, which every processor of the architecture has; always compiled, always tested.
 
 use super::Isa;
 

@@ -1,10 +1,10 @@
-//! Counting Bloom filters: a set that may say "in" of what is not, never "out" of what is.
+//! Counting Bloom filters: sets that may report a false positive, but never a false negative.
 //!
-//! Bloom, "Space/time trade-offs in hash coding with allowable errors" (1970); the counters are those of Fan, Cao,
-//! Almeida and Broder, "Summary Cache" (2000): one for each bit, so that keys can be taken out again. Lookups read the
-//! bits alone.
+//! Bloom, "Space/time trade-offs in hash coding with allowable errors" (1970). The counters are
+//! those of Fan, Cao, Almeida and Broder, "Summary Cache" (2000): one for each bit, so that keys
+//! can be removed. Lookups read the bits alone.
 //!
-//! The filter knows no keys: it is told 32-bit hashes, *k* of them a key.
+//! The filter does not see keys. Callers pass 32-bit hashes, *k* for each key.
 
 use super::hashing::reduce;
 use crate::engine::Meter;
@@ -14,16 +14,18 @@ use std::f64::consts::LN_2;
 /// The size of a filter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Parameters {
-    /// The bits, *m*: at least 1.
+    /// The number of bits, *m*: at least 1.
     pub bits: u32,
-    /// The hashes of a key, *k*.
+    /// The number of hashes of a key, *k*.
     pub hashes: u32,
 }
 
 impl Parameters {
-    /// For `keys` keys and a ratio of false positives of 1 to 99 percent: m = -n ln f / (ln 2)^2 bits and
-    /// k = -log2 f hashes, both rounded up. That m is the least for its f where k need not be whole; at ratios above
-    /// one half k is 1 and the ratio met is above f.
+    /// Returns the size for `keys` keys and a false-positive ratio of `percent`, 1 to 99: m = -n ln
+    /// f / (ln 2)^2 bits and k = -log2 f hashes, both rounded up.
+    ///
+    /// That m is the least for its f if k need not be whole. At ratios above one half, k is 1 and
+    /// the ratio achieved is above f.
     ///
     /// ```
     /// use fibula::blocks::bloom::Parameters;
@@ -33,14 +35,15 @@ impl Parameters {
     pub fn of(keys: usize, percent: u8) -> Self {
         debug_assert!((1..=99).contains(&percent));
         let information = -(f64::from(percent) / 100.0).ln() / LN_2;
-        let bits = (keys as f64 * information / LN_2).ceil() as u32; // past 2^32 as many as there can be
+        let bits = (keys as f64 * information / LN_2).ceil() as u32; // saturates past 2^32
         Self { bits: bits.max(1), hashes: information.ceil() as u32 }
     }
 }
 
 /// A counting Bloom filter.
 ///
-/// A counter that reaches 255 stays there: its bit is never cleared again in this filter's life.
+/// A counter that reaches 255 stays there: its bit is not cleared for the rest of this filter's
+/// life.
 ///
 /// ```
 /// use fibula::blocks::bloom::{CountingFilter, Parameters};
@@ -48,7 +51,7 @@ impl Parameters {
 /// use fibula::memory::Pages;
 /// let mut filter = CountingFilter::new(Parameters { bits: 100, hashes: 1 }, Pages::Small);
 /// let bit = |filter: &CountingFilter, hash| filter.bit(filter.position(hash), &mut Unmetered);
-/// assert_eq!([filter.insert(7 << 26), filter.insert(7 << 26)], [true, false]); // did it set a bit?
+/// assert_eq!([filter.insert(7 << 26), filter.insert(7 << 26)], [true, false]); // set a bit?
 /// assert_eq!([filter.remove(7 << 26), bit(&filter, 7 << 26) == 1], [false, true]);
 /// assert_eq!([filter.remove(7 << 26), bit(&filter, 7 << 26) == 1], [true, false]);
 /// ```
@@ -60,7 +63,7 @@ pub struct CountingFilter {
 }
 
 impl CountingFilter {
-    /// An empty filter.
+    /// Creates an empty filter.
     #[must_use]
     pub fn new(parameters: Parameters, pages: Pages) -> Self {
         Self {
@@ -70,28 +73,28 @@ impl CountingFilter {
         }
     }
 
-    /// Its size.
+    /// Returns the size of the filter.
     #[must_use]
     #[inline(always)]
     pub fn parameters(&self) -> Parameters {
         self.parameters
     }
 
-    /// Where the bit of a hash is.
+    /// Returns the index of the bit of `hash`.
     #[must_use]
     #[inline(always)]
     pub fn position(&self, hash: u32) -> u32 {
         reduce(hash, self.parameters.bits)
     }
 
-    /// The bit at a position, 0 or 1.
+    /// Returns the bit at `position`, 0 or 1.
     #[must_use]
     #[inline(always)]
     pub fn bit(&self, position: u32, meter: &mut impl Meter) -> u64 {
         meter.load(&self.words[position as usize / 64]) >> (position % 64) & 1
     }
 
-    /// Counts one of a key's hashes in. Returns whether that set a bit.
+    /// Increments the counter of one of a key's hashes. Returns whether that set a bit.
     pub fn insert(&mut self, hash: u32) -> bool {
         let at = self.position(hash) as usize;
         let counter = &mut self.counters[at];
@@ -101,7 +104,7 @@ impl CountingFilter {
         first
     }
 
-    /// Counts one of a key's hashes out. Returns whether that cleared a bit.
+    /// Decrements the counter of one of a key's hashes. Returns whether that cleared a bit.
     pub fn remove(&mut self, hash: u32) -> bool {
         let at = self.position(hash) as usize;
         let counter = &mut self.counters[at];
@@ -116,22 +119,22 @@ impl CountingFilter {
         last
     }
 
-    /// The bytes of the bits.
+    /// Returns the bytes of the bits.
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.words.bytes()
     }
 
-    /// The bytes of the counters.
+    /// Returns the bytes of the counters.
     #[must_use]
     pub fn counter_bytes(&self) -> usize {
         self.counters.bytes()
     }
 
-    /// Checks it against the hashes of all keys that are in it.
+    /// Checks the filter against the hashes of all keys that are in it.
     ///
     /// # Errors
-    /// With the first contradiction found.
+    /// Returns the first contradiction found.
     pub fn validate(&self, hashes: impl IntoIterator<Item = u32>) -> Result<(), String> {
         let mut counted = Self::new(self.parameters, Pages::Small);
         for hash in hashes {
@@ -154,8 +157,8 @@ mod tests {
     use super::*;
     use crate::engine::Unmetered;
 
-    /// The prefixes after expansion (section 6.1) and the filter parameters that Lucchesi et al. print for
-    /// them in section 6.2, at 1, 10, 30, 60 and 90 %.
+    /// Lucchesi et al. print the prefixes after expansion in section 6.1, and their filter
+    /// parameters at 1, 10, 30, 60 and 90 % in section 6.2.
     #[test]
     fn table_of_filter_parameters_of_section_6_2() {
         for (keys, bits) in [

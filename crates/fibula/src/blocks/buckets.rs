@@ -1,18 +1,20 @@
-//! A hash table of buckets: each one cache line with a few slots, filled from the front.
+//! A hash table of buckets: each is one cache line with a few slots, filled from the front.
 //!
-//! An entry stands in its home bucket; if that is full, in the next that is not. So a search is one bucket, whose keys are
-//! compared without a branch, and goes on only past a full one: with two slots of three in use, 96 of 100 entries
-//! are at home in buckets of 7, 95 in buckets of 6.
+//! An entry is stored in its home bucket or, if that is full, in the next bucket that is not. A
+//! lookup compares the keys of one bucket without a branch and continues only past a full bucket.
+//! With two slots of three in use, 96 of 100 entries are at home in buckets of 7, and 95 in buckets
+//! of 6.
 //!
 //! ```text
 //! +-------+-------+-----+-------+---------+---------+-----+---------+
 //! | key 0 | key 1 | ... | key n | value 0 | value 1 | ... | value n |    64 bytes
 //! +-------+-------+-----+-------+---------+---------+-----+---------+
 //! ```
-//! A removal leaves no mark: an entry that stands after the hole because its home was full moves into it.
+//! A removal leaves no tombstone: an entry that is stored after the hole because its home was full
+//! moves into it.
 //!
-//! The table stores no hashes and chooses none: callers give the hash of each key, and a way to get it again where
-//! entries move.
+//! The table stores no hashes and chooses none. Callers pass the hash of each key, and a function
+//! that computes it again where entries move.
 
 use super::hashing::{Key, reduce};
 use crate::arch::prefetch;
@@ -20,12 +22,12 @@ use crate::engine::{Meter, Unmetered};
 use crate::memory::{Array, CACHE_LINE, Pages};
 use zerocopy::FromZeros;
 
-/// What keys lead to. All zero bytes must be [`Default::default`], which stands for "no entry".
+/// The values of keys. All zero bytes must be [`Default::default`], which means "no entry".
 pub trait Value: Copy + Default + Eq + FromZeros + std::fmt::Debug + Send + Sync + 'static {}
 
 impl<V: Copy + Default + Eq + FromZeros + std::fmt::Debug + Send + Sync + 'static> Value for V {}
 
-/// A bucket: the slots from the first default value on are free.
+/// A bucket. The slots from the first default value on are free.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, FromZeros)]
 #[repr(C, align(64))]
 struct Bucket<K, V, const SLOTS: usize> {
@@ -39,7 +41,7 @@ impl<K: Key, V: Value, const SLOTS: usize> Bucket<K, V, SLOTS> {
         self.values[SLOTS - 1] != V::default()
     }
 
-    /// The number of slots in use.
+    /// Returns the number of slots in use.
     fn len(&self) -> usize {
         (0..SLOTS).find(|&slot| self.values[slot] == V::default()).unwrap_or(SLOTS)
     }
@@ -48,7 +50,7 @@ impl<K: Key, V: Value, const SLOTS: usize> Bucket<K, V, SLOTS> {
         (0..self.len()).map(|slot| (self.keys[slot], self.values[slot]))
     }
 
-    /// The slot of a key.
+    /// Returns the slot of `key`.
     fn slot_of(&self, key: K) -> Option<usize> {
         (0..self.len()).find(|&slot| self.keys[slot] == key)
     }
@@ -59,7 +61,8 @@ impl<K: Key, V: Value, const SLOTS: usize> Bucket<K, V, SLOTS> {
     }
 }
 
-/// A hash table of buckets of `SLOTS` slots, of a fixed size: its owner makes a greater one in time.
+/// A hash table of buckets of `SLOTS` slots. Its size is fixed: the owner replaces it with a larger
+/// one in time.
 ///
 /// ```
 /// use fibula::blocks::buckets::Buckets;
@@ -84,7 +87,7 @@ where
 }
 
 impl<K: Key, V: Value, const SLOTS: usize> Buckets<K, V, SLOTS> {
-    /// An empty table: three slots for every two of `entries`, and a bucket more.
+    /// Creates an empty table with three slots for every two of `entries`, and one more bucket.
     #[must_use]
     pub fn with_room_for(entries: usize, pages: Pages) -> Self {
         const { assert!(SLOTS > 0 && SLOTS <= 31 && size_of::<Bucket<K, V, SLOTS>>() == CACHE_LINE) }
@@ -92,39 +95,39 @@ impl<K: Key, V: Value, const SLOTS: usize> Buckets<K, V, SLOTS> {
         Self { buckets: Array::zeroed(buckets, pages), len: 0 }
     }
 
-    /// The number of entries.
+    /// Returns the number of entries.
     #[must_use]
     #[inline(always)]
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether there are none.
+    /// Returns whether there are no entries.
     #[must_use]
     #[inline(always)]
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// The number of slots, the free ones included.
+    /// Returns the number of slots, free ones included.
     #[must_use]
     pub fn slots(&self) -> usize {
         self.buckets.len() * SLOTS
     }
 
-    /// The bytes it occupies, free slots included.
+    /// Returns the bytes the table occupies, free slots included.
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.buckets.bytes()
     }
 
-    /// Asks for the home bucket of a hash.
+    /// Prefetches the home bucket of `hash`.
     #[inline(always)]
     pub fn prefetch(&self, hash: u32) {
         prefetch(&self.buckets, self.home(hash));
     }
 
-    /// The value of a key; the default if it has none.
+    /// Returns the value of `key`, or the default if it has none.
     #[must_use]
     #[inline(always)]
     pub fn get(&self, hash: u32, key: K, meter: &mut impl Meter) -> V {
@@ -136,8 +139,9 @@ impl<K: Key, V: Value, const SLOTS: usize> Buckets<K, V, SLOTS> {
             for (slot, &other) in keys.iter().enumerate() {
                 equal |= u32::from(other == key) << slot;
             }
-            // The first slot with the key is its entry, or a free one that no key 0 has come to. Without any, the last
-            // slot tells whether there is more to search.
+            // The first slot with the key is its entry, or a free one that still holds key 0. If
+            // there is no such slot, the last slot says whether the bucket is full and the lookup
+            // continues.
             let slot = (equal | 1 << (SLOTS - 1)).trailing_zeros() as usize;
             let value = meter.load(&bucket.values[slot]);
             if (equal != 0) | (value == V::default()) {
@@ -147,7 +151,7 @@ impl<K: Key, V: Value, const SLOTS: usize> Buckets<K, V, SLOTS> {
         }
     }
 
-    /// Gives a key a value, which must not be the default, and returns the one before.
+    /// Sets the value of `key`, which must not be the default, and returns the previous one.
     ///
     /// # Panics
     /// If the key is new and no slot is free.
@@ -164,14 +168,14 @@ impl<K: Key, V: Value, const SLOTS: usize> Buckets<K, V, SLOTS> {
             }
             at = self.after(at);
         }
-        assert!(self.len + 1 < self.slots(), "a full hash table"); // a search ends at a free slot
+        assert!(self.len + 1 < self.slots(), "a full hash table"); // a lookup ends at a free slot
         let bucket = &mut self.buckets[at];
         bucket.put(bucket.len(), (key, value));
         self.len += 1;
         V::default()
     }
 
-    /// Takes a key out and returns its value; the default if it had none.
+    /// Removes `key` and returns its value, or the default if it had none.
     pub fn remove(&mut self, key: K, hash: impl Fn(K) -> u32) -> V {
         let mut at = self.home(hash(key));
         let slot = loop {
@@ -190,7 +194,8 @@ impl<K: Key, V: Value, const SLOTS: usize> Buckets<K, V, SLOTS> {
         value
     }
 
-    /// The same entries in a table with room for `entries`. In hash order, so that both are walked front to back.
+    /// Returns the same entries in a table with room for `entries`. Entries are copied in hash
+    /// order, so that both tables are walked front to back.
     #[must_use]
     pub fn resized(&self, entries: usize, pages: Pages, hash: impl Fn(K) -> u32) -> Self {
         let mut resized = Self::with_room_for(entries, pages);
@@ -200,15 +205,15 @@ impl<K: Key, V: Value, const SLOTS: usize> Buckets<K, V, SLOTS> {
         resized
     }
 
-    /// Every key with its value, in no order of theirs.
+    /// Returns every key with its value, in no particular order.
     pub fn iter(&self) -> impl Iterator<Item = (K, V)> {
         self.buckets.iter().flat_map(Bucket::entries)
     }
 
-    /// Checks that every entry can be found, and that none is lost from the count.
+    /// Checks that every entry can be found, and that the count includes all of them.
     ///
     /// # Errors
-    /// With the first contradiction found.
+    /// Returns the first contradiction found.
     pub fn validate(&self, hash: impl Fn(K) -> u32) -> Result<(), String> {
         for (at, bucket) in self.buckets.iter().enumerate() {
             let free = bucket.len()..SLOTS;
@@ -225,8 +230,8 @@ impl<K: Key, V: Value, const SLOTS: usize> Buckets<K, V, SLOTS> {
         if entries == self.len { Ok(()) } else { Err(format!("{entries} entries, {} counted", self.len)) }
     }
 
-    /// Frees a slot: an entry further on that is not at home moves in, whose slot is freed in the same way; if there is
-    /// none, the last of the bucket does.
+    /// Frees a slot. The next entry that is displaced past this bucket moves in, and its slot is
+    /// freed in the same way. If there is none, the last entry of the bucket moves in.
     fn vacate(&mut self, mut hole: usize, mut slot: usize, hash: &impl Fn(K) -> u32) {
         while let Some((from, moved)) = self.displaced_past(hole, hash) {
             let entry = (self.buckets[from].keys[moved], self.buckets[from].values[moved]);
@@ -239,7 +244,7 @@ impl<K: Key, V: Value, const SLOTS: usize> Buckets<K, V, SLOTS> {
         bucket.put(last, (K::new_zeroed(), V::default()));
     }
 
-    /// The first entry after a bucket that is there because this bucket was full.
+    /// Returns the first entry after bucket `full` that is displaced because that bucket was full.
     fn displaced_past(&self, full: usize, hash: &impl Fn(K) -> u32) -> Option<(usize, usize)> {
         let (mut at, mut distance) = (full, 0);
         while self.buckets[at].is_full() {
@@ -260,7 +265,7 @@ impl<K: Key, V: Value, const SLOTS: usize> Buckets<K, V, SLOTS> {
         reduce(hash, self.buckets.len() as u32) as usize
     }
 
-    /// The bucket after one; the first after the last.
+    /// Returns the index of the bucket after `at`; the first follows the last.
     #[inline(always)]
     fn after(&self, at: usize) -> usize {
         if at + 1 < self.buckets.len() { at + 1 } else { 0 }
@@ -273,7 +278,7 @@ mod tests {
     use proptest::prelude::*;
     use std::collections::HashMap;
 
-    /// Few different hashes, so that buckets overflow, also from the last into the first.
+    /// Few distinct hashes, so that buckets overflow, also from the last into the first.
     fn clumped(key: u64) -> u32 {
         [0, 1 << 30, u32::MAX][key as usize % 3]
     }
@@ -283,7 +288,7 @@ mod tests {
         let mut table: Buckets<u64, u8, 2> = Buckets::with_room_for(5, Pages::Small);
         assert_eq!(table.buckets.len(), 4);
         for key in [2, 5, 8, 0] {
-            table.set(clumped(key), key, 1); // three at home in the last bucket, then one in the first
+            table.set(clumped(key), key, 1); // three at home in the last bucket, one in the first
         }
         assert_eq!(table.buckets[0].len(), 2);
         table.remove(5, clumped);

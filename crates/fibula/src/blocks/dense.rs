@@ -1,19 +1,20 @@
-//! Dense chunks: equal runs that are numbered without holes.
+//! Dense chunks: runs of equal length, numbered without holes.
 //!
-//! Levels of a pushed trie (SAIL, DIR-24-8) keep chunks of one size, each hung below one slot. Because they are
-//! equal, a chunk that goes leaves no hole: the last chunk takes its number. That keeps memory at what a fresh
-//! build takes after any history, at the price of one chunk copied per removal and one pointer rewritten;
-//! [`Owners`] knows which. Runs of differing lengths are for [`chunks`](super::chunks).
+//! Levels of a pushed trie (SAIL, DIR-24-8) keep chunks of one size, each below one slot. Because
+//! they are equal, removing a chunk leaves no hole: the last chunk takes its number. After any
+//! history, memory stays at what a fresh build takes. The price is one chunk copied and one pointer
+//! rewritten per removal; [`Owners`] knows which pointer. Runs of different lengths are for
+//! [`chunks`](super::chunks).
 //!
-//! Where others read meanwhile, nothing may move: chunks that are shared keep their numbers, and a number that was given back
-//! is given out again when every reader has passed ([`retired`](super::retired)).
+//! Where others read meanwhile, nothing may move. Shared chunks keep their numbers, and a freed
+//! number is reused after a [grace period](super::retired).
 
 use super::retired::Retired;
 use crate::memory::{Array, Pages, Shareable, Words};
 use std::collections::BTreeSet;
 use std::ops::{Index, IndexMut, Range};
 
-/// Which slot each chunk hangs below. Chunks are numbered from `first` on.
+/// The slot that each chunk is below. Chunks are numbered from `first` on.
 ///
 /// ```
 /// use fibula::blocks::dense::Owners;
@@ -27,24 +28,24 @@ use std::ops::{Index, IndexMut, Range};
 pub struct Owners<O> {
     all: Vec<O>,
     first: u32,
-    /// How many numbers there may be, if others read.
+    /// The most numbers there may be, if others read.
     shared: Option<usize>,
-    /// The numbers that may be given out again, and those that somebody may still be at.
+    /// The numbers that may be reused. Those in `retired` may still be read.
     free: Vec<u32>,
     retired: Retired<u32>,
 }
 
 impl<O: Copy> Owners<O> {
-    /// The chunks that shared ones have room for, besides four times as many as there are.
+    /// Shared chunks have room for four times the present number, plus `ROOM`.
     const ROOM: usize = 1 << 13;
 
-    /// No chunks yet; the first one is number `first`.
+    /// Creates an empty set of owners. The first chunk gets number `first`.
     #[must_use]
     pub fn from(first: u32) -> Self {
         Self { all: Vec::new(), first, shared: None, free: Vec::new(), retired: Retired::new() }
     }
 
-    /// Numbers a new chunk. O(1) amortised.
+    /// Adds a chunk and returns its number. O(1) amortised.
     ///
     /// # Panics
     /// If the chunks are shared and there is no [room](Self::room).
@@ -58,8 +59,8 @@ impl<O: Copy> Owners<O> {
         self.first + self.all.len() as u32 - 1
     }
 
-    /// Forgets a chunk. The owner that is returned, if any, is that of the last chunk, which has now taken the
-    /// number `chunk`. Of shared ones none moves: the number waits for their readers. O(1).
+    /// Removes a chunk. Returns the owner of the last chunk, if that chunk has taken the number
+    /// `chunk`. No shared chunk moves: the number is reused after a grace period. O(1).
     ///
     /// # Panics
     /// If there is no such chunk.
@@ -73,50 +74,52 @@ impl<O: Copy> Owners<O> {
         self.all.get(at).copied()
     }
 
-    /// From now on others may read, and no chunk moves. Returns how many chunks they need room for where they are, those before the
-    /// first number included: four times as many as there are and some more, but at most so many.
+    /// Lets others read from now on, so that no chunk moves. Returns the number of chunks to
+    /// reserve memory for, those before the first number included: four times the present number
+    /// plus `ROOM`, capped at `at_most`.
     pub fn share(&mut self, at_most: usize) -> usize {
         let most = (4 * self.all.len() + Self::ROOM).min(at_most - self.first as usize).max(self.all.len());
         self.shared = Some(most);
         self.first as usize + most
     }
 
-    /// How many chunks may be added before the others would have to move.
+    /// Returns the number of chunks that may be added before the others would have to move.
     #[must_use]
     pub fn room(&self) -> usize {
         self.shared.map_or(usize::MAX, |most| self.free.len() + most - self.all.len())
     }
 
-    /// Every reader has passed what was removed before the last call of this.
+    /// Ends a grace period: no reader still holds what was removed before the previous call.
     pub fn readers_passed(&mut self) {
         self.free.extend(self.retired.readers_passed());
     }
 
-    /// The number of chunks.
+    /// Returns the number of chunks.
     #[must_use]
     pub fn len(&self) -> usize {
         self.all.len() - self.free.len() - self.retired.len()
     }
 
-    /// Whether there are none.
+    /// Returns whether there are no chunks.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// How many numbers were ever given out, those that are free now included.
+    /// Returns the number of numbers ever assigned, those that are free now included.
     #[must_use]
     pub fn numbers(&self) -> usize {
         self.all.len()
     }
 
-    /// Every chunk's number and owner. O(1) each, after O(*f* log *f*) for *f* numbers that are free.
+    /// Returns every chunk's number and owner. O(1) each, after O(*f* log *f*) for *f* free
+    /// numbers.
     pub fn iter(&self) -> impl Iterator<Item = (u32, O)> {
         let free: BTreeSet<u32> = self.free.iter().chain(self.retired.iter()).copied().collect();
         (self.first..).zip(self.all.iter().copied()).filter(move |(chunk, _)| !free.contains(chunk))
     }
 
-    /// The bytes it occupies.
+    /// Returns the bytes it occupies.
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.all.len() * size_of::<O>() + self.free.len() * size_of::<u32>() + self.retired.bytes()
@@ -137,8 +140,8 @@ impl<O> IndexMut<u32> for Owners<O> {
     }
 }
 
-/// The elements of dense chunks of `LEN` each. Unused capacity stays below a sixteenth and a few chunks, and within
-/// [`at_most`](Self::at_most).
+/// The elements of dense chunks of `LEN` each. Unused capacity stays below a sixteenth and a few
+/// chunks, and within [`at_most`](Self::at_most).
 ///
 /// ```
 /// use fibula::blocks::dense::ChunkArray;
@@ -152,15 +155,15 @@ impl<O> IndexMut<u32> for Owners<O> {
 #[derive(Clone, Debug)]
 pub struct ChunkArray<T: Copy, const LEN: usize> {
     elements: Array<T>,
-    /// The capacity it never goes past, in elements.
+    /// The most elements there may be capacity for.
     most: usize,
 }
 
 impl<T: Copy, const LEN: usize> ChunkArray<T, LEN> {
-    /// The capacity that is always allowed to lie unused, in elements.
+    /// The unused capacity that is always allowed, in elements.
     const SPARE: usize = 8 * LEN;
 
-    /// No chunks, and room for `capacity` of them.
+    /// Creates an empty array with room for `capacity` chunks.
     #[must_use]
     pub fn new(pages: Pages, capacity: usize) -> Self {
         let mut elements = Array::new(pages);
@@ -168,14 +171,14 @@ impl<T: Copy, const LEN: usize> ChunkArray<T, LEN> {
         Self { elements, most: usize::MAX }
     }
 
-    /// The chunks that an array holds, what is past the last whole one left out.
+    /// Returns the chunks that an array holds, without what is past the last whole one.
     #[must_use]
     pub fn holding(mut elements: Array<T>) -> Self {
         elements.truncate(elements.len() / LEN * LEN);
         Self { elements, most: usize::MAX }
     }
 
-    /// Keeps no room beyond `chunks`: for owners who can never have more.
+    /// Reserves no room beyond `chunks`, for owners who can never have more.
     #[must_use]
     pub fn at_most(mut self, chunks: usize) -> Self {
         self.most = chunks * LEN;
@@ -191,7 +194,7 @@ impl<T: Copy, const LEN: usize> ChunkArray<T, LEN> {
         self.elements.resize(len, value);
     }
 
-    /// Removes a chunk; the last one takes its place.
+    /// Removes a chunk; the last one moves to its number.
     ///
     /// # Panics
     /// If there is no such chunk.
@@ -205,19 +208,19 @@ impl<T: Copy, const LEN: usize> ChunkArray<T, LEN> {
         }
     }
 
-    /// Keeps the first `chunks`, and no room for more.
+    /// Keeps the first `chunks` chunks and frees the rest of the memory.
     pub fn truncate(&mut self, chunks: usize) {
         self.elements.truncate(chunks * LEN);
         self.elements.shrink_to_fit();
     }
 
-    /// The number of chunks.
+    /// Returns the number of chunks.
     #[must_use]
     pub fn chunks(&self) -> usize {
         self.elements.len() / LEN
     }
 
-    /// The bytes it occupies, unused capacity included.
+    /// Returns the bytes it occupies, unused capacity included.
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.elements.bytes()
@@ -240,7 +243,7 @@ impl<T: Copy, const LEN: usize> std::ops::DerefMut for ChunkArray<T, LEN> {
     }
 }
 
-/// As [`ChunkArray`], of words, or records of them, that others may read while they are written.
+/// As [`ChunkArray`], for words or records of words, which others may read while they are written.
 ///
 /// ```
 /// use fibula::blocks::dense::WordChunks;
@@ -262,25 +265,26 @@ pub struct WordChunks<T: Shareable, const LEN: usize> {
 }
 
 impl<T: Shareable, const LEN: usize> WordChunks<T, LEN> {
-    /// The capacity that is always allowed to lie unused, in chunks.
+    /// The unused capacity that is always allowed, in chunks.
     const SPARE: usize = 8;
 
-    /// No chunks, and room for `capacity` of them.
+    /// Creates an empty array with room for `capacity` chunks.
     #[must_use]
     pub fn new(pages: Pages, capacity: usize) -> Self {
         Self { words: Words::zeroed(capacity * LEN, pages), chunks: 0, pages, shared: false }
     }
 
-    /// Lets others read views from now on: moves to memory with room for `chunks`, and never again.
+    /// Lets others read views from now on. Moves to memory with room for `chunks`, and never moves
+    /// afterwards.
     pub fn share(&mut self, chunks: usize) {
         self.words = self.words.resized(chunks.max(self.chunks) * LEN, self.pages);
         self.shared = true;
     }
 
-    /// Makes a chunk, the next or one of these, `LEN` times `value`.
+    /// Fills chunk `chunk`, an existing one or the next, with `value`.
     ///
     /// # Panics
-    /// If it is past the next one, or past the room that shared chunks have.
+    /// If `chunk` is past the next one, or past the room that shared chunks have.
     pub fn put(&mut self, chunk: u32, value: T) {
         let (start, end) = (chunk as usize * LEN, (chunk as usize + 1) * LEN);
         assert!(chunk as usize <= self.chunks, "chunks are numbered without holes");
@@ -292,8 +296,8 @@ impl<T: Shareable, const LEN: usize> WordChunks<T, LEN> {
         self.words.fill(start..end, value);
     }
 
-    /// Removes a chunk; the last one takes its place. Of shared chunks none moves, and what is in this one stays for those who may still
-    /// be at it.
+    /// Removes a chunk; the last one moves to its number. Shared chunks do not move, and this one
+    /// keeps its contents for its readers.
     ///
     /// # Panics
     /// If there is no such chunk.
@@ -313,25 +317,26 @@ impl<T: Shareable, const LEN: usize> WordChunks<T, LEN> {
         self.words = self.words.resized(chunks * LEN, self.pages);
     }
 
-    /// The number of chunks, of shared ones those included that are free.
+    /// Returns the number of chunks, free shared ones included.
     #[must_use]
     pub fn chunks(&self) -> usize {
         self.chunks
     }
 
-    /// The places of a chunk's words among all words.
+    /// Returns the indexes of a chunk's words among all words.
     #[must_use]
     pub fn places(chunk: u32) -> Range<usize> {
         chunk as usize * LEN..(chunk as usize + 1) * LEN
     }
 
-    /// The words of all chunks, free ones included, as they are now. O(all).
+    /// Returns the words of all chunks, free ones included. O(all).
     #[must_use]
     pub fn chunks_to_vec(&self) -> Vec<T> {
         self.words.read(0..self.chunks * LEN)
     }
 
-    /// The bytes it occupies, unused capacity included; of shared chunks on ordinary pages as many as were ever written.
+    /// Returns the bytes it occupies, unused capacity included. Shared chunks on ordinary pages
+    /// count only what was ever written.
     #[must_use]
     pub fn bytes(&self) -> usize {
         let written = self.shared && self.pages == Pages::Small;
@@ -379,7 +384,7 @@ mod tests {
         let room = owners.room();
         assert_eq!(owners.swap_remove(1), None);
         chunks.swap_remove(1);
-        owners.readers_passed(); // since before
+        owners.readers_passed(); // the first call frees nothing yet
         let chunk = owners.push(40);
         chunks.put(chunk, 40);
         assert_eq!((chunk, view.read(2..8)), (3, vec![30, 30, 20, 20, 40, 40]));
@@ -394,7 +399,7 @@ mod tests {
         fn numbers_follow_their_owners(steps in proptest::collection::vec((any::<bool>(), any::<usize>()), 0..300)) {
             let mut owners = Owners::from(1);
             let mut chunks: ChunkArray<usize, 4> = ChunkArray::new(Pages::Small, 1);
-            chunks.push(usize::MAX); // number 0 belongs to nobody
+            chunks.push(usize::MAX); // number 0 is unused
             let mut words: WordChunks<u64, 4> = WordChunks::new(Pages::Small, 0);
             words.put(0, u64::MAX);
             let mut slots = std::collections::HashMap::new();

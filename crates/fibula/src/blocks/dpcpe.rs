@@ -1,21 +1,25 @@
-//! Which lengths to expand prefixes to: DPCPE, and the best there is.
+//! The choice of lengths to expand prefixes to: DPCPE, and the optimum.
 //!
-//! Lucchesi, Drummond and Teodoro, "High-performance IP lookup using Intel Xeon Phi: a Bloom filters based approach"
-//! (Journal of Internet Services and Applications 9, 2018), section 4.2 and Table 4. Their filters are one a length, so
-//! a table is [expanded](super::expansion) to *n* lengths first, the last of which, 64, no route may be without.
+//! Lucchesi, Drummond and Teodoro, "High-performance IP lookup using Intel Xeon Phi: a Bloom
+//! filters based approach" (Journal of Internet Services and Applications 9, 2018), section 4.2 and
+//! Table 4. They keep one filter for each length, so a table is first [expanded](super::expansion)
+//! to *n* lengths. The last of these is always 64.
 //!
-//! # The paper's way
-//! [`Distribution::dpcpe`] begins with the last level and adds one at a time, each the one that makes the estimate
-//! least: a route of length *l* becomes 2^(*q* - *l*) prefixes of the next level *q*, overlaps not minded. Though the
-//! paper speaks of dynamic programming this is greedy, and what is chosen stays: the rows of Table 4 contain each other.
+//! # The paper's algorithm
+//! [`Distribution::dpcpe`] begins with the last level and adds one level at a time: the one that
+//! makes the estimate least. A route of length *l* becomes 2^(*q* - *l*) prefixes of the next level
+//! *q*; overlaps are ignored. The paper speaks of dynamic programming, but this is greedy. A chosen
+//! level stays: the rows of Table 4 contain each other.
 //!
-//! # The best there is
-//! [`Distribution::best`] minds overlaps and tries everything. After expansion the longest of overlapping prefixes stands
-//! (it *captures* the others), so at a level *q* after a level *p* there are as many as the routes of lengths
-//! *p* + 1 to *q* that are not below another one of these become. Whether a route is, its nearest cover says: it is
-//! below none of them if that cover has at most *p* bits. So one walk over the table that counts routes by their length and
-//! that of their nearest cover gives the cost of every pair of levels, and since a level's cost depends on the level
-//! before alone, dynamic programming over pairs finds the least sum.
+//! # The optimum
+//! [`Distribution::best`] accounts for overlaps and considers every choice. After expansion the
+//! longest of overlapping prefixes remains (it *captures* the others). So the prefixes at a level
+//! *q* after a level *p* come from the routes of lengths *p* + 1 to *q* that are not below another
+//! such route. A route is below none of them if its nearest cover has at most *p* bits.
+//!
+//! One walk over the table counts routes by their length and that of their nearest cover, which
+//! gives the cost of every pair of levels. A level's cost depends only on the level before it, so
+//! dynamic programming over pairs finds the least sum.
 //!
 //! # Worked example
 //! Routes 00/2, 0010/4, 100/3 and 11100/5, and a last level of 8:
@@ -26,52 +30,54 @@
 //! 2   4 8              15        14    5 8              15        13
 //! 3   4 5 8             8         7    3 5 8             6         6
 //! ```
-//! Level 4 was the best beside 8 by a tie, and is no more beside 5. One prefix fewer than estimated stands at 4, for 0010/4
-//! captures one of the four that 00/2 becomes.
+//! Level 4 was the best beside 8 by a tie; beside 5 it no longer is. The expanded count at 4 is one
+//! less than estimated, because 0010/4 captures one of the four prefixes that 00/2 becomes.
 //!
 //! # What differs from the paper
-//! - The paper calls its estimate a lower bound, and in Table 4 it often is one. By the cost it defines, which minds no
-//!   overlaps, an estimate can only be too high.
-//! - Of levels that do equally well the shortest is chosen; the paper does not say.
+//! - The paper calls its estimate a lower bound, and in Table 4 it often is one. By the cost it
+//!   defines, which ignores overlaps, an estimate can only be too high.
+//! - Of levels with equal cost the shortest is chosen; the paper does not say.
 
 use crate::{Address, Limit, Prefix, Rib};
 
-/// What [`Choice::at_most`] limits, as errors name it.
+/// The name of what [`Choice::at_most`] limits, as errors give it.
 pub const EXPANDED: &str = "prefixes after expansion";
 
-/// Levels to expand a table to, and what becomes of it: a row of Table 4.
+/// Levels to expand a table to, and the resulting number of prefixes: a row of Table 4.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Choice {
     /// The lengths, ascending.
     pub levels: Vec<u8>,
-    /// The prefixes there would be if none overlapped. Past 2^128 - 1 it stays there.
+    /// The number of prefixes if none overlapped. Saturates at 2^128 - 1.
     pub estimated: u128,
-    /// The prefixes there are. Past 2^128 - 1 it stays there.
+    /// The number of prefixes. Saturates at 2^128 - 1.
     pub expanded: u128,
 }
 
 impl Choice {
-    /// Itself, if no more than `max` prefixes come of it.
+    /// Returns `self` if it has at most `max` expanded prefixes.
     ///
     /// # Errors
-    /// If more do, with their number.
+    /// Returns a [`Limit`] with their number if there are more.
     pub fn at_most(self, max: u64) -> Result<Self, Limit> {
         Limit::check(EXPANDED, u64::try_from(self.expanded).unwrap_or(u64::MAX), max)?;
         Ok(self)
     }
 }
 
-/// How many prefixes a level has after another: `costs[previous][level]`, where 0 is "no level before".
+/// The number of prefixes of a level after another: `costs[previous][level]`, where 0 means "no
+/// level before".
 #[derive(Clone, Debug)]
 struct Costs(Vec<Vec<u128>>);
 
 impl Costs {
-    /// The costs where so many routes of a length are expanded after a level before it. O(last^2).
+    /// Computes all costs. `routes(previous, level)` is the number of routes of length `level` that
+    /// are expanded if `previous` is the level before. O(last^2).
     fn new(last: usize, routes: impl Fn(usize, usize) -> u64) -> Self {
         let after = |previous| {
             let mut costs = vec![0_u128; last + 1];
             for level in previous + 1..=last {
-                // One bit more doubles all that is shorter.
+                // One more bit doubles the number of all shorter prefixes.
                 let shorter = costs[level - 1].saturating_mul(2);
                 costs[level] = shorter.saturating_add(routes(previous, level).into());
             }
@@ -80,7 +86,7 @@ impl Costs {
         Self((0..=last).map(after).collect())
     }
 
-    /// The cost of ascending levels.
+    /// Returns the cost of ascending levels.
     fn of(&self, levels: &[u8]) -> u128 {
         let previous = [0].iter().chain(levels);
         let costs = previous.zip(levels).map(|(&previous, &level)| self.0[previous as usize][level as usize]);
@@ -88,9 +94,10 @@ impl Costs {
     }
 }
 
-/// How the lengths of a table's routes are distributed: all that the choice of levels depends on.
+/// The distribution of the lengths of a table's routes: all that the choice of levels depends on.
 ///
-/// The default route and routes longer than the last level are left out: engines keep those apart.
+/// The default route and routes longer than the last level are left out; engines keep those
+/// separately.
 ///
 /// ```
 /// use fibula::blocks::dpcpe::Distribution;
@@ -101,20 +108,22 @@ impl Costs {
 /// }
 /// let distribution = Distribution::of(&rib, 64);
 /// let choice = distribution.dpcpe(3);
-/// assert_eq!((choice.levels, choice.estimated, choice.expanded), (vec![32, 48, 64], 5, 4)); // /47 covers 1::/48
+/// assert_eq!(choice.levels, [32, 48, 64]);
+/// assert_eq!((choice.estimated, choice.expanded), (5, 4)); // /47 covers 1::/48
 /// # Ok::<(), fibula::Error>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct Distribution {
     last: u8,
-    /// Overlaps not minded.
+    /// The costs with overlaps ignored.
     estimated: Costs,
-    /// Overlaps minded.
+    /// The costs with overlaps taken into account.
     expanded: Costs,
 }
 
 impl Distribution {
-    /// That of a table, for levels up to `last`, which is 64 in the paper. O(n + last^2).
+    /// Computes the distribution of a table for levels up to `last`, which is 64 in the paper.
+    /// O(n + last^2).
     ///
     /// # Panics
     /// If `last` is 0 or more than an address has bits.
@@ -131,7 +140,7 @@ impl Distribution {
             routes[usize::from(route.prefix.len())][usize::from(cover)] += 1;
             covers.push(route.prefix);
         }
-        // From "a cover of this length" to "of at most this length".
+        // From "with a cover of this length" to "with a cover of at most this length".
         for of_length in &mut routes {
             for cover in 1..size {
                 of_length[cover] += of_length[cover - 1];
@@ -144,7 +153,8 @@ impl Distribution {
         }
     }
 
-    /// What becomes of the table at these ascending levels, which end at the last or before. O(levels).
+    /// Returns the prefixes of the table at these ascending levels, none of which is past the last.
+    /// O(levels).
     ///
     /// # Panics
     /// If a level is past the last.
@@ -154,7 +164,8 @@ impl Distribution {
         Choice { levels, estimated, expanded }
     }
 
-    /// The paper's choice of `n` levels; at least 1, at most as many as there are lengths. O(n^2 × last).
+    /// Returns the paper's choice of `n` levels: at least 1, at most one for each length.
+    /// O(n^2 × last).
     #[must_use]
     pub fn dpcpe(&self, n: usize) -> Choice {
         let mut levels = vec![self.last];
@@ -170,8 +181,11 @@ impl Distribution {
         self.at(levels)
     }
 
-    /// The `n` levels of which the fewest prefixes come; at least 1, at most as many as there are lengths. More levels
-    /// may do worse: routes on different levels capture nothing of each other. O(n × last^2).
+    /// Returns the `n` levels with the fewest expanded prefixes: at least 1, at most one for each
+    /// length. O(n × last^2).
+    ///
+    /// More levels may give more prefixes, because routes on different levels capture nothing of
+    /// each other.
     #[must_use]
     pub fn best(&self, n: usize) -> Choice {
         let Costs(costs) = &self.expanded;
@@ -180,7 +194,7 @@ impl Distribution {
             (0..=self.last).map(|level| (costs[0][usize::from(level)], vec![level])).collect();
         for count in 1..n.min(self.last.into()) {
             let one_more = |level: u8| {
-                // As many levels as have been chosen end at `count` or later.
+                // `count` levels have been chosen, so they end at `count` or later.
                 let previous = count..level.into();
                 let cost = |at: usize| (best[at].0.saturating_add(costs[at][usize::from(level)]), at);
                 previous.map(cost).min().map(|(cost, at)| (cost, [&best[at].1[..], &[level]].concat()))
@@ -207,7 +221,7 @@ mod tests {
         rib
     }
 
-    /// All choices of `n` levels up to 8, the last of them 8.
+    /// All choices of `n` levels up to 8, of which 8 is the last.
     fn choices(n: usize) -> impl Iterator<Item = Vec<u8>> {
         let sets = (0..1_u32 << 7).filter(move |set| set.count_ones() as usize == n - 1);
         sets.map(|set| (1..8).filter(|level| set >> (level - 1) & 1 == 1).chain([8]).collect())
@@ -233,7 +247,8 @@ mod tests {
         assert_eq!((empty.dpcpe(0).levels, empty.best(0).levels), (vec![64], vec![64]));
         assert_eq!((empty.dpcpe(999).levels.len(), empty.best(999).levels.len()), (64, 64));
         assert_eq!((empty.best(3).estimated, empty.best(3).expanded), (0, 0));
-        // Two halves of the space at the other end of it are as many prefixes as addresses, one more than fit.
+        // Two halves of the address space, expanded to full length, have as many prefixes as there
+        // are addresses: one more than fits.
         let halves: Rib<u128> = rib([(0, 1), (0b1000_0000, 1)]);
         let choice = Distribution::of(&halves, 128).at(vec![128]);
         assert_eq!((choice.estimated, choice.expanded), (u128::MAX, u128::MAX));
@@ -266,7 +281,7 @@ mod tests {
             let fewest = choices(n).map(|levels| sums(&levels).1).min();
             prop_assert_eq!(Some(best.expanded), fewest);
             prop_assert!(papers.expanded >= best.expanded);
-            // The paper's is the one before with the level that makes the estimate least.
+            // The paper's choice is the previous one plus the level that makes the estimate least.
             if n > 1 {
                 let before = distribution.dpcpe(n - 1).levels;
                 let with_one_more = choices(n).filter(|levels| before.iter().all(|level| levels.contains(level)));

@@ -1,7 +1,9 @@
-//! Entries that know the length of the route that wrote them, so that a table of them can be updated in place.
+//! Entries that hold the length of the route that wrote them, so that a table of them can be
+//! updated in place.
 //!
-//! He, Guan, Xie and Salamatian, "Evaluating and Optimizing IP Lookup on Many core Processors" (ICCCN 2012), section
-//! III.A: flag, prefix length, next hop or what the flag says it points to.
+//! He, Guan, Xie and Salamatian, "Evaluating and Optimizing IP Lookup on Many core Processors"
+//! (ICCCN 2012), section III.A: a flag, a prefix length, and a next hop or what the flag says it
+//! points to.
 //!
 //! ```text
 //!   31  30      25 24                                  0
@@ -10,16 +12,20 @@
 //! | 1 |    0     |                chunk                |
 //! +---+----------+-------------------------------------+
 //! ```
-//! "No route" is length 0, next hop 0. An announced prefix of length *l* replaces the entries under it whose length is
-//! at most *l*: those of its covers and its own. A withdrawn one replaces the entries of exactly its length, which
-//! are its own, with the route above it.
+//! "No route" is length 0, next hop 0. An announced prefix of length *l* replaces the entries under
+//! it whose length is at most *l*: those of its covers and its own. A withdrawn prefix replaces the
+//! entries of exactly its length, which are its own, with the route above it.
 //!
-//! # Where others read
-//! An entry is one word, so that whoever reads it finds it as it was or as it is. For an address to go from its old answer to
-//! its new one at once, whatever a batch of changes holds, they are followed [in this order](in_order): what is announced, the longest
-//! first, then what is withdrawn, the shortest first. An announcement leaves alone what a longer one has written; a withdrawal
-//! finds what takes its place in the table, that of the longest route that is left; so of all changes one writes an entry, and
-//! writes what stays. When the last route of a chunk goes, all that is left in it is what stays.
+//! # Concurrent readers
+//! An entry is one word, so a reader sees either its old or its new value. An address must go from
+//! its old answer to its new one in a single step, whatever a batch of changes contains. So changes
+//! are applied [in this order](in_order): announcements first, the longest first; then withdrawals,
+//! the shortest first.
+//!
+//! An announcement does not touch what a longer one has written. A withdrawal takes its
+//! replacement, the longest remaining route, from the updated table. So only one change of the
+//! batch writes an entry, and it writes the final value. When the last route of a chunk goes, all
+//! that is left in the chunk is final.
 
 use crate::engine::Width;
 use crate::memory::{Published, Shareable, Words, word_around};
@@ -28,11 +34,11 @@ use std::fmt;
 use std::ops::Range;
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
-/// The bits of a next hop or a chunk.
+/// The number of bits of a next hop or a chunk number.
 const VALUE_BITS: u32 = 25;
 const VALUE: u32 = (1 << VALUE_BITS) - 1;
 
-/// The bit that says "chunk".
+/// The bit that marks a chunk.
 const FLAG: u32 = 1 << 31;
 
 /// The greatest next-hop index: the 25 bits that flag and length leave.
@@ -58,30 +64,30 @@ pub const NEXT_HOPS_MAX: u32 = VALUE;
 pub struct Entry(pub u32);
 
 impl Entry {
-    /// What fresh tables hold: all zero bytes.
+    /// The entry of fresh tables: all zero bytes.
     pub const NO_ROUTE: Self = Self(0);
 
-    /// The entry of a route, whose next hop must be at most [`NEXT_HOPS_MAX`].
+    /// Returns the entry of a route, whose next hop must be at most [`NEXT_HOPS_MAX`].
     #[must_use]
     pub fn of(route: Route<u32>) -> Self {
         debug_assert!(route.next_hop.0 <= NEXT_HOPS_MAX);
         Self(u32::from(route.prefix.len()) << VALUE_BITS | route.next_hop.0)
     }
 
-    /// The entry that points to a chunk.
+    /// Returns the entry that points to `chunk`.
     #[must_use]
     pub fn pointing_to(chunk: u32) -> Self {
         Self(FLAG | chunk)
     }
 
-    /// The chunk, if this points to one.
+    /// Returns the chunk number, if this entry points to a chunk.
     #[inline(always)]
     #[must_use]
     pub fn chunk(self) -> Option<usize> {
         (self.0 & FLAG != 0).then_some((self.0 & VALUE) as usize)
     }
 
-    /// Of an entry that does not point to a chunk: the length of its route.
+    /// Returns the length of the route, if this entry does not point to a chunk.
     #[inline(always)]
     #[must_use]
     #[allow(clippy::len_without_is_empty, reason = "a prefix length is no count of elements")]
@@ -89,14 +95,15 @@ impl Entry {
         (self.0 >> VALUE_BITS) as u8
     }
 
-    /// As [`Entry::next_hop`], as wide as the answers; of an entry that points to a chunk, anything.
+    /// Returns [`Entry::next_hop`] as wide as the answers. The result is unspecified if this entry
+    /// points to a chunk.
     #[inline(always)]
     #[must_use]
     pub fn answer<W: Width>(self) -> W {
         W::narrow(NextHop(self.next_hop().0 & W::MAX))
     }
 
-    /// Of an entry that does not point to a chunk: its next hop.
+    /// Returns the next hop, if this entry does not point to a chunk.
     #[inline(always)]
     #[must_use]
     pub fn next_hop(self) -> NextHop {
@@ -115,7 +122,8 @@ impl fmt::Debug for Entry {
 
 word_around!(Entry(u32));
 
-/// The changes of a batch in the order that takes every entry from what it was to what it will be at once.
+/// Sorts the changes of a batch so that every entry goes from its old value to its new one in a
+/// single step.
 #[must_use]
 pub fn in_order<A: Address>(deltas: &[Delta<A>]) -> Vec<Delta<A>> {
     let mut deltas = deltas.to_vec();
@@ -126,8 +134,8 @@ pub fn in_order<A: Address>(deltas: &[Delta<A>]) -> Vec<Delta<A>> {
     deltas
 }
 
-/// Gives those entries of a range whose length is to be replaced a new value, and returns their number. None of the
-/// range may point to a chunk.
+/// Sets each entry of `range` whose length satisfies `replaced` to `new`, and returns the number
+/// set. No entry of the range may point to a chunk.
 pub fn replace(
     entries: &Words<Entry>,
     range: Range<usize>,
@@ -144,8 +152,8 @@ pub fn replace(
     set
 }
 
-/// Whether every entry is this one. Looks at whole cache lines before it decides, so that checking a table of 64 MB
-/// costs little more than reading it.
+/// Returns whether every entry equals `entry`. Tests whole cache lines at a time, so that checking
+/// a table of 64 MB costs little more than reading it.
 #[must_use]
 pub fn all_are(entries: &[Published<Entry>], entry: Entry) -> bool {
     let differs = |differing, found: &Published<Entry>| differing | (found.load().0 ^ entry.0);

@@ -1,8 +1,10 @@
-//! What expanded prefixes lead to, and how updates change that: every entry tells the length of its route.
+//! The values of expanded prefixes, and how updates change them: every entry holds the length of
+//! its route.
 //!
-//! Of the routes that are expanded to one level, the longest has each slot ([`expansion`](super::expansion)). An
-//! announced prefix takes the slots under it whose length is not greater; a withdrawn one hands those of its own length
-//! to the next route above it in the same level.
+//! Of the routes that are expanded to one level, the longest owns each slot
+//! ([`expansion`](super::expansion)). An announced prefix takes the slots under it whose length is
+//! not greater. A withdrawn prefix gives the slots of its own length to the next route above it in
+//! the same level.
 
 use super::expansion::slots;
 use super::filtered::Filtered;
@@ -12,9 +14,10 @@ use crate::engine::{Cost, Width};
 use crate::{Address, Prefix, Rib, Route};
 use zerocopy::FromZeros;
 
-/// What an expanded prefix leads to; all zeros for nothing.
+/// The value of an expanded prefix; all zeros for none.
 ///
-/// Packed, so that six with their keys of 32 bits, or four with keys of 64, fill a cache line at any width.
+/// Packed, so that six values with 32-bit keys, or four with 64-bit keys, fill a cache line at any
+/// width.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromZeros)]
 #[repr(C, packed)]
 pub struct Expanded<W> {
@@ -22,19 +25,19 @@ pub struct Expanded<W> {
     pub next_hop: W,
     /// The length of the route it is expanded from; 0 for none or for the default route.
     pub len: u8,
-    /// Whether routes that are too long for any level begin with this prefix.
+    /// Whether routes too long for any level begin with this prefix.
     pub longer: bool,
 }
 
 impl<W: Width> Expanded<W> {
-    /// What the prefixes lead to that a route is expanded to.
+    /// Returns the value of the prefixes that `route` is expanded to.
     #[must_use]
     pub fn of<A: Address>(route: Route<A>) -> Self {
         Self { next_hop: W::narrow(route.next_hop), len: route.prefix.len(), longer: false }
     }
 
-    /// What a prefix of a level leads to whose routes are longer than `above` bits, by the table; without regard to
-    /// routes too long for any level.
+    /// Returns the value that `rib` gives a prefix of a level for routes longer than `above` bits.
+    /// Ignores routes too long for any level.
     #[must_use]
     pub fn expected<A: Address>(rib: &Rib<A>, prefix: Prefix<A>, above: u8) -> Self {
         let route = rib.longest_cover(prefix).filter(|route| route.prefix.len() > above);
@@ -48,8 +51,11 @@ impl<W: Width> Expanded<W> {
 /// use fibula::blocks::expanded::{Entries, Expanded};
 /// use fibula::blocks::{filtered::Filtered, probing::Drawn};
 /// use fibula::{NextHop, Route, memory::Pages};
-/// let mut level: Filtered<u32, Expanded<u8>, Drawn, 8> = Filtered::new(Drawn, 10, 0, Pages::Small);
-/// let route = |prefix: &str, hop| Route::<u32> { prefix: prefix.parse().unwrap(), next_hop: NextHop(hop) };
+/// let mut level: Filtered<u32, Expanded<u8>, Drawn, 8> =
+///     Filtered::new(Drawn, 10, 0, Pages::Small);
+/// let route = |prefix: &str, hop| {
+///     Route::<u32> { prefix: prefix.parse().unwrap(), next_hop: NextHop(hop) }
+/// };
 /// let (long, short) = (route("10.0.0.0/16", 1), route("10.0.0.0/15", 2));
 /// level.announce(long, 16);
 /// level.announce(short, 16);
@@ -59,24 +65,25 @@ impl<W: Width> Expanded<W> {
 /// assert!(level.is_empty());
 /// ```
 pub trait Entries<W: Width> {
-    /// What a prefix leads to.
+    /// Returns the value of a prefix.
     fn entry(&self, slot: u64) -> Expanded<W>;
 
-    /// Makes a prefix lead elsewhere.
+    /// Sets the value of a prefix.
     fn set_entry(&mut self, slot: u64, entry: Expanded<W>) -> Cost;
 
-    /// Gives a route all entries under it that belong to none longer.
+    /// Gives `route` all entries under it that belong to no longer route.
     fn announce<A: Address>(&mut self, route: Route<A>, level: u8) -> Cost {
         self.replace(route.prefix, level, Expanded::of(route), |len| len <= route.prefix.len())
     }
 
-    /// Gives the entries of a withdrawn route to its heir, the longest of the same level that covers it.
+    /// Gives the entries of a withdrawn route to `heir`, the longest route of the same level that
+    /// covers it.
     fn withdraw<A: Address>(&mut self, prefix: Prefix<A>, heir: Option<Route<A>>, level: u8) -> Cost {
         let entry = heir.map_or(Expanded::default(), Expanded::of);
         self.replace(prefix, level, entry, |len| len == prefix.len())
     }
 
-    /// Replaces the entries under a prefix whose length says so.
+    /// Replaces the entries under `prefix` whose length satisfies `replaced`.
     fn replace<A: Address>(
         &mut self,
         prefix: Prefix<A>,

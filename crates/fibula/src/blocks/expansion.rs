@@ -1,16 +1,17 @@
 //! Controlled prefix expansion: prefixes of many lengths written as prefixes of a few.
 //!
-//! Srinivasan and Varghese, "Fast Address Lookups Using Controlled Prefix Expansion" (1999). A prefix of length
-//! *l* becomes the 2^(*L* - *l*) prefixes of the next level *L* that it covers; where a longer prefix of the
-//! same level already stands, the longer one wins. Walking a [`Rib`](crate::Rib) in order and overwriting does just that,
-//! because every prefix comes after its covers.
+//! Srinivasan and Varghese, "Fast Address Lookups Using Controlled Prefix Expansion" (1999). A
+//! prefix of length *l* becomes the 2^(*L* - *l*) prefixes of the next level *L* that it covers.
+//! Where a longer prefix of the same level already exists, the longer one wins. Walking a
+//! [`Rib`](crate::Rib) in order and overwriting gives this result, because every prefix comes after
+//! its covers.
 
 use crate::{Address, Prefix, Route};
 use std::ops::RangeInclusive;
 
-/// The slots of a level that a prefix covers: the values of the first `level` bits. O(1).
+/// Returns the slots of a level that a prefix covers: the values of the first `level` bits. O(1).
 ///
-/// The prefix must not be longer than the level, and the level at most 64.
+/// The prefix must not be longer than `level`, and `level` is at most 64.
 ///
 /// ```
 /// use fibula::Prefix;
@@ -26,13 +27,14 @@ pub fn slots<A: Address>(prefix: Prefix<A>, level: u8) -> RangeInclusive<u64> {
     prefix.first().bits(0, level)..=prefix.last().bits(0, level)
 }
 
-/// Which of the ascending `levels` a length is expanded to: the first that is not shorter; `None` past the
-/// last.
+/// Returns the index in the ascending `levels` of the level that length `len` is expanded to: the
+/// first that is not shorter. Returns `None` if `len` is past the last.
 ///
 /// ```
 /// use fibula::blocks::expansion::level_of;
 /// let levels = [6, 12, 18, 24];
-/// assert_eq!([0, 6, 7, 24, 25].map(|len| level_of(len, &levels)), [Some(0), Some(0), Some(1), Some(3), None]);
+/// let found = [0, 6, 7, 24, 25].map(|len| level_of(len, &levels));
+/// assert_eq!(found, [Some(0), Some(0), Some(1), Some(3), None]);
 /// ```
 #[must_use]
 pub fn level_of(len: u8, levels: &[u8]) -> Option<usize> {
@@ -40,7 +42,7 @@ pub fn level_of(len: u8, levels: &[u8]) -> Option<usize> {
     (level < levels.len()).then_some(level)
 }
 
-/// The prefixes of length `level` that a prefix is expanded to, in order.
+/// Returns the prefixes of length `level` that a prefix is expanded to, in order.
 ///
 /// ```
 /// use fibula::Prefix;
@@ -54,21 +56,21 @@ pub fn expand<A: Address>(prefix: Prefix<A>, level: u8) -> impl Iterator<Item = 
     slots(prefix, level).map(move |slot| Prefix::containing(A::from_bits(slot, 0, level), level))
 }
 
-/// What expansion makes of a table at one level.
+/// The result of expanding a table to one level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LevelCount {
     /// The length expanded to.
     pub level: u8,
-    /// The routes that are expanded to it: those longer than the level before.
+    /// The number of routes expanded to it: those longer than the previous level.
     pub routes: u64,
-    /// The prefixes they would become if none overlapped: what dynamic programming estimates with.
+    /// The number of prefixes if none overlapped: what dynamic programming estimates with.
     pub estimated: u128,
-    /// The distinct prefixes they become.
+    /// The number of distinct prefixes.
     pub expanded: u128,
 }
 
-/// What expansion to the ascending `levels` makes of a table's routes, which come in its order. Routes longer than the last level are left out.
-/// O(n).
+/// Returns the result of expanding `routes`, in the order of a table, to the ascending `levels`.
+/// Routes longer than the last level are left out. O(n).
 ///
 /// ```
 /// use fibula::blocks::expansion::counts;

@@ -1,12 +1,14 @@
-//! A hash table behind a counting Bloom filter: the pair that Bloom-filter engines keep for each prefix length.
+//! A hash table behind a counting Bloom filter: the pair that Bloom-filter engines keep for each
+//! prefix length.
 //!
-//! Dharmapurikar, Krishnamurthy and Taylor, "Longest Prefix Matching Using Bloom Filters" (2006). The small filter
-//! answers "not here" for most keys that are not; the table is searched for the others and always has the last
-//! word.
+//! Dharmapurikar, Krishnamurthy and Taylor, "Longest Prefix Matching Using Bloom Filters" (2006).
+//! The small filter rejects most keys that are absent. The table is searched for all others and
+//! always decides.
 //!
-//! Filter and table are sized for the entries there are when they are made, and made again when that number has changed
-//! by [one part in 16](SPARE): an update moves 16 entries on average for each that comes or goes, at most, and
-//! neither memory nor false positives drift further than that from a fresh build's.
+//! Filter and table are sized for the entries they are built with, and rebuilt when that number has
+//! changed by [one part in 16](SPARE). An update thus moves at most 16 entries on average for each
+//! one added or removed. Memory and false positives drift no further than that from a fresh
+//! build's.
 
 use super::bloom::{CountingFilter, Parameters};
 use super::buckets::{Buckets, Value};
@@ -15,13 +17,15 @@ use super::probing::{Hashing, Probes};
 use crate::engine::{Cost, Figure, Meter, Unmetered};
 use crate::memory::Pages;
 
-/// Filter and table are made again when the entries are a `SPARE`th more or fewer than they were made for.
+/// Filter and table are rebuilt when the number of entries is a `SPARE`th more or less than they
+/// were built for.
 pub const SPARE: usize = 16;
 
-/// What the smallest filter and table are made for.
+/// The number of entries that the smallest filter and table are sized for.
 const ENTRIES_MIN: usize = 16;
 
-/// A map from keys to values behind a filter; the default value stands for "no entry". Buckets have `SLOTS` slots.
+/// A map from keys to values behind a filter; the default value means "no entry". Buckets have
+/// `SLOTS` slots.
 ///
 /// ```
 /// use fibula::blocks::{filtered::Filtered, hashing::HashFunction, probing::Combined};
@@ -40,19 +44,19 @@ pub struct Filtered<K: Key, V: Value, H, const SLOTS: usize> {
     filter: CountingFilter,
     table: Buckets<K, V, SLOTS>,
     hashing: H,
-    /// The ratio of false positives that the filter is made for, in percent.
+    /// The false-positive ratio that the filter is sized for, in percent.
     percent: u8,
-    /// The entries that filter and table are made for.
+    /// The number of entries that filter and table are sized for.
     planned: usize,
     pages: Pages,
 }
 
-/// What the filter says of a block of `N` keys.
+/// The filter's result for a block of `N` keys.
 #[derive(Clone, Copy, Debug)]
 pub struct Survivors<const N: usize> {
     /// The keys that may have an entry: bit *i* for key *i*.
     pub passed: u64,
-    /// Of those, the hash that says where the entry would be.
+    /// For each of those, the hash that gives the entry's home bucket.
     homes: [u32; N],
 }
 
@@ -63,14 +67,14 @@ impl<const N: usize> Default for Survivors<N> {
 }
 
 impl<const N: usize> Survivors<N> {
-    /// The numbers of the keys that passed, ascending.
+    /// Returns the indexes of the keys that passed, ascending.
     #[must_use]
     #[inline(always)]
     pub fn all(&self) -> Ones<N> {
         self.among(u64::MAX)
     }
 
-    /// The numbers of the keys that passed and that `wanted` has bits for, ascending.
+    /// Returns the indexes of the keys that passed and whose bit is set in `wanted`, ascending.
     #[must_use]
     #[inline(always)]
     pub fn among(&self, wanted: u64) -> Ones<N> {
@@ -78,7 +82,7 @@ impl<const N: usize> Survivors<N> {
     }
 }
 
-/// The positions of the ones of a bit map of `N` bits, ascending.
+/// The positions of the set bits of a bit map of `N` bits, ascending.
 #[derive(Clone, Debug)]
 pub struct Ones<const N: usize>(pub u64);
 
@@ -95,7 +99,8 @@ impl<const N: usize> Iterator for Ones<N> {
 }
 
 impl<K: Key, V: Value, H: Hashing, const SLOTS: usize> Filtered<K, V, H, SLOTS> {
-    /// An empty pair for the given number of entries and ratio of false positives in percent, 1 to 99.
+    /// Creates an empty pair for `entries` entries and a false-positive ratio of `percent`, 1 to
+    /// 99.
     #[must_use]
     pub fn new(hashing: H, percent: u8, entries: usize, pages: Pages) -> Self {
         let planned = entries.max(ENTRIES_MIN);
@@ -109,20 +114,20 @@ impl<K: Key, V: Value, H: Hashing, const SLOTS: usize> Filtered<K, V, H, SLOTS> 
         }
     }
 
-    /// The number of entries.
+    /// Returns the number of entries.
     #[must_use]
     pub fn len(&self) -> usize {
         self.table.len()
     }
 
-    /// Whether there are none.
+    /// Returns whether there are no entries.
     #[must_use]
     #[inline(always)]
     pub fn is_empty(&self) -> bool {
         self.table.is_empty()
     }
 
-    /// The value of a key, by way of the filter; the default if it has none.
+    /// Returns the value of `key`, or the default if it has none. Tests the filter first.
     #[inline(always)]
     pub fn get<M: Meter>(&self, key: K, meter: &mut M) -> V {
         if self.is_empty() {
@@ -137,14 +142,14 @@ impl<K: Key, V: Value, H: Hashing, const SLOTS: usize> Filtered<K, V, H, SLOTS> 
         }
     }
 
-    /// The value of a key, by the table alone.
+    /// Returns the value of `key` from the table alone.
     #[must_use]
     pub fn peek(&self, key: K) -> V {
         self.table.get(home(self.hashing, key), key, &mut Unmetered)
     }
 
-    /// Asks the filter about those of a block's keys that `candidates` has bits for, and prefetches where the entries of
-    /// the survivors would be.
+    /// Tests the filter for the keys of a block whose bit is set in `candidates`, and prefetches
+    /// the home buckets of those that pass.
     #[inline(always)]
     pub fn survivors<const N: usize>(&self, keys: &[K; N], candidates: u64) -> Survivors<N> {
         const { assert!(N <= 64) }
@@ -158,14 +163,15 @@ impl<K: Key, V: Value, H: Hashing, const SLOTS: usize> Filtered<K, V, H, SLOTS> 
         survivors
     }
 
-    /// The value of the key of a survivor; the default if it passed the filter without an entry.
+    /// Returns the value of a key that passed the filter, or the default if it was a false
+    /// positive.
     #[inline(always)]
     pub fn survivor<const N: usize>(&self, survivors: &Survivors<N>, at: usize, key: K) -> V {
         self.table.get(survivors.homes[at], key, &mut Unmetered)
     }
 
-    /// Gives a key a value; the default takes its entry out. Tells the entries written in the table, those moved
-    /// included, and the words written in the filter.
+    /// Sets the value of `key`; the default removes its entry. Returns the number of table entries
+    /// written, moved ones included, and of filter words written.
     pub fn set(&mut self, key: K, value: V) -> Cost {
         let mut cost = Cost { entries_set: 1, ..Cost::default() };
         let hashing = self.hashing;
@@ -186,19 +192,19 @@ impl<K: Key, V: Value, H: Hashing, const SLOTS: usize> Filtered<K, V, H, SLOTS> 
         cost
     }
 
-    /// Every key with its value, in no order of theirs.
+    /// Returns every key with its value, in no particular order.
     pub fn iter(&self) -> impl Iterator<Item = (K, V)> {
         self.table.iter()
     }
 
-    /// The size of the filter.
+    /// Returns the size of the filter.
     #[must_use]
     pub fn parameters(&self) -> Parameters {
         self.filter.parameters()
     }
 
-    /// The ratio of false positives that the filter has: of those of `keys` that have no entry, how many pass.
-    /// `None` if all have one.
+    /// Returns the false-positive ratio of the filter: the share of those `keys` without an entry
+    /// that pass. Returns `None` if all have an entry.
     #[must_use]
     pub fn false_positives(&self, keys: impl IntoIterator<Item = K>) -> Option<f64> {
         let (mut absent, mut passed) = (0_u32, 0_u32);
@@ -212,7 +218,8 @@ impl<K: Key, V: Value, H: Hashing, const SLOTS: usize> Filtered<K, V, H, SLOTS> 
         (absent > 0).then(|| f64::from(passed) / f64::from(absent))
     }
 
-    /// What papers print of a pair called `name`; `keys` are to measure false positives with.
+    /// Returns the figures that papers print of a pair called `name`. False positives are measured
+    /// with `keys`.
     #[must_use]
     pub fn figures(&self, name: &str, keys: impl IntoIterator<Item = K>) -> Vec<Figure> {
         let Parameters { bits, hashes } = self.parameters();
@@ -229,16 +236,16 @@ impl<K: Key, V: Value, H: Hashing, const SLOTS: usize> Filtered<K, V, H, SLOTS> 
         figures
     }
 
-    /// The bytes of the filter's bits, of its counters, and of the table.
+    /// Returns the bytes of the filter's bits, of its counters, and of the table.
     #[must_use]
     pub fn bytes(&self) -> [usize; 3] {
         [self.filter.bytes(), self.filter.counter_bytes(), self.table.bytes()]
     }
 
-    /// Checks table and filter, and one against the other.
+    /// Checks the table, the filter, and each against the other.
     ///
     /// # Errors
-    /// With the first contradiction found.
+    /// Returns the first contradiction found.
     pub fn validate(&self) -> Result<(), String> {
         self.table.validate(|key| home(self.hashing, key))?;
         let hashes = self.filter.parameters().hashes;
@@ -248,14 +255,14 @@ impl<K: Key, V: Value, H: Hashing, const SLOTS: usize> Filtered<K, V, H, SLOTS> 
         }))
     }
 
-    /// Does one thing to the filter for each hash of a key; returns how often it changed a bit.
+    /// Applies `change` to the filter for each hash of a key. Returns the number of bits changed.
     fn filter_each(&mut self, key: K, change: impl Fn(&mut CountingFilter, u32) -> bool) -> u64 {
         let mut probes = self.hashing.probes(key, &mut Unmetered);
         let hashes = self.filter.parameters().hashes;
         (0..hashes).map(|_| u64::from(change(&mut self.filter, probes.next(&mut Unmetered)))).sum()
     }
 
-    /// Makes filter and table for the entries there are.
+    /// Rebuilds filter and table for the present number of entries.
     fn make_again(&mut self) -> Cost {
         let hashing = self.hashing;
         let entries = self.len();
@@ -270,8 +277,9 @@ impl<K: Key, V: Value, H: Hashing, const SLOTS: usize> Filtered<K, V, H, SLOTS> 
     }
 }
 
-/// Keys of so many bits, 1 to 64, without a pattern and the same every time: to measure false positives with.
-/// (SplitMix64, which none of the [hash functions](super::hashing) resembles.)
+/// Returns pseudo-random keys of `bits` bits, 1 to 64, the same every time, to measure false
+/// positives with. They come from SplitMix64, which none of the [hash functions](super::hashing)
+/// resembles.
 pub fn random_keys(bits: u8) -> impl Iterator<Item = u64> {
     const COUNT: u64 = 1 << 16;
     (1..=COUNT).map(move |index| {
@@ -294,7 +302,7 @@ mod tests {
 
     type Pair<K, H> = Filtered<K, u16, H, 6>;
 
-    /// Distinct 64-bit keys without a pattern in them.
+    /// Distinct 64-bit keys without a pattern.
     fn key(index: u32) -> u64 {
         u64::from(index).wrapping_mul(0xBF58_476D_1CE4_E5B9) ^ 0x94D0_49BB_1331_11EB
     }

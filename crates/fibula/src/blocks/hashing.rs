@@ -1,41 +1,49 @@
-//! Hash functions of integer keys: the three that Lucchesi, Drummond and Teodoro, "High-performance IP lookup using
-//! Intel Xeon Phi: a Bloom filters based approach" (2018), section 4.3.2, vectorise, and the C `rand` of their Baseline.
+//! Hash functions of integer keys: the three that Lucchesi, Drummond and Teodoro, "High-performance
+//! IP lookup using Intel Xeon Phi: a Bloom filters based approach" (2018), section 4.3.2,
+//! vectorise, and the C `rand` of their Baseline.
 //!
-//! All of them turn a key of one or two 32-bit words (IPv4, or the first half of IPv6) into 32 bits, of which the users
-//! here take the *high* ones ([`reduce`]), because Knuth's method has its good bits there.
+//! All of them turn a key of one or two 32-bit words (IPv4, or the first half of IPv6) into 32
+//! bits. Callers here take the *high* bits ([`reduce`]), because Knuth's method has its good bits
+//! there.
 //!
 //! | function | what it does to a word | for two words |
 //! | --- | --- | --- |
-//! | [`Murmur`](HashFunction::Murmur) | MurmurHash3 (x86, 32 bits), its loop unrolled | two blocks |
-//! | [`Knuth`](HashFunction::Knuth) | one multiplication by 2^32/φ | one of 64 bits by 2^64/φ, high half |
-//! | [`H2`](HashFunction::H2) | two rounds of shift, xor, multiply (the H2 database) | xor the second in, mix again |
+//! | [`Murmur`] | MurmurHash3 (x86, 32 bits), its loop unrolled | two blocks |
+//! | [`Knuth`] | one multiplication by 2^32/φ | one of 64 bits by 2^64/φ, high half |
+//! | [`H2`] | two rounds of shift, xor, multiply (the H2 database) | xor the second, mix again |
 //! | [`Rand`] | seeds C's generator | the first, stepped, plus the second |
 //!
-//! [`HashFunction::hash_all`] hashes a whole block. It is a loop over arrays of a fixed length without a branch, so
-//! that inside a [`Kernel`](crate::arch::Kernel) it becomes vector code of that instruction set: sixteen keys at a time
-//! with AVX-512, eight with AVX2, four with the baseline's SSE2.
+//! [`Murmur`]: HashFunction::Murmur
+//! [`Knuth`]: HashFunction::Knuth
+//! [`H2`]: HashFunction::H2
+//!
+//! [`HashFunction::hash_all`] hashes a whole block. It is a loop over arrays of a fixed length
+//! without a branch, so that inside a [`Kernel`](crate::arch::Kernel) it becomes vector code of
+//! that instruction set: sixteen keys at a time with AVX-512, eight with AVX2, four with the
+//! baseline's SSE2.
 
 use std::fmt::Debug;
 use zerocopy::FromZeros;
 
 /// An integer that can be hashed: `u32` or `u64`.
 pub trait Key: Copy + Eq + FromZeros + Debug + Send + Sync + 'static {
-    /// How many 32-bit words it has.
+    /// The number of its 32-bit words.
     const WORDS: usize;
 
-    /// The key that some right-aligned bits are, no more than it has.
+    /// Returns the key with these right-aligned bits, which must fit.
     #[must_use]
     fn of(bits: u64) -> Self;
 
-    /// The bits of a key.
+    /// Returns the bits of the key.
     #[must_use]
     fn bits(self) -> u64;
 
-    /// One of its words, the lowest first.
+    /// Returns the word at `index`, the lowest first.
     #[must_use]
     fn word(self, index: usize) -> u32;
 
-    /// Knuth's multiplicative method: the high 32 bits of a product modulo 2^l, *l* the bits of the key.
+    /// Returns Knuth's multiplicative hash: the high 32 bits of a product modulo 2^l, where *l* is
+    /// the number of bits of the key.
     #[must_use]
     fn multiplied(self) -> u32;
 }
@@ -88,8 +96,8 @@ impl Key for u64 {
     }
 }
 
-/// Scales a hash to `0..len`: its high bits choose. One multiplication where a remainder takes a division, and hashes
-/// in ascending order stay so.
+/// Scales a hash to `0..len` by its high bits. Takes one multiplication where a remainder takes a
+/// division, and keeps hashes in ascending order.
 ///
 /// ```
 /// use fibula::blocks::hashing::reduce;
@@ -113,11 +121,11 @@ pub enum HashFunction {
 }
 
 impl HashFunction {
-    /// Every function with the name users write.
+    /// Every function with its name in configurations.
     pub const NAMED: [(&'static str, Self); 3] =
         [("h2", Self::H2), ("murmur", Self::Murmur), ("knuth", Self::Knuth)];
 
-    /// The hash of one key.
+    /// Returns the hash of one key.
     #[must_use]
     #[inline(always)]
     pub fn hash<K: Key>(self, key: K) -> u32 {
@@ -128,7 +136,7 @@ impl HashFunction {
         }
     }
 
-    /// The hashes of a block of keys, in vector code where the caller is compiled for it.
+    /// Returns the hashes of a block of keys, as vector code where the caller is compiled for it.
     #[must_use]
     #[inline(always)]
     pub fn hash_all<K: Key, const N: usize>(self, keys: &[K; N]) -> [u32; N] {
@@ -175,13 +183,13 @@ fn h2<K: Key>(key: K) -> u32 {
     hash
 }
 
-/// C's `rand`, seeded with a key: the linear congruential generator of the C standard's example, three steps
-/// of which (16 bits each) make one value of 32 bits.
+/// C's `rand`, seeded with a key: the linear congruential generator of the C standard's example.
+/// Three steps of 16 bits each make one value of 32 bits.
 #[derive(Clone, Copy, Debug)]
 pub struct Rand(u32);
 
 impl Rand {
-    /// The generator that a key seeds.
+    /// Returns the generator that `key` seeds.
     #[must_use]
     #[inline(always)]
     pub fn seeded<K: Key>(key: K) -> Self {
@@ -194,7 +202,7 @@ impl Rand {
 
     const MULTIPLIER: u32 = 1_103_515_245;
 
-    /// The next value: one evaluation of a hash function.
+    /// Returns the next value: one evaluation of a hash function.
     #[inline(always)]
     pub fn draw(&mut self) -> u32 {
         let mut value = 0;

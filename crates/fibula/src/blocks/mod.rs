@@ -1,4 +1,5 @@
-//! The steps that several papers share, named for what they are, so that no two engines carry the same code.
+//! The building blocks that several papers share, each named for what it does, so that no two
+//! engines carry the same code.
 
 #![forbid(unsafe_code)]
 

@@ -1,13 +1,13 @@
-//! Work in parts on all cores: for builds, and for updates that touch half the table.
+//! Parallel work on all cores: for builds, and for updates that touch half the table.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::{available_parallelism, scope};
 
-/// What `work` makes of each part, in order. The parts are shared out one by one among as many threads as there
-/// are cores (the caller's is one of them); with one core or one part there is no thread.
+/// Returns the results of `work` for each part, in order. Threads take parts one by one; there is
+/// one thread for each core, the caller's included. With one core or one part no thread is started.
 ///
-/// Make several times as many parts as cores: they are never equally large.
+/// Pass several times as many parts as there are cores, because parts are never equally large.
 ///
 /// ```
 /// use fibula::blocks::parallel::in_parallel;
@@ -15,7 +15,7 @@ use std::thread::{available_parallelism, scope};
 /// ```
 ///
 /// # Panics
-/// If `work` does.
+/// If `work` panics.
 pub fn in_parallel<P: Sync, T: Send>(parts: &[P], work: impl Fn(&P) -> T + Sync) -> Vec<T> {
     let cores = available_parallelism().map_or(1, usize::from);
     if cores.min(parts.len()) <= 1 {

@@ -1,8 +1,8 @@
-//! Software pipelining: a lookup as stages, each at work on a block of addresses of its own.
+//! Software pipelining: a lookup as stages, each of which works on its own block of addresses.
 //!
-//! At every step the first stage takes a new block, and every other stage the block that the stage before has left at
-//! the step before. Between the moment a stage asks for a cache line and the moment the next one reads it lie the
-//! other stages' blocks:
+//! At every step the first stage takes a new block, and every other stage takes the block that the
+//! previous stage finished one step before. Between the prefetch of a cache line by one stage and
+//! its read by the next, the other stages work on their blocks:
 //!
 //! ```text
 //!            step 0   step 1   step 2   step 3
@@ -10,31 +10,32 @@
 //! stage 1             block 0  block 1  block 2
 //! stage 2                      block 0  block 1
 //! ```
-//! Addresses that fill no block are looked up one by one.
+//! Addresses that do not fill a block are looked up one by one.
 //!
-//! Addresses come from memory in order, and still the processor waits for them: what it asks for ahead by itself ends with every page. So
-//! they are asked for too, some blocks before the first stage takes them. For IPv6, at 16 bytes each, the wait was a quarter of `mosaic6`'s
-//! time.
+//! Addresses are read from memory in order, and yet the processor waits for them, because its own
+//! prefetcher stops at every page boundary. So they are prefetched too, some blocks before the
+//! first stage takes them. For IPv6, at 16 bytes each, that wait was a quarter of `mosaic6`'s time.
 
 use crate::arch::prefetch;
 use crate::memory::CACHE_LINE;
 use std::array::from_fn;
 
-/// How many bytes ahead addresses are asked for: what several hundred lookups take hides the way from memory.
+/// How many bytes ahead addresses are prefetched: several hundred lookups hide the latency of
+/// memory.
 const AHEAD_BYTES: usize = 6 << 10;
 
-/// A lookup of addresses `A` with answers `W` in so many stages.
+/// A lookup of addresses `A` with answers `W` in `STAGES` stages.
 ///
 /// Implementations are `#[inline(always)]`, as all hot code is ([`Kernel`](crate::arch::Kernel)).
 pub trait Stages<A, W, const STAGES: usize> {
-    /// What one stage leaves for the next, of a block of `N` addresses.
+    /// What a stage passes on to the next for a block of `N` addresses.
     type Found<const N: usize>;
 
-    /// What the first stage gets.
+    /// Returns what the first stage gets.
     fn nothing<const N: usize>() -> Self::Found<N>;
 
-    /// Does stage `stage`, which is less than `STAGES`, for the block whose first address is the batch's `start`th. The
-    /// last one writes the answers.
+    /// Runs stage `stage`, which is less than `STAGES`, for the block whose first address is at
+    /// index `start` of the batch. The last stage writes the answers.
     fn run<const N: usize>(
         &self,
         stage: usize,
@@ -44,11 +45,12 @@ pub trait Stages<A, W, const STAGES: usize> {
         next_hops: &mut [W; N],
     );
 
-    /// One lookup by itself, of the batch's `at`th address.
+    /// Looks up one address by itself; it is at index `at` of the batch.
     fn one(&self, at: usize, address: &A) -> W;
 }
 
-/// Looks all addresses up: in blocks of `LONG` as long as there are so many, then of `SHORT`, then one by one.
+/// Looks up all addresses: in blocks of `LONG` while at least `LONG` are left, then in blocks of
+/// `SHORT`, then one by one.
 ///
 /// ```
 /// use fibula::blocks::pipeline::{Stages, look_up};
@@ -58,7 +60,8 @@ pub trait Stages<A, W, const STAGES: usize> {
 ///     type Found<const N: usize> = [u8; N];
 ///     fn nothing<const N: usize>() -> [u8; N] { [0; N] }
 ///     fn run<const N: usize>(
-///         &self, stage: usize, _: usize, addresses: &[u8; N], found: &mut [u8; N], answers: &mut [u16; N],
+///         &self, stage: usize, _: usize, addresses: &[u8; N],
+///         found: &mut [u8; N], answers: &mut [u16; N],
 ///     ) {
 ///         match stage {
 ///             0 => *found = addresses.map(|address| self.0[address as usize]),
@@ -67,7 +70,8 @@ pub trait Stages<A, W, const STAGES: usize> {
 ///     }
 ///     fn one(&self, _: usize, &address: &u8) -> u16 { self.1[self.0[address as usize] as usize] }
 /// }
-/// let chain = Chain(std::array::from_fn(|at| 255 - at as u8), std::array::from_fn(|at| at as u16 * 3));
+/// use std::array::from_fn;
+/// let chain = Chain(from_fn(|at| 255 - at as u8), from_fn(|at| at as u16 * 3));
 /// let mut answers = [0; 11];
 /// look_up::<4, 2, 2, _, _, _>(&chain, &[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10], &mut answers);
 /// assert_eq!(answers, [765, 762, 759, 756, 753, 750, 747, 744, 741, 738, 735]);
@@ -87,7 +91,7 @@ pub fn look_up<const LONG: usize, const SHORT: usize, const STAGES: usize, A, W,
     }
 }
 
-/// Looks up the whole blocks from the `start`th address on and returns where they end.
+/// Looks up the whole blocks from index `start` on and returns the index where they end.
 #[inline(always)]
 fn in_blocks<const N: usize, const STAGES: usize, A, W, S>(
     stages: &S,
@@ -112,7 +116,7 @@ where
     start + blocks.len() * N
 }
 
-/// Asks for the lines of a block some way after the one that begins at `start`, if the batch goes so far.
+/// Prefetches the cache lines of a block `AHEAD_BYTES` after `start`, if the batch is that long.
 #[inline(always)]
 fn ask_ahead<const N: usize, A>(addresses: &[A], start: usize) {
     let ahead = start + AHEAD_BYTES / size_of::<A>();
@@ -123,8 +127,8 @@ fn ask_ahead<const N: usize, A>(addresses: &[A], start: usize) {
     }
 }
 
-/// Calls `with` with the number of each bit that is set, from the lowest: what is left to do of a block after the pass
-/// that does for nearly all of it.
+/// Calls `with` with the position of each set bit, the lowest first. Callers finish what the pass
+/// over a block has left open.
 #[inline(always)]
 pub fn for_each_set(mut bits: u64, mut with: impl FnMut(usize)) {
     while bits != 0 {

@@ -1,20 +1,22 @@
-//! How the hashes of a key come about: what a Bloom filter is probed with, and where the key stands in a hash table.
+//! How the hashes of a key are computed: those that probe a Bloom filter, and the one that gives
+//! the home bucket.
 
 use super::bloom::CountingFilter;
 use super::hashing::{HashFunction, Key, Rand};
 use crate::engine::{Meter, Unmetered};
 use std::fmt::Debug;
 
-/// A way to get the hashes of a key.
+/// A method to compute the hashes of a key.
 pub trait Hashing: Copy + Debug + Send + Sync + 'static {
     /// The hashes of one key.
     type Probes: Probes;
 
-    /// The hashes of a key.
+    /// Returns the hashes of `key`.
     fn probes<K: Key>(self, key: K, meter: &mut impl Meter) -> Self::Probes;
 
-    /// Which of a block's keys may be in a filter: bit *i* for `keys[i]`, where `candidates` asks for it.
-    /// Of each that may, `homes` gets the hash that says where it is in the table.
+    /// Returns which keys of a block pass a filter: bit *i* for `keys[i]`. Only keys whose bit is
+    /// set in `candidates` count. For each key that passes, writes the hash of its home bucket to
+    /// `homes`.
     #[inline(always)]
     #[allow(clippy::needless_range_loop, reason = "one index runs through several arrays")]
     fn survivors<K: Key, const N: usize>(
@@ -38,13 +40,13 @@ pub trait Hashing: Copy + Debug + Send + Sync + 'static {
 
 /// The hashes of one key, one after another.
 pub trait Probes {
-    /// Where the key is in the hash table.
+    /// Returns the hash that gives the key's home bucket.
     fn home(&self, meter: &mut impl Meter) -> u32;
 
-    /// The next hash for the filter.
+    /// Returns the next hash for the filter.
     fn next(&mut self, meter: &mut impl Meter) -> u32;
 
-    /// Whether a filter has the bits of all the hashes, given up at the first that is missing.
+    /// Returns whether the bits of all hashes are set in `filter`. Stops at the first that is not.
     #[inline(always)]
     fn pass<M: Meter>(&mut self, filter: &CountingFilter, meter: &mut M) -> bool {
         for _ in 0..filter.parameters().hashes {
@@ -57,7 +59,8 @@ pub trait Probes {
     }
 }
 
-/// Every hash is an evaluation of its own, and so is the one for the table: draws of a [`Rand`] that the key seeds.
+/// Every hash is an evaluation of its own, also the one for the table: draws of a [`Rand`] that the
+/// key seeds.
 #[derive(Clone, Copy, Debug)]
 pub struct Drawn;
 
@@ -92,8 +95,8 @@ impl Probes for Draws {
     }
 }
 
-/// Two hashes make all others: g_i = h1 + i h2 (Kirsch and Mitzenmacher, "Less hashing, same performance", 2008), with
-/// h1 the hash of the key, used again for the table, and h2 the hash of h1.
+/// Two hashes make all others: g_i = h1 + i h2 (Kirsch and Mitzenmacher, "Less hashing, same
+/// performance", 2008). h1 is the hash of the key and also serves the table; h2 is the hash of h1.
 #[derive(Clone, Copy, Debug)]
 pub struct Combined(pub HashFunction);
 
@@ -116,7 +119,8 @@ impl Hashing for Combined {
         Combinations { first, second: self.0.hash(first), current: first }
     }
 
-    /// Hash by hash for the whole block: no branch on what one bit says, and arithmetic that becomes vector code.
+    /// Computes one hash for the whole block at a time: no branch on a bit of the filter, and
+    /// arithmetic that becomes vector code.
     #[inline(always)]
     #[allow(clippy::needless_range_loop, reason = "one index runs through several arrays")]
     fn survivors<K: Key, const N: usize>(

@@ -1,17 +1,17 @@
-//! Rank on bit maps: how many bits are set up to a position.
+//! Rank on bit maps: the number of bits set up to a position.
 //!
-//! A bit map says *which* positions hold something, an array beside it holds *what*, without gaps; the rank of
-//! a position is the index into the array (Degermark et al., "Small Forwarding Tables for Fast Routing
-//! Lookups", SIGCOMM 1997; Jacobson, "Space-efficient Static Trees and Graphs", FOCS 1989).
-//! Position 0 is the least significant bit of the first word.
+//! A bit map says *which* positions hold something, and an array beside it holds *what*, without
+//! gaps. The rank of a position is the index into the array (Degermark et al., "Small Forwarding
+//! Tables for Fast Routing Lookups", SIGCOMM 1997; Jacobson, "Space-efficient Static Trees and
+//! Graphs", FOCS 1989). Position 0 is the least significant bit of the first word.
 //!
-//! Everything counts with [`u64::count_ones`]: one instruction where a batch path is compiled for an
-//! instruction set that has it, a dozen elsewhere.
+//! Everything counts with [`u64::count_ones`]: one instruction where a batch path is compiled for
+//! an instruction set that has it, a dozen elsewhere.
 
 use crate::memory::{Array, Pages};
 
-/// How many bits of `word` are set at positions 0 to `position`, that position included. Only the low six bits
-/// of `position` count. O(1).
+/// Returns the number of bits of `word` set at positions 0 to `position`, inclusive. Uses only the
+/// low six bits of `position`. O(1).
 ///
 /// ```
 /// use fibula::blocks::rank::rank_through;
@@ -26,8 +26,8 @@ pub fn rank_through(word: u64, position: u32) -> u32 {
     through(word, position).count_ones()
 }
 
-/// How many bits of `word` are set before `position`, that position excluded. Only the low six bits of
-/// `position` count. O(1).
+/// Returns the number of bits of `word` set before `position`, exclusive. Uses only the low six
+/// bits of `position`. O(1).
 ///
 /// ```
 /// use fibula::blocks::rank::rank_before;
@@ -40,9 +40,9 @@ pub fn rank_before(word: u64, position: u32) -> u32 {
     (through(word, position) << 1).count_ones()
 }
 
-/// `word` shifted so that the bit of `position` is the most significant and all later ones are gone: its sign
-/// says whether that bit is set, its population count is [`rank_through`]. Only the low six bits of
-/// `position` count. O(1).
+/// Returns `word` shifted so that the bit at `position` is the most significant and all later ones
+/// are gone. The sign says whether that bit is set; the population count is [`rank_through`]. Uses
+/// only the low six bits of `position`. O(1).
 ///
 /// ```
 /// use fibula::blocks::rank::through;
@@ -56,11 +56,11 @@ pub fn through(word: u64, position: u32) -> u64 {
     word.wrapping_shl(!position)
 }
 
-/// A bit map of any length with the counts that make its rank O(1).
+/// A bit map of any length with counts that make its rank O(1).
 ///
-/// Each 64-bit word lies beside the number of bits set before it, so that one access to memory answers:
-/// 2 bits of memory for one of the map. (Counts in an array of their own would take 1.5 and a second cache
-/// miss.)
+/// Each 64-bit word is stored beside the number of bits set before it, so that one memory access
+/// suffices. That takes 2 bits of memory for each bit of the map. Counts in an array of their own
+/// would take 1.5 bits and a second cache miss.
 ///
 /// ```
 /// use fibula::blocks::rank::RankBitmap;
@@ -84,7 +84,7 @@ struct Block {
 }
 
 impl RankBitmap {
-    /// The bits in order, from position 0 on. O(n).
+    /// Creates the bit map of `bits`, from position 0 on. O(n).
     #[must_use]
     pub fn new(bits: impl IntoIterator<Item = bool>, pages: Pages) -> Self {
         let mut blocks: Array<Block> = Array::new(pages);
@@ -98,35 +98,35 @@ impl RankBitmap {
                 block = Block { word: 0, before: block.before + u64::from(block.word.count_ones()) };
             }
         }
-        // One block more than the bits fill, so that the count of all of them stands somewhere.
+        // One block more than the bits fill, so that it holds the count of all of them.
         blocks.push(block);
         blocks.shrink_to_fit();
         Self { blocks, len }
     }
 
-    /// The number of bits.
+    /// Returns the number of bits.
     #[must_use]
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether there are none.
+    /// Returns whether there are no bits.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// The bit at `position`.
+    /// Returns the bit at `position`.
     ///
     /// # Panics
-    /// If `position` is past [`Self::len`] by so much that it has no word.
+    /// If `position` is so far past [`Self::len`] that it has no word.
     #[must_use]
     #[inline(always)]
     pub fn get(&self, position: usize) -> bool {
         self.blocks[position / 64].word >> (position % 64) & 1 == 1
     }
 
-    /// How many bits are set at positions 0 to `position`, that position included. O(1), one access.
+    /// Returns the number of bits set at positions 0 to `position`, inclusive. O(1), one access.
     ///
     /// # Panics
     /// As [`Self::get`].
@@ -137,7 +137,7 @@ impl RankBitmap {
         block.before + u64::from(rank_through(block.word, position as u32))
     }
 
-    /// How many bits are set before `position`, that position excluded. O(1), one access.
+    /// Returns the number of bits set before `position`, exclusive. O(1), one access.
     ///
     /// # Panics
     /// As [`Self::get`].
@@ -148,13 +148,13 @@ impl RankBitmap {
         block.before + u64::from(rank_before(block.word, position as u32))
     }
 
-    /// How many bits are set in all. O(1).
+    /// Returns the number of bits set in all. O(1).
     #[must_use]
     pub fn count_ones(&self) -> u64 {
         self.rank_before(self.len)
     }
 
-    /// The bytes it occupies.
+    /// Returns the bytes it occupies.
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.blocks.bytes()

@@ -1,6 +1,7 @@
-//! What is pointed to: for the checks of structures that keep runs of elements.
+//! Marks of the elements that are pointed to, for the checks of structures that keep runs of
+//! elements.
 
-/// Which elements of an array something points to: marked run by run, each at most once.
+/// The elements of an array that something points to, marked run by run, each at most once.
 ///
 /// ```
 /// use fibula::blocks::reached::Reached;
@@ -19,16 +20,16 @@ pub struct Reached {
 }
 
 impl Reached {
-    /// None of `len` elements yet; `what` names them.
+    /// Creates the marks of `len` elements, none set; `what` names the elements in errors.
     #[must_use]
     pub fn new(what: &'static str, len: usize) -> Self {
         Self { what, marks: vec![false; len], count: 0 }
     }
 
-    /// Marks a run, a start and a length, as pointed to.
+    /// Marks a run, given by its start and length, as pointed to.
     ///
     /// # Errors
-    /// If it is past the end, or one of it is marked already.
+    /// If the run is past the end, or one of its elements is marked already.
     pub fn mark(&mut self, (start, len): (usize, usize)) -> Result<(), String> {
         let what = self.what;
         let run = self.marks.get_mut(start..start + len);
@@ -41,10 +42,10 @@ impl Reached {
         Ok(())
     }
 
-    /// Whether everything is either pointed to or free.
+    /// Checks that every element is either pointed to or one of the `free` free elements.
     ///
     /// # Errors
-    /// If it is not.
+    /// If their sum is not the number of elements.
     pub fn check(&self, free: usize) -> Result<(), String> {
         if self.count + free == self.marks.len() {
             return Ok(());

@@ -1,11 +1,13 @@
-//! What has been replaced while others read: it waits until they have passed.
+//! Retired memory: what was replaced while others read waits here for the end of a grace period.
 //!
-//! An engine that changes [in place](crate::engine::Engine::share) builds the new beside the old and stores one word. A reader that has
-//! loaded that word before may still follow it, for as long as the batch lasts that it is at. So what the word led to is retired, not
-//! freed, and used again once [`readers_passed`](crate::engine::Engine::readers_passed) has been called twice: the first call
-//! says only that the readers have passed what was retired before the call before.
+//! An engine that changes [in place](crate::engine::Engine::share) builds the new structure beside
+//! the old and stores one word. A reader that loaded that word before may still follow it until its
+//! batch ends. So the old structure is retired, not freed, and reused after two calls of
+//! [`readers_passed`](crate::engine::Engine::readers_passed). A call only says that all readers
+//! have passed a quiescent state since the previous call, so it frees what was retired before that
+//! one.
 
-/// Things that nothing leads to any more and somebody may still be at.
+/// Items that nothing points to any more, but that a reader may still hold.
 ///
 /// ```
 /// use fibula::blocks::retired::Retired;
@@ -18,7 +20,8 @@
 /// ```
 #[derive(Clone, Debug)]
 pub struct Retired<T> {
-    /// Those retired before the last call of [`readers_passed`](Self::readers_passed), and those since.
+    /// The items retired before the last call of [`readers_passed`](Self::readers_passed), and
+    /// those since.
     waiting: [Vec<T>; 2],
 }
 
@@ -29,46 +32,47 @@ impl<T> Default for Retired<T> {
 }
 
 impl<T> Retired<T> {
-    /// Nothing waits.
+    /// Creates an empty list.
     #[must_use]
     pub const fn new() -> Self {
         Self { waiting: [Vec::new(), Vec::new()] }
     }
 
-    /// Lets something wait. O(1) amortised.
+    /// Retires `item`. O(1) amortised.
     pub fn retire(&mut self, item: T) {
         self.waiting[1].push(item);
     }
 
-    /// Every reader has passed what was retired before the last call of this: that is handed back, to be used again.
+    /// Ends a grace period. Returns the items retired before the previous call, which no reader
+    /// holds any more, for reuse.
     pub fn readers_passed(&mut self) -> impl Iterator<Item = T> + '_ {
         self.waiting.reverse();
         self.waiting[1].drain(..)
     }
 
-    /// Takes back what is to be used again by those who read it. O(all).
+    /// Drops the items for which `stays` is false, without waiting for readers. O(all).
     pub fn retain(&mut self, stays: impl Fn(&T) -> bool) {
         self.waiting.iter_mut().for_each(|some| some.retain(&stays));
     }
 
-    /// All that waits.
+    /// Returns all retired items.
     pub fn iter(&self) -> impl Iterator<Item = &T> {
         self.waiting.iter().flatten()
     }
 
-    /// How many wait.
+    /// Returns the number of retired items.
     #[must_use]
     pub fn len(&self) -> usize {
         self.waiting.iter().map(Vec::len).sum()
     }
 
-    /// Whether nothing waits.
+    /// Returns whether nothing is retired.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The bytes it occupies, unused capacity included.
+    /// Returns the bytes it occupies, unused capacity included.
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.waiting.iter().map(Vec::capacity).sum::<usize>() * size_of::<T>()

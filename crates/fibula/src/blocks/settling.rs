@@ -1,16 +1,19 @@
-//! What has just appeared where readers look first: until they have passed, nothing above it may change.
+//! Prefixes that readers may have missed: until a grace period has ended, nothing above them may
+//! change.
 //!
-//! A lookup that asks several places, the longest routes first, does not ask them at one moment. A reader that has missed a route
-//! just before it came goes on to the shorter ones, and must find there what was there then. So a change above
-//! [waits](crate::engine::Update::Waiting) until every reader has passed what came below it.
+//! A lookup that tries several levels, the longest routes first, does not read them at one moment.
+//! A reader that missed a route just before it appeared goes on to the shorter ones, and must find
+//! there what was there then. So a change above [waits](crate::engine::Update::Waiting) until all
+//! readers have passed a quiescent state.
 
 use super::retired::Retired;
 use crate::Prefix;
 
-/// How many may settle before readers have to pass: each is looked at for every change above.
+/// The most prefixes that may settle before readers have to pass: each is checked for every change
+/// above.
 const MOST: usize = 1 << 13;
 
-/// The prefixes of what readers may have missed. Nothing is kept where nobody else reads.
+/// The prefixes that readers may have missed. Nothing is recorded where nobody else reads.
 ///
 /// ```
 /// use fibula::blocks::settling::Settling;
@@ -30,27 +33,28 @@ pub struct Settling {
 }
 
 impl Settling {
-    /// From now on others read.
+    /// Lets others read from now on.
     pub fn share(&mut self) {
         self.missed = Some(Retired::new());
     }
 
-    /// Something has appeared where there was nothing: all under the prefix, or some.
+    /// Records that something has appeared at `prefix`, or at some slots under it, where nothing
+    /// was.
     pub fn has_appeared(&mut self, prefix: Prefix<u32>) {
         if let Some(missed) = &mut self.missed {
             missed.retire(prefix);
         }
     }
 
-    /// Whether a change of what stands for a prefix has to wait for readers who may have missed something longer than `len` below it. O(what
-    /// has appeared since they passed).
+    /// Returns whether a change at `prefix` has to wait: readers may have missed something below it
+    /// that is longer than `len`. O(what has appeared since they passed).
     #[must_use]
     pub fn is_below(&self, prefix: Prefix<u32>, len: u8) -> bool {
         let Some(missed) = &self.missed else { return false };
         missed.len() > MOST || missed.iter().any(|below| below.len() > len && prefix.covers(*below))
     }
 
-    /// Every reader has passed what appeared before the last call of this.
+    /// Ends a grace period: no reader has missed what appeared before the previous call.
     pub fn readers_passed(&mut self) {
         if let Some(missed) = &mut self.missed {
             missed.readers_passed().for_each(drop);

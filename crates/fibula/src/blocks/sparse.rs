@@ -1,21 +1,23 @@
-//! Chunk ids of a level where few slots have one.
+//! Chunk ids of a level on which few slots have one.
 //!
-//! A pushed level that keeps answers and chunk ids apart (SAIL's BN and C) has a chunk id for each slot, though nearly
-//! all slots are leaves: of the seven million slots that a full IPv6 table of 2024 has on level 48, a hundred are not.
-//! Here the ids of one chunk's slots are a *row*, and a chunk without any has none:
+//! A pushed level that stores answers and chunk ids separately (SAIL's BN and C) has a chunk id for
+//! each slot, though nearly all slots are leaves. Of the seven million slots that a full IPv6 table
+//! of 2024 has on level 48, a hundred are not. Here the ids of one chunk's slots are a *row*, and a
+//! chunk without ids has no row:
 //!
 //! ```text
 //! rows   one number for each chunk: its row; 0: none of its slots has an id
 //! ids    row after row, one id for each slot; 0: none. Row 0 is all zeros
 //! ```
 //!
-//! That is a second load for a slot that has an id, and for others one from an array so short that it stays in cache.
+//! This costs a second load for a slot that has an id. For others it costs one load from an array
+//! so short that it stays in cache.
 
 use super::dense::ChunkArray;
 use crate::engine::Meter;
 use crate::memory::Pages;
 
-/// The chunk ids, numbers from 1 on, of the slots of a level's dense chunks of `LEN`.
+/// The chunk ids, from 1 on, of the slots of a level's dense chunks of `LEN`.
 ///
 /// ```
 /// use fibula::blocks::sparse::ChunkIds;
@@ -25,14 +27,14 @@ use crate::memory::Pages;
 /// ids.push(); // slots 0 to 255
 /// ids.push(); // slots 256 to 511
 /// ids.set(300, 7);
-/// ids.swap_remove(0); // the second chunk takes the place of the first
+/// ids.swap_remove(0); // the second chunk moves to number 0
 /// assert_eq!([44, 45].map(|slot| ids.get(slot, &mut Unmetered)), [7, 0]);
 /// ```
 #[derive(Clone, Debug)]
 pub struct ChunkIds<const LEN: usize> {
     rows: ChunkArray<u32, 1>,
     ids: ChunkArray<u32, LEN>,
-    /// Whose each row is, from row 1 on.
+    /// The owner of each row, from row 1 on.
     owners: Vec<Owner>,
 }
 
@@ -44,7 +46,7 @@ struct Owner {
 }
 
 impl<const LEN: usize> ChunkIds<LEN> {
-    /// No chunks, and room for `capacity` of them.
+    /// Creates an empty level with room for `capacity` chunks.
     #[must_use]
     pub fn new(pages: Pages, capacity: usize) -> Self {
         let mut ids = ChunkArray::new(pages, 1);
@@ -57,7 +59,7 @@ impl<const LEN: usize> ChunkIds<LEN> {
         self.rows.push(0);
     }
 
-    /// Removes a chunk, which has no ids; the last one takes its place.
+    /// Removes a chunk, which has no ids; the last one moves to its number.
     ///
     /// # Panics
     /// If there is no such chunk.
@@ -69,7 +71,7 @@ impl<const LEN: usize> ChunkIds<LEN> {
         }
     }
 
-    /// The id of a slot; 0 if it has none.
+    /// Returns the id of a slot, or 0 if it has none.
     ///
     /// # Panics
     /// If there is no such slot.
@@ -82,7 +84,8 @@ impl<const LEN: usize> ChunkIds<LEN> {
         }
     }
 
-    /// Gives a slot an id, or takes it away with 0. O(`LEN`) for the first and the last of a chunk, else O(1).
+    /// Sets the id of a slot; 0 removes it. O(`LEN`) for the first and the last id of a chunk, else
+    /// O(1).
     ///
     /// # Panics
     /// If there is no such slot.
@@ -110,13 +113,13 @@ impl<const LEN: usize> ChunkIds<LEN> {
         }
     }
 
-    /// The number of chunks.
+    /// Returns the number of chunks.
     #[must_use]
     pub fn chunks(&self) -> usize {
         self.rows.chunks()
     }
 
-    /// The bytes it occupies, unused capacity included.
+    /// Returns the bytes it occupies, unused capacity included.
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.rows.bytes() + self.ids.bytes() + self.owners.len() * size_of::<Owner>()
@@ -125,7 +128,7 @@ impl<const LEN: usize> ChunkIds<LEN> {
     /// Checks rows and their owners against each other.
     ///
     /// # Errors
-    /// With the first contradiction found.
+    /// Returns the first contradiction found.
     pub fn validate(&self) -> Result<(), String> {
         let with_rows = self.rows.iter().filter(|&&row| row != 0).count();
         if self.ids.chunks() != self.owners.len() + 1 || with_rows != self.owners.len() {
@@ -172,7 +175,7 @@ mod tests {
     }
 
     proptest! {
-        /// The same steps on one plain array with an id for each slot.
+        /// The same operations on one plain array with an id for each slot.
         #[test]
         fn rows_are_the_plain_array(steps in proptest::collection::vec((0..6_u8, any::<usize>(), 0..3_u32), 0..200)) {
             let mut ids: ChunkIds<4> = ChunkIds::new(Pages::Small, 0);

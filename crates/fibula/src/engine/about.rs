@@ -1,12 +1,13 @@
-//! [`About`]: what an engine says of itself before it is built.
+//! [`About`]: an engine's description of itself, known before it is built.
 
 use crate::{Family, Limit, NextHop};
 use std::fmt;
 
-/// An engine's description: everything the tools print about it, and what [`best`](super::BEST) goes by.
+/// An engine's description: everything the tools print about it, and what [`best`](super::BEST)
+/// decides by.
 #[derive(Clone, Copy, Debug)]
 pub struct About {
-    /// The name users choose it by.
+    /// The name by which users choose it.
     pub name: &'static str,
     /// Its source: authors, title, where published.
     pub paper: &'static str,
@@ -14,27 +15,28 @@ pub struct About {
     pub year: u16,
     /// How it follows a changing table.
     pub updates: Updates,
-    /// The greatest next-hop index it can hold. The framework holds every table and every change to it, so that engines
-    /// need not.
+    /// The greatest next-hop index it can hold. The framework checks every table and every change
+    /// against it, so that engines need not.
     pub next_hops_max: u32,
-    /// What else it can hold only a number of.
+    /// Its other capacities.
     pub limits: &'static [LimitInfo],
-    /// What can be set (`name/parameter=value`).
+    /// The parameters that can be set (`name/parameter=value`).
     pub parameters: &'static [ParameterInfo],
-    /// Parameters this name fixes, as `dxr16` fixes `k`.
+    /// The parameters that this name fixes, as `dxr16` fixes `k`.
     pub preset: &'static [(&'static str, &'static str)],
-    /// What a lookup costs in the slowest of its traces, in nanoseconds on a full table: what `best` compares.
+    /// The cost of a lookup in the slowest of its traces, in nanoseconds on a full table, which
+    /// `best` compares.
     pub cost: fn(Shape) -> f32,
 }
 
-/// What a table is like, as far as the cost of a lookup depends on it.
+/// The properties of a table that the cost of a lookup depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
     /// Its family.
     pub family: Family,
-    /// Its routes.
+    /// The number of routes.
     pub routes: usize,
-    /// Those of them that are longer than /48.
+    /// The number of routes longer than /48.
     pub longer_than_48: usize,
 }
 
@@ -47,8 +49,8 @@ impl Shape {
 }
 
 impl About {
-    /// An engine without a name, limits or parameters that is built again for each change, and whose cost nobody has
-    /// measured: what a description begins with (`..About::DEFAULT`).
+    /// A description without a name, limits or parameters, of an engine that is rebuilt for each
+    /// change and was never measured. Descriptions begin with it (`..About::DEFAULT`).
     pub const DEFAULT: Self = Self {
         name: "",
         paper: "",
@@ -61,16 +63,17 @@ impl About {
         cost: |_| Self::UNKNOWN_COST,
     };
 
-    /// The cost of an engine that has not been measured: more than that of any that has.
+    /// The cost of an engine that was not measured: more than that of any that was.
     pub const UNKNOWN_COST: f32 = 1e6;
 
-    /// The cost of an engine that is there to judge others: it is taken where no other holds the table.
+    /// The cost of an engine whose purpose is to check others: it is chosen only where no other
+    /// holds the table.
     pub const JUDGE_COST: f32 = f32::INFINITY;
 
     /// Checks that an engine holds this next-hop index.
     ///
     /// # Errors
-    /// With the limit, if it does not.
+    /// Returns the limit, if it does not.
     pub fn check_next_hop(&self, greatest: NextHop) -> Result<(), Limit> {
         Limit::check(Limit::NEXT_HOPS, greatest.0.into(), self.next_hops_max.into())
     }
@@ -88,7 +91,7 @@ impl About {
 pub enum Updates {
     /// It changes the touched parts.
     InPlace,
-    /// It is built anew.
+    /// It is rebuilt.
     Rebuild,
 }
 
@@ -101,12 +104,12 @@ impl fmt::Display for Updates {
     }
 }
 
-/// One thing an engine can hold only so many of.
+/// A capacity of an engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LimitInfo {
-    /// What, as in [`Limit`](crate::Limit).
+    /// What is counted, as in [`Limit`](crate::Limit).
     pub what: &'static str,
-    /// How many fit.
+    /// The greatest number that fits.
     pub max: u64,
 }
 

@@ -1,13 +1,14 @@
-//! The choice of `best`: the engine fibula takes when none is asked for.
+//! The choice of `best`: the engine that fibula takes when none is named.
 
 use super::{Entry, Shape};
 use crate::{Address, Rib};
 
-/// The specification that stands for the engine fibula would choose.
+/// The specification that leaves the choice of an engine to fibula.
 pub const BEST: &str = "best";
 
-/// Returns the engines of a table's family in the order in which `best` tries them: the least
-/// [cost](super::About::cost) for this table first, as each engine says itself, and of equals as registered. O(n).
+/// Returns the engines of a table's family in the order in which `best` tries them: by the
+/// [cost](super::About::cost) that each states for this table, the least first. Equal ones are in
+/// registry order. O(n).
 pub(crate) fn candidates<'e, A: Address>(engines: &'e [Entry], rib: &Rib<A>) -> Vec<&'e Entry> {
     let longer_than_48 = rib.iter().filter(|route| route.prefix.len() > 48).count();
     let shape = Shape { family: A::FAMILY, routes: rib.len(), longer_than_48 };

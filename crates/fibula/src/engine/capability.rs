@@ -1,4 +1,5 @@
-//! What only some engines can do: traits beside the seam, and their methods as values that an engine hands out.
+//! Optional capabilities of engines: traits beside [`Engine`], and their methods as values that an
+//! engine returns.
 
 use super::{Config, Engine, Lookup};
 use crate::arch::{Isa, Kernel, Level, dispatch};
@@ -8,30 +9,30 @@ use crate::{Address, Error};
 
 /// An engine whose memory readers may read while it changes.
 ///
-/// Each address is then answered as before a change or as after it, and nothing that readers were led to moves. An engine
-/// that reads several places for one answer may ask for a grace period between two changes
-/// ([`Update::Waiting`](super::Update::Waiting)).
+/// Each address is then answered as before a change or as after it, and nothing that readers can
+/// reach moves. An engine that loads several words for one answer may ask for a grace period
+/// between two changes ([`Update::Waiting`](super::Update::Waiting)).
 pub trait Share<A: Address>: Engine<A> {
     /// Returns a view of this engine's memory for readers on other threads; from now on
-    /// [`apply`](Engine::apply) changes that memory under them. `None` if the table as it is cannot be shared; then two
-    /// copies are kept instead.
+    /// [`apply`](Engine::apply) changes that memory while they read. Returns `None` if the present
+    /// table cannot be shared; it is then double-buffered instead.
     fn share(&mut self) -> Option<Self::View>
     where
         Self: Sized;
 
-    /// A grace period has ended: no reader still holds what was replaced before the last call of this.
+    /// Ends a grace period: no reader still holds what was replaced before the previous call.
     fn readers_passed(&mut self);
 }
 
-/// An engine whose compiled tables are kept in files.
+/// An engine whose compiled tables can be stored in files.
 pub trait Persist<A: Address>: Engine<A> {
-    /// Hands everything that lookups read to a [snapshot](crate::snapshot).
+    /// Passes everything that lookups read to a [snapshot](crate::snapshot).
     fn save<'s>(&'s self, sections: &mut SectionWriter<'s>);
 
-    /// Returns what answers, from what [`save`](Persist::save) handed over. Arrays are read where they are.
+    /// Returns the view whose arrays [`save`](Persist::save) wrote. Arrays are read in place.
     ///
-    /// The sections are whole, but somebody may have made them with bad intent. Whatever they hold, lookups may be wrong,
-    /// panic or go on for ever, and never read outside of them.
+    /// The sections are intact, but may be malicious. Whatever they hold, lookups may be wrong,
+    /// panic or loop forever, but never read outside of them.
     ///
     /// # Errors
     /// If a section is missing, or has another size than lookups rely on.
@@ -48,7 +49,7 @@ pub struct Sharing<E: Engine<A>, A: Address> {
 }
 
 impl<E: Share<A>, A: Address> Sharing<E, A> {
-    /// Returns those of `E`.
+    /// Returns the methods of `E`.
     #[must_use]
     pub fn of_engine() -> Self {
         Self { share: E::share, readers_passed: E::readers_passed }
@@ -62,7 +63,7 @@ pub struct Persistence<E: Engine<A>, A: Address> {
 }
 
 impl<E: Persist<A>, A: Address> Persistence<E, A> {
-    /// Returns those of `E`.
+    /// Returns the methods of `E`.
     #[must_use]
     pub fn of_engine() -> Self {
         Self { save: |engine, sections| engine.save(sections), open: E::open }
@@ -77,7 +78,7 @@ pub struct Staging<L: Lookup<A>, A: Address> {
 }
 
 impl<L: Stages<A>, A: Address> Staging<L, A> {
-    /// Returns those of `L`.
+    /// Returns the methods of `L`.
     #[must_use]
     pub fn of_lookup() -> Self {
         Self {
@@ -89,7 +90,7 @@ impl<L: Stages<A>, A: Address> Staging<L, A> {
     }
 }
 
-/// One stage of a batch on its way to the instruction set it is compiled for.
+/// One stage of a batch as a kernel, to be compiled for every instruction set.
 struct Staged<'b, L, A> {
     tables: &'b L,
     stage: usize,

@@ -1,4 +1,4 @@
-//! [`Config`]: how an engine is to be built.
+//! [`Config`]: how to build an engine.
 
 use super::{About, WidthBits};
 use crate::arch::Level;
@@ -18,9 +18,9 @@ use std::str::FromStr;
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct Config {
-    /// The width of the answers; `None` for the narrowest that holds the table's next hops.
+    /// The width of the answers, or `None` for the narrowest that holds the table's next hops.
     pub width: Option<WidthBits>,
-    /// The instruction set of the batch path; the processor's best by default.
+    /// The instruction set of the batch path; by default the processor's best.
     pub isa: Level,
     /// The pages that large arrays ask for.
     pub pages: Pages,
@@ -28,17 +28,18 @@ pub struct Config {
 }
 
 impl Config {
-    /// Sets an engine's parameter; a later setting of the same name counts.
+    /// Sets an engine's parameter. The last setting of a name wins.
     #[must_use]
     pub fn with(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.parameters.push((name.into(), value.into()));
         self
     }
 
-    /// The engine's name of a specification, as in `dxr/k=20`, and this configuration with the parameters it sets.
+    /// Returns the engine's name in a specification, such as `dxr/k=20`, and this configuration
+    /// with the parameters it sets.
     ///
     /// # Errors
-    /// If something is no `parameter=value`.
+    /// If a part is not `parameter=value`.
     pub(crate) fn with_all_of(mut self, specification: &str) -> Result<(&str, Self), Error> {
         let mut parts = specification.split('/');
         let name = parts.next().unwrap_or_default();
@@ -54,16 +55,16 @@ impl Config {
         Ok((name, self))
     }
 
-    /// The specification of an engine with these parameters.
+    /// Returns the specification of an engine with these parameters.
     pub(crate) fn specification(&self, name: &str) -> String {
         let parameters = self.parameters.iter().map(|(name, value)| format!("/{name}={value}"));
         std::iter::once(name.to_owned()).chain(parameters).collect()
     }
 
-    /// The value of a parameter, or `default` where it is not set.
+    /// Returns the value of a parameter, or `default` if it is not set.
     ///
     /// # Errors
-    /// If the value cannot be read or is outside `range`.
+    /// If the value cannot be parsed or is outside `range`.
     pub fn parameter<T>(&self, name: &str, range: RangeInclusive<T>, default: T) -> Result<T, Error>
     where
         T: FromStr + PartialOrd + Display,
@@ -78,10 +79,11 @@ impl Config {
         }
     }
 
-    /// The text of a parameter that names one of several choices; the first is the default.
+    /// Returns the value of a parameter that names one of several choices; the first is the
+    /// default.
     ///
     /// # Errors
-    /// If the value is none of the choices.
+    /// If it names none of the choices.
     pub fn choice<T: Copy>(&self, name: &str, choices: &[(&str, T)]) -> Result<T, Error> {
         let text = self.text(name).unwrap_or(choices[0].0);
         choices.iter().find(|(choice, _)| *choice == text).map(|&(_, value)| value).ok_or_else(|| {
@@ -93,7 +95,7 @@ impl Config {
         })
     }
 
-    /// This configuration with an engine's preset added. Presets win.
+    /// Returns this configuration with an engine's preset added. Presets win.
     ///
     /// # Errors
     /// If a parameter is set that the engine does not have, or that its name fixes.

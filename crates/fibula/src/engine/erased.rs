@@ -1,4 +1,5 @@
-//! Engines and views of any width and kind behind one pointer, so that tables can be chosen at run time.
+//! Engines and views of any width and kind behind one pointer, so that tables can be chosen at run
+//! time.
 
 use super::{Accesses, Config, Engine, Lookup, View, Width, WidthBits};
 use crate::arch::{Isa, Kernel, Level, dispatch};
@@ -10,7 +11,7 @@ use std::marker::PhantomData;
 pub trait Whole<A: Address>: View<A> {
     /// Returns the engine.
     fn engine(&self) -> &dyn Engine<A>;
-    /// Returns the engine, to be changed.
+    /// Returns the engine, mutably.
     fn engine_mut(&mut self) -> &mut dyn Engine<A>;
     /// See [`Share::share`](super::Share::share).
     fn share(&mut self) -> Option<Box<dyn View<A>>>;
@@ -19,7 +20,7 @@ pub trait Whole<A: Address>: View<A> {
     /// See [`Persist::save`](super::Persist::save).
     ///
     /// # Errors
-    /// If the engine keeps no snapshots.
+    /// If the engine cannot be stored in snapshots.
     fn save<'s>(&'s self, sections: &mut SectionWriter<'s>) -> Result<(), Error>;
 }
 
@@ -34,7 +35,7 @@ pub fn boxed<A: Address, E: Engine<A>>(rib: &Rib<A>, config: &Config) -> Result<
 /// Opens the snapshot of an engine and hides its types.
 ///
 /// # Errors
-/// See [`Persist::open`](super::Persist::open); or if the engine keeps no snapshots.
+/// See [`Persist::open`](super::Persist::open); or if the engine cannot be stored in snapshots.
 pub fn opened<A: Address, E: Engine<A>>(
     sections: &Sections<'_>,
     config: &Config,
@@ -48,7 +49,7 @@ fn no_snapshots() -> Error {
     Error::new(ErrorKind::Unsupported, "this engine keeps no snapshots")
 }
 
-/// An engine, which has its view.
+/// An engine, which contains its view.
 struct Held<E, A> {
     engine: E,
     isa: Level,
@@ -62,7 +63,7 @@ struct Alone<L, A> {
     family: PhantomData<A>,
 }
 
-/// A batch on its way to the instruction set it is compiled for.
+/// A batch as a kernel, to be compiled for every instruction set.
 struct Batch<'b, L, A, W> {
     tables: &'b L,
     addresses: &'b [A],
@@ -106,7 +107,7 @@ fn batch_widened<A: Address, L: Lookup<A>>(
     }
 }
 
-/// Runs a stage, of a lookup without any the whole.
+/// Runs a stage, or the whole lookup if it has no stages.
 fn run_stage<A: Address, L: Lookup<A>>(
     tables: &L,
     isa: Level,
@@ -124,7 +125,7 @@ fn run_stage<A: Address, L: Lookup<A>>(
     }
 }
 
-/// The lookups of [`View`], given what answers.
+/// Implements the lookups of [`View`] for the expression that gives the lookup.
 macro_rules! answers {
     ($lookup:ty, $self:ident => $tables:expr) => {
         fn lookup_index(&$self, address: A) -> NextHop {

@@ -2,7 +2,8 @@
 
 use std::borrow::Cow;
 
-/// One number about a compiled table, in the paper's own terms: full chunks, prefixes after expansion, nodes.
+/// One number about a compiled table, in the paper's own terms: full chunks, prefixes after
+/// expansion, nodes.
 ///
 /// ```
 /// use fibula::engine::Figure;
@@ -13,19 +14,19 @@ use std::borrow::Cow;
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Figure {
-    /// What it counts, its unit last.
+    /// What is counted, its unit last.
     pub name: Cow<'static, str>,
-    /// How many.
+    /// The value.
     pub value: f64,
 }
 
 impl Figure {
-    /// A figure of any kind.
+    /// Creates a figure of any kind.
     pub fn new(name: impl Into<Cow<'static, str>>, value: f64) -> Self {
         Self { name: name.into(), value }
     }
 
-    /// A whole number of things.
+    /// Creates a figure that counts things.
     pub fn count(name: impl Into<Cow<'static, str>>, value: usize) -> Self {
         Self::new(name, value as f64)
     }

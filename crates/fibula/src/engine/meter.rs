@@ -1,26 +1,26 @@
-//! [`Meter`]: what a lookup touches, counted as it goes.
+//! [`Meter`]: the memory accesses of a lookup, counted as it runs.
 
 use crate::memory::{Published, Shareable};
 
 /// The bytes of a cache line.
 const LINE: usize = 64;
 
-/// What a lookup tells of its accesses to the table.
+/// A counter that a lookup reports its accesses to.
 ///
-/// An engine writes its scalar lookup once, for any meter. With [`Unmetered`] nothing of it is left after
-/// compilation; with [`Accesses`] it counts what the papers count.
+/// An engine writes its scalar lookup once, for any meter. With [`Unmetered`] nothing of it remains
+/// after compilation; with [`Accesses`] it counts what the papers count.
 pub trait Meter {
-    /// Reads one place of the structure: an entry, a word of a bit map, a node.
+    /// Loads one element of the structure: an entry, a word of a bit map, a node.
     fn load<T: Copy>(&mut self, place: &T) -> T;
 
-    /// As [`load`](Meter::load), of a place that others may write meanwhile. By default a copy is loaded: for meters that do not care where
-    /// it is.
+    /// As [`load`](Meter::load), for an element that others may write meanwhile. The default loads
+    /// a copy, for meters that ignore addresses.
     #[inline(always)]
     fn load_word<T: Shareable>(&mut self, place: &Published<T>) -> T {
         self.load(&T::load(place))
     }
 
-    /// One hash of a key has been computed.
+    /// Records that one hash of a key was computed.
     fn hash(&mut self);
 }
 
@@ -43,7 +43,7 @@ impl Meter for Unmetered {
     fn hash(&mut self) {}
 }
 
-/// What one lookup touched.
+/// The accesses of one lookup.
 ///
 /// ```
 /// use fibula::engine::{Accesses, Meter};
@@ -56,45 +56,46 @@ impl Meter for Unmetered {
 #[derive(Clone, Debug, Default)]
 pub struct Accesses {
     loads: u32,
-    /// Of those, the ones before the first hash.
+    /// The number of loads before the first hash.
     before_hash: u32,
     hashes: u32,
-    /// The lines touched, each once.
+    /// The cache lines touched, each once.
     lines: Vec<usize>,
 }
 
 impl Accesses {
-    /// Nothing touched yet.
+    /// Creates an empty count.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// How many places of the structure were read, each as often as it was.
+    /// Returns how many loads there were, repeated ones included.
     #[must_use]
     pub fn loads(&self) -> u32 {
         self.loads
     }
 
-    /// How many of those were read before the first hash was computed; all of them if none was.
+    /// Returns how many loads there were before the first hash was computed; all of them if none
+    /// was.
     #[must_use]
     pub fn loads_before_hash(&self) -> u32 {
         self.before_hash
     }
 
-    /// How many hashes were computed.
+    /// Returns how many hashes were computed.
     #[must_use]
     pub fn hashes(&self) -> u32 {
         self.hashes
     }
 
-    /// How many different cache lines of 64 bytes were touched.
+    /// Returns how many distinct cache lines of 64 bytes were touched.
     #[must_use]
     pub fn lines(&self) -> usize {
         self.lines.len()
     }
 
-    /// Forgets what was touched, for the next lookup.
+    /// Resets all counts, for the next lookup.
     pub fn clear(&mut self) {
         self.loads = 0;
         self.before_hash = 0;

@@ -1,21 +1,27 @@
-//! The seam: what every lookup engine is, and nothing about how one works.
+//! The engine interface: what every lookup engine provides, and nothing about how one works.
 //!
-//! An engine is two types in its own folder under `engines`. One answers: it implements [`Lookup`], two methods, and is
-//! all that a reader thread, a snapshot or a pipeline has. The other compiles a table and follows its changes: it
-//! implements [`Engine`] and hands the first one out. Where nothing but the engine reads its memory, one type may be both.
-//! A constant [`About`] describes the engine, and one line of the [registry](crate::engine::ENGINES) makes it known.
+//! An engine is two types in its own folder under `engines`. One looks up: it implements
+//! [`Lookup`], two methods, and is all that a reader thread, a snapshot or a thread pipeline needs.
+//! The other compiles a table and follows its changes: it implements [`Engine`] and returns the
+//! first one. If only the engine reads its memory, one type may be both. A constant [`About`]
+//! describes the engine, and one line of the [registry](crate::engine::ENGINES) adds it to the
+//! library.
 //!
-//! The framework around it ([`Fib`](crate::Fib)) owns what engines share: the width of the answers, the instruction set,
-//! the rebuild where an engine cannot follow, and the old table where a new one does not fit.
+//! The framework around it ([`Fib`](crate::Fib)) provides what engines share: the width of the
+//! answers, the instruction set, the rebuild where an engine cannot follow, and the old table where
+//! a new one does not fit.
 //!
 //! # Capabilities
-//! What only some engines can do is a trait beside the seam. An engine that lacks one says nothing about it.
+//! A capability that only some engines have is a trait of its own. An engine that lacks one says
+//! nothing about it.
 //!
-//! | capability | trait | said by |
+//! | capability | trait | returned by |
 //! | --- | --- | --- |
-//! | readers go on in the same memory while it changes | [`Share`] | [`Engine::sharing`] |
-//! | a compiled table is kept in a file | [`Persist`] | [`Engine::persistence`] |
-//! | a lookup is cut into stages for threads | [`Stages`](crate::parallel::Stages) | [`Lookup::staging`] |
+//! | readers read the same memory while it changes | [`Share`] | [`Engine::sharing`] |
+//! | a compiled table is stored in a file | [`Persist`] | [`Engine::persistence`] |
+//! | a lookup is divided into stages for threads | [`Stages`] | [`Lookup::staging`] |
+//!
+//! [`Stages`]: crate::parallel::Stages
 
 mod about;
 pub(crate) mod best;
@@ -48,14 +54,15 @@ pub use erased::{boxed, opened};
 
 use crate::{Address, Delta, Error, Rib};
 
-/// What answers: the part of a compiled table that lookups read.
+/// The part of a compiled table that lookups read.
 ///
 /// Answers are exact for every address. They are next-hop indices; 0 says that no route matches.
 pub trait Lookup<A: Address>: Send + Sync + 'static {
-    /// The integer that answers are kept in.
+    /// The integer type of the answers.
     type Width: Width;
 
-    /// Returns the answer for one address and tells `meter` of each access to the table: the scalar lookup, written once.
+    /// Returns the answer for one address, and reports each access to the table to `meter`. This is
+    /// the scalar lookup, written once.
     fn lookup_metered<M: Meter>(&self, address: A, meter: &mut M) -> Self::Width;
 
     /// Returns the answer for one address.
@@ -64,13 +71,15 @@ pub trait Lookup<A: Address>: Send + Sync + 'static {
         self.lookup_metered(address, &mut Unmetered)
     }
 
-    /// Writes the answer for `addresses[i]` to `next_hops[i]`. The framework has checked that both are equally long.
+    /// Writes the answer for `addresses[i]` to `next_hops[i]`. The framework has checked that both
+    /// have the same length.
     ///
-    /// Implementations are `#[inline(always)]`, like all they call (see [`Kernel::run`](crate::arch::Kernel::run)), and
-    /// overlap the memory accesses of neighbouring addresses.
+    /// Implementations are `#[inline(always)]`, like all they call (see
+    /// [`Kernel::run`](crate::arch::Kernel::run)), and overlap the memory accesses of neighbouring
+    /// addresses.
     fn lookup_batch<I: Isa>(&self, isa: I, addresses: &[A], next_hops: &mut [Self::Width]);
 
-    /// How a lookup is cut into stages, if it can be.
+    /// Returns the methods that run a lookup in stages, if it can be divided.
     #[must_use]
     fn staging() -> Option<Staging<Self, A>>
     where
@@ -80,11 +89,12 @@ pub trait Lookup<A: Address>: Send + Sync + 'static {
     }
 }
 
-/// What compiles a routing table and follows its changes.
+/// A compiler of routing tables that also follows their changes.
 ///
-/// `build` and `view` are called where the type is known; everything else also behind a pointer.
+/// `build` and `view` are called where the type is known; everything else also through a trait
+/// object.
 pub trait Engine<A: Address>: Send + Sync + 'static {
-    /// What answers.
+    /// The type that looks up.
     type View: Lookup<A>
     where
         Self: Sized;
@@ -97,15 +107,15 @@ pub trait Engine<A: Address>: Send + Sync + 'static {
     where
         Self: Sized;
 
-    /// Returns what answers for the table as it is now.
+    /// Returns the view that answers for the table as it is now.
     fn view(&self) -> &Self::View
     where
         Self: Sized;
 
     /// Follows the table: `rib` has just changed by `deltas`, at most one a prefix, in any order.
     ///
-    /// Unless the result is [`Update::Applied`], every lookup still gives what it gave before. Each `after` fits into the
-    /// width of the answers. The default cannot follow.
+    /// Unless the result is [`Update::Applied`], every lookup still returns its previous answer.
+    /// Each `after` fits into the width of the answers. The default cannot follow.
     fn apply(&mut self, rib: &Rib<A>, deltas: &[Delta<A>]) -> Update {
         let _ = (rib, deltas);
         Update::Rebuild
@@ -114,22 +124,23 @@ pub trait Engine<A: Address>: Send + Sync + 'static {
     /// Returns the bytes it occupies, by part.
     fn memory(&self) -> Memory;
 
-    /// Returns the numbers its paper prints of a compiled table, in the paper's own terms. May be slow.
+    /// Returns the figures that its paper prints of a compiled table, in the paper's own terms. May
+    /// be slow.
     fn figures(&self) -> Vec<Figure> {
         Vec::new()
     }
 
-    /// Checks the structure itself (indices in range, counters equal to what they count, no block lost) against the table
-    /// it was built from. For tests; may be slow.
+    /// Checks the structure itself (indices in range, counters equal to what they count, no block
+    /// lost) against the table it was built from. For tests; may be slow.
     ///
     /// # Errors
-    /// With the first contradiction found.
+    /// Returns the first contradiction found.
     fn validate(&self, rib: &Rib<A>) -> Result<(), String> {
         let _ = rib;
         Ok(())
     }
 
-    /// How readers share its memory while it changes, if they can.
+    /// Returns the methods to share its memory with readers while it changes, if it can.
     #[must_use]
     fn sharing() -> Option<Sharing<Self, A>>
     where
@@ -138,7 +149,7 @@ pub trait Engine<A: Address>: Send + Sync + 'static {
         None
     }
 
-    /// How it is kept in a file, if it can be.
+    /// Returns the methods to store it in a file, if it can.
     #[must_use]
     fn persistence() -> Option<Persistence<Self, A>>
     where

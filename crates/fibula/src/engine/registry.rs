@@ -7,10 +7,10 @@ use crate::{Error, ErrorKind, Family, Rib};
 /// Compiles a table with an engine of one family, at a width of its answers.
 pub type Builder<A> = fn(&Rib<A>, &Config, WidthBits) -> Result<Box<dyn Whole<A>>, Error>;
 
-/// Opens a snapshot of an engine of one family, whose answers have a width.
+/// Opens a snapshot of an engine of one family, whose answers have the given width.
 pub type Opener<A> = fn(&Sections<'_>, &Config, WidthBits) -> Result<Box<dyn View<A>>, Error>;
 
-/// How compiled tables of an engine and a family come to be.
+/// The constructors of an engine's compiled tables for one family.
 #[derive(Clone, Copy, Debug)]
 pub struct Makers<A> {
     /// From a routing table.
@@ -19,26 +19,26 @@ pub struct Makers<A> {
     pub open: Opener<A>,
 }
 
-/// One engine as the framework knows it: its description and how to build it.
+/// One engine as the framework knows it: its description and its constructors.
 #[derive(Clone, Copy, Debug)]
 pub struct Entry {
-    /// What it says of itself.
+    /// Its description.
     pub about: &'static About,
-    /// How to build it for IPv4, if it does IPv4.
+    /// The constructors for IPv4, if it supports IPv4.
     pub ipv4: Option<Makers<u32>>,
-    /// How to build it for IPv6, if it does IPv6.
+    /// The constructors for IPv6, if it supports IPv6.
     pub ipv6: Option<Makers<u128>>,
 }
 
 impl Entry {
-    /// The families it does.
+    /// Returns the families it supports.
     pub fn families(&self) -> impl Iterator<Item = Family> {
         let ipv4 = self.ipv4.map(|_| Family::Ipv4);
         let ipv6 = self.ipv6.map(|_| Family::Ipv6);
         ipv4.into_iter().chain(ipv6)
     }
 
-    /// Whether it does a family.
+    /// Returns whether it supports a family.
     #[must_use]
     pub fn does(&self, family: Family) -> bool {
         self.families().any(|f| f == family)
@@ -48,7 +48,7 @@ impl Entry {
 /// Finds an engine by name among `engines`.
 ///
 /// # Errors
-/// If there is none; the error lists those there are.
+/// If there is none of that name; the error lists the names there are.
 pub fn find<'e>(engines: &'e [Entry], name: &str) -> Result<&'e Entry, Error> {
     engines.iter().find(|entry| entry.about.name == name).ok_or_else(|| {
         let names: Vec<&str> = engines.iter().map(|entry| entry.about.name).collect();
@@ -56,8 +56,8 @@ pub fn find<'e>(engines: &'e [Entry], name: &str) -> Result<&'e Entry, Error> {
     })
 }
 
-/// Makes an [`Entry`] from a description and an engine type that is generic over the width, or over family
-/// and width. Other crates use it to put their own engines beside these.
+/// Creates an [`Entry`] from a description and an engine type that is generic over the width, or
+/// over family and width. Other crates use it to add their own engines.
 #[macro_export]
 macro_rules! engine_entry {
     ($about:expr, [ipv4] $($engine:ident)::+) => {
@@ -105,12 +105,13 @@ macro_rules! engine_entry {
 
 macro_rules! registry {
     ($($(#[$feature:meta])? $test_name:ident: $about:path, [$($family:ident)+] $($engine:ident)::+;)+) => {
-        /// Every engine of this crate, the oracle first. Those of the papers are here with the feature `papers`.
+        /// Every engine of this crate, the oracle first. Those of the papers are included with the
+        /// feature `papers`.
         pub static ENGINES: &[Entry] =
             &[$($(#[$feature])? engine_entry!($about, [$($family)+] $($engine)::+)),+];
 
-        /// Calls `$callback!` with one `identifier: "name", [families];` for each engine, so that a test suite can
-        /// be stamped on all of them.
+        /// Calls `$callback!` with one `identifier: "name", [families];` for each engine, so that a
+        /// test suite can be generated for all of them.
         #[doc(hidden)]
         #[macro_export]
         macro_rules! for_each_engine {

@@ -1,32 +1,34 @@
-//! [`Update`]: what an engine answers when its table has changed.
+//! [`Update`]: an engine's result when its table has changed.
 
 use crate::Limit;
 use std::ops::AddAssign;
 
-/// What became of an update.
+/// The result of an update.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Update {
-    /// The engine answers for the new table; this is what it cost.
+    /// The engine answers for the new table; this is the cost.
     Applied(Cost),
-    /// The engine cannot follow in place and answers for the old table: build a new one. A normal answer.
+    /// The engine cannot follow in place and answers for the old table, so the caller builds a new
+    /// one. This is a normal result.
     Rebuild,
     /// The new table does not fit; the engine answers for the old one.
     Limit(Limit),
-    /// Only of a [shared](super::Share) engine: readers have first to pass what was changed before, or what has been changed just
-    /// now; some of these changes may have been made. Hand in the same ones again.
+    /// Only from a [shared](super::Share) engine: a grace period must end first for what
+    /// was changed before, or just now. Some of these changes may have been made. Pass the same
+    /// ones again.
     Waiting,
 }
 
-/// What updates cost, in the papers' own units; a unit that an engine does not speak of stays 0.
+/// The cost of updates, in the papers' own units. A unit that an engine does not use stays 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cost {
     /// Table entries written (DIR-24-8, SAIL).
     pub entries_set: u64,
-    /// Nodes copied to a new place (Tree Bitmap, Poptrie).
+    /// Nodes copied to a new block (Tree Bitmap, Poptrie).
     pub nodes_copied: u64,
     /// Nodes newly allocated (tries).
     pub nodes_allocated: u64,
-    /// Chunks or blocks built anew (DXR).
+    /// Chunks or blocks rebuilt (DXR).
     pub chunks_rebuilt: u64,
     /// Words written in the structures the paper keeps on chip (SAIL, Bloom filters).
     pub on_chip_writes: u64,

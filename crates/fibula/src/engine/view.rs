@@ -1,13 +1,15 @@
-//! [`View`]: what answers, whatever engine it comes from.
+//! [`View`]: lookups, whatever engine they come from.
 
 use super::{Accesses, WidthBits};
 use crate::arch::Level;
 use crate::{Address, NextHop, NextHopSlice, Rib};
 use std::fmt;
 
-/// A compiled table that answers, and nothing else: what a reader thread, a snapshot and a pipeline have.
+/// The lookups of a compiled table, and nothing else: what a reader thread, a snapshot and a thread
+/// pipeline use.
 ///
-/// A [`Fib`](crate::Fib) dereferences to one. The library implements this for every [`Lookup`](super::Lookup).
+/// A [`Fib`](crate::Fib) dereferences to one. The library implements this for every
+/// [`Lookup`](super::Lookup).
 ///
 /// ```
 /// use fibula::{Fib, NextHop, Rib, View};
@@ -24,16 +26,18 @@ pub trait View<A: Address>: Send + Sync {
     /// Returns the index of the answer for one address; [`NextHop::NONE`] if no route matches.
     fn lookup_index(&self, address: A) -> NextHop;
 
-    /// As [`lookup_index`](View::lookup_index), and adds what the lookup touches to `accesses`.
+    /// As [`lookup_index`](View::lookup_index), and adds the accesses of the lookup to `accesses`.
     fn lookup_counted(&self, address: A, accesses: &mut Accesses) -> NextHop;
 
-    /// Writes the answer for `addresses[i]` to `next_hops[i]`: several times as fast as one by one.
+    /// Writes the answer for `addresses[i]` to `next_hops[i]`. Several times as fast as single
+    /// lookups.
     ///
     /// # Panics
     /// If the two differ in length.
     fn lookup_batch(&self, addresses: &[A], next_hops: &mut [NextHop]);
 
-    /// As [`lookup_batch`](View::lookup_batch), into a slice of the engine's own [width](View::width): the fastest way.
+    /// As [`lookup_batch`](View::lookup_batch), into a slice of the engine's own
+    /// [width](View::width), which is fastest.
     ///
     /// # Panics
     /// If the two differ in length, or the slice is of another width.
@@ -42,12 +46,13 @@ pub trait View<A: Address>: Send + Sync {
     /// Returns the width of the answers.
     fn width(&self) -> WidthBits;
 
-    /// Returns the number of stages that a lookup can be cut into, each for a thread of its own
-    /// ([`parallel`](crate::parallel)); 1 if into none.
+    /// Returns the number of stages of a lookup, each for a thread of its own
+    /// ([`parallel`](crate::parallel)); 1 if it cannot be divided.
     fn stages(&self) -> usize;
 
-    /// Runs one stage of many lookups; see [`Stages::run_stage`](crate::parallel::Stages::run_stage). With one stage that
-    /// is the whole lookup.
+    /// Runs one stage of many lookups; see
+    /// [`Stages::run_stage`](crate::parallel::Stages::run_stage). If there is one stage, that is
+    /// the whole lookup.
     ///
     /// ```
     /// use fibula::{Fib, NextHop, Rib};
@@ -62,11 +67,11 @@ pub trait View<A: Address>: Send + Sync {
     /// ```
     fn run_stage(&self, stage: usize, addresses: &[A], found: &mut [u64]);
 
-    /// Makes later batches run on another instruction set; the answers stay the same. For tests and measurements: a table
-    /// is built for the processor's best.
+    /// Sets the instruction set of later batches; the answers stay the same. For tests and
+    /// measurements: a table is built for the processor's best.
     fn set_isa(&mut self, isa: Level);
 
-    /// Returns the engine with the view, if it is there too.
+    /// Returns the engine together with the view, if there is an engine.
     #[doc(hidden)]
     fn whole(&self) -> Option<&dyn super::Whole<A>>;
 
@@ -76,16 +81,18 @@ pub trait View<A: Address>: Send + Sync {
 }
 
 impl<A: Address> dyn View<A> + '_ {
-    /// Returns the next hop of the longest prefix that contains an address; `None` if no route matches.
+    /// Returns the next hop of the longest prefix that contains an address, or `None` if no route
+    /// matches.
     #[inline]
     pub fn lookup(&self, address: impl Into<A>) -> Option<NextHop> {
         Some(self.lookup_index(address.into())).filter(|next_hop| next_hop.is_some())
     }
 
-    /// Compares the answers at both ends of every route with those of the table. For tests: O(n log n).
+    /// Compares the answers at both ends of every route with those of the table. For tests:
+    /// O(n log n).
     ///
     /// # Errors
-    /// With the first answer that differs.
+    /// Returns the first answer that differs.
     pub fn check_answers(&self, rib: &Rib<A>) -> Result<(), String> {
         let ends = rib.iter().flat_map(|route| [route.prefix.first(), route.prefix.last()]);
         ends.into_iter().try_for_each(|address| {
@@ -95,7 +102,8 @@ impl<A: Address> dyn View<A> + '_ {
         })
     }
 
-    /// As [`lookup_batch`](View::lookup_batch), into a slice of the engine's own [width](View::width): the fastest way.
+    /// As [`lookup_batch`](View::lookup_batch), into a slice of the engine's own
+    /// [width](View::width), which is fastest.
     ///
     /// # Panics
     /// If the two differ in length, or the slice is of another width.

@@ -1,4 +1,4 @@
-//! [`Width`]: the integer an engine keeps next-hop indices in.
+//! [`Width`]: the integer type in which an engine stores next-hop indices.
 
 use crate::memory::Word;
 use crate::{NextHop, NextHopSlice};
@@ -6,8 +6,8 @@ use std::fmt::{self, Debug};
 use std::hash::Hash;
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
-/// An unsigned integer that holds next-hop indices: `u8`, `u16` or `u32`. Its zero is "no route", so that arrays of it may
-/// begin as [`Array::zeroed`](crate::memory::Array::zeroed).
+/// An unsigned integer that holds next-hop indices: `u8`, `u16` or `u32`. Zero is "no route", so
+/// that arrays may begin as [`Array::zeroed`](crate::memory::Array::zeroed).
 pub trait Width:
     Copy + Default + Eq + Ord + Hash + Debug + FromBytes + IntoBytes + Immutable + Word + Send + Sync + 'static
 {
@@ -20,11 +20,11 @@ pub trait Width:
     #[must_use]
     fn narrow(next_hop: NextHop) -> Self;
 
-    /// Widens it back.
+    /// Widens it back to an index.
     #[must_use]
     fn widen(self) -> NextHop;
 
-    /// The elements of a slice of this width; `None` for another width.
+    /// Returns the elements of a slice of this width, or `None` for another width.
     fn elements(slice: NextHopSlice<'_>) -> Option<&mut [Self]>;
 }
 
@@ -75,7 +75,7 @@ impl WidthBits {
     /// All sizes, narrowest first.
     pub const ALL: [Self; 3] = [Self::U8, Self::U16, Self::U32];
 
-    /// The number of bits.
+    /// Returns the number of bits.
     #[must_use]
     pub fn bits(self) -> u8 {
         match self {
@@ -85,13 +85,13 @@ impl WidthBits {
         }
     }
 
-    /// The greatest index it holds.
+    /// Returns the greatest index it holds.
     #[must_use]
     pub fn max(self) -> NextHop {
         NextHop(u32::MAX >> (32 - self.bits()))
     }
 
-    /// The narrowest size that holds an index.
+    /// Returns the narrowest size that holds an index.
     #[must_use]
     pub fn holding(next_hop: NextHop) -> Self {
         if next_hop <= Self::U8.max() {

@@ -1,4 +1,4 @@
-//! [`Fib`]: a compiled table that answers, whatever engine is inside.
+//! [`Fib`]: a compiled table, whatever engine is inside.
 
 mod slice;
 
@@ -16,8 +16,8 @@ use std::ops::Deref;
 
 /// A forwarding table: a [`Rib`] compiled by an engine.
 ///
-/// It follows its table by [`Fib::apply`]. Lookups are those of its [`View`], to which it dereferences: they take `&self`
-/// and may run on any number of threads.
+/// It follows its table by [`Fib::apply`]. Lookups are those of its [`View`], to which it
+/// dereferences. They take `&self` and may run on any number of threads.
 ///
 /// ```
 /// use fibula::{Fib, NextHop, Rib};
@@ -60,13 +60,13 @@ impl<A: Address> Fib<A> {
     /// `dxr/k=20`. [`BEST`] leaves the choice to fibula; [`Fib::entry`] says what was chosen.
     ///
     /// # Errors
-    /// If there is no such engine, it does not do this family, a parameter is not its own or out of range, or the
-    /// table exceeds a limit of the engine.
+    /// If there is no such engine, it does not support this family, a parameter is unknown or out
+    /// of range, or the table exceeds a limit of the engine.
     pub fn build(specification: &str, rib: &Rib<A>) -> Result<Self, Error> {
         Self::build_from(ENGINES, specification, rib, Config::default())
     }
 
-    /// As [`Fib::build`], with an engine out of `engines` and a configuration to begin with.
+    /// As [`Fib::build`], with an engine from `engines` and an initial configuration.
     ///
     /// # Errors
     /// See [`Fib::build`].
@@ -84,19 +84,19 @@ impl<A: Address> Fib<A> {
         for entry in candidates {
             match compile(entry, rib, &config) {
                 Ok(whole) => return Ok(Self { whole, entry: *entry, config }),
-                Err(error) if error.limit().is_some() => {} // does not fit here: the next may hold it
+                Err(error) if error.limit().is_some() => {} // does not fit here: the next may
                 Err(error) => return Err(error),
             }
         }
         Ok(Self { whole: compile(last, rib, &config)?, entry: *last, config })
     }
 
-    /// Follows the table: `rib` has changed by `deltas`, at most one a prefix. Where the engine cannot do
-    /// that in place, it is built anew.
+    /// Follows the table: `rib` has changed by `deltas`, at most one a prefix. If the engine cannot
+    /// do that in place, it is rebuilt.
     ///
     /// # Errors
-    /// If the new table exceeds a limit; this table answers as before then, and the caller takes the deltas
-    /// back from its `rib` (see [`Delta::inverse`]).
+    /// If the new table exceeds a limit. This table then answers as before, and the caller undoes
+    /// the deltas in its `rib` (see [`Delta::inverse`]).
     pub fn apply(&mut self, rib: &Rib<A>, deltas: &[Delta<A>]) -> Result<Applied, Error> {
         match self.follow(rib, deltas)? {
             Some(applied) => Ok(applied),
@@ -104,7 +104,8 @@ impl<A: Address> Fib<A> {
         }
     }
 
-    /// As [`Fib::apply`]; `None` if readers have to pass first, then the same changes are handed in again.
+    /// As [`Fib::apply`]. Returns `None` if a grace period has to end first; the caller then passes
+    /// the same changes again.
     pub(crate) fn follow(&mut self, rib: &Rib<A>, deltas: &[Delta<A>]) -> Result<Option<Applied>, Error> {
         let greatest = deltas.iter().map(|delta| delta.after).max().unwrap_or_default();
         self.entry.about.check_next_hop(greatest)?;
@@ -119,28 +120,29 @@ impl<A: Address> Fib<A> {
         }
     }
 
-    /// Builds a new engine in the place of this one.
+    /// Builds a new engine and replaces this one.
     pub(crate) fn rebuild(&mut self, rib: &Rib<A>) -> Result<Applied, Error> {
         self.whole = compile(&self.entry, rib, &self.config)?;
         Ok(Applied::Rebuilt)
     }
 
-    /// The specification of the engine inside and of its parameters, as [`Fib::build`] takes it.
+    /// Returns the specification of the engine inside with its parameters, as [`Fib::build`] takes
+    /// it.
     #[must_use]
     pub fn specification(&self) -> String {
         self.config.specification(self.entry.about.name)
     }
 
-    /// Hands the engine's arrays to a snapshot.
+    /// Passes the engine's arrays to a snapshot.
     ///
     /// # Errors
-    /// If the engine keeps none.
+    /// If the engine cannot be stored in snapshots.
     pub(crate) fn save<'s>(&'s self, sections: &mut SectionWriter<'s>) -> Result<(), Error> {
         let name = self.entry.about.name;
         self.whole.save(sections).map_err(|error| Error::new(error.kind(), format!("{name}: {error}")))
     }
 
-    /// Another table like this one, by the same engine and configuration.
+    /// Builds another table by the same engine and configuration.
     ///
     /// # Errors
     /// If `rib` exceeds a limit of the engine.
@@ -148,7 +150,8 @@ impl<A: Address> Fib<A> {
         self.origin().compile(rib)
     }
 
-    /// Returns a view of this table's memory for readers while it changes; see [`Share`](crate::engine::Share).
+    /// Returns a view of this table's memory for readers while it changes; see
+    /// [`Share`](crate::engine::Share).
     pub(crate) fn share(&mut self) -> Option<Box<dyn View<A>>> {
         self.whole.share()
     }
@@ -158,47 +161,47 @@ impl<A: Address> Fib<A> {
         self.whole.readers_passed();
     }
 
-    /// Returns what this table was compiled by, and how.
+    /// Returns how this table was compiled.
     pub(crate) fn origin(&self) -> Origin {
         Origin { entry: self.entry, config: self.config.clone() }
     }
 
-    /// Splits off what answers, and what is needed to make a table of it again.
+    /// Returns the view, and what is needed to turn it into a table again.
     pub(crate) fn into_parts(self) -> (Box<dyn View<A>>, Origin) {
         (self.whole, Origin { entry: self.entry, config: self.config })
     }
 
-    /// Takes back what [`into_parts`](Self::into_parts) split off; `None` if the view has no engine.
+    /// Reverses [`into_parts`](Self::into_parts). Returns `None` if the view has no engine.
     pub(crate) fn from_parts(view: Box<dyn View<A>>, Origin { entry, config }: Origin) -> Option<Self> {
         Some(Self { whole: view.into_whole()?, entry, config })
     }
 
-    /// The engine inside.
+    /// Returns the registry entry of the engine inside.
     #[must_use]
     pub fn entry(&self) -> &Entry {
         &self.entry
     }
 
-    /// The configuration it was built with.
+    /// Returns the configuration it was built with.
     #[must_use]
     pub fn config(&self) -> &Config {
         &self.config
     }
 
-    /// Makes later batches run on another instruction set; the answers stay the same. For tests and measurements:
-    /// a table is built for the processor's best.
+    /// Sets the instruction set of later batches; the answers stay the same. For tests and
+    /// measurements: a table is built for the processor's best.
     pub fn set_isa(&mut self, isa: Level) {
         self.config.isa = isa;
         self.whole.set_isa(isa);
     }
 
-    /// What it occupies, by part.
+    /// Returns the bytes it occupies, by part.
     #[must_use]
     pub fn memory(&self) -> Memory {
         self.whole.engine().memory()
     }
 
-    /// The numbers that the engine's paper prints of a compiled table. May be slow.
+    /// Returns the figures that the engine's paper prints of a compiled table. May be slow.
     #[must_use]
     pub fn figures(&self) -> Vec<Figure> {
         self.whole.engine().figures()
@@ -207,7 +210,7 @@ impl<A: Address> Fib<A> {
     /// Checks the structure against the table it was built from; for tests.
     ///
     /// # Errors
-    /// With the first contradiction found.
+    /// Returns the first contradiction found.
     pub fn validate(&self, rib: &Rib<A>) -> Result<(), String> {
         self.whole.engine().validate(rib)
     }
@@ -231,14 +234,14 @@ impl<A: Address> Deref for Fib<A> {
     }
 }
 
-/// Keeps only what answers.
+/// Keeps only the view.
 impl<A: Address> From<Fib<A>> for Box<dyn View<A>> {
     fn from(fib: Fib<A>) -> Self {
         fib.whole
     }
 }
 
-/// What a table was compiled by, and how.
+/// The engine and configuration that a table was compiled with.
 #[derive(Clone, Debug)]
 pub(crate) struct Origin {
     entry: Entry,
@@ -270,10 +273,10 @@ fn makers<A: Address>(entry: &Entry) -> Result<Makers<A>, Error> {
     A::makers(entry).ok_or_else(error)
 }
 
-/// Opens the table of a snapshot, as [`Fib::save`] handed it over.
+/// Opens the table of a snapshot, as [`Fib::save`] wrote it.
 ///
 /// # Errors
-/// If the engine is not among `engines`, or its sections are not sound.
+/// If the engine is not among `engines`, or its sections are unsound.
 pub(crate) fn open<A: Address>(
     engines: &[Entry],
     specification: &str,

@@ -1,4 +1,4 @@
-//! [`NextHopSlice`]: where a batch's answers go, at the width the engine keeps.
+//! [`NextHopSlice`]: the output of a batch, at the width of the engine's answers.
 
 use crate::engine::WidthBits;
 
@@ -20,7 +20,7 @@ pub enum NextHopSlice<'s> {
 }
 
 impl NextHopSlice<'_> {
-    /// The width of its elements.
+    /// Returns the width of its elements.
     #[must_use]
     pub fn width(&self) -> WidthBits {
         match self {

@@ -1,4 +1,4 @@
-//! [`Attached`]: one compiled table of a live table, and how it follows.
+//! [`Attached`]: one compiled table of a live table, and how it follows changes.
 
 use super::quiescent::Publisher;
 use crate::engine::{Updates, View};
@@ -9,37 +9,38 @@ use crate::{Address, Applied, Delta, Error, Fib, Rib};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// How long a writer that cannot put off a publication lets readers go on: many batches.
+/// How long a writer that cannot postpone a publication waits for readers: many batches.
 const MOMENT: Duration = Duration::from_millis(10);
 
-/// How long a change in place may wait for readers before a table is built instead: about as long as that takes.
+/// How long a change in place may wait for readers before a table is built instead: about as long
+/// as a build takes.
 const BUILD: Duration = Duration::from_millis(100);
 
-/// How many tables may wait for readers to pass.
+/// How many tables may wait for a grace period.
 const MOST_RETIRED: usize = 4;
 
-/// A compiled table that readers look up in while it follows.
+/// A compiled table that readers look up in while it follows changes.
 #[derive(Debug)]
 pub(super) struct Attached<A: Address> {
     pub(super) published: Publisher<Published<A>>,
     way: Way<A>,
 }
 
-/// What readers take up.
+/// A published table.
 #[derive(Debug)]
 pub(super) struct Published<A: Address> {
     pub(super) view: Box<dyn View<A>>,
-    /// What its memory takes where no engine is here to tell.
+    /// The bytes of its memory where the view has no engine that could report them.
     bytes: usize,
 }
 
 impl<A: Address> Published<A> {
-    /// A view of the memory of a table that follows in place.
+    /// Creates a view of the memory of a table that follows in place.
     fn shared(view: Box<dyn View<A>>, writer: &Fib<A>) -> Arc<Self> {
         Arc::new(Self { view, bytes: writer.memory().total() })
     }
 
-    /// A table that stays as it is.
+    /// Creates a table that does not change.
     fn whole(fib: Fib<A>) -> Arc<Self> {
         Arc::new(Self { view: fib.into_parts().0, bytes: 0 })
     }
@@ -53,37 +54,37 @@ impl<A: Address> Published<A> {
     }
 }
 
-/// How a table follows.
+/// How a table follows changes.
 #[derive(Debug)]
 enum Way<A: Address> {
-    /// Readers have a view of this one's memory.
+    /// Readers have a view of this table's memory.
     InPlace {
         writer: Fib<A>,
-        /// The last epoch in which what the engine was last told of was still being replaced.
+        /// The epoch in which the replacements that the engine was last told about ended.
         told: u64,
     },
-    /// A copy that nobody reads is changed and published.
-    Twice(Twice<A>),
-    /// Another one is built and published.
-    Anew { origin: Origin, next: Option<Fib<A>> },
+    /// Double-buffered: a copy that nobody reads is changed and published.
+    DoubleBuffered(DoubleBuffered<A>),
+    /// Rebuilt: another table is built and published.
+    Rebuilt { origin: Origin, next: Option<Fib<A>> },
 }
 
 /// The copy that nobody reads.
 #[derive(Debug)]
-struct Twice<A: Address> {
-    /// What it was compiled by.
+struct DoubleBuffered<A: Address> {
+    /// How it was compiled.
     origin: Origin,
-    /// The copy, unless it is the one that was published last before the published one.
+    /// The copy, unless that is still the previously published table.
     spare: Option<Arc<Published<A>>>,
-    /// What it does not know yet.
+    /// The changes it has not applied yet.
     behind: Vec<Delta<A>>,
-    /// Brought up to date, and about to be published.
+    /// The copy when it is up to date and about to be published.
     next: Option<Fib<A>>,
-    /// Whether that was built, and so may be one that can be shared.
+    /// Whether `next` was built, and may therefore be one that can be shared.
     is_built: bool,
 }
 
-impl<A: Address> Twice<A> {
+impl<A: Address> DoubleBuffered<A> {
     fn of(origin: Origin, spare: Option<Arc<Published<A>>>) -> Self {
         Self { origin, spare, behind: Vec::new(), next: None, is_built: false }
     }
@@ -100,30 +101,32 @@ impl<A: Address> Attached<A> {
         let (view, origin) = fib.into_parts();
         let way = if updates == Updates::InPlace {
             let spare = Published::whole(origin.compile(rib)?);
-            Way::Twice(Twice::of(origin, Some(spare)))
+            Way::DoubleBuffered(DoubleBuffered::of(origin, Some(spare)))
         } else {
-            Way::Anew { origin, next: None }
+            Way::Rebuilt { origin, next: None }
         };
         Ok(Self { published: Publisher::new(Arc::new(Published { view, bytes: 0 })), way })
     }
 
-    /// Whether readers see changes as soon as they are prepared.
+    /// Returns whether readers see changes as soon as they are prepared.
     pub(super) fn is_in_place(&self) -> bool {
         matches!(self.way, Way::InPlace { .. })
     }
 
-    /// Whether a change had better wait: readers may still be at the copy that it needs, or at too many tables.
+    /// Returns whether a change should wait: readers may still hold the copy that it needs, or too
+    /// many tables.
     pub(super) fn is_waiting(&self) -> bool {
         match &self.way {
-            Way::Twice(twice) => {
+            Way::DoubleBuffered(twice) => {
                 let is_read = self.published.retired().next().is_some() && !self.published.is_passed();
                 is_read && twice.spare.is_none()
             }
-            Way::InPlace { .. } | Way::Anew { .. } => self.is_full(),
+            Way::InPlace { .. } | Way::Rebuilt { .. } => self.is_full(),
         }
     }
 
-    /// Gives readers a moment to pass. Says whether even then no other table may be added to those that wait for them.
+    /// Gives readers a moment to pass a quiescent state. Returns whether even then no other table
+    /// may be added to those that wait for a grace period.
     pub(super) fn is_held_up(&mut self) -> bool {
         let start = Instant::now();
         self.tidy();
@@ -134,14 +137,14 @@ impl<A: Address> Attached<A> {
         self.is_full()
     }
 
-    /// Whether as many tables wait for readers as may.
+    /// Returns whether the greatest allowed number of tables wait for a grace period.
     fn is_full(&self) -> bool {
         self.published.retired().count() > MOST_RETIRED
     }
 
-    /// Lets go of what nobody reads and that is not needed.
+    /// Drops what nobody reads and what is not needed.
     pub(super) fn tidy(&mut self) {
-        let kept = usize::from(matches!(self.way, Way::Twice(_)));
+        let kept = usize::from(matches!(self.way, Way::DoubleBuffered(_)));
         self.published.drop_passed(kept);
         if let Way::InPlace { writer, told } = &mut self.way
             && self.published.has_passed(*told)
@@ -151,8 +154,8 @@ impl<A: Address> Attached<A> {
         }
     }
 
-    /// Follows `rib`, which has just changed by `deltas`: in place, or in a table that nobody sees before [`publish`](Self::publish). After
-    /// an error nothing has changed.
+    /// Follows `rib`, which has just changed by `deltas`: in place, or in a table that nobody sees
+    /// before [`publish`](Self::publish). On an error nothing has changed.
     pub(super) fn prepare(&mut self, rib: &Rib<A>, deltas: &[Delta<A>]) -> Result<Applied, Error> {
         match &mut self.way {
             Way::InPlace { .. } => {
@@ -162,15 +165,15 @@ impl<A: Address> Attached<A> {
                 }
                 Ok(applied)
             }
-            Way::Anew { origin, next } => {
+            Way::Rebuilt { origin, next } => {
                 *next = Some(origin.compile(rib)?);
                 Ok(Applied::Rebuilt)
             }
-            Way::Twice(twice) => {
+            Way::DoubleBuffered(twice) => {
                 if twice.spare.is_none() {
                     twice.spare = self.published.take_back();
                 }
-                // None also where somebody keeps it frozen.
+                // `None` also if somebody keeps it frozen.
                 let spare = twice.spare.take().and_then(Arc::into_inner);
                 let spare = spare.and_then(|spare| Fib::from_parts(spare.view, twice.origin.clone()));
                 let Some(mut fib) = spare else {
@@ -192,8 +195,8 @@ impl<A: Address> Attached<A> {
         }
     }
 
-    /// Changes what readers see, with a moment for them to pass as often as the engine asks for one. Where they do not pass, it is built
-    /// anew.
+    /// Changes what readers see, with a grace period as often as the engine asks for one. If
+    /// readers do not pass in time, rebuilds the table.
     fn change_in_place(&mut self, rib: &Rib<A>, deltas: &[Delta<A>]) -> Result<Applied, Error> {
         let start = Instant::now();
         loop {
@@ -208,14 +211,16 @@ impl<A: Address> Attached<A> {
                 }
                 std::thread::yield_now();
             }
-            // Once for what was changed before, and once for what was changed just now: readers have passed all of it.
+            // Once for what was changed before, and once for what was changed just now: readers
+            // have passed both.
             writer.readers_passed();
             writer.readers_passed();
             *told = self.published.advance();
         }
     }
 
-    /// Publishes a table that follows in place and was built anew. Where the new one cannot be shared, it is kept twice from now on.
+    /// Publishes a table that follows in place and was rebuilt. If the new one cannot be shared,
+    /// the table is double-buffered from now on.
     fn publish_rebuilt(&mut self) {
         if let Way::InPlace { writer, told } = &mut self.way
             && let Some(view) = writer.share()
@@ -225,24 +230,25 @@ impl<A: Address> Attached<A> {
             return;
         }
         let Way::InPlace { writer, .. } = &self.way else { return };
-        let twice = Way::Twice(Twice::of(writer.origin(), None));
+        let twice = Way::DoubleBuffered(DoubleBuffered::of(writer.origin(), None));
         if let Way::InPlace { writer, .. } = std::mem::replace(&mut self.way, twice) {
             self.published.publish(Published::whole(writer));
         }
     }
 
-    /// Publishes what was prepared by `deltas`. A table kept twice that was built anew and can be shared follows in place from now on.
+    /// Publishes what was prepared by `deltas`. A double-buffered table that was rebuilt and can be
+    /// shared follows in place from now on.
     pub(super) fn publish(&mut self, deltas: &[Delta<A>]) {
         let next = match &mut self.way {
             Way::InPlace { .. } => None,
-            Way::Anew { next, .. } => next.take(),
-            Way::Twice(twice) => twice.next.take().inspect(|_| {
+            Way::Rebuilt { next, .. } => next.take(),
+            Way::DoubleBuffered(twice) => twice.next.take().inspect(|_| {
                 twice.behind.clear();
                 twice.behind.extend_from_slice(deltas);
             }),
         };
         let Some(mut next) = next else { return };
-        if matches!(&self.way, Way::Twice(twice) if twice.is_built)
+        if matches!(&self.way, Way::DoubleBuffered(twice) if twice.is_built)
             && let Some(view) = next.share()
         {
             self.published.publish(Published::shared(view, &next));
@@ -253,11 +259,11 @@ impl<A: Address> Attached<A> {
         self.published.publish(Published::whole(next));
     }
 
-    /// Takes back what was prepared by `deltas`; `rib` is as it was before.
+    /// Undoes what was prepared by `deltas`; `rib` is as it was before.
     pub(super) fn cancel(&mut self, rib: &Rib<A>, deltas: &[Delta<A>]) -> Result<(), Error> {
         match &mut self.way {
-            Way::Twice(twice) => twice.next = None,
-            Way::Anew { next, .. } => *next = None,
+            Way::DoubleBuffered(twice) => twice.next = None,
+            Way::Rebuilt { next, .. } => *next = None,
             Way::InPlace { .. } => {
                 let inverse: Vec<_> = deltas.iter().map(|delta| delta.inverse()).collect();
                 self.prepare(rib, &inverse)?;
@@ -266,19 +272,19 @@ impl<A: Address> Attached<A> {
         Ok(())
     }
 
-    /// A table that stays as it is.
+    /// Returns a table that does not change.
     pub(super) fn frozen(&self, rib: &Rib<A>) -> Result<Arc<Published<A>>, Error> {
         match &self.way {
             Way::InPlace { writer, .. } => Ok(Published::whole(writer.rebuilt(rib)?)),
-            Way::Twice(_) | Way::Anew { .. } => Ok(Arc::clone(self.published.current())),
+            Way::DoubleBuffered(_) | Way::Rebuilt { .. } => Ok(Arc::clone(self.published.current())),
         }
     }
 
     pub(super) fn memory(&self) -> Memory {
         let (own, spare) = match &self.way {
             Way::InPlace { writer, .. } => (writer.memory(), None),
-            Way::Twice(twice) => (self.published.current().memory(), twice.spare.as_deref()),
-            Way::Anew { .. } => (self.published.current().memory(), None),
+            Way::DoubleBuffered(twice) => (self.published.current().memory(), twice.spare.as_deref()),
+            Way::Rebuilt { .. } => (self.published.current().memory(), None),
         };
         let others = self.published.retired().chain(spare).map(Published::bytes).sum();
         own.off_chip("other copies", others)

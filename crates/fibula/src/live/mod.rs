@@ -1,8 +1,10 @@
-//! Live tables: one writer changes the table, any number of readers look up, and no reader ever waits.
+//! Live tables: one writer changes the table, any number of readers look up, and no reader ever
+//! waits.
 //!
-//! A [`Live`] owns a [`Rib`] and the [`Fib`]s compiled from it. Each thread that looks up has a [`Reader`], and takes
-//! a *guard* from it for every batch: a reference to the table that is published at that moment. The writer makes the next
-//! table where nobody reads, publishes it by one store, and takes the old one back when every reader has passed it.
+//! A [`Live`] owns a [`Rib`] and the [`Fib`]s compiled from it. Each thread that looks up has a
+//! [`Reader`], and takes a *guard* from it for every batch: a reference to the table that is
+//! published at that moment. The writer prepares the next table where nobody reads and publishes it
+//! by one store. It reclaims the old one when all readers have passed a quiescent state.
 //!
 //! ```
 //! use fibula::live::{Live, Settings};
@@ -21,26 +23,32 @@
 //! ```
 //!
 //! # What a guard promises
-//! As long as it is borrowed, the table does not move or go away. Each answer is that of the published [`Rib`] at some moment since the guard was taken;
-//! of a table that is not changed in place all answers under one guard are those of one moment, that of the guard. Taking a guard
-//! is one load of a word that only publications write, one store to a line that no other reader touches, and one load of the
-//! pointer: no lock, no allocation, no loop, nothing that another thread could delay.
+//! While a guard is borrowed, the table neither moves nor goes away. Each answer is that of the
+//! published [`Rib`] at some moment since the guard was taken. If the table is not changed in
+//! place, all answers under one guard are those of the moment of the guard.
 //!
-//! In return, a reader takes guards again and again (one a batch), or [rests](Reader::rest) before it waits for anything. One that does
-//! neither keeps the writer from reusing the copy it may be at: changes are late by [`Settings::patience`], then a copy is built beside,
-//! and when several tables are held up [`Live::publish`] says so.
+//! Taking a guard is one load of a word that only publications write, one store to a cache line
+//! that no other reader touches, and one load of the pointer. There is no lock, no allocation, no
+//! loop, and nothing that another thread could delay.
+//!
+//! In return, a reader takes guards again and again (one a batch), or [rests](Reader::rest) before
+//! it waits for anything. A reader that does neither keeps the writer from reusing the copy it may
+//! hold. Changes are then delayed by [`Settings::patience`], after which another copy is built.
+//! When several tables are held up, [`Live::publish`] returns an error.
 //!
 //! # How a table follows
-//! - An engine that can [share](crate::engine::Share) its memory is changed **in place**: what a change needs is built beside what is
-//!   read, and each address goes from its old answer to its new one by the store of one word. What is replaced is used again when every
-//!   reader has passed.
-//! - Any other engine whose [`About::updates`](crate::engine::About::updates) is in place is kept **twice**. A publication carries out on
-//!   the copy nobody reads what this copy has missed, and the new changes, and publishes it. Twice the memory, twice the work for a
-//!   change, none of it where readers are.
-//! - Any other is **built anew** beside, and the old table dropped when every reader has passed it.
+//! - An engine that can [share](crate::engine::Share) its memory is changed **in place**:
+//!   what a change needs is built beside what is read. Each address goes from its old answer to its
+//!   new one by the store of one word. What is replaced is reused after a grace period.
+//! - Any other engine whose [`About::updates`](crate::engine::About::updates) is in place is
+//!   **double-buffered**. A publication applies to the copy that nobody reads the changes it has
+//!   missed and the new ones, and publishes it. This takes twice the memory and twice the work for
+//!   a change, none of it where readers are.
+//! - Any other is **rebuilt** beside the old table, which is dropped after a grace period.
 //!
-//! In every way no-ops never reach an engine, changes may be gathered ([`Settings`]), and a change that exceeds a limit of any engine
-//! is taken back from the table: the published tables go on answering, and the error is told.
+//! In each of these cases, changes without effect never reach an engine, and changes may be
+//! gathered ([`Settings`]). A change that exceeds a limit of any engine is undone in the table: the
+//! published tables still answer, and the error is returned.
 
 mod attached;
 mod gatherer;
@@ -62,11 +70,12 @@ use std::time::Duration;
 /// When gathered changes are published.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// As soon as there are so many.
+    /// As soon as there are this many.
     pub most_changes: usize,
-    /// As soon as the oldest has waited so long. By default not at all.
+    /// As soon as the oldest has waited this long; zero by default.
     pub longest_delay: Duration,
-    /// How much longer they wait where readers are still at the copy that is to be changed, before a new one is built.
+    /// How much longer they wait while readers still hold the copy that is to be changed, before a
+    /// new one is built.
     pub patience: Duration,
 }
 
@@ -76,26 +85,26 @@ impl Default for Settings {
     }
 }
 
-/// What became of the changes so far.
+/// The results of the changes so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Changes of single prefixes that were published.
+    /// The number of changes of single prefixes that were published.
     pub applied: u64,
-    /// Changes that changed nothing.
+    /// The number of changes without effect.
     pub suppressed: u64,
-    /// Changes that a later one in the same publication replaced or took back.
+    /// The number of changes that a later one in the same publication replaced or undid.
     pub coalesced: u64,
-    /// Changes of single prefixes that exceeded a limit and were taken back.
+    /// The number of changes of single prefixes that exceeded a limit and were undone.
     pub refused: u64,
-    /// Publications: moments at which readers began to see something new.
+    /// The number of publications: moments at which readers began to see something new.
     pub publications: u64,
-    /// How many tables were built anew for them.
+    /// The number of tables that were rebuilt for them.
     pub rebuilt: u64,
 }
 
 /// A table that changes while readers look up: the writer's end.
 ///
-/// Times are since any moment of the caller's choice; they must not run backwards.
+/// Times count from any moment of the caller's choice, and must not run backwards.
 #[derive(Debug)]
 pub struct Live<A: Address> {
     gatherer: Gatherer<A>,
@@ -103,8 +112,8 @@ pub struct Live<A: Address> {
 }
 
 impl<A: Address> Live<A> {
-    /// Goes live with tables compiled from `rib`: by one engine or by several. An engine that is kept twice is built a
-    /// second time.
+    /// Goes live with tables that one or several engines compiled from `rib`. A double-buffered
+    /// engine is built a second time.
     ///
     /// # Errors
     /// If a second copy cannot be built.
@@ -117,29 +126,32 @@ impl<A: Address> Live<A> {
         Ok(Self { gatherer: Gatherer::new(rib, settings), attached })
     }
 
-    /// A new reader of the table of the `which`th engine, from 0 on.
+    /// Returns a new reader of the table of engine `which`, counted from 0.
     ///
     /// # Panics
-    /// If there are not so many.
+    /// If there is no such engine.
     #[must_use]
     pub fn reader(&self, which: usize) -> Reader<A> {
         Reader { subscriber: self.attached[which].published.subscribe() }
     }
 
-    /// The published table of the `which`th engine, frozen: for as long as it is kept it answers as now, for jobs that take
-    /// longer than a reader may hold a guard. A table that is changed in place is built again for it. Any other costs nothing by itself,
-    /// and where two copies take turns the next change but one builds one in the place of the frozen, once.
+    /// Returns the published table of engine `which`, frozen: as long as it is kept it answers as
+    /// now. It is for jobs that take longer than a reader may hold a guard.
+    ///
+    /// A table that is changed in place is built again for it. Any other costs nothing by itself;
+    /// if the table is double-buffered, the next change but one replaces the frozen table with a
+    /// fresh build, once.
     ///
     /// # Errors
     /// If it cannot be built.
     ///
     /// # Panics
-    /// If there are not so many.
+    /// If there is no such engine.
     pub fn freeze(&self, which: usize) -> Result<Frozen<A>, Error> {
         self.attached[which].frozen(self.gatherer.rib()).map(Frozen)
     }
 
-    /// Takes a change in, and publishes what is due; see [`Live::poll`].
+    /// Takes a change, and publishes what is due; see [`Live::poll`].
     ///
     /// # Errors
     /// See [`Live::publish`].
@@ -148,8 +160,9 @@ impl<A: Address> Live<A> {
         self.poll(now)
     }
 
-    /// Publishes the changes that were taken in, if they are due. Where readers are still at the copy that is to be
-    /// changed, this leaves them pending for [`Settings::patience`]: call it again, with or without other changes.
+    /// Publishes the changes that were taken, if they are due. While readers hold the copy that is
+    /// to be changed, this leaves them pending for [`Settings::patience`]: call it again, with or
+    /// without other changes.
     ///
     /// # Errors
     /// See [`Live::publish`].
@@ -159,24 +172,27 @@ impl<A: Address> Live<A> {
         if self.gatherer.is_due(now, is_held) { self.publish() } else { Ok(()) }
     }
 
-    /// When the changes that were taken in are to be published; `None` if there are none.
+    /// Returns the time at which the pending changes are to be published, or `None` if there are
+    /// none.
     #[must_use]
     pub fn due(&self) -> Option<Duration> {
         self.gatherer.due()
     }
 
-    /// How many changes are taken in and not published yet.
+    /// Returns the number of changes taken and not yet published.
     #[must_use]
     pub fn pending(&self) -> usize {
         self.gatherer.pending()
     }
 
-    /// Publishes all changes that were taken in: when this returns, every guard taken from now on shows them. Gives readers that are
-    /// at the copy to be changed a moment to pass, then builds a new one.
+    /// Publishes all pending changes: when this returns, every guard taken from now on shows them.
+    /// Gives readers that hold the copy to be changed a moment to pass, then builds a new one.
     ///
     /// # Errors
-    /// If the table exceeds a limit of an engine: then all these changes are taken back, and everything is as it was before them.
-    /// If readers that neither take guards nor rest hold up several tables: then the changes stay pending.
+    /// - The table exceeds a limit of an engine. Then all these changes are undone, and everything
+    ///   is as before them.
+    /// - Readers that neither take guards nor rest hold up several tables. Then the changes stay
+    ///   pending.
     pub fn publish(&mut self) -> Result<(), Error> {
         if self.gatherer.pending() == 0 {
             return Ok(());
@@ -191,7 +207,7 @@ impl<A: Address> Live<A> {
         if deltas.is_empty() {
             return Ok(());
         }
-        // Those first whose readers see nothing of it yet.
+        // Tables first whose readers do not see the change yet.
         let mut order: Vec<usize> = (0..self.attached.len()).collect();
         order.sort_by_key(|&which| self.attached[which].is_in_place());
         let mut rebuilt = 0;
@@ -213,31 +229,32 @@ impl<A: Address> Live<A> {
         Ok(())
     }
 
-    /// Whether the `which`th engine's table is changed in place: then answers under one guard may be of several moments.
+    /// Returns whether the table of engine `which` is changed in place; then answers under one
+    /// guard may be of several moments.
     ///
     /// # Panics
-    /// If there are not so many.
+    /// If there is no such engine.
     #[must_use]
     pub fn is_in_place(&self, which: usize) -> bool {
         self.attached[which].is_in_place()
     }
 
-    /// The table as it is published: without the changes that are pending.
+    /// Returns the table as it is published, without the pending changes.
     #[must_use]
     pub fn rib(&self) -> &Rib<A> {
         self.gatherer.rib()
     }
 
-    /// What became of the changes so far.
+    /// Returns the results of the changes so far.
     #[must_use]
     pub fn counts(&self) -> Counts {
         self.gatherer.counts()
     }
 
-    /// What the `which`th engine's tables occupy: the published one by part, and all its other copies.
+    /// Returns the memory of engine `which`: the published table by part, and all its other copies.
     ///
     /// # Panics
-    /// If there are not so many.
+    /// If there is no such engine.
     #[must_use]
     pub fn memory(&self, which: usize) -> Memory {
         self.attached[which].memory()
@@ -256,24 +273,25 @@ impl<A: Address> Deref for Frozen<A> {
     }
 }
 
-/// One thread's way to the published table.
+/// One thread's access to the published table.
 ///
-/// A clone is another reader. A reader that is dropped holds nothing up; readers may outlive their [`Live`], and then see its last
-/// table.
+/// A clone is another reader. A dropped reader holds nothing up. Readers may outlive their
+/// [`Live`], and then see its last table.
 #[derive(Clone, Debug)]
 pub struct Reader<A: Address> {
     subscriber: Subscriber<Published<A>>,
 }
 
 impl<A: Address> Reader<A> {
-    /// The table that is published now, for one batch. See [the promises](self#what-a-guard-promises).
+    /// Returns the table that is published now, for one batch. See [the
+    /// promises](self#what-a-guard-promises).
     #[inline]
     pub fn guard(&mut self) -> &dyn View<A> {
         &*self.subscriber.guard().view
     }
 
-    /// Reads nothing until the next guard: before waiting for packets, a lock, or sleep. One store; the guard after it also costs a
-    /// fence.
+    /// Holds nothing until the next guard. Call it before waiting for packets, for a lock, or
+    /// sleeping. It costs one store; the guard after it also costs a fence.
     #[inline]
     pub fn rest(&mut self) {
         self.subscriber.rest();

@@ -1,50 +1,58 @@
-//! The hand-over of tables between one writer and any number of readers: quiescent-state-based reclamation.
+//! The reclamation of tables between one writer and any number of readers: quiescent-state-based
+//! reclamation.
 //!
-//! The writer publishes a table by one store, and counts what it has published: the *epoch*. Each reader has a slot on lines of
-//! its own, in which it notes, before it takes up the table that is now published, the epoch it has seen. That says: whatever I read
-//! before, I have done with. What was published up to epoch *e* and then replaced is read by nobody once every slot shows
-//! more than *e*, or that its reader rests.
+//! The writer publishes a table by one store, and counts its publications: the *epoch*. Each reader
+//! has a slot on cache lines of its own. Before it loads the pointer to the published table, it
+//! stores the epoch it has seen in its slot. That declares a quiescent state: the reader holds
+//! nothing that it loaded before. What was published up to epoch *e* and then replaced is unused
+//! once every slot shows more than *e*, or that its reader rests.
 //!
 //! ```text
-//! reader                                     writer
-//!   seen = epoch        (acquire)              pointer = new       (release)
-//!   slot = seen         (release)              epoch   = epoch + 1 (release)
-//!   table = pointer     (acquire)              fence; all slots > epoch before (acquire)?  reuse the old table
+//! reader                            writer
+//!   seen = epoch     (acquire)        pointer = new       (release)
+//!   slot = seen      (release)        epoch   = epoch + 1 (release)
+//!   table = pointer  (acquire)        fence; all slots > epoch before (acquire)?
+//!                                     reuse the old table
 //! ```
-//! A reader that has seen the new epoch finds the new pointer or a later one. One that has not shows an old epoch, and the writer leaves
-//! the old table alone. Only a reader that comes back from rest needs a fence: the writer may have looked at its slot just before.
+//! A reader that has seen the new epoch finds the new pointer or a later one. A reader that has not
+//! shows an old epoch, and the writer does not touch the old table. Only a reader that comes back
+//! from rest needs a fence: the writer may have looked at its slot just before.
 #![allow(unsafe_code, reason = "readers follow a pointer that the writer keeps valid")]
 
 use super::sync::{AtomicPtr, AtomicU64, Mutex, Ordering, fence};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// What the slot of a reader shows that reads nothing: later than every epoch.
+/// The value of the slot of a resting reader: later than every epoch.
 const RESTING: u64 = u64::MAX;
 
-/// The epoch that a reader has seen, on a pair of lines of its own: processors fetch lines in pairs.
+/// The epoch that a reader has seen, on two cache lines of its own, because processors fetch lines
+/// in pairs.
 #[repr(align(128))]
 #[derive(Debug)]
 struct Slot(AtomicU64);
 
-/// What writer and readers share.
+/// The state that writer and readers share.
 #[derive(Debug)]
 struct Domain<T> {
     pointer: AtomicPtr<T>,
     epoch: AtomicU64,
-    /// Locked when a reader comes or goes, and by the writer when it asks who has passed; never on the way to a table.
+    /// Locked when a reader is created or dropped, and when the writer checks for a grace period;
+    /// never by a guard.
     slots: Mutex<Vec<Arc<Slot>>>,
-    /// What the writer leaves behind for readers that outlive it.
+    /// The tables that the writer leaves for readers that outlive it.
     left: Mutex<Vec<Arc<T>>>,
 }
 
-/// The writer's end: publishes tables, and gets back those that every reader has passed.
+/// The writer's end: publishes tables, and reclaims them after a grace period.
 #[derive(Debug)]
 pub(crate) struct Publisher<T> {
     domain: Arc<Domain<T>>,
-    /// The published table. Neither it nor a retired one is written or dropped: `Arc` gives out `&T` as long as this is here.
+    /// The published table. Neither it nor a retired one is written or dropped: `Arc` gives only
+    /// `&T` as long as this exists.
     current: Arc<T>,
-    /// Tables that were published, oldest first, each with the last epoch in which a reader may have taken it up.
+    /// Tables that were published, oldest first, each with the last epoch in which a reader may
+    /// have loaded it.
     retired: VecDeque<(u64, Arc<T>)>,
     epoch: u64,
 }
@@ -69,22 +77,23 @@ impl<T> Publisher<T> {
         Self { domain: Arc::new(domain), current: first, retired: VecDeque::new(), epoch: 0 }
     }
 
-    /// A new reader, which rests.
+    /// Returns a new reader, which rests.
     pub(crate) fn subscribe(&self) -> Subscriber<T> {
         Subscriber::of(Arc::clone(&self.domain))
     }
 
-    /// The published table.
+    /// Returns the published table.
     pub(crate) fn current(&self) -> &Arc<T> {
         &self.current
     }
 
-    /// The tables that were published before and have not been taken back, oldest first.
+    /// Returns the tables that were published before and not reclaimed yet, oldest first.
     pub(crate) fn retired(&self) -> impl Iterator<Item = &T> {
         self.retired.iter().map(|(_, table)| &**table)
     }
 
-    /// Publishes a table; the one before is retired. Readers see it from the next guard they take.
+    /// Publishes a table and retires the previous one. Readers see it from the next guard they
+    /// take.
     pub(crate) fn publish(&mut self, next: Arc<T>) {
         self.domain.pointer.store(Arc::as_ptr(&next).cast_mut(), Ordering::Release);
         let before = std::mem::replace(&mut self.current, next);
@@ -92,45 +101,47 @@ impl<T> Publisher<T> {
         self.retired.push_back((last, before));
     }
 
-    /// Counts what has been written into the published table itself, and returns the epoch that ends with it.
+    /// Counts what was written into the published table itself, and returns the epoch that ends
+    /// with it.
     pub(crate) fn advance(&mut self) -> u64 {
         self.epoch += 1;
         self.domain.epoch.store(self.epoch, Ordering::Release);
         self.epoch - 1
     }
 
-    /// Takes back the table that was published before this one, if every reader has passed it, and lets go of those before.
+    /// Reclaims the previously published table, if all readers have passed it, and drops those
+    /// before.
     pub(crate) fn take_back(&mut self) -> Option<Arc<T>> {
         self.drop_passed(1);
         let passed = self.retired.len() == 1 && self.has_passed(self.retired[0].0);
         if passed { self.retired.pop_front().map(|(_, table)| table) } else { None }
     }
 
-    /// Whether [`take_back`](Self::take_back) gives a table.
+    /// Returns whether [`take_back`](Self::take_back) would return a table.
     pub(crate) fn is_passed(&self) -> bool {
         self.retired.back().is_some_and(|&(epoch, _)| self.has_passed(epoch))
     }
 
-    /// Lets go of the retired tables that every reader has passed, but for so many that were published last.
+    /// Drops the retired tables that all readers have passed, except the last `kept` ones.
     pub(crate) fn drop_passed(&mut self, kept: usize) {
         while self.retired.len() > kept && self.has_passed(self.retired[0].0) {
             self.retired.pop_front();
         }
     }
 
-    /// Whether no reader can still be at what was published up to an epoch.
+    /// Returns whether no reader can still hold what was published up to `epoch`.
     pub(crate) fn has_passed(&self, epoch: u64) -> bool {
-        // Pairs with the fence of a reader that comes back from rest: either its slot is seen here, or it sees what has been
-        // published before.
+        // Pairs with the fence of a reader that comes back from rest: either its slot is seen here,
+        // or it sees what was published before.
         fence(Ordering::SeqCst);
         let slots = self.domain.slots.lock().expect("nobody panics with the lock");
-        // Acquire: what those readers have read comes before whatever is written once this has answered.
+        // Acquire: what those readers have read comes before any write after this returns true.
         slots.iter().all(|slot| slot.0.load(Ordering::Acquire) > epoch)
     }
 }
 
 impl<T> Drop for Publisher<T> {
-    /// Readers that are still there go on reading: the last of them drops the tables.
+    /// Leaves the tables to the remaining readers, the last of which drops them.
     fn drop(&mut self) {
         let tables = self.retired.drain(..).map(|(_, table)| table);
         let mut left = self.domain.left.lock().expect("nobody panics with the lock");
@@ -145,7 +156,8 @@ impl<T> Subscriber<T> {
         Self { domain, slot, resting: true }
     }
 
-    /// The table that is published now; it stays as it is for as long as it is borrowed.
+    /// Returns the table that is published now, which does not change or go away while it is
+    /// borrowed.
     #[inline]
     pub(crate) fn guard(&mut self) -> &T {
         let seen = self.domain.epoch.load(Ordering::Acquire);
@@ -156,14 +168,16 @@ impl<T> Subscriber<T> {
             fence(Ordering::SeqCst); // see `has_passed`
         }
         let table = self.domain.pointer.load(Ordering::Acquire);
-        // SAFETY: the pointer is that of an `Arc` which the publisher keeps, as `current` or as retired, until every slot shows
-        // a later epoch than those in which it was published, and then leaves to the domain if it goes itself. This reader's
-        // slot shows an epoch no later than the table's last one, or the load above had found a later table; and it shows
-        // that until `guard` or `rest` are called again or the subscriber is dropped, which the borrow of `self` forbids.
+        // SAFETY: the pointer is that of an `Arc` which the publisher keeps, as `current` or as
+        // retired. It keeps the `Arc` until every slot shows a later epoch than those in which it
+        // was published; if dropped itself, it leaves the `Arc` to the domain. This reader's slot
+        // shows an epoch no later than the table's last one, or the load above had found a later
+        // table. The slot keeps that value until `guard` or `rest` is called again or the
+        // subscriber is dropped, which the borrow of `self` forbids.
         unsafe { &*table }
     }
 
-    /// Reads nothing from now on, until the next guard.
+    /// Holds nothing from now on, until the next guard.
     #[inline]
     pub(crate) fn rest(&mut self) {
         self.resting = true;
@@ -172,7 +186,7 @@ impl<T> Subscriber<T> {
 }
 
 impl<T> Clone for Subscriber<T> {
-    /// Another reader, which rests.
+    /// Returns another reader, which rests.
     fn clone(&self) -> Self {
         Self::of(Arc::clone(&self.domain))
     }

@@ -1,4 +1,4 @@
-//! What the hand-over is made of. The models of `tests/loom.rs` put loom's own in its place.
+//! The primitives of the reclamation. The models of `tests/loom.rs` replace them with loom's.
 
 pub(super) use std::sync::Mutex;
 pub(super) use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering, fence};

@@ -1,4 +1,5 @@
-//! What one thread can see of the hand-over; the many are in `tests/live.rs`, all their orders in `tests/loom.rs`.
+//! Tests of the reclamation with one thread; many threads are in `tests/live.rs`, all their orders
+//! in `tests/loom.rs`.
 
 use super::*;
 use crate::{NextHop, Prefix, Route};
@@ -16,7 +17,7 @@ fn live(engines: &[&str], settings: Settings) -> Live<u32> {
     Live::new(rib, fibs, settings).unwrap()
 }
 
-/// An engine that is kept twice, and one that is built anew.
+/// An engine that is double-buffered, and one that is rebuilt.
 const WAYS: [&str; 2] = ["radix", "lc-trie"];
 
 #[test]
@@ -60,7 +61,7 @@ fn changes_wait_for_readers_and_no_longer_than_patience() {
     reader.guard();
     live.change(announce("10.1.0.0/16", 2), NOW).unwrap();
     live.change(announce("10.1.0.0/16", 3), NOW).unwrap();
-    // The reader may still be at the copy that is needed for the second.
+    // The reader may still hold the copy that is needed for the second change.
     assert_eq!((live.pending(), live.counts().publications), (1, 1));
     live.poll(patience / 2).unwrap();
     assert_eq!(live.pending(), 1);
@@ -183,7 +184,7 @@ fn what_cannot_be_shared_is_shared_again_once_it_can() {
     let mut live = live(&["mosaic"], Settings::default());
     let mut reader = live.reader(0);
     let mut ways = Vec::new();
-    // 255 is the mark of 8 bits. One next hop more takes 16.
+    // 255 is reserved in 8 bits, so one more next hop takes 16.
     for (prefix, next_hop) in [
         ("10.1.0.0/16", 254),
         ("10.2.0.0/16", 255),

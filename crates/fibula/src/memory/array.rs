@@ -1,4 +1,5 @@
-//! [`Array`]: a growable array that begins on a cache line and may ask for huge pages, or lies in a [`Mapping`].
+//! [`Array`]: a growable array that begins on a cache line and may ask for huge pages, or reads a
+//! [`Mapping`].
 #![allow(unsafe_code, reason = "an allocation with its own alignment")]
 
 use super::huge_pages;
@@ -10,17 +11,18 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 use zerocopy::{FromBytes, FromZeros, Immutable};
 
-/// The bytes of a cache line: what every array is aligned to.
+/// The bytes of a cache line, to which every array is aligned.
 pub const CACHE_LINE: usize = 64;
 
-/// The bytes of a huge page: what arrays at least this large are aligned to when asked for [`Pages::Huge`].
+/// The bytes of a huge page. Arrays of at least this size are aligned to it when built with
+/// [`Pages::Huge`].
 const HUGE_PAGE: usize = 2 << 20;
 
-/// What the system's allocator aligns to without being asked. Only then does it take fresh pages as they come,
-/// zeroed and not yet there, for [`Array::zeroed`]; at any greater alignment it writes every zero.
+/// The system allocator's default alignment. Only up to it does the allocator return fresh zeroed
+/// pages without touching them, for [`Array::zeroed`]. At a greater alignment it writes every zero.
 const GIVEN_ALIGN: usize = 16;
 
-/// Which pages an array asks for.
+/// The pages an array asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Pages {
     /// The system's ordinary pages.
@@ -46,8 +48,8 @@ pub struct Array<T: Copy> {
     /// The bytes of the allocation before `start`.
     offset: usize,
     pages: Pages,
-    /// What the elements lie in if they are not this array's own: then they are only read, and any change moves them
-    /// to an allocation first.
+    /// The mapping that holds the elements, if the array does not own them. Then they are only
+    /// read, and any change first moves them to an allocation.
     mapping: Option<Arc<Owner>>,
 }
 
@@ -57,14 +59,14 @@ unsafe impl<T: Copy + Send> Send for Array<T> {}
 unsafe impl<T: Copy + Sync> Sync for Array<T> {}
 
 impl<T: Copy> Array<T> {
-    /// An empty array; allocates nothing yet.
+    /// Creates an empty array. Allocates nothing yet.
     #[must_use]
     pub fn new(pages: Pages) -> Self {
         const { assert!(size_of::<T>() > 0 && align_of::<T>() <= CACHE_LINE) }
         Self { start: NonNull::dangling(), len: 0, capacity: 0, offset: 0, pages, mapping: None }
     }
 
-    /// `len` times `value`.
+    /// Creates an array of `len` times `value`.
     #[must_use]
     pub fn filled(value: T, len: usize, pages: Pages) -> Self {
         let mut array = Self::new(pages);
@@ -72,8 +74,9 @@ impl<T: Copy> Array<T> {
         array
     }
 
-    /// `len` times the value that is all zero bytes. Where the system hands out fresh pages, those never written
-    /// take no memory and no time: for tables that are large and mostly empty.
+    /// Creates an array of `len` times the value that is all zero bytes. Where the system returns
+    /// fresh pages, those never written take no memory and no time, which suits tables that are
+    /// large and mostly empty.
     #[must_use]
     pub fn zeroed(len: usize, pages: Pages) -> Self
     where
@@ -82,7 +85,8 @@ impl<T: Copy> Array<T> {
         let mut array = Self::new(pages);
         if len > 0 {
             if array.layout(len).align() == HUGE_PAGE {
-                // The system's zeros would be ordinary pages by the time huge ones are asked for.
+                // Zeroed pages from the system would become ordinary pages before huge ones are
+                // asked for.
                 array.take(len, alloc);
                 // SAFETY: `take` made room for `len` elements.
                 unsafe { array.start.as_ptr().write_bytes(0, len) };
@@ -94,8 +98,9 @@ impl<T: Copy> Array<T> {
         array
     }
 
-    /// The elements that some bytes of a mapping are: read where they lie, and copied by the first change. `None` if
-    /// they are not there, not whole elements, or not aligned as elements are. O(1).
+    /// Returns the elements in `bytes` of a mapping: read in place, and copied by the first change.
+    /// Returns `None` if the range is past the end, not a whole number of elements, or not aligned
+    /// for them. O(1).
     ///
     /// ```
     /// use fibula::memory::{Array, Mapping, Pages};
@@ -118,7 +123,7 @@ impl<T: Copy> Array<T> {
         }
         let mut array = Self::new(Pages::Small);
         if !bytes.is_empty() {
-            // `FromBytes` says that any bytes are values, `Immutable` that reading them changes nothing.
+            // `FromBytes`: any bytes are values. `Immutable`: reading them changes nothing.
             array.start = NonNull::new(start.cast_mut())?;
             array.len = bytes.len() / size_of::<T>();
             array.capacity = array.len;
@@ -135,12 +140,12 @@ impl<T: Copy> Array<T> {
     /// Appends a slice.
     pub fn extend_from_slice(&mut self, values: &[T]) {
         self.reserve(values.len());
-        // SAFETY: `reserve` made room for `values.len()` more; the new room overlaps no borrowed slice.
+        // SAFETY: `reserve` made room for `values.len()` more, which overlaps no borrowed slice.
         unsafe { values.as_ptr().copy_to_nonoverlapping(self.start.as_ptr().add(self.len), values.len()) };
         self.len += values.len();
     }
 
-    /// Makes it `len` long: cuts off, or appends copies of `value`.
+    /// Sets the length to `len`: truncates, or appends copies of `value`.
     pub fn resize(&mut self, len: usize, value: T) {
         self.reserve(len.saturating_sub(self.len));
         for index in self.len..len {
@@ -150,25 +155,26 @@ impl<T: Copy> Array<T> {
         self.len = len;
     }
 
-    /// Cuts off everything from `len` on, if it is longer.
+    /// Truncates the array to `len` elements, if it is longer.
     pub fn truncate(&mut self, len: usize) {
         self.len = self.len.min(len);
     }
 
-    /// The bytes it occupies, unused capacity included.
+    /// Returns the bytes it occupies, unused capacity included.
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.capacity * size_of::<T>()
     }
 
-    /// How many elements fit before it moves.
+    /// Returns the number of elements that fit before it moves.
     #[must_use]
     pub fn capacity(&self) -> usize {
         self.capacity
     }
 
-    /// Moves to an allocation of exactly `capacity` elements, or of its length if that is more: for owners who
-    /// know how far they grow, or who cannot spare the room that doubling leaves unused. O(n).
+    /// Moves to an allocation of exactly `capacity` elements, or of its length if that is more. For
+    /// owners who know how far they grow, or who cannot spare the room that doubling leaves unused.
+    /// O(n).
     pub fn set_capacity(&mut self, capacity: usize) {
         let capacity = capacity.max(self.len);
         if capacity != self.capacity {
@@ -176,7 +182,7 @@ impl<T: Copy> Array<T> {
         }
     }
 
-    /// Gives unused capacity back.
+    /// Frees unused capacity.
     pub fn shrink_to_fit(&mut self) {
         self.set_capacity(self.len);
     }
@@ -184,12 +190,12 @@ impl<T: Copy> Array<T> {
     fn reserve(&mut self, more: usize) {
         let needed = self.len.checked_add(more).expect("more elements than addresses");
         if needed > self.capacity || self.mapping.is_some() {
-            // The first allocation is exact: most tables are made in one piece.
+            // The first allocation is exact: most tables are built in one piece.
             self.reallocate(needed.max(self.capacity.saturating_mul(2)));
         }
     }
 
-    /// Moves elements that lie in a mapping to an allocation, where they may be changed.
+    /// Moves elements from a mapping to an allocation, where they may be changed.
     #[cold]
     fn own(&mut self) {
         self.reallocate(self.len);
@@ -208,7 +214,7 @@ impl<T: Copy> Array<T> {
         *self = moved;
     }
 
-    /// Takes an allocation of `capacity` elements, not 0, from `allocate`; before, there was none.
+    /// Allocates `capacity` elements, not 0, with `allocate`. There must be no allocation yet.
     fn take(&mut self, capacity: usize, allocate: unsafe fn(Layout) -> *mut u8) {
         debug_assert!(self.capacity == 0 && capacity > 0);
         let layout = self.layout(capacity);
@@ -224,7 +230,8 @@ impl<T: Copy> Array<T> {
         }
     }
 
-    /// The allocation of `capacity` elements: aligned to huge pages, or with room to align it to a line.
+    /// Returns the layout for `capacity` elements: aligned to huge pages, or with room to align it
+    /// to a cache line.
     fn layout(&self, capacity: usize) -> Layout {
         let bytes = capacity.checked_mul(size_of::<T>()).expect("more bytes than addresses");
         let huge = self.pages == Pages::Huge && bytes >= HUGE_PAGE;
@@ -237,7 +244,8 @@ impl<T: Copy> Array<T> {
 impl<T: Copy> Drop for Array<T> {
     fn drop(&mut self) {
         if self.capacity > 0 && self.mapping.is_none() {
-            // SAFETY: `take` had the allocation begin so far before `start`, with this very layout.
+            // SAFETY: `take` let the allocation begin `offset` bytes before `start`, with this very
+            // layout.
             unsafe { dealloc(self.start.cast::<u8>().sub(self.offset).as_ptr(), self.layout(self.capacity)) };
         }
     }
@@ -248,8 +256,8 @@ impl<T: Copy> Deref for Array<T> {
 
     #[inline(always)]
     fn deref(&self) -> &[T] {
-        // SAFETY: the first `len` elements are initialised; an empty array's pointer is dangling but aligned. Those of a
-        // mapping live as long as its owner, which is held.
+        // SAFETY: the first `len` elements are initialised; an empty array's pointer is dangling
+        // but aligned. Those of a mapping live as long as its owner, which `self` holds.
         unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.len) }
     }
 }
@@ -353,7 +361,7 @@ mod tests {
             change(&mut plain);
             assert_eq!(array[..], plain[..]);
             assert!(mapping.bytes().iter().all(|&byte| byte == 1));
-            drop(mapping); // whoever still reads holds the owner
+            drop(mapping); // every reader holds the owner
             assert!(copy.iter().all(|&value| value == 0x0101) && array.get(1).is_some());
         }
     }

@@ -1,4 +1,5 @@
-//! Arrays laid out for lookups: aligned to cache lines, backed by huge pages where asked, counted by part.
+//! Arrays laid out for lookups: aligned to cache lines, on huge pages if asked for, and counted by
+//! part.
 
 mod array;
 #[cfg(target_os = "linux")]

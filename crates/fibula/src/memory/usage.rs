@@ -1,9 +1,9 @@
-//! [`Memory`]: what a structure occupies, part by part.
+//! [`Memory`]: the bytes a structure occupies, part by part.
 
 /// One named part of a structure and its size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Part {
-    /// The paper's own name for it.
+    /// The paper's name of the part.
     pub name: &'static str,
     /// Its size in bytes, unused capacity included.
     pub bytes: usize,
@@ -11,7 +11,7 @@ pub struct Part {
     pub on_chip: bool,
 }
 
-/// What an engine occupies, in the parts its paper speaks of.
+/// The bytes an engine occupies, in the parts its paper names.
 ///
 /// ```
 /// use fibula::memory::Memory;
@@ -25,7 +25,7 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// No parts yet.
+    /// Creates an empty list of parts.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -45,13 +45,13 @@ impl Memory {
         self
     }
 
-    /// All parts together, in bytes.
+    /// Returns the bytes of all parts.
     #[must_use]
     pub fn total(&self) -> usize {
         self.parts.iter().map(|part| part.bytes).sum()
     }
 
-    /// The parts the paper keeps on chip, in bytes.
+    /// Returns the bytes of the parts the paper keeps on chip.
     #[must_use]
     pub fn total_on_chip(&self) -> usize {
         self.parts.iter().filter(|part| part.on_chip).map(|part| part.bytes).sum()

@@ -8,19 +8,20 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
 use zerocopy::{FromZeros, IntoBytes};
 
-/// A value that some threads load while another stores: atomic integers where it is kept.
+/// A value that some threads load while another stores it: stored as atomic integers.
 ///
-/// An integer is a [`Word`] and is loaded and stored in one piece. Each integer of a record of several is loaded and
-/// stored by itself, so a writer fills a record before readers can find it.
+/// An integer is a [`Word`] and is loaded and stored in one piece. A record of several integers is
+/// loaded and stored integer by integer, so a writer fills a record before readers can find it.
 ///
 /// # Safety
-/// `Atomic` has the size, the alignment and the bits of `Self`, every value of `Self` is a value of `Atomic`, and every
-/// `Atomic` is a value of `Self`: [`Words`] sees one allocation as either.
+/// `Atomic` has the size, the alignment and the bits of `Self`. Every value of `Self` is a value of
+/// `Atomic`, and the reverse. [`Words`] uses one allocation as either.
 pub unsafe trait Shareable: Copy + FromZeros + fmt::Debug + Send + Sync + 'static {
-    /// The atomic form.
+    /// The atomic type.
     type Atomic: Send + Sync;
 
-    /// Loads from an atomic. What was written before the value was [stored](Shareable::store) is seen after this.
+    /// Loads from an atomic. All writes before the value was [stored](Shareable::store) are visible
+    /// after this.
     #[must_use]
     fn load_atomic(place: &Self::Atomic) -> Self;
 
@@ -49,7 +50,7 @@ pub trait Word: Shareable {}
 pub struct Published<T: Shareable>(T::Atomic);
 
 impl<T: Shareable> Published<T> {
-    /// Loads the value. What was written before it was stored is seen after this.
+    /// Loads the value. All writes before it was stored are visible after this.
     #[must_use]
     #[inline(always)]
     pub fn load(&self) -> T {
@@ -65,8 +66,8 @@ impl<T: Shareable> fmt::Debug for Published<T> {
 
 macro_rules! word {
     ($($int:ty, $atomic:ty);+) => {$(
-        // SAFETY: the standard library gives an atomic integer the size and bits of its integer, and on the 64-bit
-        // processors that this is built for its alignment.
+        // SAFETY: the standard library gives an atomic integer the size and bits of its integer,
+        // and its alignment on the 64-bit processors that this is built for.
         unsafe impl Shareable for $int {
             type Atomic = $atomic;
 
@@ -85,7 +86,7 @@ macro_rules! word {
     )+};
 }
 
-// SAFETY: arrays of types that are alike are alike.
+// SAFETY: arrays of types with the same layout have the same layout.
 unsafe impl<T: Shareable, const N: usize> Shareable for [T; N] {
     type Atomic = [T::Atomic; N];
 
@@ -102,10 +103,10 @@ unsafe impl<T: Shareable, const N: usize> Shareable for [T; N] {
 
 word!(u8, AtomicU8; u16, AtomicU16; u32, AtomicU32; u64, AtomicU64);
 
-/// A type that is another one with a meaning: an entry is an integer, a node is a pair of arrays. It can be kept in
-/// [`Words`] because what it is made of can.
+/// A type that gives another one a meaning: an entry is an integer, a node is a pair of arrays. It
+/// can be stored in [`Words`] because its inner type can.
 pub trait Around: Copy + FromZeros + fmt::Debug + Send + Sync + 'static {
-    /// The integers it consists of, in the order in which they lie in memory.
+    /// The integers it consists of, in their order in memory.
     type Inner: Shareable;
 
     /// Gives the integers their meaning.
@@ -115,8 +116,9 @@ pub trait Around: Copy + FromZeros + fmt::Debug + Send + Sync + 'static {
     fn inner(self) -> Self::Inner;
 }
 
-// SAFETY: `Words` checks size and alignment at compile time; a value is made by `around` from a value of the inner type,
-// and an array of either begins as zeros or as bytes without padding, which are values of both.
+// SAFETY: `Words` checks size and alignment at compile time. `around` makes a value from one of the
+// inner type. An array of either begins as zeros or as bytes without padding, which are values of
+// both.
 unsafe impl<T: Around> Shareable for T {
     type Atomic = <T::Inner as Shareable>::Atomic;
 
@@ -136,7 +138,7 @@ unsafe impl<T: Around> Shareable for T {
 #[repr(C)]
 pub struct Pair<A, B>(pub A, pub B);
 
-// SAFETY: with `repr(C)`, two pairs whose elements are alike are alike.
+// SAFETY: with `repr(C)`, two pairs whose elements have the same layout have the same layout.
 unsafe impl<A: Shareable, B: Shareable> Shareable for Pair<A, B> {
     type Atomic = Pair<A::Atomic, B::Atomic>;
 
@@ -145,7 +147,7 @@ unsafe impl<A: Shareable, B: Shareable> Shareable for Pair<A, B> {
         Self(A::load_atomic(&place.0), B::load_atomic(&place.1))
     }
 
-    /// Stores the first element last: who loads it sees the second.
+    /// Stores the first element last: a reader that loads it sees the second.
     #[inline(always)]
     fn store(self, place: &Self::Atomic) {
         self.1.store(&place.1);
@@ -158,7 +160,7 @@ impl<A: Shareable, B: Shareable> Published<Pair<A, B>> {
     #[inline(always)]
     pub fn split(&self) -> (&Published<A>, &Published<B>) {
         let (first, second) = (&raw const self.0.0, &raw const self.0.1);
-        // SAFETY: a `Published` is its atomic, transparently; both are borrowed as long as the pair.
+        // SAFETY: a `Published` is its atomic, transparently. Both are borrowed from the pair.
         unsafe { (&*first.cast(), &*second.cast()) }
     }
 }
@@ -172,17 +174,17 @@ impl<T: Shareable, const N: usize> Published<[T; N]> {
     }
 }
 
-/// Returns the elements of all arrays, one after the other.
+/// Returns the elements of all arrays in order.
 #[must_use]
 #[inline(always)]
 pub fn flattened<T: Shareable, const N: usize>(arrays: &[Published<[T; N]>]) -> &[Published<T>] {
-    // SAFETY: a `Published` is its atomic, transparently, and an array of arrays is all their elements; they are borrowed
-    // as long as the arrays.
+    // SAFETY: a `Published` is its atomic, transparently, and an array of arrays is all their
+    // elements. They are borrowed as long as the arrays.
     unsafe { std::slice::from_raw_parts(arrays.as_ptr().cast(), arrays.len() * N) }
 }
 
 impl<T: Shareable, const N: usize> Published<[T; N]> {
-    /// Returns elements that follow each other as one array.
+    /// Returns consecutive elements as one array.
     #[inline(always)]
     pub fn together(elements: &[Published<T>; N]) -> &Self {
         // SAFETY: as above.
@@ -199,7 +201,8 @@ impl<T: Around> Published<T> {
     }
 }
 
-/// Makes a type around one integer a word: `word_around!(Entry(u32))`. The type must be `repr(transparent)`.
+/// Defines a type around one integer word: `word_around!(Entry(u32))`. The type must be
+/// `repr(transparent)`.
 macro_rules! word_around {
     ($word:ident($int:ty)) => {
         impl $crate::memory::Around for $word {
@@ -221,11 +224,12 @@ macro_rules! word_around {
 }
 pub(crate) use word_around;
 
-/// An array of a fixed number of words, or of records of them, that its one owner changes while others read its
-/// [views](Words::view). All values are zero at first.
+/// An array of a fixed number of words, or of records of words, that its one owner changes while
+/// others read its [views](Words::view). All values are zero at first.
 ///
-/// Pages that were never written take no memory where the system hands out fresh ones ([`Array::zeroed`]), so an
-/// array may be larger than what is needed yet: then it never has to move under its readers.
+/// Pages that were never written take no memory where the system returns fresh ones
+/// ([`Array::zeroed`]). So an array may be larger than is needed yet, and then never has to move
+/// under its readers.
 ///
 /// ```
 /// use fibula::memory::{Pages, Words};
@@ -239,7 +243,8 @@ pub struct Words<T: Shareable> {
     view: WordsView<T>,
 }
 
-/// What readers have of [`Words`], and what a snapshot has: it loads and cannot store. Clones read the same memory.
+/// A reader's view of [`Words`], and of a snapshot's words: it can load but not store. Clones read
+/// the same memory.
 ///
 /// ```compile_fail
 /// use fibula::memory::{Pages, Words};
@@ -250,16 +255,17 @@ pub struct Words<T: Shareable> {
 /// ```compile_fail
 /// use fibula::memory::{Array, Pages, Words};
 /// let array = Array::filled(1_u32, 4, Pages::Small);
-/// let words: Words<u32> = Words::holding(array); // what may be mapped becomes a view, never `Words`
+/// let words: Words<u32> = Words::holding(array); // what may be mapped becomes a view
 /// ```
 pub struct WordsView<T: Shareable> {
-    /// The first of the array's elements. They are only ever seen as atomics.
+    /// The first of the array's elements, which are only accessed as atomics.
     start: *const Published<T>,
     len: usize,
     array: Arc<Array<T>>,
 }
 
-// SAFETY: what `start` points to belongs to `array` and is only seen as atomics, which may be shared and sent.
+// SAFETY: what `start` points to belongs to `array` and is only accessed as atomics, which may be
+// shared and sent.
 unsafe impl<T: Shareable> Send for WordsView<T> {}
 // SAFETY: as above.
 unsafe impl<T: Shareable> Sync for WordsView<T> {}
@@ -268,7 +274,7 @@ impl<T: Shareable> WordsView<T> {
     const ALIKE: () =
         assert!(size_of::<T>() == size_of::<Published<T>>() && align_of::<T>() == align_of::<Published<T>>());
 
-    /// A view of an array that nobody writes: it may be part of a mapped file.
+    /// Returns a view of an array that nobody writes; it may be part of a mapped file.
     #[must_use]
     pub fn holding(array: Array<T>) -> Self
     where
@@ -288,13 +294,13 @@ impl<T: Shareable> WordsView<T> {
         self[index].load()
     }
 
-    /// Returns all values, each as it is when its turn comes. O(n).
+    /// Returns all values, each loaded in turn. O(n).
     #[must_use]
     pub fn to_vec(&self) -> Vec<T> {
         self.read(0..self.len)
     }
 
-    /// Returns the values of a range, each as it is when its turn comes.
+    /// Returns the values of a range, each loaded in turn.
     ///
     /// # Panics
     /// If the range ends past the end.
@@ -309,8 +315,8 @@ impl<T: Shareable> std::ops::Deref for WordsView<T> {
 
     #[inline(always)]
     fn deref(&self) -> &[Published<T>] {
-        // SAFETY: `array` holds `len` elements from `start` on, all initialised. They are used only as atomics of the
-        // same size and alignment, here and by the owner, or never written.
+        // SAFETY: `array` holds `len` elements from `start` on, all initialised. They are accessed
+        // only as atomics of the same size and alignment, here and by the owner, or never written.
         unsafe { std::slice::from_raw_parts(self.start, self.len) }
     }
 }
@@ -328,17 +334,17 @@ impl<T: Shareable> fmt::Debug for WordsView<T> {
 }
 
 impl<T: Shareable> Words<T> {
-    /// An array of `len` zeros.
+    /// Creates an array of `len` zeros.
     #[must_use]
     pub fn zeroed(len: usize, pages: Pages) -> Self {
         const { WordsView::<T>::ALIKE }
         let mut array: Array<T> = Array::zeroed(len, pages);
-        // With the right to write: `places` hands these elements out as atomics.
+        // From a mutable pointer: `places` returns these elements as atomics to be written.
         let start = array.as_mut_ptr().cast_const().cast();
         Self { view: WordsView { start, len, array: Arc::new(array) } }
     }
 
-    /// An array of `len` times `value`.
+    /// Creates an array of `len` times `value`.
     #[must_use]
     pub fn filled(value: T, len: usize, pages: Pages) -> Self {
         let words = Self::zeroed(len, pages);
@@ -346,7 +352,7 @@ impl<T: Shareable> Words<T> {
         words
     }
 
-    /// Returns what readers have of this array.
+    /// Returns a view of this array for readers.
     #[must_use]
     pub fn view(&self) -> WordsView<T> {
         self.view.clone()
@@ -360,18 +366,18 @@ impl<T: Shareable> Words<T> {
         }
     }
 
-    /// Returns another array, of `len` words, that begins with the first words of this one.
+    /// Returns a new array of `len` words that begins with the first words of this one.
     #[must_use]
     pub fn resized(&mut self, len: usize, pages: Pages) -> Self {
         let resized = Self::zeroed(len, pages);
         let (from, to) = (self.view.start.cast::<T>(), resized.view.start.cast_mut().cast::<T>());
-        // SAFETY: both arrays have as many elements, and they are two. Nobody writes this one: `self` is its owner and
-        // is borrowed mutably. Nobody else has the other.
+        // SAFETY: both arrays have at least this many elements, and they are distinct. Nobody
+        // writes this one: `self` is its owner and is borrowed mutably. Nobody else has the other.
         unsafe { from.copy_to_nonoverlapping(to, len.min(self.view.len)) };
         resized
     }
 
-    /// Returns the elements of `range` as their owner [stores](Shareable::store) to them.
+    /// Returns the elements of `range` for their owner to [store](Shareable::store) to.
     ///
     /// # Panics
     /// If the range ends past the end.
@@ -379,11 +385,12 @@ impl<T: Shareable> Words<T> {
     #[must_use]
     pub fn places(&self, range: Range<usize>) -> &[T::Atomic] {
         let places = &self.view[range];
-        // SAFETY: a `Published` is its atomic, transparently, and the array was allocated by `zeroed`, to be written.
+        // SAFETY: a `Published` is its atomic, transparently, and `zeroed` allocated the array to
+        // be written.
         unsafe { std::slice::from_raw_parts(places.as_ptr().cast(), places.len()) }
     }
 
-    /// Stores `value` at `index`. A reader that loads it also sees what was written before.
+    /// Stores `value` at `index`. A reader that loads it also sees all earlier writes.
     ///
     /// # Panics
     /// If `index` is past the end.
@@ -392,7 +399,7 @@ impl<T: Shareable> Words<T> {
         value.store(&self.places(index..index + 1)[0]);
     }
 
-    /// Stores `values` from `start` on, one after the other.
+    /// Stores `values` from index `start` on, one after the other.
     ///
     /// # Panics
     /// If they end past the end.

@@ -1,4 +1,4 @@
-//! Run to completion without a dispatcher: chunks in turn, or to whoever comes first.
+//! Run to completion without a dispatcher: chunks in turn, or to whichever thread is free first.
 
 use super::models::{Answer, Job, Order, Work};
 use super::team::{self, Member, Team};
@@ -7,13 +7,13 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 impl<A: Address> Work<'_, A> {
-    /// The addresses of a chunk.
+    /// Returns the addresses of a chunk.
     fn addresses_of(&self, chunk: usize) -> &[A] {
         let start = chunk * self.chunk;
         &self.addresses[start..self.addresses.len().min(start + self.chunk)]
     }
 
-    /// Looks a chunk up and delivers it.
+    /// Looks up a chunk and delivers it.
     pub(super) fn complete<W: Answer>(&self, chunk: usize, next_hops: &mut [W], team: &Team) {
         W::look_up(self.view, self.addresses_of(chunk), next_hops);
         match self.order {
@@ -57,7 +57,7 @@ pub(super) fn dynamic<A: Address, W: Answer>(
     team::run((0..threads).map(member).collect(), begin)
 }
 
-/// Where the answers of each chunk go: each is locked once, by whoever takes the chunk.
+/// The answers of each chunk; the thread that takes the chunk locks it once.
 pub(super) type Places<'n, W> = Vec<Mutex<&'n mut [W]>>;
 
 pub(super) fn places<W>(next_hops: &mut [W], chunk: usize) -> Places<'_, W> {

@@ -1,4 +1,5 @@
-//! Run to completion behind a dispatcher, thread 0, which hands out addresses or chunks in turn over one ring a worker.
+//! Run to completion behind a dispatcher, thread 0, which hands out addresses or chunks in turn
+//! over one ring for each worker.
 
 use super::completion::places;
 use super::models::{Answer, Job, Order, Work};
@@ -7,10 +8,11 @@ use crate::Address;
 use rtrb::{Consumer, Producer, RingBuffer};
 use std::time::Duration;
 
-/// The addresses or answers that a ring holds: a few chunks, and still in a core's own cache.
+/// The number of addresses or answers that a ring holds: a few chunks that still fit in a core's
+/// own cache.
 const RING: usize = 4096;
 
-/// The chunks that a ring holds.
+/// The number of chunks that a ring holds.
 const CHUNKS: usize = 64;
 
 pub(super) fn by_batch<A: Address, W: Answer>(
@@ -50,11 +52,11 @@ pub(super) fn by_batch<A: Address, W: Answer>(
     team::run(std::iter::once(dispatch).chain(ends.into_iter().map(worker)).collect(), begin)
 }
 
-/// What the dispatcher has of one worker.
+/// The dispatcher's ends of the rings of one worker.
 struct Lane<A, W> {
     addresses: Producer<A>,
     answers: Consumer<W>,
-    /// How many answers have come.
+    /// The number of answers that have arrived.
     delivered: usize,
 }
 
@@ -72,7 +74,7 @@ pub(super) fn by_address<A: Address, W: Answer>(
     team::run(members, begin)
 }
 
-/// Hands out addresses and collects answers until all have come.
+/// Hands out addresses and collects answers until all have arrived.
 fn dispatch<A: Address, W: Answer>(
     work: Work<'_, A>,
     mut lanes: Vec<Lane<A, W>>,
@@ -116,7 +118,7 @@ fn dispatch<A: Address, W: Answer>(
     }
 }
 
-/// A worker: looks up whatever has come, at most a chunk at once.
+/// Runs a worker: looks up whatever has arrived, at most a chunk at once.
 fn answer<A: Address, W: Answer>(
     work: Work<'_, A>,
     mut asked: Consumer<A>,

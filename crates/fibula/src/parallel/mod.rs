@@ -1,22 +1,31 @@
-//! Many threads, one table: the ways to share a stream of addresses among cores that the papers compare.
+//! Many threads, one table: the models of sharing a stream of addresses among cores that the papers
+//! compare.
 //!
 //! | model | a thread | source |
 //! | --- | --- | --- |
-//! | [`Model::Own`] | takes every *n*-th chunk: nobody hands out work | run to completion without a dispatcher |
-//! | [`Model::Dynamic`] | takes the next chunk that nobody has: one shared counter | Bloom filters on many cores (OpenMP's dynamic schedule) |
-//! | [`Model::RoundRobin`] | gets address after address from a dispatcher, in turn | TILEPro64, section IV.C, Figures 6 and 7 |
-//! | [`Model::ByBatch`] | gets chunk after chunk from a dispatcher, in turn | the same with fewer hand-overs |
-//! | [`Model::Pipeline`] | does one part of every lookup and hands it on | TILEPro64, Figure 5; TrieC, Table 5 |
+//! | [`Model::Own`] | takes every *n*-th chunk: no dispatcher | run to completion |
+//! | [`Model::Dynamic`] | takes the next free chunk: one shared counter | Bloom filters[^1] |
+//! | [`Model::RoundRobin`] | gets addresses from a dispatcher, in turn | TILEPro64[^2] |
+//! | [`Model::ByBatch`] | gets chunks from a dispatcher, in turn | the same, fewer hand-overs |
+//! | [`Model::Pipeline`] | does one part of every lookup | TILEPro64, Figure 5; TrieC, Table 5 |
 //!
-//! All but the last run lookups to completion: whoever begins one ends it. What is handed over goes through rings of one
-//! producer and one consumer, whose ends stand on cache lines of their own ([`rtrb`]).
+//! [^1]: On many cores; OpenMP's dynamic schedule.
+//!
+//! [^2]: Section IV.C, Figures 6 and 7.
+//!
+//! All but the last run lookups to completion: the thread that begins one ends it. Threads pass
+//! data through rings of one producer and one consumer, whose ends are on cache lines of their own
+//! ([`rtrb`]).
 //!
 //! # Order
-//! A packet of a flow must not overtake another. With [`Order::Kept`] chunks are delivered in the order of the addresses: a
-//! thread that is done waits until the ticket is its chunk's and then passes it on (TrieC, section 4.6 and Table 7); where a
-//! dispatcher collects answers one by one, it takes them in turn. With [`Order::Free`] what is done is delivered. Either way
-//! every answer goes to its address's place, so that order is only about when it may leave. A pipeline keeps the order
-//! by itself.
+//! A packet of a flow must not overtake another. With [`Order::Kept`] chunks are delivered in the
+//! order of the addresses. A thread that has finished a chunk waits until the ticket shows that
+//! chunk, delivers it and passes the ticket on (TrieC, section 4.6 and Table 7). Where a dispatcher
+//! collects answers one by one, it takes them in turn. With [`Order::Free`] chunks are delivered as
+//! they are finished.
+//!
+//! Either way every answer is written at its address's index, so the order only determines when an
+//! answer may leave. A thread pipeline keeps the order by itself.
 //!
 //! ```
 //! use fibula::parallel::{Model, Order, Parallel};

@@ -12,13 +12,14 @@ use std::time::Duration;
 pub enum Model {
     /// Run to completion: thread *t* of *n* takes chunks *t*, *t* + *n*, *t* + 2*n* ...
     Own,
-    /// Run to completion: whoever is done takes the next chunk.
+    /// Run to completion: the thread that is free takes the next chunk.
     Dynamic,
     /// Run to completion behind a dispatcher that hands out single addresses in turn.
     RoundRobin,
     /// Run to completion behind a dispatcher that hands out chunks in turn.
     ByBatch,
-    /// A part of every lookup each, as far as the engine can be cut ([`View::stages`]); threads past that do nothing.
+    /// Thread pipeline: a part of every lookup each, as far as the engine's lookup has stages
+    /// ([`View::stages`]); further threads do nothing.
     Pipeline,
 }
 
@@ -26,7 +27,7 @@ impl Model {
     /// Every model.
     pub const ALL: [Self; 5] = [Self::Own, Self::Dynamic, Self::RoundRobin, Self::ByBatch, Self::Pipeline];
 
-    /// What it is called on the command line.
+    /// Returns its name on the command line.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -42,17 +43,17 @@ impl Model {
 /// When answers may leave; see the [module page](self).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// As the addresses came.
+    /// In the order of the addresses.
     Kept,
-    /// As they are done.
+    /// As they are finished.
     Free,
 }
 
 impl Order {
-    /// Both.
+    /// Both orders.
     pub const ALL: [Self; 2] = [Self::Kept, Self::Free];
 
-    /// What it is called on the command line.
+    /// Returns its name on the command line.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -62,7 +63,7 @@ impl Order {
     }
 }
 
-/// Displays a choice by its name, and reads it back.
+/// Displays a choice by its name, and parses it.
 macro_rules! named {
     ($choice:ident, $what:literal) => {
         impl fmt::Display for $choice {
@@ -86,30 +87,33 @@ macro_rules! named {
 named!(Model, "model");
 named!(Order, "order");
 
-/// Threads and what they are to do.
+/// The threads, and their work.
 #[derive(Clone, Copy, Debug)]
 pub struct Parallel {
-    /// How many, a dispatcher included; at least 1, and 2 with a dispatcher.
+    /// The number of threads, a dispatcher included; at least 1, and 2 with a dispatcher.
     pub threads: usize,
     /// How they share the addresses.
     pub model: Model,
     /// When answers may leave.
     pub order: Order,
-    /// The addresses of a chunk, at least 1: what a thread looks up at once.
+    /// The number of addresses of a chunk, at least 1: what a thread looks up at once.
     pub chunk: usize,
 }
 
 impl Parallel {
-    /// Looks all addresses up, `next_hops[i]` for `addresses[i]`, and returns how long that took from the first thread's
-    /// start to the last one's end. Every thread calls `begin` with its number, counted from 0, before all of them start
-    /// together: to pin itself, for one. A dispatcher is thread 0.
+    /// Looks up all addresses and writes the answer for `addresses[i]` to `next_hops[i]`. Returns
+    /// the time from the first thread's start to the last one's end.
+    ///
+    /// Every thread calls `begin` with its number, counted from 0, before all of them start
+    /// together, for instance to pin itself. A dispatcher is thread 0.
     ///
     /// # Errors
-    /// If there are too few threads for the model, or none, or a chunk has no addresses, or the engine cannot be cut into the
-    /// stages of a pipeline.
+    /// If there are no threads, or too few for the model, or a chunk has no addresses, or the
+    /// engine's lookup has no stages for a pipeline.
     ///
     /// # Panics
-    /// If addresses and next hops are not equally many, these are not as wide as the table keeps them, or a lookup panics.
+    /// If `addresses` and `next_hops` differ in length, `next_hops` has another width than the
+    /// table's answers, or a lookup panics.
     pub fn run<'n, A: Address>(
         &self,
         view: &dyn View<A>,
@@ -158,7 +162,7 @@ impl Parallel {
     }
 }
 
-/// What the threads work on.
+/// The work of all threads.
 #[derive(Clone, Copy)]
 pub(super) struct Work<'w, A: Address> {
     pub(super) view: &'w dyn View<A>,
@@ -167,16 +171,16 @@ pub(super) struct Work<'w, A: Address> {
     pub(super) order: Order,
 }
 
-/// The work, where its answers go, and how many threads do it.
+/// The work, its answers, and the number of threads.
 pub(super) struct Job<'w, A: Address, W> {
     pub(super) work: Work<'w, A>,
     pub(super) next_hops: &'w mut [W],
     pub(super) threads: usize,
-    /// What each thread calls first, with its number.
+    /// The function that each thread calls first, with its number.
     pub(super) begin: &'w (dyn Fn(usize) + Sync),
 }
 
-/// The widths as slices of them are handed to a table.
+/// The widths of slices that a table accepts.
 pub(super) trait Answer: Width {
     fn look_up<A: Address>(view: &dyn View<A>, addresses: &[A], next_hops: &mut [Self]);
 }

@@ -1,4 +1,5 @@
-//! A pipeline: every thread does some stages of all lookups and hands what it has found to the next.
+//! Thread pipeline: every thread runs some stages of all lookups and passes its results to the
+//! next.
 
 use super::models::{Answer, Job, Work};
 use super::team::{self, Member, Patience, Team};
@@ -7,10 +8,10 @@ use rtrb::{Consumer, Producer, RingBuffer};
 use std::ops::Range;
 use std::time::Duration;
 
-/// What a ring holds of one thread's findings: a few chunks, and still in a core's own cache.
+/// The number of results that a ring holds: a few chunks that still fit in a core's own cache.
 const RING: usize = 8192;
 
-/// Where what a thread has found goes.
+/// Where a thread's results go.
 enum Out<'n, W> {
     Ring(Producer<u64>),
     Answers(&'n mut [W]),
@@ -33,7 +34,7 @@ pub(super) fn pipeline<A: Address, W: Answer>(
     team::run(members, begin)
 }
 
-/// One thread: its stages for all addresses, in order. Only the first has no input.
+/// Runs one thread: its stages for all addresses, in order. Only the first thread has no input.
 fn run<A: Address, W: Answer>(
     work: Work<'_, A>,
     stages: Range<usize>,

@@ -1,27 +1,28 @@
-//! [`Team`]: threads that start together, wait for each other, and stop together if one of them fails.
+//! [`Team`]: threads that start together, wait for each other, and stop together if one of them
+//! fails.
 
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// A value on cache lines of its own; two, since processors fetch lines in pairs.
+/// A value on cache lines of its own: two, because processors fetch lines in pairs.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 struct Line<T>(T);
 
-/// What the threads of one run share.
+/// The state that the threads of one run share.
 #[derive(Debug)]
 pub(super) struct Team {
     barrier: Barrier,
     failed: Line<AtomicBool>,
-    /// The chunk whose turn it is to be delivered, or how many have been.
+    /// The chunk whose turn it is to be delivered, or the number delivered.
     ticket: Line<AtomicUsize>,
     /// The next chunk that nobody has taken.
     next: Line<AtomicUsize>,
 }
 
-/// Tells the others, who may be waiting for it, that a thread has panicked.
+/// Tells the other threads, which may be waiting for it, that a thread has panicked.
 struct Guard<'t>(&'t Team);
 
 impl Drop for Guard<'_> {
@@ -32,10 +33,11 @@ impl Drop for Guard<'_> {
     }
 }
 
-/// What a member of a team does, told the team.
+/// The work of a member, which gets the team as its argument.
 pub(super) type Member<'m> = Box<dyn FnOnce(&Team) + Send + 'm>;
 
-/// Runs every member on a thread of its own, from one moment on, and returns how long they took together.
+/// Runs every member on a thread of its own, all from one moment on, and returns the time until the
+/// last one ended.
 pub(super) fn run(members: Vec<Member<'_>>, begin: &(dyn Fn(usize) + Sync)) -> Duration {
     let team = Team {
         barrier: Barrier::new(members.len()),
@@ -65,7 +67,7 @@ pub(super) fn run(members: Vec<Member<'_>>, begin: &(dyn Fn(usize) + Sync)) -> D
 }
 
 impl Team {
-    /// Takes a chunk that nobody has.
+    /// Takes the next chunk that no thread has.
     pub(super) fn take(&self) -> usize {
         self.next.0.fetch_add(1, Ordering::Relaxed)
     }
@@ -75,7 +77,7 @@ impl Team {
         self.ticket.0.fetch_add(1, Ordering::Release);
     }
 
-    /// Delivers a chunk once all before it have been.
+    /// Delivers a chunk once all before it were delivered.
     pub(super) fn deliver_in_turn(&self, chunk: usize) {
         let mut patience = Patience::default();
         while self.ticket.0.load(Ordering::Acquire) != chunk {
@@ -85,7 +87,8 @@ impl Team {
     }
 }
 
-/// Waits a little: in place at first, then by giving the core away, since there may be more threads than cores.
+/// Waits a little: by spinning at first, then by yielding the core, because there may be more
+/// threads than cores.
 #[derive(Debug, Default)]
 pub(super) struct Patience(u32);
 
@@ -93,7 +96,7 @@ impl Patience {
     const IN_PLACE: u32 = 128;
 
     /// # Panics
-    /// If another thread of the team has.
+    /// If another thread of the team has panicked.
     pub(super) fn wait(&mut self, team: &Team) {
         if self.0 < Self::IN_PLACE {
             self.0 += 1;
@@ -104,7 +107,7 @@ impl Patience {
         }
     }
 
-    /// What was waited for has come.
+    /// Starts from spinning again: what was waited for has arrived.
     pub(super) fn renew(&mut self) {
         self.0 = 0;
     }

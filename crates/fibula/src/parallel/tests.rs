@@ -1,4 +1,4 @@
-//! Every model gives every answer its place, whatever the numbers.
+//! Every model writes every answer at its index, whatever the numbers of threads and addresses.
 
 use super::models::*;
 use super::*;
@@ -17,7 +17,7 @@ fn table<A: Address>() -> Rib<A> {
     routes.collect()
 }
 
-/// Addresses in and around the routes, many times over.
+/// Returns addresses in and around the routes, many times over.
 fn addresses<A: Address>(rib: &Rib<A>, count: usize) -> Vec<A> {
     let ends = || rib.iter().flat_map(|route| [route.prefix.first(), route.prefix.last()]);
     ends().cycle().take(count).collect()

@@ -1,44 +1,45 @@
-//! [`Rib::aggregate`]: the smallest table that answers the same.
+//! [`Rib::aggregate`]: the smallest table with the same answers.
 
 use super::Rib;
 use crate::{Address, NextHop, Prefix, Route};
 
-/// A node of the forest, in post-order: the right child of a node stands directly before it.
+/// A node of the forest, in post-order: the right child of a node is stored directly before it.
 #[derive(Clone, Copy, Debug)]
 struct Node {
-    /// Where the left child stands; `None` for a leaf.
+    /// The index of the left child; `None` for a leaf.
     left: Option<usize>,
-    /// Its candidates: where they begin in [`Forest::candidates`], and how many there are.
+    /// Its candidates: their start in [`Forest::candidates`], and their number.
     candidates: (usize, usize),
 }
 
-/// The binary tries of the blocks that have a route everywhere, each as large as can be.
+/// The binary tries of the blocks in which every address has a route, each as large as possible.
 #[derive(Debug, Default)]
 struct Forest<A> {
     nodes: Vec<Node>,
     /// The candidate next hops of all nodes, ascending within a node.
     candidates: Vec<NextHop>,
-    /// The finished tries from left to right: what each stands for, and its root.
+    /// The finished tries from left to right: the block of each, and its root.
     roots: Vec<(Prefix<A>, usize)>,
 }
 
 impl<A: Address> Rib<A> {
-    /// The fewest routes that give the same answer for every address: ORTC, the optimal routing table
-    /// constructor of Draves, King, Venkatachary and Zill, "Constructing Optimal IP Routing Tables"
-    /// (INFOCOM 1999).
+    /// Returns the fewest routes that give the same answer for every address: ORTC, the optimal
+    /// routing table constructor of Draves, King, Venkatachary and Zill, "Constructing Optimal IP
+    /// Routing Tables" (INFOCOM 1999).
     ///
-    /// It is the smallest among all tables whose routes lead to a next hop. The paper also lets a route say
-    /// "no route" to cut a hole into a shorter one; such a route does not exist here, so no route of the
-    /// result may contain an address without one. Every largest block of addresses that all have a
-    /// route is therefore a problem of its own, and the paper's three passes solve it:
+    /// The result is the smallest among all tables whose routes lead to a next hop. The paper also
+    /// lets a route say "no route" to cut a hole into a shorter one. Such a route does not exist
+    /// here, so no route of the result may contain an address without one. Every largest block of
+    /// addresses that all have a route is therefore a problem of its own, and the paper's three
+    /// passes solve it:
     ///
     /// 1. its binary trie is leaf-pushed and normalised: each node has no child or two;
-    /// 2. from the leaves up, a node's candidates are the next hops that its children have in common, or
-    ///    all of both where they have none in common;
-    /// 3. from the root down, a node takes a route (to its least candidate) unless the next hop it inherits
-    ///    is a candidate.
+    /// 2. from the leaves up, a node's candidates are the next hops that its children have in
+    ///    common, or all of both if they have none in common;
+    /// 3. from the root down, a node gets a route (to its least candidate) unless the next hop it
+    ///    inherits is a candidate.
     ///
-    /// Which of several smallest tables comes out is settled by taking the least candidate. O(l·b) for *l* leaves
+    /// Taking the least candidate decides between several smallest tables. O(l·b) for *l* leaves
     /// ([`Rib::leaves`], equal neighbours merged) of *b*-bit addresses, usually near O(l).
     ///
     /// ```
@@ -47,7 +48,9 @@ impl<A: Address> Rib<A> {
     /// rib.insert("10.0.0.0/9".parse()?, NextHop(1));
     /// rib.insert("10.128.0.0/9".parse()?, NextHop(1));
     /// rib.insert("10.1.0.0/16".parse()?, NextHop(1));
-    /// assert_eq!(rib.aggregate().iter().map(|r| r.prefix.to_string()).collect::<Vec<_>>(), ["10.0.0.0/8"]);
+    /// let smallest = rib.aggregate();
+    /// let prefixes = smallest.iter().map(|route| route.prefix.to_string());
+    /// assert!(prefixes.eq(["10.0.0.0/8"]));
     /// # Ok::<(), fibula::Error>(())
     /// ```
     #[must_use]
@@ -79,7 +82,7 @@ impl<A: Address> Forest<A> {
         }
     }
 
-    /// Makes the parent of two nodes, the right one the last of all.
+    /// Creates the parent of two nodes, of which the right one is the last of all.
     fn join(&mut self, left: usize, right: usize) {
         let start = self.candidates.len();
         let [a, b] = [left, right].map(|node| {
@@ -95,12 +98,12 @@ impl<A: Address> Forest<A> {
         if self.candidates.len() == start {
             self.candidates.extend_from_within(a);
             self.candidates.extend_from_within(b);
-            self.candidates[start..].sort_unstable(); // two ascending runs: merged, not sorted from scratch
+            self.candidates[start..].sort_unstable(); // two ascending runs: merged
         }
         self.nodes.push(Node { left: Some(left), candidates: (start, self.candidates.len() - start) });
     }
 
-    /// Pass 3: the routes, in order.
+    /// Pass 3: returns the routes, in order.
     fn routes(&self) -> Vec<Route<A>> {
         let mut routes = Vec::new();
         let mut ahead = Vec::new();
@@ -130,7 +133,7 @@ mod tests {
     use super::*;
     use std::collections::HashMap;
 
-    /// A complete binary trie of `DEPTH` levels below one prefix of the space.
+    /// A complete binary trie of `DEPTH` levels below one prefix of the address space.
     struct Tiny<A> {
         base: Prefix<A>,
         depth: u8,
@@ -175,7 +178,7 @@ mod tests {
             Prefix::new(self.base.first() | offset, len).unwrap()
         }
 
-        /// No table that gives the same answers is smaller than the aggregate.
+        /// Checks that no table with the same answers is smaller than the aggregate.
         fn check(&self) {
             assert_eq!(self.best.len(), (self.next_hops as usize + 1).pow(1 << self.depth));
             for (answers, &fewest) in &self.best {
@@ -208,7 +211,7 @@ mod tests {
     #[test]
     fn the_papers_kind_of_example() {
         // A default route, and a next hop that returns below another: 1 at the root, 2 on the left,
-        // 1 again further left, where the left half becomes cheaper seen from below.
+        // 1 again further left. Seen from below, the left half is cheaper there.
         let routes =
             [("0.0.0.0/0", 1), ("0.0.0.0/1", 2), ("0.0.0.0/2", 1), ("0.0.0.0/3", 2), ("64.0.0.0/3", 1)];
         let routes = routes.map(|(p, n)| Route { prefix: p.parse().unwrap(), next_hop: NextHop(n) });

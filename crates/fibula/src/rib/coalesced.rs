@@ -1,33 +1,36 @@
-//! [`Coalesced`]: many changes carried out at once, as the least that an engine must be told.
+//! [`Coalesced`]: many changes applied at once, reduced to the least that an engine must be told.
 
 use super::Rib;
 use crate::{Address, Change, Delta, NextHop, Prefix};
 use std::collections::HashMap;
 
-/// What a run of changes came to: at most one [`Delta`] a prefix, as [`Fib::apply`](crate::Fib::apply) wants them.
+/// The net result of a sequence of changes: at most one [`Delta`] a prefix, as
+/// [`Fib::apply`](crate::Fib::apply) needs them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Coalesced<A> {
-    /// What is different now, each prefix once, in the order in which they were first changed.
+    /// What differs now, each prefix once, in the order in which they were first changed.
     pub deltas: Vec<Delta<A>>,
-    /// Changes that changed nothing: a route announced as it was, or withdrawn where it was absent.
+    /// The number of changes without effect: a route announced as it was, or withdrawn where it was
+    /// absent.
     pub suppressed: usize,
-    /// Changes that a later one to the same prefix replaced or took back.
+    /// The number of changes that a later one to the same prefix replaced or undid.
     pub coalesced: usize,
 }
 
-/// Deltas one after the other, as at most one a prefix.
+/// A sequence of deltas, merged to at most one a prefix.
 #[derive(Debug, Default)]
 pub(crate) struct Deltas<A> {
     deltas: Vec<Delta<A>>,
-    /// Where each prefix stands, once there are more than a few.
+    /// The index of each prefix, once there are more than a few.
     positions: HashMap<Prefix<A>, usize>,
 }
 
 impl<A: Address> Deltas<A> {
-    /// As many as are searched one by one: most runs are that short, and a hash table costs more.
+    /// Up to this number, prefixes are found by linear search: most sequences are that short, and a
+    /// hash table costs more.
     const FEW: usize = 8;
 
-    /// Adds what happened next. O(1).
+    /// Adds the next delta. O(1).
     pub(crate) fn push(&mut self, delta: Delta<A>) {
         let position = if self.positions.is_empty() {
             self.deltas.iter().position(|other| other.prefix == delta.prefix)
@@ -46,7 +49,7 @@ impl<A: Address> Deltas<A> {
         }
     }
 
-    /// Those that came to something, in the order in which their prefixes were first changed.
+    /// Returns the deltas with an effect, in the order in which their prefixes were first changed.
     pub(crate) fn into_effective(mut self) -> Vec<Delta<A>> {
         self.deltas.retain(|delta| delta.before != delta.after);
         self.deltas
@@ -54,16 +57,19 @@ impl<A: Address> Deltas<A> {
 }
 
 impl<A: Address> Rib<A> {
-    /// Carries out many changes in order and says what they came to together. O(c log n) for *c* changes.
+    /// Applies many changes in order and returns their net result. O(c log n) for *c* changes.
     ///
     /// ```
     /// use fibula::{Change, NextHop, Rib, Route};
     /// let prefix = "192.0.2.0/24".parse()?;
     /// let announce = |next_hop| Change::Announce(Route { prefix, next_hop: NextHop(next_hop) });
     /// let mut rib: Rib<u32> = Rib::new();
-    /// let came_to = rib.apply_all([announce(1), announce(1), announce(2), Change::Withdraw(prefix), announce(3)]);
+    /// let changes =
+    ///     [announce(1), announce(1), announce(2), Change::Withdraw(prefix), announce(3)];
+    /// let came_to = rib.apply_all(changes);
     /// assert_eq!((came_to.deltas.len(), came_to.suppressed, came_to.coalesced), (1, 1, 3));
-    /// assert_eq!((came_to.deltas[0].before, came_to.deltas[0].after), (NextHop::NONE, NextHop(3)));
+    /// let delta = came_to.deltas[0];
+    /// assert_eq!((delta.before, delta.after), (NextHop::NONE, NextHop(3)));
     /// # Ok::<(), fibula::Error>(())
     /// ```
     pub fn apply_all(&mut self, changes: impl IntoIterator<Item = Change<A>>) -> Coalesced<A> {
@@ -82,7 +88,7 @@ impl<A: Address> Rib<A> {
         Coalesced { deltas, suppressed, coalesced }
     }
 
-    /// Takes deltas back: the table is as before them.
+    /// Undoes deltas: the table is as before them.
     pub fn take_back(&mut self, deltas: &[Delta<A>]) {
         for delta in deltas {
             let undone: Option<Delta<A>> = self.apply(delta.inverse().change());

@@ -1,12 +1,12 @@
-//! [`Rib::diff`]: what to do to one table to get another.
+//! [`Rib::diff`]: the changes from one table to another.
 
 use super::Rib;
 use crate::{Address, Delta, NextHop};
 use std::cmp::Ordering;
 
 impl<A: Address> Rib<A> {
-    /// What turns this table into `new`: one delta for each prefix that differs, in order. One walk over
-    /// both, O(n + m).
+    /// Returns what turns this table into `new`: one delta for each prefix that differs, in order.
+    /// One walk over both, O(n + m).
     ///
     /// ```
     /// use fibula::{NextHop, Rib};

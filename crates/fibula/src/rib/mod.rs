@@ -1,8 +1,9 @@
-//! [`Rib`]: the control-plane table, plain and complete; the source of truth every engine is compiled from.
+//! [`Rib`]: the control-plane table, plain and complete; the source of truth every engine is
+//! compiled from.
 //!
-//! Routes stand in one ordered map, (address, length) to next hop. That order is the depth-first walk of the
-//! prefix tree: a prefix comes directly before all it covers, so every question about nesting is a range
-//! or a predecessor of the map, and nothing here needs a tree of its own.
+//! Routes are stored in one ordered map, (address, length) to next hop. That order is the
+//! depth-first walk of the prefix tree: a prefix comes directly before all it covers. So every
+//! question about nesting is a range or a predecessor of the map, and no separate tree is needed.
 
 mod aggregate;
 mod coalesced;
@@ -24,10 +25,14 @@ use std::iter::FusedIterator;
 
 /// A routing table of one family: each prefix at most once.
 ///
-/// Costs, for a table of *n* routes: one change or exact match O(log n); a longest match O(b log n), where *b*
-/// is how often the tree of the prefixes branches off the address's path, at most its bits and usually
-/// few; walks O(1) a route once begun. One route takes about 21 bytes for IPv4 and 57 for IPv6 if inserted in
-/// random order, 14 and 39 if collected in order.
+/// Costs for a table of *n* routes:
+/// - a change or an exact match takes O(log n);
+/// - a longest match takes O(b log n), where *b* is how often the tree of the prefixes branches off
+///   the address's path: at most its bits, and usually few;
+/// - a walk takes O(1) a route once begun.
+///
+/// One route takes about 21 bytes for IPv4 and 57 for IPv6 if inserted in random order, 14 and 39
+/// if collected in order.
 ///
 /// ```
 /// use fibula::{NextHop, Prefix, Rib};
@@ -44,26 +49,26 @@ pub struct Rib<A> {
 }
 
 impl<A: Address> Rib<A> {
-    /// An empty table.
+    /// Creates an empty table.
     #[must_use]
     pub fn new() -> Self {
         Self { routes: BTreeMap::new() }
     }
 
-    /// The number of routes.
+    /// Returns the number of routes.
     #[must_use]
     pub fn len(&self) -> usize {
         self.routes.len()
     }
 
-    /// Whether there are none.
+    /// Returns whether there are no routes.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.routes.is_empty()
     }
 
-    /// Inserts a route or replaces its next hop, and says what changed: `None` if it was there like this.
-    /// A route to [`NextHop::NONE`] is no route: inserting one removes.
+    /// Inserts a route or replaces its next hop. Returns what changed, or `None` if the same route
+    /// was there. A route to [`NextHop::NONE`] is no route: inserting one removes.
     pub fn insert(&mut self, prefix: Prefix<A>, next_hop: NextHop) -> Option<Delta<A>> {
         if !next_hop.is_some() {
             return self.remove(prefix);
@@ -72,13 +77,13 @@ impl<A: Address> Rib<A> {
         (before != next_hop).then_some(Delta { prefix, before, after: next_hop })
     }
 
-    /// Removes a route and says what changed: `None` if it was absent.
+    /// Removes a route. Returns what changed, or `None` if it was absent.
     pub fn remove(&mut self, prefix: Prefix<A>) -> Option<Delta<A>> {
         let before = self.routes.remove(&prefix)?;
         Some(Delta { prefix, before, after: NextHop::NONE })
     }
 
-    /// Carries out a change and says what came of it: `None` if nothing did.
+    /// Applies a change. Returns what changed, or `None` if nothing did.
     pub fn apply(&mut self, change: Change<A>) -> Option<Delta<A>> {
         match change {
             Change::Announce(route) => self.insert(route.prefix, route.next_hop),
@@ -86,23 +91,23 @@ impl<A: Address> Rib<A> {
         }
     }
 
-    /// The next hop of exactly this prefix.
+    /// Returns the next hop of exactly this prefix.
     #[must_use]
     pub fn get(&self, prefix: Prefix<A>) -> Option<NextHop> {
         self.routes.get(&prefix).copied()
     }
 
-    /// The route with the longest prefix that contains an address.
+    /// Returns the route with the longest prefix that contains an address.
     #[must_use]
     pub fn longest_match(&self, address: A) -> Option<Route<A>> {
         self.longest_cover(Prefix::host(address))
     }
 
-    /// The route with the longest prefix that covers `prefix`, itself included.
+    /// Returns the route with the longest prefix that covers `prefix`, itself included.
     ///
-    /// The greatest entry not after `prefix` either covers it, or shares only its first *c* bits; then every
-    /// cover comes before that entry, so it covers the entry too, has at most *c* bits, and the search goes on
-    /// from that shorter prefix.
+    /// The greatest entry not after `prefix` either covers it, or shares only its first *c* bits.
+    /// In the second case every cover comes before that entry, so it covers the entry too and has
+    /// at most *c* bits. The search then continues from that shorter prefix.
     #[must_use]
     pub fn longest_cover(&self, prefix: Prefix<A>) -> Option<Route<A>> {
         let mut bound = prefix;
@@ -111,51 +116,53 @@ impl<A: Address> Rib<A> {
             if candidate.covers(prefix) {
                 return Some(Route { prefix: candidate, next_hop });
             }
-            // Shorter than `bound`: the candidate comes first, so they differ where `bound` has a 1, and
-            // its bits after its length are 0.
+            // Shorter than `bound`: the candidate comes first, so they differ where `bound` has a
+            // 1, and its bits after its length are 0.
             let common = candidate.first().common_prefix_len(bound.first());
             debug_assert!(common < bound.len());
             bound = Prefix::containing(bound.first(), common);
         }
     }
 
-    /// The route directly above `prefix`: the longest that covers it and is shorter.
+    /// Returns the route directly above `prefix`: the longest that covers it and is shorter.
     #[must_use]
     pub fn parent(&self, prefix: Prefix<A>) -> Option<Route<A>> {
         self.longest_cover(prefix.parent()?)
     }
 
-    /// Every route that covers `prefix`, itself included, longest first.
+    /// Returns every route that covers `prefix`, itself included, longest first.
     pub fn covering(&self, prefix: Prefix<A>) -> impl Iterator<Item = Route<A>> {
         std::iter::successors(self.longest_cover(prefix), |route| self.parent(route.prefix))
     }
 
-    /// Every route that `prefix` covers, itself included, in order.
+    /// Returns every route that `prefix` covers, itself included, in order.
     pub fn covered(&self, prefix: Prefix<A>) -> impl DoubleEndedIterator<Item = Route<A>> {
         let last = Prefix::host(prefix.last());
         self.routes.range(prefix..=last).map(|(&prefix, &next_hop)| Route { prefix, next_hop })
     }
 
-    /// All routes, ordered by address, then by length.
+    /// Returns all routes, ordered by address, then by length.
     #[must_use]
     pub fn iter(&self) -> Iter<'_, A> {
         Iter(self.routes.iter())
     }
 
-    /// The whole space as merged intervals of equal next hop, see [`Ranges`]. O(n) in all.
+    /// Returns the whole address space as merged intervals of equal next hop; see [`Ranges`]. O(n)
+    /// in all.
     #[must_use]
     pub fn ranges(&self) -> Ranges<'_, A> {
         self.ranges_within(Prefix::ALL)
     }
 
-    /// The addresses of `prefix` as merged intervals of equal next hop. O(b log n) to begin, as a longest
-    /// match, then O(1) a covered route.
+    /// Returns the addresses of `prefix` as merged intervals of equal next hop. O(b log n) to
+    /// begin, as a longest match, then O(1) a covered route.
     #[must_use]
     pub fn ranges_within(&self, prefix: Prefix<A>) -> Ranges<'_, A> {
         Ranges::new(self, prefix)
     }
 
-    /// The greatest next hop index in use: what decides how wide an engine's entries must be. O(n).
+    /// Returns the greatest next-hop index in use, which decides the width of an engine's entries.
+    /// O(n).
     #[must_use]
     pub fn max_next_hop(&self) -> NextHop {
         self.routes.values().copied().max().unwrap_or_default()
@@ -197,12 +204,13 @@ impl<'a, A: Address> IntoIterator for &'a Rib<A> {
     }
 }
 
-/// As inserting one after the other: later routes replace earlier ones of the same prefix, and one to
-/// [`NextHop::NONE`] removes them. O(n) for input that is already in order, O(n log n) for any other.
+/// Inserts one route after the other: a later route replaces an earlier one of the same prefix, and
+/// one to [`NextHop::NONE`] removes it. O(n) for input that is already in order, O(n log n) for any
+/// other.
 impl<A: Address> FromIterator<Route<A>> for Rib<A> {
     fn from_iter<I: IntoIterator<Item = Route<A>>>(routes: I) -> Self {
-        // The map's own bulk build sorts (which finds sorted input in one pass), keeps the last of equal
-        // keys and fills its nodes completely.
+        // The map's own bulk build sorts (sorted input in one pass), keeps the last of equal keys
+        // and fills its nodes completely.
         let mut removals = false;
         let noted = routes.into_iter().inspect(|route| removals |= !route.next_hop.is_some());
         let mut routes: BTreeMap<_, _> = noted.map(|route| (route.prefix, route.next_hop)).collect();

@@ -5,7 +5,7 @@ use crate::{Address, NextHop, Prefix, Route};
 use std::collections::btree_map;
 use std::iter::Peekable;
 
-/// A longest interval that no route begins or ends inside of: one innermost cover, or none.
+/// A longest interval inside which no route begins or ends: it has one innermost cover, or none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Piece<A> {
     pub(super) first: A,
@@ -14,23 +14,24 @@ pub(super) struct Piece<A> {
     pub(super) route: Option<Route<A>>,
 }
 
-/// The pieces of a prefix in order, without gap or overlap: one walk over the routes with a stack of the
-/// covers that are still open.
+/// The pieces of a prefix in order, without gap or overlap: one walk over the routes with a stack
+/// of the covers that are still open.
 #[derive(Clone, Debug)]
 pub(super) struct Pieces<'a, A: Address> {
     /// The routes not yet reached.
     routes: Peekable<btree_map::Range<'a, Prefix<A>, NextHop>>,
-    /// The covers around [`Self::at`], outermost first: where each ends, and the route. The first stands for
-    /// everything outside the walked prefix's own routes; when it is closed the walk is over.
+    /// The covers around [`Self::at`], outermost first: the end of each, and its route. The first
+    /// represents everything outside the walked prefix's own routes; when it is closed the walk has
+    /// ended.
     open: Vec<(A, Option<Route<A>>)>,
-    /// Where the next piece begins; `None` past the end of the space.
+    /// The start of the next piece; `None` past the end of the address space.
     at: Option<A>,
 }
 
 impl<'a, A: Address> Pieces<'a, A> {
     pub(super) fn new(rib: &'a Rib<A>, within: Prefix<A>) -> Self {
         let mut routes = rib.routes.range(within..=Prefix::host(within.last())).peekable();
-        // Nothing shows beside a route of the walked prefix itself: no need to look for a cover.
+        // A route of the walked prefix itself hides any cover, so there is no need to look for one.
         let is_route = routes.peek().is_some_and(|&(&prefix, _)| prefix == within);
         let outside = if is_route { None } else { rib.parent(within) };
         Self { routes, open: vec![(within.last(), outside)], at: Some(within.first()) }

@@ -1,4 +1,4 @@
-//! [`Ranges`]: a table as disjoint address intervals, the canonical form that range engines compile.
+//! [`Ranges`]: a table as disjoint address intervals, the form that range engines compile.
 
 use super::Rib;
 use super::pieces::Pieces;
@@ -17,7 +17,7 @@ pub struct Range<A> {
 }
 
 impl<A: Address> Range<A> {
-    /// The fewest prefixes that together are this interval, in order; see [`Prefixes`].
+    /// Returns the fewest prefixes that together are this interval, in order; see [`Prefixes`].
     ///
     /// ```
     /// use fibula::{NextHop, rib::Range};
@@ -31,19 +31,21 @@ impl<A: Address> Range<A> {
     }
 }
 
-/// The fewest prefixes that together are an interval, in order: at most 2·bits − 2 of them. O(1) each.
+/// The fewest prefixes that together are an interval, in order: at most 2·bits − 2 of them. O(1)
+/// each.
 ///
-/// Each is the longest block that begins where the one before ended: as many addresses as its first is
-/// aligned to and as the interval still has.
+/// Each is the longest block that begins where the one before ended, limited by the alignment of
+/// its first address and by the end of the interval.
 #[derive(Clone, Debug)]
 pub struct Prefixes<A> {
-    /// Where the next prefix begins; `None` when the interval is done.
+    /// The start of the next prefix; `None` when the interval is used up.
     at: Option<A>,
     last: A,
 }
 
 impl<A: Address> Prefixes<A> {
-    /// Of the interval from `first` to `last`, both included; none if `last` comes before `first`.
+    /// Returns the prefixes of the interval from `first` to `last`, both included; none if `last`
+    /// comes before `first`.
     #[must_use]
     pub fn between(first: A, last: A) -> Self {
         Self { at: (first <= last).then_some(first), last }
@@ -57,7 +59,7 @@ impl<A: Address> Iterator for Prefixes<A> {
         let first = self.at?;
         let (start, end) = (first.to_u128(), self.last.to_u128());
         let aligned = start.trailing_zeros();
-        // The whole space of 2^128 addresses is one more than the integer counts.
+        // The whole space of 2^128 addresses is one more than the integer can count.
         let fits = (end - start).checked_add(1).map_or(u128::BITS, u128::ilog2);
         let host_bits = aligned.min(fits).min(A::BITS.into()) as u8;
         let prefix = Prefix::containing(first, A::BITS - host_bits);
@@ -68,14 +70,14 @@ impl<A: Address> Iterator for Prefixes<A> {
 
 impl<A: Address> FusedIterator for Prefixes<A> {}
 
-/// The intervals of a table in order, without gap or overlap, neighbours always different.
+/// The intervals of a table in order, without gap or overlap; neighbours always differ.
 ///
 /// ```
 /// use fibula::{NextHop, Rib};
 /// let mut rib: Rib<u32> = Rib::new();
 /// rib.insert("0.0.0.0/0".parse()?, NextHop(1));
 /// rib.insert("10.0.0.0/8".parse()?, NextHop(2));
-/// rib.insert("10.1.0.0/16".parse()?, NextHop(2)); // a child with its parent's next hop makes no range
+/// rib.insert("10.1.0.0/16".parse()?, NextHop(2)); // has its parent's next hop: no range
 /// let ranges: Vec<_> = rib.ranges().map(|r| (r.first, r.next_hop.0)).collect();
 /// assert_eq!(ranges, [(0, 1), (0x0A00_0000, 2), (0x0B00_0000, 1)]);
 /// # Ok::<(), fibula::Error>(())

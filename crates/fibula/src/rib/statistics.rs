@@ -1,4 +1,4 @@
-//! [`Statistics`]: what a table looks like, in numbers.
+//! [`Statistics`]: the figures of a table.
 
 use super::Rib;
 use crate::{Address, NextHop, Prefix};
@@ -9,15 +9,15 @@ use std::collections::HashMap;
 pub struct Statistics {
     /// The number of routes.
     pub routes: usize,
-    /// How many there are of each prefix length: index 0 to the family's bits.
+    /// The number of routes of each prefix length: index 0 to the family's bits.
     pub by_length: Vec<usize>,
-    /// How many have a shorter cover in the table; a default route covers all others.
+    /// The number of routes with a shorter cover in the table; a default route covers all others.
     pub nested: usize,
     /// The most routes that one address matches.
     pub max_depth: usize,
     /// The number of distinct next hops.
     pub next_hops: usize,
-    /// The next hop that most routes have, the least of several, and how many have it.
+    /// The next hop that most routes have, the least of several, and the number of its routes.
     pub most_frequent: Option<(NextHop, usize)>,
     /// The next hop of the default route.
     pub default_route: Option<NextHop>,
@@ -28,20 +28,21 @@ pub struct Statistics {
 }
 
 impl Statistics {
-    /// The share of the routes that lead to the most frequent next hop, 0 to 1; 0 for an empty table.
+    /// Returns the share of the routes that lead to the most frequent next hop, 0 to 1; 0 for an
+    /// empty table.
     #[must_use]
     pub fn most_frequent_share(&self) -> f64 {
         self.most_frequent.map_or(0.0, |(_, count)| count as f64 / self.routes as f64)
     }
 
-    /// The prefix lengths that occur, with their counts, shortest first.
+    /// Returns the prefix lengths that occur, with their counts, shortest first.
     pub fn lengths(&self) -> impl Iterator<Item = (u8, usize)> {
         let lengths = self.by_length.iter().enumerate();
         lengths.filter(|&(_, &count)| count > 0).map(|(len, &count)| (len as u8, count))
     }
 
-    /// The median prefix length: at least half of the routes are this long or shorter. `None` for an empty
-    /// table.
+    /// Returns the median prefix length: at least half of the routes are this long or shorter.
+    /// Returns `None` for an empty table.
     #[must_use]
     pub fn median_length(&self) -> Option<u8> {
         let mut seen = 0;
@@ -53,8 +54,8 @@ impl Statistics {
 }
 
 impl<A: Address> Rib<A> {
-    /// The table in numbers. Three walks, one of the routes, one of the ranges and one of the leaves: O(n + l)
-    /// for *l* leaves.
+    /// Returns the figures of the table. Walks the routes, the ranges and the leaves once each:
+    /// O(n + l) for *l* leaves.
     ///
     /// ```
     /// use fibula::{NextHop, Rib};

@@ -1,4 +1,4 @@
-//! The header: what every reader must find before it trusts anything else.
+//! The header: what every reader must check before it trusts anything else.
 
 use super::{MAGIC, VERSION};
 use crate::engine::WidthBits;
@@ -7,14 +7,14 @@ use crate::{Error, ErrorKind, Family};
 use xxhash_rust::xxh3::xxh3_64;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
-/// What sections, and so the arrays in them, begin at multiples of.
+/// The alignment of sections, and so of the arrays in them.
 pub(super) const ALIGN: usize = 64;
 
-/// Reads as another number where the byte order is another.
+/// A number that reads differently in another byte order.
 const MARK: u32 = 0x0102_0304;
 
-/// The beginning, of the same form in every version. Nothing but the header's length and checksum may differ between
-/// two snapshots that this code reads.
+/// The beginning, which has the same layout in every version. Only the header's length and checksum
+/// may differ between two snapshots that this code reads.
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
 struct Preamble {
@@ -25,7 +25,7 @@ struct Preamble {
     checksum: u64,
 }
 
-/// What the checksum of the header begins with.
+/// The beginning of what the header's checksum covers.
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
 struct Fixed {
@@ -37,7 +37,7 @@ struct Fixed {
     specification_bytes: u32,
 }
 
-/// What a header says.
+/// The contents of a header.
 #[derive(Debug)]
 pub(super) struct Header {
     pub(super) prefixes: u64,
@@ -56,14 +56,15 @@ fn cut_short(had: usize, expected: u64) -> Error {
 }
 
 impl Header {
-    /// The bytes that a header of these takes.
+    /// Returns the bytes that this header takes.
     fn bytes(&self) -> usize {
         let directory = self.sections.len() * size_of::<Section>();
         (size_of::<Preamble>() + size_of::<Fixed>() + directory + self.specification.len())
             .next_multiple_of(ALIGN)
     }
 
-    /// Puts the sections, whose lengths are known, one after the other behind the header. Returns the file's length.
+    /// Places the sections, whose lengths are known, one after the other behind the header. Returns
+    /// the file's length.
     pub(super) fn place(&mut self) -> u64 {
         let mut offset = self.bytes() as u64;
         for section in &mut self.sections {
@@ -73,7 +74,7 @@ impl Header {
         offset
     }
 
-    /// As bytes, after [`place`](Self::place).
+    /// Returns the header as bytes. Call [`place`](Self::place) first.
     pub(super) fn write(&self, file_bytes: u64) -> Vec<u8> {
         let fixed = Fixed {
             file_bytes,
@@ -95,7 +96,7 @@ impl Header {
         [preamble.as_bytes(), &summed].concat()
     }
 
-    /// Reads the header of a file and compares all checksums.
+    /// Reads the header of a file and verifies all checksums.
     pub(super) fn read(file: &[u8]) -> Result<Self, Error> {
         let beginning = &file[..file.len().min(MAGIC.len())];
         if beginning.is_empty() || !MAGIC.starts_with(beginning) {
@@ -126,8 +127,9 @@ impl Header {
         Ok(header)
     }
 
-    /// The file that some bytes are with sections of as many bytes as there are, in their places, and right checksums:
-    /// what a fuzzer, who guesses no checksums, needs to come further. `None` if there are not even a header's bytes.
+    /// Repairs bytes for a fuzzer, which cannot guess checksums: fits the sections to the bytes
+    /// there are, in their places, and sets the right checksums. Returns `None` if there are fewer
+    /// bytes than a header has.
     pub(super) fn repair(bytes: &[u8]) -> Option<Vec<u8>> {
         const SECTIONS_MAX: usize = 16;
         let (_, rest) = Preamble::read_from_prefix(bytes).ok()?;
@@ -161,7 +163,7 @@ impl Header {
         Some([header.write(file_bytes), contents].concat())
     }
 
-    /// Reads what the header's checksum covers.
+    /// Parses what the header's checksum covers.
     fn parse(summed: &[u8], file_bytes: usize) -> Result<Self, Error> {
         let unsound = || error("damaged: the header contradicts itself");
         let (fixed, rest) = Fixed::read_from_prefix(summed).map_err(|_| unsound())?;
@@ -189,7 +191,7 @@ impl Header {
         whole.then_some(header).ok_or_else(unsound)
     }
 
-    /// Compares the sections, which must follow each other to the end of the file, with their checksums.
+    /// Verifies the checksums of the sections, which must follow each other to the end of the file.
     fn check(&self, file: &[u8]) -> Result<(), Error> {
         let mut end = self.bytes() as u64;
         for section in &self.sections {

@@ -1,4 +1,4 @@
-//! [`Image`]: a snapshot that is to be written.
+//! [`Image`]: a snapshot to be written.
 
 use super::header::{ALIGN, Header};
 use super::{next_hops, routes};
@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use std::io::{self, Write};
 use xxhash_rust::xxh3::Xxh3Default;
 
-/// The bytes of a snapshot, most of them where the engine has them.
+/// The bytes of a snapshot, most of them borrowed from the engine.
 #[derive(Debug)]
 pub struct Image<'s> {
     header: Header,
@@ -17,17 +17,18 @@ pub struct Image<'s> {
     contents: Vec<Cow<'s, [u8]>>,
 }
 
-/// As many zeros as follow some bytes.
+/// Returns the zeros that pad `bytes` bytes.
 fn zeros_after(bytes: usize) -> &'static [u8] {
     &[0; ALIGN][..bytes.next_multiple_of(ALIGN) - bytes]
 }
 
 impl<'s> Image<'s> {
-    /// A snapshot of a compiled table, with what its answers stand for; and with the routes it was compiled from, if
-    /// asked for. O(bytes): checksums are taken.
+    /// Creates a snapshot of a compiled table with its next hops and, if asked for, the routes it
+    /// was compiled from. O(bytes), because checksums are computed.
     ///
     /// # Errors
-    /// If the engine keeps no snapshots, or the table has next hops that are not among these.
+    /// If the engine cannot be stored in snapshots, or the table has next hops that are not among
+    /// `next_hops`.
     pub fn new<A: Address>(
         fib: &'s Fib<A>,
         rib: &Rib<A>,
@@ -59,7 +60,7 @@ impl<'s> Image<'s> {
         Ok(Self { header, file_bytes, contents })
     }
 
-    /// The bytes it takes.
+    /// Returns the bytes it takes.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.file_bytes
@@ -68,7 +69,7 @@ impl<'s> Image<'s> {
     /// Writes it.
     ///
     /// # Errors
-    /// If that fails.
+    /// If a write fails.
     pub fn write(&self, out: &mut (impl Write + ?Sized)) -> io::Result<()> {
         out.write_all(&self.header.write(self.file_bytes))?;
         for bytes in &self.contents {

@@ -1,10 +1,10 @@
 //! Snapshots: a compiled table as bytes that are mapped, not parsed.
 //!
-//! An [`Image`] is written once; a [`Snapshot`] of those bytes, mapped from a file by any number of processes, answers at
-//! once: the engine's arrays are read where they lie.
+//! An [`Image`] is written once. A [`Snapshot`] of those bytes, mapped from a file by any number of
+//! processes, answers at once: the engine's arrays are read in place.
 //!
 //! # Layout
-//! Everything is in the byte order of the machine that wrote it, which the mark tells.
+//! Everything is in the byte order of the machine that wrote it, which the mark shows.
 //!
 //! ```text
 //!  0  magic    89 "FIB" 0d 0a 1a 0a          8 bytes
@@ -20,19 +20,21 @@
 //!     zeros to a multiple of 64
 //!     the sections in order, each followed by zeros to a multiple of 64
 //! ```
-//! A section's checksum is over the zeros after it too, so that every byte of the file is under one, or one of the
-//! 24 at the beginning that can only be what they are. Sections are the engine's arrays under names of its own, the
-//! next hops, and, if asked for, the routes.
+//! A section's checksum also covers the zeros after it. So every byte of the file is either under a
+//! checksum, or one of the 24 at the beginning that can have only one value. Sections are the
+//! engine's arrays under names of its own, the next hops, and, if asked for, the routes.
 //!
 //! # What is checked, and when
-//! [`Snapshot::new`] compares all checksums: bytes that were cut short, changed anywhere, or that come from another byte
-//! order or a newer version of the format are refused. That costs one pass over the file. Checksums are no signatures: who makes a
-//! file on purpose can make them right. Such a file may answer wrongly, panic or never come to an end; it cannot make
-//! anything read outside of its own bytes.
+//! [`Snapshot::new`] verifies all checksums. It refuses bytes that were truncated or changed
+//! anywhere, and those of another byte order or a newer version of the format. That costs one pass
+//! over the file.
+//!
+//! Checksums are no signatures: whoever forges a file can make them right. Such a file may answer
+//! wrongly, panic or never terminate. It cannot make anything read outside of its own bytes.
 //!
 //! # Changes
-//! What comes out of a snapshot is a [`View`]: it answers and cannot change. To follow changes, compile the table that the
-//! snapshot kept ([`Snapshot::rib`]).
+//! A snapshot gives a [`View`], which looks up and cannot change. To follow changes, compile the
+//! table that the snapshot contains ([`Snapshot::rib`]).
 //!
 //! ```
 //! use fibula::memory::Mapping;
@@ -71,20 +73,21 @@ use crate::sections::Sections;
 use crate::{Address, Error, ErrorKind, Family, NextHop, NextHopInfo, NextHops, Rib};
 use header::Header;
 
-/// The version of the format. It goes up when the header changes, or what any engine's sections mean.
+/// The version of the format. It increases when the header changes, or the meaning of any engine's
+/// sections.
 pub const VERSION: u32 = 2;
 
-/// What a snapshot begins with: no text, and changed by whatever changes the ends of lines.
+/// The first bytes of a snapshot: not text, and damaged by whatever converts line ends.
 pub const MAGIC: [u8; 8] = *b"\x89FIB\r\n\x1a\n";
 
-/// For fuzzers: the bytes with a header that fits them.
+/// Returns the bytes with a header that fits them, for fuzzers.
 #[doc(hidden)]
 #[must_use]
 pub fn repaired(bytes: &[u8]) -> Option<Vec<u8>> {
     Header::repair(bytes)
 }
 
-/// A snapshot that has been found whole.
+/// A snapshot whose checksums were verified.
 #[derive(Debug)]
 pub struct Snapshot {
     mapping: Mapping,
@@ -92,10 +95,10 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
-    /// Checks that some bytes are a whole snapshot. O(bytes).
+    /// Checks that a mapping is a whole snapshot. O(bytes).
     ///
     /// # Errors
-    /// If they are not, with what is wrong in one line.
+    /// If it is not, with the reason in one line.
     pub fn new(mapping: Mapping) -> Result<Self, Error> {
         let header = Header::read(mapping.bytes())?;
         Ok(Self { mapping, header })
@@ -104,92 +107,93 @@ impl Snapshot {
     /// As [`Snapshot::new`], of a copy of the bytes that begins on a cache line as a file's do.
     ///
     /// # Errors
-    /// See there.
+    /// See [`Snapshot::new`].
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
         let mut copy = Array::new(Pages::Small);
         copy.extend_from_slice(bytes);
         Self::new(Mapping::new(copy))
     }
 
-    /// The family of its table.
+    /// Returns the family of its table.
     #[must_use]
     pub fn family(&self) -> Family {
         self.header.family
     }
 
-    /// The specification of its engine, as in `dxr/k=20`.
+    /// Returns the specification of its engine, as in `dxr/k=20`.
     #[must_use]
     pub fn specification(&self) -> &str {
         &self.header.specification
     }
 
-    /// The width of its answers.
+    /// Returns the width of its answers.
     #[must_use]
     pub fn width(&self) -> WidthBits {
         self.header.width
     }
 
-    /// How many routes its table has.
+    /// Returns the number of routes of its table.
     #[must_use]
     pub fn prefixes(&self) -> u64 {
         self.header.prefixes
     }
 
-    /// How many bytes it takes.
+    /// Returns the bytes it takes.
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.mapping.bytes().len()
     }
 
-    /// Whether it keeps the routes themselves.
+    /// Returns whether it contains the routes themselves.
     #[must_use]
     pub fn has_routes(&self) -> bool {
         routes::are_in(&self.sections())
     }
 
-    /// Returns what answers: the table's arrays are read where they are.
+    /// Returns the view of the table, whose arrays are read in place.
     ///
     /// # Errors
-    /// If it is of the other family, of an engine that this crate does not have, or a section is not what the engine
-    /// needs.
+    /// If it is of the other family, its engine is not in this crate, or a section is not what the
+    /// engine needs.
     pub fn view<A: Address>(&self) -> Result<Box<dyn View<A>>, Error> {
         self.view_from(ENGINES)
     }
 
-    /// As [`Snapshot::view`], with the engine out of `engines`.
+    /// As [`Snapshot::view`], with the engine from `engines`.
     ///
     /// # Errors
-    /// See there.
+    /// See [`Snapshot::view`].
     pub fn view_from<A: Address>(&self, engines: &[Entry]) -> Result<Box<dyn View<A>>, Error> {
         self.check_family::<A>()?;
         fib::open(engines, &self.header.specification, self.header.width, &self.sections())
     }
 
-    /// What an answer stands for; `None` for [`NextHop::NONE`] and for one that the table does not have. O(1).
+    /// Returns the description of a next hop, or `None` for [`NextHop::NONE`] and for one that the
+    /// table does not have. O(1).
     #[must_use]
     pub fn next_hop(&self, next_hop: NextHop) -> Option<NextHopInfo> {
         next_hops::one(&self.sections(), next_hop)
     }
 
-    /// All next hops. O(next hops).
+    /// Returns all next hops. O(next hops).
     ///
     /// # Errors
-    /// If one cannot be read, or comes twice.
+    /// If one cannot be parsed, or appears twice.
     pub fn next_hops(&self) -> Result<NextHops, Error> {
         next_hops::all(&self.sections())
     }
 
-    /// The table itself. O(routes).
+    /// Returns the table itself. O(routes).
     ///
     /// # Errors
-    /// If it is of the other family, was left out of the snapshot, or a route is not sound.
+    /// If it is of the other family, was left out of the snapshot, or a route is unsound.
     pub fn rib<A: Address>(&self) -> Result<Rib<A>, Error> {
         let rib = self.routes()?.rib()?;
         next_hops::check(&self.sections(), rib.max_next_hop())?;
         Ok(rib)
     }
 
-    /// The routes, searched where they lie. O(1).
+    /// Returns the routes, which are searched in place. O(1).
     ///
     /// # Errors
     /// If the snapshot is of the other family, or they were left out.

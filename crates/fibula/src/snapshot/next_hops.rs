@@ -1,4 +1,5 @@
-//! The next hops of a snapshot: a letter for the kind and the text of each, one after the other, and where each ends.
+//! The next hops of a snapshot: a letter for the kind and the text of each, in order, and the
+//! offset where each ends.
 
 use crate::sections::{SectionWriter, Sections, unsound};
 
@@ -7,7 +8,7 @@ use crate::{Error, Limit, NextHop, NextHopInfo, NextHops};
 const ENDS: &str = "next hop ends";
 const TEXTS: &str = "next hop texts";
 
-/// The kinds whose text [`NextHopInfo::parse`] reads back, and those that are kept as they are.
+/// The kinds whose text [`NextHopInfo::parse`] parses, and those that are stored verbatim.
 const PARSED: u8 = b'p';
 const LABEL: u8 = b'l';
 
@@ -34,7 +35,7 @@ fn read(ends: &[u64], texts: &[u8], at: usize) -> Option<NextHopInfo> {
     }
 }
 
-/// Whether there is a next hop of this number.
+/// Checks that there is a next hop of this number.
 pub(super) fn check(sections: &Sections<'_>, greatest: NextHop) -> Result<(), Error> {
     Limit::check(Limit::NEXT_HOPS, greatest.0.into(), sections.array::<u64>(ENDS)?.len() as u64)?;
     Ok(())

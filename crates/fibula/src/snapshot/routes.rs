@@ -20,12 +20,12 @@ pub(super) fn write<A: Address>(rib: &Rib<A>, sections: &mut SectionWriter<'_>) 
     sections.made(NEXT_HOPS, &next_hops);
 }
 
-/// Whether a snapshot keeps them.
+/// Returns whether a snapshot contains routes.
 pub(super) fn are_in(sections: &Sections<'_>) -> bool {
     sections.has(ADDRESSES)
 }
 
-/// The routes that a snapshot keeps, searched where they lie.
+/// The routes of a snapshot, searched in place.
 #[derive(Clone, Debug)]
 pub struct Routes<A: Address> {
     addresses: Array<A>,
@@ -46,10 +46,10 @@ impl<A: Address> Routes<A> {
         })
     }
 
-    /// All of them as a table. O(n).
+    /// Returns all routes as a table. O(n).
     ///
     /// # Errors
-    /// If one is not sound.
+    /// If a route is unsound.
     pub fn rib(&self) -> Result<Rib<A>, Error> {
         let read = (0..self.addresses.len()).map(|at| {
             let prefix = Prefix::new(self.addresses[at], self.lengths[at])?;
@@ -63,8 +63,8 @@ impl<A: Address> Routes<A> {
         }
     }
 
-    /// Every route that covers a prefix, the longest first, as [`Rib::covering`]. O(b log n) each, *b* as in
-    /// [`Rib::longest_match`].
+    /// Returns every route that covers a prefix, the longest first, as [`Rib::covering`].
+    /// O(b log n) each, *b* as in [`Rib::longest_match`].
     pub fn covering(&self, prefix: Prefix<A>) -> impl Iterator<Item = Route<A>> {
         let mut next = Some(prefix);
         std::iter::from_fn(move || {
@@ -75,7 +75,7 @@ impl<A: Address> Routes<A> {
         })
     }
 
-    /// As [`Rib::longest_cover`], whose search it is.
+    /// Returns the longest cover by the algorithm of [`Rib::longest_cover`].
     fn longest_cover(&self, prefix: Prefix<A>) -> Option<Route<A>> {
         let mut bound = prefix;
         loop {
@@ -92,7 +92,7 @@ impl<A: Address> Routes<A> {
         }
     }
 
-    /// How many routes come up to a prefix, itself included.
+    /// Returns the number of routes up to a prefix, itself included.
     fn after(&self, prefix: Prefix<A>) -> usize {
         let (mut low, mut high) = (0, self.addresses.len());
         while low < high {

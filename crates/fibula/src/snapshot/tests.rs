@@ -1,4 +1,5 @@
-//! Every engine that keeps snapshots comes back as it was; nothing that is not whole comes back at all.
+//! Every engine that supports snapshots is restored as it was; bytes that are not a whole snapshot
+//! are refused.
 
 use super::*;
 use crate::arch::Level;
@@ -7,7 +8,7 @@ use crate::sections::Section;
 use crate::{Fib, Prefix, Route};
 use std::panic::catch_unwind;
 
-/// The engines that keep snapshots.
+/// The engines that support snapshots.
 const KEEPING: [&str; 10] = [
     "dir24-8",
     "sail-l",
@@ -21,7 +22,7 @@ const KEEPING: [&str; 10] = [
     "mosaic6",
 ];
 
-/// A table with routes of all lengths and next hops up to a greatest one.
+/// Returns a table with routes of all lengths and next hops up to `greatest`.
 fn table<A: Address>(routes: u32, greatest: u32) -> (Rib<A>, NextHops) {
     let mut next_hops = NextHops::new();
     let labels = [
@@ -53,7 +54,7 @@ fn image<A: Address>(specification: &str, rib: &Rib<A>, next_hops: &NextHops, ke
     bytes
 }
 
-/// The ends of every route and their neighbours.
+/// Returns the ends of every route and their neighbours.
 fn probes<A: Address>(rib: &Rib<A>) -> Vec<A> {
     let ends = rib.iter().map(|route| [route.prefix.first(), route.prefix.last()]);
     let neighbours = |at: A| [at.previous(), Some(at), at.next()];
@@ -87,7 +88,7 @@ fn comes_back<A: Address>(specification: &str, greatest: u32) {
 
     let built = Fib::build(specification, &rib).unwrap();
     let mut view = snapshot.view::<A>().unwrap();
-    drop(snapshot); // the arrays hold what they lie in
+    drop(snapshot); // the arrays hold the mapping
     assert_eq!(view.width(), built.width());
     let addresses = probes(&rib);
     let mut answers = vec![NextHop::NONE; addresses.len()];
@@ -127,7 +128,7 @@ fn next_hops_must_be_those_of_the_table() {
     assert_eq!(error.to_string(), "next hops: 5 is more than the 0 that fit");
 }
 
-/// The one line that says why bytes are no snapshot.
+/// Returns the one-line reason why bytes are not a snapshot.
 fn refusal(bytes: &[u8]) -> String {
     let said = Snapshot::from_bytes(bytes).expect_err("refused").to_string();
     assert!(!said.contains('\n') && !said.is_empty(), "{said:?}");
@@ -150,7 +151,7 @@ fn whatever_is_not_whole_is_refused() {
                 let count = random.usize(1..100).min(whole.len() - from.max(to));
                 bytes.copy_within(from..from + count, to);
                 if bytes == whole {
-                    continue; // zeros onto zeros
+                    continue; // zeros replaced by zeros
                 }
             }
         }
@@ -196,7 +197,7 @@ fn what_is_wrong_is_said() {
     );
 }
 
-/// A file whose sections somebody has changed, and given the right checksums.
+/// Returns a file with altered sections and matching checksums.
 fn forged(whole: &[u8], random: &mut fastrand::Rng) -> Vec<u8> {
     let mut header = Header::read(whole).unwrap();
     let mut sections: Vec<Vec<u8>> = Vec::new();
@@ -230,7 +231,7 @@ fn a_forged_file_with_right_checksums_reads_nothing_but_its_own_bytes() {
     let addresses = probes(&rib);
     let mut random = fastrand::Rng::with_seed(2);
     let (mut opened, mut answered) = (0, 0);
-    // Those whose lookups come to an end whatever they read.
+    // Engines whose lookups terminate whatever they read.
     for specification in ["sail-l", "mosaic", "mosaic-runs", "dxr16", "tree-bitmap"] {
         let whole = image(specification, &rib, &next_hops, true);
         for _ in 0..40 {

@@ -3,11 +3,11 @@
 use crate::{Address, NextHop, Rib};
 use std::hint::select_unpredictable;
 
-/// The searches that go in step: each waits for what it has read, not for the others.
+/// The number of searches in step: each waits for its own loads, not for the others'.
 const LANES: usize = 16;
 
-/// Where each interval of equal answers begins, and its answer. The first begins at the first address; without any, there is
-/// no route at all.
+/// The start of each interval of equal answers, and its answer. The first begins at the first
+/// address. If there are none, there is no route.
 #[derive(Debug)]
 pub(super) struct Intervals<A> {
     starts: Box<[A]>,
@@ -21,7 +21,7 @@ impl<A> Default for Intervals<A> {
 }
 
 impl<A: Address> Intervals<A> {
-    /// Those of a table. O(n).
+    /// Returns the intervals of a table. O(n).
     pub(super) fn of(rib: &Rib<A>) -> Self {
         if rib.is_empty() {
             return Self::default();
@@ -31,13 +31,13 @@ impl<A: Address> Intervals<A> {
         Self { starts: starts.into(), next_hops: next_hops.into() }
     }
 
-    /// The answer for an address. O(log n).
+    /// Returns the answer for an address. O(log n).
     pub(super) fn lookup(&self, address: A) -> NextHop {
         let at = self.starts.partition_point(|&start| start <= address);
         at.checked_sub(1).map_or(NextHop::NONE, |at| self.next_hops[at])
     }
 
-    /// The answers for many.
+    /// Looks up many addresses.
     pub(super) fn lookup_all(&self, addresses: &[A], next_hops: &mut [NextHop]) {
         if self.starts.is_empty() {
             return next_hops.fill(NextHop::NONE);
@@ -52,7 +52,8 @@ impl<A: Address> Intervals<A> {
         }
     }
 
-    /// All searches halve the same number of intervals at every step, so none ends before another.
+    /// Runs `LANES` searches. All halve the same number of intervals at every step, so none ends
+    /// before another.
     fn search(&self, addresses: &[A; LANES], answers: &mut [NextHop; LANES]) {
         let mut at = [0; LANES];
         let mut left = self.starts.len();
@@ -68,7 +69,7 @@ impl<A: Address> Intervals<A> {
         }
     }
 
-    /// The bytes it occupies.
+    /// Returns the bytes it occupies.
     pub(super) fn bytes(&self) -> usize {
         size_of_val(&*self.starts) + size_of_val(&*self.next_hops)
     }

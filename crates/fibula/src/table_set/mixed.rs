@@ -3,14 +3,16 @@
 use super::{TableId, TableSet};
 use crate::{Address, NextHop};
 
-/// The memory that a mixed batch needs while it is looked up; kept by the caller, so that nothing is allocated a batch.
+/// The memory of a mixed batch during its lookup. The caller keeps it, so that batches allocate
+/// nothing.
 #[derive(Clone, Debug, Default)]
 pub struct Mixed<A> {
-    /// By table: how many of its addresses are in the batch, then where the next of them goes. All 0 between batches.
+    /// By table: how many of its addresses are in the batch, then the index of the next of them.
+    /// All 0 between batches.
     counts: Vec<u32>,
-    /// The tables that the batch asks.
+    /// The tables that the batch looks up in.
     asked: Vec<u32>,
-    /// The addresses, table by table, and where each stands in the batch.
+    /// The addresses, table by table, and the index of each in the batch.
     addresses: Vec<A>,
     places: Vec<u32>,
     next_hops: Vec<NextHop>,
@@ -25,7 +27,7 @@ impl<A: Address> Mixed<A> {
         addresses: &[A],
         next_hops: &mut [NextHop],
     ) {
-        // What is no table's is counted as one more, that has no route.
+        // Addresses without a table are counted as one more table, which has no route.
         let no_table = tables.tables.len() as u32;
         self.counts.resize(tables.tables.len() + 1, 0);
         self.asked.clear();

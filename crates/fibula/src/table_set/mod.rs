@@ -1,18 +1,21 @@
-//! [`TableSet`]: many tables in one process, as a router with virtual routing and forwarding instances (VRFs) has them.
+//! [`TableSet`]: many tables in one process, as a router with virtual routing and forwarding
+//! instances (VRFs) has them.
 //!
-//! A provider's edge router has a thousand tables, most of them small and many of them empty. An engine built for a full
-//! table has a root of some hundred kilobytes whatever it holds, so a set compiles every table by its size:
+//! A provider's edge router has a thousand tables, most of them small and many of them empty. An
+//! engine built for a full table has a root of some hundred kilobytes whatever it holds. So a set
+//! compiles every table by its size:
 //!
 //! | routes | compiled to | bytes |
 //! | --- | --- | --- |
-//! | none | nothing | those of its place in the set |
-//! | up to [`SMALL_MOST`] | its intervals, sorted: a binary search | 8 an interval for IPv4, 20 for IPv6 |
+//! | none | nothing | those of its slot in the set |
+//! | up to [`SMALL_MOST`] | its sorted intervals: a binary search | 8 (IPv4), 20 (IPv6) each |
 //! | more | the engine of the set's specification | the engine's |
 //!
 //! Next hops are indices into one [`NextHops`](crate::NextHops), which all tables share.
 //!
-//! Batches mix tables: an id beside every address. A batch is sorted by table in one pass over it, so that each table is asked
-//! once, for all of its addresses together; the answers go back to their places.
+//! Batches mix tables: there is an id beside every address. One pass sorts a batch by table, so
+//! that each table looks up all of its addresses together. The answers are then written at the
+//! indexes of their addresses.
 //!
 //! ```
 //! use fibula::table_set::{Mixed, TableSet};
@@ -40,16 +43,16 @@ use crate::engine::WidthBits;
 use crate::{Address, Delta, Error, ErrorKind, Fib, Limit, NextHop, Rib};
 use intervals::Intervals;
 
-/// The most routes of a table that is kept as its intervals. At half of it a table that was larger becomes small again, so that
-/// one at the border is not compiled anew by every change.
+/// The most routes of a table that is stored as its intervals. A larger table becomes small again
+/// only at half of it, so that a table at the border is not recompiled by every change.
 pub const SMALL_MOST: usize = 4096;
 
-/// The number of a table in its set. Numbers of removed tables are given out again.
+/// The number of a table in its set. Numbers of removed tables are reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(transparent)]
 pub struct TableId(pub u32);
 
-/// A table as it is looked up in.
+/// A table as lookups read it.
 #[derive(Debug)]
 enum Compiled<A: Address> {
     Small(Intervals<A>),
@@ -70,25 +73,27 @@ impl<A: Address> Compiled<A> {
 pub struct TableSet<A: Address> {
     specification: String,
     small_most: usize,
-    /// By id; `None` for an id that is free.
+    /// The tables by id; `None` for a free id.
     tables: Vec<Option<Compiled<A>>>,
     free: Vec<u32>,
 }
 
 impl<A: Address> TableSet<A> {
-    /// A set without tables, whose large ones are compiled by this engine.
+    /// Creates a set without tables, whose large ones are compiled by the engine of
+    /// `specification`.
     #[must_use]
     pub fn new(specification: impl Into<String>) -> Self {
         Self::with_small(specification, SMALL_MOST)
     }
 
-    /// As [`TableSet::new`], with another greatest number of routes for small tables; with 0 only empty ones are small.
+    /// As [`TableSet::new`], with another limit for small tables; with 0 only empty tables are
+    /// small.
     #[must_use]
     pub fn with_small(specification: impl Into<String>, small_most: usize) -> Self {
         Self { specification: specification.into(), small_most, tables: Vec::new(), free: Vec::new() }
     }
 
-    /// A new table without routes. O(1) amortised.
+    /// Adds a table without routes. O(1) amortised.
     pub fn create(&mut self) -> TableId {
         let empty = Some(Compiled::Small(Intervals::default()));
         if let Some(id) = self.free.pop() {
@@ -99,29 +104,31 @@ impl<A: Address> TableSet<A> {
         TableId(self.tables.len() as u32 - 1)
     }
 
-    /// Removes a table; whether there was one. From now on its number answers "no route", until it is given out again.
+    /// Removes a table, and returns whether there was one. From now on its number answers "no
+    /// route", until it is reused.
     pub fn remove(&mut self, id: TableId) -> bool {
         let table = self.tables.get_mut(id.0 as usize).and_then(Option::take);
         self.free.extend(table.is_some().then_some(id.0));
         table.is_some()
     }
 
-    /// How many tables there are.
+    /// Returns the number of tables.
     #[must_use]
     pub fn len(&self) -> usize {
         self.tables.len() - self.free.len()
     }
 
-    /// Whether there are none.
+    /// Returns whether there are no tables.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Gives a table its routes, whatever it had.
+    /// Sets the routes of a table, whatever it had.
     ///
     /// # Errors
-    /// If there is no such table, or they exceed a limit of the engine: the table answers as before then.
+    /// If there is no such table, or the routes exceed a limit of the engine; the table then
+    /// answers as before.
     pub fn set(&mut self, id: TableId, rib: &Rib<A>) -> Result<(), Error> {
         let small = rib.len() <= self.small_most;
         let compiled = if small {
@@ -133,8 +140,8 @@ impl<A: Address> TableSet<A> {
         Ok(())
     }
 
-    /// Lets a table follow its routes: `rib` has changed by `deltas`, at most one a prefix. A small table is compiled anew,
-    /// in O(routes).
+    /// Follows the routes of a table: `rib` has changed by `deltas`, at most one a prefix. A small
+    /// table is recompiled, in O(routes).
     ///
     /// # Errors
     /// As [`TableSet::set`].
@@ -146,7 +153,8 @@ impl<A: Address> TableSet<A> {
         }
     }
 
-    /// Returns the answer of a table for one address; `None` if no route matches or there is no such table.
+    /// Returns the answer of a table for one address, or `None` if no route matches or there is no
+    /// such table.
     #[must_use]
     pub fn lookup(&self, id: TableId, address: impl Into<A>) -> Option<NextHop> {
         let address = address.into();
@@ -157,8 +165,8 @@ impl<A: Address> TableSet<A> {
         next_hop.is_some().then_some(next_hop)
     }
 
-    /// The answers for many addresses, each in a table of its own: `next_hops[i]` for `addresses[i]` in `ids[i]`. O(addresses),
-    /// whatever the number of tables.
+    /// Looks up many addresses, each in its own table: writes the answer for `addresses[i]` in
+    /// `ids[i]` to `next_hops[i]`. O(addresses), whatever the number of tables.
     ///
     /// # Panics
     /// If the three differ in length.
@@ -177,7 +185,7 @@ impl<A: Address> TableSet<A> {
         }
     }
 
-    /// The answers of one table.
+    /// Looks up many addresses in one table.
     fn lookup_all(&self, id: TableId, addresses: &[A], next_hops: &mut [NextHop]) {
         match self.tables.get(id.0 as usize) {
             Some(Some(Compiled::Small(intervals))) => intervals.lookup_all(addresses, next_hops),
@@ -186,7 +194,7 @@ impl<A: Address> TableSet<A> {
         }
     }
 
-    /// The width of a table's answers in its engine; `None` if it is small or not there.
+    /// Returns the width of a table's answers in its engine, or `None` if it is small or absent.
     #[must_use]
     pub fn engine_width(&self, id: TableId) -> Option<WidthBits> {
         match self.tables.get(id.0 as usize) {
@@ -195,7 +203,7 @@ impl<A: Address> TableSet<A> {
         }
     }
 
-    /// The bytes of all tables, with their places in the set.
+    /// Returns the bytes of all tables and their slots in the set.
     #[must_use]
     pub fn bytes(&self) -> usize {
         let places = self.tables.capacity() * size_of::<Option<Compiled<A>>>() + self.free.capacity() * 4;

@@ -1,4 +1,4 @@
-//! A set answers as its tables do, whatever comes and goes.
+//! A set answers as its tables do, whatever is added and removed.
 
 use super::*;
 use crate::Prefix;
@@ -26,7 +26,8 @@ fn steps<A: Address>() -> impl Strategy<Value = Vec<Step<A>>> {
     prop::collection::vec(step, 1..80)
 }
 
-/// A set whose tables are small up to 6 routes follows the steps; after each, all tables and those removed answer right.
+/// Applies the steps to a set whose tables are small up to 6 routes. After each, all tables and the
+/// removed ones answer right.
 fn follows<A: Address>(steps: Vec<Step<A>>) {
     let mut tables: TableSet<A> = TableSet::with_small("radix", 6);
     let mut ribs: HashMap<TableId, Rib<A>> = HashMap::new();

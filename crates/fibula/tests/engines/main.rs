@@ -1,5 +1,6 @@
-//! One suite, stamped on every engine of the registry, family and width of next hops. Each test runs every
-//! instruction set of this machine and many batch sizes (see [`checked::Checked::check`]).
+//! One suite, stamped on every engine of the registry, family and width of next hops. Each test
+//! runs every instruction set of this machine and many batch sizes (see
+//! [`checked::Checked::check`]).
 
 #[macro_use]
 mod stamp;

@@ -28,7 +28,8 @@ pub(crate) fn default_route_first_last_and_again<A: Address>(engine: &str) {
     }
 }
 
-/// A cover between a shorter and longer ones goes away: its own addresses fall back to the shorter one.
+/// A cover between a shorter and longer ones is withdrawn: its own addresses fall back to the
+/// shorter one.
 pub(crate) fn middle_cover_deleted<A: Address>(engine: &str) {
     for middle in [9, 16, 17, 20, 24, 25, 28, A::BITS - 2] {
         let bits = 0x0A0A_0A0A_0A0A_0A0A;
@@ -74,7 +75,8 @@ pub(crate) fn parent_and_children_come_and_go<A: Address>(engine: &str) {
     table.check_no_leak();
 }
 
-/// A child with its parent's next hop is a route of its own: it stays when the parent changes or goes.
+/// A child with its parent's next hop is a route of its own: it stays when the parent changes or is
+/// withdrawn.
 pub(crate) fn child_with_its_parents_next_hop<A: Address>(engine: &str) {
     for len in [16, 17, 24, 25, A::BITS] {
         let (parent, child) = (prefix(0xC0A8_0101_0101_0101, 10), prefix(0xC0A8_0101_0101_0101, len));
@@ -155,7 +157,7 @@ pub(crate) fn next_hops_past_255_and_65535<A: Address>(engine: &str) {
     }
 }
 
-/// The 256th and the 65,536th next hop arrive by update: the engine is built anew at the greater width.
+/// The 256th and the 65,536th next hop arrive by update: the engine is rebuilt at the greater width.
 pub(crate) fn next_hops_outgrow_their_width<A: Address>(engine: &str) {
     let mut table: Checked<A> = Checked::new(engine, None, random_nested(51, 200, 250));
     table.announce(prefix(1 << 60, 20), 255);

@@ -35,7 +35,8 @@ pub(crate) fn hosts<A: Address>(count: u32, next_hops: u32) -> Rib<A> {
         .collect()
 }
 
-/// `count` routes that nest: each new one lies below, above or beside an earlier one, lengths of all kinds.
+/// Returns `count` routes that nest: each new one lies below, above or beside an earlier one. All
+/// kinds of lengths occur.
 pub(crate) fn random_nested<A: Address>(seed: u64, count: usize, next_hops: u32) -> Rib<A> {
     let mut random = Random(seed);
     let mut prefixes: Vec<Prefix<A>> = Vec::new();

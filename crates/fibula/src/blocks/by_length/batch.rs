@@ -5,13 +5,13 @@ use crate::blocks::filtered::Survivors;
 use crate::blocks::probing::Hashing;
 use crate::engine::{Unmetered, Width};
 
-/// The addresses of a block.
+/// The number of addresses of a block.
 const BLOCK: usize = 64;
 
-/// All addresses of a block.
+/// The bits of all addresses of a block.
 const ALL: u64 = u64::MAX >> (64 - BLOCK);
 
-/// What the filter of a level says of a block.
+/// The filter's result of a level for a block.
 struct Asked<'t, A: Keyed, W: Width, H: Hashing, const SLOTS: usize> {
     level: &'t Level<A, W, H, SLOTS>,
     keys: [A::Key; BLOCK],
@@ -19,7 +19,7 @@ struct Asked<'t, A: Keyed, W: Width, H: Hashing, const SLOTS: usize> {
 }
 
 impl<A: Keyed, W: Width, H: Hashing, const SLOTS: usize> ByLength<A, W, H, SLOTS> {
-    /// The answers for many addresses, of which there are as many as next hops.
+    /// Looks up `addresses` and writes their answers to `next_hops`, which has the same length.
     #[inline(always)]
     pub fn look_up_all(&self, addresses: &[A], next_hops: &mut [W]) {
         let (blocks, rest) = addresses.as_chunks::<BLOCK>();
@@ -32,8 +32,8 @@ impl<A: Keyed, W: Width, H: Hashing, const SLOTS: usize> ByLength<A, W, H, SLOTS
         }
     }
 
-    /// Each level for all addresses that no longer one has answered. The filter of a level is asked before the table
-    /// of the level before, so that the buckets arrive in time.
+    /// Tries each level for all addresses that no longer one has answered. The filter of a level is
+    /// tested before the table of the level before is searched, so that the buckets arrive in time.
     #[inline(always)]
     fn look_up_block(&self, addresses: &[A; BLOCK], next_hops: &mut [W; BLOCK]) {
         let mut open = ALL;
@@ -58,7 +58,7 @@ impl<A: Keyed, W: Width, H: Hashing, const SLOTS: usize> ByLength<A, W, H, SLOTS
         }
     }
 
-    /// Searches the table of a level for the survivors that are still open.
+    /// Searches the table of a level for the survivors that have no answer yet.
     #[inline(always)]
     fn search(
         &self,

@@ -1,4 +1,4 @@
-//! The numbers that papers print of expanded tables and their filters.
+//! The figures that papers print of expanded tables and their filters.
 
 use super::{ByLength, Keyed};
 use crate::blocks::filtered::random_keys;
@@ -7,7 +7,8 @@ use crate::blocks::probing::Hashing;
 use crate::engine::{Figure, Width};
 
 impl<A: Keyed, W: Width, H: Hashing, const SLOTS: usize> ByLength<A, W, H, SLOTS> {
-    /// The filters with keys, the prefixes before and after expansion, and for each level with routes its own.
+    /// Returns the number of filters with keys, the prefixes before and after expansion, and the
+    /// figures of each level with routes.
     #[must_use]
     pub fn figures(&self) -> Vec<Figure> {
         let sum = |count: fn(&super::Level<A, W, H, SLOTS>) -> usize| self.levels.iter().map(count).sum();

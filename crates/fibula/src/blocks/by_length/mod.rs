@@ -1,17 +1,19 @@
-//! A Bloom filter and a hash table for each of some prefix lengths, the longest asked first.
+//! A Bloom filter and a hash table for each of some prefix lengths, tried from the longest to the
+//! shortest.
 //!
-//! Dharmapurikar, Krishnamurthy and Taylor, "Longest Prefix Matching Using Bloom Filters" (2006). Prefixes of other
-//! lengths are [expanded](super::expanded) to the next of those lengths; with all lengths, none is.
+//! Dharmapurikar, Krishnamurthy and Taylor, "Longest Prefix Matching Using Bloom Filters" (2006).
+//! Prefixes of other lengths are [expanded](super::expanded) to the next of those lengths. If every
+//! length has a level, none is.
 //!
 //! ```text
-//! level n          filter  ->  table: key, the first Ln bits of a  ->  next hop, length, longer?  --->  tree of the
-//!   ...                                                                                                  routes from
-//! level 1          filter  ->  table: key, the first L1 bits of a  ->  next hop, length                  /65 on
-//! default route    next hop
+//! level n        filter -> table: key, first Ln bits of a -> next hop, length, longer? -> routes
+//!   ...                                                                                   from /65
+//! level 1        filter -> table: key, first L1 bits of a -> next hop, length             (tree)
+//! default route  next hop
 //! ```
-//! Keys have at most 64 bits. The routes of IPv6 that are longer stand in a [tree](super::patricia); the entry of the
-//! /64 that such a route begins with is marked and sends its addresses there first. A /64 that no other route
-//! reaches has an entry for the mark alone.
+//! Keys have at most 64 bits. Longer routes of IPv6 are kept in a [tree](super::patricia). The
+//! entry of the /64 that such a route begins with is marked, and lookups go to the tree first. A
+//! /64 that no other route covers has an entry for the mark alone.
 
 mod batch;
 mod figures;
@@ -30,25 +32,26 @@ use crate::engine::{Meter, Width};
 use crate::memory::{Memory, Pages};
 use crate::{Address, Limit, Prefix, Rib, Route};
 
-/// The bits of the longest key.
+/// The number of bits of the longest key.
 pub const KEY_BITS: u8 = 64;
 
-/// The most levels there can be.
+/// The greatest number of levels.
 pub const LEVELS_MAX: u8 = KEY_BITS;
 
 /// An address whose first bits, up to 64 of them, are keys.
 pub trait Keyed: Address {
-    /// The keys.
+    /// The type of the keys.
     type Key: Key;
 
-    /// The bits of the longest key.
+    /// The number of bits of the longest key.
     const LONGEST: u8;
 
-    /// The longest key.
+    /// Returns the longest key.
     #[must_use]
     fn longest(self) -> Self::Key;
 
-    /// The key of the first `len` bits, right-aligned, made of the longest. At least one bit.
+    /// Returns the key of the first `len` bits, right-aligned, from the longest key. `len` is at
+    /// least 1.
     #[must_use]
     fn first(longest: Self::Key, len: u8) -> Self::Key;
 }
@@ -92,19 +95,19 @@ struct Level<A: Keyed, W: Width, H: Hashing, const SLOTS: usize> {
     above: u8,
     /// The routes expanded to this level.
     routes: usize,
-    /// What they would be expanded to if none overlapped.
+    /// The number of prefixes they would become if none overlapped.
     estimated: u64,
     /// Keys are the first bits of addresses, right-aligned.
     pair: Filtered<A::Key, Expanded<W>, H, SLOTS>,
 }
 
 impl<A: Keyed, W: Width, H: Hashing, const SLOTS: usize> Level<A, W, H, SLOTS> {
-    /// The prefixes that a route of this level is expanded to.
+    /// Returns the number of prefixes that a route of this level is expanded to.
     fn share(&self, prefix: Prefix<A>) -> u64 {
         1_u64.checked_shl((self.len - prefix.len()).into()).unwrap_or(u64::MAX)
     }
 
-    /// The first bits of an address.
+    /// Returns the key of an address at this level.
     #[inline(always)]
     fn key(&self, address: A) -> A::Key {
         A::first(address.longest(), self.len)
@@ -120,14 +123,16 @@ impl<A: Keyed, W: Width, H: Hashing, const SLOTS: usize> Level<A, W, H, SLOTS> {
 /// let mut rib: Rib<u32> = Rib::new();
 /// rib.insert("10.0.0.0/8".parse()?, NextHop(1));
 /// rib.insert("10.1.2.0/23".parse()?, NextHop(2));
-/// let table: ByLength<u32, u8, Drawn, 8> = ByLength::build(&rib, &[12, 24, 32], Drawn, 10, Pages::Small)?;
+/// let table: ByLength<u32, u8, Drawn, 8> =
+///     ByLength::build(&rib, &[12, 24, 32], Drawn, 10, Pages::Small)?;
 /// assert_eq!(table.estimated(), 16 + 2);
-/// assert_eq!([0x0A01_0300, 0x0A01_0400, 0x0B00_0000].map(|a| table.look_up(a, &mut Unmetered)), [2, 1, 0]);
+/// let addresses = [0x0A01_0300, 0x0A01_0400, 0x0B00_0000];
+/// assert_eq!(addresses.map(|a| table.look_up(a, &mut Unmetered)), [2, 1, 0]);
 /// # Ok::<(), fibula::Error>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct ByLength<A: Keyed, W: Width, H: Hashing, const SLOTS: usize> {
-    /// Ascending.
+    /// The levels, ascending.
     levels: Vec<Level<A, W, H, SLOTS>>,
     default: W,
     /// The routes longer than the last level.
@@ -135,8 +140,8 @@ pub struct ByLength<A: Keyed, W: Width, H: Hashing, const SLOTS: usize> {
 }
 
 impl<A: Keyed, W: Width, H: Hashing, const SLOTS: usize> ByLength<A, W, H, SLOTS> {
-    /// Expands a table to ascending lengths. The last is 64, or the address's own if that is shorter.
-    /// `percent` is the ratio of false positives of every filter.
+    /// Expands a table to ascending lengths. The last is 64, or the address's own length if that is
+    /// shorter. `percent` is the false-positive ratio of every filter.
     ///
     /// # Errors
     /// If there are more routes longer than 64 bits than a tree holds.
@@ -168,26 +173,27 @@ impl<A: Keyed, W: Width, H: Hashing, const SLOTS: usize> ByLength<A, W, H, SLOTS
         Ok(table)
     }
 
-    /// The prefixes there would be after expansion if none overlapped: never fewer than there are.
+    /// Returns the number of prefixes after expansion if none overlapped: at least the actual
+    /// number.
     #[must_use]
     pub fn estimated(&self) -> u64 {
         self.levels.iter().fold(0, |sum, level| sum.saturating_add(level.estimated))
     }
 
-    /// The levels that have any entry, longest first.
+    /// Returns the levels with entries, longest first.
     #[inline(always)]
     fn longest_first(&self) -> impl Iterator<Item = &Level<A, W, H, SLOTS>> {
         self.levels.iter().rev().filter(|level| !level.pair.is_empty())
     }
 
-    /// The answer of an address's entry: the longer routes', or its own; 0 for none.
+    /// Returns the answer of an address's entry: that of the longer routes, or its own; 0 for none.
     #[inline(always)]
     fn answer<M: Meter>(&self, entry: Expanded<W>, address: A, meter: &mut M) -> W {
         let longer = if entry.longer { self.longer.descend(address, meter) } else { W::default() };
         if longer == W::default() { entry.next_hop } else { longer }
     }
 
-    /// The answer for one address.
+    /// Returns the answer for one address.
     #[inline(always)]
     pub fn look_up<M: Meter>(&self, address: A, meter: &mut M) -> W {
         for level in self.longest_first() {
@@ -200,7 +206,7 @@ impl<A: Keyed, W: Width, H: Hashing, const SLOTS: usize> ByLength<A, W, H, SLOTS
         meter.load(&self.default)
     }
 
-    /// What it occupies: filters on chip, the rest off chip.
+    /// Returns the memory it occupies: filters on chip, the rest off chip.
     #[must_use]
     pub fn memory(&self) -> Memory {
         let sum = |part: usize| self.levels.iter().map(|level| level.pair.bytes()[part]).sum();
@@ -213,13 +219,13 @@ impl<A: Keyed, W: Width, H: Hashing, const SLOTS: usize> ByLength<A, W, H, SLOTS
     }
 }
 
-/// The routes too long for a key.
+/// Returns the routes too long for a key.
 fn longer_routes<A: Address>(rib: &Rib<A>) -> impl Iterator<Item = Route<A>> {
     rib.iter().filter(|route| route.prefix.len() > KEY_BITS)
 }
 
-/// The prefixes of 64 bits that have an entry only because longer routes begin with them: no route longer than `above`
-/// reaches them.
+/// Returns the prefixes of 64 bits that have an entry only because longer routes begin with them:
+/// no route longer than `above` bits covers them.
 fn marks_alone<A: Address>(rib: &Rib<A>, above: u8) -> impl Iterator<Item = Prefix<A>> {
     let mut last = None;
     let marked = longer_routes(rib).map(|route| Prefix::containing(route.prefix.first(), KEY_BITS));

@@ -1,4 +1,4 @@
-//! What stands where, and that whatever does not belong there is found.
+//! Where entries are stored, and that `validate` finds entries that do not belong.
 
 use super::*;
 use crate::NextHop;

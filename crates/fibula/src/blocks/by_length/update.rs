@@ -7,8 +7,8 @@ use crate::engine::{Cost, Width};
 use crate::{Delta, Prefix, Rib, Route};
 
 impl<A: Keyed, W: Width, H: Hashing, const SLOTS: usize> ByLength<A, W, H, SLOTS> {
-    /// How many prefixes more there would be after expansion, if none overlapped, once some changes are
-    /// carried out; withdrawals are not set against announcements.
+    /// Returns how many more prefixes there would be after expansion, if none overlapped, once
+    /// `deltas` are applied. Withdrawals are not subtracted from announcements.
     #[must_use]
     pub fn growth(&self, deltas: &[Delta<A>]) -> u64 {
         let new = deltas.iter().filter(|delta| !delta.before.is_some()).map(|delta| delta.prefix);
@@ -16,9 +16,10 @@ impl<A: Keyed, W: Width, H: Hashing, const SLOTS: usize> ByLength<A, W, H, SLOTS
         shares.fold(0, u64::saturating_add)
     }
 
-    /// Follows the table. The table holds all changes already, so that a withdrawal may hand entries to a route whose
-    /// own turn is still to come: that turn will find them right. `None`, and nothing done, if the tree of the longer
-    /// routes might not hold them.
+    /// Follows `rib`, which holds all changes already. A withdrawal may therefore give entries to a
+    /// route whose own change comes later and finds them right.
+    ///
+    /// Returns `None` and changes nothing if the tree of the longer routes might not hold them.
     pub fn follow(&mut self, rib: &Rib<A>, deltas: &[Delta<A>]) -> Option<Cost> {
         let longer = || deltas.iter().filter(|delta| delta.prefix.len() > KEY_BITS);
         let mut cost = self.longer.follow(longer())?;
@@ -34,7 +35,7 @@ impl<A: Keyed, W: Width, H: Hashing, const SLOTS: usize> ByLength<A, W, H, SLOTS
         Some(cost)
     }
 
-    /// Gives a route what is its own. Routes too long for any level have nothing here.
+    /// Writes a route's entries. Routes too long for any level have none here.
     pub(super) fn announce(&mut self, route: Route<A>, new: bool) -> Cost {
         let Some(at) = self.level_of(route.prefix) else {
             if route.prefix.len() == 0 {
@@ -62,7 +63,8 @@ impl<A: Keyed, W: Width, H: Hashing, const SLOTS: usize> ByLength<A, W, H, SLOTS
         level.pair.withdraw(prefix, heir, level.len)
     }
 
-    /// Marks the entry of the 64 bits that a longer prefix begins with, or takes the mark away, as the table has it.
+    /// Sets or clears the mark on the entry of the 64 bits that a longer prefix begins with, as
+    /// `rib` has it.
     pub(super) fn mark(&mut self, rib: &Rib<A>, prefix: Prefix<A>) -> Cost {
         let Some(Level { pair, .. }) = self.levels.last_mut() else { return Cost::default() };
         let slot = prefix.first().bits(0, KEY_BITS);
@@ -75,15 +77,15 @@ impl<A: Keyed, W: Width, H: Hashing, const SLOTS: usize> ByLength<A, W, H, SLOTS
         }
     }
 
-    /// The level of a prefix; `None` for the default route and for prefixes too long.
+    /// Returns the level of a prefix, or `None` for the default route and for prefixes too long.
     fn level_of(&self, prefix: Prefix<A>) -> Option<usize> {
         let at = self.levels.partition_point(|level| level.len < prefix.len());
         (prefix.len() > 0 && at < self.levels.len()).then_some(at)
     }
 }
 
-/// Whether routes too long for a key begin with these bits.
+/// Returns whether routes too long for a key begin with these bits.
 pub(super) fn has_longer<A: Keyed>(rib: &Rib<A>, prefix: Prefix<A>) -> bool {
-    // Such a prefix comes first among those it covers, and they are all longer.
+    // Such a prefix comes first among those it covers, and all others are longer.
     rib.covered(prefix).take(2).any(|route| route.prefix.len() > KEY_BITS)
 }

@@ -1,4 +1,5 @@
-//! The structural check: filters and tables in order, and every entry the one a fresh build would write.
+//! The structural check: filters and tables are consistent, and every entry is the one a fresh
+//! build would write.
 
 use super::update::has_longer;
 use super::{ByLength, KEY_BITS, Keyed, Level, longer_routes, marks_alone};
@@ -13,7 +14,7 @@ impl<A: Keyed, W: Width, H: Hashing, const SLOTS: usize> ByLength<A, W, H, SLOTS
     /// Checks every part against the table.
     ///
     /// # Errors
-    /// With the first contradiction found.
+    /// Returns the first contradiction found.
     pub fn validate(&self, rib: &Rib<A>) -> Result<(), String> {
         let default = rib.get(Prefix::ALL).unwrap_or_default();
         if self.default.widen() != default {

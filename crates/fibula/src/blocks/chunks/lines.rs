@@ -1,38 +1,40 @@
-//! [`Lines`]: chunks that lie in as few cache lines as they can.
+//! [`Lines`]: the allocation of chunks that span as few cache lines as possible.
 
 use super::Chunks;
 use std::collections::BTreeSet;
 
-/// Which units of an index space are free, where a cache line has [`LINE`](Self::LINE) of them: a chunk of a part of a line lies on its own
-/// size, one of whole lines on a line. A line that is cut up becomes whole again when its parts are free.
+/// The free units of an index space in which a cache line has [`LINE`](Self::LINE) units. A chunk
+/// smaller than a line is aligned to its own size; a larger one to a line. A line that was split
+/// becomes whole again when all its parts are free.
 ///
 /// ```
 /// use fibula::blocks::chunks::Lines;
 /// let mut lines = Lines::default();
-/// assert_eq!([lines.allocate(1), lines.allocate(2), lines.allocate(8), lines.allocate(1)], [0, 2, 4, 1]);
+/// assert_eq!([1, 2, 8, 1].map(|units| lines.allocate(units)), [0, 2, 4, 1]);
 /// lines.free(0, 1);
 /// assert_eq!((lines.allocate(4), lines.end(), lines.free_total()), (12, 16, 1));
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct Lines {
     whole: Chunks,
-    /// Where free parts of lines begin: those of one unit, and those of two.
+    /// The starts of the free parts of lines: those of one unit, and those of two.
     parts: [BTreeSet<u64>; 2],
 }
 
 impl Lines {
-    /// The units of a line.
+    /// The number of units of a line.
     pub const LINE: u64 = 4;
 
-    /// How many units a chunk takes that needs at least so many: a part of a line, or whole lines.
+    /// Returns the number of units that a chunk of at least `units` takes: a part of a line, or
+    /// whole lines.
     #[must_use]
     #[inline(always)]
     pub const fn rounded(units: u64) -> u64 {
         if units < Self::LINE { units.next_power_of_two() } else { units.next_multiple_of(Self::LINE) }
     }
 
-    /// So many units, [rounded](Self::rounded): free ones that fit best, or new ones at the end. Returns where they start. O(log *f*) with *f*
-    /// free chunks, as all of these.
+    /// Allocates `units` units, [rounded](Self::rounded): the best-fitting free ones, or new ones
+    /// at the end. Returns where they start. O(log *f*) with *f* free chunks, as for all methods.
     pub fn allocate(&mut self, units: u64) -> u64 {
         let Some(parts) = self.parts.get_mut(order(units)) else {
             return self.whole.allocate(units / Self::LINE) * Self::LINE;
@@ -45,7 +47,7 @@ impl Lines {
         start
     }
 
-    /// Gives units back that were allocated in one piece.
+    /// Frees units that were allocated in one piece.
     pub fn free(&mut self, start: u64, units: u64) {
         let Some(parts) = self.parts.get_mut(order(units)) else {
             return self.whole.free(start / Self::LINE, units / Self::LINE);
@@ -57,36 +59,36 @@ impl Lines {
         }
     }
 
-    /// One past the last line in use.
+    /// Returns the index one past the last line in use.
     #[must_use]
     pub fn end(&self) -> u64 {
         self.whole.end() * Self::LINE
     }
 
-    /// Where the lines would end if so many units were allocated now.
+    /// Returns where the lines would end if `units` units were allocated now.
     #[must_use]
     pub fn end_after(&self, units: u64) -> u64 {
         let fits = self.parts.iter().skip(order(units)).any(|parts| !parts.is_empty());
         if fits { self.end() } else { self.whole.end_after(units.div_ceil(Self::LINE)) * Self::LINE }
     }
 
-    /// The free units before [`Self::end`].
+    /// Returns the number of free units before [`Self::end`].
     #[must_use]
     pub fn free_total(&self) -> u64 {
         self.whole.free_total() * Self::LINE + self.parts[0].len() as u64 + 2 * self.parts[1].len() as u64
     }
 
-    /// The bytes of the books, without what their trees leave unused.
+    /// Returns the bytes of the bookkeeping, without what its trees leave unused.
     #[must_use]
     pub fn bytes(&self) -> usize {
         let parts: usize = self.parts.iter().map(BTreeSet::len).sum();
         self.whole.bytes() + parts * size_of::<u64>()
     }
 
-    /// Checks the books.
+    /// Checks the bookkeeping.
     ///
     /// # Errors
-    /// With the first contradiction found.
+    /// Returns the first contradiction found.
     pub fn validate(&self) -> Result<(), String> {
         self.whole.validate()?;
         for (units, parts) in [1, 2].into_iter().zip(&self.parts) {
@@ -101,7 +103,7 @@ impl Lines {
     }
 }
 
-/// Which of the sets of parts has those of so many units; past the last for whole lines.
+/// Returns the index of the set of parts of `units` units; past the last for whole lines.
 fn order(units: u64) -> usize {
     debug_assert!(
         units == Lines::rounded(units) && units > 0,

@@ -1,8 +1,12 @@
 //! Chunk allocation with reuse: runs of consecutive elements in one growing array.
 //!
-//! Range tables (DXR), node pools (Poptrie, Tree Bitmap) and chunked levels (SAIL, DIR-24-8) all keep runs of
-//! elements that an index points to. [`Chunks`] keeps the books, [`Lines`] keeps them for chunks that are to lie in few cache lines, [`Pool`]
-//! also holds the elements, [`SharedPool`] holds them where others may read while it changes.
+//! Range tables (DXR), node pools (Poptrie, Tree Bitmap) and chunked levels (SAIL, DIR-24-8) all
+//! keep runs of elements that an index points to.
+//!
+//! - [`Chunks`] keeps the bookkeeping.
+//! - [`Lines`] keeps it for chunks that are to span few cache lines.
+//! - [`Pool`] also holds the elements.
+//! - [`SharedPool`] holds them where others may read while it changes.
 
 mod lines;
 mod pool;
@@ -12,15 +16,15 @@ pub use pool::{Pool, SharedPool, Store};
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Which runs of an index space are free: best fit, neighbours merged, the free tail given back at once.
-/// O(log f) a call, *f* the number of free runs.
+/// The free runs of an index space: best fit, neighbours merged, the free tail given back at once.
+/// O(log f) a call, where *f* is the number of free runs.
 ///
 /// ```
 /// use fibula::blocks::chunks::Chunks;
 /// let mut chunks = Chunks::new();
 /// let (a, b) = (chunks.allocate(4), chunks.allocate(2));
 /// chunks.free(a, 4);
-/// assert_eq!(chunks.allocate(3), a); // freed space is used again
+/// assert_eq!(chunks.allocate(3), a); // freed space is reused
 /// assert_eq!((b, chunks.end(), chunks.free_total()), (4, 6, 1));
 /// ```
 #[derive(Clone, Debug, Default)]
@@ -32,14 +36,14 @@ pub struct Chunks {
 }
 
 impl Chunks {
-    /// An empty index space.
+    /// Creates an empty index space.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The smallest free run that holds `len` elements, or new ones at the end. Returns where it starts; a
-    /// run of length 0 starts at 0 and occupies nothing.
+    /// Allocates `len` elements: the smallest free run that holds them, or new ones at the end.
+    /// Returns where the run starts. A run of length 0 starts at 0 and occupies nothing.
     pub fn allocate(&mut self, len: u64) -> u64 {
         if len == 0 {
             return 0;
@@ -55,7 +59,7 @@ impl Chunks {
         start
     }
 
-    /// Gives a run back. It must have been allocated, in one piece or as neighbours.
+    /// Frees a run, which must have been allocated, in one piece or as neighbours.
     pub fn free(&mut self, mut start: u64, mut len: u64) {
         if len == 0 {
             return;
@@ -82,35 +86,36 @@ impl Chunks {
         }
     }
 
-    /// One past the last element in use.
+    /// Returns the index one past the last element in use.
     #[must_use]
     pub fn end(&self) -> u64 {
         self.end
     }
 
-    /// The free elements before [`Self::end`].
+    /// Returns the number of free elements before [`Self::end`].
     #[must_use]
     pub fn free_total(&self) -> u64 {
         self.free_total
     }
 
-    /// Where `len` elements would end if they were allocated now: to check a limit before taking them.
+    /// Returns where the elements would end if `len` were allocated now, to check a limit before
+    /// allocating.
     #[must_use]
     pub fn end_after(&self, len: u64) -> u64 {
         let fits = len == 0 || self.by_len.range((len, 0)..).next().is_some();
         if fits { self.end } else { self.end + len }
     }
 
-    /// The bytes of the books, without what their trees leave unused.
+    /// Returns the bytes of the bookkeeping, without what its trees leave unused.
     #[must_use]
     pub fn bytes(&self) -> usize {
         (self.by_start.len() + self.by_len.len()) * size_of::<(u64, u64)>()
     }
 
-    /// Checks the books against each other.
+    /// Checks the two trees of the bookkeeping against each other.
     ///
     /// # Errors
-    /// With the first contradiction found.
+    /// Returns the first contradiction found.
     pub fn validate(&self) -> Result<(), String> {
         let mut free_total = 0;
         let mut previous_end = None;

@@ -8,18 +8,18 @@ use std::fmt::Debug;
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 
-/// What a pool keeps its elements in.
+/// The memory that a pool stores its elements in.
 pub trait Store<T>: Deref + Debug {
-    /// How many elements fit before they move.
+    /// Returns the number of elements that fit before they move.
     fn capacity(&self) -> usize;
 
-    /// Moves to memory for exactly so many elements, at least as many as are in use. O(n).
+    /// Moves to memory for exactly `capacity` elements, at least as many as are in use. O(n).
     fn set_capacity(&mut self, capacity: usize, pages: Pages);
 
-    /// So many elements, which fit, are in use.
+    /// Sets the number of elements in use to `len`, which fit.
     fn set_len(&mut self, len: usize);
 
-    /// Writes elements from an index on.
+    /// Writes the elements of `run` from index `start` on.
     fn write(&mut self, start: usize, run: &[T]);
 }
 
@@ -41,7 +41,7 @@ impl<T: Copy + Default + Debug> Store<T> for Array<T> {
     }
 }
 
-/// Nobody needs to know how many of them are in use: the others are zeros, or what was there before.
+/// The number of elements in use is not recorded: the others are zeros, or what was there before.
 impl<T: Shareable> Store<T> for Words<T> {
     fn capacity(&self) -> usize {
         self.len()
@@ -62,21 +62,22 @@ impl<T: Shareable> Store<T> for Words<T> {
     }
 }
 
-/// [`Chunks`] with their elements: runs that are written once, read by index, and given back.
+/// [`Chunks`] with their elements: runs that are written once, read by index, and freed.
 ///
-/// While it is filled, it grows by doubling. Once it is [settled](Pool::shrink_to_fit), it follows what is in use
-/// closely, so that a table under updates takes hardly more memory than a fresh one.
+/// While a pool is filled, it grows by doubling. Once [settled](Pool::shrink_to_fit), it stays
+/// close to what is in use, so that a table under updates takes hardly more memory than a fresh
+/// one.
 #[derive(Debug)]
 pub struct Pool<T: Copy, S = Array<T>> {
     elements: S,
     pages: Pages,
     chunks: Chunks,
     settled: bool,
-    /// The elements past the last run that may be read, whatever they hold.
+    /// The number of elements past the last run that may be read, whatever they hold.
     padding: usize,
     what: &'static str,
     max: u64,
-    /// Of a pool that others read: how many elements were ever in use, and the runs given back that somebody may still be at.
+    /// The state of a pool that others read.
     shared: Option<Shared>,
     element: PhantomData<T>,
 }
@@ -84,10 +85,10 @@ pub struct Pool<T: Copy, S = Array<T>> {
 /// What a pool that others read keeps besides.
 #[derive(Clone, Debug)]
 struct Shared {
-    /// One past the last element that was ever in use.
+    /// The index one past the last element that was ever in use.
     written: usize,
     retired: Retired<(usize, usize)>,
-    /// The elements of those.
+    /// The number of elements of the retired runs.
     retired_total: usize,
 }
 
@@ -102,7 +103,7 @@ struct Shared {
 /// let view = pool.view();
 /// pool.remove(before, 2);
 /// let after = pool.insert(&[3, 4]).unwrap();
-/// assert_eq!([before, after].map(|start| view.get(start)), [1, 3]); // somebody may still be at the first
+/// assert_eq!([before, after].map(|start| view.get(start)), [1, 3]); // the first may still be read
 /// pool.readers_passed();
 /// pool.readers_passed();
 /// assert_eq!(pool.insert(&[5, 6]), Ok(before));
@@ -110,8 +111,9 @@ struct Shared {
 pub type SharedPool<T> = Pool<T, Words<T>>;
 
 impl<T: Copy + Default, S: Store<T>> Pool<T, S> {
-    /// A settled pool's spare room is one part in so many of what is in use when it grows, and at most twice that
-    /// before it shrinks: each moves the elements once for a sixteenth of them that came or went.
+    /// The spare room of a settled pool is one `SPARE`th of what is in use when it grows, and at
+    /// most twice that before it shrinks. So elements move once for a sixteenth of them that came
+    /// or went.
     const SPARE: usize = 16;
 
     fn over(elements: S, pages: Pages, what: &'static str, max: u64) -> Self {
@@ -119,8 +121,8 @@ impl<T: Copy + Default, S: Store<T>> Pool<T, S> {
         Self { elements, pages, chunks, settled, padding, what, max, shared, element: PhantomData }
     }
 
-    /// The empty pool with so many elements past the end of whatever is in use: for readers of blocks of one length,
-    /// who may then begin a block at any run.
+    /// Returns the empty pool with `padding` elements past the end of whatever is in use. Readers
+    /// of blocks of one length may then begin a block at any run.
     #[must_use]
     pub fn padded(mut self, padding: usize) -> Self {
         self.padding = padding;
@@ -139,10 +141,12 @@ impl<T: Copy + Default, S: Store<T>> Pool<T, S> {
         Ok(start)
     }
 
-    /// Takes a run of `len` elements whose values are whatever was there before, and returns where it starts.
+    /// Allocates a run of `len` elements, whose values are unspecified, and returns where it
+    /// starts.
     ///
     /// # Errors
-    /// If the pool's limit would be passed, or if others read and there is no room; nothing is taken then.
+    /// If the pool's limit would be passed, or if others read and there is no room. Nothing is
+    /// allocated then.
     pub fn allocate(&mut self, len: usize) -> Result<usize, Limit> {
         Limit::check(self.what, self.chunks.end_after(len as u64), self.max)?;
         let start = self.chunks.allocate(len as u64) as usize;
@@ -159,13 +163,13 @@ impl<T: Copy + Default, S: Store<T>> Pool<T, S> {
         Ok(start)
     }
 
-    /// Whether a run of `len` elements fits.
+    /// Returns whether a run of `len` elements fits.
     #[must_use]
     pub fn has_room(&self, len: usize) -> bool {
         self.chunks.end_after(len as u64) <= self.max
     }
 
-    /// Gives a run back. Where others read, that is when they have passed.
+    /// Frees a run. Where others read, it is reused after a grace period.
     pub fn remove(&mut self, start: usize, len: usize) {
         match &mut self.shared {
             None => self.put_back(start, len),
@@ -177,7 +181,7 @@ impl<T: Copy + Default, S: Store<T>> Pool<T, S> {
         }
     }
 
-    /// Gives a run back that nobody else has ever been led to.
+    /// Frees at once a run that no reader has ever been able to reach.
     pub fn put_back(&mut self, start: usize, len: usize) {
         self.chunks.free(start as u64, len as u64);
         let (used, capacity) = (self.len(), self.elements.capacity());
@@ -188,32 +192,32 @@ impl<T: Copy + Default, S: Store<T>> Pool<T, S> {
         }
     }
 
-    /// The elements in use, holes and padding included.
+    /// Returns the number of elements in use, holes and padding included.
     #[must_use]
     pub fn len(&self) -> usize {
         self.chunks.end() as usize + self.padding
     }
 
-    /// Whether nothing is in use.
+    /// Returns whether nothing is in use.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The elements in holes: given back, not yet used again.
+    /// Returns the number of elements in holes: freed, not yet reused.
     #[must_use]
     pub fn free_total(&self) -> usize {
         self.chunks.free_total() as usize + self.shared.as_ref().map_or(0, |shared| shared.retired_total)
     }
 
-    /// Of those the ones that may be used again at once.
+    /// Returns the number of those elements that may be reused at once.
     #[must_use]
     pub fn holes(&self) -> usize {
         self.chunks.free_total() as usize
     }
 
-    /// The bytes it occupies, unused capacity included, the books left out; of a shared one on ordinary pages as many as were ever
-    /// in use.
+    /// Returns the bytes it occupies, unused capacity included, without the bookkeeping. A shared
+    /// pool on ordinary pages counts only what was ever in use.
     #[must_use]
     pub fn bytes(&self) -> usize {
         let elements = match &self.shared {
@@ -223,16 +227,17 @@ impl<T: Copy + Default, S: Store<T>> Pool<T, S> {
         elements * size_of::<T>()
     }
 
-    /// Gives unused capacity back, as at the end of a build, and grows and shrinks in small steps from now on.
+    /// Frees unused capacity, as at the end of a build. From now on the pool grows and shrinks in
+    /// small steps.
     pub fn shrink_to_fit(&mut self) {
         self.elements.set_capacity(self.len(), self.pages);
         self.settled = true;
     }
 
-    /// Checks the books.
+    /// Checks the bookkeeping.
     ///
     /// # Errors
-    /// With the first contradiction found.
+    /// Returns the first contradiction found.
     pub fn validate(&self) -> Result<(), String> {
         self.chunks.validate()?;
         if self.len() <= self.elements.capacity() {
@@ -244,7 +249,8 @@ impl<T: Copy + Default, S: Store<T>> Pool<T, S> {
 }
 
 impl<T: Copy + Default + Debug> Pool<T> {
-    /// An empty pool of at most `max` elements; `what` names them where that limit is reached.
+    /// Creates an empty pool of at most `max` elements; `what` names them in the error at that
+    /// limit.
     #[must_use]
     pub fn new(what: &'static str, max: u64, pages: Pages) -> Self {
         Self::over(Array::new(pages), pages, what, max)
@@ -258,15 +264,16 @@ impl<T: Shareable + Default> SharedPool<T> {
         Self::over(Words::zeroed(0, pages), pages, what, max)
     }
 
-    /// A shared pool has room for so many times what is in use, and for so many elements more: for what a million updates a second replace
-    /// while a reader is without a core. Pages of it that are never written take no memory.
+    /// A shared pool has room for `ROOM.0` times what is in use plus `ROOM.1` elements. That is
+    /// what a million updates a second replace while a reader has no core. Its pages that are never
+    /// written take no memory.
     const ROOM: (u64, u64) = (4, 1 << 18);
 
-    /// So many free elements are never too many: they may wait for readers.
+    /// Up to this many free elements are never too many: they may be waiting for readers.
     const FREE_IGNORED: usize = 1 << 15;
 
-    /// Lets others read [views](Self::view) from now on: moves to memory with room to grow to four times what is in use
-    /// and some more, capped at `most` elements, which is its limit from now on; and never moves again.
+    /// Lets others read [views](Self::view) from now on. Moves to memory with room to grow, capped
+    /// at `most` elements, which is the limit from now on. The pool never moves again.
     pub fn share(&mut self, most: u64) {
         let (times, more) = Self::ROOM;
         self.max = most.min(times * self.chunks.end() + more).max(self.chunks.end());
@@ -274,38 +281,38 @@ impl<T: Shareable + Default> SharedPool<T> {
         self.shared = Some(Shared { written: self.len(), retired: Retired::new(), retired_total: 0 });
     }
 
-    /// Returns what readers have of the elements.
+    /// Returns a view of the elements for readers.
     #[must_use]
     pub fn view(&self) -> WordsView<T> {
         self.elements.view()
     }
 
-    /// Makes `view` show the elements, if they have moved.
+    /// Updates `view` if the elements have moved.
     #[inline]
     pub fn show_in(&self, view: &mut WordsView<T>) {
         self.elements.show_in(view);
     }
 
-    /// Returns the elements as their owner stores to them.
+    /// Returns the elements for their owner to write.
     #[must_use]
     #[inline(always)]
     pub fn words(&self) -> &Words<T> {
         &self.elements
     }
 
-    /// How many elements there is room for, wherever holes are.
+    /// Returns the number of elements there is room for past the end, holes aside.
     #[must_use]
     pub fn room(&self) -> u64 {
         self.max.saturating_sub(self.chunks.end())
     }
 
-    /// Whether others read.
+    /// Returns whether others read.
     #[must_use]
     pub fn is_shared(&self) -> bool {
         self.shared.is_some()
     }
 
-    /// Every reader has passed what was given back before the last call of this: that is used again.
+    /// Ends a grace period: what was freed before the previous call may be reused.
     pub fn readers_passed(&mut self) {
         let Self { chunks, shared: Some(shared), .. } = self else { return };
         for (start, len) in shared.retired.readers_passed() {
@@ -314,21 +321,22 @@ impl<T: Shareable + Default> SharedPool<T> {
         }
     }
 
-    /// Whether far more is free than in use: time to build anew where others read and nothing can move.
+    /// Returns whether far more is free than in use. It is then time to rebuild where others read
+    /// and nothing can move.
     #[must_use]
     pub fn is_wasteful(&self) -> bool {
         let free = self.free_total();
         free > Self::FREE_IGNORED.max(2 * (self.chunks.end() as usize - free))
     }
 
-    /// The element at an index as it is now.
+    /// Returns the element at `index`.
     #[must_use]
     #[inline(always)]
     pub fn get(&self, index: usize) -> T {
         self.elements.get(index)
     }
 
-    /// The elements in use as they are now, holes and padding included. O(n).
+    /// Returns the elements in use, holes and padding included. O(n).
     #[must_use]
     pub fn to_vec(&self) -> Vec<T> {
         self.elements[..self.len()].iter().map(T::load).collect()
@@ -402,7 +410,7 @@ mod tests {
         pool.remove(first, 8);
         assert_eq!(pool.insert(&[3; 8]), Err(Limit { what: "elements", had: 24, max: 20 }));
         assert_eq!((view.get(first), view.get(second), pool.bytes(), pool.free_total()), (1, 2, 32, 8));
-        pool.readers_passed(); // since before
+        pool.readers_passed(); // the first call frees nothing yet
         assert!(pool.insert(&[3; 8]).is_err());
         pool.readers_passed();
         assert_eq!((pool.insert(&[3; 8]), view.get(first), pool.free_total()), (Ok(first), 3, 0));

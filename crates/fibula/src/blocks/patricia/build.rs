@@ -8,7 +8,8 @@ use crate::memory::Pages;
 use crate::{Address, Limit, NextHop, Prefix, Route};
 
 impl<A: Address, W: Width> Patricia<A, W> {
-    /// The tree of some routes, each prefix once and in order, as a [`Rib`](crate::Rib) lists them. O(n).
+    /// Builds the tree of `routes`, each prefix once and in order, as a [`Rib`](crate::Rib) lists
+    /// them. O(n).
     ///
     /// # Errors
     /// If they need more than [`MAX_NODES`] nodes.
@@ -28,11 +29,13 @@ impl<A: Address, W: Width> Patricia<A, W> {
         Ok(tree)
     }
 
-    /// The subtree of some neighbouring routes. Calls itself at most as deep as an address has bits.
+    /// Builds the subtree of some neighbouring routes. Recurses at most as deep as an address has
+    /// bits.
     fn plant_below(&mut self, routes: &[Route<A>]) -> Result<u32, Limit> {
         let [first, ..] = routes else { return Ok(NIL) };
         let last = &routes[routes.len() - 1];
-        // In order, the first and the last share no more than all do, and a cover of all comes first.
+        // In order, the first and the last share no more bits than all do, and a cover of all comes
+        // first.
         let common = first.prefix.first().common_prefix_len(last.prefix.first());
         let prefix = Prefix::containing(first.prefix.first(), common.min(first.prefix.len()));
         let (next_hop, below) =

@@ -6,8 +6,8 @@ use crate::Address;
 use crate::arch::prefetch;
 use crate::engine::{Meter, Width};
 
-/// How many descents a batch interleaves. Each waits for one line at a time, some 25 times; on full tables 32 at
-/// once were a fifth faster than 16 and twice as fast as 8.
+/// The number of descents that a batch interleaves. Each waits for one cache line at a time, some
+/// 25 times. On full tables 32 were a fifth faster than 16 and twice as fast as 8.
 pub const LANES: usize = 32;
 
 /// One descent of a batch.
@@ -16,14 +16,14 @@ struct Lane<A, W> {
     address: A,
     /// The node to look at next; never [`NIL`].
     at: u32,
-    /// The last next hop passed.
+    /// The next hop of the last route passed.
     best: W,
-    /// Which address of the batch this is.
+    /// The index of the address in the batch.
     index: usize,
 }
 
 impl<A: Address, W: Width> Lane<A, W> {
-    /// Looks at one node and asks for the next; false if the descent is over.
+    /// Looks at one node and prefetches the next. Returns false if the descent has ended.
     #[inline(always)]
     fn step(&mut self, nodes: &[Node<A, W>]) -> bool {
         let Some(node) = nodes.get(self.at as usize) else { return false };
@@ -41,7 +41,7 @@ impl<A: Address, W: Width> Lane<A, W> {
 }
 
 impl<A: Address, W: Width> Patricia<A, W> {
-    /// The next hop of the longest match of an address; 0 if there is none. O(bits).
+    /// Returns the next hop of the longest match of an address, or 0 if there is none. O(bits).
     #[must_use]
     #[inline(always)]
     pub fn descend(&self, address: A, meter: &mut impl Meter) -> W {
@@ -58,8 +58,9 @@ impl<A: Address, W: Width> Patricia<A, W> {
         best
     }
 
-    /// The longest matches of many addresses, of which there are as many as next hops. Descents end at very different depths, so a lane that is done
-    /// takes up the next address at once instead of waiting for its neighbours.
+    /// Looks up `addresses` and writes their answers to `next_hops`, which has the same length.
+    /// Descents end at very different depths, so a lane that has ended takes the next address at
+    /// once instead of waiting for its neighbours.
     #[inline(always)]
     pub fn descend_all(&self, addresses: &[A], next_hops: &mut [W]) {
         let nodes: &[Node<A, W>] = &self.nodes;

@@ -1,16 +1,20 @@
-//! A path-compressed binary tree: the longest match by descent, changed in place, exact for any prefixes of any length.
+//! A path-compressed binary tree: longest match by descent, updates in place, exact for prefixes of
+//! any length.
 //!
-//! Donald R. Morrison, "PATRICIA: Practical Algorithm To Retrieve Information Coded in Alphanumeric", Journal of the
-//! ACM 15(4), 1968. The `radix` engine is this tree over a whole table; engines whose papers leave routes out (those
-//! longer than 64 bits, those outside 2000::/3) keep these in one beside their own structure.
+//! Donald R. Morrison, "PATRICIA: Practical Algorithm To Retrieve Information Coded in
+//! Alphanumeric", Journal of the ACM 15(4), 1968. The `radix` engine is this tree over a whole
+//! table. Engines whose papers leave routes out (those longer than 64 bits, those outside 2000::/3)
+//! keep these in such a tree beside their own structure.
 //!
 //! # Structure
 //!
-//! A node stands for a prefix: a route's, or the common beginning of two subtrees that part there (a *branch*,
-//! without a next hop). Bits on which nothing parts are skipped, so a branch always has two children,
-//! *n* routes need fewer than 2*n* nodes, and no path is longer than the address has bits, plus one.
-//! Nodes stand in one array and point by index; 16 or 32 bytes, aligned, so that none lies across two
-//! cache lines:
+//! A node represents a prefix: that of a route, or the common beginning of two subtrees that part
+//! there (a *branch*, without a next hop). Bits on which nothing parts are skipped, so a branch
+//! always has two children. So *n* routes need fewer than 2*n* nodes, and no path is longer than
+//! the number of bits of an address, plus one.
+//!
+//! Nodes are stored in one array and point by index. They have 16 or 32 bytes, aligned, so that
+//! none crosses a cache line:
 //!
 //! ```text
 //! IPv4, 8- and 16-bit next hops (16 bytes):
@@ -25,19 +29,20 @@
 //!   | key                           | 0     | 1     | next hop| len|    |
 //!   +-------------------------------+-------+-------+---------+----+----+
 //! ```
-//! `key` and `len` are the node's prefix, `len` is also the bit that chooses the child; child `u32::MAX` is
-//! none; next hop 0 marks a branch. A build writes the nodes in depth-first order, which puts most left
-//! children into their parent's cache line.
+//! `key` and `len` are the node's prefix; `len` is also the index of the bit that chooses the
+//! child. Child `u32::MAX` means none; next hop 0 marks a branch. A build writes the nodes in
+//! depth-first order, which puts most left children into their parent's cache line.
 //!
 //! # Lookup
 //!
-//! Descend by the bit each node names; remember the next hop of every route passed; stop at a node whose
-//! prefix does not begin the address, or where there is no child. The last one remembered is the longest match.
+//! Descend by the bit that each node names, and remember the next hop of every route passed. Stop
+//! at a node whose prefix does not begin the address, or where there is no child. The last next hop
+//! remembered is that of the longest match.
 //!
 //! # Worked example
 //!
-//! 0.0.0.0/0 → 1, 10.0.0.0/8 → 2, 10.1.0.0/16 → 3, 10.192.0.0/10 → 4, 11.0.0.0/8 → 5, 192.168.0.0/16 → 6:
-//! seven nodes, one of them a branch, 112 bytes.
+//! 0.0.0.0/0 → 1, 10.0.0.0/8 → 2, 10.1.0.0/16 → 3, 10.192.0.0/10 → 4, 11.0.0.0/8 → 5,
+//! 192.168.0.0/16 → 6: seven nodes, one of them a branch, 112 bytes.
 //!
 //! ```text
 //!                       #0 0.0.0.0/0 → 1
@@ -48,9 +53,9 @@
 //!      bit 8 = 0 /      \ 1
 //! #3 10.1.0.0/16 → 3   #4 10.192.0.0/10 → 4
 //! ```
-//! 10.1.2.3 passes #0, #1, #2, #3 and is answered 3. 10.64.0.1 does the same, but #3 does not begin it: the
-//! answer is 2, remembered at #2. Withdrawing 11.0.0.0/8 removes #5 and, with it, the branch #1.
-//!
+//! 10.1.2.3 passes #0, #1, #2, #3; the answer is 3. 10.64.0.1 passes the same nodes, but the prefix
+//! of #3 does not begin it: the answer is 2, remembered at #2. Withdrawing 11.0.0.0/8 removes #5
+//! and, with it, the branch #1.
 
 mod build;
 mod lookup;
@@ -68,7 +73,7 @@ use crate::engine::{Figure, Width};
 use crate::{Address, Prefix};
 use node::Node;
 
-/// What [`MAX_NODES`] limits, as errors name it.
+/// The name of what [`MAX_NODES`] limits, as errors give it.
 pub const NODES: &str = "radix nodes";
 
 /// A path-compressed binary tree; see the [module](self).
@@ -83,29 +88,30 @@ pub const NODES: &str = "radix nodes";
 /// let mut tree: Patricia<u32, u8> = Patricia::plant(rib.iter(), Pages::Small).unwrap();
 /// let delta = rib.insert("10.1.0.0/16".parse().unwrap(), NextHop(2)).unwrap();
 /// tree.follow(&[delta]).expect("there is room for two more nodes");
-/// assert_eq!([0x0A01_0203, 0x0A02_0304, 0x0B00_0000].map(|a| tree.descend(a, &mut Unmetered)), [2, 1, 0]);
+/// let addresses = [0x0A01_0203, 0x0A02_0304, 0x0B00_0000];
+/// assert_eq!(addresses.map(|a| tree.descend(a, &mut Unmetered)), [2, 1, 0]);
 /// ```
 #[derive(Clone, Debug)]
 pub struct Patricia<A: Address, W: Width> {
     nodes: Pool<Node<A, W>>,
-    /// The node of the shortest prefix; [`node::NIL`] where there is no route.
+    /// The node of the shortest prefix; [`node::NIL`] if there is no route.
     root: u32,
 }
 
 impl<A: Address, W: Width> Patricia<A, W> {
-    /// The number of nodes, branches included.
+    /// Returns the number of nodes, branches included.
     #[must_use]
     pub fn node_count(&self) -> usize {
         self.nodes.len() - self.nodes.free_total()
     }
 
-    /// Whether there is no route.
+    /// Returns whether there is no route.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.root == node::NIL
     }
 
-    /// Its nodes, its routes and its greatest depth: what is printed of such a tree. O(n).
+    /// Returns the number of nodes and routes and the greatest depth, as figures to print. O(n).
     #[must_use]
     pub fn figures(&self) -> Vec<Figure> {
         let (mut routes, mut greatest) = (0, 0);
@@ -124,7 +130,8 @@ impl<A: Address, W: Width> Patricia<A, W> {
         ]
     }
 
-    /// Its routes in the order of a [`Rib`](crate::Rib), the answers as wide as they are kept. O(n).
+    /// Returns the routes in the order of a [`Rib`](crate::Rib), with answers as wide as they are
+    /// stored. O(n).
     #[must_use]
     pub fn routes(&self) -> Vec<(Prefix<A>, W)> {
         let (mut routes, mut ahead) = (Vec::new(), vec![self.root]);
@@ -137,7 +144,7 @@ impl<A: Address, W: Width> Patricia<A, W> {
         routes
     }
 
-    /// The bytes it occupies, unused capacity included.
+    /// Returns the bytes it occupies, unused capacity included.
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.nodes.bytes()

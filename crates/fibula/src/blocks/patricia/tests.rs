@@ -27,7 +27,7 @@ fn build<A: Address>(rib: &Rib<A>) -> Patricia<A, u16> {
     Patricia::plant(rib.iter(), Pages::Small).unwrap()
 }
 
-/// Changes the table and lets the tree follow.
+/// Changes the table and makes the tree follow.
 fn apply<A: Address>(rib: &mut Rib<A>, tree: &mut Patricia<A, u16>, changes: &[Change<A>]) -> Cost {
     let deltas = rib.apply_all(changes.iter().copied()).deltas;
     tree.follow(&deltas).unwrap()
@@ -55,7 +55,7 @@ fn the_worked_example() {
         .map(|a| tree.descend(a, &mut Unmetered));
     assert_eq!(answers, [3, 2, 4, 6, 1]);
 
-    // The leaf goes and the branch with it; both slots are used again.
+    // The leaf is freed, and the branch with it; both slots are reused.
     let cost = apply(&mut rib, &mut tree, &[Change::Withdraw("11.0.0.0/8".parse().unwrap())]);
     assert_eq!((cost.nodes_allocated, tree.node_count(), tree.nodes[0].children[0]), (0, 5, 2));
     tree.validate(&rib).unwrap();
@@ -113,7 +113,7 @@ fn validation_sees_what_is_wrong() {
     assert_eq!(leaked, "8 nodes are allocated, 7 reached");
 }
 
-/// Prefixes that nest and touch often, at both ends of the space and everywhere between.
+/// Prefixes that nest and touch often, at both ends of the address space and everywhere between.
 fn prefixes<A: Address>() -> impl Strategy<Value = Prefix<A>> {
     let address = (0..8_u64, 0..8_u64, any::<bool>()).prop_map(|(head, tail, ones)| {
         let middle = if ones { A::mask(A::BITS - 3) & !A::mask(3) } else { A::ZERO };
@@ -155,7 +155,7 @@ fn follows_the_oracle<A: Address>(changes: &[Change<A>]) -> Result<(), TestCaseE
         let expected: Vec<u16> = addresses.iter().map(|&address| oracle.lookup(address)).collect();
         prop_assert_eq!(answers, expected);
     }
-    // A tree that lived is the tree of its table: as many nodes, as deep, whatever came before.
+    // An updated tree equals a fresh one: as many nodes, as deep, whatever came before.
     prop_assert_eq!(tree.node_count(), build(&rib).node_count());
 
     let withdrawals: Vec<_> = rib.iter().map(|route| Change::Withdraw(route.prefix)).collect();

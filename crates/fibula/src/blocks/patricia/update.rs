@@ -5,17 +5,17 @@ use super::node::{MAX_NODES, NIL, Node};
 use crate::engine::{Cost, Width};
 use crate::{Address, Delta, Prefix};
 
-/// The pointer that leads to a node.
+/// The pointer to a node.
 #[derive(Clone, Copy)]
 enum Link {
     Root,
-    /// The parent and its side.
+    /// The parent and the side.
     Child(u32, usize),
 }
 
 impl<A: Address, W: Width> Patricia<A, W> {
-    /// Carries the changes of some routes out, and says what that cost. A new route needs a node and perhaps a branch
-    /// above it; where so many might not fit, nothing is changed and the answer is `None`. O(bits) each.
+    /// Applies the changes and returns their cost. A new route needs a node and perhaps a branch
+    /// above it. Returns `None` and changes nothing where these might not fit. O(bits) each.
     pub fn follow<'d>(
         &mut self,
         deltas: impl IntoIterator<Item = &'d Delta<A>, IntoIter: Clone>,
@@ -55,7 +55,7 @@ impl<A: Address, W: Width> Patricia<A, W> {
                 link = Link::Child(at, node.side(prefix.first()));
                 continue;
             }
-            // The two part before the node's prefix ends: what goes above the node is the new route itself
+            // The two part before the node's prefix ends: the new route itself goes above the node,
             // or a branch to both.
             let mut above = Node::new(Prefix::containing(prefix.first(), shared), W::default());
             above.children[above.side(node.key)] = at;
@@ -70,8 +70,8 @@ impl<A: Address, W: Width> Patricia<A, W> {
         }
     }
 
-    /// Removes a route, its node unless that must stay as a branch, and a branch above that would keep
-    /// only one child.
+    /// Removes a route, its node unless that must stay as a branch, and a branch above that would
+    /// keep only one child.
     fn withdraw(&mut self, prefix: Prefix<A>, cost: &mut Cost) {
         let (mut link, mut parent) = (Link::Root, None);
         loop {
@@ -105,10 +105,10 @@ impl<A: Address, W: Width> Patricia<A, W> {
         }
     }
 
-    /// Puts `instead` where a node was and frees the node.
+    /// Replaces node `at` with `instead` and frees the node.
     fn unlink(&mut self, link: Link, at: u32, instead: u32, cost: &mut Cost) {
         self.set(link, instead, cost);
-        // So that a pointer left behind would lead to what no tree has; see `Node::default`.
+        // A pointer left behind would lead to what no tree has; see `Node::default`.
         self.nodes[at as usize] = Node::default();
         self.nodes.remove(at as usize, 1);
     }

@@ -6,12 +6,16 @@ use crate::engine::Width;
 use crate::{Address, Prefix, Route};
 
 impl<A: Address, W: Width> Patricia<A, W> {
-    /// Walks the tree: every pointer leads to an allocated node that nothing else points to, below its
-    /// parent and on its side; every branch has two children; the routes passed are `routes`, one for
-    /// one and in order; and no allocated node was left out.
+    /// Walks the tree and checks that
+    ///
+    /// - every pointer leads to an allocated node that nothing else points to, below its parent and
+    ///   on its side,
+    /// - every branch has two children,
+    /// - the routes passed are `routes`, one for one and in order,
+    /// - no allocated node is left out.
     ///
     /// # Errors
-    /// With the first contradiction found.
+    /// Returns the first contradiction found.
     pub fn validate(&self, routes: impl IntoIterator<Item = Route<A>>) -> Result<(), String> {
         self.nodes.validate()?;
         let mut routes = routes.into_iter();

@@ -9,24 +9,25 @@ use std::ops::RangeInclusive;
 
 use super::PIVOT;
 
-/// The greatest next-hop index: the 31 bits that the flag leaves of an N24 entry. Chunks, at most 2^24, always
-/// fit.
+/// The greatest next-hop index: the 31 bits that the flag leaves of an N24 entry. Chunk numbers
+/// always fit, because there are at most 2^24 chunks.
 pub const NEXT_HOPS_MAX: u32 = (1 << 31) - 1;
 
-/// The bit of an N24 entry that says "chunk": where the paper has a negative number.
+/// The bit of an N24 entry that marks a chunk, where the paper has a negative number.
 pub(super) const CHUNK_FLAG: u32 = 1 << 31;
 
-/// The slots of level 24.
+/// The number of slots of level 24.
 const SLOTS: usize = 1 << PIVOT;
 
-/// The slot of N24 behind the last one: it belongs to nobody and says "no route", for lookups that end above.
+/// The slot of N24 behind the last one. It belongs to no address and holds "no route", for lookups
+/// that end above.
 pub(super) const NOBODY: u32 = SLOTS as u32;
 
-/// The slots of a chunk.
+/// The number of slots of a chunk.
 pub(super) const CHUNK: usize = 256;
 
-/// What an owner takes in the ordered set: a B-tree's node of eleven keys and 12 bytes beside them is at least
-/// about half full.
+/// The bytes of an owner in the ordered set: a B-tree's node of eleven keys and 12 more bytes is at
+/// least about half full.
 const ORDERED_BYTES: usize = 10;
 
 /// N24 and N32 as lookups read them.
@@ -37,13 +38,14 @@ pub(super) struct BelowView<W: Width> {
 }
 
 impl<W: Width> BelowView<W> {
-    /// N24 with its length, so that no index of 24 bits, nor nobody's, needs a check.
+    /// Returns N24 with its length, so that no index of 24 bits, nor [`NOBODY`], needs a bounds
+    /// check.
     #[inline(always)]
     pub(super) fn n24(&self) -> &[Published<u32>; SLOTS + 1] {
         self.n24[..].try_into().expect("one entry a /24 and nobody's")
     }
 
-    /// The answer of an address whose bit of B24 is set: one or two loads.
+    /// Returns the answer of an address whose bit of B24 is set: one or two loads.
     #[inline(always)]
     pub(super) fn next_hop(&self, address: u32, meter: &mut impl Meter) -> W {
         let n24: u32 = meter.load_word(&self.n24()[(address >> 8) as usize]);
@@ -57,10 +59,11 @@ impl<W: Width> BelowView<W> {
 /// N24 and N32.
 #[derive(Debug)]
 pub(super) struct Below<W: Width> {
-    /// Of a slot without a bit, whatever was there: readers may have seen the bit before.
+    /// The entry of a slot without a bit keeps its old value, because readers may have seen the bit
+    /// before.
     n24: Words<u32>,
     n32: WordChunks<W, CHUNK>,
-    /// The slots of level 24 whose chunks n32 holds.
+    /// The slots of level 24 whose chunks `n32` holds.
     owners: Owners<u32>,
     /// The same slots in order, so that a short route finds the chunks below it.
     ordered: BTreeSet<u32>,
@@ -86,34 +89,34 @@ impl<W: Width> Below<W> {
         BelowView { n24: self.n24.view(), n32: self.n32.view() }
     }
 
-    /// Makes `view` show the chunks, if they have moved.
+    /// Updates `view` if the chunks have moved.
     pub(super) fn show_in(&self, view: &mut BelowView<W>) {
         self.n32.show_in(&mut view.n32);
     }
 
-    /// Every reader has passed what was changed before the last call of this.
+    /// Ends a grace period: what was replaced before the previous call may be reused.
     pub(super) fn readers_passed(&mut self) {
         self.owners.readers_passed();
     }
 
-    /// How many chunks may be made where they are.
+    /// Returns the number of chunks that may be created before chunks have to move.
     pub(super) fn room(&self) -> usize {
         self.owners.room()
     }
 
-    /// The chunk below a slot of level 24, if it has one.
+    /// Returns the chunk below a slot of level 24, if it has one.
     pub(super) fn chunk(&self, slot: usize) -> Option<u32> {
         let n24 = self.n24.get(slot);
         (n24 & CHUNK_FLAG != 0 && self.owns_chunk(slot)).then_some(n24 ^ CHUNK_FLAG)
     }
 
-    /// The next hop of a slot of level 24 without a chunk.
+    /// Sets the next hop of a slot of level 24 without a chunk.
     pub(super) fn set(&mut self, slot: usize, next_hop: NextHop) {
         debug_assert!(self.chunk(slot).is_none(), "a chunk is lost");
         self.n24.set(slot, next_hop.0);
     }
 
-    /// Makes a chunk below a slot that has none, with these answers.
+    /// Creates a chunk with these answers below a slot that has none.
     pub(super) fn create(
         &mut self,
         slot: usize,
@@ -127,14 +130,14 @@ impl<W: Width> Below<W> {
         for (slots, next_hop) in answers {
             self.n32.fill(start + slots.start()..start + slots.end() + 1, W::narrow(next_hop));
         }
-        // Whoever finds the chunk finds it full.
+        // Stored last, so that a reader that finds the chunk finds it filled.
         self.n24.set(slot, CHUNK_FLAG | chunk);
         cost.nodes_allocated += 1;
         cost.entries_set += 1 + CHUNK as u64;
     }
 
-    /// Takes the chunk below a slot away; the last chunk takes its number, unless others read. What N24 says is still to be replaced, or
-    /// the slot's bit.
+    /// Removes the chunk below a slot; the last chunk takes its number, unless others read. The
+    /// caller then replaces the entry of N24, or clears the slot's bit.
     pub(super) fn remove(&mut self, slot: usize, cost: &mut Cost) {
         let Some(chunk) = self.chunk(slot) else { return };
         self.ordered.remove(&(slot as u32));
@@ -155,18 +158,18 @@ impl<W: Width> Below<W> {
         self.n32.fill(entries, W::narrow(next_hop));
     }
 
-    /// The nodes under a prefix that have chunks, in order.
+    /// Returns the nodes under a prefix that have chunks, in order.
     pub(super) fn under(&self, prefix: Prefix<u32>) -> Vec<Prefix<u32>> {
         let slots = self.ordered.range(prefix.first() >> 8..=prefix.last() >> 8);
         slots.map(|slot| Prefix::containing(slot << 8, PIVOT)).collect()
     }
 
-    /// The entry of N24 of a slot.
+    /// Returns the entry of N24 of a slot.
     pub(super) fn n24_at(&self, slot: usize) -> u32 {
         self.n24.get(slot)
     }
 
-    /// Whether a chunk is kept for a slot, whatever its entry of N24 says.
+    /// Returns whether a slot owns a chunk, whatever its entry of N24 says.
     pub(super) fn owns_chunk(&self, slot: usize) -> bool {
         self.ordered.contains(&(slot as u32))
     }
@@ -175,7 +178,7 @@ impl<W: Width> Below<W> {
         self.owners.len()
     }
 
-    /// The entries of N32 below a slot.
+    /// Returns the entries of N32 below a slot.
     pub(super) fn n32(&self, slot: usize) -> Option<Vec<W>> {
         let chunk = self.chunk(slot).filter(|&chunk| (chunk as usize) < self.n32.chunks())?;
         Some(self.n32.read(WordChunks::<W, CHUNK>::places(chunk)))
@@ -199,7 +202,8 @@ impl<W: Width> Below<W> {
             .off_chip("chunk owners", self.owners.bytes() + self.ordered.len() * ORDERED_BYTES)
     }
 
-    /// Checks that as many chunks are kept and owned as the table has internal nodes, and none is lost.
+    /// Checks that there are as many chunks and owners as the table has internal nodes, and that no
+    /// chunk is lost.
     pub(super) fn validate(&self, internal: usize) -> Result<(), String> {
         let free = self.owners.numbers() - self.owners.len();
         let chunks = [self.owners.len(), self.ordered.len(), self.n32.chunks() - free, internal];

@@ -1,14 +1,17 @@
-//! Pivot pushing: bit maps say how long the match is, next-hop arrays say where it leads, and whatever is longer
-//! than the pivot level, 24, stands in chunks below it.
+//! Pivot pushing: bit maps give the length of the match and next-hop arrays its answer, and routes
+//! longer than the pivot level, 24, are kept in chunks below it.
 //!
-//! Yang et al., "Guarantee IP Lookup Performance with FIB Explosion" (SIGCOMM 2014), sections 3 and 4.1 and
-//! Algorithm 1. A route of at most 24 bits stands on the first level that is not shorter, expanded to the slots it
-//! covers there: a bit of B and a next hop of N each. On level 24 a bit also stands for every node with longer
-//! routes below; its entry of N24 is the number of a chunk of N32, 256 slots with the answers pushed down. So
-//! B24 says at once whether the match is at 24 or longer, or else on the levels above.
+//! Yang et al., "Guarantee IP Lookup Performance with FIB Explosion" (SIGCOMM 2014), sections 3 and
+//! 4.1 and Algorithm 1. A route of at most 24 bits is stored on the first level that is not
+//! shorter, expanded to the slots it covers there: a bit of B and a next hop of N each.
+//!
+//! On level 24, every node with longer routes below also has a bit. Its entry of N24 is the number
+//! of a chunk of N32: 256 slots with the answers pushed down. So B24 says at once whether the match
+//! is at 24 or longer, or else on the levels above.
 //!
 //! ```text
-//! N of the levels above     next hop, as wide as the answers; one array after the other, entry 0 is nobody's
+//! N of the levels above     next hop, as wide as the answers; one array after the other;
+//!                           entry 0 is unused
 //!
 //!                  31  30                                        0
 //!                +---+--------------------------------------------+
@@ -18,19 +21,24 @@
 //! N32[chunk << 8 | (a & 255)]     next hop, as wide as the answers    256 entries a chunk
 //! ```
 //!
-//! # Readers meanwhile
-//! All words are atomic, and a shared table may be read while it changes. A next hop is written before its bit is set, and stays when the
-//! bit goes, for those who have seen the bit; neighbours in one word come and go at once. A chunk is full
-//! before N24 points to it, and stays as it is when it goes, until every reader has passed.
+//! # Concurrent readers
+//! All words are atomic, and a shared table may be read while it changes. A next hop is written
+//! before its bit is set. It stays when the bit is cleared, for readers that have seen the bit.
+//! Neighbouring bits in one word change in a single store. A chunk is filled before N24 points to
+//! it, and a removed chunk keeps its contents until a grace period has ended.
 //!
-//! That does for one change. But a lookup reads several levels, the longest first, and not at one moment: a reader that has not
-//! found a bit just before it was set goes on to the levels above, and must find there what was there then. So a change above waits
-//! until readers have passed the bits that were set below it ([`settling`](super::settling)), and the changes of a batch come in an order in
-//! which few do: what is announced, the longest first, then what is withdrawn, the shortest first. That order also keeps
-//! from view what is above and still to be changed.
+//! That is enough for one change. But a lookup reads several levels, the longest first, and not at
+//! one moment. A reader that missed a bit just before it was set goes on to the levels above, and
+//! must find there what was there then. So a change above waits until all readers have passed a
+//! quiescent state since the bits below it were set ([`settling`](super::settling)).
 //!
-//! [`PivotTable`] is SAIL_B and SAIL_U in everything but the one thing in which they differ: which levels there are,
-//! and where their bits stand. That is [`BitMaps`], one implementation an engine.
+//! The changes of a batch are ordered so that few have to wait: announcements first, the longest
+//! first; then withdrawals, the shortest first. That order also hides what is above and still to be
+//! changed.
+//!
+//! [`PivotTable`] is all of SAIL_B and SAIL_U except for the one thing in which they differ: which
+//! levels there are, and where their bits are stored. That is [`BitMaps`], which each engine
+//! implements.
 
 mod below;
 #[cfg(test)]
@@ -55,56 +63,62 @@ pub use view::PivotView;
 /// The level whose bit says "here or longer".
 pub const PIVOT: u8 = 24;
 
-/// The levels of an engine and where their bits stand.
+/// The levels of an engine, and where their bits are stored.
 ///
-/// A *depth* is a level's place among [`LEVELS`](Self::LEVELS), a *slot* the first `level` bits of an address.
+/// A *depth* is a level's index in [`LEVELS`](Self::LEVELS); a *slot* is the first `level` bits of
+/// an address.
 pub trait BitMaps: Clone + Debug + Send + Sync + 'static {
-    /// The levels, ascending, the last one [`PIVOT`].
+    /// The levels, ascending. The last one is [`PIVOT`].
     const LEVELS: &'static [u8];
 
-    /// The 64-bit words of all maps together.
+    /// The number of 64-bit words of all maps together.
     const WORDS: usize;
 
-    /// What the paper calls the maps, and the next-hop arrays above the pivot.
+    /// The paper's names of the maps, and of the next-hop arrays above the pivot.
     const NAMES: (&'static str, &'static str);
 
-    /// The word and the bit of a slot. The slots of one level that one route of that level covers lie side by side
-    /// in one word, so that an update writes one word.
+    /// Returns the word and the bit of a slot. The slots that one route of a level covers on that
+    /// level are adjacent in one word, so that an update writes one word.
     fn place(depth: usize, slot: usize) -> (usize, u32);
 
-    /// The deepest level that has a bit for an address: 0 if none has, else its depth plus 1. What Algorithm 1 finds
-    /// probe by probe, for the batch path: with no branch that is as good as random.
+    /// Returns the depth plus 1 of the deepest level that has a bit for an address, or 0 if none
+    /// has. This is Algorithm 1 for the batch path, without its branches, which are as good as
+    /// random.
     fn deepest(words: &[Published<u64>], address: u32) -> u32;
 
-    /// Asks for the words of an address that are not in the nearest caches anyway.
+    /// Prefetches those words of an address that are usually not in the nearest caches.
     fn prefetch(words: &[Published<u64>], address: u32);
 }
 
-/// Bit maps and next-hop arrays to level 24 and chunks below it.
+/// Bit maps and next-hop arrays to level 24, and chunks below it.
 #[derive(Debug)]
 pub struct PivotTable<W: Width, B: BitMaps> {
     view: PivotView<W, B>,
     words: Words<u64>,
-    /// The next hops of the levels above the pivot, [`Row::start`] says where; entry 0 says "no route".
+    /// The next hops of the levels above the pivot, each from [`Row::start`] on; entry 0 holds "no
+    /// route".
     next_hops: Words<W>,
     below: Below<W>,
-    /// The nodes whose bits were set, until nobody can have missed them.
+    /// The nodes whose bits were set and that some reader may have missed.
     settling: Settling,
-    /// What the update in progress has cost so far.
+    /// The cost so far of the update in progress.
     cost: Cost,
 }
 
-/// Where a level above the pivot has its next hops: an address's is at `start + (address >> shift)`.
+/// The next hops of a level above the pivot. That of an address is at index
+/// `start + (address >> shift)`.
 #[derive(Clone, Copy, Debug)]
 struct Row {
     start: u32,
     shift: u32,
 }
 
-/// What [`BitMaps::deepest`] may return, as many as a mask of five bits lets through.
+/// The number of values of [`BitMaps::deepest`], rounded up to what a mask of five bits lets
+/// through.
 const ROWS: usize = 32;
 
-/// The rows by the answer of [`BitMaps::deepest`]. Where the levels above have none, all addresses share entry 0.
+/// Returns the rows by the result of [`BitMaps::deepest`]. Where the levels above have no bit, all
+/// addresses share entry 0.
 const fn rows(levels: &[u8]) -> [Row; ROWS] {
     let nobody = Row { start: 0, shift: 32 };
     let mut rows = [nobody; ROWS];
@@ -118,18 +132,18 @@ const fn rows(levels: &[u8]) -> [Row; ROWS] {
     rows
 }
 
-/// The slot of an address on a level.
+/// Returns the slot of an address on a level.
 #[inline(always)]
 fn slot_of(address: u32, level: u8) -> usize {
     (u64::from(address) >> (32 - level)) as usize
 }
 
-/// The node of a slot of a level.
+/// Returns the node of a slot of a level.
 fn node(slot: usize, level: u8) -> Prefix<u32> {
     Prefix::containing(((slot as u64) << (32 - level)) as u32, level)
 }
 
-/// The slots of a level that a prefix of at most its length covers.
+/// Returns the slots of a level that a prefix covers; the prefix is not longer than the level.
 fn run(prefix: Prefix<u32>, level: u8) -> std::ops::Range<usize> {
     let slots = slots(prefix, level);
     *slots.start() as usize..*slots.end() as usize + 1
@@ -148,19 +162,20 @@ impl<W: Width, B: BitMaps> PivotTable<W, B> {
         Self { view, words, next_hops, below, settling: Settling::default(), cost: Cost::default() }
     }
 
-    /// The depth of the level on which a route stands; `None` for one that is longer than all.
+    /// Returns the depth of the level on which a route is stored, or `None` if it is longer than
+    /// all levels.
     fn depth_of(len: u8) -> Option<usize> {
         level_of(len, B::LEVELS)
     }
 
-    /// Whether a slot has its bit.
+    /// Returns whether the bit of a slot is set.
     pub(crate) fn bit(&self, depth: usize, slot: usize) -> bool {
         let (word, bit) = B::place(depth, slot);
         self.words.get(word) >> bit & 1 == 1
     }
 
-    /// Gives side by side slots of one word their bits or takes them; the first is `slot`, the others are those
-    /// whose bits `run` has beside its lowest.
+    /// Sets or clears the bits of adjacent slots of one word: those of `slot` + *i* for each bit
+    /// *i* of `run`, whose lowest bit is set.
     fn set_bits(&mut self, depth: usize, slot: usize, run: u64, value: bool) {
         let (word, bit) = B::place(depth, slot);
         let (old, run) = (self.words.get(word), run << bit);
@@ -171,12 +186,13 @@ impl<W: Width, B: BitMaps> PivotTable<W, B> {
         self.cost.on_chip_writes += 1;
         self.words.set(word, new);
         if value {
-            // The first slot stands for all: what is above one of them is above all.
+            // The first slot represents all: what is above one of them is above all.
             self.settling.has_appeared(node(slot, B::LEVELS[depth]));
         }
     }
 
-    /// Whether a change of a prefix has to wait for readers who have missed a bit below it.
+    /// Returns whether a change of a prefix has to wait for readers that may have missed a bit
+    /// below it.
     fn is_settling(&self, prefix: Prefix<u32>) -> bool {
         Self::depth_of(prefix.len()).is_some_and(|depth| self.settling.is_below(prefix, B::LEVELS[depth]))
     }

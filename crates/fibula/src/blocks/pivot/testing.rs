@@ -1,11 +1,11 @@
-//! What the tests of the engines look into, and spoil.
+//! Access for the tests of the engines: what they read, and what they corrupt.
 
 use super::{BitMaps, PivotTable};
 use crate::NextHop;
 use crate::engine::Width;
 
 impl<W: Width, B: BitMaps> PivotTable<W, B> {
-    /// The next hop of a slot; `None` where a chunk stands below it.
+    /// Returns the next hop of a slot, or `None` if a chunk is below it.
     pub(crate) fn next_hop_at(&self, depth: usize, slot: usize) -> Option<NextHop> {
         let chunk = depth == Self::PIVOT_DEPTH && self.below.chunk(slot).is_some();
         (!chunk).then(|| self.found(depth, slot))
@@ -28,7 +28,8 @@ impl<W: Width, B: BitMaps> PivotTable<W, B> {
         self.set_bits(depth, slot, 1, value);
     }
 
-    /// Lets the entry of a slot of level 24 point to the chunk after it, or of a leaf to a chunk of no one's.
+    /// Makes the entry of a slot of level 24 point to the wrong chunk: the one after its own, or,
+    /// for a leaf, one without an owner.
     pub(crate) fn misdirect(&mut self, slot: usize) {
         self.below.misdirect(slot);
     }

@@ -1,4 +1,4 @@
-//! Following a table: a run of one word and its next hops, and the chunks below.
+//! Updates: the run of bits and next hops of a route, and the chunks below.
 
 use super::{BitMaps, PIVOT, PivotTable, PivotView, node, run};
 use crate::blocks::pushing::{exposed, is_internal, pushed};
@@ -6,7 +6,8 @@ use crate::engine::Width;
 use crate::{NextHop, Prefix, Rib, Route};
 
 impl<W: Width, B: BitMaps> PivotTable<W, B> {
-    /// Writes a route of at most 24 bits whose covers are there already, and nothing longer below it.
+    /// Writes a route of at most 24 bits whose covers are written already, and nothing longer below
+    /// it.
     pub(super) fn expand(&mut self, route: Route<u32>) {
         let Some(depth) = Self::depth_of(route.prefix.len()) else { return };
         let slots = run(route.prefix, B::LEVELS[depth]);
@@ -25,8 +26,8 @@ impl<W: Width, B: BitMaps> PivotTable<W, B> {
         }
     }
 
-    /// Makes the table follow one prefix whose route has been announced, replaced or withdrawn. `rib` is the table with
-    /// all changes in it: after all of them have been followed, in any order, this is what a fresh build makes.
+    /// Follows one prefix whose route was announced, replaced or withdrawn. `rib` is the table with
+    /// all changes in it. After a call for each, in any order, this table equals a fresh build.
     pub(super) fn follow(&mut self, rib: &Rib<u32>, prefix: Prefix<u32>) {
         if prefix.len() > PIVOT {
             return self.repaint_long(rib, prefix);
@@ -39,7 +40,8 @@ impl<W: Width, B: BitMaps> PivotTable<W, B> {
         }
     }
 
-    /// Writes the slots of its level that a prefix owns: with its route, or with the cover that shares the level.
+    /// Writes the slots that a prefix owns on its level: with its route, or with the cover that
+    /// shares the level.
     fn repaint_run(&mut self, rib: &Rib<u32>, prefix: Prefix<u32>) {
         let Some(depth) = Self::depth_of(prefix.len()) else { return };
         let level = B::LEVELS[depth];
@@ -59,7 +61,8 @@ impl<W: Width, B: BitMaps> PivotTable<W, B> {
         self.set_bits(depth, slots.start, written, route.is_some());
     }
 
-    /// Follows a prefix longer than 24: the first below a node makes its chunk, the last takes it away.
+    /// Follows a prefix longer than 24 bits: the first one below a node creates its chunk, the last
+    /// one removes it.
     pub(super) fn repaint_long(&mut self, rib: &Rib<u32>, prefix: Prefix<u32>) {
         let node = Prefix::containing(prefix.first(), PIVOT);
         let slot = (node.first() >> 8) as usize;
@@ -77,7 +80,7 @@ impl<W: Width, B: BitMaps> PivotTable<W, B> {
         }
     }
 
-    /// Writes what a prefix of at least 24 bits owns of the chunk around it.
+    /// Writes the part that a prefix of at least 24 bits owns of the chunk around it.
     fn repaint_chunk(&mut self, rib: &Rib<u32>, prefix: Prefix<u32>) {
         let next_hop = rib.longest_cover(prefix).map_or(NextHop::NONE, |route| route.next_hop);
         for (first, last) in exposed(rib, prefix) {
@@ -86,7 +89,7 @@ impl<W: Width, B: BitMaps> PivotTable<W, B> {
     }
 }
 
-/// Whether no route longer than `prefix` covers `node`, which lies below it.
+/// Returns whether no route longer than `prefix` covers `node`, which is below it.
 fn owns(rib: &Rib<u32>, prefix: Prefix<u32>, node: Prefix<u32>) -> bool {
     prefix == node || rib.longest_cover(node).is_none_or(|route| route.prefix.len() <= prefix.len())
 }

@@ -1,4 +1,5 @@
-//! The structural check: every bit and next hop is the one a fresh build would write, and no bit is too many.
+//! The structural check: every bit and next hop is the one a fresh build would write, and no other
+//! bit is set.
 
 use super::{BitMaps, PIVOT, PivotTable, PivotView, node, run};
 use crate::blocks::expansion::counts;
@@ -8,13 +9,14 @@ use crate::memory::Shareable;
 use crate::{NextHop, Prefix, Rib};
 
 impl<W: Width, B: BitMaps> PivotTable<W, B> {
-    /// The first contradiction to the table, as an error.
+    /// Returns the first contradiction to the table as an error.
     pub(super) fn contradiction(&self, rib: &Rib<u32>) -> Result<(), String> {
         self.below.validate(internal_nodes(rib, PIVOT))?;
         if self.next_hops.get(0) != W::default() {
             return Err("nobody's next hop is not 0".into());
         }
-        // Every slot of every route has its bit, and its next hop where no longer route or chunk answers.
+        // Every slot of every route has its bit, and its next hop where no longer route or chunk
+        // answers.
         for route in rib {
             let Some(depth) = Self::depth_of(route.prefix.len()) else { continue };
             let level = B::LEVELS[depth];
@@ -43,12 +45,12 @@ impl<W: Width, B: BitMaps> PivotTable<W, B> {
                 return Err(format!("the chunk of {node} does not answer as the table"));
             }
         }
-        // Every bit that should be set is; if there are as many, no other is.
+        // Every bit that should be set is; if the number of bits set is the same, no other is.
         let set: u128 = self.words.iter().map(|word| u128::from(u64::load(word).count_ones())).sum();
         if set == bits { Ok(()) } else { Err(format!("{set} bits are set, {bits} should be")) }
     }
 
-    /// The next hop of a slot without a chunk.
+    /// Returns the next hop of a slot without a chunk.
     pub(super) fn found(&self, depth: usize, slot: usize) -> NextHop {
         if depth == Self::PIVOT_DEPTH {
             NextHop(self.below.n24_at(slot))

@@ -1,5 +1,7 @@
-//! [`PivotView`]: what answers, one address at a time and in batches: the words of one block of addresses are on their way while the block before is looked for in the
-//! maps and the one before that reads its next hops.
+//! [`PivotView`]: lookups, one address at a time and in batches.
+//!
+//! Batches use software pipelining. While the words of one block of addresses are fetched, the
+//! block before is looked up in the maps, and the one before that reads its next hops.
 
 use super::below::{BelowView, CHUNK_FLAG, NOBODY};
 use super::{BitMaps, PIVOT, ROWS, Row, rows, slot_of};
@@ -10,12 +12,12 @@ use crate::engine::{Lookup, Meter, Unmetered, Width};
 use crate::memory::{Shareable, WordsView};
 use std::marker::PhantomData;
 
-/// The addresses of a block, and of the one block that a short batch makes.
+/// The number of addresses of a block, and of the one block of a short batch.
 const BLOCK: usize = 64;
 const SHORT_BLOCK: usize = 32;
 
-/// Where the answers of a block of addresses stand: in one of the two arrays; in the other, entry 0 or nobody's, both
-/// of which hold 0.
+/// The indexes of the answers of a block of addresses. Each answer is in one of the two arrays; the
+/// index into the other is entry 0 or `NOBODY`, both of which hold 0.
 pub struct Found<const N: usize> {
     above: [u32; N],
     n24: [u32; N],
@@ -40,13 +42,14 @@ impl<W: Width, B: BitMaps> PivotView<W, B> {
         Self { words, next_hops, below, maps: PhantomData }
     }
 
-    /// Where a slot of a level above the pivot has its next hop.
+    /// Returns the index of the next hop of a slot of a level above the pivot.
     #[inline(always)]
     pub(super) fn entry(depth: usize, slot: usize) -> usize {
         Self::ROWS[depth + 1].start as usize + slot
     }
 
-    /// Algorithm 1: level 24 first, then the others from the longest to the shortest.
+    /// Returns the answer by Algorithm 1: level 24 first, then the others from the longest to the
+    /// shortest.
     #[inline(always)]
     fn look_up(&self, address: u32, meter: &mut impl Meter) -> W {
         for (depth, &level) in B::LEVELS.iter().enumerate().rev() {
@@ -121,7 +124,7 @@ impl<W: Width, B: BitMaps> PivotView<W, B> {
         }
     }
 
-    /// Reads the bit maps and asks for the lines of the next hops.
+    /// Reads the bit maps and prefetches the cache lines of the next hops.
     #[inline(always)]
     #[allow(clippy::needless_range_loop, reason = "one index runs through three arrays of one block")]
     fn find<const N: usize>(&self, addresses: &[u32; N], found: &mut Found<N>) {
@@ -137,7 +140,7 @@ impl<W: Width, B: BitMaps> PivotView<W, B> {
         }
     }
 
-    /// Reads the next hops, then N32 for the few addresses that go so far.
+    /// Reads the next hops, then N32 for the few addresses that need it.
     #[inline(always)]
     #[allow(clippy::needless_range_loop, reason = "one index runs through three arrays and a bit map")]
     fn answer<const N: usize>(&self, addresses: &[u32; N], found: &mut Found<N>, answers: &mut [W; N]) {

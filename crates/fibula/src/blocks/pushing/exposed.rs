@@ -2,8 +2,9 @@
 
 use crate::{Address, Prefix, Rib, Route};
 
-/// The addresses of `prefix` that no longer route covers, as intervals in order: those an update of
-/// `prefix` changes, whether or not it has a route. O(log n) to begin, then O(1) a covered route.
+/// Returns the addresses of `prefix` that no more-specific route covers, as intervals in order.
+/// Those are the addresses that an update of `prefix` changes, whether or not it has a route.
+/// O(log n) to begin, then O(1) a covered route.
 ///
 /// ```
 /// use fibula::blocks::pushing::exposed;
@@ -18,12 +19,12 @@ pub fn exposed<A: Address>(rib: &Rib<A>, prefix: Prefix<A>) -> Exposed<A, impl I
     Exposed { prefix, covered: rib.covered(prefix), at: Some(prefix.first()) }
 }
 
-/// The intervals of [`exposed`], first and last address each.
+/// The intervals of [`exposed`], as first and last address.
 #[derive(Debug)]
 pub struct Exposed<A: Address, I> {
     prefix: Prefix<A>,
     covered: I,
-    /// Where the next interval may begin; `None` when all has been walked.
+    /// The start of the next interval; `None` when all routes have been walked.
     at: Option<A>,
 }
 

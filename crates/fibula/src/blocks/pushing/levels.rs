@@ -1,19 +1,19 @@
-//! [`Levels`]: a trie pushed to a few levels, and the steps that keep it so.
+//! [`Levels`]: a trie pushed to a few levels, and the algorithms that keep it so.
 
 use super::{exposed, internal_nodes, is_internal};
 use crate::blocks::dense::Owners;
 use crate::{Address, NextHop, Prefix, Rib, Route};
 use std::ops::Range;
 
-/// What stands in a slot of a level.
+/// The content of a slot of a level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Slot {
     /// The answer of every address below.
     Answer(NextHop),
-    /// The chunk of the next level that knows more.
+    /// The chunk of the next level that resolves more bits.
     Chunk(u32),
-    /// On a last level shorter than an address: longer routes are below, kept elsewhere; this is the answer of every
-    /// address below that none of them covers.
+    /// Only on a last level shorter than an address: longer routes are below, stored elsewhere.
+    /// This is the answer of every address below that none of them covers.
     Beyond(NextHop),
 }
 
@@ -21,8 +21,9 @@ pub enum Slot {
 pub const ANSWER: u32 = 1 << 31;
 
 impl Slot {
-    /// Reads SAIL's BCN, the array of section 4.2 that combines a level's bit map, chunk ids and next hops: an entry
-    /// with the flag [`ANSWER`] holds an answer, one without it a chunk.
+    /// Unpacks an entry of SAIL's BCN, the array of section 4.2 that combines a level's bit map,
+    /// chunk ids and next hops. An entry with the flag [`ANSWER`] holds an answer; one without it
+    /// holds a chunk.
     ///
     /// ```
     /// use fibula::NextHop;
@@ -37,70 +38,73 @@ impl Slot {
     }
 }
 
-/// Arrays of slots on a few levels, as an engine keeps them. Depth 0 is one array of all nodes of the first
-/// level; at each further depth, chunk *c* occupies the slots from *c* × 2^stride on, one for each node of
-/// that level below the chunk's owner. On the last level no slot has a chunk.
+/// The arrays of slots on a few levels, as an engine stores them.
 ///
-/// An internal node has a chunk, on the last level [`Slot::Beyond`]; any other node has an answer. [`repaint`] keeps
-/// that so.
+/// Depth 0 is one array of all nodes of the first level. At each further depth, chunk *c* occupies
+/// the slots from *c* × 2^stride on, one for each node of that level below the chunk's owner. On
+/// the last level no slot has a chunk.
+///
+/// An internal node has a chunk, or on the last level [`Slot::Beyond`]; any other node has an
+/// answer. [`repaint`] maintains this.
 pub trait Levels<A: Address> {
-    /// The prefix lengths of the levels, ascending: SAIL's 16, 24, 32. Where the last is shorter than the family's
-    /// addresses, longer routes are the engine's own to keep.
+    /// The prefix lengths of the levels, ascending: SAIL's 16, 24, 32. Where the last is shorter
+    /// than the family's addresses, the engine itself stores longer routes.
     const LEVELS: &'static [u8];
 
-    /// What stands in a slot.
+    /// Returns the content of a slot.
     fn slot(&self, depth: usize, slot: usize) -> Slot;
 
     /// Writes one answer to slots that have no chunks.
     fn write(&mut self, depth: usize, slots: Range<usize>, next_hop: NextHop);
 
-    /// Makes a slot of the last level, which has longer routes below it, [`Slot::Beyond`]. Never asked of levels the
-    /// last of which is the family's.
+    /// Makes a slot of the last level, which has longer routes below it, [`Slot::Beyond`]. Not
+    /// called if the last level is as long as an address.
     fn write_beyond(&mut self, slot: usize, next_hop: NextHop) {
         unreachable!(
             "slot {slot} of the last level is an address with one answer, not {next_hop:?} and others"
         )
     }
 
-    /// Points a slot to a chunk of the next depth, in the place of an answer or of another chunk.
+    /// Points a slot to a chunk of the next depth, replacing an answer or another chunk.
     fn link(&mut self, depth: usize, slot: usize, chunk: u32);
 
-    /// Makes a slot that points to a chunk hold an answer, whichever: it is written next. May leave it as it is where that
-    /// writes over the pointer.
+    /// Makes a slot that points to a chunk hold any answer; the right one is written next. An
+    /// implementation may do nothing if that write also replaces the pointer.
     fn unlink(&mut self, depth: usize, slot: usize);
 
-    /// Makes a chunk at `depth`, full of one answer, for the node of the level before that begins at `owner`.
+    /// Creates a chunk at `depth`, filled with one answer, for the node of the level before that
+    /// begins at `owner`. Returns its number.
     fn create(&mut self, depth: usize, owner: A, next_hop: NextHop) -> u32;
 
-    /// Removes a chunk. The owner that is returned, if any, is that of the chunk that has taken its number
-    /// (see [`Owners::swap_remove`]). Where others read, they may still be led to this one until the answer is written: what it holds
-    /// stays.
+    /// Removes a chunk. Returns the owner of the chunk that has taken its number, if any (see
+    /// [`Owners::swap_remove`]). Where others read, they may still reach this chunk until the
+    /// answer is written, so it keeps its contents.
     fn remove(&mut self, depth: usize, chunk: u32) -> Option<A>;
 
-    /// The chunks of a depth past 0.
+    /// Returns the owners of the chunks of a depth past 0.
     fn owners(&self, depth: usize) -> &Owners<A>;
 }
 
-/// The bits of an address that one depth resolves: where they begin and how many they are.
+/// Returns the bits of an address that one depth resolves: the first, and how many.
 #[inline(always)]
 fn stride(levels: &[u8], depth: usize) -> (u8, u8) {
     let from = if depth == 0 { 0 } else { levels[depth - 1] };
     (from, levels[depth] - from)
 }
 
-/// The answer that the levels keep where `prefix` is: its longest cover's, routes longer than the last level aside.
-/// O(b log n), as a longest match.
+/// Returns the answer that the levels store at `prefix`: its longest cover's, without routes longer
+/// than the last level. O(b log n), as a longest match.
 fn answer<A: Address, L: Levels<A>>(rib: &Rib<A>, prefix: Prefix<A>) -> NextHop {
     let node = Prefix::containing(prefix.first(), prefix.len().min(last_level::<A, L>()));
     rib.longest_cover(node).map_or(NextHop::NONE, |route| route.next_hop)
 }
 
-/// The length of the longest prefixes that the levels keep.
+/// Returns the length of the longest prefixes that the levels store.
 const fn last_level<A: Address, L: Levels<A>>() -> u8 {
     L::LEVELS[L::LEVELS.len() - 1]
 }
 
-/// Makes fresh levels those of a table. O(n × depth) and one write a slot and route.
+/// Writes a table to fresh levels. O(n × depth) and one write a slot and route.
 pub fn paint_all<A: Address, L: Levels<A>>(levels: &mut L, rib: &Rib<A>) {
     // In order, each route comes after its covers.
     for Route { prefix, next_hop } in rib {
@@ -110,8 +114,8 @@ pub fn paint_all<A: Address, L: Levels<A>>(levels: &mut L, rib: &Rib<A>) {
     }
 }
 
-/// Writes one answer to the addresses `first..=last`, which are to have no longer route than the
-/// one that answers: chunks that are covered whole go, nodes that are covered in part get chunks, or
+/// Writes one answer to the addresses `first..=last`, on which no longer route than the answer's
+/// may remain. Removes chunks that are covered whole. Nodes that are covered in part get chunks, or
 /// [`Slot::Beyond`] on the last level.
 #[inline]
 pub fn paint<A: Address, L: Levels<A>>(levels: &mut L, first: A, last: A, next_hop: NextHop) {
@@ -149,8 +153,8 @@ fn paint_chunk<A: Address, L: Levels<A>>(
     }
 }
 
-/// [`paint`] for a part of the node of one slot: in the chunk below it, made if there is none. On the last level
-/// what is parted is beyond it.
+/// [`paint`] for a part of the node of one slot: in the chunk below it, created if there is none.
+/// On the last level the slot becomes [`Slot::Beyond`].
 fn paint_below<A: Address, L: Levels<A>>(
     levels: &mut L,
     depth: usize,
@@ -179,7 +183,8 @@ fn remove_below<A: Address, L: Levels<A>>(levels: &mut L, depth: usize, slot: us
     let Slot::Chunk(chunk) = levels.slot(depth, slot) else { return };
     let bits = stride(L::LEVELS, depth + 1).1;
     let base = (chunk as usize) << bits;
-    // Lower chunks first, while the way down to them, which `find` takes for a moved one, still stands.
+    // Lower chunks first: `find` locates a moved chunk's owner through pointers that must still
+    // exist.
     for slot in base..base + (1 << bits) {
         remove_below(levels, depth + 1, slot);
     }
@@ -191,7 +196,7 @@ fn remove_below<A: Address, L: Levels<A>>(levels: &mut L, depth: usize, slot: us
     }
 }
 
-/// The slot at `depth` of an address; `None` if an answer stands above.
+/// Returns the slot at `depth` of an address, or `None` if an answer is stored above.
 fn find<A: Address, L: Levels<A>>(levels: &L, depth: usize, address: A) -> Option<usize> {
     let mut base = 0;
     for at in 0.. {
@@ -206,12 +211,12 @@ fn find<A: Address, L: Levels<A>>(levels: &L, depth: usize, address: A) -> Optio
     None
 }
 
-/// Makes the levels follow one prefix whose route has been announced, replaced or withdrawn. `rib` is the table
-/// with all changes in it; after a repaint for each, in any order, the levels are those of a fresh build.
+/// Follows one prefix whose route was announced, replaced or withdrawn. `rib` is the table with all
+/// changes in it. After a call for each, in any order, the levels equal a fresh build.
 ///
-/// Only addresses that the prefix owns change ([`exposed`]). Where a withdrawal leaves a node without
-/// longer routes, its chunk goes. A route longer than the last level makes the node it is below
-/// [`Slot::Beyond`], or an answer again.
+/// Only addresses that the prefix owns change ([`exposed`]). Where a withdrawal leaves a node
+/// without longer routes, its chunk is removed. A route longer than the last level makes the node
+/// above it [`Slot::Beyond`], or an answer again.
 pub fn repaint<A: Address, L: Levels<A>>(levels: &mut L, rib: &Rib<A>, prefix: Prefix<A>) {
     let next_hop = answer::<A, L>(rib, prefix);
     if rib.get(prefix).is_none() {
@@ -226,12 +231,14 @@ pub fn repaint<A: Address, L: Levels<A>>(levels: &mut L, rib: &Rib<A>, prefix: P
     }
 }
 
-/// Checks levels against the table they follow: every address answers its longest match, exactly the internal
-/// nodes have chunks, no chunk is lost, and each hangs below its owner. O(n × depth) and one pass over the
-/// slots.
+/// Checks levels against the table they follow. O(n × depth) and one pass over the slots.
+///
+/// - Every address answers its longest match.
+/// - Exactly the internal nodes have chunks, and no chunk is lost.
+/// - Each chunk is below its owner.
 ///
 /// # Errors
-/// With the first contradiction found.
+/// Returns the first contradiction found.
 pub fn validate<A: Address, L: Levels<A>>(levels: &L, rib: &Rib<A>) -> Result<(), String> {
     for depth in 1..L::LEVELS.len() {
         let level = L::LEVELS[depth - 1];
@@ -266,7 +273,8 @@ pub fn validate<A: Address, L: Levels<A>>(levels: &L, rib: &Rib<A>) -> Result<()
     Ok(())
 }
 
-/// That `first..=last` answer `next_hop`: nodes covered whole by themselves, others by their chunk.
+/// Checks that `first..=last` answer `next_hop`: nodes covered whole by themselves, others by their
+/// chunk.
 fn check<A: Address, L: Levels<A>>(
     levels: &L,
     depth: usize,
@@ -300,7 +308,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Three levels with strides of their own, in plain vectors. The last is shorter than an address.
+    /// Three levels with different strides, in plain vectors. The last is shorter than an address.
     struct Plain {
         slots: [Vec<Slot>; 3],
         owners: [Owners<u128>; 3],
@@ -414,7 +422,7 @@ mod tests {
         let mut levels = painted(&rib);
         let at_110001 = |levels: &Plain| levels.slots[2][Plain::chunk(2, 0)][1];
         assert_eq!(at_110001(&levels), Slot::Beyond(NextHop(1)));
-        // The two halves cover the node: nothing of it is 1's any more, until one of them goes.
+        // The two halves cover the node: no address of it answers 1 until one of them is withdrawn.
         rib.insert(node("1100010"), NextHop(3));
         repaint(&mut levels, &rib, node("1100010"));
         rib.insert(node("1"), NextHop(4));
@@ -423,7 +431,7 @@ mod tests {
         rib.remove(node("1100010"));
         repaint(&mut levels, &rib, node("1100010"));
         assert_eq!(at_110001(&levels), Slot::Beyond(NextHop(4)));
-        // Its own route changes the answer; the chunks go with the last longer route.
+        // Its own route changes the answer; the chunks are removed with the last longer route.
         rib.insert(node("110001"), NextHop(5));
         repaint(&mut levels, &rib, node("110001"));
         assert_eq!(at_110001(&levels), Slot::Beyond(NextHop(5)));

@@ -1,13 +1,15 @@
-//! Pushing: answers moved down a trie so that they stand on a few levels only.
+//! Pushing: answers moved down a trie so that they are stored on a few levels only.
 //!
-//! - *Leaf pushing* gives every node below a solid one its answer, so that the search ends at the first leaf.
-//! - *Pivot pushing* (SAIL, section 3.2) does so below the internal nodes of one level: [`pushed`] lists what
-//!   the chunk below such a node holds.
-//! - *Level pushing* (SAIL, section 4.2) does so at each of several levels: [`Levels`] is what an engine offers
-//!   that keeps chunks so, [`repaint`] makes them follow a route that changed.
+//! - *Leaf pushing* gives every node below a solid one its answer, so that the lookup ends at the
+//!   first leaf.
+//! - *Pivot pushing* (SAIL, section 3.2) does so below the internal nodes of one level. [`pushed`]
+//!   lists the content of the chunk below such a node.
+//! - *Level pushing* (SAIL, section 4.2) does so at each of several levels. [`Levels`] is the
+//!   interface of an engine that stores such chunks; [`repaint`] makes them follow a route that
+//!   changed.
 //!
-//! All of them ask the same two things of a table: is a node internal, and which addresses does a
-//! route own, that is, which are not covered by a longer one ([`Exposed`]).
+//! All of them need two facts from a table. One is whether a node is internal. The other is which
+//! addresses a route owns: those that no more-specific route covers ([`Exposed`]).
 
 mod exposed;
 mod levels;
@@ -20,7 +22,7 @@ pub use words::words_written;
 use crate::{Address, NextHop, Prefix, Rib, Route};
 use std::ops::RangeInclusive;
 
-/// Whether a node has routes below it: whether pushing gives it a chunk. O(log n).
+/// Returns whether a node has routes below it, so that pushing gives it a chunk. O(log n).
 ///
 /// ```
 /// use fibula::blocks::pushing::is_internal;
@@ -37,14 +39,14 @@ pub fn is_internal<A: Address>(rib: &Rib<A>, node: Prefix<A>) -> bool {
     rib.covered(node).take(2).any(|route| route.prefix != node)
 }
 
-/// How many nodes of a level are internal to some routes in order, a whole table's or a part's: the chunks that
-/// pushing makes below it. O(n).
+/// Returns the number of nodes of a level that are internal to `routes`: the chunks that pushing
+/// creates below the level. The routes come in order and may be a part of a table. O(n).
 #[must_use]
 pub fn internal_nodes<A: Address>(routes: impl IntoIterator<Item = Route<A>>, level: u8) -> usize {
     let mut last = None;
     let mut count = 0;
     for route in routes {
-        // Routes come in order of address: those below one node are neighbours, shorter ones aside.
+        // In order of address, routes below one node are neighbours, shorter ones aside.
         if route.prefix.len() > level {
             let node = route.prefix.first() & A::mask(level);
             if last != Some(node) {
@@ -56,8 +58,8 @@ pub fn internal_nodes<A: Address>(routes: impl IntoIterator<Item = Route<A>>, le
     count
 }
 
-/// What the chunk below a node holds: its slots at `level`, counted from 0 within the node, run by run with
-/// their answers. O(log n) and O(1) a route below the node.
+/// Returns the content of the chunk below a node: runs of slots at `level`, counted from 0 within
+/// the node, with their answers. O(log n) and O(1) a route below the node.
 ///
 /// No route below the node may be longer than `level`: push those to levels below first.
 ///

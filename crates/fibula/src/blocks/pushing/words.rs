@@ -2,8 +2,9 @@
 
 use std::ops::Range;
 
-/// How many words of `per_word` slots each hold at least one of `slots` that changes: what writing them costs where
-/// neighbours share a word. O(slots), and O(words) where the first slot of each changes.
+/// Returns the number of words of `per_word` slots that contain at least one of `slots` that
+/// changes: the cost of writing them where neighbours share a word. O(slots), and O(words) where
+/// the first slot of each changes.
 ///
 /// ```
 /// use fibula::blocks::pushing::words_written;

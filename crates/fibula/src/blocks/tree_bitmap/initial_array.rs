@@ -1,4 +1,5 @@
-//! [`InitialArray`]: a table of routes as an array for the first bits and a trie below each entry.
+//! [`InitialArray`]: a table of routes as an array for the first bits, with a trie below each
+//! entry.
 
 use super::node::{Map, Node};
 use super::trie::Trie;
@@ -11,24 +12,27 @@ use crate::{Address, Delta, Limit, NextHop, Prefix, Rib, Route};
 use std::iter::Peekable;
 use std::marker::PhantomData;
 
-/// A table of routes: an entry for each value of an address's first `bits` bits, which is the root of a [`Trie`] and
-/// has its answer where no route in that trie covers an address.
+/// A table of routes: an array with an entry for each value of an address's first `bits` bits. An
+/// entry is the root of a [`Trie`], and holds the answer for addresses that no route in that trie
+/// covers.
 ///
-/// Routes of fewer than `bits` bits are expanded: each entry answers with the longest that covers it, whose length is kept beside, so that
-/// a change knows which entries are its own. All others are in the tries.
+/// Routes of fewer than `bits` bits are expanded: each entry answers with the longest that covers
+/// it. The length of that route is stored beside, so that a change recognises its own entries. All
+/// other routes are in the tries.
 ///
-/// # What a change costs
+/// # Cost of a change
 /// [`Cost`] counts what the paper's Table IV counts:
-/// - `entries_set`: entries of the array that get another answer or lose their last route below, and results
-///   written by an announcement;
-/// - `nodes_allocated`: blocks (a node's children and results) taken from the pool;
-/// - `nodes_copied`: child nodes that went with them to a new place, at most 2^*s* a block.
+/// - `entries_set`: entries of the array that get another answer or lose their last route below,
+///   and results written by an announcement;
+/// - `nodes_allocated`: blocks (a node's children and results) allocated from the pool;
+/// - `nodes_copied`: child nodes that moved with a block, at most 2^*s* a block.
 #[derive(Debug)]
 pub struct InitialArray<A, W: Copy, M: Map> {
     pub(super) bits: u8,
     pub(super) trie: Trie<W, M>,
     pub(super) roots: Words<M::Root>,
-    /// One more than the length of the route that wrote an entry's answer; 0 where none did. Nobody reads it but the writer.
+    /// One more than the length of the route that wrote an entry's answer, or 0 if none did. Only
+    /// the writer reads it.
     pub(super) written_by: Array<u8>,
     pub(super) family: PhantomData<(A, W)>,
 }
@@ -37,7 +41,7 @@ impl<A: Address, W: Width, M: Map> InitialArray<A, W, M> {
     /// Compiles routes that come in the order of a [`Rib`].
     ///
     /// # Errors
-    /// If the trie takes more than `max_words`.
+    /// If the trie takes more than `max_words` words.
     pub fn build(
         routes: impl Iterator<Item = Route<A>>,
         bits: u8,
@@ -73,7 +77,7 @@ impl<A: Address, W: Width, M: Map> InitialArray<A, W, M> {
         Ok(array)
     }
 
-    /// Builds an entry of the routes that come next and that are its own.
+    /// Builds an entry from the next of the routes, as far as they belong to it.
     fn build_below(
         &mut self,
         slot: usize,
@@ -85,13 +89,14 @@ impl<A: Address, W: Width, M: Map> InitialArray<A, W, M> {
         Ok(())
     }
 
-    /// How many bits of an address the array resolves.
+    /// Returns how many bits of an address the array resolves.
     #[must_use]
     pub fn bits(&self) -> u8 {
         self.bits
     }
 
-    /// Whether it can follow these changes: there is room whatever they are, and where others read not far more is free than in use.
+    /// Returns whether it can follow these changes: there is room for any of them and, where others
+    /// read, not far more is free than in use.
     #[must_use]
     pub fn can_follow(&self, deltas: &[Delta<A>]) -> bool {
         let words = |prefix: Prefix<A>| {
@@ -109,7 +114,7 @@ impl<A: Address, W: Width, M: Map> InitialArray<A, W, M> {
     /// Follows a table that holds all changes of a batch already.
     ///
     /// # Panics
-    /// If there is no room, which [`Self::can_follow`] foresees.
+    /// If there is no room; [`Self::can_follow`] tells in advance.
     pub fn follow(&mut self, rib: &Rib<A>, deltas: &[Delta<A>]) -> Cost {
         let mut cost = Cost::default();
         for delta in in_order(deltas) {
@@ -119,7 +124,7 @@ impl<A: Address, W: Width, M: Map> InitialArray<A, W, M> {
         cost
     }
 
-    /// Follows one change of a batch. They come [in order](in_order).
+    /// Follows one change of a batch. Changes come [in order](in_order).
     pub fn follow_one(&mut self, rib: &Rib<A>, Delta { prefix, after, .. }: Delta<A>, cost: &mut Cost) {
         let len = prefix.len();
         if len >= self.bits {
@@ -143,7 +148,7 @@ impl<A: Address, W: Width, M: Map> InitialArray<A, W, M> {
         InitialArrayView { bits: self.bits, roots, words, kind: PhantomData }
     }
 
-    /// Makes `view` show what has moved.
+    /// Updates `view` if the words have moved.
     pub fn show_in(&self, view: &mut InitialArrayView<A, W, M>) {
         self.trie.show_in(&mut view.words);
     }
@@ -153,7 +158,7 @@ impl<A: Address, W: Width, M: Map> InitialArray<A, W, M> {
         self.trie.readers_passed();
     }
 
-    /// The bytes by the paper's parts.
+    /// Returns the bytes by the paper's parts.
     #[must_use]
     pub fn memory(&self) -> Memory {
         let array = size_of_val(&self.roots[..]) + self.written_by.bytes();
@@ -163,16 +168,18 @@ impl<A: Address, W: Width, M: Map> InitialArray<A, W, M> {
             .off_chip("results", self.trie.result_bytes())
     }
 
-    /// Nodes, child arrays and results, and the nodes of each level by the bits before it.
+    /// Returns the numbers of nodes, child arrays and results, and of the nodes of each level by
+    /// the bits before it.
     #[must_use]
     pub fn figures(&self) -> Vec<Figure> {
         self.trie.figures(self.entries())
     }
 
-    /// Checks the structure, and that it is what these routes, in the order of a [`Rib`], make.
+    /// Checks the structure, and that it holds exactly these routes, which come in the order of a
+    /// [`Rib`].
     ///
     /// # Errors
-    /// With the first contradiction found.
+    /// Returns the first contradiction found.
     pub fn validate(&self, routes: impl Iterator<Item = Route<A>> + Clone) -> Result<(), String> {
         let slots = 1 << self.bits;
         let (mut answers, mut written_by) = (vec![W::default(); slots], vec![0; slots]);
@@ -187,19 +194,19 @@ impl<A: Address, W: Width, M: Map> InitialArray<A, W, M> {
         self.trie.validate(self.entries(), answers.into_iter(), longer)
     }
 
-    /// The entry that stands for an address.
+    /// Returns the entry of an address.
     #[inline(always)]
     pub(super) fn slot(&self, address: A) -> usize {
         address.bits(0, self.bits) as usize
     }
 
-    /// The entries that a prefix covers, which is shorter than they are.
+    /// Returns the entries that a prefix covers, which is shorter than `bits`.
     fn slots(&self, prefix: Prefix<A>) -> std::ops::Range<usize> {
         let slots = slots(prefix, self.bits);
         *slots.start() as usize..*slots.end() as usize + 1
     }
 
-    /// The prefix that an entry stands for.
+    /// Returns the prefix of an entry.
     fn prefix(&self, slot: usize) -> Prefix<A> {
         Prefix::containing(A::from_bits(slot as u64, 0, self.bits), self.bits)
     }
@@ -213,7 +220,7 @@ impl<A: Address, W: Width, M: Map> InitialArray<A, W, M> {
         self.roots.set(slot, M::pack_root(root));
     }
 
-    /// Every entry's prefix and root.
+    /// Returns every entry's prefix and root.
     fn entries(&self) -> impl Iterator<Item = (Prefix<A>, Node<M>)> {
         (0..1 << self.bits).map(|slot| (self.prefix(slot), self.root(slot)))
     }
@@ -230,7 +237,8 @@ impl<A: Address, W: Width, M: Map> InitialArray<A, W, M> {
         self.set_root(slot, root);
     }
 
-    /// Gives the entries under a prefix that were written by such lengths (plus one) the answer of a route.
+    /// Sets the answer of a route in the entries under `prefix` whose `written_by` (length plus
+    /// one) satisfies the condition.
     fn write(
         &mut self,
         prefix: Prefix<A>,
@@ -250,7 +258,7 @@ impl<A: Address, W: Width, M: Map> InitialArray<A, W, M> {
         }
     }
 
-    /// The node at the end of a way: an entry of the array, then a path through each node.
+    /// Returns the node at the end of a walk: an entry of the array, then a path through each node.
     #[cfg(test)]
     pub(crate) fn node(&self, way: &[u32]) -> Node<M> {
         let step = |node: Node<M>, &path: &u32| {

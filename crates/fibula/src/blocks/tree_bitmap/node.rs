@@ -1,65 +1,68 @@
-//! [`Map`]: the bit maps of a node and the words they are kept in; [`Node`]: two of them and a block.
+//! [`Map`]: the bit maps of a node and the words they are stored in; [`Node`]: two of them and a
+//! block.
 
 use crate::memory::{Published, Shareable};
 use crate::{Address, Prefix};
 use std::fmt::Debug;
 use std::ops::{BitAnd, BitOr, Not};
 
-/// An integer as one of a node's bit maps: its 2^*s* bits make the stride *s*.
+/// An integer as one of a node's bit maps: its 2^*s* bits give the stride *s*.
 pub trait Map:
     Copy + Eq + Debug + Send + Sync + BitAnd<Output = Self> + BitOr<Output = Self> + Not<Output = Self> + 'static
 {
-    /// The bits of an address that a node consumes.
+    /// The number of address bits that a node consumes.
     const STRIDE: u8;
-    /// No bit.
+    /// The empty map.
     const NONE: Self;
     /// A node as words of 32 bits.
     type Words: Shareable + AsRef<[u32]>;
-    /// The same as a root: in one piece where there is an integer that large.
+    /// A node as a root: in one piece where there is an integer that large.
     type Root: Shareable;
-    /// How many words that is.
+    /// The number of words of a node.
     const WORDS: usize = size_of::<Self::Words>() / size_of::<u32>();
 
-    /// The words of the node that begins with `words[at]`.
+    /// Returns the words of the node that begins at `words[at]`.
     fn place(words: &[Published<u32>], at: usize) -> &Published<Self::Words>;
 
-    /// The node that these words are.
+    /// Returns the node that these words hold.
     fn unpack(words: Self::Words) -> Node<Self>;
 
-    /// The words of a node.
+    /// Returns the words of a node.
     fn pack(node: Node<Self>) -> Self::Words;
 
-    /// The node that a root is.
+    /// Returns the node that a root holds.
     fn unpack_root(root: Self::Root) -> Node<Self>;
 
-    /// A node as a root.
+    /// Returns a node as a root.
     fn pack_root(node: Node<Self>) -> Self::Root;
 
-    /// The map of one bit.
+    /// Returns the map with one bit set.
     fn bit(position: u32) -> Self;
 
-    /// Whether a bit is set.
+    /// Returns whether a bit is set.
     fn has(self, position: u32) -> bool;
 
-    /// How many bits are set.
+    /// Returns how many bits are set.
     fn count(self) -> usize;
 
-    /// How many bits are set before a position.
+    /// Returns how many bits are set before `position`.
     fn count_before(self, position: u32) -> usize;
 
-    /// The position of the last bit that is set; there must be one.
+    /// Returns the position of the last set bit; there must be one.
     fn last(self) -> u32;
 
-    /// Of the internal map, the bits of all that covers a path of [`Self::STRIDE`] bits: its prefixes, and bit 0.
+    /// Returns the bits of the internal map of all that covers a path of [`Self::STRIDE`] bits: its
+    /// prefixes, and bit 0.
     fn covers(path: u32) -> Self;
 
-    /// The positions of the bits that are set, in order.
+    /// Returns the positions of the set bits, in order.
     fn positions(self) -> impl Iterator<Item = u32> {
         (0..1 << Self::STRIDE).filter(move |&position| self.has(position))
     }
 }
 
-/// Implements [`Map`] for an integer of 2^`stride` bits, given how a node becomes so many words and back, and these a root.
+/// Implements [`Map`] for an integer of 2^`stride` bits, given the conversions of a node to and
+/// from `words` words, and of these to and from a root.
 macro_rules! map {
     ($int:ty, stride: $stride:literal, words: $words:literal, unpack: $unpack:expr, pack: $pack:expr,
      root: $root:ty, apart: $apart:expr, as_one: $as_one:expr) => {
@@ -159,7 +162,7 @@ map! { u128, stride: 7, words: 9,
     root: [u32; 9], apart: |root| root, as_one: |words| words
 }
 
-/// Four words as one integer, the least significant first.
+/// Returns four words as one integer, the least significant first.
 #[inline(always)]
 fn join(words: [u32; 4]) -> u128 {
     words.iter().rev().fold(0, |joined, &word| joined << 32 | u128::from(word))
@@ -169,36 +172,37 @@ fn split(joined: u128) -> [u32; 4] {
     std::array::from_fn(|at| (joined >> (32 * at)) as u32)
 }
 
-/// A node of the trie, unpacked; see the [page](super) of the block.
+/// A node of the trie, unpacked; see the [module page](super).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Node<M> {
-    /// The prefixes that end inside, and bit 0 of a root that has an answer for all others.
+    /// The prefixes that end inside, and bit 0 of a root that has an answer for all other
+    /// addresses.
     pub internal: M,
     /// The ways out that have a child.
     pub external: M,
-    /// The word above its results and below its children; 0 if it has neither.
+    /// The index of the word above its results and below its children; 0 if it has neither.
     pub block: u32,
 }
 
 impl<M: Map> Node<M> {
-    /// Neither routes nor children, and no answer above them.
+    /// The node with neither routes nor children, and no answer above them.
     pub const EMPTY: Self = Self { internal: M::NONE, external: M::NONE, block: 0 };
 
-    /// The bit of a root's internal map that stands for what is above its routes.
+    /// The bit of a root's internal map for the answer above its routes.
     pub(super) const ABOVE: u32 = 0;
 
-    /// Whether it has neither routes nor children. A root may have an answer all the same.
+    /// Returns whether it has neither routes nor children. A root may still have an answer above.
     #[must_use]
     pub fn is_empty(self) -> bool {
         self.routes() == M::NONE && self.external == M::NONE
     }
 
-    /// Its internal map without what is above.
+    /// Returns the internal map without bit [`Self::ABOVE`].
     pub(super) fn routes(self) -> M {
         self.internal & !M::bit(Self::ABOVE)
     }
 
-    /// The word where the child at the end of a path begins, if there is one.
+    /// Returns the index of the word where the child at the end of a path begins, if there is one.
     #[inline(always)]
     #[must_use]
     pub fn child(self, path: u32) -> Option<usize> {
@@ -212,7 +216,8 @@ impl<M: Map> Node<M> {
         self.block as usize + self.external.count_before(path) * M::WORDS
     }
 
-    /// Of the prefixes inside, the longest that covers a path; if none does, what is above a root.
+    /// Returns the position of the longest prefix inside that covers a path; if none does, that of
+    /// the answer above a root.
     #[inline(always)]
     #[must_use]
     pub fn longest(self, path: u32) -> Option<u32> {
@@ -221,13 +226,14 @@ impl<M: Map> Node<M> {
     }
 }
 
-/// The bits of an address that a node consumes which comes after `offset` others; zeros past the address's end.
+/// Returns the bits of an address that a node at bit `offset` consumes; zeros past the address's
+/// end.
 #[inline(always)]
 pub(super) fn path<A: Address, M: Map>(address: A, offset: u8) -> u32 {
     address.bits(offset, M::STRIDE) as u32
 }
 
-/// The bit of the internal map that is a prefix, in a node that comes after `offset` bits.
+/// Returns the bit of the internal map for a prefix, in a node at bit `offset`.
 pub(super) fn position<A: Address>(prefix: Prefix<A>, offset: u8) -> u32 {
     let len = prefix.len() - offset;
     1 << len | prefix.first().bits(offset, len) as u32

@@ -14,13 +14,13 @@ const ROOTS: &str = "initial array";
 const TRIE: &str = "nodes and results";
 
 impl<A: Address, W: Width, M: Map<Root: IntoBytes + FromBytes + Immutable>> InitialArray<A, W, M> {
-    /// Hands its arrays to a snapshot.
+    /// Passes its arrays to a snapshot.
     pub fn save<'s>(&'s self, sections: &mut SectionWriter<'s>) {
         sections.made(ROOTS, &self.roots.to_vec());
         sections.made(TRIE, &self.trie.words.to_vec());
     }
 
-    /// Returns what answers, from what [`save`](Self::save) handed over.
+    /// Returns the view whose arrays [`save`](Self::save) wrote.
     ///
     /// # Errors
     /// If a section is missing or has another size than lookups rely on.

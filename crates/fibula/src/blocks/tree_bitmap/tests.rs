@@ -1,4 +1,5 @@
-//! Figure 1 of the paper, nodes in words, updates against builds, and what `validate` sees.
+//! Figure 1 of the paper, nodes in words, updates against builds, and the errors that `validate`
+//! finds.
 
 use super::node::{Map, Node, map, path};
 use super::{InitialArray, LANES, MAX_WORDS, Trie, WORDS};
@@ -17,7 +18,7 @@ fn build<A: Address, W: Width, M: Map>(rib: &Rib<A>, bits: u8) -> InitialArray<A
     InitialArray::build(rib.iter(), bits, MAX_WORDS, Pages::Small).unwrap()
 }
 
-/// The bits of an internal or external map from the first on, as the paper writes them.
+/// Returns the bits of an internal or external map from the first on, as the paper writes them.
 fn written(map: u8, bits: std::ops::Range<u32>) -> String {
     bits.map(|position| if map.has(position) { '1' } else { '0' }).collect()
 }
@@ -26,7 +27,7 @@ fn written(map: u8, bits: std::ops::Range<u32>) -> String {
 fn figure_1_of_the_paper() {
     let prefix = |bits: u32, len: u8| Prefix::containing(bits << (32 - u32::from(len).max(1)), len);
     let (p1, p2) = (prefix(0, 0), prefix(0b01, 2));
-    // What lies below B and C the figure does not tell; inside C there is nothing.
+    // The figure does not show what is below B and C; inside C there is nothing.
     let (p3, p4) = (prefix(0b0001, 4), prefix(0b01_1000, 6));
     let rib: Rib<u32> = [(p1, 1), (p2, 2), (p3, 3), (p4, 4)]
         .into_iter()
@@ -61,7 +62,7 @@ fn nodes_are_as_large_as_the_paper_says() {
     assert_eq!((u16::pack_root(node), u16::unpack_root(u16::pack_root(node))), (0xFFFF_FFFF_4001_8002, node));
 }
 
-/// The paper's own search of a node: the bits of the path are dropped one after the other.
+/// The paper's own search of a node: it drops the bits of the path one after the other.
 fn longest_by_dropping_bits<M: Map>(internal: M, path: u32) -> Option<u32> {
     let whole = 1 << M::STRIDE | path;
     (1..=M::STRIDE).map(|dropped| whole >> dropped).find(|&position| internal.has(position))
@@ -131,7 +132,7 @@ fn follow<W: Width, M: Map>(changes: &[(Prefix<u32>, NextHop)], bits: u8, at_onc
     assert_eq!((array.trie.words.len(), array.trie.result_bytes()), (M::WORDS, 0));
 }
 
-/// A /24 in each of so many /20s.
+/// Returns a table with a /24 in each of `count` /20s.
 fn many(count: u32) -> Rib<u32> {
     (0..count)
         .map(|i| Route { prefix: Prefix::containing(i << 12, 24), next_hop: NextHop(i % 200 + 1) })
@@ -178,11 +179,13 @@ fn a_limit_is_named_and_room_foreseen() {
             })
         })
     };
-    // 2 words that are nobody's, 4 + 8 bits to go to the /24: nodes after 8, 12, 16, 20 and 24 bits, and a word of results.
+    // 2 words are reserved; 4 + 8 bits remain to the /24: nodes after 8, 12, 16, 20 and 24 bits,
+    // and a word of results.
     assert_eq!(words(12).unwrap_err(), Limit { what: WORDS, had: 13, max: 12 });
     assert_eq!(words(13), Ok([false; 3]));
-    // A long route may take 8 full blocks, which have 16 children and 16 words of results; a short one such a block for the entry that has
-    // one, and a word for each other. One that the long route comes below may find one block more.
+    // A long route may take 8 full blocks of 16 children and 16 words of results. A short one may
+    // take such a block for the entry that has one, and a word for each other entry. If the long
+    // route comes below it, one more block.
     let (long, short) = (8 * 48, 48 + 15);
     assert_eq!(words(13 + short - 1), Ok([false; 3]));
     assert_eq!(words(13 + short), Ok([false, true, false]));
@@ -192,7 +195,7 @@ fn a_limit_is_named_and_room_foreseen() {
     assert_eq!(Trie::<u8, u16>::new(1, Pages::Small).unwrap_err(), Limit { what: WORDS, had: 2, max: 1 });
 }
 
-/// Whoever has loaded a root finds below it what was there then, whatever is done meanwhile.
+/// A reader that has loaded a root finds below it what was there then, whatever changes meanwhile.
 #[test]
 fn what_readers_were_led_to_stays_until_they_have_passed() {
     let mut rib = many(20);
@@ -203,7 +206,8 @@ fn what_readers_were_led_to_stays_until_they_have_passed() {
     let (address, root, words) = (0x0000_0001, array.root(0), array.trie.words.len());
     let find =
         |root| Trie::<u8, u16>::find::<u32, 8>(&view.words, root, 13, address, &mut Unmetered).unwrap();
-    // The answer comes from above the root, from each level of the trie, from the root, and from above again.
+    // The answer comes from above the root, from each level of the trie, from the root, and from
+    // above again.
     let changes =
         [("0.0.0.0/4", 8), ("0.0.0.0/24", 2), ("0.0.0.0/30", 3), ("0.0.0.0/14", 4), ("0.0.0.0/24", 0)];
     let changes = changes.into_iter().chain([("0.0.0.0/30", 0), ("0.0.0.0/14", 0), ("0.0.0.0/4", 0)]);
@@ -213,7 +217,7 @@ fn what_readers_were_led_to_stays_until_they_have_passed() {
         assert!(array.can_follow(&[delta]));
         array.follow(&rib, &[delta]);
         array.validate(rib.iter()).unwrap();
-        assert_eq!(find(root), 1); // of the /24 that was there first
+        assert_eq!(find(root), 1); // of the first /24
         answers.push(view.find(address, &mut Unmetered));
     }
     assert_eq!(answers, [1, 1, 2, 3, 3, 3, 4, 8, 0]);

@@ -8,24 +8,24 @@ use crate::{Address, Limit, NextHop, Prefix, Route};
 use std::iter::Peekable;
 use std::marker::PhantomData;
 
-/// What [`Limit`]s call the words of a trie.
+/// The name of the words of a trie in a [`Limit`].
 pub const WORDS: &str = "tree bitmap words";
 
-/// The most words of 32 bits: as many as a node's `block` can tell apart, one past the last included.
+/// The most words of 32 bits: all that a node's `block` can address, one past the last included.
 pub const MAX_WORDS: u64 = u32::MAX as u64;
 
 /// The most slots of a node of any stride.
 const MOST_SLOTS: usize = 128;
 
-/// Nodes with their results, below roots that the owner keeps.
+/// Nodes with their results, below roots that the owner stores.
 ///
-/// A root is a node handed in and, after a change, handed back. All methods that take one take the bits before it
-/// as `offset`. The first words, as many as a node has,
-/// are nobody's: zeros, a node without anything and results that are no route.
+/// A root is a node that is passed in and, after a change, returned. All methods that take one take
+/// the number of bits before it as `offset`. The first words, as many as a node has, are reserved:
+/// zeros, which read as an empty node and as results that are no route.
 #[derive(Debug)]
 pub struct Trie<W, M> {
     pub(super) words: SharedPool<u32>,
-    /// The words that hold results.
+    /// The number of words that hold results.
     pub(super) result_words: usize,
     pub(super) max_words: u64,
     pub(super) pages: Pages,
@@ -33,24 +33,27 @@ pub struct Trie<W, M> {
 }
 
 impl<W: Width, M: Map> Trie<W, M> {
-    /// The results that fit into a word.
+    /// The number of results that fit into a word.
     const RESULTS_A_WORD: usize = size_of::<u32>() / size_of::<W>();
 
     /// The most words that a node's block may take.
     pub(super) const FULL_BLOCK: usize = (M::WORDS + 1) << M::STRIDE;
 
-    /// An empty trie of at most `max_words`.
+    /// Creates an empty trie of at most `max_words` words.
     ///
     /// # Errors
-    /// If not even those that are nobody's are allowed.
+    /// If not even the reserved words fit.
     pub fn new(max_words: u64, pages: Pages) -> Result<Self, Limit> {
         let mut words = SharedPool::empty(WORDS, max_words.min(MAX_WORDS), pages);
         words.insert(M::pack(Node::EMPTY).as_ref())?;
         Ok(Self { words, result_words: 0, max_words, pages, kind: PhantomData })
     }
 
-    /// Returns the longest match below a root, or what is above it, in a trie of these words. The paper's lazy checking: nodes on the way are stacked unseen, and
-    /// their internal maps asked on the way back. `DEPTH` nodes is the deepest way.
+    /// Returns the longest match below a root, or the answer above it, in a trie of these words.
+    ///
+    /// This is the paper's lazy checking: nodes on the way down are stacked unread, and their
+    /// internal maps are tested on the way back. `DEPTH` is the greatest number of nodes on a way
+    /// down.
     #[inline(always)]
     pub fn find<A: Address, const DEPTH: usize>(
         words: &[Published<u32>],
@@ -80,7 +83,8 @@ impl<W: Width, M: Map> Trie<W, M> {
         }
     }
 
-    /// The root of the routes that come next and that `within` covers, with an answer for what they leave: their part of a build.
+    /// Builds the root of the next routes, as far as `within` covers them, with an answer for all
+    /// other addresses.
     ///
     /// # Errors
     /// If the words are used up.
@@ -118,24 +122,24 @@ impl<W: Width, M: Map> Trie<W, M> {
         Ok(node)
     }
 
-    /// Ends a build: gives unused room back.
+    /// Ends a build: frees unused capacity.
     pub fn shrink_to_fit(&mut self) {
         self.words.shrink_to_fit();
     }
 
-    /// Lets others read from now on. What they have been led to never changes: every block on the way to a change is copied,
-    /// up to the root.
+    /// Lets others read from now on. What a reader can reach never changes: every block on the way
+    /// to a change is copied, up to the root.
     pub fn share(&mut self) {
         self.words.share(self.max_words);
     }
 
-    /// Returns the words as readers have them.
+    /// Returns a view of the words for readers.
     #[must_use]
     pub fn view(&self) -> WordsView<u32> {
         self.words.view()
     }
 
-    /// Makes `view` show the words, if they have moved.
+    /// Updates `view` if the words have moved.
     pub fn show_in(&self, view: &mut WordsView<u32>) {
         self.words.show_in(view);
     }
@@ -145,50 +149,52 @@ impl<W: Width, M: Map> Trie<W, M> {
         self.words.readers_passed();
     }
 
-    /// Whether it had better be built anew: where others read, nothing moves to close holes.
+    /// Returns whether it should be rebuilt: where others read, nothing moves to close holes.
     #[must_use]
     pub fn is_wasteful(&self) -> bool {
         self.words.is_shared() && self.words.is_wasteful()
     }
 
-    /// Whether there is room for so many words.
+    /// Returns whether there is room for `words` words.
     #[must_use]
     pub fn has_room_for(&self, words: usize) -> bool {
         words as u64 <= self.words.room()
     }
 
-    /// The most words that a change of a route below a root may take: a full block on every level of the longest way down.
+    /// Returns the most words that a change of a route below a root may take: a full block on every
+    /// level of the longest way down.
     #[must_use]
     pub fn most_words<A: Address>(offset: u8) -> usize {
         (1 + usize::from((A::BITS - offset) / M::STRIDE)) * Self::FULL_BLOCK
     }
 
-    /// The most words that giving roots other answers above may take, if so many changes of the same batch come below them first.
+    /// Returns the most words that changing the answers above `roots` may take, if `changes_below`
+    /// changes of the same batch come below them first.
     #[must_use]
     pub fn most_words_above(roots: impl Iterator<Item = Node<M>>, changes_below: usize) -> usize {
         let words = |root: Node<M>| if root.is_empty() { 1 } else { Self::FULL_BLOCK };
         changes_below * Self::FULL_BLOCK + roots.map(words).sum::<usize>()
     }
 
-    /// The bytes of nodes, holes and unused capacity included.
+    /// Returns the bytes of nodes, holes and unused capacity included.
     #[must_use]
     pub fn node_bytes(&self) -> usize {
         self.words.bytes() - self.result_bytes()
     }
 
-    /// The bytes of results.
+    /// Returns the bytes of results.
     #[must_use]
     pub fn result_bytes(&self) -> usize {
         self.result_words * size_of::<u32>()
     }
 
-    /// The node that begins with a word.
+    /// Returns the node that begins at a word.
     #[inline(always)]
     pub(super) fn node(&self, at: usize, meter: &mut impl Meter) -> Node<M> {
         Self::load_node(&self.words, at, meter)
     }
 
-    /// As [`Self::node`], of these words.
+    /// As [`Self::node`], from `words`.
     #[inline(always)]
     pub(super) fn load_node(words: &[Published<u32>], at: usize, meter: &mut impl Meter) -> Node<M> {
         M::unpack(meter.load_word::<M::Words>(M::place(words, at)))
@@ -198,13 +204,14 @@ impl<W: Width, M: Map> Trie<W, M> {
         self.words.words().write(at, M::pack(node).as_ref());
     }
 
-    /// Where a result is, numbered as if all words were results; nowhere, if the node has none.
+    /// Returns the index of a result, counted as if all words were results; out of bounds if the
+    /// node has none.
     #[inline(always)]
     pub(super) fn result_place(node: Node<M>, position: u32) -> usize {
         (node.block as usize * Self::RESULTS_A_WORD).wrapping_sub(node.internal.count_before(position) + 1)
     }
 
-    /// The word that a result is in.
+    /// Returns the index of the word that a result is in.
     #[inline(always)]
     pub(super) fn word_of(place: usize) -> usize {
         place / Self::RESULTS_A_WORD
@@ -215,7 +222,7 @@ impl<W: Width, M: Map> Trie<W, M> {
         Self::load_result(&self.words, place, meter)
     }
 
-    /// As [`Self::result_at`], of these words.
+    /// As [`Self::result_at`], from `words`.
     #[inline(always)]
     pub(super) fn load_result(words: &[Published<u32>], place: usize, meter: &mut impl Meter) -> W {
         let word: u32 = meter.load_word(&words[Self::word_of(place)]);
@@ -234,18 +241,19 @@ impl<W: Width, M: Map> Trie<W, M> {
         (place % Self::RESULTS_A_WORD) as u32 * W::BITS.bits() as u32
     }
 
-    /// A node's words of results and of children.
+    /// Returns a node's words of results and of children.
     fn sizes(internal: M, external: M) -> (usize, usize) {
         (internal.count().div_ceil(Self::RESULTS_A_WORD), external.count() * M::WORDS)
     }
 
-    /// Of a node's block, where it begins and its words of results and of children; `None` if `block` cannot be.
+    /// Returns where a node's block begins, and its words of results and of children; `None` if
+    /// `block` is invalid.
     pub(super) fn block(node: Node<M>) -> Option<(usize, usize, usize)> {
         let (results, children) = Self::sizes(node.internal, node.external);
         Some(((node.block as usize).checked_sub(results)?, results, children))
     }
 
-    /// A node of these maps with a block of its own, nothing in it yet.
+    /// Returns a node of these maps with a new block, whose contents are unspecified.
     pub(super) fn allocate(&mut self, internal: M, external: M) -> Result<Node<M>, Limit> {
         let (results, children) = Self::sizes(internal, external);
         let start = self.words.allocate(results + children)?;
@@ -253,14 +261,14 @@ impl<W: Width, M: Map> Trie<W, M> {
         Ok(Node { internal, external, block: (start + results) as u32 })
     }
 
-    /// Gives a node's block back.
+    /// Frees a node's block.
     pub fn free(&mut self, node: Node<M>) {
         let (results, children) = Self::sizes(node.internal, node.external);
         self.words.remove(node.block as usize - results, results + children);
         self.result_words -= results;
     }
 
-    /// An empty trie like this one.
+    /// Returns an empty trie with the same limit and pages.
     pub(super) fn another(&self) -> Result<Self, Limit> {
         Self::new(self.max_words, self.pages)
     }

@@ -1,4 +1,4 @@
-//! Updates by node copy, and giving back what they leave unused.
+//! Updates by node copy, and compaction of what they leave unused.
 
 use super::node::{Map, Node, path, position};
 use super::trie::Trie;
@@ -6,19 +6,19 @@ use crate::engine::{Cost, Unmetered, Width};
 use crate::memory::{Shareable, Words};
 use crate::{Address, Limit, Prefix, Route};
 
-/// Words are compacted when there is one in holes or unused capacity for so many in use: a trie under updates stays
-/// within a tenth of a fresh one. A pool that grows leaves less unused, so that each compaction moves everything
-/// once for some part of it that came or went.
+/// Words are compacted when there is one in holes or unused capacity for every `WASTE` in use, so
+/// that an updated trie stays within a tenth of a fresh one. A pool that grows leaves less unused,
+/// so each compaction moves everything once for some part of it that was added or removed.
 const WASTE: usize = 11;
 
-/// Below this many words there is nothing to gain.
+/// Below this many unused words compaction gains nothing.
 const WASTE_IGNORED: usize = 1024;
 
 impl<W: Width, M: Map> Trie<W, M> {
-    /// Inserts a route below a root, or gives it another next hop, and hands back the root.
+    /// Inserts a route below a root, or changes its next hop, and returns the root.
     ///
     /// # Panics
-    /// If the words are used up, which [`Self::has_room_for`] foresees.
+    /// If the words are used up; [`Self::has_room_for`] tells in advance.
     #[must_use]
     pub fn insert<A: Address>(
         &mut self,
@@ -43,10 +43,10 @@ impl<W: Width, M: Map> Trie<W, M> {
         node
     }
 
-    /// Removes a route below a root and hands back the root. One that is absent changes nothing.
+    /// Removes a route below a root and returns the root. A route that is absent changes nothing.
     ///
     /// # Panics
-    /// If the words are used up, which [`Self::has_room_for`] foresees.
+    /// If the words are used up; [`Self::has_room_for`] tells in advance.
     #[must_use]
     pub fn remove<A: Address>(
         &mut self,
@@ -74,10 +74,10 @@ impl<W: Width, M: Map> Trie<W, M> {
         node
     }
 
-    /// Gives a root another answer for what no route below it covers, and hands it back.
+    /// Changes the answer of a root for what no route below it covers, and returns the root.
     ///
     /// # Panics
-    /// If the words are used up, which [`Self::has_room_for`] foresees.
+    /// If the words are used up; [`Self::has_room_for`] tells in advance.
     #[must_use]
     pub fn with_above(&mut self, root: Node<M>, above: W, cost: &mut Cost) -> Node<M> {
         if above == W::default() {
@@ -87,7 +87,7 @@ impl<W: Width, M: Map> Trie<W, M> {
         }
     }
 
-    /// What a root answers where no route below it does; 0 where nothing.
+    /// Returns the answer of a root where no route below it matches, or 0.
     pub(super) fn above(&self, root: Node<M>) -> W {
         if root.internal.has(Node::<M>::ABOVE) {
             self.result_at(Self::result_place(root, Node::<M>::ABOVE), &mut Unmetered)
@@ -96,7 +96,7 @@ impl<W: Width, M: Map> Trie<W, M> {
         }
     }
 
-    /// The node with a result; it stays what it is if it has that already.
+    /// Returns the node with a result, unchanged if it has that result already.
     fn write(&mut self, node: Node<M>, position: u32, result: W, cost: &mut Cost) -> Node<M> {
         let is_there = |place| self.result_at(place, &mut Unmetered) == result;
         if node.internal.has(position) && is_there(Self::result_place(node, position)) {
@@ -107,7 +107,7 @@ impl<W: Width, M: Map> Trie<W, M> {
         node
     }
 
-    /// The node without a result.
+    /// Returns the node without a result.
     fn erase(&mut self, node: Node<M>, position: u32, cost: &mut Cost) -> Node<M> {
         if node.internal.has(position) {
             self.reshape(node, node.internal & !M::bit(position), node.external, cost)
@@ -116,8 +116,9 @@ impl<W: Width, M: Map> Trie<W, M> {
         }
     }
 
-    /// Gives a node other maps: its block moves to a place of the new size. What is new in it is still to be written. Where others
-    /// read, a block moves even if its size stays, so that what is written is not seen before the root.
+    /// Returns a node with other maps: its block moves to an allocation of the new size. The caller
+    /// writes what is new in it. Where others read, a block moves even if its size stays, so that
+    /// what is written is not seen before the root.
     fn reshape(&mut self, old: Node<M>, internal: M, external: M, cost: &mut Cost) -> Node<M> {
         if (internal, external) == (old.internal, old.external) && !self.words.is_shared() {
             return old;
@@ -137,13 +138,13 @@ impl<W: Width, M: Map> Trie<W, M> {
         node
     }
 
-    /// Moves everything into new words without holes, if too many are unused and nobody else reads. The first `count` roots are all that
-    /// lead here. O(trie), rarely.
+    /// Moves everything into new words without holes, if too many are unused and nobody else reads.
+    /// Only the first `count` roots may point into this trie. O(trie), rarely.
     pub fn compact_if_worth_it(&mut self, roots: &Words<M::Root>, count: usize) {
         let in_use = self.words.len() - self.words.free_total();
         let waste = self.words.bytes() / size_of::<u32>() - in_use;
         if !self.words.is_shared() && waste > WASTE_IGNORED && waste * WASTE > in_use {
-            // What is in use fits, since it did with the holes between.
+            // What is in use fits, because it fitted with the holes between.
             let moved = self.compact(roots, count);
             debug_assert_eq!(moved, Ok(()));
         }
@@ -160,7 +161,7 @@ impl<W: Width, M: Map> Trie<W, M> {
         Ok(())
     }
 
-    /// The node with all below it moved to another trie.
+    /// Returns the node after moving it, with all below it, to another trie.
     fn moved(&self, node: Node<M>, other: &mut Self) -> Result<Node<M>, Limit> {
         let moved = other.allocate(node.internal, node.external)?;
         for path in node.external.positions() {

@@ -1,4 +1,4 @@
-//! Checks of a trie itself, and its numbers.
+//! The structural checks of a trie, and its figures.
 
 use super::node::{Map, Node};
 use super::trie::Trie;
@@ -8,7 +8,8 @@ use crate::{Address, Prefix, Route};
 use std::collections::BTreeMap;
 
 impl<W: Width, M: Map> Trie<W, M> {
-    /// Nodes, child arrays and results, and the nodes of each level, by the bits before it. Empty roots are no nodes.
+    /// Returns the numbers of nodes, child arrays and results, and of the nodes of each level by
+    /// the bits before it. Empty roots are not counted as nodes.
     #[must_use]
     pub fn figures<A: Address>(&self, roots: impl Iterator<Item = (Prefix<A>, Node<M>)>) -> Vec<Figure> {
         let (mut nodes, mut arrays, mut results) = (0, 0, 0);
@@ -36,11 +37,12 @@ impl<W: Width, M: Map> Trie<W, M> {
         figures
     }
 
-    /// Checks every pointer, that nothing is pointed to twice or lost, and that the routes below the roots, each with
-    /// the prefix it stands for, are those expected, which come in order, as do the answers above the roots.
+    /// Checks every pointer, and that nothing is pointed to twice or lost. Checks that the routes
+    /// below the roots, each given with its prefix, and the answers above the roots, are those
+    /// expected, which come in order.
     ///
     /// # Errors
-    /// With the first contradiction found.
+    /// Returns the first contradiction found.
     pub fn validate<A: Address>(
         &self,
         roots: impl Iterator<Item = (Prefix<A>, Node<M>)>,
@@ -107,14 +109,14 @@ impl<W: Width, M: Map> Trie<W, M> {
     }
 }
 
-/// What a walk has met.
+/// What a walk has found so far.
 struct Walk<A> {
     words: Reached,
     result_words: usize,
     routes: Vec<Route<A>>,
 }
 
-/// The prefix of `len` bits that ends with `bits` after those of `above`.
+/// Returns the prefix of `len` bits that continues `above` with `bits`.
 fn below<A: Address>(above: Prefix<A>, bits: u64, len: u8) -> Option<Prefix<A>> {
     let first = above.first() | A::from_bits(bits, above.len(), len - above.len());
     (len <= A::BITS).then(|| Prefix::containing(first, len))

@@ -1,12 +1,12 @@
-//! [`InitialArrayView`]: what answers, one address at a time, many in step, and in stages.
+//! [`InitialArrayView`]: lookups, one address at a time, many in step, and in stages.
 //!
 //! # Stages
-//! For a pipeline of threads a lookup goes level by level: the paper's Figure 5. Each stage looks into one node: its internal
-//! map for the longest match there, its external map for the child. So nothing can be put off until the way back, as
-//! [`Trie::find`] does.
+//! For a thread pipeline a lookup goes level by level: the paper's Figure 5. Each stage looks into
+//! one node: its internal map for the longest match there, its external map for the child. So
+//! nothing can be deferred to the way back, as [`Trie::find`] does.
 //!
 //! ```text
-//! handed on   | word of the next node, plus one; 0: the walk has ended | longest match so far |
+//! passed on   | word of the next node, plus one; 0: the walk has ended | longest match so far |
 //!              63                                                   32  31                  0
 //! ```
 
@@ -19,16 +19,16 @@ use crate::{Address, Family};
 use std::hint::select_unpredictable;
 use std::marker::PhantomData;
 
-/// How many addresses go down the trie in step.
+/// The number of addresses that go down the trie in step.
 pub const LANES: usize = 64;
 
-/// No node: the first one is nobody's.
+/// The index of no node: the first words are reserved.
 const NONE: u32 = 0;
 
-/// One address on its way down.
+/// The state of one address on its way down.
 #[derive(Clone, Copy)]
 struct Lane {
-    /// The word where the next node begins.
+    /// The index of the word where the next node begins.
     at: u32,
     /// The last node below the root with a match inside, and the path through it.
     matched: u32,
@@ -45,7 +45,7 @@ pub struct InitialArrayView<A, W, M: Map> {
 }
 
 impl<A: Address, W: Width, M: Map> InitialArrayView<A, W, M> {
-    /// The longest match of an address; 0 where there is none.
+    /// Returns the next hop of the longest match of an address, or 0 if there is none.
     #[inline(always)]
     pub fn find(&self, address: A, meter: &mut impl Meter) -> W {
         let root =
@@ -57,13 +57,14 @@ impl<A: Address, W: Width, M: Map> InitialArrayView<A, W, M> {
         found.unwrap_or_default()
     }
 
-    /// One stage for the array with the nodes that it holds, and one for each level of nodes below.
+    /// Returns the number of stages: one for the array with the nodes that it holds, and one for
+    /// each level of nodes below.
     #[must_use]
     pub fn stages(&self) -> usize {
         1 + usize::from((A::BITS - self.bits) / M::STRIDE)
     }
 
-    /// One stage of many lookups.
+    /// Runs one stage of many lookups.
     #[inline(always)]
     pub fn run_stage(&self, stage: usize, addresses: &[A], found: &mut [u64]) {
         let offset = self.bits + stage as u8 * M::STRIDE;
@@ -85,7 +86,7 @@ impl<A: Address, W: Width, M: Map> InitialArrayView<A, W, M> {
         }
     }
 
-    /// The longest matches of any number of addresses.
+    /// Looks up any number of addresses.
     #[inline(always)]
     pub fn find_all(&self, addresses: &[A], next_hops: &mut [W]) {
         for (addresses, next_hops) in addresses.chunks(LANES).zip(next_hops.chunks_mut(LANES)) {
@@ -93,16 +94,19 @@ impl<A: Address, W: Width, M: Map> InitialArrayView<A, W, M> {
         }
     }
 
-    /// The longest matches of at most [`LANES`] addresses.
+    /// Looks up at most [`LANES`] addresses.
     ///
-    /// All take their step at one level before any goes to the next, so that their cache misses overlap, and those that
-    /// have come to their last node leave the list of the walking by arithmetic: where an address ends cannot be
-    /// foreseen. Of the paper's stack each keeps the one node that will be asked for its result, at the end, and of the root, which may
-    /// be another by then, where its result is. Not taken: finding the result's place in every node with a match, to spare reading that
-    /// node again (20 to 25 % slower on the table of January 2024).
+    /// All take their step at one level before any goes to the next, so that their cache misses
+    /// overlap. Lanes that have reached their last node leave the list by arithmetic, because where
+    /// an address ends cannot be predicted.
+    ///
+    /// Of the paper's stack each lane keeps two things: the one node whose result is read at the
+    /// end, and the index of the root's result, because the root may have been replaced by then. An
+    /// alternative was to compute the result's index in every node with a match, which spares
+    /// reading that node again. It was 20 to 25 % slower on the table of January 2024.
     #[inline(always)]
     fn find_lanes(&self, addresses: &[A], next_hops: &mut [W]) {
-        // Taken once: what stands in `self` would be read again after every load that is atomic.
+        // Loaded once: fields of `self` would be loaded again after every atomic load.
         let (bits, roots, words) = (self.bits, &self.roots[..], &self.words[..]);
         let levels = 64 / M::STRIDE;
         let mut lanes = [Lane { at: NONE, matched: NONE, matched_path: 0 }; LANES];
@@ -159,7 +163,7 @@ impl<A: Address, W: Width, M: Map> InitialArrayView<A, W, M> {
 }
 
 impl Lane {
-    /// Goes through a node; whether there is a child to go to.
+    /// Steps through a node. Returns whether there is a child to go to.
     #[inline(always)]
     fn step<W: Width, M: Map>(&mut self, words: &[Published<u32>], path: u32) -> bool {
         let node = Trie::<W, M>::load_node(words, self.at as usize, &mut Unmetered);
@@ -171,7 +175,8 @@ impl Lane {
     }
 }
 
-/// Where the result of the longest match in a node is; the first place, which holds no route, if there is none.
+/// Returns the index of the result of the longest match in a node, or 0, which holds no route, if
+/// there is none.
 #[inline(always)]
 fn longest_in<W: Width, M: Map>(node: Node<M>, path: u32) -> usize {
     let covers = node.internal & M::covers(path);

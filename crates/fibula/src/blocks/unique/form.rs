@@ -1,4 +1,5 @@
-//! [`Form`]: how long the chunks of a [`Kept`](super::Kept) are, and how their numbers are given out.
+//! [`Form`]: the lengths of the chunks of a [`Kept`](super::Kept), and the allocation of their
+//! numbers.
 
 use crate::blocks::chunks::Lines;
 use crate::memory::{Published, Word, Words};
@@ -6,64 +7,64 @@ use std::fmt::Debug;
 use std::marker::PhantomData;
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
-/// The atomic form of a form's words.
+/// The atomic type of a form's words.
 pub type Atomic<F> = Published<<F as Form>::Word>;
 
-/// How chunks lie among the words. A number stands for the place of some words; a chunk takes one or several that follow each other, and is
-/// known by the first.
+/// The layout of chunks among the words. Each number owns [`UNIT`](Self::UNIT) words. A chunk takes
+/// one or several consecutive numbers and is identified by the first.
 pub trait Form: Debug + Send + Sync + 'static {
-    /// What chunks consist of.
+    /// The type of the words of a chunk.
     type Word: Word + Default + IntoBytes + FromBytes + Immutable;
     /// The contents of one chunk.
     type Chunk: PartialEq;
-    /// Which numbers are free.
+    /// The allocator of the numbers.
     type Space: Space;
-    /// The words of a number.
+    /// The number of words of a number.
     const UNIT: usize;
     /// The most numbers that a chunk takes.
     const MOST: usize;
 
-    /// The words of a chunk: [`UNIT`](Self::UNIT) for each number that it takes.
+    /// Returns the words of a chunk: [`UNIT`](Self::UNIT) for each number that it takes.
     fn words(chunk: &Self::Chunk) -> &[Self::Word];
 
-    /// The chunk at the beginning of some words.
+    /// Returns the chunk at the beginning of `words`.
     fn read(words: &[Atomic<Self>]) -> Self::Chunk;
 
-    /// How many numbers that chunk takes.
+    /// Returns how many numbers that chunk takes.
     fn numbers(words: &[Atomic<Self>]) -> usize;
 }
 
-/// Which numbers are in use.
+/// An allocator of numbers.
 pub trait Space: Default + Debug + Send + Sync + 'static {
-    /// The first of so many numbers that follow each other.
+    /// Allocates `numbers` consecutive numbers and returns the first.
     fn take(&mut self, numbers: usize) -> u32;
 
-    /// Gives back what was taken in one piece.
+    /// Frees numbers that were allocated in one piece.
     fn give(&mut self, first: u32, numbers: usize);
 
-    /// One past the last number in use, or more.
+    /// Returns the index one past the last number in use, or more.
     fn end(&self) -> usize;
 
-    /// What that would be if so many were taken now.
+    /// Returns what [`end`](Self::end) would be if `numbers` numbers were allocated now.
     fn end_after(&self, numbers: usize) -> usize;
 
-    /// How many numbers before the end are free.
+    /// Returns how many numbers before the end are free.
     fn free_total(&self) -> usize;
 
-    /// How many of them will do for whatever is taken.
+    /// Returns how many of those can serve an allocation of any size.
     fn free_for_all(&self) -> usize;
 
-    /// The bytes it occupies.
+    /// Returns the bytes it occupies.
     fn bytes(&self) -> usize;
 
-    /// Checks the books.
+    /// Checks the bookkeeping.
     ///
     /// # Errors
-    /// With the first contradiction found.
+    /// Returns the first contradiction found.
     fn validate(&self) -> Result<(), String>;
 }
 
-/// Chunks of `LEN` words, a number each.
+/// Chunks of `LEN` words, one number each.
 #[derive(Debug)]
 pub struct OneLength<T, const LEN: usize>(PhantomData<T>);
 
@@ -94,7 +95,7 @@ impl<T: Word + Default + PartialEq + IntoBytes + FromBytes + Immutable, const LE
     }
 }
 
-/// Numbers taken one by one.
+/// Numbers allocated one by one.
 #[derive(Debug, Default)]
 pub struct Numbers {
     free: Vec<u32>,
@@ -178,7 +179,7 @@ impl Space for Lines {
     }
 }
 
-/// The places of a form's chunk and of what follows it.
+/// Returns the words from the start of a chunk on.
 #[inline(always)]
 pub(super) fn places<F: Form + ?Sized>(words: &Words<F::Word>, number: u32) -> &[Atomic<F>] {
     &words[number as usize * F::UNIT..]

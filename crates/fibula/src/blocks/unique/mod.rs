@@ -1,15 +1,15 @@
-//! Chunks that are kept once: equal ones share a number.
+//! Deduplicated chunks: equal chunks share a number.
 //!
-//! Large parts of a pushed table repeat: whole stretches have one answer, and neighbouring networks are cut up alike. An
-//! owner hands in the contents of a chunk and gets the number of the chunk that holds them, old or new; the chunk lives as long
-//! as there are references to it. Contents never change under a number, so whoever still reads a chunk that its owner has
-//! replaced reads what stood there before.
+//! Large parts of a pushed table repeat: long stretches have one answer, and neighbouring networks
+//! are subdivided alike. An owner passes the contents of a chunk and gets the number of the chunk
+//! that holds them, old or new. The chunk lives as long as there are references to it. The contents
+//! of a number never change, so a reader that still holds a replaced chunk reads the old contents.
 //!
-//! [Shared](Kept::share) chunks may be read by others meanwhile: then a number that is free is not given out again before they
-//! have passed, and no chunk moves.
+//! [Shared](Kept::share) chunks may be read by others meanwhile. Then a freed number is reused only
+//! after a grace period, and no chunk moves.
 //!
-//! Chunks of one length ([`Unique`]) are numbered one by one. Chunks of several lengths are of a [`Form`] of their owner's, which says how
-//! many numbers each takes.
+//! Chunks of one length ([`Unique`]) have one number each. For chunks of several lengths, the owner
+//! implements a [`Form`], which says how many numbers each takes.
 
 mod form;
 #[cfg(test)]
@@ -24,7 +24,7 @@ use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
 use zerocopy::{Immutable, IntoBytes};
 
-/// Different chunks of `LEN` values each, with numbers and counted references.
+/// Distinct chunks of `LEN` values each, with numbers and reference counts.
 ///
 /// ```
 /// use fibula::blocks::unique::Unique;
@@ -35,39 +35,40 @@ use zerocopy::{Immutable, IntoBytes};
 /// assert_eq!(chunks.insert(&[1; 16]), ones);
 /// assert_eq!((chunks.len(), chunks.get(twos)), (2, [2; 16]));
 /// chunks.release(twos, 1);
-/// assert_eq!(chunks.insert(&[3; 16]), twos); // in its place
+/// assert_eq!(chunks.insert(&[3; 16]), twos); // the number is reused
 /// ```
 pub type Unique<T, const LEN: usize> = Kept<OneLength<T, LEN>>;
 
-/// Different chunks of some form, with numbers and counted references.
+/// Distinct chunks of some form, with numbers and reference counts.
 #[derive(Debug)]
 pub struct Kept<F: Form> {
     words: Words<F::Word>,
     pages: Pages,
-    /// Whether others read, who know when a number may be given out again.
+    /// Whether others read; then a freed number waits for a grace period.
     shared: bool,
-    /// Whether it stays close to what is in use as it grows.
+    /// Whether the capacity stays close to what is in use as it grows.
     settled: bool,
-    /// How often each number was given out; 0 for one that is free, or not the first of its chunk.
+    /// The reference count of each number; 0 if it is free, or not the first of its chunk.
     references: Vec<u32>,
     space: F::Space,
-    /// The chunks that are free once readers have passed.
+    /// The chunks that are free after a grace period.
     retired: Retired<u32>,
-    /// The numbers in use, by the hash of what they hold.
+    /// The numbers in use, by the hash of their contents.
     twins: HashTable<u32>,
 }
 
 impl<F: Form> Kept<F> {
-    /// The room that is always allowed to lie unused, in numbers.
+    /// The unused capacity that is always allowed, in numbers.
     const SPARE: usize = 4 * F::MOST;
 
-    /// No chunks.
+    /// Creates an empty set.
     #[must_use]
     pub fn new(pages: Pages) -> Self {
         Self::over(Words::zeroed(0, pages), pages)
     }
 
-    /// The same, growing by doubling until it is [compacted](Self::compact): for a build of many.
+    /// Returns the set in a mode that grows by doubling until it is [compacted](Self::compact), for
+    /// a build of many chunks.
     #[must_use]
     pub fn unsettled(self) -> Self {
         Self { settled: false, ..self }
@@ -87,31 +88,32 @@ impl<F: Form> Kept<F> {
         }
     }
 
-    /// Lets others read [views](Self::view) from now on: moves to an array with room for `numbers`, and never again.
+    /// Lets others read [views](Self::view) from now on. Moves to an array with room for `numbers`,
+    /// and never moves afterwards.
     pub fn share(&mut self, numbers: usize) {
         self.words = self.words.resized(numbers.max(self.numbers()) * F::UNIT, self.pages);
         self.shared = true;
     }
 
-    /// Returns what readers have of the words of all chunks.
+    /// Returns a view of the words of all chunks for readers.
     #[must_use]
     pub fn view(&self) -> WordsView<F::Word> {
         self.words.view()
     }
 
-    /// Makes `view` show the words of all chunks, if they have moved.
+    /// Updates `view` if the words have moved.
     #[inline]
     pub fn show_in(&self, view: &mut WordsView<F::Word>) {
         self.words.show_in(view);
     }
 
-    /// Whether others read.
+    /// Returns whether others read.
     #[must_use]
     pub fn is_shared(&self) -> bool {
         self.shared
     }
 
-    /// Every reader has passed what was released before the last call of this: those numbers are given out again.
+    /// Ends a grace period: the numbers released before the previous call may be reused.
     pub fn readers_passed(&mut self) {
         let Self { words, space, retired, .. } = self;
         for number in retired.readers_passed() {
@@ -119,13 +121,13 @@ impl<F: Form> Kept<F> {
         }
     }
 
-    /// How many chunks may be inserted before they would have to move, whatever they hold.
+    /// Returns how many chunks of any contents may be inserted before chunks would have to move.
     #[must_use]
     pub fn room(&self) -> usize {
         (self.space.free_for_all() + self.words.len() / F::UNIT - self.space.end()) / F::MOST
     }
 
-    /// The number of the chunk with these contents, and one more reference to it. O(length).
+    /// Returns the number of the chunk with these contents, and adds a reference to it. O(length).
     ///
     /// # Panics
     /// If the chunks are shared and there is no room.
@@ -136,7 +138,7 @@ impl<F: Form> Kept<F> {
         let more = if self.settled || self.shared { end / 16 } else { end };
         if end * F::UNIT > self.words.len() {
             assert!(!self.shared, "no room among chunks that others read");
-            // Each time all chunks move.
+            // Every growth moves all chunks.
             self.words = self.words.resized((end + more + Self::SPARE) * F::UNIT, self.pages);
         }
         if end > self.references.capacity() {
@@ -162,7 +164,7 @@ impl<F: Form> Kept<F> {
         }
     }
 
-    /// As many more references to a chunk.
+    /// Adds `references` references to a chunk.
     ///
     /// # Panics
     /// If there is no such chunk.
@@ -170,10 +172,11 @@ impl<F: Form> Kept<F> {
         self.references[number as usize] += references;
     }
 
-    /// As many fewer references to a chunk; without any it is free. O(1), or O(length) for the last.
+    /// Removes `references` references to a chunk, which is freed without any. O(1), or O(length)
+    /// for the last.
     ///
     /// # Panics
-    /// If it has not so many.
+    /// If it has fewer references.
     pub fn release(&mut self, number: u32, references: u32) {
         let left = &mut self.references[number as usize];
         *left = left.checked_sub(references).expect("no more references are released than were taken");
@@ -188,7 +191,7 @@ impl<F: Form> Kept<F> {
         }
     }
 
-    /// What a chunk holds.
+    /// Returns the contents of a chunk.
     ///
     /// # Panics
     /// If there is no such chunk.
@@ -197,56 +200,60 @@ impl<F: Form> Kept<F> {
         F::read(places::<F>(&self.words, number))
     }
 
-    /// The words of all chunks, free ones included: the chunk of number *n* from `n * UNIT` on.
+    /// Returns the words of all chunks, free ones included. The chunk of number *n* begins at index
+    /// `n * UNIT`.
     #[must_use]
     #[inline(always)]
     pub fn values(&self) -> &[Atomic<F>] {
         &self.words
     }
 
-    /// The words of all numbers that were ever given out, as they are now. O(all).
+    /// Returns the words of all numbers ever assigned. O(all).
     #[must_use]
     pub fn to_vec(&self) -> Vec<F::Word> {
         self.words[..self.numbers() * F::UNIT].iter().map(F::Word::load).collect()
     }
 
-    /// The number of chunks in use, or waiting for readers.
+    /// Returns the number of chunks in use or waiting for a grace period.
     #[must_use]
     pub fn len(&self) -> usize {
         self.twins.len() + self.retired.len()
     }
 
-    /// Whether no chunk is in use.
+    /// Returns whether no chunk is in use.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// How many numbers there are, those of free chunks included: every number is less.
+    /// Returns how many numbers there are, free ones included: every number is less.
     #[must_use]
     pub fn numbers(&self) -> usize {
         self.references.len()
     }
 
-    /// The numbers of chunks in use, or waiting for readers.
+    /// Returns how many numbers belong to chunks in use or waiting for a grace period.
     fn used(&self) -> usize {
         self.space.end() - self.space.free_total()
     }
 
-    /// Whether a 32nd of the numbers, and those of more than a few chunks, are free: time to [`compact`](Self::compact).
+    /// Returns whether it is time to [`compact`](Self::compact): more than a 32nd of the numbers in
+    /// use, and those of more than a few chunks, are free.
     #[must_use]
     pub fn is_sparse(&self) -> bool {
         self.space.free_total() > (16 * F::MOST).max(self.used() / 32)
     }
 
-    /// Whether far more is free than in use: time to build anew where chunks are shared and cannot move.
+    /// Returns whether far more is free than in use. It is then time to rebuild where chunks are
+    /// shared and cannot move.
     #[must_use]
     pub fn is_wasteful(&self) -> bool {
         self.space.free_total() > (1024 * F::MOST).max(2 * self.used())
     }
 
-    /// Numbers the chunks in use without holes, in the same order, and gives the memory of the others back, as at the end of a build.
-    /// Returns the new number of each old one, `u32::MAX` for those that no chunk has. O(all chunks).
+    /// Renumbers the chunks in use without holes, in the same order, and frees the memory of the
+    /// others, as at the end of a build. Returns the new number of each old one, `u32::MAX` for
+    /// those without a chunk. O(all chunks).
     pub fn compact(&mut self) -> Vec<u32> {
         debug_assert!(!self.shared, "others would see chunks move");
         let mut space = F::Space::default();
@@ -270,14 +277,16 @@ impl<F: Form> Kept<F> {
         renumbered
     }
 
-    /// The bytes of the chunks, unused capacity included; of shared ones on ordinary pages as many as were ever written.
+    /// Returns the bytes of the chunks, unused capacity included. Shared chunks on ordinary pages
+    /// count only what was ever written.
     #[must_use]
     pub fn bytes(&self) -> usize {
         let written = self.shared && self.pages == Pages::Small;
         if written { self.numbers() * F::UNIT * size_of::<F::Word>() } else { size_of_val(self.values()) }
     }
 
-    /// The bytes of what only updates read: references, free numbers, and the hash table that finds twins.
+    /// Returns the bytes that only updates read: reference counts, free numbers, and the hash
+    /// table.
     #[must_use]
     pub fn book_bytes(&self) -> usize {
         self.references.capacity() * size_of::<u32>()
@@ -286,10 +295,10 @@ impl<F: Form> Kept<F> {
             + self.twins.allocation_size()
     }
 
-    /// Checks the references to each number against those that its owner has counted.
+    /// Checks the reference count of each number against `counted`, the references its owner has.
     ///
     /// # Errors
-    /// With the first that differ.
+    /// Returns the first that differ.
     pub fn check_references(&self, counted: &[u32]) -> Result<(), String> {
         let differs = |&number: &usize| self.references.get(number) != counted.get(number);
         match (0..self.references.len().max(counted.len())).find(differs) {
@@ -301,10 +310,11 @@ impl<F: Form> Kept<F> {
         }
     }
 
-    /// Checks that every chunk in use can be found, that no two are equal, and that the other numbers are free.
+    /// Checks that every chunk in use can be found, that no two are equal, and that all other
+    /// numbers are free.
     ///
     /// # Errors
-    /// With the first contradiction found.
+    /// Returns the first contradiction found.
     pub fn validate(&self) -> Result<(), String> {
         self.space.validate()?;
         if self.words.len() < self.references.len() * F::UNIT || self.references.len() < self.space.end() {
@@ -321,7 +331,7 @@ impl<F: Form> Kept<F> {
         }
         for number in numbers {
             let contents = self.get(number);
-            // By contents: it finds the first of two equal ones.
+            // By contents: this finds the first of two equal chunks.
             let twin = self.twins.find(hash(F::words(&contents)), |&twin| self.get(twin) == contents);
             if twin != Some(&number) {
                 return Err(format!("chunk {number} is lost or has a twin"));
@@ -331,13 +341,13 @@ impl<F: Form> Kept<F> {
     }
 }
 
-/// The hash of the chunk that a number stands for.
+/// Returns a function that hashes the chunk of a number.
 #[inline(always)]
 fn hash_in<F: Form>(words: &Words<F::Word>) -> impl Fn(&u32) -> u64 {
     move |&number| hash(F::words(&F::read(places::<F>(words, number))))
 }
 
-/// A hash of all bytes: 16 at a time, the two halves folded by the 128-bit product.
+/// Returns a hash of all bytes: 16 at a time, the two halves folded by the 128-bit product.
 #[inline(always)]
 fn hash<T: IntoBytes + Immutable>(values: &[T]) -> u64 {
     debug_assert!(size_of_val(values).is_multiple_of(16));

@@ -1,4 +1,4 @@
-//! Chunks of one length and of several: found again, used again, renumbered, checked.
+//! Chunks of one length and of several: deduplicated, reused, renumbered, checked.
 
 use super::*;
 use crate::blocks::chunks::Lines;
@@ -51,7 +51,7 @@ fn what_others_may_read_is_not_used_again_before_they_have_passed() {
     let view = chunks.view();
     chunks.release(one, 1);
     let two = chunks.insert(&[2; 4]);
-    chunks.readers_passed(); // since before: they may still be at the first
+    chunks.readers_passed(); // the first call frees nothing: a reader may hold the first chunk
     let three = chunks.insert(&[3; 4]);
     assert_eq!((one, two, three, chunks.room()), (0, 1, 2, 0));
     assert_eq!([one, two, three].map(|number| view.get(number as usize * 4)), [1, 2, 3]);
@@ -105,7 +105,7 @@ proptest! {
     }
 }
 
-/// Chunks of four words a number, the first of which says how many numbers they take.
+/// Chunks of four words a number. The first word says how many numbers a chunk takes.
 #[derive(Debug)]
 struct Measured;
 
@@ -129,7 +129,7 @@ impl Form for Measured {
     }
 }
 
-/// A chunk of some length that is different for each value.
+/// Returns a chunk that is different for each value; its length depends on the value.
 fn measured(value: u32) -> Vec<u32> {
     let numbers = [1, 2, 4, 8][value as usize % 4];
     let mut chunk = vec![value; 4 * numbers];

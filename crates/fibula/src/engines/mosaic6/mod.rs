@@ -112,6 +112,9 @@
 //! # Limits
 //! Next hops up to [`NEXT_HOPS_MAX`]; 2^26 cells of arrays; 2^24 lines. A table of many routes
 //! longer than /48 is as slow as the tree that holds them.
+//!
+//! [`Isa::gathers_fast`]: crate::arch::Isa::gathers_fast
+//! [`Isa::first_at_least`]: crate::arch::Isa::first_at_least
 
 mod batch;
 mod blocks;
