@@ -25,8 +25,8 @@ impl<A: Address> Checked<A> {
         Self { rib, fib, engine: engine.into(), width, updated: false }
     }
 
-    /// Changes the table and lets the engine follow. Changes that the engine refuses are undone in the
-    /// table.
+    /// Changes the table and lets the engine follow. Changes that the engine refuses are undone in
+    /// the table.
     pub(crate) fn try_apply(&mut self, changes: &[Change<A>]) -> Result<Applied, Error> {
         let deltas = self.rib.apply_all(changes.iter().copied()).deltas;
         let applied = self.fib.apply(&self.rib, &deltas);
@@ -51,9 +51,9 @@ impl<A: Address> Checked<A> {
         self.apply(&[Change::Withdraw(prefix)]);
     }
 
-    /// Probes around every prefix of the table, one by one and in batches, with every instruction set.
-    /// Does so for the engine as it is and, if updates have changed it, for one freshly built. Validates
-    /// the structure of both.
+    /// Probes around every prefix of the table, one by one and in batches, with every instruction
+    /// set. Does so for the engine as it is and, if updates have changed it, for one freshly built.
+    /// Validates the structure of both.
     pub(crate) fn check(&mut self) {
         self.check_at(&probes(&self.rib));
     }
@@ -101,8 +101,8 @@ impl<A: Address> Checked<A> {
         }
     }
 
-    /// Checks that the engine, after all its changes, occupies what a fresh one does, give or take a
-    /// tenth and a few pages.
+    /// Checks that the engine, after all its changes, occupies what a fresh one does, give or take
+    /// a tenth and a few pages.
     pub(crate) fn check_no_leak(&self) {
         let fresh = build(&self.engine, self.width, &self.rib).memory();
         let lived = self.fib.memory();
@@ -120,8 +120,8 @@ fn build<A: Address>(engine: &str, width: Option<WidthBits>, rib: &Rib<A>) -> Fi
     Fib::build_from(registry(), engine, rib, config).unwrap_or_else(|error| panic!("{engine}: {error}"))
 }
 
-/// Returns the addresses where longest-prefix match breaks: first-1, first, first+1, last and last+1
-/// of every prefix, and both ends of the address space.
+/// Returns the addresses where longest-prefix match breaks: first-1, first, first+1, last and
+/// last+1 of every prefix, and both ends of the address space.
 pub(crate) fn probes<A: Address>(rib: &Rib<A>) -> Vec<A> {
     let mut probes = vec![A::ZERO, A::MAX];
     for route in rib {

@@ -157,7 +157,8 @@ pub(crate) fn next_hops_past_255_and_65535<A: Address>(engine: &str) {
     }
 }
 
-/// The 256th and the 65,536th next hop arrive by update: the engine is rebuilt at the greater width.
+/// The 256th and the 65,536th next hop arrive by update: the engine is rebuilt at the greater
+/// width.
 pub(crate) fn next_hops_outgrow_their_width<A: Address>(engine: &str) {
     let mut table: Checked<A> = Checked::new(engine, None, random_nested(51, 200, 250));
     table.announce(prefix(1 << 60, 20), 255);
