@@ -1,9 +1,9 @@
 //! Retired memory: what was replaced while others read waits here for the end of a grace period.
 //!
-//! An engine that changes [in place](crate::engine::Engine::share) builds the new structure beside
+//! An engine that changes [in place](crate::engine::Share) builds the new structure beside
 //! the old and stores one word. A reader that loaded that word before may still follow it until its
 //! batch ends. So the old structure is retired, not freed, and reused after two calls of
-//! [`readers_passed`](crate::engine::Engine::readers_passed). A call only says that all readers
+//! [`readers_passed`](crate::engine::Share::readers_passed). A call only says that all readers
 //! have passed a quiescent state since the previous call, so it frees what was retired before that
 //! one.
 

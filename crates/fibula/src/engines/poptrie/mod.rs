@@ -30,11 +30,11 @@
 //! leaves            the leaves of one node are adjacent, one next hop for each run
 //! ```
 //!
-//! Let *v* be the next six bits. If bit *v* of `vector` is set, the walk continues at node `base0`
-//! + (bits set in `vector` up to *v*) - 1. Otherwise the answer is leaf `base1` + (bits set in
-//! `leafvec` up to *v*) - 1. If fewer than six bits of the address are left, the missing bits are
-//! zeros. Both families end that way for most `s` (32 - 18 = 2 × 6 + 2, 128 - 18 = 18 × 6 + 2),
-//! and /127 and /128 are as exact as all others.
+//! Let *v* be the next six bits. If bit *v* of `vector` is set, the walk continues at node
+//! `base0 + (bits set in vector up to v) - 1`. Otherwise the answer is leaf
+//! `base1 + (bits set in leafvec up to v) - 1`. If fewer than six bits of the address are left, the
+//! missing bits are zeros. Both families end that way for most `s` (32 - 18 = 2 × 6 + 2,
+//! 128 - 18 = 18 × 6 + 2), and /127 and /128 are as exact as all others.
 //!
 //! # Worked example
 //!
