@@ -1,5 +1,7 @@
 //! The twin of a card in a program built without the feature `gpu`: there is never one.
 
+#![allow(clippy::unused_self, reason = "it has the twin's methods")]
+
 use crate::commands::devices::Row;
 use crate::commands::measuring::Changes;
 use crate::commands::study::gpu;
