@@ -4,7 +4,7 @@
 //! Counts of one compiler do not drift as times do. They are of the test profile, which the tests
 //! have built already, and of the instruction sets that callgrind knows.
 
-use crate::run::{PEERS, cargo, on_all_cores, output, root};
+use crate::run::{FEATURES, cargo, on_all_cores, output, root};
 use anyhow::{Context, Result, bail, ensure};
 use cargo_metadata::Message;
 use std::collections::BTreeMap;
@@ -110,7 +110,7 @@ fn program() -> Result<PathBuf> {
     // Of the whole workspace, as the tests are: the features are the same, so nothing is built
     // again.
     let arguments = ["test", "--workspace", "--test", "instructions", "--no-run", "--locked"];
-    let messages = output(cargo(&arguments).args(PEERS).arg("--message-format=json-render-diagnostics"))?;
+    let messages = output(cargo(&arguments).args(FEATURES).arg("--message-format=json-render-diagnostics"))?;
     for message in Message::parse_stream(messages.as_bytes()) {
         if let Message::CompilerArtifact(artifact) = message?
             && artifact.target.name == "instructions"

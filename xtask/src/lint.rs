@@ -1,6 +1,6 @@
 //! The checks that do not run the code.
 
-use crate::run::{PEERS, cargo, run};
+use crate::run::{FEATURES, cargo, run};
 use crate::{comments, dependencies};
 use anyhow::Result;
 
@@ -16,7 +16,10 @@ pub(crate) fn all() -> Result<()> {
 pub(crate) fn code() -> Result<()> {
     run(&mut cargo(&["fmt", "--all", "--check"]))?;
     comments::check()?;
-    run(cargo(&["clippy", "--workspace", "--all-targets", "--locked"])
-        .args(PEERS)
-        .args(["--", "--deny", "warnings"]))
+    for features in [&FEATURES[..], &[]] {
+        run(cargo(&["clippy", "--workspace", "--all-targets", "--locked"])
+            .args(features)
+            .args(["--", "--deny", "warnings"]))?;
+    }
+    Ok(())
 }

@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// The features of other people's engines that are crates; the others need what only `setup peers`
-/// installs.
-pub(crate) const PEERS: [&str; 2] = ["--features", "fibula-peers/crates"];
+/// The optional features that are tested: cards, and other people's engines that are crates. Other
+/// people's other engines need what only `setup peers` installs.
+pub(crate) const FEATURES: [&str; 2] = ["--features", "fibula-cli/gpu,fibula-peers/crates"];
 
 /// The root of the workspace.
 pub(crate) fn root() -> PathBuf {

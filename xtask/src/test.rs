@@ -1,6 +1,6 @@
 //! `cargo xtask test`: everything, in the order in which it is most likely to fail.
 
-use crate::run::{PEERS, cargo, host, nightly, run};
+use crate::run::{FEATURES, cargo, host, nightly, run};
 use crate::{fuzz, instructions, lint, setup};
 use anyhow::Result;
 use std::process::Command;
@@ -63,13 +63,14 @@ fn cpu_seconds() -> f64 {
 
 /// Runs everything as users run it.
 fn tests() -> Result<()> {
-    run(cargo(&["test", "--workspace", "--locked"]).args(PEERS))
+    run(cargo(&["test", "--workspace", "--locked"]).args(FEATURES))?;
+    run(&mut cargo(&["test", "--workspace", "--test", "without_features", "--locked"]))
 }
 
 /// Runs the unit tests of all crates, not optimized and with few cases each.
 fn unit_tests() -> Result<()> {
     let mut tests = cargo(&["test", "--workspace", "--lib", "--bins", "--locked", "--profile", "quick"]);
-    run(tests.args(PEERS).env("PROPTEST_CASES", "4"))
+    run(tests.args(FEATURES).env("PROPTEST_CASES", "4"))
 }
 
 /// Runs the `unsafe` code with every memory access checked. Engines and blocks have none: they read

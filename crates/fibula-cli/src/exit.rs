@@ -1,5 +1,6 @@
 //! The end of a run: the status, and the one line on standard error that says why.
 
+use crate::registry;
 use std::fmt::Display;
 use std::io::{self, ErrorKind, Write};
 use std::process::ExitCode;
@@ -36,7 +37,16 @@ pub(crate) fn code(result: anyhow::Result<Verdict>) -> ExitCode {
             // name.
             let bare = error.downcast_ref::<io::Error>().is_some_and(|error| error.raw_os_error().is_some());
             let place = if bare { "standard output: " } else { "" };
-            tell(one_line(&format!("{place}{error:#}")));
+            let message = format!("{error:#}");
+            match registry::lacking(&message) {
+                Some(feature) => {
+                    let name = message.split('"').nth(1).unwrap_or_default();
+                    tell(format_args!(
+                        "no engine {name:?}: this fibula was built without the feature `{feature}`"
+                    ));
+                }
+                None => tell(one_line(&format!("{place}{message}"))),
+            }
             ExitCode::from(2)
         }
     }

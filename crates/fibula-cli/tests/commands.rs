@@ -6,5 +6,9 @@
 
 #[test]
 fn commands_say_what_is_written_down() {
-    trycmd::TestCases::new().case("tests/commands/*.trycmd").case("tests/commands/*.toml");
+    let cases = trycmd::TestCases::new();
+    cases.case("tests/commands/*.trycmd").case("tests/commands/*.toml");
+    if cfg!(feature = "gpu") {
+        cases.case("tests/commands/gpu/*.trycmd");
+    }
 }

@@ -1,7 +1,8 @@
 //! The functions that a fuzzer calls: every parser on arbitrary bytes. Nothing here may panic, and
 //! reading with `keep_going` never fails.
 
-use crate::{IpPrefix, mrt, table, update};
+use crate::scan;
+use crate::{mrt, table, update};
 use fibula::snapshot::Snapshot;
 use fibula::{NextHop, NextHops};
 
@@ -67,7 +68,7 @@ pub fn snapshot(bytes: &[u8]) {
 
 /// Reads a prefix.
 pub fn prefix(bytes: &[u8], mask_host_bits: bool) {
-    if let Ok(prefix) = IpPrefix::scan(bytes, mask_host_bits) {
-        assert_eq!(IpPrefix::scan(prefix.to_string().as_bytes(), false), Ok(prefix));
+    if let Ok(prefix) = scan::prefix(bytes, mask_host_bits) {
+        assert_eq!(scan::prefix(prefix.to_string().as_bytes(), false), Ok(prefix));
     }
 }

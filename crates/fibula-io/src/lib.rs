@@ -26,5 +26,4 @@ pub mod trace;
 pub mod update;
 
 pub use error::{Damage, Error, Place};
-pub use scan::IpPrefix;
 pub use source::{Content, Progress, Source};

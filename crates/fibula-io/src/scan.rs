@@ -4,61 +4,27 @@
 //! form has its own code here. Everything else (IPv6, and all errors) goes through the library's
 //! `Prefix`, with its error text.
 
-use fibula::{Address, Prefix};
-use std::fmt;
+use fibula::{IpPrefix, Prefix};
 use std::net::IpAddr;
 use std::num::NonZero;
 
-/// A prefix of either family.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum IpPrefix {
-    /// An IPv4 prefix.
-    V4(Prefix<u32>),
-    /// An IPv6 prefix.
-    V6(Prefix<u128>),
-}
-
-impl fmt::Display for IpPrefix {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::V4(prefix) => prefix.fmt(f),
-            Self::V6(prefix) => prefix.fmt(f),
-        }
+/// Reads `address/length`, or a bare address as a host prefix. Never panics.
+pub(crate) fn prefix(text: &[u8], mask_host_bits: bool) -> Result<IpPrefix, String> {
+    if let Some(prefix) = plain_v4(text) {
+        return Ok(IpPrefix::V4(prefix));
     }
-}
-
-impl IpPrefix {
-    /// Returns the prefix of an address and a length.
-    pub(crate) fn new(address: IpAddr, len: u8, mask_host_bits: bool) -> Result<Self, fibula::Error> {
-        match address {
-            IpAddr::V4(ip) => one(ip.to_bits(), len, mask_host_bits).map(Self::V4),
-            IpAddr::V6(ip) => one(ip.to_bits(), len, mask_host_bits).map(Self::V6),
-        }
+    let text = utf8(text)?;
+    if !text.bytes().any(|b| b == b':' || b == b'.') {
+        return Err(format!("{} is not a prefix (expected address/length)", quoted(text)));
     }
-
-    /// Reads `address/length`, or a bare address as a host prefix. Never panics.
-    pub(crate) fn scan(text: &[u8], mask_host_bits: bool) -> Result<Self, String> {
-        if let Some(prefix) = plain_v4(text) {
-            return Ok(Self::V4(prefix));
-        }
-        let text = utf8(text)?;
-        if !text.bytes().any(|b| b == b':' || b == b'.') {
-            return Err(format!("{} is not a prefix (expected address/length)", quoted(text)));
-        }
-        if mask_host_bits
-            && let Some((address, len)) = text.split_once('/')
-            && let (Ok(address), Ok(len)) = (address.parse(), len.parse())
-            && !text.contains("/+")
-        {
-            return Self::new(address, len, true).map_err(|e| e.to_string());
-        }
-        if text.contains(':') { text.parse().map(Self::V6) } else { text.parse().map(Self::V4) }
-            .map_err(|error: fibula::Error| error.to_string())
+    if mask_host_bits
+        && let Some((address, len)) = text.split_once('/')
+        && let (Ok(address), Ok(len)) = (address.parse::<IpAddr>(), len.parse())
+        && !text.contains("/+")
+    {
+        return IpPrefix::masked(address, len).map_err(|e| e.to_string());
     }
-}
-
-fn one<A: Address>(address: A, len: u8, mask_host_bits: bool) -> Result<Prefix<A>, fibula::Error> {
-    if mask_host_bits { Prefix::masked(address, len) } else { Prefix::new(address, len) }
+    text.parse().map_err(|error: fibula::Error| error.to_string())
 }
 
 /// Reads the canonical dotted form with a length and without host bits; `None` for all else, legal
@@ -160,7 +126,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn scan(text: &str) -> Result<String, String> {
-        IpPrefix::scan(text.as_bytes(), false).map(|p| p.to_string())
+        prefix(text.as_bytes(), false).map(|p| p.to_string())
     }
 
     #[test]
@@ -170,14 +136,14 @@ mod tests {
         assert_eq!(scan("hello").unwrap_err(), "\"hello\" is not a prefix (expected address/length)");
         assert!(scan("010.0.0.0/8").is_err(), "a leading zero may mean octal");
         assert!(scan("1.2.3.4/+8").is_err());
-        assert!(IpPrefix::scan(b"1.2.3.4/+8", true).is_err());
-        assert!(IpPrefix::scan(b"1.2.3.4/33", true).is_err());
-        assert!(IpPrefix::scan(b"\xFF.2.3.4/3", true).is_err());
+        assert!(prefix(b"1.2.3.4/+8", true).is_err());
+        assert!(prefix(b"1.2.3.4/33", true).is_err());
+        assert!(prefix(b"\xFF.2.3.4/3", true).is_err());
     }
 
     #[test]
     fn host_bits_are_masked_when_asked() {
-        let masked = |text: &str| IpPrefix::scan(text.as_bytes(), true).unwrap().to_string();
+        let masked = |text: &str| prefix(text.as_bytes(), true).unwrap().to_string();
         assert_eq!(masked("10.1.2.3/8"), "10.0.0.0/8");
         assert_eq!(masked("2001:db8::1/32"), "2001:db8::/32");
         assert_eq!(masked("::ffff:1.2.3.4/120"), "::ffff:1.2.3.0/120");
@@ -207,14 +173,14 @@ mod tests {
         fn every_prefix_is_read_back(address: u32, long: u128, len in 0..=128_u8) {
             let four = Prefix::containing(address, len.min(32));
             let six = Prefix::containing(long, len);
-            prop_assert_eq!(IpPrefix::scan(four.to_string().as_bytes(), false), Ok(IpPrefix::V4(four)));
+            prop_assert_eq!(prefix(four.to_string().as_bytes(), false), Ok(IpPrefix::V4(four)));
             prop_assert_eq!(plain_v4(four.to_string().as_bytes()), Some(four));
-            prop_assert_eq!(IpPrefix::scan(six.to_string().as_bytes(), false), Ok(IpPrefix::V6(six)));
+            prop_assert_eq!(prefix(six.to_string().as_bytes(), false), Ok(IpPrefix::V6(six)));
         }
 
         #[test]
         fn random_bytes_never_panic(text: Vec<u8>, mask: bool) {
-            let _ = IpPrefix::scan(&text, mask);
+            let _ = prefix(&text, mask);
             let _ = field(&text);
             prop_assert!(lines(&text).count() <= text.len() + 1);
         }

@@ -2,8 +2,9 @@
 
 mod common;
 
+use fibula::IpPrefix;
 use fibula_io::mrt::{Events, Origin, What};
-use fibula_io::{Content, IpPrefix, Source};
+use fibula_io::{Content, Source};
 use std::io::{BufRead, BufReader};
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::Path;

@@ -1,7 +1,10 @@
 //! `fibula bench`: the speed of engines.
 
-use super::device::{InBatches, engines_with_kernels, on_processor};
-use super::measuring::{Building, OnTable, engines, refusal, tell_all};
+#[cfg(feature = "gpu")]
+mod on_card;
+
+use super::device::{Card, InBatches, Key, engines_with_kernels};
+use super::measuring::{Building, OnTable, engines, tell_all};
 use crate::exit::{Verdict, tell};
 use crate::output::{Output, Printer};
 use crate::registry;
@@ -9,13 +12,10 @@ use clap::Args;
 use fibula::Rib;
 use fibula::arch::Level;
 use fibula::parallel::{Model, Order};
-use fibula_gpu::cooperative::Options;
-use fibula_gpu::device::Cuda;
-use fibula_gpu::{Key, study};
 use fibula_io::trace::{self, TraceKind};
+use fibula_lab::Refusal;
 use fibula_lab::bench::{BenchOptions, Contender, Race, Workload};
 use fibula_lab::machine::Machine;
-use fibula_lab::{Expected, Refusal};
 use indicatif::ProgressBar;
 use std::io::{self, Write};
 
@@ -115,10 +115,10 @@ impl Arguments {
 }
 
 /// The state of a run.
-struct Run<'r, W: Write> {
+pub(super) struct Run<'r, W: Write> {
     arguments: &'r Arguments,
     /// The card to run on, if one was asked for.
-    card: Option<(Cuda, Options)>,
+    card: Option<Card>,
     printer: &'r mut Printer<W>,
     /// Whether any engine was measured.
     raced: bool,
@@ -156,8 +156,8 @@ impl<W: Write> Run<'_, W> {
             Err(error) => return Err(error.into()),
         };
         let (table, trace) = (arguments.on_table.name(), kind.to_string());
-        if let Some((card, options)) = self.card.clone() {
-            return self.on_card(&card, options, &specifications, (&table, rib), (&trace, &addresses));
+        if let Some(card) = self.card.clone() {
+            return self.on_card(&card, &specifications, (&table, rib), (&trace, &addresses));
         }
         let workload = Workload { table: &table, rib, trace: &trace, addresses: &addresses };
         let options = arguments.options();
@@ -177,37 +177,5 @@ impl<W: Write> Run<'_, W> {
             self.printer.row(row)?;
         }
         report.refused.into_iter().try_for_each(|refusal| self.refuse(refusal))
-    }
-
-    /// Races engines on a card.
-    fn on_card<A: Key>(
-        &mut self,
-        card: &Cuda,
-        options: Options,
-        specifications: &[String],
-        (table, rib): (&str, &Rib<A>),
-        (trace, addresses): (&str, &[A]),
-    ) -> anyhow::Result<()> {
-        let stride = (addresses.len() / self.arguments.options().check).max(1);
-        let expected = Expected::new(rib, addresses.iter().step_by(stride).copied().collect())?;
-        let passes = self.arguments.passes.into();
-        for engine in specifications {
-            let fib = match on_processor(engine, rib, self.arguments.building.width) {
-                Ok(fib) => fib,
-                Err(error) => {
-                    self.refuse(refusal::<A>(engine, error)?)?;
-                    continue;
-                }
-            };
-            let workload = study::Workload { table, rib, engine, addresses, fib: &fib };
-            let row = study::race(card, &workload, trace, (expected.next_hops(), stride), options, passes)?;
-            if let Some(fault) = &row.fault {
-                tell(format_args!("{fault}; the processor has answered the rest"));
-            }
-            self.raced = true;
-            self.right &= row.mismatches == 0 && row.fault.is_none();
-            self.printer.row(&row)?;
-        }
-        Ok(())
     }
 }

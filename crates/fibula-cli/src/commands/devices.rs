@@ -1,9 +1,9 @@
 //! `fibula devices`: the devices that lookups can run on.
 
+use super::device;
 use crate::exit::{Verdict, tell};
 use crate::output::Output;
 use clap::Args;
-use fibula_gpu::device::{Card, cards};
 use fibula_lab::machine::Machine;
 use serde::Serialize;
 
@@ -14,17 +14,17 @@ pub(crate) struct Arguments {}
 
 /// One device.
 #[derive(Debug, Serialize)]
-struct Row {
-    device: &'static str,
-    name: String,
-    memory_bytes: u64,
+pub(crate) struct Row {
+    pub(crate) device: &'static str,
+    pub(crate) name: String,
+    pub(crate) memory_bytes: u64,
     /// Cores of a processor, streaming multiprocessors of a card.
-    cores: usize,
+    pub(crate) cores: usize,
     /// The last cache before memory.
-    cache_bytes: u64,
+    pub(crate) cache_bytes: u64,
     /// Instruction sets of a processor, compute capability of a card.
-    isa: String,
-    driver: Option<String>,
+    pub(crate) isa: String,
+    pub(crate) driver: Option<String>,
 }
 
 impl From<Machine> for Row {
@@ -41,29 +41,14 @@ impl From<Machine> for Row {
     }
 }
 
-impl From<Card> for Row {
-    fn from(card: Card) -> Self {
-        let (major, minor) = card.capability;
-        Self {
-            device: "gpu",
-            name: card.name,
-            memory_bytes: card.memory_bytes,
-            cores: card.multiprocessors as usize,
-            cache_bytes: card.l2_bytes,
-            isa: format!("sm_{major}{minor}"),
-            driver: Some(format!("CUDA {}", card.driver)),
-        }
-    }
-}
-
 impl Arguments {
     #[allow(clippy::unused_self, reason = "every command is run alike")]
     pub(crate) fn run(self, output: &Output) -> anyhow::Result<Verdict> {
-        let cards = cards();
+        let cards = device::rows();
         if let Err(why) = &cards {
             tell(why);
         }
-        let cards = cards.unwrap_or_default().into_iter().map(Row::from);
+        let cards = cards.unwrap_or_default();
         output.rows(std::iter::once(Row::from(Machine::here())).chain(cards))?;
         Ok(Verdict::Good)
     }

@@ -14,7 +14,6 @@ use fibula_io::generate::{self, NextHopModel, Size, remap};
 use fibula_io::table::Tables;
 use fibula_io::trace::{self, TraceKind};
 use fibula_io::update::{self, Timed};
-use fibula_lab::Refusal;
 use fibula_lab::study::Trace;
 use std::fmt;
 use std::str::FromStr;
@@ -265,11 +264,6 @@ fn level(text: &str) -> Result<Level, Error> {
 /// Returns the engines of a list that do a family.
 pub(crate) fn engines<A: Address>(list: &str) -> anyhow::Result<Vec<String>> {
     Ok(fibula_lab::select::<A>(registry::engines(), list)?)
-}
-
-/// Makes a refusal of the error with which an engine was not built. Returns other errors.
-pub(crate) fn refusal<A: Address>(engine: &str, error: anyhow::Error) -> anyhow::Result<Refusal> {
-    Ok(Refusal::of::<A>(engine, error.downcast::<Error>()?)?)
 }
 
 /// Prints messages on standard error, one a line.

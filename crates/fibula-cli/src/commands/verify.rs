@@ -1,30 +1,22 @@
 //! `fibula verify`: compares engines with the oracle.
 
-use super::device::live::TableOnDevice;
-use super::device::{OnDevice, engines_with_kernels, on_processor};
-use super::measuring::{Building, Changes, OnTable, UpdatesFrom, engines, refusal, tell_all};
+#[cfg(feature = "gpu")]
+mod on_device;
+
+use super::device::{OnDevice, engines_with_kernels};
+use super::measuring::{Building, OnTable, UpdatesFrom, engines, tell_all};
 use crate::exit::{Verdict, tell};
 use crate::output::{Output, Printer};
 use crate::reading::FamilyName;
 use crate::registry;
 use clap::Args;
 use fibula::arch::Level;
-use fibula::engine::WidthBits;
-use fibula::live::Settings;
 use fibula::{Address, Change, Rib};
-use fibula_gpu::cooperative::Options;
-use fibula_gpu::device::{Device, Measured};
-use fibula_gpu::{Key, study};
 use fibula_io::table::Tables;
-use fibula_lab::live_table::LiveTable;
-use fibula_lab::verify::{
-    ExhaustiveOptions, UpdateOptions, UpdateRow, VerifyOptions, VerifyRow, probes, width_of_all,
-};
-use fibula_lab::{Error, Expected, Refusal};
+use fibula_lab::Refusal;
+use fibula_lab::verify::{ExhaustiveOptions, UpdateOptions, UpdateRow, VerifyOptions, VerifyRow};
 use indicatif::ProgressBar;
 use std::io::Write;
-use std::ops::RangeInclusive;
-use std::time::Duration;
 
 /// Check engines against the oracle
 ///
@@ -85,8 +77,8 @@ impl Arguments {
         let Tables { ipv4, ipv6, .. } = &tables;
         let mut printer = output.printer().with_refusals();
         let mut run = Run::new(&self, &mut printer);
-        if let Some((card, options)) = card {
-            run.on_device(&card, options, &tables, changes.as_ref())?;
+        if let Some(card) = card {
+            run.on_card(&card, &tables, changes.as_ref())?;
         } else if let Some(changes) = &changes {
             run.follow(ipv4, &changes.ipv4)?;
             run.follow(ipv6, &changes.ipv6)?;
@@ -130,7 +122,7 @@ impl Arguments {
 }
 
 /// The state of a run.
-struct Run<'r, W: Write> {
+pub(super) struct Run<'r, W: Write> {
     arguments: &'r Arguments,
     printer: &'r mut Printer<W>,
     /// Whether any engine was checked.
@@ -186,130 +178,6 @@ impl<'r, W: Write> Run<'r, W> {
         self.asked |= !verification.rows.is_empty();
         self.right &= verification.is_right();
         verification.refused.into_iter().try_for_each(|refusal| self.refuse(refusal))
-    }
-
-    /// Does the same on a card.
-    fn on_device<D: Measured + Clone + 'static>(
-        &mut self,
-        device: &D,
-        options: Options,
-        tables: &Tables,
-        changes: Option<&Changes>,
-    ) -> anyhow::Result<()> {
-        if let Some(changes) = changes {
-            self.follow_on_device(&tables.ipv4, &changes.ipv4, device, options)?;
-            return self.follow_on_device(&tables.ipv6, &changes.ipv6, device, options);
-        }
-        self.probe_device(&tables.ipv4, device, options)?;
-        self.probe_device(&tables.ipv6, device, options)?;
-        if self.arguments.exhaustive {
-            self.exhaust_device(&tables.ipv4, 0..=u32::MAX, device, options)?;
-        }
-        Ok(())
-    }
-
-    /// Returns the engines that run on a device, if this family is asked for.
-    fn on_device_wanted<A: Key>(&self, rib: &Rib<A>) -> anyhow::Result<Vec<String>> {
-        if self.arguments.on_table.wants(rib) {
-            engines_with_kernels::<A>(&self.arguments.engine)
-        } else {
-            Ok(Vec::new())
-        }
-    }
-
-    /// Checks the addresses where longest match breaks, on a device.
-    fn probe_device<A: Key, D: Measured + Clone>(
-        &mut self,
-        rib: &Rib<A>,
-        device: &D,
-        options: Options,
-    ) -> anyhow::Result<()> {
-        let engines = self.on_device_wanted(rib)?;
-        if engines.is_empty() {
-            return Ok(());
-        }
-        let VerifyOptions { random, seed, widths, .. } = self.arguments.options();
-        let mut random_numbers = fastrand::Rng::with_seed(seed);
-        let mut addresses = probes(rib, random, &mut random_numbers);
-        random_numbers.shuffle(&mut addresses);
-        let expected = Expected::new(rib, addresses)?;
-        let widest = rib.max_next_hop();
-        for engine in &engines {
-            for &width in widths.iter().filter(|width| WidthBits::max(**width) >= widest) {
-                let fib = match on_processor(engine, rib, Some(width)) {
-                    Ok(fib) => fib,
-                    Err(error) => {
-                        self.refuse(refusal::<A>(engine, error)?)?;
-                        continue;
-                    }
-                };
-                let workload =
-                    study::Workload { table: "", rib, engine, addresses: expected.addresses(), fib: &fib };
-                let (answers, fault) = study::answers(device, &workload, options)?;
-                if let Some(fault) = &fault {
-                    tell(format_args!("{fault}; the processor has answered the rest"));
-                }
-                let row = fibula_lab::verify::judged(engine, width, "device", KERNELS, &expected, &answers);
-                self.right &= fault.is_none();
-                self.print(&row)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Checks every IPv4 address of a range, on a device.
-    fn exhaust_device<D: Device + Clone + 'static>(
-        &mut self,
-        rib: &Rib<u32>,
-        addresses: RangeInclusive<u32>,
-        device: &D,
-        Options { division, buffer, .. }: Options,
-    ) -> anyhow::Result<()> {
-        for engine in self.on_device_wanted(rib)? {
-            let width = self.arguments.building.width.unwrap_or(WidthBits::holding(rib.max_next_hop()));
-            let live =
-                TableOnDevice::new(device.clone(), division, &engine, width, rib, Settings::default())?;
-            let options = ExhaustiveOptions {
-                addresses: addresses.clone(),
-                slice: buffer,
-                ..ExhaustiveOptions::default()
-            };
-            let bar = ProgressBar::new(1 << 32).with_message(engine.clone());
-            let progress = |done| bar.set_position(done);
-            let row = fibula_lab::verify::exhaustive_on(&live, &engine, KERNELS, &options, &progress)?;
-            bar.finish_and_clear();
-            self.print(&row)?;
-        }
-        Ok(())
-    }
-
-    /// Checks a changing table on a device.
-    fn follow_on_device<A: Key, D: Device + Clone + 'static>(
-        &mut self,
-        rib: &Rib<A>,
-        changes: &[Change<A>],
-        device: &D,
-        Options { division, .. }: Options,
-    ) -> anyhow::Result<()> {
-        if !self.changes_wanted(rib, changes) {
-            return Ok(());
-        }
-        let options = self.arguments.update_options();
-        let width = options.width.unwrap_or_else(|| width_of_all(rib, changes));
-        let settings = Settings {
-            most_changes: options.batch,
-            longest_delay: Duration::MAX, // each batch by itself
-            ..Settings::default()
-        };
-        for engine in engines_with_kernels::<A>(&self.arguments.engine)? {
-            let made =
-                |rib: &Rib<A>| TableOnDevice::new(device.clone(), division, &engine, width, rib, settings);
-            let mut live = made(rib)?;
-            let fresh = |rib: &Rib<A>| made(rib).map(|live| live.bytes()).map_err(Error::elsewhere);
-            let row = fibula_lab::verify::updates_on(&mut live, &engine, KERNELS, changes, fresh, &options)?;
-            self.print_updates(&row)?;
-        }
-        Ok(())
     }
 
     /// Checks every IPv4 address.
@@ -392,67 +260,8 @@ impl<'r, W: Write> Run<'r, W> {
     }
 }
 
-/// The engine that is itself the judge.
-const ORACLE: &str = fibula::engines::oracle::ABOUT.name;
-
 /// The number of batches on a card at once.
 const STREAMS: usize = 2;
 
-/// The name of a card's instruction set in results.
-const KERNELS: &str = "cuda";
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::cli::{Cli, Command};
-    use crate::output::Format;
-    use clap::Parser;
-    use fibula_gpu::cooperative::Division;
-    use fibula_gpu::device::Twin;
-    use fibula_io::generate::{self, NextHopModel, Size};
-
-    /// Runs `verify` on the twin with these options, `--exhaustive` for some addresses only.
-    /// Returns whether any engine was checked, and whether all was right.
-    fn verified(twin: &Twin, division: Division, more: &[&str]) -> anyhow::Result<(bool, bool)> {
-        let mut tables = generate::internet(Size { ipv4: 2000, ipv6: 2000 }, NextHopModel::Near(300), 1)?;
-        let Command::Verify(mut arguments) = Cli::parse_from([&["fibula", "verify"], more].concat()).command
-        else {
-            panic!("it is verify that is asked for")
-        };
-        let exhaustive = std::mem::take(&mut arguments.exhaustive);
-        let changes = arguments.updates.as_ref().map(|updates| updates.load(&mut tables)).transpose()?;
-        let mut printer = Printer::new(Format::Csv, Vec::new());
-        let mut run = Run::new(&arguments, &mut printer);
-        let options = Options { buffer: 1 << 16, lanes: 2, threads: 1, division };
-        run.on_device(twin, options, &tables, changes.as_ref())?;
-        if exhaustive {
-            run.exhaust_device(&tables.ipv4, 0x2000_0000..=0x200F_FFFF, twin, options)?;
-        }
-        Ok((run.asked, run.right))
-    }
-
-    #[test]
-    fn a_device_is_asked_for_probes_updates_and_every_address() {
-        for division in [Division::Device, Division::Profiled] {
-            for more in [
-                &["--random", "1000"][..],
-                &["--random", "1000", "-u", "made=2000", "--batch", "30"],
-                &["--engine", "gpu-mosaic", "--random", "10", "--width", "16", "--exhaustive"],
-            ] {
-                let came_to = verified(&Twin::default(), division, more).unwrap();
-                assert_eq!(came_to, (true, true), "{division:?} {more:?}");
-            }
-        }
-    }
-
-    #[test]
-    fn a_device_that_fails_is_never_right() {
-        for (steps, more) in [(9, &["-u", "made=500"][..]), (5, &["--random", "10"]), (30, &["--exhaustive"])]
-        {
-            let twin = Twin::default();
-            twin.script().fail_after(steps);
-            let more = [&["--engine", "gpu-mosaic", "--width", "16"], more].concat();
-            assert!(!matches!(verified(&twin, Division::Device, &more), Ok((_, true))), "{more:?}");
-        }
-    }
-}
+/// The engine that is itself the judge.
+const ORACLE: &str = fibula::engines::oracle::ABOUT.name;

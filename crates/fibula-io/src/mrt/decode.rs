@@ -6,7 +6,7 @@
 
 use super::frame::{BGP, BGP4MP, BGP4MP_ET, Record, TABLE_DUMP, TABLE_DUMP_V2};
 use super::{Event, Origin, Path, Peer, What};
-use crate::{Damage, IpPrefix};
+use crate::Damage;
 use bgpkit_parser::error::BgpValidationWarning;
 use bgpkit_parser::models::{
     AsPathSegment, AttrType, AttributeValue, Attributes, Bgp4MpEnum, BgpMessage, LegacyBgp, MrtMessage,
@@ -14,6 +14,7 @@ use bgpkit_parser::models::{
 };
 use bgpkit_parser::parser::mrt::mrt_record::parse_mrt_body;
 use bytes::Bytes;
+use fibula::IpPrefix;
 use ipnet::Ipv4Net;
 use std::collections::{HashMap, VecDeque};
 use std::net::{IpAddr, Ipv4Addr};
@@ -89,7 +90,7 @@ impl Found<'_> {
 }
 
 fn read_prefix(prefix: &NetworkPrefix) -> Result<IpPrefix, String> {
-    IpPrefix::new(prefix.prefix.addr(), prefix.prefix.prefix_len(), true).map_err(|e| e.to_string())
+    IpPrefix::masked(prefix.prefix.addr(), prefix.prefix.prefix_len()).map_err(|e| e.to_string())
 }
 
 fn decode(record: &Record, peers: Option<&Peers>, found: &mut Found<'_>) -> Result<(), String> {

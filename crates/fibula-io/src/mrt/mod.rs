@@ -17,8 +17,8 @@ mod paths;
 pub(crate) use frame::looks_like;
 pub(crate) use paths::{Outcome, Paths, PeerChoice};
 
-use crate::{Damage, IpPrefix};
-use fibula::NextHopInfo;
+use crate::Damage;
+use fibula::{IpPrefix, NextHopInfo};
 use std::collections::VecDeque;
 use std::fmt;
 use std::io::Read;

@@ -1,9 +1,8 @@
 //! [`Paths`]: every peer's present paths, and which of them is best.
 
 use super::{Event, Path, Peer, What};
-use crate::IpPrefix;
 use crate::table::Value;
-use fibula::NextHopInfo;
+use fibula::{IpPrefix, NextHopInfo};
 use smallvec::SmallVec;
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -255,12 +254,12 @@ mod tests {
 
     fn announce(peer: u8, length: u32, dumped: bool) -> Event {
         let path = Path { next_hop: Some([192, 0, 2, peer].into()), origin: Origin::As(1), length };
-        let prefix = IpPrefix::scan(PREFIX, false).unwrap();
+        let prefix = crate::scan::prefix(PREFIX, false).unwrap();
         event(peer, What::Announce { prefix, path_id: None, path, dumped })
     }
 
     fn withdraw(peer: u8) -> Event {
-        event(peer, What::Withdraw { prefix: IpPrefix::scan(PREFIX, false).unwrap(), path_id: None })
+        event(peer, What::Withdraw { prefix: crate::scan::prefix(PREFIX, false).unwrap(), path_id: None })
     }
 
     fn play(choice: PeerChoice, events: &[Event]) -> Vec<String> {

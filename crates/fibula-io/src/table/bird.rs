@@ -16,9 +16,9 @@
 
 use super::builder::Builder;
 use super::{ReadOptions, Value};
-use crate::scan::{lines, quoted, utf8};
-use crate::{Damage, IpPrefix, Place};
-use fibula::NextHopInfo;
+use crate::scan::{self, lines, quoted, utf8};
+use crate::{Damage, Place};
+use fibula::{IpPrefix, NextHopInfo};
 use std::collections::HashMap;
 
 /// Types that do not forward.
@@ -96,7 +96,7 @@ pub(super) fn read(text: &[u8], options: &ReadOptions, builder: &mut Builder) ->
             let (word, after) =
                 line.split_at(line.find(|c: char| c.is_ascii_whitespace()).unwrap_or(line.len()));
             rest = after;
-            match IpPrefix::scan(word.as_bytes(), options.mask_host_bits) {
+            match scan::prefix(word.as_bytes(), options.mask_host_bits) {
                 Ok(found) => prefix = Some(found),
                 Err(what) => {
                     prefix = None;
@@ -184,7 +184,7 @@ pub(super) fn is_line(line: &str) -> bool {
         return true;
     }
     let Some((word, rest)) = line.split_once([' ', '\t']) else { return false };
-    IpPrefix::scan(word.as_bytes(), true).is_ok_and(|prefix| route(1, Some(prefix), rest).is_ok())
+    scan::prefix(word.as_bytes(), true).is_ok_and(|prefix| route(1, Some(prefix), rest).is_ok())
 }
 
 #[cfg(test)]

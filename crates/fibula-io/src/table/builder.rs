@@ -1,8 +1,8 @@
 //! [`Builder`]: where a reader puts the routes it finds.
 
 use super::Tables;
-use crate::{Damage, IpPrefix, Place};
-use fibula::{Address, NextHop, NextHopInfo, NextHops, Rib, Route};
+use crate::{Damage, Place};
+use fibula::{Address, IpPrefix, NextHop, NextHopInfo, NextHops, Rib, Route};
 
 /// Routes in the order they were found, and the damage on the way.
 ///

@@ -6,8 +6,8 @@
 use super::ReadOptions;
 use super::builder::Builder;
 use super::rows::{self, Row};
-use crate::scan::{lines, quoted, utf8};
-use crate::{Damage, IpPrefix};
+use crate::Damage;
+use crate::scan::{self, lines, quoted, utf8};
 use std::borrow::Cow;
 
 /// The names of the column of prefixes.
@@ -67,7 +67,7 @@ impl Columns {
         if fields.len() < needed {
             return Err(format!("{} columns, expected at least {needed}", fields.len()));
         }
-        let prefix = IpPrefix::scan(fields[self.prefix].trim_ascii(), mask_host_bits)?;
+        let prefix = scan::prefix(fields[self.prefix].trim_ascii(), mask_host_bits)?;
         let value = match fields.swap_remove(self.value) {
             Cow::Borrowed(value) => Cow::Borrowed(value.trim_ascii()),
             Cow::Owned(value) => Cow::Owned(value),

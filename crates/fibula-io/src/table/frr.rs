@@ -7,7 +7,8 @@
 
 use super::ReadOptions;
 use super::builder::Builder;
-use crate::{Damage, IpPrefix, Place};
+use crate::scan;
+use crate::{Damage, Place};
 use fibula::NextHopInfo;
 use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, Visitor};
@@ -115,7 +116,7 @@ impl Reader<'_> {
 
     /// The routes of one prefix.
     fn prefix(&mut self, key: &str, routes: &str) -> Result<(), String> {
-        let prefix = IpPrefix::scan(key.as_bytes(), self.options.mask_host_bits)?;
+        let prefix = scan::prefix(key.as_bytes(), self.options.mask_host_bits)?;
         let routes: Vec<RouteEntry<'_>> =
             serde_json::from_str(routes).map_err(|error| format!("the routes of {prefix}: {error}"))?;
         let chosen = routes.iter().find(|r| r.selected).or_else(|| routes.iter().find(|r| r.installed));

@@ -17,9 +17,9 @@
 
 use super::ReadOptions;
 use super::builder::Builder;
-use crate::scan::{lines, quoted, utf8};
-use crate::{Damage, IpPrefix, Place};
-use fibula::{NextHopInfo, Prefix};
+use crate::scan::{self, lines, quoted, utf8};
+use crate::{Damage, Place};
+use fibula::{IpPrefix, NextHopInfo, Prefix};
 use std::collections::HashMap;
 use std::net::IpAddr;
 
@@ -107,7 +107,7 @@ pub(super) fn read(text: &[u8], options: &ReadOptions, builder: &mut Builder) ->
 fn default_prefix(text: &[u8]) -> IpPrefix {
     let of_line = |line: &[u8]| {
         let words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()).take(2);
-        words.into_iter().find_map(|word| IpPrefix::scan(word, true).ok())
+        words.into_iter().find_map(|word| scan::prefix(word, true).ok())
     };
     match lines(text).find_map(|(_, line)| of_line(line)) {
         Some(IpPrefix::V6(_)) => IpPrefix::V6(Prefix::ALL),
@@ -136,7 +136,7 @@ fn route(line: u64, text: &str, default: IpPrefix, mask_host_bits: bool) -> Resu
             _ => default,
         }
     } else {
-        IpPrefix::scan(word.as_bytes(), mask_host_bits)?
+        scan::prefix(word.as_bytes(), mask_host_bits)?
     };
     let hop = match kind {
         Some(kind) => Some(NextHopInfo::Label(kind.into())),
@@ -199,10 +199,10 @@ pub(super) fn is_line(line: &str) -> bool {
     if LABELS.contains(&first) || FORWARDING.contains(&first) {
         return words
             .next()
-            .is_some_and(|word| word == "default" || IpPrefix::scan(word.as_bytes(), true).is_ok());
+            .is_some_and(|word| word == "default" || scan::prefix(word.as_bytes(), true).is_ok());
     }
     let next = ["via", "dev", "proto", "scope", "metric", "nhid", "src", "table"];
-    (first == "default" || IpPrefix::scan(first.as_bytes(), true).is_ok())
+    (first == "default" || scan::prefix(first.as_bytes(), true).is_ok())
         && words.next().is_some_and(|word| next.contains(&word))
         // `10.0.0.0/8 dev eth0` is a line of the text format too and means the same there.
         && words.nth(1).is_some()

@@ -6,8 +6,9 @@ use super::ReadOptions;
 use super::builder::Builder;
 use super::rows::{self, Row};
 use super::text::without_comment;
+use crate::Damage;
 use crate::scan::{field, quoted, utf8};
-use crate::{Damage, IpPrefix};
+use fibula::IpPrefix;
 use std::net::IpAddr;
 
 pub(super) fn read(text: &[u8], options: &ReadOptions, builder: &mut Builder) -> Result<(), Damage> {
@@ -29,7 +30,8 @@ pub(super) fn row(line: &[u8], mask_host_bits: bool) -> Result<Row<'_>, String> 
     let address: IpAddr = utf8(address)?.parse().map_err(|_| expected())?;
     let bits = if address.is_ipv4() { 32 } else { 128 };
     let prefix = if let Ok(len) = utf8(len)?.parse() {
-        IpPrefix::new(address, len, mask_host_bits).map_err(|e| e.to_string())?
+        let of = if mask_host_bits { IpPrefix::masked } else { IpPrefix::new };
+        of(address, len).map_err(|e| e.to_string())?
     } else {
         let len = String::from_utf8_lossy(len);
         return Err(format!("prefix length {len} is past the {bits} bits of the family"));

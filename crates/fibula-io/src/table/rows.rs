@@ -6,8 +6,8 @@
 
 use super::builder::Builder;
 use crate::scan::{lines, quoted, threads, utf8};
-use crate::{Damage, IpPrefix, Place};
-use fibula::{NextHop, NextHopInfo, Route};
+use crate::{Damage, Place};
+use fibula::{IpPrefix, NextHop, NextHopInfo, Route};
 use std::borrow::Cow;
 use std::collections::HashMap;
 

@@ -7,8 +7,8 @@
 use super::ReadOptions;
 use super::builder::Builder;
 use super::rows::{self, Row};
-use crate::scan::{field, quoted};
-use crate::{Damage, IpPrefix};
+use crate::Damage;
+use crate::scan::{self, field, quoted};
 
 pub(super) fn read(text: &[u8], options: &ReadOptions, builder: &mut Builder) -> Result<(), Damage> {
     let mask = options.mask_host_bits;
@@ -18,7 +18,7 @@ pub(super) fn read(text: &[u8], options: &ReadOptions, builder: &mut Builder) ->
 #[inline]
 pub(super) fn row(line: &[u8], mask_host_bits: bool) -> Result<Row<'_>, String> {
     let Some((prefix, rest)) = field(without_comment(line)) else { return Ok(None) };
-    let prefix = IpPrefix::scan(prefix, mask_host_bits)?;
+    let prefix = scan::prefix(prefix, mask_host_bits)?;
     let value = rest.trim_ascii_end();
     if value.is_empty() {
         let found = String::from_utf8_lossy(line);

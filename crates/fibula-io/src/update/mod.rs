@@ -12,8 +12,8 @@ mod text;
 
 use crate::mrt::{Events, Outcome, Paths, PeerChoice};
 use crate::table::Value;
-use crate::{Content, Damage, Error, IpPrefix, Place, Progress, Source, mrt};
-use fibula::{Address, Change, NextHop, NextHopInfo, NextHops, Prefix, Rib, Route};
+use crate::{Content, Damage, Error, Place, Progress, Source, mrt};
+use fibula::{Address, Change, IpPrefix, NextHop, NextHopInfo, NextHops, Prefix, Rib, Route};
 use std::collections::HashMap;
 use std::fmt;
 use std::io::Read;

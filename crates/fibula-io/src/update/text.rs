@@ -1,10 +1,10 @@
 //! The project's own text: `A|W<TAB>prefix<TAB>next hop<TAB>Unix time`.
 
 use super::{ReadOptions, Timed, Updates, intern};
-use crate::scan::{field, lines, quoted, utf8};
+use crate::scan::{self, field, lines, quoted, utf8};
 use crate::table::{read_value, without_comment};
-use crate::{Damage, IpPrefix, Place};
-use fibula::{Address, Change, NextHop, NextHops};
+use crate::{Damage, Place};
+use fibula::{Address, Change, IpPrefix, NextHop, NextHops};
 use std::collections::HashMap;
 use std::io::{self, Write};
 use std::time::Duration;
@@ -61,7 +61,7 @@ fn line(content: &[u8], mask_host_bits: bool) -> Result<Option<Line<'_>>, String
         _ => return Err(format!("expected A or W, a prefix, a next hop and a time, found {}", found())),
     };
     let (prefix, rest) = field(rest).ok_or_else(|| format!("expected a prefix, found {}", found()))?;
-    let prefix = IpPrefix::scan(prefix, mask_host_bits)?;
+    let prefix = scan::prefix(prefix, mask_host_bits)?;
     let (next_hop, rest) = field(rest).unwrap_or((b"-", b""));
     let (time, rest) = field(rest).unwrap_or((b"-", b""));
     if !rest.is_empty() {

@@ -1,14 +1,19 @@
 //! `--device`: where lookups run, the same for every command that has it.
 
+#[cfg(not(feature = "gpu"))]
+mod disabled;
+#[cfg(feature = "gpu")]
+mod enabled;
+#[cfg(feature = "gpu")]
 pub(crate) mod live;
 
-use crate::registry;
+#[cfg(not(feature = "gpu"))]
+pub(crate) use disabled::{Card, ENGINES, Key, rows};
+#[cfg(feature = "gpu")]
+pub(crate) use enabled::{Card, ENGINES, Key, on_processor, refusal, rows};
+
 use clap::{Args, ValueEnum};
-use fibula::engine::{Config, WidthBits};
-use fibula::{Address, Fib, Rib};
-use fibula_gpu::Key;
-use fibula_gpu::cooperative::{Division, Options};
-use fibula_gpu::device::Cuda;
+use fibula::Address;
 use fibula_lab::bench::BenchOptions;
 
 /// The default number of addresses of a batch on a card.
@@ -39,7 +44,7 @@ pub(crate) struct InBatches {
 
 impl InBatches {
     /// As [`OnDevice::open`].
-    pub(crate) fn open(self) -> anyhow::Result<Option<(Cuda, Options)>> {
+    pub(crate) fn open(self) -> anyhow::Result<Option<Card>> {
         self.on_device.open(self.batch, self.streams.into())
     }
 
@@ -64,34 +69,20 @@ enum DeviceName {
 impl OnDevice {
     /// Returns the card and how work is divided; `None` for the processor alone. Call it before a
     /// table is read, so that a machine without a card fails at once.
-    pub(crate) fn open(self, batch: Option<u32>, lanes: usize) -> anyhow::Result<Option<(Cuda, Options)>> {
-        let (division, threads) = match self.device {
-            DeviceName::Cpu => return Ok(None),
-            DeviceName::Gpu => (Division::Device, 0),
-            DeviceName::Both => (Division::Profiled, Options::default().threads),
-        };
-        let buffer = batch.unwrap_or(BATCH) as usize;
-        Ok(Some((Cuda::open(0)?, Options { buffer, lanes, threads, division })))
+    pub(crate) fn open(self, batch: Option<u32>, lanes: usize) -> anyhow::Result<Option<Card>> {
+        match self.device {
+            DeviceName::Cpu => Ok(None),
+            DeviceName::Gpu => Card::open(false, batch.unwrap_or(BATCH) as usize, lanes).map(Some),
+            DeviceName::Both => Card::open(true, batch.unwrap_or(BATCH) as usize, lanes).map(Some),
+        }
     }
 }
 
 /// Returns the engines of a list that have a kernel for a family; `all` are all that have one.
 pub(crate) fn engines_with_kernels<A: Address>(list: &str) -> anyhow::Result<Vec<String>> {
-    let names = fibula_gpu::ENGINES.iter().map(|entry| entry.about.name);
+    let names = ENGINES.iter().map(|entry| entry.about.name);
     let all: Vec<&str> = names.collect();
     let list = if list == "all" { all.join(",") } else { list.to_owned() };
-    let selected = fibula_lab::select::<A>(fibula_gpu::ENGINES, &list);
+    let selected = fibula_lab::select::<A>(ENGINES, &list);
     Ok(selected?)
-}
-
-/// Builds the table on the processor, as the card's partner and judge: the twin of the same kernel,
-/// at the same width.
-pub(crate) fn on_processor<A: Key>(
-    engine: &str,
-    rib: &Rib<A>,
-    width: Option<WidthBits>,
-) -> anyhow::Result<Fib<A>> {
-    let mut config = Config::default();
-    config.width = width;
-    Ok(Fib::build_from(registry::engines(), engine, rib, config)?)
 }

@@ -1,24 +1,15 @@
 //! `fibula study gpu`: all measurements of a CUDA card.
 
-use super::super::device::{engines_with_kernels, on_processor};
-use super::super::measuring::{INTERNET, UpdatesFrom, base_name, refusal, tables};
-use crate::exit::{Verdict, tell};
+#[cfg(feature = "gpu")]
+mod on_card;
+
+use crate::commands::device::Card;
+use crate::commands::measuring::{INTERNET, UpdatesFrom};
+use crate::exit::Verdict;
 use crate::output::Output;
 use crate::reading::Reading;
-use crate::writing::write_text;
-use anyhow::Context;
 use clap::Args;
-use fibula::{Change, Rib};
-use fibula_gpu::Key;
-use fibula_gpu::device::{Card, Cuda};
-use fibula_gpu::study::{self, Limits, Plan, Study, Workload};
-use fibula_io::table::Tables;
-use fibula_io::trace::{self, TraceKind};
-use fibula_lab::Refusal;
-use fibula_lab::machine::Machine;
-use indicatif::ProgressBar;
-use serde::Serialize;
-use std::io::ErrorKind;
+use fibula_io::trace::TraceKind;
 use std::path::PathBuf;
 
 /// Lookups on a CUDA card: batches, streams, blocks and threads (SAIL, Figures 13 and 14),
@@ -53,107 +44,7 @@ pub(crate) struct Arguments {
 
 impl Arguments {
     pub(crate) fn run(self, output: &Output) -> anyhow::Result<Verdict> {
-        let cuda = Cuda::open(0)?; // without a card nothing is read and nothing written
-        let (mut tables, whole) = tables(&self.table, &self.reading)?;
-        let changes = self.updates.load(&mut tables)?;
-        let Tables { ipv4, ipv6, .. } = &tables;
-        let mut refused = Vec::new();
-        let mut studies = self.study(&cuda, ipv4, &changes.ipv4, &mut refused)?;
-        studies.extend(self.study(&cuda, ipv6, &changes.ipv6, &mut refused)?);
-        output.rows_and_refused(studies.iter().flat_map(|study| &study.sweep), &refused)?;
-        anyhow::ensure!(
-            !studies.is_empty(),
-            "nothing to study: no engine of the list holds a family of the table"
-        );
-        if let Some(path) = &self.output {
-            let before = match std::fs::read_to_string(path) {
-                Err(error) if error.kind() == ErrorKind::NotFound => String::new(),
-                read => read.with_context(|| format!("{}: cannot be read", path.display()))?,
-            };
-            let made =
-                study::page(&studies, &self.command(), &shown(cuda.card()), &Machine::here().to_string());
-            write_text(path, |out| out.write_all(study::with_made(&before, &made).as_bytes()))?;
-        }
-        Ok(if studies.iter().all(is_right) { whole } else { Verdict::Bad })
+        let card = Card::open(false, 0, 1)?; // without a card nothing is read and nothing written
+        self.on_card(&card, output)
     }
-
-    /// Studies one family of the table.
-    fn study<A: Key>(
-        &self,
-        cuda: &Cuda,
-        rib: &Rib<A>,
-        changes: &[Change<A>],
-        refused: &mut Vec<Refusal>,
-    ) -> anyhow::Result<Vec<Study>> {
-        let mut studies = Vec::new();
-        if rib.is_empty() {
-            return Ok(studies);
-        }
-        let addresses = trace::generate(&self.trace, rib, self.addresses as usize, 1)?;
-        let plan = Plan::of_the_papers();
-        for engine in engines_with_kernels::<A>(&self.engine)? {
-            let fib = match on_processor(&engine, rib, None) {
-                Ok(fib) => fib,
-                Err(error) => {
-                    refused.push(refusal::<A>(&engine, error)?);
-                    continue;
-                }
-            };
-            let table = base_name(&self.table);
-            let workload = Workload { table, rib, engine: &engine, addresses: &addresses, fib: &fib };
-            let bar = ProgressBar::new_spinner().with_message(engine.clone());
-            let study = Study {
-                engine: engine.clone(),
-                family: A::FAMILY.to_string(),
-                table: table.into(),
-                prefixes: rib.len(),
-                limits: Limits::of(cuda, &workload)?,
-                sweep: study::sweep(cuda, &workload, &plan, &mut |row| show(&bar, row))?,
-                cooperative: study::cooperative(cuda, &workload, &plan, &mut |row| show(&bar, row))?,
-                updates: study::updates(cuda, &workload, changes, &plan, &mut |row| show(&bar, row))?,
-            };
-            bar.finish_and_clear();
-            if !is_right(&study) {
-                tell(format_args!(
-                    "{engine} answers wrong on {}: see the column mismatches",
-                    cuda.card().name
-                ));
-            }
-            studies.push(study);
-        }
-        Ok(studies)
-    }
-
-    /// Returns the command that makes the page, without the folders of files.
-    fn command(&self) -> String {
-        let updates = self.updates.to_string();
-        format!(
-            "fibula study gpu -t {} -u {} -e {} --trace {}",
-            base_name(&self.table),
-            base_name(&updates),
-            self.engine,
-            self.trace
-        )
-    }
-}
-
-fn is_right(study: &Study) -> bool {
-    study.sweep.iter().all(|row| row.mismatches == 0)
-        && study.cooperative.iter().all(|row| row.mismatches == 0)
-}
-
-fn show(bar: &ProgressBar, row: &impl Serialize) {
-    bar.set_message(serde_json::to_string(row).unwrap_or_default());
-    bar.tick();
-}
-
-fn shown(card: &Card) -> String {
-    format!(
-        "{}, {} MiB, {} multiprocessors, L2 {} MiB, driver for CUDA {}",
-        card.name,
-        card.memory_bytes >> 20,
-        card.multiprocessors,
-        card.l2_bytes >> 20,
-        card.driver
-    )
 }

@@ -4,7 +4,7 @@ mod common;
 mod compare;
 mod dpcpe;
 mod engines;
-mod gpu;
+pub(super) mod gpu;
 mod growth;
 mod parallel;
 mod triec;

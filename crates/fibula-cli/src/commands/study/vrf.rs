@@ -1,19 +1,17 @@
 //! `fibula study vrf`: many tables in one process.
 
-use crate::commands::device::{InBatches, engines_with_kernels};
+#[cfg(feature = "gpu")]
+mod on_device;
+
+use crate::commands::device::{Card, InBatches, engines_with_kernels};
 use crate::commands::measuring::OnTable;
 use crate::exit::{Verdict, tell};
 use crate::output::Output;
 use clap::Args;
 use fibula::engine::BEST;
-use fibula::table_set::TableId;
 use fibula::{NextHop, Rib, Route};
-use fibula_gpu::cooperative::{Division, Options};
-use fibula_gpu::device::{Cuda, Device};
-use fibula_gpu::many::Many;
 use fibula_io::trace::{self, TraceKind};
-use fibula_lab::Error;
-use fibula_lab::study::{ManyTables, VrfKind, VrfRow, VrfWork, study_vrf, study_vrf_of};
+use fibula_lab::study::{VrfKind, VrfRow, VrfWork, study_vrf};
 use rand_xoshiro::SplitMix64;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
@@ -58,65 +56,22 @@ struct Ways {
     /// The engine of large tables on the processor.
     engine: String,
     /// The card and the engines on it, if one was asked for.
-    on_card: Option<(Cuda, Options, Vec<String>)>,
+    on_card: Option<(Card, Vec<String>)>,
 }
 
 impl Ways {
-    fn new(engine: Option<&str>, card: Option<(Cuda, Options)>) -> anyhow::Result<Self> {
-        let Some((card, options)) = card else {
+    fn new(engine: Option<&str>, card: Option<Card>) -> anyhow::Result<Self> {
+        let Some(card) = card else {
             return Ok(Self { engine: engine.unwrap_or(BEST).into(), on_card: None });
         };
         let engines = engines_with_kernels::<u32>(engine.unwrap_or("gpu-mosaic"))?;
-        Ok(Self { engine: BEST.into(), on_card: Some((card, options, engines)) })
+        Ok(Self { engine: BEST.into(), on_card: Some((card, engines)) })
     }
 
     /// Returns the kinds of this run that the processor measures.
     fn on_processor<'k>(&self, kinds: &'k [VrfKind]) -> &'k [VrfKind] {
-        let device_alone = |(_, options, _): &(Cuda, Options, _)| options.division == Division::Device;
-        if self.on_card.as_ref().is_some_and(device_alone) { &[] } else { kinds }
-    }
-}
-
-/// Measures the tables on a device. All addresses are handed over at once, and the device cuts them
-/// into its batches.
-fn on_device<D: Device + Clone>(
-    device: &D,
-    engine: &str,
-    Options { buffer, lanes, .. }: Options,
-    work: VrfWork<'_>,
-) -> Result<VrfRow, Error> {
-    let kept_as = format!("{engine} on {}", device.name());
-    let work = VrfWork { batch: work.addresses.len(), ..work };
-    let build = || {
-        let tables = Many::new(device.clone(), engine, work.ribs, buffer, lanes);
-        tables.map(OnCard).map_err(of_device)
-    };
-    study_vrf_of(build, kept_as, work, CHECK)
-}
-
-/// Keeps an exceeded limit's type in the error of a device.
-fn of_device(error: fibula_gpu::Error) -> Error {
-    error.limit().map_or_else(|| Error::elsewhere(error), |limit| fibula::Error::from(limit).into())
-}
-
-/// Tables on a device, for the study.
-struct OnCard<D: Device>(Many<D, u32>);
-
-impl<D: Device> ManyTables for OnCard<D> {
-    fn look_up(&mut self, _: &[TableId], numbers: &[u16], addresses: &[u32]) -> Result<(), Error> {
-        self.0.look_up(numbers, addresses).map_err(of_device)
-    }
-
-    fn answer(&self, at: usize) -> NextHop {
-        self.0.answer(at)
-    }
-
-    fn bytes(&self) -> usize {
-        self.0.bytes()
-    }
-
-    fn add_empty(&mut self) -> Result<(), Error> {
-        self.0.push(&Rib::new()).map_err(of_device)
+        let card_alone = self.on_card.as_ref().is_some_and(|(card, _)| card.is_alone());
+        if card_alone { &[] } else { kinds }
     }
 }
 
@@ -136,9 +91,10 @@ impl Arguments {
             let work =
                 VrfWork { name, ribs, addresses: &addresses, ids: &ids, batch, passes: self.passes.into() };
             let on_processor = ways.on_processor(kinds).iter().map(|kind| study_vrf(kind, work, CHECK));
-            let on_card = ways.on_card.iter().flat_map(|(card, options, engines)| {
-                engines.iter().map(|engine| on_device(card, engine, *options, work))
-            });
+            let on_card = ways
+                .on_card
+                .iter()
+                .flat_map(|(card, engines)| engines.iter().map(|engine| card.study_vrf(engine, work)));
             for row in on_processor.chain(on_card) {
                 let row: VrfRow = match row {
                     Ok(row) => row,
@@ -206,34 +162,4 @@ fn turned(routes: &[Route<u32>], by: u32) -> Rib<u32> {
     let greatest = routes.iter().map(|route| route.next_hop.0).max().unwrap_or(1);
     let turn = |next_hop: NextHop| NextHop((next_hop.0 - 1 + by) % greatest + 1);
     routes.iter().map(|route| Route { prefix: route.prefix, next_hop: turn(route.next_hop) }).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use fibula_gpu::device::Twin;
-    use fibula_io::generate::{self, NextHopModel, Size};
-
-    #[test]
-    fn every_table_on_a_device_answers_as_it_does_by_itself() {
-        let rib = generate::internet(Size { ipv4: 3000, ipv6: 1 }, NextHopModel::Near(300), 1).unwrap().ipv4;
-        let routes: Vec<Route<u32>> = rib.iter().collect();
-        let mut random = SplitMix64::seed_from_u64(1);
-        let mut ribs: Vec<Rib<u32>> = (0..40).map(|at| drawn(&routes, at * 20, &mut random)).collect();
-        ribs.push(turned(&routes, 7));
-        let addresses: Vec<u32> = (0..50_000).map(|_| random.next_u64() as u32).collect();
-        let ids: Vec<u16> = (0..50_000).map(|at| at % 41).collect();
-        let work = VrfWork { name: "41", ribs: &ribs, addresses: &addresses, ids: &ids, batch: 1, passes: 1 };
-        let options = Options { buffer: 700, lanes: 3, threads: 0, division: Division::Device };
-        for engine in ["gpu-mosaic", "gpu-sail-l"] {
-            let row = on_device(&Twin::default(), engine, options, work).unwrap();
-            assert_eq!((row.checked, row.mismatches), (50_000, 0), "{row:?}");
-            assert!(row.kept_as.starts_with(engine) && row.kept_as.contains(" on "), "{row:?}");
-            assert!(row.mlps_mixed > 0.0 && row.mlps_sorted > 0.0 && row.empty_bytes > 0, "{row:?}");
-        }
-        let failing = Twin::default();
-        failing.script().fail_after(60);
-        let said = on_device(&failing, "gpu-sail-l", options, work).unwrap_err().to_string();
-        assert!(said.contains("fell off the bus"), "{said}");
-    }
 }

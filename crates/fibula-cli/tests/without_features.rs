@@ -1,0 +1,29 @@
+//! A program without an optional feature names the feature that a command line asks for.
+
+use std::process::Command;
+
+fn standard_error(arguments: &[&str]) -> (Option<i32>, String) {
+    let run = Command::new(env!("CARGO_BIN_EXE_fibula")).args(arguments).output().unwrap();
+    (run.status.code(), String::from_utf8(run.stderr).unwrap())
+}
+
+#[test]
+#[cfg(not(feature = "gpu"))]
+fn a_card_needs_the_feature_gpu() {
+    let lacking = "fibula: no CUDA card: this fibula was built without the feature `gpu`\n";
+    assert_eq!(standard_error(&["devices"]), (Some(0), lacking.into()));
+    for arguments in [&["bench", "--device", "gpu"][..], &["verify", "--device", "both"], &["study", "gpu"]] {
+        assert_eq!(standard_error(arguments), (Some(2), lacking.into()), "{arguments:?}");
+    }
+    let lacking = "fibula: no engine \"gpu-mosaic\": this fibula was built without the feature `gpu`\n";
+    for arguments in [["bench", "-e", "gpu-mosaic"], ["verify", "-e", "gpu-mosaic"]] {
+        assert_eq!(standard_error(&arguments), (Some(2), lacking.into()), "{arguments:?}");
+    }
+}
+
+#[test]
+#[cfg(not(feature = "peers"))]
+fn engines_of_other_people_need_the_feature_peers() {
+    let lacking = "fibula: no engine \"peer:bart\": this fibula was built without the feature `peers`\n";
+    assert_eq!(standard_error(&["bench", "-e", "peer:bart"]), (Some(2), lacking.into()));
+}
