@@ -28,3 +28,8 @@ pub mod update;
 pub use error::{Damage, Error, Place};
 pub use scan::IpPrefix;
 pub use source::{Content, Progress, Source};
+
+/// The README's example is a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -215,7 +215,10 @@ impl<A: Address> Fib<A> {
 
 impl<A: Address> std::fmt::Debug for Fib<A> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Fib").field("engine", &self.entry.about.name).field("config", &self.config).finish_non_exhaustive()
+        f.debug_struct("Fib")
+            .field("engine", &self.entry.about.name)
+            .field("config", &self.config)
+            .finish_non_exhaustive()
     }
 }
 
