@@ -2,11 +2,13 @@
 //!
 //! `cargo xtask test` runs all of them. Each step can be run alone.
 
+mod api;
 mod comments;
 mod dependencies;
 mod fuzz;
 mod instructions;
 mod lint;
+mod packages;
 mod run;
 mod setup;
 mod test;
@@ -21,6 +23,7 @@ usage: cargo xtask COMMAND
           --quick: formatting, clippy and the unit tests
   lint    formatting, comments' width, clippy, documentation, licences and duplicate versions
   instructions  the instructions of a lookup of every engine, against docs/instructions.tsv; --record writes the counts there
+  api     the public items of the published crates, against docs/public-api; --record writes them there
   fuzz    every fuzz target, or those named; --seconds N each (10)
   setup   install what the tests need and the machine lacks; `setup peers`: what the feature `peers` needs, too";
 
@@ -43,6 +46,7 @@ fn command(arguments: &[String]) -> Result<()> {
         ("test", [what]) if what == "--quick" => test::quick(),
         ("lint", []) => lint::all(),
         ("instructions", rest) => instructions::from_arguments(rest),
+        ("api", rest) => api::from_arguments(rest),
         ("fuzz", rest) => fuzz::from_arguments(rest),
         ("setup", []) => setup::all(),
         ("setup", [what]) if what == "peers" => setup::peers(),

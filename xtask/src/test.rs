@@ -1,15 +1,17 @@
 //! `cargo xtask test`: everything, in the order in which it is most likely to fail.
 
 use crate::run::{FEATURES, cargo, host, nightly, run};
-use crate::{fuzz, instructions, lint, setup};
+use crate::{api, fuzz, instructions, lint, packages, setup};
 use anyhow::Result;
 use std::process::Command;
 use std::time::Instant;
 
 /// The stages of the tests, each with its name.
-const STAGES: [(&str, Stage); 7] = [
+const STAGES: [(&str, Stage); 9] = [
     ("what the tests need", setup::all),
     ("lint", lint::all),
+    ("packages", packages::check),
+    ("public surface", api::check),
     ("tests", tests),
     ("instructions", instructions::check),
     ("address sanitizer", address_sanitizer),

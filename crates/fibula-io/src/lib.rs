@@ -27,3 +27,8 @@ pub mod update;
 
 pub use error::{Damage, Error, Place};
 pub use source::{Content, Progress, Source};
+
+/// The README's example is a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -34,3 +34,8 @@ pub use error::Error;
 pub use expected::Expected;
 pub use mismatch::{Mismatch, Refusal};
 pub use selection::select;
+
+/// The README's examples are tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;

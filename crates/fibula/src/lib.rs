@@ -35,16 +35,21 @@
 //! assert_eq!(next_hops.get(next_hop).unwrap().to_string(), "192.0.2.2");
 //! # Ok::<(), fibula::Error>(())
 //! ```
+//!
+//! The modules `arch`, `blocks` and `memory` are hidden and not promised: any release may change them.
 #![deny(unsafe_code)]
 
 mod address;
+#[doc(hidden)]
 pub mod arch;
+#[doc(hidden)]
 pub mod blocks;
 pub mod engine;
 pub mod engines;
 mod error;
 mod fib;
 pub mod live;
+#[doc(hidden)]
 pub mod memory;
 mod next_hop;
 pub mod parallel;
@@ -68,5 +73,5 @@ pub use table::{IpPrefix, Table};
 
 /// The README's example is a test.
 #[cfg(doctest)]
-#[doc = include_str!("../../../README.md")]
+#[doc = include_str!("../README.md")]
 struct Readme;

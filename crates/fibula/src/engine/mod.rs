@@ -46,8 +46,8 @@ pub use update::{Cost, Update};
 pub use view::View;
 pub use width::{Width, WidthBits};
 
-pub use crate::arch::Isa;
-pub use crate::memory::Memory;
+pub use crate::arch::{Isa, Level};
+pub use crate::memory::{Memory, Pages};
 pub(crate) use erased::Whole;
 #[doc(hidden)]
 pub use erased::{boxed, opened};
