@@ -36,7 +36,8 @@
 //! # Ok::<(), fibula::Error>(())
 //! ```
 //!
-//! The modules `arch`, `blocks` and `memory` are hidden and not promised: any release may change them.
+//! The modules `arch`, `blocks` and `memory` are hidden and not promised: any release may change
+//! them.
 #![deny(unsafe_code)]
 
 mod address;

@@ -214,7 +214,7 @@ fn find<A: Address, L: Levels<A>>(levels: &L, depth: usize, address: A) -> Optio
 /// Follows one prefix whose route was announced, replaced or withdrawn. `rib` is the table with all
 /// changes in it. After a call for each, in any order, the levels equal a fresh build.
 ///
-/// Only addresses that the prefix owns change ([`exposed`]). Where a withdrawal leaves a node
+/// Only addresses that the prefix owns change (`exposed`). Where a withdrawal leaves a node
 /// without longer routes, its chunk is removed. A route longer than the last level makes the node
 /// above it [`Slot::Beyond`], or an answer again.
 pub fn repaint<A: Address, L: Levels<A>>(levels: &mut L, rib: &Rib<A>, prefix: Prefix<A>) {
