@@ -75,7 +75,7 @@ pub trait Lookup<A: Address>: Send + Sync + 'static {
     /// have the same length.
     ///
     /// Implementations are `#[inline(always)]`, like all they call (see
-    /// [`Kernel::run`](crate::arch::Kernel::run)), and overlap the memory accesses of neighbouring
+    /// `Kernel::run`), and overlap the memory accesses of neighbouring
     /// addresses.
     fn lookup_batch<I: Isa>(&self, isa: I, addresses: &[A], next_hops: &mut [Self::Width]);
 

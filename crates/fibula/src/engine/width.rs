@@ -7,7 +7,7 @@ use std::hash::Hash;
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 /// An unsigned integer that holds next-hop indices: `u8`, `u16` or `u32`. Zero is "no route", so
-/// that arrays may begin as [`Array::zeroed`](crate::memory::Array::zeroed).
+/// that arrays may begin as `Array::zeroed`.
 pub trait Width:
     Copy + Default + Eq + Ord + Hash + Debug + FromBytes + IntoBytes + Immutable + Word + Send + Sync + 'static
 {

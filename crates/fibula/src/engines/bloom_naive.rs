@@ -20,11 +20,11 @@
 //!
 //! Hashes are draws of C's `rand` seeded with the key ([`Drawn`]), one for each bit and one for the
 //! table. For IPv6 there are 64 lengths, and a tree for the routes longer than /64
-//! ([`by_length`](crate::blocks::by_length)).
+//! (`by_length`).
 //!
 //! # Updates
 //! Each touches one table entry and at most k bits of one filter
-//! ([`filtered`](crate::blocks::filtered)).
+//! (`filtered`).
 //!
 //! # Worked example
 //! 0.0.0.0/0 to 1, 10.0.0.0/8 to 2 and 10.1.0.0/16 to 3: lengths 8 and 16 have one key each, 0x0A

@@ -2,7 +2,7 @@
 //! yardstick.
 //!
 //! Keith Sklower, "A Tree-Based Packet Routing Table for Berkeley Unix", USENIX Winter Conference
-//! 1991, based on Morrison's Patricia tree. [`blocks::patricia`](crate::blocks::patricia) draws the
+//! 1991, based on Morrison's Patricia tree. `blocks::patricia` draws the
 //! tree, its nodes and a worked example.
 //!
 //! # What differs from the paper
@@ -15,7 +15,7 @@
 //!   and mask lists above. The longest match needs no second structure.
 //! - Masks are prefix lengths. The original also takes masks with holes, which no routing table
 //!   has.
-//! - Batches interleave several descents ([`LANES`](crate::blocks::patricia::LANES)). Each fetches
+//! - Batches interleave several descents (`LANES`). Each fetches
 //!   its next node while others are compared.
 
 use crate::arch::Isa;

@@ -23,7 +23,7 @@
 //! positive of a filter costs a table lookup, never a wrong answer. If neither table has the key,
 //! the DLA answers; it also holds the default route. Each filter has its own size (*asymmetric*),
 //! from the number of its keys and its ratio of false positives f: m = -n ln f / (ln 2)^2, k =
-//! -log2 f ([`Parameters`](crate::blocks::bloom::Parameters)).
+//! -log2 f (`Parameters`).
 //!
 //! The two engines differ only in their hashes, as in the paper:
 //!
@@ -39,7 +39,7 @@
 //! under it whose length is not greater. A withdrawn prefix gives those of its own length to the
 //! next route above it in the same group, or removes them from table and counting filter. A filter
 //! and its table are rebuilt for their current entries when those have become a sixteenth more or
-//! fewer ([`filtered`](crate::blocks::filtered)).
+//! fewer (`filtered`).
 //!
 //! # Worked example
 //! ```text
@@ -53,7 +53,7 @@
 //! # What differs from the paper
 //! - Hash values are scaled to a size by a multiplication that keeps their high bits, where the
 //!   paper takes the remainder of a division.
-//! - The paper's hash tables are chained; these have [buckets](crate::blocks::buckets) of one cache
+//! - The paper's hash tables are chained; these have `buckets` of one cache
 //!   line.
 //! - h2 is the hash of h1 by the same function. The paper does not say where its second hash comes
 //!   from.

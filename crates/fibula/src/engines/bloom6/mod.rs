@@ -5,7 +5,7 @@
 //! Table 4.
 //!
 //! # Layout
-//! [`dpcpe`](crate::blocks::dpcpe) chooses *n* lengths, the last of which is 64, and the table is
+//! `dpcpe` chooses *n* lengths, the last of which is 64, and the table is
 //! expanded to those:
 //!
 //! ```text
@@ -19,7 +19,7 @@
 //! A lookup goes from /64 down. At each level it tests the filter, then reads the table if all bits
 //! are set. The first entry with an answer has the longest match. Without one, the default route
 //! answers. There is no direct array, because the first of the levels is too long for one. The
-//! steps are those of [`by_length`](crate::blocks::by_length). Hashes are combined of two as in
+//! steps are those of `by_length`. Hashes are combined of two as in
 //! [`bloom`](super::bloom).
 //!
 //! # Levels
@@ -50,7 +50,7 @@
 //! - The levels are optimal; `choice=dpcpe` takes the paper's.
 //! - The paper gives IPv6 MurmurHash3 because its H2 had no 64-bit form. Here all three functions
 //!   have one.
-//! - Tables have [buckets](crate::blocks::buckets) where the paper chains.
+//! - Tables have `buckets` where the paper chains.
 
 #[cfg(test)]
 mod tests;

@@ -29,7 +29,7 @@
 //! # Concurrent readers
 //! All entries are atomic words. Readers of a shared table see each entry as it was or as it is. A
 //! batch of changes is applied in the order that writes every entry once
-//! ([`entry`](crate::blocks::entry)).
+//! (`entry`).
 //!
 //! A block is filled with the entry of its /24 before that entry points to it. When it is removed,
 //! all its entries are equal again before one of them replaces the pointer. Its number is reused
@@ -51,7 +51,7 @@
 //! - 6 bits of length where the second paper has 5: an entry of TBLlong may come from any of the
 //!   lengths 0 to 32. That leaves 25 bits of value ([`NEXT_HOPS_MAX`]). Block numbers, at most
 //!   2^24, always fit.
-//! - Blocks are numbered without holes ([`dense`](crate::blocks::dense)), so a withdrawal may move
+//! - Blocks are numbered without holes (`dense`), so a withdrawal may move
 //!   one, unless the table is shared.
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use crate::{Delta, Prefix, Rib, Route};
 
 impl<W> Dir24_8<W> {
     /// Applies changes that `rib` already holds. They must be in the order of
-    /// [`in_order`](crate::blocks::entry::in_order).
+    /// `in_order`.
     pub(super) fn follow(&mut self, rib: &Rib<u32>, deltas: &[Delta<u32>]) -> Cost {
         let mut cost = Cost::default();
         for &Delta { prefix, after, .. } in deltas {

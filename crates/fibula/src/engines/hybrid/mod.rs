@@ -15,8 +15,8 @@
 //! /25 to /32   sub-tries: a root node of stride 4, which also has the answer of the entry
 //!              nodes after 24, 28 and 32 bits
 //! ```
-//! Entries are those of [`entry`](crate::blocks::entry), nodes those of
-//! [`tree_bitmap`](crate::blocks::tree_bitmap). A lookup tries the long routes first: TBL24, and
+//! Entries are those of `entry`, nodes those of
+//! `tree_bitmap`. A lookup tries the long routes first: TBL24, and
 //! the sub-trie if there is one. Only if they have no answer does it look in the Tree Bitmap of the
 //! short routes.
 //!
@@ -31,14 +31,14 @@
 //!
 //! # Concurrent readers
 //! A lookup reads the three tables one after the other. An entry of TBL24 and a root are each one
-//! word, and what a root leads to does not change ([`tree_bitmap`](crate::blocks::tree_bitmap)). A
+//! word, and what a root leads to does not change (`tree_bitmap`). A
 //! root includes the answer of its entry, so each table shows one moment. An update then copies all
 //! blocks on its path, at most three in a sub-trie.
 //!
 //! A reader may find nothing in TBL24 just before a route appears there. It goes on to the short
 //! routes and must find them as they were then. So a change of a short route waits for a grace
 //! period after longer routes have appeared below it where there were none
-//! ([`settling`](crate::blocks::settling)). The number of a sub-trie is reused after a grace
+//! (`settling`). The number of a sub-trie is reused after a grace
 //! period, and until then its root does not change.
 //!
 //! # Worked example

@@ -3,7 +3,7 @@
 //!
 //! The first 18 bits of an address choose a *tile*, and the next 6 bits choose the answer in it. A
 //! tile is 64 answers, one for each /24 of an /18. Equal tiles are stored once
-//! ([`unique`](crate::blocks::unique)). Routes longer than /24 are stored separately.
+//! (`unique`). Routes longer than /24 are stored separately.
 //!
 //! `mosaic-runs` stores a tile as a bit map of where its runs of equal answers begin, followed by
 //! one answer per run. That takes one load more, and half the bytes where answers are wide.

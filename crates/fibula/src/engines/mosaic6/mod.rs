@@ -24,7 +24,7 @@
 //!   all slots, then all answers: 21 of each with 8-bit answers, 16 with 16-bit and 10 with 32-bit
 //!   answers. So a bucket costs one line from memory. One comparison of 512 bits sees all its ends,
 //!   and the slot where the bucket begins masks off the ends of other buckets.
-//! - Routes of 49 to 128 bits are in a [`patricia`](crate::blocks::patricia) tree. A word above
+//! - Routes of 49 to 128 bits are in a `patricia` tree. A word above
 //!   such a route leads to a bucket of one slot, which holds the answer for addresses that the tree
 //!   does not cover. Other addresses pay nothing for it.
 //!
@@ -61,7 +61,7 @@
 //! - By gathers, 16 at a time. A block of 96 addresses keeps all its state in registers until it
 //!   reads the buckets, and six independent gathers are always in flight.
 //! - One by one, at indexes that vectors have computed. The batch is then
-//!   [software-pipelined](crate::blocks::pipeline): five stages on blocks of 48. A stage writes
+//!   software-pipelined: five stages on blocks of 48. A stage writes
 //!   single words that the next stage reads as vectors. Those reads would wait for the store queue
 //!   if the stages of other blocks did not come between.
 //!
@@ -113,8 +113,8 @@
 //! Next hops up to [`NEXT_HOPS_MAX`]; 2^26 cells of arrays; 2^24 lines. A table of many routes
 //! longer than /48 is as slow as the tree that holds them.
 //!
-//! [`Isa::gathers_fast`]: crate::arch::Isa::gathers_fast
-//! [`Isa::first_at_least`]: crate::arch::Isa::first_at_least
+//! [`Isa::gathers_fast`]: crate::engine::Isa::gathers_fast
+//! [`Isa::first_at_least`]: crate::engine::Isa::first_at_least
 
 mod batch;
 mod blocks;

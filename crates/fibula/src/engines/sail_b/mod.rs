@@ -7,7 +7,7 @@
 //!
 //! # Layout
 //! A route of length *l* up to 24 is bit *slot* of B*l* and entry *slot* of N*l*, where the slot is
-//! its first *l* bits. [`pivot`](crate::blocks::pivot) draws how the next hops and the routes
+//! its first *l* bits. `pivot` draws how the next hops and the routes
 //! longer than /24 are stored. The bits of the maps are arranged so that one address finds them
 //! together. A word holds six levels below one node, in the order of a heap. Each such word of
 //! levels 18 to 23 is stored beside the word of level 24.
@@ -48,7 +48,7 @@
 //! that the prefix owns: the labels that pivot pushing has moved there.
 //!
 //! # Concurrent readers
-//! See [`pivot`](crate::blocks::pivot).
+//! See `pivot`.
 //!
 //! # What differs from the paper
 //! - The maps are the paper's 2^25 - 1 bits, 4 MB, plus the unused bit 0 of each word of six
@@ -58,8 +58,8 @@
 //! - N24 marks a chunk with its highest bit, where the paper negates its number, and counts chunks
 //!   from 0.
 //! - The paper leaves to the reader how levels 25 to 32 follow an update: see
-//!   [`pushing::exposed`](crate::blocks::pushing::exposed). Chunks are numbered without holes
-//!   ([`dense`](crate::blocks::dense)), so an update may move one, unless the table is shared.
+//!   `pushing::exposed`. Chunks are numbered without holes
+//!   (`dense`), so an update may move one, unless the table is shared.
 
 #[cfg(test)]
 mod tests;

@@ -57,8 +57,8 @@
 //! - The paper assumes a default route, so that a next hop is never 0. Chunk 0 takes its role.
 //! - Algorithm 2 subtracts 1 from every chunk id. With chunk 0 present, nothing is subtracted.
 //! - Updates take the changed intervals from the table itself
-//!   ([`exposed`](crate::blocks::pushing::exposed)), so that no pushed trie is needed beside it.
-//!   Chunks are numbered without holes ([`dense`](crate::blocks::dense)), so an update may move
+//!   (`exposed`), so that no pushed trie is needed beside it.
+//!   Chunks are numbered without holes (`dense`), so an update may move
 //!   one, unless the table is shared.
 //! - Where BN24 answers, C24 may still hold the number of an earlier chunk.
 //! - [`Engine::memory`] splits BN24 as Figure 4 does: one bit of each entry is B24, on chip, the

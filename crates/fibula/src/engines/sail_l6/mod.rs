@@ -64,7 +64,7 @@
 //! - The paper ends at 64 bits. Longer routes must still answer, so a node of level 64 that has
 //!   such routes has an entry without the flag, even if it has no route itself. Other addresses pay
 //!   nothing, because the flag is read anyway.
-//! - C48 is stored only for chunks that have an id ([`sparse`](crate::blocks::sparse)): it would be
+//! - C48 is stored only for chunks that have an id (`sparse`): it would be
 //!   the largest array and nearly all zeros. One array BCN48 instead of the two took twice the
 //!   bytes of BN48 for a full table with 16-bit next hops, and gave between 13 and 28 % fewer
 //!   lookups a second.

@@ -73,8 +73,8 @@
 //!   path then reads B24. Single lookups read in the paper's order.
 //! - No table needs a default route.
 //! - Updates take the changed intervals from the changed table itself
-//!   ([`exposed`](crate::blocks::pushing::exposed)), so that no overlay trie is needed beside this
-//!   one. Chunks are numbered without holes ([`dense`](crate::blocks::dense)), so an update may
+//!   (`exposed`), so that no overlay trie is needed beside this
+//!   one. Chunks are numbered without holes (`dense`), so an update may
 //!   move one.
 
 mod batch;

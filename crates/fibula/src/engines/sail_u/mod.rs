@@ -8,7 +8,7 @@
 //! A route of up to 24 bits is pushed to the first of the levels 6, 12, 18 and 24 that is not
 //! shorter. There it is 2^0 to 2^6 neighbouring slots, each a bit of B and an entry of N. The slots
 //! under one node of the level before are 2^6 bits, one word of the map, so an update changes only
-//! one word. [`pivot`](crate::blocks::pivot) draws how the next hops and the routes longer than /24
+//! one word. `pivot` draws how the next hops and the routes longer than /24
 //! are stored.
 //!
 //! ```text
@@ -46,7 +46,7 @@
 //! cleared bits as they were.
 //!
 //! # Concurrent readers
-//! See [`pivot`](crate::blocks::pivot).
+//! See `pivot`.
 //!
 //! # What differs from the paper
 //! - N24 marks a chunk with its highest bit, where the paper negates its number, and counts chunks

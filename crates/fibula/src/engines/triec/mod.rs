@@ -106,7 +106,7 @@
 //!   entries; an NHI of zeros means it. So an empty TrieC15/6 is all zeros, and memory is mapped
 //!   only where it is written.
 //! - **Bit 0 of a BitAtlas** counts as set even if it is not, for the same reason.
-//! - Nodes are numbered without holes ([`dense`](crate::blocks::dense)), so one may move when
+//! - Nodes are numbered without holes (`dense`), so one may move when
 //!   another is removed. [`Engine::memory`] lists what finds them again, "node owners". In a shared
 //!   table none moves.
 //! - The paper keeps all tables in SRAM chips beside the processor, so all parts count as off chip.

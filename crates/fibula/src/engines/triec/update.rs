@@ -51,7 +51,7 @@ impl<N: Nhi, L: Nhi> Table<N, L> {
     }
 
     /// Applies changes that `rib` already holds, in the order of
-    /// [`in_order`](crate::blocks::entry::in_order). There must be [room](Self::check_room).
+    /// `in_order`. There must be [room](Self::check_room).
     ///
     /// A withdrawal may write the answer of a route whose own turn is still to come. It may also
     /// remove a node below which other routes still wait to be withdrawn; those then find nothing
