@@ -1,10 +1,10 @@
 //! The lookup level by level, for a thread pipeline (the paper's Table 5): one stage for each level
 //! of the trie, and one for Hash16 and the routes outside the trie.
 //!
+//! ```text
 //! handed on   | goes on |        | number of the node below, or the next hop so far |
 //!                 63               31                                              0
 //! ```
-//! What goes on after the last level asks Hash16 too.
 //! A lookup that goes on after the last level also looks in Hash16.
 
 use super::hash16::key_of;
