@@ -17,6 +17,7 @@
 //! packed, or all zeros                     | a bit for each slot               |   | 1 |
 //! spread                                   | first of 64 indices, one a slot   | 1 | 0 |
 //!                                          +-----------------------------------+---+---+
+//! ```
 
 use super::extra::ExtraNhia;
 use super::nhi::Nhi;
