@@ -18,7 +18,8 @@ use std::net::Ipv4Addr;
 /// Returns one route as a record of type TABLE_DUMP (RFC 6396, section 4.2).
 fn record(prefix: Prefix<u32>, path: &[u16]) -> Vec<u8> {
     let mut attributes = vec![0x40, 1, 1, 0]; // ORIGIN: IGP
-    attributes.extend([0x40, 2, 2 + 2 * path.len() as u8, 2, path.len() as u8]); // AS_PATH: one sequence
+    // AS_PATH: one sequence.
+    attributes.extend([0x40, 2, 2 + 2 * path.len() as u8, 2, path.len() as u8]);
     attributes.extend(path.iter().flat_map(|asn| asn.to_be_bytes()));
     attributes.extend([0x40, 3, 4, 192, 0, 2, 254]); // NEXT_HOP
 

@@ -45,7 +45,8 @@ pub(crate) struct Arguments {
 
 impl Arguments {
     pub(crate) fn run(self, output: &Output) -> anyhow::Result<Verdict> {
-        fibula_lab::select::<u32>(registry::engines(), &self.engine)?; // a wrong name fails before a table is made
+        // A wrong name fails before a table is made.
+        fibula_lab::select::<u32>(registry::engines(), &self.engine)?;
         let in_sentences = output.asked().is_none();
         if in_sentences {
             writeln!(io::stdout(), "{}\n", Machine::here())?;

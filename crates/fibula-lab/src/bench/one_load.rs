@@ -61,7 +61,8 @@ impl<A: Address, W: Width> Engine<A> for OneLoad<A, W> {
         let bytes = config.parameter("bytes", LEAST_BYTES..=1 << 40, LEAST_BYTES)?;
         let mut cells = Array::filled(0_u32, bytes / 4, config.pages);
         for (cell, index) in cells.iter_mut().zip(0_u32..) {
-            *cell = index.wrapping_mul(0x9E37_79B9) >> 24; // any value that the narrowest width holds
+            // Any value that the narrowest width holds.
+            *cell = index.wrapping_mul(0x9E37_79B9) >> 24;
         }
         Ok(Self { cells, types: PhantomData })
     }

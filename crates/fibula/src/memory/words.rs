@@ -116,9 +116,8 @@ pub trait Around: Copy + FromZeros + fmt::Debug + Send + Sync + 'static {
     fn inner(self) -> Self::Inner;
 }
 
-// SAFETY: `Words` checks size and alignment at compile time. `around` makes a value from one of the
-// inner type. An array of either begins as zeros or as bytes without padding, which are values of
-// both.
+// SAFETY: `Words` checks size and alignment at compile time. `around` makes a value from an inner
+// one. An array of either begins as zeros or bytes without padding, which are values of both.
 unsafe impl<T: Around> Shareable for T {
     type Atomic = <T::Inner as Shareable>::Atomic;
 
