@@ -1,6 +1,6 @@
 //! The checks that do not run the code.
 
-use crate::run::{FEATURES, cargo, run};
+use crate::run::{DEFAULT_FEATURES, FEATURES, cargo, run};
 use crate::{comments, dependencies};
 use anyhow::Result;
 
@@ -8,7 +8,7 @@ use anyhow::Result;
 pub(crate) fn all() -> Result<()> {
     code()?;
     let mut documentation = cargo(&["doc", "--workspace", "--no-deps", "--locked"]);
-    run(documentation.env("RUSTDOCFLAGS", "--deny warnings"))?;
+    run(documentation.args(FEATURES).env("RUSTDOCFLAGS", "--deny warnings"))?;
     dependencies::check()
 }
 
@@ -16,7 +16,7 @@ pub(crate) fn all() -> Result<()> {
 pub(crate) fn code() -> Result<()> {
     run(&mut cargo(&["fmt", "--all", "--check"]))?;
     comments::check()?;
-    for features in [&FEATURES[..], &[]] {
+    for features in [FEATURES, DEFAULT_FEATURES] {
         run(cargo(&["clippy", "--workspace", "--all-targets", "--locked"])
             .args(features)
             .args(["--", "--deny", "warnings"]))?;

@@ -1,6 +1,6 @@
 //! `cargo xtask test`: everything, in the order in which it is most likely to fail.
 
-use crate::run::{FEATURES, cargo, host, nightly, run};
+use crate::run::{DEFAULT_FEATURES, FEATURES, cargo, host, nightly, run};
 use crate::{api, fuzz, instructions, lint, packages, setup};
 use anyhow::Result;
 use std::process::Command;
@@ -66,7 +66,8 @@ fn cpu_seconds() -> f64 {
 /// Runs everything as users run it.
 fn tests() -> Result<()> {
     run(cargo(&["test", "--workspace", "--locked"]).args(FEATURES))?;
-    run(&mut cargo(&["test", "--workspace", "--test", "without_features", "--locked"]))
+    let mut without = cargo(&["test", "--workspace", "--test", "without_features", "--locked"]);
+    run(without.args(DEFAULT_FEATURES))
 }
 
 /// Runs the unit tests of all crates, not optimized and with few cases each.

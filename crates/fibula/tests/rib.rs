@@ -16,9 +16,7 @@ impl<A: Address> List<A> {
         let before = self.0.iter().find(|r| r.prefix == prefix).map_or(NextHop::NONE, |r| r.next_hop);
         self.0.retain(|route| route.prefix != prefix);
         let mut after = NextHop::NONE;
-        if let Change::Announce(route) = change
-            && route.next_hop.is_some()
-        {
+        if let Change::Announce(route) = change {
             after = route.next_hop;
             self.0.push(route);
         }
@@ -93,7 +91,7 @@ fn prefix<A: Address>() -> impl Strategy<Value = Prefix<A>> {
 }
 
 fn change<A: Address>() -> impl Strategy<Value = Change<A>> {
-    (prefix(), 0..5_u32, any::<bool>()).prop_map(|(prefix, next_hop, announce)| {
+    (prefix(), 1..5_u32, any::<bool>()).prop_map(|(prefix, next_hop, announce)| {
         if announce {
             Change::Announce(Route { prefix, next_hop: NextHop(next_hop) })
         } else {
@@ -103,7 +101,7 @@ fn change<A: Address>() -> impl Strategy<Value = Change<A>> {
 }
 
 fn routes<A: Address>() -> impl Strategy<Value = Vec<Route<A>>> {
-    vec((prefix(), 0..4_u32).prop_map(|(prefix, n)| Route { prefix, next_hop: NextHop(n) }), 0..24)
+    vec((prefix(), 1..4_u32).prop_map(|(prefix, n)| Route { prefix, next_hop: NextHop(n) }), 0..24)
 }
 
 fn both<A: Address>(routes: &[Route<A>]) -> (Rib<A>, List<A>) {
@@ -336,6 +334,14 @@ macro_rules! families {
             for pair in [(zero, max), (zero, max - 1), (1, max), (1, max - 1), (max - 1, max), (zero, 1)] {
                 intervals_are_the_fewest_prefixes(pair.0, pair.1).unwrap();
             }
+        }
+
+        #[test]
+        #[should_panic(expected = "a route needs a next hop")]
+        fn a_route_without_a_next_hop_is_no_removal() {
+            let mut rib: Rib<$address> = Rib::new();
+            rib.insert(Prefix::ALL, NextHop(1));
+            rib.insert(Prefix::ALL, NextHop::NONE);
         }
 
         #[test]

@@ -40,7 +40,7 @@ pub(super) fn apply<A: Address, E: Engine<A>>(
     changes: &[(&str, u32)],
 ) -> Cost {
     let changes = changes.iter().map(|&(prefix, next_hop)| (prefix.parse().unwrap(), NextHop(next_hop)));
-    let deltas: Vec<_> = changes.filter_map(|(prefix, next_hop)| rib.insert(prefix, next_hop)).collect();
+    let deltas: Vec<_> = changes.filter_map(|(prefix, next_hop)| rib.set(prefix, next_hop)).collect();
     let Update::Applied(cost) = engine.apply(rib, &deltas) else { panic!("not applied") };
     engine.validate(rib).unwrap();
     cost

@@ -68,13 +68,21 @@ impl<A: Address> Rib<A> {
     }
 
     /// Inserts a route or replaces its next hop. Returns what changed, or `None` if the same route
-    /// was there. A route to [`NextHop::NONE`] is no route: inserting one removes.
+    /// was there.
+    ///
+    /// # Panics
+    /// If `next_hop` is [`NextHop::NONE`]. [`remove`](Rib::remove) is the way to remove a route.
+    #[track_caller]
     pub fn insert(&mut self, prefix: Prefix<A>, next_hop: NextHop) -> Option<Delta<A>> {
-        if !next_hop.is_some() {
-            return self.remove(prefix);
-        }
+        check_next_hop(prefix, next_hop);
         let before = self.routes.insert(prefix, next_hop).unwrap_or_default();
         (before != next_hop).then_some(Delta { prefix, before, after: next_hop })
+    }
+
+    /// As [`insert`](Rib::insert), where tests write 0 for a route that goes.
+    #[cfg(test)]
+    pub(crate) fn set(&mut self, prefix: Prefix<A>, next_hop: NextHop) -> Option<Delta<A>> {
+        if next_hop.is_some() { self.insert(prefix, next_hop) } else { self.remove(prefix) }
     }
 
     /// Removes a route. Returns what changed, or `None` if it was absent.
@@ -84,6 +92,9 @@ impl<A: Address> Rib<A> {
     }
 
     /// Applies a change. Returns what changed, or `None` if nothing did.
+    ///
+    /// # Panics
+    /// If it announces a route to [`NextHop::NONE`].
     pub fn apply(&mut self, change: Change<A>) -> Option<Delta<A>> {
         match change {
             Change::Announce(route) => self.insert(route.prefix, route.next_hop),
@@ -204,20 +215,20 @@ impl<'a, A: Address> IntoIterator for &'a Rib<A> {
     }
 }
 
-/// Inserts one route after the other: a later route replaces an earlier one of the same prefix, and
-/// one to [`NextHop::NONE`] removes it. O(n) for input that is already in order, O(n log n) for any
-/// other.
+/// Checks that a route has a next hop.
+#[track_caller]
+fn check_next_hop<A: Address>(prefix: Prefix<A>, next_hop: NextHop) {
+    assert!(next_hop.is_some(), "a route needs a next hop, and {prefix} has none: `remove` removes a route");
+}
+
+/// Inserts one route after the other: a later route replaces an earlier one of the same prefix.
+/// O(n) for input that is already in order, O(n log n) for any other. Panics as [`Rib::insert`].
 impl<A: Address> FromIterator<Route<A>> for Rib<A> {
     fn from_iter<I: IntoIterator<Item = Route<A>>>(routes: I) -> Self {
         // The map's own bulk build sorts (sorted input in one pass), keeps the last of equal keys
         // and fills its nodes completely.
-        let mut removals = false;
-        let noted = routes.into_iter().inspect(|route| removals |= !route.next_hop.is_some());
-        let mut routes: BTreeMap<_, _> = noted.map(|route| (route.prefix, route.next_hop)).collect();
-        if removals {
-            routes.retain(|_, next_hop| next_hop.is_some());
-        }
-        Self { routes }
+        let checked = routes.into_iter().inspect(|route| check_next_hop(route.prefix, route.next_hop));
+        Self { routes: checked.map(|route| (route.prefix, route.next_hop)).collect() }
     }
 }
 

@@ -53,7 +53,9 @@ impl<A: Address> Routes<A> {
     pub fn rib(&self) -> Result<Rib<A>, Error> {
         let read = (0..self.addresses.len()).map(|at| {
             let prefix = Prefix::new(self.addresses[at], self.lengths[at])?;
-            Ok(Route { prefix, next_hop: NextHop(self.next_hops[at]) })
+            let next_hop = Some(NextHop(self.next_hops[at])).filter(|next_hop| next_hop.is_some());
+            let no_next_hop = || Error::new(ErrorKind::Snapshot, format!("{prefix} has no next hop"));
+            Ok(Route { prefix, next_hop: next_hop.ok_or_else(no_next_hop)? })
         });
         let rib = read.collect::<Result<Rib<A>, Error>>().map_err(|error| unsound(ADDRESSES, error))?;
         if rib.len() == self.addresses.len() {

@@ -45,7 +45,7 @@ fn follows<A: Address>(steps: Vec<Step<A>>) {
             Step::Change(table, prefix, next_hop) if !known.is_empty() => {
                 let id = *table.get(&known);
                 let rib = ribs.get_mut(&id).unwrap();
-                let delta = rib.insert(prefix, NextHop(next_hop));
+                let delta = rib.set(prefix, NextHop(next_hop));
                 tables.apply(id, rib, delta.as_slice()).unwrap();
             }
             Step::Remove(_) | Step::Change(..) => {}

@@ -402,7 +402,7 @@ mod tests {
             ("001011", 9),
         ];
         for (bits, next_hop) in figure_2 {
-            rib.insert(node(bits), NextHop(next_hop));
+            rib.set(node(bits), NextHop(next_hop));
         }
         let levels = painted(&rib);
         let (answer, chunk) = (|next_hop| Slot::Answer(NextHop(next_hop)), Slot::Chunk);
@@ -480,7 +480,7 @@ mod tests {
             for batch in batches {
                 let prefixes = batch.iter().map(|&(bits, len, next_hop)| {
                     let prefix = Prefix::containing(u128::from_bits(bits, 0, 8), len);
-                    rib.insert(prefix, NextHop(next_hop));
+                    rib.set(prefix, NextHop(next_hop));
                     prefix
                 });
                 let prefixes: Vec<Prefix<u128>> = prefixes.collect();

@@ -102,7 +102,7 @@ fn follow<W: Width, M: Map>(changes: &[(Prefix<u32>, NextHop)], bits: u8, at_onc
     for changes in changes.chunks(at_once) {
         let before = rib.clone();
         for &(prefix, next_hop) in changes {
-            rib.insert(prefix, next_hop);
+            rib.set(prefix, next_hop);
         }
         let mut touched: Vec<Prefix<u32>> = changes.iter().map(|&(prefix, _)| prefix).collect();
         touched.sort();
@@ -213,7 +213,7 @@ fn what_readers_were_led_to_stays_until_they_have_passed() {
     let changes = changes.into_iter().chain([("0.0.0.0/30", 0), ("0.0.0.0/14", 0), ("0.0.0.0/4", 0)]);
     let mut answers = vec![find(root)];
     for (prefix, next_hop) in changes {
-        let delta = rib.insert(prefix.parse().unwrap(), NextHop(next_hop)).unwrap();
+        let delta = rib.set(prefix.parse().unwrap(), NextHop(next_hop)).unwrap();
         assert!(array.can_follow(&[delta]));
         array.follow(&rib, &[delta]);
         array.validate(rib.iter()).unwrap();

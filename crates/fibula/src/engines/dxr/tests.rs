@@ -175,7 +175,7 @@ fn changes_of_one_chunk_rebuild_it_once() {
     let mut dxr: Dxr<u8> = build(&rib, 16);
     let mut deltas = Vec::new();
     for (prefix, next_hop) in [("1.2.3.0/24", 2), ("1.2.5.0/24", 3), ("1.2.3.4/32", 4)] {
-        deltas.extend(rib.insert(prefix.parse().unwrap(), NextHop(next_hop)));
+        deltas.extend(rib.set(prefix.parse().unwrap(), NextHop(next_hop)));
     }
     let once = Update::Applied(Cost { chunks_rebuilt: 1, ..Cost::default() });
     assert_eq!(dxr.apply(&rib, &deltas), once);

@@ -46,7 +46,7 @@ fn an_update_copies_at_most_one_full_child_array() {
             rib.insert(Prefix::containing(0x0A00_0000 | index << (32 - len), len as u8), NextHop(70_000));
         }
     }
-    rib.insert("10.0.0.128/25".parse().unwrap(), NextHop::NONE);
+    rib.remove("10.0.0.128/25".parse().unwrap());
     let mut engine = build(&rib);
     let joins = apply(&mut engine, &mut rib, &[("10.0.0.128/25", 5)]);
     assert_eq!(joins, Cost { entries_set: 1, nodes_copied: 16, nodes_allocated: 1, ..Cost::default() });
@@ -118,7 +118,7 @@ fn a_short_route_waits_for_readers_who_may_have_missed_a_longer_one() {
     let view = engine.share().unwrap();
     let mut waits = |changes: &[(&str, u32)]| {
         let mut insert =
-            |(prefix, next_hop): (&str, u32)| rib.insert(prefix.parse().unwrap(), NextHop(next_hop));
+            |(prefix, next_hop): (&str, u32)| rib.set(prefix.parse().unwrap(), NextHop(next_hop));
         let deltas: Vec<_> = changes.iter().filter_map(|&change| insert(change)).collect();
         let waits = (0..9).find(|_| {
             let update = engine.apply(&rib, &deltas);

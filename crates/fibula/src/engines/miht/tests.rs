@@ -39,7 +39,10 @@ fn apply<A: Address, const M: usize>(
     table: &mut Table<A, u16, M>,
     changes: impl IntoIterator<Item = (Prefix<A>, u32)>,
 ) -> Cost {
-    let announce = |(prefix, hop)| Change::Announce(Route { prefix, next_hop: NextHop(hop) });
+    let announce = |(prefix, hop)| match hop {
+        0 => Change::Withdraw(prefix),
+        _ => Change::Announce(Route { prefix, next_hop: NextHop(hop) }),
+    };
     let deltas = rib.apply_all(changes.into_iter().map(announce)).deltas;
     let Update::Applied(cost) = table.apply(rib, &deltas) else { panic!("not applied") };
     table.check(rib).unwrap();

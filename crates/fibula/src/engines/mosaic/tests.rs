@@ -264,7 +264,7 @@ fn runs_that_come_and_go_leave_few_holes() {
     });
     let all: Vec<_> = routes.iter().map(|route| (route.prefix, route.next_hop)).chain(more).collect();
     for &(prefix, next_hop) in &all {
-        rib.insert(prefix, next_hop);
+        rib.set(prefix, next_hop);
     }
     let mut engine: MosaicRuns<u32> = build_runs(&rib);
     assert_eq!((engine.root.tiles(), engine.root.number_bits()), (70_001, 32));
@@ -273,7 +273,7 @@ fn runs_that_come_and_go_leave_few_holes() {
         let withdrawn: Vec<_> = part.iter().filter_map(|&(prefix, _)| rib.remove(prefix)).collect();
         engine.apply(&rib, &withdrawn);
         engine.validate(&rib).unwrap();
-        let announced: Vec<_> = part.iter().filter_map(|&(prefix, hop)| rib.insert(prefix, hop)).collect();
+        let announced: Vec<_> = part.iter().filter_map(|&(prefix, hop)| rib.set(prefix, hop)).collect();
         engine.apply(&rib, &announced);
         engine.validate(&rib).unwrap();
     }

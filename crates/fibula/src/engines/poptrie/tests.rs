@@ -109,7 +109,7 @@ fn next_hops_too_great_for_the_direct_table() {
     for (prefix, next_hop) in
         [("0.0.0.0/0", 1), ("0.0.0.0/0", u32::MAX), ("10.0.0.0/8", u32::MAX), ("10.0.0.0/8", 0)]
     {
-        let delta = rib.insert(prefix.parse().unwrap(), NextHop(next_hop)).unwrap();
+        let delta = rib.set(prefix.parse().unwrap(), NextHop(next_hop)).unwrap();
         assert!(matches!(trie.apply(&rib, &[delta]), Update::Applied(_)));
         check(&trie, &rib);
     }
@@ -142,7 +142,7 @@ fn an_update_costs_its_own_path_only() {
     let mut rib: Rib<u32> = rib(&[("10.0.1.0/24", 1), ("10.0.3.0/24", 1), ("10.0.3.64/26", 2)]);
     let mut trie: Poptrie<u32, u8> = Poptrie::build(&rib, &Config::default()).unwrap();
     let mut cost = |prefix: &str, next_hop| {
-        let delta = rib.insert(prefix.parse().unwrap(), NextHop(next_hop)).unwrap();
+        let delta = rib.set(prefix.parse().unwrap(), NextHop(next_hop)).unwrap();
         let Update::Applied(cost) = trie.apply(&rib, &[delta]) else { panic!("not applied") };
         check(&trie, &rib);
         cost
@@ -191,7 +191,7 @@ fn holes_are_closed() {
     let mut trie: Poptrie<u32, u8> = Poptrie::build(&rib, &config(4)).unwrap();
     // Every gap is written again beside the old one, before the old one is freed.
     for next_hop in [201, 202, 0, 203] {
-        let delta = rib.insert(Prefix::ALL, NextHop(next_hop)).unwrap();
+        let delta = rib.set(Prefix::ALL, NextHop(next_hop)).unwrap();
         assert!(matches!(trie.apply(&rib, &[delta]), Update::Applied(_)));
         trie.validate(&rib).unwrap();
         let fresh: Poptrie<u32, u8> = Poptrie::build(&rib, &config(4)).unwrap();
@@ -293,7 +293,7 @@ fn a_shared_trie_asks_for_a_rebuild_when_there_is_no_room_or_far_too_much() {
     // Every gap is written beside the old one, as long as there is room.
     loop {
         before = rib.clone();
-        let delta = rib.insert(Prefix::ALL, NextHop(next_hop)).unwrap();
+        let delta = rib.set(Prefix::ALL, NextHop(next_hop)).unwrap();
         if trie.apply(&rib, &[delta]) == Update::Rebuild {
             break;
         }

@@ -31,7 +31,7 @@ fn build(ribs: &[&Rib<u32>]) -> SailM<u8> {
 /// Changes one table (next hop 0 withdraws) and updates the structure in one batch.
 fn apply(tables: &mut SailM<u8>, table: u16, rib: &mut Rib<u32>, changes: &[(&str, u32)]) -> Cost {
     let changes = changes.iter().map(|&(prefix, next_hop)| (prefix.parse().unwrap(), NextHop(next_hop)));
-    let deltas: Vec<_> = changes.filter_map(|(prefix, next_hop)| rib.insert(prefix, next_hop)).collect();
+    let deltas: Vec<_> = changes.filter_map(|(prefix, next_hop)| rib.set(prefix, next_hop)).collect();
     let Update::Applied(cost) = tables.apply(table, rib, &deltas) else { panic!("not applied") };
     cost
 }
@@ -175,7 +175,8 @@ proptest! {
         for (step, changes) in steps {
             match step {
                 0 => {
-                    let routes = changes.iter().map(|&(prefix, n)| Route { prefix, next_hop: NextHop(n) });
+                    let routes = changes.iter().filter(|&&(_, n)| n != 0);
+                    let routes = routes.map(|&(prefix, n)| Route { prefix, next_hop: NextHop(n) });
                     let rib: Rib<u32> = routes.collect();
                     prop_assert_eq!(usize::from(tables.push_table(&rib).unwrap()), ribs.len());
                     ribs.push(rib);
@@ -187,7 +188,7 @@ proptest! {
                     let rib = &mut ribs[table];
                     let before = rib.clone();
                     for (prefix, next_hop) in changes {
-                        rib.insert(prefix, NextHop(next_hop));
+                        rib.set(prefix, NextHop(next_hop));
                     }
                     let deltas: Vec<_> = before.diff(rib).collect();
                     prop_assert!(matches!(tables.apply(table as u16, rib, &deltas), Update::Applied(_)));

@@ -109,7 +109,7 @@ fn what_is_above_a_new_bit_waits_for_readers() {
     let answers = |at: [u32; 2]| at.map(|address| view.lookup(address));
     assert_eq!(answers([0x0A00_0000, 0x0A00_0100]), [4, 2]);
     // A reader that missed the bit of the /24 must find the /18 as it was then. Nothing else waits.
-    let delta = table.insert("10.0.0.0/18".parse().unwrap(), NextHop::NONE).unwrap();
+    let delta = table.remove("10.0.0.0/18".parse().unwrap()).unwrap();
     for _ in 0..2 {
         assert_eq!((engine.apply(&table, &[delta]), answers([0, 0x0A00_0100])), (Update::Waiting, [0, 2]));
         engine.readers_passed();
@@ -122,7 +122,7 @@ fn what_is_above_a_new_bit_waits_for_readers() {
     // it.
     let deltas = [("10.0.3.0/24", 7), ("10.0.0.0/18", 8)];
     let deltas =
-        deltas.map(|(prefix, next_hop)| table.insert(prefix.parse().unwrap(), NextHop(next_hop)).unwrap());
+        deltas.map(|(prefix, next_hop)| table.set(prefix.parse().unwrap(), NextHop(next_hop)).unwrap());
     assert_eq!(
         (engine.apply(&table, &deltas), answers([0x0A00_0300, 0x0A00_0400])),
         (Update::Waiting, [7, 1])

@@ -147,7 +147,10 @@ fn changes<A: Address>() -> impl Strategy<Value = Vec<Change<A>>> {
     let change = (trunk, noise, len, 0..6_u32).prop_map(|(trunk, noise, len, next_hop)| {
         let bits = (trunk ^ noise) >> (128 - u32::from(A::BITS));
         let prefix = Prefix::containing(A::from_u128(bits).unwrap(), len);
-        Change::Announce(Route { prefix, next_hop: NextHop(next_hop) })
+        match next_hop {
+            0 => Change::Withdraw(prefix),
+            _ => Change::Announce(Route { prefix, next_hop: NextHop(next_hop) }),
+        }
     });
     proptest::collection::vec(change, 1..60)
 }

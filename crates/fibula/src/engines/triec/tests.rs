@@ -187,10 +187,7 @@ fn a_life_inside_2000_leaves_no_holes() {
             let deltas: Vec<_> = batch
                 .iter()
                 .filter_map(|&p| {
-                    rib.insert(
-                        p,
-                        NextHop(if gone { 0 } else { (i * 7 + round + u32::from(p.len())) % 300 + 1 }),
-                    )
+                    rib.set(p, NextHop(if gone { 0 } else { (i * 7 + round + u32::from(p.len())) % 300 + 1 }))
                 })
                 .collect();
             assert!(matches!(engine.apply(&rib, &deltas), Update::Applied(_)));
