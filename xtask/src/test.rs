@@ -86,7 +86,7 @@ fn address_sanitizer() -> Result<()> {
     let tests: [(&[&str], &[&str]); 3] = [
         (&["--lib"], &units),
         (&["--test", "live"], &[]),
-        (&["--test", "engines"], &["::w8::", "::last_address_in_every_lane"]),
+        (&["--test", "engines"], &["::w8::random", "::w8::empty", "::last_address_in_every_lane"]),
     ];
     for (tests, chosen) in tests {
         let mut tests = sanitized(tests)?;

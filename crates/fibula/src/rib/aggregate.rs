@@ -182,7 +182,7 @@ mod tests {
         fn check(&self) {
             assert_eq!(self.best.len(), (self.next_hops as usize + 1).pow(1 << self.depth));
             for (answers, &fewest) in &self.best {
-                let leaves = answers.iter().enumerate();
+                let leaves = answers.iter().enumerate().filter(|&(_, &next_hop)| next_hop > 0);
                 let rib: Rib<A> = leaves
                     .map(|(i, &next_hop)| Route { prefix: self.leaf(i), next_hop: NextHop(next_hop) })
                     .collect();

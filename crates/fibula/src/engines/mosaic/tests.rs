@@ -259,7 +259,7 @@ fn runs_that_come_and_go_leave_few_holes() {
     let (mut rib, routes) = (Rib::new(), all_different());
     // Some tiles get one more /24, so that tiles have several sizes.
     let more = (0..70_000).filter(|slot| slot % 3 > 0).flat_map(|slot| {
-        let places = (1..2 + slot % 60).step_by(2);
+        let places = (1..2 + slot % 20).step_by(2);
         places.map(move |place| (Prefix::containing(slot << 14 | place << 8, 24), NextHop(slot % 7 + 1)))
     });
     let all: Vec<_> = routes.iter().map(|route| (route.prefix, route.next_hop)).chain(more).collect();
@@ -269,7 +269,7 @@ fn runs_that_come_and_go_leave_few_holes() {
     let mut engine: MosaicRuns<u32> = build_runs(&rib);
     assert_eq!((engine.root.tiles(), engine.root.number_bits()), (70_001, 32));
     let before = engine.memory();
-    for part in all.chunks(20_000) {
+    for part in all.chunks(60_000) {
         let withdrawn: Vec<_> = part.iter().filter_map(|&(prefix, _)| rib.remove(prefix)).collect();
         engine.apply(&rib, &withdrawn);
         engine.validate(&rib).unwrap();

@@ -178,7 +178,7 @@ fn a_life_inside_2000_leaves_no_holes() {
         let address = 0x2A << 120 | u128::from(random(1 << 10)) << 96 | u128::from(random(1 << 12)) << 68;
         Prefix::containing(address, [20, 29, 32, 36, 40, 44, 48, 48, 56, 58, 64, 72][random(12) as usize])
     };
-    let prefixes: Vec<_> = (0..6000).map(|_| prefix()).collect();
+    let prefixes: Vec<_> = (0..3000).map(|_| prefix()).collect();
     let mut rib: Rib<u128> = Rib::new();
     let mut engine = build::<u16>(&rib);
     for round in 0..8_u32 {
