@@ -21,5 +21,7 @@ pub(crate) fn code() -> Result<()> {
             .args(features)
             .args(["--", "--deny", "warnings"]))?;
     }
-    Ok(())
+    // What someone gets who wants the library and as little else as possible.
+    let small = ["clippy", "--package", "fibula", "--no-default-features", "--locked"];
+    run(cargo(&small).args(["--", "--deny", "warnings"]))
 }

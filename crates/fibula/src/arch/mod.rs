@@ -11,14 +11,12 @@ mod avx512;
 mod crc32;
 mod lines;
 mod prefetch;
-mod scalar;
 
 pub use avx2::Avx2;
 pub use avx512::Avx512;
 pub use crc32::crc32c;
 pub use lines::Wanted;
 pub use prefetch::prefetch;
-pub use scalar::Scalar;
 
 use crate::memory::{Published, Shareable};
 use std::fmt;
@@ -53,6 +51,14 @@ pub fn first_at_least<T: Shareable + IntoBytes + Immutable>(
         among &= among - 1;
     }
     u32::BITS
+}
+
+/// The architecture's baseline and no instruction beyond it. It is always compiled and tested.
+#[derive(Clone, Copy, Debug)]
+pub struct Scalar;
+
+impl Isa for Scalar {
+    const NAME: &'static str = "scalar";
 }
 
 /// An instruction set as a type, for which a batch path is compiled.

@@ -3,6 +3,22 @@
 
 #![forbid(unsafe_code)]
 
+/// Defines a macro that evaluates one expression for the table inside an enum, whatever its layout:
+/// `layouts!(($) with_table: Narrow, Wide)` lets an engine write `with_table!(&self.form,
+/// Form::table => table.memory())`. The enum of what lookups read has the same variants.
+#[cfg(feature = "papers")]
+macro_rules! layouts {
+    (($d:tt) $name:ident: $($variant:ident),+) => {
+        macro_rules! $name {
+            ($d layout:expr, $d layouts:ident::$d table:ident => $d result:expr) => {
+                match $d layout {
+                    $($d layouts::$variant($d table) => $d result),+
+                }
+            };
+        }
+    };
+}
+
 #[cfg(feature = "papers")]
 pub mod bloom;
 #[cfg(feature = "papers")]

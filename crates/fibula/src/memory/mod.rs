@@ -2,11 +2,6 @@
 //! part.
 
 mod array;
-#[cfg(target_os = "linux")]
-#[path = "huge_pages/enabled.rs"]
-mod huge_pages;
-#[cfg(not(target_os = "linux"))]
-#[path = "huge_pages/disabled.rs"]
 mod huge_pages;
 mod mapping;
 mod usage;

@@ -16,7 +16,6 @@
 //! /64 that no other route covers has an entry for the mark alone.
 
 mod batch;
-mod figures;
 #[cfg(test)]
 mod tests;
 mod update;
@@ -24,11 +23,11 @@ mod validate;
 
 use super::expanded::Expanded;
 use super::expansion::counts;
-use super::filtered::Filtered;
+use super::filtered::{Filtered, random_keys};
 use super::hashing::Key;
 use super::patricia::Patricia;
 use super::probing::Hashing;
-use crate::engine::{Meter, Width};
+use crate::engine::{Figure, Meter, Width};
 use crate::memory::{Memory, Pages};
 use crate::{Address, Limit, Prefix, Rib, Route};
 
@@ -216,6 +215,27 @@ impl<A: Keyed, W: Width, H: Hashing, const SLOTS: usize> ByLength<A, W, H, SLOTS
             .off_chip("default route", size_of::<W>())
             .off_chip("filter counters", sum(1));
         if A::BITS > KEY_BITS { memory.off_chip("routes from /65 on", self.longer.bytes()) } else { memory }
+    }
+
+    /// Returns the number of filters with keys, the prefixes before and after expansion, and the
+    /// figures of each level with routes.
+    #[must_use]
+    pub fn figures(&self) -> Vec<Figure> {
+        let sum = |count: fn(&Level<A, W, H, SLOTS>) -> usize| self.levels.iter().map(count).sum();
+        let mut figures = vec![
+            Figure::count("filters with keys", self.longest_first().count()),
+            Figure::count("prefixes before expansion", sum(|level| level.routes)),
+            Figure::new("prefixes after expansion, estimated", self.estimated() as f64),
+            Figure::count("prefixes after expansion", sum(|level| level.pair.len())),
+        ];
+        for level in self.levels.iter().filter(|level| !level.pair.is_empty()) {
+            let name = format!("/{}", level.len);
+            figures.push(Figure::count(format!("{name}: prefixes before expansion"), level.routes));
+            let estimated = format!("{name}: prefixes after expansion, estimated");
+            figures.push(Figure::new(estimated, level.estimated as f64));
+            figures.extend(level.pair.figures(&name, random_keys(level.len).map(A::Key::of)));
+        }
+        figures
     }
 }
 

@@ -13,14 +13,12 @@
 
 mod exposed;
 mod levels;
-mod words;
 
 pub use exposed::{Exposed, exposed};
 pub use levels::{ANSWER, Levels, Slot, paint, paint_all, repaint, validate};
-pub use words::words_written;
 
 use crate::{Address, NextHop, Prefix, Rib, Route};
-use std::ops::RangeInclusive;
+use std::ops::{Range, RangeInclusive};
 
 /// Returns whether a node has routes below it, so that pushing gives it a chunk. O(log n).
 ///
@@ -80,6 +78,28 @@ pub fn pushed<A: Address>(
 ) -> impl Iterator<Item = (RangeInclusive<usize>, NextHop)> {
     let slot = move |address: A| address.bits(node.len(), level - node.len()) as usize;
     rib.ranges_within(node).map(move |range| (slot(range.first)..=slot(range.last), range.next_hop))
+}
+
+/// Returns the number of words of `per_word` slots that contain at least one of `slots` that
+/// changes: the cost of writing them where neighbours share a word. O(slots), and O(words) where
+/// the first slot of each changes.
+///
+/// ```
+/// use fibula::blocks::pushing::words_written;
+/// assert_eq!(words_written(3..130, 64, |_| true), 3);
+/// assert_eq!(words_written(3..130, 64, |slot| slot == 64), 1);
+/// assert_eq!(words_written(64..64, 64, |_| true), 0);
+/// ```
+#[must_use]
+pub fn words_written(slots: Range<usize>, per_word: usize, changes: impl Fn(usize) -> bool) -> u64 {
+    let mut words = 0;
+    let mut start = slots.start;
+    while start < slots.end {
+        let end = ((start / per_word + 1) * per_word).min(slots.end);
+        words += u64::from((start..end).any(&changes));
+        start = end;
+    }
+    words
 }
 
 #[cfg(test)]

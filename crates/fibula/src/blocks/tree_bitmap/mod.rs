@@ -81,7 +81,6 @@
 
 mod initial_array;
 mod node;
-mod snapshot;
 #[cfg(test)]
 mod tests;
 mod trie;

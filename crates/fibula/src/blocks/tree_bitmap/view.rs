@@ -1,4 +1,5 @@
-//! [`InitialArrayView`]: lookups, one address at a time, many in step, and in stages.
+//! [`InitialArrayView`]: lookups, one address at a time, many in step, and in stages;
+//! and the view of a snapshot.
 //!
 //! # Stages
 //! For a thread pipeline a lookup goes level by level: the paper's Figure 5. Each stage looks into
@@ -10,14 +11,17 @@
 //!              63                                                   32  31                  0
 //! ```
 
+use super::initial_array::InitialArray;
 use super::node::{Map, Node, path};
 use super::trie::Trie;
 use crate::arch::prefetch;
 use crate::engine::{Meter, Unmetered, Width};
-use crate::memory::{Published, Shareable, WordsView};
-use crate::{Address, Family};
+use crate::memory::{Array, Published, Shareable, WordsView};
+use crate::sections::{SectionWriter, Sections, unsound};
+use crate::{Address, Error, Family};
 use std::hint::select_unpredictable;
 use std::marker::PhantomData;
+use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 /// The number of addresses that go down the trie in step.
 pub const LANES: usize = 64;
@@ -182,4 +186,30 @@ fn longest_in<W: Width, M: Map>(node: Node<M>, path: u32) -> usize {
     let covers = node.internal & M::covers(path);
     let place = Trie::<W, M>::result_place(node, (covers | M::bit(Node::<M>::ABOVE)).last());
     select_unpredictable(covers == M::NONE, 0, place)
+}
+
+/// The section of a snapshot with the roots of the initial array.
+const ROOTS: &str = "initial array";
+/// The section with the words of the trie.
+const TRIE: &str = "nodes and results";
+
+impl<A: Address, W: Width, M: Map<Root: IntoBytes + FromBytes + Immutable>> InitialArray<A, W, M> {
+    /// Passes its arrays to a snapshot.
+    pub fn save<'s>(&'s self, sections: &mut SectionWriter<'s>) {
+        sections.made(ROOTS, &self.roots.to_vec());
+        sections.made(TRIE, &self.trie.words.to_vec());
+    }
+
+    /// Returns the view whose arrays [`save`](Self::save) wrote.
+    ///
+    /// # Errors
+    /// If a section is missing or has another size than lookups rely on.
+    pub fn open(sections: &Sections<'_>, bits: u8) -> Result<InitialArrayView<A, W, M>, Error> {
+        let words: Array<u32> = sections.array(TRIE)?;
+        if words.len() < M::WORDS {
+            return Err(unsound(TRIE, "does not hold the node that is nobody's"));
+        }
+        let roots = WordsView::holding(sections.array_of(ROOTS, 1 << bits)?);
+        Ok(InitialArrayView { bits, roots, words: WordsView::holding(words), kind: PhantomData })
+    }
 }

@@ -134,16 +134,7 @@ enum FormView {
     Wide(TableView<Wide>),
 }
 
-/// Evaluates an expression with the table inside, whatever its layout.
-macro_rules! with_table {
-    ($form:expr, $forms:ident::$table:ident => $body:expr) => {
-        match $form {
-            $forms::Paper($table) => $body,
-            $forms::WideRanges($table) => $body,
-            $forms::Wide($table) => $body,
-        }
-    };
-}
+layouts!(($) with_table: Paper, WideRanges, Wide);
 
 /// The DXR engine; see the [module page](self).
 #[derive(Debug)]

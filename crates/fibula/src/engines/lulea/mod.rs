@@ -151,24 +151,15 @@ enum Form {
     Wide(Table<u32, u32>),
 }
 
-/// Calls one function on the table inside, whatever its layout.
-macro_rules! with_table {
-    ($form:expr, $table:ident => $body:expr) => {
-        match $form {
-            Form::Paper($table) => $body,
-            Form::WideBases($table) => $body,
-            Form::Wide($table) => $body,
-        }
-    };
-}
+layouts!(($) with_table: Paper, WideBases, Wide);
 
 impl Form {
     /// Tries the layouts from the narrowest on. One that is too narrow gives up at the first index
     /// that does not fit.
     fn build(ranges: &[Range<u32>], pages: Pages) -> Self {
-        None.or_else(|| Table::build(ranges, pages).map(Self::Paper))
-            .or_else(|| Table::build(ranges, pages).map(Self::WideBases))
-            .or_else(|| Table::build(ranges, pages).map(Self::Wide))
+        None.or_else(|| Table::<u16, u16>::build(ranges, pages).map(Self::Paper))
+            .or_else(|| Table::<u16, u32>::build(ranges, pages).map(Self::WideBases))
+            .or_else(|| Table::<u32, u32>::build(ranges, pages).map(Self::Wide))
             .expect("the wide layout holds every table")
     }
 }
@@ -185,12 +176,12 @@ impl<W: Width> Lookup<u32> for Lulea<W> {
 
     #[inline(always)]
     fn lookup_metered<M: Meter>(&self, address: u32, meter: &mut M) -> W {
-        W::narrow(NextHop(with_table!(&self.form, table => table.find(address, meter))))
+        W::narrow(NextHop(with_table!(&self.form, Form::table => table.find(address, meter))))
     }
 
     #[inline(always)]
     fn lookup_batch<I: Isa>(&self, _: I, addresses: &[u32], next_hops: &mut [W]) {
-        with_table!(&self.form, table => table.find_all(addresses, next_hops));
+        with_table!(&self.form, Form::table => table.find_all(addresses, next_hops));
     }
 }
 
@@ -207,14 +198,14 @@ impl<W: Width> Engine<u32> for Lulea<W> {
     }
 
     fn memory(&self) -> Memory {
-        with_table!(&self.form, table => table.memory())
+        with_table!(&self.form, Form::table => table.memory())
     }
 
     fn figures(&self) -> Vec<Figure> {
-        with_table!(&self.form, table => table.figures())
+        with_table!(&self.form, Form::table => table.figures())
     }
 
     fn validate(&self, rib: &Rib<u32>) -> Result<(), String> {
-        with_table!(&self.form, table => table.check(rib))
+        with_table!(&self.form, Form::table => table.check(rib))
     }
 }

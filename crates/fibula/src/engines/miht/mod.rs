@@ -169,28 +169,19 @@ enum Form<A: Address, W: Width> {
     Order32(Table<A, W, 32>),
 }
 
-/// Calls one function on the table inside, whatever its order.
-macro_rules! with_table {
-    ($form:expr, $table:ident => $body:expr) => {
-        match $form {
-            Form::Order8($table) => $body,
-            Form::Order16($table) => $body,
-            Form::Order32($table) => $body,
-        }
-    };
-}
+layouts!(($) with_table: Order8, Order16, Order32);
 
 impl<A: Address, W: Width> Lookup<A> for Miht<A, W> {
     type Width = W;
 
     #[inline(always)]
     fn lookup_metered<M: Meter>(&self, address: A, meter: &mut M) -> W {
-        with_table!(&self.form, table => table.lookup(address, meter))
+        with_table!(&self.form, Form::table => table.lookup(address, meter))
     }
 
     #[inline(always)]
     fn lookup_batch<I: Isa>(&self, _: I, addresses: &[A], next_hops: &mut [W]) {
-        with_table!(&self.form, table => table.lookup_batch(addresses, next_hops));
+        with_table!(&self.form, Form::table => table.lookup_batch(addresses, next_hops));
     }
 }
 
@@ -216,18 +207,18 @@ impl<A: Address, W: Width> Engine<A> for Miht<A, W> {
     }
 
     fn apply(&mut self, rib: &Rib<A>, deltas: &[Delta<A>]) -> Update {
-        with_table!(&mut self.form, table => table.apply(rib, deltas))
+        with_table!(&mut self.form, Form::table => table.apply(rib, deltas))
     }
 
     fn memory(&self) -> Memory {
-        with_table!(&self.form, table => table.memory())
+        with_table!(&self.form, Form::table => table.memory())
     }
 
     fn figures(&self) -> Vec<Figure> {
-        with_table!(&self.form, table => table.figures())
+        with_table!(&self.form, Form::table => table.figures())
     }
 
     fn validate(&self, rib: &Rib<A>) -> Result<(), String> {
-        with_table!(&self.form, table => table.check(rib))
+        with_table!(&self.form, Form::table => table.check(rib))
     }
 }

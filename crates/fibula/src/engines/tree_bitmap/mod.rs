@@ -127,15 +127,7 @@ impl<A: Address, W: Width> Nodes<A, W> {
     }
 }
 
-/// Evaluates the same expression for either kind of node.
-macro_rules! either {
-    ($nodes:expr, $kinds:ident::$array:ident => $result:expr) => {
-        match $nodes {
-            $kinds::Stride4($array) => $result,
-            $kinds::Stride7($array) => $result,
-        }
-    };
-}
+layouts!(($) with_table: Stride4, Stride7);
 
 /// Returns whether the nodes are to have stride 7.
 fn has_stride_7(config: &Config) -> Result<bool, Error> {
@@ -169,12 +161,12 @@ impl<A: Address, W: Width> Lookup<A> for TreeBitmapView<A, W> {
 
     #[inline(always)]
     fn lookup_metered<M: Meter>(&self, address: A, meter: &mut M) -> W {
-        either!(self, TreeBitmapView::array => array.find(address, meter))
+        with_table!(self, TreeBitmapView::array => array.find(address, meter))
     }
 
     #[inline(always)]
     fn lookup_batch<I: Isa>(&self, _: I, addresses: &[A], next_hops: &mut [W]) {
-        either!(self, TreeBitmapView::array => array.find_all(addresses, next_hops));
+        with_table!(self, TreeBitmapView::array => array.find_all(addresses, next_hops));
     }
 
     fn staging() -> Option<Staging<Self, A>> {
@@ -184,12 +176,12 @@ impl<A: Address, W: Width> Lookup<A> for TreeBitmapView<A, W> {
 
 impl<A: Address, W: Width> Stages<A> for TreeBitmapView<A, W> {
     fn stages(&self) -> usize {
-        either!(self, TreeBitmapView::array => array.stages())
+        with_table!(self, TreeBitmapView::array => array.stages())
     }
 
     #[inline(always)]
     fn run_stage<I: Isa>(&self, _: I, stage: usize, addresses: &[A], found: &mut [u64]) {
-        either!(self, TreeBitmapView::array => array.run_stage(stage, addresses, found));
+        with_table!(self, TreeBitmapView::array => array.run_stage(stage, addresses, found));
     }
 }
 
@@ -205,7 +197,7 @@ impl<A: Address, W: Width> Engine<A> for TreeBitmap<A, W> {
     }
 
     fn apply(&mut self, rib: &Rib<A>, deltas: &[Delta<A>]) -> Update {
-        let cost = either!(&mut self.nodes, Nodes::array => {
+        let cost = with_table!(&mut self.nodes, Nodes::array => {
             if !array.can_follow(deltas) {
                 // New nodes may not fit beside the old ones. They may fit alone.
                 return Update::Rebuild;
@@ -217,15 +209,15 @@ impl<A: Address, W: Width> Engine<A> for TreeBitmap<A, W> {
     }
 
     fn memory(&self) -> Memory {
-        either!(&self.nodes, Nodes::array => array.memory())
+        with_table!(&self.nodes, Nodes::array => array.memory())
     }
 
     fn figures(&self) -> Vec<Figure> {
-        either!(&self.nodes, Nodes::array => array.figures())
+        with_table!(&self.nodes, Nodes::array => array.figures())
     }
 
     fn validate(&self, rib: &Rib<A>) -> Result<(), String> {
-        either!(&self.nodes, Nodes::array => array.validate(rib.iter()))
+        with_table!(&self.nodes, Nodes::array => array.validate(rib.iter()))
     }
 
     fn sharing() -> Option<Sharing<Self, A>> {
@@ -248,13 +240,13 @@ impl<A: Address, W: Width> Share<A> for TreeBitmap<A, W> {
     }
 
     fn readers_passed(&mut self) {
-        either!(&mut self.nodes, Nodes::array => array.readers_passed());
+        with_table!(&mut self.nodes, Nodes::array => array.readers_passed());
     }
 }
 
 impl<A: Address, W: Width> Persist<A> for TreeBitmap<A, W> {
     fn save<'s>(&'s self, sections: &mut SectionWriter<'s>) {
-        either!(&self.nodes, Nodes::array => array.save(sections));
+        with_table!(&self.nodes, Nodes::array => array.save(sections));
     }
 
     fn open(sections: &Sections<'_>, config: &Config) -> Result<TreeBitmapView<A, W>, Error> {

@@ -198,30 +198,15 @@ pub struct TrieCView<W: Width> {
     side: Side<W>,
 }
 
-/// Evaluates the same expression for the table of any layout.
-macro_rules! each {
-    ($layout:expr, $layouts:ident::$table:ident => $value:expr) => {
-        match $layout {
-            $layouts::Bits16($table) => $value,
-            $layouts::Bits32Over16($table) => $value,
-            $layouts::Bits32($table) => $value,
-            $layouts::Bits64($table) => $value,
-        }
-    };
-}
+layouts!(($) with_table: Bits16, Bits32Over16, Bits32, Bits64);
 
 impl Layout {
     fn build(rib: &Rib<u128>, pages: Pages) -> Result<Self, Limit> {
-        if let Ok(table) = Table::build(rib, pages) {
-            return Ok(Self::Bits16(table));
-        }
-        if let Ok(table) = Table::build(rib, pages) {
-            return Ok(Self::Bits32Over16(table));
-        }
-        if let Ok(table) = Table::build(rib, pages) {
-            return Ok(Self::Bits32(table));
-        }
-        Table::build(rib, pages).map(Self::Bits64)
+        Table::<Nhi16, Nhi16>::build(rib, pages)
+            .map(Self::Bits16)
+            .or_else(|_| Table::<Nhi32, Nhi16>::build(rib, pages).map(Self::Bits32Over16))
+            .or_else(|_| Table::<Nhi32, Nhi32>::build(rib, pages).map(Self::Bits32))
+            .or_else(|_| Table::<Nhi64, Nhi64>::build(rib, pages).map(Self::Bits64))
     }
 
     /// Returns the view that lookups read.
@@ -240,12 +225,12 @@ impl<W: Width> Lookup<u128> for TrieCView<W> {
 
     #[inline(always)]
     fn lookup_metered<M: Meter>(&self, address: u128, meter: &mut M) -> W {
-        each!(&self.layout, LayoutView::table => view::search(table, &self.side, address, meter))
+        with_table!(&self.layout, LayoutView::table => view::search(table, &self.side, address, meter))
     }
 
     #[inline(always)]
     fn lookup_batch<I: Isa>(&self, isa: I, addresses: &[u128], next_hops: &mut [W]) {
-        each!(&self.layout, LayoutView::table => view::search_all(table, &self.side, isa, addresses, next_hops));
+        with_table!(&self.layout, LayoutView::table => view::search_all(table, &self.side, isa, addresses, next_hops));
     }
 
     fn staging() -> Option<Staging<Self, u128>> {
@@ -260,7 +245,7 @@ impl<W: Width> Stages<u128> for TrieCView<W> {
 
     #[inline(always)]
     fn run_stage<I: Isa>(&self, _: I, stage: usize, addresses: &[u128], found: &mut [u64]) {
-        each!(&self.layout, LayoutView::table => table.run_stage(&self.side, stage, addresses, found));
+        with_table!(&self.layout, LayoutView::table => table.run_stage(&self.side, stage, addresses, found));
     }
 }
 
@@ -297,17 +282,18 @@ impl<W: Width> Engine<u128> for TrieC<W> {
             return Update::Rebuild;
         }
         if self.shared
-            && (Side::<W>::is_touched(deltas) || each!(&self.layout, Layout::table => table.is_wasteful()))
+            && (Side::<W>::is_touched(deltas)
+                || with_table!(&self.layout, Layout::table => table.is_wasteful()))
         {
             return Update::Rebuild;
         }
         let announced = deltas.iter().filter(|delta| delta.after.is_some());
         let routes = announced.map(|delta| (delta.prefix, delta.after));
-        let room = each!(&self.layout, Layout::table => table.check_room(routes));
+        let room = with_table!(&self.layout, Layout::table => table.check_room(routes));
         if room.and_then(|()| self.view.side.check_room(deltas.len())).is_err() {
             return Update::Rebuild;
         }
-        let followed = each!(&mut self.layout, Layout::table => table.follow(rib, &in_order(deltas)));
+        let followed = with_table!(&mut self.layout, Layout::table => table.follow(rib, &in_order(deltas)));
         self.show();
         let Ok(mut cost) = followed else {
             // A grace period may free enough. If it already has, there is no room even without old
@@ -324,17 +310,17 @@ impl<W: Width> Engine<u128> for TrieC<W> {
 
     fn memory(&self) -> Memory {
         let (longer, outside) = self.view.side.bytes();
-        each!(&self.layout, Layout::table => table.memory())
+        with_table!(&self.layout, Layout::table => table.memory())
             .off_chip("routes past /64", longer)
             .off_chip("routes outside 2000::/3", outside)
     }
 
     fn figures(&self) -> Vec<Figure> {
-        each!(&self.layout, Layout::table => table.figures())
+        with_table!(&self.layout, Layout::table => table.figures())
     }
 
     fn validate(&self, rib: &Rib<u128>) -> Result<(), String> {
-        each!(&self.layout, Layout::table => table.validate(rib))?;
+        with_table!(&self.layout, Layout::table => table.validate(rib))?;
         self.view.side.validate(rib)
     }
 
@@ -345,13 +331,13 @@ impl<W: Width> Engine<u128> for TrieC<W> {
 
 impl<W: Width> Share<u128> for TrieC<W> {
     fn share(&mut self) -> Option<TrieCView<W>> {
-        each!(&mut self.layout, Layout::table => table.share());
+        with_table!(&mut self.layout, Layout::table => table.share());
         self.shared = true;
         self.show();
         Some(self.view.clone())
     }
 
     fn readers_passed(&mut self) {
-        each!(&mut self.layout, Layout::table => table.readers_passed());
+        with_table!(&mut self.layout, Layout::table => table.readers_passed());
     }
 }

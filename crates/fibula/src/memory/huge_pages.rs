@@ -1,12 +1,15 @@
-//! Transparent huge pages by `madvise` (Linux).
+//! Transparent huge pages by `madvise`, where the system has it.
 #![allow(unsafe_code, reason = "madvise is a system call")]
 
 use std::ptr::NonNull;
 
-/// Asks the kernel to back these bytes with huge pages. If the kernel does not, that is no error:
-/// the pages are just small.
+/// Asks Linux to back these bytes with huge pages. If it does not, that is no error: the pages are
+/// just small. Does nothing on other systems.
 pub(super) fn advise(start: NonNull<u8>, bytes: usize) {
+    #[cfg(target_os = "linux")]
     // SAFETY: the caller passes one allocation of its own. MADV_HUGEPAGE changes no byte of it, and
     // a refusal is only a return value.
     let _refused = unsafe { libc::madvise(start.as_ptr().cast(), bytes, libc::MADV_HUGEPAGE) };
+    #[cfg(not(target_os = "linux"))]
+    let _ = (start, bytes);
 }
