@@ -29,14 +29,37 @@ impl Isa for Avx2 {
         let at_least = unsafe { x86_64::at_least(line.as_ptr().cast(), key) };
         (at_least & among).trailing_zeros()
     }
+
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    fn count_below(self, line: &[u64; super::KEYS], key: u64) -> u32 {
+        // SAFETY: this set exists only where it was detected.
+        unsafe { x86_64::count_below(line, key) }
+    }
 }
 
 #[cfg(target_arch = "x86_64")]
 #[allow(clippy::wildcard_imports, reason = "the names of intrinsics say where they come from")]
 pub(super) mod x86_64 {
-    use super::super::LINE;
+    use super::super::{KEYS, LINE};
     use std::arch::asm;
     use std::arch::x86_64::*;
+
+    /// Returns how many of the numbers are less than `key`. Comparisons of 64-bit numbers are
+    /// signed, so the sign bits are flipped on both sides.
+    #[inline]
+    #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+    pub(super) fn count_below(line: &[u64; KEYS], key: u64) -> u32 {
+        let sign = _mm256_set1_epi64x(i64::MIN);
+        let key = _mm256_xor_si256(_mm256_set1_epi64x(key.cast_signed()), sign);
+        let halves: *const __m256i = line.as_ptr().cast();
+        // SAFETY: a line is two registers.
+        let halves = unsafe { [_mm256_loadu_si256(halves), _mm256_loadu_si256(halves.add(1))] };
+        let [low, high] = halves.map(|half| _mm256_cmpgt_epi64(key, _mm256_xor_si256(half, sign)));
+        // Packing interleaves the lanes of both halves, which does not change their count.
+        let below = _mm256_castsi256_ps(_mm256_packs_epi32(low, high));
+        _mm256_movemask_ps(below).count_ones()
+    }
 
     /// Returns which of the 32 numbers of a line are at least `key`, one bit each.
     ///

@@ -2,6 +2,8 @@
 #![allow(unsafe_code, reason = "calling code compiled for more than the baseline instruction set")]
 
 use super::GROUP;
+#[cfg(target_arch = "x86_64")]
+use super::KEYS;
 use super::{Isa, Kernel, Level};
 #[cfg(target_arch = "x86_64")]
 use crate::memory::Published;
@@ -40,6 +42,13 @@ impl Isa for Avx512 {
     }
 
     #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    fn count_below(self, line: &[u64; KEYS], key: u64) -> u32 {
+        // SAFETY: this set exists only where it was detected.
+        unsafe { x86_64::count_below(line, key) }
+    }
+
+    #[cfg(target_arch = "x86_64")]
     fn gathers_fast(self) -> bool {
         x86_64::gathers_fast()
     }
@@ -55,11 +64,20 @@ impl Isa for Avx512 {
 #[cfg(target_arch = "x86_64")]
 #[allow(clippy::wildcard_imports, reason = "the names of intrinsics say where they come from")]
 mod x86_64 {
-    use super::super::GROUP;
+    use super::super::{GROUP, KEYS};
     use crate::memory::Published;
     use std::arch::asm;
     use std::arch::x86_64::*;
     use std::sync::atomic::{AtomicU8, Ordering};
+
+    /// Returns how many of the numbers are less than `key`.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx2,bmi1,bmi2,lzcnt,popcnt")]
+    pub(super) fn count_below(line: &[u64; KEYS], key: u64) -> u32 {
+        // SAFETY: a line is as long as the register.
+        let numbers = unsafe { _mm512_loadu_si512(line.as_ptr().cast()) };
+        _mm512_cmplt_epu64_mask(numbers, _mm512_set1_epi64(key.cast_signed())).count_ones()
+    }
 
     /// Returns which of the 32 numbers of a line are at least `key`, one bit each, loaded as [for
     /// AVX2](super::super::avx2).

@@ -1,7 +1,8 @@
-//! Many lines of numbers compared, each with a key of its own.
+//! Many lines of numbers compared, each with a key of its own: the search in all of them at once,
+//! and a step down a tree of such lines.
 #![allow(unsafe_code, reason = "bounds that are checked for all lanes at once")]
 
-use super::{Isa, LINE};
+use super::{Isa, KEYS, LINE};
 use crate::memory::{Published, Shareable};
 use zerocopy::{Immutable, IntoBytes};
 
@@ -56,6 +57,54 @@ pub(super) fn elements_of_first<I: Isa, T: Shareable + IntoBytes + Immutable, co
                 let at = isa.first_at_least::<T>(numbers, among[lane], keys[lane]).min(u32::BITS);
                 T::load(&*line.add(behind + at as usize))
             };
+        }
+    }
+}
+
+/// The node of a tree that each lane has reached: its index in the nodes of its level.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reached<const N: usize>(
+    /// The offsets in numbers, so that one addressing mode reaches a node. They are multiples of
+    /// [`KEYS`].
+    [u32; N],
+);
+
+impl<const N: usize> Reached<N> {
+    /// All lanes at the root.
+    pub const ROOT: Self = Self([0; N]);
+
+    /// Returns the index of the node of a lane.
+    #[must_use]
+    #[inline(always)]
+    pub fn index(&self, lane: usize) -> u32 {
+        self.0[lane] / KEYS as u32
+    }
+}
+
+/// Takes each lane from its node of `level` to a child. The nine children of the node at index *n*
+/// are at index 9 *n* to 9 *n* + 8 of the next level. The lane takes the child that has as many
+/// before it as there are numbers in the node [below](Isa::count_below) the lane's key.
+///
+/// # Panics
+/// If a node is past the end of the level, or the number of lanes is not a multiple of eight.
+#[inline(always)]
+#[allow(clippy::needless_range_loop, reason = "one index runs through two arrays of one block")]
+pub(super) fn step_down<I: Isa, const N: usize>(
+    isa: I,
+    level: &[[u64; KEYS]],
+    keys: &[u64; N],
+    reached: &mut Reached<N>,
+) {
+    let numbers = level.as_flattened();
+    for lanes in (0..N).step_by(UNROLLED) {
+        for lane in lanes..lanes + UNROLLED {
+            let at = reached.0[lane];
+            assert!((at as usize) < numbers.len(), "a node past the end");
+            // SAFETY: offset and length are multiples of a line, so that a line is left.
+            let node = unsafe { &*numbers.as_ptr().add(at as usize).cast::<[u64; KEYS]>() };
+            // Both summands are multiples of a line, also modulo 2^32.
+            let below = isa.count_below(node, keys[lane]) * KEYS as u32;
+            reached.0[lane] = at.wrapping_mul(1 + KEYS as u32).wrapping_add(below);
         }
     }
 }

@@ -15,7 +15,7 @@ mod prefetch;
 pub use avx2::Avx2;
 pub use avx512::Avx512;
 pub use crc32::crc32c;
-pub use lines::Wanted;
+pub use lines::{Reached, Wanted};
 pub use prefetch::prefetch;
 
 use crate::memory::{Published, Shareable};
@@ -28,6 +28,9 @@ pub const GROUP: usize = 16;
 
 /// The bytes of a line of numbers that are compared at once.
 pub const LINE: usize = 64;
+
+/// The 64-bit numbers of a line.
+pub const KEYS: usize = LINE / size_of::<u64>();
 
 /// Returns the index of the first number that is at least `key`, among those whose bit is set in
 /// `among`. A line holds 32 numbers of 16 bits, in the order of their bytes. Returns 32 if no
@@ -116,6 +119,23 @@ pub trait Isa: Copy + Send + Sync + 'static {
             after[lane] = (addresses[lane] >> 80) as u32;
         }
         (first, after)
+    }
+
+    /// Returns how many numbers of a line are less than `key`. The numbers may be in any order.
+    #[inline(always)]
+    fn count_below(self, line: &[u64; KEYS], key: u64) -> u32 {
+        line.iter().map(|&number| u32::from(number < key)).sum()
+    }
+
+    /// Takes each lane from its node of `level` to a child. The nine children of the node at index
+    /// *n* are at index 9 *n* to 9 *n* + 8 of the next level. The lane takes the child that has as
+    /// many before it as there are numbers in the node [below](Self::count_below) the lane's key.
+    ///
+    /// # Panics
+    /// If a node is past the end of the level, or the number of lanes is not a multiple of eight.
+    #[inline(always)]
+    fn step_down<const N: usize>(self, level: &[[u64; KEYS]], keys: &[u64; N], reached: &mut Reached<N>) {
+        lines::step_down(self, level, keys, reached);
     }
 
     /// Returns whether [`gather`](Self::gather) is faster than single loads on this processor.
@@ -348,6 +368,66 @@ mod tests {
                     assert_eq!(found, [first.unwrap_or(32); 3], "{level}: {key}, {among:#x}");
                 }
             }
+        }
+    }
+
+    struct CountBelow<'l>(&'l [u64; KEYS], u64);
+    impl Kernel for CountBelow<'_> {
+        type Output = u32;
+        #[inline(always)]
+        fn run<I: Isa>(self, isa: I) -> u32 {
+            isa.count_below(self.0, self.1)
+        }
+    }
+
+    #[test]
+    fn every_level_counts_the_same_numbers_below_a_key() {
+        const SIGN: u64 = 1 << 63;
+        let extremes = [0, 1, SIGN - 1, SIGN, SIGN + 1, u64::MAX - 1, u64::MAX, 0x0123_4567_89AB_CDEF];
+        for turn in 0..KEYS {
+            let mut line = extremes;
+            line.rotate_left(turn);
+            for line in [line, [line[0]; KEYS]] {
+                for key in
+                    extremes.into_iter().flat_map(|key| [key.wrapping_sub(1), key, key.wrapping_add(1)])
+                {
+                    let below = line.iter().filter(|&&number| number < key).count() as u32;
+                    for &level in Level::available() {
+                        assert_eq!(
+                            dispatch(level, CountBelow(&line, key)),
+                            below,
+                            "{level}: {line:x?}, {key:#x}"
+                        );
+                    }
+                }
+            }
+        }
+    }
+
+    struct StepsDown<'n>(&'n [[u64; KEYS]], [u64; 8]);
+    impl Kernel for StepsDown<'_> {
+        type Output = [u32; 8];
+        #[inline(always)]
+        fn run<I: Isa>(self, isa: I) -> [u32; 8] {
+            let mut reached = Reached::ROOT;
+            isa.step_down(&self.0[..1], &self.1, &mut reached);
+            isa.step_down(&self.0[1..], &self.1, &mut reached);
+            std::array::from_fn(|lane| reached.index(lane))
+        }
+    }
+
+    #[test]
+    fn every_level_goes_down_the_same_tree() {
+        // The intervals of two levels end at 9, 19, 29 and so on.
+        let node = |at: u64, span: u64| std::array::from_fn(|key| (at * 9 + key as u64 + 1) * span - 1);
+        let nodes: Vec<[u64; KEYS]> =
+            [node(0, 90)].into_iter().chain((0..9).map(|at| node(at, 10))).collect();
+        let keys = [0, 9, 10, 89, 90, 405, 719, 809];
+        for &level in Level::available() {
+            let found = dispatch(level, StepsDown(&nodes, keys));
+            assert_eq!(found, keys.map(|key| key as u32 / 10), "{level}");
+            let cut = std::panic::catch_unwind(|| dispatch(level, StepsDown(&nodes[..9], keys)));
+            assert!(cut.is_err(), "{level}");
         }
     }
 

@@ -118,7 +118,7 @@ where
 
 /// Prefetches the cache lines of a block `AHEAD_BYTES` after `start`, if the batch is that long.
 #[inline(always)]
-fn ask_ahead<const N: usize, A>(addresses: &[A], start: usize) {
+pub fn ask_ahead<const N: usize, A>(addresses: &[A], start: usize) {
     let ahead = start + AHEAD_BYTES / size_of::<A>();
     if ahead < addresses.len() {
         for address in (ahead..ahead + N).step_by(CACHE_LINE / size_of::<A>()) {

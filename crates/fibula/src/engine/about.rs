@@ -38,6 +38,8 @@ pub struct Shape {
     pub routes: usize,
     /// The number of routes longer than /48.
     pub longer_than_48: usize,
+    /// The number of routes longer than /64.
+    pub longer_than_64: usize,
 }
 
 impl Shape {
@@ -45,6 +47,12 @@ impl Shape {
     #[must_use]
     pub fn share_longer_than_48(self) -> f32 {
         self.longer_than_48 as f32 / self.routes.max(1) as f32
+    }
+
+    /// Returns the share of routes that are longer than /64, 0 to 1.
+    #[must_use]
+    pub fn share_longer_than_64(self) -> f32 {
+        self.longer_than_64 as f32 / self.routes.max(1) as f32
     }
 }
 

@@ -39,6 +39,7 @@ pub mod miht;
 pub mod mosaic;
 pub mod mosaic6;
 pub mod oracle;
+pub mod planb;
 pub mod poptrie;
 pub mod radix;
 #[cfg(feature = "papers")]

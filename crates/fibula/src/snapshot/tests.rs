@@ -9,7 +9,7 @@ use crate::{Fib, Prefix, Route};
 use std::panic::catch_unwind;
 
 /// The engines that support snapshots.
-const KEEPING: [&str; 10] = [
+const KEEPING: [&str; 11] = [
     "dir24-8",
     "sail-l",
     "mosaic",
@@ -20,6 +20,7 @@ const KEEPING: [&str; 10] = [
     "tree-bitmap",
     "tree-bitmap/strides=11-7-7-7",
     "mosaic6",
+    "planb",
 ];
 
 /// Returns a table with routes of all lengths and next hops up to `greatest`.

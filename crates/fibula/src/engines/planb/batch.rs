@@ -1,0 +1,188 @@
+//! The batch path: blocks of addresses go down the first tree in lockstep. Addresses in marked /64s
+//! wait until there is a block of them, which then goes down its second trees in lockstep too.
+
+use super::PlanBView;
+use super::build::halves;
+use super::node::{CHILDREN, Node, Tree};
+use super::view::{child, tree_of};
+use crate::arch::{Isa, Reached};
+use crate::blocks::pipeline::ask_ahead;
+use crate::engine::Width;
+
+/// The addresses of a block.
+const BLOCK: usize = 16;
+/// The addresses of each block at the end of a batch, the last of which is filled up.
+const SHORT_BLOCK: usize = 8;
+
+/// The lanes in a row without a jump, because the end of a longer loop is mispredicted.
+const UNROLLED: usize = 8;
+
+/// Calls `with` for each of `N` lanes.
+#[inline(always)]
+fn for_lanes<const N: usize>(mut with: impl FnMut(usize)) {
+    const { assert!(N.is_multiple_of(UNROLLED)) }
+    for lanes in (0..N).step_by(UNROLLED) {
+        with(lanes);
+        with(lanes + 1);
+        with(lanes + 2);
+        with(lanes + 3);
+        with(lanes + 4);
+        with(lanes + 5);
+        with(lanes + 6);
+        with(lanes + 7);
+    }
+}
+
+/// The most addresses that wait: less than a block before a block is looked up, or before the end
+/// of a batch, which is less than a block.
+const WAITING_MAX: usize = 2 * BLOCK;
+
+/// Addresses that may be in marked /64s.
+struct Waiting {
+    /// Their intervals, as the indices of the answers.
+    intervals: [u32; WAITING_MAX],
+    /// Their indices in the batch.
+    at: [usize; WAITING_MAX],
+    len: usize,
+}
+
+impl Waiting {
+    /// Appends an address if `is_more`. Nothing jumps on it.
+    #[inline(always)]
+    fn push(&mut self, interval: u32, at: usize, is_more: bool) {
+        (self.intervals[self.len], self.at[self.len]) = (interval, at);
+        self.len += usize::from(is_more);
+    }
+
+    /// Returns the last block of intervals and indices, and removes them. Repeats the first address
+    /// if there are too few.
+    #[inline(always)]
+    fn pop(&mut self) -> ([u32; BLOCK], [usize; BLOCK]) {
+        while self.len < BLOCK {
+            self.push(self.intervals[0], self.at[0], true);
+        }
+        self.len -= BLOCK;
+        let (mut intervals, mut at) = ([0; BLOCK], [0; BLOCK]);
+        intervals.copy_from_slice(&self.intervals[self.len..][..BLOCK]);
+        at.copy_from_slice(&self.at[self.len..][..BLOCK]);
+        (intervals, at)
+    }
+}
+
+/// The arrays that every block reads, and what is known of the first tree.
+struct Batch<'v, W, I> {
+    inner: &'v [Node],
+    leaves: &'v [Node],
+    answers: &'v [W],
+    marks: &'v [[u64; 2]],
+    trees: &'v [Tree],
+    /// The first tree.
+    networks: Tree,
+    isa: I,
+}
+
+impl<W: Width> PlanBView<W> {
+    /// Looks up a batch.
+    #[inline(always)]
+    pub(super) fn many<I: Isa>(&self, isa: I, addresses: &[u128], next_hops: &mut [W]) {
+        let batch = Batch {
+            inner: &self.inner,
+            leaves: &self.leaves,
+            answers: &self.answers,
+            marks: &self.marks,
+            trees: &self.trees,
+            networks: self.trees[0],
+            isa,
+        };
+        let mut waiting = Waiting { intervals: [0; WAITING_MAX], at: [0; WAITING_MAX], len: 0 };
+        let mut done = 0;
+        while let Some(block) = addresses[done..].first_chunk() {
+            ask_ahead::<BLOCK, u128>(addresses, done);
+            batch.block::<BLOCK>(block, BLOCK, done, next_hops, &mut waiting);
+            if waiting.len >= BLOCK {
+                batch.finish(&mut waiting, addresses, next_hops);
+            }
+            done += BLOCK;
+        }
+        for rest in addresses[done..].chunks(SHORT_BLOCK) {
+            let mut block = [0; SHORT_BLOCK];
+            block[..rest.len()].copy_from_slice(rest);
+            batch.block(&block, rest.len(), done, next_hops, &mut waiting);
+            done += rest.len();
+        }
+        while waiting.len > 0 {
+            batch.finish(&mut waiting, addresses, next_hops);
+        }
+    }
+}
+
+impl<W: Width, I: Isa> Batch<'_, W, I> {
+    /// Looks up the first `len` addresses of a block in the first tree. The block is at index
+    /// `start` of the batch. Those that are not done yet go to `waiting`.
+    #[inline(always)]
+    #[allow(clippy::needless_range_loop, reason = "one index runs through arrays of one block")]
+    fn block<const N: usize>(
+        &self,
+        addresses: &[u128; N],
+        len: usize,
+        start: usize,
+        next_hops: &mut [W],
+        waiting: &mut Waiting,
+    ) {
+        let mut keys = [0; N];
+        for lane in 0..N {
+            keys[lane] = halves(addresses[lane]).0;
+        }
+        let mut reached = Reached::<N>::ROOT;
+        let (mut above, mut width) = (0, 1);
+        for _ in 1..self.networks.levels {
+            self.isa.step_down(&self.inner[above..], &keys, &mut reached);
+            (above, width) = (above + width, width * CHILDREN);
+        }
+        self.isa.step_down(self.leaves, &keys, &mut reached);
+        let next_hops = &mut next_hops[start..start + len];
+        for lane in 0..len {
+            next_hops[lane] = self.answers[reached.index(lane) as usize];
+        }
+        if !self.marks.is_empty() {
+            for lane in 0..len {
+                waiting.push(reached.index(lane), start + lane, next_hops[lane].widen().0 == W::MAX);
+            }
+        }
+    }
+
+    /// Looks up a block of waiting addresses, each in the tree of its /64. Addresses whose tree has
+    /// fewer levels stay at their leaf until all are there.
+    #[inline(always)]
+    fn finish(&self, waiting: &mut Waiting, addresses: &[u128], next_hops: &mut [W]) {
+        let (intervals, indices) = waiting.pop();
+        let (mut is_marked, mut keys) = ([false; BLOCK], [0; BLOCK]);
+        let mut trees = [Tree::default(); BLOCK];
+        let mut levels = 1;
+        for lane in 0..BLOCK {
+            let word = self.marks[intervals[lane] as usize / u64::BITS as usize];
+            let tree;
+            (tree, is_marked[lane]) = tree_of(word, intervals[lane]);
+            // Where the next hop is the greatest, but no mark, the first tree is as good as any.
+            trees[lane] = self.trees[if is_marked[lane] { tree as usize } else { 0 }];
+            keys[lane] = halves(addresses[indices[lane]]).1;
+            levels = trees[lane].levels.max(levels);
+        }
+        let mut at = [0; BLOCK];
+        for level in 1..levels {
+            for_lanes::<BLOCK>(|lane| {
+                let is_inner = level < trees[lane].levels;
+                let node = if is_inner { trees[lane].inner.wrapping_add(at[lane]) } else { 0 };
+                let below = self.isa.count_below(&self.inner[node as usize], keys[lane]);
+                at[lane] = if is_inner { child(at[lane], below) } else { at[lane] };
+            });
+        }
+        for_lanes::<BLOCK>(|lane| {
+            let Tree { leaves, answers, .. } = trees[lane];
+            let node = &self.leaves[leaves.wrapping_add(at[lane]) as usize];
+            let at = answers.wrapping_add(child(at[lane], self.isa.count_below(node, keys[lane])));
+            let at = if is_marked[lane] { at } else { intervals[lane] };
+            next_hops[indices[lane]] = self.answers[at as usize];
+        });
+    }
+}
