@@ -36,6 +36,8 @@ pub struct Shape {
     pub family: Family,
     /// The number of routes.
     pub routes: usize,
+    /// The number of routes longer than /24.
+    pub longer_than_24: usize,
     /// The number of routes longer than /48.
     pub longer_than_48: usize,
     /// The number of routes longer than /64.
@@ -43,6 +45,12 @@ pub struct Shape {
 }
 
 impl Shape {
+    /// Returns the share of routes that are longer than /24, 0 to 1.
+    #[must_use]
+    pub fn share_longer_than_24(self) -> f32 {
+        self.longer_than_24 as f32 / self.routes.max(1) as f32
+    }
+
     /// Returns the share of routes that are longer than /48, 0 to 1.
     #[must_use]
     pub fn share_longer_than_48(self) -> f32 {

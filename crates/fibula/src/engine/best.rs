@@ -10,11 +10,15 @@ pub const BEST: &str = "best";
 /// [cost](super::About::cost) that each states for this table, the least first. Equal ones are in
 /// registry order. O(n).
 pub(crate) fn candidates<'e, A: Address>(engines: &'e [Entry], rib: &Rib<A>) -> Vec<&'e Entry> {
-    let mut shape = Shape { family: A::FAMILY, routes: rib.len(), longer_than_48: 0, longer_than_64: 0 };
+    let mut longer = [0; 3];
     for route in rib {
-        shape.longer_than_48 += usize::from(route.prefix.len() > 48);
-        shape.longer_than_64 += usize::from(route.prefix.len() > 64);
+        for (count, len) in longer.iter_mut().zip([24, 48, 64]) {
+            *count += usize::from(route.prefix.len() > len);
+        }
     }
+    let [longer_than_24, longer_than_48, longer_than_64] = longer;
+    let shape =
+        Shape { family: A::FAMILY, routes: rib.len(), longer_than_24, longer_than_48, longer_than_64 };
     let mut candidates: Vec<&Entry> = engines.iter().filter(|entry| entry.does(A::FAMILY)).collect();
     candidates.sort_by(|one, other| (one.about.cost)(shape).total_cmp(&(other.about.cost)(shape)));
     candidates
@@ -44,6 +48,18 @@ mod tests {
             Fib::build(BEST, &rib).unwrap().entry().about.name
         };
         assert_eq!([0, 100, 200].map(best), ["mosaic6", "planb", "planb"]);
+    }
+
+    #[test]
+    fn a_table_of_routes_longer_than_24_is_for_the_engine_without_a_hash_table() {
+        let best = |hosts: u32| {
+            let networks = (0..1000).map(|at| Prefix::containing(at << 16, 24));
+            let hosts = (0..hosts).map(|at| Prefix::host(at << 12));
+            let rib: Rib<u32> =
+                networks.chain(hosts).map(|prefix| crate::Route { prefix, next_hop: NextHop(1) }).collect();
+            Fib::build(BEST, &rib).unwrap().entry().about.name
+        };
+        assert_eq!([0, 20, 100, 2000].map(best), ["mosaic", "mosaic", "mosaic-deep", "mosaic-deep"]);
     }
 
     #[test]

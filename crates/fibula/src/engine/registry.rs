@@ -138,6 +138,7 @@ registry! {
     sail_m: engines::sail_m::ABOUT, [ipv4] engines::sail_m::Replicated;
     mosaic: engines::mosaic::ABOUT, [ipv4] engines::mosaic::Mosaic;
     mosaic_runs: engines::mosaic::RUNS, [ipv4] engines::mosaic::MosaicRuns;
+    mosaic_deep: engines::mosaic::DEEP, [ipv4] engines::mosaic::MosaicDeep;
     poptrie: engines::poptrie::ABOUT, [ipv4 ipv6] engines::poptrie::Poptrie;
     #[cfg(feature = "papers")]
     dxr: engines::dxr::ABOUT, [ipv4] engines::dxr::Dxr;

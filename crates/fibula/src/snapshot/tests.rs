@@ -14,6 +14,7 @@ const KEEPING: [&str; 11] = [
     "sail-l",
     "mosaic",
     "mosaic-runs",
+    "mosaic-deep",
     "poptrie",
     "dxr",
     "dxr16",
@@ -233,7 +234,7 @@ fn a_forged_file_with_right_checksums_reads_nothing_but_its_own_bytes() {
     let mut random = fastrand::Rng::with_seed(2);
     let (mut opened, mut answered) = (0, 0);
     // Engines whose lookups terminate whatever they read.
-    for specification in ["sail-l", "mosaic", "mosaic-runs", "dxr16", "tree-bitmap"] {
+    for specification in ["sail-l", "mosaic", "mosaic-runs", "mosaic-deep", "dxr16", "tree-bitmap"] {
         let whole = image(specification, &rib, &next_hops, true);
         for _ in 0..40 {
             let snapshot = Snapshot::from_bytes(&forged(&whole, &mut random)).unwrap();

@@ -172,15 +172,26 @@ impl<F: Form> Kept<F> {
         self.references[number as usize] += references;
     }
 
-    /// Removes `references` references to a chunk, which is freed without any. O(1), or O(length)
-    /// for the last.
+    /// Returns the reference count of a chunk.
+    ///
+    /// # Panics
+    /// If there is no such number.
+    #[must_use]
+    #[inline(always)]
+    pub fn references(&self, number: u32) -> u32 {
+        self.references[number as usize]
+    }
+
+    /// Removes `references` references to a chunk, which is freed without any. Returns whether it
+    /// was. O(1), or O(length) for the last.
     ///
     /// # Panics
     /// If it has fewer references.
-    pub fn release(&mut self, number: u32, references: u32) {
+    pub fn release(&mut self, number: u32, references: u32) -> bool {
         let left = &mut self.references[number as usize];
         *left = left.checked_sub(references).expect("no more references are released than were taken");
-        if *left == 0 && references > 0 {
+        let is_last = *left == 0 && references > 0;
+        if is_last {
             let place = self.twins.find_entry(hash_in::<F>(&self.words)(&number), |&twin| twin == number);
             place.expect("every chunk in use can be found").remove();
             if self.shared {
@@ -189,6 +200,7 @@ impl<F: Form> Kept<F> {
                 self.space.give(number, F::numbers(places::<F>(&self.words, number)));
             }
         }
+        is_last
     }
 
     /// Returns the contents of a chunk.
@@ -255,6 +267,12 @@ impl<F: Form> Kept<F> {
     /// others, as at the end of a build. Returns the new number of each old one, `u32::MAX` for
     /// those without a chunk. O(all chunks).
     pub fn compact(&mut self) -> Vec<u32> {
+        self.compact_with(|chunk| chunk)
+    }
+
+    /// As [`compact`](Self::compact), and gives each chunk the contents that `changed` returns for
+    /// it. Different chunks must stay different and as long as they are.
+    pub fn compact_with(&mut self, changed: impl Fn(F::Chunk) -> F::Chunk) -> Vec<u32> {
         debug_assert!(!self.shared, "others would see chunks move");
         let mut space = F::Space::default();
         let renumber = |(number, &references): (usize, &u32)| match references {
@@ -266,7 +284,7 @@ impl<F: Form> Kept<F> {
         let mut references = vec![0; space.end()];
         let mut twins = HashTable::with_capacity(self.twins.len());
         for (before, &number) in renumbered.iter().enumerate().filter(|&(_, &number)| number != u32::MAX) {
-            let chunk = self.get(before as u32);
+            let chunk = changed(self.get(before as u32));
             let values = F::words(&chunk);
             words.write(number as usize * F::UNIT, values);
             references[number as usize] = self.references[before];

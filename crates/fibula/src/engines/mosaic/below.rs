@@ -1,201 +1,127 @@
-//! [`Below`]: the answers of the /24s that contain more-specific routes, off the common path.
+//! [`Below`]: how a table stores the answers of /24s with more-specific routes, and how it marks
+//! such a /24 in its tile.
 
-use super::places::{Places, find};
-use super::{BELOW, TILE_END};
-use crate::blocks::retired::Retired;
-use crate::blocks::unique::Unique;
-use crate::engine::{Meter, Width};
-use crate::memory::{Array, Pages, Published, WordsView};
+use super::root::TileNumber;
+use super::tiles::Tiles;
+use super::view::MosaicView;
+use super::{BELOW, SLOTS, TILE};
+use crate::Error;
+use crate::engine::{Config, Meter, Width};
+use crate::memory::{Pages, Published};
+use crate::sections::{SectionWriter, Sections};
+use std::fmt::Debug;
 
-/// The part of [`Below`] that lookups read.
-#[derive(Clone, Debug)]
-pub(super) struct BelowView<W: Width> {
-    places: WordsView<u64>,
-    answers: WordsView<W>,
-}
+/// A store of 256 answers, one per address, for each /24 with more-specific routes.
+///
+/// A tile holds an *entry* for each /24: its answer, or a mark. The number of a /24 is its first 24
+/// bits.
+pub trait Below<W: Width>: Debug + Send + Sync + Sized + 'static {
+    /// The entries of a tile.
+    type Entry: Width;
+    /// What lookups read.
+    type View: BelowView<W, Self::Entry>;
 
-impl<W: Width> BelowView<W> {
-    /// Returns a view of the given /24s, each a number and the index of its chunk in `answers`.
-    /// Leaves out a /24 whose chunk is past the end.
-    pub(super) fn holding(
-        places: impl ExactSizeIterator<Item = (u32, u32)>,
-        answers: Array<W>,
-        pages: Pages,
-    ) -> Self {
-        let chunks = answers.len() / BELOW;
-        let mut all = Places::with_room_for(places.len(), pages);
-        for (number, chunk) in places.filter(|&(_, chunk)| (chunk as usize) < chunks) {
-            all.set(number, chunk);
-        }
-        Self { places: all.words().view(), answers: WordsView::holding(answers) }
-    }
+    /// The least answer that readers cannot tell from a mark.
+    const MARK: u32;
 
-    /// Returns the index of the answer of `address` among the answers of all chunks, or `None` if
-    /// its /24 has no chunk.
-    #[inline(always)]
-    pub(super) fn find(&self, address: u32, meter: &mut impl Meter) -> Option<u32> {
-        meter.hash();
-        let chunk = find(&self.places, address >> (32 - TILE_END), meter)?;
-        Some(chunk * BELOW as u32 + address % BELOW as u32)
-    }
+    /// Returns an empty store.
+    fn new(pages: Pages) -> Self;
 
-    /// Returns the answers of all chunks.
-    #[inline(always)]
-    pub(super) fn answers(&self) -> &[Published<W>] {
-        &self.answers
-    }
-}
+    /// Returns the entry of a /24 that has one answer.
+    fn entry(answer: W) -> Self::Entry;
 
-/// One answer per address, for some /24s. A /24 is known by its number: its first 24 bits.
-#[derive(Debug)]
-pub(super) struct Below<W: Width> {
-    places: Places,
-    chunks: Unique<W, BELOW>,
-    /// In shared tables: the /24s to remove after a grace period. Until then a reader may still
-    /// arrive here through a mark that it read earlier.
-    leaving: Retired<u32>,
-    pages: Pages,
-}
+    /// Stores the answers of the /24 with this `number` and returns its mark. The tile with that
+    /// mark must be [kept](Self::keep) before [`settle`](Self::settle) is called.
+    fn mark(&mut self, number: u32, answers: &[W; BELOW]) -> Self::Entry;
 
-impl<W: Width> Below<W> {
-    /// The slots that a shared table reserves for growth, on top of three times its contents.
-    const ROOM: usize = 1 << 13;
+    /// Removes what is stored under the numbers of the /24s from `first` on, which have these
+    /// `entries`. Returns whether the other /24s with equal entries must be removed by themselves.
+    fn unmark(&mut self, entries: &[Self::Entry], first: u32) -> bool;
 
-    pub(super) fn new(pages: Pages) -> Self {
-        Self {
-            places: Places::with_room_for(0, pages),
-            chunks: Unique::new(pages),
-            leaving: Retired::new(),
-            pages,
-        }
-    }
+    /// Adds the references of a tile that was just created.
+    fn keep(&mut self, _: &[Self::Entry; TILE]) {}
 
-    /// Shares the table: other threads may read it from now on.
-    pub(super) fn share(&mut self) {
-        self.places = self.places.resized(4 * self.places.len() + Self::ROOM, self.pages, |chunk| chunk);
-        self.chunks.share(4 * self.chunks.len() + Self::ROOM);
-    }
+    /// Removes the references of a tile that was just freed.
+    fn forget(&mut self, _: impl FnOnce() -> [Self::Entry; TILE]) {}
 
-    /// Returns the view that lookups read.
-    pub(super) fn view(&self) -> BelowView<W> {
-        BelowView { places: self.places.words().view(), answers: self.chunks.view() }
-    }
+    /// Frees the answers that were stored by [`mark`](Self::mark) and are in no tile.
+    fn settle(&mut self) {}
 
-    /// Updates `view` after an array has moved.
-    pub(super) fn show_in(&self, view: &mut BelowView<W>) {
-        self.places.words().show_in(&mut view.places);
-        self.chunks.show_in(&mut view.answers);
-    }
+    /// Copies what is stored under the numbers of /24s from `piece`, which has painted other /24s.
+    fn join(&mut self, piece: &Self);
+
+    /// Returns the entry here of a tile of `piece`, as [`mark`](Self::mark) would.
+    fn taken_over(&mut self, entry: Self::Entry, piece: &Self) -> Self::Entry;
+
+    /// Shares the store: other threads may read it from now on.
+    fn share(&mut self);
 
     /// Ends a grace period: every reader has passed what was changed before the previous call.
-    pub(super) fn readers_passed(&mut self) {
-        for number in self.leaving.readers_passed() {
-            take_out(&mut self.places, &mut self.chunks, number);
-        }
-        self.chunks.readers_passed();
+    fn readers_passed(&mut self);
+
+    /// Returns whether changes of `longer` routes longer than /24 fit without moving an array.
+    /// `marked` counts the marks that the changes may paint again.
+    fn has_room(&self, longer: usize, marked: impl FnOnce() -> usize) -> bool;
+
+    /// Returns whether it is time to [`compact`](Self::compact).
+    fn is_sparse(&self) -> bool;
+
+    /// Frees all unused memory. Returns the new numbers of all blocks that marks name, if marks
+    /// name any. O(all).
+    fn compact(&mut self) -> Option<Vec<u32>>;
+
+    /// Returns the entry after blocks were renumbered.
+    fn renumbered(entry: Self::Entry, _: &[u32]) -> Self::Entry {
+        entry
     }
 
-    /// Returns whether `changes` more changes fit without moving an array.
-    pub(super) fn has_room(&self, changes: usize) -> bool {
-        self.places.room() > changes && self.chunks.room() > changes + self.places.len()
-    }
+    /// Returns the number of /24s and the number of different 256 answers. `marked` counts the
+    /// marks of the table.
+    fn counts(&self, marked: impl FnOnce() -> usize) -> (usize, usize);
 
-    /// Iterates over the /24s, each a number and the index of its chunk.
-    pub(super) fn places(&self) -> impl Iterator<Item = (u32, u32)> {
-        self.places.iter()
-    }
+    /// Returns the bytes that lookups read.
+    fn bytes(&self) -> usize;
 
-    /// Returns the answers of `chunk`.
-    pub(super) fn chunk(&self, chunk: u32) -> [W; BELOW] {
-        self.chunks.get(chunk)
-    }
+    /// Returns the bytes that only updates read.
+    fn book_bytes(&self) -> usize;
 
-    /// Returns the answers of all chunks.
-    pub(super) fn answers(&self) -> Vec<W> {
-        self.chunks.to_vec()
-    }
+    /// Returns whether this entry, and the `other` of the table `fresh`, stand for the same
+    /// answers.
+    fn is_same(&self, entry: Self::Entry, fresh: &Self, other: Self::Entry) -> bool;
 
-    /// Sets the answers of the /24 with this `number`.
-    pub(super) fn set(&mut self, number: u32, answers: &[W; BELOW]) {
-        if self.places.room() == 0 {
-            self.resize(self.places.len() + self.places.len() / 8 + 8, |chunk| chunk);
-        }
-        self.leaving.retain(|&other| other != number);
-        let chunk = self.chunks.insert(answers);
-        if let Some(before) = self.places.set(number, chunk) {
-            self.chunks.release(before, 1);
-        }
-    }
+    /// Checks the bookkeeping, and what is stored under numbers of /24s against `fresh`. `tiles`
+    /// are all that are in use.
+    ///
+    /// # Errors
+    /// Returns the first contradiction found.
+    fn validate(&self, fresh: &Self, tiles: impl Iterator<Item = [Self::Entry; TILE]>) -> Result<(), String>;
 
-    /// Removes the /24 with this `number`, if present. A shared table removes it after a grace
-    /// period.
-    pub(super) fn remove(&mut self, number: u32) {
-        if self.chunks.is_shared() {
-            self.leaving.retire(number);
-        } else {
-            take_out(&mut self.places, &mut self.chunks, number);
-        }
-    }
+    /// Returns the view that lookups read.
+    fn view(&self) -> Self::View;
 
-    /// Frees unused memory if there is much of it. O(1) or O(all).
-    pub(super) fn tidy(&mut self) {
-        if self.chunks.is_sparse() {
-            self.compact();
-        }
-    }
+    /// Updates `view` after an array has moved.
+    fn show_in(&self, view: &mut Self::View);
 
-    /// Frees all unused memory. O(all).
-    pub(super) fn compact(&mut self) {
-        let renumbered = self.chunks.compact();
-        self.resize(self.places.len(), |chunk| renumbered[chunk as usize]);
-    }
+    /// Passes what lookups read to a snapshot.
+    fn save(&self, sections: &mut SectionWriter<'_>);
 
-    fn resize(&mut self, room: usize, renumbered: impl Fn(u32) -> u32) {
-        self.places = self.places.resized(room, self.pages, renumbered);
-    }
+    /// Returns the view that [`save`](Self::save) wrote.
+    ///
+    /// # Errors
+    /// If a section is missing, or has another size than lookups rely on.
+    fn open(sections: &Sections<'_>, config: &Config) -> Result<Self::View, Error>;
 
-    /// Returns the number of /24s and the number of different chunks.
-    pub(super) fn counts(&self) -> (usize, usize) {
-        let mut chunks: Vec<u32> = self.places.iter().map(|(_, chunk)| chunk).collect();
-        chunks.sort_unstable();
-        chunks.dedup();
-        (self.places.len(), chunks.len())
-    }
-
-    pub(super) fn bytes(&self) -> usize {
-        self.places.bytes() + self.chunks.bytes()
-    }
-
-    pub(super) fn book_bytes(&self) -> usize {
-        self.chunks.book_bytes()
-    }
-
-    /// Checks the bookkeeping, and that the /24s and their answers equal those of `fresh`.
-    pub(super) fn validate(&self, fresh: &Self) -> Result<(), String> {
-        self.places.validate()?;
-        self.chunks.validate()?;
-        let mut references = vec![0; self.chunks.numbers()];
-        let mut leaving = 0;
-        for (number, chunk) in self.places.iter() {
-            references[chunk as usize] += 1;
-            leaving += usize::from(self.leaving.iter().any(|&other| other == number));
-        }
-        if self.places.len() - leaving != fresh.places.len() {
-            return Err(format!("{} /24s with longer routes of {}", self.places.len(), fresh.places.len()));
-        }
-        for (number, chunk) in fresh.places.iter() {
-            let here = self.places.get(number);
-            let answers = here.map(|here| self.chunks.get(here));
-            if answers != Some(fresh.chunks.get(chunk)) {
-                return Err(format!("{number:#x}: {answers:?} are not its answers"));
-            }
-        }
-        self.chunks.check_references(&references)
-    }
+    /// Looks up all addresses.
+    fn look_up<T: TileNumber, F: Tiles<Self::Entry>>(
+        table: &MosaicView<W, F, Self>,
+        root: &[Published<T>; SLOTS],
+        addresses: &[u32],
+        next_hops: &mut [W],
+    );
 }
 
-fn take_out<W: Width>(places: &mut Places, chunks: &mut Unique<W, BELOW>, number: u32) {
-    if let Some(chunk) = places.remove(number) {
-        chunks.release(chunk, 1);
-    }
+/// The part of a [`Below`] that lookups read.
+pub trait BelowView<W: Width, E: Width>: Clone + Debug + Send + Sync + 'static {
+    /// Returns the answer of `address`, whose /24 has this `entry`.
+    fn answer(&self, entry: E, address: u32, meter: &mut impl Meter) -> W;
 }

@@ -4,7 +4,6 @@
 use super::below::Below;
 use super::tiles::Tiles;
 use super::{BELOW, Mosaic, SLOTS, TILE, TILE_END};
-use crate::NextHop;
 use crate::engine::{Cost, Width};
 use crate::rib::Range;
 use std::ops::Range as Span;
@@ -13,11 +12,11 @@ use std::ops::Range as Span;
 const WITHIN: u32 = BELOW as u32 - 1;
 
 /// Paints a table. Stores each tile in the table when painting moves on to the next one.
-pub(super) struct Brush<'e, W: Width, F: Tiles<W>> {
-    engine: &'e mut Mosaic<W, F>,
+pub(super) struct Brush<'e, W: Width, F: Tiles<B::Entry>, B: Below<W>> {
+    engine: &'e mut Mosaic<W, F, B>,
     /// The slot whose tile is being painted, if any, and the new contents of that tile.
     slot: Option<usize>,
-    tile: [W; TILE],
+    tile: [B::Entry; TILE],
     /// The /24 below a mark that is being painted.
     chunk: [W; BELOW],
     /// An answer, and the number of the tile that holds it everywhere. Long runs of slots share
@@ -26,12 +25,12 @@ pub(super) struct Brush<'e, W: Width, F: Tiles<W>> {
     cost: Cost,
 }
 
-impl<'e, W: Width, F: Tiles<W>> Brush<'e, W, F> {
-    pub(super) fn of(engine: &'e mut Mosaic<W, F>) -> Self {
+impl<'e, W: Width, F: Tiles<B::Entry>, B: Below<W>> Brush<'e, W, F, B> {
+    pub(super) fn of(engine: &'e mut Mosaic<W, F, B>) -> Self {
         Self {
             engine,
             slot: None,
-            tile: [W::default(); TILE],
+            tile: [B::Entry::default(); TILE],
             chunk: [W::default(); BELOW],
             uniform: None,
             cost: Cost::default(),
@@ -65,7 +64,7 @@ impl<'e, W: Width, F: Tiles<W>> Brush<'e, W, F> {
         }
         self.put();
         if let Some((_, tile)) = self.uniform.take() {
-            self.engine.tiles.release(tile, 1);
+            self.engine.release(tile);
         }
     }
 
@@ -84,15 +83,15 @@ impl<'e, W: Width, F: Tiles<W>> Brush<'e, W, F> {
                 let tile = self.uniform(answer);
                 let before = self.engine.root.get(slot);
                 if unmarked != Some(before) {
-                    let answers = self.engine.tile(slot);
-                    let has_marks = unmark(&mut self.engine.below, &answers, at);
+                    let entries = self.engine.tile(slot);
+                    let has_marks = self.engine.below.unmark(&entries, at);
                     unmarked = (!has_marks).then_some(before);
                 }
                 self.replace(slot, tile);
             } else {
                 self.open(slot);
-                unmark(&mut self.engine.below, &self.tile[span.clone()], at);
-                self.tile[span].fill(answer);
+                self.engine.below.unmark(&self.tile[span.clone()], at);
+                self.tile[span].fill(B::entry(answer));
             }
             at = end;
         }
@@ -104,9 +103,8 @@ impl<'e, W: Width, F: Tiles<W>> Brush<'e, W, F> {
         self.chunk[addresses.start as usize..end].fill(answer);
         if end == BELOW {
             self.open(number as usize / TILE);
-            self.engine.below.set(number, &self.chunk);
+            self.tile[number as usize % TILE] = self.engine.below.mark(number, &self.chunk);
             self.cost.chunks_rebuilt += 1;
-            self.tile[number as usize % TILE] = W::narrow(NextHop(Mosaic::<W, F>::MARK));
         }
     }
 
@@ -121,14 +119,14 @@ impl<'e, W: Width, F: Tiles<W>> Brush<'e, W, F> {
 
     /// Stores the painted tile in the table.
     fn put(&mut self) {
-        if let Some(slot) = self.slot.take()
-            && let tile = F::pack(&self.tile)
-            && tile != self.engine.tiles.get(self.engine.root.get(slot))
-        {
-            let tile = self.engine.tiles.insert(&tile);
-            self.cost.nodes_copied += 1;
-            self.replace(slot, tile);
+        let Some(slot) = self.slot.take() else { return };
+        if F::pack(&self.tile) == self.engine.tiles.get(self.engine.root.get(slot)) {
+            self.engine.below.settle();
+            return;
         }
+        let tile = self.engine.insert(&self.tile);
+        self.cost.nodes_copied += 1;
+        self.replace(slot, tile);
     }
 
     /// Adds a reference to the tile that holds `answer` everywhere, and returns its number.
@@ -139,27 +137,27 @@ impl<'e, W: Width, F: Tiles<W>> Brush<'e, W, F> {
                 tile
             }
             other => {
-                let tile = self.engine.tiles.insert(&F::pack(&[answer; TILE]));
+                let tile = self.engine.insert(&[B::entry(answer); TILE]);
                 self.engine.tiles.retain(tile, 1);
                 self.uniform = Some((answer, tile));
                 if let Some((_, tile)) = other {
-                    self.engine.tiles.release(tile, 1);
+                    self.engine.release(tile);
                 }
                 tile
             }
         }
     }
 
-    /// Adds a reference to a tile and returns its number. Finds the tile by its number, or by its
-    /// contents if the number is not known.
-    pub(super) fn one_more(&mut self, number: Option<u32>, tile: impl FnOnce() -> F::Chunk) -> u32 {
-        match number {
-            Some(number) => {
-                self.engine.tiles.retain(number, 1);
-                number
-            }
-            None => self.engine.tiles.insert(&tile()),
+    /// Adds a reference to the tile that has number `there` in `piece`, and returns its number
+    /// here. Finds the tile by its contents if that `number` is not known.
+    pub(super) fn one_more(&mut self, number: Option<u32>, there: u32, piece: &Mosaic<W, F, B>) -> u32 {
+        if let Some(number) = number {
+            self.engine.tiles.retain(number, 1);
+            return number;
         }
+        let entries = F::unpack(&piece.tiles.get(there));
+        let entries = entries.map(|entry| self.engine.below.taken_over(entry, &piece.below));
+        self.engine.insert(&entries)
     }
 
     /// Publishes `tile` at `slot`. The caller's reference to the tile becomes the root's.
@@ -168,17 +166,7 @@ impl<'e, W: Width, F: Tiles<W>> Brush<'e, W, F> {
         let engine = &mut *self.engine;
         let before = engine.root.get(slot);
         engine.root.set(slot, tile, engine.pages);
-        engine.tiles.release(before, 1);
+        engine.release(before);
         self.cost.entries_set += u64::from(before != tile);
     }
-}
-
-/// Removes the chunks below all marks in `answers`, which belong to the /24s from number `first`
-/// on. Returns whether there were any marks.
-fn unmark<W: Width>(below: &mut Below<W>, answers: &[W], first: u32) -> bool {
-    let has_marks = answers.iter().any(|answer| answer.widen().0 == W::MAX);
-    if has_marks {
-        (first..).zip(answers).for_each(|(number, _)| below.remove(number));
-    }
-    has_marks
 }

@@ -1,5 +1,5 @@
-//! `mosaic` and `mosaic-runs`: fibula's own engines for IPv4, which take two or three loads from
-//! tables small enough to stay in the near caches.
+//! `mosaic`, `mosaic-runs` and `mosaic-deep`: fibula's own engines for IPv4, which take two or
+//! three loads from tables small enough to stay in the near caches.
 //!
 //! The first 18 bits of an address choose a *tile*, and the next 6 bits choose the answer in it. A
 //! tile is 64 answers, one for each /24 of an /18. Equal tiles are stored once
@@ -7,6 +7,10 @@
 //!
 //! `mosaic-runs` stores a tile as a bit map of where its runs of equal answers begin, followed by
 //! one answer per run. That takes one load more, and half the bytes where answers are wide.
+//!
+//! `mosaic-deep` is for tables that consist of routes longer than /24: offices and data centres.
+//! The entry of a tile is either an answer or the number of a *block* of 256 answers, so a lookup
+//! needs no hash table.
 //!
 //! # Layout
 //! ```text
@@ -21,10 +25,15 @@
 //!
 //! rank = set bits of the map up to the index (6 bits), less one
 //! answer = the rank-th answer behind the map
+//!
+//! mosaic-deep:
+//! tiles[tile * 64 + 6 bits]                  bit 31: mark | 31 bits: answer or block
+//! blocks[block * 256 + 8 bits]               answer, 8, 16 or 32 bits     256 a block
 //! ```
-//! The greatest number that an answer can hold is the *mark*. A /24 with more-specific routes has
-//! the mark in place of its answer. Only then is the number of the /24 looked up in a hash table of
-//! one word per entry. The entry leads to 256 answers, one per address.
+//! In `mosaic` and `mosaic-runs` the greatest number that an answer can hold is the *mark*. A /24
+//! with more-specific routes has the mark in place of its answer. Only then is the number of the
+//! /24 looked up in a hash table of one word per entry. The entry leads to 256 answers, one per
+//! address.
 //!
 //! If the hash table does not hold the /24, the mark itself is the answer, so no next hop is lost
 //! to it. With 8-bit answers the mark is next hop 255. That next hop is slower than others, but
@@ -36,7 +45,8 @@
 //! has only 28,000 different tiles if neighbours share next hops, and 65,000 if all next hops
 //! differ. With 8-bit answers that is half a megabyte of root and two or four megabytes of tiles.
 //!
-//! Nothing in the hot path depends on the value of an entry. The batch path uses [software
+//! Nothing in the hot path depends on the value of an entry, as long as marks are rare. The batch
+//! path uses [software
 //! pipelining](crate::blocks::pipeline): it prefetches the line of a tile one block before it reads
 //! it, which doubles the throughput. It looks for the mark another block later, when the answers it
 //! compares have left the store queue. The answers below marks are prefetched the same way, one
@@ -45,6 +55,13 @@
 //! With 16-bit answers tiles take 128 bytes and have no more than 10 to 15 runs on average, so as
 //! runs they take a third. Map, shift and count then cost more than the saved lines bring. So
 //! `mosaic-runs` is for when memory counts, and `best` uses `mosaic` at every width.
+//!
+//! Where marks are common, `mosaic` searches the hash table for one address after the other, and
+//! the processor mispredicts every other search. `mosaic-deep` makes three loads for every address.
+//! The third reads block 0 where there is no mark, and a mask drops it. Its tiles take 256 bytes at
+//! every width of answers. Entries of 16 bits were no faster on tables of this kind, and hold no
+//! more than 32,768 blocks. A full BGP table has few marks, so it pays for wide tiles and a third
+//! load without a gain: `best` chooses by the share of routes longer than /24.
 //!
 //! # Building
 //! Every core paints some /4s onto tiles of its own. The results are then joined, and equal tiles
@@ -59,6 +76,10 @@
 //! Tiles of runs come in several sizes, so they are allocated as [parts of cache lines and whole
 //! lines](crate::blocks::chunks::Lines). A freed tile is joined with the free memory beside it.
 //!
+//! In `mosaic-deep` each tile holds references to the blocks that it names. A block is freed with
+//! the last tile that names it. A changed /24 costs its block, its tile and one word of the root.
+//! When a thirty-second of the blocks is unused, blocks and tiles are renumbered.
+//!
 //! # Concurrent readers
 //! Other threads read a shared table while it changes. All its arrays then have room to grow
 //! without moving, and every change is one store: to the root, or to the entry of a /24 in the hash
@@ -68,7 +89,8 @@
 //! too, because a reader may arrive through a mark that is gone. Nothing is renumbered: when far
 //! more is unused than used, or the room is used up, the engine asks for a rebuild. If next hop 255
 //! occurred with 8-bit answers, readers could not tell it from a mark, so such tables are not
-//! shared.
+//! shared. In `mosaic-deep` no answer equals a mark, because next hops are at most 2^31 - 1.
+//! Replaced blocks are retired together with the tiles that named them.
 //!
 //! # Worked example
 //! A table of six routes: 10.0.0.0/8 to 1, 10.0.64.0/18 to 2, 10.0.65.0/24 to 3, 10.1.65.0/24 to 3,
@@ -87,9 +109,20 @@
 //! 10.0.64.0/18  ->  map 111, answers 2 3 2       10.2.0.0/18  ->  map 11, answers mark 1
 //! 10.0.0.0/18   ->  map 1, answer 1              0.0.0.0/18   ->  map 1, answer 0
 //! ```
+//! In `mosaic-deep` the tiles take 256 bytes each, and there is one block after block 0, which is
+//! all zeros:
+//!
+//! ```text
+//! 10.2.0.0/18   ->  0x80000001 1 1 ... 1         block 1  ->  4 (128 times) 1 (128 times)
+//! ```
 
 mod below;
+mod blocks;
 mod brush;
+mod deep;
+#[cfg(test)]
+mod deep_tests;
+mod hashed;
 mod parts;
 mod places;
 mod root;
@@ -101,6 +134,8 @@ mod tiles;
 mod validate;
 mod view;
 
+pub use blocks::Blocks;
+pub use hashed::Hashed;
 pub use runs::Runs;
 pub use tiles::{Tiles, Whole};
 pub use view::MosaicView;
@@ -119,7 +154,7 @@ pub const ABOUT: About = About {
     paper: "fibula: two loads from deduplicated tiles of one answer a /24",
     year: 2026,
     updates: Updates::InPlace,
-    cost: |_| 2.3,
+    cost: |shape| 2.3 + 19.0 * shape.share_longer_than_24(),
     ..About::DEFAULT
 };
 
@@ -127,7 +162,16 @@ pub const ABOUT: About = About {
 pub const RUNS: About = About {
     name: "mosaic-runs",
     paper: "fibula: deduplicated tiles of one answer a /24, kept as runs",
-    cost: |_| 3.3,
+    cost: |shape| 3.3 + 19.0 * shape.share_longer_than_24(),
+    ..ABOUT
+};
+
+/// What the tools print about `mosaic-deep`.
+pub const DEEP: About = About {
+    name: "mosaic-deep",
+    paper: "fibula: three loads, the third from deduplicated answers of whole /24s",
+    next_hops_max: blocks::MARKED - 1,
+    cost: |_| 3.4,
     ..ABOUT
 };
 
@@ -148,11 +192,11 @@ const BELOW: usize = 1 << (32 - TILE_END);
 
 /// The engine: the root, the tiles, and the routes longer than a tile tells apart.
 #[derive(Debug)]
-pub struct Mosaic<W: Width, F: Tiles<W> = Whole<W>> {
-    view: MosaicView<W, F>,
+pub struct Mosaic<W: Width, F: Tiles<B::Entry> = Whole<W>, B: Below<W> = Hashed<W>> {
+    view: MosaicView<W, F, B>,
     root: Root,
     tiles: Kept<F>,
-    below: Below<W>,
+    below: B,
     pages: Pages,
     /// Whether any answer equals the mark.
     answers_mark: bool,
@@ -160,6 +204,9 @@ pub struct Mosaic<W: Width, F: Tiles<W> = Whole<W>> {
 
 /// The engine with its tiles as runs.
 pub type MosaicRuns<W> = Mosaic<W, Runs<W>>;
+
+/// The engine with the numbers of blocks in its tiles.
+pub type MosaicDeep<W> = Mosaic<W, Whole<u32>, Blocks<W>>;
 
 /// Returns the root slot of `address`.
 #[inline(always)]
@@ -173,10 +220,7 @@ fn place_of(address: u32) -> usize {
     (address >> (32 - TILE_END)) as usize % TILE
 }
 
-impl<W: Width, F: Tiles<W>> Mosaic<W, F> {
-    /// The number stored in place of an answer where more-specific routes must be looked up.
-    const MARK: u32 = W::MAX;
-
+impl<W: Width, F: Tiles<B::Entry>, B: Below<W>> Mosaic<W, F, B> {
     /// Updates the view after an array has moved.
     fn show(&mut self) {
         self.root.show_in(&mut self.view.root);
@@ -187,50 +231,88 @@ impl<W: Width, F: Tiles<W>> Mosaic<W, F> {
     /// Returns a table without routes.
     fn empty(pages: Pages) -> Self {
         let mut tiles = Kept::<F>::new(pages).unsettled();
-        let nowhere = tiles.insert(&F::pack(&[W::default(); TILE]));
+        let nowhere = tiles.insert(&F::pack(&[B::Entry::default(); TILE]));
         tiles.retain(nowhere, SLOTS as u32 - 1);
-        let (root, below) = (Root::filled(nowhere, pages), Below::new(pages));
+        let (root, below) = (Root::filled(nowhere, pages), B::new(pages));
         let view = MosaicView { root: root.view(), tiles: tiles.view(), below: below.view() };
         Self { view, root, tiles, below, pages, answers_mark: false }
     }
 
     /// Returns the tile of `slot`.
-    fn tile(&self, slot: usize) -> [W; TILE] {
+    fn tile(&self, slot: usize) -> [B::Entry; TILE] {
         F::unpack(&self.tiles.get(self.root.get(slot)))
+    }
+
+    /// Adds a reference to the tile of these `entries` and returns its number.
+    fn insert(&mut self, entries: &[B::Entry; TILE]) -> u32 {
+        let tile = self.tiles.insert(&F::pack(entries));
+        if self.tiles.references(tile) == 1 {
+            self.below.keep(entries);
+        }
+        self.below.settle();
+        tile
+    }
+
+    /// Removes a reference to a tile.
+    fn release(&mut self, tile: u32) {
+        if self.tiles.release(tile, 1) {
+            // The words of a freed tile stay until its number is used again.
+            self.below.forget(|| F::unpack(&self.tiles.get(tile)));
+        }
+    }
+
+    /// Returns the number of marks in the tiles that these prefixes touch. O(tiles).
+    fn marked(&self, prefixes: &[Prefix<u32>]) -> usize {
+        let slots = prefixes.iter().flat_map(|prefix| slot_of(prefix.first())..=slot_of(prefix.last()));
+        let mut last = None;
+        let marked = |slot: usize| {
+            let tile = self.root.get(slot);
+            let (_, marks) = match last {
+                Some(known @ (same, _)) if same == tile => known,
+                _ => (tile, self.tile(slot).iter().filter(|entry| entry.widen().0 >= B::MARK).count()),
+            };
+            last = Some((tile, marks));
+            marks
+        };
+        slots.map(marked).sum()
     }
 
     /// Returns whether these changes are sure to fit in the room that a shared table has.
     fn has_room(&self, prefixes: &[Prefix<u32>], deltas: &[Delta<u32>]) -> bool {
         let slots = |prefix: &Prefix<u32>| SLOTS >> prefix.len().min(ROOT_BITS);
         let slots: usize = prefixes.iter().map(slots).sum();
-        let is_mark = |delta: &Delta<u32>| delta.after.0 == Self::MARK;
+        let is_mark = |delta: &Delta<u32>| delta.after.0 == B::MARK;
         let longer = deltas.iter().filter(|delta| delta.prefix.len() > TILE_END).count();
         self.tiles.room() > slots + 1
             && !self.tiles.is_wasteful()
-            && self.below.has_room(longer)
+            && self.below.has_room(longer, || self.marked(prefixes))
             && !deltas.iter().any(is_mark)
     }
 
-    /// Renumbers the tiles without holes.
-    fn compact(&mut self) {
-        let renumbered = self.tiles.compact();
+    /// Renumbers the tiles without holes. `blocks` are the new numbers of the blocks that they
+    /// name, if those have changed.
+    fn compact(&mut self, blocks: Option<&[u32]>) {
+        let renumbered = self.tiles.compact_with(|chunk| match blocks {
+            Some(blocks) => F::pack(&F::unpack(&chunk).map(|entry| B::renumbered(entry, blocks))),
+            None => chunk,
+        });
         self.root.renumber(&renumbered, self.tiles.numbers(), self.pages);
     }
 }
 
-impl<W: Width, F: Tiles<W>> Engine<u32> for Mosaic<W, F> {
-    type View = MosaicView<W, F>;
+impl<W: Width, F: Tiles<B::Entry>, B: Below<W>> Engine<u32> for Mosaic<W, F, B> {
+    type View = MosaicView<W, F, B>;
 
     fn build(rib: &Rib<u32>, config: &Config) -> Result<Self, Error> {
         let mut engine = Self::painted(rib, config.pages);
-        engine.answers_mark = rib.max_next_hop().0 >= Self::MARK;
-        engine.compact();
-        engine.below.compact();
+        engine.answers_mark = rib.max_next_hop().0 >= B::MARK;
+        let blocks = engine.below.compact();
+        engine.compact(blocks.as_deref());
         engine.show();
         Ok(engine)
     }
 
-    fn view(&self) -> &MosaicView<W, F> {
+    fn view(&self) -> &MosaicView<W, F, B> {
         &self.view
     }
 
@@ -248,10 +330,10 @@ impl<W: Width, F: Tiles<W>> Engine<u32> for Mosaic<W, F> {
         }
         let cost = brush.cost();
         if !shared {
-            if self.tiles.is_sparse() {
-                self.compact();
+            let blocks = self.below.is_sparse().then(|| self.below.compact()).flatten();
+            if blocks.is_some() || self.tiles.is_sparse() {
+                self.compact(blocks.as_deref());
             }
-            self.below.tidy();
             self.show();
         }
         Update::Applied(cost)
@@ -266,7 +348,7 @@ impl<W: Width, F: Tiles<W>> Engine<u32> for Mosaic<W, F> {
     }
 
     fn figures(&self) -> Vec<Figure> {
-        let (below, chunks) = self.below.counts();
+        let (below, chunks) = self.below.counts(|| self.marked(&[Prefix::ALL]));
         vec![
             Figure::count("tiles", self.root.tiles()),
             Figure::count("/24s with longer routes", below),
@@ -288,8 +370,8 @@ impl<W: Width, F: Tiles<W>> Engine<u32> for Mosaic<W, F> {
     }
 }
 
-impl<W: Width, F: Tiles<W>> Share<u32> for Mosaic<W, F> {
-    fn share(&mut self) -> Option<MosaicView<W, F>> {
+impl<W: Width, F: Tiles<B::Entry>, B: Below<W>> Share<u32> for Mosaic<W, F, B> {
+    fn share(&mut self) -> Option<MosaicView<W, F, B>> {
         if self.answers_mark {
             return None;
         }

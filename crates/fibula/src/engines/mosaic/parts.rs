@@ -1,6 +1,7 @@
 //! Building on all cores: each core paints parts of the table onto tiles of its own, and the
 //! results are joined.
 
+use super::below::Below;
 use super::brush::Brush;
 use super::tiles::Tiles;
 use super::{Mosaic, slot_of};
@@ -16,7 +17,7 @@ const PART_LEN: u8 = 4;
 /// A smaller table is painted in less time than threads take to start.
 const LEAST_ROUTES: usize = 1 << 16;
 
-impl<W: Width, F: Tiles<W>> Mosaic<W, F> {
+impl<W: Width, F: Tiles<B::Entry>, B: Below<W>> Mosaic<W, F, B> {
     /// Returns the painted table. The numbers of its tiles have holes.
     pub(super) fn painted(rib: &Rib<u32>, pages: Pages) -> Self {
         let mut engine = Self::empty(pages);
@@ -45,12 +46,10 @@ impl<W: Width, F: Tiles<W>> Mosaic<W, F> {
         for slot in slot_of(part.first())..=slot_of(part.last()) {
             let there = piece.root.get(slot);
             let number = &mut numbers[there as usize];
-            let tile = brush.one_more(*number, || piece.tiles.get(there));
+            let tile = brush.one_more(*number, there, piece);
             *number = Some(tile);
             brush.replace(slot, tile);
         }
-        for (number, chunk) in piece.below.places() {
-            self.below.set(number, &piece.below.chunk(chunk));
-        }
+        self.below.join(&piece.below);
     }
 }

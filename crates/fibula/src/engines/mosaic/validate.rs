@@ -1,11 +1,12 @@
 //! The structural check.
 
+use super::below::Below;
 use super::tiles::Tiles;
 use super::{Mosaic, SLOTS};
 use crate::engine::{Config, Engine, Width};
 use crate::{Error, Rib};
 
-impl<W: Width, F: Tiles<W>> Mosaic<W, F> {
+impl<W: Width, F: Tiles<B::Entry>, B: Below<W>> Mosaic<W, F, B> {
     /// Returns as an error the first difference from a fresh build of `rib`, or the first
     /// contradiction in the bookkeeping.
     pub(super) fn contradiction(&self, rib: &Rib<u32>) -> Result<(), String> {
@@ -20,12 +21,20 @@ impl<W: Width, F: Tiles<W>> Mosaic<W, F> {
             }
             references[pair.0 as usize] += 1;
             // Neighbouring slots often share a tile.
-            if equal != Some(pair) && self.tiles.get(pair.0) != fresh.tiles.get(pair.1) {
+            if equal != Some(pair) && !self.is_same_tile(slot, &fresh) {
                 return Err(format!("slot {slot:#x} has {:?}", self.tile(slot)));
             }
             equal = Some(pair);
         }
         self.tiles.check_references(&references)?;
-        self.below.validate(&fresh.below)
+        let in_use = (0..).zip(&references).filter(|&(_, &count)| count > 0);
+        self.below.validate(&fresh.below, in_use.map(|(number, _)| F::unpack(&self.tiles.get(number))))
+    }
+
+    /// Returns whether the tiles of `slot` stand for the same answers here and in `fresh`.
+    fn is_same_tile(&self, slot: usize, fresh: &Self) -> bool {
+        let (here, there) = (self.tile(slot), fresh.tile(slot));
+        let mut pairs = here.into_iter().zip(there);
+        pairs.all(|(entry, other)| self.below.is_same(entry, &fresh.below, other))
     }
 }

@@ -5,34 +5,34 @@
 //! those answers. Tiles of runs are read the same way, the map and then an answer. Nearly always
 //! both are in one line, and a stage in between that prefetched the other line was slower.
 
-use super::below::BelowView;
+use super::below::{Below, BelowView};
+use super::hashed::Hashed;
 use super::root::{self, RootView, TileNumber};
 use super::tiles::Tiles;
 use super::{SLOTS, place_of, slot_of};
-use crate::NextHop;
 use crate::arch::{Isa, prefetch};
-use crate::blocks::pipeline::{Stages, for_each_set, look_up};
+use crate::blocks::pipeline::{self, Stages, for_each_set};
 use crate::engine::{Lookup, Meter, Unmetered, Width};
 use crate::memory::{Published, WordsView};
 
 /// The table as lookups read it.
 #[derive(Debug)]
-pub struct MosaicView<W: Width, F: Tiles<W> = super::Whole<W>> {
+pub struct MosaicView<W: Width, F: Tiles<B::Entry> = super::Whole<W>, B: Below<W> = Hashed<W>> {
     pub(super) root: RootView,
     pub(super) tiles: WordsView<F::Word>,
-    pub(super) below: BelowView<W>,
+    pub(super) below: B::View,
 }
 
-impl<W: Width, F: Tiles<W>> Clone for MosaicView<W, F> {
+impl<W: Width, F: Tiles<B::Entry>, B: Below<W>> Clone for MosaicView<W, F, B> {
     fn clone(&self) -> Self {
         Self { root: self.root.clone(), tiles: self.tiles.clone(), below: self.below.clone() }
     }
 }
 
-impl<W: Width, F: Tiles<W>> MosaicView<W, F> {
+impl<W: Width, F: Tiles<B::Entry>, B: Below<W>> MosaicView<W, F, B> {
     /// Looks up one address: both loads, and what is below a mark.
     #[inline(always)]
-    fn lookup_one<T: TileNumber>(
+    pub(super) fn lookup_one<T: TileNumber>(
         &self,
         root: &[Published<T>; SLOTS],
         address: u32,
@@ -40,21 +40,12 @@ impl<W: Width, F: Tiles<W>> MosaicView<W, F> {
     ) -> W {
         let tile = meter.load_word::<T>(&root[slot_of(address)]).index();
         let place = place_of(address);
-        let answer = F::answer(&self.tiles, F::begin(tile, place), place, meter);
-        if answer.widen().0 == W::MAX { self.marked(address, meter) } else { answer }
-    }
-
-    /// Returns the answer of `address`, whose tile has a mark.
-    #[inline(always)]
-    fn marked(&self, address: u32, meter: &mut impl Meter) -> W {
-        match self.below.find(address, meter) {
-            Some(place) => meter.load_word::<W>(&self.below.answers()[place as usize]),
-            None => W::narrow(NextHop(W::MAX)),
-        }
+        let entry = F::answer(&self.tiles, F::begin(tile, place), place, meter);
+        self.below.answer(entry, address, meter)
     }
 }
 
-impl<W: Width, F: Tiles<W>> Lookup<u32> for MosaicView<W, F> {
+impl<W: Width, F: Tiles<B::Entry>, B: Below<W>> Lookup<u32> for MosaicView<W, F, B> {
     type Width = W;
 
     #[inline(always)]
@@ -170,18 +161,23 @@ impl<T: TileNumber, W: Width, F: Tiles<W>> Sized<'_, T, W, F> {
     }
 }
 
-impl<W: Width, F: Tiles<W>> MosaicView<W, F> {
+/// Looks up all addresses where a hash table leads below marks.
+#[inline(always)]
+pub(super) fn look_up<T: TileNumber, W: Width, F: Tiles<W>>(
+    table: &MosaicView<W, F>,
+    root: &[Published<T>; SLOTS],
+    addresses: &[u32],
+    next_hops: &mut [W],
+) {
+    pipeline::look_up::<BLOCK, SHORT_BLOCK, STAGES, _, _, _>(&Sized { table, root }, addresses, next_hops);
+}
+
+impl<W: Width, F: Tiles<B::Entry>, B: Below<W>> MosaicView<W, F, B> {
     #[inline(always)]
     pub(super) fn lookup_blocks(&self, addresses: &[u32], next_hops: &mut [W]) {
         match &self.root {
-            RootView::Narrow(root) => self.in_blocks::<u16>(root::sized(root), addresses, next_hops),
-            RootView::Wide(root) => self.in_blocks::<u32>(root::sized(root), addresses, next_hops),
+            RootView::Narrow(root) => B::look_up::<u16, F>(self, root::sized(root), addresses, next_hops),
+            RootView::Wide(root) => B::look_up::<u32, F>(self, root::sized(root), addresses, next_hops),
         }
-    }
-
-    #[inline(always)]
-    fn in_blocks<T: TileNumber>(&self, root: &[Published<T>; SLOTS], addresses: &[u32], next_hops: &mut [W]) {
-        let sized: Sized<'_, T, W, F> = Sized { table: self, root };
-        look_up::<BLOCK, SHORT_BLOCK, STAGES, _, _, _>(&sized, addresses, next_hops);
     }
 }
