@@ -257,7 +257,9 @@ impl<L: Layout, W: Width, const N: usize> Table<L, W, N> {
     fn release(&mut self, entry: u32) {
         match target(entry) {
             Target::Nothing => {}
-            Target::Leaves(number) => self.leaves.release(number, 1),
+            Target::Leaves(number) => {
+                self.leaves.release(number, 1);
+            }
             Target::Chain(number) => {
                 let before = self.chains.len();
                 self.chains.release(number, 1);

@@ -51,6 +51,27 @@ mod tests {
     }
 
     #[test]
+    fn a_large_table_that_changes_gets_an_engine_that_follows_in_place() {
+        let follow = |spec: &str, hosts: u128| {
+            let hosts = (0..hosts).map(|at| Prefix::host(at << 8));
+            let mut rib: Rib<u128> =
+                hosts.map(|prefix| crate::Route { prefix, next_hop: NextHop(1) }).collect();
+            let mut fib = Fib::build(spec, &rib).unwrap();
+            let mut names = vec![fib.entry().about.name];
+            for (host, next_hop) in [(1, 2), (2, 3)] {
+                let delta = rib.insert(Prefix::host(host), NextHop(next_hop)).unwrap();
+                fib.apply(&rib, &[delta]).unwrap();
+                assert_eq!(fib.lookup_index(host), NextHop(next_hop));
+                names.push(fib.entry().about.name);
+            }
+            names
+        };
+        assert_eq!(follow(BEST, 5000), ["planb", "poptrie", "poptrie"]);
+        assert_eq!(follow(BEST, 500), ["planb"; 3]);
+        assert_eq!(follow("planb", 5000), ["planb"; 3]);
+    }
+
+    #[test]
     fn a_table_of_routes_longer_than_24_is_for_the_engine_without_a_hash_table() {
         let best = |hosts: u32| {
             let networks = (0..1000).map(|at| Prefix::containing(at << 16, 24));

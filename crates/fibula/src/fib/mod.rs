@@ -7,7 +7,7 @@ pub use slice::NextHopSlice;
 use crate::arch::Level;
 use crate::engine::best::candidates;
 use crate::engine::{
-    BEST, Config, Cost, ENGINES, Entry, Figure, Makers, Update, View, Whole, WidthBits, find,
+    BEST, Config, Cost, ENGINES, Entry, Figure, Makers, Update, Updates, View, Whole, WidthBits, find,
 };
 use crate::memory::Memory;
 use crate::sections::{SectionWriter, Sections};
@@ -36,7 +36,14 @@ pub struct Fib<A: Address> {
     whole: Box<dyn Whole<A>>,
     entry: Entry,
     config: Config,
+    /// If `best` chose an engine that is rebuilt for each change: the engines that follow in place,
+    /// in the order in which it tries them. Otherwise empty.
+    for_changes: Vec<Entry>,
 }
+
+/// The most routes of a table that is built again in a millisecond. For a larger one that changes,
+/// `best` takes an engine that follows in place.
+const REBUILT_MOST: usize = 1 << 12;
 
 /// How a [`Fib`] followed a change of its table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,22 +84,26 @@ impl<A: Address> Fib<A> {
         config: Config,
     ) -> Result<Self, Error> {
         let (name, config) = config.with_all_of(specification)?;
-        let mut candidates = if name == BEST { candidates(engines, rib) } else { vec![find(engines, name)?] };
-        let last = candidates
-            .pop()
-            .ok_or_else(|| Error::new(ErrorKind::UnknownEngine, format!("no engine does {}", A::FAMILY)))?;
-        for entry in candidates {
+        let candidates = if name == BEST { candidates(engines, rib) } else { vec![find(engines, name)?] };
+        let mut refused = Error::new(ErrorKind::UnknownEngine, format!("no engine does {}", A::FAMILY));
+        for (at, &entry) in candidates.iter().enumerate() {
             match compile(entry, rib, &config) {
-                Ok(whole) => return Ok(Self { whole, entry: *entry, config }),
-                Err(error) if error.limit().is_some() => {} // does not fit here: the next may
+                Ok(whole) => {
+                    let follows = |entry: &&&Entry| entry.about.updates == Updates::InPlace;
+                    let others = if follows(&&entry) { &[] } else { &candidates[at + 1..] };
+                    let for_changes = others.iter().filter(follows).map(|&&other| other).collect();
+                    return Ok(Self { whole, entry: *entry, config, for_changes });
+                }
+                Err(error) if error.limit().is_some() => refused = error, // the next may hold it
                 Err(error) => return Err(error),
             }
         }
-        Ok(Self { whole: compile(last, rib, &config)?, entry: *last, config })
+        Err(refused)
     }
 
     /// Follows the table: `rib` has changed by `deltas`, at most one a prefix. If the engine cannot
-    /// do that in place, it is rebuilt.
+    /// do that in place, it is rebuilt. If it never can and was chosen by [`BEST`], a large table
+    /// gets the best engine that can.
     ///
     /// # Errors
     /// If the new table exceeds a limit. This table then answers as before, and the caller undoes
@@ -120,8 +131,26 @@ impl<A: Address> Fib<A> {
         }
     }
 
+    /// Replaces an engine that `best` chose and that is rebuilt for each change, unless the table is
+    /// small. Returns whether it did.
+    pub(crate) fn prepare_for_changes(&mut self, rib: &Rib<A>) -> bool {
+        if rib.len() <= REBUILT_MOST {
+            return false;
+        }
+        for entry in std::mem::take(&mut self.for_changes) {
+            if let Ok(whole) = compile(&entry, rib, &self.config) {
+                (self.whole, self.entry) = (whole, entry);
+                return true;
+            }
+        }
+        false
+    }
+
     /// Builds a new engine and replaces this one.
     pub(crate) fn rebuild(&mut self, rib: &Rib<A>) -> Result<Applied, Error> {
+        if self.prepare_for_changes(rib) {
+            return Ok(Applied::Rebuilt);
+        }
         self.whole = compile(&self.entry, rib, &self.config)?;
         Ok(Applied::Rebuilt)
     }
@@ -173,7 +202,7 @@ impl<A: Address> Fib<A> {
 
     /// Reverses [`into_parts`](Self::into_parts). Returns `None` if the view has no engine.
     pub(crate) fn from_parts(view: Box<dyn View<A>>, Origin { entry, config }: Origin) -> Option<Self> {
-        Some(Self { whole: view.into_whole()?, entry, config })
+        Some(Self { whole: view.into_whole()?, entry, config, for_changes: Vec::new() })
     }
 
     /// Returns the registry entry of the engine inside.
@@ -255,7 +284,7 @@ impl Origin {
     /// If `rib` exceeds a limit of the engine.
     pub(crate) fn compile<A: Address>(&self, rib: &Rib<A>) -> Result<Fib<A>, Error> {
         let whole = compile(&self.entry, rib, &self.config)?;
-        Ok(Fib { whole, entry: self.entry, config: self.config.clone() })
+        Ok(Fib { whole, entry: self.entry, config: self.config.clone(), for_changes: Vec::new() })
     }
 }
 

@@ -9,7 +9,7 @@ use crate::{Fib, Prefix, Route};
 use std::panic::catch_unwind;
 
 /// The engines that support snapshots.
-const KEEPING: [&str; 11] = [
+const KEEPING: [&str; 12] = [
     "dir24-8",
     "sail-l",
     "mosaic",
