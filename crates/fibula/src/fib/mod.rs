@@ -94,7 +94,8 @@ impl<A: Address> Fib<A> {
                     let for_changes = others.iter().filter(follows).map(|&&other| other).collect();
                     return Ok(Self { whole, entry: *entry, config, for_changes });
                 }
-                Err(error) if error.limit().is_some() => refused = error, // the next may hold it
+                // The next may hold it.
+                Err(error) if error.limit().is_some() => refused = error,
                 Err(error) => return Err(error),
             }
         }
@@ -131,8 +132,8 @@ impl<A: Address> Fib<A> {
         }
     }
 
-    /// Replaces an engine that `best` chose and that is rebuilt for each change, unless the table is
-    /// small. Returns whether it did.
+    /// Replaces an engine that `best` chose and that is rebuilt for each change, unless the table
+    /// is small. Returns whether it did.
     pub(crate) fn prepare_for_changes(&mut self, rib: &Rib<A>) -> bool {
         if rib.len() <= REBUILT_MOST {
             return false;
