@@ -120,7 +120,7 @@ mod tests {
         )
         .unwrap();
         assert_eq!(study.rows.len(), 3);
-        assert_eq!(study.rows[2].engine, "best (mosaic)");
+        assert_eq!(study.rows[2].engine, "best (mosaic-deep)");
         assert_eq!(study.rows[0].accesses.loads_most, 2, "TBL24, then TBLlong");
         assert!(study.rows.iter().all(|row| row.updates_per_s.is_some()));
         let page = engines_page(&[study], "fibula study engines", "a machine");
