@@ -3,22 +3,13 @@
 
 use super::below::BelowView;
 use super::blocks::MARKED;
+use super::tests::EXAMPLE;
 use super::*;
 use crate::arch::Scalar;
 use crate::engine::Lookup as _;
 use crate::engines::testing::{ViaView, apply, rib};
 use crate::memory::Shareable;
 use crate::{Fib, NextHop};
-
-/// The table of the module page.
-const EXAMPLE: [(&str, u32); 6] = [
-    ("10.0.0.0/8", 1),
-    ("10.0.64.0/18", 2),
-    ("10.0.65.0/24", 3),
-    ("10.1.64.0/18", 2),
-    ("10.1.65.0/24", 3),
-    ("10.2.0.0/25", 4),
-];
 
 fn build<W: Width>(rib: &Rib<u32>) -> MosaicDeep<W> {
     MosaicDeep::build(rib, &Config::default()).unwrap()

@@ -10,7 +10,7 @@ use crate::rib::Range;
 use crate::{Fib, NextHop};
 
 /// The table of the module page.
-const EXAMPLE: [(&str, u32); 6] = [
+pub(super) const EXAMPLE: [(&str, u32); 6] = [
     ("10.0.0.0/8", 1),
     ("10.0.64.0/18", 2),
     ("10.0.65.0/24", 3),
