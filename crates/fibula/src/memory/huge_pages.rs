@@ -7,9 +7,10 @@ use std::ptr::NonNull;
 /// just small. Does nothing on other systems.
 pub(super) fn advise(start: NonNull<u8>, bytes: usize) {
     #[cfg(target_os = "linux")]
-    // SAFETY: the caller passes one allocation of its own. MADV_HUGEPAGE changes no byte of it, and
-    // a refusal is only a return value.
-    let _refused = unsafe { libc::madvise(start.as_ptr().cast(), bytes, libc::MADV_HUGEPAGE) };
+    {
+        // SAFETY: this advice changes no byte of any range. A refusal is only a return value.
+        let _refused = unsafe { libc::madvise(start.as_ptr().cast(), bytes, libc::MADV_HUGEPAGE) };
+    }
     #[cfg(not(target_os = "linux"))]
     let _ = (start, bytes);
 }
