@@ -115,6 +115,9 @@ impl<A: Address> Live<A> {
     /// Goes live with tables that one or several engines compiled from `rib`. A double-buffered
     /// engine is built a second time.
     ///
+    /// If [`BEST`](crate::engine::BEST) chose an engine that is rebuilt for each change, a large
+    /// table gets the best engine that follows in place ([`Fib::apply`]).
+    ///
     /// # Errors
     /// If a second copy cannot be built.
     pub fn new(
