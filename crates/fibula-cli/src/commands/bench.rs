@@ -53,6 +53,10 @@ pub(crate) struct Arguments {
     order: Order,
     #[command(flatten)]
     in_batches: InBatches,
+    /// The bytes of another working set that each thread changes before each batch, as an
+    /// application does with its packets; one row each
+    #[arg(long, value_delimiter = ',', value_name = "BYTES", conflicts_with = "model")]
+    pollute: Vec<usize>,
     /// How many timed passes
     #[arg(long, default_value_t = 9, value_name = "N", value_parser = clap::value_parser!(u16).range(5..))]
     passes: u16,
@@ -109,6 +113,7 @@ impl Arguments {
             sharing: self.model.map(|model| (model, self.order)),
             passes: self.passes.into(),
             batch: self.in_batches.batch(),
+            polluted: self.pollute.clone(),
             ..BenchOptions::default()
         }
     }

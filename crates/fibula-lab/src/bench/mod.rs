@@ -10,6 +10,9 @@
 //! - **Checked**: the answers for at least a million addresses (or all) are compared with the
 //!   oracle's before timing, and those of the last timed pass after it. An engine with a wrong
 //!   answer gets no speed.
+//! - **Polluted**: before each batch, the thread changes every cache line of another working set, as
+//!   an application does with its packets. The clock stands still meanwhile. It is read twice for
+//!   each batch, so batches of a few addresses look slower than they are.
 //! - **Latency**: each address depends on the answer before.
 //! - **Ceiling**: one random independent load per address from an array of the engine's size, run
 //!   in the same loop directly before it. The ceiling's own addresses are uniformly random for
@@ -84,6 +87,9 @@ pub struct Workload<'w, A: Address> {
 pub struct BenchOptions {
     /// The numbers of threads to run with; each makes its own rows.
     pub threads: Vec<usize>,
+    /// The bytes of another working set that each thread walks before each batch. Each makes its own
+    /// rows. Empty: none is walked. Threads that share the addresses cannot have one.
+    pub polluted: Vec<usize>,
     /// Addresses handed over in one call. The default (16,384) keeps a batch's addresses and
     /// answers in the core's own cache. It is a choice, not a measured optimum.
     pub batch: usize,
@@ -102,6 +108,7 @@ impl Default for BenchOptions {
     fn default() -> Self {
         Self {
             threads: vec![1],
+            polluted: Vec::new(),
             batch: 16_384,
             sharing: None,
             passes: 9,
@@ -175,6 +182,9 @@ impl<'w, A: Address> Race<'w, A> {
         {
             return Err(Error::usage(format!("{model}: a dispatcher needs a second thread (--threads 2)")));
         }
+        if options.sharing.is_some() && !options.polluted.is_empty() {
+            return Err(Error::usage("threads that share the addresses cannot be polluted"));
+        }
         let mut report = BenchReport::default();
         let mut runners = Vec::new();
         for contender in contenders {
@@ -204,20 +214,25 @@ impl<'w, A: Address> Race<'w, A> {
             }
             runners.push(Runner::new(contender, fib, row)?);
         }
-        let passes = options.threads.len() * (options.passes + 1);
-        for (round, &threads) in options.threads.iter().enumerate() {
-            let mut each_pass = |pass| progress(round * (options.passes + 1) + pass, passes);
-            let rows = self.round(&mut runners, threads, options, &cores, &mut each_pass, &mut report.wrong);
+        let polluted = if options.polluted.is_empty() { &[0][..] } else { &options.polluted };
+        let threads = options.threads.iter();
+        let rounds: Vec<(usize, usize)> =
+            threads.flat_map(|&threads| polluted.iter().map(move |&bytes| (threads, bytes))).collect();
+        let passes = rounds.len() * (options.passes + 1);
+        for (number, &round) in rounds.iter().enumerate() {
+            let mut each_pass = |pass| progress(number * (options.passes + 1) + pass, passes);
+            let rows = self.round(&mut runners, round, options, &cores, &mut each_pass, &mut report.wrong);
             report.rows.extend(rows);
         }
         Ok(report)
     }
 
-    /// Runs all passes at one number of threads: a warm-up, then the timed ones.
+    /// Runs all passes at one number of threads, each of which walks a working set of `polluted`
+    /// bytes before each batch: a warm-up, then the timed passes.
     fn round(
         &self,
         runners: &mut [Runner<A>],
-        threads: usize,
+        (threads, polluted): (usize, usize),
         options: &BenchOptions,
         cores: &[CoreId],
         each_pass: &mut dyn FnMut(usize),
@@ -237,13 +252,13 @@ impl<'w, A: Address> Race<'w, A> {
             }
         }
         let mut tallies = Vec::new();
+        let passes = Passes { parts: &parts, uniform: &uniform, threads, polluted, options, cores };
         for pass in 0..=options.passes {
             each_pass(pass);
             for runner in runners.iter_mut() {
                 let width = runner.fib.width();
                 let answers = answers.iter_mut().find(|(known, _)| *known == width);
                 let answers = &mut answers.expect("made above for every width").1;
-                let passes = Passes { parts: &parts, uniform: &uniform, threads, options, cores };
                 if pass == 0 {
                     runner.warm_up(&passes, answers);
                     continue;
@@ -259,7 +274,7 @@ impl<'w, A: Address> Race<'w, A> {
         for (runner, tally) in runners.iter_mut().zip(tallies) {
             wrong.extend(tally.shown(&runner.row.engine, "timed pass"));
             let threads = if options.sharing.is_some() { threads } else { parts.len() };
-            rows.push(runner.take_row(threads, &parts, tally.mismatches));
+            rows.push(runner.take_row(&passes, threads, tally.mismatches));
         }
         rows
     }
@@ -314,6 +329,7 @@ impl<'w, A: Address> Race<'w, A> {
             addresses: self.workload.addresses.len() as u64,
             threads: 0,
             batch: options.batch as u64,
+            polluted: None,
             isa: isa.name().into(),
             huge_pages: *pages == Pages::Huge,
             mlps: None,
@@ -391,6 +407,24 @@ mod tests {
             assert!(row.mlps.unwrap() > 0.0);
         }
         assert_eq!(run(None, "tree-bitmap", 2).unwrap().rows[0].model, None);
+    }
+
+    #[test]
+    fn each_number_of_threads_meets_each_working_set() {
+        let mut rib: Rib<u32> = Rib::new();
+        rib.insert("192.0.2.0/24".parse().unwrap(), NextHop(1));
+        let addresses: Vec<u32> = (0..2000).map(|at| 0xC000_0180 + at).collect();
+        let workload = Workload { table: "one route", rib: &rib, trace: "sequential", addresses: &addresses };
+        let polluted = vec![0, 1 << 16];
+        let options =
+            BenchOptions { passes: 5, threads: vec![1, 2], batch: 100, polluted, ..BenchOptions::default() };
+        let report = bench(ENGINES, &[Contender::new("dir24-8")], workload, &options).unwrap();
+        let rows: Vec<_> =
+            report.rows.iter().map(|row| (row.threads, row.polluted, row.mismatches)).collect();
+        assert_eq!(rows, [(1, Some(0), 0), (1, Some(1 << 16), 0), (2, Some(0), 0), (2, Some(1 << 16), 0)]);
+        let sharing = Some((Model::Own, Order::Kept));
+        let error = bench(ENGINES, &[], workload, &BenchOptions { sharing, ..options }).unwrap_err();
+        assert_eq!(error.to_string(), "threads that share the addresses cannot be polluted");
     }
 
     #[test]

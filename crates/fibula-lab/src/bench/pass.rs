@@ -17,8 +17,21 @@ pub(super) fn cores() -> Vec<CoreId> {
     core_affinity::get_core_ids().unwrap_or_default()
 }
 
-/// Streams the first `streamed` addresses of each part through a table, one thread per part.
-/// Returns the time from the first thread's start to the last one's end.
+/// How a pass streams its addresses.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Streaming<'c> {
+    /// The addresses of each part that are streamed: the first.
+    pub streamed: usize,
+    /// The addresses of a batch.
+    pub batch: usize,
+    /// The bytes of each thread's other working set.
+    pub polluted: usize,
+    /// The cores to pin threads to.
+    pub cores: &'c [CoreId],
+}
+
+/// Streams addresses through a table, one thread per part. Returns the time from the first thread's
+/// start to the last one's end. The walks through other working sets do not count.
 ///
 /// Thread `i` is pinned to core `i`; all threads start together. `answers` has one answer per
 /// address, at the table's own width.
@@ -26,25 +39,23 @@ pub(super) fn pass<A: Address>(
     fib: &Fib<A>,
     parts: &[&[A]],
     answers: &mut Answers,
-    batch: usize,
-    streamed: usize,
-    cores: &[CoreId],
+    streaming: &Streaming<'_>,
 ) -> Duration {
     let pieces = answers.pieces(parts.iter().map(|part| part.len()));
     let barrier = Barrier::new(parts.len());
     let times = std::thread::scope(|scope| {
         let mut threads = Vec::new();
         for (index, (part, piece)) in parts.iter().zip(pieces).enumerate() {
-            let (barrier, core) = (&barrier, cores.get(index));
-            let part = &part[..streamed.min(part.len())];
+            let (barrier, core) = (&barrier, streaming.cores.get(index));
+            let part = &part[..streaming.streamed.min(part.len())];
             threads.push(scope.spawn(move || {
                 if let Some(&core) = core {
                     core_affinity::set_for_current(core);
                 }
                 match piece {
-                    NextHopSlice::U8(piece) => timed(fib, part, piece, batch, barrier),
-                    NextHopSlice::U16(piece) => timed(fib, part, piece, batch, barrier),
-                    NextHopSlice::U32(piece) => timed(fib, part, piece, batch, barrier),
+                    NextHopSlice::U8(piece) => timed(fib, part, piece, streaming, barrier),
+                    NextHopSlice::U16(piece) => timed(fib, part, piece, streaming, barrier),
+                    NextHopSlice::U32(piece) => timed(fib, part, piece, streaming, barrier),
                 }
             }));
         }
@@ -74,32 +85,47 @@ pub(super) fn shared<A: Address>(
     parallel.run(&**fib, addresses, next_hops, &pin).expect("threads and engine have been checked")
 }
 
-/// Runs one thread's part of a pass. Returns its start and its end.
+/// Runs one thread's part of a pass. Returns its start and its end, as if nothing had come between
+/// the batches.
 fn timed<A: Address, W>(
     fib: &Fib<A>,
     addresses: &[A],
     next_hops: &mut [W],
-    batch: usize,
+    streaming: &Streaming<'_>,
     barrier: &Barrier,
 ) -> (Instant, Instant)
 where
     for<'s> NextHopSlice<'s>: From<&'s mut [W]>,
 {
+    let batches = |addresses: &[A], next_hops: &mut [W], between: &mut dyn FnMut()| {
+        let Streaming { batch, .. } = *streaming;
+        for (addresses, next_hops) in addresses.chunks(batch).zip(next_hops.chunks_mut(batch)) {
+            between();
+            fib.lookup_batch_into(addresses, &mut next_hops[..addresses.len()]);
+        }
+    };
     let warm_up = (addresses.len() / 8).min(MOST_WARM_UP);
-    stream(fib, &addresses[..warm_up], next_hops, batch);
+    batches(&addresses[..warm_up], next_hops, &mut || ());
+    let mut other = vec![[0_u64; 8]; streaming.polluted / size_of::<[u64; 8]>()];
     barrier.wait();
-    let start = Instant::now();
-    stream(fib, addresses, next_hops, batch);
-    (start, Instant::now())
+    let (start, mut walked) = (Instant::now(), Duration::ZERO);
+    if other.is_empty() {
+        batches(addresses, next_hops, &mut || ());
+    } else {
+        batches(addresses, next_hops, &mut || walked += walk(&mut other));
+    }
+    (start, Instant::now() - walked)
 }
 
-fn stream<A: Address, W>(fib: &Fib<A>, addresses: &[A], next_hops: &mut [W], batch: usize)
-where
-    for<'s> NextHopSlice<'s>: From<&'s mut [W]>,
-{
-    for (addresses, next_hops) in addresses.chunks(batch).zip(next_hops.chunks_mut(batch)) {
-        fib.lookup_batch_into(addresses, &mut next_hops[..addresses.len()]);
+/// Changes every cache line of a working set, as an application does with its packets. Returns the
+/// time.
+fn walk(lines: &mut [[u64; 8]]) -> Duration {
+    let start = Instant::now();
+    for line in lines.iter_mut() {
+        line[0] += 1;
     }
+    black_box(lines);
+    start.elapsed()
 }
 
 /// Looks up addresses one after the other, each dependent on the answer before. Returns the time.

@@ -29,6 +29,10 @@ pub struct BenchRow {
     pub threads: u64,
     /// Addresses handed over in one call.
     pub batch: u64,
+    /// The bytes of another working set that each thread walked before each batch, where any were
+    /// asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub polluted: Option<u64>,
     /// The instruction set.
     pub isa: String,
     /// Whether the engine was asked to use huge pages.

@@ -1,6 +1,7 @@
 //! [`Runner`]: one engine in a race, with its ceiling and its samples.
 
-use super::{BenchOptions, BenchRow, Contender, one_load, pass, row};
+use super::pass::{self, Streaming};
+use super::{BenchOptions, BenchRow, Contender, one_load, row};
 use crate::Error;
 use crate::answers::Answers;
 use core_affinity::CoreId;
@@ -30,6 +31,8 @@ pub(super) struct Passes<'p, A> {
     /// The same number of random addresses, for the ceiling.
     pub(super) uniform: &'p [&'p [A]],
     pub(super) threads: usize,
+    /// The bytes of each thread's other working set.
+    pub(super) polluted: usize,
     pub(super) options: &'p BenchOptions,
     pub(super) cores: &'p [CoreId],
 }
@@ -56,7 +59,7 @@ impl<A: Address> Runner<A> {
 
     /// Runs one pass of the engine over its addresses, or of its ceiling over random ones.
     fn pass(&self, fib: &Fib<A>, passes: &Passes<'_, A>, own: bool, answers: &mut Answers) -> Duration {
-        let &Passes { parts, uniform, threads, options, cores } = passes;
+        let &Passes { parts, uniform, threads, polluted, options, cores } = passes;
         let parts = if own { parts } else { uniform };
         match options.sharing {
             // The ceiling cannot be cut into stages, and its threads have to share the addresses
@@ -67,7 +70,10 @@ impl<A: Address> Runner<A> {
                 let addresses = &parts[0][..parts[0].len().min(self.streamed)];
                 pass::shared(fib, &parallel, addresses, answers, cores)
             }
-            None => pass::pass(fib, parts, answers, options.batch, self.streamed, cores),
+            None => {
+                let (streamed, batch) = (self.streamed, options.batch);
+                pass::pass(fib, parts, answers, &Streaming { streamed, batch, polluted, cores })
+            }
         }
     }
 
@@ -106,13 +112,14 @@ impl<A: Address> Runner<A> {
         parts.iter().map(|part| part.len().min(self.streamed)).sum()
     }
 
-    /// Returns the row of the passes so far, and clears them.
-    pub(super) fn take_row(&mut self, threads: usize, parts: &[&[A]], mismatches: u64) -> BenchRow {
+    /// Returns the row of the passes so far, and clears them. `threads` is the number that ran.
+    pub(super) fn take_row(&mut self, passes: &Passes<'_, A>, threads: usize, mismatches: u64) -> BenchRow {
         let (own, limit) = (std::mem::take(&mut self.mlps), std::mem::take(&mut self.limit_mlps));
         let dependent = std::mem::take(&mut self.ns_dependent);
         let row = BenchRow {
-            addresses: self.lookups(parts) as u64,
+            addresses: self.lookups(passes.parts) as u64,
             threads: threads as u64,
+            polluted: (!passes.options.polluted.is_empty()).then_some(passes.polluted as u64),
             mismatches,
             ..self.row.clone()
         };

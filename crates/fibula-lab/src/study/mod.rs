@@ -1,6 +1,7 @@
 //! Studies: many measurements of many engines, as a report.
 
 mod accesses;
+mod best;
 mod compare;
 mod compare_page;
 mod engines;
@@ -13,6 +14,7 @@ mod update_rate;
 mod vrf;
 
 pub use accesses::{AccessCount, count_accesses};
+pub use best::{BestRow, BestStudy, best_page, study_best};
 pub use compare::{CompareRow, Comparison, compare};
 pub use compare_page::compare_page;
 pub use engines::{EngineRow, EngineStudy, StudyOptions, Trace, study_engines};

@@ -1,6 +1,6 @@
 //! [`About`]: an engine's description of itself, known before it is built.
 
-use crate::{Family, Limit, NextHop};
+use crate::{Address, Delta, Family, Limit, NextHop, Rib};
 use std::fmt;
 
 /// An engine's description: everything the tools print about it, and what [`best`](super::BEST)
@@ -45,6 +45,32 @@ pub struct Shape {
 }
 
 impl Shape {
+    /// Returns the shape of a table. O(n).
+    #[must_use]
+    pub fn of<A: Address>(rib: &Rib<A>) -> Self {
+        let mut shape =
+            Self { family: A::FAMILY, routes: 0, longer_than_24: 0, longer_than_48: 0, longer_than_64: 0 };
+        rib.iter().for_each(|route| shape.count(route.prefix.len(), |count| *count += 1));
+        shape
+    }
+
+    /// Follows a change of the table. O(1).
+    pub fn follow<A: Address>(&mut self, delta: &Delta<A>) {
+        match (delta.before.is_some(), delta.after.is_some()) {
+            (false, true) => self.count(delta.prefix.len(), |count| *count += 1),
+            (true, false) => self.count(delta.prefix.len(), |count| *count -= 1),
+            _ => {}
+        }
+    }
+
+    /// Changes each number that counts routes of this length.
+    fn count(&mut self, len: u8, change: impl Fn(&mut usize)) {
+        change(&mut self.routes);
+        let longer =
+            [(24, &mut self.longer_than_24), (48, &mut self.longer_than_48), (64, &mut self.longer_than_64)];
+        longer.into_iter().filter(|&(least, _)| len > least).for_each(|(_, count)| change(count));
+    }
+
     /// Returns the share of routes that are longer than /24, 0 to 1.
     #[must_use]
     pub fn share_longer_than_24(self) -> f32 {

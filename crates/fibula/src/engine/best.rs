@@ -1,41 +1,112 @@
 //! The choice of `best`: the engine that fibula takes when none is named.
 
-use super::{Entry, Shape};
-use crate::{Address, Rib};
+use super::{Entry, Shape, Updates};
+use crate::{Address, Delta, Rib};
 
 /// The specification that leaves the choice of an engine to fibula.
 pub const BEST: &str = "best";
 
-/// Returns the engines of a table's family in the order in which `best` tries them: by the
-/// [cost](super::About::cost) that each states for this table, the least first. Equal ones are in
-/// registry order. O(n).
-pub(crate) fn candidates<'e, A: Address>(engines: &'e [Entry], rib: &Rib<A>) -> Vec<&'e Entry> {
-    let mut longer = [0; 3];
-    for route in rib {
-        for (count, len) in longer.iter_mut().zip([24, 48, 64]) {
-            *count += usize::from(route.prefix.len() > len);
-        }
+/// Returns the engines of a table's family in the order in which [`best`](BEST) tries them, each with
+/// the [cost](super::About::cost) that it states for this table. The least is first. Equal ones are
+/// in registry order. O(n).
+///
+/// ```
+/// use fibula::engine::{ENGINES, costs};
+/// use fibula::{NextHop, Rib};
+/// let mut rib: Rib<u32> = Rib::new();
+/// rib.insert("192.0.2.0/24".parse().unwrap(), NextHop(1));
+/// let (first, cost) = costs(ENGINES, &rib)[0];
+/// assert_eq!((first.about.name, cost), ("mosaic", 2.3));
+/// ```
+#[must_use]
+pub fn costs<'e, A: Address>(engines: &'e [Entry], rib: &Rib<A>) -> Vec<(&'e Entry, f32)> {
+    costs_of(engines, Shape::of(rib))
+}
+
+fn costs_of(engines: &[Entry], shape: Shape) -> Vec<(&Entry, f32)> {
+    let engines = engines.iter().filter(|entry| entry.does(shape.family));
+    let mut costs: Vec<(&Entry, f32)> = engines.map(|entry| (entry, (entry.about.cost)(shape))).collect();
+    costs.sort_by(|(_, one), (_, other)| one.total_cmp(other));
+    costs
+}
+
+/// The most routes of a table that is built again in a millisecond. For a larger one that changes,
+/// `best` takes an engine that follows in place.
+const REBUILT_MOST: usize = 1 << 12;
+
+/// The least number of changes after which `best` looks at the costs again: as many as change a
+/// small table's shape.
+const CHANGES_LEAST: usize = REBUILT_MOST;
+
+/// The cost of an engine over that of the cheapest, from which on it is replaced. Less would let a
+/// table go back and forth.
+const REPLACED_FROM: f32 = 1.25;
+
+/// The engines among which `best` chooses for a table that changes.
+#[derive(Clone, Debug)]
+pub(crate) struct Choice {
+    engines: Vec<Entry>,
+    shape: Shape,
+    /// The changes since the costs were last compared.
+    changes: usize,
+}
+
+impl Choice {
+    /// Creates the choice among `engines` for a table. O(n).
+    pub(crate) fn among<A: Address>(engines: &[Entry], rib: &Rib<A>) -> Self {
+        Self { engines: engines.to_vec(), shape: Shape::of(rib), changes: 0 }
     }
-    let [longer_than_24, longer_than_48, longer_than_64] = longer;
-    let shape =
-        Shape { family: A::FAMILY, routes: rib.len(), longer_than_24, longer_than_48, longer_than_64 };
-    let mut candidates: Vec<&Entry> = engines.iter().filter(|entry| entry.does(A::FAMILY)).collect();
-    candidates.sort_by(|one, other| (one.about.cost)(shape).total_cmp(&(other.about.cost)(shape)));
-    candidates
+
+    /// Returns the choice among the same engines for another table. O(n).
+    pub(crate) fn again<A: Address>(&self, rib: &Rib<A>) -> Self {
+        Self::among(&self.engines, rib)
+    }
+
+    /// Returns the engines in the order in which to try them. With `for_changes`, only those that
+    /// follow a large table in place.
+    pub(crate) fn candidates(&self, for_changes: bool) -> Vec<Entry> {
+        let costs = costs_of(&self.engines, self.shape).into_iter().map(|(&entry, _)| entry);
+        let is_large = for_changes && self.shape.routes > REBUILT_MOST;
+        costs.filter(|entry| !is_large || entry.about.updates == Updates::InPlace).collect()
+    }
+
+    /// Notes what the table has changed by.
+    pub(crate) fn follow<A: Address>(&mut self, deltas: &[Delta<A>]) {
+        deltas.iter().for_each(|delta| self.shape.follow(delta));
+        self.changes += deltas.len();
+    }
+
+    /// Returns whether `engine` should be replaced: a quarter of the table has changed since the
+    /// last look, and another engine costs clearly less now; or it is rebuilt for each change, and
+    /// the table is large.
+    pub(crate) fn is_outdated(&mut self, engine: &Entry) -> bool {
+        if engine.about.updates == Updates::Rebuild && self.shape.routes > REBUILT_MOST {
+            return true;
+        }
+        if self.changes < CHANGES_LEAST.max(self.shape.routes / 4) {
+            return false;
+        }
+        self.changes = 0;
+        let least =
+            self.candidates(true).first().map_or(f32::INFINITY, |entry| (entry.about.cost)(self.shape));
+        (engine.about.cost)(self.shape) > REPLACED_FROM * least
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::engine::{About, ENGINES};
+    use crate::live::{Live, Settings};
     use crate::{Fib, NextHop, Prefix};
+    use std::time::Duration;
 
     #[test]
     fn there_is_a_best_for_both_families_and_it_says_its_name() {
         let fib = Fib::build(BEST, &Rib::<u32>::new()).unwrap();
-        assert_eq!(fib.entry().about.name, candidates::<u32>(ENGINES, &Rib::new())[0].about.name);
+        assert_eq!(fib.entry().about.name, costs::<u32>(ENGINES, &Rib::new())[0].0.about.name);
         let fib = Fib::build(BEST, &Rib::<u128>::new()).unwrap();
-        assert_eq!(fib.entry().about.name, candidates::<u128>(ENGINES, &Rib::new())[0].about.name);
+        assert_eq!(fib.entry().about.name, costs::<u128>(ENGINES, &Rib::new())[0].0.about.name);
     }
 
     #[test]
@@ -72,6 +143,55 @@ mod tests {
     }
 
     #[test]
+    fn a_table_that_has_become_another_gets_another_engine() {
+        let networks = (0..3000).map(|at| Prefix::containing(at << 16, 24));
+        let mut rib: Rib<u32> =
+            networks.map(|prefix| crate::Route { prefix, next_hop: NextHop(1) }).collect();
+        let mut fib = Fib::build(BEST, &rib).unwrap();
+        let mut named = Fib::build("mosaic", &rib).unwrap();
+        let mut names = vec![fib.entry().about.name];
+        let changed = (0..2 * CHANGES_LEAST as u32).map(|at| Prefix::host(at << 12));
+        for prefix in changed.clone() {
+            let delta = rib.insert(prefix, NextHop(2)).unwrap();
+            fib.apply(&rib, &[delta]).unwrap();
+            named.apply(&rib, &[delta]).unwrap();
+        }
+        names.push(fib.entry().about.name);
+        for prefix in changed {
+            let delta = rib.remove(prefix).unwrap();
+            fib.apply(&rib, &[delta]).unwrap();
+        }
+        names.push(fib.entry().about.name);
+        assert_eq!(names, ["mosaic", "mosaic-deep", "mosaic"]);
+        assert_eq!(named.entry().about.name, "mosaic");
+        fib.validate(&rib).unwrap();
+    }
+
+    #[test]
+    fn a_live_table_that_has_become_another_gets_another_engine() {
+        let rib: Rib<u128> =
+            (0..500).map(|at| crate::Route { prefix: Prefix::host(at << 8), next_hop: NextHop(1) }).collect();
+        let fib = Fib::build(BEST, &rib).unwrap();
+        let settings = Settings { longest_delay: Duration::MAX, ..Settings::default() };
+        let mut live = Live::new(rib, [fib], settings).unwrap();
+        let (mut reader, mut ways) = (live.reader(0), Vec::new());
+        for at in 500..10_000 {
+            let route = crate::Route { prefix: Prefix::host(at << 8), next_hop: NextHop(2) };
+            live.change(crate::Change::Announce(route), Duration::ZERO).unwrap();
+            if at % 500 == 0 {
+                live.publish().unwrap();
+                let answers = [0, 1].map(|beside| reader.guard().lookup_index(at << 8 | beside));
+                assert_eq!(answers, [NextHop(2), NextHop::NONE]);
+                reader.rest();
+                ways.push(live.counts().rebuilt);
+            }
+        }
+        let rebuilt = |ways: &[u64]| ways[1] > ways[0];
+        assert!(rebuilt(&ways[..2]), "a small table is built again for each change");
+        assert!(!rebuilt(&ways[ways.len() - 2..]), "a large one follows in place: {ways:?}");
+    }
+
+    #[test]
     fn a_table_of_routes_longer_than_24_is_for_the_engine_without_a_hash_table() {
         let best = |hosts: u32| {
             let networks = (0..1000).map(|at| Prefix::containing(at << 16, 24));
@@ -90,7 +210,7 @@ mod tests {
         let oracle = ENGINES[0];
         let engines = [oracle, Entry { about: &OTHER, ..oracle }, Entry { about: &KNOWN, ..oracle }];
         let names: Vec<&str> =
-            candidates::<u128>(&engines, &Rib::new()).iter().map(|entry| entry.about.name).collect();
+            costs::<u128>(&engines, &Rib::new()).iter().map(|(entry, _)| entry.about.name).collect();
         assert_eq!(names, ["known", "other", "oracle"]);
     }
 }

@@ -24,7 +24,7 @@
 //! [`Stages`]: crate::parallel::Stages
 
 mod about;
-pub(crate) mod best;
+mod best;
 mod capability;
 mod config;
 mod erased;
@@ -36,7 +36,7 @@ mod view;
 mod width;
 
 pub use about::{About, LimitInfo, ParameterInfo, Shape, Updates};
-pub use best::BEST;
+pub use best::{BEST, costs};
 pub use capability::{Persist, Persistence, Share, Sharing, Staging};
 pub use config::Config;
 pub use figure::Figure;
@@ -48,6 +48,7 @@ pub use width::{Width, WidthBits};
 
 pub use crate::arch::{Isa, Level};
 pub use crate::memory::{Memory, Pages};
+pub(crate) use best::Choice;
 pub(crate) use erased::Whole;
 #[doc(hidden)]
 pub use erased::{boxed, opened};

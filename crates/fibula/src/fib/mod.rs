@@ -5,9 +5,8 @@ mod slice;
 pub use slice::NextHopSlice;
 
 use crate::arch::Level;
-use crate::engine::best::candidates;
 use crate::engine::{
-    BEST, Config, Cost, ENGINES, Entry, Figure, Makers, Update, Updates, View, Whole, WidthBits, find,
+    BEST, Choice, Config, Cost, ENGINES, Entry, Figure, Makers, Update, View, Whole, WidthBits, find,
 };
 use crate::memory::Memory;
 use crate::sections::{SectionWriter, Sections};
@@ -36,14 +35,9 @@ pub struct Fib<A: Address> {
     whole: Box<dyn Whole<A>>,
     entry: Entry,
     config: Config,
-    /// If `best` chose an engine that is rebuilt for each change: the engines that follow in place,
-    /// in the order in which it tries them. Otherwise empty.
-    for_changes: Vec<Entry>,
+    /// If `best` chose the engine: how it chooses another when the table has changed.
+    choice: Option<Choice>,
 }
-
-/// The most routes of a table that is built again in a millisecond. For a larger one that changes,
-/// `best` takes an engine that follows in place.
-const REBUILT_MOST: usize = 1 << 12;
 
 /// How a [`Fib`] followed a change of its table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,27 +78,21 @@ impl<A: Address> Fib<A> {
         config: Config,
     ) -> Result<Self, Error> {
         let (name, config) = config.with_all_of(specification)?;
-        let candidates = if name == BEST { candidates(engines, rib) } else { vec![find(engines, name)?] };
-        let mut refused = Error::new(ErrorKind::UnknownEngine, format!("no engine does {}", A::FAMILY));
-        for (at, &entry) in candidates.iter().enumerate() {
-            match compile(entry, rib, &config) {
-                Ok(whole) => {
-                    let follows = |entry: &&&Entry| entry.about.updates == Updates::InPlace;
-                    let others = if follows(&&entry) { &[] } else { &candidates[at + 1..] };
-                    let for_changes = others.iter().filter(follows).map(|&&other| other).collect();
-                    return Ok(Self { whole, entry: *entry, config, for_changes });
-                }
-                // The next may hold it.
-                Err(error) if error.limit().is_some() => refused = error,
-                Err(error) => return Err(error),
-            }
-        }
-        Err(refused)
+        let choice = (name == BEST).then(|| Choice::among(engines, rib));
+        let candidates = match &choice {
+            Some(choice) => choice.candidates(false),
+            None => vec![*find(engines, name)?],
+        };
+        let (whole, entry) = compile_first(candidates, rib, &config)?;
+        Ok(Self { whole, entry, config, choice })
     }
 
     /// Follows the table: `rib` has changed by `deltas`, at most one a prefix. If the engine cannot
-    /// do that in place, it is rebuilt. If it never can and was chosen by [`BEST`], a large table
-    /// gets the best engine that can.
+    /// do that in place, it is rebuilt.
+    ///
+    /// If [`BEST`] chose the engine, it may choose another, which is built then: for a large table,
+    /// one that follows in place; and once a quarter of the routes has changed, one that costs less
+    /// for what the table has become.
     ///
     /// # Errors
     /// If the new table exceeds a limit. This table then answers as before, and the caller undoes
@@ -121,38 +109,39 @@ impl<A: Address> Fib<A> {
     pub(crate) fn follow(&mut self, rib: &Rib<A>, deltas: &[Delta<A>]) -> Result<Option<Applied>, Error> {
         let greatest = deltas.iter().map(|delta| delta.after).max().unwrap_or_default();
         self.entry.about.check_next_hop(greatest)?;
-        if greatest > self.whole.width().max() {
-            return self.rebuild(rib).map(Some); // at a greater width
+        if greatest > self.whole.width().max() || self.is_outdated() {
+            return self.rebuild(rib).map(Some);
         }
         match self.whole.engine_mut().apply(rib, deltas) {
-            Update::Applied(cost) => Ok(Some(Applied::InPlace(cost))),
+            Update::Applied(cost) => {
+                if let Some(choice) = &mut self.choice {
+                    choice.follow(deltas);
+                }
+                Ok(Some(Applied::InPlace(cost)))
+            }
             Update::Limit(limit) => Err(limit.into()),
             Update::Rebuild => self.rebuild(rib).map(Some),
             Update::Waiting => Ok(None),
         }
     }
 
-    /// Replaces an engine that `best` chose and that is rebuilt for each change, unless the table
-    /// is small. Returns whether it did.
-    pub(crate) fn prepare_for_changes(&mut self, rib: &Rib<A>) -> bool {
-        if rib.len() <= REBUILT_MOST {
-            return false;
-        }
-        for entry in std::mem::take(&mut self.for_changes) {
-            if let Ok(whole) = compile(&entry, rib, &self.config) {
-                (self.whole, self.entry) = (whole, entry);
-                return true;
-            }
-        }
-        false
+    /// Returns whether `best` chose the engine and would now take another.
+    fn is_outdated(&mut self) -> bool {
+        self.choice.as_mut().is_some_and(|choice| choice.is_outdated(&self.entry))
     }
 
-    /// Builds a new engine and replaces this one.
-    pub(crate) fn rebuild(&mut self, rib: &Rib<A>) -> Result<Applied, Error> {
-        if self.prepare_for_changes(rib) {
-            return Ok(Applied::Rebuilt);
+    /// Replaces an engine that `best` would not take for a table that changes. If no other holds
+    /// the table, the engine stays.
+    pub(crate) fn prepare_for_changes(&mut self, rib: &Rib<A>) {
+        if self.is_outdated() {
+            // The engine that is there holds the table.
+            let _ = self.rebuild(rib);
         }
-        self.whole = compile(&self.entry, rib, &self.config)?;
+    }
+
+    /// Builds a new engine, at the width that the table needs, and replaces this one.
+    pub(crate) fn rebuild(&mut self, rib: &Rib<A>) -> Result<Applied, Error> {
+        *self = self.origin().compile(rib)?;
         Ok(Applied::Rebuilt)
     }
 
@@ -172,7 +161,8 @@ impl<A: Address> Fib<A> {
         self.whole.save(sections).map_err(|error| Error::new(error.kind(), format!("{name}: {error}")))
     }
 
-    /// Builds another table by the same engine and configuration.
+    /// Builds another table by the same engine and configuration. If [`BEST`] chose the engine, it
+    /// chooses again, for a table that changes.
     ///
     /// # Errors
     /// If `rib` exceeds a limit of the engine.
@@ -193,17 +183,18 @@ impl<A: Address> Fib<A> {
 
     /// Returns how this table was compiled.
     pub(crate) fn origin(&self) -> Origin {
-        Origin { entry: self.entry, config: self.config.clone() }
+        Origin { entry: self.entry, config: self.config.clone(), choice: self.choice.clone() }
     }
 
     /// Returns the view, and what is needed to turn it into a table again.
     pub(crate) fn into_parts(self) -> (Box<dyn View<A>>, Origin) {
-        (self.whole, Origin { entry: self.entry, config: self.config })
+        (self.whole, Origin { entry: self.entry, config: self.config, choice: self.choice })
     }
 
     /// Reverses [`into_parts`](Self::into_parts). Returns `None` if the view has no engine.
-    pub(crate) fn from_parts(view: Box<dyn View<A>>, Origin { entry, config }: Origin) -> Option<Self> {
-        Some(Self { whole: view.into_whole()?, entry, config, for_changes: Vec::new() })
+    pub(crate) fn from_parts(view: Box<dyn View<A>>, origin: Origin) -> Option<Self> {
+        let Origin { entry, config, choice } = origin;
+        Some(Self { whole: view.into_whole()?, entry, config, choice })
     }
 
     /// Returns the registry entry of the engine inside.
@@ -276,17 +267,39 @@ impl<A: Address> From<Fib<A>> for Box<dyn View<A>> {
 pub(crate) struct Origin {
     entry: Entry,
     config: Config,
+    choice: Option<Choice>,
 }
 
 impl Origin {
-    /// Compiles another table in the same way.
+    /// Compiles a table in the same way. If [`BEST`] chose the engine, it chooses again, for a table
+    /// that changes.
     ///
     /// # Errors
     /// If `rib` exceeds a limit of the engine.
     pub(crate) fn compile<A: Address>(&self, rib: &Rib<A>) -> Result<Fib<A>, Error> {
-        let whole = compile(&self.entry, rib, &self.config)?;
-        Ok(Fib { whole, entry: self.entry, config: self.config.clone(), for_changes: Vec::new() })
+        let choice = self.choice.as_ref().map(|choice| choice.again(rib));
+        let candidates = choice.as_ref().map(|choice| choice.candidates(true)).unwrap_or_default();
+        let (whole, entry) = compile_first(candidates.into_iter().chain([self.entry]), rib, &self.config)?;
+        Ok(Fib { whole, entry, config: self.config.clone(), choice })
     }
+}
+
+/// Compiles a table with the first engine that holds it.
+fn compile_first<A: Address>(
+    candidates: impl IntoIterator<Item = Entry>,
+    rib: &Rib<A>,
+    config: &Config,
+) -> Result<(Box<dyn Whole<A>>, Entry), Error> {
+    let mut refused = Error::new(ErrorKind::UnknownEngine, format!("no engine does {}", A::FAMILY));
+    for entry in candidates {
+        match compile(&entry, rib, config) {
+            Ok(whole) => return Ok((whole, entry)),
+            // The next may hold it.
+            Err(error) if error.limit().is_some() => refused = error,
+            Err(error) => return Err(error),
+        }
+    }
+    Err(refused)
 }
 
 fn compile<A: Address>(entry: &Entry, rib: &Rib<A>, config: &Config) -> Result<Box<dyn Whole<A>>, Error> {

@@ -30,6 +30,8 @@ pub(super) struct Attached<A: Address> {
 #[derive(Debug)]
 pub(super) struct Published<A: Address> {
     pub(super) view: Box<dyn View<A>>,
+    /// How it was compiled, where the view has its engine.
+    origin: Option<Origin>,
     /// The bytes of its memory where the view has no engine that could report them.
     bytes: usize,
 }
@@ -37,12 +39,18 @@ pub(super) struct Published<A: Address> {
 impl<A: Address> Published<A> {
     /// Creates a view of the memory of a table that follows in place.
     fn shared(view: Box<dyn View<A>>, writer: &Fib<A>) -> Arc<Self> {
-        Arc::new(Self { view, bytes: writer.memory().total() })
+        Arc::new(Self { view, origin: None, bytes: writer.memory().total() })
     }
 
     /// Creates a table that does not change.
     fn whole(fib: Fib<A>) -> Arc<Self> {
-        Arc::new(Self { view: fib.into_parts().0, bytes: 0 })
+        let (view, origin) = fib.into_parts();
+        Arc::new(Self { view, origin: Some(origin), bytes: 0 })
+    }
+
+    /// Reverses [`whole`](Self::whole). Returns `None` if the view has no engine.
+    fn into_fib(self) -> Option<Fib<A>> {
+        Fib::from_parts(self.view, self.origin?)
     }
 
     pub(super) fn memory(&self) -> Memory {
@@ -72,7 +80,7 @@ enum Way<A: Address> {
 /// The copy that nobody reads.
 #[derive(Debug)]
 struct DoubleBuffered<A: Address> {
-    /// How it was compiled.
+    /// How a new copy is compiled.
     origin: Origin,
     /// The copy, unless that is still the previously published table.
     spare: Option<Arc<Published<A>>>,
@@ -84,9 +92,20 @@ struct DoubleBuffered<A: Address> {
     is_built: bool,
 }
 
-impl<A: Address> DoubleBuffered<A> {
-    fn of(origin: Origin, spare: Option<Arc<Published<A>>>) -> Self {
-        Self { origin, spare, behind: Vec::new(), next: None, is_built: false }
+impl<A: Address> Way<A> {
+    /// Returns the way of a table that readers cannot share.
+    fn by_copies(fib: &Fib<A>) -> Self {
+        let origin = fib.origin();
+        match fib.entry().about.updates {
+            Updates::InPlace => Self::DoubleBuffered(DoubleBuffered {
+                origin,
+                spare: None,
+                behind: Vec::new(),
+                next: None,
+                is_built: false,
+            }),
+            Updates::Rebuild => Self::Rebuilt { origin, next: None },
+        }
     }
 }
 
@@ -98,15 +117,11 @@ impl<A: Address> Attached<A> {
             let told = published.advance();
             return Ok(Self { published, way: Way::InPlace { writer: fib, told } });
         }
-        let updates = fib.entry().about.updates;
-        let (view, origin) = fib.into_parts();
-        let way = if updates == Updates::InPlace {
-            let spare = Published::whole(origin.compile(rib)?);
-            Way::DoubleBuffered(DoubleBuffered::of(origin, Some(spare)))
-        } else {
-            Way::Rebuilt { origin, next: None }
-        };
-        Ok(Self { published: Publisher::new(Arc::new(Published { view, bytes: 0 })), way })
+        let mut way = Way::by_copies(&fib);
+        if let Way::DoubleBuffered(twice) = &mut way {
+            twice.spare = Some(Published::whole(twice.origin.compile(rib)?));
+        }
+        Ok(Self { published: Publisher::new(Published::whole(fib)), way })
     }
 
     /// Returns whether readers see changes as soon as they are prepared.
@@ -175,8 +190,7 @@ impl<A: Address> Attached<A> {
                     twice.spare = self.published.take_back();
                 }
                 // `None` also if somebody keeps it frozen.
-                let spare = twice.spare.take().and_then(Arc::into_inner);
-                let spare = spare.and_then(|spare| Fib::from_parts(spare.view, twice.origin.clone()));
+                let spare = twice.spare.take().and_then(Arc::into_inner).and_then(Published::into_fib);
                 let Some(mut fib) = spare else {
                     twice.next = Some(twice.origin.compile(rib)?);
                     twice.is_built = true;
@@ -231,31 +245,33 @@ impl<A: Address> Attached<A> {
             return;
         }
         let Way::InPlace { writer, .. } = &self.way else { return };
-        let twice = Way::DoubleBuffered(DoubleBuffered::of(writer.origin(), None));
-        if let Way::InPlace { writer, .. } = std::mem::replace(&mut self.way, twice) {
+        let by_copies = Way::by_copies(writer);
+        if let Way::InPlace { writer, .. } = std::mem::replace(&mut self.way, by_copies) {
             self.published.publish(Published::whole(writer));
         }
     }
 
-    /// Publishes what was prepared by `deltas`. A double-buffered table that was rebuilt and can be
-    /// shared follows in place from now on.
+    /// Publishes what was prepared by `deltas`. A table that was built goes on in the way of its
+    /// engine, which may be another than before.
     pub(super) fn publish(&mut self, deltas: &[Delta<A>]) {
-        let next = match &mut self.way {
-            Way::InPlace { .. } => None,
-            Way::Rebuilt { next, .. } => next.take(),
-            Way::DoubleBuffered(twice) => twice.next.take().inspect(|_| {
-                twice.behind.clear();
-                twice.behind.extend_from_slice(deltas);
-            }),
+        let (next, is_built) = match &mut self.way {
+            Way::InPlace { .. } => return,
+            Way::Rebuilt { next, .. } => (next.take(), true),
+            Way::DoubleBuffered(twice) => (twice.next.take(), twice.is_built),
         };
         let Some(mut next) = next else { return };
-        if matches!(&self.way, Way::DoubleBuffered(twice) if twice.is_built)
-            && let Some(view) = next.share()
-        {
+        if is_built && let Some(view) = next.share() {
             self.published.publish(Published::shared(view, &next));
             let told = self.published.advance();
             self.way = Way::InPlace { writer: next, told };
             return;
+        }
+        if is_built {
+            self.way = Way::by_copies(&next);
+        }
+        if let Way::DoubleBuffered(twice) = &mut self.way {
+            twice.behind.clear();
+            twice.behind.extend_from_slice(deltas);
         }
         self.published.publish(Published::whole(next));
     }

@@ -1,5 +1,6 @@
 //! `fibula study`: reports of many measurements at once.
 
+mod best;
 mod common;
 mod compare;
 mod dpcpe;
@@ -18,6 +19,7 @@ use clap::Subcommand;
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Engines(engines::Arguments),
+    Best(best::Arguments),
     Compare(compare::Arguments),
     Growth(growth::Arguments),
     Triec(triec::Arguments),
@@ -31,6 +33,7 @@ impl Command {
     pub(crate) fn run(self, output: &Output) -> anyhow::Result<Verdict> {
         match self {
             Self::Engines(arguments) => arguments.run(output),
+            Self::Best(arguments) => arguments.run(output),
             Self::Compare(arguments) => arguments.run(output),
             Self::Growth(arguments) => arguments.run(output),
             Self::Triec(arguments) => arguments.run(output),

@@ -1,0 +1,67 @@
+//! `fibula study best`: what `best` predicts, and what happens.
+
+use super::common::{OnTables, ToPage};
+use crate::commands::measuring::{table_options, tables, tell_all, traces};
+use crate::exit::Verdict;
+use crate::output::Output;
+use crate::registry;
+use clap::Args;
+use fibula::{Address, Rib};
+use fibula_io::table::Tables;
+use fibula_lab::bench::BenchOptions;
+use fibula_lab::machine::Machine;
+use fibula_lab::study::{BestStudy, best_page, study_best};
+use indicatif::ProgressBar;
+
+/// Measure every engine that predicts its cost, and compare: does `best` take the fastest?
+///
+/// Rows go to standard output, one for each engine, table and trace. With `--output` a Markdown
+/// page is written too.
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
+    /// How many timed passes
+    #[arg(long, default_value_t = 7, value_name = "N", value_parser = clap::value_parser!(u16).range(5..))]
+    passes: u16,
+    #[command(flatten)]
+    on_tables: OnTables,
+    #[command(flatten)]
+    page: ToPage,
+}
+
+impl Arguments {
+    pub(crate) fn run(self, output: &Output) -> anyhow::Result<Verdict> {
+        let mut whole = Verdict::Good;
+        let mut studies = Vec::new();
+        for name in &self.on_tables.table {
+            let (tables, complete) = tables(name, &self.on_tables.reading)?;
+            if complete == Verdict::Bad {
+                whole = Verdict::Bad;
+            }
+            let Tables { ipv4, ipv6, .. } = &tables;
+            studies.extend(self.study(name, ipv4)?);
+            studies.extend(self.study(name, ipv6)?);
+        }
+        anyhow::ensure!(!studies.is_empty(), "nothing to study: the tables have no routes");
+        studies.iter().for_each(|study| tell_all(&study.wrong));
+        let rows = studies.iter().flat_map(|study| &study.rows);
+        output.rows_and_refused(rows, studies.iter().flat_map(|study| &study.refused))?;
+        let command = format!("fibula study best{}", table_options(&self.on_tables.table));
+        self.page.write(|| best_page(&studies, &command, &Machine::here().to_string()))?;
+        let right = studies.iter().all(|study| study.wrong.is_empty());
+        Ok(if right { whole } else { Verdict::Bad })
+    }
+
+    /// Studies one family of a table; `None` if it has no routes.
+    fn study<A: Address>(&self, table: &str, rib: &Rib<A>) -> anyhow::Result<Option<BestStudy>> {
+        if rib.is_empty() {
+            return Ok(None);
+        }
+        let traces = traces(&self.on_tables.trace, rib, self.page.addresses);
+        let options = BenchOptions { passes: self.passes.into(), ..BenchOptions::default() };
+        let bar = ProgressBar::new_spinner();
+        let mut progress = |what: &str| bar.set_message(what.to_owned());
+        let study = study_best(registry::engines(), (table, rib), &traces, &options, &mut progress)?;
+        bar.finish_and_clear();
+        Ok(Some(study))
+    }
+}
