@@ -255,6 +255,15 @@ impl<T: Copy + Default + Debug> Pool<T> {
     pub fn new(what: &'static str, max: u64, pages: Pages) -> Self {
         Self::over(Array::new(pages), pages, what, max)
     }
+
+    /// Returns a pool of elements that are written already, as one run.
+    #[must_use]
+    pub fn holding(what: &'static str, elements: Array<T>) -> Self {
+        let max = elements.len() as u64;
+        let mut pool = Self::over(elements, Pages::Small, what, max);
+        pool.chunks.allocate(max);
+        pool
+    }
 }
 
 impl<T: Shareable + Default> SharedPool<T> {
