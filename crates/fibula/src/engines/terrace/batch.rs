@@ -3,14 +3,14 @@
 
 use super::block::words;
 use super::handle::{Handle, MARK, answer_at};
-use super::view::{TerraceView, child, narrow};
-use crate::arch::{Isa, Reached};
-use crate::blocks::linear_tree::{self, Node, for_lanes, halves, nodes_above};
+use super::view::{TerraceView, narrow};
+use crate::arch::{Isa, Reached, Roots};
+use crate::blocks::linear_tree::{self, Node, halves, nodes_above};
 use crate::blocks::pipeline::ask_ahead;
 use crate::engine::Width;
 
 /// The addresses of a block.
-const BLOCK: usize = 16;
+const BLOCK: usize = 32;
 /// The addresses of each block at the end of a batch, the last of which is filled up.
 const SHORT_BLOCK: usize = 8;
 
@@ -82,12 +82,13 @@ impl<I: Isa, const LEAF: u32> Batch<'_, I, LEAF> {
             found[lane] = self.words[answer_at(self.root.origin, reached.index(lane)) as usize];
         }
         if self.root.is_directory {
-            let mut at = [0; N];
+            let (leaves, mut reached) = (Roots::at(&found), Reached::<N>::ROOT);
             for level in 0..LEAF {
-                for_lanes::<N>(|lane| at[lane] = self.step(found[lane], level, at[lane], keys[lane]));
+                let above = nodes_above(level) as u32;
+                self.isa.step_down_from(self.lines, &leaves, above, &keys, &mut reached);
             }
             for lane in 0..N {
-                found[lane] = self.words[answer_at(found[lane], at[lane]) as usize];
+                found[lane] = self.words[answer_at(found[lane], reached.index(lane)) as usize];
             }
         }
         let next_hops = &mut next_hops[start..start + len];
@@ -101,61 +102,46 @@ impl<I: Isa, const LEAF: u32> Batch<'_, I, LEAF> {
         }
     }
 
-    /// Returns the child that a key takes from node `at` of a level of the block at `origin`.
-    #[inline(always)]
-    fn step(&self, origin: u32, level: u32, at: u32, key: u64) -> u32 {
-        let node = origin.wrapping_add(nodes_above(level) as u32).wrapping_add(at);
-        child(at, self.isa.count_below(&self.lines[node as usize], key))
-    }
-
     /// Looks up a block of waiting addresses, each in the tree of its /64. Addresses whose root
     /// block has fewer levels, or that need no leaf block, stay where they are until all are there.
     #[inline(always)]
     #[allow(clippy::needless_range_loop, reason = "one index runs through arrays of one block")]
     fn finish<W: Width>(&self, waiting: &mut Waiting, addresses: &[u128], next_hops: &mut [W]) {
         let (mut found, indices) = waiting.pop::<BLOCK>();
-        let (mut trees, mut keys) = ([Handle::default(); BLOCK], [0; BLOCK]);
-        let (mut levels, mut have_directory) = (0, false);
+        let (mut origins, mut levels) = ([0; BLOCK], [0; BLOCK]);
+        let (mut keys, mut in_leaves) = ([0; BLOCK], [false; BLOCK]);
+        let (mut most_levels, mut any_in_leaves) = (0, false);
         for lane in 0..BLOCK {
-            trees[lane] = Handle::unpack(found[lane]);
+            let tree = Handle::unpack(found[lane]);
             keys[lane] = halves(addresses[indices[lane]]).1;
-            levels = trees[lane].levels.max(levels);
-            have_directory |= trees[lane].is_directory;
+            (origins[lane], levels[lane], in_leaves[lane]) = (tree.origin, tree.levels, tree.is_directory);
+            most_levels = tree.levels.max(most_levels);
+            any_in_leaves |= tree.is_directory;
         }
-        let mut at = [0; BLOCK];
-        for level in 0..levels {
-            for_lanes::<BLOCK>(|lane| {
-                let Handle { origin, levels, .. } = trees[lane];
-                let goes_on = level < levels;
-                // A line that is loaded already takes the place of one that is not needed.
-                let below = self.step(
-                    origin,
-                    if goes_on { level } else { 0 },
-                    if goes_on { at[lane] } else { 0 },
-                    keys[lane],
-                );
-                at[lane] = if goes_on { below } else { at[lane] };
-            });
+        let (roots, mut reached) = (Roots::at(&origins), Reached::ROOT);
+        for level in 0..most_levels {
+            let mut going = [false; BLOCK];
+            for lane in 0..BLOCK {
+                going[lane] = level < levels[lane];
+            }
+            let from = (&roots, nodes_above(level) as u32);
+            self.isa.step_some_down_from(self.lines, from, &going, &keys, &mut reached);
         }
         for lane in 0..BLOCK {
-            found[lane] = self.words[answer_at(trees[lane].origin, at[lane]) as usize];
+            found[lane] = self.words[answer_at(origins[lane], reached.index(lane)) as usize];
         }
-        if have_directory {
-            let (mut blocks, mut at) = ([0; BLOCK], [0; BLOCK]);
+        if any_in_leaves {
             for lane in 0..BLOCK {
-                blocks[lane] = if trees[lane].is_directory { found[lane] } else { trees[lane].origin };
+                origins[lane] = if in_leaves[lane] { found[lane] } else { origins[lane] };
             }
+            let (roots, mut reached) = (Roots::at(&origins), Reached::ROOT);
             for level in 0..LEAF {
-                for_lanes::<BLOCK>(|lane| {
-                    let goes_on = trees[lane].is_directory;
-                    let below =
-                        self.step(blocks[lane], if goes_on { level } else { 0 }, at[lane], keys[lane]);
-                    at[lane] = if goes_on { below } else { 0 };
-                });
+                let from = (&roots, nodes_above(level) as u32);
+                self.isa.step_some_down_from(self.lines, from, &in_leaves, &keys, &mut reached);
             }
             for lane in 0..BLOCK {
-                let word = self.words[answer_at(blocks[lane], at[lane]) as usize];
-                found[lane] = if trees[lane].is_directory { word } else { found[lane] };
+                let word = self.words[answer_at(origins[lane], reached.index(lane)) as usize];
+                found[lane] = if in_leaves[lane] { word } else { found[lane] };
             }
         }
         for lane in 0..BLOCK {

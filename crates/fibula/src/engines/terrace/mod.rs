@@ -52,8 +52,8 @@
 //! a tree of one level at line 1. One end is below 7, and the second answer of that tree is 3.
 //!
 //! # Batches
-//! A block of 16 addresses goes down the first tree in lockstep, one level after the other, so 16
-//! cache lines are loaded at once. Addresses in marked /64s wait until there are 16 of them. They go
+//! A block of 32 addresses goes down the first tree in lockstep, one level after the other, so 32
+//! cache lines are loaded at once. Addresses in marked /64s wait until there are 32 of them. They go
 //! down their trees in lockstep too. An address whose tree has fewer levels stays where it is until
 //! the others are there.
 //!

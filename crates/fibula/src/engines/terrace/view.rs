@@ -21,7 +21,7 @@ pub struct TerraceView<W: Width, const LEAF: u32 = 3> {
 
 /// Returns the number of the child of node `at` of a level that has `below` children before it.
 #[inline(always)]
-pub(super) fn child(at: u32, below: u32) -> u32 {
+fn child(at: u32, below: u32) -> u32 {
     // Wraps only in snapshots that somebody forged, and then an index is past the end.
     at.wrapping_mul(CHILDREN as u32).wrapping_add(below)
 }
