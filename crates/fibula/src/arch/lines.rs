@@ -180,3 +180,41 @@ pub(super) fn step_some_down_from<I: Isa, const N: usize>(
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::arch::{Kernel, Level, dispatch};
+
+    /// Walks down trees of one and two levels at different roots.
+    struct Walks<'n>(&'n [[u64; KEYS]], [u32; 8], [bool; 8], [u64; 8]);
+    impl Kernel for Walks<'_> {
+        type Output = [u32; 8];
+        #[inline(always)]
+        fn run<I: Isa>(self, isa: I) -> [u32; 8] {
+            let Self(nodes, roots, going, keys) = self;
+            let (roots, mut reached) = (Roots::at(&roots), Reached::ROOT);
+            isa.step_down_from(nodes, &roots, 0, &keys, &mut reached);
+            isa.step_some_down_from(nodes, (&roots, 1), &going, &keys, &mut reached);
+            std::array::from_fn(|lane| reached.index(lane))
+        }
+    }
+
+    #[test]
+    fn each_lane_goes_down_its_own_tree() {
+        // A tree of two levels whose intervals end at 9, 19, 29 and so on, behind one of one level
+        // whose intervals end at 90, 180 and so on.
+        let node = |at: u64, span: u64| std::array::from_fn(|key| (at * 9 + key as u64 + 1) * span - 1);
+        let roots = [node(0, 90); 2].into_iter();
+        let nodes: Vec<[u64; KEYS]> = roots.chain((0..9).map(|at| node(at, 10))).collect();
+        let keys = [0, 9, 10, 89, 90, 405, 719, 809];
+        let deep = [true, false, true, true, false, true, false, true];
+        let walk = |level, len| dispatch(level, Walks(&nodes[..len], deep.map(u32::from), deep, keys));
+        for &level in Level::available() {
+            let right: [u32; 8] =
+                std::array::from_fn(|lane| keys[lane] as u32 / if deep[lane] { 10 } else { 90 });
+            assert_eq!(walk(level, 11), right, "{level}");
+            assert!(std::panic::catch_unwind(|| walk(level, 10)).is_err(), "{level}");
+        }
+    }
+}

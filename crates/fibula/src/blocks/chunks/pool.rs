@@ -391,6 +391,16 @@ mod tests {
     }
 
     #[test]
+    fn elements_that_are_written_already_are_one_run() {
+        let mut pool: Pool<u8> = Pool::holding("bytes", Array::filled(7, 5, Pages::Small));
+        assert_eq!((&pool[..], pool.free_total()), (&[7; 5][..], 0));
+        assert_eq!(pool.insert(&[1]), Err(Limit { what: "bytes", had: 6, max: 5 }));
+        pool.remove(1, 2);
+        pool.validate().unwrap();
+        assert_eq!((pool.insert(&[1, 2]), &pool[..]), (Ok(1), &[7, 1, 2, 7, 7][..]));
+    }
+
+    #[test]
     fn a_settled_pool_stays_close_to_what_is_in_use() {
         let mut pool: Pool<u8> = Pool::new("elements", 1 << 20, Pages::Small);
         for _ in 0..1000 {

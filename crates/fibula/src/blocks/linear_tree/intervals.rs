@@ -101,3 +101,40 @@ pub fn cut(ranges: impl Iterator<Item = Range<u128>>, mut with: impl FnMut(Piece
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Prefix, Rib};
+
+    #[test]
+    fn ranges_are_cut_where_the_networks_that_they_share_end() {
+        let mut rib: Rib<u128> = Rib::new();
+        for (prefix, next_hop) in [("::/62", 1), ("::1:0:0:0:7/128", 2), ("::3:ffff:ffff:ffff:fff0/124", 3)] {
+            rib.insert(prefix.parse().unwrap(), NextHop(next_hop));
+        }
+        let mut pieces = Vec::new();
+        let within = Prefix::containing(0, 62);
+        cut(rib.ranges_within(within), |piece, next_hop| pieces.push((piece, next_hop.0)));
+        let hosts = |network, last| Piece::Hosts { network, last };
+        let right = [
+            (Piece::Networks(0), 1),
+            (hosts(1, 6), 1),
+            (hosts(1, 7), 2),
+            (hosts(1, u64::MAX), 1),
+            (Piece::Networks(2), 1),
+            (hosts(3, u64::MAX - 16), 1),
+            (hosts(3, u64::MAX), 3),
+        ];
+        assert_eq!(pieces, right);
+    }
+
+    #[test]
+    fn equal_neighbours_are_joined() {
+        let mut intervals = Intervals::default();
+        for (end, answer) in [(3, 1), (5, 1), (9, 2)] {
+            intervals.join(end, answer);
+        }
+        assert!(intervals.iter().eq([(5, 1), (9, 2)]));
+    }
+}

@@ -111,8 +111,8 @@ pub const ABOUT: About = About {
     limits: &[LimitInfo { what: block::LINES, max: handle::LINES_MAX }],
     next_hops_max: NEXT_HOPS_MAX,
     cost: |shape| {
-        2.0 + 1.0 * (2.0 * shape.routes.max(1) as f32).log(CHILDREN as f32)
-            + 12.0 * shape.share_longer_than_64()
+        1.8 + 0.95 * (2.0 * shape.routes.max(1) as f32).log(CHILDREN as f32)
+            + 11.0 * shape.share_longer_than_64()
     },
     ..About::DEFAULT
 };
