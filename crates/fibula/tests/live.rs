@@ -167,6 +167,8 @@ fn double_buffered_and_rebuilt_tables() {
     for engine in ["tree-bitmap/strides=11-7-7-7", "radix", "lc-trie"] {
         run(engine, of_ipv4);
     }
+    run("terrace", of_ipv6::<8>);
+    run("terrace", of_ipv6::<24>);
 }
 
 #[test]

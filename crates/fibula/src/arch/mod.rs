@@ -15,7 +15,7 @@ mod prefetch;
 pub use avx2::Avx2;
 pub use avx512::Avx512;
 pub use crc32::crc32c;
-pub use lines::{Reached, Wanted};
+pub use lines::{Reached, Roots, Wanted};
 pub use prefetch::prefetch;
 
 use crate::memory::{Published, Shareable};
@@ -136,6 +136,39 @@ pub trait Isa: Copy + Send + Sync + 'static {
     #[inline(always)]
     fn step_down<const N: usize>(self, level: &[[u64; KEYS]], keys: &[u64; N], reached: &mut Reached<N>) {
         lines::step_down(self, level, keys, reached);
+    }
+
+    /// As [`step_down`](Self::step_down), where each lane is in a tree of its own: its level begins
+    /// `above` nodes after its root. All trees are in `nodes`.
+    ///
+    /// # Panics
+    /// If a node is past the end, or the number of lanes is not a multiple of eight.
+    #[inline(always)]
+    fn step_down_from<const N: usize>(
+        self,
+        nodes: &[[u64; KEYS]],
+        roots: &Roots<N>,
+        above: u32,
+        keys: &[u64; N],
+        reached: &mut Reached<N>,
+    ) {
+        lines::step_down_from(self, nodes, (roots, above), keys, reached);
+    }
+
+    /// As [`step_down_from`](Self::step_down_from), only for the lanes in `going`.
+    ///
+    /// # Panics
+    /// Also if the root of any lane is past the end.
+    #[inline(always)]
+    fn step_some_down_from<const N: usize>(
+        self,
+        nodes: &[[u64; KEYS]],
+        (roots, above): (&Roots<N>, u32),
+        going: &[bool; N],
+        keys: &[u64; N],
+        reached: &mut Reached<N>,
+    ) {
+        lines::step_some_down_from(self, nodes, (roots, above), going, keys, reached);
     }
 
     /// Returns whether [`gather`](Self::gather) is faster than single loads on this processor.

@@ -137,7 +137,7 @@ mod tests {
             }
             names
         };
-        assert_eq!(follow(BEST, 5000), ["planb", "poptrie", "poptrie"]);
+        assert_eq!(follow(BEST, 5000), ["planb", "terrace", "terrace"]);
         assert_eq!(follow(BEST, 500), ["planb"; 3]);
         assert_eq!(follow("planb", 5000), ["planb"; 3]);
     }

@@ -52,6 +52,7 @@ pub mod sail_l6;
 pub mod sail_m;
 #[cfg(feature = "papers")]
 pub mod sail_u;
+pub mod terrace;
 #[cfg(test)]
 mod testing;
 #[cfg(feature = "papers")]

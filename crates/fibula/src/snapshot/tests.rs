@@ -9,7 +9,7 @@ use crate::{Fib, Prefix, Route};
 use std::panic::catch_unwind;
 
 /// The engines that support snapshots.
-const KEEPING: [&str; 12] = [
+const KEEPING: [&str; 13] = [
     "dir24-8",
     "sail-l",
     "mosaic",
@@ -22,6 +22,7 @@ const KEEPING: [&str; 12] = [
     "tree-bitmap/strides=11-7-7-7",
     "mosaic6",
     "planb",
+    "terrace",
 ];
 
 /// Returns a table with routes of all lengths and next hops up to `greatest`.

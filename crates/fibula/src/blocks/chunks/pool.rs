@@ -255,6 +255,15 @@ impl<T: Copy + Default + Debug> Pool<T> {
     pub fn new(what: &'static str, max: u64, pages: Pages) -> Self {
         Self::over(Array::new(pages), pages, what, max)
     }
+
+    /// Returns a pool of elements that are written already, as one run.
+    #[must_use]
+    pub fn holding(what: &'static str, elements: Array<T>) -> Self {
+        let max = elements.len() as u64;
+        let mut pool = Self::over(elements, Pages::Small, what, max);
+        pool.chunks.allocate(max);
+        pool
+    }
 }
 
 impl<T: Shareable + Default> SharedPool<T> {
@@ -379,6 +388,16 @@ mod tests {
         assert_eq!(pool.insert(&[]), Ok(0));
         pool.remove(start, 8);
         assert_eq!((pool.len(), pool.insert(&[3; 8])), (0, Ok(0)));
+    }
+
+    #[test]
+    fn elements_that_are_written_already_are_one_run() {
+        let mut pool: Pool<u8> = Pool::holding("bytes", Array::filled(7, 5, Pages::Small));
+        assert_eq!((&pool[..], pool.free_total()), (&[7; 5][..], 0));
+        assert_eq!(pool.insert(&[1]), Err(Limit { what: "bytes", had: 6, max: 5 }));
+        pool.remove(1, 2);
+        pool.validate().unwrap();
+        assert_eq!((pool.insert(&[1, 2]), &pool[..]), (Ok(1), &[7, 1, 2, 7, 7][..]));
     }
 
     #[test]

@@ -2,10 +2,10 @@
 //! wait until there is a block of them, which then goes down its second trees in lockstep too.
 
 use super::PlanBView;
-use super::build::halves;
-use super::node::{CHILDREN, Node, Tree};
-use super::view::{child, tree_of};
+use super::node::Tree;
+use super::view::tree_of;
 use crate::arch::{Isa, Reached};
+use crate::blocks::linear_tree::{self, CHILDREN, Node, child, for_lanes, halves};
 use crate::blocks::pipeline::ask_ahead;
 use crate::engine::Width;
 
@@ -14,60 +14,8 @@ const BLOCK: usize = 16;
 /// The addresses of each block at the end of a batch, the last of which is filled up.
 const SHORT_BLOCK: usize = 8;
 
-/// The lanes in a row without a jump, because the end of a longer loop is mispredicted.
-const UNROLLED: usize = 8;
-
-/// Calls `with` for each of `N` lanes.
-#[inline(always)]
-fn for_lanes<const N: usize>(mut with: impl FnMut(usize)) {
-    const { assert!(N.is_multiple_of(UNROLLED)) }
-    for lanes in (0..N).step_by(UNROLLED) {
-        with(lanes);
-        with(lanes + 1);
-        with(lanes + 2);
-        with(lanes + 3);
-        with(lanes + 4);
-        with(lanes + 5);
-        with(lanes + 6);
-        with(lanes + 7);
-    }
-}
-
-/// The most addresses that wait: less than a block before a block is looked up, or before the end
-/// of a batch, which is less than a block.
-const WAITING_MAX: usize = 2 * BLOCK;
-
-/// Addresses that may be in marked /64s.
-struct Waiting {
-    /// Their intervals, as the indices of the answers.
-    intervals: [u32; WAITING_MAX],
-    /// Their indices in the batch.
-    at: [usize; WAITING_MAX],
-    len: usize,
-}
-
-impl Waiting {
-    /// Appends an address if `is_more`. Nothing jumps on it.
-    #[inline(always)]
-    fn push(&mut self, interval: u32, at: usize, is_more: bool) {
-        (self.intervals[self.len], self.at[self.len]) = (interval, at);
-        self.len += usize::from(is_more);
-    }
-
-    /// Returns the last block of intervals and indices, and removes them. Repeats the first address
-    /// if there are too few.
-    #[inline(always)]
-    fn pop(&mut self) -> ([u32; BLOCK], [usize; BLOCK]) {
-        while self.len < BLOCK {
-            self.push(self.intervals[0], self.at[0], true);
-        }
-        self.len -= BLOCK;
-        let (mut intervals, mut at) = ([0; BLOCK], [0; BLOCK]);
-        intervals.copy_from_slice(&self.intervals[self.len..][..BLOCK]);
-        at.copy_from_slice(&self.at[self.len..][..BLOCK]);
-        (intervals, at)
-    }
-}
+/// The intervals of addresses that may be in marked /64s, as the indices of the answers.
+type Waiting = linear_tree::Waiting<{ 2 * BLOCK }>;
 
 /// The arrays that every block reads, and what is known of the first tree.
 struct Batch<'v, W, I> {
@@ -94,12 +42,12 @@ impl<W: Width> PlanBView<W> {
             networks: self.trees[0],
             isa,
         };
-        let mut waiting = Waiting { intervals: [0; WAITING_MAX], at: [0; WAITING_MAX], len: 0 };
+        let mut waiting = Waiting::NONE;
         let mut done = 0;
         while let Some(block) = addresses[done..].first_chunk() {
             ask_ahead::<BLOCK, u128>(addresses, done);
             batch.block::<BLOCK>(block, BLOCK, done, next_hops, &mut waiting);
-            if waiting.len >= BLOCK {
+            if waiting.len() >= BLOCK {
                 batch.finish(&mut waiting, addresses, next_hops);
             }
             done += BLOCK;
@@ -110,7 +58,7 @@ impl<W: Width> PlanBView<W> {
             batch.block(&block, rest.len(), done, next_hops, &mut waiting);
             done += rest.len();
         }
-        while waiting.len > 0 {
+        while !waiting.is_empty() {
             batch.finish(&mut waiting, addresses, next_hops);
         }
     }
@@ -155,7 +103,7 @@ impl<W: Width, I: Isa> Batch<'_, W, I> {
     /// fewer levels stay at their leaf until all are there.
     #[inline(always)]
     fn finish(&self, waiting: &mut Waiting, addresses: &[u128], next_hops: &mut [W]) {
-        let (intervals, indices) = waiting.pop();
+        let (intervals, indices) = waiting.pop::<BLOCK>();
         let (mut is_marked, mut keys) = ([false; BLOCK], [0; BLOCK]);
         let mut trees = [Tree::default(); BLOCK];
         let mut levels = 1;

@@ -2,34 +2,10 @@
 
 use super::view::PlanBView;
 use super::{INTERVALS, PlanB};
+use crate::blocks::linear_tree::{Intervals, Piece, cut};
 use crate::engine::Width;
 use crate::memory::{Array, Pages};
 use crate::{Error, Limit, Rib};
-
-/// Returns the halves of an address: the number of its /64, and the rest.
-#[inline(always)]
-pub(super) fn halves(address: u128) -> (u64, u64) {
-    ((address >> 64) as u64, address as u64)
-}
-
-/// Intervals of numbers in order, without a gap from 0 on.
-#[derive(Debug)]
-struct Intervals<W> {
-    /// The last number of each.
-    ends: Vec<u64>,
-    answers: Vec<W>,
-}
-
-impl<W> Intervals<W> {
-    const fn new() -> Self {
-        Self { ends: Vec::new(), answers: Vec::new() }
-    }
-
-    fn push(&mut self, end: u64, answer: W) {
-        self.ends.push(end);
-        self.answers.push(answer);
-    }
-}
 
 /// The intervals of a table.
 #[derive(Debug)]
@@ -48,32 +24,20 @@ struct Cut<W> {
 impl<W: Width> Cut<W> {
     /// Cuts the ranges of a table. O(n).
     fn of(rib: &Rib<u128>) -> Self {
-        let mut cut = Self {
-            networks: Intervals::new(),
+        let mut pieces = Self {
+            networks: Intervals::default(),
             marked: Vec::new(),
-            hosts: Intervals::new(),
+            hosts: Intervals::default(),
             hosts_end: Vec::new(),
         };
-        for range in rib.ranges() {
-            let answer = W::narrow(range.next_hop);
-            let ((first, from), (last, to)) = (halves(range.first), halves(range.last));
-            // What the range has of a /64 that it does not begin.
-            if from > 0 {
-                cut.hosts.push(if last > first { u64::MAX } else { to }, answer);
-                cut.end_network(first);
+        cut(rib.ranges(), |piece, next_hop| match piece {
+            Piece::Networks(last) => pieces.networks.push(last, W::narrow(next_hop)),
+            Piece::Hosts { network, last } => {
+                pieces.hosts.push(last, W::narrow(next_hop));
+                pieces.end_network(network);
             }
-            let begins = if from > 0 { first.checked_add(1) } else { Some(first) };
-            let Some(begins) = begins.filter(|&begins| begins <= last) else { continue };
-            // Whole /64s, then what it has of a /64 that it does not end.
-            let whole = if to == u64::MAX { Some(last) } else { last.checked_sub(1) };
-            if let Some(whole) = whole.filter(|&whole| whole >= begins) {
-                cut.networks.push(whole, answer);
-            }
-            if to < u64::MAX {
-                cut.hosts.push(to, answer);
-            }
-        }
-        cut
+        });
+        pieces
     }
 
     /// Ends the /64 `network` if the last of its intervals is there.

@@ -82,10 +82,10 @@ mod view;
 
 pub use view::PlanBView;
 
+use crate::blocks::linear_tree::CHILDREN;
 use crate::engine::{About, Config, Engine, Figure, LimitInfo, Persistence, Updates, Width};
 use crate::memory::Memory;
 use crate::{Error, Rib};
-use node::CHILDREN;
 
 /// The limit, by its unit.
 const INTERVALS: &str = "intervals";

@@ -1,16 +1,9 @@
-//! The trees: their nodes, how nodes are numbered, and how a tree is written.
+//! The trees: where each begins, and how one is written.
 
 use super::PlanB;
-use crate::arch::KEYS;
+use crate::blocks::linear_tree::{CHILDREN, levels_of, node, nodes_above};
 use crate::engine::Width;
 use zerocopy::{FromBytes, Immutable, IntoBytes};
-
-/// A cache line of separators: the last number of each of the first eight children. Where there is
-/// no child it is the greatest number, which is below no key.
-pub(super) type Node = [u64; KEYS];
-
-/// The children of a node.
-pub(super) const CHILDREN: usize = KEYS + 1;
 
 /// One tree. The nodes of a full tree are numbered level by level from the root, 0. The children of
 /// node *n* are 9 *n* + 1 to 9 *n* + 9; those of a leaf are the numbers of intervals.
@@ -25,29 +18,6 @@ pub(super) struct Tree {
     pub answers: u32,
     /// The number of levels, leaves included, at least 1.
     pub levels: u32,
-}
-
-/// Returns the number of nodes above level `level` of a full tree, which is the number of that
-/// level's first node.
-pub(super) fn nodes_above(level: u32) -> usize {
-    (CHILDREN.pow(level) - 1) / (CHILDREN - 1)
-}
-
-/// Returns the number of levels of a tree of `intervals` intervals.
-pub(super) fn levels_of(intervals: usize) -> u32 {
-    let mut levels = 1;
-    while CHILDREN.pow(levels) < intervals {
-        levels += 1;
-    }
-    levels
-}
-
-/// Returns the node at index `at` of a level whose children each cover `span` intervals.
-fn node(ends: &[u64], at: usize, span: usize) -> Node {
-    std::array::from_fn(|separator| {
-        let child = at * CHILDREN + separator;
-        ends.get((child + 1) * span - 1).copied().unwrap_or(u64::MAX)
-    })
 }
 
 impl<W: Width> PlanB<W> {

@@ -1,8 +1,9 @@
 //! The structural check.
 
-use super::node::{CHILDREN, Tree, levels_of, nodes_above};
+use super::node::Tree;
 use super::{PlanB, PlanBView};
 use crate::Rib;
+use crate::blocks::linear_tree::{CHILDREN, levels_of, nodes_above};
 use crate::engine::Width;
 
 /// The last numbers of intervals, and their answers.

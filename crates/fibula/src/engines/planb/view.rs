@@ -1,9 +1,9 @@
 //! [`PlanBView`]: what lookups read, and the lookup of one address. Batches are in
 //! [`batch`](super::batch).
 
-use super::build::halves;
-use super::node::{CHILDREN, Node, Tree};
+use super::node::Tree;
 use crate::arch::{Isa, Scalar};
+use crate::blocks::linear_tree::{Node, child, halves};
 use crate::blocks::rank::rank_before;
 use crate::engine::{Lookup, Meter, Width};
 use crate::memory::{Array, Pages};
@@ -58,13 +58,6 @@ impl<W: Width> PlanBView<W> {
         }
         tree.answers.wrapping_add(at)
     }
-}
-
-/// Returns the number of the child of node `at` that has `below` children before it.
-#[inline(always)]
-pub(super) fn child(at: u32, below: u32) -> u32 {
-    // Wraps only in snapshots that somebody forged, and then an index is past the end.
-    at.wrapping_mul(CHILDREN as u32).wrapping_add(1 + below)
 }
 
 /// Returns the number of the tree of a marked /64, and whether the interval at `at` is one, by its

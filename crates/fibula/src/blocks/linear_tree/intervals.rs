@@ -1,0 +1,140 @@
+//! [`Intervals`]: what a tree is made of, and [`cut`], which cuts the ranges of an IPv6 table at
+//! the ends of /64s.
+
+use crate::NextHop;
+use crate::rib::Range;
+
+/// Returns the halves of an address: the number of its /64, and the rest.
+#[must_use]
+#[inline(always)]
+pub fn halves(address: u128) -> (u64, u64) {
+    ((address >> 64) as u64, address as u64)
+}
+
+/// Intervals of numbers in order, without a gap.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Intervals<T> {
+    /// The last number of each.
+    pub ends: Vec<u64>,
+    /// The answer of each.
+    pub answers: Vec<T>,
+}
+
+impl<T> Default for Intervals<T> {
+    fn default() -> Self {
+        Self { ends: Vec::new(), answers: Vec::new() }
+    }
+}
+
+impl<T: Copy + PartialEq> Intervals<T> {
+    /// Returns their number.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Returns whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
+    /// Removes all.
+    pub fn clear(&mut self) {
+        self.ends.clear();
+        self.answers.clear();
+    }
+
+    /// Appends the interval that ends at `end`.
+    pub fn push(&mut self, end: u64, answer: T) {
+        self.ends.push(end);
+        self.answers.push(answer);
+    }
+
+    /// As [`push`](Self::push), but lengthens the last interval instead if it has the same answer.
+    pub fn join(&mut self, end: u64, answer: T) {
+        match (self.ends.last_mut(), self.answers.last()) {
+            (Some(last), Some(&before)) if before == answer => *last = end,
+            _ => self.push(end, answer),
+        }
+    }
+
+    /// Returns the end and the answer of each, in order.
+    pub fn iter(&self) -> impl Iterator<Item = (u64, T)> {
+        self.ends.iter().copied().zip(self.answers.iter().copied())
+    }
+}
+
+/// A part of a range that is whole /64s, or inside one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Piece {
+    /// Whole /64s, up to this one.
+    Networks(u64),
+    /// A part of one /64.
+    Hosts {
+        /// The number of the /64.
+        network: u64,
+        /// The last number of the part; the greatest one where the /64 ends.
+        last: u64,
+    },
+}
+
+/// Cuts ranges at the ends of the /64s that they share with others, and calls `with` with each
+/// piece and its next hop, in order. The first range begins and the last one ends where a /64 does.
+pub fn cut(ranges: impl Iterator<Item = Range<u128>>, mut with: impl FnMut(Piece, NextHop)) {
+    for range in ranges {
+        let ((first, from), (last, to)) = (halves(range.first), halves(range.last));
+        let mut hosts = |network, last| with(Piece::Hosts { network, last }, range.next_hop);
+        // What the range has of a /64 that it does not begin.
+        if from > 0 {
+            hosts(first, if last > first { u64::MAX } else { to });
+        }
+        let begins = if from > 0 { first.checked_add(1) } else { Some(first) };
+        let Some(begins) = begins.filter(|&begins| begins <= last) else { continue };
+        // Whole /64s, then what it has of a /64 that it does not end.
+        let whole = if to == u64::MAX { Some(last) } else { last.checked_sub(1) };
+        if let Some(whole) = whole.filter(|&whole| whole >= begins) {
+            with(Piece::Networks(whole), range.next_hop);
+        }
+        if to < u64::MAX {
+            with(Piece::Hosts { network: last, last: to }, range.next_hop);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Prefix, Rib};
+
+    #[test]
+    fn ranges_are_cut_where_the_networks_that_they_share_end() {
+        let mut rib: Rib<u128> = Rib::new();
+        for (prefix, next_hop) in [("::/62", 1), ("::1:0:0:0:7/128", 2), ("::3:ffff:ffff:ffff:fff0/124", 3)] {
+            rib.insert(prefix.parse().unwrap(), NextHop(next_hop));
+        }
+        let mut pieces = Vec::new();
+        let within = Prefix::containing(0, 62);
+        cut(rib.ranges_within(within), |piece, next_hop| pieces.push((piece, next_hop.0)));
+        let hosts = |network, last| Piece::Hosts { network, last };
+        let right = [
+            (Piece::Networks(0), 1),
+            (hosts(1, 6), 1),
+            (hosts(1, 7), 2),
+            (hosts(1, u64::MAX), 1),
+            (Piece::Networks(2), 1),
+            (hosts(3, u64::MAX - 16), 1),
+            (hosts(3, u64::MAX), 3),
+        ];
+        assert_eq!(pieces, right);
+    }
+
+    #[test]
+    fn equal_neighbours_are_joined() {
+        let mut intervals = Intervals::default();
+        for (end, answer) in [(3, 1), (5, 1), (9, 2)] {
+            intervals.join(end, answer);
+        }
+        assert!(intervals.iter().eq([(5, 1), (9, 2)]));
+    }
+}

@@ -1,0 +1,57 @@
+//! Linearised 9-ary trees over the ends of intervals (PlanB, NSDI 2026): nodes of one cache line,
+//! numbered level by level, so that nothing points anywhere.
+//!
+//! - [`node`] makes one, and [`nodes_above`], [`levels_of`] and [`child`] number them.
+//! - [`Intervals`] are what a tree is made of, and [`cut`] makes them of the ranges of an IPv6
+//!   table.
+//! - [`Waiting`] collects the addresses of a batch that have a second tree to go down.
+
+mod intervals;
+mod waiting;
+
+pub use intervals::{Intervals, Piece, cut, halves};
+pub use waiting::{Waiting, for_lanes};
+
+use crate::arch::KEYS;
+
+/// A cache line of separators: the last number of each of the first eight children. Where there is
+/// no child it is the greatest number, which is below no key.
+pub type Node = [u64; KEYS];
+
+/// The children of a node.
+pub const CHILDREN: usize = KEYS + 1;
+
+/// Returns the number of nodes above level `level` of a full tree, which is the number of that
+/// level's first node.
+#[must_use]
+#[inline(always)]
+pub const fn nodes_above(level: u32) -> usize {
+    (CHILDREN.pow(level) - 1) / (CHILDREN - 1)
+}
+
+/// Returns the number of levels of a tree of `intervals` intervals, at least 1.
+#[must_use]
+pub fn levels_of(intervals: usize) -> u32 {
+    let mut levels = 1;
+    while CHILDREN.pow(levels) < intervals {
+        levels += 1;
+    }
+    levels
+}
+
+/// Returns the number of the child of node `at` that has `below` children before it.
+#[must_use]
+#[inline(always)]
+pub fn child(at: u32, below: u32) -> u32 {
+    // Wraps only in snapshots that somebody forged, and then an index is past the end.
+    at.wrapping_mul(CHILDREN as u32).wrapping_add(1 + below)
+}
+
+/// Returns the node at index `at` of a level whose children each cover `span` intervals.
+#[must_use]
+pub fn node(ends: &[u64], at: usize, span: usize) -> Node {
+    std::array::from_fn(|separator| {
+        let child = at * CHILDREN + separator;
+        ends.get((child + 1) * span - 1).copied().unwrap_or(u64::MAX)
+    })
+}

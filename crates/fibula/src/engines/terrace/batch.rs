@@ -1,0 +1,151 @@
+//! The batch path: blocks of addresses go down the first tree in lockstep. Addresses in marked /64s
+//! wait until there is a block of them, which then goes down its second trees in lockstep too.
+
+use super::block::words;
+use super::handle::{Handle, MARK, answer_at};
+use super::view::{TerraceView, narrow};
+use crate::arch::{Isa, Reached, Roots};
+use crate::blocks::linear_tree::{self, Node, halves, nodes_above};
+use crate::blocks::pipeline::ask_ahead;
+use crate::engine::Width;
+
+/// The addresses of a block.
+const BLOCK: usize = 32;
+/// The addresses of each block at the end of a batch, the last of which is filled up.
+const SHORT_BLOCK: usize = 8;
+
+/// The words of addresses in marked /64s.
+type Waiting = linear_tree::Waiting<{ 2 * BLOCK }>;
+
+/// What every block reads.
+struct Batch<'v, I, const LEAF: u32> {
+    lines: &'v [Node],
+    words: &'v [u32],
+    /// The tree of /64s.
+    root: Handle,
+    has_marks: bool,
+    isa: I,
+}
+
+impl<W: Width, const LEAF: u32> TerraceView<W, LEAF> {
+    /// Looks up a batch.
+    #[inline(always)]
+    pub(super) fn many<I: Isa>(&self, isa: I, addresses: &[u128], next_hops: &mut [W]) {
+        let lines: &[Node] = &self.trees.blocks.lines;
+        let (words, has_marks) = (words(lines), self.trees.marked > 0);
+        let batch = Batch::<I, LEAF> { lines, words, root: self.root, has_marks, isa };
+        let mut waiting = Waiting::NONE;
+        let mut done = 0;
+        while let Some(block) = addresses[done..].first_chunk() {
+            ask_ahead::<BLOCK, u128>(addresses, done);
+            batch.block::<W, BLOCK>(block, BLOCK, done, next_hops, &mut waiting);
+            if waiting.len() >= BLOCK {
+                batch.finish(&mut waiting, addresses, next_hops);
+            }
+            done += BLOCK;
+        }
+        for rest in addresses[done..].chunks(SHORT_BLOCK) {
+            let mut block = [0; SHORT_BLOCK];
+            block[..rest.len()].copy_from_slice(rest);
+            batch.block(&block, rest.len(), done, next_hops, &mut waiting);
+            done += rest.len();
+        }
+        while !waiting.is_empty() {
+            batch.finish(&mut waiting, addresses, next_hops);
+        }
+    }
+}
+
+impl<I: Isa, const LEAF: u32> Batch<'_, I, LEAF> {
+    /// Looks up the first `len` addresses of a block in the first tree. The block is at index
+    /// `start` of the batch. Those that are not done yet go to `waiting`.
+    #[inline(always)]
+    #[allow(clippy::needless_range_loop, reason = "one index runs through arrays of one block")]
+    fn block<W: Width, const N: usize>(
+        &self,
+        addresses: &[u128; N],
+        len: usize,
+        start: usize,
+        next_hops: &mut [W],
+        waiting: &mut Waiting,
+    ) {
+        let mut keys = [0; N];
+        for lane in 0..N {
+            keys[lane] = halves(addresses[lane]).0;
+        }
+        let (mut reached, mut found) = (Reached::<N>::ROOT, [0; N]);
+        for level in 0..self.root.levels {
+            let first = self.root.origin as usize + nodes_above(level);
+            self.isa.step_down(&self.lines[first..], &keys, &mut reached);
+        }
+        for lane in 0..N {
+            found[lane] = self.words[answer_at(self.root.origin, reached.index(lane)) as usize];
+        }
+        if self.root.is_directory {
+            let (leaves, mut reached) = (Roots::at(&found), Reached::<N>::ROOT);
+            for level in 0..LEAF {
+                let above = nodes_above(level) as u32;
+                self.isa.step_down_from(self.lines, &leaves, above, &keys, &mut reached);
+            }
+            for lane in 0..N {
+                found[lane] = self.words[answer_at(found[lane], reached.index(lane)) as usize];
+            }
+        }
+        let next_hops = &mut next_hops[start..start + len];
+        for lane in 0..len {
+            next_hops[lane] = narrow(found[lane]);
+        }
+        if self.has_marks {
+            for lane in 0..len {
+                waiting.push(found[lane], start + lane, found[lane] & MARK != 0);
+            }
+        }
+    }
+
+    /// Looks up a block of waiting addresses, each in the tree of its /64. Addresses whose root
+    /// block has fewer levels, or that need no leaf block, stay where they are until all are there.
+    #[inline(always)]
+    #[allow(clippy::needless_range_loop, reason = "one index runs through arrays of one block")]
+    fn finish<W: Width>(&self, waiting: &mut Waiting, addresses: &[u128], next_hops: &mut [W]) {
+        let (mut found, indices) = waiting.pop::<BLOCK>();
+        let (mut origins, mut levels) = ([0; BLOCK], [0; BLOCK]);
+        let (mut keys, mut in_leaves) = ([0; BLOCK], [false; BLOCK]);
+        let (mut most_levels, mut any_in_leaves) = (0, false);
+        for lane in 0..BLOCK {
+            let tree = Handle::unpack(found[lane]);
+            keys[lane] = halves(addresses[indices[lane]]).1;
+            (origins[lane], levels[lane], in_leaves[lane]) = (tree.origin, tree.levels, tree.is_directory);
+            most_levels = tree.levels.max(most_levels);
+            any_in_leaves |= tree.is_directory;
+        }
+        let (roots, mut reached) = (Roots::at(&origins), Reached::ROOT);
+        for level in 0..most_levels {
+            let mut going = [false; BLOCK];
+            for lane in 0..BLOCK {
+                going[lane] = level < levels[lane];
+            }
+            let from = (&roots, nodes_above(level) as u32);
+            self.isa.step_some_down_from(self.lines, from, &going, &keys, &mut reached);
+        }
+        for lane in 0..BLOCK {
+            found[lane] = self.words[answer_at(origins[lane], reached.index(lane)) as usize];
+        }
+        if any_in_leaves {
+            for lane in 0..BLOCK {
+                origins[lane] = if in_leaves[lane] { found[lane] } else { origins[lane] };
+            }
+            let (roots, mut reached) = (Roots::at(&origins), Reached::ROOT);
+            for level in 0..LEAF {
+                let from = (&roots, nodes_above(level) as u32);
+                self.isa.step_some_down_from(self.lines, from, &in_leaves, &keys, &mut reached);
+            }
+            for lane in 0..BLOCK {
+                let word = self.words[answer_at(origins[lane], reached.index(lane)) as usize];
+                found[lane] = if in_leaves[lane] { word } else { found[lane] };
+            }
+        }
+        for lane in 0..BLOCK {
+            next_hops[indices[lane]] = narrow(found[lane]);
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! The build: the intervals of a table as trees, in one pass over its ranges.
+
+use super::tree::Trees;
+use super::view::TerraceView;
+use super::{Terrace, handle::MARK};
+use crate::blocks::linear_tree::{Intervals, Piece, cut};
+use crate::engine::Width;
+use crate::memory::Pages;
+use crate::rib::Range;
+use crate::{Error, Limit, NextHop, Rib};
+use std::marker::PhantomData;
+
+impl<const LEAF: u32> Trees<LEAF> {
+    /// Returns ranges as intervals of /64s, and plants the tree of each /64 with bounds inside. O(n).
+    pub(super) fn intervals_of(
+        &mut self,
+        ranges: impl Iterator<Item = Range<u128>>,
+    ) -> Result<Intervals<u32>, Limit> {
+        let (mut networks, mut hosts) = (Intervals::default(), Intervals::default());
+        let mut result = Ok(());
+        cut(ranges, |piece, NextHop(next_hop)| match piece {
+            Piece::Networks(last) => networks.push(last, next_hop),
+            Piece::Hosts { network, last } => {
+                hosts.push(last, next_hop);
+                if last == u64::MAX && result.is_ok() {
+                    match self.plant(&hosts) {
+                        Ok(tree) => networks.push(network, tree.pack()),
+                        Err(limit) => result = Err(limit),
+                    }
+                    hosts.clear();
+                }
+            }
+        });
+        result.map(|()| networks)
+    }
+}
+
+impl<W: Width, const LEAF: u32> Terrace<W, LEAF> {
+    /// Builds a table, or fails if it needs more than `lines_max` lines.
+    pub(super) fn build_at_most(lines_max: u64, rib: &Rib<u128>, pages: Pages) -> Result<Self, Error> {
+        let mut trees = Trees::new(lines_max, pages);
+        let networks = trees.intervals_of(rib.ranges())?;
+        trees.marked = networks.answers.iter().filter(|&&word| word & MARK != 0).count();
+        let root = trees.plant(&networks)?;
+        trees.blocks.lines.shrink_to_fit();
+        Ok(Self { view: TerraceView { trees, root, width: PhantomData }, lines_max })
+    }
+}

@@ -1,0 +1,161 @@
+//! `terrace`: fibula's own engine for IPv6 tables of host routes that change, the search of
+//! [`planb`](super::planb) in a tree of blocks with room in them.
+//!
+//! # Layout
+//! The routes of a table cut the numbers of /64s into elementary intervals, each with one answer. A
+//! /64 with bounds inside is an interval by itself. It is marked, and it has a tree of its own for
+//! the low 64 bits. All trees are in one array of lines of 64 bytes, as blocks:
+//!
+//! ```text
+//!          lines of answers          origin        lines of nodes
+//! +----------------------------------+----------+----------+--   --+-----------+
+//! |      ... answer 1, answer 0, len |  node 0  |  node 1  |  ...  |   leaf    |
+//! +----------------------------------+----------+----------+--   --+-----------+
+//!     words of 32 bits, backwards      eight ends of 64 bits in each
+//!
+//!             0        1              7
+//!         +--------+--------+-- - --+--------+
+//! node    | end 0  | end 1  |       | end 7  |    64 bytes; ends that are not there are 2^64 - 1
+//!         +--------+--------+-- - --+--------+
+//! child   0        1        2       7        8    9 n + 0 to 9 n + 8 on the next level
+//! ```
+//!
+//! - A **block** is a linearised tree of *k* levels with up to 9^*k* intervals. End *i* of a node is
+//!   the last number of its child *i*. A search takes the child that has as many before it as there
+//!   are ends below the key. It compares all eight at once, and nothing jumps on the result.
+//! - Nodes follow the origin and answers go before it, so both are found from the origin alone, and
+//!   a block is only as long as its intervals need.
+//! - A **tree** is one block of up to 729 intervals, or a directory: a block whose answers are the
+//!   origins of leaf blocks. A leaf block always has three levels and room for 729 intervals. So a
+//!   search takes two blocks at most, and all leaf blocks take the same steps.
+//! - An answer is a next hop, or the handle of a tree, which says all that a search needs:
+//!
+//! ```text
+//!   31 30   29   27 26                       0
+//! +---+---+--------+--------------------------+
+//! | 0 |              next hop                 |
+//! | 1 | d | levels |          origin          |    d: the root block is a directory
+//! +---+---+--------+--------------------------+
+//! ```
+//!
+//! # Worked example
+//! 2001:db8::/32 with next hop 1, 2001:db8:0:1::/64 with 2, 2001:db8:0:1::7/128 with 3. There are
+//! five intervals of /64s. The third is 2001:db8:0:1::/64, which is marked and has three:
+//!
+//! ```text
+//! line 0    len 3, answers 2 3 2                      the tree of 2001:db8:0:1::/64
+//! line 1    6 7, then 2^64 - 1
+//! line 2    len 5, answers 0 1 88000001 1 0           the tree of /64s
+//! line 3    20010db7ffffffff 20010db800000000 20010db800000001 20010db8ffffffff, then 2^64 - 1
+//! ```
+//! For 2001:db8:0:1::7 two ends are below 20010db800000001. The third answer has the mark, and names
+//! a tree of one level at line 1. One end is below 7, and the second answer of that tree is 3.
+//!
+//! # Batches
+//! A block of 32 addresses goes down the first tree in lockstep, one level after the other, so 32
+//! cache lines are loaded at once. Addresses in marked /64s wait until there are 32 of them. They go
+//! down their trees in lockstep too. An address whose tree has fewer levels stays where it is until
+//! the others are there.
+//!
+//! # Updates
+//! The intervals of a changed prefix are replaced by those of the table. The leaf blocks around them
+//! are read, and what is outside the prefix is kept:
+//!
+//! - If what remains fits the one block that it came from, that block is written again. It ends
+//!   where it ended, so the directory does not change.
+//! - Otherwise the blocks are replaced by as many as are needed, about seven eighths full, and the
+//!   directory is written again. A block that is less than a quarter full takes its neighbour in.
+//! - A prefix longer than /64 changes the tree of its /64. That tree is planted when the first bound
+//!   appears inside the /64, and gives way to a plain interval when the last bound goes.
+//!
+//! So a change of a host costs one or two blocks, however long the table is. A change of a cover
+//! costs what it covers.
+//!
+//! # Limits
+//! Next hops up to [`NEXT_HOPS_MAX`]; 2^27 lines, which is 8 GiB.
+//!
+//! # Design choices
+//! - One array of lines instead of nodes and answers apart: one number names a block.
+//! - A leaf block has room for 729 intervals whatever it holds. A build leaves an eighth free, except
+//!   where the directory would get another level by that.
+//! - 32-bit answers at every width of next hops, because a handle needs them.
+
+mod batch;
+mod block;
+mod build;
+mod handle;
+mod snapshot;
+#[cfg(test)]
+mod tests;
+mod tree;
+mod update;
+mod validate;
+mod view;
+
+pub use view::TerraceView;
+
+use crate::blocks::linear_tree::CHILDREN;
+use crate::engine::{About, Config, Engine, Figure, LimitInfo, Persistence, Update, Updates, Width};
+use crate::memory::Memory;
+use crate::{Delta, Error, Rib};
+
+/// The greatest next-hop index: the 31 bits of an answer beside the mark.
+pub const NEXT_HOPS_MAX: u32 = handle::MARK - 1;
+
+/// What the tools print about the engine.
+pub const ABOUT: About = About {
+    name: "terrace",
+    paper: "fibula's own: linearised B+-trees in blocks that change in place",
+    year: 2026,
+    updates: Updates::InPlace,
+    limits: &[LimitInfo { what: block::LINES, max: handle::LINES_MAX }],
+    next_hops_max: NEXT_HOPS_MAX,
+    cost: |shape| {
+        1.8 + 0.95 * (2.0 * shape.routes.max(1) as f32).log(CHILDREN as f32)
+            + 11.0 * shape.share_longer_than_64()
+    },
+    ..About::DEFAULT
+};
+
+/// The levels of a leaf block.
+const LEAF_LEVELS: u32 = 3;
+
+/// The engine; see the [module](self). A leaf block has `LEAF` levels.
+#[derive(Clone, Debug)]
+pub struct Terrace<W: Width, const LEAF: u32 = LEAF_LEVELS> {
+    view: TerraceView<W, LEAF>,
+    /// The most lines.
+    lines_max: u64,
+}
+
+impl<W: Width, const LEAF: u32> Engine<u128> for Terrace<W, LEAF> {
+    type View = TerraceView<W, LEAF>;
+
+    fn build(rib: &Rib<u128>, config: &Config) -> Result<Self, Error> {
+        Self::build_at_most(handle::LINES_MAX, rib, config.pages)
+    }
+
+    fn view(&self) -> &TerraceView<W, LEAF> {
+        &self.view
+    }
+
+    fn apply(&mut self, rib: &Rib<u128>, deltas: &[Delta<u128>]) -> Update {
+        self.follow(rib, deltas)
+    }
+
+    fn memory(&self) -> Memory {
+        Memory::new().off_chip("lines", self.view.trees.blocks.lines.bytes())
+    }
+
+    fn figures(&self) -> Vec<Figure> {
+        self.count()
+    }
+
+    fn validate(&self, rib: &Rib<u128>) -> Result<(), String> {
+        self.check(rib)
+    }
+
+    fn persistence() -> Option<Persistence<Self, u128>> {
+        Some(Persistence::of_engine())
+    }
+}

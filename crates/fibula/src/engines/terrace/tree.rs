@@ -1,0 +1,281 @@
+//! Trees: how one is planted, and how a part of one is replaced.
+
+use super::block::{Blocks, LINES, Size, Slice};
+use super::handle::{Handle, LINES_MAX, MARK};
+use crate::Limit;
+use crate::blocks::chunks::Pool;
+use crate::blocks::linear_tree::{CHILDREN, Intervals, Node, levels_of};
+use crate::memory::Pages;
+
+/// All trees. A leaf block has `LEAF` levels.
+#[derive(Clone, Debug)]
+pub(super) struct Trees<const LEAF: u32> {
+    pub(super) blocks: Blocks,
+    /// The number of words with the mark.
+    pub(super) marked: usize,
+    /// The number of blocks written since somebody set it to zero.
+    pub(super) written: u64,
+    /// Intervals of the change in progress, kept for their memory.
+    scratch: [Intervals<u32>; 2],
+}
+
+/// The intervals to be replaced: all from `first` to `last`.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Span {
+    pub first: u64,
+    pub last: u64,
+}
+
+impl<const LEAF: u32> Trees<LEAF> {
+    /// The size of a leaf block.
+    pub(super) const FULL: Size = Size::full(LEAF);
+    /// The intervals of a leaf block after a build or a split: room for some changes is left.
+    const FILLED: usize = Self::FULL.capacity - Self::FULL.capacity.div_ceil(8);
+    /// The most intervals of a leaf block where fewer blocks save a level of the directory.
+    const TIGHT: usize = Self::FULL.capacity - Self::FULL.capacity / 32;
+    /// A leaf block with fewer intervals takes its neighbour in.
+    pub(super) const FEWEST: usize = Self::FULL.capacity / 4;
+
+    /// Returns no trees, to take at most `lines_max` lines.
+    pub(super) fn new(lines_max: u64, pages: Pages) -> Self {
+        Self::holding(Pool::new(LINES, lines_max.min(LINES_MAX), pages), 0)
+    }
+
+    /// Returns the trees of lines that are written already.
+    pub(super) fn holding(lines: Pool<Node>, marked: usize) -> Self {
+        Self { blocks: Blocks { lines }, marked, written: 0, scratch: Default::default() }
+    }
+
+    /// Returns a bound of the lines that are allocated to replace a part of `tree` by `intervals`
+    /// intervals.
+    pub(super) fn lines_needed(&self, tree: Handle, intervals: usize) -> usize {
+        let directory = if tree.is_directory { self.blocks.len_of(tree.origin) } else { 0 };
+        // Each block is at least half full; three that were there are written again.
+        let blocks = intervals.div_ceil(Self::FULL.capacity / 2) + 2 * 3 + 1;
+        blocks * Self::FULL.lines() + Size::of(directory + blocks).lines()
+    }
+
+    /// Returns the number of leaf blocks of `intervals` intervals.
+    fn leaf_blocks(intervals: usize) -> usize {
+        if intervals <= Self::FULL.capacity {
+            return 1;
+        }
+        let blocks = intervals.div_ceil(Self::FILLED);
+        let levels = levels_of(intervals.div_ceil(Self::TIGHT));
+        blocks.min(CHILDREN.pow(levels))
+    }
+
+    /// Plants the tree of some intervals, at least one.
+    pub(super) fn plant(&mut self, intervals: &Intervals<u32>) -> Result<Handle, Limit> {
+        if intervals.len() > Self::FULL.capacity {
+            let mut directory = Intervals::default();
+            self.plant_leaves(intervals, &mut directory)?;
+            return self.plant_root(&directory, true);
+        }
+        self.plant_root(intervals, false)
+    }
+
+    fn plant_root(&mut self, intervals: &Intervals<u32>, is_directory: bool) -> Result<Handle, Limit> {
+        let size = Size::of(intervals.len());
+        self.written += 1;
+        let origin = self.blocks.insert(size, Slice::all(intervals))?;
+        Ok(Handle { origin, levels: size.levels, is_directory })
+    }
+
+    /// Writes intervals as leaf blocks of about the same number of intervals each, and appends
+    /// these to `directory`.
+    fn plant_leaves(
+        &mut self,
+        intervals: &Intervals<u32>,
+        directory: &mut Intervals<u32>,
+    ) -> Result<(), Limit> {
+        let (len, blocks) = (intervals.len(), Self::leaf_blocks(intervals.len()));
+        self.written += blocks as u64;
+        let mut start = 0;
+        for block in 1..=blocks {
+            let end = len * block / blocks;
+            let origin = self.blocks.insert(Self::FULL, Slice::part(intervals, start, end))?;
+            directory.push(intervals.ends[end - 1], origin);
+            start = end;
+        }
+        Ok(())
+    }
+
+    /// Frees the trees of low halves that words name.
+    fn free_marked(&mut self, answers: &[u32]) {
+        for &word in answers.iter().filter(|&&word| word & MARK != 0) {
+            let tree = Handle::unpack(word);
+            if tree.is_directory {
+                for leaf in 0..self.blocks.len_of(tree.origin) {
+                    let leaf = self.blocks.answer_of(tree.origin, leaf as u32);
+                    self.blocks.remove(leaf, Self::FULL);
+                }
+            }
+            self.blocks.remove(tree.origin, self.blocks.size_of(tree));
+            self.marked -= 1;
+        }
+    }
+
+    /// Returns all intervals of a tree.
+    pub(super) fn all_of(&self, tree: Handle) -> Intervals<u32> {
+        let mut all = Intervals::default();
+        if !tree.is_directory {
+            self.blocks.read(tree.origin, tree.levels, u64::MAX, &mut all);
+            return all;
+        }
+        let leaves = self.blocks.len_of(tree.origin);
+        (0..leaves).for_each(|leaf| self.read_leaf(tree, leaf, leaves, &mut all));
+        all
+    }
+
+    /// Returns where the word that answers for `key` is: its block and its interval.
+    fn place_of(&self, tree: Handle, key: u64) -> (u32, u32) {
+        let at = self.blocks.interval_of(tree.origin, tree.levels, key);
+        if !tree.is_directory {
+            return (tree.origin, at);
+        }
+        let leaf = self.blocks.answer_of(tree.origin, at);
+        (leaf, self.blocks.interval_of(leaf, LEAF, key))
+    }
+
+    /// Returns the word that answers for `key`.
+    pub(super) fn word_of(&self, tree: Handle, key: u64) -> u32 {
+        let (block, interval) = self.place_of(tree, key);
+        self.blocks.answer_of(block, interval)
+    }
+
+    /// Replaces the word that answers for `key`, which must be an interval by itself.
+    pub(super) fn set_word(&mut self, tree: Handle, key: u64, word: u32) {
+        let (block, interval) = self.place_of(tree, key);
+        self.blocks.set_answer(block, interval, word);
+    }
+
+    /// Returns the only word of a tree of one interval.
+    pub(super) fn only_word(&self, tree: Handle) -> Option<u32> {
+        let is_one = !tree.is_directory && self.blocks.len_of(tree.origin) == 1;
+        is_one.then(|| self.blocks.answer_of(tree.origin, 0))
+    }
+
+    /// Replaces all intervals of `span` by those of `new`, which are as long together, and frees
+    /// the trees that the old ones name. Returns the tree as it is then.
+    ///
+    /// The caller has checked that there is [room](Self::lines_needed).
+    pub(super) fn splice(&mut self, tree: Handle, span: Span, new: &Intervals<u32>) -> Result<Handle, Limit> {
+        let [mut old, mut spliced] = std::mem::take(&mut self.scratch);
+        (old.clear(), spliced.clear());
+        let result = if tree.is_directory {
+            self.splice_leaves(tree, span, new, &mut old, &mut spliced)
+        } else {
+            self.blocks.read(tree.origin, tree.levels, u64::MAX, &mut old);
+            self.replace(&old, 0, span, new, &mut spliced);
+            self.write_root(tree, &spliced)
+        };
+        self.scratch = [old, spliced];
+        result
+    }
+
+    /// Writes a root block again, where it was if its size stays the same.
+    fn write_root(&mut self, tree: Handle, intervals: &Intervals<u32>) -> Result<Handle, Limit> {
+        let had = self.blocks.size_of(tree);
+        let fits = tree.is_directory || intervals.len() <= Self::FULL.capacity;
+        if fits && Size::of(intervals.len()) == had {
+            self.written += 1;
+            self.blocks.write(tree.origin, tree.levels, Slice::all(intervals));
+            return Ok(tree);
+        }
+        self.blocks.remove(tree.origin, had);
+        if tree.is_directory { self.plant_root(intervals, true) } else { self.plant(intervals) }
+    }
+
+    /// As [`splice`](Self::splice), in a tree with a directory.
+    fn splice_leaves(
+        &mut self,
+        tree: Handle,
+        span: Span,
+        new: &Intervals<u32>,
+        old: &mut Intervals<u32>,
+        spliced: &mut Intervals<u32>,
+    ) -> Result<Handle, Limit> {
+        let Handle { origin, levels, .. } = tree;
+        let leaves = self.blocks.len_of(origin);
+        let leaf_at = |blocks: &Blocks, key| blocks.interval_of(origin, levels, key) as usize;
+        let (mut first, mut last) = (leaf_at(&self.blocks, span.first), leaf_at(&self.blocks, span.last));
+        for leaf in first..=last {
+            self.read_leaf(tree, leaf, leaves, old);
+        }
+        let begins = if first > 0 { self.blocks.end_of(origin, levels, first - 1) + 1 } else { 0 };
+        self.replace(old, begins, span, new, spliced);
+        let is_few = spliced.len() < Self::FEWEST;
+        if first == last && !is_few && spliced.len() <= Self::FULL.capacity {
+            // The block ends where it ended, so the directory stays as it is.
+            let block = self.blocks.answer_of(origin, first as u32);
+            self.written += 1;
+            self.blocks.write(block, LEAF, Slice::all(spliced));
+            return Ok(tree);
+        }
+        if is_few && last + 1 < leaves {
+            last += 1;
+            old.clear();
+            self.read_leaf(tree, last, leaves, old);
+            old.iter().for_each(|(end, word)| spliced.join(end, word));
+        } else if is_few && first > 0 {
+            first -= 1;
+            old.clear();
+            self.read_leaf(tree, first, leaves, old);
+            spliced.iter().for_each(|(end, word)| old.join(end, word));
+            std::mem::swap(old, spliced);
+        }
+        old.clear();
+        self.blocks.read(origin, levels, u64::MAX, old);
+        for &leaf in &old.answers[first..=last] {
+            self.blocks.remove(leaf, Self::FULL);
+        }
+        if last + 1 - first == leaves && spliced.len() <= Self::FULL.capacity {
+            self.blocks.remove(origin, self.blocks.size_of(tree));
+            return self.plant_root(spliced, false);
+        }
+        let mut directory = Intervals::default();
+        let others = |part: std::ops::Range<usize>| old.iter().skip(part.start).take(part.len());
+        others(0..first).for_each(|(end, leaf)| directory.push(end, leaf));
+        self.plant_leaves(spliced, &mut directory)?;
+        others(last + 1..leaves).for_each(|(end, leaf)| directory.push(end, leaf));
+        self.write_root(tree, &directory)
+    }
+
+    /// Appends the intervals of leaf `leaf` of a tree of `leaves`.
+    fn read_leaf(&self, tree: Handle, leaf: usize, leaves: usize, into: &mut Intervals<u32>) {
+        let is_last = leaf + 1 == leaves;
+        let end = if is_last { u64::MAX } else { self.blocks.end_of(tree.origin, tree.levels, leaf) };
+        self.blocks.read(self.blocks.answer_of(tree.origin, leaf as u32), LEAF, end, into);
+    }
+
+    /// Writes to `spliced` the intervals of `old`, the first of which begins at `begins`, with
+    /// those of `span` replaced by `new`. Frees the trees that the replaced ones name. Joins equal
+    /// neighbours at the ends of `new`.
+    fn replace(
+        &mut self,
+        old: &Intervals<u32>,
+        begins: u64,
+        span: Span,
+        new: &Intervals<u32>,
+        spliced: &mut Intervals<u32>,
+    ) {
+        let first = old.ends.partition_point(|&end| end < span.first);
+        let last = old.ends.partition_point(|&end| end < span.last);
+        self.free_marked(&old.answers[first..=last]);
+        self.marked += new.answers.iter().filter(|&&word| word & MARK != 0).count();
+        spliced.ends.extend_from_slice(&old.ends[..first]);
+        spliced.answers.extend_from_slice(&old.answers[..first]);
+        let start = if first > 0 { old.ends[first - 1] + 1 } else { begins };
+        if start < span.first {
+            spliced.push(span.first - 1, old.answers[first]);
+        }
+        new.iter().for_each(|(end, word)| spliced.join(end, word));
+        let after = if old.ends[last] == span.last { last + 1 } else { last };
+        if after < old.len() {
+            spliced.join(old.ends[after], old.answers[after]);
+            spliced.ends.extend_from_slice(&old.ends[after + 1..]);
+            spliced.answers.extend_from_slice(&old.answers[after + 1..]);
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! The structural check.
+
+use super::Terrace;
+use super::block::Size;
+use super::handle::{Handle, MARK};
+use super::tree::Trees;
+use crate::blocks::linear_tree::{Intervals, levels_of};
+use crate::blocks::reached::Reached;
+use crate::engine::{Figure, Width};
+use crate::{NextHop, Rib};
+
+impl<const LEAF: u32> Trees<LEAF> {
+    /// Reads a block back, marks its lines as reached, and checks that a search finds each of its
+    /// intervals. The block begins at `begins` and ends at `last`.
+    fn read_block(
+        &self,
+        origin: u32,
+        size: Size,
+        (begins, last): (u64, u64),
+        reached: &mut Reached,
+    ) -> Result<Intervals<u32>, String> {
+        let Some(start) = (origin as usize).checked_sub(size.answer_lines()) else {
+            return Err(format!("the block at {origin} begins before the first line"));
+        };
+        reached.mark((start, size.lines()))?;
+        let len = self.blocks.len_of(origin);
+        if len == 0 || len > size.capacity {
+            return Err(format!("the block at {origin} has {len} of {} intervals", size.capacity));
+        }
+        let mut intervals = Intervals::default();
+        self.blocks.read(origin, size.levels, last, &mut intervals);
+        let mut first = begins;
+        for (at, &end) in intervals.ends.iter().enumerate() {
+            let found = [first, end].map(|key| self.blocks.interval_of(origin, size.levels, key) as usize);
+            if end < first || found != [at; 2] {
+                return Err(format!("interval {at} of the block at {origin} is {first:x} to {end:x}"));
+            }
+            first = end.wrapping_add(1);
+        }
+        Ok(intervals)
+    }
+
+    /// Returns the size that the root block of a tree must have.
+    fn root_size(&self, tree: Handle) -> Result<Size, String> {
+        let Some(header) = (tree.origin as usize).checked_sub(1) else {
+            return Err("a tree before the first line".into());
+        };
+        if header >= self.blocks.lines.len() {
+            return Err(format!("the tree at {} is past the end", tree.origin));
+        }
+        let len = self.blocks.len_of(tree.origin);
+        let most = if tree.is_directory { usize::MAX } else { Self::FULL.capacity };
+        if len == 0 || len > most.min(self.blocks.lines.len() * 8) || levels_of(len) != tree.levels {
+            return Err(format!("a tree of {len} intervals has {} levels", tree.levels));
+        }
+        Ok(Size::of(len))
+    }
+
+    /// Reads a tree back.
+    pub(super) fn read_back(&self, tree: Handle, reached: &mut Reached) -> Result<Intervals<u32>, String> {
+        let size = self.root_size(tree)?;
+        let root = self.read_block(tree.origin, size, (0, u64::MAX), reached)?;
+        if !tree.is_directory {
+            return Ok(root);
+        }
+        if root.len() < 2 {
+            return Err(format!("a directory of {} blocks", root.len()));
+        }
+        let (mut all, mut begins) = (Intervals::default(), 0);
+        for (end, leaf) in root.iter() {
+            let intervals = self.read_block(leaf, Self::FULL, (begins, end), reached)?;
+            if intervals.len() < Self::FEWEST {
+                return Err(format!("the leaf block at {leaf} has {} intervals", intervals.len()));
+            }
+            intervals.iter().for_each(|(end, word)| all.push(end, word));
+            begins = end.wrapping_add(1);
+        }
+        Ok(all)
+    }
+}
+
+impl<W: Width, const LEAF: u32> Terrace<W, LEAF> {
+    /// Reads all trees back, and compares their intervals with the ranges of the table. Each line
+    /// must belong to one block or be free.
+    pub(super) fn check(&self, rib: &Rib<u128>) -> Result<(), String> {
+        let trees = &self.view.trees;
+        trees.blocks.lines.validate()?;
+        let mut reached = Reached::new("lines", trees.blocks.lines.len());
+        let networks = trees.read_back(self.view.root, &mut reached)?;
+        let mut found: Vec<(u128, u32)> = Vec::new();
+        let mut add = |end, answer| match found.last_mut() {
+            Some(last) if last.1 == answer => last.0 = end,
+            _ => found.push((end, answer)),
+        };
+        let (mut marked, mut begins) = (0, 0);
+        for (network, word) in networks.iter() {
+            let end = u128::from(network) << 64;
+            if word & MARK == 0 {
+                add(end | u128::from(u64::MAX), word);
+            } else {
+                marked += 1;
+                let hosts = trees.read_back(Handle::unpack(word), &mut reached)?;
+                if begins != network || hosts.len() < 2 {
+                    return Err(format!(
+                        "a tree of {} intervals from {begins:x} to {network:x}",
+                        hosts.len()
+                    ));
+                }
+                hosts.iter().for_each(|(host, answer)| add(end | u128::from(host), answer));
+            }
+            begins = network.wrapping_add(1);
+        }
+        reached.check(trees.blocks.lines.free_total())?;
+        if marked != trees.marked {
+            return Err(format!("{marked} marked /64s, counted {}", trees.marked));
+        }
+        let mut expected = rib.ranges().map(|range| (range.last, range.next_hop));
+        for (end, answer) in found {
+            let expected = expected.next();
+            if expected != Some((end, NextHop(answer))) {
+                return Err(format!("an interval ends at {end:x}, answer {answer}, expected {expected:x?}"));
+            }
+        }
+        expected.next().map_or(Ok(()), |missing| Err(format!("missing: {missing:x?}")))
+    }
+
+    /// Counts what the trees consist of.
+    pub(super) fn count(&self) -> Vec<Figure> {
+        let trees = &self.view.trees;
+        let networks = trees.all_of(self.view.root);
+        let handles = networks.answers.iter().filter(|&&word| word & MARK != 0);
+        let (mut hosts, mut deepest) = (0, 0);
+        for tree in handles.map(|&word| Handle::unpack(word)) {
+            hosts += trees.all_of(tree).len();
+            deepest = Self::levels(tree).max(deepest);
+        }
+        let free = trees.blocks.lines.free_total();
+        vec![
+            Figure::count("intervals of /64s", networks.len()),
+            Figure::count("levels", Self::levels(self.view.root) as usize),
+            Figure::count("/64s with intervals inside", trees.marked),
+            Figure::count("intervals inside /64s", hosts),
+            Figure::count("levels inside /64s", deepest as usize),
+            Figure::count("free lines of 64 bytes", free),
+        ]
+    }
+
+    /// Returns the levels that a search in a tree takes.
+    fn levels(tree: Handle) -> u32 {
+        tree.levels + if tree.is_directory { LEAF } else { 0 }
+    }
+}

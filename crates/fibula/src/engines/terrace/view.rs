@@ -1,0 +1,70 @@
+//! [`TerraceView`]: what lookups read, and the lookup of one address. Batches are in
+//! [`batch`](super::batch).
+
+use super::block::words;
+use super::handle::{Handle, MARK, answer_at};
+use super::tree::Trees;
+use crate::NextHop;
+use crate::arch::{Isa, Scalar};
+use crate::blocks::linear_tree::{CHILDREN, Node, halves, nodes_above};
+use crate::engine::{Lookup, Meter, Width};
+use std::marker::PhantomData;
+
+/// The trees as lookups read them. A leaf block has `LEAF` levels.
+#[derive(Clone, Debug)]
+pub struct TerraceView<W: Width, const LEAF: u32 = 3> {
+    pub(super) trees: Trees<LEAF>,
+    /// The tree of /64s.
+    pub(super) root: Handle,
+    pub(super) width: PhantomData<W>,
+}
+
+/// Returns the number of the child of node `at` of a level that has `below` children before it.
+#[inline(always)]
+fn child(at: u32, below: u32) -> u32 {
+    // Wraps only in snapshots that somebody forged, and then an index is past the end.
+    at.wrapping_mul(CHILDREN as u32).wrapping_add(below)
+}
+
+/// Returns the next hop of a word without the mark.
+#[inline(always)]
+pub(super) fn narrow<W: Width>(word: u32) -> W {
+    W::narrow(NextHop(if word & MARK == 0 { word } else { 0 }))
+}
+
+impl<W: Width, const LEAF: u32> TerraceView<W, LEAF> {
+    /// Returns the word that answers for `key` in the block at `origin`.
+    #[inline(always)]
+    fn step(&self, origin: u32, levels: u32, key: u64, meter: &mut impl Meter) -> u32 {
+        let lines: &[Node] = &self.trees.blocks.lines;
+        let mut at = 0;
+        for level in 0..levels {
+            let node = origin.wrapping_add(nodes_above(level) as u32).wrapping_add(at);
+            at = child(at, Scalar.count_below(&meter.load::<Node>(&lines[node as usize]), key));
+        }
+        meter.load(&words(lines)[answer_at(origin, at) as usize])
+    }
+
+    /// Returns the word that answers for `key` in a tree.
+    #[inline(always)]
+    fn walk(&self, tree: Handle, key: u64, meter: &mut impl Meter) -> u32 {
+        let word = self.step(tree.origin, tree.levels, key, meter);
+        if tree.is_directory { self.step(word, LEAF, key, meter) } else { word }
+    }
+}
+
+impl<W: Width, const LEAF: u32> Lookup<u128> for TerraceView<W, LEAF> {
+    type Width = W;
+
+    #[inline(always)]
+    fn lookup_metered<M: Meter>(&self, address: u128, meter: &mut M) -> W {
+        let (network, host) = halves(address);
+        let word = self.walk(self.root, network, meter);
+        narrow(if word & MARK == 0 { word } else { self.walk(Handle::unpack(word), host, meter) })
+    }
+
+    #[inline(always)]
+    fn lookup_batch<I: Isa>(&self, isa: I, addresses: &[u128], next_hops: &mut [W]) {
+        self.many(isa, addresses, next_hops);
+    }
+}
