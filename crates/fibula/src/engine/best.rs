@@ -150,7 +150,7 @@ mod tests {
         let mut fib = Fib::build(BEST, &rib).unwrap();
         let mut named = Fib::build("mosaic", &rib).unwrap();
         let mut names = vec![fib.entry().about.name];
-        let changed = (0..2 * CHANGES_LEAST as u32).map(|at| Prefix::host(at << 12));
+        let changed = (0..2 * CHANGES_LEAST as u32 + 2).map(|at| Prefix::host(at << 12));
         for prefix in changed.clone() {
             let delta = rib.insert(prefix, NextHop(2)).unwrap();
             fib.apply(&rib, &[delta]).unwrap();
