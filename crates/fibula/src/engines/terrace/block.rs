@@ -25,10 +25,14 @@ pub(super) struct Size {
 }
 
 impl Size {
-    /// Returns the least size that holds `intervals` intervals. A block of two levels or more has
-    /// whole subtrees below its root.
+    /// Returns the least size that holds `intervals` intervals.
     pub(super) fn of(intervals: usize) -> Self {
-        let levels = levels_of(intervals);
+        Self::with_levels(levels_of(intervals), intervals)
+    }
+
+    /// Returns the least size of `levels` levels that holds `intervals` intervals. A block of two
+    /// levels or more has whole subtrees below its root.
+    pub(super) fn with_levels(levels: u32, intervals: usize) -> Self {
         let capacity = intervals.next_multiple_of(CHILDREN.pow(levels - 1)).max(CHILDREN);
         Self { levels, capacity }
     }

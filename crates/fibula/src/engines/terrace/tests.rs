@@ -184,8 +184,8 @@ fn validation_sees_what_is_wrong() {
     assert!(error.contains("expected"), "{error}");
     assert!(spoiled(|v| v.trees.set_word(v.root, 7, 9)).contains("expected"));
     assert!(spoiled(|v| v.root.levels += 1).contains("levels"));
-    assert!(spoiled(|v| v.root.origin = 0).contains("before the first"));
-    assert!(spoiled(|v| v.root.is_directory = false).contains("intervals"));
+    assert!(spoiled(|v| v.root.origin = 0).contains("outside the lines"));
+    assert!(spoiled(|v| v.root.is_directory = false).contains("levels"));
     assert_eq!(spoiled(|v| v.trees.marked = 2), "1 marked /64s, counted 2");
     assert!(spoiled(|v| drop(v.trees.blocks.lines.allocate(3))).contains("lines: "));
 }

@@ -27,7 +27,7 @@ pub(super) struct Span {
 }
 
 impl<const LEAF: u32> Trees<LEAF> {
-    /// The size of a leaf block.
+    /// The size of a full leaf block.
     pub(super) const FULL: Size = Size::full(LEAF);
     /// The intervals of a leaf block after a build or a split: room for some changes is left.
     const FILLED: usize = Self::FULL.capacity - Self::FULL.capacity.div_ceil(8);
@@ -94,7 +94,8 @@ impl<const LEAF: u32> Trees<LEAF> {
         let mut start = 0;
         for block in 1..=blocks {
             let end = len * block / blocks;
-            let origin = self.blocks.insert(Self::FULL, Slice::part(intervals, start, end))?;
+            let size = Size::with_levels(LEAF, end - start);
+            let origin = self.blocks.insert(size, Slice::part(intervals, start, end))?;
             directory.push(intervals.ends[end - 1], origin);
             start = end;
         }
@@ -108,7 +109,7 @@ impl<const LEAF: u32> Trees<LEAF> {
             if tree.is_directory {
                 for leaf in 0..self.blocks.len_of(tree.origin) {
                     let leaf = self.blocks.answer_of(tree.origin, leaf as u32);
-                    self.blocks.remove(leaf, Self::FULL);
+                    self.remove_leaf(leaf);
                 }
             }
             self.blocks.remove(tree.origin, self.blocks.size_of(tree));
@@ -205,20 +206,22 @@ impl<const LEAF: u32> Trees<LEAF> {
         }
         let begins = if first > 0 { self.blocks.end_of(origin, levels, first - 1) + 1 } else { 0 };
         self.replace(old, begins, span, new, spliced);
-        let is_few = spliced.len() < Self::FEWEST;
-        if first == last && !is_few && spliced.len() <= Self::FULL.capacity {
-            // The block ends where it ended, so the directory stays as it is.
+        let fits = (Self::FEWEST..=Self::FULL.capacity).contains(&spliced.len());
+        if first == last && fits {
+            // The block ends where it ended, so the ends in the directory stay as they are.
             let block = self.blocks.answer_of(origin, first as u32);
-            self.written += 1;
-            self.blocks.write(block, LEAF, Slice::all(spliced));
+            let moved = self.write_leaf(block, spliced)?;
+            self.blocks.set_answer(origin, first as u32, moved);
             return Ok(tree);
         }
-        if is_few && last + 1 < leaves {
+        // Too few or too many for a block are shared with a neighbour.
+        let is_shared = first == last || spliced.len() < Self::FEWEST;
+        if is_shared && last + 1 < leaves {
             last += 1;
             old.clear();
             self.read_leaf(tree, last, leaves, old);
             old.iter().for_each(|(end, word)| spliced.join(end, word));
-        } else if is_few && first > 0 {
+        } else if is_shared && first > 0 {
             first -= 1;
             old.clear();
             self.read_leaf(tree, first, leaves, old);
@@ -228,7 +231,7 @@ impl<const LEAF: u32> Trees<LEAF> {
         old.clear();
         self.blocks.read(origin, levels, u64::MAX, old);
         for &leaf in &old.answers[first..=last] {
-            self.blocks.remove(leaf, Self::FULL);
+            self.remove_leaf(leaf);
         }
         if last + 1 - first == leaves && spliced.len() <= Self::FULL.capacity {
             self.blocks.remove(origin, self.blocks.size_of(tree));
@@ -240,6 +243,29 @@ impl<const LEAF: u32> Trees<LEAF> {
         self.plant_leaves(spliced, &mut directory)?;
         others(last + 1..leaves).for_each(|(end, leaf)| directory.push(end, leaf));
         self.write_root(tree, &directory)
+    }
+
+    /// Frees the leaf block at `origin`.
+    fn remove_leaf(&mut self, origin: u32) {
+        let size = self.leaf_size(origin);
+        self.blocks.remove(origin, size);
+    }
+
+    /// Returns the size of the leaf block at `origin`.
+    fn leaf_size(&self, origin: u32) -> Size {
+        Size::with_levels(LEAF, self.blocks.len_of(origin))
+    }
+
+    /// Writes a leaf block again, where it was if its size stays the same. Returns its origin.
+    fn write_leaf(&mut self, origin: u32, intervals: &Intervals<u32>) -> Result<u32, Limit> {
+        let (had, size) = (self.leaf_size(origin), Size::with_levels(LEAF, intervals.len()));
+        self.written += 1;
+        if had == size {
+            self.blocks.write(origin, LEAF, Slice::all(intervals));
+            return Ok(origin);
+        }
+        self.blocks.remove(origin, had);
+        self.blocks.insert(size, Slice::all(intervals))
     }
 
     /// Appends the intervals of leaf `leaf` of a tree of `leaves`.

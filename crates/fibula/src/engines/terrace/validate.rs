@@ -4,7 +4,7 @@ use super::Terrace;
 use super::block::Size;
 use super::handle::{Handle, MARK};
 use super::tree::Trees;
-use crate::blocks::linear_tree::{Intervals, levels_of};
+use crate::blocks::linear_tree::Intervals;
 use crate::blocks::reached::Reached;
 use crate::engine::{Figure, Width};
 use crate::{NextHop, Rib};
@@ -40,25 +40,25 @@ impl<const LEAF: u32> Trees<LEAF> {
         Ok(intervals)
     }
 
-    /// Returns the size that the root block of a tree must have.
-    fn root_size(&self, tree: Handle) -> Result<Size, String> {
-        let Some(header) = (tree.origin as usize).checked_sub(1) else {
-            return Err("a tree before the first line".into());
-        };
-        if header >= self.blocks.lines.len() {
-            return Err(format!("the tree at {} is past the end", tree.origin));
+    /// Returns the size that the block at `origin` must have, of `levels` levels.
+    fn size_at(&self, origin: u32, levels: u32) -> Result<Size, String> {
+        if origin == 0 || origin as usize > self.blocks.lines.len() {
+            return Err(format!("a block at {origin}, which is outside the lines"));
         }
-        let len = self.blocks.len_of(tree.origin);
-        let most = if tree.is_directory { usize::MAX } else { Self::FULL.capacity };
-        if len == 0 || len > most.min(self.blocks.lines.len() * 8) || levels_of(len) != tree.levels {
-            return Err(format!("a tree of {len} intervals has {} levels", tree.levels));
+        let len = self.blocks.len_of(origin);
+        if len == 0 || len > Size::full(levels).capacity {
+            return Err(format!("a block of {len} intervals has {levels} levels"));
         }
-        Ok(Size::of(len))
+        Ok(Size::with_levels(levels, len))
     }
 
     /// Reads a tree back.
     pub(super) fn read_back(&self, tree: Handle, reached: &mut Reached) -> Result<Intervals<u32>, String> {
-        let size = self.root_size(tree)?;
+        let size = self.size_at(tree.origin, tree.levels)?;
+        let levels_max = if tree.is_directory { u32::MAX } else { LEAF };
+        if size != Size::of(self.blocks.len_of(tree.origin)) || tree.levels > levels_max {
+            return Err(format!("a tree of {} levels, {size:?}", tree.levels));
+        }
         let root = self.read_block(tree.origin, size, (0, u64::MAX), reached)?;
         if !tree.is_directory {
             return Ok(root);
@@ -68,7 +68,8 @@ impl<const LEAF: u32> Trees<LEAF> {
         }
         let (mut all, mut begins) = (Intervals::default(), 0);
         for (end, leaf) in root.iter() {
-            let intervals = self.read_block(leaf, Self::FULL, (begins, end), reached)?;
+            let size = self.size_at(leaf, LEAF)?;
+            let intervals = self.read_block(leaf, size, (begins, end), reached)?;
             if intervals.len() < Self::FEWEST {
                 return Err(format!("the leaf block at {leaf} has {} intervals", intervals.len()));
             }
