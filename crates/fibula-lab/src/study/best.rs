@@ -2,7 +2,7 @@
 
 use super::Trace;
 use super::markdown::{base_name, short, table_of};
-use crate::bench::{BenchOptions, Contender, Race, Workload};
+use crate::bench::{BenchOptions, Contender, Race, Workload, rounded};
 use crate::{Error, Mismatch, Refusal};
 use fibula::engine::{About, Entry, costs};
 use fibula::{Address, Rib};
@@ -88,9 +88,9 @@ pub fn study_best<A: Address>(
                 prefixes: rib.len() as u64,
                 trace: trace.name.clone(),
                 engine: entry.about.name.into(),
-                predicted_ns: cost.into(),
-                measured_ns: 1000.0 / mlps,
-                of_fastest: mlps / fastest,
+                predicted_ns: rounded(cost.into()),
+                measured_ns: rounded(1000.0 / mlps),
+                of_fastest: rounded(mlps / fastest),
             });
         }
     }
