@@ -23,9 +23,10 @@ mod snapshot;
 mod text;
 mod write;
 
+pub use crate::beside::write_beside;
 pub(crate) use rows::read_value;
 pub(crate) use text::without_comment;
-pub use write::{write, write_beside, write_file};
+pub use write::{write, write_file};
 
 use crate::blocks::{Blocks, hold};
 use crate::{Content, Damage, Error, Progress, Source};
