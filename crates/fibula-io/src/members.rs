@@ -1,4 +1,5 @@
-//! [`Members`]: a compressed file as its streams one after the other, and what comes after the last.
+//! [`Members`]: a compressed file as its streams one after the other, and what comes after the
+//! last.
 //!
 //! gzip calls them members, zstd frames. Zeros after the last are padding, as tapes and some tools
 //! leave it. Anything else is an error by itself ([`Garbage`]), which says where the content ends.

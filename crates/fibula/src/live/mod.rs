@@ -81,8 +81,8 @@ pub struct Settings {
     /// new one is built.
     pub patience: Duration,
     /// How long [`Live::publish`] sleeps, once too many tables wait for readers, before it calls a
-    /// reader stuck; 10 s by default. Only sleep that was asked for counts. On a busy machine, where
-    /// sleeps last longer, so does the wait. A reader that was called stuck and has not moved since
+    /// reader stuck; 10 s by default. Only sleep that was asked for counts. On a busy machine,
+    /// where sleeps last longer, so does the wait. A reader that was called stuck and has not moved since
     /// is not waited for again.
     pub stuck_after: Duration,
 }
@@ -202,8 +202,8 @@ impl<A: Address> Live<A> {
     }
 
     /// Publishes all pending changes: when this returns, every guard taken from now on shows them.
-    /// Gives readers that hold the copy to be changed a moment to pass, then builds a new one. Where
-    /// too many tables wait for readers, sleeps for up to [`Settings::stuck_after`].
+    /// Gives readers that hold the copy to be changed a moment to pass, then builds a new one.
+    /// Where too many tables wait for readers, sleeps for up to [`Settings::stuck_after`].
     ///
     /// # Errors
     /// - The table exceeds a limit of an engine. Then all these changes are undone, and everything
