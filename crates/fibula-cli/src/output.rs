@@ -85,6 +85,7 @@ impl Output {
 /// A printer that is dropped before [`Printer::finish`], because the command failed, prints what
 /// is left too: the output up to the error is a whole table, or legal JSON.
 #[derive(Debug)]
+#[allow(clippy::struct_excessive_bools, reason = "each says another thing of the output")]
 pub(crate) struct Printer<W: Write> {
     form: Form,
     out: W,

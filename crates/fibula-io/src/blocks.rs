@@ -19,6 +19,7 @@ const READ_BYTES: usize = 1 << 20;
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 
 /// A stream in blocks of whole lines.
+#[allow(clippy::struct_excessive_bools, reason = "each says another thing of the input")]
 pub(crate) struct Blocks<R> {
     input: R,
     /// What was read and not given out; before `given`, the block that was given out last.

@@ -126,8 +126,11 @@ impl Original {
 
 fn look_up<A: Address>(snapshot: &Snapshot, addresses: &[A]) -> Outcome {
     let Ok(mut view) = snapshot.view::<A>() else { return Outcome::Refused };
-    let one_by_one =
-        AssertUnwindSafe(|| addresses.iter().for_each(|&address| _ = view.lookup_index(address)));
+    let one_by_one = AssertUnwindSafe(|| {
+        for &address in addresses {
+            view.lookup_index(address);
+        }
+    });
     let mut is_answered = catch_unwind(one_by_one).is_ok();
     let mut answers = vec![NextHop::NONE; addresses.len()];
     for &isa in Level::available() {

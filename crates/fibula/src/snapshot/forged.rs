@@ -29,7 +29,7 @@ pub fn forged(whole: &[u8], probes: &[u64], mut choose: impl FnMut(u64) -> u64) 
         }
         let at = if choose(3) == 0 && !probes.is_empty() {
             let probe = probes[choose(probes.len() as u64) as usize];
-            (u128::from(probe) * elements as u128 >> u64::BITS) as usize
+            ((u128::from(probe) * elements as u128) >> u64::BITS) as usize
         } else {
             choose(elements as u64) as usize
         };
