@@ -69,7 +69,9 @@ impl Output {
     /// Returns a printer for rows that each take a while. Each is printed at once where the form
     /// allows it. Call [`Printer::finish`] at the end.
     pub(crate) fn printer(&self) -> Printer<impl Write + use<>> {
-        Printer { at_once: true, ..self.batch_printer() }
+        let mut printer = self.batch_printer();
+        printer.at_once = true;
+        printer
     }
 
     /// Returns a printer for rows that come fast; it buffers. Call [`Printer::finish`] at the end.
@@ -79,11 +81,16 @@ impl Output {
 }
 
 /// Prints rows one by one.
+///
+/// A printer that is dropped before [`Printer::finish`], because the command failed, prints what
+/// is left too: the output up to the error is a whole table, or legal JSON.
 #[derive(Debug)]
+#[allow(clippy::struct_excessive_bools, reason = "each says another thing of the output")]
 pub(crate) struct Printer<W: Write> {
     form: Form,
     out: W,
     any: bool,
+    is_finished: bool,
     at_once: bool,
     /// The names of the columns, of the first row.
     columns: Vec<String>,
@@ -117,14 +124,16 @@ impl<W: Write> Printer<W> {
             Format::Csv => Form::Csv,
         };
         let (columns, waiting) = (Vec::new(), Vec::new());
-        Self { form, out, any: false, at_once: false, columns, refusals: false, waiting }
+        let (any, is_finished, at_once, refusals) = (false, false, false, false);
+        Self { form, out, any, is_finished, at_once, columns, refusals, waiting }
     }
 
     /// Returns the printer for rows of engines that may refuse a table; see [`Printer::refused`].
     ///
     /// Comma-separated values then have one more column at the end, `refused`.
-    pub(crate) fn with_refusals(self) -> Self {
-        Self { refusals: true, ..self }
+    pub(crate) fn with_refusals(mut self) -> Self {
+        self.refusals = true;
+        self
     }
 
     /// Prints the row of an engine that refused a table. It has some of the fields of the other
@@ -223,6 +232,14 @@ impl<W: Write> Printer<W> {
 
     /// Prints what is left.
     pub(crate) fn finish(mut self) -> anyhow::Result<()> {
+        self.print_rest()
+    }
+
+    /// Prints what is left, if that was not tried before.
+    fn print_rest(&mut self) -> anyhow::Result<()> {
+        if std::mem::replace(&mut self.is_finished, true) {
+            return Ok(());
+        }
         if let Some(row) = self.waiting.first().cloned() {
             self.any = true;
             self.head(&row)?;
@@ -237,6 +254,13 @@ impl<W: Write> Printer<W> {
             _ => {}
         }
         Ok(self.out.flush()?)
+    }
+}
+
+impl<W: Write> Drop for Printer<W> {
+    fn drop(&mut self) {
+        // Whoever dropped it early has an error to report, which says more than one of the output.
+        let _ = self.print_rest();
     }
 }
 
@@ -355,6 +379,20 @@ mod tests {
             "{\"engine\":\"c\",\"refused\":\"routes: 2 is more than 1\"}\n"
         );
         assert_eq!(printed(Format::Csv, None), "engine,refused\nc,routes: 2 is more than 1\n");
+    }
+
+    #[test]
+    fn a_printer_that_is_dropped_has_printed_legal_json() {
+        for rows in 0..3 {
+            let mut text = Vec::new();
+            let mut printer = Printer::new(Format::Json, &mut text);
+            for row in 0..rows {
+                printer.row(&serde_json::json!({ "row": row })).unwrap();
+            }
+            drop(printer);
+            let array: Vec<Value> = serde_json::from_slice(&text).unwrap();
+            assert_eq!(array.len(), rows);
+        }
     }
 
     #[test]

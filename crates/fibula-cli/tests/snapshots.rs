@@ -7,6 +7,7 @@
 //! ```
 
 use std::fs;
+use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -76,6 +77,37 @@ fn a_damaged_snapshot_is_one_line() {
         why,
         format!("fibula: {file}: cut short or grown: {middle} bytes, expected {}\n", bytes.len())
     );
+}
+
+/// A process has the file mapped while another `fibula build` replaces it: the first goes on with
+/// the whole old table, and whoever comes later has the new one.
+#[test]
+fn a_file_that_is_mapped_is_replaced_and_never_rewritten() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("table.fib");
+    let file = path.to_str().unwrap();
+    assert_eq!(run(&build(EDGE, &path)).0, Some(0));
+    let answers = |table: &str| run(&["lookup", "-t", table, "10.1.9.9"]).1;
+    let old = answers(file);
+    let mut reader =
+        fibula(&["lookup", "-t", file, "-"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut addresses = reader.stdin.take().unwrap();
+    let mut said = BufReader::new(reader.stdout.take().unwrap());
+    let mut ask = || {
+        writeln!(addresses, "10.1.9.9").unwrap();
+        let mut line = String::new();
+        said.read_line(&mut line).unwrap();
+        line
+    };
+    let before = ask();
+    for round in 0..5 {
+        let table = [LATER, EDGE][round % 2];
+        assert_eq!(run(&build(table, &path)).0, Some(0));
+        assert_eq!(ask(), before, "round {round}");
+    }
+    assert_ne!(answers(file), old, "the last build was of the other table");
+    drop(addresses);
+    assert_eq!(reader.wait().unwrap().code(), Some(0));
 }
 
 #[test]

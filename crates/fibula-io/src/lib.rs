@@ -13,10 +13,13 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod beside;
+mod blocks;
 mod error;
 #[doc(hidden)]
 pub mod fuzzing;
 pub mod generate;
+mod members;
 pub mod mrt;
 mod scan;
 pub mod snapshot;

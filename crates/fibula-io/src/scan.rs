@@ -102,9 +102,9 @@ pub(crate) fn field(text: &[u8]) -> Option<(&[u8], &[u8])> {
 
 /// Returns the lines of a text with their numbers from 1, without the line break (`\n` or `\r\n`).
 pub(crate) fn lines(text: &[u8]) -> impl Iterator<Item = (u64, &[u8])> {
+    let empty = text.is_empty();
     // A text that ends in a line break has no empty line after it.
     let text = text.strip_suffix(b"\n").unwrap_or(text);
-    let empty = text.is_empty();
     (1..)
         .zip(split_lines(text))
         .filter(move |_| !empty)
@@ -155,6 +155,7 @@ mod tests {
         let of = |text: &'static [u8]| lines(text).collect::<Vec<_>>();
         assert_eq!(of(b""), []);
         assert_eq!(of(b"a"), [(1, &b"a"[..])]);
+        assert_eq!(of(b"\n"), [(1, &b""[..])]);
         assert_eq!(of(b"a\r\n\nb\n"), [(1, &b"a"[..]), (2, b""), (3, b"b")]);
     }
 

@@ -9,7 +9,7 @@ use std::io::{self, Read};
 use std::path::Path;
 
 /// Writes a snapshot. At any moment, also if the machine stops, the name is either the whole old
-/// file or the whole new one.
+/// file or the whole new one. Whoever has mapped the old file goes on reading it.
 ///
 /// # Errors
 /// If the file cannot be written. The old file is then unchanged.
@@ -19,9 +19,13 @@ pub fn write(image: &Image<'_>, path: &Path) -> Result<(), Error> {
 
 /// Maps a snapshot and checks that it is whole.
 ///
+/// While it is mapped, the file must be replaced by renaming another to its name, as [`write`]
+/// does, and never be written to or truncated. A program that copies over it in place (`cp`) takes away
+/// what others read, and the system ends them (SIGBUS).
+///
 /// # Errors
-/// If it cannot be mapped or is not sound. The text is one line with the file's name and the
-/// reason.
+/// If it cannot be mapped or is not sound, or its length changes meanwhile. The text is one line
+/// with the file's name and the reason.
 ///
 /// ```
 /// use fibula::{Fib, NextHopInfo, NextHops, Rib, snapshot::Image};
@@ -41,7 +45,14 @@ pub fn open(path: &Path) -> Result<Snapshot, Error> {
     let failed = |what: &dyn std::fmt::Display| Error::of(&Source::File(path.into()), what);
     let file = File::open(path).map_err(|error| failed(&format!("cannot be read: {error}")))?;
     let mapping = Mapping::of_file(&file).map_err(|error| failed(&format!("cannot be mapped: {error}")))?;
-    Snapshot::new(mapping).map_err(|error| failed(&error))
+    let snapshot = Snapshot::new(mapping).map_err(|error| failed(&error))?;
+    // A file that somebody rewrites in place is not one to be mapped.
+    let bytes = file.metadata().map_err(|error| failed(&format!("cannot be read: {error}")))?.len();
+    if bytes == snapshot.bytes() as u64 {
+        Ok(snapshot)
+    } else {
+        Err(failed(&format!("is being rewritten: {bytes} bytes, {} when it was opened", snapshot.bytes())))
+    }
 }
 
 /// Returns whether a file begins as a snapshot does. A file that cannot be read does not.

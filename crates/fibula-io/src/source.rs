@@ -1,7 +1,7 @@
 //! [`Source`]: where bytes come from.
 
+use crate::members::{Bzip2, Garbage, Gzip, Members, Zstd};
 use crate::{Damage, Error, Place};
-use flate2::bufread::MultiGzDecoder;
 use std::fmt;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
@@ -13,9 +13,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 const BUFFER_BYTES: usize = 256 << 10;
 
 /// The number of first bytes that tell the compression.
-const MAGIC_BYTES: u64 = 4;
+const MAGIC_BYTES: u64 = 6;
 
-/// A file, or standard input. gz, bz2 and zst are recognised by content.
+/// The first bytes of an xz file.
+const XZ: &[u8] = b"\xFD7zXZ\0";
+
+/// A file, or standard input. gz, bz2 and zst are recognised by content; several streams one after
+/// the other are one content, and zeros after the last are padding.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Source {
     /// A file.
@@ -104,8 +108,8 @@ impl fmt::Debug for Progress {
 
 /// The decompressed bytes of a [`Source`], read as they are needed.
 ///
-/// A truncated or damaged stream ends in an error; [`Content::damage`] then says at which byte of
-/// the file.
+/// A truncated or damaged stream ends in an error, and so does one with anything else than zeros
+/// after its end; [`Content::damage`] then says at which byte of the file.
 pub struct Content {
     decoder: Box<dyn Read + Send>,
     taken: Arc<AtomicU64>,
@@ -124,11 +128,13 @@ impl Content {
         let inner = BufReader::with_capacity(BUFFER_BYTES, io::Cursor::new(magic).chain(raw));
         let counted = Counted { inner, taken: Arc::clone(&taken) };
         let (decoder, compression): (Box<dyn Read + Send>, _) = if kind.starts_with(&[0x1F, 0x8B]) {
-            (Box::new(MultiGzDecoder::new(counted)), Some("gzip"))
+            (Box::new(Members::<Gzip, _>::new(counted)?), Some("gzip"))
         } else if kind.starts_with(b"BZh") {
-            (Box::new(bzip2::bufread::MultiBzDecoder::new(counted)), Some("bzip2"))
+            (Box::new(Members::<Bzip2, _>::new(counted)?), Some("bzip2"))
         } else if kind.starts_with(&[0x28, 0xB5, 0x2F, 0xFD]) {
-            (Box::new(zstd::stream::read::Decoder::with_buffer(counted)?), Some("zstd"))
+            (Box::new(Members::<Zstd, _>::new(counted)?), Some("zstd"))
+        } else if kind == XZ {
+            return Err(io::Error::other("xz is not supported, expected plain bytes, gz, bz2 or zst"));
         } else {
             (Box::new(counted), None)
         };
@@ -139,6 +145,12 @@ impl Content {
     pub(crate) fn of_bytes(bytes: &[u8]) -> Result<Self, Error> {
         let raw = Box::new(io::Cursor::new(bytes.to_vec()));
         Self::new(raw, None).map_err(|error| Error::of(&Source::Memory, error))
+    }
+
+    /// Returns the number of compressed bytes that were used; `None` if the source is not
+    /// compressed.
+    pub(crate) fn compressed_bytes(&self) -> Option<u64> {
+        self.compression.map(|_| self.taken.load(Ordering::Relaxed))
     }
 
     /// Returns why and where the stream ended in an error, if it did.
@@ -164,6 +176,16 @@ impl Read for Content {
                 let (place, what) = match self.compression {
                     Some(name) if error.kind() == io::ErrorKind::UnexpectedEof => {
                         (Place::CompressedByte(taken), format!("the {name} stream is cut off before its end"))
+                    }
+                    Some(name)
+                        if error
+                            .get_ref()
+                            .is_some_and(<dyn std::error::Error + Send + Sync>::is::<Garbage>) =>
+                    {
+                        (
+                            Place::CompressedByte(taken),
+                            format!("trailing garbage: {Garbage} of the {name} stream"),
+                        )
                     }
                     Some(name) => {
                         (Place::CompressedByte(taken), format!("the {name} stream is damaged: {error}"))
@@ -254,6 +276,37 @@ mod tests {
             let two = [compress(TEXT), compress(TEXT)].concat();
             assert_eq!(all(&two), ([TEXT, TEXT].concat(), None));
         }
+    }
+
+    #[test]
+    fn zeros_after_a_stream_are_padding_and_anything_else_is_garbage() {
+        for (compress, name) in [(gzip as fn(&[u8]) -> Vec<u8>, "gzip"), (bzip, "bzip2"), (zstandard, "zstd")]
+        {
+            let two = [compress(TEXT), compress(TEXT)].concat();
+            let both = [TEXT, TEXT].concat();
+            for zeros in [1, 511, 100_000] {
+                let padded = [&two[..], &vec![0; zeros]].concat();
+                assert_eq!(all(&padded), (both.clone(), None));
+                for garbage in [&b"x"[..], b"10.0.0.0/8 1\n", &compress(TEXT)] {
+                    let what = format!(
+                        "byte {} of the compressed file: trailing garbage: bytes that are neither zeros nor another \
+                         stream after the end of the {name} stream",
+                        padded.len()
+                    );
+                    assert_eq!(all(&[&padded, garbage].concat()), (both.clone(), Some(what)));
+                }
+            }
+            let begun = [&two[..], &compress(TEXT)[..3]].concat();
+            let (out, damage) = all(&begun);
+            assert_eq!(out, both);
+            assert!(damage.unwrap().contains("the compressed file: the "));
+        }
+    }
+
+    #[test]
+    fn what_is_compressed_otherwise_is_named() {
+        let error = Content::of_bytes(b"\xFD7zXZ\0\0\x04").unwrap_err().to_string();
+        assert_eq!(error, "memory: xz is not supported, expected plain bytes, gz, bz2 or zst");
     }
 
     #[test]

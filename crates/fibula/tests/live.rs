@@ -290,12 +290,7 @@ fn follow<A: Address>(engine: &str, script: &Script<A>) {
             for &change in &script.changes[published % STEPS] {
                 live.change(change, start.elapsed()).unwrap();
             }
-            // On a busy machine the reader may be without a core for longer than tables may wait
-            // for it.
-            while let Err(error) = live.publish() {
-                assert!(live.pending() > 0 && start.elapsed() < LONGEST, "{error}");
-                std::thread::yield_now();
-            }
+            live.publish().unwrap();
             live.poll(start.elapsed()).unwrap();
             published += 1;
             ended.store(published, Ordering::SeqCst);

@@ -16,10 +16,12 @@
 
 use super::builder::Builder;
 use super::{ReadOptions, Value};
-use crate::scan::{self, lines, quoted, utf8};
+use crate::blocks::Blocks;
+use crate::scan::{self, quoted, utf8};
 use crate::{Damage, Place};
 use fibula::{IpPrefix, NextHopInfo};
 use std::collections::HashMap;
+use std::io::Read;
 
 /// Types that do not forward.
 const LABELS: [&str; 3] = ["blackhole", "unreachable", "prohibit"];
@@ -35,7 +37,11 @@ struct Open {
     protocol: String,
 }
 
-pub(super) fn read(text: &[u8], options: &ReadOptions, builder: &mut Builder) -> Result<(), Damage> {
+pub(super) fn read(
+    blocks: &mut Blocks<impl Read>,
+    options: &ReadOptions,
+    builder: &mut Builder,
+) -> Result<(), Damage> {
     // The route taken for each prefix, and whether it is a marked one.
     let mut best: HashMap<IpPrefix, (bool, NextHopInfo)> = HashMap::new();
     let mut order = Vec::new();
@@ -68,16 +74,13 @@ pub(super) fn read(text: &[u8], options: &ReadOptions, builder: &mut Builder) ->
             }
         }
     };
-    for (number, line) in lines(text) {
-        let line = match utf8(line) {
+    blocks.each_line(|number, line| {
+        let line = match line.and_then(utf8) {
             Ok(line) => line,
-            Err(what) => {
-                builder.damaged(Damage::line(number, what))?;
-                continue;
-            }
+            Err(what) => return builder.damaged(Damage::line(number, what)),
         };
         if is_heading(line) {
-            continue;
+            return Ok(());
         }
         if line.starts_with('\t') {
             if let Some(route) = &mut open
@@ -88,7 +91,7 @@ pub(super) fn read(text: &[u8], options: &ReadOptions, builder: &mut Builder) ->
                     Err(what) => builder.damaged(Damage::line(number, what))?,
                 }
             }
-            continue;
+            return Ok(());
         }
         close(open.take(), builder)?;
         let mut rest = line;
@@ -100,8 +103,7 @@ pub(super) fn read(text: &[u8], options: &ReadOptions, builder: &mut Builder) ->
                 Ok(found) => prefix = Some(found),
                 Err(what) => {
                     prefix = None;
-                    builder.damaged(Damage::line(number, what))?;
-                    continue;
+                    return builder.damaged(Damage::line(number, what));
                 }
             }
         }
@@ -111,7 +113,8 @@ pub(super) fn read(text: &[u8], options: &ReadOptions, builder: &mut Builder) ->
             (_, Ok(route)) => open = Some(route),
             (_, Err(what)) => builder.damaged(Damage::line(number, what))?,
         }
-    }
+        Ok(())
+    })?;
     close(open, builder)?;
     for (line, prefix) in order {
         if let Some((_, value)) = best.remove(&prefix) {

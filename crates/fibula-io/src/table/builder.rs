@@ -1,6 +1,7 @@
 //! [`Builder`]: where a reader puts the routes it finds.
 
 use super::Tables;
+use crate::blocks::record;
 use crate::{Damage, Place};
 use fibula::{Address, IpPrefix, NextHop, NextHopInfo, NextHops, Rib, Route};
 
@@ -25,13 +26,12 @@ impl Builder {
     /// Records a damaged place.
     ///
     /// # Errors
-    /// Ends with that damage, unless the caller asked to go on.
+    /// Ends with that damage, unless the caller asked to go on and there are not too many.
     pub(super) fn damaged(&mut self, damage: Damage) -> Result<(), Damage> {
         if !self.keep_going {
             return Err(damage);
         }
-        self.damage.push(damage);
-        Ok(())
+        record(&mut self.damage, damage)
     }
 
     /// Returns the index of a next hop.

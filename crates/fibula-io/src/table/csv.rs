@@ -7,8 +7,10 @@ use super::ReadOptions;
 use super::builder::Builder;
 use super::rows::{self, Row};
 use crate::Damage;
+use crate::blocks::{Block, Blocks};
 use crate::scan::{self, lines, quoted, utf8};
 use std::borrow::Cow;
+use std::io::Read;
 
 /// The names of the column of prefixes.
 pub(super) const PREFIX_NAMES: [&str; 5] = ["prefix", "network", "cidr", "subnet", "route"];
@@ -28,17 +30,34 @@ const VALUE_NAMES: [&str; 11] = [
     "as",
 ];
 
-pub(super) fn read(text: &[u8], options: &ReadOptions, builder: &mut Builder) -> Result<(), Damage> {
-    let Some((number, header)) = lines(text).find(|(_, line)| !is_skipped(line)) else { return Ok(()) };
-    let expected = || {
-        let found = quoted(&String::from_utf8_lossy(header));
-        Damage::line(number, format!("expected a header with the columns prefix and value, found {found}"))
-    };
-    let columns = Columns::of(header).ok_or_else(expected)?;
-    let end = memchr::memchr_iter(b'\n', text).nth(number as usize - 1);
-    let rest = &text[end.map_or(text.len(), |end| end + 1)..];
-    let mask = options.mask_host_bits;
-    rows::read(rest, number + 1, builder, options.keep_going, |line| columns.row(line, mask))
+pub(super) fn read(
+    blocks: &mut Blocks<impl Read>,
+    options: &ReadOptions,
+    builder: &mut Builder,
+) -> Result<(), Damage> {
+    let (mask, keep_going) = (options.mask_host_bits, options.keep_going);
+    while let Some(block) = blocks.next() {
+        let Block { first_line, text } = match block {
+            Ok(block) => block,
+            Err(damage) => {
+                builder.damaged(damage)?;
+                continue;
+            }
+        };
+        let Some((offset, header)) = lines(text).find(|(_, line)| !is_skipped(line)) else { continue };
+        let expected = || {
+            let found = quoted(&String::from_utf8_lossy(header));
+            let what = format!("expected a header with the columns prefix and value, found {found}");
+            Damage::line(first_line + offset - 1, what)
+        };
+        let columns = Columns::of(header).ok_or_else(expected)?;
+        let end = memchr::memchr_iter(b'\n', text).nth(offset as usize - 1);
+        let text = &text[end.map_or(text.len(), |end| end + 1)..];
+        let rest = Block { first_line: first_line + offset, text };
+        rows::read_block(rest, builder, keep_going, &|line| columns.row(line, mask))?;
+        return rows::read(blocks, builder, keep_going, |line| columns.row(line, mask));
+    }
+    Ok(())
 }
 
 fn is_skipped(line: &[u8]) -> bool {

@@ -17,10 +17,12 @@
 
 use super::ReadOptions;
 use super::builder::Builder;
+use crate::blocks::Blocks;
 use crate::scan::{self, lines, quoted, utf8};
 use crate::{Damage, Place};
 use fibula::{IpPrefix, NextHopInfo, Prefix};
 use std::collections::HashMap;
+use std::io::Read;
 use std::net::IpAddr;
 
 /// Route types that do not forward.
@@ -36,8 +38,12 @@ struct Open {
     hop: Option<NextHopInfo>,
 }
 
-pub(super) fn read(text: &[u8], options: &ReadOptions, builder: &mut Builder) -> Result<(), Damage> {
-    let default = default_prefix(text);
+pub(super) fn read(
+    blocks: &mut Blocks<impl Read>,
+    options: &ReadOptions,
+    builder: &mut Builder,
+) -> Result<(), Damage> {
+    let default = default_prefix(blocks.peek());
     let mut best: HashMap<IpPrefix, (u32, NextHopInfo)> = HashMap::new();
     let mut order = Vec::new();
     let mut open: Option<Open> = None;
@@ -59,16 +65,13 @@ pub(super) fn read(text: &[u8], options: &ReadOptions, builder: &mut Builder) ->
         }
         Ok(())
     };
-    for (number, line) in lines(text) {
-        let line = match utf8(line) {
+    blocks.each_line(|number, line| {
+        let line = match line.and_then(utf8) {
             Ok(line) => line,
-            Err(what) => {
-                builder.damaged(Damage::line(number, what))?;
-                continue;
-            }
+            Err(what) => return builder.damaged(Damage::line(number, what)),
         };
         if line.trim().is_empty() || line.starts_with('#') {
-            continue;
+            return Ok(());
         }
         if line.starts_with([' ', '\t']) {
             match (&mut open, words(line)) {
@@ -84,7 +87,7 @@ pub(super) fn read(text: &[u8], options: &ReadOptions, builder: &mut Builder) ->
                     builder.damaged(Damage::line(number, what))?;
                 }
             }
-            continue;
+            return Ok(());
         }
         close(open.take(), builder)?;
         skipping = false;
@@ -92,7 +95,8 @@ pub(super) fn read(text: &[u8], options: &ReadOptions, builder: &mut Builder) ->
             Ok(route) => open = route,
             Err(what) => builder.damaged(Damage::line(number, what))?,
         }
-    }
+        Ok(())
+    })?;
     close(open, builder)?;
     for (line, prefix) in order {
         if let Some((_, hop)) = best.remove(&prefix) {
@@ -103,7 +107,7 @@ pub(super) fn read(text: &[u8], options: &ReadOptions, builder: &mut Builder) ->
     Ok(())
 }
 
-/// Returns what `default` without a gateway means in this text.
+/// Returns what `default` without a gateway means in a text that begins so.
 fn default_prefix(text: &[u8]) -> IpPrefix {
     let of_line = |line: &[u8]| {
         let words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()).take(2);

@@ -3,6 +3,12 @@
 //! A route's family is that of its address; a v4-mapped IPv6 prefix stays IPv6. Where a prefix
 //! comes twice, the last route wins, except in formats that say which one the router uses
 //! ([`Format::IpRoute`] by metric, [`Format::Frr`] and [`Format::Bird`] by their marks).
+//!
+//! # Limits
+//! MRT and formats of lines are read as streams: a reader holds the routes and some megabytes. A
+//! line has at most 1 MiB and a value 4,096 bytes. FRR's JSON and snapshots are held as a whole;
+//! compressed, they may expand to 64 MiB and 100 times their compressed size. At most 100,000
+//! damaged places are passed over. An error names the limit and the place.
 
 mod bird;
 mod builder;
@@ -17,10 +23,12 @@ mod snapshot;
 mod text;
 mod write;
 
+pub use crate::beside::write_beside;
 pub(crate) use rows::read_value;
 pub(crate) use text::without_comment;
-pub use write::{write, write_beside, write_file};
+pub use write::{write, write_file};
 
+use crate::blocks::{Blocks, hold};
 use crate::{Content, Damage, Error, Progress, Source};
 use builder::Builder;
 use fibula::{NextHops, Rib};
@@ -167,8 +175,8 @@ pub fn parse(bytes: &[u8], options: &ReadOptions) -> Result<Loaded, Error> {
     read_content(&Source::Memory, Content::of_bytes(bytes)?, options)
 }
 
-/// MRT is read as a stream, since a collector's dump has gigabytes. Of the other formats the whole
-/// text is read.
+/// MRT and lines are read as a stream, since a collector's dump has gigabytes and a small
+/// compressed file may expand to that. FRR's JSON and snapshots are held in memory as a whole.
 fn read_content(source: &Source, mut content: Content, options: &ReadOptions) -> Result<Loaded, Error> {
     const HEAD_BYTES: u64 = 64 << 10;
     let mut bytes = Vec::new();
@@ -184,21 +192,31 @@ fn read_content(source: &Source, mut content: Content, options: &ReadOptions) ->
         None => detect::format(&bytes).map_err(|what| Error::of(source, what))?,
     };
     let mut builder = Builder::new(options.keep_going);
-    let result = if format == Format::Mrt {
-        mrt::read(bytes.as_slice().chain(&mut content), options, &mut builder)
-    } else {
-        let _ = content.read_to_end(&mut bytes);
-        let bytes = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(&bytes);
-        match (content.damage(), format) {
-            // The text ends in the middle of a line, which is not one.
+    let result = if matches!(format, Format::Frr | Format::Snapshot) {
+        let held = hold(&mut content, &mut bytes);
+        match (content.damage(), held) {
+            // The text ends in the middle of a route, which is not one.
             (Some(cut), _) if !options.keep_going => Err(cut.clone()),
-            (_, Format::Pfx2as) => pfx2as::read(bytes, options, &mut builder),
-            (_, Format::Csv) => csv::read(bytes, options, &mut builder),
-            (_, Format::IpRoute) => ip_route::read(bytes, options, &mut builder),
-            (_, Format::Frr) => frr::read(bytes, options, &mut builder),
-            (_, Format::Bird) => bird::read(bytes, options, &mut builder),
-            (_, Format::Snapshot) => snapshot::read(bytes, &mut builder),
-            (_, Format::Text | Format::Mrt) => text::read(bytes, options, &mut builder),
+            (_, Err(damage)) => Err(damage),
+            (_, Ok(())) if format == Format::Snapshot => snapshot::read(&bytes, &mut builder),
+            (_, Ok(())) => {
+                let text = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(&bytes);
+                frr::read(text, options, &mut builder)
+            }
+        }
+    } else {
+        let input = bytes.as_slice().chain(&mut content);
+        if format == Format::Mrt {
+            mrt::read(input, options, &mut builder)
+        } else {
+            let mut blocks = Blocks::new(input, options.keep_going);
+            match format {
+                Format::Pfx2as => pfx2as::read(&mut blocks, options, &mut builder),
+                Format::Csv => csv::read(&mut blocks, options, &mut builder),
+                Format::IpRoute => ip_route::read(&mut blocks, options, &mut builder),
+                Format::Bird => bird::read(&mut blocks, options, &mut builder),
+                _ => text::read(&mut blocks, options, &mut builder),
+            }
         }
     };
     // A truncated stream is the cause of the damage at its end.

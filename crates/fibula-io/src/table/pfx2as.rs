@@ -7,13 +7,19 @@ use super::builder::Builder;
 use super::rows::{self, Row};
 use super::text::without_comment;
 use crate::Damage;
+use crate::blocks::Blocks;
 use crate::scan::{field, quoted, utf8};
 use fibula::IpPrefix;
+use std::io::Read;
 use std::net::IpAddr;
 
-pub(super) fn read(text: &[u8], options: &ReadOptions, builder: &mut Builder) -> Result<(), Damage> {
+pub(super) fn read(
+    blocks: &mut Blocks<impl Read>,
+    options: &ReadOptions,
+    builder: &mut Builder,
+) -> Result<(), Damage> {
     let mask = options.mask_host_bits;
-    rows::read(text, 1, builder, options.keep_going, |line| row(line, mask))
+    rows::read(blocks, builder, options.keep_going, |line| row(line, mask))
 }
 
 pub(super) fn row(line: &[u8], mask_host_bits: bool) -> Result<Row<'_>, String> {

@@ -1,15 +1,17 @@
 //! Formats with one route per line, read on all cores.
 //!
-//! The text is cut at line breaks into one piece per core. Each piece numbers its own values and
+//! Each block of the text is cut at line breaks into one piece per core. Each piece numbers its own values and
 //! lines. The pieces are then joined in order, so that the result is the same on one core as on
 //! many.
 
 use super::builder::Builder;
+use crate::blocks::{Block, Blocks, DAMAGE_MAX};
 use crate::scan::{lines, quoted, threads, utf8};
 use crate::{Damage, Place};
 use fibula::{IpPrefix, NextHop, NextHopInfo, Route};
 use std::borrow::Cow;
 use std::collections::HashMap;
+use std::io::Read;
 
 /// Below this number of bytes per piece, another thread costs more than it saves.
 const PIECE_BYTES: usize = 1 << 20;
@@ -28,10 +30,9 @@ struct Piece {
     damage: Vec<(u64, String)>,
 }
 
-/// Reads every line with `row`; line numbers begin at `first_line`.
+/// Reads every line of all blocks with `row`.
 pub(super) fn read<F>(
-    text: &[u8],
-    first_line: u64,
+    blocks: &mut Blocks<impl Read>,
     builder: &mut Builder,
     keep_going: bool,
     row: F,
@@ -39,8 +40,26 @@ pub(super) fn read<F>(
 where
     F: Fn(&[u8]) -> Result<Row<'_>, String> + Sync,
 {
+    while let Some(block) = blocks.next() {
+        match block {
+            Ok(block) => read_block(block, builder, keep_going, &row)?,
+            Err(damage) => builder.damaged(damage)?,
+        }
+    }
+    Ok(())
+}
+
+/// Reads every line of a block with `row`.
+pub(super) fn read_block<F>(
+    Block { first_line, text }: Block<'_>,
+    builder: &mut Builder,
+    keep_going: bool,
+    row: &F,
+) -> Result<(), Damage>
+where
+    F: Fn(&[u8]) -> Result<Row<'_>, String> + Sync,
+{
     let texts = pieces(text, threads(text.len(), PIECE_BYTES));
-    let row = &row;
     let found: Vec<Piece> = std::thread::scope(|scope| {
         let (first, others) = texts.split_first().expect("a text has at least one piece");
         let others: Vec<_> =
@@ -56,14 +75,14 @@ where
         for (offset, what) in piece.damage {
             builder.damaged(Damage::line(line + offset, what))?;
         }
-        join(builder, Place::Line(line), piece.ipv4, piece.ipv6, piece.values)?;
+        add(builder, Place::Line(line), piece.ipv4, piece.ipv6, piece.values)?;
         line += piece.lines;
     }
     Ok(())
 }
 
 /// Adds a piece's routes under the builder's own next hop numbers.
-fn join(
+fn add(
     builder: &mut Builder,
     place: Place,
     mut ipv4: Vec<Route<u32>>,
@@ -140,7 +159,7 @@ where
         };
         if let Err(what) = route() {
             piece.damage.push((number - 1, what));
-            if !keep_going {
+            if !keep_going || piece.damage.len() > DAMAGE_MAX {
                 break;
             }
         }
@@ -148,8 +167,14 @@ where
     piece
 }
 
+/// The most bytes of a value: a table keeps the text of each.
+const VALUE_BYTES_MAX: usize = 4096;
+
 /// Reads a value as the text formats write it.
 pub(crate) fn read_value(value: &[u8]) -> Result<NextHopInfo, String> {
+    if value.len() > VALUE_BYTES_MAX {
+        return Err(format!("a value of {} bytes, at most {VALUE_BYTES_MAX} fit", value.len()));
+    }
     let text = utf8(value)?;
     if text.chars().any(char::is_control) {
         return Err(format!("{} holds a control character, expected one value", quoted(text)));
@@ -166,8 +191,8 @@ mod tests {
     fn values_are_numbered_across_pieces() {
         let mut builder = Builder::new(false);
         for text in ["10.0.0.0/8 1\n11.0.0.0/8 2", "12.0.0.0/8 2\n13.0.0.0/8 AS1"] {
-            read(text.as_bytes(), 1, &mut builder, false, |line| super::super::text::row(line, false))
-                .unwrap();
+            let mut blocks = Blocks::new(text.as_bytes(), false);
+            read(&mut blocks, &mut builder, false, |line| super::super::text::row(line, false)).unwrap();
         }
         assert_eq!(builder.ipv4.iter().map(|r| r.next_hop.0).collect::<Vec<_>>(), [1, 2, 2, 1]);
     }

@@ -8,11 +8,17 @@ use super::ReadOptions;
 use super::builder::Builder;
 use super::rows::{self, Row};
 use crate::Damage;
+use crate::blocks::Blocks;
 use crate::scan::{self, field, quoted};
+use std::io::Read;
 
-pub(super) fn read(text: &[u8], options: &ReadOptions, builder: &mut Builder) -> Result<(), Damage> {
+pub(super) fn read(
+    blocks: &mut Blocks<impl Read>,
+    options: &ReadOptions,
+    builder: &mut Builder,
+) -> Result<(), Damage> {
     let mask = options.mask_host_bits;
-    rows::read(text, 1, builder, options.keep_going, |line| row(line, mask))
+    rows::read(blocks, builder, options.keep_going, |line| row(line, mask))
 }
 
 #[inline]

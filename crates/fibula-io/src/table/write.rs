@@ -2,6 +2,7 @@
 
 use super::{Format, Tables, csv};
 use crate::Error;
+use crate::beside::write_beside;
 use fibula::{Address, NextHops, Rib};
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
@@ -32,45 +33,6 @@ pub fn write(tables: &Tables, format: Format, out: &mut dyn Write) -> io::Result
 /// As [`write()`]. The text is one line with the file's name and the reason.
 pub fn write_file(tables: &Tables, format: Format, path: &Path) -> Result<(), Error> {
     write_beside(path, |out| write(tables, format, out)).map_err(|error| Error::writing(path, &error))
-}
-
-/// Replaces a file by what `fill` writes, whole or not at all; for files that are not tables.
-///
-/// # Errors
-/// If the file cannot be written, or `fill` fails. The old file is then unchanged.
-pub fn write_beside(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
-    // The target of a symbolic link is replaced, not the link.
-    let target = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
-    if target.is_dir() {
-        return Err(io::Error::other("is a directory, expected a file"));
-    }
-    if target.metadata().is_ok_and(|metadata| !metadata.is_file()) {
-        // A pipe or a device cannot be replaced, only written to.
-        return fill(&mut std::fs::OpenOptions::new().write(true).open(&target)?);
-    }
-    let folder = match target.parent() {
-        Some(folder) if folder != Path::new("") => folder,
-        _ => Path::new("."),
-    };
-    let mut beside = tempfile::Builder::new();
-    beside.prefix(".fibula-").suffix(".part");
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        // A new file gets the rights that any program would give it: the process's mask is applied
-        // to these.
-        let mode = target.metadata().map_or(0o666, |metadata| metadata.permissions().mode() & 0o777);
-        beside.permissions(std::fs::Permissions::from_mode(mode));
-    }
-    let mut file = beside.tempfile_in(folder)?;
-    fill(&mut file)?;
-    file.as_file().sync_all()?;
-    file.persist(&target).map_err(|error| error.error)?;
-    // The new name itself must reach the disk, too. Not every file system lets a folder be synced.
-    if let Ok(folder) = std::fs::File::open(folder) {
-        let _ = folder.sync_all();
-    }
-    Ok(())
 }
 
 fn write_rib<A: Address>(

@@ -1,6 +1,7 @@
 //! Reads addresses from files.
 
 use super::capture;
+use crate::blocks::{Blocks, hold};
 use crate::{Damage, Error, Source};
 use std::io::Read;
 use std::net::IpAddr;
@@ -14,7 +15,22 @@ use std::net::IpAddr;
 /// If the source cannot be read, a line is no address, or a capture is damaged or truncated. The
 /// place is named.
 pub fn read(source: &Source) -> Result<Vec<IpAddr>, Error> {
-    parse(&content(source)?, source)
+    const HEAD_BYTES: u64 = 4;
+    let mut content = source.open(None)?;
+    let mut bytes = Vec::new();
+    // The reason why reading stopped is in the content's damage.
+    let _ = content.by_ref().take(HEAD_BYTES).read_to_end(&mut bytes);
+    let found = if capture::is_capture(&bytes) {
+        hold(&mut content, &mut bytes)
+            .map_err(|damage| Error::at(source, &damage))
+            .and_then(|()| parse(&bytes, source))
+    } else {
+        of_text(bytes.as_slice().chain(&mut content), source)
+    };
+    match content.damage() {
+        Some(cut) => Err(Error::at(source, cut)),
+        None => found,
+    }
 }
 
 /// As [`read`], of content that is in memory; `source` is the name in errors.
@@ -36,32 +52,26 @@ pub fn parse(content: &[u8], source: &Source) -> Result<Vec<IpAddr>, Error> {
         return capture::destinations(content)
             .map_err(|(byte, what)| Error::at(source, &Damage::byte(byte, what)));
     }
+    of_text(content, source)
+}
+
+/// Reads one address a line.
+fn of_text(input: impl Read, source: &Source) -> Result<Vec<IpAddr>, Error> {
     let mut all = Vec::new();
-    for (line, text) in (1..).zip(content.split(|&byte| byte == b'\n')) {
-        let text = text.trim_ascii();
+    let read = Blocks::new(input, false).each_line(|line, text| {
+        let text = text.map_err(|what| Damage::line(line, what))?.trim_ascii();
         if text.is_empty() || text.starts_with(b"#") {
-            continue;
+            return Ok(());
         }
         let address = str::from_utf8(text).ok().and_then(|text| text.parse().ok());
-        all.push(address.ok_or_else(|| refused(source, line, text))?);
-    }
+        all.push(address.ok_or_else(|| refused(line, text))?);
+        Ok(())
+    });
+    read.map_err(|damage| Error::at(source, &damage))?;
     Ok(all)
 }
 
-fn refused(source: &Source, line: u64, text: &[u8]) -> Error {
+fn refused(line: u64, text: &[u8]) -> Damage {
     let text: String = String::from_utf8_lossy(text).chars().take(80).collect();
-    let what = format!("{text:?} is no address (expected one a line)");
-    Error::at(source, &Damage::line(line, what))
-}
-
-/// Reads the whole of a source, decompressed.
-fn content(source: &Source) -> Result<Vec<u8>, Error> {
-    let mut content = source.open(None)?;
-    let mut bytes = Vec::new();
-    // The reason why reading stopped is in the content's damage.
-    let _ = content.read_to_end(&mut bytes);
-    match content.damage() {
-        Some(cut) => Err(Error::at(source, cut)),
-        None => Ok(bytes),
-    }
+    Damage::line(line, format!("{text:?} is no address (expected one a line)"))
 }

@@ -10,6 +10,7 @@
 
 mod text;
 
+use crate::blocks::{Blocks, record};
 use crate::mrt::{Events, Outcome, Paths, PeerChoice};
 use crate::table::Value;
 use crate::{Content, Damage, Error, Place, Progress, Source, mrt};
@@ -185,8 +186,8 @@ fn read_content(
     let result = match format {
         Format::Mrt => read_mrt(bytes.as_slice().chain(&mut content), options, next_hops, &mut updates),
         Format::Text => {
-            let _ = content.read_to_end(&mut bytes);
-            text::read(&bytes, options, next_hops, &mut updates)
+            let mut blocks = Blocks::new(bytes.as_slice().chain(&mut content), options.keep_going);
+            text::read(&mut blocks, options, next_hops, &mut updates)
         }
     };
     match (content.damage().cloned(), result) {
@@ -212,7 +213,7 @@ fn read_mrt(
         let event = match event {
             Ok(event) => event,
             Err(damage) if options.keep_going => {
-                updates.damage.push(damage);
+                record(&mut updates.damage, damage)?;
                 continue;
             }
             Err(damage) => return Err(damage),

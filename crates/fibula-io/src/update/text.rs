@@ -1,12 +1,13 @@
 //! The project's own text: `A|W<TAB>prefix<TAB>next hop<TAB>Unix time`.
 
 use super::{ReadOptions, Timed, Updates, intern};
-use crate::scan::{self, field, lines, quoted, utf8};
+use crate::blocks::{Blocks, record};
+use crate::scan::{self, field, quoted, utf8};
 use crate::table::{read_value, without_comment};
 use crate::{Damage, Place};
 use fibula::{Address, Change, IpPrefix, NextHop, NextHops};
 use std::collections::HashMap;
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::time::Duration;
 
 /// The fields of one line.
@@ -18,15 +19,15 @@ struct Line<'a> {
 }
 
 pub(super) fn read(
-    text: &[u8],
+    blocks: &mut Blocks<impl Read>,
     options: &ReadOptions,
     next_hops: &mut NextHops,
     updates: &mut Updates,
 ) -> Result<(), Damage> {
-    let mut numbers: HashMap<&[u8], NextHop> = HashMap::new();
-    for (number, content) in lines(text) {
-        let mut take = || {
-            let Some(line) = line(content, options.mask_host_bits)? else { return Ok::<(), String>(()) };
+    let mut numbers: HashMap<Box<[u8]>, NextHop> = HashMap::new();
+    blocks.each_line(|number, content| {
+        let take = || {
+            let Some(line) = line(content?, options.mask_host_bits)? else { return Ok::<(), String>(()) };
             let next_hop = match numbers.get(line.next_hop) {
                 _ if !line.announce => None,
                 Some(&next_hop) => Some(next_hop),
@@ -34,22 +35,19 @@ pub(super) fn read(
                     let info = read_value(line.next_hop)?;
                     let next_hop = intern(next_hops, info, Place::Line(number), updates)
                         .map_err(|damage| damage.what)?;
-                    numbers.insert(line.next_hop, next_hop);
+                    numbers.insert(line.next_hop.into(), next_hop);
                     Some(next_hop)
                 }
             };
             updates.push(line.time, line.prefix, next_hop);
             Ok(())
         };
-        if let Err(what) = take() {
-            let damage = Damage::line(number, what);
-            if !options.keep_going {
-                return Err(damage);
-            }
-            updates.damage.push(damage);
+        match take() {
+            Ok(()) => Ok(()),
+            Err(what) if options.keep_going => record(&mut updates.damage, Damage::line(number, what)),
+            Err(what) => Err(Damage::line(number, what)),
         }
-    }
-    Ok(())
+    })
 }
 
 fn line(content: &[u8], mask_host_bits: bool) -> Result<Option<Line<'_>>, String> {

@@ -20,6 +20,7 @@ pub mod expansion;
 #[cfg(feature = "papers")]
 pub mod filtered;
 pub mod hashing;
+pub mod levels;
 pub mod linear_tree;
 pub mod parallel;
 pub mod patricia;

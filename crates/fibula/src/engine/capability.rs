@@ -31,8 +31,9 @@ pub trait Persist<A: Address>: Engine<A> {
 
     /// Returns the view whose arrays [`save`](Persist::save) wrote. Arrays are read in place.
     ///
-    /// The sections are intact, but may be malicious. Whatever they hold, lookups may be wrong,
-    /// panic or loop forever, but never read outside of them.
+    /// The sections are intact, but may be malicious. Whatever they hold, this may refuse them, and
+    /// lookups may be wrong or panic. No lookup reads outside of them, and each ends. A walk that
+    /// could follow a cycle is checked here, since a bound in the walk would cost every lookup.
     ///
     /// # Errors
     /// If a section is missing, or has another size than lookups rely on.

@@ -1,18 +1,20 @@
 //! [`Attached`]: one compiled table of a live table, and how it follows changes.
 
 use super::quiescent::Publisher;
+use super::waiting::{Stuck, Waiting};
 use crate::engine::{Updates, View};
 use crate::fib::Origin;
 use crate::memory::Memory;
 use crate::rib::Deltas;
 use crate::{Address, Applied, Delta, Error, Fib, Rib};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-/// How long a writer that cannot postpone a publication waits for readers: many batches.
+/// How long a writer that cannot postpone a publication sleeps for readers before it builds another
+/// copy: many batches.
 const MOMENT: Duration = Duration::from_millis(10);
 
-/// How long a change in place may wait for readers before a table is built instead: about as long
+/// How long a change in place may sleep for readers before a table is built instead: about as long
 /// as a build takes.
 const BUILD: Duration = Duration::from_millis(100);
 
@@ -24,6 +26,7 @@ const MOST_RETIRED: usize = 4;
 pub(super) struct Attached<A: Address> {
     pub(super) published: Publisher<Published<A>>,
     way: Way<A>,
+    stuck: Stuck,
 }
 
 /// A published table.
@@ -115,13 +118,15 @@ impl<A: Address> Attached<A> {
         if let Some(view) = fib.share() {
             let mut published = Publisher::new(Published::shared(view, &fib));
             let told = published.advance();
-            return Ok(Self { published, way: Way::InPlace { writer: fib, told } });
+            let way = Way::InPlace { writer: fib, told };
+            return Ok(Self { published, way, stuck: Stuck::default() });
         }
         let mut way = Way::by_copies(&fib);
         if let Way::DoubleBuffered(twice) = &mut way {
             twice.spare = Some(Published::whole(twice.origin.compile(rib)?));
         }
-        Ok(Self { published: Publisher::new(Published::whole(fib)), way })
+        let published = Publisher::new(Published::whole(fib));
+        Ok(Self { published, way, stuck: Stuck::default() })
     }
 
     /// Returns whether readers see changes as soon as they are prepared.
@@ -141,14 +146,24 @@ impl<A: Address> Attached<A> {
         }
     }
 
-    /// Gives readers a moment to pass a quiescent state. Returns whether even then no other table
-    /// may be added to those that wait for a grace period.
-    pub(super) fn is_held_up(&mut self) -> bool {
-        let start = Instant::now();
-        self.tidy();
-        while self.is_waiting() && start.elapsed() < MOMENT {
-            std::thread::yield_now();
+    /// Gives readers a moment to pass a quiescent state; where no other table may be added to those
+    /// that wait for a grace period, `stuck_after`. Returns whether that is so even then.
+    pub(super) fn is_held_up(&mut self, stuck_after: Duration) -> bool {
+        Waiting::at_most(MOMENT).until(|| {
             self.tidy();
+            !self.is_waiting()
+        });
+        if self.is_full() {
+            let mut waiting = self.stuck.patience(self.published.oldest_retired(), stuck_after);
+            waiting.until(|| {
+                self.tidy();
+                !self.is_full()
+            });
+        }
+        if self.is_full() {
+            self.stuck.remember(self.published.oldest_retired());
+        } else {
+            self.stuck.forget();
         }
         self.is_full()
     }
@@ -213,18 +228,15 @@ impl<A: Address> Attached<A> {
     /// Changes what readers see, with a grace period as often as the engine asks for one. If
     /// readers do not pass in time, rebuilds the table.
     fn change_in_place(&mut self, rib: &Rib<A>, deltas: &[Delta<A>]) -> Result<Applied, Error> {
-        let start = Instant::now();
+        let mut waiting = Waiting::at_most(BUILD);
         loop {
             let Way::InPlace { writer, told } = &mut self.way else { return Ok(Applied::Rebuilt) };
             if let Some(applied) = writer.follow(rib, deltas)? {
                 return Ok(applied);
             }
             *told = self.published.advance();
-            while !self.published.has_passed(*told) {
-                if start.elapsed() > BUILD {
-                    return writer.rebuild(rib);
-                }
-                std::thread::yield_now();
+            if !waiting.until(|| self.published.has_passed(*told)) {
+                return writer.rebuild(rib);
             }
             // Once for what was changed before, and once for what was changed just now: readers
             // have passed both.

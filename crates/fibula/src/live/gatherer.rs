@@ -90,6 +90,11 @@ impl<A: Address> Gatherer<A> {
         self.counts.rebuilt += rebuilt;
     }
 
+    /// Returns the settings.
+    pub(super) fn settings(&self) -> Settings {
+        self.settings
+    }
+
     /// Returns the table with all changes applied so far.
     #[must_use]
     pub fn rib(&self) -> &Rib<A> {

@@ -34,7 +34,9 @@
 //! In return, a reader takes guards again and again (one a batch), or [rests](Reader::rest) before
 //! it waits for anything. A reader that does neither keeps the writer from reusing the copy it may
 //! hold. Changes are then delayed by [`Settings::patience`], after which another copy is built.
-//! When several tables are held up, [`Live::publish`] returns an error.
+//! When several tables are held up, [`Live::publish`] waits for [`Settings::stuck_after`] and then
+//! returns an error. A reader that only waits for a processor is not called stuck: the writer
+//! sleeps meanwhile, and counts only the time that it asked to sleep.
 //!
 //! # How a table follows
 //! - An engine that can [share](crate::engine::Share) its memory is changed **in place**:
@@ -56,6 +58,7 @@ pub(crate) mod quiescent;
 mod sync;
 #[cfg(test)]
 mod tests;
+pub(crate) mod waiting;
 
 use crate::engine::View;
 use crate::memory::Memory;
@@ -77,11 +80,21 @@ pub struct Settings {
     /// How much longer they wait while readers still hold the copy that is to be changed, before a
     /// new one is built.
     pub patience: Duration,
+    /// How long [`Live::publish`] sleeps, once too many tables wait for readers, before it calls a
+    /// reader stuck; 10 s by default. Only sleep that was asked for counts. On a busy machine,
+    /// where sleeps last longer, so does the wait. A reader that was called stuck and has not moved since
+    /// is not waited for again.
+    pub stuck_after: Duration,
 }
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { most_changes: 1024, longest_delay: Duration::ZERO, patience: Duration::from_secs(1) }
+        Self {
+            most_changes: 1024,
+            longest_delay: Duration::ZERO,
+            patience: Duration::from_secs(1),
+            stuck_after: Duration::from_secs(10),
+        }
     }
 }
 
@@ -190,6 +203,7 @@ impl<A: Address> Live<A> {
 
     /// Publishes all pending changes: when this returns, every guard taken from now on shows them.
     /// Gives readers that hold the copy to be changed a moment to pass, then builds a new one.
+    /// Where too many tables wait for readers, sleeps for up to [`Settings::stuck_after`].
     ///
     /// # Errors
     /// - The table exceeds a limit of an engine. Then all these changes are undone, and everything
@@ -200,7 +214,8 @@ impl<A: Address> Live<A> {
         if self.gatherer.pending() == 0 {
             return Ok(());
         }
-        if self.attached.iter_mut().any(Attached::is_held_up) {
+        let stuck_after = self.gatherer.settings().stuck_after;
+        if self.attached.iter_mut().any(|attached| attached.is_held_up(stuck_after)) {
             return Err(Error::new(
                 ErrorKind::ReadersHeldUp,
                 "a reader neither takes guards nor rests: too many tables wait for it",

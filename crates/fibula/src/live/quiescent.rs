@@ -92,6 +92,12 @@ impl<T> Publisher<T> {
         self.retired.iter().map(|(_, table)| &**table)
     }
 
+    /// Returns the last epoch in which a reader may have loaded the oldest of the
+    /// [retired](Self::retired) tables.
+    pub(crate) fn oldest_retired(&self) -> Option<u64> {
+        self.retired.front().map(|&(epoch, _)| epoch)
+    }
+
     /// Publishes a table and retires the previous one. Readers see it from the next guard they
     /// take.
     pub(crate) fn publish(&mut self, next: Arc<T>) {

@@ -72,8 +72,9 @@ fn changes_wait_for_readers_and_no_longer_than_patience() {
 
 #[test]
 fn a_reader_that_never_passes_is_told_of_and_blocks_nobody() {
+    let settings = Settings { stuck_after: Duration::from_millis(40), ..Settings::default() };
     for engine in WAYS {
-        let mut live = live(&[engine], Settings::default());
+        let mut live = live(&[engine], settings);
         let (mut stuck, mut other) = (live.reader(0), live.reader(0));
         let before = stuck.guard();
         let mut published = 0;

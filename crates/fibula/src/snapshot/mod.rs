@@ -29,8 +29,13 @@
 //! anywhere, and those of another byte order or a newer version of the format. That costs one pass
 //! over the file.
 //!
-//! Checksums are no signatures: whoever forges a file can make them right. Such a file may answer
-//! wrongly, panic or never terminate. It cannot make anything read outside of its own bytes.
+//! Checksums are no signatures: whoever forges a file can make them right. Such a file is refused
+//! when it is opened, or lookups answer wrongly or panic. No lookup reads outside of the file's own
+//! bytes, and each ends after a bounded number of steps.
+//!
+//! A file must not be written to while it is mapped: the system ends a process that reads what a
+//! truncation took away (SIGBUS). fibula never does that. It replaces a file under its name, and
+//! whoever has mapped the old one goes on reading it. Copy another's file beside and rename it.
 //!
 //! # Changes
 //! A snapshot gives a [`View`], which looks up and cannot change. To follow changes, compile the
@@ -56,6 +61,7 @@
 //! # Ok::<(), fibula::Error>(())
 //! ```
 
+mod forged;
 mod header;
 mod image;
 mod next_hops;
@@ -63,6 +69,7 @@ mod routes;
 #[cfg(test)]
 mod tests;
 
+pub use forged::forged;
 pub use image::Image;
 pub use routes::Routes;
 

@@ -41,9 +41,11 @@
 
 use super::{IpPrefix, Table};
 use crate::live::quiescent::{Publisher, Subscriber};
+use crate::live::waiting::Stuck;
 use crate::{Error, ErrorKind};
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// What a publication does when readers may still be reading the copy that it needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,11 +56,14 @@ pub struct Settings {
     /// published table, in O(n); from there on it fails. By default 4. With 1 it never copies for
     /// this reason.
     pub most_retired: usize,
+    /// How long it sleeps before it fails; as
+    /// [`live::Settings::stuck_after`](crate::live::Settings::stuck_after). By default 10 s.
+    pub stuck_after: Duration,
 }
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { attempts: 1000, most_retired: 4 }
+        Self { attempts: 1000, most_retired: 4, stuck_after: Duration::from_secs(10) }
     }
 }
 
@@ -76,6 +81,7 @@ pub struct LiveTable<V> {
     missed: Vec<Change<V>>,
     pending: Vec<Change<V>>,
     settings: Settings,
+    stuck: Stuck,
 }
 
 impl<V: Clone> LiveTable<V> {
@@ -83,7 +89,7 @@ impl<V: Clone> LiveTable<V> {
     #[must_use]
     pub fn new(table: Table<V>, settings: Settings) -> Self {
         let published = Publisher::new(Arc::new(table));
-        Self { published, missed: Vec::new(), pending: Vec::new(), settings }
+        Self { published, missed: Vec::new(), pending: Vec::new(), settings, stuck: Stuck::default() }
     }
 
     /// Takes in: insert a route, or replace the value of its prefix. O(1) amortised.
@@ -102,14 +108,16 @@ impl<V: Clone> LiveTable<V> {
     /// If cloning a value panics, the changes stay pending and readers see what they have seen.
     ///
     /// # Errors
-    /// Of kind [`ErrorKind::ReadersHeldUp`], if after [`Settings::attempts`] readers still hold up
-    /// the copy that is needed and [`Settings::most_retired`] tables. Then the changes stay
-    /// pending.
+    /// Of kind [`ErrorKind::ReadersHeldUp`], if after [`Settings::attempts`] and
+    /// [`Settings::stuck_after`] readers still hold up the copy that is needed and
+    /// [`Settings::most_retired`] tables. Then the changes stay pending.
     ///
     /// ```
     /// use fibula::table::live::{LiveTable, Settings};
     /// use fibula::{ErrorKind, IpPrefix, Table};
-    /// let mut live = LiveTable::new(Table::new(), Settings { attempts: 0, most_retired: 1 });
+    /// use std::time::Duration;
+    /// let settings = Settings { attempts: 0, most_retired: 1, stuck_after: Duration::ZERO };
+    /// let mut live = LiveTable::new(Table::new(), settings);
     /// let mut reader = live.reader();
     /// let guard = reader.guard();
     /// let prefix: IpPrefix = "192.0.2.0/24".parse()?;
@@ -149,18 +157,34 @@ impl<V: Clone> LiveTable<V> {
         let mut attempts = 0;
         loop {
             if let Some(table) = self.published.take_back() {
+                self.stuck.forget();
                 return Ok(Arc::into_inner(table));
             }
             let retired = self.published.retired().count();
-            if retired == 0 {
+            if retired == 0 || attempts == self.settings.attempts && retired < self.settings.most_retired {
                 return Ok(None);
             }
             if attempts == self.settings.attempts {
-                return if retired < self.settings.most_retired { Ok(None) } else { Err(held_up(retired)) };
+                break;
             }
             attempts += 1;
             std::thread::yield_now();
         }
+        let oldest = self.published.oldest_retired();
+        let mut waiting = self.stuck.patience(oldest, self.settings.stuck_after);
+        let (published, most) = (&mut self.published, self.settings.most_retired);
+        let mut spare = None;
+        waiting.until(|| {
+            spare = published.take_back();
+            spare.is_some() || published.retired().count() < most
+        });
+        let retired = self.published.retired().count();
+        if spare.is_none() && retired >= self.settings.most_retired {
+            self.stuck.remember(self.published.oldest_retired());
+            return Err(held_up(retired));
+        }
+        self.stuck.forget();
+        Ok(spare.and_then(Arc::into_inner))
     }
 }
 

@@ -8,6 +8,7 @@ use proptest::prelude::*;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::time::Duration;
 
 /// What changes together. The value of each is the version.
 const CHANGING: [&str; 4] = ["10.0.0.0/9", "10.128.64.0/18", "2001:db8::/32", "2001:db8:1::/48"];
@@ -22,7 +23,10 @@ fn host(version: u64) -> IpPrefix {
 #[test]
 fn readers_see_versions_whole_and_in_order() {
     let route = |version| CHANGING.map(|text| (prefix(text), version));
-    let mut live = LiveTable::new(Table::from(route(0)), Settings { attempts: 1_000_000, most_retired: 2 });
+    let mut live = LiveTable::new(
+        Table::from(route(0)),
+        Settings { attempts: 1_000_000, most_retired: 2, ..Settings::default() },
+    );
     let done = AtomicBool::new(false);
     let seen: [AtomicU64; READERS] = Default::default();
     std::thread::scope(|scope| {
@@ -91,7 +95,7 @@ proptest! {
         steps in prop::collection::vec(steps(), 1..60),
         most_retired in 0..4_usize,
     ) {
-        let mut live = LiveTable::new(Table::new(), Settings { attempts: 0, most_retired });
+        let mut live = LiveTable::new(Table::new(), Settings { attempts: 0, most_retired, stuck_after: Duration::ZERO });
         let mut readers: Vec<_> = (0..READERS).map(|_| live.reader()).collect();
         let mut fresh = live.reader();
         let (mut model, mut published) = (Model::default(), Model::default());
@@ -183,7 +187,10 @@ fn a_publication_that_panics_loses_nothing() {
     // Where a reader holds the other copy up, a new one is made. Where none does, the other one is
     // changed.
     for is_held_up in [false, true] {
-        let mut live = LiveTable::new(Table::new(), Settings { attempts: 0, most_retired: 8 });
+        let mut live = LiveTable::new(
+            Table::new(),
+            Settings { attempts: 0, most_retired: 8, stuck_after: Duration::ZERO },
+        );
         let (mut reader, mut slow) = (live.reader(), live.reader());
         let mut panics = 0;
         for version in 0..9_u8 {

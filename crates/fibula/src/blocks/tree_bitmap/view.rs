@@ -15,6 +15,7 @@ use super::initial_array::InitialArray;
 use super::node::{Map, Node, path};
 use super::trie::Trie;
 use crate::arch::prefetch;
+use crate::blocks::levels::check_levels;
 use crate::engine::{Meter, Unmetered, Width};
 use crate::memory::{Array, Published, Shareable, WordsView};
 use crate::sections::{SectionWriter, Sections, unsound};
@@ -210,6 +211,26 @@ impl<A: Address, W: Width, M: Map<Root: IntoBytes + FromBytes + Immutable>> Init
             return Err(unsound(TRIE, "does not hold the node that is nobody's"));
         }
         let roots = WordsView::holding(sections.array_of(ROOTS, 1 << bits)?);
-        Ok(InitialArrayView { bits, roots, words: WordsView::holding(words), kind: PhantomData })
+        let view = InitialArrayView { bits, roots, words: WordsView::holding(words), kind: PhantomData };
+        view.check_levels()?;
+        Ok(view)
+    }
+}
+
+impl<A: Address, W: Width, M: Map> InitialArrayView<A, W, M> {
+    /// Checks that every walk ends. O(n).
+    fn check_levels(&self) -> Result<(), Error> {
+        let children = |node: Node<M>| {
+            let paths = 0..1_u32 << M::STRIDE;
+            paths.filter(move |&path| node.external.has(path)).map(move |path| node.child_place(path))
+        };
+        let roots = self.roots.iter().flat_map(|root| children(M::unpack_root(M::Root::load(root))));
+        // A node begins where all its words are.
+        let nodes = self.words.len() + 1 - M::WORDS;
+        // A route of all bits of an address is in a node of its own.
+        let most = (A::BITS - self.bits) / M::STRIDE + 1;
+        check_levels(TRIE, nodes, roots, most, |node, down| {
+            children(Trie::<W, M>::load_node(&self.words, node, &mut Unmetered)).try_for_each(down)
+        })
     }
 }

@@ -7,6 +7,8 @@ use crate::engine::{Config, Persist, Width};
 use crate::sections::{SectionWriter, Sections, unsound};
 
 const TREES: &str = "trees";
+/// The most levels of a tree: 9^11 intervals are more than 32 bits can number.
+const LEVELS_MAX: u32 = 11;
 const MARKS: &str = "marks";
 
 impl<W: Width> Persist<u128> for PlanB<W> {
@@ -30,6 +32,10 @@ impl<W: Width> Persist<u128> for PlanB<W> {
         let intervals = view.intervals_of(0);
         if intervals == 0 || first.levels == 0 {
             return Err(unsound(TREES, "begin with an empty one"));
+        }
+        // A tree of as many levels holds more intervals than an index has values.
+        if let Some(deep) = view.trees.iter().find(|tree| tree.levels > LEVELS_MAX) {
+            return Err(unsound(TREES, format!("have up to {} levels, at most {LEVELS_MAX}", deep.levels)));
         }
         let (had, expected) =
             (view.marks.len(), if view.trees.len() > 1 { intervals.div_ceil(64) } else { 0 });

@@ -283,6 +283,8 @@ impl<A: Address, W: Width> Persist<A> for Poptrie<A, W> {
         let s = direct_bits(config)?;
         let direct = WordsView::holding(sections.array_of("direct table", 1 << s)?);
         let nodes = WordsView::holding(sections.array("nodes")?);
-        Ok(PoptrieView::of(s, direct, nodes, WordsView::holding(sections.array("leaves")?)))
+        let view = PoptrieView::of(s, direct, nodes, WordsView::holding(sections.array("leaves")?));
+        view.check_levels()?;
+        Ok(view)
     }
 }

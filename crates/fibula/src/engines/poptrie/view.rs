@@ -3,9 +3,10 @@
 use super::direct::Direct;
 use super::node::{Node, STRIDE};
 use crate::arch::{Isa, prefetch};
+use crate::blocks::levels::check_levels;
 use crate::engine::{Lookup, Meter, Unmetered, Width};
 use crate::memory::{Shareable, WordsView};
-use crate::{Address, Family, NextHop};
+use crate::{Address, Error, Family, NextHop};
 use std::hint::select_unpredictable;
 use std::marker::PhantomData;
 
@@ -37,6 +38,16 @@ pub struct PoptrieView<A, W: Width> {
 impl<A: Address, W: Width> PoptrieView<A, W> {
     pub(super) fn of(s: u8, direct: WordsView<Direct>, nodes: WordsView<Node>, leaves: WordsView<W>) -> Self {
         Self { s, direct, nodes, leaves, family: PhantomData }
+    }
+
+    /// Checks that every walk ends, in a view of a snapshot. O(n).
+    pub(super) fn check_levels(&self) -> Result<(), Error> {
+        let roots = self.direct.iter().filter_map(|entry| Direct::load(entry).root());
+        let most = (A::BITS - self.s).div_ceil(STRIDE);
+        check_levels("nodes", self.nodes.len(), roots, most, |node, down| {
+            let (first, count) = self.nodes.get(node).children();
+            (first..first + count).try_for_each(down)
+        })
     }
 
     /// Looks up one address.

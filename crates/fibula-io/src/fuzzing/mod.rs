@@ -1,5 +1,9 @@
 //! The functions that a fuzzer calls: every parser on arbitrary bytes. Nothing here may panic, and
-//! reading with `keep_going` never fails.
+//! reading with `keep_going` fails only at a limit.
+
+mod forged;
+
+pub use forged::{Original, Outcome, forged_snapshot, originals};
 
 use crate::scan;
 use crate::{mrt, table, update};
@@ -12,7 +16,7 @@ pub fn table(bytes: &[u8], format: table::Format, mask_host_bits: bool) {
     let strict = table::parse(bytes, &options);
     let salvaged = table::parse(bytes, &table::ReadOptions { keep_going: true, ..options });
     let Ok(salvaged) = salvaged else {
-        // These bytes begin as a compressed stream, and not even its header can be read.
+        // Not even the header of a compressed stream can be read, or a limit is exceeded.
         assert!(strict.is_err(), "salvaging failed where reading did not");
         return;
     };
