@@ -197,7 +197,8 @@ impl<const LEAF: u32> Trees<LEAF> {
     /// The caller has checked that there is [room](Self::lines_needed).
     pub(super) fn splice(&mut self, tree: Handle, span: Span, new: &Intervals<u32>) -> Result<Handle, Limit> {
         let [mut old, mut spliced] = std::mem::take(&mut self.scratch);
-        (old.clear(), spliced.clear());
+        old.clear();
+        spliced.clear();
         let result = if tree.is_directory {
             self.splice_leaves(tree, span, new, &mut old, &mut spliced)
         } else {
