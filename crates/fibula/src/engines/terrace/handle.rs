@@ -28,7 +28,8 @@ impl Handle {
     /// Returns the word, which has the mark.
     pub(super) fn pack(self) -> u32 {
         debug_assert!((1..=LEVELS_MAX).contains(&self.levels) && u64::from(self.origin) < LINES_MAX);
-        MARK | u32::from(self.is_directory) * DIRECTORY | self.levels << ORIGIN_BITS | self.origin
+        let directory = if self.is_directory { DIRECTORY } else { 0 };
+        MARK | directory | self.levels << ORIGIN_BITS | self.origin
     }
 
     /// Returns what a word with the mark says. Any word says something.

@@ -70,6 +70,8 @@
 //! - A prefix longer than /64 changes the tree of its /64. That tree is planted when the first bound
 //!   appears inside the /64, and gives way to a plain interval when the last bound goes.
 //!
+//! Freed lines are reused. Where more than half of the lines are free, the table is built again.
+//!
 //! So a change of a host costs one or two blocks, however long the table is. A change of a cover
 //! costs what it covers.
 //!

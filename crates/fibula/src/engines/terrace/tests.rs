@@ -5,7 +5,6 @@ use super::block::Size;
 use super::handle::{Handle, LINES_MAX};
 use super::*;
 use crate::arch::Scalar;
-use crate::engine::Lookup;
 use crate::engines::testing::{ViaView, apply, meeting, rib};
 use crate::memory::Pages;
 use crate::{NextHop, Prefix, Route};
@@ -101,9 +100,10 @@ fn blocks_split_and_join_as_routes_come_and_go() {
                 }
             }
             check(&engine, &rib);
-            let levels = if is_of_hosts { engine.figures()[4].value } else { engine.figures()[1].value };
+            let levels = engine.figures()[if is_of_hosts { 4 } else { 1 }].value as u32;
             // Two levels of directory and three of leaf blocks.
-            assert_eq!(levels, if round == 0 { 5.0 } else { 1.0 - f64::from(is_of_hosts) });
+            let right = if round == 0 { 5 } else { u32::from(!is_of_hosts) };
+            assert_eq!(levels, right);
         }
         assert_eq!((rib.len(), engine.view.trees.blocks.lines.len()), (0, empty));
     }
@@ -187,7 +187,8 @@ fn validation_sees_what_is_wrong() {
     assert!(spoiled(|v| v.root.origin = 0).contains("outside the lines"));
     assert!(spoiled(|v| v.root.is_directory = false).contains("levels"));
     assert_eq!(spoiled(|v| v.trees.marked = 2), "1 marked /64s, counted 2");
-    assert!(spoiled(|v| drop(v.trees.blocks.lines.allocate(3))).contains("lines: "));
+    let lost = |v: &mut TerraceView<u8, 1>| assert!(v.trees.blocks.lines.allocate(3).is_ok());
+    assert!(spoiled(lost).contains("lines: "));
 }
 
 /// Follows random changes with leaf blocks of `LEAF` levels.

@@ -117,6 +117,40 @@ impl<const LEAF: u32> Trees<LEAF> {
         }
     }
 
+    /// Frees the trees that the words of `span` name, ahead of a [`splice`](Self::splice), so that
+    /// their lines can be reused for what replaces them. The words are 0 then.
+    pub(super) fn free_within(&mut self, tree: Handle, span: Span) {
+        if self.marked == 0 {
+            return;
+        }
+        let at = |key| self.blocks.interval_of(tree.origin, tree.levels, key);
+        let (first, last) = (at(span.first), at(span.last));
+        if !tree.is_directory {
+            return self.free_answers(tree.origin, first, last);
+        }
+        for leaf in first..=last {
+            let block = self.blocks.answer_of(tree.origin, leaf);
+            let begins = if leaf == first { self.blocks.interval_of(block, LEAF, span.first) } else { 0 };
+            let ends = if leaf == last {
+                self.blocks.interval_of(block, LEAF, span.last)
+            } else {
+                self.blocks.len_of(block) as u32 - 1
+            };
+            self.free_answers(block, begins, ends);
+        }
+    }
+
+    /// Frees the trees that the answers of a block from `first` to `last` name, and writes 0 there.
+    fn free_answers(&mut self, block: u32, first: u32, last: u32) {
+        for interval in first..=last {
+            let word = self.blocks.answer_of(block, interval);
+            if word & MARK != 0 {
+                self.blocks.set_answer(block, interval, 0);
+                self.free_marked(&[word]);
+            }
+        }
+    }
+
     /// Returns all intervals of a tree.
     pub(super) fn all_of(&self, tree: Handle) -> Intervals<u32> {
         let mut all = Intervals::default();
@@ -163,7 +197,8 @@ impl<const LEAF: u32> Trees<LEAF> {
     /// The caller has checked that there is [room](Self::lines_needed).
     pub(super) fn splice(&mut self, tree: Handle, span: Span, new: &Intervals<u32>) -> Result<Handle, Limit> {
         let [mut old, mut spliced] = std::mem::take(&mut self.scratch);
-        (old.clear(), spliced.clear());
+        old.clear();
+        spliced.clear();
         let result = if tree.is_directory {
             self.splice_leaves(tree, span, new, &mut old, &mut spliced)
         } else {

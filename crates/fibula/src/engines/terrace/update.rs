@@ -10,12 +10,17 @@ use crate::{Delta, Limit, Prefix, Rib};
 /// The length of the prefixes that end where a /64 does.
 const NETWORK_BITS: u8 = 64;
 
+/// The free lines that are never worth a rebuild: 1 MiB.
+const FREE_IGNORED: usize = 1 << 14;
+
 impl<W: Width, const LEAF: u32> Terrace<W, LEAF> {
     /// Follows changes of the table.
     pub(super) fn follow(&mut self, rib: &Rib<u128>, deltas: &[Delta<u128>]) -> Update {
         let needed: usize = deltas.iter().map(|delta| self.lines_needed(rib, delta.prefix)).sum();
         // There may be room all the same. A build finds out, and names the limit if there is none.
-        if (self.view.trees.blocks.lines.len() + needed) as u64 > self.lines_max {
+        let lines = &self.view.trees.blocks.lines;
+        let is_wasteful = lines.free_total() > FREE_IGNORED.max(lines.len() / 2);
+        if is_wasteful || (lines.len() + needed) as u64 > self.lines_max {
             return Update::Rebuild;
         }
         self.view.trees.written = 0;
@@ -49,6 +54,7 @@ impl<W: Width, const LEAF: u32> Terrace<W, LEAF> {
     /// Replaces the intervals of a prefix of whole /64s.
     fn replace_networks(&mut self, rib: &Rib<u128>, prefix: Prefix<u128>, span: Span) -> Result<(), Limit> {
         let view = &mut self.view;
+        view.trees.free_within(view.root, span);
         let networks = view.trees.intervals_of(rib.ranges_within(prefix))?;
         view.root = view.trees.splice(view.root, span, &networks)?;
         Ok(())
