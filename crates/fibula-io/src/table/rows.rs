@@ -1,8 +1,8 @@
 //! Formats with one route per line, read on all cores.
 //!
-//! Each block of the text is cut at line breaks into one piece per core. Each piece numbers its own values and
-//! lines. The pieces are then joined in order, so that the result is the same on one core as on
-//! many.
+//! Each block of the text is cut at line breaks into one piece per core. Each piece numbers its own
+//! values and lines. The pieces are then joined in order, so that the result is the same on one
+//! core as on many.
 
 use super::builder::Builder;
 use crate::blocks::{Block, Blocks, DAMAGE_MAX};

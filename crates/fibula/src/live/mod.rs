@@ -82,8 +82,8 @@ pub struct Settings {
     pub patience: Duration,
     /// How long [`Live::publish`] sleeps, once too many tables wait for readers, before it calls a
     /// reader stuck; 10 s by default. Only sleep that was asked for counts. On a busy machine,
-    /// where sleeps last longer, so does the wait. A reader that was called stuck and has not moved since
-    /// is not waited for again.
+    /// where sleeps last longer, so does the wait. A reader that was called stuck and has not moved
+    /// since is not waited for again.
     pub stuck_after: Duration,
 }
 
