@@ -82,8 +82,7 @@
 //! # Design choices
 //! - One array of lines instead of nodes and answers apart: one number names a block.
 //! - A block has as many lines as its intervals need, rounded up to 81 intervals in leaf blocks.
-//!   With lines for 729 whatever it held, a table took 1.8 times the bytes of a build after
-//!   changes.
+//!   With lines for 729 whatever it held, half of a block that has just split would be unused.
 //! - A build fills a leaf block to seven eighths, so that not all blocks split at the first
 //!   changes, except where the directory would get another level by that.
 //! - 32-bit answers at every width of next hops, because a handle needs them.
