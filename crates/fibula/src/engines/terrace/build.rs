@@ -11,7 +11,8 @@ use crate::{Error, Limit, NextHop, Rib};
 use std::marker::PhantomData;
 
 impl<const LEAF: u32> Trees<LEAF> {
-    /// Returns ranges as intervals of /64s, and plants the tree of each /64 with bounds inside. O(n).
+    /// Returns ranges as intervals of /64s, and plants the tree of each /64 with bounds inside.
+    /// O(n).
     pub(super) fn intervals_of(
         &mut self,
         ranges: impl Iterator<Item = Range<u128>>,

@@ -20,9 +20,9 @@
 //! child   0        1        2       7        8    9 n + 0 to 9 n + 8 on the next level
 //! ```
 //!
-//! - A **block** is a linearised tree of *k* levels with up to 9^*k* intervals. End *i* of a node is
-//!   the last number of its child *i*. A search takes the child that has as many before it as there
-//!   are ends below the key. It compares all eight at once, and nothing jumps on the result.
+//! - A **block** is a linearised tree of *k* levels with up to 9^*k* intervals. End *i* of a node
+//!   is the last number of its child *i*. A search takes the child that has as many before it as
+//!   there are ends below the key. It compares all eight at once, and nothing jumps on the result.
 //! - Nodes follow the origin and answers go before it, so both are found from the origin alone, and
 //!   a block is only as long as its intervals need.
 //! - A **tree** is one block of up to 729 intervals, or a directory: a block whose answers are the
@@ -48,27 +48,28 @@
 //! line 2    len 5, answers 0 1 88000001 1 0           the tree of /64s
 //! line 3    20010db7ffffffff 20010db800000000 20010db800000001 20010db8ffffffff, then 2^64 - 1
 //! ```
-//! For 2001:db8:0:1::7 two ends are below 20010db800000001. The third answer has the mark, and names
-//! a tree of one level at line 1. One end is below 7, and the second answer of that tree is 3.
+//! For 2001:db8:0:1::7 two ends are below 20010db800000001. The third answer has the mark, and
+//! names a tree of one level at line 1. One end is below 7, and the second answer of that tree is
+//! 3.
 //!
 //! # Batches
 //! A block of 32 addresses goes down the first tree in lockstep, one level after the other, so 32
-//! cache lines are loaded at once. Addresses in marked /64s wait until there are 32 of them. They go
-//! down their trees in lockstep too. An address whose tree has fewer levels stays where it is until
-//! the others are there.
+//! cache lines are loaded at once. Addresses in marked /64s wait until there are 32 of them. They
+//! go down their trees in lockstep too. An address whose tree has fewer levels stays where it is
+//! until the others are there.
 //!
 //! # Updates
-//! The intervals of a changed prefix are replaced by those of the table. The leaf blocks around them
-//! are read, and what is outside the prefix is kept:
+//! The intervals of a changed prefix are replaced by those of the table. The leaf blocks around
+//! them are read, and what is outside the prefix is kept:
 //!
 //! - If what remains fits the one block that it came from, that block is written again. It ends
 //!   where it ended, so the ends in the directory do not change. It moves where its last 81
 //!   intervals begin or end.
-//! - Otherwise the blocks are replaced by as many as are needed, at most seven eighths full, and the
-//!   directory is written again. A block that overflows, or is less than a quarter full, is first
-//!   put together with its neighbour: two full blocks become three.
-//! - A prefix longer than /64 changes the tree of its /64. That tree is planted when the first bound
-//!   appears inside the /64, and gives way to a plain interval when the last bound goes.
+//! - Otherwise the blocks are replaced by as many as are needed, at most seven eighths full, and
+//!   the directory is written again. A block that overflows, or is less than a quarter full, is
+//!   first put together with its neighbour: two full blocks become three.
+//! - A prefix longer than /64 changes the tree of its /64. That tree is planted when the first
+//!   bound appears inside the /64, and gives way to a plain interval when the last bound goes.
 //!
 //! Freed lines are reused. Where more than half of the lines are free, the table is built again.
 //!
@@ -80,10 +81,10 @@
 //!
 //! # Design choices
 //! - One array of lines instead of nodes and answers apart: one number names a block.
-//! - A block has as many lines as its intervals need, rounded up to 81 intervals in leaf blocks. With
-//!   lines for 729 whatever it held, a table took 1.8 times the bytes of a build after changes.
-//! - A build fills a leaf block to seven eighths, so that not all blocks split at the first changes,
-//!   except where the directory would get another level by that.
+//! - A block has as many lines as its intervals need, rounded up to 81 intervals in leaf blocks.
+//!   With lines for 729 whatever it held, half of a block that has just split would be unused.
+//! - A build fills a leaf block to seven eighths, so that not all blocks split at the first
+//!   changes, except where the directory would get another level by that.
 //! - 32-bit answers at every width of next hops, because a handle needs them.
 
 mod batch;
