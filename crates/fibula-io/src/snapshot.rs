@@ -19,7 +19,7 @@ pub fn write(image: &Image<'_>, path: &Path) -> Result<(), Error> {
 
 /// Maps a snapshot and checks that it is whole.
 ///
-/// While it is mapped, the file must be replaced by renaming another to its name, as [`write`]
+/// While it is mapped, the file must be replaced by renaming another to its name, as [`write()`]
 /// does, and never be written to or truncated. A program that copies over it in place (`cp`) takes
 /// away what others read, and the system ends them (SIGBUS).
 ///

@@ -10,8 +10,8 @@
 //! - **Checked**: the answers for at least a million addresses (or all) are compared with the
 //!   oracle's before timing, and those of the last timed pass after it. An engine with a wrong
 //!   answer gets no speed.
-//! - **Polluted**: before each batch, the thread changes every cache line of another working set, as
-//!   an application does with its packets. The clock stands still meanwhile. It is read twice for
+//! - **Polluted**: before each batch, the thread changes every cache line of another working set,
+//!   as an application does with its packets. The walk does not count. The clock is read twice for
 //!   each batch, so batches of a few addresses look slower than they are.
 //! - **Latency**: each address depends on the answer before.
 //! - **Ceiling**: one random independent load per address from an array of the engine's size, run
@@ -87,8 +87,8 @@ pub struct Workload<'w, A: Address> {
 pub struct BenchOptions {
     /// The numbers of threads to run with; each makes its own rows.
     pub threads: Vec<usize>,
-    /// The bytes of another working set that each thread walks before each batch. Each makes its own
-    /// rows. Empty: none is walked. Threads that share the addresses cannot have one.
+    /// The bytes of another working set that each thread walks before each batch. Each makes its
+    /// own rows. Empty: none is walked. Threads that share the addresses cannot have one.
     pub polluted: Vec<usize>,
     /// Addresses handed over in one call. The default (16,384) keeps a batch's addresses and
     /// answers in the core's own cache. It is a choice, not a measured optimum.

@@ -114,7 +114,7 @@ where
     } else {
         batches(addresses, next_hops, &mut || walked += walk(&mut other));
     }
-    (start, Instant::now() - walked)
+    (start, start + start.elapsed().saturating_sub(walked))
 }
 
 /// Changes every cache line of a working set, as an application does with its packets. Returns the

@@ -61,20 +61,15 @@ impl<A: Address> Runner<A> {
     fn pass(&self, fib: &Fib<A>, passes: &Passes<'_, A>, own: bool, answers: &mut Answers) -> Duration {
         let &Passes { parts, uniform, threads, polluted, options, cores } = passes;
         let parts = if own { parts } else { uniform };
-        match options.sharing {
-            // The ceiling cannot be cut into stages, and its threads have to share the addresses
-            // too.
-            Some((model, order)) => {
-                let model = if own || model != Model::Pipeline { model } else { Model::Own };
-                let parallel = Parallel { threads, model, order, chunk: options.batch };
-                let addresses = &parts[0][..parts[0].len().min(self.streamed)];
-                pass::shared(fib, &parallel, addresses, answers, cores)
-            }
-            None => {
-                let (streamed, batch) = (self.streamed, options.batch);
-                pass::pass(fib, parts, answers, &Streaming { streamed, batch, polluted, cores })
-            }
+        // The ceiling cannot be cut into stages, and its threads have to share the addresses too.
+        if let Some((model, order)) = options.sharing {
+            let model = if own || model != Model::Pipeline { model } else { Model::Own };
+            let parallel = Parallel { threads, model, order, chunk: options.batch };
+            let addresses = &parts[0][..parts[0].len().min(self.streamed)];
+            return pass::shared(fib, &parallel, addresses, answers, cores);
         }
+        let (streamed, batch) = (self.streamed, options.batch);
+        pass::pass(fib, parts, answers, &Streaming { streamed, batch, polluted, cores })
     }
 
     /// Runs untimed, and computes how many addresses fit into the longest pass.

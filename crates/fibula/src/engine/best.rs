@@ -6,9 +6,9 @@ use crate::{Address, Delta, Rib};
 /// The specification that leaves the choice of an engine to fibula.
 pub const BEST: &str = "best";
 
-/// Returns the engines of a table's family in the order in which [`best`](BEST) tries them, each with
-/// the [cost](super::About::cost) that it states for this table. The least is first. Equal ones are
-/// in registry order. O(n).
+/// Returns the engines of a table's family in the order in which [`best`](BEST) tries them, each
+/// with the [cost](super::About::cost) that it states for this table. The least is first. Equal
+/// ones are in registry order. O(n).
 ///
 /// ```
 /// use fibula::engine::{ENGINES, costs};
@@ -72,7 +72,9 @@ impl Choice {
 
     /// Notes what the table has changed by.
     pub(crate) fn follow<A: Address>(&mut self, deltas: &[Delta<A>]) {
-        deltas.iter().for_each(|delta| self.shape.follow(delta));
+        for delta in deltas {
+            self.shape.follow(delta);
+        }
         self.changes += deltas.len();
     }
 

@@ -271,8 +271,8 @@ pub(crate) struct Origin {
 }
 
 impl Origin {
-    /// Compiles a table in the same way. If [`BEST`] chose the engine, it chooses again, for a table
-    /// that changes.
+    /// Compiles a table in the same way. If [`BEST`] chose the engine, it chooses again, for a
+    /// table that changes.
     ///
     /// # Errors
     /// If `rib` exceeds a limit of the engine.

@@ -42,7 +42,9 @@ impl Arguments {
             studies.extend(self.study(name, ipv6)?);
         }
         anyhow::ensure!(!studies.is_empty(), "nothing to study: the tables have no routes");
-        studies.iter().for_each(|study| tell_all(&study.wrong));
+        for study in &studies {
+            tell_all(&study.wrong);
+        }
         let rows = studies.iter().flat_map(|study| &study.rows);
         output.rows_and_refused(rows, studies.iter().flat_map(|study| &study.refused))?;
         let command = format!("fibula study best{}", table_options(&self.on_tables.table));
