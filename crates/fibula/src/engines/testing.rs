@@ -2,7 +2,7 @@
 
 use super::oracle::Oracle;
 use crate::arch::Scalar;
-use crate::engine::{Config, Cost, Engine, Lookup, Meter, Update};
+use crate::engine::{Config, Cost, Engine, Lookup, Meter, Update, Width};
 use crate::{Address, Change, NextHop, Prefix, Rib, Route};
 use proptest::prelude::*;
 
@@ -44,6 +44,22 @@ pub(super) fn apply<A: Address, E: Engine<A>>(
     let Update::Applied(cost) = engine.apply(rib, &deltas) else { panic!("not applied") };
     engine.validate(rib).unwrap();
     cost
+}
+
+/// Checks the structure of an engine, and single lookups and a batch around every bound of its
+/// table.
+pub(super) fn is_right_around_bounds<E: Engine<u128>>(engine: &E, rib: &Rib<u128>) {
+    engine.validate(rib).unwrap();
+    let bounds = rib.ranges().flat_map(|range| [range.first, range.last]);
+    let near = |at: u128| [at.wrapping_sub(1), at, at.wrapping_add(1), at ^ 1 << 64];
+    let addresses: Vec<u128> = bounds.flat_map(near).collect();
+    let mut next_hops = vec![Default::default(); addresses.len()];
+    engine.lookup_batch(Scalar, &addresses, &mut next_hops);
+    for (&address, next_hop) in addresses.iter().zip(next_hops) {
+        let right = rib.longest_match(address).map_or(NextHop::NONE, |route| route.next_hop);
+        assert_eq!(engine.lookup(address).widen(), right, "{address:x}");
+        assert_eq!(next_hop.widen(), right, "{address:x} in a batch");
+    }
 }
 
 /// Generates prefixes of these lengths that meet below few nodes: bytes of all zeros, of a last

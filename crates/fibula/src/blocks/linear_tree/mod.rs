@@ -4,13 +4,14 @@
 //! - [`node`] makes one, and [`nodes_above`], [`levels_of`] and [`child`] number them.
 //! - [`Intervals`] are what a tree is made of, and [`cut`] makes them of the ranges of an IPv6
 //!   table.
-//! - [`Waiting`] collects the addresses of a batch that have a second tree to go down.
+//! - [`in_rounds`] looks up a batch. [`Waiting`] collects the addresses that have a second tree to go
+//!   down.
 
 mod intervals;
 mod waiting;
 
 pub use intervals::{Intervals, Piece, cut, halves};
-pub use waiting::{Waiting, for_lanes};
+pub use waiting::{Rounds, Waiting, for_lanes, in_rounds};
 
 use crate::arch::KEYS;
 

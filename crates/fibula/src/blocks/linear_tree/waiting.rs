@@ -1,4 +1,10 @@
-//! [`Waiting`]: the addresses of a batch that go down a second tree later, a block at a time.
+//! [`in_rounds`]: a batch goes down a first tree by blocks. The addresses that have a second one wait
+//! until there is a block of them.
+
+use crate::blocks::pipeline::ask_ahead;
+
+/// The addresses of each block at the end of a batch, the last of which is filled up.
+const SHORT_BLOCK: usize = 8;
 
 /// The lanes in a row without a jump, because the end of a longer loop is mispredicted.
 const UNROLLED: usize = 8;
@@ -68,5 +74,50 @@ impl<const MOST: usize> Waiting<MOST> {
         found.copy_from_slice(&self.found[self.len..][..BLOCK]);
         at.copy_from_slice(&self.at[self.len..][..BLOCK]);
         (found, at)
+    }
+}
+
+/// Trees that a batch goes down in rounds.
+pub trait Rounds<W, const MOST: usize> {
+    /// Looks up the first `len` addresses of a block in the first tree. The block is at index
+    /// `start` of the batch. Those that are not done yet go to `waiting`.
+    fn begin<const N: usize>(
+        &self,
+        addresses: &[u128; N],
+        len: usize,
+        start: usize,
+        next_hops: &mut [W],
+        waiting: &mut Waiting<MOST>,
+    );
+
+    /// Looks up a block of waiting addresses, and removes them.
+    fn finish(&self, waiting: &mut Waiting<MOST>, addresses: &[u128], next_hops: &mut [W]);
+}
+
+/// Looks up a batch, by blocks of `BLOCK` addresses.
+#[inline(always)]
+pub fn in_rounds<const BLOCK: usize, const MOST: usize, W, R: Rounds<W, MOST>>(
+    trees: &R,
+    addresses: &[u128],
+    next_hops: &mut [W],
+) {
+    let mut waiting = Waiting::NONE;
+    let mut done = 0;
+    while let Some(block) = addresses[done..].first_chunk() {
+        ask_ahead::<BLOCK, u128>(addresses, done);
+        trees.begin::<BLOCK>(block, BLOCK, done, next_hops, &mut waiting);
+        if waiting.len() >= BLOCK {
+            trees.finish(&mut waiting, addresses, next_hops);
+        }
+        done += BLOCK;
+    }
+    for rest in addresses[done..].chunks(SHORT_BLOCK) {
+        let mut block = [0; SHORT_BLOCK];
+        block[..rest.len()].copy_from_slice(rest);
+        trees.begin(&block, rest.len(), done, next_hops, &mut waiting);
+        done += rest.len();
+    }
+    while !waiting.is_empty() {
+        trees.finish(&mut waiting, addresses, next_hops);
     }
 }

@@ -5,17 +5,14 @@ use super::PlanBView;
 use super::node::Tree;
 use super::view::tree_of;
 use crate::arch::{Isa, Reached};
-use crate::blocks::linear_tree::{self, CHILDREN, Node, child, for_lanes, halves};
-use crate::blocks::pipeline::ask_ahead;
+use crate::blocks::linear_tree::{CHILDREN, Node, Rounds, Waiting, child, for_lanes, halves, in_rounds};
 use crate::engine::Width;
 
 /// The addresses of a block.
 const BLOCK: usize = 16;
-/// The addresses of each block at the end of a batch, the last of which is filled up.
-const SHORT_BLOCK: usize = 8;
-
-/// The intervals of addresses that may be in marked /64s, as the indices of the answers.
-type Waiting = linear_tree::Waiting<{ 2 * BLOCK }>;
+/// The addresses that wait at most. What was found for each is its interval, as the index of the
+/// answer.
+const WAITING_MAX: usize = 2 * BLOCK;
 
 /// The arrays that every block reads, and what is known of the first tree.
 struct Batch<'v, W, I> {
@@ -42,40 +39,20 @@ impl<W: Width> PlanBView<W> {
             networks: self.trees[0],
             isa,
         };
-        let mut waiting = Waiting::NONE;
-        let mut done = 0;
-        while let Some(block) = addresses[done..].first_chunk() {
-            ask_ahead::<BLOCK, u128>(addresses, done);
-            batch.block::<BLOCK>(block, BLOCK, done, next_hops, &mut waiting);
-            if waiting.len() >= BLOCK {
-                batch.finish(&mut waiting, addresses, next_hops);
-            }
-            done += BLOCK;
-        }
-        for rest in addresses[done..].chunks(SHORT_BLOCK) {
-            let mut block = [0; SHORT_BLOCK];
-            block[..rest.len()].copy_from_slice(rest);
-            batch.block(&block, rest.len(), done, next_hops, &mut waiting);
-            done += rest.len();
-        }
-        while !waiting.is_empty() {
-            batch.finish(&mut waiting, addresses, next_hops);
-        }
+        in_rounds::<BLOCK, WAITING_MAX, _, _>(&batch, addresses, next_hops);
     }
 }
 
-impl<W: Width, I: Isa> Batch<'_, W, I> {
-    /// Looks up the first `len` addresses of a block in the first tree. The block is at index
-    /// `start` of the batch. Those that are not done yet go to `waiting`.
+impl<W: Width, I: Isa> Rounds<W, WAITING_MAX> for Batch<'_, W, I> {
     #[inline(always)]
     #[allow(clippy::needless_range_loop, reason = "one index runs through arrays of one block")]
-    fn block<const N: usize>(
+    fn begin<const N: usize>(
         &self,
         addresses: &[u128; N],
         len: usize,
         start: usize,
         next_hops: &mut [W],
-        waiting: &mut Waiting,
+        waiting: &mut Waiting<WAITING_MAX>,
     ) {
         let mut keys = [0; N];
         for lane in 0..N {
@@ -99,10 +76,10 @@ impl<W: Width, I: Isa> Batch<'_, W, I> {
         }
     }
 
-    /// Looks up a block of waiting addresses, each in the tree of its /64. Addresses whose tree has
-    /// fewer levels stay at their leaf until all are there.
+    /// Each goes down the tree of its /64. Addresses whose tree has fewer levels stay at their leaf
+    /// until all are there.
     #[inline(always)]
-    fn finish(&self, waiting: &mut Waiting, addresses: &[u128], next_hops: &mut [W]) {
+    fn finish(&self, waiting: &mut Waiting<WAITING_MAX>, addresses: &[u128], next_hops: &mut [W]) {
         let (intervals, indices) = waiting.pop::<BLOCK>();
         let (mut is_marked, mut keys) = ([false; BLOCK], [0; BLOCK]);
         let mut trees = [Tree::default(); BLOCK];

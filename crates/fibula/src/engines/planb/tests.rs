@@ -3,31 +3,15 @@
 
 use super::node::Tree;
 use super::*;
-use crate::arch::Scalar;
-use crate::engines::testing::{ViaView, meeting, rib};
+use crate::engines::testing::{is_right_around_bounds, meeting, rib};
 use crate::memory::Pages;
 use crate::{Limit, NextHop, Prefix, Route};
 use proptest::prelude::*;
 
-fn build<W: Width>(rib: &Rib<u128>) -> PlanB<W> {
-    let engine = PlanB::build(rib, &Config::default()).unwrap();
-    engine.validate(rib).unwrap();
-    engine
-}
-
-/// Checks single lookups and a batch around every bound of the table.
+/// Builds a table, and checks it around every bound.
 fn check<W: Width>(rib: &Rib<u128>) -> PlanB<W> {
-    let engine = build::<W>(rib);
-    let bounds = rib.ranges().flat_map(|range| [range.first, range.last]);
-    let near = |at: u128| [at.wrapping_sub(1), at, at.wrapping_add(1), at ^ 1 << 64];
-    let addresses: Vec<u128> = bounds.flat_map(near).collect();
-    let mut next_hops = vec![W::default(); addresses.len()];
-    engine.lookup_batch(Scalar, &addresses, &mut next_hops);
-    for (&address, next_hop) in addresses.iter().zip(next_hops) {
-        let right = rib.longest_match(address).map_or(NextHop::NONE, |route| route.next_hop);
-        assert_eq!(engine.lookup(address).widen(), right, "{address:x}");
-        assert_eq!(next_hop.widen(), right, "{address:x} in a batch");
-    }
+    let engine = PlanB::build(rib, &Config::default()).unwrap();
+    is_right_around_bounds(&engine, rib);
     engine
 }
 
@@ -134,7 +118,7 @@ fn validation_sees_what_is_wrong() {
     let mut rib = comb(100, false);
     rib.insert("2001:db8::7/128".parse().unwrap(), NextHop(3));
     let spoiled = |spoil: fn(&mut PlanBView<u8>)| {
-        let mut engine = build(&rib);
+        let mut engine = check(&rib);
         spoil(&mut engine.view);
         engine.validate(&rib).unwrap_err()
     };

@@ -5,17 +5,13 @@ use super::block::words;
 use super::handle::{Handle, MARK, answer_at};
 use super::view::{TerraceView, narrow};
 use crate::arch::{Isa, Reached, Roots};
-use crate::blocks::linear_tree::{self, Node, halves, nodes_above};
-use crate::blocks::pipeline::ask_ahead;
+use crate::blocks::linear_tree::{Node, Rounds, Waiting, halves, in_rounds, nodes_above};
 use crate::engine::Width;
 
 /// The addresses of a block.
 const BLOCK: usize = 32;
-/// The addresses of each block at the end of a batch, the last of which is filled up.
-const SHORT_BLOCK: usize = 8;
-
-/// The words of addresses in marked /64s.
-type Waiting = linear_tree::Waiting<{ 2 * BLOCK }>;
+/// The addresses that wait at most. What was found for each is the handle of its tree.
+const WAITING_MAX: usize = 2 * BLOCK;
 
 /// What every block reads.
 struct Batch<'v, I, const LEAF: u32> {
@@ -34,40 +30,20 @@ impl<W: Width, const LEAF: u32> TerraceView<W, LEAF> {
         let lines: &[Node] = &self.trees.blocks.lines;
         let (words, has_marks) = (words(lines), self.trees.marked > 0);
         let batch = Batch::<I, LEAF> { lines, words, root: self.root, has_marks, isa };
-        let mut waiting = Waiting::NONE;
-        let mut done = 0;
-        while let Some(block) = addresses[done..].first_chunk() {
-            ask_ahead::<BLOCK, u128>(addresses, done);
-            batch.block::<W, BLOCK>(block, BLOCK, done, next_hops, &mut waiting);
-            if waiting.len() >= BLOCK {
-                batch.finish(&mut waiting, addresses, next_hops);
-            }
-            done += BLOCK;
-        }
-        for rest in addresses[done..].chunks(SHORT_BLOCK) {
-            let mut block = [0; SHORT_BLOCK];
-            block[..rest.len()].copy_from_slice(rest);
-            batch.block(&block, rest.len(), done, next_hops, &mut waiting);
-            done += rest.len();
-        }
-        while !waiting.is_empty() {
-            batch.finish(&mut waiting, addresses, next_hops);
-        }
+        in_rounds::<BLOCK, WAITING_MAX, _, _>(&batch, addresses, next_hops);
     }
 }
 
-impl<I: Isa, const LEAF: u32> Batch<'_, I, LEAF> {
-    /// Looks up the first `len` addresses of a block in the first tree. The block is at index
-    /// `start` of the batch. Those that are not done yet go to `waiting`.
+impl<W: Width, I: Isa, const LEAF: u32> Rounds<W, WAITING_MAX> for Batch<'_, I, LEAF> {
     #[inline(always)]
     #[allow(clippy::needless_range_loop, reason = "one index runs through arrays of one block")]
-    fn block<W: Width, const N: usize>(
+    fn begin<const N: usize>(
         &self,
         addresses: &[u128; N],
         len: usize,
         start: usize,
         next_hops: &mut [W],
-        waiting: &mut Waiting,
+        waiting: &mut Waiting<WAITING_MAX>,
     ) {
         let mut keys = [0; N];
         for lane in 0..N {
@@ -102,11 +78,11 @@ impl<I: Isa, const LEAF: u32> Batch<'_, I, LEAF> {
         }
     }
 
-    /// Looks up a block of waiting addresses, each in the tree of its /64. Addresses whose root
-    /// block has fewer levels, or that need no leaf block, stay where they are until all are there.
+    /// Each goes down the tree of its /64. Addresses whose root block has fewer levels, or that need
+    /// no leaf block, stay where they are until all are there.
     #[inline(always)]
     #[allow(clippy::needless_range_loop, reason = "one index runs through arrays of one block")]
-    fn finish<W: Width>(&self, waiting: &mut Waiting, addresses: &[u128], next_hops: &mut [W]) {
+    fn finish(&self, waiting: &mut Waiting<WAITING_MAX>, addresses: &[u128], next_hops: &mut [W]) {
         let (mut found, indices) = waiting.pop::<BLOCK>();
         let (mut origins, mut levels) = ([0; BLOCK], [0; BLOCK]);
         let (mut keys, mut in_leaves) = ([0; BLOCK], [false; BLOCK]);

@@ -4,8 +4,7 @@
 use super::block::Size;
 use super::handle::{Handle, LINES_MAX};
 use super::*;
-use crate::arch::Scalar;
-use crate::engines::testing::{ViaView, apply, meeting, rib};
+use crate::engines::testing::{apply, is_right_around_bounds, meeting, rib};
 use crate::memory::Pages;
 use crate::{NextHop, Prefix, Route};
 use proptest::prelude::*;
@@ -16,26 +15,11 @@ fn build<W: Width, const LEAF: u32>(rib: &Rib<u128>) -> Terrace<W, LEAF> {
     engine
 }
 
-/// Checks the structure, and single lookups and a batch around every bound of the table.
-fn check<W: Width, const LEAF: u32>(engine: &Terrace<W, LEAF>, rib: &Rib<u128>) {
-    engine.validate(rib).unwrap();
-    let bounds = rib.ranges().flat_map(|range| [range.first, range.last]);
-    let near = |at: u128| [at.wrapping_sub(1), at, at.wrapping_add(1), at ^ 1 << 64];
-    let addresses: Vec<u128> = bounds.flat_map(near).collect();
-    let mut next_hops = vec![W::default(); addresses.len()];
-    engine.lookup_batch(Scalar, &addresses, &mut next_hops);
-    for (&address, next_hop) in addresses.iter().zip(next_hops) {
-        let right = rib.longest_match(address).map_or(NextHop::NONE, |route| route.next_hop);
-        assert_eq!(engine.lookup(address).widen(), right, "{address:x}");
-        assert_eq!(next_hop.widen(), right, "{address:x} in a batch");
-    }
-}
-
 #[test]
 fn the_worked_example() {
     let rib = rib(&[("2001:db8::/32", 1), ("2001:db8:0:1::/64", 2), ("2001:db8:0:1::7/128", 3)]);
     let engine: Terrace<u8> = build(&rib);
-    check(&engine, &rib);
+    is_right_around_bounds(&engine, &rib);
     let lines = &engine.view.trees.blocks.lines;
     let words = block::words(lines);
     let answers = |line: usize| words[16 * line..][..16].iter().rev().take(6).copied().collect::<Vec<u32>>();
@@ -69,7 +53,7 @@ fn the_ends_of_the_address_space() {
     let mut engine: Terrace<u8, 1> = build(&rib);
     for step in steps {
         apply(&mut engine, &mut rib, &[step]);
-        check(&engine, &rib);
+        is_right_around_bounds(&engine, &rib);
     }
 }
 
@@ -99,7 +83,7 @@ fn blocks_split_and_join_as_routes_come_and_go() {
                     engine.validate(&rib).unwrap();
                 }
             }
-            check(&engine, &rib);
+            is_right_around_bounds(&engine, &rib);
             let levels = engine.figures()[if is_of_hosts { 4 } else { 1 }].value as u32;
             // Two levels of directory and three of leaf blocks.
             let right = if round == 0 { 5 } else { u32::from(!is_of_hosts) };
@@ -129,8 +113,8 @@ fn a_batch_mixes_trees_of_all_depths() {
             rib.insert(prefix, NextHop(host as u32 % 250 + 2));
         }
     }
-    check(&build::<u16, 3>(&rib), &rib);
-    check(&build::<u32, 2>(&rib), &rib);
+    is_right_around_bounds(&build::<u16, 3>(&rib), &rib);
+    is_right_around_bounds(&build::<u32, 2>(&rib), &rib);
 }
 
 #[test]
@@ -146,13 +130,13 @@ fn a_cover_that_comes_and_goes_over_many_marked_networks_leaves_no_line_behind()
     for cover in ["2001:db8::/32", "2001:db8::/58", "2001:db8::/64", "::/0", "2001:db8:0:40::/60"] {
         for hop in [4, 9, 0] {
             apply(&mut engine, &mut rib, &[(cover, hop)]);
-            check(&engine, &rib);
+            is_right_around_bounds(&engine, &rib);
         }
     }
     let hosts: Vec<Prefix<u128>> = rib.iter().map(|route| route.prefix).collect();
     let deltas: Vec<_> = hosts.into_iter().filter_map(|prefix| rib.remove(prefix)).collect();
     assert!(matches!(engine.apply(&rib, &deltas), Update::Applied(_)));
-    check(&engine, &rib);
+    is_right_around_bounds(&engine, &rib);
     assert_eq!(engine.view.trees.blocks.lines.len(), Size::of(1).lines());
 }
 
@@ -166,7 +150,7 @@ fn a_table_that_might_not_fit_is_built_again_and_one_that_does_not_is_refused() 
     let before = rib.clone();
     let delta = rib.insert("2001:db8::/128".parse().unwrap(), NextHop(1)).unwrap();
     assert_eq!(engine.apply(&rib, &[delta]), Update::Rebuild);
-    check(&engine, &before);
+    is_right_around_bounds(&engine, &before);
 }
 
 #[test]
@@ -201,7 +185,7 @@ fn follows<const LEAF: u32>(batches: Vec<Vec<(Prefix<u128>, u32)>>) {
         let firsts = batch.into_iter().filter(|&(prefix, _)| seen.insert(prefix));
         let deltas: Vec<_> = firsts.filter_map(|(prefix, hop)| rib.set(prefix, NextHop(hop))).collect();
         assert!(matches!(engine.apply(&rib, &deltas), Update::Applied(_)));
-        check(&engine, &rib);
+        is_right_around_bounds(&engine, &rib);
     }
 }
 
