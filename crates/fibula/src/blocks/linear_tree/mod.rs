@@ -4,8 +4,8 @@
 //! - [`node`] makes one, and [`nodes_above`], [`levels_of`] and [`child`] number them.
 //! - [`Intervals`] are what a tree is made of, and [`cut`] makes them of the ranges of an IPv6
 //!   table.
-//! - [`in_rounds`] looks up a batch. [`Waiting`] collects the addresses that have a second tree to go
-//!   down.
+//! - [`in_rounds`] looks up a batch. [`Waiting`] collects the addresses that have a second tree to
+//!   go down.
 
 mod intervals;
 mod waiting;

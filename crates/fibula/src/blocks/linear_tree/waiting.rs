@@ -1,5 +1,5 @@
-//! [`in_rounds`]: a batch goes down a first tree by blocks. The addresses that have a second one wait
-//! until there is a block of them.
+//! [`in_rounds`]: a batch goes down a first tree by blocks. The addresses that have a second one
+//! wait until there is a block of them.
 
 use crate::blocks::pipeline::ask_ahead;
 

@@ -78,8 +78,8 @@ impl<W: Width, I: Isa, const LEAF: u32> Rounds<W, WAITING_MAX> for Batch<'_, I, 
         }
     }
 
-    /// Each goes down the tree of its /64. Addresses whose root block has fewer levels, or that need
-    /// no leaf block, stay where they are until all are there.
+    /// Each goes down the tree of its /64. Addresses whose root block has fewer levels, or that
+    /// need no leaf block, stay where they are until all are there.
     #[inline(always)]
     #[allow(clippy::needless_range_loop, reason = "one index runs through arrays of one block")]
     fn finish(&self, waiting: &mut Waiting<WAITING_MAX>, addresses: &[u128], next_hops: &mut [W]) {
