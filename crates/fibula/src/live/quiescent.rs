@@ -174,12 +174,13 @@ impl<T> Subscriber<T> {
             fence(Ordering::SeqCst); // see `has_passed`
         }
         let table = self.domain.pointer.load(Ordering::Acquire);
-        // SAFETY: the pointer is that of an `Arc` which the publisher keeps, as `current` or as
-        // retired. It keeps the `Arc` until every slot shows a later epoch than those in which it
-        // was published; if dropped itself, it leaves the `Arc` to the domain. This reader's slot
-        // shows an epoch no later than the table's last one, or the load above had found a later
-        // table. The slot keeps that value until `guard` or `rest` is called again or the
-        // subscriber is dropped, which the borrow of `self` forbids.
+        // The publisher keeps the `Arc` of this pointer, as `current` or as retired, until every
+        // slot shows a later epoch than those in which it was published; if dropped itself, it
+        // leaves the `Arc` to the domain. This reader's slot shows an epoch no later than the
+        // table's last one, or the load above had found a later table. It keeps that value until
+        // `guard` or `rest` is called again or the subscriber is dropped, which the borrow of
+        // `self` forbids.
+        // SAFETY: the pointer is that of an `Arc` which is kept while `self` is borrowed.
         unsafe { &*table }
     }
 
