@@ -6,6 +6,7 @@
 //! question about nesting is a range or a predecessor of the map, and no separate tree is needed.
 
 mod aggregate;
+mod at_least;
 mod coalesced;
 mod diff;
 mod leaves;
@@ -13,6 +14,7 @@ mod pieces;
 mod ranges;
 mod statistics;
 
+pub(crate) use at_least::AtLeast;
 pub use coalesced::Coalesced;
 pub(crate) use coalesced::Deltas;
 pub use leaves::{Leaf, Leaves};
@@ -169,7 +171,7 @@ impl<A: Address> Rib<A> {
     /// begin, as a longest match, then O(1) a covered route.
     #[must_use]
     pub fn ranges_within(&self, prefix: Prefix<A>) -> Ranges<'_, A> {
-        Ranges::new(self, prefix)
+        Ranges::new(self, prefix, 0)
     }
 
     /// Returns the greatest next-hop index in use, which decides the width of an engine's entries.

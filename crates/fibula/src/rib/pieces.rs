@@ -19,7 +19,7 @@ pub(super) struct Piece<A> {
 #[derive(Clone, Debug)]
 pub(super) struct Pieces<'a, A: Address> {
     /// The routes not yet reached.
-    routes: Peekable<btree_map::Range<'a, Prefix<A>, NextHop>>,
+    routes: Peekable<Routes<'a, A>>,
     /// The covers around [`Self::at`], outermost first: the end of each, and its route. The first
     /// represents everything outside the walked prefix's own routes; when it is closed the walk has
     /// ended.
@@ -28,12 +28,30 @@ pub(super) struct Pieces<'a, A: Address> {
     at: Option<A>,
 }
 
+/// The routes of a part of a table that have at least `len` bits, in order.
+#[derive(Clone, Debug)]
+struct Routes<'a, A> {
+    range: btree_map::Range<'a, Prefix<A>, NextHop>,
+    len: u8,
+}
+
+impl<'a, A: Address> Iterator for Routes<'a, A> {
+    type Item = (&'a Prefix<A>, &'a NextHop);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.range.find(|(prefix, _)| prefix.len() >= self.len)
+    }
+}
+
 impl<'a, A: Address> Pieces<'a, A> {
-    pub(super) fn new(rib: &'a Rib<A>, within: Prefix<A>) -> Self {
-        let mut routes = rib.routes.range(within..=Prefix::host(within.last())).peekable();
+    /// Returns the pieces that routes of at least `len` bits make.
+    pub(super) fn new(rib: &'a Rib<A>, within: Prefix<A>, len: u8) -> Self {
+        let range = rib.routes.range(within..=Prefix::host(within.last()));
+        let mut routes = Routes { range, len }.peekable();
         // A route of the walked prefix itself hides any cover, so there is no need to look for one.
         let is_route = routes.peek().is_some_and(|&(&prefix, _)| prefix == within);
         let outside = if is_route { None } else { rib.parent(within) };
+        let outside = outside.filter(|route| route.prefix.len() >= len);
         Self { routes, open: vec![(within.last(), outside)], at: Some(within.first()) }
     }
 }

@@ -90,8 +90,9 @@ pub struct Ranges<'a, A: Address> {
 }
 
 impl<'a, A: Address> Ranges<'a, A> {
-    pub(super) fn new(rib: &'a Rib<A>, within: Prefix<A>) -> Self {
-        Self { pieces: Pieces::new(rib, within), pending: None }
+    /// Returns those of `within`, by the routes of at least `len` bits alone.
+    pub(super) fn new(rib: &'a Rib<A>, within: Prefix<A>, len: u8) -> Self {
+        Self { pieces: Pieces::new(rib, within, len), pending: None }
     }
 }
 

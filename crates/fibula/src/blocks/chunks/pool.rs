@@ -204,6 +204,12 @@ impl<T: Copy + Default, S: Store<T>> Pool<T, S> {
         self.len() == 0
     }
 
+    /// Returns the most elements.
+    #[must_use]
+    pub fn max(&self) -> u64 {
+        self.max
+    }
+
     /// Returns the number of elements in holes: freed, not yet reused.
     #[must_use]
     pub fn free_total(&self) -> usize {

@@ -14,6 +14,7 @@ use crate::arch::{GROUP, Isa, Wanted};
 use crate::blocks::pipeline::{Stages, for_each_set, look_up};
 use crate::engine::{Unmetered, Width};
 use crate::memory::{Published, Shareable, flattened};
+use std::cell::Cell;
 
 /// The addresses of a block of the software pipeline. Blocks of 64 gave nine tenths, perhaps
 /// because arrays of a power of two in length evict each other from the first-level cache.
@@ -74,12 +75,24 @@ fn next(word: u32, rest: u32, place_outside: u32) -> (u32, u32) {
     (choose(is_array, place, place_outside), rest.wrapping_shl(choose(is_array, stride, 0)))
 }
 
-/// Returns whether an address has more-specific routes in the tree, or more arrays above it than
-/// the batch path takes.
+/// Returns whether a search is still at an array after all steps.
 #[inline(always)]
-fn is_apart(word: u32) -> bool {
-    word < BUCKETS || word < ANSWER && word & BEYOND != 0
+fn is_detour(word: u32) -> bool {
+    word < BUCKETS
 }
+
+/// Returns whether there are longer routes than those of the trie.
+#[inline(always)]
+fn is_beyond(word: u32) -> bool {
+    (BUCKETS..ANSWER).contains(&word) && word & BEYOND != 0
+}
+
+/// The addresses of a part of a batch, after which those with longer routes are looked up in the
+/// terrace: a multiple of both sizes of blocks, so that no block is cut.
+const PART: usize = 16 * GATHERED;
+
+/// The addresses that go through the terrace together.
+const TOGETHER: usize = 128;
 
 /// The engine as the batch path reads it. It holds the addresses of the arrays: read from the
 /// engine, they would be loaded again after every word that other threads may write.
@@ -88,6 +101,8 @@ struct Batch<'e, I: Isa, W: Width> {
     root: &'e [Published<u32>; 1 << ROOT],
     words: &'e [Published<u32>],
     lines: &'e [Published<W>],
+    /// The addresses of a part with longer routes, one bit each.
+    beyond: [Cell<u16>; PART / GROUP],
     isa: I,
 }
 
@@ -106,7 +121,7 @@ impl<I: Isa, W: Width> Stages<u128, W, STAGES> for Batch<'_, I, W> {
     fn run<const N: usize>(
         &self,
         stage: usize,
-        _: usize,
+        start: usize,
         addresses: &[u128; N],
         found: &mut Found<N>,
         next_hops: &mut [W; N],
@@ -119,7 +134,7 @@ impl<I: Isa, W: Width> Stages<u128, W, STAGES> for Batch<'_, I, W> {
                 for lane in 0..N {
                     words.0[lane] = found.word(lane);
                 }
-                self.finish(addresses, &words, &found.rest, next_hops);
+                self.finish(start, &words, &found.rest, next_hops);
             }
         }
     }
@@ -141,7 +156,7 @@ impl<I: Isa, W: Width> Stages<u128, W, 1> for Batch<'_, I, W> {
     fn run<const N: usize>(
         &self,
         _: usize,
-        _: usize,
+        start: usize,
         addresses: &[u128; N],
         (): &mut (),
         next_hops: &mut [W; N],
@@ -163,7 +178,7 @@ impl<I: Isa, W: Width> Stages<u128, W, 1> for Batch<'_, I, W> {
                 *rests.group(group) = rest;
             }
         }
-        self.finish(addresses, &words, &rests, next_hops);
+        self.finish(start, &words, &rests, next_hops);
     }
 
     #[inline(always)]
@@ -205,12 +220,12 @@ impl<I: Isa, W: Width> Batch<'_, I, W> {
         }
     }
 
-    /// The last stage: the buckets. Nothing jumps on the value of a word, except for the few
-    /// addresses that are [apart](is_apart).
+    /// The last stage: the buckets of the block at index `start` of a part. Nothing jumps on the
+    /// value of a word, except for the few addresses that are left open.
     #[inline(always)]
     fn finish<const N: usize>(
         &self,
-        addresses: &[u128; N],
+        start: usize,
         words: &Lanes<N>,
         rests: &Lanes<N>,
         next_hops: &mut [W; N],
@@ -236,22 +251,55 @@ impl<I: Isa, W: Width> Batch<'_, I, W> {
         if are_apart != 0 {
             // Pass copies: variables that a call sees would be kept in memory all the time.
             let (words, rests) = (*words, *rests);
-            self.apart(addresses, &words.0, &rests.0, next_hops);
+            self.apart(start, &words.0, &rests.0, next_hops);
         }
     }
 
-    /// Answers the addresses that are [apart](is_apart).
+    /// Answers the addresses that take a detour, and notes those with longer routes. Of these, the
+    /// answer that is there already is the one beside the longer routes.
     #[inline(never)]
-    #[cold]
-    fn apart(&self, addresses: &[u128], words: &[u32], rests: &[u32], next_hops: &mut [W]) {
+    fn apart(&self, start: usize, words: &[u32], rests: &[u32], next_hops: &mut [W]) {
         for (group, words) in words.as_chunks::<GROUP>().0.iter().enumerate() {
-            let mut lanes = 0;
+            let (mut detours, mut beyond) = (0, 0);
             for (lane, &word) in words.iter().enumerate() {
-                lanes |= u64::from(is_apart(word)) << lane;
+                detours |= u64::from(is_detour(word)) << lane;
+                beyond |= u16::from(is_beyond(word)) << lane;
             }
-            for_each_set(lanes, |lane| {
+            for_each_set(detours, |lane| {
                 let at = group * GROUP + lane;
-                next_hops[at] = self.table.on(words[lane], rests[at], addresses[at], &mut Unmetered);
+                let (beside, is_beyond) = self.table.beside(words[lane], rests[at], &mut Unmetered);
+                next_hops[at] = beside;
+                beyond |= u16::from(is_beyond) << lane;
+            });
+            // There is always a place, except in snapshots that somebody forged.
+            if let Some(noted) = self.beyond.get(start / GROUP + group) {
+                noted.set(beyond);
+            }
+        }
+    }
+
+    /// Looks up the noted addresses of a part in the terrace.
+    #[inline(always)]
+    fn go_beyond(&self, addresses: &[u128], next_hops: &mut [W]) {
+        let (mut chosen, mut indices, mut len) = ([0; TOGETHER], [0_u16; TOGETHER], 0);
+        let mut groups = self.beyond.iter().enumerate();
+        loop {
+            let group = groups.next();
+            let is_full = len + GROUP > TOGETHER;
+            if len > 0 && (is_full || group.is_none()) {
+                let mut found = [W::default(); TOGETHER];
+                self.table.longer.many(self.isa, &chosen[..len], &mut found[..len]);
+                for (&at, &found) in indices[..len].iter().zip(&found) {
+                    let next_hop = &mut next_hops[usize::from(at)];
+                    *next_hop = if found == W::default() { *next_hop } else { found };
+                }
+                len = 0;
+            }
+            let Some((group, beyond)) = group else { return };
+            for_each_set(beyond.take().into(), |lane| {
+                let at = group * GROUP + lane;
+                (chosen[len], indices[len]) = (addresses[at], at as u16);
+                len += 1;
             });
         }
     }
@@ -269,11 +317,19 @@ impl<W: Width> Mosaic6View<W> {
     pub(super) fn many_by<I: Isa>(&self, isa: I, gathers: bool, addresses: &[u128], next_hops: &mut [W]) {
         let Some(root) = self.root.first_chunk() else { return };
         let (words, lines) = (flattened(&self.arrays), &self.lines[..]);
-        let batch = Batch { table: self, root, words, lines, isa };
-        if gathers {
-            look_up::<GATHERED, GROUP, 1, _, _, _>(&batch, addresses, next_hops);
-        } else {
-            look_up::<PIPELINED, GROUP, STAGES, _, _, _>(&batch, addresses, next_hops);
+        let beyond = [const { Cell::new(0) }; PART / GROUP];
+        let batch = Batch { table: self, root, words, lines, beyond, isa };
+        let has_longer = !self.longer.is_uniform();
+        let part = if has_longer { PART } else { addresses.len().max(1) };
+        for (addresses, next_hops) in addresses.chunks(part).zip(next_hops.chunks_mut(part)) {
+            if gathers {
+                look_up::<GATHERED, GROUP, 1, _, _, _>(&batch, addresses, next_hops);
+            } else {
+                look_up::<PIPELINED, GROUP, STAGES, _, _, _>(&batch, addresses, next_hops);
+            }
+            if has_longer {
+                batch.go_beyond(addresses, next_hops);
+            }
         }
     }
 }

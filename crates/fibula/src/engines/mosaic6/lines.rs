@@ -10,7 +10,7 @@ use crate::memory::{Pages, Published, WordsView};
 use crate::{Limit, NextHop};
 
 /// The limit that tables of very many bounds reach first, by its unit.
-pub(super) const LINES: &str = "lines of 64 bytes";
+pub(super) const LINES: &str = "lines of buckets";
 
 /// The lines past the end that may be read. A search without a bucket reads the first line, and
 /// reads an answer up to 31 slots past its own.

@@ -24,9 +24,9 @@
 //!   all slots, then all answers: 21 of each with 8-bit answers, 16 with 16-bit and 10 with 32-bit
 //!   answers. So a bucket costs one line from memory. One comparison of 512 bits sees all its ends,
 //!   and the slot where the bucket begins masks off the ends of other buckets.
-//! - Routes of 49 to 128 bits are in a `patricia` tree. A word above
-//!   such a route leads to a bucket of one slot, which holds the answer for addresses that the tree
-//!   does not cover. Other addresses pay nothing for it.
+//! - Routes of 49 to 128 bits are in a [`terrace`](super::terrace) of their own. A word above such
+//!   a route leads to a bucket of one slot, which holds the answer for addresses that none of them
+//!   covers. Other addresses pay nothing for them.
 //!
 //! # Plan
 //! The stride of an array is chosen by what follows from it, for the whole subtree at once. The
@@ -55,7 +55,8 @@
 //!
 //! # Batches
 //! Every address takes the root, three arrays and a bucket. An address that has left the arrays
-//! early keeps its word, so nothing jumps. The few addresses with more-specific routes or more
+//! early keeps its word, so nothing jumps. The addresses with longer routes below are collected,
+//! and go through the terrace together, some 1,500 addresses later. The few addresses with more
 //! arrays finish one by one. How words are loaded depends on the processor ([`Isa::gathers_fast`]):
 //!
 //! - By gathers, 16 at a time. A block of 96 addresses keeps all its state in registers until it
@@ -75,6 +76,10 @@
 //! come from the table. A new bucket goes where its slots fit best. An array whose words all have
 //! one answer is replaced by that answer.
 //!
+//! A change of a longer route changes the terrace. The trie changes only where a /48 gets its first
+//! longer route with another answer, or loses its last one. So a change costs what it touches,
+//! however many routes are in the /48.
+//!
 //! A slot of the root is planned again when its blocks have grown by a quarter, or a quarter of its
 //! bounds has gone. So strides follow the table. Arrays and lines are packed when a sixteenth of
 //! them is holes, not counting holes that the build left in lines.
@@ -88,9 +93,9 @@
 //! So a line consists of atomic words, and the vector is loaded word by word
 //! ([`Isa::first_at_least`]). Slots outside the bucket do not count.
 //!
-//! Nothing can be packed: with too many holes the engine asks for a rebuild. The tree of routes
-//! longer than /48 does not change while it is shared. A change of such a route is a rebuild, and a
-//! table with many of them is not shared.
+//! Nothing can be packed: with too many holes the engine asks for a rebuild. The terrace does not
+//! change while it is shared. A change of a route longer than /48 is a rebuild, and a table with
+//! many of them is not shared.
 //!
 //! # Design choices
 //! - Buckets instead of arrays to the end: 47 % of the routes of January 2024 are /48s. Arrays
@@ -110,8 +115,8 @@
 //!   counts would slow updates down.
 //!
 //! # Limits
-//! Next hops up to [`NEXT_HOPS_MAX`]; 2^26 cells of arrays; 2^24 lines. A table of many routes
-//! longer than /48 is as slow as the tree that holds them.
+//! Next hops up to [`NEXT_HOPS_MAX`]; 2^26 cells of arrays; 2^24 lines of buckets; 2^27 lines of
+//! longer routes.
 //!
 //! [`Isa::gathers_fast`]: crate::engine::Isa::gathers_fast
 //! [`Isa::first_at_least`]: crate::engine::Isa::first_at_least
@@ -134,7 +139,7 @@ mod word;
 
 pub use view::Mosaic6View;
 
-use crate::blocks::patricia::{MAX_NODES, NODES, Patricia};
+use super::terrace::{self, TerraceView};
 use crate::engine::{
     About, Config, Cost, Engine, Figure, LimitInfo, Persistence, Share, Sharing, Update, Updates, Width,
 };
@@ -162,10 +167,10 @@ pub const ABOUT: About = About {
     limits: &[
         LimitInfo { what: CELLS, max: CELLS_MAX },
         LimitInfo { what: lines::LINES, max: LINES_MAX },
-        LimitInfo { what: NODES, max: MAX_NODES },
+        LimitInfo { what: terrace::LINES, max: terrace::LINES_MAX },
     ],
     next_hops_max: NEXT_HOPS_MAX,
-    cost: |shape| 3.2 + 230.0 * shape.share_longer_than_48(),
+    cost: |shape| 3.2 + 12.0 * shape.share_longer_than_48(),
     ..About::DEFAULT
 };
 
@@ -178,9 +183,9 @@ const LAST_LEVEL: u8 = 48;
 /// The bits of a key.
 const WINDOW: u8 = 16;
 
-/// The most nodes in the tree of routes longer than /48 with which a table is shared: each change
-/// of such a route is a rebuild.
-const SHARED_LONGER_MAX: usize = 1 << 12;
+/// The most bytes of routes longer than /48 with which a table is shared: each change of such a
+/// route is a rebuild.
+const SHARED_LONGER_BYTES: usize = 64 << 10;
 
 /// The arrays below the root that the batch path takes for every address. Any further array is a
 /// detour.
@@ -207,8 +212,8 @@ impl<W: Width> Mosaic6<W> {
     /// Builds a table, or fails if it needs more than `cells_max` cells.
     fn build_at_most(cells_max: u64, rib: &Rib<u128>, pages: Pages) -> Result<Self, Error> {
         let no_route = Word::Answer(NextHop::NONE).pack();
-        let longer = rib.iter().filter(|route| route.prefix.len() > LAST_LEVEL);
-        let longer = Arc::new(Patricia::plant(longer, pages)?);
+        let longer = rib.at_least(LAST_LEVEL + 1);
+        let longer = Arc::new(TerraceView::build_at_most(terrace::LINES_MAX, longer, pages)?);
         let root = Words::filled(no_route, 1 << ROOT_BITS, pages);
         let blocks = Blocks::new(cells_max, pages);
         let view = Mosaic6View::of(root.view(), &blocks, longer);
@@ -268,7 +273,7 @@ impl<W: Width> Engine<u128> for Mosaic6<W> {
 
 impl<W: Width> Share<u128> for Mosaic6<W> {
     fn share(&mut self) -> Option<Mosaic6View<W>> {
-        if self.view.longer.node_count() > SHARED_LONGER_MAX {
+        if self.view.longer.bytes() > SHARED_LONGER_BYTES {
             return None;
         }
         self.blocks.share();

@@ -2,13 +2,15 @@
 //! points to it.
 
 use super::blocks::Blocks;
-use super::build::{Writer, start};
+use super::build::{Writer, key, start};
 use super::lines::slots;
 use super::segments::{Node, Segments, number, number_past};
 use super::word::{ANSWER, CELLS_MAX, Word, array_cells, as_array};
 use super::{LAST_LEVEL, Mosaic6, ROOT_BITS, STEPS};
 use crate::engine::{Cost, Update, Width};
-use crate::{Address, Delta, Limit, Prefix, Rib};
+use crate::engines::terrace::{self, TerraceView};
+use crate::rib::AtLeast;
+use crate::{Address, Delta, Error, Limit, NextHop, Prefix, Rib};
 use std::sync::Arc;
 
 /// A slot of the root is planned again when its blocks have grown by a `1 / GROWN` part, or that
@@ -51,27 +53,24 @@ enum Place {
 
 impl<W: Width> Mosaic6<W> {
     pub(super) fn follow(&mut self, rib: &Rib<u128>, deltas: &[Delta<u128>]) -> Update {
-        let longer = deltas.iter().filter(|delta| delta.prefix.len() > LAST_LEVEL);
+        let longer = || deltas.iter().filter(|delta| delta.prefix.len() > LAST_LEVEL);
         let is_shared = self.blocks.is_shared();
         if !self.blocks.have_room(deltas.len())
-            || is_shared && (longer.clone().next().is_some() || self.blocks.are_full_of_holes())
+            || is_shared && (longer().next().is_some() || self.blocks.are_full_of_holes())
         {
             return Update::Rebuild;
         }
         self.cost = Cost::default();
-        if !is_shared {
-            let Some(cost) = Arc::make_mut(&mut self.view.longer).follow(longer) else {
-                return Update::Rebuild;
-            };
-            self.cost = cost;
+        if longer().next().is_some() && self.follow_longer(rib.at_least(LAST_LEVEL + 1), longer()).is_err() {
+            return Update::Rebuild;
         }
         for delta in deltas {
-            let kept = delta.prefix.len().min(LAST_LEVEL);
-            let prefix = Prefix::containing(delta.prefix.first(), kept);
-            let repainted = if kept <= ROOT_BITS {
-                self.repaint_slots(rib, prefix)
+            let repainted = if delta.prefix.len() > LAST_LEVEL {
+                self.mark(rib, delta)
+            } else if delta.prefix.len() <= ROOT_BITS {
+                self.repaint_slots(rib, delta.prefix)
             } else {
-                self.repaint(rib, prefix, delta)
+                self.repaint(rib, delta.prefix, &self.changed(rib, delta), delta)
             };
             if repainted.is_err() {
                 return Update::Rebuild; // no room is left beside what readers still use
@@ -81,6 +80,54 @@ impl<W: Width> Mosaic6<W> {
             self.compact();
         }
         Update::Applied(self.cost)
+    }
+
+    /// Follows changes of longer routes in the terrace, or builds it again.
+    fn follow_longer<'d>(
+        &mut self,
+        routes: AtLeast<'_, u128>,
+        deltas: impl Iterator<Item = &'d Delta<u128>> + Clone,
+    ) -> Result<(), Error> {
+        let longer = Arc::make_mut(&mut self.view.longer);
+        match longer.follow(routes, deltas) {
+            Some(cost) => self.cost = cost,
+            None => *longer = TerraceView::build_at_most(terrace::LINES_MAX, routes, self.pages)?,
+        }
+        Ok(())
+    }
+
+    /// Updates the trie after a change of a longer route. The trie says of a /48 either the answer
+    /// of all its addresses, or that there are longer routes; then it says the answer beside them.
+    /// It may say so of a /48 that has one answer all the same. O(log n).
+    fn mark(&mut self, rib: &Rib<u128>, delta: &Delta<u128>) -> Result<(), Limit> {
+        let within = Prefix::containing(delta.prefix.first(), LAST_LEVEL);
+        let answer = |prefix| rib.longest_cover(prefix).map_or(NextHop::NONE, |route| route.next_hop).0;
+        let has_longer = || rib.at_least(LAST_LEVEL + 1).covered(within).next().is_some();
+        let value = match self.uniform_answer(within.first()) {
+            None if has_longer() => return Ok(()),
+            None => ANSWER | answer(within),
+            Some(before) if before == answer(delta.prefix) => return Ok(()),
+            Some(_) => answer(within),
+        };
+        self.repaint(rib, within, &Segments::uniform(number(within.first()), value), delta)
+    }
+
+    /// Returns what the trie says is the answer of a whole /48, or `None` if it says that there are
+    /// longer routes.
+    fn uniform_answer(&self, address: u128) -> Option<u32> {
+        let (mut place, mut depth) = (Place::Root(address.bits(0, ROOT_BITS) as usize), ROOT_BITS);
+        while let Some((stride, first)) = as_array(self.word(place)) {
+            place = Place::Block(first + address.bits(depth, stride) as usize);
+            depth += stride;
+        }
+        match Word::unpack(self.word(place)) {
+            Word::Answer(next_hop) => Some(next_hop.0),
+            Word::Bucket(spot) => {
+                let key = key(number(address), depth);
+                self.blocks.lines.pairs(spot).find(|&(end, _)| end >= key).map(|(_, answer)| answer)
+            }
+            Word::Array { .. } | Word::Beyond(_) => None,
+        }
     }
 
     /// Writes all root slots within `prefix` again.
@@ -108,11 +155,17 @@ impl<W: Width> Mosaic6<W> {
         Ok(())
     }
 
-    /// Updates the trie after a change of a route, in a prefix longer than those of the root.
-    fn repaint(&mut self, rib: &Rib<u128>, prefix: Prefix<u128>, delta: &Delta<u128>) -> Result<(), Limit> {
+    /// Updates the trie after a change of a route, in a prefix longer than those of the root, which
+    /// has the intervals `changed` now.
+    fn repaint(
+        &mut self,
+        rib: &Rib<u128>,
+        prefix: Prefix<u128>,
+        changed: &Segments,
+        delta: &Delta<u128>,
+    ) -> Result<(), Limit> {
         let slot = prefix.first().bits(0, ROOT_BITS) as usize;
         let before = self.blocks.used();
-        let changed = self.changed(rib, prefix, delta);
         let mut path = Vec::with_capacity(STEPS);
         let (mut place, mut depth) = (Place::Root(slot), ROOT_BITS);
         let mut detours = 0;
@@ -121,7 +174,7 @@ impl<W: Width> Mosaic6<W> {
             let at = first + prefix.first().bits(depth, stride) as usize;
             depth += stride;
             if prefix.len() < depth {
-                detours = self.write_part(&changed, prefix, depth, at, path.len())?;
+                detours = self.write_part(changed, prefix, depth, at, path.len())?;
                 break;
             }
             place = Place::Block(at);
@@ -129,7 +182,7 @@ impl<W: Width> Mosaic6<W> {
         if as_array(self.word(place)).is_none() {
             let around = Prefix::containing(prefix.first(), depth);
             let segments = match self.written(self.word(place), around) {
-                Some(written) => written.with(&changed, number_past(prefix), number_past(around)),
+                Some(written) => written.with(changed, number_past(prefix), number_past(around)),
                 None => Segments::of(rib, around),
             };
             if depth == ROOT_BITS {
@@ -160,13 +213,13 @@ impl<W: Width> Mosaic6<W> {
         Ok(())
     }
 
-    /// Returns the intervals of `prefix`, in which a route has changed.
-    fn changed(&self, rib: &Rib<u128>, prefix: Prefix<u128>, delta: &Delta<u128>) -> Segments {
+    /// Returns the intervals of the prefix of a route that has changed.
+    fn changed(&self, rib: &Rib<u128>, delta: &Delta<u128>) -> Segments {
         // No route is longer, so there is no need to search below a route of the last level.
-        if delta.prefix.len() == LAST_LEVEL && delta.after.is_some() && self.view.longer.is_empty() {
-            return Segments::uniform(number(prefix.first()), ANSWER | delta.after.0);
+        if delta.prefix.len() == LAST_LEVEL && delta.after.is_some() && self.view.longer.is_uniform() {
+            return Segments::uniform(number(delta.prefix.first()), ANSWER | delta.after.0);
         }
-        Segments::of(rib, prefix)
+        Segments::of(rib, delta.prefix)
     }
 
     /// Returns the intervals of `node` as recorded by its `word`, which leads to no array. Returns
@@ -177,14 +230,18 @@ impl<W: Width> Mosaic6<W> {
             Word::Answer(_) => Some(Segments::uniform(first, word)),
             Word::Bucket(spot) => {
                 let mut segments = Segments::with_capacity(slots::<W>());
-                let mut key = 0;
+                let mut first_key = 0;
                 for (end, answer) in self.blocks.lines.pairs(spot) {
-                    segments.push(start(key, first, node.len()), ANSWER | answer);
-                    key = end.wrapping_add(1);
+                    segments.push(start(first_key, first, node.len()), ANSWER | answer);
+                    first_key = end.wrapping_add(1);
                 }
                 Some(segments)
             }
-            Word::Array { .. } | Word::Beyond(_) => None,
+            Word::Beyond(spot) => {
+                let (_, answer) = self.blocks.lines.pairs(spot).next()?;
+                Some(Segments::uniform(first, answer))
+            }
+            Word::Array { .. } => None,
         }
     }
 

@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 /// A walk over the whole trie.
 struct Walk<'w, W: Width> {
     engine: &'w Mosaic6<W>,
+    rib: &'w Rib<u128>,
     segments: Segments,
     /// Which cells of arrays, and which slots of lines, the walk has reached.
     cells: Vec<bool>,
@@ -28,7 +29,7 @@ impl<W: Width> Mosaic6<W> {
         let segments = Segments::of(rib, Prefix::ALL);
         let cells = vec![false; self.blocks.arrays.len()];
         let slots = vec![false; self.blocks.lines.elements().len() / elements::<W>() * slots::<W>()];
-        let mut walk = Walk { engine: self, segments, cells, slots };
+        let mut walk = Walk { engine: self, rib, segments, cells, slots };
         let mut counted = BTreeMap::new();
         let mut total = 0;
         for (slot, word) in self.root.to_vec().into_iter().enumerate() {
@@ -49,7 +50,7 @@ impl<W: Width> Mosaic6<W> {
         if total != used {
             return Err(format!("{used} bytes are in use, {total} reached"));
         }
-        self.view.longer.validate(rib.iter().filter(|route| route.prefix.len() > LAST_LEVEL))
+        self.view.longer.check(rib.at_least(LAST_LEVEL + 1))
     }
 }
 
@@ -64,8 +65,10 @@ impl<W: Width> Walk<'_, W> {
             Word::Answer(_) if node.bounds() == 0 && word == value => Ok(0),
             Word::Beyond(spot) => {
                 let said: Vec<_> = self.engine.blocks.lines.pairs(spot).collect();
-                let right = node.bounds() == 0 && value & ANSWER == 0 && said == [(u16::MAX, value)];
-                if right { Ok(bytes) } else { Err(format!("{}: longer routes, or {said:?}", at())) }
+                match said[..] {
+                    [(u16::MAX, value)] if self.is_beyond(node, value) => Ok(bytes),
+                    _ => Err(format!("{}: longer routes, or {said:?}", at())),
+                }
             }
             Word::Bucket(spot) => {
                 self.check_bucket(spot, node).map_err(|wrong| format!("{}: {wrong}", at()))?;
@@ -86,6 +89,27 @@ impl<W: Width> Walk<'_, W> {
                 node.bounds()
             )),
         }
+    }
+
+    /// Returns whether each /48 of a node has longer routes, and `value` is the answer beside them.
+    fn is_beyond(&self, node: Node, value: u32) -> bool {
+        let Segments { starts, values } = &self.segments;
+        let past = node.first + (1 << (LAST_LEVEL - node.depth));
+        let starts = std::iter::once(node.first).chain(starts[node.lo..node.hi].iter().copied());
+        let ends = starts.clone().skip(1).chain([past]);
+        let longer = self.rib.at_least(LAST_LEVEL + 1);
+        starts.zip(ends).zip(&values[node.lo - 1..node.hi]).all(|((start, end), &said)| {
+            // Where all addresses have one answer all the same, the segments do not say that there
+            // are longer routes.
+            said == value
+                || said & ANSWER != 0
+                    && (start..end).all(|number| {
+                        let within = Prefix::containing(u128::from(number) << (128 - LAST_LEVEL), LAST_LEVEL);
+                        let beside =
+                            self.rib.longest_cover(within).map_or(NextHop::NONE, |cover| cover.next_hop);
+                        beside.0 == value && longer.covered(within).next().is_some()
+                    })
+        })
     }
 
     /// Marks the cells or slots that `word` leads to as reached.

@@ -6,8 +6,8 @@ use super::blocks::Blocks;
 use super::lines::{answers, elements, slots};
 use super::word::{Cell, Spot, Word, as_array, start, step};
 use crate::arch::{Isa, first_at_least};
-use crate::blocks::patricia::Patricia;
 use crate::engine::{Lookup, Meter, Width};
+use crate::engines::terrace::TerraceView;
 use crate::memory::{Published, WordsView, flattened};
 use std::sync::Arc;
 
@@ -24,12 +24,12 @@ pub struct Mosaic6View<W: Width> {
     pub(super) root: WordsView<u32>,
     pub(super) arrays: WordsView<Cell>,
     pub(super) lines: WordsView<W>,
-    /// The routes of 49 to 128 bits.
-    pub(super) longer: Arc<Patricia<u128, W>>,
+    /// The routes of 49 to 128 bits, which do not change while the table is shared.
+    pub(super) longer: Arc<TerraceView<W>>,
 }
 
 impl<W: Width> Mosaic6View<W> {
-    pub(super) fn of(root: WordsView<u32>, blocks: &Blocks<W>, longer: Arc<Patricia<u128, W>>) -> Self {
+    pub(super) fn of(root: WordsView<u32>, blocks: &Blocks<W>, longer: Arc<TerraceView<W>>) -> Self {
         Self { root, arrays: blocks.arrays.view(), lines: blocks.lines.view(), longer }
     }
 
@@ -49,7 +49,20 @@ impl<W: Width> Mosaic6View<W> {
 
     /// Continues a lookup from `word`, with the address bits left in `rest`.
     #[inline(always)]
-    pub(super) fn on(&self, mut word: u32, mut rest: u32, address: u128, meter: &mut impl Meter) -> W {
+    fn on(&self, word: u32, rest: u32, address: u128, meter: &mut impl Meter) -> W {
+        let (beside, is_beyond) = self.beside(word, rest, meter);
+        if is_beyond {
+            let longer = self.longer.lookup_metered(address, meter);
+            if longer != W::default() {
+                return longer;
+            }
+        }
+        beside
+    }
+
+    /// Continues a lookup among the routes of the trie. Also returns whether there are longer ones.
+    #[inline(always)]
+    pub(super) fn beside(&self, mut word: u32, mut rest: u32, meter: &mut impl Meter) -> (W, bool) {
         let words = flattened(&self.arrays);
         while let Some((stride, first)) = as_array(word) {
             let (index, left) = step(rest, stride);
@@ -57,26 +70,18 @@ impl<W: Width> Mosaic6View<W> {
             rest = left;
         }
         match Word::unpack(word) {
-            Word::Answer(next_hop) => W::narrow(next_hop),
+            Word::Answer(next_hop) => (W::narrow(next_hop), false),
             Word::Bucket(Spot { line, slot }) => {
                 let line = self.line(line);
                 let among = u32::MAX << slot & ((1 << slots::<W>()) - 1);
                 let at = first_at_least::<W>(line, among, key(rest));
-                meter.load_word(&line[answers::<W>() + at as usize])
+                (meter.load_word(&line[answers::<W>() + at as usize]), false)
             }
-            Word::Beyond(spot) => self.beyond(spot, address, meter),
+            Word::Beyond(Spot { line, slot }) => {
+                (meter.load_word(&self.line(line)[answers::<W>() + slot as usize]), true)
+            }
             Word::Array { .. } => unreachable!("the loop follows arrays"),
         }
-    }
-
-    /// Returns the answer of an address that has more-specific routes around it.
-    #[inline(always)]
-    fn beyond(&self, Spot { line, slot }: Spot, address: u128, meter: &mut impl Meter) -> W {
-        let longer = self.longer.descend(address, meter);
-        if longer != W::default() {
-            return longer;
-        }
-        meter.load_word(&self.line(line)[answers::<W>() + slot as usize])
     }
 }
 

@@ -26,7 +26,7 @@ struct Batch<'v, I, const LEAF: u32> {
 impl<W: Width, const LEAF: u32> TerraceView<W, LEAF> {
     /// Looks up a batch.
     #[inline(always)]
-    pub(super) fn many<I: Isa>(&self, isa: I, addresses: &[u128], next_hops: &mut [W]) {
+    pub(in crate::engines) fn many<I: Isa>(&self, isa: I, addresses: &[u128], next_hops: &mut [W]) {
         let lines: &[Node] = &self.trees.blocks.lines;
         let (words, has_marks) = (words(lines), self.trees.marked > 0);
         let batch = Batch::<I, LEAF> { lines, words, root: self.root, has_marks, isa };

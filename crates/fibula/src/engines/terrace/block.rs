@@ -7,7 +7,7 @@ use crate::blocks::linear_tree::{CHILDREN, Intervals, Node, levels_of, node, nod
 use zerocopy::{FromBytes, IntoBytes};
 
 /// The limit, by its unit.
-pub(super) const LINES: &str = "lines of 64 bytes";
+pub(in crate::engines) const LINES: &str = "lines of 64 bytes";
 
 /// Returns lines as words of 32 bits.
 #[inline(always)]

@@ -1,13 +1,13 @@
 //! The build: the intervals of a table as trees, in one pass over its ranges.
 
+use super::handle::MARK;
 use super::tree::Trees;
 use super::view::TerraceView;
-use super::{Terrace, handle::MARK};
 use crate::blocks::linear_tree::{Intervals, Piece, cut};
 use crate::engine::Width;
 use crate::memory::Pages;
-use crate::rib::Range;
-use crate::{Error, Limit, NextHop, Rib};
+use crate::rib::{AtLeast, Range};
+use crate::{Error, Limit, NextHop};
 use std::marker::PhantomData;
 
 impl<const LEAF: u32> Trees<LEAF> {
@@ -36,14 +36,18 @@ impl<const LEAF: u32> Trees<LEAF> {
     }
 }
 
-impl<W: Width, const LEAF: u32> Terrace<W, LEAF> {
-    /// Builds a table, or fails if it needs more than `lines_max` lines.
-    pub(super) fn build_at_most(lines_max: u64, rib: &Rib<u128>, pages: Pages) -> Result<Self, Error> {
+impl<W: Width, const LEAF: u32> TerraceView<W, LEAF> {
+    /// Builds the table of some routes, or fails if it needs more than `lines_max` lines.
+    pub(in crate::engines) fn build_at_most(
+        lines_max: u64,
+        routes: AtLeast<'_, u128>,
+        pages: Pages,
+    ) -> Result<Self, Error> {
         let mut trees = Trees::new(lines_max, pages);
-        let networks = trees.intervals_of(rib.ranges())?;
+        let networks = trees.intervals_of(routes.ranges())?;
         trees.marked = networks.answers.iter().filter(|&&word| word & MARK != 0).count();
         let root = trees.plant(&networks)?;
         trees.blocks.lines.shrink_to_fit();
-        Ok(Self { view: TerraceView { trees, root, width: PhantomData }, lines_max })
+        Ok(Self { trees, root, width: PhantomData })
     }
 }

@@ -8,7 +8,7 @@ const DIRECTORY: u32 = 1 << 30;
 const ORIGIN_BITS: u32 = 27;
 
 /// The most lines: those that a handle can name.
-pub(super) const LINES_MAX: u64 = 1 << ORIGIN_BITS;
+pub(in crate::engines) const LINES_MAX: u64 = 1 << ORIGIN_BITS;
 
 /// The greatest number of levels of a block that a handle can name.
 pub(super) const LEVELS_MAX: u32 = 7;

@@ -99,6 +99,9 @@ mod update;
 mod validate;
 mod view;
 
+pub(super) use block::LINES;
+pub(super) use handle::LINES_MAX;
+pub(super) use snapshot::Names;
 pub use view::TerraceView;
 
 use crate::blocks::linear_tree::CHILDREN;
@@ -115,7 +118,7 @@ pub const ABOUT: About = About {
     paper: "fibula's own: linearised B+-trees in blocks that change in place",
     year: 2026,
     updates: Updates::InPlace,
-    limits: &[LimitInfo { what: block::LINES, max: handle::LINES_MAX }],
+    limits: &[LimitInfo { what: LINES, max: LINES_MAX }],
     next_hops_max: NEXT_HOPS_MAX,
     cost: |shape| {
         1.8 + 0.95 * (2.0 * shape.routes.max(1) as f32).log(CHILDREN as f32)
@@ -131,15 +134,13 @@ const LEAF_LEVELS: u32 = 3;
 #[derive(Clone, Debug)]
 pub struct Terrace<W: Width, const LEAF: u32 = LEAF_LEVELS> {
     view: TerraceView<W, LEAF>,
-    /// The most lines.
-    lines_max: u64,
 }
 
 impl<W: Width, const LEAF: u32> Engine<u128> for Terrace<W, LEAF> {
     type View = TerraceView<W, LEAF>;
 
     fn build(rib: &Rib<u128>, config: &Config) -> Result<Self, Error> {
-        Self::build_at_most(handle::LINES_MAX, rib, config.pages)
+        TerraceView::build_at_most(LINES_MAX, rib.at_least(0), config.pages).map(|view| Self { view })
     }
 
     fn view(&self) -> &TerraceView<W, LEAF> {
@@ -147,19 +148,19 @@ impl<W: Width, const LEAF: u32> Engine<u128> for Terrace<W, LEAF> {
     }
 
     fn apply(&mut self, rib: &Rib<u128>, deltas: &[Delta<u128>]) -> Update {
-        self.follow(rib, deltas)
+        self.view.follow(rib.at_least(0), deltas.iter()).map_or(Update::Rebuild, Update::Applied)
     }
 
     fn memory(&self) -> Memory {
-        Memory::new().off_chip("lines", self.view.trees.blocks.lines.bytes())
+        Memory::new().off_chip("lines", self.view.bytes())
     }
 
     fn figures(&self) -> Vec<Figure> {
-        self.count()
+        self.view.count()
     }
 
     fn validate(&self, rib: &Rib<u128>) -> Result<(), String> {
-        self.check(rib)
+        self.view.check(rib.at_least(0))
     }
 
     fn persistence() -> Option<Persistence<Self, u128>> {

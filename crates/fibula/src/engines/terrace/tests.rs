@@ -144,8 +144,12 @@ fn a_cover_that_comes_and_goes_over_many_marked_networks_leaves_no_line_behind()
 fn a_table_that_might_not_fit_is_built_again_and_one_that_does_not_is_refused() {
     let mut rib: Rib<u128> = comb(1000, true).collect();
     let lines = build::<u8, 3>(&rib).view.trees.blocks.lines.len() as u64;
-    let mut engine = Terrace::<u8>::build_at_most(lines, &rib, Pages::Small).unwrap();
-    let limit = Terrace::<u8>::build_at_most(lines - 1, &rib, Pages::Small).unwrap_err().limit().unwrap();
+    let mut engine =
+        Terrace { view: TerraceView::<u8>::build_at_most(lines, rib.at_least(0), Pages::Small).unwrap() };
+    let limit = TerraceView::<u8>::build_at_most(lines - 1, rib.at_least(0), Pages::Small)
+        .unwrap_err()
+        .limit()
+        .unwrap();
     assert_eq!((limit.what, limit.max), ("lines of 64 bytes", lines - 1));
     let before = rib.clone();
     let delta = rib.insert("2001:db8::/128".parse().unwrap(), NextHop(1)).unwrap();

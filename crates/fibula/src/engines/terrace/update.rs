@@ -1,11 +1,12 @@
 //! Updates: the intervals of each changed prefix are replaced by those of the table.
 
-use super::Terrace;
 use super::handle::{Handle, MARK};
 use super::tree::Span;
+use super::view::TerraceView;
 use crate::blocks::linear_tree::{Intervals, halves};
-use crate::engine::{Cost, Update, Width};
-use crate::{Delta, Limit, Prefix, Rib};
+use crate::engine::{Cost, Width};
+use crate::rib::AtLeast;
+use crate::{Delta, Limit, Prefix};
 
 /// The length of the prefixes that end where a /64 does.
 const NETWORK_BITS: u8 = 64;
@@ -13,64 +14,72 @@ const NETWORK_BITS: u8 = 64;
 /// The free lines that are never worth a rebuild: 1 MiB.
 const FREE_IGNORED: usize = 1 << 14;
 
-impl<W: Width, const LEAF: u32> Terrace<W, LEAF> {
-    /// Follows changes of the table.
-    pub(super) fn follow(&mut self, rib: &Rib<u128>, deltas: &[Delta<u128>]) -> Update {
-        let needed: usize = deltas.iter().map(|delta| self.lines_needed(rib, delta.prefix)).sum();
+impl<W: Width, const LEAF: u32> TerraceView<W, LEAF> {
+    /// Follows changes of the routes that the table is made of. Returns `None`, and changes
+    /// nothing, if it is to be built again.
+    pub(in crate::engines) fn follow<'d>(
+        &mut self,
+        routes: AtLeast<'_, u128>,
+        deltas: impl Iterator<Item = &'d Delta<u128>> + Clone,
+    ) -> Option<Cost> {
+        let needed: usize = deltas.clone().map(|delta| self.lines_needed(routes, delta.prefix)).sum();
         // There may be room all the same. A build finds out, and names the limit if there is none.
-        let lines = &self.view.trees.blocks.lines;
+        let lines = &self.trees.blocks.lines;
         let is_wasteful = lines.free_total() > FREE_IGNORED.max(lines.len() / 2);
-        if is_wasteful || (lines.len() + needed) as u64 > self.lines_max {
-            return Update::Rebuild;
+        if is_wasteful || (lines.len() + needed) as u64 > lines.max() {
+            return None;
         }
-        self.view.trees.written = 0;
+        self.trees.written = 0;
         for delta in deltas {
             let (first, last) = (halves(delta.prefix.first()), halves(delta.prefix.last()));
             let result = if delta.prefix.len() <= NETWORK_BITS {
-                self.replace_networks(rib, delta.prefix, Span { first: first.0, last: last.0 })
+                self.replace_networks(routes, delta.prefix, Span { first: first.0, last: last.0 })
             } else {
-                self.replace_hosts(rib, delta.prefix, first.0, Span { first: first.1, last: last.1 })
+                self.replace_hosts(routes, delta.prefix, first.0, Span { first: first.1, last: last.1 })
             };
             result.expect("there is room, as was checked");
         }
-        Update::Applied(Cost { chunks_rebuilt: self.view.trees.written, ..Cost::default() })
+        Some(Cost { chunks_rebuilt: self.trees.written, ..Cost::default() })
     }
 
     /// Returns a bound of the lines that the change of a prefix allocates.
-    fn lines_needed(&self, rib: &Rib<u128>, prefix: Prefix<u128>) -> usize {
-        let view = &self.view;
-        let intervals = 2 * rib.covered(prefix).count() + 3;
+    fn lines_needed(&self, routes: AtLeast<'_, u128>, prefix: Prefix<u128>) -> usize {
+        let intervals = 2 * routes.covered(prefix).count() + 3;
         // A planted tree takes at most two lines for each interval.
-        let mut lines = view.trees.lines_needed(view.root, intervals) + 2 * intervals;
+        let mut lines = self.trees.lines_needed(self.root, intervals) + 2 * intervals;
         if prefix.len() > NETWORK_BITS {
-            let word = view.trees.word_of(view.root, halves(prefix.first()).0);
+            let word = self.trees.word_of(self.root, halves(prefix.first()).0);
             if word & MARK != 0 {
-                lines += view.trees.lines_needed(Handle::unpack(word), intervals);
+                lines += self.trees.lines_needed(Handle::unpack(word), intervals);
             }
         }
         lines
     }
 
     /// Replaces the intervals of a prefix of whole /64s.
-    fn replace_networks(&mut self, rib: &Rib<u128>, prefix: Prefix<u128>, span: Span) -> Result<(), Limit> {
-        let view = &mut self.view;
-        view.trees.free_within(view.root, span);
-        let networks = view.trees.intervals_of(rib.ranges_within(prefix))?;
-        view.root = view.trees.splice(view.root, span, &networks)?;
+    fn replace_networks(
+        &mut self,
+        routes: AtLeast<'_, u128>,
+        prefix: Prefix<u128>,
+        span: Span,
+    ) -> Result<(), Limit> {
+        self.trees.free_within(self.root, span);
+        let networks = self.trees.intervals_of(routes.ranges_within(prefix))?;
+        self.root = self.trees.splice(self.root, span, &networks)?;
         Ok(())
     }
 
     /// Replaces the intervals of a prefix inside `network`, a /64.
     fn replace_hosts(
         &mut self,
-        rib: &Rib<u128>,
+        routes: AtLeast<'_, u128>,
         prefix: Prefix<u128>,
         network: u64,
         span: Span,
     ) -> Result<(), Limit> {
         let mut hosts = Intervals::default();
-        let word = self.view.trees.word_of(self.view.root, network);
-        let ranges = rib.ranges_within(prefix).map(|range| (halves(range.last).1, range.next_hop.0));
+        let word = self.trees.word_of(self.root, network);
+        let ranges = routes.ranges_within(prefix).map(|range| (halves(range.last).1, range.next_hop.0));
         if word & MARK == 0 {
             if span.first > 0 {
                 hosts.push(span.first - 1, word);
@@ -80,16 +89,16 @@ impl<W: Width, const LEAF: u32> Terrace<W, LEAF> {
                 hosts.join(u64::MAX, word);
             }
             if hosts.len() > 1 {
-                let tree = self.view.trees.plant(&hosts)?;
+                let tree = self.trees.plant(&hosts)?;
                 self.replace_network(network, tree.pack())?;
             }
             return Ok(());
         }
         ranges.for_each(|(end, answer)| hosts.push(end, answer));
-        let trees = &mut self.view.trees;
+        let trees = &mut self.trees;
         let tree = trees.splice(Handle::unpack(word), span, &hosts)?;
         if tree.pack() != word {
-            trees.set_word(self.view.root, network, tree.pack());
+            trees.set_word(self.root, network, tree.pack());
         }
         // The last bound inside has gone.
         match trees.only_word(tree) {
@@ -101,8 +110,7 @@ impl<W: Width, const LEAF: u32> Terrace<W, LEAF> {
     /// Replaces what answers for one /64.
     fn replace_network(&mut self, network: u64, word: u32) -> Result<(), Limit> {
         let new = Intervals { ends: vec![network], answers: vec![word] };
-        let view = &mut self.view;
-        view.root = view.trees.splice(view.root, Span { first: network, last: network }, &new)?;
+        self.root = self.trees.splice(self.root, Span { first: network, last: network }, &new)?;
         Ok(())
     }
 }

@@ -1,13 +1,14 @@
 //! The structural check.
 
-use super::Terrace;
 use super::block::Size;
 use super::handle::{Handle, MARK};
 use super::tree::Trees;
+use super::view::TerraceView;
+use crate::NextHop;
 use crate::blocks::linear_tree::Intervals;
 use crate::blocks::reached::Reached;
 use crate::engine::{Figure, Width};
-use crate::{NextHop, Rib};
+use crate::rib::AtLeast;
 
 impl<const LEAF: u32> Trees<LEAF> {
     /// Reads a block back, marks its lines as reached, and checks that a search finds each of its
@@ -80,14 +81,14 @@ impl<const LEAF: u32> Trees<LEAF> {
     }
 }
 
-impl<W: Width, const LEAF: u32> Terrace<W, LEAF> {
+impl<W: Width, const LEAF: u32> TerraceView<W, LEAF> {
     /// Reads all trees back, and compares their intervals with the ranges of the table. Each line
     /// must belong to one block or be free.
-    pub(super) fn check(&self, rib: &Rib<u128>) -> Result<(), String> {
-        let trees = &self.view.trees;
+    pub(in crate::engines) fn check(&self, routes: AtLeast<'_, u128>) -> Result<(), String> {
+        let trees = &self.trees;
         trees.blocks.lines.validate()?;
         let mut reached = Reached::new("lines", trees.blocks.lines.len());
-        let networks = trees.read_back(self.view.root, &mut reached)?;
+        let networks = trees.read_back(self.root, &mut reached)?;
         let mut found: Vec<(u128, u32)> = Vec::new();
         let mut add = |end, answer| match found.last_mut() {
             Some(last) if last.1 == answer => last.0 = end,
@@ -115,7 +116,7 @@ impl<W: Width, const LEAF: u32> Terrace<W, LEAF> {
         if marked != trees.marked {
             return Err(format!("{marked} marked /64s, counted {}", trees.marked));
         }
-        let mut expected = rib.ranges().map(|range| (range.last, range.next_hop));
+        let mut expected = routes.ranges().map(|range| (range.last, range.next_hop));
         for (end, answer) in found {
             let expected = expected.next();
             if expected != Some((end, NextHop(answer))) {
@@ -127,8 +128,8 @@ impl<W: Width, const LEAF: u32> Terrace<W, LEAF> {
 
     /// Counts what the trees consist of.
     pub(super) fn count(&self) -> Vec<Figure> {
-        let trees = &self.view.trees;
-        let networks = trees.all_of(self.view.root);
+        let trees = &self.trees;
+        let networks = trees.all_of(self.root);
         let handles = networks.answers.iter().filter(|&&word| word & MARK != 0);
         let (mut hosts, mut deepest) = (0, 0);
         for tree in handles.map(|&word| Handle::unpack(word)) {
@@ -138,7 +139,7 @@ impl<W: Width, const LEAF: u32> Terrace<W, LEAF> {
         let free = trees.blocks.lines.free_total();
         vec![
             Figure::count("intervals of /64s", networks.len()),
-            Figure::count("levels", Self::levels(self.view.root) as usize),
+            Figure::count("levels", Self::levels(self.root) as usize),
             Figure::count("/64s with intervals inside", trees.marked),
             Figure::count("intervals inside /64s", hosts),
             Figure::count("levels inside /64s", deepest as usize),

@@ -45,6 +45,16 @@ impl<W: Width, const LEAF: u32> TerraceView<W, LEAF> {
         meter.load(&words(lines)[answer_at(origin, at) as usize])
     }
 
+    /// Returns the bytes of all trees.
+    pub(in crate::engines) fn bytes(&self) -> usize {
+        self.trees.blocks.lines.bytes()
+    }
+
+    /// Returns whether all addresses have one answer.
+    pub(in crate::engines) fn is_uniform(&self) -> bool {
+        self.trees.only_word(self.root).is_some_and(|word| word & MARK == 0)
+    }
+
     /// Returns the word that answers for `key` in a tree.
     #[inline(always)]
     fn walk(&self, tree: Handle, key: u64, meter: &mut impl Meter) -> u32 {
