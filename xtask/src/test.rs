@@ -1,54 +1,94 @@
-//! `cargo xtask test`: everything, in the order in which it is most likely to fail.
+//! `cargo xtask test`: everything. What is most likely to fail comes first.
 
-use crate::run::{DEFAULT_FEATURES, FEATURES, cargo, host, nightly, run};
+use crate::run::{DEFAULT_FEATURES, FEATURES, cargo, host, nightly, root, run};
 use crate::{api, fuzz, instructions, lint, packages, setup};
-use anyhow::Result;
-use std::process::Command;
+use anyhow::{Context, Result, bail};
+use std::fs::File;
+use std::process::{Command, Stdio};
 use std::time::Instant;
 
-/// The stages of the tests, each with its name.
-const STAGES: [(&str, Stage); 9] = [
-    ("what the tests need", setup::all),
-    ("lint", lint::all),
+/// A named step of the tests.
+type Stage = (&'static str, fn() -> Result<()>);
+
+/// The stages that are most likely to fail. Nothing else begins before they pass.
+const FIRST: [Stage; 2] = [("what the tests need", setup::all), ("lint", lint::all)];
+
+/// The stages that use the pinned toolchain.
+const PINNED: [Stage; 4] = [
     ("packages", packages::check),
     ("public surface", api::check),
     ("tests", tests),
     ("instructions", instructions::check),
+];
+
+/// The stages that compile everything again with instruments, by the nightly toolchain and into
+/// folders of their own. They run beside those of the pinned toolchain, because the compiler spends
+/// minutes in one crate, on one core.
+const INSTRUMENTED: [Stage; 3] = [
     ("address sanitizer", address_sanitizer),
     ("thread sanitizer", thread_sanitizer),
     ("fuzzing", || fuzz::targets(fuzz::SECONDS, &[])),
 ];
 
 /// The stages of what one runs before a commit.
-const QUICK: [(&str, Stage); 2] = [("lint", lint::code), ("unit tests", unit_tests)];
+const QUICK: [Stage; 2] = [("lint", lint::code), ("unit tests", unit_tests)];
 
-type Stage = fn() -> Result<()>;
+/// Where the instrumented stages print while the others run.
+const LOG: &str = "target/instrumented.log";
 
-/// Runs all checks and tests. Stops at the first that fails.
+/// Runs all checks and tests. The instrumented stages run in a process of their own, which prints
+/// into a file. The file is printed at the end.
 pub(crate) fn all() -> Result<()> {
-    stages(&STAGES)
+    let start = Instant::now();
+    stages(&FIRST)?;
+    println!("beside what follows, into {LOG}: cargo xtask test --instrumented");
+    let log = File::create(root().join(LOG)).with_context(|| format!("cannot write {LOG}"))?;
+    let mut beside = Command::new(std::env::current_exe()?);
+    beside.args(["test", "--instrumented"]).stdin(Stdio::null()).stderr(log.try_clone()?).stdout(log);
+    let mut beside = beside.spawn().context("cannot run the instrumented stages")?;
+    let pinned = stages(&PINNED).inspect_err(|error| {
+        eprintln!("xtask: {error:#}\nthe instrumented stages are still running");
+    });
+    let status = beside.wait()?;
+    std::io::copy(&mut File::open(root().join(LOG))?, &mut std::io::stdout())?;
+    pinned?;
+    if !status.success() {
+        bail!("the instrumented stages failed ({status}); they are printed above, and in {LOG}");
+    }
+    report("all good", start.elapsed().as_secs_f64(), cpu_seconds());
+    Ok(())
+}
+
+/// Runs the stages that compile everything again with instruments.
+pub(crate) fn instrumented() -> Result<()> {
+    stages(&INSTRUMENTED)
 }
 
 /// Runs what one runs before a commit: formatting, clippy and the unit tests, with few cases each.
 pub(crate) fn quick() -> Result<()> {
-    stages(&QUICK)
+    let start = Instant::now();
+    stages(&QUICK)?;
+    report("all good", start.elapsed().as_secs_f64(), cpu_seconds());
+    Ok(())
 }
 
-/// Runs stages one after the other and prints what each took.
-fn stages(stages: &[(&str, Stage)]) -> Result<()> {
+/// Runs stages one after the other, and prints what each took when all have passed.
+fn stages(stages: &[Stage]) -> Result<()> {
     let mut took = Vec::new();
-    let (start, cpu_start) = (Instant::now(), cpu_seconds());
     for (name, stage) in stages {
         let (start, cpu_start) = (Instant::now(), cpu_seconds());
         stage()?;
-        took.push((*name, start.elapsed().as_secs_f64(), cpu_seconds() - cpu_start));
+        took.push((name, start.elapsed().as_secs_f64(), cpu_seconds() - cpu_start));
     }
-    took.push(("all", start.elapsed().as_secs_f64(), cpu_seconds() - cpu_start));
-    println!("{:<20} {:>7} {:>7}", "all good", "wall s", "CPU s");
     for (name, wall, cpu) in took {
-        println!("{name:<20} {wall:>7.0} {cpu:>7.0}");
+        report(name, wall, cpu);
     }
     Ok(())
+}
+
+/// Prints what something took, in seconds of wall clock and of all processors.
+fn report(name: &str, wall: f64, cpu: f64) {
+    println!("passed: {name:<20} {wall:>5.0} s of wall clock, {cpu:>5.0} s of processors");
 }
 
 /// Returns the processor time of all programs that have ended so far, in seconds; 0 where the
