@@ -10,7 +10,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::OnceLock;
 
 /// The engines that keep snapshots. Those in `LARGE` begin with a table of 64 MiB.
-const ENGINES: [&str; 10] = [
+const ENGINES: [&str; 11] = [
     "sail-l",
     "mosaic",
     "mosaic-runs",
@@ -21,6 +21,7 @@ const ENGINES: [&str; 10] = [
     "tree-bitmap/strides=11-7-7-7",
     "mosaic6",
     "planb",
+    "terrace",
 ];
 const LARGE: [&str; 1] = ["dir24-8"];
 

@@ -247,7 +247,7 @@ fn forge<A: Address>(specification: &str, width: WidthBits, rounds: u32) -> [u32
 }
 
 /// The engines whose snapshots are small, and those that begin with a table of megabytes.
-const FORGED: [(&str, u32); 11] = [
+const FORGED: [(&str, u32); 12] = [
     ("sail-l", 80),
     ("mosaic", 60),
     ("mosaic-runs", 60),
@@ -258,6 +258,7 @@ const FORGED: [(&str, u32); 11] = [
     ("tree-bitmap/strides=11-7-7-7", 100),
     ("mosaic6", 80),
     ("planb", 200),
+    ("terrace", 200),
     ("dir24-8", 1),
 ];
 

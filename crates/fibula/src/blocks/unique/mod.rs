@@ -50,6 +50,8 @@ pub struct Kept<F: Form> {
     settled: bool,
     /// The reference count of each number; 0 if it is free, or not the first of its chunk.
     references: Vec<u32>,
+    /// The hash of the contents of each number in use, so that no chunk is read to hash it again.
+    hashes: Vec<u32>,
     space: F::Space,
     /// The chunks that are free after a grace period.
     retired: Retired<u32>,
@@ -75,15 +77,15 @@ impl<F: Form> Kept<F> {
     }
 
     fn over(words: Words<F::Word>, pages: Pages) -> Self {
-        let (references, space, retired) = (Vec::new(), F::Space::default(), Retired::new());
         Self {
             words,
             pages,
             shared: false,
             settled: false,
-            references,
-            space,
-            retired,
+            references: Vec::new(),
+            hashes: Vec::new(),
+            space: F::Space::default(),
+            retired: Retired::new(),
             twins: HashTable::new(),
         }
     }
@@ -143,10 +145,14 @@ impl<F: Form> Kept<F> {
         }
         if end > self.references.capacity() {
             self.references.reserve_exact(end + more + Self::SPARE - self.references.len());
+            self.hashes.reserve_exact(end + more + Self::SPARE - self.hashes.len());
         }
-        let Self { words, references, space, twins, .. } = self;
-        let is_equal = |&number: &u32| F::read(places::<F>(words, number)) == *contents;
-        match twins.entry(hash(values), is_equal, hash_in::<F>(words)) {
+        let Self { words, references, hashes, space, twins, .. } = self;
+        let hash = hash(values);
+        let is_equal = |&number: &u32| {
+            hashes[number as usize] == hash && F::read(places::<F>(words, number)) == *contents
+        };
+        match twins.entry(spread(hash), is_equal, |&number| spread(hashes[number as usize])) {
             Entry::Occupied(twin) => {
                 references[*twin.get() as usize] += 1;
                 *twin.get()
@@ -156,9 +162,11 @@ impl<F: Form> Kept<F> {
                 place.insert(number);
                 if end > references.len() {
                     references.resize(end, 0);
+                    hashes.resize(end, 0);
                 }
                 words.write(number as usize * F::UNIT, values);
                 references[number as usize] = 1;
+                hashes[number as usize] = hash;
                 number
             }
         }
@@ -183,7 +191,7 @@ impl<F: Form> Kept<F> {
     }
 
     /// Removes `references` references to a chunk, which is freed without any. Returns whether it
-    /// was. O(1), or O(length) for the last.
+    /// was. O(1).
     ///
     /// # Panics
     /// If it has fewer references.
@@ -192,7 +200,7 @@ impl<F: Form> Kept<F> {
         *left = left.checked_sub(references).expect("no more references are released than were taken");
         let is_last = *left == 0 && references > 0;
         if is_last {
-            let place = self.twins.find_entry(hash_in::<F>(&self.words)(&number), |&twin| twin == number);
+            let place = self.twins.find_entry(spread(self.hashes[number as usize]), |&twin| twin == number);
             place.expect("every chunk in use can be found").remove();
             if self.shared {
                 self.retired.retire(number);
@@ -281,16 +289,19 @@ impl<F: Form> Kept<F> {
         };
         let renumbered: Vec<u32> = self.references.iter().enumerate().map(renumber).collect();
         let words = Words::zeroed(space.end() * F::UNIT, self.pages);
-        let mut references = vec![0; space.end()];
+        let (mut references, mut hashes) = (vec![0; space.end()], vec![0; space.end()]);
         let mut twins = HashTable::with_capacity(self.twins.len());
         for (before, &number) in renumbered.iter().enumerate().filter(|&(_, &number)| number != u32::MAX) {
             let chunk = changed(self.get(before as u32));
             let values = F::words(&chunk);
             words.write(number as usize * F::UNIT, values);
             references[number as usize] = self.references[before];
-            twins.insert_unique(hash(values), number, hash_in::<F>(&words));
+            let hash = hash(values);
+            hashes[number as usize] = hash;
+            twins.insert_unique(spread(hash), number, |&number| spread(hashes[number as usize]));
         }
-        (self.words, self.references, self.space, self.twins) = (words, references, space, twins);
+        (self.words, self.references, self.hashes) = (words, references, hashes);
+        (self.space, self.twins) = (space, twins);
         self.settled = true;
         renumbered
     }
@@ -307,7 +318,7 @@ impl<F: Form> Kept<F> {
     /// table.
     #[must_use]
     pub fn book_bytes(&self) -> usize {
-        self.references.capacity() * size_of::<u32>()
+        (self.references.capacity() + self.hashes.capacity()) * size_of::<u32>()
             + self.space.bytes()
             + self.retired.bytes()
             + self.twins.allocation_size()
@@ -350,7 +361,8 @@ impl<F: Form> Kept<F> {
         for number in numbers {
             let contents = self.get(number);
             // By contents: this finds the first of two equal chunks.
-            let twin = self.twins.find(hash(F::words(&contents)), |&twin| self.get(twin) == contents);
+            let hash = hash(F::words(&contents));
+            let twin = self.twins.find(spread(hash), |&twin| self.get(twin) == contents);
             if twin != Some(&number) {
                 return Err(format!("chunk {number} is lost or has a twin"));
             }
@@ -359,21 +371,23 @@ impl<F: Form> Kept<F> {
     }
 }
 
-/// Returns a function that hashes the chunk of a number.
+/// Returns the hash that the hash table takes of a chunk's: its low bits choose the group, and its
+/// highest the tag.
 #[inline(always)]
-fn hash_in<F: Form>(words: &Words<F::Word>) -> impl Fn(&u32) -> u64 {
-    move |&number| hash(F::words(&F::read(places::<F>(words, number))))
+fn spread(hash: u32) -> u64 {
+    u64::from(hash) << 32 | u64::from(hash)
 }
 
 /// Returns a hash of all bytes: 16 at a time, the two halves folded by the 128-bit product.
 #[inline(always)]
-fn hash<T: IntoBytes + Immutable>(values: &[T]) -> u64 {
+fn hash<T: IntoBytes + Immutable>(values: &[T]) -> u32 {
     debug_assert!(size_of_val(values).is_multiple_of(16));
     let (pairs, _) = values.as_bytes().as_chunks::<16>();
-    pairs.iter().fold(0x9E37_79B9_7F4A_7C15, |hash: u64, pair| {
+    let hash = pairs.iter().fold(0x9E37_79B9_7F4A_7C15, |hash: u64, pair| {
         let pair = u128::from_ne_bytes(*pair);
         let (low, high) = (pair as u64 ^ hash, (pair >> 64) as u64 ^ 0xA076_1D64_78BD_642F);
         let product = u128::from(low) * u128::from(high);
         (product as u64 ^ (product >> 64) as u64).rotate_left(23) ^ low.wrapping_add(high)
-    })
+    });
+    (hash ^ hash >> 32) as u32
 }

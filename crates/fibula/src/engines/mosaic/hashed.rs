@@ -9,7 +9,7 @@ use super::view::{self, MosaicView};
 use super::{BELOW, SLOTS, TILE, TILE_END};
 use crate::blocks::retired::Retired;
 use crate::blocks::unique::Unique;
-use crate::engine::{Config, Meter, Width};
+use crate::engine::{Config, Meter, Unmetered, Width};
 use crate::memory::{Array, Pages, Published, WordsView};
 use crate::sections::{SectionWriter, Sections};
 use crate::{Error, NextHop};
@@ -28,7 +28,7 @@ impl<W: Width> HashedView<W> {
         let chunks = answers.len() / BELOW;
         let mut all = Places::with_room_for(places.len(), pages);
         for (number, chunk) in places.filter(|&(_, chunk)| (chunk as usize) < chunks) {
-            all.set(number, chunk);
+            all.set(number, chunk, &mut Unmetered);
         }
         Self { places: all.words().view(), answers: WordsView::holding(answers) }
     }
@@ -77,15 +77,22 @@ impl<W: Width> Hashed<W> {
     /// The slots that a shared table reserves for growth, on top of three times its contents.
     const ROOM: usize = 1 << 13;
 
-    /// Sets the answers of the /24 with this `number`.
-    fn set(&mut self, number: u32, answers: &[W; BELOW]) {
-        if self.places.room() == 0 {
-            self.resize(self.places.len() + self.places.len() / 8 + 8, |chunk| chunk);
-        }
+    /// Sets the answers of the /24 with this `number`. `meter` counts the words of the hash table
+    /// that are read.
+    fn set(&mut self, number: u32, answers: &[W; BELOW], meter: &mut impl Meter) {
+        self.places.reserve(1, self.pages);
         self.leaving.retain(|&other| other != number);
         let chunk = self.chunks.insert(answers);
-        if let Some(before) = self.places.set(number, chunk) {
+        if let Some(before) = self.places.set(number, chunk, meter) {
             self.chunks.release(before, 1);
+        }
+    }
+
+    /// As [`Below::join`].
+    pub(super) fn join_metered(&mut self, piece: &Self, meter: &mut impl Meter) {
+        self.places.reserve(piece.places.len(), self.pages);
+        for (number, chunk) in piece.places.iter() {
+            self.set(number, &piece.chunks.get(chunk), meter);
         }
     }
 
@@ -126,7 +133,7 @@ impl<W: Width> Below<W> for Hashed<W> {
     }
 
     fn mark(&mut self, number: u32, answers: &[W; BELOW]) -> W {
-        self.set(number, answers);
+        self.set(number, answers, &mut Unmetered);
         W::narrow(NextHop(W::MAX))
     }
 
@@ -139,9 +146,7 @@ impl<W: Width> Below<W> for Hashed<W> {
     }
 
     fn join(&mut self, piece: &Self) {
-        for (number, chunk) in piece.places.iter() {
-            self.set(number, &piece.chunks.get(chunk));
-        }
+        self.join_metered(piece, &mut Unmetered);
     }
 
     #[inline(always)]

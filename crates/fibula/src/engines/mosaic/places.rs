@@ -1,4 +1,9 @@
 //! [`Places`]: which chunk of answers each /24 with more-specific routes has.
+//!
+//! Every table has the same hash, so [`Places::iter`] yields the entries of one table in the order
+//! of their home slots in another. Entries in that order fill a table that is too small from its
+//! front: each search passes all that came before it. So whoever copies a table into another
+//! [reserves](Places::reserve) the room first.
 
 use crate::blocks::hashing::{HashFunction, reduce};
 use crate::engine::{Meter, Unmetered};
@@ -68,15 +73,23 @@ impl Places {
         &self.words
     }
 
+    /// Makes room for `more` entries. Where that takes another table, it has room for an eighth
+    /// more.
+    pub(super) fn reserve(&mut self, more: usize, pages: Pages) {
+        if self.room() < more {
+            *self = self.resized(self.entries + more.max(self.entries / 8 + 8), pages, |chunk| chunk);
+        }
+    }
+
     /// Sets the chunk of the /24 with this `number` and returns its previous chunk. The table must
-    /// have room.
-    pub(super) fn set(&mut self, number: u32, chunk: u32) -> Option<u32> {
-        if let Some(at) = self.position(number) {
+    /// have room. `meter` counts the words that are read.
+    pub(super) fn set(&mut self, number: u32, chunk: u32, meter: &mut impl Meter) -> Option<u32> {
+        if let Some(at) = self.position(number, meter) {
             let before = self.words.get(at) as u32 - 1;
             self.words.set(at, entry(number, chunk));
             return Some(before);
         }
-        let at = self.search(number, |word| word == 0 || word == GONE);
+        let at = self.search(number, |word| word == 0 || word == GONE, meter);
         self.gone -= usize::from(self.words.get(at) == GONE);
         self.words.set(at, entry(number, chunk));
         self.entries += 1;
@@ -85,7 +98,7 @@ impl Places {
 
     /// Removes the /24 with this `number` and returns its chunk.
     pub(super) fn remove(&mut self, number: u32) -> Option<u32> {
-        let at = self.position(number)?;
+        let at = self.position(number, &mut Unmetered)?;
         let chunk = self.words.get(at) as u32 - 1;
         self.words.set(at, GONE);
         self.entries -= 1;
@@ -97,12 +110,12 @@ impl Places {
     pub(super) fn resized(&self, entries: usize, pages: Pages, renumbered: impl Fn(u32) -> u32) -> Self {
         let mut resized = Self::with_room_for(entries.max(self.entries), pages);
         for (number, chunk) in self.iter() {
-            resized.set(number, renumbered(chunk));
+            resized.set(number, renumbered(chunk), &mut Unmetered);
         }
         resized
     }
 
-    /// Iterates over the /24s and their chunks.
+    /// Iterates over the /24s and their chunks, in the order of their slots.
     pub(super) fn iter(&self) -> impl Iterator<Item = (u32, u32)> {
         let words = (0..self.words.len()).map(|at| self.words.get(at));
         words.filter(|&word| word != 0 && word != GONE).map(|word| ((word >> 32) as u32, word as u32 - 1))
@@ -124,15 +137,16 @@ impl Places {
         Ok(())
     }
 
-    fn position(&self, number: u32) -> Option<usize> {
-        let at = self.search(number, |word| word == 0 || word != GONE && word >> 32 == u64::from(number));
+    fn position(&self, number: u32, meter: &mut impl Meter) -> Option<usize> {
+        let will_do = |word| word == 0 || word != GONE && word >> 32 == u64::from(number);
+        let at = self.search(number, will_do, meter);
         (self.words.get(at) != 0).then_some(at)
     }
 
     /// Returns the index of the first word, from the home slot on, that satisfies `will_do`.
-    fn search(&self, number: u32, will_do: impl Fn(u64) -> bool) -> usize {
+    fn search(&self, number: u32, will_do: impl Fn(u64) -> bool, meter: &mut impl Meter) -> usize {
         let mut at = reduce(hash(number), self.words.len() as u32) as usize;
-        while !will_do(self.words.get(at)) {
+        while !will_do(meter.load_word::<u64>(&self.words[at])) {
             at = if at + 1 < self.words.len() { at + 1 } else { 0 };
         }
         at

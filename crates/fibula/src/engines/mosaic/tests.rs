@@ -1,9 +1,10 @@
 //! The worked example of the module page, the mark as a next hop, tile numbers past 16 bits, and
 //! the cost of updates.
 
+use super::below::Below as _;
 use super::*;
 use crate::blocks::unique::Form;
-use crate::engine::Lookup as _;
+use crate::engine::{Lookup as _, Meter};
 use crate::engines::testing::{ViaView, apply, rib};
 use crate::memory::Shareable;
 use crate::rib::Range;
@@ -295,4 +296,34 @@ fn a_view_of_runs_follows_until_there_is_no_room() {
     engine.validate(&rib).unwrap();
     let delta = rib.insert(Prefix::ALL, NextHop(9)).unwrap();
     assert_eq!((engine.apply(&rib, &[delta]), view.lookup(0)), (Update::Rebuild, 0));
+}
+
+/// Counts the words that are read.
+struct Words(usize);
+
+impl Meter for Words {
+    fn load<T: Copy>(&mut self, place: &T) -> T {
+        self.0 += 1;
+        *place
+    }
+
+    fn hash(&mut self) {}
+}
+
+/// The places of a part come in the order of their hashes, which is the order of their slots.
+#[test]
+fn parts_are_joined_in_a_few_reads_for_each_marked_24() {
+    const MARKED: u32 = 1 << 17;
+    let mut all = Hashed::<u8>::new(Pages::Small);
+    let parts = [0, 1].map(|part| {
+        let mut piece = Hashed::new(Pages::Small);
+        for at in 0..MARKED {
+            piece.mark(part * MARKED + at, &[at as u8; BELOW]);
+        }
+        piece
+    });
+    let mut read = Words(0);
+    parts.iter().for_each(|part| all.join_metered(part, &mut read));
+    assert_eq!(all.counts(|| 0), (2 * MARKED as usize, 256));
+    assert!(read.0 < 16 * MARKED as usize, "{} words are read for {MARKED} /24s in each part", read.0);
 }

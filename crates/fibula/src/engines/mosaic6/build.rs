@@ -98,18 +98,21 @@ impl<'w, W: Width> Writer<'w, W> {
     }
 
     fn bucket(&mut self, segments: &Segments, node: Node) -> Result<u32, Limit> {
-        let starts = segments.starts[node.lo..node.hi].iter();
-        let ends = starts.map(|&start| key(start, node.depth) - 1).chain([u16::MAX]);
-        let answers = segments.values[node.lo - 1..node.hi].iter().map(|value| value ^ ANSWER);
-        let pairs: Vec<_> = ends.zip(answers).collect();
         self.cost.chunks_rebuilt += 1;
-        Ok(Word::Bucket(self.insert(&pairs)?).pack())
+        Ok(Word::Bucket(self.insert(&pairs(segments, node))?).pack())
     }
 
     fn insert(&mut self, pairs: &[(u16, u32)]) -> Result<Spot, Limit> {
         self.cost.nodes_allocated += 1;
         self.blocks.lines.insert(pairs)
     }
+}
+
+/// Returns the intervals of a node as its bucket holds them.
+pub(super) fn pairs(segments: &Segments, node: Node) -> Vec<(u16, u32)> {
+    let starts = segments.starts[node.lo..node.hi].iter();
+    let ends = starts.map(|&start| key(start, node.depth) - 1).chain([u16::MAX]);
+    ends.zip(segments.values[node.lo - 1..node.hi].iter().map(|value| value & !ANSWER)).collect()
 }
 
 /// Returns the bits of a /48 that are its key in a bucket at `depth`.

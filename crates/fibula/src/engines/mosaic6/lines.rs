@@ -88,7 +88,23 @@ impl<W: Width> Lines<W> {
             self.free.add_line(start / elements::<W>());
             self.free.take(count).expect("a whole line holds any bucket")
         };
-        let start = line * elements::<W>();
+        let spot = Spot { line, slot };
+        self.write(spot, pairs);
+        Ok(spot)
+    }
+
+    /// Writes a bucket over another of as many intervals. Returns whether it did: not where others
+    /// read, nor over a bucket of another length.
+    pub(super) fn overwrite(&mut self, spot: Spot, pairs: &[(u16, u32)]) -> bool {
+        let can = !self.pool.is_shared() && self.pairs(spot).count() == pairs.len();
+        if can {
+            self.write(spot, pairs);
+        }
+        can
+    }
+
+    fn write(&mut self, spot: Spot, pairs: &[(u16, u32)]) {
+        let start = spot.line * elements::<W>();
         let elements = self.pool.words().places(start..start + elements::<W>());
         let put = |at: usize, bytes: &[u8]| {
             for (at, &byte) in (at..).zip(bytes) {
@@ -98,11 +114,10 @@ impl<W: Width> Lines<W> {
                 element.store(place);
             }
         };
-        for (slot, &(end, answer)) in (slot as usize..).zip(pairs) {
+        for (slot, &(end, answer)) in (spot.slot as usize..).zip(pairs) {
             put(slot * END_BYTES, &end.to_ne_bytes());
             W::narrow(NextHop(answer)).store(&elements[answers::<W>() + slot]);
         }
-        Ok(Spot { line, slot })
     }
 
     /// Iterates over the ends and answers of a bucket.

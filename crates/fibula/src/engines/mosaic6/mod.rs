@@ -67,10 +67,16 @@
 //!   if the stages of other blocks did not come between.
 //!
 //! # Updates
-//! An update plans and writes the smallest node around a change again, or the part of an array that
-//! a prefix spans. The new blocks go beside the old ones. Then one word points to them and the old
-//! ones are freed. If that made an array which the batch path does not take, the array above is
-//! planned again, and if that does not help, the one above it.
+//! An update plans and writes the smallest node around a change again. The new blocks go beside the
+//! old ones. Then one word points to them and the old ones are freed. If that made an array which
+//! the batch path does not take, the array above is planned again, and if that does not help, the
+//! one above it. A bucket with as many intervals as before is written over the old one, unless
+//! other threads read.
+//!
+//! A short prefix spans many nodes. Their arrays stay as they are: only the buckets and answers
+//! below are written again, and a node is planned only where a bucket no longer holds it. So the
+//! default route comes and goes in the time of a walk over the table, a tenth of the time of a
+//! plan.
 //!
 //! The intervals outside the changed prefix are copied from the old bucket; only those inside it
 //! come from the table. A new bucket goes where its slots fit best. An array whose words all have
@@ -220,8 +226,10 @@ impl<W: Width> Mosaic6<W> {
         let mut engine =
             Self { view, root, blocks, bookkeeping: BTreeMap::new(), pages, cost: Cost::default() };
         let segments = Segments::of(rib, Prefix::ALL);
+        let mut nodes = segments.below(segments.node(0));
         for slot in 0..1 << ROOT_BITS {
-            engine.write_slot(&segments, segments.node(0), slot)?;
+            let node = nodes.next((slot as u64) << (LAST_LEVEL - ROOT_BITS), ROOT_BITS);
+            engine.write_slot(&segments, node, slot)?;
         }
         engine.blocks.shrink_to_fit();
         engine.blocks.show_in(&mut engine.view);

@@ -2,6 +2,7 @@
 
 use super::LAST_LEVEL;
 use super::word::ANSWER;
+use crate::rib::Prefixes;
 use crate::{Address, NextHop, Prefix, Rib};
 
 /// Intervals of /48s in order, with different values in neighbours, from the first address of some
@@ -22,28 +23,54 @@ pub(super) struct Segments {
 const BELOW: u128 = (1 << (128 - LAST_LEVEL)) - 1;
 
 impl Segments {
-    /// Returns the intervals of `within`, a prefix of at most 48 bits. O(n) for *n* routes in it,
-    /// and one longest match.
+    /// Returns the intervals of `within`, a prefix of at most 48 bits. O(n) for *n* routes in it, of
+    /// which few count in a /48 with many, and one longest match.
     pub(super) fn of(rib: &Rib<u128>, within: Prefix<u128>) -> Self {
         let mut segments = Self::default();
-        for range in rib.ranges_within(within) {
+        let mut parts = vec![within];
+        while let Some(part) = parts.pop() {
+            if let Some(past) = segments.push_part(rib, part) {
+                let rest: Vec<_> = Prefixes::between(past, part.last()).collect();
+                parts.extend(rest.into_iter().rev());
+            }
+        }
+        segments
+    }
+
+    /// Appends the intervals of `part`. If a /48 in it turns out to hold many routes, stops there
+    /// and returns the address after that /48.
+    fn push_part(&mut self, rib: &Rib<u128>, part: Prefix<u128>) -> Option<u128> {
+        /// The ranges of a /48 that are walked before the others are skipped. A skip costs a few
+        /// searches in the table.
+        const WALKED: u32 = 64;
+        let (mut beyond, mut walked) = (None, 0);
+        for range in rib.ranges_within(part) {
             let (mut from, to) = (number(range.first), number(range.last));
             let (first_in_part, last_in_part) = (range.first & BELOW != 0, range.last & BELOW != BELOW);
             if first_in_part || (from == to && last_in_part) {
-                segments.push_beyond(from, rib);
+                if beyond == Some(from) {
+                    walked += 1;
+                    if walked == WALKED {
+                        return network(from).last().next().filter(|&past| past <= part.last());
+                    }
+                } else {
+                    (beyond, walked) = (Some(from), 0);
+                    self.push_beyond(from, rib);
+                }
                 from += 1;
             }
             if from > to {
                 continue;
             }
             if !last_in_part || from < to {
-                segments.push(from, ANSWER | range.next_hop.0);
+                self.push(from, ANSWER | range.next_hop.0);
             }
             if last_in_part {
-                segments.push_beyond(to, rib);
+                (beyond, walked) = (Some(to), 0);
+                self.push_beyond(to, rib);
             }
         }
-        segments
+        None
     }
 
     /// Returns no intervals, with room for `count`.
@@ -75,8 +102,7 @@ impl Segments {
     }
 
     fn push_beyond(&mut self, start: u64, rib: &Rib<u128>) {
-        let node = Prefix::containing(u128::from(start) << (128 - LAST_LEVEL), LAST_LEVEL);
-        self.push(start, rib.longest_cover(node).map_or(NextHop::NONE, |route| route.next_hop).0);
+        self.push(start, beside_longer(rib, network(start)));
     }
 
     pub(super) fn push(&mut self, start: u64, value: u32) {
@@ -89,6 +115,11 @@ impl Segments {
     /// Returns the node that these intervals describe, a prefix of `depth` bits.
     pub(super) fn node(&self, depth: u8) -> Node {
         Node { depth, first: self.starts[0], lo: 1, hi: self.starts.len() }
+    }
+
+    /// Returns a walk over the nodes below `node`.
+    pub(super) fn below(&self, node: Node) -> Below<'_> {
+        Below { starts: &self.starts[..node.hi], at: node.lo }
     }
 
     /// Returns the node of `depth` bits that begins at `first` below `node`, with its part of the
@@ -114,6 +145,36 @@ impl Segments {
     pub(super) fn value(&self, node: Node) -> u32 {
         self.values[node.lo - 1]
     }
+}
+
+/// A walk over nodes in order, which finds their bounds without a search.
+#[derive(Clone, Debug)]
+pub(super) struct Below<'s> {
+    starts: &'s [u64],
+    /// The index of the first bound that no node before had.
+    at: usize,
+}
+
+impl Below<'_> {
+    /// Returns the node of `depth` bits that begins at `first`, which is past those before.
+    pub(super) fn next(&mut self, first: u64, depth: u8) -> Node {
+        let past = first + (1 << (LAST_LEVEL - depth));
+        let bounds_below = |from: usize, end| self.starts[from..].iter().take_while(|&&at| at < end).count();
+        let lo = self.at + bounds_below(self.at, first + 1);
+        let hi = lo + bounds_below(lo, past);
+        self.at = hi;
+        Node { depth, first, lo, hi }
+    }
+}
+
+/// Returns the next hop of the addresses of a /48 that no longer route covers.
+pub(super) fn beside_longer(rib: &Rib<u128>, network: Prefix<u128>) -> u32 {
+    rib.longest_cover(network).map_or(NextHop::NONE, |route| route.next_hop).0
+}
+
+/// Returns the /48 with this number.
+pub(super) fn network(number: u64) -> Prefix<u128> {
+    Prefix::containing(u128::from(number) << (128 - LAST_LEVEL), LAST_LEVEL)
 }
 
 /// Returns the number of the /48 that contains `address`.

@@ -6,7 +6,7 @@ use super::word::Spot;
 use super::*;
 use crate::arch::{Isa, Kernel, Level, dispatch};
 use crate::engine::Lookup as _;
-use crate::engines::testing::{ViaView, apply, follows_the_oracle, meeting, rib};
+use crate::engines::testing::{ViaView, apply, follows_the_oracle, is_right_around_bounds, meeting, rib};
 use crate::{Change, Fib, Limit, Route};
 use proptest::prelude::*;
 
@@ -328,5 +328,36 @@ fn updates_make_no_detours() {
     }
     for at in 0..3000 {
         assert!(follow(&mut engine, Change::Withdraw(route(at).prefix())) < 0.5, "without {at}");
+    }
+}
+
+/// Covers come and go above /48s that are buckets, /48s with hosts, and a /48 of many hosts.
+#[test]
+fn a_cover_leaves_arrays_where_they_are() {
+    let route = |text: String, hop| Route { prefix: text.parse().unwrap(), next_hop: NextHop(hop) };
+    let networks = (0..2000_u32).map(|at| route(format!("2001:db8:{:x}::/48", 7 * at), at % 9 + 1));
+    let mut table: Rib<u128> = networks.collect();
+    let mut engine = build(&table);
+    let fresh = engine.memory().total();
+    for cover in ["::/0", "2000::/3", "2001::/16", "2001:c00::/22", "2001:db8::/32", "2001:db8:100::/40"] {
+        for next_hop in [10, 3, 11, 0] {
+            let cost = apply(&mut engine, &mut table, &[(cover, next_hop)]);
+            let blocks = cost.chunks_rebuilt;
+            // With next hop 3 a bucket has fewer intervals. Any other is written where it was.
+            let is_in_place = ![3, 11].contains(&next_hop);
+            assert!(!is_in_place || cost.nodes_allocated <= 4, "{cover}: {cost:?} for {blocks} buckets");
+            is_right_around_bounds(&engine, &table);
+        }
+    }
+    assert!(engine.memory().total() <= fresh + fresh / 8);
+    let hosts: Vec<String> = (0..300).map(|at| format!("2001:db8:9::{:x}/128", 3 * at)).collect();
+    let hosts: Vec<(&str, u32)> =
+        hosts.iter().zip((1..10).cycle()).map(|(host, hop)| (&**host, hop)).collect();
+    apply(&mut engine, &mut table, &hosts);
+    for cover in ["::/0", "2001:db8::/45", "2001:db8:8::/47", "2001:db8:9::/48", "2001:db8:9::/64"] {
+        for next_hop in [12, 1, 0] {
+            apply(&mut engine, &mut table, &[(cover, next_hop)]);
+            is_right_around_bounds(&engine, &table);
+        }
     }
 }

@@ -2,9 +2,10 @@
 //! points to it.
 
 use super::blocks::Blocks;
-use super::build::{Writer, key, start};
+use super::build::{Writer, key, pairs, start};
 use super::lines::slots;
-use super::segments::{Node, Segments, number, number_past};
+use super::plan::fits_bucket;
+use super::segments::{Node, Segments, beside_longer, number, number_past};
 use super::word::{ANSWER, CELLS_MAX, Word, array_cells, as_array};
 use super::{LAST_LEVEL, Mosaic6, ROOT_BITS, STEPS};
 use crate::engine::{Cost, Update, Width};
@@ -101,13 +102,13 @@ impl<W: Width> Mosaic6<W> {
     /// It may say so of a /48 that has one answer all the same. O(log n).
     fn mark(&mut self, rib: &Rib<u128>, delta: &Delta<u128>) -> Result<(), Limit> {
         let within = Prefix::containing(delta.prefix.first(), LAST_LEVEL);
-        let answer = |prefix| rib.longest_cover(prefix).map_or(NextHop::NONE, |route| route.next_hop).0;
+        let after = rib.longest_cover(delta.prefix).map_or(NextHop::NONE, |route| route.next_hop).0;
         let has_longer = || rib.at_least(LAST_LEVEL + 1).covered(within).next().is_some();
         let value = match self.uniform_answer(within.first()) {
             None if has_longer() => return Ok(()),
-            None => ANSWER | answer(within),
-            Some(before) if before == answer(delta.prefix) => return Ok(()),
-            Some(_) => answer(within),
+            None => ANSWER | beside_longer(rib, within),
+            Some(before) if before == after => return Ok(()),
+            Some(_) => beside_longer(rib, within),
         };
         self.repaint(rib, within, &Segments::uniform(number(within.first()), value), delta)
     }
@@ -130,18 +131,35 @@ impl<W: Width> Mosaic6<W> {
         }
     }
 
-    /// Writes all root slots within `prefix` again.
+    /// Fits all root slots within `prefix` to the table.
     fn repaint_slots(&mut self, rib: &Rib<u128>, prefix: Prefix<u128>) -> Result<(), Limit> {
         let segments = Segments::of(rib, prefix);
+        let mut nodes = segments.below(segments.node(prefix.len()));
         let slot = |address: u128| address.bits(0, ROOT_BITS) as usize;
-        let mut slots = slot(prefix.first())..=slot(prefix.last());
-        slots.try_for_each(|slot| self.write_slot(&segments, segments.node(prefix.len()), slot))
+        for slot in slot(prefix.first())..=slot(prefix.last()) {
+            let node = nodes.next((slot as u64) << (LAST_LEVEL - ROOT_BITS), ROOT_BITS);
+            self.repaint_slot(&segments, node, slot)?;
+        }
+        Ok(())
     }
 
-    /// Writes a slot of the root again. `within` is a node around it.
-    pub(super) fn write_slot(&mut self, segments: &Segments, within: Node, slot: usize) -> Result<(), Limit> {
-        let first = (slot as u64) << (LAST_LEVEL - ROOT_BITS);
-        let node = segments.within(within, first, ROOT_BITS);
+    /// Fits a slot of the root to the table. Its arrays stay, unless a new plan is better.
+    fn repaint_slot(&mut self, segments: &Segments, node: Node, slot: usize) -> Result<(), Limit> {
+        if as_array(self.root.get(slot)).is_none() {
+            return self.write_slot(segments, node, slot);
+        }
+        let before = self.blocks.used();
+        let detours = self.refit(segments, node, Place::Root(slot), 0)?;
+        let is_stale = self.record(slot, before, 0);
+        if detours > 0 || is_stale { self.write_slot(segments, node, slot) } else { Ok(()) }
+    }
+
+    /// Plans and writes a slot of the root again.
+    pub(super) fn write_slot(&mut self, segments: &Segments, node: Node, slot: usize) -> Result<(), Limit> {
+        let word = self.root.get(slot);
+        if node.bounds() == 0 && segments.value(node) == word {
+            return Ok(());
+        }
         let before = self.blocks.used();
         let mut writer = Writer::new(&mut self.blocks, &mut self.cost);
         let word = writer.write(segments, node, 0)?;
@@ -201,16 +219,26 @@ impl<W: Width> Mosaic6<W> {
             detours += self.write_node(&segments, segments.node(depth), place, arrays)?;
         }
         self.collapse(path);
-        let grown = self.blocks.used().cast_signed() - before.cast_signed();
-        let Some(record) = self.bookkeeping.get_mut(&slot) else { return Ok(()) };
-        record.now = record.now.saturating_add_signed(grown);
-        record.withdrawn += isize::from(delta.before.is_some()) - isize::from(delta.after.is_some());
-        if record.now == 0 {
-            self.bookkeeping.remove(&slot);
-        } else if record.stale() {
-            return self.repaint_slots(rib, Prefix::containing(prefix.first(), ROOT_BITS));
+        let withdrawn = isize::from(delta.before.is_some()) - isize::from(delta.after.is_some());
+        if self.record(slot, before, withdrawn) {
+            let segments = Segments::of(rib, Prefix::containing(prefix.first(), ROOT_BITS));
+            return self.write_slot(&segments, segments.node(ROOT_BITS), slot);
         }
         Ok(())
+    }
+
+    /// Notes what has become of the blocks of a slot, all of which took `before` bytes. Returns
+    /// whether a new plan would save much.
+    fn record(&mut self, slot: usize, before: usize, withdrawn: isize) -> bool {
+        let grown = self.blocks.used().cast_signed() - before.cast_signed();
+        let Some(record) = self.bookkeeping.get_mut(&slot) else { return false };
+        record.now = record.now.saturating_add_signed(grown);
+        record.withdrawn += withdrawn;
+        if record.now == 0 {
+            self.bookkeeping.remove(&slot);
+            return false;
+        }
+        record.stale()
     }
 
     /// Returns the intervals of the prefix of a route that has changed.
@@ -257,11 +285,33 @@ impl<W: Width> Mosaic6<W> {
         arrays: usize,
     ) -> Result<isize, Limit> {
         let first = number(prefix.first());
+        let mut nodes = segments.below(segments.node(prefix.len()));
         let mut detours = 0;
         for at in 0..1 << (depth - prefix.len()) {
-            let first = first + ((at as u64) << (LAST_LEVEL - depth));
-            let node = segments.within(segments.node(prefix.len()), first, depth);
-            detours += self.write_node(segments, node, Place::Block(words + at), arrays)?;
+            let node = nodes.next(first + ((at as u64) << (LAST_LEVEL - depth)), depth);
+            detours += self.refit(segments, node, Place::Block(words + at), arrays)?;
+        }
+        Ok(detours)
+    }
+
+    /// Makes what the word at `place`, `arrays` arrays down, leads to that of `node`. Arrays that
+    /// are needed stay as long as they are, so that nothing is planned. Returns how many more
+    /// arrays there are than before that the batch path does not take.
+    fn refit(
+        &mut self,
+        segments: &Segments,
+        node: Node,
+        place: Place,
+        arrays: usize,
+    ) -> Result<isize, Limit> {
+        let array = as_array(self.word(place)).filter(|_| node.bounds() > 0);
+        let Some((stride, words)) = array else { return self.write_node(segments, node, place, arrays) };
+        let depth = node.depth + stride;
+        let mut nodes = segments.below(node);
+        let mut detours = 0;
+        for at in 0..1 << stride {
+            let below = nodes.next(node.first + ((at as u64) << (LAST_LEVEL - depth)), depth);
+            detours += self.refit(segments, below, Place::Block(words + at), arrays + 1)?;
         }
         Ok(detours)
     }
@@ -275,13 +325,27 @@ impl<W: Width> Mosaic6<W> {
         place: Place,
         arrays: usize,
     ) -> Result<isize, Limit> {
-        if node.bounds() == 0 && segments.value(node) == self.word(place) {
+        let word = self.word(place);
+        if node.bounds() == 0 && segments.value(node) == word || self.overwrite(segments, node, word) {
             return Ok(0);
         }
         let mut writer = Writer::new(&mut self.blocks, &mut self.cost);
         let word = writer.write(segments, node, arrays)?;
         let detours = writer.detours.cast_signed();
         Ok(detours - self.publish(place, word, arrays).cast_signed())
+    }
+
+    /// Writes the intervals of a node over the bucket that its `word` leads to. Returns whether it
+    /// did: not if they need another block.
+    fn overwrite(&mut self, segments: &Segments, node: Node, word: u32) -> bool {
+        let spot = match Word::unpack(word) {
+            Word::Bucket(spot) if node.bounds() > 0 && fits_bucket::<W>(segments, node) => spot,
+            Word::Beyond(spot) if node.bounds() == 0 && segments.value(node) & ANSWER == 0 => spot,
+            _ => return false,
+        };
+        let done = self.blocks.lines.overwrite(spot, &pairs(segments, node));
+        self.cost.chunks_rebuilt += u64::from(done);
+        done
     }
 
     /// Replaces each array of the path whose words all have one answer by that answer, from the

@@ -2,7 +2,7 @@
 
 use super::build::key;
 use super::lines::{elements, pair_bytes, slots};
-use super::segments::{Node, Segments};
+use super::segments::{Node, Segments, beside_longer, network};
 use super::word::{ANSWER, CELL_BYTES, Spot, Word, array_cells};
 use super::{LAST_LEVEL, Mosaic6, ROOT_BITS};
 use crate::engine::Width;
@@ -98,18 +98,14 @@ impl<W: Width> Walk<'_, W> {
         let starts = std::iter::once(node.first).chain(starts[node.lo..node.hi].iter().copied());
         let ends = starts.clone().skip(1).chain([past]);
         let longer = self.rib.at_least(LAST_LEVEL + 1);
-        starts.zip(ends).zip(&values[node.lo - 1..node.hi]).all(|((start, end), &said)| {
-            // Where all addresses have one answer all the same, the segments do not say that there
-            // are longer routes.
-            said == value
-                || said & ANSWER != 0
-                    && (start..end).all(|number| {
-                        let within = Prefix::containing(u128::from(number) << (128 - LAST_LEVEL), LAST_LEVEL);
-                        let beside =
-                            self.rib.longest_cover(within).map_or(NextHop::NONE, |cover| cover.next_hop);
-                        beside.0 == value && longer.covered(within).next().is_some()
-                    })
-        })
+        let is_beyond = |number| {
+            let within = network(number);
+            beside_longer(self.rib, within) == value && longer.covered(within).next().is_some()
+        };
+        // Where all addresses have one answer all the same, the segments say it, with the flag.
+        let mut segments = starts.zip(ends).zip(&values[node.lo - 1..node.hi]);
+        segments
+            .all(|((start, end), &said)| said == value || said & ANSWER != 0 && (start..end).all(is_beyond))
     }
 
     /// Marks the cells or slots that `word` leads to as reached.

@@ -101,13 +101,24 @@ pub const CHUNKS_MAX: u64 = (1 << 24) - 1;
 /// What [`CHUNKS_MAX`] limits, as errors name it.
 const CHUNKS: &str = "chunks of a level";
 
+/// The most bytes of chunks. A scattered host takes a chunk on each level, so a million of them would
+/// take 5 GB, and a cover of all of them would write every chunk.
+pub const CHUNK_BYTES_MAX: u64 = 1 << 31;
+
+/// What [`CHUNK_BYTES_MAX`] limits, as errors name it.
+const CHUNK_BYTES: &str = "bytes of chunks";
+
 /// What the tools print about the engine.
 pub const ABOUT: About = About {
     name: "sail-l6",
     paper: "Yang et al., Guarantee IP Lookup Performance with FIB Explosion, SIGCOMM 2014 (SAIL_L for IPv6)",
     year: 2014,
     updates: Updates::InPlace,
-    limits: &[LimitInfo { what: CHUNKS, max: CHUNKS_MAX }, LimitInfo { what: NODES, max: MAX_NODES }],
+    limits: &[
+        LimitInfo { what: CHUNKS, max: CHUNKS_MAX },
+        LimitInfo { what: CHUNK_BYTES, max: CHUNK_BYTES_MAX },
+        LimitInfo { what: NODES, max: MAX_NODES },
+    ],
     next_hops_max: NEXT_HOPS_MAX,
     cost: |shape| 11.0 + 300.0 * shape.share_longer_than_48(),
     ..About::DEFAULT
@@ -220,11 +231,17 @@ fn descend(levels: &[Level], lengths: &[u8], chunk: u32, address: u128, meter: &
 }
 
 impl<W: Width> SailL6<W> {
-    /// Builds the engine, or fails if a level needs more than `chunks_max` chunks.
-    fn build_at_most(chunks_max: u64, rib: &Rib<u128>, pages: Pages) -> Result<Self, Error> {
-        let chunks = LEVELS.map(|level| internal_nodes(rib, level));
-        let most = chunks[..LEVELS.len() - 1].iter().copied().max().unwrap_or_default();
+    /// Builds the engine, or fails if a level needs more than `chunks_max` chunks, or all levels
+    /// more than `bytes_max` bytes. Both are computed before memory is taken.
+    fn build_at_most(
+        [chunks_max, bytes_max]: [u64; 2],
+        rib: &Rib<u128>,
+        pages: Pages,
+    ) -> Result<Self, Error> {
+        let chunks: [usize; LEVELS.len() - 1] = from_fn(|at| internal_nodes(rib, LEVELS[at]));
+        let most = chunks.into_iter().max().unwrap_or_default();
         Limit::check(CHUNKS, most as u64, chunks_max)?;
+        Limit::check(CHUNK_BYTES, Self::bytes_of(chunks), bytes_max)?;
         let mut engine = Self {
             upper: from_fn(|depth| match depth {
                 0 => Level::first(pages),
@@ -252,6 +269,15 @@ impl<W: Width> SailL6<W> {
         }
         let longer = self.longer.descend(address, meter);
         if longer == W::default() { W::narrow(NextHop(entry)) } else { longer }
+    }
+
+    /// Returns the most bytes that these numbers of chunks of levels 24 to 64 take.
+    fn bytes_of(chunks: [usize; LEVELS.len() - 1]) -> u64 {
+        let of_ids = (CHUNK * size_of::<u32>()) as u64;
+        let [.., of_48, of_56, _] = chunks.map(|chunks| chunks as u64);
+        let of_bcn = (chunks.into_iter().sum::<usize>() as u64 - of_48) * of_ids;
+        let of_bn48 = of_48 * (CHUNK * size_of::<W>() + size_of::<u32>()) as u64;
+        of_bcn + of_bn48 + of_48.min(of_56) * of_ids
     }
 
     /// Returns the number of chunks of each level, except those that updates never allocate.
@@ -284,7 +310,7 @@ impl<W: Width> Engine<u128> for SailL6<W> {
     type View = Self;
 
     fn build(rib: &Rib<u128>, config: &Config) -> Result<Self, Error> {
-        Self::build_at_most(CHUNKS_MAX, rib, config.pages)
+        Self::build_at_most([CHUNKS_MAX, CHUNK_BYTES_MAX], rib, config.pages)
     }
 
     fn view(&self) -> &Self {
@@ -294,7 +320,9 @@ impl<W: Width> Engine<u128> for SailL6<W> {
     fn apply(&mut self, rib: &Rib<u128>, deltas: &[Delta<u128>]) -> Update {
         // A new route allocates at most one chunk of a level.
         let new_routes = deltas.iter().filter(|delta| !delta.before.is_some()).count();
-        if self.chunks().into_iter().any(|chunks| (chunks + new_routes) as u64 > CHUNKS_MAX) {
+        let chunks = self.chunks().map(|chunks| chunks + new_routes);
+        if chunks.iter().any(|&chunks| chunks as u64 > CHUNKS_MAX) || Self::bytes_of(chunks) > CHUNK_BYTES_MAX
+        {
             return Update::Rebuild;
         }
         let longer = deltas.iter().filter(|delta| is_longer(delta.prefix));

@@ -2,8 +2,8 @@
 //! updates.
 
 use super::*;
-use crate::Fib;
 use crate::engines::testing::{apply, follows_the_oracle, meeting, rib};
+use crate::{Fib, Route};
 use proptest::prelude::*;
 
 /// The table of the paper's Figure 2 below 2001:db8::/32, its levels 2, 4, 6 mapped to 40, 48, 64,
@@ -128,9 +128,29 @@ fn an_update_above_48_writes_words_of_entries_and_on_48_words_of_bits() {
 #[test]
 fn a_table_with_more_chunks_than_fit_names_the_number() {
     let table: Rib<u128> = rib(&[("2001:db8::/64", 1), ("2001:db8:1::/64", 2), ("2001:db8:2::/47", 3)]);
-    let too_few = SailL6::<u8>::build_at_most(1, &table, Pages::Small).unwrap_err();
+    let at_most = |chunks, bytes| SailL6::<u8>::build_at_most([chunks, bytes], &table, Pages::Small);
+    let too_few = at_most(1, CHUNK_BYTES_MAX).unwrap_err();
     assert_eq!(too_few.limit(), Some(Limit { what: "chunks of a level", had: 2, max: 1 }));
-    assert!(SailL6::<u8>::build_at_most(2, &table, Pages::Small).is_ok());
+    assert!(at_most(2, CHUNK_BYTES_MAX).is_ok());
+    // Chunks of 1024 bytes: one each of levels 24 to 40, two of 56 and of 64, and one of C48. One of
+    // 256 bytes of BN48, with a row of 4.
+    let bytes = 8 * 1024 + 260;
+    let too_few = at_most(2, bytes - 1).unwrap_err();
+    assert_eq!(too_few.limit(), Some(Limit { what: "bytes of chunks", had: bytes, max: bytes - 1 }));
+    assert!(at_most(2, bytes).is_ok());
+}
+
+#[test]
+fn the_bytes_of_scattered_hosts_are_known_before_they_are_taken() {
+    let mut random = fastrand::Rng::with_seed(1);
+    let host = |_| Route { prefix: Prefix::host(random.u128(..)), next_hop: NextHop(1) };
+    let rib: Rib<u128> = (0..2000).map(host).collect();
+    let engine: SailL6<u16> = SailL6::build(&rib, &Config::default()).unwrap();
+    let arrays = ["BCN24", "BCN32", "BCN40", "B48", "N48", "C48", "BCN56", "BCN64"];
+    let parts = engine.memory().parts;
+    let taken: usize = parts.iter().filter(|part| arrays.contains(&&*part.name)).map(|part| part.bytes).sum();
+    let predicted = SailL6::<u16>::bytes_of(engine.chunks()) as usize;
+    assert!(predicted <= taken && taken - predicted < predicted / 16, "{predicted} predicted, {taken} taken");
 }
 
 #[test]
