@@ -10,7 +10,7 @@ use super::view::key;
 use super::word::{ANSWER, BASE, BEYOND, BUCKETS, CODE, LINE_BITS, SLOT_BITS};
 use super::{Mosaic6View, ROOT_BITS, STEPS};
 use crate::NextHop;
-use crate::arch::{GROUP, Isa, Wanted};
+use crate::arch::{GROUP, Isa, Scalar, Wanted};
 use crate::blocks::pipeline::{Stages, for_each_set, look_up};
 use crate::engine::{Unmetered, Width};
 use crate::memory::{Published, Shareable, flattened};
@@ -126,7 +126,7 @@ impl<I: Isa, W: Width> Stages<u128, W, STAGES> for Batch<'_, I, W> {
 
     #[inline(always)]
     fn one(&self, _: usize, &address: &u128) -> W {
-        self.table.one(address, &mut Unmetered)
+        self.table.one(self.isa, address, &mut Unmetered)
     }
 }
 
@@ -168,7 +168,7 @@ impl<I: Isa, W: Width> Stages<u128, W, 1> for Batch<'_, I, W> {
 
     #[inline(always)]
     fn one(&self, _: usize, &address: &u128) -> W {
-        self.table.one(address, &mut Unmetered)
+        self.table.one(self.isa, address, &mut Unmetered)
     }
 }
 
@@ -251,7 +251,8 @@ impl<I: Isa, W: Width> Batch<'_, I, W> {
             }
             for_each_set(lanes, |lane| {
                 let at = group * GROUP + lane;
-                next_hops[at] = self.table.on(words[lane], rests[at], addresses[at], &mut Unmetered);
+                next_hops[at] =
+                    self.table.on(Scalar, (words[lane], rests[at]), addresses[at], &mut Unmetered);
             });
         }
     }

@@ -5,9 +5,9 @@ use super::WINDOW;
 use super::blocks::Blocks;
 use super::lines::{answers, elements, slots};
 use super::word::{Cell, Spot, Word, as_array, start, step};
-use crate::arch::{Isa, first_at_least};
+use crate::arch::{Isa, Scalar};
 use crate::blocks::patricia::Patricia;
-use crate::engine::{Lookup, Meter, Width};
+use crate::engine::{Lookup, Meter, Unmetered, Width};
 use crate::memory::{Published, WordsView, flattened};
 use std::sync::Arc;
 
@@ -41,15 +41,21 @@ impl<W: Width> Mosaic6View<W> {
 
     /// Looks up one address.
     #[inline(always)]
-    pub(super) fn one(&self, address: u128, meter: &mut impl Meter) -> W {
+    pub(super) fn one(&self, isa: impl Isa, address: u128, meter: &mut impl Meter) -> W {
         let (slot, rest) = start(address);
         let word = meter.load_word::<u32>(&self.root[slot]);
-        self.on(word, rest, address, meter)
+        self.on(isa, (word, rest), address, meter)
     }
 
     /// Continues a lookup from `word`, with the address bits left in `rest`.
     #[inline(always)]
-    pub(super) fn on(&self, mut word: u32, mut rest: u32, address: u128, meter: &mut impl Meter) -> W {
+    pub(super) fn on(
+        &self,
+        isa: impl Isa,
+        (mut word, mut rest): (u32, u32),
+        address: u128,
+        meter: &mut impl Meter,
+    ) -> W {
         let words = flattened(&self.arrays);
         while let Some((stride, first)) = as_array(word) {
             let (index, left) = step(rest, stride);
@@ -61,7 +67,7 @@ impl<W: Width> Mosaic6View<W> {
             Word::Bucket(Spot { line, slot }) => {
                 let line = self.line(line);
                 let among = u32::MAX << slot & ((1 << slots::<W>()) - 1);
-                let at = first_at_least::<W>(line, among, key(rest));
+                let at = isa.first_at_least::<W>(line, among, key(rest));
                 meter.load_word(&line[answers::<W>() + at as usize])
             }
             Word::Beyond(spot) => self.beyond(spot, address, meter),
@@ -85,7 +91,12 @@ impl<W: Width> Lookup<u128> for Mosaic6View<W> {
 
     #[inline(always)]
     fn lookup_metered<M: Meter>(&self, address: u128, meter: &mut M) -> W {
-        self.one(address, meter)
+        self.one(Scalar, address, meter)
+    }
+
+    #[inline(always)]
+    fn lookup_on<I: Isa>(&self, isa: I, address: u128) -> W {
+        self.one(isa, address, &mut Unmetered)
     }
 
     #[inline(always)]
