@@ -13,7 +13,9 @@
 //! - **Polluted**: before each batch, the thread changes every cache line of another working set,
 //!   as an application does with its packets. The walk does not count. The clock is read twice for
 //!   each batch, so batches of a few addresses look slower than they are.
-//! - **Latency**: each address depends on the answer before.
+//! - **Latency**: one call for each address, which depends on the answer before.
+//! - **Single**: one call for each address, which is known beforehand. So lookups overlap as far as
+//!   the processor looks ahead.
 //! - **Ceiling**: one random independent load per address from an array of the engine's size, run
 //!   in the same loop directly before it. The ceiling's own addresses are uniformly random for
 //!   every trace: an engine can pass it where a trace touches little of its table.
@@ -264,7 +266,7 @@ impl<'w, A: Address> Race<'w, A> {
                     continue;
                 }
                 runner.race(&passes, answers);
-                runner.race_dependent(addresses, pass, cores.first());
+                runner.race_single(addresses, pass, cores.first());
                 if pass == options.passes {
                     tallies.push(self.check_pass(answers, part, runner.streamed));
                 }
@@ -336,6 +338,7 @@ impl<'w, A: Address> Race<'w, A> {
             mlps_min: None,
             mlps_max: None,
             ns_dependent: None,
+            ns_single: None,
             bytes: memory.total() as u64,
             bytes_by_part: row::parts(&memory),
             build_ms: row::rounded(build_ms),

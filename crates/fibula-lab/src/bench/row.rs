@@ -46,6 +46,9 @@ pub struct BenchRow {
     /// Latency: nanoseconds for a lookup whose address depends on the answer before; the median of
     /// the passes.
     pub ns_dependent: Option<f64>,
+    /// Nanoseconds for a lookup by a call of its own, whose address does not depend on the answer
+    /// before; the median of the passes.
+    pub ns_single: Option<f64>,
     /// The engine's memory in bytes.
     pub bytes: u64,
     /// The bytes of each part, as an object.

@@ -9,8 +9,9 @@ use fibula::parallel::{Model, Parallel};
 use fibula::{Address, Fib, Rib};
 use std::time::Duration;
 
-/// The dependent lookups of a pass, to measure latency.
-const DEPENDENT: usize = 1 << 17;
+/// The lookups of a pass by calls for one address: dependent ones, to measure latency, and as many
+/// independent ones.
+const SINGLE: usize = 1 << 17;
 
 /// An engine that is ready to run.
 pub(super) struct Runner<A: Address> {
@@ -22,6 +23,7 @@ pub(super) struct Runner<A: Address> {
     mlps: Vec<f64>,
     limit_mlps: Vec<f64>,
     ns_dependent: Vec<f64>,
+    ns_single: Vec<f64>,
 }
 
 /// The arguments that the passes of a round share.
@@ -53,8 +55,16 @@ impl<A: Address> Runner<A> {
     /// If its ceiling cannot be built.
     pub(super) fn new(contender: &Contender, fib: Fib<A>, row: BenchRow) -> Result<Self, Error> {
         let ceiling = ceiling(contender, &fib)?;
-        let (mlps, limit_mlps, ns_dependent) = (Vec::new(), Vec::new(), Vec::new());
-        Ok(Self { fib, ceiling, row, streamed: 0, mlps, limit_mlps, ns_dependent })
+        Ok(Self {
+            fib,
+            ceiling,
+            row,
+            streamed: 0,
+            mlps: Vec::new(),
+            limit_mlps: Vec::new(),
+            ns_dependent: Vec::new(),
+            ns_single: Vec::new(),
+        })
     }
 
     /// Runs one pass of the engine over its addresses, or of its ceiling over random ones.
@@ -94,12 +104,15 @@ impl<A: Address> Runner<A> {
         self.mlps.push(mlps(own));
     }
 
-    /// Times one pass of dependent lookups. Each pass has other addresses of the trace.
-    pub(super) fn race_dependent(&mut self, addresses: &[A], pass: usize, core: Option<&CoreId>) {
-        let addresses = &addresses[pass * DEPENDENT % addresses.len()..];
-        let addresses = &addresses[..addresses.len().min(DEPENDENT).min(self.streamed)];
-        let elapsed = pass::dependent(&self.fib, addresses, core);
-        self.ns_dependent.push(elapsed.as_secs_f64() * 1e9 / addresses.len() as f64);
+    /// Times one pass of calls for one address, dependent and independent ones. Each pass has other
+    /// addresses of the trace, and each half of it its own.
+    pub(super) fn race_single(&mut self, addresses: &[A], pass: usize, core: Option<&CoreId>) {
+        let some = |number: usize| {
+            let addresses = &addresses[number * SINGLE % addresses.len()..];
+            &addresses[..addresses.len().min(SINGLE).min(self.streamed)]
+        };
+        self.ns_dependent.push(pass::dependent(&self.fib, some(2 * pass), core));
+        self.ns_single.push(pass::single(&self.fib, some(2 * pass + 1), core));
     }
 
     /// Returns the lookups of one pass, all threads together.
@@ -111,6 +124,7 @@ impl<A: Address> Runner<A> {
     pub(super) fn take_row(&mut self, passes: &Passes<'_, A>, threads: usize, mismatches: u64) -> BenchRow {
         let (own, limit) = (std::mem::take(&mut self.mlps), std::mem::take(&mut self.limit_mlps));
         let dependent = std::mem::take(&mut self.ns_dependent);
+        let single = std::mem::take(&mut self.ns_single);
         let row = BenchRow {
             addresses: self.lookups(passes.parts) as u64,
             threads: threads as u64,
@@ -128,6 +142,7 @@ impl<A: Address> Runner<A> {
             mlps_min: own.iter().copied().min_by(f64::total_cmp).map(row::rounded),
             mlps_max: own.iter().copied().max_by(f64::total_cmp).map(row::rounded),
             ns_dependent: row::median(&dependent).map(row::rounded),
+            ns_single: row::median(&single).map(row::rounded),
             limit_mlps: limit_mlps.map(row::rounded),
             limit_share: mlps.zip(limit_mlps).map(|(mlps, limit)| row::rounded(mlps / limit)),
             ..row

@@ -204,3 +204,28 @@ void fibula_dpdk_lookup6(const struct table *table, const uint8_t (*addresses)[1
 		}
 	}
 }
+
+/* One address by DPDK's own lookup of one, or in a burst of one where it has none; 0 without a route. */
+uint32_t fibula_dpdk_lookup4_one(const struct table *table, uint32_t address)
+{
+	uint64_t next_hop = 0;
+	uint32_t found;
+
+	if (table->kind != FIB)
+		return rte_lpm_lookup(table->lpm, address, &found) == 0 ? found : 0;
+	rte_fib_lookup_bulk(table->fib, &address, &next_hop, 1);
+	return next_hop;
+}
+
+/* As above. The address is in network order. */
+uint32_t fibula_dpdk_lookup6_one(const struct table *table, const uint8_t address[16])
+{
+	uint8_t(*burst)[16] = (uint8_t(*)[16])(uintptr_t)address;
+	uint64_t next_hop = 0;
+	uint32_t found;
+
+	if (table->kind != FIB6)
+		return rte_lpm6_lookup(table->lpm6, *burst, &found) == 0 ? found : 0;
+	rte_fib6_lookup_bulk(table->fib6, burst, &next_hop, 1);
+	return next_hop;
+}

@@ -36,6 +36,8 @@ unsafe extern "C" {
         answers: *mut c_void,
         width: u32,
     );
+    fn fibula_dpdk_lookup4_one(table: *const Table, address: u32) -> u32;
+    fn fibula_dpdk_lookup6_one(table: *const Table, address: *const u8) -> u32;
 }
 
 /// The address type of a DPDK table.
@@ -45,6 +47,9 @@ pub(crate) trait Dpdk: Address {
 
     /// Looks up a batch in the table, which is of this family.
     fn look_up(table: NonNull<Table>, addresses: &[Self], answers: *mut c_void, width: u32);
+
+    /// Looks up one address in the table, which is of this family.
+    fn look_up_one(table: NonNull<Table>, address: Self) -> NextHop;
 }
 
 impl Dpdk for u32 {
@@ -58,6 +63,12 @@ impl Dpdk for u32 {
         // SAFETY: the table is alive and of IPv4; `answers` has room for one answer of this width
         // per address.
         unsafe { fibula_dpdk_lookup4(table.as_ptr(), addresses.as_ptr(), count, answers, width) }
+    }
+
+    #[inline(always)]
+    fn look_up_one(table: NonNull<Table>, address: u32) -> NextHop {
+        // SAFETY: the table is alive and of IPv4.
+        NextHop(unsafe { fibula_dpdk_lookup4_one(table.as_ptr(), address) })
     }
 }
 
@@ -89,6 +100,13 @@ impl Dpdk for u128 {
             }
             at += addresses.len();
         }
+    }
+
+    #[inline(always)]
+    fn look_up_one(table: NonNull<Table>, address: u128) -> NextHop {
+        let octets = address.to_be_bytes();
+        // SAFETY: the table is alive and of IPv6, and the octets are sixteen.
+        NextHop(unsafe { fibula_dpdk_lookup6_one(table.as_ptr(), octets.as_ptr()) })
     }
 }
 
@@ -158,9 +176,7 @@ impl<A: Dpdk, W: Width, const KIND: c_int> Lookup<A> for Rte<A, W, KIND> {
 
     #[inline(always)]
     fn lookup_metered<M: Meter>(&self, address: A, _: &mut M) -> W {
-        let mut answer = [W::default()];
-        A::look_up(self.table, &[address], answer.as_mut_ptr().cast(), size_of::<W>() as u32);
-        answer[0]
+        W::narrow(A::look_up_one(self.table, address))
     }
 
     #[inline(always)]

@@ -1,6 +1,7 @@
 //! x86-64-v3: AVX2 and the bit-manipulation instructions that every such processor has with it.
 #![allow(unsafe_code, reason = "calling code compiled for more than the baseline instruction set")]
 
+use super::compiled::{Function, Pointer};
 use super::{Isa, Kernel, Level};
 use crate::memory::Published;
 
@@ -112,6 +113,15 @@ pub(super) fn run<K: Kernel>(_proof: Level, kernel: K) -> K::Output {
     unsafe { compiled(kernel) }
 }
 
+#[cfg(target_arch = "x86_64")]
+pub(super) fn function<F: Function>() -> Pointer<F> {
+    #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+    fn compiled<F: Function>(table: &F::Table, key: F::Key) -> F::Output {
+        F::call(Avx2(()), table, key)
+    }
+    compiled::<F>
+}
+
 #[cfg(not(target_arch = "x86_64"))]
 pub(super) fn detected() -> bool {
     false
@@ -120,4 +130,9 @@ pub(super) fn detected() -> bool {
 #[cfg(not(target_arch = "x86_64"))]
 pub(super) fn run<K: Kernel>(_proof: Level, kernel: K) -> K::Output {
     kernel.run(Avx2(()))
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+pub(super) fn function<F: Function>() -> Pointer<F> {
+    |table, key| F::call(Avx2(()), table, key)
 }

@@ -4,6 +4,7 @@
 use super::GROUP;
 #[cfg(target_arch = "x86_64")]
 use super::KEYS;
+use super::compiled::{Function, Pointer};
 use super::{Isa, Kernel, Level};
 #[cfg(target_arch = "x86_64")]
 use crate::memory::Published;
@@ -214,6 +215,15 @@ pub(super) fn run<K: Kernel>(_proof: Level, kernel: K) -> K::Output {
     unsafe { compiled(kernel) }
 }
 
+#[cfg(target_arch = "x86_64")]
+pub(super) fn function<F: Function>() -> Pointer<F> {
+    #[target_feature(enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx2,bmi1,bmi2,lzcnt,popcnt")]
+    fn compiled<F: Function>(table: &F::Table, key: F::Key) -> F::Output {
+        F::call(Avx512(()), table, key)
+    }
+    compiled::<F>
+}
+
 #[cfg(not(target_arch = "x86_64"))]
 pub(super) fn detected() -> bool {
     false
@@ -222,4 +232,9 @@ pub(super) fn detected() -> bool {
 #[cfg(not(target_arch = "x86_64"))]
 pub(super) fn run<K: Kernel>(_proof: Level, kernel: K) -> K::Output {
     kernel.run(Avx512(()))
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+pub(super) fn function<F: Function>() -> Pointer<F> {
+    |table, key| F::call(Avx512(()), table, key)
 }

@@ -3,17 +3,20 @@
 //! An engine writes its batch path once, generic over [`Isa`] and inlined. [`dispatch`] compiles
 //! that one body for every instruction set and calls the copy for a [`Level`] this processor has.
 //! What the compiler does with the extra instructions (population counts, shifts, vectors) comes
-//! for free. A step that needs hand-written vector code becomes a method of [`Isa`] with one
+//! for free. [`Compiled`] is the same for a function that is called for one address at a time: its
+//! copy is chosen once, when a table is built. A step that needs hand-written vector code becomes a method of [`Isa`] with one
 //! implementation a file.
 
 mod avx2;
 mod avx512;
+mod compiled;
 mod crc32;
 mod lines;
 mod prefetch;
 
 pub use avx2::Avx2;
 pub use avx512::Avx512;
+pub use compiled::{Compiled, Function};
 pub use crc32::crc32c;
 pub use lines::{Reached, Roots, Wanted};
 pub use prefetch::prefetch;

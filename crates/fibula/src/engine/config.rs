@@ -20,7 +20,7 @@ use std::str::FromStr;
 pub struct Config {
     /// The width of the answers, or `None` for the narrowest that holds the table's next hops.
     pub width: Option<WidthBits>,
-    /// The instruction set of the batch path; by default the processor's best.
+    /// The instruction set of the lookups; by default the processor's best.
     pub isa: Level,
     /// The pages that large arrays ask for.
     pub pages: Pages,

@@ -2,7 +2,7 @@
 //! time.
 
 use super::{Accesses, Config, Engine, Lookup, View, Width, WidthBits};
-use crate::arch::{Isa, Kernel, Level, dispatch};
+use crate::arch::{Compiled, Function, Isa, Kernel, Level, dispatch};
 use crate::sections::{SectionWriter, Sections};
 use crate::{Address, Error, ErrorKind, NextHop, NextHopSlice, Rib};
 use std::marker::PhantomData;
@@ -29,7 +29,7 @@ pub trait Whole<A: Address>: View<A> {
 /// # Errors
 /// See [`Engine::build`].
 pub fn boxed<A: Address, E: Engine<A>>(rib: &Rib<A>, config: &Config) -> Result<Box<dyn Whole<A>>, Error> {
-    Ok(Box::new(Held { engine: E::build(rib, config)?, isa: config.isa, family: PhantomData }))
+    Ok(Box::new(Held { engine: E::build(rib, config)?, single: Compiled::for_level(config.isa) }))
 }
 
 /// Opens the snapshot of an engine and hides its types.
@@ -42,7 +42,7 @@ pub fn opened<A: Address, E: Engine<A>>(
 ) -> Result<Box<dyn View<A>>, Error> {
     let persistence = E::persistence().ok_or_else(no_snapshots)?;
     let tables = (persistence.open)(sections, config)?;
-    Ok(Box::new(Alone { tables, isa: config.isa, family: PhantomData }))
+    Ok(Box::new(Alone { tables, single: Compiled::for_level(config.isa) }))
 }
 
 fn no_snapshots() -> Error {
@@ -50,17 +50,29 @@ fn no_snapshots() -> Error {
 }
 
 /// An engine, which contains its view.
-struct Held<E, A> {
+struct Held<E: Engine<A>, A: Address> {
     engine: E,
-    isa: Level,
-    family: PhantomData<A>,
+    single: Compiled<Single<E::View, A>>,
 }
 
 /// A view by itself.
-struct Alone<L, A> {
+struct Alone<L: Lookup<A>, A: Address> {
     tables: L,
-    isa: Level,
-    family: PhantomData<A>,
+    single: Compiled<Single<L, A>>,
+}
+
+/// The lookup of one address as a function, to be compiled for every instruction set.
+struct Single<L, A>(PhantomData<(L, A)>);
+
+impl<A: Address, L: Lookup<A>> Function for Single<L, A> {
+    type Table = L;
+    type Key = A;
+    type Output = NextHop;
+
+    #[inline(always)]
+    fn call<I: Isa>(isa: I, tables: &L, address: A) -> NextHop {
+        tables.lookup_on(isa, address).widen()
+    }
 }
 
 /// A batch as a kernel, to be compiled for every instruction set.
@@ -110,16 +122,16 @@ fn batch_widened<A: Address, L: Lookup<A>>(
 /// Runs a stage, or the whole lookup if it has no stages.
 fn run_stage<A: Address, L: Lookup<A>>(
     tables: &L,
-    isa: Level,
+    single: &Compiled<Single<L, A>>,
     stage: usize,
     addresses: &[A],
     found: &mut [u64],
 ) {
     match L::staging() {
-        Some(staging) => (staging.run)(tables, isa, stage, addresses, found),
+        Some(staging) => (staging.run)(tables, single.level(), stage, addresses, found),
         None => {
             for (&address, found) in addresses.iter().zip(found) {
-                *found = tables.lookup(address).widen().0.into();
+                *found = single.call(tables, address).0.into();
             }
         }
     }
@@ -129,7 +141,7 @@ fn run_stage<A: Address, L: Lookup<A>>(
 macro_rules! answers {
     ($lookup:ty, $self:ident => $tables:expr) => {
         fn lookup_index(&$self, address: A) -> NextHop {
-            $tables.lookup(address).widen()
+            $self.single.call($tables, address)
         }
 
         fn lookup_counted(&$self, address: A, accesses: &mut Accesses) -> NextHop {
@@ -137,11 +149,11 @@ macro_rules! answers {
         }
 
         fn lookup_batch(&$self, addresses: &[A], next_hops: &mut [NextHop]) {
-            batch_widened($tables, $self.isa, addresses, next_hops);
+            batch_widened($tables, $self.single.level(), addresses, next_hops);
         }
 
         fn lookup_batch_slice(&$self, addresses: &[A], next_hops: NextHopSlice<'_>) {
-            batch($tables, $self.isa, addresses, next_hops);
+            batch($tables, $self.single.level(), addresses, next_hops);
         }
 
         fn width(&$self) -> WidthBits {
@@ -153,11 +165,11 @@ macro_rules! answers {
         }
 
         fn run_stage(&$self, stage: usize, addresses: &[A], found: &mut [u64]) {
-            run_stage($tables, $self.isa, stage, addresses, found);
+            run_stage($tables, &$self.single, stage, addresses, found);
         }
 
         fn set_isa(&mut $self, isa: Level) {
-            $self.isa = isa;
+            $self.single = Compiled::for_level(isa);
         }
     };
 }
@@ -197,7 +209,7 @@ impl<A: Address, E: Engine<A>> Whole<A> for Held<E, A> {
 
     fn share(&mut self) -> Option<Box<dyn View<A>>> {
         let tables = (E::sharing()?.share)(&mut self.engine)?;
-        Some(Box::new(Alone { tables, isa: self.isa, family: PhantomData }))
+        Some(Box::new(Alone { tables, single: Compiled::for_level(self.single.level()) }))
     }
 
     fn readers_passed(&mut self) {

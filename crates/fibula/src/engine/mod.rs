@@ -72,6 +72,14 @@ pub trait Lookup<A: Address>: Send + Sync + 'static {
         self.lookup_metered(address, &mut Unmetered)
     }
 
+    /// As [`lookup`](Lookup::lookup), with the instructions of `isa`. The framework compiles it for
+    /// every instruction set. Only an engine that has vector code for one address overrides it.
+    #[inline(always)]
+    fn lookup_on<I: Isa>(&self, isa: I, address: A) -> Self::Width {
+        let _ = isa;
+        self.lookup(address)
+    }
+
     /// Writes the answer for `addresses[i]` to `next_hops[i]`. The framework has checked that both
     /// have the same length.
     ///

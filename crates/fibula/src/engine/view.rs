@@ -67,7 +67,7 @@ pub trait View<A: Address>: Send + Sync {
     /// ```
     fn run_stage(&self, stage: usize, addresses: &[A], found: &mut [u64]);
 
-    /// Sets the instruction set of later batches; the answers stay the same. For tests and
+    /// Sets the instruction set of later lookups; the answers stay the same. For tests and
     /// measurements: a table is built for the processor's best.
     fn set_isa(&mut self, isa: Level);
 

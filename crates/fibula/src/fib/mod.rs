@@ -209,7 +209,7 @@ impl<A: Address> Fib<A> {
         &self.config
     }
 
-    /// Sets the instruction set of later batches; the answers stay the same. For tests and
+    /// Sets the instruction set of later lookups; the answers stay the same. For tests and
     /// measurements: a table is built for the processor's best.
     pub fn set_isa(&mut self, isa: Level) {
         self.config.isa = isa;

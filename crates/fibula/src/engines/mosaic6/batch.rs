@@ -10,7 +10,7 @@ use super::view::key;
 use super::word::{ANSWER, BASE, BEYOND, BUCKETS, CODE, LINE_BITS, SLOT_BITS};
 use super::{Mosaic6View, ROOT_BITS, STEPS};
 use crate::NextHop;
-use crate::arch::{GROUP, Isa, Wanted};
+use crate::arch::{GROUP, Isa, Scalar, Wanted};
 use crate::blocks::pipeline::{Stages, for_each_set, look_up};
 use crate::engine::{Unmetered, Width};
 use crate::memory::{Published, Shareable, flattened};
@@ -141,7 +141,7 @@ impl<I: Isa, W: Width> Stages<u128, W, STAGES> for Batch<'_, I, W> {
 
     #[inline(always)]
     fn one(&self, _: usize, &address: &u128) -> W {
-        self.table.one(address, &mut Unmetered)
+        self.table.one(self.isa, address, &mut Unmetered)
     }
 }
 
@@ -183,7 +183,7 @@ impl<I: Isa, W: Width> Stages<u128, W, 1> for Batch<'_, I, W> {
 
     #[inline(always)]
     fn one(&self, _: usize, &address: &u128) -> W {
-        self.table.one(address, &mut Unmetered)
+        self.table.one(self.isa, address, &mut Unmetered)
     }
 }
 
@@ -267,7 +267,7 @@ impl<I: Isa, W: Width> Batch<'_, I, W> {
             }
             for_each_set(detours, |lane| {
                 let at = group * GROUP + lane;
-                let (beside, is_beyond) = self.table.beside(words[lane], rests[at], &mut Unmetered);
+                let (beside, is_beyond) = self.table.beside(Scalar, (words[lane], rests[at]), &mut Unmetered);
                 next_hops[at] = beside;
                 beyond |= u16::from(is_beyond) << lane;
             });

@@ -5,8 +5,8 @@ use super::WINDOW;
 use super::blocks::Blocks;
 use super::lines::{answers, elements, slots};
 use super::word::{Cell, Spot, Word, as_array, start, step};
-use crate::arch::{Isa, first_at_least};
-use crate::engine::{Lookup, Meter, Width};
+use crate::arch::{Isa, Scalar};
+use crate::engine::{Lookup, Meter, Unmetered, Width};
 use crate::engines::terrace::TerraceView;
 use crate::memory::{Published, WordsView, flattened};
 use std::sync::Arc;
@@ -41,28 +41,28 @@ impl<W: Width> Mosaic6View<W> {
 
     /// Looks up one address.
     #[inline(always)]
-    pub(super) fn one(&self, address: u128, meter: &mut impl Meter) -> W {
+    pub(super) fn one(&self, isa: impl Isa, address: u128, meter: &mut impl Meter) -> W {
         let (slot, rest) = start(address);
         let word = meter.load_word::<u32>(&self.root[slot]);
-        self.on(word, rest, address, meter)
+        self.on(isa, (word, rest), address, meter)
     }
 
     /// Continues a lookup from `word`, with the address bits left in `rest`.
     #[inline(always)]
-    fn on(&self, word: u32, rest: u32, address: u128, meter: &mut impl Meter) -> W {
-        let (beside, is_beyond) = self.beside(word, rest, meter);
-        if is_beyond {
-            let longer = self.longer.lookup_metered(address, meter);
-            if longer != W::default() {
-                return longer;
-            }
-        }
-        beside
+    fn on(&self, isa: impl Isa, (word, rest): (u32, u32), address: u128, meter: &mut impl Meter) -> W {
+        let (beside, is_beyond) = self.beside(isa, (word, rest), meter);
+        let longer = if is_beyond { self.longer.one(isa, address, meter) } else { W::default() };
+        if longer == W::default() { beside } else { longer }
     }
 
     /// Continues a lookup among the routes of the trie. Also returns whether there are longer ones.
     #[inline(always)]
-    pub(super) fn beside(&self, mut word: u32, mut rest: u32, meter: &mut impl Meter) -> (W, bool) {
+    pub(super) fn beside(
+        &self,
+        isa: impl Isa,
+        (mut word, mut rest): (u32, u32),
+        meter: &mut impl Meter,
+    ) -> (W, bool) {
         let words = flattened(&self.arrays);
         while let Some((stride, first)) = as_array(word) {
             let (index, left) = step(rest, stride);
@@ -74,7 +74,7 @@ impl<W: Width> Mosaic6View<W> {
             Word::Bucket(Spot { line, slot }) => {
                 let line = self.line(line);
                 let among = u32::MAX << slot & ((1 << slots::<W>()) - 1);
-                let at = first_at_least::<W>(line, among, key(rest));
+                let at = isa.first_at_least::<W>(line, among, key(rest));
                 (meter.load_word(&line[answers::<W>() + at as usize]), false)
             }
             Word::Beyond(Spot { line, slot }) => {
@@ -90,7 +90,12 @@ impl<W: Width> Lookup<u128> for Mosaic6View<W> {
 
     #[inline(always)]
     fn lookup_metered<M: Meter>(&self, address: u128, meter: &mut M) -> W {
-        self.one(address, meter)
+        self.one(Scalar, address, meter)
+    }
+
+    #[inline(always)]
+    fn lookup_on<I: Isa>(&self, isa: I, address: u128) -> W {
+        self.one(isa, address, &mut Unmetered)
     }
 
     #[inline(always)]

@@ -5,7 +5,7 @@ use super::node::Tree;
 use crate::arch::{Isa, Scalar};
 use crate::blocks::linear_tree::{Node, child, halves};
 use crate::blocks::rank::rank_before;
-use crate::engine::{Lookup, Meter, Width};
+use crate::engine::{Lookup, Meter, Unmetered, Width};
 use crate::memory::{Array, Pages};
 
 /// The trees as lookups read them.
@@ -46,7 +46,7 @@ impl<W: Width> PlanBView<W> {
 
     /// Returns the index of the answer of the interval of `tree` that `key` is in.
     #[inline(always)]
-    fn interval(&self, tree: Tree, key: u64, meter: &mut impl Meter) -> u32 {
+    fn interval(&self, isa: impl Isa, tree: Tree, key: u64, meter: &mut impl Meter) -> u32 {
         let mut at = 0;
         for level in 1..=tree.levels {
             let node = if level < tree.levels {
@@ -54,9 +54,26 @@ impl<W: Width> PlanBView<W> {
             } else {
                 &self.leaves[tree.leaves.wrapping_add(at) as usize]
             };
-            at = child(at, Scalar.count_below(&meter.load::<Node>(node), key));
+            at = child(at, isa.count_below(&meter.load::<Node>(node), key));
         }
         tree.answers.wrapping_add(at)
+    }
+
+    /// Looks up one address.
+    #[inline(always)]
+    fn one(&self, isa: impl Isa, address: u128, meter: &mut impl Meter) -> W {
+        let (network, host) = halves(address);
+        let at = self.interval(isa, self.trees[0], network, meter);
+        let answer = meter.load(&self.answers[at as usize]);
+        if answer.widen().0 != W::MAX {
+            return answer;
+        }
+        // Such an answer may be a next hop all the same.
+        let Some(word) = self.marks.get(at as usize / u64::BITS as usize) else { return answer };
+        let (tree, true) = tree_of(meter.load(word), at) else { return answer };
+        let tree = meter.load(&self.trees[tree as usize]);
+        let at = self.interval(isa, tree, host, meter);
+        meter.load(&self.answers[at as usize])
     }
 }
 
@@ -73,18 +90,12 @@ impl<W: Width> Lookup<u128> for PlanBView<W> {
 
     #[inline(always)]
     fn lookup_metered<M: Meter>(&self, address: u128, meter: &mut M) -> W {
-        let (network, host) = halves(address);
-        let at = self.interval(self.trees[0], network, meter);
-        let answer = meter.load(&self.answers[at as usize]);
-        if answer.widen().0 != W::MAX {
-            return answer;
-        }
-        // Such an answer may be a next hop all the same.
-        let Some(word) = self.marks.get(at as usize / u64::BITS as usize) else { return answer };
-        let (tree, true) = tree_of(meter.load(word), at) else { return answer };
-        let tree = meter.load(&self.trees[tree as usize]);
-        let at = self.interval(tree, host, meter);
-        meter.load(&self.answers[at as usize])
+        self.one(Scalar, address, meter)
+    }
+
+    #[inline(always)]
+    fn lookup_on<I: Isa>(&self, isa: I, address: u128) -> W {
+        self.one(isa, address, &mut Unmetered)
     }
 
     #[inline(always)]

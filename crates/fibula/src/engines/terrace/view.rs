@@ -7,7 +7,7 @@ use super::tree::Trees;
 use crate::NextHop;
 use crate::arch::{Isa, Scalar};
 use crate::blocks::linear_tree::{CHILDREN, Node, halves, nodes_above};
-use crate::engine::{Lookup, Meter, Width};
+use crate::engine::{Lookup, Meter, Unmetered, Width};
 use std::marker::PhantomData;
 
 /// The trees as lookups read them. A leaf block has `LEAF` levels.
@@ -35,12 +35,12 @@ pub(super) fn narrow<W: Width>(word: u32) -> W {
 impl<W: Width, const LEAF: u32> TerraceView<W, LEAF> {
     /// Returns the word that answers for `key` in the block at `origin`.
     #[inline(always)]
-    fn step(&self, origin: u32, levels: u32, key: u64, meter: &mut impl Meter) -> u32 {
+    fn step(&self, isa: impl Isa, (origin, levels): (u32, u32), key: u64, meter: &mut impl Meter) -> u32 {
         let lines: &[Node] = &self.trees.blocks.lines;
         let mut at = 0;
         for level in 0..levels {
             let node = origin.wrapping_add(nodes_above(level) as u32).wrapping_add(at);
-            at = child(at, Scalar.count_below(&meter.load::<Node>(&lines[node as usize]), key));
+            at = child(at, isa.count_below(&meter.load::<Node>(&lines[node as usize]), key));
         }
         meter.load(&words(lines)[answer_at(origin, at) as usize])
     }
@@ -57,9 +57,17 @@ impl<W: Width, const LEAF: u32> TerraceView<W, LEAF> {
 
     /// Returns the word that answers for `key` in a tree.
     #[inline(always)]
-    fn walk(&self, tree: Handle, key: u64, meter: &mut impl Meter) -> u32 {
-        let word = self.step(tree.origin, tree.levels, key, meter);
-        if tree.is_directory { self.step(word, LEAF, key, meter) } else { word }
+    fn walk(&self, isa: impl Isa, tree: Handle, key: u64, meter: &mut impl Meter) -> u32 {
+        let word = self.step(isa, (tree.origin, tree.levels), key, meter);
+        if tree.is_directory { self.step(isa, (word, LEAF), key, meter) } else { word }
+    }
+
+    /// Looks up one address.
+    #[inline(always)]
+    pub(in crate::engines) fn one(&self, isa: impl Isa, address: u128, meter: &mut impl Meter) -> W {
+        let (network, host) = halves(address);
+        let word = self.walk(isa, self.root, network, meter);
+        narrow(if word & MARK == 0 { word } else { self.walk(isa, Handle::unpack(word), host, meter) })
     }
 }
 
@@ -68,9 +76,12 @@ impl<W: Width, const LEAF: u32> Lookup<u128> for TerraceView<W, LEAF> {
 
     #[inline(always)]
     fn lookup_metered<M: Meter>(&self, address: u128, meter: &mut M) -> W {
-        let (network, host) = halves(address);
-        let word = self.walk(self.root, network, meter);
-        narrow(if word & MARK == 0 { word } else { self.walk(Handle::unpack(word), host, meter) })
+        self.one(Scalar, address, meter)
+    }
+
+    #[inline(always)]
+    fn lookup_on<I: Isa>(&self, isa: I, address: u128) -> W {
+        self.one(isa, address, &mut Unmetered)
     }
 
     #[inline(always)]
