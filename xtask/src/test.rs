@@ -110,10 +110,27 @@ fn tests() -> Result<()> {
     run(without.args(DEFAULT_FEATURES))
 }
 
-/// Runs the unit tests of all crates, not optimized and with few cases each.
+/// The unit tests that make large tables. Code that is not optimized takes longer for these ten
+/// than for all others together.
+const LARGE: [&str; 10] = [
+    "mosaic::tests::runs_that_come_and_go_leave_few_holes",
+    "triec::tests::a_life_inside_2000_leaves_no_holes",
+    "snapshot::tests::every_engine_that_keeps_snapshots_comes_back_at_every_width",
+    "poptrie::tests::the_last_bits_of_both_families",
+    "poptrie::tests::both_families_at_the_default_size",
+    "dxr::tests::a_shared_table_asks_for_a_rebuild_when_there_is_no_room_or_far_too_much",
+    "mosaic6::tests::a_cover_leaves_arrays_where_they_are",
+    "terrace::tests::a_cover_that_comes_and_goes_over_many_marked_networks_leaves_no_line_behind",
+    "aggregate::tests::no_smaller_table_exists_for_any_eight_leaves_and_two_next_hops",
+    "sail_m::tests::twelve_tables_keep_apart_and_within_the_bound_on_chip",
+];
+
+/// Runs the unit tests of all crates, not optimized and with few cases each, but for the
+/// [large](LARGE) ones.
 fn unit_tests() -> Result<()> {
     let mut tests = cargo(&["test", "--workspace", "--lib", "--bins", "--locked", "--profile", "quick"]);
-    run(tests.args(FEATURES).env("PROPTEST_CASES", "4"))
+    let left_out = LARGE.iter().flat_map(|name| ["--skip", name]);
+    run(tests.args(FEATURES).arg("--").args(left_out).env("PROPTEST_CASES", "4"))
 }
 
 /// Runs the `unsafe` code with every memory access checked. Engines and blocks have none: they read
