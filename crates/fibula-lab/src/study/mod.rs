@@ -12,6 +12,10 @@ mod parallel;
 mod triec;
 mod update_rate;
 mod vrf;
+mod worst;
+mod worst_changes;
+mod worst_page;
+mod worst_tables;
 
 pub use accesses::{AccessCount, count_accesses};
 pub use best::{BestRow, BestStudy, best_page, study_best};
@@ -24,3 +28,6 @@ pub use parallel::{ParallelOptions, ParallelRow, ParallelStudy, parallel_page, s
 pub use triec::{TriecRow, study_triec};
 pub use update_rate::{UpdateRate, update_rate};
 pub use vrf::{ManyTables, VrfKind, VrfRow, VrfWork, study_vrf, study_vrf_of};
+pub use worst::{WorstOptions, WorstRow, WorstStudy, study_worst};
+pub use worst_page::worst_page;
+pub use worst_tables::{worst_ipv4_tables, worst_ipv6_tables};

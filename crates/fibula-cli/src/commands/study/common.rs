@@ -26,12 +26,26 @@ pub(super) struct ToPage {
     /// How many addresses
     #[arg(long, default_value_t = 1 << 22, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(super) addresses: u32,
+    #[command(flatten)]
+    file: PageFile,
+}
+
+impl ToPage {
+    /// Writes the page, if one was asked for.
+    pub(super) fn write(&self, page: impl FnOnce() -> String) -> anyhow::Result<()> {
+        self.file.write(page)
+    }
+}
+
+/// The page to write.
+#[derive(Debug, Args)]
+pub(super) struct PageFile {
     /// Write the page to this file, by a temporary file that is renamed
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 }
 
-impl ToPage {
+impl PageFile {
     /// Writes the page, if one was asked for.
     pub(super) fn write(&self, page: impl FnOnce() -> String) -> anyhow::Result<()> {
         let Some(path) = &self.output else { return Ok(()) };

@@ -10,6 +10,7 @@ mod growth;
 mod parallel;
 mod triec;
 mod vrf;
+mod worst;
 
 use crate::exit::Verdict;
 use crate::output::Output;
@@ -21,6 +22,7 @@ pub(crate) enum Command {
     Engines(engines::Arguments),
     Best(best::Arguments),
     Compare(compare::Arguments),
+    Worst(worst::Arguments),
     Growth(growth::Arguments),
     Triec(triec::Arguments),
     Dpcpe(dpcpe::Arguments),
@@ -35,6 +37,7 @@ impl Command {
             Self::Engines(arguments) => arguments.run(output),
             Self::Best(arguments) => arguments.run(output),
             Self::Compare(arguments) => arguments.run(output),
+            Self::Worst(arguments) => arguments.run(output),
             Self::Growth(arguments) => arguments.run(output),
             Self::Triec(arguments) => arguments.run(output),
             Self::Dpcpe(arguments) => arguments.run(output),

@@ -323,7 +323,9 @@ fn parts_are_joined_in_a_few_reads_for_each_marked_24() {
         piece
     });
     let mut read = Words(0);
-    parts.iter().for_each(|part| all.join_metered(part, &mut read));
+    for part in &parts {
+        all.join_metered(part, &mut read);
+    }
     assert_eq!(all.counts(|| 0), (2 * MARKED as usize, 256));
     assert!(read.0 < 16 * MARKED as usize, "{} words are read for {MARKED} /24s in each part", read.0);
 }

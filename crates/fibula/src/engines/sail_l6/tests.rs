@@ -148,7 +148,7 @@ fn the_bytes_of_scattered_hosts_are_known_before_they_are_taken() {
     let engine: SailL6<u16> = SailL6::build(&rib, &Config::default()).unwrap();
     let arrays = ["BCN24", "BCN32", "BCN40", "B48", "N48", "C48", "BCN56", "BCN64"];
     let parts = engine.memory().parts;
-    let taken: usize = parts.iter().filter(|part| arrays.contains(&&*part.name)).map(|part| part.bytes).sum();
+    let taken: usize = parts.iter().filter(|part| arrays.contains(&part.name)).map(|part| part.bytes).sum();
     let predicted = SailL6::<u16>::bytes_of(engine.chunks()) as usize;
     assert!(predicted <= taken && taken - predicted < predicted / 16, "{predicted} predicted, {taken} taken");
 }

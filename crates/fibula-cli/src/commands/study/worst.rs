@@ -1,0 +1,98 @@
+//! `fibula study worst`: the worst single change of a route.
+
+use super::common::PageFile;
+use crate::commands::measuring::{engines, table_options, tables, tell_all};
+use crate::exit::Verdict;
+use crate::output::Output;
+use crate::reading::Reading;
+use crate::registry;
+use clap::Args;
+use fibula::{Address, Rib};
+use fibula_io::table::Tables;
+use fibula_lab::machine::Machine;
+use fibula_lab::study::{
+    WorstOptions, WorstStudy, study_worst, worst_ipv4_tables, worst_ipv6_tables, worst_page,
+};
+use indicatif::ProgressBar;
+use std::time::Duration;
+
+/// The name of the made tables, on the command line.
+const WORST: &str = "worst";
+
+/// Measure how long one change of one route takes each engine at worst, and which change that is
+///
+/// Covers of every length come and go where no route was, the default route does, and so do routes
+/// of the densest /24 (/48) and any routes. Rows go to standard output, one for each engine, table
+/// and kind of change. With `--output` a Markdown page is written too.
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
+    /// The engines: `all`, or a list like `best,dxr18,dxr/k=20`
+    #[arg(short, long, default_value = "best,all", value_name = "LIST")]
+    engine: String,
+    /// The tables, files or `worst` for made ones in which a change is expensive; one or more
+    #[arg(short, long, default_value = WORST, value_name = "TABLE")]
+    table: Vec<String>,
+    /// How many routes of the densest network, and of the table, go and come
+    #[arg(long, default_value_t = 2000, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    sample: u32,
+    /// The time after which an engine gets no further changes of one kind
+    #[arg(long, default_value_t = 1000, value_name = "MS")]
+    kind_ms: u64,
+    #[command(flatten)]
+    reading: Reading,
+    #[command(flatten)]
+    page: PageFile,
+}
+
+impl Arguments {
+    pub(crate) fn run(self, output: &Output) -> anyhow::Result<Verdict> {
+        engines::<u32>(&self.engine)?; // a wrong name fails before a table is read
+        let mut whole = Verdict::Good;
+        let mut studies = Vec::new();
+        for name in &self.table {
+            if name == WORST {
+                for (name, rib) in worst_ipv4_tables() {
+                    studies.extend(self.study(name, &rib)?);
+                }
+                for (name, rib) in worst_ipv6_tables() {
+                    studies.extend(self.study(name, &rib)?);
+                }
+                continue;
+            }
+            let (tables, complete) = tables(name, &self.reading)?;
+            if complete == Verdict::Bad {
+                whole = Verdict::Bad;
+            }
+            let Tables { ipv4, ipv6, .. } = &tables;
+            studies.extend(self.study(name, ipv4)?);
+            studies.extend(self.study(name, ipv6)?);
+        }
+        anyhow::ensure!(!studies.is_empty(), "nothing to study: the tables have no routes");
+        for study in &studies {
+            tell_all(&study.wrong);
+        }
+        let rows = studies.iter().flat_map(|study| &study.rows);
+        output.rows_and_refused(rows, studies.iter().flat_map(|study| &study.refused))?;
+        let Self { engine, sample, kind_ms, .. } = &self;
+        let tables = table_options(&self.table);
+        let command = format!("fibula study worst{tables} -e {engine} --sample {sample} --kind-ms {kind_ms}");
+        self.page.write(|| worst_page(&studies, &command, &Machine::here().to_string()))?;
+        let right = studies.iter().all(|study| study.wrong.is_empty());
+        Ok(if right { whole } else { Verdict::Bad })
+    }
+
+    /// Studies one family of a table; `None` if it has no routes or no engine does it.
+    fn study<A: Address>(&self, table: &str, rib: &Rib<A>) -> anyhow::Result<Option<WorstStudy>> {
+        let specifications = engines::<A>(&self.engine)?;
+        if rib.is_empty() || specifications.is_empty() {
+            return Ok(None);
+        }
+        let options =
+            WorstOptions { sample: self.sample as usize, of_a_kind: Duration::from_millis(self.kind_ms) };
+        let bar = ProgressBar::new_spinner();
+        let mut progress = |what: &str| bar.set_message(what.to_owned());
+        let study = study_worst(registry::engines(), &specifications, (table, rib), &options, &mut progress)?;
+        bar.finish_and_clear();
+        Ok(Some(study))
+    }
+}
