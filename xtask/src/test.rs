@@ -1,19 +1,20 @@
 //! `cargo xtask test`: everything, in the order in which it is most likely to fail.
 
 use crate::run::{DEFAULT_FEATURES, FEATURES, cargo, host, nightly, run};
-use crate::{api, fuzz, instructions, lint, packages, setup};
+use crate::{aarch64, api, fuzz, instructions, lint, packages, setup};
 use anyhow::Result;
 use std::process::Command;
 use std::time::Instant;
 
 /// The stages of the tests, each with its name.
-const STAGES: [(&str, Stage); 9] = [
+const STAGES: [(&str, Stage); 10] = [
     ("what the tests need", setup::all),
     ("lint", lint::all),
     ("packages", packages::check),
     ("public surface", api::check),
     ("tests", tests),
     ("instructions", instructions::check),
+    ("64-bit Arm", aarch64::test),
     ("address sanitizer", address_sanitizer),
     ("thread sanitizer", thread_sanitizer),
     ("fuzzing", || fuzz::targets(fuzz::SECONDS, &[])),
