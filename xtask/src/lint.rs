@@ -1,15 +1,17 @@
 //! The checks that do not run the code.
 
 use crate::run::{DEFAULT_FEATURES, FEATURES, cargo, run};
-use crate::{comments, dependencies};
+use crate::{aarch64, comments, dependencies};
 use anyhow::Result;
 
-/// Checks formatting, the width of comments, clippy, documentation and dependencies.
+/// Checks formatting, the width of comments, clippy, documentation, dependencies, and that the
+/// library compiles for another architecture.
 pub(crate) fn all() -> Result<()> {
     code()?;
     let mut documentation = cargo(&["doc", "--workspace", "--no-deps", "--locked"]);
     run(documentation.args(FEATURES).env("RUSTDOCFLAGS", "--deny warnings"))?;
-    dependencies::check()
+    dependencies::check()?;
+    aarch64::check()
 }
 
 /// Checks formatting, the width of comments and clippy.

@@ -2,6 +2,7 @@
 //!
 //! `cargo xtask test` runs all of them. Each step can be run alone.
 
+mod aarch64;
 mod api;
 mod comments;
 mod dependencies;

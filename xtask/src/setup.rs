@@ -1,5 +1,6 @@
 //! Installs what the tests need and the machine lacks, and prints it.
 
+use crate::aarch64;
 use crate::run::{output, root, run, works};
 use anyhow::{Context, Result, bail};
 use std::path::PathBuf;
@@ -14,6 +15,7 @@ const NVRTC: &str = "nvidia-cuda-nvrtc-cu12==12.1.105";
 /// Installs everything that the tests need.
 pub(crate) fn all() -> Result<()> {
     compilers()?;
+    arm()?;
     valgrind()?;
     nightly()?;
     rust_src()?;
@@ -54,6 +56,38 @@ fn compilers() -> Result<()> {
         return Ok(());
     }
     debian("a C and a C++ compiler (cc, c++)", &["build-essential"])
+}
+
+/// The compiler that links for 64-bit Arm.
+pub(crate) const ARM_LINKER: &str = "aarch64-linux-gnu-gcc";
+
+/// The emulator that runs programs for 64-bit Arm.
+const ARM_EMULATOR: &str = "qemu-aarch64-static";
+
+/// The command that runs a program for 64-bit Arm, with the libraries that the linker took.
+pub(crate) const ARM_RUNNER: &str = "qemu-aarch64-static -L /usr/aarch64-linux-gnu";
+
+/// What compiles, links and runs programs for 64-bit Arm. A machine of that kind needs none of it.
+fn arm() -> Result<()> {
+    if cfg!(target_arch = "aarch64") {
+        return Ok(());
+    }
+    rust_target(aarch64::LINUX)?;
+    if works(ARM_LINKER, &["--version"]) && works(ARM_EMULATOR, &["--version"]) {
+        return Ok(());
+    }
+    let packages = ["gcc-aarch64-linux-gnu", "libc6-dev-arm64-cross", "qemu-user-static"];
+    debian("a linker and an emulator for 64-bit Arm", &packages)
+}
+
+/// The standard library for another target.
+pub(crate) fn rust_target(target: &str) -> Result<()> {
+    let installed = output(Command::new("rustup").args(["target", "list", "--installed"]))?;
+    if installed.lines().any(|line| line == target) {
+        return Ok(());
+    }
+    println!("installing the standard library for {target}");
+    run(Command::new("rustup").args(["target", "add", target]))
 }
 
 /// valgrind, which counts instructions.

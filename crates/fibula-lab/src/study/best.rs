@@ -4,7 +4,7 @@ use super::Trace;
 use super::markdown::{base_name, short, table_of};
 use crate::bench::{BenchOptions, Contender, Race, Workload, rounded};
 use crate::{Error, Mismatch, Refusal};
-use fibula::engine::{About, Entry, costs};
+use fibula::engine::{About, Entry, Level, costs};
 use fibula::{Address, Rib};
 use serde::Serialize;
 use std::fmt::Write;
@@ -67,8 +67,10 @@ pub fn study_best<A: Address>(
         wrong: Vec::new(),
         refused: Vec::new(),
     };
-    let costs: Vec<(&Entry, f32)> =
-        costs(engines, rib).into_iter().filter(|&(_, cost)| cost < About::UNKNOWN_COST).collect();
+    let costs: Vec<(&Entry, f32)> = costs(engines, Level::best(), rib)
+        .into_iter()
+        .filter(|&(_, cost)| cost < About::UNKNOWN_COST)
+        .collect();
     let contenders: Vec<Contender> =
         costs.iter().map(|(entry, _)| Contender::new(entry.about.name)).collect();
     for trace in traces {

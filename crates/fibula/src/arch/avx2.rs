@@ -14,14 +14,12 @@ pub struct Avx2(());
 impl Isa for Avx2 {
     const NAME: &'static str = "avx2";
 
-    #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     fn crc32c(self, key: u64) -> u32 {
         // SAFETY: this set exists only where it was detected, and SSE 4.2 is part of AVX2.
         unsafe { super::crc32::by_instruction(key) }
     }
 
-    #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     fn first_at_least<T: crate::memory::Shareable>(self, line: &[Published<T>], among: u32, key: u16) -> u32 {
         assert_eq!(size_of_val(line), super::LINE, "bytes of a line");
@@ -31,7 +29,6 @@ impl Isa for Avx2 {
         (at_least & among).trailing_zeros()
     }
 
-    #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     fn count_below(self, line: &[u64; super::KEYS], key: u64) -> u32 {
         // SAFETY: this set exists only where it was detected.
@@ -39,7 +36,6 @@ impl Isa for Avx2 {
     }
 }
 
-#[cfg(target_arch = "x86_64")]
 #[allow(clippy::wildcard_imports, reason = "the names of intrinsics say where they come from")]
 pub(super) mod x86_64 {
     use super::super::{KEYS, LINE};
@@ -94,7 +90,6 @@ pub(super) mod x86_64 {
     }
 }
 
-#[cfg(target_arch = "x86_64")]
 pub(super) fn detected() -> bool {
     is_x86_feature_detected!("avx2")
         && is_x86_feature_detected!("bmi1")
@@ -103,7 +98,6 @@ pub(super) fn detected() -> bool {
         && is_x86_feature_detected!("popcnt")
 }
 
-#[cfg(target_arch = "x86_64")]
 pub(super) fn run<K: Kernel>(_proof: Level, kernel: K) -> K::Output {
     #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
     fn compiled<K: Kernel>(kernel: K) -> K::Output {
@@ -113,26 +107,10 @@ pub(super) fn run<K: Kernel>(_proof: Level, kernel: K) -> K::Output {
     unsafe { compiled(kernel) }
 }
 
-#[cfg(target_arch = "x86_64")]
 pub(super) fn function<F: Function>() -> Pointer<F> {
     #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
     fn compiled<F: Function>(table: &F::Table, key: F::Key) -> F::Output {
         F::call(Avx2(()), table, key)
     }
     compiled::<F>
-}
-
-#[cfg(not(target_arch = "x86_64"))]
-pub(super) fn detected() -> bool {
-    false
-}
-
-#[cfg(not(target_arch = "x86_64"))]
-pub(super) fn run<K: Kernel>(_proof: Level, kernel: K) -> K::Output {
-    kernel.run(Avx2(()))
-}
-
-#[cfg(not(target_arch = "x86_64"))]
-pub(super) fn function<F: Function>() -> Pointer<F> {
-    |table, key| F::call(Avx2(()), table, key)
 }

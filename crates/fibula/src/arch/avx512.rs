@@ -2,11 +2,9 @@
 #![allow(unsafe_code, reason = "calling code compiled for more than the baseline instruction set")]
 
 use super::GROUP;
-#[cfg(target_arch = "x86_64")]
 use super::KEYS;
 use super::compiled::{Function, Pointer};
 use super::{Isa, Kernel, Level};
-#[cfg(target_arch = "x86_64")]
 use crate::memory::Published;
 
 /// AVX-512 F, BW, CD, DQ and VL, with all of [`super::Avx2`].
@@ -18,14 +16,12 @@ pub struct Avx512(());
 impl Isa for Avx512 {
     const NAME: &'static str = "avx512";
 
-    #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     fn crc32c(self, key: u64) -> u32 {
         // SAFETY: this set exists only where it was detected, and SSE 4.2 is part of AVX2.
         unsafe { super::crc32::by_instruction(key) }
     }
 
-    #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     fn first_at_least<T: crate::memory::Shareable>(self, line: &[Published<T>], among: u32, key: u16) -> u32 {
         assert_eq!(size_of_val(line), super::LINE, "bytes of a line");
@@ -35,26 +31,22 @@ impl Isa for Avx512 {
         (at_least & among).trailing_zeros()
     }
 
-    #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     fn first_16_and_32(self, addresses: &[u128; GROUP]) -> ([u32; GROUP], [u32; GROUP]) {
         // SAFETY: this set exists only where it was detected.
         unsafe { x86_64::first_16_and_32(addresses) }
     }
 
-    #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     fn count_below(self, line: &[u64; KEYS], key: u64) -> u32 {
         // SAFETY: this set exists only where it was detected.
         unsafe { x86_64::count_below(line, key) }
     }
 
-    #[cfg(target_arch = "x86_64")]
     fn gathers_fast(self) -> bool {
         x86_64::gathers_fast()
     }
 
-    #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     fn gather(self, words: &[Published<u32>], places: &[u32; GROUP], outside: &[u32; GROUP]) -> [u32; GROUP] {
         // SAFETY: this set exists only where it was detected.
@@ -62,7 +54,6 @@ impl Isa for Avx512 {
     }
 }
 
-#[cfg(target_arch = "x86_64")]
 #[allow(clippy::wildcard_imports, reason = "the names of intrinsics say where they come from")]
 mod x86_64 {
     use super::super::{GROUP, KEYS};
@@ -195,7 +186,6 @@ mod x86_64 {
     }
 }
 
-#[cfg(target_arch = "x86_64")]
 pub(super) fn detected() -> bool {
     super::avx2::detected()
         && is_x86_feature_detected!("avx512f")
@@ -205,7 +195,6 @@ pub(super) fn detected() -> bool {
         && is_x86_feature_detected!("avx512vl")
 }
 
-#[cfg(target_arch = "x86_64")]
 pub(super) fn run<K: Kernel>(_proof: Level, kernel: K) -> K::Output {
     #[target_feature(enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx2,bmi1,bmi2,lzcnt,popcnt")]
     fn compiled<K: Kernel>(kernel: K) -> K::Output {
@@ -215,26 +204,10 @@ pub(super) fn run<K: Kernel>(_proof: Level, kernel: K) -> K::Output {
     unsafe { compiled(kernel) }
 }
 
-#[cfg(target_arch = "x86_64")]
 pub(super) fn function<F: Function>() -> Pointer<F> {
     #[target_feature(enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx2,bmi1,bmi2,lzcnt,popcnt")]
     fn compiled<F: Function>(table: &F::Table, key: F::Key) -> F::Output {
         F::call(Avx512(()), table, key)
     }
     compiled::<F>
-}
-
-#[cfg(not(target_arch = "x86_64"))]
-pub(super) fn detected() -> bool {
-    false
-}
-
-#[cfg(not(target_arch = "x86_64"))]
-pub(super) fn run<K: Kernel>(_proof: Level, kernel: K) -> K::Output {
-    kernel.run(Avx512(()))
-}
-
-#[cfg(not(target_arch = "x86_64"))]
-pub(super) fn function<F: Function>() -> Pointer<F> {
-    |table, key| F::call(Avx512(()), table, key)
 }

@@ -4,7 +4,11 @@
 //! one address would.
 #![allow(unsafe_code, reason = "calling code compiled for more than the baseline instruction set")]
 
-use super::{Isa, Level, Scalar, Set, avx2, avx512};
+#[cfg(target_arch = "aarch64")]
+use super::Neon;
+use super::{Isa, Level, Scalar, Set};
+#[cfg(target_arch = "x86_64")]
+use super::{avx2, avx512};
 use std::fmt;
 
 /// A function of a table and a key that [`Compiled`] compiles for every instruction set.
@@ -38,8 +42,12 @@ impl<F: Function> Compiled<F> {
     pub fn for_level(level: Level) -> Self {
         let pointer = match level.0 {
             Set::Scalar => |table: &F::Table, key: F::Key| F::call(Scalar, table, key),
+            #[cfg(target_arch = "x86_64")]
             Set::Avx2 => avx2::function::<F>(),
+            #[cfg(target_arch = "x86_64")]
             Set::Avx512 => avx512::function::<F>(),
+            #[cfg(target_arch = "aarch64")]
+            Set::Neon => |table: &F::Table, key: F::Key| F::call(Neon, table, key),
         };
         Self { level, pointer }
     }

@@ -4,21 +4,29 @@
 //! that one body for every instruction set and calls the copy for a [`Level`] this processor has.
 //! What the compiler does with the extra instructions (population counts, shifts, vectors) comes
 //! for free. [`Compiled`] is the same for a function that is called for one address at a time: its
-//! copy is chosen once, when a table is built. A step that needs hand-written vector code becomes a method of [`Isa`] with one
-//! implementation a file.
+//! copy is chosen once, when a table is built. A step that needs hand-written vector code becomes a
+//! method of [`Isa`] with one implementation a file.
 
+#[cfg(target_arch = "x86_64")]
 mod avx2;
+#[cfg(target_arch = "x86_64")]
 mod avx512;
 mod compiled;
 mod crc32;
 mod lines;
+#[cfg(target_arch = "aarch64")]
+mod neon;
 mod prefetch;
 
+#[cfg(target_arch = "x86_64")]
 pub use avx2::Avx2;
+#[cfg(target_arch = "x86_64")]
 pub use avx512::Avx512;
 pub use compiled::{Compiled, Function};
 pub use crc32::crc32c;
 pub use lines::{Reached, Roots, Wanted};
+#[cfg(target_arch = "aarch64")]
+pub use neon::Neon;
 pub use prefetch::prefetch;
 
 use crate::memory::{Published, Shareable};
@@ -208,8 +216,12 @@ pub trait Kernel {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum Set {
     Scalar,
+    #[cfg(target_arch = "x86_64")]
     Avx2,
+    #[cfg(target_arch = "x86_64")]
     Avx512,
+    #[cfg(target_arch = "aarch64")]
+    Neon,
 }
 
 /// An instruction set that this processor has. Only [`Level::best`] and its siblings create one, so
@@ -230,13 +242,30 @@ impl Level {
     /// Returns every instruction set of this processor, from scalar up.
     #[must_use]
     pub fn available() -> &'static [Self] {
-        const ALL: [Level; 3] = [Level(Set::Scalar), Level(Set::Avx2), Level(Set::Avx512)];
-        let count = match (avx2::detected(), avx512::detected()) {
-            (false, _) => 1,
-            (true, false) => 2,
-            (true, true) => 3,
-        };
-        &ALL[..count]
+        const ALL: &[Level] = &[
+            Level(Set::Scalar),
+            #[cfg(target_arch = "x86_64")]
+            Level(Set::Avx2),
+            #[cfg(target_arch = "x86_64")]
+            Level(Set::Avx512),
+            #[cfg(target_arch = "aarch64")]
+            Level(Set::Neon),
+        ];
+        let missing = ALL.iter().rev().take_while(|level| !level.is_detected());
+        &ALL[..ALL.len() - missing.count()]
+    }
+
+    /// Returns whether this processor has the instruction set. Each set contains those before it.
+    fn is_detected(self) -> bool {
+        match self.0 {
+            Set::Scalar => true,
+            #[cfg(target_arch = "x86_64")]
+            Set::Avx2 => avx2::detected(),
+            #[cfg(target_arch = "x86_64")]
+            Set::Avx512 => avx512::detected(),
+            #[cfg(target_arch = "aarch64")]
+            Set::Neon => true,
+        }
     }
 
     /// Returns the instruction set of this name, if this processor has it.
@@ -245,13 +274,17 @@ impl Level {
         Self::available().iter().copied().find(|level| level.name() == name)
     }
 
-    /// Returns the name: `scalar`, `avx2` or `avx512`.
+    /// Returns the name: `scalar`, `avx2`, `avx512` or `neon`.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self.0 {
             Set::Scalar => Scalar::NAME,
+            #[cfg(target_arch = "x86_64")]
             Set::Avx2 => Avx2::NAME,
+            #[cfg(target_arch = "x86_64")]
             Set::Avx512 => Avx512::NAME,
+            #[cfg(target_arch = "aarch64")]
+            Set::Neon => Neon::NAME,
         }
     }
 }
@@ -273,8 +306,12 @@ impl fmt::Display for Level {
 pub fn dispatch<K: Kernel>(level: Level, kernel: K) -> K::Output {
     match level.0 {
         Set::Scalar => kernel.run(Scalar),
+        #[cfg(target_arch = "x86_64")]
         Set::Avx2 => avx2::run(level, kernel),
+        #[cfg(target_arch = "x86_64")]
         Set::Avx512 => avx512::run(level, kernel),
+        #[cfg(target_arch = "aarch64")]
+        Set::Neon => kernel.run(Neon),
     }
 }
 

@@ -1,5 +1,6 @@
 //! [`About`]: an engine's description of itself, known before it is built.
 
+use crate::arch::Level;
 use crate::{Address, Delta, Family, Limit, NextHop, Rib};
 use std::fmt;
 
@@ -27,6 +28,9 @@ pub struct About {
     /// The cost of a lookup in the slowest of its traces, in nanoseconds on a full table, which
     /// `best` compares.
     pub cost: fn(Shape) -> f32,
+    /// What the cost is multiplied by on [`Level::SCALAR`], which compares the numbers of a line
+    /// one by one and does not count bits by an instruction.
+    pub scalar_factor: f32,
 }
 
 /// The properties of a table that the cost of a lookup depends on.
@@ -103,6 +107,7 @@ impl About {
         parameters: &[],
         preset: &[],
         cost: |_| Self::UNKNOWN_COST,
+        scalar_factor: 1.0,
     };
 
     /// The cost of an engine that was not measured: more than that of any that was.
@@ -111,6 +116,12 @@ impl About {
     /// The cost of an engine whose purpose is to check others: it is chosen only where no other
     /// holds the table.
     pub const JUDGE_COST: f32 = f32::INFINITY;
+
+    /// Returns the [cost](Self::cost) of a lookup with an instruction set, in nanoseconds.
+    #[must_use]
+    pub fn cost_on(&self, isa: Level, shape: Shape) -> f32 {
+        (self.cost)(shape) * if isa == Level::SCALAR { self.scalar_factor } else { 1.0 }
+    }
 
     /// Checks that an engine holds this next-hop index.
     ///

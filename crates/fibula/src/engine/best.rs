@@ -1,31 +1,33 @@
 //! The choice of `best`: the engine that fibula takes when none is named.
 
 use super::{Entry, Shape, Updates};
+use crate::arch::Level;
 use crate::{Address, Delta, Rib};
 
 /// The specification that leaves the choice of an engine to fibula.
 pub const BEST: &str = "best";
 
 /// Returns the engines of a table's family in the order in which [`best`](BEST) tries them, each
-/// with the [cost](super::About::cost) that it states for this table. The least is first. Equal
-/// ones are in registry order. O(n).
+/// with the [cost](super::About::cost_on) that it states for this table and instruction set. The
+/// least is first. Equal ones are in registry order. O(n).
 ///
 /// ```
-/// use fibula::engine::{ENGINES, costs};
+/// use fibula::engine::{ENGINES, Level, costs};
 /// use fibula::{NextHop, Rib};
 /// let mut rib: Rib<u32> = Rib::new();
 /// rib.insert("192.0.2.0/24".parse().unwrap(), NextHop(1));
-/// let (first, cost) = costs(ENGINES, &rib)[0];
+/// let (first, cost) = costs(ENGINES, Level::best(), &rib)[0];
 /// assert_eq!((first.about.name, cost), ("mosaic", 2.3));
 /// ```
 #[must_use]
-pub fn costs<'e, A: Address>(engines: &'e [Entry], rib: &Rib<A>) -> Vec<(&'e Entry, f32)> {
-    costs_of(engines, Shape::of(rib))
+pub fn costs<'e, A: Address>(engines: &'e [Entry], isa: Level, rib: &Rib<A>) -> Vec<(&'e Entry, f32)> {
+    costs_of(engines, isa, Shape::of(rib))
 }
 
-fn costs_of(engines: &[Entry], shape: Shape) -> Vec<(&Entry, f32)> {
+fn costs_of(engines: &[Entry], isa: Level, shape: Shape) -> Vec<(&Entry, f32)> {
     let engines = engines.iter().filter(|entry| entry.does(shape.family));
-    let mut costs: Vec<(&Entry, f32)> = engines.map(|entry| (entry, (entry.about.cost)(shape))).collect();
+    let mut costs: Vec<(&Entry, f32)> =
+        engines.map(|entry| (entry, entry.about.cost_on(isa, shape))).collect();
     costs.sort_by(|(_, one), (_, other)| one.total_cmp(other));
     costs
 }
@@ -46,26 +48,27 @@ const REPLACED_FROM: f32 = 1.25;
 #[derive(Clone, Debug)]
 pub(crate) struct Choice {
     engines: Vec<Entry>,
+    isa: Level,
     shape: Shape,
     /// The changes since the costs were last compared.
     changes: usize,
 }
 
 impl Choice {
-    /// Creates the choice among `engines` for a table. O(n).
-    pub(crate) fn among<A: Address>(engines: &[Entry], rib: &Rib<A>) -> Self {
-        Self { engines: engines.to_vec(), shape: Shape::of(rib), changes: 0 }
+    /// Creates the choice among `engines` for a table and an instruction set. O(n).
+    pub(crate) fn among<A: Address>(engines: &[Entry], isa: Level, rib: &Rib<A>) -> Self {
+        Self { engines: engines.to_vec(), isa, shape: Shape::of(rib), changes: 0 }
     }
 
     /// Returns the choice among the same engines for another table. O(n).
     pub(crate) fn again<A: Address>(&self, rib: &Rib<A>) -> Self {
-        Self::among(&self.engines, rib)
+        Self::among(&self.engines, self.isa, rib)
     }
 
     /// Returns the engines in the order in which to try them. With `for_changes`, only those that
     /// follow a large table in place.
     pub(crate) fn candidates(&self, for_changes: bool) -> Vec<Entry> {
-        let costs = costs_of(&self.engines, self.shape).into_iter().map(|(&entry, _)| entry);
+        let costs = costs_of(&self.engines, self.isa, self.shape).into_iter().map(|(&entry, _)| entry);
         let is_large = for_changes && self.shape.routes > REBUILT_MOST;
         costs.filter(|entry| !is_large || entry.about.updates == Updates::InPlace).collect()
     }
@@ -89,9 +92,9 @@ impl Choice {
             return false;
         }
         self.changes = 0;
-        let least =
-            self.candidates(true).first().map_or(f32::INFINITY, |entry| (entry.about.cost)(self.shape));
-        (engine.about.cost)(self.shape) > REPLACED_FROM * least
+        let cost = |entry: &Entry| entry.about.cost_on(self.isa, self.shape);
+        let least = self.candidates(true).first().map_or(f32::INFINITY, cost);
+        cost(engine) > REPLACED_FROM * least
     }
 }
 
@@ -100,15 +103,40 @@ mod tests {
     use super::*;
     use crate::engine::{About, ENGINES};
     use crate::live::{Live, Settings};
-    use crate::{Fib, NextHop, Prefix};
+    use crate::{Family, Fib, NextHop, Prefix};
     use std::time::Duration;
 
     #[test]
     fn there_is_a_best_for_both_families_and_it_says_its_name() {
         let fib = Fib::build(BEST, &Rib::<u32>::new()).unwrap();
-        assert_eq!(fib.entry().about.name, costs::<u32>(ENGINES, &Rib::new())[0].0.about.name);
+        assert_eq!(fib.entry().about.name, costs::<u32>(ENGINES, Level::best(), &Rib::new())[0].0.about.name);
         let fib = Fib::build(BEST, &Rib::<u128>::new()).unwrap();
-        assert_eq!(fib.entry().about.name, costs::<u128>(ENGINES, &Rib::new())[0].0.about.name);
+        assert_eq!(
+            fib.entry().about.name,
+            costs::<u128>(ENGINES, Level::best(), &Rib::new())[0].0.about.name
+        );
+    }
+
+    #[test]
+    fn without_vectors_a_large_table_is_not_for_an_engine_that_compares_lines() {
+        let first = |isa: Level, networks: usize, hosts: usize| {
+            let shape = Shape {
+                family: Family::Ipv6,
+                routes: networks + hosts,
+                longer_than_24: networks + hosts,
+                longer_than_48: hosts,
+                longer_than_64: hosts,
+            };
+            let compared = ["poptrie", "mosaic6", "planb", "terrace"];
+            let costs = costs_of(ENGINES, isa, shape);
+            let first = costs.iter().find(|(entry, _)| compared.contains(&entry.about.name));
+            first.map(|(entry, _)| entry.about.name)
+        };
+        assert_eq!(first(Level::SCALAR, 250_000, 0), Some("poptrie"));
+        assert_eq!(first(Level::SCALAR, 2_000, 0), Some("planb"));
+        assert_eq!(first(Level::SCALAR, 1_000, 100_000), Some("planb"));
+        let wide = Level::available().last().copied().filter(|&level| level != Level::SCALAR);
+        assert!(wide.is_none_or(|wide| first(wide, 250_000, 0) == Some("mosaic6")));
     }
 
     #[test]
@@ -211,8 +239,10 @@ mod tests {
         static OTHER: About = About { name: "other", ..About::DEFAULT };
         let oracle = ENGINES[0];
         let engines = [oracle, Entry { about: &OTHER, ..oracle }, Entry { about: &KNOWN, ..oracle }];
-        let names: Vec<&str> =
-            costs::<u128>(&engines, &Rib::new()).iter().map(|(entry, _)| entry.about.name).collect();
+        let names: Vec<&str> = costs::<u128>(&engines, Level::best(), &Rib::new())
+            .iter()
+            .map(|(entry, _)| entry.about.name)
+            .collect();
         assert_eq!(names, ["known", "other", "oracle"]);
     }
 }

@@ -78,7 +78,7 @@ impl<A: Address> Fib<A> {
         config: Config,
     ) -> Result<Self, Error> {
         let (name, config) = config.with_all_of(specification)?;
-        let choice = (name == BEST).then(|| Choice::among(engines, rib));
+        let choice = (name == BEST).then(|| Choice::among(engines, config.isa, rib));
         let candidates = match &choice {
             Some(choice) => choice.candidates(false),
             None => vec![*find(engines, name)?],

@@ -177,6 +177,7 @@ pub const ABOUT: About = About {
     ],
     next_hops_max: NEXT_HOPS_MAX,
     cost: |shape| 3.2 + 12.0 * shape.share_longer_than_48(),
+    scalar_factor: 7.3,
     ..About::DEFAULT
 };
 

@@ -105,6 +105,7 @@ pub const ABOUT: About = About {
         1.5 + 0.8 * (2.0 * shape.routes.max(1) as f32).log(CHILDREN as f32)
             + 10.0 * shape.share_longer_than_64()
     },
+    scalar_factor: 3.3,
     ..About::DEFAULT
 };
 

@@ -139,6 +139,7 @@ pub const ABOUT: About = About {
         meaning: "bits resolved by the direct table: 0 to 24, default 18",
     }],
     cost: |shape| if shape.family == Family::Ipv6 { 12.5 + 75.0 * shape.share_longer_than_48() } else { 5.6 },
+    scalar_factor: 1.45,
     ..About::DEFAULT
 };
 

@@ -124,6 +124,7 @@ pub const ABOUT: About = About {
         1.8 + 0.95 * (2.0 * shape.routes.max(1) as f32).log(CHILDREN as f32)
             + 11.0 * shape.share_longer_than_64()
     },
+    scalar_factor: 3.3,
     ..About::DEFAULT
 };
 
