@@ -74,8 +74,7 @@
 //!
 //! A short prefix spans many nodes. Their arrays stay as they are: only the buckets and answers
 //! below are written again, and a node is planned only where a bucket no longer holds it. So the
-//! default route comes and goes in the time of a walk over the table, a tenth of the time of a
-//! plan.
+//! default route comes and goes in the time of a walk over the table.
 //!
 //! The intervals outside the changed prefix are copied from the old bucket; only those inside it
 //! come from the table. A new bucket goes where its slots fit best. An array whose words all have
