@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 /// A file that takes longer than this has a lookup that does not end. Less is too short for a file
 /// of 64 MiB on a machine where other processes go first.
-const LONGEST: Duration = Duration::from_secs(120);
+const LONGEST: Duration = Duration::from_mins(2);
 
 /// Returns the number in an environment variable, or `default` if there is none.
 fn setting(name: &str, default: u64) -> u64 {
