@@ -2,7 +2,7 @@
 #![allow(unsafe_code, reason = "calling code compiled for more than the baseline instruction set")]
 
 use super::compiled::{Function, Pointer};
-use super::{Isa, Kernel, Level};
+use super::{Isa, Kernel, Level, Set};
 use crate::memory::Published;
 
 /// AVX2, BMI1, BMI2, LZCNT, POPCNT.
@@ -13,6 +13,11 @@ pub struct Avx2(());
 
 impl Isa for Avx2 {
     const NAME: &'static str = "avx2";
+
+    #[inline(always)]
+    fn level(self) -> Level {
+        Level(Set::Avx2)
+    }
 
     #[inline(always)]
     fn crc32c(self, key: u64) -> u32 {
@@ -100,6 +105,7 @@ pub(super) fn detected() -> bool {
 
 pub(super) fn run<K: Kernel>(_proof: Level, kernel: K) -> K::Output {
     #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+    #[inline(never)]
     fn compiled<K: Kernel>(kernel: K) -> K::Output {
         kernel.run(Avx2(()))
     }

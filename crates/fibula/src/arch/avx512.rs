@@ -4,7 +4,7 @@
 use super::GROUP;
 use super::KEYS;
 use super::compiled::{Function, Pointer};
-use super::{Isa, Kernel, Level};
+use super::{Isa, Kernel, Level, Set};
 use crate::memory::Published;
 
 /// AVX-512 F, BW, CD, DQ and VL, with all of [`super::Avx2`].
@@ -15,6 +15,11 @@ pub struct Avx512(());
 
 impl Isa for Avx512 {
     const NAME: &'static str = "avx512";
+
+    #[inline(always)]
+    fn level(self) -> Level {
+        Level(Set::Avx512)
+    }
 
     #[inline(always)]
     fn crc32c(self, key: u64) -> u32 {
@@ -197,6 +202,7 @@ pub(super) fn detected() -> bool {
 
 pub(super) fn run<K: Kernel>(_proof: Level, kernel: K) -> K::Output {
     #[target_feature(enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx2,bmi1,bmi2,lzcnt,popcnt")]
+    #[inline(never)]
     fn compiled<K: Kernel>(kernel: K) -> K::Output {
         kernel.run(Avx512(()))
     }

@@ -13,6 +13,7 @@ mod avx2;
 mod avx512;
 mod compiled;
 mod crc32;
+mod level;
 mod lines;
 #[cfg(target_arch = "aarch64")]
 mod neon;
@@ -24,13 +25,14 @@ pub use avx2::Avx2;
 pub use avx512::Avx512;
 pub use compiled::{Compiled, Function};
 pub use crc32::crc32c;
+pub use level::Level;
+use level::Set;
 pub use lines::{Reached, Roots, Wanted};
 #[cfg(target_arch = "aarch64")]
 pub use neon::Neon;
 pub use prefetch::prefetch;
 
 use crate::memory::{Published, Shareable};
-use std::fmt;
 use zerocopy::{Immutable, IntoBytes};
 
 /// The number of addresses an instruction set takes apart at once: the 32-bit lanes of the widest
@@ -73,10 +75,19 @@ pub struct Scalar;
 
 impl Isa for Scalar {
     const NAME: &'static str = "scalar";
+
+    #[inline(always)]
+    fn level(self) -> Level {
+        Level::SCALAR
+    }
 }
 
 /// An instruction set as a type, for which a batch path is compiled.
 pub trait Isa: Copy + Send + Sync + 'static {
+    /// Returns the set as a value. [`dispatch`] runs a kernel for it out of line, where code that
+    /// is not always needed would cost the code around it registers.
+    fn level(self) -> Level;
+
     /// The name, as in configurations.
     const NAME: &'static str;
 
@@ -211,94 +222,6 @@ pub trait Kernel {
     /// `#[inline(always)]`: only code inlined into the dispatcher is compiled for the instruction
     /// set.
     fn run<I: Isa>(self, isa: I) -> Self::Output;
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-enum Set {
-    Scalar,
-    #[cfg(target_arch = "x86_64")]
-    Avx2,
-    #[cfg(target_arch = "x86_64")]
-    Avx512,
-    #[cfg(target_arch = "aarch64")]
-    Neon,
-}
-
-/// An instruction set that this processor has. Only [`Level::best`] and its siblings create one, so
-/// holding a `Level` is the proof that its instructions may be executed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Level(Set);
-
-impl Level {
-    /// The baseline, which every processor of the architecture has.
-    pub const SCALAR: Self = Self(Set::Scalar);
-
-    /// Returns the widest instruction set of this processor.
-    #[must_use]
-    pub fn best() -> Self {
-        *Self::available().last().unwrap_or(&Self::SCALAR)
-    }
-
-    /// Returns every instruction set of this processor, from scalar up.
-    #[must_use]
-    pub fn available() -> &'static [Self] {
-        const ALL: &[Level] = &[
-            Level(Set::Scalar),
-            #[cfg(target_arch = "x86_64")]
-            Level(Set::Avx2),
-            #[cfg(target_arch = "x86_64")]
-            Level(Set::Avx512),
-            #[cfg(target_arch = "aarch64")]
-            Level(Set::Neon),
-        ];
-        let missing = ALL.iter().rev().take_while(|level| !level.is_detected());
-        &ALL[..ALL.len() - missing.count()]
-    }
-
-    /// Returns whether this processor has the instruction set. Each set contains those before it.
-    fn is_detected(self) -> bool {
-        match self.0 {
-            Set::Scalar => true,
-            #[cfg(target_arch = "x86_64")]
-            Set::Avx2 => avx2::detected(),
-            #[cfg(target_arch = "x86_64")]
-            Set::Avx512 => avx512::detected(),
-            #[cfg(target_arch = "aarch64")]
-            Set::Neon => true,
-        }
-    }
-
-    /// Returns the instruction set of this name, if this processor has it.
-    #[must_use]
-    pub fn named(name: &str) -> Option<Self> {
-        Self::available().iter().copied().find(|level| level.name() == name)
-    }
-
-    /// Returns the name: `scalar`, `avx2`, `avx512` or `neon`.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self.0 {
-            Set::Scalar => Scalar::NAME,
-            #[cfg(target_arch = "x86_64")]
-            Set::Avx2 => Avx2::NAME,
-            #[cfg(target_arch = "x86_64")]
-            Set::Avx512 => Avx512::NAME,
-            #[cfg(target_arch = "aarch64")]
-            Set::Neon => Neon::NAME,
-        }
-    }
-}
-
-impl Default for Level {
-    fn default() -> Self {
-        Self::best()
-    }
-}
-
-impl fmt::Display for Level {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
-    }
 }
 
 /// Runs a kernel compiled for an instruction set.

@@ -2,7 +2,7 @@
 //! detected and nothing is compiled for more. It has no gathers.
 #![allow(unsafe_code, reason = "loads of vectors")]
 
-use super::{Isa, KEYS, LINE};
+use super::{Isa, KEYS, LINE, Level, Set};
 use crate::memory::{Published, Shareable};
 use std::arch::aarch64::{
     uint8x16_t, uint16x8_t, vaddq_u64, vaddvq_u64, vandq_u8, vcgeq_u16, vcltq_u64, vdupq_n_u16, vdupq_n_u64,
@@ -19,6 +19,11 @@ const BITS: [u8; 16] = [1, 2, 4, 8, 16, 32, 64, 128, 1, 2, 4, 8, 16, 32, 64, 128
 
 impl Isa for Neon {
     const NAME: &'static str = "neon";
+
+    #[inline(always)]
+    fn level(self) -> Level {
+        Level(Set::Neon)
+    }
 
     #[inline(always)]
     fn first_at_least<T: Shareable>(self, line: &[Published<T>], among: u32, key: u16) -> u32 {

@@ -75,6 +75,14 @@ impl Shape {
         longer.into_iter().filter(|&(least, _)| len > least).for_each(|(_, count)| change(count));
     }
 
+    /// Returns the levels of a tree of `children` children a node in which each route takes two
+    /// intervals, not rounded. It grows with the logarithm of the routes, as what a lookup waits
+    /// for does.
+    #[must_use]
+    pub fn levels_of(&self, children: usize) -> f32 {
+        (2.0 * self.routes.max(1) as f32).log(children as f32)
+    }
+
     /// Returns the share of routes that are longer than /24, 0 to 1.
     #[must_use]
     pub fn share_longer_than_24(self) -> f32 {

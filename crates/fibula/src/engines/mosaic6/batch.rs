@@ -10,9 +10,10 @@ use super::view::key;
 use super::word::{ANSWER, BASE, BEYOND, BUCKETS, CODE, LINE_BITS, SLOT_BITS};
 use super::{Mosaic6View, ROOT_BITS, STEPS};
 use crate::NextHop;
-use crate::arch::{GROUP, Isa, Scalar, Wanted};
+use crate::arch::{GROUP, Isa, Kernel, Scalar, Wanted, dispatch};
 use crate::blocks::pipeline::{Stages, for_each_set, look_up};
 use crate::engine::{Unmetered, Width};
+use crate::engines::terrace::TerraceView;
 use crate::memory::{Published, Shareable, flattened};
 use std::cell::Cell;
 
@@ -277,26 +278,39 @@ impl<I: Isa, W: Width> Batch<'_, I, W> {
             }
         }
     }
+}
 
-    /// Looks up the noted addresses of a part in the terrace.
+/// The addresses of a part of a batch, some of which are noted to have longer routes.
+struct Beyond<'b, W: Width> {
+    longer: &'b TerraceView<W>,
+    noted: &'b [Cell<u16>],
+    addresses: &'b [u128],
+    next_hops: &'b mut [W],
+}
+
+impl<W: Width> Kernel for Beyond<'_, W> {
+    type Output = ();
+
+    /// Looks up the noted addresses in the terrace.
     #[inline(always)]
-    fn go_beyond(&self, addresses: &[u128], next_hops: &mut [W]) {
+    fn run<I: Isa>(self, isa: I) {
+        let Self { longer, noted, addresses, next_hops } = self;
         let (mut chosen, mut indices, mut len) = ([0; TOGETHER], [0_u16; TOGETHER], 0);
-        let mut groups = self.beyond.iter().enumerate();
+        let mut groups = noted.iter().enumerate();
         loop {
             let group = groups.next();
             let is_full = len + GROUP > TOGETHER;
             if len > 0 && (is_full || group.is_none()) {
                 let mut found = [W::default(); TOGETHER];
-                self.table.longer.many(self.isa, &chosen[..len], &mut found[..len]);
+                longer.many(isa, &chosen[..len], &mut found[..len]);
                 for (&at, &found) in indices[..len].iter().zip(&found) {
                     let next_hop = &mut next_hops[usize::from(at)];
                     *next_hop = if found == W::default() { *next_hop } else { found };
                 }
                 len = 0;
             }
-            let Some((group, beyond)) = group else { return };
-            for_each_set(beyond.take().into(), |lane| {
+            let Some((group, noted)) = group else { return };
+            for_each_set(noted.take().into(), |lane| {
                 let at = group * GROUP + lane;
                 (chosen[len], indices[len]) = (addresses[at], at as u16);
                 len += 1;
@@ -328,7 +342,8 @@ impl<W: Width> Mosaic6View<W> {
                 look_up::<PIPELINED, GROUP, STAGES, _, _, _>(&batch, addresses, next_hops);
             }
             if has_longer {
-                batch.go_beyond(addresses, next_hops);
+                let (longer, noted) = (&*self.longer, &batch.beyond[..]);
+                dispatch(isa.level(), Beyond { longer, noted, addresses, next_hops });
             }
         }
     }

@@ -24,7 +24,7 @@
 //!   all slots, then all answers: 21 of each with 8-bit answers, 16 with 16-bit and 10 with 32-bit
 //!   answers. So a bucket costs one line from memory. One comparison of 512 bits sees all its ends,
 //!   and the slot where the bucket begins masks off the ends of other buckets.
-//! - Routes of 49 to 128 bits are in a [`terrace`](super::terrace) of their own. A word above such
+//! - Routes of 49 to 128 bits are in a [`terrace`] of their own. A word above such
 //!   a route leads to a bucket of one slot, which holds the answer for addresses that none of them
 //!   covers. Other addresses pay nothing for them.
 //!
@@ -75,8 +75,7 @@
 //!
 //! A short prefix spans many nodes. Their arrays stay as they are: only the buckets and answers
 //! below are written again, and a node is planned only where a bucket no longer holds it. So the
-//! default route comes and goes in the time of a walk over the table, a tenth of the time of a
-//! plan.
+//! default route comes and goes in the time of a walk over the table.
 //!
 //! The intervals outside the changed prefix are copied from the old bucket; only those inside it
 //! come from the table. A new bucket goes where its slots fit best. An array whose words all have
@@ -146,6 +145,7 @@ mod word;
 pub use view::Mosaic6View;
 
 use super::terrace::{self, TerraceView};
+use crate::blocks::linear_tree::CHILDREN;
 use crate::engine::{
     About, Config, Cost, Engine, Figure, LimitInfo, Persistence, Share, Sharing, Update, Updates, Width,
 };
@@ -176,7 +176,11 @@ pub const ABOUT: About = About {
         LimitInfo { what: terrace::LINES, max: terrace::LINES_MAX },
     ],
     next_hops_max: NEXT_HOPS_MAX,
-    cost: |shape| 3.2 + 12.0 * shape.share_longer_than_48(),
+    cost: |shape| {
+        shape.levels_of(CHILDREN).max(2.0)
+            + 12.8 * shape.share_longer_than_48()
+            + 10.5 * shape.share_longer_than_64()
+    },
     scalar_factor: 7.3,
     ..About::DEFAULT
 };

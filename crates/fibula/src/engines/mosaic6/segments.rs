@@ -23,8 +23,8 @@ pub(super) struct Segments {
 const BELOW: u128 = (1 << (128 - LAST_LEVEL)) - 1;
 
 impl Segments {
-    /// Returns the intervals of `within`, a prefix of at most 48 bits. O(n) for *n* routes in it, of
-    /// which few count in a /48 with many, and one longest match.
+    /// Returns the intervals of `within`, a prefix of at most 48 bits. O(n) for *n* routes in it,
+    /// not counting those past the first few ranges of a /48, and one longest match.
     pub(super) fn of(rib: &Rib<u128>, within: Prefix<u128>) -> Self {
         let mut segments = Self::default();
         let mut parts = vec![within];

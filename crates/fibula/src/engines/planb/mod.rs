@@ -102,10 +102,11 @@ pub const ABOUT: About = About {
     updates: Updates::Rebuild,
     limits: &[LimitInfo { what: INTERVALS, max: INTERVALS_MAX }],
     cost: |shape| {
-        1.5 + 0.8 * (2.0 * shape.routes.max(1) as f32).log(CHILDREN as f32)
-            + 10.0 * shape.share_longer_than_64()
+        (2.3 * shape.levels_of(CHILDREN) - 4.9).max(3.0)
+            + 1.8 * shape.share_longer_than_48()
+            + 6.3 * shape.share_longer_than_64()
     },
-    scalar_factor: 3.3,
+    scalar_factor: 2.95,
     ..About::DEFAULT
 };
 

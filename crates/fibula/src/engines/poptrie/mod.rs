@@ -138,7 +138,14 @@ pub const ABOUT: About = About {
         name: "s",
         meaning: "bits resolved by the direct table: 0 to 24, default 18",
     }],
-    cost: |shape| if shape.family == Family::Ipv6 { 12.5 + 75.0 * shape.share_longer_than_48() } else { 5.6 },
+    cost: |shape| match shape.family {
+        Family::Ipv4 => 5.6,
+        Family::Ipv6 => {
+            (3.7 * shape.levels_of(9) - 5.3).max(5.0)
+                + 15.3 * shape.share_longer_than_48()
+                + 41.4 * shape.share_longer_than_64()
+        }
+    },
     scalar_factor: 1.45,
     ..About::DEFAULT
 };

@@ -101,9 +101,9 @@ pub const CHUNKS_MAX: u64 = (1 << 24) - 1;
 /// What [`CHUNKS_MAX`] limits, as errors name it.
 const CHUNKS: &str = "chunks of a level";
 
-/// The most bytes of chunks. A scattered host takes a chunk on each level, so a million of them would
-/// take 5 GB, and a cover of all of them would write every chunk.
-pub const CHUNK_BYTES_MAX: u64 = 1 << 31;
+/// The most bytes of chunks. A scattered host takes a chunk on each level, so a million of them
+/// would take 5 GB, and a cover of all of them would write every chunk.
+const CHUNK_BYTES_MAX: u64 = 1 << 31;
 
 /// What [`CHUNK_BYTES_MAX`] limits, as errors name it.
 const CHUNK_BYTES: &str = "bytes of chunks";

@@ -132,8 +132,8 @@ fn a_table_with_more_chunks_than_fit_names_the_number() {
     let too_few = at_most(1, CHUNK_BYTES_MAX).unwrap_err();
     assert_eq!(too_few.limit(), Some(Limit { what: "chunks of a level", had: 2, max: 1 }));
     assert!(at_most(2, CHUNK_BYTES_MAX).is_ok());
-    // Chunks of 1024 bytes: one each of levels 24 to 40, two of 56 and of 64, and one of C48. One of
-    // 256 bytes of BN48, with a row of 4.
+    // Chunks of 1024 bytes: one each of levels 24 to 40, two of 56 and of 64, and one of C48. One
+    // of 256 bytes of BN48, with a row of 4.
     let bytes = 8 * 1024 + 260;
     let too_few = at_most(2, bytes - 1).unwrap_err();
     assert_eq!(too_few.limit(), Some(Limit { what: "bytes of chunks", had: bytes, max: bytes - 1 }));

@@ -121,10 +121,11 @@ pub const ABOUT: About = About {
     limits: &[LimitInfo { what: LINES, max: LINES_MAX }],
     next_hops_max: NEXT_HOPS_MAX,
     cost: |shape| {
-        1.8 + 0.95 * (2.0 * shape.routes.max(1) as f32).log(CHILDREN as f32)
-            + 11.0 * shape.share_longer_than_64()
+        (2.3 * shape.levels_of(CHILDREN) - 4.0).max(3.5)
+            + 2.2 * shape.share_longer_than_48()
+            + 5.4 * shape.share_longer_than_64()
     },
-    scalar_factor: 3.3,
+    scalar_factor: 2.95,
     ..About::DEFAULT
 };
 
