@@ -22,7 +22,7 @@ pub fn worst_page(studies: &[WorstStudy], command: &str, machine: &str) -> Strin
          - **default route**: it comes and goes.\n\
          - **densest**: routes in the /24 (IPv6: /48) with the most longer routes.\n\
          - **random**: any routes of the table that are longer than short covers.\n\
-         - **built**: for so many of the changes the engine was built again.\n\
+         - **built**: the number of changes for which the engine was built again.\n\
          - **bytes**: before the changes, and after all were taken back.\n\n\
          ## What `best` takes\n\n\
          The bound is 50 ms for short covers and the default route, and 1 ms for any other change. Every answer that a\n\

@@ -1,13 +1,12 @@
 //! `fibula study best`: what `best` predicts, and what happens.
 
-use super::common::{OnTables, ToPage};
-use crate::commands::measuring::{table_options, tables, tell_all, traces};
+use super::common::{OnTables, ToPage, each_table};
+use crate::commands::measuring::{table_options, tell_all, traces};
 use crate::exit::Verdict;
 use crate::output::Output;
 use crate::registry;
 use clap::Args;
 use fibula::{Address, Rib};
-use fibula_io::table::Tables;
 use fibula_lab::bench::BenchOptions;
 use fibula_lab::machine::Machine;
 use fibula_lab::study::{BestStudy, best_page, study_best};
@@ -30,17 +29,13 @@ pub(crate) struct Arguments {
 
 impl Arguments {
     pub(crate) fn run(self, output: &Output) -> anyhow::Result<Verdict> {
-        let mut whole = Verdict::Good;
         let mut studies = Vec::new();
-        for name in &self.on_tables.table {
-            let (tables, complete) = tables(name, &self.on_tables.reading)?;
-            if complete == Verdict::Bad {
-                whole = Verdict::Bad;
-            }
-            let Tables { ipv4, ipv6, .. } = &tables;
-            studies.extend(self.study(name, ipv4)?);
-            studies.extend(self.study(name, ipv6)?);
-        }
+        let OnTables { table, reading, .. } = &self.on_tables;
+        let whole = each_table(table, reading, |name, tables| {
+            studies.extend(self.study(name, &tables.ipv4)?);
+            studies.extend(self.study(name, &tables.ipv6)?);
+            Ok(())
+        })?;
         anyhow::ensure!(!studies.is_empty(), "nothing to study: the tables have no routes");
         for study in &studies {
             tell_all(&study.wrong);

@@ -1,9 +1,11 @@
 //! Options that several studies share.
 
-use super::super::measuring::INTERNET;
+use super::super::measuring::{INTERNET, tables};
+use crate::exit::Verdict;
 use crate::reading::Reading;
 use crate::writing::write_text;
 use clap::Args;
+use fibula_io::table::Tables;
 use fibula_io::trace::TraceKind;
 use std::path::PathBuf;
 
@@ -18,6 +20,24 @@ pub(super) struct OnTables {
     pub(super) trace: Vec<TraceKind>,
     #[command(flatten)]
     pub(super) reading: Reading,
+}
+
+/// Reads tables one after the other, and calls `with` with the name of each and the table. Returns
+/// whether all were complete.
+pub(super) fn each_table(
+    names: &[String],
+    reading: &Reading,
+    mut with: impl FnMut(&str, Tables) -> anyhow::Result<()>,
+) -> anyhow::Result<Verdict> {
+    let mut whole = Verdict::Good;
+    for name in names {
+        let (tables, complete) = tables(name, reading)?;
+        if complete == Verdict::Bad {
+            whole = Verdict::Bad;
+        }
+        with(name, tables)?;
+    }
+    Ok(whole)
 }
 
 /// The number of addresses, and the page to write.

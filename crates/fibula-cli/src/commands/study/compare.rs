@@ -1,14 +1,13 @@
 //! `fibula study compare`: an engine beside others, and the measures that it loses.
 
-use super::common::{OnTables, ToPage};
-use crate::commands::measuring::{engines, table_options, tables, tell_all, traces};
+use super::common::{OnTables, ToPage, each_table};
+use crate::commands::measuring::{engines, table_options, tell_all, traces};
 use crate::exit::Verdict;
 use crate::output::Output;
 use crate::registry;
 use clap::Args;
 use fibula::{Address, Rib};
 use fibula_io::generate::{NextHopModel, remap};
-use fibula_io::table::Tables;
 use fibula_lab::Refusal;
 use fibula_lab::bench::{BenchOptions, BenchRow};
 use fibula_lab::machine::Machine;
@@ -58,19 +57,15 @@ impl Arguments {
         for list in [&self.engine, &self.against] {
             engines::<u32>(list)?; // a wrong name fails before a table is read
         }
-        let mut whole = Verdict::Good;
         let mut comparisons = Vec::new();
-        for name in &self.on_tables.table {
-            let (tables, complete) = tables(name, &self.on_tables.reading)?;
-            if complete == Verdict::Bad {
-                whole = Verdict::Bad;
-            }
-            let Tables { ipv4, ipv6, .. } = &tables;
+        let OnTables { table, reading, .. } = &self.on_tables;
+        let whole = each_table(table, reading, |name, tables| {
             for &model in &self.next_hops {
-                comparisons.extend(self.compare(name, model, ipv4)?);
-                comparisons.extend(self.compare(name, model, ipv6)?);
+                comparisons.extend(self.compare(name, model, &tables.ipv4)?);
+                comparisons.extend(self.compare(name, model, &tables.ipv6)?);
             }
-        }
+            Ok(())
+        })?;
         anyhow::ensure!(
             !comparisons.is_empty(),
             "nothing to compare: no family of a table has an engine and another to compare it with"

@@ -1,13 +1,12 @@
 //! `fibula study engines`: every engine on full tables.
 
-use super::common::{OnTables, ToPage};
-use crate::commands::measuring::{UpdatesFrom, base_name, engines, table_options, tables, tell_all, traces};
+use super::common::{OnTables, ToPage, each_table};
+use crate::commands::measuring::{UpdatesFrom, base_name, engines, table_options, tell_all, traces};
 use crate::exit::Verdict;
 use crate::output::Output;
 use crate::registry;
 use clap::Args;
 use fibula::{Address, Change, Rib};
-use fibula_io::table::Tables;
 use fibula_lab::machine::Machine;
 use fibula_lab::study::{EngineStudy, StudyOptions, engines_page, study_engines};
 use indicatif::ProgressBar;
@@ -38,18 +37,14 @@ pub(crate) struct Arguments {
 impl Arguments {
     pub(crate) fn run(self, output: &Output) -> anyhow::Result<Verdict> {
         engines::<u32>(&self.engine)?; // a wrong name fails before a table is read
-        let mut whole = Verdict::Good;
         let mut studies = Vec::new();
-        for name in &self.on_tables.table {
-            let (mut tables, complete) = tables(name, &self.on_tables.reading)?;
-            if complete == Verdict::Bad {
-                whole = Verdict::Bad;
-            }
+        let OnTables { table, reading, .. } = &self.on_tables;
+        let whole = each_table(table, reading, |name, mut tables| {
             let changes = self.updates.load(&mut tables)?;
-            let Tables { ipv4, ipv6, .. } = &tables;
-            studies.extend(self.study(name, ipv4, &changes.ipv4)?);
-            studies.extend(self.study(name, ipv6, &changes.ipv6)?);
-        }
+            studies.extend(self.study(name, &tables.ipv4, &changes.ipv4)?);
+            studies.extend(self.study(name, &tables.ipv6, &changes.ipv6)?);
+            Ok(())
+        })?;
         anyhow::ensure!(
             !studies.is_empty(),
             "nothing to study: no engine of the list holds a family of a table"

@@ -1,14 +1,13 @@
 //! `fibula study worst`: the worst single change of a route.
 
-use super::common::PageFile;
-use crate::commands::measuring::{engines, table_options, tables, tell_all};
+use super::common::{PageFile, each_table};
+use crate::commands::measuring::{engines, table_options, tell_all};
 use crate::exit::Verdict;
 use crate::output::Output;
 use crate::reading::Reading;
 use crate::registry;
 use clap::Args;
 use fibula::{Address, Rib};
-use fibula_io::table::Tables;
 use fibula_lab::machine::Machine;
 use fibula_lab::study::{
     WorstOptions, WorstStudy, study_worst, worst_ipv4_tables, worst_ipv6_tables, worst_page,
@@ -47,26 +46,21 @@ pub(crate) struct Arguments {
 impl Arguments {
     pub(crate) fn run(self, output: &Output) -> anyhow::Result<Verdict> {
         engines::<u32>(&self.engine)?; // a wrong name fails before a table is read
-        let mut whole = Verdict::Good;
         let mut studies = Vec::new();
-        for name in &self.table {
-            if name == WORST {
-                for (name, rib) in worst_ipv4_tables() {
-                    studies.extend(self.study(name, &rib)?);
-                }
-                for (name, rib) in worst_ipv6_tables() {
-                    studies.extend(self.study(name, &rib)?);
-                }
-                continue;
+        let (made, read): (Vec<_>, Vec<_>) = self.table.iter().cloned().partition(|name| name == WORST);
+        if !made.is_empty() {
+            for (name, rib) in worst_ipv4_tables() {
+                studies.extend(self.study(name, &rib)?);
             }
-            let (tables, complete) = tables(name, &self.reading)?;
-            if complete == Verdict::Bad {
-                whole = Verdict::Bad;
+            for (name, rib) in worst_ipv6_tables() {
+                studies.extend(self.study(name, &rib)?);
             }
-            let Tables { ipv4, ipv6, .. } = &tables;
-            studies.extend(self.study(name, ipv4)?);
-            studies.extend(self.study(name, ipv6)?);
         }
+        let whole = each_table(&read, &self.reading, |name, tables| {
+            studies.extend(self.study(name, &tables.ipv4)?);
+            studies.extend(self.study(name, &tables.ipv6)?);
+            Ok(())
+        })?;
         anyhow::ensure!(!studies.is_empty(), "nothing to study: the tables have no routes");
         for study in &studies {
             tell_all(&study.wrong);

@@ -121,7 +121,7 @@ pub const ABOUT: About = About {
     limits: &[LimitInfo { what: LINES, max: LINES_MAX }],
     next_hops_max: NEXT_HOPS_MAX,
     cost: |shape| {
-        (2.3 * shape.levels_of(CHILDREN) - 4.0).max(3.5)
+        (2.3 * shape.levels_of(CHILDREN) - 4.0).max(4.5)
             + 2.2 * shape.share_longer_than_48()
             + 5.4 * shape.share_longer_than_64()
     },
