@@ -295,7 +295,7 @@ fn addresses<A: Address>(rib: &Rib<A>) -> Vec<A> {
 }
 
 const KEYS: &str = "engine family table prefixes next_hops trace addresses threads batch isa huge_pages mlps mlps_min \
-                    mlps_max ns_dependent bytes bytes_by_part build_ms checked mismatches limit_mlps limit_share";
+                    mlps_max ns_dependent ns_single bytes bytes_by_part build_ms checked mismatches limit_mlps limit_share";
 
 #[test]
 fn bench_rows_have_exactly_these_keys_and_honest_figures() {
@@ -317,7 +317,12 @@ fn bench_rows_have_exactly_these_keys_and_honest_figures() {
             (rib.len() as u64, "made", "ends")
         );
         assert!(row.mlps_min <= row.mlps && row.mlps <= row.mlps_max && row.mlps_min > Some(0.0));
-        assert!(row.limit_share > Some(0.0) && row.ns_dependent > Some(0.0) && row.build_ms > 0.0);
+        assert!(
+            row.limit_share > Some(0.0)
+                && row.ns_dependent > Some(0.0)
+                && row.ns_single > Some(0.0)
+                && row.build_ms > 0.0
+        );
         assert_eq!(row.bytes_by_part.iter().map(|(_, bytes)| bytes).sum::<u64>(), row.bytes);
         assert_eq!(json["bytes_by_part"].as_object().unwrap().len(), row.bytes_by_part.len());
     }
