@@ -82,7 +82,7 @@ use header::Header;
 
 /// The version of the format. It increases when the header changes, or the meaning of any engine's
 /// sections.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 
 /// The first bytes of a snapshot: not text, and damaged by whatever converts line ends.
 pub const MAGIC: [u8; 8] = *b"\x89FIB\r\n\x1a\n";

@@ -178,7 +178,7 @@ fn what_is_wrong_is_said() {
         changed(8, &other.to_ne_bytes()),
         "a snapshot from a machine of the other byte order: build it here"
     );
-    assert_eq!(changed(12, &1_u32.to_ne_bytes()), "a snapshot of format version 1, this fibula reads 2");
+    assert_eq!(changed(12, &1_u32.to_ne_bytes()), "a snapshot of format version 1, this fibula reads 3");
     assert_eq!(changed(40, &[0xFF]), "damaged: the header does not have its checksum");
     assert_eq!(
         changed(whole.len() - 1, &[1]),
