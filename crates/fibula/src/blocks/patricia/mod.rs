@@ -68,9 +68,9 @@ mod validate;
 pub use lookup::LANES;
 pub use node::MAX_NODES;
 
+use crate::Address;
 use crate::blocks::chunks::Pool;
 use crate::engine::{Figure, Width};
-use crate::{Address, Prefix};
 use node::Node;
 
 /// The name of what [`MAX_NODES`] limits, as errors give it.
@@ -105,12 +105,6 @@ impl<A: Address, W: Width> Patricia<A, W> {
         self.nodes.len() - self.nodes.free_total()
     }
 
-    /// Returns whether there is no route.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.root == node::NIL
-    }
-
     /// Returns the number of nodes and routes and the greatest depth, as figures to print. O(n).
     #[must_use]
     pub fn figures(&self) -> Vec<Figure> {
@@ -128,20 +122,6 @@ impl<A: Address, W: Width> Patricia<A, W> {
             Figure::count("routes", routes),
             Figure::count("greatest depth, nodes", greatest),
         ]
-    }
-
-    /// Returns the routes in the order of a [`Rib`](crate::Rib), with answers as wide as they are
-    /// stored. O(n).
-    #[must_use]
-    pub fn routes(&self) -> Vec<(Prefix<A>, W)> {
-        let (mut routes, mut ahead) = (Vec::new(), vec![self.root]);
-        while let Some(at) = ahead.pop() {
-            if let Some(node) = self.nodes.get(at as usize) {
-                routes.extend(node.is_route().then(|| (node.prefix(), node.next_hop)));
-                ahead.extend(node.children.iter().rev());
-            }
-        }
-        routes
     }
 
     /// Returns the bytes it occupies, unused capacity included.
