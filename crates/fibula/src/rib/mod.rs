@@ -6,7 +6,7 @@
 //! question about nesting is a range or a predecessor of the map, and no separate tree is needed.
 
 mod aggregate;
-mod at_least;
+mod by_length;
 mod coalesced;
 mod diff;
 mod leaves;
@@ -14,7 +14,7 @@ mod pieces;
 mod ranges;
 mod statistics;
 
-pub(crate) use at_least::AtLeast;
+pub(crate) use by_length::OfLengths;
 pub use coalesced::Coalesced;
 pub(crate) use coalesced::Deltas;
 pub use leaves::{Leaf, Leaves};
@@ -171,7 +171,7 @@ impl<A: Address> Rib<A> {
     /// begin, as a longest match, then O(1) a covered route.
     #[must_use]
     pub fn ranges_within(&self, prefix: Prefix<A>) -> Ranges<'_, A> {
-        Ranges::new(self, prefix, 0)
+        Ranges::new(self, prefix, 0, A::BITS)
     }
 
     /// Returns the greatest next-hop index in use, which decides the width of an engine's entries.

@@ -28,30 +28,68 @@ pub(super) struct Pieces<'a, A: Address> {
     at: Option<A>,
 }
 
-/// The routes of a part of a table that have at least `len` bits, in order.
+/// The routes of a part of a table that have `least` to `most` bits, in order.
 #[derive(Clone, Debug)]
 struct Routes<'a, A> {
+    rib: &'a Rib<A>,
     range: btree_map::Range<'a, Prefix<A>, NextHop>,
-    len: u8,
+    last: Prefix<A>,
+    least: u8,
+    most: u8,
+    /// The number of routes in a row that were too long.
+    passed: u32,
+}
+
+impl<A: Address> Routes<'_, A> {
+    /// The routes that are passed one by one before a search finds the next network.
+    const PASSED: u32 = 16;
+
+    /// Passes a route that is too long, or all of its network.
+    fn pass(&mut self, prefix: Prefix<A>) {
+        self.passed += 1;
+        if self.passed < Self::PASSED {
+            return;
+        }
+        self.passed = 0;
+        let past = Prefix::containing(prefix.first(), self.most).last().next();
+        self.range = match past.filter(|&past| past <= self.last.first()) {
+            Some(past) => {
+                // The shortest prefix that begins there comes first.
+                let shortest = A::BITS - past.to_u128().trailing_zeros() as u8;
+                self.rib.routes.range(Prefix::containing(past, shortest)..=self.last)
+            }
+            None => self.rib.routes.range(self.last..self.last),
+        };
+    }
 }
 
 impl<'a, A: Address> Iterator for Routes<'a, A> {
     type Item = (&'a Prefix<A>, &'a NextHop);
 
     fn next(&mut self) -> Option<Self::Item> {
-        self.range.find(|(prefix, _)| prefix.len() >= self.len)
+        loop {
+            let (prefix, next_hop) = self.range.next()?;
+            if prefix.len() > self.most {
+                self.pass(*prefix);
+            } else if prefix.len() >= self.least {
+                self.passed = 0;
+                return Some((prefix, next_hop));
+            }
+        }
     }
 }
 
 impl<'a, A: Address> Pieces<'a, A> {
-    /// Returns the pieces that routes of at least `len` bits make.
-    pub(super) fn new(rib: &'a Rib<A>, within: Prefix<A>, len: u8) -> Self {
-        let range = rib.routes.range(within..=Prefix::host(within.last()));
-        let mut routes = Routes { range, len }.peekable();
+    /// Returns the pieces that routes of `least` to `most` bits make. `within` is not longer than
+    /// `most`.
+    pub(super) fn new(rib: &'a Rib<A>, within: Prefix<A>, least: u8, most: u8) -> Self {
+        let last = Prefix::host(within.last());
+        let range = rib.routes.range(within..=last);
+        let mut routes = Routes { rib, range, last, least, most, passed: 0 }.peekable();
         // A route of the walked prefix itself hides any cover, so there is no need to look for one.
         let is_route = routes.peek().is_some_and(|&(&prefix, _)| prefix == within);
         let outside = if is_route { None } else { rib.parent(within) };
-        let outside = outside.filter(|route| route.prefix.len() >= len);
+        let outside = outside.filter(|route| route.prefix.len() >= least);
         Self { routes, open: vec![(within.last(), outside)], at: Some(within.first()) }
     }
 }

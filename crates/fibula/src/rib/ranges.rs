@@ -90,9 +90,9 @@ pub struct Ranges<'a, A: Address> {
 }
 
 impl<'a, A: Address> Ranges<'a, A> {
-    /// Returns those of `within`, by the routes of at least `len` bits alone.
-    pub(super) fn new(rib: &'a Rib<A>, within: Prefix<A>, len: u8) -> Self {
-        Self { pieces: Pieces::new(rib, within, len), pending: None }
+    /// Returns those of `within`, by the routes of `least` to `most` bits alone.
+    pub(super) fn new(rib: &'a Rib<A>, within: Prefix<A>, least: u8, most: u8) -> Self {
+        Self { pieces: Pieces::new(rib, within, least, most), pending: None }
     }
 }
 

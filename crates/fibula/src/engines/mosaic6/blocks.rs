@@ -40,7 +40,7 @@ impl<W: Width> Blocks<W> {
     pub(super) fn release(&mut self, word: u32, arrays: usize) -> usize {
         match Word::unpack(word) {
             Word::Answer(_) => 0,
-            Word::Bucket(spot) | Word::Beyond(spot) => {
+            Word::Bucket { spot, .. } => {
                 self.lines.remove(spot);
                 0
             }
@@ -61,7 +61,7 @@ impl<W: Width> Blocks<W> {
     pub(super) fn bytes_below(&self, word: u32) -> usize {
         match Word::unpack(word) {
             Word::Answer(_) => 0,
-            Word::Bucket(spot) | Word::Beyond(spot) => self.lines.pairs(spot).count() * pair_bytes::<W>(),
+            Word::Bucket { spot, .. } => self.lines.pairs(spot).count() * pair_bytes::<W>(),
             Word::Array { stride, base } => {
                 let cells = array_cells(stride);
                 let below = self.words(base, cells).map(|below| self.bytes_below(below));
@@ -75,8 +75,10 @@ impl<W: Width> Blocks<W> {
     pub(super) fn moved(&self, word: u32, to: &mut Self) -> Result<u32, Limit> {
         let word = match Word::unpack(word) {
             Word::Answer(_) => return Ok(word),
-            Word::Bucket(spot) => Word::Bucket(to.lines.insert(&self.lines.pairs(spot).collect::<Vec<_>>())?),
-            Word::Beyond(spot) => Word::Beyond(to.lines.insert(&self.lines.pairs(spot).collect::<Vec<_>>())?),
+            Word::Bucket { spot, longer } => {
+                let pairs: Vec<_> = self.lines.pairs(spot).collect();
+                Word::Bucket { spot: to.lines.insert(&pairs)?, longer }
+            }
             Word::Array { stride, base } => {
                 let words = self.words(base, array_cells(stride)).map(|below| self.moved(below, to));
                 let words: Vec<u32> = words.collect::<Result<_, _>>()?;

@@ -40,7 +40,7 @@ impl<'w, W: Width> Writer<'w, W> {
     /// batch path takes from here.
     fn node(&mut self, segments: &Segments, node: Node, plan: &[Split], left: usize) -> Result<u32, Limit> {
         if node.bounds() == 0 {
-            return self.uniform(segments.value(node));
+            return self.uniform(segments, node);
         }
         match plan.first() {
             None => self.bucket(segments, node),
@@ -72,7 +72,7 @@ impl<'w, W: Width> Writer<'w, W> {
             slots.words.push(self.node(segments, node, plan, slots.left)?);
             return Ok(());
         }
-        if node.bounds() == 0 && segments.value(node) & ANSWER != 0 {
+        if node.bounds() == 0 && !segments.has_longer(node) {
             let words = &mut slots.words;
             words.resize(words.len() + (1 << levels), segments.value(node));
             return Ok(());
@@ -89,17 +89,14 @@ impl<'w, W: Width> Writer<'w, W> {
         Ok(())
     }
 
-    fn uniform(&mut self, value: u32) -> Result<u32, Limit> {
-        if value & ANSWER != 0 {
-            return Ok(value);
-        }
-        self.cost.entries_set += 1;
-        Ok(Word::Beyond(self.insert(&[(u16::MAX, value)])?).pack())
+    fn uniform(&mut self, segments: &Segments, node: Node) -> Result<u32, Limit> {
+        if segments.has_longer(node) { self.bucket(segments, node) } else { Ok(segments.value(node)) }
     }
 
     fn bucket(&mut self, segments: &Segments, node: Node) -> Result<u32, Limit> {
         self.cost.chunks_rebuilt += 1;
-        Ok(Word::Bucket(self.insert(&pairs(segments, node))?).pack())
+        let spot = self.insert(&pairs(segments, node))?;
+        Ok(Word::Bucket { spot, longer: segments.has_longer(node) }.pack())
     }
 
     fn insert(&mut self, pairs: &[(u16, u32)]) -> Result<Spot, Limit> {
@@ -112,7 +109,7 @@ impl<'w, W: Width> Writer<'w, W> {
 pub(super) fn pairs(segments: &Segments, node: Node) -> Vec<(u16, u32)> {
     let starts = segments.starts[node.lo..node.hi].iter();
     let ends = starts.map(|&start| key(start, node.depth) - 1).chain([u16::MAX]);
-    ends.zip(segments.values[node.lo - 1..node.hi].iter().map(|value| value & !ANSWER)).collect()
+    ends.zip(segments.values[node.lo - 1..node.hi].iter().map(|value| value ^ ANSWER)).collect()
 }
 
 /// Returns the bits of a /48 that are its key in a bucket at `depth`.

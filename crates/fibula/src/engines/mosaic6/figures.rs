@@ -14,9 +14,9 @@ impl<W: Width> Mosaic6<W> {
             deepest = deepest.max(depth);
             match Word::unpack(word) {
                 Word::Answer(_) => {}
-                Word::Beyond(_) => beyond += 1,
-                Word::Bucket(spot) => {
+                Word::Bucket { spot, longer } => {
                     buckets += 1;
+                    beyond += usize::from(longer);
                     slots += self.blocks.lines.pairs(spot).count();
                 }
                 Word::Array { stride, base } => {

@@ -10,7 +10,7 @@
 //! +---+---+---------+--------------------------------+
 //! | 1 |                  next hop                    |    the answer of every address below
 //! | 0 | 0 |  stride |             base               |    an array of 2^(stride + 1) words
-//! | 0 | 1 |          line            | b |   slot    |    a bucket; b = 1: longer routes are below
+//! | 0 | 1 |          line            | b |   slot    |    a bucket; b = 1: its node has longer routes
 //! +---+---+--------------------------+---+-----------+
 //!                                   6   5 4         0
 //! ```
@@ -24,9 +24,11 @@
 //!   all slots, then all answers: 21 of each with 8-bit answers, 16 with 16-bit and 10 with 32-bit
 //!   answers. So a bucket costs one line from memory. One comparison of 512 bits sees all its ends,
 //!   and the slot where the bucket begins masks off the ends of other buckets.
-//! - Routes of 49 to 128 bits are in a [`terrace`] of their own. A word above such
-//!   a route leads to a bucket of one slot, which holds the answer for addresses that none of them
-//!   covers. Other addresses pay nothing for them.
+//! - Routes of 49 to 128 bits are in a [`terrace`] of their own, and the trie is what it is without
+//!   them. But the word that leads to a bucket says whether there are longer routes in its node.
+//!   Then an address asks the terrace too, and its answer is the bucket's where no longer route
+//!   covers it. A node with one answer and longer routes is a bucket of one slot. Other addresses
+//!   pay nothing for longer routes.
 //!
 //! # Plan
 //! The stride of an array is chosen by what follows from it, for the whole subtree at once. The
@@ -81,9 +83,9 @@
 //! come from the table. A new bucket goes where its slots fit best. An array whose words all have
 //! one answer is replaced by that answer.
 //!
-//! A change of a longer route changes the terrace. The trie changes only where a /48 gets its first
-//! longer route with another answer, or loses its last one. So a change costs what it touches,
-//! however many routes are in the /48.
+//! A change of a longer route changes the terrace. In the trie one word changes, and only where a
+//! node gets its first longer route, or loses its last one. So a change costs what it touches,
+//! however many routes are in the node.
 //!
 //! A slot of the root is planned again when its blocks have grown by a quarter, or a quarter of its
 //! bounds has gone. So strides follow the table. Arrays and lines are packed when a sixteenth of

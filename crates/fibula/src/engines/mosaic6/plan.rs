@@ -3,7 +3,6 @@
 
 use super::lines::{pair_bytes, slots};
 use super::segments::{Node, Segments};
-use super::word::ANSWER;
 use super::{LAST_LEVEL, STEPS, WINDOW};
 use crate::engine::Width;
 
@@ -86,13 +85,11 @@ fn bucket_bytes<W: Width>(bounds: usize) -> u32 {
     if bounds == 0 { 0 } else { ((bounds + 1) * pair_bytes::<W>()) as u32 }
 }
 
-/// Returns whether one bucket can hold `node`: few bounds, each within the bits of a key, and an
-/// answer between any two.
+/// Returns whether one bucket can hold `node`: few bounds, each within the bits of a key.
 pub(super) fn fits_bucket<W: Width>(segments: &Segments, node: Node) -> bool {
     let window_end = (node.depth + WINDOW).min(LAST_LEVEL);
     node.bounds() < slots::<W>()
         && segments.starts[node.lo..node.hi].iter().all(|start| length(*start) <= window_end)
-        && segments.values[node.lo - 1..node.hi].iter().all(|value| value & ANSWER != 0)
 }
 
 /// Returns the length of the shortest prefix that can begin at the /48 `start`.

@@ -2,80 +2,54 @@
 
 use super::LAST_LEVEL;
 use super::word::ANSWER;
-use crate::rib::Prefixes;
-use crate::{Address, NextHop, Prefix, Rib};
+use crate::{Address, Prefix, Rib};
 
-/// Intervals of /48s in order, with different values in neighbours, from the first address of some
-/// prefix to its last.
-///
-/// A /48 with more than one answer inside has one value too: the next hop of the addresses that no
-/// more-specific route covers, without the flag [`ANSWER`].
+/// Intervals of /48s in order, with different answers in neighbours, from the first address of some
+/// prefix to its last. Longer routes are only noted.
 #[derive(Debug, Default)]
 pub(super) struct Segments {
     /// The first /48 of each interval, as a 48-bit number.
     pub(super) starts: Vec<u64>,
-    /// The value of each interval: an answer with the flag; or, without it, the sign that
-    /// more-specific routes are below.
+    /// The answer of each interval, with the flag [`ANSWER`].
     pub(super) values: Vec<u32>,
+    /// The /48s with longer routes, in order.
+    longer: Vec<u64>,
 }
-
-/// The bits of an address below a /48.
-const BELOW: u128 = (1 << (128 - LAST_LEVEL)) - 1;
 
 impl Segments {
     /// Returns the intervals of `within`, a prefix of at most 48 bits. O(n) for *n* routes in it,
-    /// not counting those past the first few ranges of a /48, and one longest match.
+    /// not counting those past the first few of a /48, and one longest match.
     pub(super) fn of(rib: &Rib<u128>, within: Prefix<u128>) -> Self {
         let mut segments = Self::default();
-        let mut parts = vec![within];
-        while let Some(part) = parts.pop() {
-            if let Some(past) = segments.push_part(rib, part) {
-                let rest: Vec<_> = Prefixes::between(past, part.last()).collect();
-                parts.extend(rest.into_iter().rev());
-            }
+        for range in rib.at_most(LAST_LEVEL).ranges_within(within) {
+            segments.push(number(range.first), ANSWER | range.next_hop.0);
         }
-        segments
+        segments.noting(rib, within)
     }
 
-    /// Appends the intervals of `part`. If a /48 in it turns out to hold many routes, stops there
-    /// and returns the address after that /48.
-    fn push_part(&mut self, rib: &Rib<u128>, part: Prefix<u128>) -> Option<u128> {
-        /// The ranges of a /48 that are walked before the others are skipped. A skip costs a few
-        /// searches in the table.
-        const WALKED: u32 = 64;
-        let (mut beyond, mut walked) = (None, 0);
-        for range in rib.ranges_within(part) {
-            let (mut from, to) = (number(range.first), number(range.last));
-            let (first_in_part, last_in_part) = (range.first & BELOW != 0, range.last & BELOW != BELOW);
-            if first_in_part || (from == to && last_in_part) {
-                if beyond == Some(from) {
-                    walked += 1;
-                    if walked == WALKED {
-                        return network(from).last().next().filter(|&past| past <= part.last());
-                    }
-                } else {
-                    (beyond, walked) = (Some(from), 0);
-                    self.push_beyond(from, rib);
-                }
-                from += 1;
-            }
-            if from > to {
-                continue;
-            }
-            if !last_in_part || from < to {
-                self.push(from, ANSWER | range.next_hop.0);
-            }
-            if last_in_part {
-                (beyond, walked) = (Some(to), 0);
-                self.push_beyond(to, rib);
-            }
-        }
-        None
+    /// Returns these intervals of `within` with its longer routes noted. A walk over its routes, not
+    /// counting those past the first of a /48.
+    pub(super) fn noting(mut self, rib: &Rib<u128>, within: Prefix<u128>) -> Self {
+        let networks = rib.at_least(LAST_LEVEL + 1).networks(within, LAST_LEVEL);
+        self.longer = networks.map(|network| number(network.first())).collect();
+        self
+    }
+
+    /// Returns whether a node has longer routes.
+    pub(super) fn has_longer(&self, node: Node) -> bool {
+        let past = node.first + (1 << (LAST_LEVEL - node.depth));
+        let first = self.longer.partition_point(|&number| number < node.first);
+        self.longer.get(first).is_some_and(|&number| number < past)
+    }
+
+    /// Returns whether all addresses of a node have the answer that `word` is.
+    pub(super) fn are_all(&self, node: Node, word: u32) -> bool {
+        node.bounds() == 0 && self.value(node) == word && !self.has_longer(node)
     }
 
     /// Returns no intervals, with room for `count`.
     pub(super) fn with_capacity(count: usize) -> Self {
-        Self { starts: Vec::with_capacity(count), values: Vec::with_capacity(count) }
+        Self { starts: Vec::with_capacity(count), values: Vec::with_capacity(count), longer: Vec::new() }
     }
 
     /// Returns one interval with one value.
@@ -99,10 +73,6 @@ impl Segments {
             own().skip(after).for_each(|(start, value)| all.push(start, value));
         }
         all
-    }
-
-    fn push_beyond(&mut self, start: u64, rib: &Rib<u128>) {
-        self.push(start, beside_longer(rib, network(start)));
     }
 
     pub(super) fn push(&mut self, start: u64, value: u32) {
@@ -165,16 +135,6 @@ impl Below<'_> {
         self.at = hi;
         Node { depth, first, lo, hi }
     }
-}
-
-/// Returns the next hop of the addresses of a /48 that no longer route covers.
-pub(super) fn beside_longer(rib: &Rib<u128>, network: Prefix<u128>) -> u32 {
-    rib.longest_cover(network).map_or(NextHop::NONE, |route| route.next_hop).0
-}
-
-/// Returns the /48 with this number.
-pub(super) fn network(number: u64) -> Prefix<u128> {
-    Prefix::containing(u128::from(number) << (128 - LAST_LEVEL), LAST_LEVEL)
 }
 
 /// Returns the number of the /48 that contains `address`.

@@ -2,15 +2,15 @@
 //! points to it.
 
 use super::blocks::Blocks;
-use super::build::{Writer, key, pairs, start};
+use super::build::{Writer, pairs, start};
 use super::lines::slots;
 use super::plan::fits_bucket;
-use super::segments::{Node, Segments, beside_longer, number, number_past};
+use super::segments::{Node, Segments, number, number_past};
 use super::word::{ANSWER, CELLS_MAX, Word, array_cells, as_array};
 use super::{LAST_LEVEL, Mosaic6, ROOT_BITS, STEPS};
 use crate::engine::{Cost, Update, Width};
 use crate::engines::terrace::{self, TerraceView};
-use crate::rib::AtLeast;
+use crate::rib::OfLengths;
 use crate::{Address, Delta, Error, Limit, NextHop, Prefix, Rib};
 use std::sync::Arc;
 
@@ -86,7 +86,7 @@ impl<W: Width> Mosaic6<W> {
     /// Follows changes of longer routes in the terrace, or builds it again.
     fn follow_longer<'d>(
         &mut self,
-        routes: AtLeast<'_, u128>,
+        routes: OfLengths<'_, u128>,
         deltas: impl Iterator<Item = &'d Delta<u128>> + Clone,
     ) -> Result<(), Error> {
         let longer = Arc::make_mut(&mut self.view.longer);
@@ -97,38 +97,46 @@ impl<W: Width> Mosaic6<W> {
         Ok(())
     }
 
-    /// Updates the trie after a change of a longer route. The trie says of a /48 either the answer
-    /// of all its addresses, or that there are longer routes; then it says the answer beside them.
-    /// It may say so of a /48 that has one answer all the same. O(log n).
+    /// Updates the trie after a change of a longer route: only whether the word that is reached says
+    /// that there are longer routes. O(log n), and for a withdrawn route a walk over those of its
+    /// node up to the first longer one.
     fn mark(&mut self, rib: &Rib<u128>, delta: &Delta<u128>) -> Result<(), Limit> {
-        let within = Prefix::containing(delta.prefix.first(), LAST_LEVEL);
-        let after = rib.longest_cover(delta.prefix).map_or(NextHop::NONE, |route| route.next_hop).0;
-        let has_longer = || rib.at_least(LAST_LEVEL + 1).covered(within).next().is_some();
-        let value = match self.uniform_answer(within.first()) {
-            None if has_longer() => return Ok(()),
-            None => ANSWER | beside_longer(rib, within),
-            Some(before) if before == after => return Ok(()),
-            Some(_) => beside_longer(rib, within),
-        };
-        self.repaint(rib, within, &Segments::uniform(number(within.first()), value), delta)
-    }
-
-    /// Returns what the trie says is the answer of a whole /48, or `None` if it says that there are
-    /// longer routes.
-    fn uniform_answer(&self, address: u128) -> Option<u32> {
-        let (mut place, mut depth) = (Place::Root(address.bits(0, ROOT_BITS) as usize), ROOT_BITS);
+        let address = delta.prefix.first();
+        let slot = address.bits(0, ROOT_BITS) as usize;
+        let (mut place, mut depth) = (Place::Root(slot), ROOT_BITS);
         while let Some((stride, first)) = as_array(self.word(place)) {
             place = Place::Block(first + address.bits(depth, stride) as usize);
             depth += stride;
         }
-        match Word::unpack(self.word(place)) {
-            Word::Answer(next_hop) => Some(next_hop.0),
-            Word::Bucket(spot) => {
-                let key = key(number(address), depth);
-                self.blocks.lines.pairs(spot).find(|&(end, _)| end >= key).map(|(_, answer)| answer)
+        let before = self.blocks.used();
+        let node = Prefix::containing(address, depth);
+        let longer = delta.after.is_some() || rib.at_least(LAST_LEVEL + 1).covered(node).next().is_some();
+        let word = match Word::unpack(self.word(place)) {
+            Word::Answer(next_hop) if longer => {
+                Word::Bucket { spot: self.blocks.lines.insert(&[(u16::MAX, next_hop.0)])?, longer }
             }
-            Word::Array { .. } | Word::Beyond(_) => None,
+            Word::Bucket { spot, longer: was } if longer != was => {
+                let mut pairs = self.blocks.lines.pairs(spot);
+                match (pairs.next(), pairs.next()) {
+                    (Some((_, answer)), None) => {
+                        drop(pairs);
+                        self.blocks.lines.remove(spot);
+                        Word::Answer(NextHop(answer))
+                    }
+                    _ => Word::Bucket { spot, longer },
+                }
+            }
+            _ => return Ok(()),
+        };
+        self.set(place, word.pack());
+        if self.blocks.used() > before {
+            self.bookkeeping.entry(slot).or_insert(SlotRecord::of(0, 0));
         }
+        if self.record(slot, before, 0) {
+            let segments = Segments::of(rib, Prefix::containing(address, ROOT_BITS));
+            return self.write_slot(&segments, segments.node(ROOT_BITS), slot);
+        }
+        Ok(())
     }
 
     /// Fits all root slots within `prefix` to the table.
@@ -157,7 +165,7 @@ impl<W: Width> Mosaic6<W> {
     /// Plans and writes a slot of the root again.
     pub(super) fn write_slot(&mut self, segments: &Segments, node: Node, slot: usize) -> Result<(), Limit> {
         let word = self.root.get(slot);
-        if node.bounds() == 0 && segments.value(node) == word {
+        if segments.are_all(node, word) {
             return Ok(());
         }
         let before = self.blocks.used();
@@ -200,7 +208,9 @@ impl<W: Width> Mosaic6<W> {
         if as_array(self.word(place)).is_none() {
             let around = Prefix::containing(prefix.first(), depth);
             let segments = match self.written(self.word(place), around) {
-                Some(written) => written.with(changed, number_past(prefix), number_past(around)),
+                Some(written) => {
+                    written.with(changed, number_past(prefix), number_past(around)).noting(rib, around)
+                }
                 None => Segments::of(rib, around),
             };
             if depth == ROOT_BITS {
@@ -256,7 +266,7 @@ impl<W: Width> Mosaic6<W> {
         let first = number(node.first());
         match Word::unpack(word) {
             Word::Answer(_) => Some(Segments::uniform(first, word)),
-            Word::Bucket(spot) => {
+            Word::Bucket { spot, .. } => {
                 let mut segments = Segments::with_capacity(slots::<W>());
                 let mut first_key = 0;
                 for (end, answer) in self.blocks.lines.pairs(spot) {
@@ -264,10 +274,6 @@ impl<W: Width> Mosaic6<W> {
                     first_key = end.wrapping_add(1);
                 }
                 Some(segments)
-            }
-            Word::Beyond(spot) => {
-                let (_, answer) = self.blocks.lines.pairs(spot).next()?;
-                Some(Segments::uniform(first, answer))
             }
             Word::Array { .. } => None,
         }
@@ -326,7 +332,7 @@ impl<W: Width> Mosaic6<W> {
         arrays: usize,
     ) -> Result<isize, Limit> {
         let word = self.word(place);
-        if node.bounds() == 0 && segments.value(node) == word || self.overwrite(segments, node, word) {
+        if segments.are_all(node, word) || self.overwrite(segments, node, word) {
             return Ok(0);
         }
         let mut writer = Writer::new(&mut self.blocks, &mut self.cost);
@@ -338,11 +344,14 @@ impl<W: Width> Mosaic6<W> {
     /// Writes the intervals of a node over the bucket that its `word` leads to. Returns whether it
     /// did: not if they need another block.
     fn overwrite(&mut self, segments: &Segments, node: Node, word: u32) -> bool {
+        let has_longer = segments.has_longer(node);
         let spot = match Word::unpack(word) {
-            Word::Bucket(spot) if node.bounds() > 0 && fits_bucket::<W>(segments, node) => spot,
-            Word::Beyond(spot) if node.bounds() == 0 && segments.value(node) & ANSWER == 0 => spot,
+            Word::Bucket { spot, longer } if longer == has_longer && fits_bucket::<W>(segments, node) => spot,
             _ => return false,
         };
+        if node.bounds() == 0 && !has_longer {
+            return false;
+        }
         let done = self.blocks.lines.overwrite(spot, &pairs(segments, node));
         self.cost.chunks_rebuilt += u64::from(done);
         done
@@ -369,15 +378,19 @@ impl<W: Width> Mosaic6<W> {
         }
     }
 
-    /// Stores `word` at `place`, `arrays` arrays down, and frees the subtree that the old word led
-    /// to. Returns the number of freed arrays that the batch path did not take.
-    fn publish(&mut self, place: Place, word: u32, arrays: usize) -> usize {
+    fn set(&mut self, place: Place, word: u32) {
         self.cost.entries_set += 1;
-        let before = self.word(place);
         match place {
             Place::Root(slot) => self.root.set(slot, word),
             Place::Block(at) => self.blocks.set_word(at, word),
         }
+    }
+
+    /// Stores `word` at `place`, `arrays` arrays down, and frees the subtree that the old word led
+    /// to. Returns the number of freed arrays that the batch path did not take.
+    fn publish(&mut self, place: Place, word: u32, arrays: usize) -> usize {
+        let before = self.word(place);
+        self.set(place, word);
         self.blocks.release(before, arrays)
     }
 

@@ -2,7 +2,7 @@
 
 use super::build::key;
 use super::lines::{elements, pair_bytes, slots};
-use super::segments::{Node, Segments, beside_longer, network};
+use super::segments::{Node, Segments};
 use super::word::{ANSWER, CELL_BYTES, Spot, Word, array_cells};
 use super::{LAST_LEVEL, Mosaic6, ROOT_BITS};
 use crate::engine::Width;
@@ -12,7 +12,6 @@ use std::collections::BTreeMap;
 /// A walk over the whole trie.
 struct Walk<'w, W: Width> {
     engine: &'w Mosaic6<W>,
-    rib: &'w Rib<u128>,
     segments: Segments,
     /// Which cells of arrays, and which slots of lines, the walk has reached.
     cells: Vec<bool>,
@@ -29,7 +28,7 @@ impl<W: Width> Mosaic6<W> {
         let segments = Segments::of(rib, Prefix::ALL);
         let cells = vec![false; self.blocks.arrays.len()];
         let slots = vec![false; self.blocks.lines.elements().len() / elements::<W>() * slots::<W>()];
-        let mut walk = Walk { engine: self, rib, segments, cells, slots };
+        let mut walk = Walk { engine: self, segments, cells, slots };
         let mut counted = BTreeMap::new();
         let mut total = 0;
         for (slot, word) in self.root.to_vec().into_iter().enumerate() {
@@ -62,15 +61,11 @@ impl<W: Width> Walk<'_, W> {
         let unpacked = Word::unpack(word);
         let bytes = self.mark(unpacked).map_err(|wrong| format!("{}: {wrong}", at()))?;
         match unpacked {
-            Word::Answer(_) if node.bounds() == 0 && word == value => Ok(0),
-            Word::Beyond(spot) => {
-                let said: Vec<_> = self.engine.blocks.lines.pairs(spot).collect();
-                match said[..] {
-                    [(u16::MAX, value)] if self.is_beyond(node, value) => Ok(bytes),
-                    _ => Err(format!("{}: longer routes, or {said:?}", at())),
+            Word::Answer(_) if self.segments.are_all(node, word) => Ok(0),
+            Word::Bucket { spot, longer } if node.bounds() > 0 || longer => {
+                if longer != self.segments.has_longer(node) {
+                    return Err(format!("{}: a bucket says of longer routes: {longer}", at()));
                 }
-            }
-            Word::Bucket(spot) => {
                 self.check_bucket(spot, node).map_err(|wrong| format!("{}: {wrong}", at()))?;
                 Ok(bytes)
             }
@@ -91,29 +86,12 @@ impl<W: Width> Walk<'_, W> {
         }
     }
 
-    /// Returns whether each /48 of a node has longer routes, and `value` is the answer beside them.
-    fn is_beyond(&self, node: Node, value: u32) -> bool {
-        let Segments { starts, values } = &self.segments;
-        let past = node.first + (1 << (LAST_LEVEL - node.depth));
-        let starts = std::iter::once(node.first).chain(starts[node.lo..node.hi].iter().copied());
-        let ends = starts.clone().skip(1).chain([past]);
-        let longer = self.rib.at_least(LAST_LEVEL + 1);
-        let is_beyond = |number| {
-            let within = network(number);
-            beside_longer(self.rib, within) == value && longer.covered(within).next().is_some()
-        };
-        // Where all addresses have one answer all the same, the segments say it, with the flag.
-        let mut segments = starts.zip(ends).zip(&values[node.lo - 1..node.hi]);
-        segments
-            .all(|((start, end), &said)| said == value || said & ANSWER != 0 && (start..end).all(is_beyond))
-    }
-
     /// Marks the cells or slots that `word` leads to as reached.
     fn mark(&mut self, word: Word) -> Result<usize, String> {
         let (all, first, count, bytes) = match word {
             Word::Answer(_) => return Ok(0),
             Word::Array { stride, base } => (&mut self.cells, base, array_cells(stride), CELL_BYTES),
-            Word::Bucket(spot) | Word::Beyond(spot) => {
+            Word::Bucket { spot, .. } => {
                 let first = spot.line * slots::<W>() + spot.slot as usize;
                 if first >= self.slots.len() {
                     return Err(format!("{word:?} of {} slots", self.slots.len()));

@@ -71,14 +71,11 @@ impl<W: Width> Mosaic6View<W> {
         }
         match Word::unpack(word) {
             Word::Answer(next_hop) => (W::narrow(next_hop), false),
-            Word::Bucket(Spot { line, slot }) => {
+            Word::Bucket { spot: Spot { line, slot }, longer } => {
                 let line = self.line(line);
                 let among = u32::MAX << slot & ((1 << slots::<W>()) - 1);
                 let at = isa.first_at_least::<W>(line, among, key(rest));
-                (meter.load_word(&line[answers::<W>() + at as usize]), false)
-            }
-            Word::Beyond(Spot { line, slot }) => {
-                (meter.load_word(&self.line(line)[answers::<W>() + slot as usize]), true)
+                (meter.load_word(&line[answers::<W>() + at as usize]), longer)
             }
             Word::Array { .. } => unreachable!("the loop follows arrays"),
         }

@@ -30,7 +30,7 @@ pub(super) const LINE_BITS: u32 = BUCKETS - LINE as u32;
 /// The bits of a bucket's word that are its first slot in the line.
 pub(super) const SLOT_BITS: u32 = 31;
 
-/// The flag of a bucket of one slot, for addresses that have routes longer than the trie keeps.
+/// The flag of a bucket below which there are routes longer than the trie keeps.
 pub(super) const BEYOND: u32 = 32;
 
 /// The greatest number of lines: what a word can address.
@@ -50,11 +50,8 @@ pub(super) enum Word {
     Answer(NextHop),
     /// 2^stride words from a base on.
     Array { stride: u8, base: usize },
-    /// A bucket.
-    Bucket(Spot),
-    /// More-specific routes are below. A bucket of one slot holds the next hop of addresses that
-    /// none of them covers.
-    Beyond(Spot),
+    /// A bucket, and whether there are routes below that are longer than those of the trie.
+    Bucket { spot: Spot, longer: bool },
 }
 
 impl Word {
@@ -67,16 +64,16 @@ impl Word {
             return Self::Array { stride, base: (word & BASE) as usize };
         }
         let spot = Spot { line: (word & LINE_BITS) as usize / LINE, slot: word & SLOT_BITS };
-        if word & BEYOND == 0 { Self::Bucket(spot) } else { Self::Beyond(spot) }
+        Self::Bucket { spot, longer: word & BEYOND != 0 }
     }
 
     pub(super) fn pack(self) -> u32 {
-        let at = |spot: Spot| BUCKETS | (spot.line * LINE) as u32 | spot.slot;
         match self {
             Self::Answer(next_hop) => ANSWER | next_hop.0,
             Self::Array { stride, base } => u32::from(stride - 1) << CODE | base as u32,
-            Self::Bucket(spot) => at(spot),
-            Self::Beyond(spot) => at(spot) | BEYOND,
+            Self::Bucket { spot, longer } => {
+                BUCKETS | (spot.line * LINE) as u32 | spot.slot | if longer { BEYOND } else { 0 }
+            }
         }
     }
 }

@@ -6,7 +6,7 @@ use super::view::TerraceView;
 use crate::blocks::linear_tree::{Intervals, Piece, cut};
 use crate::engine::Width;
 use crate::memory::Pages;
-use crate::rib::{AtLeast, Range};
+use crate::rib::{OfLengths, Range};
 use crate::{Error, Limit, NextHop};
 use std::marker::PhantomData;
 
@@ -40,7 +40,7 @@ impl<W: Width, const LEAF: u32> TerraceView<W, LEAF> {
     /// Builds the table of some routes, or fails if it needs more than `lines_max` lines.
     pub(in crate::engines) fn build_at_most(
         lines_max: u64,
-        routes: AtLeast<'_, u128>,
+        routes: OfLengths<'_, u128>,
         pages: Pages,
     ) -> Result<Self, Error> {
         let mut trees = Trees::new(lines_max, pages);

@@ -5,7 +5,7 @@ use super::tree::Span;
 use super::view::TerraceView;
 use crate::blocks::linear_tree::{Intervals, halves};
 use crate::engine::{Cost, Width};
-use crate::rib::AtLeast;
+use crate::rib::OfLengths;
 use crate::{Delta, Limit, Prefix};
 
 /// The length of the prefixes that end where a /64 does.
@@ -19,7 +19,7 @@ impl<W: Width, const LEAF: u32> TerraceView<W, LEAF> {
     /// nothing, if it is to be built again.
     pub(in crate::engines) fn follow<'d>(
         &mut self,
-        routes: AtLeast<'_, u128>,
+        routes: OfLengths<'_, u128>,
         deltas: impl Iterator<Item = &'d Delta<u128>> + Clone,
     ) -> Option<Cost> {
         let needed: usize = deltas.clone().map(|delta| self.lines_needed(routes, delta.prefix)).sum();
@@ -43,7 +43,7 @@ impl<W: Width, const LEAF: u32> TerraceView<W, LEAF> {
     }
 
     /// Returns a bound of the lines that the change of a prefix allocates.
-    fn lines_needed(&self, routes: AtLeast<'_, u128>, prefix: Prefix<u128>) -> usize {
+    fn lines_needed(&self, routes: OfLengths<'_, u128>, prefix: Prefix<u128>) -> usize {
         let intervals = 2 * routes.covered(prefix).count() + 3;
         // A planted tree takes at most two lines for each interval.
         let mut lines = self.trees.lines_needed(self.root, intervals) + 2 * intervals;
@@ -59,7 +59,7 @@ impl<W: Width, const LEAF: u32> TerraceView<W, LEAF> {
     /// Replaces the intervals of a prefix of whole /64s.
     fn replace_networks(
         &mut self,
-        routes: AtLeast<'_, u128>,
+        routes: OfLengths<'_, u128>,
         prefix: Prefix<u128>,
         span: Span,
     ) -> Result<(), Limit> {
@@ -72,7 +72,7 @@ impl<W: Width, const LEAF: u32> TerraceView<W, LEAF> {
     /// Replaces the intervals of a prefix inside `network`, a /64.
     fn replace_hosts(
         &mut self,
-        routes: AtLeast<'_, u128>,
+        routes: OfLengths<'_, u128>,
         prefix: Prefix<u128>,
         network: u64,
         span: Span,

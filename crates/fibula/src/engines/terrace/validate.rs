@@ -8,7 +8,7 @@ use crate::NextHop;
 use crate::blocks::linear_tree::Intervals;
 use crate::blocks::reached::Reached;
 use crate::engine::{Figure, Width};
-use crate::rib::AtLeast;
+use crate::rib::OfLengths;
 
 impl<const LEAF: u32> Trees<LEAF> {
     /// Reads a block back, marks its lines as reached, and checks that a search finds each of its
@@ -84,7 +84,7 @@ impl<const LEAF: u32> Trees<LEAF> {
 impl<W: Width, const LEAF: u32> TerraceView<W, LEAF> {
     /// Reads all trees back, and compares their intervals with the ranges of the table. Each line
     /// must belong to one block or be free.
-    pub(in crate::engines) fn check(&self, routes: AtLeast<'_, u128>) -> Result<(), String> {
+    pub(in crate::engines) fn check(&self, routes: OfLengths<'_, u128>) -> Result<(), String> {
         let trees = &self.trees;
         trees.blocks.lines.validate()?;
         let mut reached = Reached::new("lines", trees.blocks.lines.len());
