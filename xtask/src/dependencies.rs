@@ -25,9 +25,12 @@ const LICENCES: [&str; 12] = [
 
 /// Packages of which two versions are allowed, each with the reason. An entry that is no longer
 /// needed is an error.
-const TWO_VERSIONS: [(&str, &str); 2] = [
+const TWO_VERSIONS: [(&str, &str); 5] = [
+    ("getrandom", "ahash, below arrow, still takes two older ones"),
     ("shlex", "trycmd, which only tests use, still splits words with version 1"),
     ("syn", "num_enum, below bgpkit-parser, still derives with version 2"),
+    ("zstd", "parquet still takes version 0.13"),
+    ("zstd-safe", "parquet still takes version 0.13 of zstd"),
 ];
 
 /// Checks the licences and duplicate versions of everything in the lock file that is built on this

@@ -1,8 +1,8 @@
 //! The command line as clap sees it: the global options and the list of commands.
 
 use crate::commands::{
-    bench, build, completions, demo, devices, engines, inspect, lookup, man, replay, study, table, trace,
-    verify,
+    bench, build, completions, demo, devices, engines, enrich, inspect, lookup, man, replay, study, table,
+    trace, verify,
 };
 use crate::exit::Verdict;
 use crate::output::{Format, Output};
@@ -32,6 +32,7 @@ pub(crate) struct Cli {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Lookup(lookup::Arguments),
+    Enrich(Box<enrich::Arguments>),
     #[command(subcommand, arg_required_else_help = false)]
     Table(table::Command),
     #[command(subcommand, arg_required_else_help = false)]
@@ -55,6 +56,7 @@ impl Command {
     pub(crate) fn run(self, output: &Output) -> anyhow::Result<Verdict> {
         match self {
             Self::Lookup(arguments) => arguments.run(output),
+            Self::Enrich(arguments) => arguments.run(),
             Self::Table(command) => command.run(output),
             Self::Trace(command) => command.run(),
             Self::Engines(arguments) => arguments.run(output),

@@ -99,8 +99,13 @@ impl Bar {
     /// Returns the callback that draws. It shows bytes read of the total, or the bytes read where
     /// the total is not known.
     pub(crate) fn progress(&self) -> Progress {
+        Progress::new(self.at())
+    }
+
+    /// As [`progress`](Self::progress), for what is read in another way.
+    pub(crate) fn at(&self) -> impl Fn(u64, Option<u64>) + Send + Sync + use<> {
         let bar = self.0.clone();
-        Progress::new(move |bytes, total| {
+        move |bytes, total: Option<u64>| {
             if bar.length() != total
                 && let Some(total) = total
                 && let Ok(style) =
@@ -110,7 +115,7 @@ impl Bar {
                 bar.set_style(style);
             }
             bar.set_position(bytes);
-        })
+        }
     }
 }
 

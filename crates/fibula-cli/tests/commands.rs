@@ -8,6 +8,9 @@
 fn commands_say_what_is_written_down() {
     let cases = trycmd::TestCases::new();
     cases.case("tests/commands/*.trycmd").case("tests/commands/*.toml");
+    if cfg!(feature = "enrich") {
+        cases.case("tests/commands/enrich/*.trycmd");
+    }
     if cfg!(feature = "gpu") {
         cases.case("tests/commands/gpu/*.trycmd");
     }

@@ -27,3 +27,11 @@ fn engines_of_other_people_need_the_feature_peers() {
     let lacking = "fibula: no engine \"peer:bart\": this fibula was built without the feature `peers`\n";
     assert_eq!(standard_error(&["bench", "-e", "peer:bart"]), (Some(2), lacking.into()));
 }
+
+#[test]
+#[cfg(not(feature = "enrich"))]
+fn enriching_needs_the_feature_enrich() {
+    let lacking = "fibula: no Parquet, CSV or NDJSON: this fibula was built without the feature `enrich`\n";
+    let arguments = ["enrich", "flows.csv", "-c", "src", "-t", "table.txt", "-o", "out.parquet"];
+    assert_eq!(standard_error(&arguments), (Some(2), lacking.into()));
+}

@@ -7,6 +7,7 @@ pub(crate) mod demo;
 pub(crate) mod device;
 pub(crate) mod devices;
 pub(crate) mod engines;
+pub(crate) mod enrich;
 pub(crate) mod inspect;
 pub(crate) mod lookup;
 pub(crate) mod man;

@@ -1,0 +1,226 @@
+//! Addresses in text, in exactly the language of [`std::net::IpAddr`].
+//!
+//! A column of text is one buffer and an offset a row. So the bytes after a text may be read too,
+//! except after the last ones: [`Window`] hands out 20 or 48 bytes of the buffer at once, and
+//! copies only where the buffer ends. The parsers look at all of those bytes at once and mask what
+//! is not theirs. They take the usual forms; what they refuse goes to the standard library, which
+//! decides.
+
+mod ipv4;
+mod ipv6;
+mod words;
+
+use crate::address::Found;
+use std::net::IpAddr;
+
+/// A text within a buffer.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Window<'b> {
+    buffer: &'b [u8],
+    start: usize,
+    len: usize,
+}
+
+impl<'b> Window<'b> {
+    /// The text of `len` bytes at `start`.
+    #[inline(always)]
+    pub(crate) fn new(buffer: &'b [u8], start: usize, len: usize) -> Self {
+        Self { buffer, start, len }
+    }
+
+    /// Returns `N` bytes from the start of the text on. Those after its end may be anything. `N` is
+    /// at least the text's length.
+    #[inline(always)]
+    fn bytes<const N: usize>(self) -> [u8; N] {
+        match self.buffer.get(self.start..).and_then(|rest| rest.first_chunk()) {
+            Some(&bytes) => bytes,
+            None => self.copied(),
+        }
+    }
+
+    /// As [`bytes`](Self::bytes), near the end of the buffer.
+    #[inline(never)]
+    fn copied<const N: usize>(self) -> [u8; N] {
+        let mut bytes = [0; N];
+        let text = self.text();
+        bytes[..text.len()].copy_from_slice(text);
+        bytes
+    }
+
+    fn text(self) -> &'b [u8] {
+        &self.buffer[self.start..self.start + self.len]
+    }
+}
+
+/// Parses an address.
+#[inline(always)]
+pub(crate) fn parse(text: Window<'_>) -> Found {
+    if ipv4::LENGTHS.contains(&text.len)
+        && let Some(address) = ipv4::parse(&text.bytes(), text.len)
+    {
+        return Found::Ipv4(address);
+    }
+    if ipv6::LENGTHS.contains(&text.len)
+        && let Some(address) = ipv6::parse(&text.bytes(), text.len)
+    {
+        return Found::Ipv6(address);
+    }
+    unusual(text.text())
+}
+
+/// Parses what is no address, or an unusual form of one (`::ffff:192.0.2.1`).
+#[cold]
+fn unusual(text: &[u8]) -> Found {
+    match std::str::from_utf8(text).ok().and_then(|text| text.parse().ok()) {
+        Some(IpAddr::V4(address)) => Found::Ipv4(address.to_bits()),
+        Some(IpAddr::V6(address)) => Found::Ipv6(address.to_bits()),
+        None => Found::Invalid,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::net::{Ipv4Addr, Ipv6Addr};
+
+    /// Parses a text with other bytes around it, at the end of a buffer and far from it.
+    fn parsed(text: &str) -> Found {
+        let found = parse(Window::new(text.as_bytes(), 0, text.len()));
+        for after in [".1:a", ":", "9999:9999.9999.9999.9999.9999.9999.9999.9999.9999.9999"] {
+            let buffer = format!("1.2{text}{after}");
+            assert_eq!(parse(Window::new(buffer.as_bytes(), 3, text.len())), found, "{text:?} in {buffer:?}");
+        }
+        found
+    }
+
+    fn agrees(text: &str) {
+        assert_eq!(parsed(text), unusual(text.as_bytes()), "{text:?}");
+    }
+
+    #[test]
+    fn strict_as_the_standard_library() {
+        let texts = [
+            "",
+            "0.0.0.0",
+            "255.255.255.255",
+            "256.1.1.1",
+            "1.2.3",
+            "1.2.3.4.5",
+            "01.2.3.4",
+            "1.2.3.00",
+            "1.2.3.",
+            ".1.2.3",
+            "1..3.4",
+            "1.2.3.4 ",
+            " 1.2.3.4",
+            "1.2.3.4x",
+            "1.2.3.1000",
+            "1.2.3.0000",
+            "+1.2.3.4",
+            "1.2.3.4/32",
+            "1.2.3.-4",
+            "1.2.3.４",
+            "::",
+            ":::",
+            "::1",
+            "1::",
+            "1:2:3:4:5:6:7:8",
+            "1:2:3:4:5:6:7::",
+            "::2:3:4:5:6:7:8",
+            "1:2:3:4::5:6:7:8",
+            "1:2:3:4:5:6:7:8:9",
+            "1:2:3:4:5:6:7",
+            "1::2::3",
+            "12345::",
+            "g::",
+            "::ffff:192.0.2.1",
+            "1:2:3:4:5:6:1.2.3.4",
+            "::1.2.3",
+            "fe80::1%eth0",
+            "[::1]",
+            "::1 ",
+            "1:",
+            ":1",
+            "1:2:3:4:5:6:7:",
+            ":1:2:3:4:5:6:7",
+            "0:0:0:0:0:0:0:0",
+            "00000::",
+            "FFFF::abCD",
+            "@::",
+            "`::",
+            "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff",
+            "ffff:ffff:ffff:ffff:ffff:ffff:255.255.255.255",
+            "1.2.3.\u{80}",
+        ];
+        for text in texts {
+            agrees(text);
+        }
+        assert_eq!(parsed("192.0.2.1"), Found::Ipv4(0xC000_0201));
+        assert_eq!(parsed("2001:db8::7"), Found::Ipv6(0x2001_0DB8 << 96 | 7));
+        assert_eq!(parsed("::ffff:192.0.2.1"), Found::Ipv6(0xFFFF_C000_0201));
+        assert_eq!(parsed("01.2.3.4"), Found::Invalid);
+    }
+
+    /// Every text of up to three characters in an octet of a dotted quad.
+    #[test]
+    fn every_octet() {
+        let alphabet = b"0123456789.:af/ ";
+        for n in 0..alphabet.len().pow(3) {
+            let octet: String =
+                (0..3).map(|at| char::from(alphabet[n / alphabet.len().pow(at) % alphabet.len()])).collect();
+            let octet = octet.trim_end();
+            for text in [format!("{octet}.0.0.0"), format!("12.{octet}.0.1"), format!("1.2.3.{octet}")] {
+                agrees(&text);
+            }
+        }
+    }
+
+    fn mutated(text: &str, mutations: &[(u8, prop::sample::Index, u8)]) -> String {
+        const LETTERS: &[u8] = b"0123456789abcdefABCDEFg.:% /";
+        let mut bytes = text.as_bytes().to_vec();
+        for &(kind, at, letter) in mutations {
+            let letter = LETTERS[usize::from(letter) % LETTERS.len()];
+            let at = at.index(bytes.len() + 1);
+            match kind % 3 {
+                0 => bytes.insert(at, letter),
+                1 if at < bytes.len() => bytes[at] = letter,
+                _ if at < bytes.len() => drop(bytes.remove(at)),
+                _ => {}
+            }
+        }
+        String::from_utf8(bytes).unwrap()
+    }
+
+    fn mutations() -> impl Strategy<Value = Vec<(u8, prop::sample::Index, u8)>> {
+        prop::collection::vec(any::<(u8, prop::sample::Index, u8)>(), 0..4)
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(20_000))]
+
+        #[test]
+        fn ipv4_and_what_is_nearly_that(bits: u32, mutations in mutations()) {
+            let text = Ipv4Addr::from_bits(bits).to_string();
+            prop_assert_eq!(parsed(&text), Found::Ipv4(bits));
+            agrees(&mutated(&text, &mutations));
+        }
+
+        /// Words with many zeros, so that the text has `::` at every place.
+        #[test]
+        fn ipv6_and_what_is_nearly_that(bits: u128, zeros: u8, long: bool, mutations in mutations()) {
+            let kept = (0..8).filter(|at| zeros >> at & 1 == 0).map(|at| 0xFFFF_u128 << (16 * at));
+            let bits = bits & kept.sum::<u128>();
+            let short = Ipv6Addr::from_bits(bits);
+            let words = short.segments().map(|word| format!("{word:04X}"));
+            let text = if long { words.join(":") } else { short.to_string() };
+            prop_assert_eq!(parsed(&text), Found::Ipv6(bits));
+            agrees(&mutated(&text, &mutations));
+        }
+
+        #[test]
+        fn any_text(text in "[0-9a-f.:]{0,50}|.{0,20}") {
+            agrees(&text);
+        }
+    }
+}

@@ -1,0 +1,9 @@
+//! The twin of enriching in a program built without the feature `enrich`.
+
+use super::Arguments;
+use crate::exit::Verdict;
+
+/// Says which feature is lacking.
+pub(super) fn run(_arguments: &Arguments) -> anyhow::Result<Verdict> {
+    anyhow::bail!("no Parquet, CSV or NDJSON: this fibula was built without the feature `enrich`")
+}

@@ -1,0 +1,126 @@
+//! [`Input`]: records in parts, each for one thread.
+
+mod parquet_file;
+
+use super::super::DataFormat;
+use crate::reading::Bar;
+use anyhow::Context;
+use arrow_array::RecordBatch;
+use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
+use fibula_io::Source;
+use std::io::{BufRead, BufReader, Cursor, Read};
+use std::sync::Arc;
+
+/// The rows of a batch: its arrays stay in the second-level cache.
+const BATCH_ROWS: usize = 8192;
+
+/// The batches of a part of CSV or NDJSON, which becomes a row group where Parquet is written.
+const PART_BATCHES: usize = 16;
+
+/// The bytes from which the types of NDJSON are taken.
+const SAMPLE_BYTES: u64 = 16 << 20;
+
+/// The batches of a part.
+type Batches = Box<dyn Iterator<Item = anyhow::Result<RecordBatch>>>;
+
+/// Records that follow one another in the input.
+pub(super) struct Part {
+    /// Counts the parts from 0.
+    pub(super) number: usize,
+    /// The row of its first record, counted from 0.
+    pub(super) first_row: u64,
+    open: Box<dyn FnOnce() -> anyhow::Result<Batches> + Send>,
+}
+
+impl Part {
+    /// Reads its batches.
+    pub(super) fn read(self) -> anyhow::Result<Batches> {
+        (self.open)()
+    }
+}
+
+type Parts = Box<dyn Iterator<Item = anyhow::Result<Part>> + Send>;
+
+/// Records that are read as a stream.
+pub(super) struct Input {
+    schema: SchemaRef,
+    parts: Parts,
+}
+
+impl Input {
+    /// Opens a file, or `-`, and reads what its columns are.
+    pub(super) fn open(name: &str, format: DataFormat, bar: &Bar) -> anyhow::Result<Self> {
+        let (schema, parts) = match format {
+            DataFormat::Parquet => parquet_file::open(name, bar)?,
+            DataFormat::Csv => csv(name, b',', bar)?,
+            DataFormat::Tsv => csv(name, b'\t', bar)?,
+            DataFormat::Ndjson => ndjson(name, bar)?,
+        };
+        Ok(Self { schema, parts })
+    }
+
+    pub(super) fn schema(&self) -> &Schema {
+        &self.schema
+    }
+
+    pub(super) fn parts(self) -> Parts {
+        self.parts
+    }
+}
+
+/// Opens lines. Also returns the first bytes of what will be read.
+fn lines(name: &str, sample: u64, bar: &Bar) -> anyhow::Result<(Vec<u8>, impl BufRead + Send + use<>)> {
+    let mut content = Source::from(name).open(Some(bar.progress()))?;
+    let mut head = Vec::new();
+    content.by_ref().take(sample).read_to_end(&mut head).with_context(|| name.to_owned())?;
+    Ok((head.clone(), BufReader::with_capacity(1 << 20, Cursor::new(head).chain(content))))
+}
+
+/// All columns are text, so that no value is written in another way than it was read.
+fn csv(name: &str, delimiter: u8, bar: &Bar) -> anyhow::Result<(SchemaRef, Parts)> {
+    /// The longest header line.
+    const HEADER_BYTES: u64 = 1 << 20;
+    let (head, lines) = lines(name, HEADER_BYTES, bar)?;
+    let format = arrow_csv::reader::Format::default().with_header(true).with_delimiter(delimiter);
+    let (header, _) = format.infer_schema(&*head, Some(0)).with_context(|| name.to_owned())?;
+    let fields = header.fields().iter().map(|field| Field::new(field.name(), DataType::Utf8, true));
+    let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
+    let reader = arrow_csv::ReaderBuilder::new(Arc::clone(&schema)).with_format(format);
+    let batches = reader.with_batch_size(BATCH_ROWS).build_buffered(lines)?;
+    Ok((schema, in_parts(name, batches)))
+}
+
+fn ndjson(name: &str, bar: &Bar) -> anyhow::Result<(SchemaRef, Parts)> {
+    let (mut head, lines) = lines(name, SAMPLE_BYTES, bar)?;
+    if head.len() as u64 == SAMPLE_BYTES {
+        let whole = memchr::memrchr(b'\n', &head).map_or(head.len(), |newline| newline + 1);
+        head.truncate(whole);
+    }
+    let (schema, _) = arrow_json::reader::infer_json_schema(&*head, None).with_context(|| name.to_owned())?;
+    let schema = Arc::new(schema);
+    let reader = arrow_json::ReaderBuilder::new(Arc::clone(&schema)).with_strict_mode(true);
+    let batches = reader.with_batch_size(BATCH_ROWS).build(lines)?;
+    Ok((schema, in_parts(name, batches)))
+}
+
+/// Joins batches into parts.
+fn in_parts(
+    name: &str,
+    mut batches: impl Iterator<Item = Result<RecordBatch, ArrowError>> + Send + 'static,
+) -> Parts {
+    let name = name.to_owned();
+    let (mut number, mut row) = (0, 0);
+    Box::new(std::iter::from_fn(move || {
+        let joined: Result<Vec<RecordBatch>, _> = batches.by_ref().take(PART_BATCHES).collect();
+        let joined = match joined {
+            Ok(joined) if joined.is_empty() => return None,
+            Ok(joined) => joined,
+            Err(error) => return Some(Err(error).context(name.clone())),
+        };
+        let (part, first_row) = (number, row);
+        number += 1;
+        row += joined.iter().map(|batch| batch.num_rows() as u64).sum::<u64>();
+        let open = move || Ok(Box::new(joined.into_iter().map(Ok)) as Batches);
+        Some(Ok(Part { number: part, first_row, open: Box::new(open) }))
+    }))
+}

@@ -1,0 +1,198 @@
+//! [`Encoder`] and [`Writer`]: records as bytes of a format, part by part.
+
+use super::super::{Arguments, Compression, DataFormat};
+use anyhow::{Result, bail};
+use arrow_array::RecordBatch;
+use arrow_json::LineDelimitedWriter;
+use arrow_schema::SchemaRef;
+use parquet::arrow::ArrowWriter;
+use parquet::arrow::arrow_writer::{
+    ArrowColumnChunk, ArrowColumnWriter, ArrowRowGroupWriterFactory, compute_leaves,
+};
+use parquet::basic;
+use parquet::file::properties::WriterProperties;
+use parquet::file::writer::SerializedFileWriter;
+use std::io::{self, Write};
+use std::sync::Arc;
+
+/// Encodes parts, on any thread.
+pub(super) enum Encoder {
+    Parquet { row_groups: ArrowRowGroupWriterFactory, schema: SchemaRef },
+    Separated { delimiter: u8, packed: Packed },
+    Ndjson { packed: Packed },
+}
+
+/// The compression of text. Each part is a stream of its own.
+#[derive(Clone, Copy)]
+pub(super) enum Packed {
+    Plain,
+    Gzip,
+    Zstd,
+}
+
+/// A part that is being encoded.
+pub(super) enum Encoding {
+    Parquet { columns: Vec<ArrowColumnWriter>, schema: SchemaRef },
+    Separated { writer: Box<arrow_csv::Writer<Vec<u8>>>, packed: Packed },
+    Ndjson { writer: LineDelimitedWriter<Vec<u8>>, packed: Packed },
+}
+
+/// A part that has been encoded.
+pub(super) enum Encoded {
+    RowGroup(Vec<ArrowColumnChunk>),
+    Text(Vec<u8>),
+}
+
+/// Writes encoded parts, in order.
+pub(super) enum Writer {
+    /// Its bytes are handed on after each part.
+    Parquet(Option<Box<SerializedFileWriter<Vec<u8>>>>),
+    /// What comes before the first part.
+    Text(Vec<u8>),
+}
+
+/// Returns what encodes records of a schema, and what writes them.
+pub(super) fn new(
+    arguments: &Arguments,
+    format: DataFormat,
+    schema: &SchemaRef,
+) -> Result<(Encoder, Writer)> {
+    let packed = match arguments.output.extension().and_then(|extension| extension.to_str()) {
+        Some("gz") => Packed::Gzip,
+        Some("zst") => Packed::Zstd,
+        Some("bz2") => bail!("{}: bz2 is only read, expected .gz or .zst", arguments.output.display()),
+        _ => Packed::Plain,
+    };
+    let schema = Arc::clone(schema);
+    Ok(match format {
+        DataFormat::Parquet => {
+            let properties = WriterProperties::builder().set_compression(arguments.compression.of_parquet());
+            let writer = ArrowWriter::try_new(Vec::new(), Arc::clone(&schema), Some(properties.build()))?;
+            let (writer, row_groups) = writer.into_serialized_writer()?;
+            (Encoder::Parquet { row_groups, schema }, Writer::Parquet(Some(Box::new(writer))))
+        }
+        DataFormat::Csv => separated(b',', packed, schema)?,
+        DataFormat::Tsv => separated(b'\t', packed, schema)?,
+        DataFormat::Ndjson => (Encoder::Ndjson { packed }, Writer::Text(Vec::new())),
+    })
+}
+
+fn separated(delimiter: u8, packed: Packed, schema: SchemaRef) -> Result<(Encoder, Writer)> {
+    let mut header = arrow_csv::WriterBuilder::new().with_delimiter(delimiter).build(Vec::new());
+    header.write(&RecordBatch::new_empty(schema))?;
+    let header = packed.pack(header.into_inner())?;
+    Ok((Encoder::Separated { delimiter, packed }, Writer::Text(header)))
+}
+
+impl Compression {
+    fn of_parquet(self) -> basic::Compression {
+        match self {
+            Self::None => basic::Compression::UNCOMPRESSED,
+            Self::Snappy => basic::Compression::SNAPPY,
+            Self::Lz4 => basic::Compression::LZ4_RAW,
+            Self::Zstd => basic::Compression::ZSTD(basic::ZstdLevel::default()),
+        }
+    }
+}
+
+impl Encoder {
+    /// Begins the part of a number, counted from 0.
+    pub(super) fn begin(&self, number: usize) -> Result<Encoding> {
+        Ok(match self {
+            Self::Parquet { row_groups, schema } => {
+                let columns = row_groups.create_column_writers(number)?;
+                Encoding::Parquet { columns, schema: Arc::clone(schema) }
+            }
+            Self::Separated { delimiter, packed } => {
+                let writer = arrow_csv::WriterBuilder::new().with_delimiter(*delimiter).with_header(false);
+                Encoding::Separated { writer: Box::new(writer.build(Vec::new())), packed: *packed }
+            }
+            Self::Ndjson { packed } => {
+                Encoding::Ndjson { writer: LineDelimitedWriter::new(Vec::new()), packed: *packed }
+            }
+        })
+    }
+}
+
+impl Encoding {
+    /// Adds records.
+    pub(super) fn write(&mut self, batch: &RecordBatch) -> Result<()> {
+        match self {
+            Self::Parquet { columns, schema } => {
+                let mut columns = columns.iter_mut();
+                for (field, array) in schema.fields().iter().zip(batch.columns()) {
+                    for (leaf, column) in compute_leaves(field, array)?.iter().zip(columns.by_ref()) {
+                        column.write(leaf)?;
+                    }
+                }
+            }
+            Self::Separated { writer, .. } => writer.write(batch)?,
+            Self::Ndjson { writer, .. } => writer.write(batch)?,
+        }
+        Ok(())
+    }
+
+    /// Ends the part.
+    pub(super) fn finish(self) -> Result<Encoded> {
+        Ok(match self {
+            Self::Parquet { columns, .. } => {
+                let chunks = columns.into_iter().map(ArrowColumnWriter::close);
+                Encoded::RowGroup(chunks.collect::<Result<_, _>>()?)
+            }
+            Self::Separated { writer, packed } => Encoded::Text(packed.pack(writer.into_inner())?),
+            Self::Ndjson { mut writer, packed } => {
+                writer.finish()?;
+                Encoded::Text(packed.pack(writer.into_inner())?)
+            }
+        })
+    }
+}
+
+impl Packed {
+    fn pack(self, text: Vec<u8>) -> io::Result<Vec<u8>> {
+        match self {
+            Self::Plain => Ok(text),
+            Self::Gzip => {
+                let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+                packed.write_all(&text)?;
+                packed.finish()
+            }
+            Self::Zstd => zstd::encode_all(&*text, zstd::DEFAULT_COMPRESSION_LEVEL),
+        }
+    }
+}
+
+impl Writer {
+    /// Writes what comes before the first part.
+    pub(super) fn begin(&mut self, out: &mut dyn Write) -> Result<()> {
+        match self {
+            Self::Text(header) => Ok(out.write_all(header)?),
+            Self::Parquet(_) => Ok(()),
+        }
+    }
+
+    /// Writes a part.
+    pub(super) fn write(&mut self, part: Encoded, out: &mut dyn Write) -> Result<()> {
+        match (self, part) {
+            (_, Encoded::Text(text)) => out.write_all(&text)?,
+            (Self::Parquet(Some(writer)), Encoded::RowGroup(columns)) => {
+                let mut group = writer.next_row_group()?;
+                columns.into_iter().try_for_each(|column| column.append_to_row_group(&mut group))?;
+                group.close()?;
+                out.write_all(&std::mem::take(writer.inner_mut()))?;
+            }
+            (_, Encoded::RowGroup(_)) => bail!("a row group after the end of Parquet"),
+        }
+        Ok(())
+    }
+
+    /// Writes what comes after the last part.
+    pub(super) fn finish(&mut self, out: &mut dyn Write) -> Result<()> {
+        if let Self::Parquet(writer) = self
+            && let Some(writer) = writer.take()
+        {
+            out.write_all(&writer.into_inner()?)?;
+        }
+        Ok(())
+    }
+}

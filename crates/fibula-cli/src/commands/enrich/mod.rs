@@ -1,0 +1,164 @@
+//! `fibula enrich`: adds the answers of tables to a file of records.
+#![cfg_attr(not(feature = "enrich"), allow(dead_code, reason = "without the feature nothing is read"))]
+
+#[cfg(not(feature = "enrich"))]
+mod disabled;
+#[cfg(feature = "enrich")]
+mod enabled;
+
+#[cfg(not(feature = "enrich"))]
+use disabled::run;
+#[cfg(feature = "enrich")]
+use enabled::run;
+
+use crate::exit::Verdict;
+use crate::reading::{Reading, ValueFrom};
+use anyhow::{Context, ensure};
+use clap::{Args, ValueEnum};
+use std::num::NonZero;
+use std::path::{Path, PathBuf};
+use std::thread;
+
+/// Add what tables answer to a file of records: Parquet, CSV or NDJSON
+///
+/// Each column of addresses gets a new column a table, at the end. It is named COLUMN_NAME, as in
+/// `src_asn` for `--column src -t asn=TABLE`. Without NAME the name is what the table's values are:
+/// next_hop, origin_as or peer (--value). With --prefix there is one more, COLUMN_NAME_prefix, with
+/// the matching prefix. Values that are all AS numbers become integers, others text. No route gives
+/// null.
+///
+/// Addresses are text (`192.0.2.1`, `2001:db8::1`), IPv4 addresses as integers, and 4 or 16 bytes
+/// in network byte order. Families never mix: a v4-mapped IPv6 address is looked up among the IPv6
+/// routes.
+///
+/// Records are read as a stream. Parquet is read and written by row groups, one a thread. All
+/// columns of CSV are text, with the first line as their names; an empty field is null. The types
+/// of NDJSON are those of its first 16 MiB, and what does not fit them later is an error. The
+/// output is written beside the old file and renamed, whole or not at all.
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
+    /// The file to read; `-` is standard input, of CSV or NDJSON
+    #[arg(value_name = "IN")]
+    input: String,
+    /// A column of addresses; may be given several times
+    #[arg(short, long = "column", required = true, value_name = "COLUMN")]
+    columns: Vec<String>,
+    /// A table or a snapshot of one, and how its answers are called; may be given several times.
+    /// Two snapshots of different families with one NAME are one table
+    #[arg(short, long = "table", required = true, value_name = "[NAME=]TABLE")]
+    tables: Vec<String>,
+    /// Add the matching prefixes too; a snapshot without its routes does not know them
+    #[arg(long)]
+    prefix: bool,
+    /// What becomes of a row that holds no address
+    #[arg(long, value_enum, default_value_t, value_name = "WHAT")]
+    errors: Errors,
+    /// The file to write, or `-`
+    #[arg(short, long, value_name = "OUT")]
+    output: PathBuf,
+    /// The format of IN; by its name if not given (.gz, .bz2 and .zst may follow)
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    data_format: Option<DataFormat>,
+    /// The format of OUT; by its name if not given (of CSV and NDJSON .gz and .zst may follow)
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    output_format: Option<DataFormat>,
+    /// The compression of Parquet that is written
+    #[arg(long, value_enum, default_value_t, value_name = "NAME")]
+    compression: Compression,
+    /// How many threads read, look up and write [default: the processors]
+    #[arg(long, value_name = "N")]
+    threads: Option<NonZero<usize>>,
+    #[command(flatten)]
+    reading: Reading,
+}
+
+/// What becomes of a row that is not null and holds no address.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+enum Errors {
+    /// Its answers are null
+    #[default]
+    Null,
+    /// The first ends the run with status 2 and a line that names the row; OUT stays as it was
+    Raise,
+}
+
+/// A format of records.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum DataFormat {
+    /// Apache Parquet
+    Parquet,
+    /// Comma-separated values with a header line
+    Csv,
+    /// Tab-separated values with a header line
+    Tsv,
+    /// One JSON object a line
+    Ndjson,
+}
+
+/// A compression within Parquet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+enum Compression {
+    /// None
+    None,
+    /// Snappy
+    #[default]
+    Snappy,
+    /// LZ4
+    Lz4,
+    /// Zstandard, level 1
+    Zstd,
+}
+
+impl Arguments {
+    pub(crate) fn run(self) -> anyhow::Result<Verdict> {
+        run(&self)
+    }
+
+    /// Returns the formats of input and output.
+    fn formats(&self) -> anyhow::Result<(DataFormat, DataFormat)> {
+        let input = self.data_format.or_else(|| DataFormat::of(Path::new(&self.input)));
+        let output = self.output_format.or_else(|| DataFormat::of(&self.output));
+        let known = "expected a name that ends in .parquet, .csv, .tsv or .ndjson, or";
+        let input = input.with_context(|| format!("{}: {known} --data-format", self.input))?;
+        let output = output.with_context(|| format!("{}: {known} --output-format", self.output.display()))?;
+        ensure!(
+            input != DataFormat::Parquet || self.input != "-",
+            "Parquet cannot be read from standard input: its directory is at the end"
+        );
+        Ok((input, output))
+    }
+
+    /// Returns each table's name and path.
+    fn named(&self) -> impl Iterator<Item = (&str, &str)> {
+        let unnamed = match self.reading.value {
+            ValueFrom::NextHop => "next_hop",
+            ValueFrom::OriginAs => "origin_as",
+            ValueFrom::Peer => "peer",
+        };
+        let is_name = |text: &str| text.chars().all(|letter| letter.is_alphanumeric() || letter == '_');
+        self.tables.iter().map(move |text| match text.split_once('=') {
+            Some((name, path)) if !name.is_empty() && is_name(name) => (name, path),
+            _ => (unnamed, text.as_str()),
+        })
+    }
+
+    /// Returns the number of threads.
+    fn threads(&self) -> usize {
+        self.threads.or_else(|| thread::available_parallelism().ok()).map_or(1, NonZero::get)
+    }
+}
+
+impl DataFormat {
+    /// Returns the format that the name of a file says.
+    fn of(path: &Path) -> Option<Self> {
+        let extension = path.extension()?.to_str()?;
+        match extension {
+            "parquet" | "pq" => Some(Self::Parquet),
+            "csv" => Some(Self::Csv),
+            "tsv" => Some(Self::Tsv),
+            "ndjson" | "jsonl" | "json" => Some(Self::Ndjson),
+            "gz" | "bz2" | "zst" => Self::of(Path::new(path.file_stem()?)).filter(|&it| it != Self::Parquet),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,267 @@
+//! `fibula enrich` on files: every format to every other, compressed, by several threads; and what
+//! it costs beside a plain copy.
+//!
+//! ```text
+//!   records ──▶ IN.parquet, .csv.gz, .ndjson.zst ──fibula enrich──▶ OUT.* ──▶ read again ──▶ equal
+//! ```
+#![cfg(feature = "enrich")]
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::UInt32Type;
+use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray, UInt32Array};
+use parquet::arrow::ArrowWriter;
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use parquet::file::properties::WriterProperties;
+use std::collections::BTreeSet;
+use std::fmt::Write;
+use std::fs::{self, File};
+use std::net::Ipv4Addr;
+use std::path::Path;
+use std::process::{Command, Output};
+use std::sync::Arc;
+
+/// The rows of a row group.
+const GROUP: usize = 1000;
+
+/// Returns flows with a column of text and one of integers. Every tenth row has no address.
+fn flows(first: u64, rows: usize) -> RecordBatch {
+    let numbers = || (first..).take(rows).map(|row| row.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 29);
+    let address = |number: u64| Ipv4Addr::from_bits(10 << 24 | number as u32 >> 8);
+    let text = |number: u64| (!number.is_multiple_of(10)).then(|| address(number).to_string());
+    let columns: [(&str, ArrayRef); 3] = [
+        ("src", Arc::new(numbers().map(text).collect::<StringArray>())),
+        ("dst", Arc::new(numbers().map(|number| address(number * 7).to_bits()).collect::<UInt32Array>())),
+        ("bytes", Arc::new(numbers().map(|number| (number % 1500).cast_signed()).collect::<Int64Array>())),
+    ];
+    RecordBatch::try_from_iter(columns).unwrap()
+}
+
+fn write_parquet(path: &Path, batches: impl Iterator<Item = RecordBatch>) {
+    let properties = WriterProperties::builder().set_compression(parquet::basic::Compression::SNAPPY).build();
+    let mut batches = batches.peekable();
+    let schema = batches.peek().unwrap().schema();
+    let mut writer = ArrowWriter::try_new(File::create(path).unwrap(), schema, Some(properties)).unwrap();
+    for batch in batches {
+        writer.write(&batch).unwrap();
+    }
+    writer.close().unwrap();
+}
+
+fn read_parquet(path: &Path) -> Vec<RecordBatch> {
+    let reader = ParquetRecordBatchReaderBuilder::try_new(File::open(path).unwrap()).unwrap();
+    reader.build().unwrap().collect::<Result<_, _>>().unwrap()
+}
+
+fn fibula(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_fibula")).args(arguments).output().unwrap()
+}
+
+fn done(arguments: &[&str]) {
+    let output = fibula(arguments);
+    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// Writes a table of all /16 of 10.0.0.0/8 except some, with the number of each as its value.
+fn write_table(path: &Path) {
+    let routes = (0..256).filter(|n| n % 8 != 0).map(|n| format!("10.{n}.0.0/16 {}\n", 64_000 + n));
+    fs::write(path, routes.collect::<String>()).unwrap();
+}
+
+fn origin(address: Ipv4Addr) -> Option<u32> {
+    let network = u32::from(address.octets()[1]);
+    (network % 8 != 0).then_some(64_000 + network)
+}
+
+/// Compares columns of addresses and of answers with the flows. Returns the number of rows.
+fn check(batches: &[RecordBatch], answers: &[(&str, &str)]) -> u64 {
+    let mut row = 0;
+    for batch in batches {
+        let column = |name| batch.column_by_name(name).unwrap();
+        let flows = flows(row, batch.num_rows());
+        for &(addresses, answers) in answers {
+            let column_of = flows.column_by_name(addresses).unwrap();
+            let expected: UInt32Array = if let Some(texts) = column_of.as_string_opt::<i32>() {
+                texts.iter().map(|text| text.and_then(|text| origin(text.parse().unwrap()))).collect()
+            } else {
+                let numbers = column_of.as_primitive::<UInt32Type>();
+                numbers.iter().map(|bits| bits.and_then(|bits| origin(Ipv4Addr::from_bits(bits)))).collect()
+            };
+            assert_eq!(column(answers).as_primitive::<UInt32Type>(), &expected, "{answers} from row {row}");
+        }
+        row += batch.num_rows() as u64;
+    }
+    row
+}
+
+#[test]
+fn every_format_to_every_other() {
+    const GROUPS: usize = 20;
+    const ROWS: u64 = (GROUPS * GROUP) as u64;
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    write_table(Path::new(&at("table.txt")));
+    let (table, other) = (format!("as={}", at("table.txt")), format!("again={}", at("table.txt")));
+    let groups = (0..GROUPS).map(|group| flows((group * GROUP) as u64, GROUP));
+    write_parquet(Path::new(&at("in.parquet")), groups);
+    for threads in ["1", "3"] {
+        let both = ["-c", "src", "-c", "dst", "-t", &table, "--threads", threads];
+        done(&[&["enrich", &at("in.parquet"), "-o", &at("out.parquet")][..], &both].concat());
+        let out = read_parquet(Path::new(&at("out.parquet")));
+        assert_eq!(check(&out, &[("src", "src_as"), ("dst", "dst_as")]), ROWS);
+        let mut row = 0;
+        for batch in out {
+            assert_eq!(&batch.columns()[..3], flows(row, batch.num_rows()).columns());
+            row += batch.num_rows() as u64;
+        }
+
+        for name in ["out.csv", "out.csv.gz", "out.tsv.zst", "out.ndjson", "out.jsonl.gz", "zstd.parquet"] {
+            let written = at(name);
+            done(
+                &[&["enrich", &at("in.parquet"), "-o", &written, "--compression", "zstd"][..], &both]
+                    .concat(),
+            );
+            let again = ["enrich", &written, "-o", &at("again.parquet"), "-c", "src", "-t", &other];
+            done(&[&again[..], &["--threads", threads]].concat());
+            let again = read_parquet(Path::new(&at("again.parquet")));
+            assert_eq!(check(&again, &[("src", "src_again")]), ROWS, "{name}");
+            let names: Vec<_> = again[0].schema().fields().iter().map(|field| field.name().clone()).collect();
+            let sorted = ["bytes", "dst", "dst_as", "src", "src_again", "src_as"];
+            assert_eq!(
+                names.iter().collect::<BTreeSet<_>>().into_iter().collect::<Vec<_>>(),
+                sorted,
+                "{name}"
+            );
+        }
+    }
+}
+
+#[test]
+fn an_input_that_fails_leaves_the_old_output() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    write_table(Path::new(&at("table.txt")));
+    let mut lines: String = "src,bytes\n".into();
+    for row in 0..400_000 {
+        writeln!(lines, "10.1.2.{},{row}", row % 256).unwrap();
+    }
+    let cut = format!("{lines}10.1.2.3\n");
+    let wrong = format!("{lines}10.1.2.256,7\n");
+    fs::write(at("out.csv"), "old").unwrap();
+    let cases = [
+        (cut, "line 400002"),
+        (wrong, "row 400001, column src: \"10.1.2.256\" is not an IPv4 or IPv6 address"),
+    ];
+    for (content, what) in cases {
+        fs::write(at("in.csv"), content).unwrap();
+        let table = at("table.txt");
+        let output = fibula(&[
+            "enrich",
+            &at("in.csv"),
+            "-o",
+            &at("out.csv"),
+            "-c",
+            "src",
+            "-t",
+            &table,
+            "--errors",
+            "raise",
+        ]);
+        let message = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{message}");
+        assert!(
+            message.starts_with(&format!("fibula: {}: ", at("in.csv"))) && message.contains(what),
+            "{message}"
+        );
+        assert_eq!(message.lines().count(), 1, "{message}");
+        assert_eq!(fs::read_to_string(at("out.csv")).unwrap(), "old");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 3);
+    }
+}
+
+/// What enriching 10 million rows costs beside a copy of them by the same crates, and how much
+/// memory it takes:
+///
+/// `cargo test --release -p fibula-cli --features enrich --test enrich -- --ignored --nocapture`
+#[test]
+#[ignore = "takes a minute, and prints figures instead of judging them"]
+#[cfg(target_os = "linux")]
+fn cost() {
+    const ROWS: usize = 10_000_000;
+    const ROW_GROUP: usize = 1 << 20;
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let at = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let shared =
+        concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data/ipv4-202401-tier1-joinedasn.tsv.gz");
+    let source = Some(shared.to_owned()).filter(|path| Path::new(path).exists()).unwrap_or_else(|| {
+        done(&["table", "gen", "internet", "-o", &at("table.txt")]);
+        at("table.txt")
+    });
+    done(&["build", "-t", &source, "--family", "ipv4", "-o", &at("table.fib")]);
+    done(&["trace", "gen", "prefix", "-t", &source, "-n", &ROWS.to_string(), "-o", &at("src.txt")]);
+    let sources = fs::read_to_string(at("src.txt")).unwrap();
+    let sources: Vec<&str> = sources.lines().collect();
+    let batches = sources.chunks(8192).zip(0_u64..).map(|(sources, number)| {
+        let flows = flows(number * 8192, sources.len());
+        let src: ArrayRef = Arc::new(sources.iter().map(|src| Some(*src)).collect::<StringArray>());
+        let columns = [src, Arc::clone(flows.column(1)), Arc::clone(flows.column(2))];
+        RecordBatch::try_new(flows.schema(), columns.into()).unwrap()
+    });
+    write_parquet(Path::new(&at("in.parquet")), batches);
+    drop(sources);
+
+    for _ in 0..3 {
+        let before = processor_seconds();
+        let properties = WriterProperties::builder()
+            .set_compression(parquet::basic::Compression::SNAPPY)
+            .set_max_row_group_row_count(Some(ROW_GROUP));
+        let input = ParquetRecordBatchReaderBuilder::try_new(File::open(at("in.parquet")).unwrap()).unwrap();
+        let input = input.with_batch_size(8192).build().unwrap();
+        let output = File::create(at("copy.parquet")).unwrap();
+        let mut writer = ArrowWriter::try_new(
+            output,
+            arrow_array::RecordBatchReader::schema(&input),
+            Some(properties.build()),
+        )
+        .unwrap();
+        for batch in input {
+            writer.write(&batch.unwrap()).unwrap();
+        }
+        writer.close().unwrap();
+        let copied = processor_seconds();
+        for threads in ["1", "2"] {
+            let before = processor_seconds();
+            let arguments =
+                ["-o", &at("out.parquet"), "-c", "src", "-t", &at("table.fib"), "--threads", threads];
+            let mut command = Command::new(env!("CARGO_BIN_EXE_fibula"));
+            let mut child = command.arg("enrich").arg(at("in.parquet")).args(arguments).spawn().unwrap();
+            let mut peak = 0;
+            while child.try_wait().unwrap().is_none() {
+                peak = peak.max(peak_kib(child.id()));
+                std::thread::sleep(std::time::Duration::from_millis(5));
+            }
+            let seconds = processor_seconds() - before;
+            println!("enrich by {threads} threads: {seconds:.2} s of processors, {} MB at most", peak / 1000);
+        }
+        println!("copy: {:.2} s of processors", copied - before);
+    }
+    let rows: usize = read_parquet(Path::new(&at("out.parquet"))).iter().map(RecordBatch::num_rows).sum();
+    assert_eq!(rows, ROWS);
+}
+
+/// Returns the processor time of this process and of those that it waited for, in seconds.
+#[cfg(target_os = "linux")]
+fn processor_seconds() -> f64 {
+    const TICKS_A_SECOND: f64 = 100.0;
+    let stat = fs::read_to_string("/proc/self/stat").unwrap();
+    // User and system time, of the process and of its children, are fields 14 to 17.
+    let fields = stat.rsplit_once(") ").unwrap().1.split(' ').skip(11).take(4);
+    fields.map(|ticks| ticks.parse::<f64>().unwrap()).sum::<f64>() / TICKS_A_SECOND
+}
+
+/// Returns the most memory that a process has taken, in KiB; 0 once it has ended.
+#[cfg(target_os = "linux")]
+fn peak_kib(process: u32) -> u64 {
+    let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    line.and_then(|line| line.split_whitespace().next()?.parse().ok()).unwrap_or(0)
+}
