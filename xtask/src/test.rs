@@ -154,7 +154,6 @@ fn address_sanitizer() -> Result<()> {
             .arg("--")
             .args(chosen)
             .env("RUSTFLAGS", "-Zsanitizer=address")
-            .env("CARGO_PROFILE_TEST_OPT_LEVEL", "0")
             .env("PROPTEST_CASES", "2"))?;
     }
     Ok(())
@@ -165,14 +164,17 @@ fn address_sanitizer() -> Result<()> {
 /// order what they hand over.
 fn thread_sanitizer() -> Result<()> {
     let mut tests = sanitized(&["-Zbuild-std", "--test", "live"])?;
-    run(tests.env("RUSTFLAGS", "-Zsanitizer=thread").env("CARGO_PROFILE_TEST_OPT_LEVEL", "0"))
+    run(tests.env("RUSTFLAGS", "-Zsanitizer=thread"))
 }
 
-/// Runs some of the library's tests with the toolchain that has sanitizers.
+/// Runs some of the library's tests with the toolchain that has sanitizers. What they complain
+/// about has line numbers.
 fn sanitized(tests: &[&str]) -> Result<Command> {
     let host = host()?;
-    let mut arguments = vec!["test", "--package", "fibula"];
+    let mut arguments = vec!["test", "--package", "fibula", "--profile", "quick"];
     arguments.extend(tests);
     arguments.extend(["--locked", "--target", &host, "--target-dir", "target/sanitizer"]);
-    Ok(nightly(&arguments))
+    let mut tests = nightly(&arguments);
+    tests.env("CARGO_PROFILE_QUICK_DEBUG", "line-tables-only");
+    Ok(tests)
 }
