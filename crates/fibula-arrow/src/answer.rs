@@ -32,7 +32,8 @@ pub enum Invalid {
 /// rib.insert("192.0.2.0/24".parse()?, NextHop(7));
 /// let fib = Fib::new(&rib)?;
 /// let families = Families { ipv4: Some(&*fib), ..Families::default() };
-/// let column: DictionaryArray<Int8Type> = ["192.0.2.1", "nobody", "192.0.2.1"].into_iter().collect();
+/// let texts = ["192.0.2.1", "nobody", "192.0.2.1"];
+/// let column: DictionaryArray<Int8Type> = texts.into_iter().collect();
 /// let indices = lookup(&column, &families, Invalid::Null).unwrap();
 /// assert_eq!(indices.iter().collect::<Vec<_>>(), [Some(7), None, Some(7)]);
 /// # Ok::<(), fibula::Error>(())
@@ -62,7 +63,8 @@ pub fn lookup(
 /// use fibula_arrow::{Invalid, contains};
 /// let mut table: Table<()> = Table::new();
 /// table.insert("192.0.2.0/24".parse::<IpPrefix>()?, ());
-/// let column = arrow_array::StringArray::from(vec![Some("192.0.2.1"), Some("::1"), Some("-"), None]);
+/// let texts = vec![Some("192.0.2.1"), Some("::1"), Some("-"), None];
+/// let column = arrow_array::StringArray::from(texts);
 /// let contained = contains(&column, &table, Invalid::Null).unwrap();
 /// assert_eq!(contained.iter().collect::<Vec<_>>(), [Some(true), Some(false), None, None]);
 /// # Ok::<(), fibula::Error>(())
@@ -156,7 +158,8 @@ fn strings(text: Vec<u8>, lengths: &[usize]) -> Result<ArrayRef, Error> {
 /// rib.insert("192.0.2.0/24".parse()?, NextHop(7));
 /// let fib = Fib::new(&rib)?;
 /// let mut indices = [9; 2];
-/// lookup_ipv4(&[0xC000_0201, 0], &Families { ipv4: Some(&*fib), ..Families::default() }, &mut indices);
+/// let families = Families { ipv4: Some(&*fib), ..Families::default() };
+/// lookup_ipv4(&[0xC000_0201, 0], &families, &mut indices);
 /// assert_eq!(indices, [7, 0]);
 /// # Ok::<(), fibula::Error>(())
 /// ```

@@ -5,14 +5,16 @@ use crate::address::Found;
 use crate::chunk::Chunk;
 use crate::text::{self, Window};
 use arrow_array::cast::AsArray;
-use arrow_array::types::{BinaryViewType, ByteArrayType, Int64Type, StringViewType, UInt32Type, UInt64Type};
+use arrow_array::types::{BinaryViewType, Int64Type, StringViewType, UInt32Type, UInt64Type};
 use arrow_array::{
-    Array, BinaryArray, BinaryViewArray, FixedSizeBinaryArray, GenericByteArray, GenericByteViewArray,
-    Int64Array, LargeBinaryArray, LargeStringArray, StringArray, StringViewArray, UInt32Array, UInt64Array,
+    Array, BinaryArray, BinaryViewArray, FixedSizeBinaryArray, GenericBinaryArray, GenericStringArray,
+    Int64Array, LargeBinaryArray, LargeStringArray, OffsetSizeTrait, StringArray, StringViewArray,
+    UInt32Array, UInt64Array,
 };
 use arrow_buffer::NullBuffer;
 use arrow_data::{ByteView, MAX_INLINE_VIEW_LEN};
 use arrow_schema::DataType;
+use fibula::arch::{Isa, Kernel, Level, dispatch};
 use std::fmt::Write;
 use std::ops::Range;
 
@@ -31,51 +33,20 @@ pub(crate) enum Column<'c> {
     BytesView(&'c BinaryViewArray),
 }
 
-/// Evaluates an expression with `$array`, the array of a column, and `$found`, the function that
-/// finds the address of a row in it.
+/// Evaluates an expression with `$array`, the array of a column.
 macro_rules! with {
-    ($column:expr, |$array:ident, $found:ident| $result:expr) => {
+    ($column:expr, |$array:ident| $result:expr) => {
         match $column {
-            Column::Text($array) => {
-                let $found = |row: usize| of_text($array, row);
-                $result
-            }
-            Column::LargeText($array) => {
-                let $found = |row: usize| of_text($array, row);
-                $result
-            }
-            Column::TextView($array) => {
-                let $found = |row: usize| of_text_view($array, row);
-                $result
-            }
-            Column::UInt32($array) => {
-                let $found = |row: usize| Found::Ipv4($array.values()[row]);
-                $result
-            }
-            Column::UInt64($array) => {
-                let $found = |row: usize| of_integer($array.values()[row]);
-                $result
-            }
-            Column::Int64($array) => {
-                let $found = |row: usize| of_integer($array.values()[row]);
-                $result
-            }
-            Column::Fixed($array) => {
-                let $found = |row: usize| of_bytes($array.value(row));
-                $result
-            }
-            Column::Bytes($array) => {
-                let $found = |row: usize| of_bytes($array.value(row));
-                $result
-            }
-            Column::LargeBytes($array) => {
-                let $found = |row: usize| of_bytes($array.value(row));
-                $result
-            }
-            Column::BytesView($array) => {
-                let $found = |row: usize| of_bytes($array.value(row));
-                $result
-            }
+            Column::Text($array) => $result,
+            Column::LargeText($array) => $result,
+            Column::TextView($array) => $result,
+            Column::UInt32($array) => $result,
+            Column::UInt64($array) => $result,
+            Column::Int64($array) => $result,
+            Column::Fixed($array) => $result,
+            Column::Bytes($array) => $result,
+            Column::LargeBytes($array) => $result,
+            Column::BytesView($array) => $result,
         }
     };
 }
@@ -99,11 +70,11 @@ impl<'c> Column<'c> {
     }
 
     pub(crate) fn len(&self) -> usize {
-        with!(self, |array, _found| array.len())
+        with!(self, |array| array.len())
     }
 
     fn nulls(&self) -> Option<&NullBuffer> {
-        with!(self, |array, _found| array.nulls())
+        with!(self, |array| array.nulls())
     }
 
     /// Returns the column itself, if it is IPv4 addresses without nulls.
@@ -116,21 +87,18 @@ impl<'c> Column<'c> {
 
     /// Puts the addresses of `rows` into a chunk.
     pub(crate) fn read(&self, rows: Range<usize>, chunk: &mut Chunk) {
-        let nulls = self.nulls().filter(|nulls| nulls.null_count() > 0);
-        with!(self, |array, found| read(rows, nulls, chunk, found));
+        dispatch(Level::best(), Read { column: self, rows, chunk });
     }
 
     /// Returns the address of one row that is not null.
     pub(crate) fn found(&self, row: usize) -> Found {
-        with!(self, |array, found| found(row))
+        with!(self, |array| array.found(row))
     }
 
     /// Returns for each row whether it is neither null nor an address.
     pub(crate) fn invalid(&self) -> Vec<bool> {
-        let is_null = |row| self.nulls().is_some_and(|nulls| nulls.is_null(row));
-        with!(self, |array, found| (0..array.len())
-            .map(|row| !is_null(row) && found(row) == Found::Invalid)
-            .collect())
+        let invalid = |row| with!(self, |array| array.is_valid(row) && array.found(row) == Found::Invalid);
+        (0..self.len()).map(invalid).collect()
     }
 
     /// Returns the value of one row as errors show it: `"text"`, `17`, `0x0a0b0c`.
@@ -158,37 +126,103 @@ fn hexadecimal(bytes: &[u8]) -> String {
     text
 }
 
-#[inline(always)]
-fn read(rows: Range<usize>, nulls: Option<&NullBuffer>, chunk: &mut Chunk, found: impl Fn(usize) -> Found) {
-    let first = rows.start;
-    match nulls {
-        None => rows.for_each(|row| chunk.push(row - first, found(row))),
-        Some(nulls) => {
-            rows.filter(|&row| nulls.is_valid(row)).for_each(|row| chunk.push(row - first, found(row)));
+/// Reads rows, compiled for every instruction set.
+struct Read<'r, 'c> {
+    column: &'r Column<'c>,
+    rows: Range<usize>,
+    chunk: &'r mut Chunk,
+}
+
+impl Kernel for Read<'_, '_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<I: Isa>(self, _: I) {
+        let Self { column, rows, chunk } = self;
+        let nulls = column.nulls().filter(|nulls| nulls.null_count() > 0);
+        let first = rows.start;
+        with!(column, |array| {
+            for row in rows {
+                if nulls.is_none_or(|nulls| nulls.is_valid(row)) {
+                    chunk.push(row - first, array.found(row));
+                }
+            }
+        });
+    }
+}
+
+/// An array of one type that holds addresses.
+trait Addresses: Array {
+    /// Returns the address of a row that is not null.
+    fn found(&self, row: usize) -> Found;
+}
+
+impl<O: OffsetSizeTrait> Addresses for GenericStringArray<O> {
+    #[inline(always)]
+    fn found(&self, row: usize) -> Found {
+        let offsets = &self.value_offsets()[row..][..2];
+        let (start, end) = (offsets[0].as_usize(), offsets[1].as_usize());
+        text::parse(Window::new(self.value_data(), start, end - start))
+    }
+}
+
+impl Addresses for StringViewArray {
+    #[inline(always)]
+    fn found(&self, row: usize) -> Found {
+        let view = self.views()[row];
+        let len = view as u32;
+        if len <= MAX_INLINE_VIEW_LEN {
+            // The text is in the view, after its length.
+            let mut text = [0; 2 * size_of::<u128>()];
+            text[..size_of::<u128>()].copy_from_slice(&(view >> u32::BITS).to_le_bytes());
+            return text::parse(Window::new(&text, 0, len as usize));
         }
+        let view = ByteView::from(view);
+        let buffer = &self.data_buffers()[view.buffer_index as usize];
+        text::parse(Window::new(buffer, view.offset as usize, len as usize))
     }
 }
 
-#[inline(always)]
-fn of_text<T: ByteArrayType>(array: &GenericByteArray<T>, row: usize) -> Found {
-    use arrow_buffer::ArrowNativeType;
-    let offsets = &array.value_offsets()[row..][..2];
-    let (start, end) = (offsets[0].as_usize(), offsets[1].as_usize());
-    text::parse(Window::new(array.value_data(), start, end - start))
+impl Addresses for UInt32Array {
+    #[inline(always)]
+    fn found(&self, row: usize) -> Found {
+        Found::Ipv4(self.values()[row])
+    }
 }
 
-#[inline(always)]
-fn of_text_view(array: &GenericByteViewArray<StringViewType>, row: usize) -> Found {
-    let view = array.views()[row];
-    let len = view as u32;
-    if len <= MAX_INLINE_VIEW_LEN {
-        // The text is in the view, after its length.
-        let text = (view >> u32::BITS).to_le_bytes();
-        return text::parse(Window::new(&text, 0, len as usize));
+impl Addresses for UInt64Array {
+    #[inline(always)]
+    fn found(&self, row: usize) -> Found {
+        of_integer(self.values()[row])
     }
-    let view = ByteView::from(view);
-    let buffer = &array.data_buffers()[view.buffer_index as usize];
-    text::parse(Window::new(buffer, view.offset as usize, len as usize))
+}
+
+impl Addresses for Int64Array {
+    #[inline(always)]
+    fn found(&self, row: usize) -> Found {
+        of_integer(self.values()[row])
+    }
+}
+
+impl Addresses for FixedSizeBinaryArray {
+    #[inline(always)]
+    fn found(&self, row: usize) -> Found {
+        of_bytes(self.value(row))
+    }
+}
+
+impl<O: OffsetSizeTrait> Addresses for GenericBinaryArray<O> {
+    #[inline(always)]
+    fn found(&self, row: usize) -> Found {
+        of_bytes(self.value(row))
+    }
+}
+
+impl Addresses for BinaryViewArray {
+    #[inline(always)]
+    fn found(&self, row: usize) -> Found {
+        of_bytes(self.value(row))
+    }
 }
 
 #[inline(always)]

@@ -9,17 +9,18 @@
 //! ```
 //!
 //! ```
-//! use arrow_array::{Array, StringArray, cast::AsArray};
+//! use arrow_array::{StringArray, cast::AsArray, types::UInt32Type};
 //! use fibula_arrow::{Compiled, Invalid, lookup};
 //!
 //! let table = b"10.0.0.0/8 64500\n2001:db8::/32 64501\n";
 //! let tables = fibula_io::table::parse(table, &Default::default())?.tables;
 //! let compiled = Compiled::of_tables(&tables)?;
 //!
-//! let column = StringArray::from(vec![Some("10.1.2.3"), Some("2001:db8::1"), Some("192.0.2.1"), None]);
+//! let texts = vec![Some("10.1.2.3"), Some("2001:db8::1"), Some("192.0.2.1"), None];
+//! let column = StringArray::from(texts);
 //! let indices = lookup(&column, &compiled, Invalid::Error)?;
 //! let origins = compiled.values().plain(&indices);
-//! let origins: Vec<Option<u32>> = origins.as_primitive::<arrow_array::types::UInt32Type>().iter().collect();
+//! let origins: Vec<Option<u32>> = origins.as_primitive::<UInt32Type>().iter().collect();
 //! assert_eq!(origins, [Some(64500), Some(64501), None, None]);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -30,9 +31,9 @@
 //!
 //! | type | an address |
 //! | --- | --- |
-//! | `Utf8`, `LargeUtf8`, `Utf8View` | as [`std::net::IpAddr`] parses it: `01.2.3.4`, `1.2.3` and spaces are invalid |
+//! | `Utf8`, `LargeUtf8`, `Utf8View` | as [`std::net::IpAddr`] does: not `01.2.3.4`, `1.2.3` |
 //! | `UInt32` | IPv4, in the order of its numbers: 1.2.3.4 is 0x0102_0304 |
-//! | `Int64`, `UInt64` | as `UInt32` (Spark has no unsigned integers); past 2^32 and below 0 is invalid |
+//! | `Int64`, `UInt64` | as `UInt32`; below 0 and from 2^32 on it is invalid |
 //! | `FixedSizeBinary(4)`, `FixedSizeBinary(16)` | IPv4 and IPv6, in network byte order |
 //! | `Binary`, `LargeBinary`, `BinaryView` | the same by each value's length; another is invalid |
 //!

@@ -5,7 +5,8 @@ use fibula::{NextHop, Table, View};
 /// The lookups of both families, which give indices of one dictionary.
 ///
 /// Implemented for [`Families`] (compiled tables), [`Compiled`](crate::Compiled) (a table that was
-/// read or opened), [`TableValues`] (a [`Table`] of values with indices) and [`Table`] (its routes).
+/// read or opened), [`TableValues`] (a [`Table`] of values with indices) and [`Table`] (its
+/// routes).
 pub trait Lookups: Sync {
     /// Writes the index of the answer for `addresses[i]` to `indices[i]`; [`NextHop::NONE`] where
     /// no route matches. The two have the same length.

@@ -1,4 +1,4 @@
-//! Dotted quads, 16 bytes at once.
+//! Dotted quads, eight bytes at once.
 //!
 //! # Worked example
 //! `10.1.200.7`, byte 0 first:
@@ -11,61 +11,73 @@
 //!          00 02 00 00 times 100 * 2^16 + 10 * 2^8 + 1 has 2 * 100 + 0 * 10 + 0 in its top byte
 //! ```
 
+use super::words::{TOP, gathered, is, is_digit};
 use std::ops::RangeInclusive;
 
 /// The lengths of dotted quads.
 pub(super) const LENGTHS: RangeInclusive<usize> = 7..=15;
 
-/// `byte` in each of 16 bytes.
-const fn each(byte: u8) -> u128 {
-    u128::from_ne_bytes([byte; 16])
-}
+/// The bytes that a text is read from: two words, and four for an octet at its very end.
+pub(super) const BYTES: usize = 20;
 
-/// The top bit of each byte. The sums below set it in the bytes for which a condition holds. No sum
-/// carries into the next byte, since all bytes are ASCII.
-const TOP: u128 = each(0x80);
+/// All bits of the bytes that a text of a length has, in two words.
+const INSIDE: [[u64; 2]; 16] = {
+    let mut inside = [[0; 2]; 16];
+    let mut at = 0;
+    while at < 16 * 16 {
+        let (len, byte) = (at / 16, at % 16);
+        if byte < len {
+            inside[len][byte / 8] |= 0xFF << (8 * (byte % 8));
+        }
+        at += 1;
+    }
+    inside
+};
 
-/// Parses the first `len` bytes of a text, whose first byte is the lowest. `len` is in [`LENGTHS`].
+/// Parses the first `len` bytes of a text. `len` is in [`LENGTHS`].
 #[inline(always)]
-pub(super) fn parse(text: u128, len: usize) -> Option<u32> {
-    let inside = (1 << (8 * len)) - 1;
-    let text = text & inside;
-    if text & TOP != 0 {
+pub(super) fn parse(text: &[u8; BYTES], len: usize) -> Option<u32> {
+    let inside = INSIDE[len & 15];
+    let first = u64::from_le_bytes(*text.first_chunk()?) & inside[0];
+    let second = u64::from_le_bytes(*text[8..].first_chunk()?) & inside[1];
+    if (first | second) & TOP != 0 {
         return None;
     }
-    let digits = (text + each(0x80 - b'0')) & !(text + each(0x7F - b'9')) & TOP;
-    let dots = !((text ^ each(b'.')) + each(0x7F)) & TOP & inside;
-    let second = dots & dots.wrapping_sub(1);
-    let third = second & second.wrapping_sub(1);
-    if digits | dots != TOP & inside || third == 0 || third & (third - 1) != 0 {
+    let dots = [is(first, b'.'), is(second, b'.')];
+    let other =
+        (is_digit(first) | dots[0]) ^ (TOP & inside[0]) | (is_digit(second) | dots[1]) ^ (TOP & inside[1]);
+    let dots = gathered(dots[0]) | gathered(dots[1]) << 8;
+    let after_one = dots & dots.wrapping_sub(1);
+    let after_two = after_one & after_one.wrapping_sub(1);
+    if other != 0 || after_two == 0 || after_two & (after_two - 1) != 0 {
         return None;
     }
-    let ends = [place(dots), place(second), place(third), len as u32];
+    let ends = [dots.trailing_zeros(), after_one.trailing_zeros(), after_two.trailing_zeros(), len as u32];
     let starts = [0, ends[0] + 1, ends[1] + 1, ends[2] + 1];
     let counts: [u32; 4] = std::array::from_fn(|at| ends[at] - starts[at]);
     // Each must be 1 to 3. With 4, the comparison of `octet` fails.
     if counts.iter().fold(0, |all, count| all | count.wrapping_sub(1)) > 3 {
         return None;
     }
-    let octets: [(u32, bool); 4] = std::array::from_fn(|at| octet(text >> (8 * starts[at]), counts[at]));
-    let good = octets.iter().fold(true, |all, octet| all & octet.1);
-    good.then_some(octets[0].0 << 24 | octets[1].0 << 16 | octets[2].0 << 8 | octets[3].0)
+    let mut address = 0;
+    let mut good = true;
+    for (start, count) in starts.into_iter().zip(counts) {
+        let digits = u32::from_le_bytes(*text[(start & 15) as usize..].first_chunk()?);
+        let (octet, is_octet) = octet(digits, count);
+        address = address << 8 | octet;
+        good &= is_octet;
+    }
+    good.then_some(address)
 }
 
-/// Returns the index of the lowest byte whose top bit is set.
+/// Returns the octet that the first `count` bytes write, and whether they do.
 #[inline(always)]
-fn place(tops: u128) -> u32 {
-    tops.trailing_zeros() / 8
-}
-
-/// Returns the octet that the first `count` bytes of a text write, and whether they do.
-#[inline(always)]
-fn octet(text: u128, count: u32) -> (u32, bool) {
+fn octet(text: u32, count: u32) -> (u32, bool) {
     /// The digits of the greatest octet.
     const GREATEST: u32 = 0x02_05_05;
     /// The weight of each digit, the last one's lowest.
     const WEIGHTS: u32 = 100 << 16 | 10 << 8 | 1;
-    let digits = (text as u32 & 0x0F0F_0F0F) << (8 * (4 - count));
+    let digits = (text & 0x0F0F_0F0F) << (8 * (4 - count));
     // As numbers in base 256, digits compare as what they write.
     let written = digits.swap_bytes();
     // A first digit that is not 0; of one digit any.

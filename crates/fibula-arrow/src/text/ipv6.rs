@@ -3,6 +3,7 @@
 //! The colons of the text become a bit map. It says where groups begin and end; four digits of a
 //! group become 16 bits without a branch. A dotted quad at the end is left to the standard library.
 
+use super::words::{self, TOP, gathered, is, is_hexadecimal};
 use std::ops::RangeInclusive;
 
 /// The lengths of such texts.
@@ -11,18 +12,8 @@ pub(super) const LENGTHS: RangeInclusive<usize> = 2..=39;
 /// The bytes that a text is read from: whole words, and four for a group at its very end.
 pub(super) const BYTES: usize = 48;
 
-/// The bytes of a word.
-const WORD: usize = 8;
-
-const fn each(byte: u8) -> u64 {
-    u64::from_ne_bytes([byte; WORD])
-}
-
-/// The top bit of each byte, as for dotted quads.
-const TOP: u64 = each(0x80);
-
 /// Parses the first `len` bytes of a text. `len` is in [`LENGTHS`].
-#[inline]
+#[inline(always)]
 pub(super) fn parse(text: &[u8; BYTES], len: usize) -> Option<u128> {
     let colons = colons(text, len)?;
     let doubled = colons & colons >> 1;
@@ -46,24 +37,19 @@ pub(super) fn parse(text: &[u8; BYTES], len: usize) -> Option<u128> {
 /// Returns the places of colons as bits. `None` if a byte is neither that nor a hexadecimal digit.
 #[inline(always)]
 fn colons(text: &[u8; BYTES], len: usize) -> Option<u64> {
-    /// Moves the lowest bits of eight bytes into the top byte, the first byte's lowest.
-    const GATHER: u64 = 0x0102_0408_1020_4080;
     let mut colons = 0;
-    for (at, word) in text.chunks_exact(WORD).enumerate() {
-        let Some(left @ 1..) = len.checked_sub(at * WORD) else { break };
-        let inside = if left < WORD { (1 << (8 * left)) - 1 } else { u64::MAX };
+    for (at, word) in (0..).step_by(words::BYTES).zip(text.chunks_exact(words::BYTES)) {
+        let Some(left @ 1..) = len.checked_sub(at) else { break };
+        let inside = if left < words::BYTES { (1 << (8 * left)) - 1 } else { u64::MAX };
         let word = u64::from_le_bytes(word.try_into().ok()?) & inside;
         if word & TOP != 0 {
             return None;
         }
-        let lower = word | each(0x20);
-        let digit = (word + each(0x80 - b'0')) & !(word + each(0x7F - b'9'));
-        let letter = (lower + each(0x80 - b'a')) & !(lower + each(0x7F - b'f'));
-        let colon = !((word ^ each(b':')) + each(0x7F)) & TOP & inside;
-        if (digit | letter | colon) & TOP & inside != TOP & inside {
+        let colon = is(word, b':');
+        if (is_hexadecimal(word) | colon) != TOP & inside {
             return None;
         }
-        colons |= ((colon >> 7).wrapping_mul(GATHER) >> 56) << (at * WORD);
+        colons |= gathered(colon) << at;
     }
     Some(colons)
 }

@@ -1,13 +1,14 @@
 //! Addresses in text, in exactly the language of [`std::net::IpAddr`].
 //!
 //! A column of text is one buffer and an offset a row. So the bytes after a text may be read too,
-//! except after the last ones: [`Window`] hands out 16 or 48 bytes of the buffer at once, and
+//! except after the last ones: [`Window`] hands out 20 or 48 bytes of the buffer at once, and
 //! copies only where the buffer ends. The parsers look at all of those bytes at once and mask what
 //! is not theirs. They take the usual forms; what they refuse goes to the standard library, which
 //! decides.
 
 mod ipv4;
 mod ipv6;
+mod words;
 
 use crate::address::Found;
 use std::net::IpAddr;
@@ -22,14 +23,14 @@ pub(crate) struct Window<'b> {
 
 impl<'b> Window<'b> {
     /// The text of `len` bytes at `start`.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn new(buffer: &'b [u8], start: usize, len: usize) -> Self {
         Self { buffer, start, len }
     }
 
     /// Returns `N` bytes from the start of the text on. Those after its end may be anything. `N` is
     /// at least the text's length.
-    #[inline]
+    #[inline(always)]
     fn bytes<const N: usize>(self) -> [u8; N] {
         match self.buffer.get(self.start..).and_then(|rest| rest.first_chunk()) {
             Some(&bytes) => bytes,
@@ -55,7 +56,7 @@ impl<'b> Window<'b> {
 #[inline(always)]
 pub(crate) fn parse(text: Window<'_>) -> Found {
     if ipv4::LENGTHS.contains(&text.len)
-        && let Some(address) = ipv4::parse(u128::from_le_bytes(text.bytes()), text.len)
+        && let Some(address) = ipv4::parse(&text.bytes(), text.len)
     {
         return Found::Ipv4(address);
     }

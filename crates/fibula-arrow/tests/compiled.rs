@@ -1,0 +1,81 @@
+//! A table that is read, opened from snapshots or joined of two gives the same values.
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::UInt32Type;
+use arrow_array::{Array, StringArray};
+use fibula::snapshot::{Image, Snapshot};
+use fibula::{Address, Fib, NextHops, Rib};
+use fibula_arrow::{Compiled, Invalid, lookup};
+use fibula_io::table::{ReadOptions, Tables, parse};
+
+fn tables(text: &str) -> Tables {
+    parse(text.as_bytes(), &ReadOptions::default()).unwrap().tables
+}
+
+fn snapshot<A: Address>(rib: &Rib<A>, next_hops: &NextHops) -> Compiled {
+    let mut bytes = Vec::new();
+    let fib = Fib::new(rib).unwrap();
+    Image::new(&fib, rib, next_hops, false).unwrap().write(&mut bytes).unwrap();
+    Compiled::of_snapshot(&Snapshot::from_bytes(&bytes).unwrap()).unwrap()
+}
+
+fn values(compiled: &Compiled, column: &StringArray) -> Vec<Option<String>> {
+    let indices = lookup(column, compiled, Invalid::Error).unwrap();
+    let plain = compiled.values().plain(&indices);
+    let dictionary = compiled.values().dictionary(indices);
+    let keyed = arrow_select::take::take(dictionary.values(), dictionary.keys(), None).unwrap();
+    assert_eq!(&keyed, &plain);
+    match plain.as_string_opt::<i32>() {
+        Some(texts) => texts.iter().map(|text| text.map(Into::into)).collect(),
+        None => {
+            plain.as_primitive::<UInt32Type>().iter().map(|number| number.map(|n| n.to_string())).collect()
+        }
+    }
+}
+
+fn column() -> StringArray {
+    StringArray::from(vec![
+        Some("10.0.0.1"),
+        Some("::1"),
+        None,
+        Some("10.128.0.1"),
+        Some("11.0.0.1"),
+        Some("1::"),
+    ])
+}
+
+#[test]
+fn however_a_table_comes() {
+    let all = tables("10.0.0.0/8 192.0.2.1\n10.128.0.0/9 edge\n::/16 edge\n1::/16 2001:db8::1\n");
+    let expected = ["192.0.2.1", "edge", "", "edge", "", "2001:db8::1"];
+    let expected: Vec<_> =
+        expected.iter().map(|text| Some((*text).to_owned()).filter(|t| !t.is_empty())).collect();
+    assert_eq!(values(&Compiled::of_tables(&all).unwrap(), &column()), expected);
+
+    // Each family has next hops of its own, in another order.
+    let ipv4 = tables("10.0.0.0/8 192.0.2.1\n10.128.0.0/9 edge\n");
+    let ipv6 = tables("1::/16 2001:db8::1\n::/16 edge\n");
+    let ipv4 = || snapshot(&ipv4.ipv4, &ipv4.next_hops);
+    let ipv6 = || snapshot(&ipv6.ipv6, &ipv6.next_hops);
+    assert_eq!(values(&ipv4().and(ipv6()).unwrap(), &column()), expected);
+    assert_eq!(values(&ipv6().and(ipv4()).unwrap(), &column()), expected);
+    let empty = Compiled::of_tables(&Tables::default()).unwrap();
+    let joined = empty.and(ipv6()).unwrap().and(ipv4()).unwrap();
+    assert_eq!(values(&joined, &column()), expected);
+    assert_eq!(joined.next_hops().len(), 3);
+    assert_eq!(values(&ipv6(), &column())[0], None);
+    let error = ipv4().and(ipv4()).unwrap_err().to_string();
+    assert_eq!(error, "two tables of the same family cannot be joined");
+}
+
+#[test]
+fn values_that_are_all_numbers_are_numbers() {
+    let numbers = Compiled::of_tables(&tables("10.0.0.0/8 AS64500\n::/16 64501\n")).unwrap();
+    assert_eq!(numbers.values().data_type(), &arrow_schema::DataType::UInt32);
+    let found = values(&numbers, &column());
+    assert_eq!(found[..2], [Some("64500".into()), Some("64501".into())]);
+    let mixed = Compiled::of_tables(&tables("10.0.0.0/8 AS64500\n::/16 64501,64502\n")).unwrap();
+    assert_eq!(mixed.values().data_type(), &arrow_schema::DataType::Utf8);
+    let none = Compiled::of_tables(&Tables::default()).unwrap();
+    assert_eq!(values(&none, &column()), vec![None; column().len()]);
+}
