@@ -49,7 +49,7 @@ pub(crate) fn family_of(address: IpAddr) -> Family {
 
 #[inline]
 fn of_text(text: &Bound<'_, PyString>) -> PyResult<IpAddr> {
-    text.to_str()?.parse().map_err(|_| no_address(text))
+    fibula_arrow::parse(text.to_str()?).ok_or_else(|| no_address(text))
 }
 
 #[cold]
