@@ -10,6 +10,7 @@ mod fuzz;
 mod instructions;
 mod lint;
 mod packages;
+mod python;
 mod run;
 mod setup;
 mod test;
@@ -26,6 +27,7 @@ usage: cargo xtask COMMAND
   lint    formatting, comments' width, clippy, documentation, licences and duplicate versions
   instructions  the instructions of a lookup of every engine, against docs/instructions.tsv; --record writes the counts there
   api     the public items of the published crates, against docs/public-api; --record writes them there
+  python  the Python package: its code checked, its wheel built, installed under target/ and tested
   fuzz    every fuzz target, or those named; --seconds N each (10)
   setup   install what the tests need and the machine lacks; `setup peers`: what the feature `peers` needs, too";
 
@@ -50,6 +52,7 @@ fn command(arguments: &[String]) -> Result<()> {
         ("lint", []) => lint::all(),
         ("instructions", rest) => instructions::from_arguments(rest),
         ("api", rest) => api::from_arguments(rest),
+        ("python", []) => python::set_up().and_then(|()| python::test()),
         ("fuzz", rest) => fuzz::from_arguments(rest),
         ("setup", []) => setup::all(),
         ("setup", [what]) if what == "peers" => setup::peers(),

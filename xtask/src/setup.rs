@@ -1,7 +1,7 @@
 //! Installs what the tests need and the machine lacks, and prints it.
 
-use crate::aarch64;
 use crate::run::{output, root, run, works};
+use crate::{aarch64, python};
 use anyhow::{Context, Result, bail};
 use std::path::PathBuf;
 use std::process::Command;
@@ -20,7 +20,8 @@ pub(crate) fn all() -> Result<()> {
     nightly()?;
     rust_src()?;
     cargo_fuzz()?;
-    nvrtc()
+    nvrtc()?;
+    python::set_up()
 }
 
 /// Installs everything that other people's engines need.
@@ -99,7 +100,7 @@ fn valgrind() -> Result<()> {
 }
 
 /// Installs the missing Debian packages.
-fn debian(missing: &str, packages: &[&str]) -> Result<()> {
+pub(crate) fn debian(missing: &str, packages: &[&str]) -> Result<()> {
     let list = packages.join(" ");
     if !works("apt-get", &["--version"]) || !is_root() {
         bail!("{missing} is needed; installing {list} takes root on Debian");

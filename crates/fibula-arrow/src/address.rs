@@ -3,6 +3,7 @@
 use crate::Error;
 use crate::column::Column;
 use crate::dictionary;
+use crate::text::{self, Window};
 use arrow_array::Array;
 use std::net::IpAddr;
 
@@ -12,6 +13,22 @@ pub(crate) enum Found {
     Ipv4(u32),
     Ipv6(u128),
     Invalid,
+}
+
+/// Parses one address in the language of [`IpAddr`], as columns do: in whole words, without a branch
+/// for each byte. `None` if it is none.
+///
+/// ```
+/// assert_eq!(fibula_arrow::parse("192.0.2.1"), "192.0.2.1".parse().ok());
+/// assert_eq!(fibula_arrow::parse("192.0.2"), None);
+/// ```
+#[must_use]
+pub fn parse(text: &str) -> Option<IpAddr> {
+    match text::parse(Window::new(text.as_bytes(), 0, text.len())) {
+        Found::Ipv4(address) => Some(IpAddr::V4(address.into())),
+        Found::Ipv6(address) => Some(IpAddr::V6(address.into())),
+        Found::Invalid => None,
+    }
 }
 
 /// Returns the address of one row; `None` if it is null. For single rows: a column is looked up by

@@ -61,7 +61,7 @@ mod lookups;
 mod text;
 mod values;
 
-pub use address::address;
+pub use address::{address, parse};
 pub use answer::{Invalid, contains, lookup, lookup_ipv4, prefixes};
 pub use compiled::Compiled;
 pub use error::Error;

@@ -160,6 +160,24 @@ impl<A: Address> Rib<A> {
         Iter(self.routes.iter())
     }
 
+    /// Returns the routes from `prefix` on, itself included, in the order of [`Rib::iter`].
+    /// O(log n) to begin. Whoever walks a table that changes begins again after the last prefix
+    /// seen.
+    ///
+    /// ```
+    /// use fibula::{NextHop, Rib};
+    /// let mut rib: Rib<u32> = Rib::new();
+    /// for text in ["10.0.0.0/8", "10.0.0.0/16", "192.0.2.0/24"] {
+    ///     rib.insert(text.parse()?, NextHop(1));
+    /// }
+    /// let from = rib.iter_from("10.0.0.0/9".parse()?).map(|route| route.prefix.to_string());
+    /// assert!(from.eq(["10.0.0.0/16", "192.0.2.0/24"]));
+    /// # Ok::<(), fibula::Error>(())
+    /// ```
+    pub fn iter_from(&self, prefix: Prefix<A>) -> impl DoubleEndedIterator<Item = Route<A>> {
+        self.routes.range(prefix..).map(|(&prefix, &next_hop)| Route { prefix, next_hop })
+    }
+
     /// Returns the whole address space as merged intervals of equal next hop; see [`Ranges`]. O(n)
     /// in all.
     #[must_use]

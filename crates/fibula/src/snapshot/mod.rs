@@ -151,6 +151,12 @@ impl Snapshot {
         self.mapping.bytes().len()
     }
 
+    /// Returns the bytes themselves, as they were written.
+    #[must_use]
+    pub fn as_bytes(&self) -> &[u8] {
+        self.mapping.bytes()
+    }
+
     /// Returns whether it contains the routes themselves.
     #[must_use]
     pub fn has_routes(&self) -> bool {
@@ -180,6 +186,14 @@ impl Snapshot {
     #[must_use]
     pub fn next_hop(&self, next_hop: NextHop) -> Option<NextHopInfo> {
         next_hops::one(&self.sections(), next_hop)
+    }
+
+    /// Returns the number of next hops: the greatest index that [`Snapshot::next_hop`] knows. O(1).
+    ///
+    /// # Errors
+    /// If the section that lists them is not what it should be.
+    pub fn next_hop_count(&self) -> Result<usize, Error> {
+        next_hops::count(&self.sections())
     }
 
     /// Returns all next hops. O(next hops).

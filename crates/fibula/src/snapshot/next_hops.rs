@@ -37,8 +37,12 @@ fn read(ends: &[u64], texts: &[u8], at: usize) -> Option<NextHopInfo> {
 
 /// Checks that there is a next hop of this number.
 pub(super) fn check(sections: &Sections<'_>, greatest: NextHop) -> Result<(), Error> {
-    Limit::check(Limit::NEXT_HOPS, greatest.0.into(), sections.array::<u64>(ENDS)?.len() as u64)?;
+    Limit::check(Limit::NEXT_HOPS, greatest.0.into(), count(sections)? as u64)?;
     Ok(())
+}
+
+pub(super) fn count(sections: &Sections<'_>) -> Result<usize, Error> {
+    Ok(sections.array::<u64>(ENDS)?.len())
 }
 
 pub(super) fn one(sections: &Sections<'_>, next_hop: NextHop) -> Option<NextHopInfo> {

@@ -1,4 +1,6 @@
 //! [`Compiled`]: the engine of one family's routes, and when it is built again.
+//!
+//! Hidden and not promised: the Python package keeps its own routes beside it.
 
 use crate::engine::BEST;
 use crate::{Address, Delta, Fib, NextHop, Rib};
@@ -27,19 +29,31 @@ const ROOT: usize = 4096;
 
 /// The compiled routes. A table without routes has no engine.
 #[derive(Debug)]
-pub(super) struct Compiled<A: Address> {
+pub struct Compiled<A: Address> {
     fib: Option<Fib<A>>,
     /// The number of routes at the last build.
     built: usize,
 }
 
+impl<A: Address> Default for Compiled<A> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl<A: Address> Compiled<A> {
-    pub(super) const fn new() -> Self {
+    /// Returns the engine of a table without routes.
+    #[must_use]
+    pub const fn new() -> Self {
         Self { fib: None, built: 0 }
     }
 
     /// Compiles `rib`.
-    pub(super) fn of(rib: &Rib<A>) -> Self {
+    ///
+    /// # Panics
+    /// Never: `best` falls back to the oracle, whose only limit is the number of next hops.
+    #[must_use]
+    pub fn of(rib: &Rib<A>) -> Self {
         let build = || {
             let is_small = rib.len() <= SMALL_MOST;
             let mut small = SMALL.into_iter().filter(|_| is_small);
@@ -53,12 +67,16 @@ impl<A: Address> Compiled<A> {
 
     /// Returns the index of the longest matching prefix.
     #[inline]
-    pub(super) fn lookup(&self, address: A) -> NextHop {
+    #[must_use]
+    pub fn lookup(&self, address: A) -> NextHop {
         self.fib.as_ref().map_or(NextHop::NONE, |fib| fib.lookup_index(address))
     }
 
     /// As [`Compiled::lookup`], for many addresses.
-    pub(super) fn lookup_batch(&self, addresses: &[A], indices: &mut [NextHop]) {
+    ///
+    /// # Panics
+    /// If the two slices differ in length.
+    pub fn lookup_batch(&self, addresses: &[A], indices: &mut [NextHop]) {
         match &self.fib {
             Some(fib) => fib.lookup_batch(addresses, indices),
             None => indices.fill(NextHop::NONE),
@@ -67,7 +85,7 @@ impl<A: Address> Compiled<A> {
 
     /// Follows `rib`, which has just changed by `deltas`, at most one a prefix: in place, or by a
     /// build where that is cheaper or the engine refuses.
-    pub(super) fn follow(&mut self, rib: &Rib<A>, deltas: &[Delta<A>]) {
+    pub fn follow(&mut self, rib: &Rib<A>, deltas: &[Delta<A>]) {
         if deltas.is_empty() {
             return;
         }
@@ -88,13 +106,23 @@ impl<A: Address> Compiled<A> {
         *self = Self::of(rib);
     }
 
+    /// Returns the engine. `None` for a table without routes.
+    #[must_use]
+    pub fn fib(&self) -> Option<&Fib<A>> {
+        self.fib.as_ref()
+    }
+
     /// Returns the name of the engine. `None` for a table without routes.
-    pub(super) fn engine(&self) -> Option<&'static str> {
+    #[must_use]
+    pub fn engine(&self) -> Option<&'static str> {
         self.fib.as_ref().map(|fib| fib.entry().about.name)
     }
 
     /// Checks the engine's structure against `rib`.
-    pub(super) fn validate(&self, rib: &Rib<A>) -> Result<(), String> {
+    ///
+    /// # Errors
+    /// With the first contradiction found.
+    pub fn validate(&self, rib: &Rib<A>) -> Result<(), String> {
         match &self.fib {
             Some(fib) => fib.validate(rib),
             None if rib.is_empty() => Ok(()),

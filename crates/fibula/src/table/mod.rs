@@ -58,7 +58,8 @@
 
 mod batch;
 mod collect;
-mod compiled;
+#[doc(hidden)]
+pub mod compiled;
 mod entry;
 mod half;
 mod ip_prefix;

@@ -1,0 +1,146 @@
+//! `fibula.open`, `fibula.read` and `Table.to_fib`.
+
+use crate::contents::{self, Contents};
+use crate::mapped::Mapped;
+use crate::shared::Body;
+use crate::table::Table;
+use fibula::snapshot::Image;
+use fibula::{Address, Fib, NextHops, Rib};
+use fibula_io::table::{ReadOptions, Value};
+use fibula_io::{Progress, Source, snapshot};
+use pyo3::exceptions::{PyOSError, PyValueError};
+use pyo3::prelude::*;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// A callback is called once for so many bytes.
+const PROGRESS_BYTES: u64 = 1 << 18;
+
+fn value_error(error: impl std::fmt::Display) -> PyErr {
+    PyValueError::new_err(error.to_string())
+}
+
+/// Maps a snapshot.
+#[pyfunction]
+#[pyo3(signature = (path, *, convert = None))]
+pub(crate) fn open(py: Python<'_>, path: PathBuf, convert: Option<Py<PyAny>>) -> PyResult<Table> {
+    let snapshot = py.detach(|| snapshot::open(&path)).map_err(value_error)?;
+    let name = |error| PyValueError::new_err(format!("{}: {error}", path.display()));
+    Ok(Table::of(Body::Mapped(Arc::new(Mapped::new(snapshot, convert).map_err(name)?))))
+}
+
+/// Reads a table, and returns it with the texts of what was skipped.
+#[pyfunction]
+#[pyo3(signature = (path, *, format, value, peer, keep_going, mask_host_bits, progress, convert))]
+#[allow(clippy::too_many_arguments, clippy::fn_params_excessive_bools, reason = "Python names them")]
+pub(crate) fn read(
+    py: Python<'_>,
+    path: PathBuf,
+    format: Option<&str>,
+    value: &str,
+    peer: Option<String>,
+    keep_going: bool,
+    mask_host_bits: bool,
+    progress: Option<Py<PyAny>>,
+    convert: Option<Py<PyAny>>,
+) -> PyResult<(Table, Vec<String>)> {
+    let raised = Arc::new(Mutex::new(None));
+    let options = ReadOptions {
+        format: format.map(str::parse).transpose().map_err(value_error)?,
+        value: value_of(value)?,
+        peer,
+        keep_going,
+        mask_host_bits,
+        progress: progress.map(|callback| calling(callback, Arc::clone(&raised))),
+    };
+    let source = Source::File(path);
+    let loaded = py.detach(|| fibula_io::table::read(&source, &options)).map_err(value_error)?;
+    if let Some(error) = raised.lock().unwrap_or_else(PoisonError::into_inner).take() {
+        return Err(error);
+    }
+    py.check_signals()?;
+    let tables = loaded.tables;
+    let values = contents::values(py, &tables.next_hops, convert.as_ref())?;
+    let contents = Contents { ipv4: tables.ipv4, ipv6: tables.ipv6, values };
+    let damage = loaded.damage.iter().map(|damage| format!("{source}, {damage} (skipped)")).collect();
+    Ok((Table::compile(py, contents), damage))
+}
+
+fn value_of(name: &str) -> PyResult<Value> {
+    match name {
+        "next_hop" => Ok(Value::NextHop),
+        "origin_as" => Ok(Value::OriginAs),
+        "peer" => Ok(Value::Peer),
+        _ => Err(PyValueError::new_err(format!("value is next_hop, origin_as or peer, not {name:?}"))),
+    }
+}
+
+/// Returns what calls a Python function with the bytes read and the size of the file. After the
+/// end and after an error it calls no more, and the error is left in `raised`.
+fn calling(callback: Py<PyAny>, raised: Arc<Mutex<Option<PyErr>>>) -> Progress {
+    let next = AtomicU64::new(0);
+    Progress::new(move |bytes, total| {
+        let at_end = Some(bytes) == total;
+        let due = next.load(Ordering::Relaxed);
+        if due == u64::MAX || bytes < due && !at_end {
+            return;
+        }
+        next.store(if at_end { u64::MAX } else { bytes + PROGRESS_BYTES }, Ordering::Relaxed);
+        Python::attach(|py| {
+            if let Err(error) = callback.call1(py, (bytes, total)) {
+                next.store(u64::MAX, Ordering::Relaxed);
+                *raised.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+            }
+        });
+    })
+}
+
+#[pymethods]
+impl Table {
+    /// Writes a snapshot, which `fibula.open` maps. The file is replaced as a whole or not at all.
+    ///
+    /// A snapshot has one family: a table of both needs `family`. Values are `str` or `int`, and
+    /// come back as `str`; `open(path, convert=int)` makes them integers again. With `routes=False`
+    /// it holds only what lookups read: it is smaller, and has no `.routes`.
+    ///
+    /// >>> import os, tempfile
+    /// >>> t = fibula.Table({"10.0.0.0/8": 64500})
+    /// >>> with tempfile.TemporaryDirectory() as folder:
+    /// ...     path = os.path.join(folder, "table.fib")
+    /// ...     t.to_fib(path)
+    /// ...     fibula.open(path, convert=int)["10.1.2.3"]
+    /// 64500
+    #[pyo3(signature = (path, *, family = None, routes = true))]
+    fn to_fib(&self, py: Python<'_>, path: PathBuf, family: Option<u8>, routes: bool) -> PyResult<()> {
+        let family = crate::address::family(family)?;
+        let contents = self.shared.contents(py)?;
+        let six = match (family, contents.ipv4.is_empty(), contents.ipv6.is_empty()) {
+            (Some(family), ..) => family == fibula::Family::Ipv6,
+            (None, false, false) => {
+                let text = "the table has both families and a snapshot one: say family=4 or family=6";
+                return Err(PyValueError::new_err(text));
+            }
+            (None, ..) => contents.ipv4.is_empty() && !contents.ipv6.is_empty(),
+        };
+        let (ipv4, ipv6, next_hops) = contents.next_hops(py)?;
+        py.detach(|| {
+            if six {
+                write(&ipv6, &next_hops, routes, &path)
+            } else {
+                write(&ipv4, &next_hops, routes, &path)
+            }
+        })
+    }
+}
+
+fn write<A: Address>(
+    rib: &Rib<A>,
+    next_hops: &NextHops,
+    routes: bool,
+    path: &std::path::Path,
+) -> PyResult<()> {
+    let fib = Fib::new(rib).map_err(value_error)?;
+    let image = Image::new(&fib, rib, next_hops, routes).map_err(value_error)?;
+    snapshot::write(&image, path).map_err(|error| PyOSError::new_err(error.to_string()))
+}

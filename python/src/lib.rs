@@ -1,0 +1,41 @@
+//! The Python package `fibula`: its part in Rust. The part in Python, its types and its examples
+//! are in `python/fibula`.
+//!
+//! ```text
+//! str, ipaddress, bytes, int ──address──▶ Table ──index──▶ Values ──▶ any Python object
+//!                                          │ Owned: Rib and engine a family, behind a lock
+//!                                          │ Mapped: a snapshot, read where it is
+//! ```
+//! # Locks
+//! A table is read by any number of threads and changed by one. What a thread holds the table's
+//! lock for runs no Python code: neither comparisons of values, nor their destructors, nor
+//! callbacks. Large changes and builds happen beside the table, with the interpreter released, and
+//! are swapped in.
+#![deny(unsafe_code)]
+#![allow(clippy::needless_pass_by_value, reason = "arguments come from Python by value")]
+#![allow(clippy::doc_link_with_quotes, reason = "pages are examples in Python")]
+
+mod address;
+mod batch;
+mod columns;
+mod contents;
+mod files;
+mod mapped;
+mod owned;
+mod pickle;
+mod shared;
+mod table;
+mod values;
+mod walk;
+
+use pyo3::prelude::*;
+
+#[pymodule]
+mod _fibula {
+    #[pymodule_export]
+    use crate::files::{open, read};
+    #[pymodule_export]
+    use crate::pickle::{restore_routes, restore_snapshot};
+    #[pymodule_export]
+    use crate::table::Table;
+}

@@ -1,0 +1,140 @@
+//! [`Mapped`]: a table that is a snapshot, read where it is.
+
+use crate::contents::{self, Contents};
+use fibula::snapshot::Snapshot;
+use fibula::{Address, Family, IpPrefix, NextHop, Prefix, Rib, Route, View};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use std::net::IpAddr;
+
+/// The lookups of either family.
+enum AnyView {
+    Ipv4(Box<dyn View<u32>>),
+    Ipv6(Box<dyn View<u128>>),
+}
+
+/// A snapshot. Its values become Python objects when they are first answered.
+pub(crate) struct Mapped {
+    pub(crate) snapshot: Snapshot,
+    view: AnyView,
+    /// By index, from 1.
+    values: Box<[PyOnceLock<Py<PyAny>>]>,
+    pub(crate) convert: Option<Py<PyAny>>,
+}
+
+impl Mapped {
+    /// Opens a snapshot. O(next hops), besides what checked the snapshot.
+    pub(crate) fn new(snapshot: Snapshot, convert: Option<Py<PyAny>>) -> Result<Self, fibula::Error> {
+        let view = match snapshot.family() {
+            Family::Ipv4 => AnyView::Ipv4(snapshot.view()?),
+            Family::Ipv6 => AnyView::Ipv6(snapshot.view()?),
+        };
+        let values = (0..snapshot.next_hop_count()?).map(|_| PyOnceLock::new()).collect();
+        Ok(Self { snapshot, view, values, convert })
+    }
+
+    /// Returns the number of routes of each family.
+    pub(crate) fn len(&self) -> (usize, usize) {
+        let count = self.snapshot.prefixes() as usize;
+        if self.snapshot.family() == Family::Ipv4 { (count, 0) } else { (0, count) }
+    }
+
+    /// Returns the number of values.
+    pub(crate) fn value_count(&self) -> usize {
+        self.values.len()
+    }
+
+    /// Returns the index of the longest matching prefix.
+    #[inline]
+    pub(crate) fn lookup(&self, address: IpAddr) -> NextHop {
+        match (&self.view, address) {
+            (AnyView::Ipv4(view), IpAddr::V4(address)) => view.lookup_index(address.to_bits()),
+            (AnyView::Ipv6(view), IpAddr::V6(address)) => view.lookup_index(address.to_bits()),
+            _ => NextHop::NONE,
+        }
+    }
+
+    pub(crate) fn ipv4(&self) -> Option<&dyn View<u32>> {
+        if let AnyView::Ipv4(view) = &self.view { Some(&**view) } else { None }
+    }
+
+    pub(crate) fn ipv6(&self) -> Option<&dyn View<u128>> {
+        if let AnyView::Ipv6(view) = &self.view { Some(&**view) } else { None }
+    }
+
+    /// Returns the value of an index if it is a Python object already.
+    #[inline]
+    pub(crate) fn known(&self, py: Python<'_>, index: NextHop) -> Option<&Py<PyAny>> {
+        self.values.get((index.0 as usize).wrapping_sub(1))?.get(py)
+    }
+
+    /// Returns the value of an index.
+    ///
+    /// # Errors
+    /// If the snapshot has none, or the caller's `convert` fails.
+    pub(crate) fn value(&self, py: Python<'_>, index: NextHop) -> PyResult<Py<PyAny>> {
+        let unsound = || PyValueError::new_err(format!("a snapshot without the next hop {}", index.0));
+        let cell = self.values.get((index.0 as usize).wrapping_sub(1)).ok_or_else(unsound)?;
+        let value = cell.get_or_try_init(py, || {
+            let info = self.snapshot.next_hop(index).ok_or_else(unsound)?;
+            contents::value(py, &info, self.convert.as_ref())
+        })?;
+        Ok(value.clone_ref(py))
+    }
+
+    /// Returns all values by index; the first is `None`.
+    pub(crate) fn values(&self, py: Python<'_>) -> PyResult<Vec<Option<Py<PyAny>>>> {
+        let all = (1..=self.values.len()).map(|index| self.value(py, NextHop(index as u32)).map(Some));
+        std::iter::once(Ok(None)).chain(all).collect()
+    }
+
+    /// Returns the longest matching prefix, and the index of its value.
+    ///
+    /// # Errors
+    /// If the snapshot holds no routes.
+    pub(crate) fn longest_match(&self, address: IpAddr) -> PyResult<Option<(IpPrefix, NextHop)>> {
+        self.check_routes()?;
+        let found = match (self.snapshot.family(), address) {
+            (Family::Ipv4, IpAddr::V4(address)) => self.first_cover(address.to_bits()),
+            (Family::Ipv6, IpAddr::V6(address)) => self.first_cover(address.to_bits()),
+            _ => Ok(None),
+        };
+        found.map_err(|error| PyValueError::new_err(error.to_string()))
+    }
+
+    fn first_cover<A: Address>(&self, address: A) -> Result<Option<(IpPrefix, NextHop)>, fibula::Error>
+    where
+        Prefix<A>: Into<IpPrefix>,
+    {
+        let first = self.snapshot.routes::<A>()?.covering(Prefix::host(address)).next();
+        Ok(first.map(|Route { prefix, next_hop }| (prefix.into(), next_hop)))
+    }
+
+    /// Returns all that the table says.
+    ///
+    /// # Errors
+    /// If the snapshot holds no routes, or they are unsound.
+    pub(crate) fn contents(&self, py: Python<'_>) -> PyResult<Contents> {
+        self.check_routes()?;
+        let values = self.values(py)?;
+        let ribs = py.detach(|| -> Result<_, fibula::Error> {
+            Ok(match self.snapshot.family() {
+                Family::Ipv4 => (self.snapshot.rib()?, Rib::new()),
+                Family::Ipv6 => (Rib::new(), self.snapshot.rib()?),
+            })
+        });
+        let (ipv4, ipv6) = ribs.map_err(|error| PyValueError::new_err(error.to_string()))?;
+        Ok(Contents { ipv4, ipv6, values })
+    }
+
+    fn check_routes(&self) -> PyResult<()> {
+        if self.snapshot.has_routes() {
+            return Ok(());
+        }
+        Err(PyValueError::new_err(
+            "the snapshot holds no routes, only lookups (written with routes=False, or by `fibula build` \
+             without --rib)",
+        ))
+    }
+}

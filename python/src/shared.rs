@@ -1,0 +1,286 @@
+//! [`Shared`]: one table, many threads.
+//!
+//! Readers hold a lock for one lookup or one block of a column. A writer changes a few routes in
+//! place under the lock. What takes longer happens beside the table: the writer copies the routes,
+//! compiles the copy with the interpreter released, and swaps it in. So no reader waits for a
+//! build, but for one that a table needs when it has grown to four times its size by single changes.
+//!
+//! A batch resolves next-hop indices to values after its lookups. The index of a value that loses
+//! its last route is therefore used again only when no batch is running ([`Values::reclaim`]).
+//!
+//! [`Values::reclaim`]: crate::values::Values::reclaim
+
+use crate::contents::Contents;
+use crate::mapped::Mapped;
+use crate::owned::{Effect, Half, Owned, Wanted};
+use fibula::{IpPrefix, NextHop};
+use pyo3::prelude::*;
+use pyo3::sync::{MutexExt, RwLockExt};
+use std::net::IpAddr;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+/// Up to this many changes are made in place: a millisecond or two.
+const IN_PLACE: usize = 1024;
+
+/// What a table is made of.
+pub(crate) enum Body {
+    Mapped(Arc<Mapped>),
+    Owned(Box<Owned>),
+}
+
+/// A table that threads share; see the [module page](self).
+pub(crate) struct Shared {
+    body: RwLock<Body>,
+    /// Held by who changes the table.
+    writer: Mutex<()>,
+    /// The number of running batches.
+    batches: AtomicUsize,
+}
+
+/// A batch that is running: until it is dropped, every index keeps its value.
+pub(crate) struct Batch<'s>(&'s Shared);
+
+impl Drop for Batch<'_> {
+    fn drop(&mut self) {
+        self.0.batches.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+impl Shared {
+    pub(crate) fn new(body: Body) -> Self {
+        Self { body: RwLock::new(body), writer: Mutex::new(()), batches: AtomicUsize::new(0) }
+    }
+
+    /// Locks the table for reading, by a thread that is attached to the interpreter.
+    #[inline]
+    pub(crate) fn read(&self, py: Python<'_>) -> RwLockReadGuard<'_, Body> {
+        self.body.read_py_attached(py).unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// As [`Shared::read`], by a thread that is not.
+    pub(crate) fn read_detached(&self) -> RwLockReadGuard<'_, Body> {
+        self.body.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// As [`Shared::read`], `None` where it would wait.
+    pub(crate) fn try_read(&self) -> Option<RwLockReadGuard<'_, Body>> {
+        self.body.try_read().ok()
+    }
+
+    fn write(&self, py: Python<'_>) -> RwLockWriteGuard<'_, Body> {
+        self.body.write_py_attached(py).unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn writing(&self, py: Python<'_>) -> MutexGuard<'_, ()> {
+        self.writer.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Begins a batch.
+    pub(crate) fn batch(&self) -> Batch<'_> {
+        self.batches.fetch_add(1, Ordering::SeqCst);
+        Batch(self)
+    }
+
+    /// Returns the value of the longest matching prefix.
+    #[inline]
+    pub(crate) fn find(&self, py: Python<'_>, address: IpAddr) -> PyResult<Option<Py<PyAny>>> {
+        let body = self.read(py);
+        match &*body {
+            Body::Owned(owned) => {
+                Ok(owned.values.get(owned.lookup(address)).map(|value| value.clone_ref(py)))
+            }
+            Body::Mapped(mapped) => {
+                let index = mapped.lookup(address);
+                if index == NextHop::NONE {
+                    return Ok(None);
+                }
+                if let Some(value) = mapped.known(py, index) {
+                    return Ok(Some(value.clone_ref(py)));
+                }
+                let mapped = Arc::clone(mapped);
+                drop(body); // `convert` may do anything
+                mapped.value(py, index).map(Some)
+            }
+        }
+    }
+
+    /// Returns whether a prefix matches an address.
+    pub(crate) fn contains(&self, py: Python<'_>, address: IpAddr) -> bool {
+        let index = match &*self.read(py) {
+            Body::Owned(owned) => owned.lookup(address),
+            Body::Mapped(mapped) => mapped.lookup(address),
+        };
+        index != NextHop::NONE
+    }
+
+    /// Returns the longest matching prefix of an address, and its value.
+    pub(crate) fn longest_match(
+        &self,
+        py: Python<'_>,
+        address: IpAddr,
+    ) -> PyResult<Option<(IpPrefix, Py<PyAny>)>> {
+        let body = self.read(py);
+        let (mapped, found) = match &*body {
+            Body::Owned(owned) => {
+                let found = owned.longest_match(address);
+                let value = |(prefix, index)| Some((prefix, owned.values.get(index)?.clone_ref(py)));
+                return Ok(found.and_then(value));
+            }
+            Body::Mapped(mapped) => (Arc::clone(mapped), mapped.longest_match(address)?),
+        };
+        drop(body);
+        found.map(|(prefix, index)| Ok((prefix, mapped.value(py, index)?))).transpose()
+    }
+
+    /// Runs `ask` on the routes, and returns those that it names with their values.
+    ///
+    /// # Errors
+    /// If the table is a snapshot without routes.
+    pub(crate) fn routes(
+        &self,
+        py: Python<'_>,
+        ask: impl FnOnce(&Owned) -> Vec<(IpPrefix, NextHop)>,
+    ) -> PyResult<Vec<(IpPrefix, Py<PyAny>)>> {
+        self.own(py)?;
+        let body = self.read(py);
+        let Body::Owned(owned) = &*body else { return Ok(Vec::new()) };
+        let value = |(prefix, index)| Some((prefix, owned.values.get(index)?.clone_ref(py)));
+        Ok(ask(owned).into_iter().filter_map(value).collect())
+    }
+
+    /// Returns a copy of all that the table says. O(n).
+    ///
+    /// # Errors
+    /// If the table is a snapshot without routes.
+    pub(crate) fn contents(&self, py: Python<'_>) -> PyResult<Contents> {
+        let body = self.read(py);
+        match &*body {
+            Body::Owned(owned) => Ok(Contents {
+                ipv4: owned.ipv4.rib.clone(),
+                ipv6: owned.ipv6.rib.clone(),
+                values: copy(py, owned.values.objects()),
+            }),
+            Body::Mapped(mapped) => {
+                let mapped = Arc::clone(mapped);
+                drop(body);
+                mapped.contents(py)
+            }
+        }
+    }
+
+    /// Makes changes, in order; without a value the route of the prefix goes. Readers see all of
+    /// them or none.
+    ///
+    /// # Errors
+    /// If the table is a snapshot without routes, or has no room for a value. Nothing changed then.
+    pub(crate) fn change(&self, py: Python<'_>, wanted: &[Wanted<'_>]) -> PyResult<()> {
+        self.own(py)?;
+        // Their destructors run when all locks are free again.
+        let mut dropped = Vec::new();
+        let mut replaced = None;
+        let writing = self.writing(py);
+        let result = if wanted.len() <= IN_PLACE {
+            let mut body = self.write(py);
+            let Body::Owned(owned) = &mut *body else { return Ok(()) };
+            let result = owned.intern(wanted).map(|changes| owned.apply(changes));
+            dropped = self.reclaim(py, owned);
+            result
+        } else {
+            self.change_beside(py, wanted, &mut dropped, &mut replaced)
+        };
+        drop(writing);
+        drop(replaced);
+        drop(dropped);
+        result
+    }
+
+    /// Makes many changes on a copy, and swaps it in. The caller is the writer.
+    fn change_beside(
+        &self,
+        py: Python<'_>,
+        wanted: &[Wanted<'_>],
+        dropped: &mut Vec<Py<PyAny>>,
+        replaced: &mut Option<(Half<u32>, Half<u128>)>,
+    ) -> PyResult<()> {
+        let (changes, mut ipv4, mut ipv6) = {
+            let mut body = self.write(py);
+            let Body::Owned(owned) = &mut *body else { return Ok(()) };
+            (owned.intern(wanted)?, owned.ipv4.rib.clone(), owned.ipv6.rib.clone())
+        };
+        let (halves, effect) = py.detach(|| {
+            let effect = Effect {
+                ipv4: ipv4.apply_all(changes.ipv4).deltas,
+                ipv6: ipv6.apply_all(changes.ipv6).deltas,
+            };
+            ((Half::of(ipv4), Half::of(ipv6)), effect)
+        });
+        let mut body = self.write(py);
+        let Body::Owned(owned) = &mut *body else { return Ok(()) };
+        let before =
+            (std::mem::replace(&mut owned.ipv4, halves.0), std::mem::replace(&mut owned.ipv6, halves.1));
+        *replaced = Some(before);
+        owned.count(&effect);
+        *dropped = self.reclaim(py, owned);
+        Ok(())
+    }
+
+    /// Removes the route of a prefix, and returns its value.
+    pub(crate) fn remove(&self, py: Python<'_>, prefix: IpPrefix) -> PyResult<Option<Py<PyAny>>> {
+        self.own(py)?;
+        let writing = self.writing(py);
+        let mut body = self.write(py);
+        let Body::Owned(owned) = &mut *body else { return Ok(None) };
+        let value = owned.exact(prefix).and_then(|index| owned.values.get(index));
+        let value = value.map(|value| value.clone_ref(py));
+        let mut dropped = Vec::new();
+        if value.is_some() {
+            let changes = owned.intern(&[(prefix, None)])?;
+            owned.apply(changes);
+            dropped = self.reclaim(py, owned);
+        }
+        drop(body);
+        drop(writing);
+        drop(dropped);
+        Ok(value)
+    }
+
+    /// Empties the table, for the garbage collector.
+    pub(crate) fn forget(&self) {
+        let empty = Body::Owned(Box::default());
+        let Ok(mut body) = self.body.try_write() else { return };
+        let replaced = std::mem::replace(&mut *body, empty);
+        drop(body);
+        drop(replaced);
+    }
+
+    /// Frees the values without a route, if no batch may still answer them. The caller holds the
+    /// lock, so that no batch looks up before this has ended.
+    fn reclaim(&self, py: Python<'_>, owned: &mut Owned) -> Vec<Py<PyAny>> {
+        if self.batches.load(Ordering::SeqCst) == 0 { owned.values.reclaim(py) } else { Vec::new() }
+    }
+
+    /// Turns a snapshot into a table that can be changed. O(n) the first time.
+    ///
+    /// # Errors
+    /// If it holds no routes.
+    fn own(&self, py: Python<'_>) -> PyResult<()> {
+        if matches!(&*self.read(py), Body::Owned(_)) {
+            return Ok(());
+        }
+        // Without any lock, because a caller's `convert` makes the values.
+        let owned = Body::Owned(Box::new(Owned::compile(py, self.contents(py)?)));
+        let mut body = self.write(py);
+        if matches!(&*body, Body::Mapped(_)) {
+            let replaced = std::mem::replace(&mut *body, owned);
+            drop(body);
+            drop(replaced);
+        }
+        Ok(())
+    }
+}
+
+/// Returns new references to the same values.
+pub(crate) fn copy(py: Python<'_>, values: &[Option<Py<PyAny>>]) -> Vec<Option<Py<PyAny>>> {
+    values.iter().map(|value| value.as_ref().map(|value| value.clone_ref(py))).collect()
+}
