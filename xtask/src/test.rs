@@ -151,11 +151,7 @@ fn address_sanitizer() -> Result<()> {
         let mut tests = sanitized(tests)?;
         // Wrong accesses show in few cases. The other cases look for wrong answers, and have run
         // before.
-        run(tests
-            .arg("--")
-            .args(chosen)
-            .env("RUSTFLAGS", "-Zsanitizer=address")
-            .env("PROPTEST_CASES", "2"))?;
+        run(tests.arg("--").args(chosen).env("RUSTFLAGS", "-Zsanitizer=address").env("PROPTEST_CASES", "2"))?;
     }
     Ok(())
 }
