@@ -44,10 +44,10 @@ impl Table {
     /// Looks up a column of addresses: returns the value of each, in a column of the same kind.
     ///
     /// `column` is a NumPy array, a Series of pandas or Polars, an Array or ChunkedArray of
-    /// PyArrow, or a list. It holds text, unsigned 32-bit integers (IPv4), or 4 or 16 bytes in network byte
-    /// order; objects of `ipaddress` in what holds objects. Null gives null, and so does an address
-    /// without a route. What is no address raises `ValueError` that names its row, from 0; with
-    /// `errors="null"` it gives null.
+    /// PyArrow, or a list. It holds text, unsigned 32-bit integers (IPv4), or 4 or 16 bytes in
+    /// network byte order; objects of `ipaddress` in what holds objects. Null gives null, and so
+    /// does an address without a route. What is no address raises `ValueError` that names its row,
+    /// from 0; with `errors="null"` it gives null.
     ///
     /// PyArrow's result is dictionary-encoded. Polars' has the type of the values, the others'
     /// objects. `threads` are used for columns that are long enough. `out` is a NumPy array of

@@ -3,7 +3,8 @@
 //! Readers hold a lock for one lookup or one block of a column. A writer changes a few routes in
 //! place under the lock. What takes longer happens beside the table: the writer copies the routes,
 //! compiles the copy with the interpreter released, and swaps it in. So no reader waits for a
-//! build, but for one that a table needs when it has grown to four times its size by single changes.
+//! build, but for one that a table needs when it has grown to four times its size by single
+//! changes.
 //!
 //! A batch resolves next-hop indices to values after its lookups. The index of a value that loses
 //! its last route is therefore used again only when no batch is running ([`Values::reclaim`]).

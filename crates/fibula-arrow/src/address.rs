@@ -15,8 +15,8 @@ pub(crate) enum Found {
     Invalid,
 }
 
-/// Parses one address in the language of [`IpAddr`], as columns do: in whole words, without a branch
-/// for each byte. `None` if it is none.
+/// Parses one address in the language of [`IpAddr`], as columns do: in whole words, without a
+/// branch for each byte. `None` if it is none.
 ///
 /// ```
 /// assert_eq!(fibula_arrow::parse("192.0.2.1"), "192.0.2.1".parse().ok());

@@ -10,7 +10,7 @@
 //! +---+---+---------+--------------------------------+
 //! | 1 |                  next hop                    |    the answer of every address below
 //! | 0 | 0 |  stride |             base               |    an array of 2^(stride + 1) words
-//! | 0 | 1 |          line            | b |   slot    |    a bucket; b = 1: its node has longer routes
+//! | 0 | 1 |          line            | b |   slot    |    a bucket; b = 1: longer routes are below
 //! +---+---+--------------------------+---+-----------+
 //!                                   6   5 4         0
 //! ```

@@ -27,8 +27,8 @@ impl Segments {
         segments.noting(rib, within)
     }
 
-    /// Returns these intervals of `within` with its longer routes noted. A walk over its routes, not
-    /// counting those past the first of a /48.
+    /// Returns these intervals of `within` with its longer routes noted. A walk over its routes,
+    /// not counting those past the first of a /48.
     pub(super) fn noting(mut self, rib: &Rib<u128>, within: Prefix<u128>) -> Self {
         let networks = rib.at_least(LAST_LEVEL + 1).networks(within, LAST_LEVEL);
         self.longer = networks.map(|network| number(network.first())).collect();

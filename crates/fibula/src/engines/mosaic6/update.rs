@@ -97,9 +97,9 @@ impl<W: Width> Mosaic6<W> {
         Ok(())
     }
 
-    /// Updates the trie after a change of a longer route: only whether the word that is reached says
-    /// that there are longer routes. O(log n), and for a withdrawn route a walk over those of its
-    /// node up to the first longer one.
+    /// Updates the trie after a change of a longer route: only whether the word that is reached
+    /// says that there are longer routes. O(log n), and for a withdrawn route a walk over those of
+    /// its node up to the first longer one.
     fn mark(&mut self, rib: &Rib<u128>, delta: &Delta<u128>) -> Result<(), Limit> {
         let address = delta.prefix.first();
         let slot = address.bits(0, ROOT_BITS) as usize;
