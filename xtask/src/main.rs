@@ -6,6 +6,7 @@ mod aarch64;
 mod api;
 mod comments;
 mod dependencies;
+mod duckdb;
 mod fuzz;
 mod instructions;
 mod lint;
@@ -27,7 +28,8 @@ usage: cargo xtask COMMAND
   lint    formatting, comments' width, clippy, documentation, licences and duplicate versions
   instructions  the instructions of a lookup of every engine, against docs/instructions.tsv; --record writes the counts there
   api     the public items of the published crates, against docs/public-api; --record writes them there
-  python  the Python package: its code checked, its wheel built, installed under target/ and tested
+  python  the Python package: its code checked, its wheel built, installed under target/ and tested, with DuckDB's extension
+  duckdb  DuckDB's extension, as target/duckdb/fibula.duckdb_extension
   fuzz    every fuzz target, or those named; --seconds N each (10)
   setup   install what the tests need and the machine lacks; `setup peers`: what the feature `peers` needs, too";
 
@@ -53,6 +55,7 @@ fn command(arguments: &[String]) -> Result<()> {
         ("instructions", rest) => instructions::from_arguments(rest),
         ("api", rest) => api::from_arguments(rest),
         ("python", []) => python::set_up().and_then(|()| python::test()),
+        ("duckdb", []) => duckdb::build(),
         ("fuzz", rest) => fuzz::from_arguments(rest),
         ("setup", []) => setup::all(),
         ("setup", [what]) if what == "peers" => setup::peers(),

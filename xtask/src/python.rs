@@ -1,6 +1,7 @@
 //! The Python package: built as a wheel, installed into an environment under target/, and tested
-//! there.
+//! there. So is DuckDB's extension, which Python loads.
 
+use crate::duckdb;
 use crate::run::{root, run, works};
 use crate::setup::debian;
 use anyhow::{Context, Result};
@@ -9,6 +10,9 @@ use std::process::Command;
 
 /// The packages that the tests need, with their versions.
 const REQUIREMENTS: &str = "python/requirements.txt";
+
+/// An earlier release of DuckDB, which is installed into a folder of its own.
+const EARLIER_DUCKDB: &str = "python/requirements-duckdb.txt";
 
 /// Where wheels are built.
 const WHEELS: &str = "target/wheels";
@@ -25,25 +29,38 @@ fn tool(name: &str, arguments: &[&str]) -> Command {
     command
 }
 
-/// Creates the environment, and installs what the tests need if the list of it has changed.
+/// The folder of the earlier release of DuckDB.
+fn earlier_duckdb() -> PathBuf {
+    environment().join("earlier-duckdb")
+}
+
+/// Creates the environment, and installs what the tests need where the lists of it have changed.
 pub(crate) fn set_up() -> Result<()> {
-    let installed = environment().join("requirements.txt");
-    let wanted = root().join(REQUIREMENTS);
-    let text = std::fs::read_to_string(&wanted).context(REQUIREMENTS)?;
+    install(REQUIREMENTS, &[])?;
+    install(EARLIER_DUCKDB, &["--no-deps", "--upgrade", "--target", &earlier_duckdb().to_string_lossy()])
+}
+
+/// Installs what a list names, unless that was done before.
+fn install(list: &str, options: &[&str]) -> Result<()> {
+    let wanted = root().join(list);
+    let installed = environment().join(wanted.file_name().context("a list is a file")?);
+    let text = std::fs::read_to_string(&wanted).with_context(|| list.to_owned())?;
     if std::fs::read_to_string(&installed).is_ok_and(|installed| installed == text) {
         return Ok(());
     }
     if !works("python3", &["-c", "import sys, venv, ensurepip; assert sys.version_info >= (3, 10)"]) {
         debian("Python 3.10 or newer with venv", &["python3", "python3-venv"])?;
     }
-    println!("installing {REQUIREMENTS} under target/python");
+    println!("installing {list} under target/python");
     run(Command::new("python3").args(["-m", "venv"]).arg(environment()))?;
-    let mut install = tool("pip", &["install", "--quiet", "--disable-pip-version-check", "--requirement"]);
-    run(install.arg(&wanted)).context("is the registry of Python packages reachable?")?;
+    let mut install = tool("pip", &["install", "--quiet", "--disable-pip-version-check"]);
+    install.args(options).arg("--requirement").arg(&wanted);
+    run(&mut install).context("is the registry of Python packages reachable?")?;
     std::fs::write(&installed, text).context("cannot write into target/python")
 }
 
-/// Checks the Python code, builds the wheel and tests it. Warnings are errors.
+/// Checks the Python code, builds the wheel and DuckDB's extension, and tests them. Warnings are
+/// errors.
 pub(crate) fn test() -> Result<()> {
     run(&mut tool("ruff", &["check"]))?;
     run(&mut tool("ruff", &["format", "--check"]))?;
@@ -58,5 +75,8 @@ pub(crate) fn test() -> Result<()> {
     install.args(["--force-reinstall", "--no-index", "--find-links"]).arg(&wheels).arg("fibula");
     run(&mut install)?;
     run(&mut tool("mypy", &["fibula"]))?;
-    run(&mut tool("pytest", &["--quiet"]))
+    duckdb::build()?;
+    run(&mut tool("pytest", &["--quiet"]))?;
+    let mut earlier = tool("pytest", &["--quiet", "tests/test_duckdb_extension.py"]);
+    run(earlier.env("PYTHONPATH", earlier_duckdb()))
 }

@@ -1,0 +1,60 @@
+//! Columns of addresses as Arrow arrays.
+
+use crate::duckdb::{HugeInt, Number, Type, Vector};
+use arrow_array::builder::BinaryBuilder;
+use arrow_array::types::{Int64Type, UInt32Type};
+use arrow_array::{ArrayRef, ArrowPrimitiveType, BinaryArray, PrimitiveArray, StringArray};
+use std::sync::Arc;
+
+/// The types that hold addresses.
+pub(crate) const TYPES: &[Type] =
+    &[Type::Varchar, Type::Blob, Type::UInteger, Type::BigInt, Type::InetStruct, Type::Inet];
+
+/// Returns the rows of a column of one of [`TYPES`] as addresses.
+pub(crate) fn read(column: &Vector<'_>) -> Result<ArrayRef, String> {
+    if column.is(Type::Varchar) {
+        let texts = StringArray::try_from_binary(bytes(column));
+        Ok(Arc::new(texts.map_err(|error| error.to_string())?))
+    } else if column.is(Type::Blob) {
+        Ok(Arc::new(bytes(column)))
+    } else if column.is(Type::UInteger) {
+        Ok(numbers::<UInt32Type>(column))
+    } else if column.is(Type::BigInt) {
+        Ok(numbers::<Int64Type>(column))
+    } else {
+        Ok(Arc::new(inet(column)))
+    }
+}
+
+fn bytes(column: &Vector<'_>) -> BinaryArray {
+    (0..column.rows()).map(|row| column.bytes(row)).collect()
+}
+
+fn numbers<T: ArrowPrimitiveType<Native: Number>>(column: &Vector<'_>) -> ArrayRef {
+    let values = column.numbers::<T::Native>().iter().enumerate();
+    let values = values.map(|(row, &value)| column.is_valid(row).then_some(value));
+    Arc::new(values.collect::<PrimitiveArray<T>>())
+}
+
+/// Returns addresses of the extension `inet` as bytes in network order. Their masks say nothing
+/// about the address, as in PostgreSQL.
+fn inet(column: &Vector<'_>) -> BinaryArray {
+    const IPV4: u8 = 1;
+    const IPV6: u8 = 2;
+    /// IPv6 addresses have their first bit flipped, so that signed numbers are in their order.
+    const FLIPPED: u128 = 1 << 127;
+    let (families, addresses) = (column.field(0), column.field(1));
+    let (family, address) = (families.numbers::<u8>(), addresses.numbers::<HugeInt>());
+    let mut array = BinaryBuilder::with_capacity(column.rows(), column.rows() * 16);
+    for row in 0..column.rows() {
+        let HugeInt { lower, upper } = address[row];
+        let bits = u128::from(upper.cast_unsigned()) << 64 | u128::from(lower);
+        let is_valid = column.is_valid(row) && families.is_valid(row) && addresses.is_valid(row);
+        match (is_valid, family[row], u32::try_from(bits)) {
+            (true, IPV4, Ok(bits)) => array.append_value(bits.to_be_bytes()),
+            (true, IPV6, _) => array.append_value((bits ^ FLIPPED).to_be_bytes()),
+            _ => array.append_null(),
+        }
+    }
+    array.finish()
+}

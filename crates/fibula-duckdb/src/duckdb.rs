@@ -1,0 +1,508 @@
+//! The boundary to DuckDB, with all of the crate's `unsafe` code. What it offers is safe: vectors
+//! know their types and lengths, and check both.
+//!
+//! DuckDB calls the functions here with pointers that are valid for the call. It owns what they
+//! point to. What it is handed for longer (bind and init data) goes back to a destructor. A
+//! panic becomes an error of the query.
+
+use crate::function::{Scalar, Table};
+use libduckdb_sys as sys;
+use std::ffi::{CStr, CString, c_void};
+use std::marker::PhantomData;
+use std::mem::{MaybeUninit, offset_of};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::ptr::null_mut;
+use std::slice;
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+pub(crate) use sys::duckdb_hugeint as HugeInt;
+
+/// The version of DuckDB's functions that is asked for: every release from 1.2 on has it.
+const VERSION: &CStr = c"v1.2.0";
+
+/// DuckDB's functions. Those that [`VERSION`] does not have are `None`.
+static FUNCTIONS: OnceLock<sys::duckdb_ext_api_v1> = OnceLock::new();
+
+/// Calls a function of DuckDB's.
+macro_rules! call {
+    ($name:ident($($argument:expr),* $(,)?)) => {
+        match FUNCTIONS.get().and_then(|functions| functions.$name) {
+            Some(function) => function($($argument),*),
+            None => unreachable!("DuckDB has this function since version 1.2"),
+        }
+    };
+}
+
+/// Copies the functions of [`VERSION`]: DuckDB frees its table of them once the extension is loaded.
+///
+/// # Safety
+/// `table` is DuckDB's.
+unsafe fn copied(table: *const c_void) -> sys::duckdb_ext_api_v1 {
+    /// What follows differs between releases, and so does the length of the table.
+    const BYTES: usize = offset_of!(sys::duckdb_ext_api_v1, duckdb_create_instance_cache);
+    let mut functions = MaybeUninit::<sys::duckdb_ext_api_v1>::zeroed();
+    // SAFETY: zeros are `None` in each entry, and each release from 1.2 on has the entries before that.
+    unsafe {
+        table.cast::<u8>().copy_to_nonoverlapping(functions.as_mut_ptr().cast(), BYTES);
+        functions.assume_init()
+    }
+}
+
+/// Called by DuckDB when it loads the extension. Returns whether that went well.
+///
+/// # Safety
+/// DuckDB calls it with pointers that are valid for the call.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn fibula_init_c_api(
+    info: sys::duckdb_extension_info,
+    access: *const sys::duckdb_extension_access,
+) -> bool {
+    // SAFETY: the pointers are valid, as the caller promises, and DuckDB sets all three functions.
+    unsafe {
+        let (Some(get_api), Some(get_database), Some(set_error)) =
+            ((*access).get_api, (*access).get_database, (*access).set_error)
+        else {
+            return false;
+        };
+        let table = get_api(info, VERSION.as_ptr());
+        if table.is_null() {
+            return false; // DuckDB is older, and has set the error
+        }
+        FUNCTIONS.get_or_init(|| copied(table));
+        let mut connection = null_mut();
+        if call!(duckdb_connect(*get_database(info), &raw mut connection)) != sys::DuckDBSuccess {
+            set_error(info, c"fibula cannot connect to the database".as_ptr());
+            return false;
+        }
+        let registered = guarded(|| crate::register(&Database(connection)));
+        call!(duckdb_disconnect(&raw mut connection));
+        if let Err(error) = &registered {
+            set_error(info, terminated(error).as_ptr());
+        }
+        registered.is_ok()
+    }
+}
+
+/// Calls `function`, and makes an error of a panic: none may reach DuckDB.
+fn guarded<R>(function: impl FnOnce() -> Result<R, String>) -> Result<R, String> {
+    catch_unwind(AssertUnwindSafe(function)).unwrap_or_else(|panic| {
+        let said = panic.downcast_ref::<String>().map(String::as_str);
+        let said = said.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no reason given");
+        Err(format!("fibula panicked: {said}"))
+    })
+}
+
+/// Returns a text for C, up to a zero byte.
+fn terminated(text: &str) -> CString {
+    let end = text.find('\0').unwrap_or(text.len());
+    CString::new(&text[..end]).unwrap_or_default()
+}
+
+/// Hands a value to DuckDB, which gives it back to [`dropped`].
+fn handed<T: Send>(value: T) -> *mut c_void {
+    Box::into_raw(Box::new(value)).cast()
+}
+
+/// Called by DuckDB, once, with what [`handed`] made of the same type.
+unsafe extern "C" fn dropped<T>(value: *mut c_void) {
+    // SAFETY: as said above.
+    drop(unsafe { Box::from_raw(value.cast::<T>()) });
+}
+
+/// A type in SQL.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Type {
+    Boolean,
+    UTinyInt,
+    UInteger,
+    BigInt,
+    HugeInt,
+    USmallInt,
+    Varchar,
+    Blob,
+    /// `STRUCT(ip_type UTINYINT, address HUGEINT, mask USMALLINT)`.
+    InetStruct,
+    /// The type of the extension `inet`: the same under a name of its own.
+    Inet,
+}
+
+impl Type {
+    /// DuckDB's number of the type.
+    fn id(self) -> sys::DUCKDB_TYPE {
+        match self {
+            Self::Boolean => sys::DUCKDB_TYPE_DUCKDB_TYPE_BOOLEAN,
+            Self::UTinyInt => sys::DUCKDB_TYPE_DUCKDB_TYPE_UTINYINT,
+            Self::UInteger => sys::DUCKDB_TYPE_DUCKDB_TYPE_UINTEGER,
+            Self::BigInt => sys::DUCKDB_TYPE_DUCKDB_TYPE_BIGINT,
+            Self::HugeInt => sys::DUCKDB_TYPE_DUCKDB_TYPE_HUGEINT,
+            Self::USmallInt => sys::DUCKDB_TYPE_DUCKDB_TYPE_USMALLINT,
+            Self::Varchar => sys::DUCKDB_TYPE_DUCKDB_TYPE_VARCHAR,
+            Self::Blob => sys::DUCKDB_TYPE_DUCKDB_TYPE_BLOB,
+            Self::InetStruct | Self::Inet => sys::DUCKDB_TYPE_DUCKDB_TYPE_STRUCT,
+        }
+    }
+}
+
+/// A type, as DuckDB's functions take it.
+struct LogicalType(sys::duckdb_logical_type);
+
+impl LogicalType {
+    fn of(wanted: Type) -> Self {
+        // SAFETY: there are as many types as names, and DuckDB copies both.
+        unsafe {
+            if !matches!(wanted, Type::InetStruct | Type::Inet) {
+                return Self(call!(duckdb_create_logical_type(wanted.id())));
+            }
+            let fields = [Type::UTinyInt, Type::HugeInt, Type::USmallInt].map(Self::of);
+            let mut types = fields.each_ref().map(|field| field.0);
+            let mut names = [c"ip_type", c"address", c"mask"].map(CStr::as_ptr);
+            let (types, names, count) = (types.as_mut_ptr(), names.as_mut_ptr(), fields.len() as u64);
+            let inet = call!(duckdb_create_struct_type(types, names, count));
+            if wanted == Type::Inet {
+                call!(duckdb_logical_type_set_alias(inet, c"INET".as_ptr()));
+            }
+            Self(inet)
+        }
+    }
+}
+
+impl Drop for LogicalType {
+    fn drop(&mut self) {
+        // SAFETY: the type was created by `of`, and nobody else destroys it.
+        unsafe { call!(duckdb_destroy_logical_type(&raw mut self.0)) }
+    }
+}
+
+/// Returns DuckDB's number of a vector's type.
+///
+/// # Safety
+/// `vector` is one of DuckDB's.
+unsafe fn type_of(vector: sys::duckdb_vector) -> sys::DUCKDB_TYPE {
+    // SAFETY: as the caller promises.
+    unsafe {
+        let logical = LogicalType(call!(duckdb_vector_get_column_type(vector)));
+        call!(duckdb_get_type_id(logical.0))
+    }
+}
+
+/// A number that is an element of vectors of one type.
+///
+/// # Safety
+/// Any bits are a value. `TYPE` is the type of which DuckDB's elements are this.
+pub(crate) unsafe trait Number: Copy {
+    const TYPE: Type;
+}
+
+// SAFETY: DuckDB documents its elements of the type so.
+unsafe impl Number for u8 {
+    const TYPE: Type = Type::UTinyInt;
+}
+
+// SAFETY: as above.
+unsafe impl Number for u32 {
+    const TYPE: Type = Type::UInteger;
+}
+
+// SAFETY: as above.
+unsafe impl Number for i64 {
+    const TYPE: Type = Type::BigInt;
+}
+
+// SAFETY: as above; it is two integers.
+unsafe impl Number for HugeInt {
+    const TYPE: Type = Type::HugeInt;
+}
+
+/// A column of rows that DuckDB hands over.
+pub(crate) struct Vector<'c> {
+    raw: sys::duckdb_vector,
+    rows: usize,
+    id: sys::DUCKDB_TYPE,
+    /// A bit a row; null if all rows are valid.
+    validity: *const u64,
+    call: PhantomData<&'c ()>,
+}
+
+impl<'c> Vector<'c> {
+    /// # Safety
+    /// For `'c`, `raw` is a vector of DuckDB's, flat, and has `rows` rows.
+    unsafe fn new(raw: sys::duckdb_vector, rows: usize) -> Self {
+        // SAFETY: as the caller promises.
+        let (id, validity) = unsafe { (type_of(raw), call!(duckdb_vector_get_validity(raw))) };
+        Self { raw, rows, id, validity, call: PhantomData }
+    }
+
+    /// Returns the number of rows.
+    pub(crate) fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Returns whether the elements are of a type.
+    pub(crate) fn is(&self, wanted: Type) -> bool {
+        self.id == wanted.id()
+    }
+
+    /// Returns whether a row is not null.
+    pub(crate) fn is_valid(&self, row: usize) -> bool {
+        assert!(row < self.rows, "row {row} of {}", self.rows);
+        // SAFETY: the mask has a bit for each row.
+        self.validity.is_null() || unsafe { *self.validity.add(row / 64) } >> (row % 64) & 1 == 1
+    }
+
+    /// Returns the elements; those of rows that are null may be anything.
+    pub(crate) fn numbers<T: Number>(&self) -> &'c [T] {
+        assert!(self.is(T::TYPE), "a vector of type {}, not {:?}", self.id, T::TYPE);
+        // SAFETY: the elements are of this type. DuckDB allocates those of a flat vector in one array.
+        unsafe { self.elements() }
+    }
+
+    /// Returns the bytes of a row of text or of a blob; `None` if it is null.
+    pub(crate) fn bytes(&self, row: usize) -> Option<&'c [u8]> {
+        /// The longest text that is in the element itself.
+        const INLINED: u32 = 12;
+        assert!(self.is(Type::Varchar) || self.is(Type::Blob), "a vector of type {}", self.id);
+        if !self.is_valid(row) {
+            return None;
+        }
+        // SAFETY: the elements are of this type. The length has the same offset in both forms, and says
+        // which of them it is. The bytes are valid for as long as the vector.
+        unsafe {
+            let value = &self.elements::<sys::duckdb_string_t>()[row].value;
+            let length = value.inlined.length;
+            let bytes = if length <= INLINED {
+                (&raw const value.inlined.inlined).cast::<u8>()
+            } else {
+                value.pointer.ptr.cast_const().cast::<u8>()
+            };
+            Some(slice::from_raw_parts(bytes, length as usize))
+        }
+    }
+
+    /// Returns a field of rows that are structures. Panics if they have no such field.
+    pub(crate) fn field(&self, index: u64) -> Self {
+        assert!(self.is(Type::InetStruct), "a vector of type {}", self.id);
+        // SAFETY: the vector is of structures that have the field, whose vector is flat as this one and
+        // has as many rows.
+        unsafe {
+            let logical = LogicalType(call!(duckdb_vector_get_column_type(self.raw)));
+            assert!(index < call!(duckdb_struct_type_child_count(logical.0)), "no field {index}");
+            Self::new(call!(duckdb_struct_vector_get_child(self.raw, index)), self.rows)
+        }
+    }
+
+    /// # Safety
+    /// The elements are of type `T`.
+    unsafe fn elements<T>(&self) -> &'c [T] {
+        if self.rows == 0 {
+            return &[];
+        }
+        // SAFETY: as the caller promises, and DuckDB aligns elements.
+        unsafe { slice::from_raw_parts(call!(duckdb_vector_get_data(self.raw)).cast(), self.rows) }
+    }
+}
+
+/// A column that DuckDB hands over to be filled.
+pub(crate) struct Output<'c> {
+    raw: sys::duckdb_vector,
+    /// The number of rows there is room for.
+    rows: usize,
+    id: sys::DUCKDB_TYPE,
+    call: PhantomData<&'c mut ()>,
+}
+
+impl Output<'_> {
+    /// # Safety
+    /// For `'_`, `raw` is a vector of DuckDB's, flat, with room for `rows` rows, and
+    /// nobody else writes to it.
+    unsafe fn new(raw: sys::duckdb_vector, rows: usize) -> Self {
+        // SAFETY: as the caller promises.
+        Self { raw, rows, id: unsafe { type_of(raw) }, call: PhantomData }
+    }
+
+    fn check(&self, row: usize, written: Type) {
+        assert!(row < self.rows, "row {row} of {}", self.rows);
+        assert!(self.id == written.id(), "a vector of type {}, not {written:?}", self.id);
+    }
+
+    /// Sets a row of text.
+    pub(crate) fn set_text(&mut self, row: usize, text: &str) {
+        self.check(row, Type::Varchar);
+        let (bytes, length) = (text.as_ptr().cast(), text.len() as u64);
+        // SAFETY: the vector is of text and has the row; DuckDB copies the bytes.
+        unsafe { call!(duckdb_vector_assign_string_element_len(self.raw, row as u64, bytes, length)) }
+    }
+
+    /// Sets a row of numbers.
+    pub(crate) fn set_number<T: Number>(&mut self, row: usize, number: T) {
+        self.check(row, T::TYPE);
+        // SAFETY: the elements are of this type, and there are more than `row`.
+        unsafe { call!(duckdb_vector_get_data(self.raw)).cast::<T>().add(row).write(number) }
+    }
+
+    /// Sets a row of booleans.
+    pub(crate) fn set_boolean(&mut self, row: usize, value: bool) {
+        self.check(row, Type::Boolean);
+        // SAFETY: the elements are booleans, and there are more than `row`.
+        unsafe { call!(duckdb_vector_get_data(self.raw)).cast::<bool>().add(row).write(value) }
+    }
+
+    /// Makes a row null.
+    pub(crate) fn set_null(&mut self, row: usize) {
+        assert!(row < self.rows, "row {row} of {}", self.rows);
+        // SAFETY: there is a mask once it is writable, with a bit for each row.
+        unsafe {
+            call!(duckdb_vector_ensure_validity_writable(self.raw));
+            call!(duckdb_validity_set_row_invalid(call!(duckdb_vector_get_validity(self.raw)), row as u64));
+        }
+    }
+}
+
+/// A connection to the database that loads the extension.
+pub(crate) struct Database(sys::duckdb_connection);
+
+impl Database {
+    /// Makes `S` a function.
+    pub(crate) fn add_scalar<S: Scalar>(&self) -> Result<(), String> {
+        let (first, returns) = (LogicalType::of(S::FIRST), LogicalType::of(S::RETURNS));
+        // SAFETY: what is handed over was created here, and DuckDB copies it.
+        unsafe {
+            let mut set = call!(duckdb_create_scalar_function_set(S::NAME.as_ptr()));
+            for &second in S::SECOND {
+                let mut function = call!(duckdb_create_scalar_function());
+                call!(duckdb_scalar_function_set_name(function, S::NAME.as_ptr()));
+                call!(duckdb_scalar_function_add_parameter(function, first.0));
+                call!(duckdb_scalar_function_add_parameter(function, LogicalType::of(second).0));
+                call!(duckdb_scalar_function_set_return_type(function, returns.0));
+                call!(duckdb_scalar_function_set_function(function, Some(call_scalar::<S>)));
+                call!(duckdb_add_scalar_function_to_set(set, function));
+                call!(duckdb_destroy_scalar_function(&raw mut function));
+            }
+            let state = call!(duckdb_register_scalar_function_set(self.0, set));
+            call!(duckdb_destroy_scalar_function_set(&raw mut set));
+            registered(state, S::NAME)
+        }
+    }
+
+    /// Makes `T` a function.
+    pub(crate) fn add_table<T: Table>(&self) -> Result<(), String> {
+        let text = LogicalType::of(Type::Varchar);
+        // SAFETY: what is handed over was created here, and DuckDB copies it.
+        unsafe {
+            let mut function = call!(duckdb_create_table_function());
+            call!(duckdb_table_function_set_name(function, T::NAME.as_ptr()));
+            call!(duckdb_table_function_add_parameter(function, text.0));
+            call!(duckdb_table_function_add_named_parameter(function, T::OPTION.as_ptr(), text.0));
+            call!(duckdb_table_function_set_bind(function, Some(bind_table::<T>)));
+            call!(duckdb_table_function_set_init(function, Some(begin_table::<T>)));
+            call!(duckdb_table_function_set_function(function, Some(fill_table::<T>)));
+            let state = call!(duckdb_register_table_function(self.0, function));
+            call!(duckdb_destroy_table_function(&raw mut function));
+            registered(state, T::NAME)
+        }
+    }
+}
+
+fn registered(state: sys::duckdb_state, name: &CStr) -> Result<(), String> {
+    if state == sys::DuckDBSuccess {
+        Ok(())
+    } else {
+        Err(format!("{} cannot be registered", name.to_string_lossy()))
+    }
+}
+
+/// Called by DuckDB for a chunk of rows.
+unsafe extern "C" fn call_scalar<S: Scalar>(
+    info: sys::duckdb_function_info,
+    input: sys::duckdb_data_chunk,
+    output: sys::duckdb_vector,
+) {
+    // SAFETY: DuckDB hands over a flat chunk of the two columns that were registered, and a flat vector
+    // with as many rows.
+    unsafe {
+        let answered = guarded(|| {
+            let rows = call!(duckdb_data_chunk_get_size(input)) as usize;
+            let [first, second] =
+                [0, 1].map(|column| Vector::new(call!(duckdb_data_chunk_get_vector(input, column)), rows));
+            let mut output = Output::new(output, rows);
+            S::call(&first, &second, &mut output)
+        });
+        if let Err(error) = answered {
+            call!(duckdb_scalar_function_set_error(info, terminated(&error).as_ptr()));
+        }
+    }
+}
+
+/// Takes the text of an argument; `None` if it is null or was not given.
+///
+/// # Safety
+/// `value` is null or a value of DuckDB's that nobody else destroys.
+unsafe fn taken(mut value: sys::duckdb_value) -> Option<String> {
+    if value.is_null() {
+        return None;
+    }
+    // SAFETY: as the caller promises. The text is DuckDB's until it is freed.
+    unsafe {
+        let is_null = call!(duckdb_is_null_value(value));
+        let text = if is_null { null_mut() } else { call!(duckdb_get_varchar(value)) };
+        call!(duckdb_destroy_value(&raw mut value));
+        if text.is_null() {
+            return None;
+        }
+        let owned = CStr::from_ptr(text).to_string_lossy().into_owned();
+        call!(duckdb_free(text.cast()));
+        Some(owned)
+    }
+}
+
+/// Called by DuckDB to learn the columns.
+unsafe extern "C" fn bind_table<T: Table>(info: sys::duckdb_bind_info) {
+    // SAFETY: `info` is valid for the call. DuckDB copies names and types. What is asked goes back to
+    // the destructor of its type.
+    unsafe {
+        for &(name, column) in T::COLUMNS {
+            call!(duckdb_bind_add_result_column(info, name.as_ptr(), LogicalType::of(column).0));
+        }
+        let argument = taken(call!(duckdb_bind_get_parameter(info, 0)));
+        let option = taken(call!(duckdb_bind_get_named_parameter(info, T::OPTION.as_ptr())));
+        match guarded(|| T::bind(argument, option)) {
+            Ok(asked) => call!(duckdb_bind_set_bind_data(info, handed(asked), Some(dropped::<T::Asked>))),
+            Err(error) => call!(duckdb_bind_set_error(info, terminated(&error).as_ptr())),
+        }
+    }
+}
+
+/// Called by DuckDB when a query begins.
+unsafe extern "C" fn begin_table<T: Table>(info: sys::duckdb_init_info) {
+    // SAFETY: `info` is valid for the call, and has what `bind_table` handed over. The rows go back to
+    // the destructor of their type.
+    unsafe {
+        let asked = &*call!(duckdb_init_get_bind_data(info)).cast::<T::Asked>();
+        match guarded(|| T::begin(asked)) {
+            Ok(rows) => {
+                let rows = handed(Mutex::new(rows));
+                call!(duckdb_init_set_init_data(info, rows, Some(dropped::<Mutex<T::Rows>>)));
+            }
+            Err(error) => call!(duckdb_init_set_error(info, terminated(&error).as_ptr())),
+        }
+    }
+}
+
+/// Called by DuckDB for the next rows. A chunk without rows is the end.
+unsafe extern "C" fn fill_table<T: Table>(info: sys::duckdb_function_info, output: sys::duckdb_data_chunk) {
+    // SAFETY: `info` has what `begin_table` handed over. The chunk has the columns that `bind_table`
+    // named, with room for as many rows as a vector has.
+    unsafe {
+        let filled = guarded(|| {
+            let rows = &*call!(duckdb_function_get_init_data(info)).cast::<Mutex<T::Rows>>();
+            let most = call!(duckdb_vector_size()) as usize;
+            let columns = 0..T::COLUMNS.len() as u64;
+            let output = |at| Output::new(call!(duckdb_data_chunk_get_vector(output, at)), most);
+            let mut columns: Vec<Output<'_>> = columns.map(output).collect();
+            T::fill(&mut rows.lock().unwrap_or_else(PoisonError::into_inner), most, &mut columns)
+        });
+        match filled {
+            Ok(count) => call!(duckdb_data_chunk_set_size(output, count as u64)),
+            Err(error) => call!(duckdb_function_set_error(info, terminated(&error).as_ptr())),
+        }
+    }
+}

@@ -1,0 +1,41 @@
+//! What a function in SQL is to the rest of the crate; [`duckdb`](crate::duckdb) calls it.
+
+use crate::duckdb::{Output, Type, Vector};
+use std::ffi::CStr;
+
+/// A function of two columns.
+pub(crate) trait Scalar: 'static {
+    /// Its name in SQL.
+    const NAME: &'static CStr;
+    /// The type of the first argument.
+    const FIRST: Type;
+    /// The types of the second, each a function of its own.
+    const SECOND: &'static [Type];
+    /// What it returns.
+    const RETURNS: Type;
+    /// Sets each row of `output`.
+    fn call(first: &Vector<'_>, second: &Vector<'_>, output: &mut Output<'_>) -> Result<(), String>;
+}
+
+/// A function that returns rows.
+pub(crate) trait Table: 'static {
+    /// Its name in SQL.
+    const NAME: &'static CStr;
+    /// The name of its optional second argument.
+    const OPTION: &'static CStr;
+    /// The names and types of the columns.
+    const COLUMNS: &'static [(&'static CStr, Type)];
+    /// What a query asks for.
+    type Asked: Send + Sync;
+    /// The rows that were not returned yet.
+    type Rows: Send;
+
+    /// Takes the arguments, which are text.
+    fn bind(argument: Option<String>, option: Option<String>) -> Result<Self::Asked, String>;
+
+    /// Begins a query.
+    fn begin(asked: &Self::Asked) -> Result<Self::Rows, String>;
+
+    /// Writes the next `most` rows at most, and returns their number: 0 at the end.
+    fn fill(rows: &mut Self::Rows, most: usize, columns: &mut [Output<'_>]) -> Result<usize, String>;
+}

@@ -1,0 +1,35 @@
+//! fibula as an extension of DuckDB: longest-prefix match in SQL.
+//!
+//! | function | what it returns |
+//! | --- | --- |
+//! | `fibula_lookup(table, address)` | the next hop of the longest match, as text |
+//! | `fibula_prefix(table, address)` | the prefix of the longest match, as text |
+//! | `fibula_contains(table, address)` | whether any route matches |
+//! | `fibula_routes(table, value := 'next-hop')` | the routes: `prefix`, `family`, `length`, `value` |
+//!
+//! `table` is the path of a table in any format that fibula reads. `address` is an `INET`, text, an
+//! IPv4 address as an integer, or a `BLOB` of 4 or 16 bytes in network byte order. Null gives null,
+//! and so does what is no address. An address without a route gives null, or false.
+//!
+//! A table is opened once, by the first query that names it, and kept until its file changes or
+//! eight others were used after it ([`tables`]).
+//!
+//! The extension needs no DuckDB to be built: DuckDB hands it a table of functions when it loads it
+//! ([`duckdb`]). So one binary serves every release from 1.2 on.
+#![deny(unsafe_code)]
+
+mod addresses;
+#[allow(unsafe_code, reason = "calls DuckDB through pointers, and is called by it")]
+mod duckdb;
+mod function;
+mod lookup;
+mod routes;
+mod tables;
+
+use duckdb::Database;
+
+/// Registers the functions in a database.
+fn register(database: &Database) -> Result<(), String> {
+    lookup::register(database)?;
+    database.add_table::<routes::Routes>()
+}

@@ -1,0 +1,130 @@
+//! `fibula_lookup`, `fibula_prefix` and `fibula_contains`.
+
+use crate::addresses;
+use crate::duckdb::{Database, Output, Type, Vector};
+use crate::function::Scalar;
+use crate::tables::{NextHops, Open};
+use arrow_array::Array;
+use fibula::Table;
+use fibula_arrow::{Error, Invalid, contains, lookup, prefixes};
+use std::ffi::CStr;
+
+/// Registers the functions.
+pub(crate) fn register(database: &Database) -> Result<(), String> {
+    database.add_scalar::<Asked<Lookup>>()?;
+    database.add_scalar::<Asked<Prefix>>()?;
+    database.add_scalar::<Asked<Contains>>()
+}
+
+/// What is asked of a table about addresses.
+trait Question: 'static {
+    const NAME: &'static CStr;
+    const RETURNS: Type;
+    type Table: Open;
+
+    /// Sets the row of each address, the first of which is `first`.
+    fn answer(
+        table: &Self::Table,
+        addresses: &dyn Array,
+        first: usize,
+        output: &mut Output<'_>,
+    ) -> Result<(), Error>;
+}
+
+/// The function of a question: of a table's path and an address.
+struct Asked<Q>(Q);
+
+impl<Q: Question> Scalar for Asked<Q> {
+    const NAME: &'static CStr = Q::NAME;
+    const FIRST: Type = Type::Varchar;
+    const SECOND: &'static [Type] = addresses::TYPES;
+    const RETURNS: Type = Q::RETURNS;
+
+    fn call(paths: &Vector<'_>, addresses: &Vector<'_>, output: &mut Output<'_>) -> Result<(), String> {
+        let addresses = addresses::read(addresses)?;
+        let paths: Vec<Option<&[u8]>> = (0..paths.rows()).map(|row| paths.bytes(row)).collect();
+        let mut first = 0;
+        for run in paths.chunk_by(PartialEq::eq) {
+            match run[0] {
+                Some(path) => {
+                    let path = str::from_utf8(path).map_err(|error| error.to_string())?;
+                    let addresses = addresses.slice(first, run.len());
+                    Q::answer(&*Q::Table::at(path)?, &addresses, first, output)
+                        .map_err(|error| error.to_string())?;
+                }
+                None => (first..first + run.len()).for_each(|row| output.set_null(row)),
+            }
+            first += run.len();
+        }
+        Ok(())
+    }
+}
+
+struct Lookup;
+
+impl Question for Lookup {
+    const NAME: &'static CStr = c"fibula_lookup";
+    const RETURNS: Type = Type::Varchar;
+    type Table = NextHops;
+
+    fn answer(
+        table: &NextHops,
+        addresses: &dyn Array,
+        first: usize,
+        output: &mut Output<'_>,
+    ) -> Result<(), Error> {
+        for (at, index) in lookup(addresses, &table.compiled, Invalid::Null)?.iter().enumerate() {
+            match index {
+                Some(index) => output.set_text(first + at, &table.names[index as usize]),
+                None => output.set_null(first + at),
+            }
+        }
+        Ok(())
+    }
+}
+
+struct Prefix;
+
+impl Question for Prefix {
+    const NAME: &'static CStr = c"fibula_prefix";
+    const RETURNS: Type = Type::Varchar;
+    type Table = Table<()>;
+
+    fn answer(
+        table: &Table<()>,
+        addresses: &dyn Array,
+        first: usize,
+        output: &mut Output<'_>,
+    ) -> Result<(), Error> {
+        for (at, prefix) in prefixes(addresses, table, Invalid::Null)?.iter().enumerate() {
+            match prefix {
+                Some(prefix) => output.set_text(first + at, prefix),
+                None => output.set_null(first + at),
+            }
+        }
+        Ok(())
+    }
+}
+
+struct Contains;
+
+impl Question for Contains {
+    const NAME: &'static CStr = c"fibula_contains";
+    const RETURNS: Type = Type::Boolean;
+    type Table = NextHops;
+
+    fn answer(
+        table: &NextHops,
+        addresses: &dyn Array,
+        first: usize,
+        output: &mut Output<'_>,
+    ) -> Result<(), Error> {
+        for (at, found) in contains(addresses, &table.compiled, Invalid::Null)?.iter().enumerate() {
+            match found {
+                Some(found) => output.set_boolean(first + at, found),
+                None => output.set_null(first + at),
+            }
+        }
+        Ok(())
+    }
+}
