@@ -31,9 +31,12 @@ fn bytes(column: &Vector<'_>) -> BinaryArray {
 }
 
 fn numbers<T: ArrowPrimitiveType<Native: Number>>(column: &Vector<'_>) -> ArrayRef {
-    let values = column.numbers::<T::Native>().iter().enumerate();
-    let values = values.map(|(row, &value)| column.is_valid(row).then_some(value));
-    Arc::new(values.collect::<PrimitiveArray<T>>())
+    let values = column.numbers::<T::Native>().iter().copied();
+    Arc::new(if column.all_valid() {
+        PrimitiveArray::<T>::from_iter_values(values)
+    } else {
+        values.enumerate().map(|(row, value)| column.is_valid(row).then_some(value)).collect()
+    })
 }
 
 /// Returns addresses of the extension `inet` as bytes in network order. Their masks say nothing

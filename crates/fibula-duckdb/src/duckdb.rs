@@ -33,7 +33,8 @@ macro_rules! call {
     };
 }
 
-/// Copies the functions of [`VERSION`]: DuckDB frees its table of them once the extension is loaded.
+/// Copies the functions of [`VERSION`]: DuckDB frees its table of them once the extension is
+/// loaded.
 ///
 /// # Safety
 /// `table` is DuckDB's.
@@ -41,7 +42,8 @@ unsafe fn copied(table: *const c_void) -> sys::duckdb_ext_api_v1 {
     /// What follows differs between releases, and so does the length of the table.
     const BYTES: usize = offset_of!(sys::duckdb_ext_api_v1, duckdb_create_instance_cache);
     let mut functions = MaybeUninit::<sys::duckdb_ext_api_v1>::zeroed();
-    // SAFETY: zeros are `None` in each entry, and each release from 1.2 on has the entries before that.
+    // SAFETY: zeros are `None` in each entry, and each release from 1.2 on has the entries before
+    // that.
     unsafe {
         table.cast::<u8>().copy_to_nonoverlapping(functions.as_mut_ptr().cast(), BYTES);
         functions.assume_init()
@@ -213,6 +215,9 @@ unsafe impl Number for HugeInt {
     const TYPE: Type = Type::HugeInt;
 }
 
+/// The length of the longest text that is in the element itself.
+const INLINED: usize = 12;
+
 /// A column of rows that DuckDB hands over.
 pub(crate) struct Vector<'c> {
     raw: sys::duckdb_vector,
@@ -249,27 +254,31 @@ impl<'c> Vector<'c> {
         self.validity.is_null() || unsafe { *self.validity.add(row / 64) } >> (row % 64) & 1 == 1
     }
 
+    /// Returns whether no row is null.
+    pub(crate) fn all_valid(&self) -> bool {
+        self.validity.is_null()
+    }
+
     /// Returns the elements; those of rows that are null may be anything.
     pub(crate) fn numbers<T: Number>(&self) -> &'c [T] {
         assert!(self.is(T::TYPE), "a vector of type {}, not {:?}", self.id, T::TYPE);
-        // SAFETY: the elements are of this type. DuckDB allocates those of a flat vector in one array.
+        // SAFETY: the elements are of this type. DuckDB allocates those of a flat vector in one
+        // array.
         unsafe { self.elements() }
     }
 
     /// Returns the bytes of a row of text or of a blob; `None` if it is null.
     pub(crate) fn bytes(&self, row: usize) -> Option<&'c [u8]> {
-        /// The longest text that is in the element itself.
-        const INLINED: u32 = 12;
         assert!(self.is(Type::Varchar) || self.is(Type::Blob), "a vector of type {}", self.id);
         if !self.is_valid(row) {
             return None;
         }
-        // SAFETY: the elements are of this type. The length has the same offset in both forms, and says
-        // which of them it is. The bytes are valid for as long as the vector.
+        // SAFETY: the elements are of this type. The length has the same offset in both forms, and
+        // says which of them it is. The bytes are valid for as long as the vector.
         unsafe {
             let value = &self.elements::<sys::duckdb_string_t>()[row].value;
             let length = value.inlined.length;
-            let bytes = if length <= INLINED {
+            let bytes = if length as usize <= INLINED {
                 (&raw const value.inlined.inlined).cast::<u8>()
             } else {
                 value.pointer.ptr.cast_const().cast::<u8>()
@@ -281,8 +290,8 @@ impl<'c> Vector<'c> {
     /// Returns a field of rows that are structures. Panics if they have no such field.
     pub(crate) fn field(&self, index: u64) -> Self {
         assert!(self.is(Type::InetStruct), "a vector of type {}", self.id);
-        // SAFETY: the vector is of structures that have the field, whose vector is flat as this one and
-        // has as many rows.
+        // SAFETY: the vector is of structures that have the field, whose vector is flat as this one
+        // and has as many rows.
         unsafe {
             let logical = LogicalType(call!(duckdb_vector_get_column_type(self.raw)));
             assert!(index < call!(duckdb_struct_type_child_count(logical.0)), "no field {index}");
@@ -307,6 +316,8 @@ pub(crate) struct Output<'c> {
     /// The number of rows there is room for.
     rows: usize,
     id: sys::DUCKDB_TYPE,
+    /// A bit a row; null until a row is.
+    validity: *mut u64,
     call: PhantomData<&'c mut ()>,
 }
 
@@ -316,7 +327,7 @@ impl Output<'_> {
     /// nobody else writes to it.
     unsafe fn new(raw: sys::duckdb_vector, rows: usize) -> Self {
         // SAFETY: as the caller promises.
-        Self { raw, rows, id: unsafe { type_of(raw) }, call: PhantomData }
+        Self { raw, rows, id: unsafe { type_of(raw) }, validity: null_mut(), call: PhantomData }
     }
 
     fn check(&self, row: usize, written: Type) {
@@ -327,9 +338,23 @@ impl Output<'_> {
     /// Sets a row of text.
     pub(crate) fn set_text(&mut self, row: usize, text: &str) {
         self.check(row, Type::Varchar);
-        let (bytes, length) = (text.as_ptr().cast(), text.len() as u64);
-        // SAFETY: the vector is of text and has the row; DuckDB copies the bytes.
-        unsafe { call!(duckdb_vector_assign_string_element_len(self.raw, row as u64, bytes, length)) }
+        let mut value = sys::duckdb_string_t__bindgen_ty_1__bindgen_ty_2 {
+            length: text.len() as u32,
+            inlined: [0; INLINED],
+        };
+        // SAFETY: the vector is of text and has the row. DuckDB copies the bytes of a long text.
+        unsafe {
+            if text.len() > INLINED {
+                let (bytes, length) = (text.as_ptr().cast(), text.len() as u64);
+                call!(duckdb_vector_assign_string_element_len(self.raw, row as u64, bytes, length));
+                return;
+            }
+            text.as_ptr().copy_to_nonoverlapping(value.inlined.as_mut_ptr().cast(), text.len());
+            call!(duckdb_vector_get_data(self.raw))
+                .cast::<sys::duckdb_string_t>()
+                .add(row)
+                .write(sys::duckdb_string_t { value: sys::duckdb_string_t__bindgen_ty_1 { inlined: value } });
+        }
     }
 
     /// Sets a row of numbers.
@@ -349,10 +374,13 @@ impl Output<'_> {
     /// Makes a row null.
     pub(crate) fn set_null(&mut self, row: usize) {
         assert!(row < self.rows, "row {row} of {}", self.rows);
-        // SAFETY: there is a mask once it is writable, with a bit for each row.
+        // SAFETY: a mask that is writable stays for as long as the vector, with a bit for each row.
         unsafe {
-            call!(duckdb_vector_ensure_validity_writable(self.raw));
-            call!(duckdb_validity_set_row_invalid(call!(duckdb_vector_get_validity(self.raw)), row as u64));
+            if self.validity.is_null() {
+                call!(duckdb_vector_ensure_validity_writable(self.raw));
+                self.validity = call!(duckdb_vector_get_validity(self.raw));
+            }
+            *self.validity.add(row / 64) &= !(1 << (row % 64));
         }
     }
 }
@@ -416,8 +444,8 @@ unsafe extern "C" fn call_scalar<S: Scalar>(
     input: sys::duckdb_data_chunk,
     output: sys::duckdb_vector,
 ) {
-    // SAFETY: DuckDB hands over a flat chunk of the two columns that were registered, and a flat vector
-    // with as many rows.
+    // SAFETY: DuckDB hands over a flat chunk of the two columns that were registered, and a flat
+    // vector with as many rows.
     unsafe {
         let answered = guarded(|| {
             let rows = call!(duckdb_data_chunk_get_size(input)) as usize;
@@ -456,8 +484,8 @@ unsafe fn taken(mut value: sys::duckdb_value) -> Option<String> {
 
 /// Called by DuckDB to learn the columns.
 unsafe extern "C" fn bind_table<T: Table>(info: sys::duckdb_bind_info) {
-    // SAFETY: `info` is valid for the call. DuckDB copies names and types. What is asked goes back to
-    // the destructor of its type.
+    // SAFETY: `info` is valid for the call. DuckDB copies names and types. What is asked goes back
+    // to the destructor of its type.
     unsafe {
         for &(name, column) in T::COLUMNS {
             call!(duckdb_bind_add_result_column(info, name.as_ptr(), LogicalType::of(column).0));
@@ -473,8 +501,8 @@ unsafe extern "C" fn bind_table<T: Table>(info: sys::duckdb_bind_info) {
 
 /// Called by DuckDB when a query begins.
 unsafe extern "C" fn begin_table<T: Table>(info: sys::duckdb_init_info) {
-    // SAFETY: `info` is valid for the call, and has what `bind_table` handed over. The rows go back to
-    // the destructor of their type.
+    // SAFETY: `info` is valid for the call, and has what `bind_table` handed over. The rows go back
+    // to the destructor of their type.
     unsafe {
         let asked = &*call!(duckdb_init_get_bind_data(info)).cast::<T::Asked>();
         match guarded(|| T::begin(asked)) {
@@ -489,8 +517,8 @@ unsafe extern "C" fn begin_table<T: Table>(info: sys::duckdb_init_info) {
 
 /// Called by DuckDB for the next rows. A chunk without rows is the end.
 unsafe extern "C" fn fill_table<T: Table>(info: sys::duckdb_function_info, output: sys::duckdb_data_chunk) {
-    // SAFETY: `info` has what `begin_table` handed over. The chunk has the columns that `bind_table`
-    // named, with room for as many rows as a vector has.
+    // SAFETY: `info` has what `begin_table` handed over. The chunk has the columns that
+    // `bind_table` named, with room for as many rows as a vector has.
     unsafe {
         let filled = guarded(|| {
             let rows = &*call!(duckdb_function_get_init_data(info)).cast::<Mutex<T::Rows>>();

@@ -5,11 +5,13 @@
 //! | `fibula_lookup(table, address)` | the next hop of the longest match, as text |
 //! | `fibula_prefix(table, address)` | the prefix of the longest match, as text |
 //! | `fibula_contains(table, address)` | whether any route matches |
-//! | `fibula_routes(table, value := 'next-hop')` | the routes: `prefix`, `family`, `length`, `value` |
+//! | `fibula_routes(table)` | the routes: `prefix`, `family`, `length`, `value` |
 //!
 //! `table` is the path of a table in any format that fibula reads. `address` is an `INET`, text, an
 //! IPv4 address as an integer, or a `BLOB` of 4 or 16 bytes in network byte order. Null gives null,
-//! and so does what is no address. An address without a route gives null, or false.
+//! and so does what is no address. An address without a route gives null, or false. Where a format
+//! holds more than one value of a route, `value := 'origin-as'` or `'peer'` chooses another than
+//! the next hop.
 //!
 //! A table is opened once, by the first query that names it, and kept until its file changes or
 //! eight others were used after it ([`tables`]).
