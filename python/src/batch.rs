@@ -44,10 +44,22 @@ impl BatchAddress for u128 {
 pub(crate) fn indices<A: BatchAddress>(shared: &Shared, addresses: &[A], indices: &mut [u32]) {
     for (addresses, indices) in addresses.chunks(BLOCK).zip(indices.chunks_mut(BLOCK)) {
         let body = shared.read_detached();
-        match view_of(&body) {
-            None => indices.fill(0),
-            Some(view) if view.width() == WidthBits::U32 => view.lookup_batch_into(addresses, indices),
-            Some(view) => widened(view, addresses, indices),
+        look_up(view_of(&body), addresses, indices);
+    }
+}
+
+/// As [`indices`], for addresses in network byte order, 16 bytes each.
+pub(crate) fn indices_of_bytes(shared: &Shared, addresses: &[[u8; 16]], indices: &mut [u32]) {
+    let mut numbers = [0; CHUNK];
+    for (addresses, indices) in addresses.chunks(BLOCK).zip(indices.chunks_mut(BLOCK)) {
+        let body = shared.read_detached();
+        let view = view_of(&body);
+        for (addresses, indices) in addresses.chunks(CHUNK).zip(indices.chunks_mut(CHUNK)) {
+            let numbers = &mut numbers[..addresses.len()];
+            for (number, address) in numbers.iter_mut().zip(addresses) {
+                *number = u128::from_be_bytes(*address);
+            }
+            look_up(view, numbers, indices);
         }
     }
 }
@@ -68,6 +80,14 @@ fn view_of<A: BatchAddress>(body: &Body) -> Option<&dyn View<A>> {
     }
 }
 
+fn look_up<A: Address>(view: Option<&dyn View<A>>, addresses: &[A], indices: &mut [u32]) {
+    match view {
+        None => indices.fill(0),
+        Some(view) if view.width() == WidthBits::U32 => view.lookup_batch_into(addresses, indices),
+        Some(view) => widened(view, addresses, indices),
+    }
+}
+
 /// The answers of an engine whose indices have fewer bits.
 fn widened<A: Address>(view: &dyn View<A>, addresses: &[A], indices: &mut [u32]) {
     let mut answers = [NextHop::NONE; CHUNK];
@@ -77,18 +97,6 @@ fn widened<A: Address>(view: &dyn View<A>, addresses: &[A], indices: &mut [u32])
         for (index, answer) in indices.iter_mut().zip(answers) {
             *index = answer.0;
         }
-    }
-}
-
-/// As [`indices`], for addresses in network byte order, 16 bytes each.
-pub(crate) fn indices_of_bytes(shared: &Shared, addresses: &[[u8; 16]], answers: &mut [u32]) {
-    let mut numbers = [0; CHUNK];
-    for (addresses, answers) in addresses.chunks(CHUNK).zip(answers.chunks_mut(CHUNK)) {
-        let numbers = &mut numbers[..addresses.len()];
-        for (number, address) in numbers.iter_mut().zip(addresses) {
-            *number = u128::from_be_bytes(*address);
-        }
-        indices(shared, numbers, answers);
     }
 }
 

@@ -208,8 +208,16 @@ impl Table {
         slf.get().made(slf.py(), kind, version, || make.call1((slf.getattr("values")?,)))
     }
 
-    /// Returns a table of the same prefixes, each with its own text as its value; made again when
-    /// the table has changed.
+    /// Returns a table of the same prefixes, each with its own text as its value.
+    ///
+    /// >>> t = fibula.Table({"10.0.0.0/8": "corp", "10.1.0.0/16": "lab"})
+    /// >>> t.prefixes()["10.1.2.3"]
+    /// '10.1.0.0/16'
+    fn prefixes(&self, py: Python<'_>) -> PyResult<Self> {
+        Ok(Self::compile(py, self.shared.contents(py)?.prefixes(py)?))
+    }
+
+    /// As `prefixes`, made again only when the table has changed. Nobody may change it.
     fn _prefixes<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         let py = slf.py();
         slf.get().shared.routes(py, |_| Vec::new())?; // a snapshot without routes says so here
@@ -217,10 +225,7 @@ impl Table {
             Body::Owned(owned) => owned.changes,
             Body::Mapped(_) => 0,
         };
-        slf.get().made(py, "prefixes", changes, || {
-            let prefixes = Self::compile(py, slf.get().shared.contents(py)?.prefixes(py)?);
-            Ok(Bound::new(py, prefixes)?.into_any())
-        })
+        slf.get().made(py, "prefixes", changes, || Ok(Bound::new(py, slf.get().prefixes(py)?)?.into_any()))
     }
 }
 

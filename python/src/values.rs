@@ -27,7 +27,7 @@ pub(crate) struct Values {
     known: HashTable<Known>,
     /// Indices without a value.
     free: Vec<u32>,
-    /// Indices without a route. Batches that were running may have answered them.
+    /// Indices that may have no route. Batches that were running may have answered them.
     retired: Vec<u32>,
     /// Rises when an index gets a value.
     version: u64,
@@ -109,6 +109,8 @@ impl Values {
             new
         };
         self.objects[index as usize] = Some(value.clone().unbind());
+        // Another change of the same batch may replace the route before it leads here.
+        self.retired.push(index);
         self.known.insert_unique(hash, Known { hash, index }, |known| known.hash);
         self.version += 1;
         Ok(NextHop(index))

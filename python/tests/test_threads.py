@@ -4,6 +4,7 @@ import gc
 import resource
 import sys
 import threading
+import weakref
 
 import pyarrow as pa
 
@@ -102,3 +103,16 @@ def test_a_million_calls_leave_no_memory():
     assert sys.getrefcount(value) == references
     assert len(table.values) == values
     assert peak() - before < 4096  # KiB
+
+
+def test_a_value_that_another_change_of_the_batch_replaces_is_not_kept():
+    class Value:
+        pass
+
+    replaced, last = Value(), Value()
+    gone = weakref.ref(replaced)
+    table = fibula.Table([("10.0.0.0/8", replaced), ("10.0.0.0/8", last)])
+    del replaced
+    assert gone() is None
+    assert table["10.0.0.1"] is last
+    assert len(table.values) <= 3

@@ -36,12 +36,16 @@ fn earlier_duckdb() -> PathBuf {
 
 /// Creates the environment, and installs what the tests need where the lists of it have changed.
 pub(crate) fn set_up() -> Result<()> {
-    install(REQUIREMENTS, &[])?;
-    install(EARLIER_DUCKDB, &["--no-deps", "--upgrade", "--target", &earlier_duckdb().to_string_lossy()])
+    if !works("java", &["-version"]) {
+        debian("Java for Spark", &["default-jre-headless"])?;
+    }
+    install(REQUIREMENTS, None)?;
+    install(EARLIER_DUCKDB, Some(earlier_duckdb()))
 }
 
-/// Installs what a list names, unless that was done before.
-fn install(list: &str, options: &[&str]) -> Result<()> {
+/// Installs what a list names, unless that was done before: into the environment, or without
+/// dependencies into a folder of its own.
+fn install(list: &str, folder: Option<PathBuf>) -> Result<()> {
     let wanted = root().join(list);
     let installed = environment().join(wanted.file_name().context("a list is a file")?);
     let text = std::fs::read_to_string(&wanted).with_context(|| list.to_owned())?;
@@ -54,7 +58,14 @@ fn install(list: &str, options: &[&str]) -> Result<()> {
     println!("installing {list} under target/python");
     run(Command::new("python3").args(["-m", "venv"]).arg(environment()))?;
     let mut install = tool("pip", &["install", "--quiet", "--disable-pip-version-check"]);
-    install.args(options).arg("--requirement").arg(&wanted);
+    install.arg("--requirement").arg(&wanted);
+    if let Some(folder) = folder {
+        // What another list has installed there could still be imported.
+        if folder.exists() {
+            std::fs::remove_dir_all(&folder).with_context(|| folder.display().to_string())?;
+        }
+        install.args(["--no-deps", "--target"]).arg(folder);
+    }
     run(&mut install).context("is the registry of Python packages reachable?")?;
     std::fs::write(&installed, text).context("cannot write into target/python")
 }
