@@ -29,9 +29,7 @@ def snapshots(table: fibula.Table[str], stem: str) -> tuple[list[str], list[str]
     return origins, prefixes
 
 
-def run(
-    spark: SparkSession, flows: str, out: str, origins: list[str], prefixes: list[str]
-) -> None:
+def run(spark: SparkSession, flows: str, out: str, origins: list[str], prefixes: list[str]) -> None:
     """Enrich the flows, then aggregate what was written."""
     fibula.spark.add(spark, *origins, *prefixes)
     origin, prefix = fibula.spark.udf(*origins), fibula.spark.udf(*prefixes)

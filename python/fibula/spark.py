@@ -22,7 +22,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark import SparkFiles
 from pyspark.sql import functions
-from pyspark.sql.types import StringType, StructType
+from pyspark.sql.types import StringType, StructField, StructType
 
 import fibula
 
@@ -98,5 +98,5 @@ def map_in_arrow(
         for batch in batches:
             yield batch.append_column(into, _lookup(names, batch.column(column), errors))
 
-    schema = StructType(frame.schema.fields).add(into, StringType())
+    schema = StructType([*frame.schema.fields, StructField(into, StringType())])
     return frame.mapInArrow(answer, schema)

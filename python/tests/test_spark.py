@@ -1,7 +1,7 @@
 """Spark for real: a driver and two executors, each a process of its own, on this machine.
 
-    driver ──addFile(.fib)──▶ executor 0: Python workers, each maps the snapshots once
-       └────────────────────▶ executor 1: the same
+driver ──addFile(.fib)──▶ executor 0: Python workers, each maps the snapshots once
+   └────────────────────▶ executor 1: the same
 """
 
 import importlib.util
@@ -63,7 +63,9 @@ def table():
     routes = {"0.0.0.0/0": "AS1", "10.0.0.0/8": "AS2"}
     for number in range(2000):
         ipv4 = ipaddress.ip_network((generator.getrandbits(32), 20), strict=False)
-        ipv6 = ipaddress.ip_network((0x2A << 120 | generator.getrandbits(112) << 8, 40), strict=False)
+        ipv6 = ipaddress.ip_network(
+            (0x2A << 120 | generator.getrandbits(112) << 8, 40), strict=False
+        )
         routes[str(ipv4)], routes[str(ipv6)] = f"AS{number + 3}", f"AS{number % 50}"
     return fibula.Table(routes)
 
@@ -104,8 +106,9 @@ def test_the_job(spark, table, tmp_path):
 
 
 def test_sql_bytes_integers_and_errors(spark, table, tmp_path):
-    import fibula.spark
     from pyspark.errors import PySparkException
+
+    import fibula.spark
 
     path = str(tmp_path / "ipv4.fib")
     table.to_fib(path, family=4, routes=False)
