@@ -14,7 +14,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// A callback is called once for so many bytes.
+/// The bytes that are read between two calls of a callback.
 const PROGRESS_BYTES: u64 = 1 << 18;
 
 fn value_error(error: impl std::fmt::Display) -> PyErr {

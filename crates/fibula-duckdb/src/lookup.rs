@@ -60,6 +60,21 @@ impl<Q: Question> Scalar for Asked<Q> {
     }
 }
 
+/// Sets a row for each answer, from row `first` on; without an answer it is null.
+fn set_rows<'o, T>(
+    output: &mut Output<'o>,
+    first: usize,
+    answers: impl Iterator<Item = Option<T>>,
+    set: impl Fn(&mut Output<'o>, usize, T),
+) {
+    for (row, answer) in (first..).zip(answers) {
+        match answer {
+            Some(answer) => set(output, row, answer),
+            None => output.set_null(row),
+        }
+    }
+}
+
 struct Lookup;
 
 impl Question for Lookup {
@@ -73,12 +88,10 @@ impl Question for Lookup {
         first: usize,
         output: &mut Output<'_>,
     ) -> Result<(), Error> {
-        for (at, index) in lookup(addresses, &table.compiled, Invalid::Null)?.iter().enumerate() {
-            match index {
-                Some(index) => output.set_text(first + at, &table.names[index as usize]),
-                None => output.set_null(first + at),
-            }
-        }
+        let indices = lookup(addresses, &table.compiled, Invalid::Null)?;
+        set_rows(output, first, indices.iter(), |output, row, index| {
+            output.set_text(row, &table.names[index as usize]);
+        });
         Ok(())
     }
 }
@@ -96,12 +109,7 @@ impl Question for Prefix {
         first: usize,
         output: &mut Output<'_>,
     ) -> Result<(), Error> {
-        for (at, prefix) in prefixes(addresses, table, Invalid::Null)?.iter().enumerate() {
-            match prefix {
-                Some(prefix) => output.set_text(first + at, prefix),
-                None => output.set_null(first + at),
-            }
-        }
+        set_rows(output, first, prefixes(addresses, table, Invalid::Null)?.iter(), Output::set_text);
         Ok(())
     }
 }
@@ -119,12 +127,8 @@ impl Question for Contains {
         first: usize,
         output: &mut Output<'_>,
     ) -> Result<(), Error> {
-        for (at, found) in contains(addresses, &table.compiled, Invalid::Null)?.iter().enumerate() {
-            match found {
-                Some(found) => output.set_boolean(first + at, found),
-                None => output.set_null(first + at),
-            }
-        }
+        let found = contains(addresses, &table.compiled, Invalid::Null)?;
+        set_rows(output, first, found.iter(), Output::set_boolean);
         Ok(())
     }
 }
