@@ -94,6 +94,24 @@ fn check(batches: &[RecordBatch], answers: &[(&str, &str)]) -> u64 {
 }
 
 #[test]
+fn a_table_goes_to_parquet_and_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let [parquet, text] = ["table.parquet", "table.txt"].map(|name| folder.path().join(name));
+    let [parquet, text] = [&parquet, &text].map(|path| path.to_str().unwrap());
+    let edge = "tests/fixtures/edge.txt";
+    done(&["table", "convert", "-i", edge, "--to", "parquet", "-o", parquet]);
+    let columns = &read_parquet(Path::new(parquet))[0];
+    assert_eq!(
+        columns.schema().fields().iter().map(|field| field.name()).collect::<Vec<_>>(),
+        ["prefix", "value"]
+    );
+    done(&["table", "convert", "-i", parquet, "-o", text]);
+    let direct = fibula(&["table", "convert", "-i", edge]).stdout;
+    assert_eq!(fs::read(text).unwrap(), direct);
+    done(&["table", "diff", edge, parquet]);
+}
+
+#[test]
 fn every_format_to_every_other() {
     const GROUPS: usize = 20;
     const ROWS: u64 = (GROUPS * GROUP) as u64;

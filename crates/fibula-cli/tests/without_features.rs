@@ -35,3 +35,17 @@ fn enriching_needs_the_feature_enrich() {
     let arguments = ["enrich", "flows.csv", "-c", "src", "-t", "table.txt", "-o", "out.parquet"];
     assert_eq!(standard_error(&arguments), (Some(2), lacking.into()));
 }
+
+#[test]
+#[cfg(not(feature = "enrich"))]
+fn a_table_as_parquet_needs_the_feature_enrich() {
+    let lacking =
+        "Parquet needs the feature `parquet` of fibula-io, which the command line has with `enrich`\n";
+    let output = std::env::temp_dir().join(format!("fibula-{}.parquet", std::process::id()));
+    let output = output.to_str().unwrap();
+    let arguments = ["table", "convert", "-i", "tests/fixtures/edge.txt", "--to", "parquet", "-o", output];
+    let (status, error) = standard_error(&arguments);
+    assert_eq!(status, Some(2));
+    assert!(error.ends_with(lacking), "{error}");
+    assert!(!std::path::Path::new(output).exists());
+}

@@ -26,6 +26,8 @@ pub struct Error {
 pub enum Place {
     /// A line of text, counted from 1.
     Line(u64),
+    /// A row of a file of columns, counted from 1.
+    Row(u64),
     /// A byte of the decompressed content, counted from 0.
     Byte(u64),
     /// A byte of the compressed file, counted from 0.
@@ -36,6 +38,7 @@ impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Line(line) => write!(f, "line {line}"),
+            Self::Row(row) => write!(f, "row {row}"),
             Self::Byte(byte) => write!(f, "byte {byte}"),
             Self::CompressedByte(byte) => write!(f, "byte {byte} of the compressed file"),
         }

@@ -64,6 +64,12 @@ fn is_skipped(line: &[u8]) -> bool {
     matches!(line.trim_ascii_start().first(), None | Some(b'#'))
 }
 
+/// Returns the indices of the columns of prefixes and of values, by their names in small letters.
+pub(super) fn columns(names: &[String]) -> Option<(usize, usize)> {
+    let find = |wanted: &[&str]| wanted.iter().find_map(|w| names.iter().position(|name| name == w));
+    Some((find(&PREFIX_NAMES)?, find(&VALUE_NAMES)?))
+}
+
 struct Columns {
     prefix: usize,
     value: usize,
@@ -73,8 +79,8 @@ impl Columns {
     fn of(header: &[u8]) -> Option<Self> {
         let names: Vec<String> =
             fields(header).ok()?.iter().map(|f| String::from_utf8_lossy(f).trim().to_lowercase()).collect();
-        let find = |wanted: &[&str]| wanted.iter().find_map(|w| names.iter().position(|name| name == w));
-        Some(Self { prefix: find(&PREFIX_NAMES)?, value: find(&VALUE_NAMES)? })
+        let (prefix, value) = columns(&names)?;
+        Some(Self { prefix, value })
     }
 
     fn row<'a>(&self, line: &'a [u8], mask_host_bits: bool) -> Result<Row<'a>, String> {

@@ -1,6 +1,6 @@
 //! Recognises a format by its first bytes.
 
-use super::{Format, bird, csv, ip_route, pfx2as, text};
+use super::{Format, bird, csv, ip_route, parquet, pfx2as, text};
 use crate::mrt;
 use crate::scan::{lines, quoted};
 
@@ -14,6 +14,9 @@ pub(super) fn format(bytes: &[u8]) -> Result<Format, String> {
     }
     if bytes.starts_with(&fibula::snapshot::MAGIC) {
         return Ok(Format::Snapshot);
+    }
+    if bytes.starts_with(parquet::MAGIC) {
+        return Ok(Format::Parquet);
     }
     let head = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
     if head.trim_ascii_start().starts_with(b"{") {
@@ -73,6 +76,7 @@ mod tests {
         assert_eq!(of("\u{FEFF}  {\"10.0.0.0/8\":[]}"), Format::Frr);
         assert_eq!(of("BIRD 2.0.7 ready.\nTable master4:\n"), Format::Bird);
         assert_eq!(of("10.0.0.0/8  blackhole [static1 2024-01-01] * (200)\n"), Format::Bird);
+        assert_eq!(of("PAR1\u{15}\0"), Format::Parquet);
         assert_eq!(of("\0\0\0\u{1}\0\u{10}\0\u{1}\0\0\0\0"), Format::Mrt);
     }
 

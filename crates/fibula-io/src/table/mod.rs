@@ -1,4 +1,4 @@
-//! Routing tables: reads every format, writes the text formats.
+//! Routing tables: reads every format, writes the text formats and Parquet.
 //!
 //! A route's family is that of its address; a v4-mapped IPv6 prefix stays IPv6. Where a prefix
 //! comes twice, the last route wins, except in formats that say which one the router uses
@@ -6,9 +6,9 @@
 //!
 //! # Limits
 //! MRT and formats of lines are read as streams: a reader holds the routes and some megabytes. A
-//! line has at most 1 MiB and a value 4,096 bytes. FRR's JSON and snapshots are held as a whole;
-//! compressed, they may expand to 64 MiB and 100 times their compressed size. At most 100,000
-//! damaged places are passed over. An error names the limit and the place.
+//! line has at most 1 MiB and a value 4,096 bytes. FRR's JSON, snapshots and Parquet are held as a
+//! whole; compressed, they may expand to 64 MiB and 100 times their compressed size. At most
+//! 100,000 damaged places are passed over. An error names the limit and the place.
 
 mod bird;
 mod builder;
@@ -17,6 +17,7 @@ mod detect;
 mod frr;
 mod ip_route;
 mod mrt;
+mod parquet;
 mod pfx2as;
 mod rows;
 mod snapshot;
@@ -81,11 +82,14 @@ pub enum Format {
     Bird,
     /// A [snapshot](fibula::snapshot) that keeps its routes.
     Snapshot,
+    /// Parquet with columns named as those of CSV: text, or integers as AS numbers. Read and
+    /// written where the feature `parquet` is on.
+    Parquet,
 }
 
 impl Format {
     /// Every format.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Text,
         Self::Mrt,
         Self::Pfx2as,
@@ -94,6 +98,7 @@ impl Format {
         Self::Csv,
         Self::Bird,
         Self::Snapshot,
+        Self::Parquet,
     ];
 
     /// The name used on the command line.
@@ -108,6 +113,7 @@ impl Format {
             Self::Csv => "csv",
             Self::Bird => "bird",
             Self::Snapshot => "snapshot",
+            Self::Parquet => "parquet",
         }
     }
 }
@@ -176,7 +182,8 @@ pub fn parse(bytes: &[u8], options: &ReadOptions) -> Result<Loaded, Error> {
 }
 
 /// MRT and lines are read as a stream, since a collector's dump has gigabytes and a small
-/// compressed file may expand to that. FRR's JSON and snapshots are held in memory as a whole.
+/// compressed file may expand to that. FRR's JSON, snapshots and Parquet are held in memory as a
+/// whole.
 fn read_content(source: &Source, mut content: Content, options: &ReadOptions) -> Result<Loaded, Error> {
     const HEAD_BYTES: u64 = 64 << 10;
     let mut bytes = Vec::new();
@@ -192,13 +199,14 @@ fn read_content(source: &Source, mut content: Content, options: &ReadOptions) ->
         None => detect::format(&bytes).map_err(|what| Error::of(source, what))?,
     };
     let mut builder = Builder::new(options.keep_going);
-    let result = if matches!(format, Format::Frr | Format::Snapshot) {
+    let result = if matches!(format, Format::Frr | Format::Snapshot | Format::Parquet) {
         let held = hold(&mut content, &mut bytes);
         match (content.damage(), held) {
             // The text ends in the middle of a route, which is not one.
             (Some(cut), _) if !options.keep_going => Err(cut.clone()),
             (_, Err(damage)) => Err(damage),
             (_, Ok(())) if format == Format::Snapshot => snapshot::read(&bytes, &mut builder),
+            (_, Ok(())) if format == Format::Parquet => parquet::read(bytes, options, &mut builder),
             (_, Ok(())) => {
                 let text = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(&bytes);
                 frr::read(text, options, &mut builder)

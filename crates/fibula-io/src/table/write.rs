@@ -1,21 +1,26 @@
 //! Writes tables.
 
-use super::{Format, Tables, csv};
+use super::{Format, Tables, csv, parquet};
 use crate::Error;
 use crate::beside::write_beside;
-use fibula::{Address, NextHops, Rib};
+use fibula::{Address, NextHops, Rib, Route};
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
-/// Writes tables in a text format, IPv4 first, each family in order. Equal tables give equal bytes.
+/// Writes tables in a text format or as Parquet, IPv4 first, each family in order. Equal tables
+/// give equal bytes.
 ///
 /// # Errors
-/// If the format is not [`Format::Text`], [`Format::Csv`] or [`Format::Pfx2as`]; if a next hop's
-/// name cannot be written in it (empty, with a line break, or beginning with the comment mark); or
-/// if `out` fails.
+/// If the format is not [`Format::Text`], [`Format::Csv`], [`Format::Pfx2as`] or
+/// [`Format::Parquet`]; if a next hop's name cannot be written in it (empty, with a line break, or
+/// beginning with the comment mark); or if `out` fails.
 pub fn write(tables: &Tables, format: Format, out: &mut dyn Write) -> io::Result<()> {
     let mut out = BufWriter::with_capacity(256 << 10, out);
     let names = names(&tables.next_hops, format)?;
+    if format == Format::Parquet {
+        parquet::write(tables, &names, &mut out)?;
+        return out.flush();
+    }
     if format == Format::Csv {
         out.write_all(b"prefix,value\n")?;
     }
@@ -42,11 +47,7 @@ fn write_rib<A: Address>(
     out: &mut impl Write,
 ) -> io::Result<()> {
     for route in rib {
-        let prefix = route.prefix;
-        let name = names.get(route.next_hop.0 as usize).map(String::as_str);
-        let name = name.ok_or_else(|| {
-            invalid(format!("the next hop {} of {prefix} is not in the table of next hops", route.next_hop.0))
-        })?;
+        let (prefix, name) = (route.prefix, name_of(names, &route)?);
         match format {
             Format::Csv => writeln!(out, "{prefix},{name}")?,
             Format::Pfx2as => writeln!(out, "{}\t{}\t{name}", prefix.first().to_ip(), prefix.len())?,
@@ -56,14 +57,24 @@ fn write_rib<A: Address>(
     Ok(())
 }
 
+/// Returns the text of a route's next hop.
+pub(super) fn name_of<'a, A: Address>(names: &'a [String], route: &Route<A>) -> io::Result<&'a str> {
+    names.get(route.next_hop.0 as usize).map(String::as_str).ok_or_else(|| {
+        let Route { prefix, next_hop } = route;
+        invalid(format!("the next hop {} of {prefix} is not in the table of next hops", next_hop.0))
+    })
+}
+
 /// The text of each next hop's index in the file.
 fn names(next_hops: &NextHops, format: Format) -> io::Result<Vec<String>> {
-    if !matches!(format, Format::Text | Format::Csv | Format::Pfx2as) {
-        return Err(invalid(format!("tables are not written as {format} (expected text, csv or pfx2as)")));
+    if !matches!(format, Format::Text | Format::Csv | Format::Pfx2as | Format::Parquet) {
+        let expected = "expected text, csv, pfx2as or parquet";
+        return Err(invalid(format!("tables are not written as {format} ({expected})")));
     }
     let name = |info: &fibula::NextHopInfo| {
         let name = info.to_string();
-        let comment = format != Format::Csv && (name.starts_with('#') || name.contains(" #"));
+        let commented = matches!(format, Format::Text | Format::Pfx2as);
+        let comment = commented && (name.starts_with('#') || name.contains(" #"));
         if name.trim().is_empty() || name.chars().any(char::is_control) || comment {
             return Err(invalid(format!("the next hop {name:?} cannot be written as {format}")));
         }

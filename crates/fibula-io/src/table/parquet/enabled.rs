@@ -1,0 +1,262 @@
+//! Reads and writes with the `parquet` crate.
+
+use super::super::builder::Builder;
+use super::super::{ReadOptions, Tables, csv, rows};
+use crate::{Damage, Place, scan};
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, RecordBatch, StringArray, downcast_integer_array};
+use arrow_schema::{DataType, Field, Schema};
+use bytes::Bytes;
+use fibula::{Address, NextHop, Rib};
+use parquet::arrow::arrow_reader::{ArrowReaderOptions, ParquetRecordBatchReaderBuilder};
+use parquet::arrow::{ArrowWriter, ProjectionMask};
+use parquet::basic::{Compression, ZstdLevel};
+use parquet::file::properties::WriterProperties;
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::fmt::Display;
+use std::io::{self, Write};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+/// The routes that are read or written at once.
+const BATCH_ROWS: usize = 8192;
+
+/// Reads a file that is held in memory.
+pub(in super::super) fn read(
+    bytes: Vec<u8>,
+    options: &ReadOptions,
+    builder: &mut Builder,
+) -> Result<(), Damage> {
+    // The crate checks what it reads, but on some damaged files a check of its own panics.
+    catch_unwind(AssertUnwindSafe(|| read_file(bytes.into(), options, builder)))
+        .unwrap_or_else(|_| Err(Damage::byte(0, "the Parquet file is damaged")))
+}
+
+fn read_file(bytes: Bytes, options: &ReadOptions, builder: &mut Builder) -> Result<(), Damage> {
+    let damaged = |error: &dyn Display| Damage::byte(0, format!("Parquet: {error}"));
+    // The types that Arrow noted in the file would only bring more kinds of text.
+    let plain = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
+    let file =
+        ParquetRecordBatchReaderBuilder::try_new_with_options(bytes, plain).map_err(|e| damaged(&e))?;
+    let names: Vec<String> = file.schema().fields().iter().map(|field| field.name().to_lowercase()).collect();
+    let Some((prefix, value)) = csv::columns(&names) else {
+        let found = scan::quoted(&names.join(", "));
+        return Err(Damage::byte(0, format!("expected the columns prefix and value, found {found}")));
+    };
+    let mask = ProjectionMask::roots(file.parquet_schema(), [prefix, value]);
+    let batches = file.with_projection(mask).with_batch_size(BATCH_ROWS).build().map_err(|e| damaged(&e))?;
+    // The columns that are left keep the order of the file.
+    let (prefix, value) = (usize::from(prefix > value), usize::from(value > prefix));
+    let mut routes = Routes { options, builder, rows: 0, known: HashMap::new() };
+    for batch in batches {
+        let batch = batch.map_err(|e| damaged(&e))?;
+        routes.read(batch.column(prefix), batch.column(value))?;
+    }
+    Ok(())
+}
+
+/// The rows of a file as routes.
+struct Routes<'a> {
+    options: &'a ReadOptions,
+    builder: &'a mut Builder,
+    /// The rows read so far.
+    rows: u64,
+    /// The next hops of the values read so far.
+    known: HashMap<Vec<u8>, NextHop>,
+}
+
+impl Routes<'_> {
+    /// Reads the next rows.
+    fn read(&mut self, prefixes: &dyn Array, values: &dyn Array) -> Result<(), Damage> {
+        let wrong = |column: &str, array: &dyn Array| {
+            Damage::byte(0, format!("the column of {column} is {}, expected text", array.data_type()))
+        };
+        let prefix_at = texts(prefixes).ok_or_else(|| wrong("prefixes", prefixes))?;
+        let value_at = texts(values).ok_or_else(|| wrong("values", values))?;
+        for index in 0..prefixes.len() {
+            self.rows += 1;
+            let read = if prefixes.is_null(index) || values.is_null(index) {
+                Err("null, expected a prefix and its value".to_owned())
+            } else {
+                self.push(&prefix_at(index), &value_at(index))
+            };
+            if let Err(what) = read {
+                self.builder.damaged(Damage { place: Place::Row(self.rows), what })?;
+            }
+        }
+        Ok(())
+    }
+
+    fn push(&mut self, prefix: &[u8], value: &[u8]) -> Result<(), String> {
+        let prefix = scan::prefix(prefix.trim_ascii(), self.options.mask_host_bits)?;
+        let next_hop = if let Some(&known) = self.known.get(value) {
+            known
+        } else {
+            if value.trim_ascii().is_empty() {
+                return Err("the value is empty, expected a next hop or AS".into());
+            }
+            let info = rows::read_value(value.trim_ascii())?;
+            let new = self.builder.next_hops.intern(info).map_err(|error| error.to_string())?;
+            self.known.insert(value.to_vec(), new);
+            new
+        };
+        self.builder.push(prefix, next_hop);
+        Ok(())
+    }
+}
+
+/// The text of a row.
+type TextAt<'a> = Box<dyn Fn(usize) -> Cow<'a, [u8]> + 'a>;
+
+/// Returns what tells the text of each row, or `None` where the column is not one of texts or
+/// integers.
+fn texts(array: &dyn Array) -> Option<TextAt<'_>> {
+    downcast_integer_array! {
+        array => Some(Box::new(|index| array.value(index).to_string().into_bytes().into())),
+        DataType::Utf8 => {
+            let array = array.as_string::<i32>();
+            Some(Box::new(|index| array.value(index).as_bytes().into()))
+        }
+        DataType::Binary => {
+            let array = array.as_binary::<i32>();
+            Some(Box::new(|index| array.value(index).into()))
+        }
+        _ => None
+    }
+}
+
+/// Writes tables whose next hops have these names. The file is made in memory, since its writer
+/// goes to other threads.
+pub(in super::super) fn write(tables: &Tables, names: &[String], out: &mut dyn Write) -> io::Result<()> {
+    let columns = ["prefix", "value"].map(|name| Field::new(name, DataType::Utf8, false));
+    let schema = Arc::new(Schema::new(columns.to_vec()));
+    let properties = WriterProperties::builder().set_compression(Compression::ZSTD(ZstdLevel::default()));
+    let mut file = ArrowWriter::try_new(Vec::new(), Arc::clone(&schema), Some(properties.build()))?;
+    write_rib(&tables.ipv4, names, &schema, &mut file)?;
+    write_rib(&tables.ipv6, names, &schema, &mut file)?;
+    out.write_all(&file.into_inner()?)
+}
+
+fn write_rib<A: Address>(
+    rib: &Rib<A>,
+    names: &[String],
+    schema: &Arc<Schema>,
+    file: &mut ArrowWriter<Vec<u8>>,
+) -> io::Result<()> {
+    let mut routes = rib.iter().peekable();
+    while routes.peek().is_some() {
+        let (mut prefixes, mut values) = (Vec::new(), Vec::new());
+        for route in routes.by_ref().take(BATCH_ROWS) {
+            prefixes.push(route.prefix.to_string());
+            values.push(super::super::write::name_of(names, &route)?);
+        }
+        let columns: [Arc<dyn Array>; 2] =
+            [Arc::new(StringArray::from(prefixes)), Arc::new(StringArray::from(values))];
+        let batch = RecordBatch::try_new(Arc::clone(schema), columns.to_vec()).map_err(io::Error::other)?;
+        file.write(&batch)?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::{Format, ReadOptions, Tables, parse, write};
+    use super::*;
+    use arrow_array::{ArrayRef, BinaryArray, Float64Array, Int64Array, UInt32Array};
+
+    fn file(columns: Vec<(&str, ArrayRef)>) -> Vec<u8> {
+        let batch = RecordBatch::try_from_iter_with_nullable(
+            columns.into_iter().map(|(name, array)| (name, array, true)),
+        )
+        .unwrap();
+        let mut file = ArrowWriter::try_new(Vec::new(), batch.schema(), None).unwrap();
+        file.write(&batch).unwrap();
+        file.into_inner().unwrap()
+    }
+
+    fn strings(texts: &[Option<&str>]) -> ArrayRef {
+        Arc::new(texts.iter().copied().collect::<StringArray>())
+    }
+
+    fn error(columns: Vec<(&str, ArrayRef)>) -> String {
+        parse(&file(columns), &ReadOptions::default()).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn a_table_that_is_written_is_read_back() {
+        let text = b"10.0.0.0/8 192.0.2.1 dev eth0\n10.1.0.0/16 64500\n2001:db8::/32 a # b\n";
+        let tables = parse(text, &ReadOptions::default()).unwrap().tables;
+        let mut bytes = Vec::new();
+        write(&tables, Format::Parquet, &mut bytes).unwrap();
+        let loaded = parse(&bytes, &ReadOptions::default()).unwrap();
+        assert_eq!((loaded.format, &loaded.tables), (Format::Parquet, &tables));
+        let mut none = Vec::new();
+        write(&Tables::default(), Format::Parquet, &mut none).unwrap();
+        assert_eq!(parse(&none, &ReadOptions::default()).unwrap().tables, Tables::default());
+    }
+
+    #[test]
+    fn columns_are_found_by_name_in_any_order_and_type() {
+        let bytes = Arc::new(BinaryArray::from(vec![&b"10.0.0.0/8"[..], b"2001:db8::/32"]));
+        for numbers in
+            [Arc::new(UInt32Array::from(vec![7, 8])) as ArrayRef, Arc::new(Int64Array::from(vec![7, 8]))]
+        {
+            let file = file(vec![
+                ("ASN", numbers),
+                ("id", strings(&[None, None])),
+                ("Network", Arc::clone(&bytes) as ArrayRef),
+            ]);
+            let tables = parse(&file, &ReadOptions::default()).unwrap().tables;
+            assert_eq!((tables.ipv4.len(), tables.ipv6.len()), (1, 1));
+            let values: Vec<_> = tables.next_hops.iter().map(|(_, info)| info.to_string()).collect();
+            assert_eq!(values, ["7", "8"]);
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_with_its_row() {
+        let values = || strings(&[Some("a"), Some("b")]);
+        let prefixes = |second| strings(&[Some("10.0.0.0/8"), second]);
+        assert_eq!(
+            error(vec![("prefix", prefixes(Some("10.0.0.0/33"))), ("value", values())]),
+            "memory, row 2: prefix length 33 is past the 32 bits of the family"
+        );
+        assert_eq!(
+            error(vec![("prefix", prefixes(None)), ("value", values())]),
+            "memory, row 2: null, expected a prefix and its value"
+        );
+        assert_eq!(
+            error(vec![("prefix", values()), ("worth", values())]),
+            "memory, byte 0: expected the columns prefix and value, found \"prefix, worth\""
+        );
+        let floats = Arc::new(Float64Array::from(vec![1.0, 2.0]));
+        assert_eq!(
+            error(vec![("prefix", prefixes(None)), ("value", floats)]),
+            "memory, byte 0: the column of values is Float64, expected text"
+        );
+        let keep_going = ReadOptions { keep_going: true, ..ReadOptions::default() };
+        let some = file(vec![("prefix", prefixes(None)), ("value", values())]);
+        let loaded = parse(&some, &keep_going).unwrap();
+        assert_eq!((loaded.tables.ipv4.len(), loaded.damage.len()), (1, 1));
+    }
+
+    #[test]
+    fn no_cut_and_no_changed_byte_is_more_than_an_error() {
+        let whole = file(vec![
+            ("prefix", strings(&[Some("10.0.0.0/8"), Some("2001:db8::/32")])),
+            ("value", strings(&[Some("a"), Some("b")])),
+        ]);
+        let keep_quiet = std::panic::take_hook();
+        std::panic::set_hook(Box::new(|_| ()));
+        for end in 4..whole.len() {
+            assert!(parse(&whole[..end], &ReadOptions::default()).is_err(), "{end}");
+        }
+        for at in 4..whole.len() {
+            let mut changed = whole.clone();
+            changed[at] ^= 0x55;
+            let _ = parse(&changed, &ReadOptions::default());
+        }
+        std::panic::set_hook(keep_quiet);
+    }
+}
