@@ -42,21 +42,15 @@ impl<Q: Question> Scalar for Asked<Q> {
 
     fn call(paths: &Vector<'_>, addresses: &Vector<'_>, output: &mut Output<'_>) -> Result<(), String> {
         let addresses = addresses::read(addresses)?;
-        let paths: Vec<Option<&[u8]>> = (0..paths.rows()).map(|row| paths.bytes(row)).collect();
-        let mut first = 0;
-        for run in paths.chunk_by(PartialEq::eq) {
-            match run[0] {
-                Some(path) => {
-                    let path = str::from_utf8(path).map_err(|error| error.to_string())?;
-                    let addresses = addresses.slice(first, run.len());
-                    Q::answer(&*Q::Table::at(path)?, &addresses, first, output)
-                        .map_err(|error| error.to_string())?;
-                }
-                None => (first..first + run.len()).for_each(|row| output.set_null(row)),
-            }
-            first += run.len();
-        }
-        Ok(())
+        paths.each_run(|first, rows, path| {
+            let Some(path) = path else {
+                (first..first + rows).for_each(|row| output.set_null(row));
+                return Ok(());
+            };
+            let path = str::from_utf8(path).map_err(|error| error.to_string())?;
+            Q::answer(&*Q::Table::at(path)?, &addresses.slice(first, rows), first, output)
+                .map_err(|error| error.to_string())
+        })
     }
 }
 

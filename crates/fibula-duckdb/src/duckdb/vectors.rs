@@ -98,24 +98,38 @@ impl<'c> Vector<'c> {
         unsafe { self.elements() }
     }
 
-    /// Returns the bytes of a row of text or of a blob; `None` if it is null.
-    pub(crate) fn bytes(&self, row: usize) -> Option<&'c [u8]> {
-        assert!(self.is(Type::Varchar) || self.is(Type::Blob), "a vector of type {}", self.id);
-        if !self.is_valid(row) {
-            return None;
+    /// Passes the bytes of each row of text or of a blob to `take`; `None` for one that is null.
+    pub(crate) fn each_bytes(&self, mut take: impl FnMut(Option<&'c [u8]>)) {
+        for (row, text) in self.texts().iter().enumerate() {
+            take(self.is_valid(row).then(|| bytes_of(text)));
         }
-        // SAFETY: the elements are of this type. The length has the same offset in both forms, and
-        // says which of them it is. The bytes are valid for as long as the vector.
-        unsafe {
-            let value = &self.elements::<sys::duckdb_string_t>()[row].value;
-            let length = value.inlined.length;
-            let bytes = if length as usize <= INLINED {
-                (&raw const value.inlined.inlined).cast::<u8>()
-            } else {
-                value.pointer.ptr.cast_const().cast::<u8>()
+    }
+
+    /// Calls `with` for each run of rows that have equal bytes, with the first of them, their number
+    /// and their bytes; `None` if they are null.
+    pub(crate) fn each_run<E>(
+        &self,
+        mut with: impl FnMut(usize, usize, Option<&'c [u8]>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let texts = self.texts();
+        let at = |row: usize| self.is_valid(row).then(|| &texts[row]);
+        let mut first = 0;
+        while first < self.rows {
+            let same = |row: &usize| match (at(first), at(*row)) {
+                (Some(one), Some(other)) => is_same(one, other),
+                (one, other) => one.is_none() && other.is_none(),
             };
-            Some(slice::from_raw_parts(bytes, length as usize))
+            let rows = (first..self.rows).take_while(same).count();
+            with(first, rows, at(first).map(bytes_of))?;
+            first += rows;
         }
+        Ok(())
+    }
+
+    fn texts(&self) -> &'c [sys::duckdb_string_t] {
+        assert!(self.is(Type::Varchar) || self.is(Type::Blob), "a vector of type {}", self.id);
+        // SAFETY: the elements are of this type.
+        unsafe { self.elements() }
     }
 
     /// Returns a field of rows that are structures. Panics if they have no such field.
@@ -139,6 +153,28 @@ impl<'c> Vector<'c> {
         // SAFETY: as the caller promises, and DuckDB aligns elements.
         unsafe { slice::from_raw_parts(call!(duckdb_vector_get_data(self.raw)).cast(), self.rows) }
     }
+}
+
+/// Returns the bytes of an element that is not null.
+fn bytes_of(text: &sys::duckdb_string_t) -> &[u8] {
+    // SAFETY: the length has the same offset in both forms, and says which of them it is. DuckDB
+    // keeps the bytes of a long text for as long as the element.
+    unsafe {
+        let length = text.value.inlined.length as usize;
+        let bytes = if length <= INLINED {
+            (&raw const text.value.inlined.inlined).cast::<u8>()
+        } else {
+            text.value.pointer.ptr.cast_const().cast::<u8>()
+        };
+        slice::from_raw_parts(bytes, length)
+    }
+}
+
+/// Returns whether two elements that are not null have equal bytes. The rows of a constant have
+/// their bytes at one address.
+fn is_same(a: &sys::duckdb_string_t, b: &sys::duckdb_string_t) -> bool {
+    let (a, b) = (bytes_of(a), bytes_of(b));
+    a.len() == b.len() && (a.as_ptr() == b.as_ptr() || a == b)
 }
 
 /// A column that DuckDB hands over to be filled.
