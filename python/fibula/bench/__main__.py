@@ -9,6 +9,7 @@ import subprocess
 import sys
 
 from fibula.bench.contenders import CONTENDERS
+from fibula.bench.copies import copies, run
 from fibula.bench.measure import Job, measure
 
 _ONE_THREAD = dict.fromkeys(("POLARS_MAX_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
@@ -25,8 +26,21 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", metavar="TEXT", default="", help="contenders whose name has it")
     parser.add_argument("--slow", action="store_true", help="also those that take minutes to load")
+    parser.add_argument(
+        "--copies",
+        type=int,
+        metavar="ROWS",
+        help="instead, copies of flows in Parquet with the answers beside, of IPv4 tables",
+    )
+    parser.add_argument(
+        "--extension", metavar="FILE", default="", help="for --copies: DuckDB's extension"
+    )
     parser.add_argument("--job", help=argparse.SUPPRESS)
+    parser.add_argument("--copy", nargs="+", help=argparse.SUPPRESS)
     options = parser.parse_args()
+    if options.copy:
+        run(options.copy)
+        return 0
     if options.job:
         print(json.dumps(measure(Job(**json.loads(options.job)))))
         return 0
@@ -34,6 +48,9 @@ def main() -> int:
         parser.error("name a table")
     wrong = False
     for table in options.tables:
+        if options.copies:
+            wrong |= copies(table, options.copies, options.only, options.extension)
+            continue
         print(f"\n{table}, {options.count:,} addresses drawn from its prefixes\n")
         print("| " + " | ".join(_COLUMNS) + " |\n| --- | ---: | ---: | ---: |", flush=True)
         for name in CONTENDERS:
