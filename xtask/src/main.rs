@@ -24,7 +24,7 @@ usage: cargo xtask COMMAND
 
   test    everything below, then all tests, both sanitizers, and every fuzz target for 10 seconds
           --quick: formatting, clippy and the unit tests
-          --instrumented: both sanitizers and every fuzz target
+          --beside: both sanitizers, the Python package and every fuzz target
   lint    formatting, comments' width, clippy, documentation, licences and duplicate versions
   instructions  the instructions of a lookup of every engine, against docs/instructions.tsv; --record writes the counts there
   api     the public items of the published crates, against docs/public-api; --record writes them there
@@ -50,7 +50,7 @@ fn command(arguments: &[String]) -> Result<()> {
     match (command, rest) {
         ("test", []) => test::all(),
         ("test", [what]) if what == "--quick" => test::quick(),
-        ("test", [what]) if what == "--instrumented" => test::instrumented(),
+        ("test", [what]) if what == "--beside" => test::beside(),
         ("lint", []) => lint::all(),
         ("instructions", rest) => instructions::from_arguments(rest),
         ("api", rest) => api::from_arguments(rest),

@@ -9,6 +9,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 /// crates. Other people's other engines need what only `setup peers` installs.
 pub(crate) const FEATURES: [&str; 2] = ["--features", "fibula-cli/gpu,fibula-cli/enrich,fibula-peers/crates"];
 
+/// [`FEATURES`] that need no Arrow.
+pub(crate) const WITHOUT_ARROW: [&str; 2] = ["--features", "fibula-cli/gpu,fibula-peers/crates"];
+
 /// As [`FEATURES`], with the command line as it is built by default. The dependencies have the same
 /// features as with [`FEATURES`], so that none of them is compiled twice.
 pub(crate) const DEFAULT_FEATURES: [&str; 2] = ["--features", "fibula-peers/crates"];

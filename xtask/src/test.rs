@@ -1,6 +1,6 @@
 //! `cargo xtask test`: everything. What is most likely to fail comes first.
 
-use crate::run::{DEFAULT_FEATURES, FEATURES, cargo, host, nightly, root, run};
+use crate::run::{DEFAULT_FEATURES, FEATURES, WITHOUT_ARROW, cargo, host, nightly, root, run};
 use crate::{aarch64, api, fuzz, instructions, lint, packages, python, setup};
 use anyhow::{Context, Result, bail};
 use std::fs::File;
@@ -13,57 +13,57 @@ type Stage = (&'static str, fn() -> Result<()>);
 /// The stages that are most likely to fail. Nothing else begins before they pass.
 const FIRST: [Stage; 2] = [("what the tests need", setup::all), ("lint", lint::all)];
 
-/// The stages that use the pinned toolchain.
-const PINNED: [Stage; 6] = [
+/// The stages of the library, the command line and what they are made of.
+const MAIN: [Stage; 5] = [
     ("packages", packages::check),
     ("public surface", api::check),
     ("tests", tests),
-    ("Python", python::test),
     ("instructions", instructions::check),
     ("64-bit Arm", aarch64::test),
 ];
 
-/// The stages that compile everything again with instruments, by the nightly toolchain and into
-/// folders of their own. They run beside those of the pinned toolchain, because the compiler spends
-/// minutes in one crate, on one core.
-const INSTRUMENTED: [Stage; 3] = [
+/// The stages that compile everything again, with instruments or other profiles, into folders of
+/// their own. They run beside the main ones, because the compiler spends minutes in one crate, on
+/// one core.
+const BESIDE: [Stage; 4] = [
     ("address sanitizer", address_sanitizer),
     ("thread sanitizer", thread_sanitizer),
+    ("Python", python::test),
     ("fuzzing", || fuzz::targets(fuzz::SECONDS, &[])),
 ];
 
 /// The stages of what one runs before a commit.
 const QUICK: [Stage; 2] = [("lint", lint::code), ("unit tests", unit_tests)];
 
-/// Where the instrumented stages print while the others run.
-const LOG: &str = "target/instrumented.log";
+/// Where the stages print that run beside the main ones.
+const LOG: &str = "target/beside.log";
 
-/// Runs all checks and tests. The instrumented stages run in a process of their own, which prints
-/// into a file. The file is printed at the end.
+/// Runs all checks and tests. The stages beside the main ones run in a process of their own, which
+/// prints into a file. The file is printed at the end.
 pub(crate) fn all() -> Result<()> {
     let start = Instant::now();
     stages(&FIRST)?;
-    println!("beside what follows, into {LOG}: cargo xtask test --instrumented");
+    println!("beside what follows, into {LOG}: cargo xtask test --beside");
     let log = File::create(root().join(LOG)).with_context(|| format!("cannot write {LOG}"))?;
-    let mut beside = Command::new(std::env::current_exe()?);
-    beside.args(["test", "--instrumented"]).stdin(Stdio::null()).stderr(log.try_clone()?).stdout(log);
-    let mut beside = beside.spawn().context("cannot run the instrumented stages")?;
-    let pinned = stages(&PINNED).inspect_err(|error| {
-        eprintln!("xtask: {error:#}\nthe instrumented stages are still running");
+    let mut process = Command::new(std::env::current_exe()?);
+    process.args(["test", "--beside"]).stdin(Stdio::null()).stderr(log.try_clone()?).stdout(log);
+    let mut process = process.spawn().context("cannot run the stages beside the main ones")?;
+    let main = stages(&MAIN).inspect_err(|error| {
+        eprintln!("xtask: {error:#}\nthe stages beside this one are still running");
     });
-    let status = beside.wait()?;
+    let status = process.wait()?;
     std::io::copy(&mut File::open(root().join(LOG))?, &mut std::io::stdout())?;
-    pinned?;
+    main?;
     if !status.success() {
-        bail!("the instrumented stages failed ({status}); they are printed above, and in {LOG}");
+        bail!("the stages beside the main ones failed ({status}); they are printed above, and in {LOG}");
     }
     report("all good", start.elapsed().as_secs_f64(), cpu_seconds());
     Ok(())
 }
 
-/// Runs the stages that compile everything again with instruments.
-pub(crate) fn instrumented() -> Result<()> {
-    stages(&INSTRUMENTED)
+/// Runs the stages that run beside the main ones.
+pub(crate) fn beside() -> Result<()> {
+    stages(&BESIDE)
 }
 
 /// Runs what one runs before a commit: formatting, clippy and the unit tests, with few cases each.
@@ -127,12 +127,16 @@ const LARGE: [&str; 10] = [
     "sail_m::tests::twelve_tables_keep_apart_and_within_the_bound_on_chip",
 ];
 
-/// Runs the unit tests of all crates, not optimized and with few cases each, but for the
-/// [large](LARGE) ones.
+/// The crates that need Arrow. It takes longer to compile than all that the other crates need.
+const WITH_ARROW: [&str; 3] = ["fibula-arrow", "fibula-duckdb", "fibula-python"];
+
+/// Runs the unit tests of all crates without Arrow, not optimized and with few cases each, but for
+/// the [large](LARGE) ones.
 fn unit_tests() -> Result<()> {
     let mut tests = cargo(&["test", "--workspace", "--lib", "--bins", "--locked", "--profile", "quick"]);
+    tests.args(WITH_ARROW.iter().flat_map(|name| ["--exclude", name])).args(WITHOUT_ARROW);
     let left_out = LARGE.iter().flat_map(|name| ["--skip", name]);
-    run(tests.args(FEATURES).arg("--").args(left_out).env("PROPTEST_CASES", "4"))
+    run(tests.arg("--").args(left_out).env("PROPTEST_CASES", "4"))
 }
 
 /// Runs the `unsafe` code with every memory access checked. Engines and blocks have none: they read
