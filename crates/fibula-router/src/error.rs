@@ -1,5 +1,7 @@
 //! [`Error`].
 
+use std::io;
+
 /// What can go wrong in a router.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -13,6 +15,16 @@ pub enum Error {
         /// What was tried.
         what: String,
         /// The kernel's answer.
-        error: std::io::Error,
+        error: io::Error,
     },
+    /// A stream of FPM frames is malformed.
+    #[error(transparent)]
+    Fpm(#[from] crate::feed::fpm::Error),
+}
+
+impl Error {
+    /// Returns the error of something that the kernel refused.
+    pub fn system(what: impl Into<String>, error: impl Into<io::Error>) -> Self {
+        Self::System { what: what.into(), error: error.into() }
+    }
 }

@@ -9,7 +9,14 @@
 //! next hops, the links and the neighbours, and tells a [`Plane`](plane::Plane) what changed. The
 //! plane forwards packets.
 
+mod adjacencies;
+pub mod control;
 mod error;
+pub mod feed;
+pub mod message;
+mod next_hops;
 pub mod plane;
+mod pool;
+pub mod routes;
 
 pub use error::Error;

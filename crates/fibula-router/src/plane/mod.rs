@@ -9,6 +9,8 @@
 //! adjacency = interface, both MAC addresses, MTU
 //! ```
 
+pub mod memory;
+
 use fibula::{Delta, NextHop, Rib};
 
 /// The index of an adjacency.
