@@ -35,3 +35,11 @@ fn enriching_needs_the_feature_enrich() {
     let arguments = ["enrich", "flows.csv", "-c", "src", "-t", "table.txt", "-o", "out.parquet"];
     assert_eq!(standard_error(&arguments), (Some(2), lacking.into()));
 }
+
+#[test]
+#[cfg(not(feature = "router"))]
+fn a_router_needs_the_feature_router() {
+    let lacking =
+        "fibula: no router: it takes Linux, and this fibula was built without the feature `router`\n";
+    assert_eq!(standard_error(&["router", "status"]), (Some(2), lacking.into()));
+}

@@ -71,6 +71,7 @@ fn make_file(file: &str, tables: &[String]) -> anyhow::Result<()> {
 fn replay(files: &[String]) -> anyhow::Result<()> {
     let settings = Settings { feeds: vec![Feed::Fpm], ..Settings::default() };
     let mut control = Control::new(Memory::default(), settings);
+    let mut before = 0;
     for (file, number) in files.iter().zip(1..) {
         let queue = Arc::new(Queue::default());
         let applier = {
@@ -87,14 +88,16 @@ fn replay(files: &[String]) -> anyhow::Result<()> {
         control = back;
         let applied = start.elapsed();
         let status = control.status();
+        let messages = status.counts.messages - before;
+        before = status.counts.messages;
         let routes: usize = status.tables.iter().map(|table| table.ipv4 + table.ipv6).sum();
         println!(
             "{file}: {} messages read in {:.3} s, applied in {:.3} s: {:.0} a second; {routes} routes, {} next hops, \
              {} batches, latency p50 {:.0} us, p99 {:.0} us",
-            status.counts.messages,
+            messages,
             read.as_secs_f64(),
             applied.as_secs_f64(),
-            status.counts.messages as f64 / applied.as_secs_f64(),
+            messages as f64 / applied.as_secs_f64(),
             status.next_hops,
             status.counts.batches,
             status.latency_p50_us,

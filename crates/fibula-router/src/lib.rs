@@ -10,6 +10,8 @@
 //! plane forwards packets.
 
 mod adjacencies;
+#[cfg(target_os = "linux")]
+pub mod config;
 pub mod control;
 mod error;
 pub mod feed;
@@ -18,5 +20,7 @@ mod next_hops;
 pub mod plane;
 mod pool;
 pub mod routes;
+#[cfg(target_os = "linux")]
+pub mod service;
 
 pub use error::Error;

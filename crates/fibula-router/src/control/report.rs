@@ -7,11 +7,12 @@ use crate::next_hops::Resolved;
 use crate::plane::{Adjacency, Plane};
 use crate::routes::{Chosen, TableSize};
 use fibula::{Family, IpPrefix, NextHop};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+use std::fmt;
 use std::net::IpAddr;
 
 /// A feed.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FeedRow {
     /// Its name.
     pub feed: Feed,
@@ -24,7 +25,7 @@ pub struct FeedRow {
 }
 
 /// A network interface.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LinkRow {
     /// The kernel's index.
     pub index: u32,
@@ -37,7 +38,7 @@ pub struct LinkRow {
 }
 
 /// A router at a glance.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Status {
     /// Whether the plane forwards.
     pub forwarding: bool,
@@ -65,11 +66,45 @@ pub struct Status {
     pub error: Option<String>,
 }
 
+/// What happens to packets of a route.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Way {
+    /// They go to a gateway.
+    Via,
+    /// Their destination is on the link; the kernel resolves it.
+    OnLink,
+    /// They are dropped.
+    Blackhole,
+    /// The kernel answers that there is no route.
+    Unreachable,
+    /// The kernel answers that it is forbidden.
+    Prohibit,
+    /// They are for this machine.
+    Local,
+    /// The kernel does what only it can do.
+    Kernel,
+}
+
+impl fmt::Display for Way {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Via => "via",
+            Self::OnLink => "on-link",
+            Self::Blackhole => "blackhole",
+            Self::Unreachable => "unreachable",
+            Self::Prohibit => "prohibit",
+            Self::Local => "local",
+            Self::Kernel => "kernel",
+        })
+    }
+}
+
 /// A way to a destination.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NextHopRow {
-    /// `via`, `on-link`, `blackhole`, `unreachable`, `prohibit`, `local` or `kernel`.
-    pub kind: &'static str,
+    /// What happens to packets.
+    pub kind: Way,
     /// The gateway.
     pub gateway: Option<IpAddr>,
     /// The name of the interface.
@@ -81,7 +116,7 @@ pub struct NextHopRow {
 }
 
 /// A route.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RouteRow {
     /// The id of the table.
     pub table: u32,
@@ -100,7 +135,7 @@ pub struct RouteRow {
 }
 
 /// The answer for an address.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LookupRow {
     /// The address.
     pub address: IpAddr,
@@ -140,10 +175,15 @@ impl<P: Plane> Control<P> {
         }
     }
 
-    /// Returns routes of a table in one family in order, from a prefix on, at most `limit`.
-    /// O(log n) and those.
-    pub fn routes(&self, table: u32, family: Family) -> impl Iterator<Item = RouteRow> {
-        self.tables.routes(table, family).map(move |route| self.row(table, route))
+    /// Returns the routes of a table in one family in order, those after a prefix if one is given.
+    /// O(log n) to begin.
+    pub fn routes(
+        &self,
+        table: u32,
+        family: Family,
+        after: Option<IpPrefix>,
+    ) -> impl Iterator<Item = RouteRow> {
+        self.tables.routes(table, family, after).map(move |route| self.row(table, route))
     }
 
     /// Returns what answers for an address.
@@ -176,7 +216,7 @@ impl<P: Plane> Control<P> {
             (Some(Resolved::Legs(legs)), _) => legs
                 .into_iter()
                 .map(|(neighbour, weight)| NextHopRow {
-                    kind: if neighbour.1.is_some() { "via" } else { "on-link" },
+                    kind: if neighbour.1.is_some() { Way::Via } else { Way::OnLink },
                     gateway: neighbour.1,
                     interface: Some(self.adjacencies.link_name(neighbour.0)),
                     weight,
@@ -184,14 +224,17 @@ impl<P: Plane> Control<P> {
                 })
                 .collect(),
             (_, Some(interface)) => {
-                vec![NextHopRow { interface: Some(self.adjacencies.link_name(interface)), ..way("on-link") }]
+                vec![NextHopRow {
+                    interface: Some(self.adjacencies.link_name(interface)),
+                    ..way(Way::OnLink)
+                }]
             }
-            (Some(Resolved::Drop), _) => vec![way("blackhole")],
+            (Some(Resolved::Drop), _) => vec![way(Way::Blackhole)],
             _ => vec![way(match self.next_hops.key(next_hop) {
-                Some(Target::Unreachable) => "unreachable",
-                Some(Target::Prohibit) => "prohibit",
-                Some(Target::Local) => "local",
-                _ => "kernel",
+                Some(Target::Unreachable) => Way::Unreachable,
+                Some(Target::Prohibit) => Way::Prohibit,
+                Some(Target::Local) => Way::Local,
+                _ => Way::Kernel,
             })],
         }
     }

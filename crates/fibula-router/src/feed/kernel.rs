@@ -7,13 +7,14 @@
 //! The local table (id 255) is always followed: it says which packets are for this machine. Other
 //! routes are followed if a [`Filter`] takes them. Where FPM tells the routes, it need not.
 //!
-//! The kernel deletes the legs of an IPv6 multipath route one by one, with a message that does not
+//! The kernel says nothing of the IPv4 routes that go with an interface or an address, so when one of
+//! those goes, the feed dumps again. The kernel deletes the legs of an IPv6 multipath route one by one, with a message that does not
 //! say what is left. So such a message is not believed: it makes the feed dump again.
 
 use super::{Feed, Mark, Queue, Session};
 use crate::Error;
 use crate::control::Asker;
-use crate::message::{Event, Message, Messages, Target};
+use crate::message::{Event, Link, Message, Messages, Target};
 use crate::routes::LOCAL;
 use fibula::IpPrefix;
 use netlink_packet_core::{
@@ -33,8 +34,8 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// The groups of links, neighbours, routes of both families, and next-hop objects.
-const GROUPS: u32 = 1 << 0 | 1 << 2 | 1 << 6 | 1 << 10 | 1 << 31;
+/// The groups of links, neighbours, IPv4 addresses, routes of both families, and next-hop objects.
+const GROUPS: u32 = 1 << 0 | 1 << 2 | 1 << 4 | 1 << 6 | 1 << 10 | 1 << 31;
 
 /// The kernel's room for messages that were not read yet, in bytes. A full table that comes at once
 /// is some hundred megabytes.
@@ -78,8 +79,14 @@ impl Filter {
 /// # Errors
 /// If the kernel gives no socket.
 pub fn follow<C: 'static>(filter: Filter, queue: Arc<Queue<C>>) -> Result<(), Error> {
-    let mut follower =
-        Follower { changes: open(GROUPS)?, filter, queue, session: 0, multipath: HashSet::new() };
+    let mut follower = Follower {
+        changes: open(GROUPS)?,
+        filter,
+        queue,
+        session: 0,
+        multipath: HashSet::new(),
+        up: HashSet::new(),
+    };
     let run = move || follower.run();
     thread::Builder::new()
         .name("rtnetlink".into())
@@ -110,6 +117,8 @@ struct Follower<C> {
     session: u32,
     /// IPv6 routes of several legs.
     multipath: HashSet<(u32, IpPrefix, u32)>,
+    /// The links that are up.
+    up: HashSet<u32>,
 }
 
 impl<C> Follower<C> {
@@ -128,6 +137,7 @@ impl<C> Follower<C> {
     fn dump(&mut self, session: Session) -> Result<(), Error> {
         self.queue.fill(|batch| batch.marks.push(Mark::Begun(session)));
         self.multipath.clear();
+        self.up.clear();
         for (kind, header, family) in DUMPS {
             let mut attempt = 1;
             while !self.dump_one(session, kind, header, family)? && attempt < ATTEMPTS {
@@ -194,7 +204,7 @@ impl<C> Follower<C> {
         for message in messages.by_ref() {
             match message {
                 Ok(Message::Event(event)) if self.filter.takes(&event) => {
-                    if self.is_believed(&event) {
+                    if self.is_all(&event) {
                         events.push(event);
                     } else {
                         end = End::Again;
@@ -202,7 +212,7 @@ impl<C> Follower<C> {
                 }
                 Ok(Message::Done) => end = End::Done,
                 Ok(Message::Answer(code)) if code != 0 => end = End::Failed(code),
-                Ok(Message::Overrun) => end = End::Again,
+                Ok(Message::Overrun | Message::AddressGone) => end = End::Again,
                 Ok(_) => ignored += 1,
                 // The kernel's messages are well formed. What cannot be read is new to us.
                 Err(error) => {
@@ -216,12 +226,15 @@ impl<C> Follower<C> {
         end
     }
 
-    /// Returns whether an event says all that there is to say.
-    fn is_believed(&mut self, event: &Event) -> bool {
-        let Event::Route { table, prefix: prefix @ IpPrefix::V6(_), metric, target, .. } = event else {
-            return true;
+    /// Returns whether an event says all that changed.
+    fn is_all(&mut self, event: &Event) -> bool {
+        let (key, target) = match event {
+            Event::Link { index, link } => return self.is_all_of_link(*index, link.as_ref()),
+            Event::Route { table, prefix: prefix @ IpPrefix::V6(_), metric, target, .. } => {
+                ((*table, *prefix, *metric), target)
+            }
+            _ => return true,
         };
-        let key = (*table, *prefix, *metric);
         match target {
             Some(Target::Legs(legs)) if legs.len() > 1 => {
                 self.multipath.insert(key);
@@ -233,6 +246,15 @@ impl<C> Follower<C> {
             }
             None => !self.multipath.remove(&key),
         }
+    }
+
+    /// Returns whether no routes went with a link: it was not up before, or it is up.
+    fn is_all_of_link(&mut self, index: u32, link: Option<&Link>) -> bool {
+        if link.is_some_and(|link| link.is_up) {
+            self.up.insert(index);
+            return true;
+        }
+        !self.up.remove(&index)
     }
 }
 

@@ -18,11 +18,11 @@ pub mod writer;
 
 pub use queue::{Batch, Mark, ObjectKey, Queue, Request, RouteKey, RouteUpdate, Stamped};
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// A kind of source. The order decides between routes of the same metric.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Feed {
     /// zebra's forwarding plane manager.

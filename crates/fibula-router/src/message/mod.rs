@@ -25,6 +25,7 @@ pub(crate) const HEADER: usize = 16;
 const ERROR: u16 = 2;
 const DONE: u16 = 3;
 const OVERRUN: u16 = 4;
+const DELETE_ADDRESS: u16 = 21;
 const NEW_NEXT_HOP: u16 = 104;
 const DELETE_NEXT_HOP: u16 = 105;
 
@@ -80,6 +81,8 @@ pub enum Message {
     Answer(i32),
     /// The kernel lost messages.
     Overrun,
+    /// An address of this machine is gone.
+    AddressGone,
     /// A message without a meaning for a router.
     Other,
 }
@@ -154,6 +157,7 @@ fn message(kind: u16, payload: &[u8]) -> Result<Message, String> {
             return Ok(Message::Answer(i32::from_ne_bytes(*code).saturating_neg()));
         }
         NEW_NEXT_HOP | DELETE_NEXT_HOP => next_hop::event(payload, kind == DELETE_NEXT_HOP)?,
+        DELETE_ADDRESS => return Ok(Message::AddressGone),
         // RTM_*LINK, RTM_*ROUTE and RTM_*NEIGH, without the requests.
         16 | 17 | 24 | 25 | 28 | 29 => {
             match Known::parse_with_param(payload, kind).map_err(|error| error.to_string())? {

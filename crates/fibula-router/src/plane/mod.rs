@@ -12,6 +12,8 @@
 pub mod memory;
 
 use fibula::{Delta, NextHop, Rib};
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 
 /// The index of an adjacency.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -65,10 +67,10 @@ pub enum Routes<'a> {
 }
 
 /// Packets that a plane counted.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counter {
     /// What was counted, as in `forwarded`.
-    pub name: &'static str,
+    pub name: Cow<'static, str>,
     /// Of what, if not of the whole plane: an interface, a next hop or a reason.
     pub label: Option<String>,
     /// The number of packets.

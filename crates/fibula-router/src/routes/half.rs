@@ -228,9 +228,11 @@ where
         self.rib.longest_match(address).map(|route| self.chosen(route.prefix, route.next_hop))
     }
 
-    /// Returns all routes in order.
-    pub(super) fn routes(&self) -> impl Iterator<Item = Chosen> {
-        self.rib.iter().map(|route| self.chosen(route.prefix, route.next_hop))
+    /// Returns the routes after a prefix, or all, in order.
+    pub(super) fn routes(&self, after: Option<Prefix<A>>) -> impl Iterator<Item = Chosen> {
+        let from = self.rib.iter_from(after.unwrap_or(Prefix::ALL));
+        let routes = from.skip_while(move |route| Some(route.prefix) == after);
+        routes.map(|route| self.chosen(route.prefix, route.next_hop))
     }
 
     fn chosen(&self, prefix: Prefix<A>, next_hop: NextHop) -> Chosen {

@@ -16,9 +16,9 @@ use crate::adjacencies::Adjacencies;
 use crate::feed::{Feed, RouteKey, RouteUpdate};
 use crate::next_hops::NextHops;
 use crate::plane::{Plane, Routes};
-use fibula::{IpPrefix, NextHop};
+use fibula::{Family, IpPrefix, NextHop};
 use half::{Candidate, Half};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
@@ -43,7 +43,7 @@ pub(crate) struct Tables {
 }
 
 /// The number of routes of a table.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TableSize {
     /// The id of the table.
     pub table: u32,
@@ -188,12 +188,19 @@ impl Tables {
         }
     }
 
-    /// Returns the routes of a table from a prefix on, in order.
-    pub(crate) fn routes(&self, table: u32, family: fibula::Family) -> Box<dyn Iterator<Item = Chosen> + '_> {
-        match (self.tables.get(&table), family) {
-            (None, _) => Box::new(std::iter::empty()),
-            (Some(table), fibula::Family::Ipv4) => Box::new(table.ipv4.routes()),
-            (Some(table), fibula::Family::Ipv6) => Box::new(table.ipv6.routes()),
+    /// Returns the routes of a table after a prefix, or all, in order.
+    pub(crate) fn routes(
+        &self,
+        table: u32,
+        family: Family,
+        after: Option<IpPrefix>,
+    ) -> Box<dyn Iterator<Item = Chosen> + '_> {
+        let Some(table) = self.tables.get(&table) else { return Box::new(std::iter::empty()) };
+        match (family, after) {
+            (Family::Ipv4, Some(IpPrefix::V4(after))) => Box::new(table.ipv4.routes(Some(after))),
+            (Family::Ipv6, Some(IpPrefix::V6(after))) => Box::new(table.ipv6.routes(Some(after))),
+            (Family::Ipv4, _) => Box::new(table.ipv4.routes(None)),
+            (Family::Ipv6, _) => Box::new(table.ipv6.routes(None)),
         }
     }
 

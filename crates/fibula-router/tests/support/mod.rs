@@ -2,7 +2,7 @@
 #![allow(dead_code, reason = "each test uses a part")]
 
 use fibula::IpPrefix;
-use fibula_router::control::{Control, Settings};
+use fibula_router::control::{Control, Settings, Way};
 use fibula_router::feed::{Batch, Feed, Mark, Queue, Session, fpm};
 use fibula_router::plane::memory::Memory;
 use std::collections::BTreeMap;
@@ -80,7 +80,7 @@ pub(crate) fn shared() -> PathBuf {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Leads {
     Legs(Vec<(Option<IpAddr>, u32, u64)>),
-    Word(&'static str),
+    Word(String),
 }
 
 /// The routes of FPM frames, read by the plainest parser there can be.
@@ -152,9 +152,9 @@ impl Model {
                     return;
                 }
                 let leads = match (bytes[7], found.get(&30), found.get(&9)) {
-                    (6, ..) => Leads::Word("blackhole"),
-                    (7, ..) => Leads::Word("unreachable"),
-                    (8, ..) => Leads::Word("prohibit"),
+                    (6, ..) => Leads::Word("blackhole".into()),
+                    (7, ..) => Leads::Word("unreachable".into()),
+                    (8, ..) => Leads::Word("prohibit".into()),
                     (_, Some(object), _) => {
                         self.by_object.insert(key, u32_at(object, 0));
                         return;
@@ -188,7 +188,7 @@ impl Model {
     }
 
     fn object(&self, id: u32) -> Leads {
-        let Some(bytes) = self.objects.get(&id) else { return Leads::Word("kernel") };
+        let Some(bytes) = self.objects.get(&id) else { return Leads::Word("kernel".into()) };
         let found = attributes(bytes);
         if let Some(group) = found.get(&2) {
             let members = group.chunks(8).flat_map(|member| match self.object(u32_at(member, 0)) {
@@ -198,10 +198,10 @@ impl Model {
                 Leads::Word(_) => Vec::new(),
             });
             let members: Vec<_> = members.collect();
-            return if members.is_empty() { Leads::Word("kernel") } else { Leads::Legs(members) };
+            return if members.is_empty() { Leads::Word("kernel".into()) } else { Leads::Legs(members) };
         }
         if found.contains_key(&4) {
-            return Leads::Word("blackhole");
+            return Leads::Word("blackhole".into());
         }
         Leads::Legs(vec![(found.get(&6).map(|bytes| ip(bytes)), u32_at(found[&5], 0), 1)])
     }
@@ -218,13 +218,13 @@ pub(crate) fn routes(router: &Router) -> BTreeMap<(u32, IpPrefix), Leads> {
     let mut found = BTreeMap::new();
     for size in router.status().tables {
         for family in [fibula::Family::Ipv4, fibula::Family::Ipv6] {
-            for row in router.routes(size.table, family) {
+            for row in router.routes(size.table, family, None) {
                 let legs = row.ways.iter();
                 let leads = match row.ways[0].kind {
-                    "via" | "on-link" => Leads::Legs(
+                    Way::Via | Way::OnLink => Leads::Legs(
                         legs.map(|way| (way.gateway, index(way.interface.as_deref()), way.weight)).collect(),
                     ),
-                    word => Leads::Word(word),
+                    word => Leads::Word(word.to_string()),
                 };
                 found.insert((size.table, row.prefix.parse().unwrap()), leads);
             }

@@ -1,0 +1,123 @@
+//! The router, and the commands that ask one.
+
+mod rows;
+mod watch;
+
+use super::{Command, Lookup, Routes, Run, Socket};
+use crate::exit::Verdict;
+use crate::output::Output;
+use anyhow::{Context, bail};
+use fibula_router::config::{Config, PlaneKind, Switch};
+use fibula_router::plane::memory::Memory;
+use fibula_router::service::{self, Answer, Ask, Client};
+use rows::{CounterRow, Route};
+use std::fs;
+use std::io::{self, IsTerminal};
+use tracing_subscriber::EnvFilter;
+
+/// Runs the command.
+pub(super) fn run(command: Command, output: &Output) -> anyhow::Result<Verdict> {
+    match command {
+        Command::Run(run) => router(&run),
+        Command::Status(socket) => status(&socket, output),
+        Command::Routes(routes) => list(&routes, output),
+        Command::Lookup(lookup) => look_up(lookup, output),
+        Command::Counters(socket) => counters(&socket, output),
+        Command::Watch(watch) => watch::run(&watch),
+    }
+}
+
+/// Returns the configuration of a file and of what was given beside it.
+fn configuration(run: &Run) -> anyhow::Result<Config> {
+    let mut config = match &run.config {
+        None => Config::default(),
+        Some(path) => {
+            let text = fs::read_to_string(path).with_context(|| path.display().to_string())?;
+            Config::parse(&text).with_context(|| path.display().to_string())?
+        }
+    };
+    if let Some(listen) = run.fpm {
+        let options = config.fpm.options().unwrap_or_default();
+        config.fpm = Switch::Options(fibula_router::config::Fpm { listen, ..options });
+    }
+    if run.kernel {
+        config.fpm = Switch::Flag(false);
+        config.kernel.routes = Some(true);
+    }
+    config.metrics = run.metrics.or(config.metrics);
+    if let Some(socket) = &run.socket {
+        config.socket.clone_from(socket);
+    }
+    Ok(config)
+}
+
+/// Runs a router.
+fn router(run: &Run) -> anyhow::Result<Verdict> {
+    let config = configuration(run)?;
+    if run.check {
+        println!("{config:#?}");
+        return Ok(Verdict::Good);
+    }
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
+    let log = tracing_subscriber::fmt().with_env_filter(filter).with_target(false).with_writer(io::stderr);
+    log.with_ansi(io::stderr().is_terminal()).init();
+    match config.plane {
+        PlaneKind::Memory => drop(service::serve(&config, Memory::default())?),
+    }
+    Ok(Verdict::Good)
+}
+
+fn connect(socket: &Socket) -> anyhow::Result<Client> {
+    Ok(Client::connect(&socket.socket)?)
+}
+
+fn status(socket: &Socket, output: &Output) -> anyhow::Result<Verdict> {
+    let Answer::Status(status) = connect(socket)?.ask(&Ask::Status)? else { return unexpected() };
+    if output.is_table() {
+        print!("{}", rows::glance(&status));
+    } else {
+        output.rows([&*status])?;
+    }
+    Ok(Verdict::good_if(status.error.is_none()))
+}
+
+fn list(routes: &Routes, output: &Output) -> anyhow::Result<Verdict> {
+    let mut client = connect(&routes.socket)?;
+    let mut printer = output.batch_printer();
+    let families = [(false, !routes.ipv6), (true, !routes.ipv4)];
+    for ipv6 in families.into_iter().filter(|family| family.1).map(|family| family.0) {
+        let mut after = None;
+        loop {
+            let question = Ask::Routes { table: routes.table, ipv6, after };
+            let Answer::Routes(page) = client.ask(&question)? else { return unexpected() };
+            let Some(last) = page.last() else { break };
+            after = Some(last.prefix.clone());
+            page.iter().try_for_each(|route| printer.row(&Route::from(route)))?;
+        }
+    }
+    printer.finish()?;
+    Ok(Verdict::Good)
+}
+
+fn look_up(lookup: Lookup, output: &Output) -> anyhow::Result<Verdict> {
+    let mut client = connect(&lookup.socket)?;
+    let mut printer = output.batch_printer();
+    for address in lookup.addresses {
+        let question = Ask::Lookup { table: lookup.table, address };
+        let Answer::Lookup(answer) = client.ask(&question)? else { return unexpected() };
+        printer.row(&rows::Looked::from(&*answer))?;
+    }
+    printer.finish()?;
+    Ok(Verdict::Good)
+}
+
+fn counters(socket: &Socket, output: &Output) -> anyhow::Result<Verdict> {
+    let Answer::Counters(counters) = connect(socket)?.ask(&Ask::Counters)? else { return unexpected() };
+    output.rows(counters.iter().map(CounterRow::from))?;
+    Ok(Verdict::Good)
+}
+
+/// The answer is not of the question: the router is of another version.
+fn unexpected<T>() -> anyhow::Result<T> {
+    bail!("the router's answer is of another kind: is it of this version?")
+}
