@@ -7,7 +7,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// The optional features that are tested: `enrich`, cards, and other people's engines that are
 /// crates. Other people's other engines need what only `setup peers` installs.
-pub(crate) const FEATURES: [&str; 2] = ["--features", "fibula-cli/gpu,fibula-cli/enrich,fibula-peers/crates"];
+pub(crate) const FEATURES: [&str; 2] =
+    ["--features", "fibula-cli/gpu,fibula-cli/enrich,fibula-cli/router,fibula-peers/crates"];
 
 /// As [`FEATURES`], with the command line as it is built by default. The dependencies have the same
 /// features as with [`FEATURES`], so that none of them is compiled twice.

@@ -17,6 +17,7 @@ pub(crate) fn all() -> Result<()> {
     compilers()?;
     arm()?;
     valgrind()?;
+    frr()?;
     nightly()?;
     rust_src()?;
     cargo_fuzz()?;
@@ -97,6 +98,14 @@ fn valgrind() -> Result<()> {
         return Ok(());
     }
     debian("valgrind", &["valgrind"])
+}
+
+/// FRR, whose routes the router follows. Elsewhere its test is skipped.
+fn frr() -> Result<()> {
+    if !cfg!(target_os = "linux") || works("/usr/lib/frr/zebra", &["--version"]) {
+        return Ok(());
+    }
+    debian("FRR", &["frr", "iproute2"])
 }
 
 /// Installs the missing Debian packages.
