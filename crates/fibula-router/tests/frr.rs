@@ -187,7 +187,7 @@ fn commands() -> String {
             ),
             _ => writeln!(text, "route add {prefix}/24 via 10.99.1.{gateway}"),
         };
-        if n % 4 == 0 {
+        if n.is_multiple_of(4) {
             let _ = writeln!(text, "route add {}/64 via fd99::{gateway:x}", prefix6(n));
         }
     }
@@ -196,11 +196,12 @@ fn commands() -> String {
 
 /// Routes that zebra has of staticd. Reading thousands of them takes staticd minutes.
 fn configuration() -> String {
-    (0..STATIC).map(|n| format!("ip route 192.0.2.{n}/32 10.99.3.{}\n", 1 + n % 7)).collect()
+    let lines = (0..STATIC).map(|n| format!("ip route 192.0.2.{n}/32 10.99.3.{}", 1 + n % 7));
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 /// Has `ip` do what several lines say, which must succeed. Returns what it printed.
-fn ip(lines: String) -> String {
+fn ip(lines: &str) -> String {
     let mut child = Command::new("ip")
         .args(["-o", "-batch", "-"])
         .stdin(Stdio::piped())
@@ -208,6 +209,7 @@ fn ip(lines: String) -> String {
         .spawn()
         .unwrap();
     let mut stdin = child.stdin.take().unwrap();
+    let lines = format!("{lines}\n");
     let writer = thread::spawn(move || stdin.write_all(lines.as_bytes()).unwrap());
     let output = child.wait_with_output().unwrap();
     writer.join().unwrap();
@@ -217,7 +219,8 @@ fn ip(lines: String) -> String {
 
 /// Asks the kernel for addresses, all of which have routes that forward.
 fn kernel_answers(addresses: &[IpAddr]) -> Vec<(Option<IpAddr>, String)> {
-    let text = ip(addresses.iter().map(|address| format!("route get {address}\n")).collect());
+    let lines: Vec<String> = addresses.iter().map(|address| format!("route get {address}")).collect();
+    let text = ip(&lines.join("\n"));
     let after = |line: &str, word: &str| {
         let mut words = line.split_whitespace().skip_while(|other| *other != word);
         words.nth(1).map(str::to_owned)
@@ -235,7 +238,7 @@ fn compare(queue: &Shared) {
         .map(|_| {
             let n = random.u32(..ROUTES);
             let host = random.u8(1..);
-            if n % 4 == 0 && random.bool() {
+            if n.is_multiple_of(4) && random.bool() {
                 IpAddr::from(Ipv6Addr::from(prefix6(n).to_bits() + u128::from(host)))
             } else {
                 // Those that do not forward are compared elsewhere.
@@ -288,7 +291,7 @@ fn follow(groups: bool) {
         zebra += "no fpm use-next-hop-groups\n";
     }
     lab.start("zebra", &zebra, &["-M", "dplane_fpm_nl"]);
-    ip(commands());
+    ip(&commands());
     lab.start("staticd", &configuration(), &[]);
     let are_all_there = || {
         let (ipv4, ipv6) = sizes(&queue);
