@@ -1,7 +1,7 @@
 //! Installs what the tests need and the machine lacks, and prints it.
 
 use crate::run::{output, root, run, works};
-use crate::{aarch64, python};
+use crate::{aarch64, bpf, python};
 use anyhow::{Context, Result, bail};
 use std::path::PathBuf;
 use std::process::Command;
@@ -17,6 +17,7 @@ pub(crate) fn all() -> Result<()> {
     compilers()?;
     arm()?;
     valgrind()?;
+    bpf::set_up()?;
     nightly()?;
     rust_src()?;
     cargo_fuzz()?;

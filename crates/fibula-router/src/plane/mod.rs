@@ -9,6 +9,9 @@
 //! adjacency = interface, both MAC addresses, MTU
 //! ```
 
+#[cfg(target_os = "linux")]
+pub mod xdp;
+
 use fibula::{Delta, NextHop, Rib};
 
 /// The index of an adjacency.
