@@ -65,6 +65,19 @@ pub enum Routes<'a> {
     V6(&'a Rib<u128>, &'a [Delta<u128>]),
 }
 
+/// Packets that a plane counted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Counter {
+    /// What was counted, as in `forwarded`.
+    pub name: &'static str,
+    /// Of what, if not of the whole plane: an interface, a next hop or a reason.
+    pub label: Option<String>,
+    /// The number of packets.
+    pub packets: u64,
+    /// The sum of their lengths, in bytes.
+    pub bytes: u64,
+}
+
 /// What forwards packets.
 ///
 /// The order of calls keeps every packet on a path that some route allows: an adjacency is set
@@ -103,4 +116,12 @@ pub trait Plane {
     /// # Errors
     /// If the kernel fails; whatever forwarded before goes on.
     fn start(&mut self) -> Result<(), crate::Error>;
+
+    /// Returns what was counted since the plane first forwarded.
+    ///
+    /// # Errors
+    /// If the kernel fails.
+    fn counters(&self) -> Result<Vec<Counter>, crate::Error> {
+        Ok(Vec::new())
+    }
 }
