@@ -1,7 +1,7 @@
 //! Installs what the tests need and the machine lacks, and prints it.
 
 use crate::run::{output, root, run, works};
-use crate::{aarch64, python};
+use crate::{aarch64, bpf, python};
 use anyhow::{Context, Result, bail};
 use std::path::PathBuf;
 use std::process::Command;
@@ -18,6 +18,7 @@ pub(crate) fn all() -> Result<()> {
     arm()?;
     valgrind()?;
     frr()?;
+    bpf::set_up()?;
     nightly()?;
     rust_src()?;
     cargo_fuzz()?;

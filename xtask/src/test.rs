@@ -1,7 +1,7 @@
 //! `cargo xtask test`: everything. What is most likely to fail comes first.
 
 use crate::run::{DEFAULT_FEATURES, FEATURES, cargo, host, nightly, root, run};
-use crate::{aarch64, api, fuzz, instructions, lint, packages, python, setup};
+use crate::{aarch64, api, bpf, fuzz, instructions, lint, packages, python, setup};
 use anyhow::{Context, Result, bail};
 use std::fs::File;
 use std::process::{Command, Stdio};
@@ -14,9 +14,10 @@ type Stage = (&'static str, fn() -> Result<()>);
 const FIRST: [Stage; 2] = [("what the tests need", setup::all), ("lint", lint::all)];
 
 /// The stages that use the pinned toolchain.
-const PINNED: [Stage; 6] = [
+const PINNED: [Stage; 7] = [
     ("packages", packages::check),
     ("public surface", api::check),
+    ("XDP programs", bpf::check),
     ("tests", tests),
     ("Python", python::test),
     ("instructions", instructions::check),

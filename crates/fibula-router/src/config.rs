@@ -2,6 +2,8 @@
 
 use crate::control::Settings;
 use crate::feed::{Feed, fpm};
+use crate::plane::xdp;
+use crate::routes::MAIN;
 use serde::Deserialize;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
@@ -21,6 +23,38 @@ pub struct Config {
     pub kernel: Kernel,
     /// What forwards.
     pub plane: PlaneKind,
+    /// The name of the plane: a router of the same name takes over from one that was killed.
+    pub name: String,
+    /// The interfaces whose packets are forwarded. Packets may leave by any.
+    pub interfaces: Vec<Incoming>,
+    /// How the program runs on them.
+    pub mode: Mode,
+}
+
+/// An interface whose packets are forwarded: its name, or with the table that routes them.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(untagged)]
+pub enum Incoming {
+    /// The kernel's main table routes them.
+    Name(String),
+    /// A table routes them.
+    Table {
+        /// The name of the interface.
+        name: String,
+        /// The id of the table.
+        table: u32,
+    },
+}
+
+/// How the XDP program runs on an interface.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Mode {
+    /// In the driver.
+    #[default]
+    Native,
+    /// After the driver, where that has no XDP. It is slower.
+    Generic,
 }
 
 impl Default for Config {
@@ -31,6 +65,9 @@ impl Default for Config {
             fpm: Switch::Options(Fpm::default()),
             kernel: Kernel::default(),
             plane: PlaneKind::default(),
+            name: "main".into(),
+            interfaces: Vec::new(),
+            mode: Mode::default(),
         }
     }
 }
@@ -42,8 +79,10 @@ pub const SOCKET: &str = "/run/fibula/router.sock";
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum PlaneKind {
-    /// Nothing does: the tables are kept in memory, to be looked at.
+    /// An XDP program on each interface.
     #[default]
+    Xdp,
+    /// Nothing does: the tables are kept in memory, to be looked at.
     Memory,
 }
 
@@ -107,6 +146,20 @@ impl Config {
         toml::from_str(text)
     }
 
+    /// Returns what the XDP plane is made from.
+    #[must_use]
+    pub fn xdp(&self) -> xdp::Options {
+        let interfaces = self.interfaces.iter().map(|incoming| match incoming {
+            Incoming::Name(name) => xdp::Attachment { interface: name.clone(), table: MAIN },
+            Incoming::Table { name, table } => xdp::Attachment { interface: name.clone(), table: *table },
+        });
+        let mode = match self.mode {
+            Mode::Native => xdp::Mode::Native,
+            Mode::Generic => xdp::Mode::Generic,
+        };
+        xdp::Options { name: self.name.clone(), interfaces: interfaces.collect(), mode }
+    }
+
     /// Returns the settings of the control.
     #[must_use]
     pub fn settings(&self) -> Settings {
@@ -128,12 +181,15 @@ mod tests {
 
     #[test]
     fn every_key_is_read() {
-        let text = "socket = '/run/a'\nmetrics = '[::1]:9629'\nplane = 'memory'\n\
+        let text = "socket = '/run/a'\nmetrics = '[::1]:9629'\nplane = 'xdp'\nname = 'edge'\n\
+            interfaces = ['eth0', { name = 'eth1', table = 100 }]\nmode = 'generic'\n\
             [fpm]\nlisten = '127.0.0.1:2621'\nquiet_s = 2.5\n\
             [kernel]\nroutes = true\ntables = [254]\nprotocols = [12]\n";
         let config = Config::parse(text).unwrap();
         assert_eq!(config.settings().quiet, Duration::from_millis(2500));
         assert_eq!(config.kernel.protocols, [12]);
+        let tables: Vec<u32> = config.xdp().interfaces.iter().map(|interface| interface.table).collect();
+        assert_eq!((tables, config.xdp().mode), (vec![254, 100], xdp::Mode::Generic));
         let off = Config::parse("fpm = false").unwrap();
         assert_eq!(off.settings().feeds, [Feed::Kernel]);
     }

@@ -24,7 +24,7 @@ pub enum Error {
 
 impl Error {
     /// Returns the error of something that the kernel refused.
-    pub fn system(what: impl Into<String>, error: impl Into<io::Error>) -> Self {
+    pub fn io(what: impl Into<String>, error: impl Into<io::Error>) -> Self {
         Self::System { what: what.into(), error: error.into() }
     }
 }

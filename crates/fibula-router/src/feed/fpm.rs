@@ -134,7 +134,7 @@ pub fn read<C>(mut stream: impl Read, session: Session, queue: &Queue<C>) -> Res
             Ok(0) => return Ok(frames.rest()),
             Ok(count) => count,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            Err(error) => return Err(crate::Error::system("FPM connection", error)),
+            Err(error) => return Err(crate::Error::io("FPM connection", error)),
         };
         let arrived = Instant::now();
         frames.push(&buffer[..count]);
@@ -162,7 +162,7 @@ impl Server {
     /// # Errors
     /// If the address cannot be listened at.
     pub fn listen<C: 'static>(address: SocketAddr, queue: Arc<Queue<C>>) -> Result<Self, crate::Error> {
-        let system = |error| crate::Error::system(format!("FPM at {address}"), error);
+        let system = |error| crate::Error::io(format!("FPM at {address}"), error);
         let listener = TcpListener::bind(address).map_err(system)?;
         let address = listener.local_addr().map_err(system)?;
         let serve = move || serve(&listener, &queue);

@@ -91,13 +91,13 @@ pub fn follow<C: 'static>(filter: Filter, queue: Arc<Queue<C>>) -> Result<(), Er
     thread::Builder::new()
         .name("rtnetlink".into())
         .spawn(run)
-        .map_err(|error| Error::system("a thread", error))?;
+        .map_err(|error| Error::io("a thread", error))?;
     Ok(())
 }
 
 /// A socket of rtnetlink that has joined groups.
 fn open(groups: u32) -> Result<OwnedFd, Error> {
-    let system = |error: Errno| Error::system("rtnetlink", error);
+    let system = |error: Errno| Error::io("rtnetlink", error);
     let family = rustix::net::AddressFamily::NETLINK;
     // Protocol 0 of netlink is NETLINK_ROUTE.
     let socket =
@@ -150,7 +150,7 @@ impl<C> Follower<C> {
 
     /// Reads one kind of thing. Returns whether nothing changed in the meantime.
     fn dump_one(&mut self, session: Session, kind: u16, header: usize, family: u8) -> Result<bool, Error> {
-        let system = |error: Errno| Error::system(format!("rtnetlink: dump of kind {kind}"), error);
+        let system = |error: Errno| Error::io(format!("rtnetlink: dump of kind {kind}"), error);
         let socket = open(0)?;
         let length = crate::message::HEADER + header;
         let mut request = Vec::with_capacity(length);
@@ -188,7 +188,7 @@ impl<C> Follower<C> {
                     return Ok(());
                 }
                 Err(Errno::INTR) => continue,
-                Err(error) => return Err(Error::system("rtnetlink", error)),
+                Err(error) => return Err(Error::io("rtnetlink", error)),
             };
             if let End::Again = self.read(session, &buffer[..count], &mut true) {
                 return Ok(());
@@ -292,6 +292,6 @@ pub fn asker() -> Result<Asker, Error> {
         let mut bytes = vec![0; message.buffer_len()];
         message.serialize(&mut bytes);
         let sent = rustix::net::send(&socket, &bytes, SendFlags::empty());
-        sent.map(drop).map_err(|error| Error::system("rtnetlink: a question for a neighbour", error))
+        sent.map(drop).map_err(|error| Error::io("rtnetlink: a question for a neighbour", error))
     }))
 }

@@ -10,6 +10,8 @@
 //! ```
 
 pub mod memory;
+#[cfg(target_os = "linux")]
+pub mod xdp;
 
 use fibula::{Delta, NextHop, Rib};
 use serde::{Deserialize, Serialize};

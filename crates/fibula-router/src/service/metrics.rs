@@ -20,7 +20,7 @@ const TYPE: (&str, &str) = ("Content-Type", "application/openmetrics-text; versi
 
 /// Serves the metrics at an address.
 pub(super) fn serve<P: Plane + 'static>(address: SocketAddr, queue: Shared<P>) -> Result<(), Error> {
-    let system = |error| Error::system(format!("metrics at {address}"), error);
+    let system = |error| Error::io(format!("metrics at {address}"), error);
     let server = Server::http(address).map_err(|error| system(io::Error::other(error.to_string())))?;
     let serve = move || {
         for request in server.incoming_requests() {

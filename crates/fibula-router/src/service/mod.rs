@@ -51,7 +51,7 @@ pub fn serve<P: Plane + Send + 'static>(config: &Config, plane: P) -> Result<Con
     }
     kernel::follow(filter, Arc::clone(&queue))?;
     control.set_asker(kernel::asker()?, Instant::now());
-    let mut signals = Signals::new([SIGTERM, SIGINT]).map_err(|error| Error::system("signals", error))?;
+    let mut signals = Signals::new([SIGTERM, SIGINT]).map_err(|error| Error::io("signals", error))?;
     let stop = Arc::clone(&queue);
     thread::spawn(move || {
         if signals.forever().next().is_some() {

@@ -75,7 +75,7 @@ pub(super) struct Server {
 impl Server {
     /// Listens at a path, where nobody else may. Only the owner of the process may ask.
     pub(super) fn listen<P: Plane + 'static>(path: &Path, queue: Shared<P>) -> Result<Self, Error> {
-        let system = |error| Error::system(path.display().to_string(), error);
+        let system = |error| Error::io(path.display().to_string(), error);
         if UnixStream::connect(path).is_ok() {
             let error = io::Error::new(io::ErrorKind::AddrInUse, "another router answers there");
             return Err(system(error));
@@ -179,7 +179,7 @@ impl Client {
     /// # Errors
     /// If none listens at `path`, or it belongs to somebody else.
     pub fn connect(path: &Path) -> Result<Self, Error> {
-        let system = |error| Error::system(format!("no router at {}", path.display()), error);
+        let system = |error| Error::io(format!("no router at {}", path.display()), error);
         Ok(Self { stream: BufReader::new(UnixStream::connect(path).map_err(system)?) })
     }
 
@@ -188,7 +188,7 @@ impl Client {
     /// # Errors
     /// If the connection ends, or the router has no answer.
     pub fn ask(&mut self, question: &Ask) -> Result<Answer, Error> {
-        let system = |error| Error::system("the router's socket", error);
+        let system = |error| Error::io("the router's socket", error);
         let mut line = serde_json::to_vec(question).map_err(|error| system(error.into()))?;
         line.push(b'\n');
         self.stream.get_mut().write_all(&line).map_err(system)?;

@@ -32,10 +32,12 @@ pub(crate) enum Command {
     Lookup(Lookup),
     Counters(Socket),
     Watch(Watch),
+    Detach(Detach),
 }
 
 /// Run a router until SIGTERM
 #[derive(Debug, Args)]
+#[allow(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 pub(crate) struct Run {
     /// A TOML file; docs/router.md has its keys. What is given beside it goes before it
     #[arg(short, long, value_name = "FILE")]
@@ -52,7 +54,16 @@ pub(crate) struct Run {
     /// Serve /metrics for Prometheus at this address
     #[arg(long, value_name = "ADDR:PORT")]
     metrics: Option<SocketAddr>,
-    /// Say what the configuration lacks, and run nothing
+    /// Forward packets that come in by this interface; may be given several times
+    #[arg(short, long = "interface", value_name = "NAME")]
+    interfaces: Vec<String>,
+    /// Run the program after the driver, where that has no XDP
+    #[arg(long)]
+    generic: bool,
+    /// Forward nothing, and keep the tables in memory to look at
+    #[arg(long)]
+    memory: bool,
+    /// Say what the machine lacks, change nothing, and end with status 1 if it lacks something
     #[arg(long)]
     check: bool,
 }
@@ -105,6 +116,14 @@ pub(crate) struct Watch {
     /// How many looks [default: until interrupted]
     #[arg(short, long, value_name = "N")]
     count: Option<u64>,
+}
+
+/// End the forwarding that a router of this name left, and leave the machine as it was
+#[derive(Debug, Args)]
+pub(crate) struct Detach {
+    /// The name of the plane
+    #[arg(default_value = "main", value_name = "NAME")]
+    name: String,
 }
 
 impl Command {

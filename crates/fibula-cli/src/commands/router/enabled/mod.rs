@@ -6,11 +6,12 @@ mod watch;
 use super::{Command, Lookup, Routes, Run, Socket};
 use crate::exit::Verdict;
 use crate::output::Output;
-use anyhow::{Context, bail};
-use fibula_router::config::{Config, PlaneKind, Switch};
+use anyhow::{Context, bail, ensure};
+use fibula_router::config::{Config, Incoming, Mode, PlaneKind, Switch};
 use fibula_router::plane::memory::Memory;
+use fibula_router::plane::xdp::{self, Xdp};
 use fibula_router::service::{self, Answer, Ask, Client};
-use rows::{CounterRow, Route};
+use rows::{CounterRow, FindingRow, Route};
 use std::fs;
 use std::io::{self, IsTerminal};
 use tracing_subscriber::EnvFilter;
@@ -18,12 +19,16 @@ use tracing_subscriber::EnvFilter;
 /// Runs the command.
 pub(super) fn run(command: Command, output: &Output) -> anyhow::Result<Verdict> {
     match command {
-        Command::Run(run) => router(&run),
+        Command::Run(run) => router(&run, output),
         Command::Status(socket) => status(&socket, output),
         Command::Routes(routes) => list(&routes, output),
         Command::Lookup(lookup) => look_up(lookup, output),
         Command::Counters(socket) => counters(&socket, output),
         Command::Watch(watch) => watch::run(&watch),
+        Command::Detach(detach) => {
+            Xdp::detach(&detach.name)?;
+            Ok(Verdict::Good)
+        }
     }
 }
 
@@ -44,6 +49,15 @@ fn configuration(run: &Run) -> anyhow::Result<Config> {
         config.fpm = Switch::Flag(false);
         config.kernel.routes = Some(true);
     }
+    if !run.interfaces.is_empty() {
+        config.interfaces = run.interfaces.iter().cloned().map(Incoming::Name).collect();
+    }
+    if run.generic {
+        config.mode = Mode::Generic;
+    }
+    if run.memory {
+        config.plane = PlaneKind::Memory;
+    }
     config.metrics = run.metrics.or(config.metrics);
     if let Some(socket) = &run.socket {
         config.socket.clone_from(socket);
@@ -52,19 +66,32 @@ fn configuration(run: &Run) -> anyhow::Result<Config> {
 }
 
 /// Runs a router.
-fn router(run: &Run) -> anyhow::Result<Verdict> {
+fn router(run: &Run, output: &Output) -> anyhow::Result<Verdict> {
     let config = configuration(run)?;
     if run.check {
-        println!("{config:#?}");
-        return Ok(Verdict::Good);
+        return check(&config, output);
     }
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
     let log = tracing_subscriber::fmt().with_env_filter(filter).with_target(false).with_writer(io::stderr);
     log.with_ansi(io::stderr().is_terminal()).init();
     match config.plane {
         PlaneKind::Memory => drop(service::serve(&config, Memory::default())?),
+        PlaneKind::Xdp => {
+            ensure!(!config.interfaces.is_empty(), "no interface: name one with --interface, or in the file");
+            drop(service::serve(&config, Xdp::open(config.xdp())?)?);
+        }
     }
     Ok(Verdict::Good)
+}
+
+/// Says what the machine has and lacks for a configuration.
+fn check(config: &Config, output: &Output) -> anyhow::Result<Verdict> {
+    let findings = match config.plane {
+        PlaneKind::Memory => Vec::new(),
+        PlaneKind::Xdp => xdp::check(&config.xdp()),
+    };
+    output.rows(findings.iter().map(FindingRow::from))?;
+    Ok(Verdict::good_if(findings.iter().all(|finding| finding.wrong.is_none())))
 }
 
 fn connect(socket: &Socket) -> anyhow::Result<Client> {

@@ -2,6 +2,7 @@
 
 use fibula_router::control::{LookupRow, NextHopRow, RouteRow, Status, Way};
 use fibula_router::plane::Counter;
+use fibula_router::plane::xdp::Finding;
 use serde::Serialize;
 use std::fmt::Write as _;
 
@@ -62,6 +63,21 @@ impl From<&Counter> for CounterRow {
     fn from(counter: &Counter) -> Self {
         let Counter { name, label, packets, bytes } = counter.clone();
         Self { name: name.into_owned(), of: label, packets, bytes }
+    }
+}
+
+/// Something that the plane needs.
+#[derive(Debug, Serialize)]
+pub(super) struct FindingRow {
+    what: String,
+    is_well: bool,
+    wrong: Option<String>,
+}
+
+impl From<&Finding> for FindingRow {
+    fn from(finding: &Finding) -> Self {
+        let Finding { what, wrong } = finding.clone();
+        Self { what, is_well: wrong.is_none(), wrong }
     }
 }
 

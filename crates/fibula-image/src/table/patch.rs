@@ -1,7 +1,7 @@
 //! [`Touched`] and [`Patch`]: what a change wrote, from entries down to the bytes that are copied
 //! to a card.
 
-use crate::Error;
+use fibula::{Error, ErrorKind};
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -17,7 +17,7 @@ const NEAR: usize = 4096;
 
 /// A version of a table: its identity, and the number of changes applied to it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Version {
+pub struct Version {
     table: u64,
     changes: u64,
 }
@@ -67,7 +67,7 @@ impl Touched {
         if self.all {
             let pieces = (0..PARTS).filter(|&part| lengths[part] > 0);
             let pieces = pieces.map(|part| Piece { part, at: 0, bytes: parts[part].to_vec() }).collect();
-            return Patch { after, lengths, pieces };
+            return Patch { after, whole: true, lengths, pieces };
         }
         let [word, node, leaf, chain] = bytes;
         let numbered = |numbers: Vec<u32>, bytes: usize| -> Vec<Range<usize>> {
@@ -82,7 +82,7 @@ impl Touched {
                 pieces.push(Piece { part, at: range.start, bytes: parts[part][range].to_vec() });
             }
         }
-        Patch { after, lengths, pieces }
+        Patch { after, whole: false, lengths, pieces }
     }
 }
 
@@ -107,19 +107,20 @@ fn joined(mut ranges: Vec<Range<usize>>) -> Vec<Range<usize>> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Patch {
     after: Version,
+    whole: bool,
     lengths: [usize; PARTS],
     pieces: Vec<Piece>,
 }
 
 /// Bytes of one part.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Piece {
+pub struct Piece {
     /// The part.
-    pub(crate) part: usize,
+    pub part: usize,
     /// The offset of the first byte.
-    pub(crate) at: usize,
+    pub at: usize,
     /// The bytes.
-    pub(crate) bytes: Vec<u8>,
+    pub bytes: Vec<u8>,
 }
 
 impl Patch {
@@ -127,22 +128,32 @@ impl Patch {
     ///
     /// # Errors
     /// If it does not.
-    pub(crate) fn onto(&self, version: Version) -> Result<&[Piece], Error> {
+    pub fn onto(&self, version: Version) -> Result<&[Piece], Error> {
         if version.next() == self.after {
             Ok(&self.pieces)
         } else {
-            Err(Error::usage(format!("a patch to {:?} cannot be laid on {version:?}", self.after)))
+            let text = format!("a patch to {:?} cannot be laid on {version:?}", self.after);
+            Err(Error::new(ErrorKind::Usage, text))
         }
     }
 
     /// Returns the version after the patch.
-    pub(crate) fn after(&self) -> Version {
+    #[must_use]
+    pub fn after(&self) -> Version {
         self.after
     }
 
-    /// Returns the length of each part after it.
-    pub(crate) fn lengths(&self) -> [usize; PARTS] {
+    /// Returns the length of each part after it, in bytes.
+    #[must_use]
+    pub fn lengths(&self) -> [usize; PARTS] {
         self.lengths
+    }
+
+    /// Returns whether the table was built again, so that a reader between two pieces of the patch
+    /// would see neither table.
+    #[must_use]
+    pub fn is_whole(&self) -> bool {
+        self.whole
     }
 
     /// Returns the number of bytes to copy.

@@ -18,7 +18,7 @@ FIBULA_BODY fibula_u32 fibula_mosaic6(struct fibula_table table, fibula_u32 widt
 {
     fibula_u32 entry = fibula_root(table, (fibula_u32)(address.high >> 48));
     fibula_u32 from = 16;
-    while (entry & FIBULA_POINTS) {
+    FIBULA_WHILE(entry & FIBULA_POINTS, (128 - 16) / 8) {
         if (entry & FIBULA_CHAIN) {
             struct fibula_chain chain = fibula_chain_of(table, entry);
             if (fibula_bits(address, from, chain.len) != chain.value)

@@ -2,10 +2,10 @@
 
 use super::layout::{Dir24_8Table, Mosaic6Table, MosaicTable, SailLTable};
 use super::{Layout, Patch, Table};
-use crate::device::Image;
-use crate::{Error, Key};
+use crate::{Image, Key};
 use fibula::engine::{Width, WidthBits};
 use fibula::memory::Pages;
+use fibula::{Error, ErrorKind};
 use fibula::{Prefix, Rib};
 use std::fmt::Debug;
 
@@ -19,6 +19,15 @@ pub trait AnyTable<A>: Debug + Send + Sync {
     /// # Errors
     /// See there.
     fn follow(&mut self, rib: &Rib<A>, changed: &[Prefix<A>]) -> Result<Patch, Error>;
+
+    /// See [`Table::defer`].
+    fn defer(&mut self);
+
+    /// See [`Table::readers_passed`].
+    fn readers_passed(&mut self);
+
+    /// See [`Table::waiting`].
+    fn waiting(&self) -> usize;
 }
 
 impl<L: Layout, W: Width, const N: usize> AnyTable<L::Address> for Table<L, W, N> {
@@ -29,6 +38,18 @@ impl<L: Layout, W: Width, const N: usize> AnyTable<L::Address> for Table<L, W, N
     fn follow(&mut self, rib: &Rib<L::Address>, changed: &[Prefix<L::Address>]) -> Result<Patch, Error> {
         let touched = Table::follow(self, rib, changed.iter().copied())?;
         Ok(self.patch(touched))
+    }
+
+    fn defer(&mut self) {
+        Table::defer(self);
+    }
+
+    fn readers_passed(&mut self) {
+        Table::readers_passed(self);
+    }
+
+    fn waiting(&self) -> usize {
+        Table::waiting(self)
     }
 }
 
@@ -61,7 +82,8 @@ pub(crate) fn ipv6(name: &str, width: WidthBits, rib: &Rib<u128>) -> Result<Box<
 
 fn unknown(name: &str) -> Error {
     let names: Vec<&str> = crate::ENGINES.iter().map(|entry| entry.about.name).collect();
-    Error::usage(format!("{name} does not run on a card ({} do)", names.join(", ")))
+    let text = format!("{name} does not run on a card ({} do)", names.join(", "));
+    Error::new(ErrorKind::UnknownEngine, text)
 }
 
 /// Compiles a table for a card, at the narrowest width that holds it if none is given.

@@ -261,16 +261,12 @@ impl<L: Layout, W: Width, const N: usize> Table<L, W, N> {
                 self.leaves.release(number, 1);
             }
             Target::Chain(number) => {
-                let before = self.chains.len();
-                self.chains.release(number, 1);
-                if self.chains.len() < before {
+                if self.chains.release(number, 1) {
                     self.release(self.chains.get(number)[3]);
                 }
             }
             Target::Node(number) => {
-                let before = self.nodes.len();
-                self.nodes.release(number, 1);
-                if self.nodes.len() < before {
+                if self.nodes.release(number, 1) {
                     // The chain is freed now, but its content can still be read.
                     let entries = self.nodes.get(number);
                     for entry in entries {

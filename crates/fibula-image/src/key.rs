@@ -1,9 +1,8 @@
 //! [`Key`] and [`Answer`]: addresses and next hops as kernels read and write them.
 
-use crate::Error;
 use crate::table::any::{self, AnyTable};
 use fibula::engine::{Width, WidthBits};
-use fibula::{Address, Rib};
+use fibula::{Address, Error, Rib};
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 /// An address whose bytes in memory are what a kernel reads: 4 for IPv4, 16 for IPv6, least

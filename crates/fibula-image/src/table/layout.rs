@@ -62,7 +62,7 @@ macro_rules! layouts {
         pub static ENGINES: &[Entry] = &[$(engine_entry!(*$layout::ABOUT, [$family] $table)),+];
 
         /// The names of the kernels, before the width.
-        pub(crate) const KERNELS: &[&str] = &[$($layout::KERNEL),+];
+        pub const KERNELS: &[&str] = &[$($layout::KERNEL),+];
 
         /// Calls `$callback!` with `identifier [family]` for each, so that the engine suite covers
         /// them.

@@ -1,7 +1,11 @@
-/* What every lookup body here shares: integer types, the three parts of a table, and how its entries are read.
+/* What every lookup body here shares: integer types, the parts of a table, and how its entries are read.
  *
- * The bodies are written in the part of C that CUDA has too. NVRTC compiles them for the card; the host compiler
- * compiles the very same text into the twin that the tests judge. Neither includes a system header.
+ * The bodies are written in the part of C that CUDA and BPF have too. NVRTC compiles them for the card, clang for XDP
+ * programs; the host compiler compiles the very same text into the twin that the tests judge. None includes a system
+ * header.
+ *
+ * Whoever defines FIBULA_READ before reads the parts in a way of its own: it defines FIBULA_BODY, FIBULA_PART, the type of
+ * a part, and FIBULA_WHILE too.
  */
 #ifndef FIBULA_TABLE_H
 #define FIBULA_TABLE_H
@@ -11,7 +15,8 @@ typedef unsigned short fibula_u16;
 typedef unsigned int fibula_u32;
 typedef unsigned long long fibula_u64;
 
-#ifdef __CUDACC__
+#ifdef FIBULA_READ
+#elif defined(__CUDACC__)
 #define FIBULA_BODY static __device__ __forceinline__
 /* Tables do not change while a kernel runs: reads go through the read-only path. */
 #define FIBULA_READ(type, array, index) __ldg((const type *)(array) + (index))
@@ -28,6 +33,12 @@ static inline void fibula_note(const void *place) { fibula_places[fibula_reads++
 #define FIBULA_READ(type, array, index) (((const type *)(array))[index])
 #endif
 
+#ifndef FIBULA_PART
+#define FIBULA_PART const void *
+/* A loop of at most `steps` steps. */
+#define FIBULA_WHILE(condition, steps) while (condition)
+#endif
+
 /* A table as it lies in memory.
  *
  * root    one entry for each value of an address's first bits
@@ -36,10 +47,10 @@ static inline void fibula_note(const void *place) { fibula_places[fibula_reads++
  * chains  `struct fibula_chain`, where addresses part on one path only
  */
 struct fibula_table {
-    const void *root;
-    const void *nodes;
-    const void *leaves;
-    const void *chains;
+    FIBULA_PART root;
+    FIBULA_PART nodes;
+    FIBULA_PART leaves;
+    FIBULA_PART chains;
 };
 
 /* An IPv6 address as a little-endian 128-bit integer lies in memory. */

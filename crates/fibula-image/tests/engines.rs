@@ -16,11 +16,11 @@ mod tables;
 use fibula::engine::Entry;
 use stamp::engine_name;
 
-fibula_gpu::for_each_layout!(suite);
+fibula_image::for_each_layout!(suite);
 
 /// The engines that the suite runs on.
 fn registry() -> &'static [Entry] {
-    fibula_gpu::ENGINES
+    fibula_image::ENGINES
 }
 
 #[test]
@@ -28,7 +28,7 @@ fn the_suite_covers_every_layout() {
     macro_rules! names {
         ($($engine:ident [$($family:ident)+])+) => { [$((stringify!($engine), vec![$(stringify!($family)),+])),+] };
     }
-    let stamped = fibula_gpu::for_each_layout!(names);
+    let stamped = fibula_image::for_each_layout!(names);
     let known = registry().iter().map(|entry| (entry.about.name, entry.families().map(|f| f.to_string())));
     let known: Vec<(&str, Vec<String>)> = known.map(|(name, families)| (name, families.collect())).collect();
     assert_eq!(stamped.len(), known.len());

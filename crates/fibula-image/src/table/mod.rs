@@ -1,4 +1,4 @@
-//! [`Table`]: a routing table in the form that kernels read, on the host or on a card. It has a
+//! [`Table`]: a routing table in the form that kernels read: on the host, on a card, in an XDP program. It has a
 //! root, nodes and leaves.
 //!
 //! # Layout
@@ -44,11 +44,9 @@ mod tests;
 mod validate;
 
 pub use layout::Layout;
-pub(crate) use patch::Version;
-pub use patch::{PART_NAMES, PARTS, Patch, Touched};
+pub use patch::{PART_NAMES, PARTS, Patch, Piece, Touched, Version};
 
-use crate::device::{Image, Kernel};
-use crate::host;
+use crate::{Image, Kernel, host};
 use fibula::arch::Isa;
 use fibula::blocks::unique::Unique;
 use fibula::engine::{Config, Cost, Engine, Figure, Lookup, Meter, Update, Width};
@@ -79,6 +77,8 @@ pub struct Table<L: Layout, W: Width, const N: usize> {
     pub(crate) chains: Unique<u32, 4>,
     version: Version,
     pages: Pages,
+    /// Whether others read copies that are patched under them.
+    deferred: bool,
     layout: PhantomData<L>,
 }
 
@@ -98,6 +98,7 @@ impl<L: Layout, W: Width, const N: usize> Table<L, W, N> {
             chains: Unique::new(pages),
             version: Version::first(),
             pages,
+            deferred: false,
             layout: PhantomData,
         };
         table.paint_root(Prefix::ALL, rib.ranges(), &mut Touched { all: true, ..Touched::default() });
@@ -121,13 +122,55 @@ impl<L: Layout, W: Width, const N: usize> Table<L, W, N> {
             self.repaint(prefix, rib, &mut touched);
         }
         self.check_numbers()?;
-        if self.nodes.is_sparse() || self.leaves.is_sparse() || self.chains.is_sparse() {
+        if self.has_holes() {
+            let deferred = self.deferred;
             *self = Self { version: self.version, ..Self::compile(rib, self.pages)? };
+            if deferred {
+                self.defer();
+            }
             touched.all = true;
         }
         self.version = self.version.next();
         touched.after = self.version;
         Ok(touched)
+    }
+
+    /// Returns whether it is time to rebuild. A rebuild costs a reader that is patched in place a
+    /// whole new copy, so it waits for that until far more is free than in use.
+    fn has_holes(&self) -> bool {
+        if self.deferred {
+            self.nodes.is_wasteful() || self.leaves.is_wasteful() || self.chains.is_wasteful()
+        } else {
+            self.nodes.is_sparse() || self.leaves.is_sparse() || self.chains.is_sparse()
+        }
+    }
+
+    /// Reuses freed nodes, leaves and chains only after a grace period from now on, for readers of
+    /// a copy that is patched under them.
+    ///
+    /// A patch must then be applied in an order: nodes, leaves and chains first, then each word of
+    /// the root by one store.
+    pub fn defer(&mut self) {
+        self.deferred = true;
+        self.nodes.defer();
+        self.leaves.defer();
+        self.chains.defer();
+    }
+
+    /// Tells that a grace period has ended, which began after the last patch was applied.
+    pub fn readers_passed(&mut self) {
+        // What was freed since the call before would wait for another one.
+        for _ in 0..2 {
+            self.nodes.readers_passed();
+            self.leaves.readers_passed();
+            self.chains.readers_passed();
+        }
+    }
+
+    /// Returns the number of nodes, leaves and chains that wait for a grace period.
+    #[must_use]
+    pub fn waiting(&self) -> usize {
+        self.nodes.waiting() + self.leaves.waiting() + self.chains.waiting()
     }
 
     /// Returns the table as an image for a device.

@@ -1,7 +1,7 @@
 //! The kernels' bodies as the host compiler makes them: the twin that every test judges.
 #![allow(unsafe_code, reason = "functions compiled from C are called here and nowhere else")]
 
-use crate::device::Kernel;
+use crate::Kernel;
 use crate::table::{Layout, PARTS, Table};
 use fibula::engine::{Meter, Width, WidthBits};
 use std::ffi::c_void;
@@ -106,12 +106,10 @@ pub(crate) fn look_up<L: Layout, W: Width, const N: usize>(
 /// # Safety
 /// The parts are a table of the kernel's layout and width as its host had it. Addresses and answers
 /// are aligned for integers of their size.
-pub(crate) unsafe fn look_up_bytes(
-    kernel: Kernel,
-    parts: [&[u8]; PARTS],
-    addresses: &[u8],
-    next_hops: &mut [u8],
-) {
+///
+/// # Panics
+/// If there are not as many answers as addresses.
+pub unsafe fn look_up_bytes(kernel: Kernel, parts: [&[u8]; PARTS], addresses: &[u8], next_hops: &mut [u8]) {
     let count = addresses.len() / kernel.address_bytes();
     assert_eq!(next_hops.len(), count * kernel.answer_bytes(), "as many next hops as addresses");
     let pointers = Pointers { parts: parts.map(|part| part.as_ptr().cast()) };
@@ -133,7 +131,7 @@ pub(crate) unsafe fn look_up_bytes(
 ///
 /// # Panics
 /// If the lengths differ, or a number names no table.
-pub(crate) unsafe fn look_up_bytes_of_many(
+pub unsafe fn look_up_bytes_of_many(
     kernel: Kernel,
     tables: &[[&[u8]; PARTS]],
     table_ids: &[u16],
