@@ -15,60 +15,44 @@
 //! It takes root and Debian's package `frr`, and is skipped elsewhere.
 #![cfg(target_os = "linux")]
 
+mod daemons;
+
+use daemons::{Frr, Shared, ask, command, wait};
 use fibula_router::control::{Control, RouteRow, Settings, Way, run};
-use fibula_router::feed::{Queue, fpm, kernel};
+use fibula_router::feed::{fpm, kernel};
 use fibula_router::plane::memory::Memory;
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 use std::fmt::Write as _;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::Write as _;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};
 use std::os::fd::AsFd;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::sync::{Arc, mpsc};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-const FRR: &str = "/usr/lib/frr";
 const ROUTES: u32 = 20_000;
 /// Routes of staticd.
 const STATIC: u32 = 50;
 const QUIET: Duration = Duration::from_secs(2);
 
-type Shared = Arc<Queue<Control<Memory>>>;
-
-/// Runs a command, which must succeed.
-fn command(line: &str) {
-    let words: Vec<&str> = line.split_whitespace().collect();
-    let output = Command::new(words[0]).args(&words[1..]).output().unwrap();
-    assert!(output.status.success(), "{line}: {}", String::from_utf8_lossy(&output.stderr));
-}
-
-/// A namespace that this thread is in, and the daemons in it. All of it goes when it is dropped.
-struct Lab {
+/// A namespace that this thread is in. It is removed when this is dropped.
+struct Space {
     name: String,
-    folder: PathBuf,
-    daemons: Vec<(&'static str, Child)>,
 }
 
-impl Lab {
-    /// Returns `None` where there is no FRR or no right to make a namespace.
-    fn new() -> Option<Self> {
-        if !Path::new(FRR).join("zebra").exists() {
-            eprintln!("skipped: no {FRR}/zebra (`cargo xtask setup` installs it)");
-            return None;
-        }
-        let name = format!("fibula-frr-{}", std::process::id());
-        if !Command::new("ip").args(["netns", "add", &name]).output().is_ok_and(|made| made.status.success())
-        {
+impl Space {
+    /// Returns `None` where there is no right to make a namespace, which is said.
+    fn new(name: &str) -> Option<Self> {
+        if !Command::new("ip").args(["netns", "add", name]).output().is_ok_and(|made| made.status.success()) {
             eprintln!("skipped: no right to make a network namespace");
             return None;
         }
-        let folder = std::env::temp_dir().join(&name);
-        let lab = Self { name, folder, daemons: Vec::new() };
-        let space = File::open(Path::new("/run/netns").join(&lab.name)).unwrap();
-        move_into_link_name_space(space.as_fd(), Some(LinkNameSpaceType::Network)).unwrap();
+        let space = Self { name: name.into() };
+        let file = File::open(Path::new("/run/netns").join(name)).unwrap();
+        move_into_link_name_space(file.as_fd(), Some(LinkNameSpaceType::Network)).unwrap();
         for line in [
             "ip link set lo up",
             "ip link add r0 type veth peer name p0",
@@ -79,84 +63,17 @@ impl Lab {
         ] {
             command(line);
         }
-        fs::create_dir(&lab.folder).unwrap();
-        Some(lab)
-    }
-
-    /// Starts a daemon, with its configuration.
-    fn start(&mut self, daemon: &'static str, configuration: &str, more: &[&str]) {
-        let at = |end: &str| self.folder.join(format!("{daemon}.{end}"));
-        fs::write(at("conf"), configuration).unwrap();
-        command(&format!("chown -R frr:frr {}", self.folder.display()));
-        let child = Command::new(Path::new(FRR).join(daemon))
-            .arg("-f")
-            .arg(at("conf"))
-            .arg("-i")
-            .arg(at("pid"))
-            .arg("-z")
-            .arg(self.folder.join("zserv.api"))
-            .arg("--vty_socket")
-            .arg(&self.folder)
-            .args(["-A", "127.0.0.1", "-P", "0"])
-            .args(more)
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
-        self.daemons.push((daemon, child));
-        wait(daemon, || at("vty").exists());
-    }
-
-    /// Kills a daemon, as a crash would.
-    fn kill(&mut self, daemon: &str) {
-        let at = self.daemons.iter().position(|(name, _)| *name == daemon).unwrap();
-        let (name, mut child) = self.daemons.remove(at);
-        child.kill().unwrap();
-        child.wait().unwrap();
-        let _ = fs::remove_file(self.folder.join(format!("{name}.vty")));
-    }
-
-    fn configure(&self, line: &str) {
-        let folder = self.folder.display();
-        let output = Command::new("vtysh")
-            .args(["--vty_socket", &folder.to_string(), "-c", "configure terminal", "-c", line])
-            .output()
-            .unwrap();
-        assert!(output.status.success(), "{line}: {}", String::from_utf8_lossy(&output.stdout));
+        Some(space)
     }
 }
 
-impl Drop for Lab {
+impl Drop for Space {
     fn drop(&mut self) {
-        for (_, child) in &mut self.daemons {
-            let _ = child.kill();
-            let _ = child.wait();
-        }
         let _ = Command::new("ip").args(["netns", "del", &self.name]).output();
-        let _ = fs::remove_dir_all(&self.folder);
     }
 }
 
-/// Waits until something is so.
-fn wait(what: &str, mut is_so: impl FnMut() -> bool) {
-    let end = Instant::now() + Duration::from_mins(1);
-    while !is_so() {
-        assert!(Instant::now() < end, "{what}: not within a minute");
-        thread::sleep(Duration::from_millis(50));
-    }
-}
-
-/// Asks the control's thread.
-fn ask<T: Send + 'static>(
-    queue: &Shared,
-    question: impl FnOnce(&mut Control<Memory>) -> T + Send + 'static,
-) -> T {
-    let (sender, receiver) = mpsc::channel();
-    queue.fill(|batch| batch.requests.push(Box::new(move |control| sender.send(question(control)).unwrap())));
-    receiver.recv().unwrap()
-}
-
-fn sizes(queue: &Shared) -> (usize, usize) {
+fn sizes(queue: &Shared<Memory>) -> (usize, usize) {
     ask(queue, |control| {
         let status = control.status();
         let main = status.tables.iter().find(|table| table.table == 254);
@@ -232,7 +149,7 @@ fn kernel_answers(addresses: &[IpAddr]) -> Vec<(Option<IpAddr>, String)> {
 }
 
 /// Compares 10,000 addresses with the kernel.
-fn compare(queue: &Shared) {
+fn compare(queue: &Shared<Memory>) {
     let mut random = fastrand::Rng::with_seed(7);
     let addresses: Vec<IpAddr> = (0..10_000)
         .map(|_| {
@@ -273,7 +190,9 @@ fn zebras_routes_are_the_planes() {
 }
 
 fn follow(groups: bool) {
-    let Some(mut lab) = Lab::new() else { return };
+    let name = format!("fibula-frr-{}", std::process::id());
+    let Some(mut frr) = Frr::new(&name) else { return };
+    let Some(_space) = Space::new(&name) else { return };
     let queue = Shared::default();
     let filter = kernel::Filter { routes: false, tables: Vec::new(), protocols: Vec::new() };
     kernel::follow(filter, Arc::clone(&queue)).unwrap();
@@ -290,9 +209,9 @@ fn follow(groups: bool) {
     if !groups {
         zebra += "no fpm use-next-hop-groups\n";
     }
-    lab.start("zebra", &zebra, &["-M", "dplane_fpm_nl"]);
+    frr.start("zebra", &zebra, &["-M", "dplane_fpm_nl"]);
     ip(&commands());
-    lab.start("staticd", &configuration(), &[]);
+    frr.start("staticd", &configuration(), &[]);
     let are_all_there = || {
         let (ipv4, ipv6) = sizes(&queue);
         ipv4 >= (ROUTES + STATIC) as usize && ipv6 >= ROUTES as usize / 4
@@ -304,9 +223,9 @@ fn follow(groups: bool) {
     // A route goes, and comes back.
     let without = sizes(&queue).0 - 1;
     let gone = "ip route 192.0.2.0/32 10.99.3.1";
-    lab.configure(&format!("no {gone}"));
+    frr.configure(&format!("no {gone}"));
     wait("a route is gone", || sizes(&queue).0 == without);
-    lab.configure(gone);
+    frr.configure(gone);
     wait("a route is back", || sizes(&queue).0 == without + 1);
 
     // Another connection comes in the middle of a frame, and ends there. zebra connects again.
@@ -320,9 +239,9 @@ fn follow(groups: bool) {
     compare(&queue);
 
     // zebra dies. The routes stay until a new one has had time to tell them again.
-    lab.kill("zebra");
+    frr.kill("zebra");
     assert!(are_all_there(), "routes stay when zebra dies");
-    lab.start("zebra", &zebra, &["-M", "dplane_fpm_nl"]);
+    frr.start("zebra", &zebra, &["-M", "dplane_fpm_nl"]);
     wait("the new session is complete", || ask(&queue, |control| control.deadline().is_none()));
     wait("all routes are told again", are_all_there);
     compare(&queue);
