@@ -38,17 +38,18 @@ fn neighbour(address: &str, mac: Option<[u8; 6]>) -> Event {
     Event::Neighbour { interface: 1, address: address.parse().unwrap(), neighbour }
 }
 
-fn route(prefix: &str, metric: u32, target: Option<Target>) -> Event {
+fn route(prefix: &str, metric: u32, target: impl Into<Option<Target>>) -> Event {
+    let target = target.into();
     Event::Route { table: 254, prefix: prefix.parse().unwrap(), metric, protocol: 2, target }
 }
 
-fn via(gateway: &str) -> Option<Target> {
+fn via(gateway: &str) -> Target {
     let gateway = Some(gateway.parse().unwrap());
-    Some(Target::Legs([Leg { interface: 1, gateway, weight: 1 }].into()))
+    Target::Legs([Leg { interface: 1, gateway, weight: 1 }].into())
 }
 
-fn on_link() -> Option<Target> {
-    Some(Target::Legs([Leg { interface: 1, gateway: None, weight: 1 }].into()))
+fn on_link() -> Target {
+    Target::Legs([Leg { interface: 1, gateway: None, weight: 1 }].into())
 }
 
 fn verdict(router: &Router, address: &str) -> Verdict {
@@ -87,7 +88,7 @@ fn a_neighbour_on_a_connected_link_has_a_host_route() {
     assert!(leaves(verdict(&router, "10.0.0.9")));
     assert_eq!(verdict(&router, "10.0.0.8"), Verdict::ToKernel);
     // A route between the link and the neighbour leads elsewhere, as in the kernel.
-    tell(&mut router, KERNEL, [route("10.0.0.8/29", 0, Some(Target::Blackhole))]);
+    tell(&mut router, KERNEL, [route("10.0.0.8/29", 0, Target::Blackhole)]);
     assert_eq!(verdict(&router, "10.0.0.9"), Verdict::Drop);
     tell(&mut router, KERNEL, [route("10.0.0.8/29", 0, None)]);
     assert!(leaves(verdict(&router, "10.0.0.9")));
@@ -106,7 +107,7 @@ fn local_addresses_go_before_every_table() {
         protocol: 2,
         target: Some(Target::Local),
     };
-    tell(&mut router, KERNEL, [local, route("192.0.2.0/24", 0, Some(Target::Blackhole))]);
+    tell(&mut router, KERNEL, [local, route("192.0.2.0/24", 0, Target::Blackhole)]);
     assert_eq!(verdict(&router, "192.0.2.1"), Verdict::ToKernel);
     assert_eq!(verdict(&router, "192.0.2.2"), Verdict::Drop);
     let way = router.lookup(254, "192.0.2.1".parse().unwrap()).route.unwrap().ways[0].kind;
@@ -116,7 +117,7 @@ fn local_addresses_go_before_every_table() {
 #[test]
 fn what_the_plane_refuses_is_tried_again_and_the_old_answers_stay() {
     let mut router = router();
-    let host = |n: u32| route(&format!("192.0.2.{n}/32"), 0, Some(Target::Blackhole));
+    let host = |n: u32| route(&format!("192.0.2.{n}/32"), 0, Target::Blackhole);
     tell(&mut router, KERNEL, (0..10).map(host));
     router.plane_mut().set_limit(Some(10));
     tell(&mut router, KERNEL, (10..20).map(host));
@@ -176,7 +177,7 @@ proptest! {
             let event = |&(net, len, metric, gateway): &Step| {
                 let (address, len) = prefix(net, len);
                 let text = format!("{}/{len}", Ipv4Addr::from(address));
-                route(&text, metric, gateway.and_then(|gateway| via(&format!("10.9.0.{gateway}"))))
+                route(&text, metric, gateway.map(|gateway| via(&format!("10.9.0.{gateway}"))))
             };
             tell(&mut router, KERNEL, batch.iter().map(event));
             for (net, len, metric, gateway) in batch {
