@@ -35,8 +35,8 @@ impl Cells {
     fn words(&self) -> &[AtomicU32] {
         let words = self.map.as_mut_ptr().cast::<AtomicU32>();
         // SAFETY: the mapping has this length, begins on a page and lives as long as `self`. Its
-        // memory is only accessed as atomics here, and programs do not write it while this process
-        // does.
+        // memory is only accessed as atomics here, and a program never writes a word that this
+        // process writes.
         unsafe { std::slice::from_raw_parts(words, self.map.len() / size_of::<u32>()) }
     }
 
@@ -48,5 +48,10 @@ impl Cells {
     pub(super) fn store(&self, first: usize, words: impl ExactSizeIterator<Item = u32>) {
         let places = &self.words()[first..first + words.len()];
         places.iter().zip(words).for_each(|(place, word)| place.store(word, Ordering::Release));
+    }
+
+    /// Returns the first `count` words.
+    pub(super) fn load(&self, count: usize) -> Vec<u32> {
+        self.words()[..count].iter().map(|word| word.load(Ordering::Acquire)).collect()
     }
 }

@@ -109,7 +109,7 @@ impl Counts {
 type OfPort = [u64; 2 * Reason::ALL.len()];
 
 fn failed(error: &(dyn std::error::Error + 'static)) -> Error {
-    Error::system("read the counters", error)
+    Error::of_chain("read the counters", error)
 }
 
 /// The two maps of counters.

@@ -7,7 +7,7 @@ use std::io;
 impl Error {
     /// Makes one error of a chain. The answer is the system's, if one of the chain has it; else the
     /// first lines of all.
-    pub(crate) fn system(what: impl Into<String>, chain: &(dyn Chain + 'static)) -> Self {
+    pub(crate) fn of_chain(what: impl Into<String>, chain: &(dyn Chain + 'static)) -> Self {
         let mut texts: Vec<String> = Vec::new();
         let mut next: Option<&(dyn Chain + 'static)> = Some(chain);
         while let Some(error) = next {
@@ -35,10 +35,10 @@ mod tests {
         #[derive(Debug, thiserror::Error)]
         #[error("outer\nand more")]
         struct Outer(#[source] io::Error);
-        let error = Error::system("attach", &Outer(io::Error::other("inner")));
+        let error = Error::of_chain("attach", &Outer(io::Error::other("inner")));
         assert_eq!(error.to_string(), "attach: outer: inner");
         let Error::System { error, .. } =
-            Error::system("attach", &Outer(io::Error::from_raw_os_error(libc::ENOLINK)))
+            Error::of_chain("attach", &Outer(io::Error::from_raw_os_error(libc::ENOLINK)))
         else {
             unreachable!("a system error is made");
         };

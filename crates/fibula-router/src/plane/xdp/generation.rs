@@ -15,6 +15,7 @@ use aya::maps::{Array, ArrayOfMaps, DevMap, Map, MapData};
 use aya::programs::Xdp;
 use aya::{Ebpf, EbpfLoader};
 use fibula_image::table::{PARTS, Patch};
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 /// The maps whose counts outlive a generation.
@@ -29,6 +30,8 @@ const RECORD_WORDS: usize = 2 * PARTS;
 pub(super) struct Source {
     /// The compiled object.
     pub(super) object: &'static [u8],
+    /// The program of it that forwards.
+    pub(super) program: &'static str,
     /// The numbers of elements of maps that are not the tables'.
     pub(super) sizes: Vec<(&'static str, u32)>,
     /// The values of constants.
@@ -115,7 +118,7 @@ impl Generation {
             }
         }
         let ebpf =
-            loader.load(source.object).map_err(|error| Error::system("load the XDP program", &error))?;
+            loader.load(source.object).map_err(|error| Error::of_chain("load the XDP program", &error))?;
         let [actions, buckets, adjacencies, interfaces, tables] =
             sizes.map(|(name, size)| mapped(&ebpf, name, size));
         let mut generation = Self {
@@ -130,7 +133,7 @@ impl Generation {
         generation.actions.store(0, contents.actions.words().iter().copied());
         generation.buckets.store(0, contents.actions.buckets().iter().copied());
         generation.adjacencies.store(0, contents.adjacencies.cells().as_flattened().iter().copied());
-        for interface in contents.adjacencies.interfaces() {
+        for interface in contents.adjacencies.interfaces().collect::<BTreeSet<_>>() {
             generation.add_device(interface)?;
         }
         let tables = tables?;
@@ -151,7 +154,7 @@ impl Generation {
     /// Loads a program into the kernel, once, and returns it.
     pub(super) fn program(&mut self, name: &str) -> Result<&mut Xdp, Error> {
         let failed = |error: &(dyn std::error::Error + 'static)| {
-            Error::system(format!("load the XDP program {name}"), error)
+            Error::of_chain(format!("load the XDP program {name}"), error)
         };
         let program = self.ebpf.program_mut(name).expect("the object has this program");
         let program: &mut Xdp = program.try_into().map_err(|error| failed(&error))?;
@@ -217,12 +220,12 @@ impl Generation {
 
     /// Lets packets be redirected to an interface. Where it does not exist any more, packets to it
     /// go to the kernel.
-    fn add_device(&mut self, interface: u32) -> Result<(), Error> {
+    pub(super) fn add_device(&mut self, interface: u32) -> Result<(), Error> {
         let what = || format!("redirect packets to interface {interface}");
         let devices = DevMap::try_from(self.map_mut("devices")).map(|mut devices| {
-            devices.set(interface, interface, None, 0).map_err(|error| Error::system(what(), &error))
+            devices.set(interface, interface, None, 0).map_err(|error| Error::of_chain(what(), &error))
         });
-        match devices.map_err(|error| Error::system(what(), &error))? {
+        match devices.map_err(|error| Error::of_chain(what(), &error))? {
             Err(Error::System { error, .. })
                 if [Some(libc::EINVAL), Some(libc::ENODEV)].contains(&error.raw_os_error()) =>
             {
@@ -235,11 +238,16 @@ impl Generation {
     /// Waits until every program that was running has ended; see [`super`] for why it does.
     pub(super) fn wait_for_programs(&mut self) -> Result<(), Error> {
         let what = "wait for a grace period";
-        let inner = Array::<MapData, u32>::create(1, 0).map_err(|error| Error::system(what, &error))?;
+        let inner = Array::<MapData, u32>::create(1, 0).map_err(|error| Error::of_chain(what, &error))?;
         let outer: Result<ArrayOfMaps<_, Array<MapData, u32>>, _> = self.map_mut("grace").try_into();
         let set = outer.and_then(|mut outer| outer.set(0, &inner, 0));
-        set.map_err(|error| Error::system(what, &error))
+        set.map_err(|error| Error::of_chain(what, &error))
     }
+}
+
+/// Maps the memory of a map of cells that only a study has.
+pub(super) fn cells_of(generation: &Generation, name: &str, cells: u32) -> Result<Cells, Error> {
+    mapped(&generation.ebpf, name, cells)
 }
 
 /// Returns `len` with room to grow.

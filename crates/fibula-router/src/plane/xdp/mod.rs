@@ -42,12 +42,13 @@ mod errors;
 mod generation;
 mod interfaces;
 mod pins;
+pub mod study;
 mod tables;
 
 pub use check::{Finding, check};
 pub use counters::{Count, Counts, Reason};
 
-use super::{Action, Adjacency, AdjacencyId, Plane, Routes};
+use super::{Action, Adjacency, AdjacencyId, Counter, Plane, Routes};
 use crate::Error;
 use actions::{Actions, Adjacencies};
 use aya::programs::{TestRun, TestRunOptions};
@@ -137,16 +138,17 @@ impl Xdp {
     /// # Errors
     /// If an interface does not exist, there are more than 255, or the kernel fails.
     pub fn open(options: Options) -> Result<Self, Error> {
-        Self::with_source(options, ROUTER)
+        let folder = Pins::new(&options.name)?.folder().to_owned();
+        let pins = (options.mode != Mode::Unattached).then_some(folder);
+        let source =
+            Source { object: ROUTER, program: "router", sizes: Vec::new(), constants: Vec::new(), pins };
+        Self::with_source(options, source)
     }
 
-    fn with_source(options: Options, object: &'static [u8]) -> Result<Self, Error> {
+    fn with_source(options: Options, source: Source) -> Result<Self, Error> {
         let pins = Pins::new(&options.name)?;
-        let is_pinned = options.mode != Mode::Unattached;
-        let folder = is_pinned.then(|| pins.folder().to_owned());
-        let source = Source { object, sizes: Vec::new(), constants: Vec::new(), pins: folder };
         let mut interfaces = Vec::with_capacity(options.interfaces.len());
-        let links = if is_pinned { pins.links()? } else { Vec::new() };
+        let links = if source.pins.is_some() { pins.links()? } else { Vec::new() };
         let mut ports: Vec<u16> = links.iter().map(|link| link.port).collect();
         for Attachment { interface, table } in &options.interfaces {
             let mut interface = Interface::find(interface, *table)?;
@@ -247,8 +249,8 @@ impl Xdp {
             ctx_in: Some(context.as_flattened()),
             ..TestRunOptions::new()
         };
-        let program = self.started()?.loaded(PROGRAM);
-        let result = program.test_run(options).map_err(|error| Error::system(what(), &error))?;
+        let program = self.started()?.loaded(self.source.program);
+        let result = program.test_run(options).map_err(|error| Error::of_chain(what(), &error))?;
         out.truncate(result.data_size_out as usize);
         let verdict = match result.return_value {
             1 => Verdict::Drop,
@@ -285,7 +287,7 @@ impl Xdp {
     /// Replaces the generation that forwards by a new one, on all interfaces or on none.
     fn switch(&mut self) -> Result<(), Error> {
         let mut new = self.load()?;
-        let program = new.program(PROGRAM)?;
+        let program = new.program(self.source.program)?;
         if self.options.mode != Mode::Unattached {
             for (at, interface) in self.interfaces.iter().enumerate() {
                 let Err(error) = self.pins.attach(program, interface, self.options.mode) else { continue };
@@ -293,7 +295,7 @@ impl Xdp {
                 // now, the error that came first says more.
                 match &mut self.generation {
                     Some(old) => {
-                        let old = old.program(PROGRAM)?;
+                        let old = old.program(self.source.program)?;
                         for interface in &self.interfaces[..at] {
                             let _ = self.pins.attach(old, interface, self.options.mode);
                         }
@@ -317,9 +319,6 @@ impl Xdp {
 
 /// The room that the program may add to a frame: a VLAN tag, and some to spare.
 const FRAME_GROWTH: usize = 64;
-
-/// The name of the program in its object.
-const PROGRAM: &str = "router";
 
 /// What the program did with a frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -405,5 +404,30 @@ impl Plane for Xdp {
             }
         }
         self.pins.detach_all_but(&self.interfaces)
+    }
+
+    /// Returns the packets of each interface by [`Reason`], and those that left by each next hop,
+    /// where there were any.
+    fn counters(&self) -> Result<Vec<Counter>, Error> {
+        let counter = |name: &'static str, label: String, count: Count| Counter {
+            name: name.into(),
+            label: Some(label),
+            packets: count.packets,
+            bytes: count.bytes,
+        };
+        let mut counters = Vec::new();
+        if self.generation.is_none() {
+            return Ok(counters);
+        }
+        for (interface, counts) in self.interface_counts()? {
+            let of = |reason: Reason| counter(reason.name(), interface.to_owned(), counts.of(reason));
+            counters.extend(Reason::ALL.map(of));
+        }
+        for next_hop in 1..self.actions.words().len() as u32 {
+            if let Some(count) = self.next_hop_count(NextHop(next_hop))?.filter(|count| count.packets > 0) {
+                counters.push(counter("next_hop", next_hop.to_string(), count));
+            }
+        }
+        Ok(counters)
     }
 }

@@ -91,7 +91,7 @@ impl Pins {
     pub(super) fn attach(&self, program: &mut Xdp, interface: &Interface, mode: Mode) -> Result<(), Error> {
         let path = self.folder.join(format!("link-{}-{}", interface.index, interface.port));
         let what = || format!("attach to {} in {mode} mode", interface.name);
-        let failed = |error: &(dyn std::error::Error + 'static)| Error::system(what(), error);
+        let failed = |error: &(dyn std::error::Error + 'static)| Error::of_chain(what(), error);
         if path.exists() {
             let pinned = PinnedLink::from_pin(&path).map_err(|error| failed(&error))?;
             let link = XdpLink::try_from(FdLink::from(pinned)).map_err(|error| failed(&error))?;
