@@ -4,6 +4,7 @@
 
 mod aarch64;
 mod api;
+mod bpf;
 mod comments;
 mod dependencies;
 mod duckdb;
@@ -28,6 +29,7 @@ usage: cargo xtask COMMAND
   lint    formatting, comments' width, clippy, documentation, licences and duplicate versions
   instructions  the instructions of a lookup of every engine, against docs/instructions.tsv; --record writes the counts there
   api     the public items of the published crates, against docs/public-api; --record writes them there
+  bpf     the XDP programs, compiled by clang, against the objects that are committed; --record writes them there
   python  the Python package: its code checked, its wheel built, installed under target/ and tested, with DuckDB's extension
   duckdb  DuckDB's extension, as target/duckdb/fibula.duckdb_extension
   fuzz    every fuzz target, or those named; --seconds N each (10)
@@ -54,6 +56,7 @@ fn command(arguments: &[String]) -> Result<()> {
         ("lint", []) => lint::all(),
         ("instructions", rest) => instructions::from_arguments(rest),
         ("api", rest) => api::from_arguments(rest),
+        ("bpf", rest) => bpf::from_arguments(rest),
         ("python", []) => python::set_up().and_then(|()| python::test()),
         ("duckdb", []) => duckdb::build(),
         ("fuzz", rest) => fuzz::from_arguments(rest),

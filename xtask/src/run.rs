@@ -7,13 +7,15 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// The optional features that are tested: `enrich`, cards, and other people's engines that are
 /// crates. Other people's other engines need what only `setup peers` installs.
-pub(crate) const FEATURES: [&str; 2] = ["--features", "fibula-cli/gpu,fibula-cli/enrich,fibula-peers/crates"];
+pub(crate) const FEATURES: [&str; 2] =
+    ["--features", "fibula-cli/gpu,fibula-cli/enrich,fibula-cli/router,fibula-peers/crates"];
 
 /// [`FEATURES`] that need no Arrow.
 pub(crate) const WITHOUT_ARROW: [&str; 2] = ["--features", "fibula-cli/gpu,fibula-peers/crates"];
 
 /// As [`FEATURES`], with the command line as it is built by default. The dependencies have the same
-/// features as with [`FEATURES`], so that none of them is compiled twice.
+/// features as with [`FEATURES`], so that few of them are compiled twice: fibula-io, which has no
+/// Parquet then, and what depends on it.
 pub(crate) const DEFAULT_FEATURES: [&str; 2] = ["--features", "fibula-peers/crates"];
 
 /// The root of the workspace.

@@ -1,7 +1,7 @@
 //! Installs what the tests need and the machine lacks, and prints it.
 
 use crate::run::{output, root, run, works};
-use crate::{aarch64, python};
+use crate::{aarch64, bpf, python};
 use anyhow::{Context, Result, bail};
 use std::path::PathBuf;
 use std::process::Command;
@@ -17,6 +17,8 @@ pub(crate) fn all() -> Result<()> {
     compilers()?;
     arm()?;
     valgrind()?;
+    frr()?;
+    bpf::set_up()?;
     nightly()?;
     rust_src()?;
     cargo_fuzz()?;
@@ -97,6 +99,14 @@ fn valgrind() -> Result<()> {
         return Ok(());
     }
     debian("valgrind", &["valgrind"])
+}
+
+/// FRR, whose routes the router follows. Elsewhere its test is skipped.
+fn frr() -> Result<()> {
+    if !cfg!(target_os = "linux") || works("/usr/lib/frr/zebra", &["--version"]) {
+        return Ok(());
+    }
+    debian("FRR", &["frr", "iproute2"])
 }
 
 /// Installs the missing Debian packages.

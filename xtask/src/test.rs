@@ -1,7 +1,7 @@
 //! `cargo xtask test`: everything. What is most likely to fail comes first.
 
 use crate::run::{DEFAULT_FEATURES, FEATURES, WITHOUT_ARROW, cargo, host, nightly, root, run};
-use crate::{aarch64, api, fuzz, instructions, lint, packages, python, setup};
+use crate::{aarch64, api, bpf, fuzz, instructions, lint, packages, python, setup};
 use anyhow::{Context, Result, bail};
 use std::fs::File;
 use std::process::{Command, Stdio};
@@ -14,9 +14,10 @@ type Stage = (&'static str, fn() -> Result<()>);
 const FIRST: [Stage; 2] = [("what the tests need", setup::all), ("lint", lint::all)];
 
 /// The stages of the library, the command line and what they are made of.
-const MAIN: [Stage; 5] = [
+const MAIN: [Stage; 6] = [
     ("packages", packages::check),
     ("public surface", api::check),
+    ("XDP programs", bpf::check),
     ("tests", tests),
     ("instructions", instructions::check),
     ("64-bit Arm", aarch64::test),

@@ -1,8 +1,8 @@
 //! The command line as clap sees it: the global options and the list of commands.
 
 use crate::commands::{
-    bench, build, completions, demo, devices, engines, enrich, inspect, lookup, man, replay, study, table,
-    trace, verify,
+    bench, build, completions, demo, devices, engines, enrich, inspect, lookup, man, replay, router, study,
+    table, trace, verify,
 };
 use crate::exit::Verdict;
 use crate::output::{Format, Output};
@@ -45,6 +45,8 @@ pub(crate) enum Command {
     Bench(bench::Arguments),
     Replay(replay::Arguments),
     #[command(subcommand, arg_required_else_help = false)]
+    Router(router::Command),
+    #[command(subcommand, arg_required_else_help = false)]
     Study(study::Command),
     Demo(demo::Arguments),
     Completions(completions::Arguments),
@@ -66,6 +68,7 @@ impl Command {
             Self::Verify(arguments) => arguments.run(output),
             Self::Bench(arguments) => arguments.run(output),
             Self::Replay(arguments) => arguments.run(output),
+            Self::Router(command) => command.run(output),
             Self::Study(command) => command.run(output),
             Self::Demo(arguments) => arguments.run(output),
             Self::Completions(arguments) => arguments.run(),

@@ -49,3 +49,11 @@ fn a_table_as_parquet_needs_the_feature_enrich() {
     assert!(error.ends_with(lacking), "{error}");
     assert!(!std::path::Path::new(output).exists());
 }
+
+#[test]
+#[cfg(not(feature = "router"))]
+fn a_router_needs_the_feature_router() {
+    let lacking =
+        "fibula: no router: it takes Linux, and this fibula was built without the feature `router`\n";
+    assert_eq!(standard_error(&["router", "status"]), (Some(2), lacking.into()));
+}

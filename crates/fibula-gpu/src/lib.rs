@@ -3,10 +3,9 @@
 //! It builds everywhere, without a CUDA toolkit or a card. The driver and NVRTC are loaded when a
 //! program asks for a card. Where there is none, the error says so in one line.
 //!
-//! **One source, two compilers.** A lookup is a function in the part of C that CUDA has too
-//! (`kernels/*.h`). NVRTC compiles it to a kernel for the card. The host compiler compiles it to
-//! its twin, which is an engine of fibula ([`ENGINES`]: `gpu-dir24-8`, `gpu-sail-l`, `gpu-mosaic`,
-//! `gpu-mosaic6`), so that the oracle judges the same text that the card runs.
+//! **One source, two compilers.** NVRTC compiles a lookup of [`fibula_image`] to a kernel for the
+//! card. The host compiler compiles the same text to its twin, which is an engine of fibula
+//! ([`ENGINES`]), so that the oracle judges what the card runs.
 //!
 //! | question | room |
 //! | --- | --- |
@@ -43,17 +42,13 @@
 pub mod cooperative;
 pub mod device;
 mod error;
-mod host;
-mod key;
 pub mod live;
 pub mod many;
 pub mod nvrtc;
 mod resident;
 pub mod study;
-pub mod table;
 
 pub use error::Error;
-pub use host::look_up_of_many;
-pub use key::{Answer, Key};
+pub use fibula_image::host::look_up_of_many;
+pub use fibula_image::{Answer, ENGINES, Key, table};
 pub use resident::{Published, Resident};
-pub use table::layout::ENGINES;

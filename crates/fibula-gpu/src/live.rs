@@ -120,7 +120,7 @@ impl<D: Device, A: Key> Live<D, A> {
         }
         let changed: Vec<_> = deltas.iter().map(|delta| delta.prefix).collect();
         // Only past 2^29 nodes, which takes more memory than any device has.
-        let spoilt = |error: Error| Error::fault(self.resident.device().name(), error.to_string());
+        let spoilt = |error: fibula::Error| Error::fault(self.resident.device().name(), error.to_string());
         let patch = self.table.follow(self.gatherer.rib(), &changed).map_err(spoilt)?;
         let published = self.resident.update(self.table.image(), patch)?;
         self.gatherer.count_published(&deltas, published.whole.into());

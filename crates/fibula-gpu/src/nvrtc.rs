@@ -2,8 +2,9 @@
 #![allow(unsafe_code, reason = "a library is loaded at run time")]
 
 use crate::Error;
-use crate::table::layout::KERNELS;
 use cudarc::nvrtc::{CompileError, CompileOptions, Ptx, compile_ptx_with_opts};
+use fibula_image::table::layout::KERNELS;
+use fibula_image::text::{EVERY, LOOKUPS};
 use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_NOW};
 use std::path::PathBuf;
 use std::sync::OnceLock;
@@ -20,17 +21,9 @@ const FILES: [&str; 2] = ["libnvrtc.so.13", "libnvrtc.so.12"];
 /// Returns the source of all kernels as one text: NVRTC is given no files.
 #[must_use]
 pub fn source() -> String {
-    let files = [
-        include_str!("../kernels/table.h"),
-        include_str!("../kernels/dir24_8.h"),
-        include_str!("../kernels/sail_l.h"),
-        include_str!("../kernels/mosaic.h"),
-        include_str!("../kernels/mosaic6.h"),
-        // The list of kernels replaces the line that includes it.
-        &include_str!("../kernels/lookup.cu")
-            .replace("#include \"every.h\"", include_str!("../kernels/every.h")),
-    ];
-    let text = files.concat();
+    // The list of kernels replaces the line that includes it.
+    let kernels = include_str!("../kernels/lookup.cu").replace("#include \"every.h\"", EVERY);
+    let text = LOOKUPS.concat() + &kernels;
     let lines = text.lines().filter(|line| !line.starts_with("#include"));
     lines.flat_map(|line| [line, "\n"]).collect()
 }

@@ -50,8 +50,11 @@ impl<D: Device> Resident<D> {
     /// If it does not fit, or the device fails.
     pub fn new(device: D, image: Image<'_>) -> Result<Self, Error> {
         let current = Mutex::new(Arc::new(device.place(image)?));
-        let spare =
-            Mutex::new(Spare { table: Arc::new(device.place(image)?), missed: None, current: image.version });
+        let spare = Mutex::new(Spare {
+            table: Arc::new(device.place(image)?),
+            missed: None,
+            current: image.version(),
+        });
         Ok(Self { device, current, spare })
     }
 

@@ -13,6 +13,7 @@ pub(crate) mod lookup;
 pub(crate) mod man;
 mod measuring;
 pub(crate) mod replay;
+pub(crate) mod router;
 pub(crate) mod study;
 pub(crate) mod table;
 pub(crate) mod trace;

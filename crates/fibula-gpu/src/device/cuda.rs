@@ -191,12 +191,12 @@ impl Device for Cuda {
             self.write(&mut part, 0, bytes)?;
             Ok(part)
         };
-        let [root, nodes, leaves, chains] = image.parts;
+        let [root, nodes, leaves, chains] = image.parts();
         let placed = || Ok([place(root)?, place(nodes)?, place(leaves)?, place(chains)?]);
         let parts = placed().map_err(self.fault())?;
         self.writing.synchronize().map_err(self.fault())?;
         let pointers = DevicePointers(parts.each_ref().map(|part| part.device_ptr(&self.writing).0));
-        Ok(CudaTable { kernel: image.kernel, version: image.version, parts, pointers })
+        Ok(CudaTable { kernel: image.kernel(), version: image.version(), parts, pointers })
     }
 
     fn patch(&self, table: &mut CudaTable, patch: &Patch) -> Result<(), Error> {

@@ -7,9 +7,9 @@
 
 use super::{Device, Grid, Image, Kernel, Lane, check_ids, check_room, first_of, room};
 use crate::Error;
-use crate::host;
 use crate::table::{PARTS, Patch, Version};
 use fibula::memory::{Array, Pages};
+use fibula_image::host;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -95,7 +95,7 @@ impl Device for Twin {
             bytes[..part.len()].copy_from_slice(part);
             bytes
         };
-        Ok(TwinTable { kernel: image.kernel, version: image.version, parts: image.parts.map(copy) })
+        Ok(TwinTable { kernel: image.kernel(), version: image.version(), parts: image.parts().map(copy) })
     }
 
     fn patch(&self, table: &mut TwinTable, patch: &Patch) -> Result<(), Error> {

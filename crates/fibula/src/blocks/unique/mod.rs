@@ -44,8 +44,10 @@ pub type Unique<T, const LEN: usize> = Kept<OneLength<T, LEN>>;
 pub struct Kept<F: Form> {
     words: Words<F::Word>,
     pages: Pages,
-    /// Whether others read; then a freed number waits for a grace period.
+    /// Whether others read; then no chunk moves.
     shared: bool,
+    /// Whether others read, here or in copies; then a freed number waits for a grace period.
+    deferred: bool,
     /// Whether the capacity stays close to what is in use as it grows.
     settled: bool,
     /// The reference count of each number; 0 if it is free, or not the first of its chunk.
@@ -81,6 +83,7 @@ impl<F: Form> Kept<F> {
             words,
             pages,
             shared: false,
+            deferred: false,
             settled: false,
             references: Vec::new(),
             hashes: Vec::new(),
@@ -95,6 +98,13 @@ impl<F: Form> Kept<F> {
     pub fn share(&mut self, numbers: usize) {
         self.words = self.words.resized(numbers.max(self.numbers()) * F::UNIT, self.pages);
         self.shared = true;
+        self.defer();
+    }
+
+    /// Reuses freed numbers only after a [grace period](Self::readers_passed) from now on. For
+    /// chunks that others read in copies of their own: chunks may still move here.
+    pub fn defer(&mut self) {
+        self.deferred = true;
     }
 
     /// Returns a view of the words of all chunks for readers.
@@ -107,6 +117,12 @@ impl<F: Form> Kept<F> {
     #[inline]
     pub fn show_in(&self, view: &mut WordsView<F::Word>) {
         self.words.show_in(view);
+    }
+
+    /// Returns the number of chunks that wait for a grace period.
+    #[must_use]
+    pub fn waiting(&self) -> usize {
+        self.retired.len()
     }
 
     /// Returns whether others read.
@@ -202,7 +218,7 @@ impl<F: Form> Kept<F> {
         if is_last {
             let place = self.twins.find_entry(spread(self.hashes[number as usize]), |&twin| twin == number);
             place.expect("every chunk in use can be found").remove();
-            if self.shared {
+            if self.deferred {
                 self.retired.retire(number);
             } else {
                 self.space.give(number, F::numbers(places::<F>(&self.words, number)));
@@ -281,7 +297,7 @@ impl<F: Form> Kept<F> {
     /// As [`compact`](Self::compact), and gives each chunk the contents that `changed` returns for
     /// it. Different chunks must stay different and as long as they are.
     pub fn compact_with(&mut self, changed: impl Fn(F::Chunk) -> F::Chunk) -> Vec<u32> {
-        debug_assert!(!self.shared, "others would see chunks move");
+        debug_assert!(!self.deferred, "others would see chunks move");
         let mut space = F::Space::default();
         let renumber = |(number, &references): (usize, &u32)| match references {
             0 => u32::MAX,

@@ -61,6 +61,22 @@ fn what_others_may_read_is_not_used_again_before_they_have_passed() {
     chunks.validate().unwrap();
 }
 
+#[test]
+fn copies_of_a_growing_set_keep_what_they_have() {
+    let mut chunks: Unique<u32, 4> = Unique::new(Pages::Small);
+    chunks.defer();
+    let one = chunks.insert(&[1; 4]);
+    let copy = chunks.to_vec();
+    chunks.release(one, 1);
+    let others: Vec<u32> = (2..1000).map(|value| chunks.insert(&[value; 4])).collect();
+    assert!(!others.contains(&one) && chunks.to_vec()[..4] == copy[..4]);
+    assert_eq!(chunks.waiting(), 1);
+    chunks.readers_passed();
+    chunks.readers_passed();
+    assert_eq!((chunks.waiting(), chunks.insert(&[1000; 4])), (0, one));
+    chunks.validate().unwrap();
+}
+
 proptest! {
     #[test]
     fn equal_contents_share_a_number_as_long_as_somebody_refers_to_them(

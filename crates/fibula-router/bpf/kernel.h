@@ -1,0 +1,35 @@
+/* What a program gets from the kernel: the helpers that it calls, how maps are declared, and byte order. */
+#ifndef FIBULA_KERNEL_H
+#define FIBULA_KERNEL_H
+
+#include <linux/bpf.h>
+#include <linux/types.h>
+
+#define SEC(name) __attribute__((section(name), used))
+#define INLINE static inline __attribute__((always_inline))
+
+/* A map's attributes, as its type tells the loader. */
+#define MAP_NUMBER(name, value) int (*name)[value]
+#define MAP_TYPE(name, type) typeof(type) *name
+#define MAP_INNER(type) typeof(type) *values[]
+
+static void *(*const bpf_map_lookup_elem)(void *map, const void *key) = (void *)BPF_FUNC_map_lookup_elem;
+static long (*const bpf_redirect_map)(void *map, __u64 key, __u64 flags) = (void *)BPF_FUNC_redirect_map;
+static long (*const bpf_xdp_adjust_head)(struct xdp_md *ctx, int delta) = (void *)BPF_FUNC_xdp_adjust_head;
+static long (*const bpf_fib_lookup)(void *ctx, struct bpf_fib_lookup *params, int size, __u32 flags) =
+    (void *)BPF_FUNC_fib_lookup;
+
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+#define NET16(value) __builtin_bswap16(value)
+#define NET32(value) __builtin_bswap32(value)
+#define NET64(value) __builtin_bswap64(value)
+#else
+#error "the tables are written least significant byte first"
+#endif
+
+/* The version of the compiler, for the check that compares the objects: another version makes other objects. */
+const char fibula_compiler[] SEC("compiler") = __VERSION__;
+
+char fibula_license[] SEC("license") = "Dual MIT/GPL";
+
+#endif

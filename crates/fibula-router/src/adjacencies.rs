@@ -1,0 +1,235 @@
+//! [`Adjacencies`]: links and neighbours, and what a packet needs to reach a neighbour.
+
+use crate::Error;
+use crate::feed::Stamped;
+use crate::message::{Link, Neighbour};
+use crate::plane::{Adjacency, AdjacencyId, Plane};
+use crate::pool::Pool;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::net::IpAddr;
+
+/// A neighbour by interface and address. Without an address it is the link itself: a destination
+/// there, which the kernel must resolve.
+pub(crate) type Neighbours = (u32, Option<IpAddr>);
+
+/// An adjacency in use.
+#[derive(Debug)]
+struct Entry {
+    key: Neighbours,
+    uses: u32,
+    /// What the plane was told last.
+    told: Option<Adjacency>,
+}
+
+/// Links, neighbours and the adjacencies that next hops use.
+///
+/// A change of a neighbour costs one adjacency, and one of a link those of the link.
+#[derive(Debug)]
+pub(crate) struct Adjacencies {
+    links: HashMap<u32, Stamped<Link>>,
+    neighbours: BTreeMap<(IpAddr, u32), Stamped<Neighbour>>,
+    entries: Pool<Entry>,
+    ids: HashMap<Neighbours, AdjacencyId>,
+    /// Adjacencies that the plane may have to be told.
+    changed: BTreeSet<AdjacencyId>,
+}
+
+impl Adjacencies {
+    pub(crate) fn new() -> Self {
+        Self {
+            links: HashMap::new(),
+            neighbours: BTreeMap::new(),
+            entries: Pool::new(0),
+            ids: HashMap::new(),
+            changed: BTreeSet::new(),
+        }
+    }
+
+    /// Sets or removes a link.
+    pub(crate) fn set_link(&mut self, index: u32, link: Stamped<Option<Link>>) {
+        let Stamped { session, value } = link;
+        let before = match value {
+            Some(value) => self
+                .links
+                .insert(index, Stamped { session, value: value.clone() })
+                .is_none_or(|before| before.value != value),
+            None => self.links.remove(&index).is_some(),
+        };
+        if before {
+            self.link_changed(index);
+        }
+    }
+
+    /// Marks the adjacencies of a link, and of its VLANs.
+    fn link_changed(&mut self, index: u32) {
+        let is_on = |interface: u32| {
+            let vlan = self.links.get(&interface).and_then(|link| link.value.vlan);
+            interface == index || vlan.is_some_and(|vlan| vlan.parent == index)
+        };
+        self.changed
+            .extend(self.ids.iter().filter(|((interface, _), _)| is_on(*interface)).map(|(_, id)| id));
+    }
+
+    /// Sets or removes a neighbour. Returns whether it came or went.
+    pub(crate) fn set_neighbour(
+        &mut self,
+        (interface, address): (u32, IpAddr),
+        neighbour: Stamped<Option<Neighbour>>,
+    ) -> bool {
+        let Stamped { session, value } = neighbour;
+        let was = match value {
+            Some(value) => self.neighbours.insert((address, interface), Stamped { session, value }),
+            None => self.neighbours.remove(&(address, interface)),
+        };
+        self.changed.extend(self.ids.get(&(interface, Some(address))));
+        was.is_some() != value.is_some()
+    }
+
+    /// Removes the links and neighbours that the kernel did not say again in a session. Returns
+    /// the neighbours.
+    pub(crate) fn sweep(&mut self, session: u32) -> Vec<(u32, IpAddr)> {
+        let links: Vec<u32> =
+            self.links.iter().filter(|(_, link)| link.session < session).map(|(&index, _)| index).collect();
+        for index in links {
+            self.set_link(index, Stamped { session, value: None });
+        }
+        let old = self.neighbours.iter().filter(|(_, neighbour)| neighbour.session < session);
+        let old: Vec<(u32, IpAddr)> = old.map(|(&(address, interface), _)| (interface, address)).collect();
+        for &key in &old {
+            self.set_neighbour(key, Stamped { session, value: None });
+        }
+        old
+    }
+
+    /// Returns the neighbours whose addresses are from `first` to `last`, with their interfaces.
+    /// O(log n) and those found.
+    pub(crate) fn neighbours_between(
+        &self,
+        first: IpAddr,
+        last: IpAddr,
+    ) -> impl Iterator<Item = (u32, IpAddr)> {
+        self.neighbours
+            .range((first, 0)..=(last, u32::MAX))
+            .map(|(&(address, interface), _)| (interface, address))
+    }
+
+    /// Returns all neighbours.
+    pub(crate) fn neighbours(&self) -> impl Iterator<Item = (u32, IpAddr)> {
+        self.neighbours.keys().map(|&(address, interface)| (interface, address))
+    }
+
+    /// Returns whether a neighbour is known.
+    pub(crate) fn has_neighbour(&self, interface: u32, address: IpAddr) -> bool {
+        self.neighbours.contains_key(&(address, interface))
+    }
+
+    /// Returns the links by their indices.
+    pub(crate) fn links(&self) -> impl Iterator<Item = (u32, &Link)> {
+        self.links.iter().map(|(&index, link)| (index, &link.value))
+    }
+
+    /// Returns the name of a link, or its index where it is not known.
+    pub(crate) fn link_name(&self, index: u32) -> String {
+        self.links.get(&index).map_or_else(|| index.to_string(), |link| link.value.name.clone())
+    }
+
+    /// Returns the adjacencies that the plane needs and the kernel must ask for: they are not
+    /// resolved, or it has not heard of them for a while.
+    pub(crate) fn to_ask(&self) -> impl Iterator<Item = (u32, IpAddr)> {
+        self.entries.iter().filter_map(|(_, entry)| {
+            let (interface, address) = (entry.key.0, entry.key.1?);
+            let neighbour = self.neighbours.get(&(address, interface));
+            let is_fresh = neighbour.is_some_and(|it| it.value.mac.is_some() && !it.value.is_stale);
+            let is_up = self.links.get(&interface).is_some_and(|link| link.value.is_up);
+            (is_up && !is_fresh).then_some((interface, address))
+        })
+    }
+
+    /// Returns the adjacency of a neighbour, which has one use more now.
+    pub(crate) fn acquire(&mut self, key: Neighbours) -> AdjacencyId {
+        let entries = &mut self.entries;
+        let id = *self
+            .ids
+            .entry(key)
+            .or_insert_with(|| AdjacencyId(entries.insert(Entry { key, uses: 0, told: None })));
+        if let Some(entry) = self.entries.get_mut(id.0) {
+            entry.uses += 1;
+            if entry.told.is_none() {
+                self.changed.insert(id);
+            }
+        }
+        id
+    }
+
+    /// Ends one use of an adjacency.
+    pub(crate) fn release(&mut self, id: AdjacencyId) {
+        let Some(entry) = self.entries.get_mut(id.0) else { return };
+        entry.uses -= 1;
+        if entry.uses == 0 {
+            self.ids.remove(&entry.key);
+            self.changed.remove(&id);
+            self.entries.remove(id.0);
+        }
+    }
+
+    /// Returns the neighbour of an adjacency.
+    pub(crate) fn key(&self, id: AdjacencyId) -> Option<Neighbours> {
+        self.entries.get(id.0).map(|entry| entry.key)
+    }
+
+    /// Returns what a packet needs to reach a neighbour.
+    pub(crate) fn resolve(&self, (interface, address): Neighbours) -> Adjacency {
+        self.find(interface, address).unwrap_or(Adjacency::Unresolved)
+    }
+
+    fn find(&self, interface: u32, address: Option<IpAddr>) -> Option<Adjacency> {
+        let link = &self.links.get(&interface)?.value;
+        let destination = self.neighbours.get(&(address?, interface))?.value.mac?;
+        // A VLAN's frames leave by the interface that carries it.
+        let (sender, vlan) = match link.vlan {
+            Some(vlan) => (vlan.parent, Some(vlan.id)),
+            None => (interface, None),
+        };
+        let carrier = &self.links.get(&sender)?.value;
+        if !link.is_up || !carrier.is_up || carrier.vlan.is_some() && vlan.is_some() {
+            return None;
+        }
+        let mtu = link.mtu.min(u16::MAX.into()) as u16;
+        Some(Adjacency::Resolved { interface: sender, source: link.mac?, destination, vlan, mtu })
+    }
+
+    /// Tells the plane what changed.
+    pub(crate) fn tell(&mut self, plane: &mut impl Plane) -> Result<(), Error> {
+        while let Some(&id) = self.changed.first() {
+            let now = self.key(id).map(|key| self.resolve(key));
+            if let (Some(now), Some(entry)) = (now, self.entries.get_mut(id.0))
+                && entry.told != Some(now)
+            {
+                plane.set_adjacency(id, now)?;
+                entry.told = Some(now);
+            }
+            self.changed.remove(&id);
+        }
+        Ok(())
+    }
+
+    /// Returns the number of adjacencies.
+    pub(crate) fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Returns the number of neighbours.
+    pub(crate) fn neighbour_count(&self) -> usize {
+        self.neighbours.len()
+    }
+
+    /// Returns the number of indices that wait for a grace period.
+    pub(crate) fn retired(&self) -> usize {
+        self.entries.retired()
+    }
+
+    /// Frees the indices that waited: a grace period has ended.
+    pub(crate) fn recycle(&mut self) {
+        self.entries.recycle();
+    }
+}

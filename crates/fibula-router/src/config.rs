@@ -1,0 +1,202 @@
+//! [`Config`]: what a user says of a router, in TOML.
+
+use crate::control::Settings;
+use crate::feed::{Feed, fpm};
+use crate::plane::xdp;
+use crate::routes::MAIN;
+use serde::Deserialize;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// A router as a user wants it. Everything may be left out.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Config {
+    /// The socket that `fibula router status` and its neighbours ask.
+    pub socket: PathBuf,
+    /// Where `/metrics` is served for Prometheus; nowhere if left out.
+    pub metrics: Option<SocketAddr>,
+    /// zebra's feed; left out with `fpm = false`.
+    pub fpm: Switch<Fpm>,
+    /// The kernel's feed.
+    pub kernel: Kernel,
+    /// What forwards.
+    pub plane: PlaneKind,
+    /// The name of the plane: a router of the same name takes over from one that was killed.
+    pub name: String,
+    /// The interfaces whose packets are forwarded. Packets may leave by any.
+    pub interfaces: Vec<Incoming>,
+    /// How the program runs on them.
+    pub mode: Mode,
+}
+
+/// An interface whose packets are forwarded: its name, or with the table that routes them.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(untagged)]
+pub enum Incoming {
+    /// The kernel's main table routes them.
+    Name(String),
+    /// A table routes them.
+    Table {
+        /// The name of the interface.
+        name: String,
+        /// The id of the table.
+        table: u32,
+    },
+}
+
+/// How the XDP program runs on an interface.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Mode {
+    /// In the driver.
+    #[default]
+    Native,
+    /// After the driver, where that has no XDP. It is slower.
+    Generic,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            socket: PathBuf::from(SOCKET),
+            metrics: None,
+            fpm: Switch::Options(Fpm::default()),
+            kernel: Kernel::default(),
+            plane: PlaneKind::default(),
+            name: "main".into(),
+            interfaces: Vec::new(),
+            mode: Mode::default(),
+        }
+    }
+}
+
+/// The socket of a router unless it is told another.
+pub const SOCKET: &str = "/run/fibula/router.sock";
+
+/// What forwards packets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum PlaneKind {
+    /// An XDP program on each interface.
+    #[default]
+    Xdp,
+    /// Nothing does: the tables are kept in memory, to be looked at.
+    Memory,
+}
+
+/// `false`, or options.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(untagged)]
+pub enum Switch<T> {
+    /// On with the usual options, or off.
+    Flag(bool),
+    /// On.
+    Options(T),
+}
+
+impl<T: Clone + Default> Switch<T> {
+    /// Returns the options, if it is on.
+    #[must_use]
+    pub fn options(&self) -> Option<T> {
+        match self {
+            Self::Flag(false) => None,
+            Self::Flag(true) => Some(T::default()),
+            Self::Options(options) => Some(options.clone()),
+        }
+    }
+}
+
+/// The feed from zebra.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Fpm {
+    /// The address that zebra connects to.
+    pub listen: SocketAddr,
+    /// How long a new session must be quiet before what it did not tell again is removed, seconds.
+    pub quiet_s: f64,
+}
+
+impl Default for Fpm {
+    fn default() -> Self {
+        let quiet_s = Settings::default().quiet.as_secs_f64();
+        Self { listen: (Ipv4Addr::LOCALHOST, fpm::PORT).into(), quiet_s }
+    }
+}
+
+/// The feed from the kernel. Its links, neighbours and local addresses are always followed.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Kernel {
+    /// Whether its routes are followed too. If left out, they are where zebra does not tell them.
+    pub routes: Option<bool>,
+    /// The ids of their tables; none means all.
+    pub tables: Vec<u32>,
+    /// Who made them, as `rtm_protocol` says it (2 kernel, 12 bird, 186 bgp); none means anybody.
+    pub protocols: Vec<u8>,
+}
+
+impl Config {
+    /// Reads a configuration.
+    ///
+    /// # Errors
+    /// If the text is not TOML, or has a key or a value that there is not. The error names the line.
+    pub fn parse(text: &str) -> Result<Self, toml::de::Error> {
+        toml::from_str(text)
+    }
+
+    /// Returns what the XDP plane is made from.
+    #[must_use]
+    pub fn xdp(&self) -> xdp::Options {
+        let interfaces = self.interfaces.iter().map(|incoming| match incoming {
+            Incoming::Name(name) => xdp::Attachment { interface: name.clone(), table: MAIN },
+            Incoming::Table { name, table } => xdp::Attachment { interface: name.clone(), table: *table },
+        });
+        let mode = match self.mode {
+            Mode::Native => xdp::Mode::Native,
+            Mode::Generic => xdp::Mode::Generic,
+        };
+        xdp::Options { name: self.name.clone(), interfaces: interfaces.collect(), mode }
+    }
+
+    /// Returns the settings of the control.
+    #[must_use]
+    pub fn settings(&self) -> Settings {
+        let fpm = self.fpm.options();
+        let feeds = Feed::ALL.into_iter().filter(|&feed| feed != Feed::Fpm || fpm.is_some()).collect();
+        let quiet = Duration::try_from_secs_f64(fpm.unwrap_or_default().quiet_s).unwrap_or(Duration::MAX);
+        Settings { feeds, quiet, ..Settings::default() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_is_a_configuration() {
+        assert_eq!(Config::parse("").unwrap(), Config::default());
+    }
+
+    #[test]
+    fn every_key_is_read() {
+        let text = "socket = '/run/a'\nmetrics = '[::1]:9629'\nplane = 'xdp'\nname = 'edge'\n\
+            interfaces = ['eth0', { name = 'eth1', table = 100 }]\nmode = 'generic'\n\
+            [fpm]\nlisten = '127.0.0.1:2621'\nquiet_s = 2.5\n\
+            [kernel]\nroutes = true\ntables = [254]\nprotocols = [12]\n";
+        let config = Config::parse(text).unwrap();
+        assert_eq!(config.settings().quiet, Duration::from_millis(2500));
+        assert_eq!(config.kernel.protocols, [12]);
+        let tables: Vec<u32> = config.xdp().interfaces.iter().map(|interface| interface.table).collect();
+        assert_eq!((tables, config.xdp().mode), (vec![254, 100], xdp::Mode::Generic));
+        let off = Config::parse("fpm = false").unwrap();
+        assert_eq!(off.settings().feeds, [Feed::Kernel]);
+    }
+
+    #[test]
+    fn an_unknown_key_is_named_with_its_line() {
+        let error = Config::parse("socket = '/run/a'\nfmp = false\n").unwrap_err().to_string();
+        assert!(error.contains("line 2") && error.contains("fmp"), "{error}");
+    }
+}

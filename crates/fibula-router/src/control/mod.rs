@@ -1,0 +1,314 @@
+//! [`Control`]: keeps what feeds tell, and tells a [`Plane`] what changed.
+//!
+//! ```text
+//! batch ─▶ links, neighbours ─▶ next-hop objects ─▶ routes ─▶ plane: adjacencies, actions, routes
+//!                                                                 └▶ a grace period, now and then
+//! ```
+//! It has no thread, no socket and no clock of its own: whoever has it passes batches and the time.
+//! [`run`] does so for a router.
+
+mod report;
+mod run;
+
+pub use report::{FeedRow, LinkRow, LookupRow, NextHopRow, RouteRow, Status, Way};
+pub use run::run;
+
+use crate::Error;
+use crate::adjacencies::Adjacencies;
+use crate::feed::{Batch, Feed, Mark, Session};
+use crate::next_hops::NextHops;
+use crate::plane::Plane;
+use crate::routes::Tables;
+use hdrhistogram::Histogram;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::net::IpAddr;
+use std::time::{Duration, Instant};
+
+/// Indices that wait for a grace period before one is asked for. One may take milliseconds, so that
+/// many indices share it.
+const RETIRED_MAX: usize = 1024;
+
+/// How long to wait before the plane is told again what it refused.
+const RETRY: Duration = Duration::from_secs(1);
+
+/// How often the kernel is asked for neighbours that the plane needs.
+const ASK: Duration = Duration::from_secs(5);
+
+/// What a user may choose.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// The feeds that are there. The plane starts when all of them have told what they have.
+    pub feeds: Vec<Feed>,
+    /// How long FPM must be quiet before what it did not say again is removed. Quiet means that no
+    /// route of an earlier session was told again. A session that begins is quiet.
+    pub quiet: Duration,
+    /// How long to wait after the first message of a batch for others.
+    pub gather: Duration,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self { feeds: Feed::ALL.to_vec(), quiet: Duration::from_secs(10), gather: Duration::from_micros(500) }
+    }
+}
+
+/// What has happened since the beginning.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Counts {
+    /// Messages of feeds.
+    pub messages: u64,
+    /// Messages of no use to a router.
+    pub ignored: u64,
+    /// Connections that ended because of a malformed message.
+    pub malformed: u64,
+    /// Batches that were applied.
+    pub batches: u64,
+    /// Changed prefixes that the plane was told.
+    pub changes: u64,
+    /// Times that the plane refused something.
+    pub refused: u64,
+    /// Routes that a new session did not tell again.
+    pub swept: u64,
+    /// Grace periods.
+    pub grace_periods: u64,
+}
+
+/// The state of a feed.
+#[derive(Clone, Copy, Debug, Default)]
+struct FeedState {
+    session: u32,
+    is_connected: bool,
+    /// Since when the session is quiet, until what is older has been removed.
+    quiet_since: Option<Instant>,
+    /// Whether a session has told everything.
+    is_complete: bool,
+}
+
+/// Asks the kernel to resolve a neighbour on an interface.
+pub type Asker = Box<dyn FnMut(u32, IpAddr) -> Result<(), Error> + Send>;
+
+/// The routes, next hops, links and neighbours of a router, and its plane.
+pub struct Control<P> {
+    plane: P,
+    settings: Settings,
+    tables: Tables,
+    next_hops: NextHops,
+    adjacencies: Adjacencies,
+    feeds: BTreeMap<Feed, FeedState>,
+    counts: Counts,
+    /// Nanoseconds from the arrival of a message's last byte until the plane had the change.
+    latency: Histogram<u64>,
+    asker: Option<Asker>,
+    ask_at: Option<Instant>,
+    retry_at: Option<Instant>,
+    error: Option<String>,
+    has_started: bool,
+}
+
+impl<P> fmt::Debug for Control<P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Control").field("counts", &self.counts).finish_non_exhaustive()
+    }
+}
+
+impl<P: Plane> Control<P> {
+    /// Creates a control without routes.
+    ///
+    /// # Panics
+    /// Never: the bounds of the histogram are legal.
+    #[must_use]
+    pub fn new(plane: P, settings: Settings) -> Self {
+        let feeds = settings.feeds.iter().map(|&feed| (feed, FeedState::default())).collect();
+        Self {
+            plane,
+            settings,
+            tables: Tables::default(),
+            next_hops: NextHops::new(),
+            adjacencies: Adjacencies::new(),
+            feeds,
+            counts: Counts::default(),
+            latency: Histogram::new(3).expect("three digits are legal"),
+            asker: None,
+            ask_at: None,
+            retry_at: None,
+            error: None,
+            has_started: false,
+        }
+    }
+
+    /// Has the kernel asked for neighbours that the plane needs and that are not fresh: packets
+    /// that the plane forwards do not make the kernel ask.
+    pub fn set_asker(&mut self, asker: Asker, now: Instant) {
+        (self.asker, self.ask_at) = (Some(asker), Some(now));
+    }
+
+    /// Returns the plane.
+    pub fn plane(&self) -> &P {
+        &self.plane
+    }
+
+    /// Returns the plane, to change it.
+    pub fn plane_mut(&mut self) -> &mut P {
+        &mut self.plane
+    }
+
+    /// Returns how often things happened.
+    pub fn counts(&self) -> Counts {
+        self.counts
+    }
+
+    /// Applies a batch, and does what is due.
+    ///
+    /// What the plane refuses is logged once and tried again later; everything else of the batch
+    /// holds.
+    pub fn apply(&mut self, mut batch: Batch<Self>, now: Instant) {
+        for mark in &batch.marks {
+            self.begin(*mark, now);
+        }
+        for (index, link) in batch.links.drain() {
+            self.adjacencies.set_link(index, link);
+        }
+        let mut neighbours = Vec::new();
+        for (key, neighbour) in batch.neighbours.drain() {
+            if self.adjacencies.set_neighbour(key, neighbour) {
+                neighbours.push(key.1);
+            }
+        }
+        for (key, object) in batch.objects.drain() {
+            self.next_hops.set_object(key, object);
+        }
+        if self.next_hops.follow_objects() {
+            neighbours.extend(self.adjacencies.neighbours().map(|(_, address)| address));
+        }
+        for (key, update) in std::mem::take(&mut batch.routes) {
+            let is_again = self.tables.update(key, update, &mut self.next_hops, &mut self.adjacencies);
+            if let Some(feed) = self.feeds.get_mut(&key.feed).filter(|_| is_again)
+                && feed.quiet_since.is_some()
+            {
+                feed.quiet_since = Some(now);
+            }
+        }
+        let complete = batch.marks.iter().filter_map(|mark| match *mark {
+            Mark::Complete(session) => Some(session),
+            _ => None,
+        });
+        let complete: Vec<Session> = complete.chain(self.quiet_sessions(now)).collect();
+        for &session in &complete {
+            neighbours.extend(self.sweep(session));
+        }
+        self.tables.follow_neighbours(&neighbours);
+        self.counts.messages += batch.arrivals.iter().map(|arrival| arrival.1).sum::<u64>();
+        self.counts.ignored += batch.ignored;
+        self.counts.malformed += batch.malformed;
+        self.counts.batches += 1;
+        self.commit(now);
+        // Only now no route of the plane names an older object.
+        for session in complete {
+            self.next_hops.sweep(session.feed, session.number);
+        }
+        for (arrived, count) in batch.arrivals {
+            // The histogram grows as far as its counts do.
+            let _ = self.latency.record_n(arrived.elapsed().as_nanos() as u64, count);
+        }
+        self.ask(now);
+    }
+
+    /// Returns when there is something to do even if no message comes.
+    #[must_use]
+    pub fn deadline(&self) -> Option<Instant> {
+        let quiet = self.feeds.values().filter_map(|feed| Some(feed.quiet_since? + self.settings.quiet));
+        quiet.chain(self.retry_at).chain(self.ask_at).min()
+    }
+
+    fn begin(&mut self, mark: Mark, now: Instant) {
+        match mark {
+            Mark::Begun(Session { feed, number }) => {
+                let state = self.feeds.entry(feed).or_default();
+                (state.session, state.is_connected) = (number, true);
+                state.quiet_since = (feed == Feed::Fpm).then_some(now);
+            }
+            Mark::Ended(Session { feed, number }) => {
+                let state = self.feeds.entry(feed).or_default();
+                if state.session == number {
+                    // A session that was cut has not said everything again.
+                    (state.is_connected, state.quiet_since) = (false, None);
+                }
+            }
+            Mark::Complete(_) => {}
+        }
+    }
+
+    /// Returns the sessions that have had time to say everything again.
+    fn quiet_sessions(&self, now: Instant) -> Vec<Session> {
+        let quiet = self.settings.quiet;
+        let is_due = |state: &FeedState| state.quiet_since.is_some_and(|since| now >= since + quiet);
+        let due = self.feeds.iter().filter(|(_, state)| is_due(state));
+        due.map(|(&feed, state)| Session { feed, number: state.session }).collect()
+    }
+
+    /// Removes what is older than a session. Returns the addresses of neighbours that are gone.
+    fn sweep(&mut self, session: Session) -> Vec<IpAddr> {
+        let Session { feed, number } = session;
+        let swept = self.tables.sweep(feed, number, &mut self.next_hops, &mut self.adjacencies);
+        self.counts.swept += swept as u64;
+        tracing::info!("{feed}: session {number} is complete, {swept} routes removed");
+        let state = self.feeds.entry(feed).or_default();
+        (state.is_complete, state.quiet_since) = (true, None);
+        if feed != Feed::Kernel {
+            return Vec::new();
+        }
+        self.adjacencies.sweep(number).into_iter().map(|(_, address)| address).collect()
+    }
+
+    /// Tells the plane what changed.
+    fn commit(&mut self, now: Instant) {
+        self.retry_at = None;
+        if let Err(error) = self.tell() {
+            self.counts.refused += 1;
+            self.retry_at = Some(now + RETRY);
+            let text = error.to_string();
+            if self.error.as_ref() != Some(&text) {
+                tracing::error!("the plane goes on with what it had: {text}");
+                self.error = Some(text);
+            }
+        } else if self.error.take().is_some() {
+            tracing::info!("the plane has taken what it had refused");
+        }
+    }
+
+    fn tell(&mut self) -> Result<(), Error> {
+        let Self { plane, next_hops, adjacencies, tables, .. } = self;
+        // A next hop that is refused keeps its routes back, and no others.
+        let told = next_hops.tell(plane, adjacencies);
+        let changes = tables.commit(plane, next_hops, adjacencies);
+        if let Ok(changes) = changes {
+            self.counts.changes += changes;
+        }
+        if next_hops.retired() + adjacencies.retired() >= RETIRED_MAX {
+            plane.grace_period()?;
+            next_hops.recycle();
+            adjacencies.recycle();
+            self.counts.grace_periods += 1;
+        }
+        if !self.has_started && self.feeds.values().all(|feed| feed.is_complete) {
+            plane.start()?;
+            self.has_started = true;
+            tracing::info!("the plane forwards");
+        }
+        told.and(changes.map(|_| ()))
+    }
+
+    /// Asks the kernel for neighbours.
+    fn ask(&mut self, now: Instant) {
+        let Some(asker) = self.asker.as_mut().filter(|_| self.ask_at.is_some_and(|at| now >= at)) else {
+            return;
+        };
+        self.ask_at = Some(now + ASK);
+        for (interface, address) in self.adjacencies.to_ask() {
+            if let Err(error) = asker(interface, address) {
+                tracing::debug!("{address} on interface {interface}: {error}");
+            }
+        }
+    }
+}

@@ -1,0 +1,30 @@
+//! [`Error`].
+
+use std::io;
+
+/// What can go wrong in a router.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A table or a limit of it.
+    #[error(transparent)]
+    Fibula(#[from] fibula::Error),
+    /// The kernel refused something.
+    #[error("{what}: {error}")]
+    System {
+        /// What was tried.
+        what: String,
+        /// The kernel's answer.
+        error: io::Error,
+    },
+    /// A stream of FPM frames is malformed.
+    #[error(transparent)]
+    Fpm(#[from] crate::feed::fpm::Error),
+}
+
+impl Error {
+    /// Returns the error of something that the kernel refused.
+    pub fn io(what: impl Into<String>, error: impl Into<io::Error>) -> Self {
+        Self::System { what: what.into(), error: error.into() }
+    }
+}

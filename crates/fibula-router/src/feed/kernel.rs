@@ -1,0 +1,297 @@
+//! rtnetlink: the kernel's links, neighbours, next-hop objects and routes.
+//!
+//! The feed first joins the groups of changes and then dumps everything, so that nothing falls in
+//! between. When the kernel lost changes because the socket was full (`ENOBUFS`), the feed dumps
+//! again as a new session, and what was not in the dump is removed.
+//!
+//! The local table (id 255) is always followed: it says which packets are for this machine. Other
+//! routes are followed if a [`Filter`] takes them. Where FPM tells the routes, it need not.
+//!
+//! The kernel says nothing of the IPv4 routes that go with an interface or an address, so when one of
+//! those goes, the feed dumps again. The kernel deletes the legs of an IPv6 multipath route one by one, with a message that does not
+//! say what is left. So such a message is not believed: it makes the feed dump again.
+
+use super::{Feed, Mark, Queue, Session};
+use crate::Error;
+use crate::control::Asker;
+use crate::message::{Event, Link, Message, Messages, Target};
+use crate::routes::LOCAL;
+use fibula::IpPrefix;
+use netlink_packet_core::{
+    NLM_F_CREATE, NLM_F_DUMP, NLM_F_REQUEST, NetlinkHeader, NetlinkMessage, NetlinkPayload,
+};
+use netlink_packet_route::neighbour::{
+    NeighbourAddress, NeighbourAttribute, NeighbourFlags, NeighbourMessage,
+};
+use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
+use rustix::io::Errno;
+use rustix::net::netlink::SocketAddrNetlink;
+use rustix::net::{RecvFlags, SendFlags, SocketFlags, SocketType};
+use std::collections::HashSet;
+use std::net::IpAddr;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// The groups of links, neighbours, IPv4 addresses, routes of both families, and next-hop objects.
+const GROUPS: u32 = 1 << 0 | 1 << 2 | 1 << 4 | 1 << 6 | 1 << 10 | 1 << 31;
+
+/// The kernel's room for messages that were not read yet, in bytes. A full table that comes at once
+/// is some hundred megabytes.
+const ROOM: usize = 128 << 20;
+
+/// How often a dump that the kernel calls inconsistent is tried again.
+const ATTEMPTS: u32 = 5;
+
+const INET: u8 = 2;
+const INET6: u8 = 10;
+
+/// What a dump asks for: the kind of message, the length of its header, and the family. These are
+/// links, neighbours, next-hop objects, and the routes of both families.
+const DUMPS: [(u16, usize, u8); 5] = [(18, 16, 0), (30, 12, 0), (106, 8, 0), (26, 12, INET), (26, 12, INET6)];
+
+/// The routes that are taken, beside those of the local table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Filter {
+    /// Whether any are.
+    pub routes: bool,
+    /// The ids of their tables; none means all.
+    pub tables: Vec<u32>,
+    /// Who made them, as `rtm_protocol` says it; none means anybody.
+    pub protocols: Vec<u8>,
+}
+
+impl Filter {
+    fn takes(&self, event: &Event) -> bool {
+        let Event::Route { table, protocol, target, .. } = event else { return true };
+        if *table == LOCAL {
+            return matches!(target, None | Some(Target::Local));
+        }
+        let is_in = |list: &[u32], item: u32| list.is_empty() || list.contains(&item);
+        let protocols: Vec<u32> = self.protocols.iter().map(|&protocol| protocol.into()).collect();
+        self.routes && is_in(&self.tables, *table) && is_in(&protocols, (*protocol).into())
+    }
+}
+
+/// Begins to follow the kernel, in a thread of its own, as long as the process lives.
+///
+/// # Errors
+/// If the kernel gives no socket.
+pub fn follow<C: 'static>(filter: Filter, queue: Arc<Queue<C>>) -> Result<(), Error> {
+    let mut follower = Follower {
+        changes: open(GROUPS)?,
+        filter,
+        queue,
+        session: 0,
+        multipath: HashSet::new(),
+        up: HashSet::new(),
+    };
+    let run = move || follower.run();
+    thread::Builder::new()
+        .name("rtnetlink".into())
+        .spawn(run)
+        .map_err(|error| Error::io("a thread", error))?;
+    Ok(())
+}
+
+/// A socket of rtnetlink that has joined groups.
+fn open(groups: u32) -> Result<OwnedFd, Error> {
+    let system = |error: Errno| Error::io("rtnetlink", error);
+    let family = rustix::net::AddressFamily::NETLINK;
+    // Protocol 0 of netlink is NETLINK_ROUTE.
+    let socket =
+        rustix::net::socket_with(family, SocketType::RAW, SocketFlags::CLOEXEC, None).map_err(system)?;
+    if let Err(error) = rustix::net::sockopt::set_socket_recv_buffer_size_force(&socket, ROOM) {
+        tracing::warn!("rtnetlink: the socket stays small ({error}); it takes CAP_NET_ADMIN to enlarge it");
+    }
+    rustix::net::bind(&socket, &SocketAddrNetlink::new(0, groups)).map_err(system)?;
+    Ok(socket)
+}
+
+/// Follows the kernel.
+struct Follower<C> {
+    changes: OwnedFd,
+    filter: Filter,
+    queue: Arc<Queue<C>>,
+    session: u32,
+    /// IPv6 routes of several legs.
+    multipath: HashSet<(u32, IpPrefix, u32)>,
+    /// The links that are up.
+    up: HashSet<u32>,
+}
+
+impl<C> Follower<C> {
+    fn run(&mut self) {
+        loop {
+            self.session += 1;
+            let session = Session { feed: Feed::Kernel, number: self.session };
+            if let Err(error) = self.dump(session).and_then(|()| self.follow(session)) {
+                tracing::error!("{error}; asking for everything again");
+                thread::sleep(Duration::from_secs(1));
+            }
+        }
+    }
+
+    /// Reads everything that there is.
+    fn dump(&mut self, session: Session) -> Result<(), Error> {
+        self.queue.fill(|batch| batch.marks.push(Mark::Begun(session)));
+        self.multipath.clear();
+        self.up.clear();
+        for (kind, header, family) in DUMPS {
+            let mut attempt = 1;
+            while !self.dump_one(session, kind, header, family)? && attempt < ATTEMPTS {
+                attempt += 1;
+            }
+        }
+        self.queue.fill(|batch| batch.marks.push(Mark::Complete(session)));
+        Ok(())
+    }
+
+    /// Reads one kind of thing. Returns whether nothing changed in the meantime.
+    fn dump_one(&mut self, session: Session, kind: u16, header: usize, family: u8) -> Result<bool, Error> {
+        let system = |error: Errno| Error::io(format!("rtnetlink: dump of kind {kind}"), error);
+        let socket = open(0)?;
+        let length = crate::message::HEADER + header;
+        let mut request = Vec::with_capacity(length);
+        request.extend((length as u32).to_ne_bytes());
+        request.extend(kind.to_ne_bytes());
+        request.extend((NLM_F_REQUEST | NLM_F_DUMP).to_ne_bytes());
+        request.extend([0; 8]);
+        request.push(family);
+        request.resize(length, 0);
+        rustix::net::send(&socket, &request, SendFlags::empty()).map_err(system)?;
+        let mut buffer = vec![0; 1 << 16];
+        let mut is_consistent = true;
+        loop {
+            let (count, _) =
+                rustix::net::recv(&socket, &mut buffer[..], RecvFlags::empty()).map_err(system)?;
+            let end = self.read(session, &buffer[..count], &mut is_consistent);
+            match end {
+                End::Done => return Ok(is_consistent),
+                // Linux before 5.3 has no next-hop objects.
+                End::Failed(code) if code == Errno::OPNOTSUPP.raw_os_error() => return Ok(true),
+                End::Failed(code) => return Err(system(Errno::from_raw_os_error(code))),
+                End::None | End::Again => {}
+            }
+        }
+    }
+
+    /// Reads changes until some were lost.
+    fn follow(&mut self, session: Session) -> Result<(), Error> {
+        let mut buffer = vec![0; 1 << 16];
+        loop {
+            let count = match rustix::net::recv(&self.changes, &mut buffer[..], RecvFlags::empty()) {
+                Ok((count, _)) => count,
+                Err(Errno::NOBUFS) => {
+                    tracing::warn!("rtnetlink: the kernel lost changes; asking for everything again");
+                    return Ok(());
+                }
+                Err(Errno::INTR) => continue,
+                Err(error) => return Err(Error::io("rtnetlink", error)),
+            };
+            if let End::Again = self.read(session, &buffer[..count], &mut true) {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Reads a datagram into the queue.
+    fn read(&mut self, session: Session, bytes: &[u8], is_consistent: &mut bool) -> End {
+        let arrived = Instant::now();
+        let mut messages = Messages::new(bytes);
+        let (mut events, mut ignored, mut end) = (Vec::new(), 0, End::None);
+        for message in messages.by_ref() {
+            match message {
+                Ok(Message::Event(event)) if self.filter.takes(&event) => {
+                    if self.is_all(&event) {
+                        events.push(event);
+                    } else {
+                        end = End::Again;
+                    }
+                }
+                Ok(Message::Done) => end = End::Done,
+                Ok(Message::Answer(code)) if code != 0 => end = End::Failed(code),
+                Ok(Message::Overrun | Message::AddressGone) => end = End::Again,
+                Ok(_) => ignored += 1,
+                // The kernel's messages are well formed. What cannot be read is new to us.
+                Err(error) => {
+                    tracing::warn!("rtnetlink: {error}");
+                    ignored += 1;
+                }
+            }
+        }
+        *is_consistent &= !messages.was_interrupted();
+        self.queue.add(session, arrived, ignored, events.into_iter());
+        end
+    }
+
+    /// Returns whether an event says all that changed.
+    fn is_all(&mut self, event: &Event) -> bool {
+        let (key, target) = match event {
+            Event::Link { index, link } => return self.is_all_of_link(*index, link.as_ref()),
+            Event::Route { table, prefix: prefix @ IpPrefix::V6(_), metric, target, .. } => {
+                ((*table, *prefix, *metric), target)
+            }
+            _ => return true,
+        };
+        match target {
+            Some(Target::Legs(legs)) if legs.len() > 1 => {
+                self.multipath.insert(key);
+                true
+            }
+            Some(_) => {
+                self.multipath.remove(&key);
+                true
+            }
+            None => !self.multipath.remove(&key),
+        }
+    }
+
+    /// Returns whether no routes went with a link: it was not up before, or it is up.
+    fn is_all_of_link(&mut self, index: u32, link: Option<&Link>) -> bool {
+        if link.is_some_and(|link| link.is_up) {
+            self.up.insert(index);
+            return true;
+        }
+        !self.up.remove(&index)
+    }
+}
+
+/// How a datagram ended.
+enum End {
+    /// There is more.
+    None,
+    /// The dump is whole.
+    Done,
+    /// The kernel refuses, with this `errno`.
+    Failed(i32),
+    /// Everything must be asked for again.
+    Again,
+}
+
+/// Returns what asks the kernel to resolve a neighbour, or to see whether it is still there.
+///
+/// # Errors
+/// If the kernel gives no socket.
+pub fn asker() -> Result<Asker, Error> {
+    let socket = open(0)?;
+    Ok(Box::new(move |interface, address| {
+        let mut message = NeighbourMessage::default();
+        let (family, address) = match address {
+            IpAddr::V4(address) => (AddressFamily::Inet, NeighbourAddress::Inet(address)),
+            IpAddr::V6(address) => (AddressFamily::Inet6, NeighbourAddress::Inet6(address)),
+        };
+        (message.header.family, message.header.ifindex) = (family, interface);
+        message.header.flags = NeighbourFlags::Use;
+        message.attributes = vec![NeighbourAttribute::Destination(address)];
+        let payload = NetlinkPayload::InnerMessage(RouteNetlinkMessage::NewNeighbour(message));
+        let mut message = NetlinkMessage::new(NetlinkHeader::default(), payload);
+        message.header.flags = NLM_F_REQUEST | NLM_F_CREATE;
+        message.finalize();
+        let mut bytes = vec![0; message.buffer_len()];
+        message.serialize(&mut bytes);
+        let sent = rustix::net::send(&socket, &bytes, SendFlags::empty());
+        sent.map(drop).map_err(|error| Error::io("rtnetlink: a question for a neighbour", error))
+    }))
+}

@@ -1,0 +1,251 @@
+//! [`Queue`]: what feeds have read and the control has not applied yet.
+
+use super::{Feed, Session};
+use crate::message::{Event, Link, Neighbour, Object, Target};
+use fibula::IpPrefix;
+use hashbrown::HashMap;
+use std::fmt;
+use std::net::IpAddr;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// What makes a route of a feed another route than the next one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct RouteKey {
+    /// The feed that has it.
+    pub feed: Feed,
+    /// The id of the table.
+    pub table: u32,
+    /// The metric where a feed has several routes of one prefix, else 0.
+    pub metric: u32,
+    /// The destination.
+    pub prefix: IpPrefix,
+}
+
+/// The name of a next-hop object: a new session may use an id for something else.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ObjectKey {
+    /// The feed that has it.
+    pub feed: Feed,
+    /// The session in which it was told.
+    pub session: u32,
+    /// Its id.
+    pub id: u32,
+}
+
+/// The last that a feed said of a route.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RouteUpdate {
+    /// The session in which it said so.
+    pub session: u32,
+    /// The metric.
+    pub metric: u32,
+    /// Who made the route, as `rtm_protocol` says it.
+    pub protocol: u8,
+    /// Where it leads; `None` if it is gone.
+    pub target: Option<Target>,
+}
+
+/// Something, and the session in which it was said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stamped<T> {
+    /// The session's number.
+    pub session: u32,
+    /// What was said.
+    pub value: T,
+}
+
+/// The beginning and the end of what a feed says again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mark {
+    /// A session begins. What its feed said before holds until it has had time to say it again.
+    Begun(Session),
+    /// The feed has said everything again: what is older is gone.
+    Complete(Session),
+    /// The session has ended. What it said holds.
+    Ended(Session),
+}
+
+/// Work for the thread that has the control `C`.
+pub type Request<C> = Box<dyn FnOnce(&mut C) + Send>;
+
+/// What came since the last batch. Of each thing only the last message is kept.
+pub struct Batch<C> {
+    /// Routes.
+    pub routes: HashMap<RouteKey, RouteUpdate>,
+    /// Next-hop objects; `None` if they are gone.
+    pub objects: HashMap<ObjectKey, Option<Object>>,
+    /// Network interfaces by their indices.
+    pub links: HashMap<u32, Stamped<Option<Link>>>,
+    /// Neighbours by interface and address.
+    pub neighbours: HashMap<(u32, IpAddr), Stamped<Option<Neighbour>>>,
+    /// Beginnings and ends, in their order.
+    pub marks: Vec<Mark>,
+    /// When bytes arrived, and the number of messages that ended in them.
+    pub arrivals: Vec<(Instant, u64)>,
+    /// Messages of no use to a router.
+    pub ignored: u64,
+    /// Connections that ended because of a malformed message.
+    pub malformed: u64,
+    /// Questions of status and commands.
+    pub requests: Vec<Request<C>>,
+    /// The router ends.
+    pub is_last: bool,
+}
+
+impl<C> Default for Batch<C> {
+    fn default() -> Self {
+        Self {
+            routes: HashMap::new(),
+            objects: HashMap::new(),
+            links: HashMap::new(),
+            neighbours: HashMap::new(),
+            marks: Vec::new(),
+            arrivals: Vec::new(),
+            ignored: 0,
+            malformed: 0,
+            requests: Vec::new(),
+            is_last: false,
+        }
+    }
+}
+
+impl<C> fmt::Debug for Batch<C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Batch")
+            .field("routes", &self.routes.len())
+            .field("objects", &self.objects.len())
+            .field("marks", &self.marks)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<C> Batch<C> {
+    /// Adds an event of a session.
+    pub fn add(&mut self, session: Session, event: Event) {
+        let Session { feed, number } = session;
+        match event {
+            Event::Route { table, prefix, metric, protocol, target } => {
+                let key_metric = if feed.has_metrics() { metric } else { 0 };
+                let key = RouteKey { feed, table, metric: key_metric, prefix };
+                self.routes.insert(key, RouteUpdate { session: number, metric, protocol, target });
+            }
+            Event::Object { id, object } => {
+                self.objects.insert(ObjectKey { feed, session: number, id }, object);
+            }
+            Event::Link { index, link } => {
+                self.links.insert(index, Stamped { session: number, value: link });
+            }
+            Event::Neighbour { interface, address, neighbour } => {
+                let stamped = Stamped { session: number, value: neighbour };
+                self.neighbours.insert((interface, address), stamped);
+            }
+        }
+    }
+
+    /// Returns whether there is nothing in it.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.arrivals.is_empty()
+            && self.marks.is_empty()
+            && self.requests.is_empty()
+            && self.malformed == 0
+            && !self.is_last
+    }
+}
+
+/// A batch that feeds fill and the control takes. Feeds wait for nobody but each other.
+#[derive(Debug)]
+pub struct Queue<C> {
+    batch: Mutex<Batch<C>>,
+    arrived: Condvar,
+}
+
+impl<C> Default for Queue<C> {
+    fn default() -> Self {
+        Self { batch: Mutex::default(), arrived: Condvar::new() }
+    }
+}
+
+impl<C> Queue<C> {
+    /// Changes the batch, and wakes the control.
+    pub fn fill(&self, fill: impl FnOnce(&mut Batch<C>)) {
+        fill(&mut self.lock());
+        self.arrived.notify_one();
+    }
+
+    /// Adds what was read from bytes that arrived at one moment.
+    pub fn add(&self, session: Session, arrived: Instant, ignored: u64, events: impl Iterator<Item = Event>) {
+        self.fill(|batch| {
+            let mut count = 0;
+            for event in events {
+                batch.add(session, event);
+                count += 1;
+            }
+            batch.ignored += ignored;
+            batch.arrivals.push((arrived, count));
+        });
+    }
+
+    /// Takes the batch. Waits until there is something in it, or until `deadline`. After the first
+    /// message it waits for others for as long as `gather`.
+    #[must_use]
+    pub fn take(&self, deadline: Option<Instant>, gather: Duration) -> Batch<C> {
+        let mut batch = self.lock();
+        while batch.is_empty() {
+            let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+            batch = match left {
+                None => self.arrived.wait(batch).unwrap_or_else(PoisonError::into_inner),
+                Some(left) if left.is_zero() => break,
+                Some(left) => {
+                    self.arrived.wait_timeout(batch, left).unwrap_or_else(PoisonError::into_inner).0
+                }
+            };
+        }
+        if !batch.arrivals.is_empty() && !gather.is_zero() {
+            drop(batch);
+            thread::sleep(gather);
+            batch = self.lock();
+        }
+        std::mem::take(&mut batch)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Batch<C>> {
+        // A batch is whole after each message, whoever panicked in between.
+        self.batch.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SESSION: Session = Session { feed: Feed::Fpm, number: 1 };
+
+    fn route(metric: u32, target: Option<Target>) -> Event {
+        let prefix = "192.0.2.0/24".parse().unwrap();
+        Event::Route { table: 254, prefix, metric, protocol: 186, target }
+    }
+
+    #[test]
+    fn a_delete_and_an_add_become_one_update() {
+        let queue = Queue::<()>::default();
+        let events = [route(20, None), route(30, Some(Target::Blackhole))];
+        queue.add(SESSION, Instant::now(), 0, events.into_iter());
+        let batch = queue.take(None, Duration::ZERO);
+        let update = RouteUpdate { session: 1, metric: 30, protocol: 186, target: Some(Target::Blackhole) };
+        assert_eq!(batch.routes.into_values().collect::<Vec<_>>(), [update]);
+        assert_eq!(batch.arrivals[0].1, 2);
+        assert!(queue.take(Some(Instant::now()), Duration::ZERO).is_empty());
+    }
+
+    #[test]
+    fn the_kernel_has_a_route_for_each_metric() {
+        let mut batch = Batch::<()>::default();
+        for metric in [20, 30] {
+            batch.add(Session { feed: Feed::Kernel, number: 1 }, route(metric, None));
+        }
+        assert_eq!(batch.routes.len(), 2);
+    }
+}

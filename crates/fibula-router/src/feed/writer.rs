@@ -1,0 +1,145 @@
+//! Writes events as zebra and the kernel do: for tests, fuzzers and measurements.
+
+use crate::message::{Event, HEADER, Leg, Object, Target};
+use fibula::IpPrefix;
+use netlink_packet_core::{NetlinkHeader, NetlinkMessage, NetlinkPayload};
+use netlink_packet_route::route::{
+    RouteAttribute, RouteHeader, RouteMessage, RouteNextHop, RouteType, RouteVia,
+};
+use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
+use std::net::IpAddr;
+
+/// Returns an FPM frame of some events.
+///
+/// # Panics
+/// If an event is of a link or a neighbour, or the frame is longer than 65,535 bytes.
+#[must_use]
+pub fn frame(events: &[Event]) -> Vec<u8> {
+    let mut frame = vec![1, 1, 0, 0];
+    for event in events {
+        frame.extend(message(event));
+        frame.resize(frame.len().next_multiple_of(4), 0);
+    }
+    let length = u16::try_from(frame.len()).expect("a short frame");
+    frame[2..4].copy_from_slice(&length.to_be_bytes());
+    frame
+}
+
+/// Returns the netlink message of a route or a next-hop object.
+///
+/// # Panics
+/// If the event is another.
+#[must_use]
+pub fn message(event: &Event) -> Vec<u8> {
+    match event {
+        Event::Route { table, prefix, metric, protocol, target } => {
+            route(*table, *prefix, *metric, *protocol, target.as_ref())
+        }
+        Event::Object { id, object } => next_hop(*id, object.as_ref()),
+        other => panic!("no message for {other:?}"),
+    }
+}
+
+fn route(table: u32, prefix: IpPrefix, metric: u32, protocol: u8, target: Option<&Target>) -> Vec<u8> {
+    let mut message = RouteMessage::default();
+    let family = match prefix {
+        IpPrefix::V4(_) => AddressFamily::Inet,
+        IpPrefix::V6(_) => AddressFamily::Inet6,
+    };
+    message.header = RouteHeader {
+        address_family: family,
+        destination_prefix_length: prefix.len(),
+        table: u8::try_from(table).unwrap_or_default(),
+        protocol: protocol.into(),
+        kind: match target {
+            None => RouteType::Unspec,
+            Some(Target::Legs(_) | Target::Object(_)) => RouteType::Unicast,
+            Some(Target::Blackhole) => RouteType::BlackHole,
+            Some(Target::Unreachable) => RouteType::Unreachable,
+            Some(Target::Prohibit) => RouteType::Prohibit,
+            Some(Target::Local) => RouteType::Local,
+            Some(Target::Kernel) => RouteType::Throw,
+        },
+        ..RouteHeader::default()
+    };
+    let attributes = &mut message.attributes;
+    attributes.push(RouteAttribute::Destination(prefix.first().into()));
+    attributes.push(RouteAttribute::Priority(metric));
+    if u8::try_from(table).is_err() {
+        attributes.push(RouteAttribute::Table(table));
+    }
+    match target {
+        Some(Target::Object(id)) => attributes.push(RouteAttribute::NhId(*id)),
+        Some(Target::Legs(legs)) if legs.len() == 1 && legs[0].weight == 1 => {
+            attributes.extend(gateway(prefix, &legs[0]));
+            attributes.push(RouteAttribute::Oif(legs[0].interface));
+        }
+        Some(Target::Legs(legs)) => {
+            let hops = legs.iter().map(|leg| {
+                let mut hop = RouteNextHop::default();
+                hop.hops = (leg.weight - 1) as u8;
+                hop.interface_index = leg.interface;
+                hop.attributes = gateway(prefix, leg).into_iter().collect();
+                hop
+            });
+            attributes.push(RouteAttribute::MultiPath(hops.collect()));
+        }
+        _ => {}
+    }
+    let payload = match target {
+        Some(_) => RouteNetlinkMessage::NewRoute(message),
+        None => RouteNetlinkMessage::DelRoute(message),
+    };
+    let mut message = NetlinkMessage::new(NetlinkHeader::default(), NetlinkPayload::InnerMessage(payload));
+    message.header.flags = if target.is_some() { 0x501 } else { 0x401 };
+    message.finalize();
+    let mut bytes = vec![0; message.buffer_len()];
+    message.serialize(&mut bytes);
+    bytes
+}
+
+/// Returns the attribute of a leg's gateway, which may be of the other family.
+fn gateway(prefix: IpPrefix, leg: &Leg) -> Option<RouteAttribute> {
+    Some(match (prefix, leg.gateway?) {
+        (IpPrefix::V4(_), gateway @ IpAddr::V6(_)) => RouteAttribute::Via(RouteVia::from(gateway)),
+        (_, gateway) => RouteAttribute::Gateway(gateway.into()),
+    })
+}
+
+fn next_hop(id: u32, object: Option<&Object>) -> Vec<u8> {
+    let mut bytes = vec![0; HEADER + 8];
+    let mut attribute = |kind: u16, value: &[u8]| {
+        bytes.extend((4 + value.len() as u16).to_ne_bytes());
+        bytes.extend(kind.to_ne_bytes());
+        bytes.extend(value);
+        bytes.resize(bytes.len().next_multiple_of(4), 0);
+    };
+    attribute(1, &id.to_ne_bytes());
+    match object {
+        None => {}
+        Some(Object::Blackhole) => attribute(4, &[]),
+        Some(Object::Kernel) => attribute(8 | 0x8000, &[]),
+        Some(Object::Group(members)) => {
+            let member = |&(id, weight): &(u32, u16)| {
+                let [low, high] = (weight - 1).to_le_bytes();
+                let [a, b, c, d] = id.to_ne_bytes();
+                [a, b, c, d, low, high, 0, 0]
+            };
+            attribute(2, &members.iter().flat_map(member).collect::<Vec<u8>>());
+        }
+        Some(Object::Leg(leg)) => {
+            match leg.gateway {
+                Some(IpAddr::V4(gateway)) => attribute(6, &gateway.octets()),
+                Some(IpAddr::V6(gateway)) => attribute(6, &gateway.octets()),
+                None => {}
+            }
+            attribute(5, &leg.interface.to_ne_bytes());
+        }
+    }
+    let kind: u16 = if object.is_some() { 104 } else { 105 };
+    let length = bytes.len() as u32;
+    bytes[..4].copy_from_slice(&length.to_ne_bytes());
+    bytes[4..6].copy_from_slice(&kind.to_ne_bytes());
+    bytes[6..8].copy_from_slice(&0x501_u16.to_ne_bytes());
+    bytes
+}

@@ -1,0 +1,176 @@
+//! Netlink messages as plain [`Event`]s.
+//!
+//! `netlink-packet-route` reads routes, links and neighbours. It does not know next-hop objects,
+//! which [`next_hop`] reads. What a router has no use for (multicast routes, routes by type of
+//! service or by source, other families) is [`Message::Other`]. No byte from outside panics.
+
+mod link;
+mod neighbour;
+mod next_hop;
+mod route;
+
+pub use link::{Link, Vlan};
+pub use neighbour::Neighbour;
+pub use next_hop::Object;
+pub use route::{Leg, Target};
+
+use fibula::IpPrefix;
+use netlink_packet_core::{NLM_F_DUMP_INTR, NetlinkBuffer, ParseableParametrized};
+use netlink_packet_route::RouteNetlinkMessage as Known;
+use std::net::IpAddr;
+
+/// The length of a netlink message's header, in bytes.
+pub(crate) const HEADER: usize = 16;
+
+const ERROR: u16 = 2;
+const DONE: u16 = 3;
+const OVERRUN: u16 = 4;
+const DELETE_ADDRESS: u16 = 21;
+const NEW_NEXT_HOP: u16 = 104;
+const DELETE_NEXT_HOP: u16 = 105;
+
+/// Something changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// A route, or its end where there is no target.
+    Route {
+        /// The id of the table.
+        table: u32,
+        /// The destination.
+        prefix: IpPrefix,
+        /// The metric (the kernel's priority): the lowest wins.
+        metric: u32,
+        /// Who made the route, as `rtm_protocol` says it: 2 is the kernel, 186 is BGP.
+        protocol: u8,
+        /// Where it leads.
+        target: Option<Target>,
+    },
+    /// A next-hop object, or its end.
+    Object {
+        /// The id that routes and groups name.
+        id: u32,
+        /// What it stands for.
+        object: Option<Object>,
+    },
+    /// A network interface, or its end.
+    Link {
+        /// The kernel's index of the interface.
+        index: u32,
+        /// Its state.
+        link: Option<Link>,
+    },
+    /// A neighbour, or its end.
+    Neighbour {
+        /// The kernel's index of the interface that leads to it.
+        interface: u32,
+        /// Its IP address.
+        address: IpAddr,
+        /// What is known of it.
+        neighbour: Option<Neighbour>,
+    },
+}
+
+/// One netlink message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Message {
+    /// A change.
+    Event(Event),
+    /// The end of a dump.
+    Done,
+    /// The kernel's answer to a request: an `errno`, or 0.
+    Answer(i32),
+    /// The kernel lost messages.
+    Overrun,
+    /// An address of this machine is gone.
+    AddressGone,
+    /// A message without a meaning for a router.
+    Other,
+}
+
+/// A message that is cut, or says what cannot be.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("netlink message at byte {offset}: {what}")]
+pub struct Malformed {
+    /// Where the message begins, in bytes from the beginning of the frame or datagram.
+    pub offset: usize,
+    /// What is wrong with it.
+    pub what: String,
+}
+
+/// The messages of a frame or of a datagram, one after the other.
+///
+/// After an error in a header there are no more, because nothing says where the next one begins.
+#[derive(Debug)]
+pub struct Messages<'a> {
+    bytes: &'a [u8],
+    offset: usize,
+    was_interrupted: bool,
+}
+
+impl<'a> Messages<'a> {
+    /// Returns the messages of `bytes`.
+    #[must_use]
+    pub fn new(bytes: &'a [u8]) -> Self {
+        Self { bytes, offset: 0, was_interrupted: false }
+    }
+
+    /// Returns whether a message so far said that the dump that it is of missed a change.
+    #[must_use]
+    pub fn was_interrupted(&self) -> bool {
+        self.was_interrupted
+    }
+}
+
+impl Iterator for Messages<'_> {
+    type Item = Result<Message, Malformed>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let offset = self.offset;
+        let rest = self.bytes.get(offset..).filter(|rest| !rest.is_empty())?;
+        let message = self.read(rest).map_err(|what| Malformed { offset, what });
+        if self.offset == offset {
+            self.offset = self.bytes.len();
+        }
+        Some(message)
+    }
+}
+
+impl Messages<'_> {
+    /// Reads the first message of `rest`.
+    fn read(&mut self, rest: &[u8]) -> Result<Message, String> {
+        let buffer = NetlinkBuffer::new_checked(rest).map_err(|error| error.to_string())?;
+        let length = buffer.length() as usize;
+        let payload = rest.get(HEADER..length).ok_or_else(|| format!("its length is {length}"))?;
+        self.was_interrupted |= buffer.flags() & NLM_F_DUMP_INTR != 0;
+        self.offset += length.next_multiple_of(4);
+        message(buffer.message_type(), payload)
+    }
+}
+
+/// Reads the message of a kind.
+fn message(kind: u16, payload: &[u8]) -> Result<Message, String> {
+    let event = match kind {
+        DONE => return Ok(Message::Done),
+        OVERRUN => return Ok(Message::Overrun),
+        ERROR => {
+            let code = payload.first_chunk().ok_or("an answer without a code")?;
+            return Ok(Message::Answer(i32::from_ne_bytes(*code).saturating_neg()));
+        }
+        NEW_NEXT_HOP | DELETE_NEXT_HOP => next_hop::event(payload, kind == DELETE_NEXT_HOP)?,
+        DELETE_ADDRESS => return Ok(Message::AddressGone),
+        // RTM_*LINK, RTM_*ROUTE and RTM_*NEIGH, without the requests.
+        16 | 17 | 24 | 25 | 28 | 29 => {
+            match Known::parse_with_param(payload, kind).map_err(|error| error.to_string())? {
+                Known::NewRoute(message) => route::event(&message, false)?,
+                Known::DelRoute(message) => route::event(&message, true)?,
+                Known::NewLink(message) => link::event(&message, false),
+                Known::DelLink(message) => link::event(&message, true),
+                Known::NewNeighbour(message) => neighbour::event(&message, false),
+                Known::DelNeighbour(message) => neighbour::event(&message, true),
+                _ => None,
+            }
+        }
+        _ => None,
+    };
+    Ok(event.map_or(Message::Other, Message::Event))
+}

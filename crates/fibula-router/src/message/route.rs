@@ -1,0 +1,158 @@
+//! Routes.
+
+use super::Event;
+use fibula::IpPrefix;
+use netlink_packet_route::AddressFamily;
+use netlink_packet_route::route::{
+    RouteAddress, RouteAttribute, RouteFlags, RouteMessage, RouteNextHop, RouteType, RouteVia,
+};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+/// One way to a destination.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Leg {
+    /// The kernel's index of the interface that sends.
+    pub interface: u32,
+    /// The neighbour that takes the packet, of either family; `None` if the destination itself is
+    /// on the link.
+    pub gateway: Option<IpAddr>,
+    /// The share of this leg beside the others, from 1 on.
+    pub weight: u16,
+}
+
+/// Where a route leads. `O` names a next-hop object.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Target<O = u32> {
+    /// To one of these legs; there is at least one.
+    Legs(Box<[Leg]>),
+    /// To what a next-hop object says.
+    Object(O),
+    /// Packets are dropped.
+    Blackhole,
+    /// The kernel answers that there is no route.
+    Unreachable,
+    /// The kernel answers that it is forbidden.
+    Prohibit,
+    /// An address of this machine, or a broadcast address.
+    Local,
+    /// Something that only the kernel can do, as tunnels and labels.
+    Kernel,
+}
+
+impl<O> Target<O> {
+    /// Returns the same target with another name for its object.
+    pub fn with_object<P>(self, name: impl FnOnce(O) -> P) -> Target<P> {
+        match self {
+            Self::Legs(legs) => Target::Legs(legs),
+            Self::Object(object) => Target::Object(name(object)),
+            Self::Blackhole => Target::Blackhole,
+            Self::Unreachable => Target::Unreachable,
+            Self::Prohibit => Target::Prohibit,
+            Self::Local => Target::Local,
+            Self::Kernel => Target::Kernel,
+        }
+    }
+}
+
+/// What a list of attributes says.
+#[derive(Default)]
+struct Attributes<'a> {
+    destination: Option<IpAddr>,
+    gateway: Option<IpAddr>,
+    interface: Option<u32>,
+    metric: u32,
+    table: Option<u32>,
+    object: Option<u32>,
+    is_encapsulated: bool,
+    legs: &'a [RouteNextHop],
+}
+
+/// Returns the event of a message; `None` if it is of no use here.
+pub(super) fn event(message: &RouteMessage, is_deleted: bool) -> Result<Option<Event>, String> {
+    let header = &message.header;
+    let unspecified: IpAddr = match header.address_family {
+        AddressFamily::Inet => Ipv4Addr::UNSPECIFIED.into(),
+        AddressFamily::Inet6 => Ipv6Addr::UNSPECIFIED.into(),
+        _ => return Ok(None),
+    };
+    // A route by source or type of service is not for every packet to its prefix. A clone is an
+    // entry of a cache.
+    let is_special = header.tos != 0 || header.source_prefix_length != 0;
+    if is_special || header.kind == RouteType::Multicast || header.flags.contains(RouteFlags::Cloned) {
+        return Ok(None);
+    }
+    let attributes = read(&message.attributes);
+    let destination = attributes.destination.unwrap_or(unspecified);
+    let prefix = IpPrefix::new(destination, header.destination_prefix_length)
+        .map_err(|error| format!("route: {error}"))?;
+    let target = if is_deleted { None } else { Some(target(header.kind, prefix, &attributes)?) };
+    Ok(Some(Event::Route {
+        table: attributes.table.unwrap_or(header.table.into()),
+        prefix,
+        metric: attributes.metric,
+        protocol: header.protocol.into(),
+        target,
+    }))
+}
+
+fn read(attributes: &[RouteAttribute]) -> Attributes<'_> {
+    let mut read = Attributes::default();
+    for attribute in attributes {
+        match attribute {
+            RouteAttribute::Destination(address) => read.destination = ip(address),
+            RouteAttribute::Gateway(address) => read.gateway = ip(address),
+            RouteAttribute::Via(RouteVia::Inet(address)) => read.gateway = Some((*address).into()),
+            RouteAttribute::Via(RouteVia::Inet6(address)) => read.gateway = Some((*address).into()),
+            RouteAttribute::Oif(interface) => read.interface = Some(*interface),
+            RouteAttribute::Priority(metric) => read.metric = *metric,
+            RouteAttribute::Table(table) => read.table = Some(*table),
+            RouteAttribute::NhId(id) => read.object = Some(*id).filter(|&id| id != 0),
+            RouteAttribute::Encap(_) | RouteAttribute::NewDestination(_) => read.is_encapsulated = true,
+            RouteAttribute::MultiPath(legs) => read.legs = legs,
+            _ => {}
+        }
+    }
+    read
+}
+
+fn ip(address: &RouteAddress) -> Option<IpAddr> {
+    match address {
+        RouteAddress::Inet(address) => Some((*address).into()),
+        RouteAddress::Inet6(address) => Some((*address).into()),
+        _ => None,
+    }
+}
+
+fn target(kind: RouteType, prefix: IpPrefix, attributes: &Attributes<'_>) -> Result<Target, String> {
+    Ok(match kind {
+        RouteType::BlackHole => Target::Blackhole,
+        RouteType::Unreachable => Target::Unreachable,
+        RouteType::Prohibit => Target::Prohibit,
+        RouteType::Local | RouteType::Broadcast | RouteType::Anycast => Target::Local,
+        RouteType::Unicast => match attributes.object {
+            Some(object) => Target::Object(object),
+            None => legs(attributes).ok_or_else(|| format!("route {prefix}: no next hop"))?,
+        },
+        _ => Target::Kernel,
+    })
+}
+
+/// Returns the legs of a route without an object; `None` if there are none.
+fn legs(attributes: &Attributes<'_>) -> Option<Target> {
+    if attributes.legs.is_empty() {
+        if attributes.gateway.is_none() && attributes.interface.is_none() {
+            return None;
+        }
+        let interface = attributes.interface.unwrap_or_default();
+        let leg = Leg { interface, gateway: attributes.gateway, weight: 1 };
+        return Some(if attributes.is_encapsulated { Target::Kernel } else { Target::Legs([leg].into()) });
+    }
+    let mut is_encapsulated = attributes.is_encapsulated;
+    let legs = attributes.legs.iter().map(|hop| {
+        let read = read(&hop.attributes);
+        is_encapsulated |= read.is_encapsulated;
+        Leg { interface: hop.interface_index, gateway: read.gateway, weight: u16::from(hop.hops) + 1 }
+    });
+    let legs = legs.collect();
+    Some(if is_encapsulated { Target::Kernel } else { Target::Legs(legs) })
+}

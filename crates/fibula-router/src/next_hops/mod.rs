@@ -1,0 +1,303 @@
+//! [`NextHops`]: what routes lead to, each kept once, and what the plane does there.
+//!
+//! | a route leads to | the packet |
+//! | --- | --- |
+//! | a gateway, on any interface, of either family | goes to the gateway's adjacency |
+//! | several gateways with weights | goes to one of them by the hash of its flow ([`buckets`]) |
+//! | an interface alone (the destination is on the link) | goes to the kernel, if no host route of a neighbour matches (see [`crate::routes`]) |
+//! | blackhole | is dropped |
+//! | unreachable, prohibit, local addresses, tunnels, labels | goes to the kernel |
+//! | a next-hop object | as the object says; to the kernel while there is none |
+//!
+//! A next-hop object whose members change costs one action. Its routes stay as they are.
+
+pub(crate) mod buckets;
+
+use crate::Error;
+use crate::adjacencies::{Adjacencies, Neighbours};
+use crate::feed::{Feed, ObjectKey};
+use crate::message::{Leg, Object, Target};
+use crate::plane::{Action, AdjacencyId, Plane};
+use crate::pool::Pool;
+use buckets::Buckets;
+use fibula::NextHop;
+use hashbrown::HashMap;
+use std::collections::BTreeSet;
+
+/// What a route leads to.
+pub(crate) type Key = Target<ObjectKey>;
+
+/// A next hop in use.
+#[derive(Debug)]
+struct Entry {
+    key: Key,
+    uses: u64,
+    buckets: Buckets,
+    /// The adjacencies that it uses, each once.
+    adjacencies: Vec<AdjacencyId>,
+    /// What the plane was told last.
+    told: Option<Action>,
+}
+
+/// The next hops of all routes, by index, and the next-hop objects.
+#[derive(Debug)]
+pub(crate) struct NextHops {
+    entries: Pool<Entry>,
+    indices: HashMap<Key, NextHop>,
+    objects: HashMap<ObjectKey, Object>,
+    /// Objects that came or changed since the last [`NextHops::tell`].
+    new_objects: Vec<ObjectKey>,
+    have_objects_changed: bool,
+    /// Whether one of them was there, or a route named it.
+    have_meanings_changed: bool,
+    /// Next hops that the plane may have to be told.
+    changed: BTreeSet<NextHop>,
+}
+
+/// What a next hop comes to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Resolved {
+    Drop,
+    Kernel,
+    Legs(Vec<(Neighbours, u64)>),
+}
+
+impl NextHops {
+    pub(crate) fn new() -> Self {
+        Self {
+            // Index 0 is "no route".
+            entries: Pool::new(1),
+            indices: HashMap::new(),
+            objects: HashMap::new(),
+            new_objects: Vec::new(),
+            have_objects_changed: false,
+            have_meanings_changed: false,
+            changed: BTreeSet::new(),
+        }
+    }
+
+    /// Returns the next hop that stands for `key`, which has one use more now.
+    pub(crate) fn acquire(&mut self, key: Key) -> NextHop {
+        if let Some(&next_hop) = self.indices.get(&key) {
+            self.acquire_again(next_hop);
+            return next_hop;
+        }
+        let (buckets, adjacencies) = (Buckets::default(), Vec::new());
+        let entry = Entry { key: key.clone(), uses: 1, buckets, adjacencies, told: None };
+        let next_hop = NextHop(self.entries.insert(entry));
+        self.indices.insert(key, next_hop);
+        self.changed.insert(next_hop);
+        next_hop
+    }
+
+    /// Adds a use of a next hop that is in use.
+    pub(crate) fn acquire_again(&mut self, next_hop: NextHop) {
+        if let Some(entry) = self.entries.get_mut(next_hop.0) {
+            entry.uses += 1;
+        }
+    }
+
+    /// Ends a use of a next hop. The last one frees it, and no packet may be led to it any more.
+    pub(crate) fn release(&mut self, next_hop: NextHop, adjacencies: &mut Adjacencies) {
+        let Some(entry) = self.entries.get_mut(next_hop.0) else { return };
+        entry.uses -= 1;
+        if entry.uses > 0 {
+            return;
+        }
+        self.indices.remove(&entry.key);
+        self.changed.remove(&next_hop);
+        for id in self.entries.remove(next_hop.0).into_iter().flat_map(|entry| entry.adjacencies) {
+            adjacencies.release(id);
+        }
+    }
+
+    /// Sets or removes a next-hop object.
+    pub(crate) fn set_object(&mut self, key: ObjectKey, object: Option<Object>) {
+        self.have_meanings_changed |= self.indices.contains_key(&Target::Object(key));
+        match object {
+            Some(object) => {
+                if self.objects.insert(key, object.clone()) == Some(object) {
+                    return;
+                }
+                self.new_objects.push(key);
+            }
+            None => {
+                self.objects.remove(&key);
+            }
+        }
+        self.have_objects_changed = true;
+    }
+
+    /// Removes the objects of earlier sessions of a feed. No route names them any more.
+    pub(crate) fn sweep(&mut self, feed: Feed, session: u32) {
+        self.objects.retain(|key, _| key.feed != feed || key.session >= session);
+        self.have_objects_changed = true;
+    }
+
+    /// Gives next hops of earlier sessions the names of this session where the objects are the
+    /// same. Then routes that are told again change nothing. Call it after the objects of a batch
+    /// were set and before its routes. Returns whether a next hop may mean something else now.
+    pub(crate) fn follow_objects(&mut self) -> bool {
+        for key in std::mem::take(&mut self.new_objects) {
+            if self.indices.contains_key(&Target::Object(key)) {
+                continue;
+            }
+            let now = self.resolve_object(key);
+            // There are few: the sessions since the last sweep.
+            let earlier = (1..key.session).rev().map(|session| ObjectKey { session, ..key });
+            let known = earlier.take_while(|earlier| self.objects.contains_key(earlier));
+            let same = known.filter(|&earlier| self.resolve_object(earlier) == now);
+            let same = same.map(Target::Object).find(|key| self.indices.contains_key(key));
+            if let Some(next_hop) = same.and_then(|same| self.indices.remove(&same))
+                && let Some(entry) = self.entries.get_mut(next_hop.0)
+            {
+                entry.key = Target::Object(key);
+                self.indices.insert(Target::Object(key), next_hop);
+            }
+        }
+        if std::mem::take(&mut self.have_objects_changed) {
+            let of_objects = self.entries.iter().filter(|(_, entry)| matches!(entry.key, Target::Object(_)));
+            self.changed.extend(of_objects.map(|(index, _)| NextHop(index)));
+        }
+        std::mem::take(&mut self.have_meanings_changed)
+    }
+
+    /// Tells the plane what changed, adjacencies first. A next hop that it refuses is told again
+    /// the next time.
+    ///
+    /// # Errors
+    /// The first error of the plane, after the others were told.
+    pub(crate) fn tell(
+        &mut self,
+        plane: &mut impl Plane,
+        adjacencies: &mut Adjacencies,
+    ) -> Result<(), Error> {
+        let mut result = Ok(());
+        for next_hop in std::mem::take(&mut self.changed) {
+            if let Err(error) = self.tell_one(next_hop, plane, adjacencies) {
+                self.changed.insert(next_hop);
+                result = result.and(Err(error));
+            }
+        }
+        result.and(adjacencies.tell(plane))
+    }
+
+    fn tell_one(
+        &mut self,
+        next_hop: NextHop,
+        plane: &mut impl Plane,
+        adjacencies: &mut Adjacencies,
+    ) -> Result<(), Error> {
+        let Some(resolved) = self.resolve(next_hop) else { return Ok(()) };
+        let Some(entry) = self.entries.get_mut(next_hop.0) else { return Ok(()) };
+        let mut buckets = entry.buckets.clone();
+        let named: Vec<(AdjacencyId, u64)> = match &resolved {
+            Resolved::Legs(legs) => legs.iter().map(|leg| (adjacencies.acquire(leg.0), leg.1)).collect(),
+            Resolved::Drop | Resolved::Kernel => Vec::new(),
+        };
+        buckets.set_legs(&named);
+        let action = match resolved {
+            Resolved::Drop => Action::Drop,
+            Resolved::Kernel => Action::ToKernel,
+            Resolved::Legs(_) => Action::Forward(buckets.slots().to_vec()),
+        };
+        let mut unused: Vec<AdjacencyId> = named.into_iter().map(|leg| leg.0).collect();
+        let told = if entry.told.as_ref() == Some(&action) {
+            Ok(())
+        } else {
+            adjacencies.tell(plane).and_then(|()| plane.set_action(next_hop, &action))
+        };
+        if told.is_ok() {
+            (entry.told, entry.buckets) = (Some(action), buckets);
+            std::mem::swap(&mut entry.adjacencies, &mut unused);
+        }
+        for id in unused {
+            adjacencies.release(id);
+        }
+        told
+    }
+
+    /// Returns whether the plane knows a next hop, so that a route may lead to it.
+    pub(crate) fn is_told(&self, next_hop: NextHop) -> bool {
+        self.entries.get(next_hop.0).is_some_and(|entry| entry.told.is_some())
+    }
+
+    /// Returns what a next hop stands for.
+    pub(crate) fn key(&self, next_hop: NextHop) -> Option<&Key> {
+        self.entries.get(next_hop.0).map(|entry| &entry.key)
+    }
+
+    /// Returns what a next hop comes to.
+    pub(crate) fn resolve(&self, next_hop: NextHop) -> Option<Resolved> {
+        Some(match self.key(next_hop)? {
+            Target::Legs(legs) => of_legs(legs.iter().map(|&leg| (leg, 1))),
+            Target::Object(key) => self.resolve_object(*key),
+            Target::Blackhole => Resolved::Drop,
+            Target::Unreachable | Target::Prohibit | Target::Local | Target::Kernel => Resolved::Kernel,
+        })
+    }
+
+    fn resolve_object(&self, key: ObjectKey) -> Resolved {
+        match self.objects.get(&key) {
+            Some(Object::Leg(leg)) => of_legs([(*leg, 1)]),
+            Some(Object::Blackhole) => Resolved::Drop,
+            Some(Object::Kernel) | None => Resolved::Kernel,
+            // A member that is not a leg, or is not there, takes no share.
+            Some(Object::Group(members)) => of_legs(members.iter().filter_map(|&(id, weight)| {
+                match self.objects.get(&ObjectKey { id, ..key }) {
+                    Some(Object::Leg(leg)) => Some((*leg, u64::from(weight))),
+                    _ => None,
+                }
+            })),
+        }
+    }
+
+    /// Returns the interface whose link has the destination, where a next hop says no more.
+    pub(crate) fn on_link(&self, next_hop: NextHop) -> Option<u32> {
+        let leg = match self.key(next_hop)? {
+            Target::Legs(legs) => match legs.as_ref() {
+                [leg] => leg,
+                _ => return None,
+            },
+            Target::Object(key) => match self.objects.get(key)? {
+                Object::Leg(leg) => leg,
+                _ => return None,
+            },
+            _ => return None,
+        };
+        leg.gateway.is_none().then_some(leg.interface)
+    }
+
+    /// Returns the number of next hops.
+    pub(crate) fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Returns the number of next-hop objects.
+    pub(crate) fn object_count(&self) -> usize {
+        self.objects.len()
+    }
+
+    /// Returns the number of indices that wait for a grace period.
+    pub(crate) fn retired(&self) -> usize {
+        self.entries.retired()
+    }
+
+    /// Frees the indices that waited: a grace period has ended.
+    pub(crate) fn recycle(&mut self) {
+        self.entries.recycle();
+    }
+}
+
+/// Returns what legs come to, each with a factor of its weight. If all of them lead to the link
+/// itself, only the kernel can resolve the destination.
+fn of_legs(legs: impl IntoIterator<Item = (Leg, u64)>) -> Resolved {
+    let legs: Vec<(Neighbours, u64)> = legs
+        .into_iter()
+        .map(|(leg, factor)| ((leg.interface, leg.gateway), u64::from(leg.weight) * factor))
+        .collect();
+    if legs.iter().all(|(neighbour, _)| neighbour.1.is_none()) {
+        return Resolved::Kernel;
+    }
+    Resolved::Legs(legs)
+}

@@ -1,0 +1,130 @@
+//! [`Plane`]: what forwards packets, and the few things that it must be told.
+//!
+//! A route leads to a next hop, a next hop to an [`Action`], and an action to adjacencies. A change
+//! of a neighbour or of a link writes one adjacency. It touches no route.
+//!
+//! ```text
+//! (table, address) ── longest match ──▶ next hop ──▶ action ─┬─▶ drop, refuse, to the kernel
+//!                                                            └─▶ buckets ──▶ adjacency
+//! adjacency = interface, both MAC addresses, MTU
+//! ```
+
+pub mod memory;
+#[cfg(target_os = "linux")]
+pub mod xdp;
+
+use fibula::{Delta, NextHop, Rib};
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
+
+/// The index of an adjacency.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct AdjacencyId(pub u32);
+
+/// A neighbour on a link, as a packet needs it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Adjacency {
+    /// The neighbour's MAC address is not known, or the link is down. The kernel gets the packet,
+    /// so that it resolves the neighbour or answers with an ICMP error.
+    Unresolved,
+    /// The packet leaves by `interface`.
+    Resolved {
+        /// The kernel's index of the interface that sends.
+        interface: u32,
+        /// The MAC address of that interface.
+        source: [u8; 6],
+        /// The MAC address of the neighbour.
+        destination: [u8; 6],
+        /// The VLAN tag to push, if the interface is a VLAN of another.
+        vlan: Option<u16>,
+        /// The greatest length of a packet from its IP header on, in bytes.
+        mtu: u16,
+    },
+}
+
+/// What happens to packets of a next hop.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// The kernel gets the packet: local addresses, `unreachable` and `prohibit` routes (the kernel
+    /// answers with ICMP), on-link destinations that have no host route.
+    ToKernel,
+    /// The packet is dropped without an answer.
+    Drop,
+    /// The packet goes to one of these adjacencies, chosen by a hash of its flow. The length is a
+    /// power of two, at most [`BUCKETS_MAX`]. A leg has buckets in proportion to its weight. When
+    /// a leg goes, only its buckets change, so flows of other legs stay where they are.
+    Forward(Vec<AdjacencyId>),
+}
+
+/// The greatest number of buckets of an action.
+pub const BUCKETS_MAX: usize = 256;
+
+/// Changes of one table in one family. The table already holds them.
+#[derive(Clone, Copy, Debug)]
+pub enum Routes<'a> {
+    /// IPv4.
+    V4(&'a Rib<u32>, &'a [Delta<u32>]),
+    /// IPv6.
+    V6(&'a Rib<u128>, &'a [Delta<u128>]),
+}
+
+/// Packets that a plane counted.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Counter {
+    /// What was counted, as in `forwarded`.
+    pub name: Cow<'static, str>,
+    /// Of what, if not of the whole plane: an interface, a next hop or a reason.
+    pub label: Option<String>,
+    /// The number of packets.
+    pub packets: u64,
+    /// The sum of their lengths, in bytes.
+    pub bytes: u64,
+}
+
+/// What forwards packets.
+///
+/// The order of calls keeps every packet on a path that some route allows: an adjacency is set
+/// before the action that names it, an action before the route that leads to it. An index is used
+/// for something else only after a [grace period](Self::grace_period) since the last call that
+/// dropped it.
+pub trait Plane {
+    /// Sets an adjacency. Packets see the old one or the new one.
+    ///
+    /// # Errors
+    /// If `id` exceeds the plane's limit, or the kernel fails.
+    fn set_adjacency(&mut self, id: AdjacencyId, adjacency: Adjacency) -> Result<(), crate::Error>;
+
+    /// Sets the action of a next hop. Packets see the old one or the new one.
+    ///
+    /// # Errors
+    /// As [`set_adjacency`](Self::set_adjacency).
+    fn set_action(&mut self, next_hop: NextHop, action: &Action) -> Result<(), crate::Error>;
+
+    /// Applies changes of a table. Packets see each route as it was before or as it is after.
+    ///
+    /// # Errors
+    /// If the table no longer fits. The plane then answers as before, and the caller takes the
+    /// changes back or goes on without them.
+    fn apply(&mut self, table: u32, routes: Routes<'_>) -> Result<(), crate::Error>;
+
+    /// Waits until no packet uses what was replaced before the call.
+    ///
+    /// # Errors
+    /// If the kernel fails.
+    fn grace_period(&mut self) -> Result<(), crate::Error>;
+
+    /// Publishes what was told to a plane that has never forwarded yet, or that took over from
+    /// another process: from now on packets meet the new tables.
+    ///
+    /// # Errors
+    /// If the kernel fails; whatever forwarded before goes on.
+    fn start(&mut self) -> Result<(), crate::Error>;
+
+    /// Returns what was counted since the plane first forwarded.
+    ///
+    /// # Errors
+    /// If the kernel fails.
+    fn counters(&self) -> Result<Vec<Counter>, crate::Error> {
+        Ok(Vec::new())
+    }
+}

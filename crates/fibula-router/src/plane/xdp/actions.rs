@@ -1,0 +1,275 @@
+//! Actions and adjacencies as the program reads them (`bpf/forward.h`), before they are written to
+//! its maps.
+
+use super::cells::CELL_WORDS;
+use crate::Error;
+use crate::plane::{Action, Adjacency, AdjacencyId, BUCKETS_MAX};
+use fibula::blocks::chunks::Chunks;
+use fibula::blocks::retired::Retired;
+use fibula::{ErrorKind, Limit, NextHop};
+use std::ops::Range;
+
+/// An action's word: the kind from this bit on.
+const KIND: u32 = 30;
+const DROP: u32 = 1;
+const FORWARD: u32 = 2;
+/// The logarithm of the number of buckets from this bit on; below it the index of the first bucket,
+/// or of the adjacency where there is one bucket.
+const BUCKETS: u32 = 26;
+/// The greatest index in an action.
+const INDEX_MAX: u32 = (1 << BUCKETS) - 1;
+
+/// The actions of all next hops, and their buckets.
+#[derive(Debug, Default)]
+pub(super) struct Actions {
+    words: Vec<u32>,
+    buckets: Vec<u32>,
+    space: Chunks,
+    /// Runs of buckets that packets may still read.
+    retired: Retired<(u64, u64)>,
+}
+
+/// What is to be written to the maps: buckets first, then the word of the action.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Written {
+    /// The indices of new buckets.
+    pub(super) buckets: Range<usize>,
+    /// The index of the action.
+    pub(super) action: usize,
+}
+
+impl Actions {
+    /// Sets an action. Returns what has changed, if anything has.
+    pub(super) fn set(&mut self, next_hop: NextHop, action: &Action) -> Result<Option<Written>, Error> {
+        Limit::check(Limit::NEXT_HOPS, next_hop.0.into(), INDEX_MAX.into()).map_err(fibula::Error::from)?;
+        let index = next_hop.0 as usize;
+        let old = self.words.get(index).copied();
+        let mut buckets = 0..0;
+        let word = match action {
+            Action::ToKernel => 0,
+            Action::Drop => DROP << KIND,
+            Action::Forward(legs) => {
+                check(legs)?;
+                if legs.iter().all(|leg| *leg == legs[0]) {
+                    FORWARD << KIND | legs[0].0
+                } else if let Some(old) = old.filter(|&word| self.legs(word).eq(legs.iter().map(|leg| leg.0)))
+                {
+                    old
+                } else {
+                    let first = self.allocate(legs)?;
+                    buckets = first..first + legs.len();
+                    FORWARD << KIND | legs.len().ilog2() << BUCKETS | first as u32
+                }
+            }
+        };
+        if old == Some(word) {
+            return Ok(None);
+        }
+        if let Some(range) = old.and_then(run_of) {
+            self.retired.retire((range.start as u64, range.len() as u64));
+        }
+        if self.words.len() <= index {
+            self.words.resize(index + 1, 0);
+        }
+        self.words[index] = word;
+        Ok(Some(Written { buckets, action: index }))
+    }
+
+    fn allocate(&mut self, legs: &[AdjacencyId]) -> Result<usize, Error> {
+        let end = self.space.end_after(legs.len() as u64);
+        Limit::check("buckets", end, INDEX_MAX.into()).map_err(fibula::Error::from)?;
+        let first = self.space.allocate(legs.len() as u64) as usize;
+        if self.buckets.len() < end as usize {
+            self.buckets.resize(end as usize, 0);
+        }
+        self.buckets[first..first + legs.len()].iter_mut().zip(legs).for_each(|(place, leg)| *place = leg.0);
+        Ok(first)
+    }
+
+    /// Returns the adjacencies of the buckets that a word points to.
+    fn legs(&self, word: u32) -> impl Iterator<Item = u32> {
+        self.buckets[run_of(word).unwrap_or_default()].iter().copied()
+    }
+
+    /// Tells that a grace period has ended, which began after the last call of [`set`](Self::set).
+    pub(super) fn readers_passed(&mut self) {
+        for _ in 0..2 {
+            self.retired.readers_passed().for_each(|(start, len)| self.space.free(start, len));
+        }
+    }
+
+    /// Returns the words of all actions.
+    pub(super) fn words(&self) -> &[u32] {
+        &self.words
+    }
+
+    /// Returns all buckets.
+    pub(super) fn buckets(&self) -> &[u32] {
+        &self.buckets
+    }
+}
+
+/// Returns the buckets that a word points to, if it points to some.
+fn run_of(word: u32) -> Option<Range<usize>> {
+    let (len, first) = (1_usize << (word >> BUCKETS & 15), (word & INDEX_MAX) as usize);
+    (word >> KIND == FORWARD && len > 1).then_some(first..first + len)
+}
+
+fn check(legs: &[AdjacencyId]) -> Result<(), Error> {
+    if !legs.len().is_power_of_two() || legs.len() > BUCKETS_MAX {
+        let text = format!("{} buckets: expected a power of two, at most {BUCKETS_MAX}", legs.len());
+        return Err(fibula::Error::new(ErrorKind::Usage, text).into());
+    }
+    legs.iter().try_for_each(|leg| check_id(*leg))
+}
+
+fn check_id(id: AdjacencyId) -> Result<(), Error> {
+    Ok(Limit::check("adjacencies", id.0.into(), INDEX_MAX.into()).map_err(fibula::Error::from)?)
+}
+
+/// Set in the tag of an adjacency that pushes one.
+const VLAN: u32 = 0x8000;
+
+/// The words of a version of an adjacency, and where the first begins in its cell.
+const VERSION_WORDS: usize = 6;
+const VERSIONS: usize = 2;
+
+/// The adjacencies: two versions each, and which of them holds.
+#[derive(Debug, Default)]
+pub(super) struct Adjacencies {
+    cells: Vec<[u32; CELL_WORDS]>,
+    /// The interfaces, 0 where an adjacency is not resolved.
+    interfaces: Vec<u32>,
+    /// The grace periods that had ended when the adjacency was last set.
+    set_at: Vec<u64>,
+    /// The grace periods that have ended, from 1 on.
+    now: u64,
+}
+
+impl Adjacencies {
+    /// Returns whether packets may still read the version that [`set`](Self::set) would write.
+    pub(super) fn is_settling(&self, id: AdjacencyId) -> bool {
+        self.set_at.get(id.0 as usize).is_some_and(|&set_at| set_at == self.now + 1)
+    }
+
+    /// Sets an adjacency: writes the version that does not hold, then says that it does. Returns
+    /// whether it has changed.
+    pub(super) fn set(&mut self, id: AdjacencyId, adjacency: Adjacency) -> Result<bool, Error> {
+        check_id(id)?;
+        let index = id.0 as usize;
+        if self.cells.len() <= index {
+            self.cells.resize(index + 1, [0; CELL_WORDS]);
+            self.interfaces.resize(index + 1, 0);
+            self.set_at.resize(index + 1, 0);
+        }
+        let new = encoded(adjacency);
+        let cell = &mut self.cells[index];
+        let current = cell[0] as usize;
+        if cell[place(current)] == new {
+            return Ok(false);
+        }
+        cell[place(1 - current)].copy_from_slice(&new);
+        cell[0] = 1 - cell[0];
+        self.interfaces[index] = new[0];
+        self.set_at[index] = self.now + 1;
+        Ok(true)
+    }
+
+    /// Tells that a grace period has ended, which began after the last call of [`set`](Self::set).
+    pub(super) fn readers_passed(&mut self) {
+        self.now += 1;
+    }
+
+    /// Returns the cells of all adjacencies.
+    pub(super) fn cells(&self) -> &[[u32; CELL_WORDS]] {
+        &self.cells
+    }
+
+    /// Returns the interfaces that adjacencies send by. An interface may be listed more than once.
+    pub(super) fn interfaces(&self) -> impl Iterator<Item = u32> {
+        self.interfaces.iter().copied().filter(|&interface| interface != 0)
+    }
+}
+
+/// Returns the words of a version.
+fn place(version: usize) -> Range<usize> {
+    let first = VERSIONS + version * VERSION_WORDS;
+    first..first + VERSION_WORDS
+}
+
+fn encoded(adjacency: Adjacency) -> [u32; VERSION_WORDS] {
+    let Adjacency::Resolved { interface, source, destination, vlan, mtu } = adjacency else {
+        return [0; VERSION_WORDS];
+    };
+    let tag = vlan.map_or(0, |vlan| VLAN | u32::from(vlan & 0xFFF));
+    let [d0, d1, d2, d3, d4, d5] = destination;
+    let [s0, s1, s2, s3, s4, s5] = source;
+    let word = u32::from_le_bytes;
+    [
+        interface,
+        u32::from(mtu) | tag << 16,
+        word([d0, d1, d2, d3]),
+        word([d4, d5, s0, s1]),
+        word([s2, s3, s4, s5]),
+        0,
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn legs(ids: &[u32]) -> Action {
+        Action::Forward(ids.iter().copied().map(AdjacencyId).collect())
+    }
+
+    #[test]
+    fn an_action_is_one_word_and_its_buckets_are_kept_until_readers_have_passed() {
+        let mut actions = Actions::default();
+        let group = actions.set(NextHop(3), &legs(&[5, 6])).unwrap().unwrap();
+        assert_eq!(group, Written { buckets: 0..2, action: 3 });
+        assert_eq!((actions.words(), actions.buckets()), (&[0, 0, 0, 2 << 30 | 1 << 26][..], &[5, 6][..]));
+        assert_eq!(actions.set(NextHop(3), &legs(&[5, 6])).unwrap(), None, "nothing has changed");
+        // The old buckets are read until a grace period has ended.
+        assert_eq!(actions.set(NextHop(3), &legs(&[6, 5])).unwrap().unwrap().buckets, 2..4);
+        assert_eq!(actions.set(NextHop(4), &legs(&[1, 2])).unwrap().unwrap().buckets, 4..6);
+        actions.readers_passed();
+        assert_eq!(actions.set(NextHop(5), &legs(&[7, 8])).unwrap().unwrap().buckets, 0..2);
+        // One leg needs no buckets, however many it has.
+        assert_eq!(actions.set(NextHop(3), &legs(&[9; 8])).unwrap().unwrap().buckets, 0..0);
+        assert_eq!(actions.words()[3], 2 << 30 | 9);
+        assert!(actions.set(NextHop(1), &Action::Drop).unwrap().is_some());
+        assert_eq!(actions.words()[1], 1 << 30);
+        for wrong in [&[][..], &[1, 2, 3], &[0; 512]] {
+            let error = actions.set(NextHop(1), &legs(wrong)).unwrap_err().to_string();
+            assert_eq!(error, format!("{} buckets: expected a power of two, at most 256", wrong.len()));
+        }
+        let error = actions.set(NextHop(1), &legs(&[1 << 26])).unwrap_err().to_string();
+        assert_eq!(error, "adjacencies: 67108864 is more than the 67108863 that fit");
+    }
+
+    #[test]
+    fn an_adjacency_that_changes_twice_waits_for_a_grace_period() {
+        let mut adjacencies = Adjacencies::default();
+        let id = AdjacencyId(1);
+        let resolved = Adjacency::Resolved {
+            interface: 7,
+            source: [1, 2, 3, 4, 5, 6],
+            destination: [10, 11, 12, 13, 14, 15],
+            vlan: Some(100),
+            mtu: 1500,
+        };
+        assert!(!adjacencies.is_settling(id));
+        assert!(adjacencies.set(id, resolved).unwrap());
+        assert!(!adjacencies.set(id, resolved).unwrap(), "nothing has changed");
+        let cell = adjacencies.cells()[1];
+        assert_eq!((cell[0], cell[2..8].to_vec()), (1, vec![0; 6]), "the version that held is as it was");
+        let bytes: Vec<u8> = cell[8..13].iter().flat_map(|word| word.to_le_bytes()).collect();
+        assert_eq!(bytes, [7, 0, 0, 0, 0xDC, 5, 100, 0x80, 10, 11, 12, 13, 14, 15, 1, 2, 3, 4, 5, 6]);
+        assert!(adjacencies.is_settling(id));
+        adjacencies.readers_passed();
+        assert!(!adjacencies.is_settling(id));
+        assert!(adjacencies.set(id, Adjacency::Unresolved).unwrap());
+        assert_eq!((adjacencies.cells()[1][0], adjacencies.interfaces().count()), (0, 0));
+    }
+}

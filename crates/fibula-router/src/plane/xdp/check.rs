@@ -1,0 +1,98 @@
+//! [`check`]: what a machine lacks for the plane, without touching anything.
+
+use super::interfaces::Interface;
+use super::{Mode, Options};
+use aya::util::KernelVersion;
+use std::fs;
+use std::path::Path;
+
+/// Something that was looked at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// What was looked at.
+    pub what: String,
+    /// What is wrong with it: the plane cannot run, or loses packets, until that is mended. `None`
+    /// if it is well.
+    pub wrong: Option<String>,
+}
+
+/// The first kernel that the plane is made for. It has the links, the mapped arrays and memory that
+/// is accounted to a control group.
+const KERNEL: KernelVersion = KernelVersion::new(5, 15, 0);
+
+/// The capabilities, their bits, and another one that includes each.
+const CAPABILITIES: [(&str, u32, u32); 3] =
+    [("CAP_BPF", 39, SYS_ADMIN), ("CAP_PERFMON", 38, SYS_ADMIN), ("CAP_NET_ADMIN", 12, 12)];
+const SYS_ADMIN: u32 = 21;
+
+/// Looks at the kernel, the capabilities, the BPF file system and the interfaces.
+#[must_use]
+pub fn check(options: &Options) -> Vec<Finding> {
+    let mut findings = vec![kernel(), type_information()];
+    // Only what is attached is pinned.
+    findings.extend((options.mode != Mode::Unattached).then(file_system));
+    findings.extend(capabilities(&fs::read_to_string("/proc/self/status").unwrap_or_default()));
+    findings.extend(options.interfaces.iter().map(|attachment| interface(&attachment.interface)));
+    findings
+}
+
+fn finding(what: impl Into<String>, is_well: bool, wrong: impl Into<String>) -> Finding {
+    Finding { what: what.into(), wrong: (!is_well).then(|| wrong.into()) }
+}
+
+fn kernel() -> Finding {
+    let is_well = KernelVersion::current().is_ok_and(|version| version >= KERNEL);
+    finding("kernel", is_well, "it is older than 5.15")
+}
+
+fn type_information() -> Finding {
+    let is_well = Path::new("/sys/kernel/btf/vmlinux").exists();
+    finding("type information (BTF)", is_well, "the kernel was built without CONFIG_DEBUG_INFO_BTF")
+}
+
+fn file_system() -> Finding {
+    let mounts = fs::read_to_string("/proc/self/mounts").unwrap_or_default();
+    let is_well = mounts.lines().any(|line| line.split(' ').skip(1).take(2).eq(["/sys/fs/bpf", "bpf"]));
+    let wrong = "it is not mounted: mount -t bpf bpf /sys/fs/bpf";
+    finding("BPF file system at /sys/fs/bpf", is_well, wrong)
+}
+
+/// Compares the effective capabilities of a process, as the kernel tells them.
+fn capabilities(status: &str) -> Vec<Finding> {
+    let line = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
+    let bits = line.and_then(|bits| u64::from_str_radix(bits.trim(), 16).ok()).unwrap_or_default();
+    let each = CAPABILITIES.iter().map(|&(name, bit, other)| {
+        finding(name, bits >> bit & 1 != 0 || bits >> other & 1 != 0, "the process does not have it")
+    });
+    each.collect()
+}
+
+fn interface(name: &str) -> Finding {
+    let what = format!("interface {name}");
+    match Interface::find(name, 0) {
+        Err(error) => Finding { what, wrong: Some(error.to_string()) },
+        Ok(_) => Finding { what, wrong: None },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plane::xdp::Attachment;
+
+    #[test]
+    fn what_is_missing_is_named() {
+        let names = |status: &str| -> Vec<String> {
+            let missing = capabilities(status).into_iter().filter(|finding| finding.wrong.is_some());
+            missing.map(|finding| finding.what).collect()
+        };
+        assert_eq!(names("Name:\tx\nCapEff:\t000001ffffffffff\n"), [""; 0]);
+        assert_eq!(names("CapEff:\t0000000000201000\n"), [""; 0], "CAP_SYS_ADMIN includes both");
+        assert_eq!(names("CapEff:\t0000008000000000\n"), ["CAP_PERFMON", "CAP_NET_ADMIN"]);
+        assert_eq!(names(""), ["CAP_BPF", "CAP_PERFMON", "CAP_NET_ADMIN"]);
+        let attachment = Attachment { interface: "none-such".into(), table: 254 };
+        let options = Options { name: "x".into(), interfaces: vec![attachment], mode: Mode::Native };
+        let last = check(&options).pop().unwrap();
+        assert_eq!(last.wrong.unwrap(), "interface none-such: there is none of this name");
+    }
+}

@@ -1,0 +1,153 @@
+//! What the program counts: packets and bytes by interface and reason, and by next hop.
+
+use crate::Error;
+use aya::maps::{Map, PerCpuArray};
+
+/// Why a packet went where it went, in the order of the program's counters (`bpf/forward.h`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Reason {
+    /// It left by a next hop.
+    Forwarded,
+    /// To the kernel: its route leads there.
+    Local,
+    /// To the kernel: no route.
+    NoRoute,
+    /// To the kernel: the neighbour's MAC address is not known.
+    Unresolved,
+    /// To the kernel: the TTL or hop limit has run out.
+    Expired,
+    /// To the kernel: longer than the MTU.
+    TooBig,
+    /// To the kernel: IPv4 options or IPv6 hop-by-hop options.
+    Options,
+    /// To the kernel: multicast or broadcast.
+    Multicast,
+    /// To the kernel: a link-local address.
+    LinkLocal,
+    /// To the kernel: neither IPv4 nor IPv6.
+    NotIp,
+    /// To the kernel: the frame is for another MAC address.
+    OtherHost,
+    /// Dropped: its route says so.
+    Blackhole,
+    /// Dropped: cut short, or its header contradicts itself.
+    Malformed,
+}
+
+impl Reason {
+    /// All reasons, in the order of the program's counters.
+    pub const ALL: [Self; 13] = [
+        Self::Forwarded,
+        Self::Local,
+        Self::NoRoute,
+        Self::Unresolved,
+        Self::Expired,
+        Self::TooBig,
+        Self::Options,
+        Self::Multicast,
+        Self::LinkLocal,
+        Self::NotIp,
+        Self::OtherHost,
+        Self::Blackhole,
+        Self::Malformed,
+    ];
+
+    /// Returns its name, as in `too_big`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Forwarded => "forwarded",
+            Self::Local => "local",
+            Self::NoRoute => "no_route",
+            Self::Unresolved => "unresolved",
+            Self::Expired => "expired",
+            Self::TooBig => "too_big",
+            Self::Options => "options",
+            Self::Multicast => "multicast",
+            Self::LinkLocal => "link_local",
+            Self::NotIp => "not_ip",
+            Self::OtherHost => "other_host",
+            Self::Blackhole => "blackhole",
+            Self::Malformed => "malformed",
+        }
+    }
+}
+
+/// Packets, and the bytes of their frames.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Count {
+    /// Packets.
+    pub packets: u64,
+    /// Bytes from the Ethernet header on.
+    pub bytes: u64,
+}
+
+impl std::iter::Sum for Count {
+    fn sum<I: Iterator<Item = Self>>(counts: I) -> Self {
+        counts.fold(Self::default(), |sum, count| Self {
+            packets: sum.packets + count.packets,
+            bytes: sum.bytes + count.bytes,
+        })
+    }
+}
+
+/// The counts of an interface.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    of: [Count; Reason::ALL.len()],
+}
+
+impl Counts {
+    /// Returns the packets that came in by the interface and went where they went for this reason.
+    #[must_use]
+    pub fn of(&self, reason: Reason) -> Count {
+        self.of[reason as usize]
+    }
+}
+
+/// The integers of an interface's counts on one processor.
+type OfPort = [u64; 2 * Reason::ALL.len()];
+
+fn failed(error: &(dyn std::error::Error + 'static)) -> Error {
+    Error::of_chain("read the counters", error)
+}
+
+/// The two maps of counters.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Counters<'m> {
+    pub(super) of_ports: &'m Map,
+    pub(super) of_next_hops: &'m Map,
+}
+
+impl Counters<'_> {
+    /// Returns the counts of an interface, summed over the processors.
+    pub(super) fn of_port(&self, port: u16) -> Result<Counts, Error> {
+        let map: PerCpuArray<_, OfPort> = self.of_ports.try_into().map_err(|error| failed(&error))?;
+        let values = map.get(&port.into(), 0).map_err(|error| failed(&error))?;
+        let of = |reason: usize| {
+            let count = |each: &OfPort| Count { packets: each[2 * reason], bytes: each[2 * reason + 1] };
+            values.iter().map(count).sum()
+        };
+        Ok(Counts { of: std::array::from_fn(of) })
+    }
+
+    /// Returns the counts of a next hop, summed over the processors; `None` if its packets are not
+    /// counted.
+    pub(super) fn of_next_hop(&self, next_hop: u32) -> Result<Option<Count>, Error> {
+        let map: PerCpuArray<_, [u64; 2]> = self.of_next_hops.try_into().map_err(|error| failed(&error))?;
+        if next_hop >= map.len() {
+            return Ok(None);
+        }
+        let values = map.get(&next_hop, 0).map_err(|error| failed(&error))?;
+        Ok(Some(values.iter().map(|&[packets, bytes]| Count { packets, bytes }).sum()))
+    }
+}
+
+/// Sets the counts of a port to zero, for an interface that has just got it.
+pub(super) fn clear(of_ports: &mut Map, port: u16) -> Result<(), Error> {
+    let mut map: PerCpuArray<_, OfPort> = of_ports.try_into().map_err(|error| failed(&error))?;
+    let mut values = map.get(&port.into(), 0).map_err(|error| failed(&error))?.to_vec();
+    values.fill([0; 2 * Reason::ALL.len()]);
+    let values = values.try_into().map_err(|error: std::io::Error| failed(&error))?;
+    map.set(port.into(), values, 0).map_err(|error| failed(&error))
+}

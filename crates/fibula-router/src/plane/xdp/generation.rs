@@ -1,0 +1,264 @@
+//! [`Generation`]: a copy of the program with maps of its own.
+//!
+//! Maps cannot grow, and a program cannot read other maps than those it was loaded with. So what
+//! does not fit makes a new generation: the program is loaded again with larger maps, they are
+//! filled, and each interface's link is switched to it by one call. A packet meets either all of
+//! the old or all of the new.
+
+use super::actions::{Actions, Adjacencies, Written};
+use super::cells::{CELL, CELL_WORDS, Cells};
+use super::interfaces::Interface;
+use super::tables::{Family, Regions, Tables};
+use crate::Error;
+use crate::plane::AdjacencyId;
+use aya::maps::{Array, ArrayOfMaps, DevMap, Map, MapData};
+use aya::programs::Xdp;
+use aya::{Ebpf, EbpfLoader};
+use fibula_image::table::{PARTS, Patch};
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+/// The maps whose counts outlive a generation.
+pub(super) const COUNTERS: [&str; 2] = ["of_ports", "of_next_hops"];
+
+/// The words of an interface and of a table's record in their maps.
+const INTERFACE_WORDS: usize = 4;
+const RECORD_WORDS: usize = 2 * PARTS;
+
+/// An object with programs, and how it is loaded.
+#[derive(Clone, Debug)]
+pub(super) struct Source {
+    /// The compiled object.
+    pub(super) object: &'static [u8],
+    /// The program of it that forwards.
+    pub(super) program: &'static str,
+    /// The numbers of elements of maps that are not the tables'.
+    pub(super) sizes: Vec<(&'static str, u32)>,
+    /// The values of constants.
+    pub(super) constants: Vec<(&'static str, u32)>,
+    /// The folder where counters are pinned.
+    pub(super) pins: Option<PathBuf>,
+}
+
+/// What a generation is filled with.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Contents<'c> {
+    pub(super) ipv4: &'c Tables<u32>,
+    pub(super) ipv6: &'c Tables<u128>,
+    pub(super) actions: &'c Actions,
+    pub(super) adjacencies: &'c Adjacencies,
+    pub(super) interfaces: &'c [Interface],
+    /// The ids of the tables; a table's record is at the index of its id in this, plus one.
+    pub(super) ids: &'c [u32],
+}
+
+/// The tables of a family in the maps.
+#[derive(Debug)]
+struct Half {
+    regions: Regions,
+    maps: [Option<Cells>; PARTS],
+}
+
+impl Half {
+    fn new<A: Family>(ebpf: &Ebpf, tables: &Tables<A>, regions: Regions) -> Result<Self, Error> {
+        let mut maps = [const { None }; PARTS];
+        for (part, map) in maps.iter_mut().enumerate().filter(|&(part, _)| !A::MAPS[part].is_empty()) {
+            *map = Some(mapped(ebpf, A::MAPS[part], regions.end[part].max(1))?);
+        }
+        tables.fill(&regions, &maps);
+        Ok(Self { regions, maps })
+    }
+}
+
+/// A loaded program and its maps.
+#[derive(Debug)]
+pub(super) struct Generation {
+    ebpf: Ebpf,
+    ipv4: Half,
+    ipv6: Half,
+    actions: Cells,
+    buckets: Cells,
+    adjacencies: Cells,
+    /// The interfaces that packets can be redirected to have lower indices.
+    devices: u32,
+}
+
+impl Generation {
+    /// Creates the maps and fills them. No program is loaded yet.
+    pub(super) fn new(source: &Source, contents: Contents<'_>) -> Result<Self, Error> {
+        let (ipv4, ipv6) = (contents.ipv4.regions()?, contents.ipv6.regions()?);
+        let sent_by = contents.adjacencies.interfaces();
+        let greatest = contents.interfaces.iter().map(|interface| interface.index).chain(sent_by).max();
+        let devices = (greatest.unwrap_or_default() + 64).next_power_of_two();
+        let words = |words: usize| (words.div_ceil(CELL_WORDS)) as u32;
+        let sizes = [
+            ("actions", words(with_room(contents.actions.words().len()))),
+            ("buckets", words(with_room(contents.actions.buckets().len()))),
+            ("adjacencies", with_room(contents.adjacencies.cells().len()) as u32),
+            ("interfaces", words(devices as usize * INTERFACE_WORDS)),
+            ("tables", words((contents.ids.len() + 1) * RECORD_WORDS)),
+        ];
+        let mut loader = EbpfLoader::new();
+        for (name, size) in sizes.iter().copied().chain(source.sizes.iter().copied()) {
+            loader.map_max_entries(name, size);
+        }
+        loader.map_max_entries("devices", devices);
+        let parts = <u32 as Family>::MAPS.into_iter().zip(ipv4.end);
+        for (name, cells) in parts.chain(<u128 as Family>::MAPS.into_iter().zip(ipv6.end)) {
+            loader.map_max_entries(name, cells.max(1));
+        }
+        loader.override_global(<u32 as Family>::WIDTH, &ipv4.width, true);
+        loader.override_global(<u128 as Family>::WIDTH, &ipv6.width, true);
+        for (name, value) in &source.constants {
+            loader.override_global(name, value, true);
+        }
+        if let Some(folder) = &source.pins {
+            for name in COUNTERS {
+                loader.map_pin_path(name, folder.join(name));
+            }
+        }
+        let ebpf =
+            loader.load(source.object).map_err(|error| Error::of_chain("load the XDP program", &error))?;
+        let [actions, buckets, adjacencies, interfaces, tables] =
+            sizes.map(|(name, size)| mapped(&ebpf, name, size));
+        let mut generation = Self {
+            ipv4: Half::new(&ebpf, contents.ipv4, ipv4)?,
+            ipv6: Half::new(&ebpf, contents.ipv6, ipv6)?,
+            actions: actions?,
+            buckets: buckets?,
+            adjacencies: adjacencies?,
+            devices,
+            ebpf,
+        };
+        generation.actions.store(0, contents.actions.words().iter().copied());
+        generation.buckets.store(0, contents.actions.buckets().iter().copied());
+        generation.adjacencies.store(0, contents.adjacencies.cells().as_flattened().iter().copied());
+        for interface in contents.adjacencies.interfaces().collect::<BTreeSet<_>>() {
+            generation.add_device(interface)?;
+        }
+        let tables = tables?;
+        for (&id, record) in contents.ids.iter().zip(1..) {
+            let firsts =
+                generation.ipv4.regions.first(id).into_iter().chain(generation.ipv6.regions.first(id));
+            tables.store(record * RECORD_WORDS, firsts.collect::<Vec<_>>().into_iter());
+        }
+        let interfaces_map = interfaces?;
+        for interface in contents.interfaces {
+            let record = contents.ids.iter().position(|id| *id == interface.table);
+            let words = interface.words(record.map_or(0, |record| record as u32 + 1));
+            interfaces_map.store(interface.index as usize * INTERFACE_WORDS, words.into_iter());
+        }
+        Ok(generation)
+    }
+
+    /// Loads a program into the kernel, once, and returns it.
+    pub(super) fn program(&mut self, name: &str) -> Result<&mut Xdp, Error> {
+        let failed = |error: &(dyn std::error::Error + 'static)| {
+            Error::of_chain(format!("load the XDP program {name}"), error)
+        };
+        let program = self.ebpf.program_mut(name).expect("the object has this program");
+        let program: &mut Xdp = program.try_into().map_err(|error| failed(&error))?;
+        if program.fd().is_err() {
+            program.load().map_err(|error| failed(&error))?;
+        }
+        Ok(program)
+    }
+
+    /// Returns a program that is loaded.
+    pub(super) fn loaded(&self, name: &str) -> &Xdp {
+        let program = self.ebpf.program(name).and_then(|program| program.try_into().ok());
+        program.expect("the object has this program")
+    }
+
+    /// Returns a map.
+    pub(super) fn map(&self, name: &str) -> &Map {
+        self.ebpf.map(name).expect("the object has this map")
+    }
+
+    /// Returns a map, to change it.
+    pub(super) fn map_mut(&mut self, name: &str) -> &mut Map {
+        self.ebpf.map_mut(name).expect("the object has this map")
+    }
+
+    /// Applies a patch to a table. Returns whether it fitted.
+    pub(super) fn apply(&mut self, is_ipv4: bool, id: u32, patch: &Patch) -> bool {
+        let half = if is_ipv4 { &mut self.ipv4 } else { &mut self.ipv6 };
+        half.regions.apply(id, patch, &half.maps)
+    }
+
+    /// Writes an action. Returns whether it fitted.
+    pub(super) fn write_action(&self, actions: &Actions, written: &Written) -> bool {
+        let words = |cells: &Cells| cells.count() * CELL_WORDS;
+        if written.action >= words(&self.actions) || written.buckets.end > words(&self.buckets) {
+            return false;
+        }
+        let buckets = &actions.buckets()[written.buckets.clone()];
+        self.buckets.store(written.buckets.start, buckets.iter().copied());
+        self.actions.store(written.action, std::iter::once(actions.words()[written.action]));
+        true
+    }
+
+    /// Writes an adjacency. Returns whether it fitted.
+    pub(super) fn write_adjacency(
+        &mut self,
+        adjacencies: &Adjacencies,
+        id: AdjacencyId,
+        interface: Option<u32>,
+    ) -> Result<bool, Error> {
+        let index = id.0 as usize;
+        if index >= self.adjacencies.count() || interface.is_some_and(|interface| interface >= self.devices) {
+            return Ok(false);
+        }
+        if let Some(interface) = interface {
+            self.add_device(interface)?;
+        }
+        let [current, rest @ ..] = adjacencies.cells()[index];
+        self.adjacencies.store(index * CELL_WORDS + 1, rest.into_iter());
+        self.adjacencies.store(index * CELL_WORDS, std::iter::once(current));
+        Ok(true)
+    }
+
+    /// Lets packets be redirected to an interface. Where it does not exist any more, packets to it
+    /// go to the kernel.
+    pub(super) fn add_device(&mut self, interface: u32) -> Result<(), Error> {
+        let what = || format!("redirect packets to interface {interface}");
+        let devices = DevMap::try_from(self.map_mut("devices")).map(|mut devices| {
+            devices.set(interface, interface, None, 0).map_err(|error| Error::of_chain(what(), &error))
+        });
+        match devices.map_err(|error| Error::of_chain(what(), &error))? {
+            Err(Error::System { error, .. })
+                if [Some(libc::EINVAL), Some(libc::ENODEV)].contains(&error.raw_os_error()) =>
+            {
+                Ok(())
+            }
+            other => other,
+        }
+    }
+
+    /// Waits until every program that was running has ended; see [`super`] for why it does.
+    pub(super) fn wait_for_programs(&mut self) -> Result<(), Error> {
+        let what = "wait for a grace period";
+        let inner = Array::<MapData, u32>::create(1, 0).map_err(|error| Error::of_chain(what, &error))?;
+        let outer: Result<ArrayOfMaps<_, Array<MapData, u32>>, _> = self.map_mut("grace").try_into();
+        let set = outer.and_then(|mut outer| outer.set(0, &inner, 0));
+        set.map_err(|error| Error::of_chain(what, &error))
+    }
+}
+
+/// Maps the memory of a map of cells that only a study has.
+pub(super) fn cells_of(generation: &Generation, name: &str, cells: u32) -> Result<Cells, Error> {
+    mapped(&generation.ebpf, name, cells)
+}
+
+/// Returns `len` with room to grow.
+fn with_room(len: usize) -> usize {
+    len + len / 4 + 1024
+}
+
+/// Maps the memory of a map of cells.
+fn mapped(ebpf: &Ebpf, name: &str, cells: u32) -> Result<Cells, Error> {
+    match ebpf.map(name) {
+        Some(Map::Array(data)) => Cells::map(name, data, cells),
+        _ => unreachable!("the object has the array {name} of {CELL}-byte cells"),
+    }
+}

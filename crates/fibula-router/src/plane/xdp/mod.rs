@@ -1,0 +1,433 @@
+//! [`Xdp`]: a plane in the kernel. A program at each interface forwards packets by tables that this
+//! process writes.
+//!
+//! # The tables
+//! A table is fibula's own in its plain form ([`fibula_image`]): a root, nodes, leaves and, for
+//! IPv6, chains, here in array maps whose memory this process maps. The program's lookup is the text
+//! that the oracle judges as `gpu-mosaic` and `gpu-mosaic6` (`bpf/tables.h`).
+//!
+//! ```text
+//! this process                        │ the kernel
+//! table ── patch ──▶ mapped memory ═══╪═══ map ◀── program ◀── packet
+//!   └─ what was freed waits           │     root word ─▶ node ─▶ leaves ─▶ next hop
+//! ```
+//! A change writes new nodes, leaves and chains at indices that nothing points to, then each word of
+//! the root by one store. So a packet sees a route as it was before or as it is after. What was
+//! replaced may still be read by a program that runs. It is reused after a grace period.
+//!
+//! # Grace periods
+//! An XDP program runs with bottom halves disabled, which is an RCU read-side critical section. The
+//! kernel replaces a map in a map only together with `synchronize_rcu()`
+//! (`maybe_wait_bpf_programs`), so that "userspace, when we return to it, knows that all programs
+//! that could be running use the new map value". So the plane replaces one that no program reads,
+//! and has waited. `membarrier(2)` waits the same way, but not on one processor and not where some
+//! run without timer ticks. A grace period takes milliseconds and no processor time, so the plane
+//! waits only when a lot has been freed, and when it is told to.
+//!
+//! # Generations
+//! Maps cannot grow. A table that outgrows its map, and answers that get wider, make a new
+//! generation: the program is loaded again with larger maps, they are filled, and each interface's
+//! link is switched to it by one call. A process that takes over from another one does the same.
+//! See `generation.rs` and `pins.rs`.
+//!
+//! # Limits
+//! 2^26 next hops, adjacencies and buckets; 255 interfaces that packets come in by; next hops from
+//! 65,536 on are not counted.
+
+mod actions;
+mod cells;
+mod check;
+mod counters;
+mod errors;
+mod generation;
+mod interfaces;
+mod pins;
+pub mod study;
+mod tables;
+
+pub use check::{Finding, check};
+pub use counters::{Count, Counts, Reason};
+
+use super::{Action, Adjacency, AdjacencyId, Counter, Plane, Routes};
+use crate::Error;
+use actions::{Actions, Adjacencies};
+use aya::programs::{TestRun, TestRunOptions};
+use counters::Counters;
+use fibula::{Limit, NextHop};
+use generation::{COUNTERS, Contents, Generation, Source};
+use interfaces::Interface;
+use pins::Pins;
+use std::fmt;
+use tables::Tables;
+
+/// The compiled program; `cargo xtask bpf` makes it.
+static ROUTER: &[u8] = aya::include_bytes_aligned!("../../../bpf/router.o");
+
+/// The greatest port of an interface's counters.
+const PORT_MAX: u16 = 255;
+
+/// How many nodes, leaves and chains of a table may wait for a grace period before the plane waits
+/// for it by itself.
+const WAITING_MAX: usize = 8192;
+
+/// How the program runs on an interface.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// In the driver, before the kernel makes anything of a packet.
+    Native,
+    /// In the kernel, after the driver, where that has no XDP. It is slower.
+    Generic,
+    /// Not at all: only [probes](Xdp::probe) meet the program. Nothing is pinned.
+    Unattached,
+}
+
+impl fmt::Display for Mode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Native => "native",
+            Self::Generic => "generic",
+            Self::Unattached => "unattached",
+        })
+    }
+}
+
+/// An interface that packets come in by.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Attachment {
+    /// Its name.
+    pub interface: String,
+    /// The id of the table that its packets are looked up in; 254 is the kernel's main one.
+    pub table: u32,
+}
+
+/// What a plane is made from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// The plane's name. A plane of the same name takes over from an earlier process.
+    pub name: String,
+    /// The interfaces that packets come in by.
+    pub interfaces: Vec<Attachment>,
+    /// How the program runs on them.
+    pub mode: Mode,
+}
+
+/// A plane in the kernel.
+///
+/// Dropping it, and even killing the process, leaves the program forwarding by the last tables.
+/// [`detach`](Self::detach) ends that.
+#[derive(Debug)]
+pub struct Xdp {
+    options: Options,
+    source: Source,
+    pins: Pins,
+    interfaces: Vec<Interface>,
+    /// The ids of tables; a table's record is at its index here, plus one.
+    ids: Vec<u32>,
+    ipv4: Tables<u32>,
+    ipv6: Tables<u128>,
+    actions: Actions,
+    adjacencies: Adjacencies,
+    /// What forwards, once the plane has been started.
+    generation: Option<Generation>,
+}
+
+impl Xdp {
+    /// Prepares a plane. What an earlier process left behind goes on forwarding until
+    /// [`start`](Plane::start).
+    ///
+    /// # Errors
+    /// If an interface does not exist, there are more than 255, or the kernel fails.
+    pub fn open(options: Options) -> Result<Self, Error> {
+        let folder = Pins::new(&options.name)?.folder().to_owned();
+        let pins = (options.mode != Mode::Unattached).then_some(folder);
+        let source =
+            Source { object: ROUTER, program: "router", sizes: Vec::new(), constants: Vec::new(), pins };
+        Self::with_source(options, source)
+    }
+
+    fn with_source(options: Options, source: Source) -> Result<Self, Error> {
+        let pins = Pins::new(&options.name)?;
+        let mut interfaces = Vec::with_capacity(options.interfaces.len());
+        let links = if source.pins.is_some() { pins.links()? } else { Vec::new() };
+        let mut ports: Vec<u16> = links.iter().map(|link| link.port).collect();
+        for Attachment { interface, table } in &options.interfaces {
+            let mut interface = Interface::find(interface, *table)?;
+            let known = links.iter().find(|link| link.interface == interface.index);
+            interface.port = match known {
+                Some(link) => link.port,
+                None => (1..=PORT_MAX)
+                    .find(|port| !ports.contains(port))
+                    .ok_or(Limit {
+                        what: "interfaces",
+                        had: options.interfaces.len() as u64,
+                        max: PORT_MAX.into(),
+                    })
+                    .map_err(fibula::Error::from)?,
+            };
+            ports.push(interface.port);
+            interfaces.push(interface);
+        }
+        let mut plane = Self {
+            options,
+            source,
+            pins,
+            ids: Vec::new(),
+            ipv4: Tables::default(),
+            ipv6: Tables::default(),
+            actions: Actions::default(),
+            adjacencies: Adjacencies::default(),
+            generation: None,
+            interfaces,
+        };
+        for id in plane.interfaces.iter().map(|interface| interface.table).collect::<Vec<_>>() {
+            plane.add_table(id)?;
+        }
+        Ok(plane)
+    }
+
+    /// Detaches the program of the plane of this name from all interfaces, and removes its
+    /// counters. The kernel forwards packets as it would have without the plane.
+    ///
+    /// # Errors
+    /// If the kernel fails, or the name can be no plane's.
+    pub fn detach(name: &str) -> Result<(), Error> {
+        Pins::new(name)?.remove()
+    }
+
+    /// Returns the name of each interface that packets come in by, and its counts since the plane
+    /// was first attached.
+    ///
+    /// # Errors
+    /// If the plane was never started, or the kernel fails.
+    pub fn interface_counts(&self) -> Result<Vec<(&str, Counts)>, Error> {
+        let counters = self.counters()?;
+        let names = self.interfaces.iter().map(|interface| interface.name.as_str());
+        let counts = self.interfaces.iter().map(|interface| counters.of_port(interface.port));
+        names.zip(counts).map(|(name, counts)| Ok((name, counts?))).collect()
+    }
+
+    /// Returns the packets that left by a next hop since the plane was first attached; `None` if its
+    /// packets are not counted.
+    ///
+    /// # Errors
+    /// As [`interface_counts`](Self::interface_counts).
+    pub fn next_hop_count(&self, next_hop: NextHop) -> Result<Option<Count>, Error> {
+        self.counters()?.of_next_hop(next_hop.0)
+    }
+
+    fn counters(&self) -> Result<Counters<'_>, Error> {
+        let [of_ports, of_next_hops] = COUNTERS;
+        let generation = self.started()?;
+        Ok(Counters { of_ports: generation.map(of_ports), of_next_hops: generation.map(of_next_hops) })
+    }
+
+    fn started(&self) -> Result<&Generation, Error> {
+        let error = || std::io::Error::other("it was not started");
+        self.generation.as_ref().ok_or_else(|| Error::System { what: "the plane".into(), error: error() })
+    }
+
+    /// Runs the program on a frame as if it came in by an interface, and sends nothing. The frame is
+    /// counted.
+    ///
+    /// # Errors
+    /// If the plane was never started, packets do not come in by this interface, or the kernel
+    /// refuses the frame (shorter than an Ethernet header, longer than a page).
+    pub fn probe(&self, interface: &str, frame: &[u8]) -> Result<Probe, Error> {
+        let what = || format!("probe {interface}");
+        let known = self.interfaces.iter().find(|known| known.name == interface);
+        let index = known.map(|known| known.index).ok_or_else(|| Error::System {
+            what: what(),
+            error: std::io::Error::other("packets do not come in by it"),
+        })?;
+        // A `struct xdp_md`: data, data_end, data_meta, ingress_ifindex, rx_queue_index,
+        // egress_ifindex.
+        let context = [0, frame.len() as u32, 0, index, 0, 0].map(u32::to_ne_bytes);
+        let mut out = vec![0; frame.len() + FRAME_GROWTH];
+        let options = TestRunOptions {
+            data_in: Some(frame),
+            data_out: Some(&mut out),
+            ctx_in: Some(context.as_flattened()),
+            ..TestRunOptions::new()
+        };
+        let program = self.started()?.loaded(self.source.program);
+        let result = program.test_run(options).map_err(|error| Error::of_chain(what(), &error))?;
+        out.truncate(result.data_size_out as usize);
+        let verdict = match result.return_value {
+            1 => Verdict::Drop,
+            2 => Verdict::ToKernel,
+            4 => Verdict::Redirect,
+            other => unreachable!("the program returns drop, pass or redirect, not {other}"),
+        };
+        Ok(Probe { verdict, frame: out })
+    }
+
+    /// Makes sure that there is a table of this id, and a number for its record.
+    fn add_table(&mut self, id: u32) -> Result<(), Error> {
+        self.ipv4.add(id)?;
+        self.ipv6.add(id)?;
+        if !self.ids.contains(&id) {
+            self.ids.push(id);
+        }
+        Ok(())
+    }
+
+    /// Loads a new generation with all there is, without showing it to packets.
+    fn load(&self) -> Result<Generation, Error> {
+        let contents = Contents {
+            ipv4: &self.ipv4,
+            ipv6: &self.ipv6,
+            actions: &self.actions,
+            adjacencies: &self.adjacencies,
+            interfaces: &self.interfaces,
+            ids: &self.ids,
+        };
+        Generation::new(&self.source, contents)
+    }
+
+    /// Replaces the generation that forwards by a new one, on all interfaces or on none.
+    fn switch(&mut self) -> Result<(), Error> {
+        let mut new = self.load()?;
+        let program = new.program(self.source.program)?;
+        if self.options.mode != Mode::Unattached {
+            for (at, interface) in self.interfaces.iter().enumerate() {
+                let Err(error) = self.pins.attach(program, interface, self.options.mode) else { continue };
+                // Those before go back to what they had. That has just worked, and if it does not
+                // now, the error that came first says more.
+                match &mut self.generation {
+                    Some(old) => {
+                        let old = old.program(self.source.program)?;
+                        for interface in &self.interfaces[..at] {
+                            let _ = self.pins.attach(old, interface, self.options.mode);
+                        }
+                    }
+                    None => {
+                        let _ = self.pins.detach_all_but(&[]);
+                    }
+                }
+                return Err(error);
+            }
+        }
+        self.generation = Some(new);
+        Ok(())
+    }
+
+    /// Switches to a new generation if a plane that forwards could not hold a change.
+    fn grow_unless(&mut self, fitted: bool) -> Result<(), Error> {
+        if fitted || self.generation.is_none() { Ok(()) } else { self.switch() }
+    }
+}
+
+/// The room that the program may add to a frame: a VLAN tag, and some to spare.
+const FRAME_GROWTH: usize = 64;
+
+/// What the program did with a frame.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Probe {
+    /// Where the frame goes.
+    pub verdict: Verdict,
+    /// The frame as it goes there.
+    pub frame: Vec<u8>,
+}
+
+/// Where a frame goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Nowhere.
+    Drop,
+    /// To the kernel, as it came.
+    ToKernel,
+    /// Out by an interface.
+    Redirect,
+}
+
+impl Plane for Xdp {
+    fn set_adjacency(&mut self, id: AdjacencyId, adjacency: Adjacency) -> Result<(), Error> {
+        if self.generation.is_some() && self.adjacencies.is_settling(id) {
+            self.grace_period()?;
+        }
+        if !self.adjacencies.set(id, adjacency)? {
+            return Ok(());
+        }
+        let Some(generation) = &mut self.generation else { return Ok(()) };
+        let interface = match adjacency {
+            Adjacency::Resolved { interface, .. } => Some(interface),
+            Adjacency::Unresolved => None,
+        };
+        let fitted = generation.write_adjacency(&self.adjacencies, id, interface)?;
+        self.grow_unless(fitted)
+    }
+
+    fn set_action(&mut self, next_hop: NextHop, action: &Action) -> Result<(), Error> {
+        let Some(written) = self.actions.set(next_hop, action)? else { return Ok(()) };
+        let Some(generation) = &self.generation else { return Ok(()) };
+        let fitted = generation.write_action(&self.actions, &written);
+        self.grow_unless(fitted)
+    }
+
+    fn apply(&mut self, table: u32, routes: Routes<'_>) -> Result<(), Error> {
+        self.add_table(table)?;
+        let (is_ipv4, patch) = match routes {
+            Routes::V4(rib, deltas) => (true, self.ipv4.apply(table, rib, deltas)?),
+            Routes::V6(rib, deltas) => (false, self.ipv6.apply(table, rib, deltas)?),
+        };
+        let Some(generation) = &mut self.generation else { return Ok(()) };
+        let fitted = patch.is_some_and(|patch| generation.apply(is_ipv4, table, &patch));
+        self.grow_unless(fitted)?;
+        if self.ipv4.is_waiting(WAITING_MAX) || self.ipv6.is_waiting(WAITING_MAX) {
+            self.grace_period()?;
+        }
+        Ok(())
+    }
+
+    fn grace_period(&mut self) -> Result<(), Error> {
+        if let Some(generation) = &mut self.generation {
+            generation.wait_for_programs()?;
+        }
+        self.ipv4.readers_passed();
+        self.ipv6.readers_passed();
+        self.actions.readers_passed();
+        self.adjacencies.readers_passed();
+        Ok(())
+    }
+
+    fn start(&mut self) -> Result<(), Error> {
+        if self.options.mode == Mode::Unattached {
+            return self.switch();
+        }
+        self.pins.create()?;
+        let links = self.pins.links()?;
+        self.switch()?;
+        let generation = self.generation.as_mut().expect("it has just been made");
+        for interface in &self.interfaces {
+            if !links.iter().any(|link| link.port == interface.port) {
+                counters::clear(generation.map_mut(COUNTERS[0]), interface.port)?;
+            }
+        }
+        self.pins.detach_all_but(&self.interfaces)
+    }
+
+    /// Returns the packets of each interface by [`Reason`], and those that left by each next hop,
+    /// where there were any.
+    fn counters(&self) -> Result<Vec<Counter>, Error> {
+        let counter = |name: &'static str, label: String, count: Count| Counter {
+            name: name.into(),
+            label: Some(label),
+            packets: count.packets,
+            bytes: count.bytes,
+        };
+        let mut counters = Vec::new();
+        if self.generation.is_none() {
+            return Ok(counters);
+        }
+        for (interface, counts) in self.interface_counts()? {
+            let of = |reason: Reason| counter(reason.name(), interface.to_owned(), counts.of(reason));
+            counters.extend(Reason::ALL.map(of));
+        }
+        for next_hop in 1..self.actions.words().len() as u32 {
+            if let Some(count) = self.next_hop_count(NextHop(next_hop))?.filter(|count| count.packets > 0) {
+                counters.push(counter("next_hop", next_hop.to_string(), count));
+            }
+        }
+        Ok(counters)
+    }
+}

@@ -1,0 +1,164 @@
+//! [`Pins`]: what outlives the process: the links of the interfaces and the counters, as files of
+//! the kernel's BPF file system.
+//!
+//! ```text
+//! /sys/fs/bpf/fibula/NAME/link-INTERFACE-PORT   the link that runs the program on an interface
+//! /sys/fs/bpf/fibula/NAME/of_ports              packets by interface and reason
+//! /sys/fs/bpf/fibula/NAME/of_next_hops          packets by next hop
+//! ```
+//! The process keeps no file descriptor of a link. So the program stays attached until its file is
+//! removed, whether or not the process lives.
+
+use super::Mode;
+use super::interfaces::Interface;
+use crate::Error;
+use aya::programs::Xdp;
+use aya::programs::links::{FdLink, PinnedLink};
+use aya::programs::xdp::{XdpLink, XdpMode};
+use fibula::ErrorKind;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The folder of all planes.
+const ROOT: &str = "/sys/fs/bpf/fibula";
+
+/// The folder of a plane.
+#[derive(Clone, Debug)]
+pub(super) struct Pins {
+    folder: PathBuf,
+}
+
+/// A pinned link.
+#[derive(Debug)]
+pub(super) struct Link {
+    /// The kernel's index of the interface.
+    pub(super) interface: u32,
+    /// The index of its counters.
+    pub(super) port: u16,
+    path: PathBuf,
+}
+
+impl Pins {
+    /// Names the folder of a plane. It need not exist.
+    ///
+    /// # Errors
+    /// If the name has other characters than letters, digits, `-` and `_`.
+    pub(super) fn new(name: &str) -> Result<Self, Error> {
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+        if name.is_empty() || !name.chars().all(is_plain) {
+            let text = format!("plane {name:?}: expected a name of letters, digits, - and _");
+            return Err(fibula::Error::new(ErrorKind::Usage, text).into());
+        }
+        Ok(Self { folder: Path::new(ROOT).join(name) })
+    }
+
+    pub(super) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    fn failed(what: &str, path: &Path, error: std::io::Error) -> Error {
+        Error::System { what: format!("{what} {}", path.display()), error }
+    }
+
+    /// Creates the folder.
+    pub(super) fn create(&self) -> Result<(), Error> {
+        fs::create_dir_all(&self.folder).map_err(|error| Self::failed("create", &self.folder, error))
+    }
+
+    /// Returns the links that are pinned.
+    pub(super) fn links(&self) -> Result<Vec<Link>, Error> {
+        let entries = match fs::read_dir(&self.folder) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) => return Err(Self::failed("list", &self.folder, error)),
+        };
+        let mut links = Vec::new();
+        for entry in entries {
+            let path = entry.map_err(|error| Self::failed("list", &self.folder, error))?.path();
+            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            let numbers = name.strip_prefix("link-").and_then(|numbers| numbers.split_once('-'));
+            if let Some((interface, port)) = numbers
+                && let (Ok(interface), Ok(port)) = (interface.parse(), port.parse())
+            {
+                links.push(Link { interface, port, path });
+            }
+        }
+        Ok(links)
+    }
+
+    /// Runs a program on an interface: switches the link that is pinned, by one call, or attaches
+    /// and pins one.
+    pub(super) fn attach(&self, program: &mut Xdp, interface: &Interface, mode: Mode) -> Result<(), Error> {
+        let path = self.folder.join(format!("link-{}-{}", interface.index, interface.port));
+        let what = || format!("attach to {} in {mode} mode", interface.name);
+        let failed = |error: &(dyn std::error::Error + 'static)| Error::of_chain(what(), error);
+        if path.exists() {
+            let pinned = PinnedLink::from_pin(&path).map_err(|error| failed(&error))?;
+            let link = XdpLink::try_from(FdLink::from(pinned)).map_err(|error| failed(&error))?;
+            match program.attach_to_link(link).map_err(|error| failed(&error)) {
+                Ok(id) => return program.take_link(id).map(drop).map_err(|error| failed(&error)),
+                // The interface of this link is gone, and another one has its index.
+                Err(Error::System { error, .. }) if error.raw_os_error() == Some(libc::ENOLINK) => {
+                    fs::remove_file(&path).map_err(|error| Self::failed("remove", &path, error))?;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        let mode = match mode {
+            Mode::Native => XdpMode::Driver,
+            Mode::Generic => XdpMode::Skb,
+            Mode::Unattached => return Ok(()),
+        };
+        let attached = program.attach_to_if_index(interface.index, mode);
+        let link = attached.and_then(|id| program.take_link(id)).map_err(|error| failed(&error))?;
+        let link = FdLink::try_from(link).map_err(|error| failed(&error))?;
+        link.pin(&path).map(drop).map_err(|error| failed(&error))
+    }
+
+    /// Removes the links of all interfaces that are not among `kept`: the program is detached from
+    /// them.
+    pub(super) fn detach_all_but(&self, kept: &[Interface]) -> Result<(), Error> {
+        for link in self.links()? {
+            let is_kept =
+                |interface: &Interface| (interface.index, interface.port) == (link.interface, link.port);
+            if !kept.iter().any(is_kept) {
+                fs::remove_file(&link.path).map_err(|error| Self::failed("remove", &link.path, error))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes everything: the links, the counters and the folder.
+    pub(super) fn remove(&self) -> Result<(), Error> {
+        self.detach_all_but(&[])?;
+        for name in super::generation::COUNTERS {
+            let path = self.folder.join(name);
+            match fs::remove_file(&path) {
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                    return Err(Self::failed("remove", &path, error));
+                }
+                _ => {}
+            }
+        }
+        match fs::remove_dir(&self.folder) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                Err(Self::failed("remove", &self.folder, error))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_a_name_of_a_file() {
+        assert_eq!(Pins::new("main-1_a").unwrap().folder(), Path::new("/sys/fs/bpf/fibula/main-1_a"));
+        for wrong in ["", "..", "a/b", "a.b"] {
+            let error = Pins::new(wrong).unwrap_err().to_string();
+            assert_eq!(error, format!("plane {wrong:?}: expected a name of letters, digits, - and _"));
+        }
+    }
+}

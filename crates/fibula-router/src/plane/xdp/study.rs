@@ -1,0 +1,354 @@
+//! How fast lookups are inside a program, and packets from one interface to another, beside the
+//! kernel's own tables.
+//!
+//! ```text
+//! lookups    addresses in a map ──▶ some lookups a run, no packet
+//! packets    generator ──▶ a0 ═══ a1 ──▶ program ──▶ b0 ═══ b1 ──▶ sink     (veth pairs)
+//! ```
+//! Everything of a run is on one processor, in one thread: generator, program and sink. Its
+//! processor time counts, so a busy machine makes the study longer and the figures little worse. The
+//! ways take turns, and a figure is the median of its rounds.
+//!
+//! The caller gives the study a network namespace of its own: it makes interfaces.
+
+use super::cells::{CELL, Cells};
+use super::generation::{Source, cells_of};
+use super::interfaces::Interface;
+use super::tables::Family;
+use super::{Attachment, Mode, Options, Xdp};
+use crate::Error;
+use crate::plane::{Action, Adjacency, AdjacencyId, Plane, Routes};
+use aya::maps::{Array, LpmTrie, lpm_trie};
+use aya::programs::{TestRun, TestRunAttrs, TestRunOptions, XdpMode};
+use fibula::{Delta, ErrorKind, NextHop, Rib};
+use nix::time::{ClockId, clock_gettime};
+use std::process::Command;
+use std::time::Duration;
+
+/// The compiled programs; `cargo xtask bpf` makes them.
+static STUDY: &[u8] = aya::include_bytes_aligned!("../../../bpf/study.o");
+
+/// The lookups of a run in either family (`bpf/study.c`).
+const DRAWN: [usize; 2] = [64, 16];
+
+/// The frames that the generator sends before it looks around.
+const BATCH: u32 = 64;
+
+/// The bytes of a frame, without its checksum.
+const FRAME: usize = 60;
+
+/// The program's way to look up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Way {
+    /// Not at all: what everything else takes.
+    None,
+    /// In fibula's table.
+    Ours,
+    /// In the kernel's longest-prefix-match trie, `BPF_MAP_TYPE_LPM_TRIE`.
+    Trie,
+}
+
+impl Way {
+    /// All ways.
+    pub const ALL: [Self; 3] = [Self::None, Self::Ours, Self::Trie];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Ours => "ours",
+            Self::Trie => "trie",
+        }
+    }
+}
+
+impl std::fmt::Display for Way {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(match self {
+            Self::None => "no lookup",
+            Self::Ours => "fibula",
+            Self::Trie => "LPM_TRIE",
+        })
+    }
+}
+
+/// A table of each family, and addresses to look up in it.
+#[derive(Clone, Copy, Debug)]
+pub struct Workload<'w> {
+    /// The IPv4 routes.
+    pub ipv4: &'w Rib<u32>,
+    /// The IPv6 routes.
+    pub ipv6: &'w Rib<u128>,
+    /// IPv4 addresses: a power of two of them, at least 64.
+    pub addresses4: &'w [u32],
+    /// IPv6 addresses: a power of two of them, at least 64.
+    pub addresses6: &'w [u128],
+}
+
+/// A figure of a way.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Row {
+    /// Whether it is IPv4, else IPv6.
+    pub is_ipv4: bool,
+    /// The way.
+    pub way: Way,
+    /// Nanoseconds of processor time a lookup, or a packet with generator and sink.
+    pub nanoseconds: f64,
+}
+
+/// A study that is set up.
+#[derive(Debug)]
+pub struct Study {
+    plane: Xdp,
+    drawn: [usize; 2],
+}
+
+impl Study {
+    /// Makes interfaces, loads the programs and fills the tables. With `is_kept` the programs
+    /// compare no speeds, but keep each answer.
+    fn set_up(workload: &Workload<'_>, is_kept: bool) -> Result<Self, Error> {
+        let drawn = [workload.addresses4.len(), workload.addresses6.len()];
+        if !drawn.iter().all(|count| count.is_power_of_two() && *count >= DRAWN[0]) {
+            let text = format!("{drawn:?} addresses: expected powers of two, at least {}", DRAWN[0]);
+            return Err(fibula::Error::new(ErrorKind::Usage, text).into());
+        }
+        let [a0, a1, b0, b1] = ["a0", "a1", "b0", "b1"].map(|name| Interface::find(name, 0));
+        let (a0, a1, b0, b1) = (a0?, a1?, b0?, b1?);
+        let cells = |count: usize, bytes: usize| (count * bytes).div_ceil(CELL) as u32;
+        let source = Source {
+            object: STUDY,
+            program: "forward_ours",
+            sizes: vec![
+                ("addresses4", cells(drawn[0], 4)),
+                ("addresses6", cells(drawn[1], 16)),
+                ("answers", cells(drawn[0].max(drawn[1]), 4)),
+                ("trie4", workload.ipv4.len().max(1) as u32),
+                ("trie6", workload.ipv6.len().max(1) as u32),
+            ],
+            constants: vec![
+                ("drawn4", drawn[0] as u32),
+                ("drawn6", drawn[1] as u32),
+                ("is_kept", is_kept.into()),
+                ("sends_by", a0.index),
+                ("sends_to", a1.index),
+            ],
+            pins: None,
+        };
+        let interfaces = vec![Attachment { interface: a1.name, table: 254 }];
+        let options = Options { name: "study".into(), interfaces, mode: Mode::Unattached };
+        let mut plane = Xdp::with_source(options, source)?;
+        let greatest = workload.ipv4.max_next_hop().max(workload.ipv6.max_next_hop());
+        let (interface, source, destination) = (b0.index, b0.address, b1.address);
+        let adjacency = Adjacency::Resolved { interface, source, destination, vlan: None, mtu: 1500 };
+        plane.set_adjacency(AdjacencyId(0), adjacency)?;
+        for next_hop in 1..=greatest.0 {
+            plane.set_action(NextHop(next_hop), &Action::Forward(vec![AdjacencyId(0)]))?;
+        }
+        plane.apply(254, Routes::V4(workload.ipv4, &all_of(workload.ipv4)))?;
+        plane.apply(254, Routes::V6(workload.ipv6, &all_of(workload.ipv6)))?;
+        plane.start()?;
+        let mut study = Self { plane, drawn };
+        study.generation().add_device(a0.index)?;
+        let words4 = workload.addresses4.iter().copied();
+        study.cells("addresses4", drawn[0], 4)?.store(0, words4);
+        let words6: Vec<u32> = workload.addresses6.iter().flat_map(|address| words_of(*address)).collect();
+        study.cells("addresses6", drawn[1], 16)?.store(0, words6.into_iter());
+        if !is_kept {
+            study.fill_trie("trie4", workload.ipv4, u32::to_be)?;
+            study.fill_trie("trie6", workload.ipv6, |address| words_of(address.to_be()))?;
+        }
+        Ok(study)
+    }
+
+    fn generation(&mut self) -> &mut super::Generation {
+        self.plane.generation.as_mut().expect("the plane was started")
+    }
+
+    fn cells(&mut self, name: &str, count: usize, bytes: usize) -> Result<Cells, Error> {
+        cells_of(self.generation(), name, (count * bytes).div_ceil(CELL) as u32)
+    }
+
+    /// Fills a trie of the kernel's with the same routes.
+    fn fill_trie<A: Family, K: aya::Pod>(
+        &mut self,
+        name: &str,
+        rib: &Rib<A>,
+        key: impl Fn(A) -> K,
+    ) -> Result<(), Error> {
+        let failed = |error: aya::maps::MapError| Error::of_chain(format!("fill {name}"), &error);
+        let mut trie: LpmTrie<_, K, u32> = self.generation().map_mut(name).try_into().map_err(failed)?;
+        for route in rib {
+            let key = lpm_trie::Key::new(route.prefix.len().into(), key(route.prefix.first()));
+            trie.insert(&key, route.next_hop.0, 0).map_err(failed)?;
+        }
+        Ok(())
+    }
+
+    /// Runs a program `repeat` times on a frame and returns the nanoseconds of processor time a run.
+    fn run(
+        &mut self,
+        program: &str,
+        frame: &[u8],
+        repeat: u32,
+        attributes: TestRunAttrs,
+    ) -> Result<f64, Error> {
+        let program_name = program.to_owned();
+        let program = self.generation().program(program)?;
+        let options =
+            TestRunOptions { data_in: Some(frame), repeat, attrs: attributes, ..TestRunOptions::new() };
+        let start = thread_time()?;
+        let result = program.test_run(options);
+        result.map_err(|error| Error::of_chain(format!("run {program_name}"), &error))?;
+        Ok(thread_time()?.saturating_sub(start).as_nanos() as f64 / f64::from(repeat))
+    }
+
+    /// Returns what the programs keep: addresses drawn, the sum of answers, packets that arrived.
+    fn state(&mut self) -> Result<[u64; 3], Error> {
+        let failed = |error: aya::maps::MapError| Error::of_chain("read the study's state", &error);
+        let state: Array<_, [u64; 3]> = self.generation().map(".bss").try_into().map_err(failed)?;
+        state.get(&0, 0).map_err(failed)
+    }
+
+    /// Looks every address up and returns the answers.
+    fn answers(&mut self, is_ipv4: bool) -> Result<Vec<u32>, Error> {
+        let (family, digit) = if is_ipv4 { (0, 4) } else { (1, 6) };
+        let (count, program) = (self.drawn[family], format!("lookups{digit}_ours"));
+        self.run(&program, &[0; FRAME], (count / DRAWN[family]) as u32, TestRunAttrs::new())?;
+        Ok(self.cells("answers", self.drawn[0].max(self.drawn[1]), 4)?.load(count))
+    }
+
+    /// Times lookups in `rounds` rounds.
+    ///
+    /// # Errors
+    /// If the kernel fails.
+    pub fn lookups(&mut self, rounds: usize) -> Result<Vec<Row>, Error> {
+        self.medians(rounds, |study, is_ipv4, way| {
+            let (family, digit) = if is_ipv4 { (0, 4) } else { (1, 6) };
+            // The trie is slow enough to be timed by fewer.
+            let count = study.drawn[family] / if way == Way::Trie { 16 } else { 1 };
+            let program = format!("lookups{digit}_{}", way.name());
+            let repeat = (count / DRAWN[family]).max(1) as u32;
+            Ok(study.run(&program, &[0; FRAME], repeat, TestRunAttrs::new())? / DRAWN[family] as f64)
+        })
+    }
+
+    /// Times packets in `rounds` rounds of `count` packets each. All of them have to arrive.
+    ///
+    /// # Errors
+    /// If the kernel fails, or packets are lost.
+    pub fn packets(&mut self, rounds: usize, count: u32) -> Result<Vec<Row>, Error> {
+        let _sink = self.attach("b1", "sink")?;
+        self.medians(rounds, |study, is_ipv4, way| {
+            let _program = study.attach("a1", &format!("forward_{}", way.name()))?;
+            let before = study.state()?[2];
+            let generator = if is_ipv4 { "generate4" } else { "generate6" };
+            let attributes = TestRunAttrs::new().xdp_live_frames(BATCH);
+            let nanoseconds = study.run(generator, &frame(is_ipv4), count, attributes)?;
+            let arrived = study.state()?[2] - before;
+            if arrived != u64::from(count) {
+                let error = std::io::Error::other(format!("{arrived} of {count} packets arrived"));
+                return Err(Error::System { what: format!("the study's {way}"), error });
+            }
+            Ok(nanoseconds)
+        })
+    }
+
+    /// Runs a program on an interface until what is returned is dropped.
+    fn attach(&mut self, interface: &str, program: &str) -> Result<impl Drop + use<>, Error> {
+        let what = format!("attach {program} to {interface}");
+        let program = self.generation().program(program)?;
+        let link = program.attach(interface, XdpMode::Driver).and_then(|id| program.take_link(id));
+        link.map_err(|error| Error::of_chain(what, &error))
+    }
+
+    /// Runs all ways of both families in turn, and returns the median of each.
+    fn medians(
+        &mut self,
+        rounds: usize,
+        mut run: impl FnMut(&mut Self, bool, Way) -> Result<f64, Error>,
+    ) -> Result<Vec<Row>, Error> {
+        let kinds = [true, false].into_iter().flat_map(|is_ipv4| Way::ALL.map(|way| (is_ipv4, way)));
+        let mut figures: Vec<(bool, Way, Vec<f64>)> =
+            kinds.map(|(is_ipv4, way)| (is_ipv4, way, Vec::with_capacity(rounds))).collect();
+        for _ in 0..rounds {
+            for (is_ipv4, way, figures) in &mut figures {
+                figures.push(run(self, *is_ipv4, *way)?);
+            }
+        }
+        let row = |(is_ipv4, way, mut figures): (bool, Way, Vec<f64>)| {
+            figures.sort_unstable_by(f64::total_cmp);
+            Row { is_ipv4, way, nanoseconds: figures[figures.len() / 2] }
+        };
+        Ok(figures.into_iter().map(row).collect())
+    }
+}
+
+/// Sets a study up and compares all answers of the program with the tables' own.
+///
+/// # Errors
+/// If the counts of addresses are no powers of two, an answer is wrong, or the kernel fails.
+pub fn prepare(workload: &Workload<'_>) -> Result<Study, Error> {
+    for pair in ["add a0 type veth peer name a1", "add b0 type veth peer name b1"] {
+        ip(&format!("link {pair}"))?;
+    }
+    for name in ["lo", "a0", "a1", "b0", "b1"] {
+        ip(&format!("link set {name} up"))?;
+    }
+    let mut kept = Study::set_up(workload, true)?;
+    compare(workload.ipv4, workload.addresses4, &kept.answers(true)?)?;
+    compare(workload.ipv6, workload.addresses6, &kept.answers(false)?)?;
+    drop(kept);
+    Study::set_up(workload, false)
+}
+
+fn compare<A: Family>(rib: &Rib<A>, addresses: &[A], answers: &[u32]) -> Result<(), Error> {
+    let wrong = addresses.iter().zip(answers).find_map(|(&address, &answer)| {
+        let expected = rib.longest_match(address).map_or(NextHop::NONE, |route| route.next_hop);
+        (answer != expected.0)
+            .then(|| format!("{}: expected {}, found {answer}", address.to_ip(), expected.0))
+    });
+    match wrong {
+        None => Ok(()),
+        Some(text) => Err(Error::System { what: "the program".into(), error: std::io::Error::other(text) }),
+    }
+}
+
+fn ip(arguments: &str) -> Result<(), Error> {
+    let what = || format!("ip {arguments}");
+    let output = Command::new("ip").args(arguments.split(' ')).output();
+    let output = output.map_err(|error| Error::System { what: what(), error })?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let error = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+    Err(Error::System { what: what(), error: std::io::Error::other(error) })
+}
+
+fn all_of<A: Family>(rib: &Rib<A>) -> Vec<Delta<A>> {
+    rib.iter()
+        .map(|route| Delta { prefix: route.prefix, before: NextHop::NONE, after: route.next_hop })
+        .collect()
+}
+
+fn words_of(address: u128) -> [u32; 4] {
+    [0, 32, 64, 96].map(|shift| (address >> shift) as u32)
+}
+
+/// Returns the processor time of this thread.
+fn thread_time() -> Result<Duration, Error> {
+    let time = clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID);
+    let time = time.map_err(|error| Error::System { what: "read the clock".into(), error: error.into() })?;
+    Ok(Duration::from(time))
+}
+
+/// Returns the frame that the generator gets. It writes the addresses itself.
+fn frame(is_ipv4: bool) -> Vec<u8> {
+    let length = (FRAME - 14) as u8;
+    let mut frame = vec![0; 12];
+    if is_ipv4 {
+        frame.extend([8, 0, 0x45, 0, 0, length, 0, 0, 0, 0, 64, 17, 0, 0, 192, 0, 2, 1]);
+    } else {
+        frame.extend([0x86, 0xDD, 0x60, 0, 0, 0, 0, length - 40, 59, 64, 0x20, 1, 0x0D, 0xB8]);
+    }
+    frame.resize(FRAME, 0);
+    frame
+}

@@ -1,0 +1,273 @@
+//! [`Tables`]: the compiled tables of one family, and where each is stored in the program's maps.
+
+use super::cells::{CELL, Cells};
+use crate::Error;
+use fibula::engine::WidthBits;
+use fibula::{Delta, Limit, Prefix, Rib};
+use fibula_image::Key;
+use fibula_image::table::any::{AnyTable, compile};
+use fibula_image::table::{PARTS, Patch, Version};
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+/// The part that holds the answers: the only one whose elements are as wide as an answer.
+const LEAVES: usize = 2;
+
+/// Changes of more than a fourth of a table, and of more than this number of routes, are compiled
+/// at once.
+const MANY: usize = 4096;
+
+/// What differs between the families.
+pub(super) trait Family: Key {
+    /// The layout of its tables.
+    const LAYOUT: &'static str;
+    /// The maps of the parts; an empty name for a part that the layout does not have.
+    const MAPS: [&'static str; PARTS];
+    /// The program's constant that says how wide an answer is.
+    const WIDTH: &'static str;
+}
+
+impl Family for u32 {
+    const LAYOUT: &'static str = "gpu-mosaic";
+    const MAPS: [&'static str; PARTS] = ["root4", "nodes4", "leaves4", ""];
+    const WIDTH: &'static str = "width4";
+}
+
+impl Family for u128 {
+    const LAYOUT: &'static str = "gpu-mosaic6";
+    const MAPS: [&'static str; PARTS] = ["root6", "nodes6", "leaves6", "chains6"];
+    const WIDTH: &'static str = "width6";
+}
+
+/// The tables of a family by their ids.
+#[derive(Debug)]
+pub(super) struct Tables<A: Family> {
+    by_id: BTreeMap<u32, Box<dyn AnyTable<A>>>,
+}
+
+impl<A: Family> Default for Tables<A> {
+    fn default() -> Self {
+        Self { by_id: BTreeMap::new() }
+    }
+}
+
+impl<A: Family> Tables<A> {
+    /// Makes sure that there is a table of this id.
+    pub(super) fn add(&mut self, id: u32) -> Result<(), Error> {
+        if !self.by_id.contains_key(&id) {
+            self.compile(id, &Rib::new(), WidthBits::U8)?;
+        }
+        Ok(())
+    }
+
+    /// Applies changes to a table. Returns the patch for its copy in the program's maps, or `None`
+    /// if it was compiled and has to be copied whole.
+    pub(super) fn apply(
+        &mut self,
+        id: u32,
+        rib: &Rib<A>,
+        deltas: &[Delta<A>],
+    ) -> Result<Option<Patch>, Error> {
+        let many = deltas.len() > MANY && deltas.len() > rib.len() / 4;
+        let greatest = deltas.iter().map(|delta| delta.after).max().unwrap_or_default();
+        let width = self.by_id.get(&id).map(|table| table.image().kernel().width());
+        let Some(table) = self.by_id.get_mut(&id).filter(|_| !many) else {
+            let least = width.unwrap_or(WidthBits::U8);
+            return self.compile(id, rib, least).map(|()| None);
+        };
+        let width = table.image().kernel().width();
+        if greatest > width.max() {
+            return self.compile(id, rib, width).map(|()| None);
+        }
+        let changed: Vec<Prefix<A>> = deltas.iter().map(|delta| delta.prefix).collect();
+        match table.follow(rib, &changed) {
+            Ok(patch) => Ok(Some(patch).filter(|patch| !patch.is_whole())),
+            Err(error) => {
+                // It cannot be used any more. The next change compiles it.
+                self.by_id.remove(&id);
+                Err(error.into())
+            }
+        }
+    }
+
+    /// Compiles a table at the narrowest width that holds its next hops, and at least `least`: a
+    /// table that has once been wide is not made narrow again.
+    fn compile(&mut self, id: u32, rib: &Rib<A>, least: WidthBits) -> Result<(), Error> {
+        let width = Ord::max(WidthBits::holding(rib.max_next_hop()), least);
+        let mut table = compile(A::LAYOUT, Some(width), rib)?;
+        table.defer();
+        self.by_id.insert(id, table);
+        Ok(())
+    }
+
+    /// Returns the bytes of an answer that is wide enough for all tables.
+    pub(super) fn width(&self) -> u32 {
+        let widths = self.by_id.values().map(|table| u32::from(table.image().kernel().width().bits()));
+        widths.max().unwrap_or(8) / 8
+    }
+
+    /// Returns whether a lot waits for a grace period: more than packets are worth waiting for.
+    pub(super) fn is_waiting(&self, most: usize) -> bool {
+        self.by_id.values().any(|table| table.waiting() > most)
+    }
+
+    /// Tells that a grace period has ended, which began after the last patch was applied.
+    pub(super) fn readers_passed(&mut self) {
+        self.by_id.values_mut().for_each(|table| table.readers_passed());
+    }
+
+    /// Returns the regions of all tables, one after the other, each with room to grow.
+    pub(super) fn regions(&self) -> Result<Regions, Error> {
+        let mut regions = Regions { width: self.width(), end: [0; PARTS], by_id: BTreeMap::new() };
+        for (&id, table) in &self.by_id {
+            let image = table.image();
+            let mut region = Region {
+                version: image.version(),
+                answer: image.kernel().answer_bytes(),
+                stored: regions.width as usize,
+                first: regions.end,
+                cells: [0; PARTS],
+            };
+            for (part, bytes) in image.parts().iter().enumerate() {
+                let bytes = bytes.len() * region.scale(part);
+                // The root has its size for ever.
+                let room = if part == 0 || A::MAPS[part].is_empty() { 0 } else { bytes / 4 + ROOM };
+                let cells = ((bytes + room).div_ceil(CELL)) as u64;
+                let end = u64::from(regions.end[part]) + cells;
+                Limit::check("cells", end, u32::MAX.into()).map_err(fibula::Error::from)?;
+                region.cells[part] = cells as u32;
+                regions.end[part] = end as u32;
+            }
+            regions.by_id.insert(id, region);
+        }
+        Ok(regions)
+    }
+
+    /// Copies all tables to the maps.
+    pub(super) fn fill(&self, regions: &Regions, maps: &[Option<Cells>; PARTS]) {
+        for (id, table) in &self.by_id {
+            let region = &regions.by_id[id];
+            for (part, bytes) in table.image().parts().into_iter().enumerate() {
+                region.write(maps, part, 0, bytes);
+            }
+        }
+    }
+}
+
+/// The bytes that a part of a table may always grow by.
+const ROOM: usize = 1 << 20;
+
+/// Where the tables of a family are stored in the maps.
+#[derive(Debug)]
+pub(super) struct Regions {
+    /// The bytes of an answer.
+    pub(super) width: u32,
+    /// The cells of each map.
+    pub(super) end: [u32; PARTS],
+    by_id: BTreeMap<u32, Region>,
+}
+
+/// Where a table is stored.
+#[derive(Debug)]
+struct Region {
+    /// The version of the table that is stored there.
+    version: Version,
+    /// The bytes of an answer in the table, and there.
+    answer: usize,
+    stored: usize,
+    /// The first cell of each part.
+    first: [u32; PARTS],
+    /// The cells of each part.
+    cells: [u32; PARTS],
+}
+
+impl Regions {
+    /// Returns the first cells of the parts of a table.
+    pub(super) fn first(&self, id: u32) -> [u32; PARTS] {
+        self.by_id.get(&id).map_or([0; PARTS], |region| region.first)
+    }
+
+    /// Applies a patch. Returns false, and writes nothing, if the table has outgrown its region or
+    /// another version is stored there.
+    ///
+    /// A lookup sees the table before or after each change: what is new is written first, at
+    /// indices that nothing points to, and then each word of the root by one store.
+    pub(super) fn apply(&mut self, id: u32, patch: &Patch, maps: &[Option<Cells>; PARTS]) -> bool {
+        let Some(region) = self.by_id.get_mut(&id) else { return false };
+        let Ok(pieces) = patch.onto(region.version) else { return false };
+        if !region.holds(patch.lengths()) {
+            return false;
+        }
+        let (root, below): (Vec<_>, Vec<_>) = pieces.iter().partition(|piece| piece.part == 0);
+        for piece in below.into_iter().chain(root) {
+            region.write(maps, piece.part, piece.at, &piece.bytes);
+        }
+        region.version = patch.after();
+        true
+    }
+}
+
+impl Region {
+    /// Returns whether parts of these lengths fit.
+    fn holds(&self, lengths: [usize; PARTS]) -> bool {
+        (0..PARTS).all(|part| lengths[part] * self.scale(part) <= self.cells[part] as usize * CELL)
+    }
+
+    /// Writes bytes of a part from byte `at` on. Both are multiples of four.
+    fn write(&self, maps: &[Option<Cells>; PARTS], part: usize, at: usize, bytes: &[u8]) {
+        let Some(map) = &maps[part] else { return };
+        let scale = self.scale(part);
+        let bytes = widened(bytes, self.answer, self.answer * scale);
+        let words = bytes.chunks_exact(4).map(|word| u32::from_le_bytes(word.try_into().expect("four")));
+        map.store((self.first[part] as usize * CELL + at * scale) / 4, words);
+    }
+
+    /// Returns how many times longer a part is there than in the table.
+    fn scale(&self, part: usize) -> usize {
+        if part == LEAVES { self.stored / self.answer } else { 1 }
+    }
+}
+
+/// Returns little-endian integers of `from` bytes as integers of `to` bytes.
+fn widened(bytes: &[u8], from: usize, to: usize) -> Cow<'_, [u8]> {
+    if from == to {
+        return bytes.into();
+    }
+    let zeros = std::iter::repeat_n(0, to - from);
+    bytes.chunks_exact(from).flat_map(|answer| answer.iter().copied().chain(zeros.clone())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fibula::{Change, NextHop, Route};
+
+    #[test]
+    fn answers_are_widened_in_order() {
+        assert_eq!(*widened(&[1, 2], 1, 1), [1, 2]);
+        assert_eq!(*widened(&[1, 2], 1, 2), [1, 0, 2, 0]);
+        assert_eq!(*widened(&[1, 2, 3, 4], 2, 4), [1, 2, 0, 0, 3, 4, 0, 0]);
+    }
+
+    #[test]
+    fn a_table_is_patched_until_it_has_to_be_wider() {
+        let mut tables: Tables<u32> = Tables::default();
+        tables.add(7).unwrap();
+        let mut rib = Rib::new();
+        let mut announce = |next_hop| {
+            let prefix = "10.1.2.0/28".parse().unwrap();
+            let delta = rib.apply(Change::Announce(Route { prefix, next_hop: NextHop(next_hop) }));
+            (rib.clone(), delta.unwrap())
+        };
+        let (rib, delta) = announce(255);
+        assert!(tables.apply(7, &rib, &[delta]).unwrap().is_some());
+        let regions = tables.regions().unwrap();
+        assert_eq!((tables.width(), regions.end[0]), (1, (1 << 18) * 4 / CELL as u32));
+        let (rib, delta) = announce(256);
+        assert!(tables.apply(7, &rib, &[delta]).unwrap().is_none());
+        assert_eq!(tables.width(), 2);
+        let (rib, delta) = announce(1);
+        assert!(tables.apply(7, &rib, &[delta]).unwrap().is_some());
+        assert_eq!(tables.width(), 2, "a table that was once wide stays so");
+    }
+}

@@ -1,0 +1,75 @@
+//! A router as a process: feeds, the control's loop, the socket that people ask, and metrics.
+//!
+//! ```text
+//! thread fpm ───────┐
+//! thread rtnetlink ─┤ Queue ──▶ the caller's thread: Control ──▶ Plane
+//! thread socket ────┤  ▲
+//! thread metrics ───┤  └ a request is work for the control's thread
+//! thread signals ───┘
+//! ```
+
+mod metrics;
+mod socket;
+
+pub use socket::{Answer, Ask, Client};
+
+use crate::Error;
+use crate::config::Config;
+use crate::control::{Control, run};
+use crate::feed::{Queue, fpm, kernel};
+use crate::plane::Plane;
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+use std::sync::{Arc, mpsc};
+use std::thread;
+use std::time::Instant;
+
+/// A queue of a router.
+type Shared<P> = Arc<Queue<Control<P>>>;
+
+/// Runs a router until SIGTERM or SIGINT. Returns its plane, which still forwards.
+///
+/// # Errors
+/// If an address is not free, or the kernel refuses a socket. Nothing was forwarded then.
+pub fn serve<P: Plane + Send + 'static>(config: &Config, plane: P) -> Result<Control<P>, Error> {
+    let mut control = Control::new(plane, config.settings());
+    let queue: Shared<P> = Arc::default();
+    let socket = socket::Server::listen(&config.socket, Arc::clone(&queue))?;
+    if let Some(address) = config.metrics {
+        metrics::serve(address, Arc::clone(&queue))?;
+    }
+    let fpm = config.fpm.options();
+    let routes = config.kernel.routes.unwrap_or(fpm.is_none());
+    let filter = kernel::Filter {
+        routes,
+        tables: config.kernel.tables.clone(),
+        protocols: config.kernel.protocols.clone(),
+    };
+    if let Some(fpm) = fpm {
+        let server = fpm::Server::listen(fpm.listen, Arc::clone(&queue))?;
+        tracing::info!("FPM: listening at {}", server.address());
+    }
+    kernel::follow(filter, Arc::clone(&queue))?;
+    control.set_asker(kernel::asker()?, Instant::now());
+    let mut signals = Signals::new([SIGTERM, SIGINT]).map_err(|error| Error::io("signals", error))?;
+    let stop = Arc::clone(&queue);
+    thread::spawn(move || {
+        if signals.forever().next().is_some() {
+            stop.fill(|batch| batch.is_last = true);
+        }
+    });
+    let control = run(control, &queue);
+    drop(socket);
+    Ok(control)
+}
+
+/// Has the control's thread do something, and waits for what it returns; `None` if it has ended.
+fn ask<P, T: Send + 'static>(
+    queue: &Queue<Control<P>>,
+    question: impl FnOnce(&mut Control<P>) -> T + Send + 'static,
+) -> Option<T> {
+    let (sender, receiver) = mpsc::sync_channel(1);
+    // Who asked may have gone.
+    queue.fill(|batch| batch.requests.push(Box::new(move |control| drop(sender.send(question(control))))));
+    receiver.recv().ok()
+}

@@ -1,0 +1,202 @@
+//! The socket that people ask: a line of JSON in, a line of JSON out.
+
+use super::{Shared, ask};
+use crate::Error;
+use crate::control::{LookupRow, RouteRow, Status};
+use crate::plane::{Counter, Plane};
+use fibula::{Family, IpPrefix};
+use serde::{Deserialize, Serialize};
+use std::fs;
+use std::io::{self, BufRead, BufReader, Write};
+use std::net::IpAddr;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
+
+/// How many routes an answer has at most: the control does nothing else while it collects them.
+const PAGE: usize = 4096;
+
+/// How long a question may take to come, once it has begun.
+const PATIENCE: Duration = Duration::from_mins(1);
+
+/// The greatest length of a question, in bytes.
+const QUESTION: usize = 4096;
+
+/// A question.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Ask {
+    /// The router at a glance.
+    Status,
+    /// Some routes of a table.
+    Routes {
+        /// The id of the table.
+        table: u32,
+        /// Whether those of IPv6.
+        ipv6: bool,
+        /// The prefix after which they begin; at the first one if left out.
+        after: Option<String>,
+    },
+    /// What answers for an address.
+    Lookup {
+        /// The id of the table.
+        table: u32,
+        /// The address.
+        address: IpAddr,
+    },
+    /// What the plane has counted.
+    Counters,
+}
+
+/// The answer to a question.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Answer {
+    /// The router at a glance.
+    Status(Box<Status>),
+    /// Some routes in order. There are more, unless there are none.
+    Routes(Vec<RouteRow>),
+    /// What answers for an address.
+    Lookup(Box<LookupRow>),
+    /// What the plane has counted.
+    Counters(Vec<Counter>),
+    /// The question has no answer.
+    Error(String),
+}
+
+/// The server. Its socket is removed when it is dropped.
+#[derive(Debug)]
+pub(super) struct Server {
+    path: PathBuf,
+}
+
+impl Server {
+    /// Listens at a path, where nobody else may. Only the owner of the process may ask.
+    pub(super) fn listen<P: Plane + 'static>(path: &Path, queue: Shared<P>) -> Result<Self, Error> {
+        let system = |error| Error::io(path.display().to_string(), error);
+        if UnixStream::connect(path).is_ok() {
+            let error = io::Error::new(io::ErrorKind::AddrInUse, "another router answers there");
+            return Err(system(error));
+        }
+        // Nobody listens: what is there was left by a process that was killed.
+        match fs::remove_file(path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(system(error)),
+            _ => {}
+        }
+        if let Some(folder) = path.parent() {
+            fs::create_dir_all(folder).map_err(system)?;
+        }
+        let listener = UnixListener::bind(path).map_err(system)?;
+        fs::set_permissions(path, fs::Permissions::from_mode(0o600)).map_err(system)?;
+        thread::Builder::new()
+            .name("socket".into())
+            .spawn(move || serve(&listener, &queue))
+            .map_err(system)?;
+        Ok(Self { path: path.to_owned() })
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // Somebody may have removed it already.
+        let _ = fs::remove_file(&self.path);
+    }
+}
+
+fn serve<P: Plane + 'static>(listener: &UnixListener, queue: &Shared<P>) {
+    for stream in listener.incoming() {
+        let queue = Shared::clone(queue);
+        match stream {
+            Ok(stream) => drop(thread::spawn(move || {
+                if let Err(error) = answer_all(&stream, &queue) {
+                    tracing::debug!("socket: {error}");
+                }
+            })),
+            Err(error) => {
+                tracing::error!("socket: {error}");
+                thread::sleep(Duration::from_secs(1));
+            }
+        }
+    }
+}
+
+/// Answers the questions of a connection.
+fn answer_all<P: Plane + 'static>(stream: &UnixStream, queue: &Shared<P>) -> io::Result<()> {
+    stream.set_read_timeout(Some(PATIENCE))?;
+    stream.set_write_timeout(Some(PATIENCE))?;
+    let mut reader = BufReader::new(stream);
+    loop {
+        let mut line = Vec::new();
+        let count = io::Read::take(&mut reader, QUESTION as u64).read_until(b'\n', &mut line)?;
+        if count == 0 {
+            return Ok(());
+        }
+        let answer = match serde_json::from_slice(&line) {
+            Ok(question) => answer(question, queue),
+            Err(error) => Answer::Error(format!("the question: {error}")),
+        };
+        let mut line = serde_json::to_vec(&answer)?;
+        line.push(b'\n');
+        (&*stream).write_all(&line)?;
+    }
+}
+
+fn answer<P: Plane + 'static>(question: Ask, queue: &Shared<P>) -> Answer {
+    let answer = match question {
+        Ask::Status => ask(queue, |control| Answer::Status(Box::new(control.status()))),
+        Ask::Routes { table, ipv6, after } => {
+            let after = match after.map(|after| after.parse::<IpPrefix>()).transpose() {
+                Ok(after) => after,
+                Err(error) => return Answer::Error(error.to_string()),
+            };
+            let family = if ipv6 { Family::Ipv6 } else { Family::Ipv4 };
+            ask(queue, move |control| {
+                Answer::Routes(control.routes(table, family, after).take(PAGE).collect())
+            })
+        }
+        Ask::Lookup { table, address } => {
+            ask(queue, move |control| Answer::Lookup(Box::new(control.lookup(table, address))))
+        }
+        Ask::Counters => ask(queue, |control| match control.plane().counters() {
+            Ok(counters) => Answer::Counters(counters),
+            Err(error) => Answer::Error(error.to_string()),
+        }),
+    };
+    answer.unwrap_or_else(|| Answer::Error("the router ends".into()))
+}
+
+/// A connection to a router.
+#[derive(Debug)]
+pub struct Client {
+    stream: BufReader<UnixStream>,
+}
+
+impl Client {
+    /// Connects to a router.
+    ///
+    /// # Errors
+    /// If none listens at `path`, or it belongs to somebody else.
+    pub fn connect(path: &Path) -> Result<Self, Error> {
+        let system = |error| Error::io(format!("no router at {}", path.display()), error);
+        Ok(Self { stream: BufReader::new(UnixStream::connect(path).map_err(system)?) })
+    }
+
+    /// Asks, and waits for the answer.
+    ///
+    /// # Errors
+    /// If the connection ends, or the router has no answer.
+    pub fn ask(&mut self, question: &Ask) -> Result<Answer, Error> {
+        let system = |error| Error::io("the router's socket", error);
+        let mut line = serde_json::to_vec(question).map_err(|error| system(error.into()))?;
+        line.push(b'\n');
+        self.stream.get_mut().write_all(&line).map_err(system)?;
+        line.clear();
+        self.stream.read_until(b'\n', &mut line).map_err(system)?;
+        match serde_json::from_slice(&line).map_err(|error| system(error.into()))? {
+            Answer::Error(error) => Err(system(io::Error::other(error))),
+            answer => Ok(answer),
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! [`Lab`]: a client, a router and a server in network namespaces of their own.
+//!
+//! ```text
+//!     client               router               server
+//!   ┌──────────┐       ┌─────────────┐       ┌──────────┐
+//!   │ 10.1.0.2 c0 ── r0 10.1.0.1     │       │          │
+//!   │ fd01::2  │       │     10.2.0.1 r1 ── s0 10.2.0.2 │
+//!   └──────────┘       │     fd02::1 │       │ fd02::2  │
+//!                      │     10.3.0.1 r2 ── s1 10.3.0.2 │
+//!                      └─────────────┘       └──────────┘
+//! ```
+//! The server takes packets to all of 10.64.0.0/10 as its own. A veth hands redirected packets over
+//! only if its peer runs a program, so c0, s0 and s1 run one that passes everything. They compute
+//! checksums themselves, because nobody else would.
+
+use fibula_router::plane::Adjacency;
+use fibula_router::plane::xdp::{Attachment, Mode, Options, Xdp};
+use nix::sched::{CloneFlags, setns, unshare};
+use std::fs::File;
+use std::process::Command;
+
+/// The object with the program that passes everything.
+static OBJECT: &[u8] = aya::include_bytes_aligned!("../../bpf/study.o");
+
+/// The namespaces. They are removed when this is dropped.
+#[derive(Debug)]
+pub(crate) struct Lab {
+    name: String,
+}
+
+/// Runs a command; panics with what it says if it fails.
+pub(crate) fn run(command: &str) -> String {
+    let mut words = command.split(' ');
+    let output = Command::new(words.next().unwrap()).args(words).output().unwrap();
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{command}: {error}");
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+/// Returns whether the commands are there; says so if one is not.
+fn has_commands() -> bool {
+    let missing =
+        ["ip", "ethtool", "mount"].into_iter().find(|name| Command::new(name).arg("-V").output().is_err());
+    if let Some(missing) = missing {
+        eprintln!("skipped: there is no {missing}");
+    }
+    missing.is_none()
+}
+
+impl Lab {
+    /// Makes the namespaces, in a mount namespace of this thread alone. `None` where that is not
+    /// possible, which is said.
+    pub(crate) fn new(name: &str) -> Option<Self> {
+        if !super::can_load_programs() || !has_commands() {
+            return None;
+        }
+        unshare(CloneFlags::CLONE_NEWNS).unwrap();
+        run("mount --make-rprivate /");
+        run("mount -t bpf bpf /sys/fs/bpf");
+        let lab = Self { name: format!("fibula{}{name}", std::process::id()) };
+        for end in ["c", "r", "s"] {
+            run(&format!("ip netns add {}", lab.end(end)));
+            lab.ip(end, "link set lo up");
+        }
+        let [c, r, s] = ["c", "r", "s"].map(|end| lab.end(end));
+        for (near, far, of) in [("r0", "c0", &c), ("r1", "s0", &s), ("r2", "s1", &s)] {
+            run(&format!("ip link add {near} netns {r} type veth peer name {far} netns {of}"));
+        }
+        let addresses = [
+            ("c", "c0", "1", "2"),
+            ("r", "r0", "1", "1"),
+            ("r", "r1", "2", "1"),
+            ("s", "s0", "2", "2"),
+            ("r", "r2", "3", "1"),
+            ("s", "s1", "3", "2"),
+        ];
+        for (end, interface, net, host) in addresses {
+            lab.ip(end, &format!("addr add 10.{net}.0.{host}/24 dev {interface}"));
+            lab.ip(end, &format!("addr add fd0{net}::{host}/64 dev {interface} nodad"));
+            lab.ip(end, &format!("link set {interface} up"));
+        }
+        lab.ip("c", "route add default via 10.1.0.1");
+        lab.ip("c", "route add default via fd01::1");
+        lab.ip("s", "route add default via 10.2.0.1");
+        lab.ip("s", "route add default via fd02::1");
+        lab.ip("s", "route add local 10.64.0.0/10 dev lo");
+        lab.ip("r", "route add 10.64.0.0/10 via 10.2.0.2");
+        for (end, interface) in [("c", "c0"), ("s", "s0"), ("s", "s1")] {
+            run(&format!("ip netns exec {} ethtool -K {interface} tx off txvlan off", lab.end(end)));
+            lab.inside(end, || pass(interface));
+        }
+        for setting in ["net.ipv4.ip_forward=1", "net.ipv6.conf.all.forwarding=1"] {
+            lab.set("r", setting);
+        }
+        lab.set("s", "net.ipv4.conf.all.rp_filter=0");
+        lab.set("s", "net.ipv4.conf.s1.rp_filter=0");
+        Some(lab)
+    }
+
+    /// Returns a lab that another process has made.
+    pub(crate) fn made(name: String) -> Self {
+        Self { name }
+    }
+
+    /// Returns the name of the lab, which is the plane's too.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Returns the name of the namespace of an end: c, r or s.
+    pub(crate) fn end(&self, end: &str) -> String {
+        format!("{}{end}", self.name)
+    }
+
+    /// Runs `ip` in a namespace.
+    pub(crate) fn ip(&self, end: &str, arguments: &str) -> String {
+        run(&format!("ip -n {} {arguments}", self.end(end)))
+    }
+
+    fn set(&self, end: &str, setting: &str) {
+        let (name, value) = setting.split_once('=').unwrap();
+        let path = format!("/proc/sys/{}", name.replace('.', "/"));
+        self.inside(end, || std::fs::write(&path, value).unwrap());
+    }
+
+    /// Runs a closure in a namespace.
+    pub(crate) fn inside<T: Send>(&self, end: &str, work: impl FnOnce() -> T + Send) -> T {
+        let file = File::open(format!("/var/run/netns/{}", self.end(end))).unwrap();
+        let inside = || {
+            setns(&file, CloneFlags::CLONE_NEWNET).unwrap();
+            work()
+        };
+        std::thread::scope(|scope| {
+            scope.spawn(inside).join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        })
+    }
+
+    /// Returns the MAC address of an interface.
+    pub(crate) fn address(&self, end: &str, interface: &str) -> [u8; 6] {
+        let link = self.ip(end, &format!("-o link show {interface}"));
+        let text = link.split("link/ether ").nth(1).unwrap().split(' ').next().unwrap();
+        let bytes: Vec<u8> = text.split(':').map(|byte| u8::from_str_radix(byte, 16).unwrap()).collect();
+        bytes.try_into().unwrap()
+    }
+
+    /// Returns the kernel's index of an interface.
+    pub(crate) fn index(&self, end: &str, interface: &str) -> u32 {
+        self.ip(end, &format!("-o link show {interface}")).split(':').next().unwrap().parse().unwrap()
+    }
+
+    /// Returns the adjacency of the interface of another end over the router's.
+    pub(crate) fn adjacency(&self, by: &str, end: &str, to: &str, vlan: Option<u16>) -> Adjacency {
+        Adjacency::Resolved {
+            interface: self.index("r", by),
+            source: self.address("r", by),
+            destination: self.address(end, to),
+            vlan,
+            mtu: 1500,
+        }
+    }
+
+    /// Opens the plane on the router's interfaces.
+    pub(crate) fn open(&self, mode: Mode) -> Xdp {
+        let interfaces = ["r0", "r1", "r2"].map(|name| Attachment { interface: name.into(), table: 254 });
+        Xdp::open(Options { name: self.name.clone(), interfaces: interfaces.into(), mode }).unwrap()
+    }
+
+    /// Detaches the plane.
+    pub(crate) fn detach(&self) {
+        Xdp::detach(&self.name).unwrap();
+    }
+
+    /// Returns the XDP programs that are attached to the router's interfaces.
+    pub(crate) fn attached(&self) -> usize {
+        let links = self.ip("r", "-o link show");
+        links.lines().filter(|link| link.contains("prog/xdp")).count()
+    }
+}
+
+impl Drop for Lab {
+    fn drop(&mut self) {
+        for end in ["c", "r", "s"] {
+            // What is not there need not be removed.
+            let _ = Command::new("ip").args(["netns", "del", &self.end(end)]).output();
+        }
+    }
+}
+
+/// Attaches the program that passes everything, for as long as the interface lives.
+fn pass(interface: &str) {
+    let mut ebpf = aya::EbpfLoader::new().load(OBJECT).unwrap();
+    let program: &mut aya::programs::Xdp = ebpf.program_mut("pass").unwrap().try_into().unwrap();
+    program.load().unwrap();
+    let id = program.attach(interface, aya::programs::XdpMode::Driver).unwrap();
+    // A link ends with its last descriptor, unless it is pinned.
+    let link: aya::programs::links::FdLink = program.take_link(id).unwrap().try_into().unwrap();
+    link.pin(format!("/sys/fs/bpf/pass-{interface}")).unwrap();
+}

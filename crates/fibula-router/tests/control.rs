@@ -1,0 +1,206 @@
+//! What the control makes of links, neighbours and a plane that refuses.
+
+mod support;
+
+use fibula_router::control::{Control, Settings, Way};
+use fibula_router::feed::{Batch, Feed, Mark, Session};
+use fibula_router::message::{Event, Leg, Link, Neighbour, Target};
+use fibula_router::plane::Adjacency;
+use fibula_router::plane::memory::{Flow, Memory, Verdict};
+use proptest::prelude::*;
+use std::collections::BTreeMap;
+use std::net::{IpAddr, Ipv4Addr};
+use std::time::{Duration, Instant};
+use support::Router;
+
+const MAC: [u8; 6] = [2, 0, 0, 0, 0, 9];
+const KERNEL: Session = Session { feed: Feed::Kernel, number: 1 };
+
+fn router() -> Router {
+    let settings = Settings { feeds: vec![Feed::Kernel], quiet: Duration::ZERO, gather: Duration::ZERO };
+    Control::new(Memory::with_engine("oracle"), settings)
+}
+
+fn tell(router: &mut Router, session: Session, events: impl IntoIterator<Item = Event>) {
+    let mut batch = Batch::default();
+    events.into_iter().for_each(|event| batch.add(session, event));
+    router.apply(batch, Instant::now());
+}
+
+fn link(index: u32, is_up: bool) -> Event {
+    let link =
+        Link { name: format!("eth{index}"), mac: Some([2, 0, 0, 0, 1, 1]), mtu: 1500, is_up, vlan: None };
+    Event::Link { index, link: Some(link) }
+}
+
+fn neighbour(address: &str, mac: Option<[u8; 6]>) -> Event {
+    let neighbour = Some(Neighbour { mac, is_stale: false });
+    Event::Neighbour { interface: 1, address: address.parse().unwrap(), neighbour }
+}
+
+fn route(prefix: &str, metric: u32, target: impl Into<Option<Target>>) -> Event {
+    let target = target.into();
+    Event::Route { table: 254, prefix: prefix.parse().unwrap(), metric, protocol: 2, target }
+}
+
+fn via(gateway: &str) -> Target {
+    let gateway = Some(gateway.parse().unwrap());
+    Target::Legs([Leg { interface: 1, gateway, weight: 1 }].into())
+}
+
+fn on_link() -> Target {
+    Target::Legs([Leg { interface: 1, gateway: None, weight: 1 }].into())
+}
+
+fn verdict(router: &Router, address: &str) -> Verdict {
+    router.plane().forward(254, &Flow::to(address.parse().unwrap()))
+}
+
+fn leaves(verdict: Verdict) -> bool {
+    matches!(verdict, Verdict::Forward(_, Adjacency::Resolved { destination: MAC, interface: 1, .. }))
+}
+
+#[test]
+fn a_neighbour_or_a_link_that_changes_costs_no_route() {
+    let mut router = router();
+    tell(&mut router, KERNEL, [link(1, true), route("192.0.2.0/24", 0, via("10.0.0.9"))]);
+    assert!(matches!(verdict(&router, "192.0.2.1"), Verdict::Unresolved(_)));
+    let changes = router.counts().changes;
+    tell(&mut router, KERNEL, [neighbour("10.0.0.9", Some(MAC))]);
+    assert!(leaves(verdict(&router, "192.0.2.1")));
+    tell(&mut router, KERNEL, [link(1, false)]);
+    assert!(matches!(verdict(&router, "192.0.2.1"), Verdict::Unresolved(_)));
+    tell(&mut router, KERNEL, [link(1, true)]);
+    assert!(leaves(verdict(&router, "192.0.2.1")));
+    tell(&mut router, KERNEL, [neighbour("10.0.0.9", None)]);
+    assert!(matches!(verdict(&router, "192.0.2.1"), Verdict::Unresolved(_)));
+    assert_eq!(router.counts().changes, changes);
+}
+
+#[test]
+fn a_neighbour_on_a_connected_link_has_a_host_route() {
+    let mut router = router();
+    tell(
+        &mut router,
+        KERNEL,
+        [link(1, true), route("10.0.0.0/24", 0, on_link()), neighbour("10.0.0.9", Some(MAC))],
+    );
+    assert!(leaves(verdict(&router, "10.0.0.9")));
+    assert_eq!(verdict(&router, "10.0.0.8"), Verdict::ToKernel);
+    // A route between the link and the neighbour leads elsewhere, as in the kernel.
+    tell(&mut router, KERNEL, [route("10.0.0.8/29", 0, Target::Blackhole)]);
+    assert_eq!(verdict(&router, "10.0.0.9"), Verdict::Drop);
+    tell(&mut router, KERNEL, [route("10.0.0.8/29", 0, None)]);
+    assert!(leaves(verdict(&router, "10.0.0.9")));
+    let gone = Event::Neighbour { interface: 1, address: "10.0.0.9".parse().unwrap(), neighbour: None };
+    tell(&mut router, KERNEL, [gone]);
+    assert_eq!(verdict(&router, "10.0.0.9"), Verdict::ToKernel);
+}
+
+#[test]
+fn local_addresses_go_before_every_table() {
+    let mut router = router();
+    let local = Event::Route {
+        table: 255,
+        prefix: "192.0.2.1/32".parse().unwrap(),
+        metric: 0,
+        protocol: 2,
+        target: Some(Target::Local),
+    };
+    tell(&mut router, KERNEL, [local, route("192.0.2.0/24", 0, Target::Blackhole)]);
+    assert_eq!(verdict(&router, "192.0.2.1"), Verdict::ToKernel);
+    assert_eq!(verdict(&router, "192.0.2.2"), Verdict::Drop);
+    let way = router.lookup(254, "192.0.2.1".parse().unwrap()).route.unwrap().ways[0].kind;
+    assert_eq!(way, Way::Local);
+}
+
+#[test]
+fn what_the_plane_refuses_is_tried_again_and_the_old_answers_stay() {
+    let mut router = router();
+    let host = |n: u32| route(&format!("192.0.2.{n}/32"), 0, Target::Blackhole);
+    tell(&mut router, KERNEL, (0..10).map(host));
+    router.plane_mut().set_limit(Some(10));
+    tell(&mut router, KERNEL, (10..20).map(host));
+    assert_eq!(
+        (verdict(&router, "192.0.2.5"), verdict(&router, "192.0.2.15")),
+        (Verdict::Drop, Verdict::ToKernel)
+    );
+    let error = router.status().error.unwrap();
+    assert_eq!(error, "routes: 20 is more than the 10 that fit");
+    assert_eq!(router.status().tables[0].ipv4, 10);
+    let retry = router.deadline().unwrap();
+    router.plane_mut().set_limit(None);
+    router.apply(Batch::default(), retry);
+    assert_eq!(verdict(&router, "192.0.2.15"), Verdict::Drop);
+    assert_eq!(router.status().error, None);
+}
+
+#[test]
+fn a_second_dump_removes_what_was_lost() {
+    let mut router = router();
+    tell(
+        &mut router,
+        KERNEL,
+        [link(1, true), route("10.0.0.0/24", 0, on_link()), neighbour("10.0.0.9", Some(MAC))],
+    );
+    let again = Session { number: 2, ..KERNEL };
+    let mut batch = Batch::default();
+    batch.marks.push(Mark::Begun(again));
+    batch.add(again, link(1, true));
+    batch.add(again, route("10.0.1.0/24", 0, on_link()));
+    batch.marks.push(Mark::Complete(again));
+    router.apply(batch, Instant::now());
+    let routes = router.routes(254, fibula::Family::Ipv4, None).map(|row| row.prefix);
+    assert_eq!(routes.collect::<Vec<_>>(), ["10.0.1.0/24"]);
+    assert_eq!((router.status().neighbours, router.counts().swept), (0, 1));
+}
+
+/// A route of a model: its prefix, its metric, and the last byte of its gateway or none.
+type Step = (u8, u8, u32, Option<u8>);
+
+proptest! {
+    /// Routes of several metrics come and go, in batches of any size: the lowest metric answers.
+    #[test]
+    fn the_lowest_metric_answers(
+        batches in prop::collection::vec(
+            prop::collection::vec((0_u8..8, 28_u8..=32, 0_u32..3, prop::option::of(1_u8..6)), 1..12),
+            1..20,
+        ),
+    ) {
+        let mut router = router();
+        let mut model = BTreeMap::<(u32, u8, u32), u8>::new();
+        let prefix = |net: u8, len: u8| {
+            let address = u32::from(Ipv4Addr::new(10, 0, 0, net * 4));
+            (address & (u32::MAX << (32 - len)), len)
+        };
+        for batch in batches {
+            let event = |&(net, len, metric, gateway): &Step| {
+                let (address, len) = prefix(net, len);
+                let text = format!("{}/{len}", Ipv4Addr::from(address));
+                route(&text, metric, gateway.map(|gateway| via(&format!("10.9.0.{gateway}"))))
+            };
+            tell(&mut router, KERNEL, batch.iter().map(event));
+            for (net, len, metric, gateway) in batch {
+                let (address, len) = prefix(net, len);
+                match gateway {
+                    Some(gateway) => model.insert((address, len, metric), gateway),
+                    None => model.remove(&(address, len, metric)),
+                };
+            }
+            for last in 0..40_u8 {
+                let address = u32::from(Ipv4Addr::new(10, 0, 0, last));
+                let covers = |&&(first, len, _): &&(u32, u8, u32)| address & (u32::MAX << (32 - len)) == first;
+                let best = model.keys().filter(covers).max_by_key(|key| (key.1, std::cmp::Reverse(key.2)));
+                let expected = best.map(|key| IpAddr::from(Ipv4Addr::new(10, 9, 0, model[key])));
+                let found = router.lookup(254, Ipv4Addr::from(address).into()).route;
+                prop_assert_eq!(found.and_then(|route| route.ways[0].gateway), expected);
+                let in_plane = router.plane().next_hop(254, Ipv4Addr::from(address).into());
+                prop_assert_eq!(router.answer(254, Ipv4Addr::from(address).into()).map_or(fibula::NextHop::NONE, |answer| answer.1), in_plane);
+            }
+        }
+        // Every next hop is released with its last route.
+        let all: Vec<(u32, u8, u32)> = model.into_keys().collect();
+        tell(&mut router, KERNEL, all.into_iter().map(|(address, len, metric)| route(&format!("{}/{len}", Ipv4Addr::from(address)), metric, None)));
+        prop_assert_eq!((router.status().next_hops, router.status().adjacencies), (0, 0));
+    }
+}

@@ -1,0 +1,137 @@
+//! From a routing daemon to packets: zebra tells its routes, the router resolves neighbours, and the
+//! XDP program forwards.
+//!
+//! ```text
+//!     client               router                        server
+//!   ┌──────────┐       ┌──────────────────────┐       ┌──────────┐
+//!   │ 10.1.0.2 c0 ── r0 10.1.0.1     10.2.0.1 r1 ── s0 10.2.0.2  │
+//!   └──────────┘       │ staticd ▶ zebra      │       │ 10.64/10 │
+//!                      │  └FPM▶ feeds ▶ plane │       └──────────┘
+//!                      └──────────────────────┘
+//! ```
+//! The router's kernel forwards nothing (`ip_forward` is 0), so what arrives was forwarded by the
+//! plane. It takes root and Debian's package `frr`, and is skipped elsewhere. `common/lab.rs` draws
+//! all of the namespaces.
+#![cfg(target_os = "linux")]
+
+mod common;
+mod daemons;
+
+use common::lab::Lab;
+use daemons::{Frr, Shared, ask, wait};
+use fibula_router::control::{Control, Settings, run};
+use fibula_router::feed::{fpm, kernel};
+use fibula_router::plane::xdp::{Mode, Xdp};
+use std::fs;
+use std::io::{Read, Write};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream, UdpSocket};
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+const QUIET: Duration = Duration::from_secs(1);
+const CLIENT: Ipv4Addr = Ipv4Addr::new(10, 1, 0, 2);
+const SERVER: Ipv4Addr = Ipv4Addr::new(10, 64, 1, 2);
+/// How much is sent over TCP, in bytes.
+const SENT: usize = 8 << 20;
+
+type Running = JoinHandle<Control<Xdp>>;
+
+/// Has the server send back every datagram, as long as the process lives.
+fn echo(lab: &Lab) {
+    let socket = lab.inside("s", || UdpSocket::bind((SERVER, 7)).unwrap());
+    thread::spawn(move || {
+        let mut buffer = [0; 64];
+        while let Ok((length, from)) = socket.recv_from(&mut buffer) {
+            // The client may be out of reach.
+            let _ = socket.send_to(&buffer[..length], from);
+        }
+    });
+}
+
+/// Returns whether the server answers the client within half a second.
+fn answers(lab: &Lab) -> bool {
+    let client = lab.inside("c", || UdpSocket::bind((CLIENT, 0)).unwrap());
+    client.set_read_timeout(Some(Duration::from_millis(500))).unwrap();
+    let sent = client.send_to(b"here", (SERVER, 7));
+    sent.is_ok() && client.recv(&mut [0; 64]).is_ok_and(|length| length == 4)
+}
+
+/// Starts a router in the namespace of this thread.
+fn router(lab: &Lab, queue: &Shared<Xdp>) -> (fpm::Server, Running) {
+    let filter = kernel::Filter { routes: false, tables: Vec::new(), protocols: Vec::new() };
+    let server = fpm::Server::listen(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)), Arc::clone(queue)).unwrap();
+    kernel::follow(filter, Arc::clone(queue)).unwrap();
+    let settings = Settings { quiet: QUIET, ..Settings::default() };
+    let mut control = Control::new(lab.open(Mode::Native), settings);
+    control.set_asker(kernel::asker().unwrap(), std::time::Instant::now());
+    let queue = Arc::clone(queue);
+    (server, thread::spawn(move || run(control, &queue)))
+}
+
+/// Sends bytes to the server, which must all arrive, while something is done in the middle.
+fn transfer(lab: &Lab, meanwhile: impl FnOnce()) {
+    let bytes: Vec<u8> = (0..SENT).map(|at| ((at * 2_654_435_761) >> 7) as u8).collect();
+    let listener = lab.inside("s", || TcpListener::bind((SERVER, 7)).unwrap());
+    let reader = thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        let mut bytes = Vec::new();
+        stream.read_to_end(&mut bytes).unwrap();
+        bytes
+    });
+    let mut stream = lab.inside("c", || TcpStream::connect((SERVER, 7)).unwrap());
+    stream.write_all(&bytes[..SENT / 2]).unwrap();
+    meanwhile();
+    stream.write_all(&bytes[SENT / 2..]).unwrap();
+    drop(stream);
+    assert!(reader.join().unwrap() == bytes, "other bytes came than were sent");
+}
+
+#[test]
+fn packets_follow_zebras_routes() {
+    let Some(lab) = Lab::new("forward") else { return };
+    let Some(mut frr) = Frr::new(lab.name()) else { return };
+    lab.ip("r", "route del 10.64.0.0/10");
+    echo(&lab);
+    let queue = Shared::default();
+    let (server, applier) = lab.inside("r", || router(&lab, &queue));
+    let zebra = format!("fpm address 127.0.0.1 port {}\n", server.address().port());
+    lab.inside("r", || {
+        frr.start("zebra", &zebra, &["-M", "dplane_fpm_nl"]);
+        frr.start("staticd", "ip route 10.64.0.0/10 10.2.0.2\n", &[]);
+        fs::write("/proc/sys/net/ipv4/ip_forward", "0").unwrap();
+    });
+    wait("the plane is started", || ask(&queue, |control| control.status().forwarding));
+    wait("the server answers", || answers(&lab));
+    let row = ask(&queue, |control| control.lookup(254, IpAddr::from(SERVER)).route.unwrap());
+    assert_eq!((row.prefix.as_str(), row.ways[0].resolved), ("10.64.0.0/10", true));
+
+    // A more specific blackhole drops, and its end lets packets through again.
+    frr.configure("ip route 10.64.1.0/24 blackhole");
+    wait("the server answers no more", || !answers(&lab));
+    frr.configure("no ip route 10.64.1.0/24 blackhole");
+    wait("the server answers again", || answers(&lab));
+
+    // zebra dies in the middle of a transfer, and another tells the routes again.
+    transfer(&lab, || frr.kill("zebra"));
+    assert!(answers(&lab), "the plane forwards without zebra");
+    transfer(&lab, || lab.inside("r", || frr.start("zebra", &zebra, &["-M", "dplane_fpm_nl"])));
+    lab.inside("r", || fs::write("/proc/sys/net/ipv4/ip_forward", "0").unwrap());
+    wait("the new session is complete", || {
+        let feeds = ask(&queue, |control| control.status().feeds);
+        feeds.iter().all(|feed| {
+            feed.connected && feed.complete && (feed.session == 2 || feed.feed.to_string() != "fpm")
+        })
+    });
+    wait("the server answers still", || answers(&lab));
+
+    // The neighbour has another MAC address.
+    lab.ip("s", "link set s0 down");
+    lab.ip("s", "link set s0 address 02:00:00:00:00:99");
+    lab.ip("s", "link set s0 up");
+    lab.ip("s", "route add default via 10.2.0.1");
+    wait("the server answers with its new address", || answers(&lab));
+    queue.fill(|batch| batch.is_last = true);
+    applier.join().unwrap();
+    lab.detach();
+}

@@ -1,0 +1,426 @@
+//! The program, run by the kernel on single frames: nothing is attached and nothing is sent.
+//!
+//! ```text
+//!   frame ──▶ the program, as if by lo ──▶ verdict and frame
+//! ```
+
+mod common;
+
+use common::{
+    Framed, adjacency, all_of, can_load_programs, checksum, edges, one_adjacency_each, sent_by, unattached,
+};
+use fibula::{Address, Change, Delta, NextHop, Prefix, Rib, Route};
+use fibula_io::generate::{NextHopModel, Size, internet};
+use fibula_router::plane::xdp::Verdict::{self, Drop, Redirect, ToKernel};
+use fibula_router::plane::xdp::{Attachment, Mode, Options, Reason, Xdp};
+use fibula_router::plane::{Action, Adjacency, AdjacencyId, Plane, Routes};
+use std::net::IpAddr;
+
+/// Compares what the program does with what a table says, for these addresses. Some it leaves to
+/// the kernel, whatever the table says.
+fn compare<A: Framed>(plane: &Xdp, rib: &Rib<A>, addresses: impl IntoIterator<Item = A>) -> usize {
+    let mut compared = 0;
+    for address in addresses {
+        let ip = address.to_ip();
+        let is_left = match ip {
+            IpAddr::V4(ip) => ip.octets()[0] >= 224 || ip.is_link_local(),
+            IpAddr::V6(ip) => ip.is_multicast() || ip.is_unicast_link_local(),
+        };
+        let expected = rib.longest_match(address).filter(|_| !is_left).map_or(0, |route| route.next_hop.0);
+        let probe = plane.probe("lo", &address.frame(0)).unwrap();
+        assert_eq!(sent_by(&probe), expected, "{ip}");
+        compared += 1;
+    }
+    compared
+}
+
+/// Returns addresses spread over the whole space.
+fn spread<A: Address>(count: u64) -> impl Iterator<Item = A> {
+    let bits = A::BITS.min(64);
+    (1..=count).map(move |i| A::from_bits(i.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (64 - bits), 0, bits))
+}
+
+#[test]
+fn every_edge_of_a_table_leads_where_its_routes_say() {
+    if !can_load_programs() {
+        return;
+    }
+    for next_hops in [200, 3000] {
+        let tables = internet(Size { ipv4: 20_000, ipv6: 20_000 }, NextHopModel::Near(next_hops), 5).unwrap();
+        let mut plane = unattached();
+        one_adjacency_each(&mut plane, NextHop(next_hops));
+        plane.apply(254, Routes::V4(&tables.ipv4, &all_of(&tables.ipv4))).unwrap();
+        plane.apply(254, Routes::V6(&tables.ipv6, &all_of(&tables.ipv6))).unwrap();
+        plane.start().unwrap();
+        let compared = compare(&plane, &tables.ipv4, edges(&tables.ipv4))
+            + compare(&plane, &tables.ipv4, spread(50_000))
+            + compare(&plane, &tables.ipv6, edges(&tables.ipv6))
+            + compare(&plane, &tables.ipv6, spread(50_000));
+        assert!(compared > 200_000, "{compared}");
+    }
+}
+
+/// A table that is changed, and told to a plane.
+struct Told<A> {
+    rib: Rib<A>,
+    deltas: Vec<Delta<A>>,
+}
+
+impl<A: Address> Told<A> {
+    fn new() -> Self {
+        Self { rib: Rib::new(), deltas: Vec::new() }
+    }
+
+    fn announce(&mut self, prefix: Prefix<A>, next_hop: u32) {
+        self.deltas.extend(self.rib.apply(Change::Announce(Route { prefix, next_hop: NextHop(next_hop) })));
+    }
+
+    fn withdraw(&mut self, prefix: Prefix<A>) {
+        self.deltas.extend(self.rib.apply(Change::Withdraw(prefix)));
+    }
+}
+
+/// An address of either family, for a plane.
+trait Family: Framed {
+    fn routes<'r>(rib: &'r Rib<Self>, deltas: &'r [Delta<Self>]) -> Routes<'r>;
+}
+
+impl Family for u32 {
+    fn routes<'r>(rib: &'r Rib<Self>, deltas: &'r [Delta<Self>]) -> Routes<'r> {
+        Routes::V4(rib, deltas)
+    }
+}
+
+impl Family for u128 {
+    fn routes<'r>(rib: &'r Rib<Self>, deltas: &'r [Delta<Self>]) -> Routes<'r> {
+        Routes::V6(rib, deltas)
+    }
+}
+
+fn tell<A: Family>(plane: &mut Xdp, table: u32, told: &mut Told<A>) {
+    let deltas = std::mem::take(&mut told.deltas);
+    plane.apply(table, A::routes(&told.rib, &deltas)).unwrap();
+}
+
+/// Returns a plane with a route for each family, by adjacency 1.
+fn plain() -> Xdp {
+    let mut plane = unattached();
+    one_adjacency_each(&mut plane, NextHop(1));
+    let (mut ipv4, mut ipv6) = (Told::<u32>::new(), Told::<u128>::new());
+    ipv4.announce("10.0.0.0/8".parse().unwrap(), 1);
+    ipv6.announce("2001:db8::/32".parse().unwrap(), 1);
+    tell(&mut plane, 254, &mut ipv4);
+    tell(&mut plane, 254, &mut ipv6);
+    plane.start().unwrap();
+    plane
+}
+
+const IN_10: u32 = 0x0A01_0203;
+const IN_DB8: u128 = 0x2001_0db8_0001 << 80 | 7;
+
+#[test]
+fn a_packet_that_leaves_has_new_addresses_and_one_hop_less() {
+    if !can_load_programs() {
+        return;
+    }
+    let plane = plain();
+    for (came, family) in [(IN_10.frame(10), 4), (IN_DB8.frame(10), 6)] {
+        let left = plane.probe("lo", &came).unwrap();
+        let mut expected = came;
+        expected[..6].copy_from_slice(&common::address_of(1));
+        expected[6..12].copy_from_slice(&[2; 6]);
+        if family == 4 {
+            expected[14 + 8] -= 1;
+            expected[24..26].fill(0);
+            let check = checksum(&expected[14..34]).to_be_bytes();
+            expected[24..26].copy_from_slice(&check);
+        } else {
+            expected[14 + 7] -= 1;
+        }
+        assert_eq!((left.verdict, left.frame), (Verdict::Redirect, expected));
+    }
+    // Every checksum stays right, the ones that wrap around too.
+    for address in (0..70_000).map(|i| IN_10 & 0xFF00_0000 | i) {
+        let left = plane.probe("lo", &address.frame(0)).unwrap();
+        assert_eq!(checksum(&left.frame[14..34]), 0, "{address:#x}");
+    }
+}
+
+/// Changes a frame, and says where it must go and for which reason.
+type Case = (&'static str, fn(&mut Vec<u8>), Verdict, Reason);
+
+/// Changes the destination of an IPv4 packet.
+fn to(frame: &mut [u8], address: [u8; 4]) {
+    frame[30..34].copy_from_slice(&address);
+}
+
+/// What becomes of an IPv4 packet.
+const IPV4: &[Case] = &[
+    ("as it is", |_| {}, Redirect, Reason::Forwarded),
+    ("local", |frame| to(frame, [10, 2, 0, 1]), ToKernel, Reason::Local),
+    ("blackhole", |frame| to(frame, [10, 3, 0, 1]), Drop, Reason::Blackhole),
+    ("unresolved", |frame| to(frame, [10, 4, 0, 1]), ToKernel, Reason::Unresolved),
+    ("no route", |frame| to(frame, [11, 0, 0, 1]), ToKernel, Reason::NoRoute),
+    ("multicast", |frame| to(frame, [224, 0, 0, 1]), ToKernel, Reason::Multicast),
+    ("broadcast", |frame| to(frame, [255; 4]), ToKernel, Reason::Multicast),
+    ("link-local", |frame| to(frame, [169, 254, 0, 1]), ToKernel, Reason::LinkLocal),
+    ("last hop", |frame| frame[22] = 1, ToKernel, Reason::Expired),
+    ("no hop", |frame| frame[22] = 0, ToKernel, Reason::Expired),
+    ("ARP", |frame| frame[12..14].copy_from_slice(&[8, 6]), ToKernel, Reason::NotIp),
+    ("a frame for another host", |frame| frame[5] = 1, ToKernel, Reason::OtherHost),
+    ("a frame for all", |frame| frame[..6].fill(255), ToKernel, Reason::Multicast),
+    ("options", |frame| frame[14] = 0x46, ToKernel, Reason::Options),
+    ("another version", |frame| frame[14] = 0x65, Drop, Reason::Malformed),
+    ("a header that is too short", |frame| frame[14] = 0x44, Drop, Reason::Malformed),
+    ("longer than the frame", |frame| frame[16] = 1, Drop, Reason::Malformed),
+    ("shorter than its header", |frame| frame[16..18].copy_from_slice(&[0, 19]), Drop, Reason::Malformed),
+    ("cut in the header", |frame| frame.truncate(33), Drop, Reason::Malformed),
+    ("nothing but Ethernet", |frame| frame.truncate(14), Drop, Reason::Malformed),
+    (
+        "cut in a tag",
+        |frame| {
+            frame.truncate(16);
+            frame[12..14].copy_from_slice(&[0x81, 0]);
+        },
+        Drop,
+        Reason::Malformed,
+    ),
+    (
+        "the longest",
+        |frame| {
+            *frame = IN_10.frame(1500 - 28);
+        },
+        Redirect,
+        Reason::Forwarded,
+    ),
+    (
+        "too big",
+        |frame| {
+            *frame = IN_10.frame(1500 - 27);
+        },
+        ToKernel,
+        Reason::TooBig,
+    ),
+];
+
+/// What becomes of an IPv6 packet.
+const IPV6: &[Case] = &[
+    ("as it is", |_| {}, Redirect, Reason::Forwarded),
+    ("no route", |frame| frame[39] = 9, ToKernel, Reason::NoRoute),
+    ("multicast", |frame| frame[38] = 0xFF, ToKernel, Reason::Multicast),
+    ("link-local", |frame| frame[38..40].copy_from_slice(&[0xFE, 0x80]), ToKernel, Reason::LinkLocal),
+    ("from link-local", |frame| frame[22..24].copy_from_slice(&[0xFE, 0x80]), ToKernel, Reason::LinkLocal),
+    ("hop by hop", |frame| frame[20] = 0, ToKernel, Reason::Options),
+    ("last hop", |frame| frame[21] = 1, ToKernel, Reason::Expired),
+    (
+        "too big",
+        |frame| {
+            *frame = IN_DB8.frame(1500 - 47);
+        },
+        ToKernel,
+        Reason::TooBig,
+    ),
+    ("longer than the frame", |frame| frame[18] = 1, Drop, Reason::Malformed),
+    ("cut in the header", |frame| frame.truncate(53), Drop, Reason::Malformed),
+    ("another version", |frame| frame[14] = 0x40, Drop, Reason::Malformed),
+];
+
+#[test]
+fn what_is_not_forwarded_goes_up_as_it_came_or_is_dropped_and_is_counted() {
+    if !can_load_programs() {
+        return;
+    }
+    let mut plane = plain();
+    let set =
+        |plane: &mut Xdp, next_hop, action: &Action| plane.set_action(NextHop(next_hop), action).unwrap();
+    set(&mut plane, 2, &Action::ToKernel);
+    set(&mut plane, 3, &Action::Drop);
+    set(&mut plane, 4, &Action::Forward(vec![AdjacencyId(4)])); // never set
+    let mut told = Told::<u32>::new();
+    for (prefix, next_hop) in [("10.0.0.0/8", 1), ("10.2.0.0/16", 2), ("10.3.0.0/16", 3), ("10.4.0.0/16", 4)]
+    {
+        told.announce(prefix.parse().unwrap(), next_hop);
+    }
+    tell(&mut plane, 254, &mut told);
+    let cases =
+        IPV4.iter().map(|case| (IN_10.frame(0), case)).chain(IPV6.iter().map(|case| (IN_DB8.frame(0), case)));
+    for (mut frame, (name, change, verdict, reason)) in cases {
+        change(&mut frame);
+        let counted =
+            |plane: &Xdp| Reason::ALL.map(|reason| plane.interface_counts().unwrap()[0].1.of(reason));
+        let before = counted(&plane);
+        let probe = plane.probe("lo", &frame).unwrap();
+        assert_eq!(probe.verdict, *verdict, "{name}");
+        if *verdict != Redirect {
+            assert_eq!(probe.frame, frame, "{name}: nothing is written to it");
+        }
+        for ((before, after), each) in before.into_iter().zip(counted(&plane)).zip(Reason::ALL) {
+            let (packets, bytes) = if each == *reason { (1, frame.len() as u64) } else { (0, 0) };
+            let counted = (after.packets - before.packets, after.bytes - before.bytes);
+            assert_eq!(counted, (packets, bytes), "{name}: {}", each.name());
+        }
+    }
+    assert_eq!(plane.next_hop_count(NextHop(1)).unwrap().unwrap().packets, 3);
+    assert_eq!(plane.next_hop_count(NextHop(1 << 16)).unwrap(), None);
+}
+
+#[test]
+fn tags_come_off_and_go_on() {
+    if !can_load_programs() {
+        return;
+    }
+    let mut plane = plain();
+    let payload = |frame: &[u8], tags: usize| frame[14 + 4 * tags..].to_vec();
+    for (frame, protocol) in [(IN_10.frame(3), [8, 0]), (IN_DB8.frame(3), [0x86, 0xDD])] {
+        for tags in 0..=3 {
+            let mut tagged = frame[..12].to_vec();
+            for tag in 0..tags {
+                tagged.extend(if tag == 0 && tags == 2 { [0x88, 0xA8] } else { [0x81, 0] });
+                tagged.extend([0, 7]);
+            }
+            tagged.extend(&frame[12..]);
+            for vlan in [None, Some(100)] {
+                let Adjacency::Resolved { interface, source, destination, mtu, .. } = adjacency(1) else {
+                    unreachable!("it is resolved");
+                };
+                let with_tag = Adjacency::Resolved { interface, source, destination, vlan, mtu };
+                plane.set_adjacency(AdjacencyId(1), with_tag).unwrap();
+                let left = plane.probe("lo", &tagged).unwrap();
+                if tags == 3 {
+                    assert_eq!((left.verdict, left.frame), (Verdict::ToKernel, tagged.clone()));
+                    continue;
+                }
+                assert_eq!(left.verdict, Verdict::Redirect);
+                let pushed = usize::from(vlan.is_some());
+                let mut expected = destination.to_vec();
+                expected.extend(source);
+                expected.extend(vlan.into_iter().flat_map(|vlan| [0x81, 0, 0, vlan as u8]));
+                expected.extend(protocol);
+                assert_eq!(left.frame[..14 + 4 * pushed], expected, "{tags} tags to {vlan:?}");
+                let (came, went) = (payload(&tagged, tags), payload(&left.frame, pushed));
+                assert_eq!((came.len(), &came[12..]), (went.len(), &went[12..]), "{tags} tags to {vlan:?}");
+            }
+        }
+    }
+}
+
+/// Returns the frame of a packet whose ports are `flow`.
+fn of_flow(mut frame: Vec<u8>, flow: u16) -> Vec<u8> {
+    let ports = if frame[12] == 8 { 34 } else { 54 };
+    frame[ports..ports + 2].copy_from_slice(&flow.to_be_bytes());
+    frame
+}
+
+#[test]
+fn flows_share_the_legs_and_stay_when_one_goes() {
+    if !can_load_programs() {
+        return;
+    }
+    let mut plane = plain();
+    (1..=4).for_each(|id| plane.set_adjacency(AdjacencyId(id), adjacency(id)).unwrap());
+    let legs = |leg: &dyn Fn(u32) -> u32| Action::Forward((0..256).map(|i| AdjacencyId(leg(i))).collect());
+    for frame in [IN_10.frame(0), IN_DB8.frame(0)] {
+        let leg_of = |plane: &Xdp, flow| sent_by(&plane.probe("lo", &of_flow(frame.clone(), flow)).unwrap());
+        plane.set_action(NextHop(1), &legs(&|i| 1 + i % 4)).unwrap();
+        let before: Vec<u32> = (0..20_000).map(|flow| leg_of(&plane, flow)).collect();
+        for leg in 1..=4 {
+            let share = before.iter().filter(|&&each| each == leg).count();
+            assert!(share.abs_diff(5000) <= 250, "leg {leg} has {share} of 20000 flows");
+        }
+        // The buckets of leg 4 go to the others.
+        plane.set_action(NextHop(1), &legs(&|i| if i % 4 == 3 { 1 + i / 4 % 3 } else { 1 + i % 4 })).unwrap();
+        for (flow, before) in (0..20_000).zip(before) {
+            let after = leg_of(&plane, flow);
+            assert!(
+                if before == 4 { after != 4 } else { after == before },
+                "flow {flow}: {before} to {after}"
+            );
+        }
+    }
+    // Fragments after the first have no ports: all of a packet go the same way.
+    let mut fragment = IN_10.frame(0);
+    fragment[20..22].copy_from_slice(&[0x20, 0x10]);
+    let legs: Vec<u32> =
+        (0..100).map(|flow| sent_by(&plane.probe("lo", &of_flow(fragment.clone(), flow)).unwrap())).collect();
+    assert!(legs[0] != 0 && legs.iter().all(|leg| *leg == legs[0]), "{legs:?}");
+}
+
+/// Changes a table at random and compares what the program does after each step.
+fn follow<A: Family>(within: Prefix<A>, next: fn(&mut u64, Prefix<A>) -> Prefix<A>) {
+    let (mut plane, mut told) = (unattached(), Told::<A>::new());
+    plane.start().unwrap();
+    let mut seed = 7;
+    for round in 0..300_u32 {
+        // At first few next hops, then more than a byte can tell apart.
+        let next_hops = if round < 150 { 100 } else { 700 };
+        let mut around = Vec::new();
+        for _ in 0..=draw(&mut seed) % 8 {
+            let prefix = next(&mut seed, within);
+            if draw(&mut seed).is_multiple_of(3) {
+                told.withdraw(prefix);
+            } else {
+                let next_hop = 1 + (draw(&mut seed) % next_hops) as u32;
+                plane.set_adjacency(AdjacencyId(next_hop), adjacency(next_hop)).unwrap();
+                plane.set_action(NextHop(next_hop), &Action::Forward(vec![AdjacencyId(next_hop)])).unwrap();
+                told.announce(prefix, next_hop);
+            }
+            around.extend([prefix.first(), prefix.last()]);
+            around.extend([prefix.first().previous(), prefix.last().next()].into_iter().flatten());
+        }
+        tell(&mut plane, 254, &mut told);
+        if round % 50 == 49 {
+            plane.grace_period().unwrap();
+        }
+        compare(&plane, &told.rib, around);
+    }
+    compare(&plane, &told.rib, edges(&told.rib));
+}
+
+fn draw(seed: &mut u64) -> u64 {
+    *seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+    *seed >> 33
+}
+
+#[test]
+fn a_table_that_changes_under_the_program_is_the_same_table() {
+    if !can_load_programs() {
+        return;
+    }
+    follow::<u32>("10.0.0.0/12".parse().unwrap(), |seed, within| {
+        let (len, address) = (12 + draw(seed) % 21, draw(seed));
+        Prefix::containing(within.first() | (address as u32 & 0xF_FFFF), len as u8)
+    });
+    follow::<u128>("2001:db8::/32".parse().unwrap(), |seed, within| {
+        let (len, bits) = (32 + draw(seed) % 97, u128::from(draw(seed)));
+        // Few different addresses, so that prefixes cover each other.
+        let address = (bits & 0xFF) << 84 | (bits >> 8 & 0xFF) << 40 | bits >> 20;
+        Prefix::containing(within.first() | address, len as u8)
+    });
+}
+
+#[test]
+fn interfaces_look_up_in_their_own_tables() {
+    if !can_load_programs() {
+        return;
+    }
+    let mut plane = plain();
+    one_adjacency_each(&mut plane, NextHop(2));
+    let mut other = Told::<u32>::new();
+    other.announce("10.0.0.0/8".parse().unwrap(), 2);
+    tell(&mut plane, 100, &mut other);
+    assert_eq!(sent_by(&plane.probe("lo", &IN_10.frame(0)).unwrap()), 1);
+    let error = plane.probe("eth-none", &IN_10.frame(0)).unwrap_err().to_string();
+    assert_eq!(error, "probe eth-none: packets do not come in by it");
+    let interfaces = vec![Attachment { interface: "lo".into(), table: 100 }];
+    let mut plane = Xdp::open(Options { name: "other".into(), interfaces, mode: Mode::Unattached }).unwrap();
+    one_adjacency_each(&mut plane, NextHop(2));
+    let mut main = Told::<u32>::new();
+    main.announce("10.0.0.0/8".parse().unwrap(), 1);
+    tell(&mut plane, 254, &mut main);
+    other.deltas = all_of(&other.rib);
+    tell(&mut plane, 100, &mut other);
+    let error = plane.probe("lo", &IN_10.frame(0)).unwrap_err().to_string();
+    assert_eq!(error, "the plane: it was not started");
+    plane.start().unwrap();
+    assert_eq!(sent_by(&plane.probe("lo", &IN_10.frame(0)).unwrap()), 2);
+}
