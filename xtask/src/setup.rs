@@ -18,6 +18,7 @@ pub(crate) fn all() -> Result<()> {
     arm()?;
     valgrind()?;
     bpf::set_up()?;
+    namespaces()?;
     nightly()?;
     rust_src()?;
     cargo_fuzz()?;
@@ -98,6 +99,14 @@ fn valgrind() -> Result<()> {
         return Ok(());
     }
     debian("valgrind", &["valgrind"])
+}
+
+/// What makes network namespaces and their interfaces.
+fn namespaces() -> Result<()> {
+    if works("ip", &["-V"]) && works("ethtool", &["--version"]) {
+        return Ok(());
+    }
+    debian("ip and ethtool", &["iproute2", "ethtool"])
 }
 
 /// Installs the missing Debian packages.
