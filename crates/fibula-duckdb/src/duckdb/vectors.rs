@@ -105,7 +105,7 @@ impl<'c> Vector<'c> {
         }
     }
 
-    /// Calls `with` for each run of rows that have equal bytes, with the first of them, their number
+    /// Calls `with` for each run of rows that have equal bytes: with the first row, their number
     /// and their bytes; `None` if they are null.
     pub(crate) fn each_run<E>(
         &self,
