@@ -5,9 +5,9 @@
 //!  kernel ─rtnetlink─▶                 │
 //!                                      └── one `Rib` for each table id and family
 //! ```
-//! A *feed* turns what a daemon or the kernel sends into events. The *control* keeps the routes, the
-//! next hops, the links and the neighbours, and tells a [`Plane`](plane::Plane) what changed. The
-//! plane forwards packets.
+//! A *feed* turns what a daemon or the kernel sends into events. The *control* keeps the routes,
+//! the next hops, the links and the neighbours, and tells a [`Plane`](plane::Plane) what changed.
+//! The plane forwards packets.
 #![deny(unsafe_code)]
 
 mod adjacencies;
