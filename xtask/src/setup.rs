@@ -19,6 +19,7 @@ pub(crate) fn all() -> Result<()> {
     valgrind()?;
     frr()?;
     bpf::set_up()?;
+    namespaces()?;
     nightly()?;
     rust_src()?;
     cargo_fuzz()?;
@@ -106,7 +107,15 @@ fn frr() -> Result<()> {
     if !cfg!(target_os = "linux") || works("/usr/lib/frr/zebra", &["--version"]) {
         return Ok(());
     }
-    debian("FRR", &["frr", "iproute2"])
+    debian("FRR", &["frr"])
+}
+
+/// What makes network namespaces and their interfaces.
+fn namespaces() -> Result<()> {
+    if works("ip", &["-V"]) && works("ethtool", &["--version"]) {
+        return Ok(());
+    }
+    debian("ip and ethtool", &["iproute2", "ethtool"])
 }
 
 /// Installs the missing Debian packages.

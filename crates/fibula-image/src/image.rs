@@ -69,7 +69,8 @@ impl Kernel {
     }
 }
 
-/// A table that is copied to where others read it; made by [`Table::image`](crate::table::Table::image).
+/// A table that is copied to where others read it; made by
+/// [`Table::image`](crate::table::Table::image).
 #[derive(Clone, Copy, Debug)]
 pub struct Image<'t> {
     pub(crate) kernel: Kernel,

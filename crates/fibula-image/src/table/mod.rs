@@ -1,5 +1,5 @@
-//! [`Table`]: a routing table in the form that kernels read: on the host, on a card, in an XDP program. It has a
-//! root, nodes and leaves.
+//! [`Table`]: a routing table in the form that kernels read: on the host, on a card, in an XDP
+//! program. It has a root, nodes and leaves.
 //!
 //! # Layout
 //! ```text

@@ -3,16 +3,16 @@
 //!
 //! # The tables
 //! A table is fibula's own in its plain form ([`fibula_image`]): a root, nodes, leaves and, for
-//! IPv6, chains, here in array maps whose memory this process maps. The program's lookup is the text
-//! that the oracle judges as `gpu-mosaic` and `gpu-mosaic6` (`bpf/tables.h`).
+//! IPv6, chains, here in array maps whose memory this process maps. The program's lookup is the
+//! text that the oracle judges as `gpu-mosaic` and `gpu-mosaic6` (`bpf/tables.h`).
 //!
 //! ```text
 //! this process                        │ the kernel
 //! table ── patch ──▶ mapped memory ═══╪═══ map ◀── program ◀── packet
 //!   └─ what was freed waits           │     root word ─▶ node ─▶ leaves ─▶ next hop
 //! ```
-//! A change writes new nodes, leaves and chains at indices that nothing points to, then each word of
-//! the root by one store. So a packet sees a route as it was before or as it is after. What was
+//! A change writes new nodes, leaves and chains at indices that nothing points to, then each word
+//! of the root by one store. So a packet sees a route as it was before or as it is after. What was
 //! replaced may still be read by a program that runs. It is reused after a grace period.
 //!
 //! # Grace periods
@@ -206,8 +206,8 @@ impl Xdp {
         names.zip(counts).map(|(name, counts)| Ok((name, counts?))).collect()
     }
 
-    /// Returns the packets that left by a next hop since the plane was first attached; `None` if its
-    /// packets are not counted.
+    /// Returns the packets that left by a next hop since the plane was first attached; `None` if
+    /// its packets are not counted.
     ///
     /// # Errors
     /// As [`interface_counts`](Self::interface_counts).
@@ -226,8 +226,8 @@ impl Xdp {
         self.generation.as_ref().ok_or_else(|| Error::System { what: "the plane".into(), error: error() })
     }
 
-    /// Runs the program on a frame as if it came in by an interface, and sends nothing. The frame is
-    /// counted.
+    /// Runs the program on a frame as if it came in by an interface, and sends nothing. The frame
+    /// is counted.
     ///
     /// # Errors
     /// If the plane was never started, packets do not come in by this interface, or the kernel

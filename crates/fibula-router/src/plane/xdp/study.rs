@@ -6,8 +6,8 @@
 //! packets    generator ──▶ a0 ═══ a1 ──▶ program ──▶ b0 ═══ b1 ──▶ sink     (veth pairs)
 //! ```
 //! Everything of a run is on one processor, in one thread: generator, program and sink. Its
-//! processor time counts, so a busy machine makes the study longer and the figures little worse. The
-//! ways take turns, and a figure is the median of its rounds.
+//! processor time counts, so a busy machine makes the study longer and the figures little worse.
+//! The ways take turns, and a figure is the median of its rounds.
 //!
 //! The caller gives the study a network namespace of its own: it makes interfaces.
 
@@ -22,7 +22,8 @@ use aya::maps::{Array, LpmTrie, lpm_trie};
 use aya::programs::{TestRun, TestRunAttrs, TestRunOptions, XdpMode};
 use fibula::{Delta, ErrorKind, NextHop, Rib};
 use nix::time::{ClockId, clock_gettime};
-use std::process::Command;
+use std::io::{BufWriter, Write};
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 /// The compiled programs; `cargo xtask bpf` makes them.
@@ -46,17 +47,20 @@ pub enum Way {
     Ours,
     /// In the kernel's longest-prefix-match trie, `BPF_MAP_TYPE_LPM_TRIE`.
     Trie,
+    /// In the kernel's own table, by `bpf_fib_lookup` without neighbours.
+    Kernel,
 }
 
 impl Way {
     /// All ways.
-    pub const ALL: [Self; 3] = [Self::None, Self::Ours, Self::Trie];
+    pub const ALL: [Self; 4] = [Self::None, Self::Ours, Self::Trie, Self::Kernel];
 
     fn name(self) -> &'static str {
         match self {
             Self::None => "none",
             Self::Ours => "ours",
             Self::Trie => "trie",
+            Self::Kernel => "fib",
         }
     }
 }
@@ -67,6 +71,7 @@ impl std::fmt::Display for Way {
             Self::None => "no lookup",
             Self::Ours => "fibula",
             Self::Trie => "LPM_TRIE",
+            Self::Kernel => "fib_lookup",
         })
     }
 }
@@ -183,7 +188,8 @@ impl Study {
         Ok(())
     }
 
-    /// Runs a program `repeat` times on a frame and returns the nanoseconds of processor time a run.
+    /// Runs a program `repeat` times on a frame and returns the nanoseconds of processor time a
+    /// run.
     fn run(
         &mut self,
         program: &str,
@@ -223,8 +229,9 @@ impl Study {
     pub fn lookups(&mut self, rounds: usize) -> Result<Vec<Row>, Error> {
         self.medians(rounds, |study, is_ipv4, way| {
             let (family, digit) = if is_ipv4 { (0, 4) } else { (1, 6) };
-            // The trie is slow enough to be timed by fewer.
-            let count = study.drawn[family] / if way == Way::Trie { 16 } else { 1 };
+            // The kernel's are slow enough to be timed by fewer.
+            let is_slow = matches!(way, Way::Trie | Way::Kernel);
+            let count = study.drawn[family] / if is_slow { 16 } else { 1 };
             let program = format!("lookups{digit}_{}", way.name());
             let repeat = (count / DRAWN[family]).max(1) as u32;
             Ok(study.run(&program, &[0; FRAME], repeat, TestRunAttrs::new())? / DRAWN[family] as f64)
@@ -297,7 +304,28 @@ pub fn prepare(workload: &Workload<'_>) -> Result<Study, Error> {
     compare(workload.ipv4, workload.addresses4, &kept.answers(true)?)?;
     compare(workload.ipv6, workload.addresses6, &kept.answers(false)?)?;
     drop(kept);
+    for setting in ["ipv4/ip_forward", "ipv6/conf/all/forwarding"] {
+        let path = format!("/proc/sys/net/{setting}");
+        std::fs::write(&path, "1").map_err(|error| Error::System { what: format!("write {path}"), error })?;
+    }
+    fill_kernel(workload.ipv4)?;
+    fill_kernel(workload.ipv6)?;
     Study::set_up(workload, false)
+}
+
+/// Adds the routes to the kernel's own table.
+fn fill_kernel<A: Family>(rib: &Rib<A>) -> Result<(), Error> {
+    let failed = |error| Error::System { what: "ip -batch".into(), error };
+    // The kernel refuses routes to some addresses, as in 127.0.0.0/8. They are skipped.
+    let mut ip = Command::new("ip");
+    let ip = ip.args(["-force", "-batch", "-"]).stdin(Stdio::piped()).stderr(Stdio::null());
+    let mut child = ip.spawn().map_err(failed)?;
+    let mut lines = BufWriter::new(child.stdin.take().expect("it is piped"));
+    for route in rib {
+        writeln!(lines, "route add {} dev b0", route.prefix).map_err(failed)?;
+    }
+    lines.into_inner().map_err(|error| failed(error.into_error()))?;
+    child.wait().map(drop).map_err(failed)
 }
 
 fn compare<A: Family>(rib: &Rib<A>, addresses: &[A], answers: &[u32]) -> Result<(), Error> {
