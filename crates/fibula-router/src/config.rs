@@ -141,7 +141,8 @@ impl Config {
     /// Reads a configuration.
     ///
     /// # Errors
-    /// If the text is not TOML, or has a key or a value that there is not. The error names the line.
+    /// If the text is not TOML, or has a key or a value that there is not. The error names the
+    /// line.
     pub fn parse(text: &str) -> Result<Self, toml::de::Error> {
         toml::from_str(text)
     }

@@ -1,5 +1,5 @@
-//! From a routing daemon to packets: zebra tells its routes, the router resolves neighbours, and the
-//! XDP program forwards.
+//! From a routing daemon to packets: zebra tells its routes, the router resolves neighbours, and
+//! the XDP program forwards.
 //!
 //! ```text
 //!     client               router                        server

@@ -17,17 +17,13 @@
 
 mod daemons;
 
-use daemons::{Frr, Shared, ask, command, wait};
+use daemons::{Frr, Shared, Space, ask, wait};
 use fibula_router::control::{Control, RouteRow, Settings, Way, run};
 use fibula_router::feed::{fpm, kernel};
 use fibula_router::plane::memory::Memory;
-use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 use std::fmt::Write as _;
-use std::fs::File;
 use std::io::Write as _;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};
-use std::os::fd::AsFd;
-use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::thread;
@@ -37,41 +33,6 @@ const ROUTES: u32 = 20_000;
 /// Routes of staticd.
 const STATIC: u32 = 50;
 const QUIET: Duration = Duration::from_secs(2);
-
-/// A namespace that this thread is in. It is removed when this is dropped.
-struct Space {
-    name: String,
-}
-
-impl Space {
-    /// Returns `None` where there is no right to make a namespace, which is said.
-    fn new(name: &str) -> Option<Self> {
-        if !Command::new("ip").args(["netns", "add", name]).output().is_ok_and(|made| made.status.success()) {
-            eprintln!("skipped: no right to make a network namespace");
-            return None;
-        }
-        let space = Self { name: name.into() };
-        let file = File::open(Path::new("/run/netns").join(name)).unwrap();
-        move_into_link_name_space(file.as_fd(), Some(LinkNameSpaceType::Network)).unwrap();
-        for line in [
-            "ip link set lo up",
-            "ip link add r0 type veth peer name p0",
-            "ip addr add 10.99.255.254/16 dev r0",
-            "ip addr add fd99::ffff/64 dev r0 nodad",
-            "ip link set r0 up",
-            "ip link set p0 up",
-        ] {
-            command(line);
-        }
-        Some(space)
-    }
-}
-
-impl Drop for Space {
-    fn drop(&mut self) {
-        let _ = Command::new("ip").args(["netns", "del", &self.name]).output();
-    }
-}
 
 fn sizes(queue: &Shared<Memory>) -> (usize, usize) {
     ask(queue, |control| {

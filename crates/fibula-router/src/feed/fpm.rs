@@ -5,12 +5,13 @@
 //!        version 1 type 1    length, big endian, with    one or more netlink messages,
 //!                            these four bytes            in the order of the host's bytes
 //! ```
-//! A frame is taken whole or not at all: zebra replaces a route by a delete and an add in one frame.
+//! A frame is taken whole or not at all: zebra replaces a route by a delete and an add in one
+//! frame.
 //! A frame that is malformed ends the connection, and zebra connects again and says everything
 //! again.
 //!
-//! zebra says neither when it has said everything nor, when it exits, that its routes are gone. What
-//! a new session did not say again is removed after a quiet time (see [`super`]).
+//! zebra says neither when it has said everything nor, when it exits, that its routes are gone.
+//! What a new session did not say again is removed after a quiet time (see [`super`]).
 //!
 //! An IPv4 route over an IPv6 next hop comes with the IPv6 gateway only from a zebra that uses
 //! next-hop groups (its default). Without them the gateway is 169.254.0.1, for which zebra makes a

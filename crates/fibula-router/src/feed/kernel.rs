@@ -7,9 +7,10 @@
 //! The local table (id 255) is always followed: it says which packets are for this machine. Other
 //! routes are followed if a [`Filter`] takes them. Where FPM tells the routes, it need not.
 //!
-//! The kernel says nothing of the IPv4 routes that go with an interface or an address, so when one of
-//! those goes, the feed dumps again. The kernel deletes the legs of an IPv6 multipath route one by one, with a message that does not
-//! say what is left. So such a message is not believed: it makes the feed dump again.
+//! The kernel says nothing of the IPv4 routes that go with an interface or an address, so when one
+//! of those goes, the feed dumps again. The kernel deletes the legs of an IPv6 multipath route one
+//! by one, with a message that does not say what is left. Such a message makes the feed dump again
+//! too.
 
 use super::{Feed, Mark, Queue, Session};
 use crate::Error;

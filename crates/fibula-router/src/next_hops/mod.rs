@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | a gateway, on any interface, of either family | goes to the gateway's adjacency |
 //! | several gateways with weights | goes to one of them by the hash of its flow ([`buckets`]) |
-//! | an interface alone (the destination is on the link) | goes to the kernel, if no host route of a neighbour matches (see [`crate::routes`]) |
+//! | an interface alone | goes to the kernel, which resolves the destination ([`crate::routes`]) |
 //! | blackhole | is dropped |
 //! | unreachable, prohibit, local addresses, tunnels, labels | goes to the kernel |
 //! | a next-hop object | as the object says; to the kernel while there is none |

@@ -1,8 +1,11 @@
-//! FRR's daemons in a namespace, and questions to a control that runs.
+//! A namespace, FRR's daemons in it, and questions to a control that runs.
+#![allow(dead_code, reason = "each test takes what it needs")]
 
 use fibula_router::control::Control;
 use fibula_router::feed::Queue;
-use std::fs;
+use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
+use std::fs::{self, File};
+use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, mpsc};
@@ -20,6 +23,42 @@ pub(crate) fn command(line: &str) {
     let words: Vec<&str> = line.split_whitespace().collect();
     let output = Command::new(words[0]).args(&words[1..]).output().unwrap();
     assert!(output.status.success(), "{line}: {}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// A namespace that this thread is in. It is removed when this is dropped.
+#[derive(Debug)]
+pub(crate) struct Space {
+    name: String,
+}
+
+impl Space {
+    /// Returns `None` where there is no right to make a namespace, which is said.
+    pub(crate) fn new(name: &str) -> Option<Self> {
+        if !Command::new("ip").args(["netns", "add", name]).output().is_ok_and(|made| made.status.success()) {
+            eprintln!("skipped: no right to make a network namespace");
+            return None;
+        }
+        let space = Self { name: name.into() };
+        let file = File::open(Path::new("/run/netns").join(name)).unwrap();
+        move_into_link_name_space(file.as_fd(), Some(LinkNameSpaceType::Network)).unwrap();
+        for line in [
+            "ip link set lo up",
+            "ip link add r0 type veth peer name p0",
+            "ip addr add 10.99.255.254/16 dev r0",
+            "ip addr add fd99::ffff/64 dev r0 nodad",
+            "ip link set r0 up",
+            "ip link set p0 up",
+        ] {
+            command(line);
+        }
+        Some(space)
+    }
+}
+
+impl Drop for Space {
+    fn drop(&mut self) {
+        let _ = Command::new("ip").args(["netns", "del", &self.name]).output();
+    }
 }
 
 /// Daemons, which end when this is dropped.

@@ -1,0 +1,86 @@
+//! The kernel's own tables, followed by rtnetlink: what it says, and what it does not say.
+//!
+//! ```text
+//!  namespace fibula-kernel-PID
+//!  ┌──────────────────────────────────────────────────────────┐
+//!  │ ip ──▶ kernel ──rtnetlink──▶ feed, control, memory plane │
+//!  │ r0 10.99.255.254/16, fd99::ffff/64 ◀──veth──▶ p0         │
+//!  └──────────────────────────────────────────────────────────┘
+//! ```
+//! It takes root, and is skipped elsewhere.
+#![cfg(target_os = "linux")]
+
+mod daemons;
+
+use daemons::{Shared, Space, ask, command, wait};
+use fibula_router::control::{Control, Settings, Way, run};
+use fibula_router::feed::{Feed, kernel};
+use fibula_router::plane::memory::Memory;
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::thread;
+
+/// Returns what happens to packets to an address, and the gateways.
+fn ways(queue: &Shared<Memory>, address: &str) -> Option<(Way, Vec<String>)> {
+    let address: IpAddr = address.parse().unwrap();
+    let ways = ask(queue, move |control| control.lookup(254, address).route)?.ways;
+    let gateways = ways.iter().filter_map(|way| way.gateway).map(|gateway| gateway.to_string());
+    Some((ways[0].kind, gateways.collect()))
+}
+
+#[test]
+fn what_the_kernel_has_is_what_answers() {
+    let Some(_space) = Space::new(&format!("fibula-kernel-{}", std::process::id())) else { return };
+    for line in [
+        "ip route add 192.0.2.0/24 via 10.99.1.1",
+        "ip nexthop add id 7 via 10.99.1.7 dev r0",
+        "ip nexthop add id 8 via 10.99.1.8 dev r0",
+        "ip nexthop add id 9 group 7,2/8",
+        "ip route add 198.51.100.0/24 nhid 9",
+        "ip route add 203.0.113.0/24 via inet6 fd99::5 dev r0",
+        "ip route add prohibit 10.66.0.0/16",
+        "ip route add 10.67.0.0/16 via 10.99.1.1 metric 20",
+        "ip route add blackhole 10.67.0.0/16 metric 30",
+        "ip route add 10.68.0.0/16 via 10.99.1.1 table 100",
+        "ip -6 route add 2001:db8::/32 nexthop via fd99::1 nexthop via fd99::2",
+    ] {
+        command(line);
+    }
+    let queue = Shared::default();
+    let filter = kernel::Filter { routes: true, tables: vec![254], protocols: Vec::new() };
+    kernel::follow(filter, Arc::clone(&queue)).unwrap();
+    let settings = Settings { feeds: vec![Feed::Kernel], ..Settings::default() };
+    let control = Control::new(Memory::default(), settings);
+    let applier = {
+        let queue = Arc::clone(&queue);
+        thread::spawn(move || run(control, &queue))
+    };
+    wait("the dump is complete", || ask(&queue, |control| control.plane().has_started()));
+    let gateways = |list: &[&str]| list.iter().map(|&text| text.to_owned()).collect::<Vec<_>>();
+    let via = |list: &[&str]| Some((Way::Via, gateways(list)));
+    assert_eq!(ways(&queue, "192.0.2.1"), via(&["10.99.1.1"]));
+    assert_eq!(ways(&queue, "198.51.100.1"), via(&["10.99.1.7", "10.99.1.8"]));
+    assert_eq!(ways(&queue, "203.0.113.1"), via(&["fd99::5"]));
+    assert_eq!(ways(&queue, "10.66.0.1"), Some((Way::Prohibit, Vec::new())));
+    assert_eq!(ways(&queue, "10.67.0.1"), via(&["10.99.1.1"]));
+    assert_eq!(ways(&queue, "10.99.255.254"), Some((Way::Local, Vec::new())));
+    assert_eq!(ways(&queue, "10.99.255.255"), Some((Way::Local, Vec::new())));
+    assert_eq!(ways(&queue, "10.99.3.3"), Some((Way::OnLink, Vec::new())));
+    assert_eq!(ways(&queue, "10.68.0.1"), None, "table 100 is not followed");
+
+    command("ip neigh add 10.99.3.3 lladdr 02:00:00:00:00:03 dev r0");
+    wait("a neighbour has a host route", || ways(&queue, "10.99.3.3") == via(&["10.99.3.3"]));
+    command("ip nexthop replace id 9 group 8");
+    wait("a group's members change", || ways(&queue, "198.51.100.1") == via(&["10.99.1.8"]));
+    command("ip route del 10.67.0.0/16 metric 20");
+    wait("the next metric answers", || ways(&queue, "10.67.0.1") == Some((Way::Blackhole, Vec::new())));
+    // The kernel says that one leg is deleted, not that the other stays.
+    command("ip -6 route del 2001:db8::/32 via fd99::1");
+    wait("the other leg stays", || ways(&queue, "2001:db8::1") == via(&["fd99::2"]));
+    // It says nothing of IPv4 routes that go with their interface.
+    command("ip link set r0 down");
+    wait("routes go with their link", || ways(&queue, "192.0.2.1").is_none());
+    assert_eq!(ways(&queue, "10.66.0.1"), Some((Way::Prohibit, Vec::new())), "others stay");
+    queue.fill(|batch| batch.is_last = true);
+    applier.join().unwrap();
+}
