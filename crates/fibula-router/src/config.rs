@@ -17,8 +17,8 @@ pub struct Config {
     pub socket: PathBuf,
     /// Where `/metrics` is served for Prometheus; nowhere if left out.
     pub metrics: Option<SocketAddr>,
-    /// zebra's feed; left out with `fpm = false`.
-    pub fpm: Switch<Fpm>,
+    /// zebra's feed.
+    pub fpm: Fpm,
     /// The kernel's feed.
     pub kernel: Kernel,
     /// What forwards.
@@ -62,7 +62,7 @@ impl Default for Config {
         Self {
             socket: PathBuf::from(SOCKET),
             metrics: None,
-            fpm: Switch::Options(Fpm::default()),
+            fpm: Fpm::default(),
             kernel: Kernel::default(),
             plane: PlaneKind::default(),
             name: "main".into(),
@@ -86,32 +86,12 @@ pub enum PlaneKind {
     Memory,
 }
 
-/// `false`, or options.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(untagged)]
-pub enum Switch<T> {
-    /// On with the usual options, or off.
-    Flag(bool),
-    /// On.
-    Options(T),
-}
-
-impl<T: Clone + Default> Switch<T> {
-    /// Returns the options, if it is on.
-    #[must_use]
-    pub fn options(&self) -> Option<T> {
-        match self {
-            Self::Flag(false) => None,
-            Self::Flag(true) => Some(T::default()),
-            Self::Options(options) => Some(options.clone()),
-        }
-    }
-}
-
 /// The feed from zebra.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Fpm {
+    /// Whether there is one.
+    pub enabled: bool,
     /// The address that zebra connects to.
     pub listen: SocketAddr,
     /// How long a new session must be quiet before what it did not tell again is removed, seconds.
@@ -121,7 +101,7 @@ pub struct Fpm {
 impl Default for Fpm {
     fn default() -> Self {
         let quiet_s = Settings::default().quiet.as_secs_f64();
-        Self { listen: (Ipv4Addr::LOCALHOST, fpm::PORT).into(), quiet_s }
+        Self { enabled: true, listen: (Ipv4Addr::LOCALHOST, fpm::PORT).into(), quiet_s }
     }
 }
 
@@ -164,9 +144,8 @@ impl Config {
     /// Returns the settings of the control.
     #[must_use]
     pub fn settings(&self) -> Settings {
-        let fpm = self.fpm.options();
-        let feeds = Feed::ALL.into_iter().filter(|&feed| feed != Feed::Fpm || fpm.is_some()).collect();
-        let quiet = Duration::try_from_secs_f64(fpm.unwrap_or_default().quiet_s).unwrap_or(Duration::MAX);
+        let feeds = Feed::ALL.into_iter().filter(|&feed| feed != Feed::Fpm || self.fpm.enabled).collect();
+        let quiet = Duration::try_from_secs_f64(self.fpm.quiet_s).unwrap_or(Duration::MAX);
         Settings { feeds, quiet, ..Settings::default() }
     }
 }
@@ -191,7 +170,7 @@ mod tests {
         assert_eq!(config.kernel.protocols, [12]);
         let tables: Vec<u32> = config.xdp().interfaces.iter().map(|interface| interface.table).collect();
         assert_eq!((tables, config.xdp().mode), (vec![254, 100], xdp::Mode::Generic));
-        let off = Config::parse("fpm = false").unwrap();
+        let off = Config::parse("fpm.enabled = false").unwrap();
         assert_eq!(off.settings().feeds, [Feed::Kernel]);
     }
 

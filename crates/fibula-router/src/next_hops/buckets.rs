@@ -8,8 +8,8 @@
 //! b comes back        a a a a a a a a b b b b c c c c     only buckets that b gets changed
 //! ```
 //! (Sixteen of the [`BUCKETS_MAX`] buckets.) When legs go and the others stay as they are, the
-//! freed buckets go one by one to the leg that is furthest below its share, and no other bucket moves.
-//! Otherwise each leg that stays keeps as many of its buckets as its new share allows.
+//! freed buckets go one by one to the leg that is furthest below its share, and no other bucket
+//! moves. Otherwise each leg that stays keeps as many of its buckets as its new share allows.
 
 use crate::plane::{AdjacencyId, BUCKETS_MAX};
 use std::collections::HashMap;

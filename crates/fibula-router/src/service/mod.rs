@@ -38,15 +38,14 @@ pub fn serve<P: Plane + Send + 'static>(config: &Config, plane: P) -> Result<Con
     if let Some(address) = config.metrics {
         metrics::serve(address, Arc::clone(&queue))?;
     }
-    let fpm = config.fpm.options();
-    let routes = config.kernel.routes.unwrap_or(fpm.is_none());
+    let routes = config.kernel.routes.unwrap_or(!config.fpm.enabled);
     let filter = kernel::Filter {
         routes,
         tables: config.kernel.tables.clone(),
         protocols: config.kernel.protocols.clone(),
     };
-    if let Some(fpm) = fpm {
-        let server = fpm::Server::listen(fpm.listen, Arc::clone(&queue))?;
+    if config.fpm.enabled {
+        let server = fpm::Server::listen(config.fpm.listen, Arc::clone(&queue))?;
         tracing::info!("FPM: listening at {}", server.address());
     }
     kernel::follow(filter, Arc::clone(&queue))?;

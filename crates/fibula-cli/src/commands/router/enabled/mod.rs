@@ -7,7 +7,7 @@ use super::{Command, Lookup, Routes, Run, Socket};
 use crate::exit::Verdict;
 use crate::output::Output;
 use anyhow::{Context, bail, ensure};
-use fibula_router::config::{Config, Incoming, Mode, PlaneKind, Switch};
+use fibula_router::config::{Config, Incoming, Mode, PlaneKind};
 use fibula_router::plane::memory::Memory;
 use fibula_router::plane::xdp::{self, Xdp};
 use fibula_router::service::{self, Answer, Ask, Client};
@@ -42,11 +42,10 @@ fn configuration(run: &Run) -> anyhow::Result<Config> {
         }
     };
     if let Some(listen) = run.fpm {
-        let options = config.fpm.options().unwrap_or_default();
-        config.fpm = Switch::Options(fibula_router::config::Fpm { listen, ..options });
+        (config.fpm.enabled, config.fpm.listen) = (true, listen);
     }
     if run.kernel {
-        config.fpm = Switch::Flag(false);
+        config.fpm.enabled = false;
         config.kernel.routes = Some(true);
     }
     if !run.interfaces.is_empty() {

@@ -1,0 +1,106 @@
+//! A router as a process: it is asked over its socket, ends by SIGTERM, and leaves nothing.
+#![cfg(all(feature = "router", target_os = "linux"))]
+
+use std::fs;
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// A router in memory, which is killed when this is dropped.
+struct Router(Child);
+
+impl Router {
+    fn start(socket: &Path) -> Self {
+        let child = Command::new(env!("CARGO_BIN_EXE_fibula"))
+            .args(["router", "run", "--memory", "--kernel", "--socket"])
+            .arg(socket)
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let end = Instant::now() + Duration::from_secs(30);
+        while !ask(socket, &["status", "--format", "json"]).status.success() {
+            assert!(Instant::now() < end, "the router does not answer");
+            thread::sleep(Duration::from_millis(20));
+        }
+        Self(child)
+    }
+}
+
+impl Drop for Router {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn ask(socket: &Path, arguments: &[&str]) -> Output {
+    let (command, rest) = arguments.split_first().unwrap();
+    let mut fibula = Command::new(env!("CARGO_BIN_EXE_fibula"));
+    fibula.args(["router", command, "--socket"]).arg(socket).args(rest).output().unwrap()
+}
+
+fn text(output: Output) -> String {
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn a_router_answers_and_ends() {
+    let folder = tempfile::tempdir().unwrap();
+    let socket = folder.path().join("router.sock");
+    let mut router = Router::start(&socket);
+    let status: serde_json::Value =
+        serde_json::from_str(&text(ask(&socket, &["status", "--format", "json"]))).unwrap();
+    assert_eq!(status[0]["feeds"][0]["feed"], "kernel");
+    assert!(text(ask(&socket, &["status"])).starts_with("forwards "));
+    let rows = text(ask(&socket, &["lookup", "127.0.0.1", "::1", "--format", "csv"]));
+    assert_eq!(rows.lines().count(), 3);
+    assert!(rows.starts_with("address,prefix,leads\n127.0.0.1,"), "{rows}");
+    text(ask(&socket, &["routes"]));
+    text(ask(&socket, &["counters"]));
+    let looks = text(ask(&socket, &["watch", "--interval", "0.01", "--count", "2"]));
+    assert_eq!(looks.matches("forwards ").count(), 2);
+    assert_eq!(looks.matches("a second").count(), 1);
+
+    // Another router does not take its socket.
+    let second = Command::new(env!("CARGO_BIN_EXE_fibula"))
+        .args(["router", "run", "--memory", "--kernel", "--socket"])
+        .arg(&socket)
+        .output()
+        .unwrap();
+    assert_eq!(second.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&second.stderr).contains("another router answers there"));
+
+    rustix::process::kill_process(rustix::process::Pid::from_child(&router.0), rustix::process::Signal::TERM)
+        .unwrap();
+    assert!(router.0.wait().unwrap().success());
+    assert!(!socket.exists());
+    let gone = ask(&socket, &["status"]);
+    assert_eq!(gone.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&gone.stderr).starts_with("fibula: no router at "));
+}
+
+#[test]
+fn a_socket_that_a_killed_router_left_is_taken() {
+    let folder = tempfile::tempdir().unwrap();
+    let socket = folder.path().join("router.sock");
+    drop(Router::start(&socket));
+    assert!(socket.exists());
+    drop(Router::start(&socket));
+}
+
+#[test]
+fn a_wrong_configuration_is_one_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("router.toml");
+    fs::write(&file, "plane = 'memory'\n[fpm]\nlisten = 'here'\n").unwrap();
+    let run = Command::new(env!("CARGO_BIN_EXE_fibula"))
+        .args(["router", "run", "--config"])
+        .arg(&file)
+        .output()
+        .unwrap();
+    let error = String::from_utf8(run.stderr).unwrap();
+    assert_eq!((run.status.code(), error.lines().count()), (Some(2), 1), "{error}");
+    assert!(error.contains("router.toml") && error.contains("line 3"), "{error}");
+}
