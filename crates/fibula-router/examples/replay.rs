@@ -2,10 +2,13 @@
 //!
 //! ```sh
 //! cargo run --release -p fibula-router --example replay -- FILE...
+//! cargo run --release -p fibula-router --example replay -- --seconds N FILE...
 //! cargo run --release -p fibula-router --example replay -- --make FILE TABLE...
 //! ```
-//! The second form makes a file of what zebra would send of tables: next-hop objects, then a frame
-//! for each route. Each file is a session of its own.
+//! The second form plays each file evenly over `N` seconds, as a daemon of that speed would: the
+//! first form says how many routes a second can be applied, this one how long a route takes. The
+//! third makes a file of what zebra would send of tables: next-hop objects, then a frame for each
+//! route. Each file is a session of its own.
 
 use anyhow::{Context, bail};
 use fibula::IpPrefix;
@@ -15,19 +18,22 @@ use fibula_router::feed::{Feed, Mark, Queue, Session, fpm, writer};
 use fibula_router::message::{Event, Leg, Object, Target};
 use fibula_router::plane::memory::Memory;
 use std::fs::{self, File};
-use std::io::{BufWriter, Write};
+use std::io::{self, BufWriter, Read, Write};
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::path::Path;
 use std::sync::Arc;
 use std::thread;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 fn main() -> anyhow::Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match &arguments[..] {
         [make, file, tables @ ..] if make == "--make" && !tables.is_empty() => make_file(file, tables),
-        [first, ..] if !first.starts_with('-') => replay(&arguments),
-        _ => bail!("usage: replay FILE... | replay --make FILE TABLE..."),
+        [seconds, number, files @ ..] if seconds == "--seconds" && !files.is_empty() => {
+            replay(files, number.parse().with_context(|| format!("--seconds {number}"))?)
+        }
+        [first, ..] if !first.starts_with('-') => replay(&arguments, 0.0),
+        _ => bail!("usage: replay [--seconds N] FILE... | replay --make FILE TABLE..."),
     }
 }
 
@@ -67,8 +73,39 @@ fn make_file(file: &str, tables: &[String]) -> anyhow::Result<()> {
     Ok(out.flush()?)
 }
 
-/// Plays files into a control that has a thread of its own, as in a router.
-fn replay(files: &[String]) -> anyhow::Result<()> {
+/// A file that is read evenly over some time.
+struct Paced {
+    file: File,
+    bytes: u64,
+    seconds: f64,
+    start: Instant,
+    read: u64,
+}
+
+impl Paced {
+    fn open(name: &str, seconds: f64) -> io::Result<Self> {
+        let file = File::open(name)?;
+        Ok(Self { bytes: file.metadata()?.len(), file, seconds, start: Instant::now(), read: 0 })
+    }
+}
+
+impl Read for Paced {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        /// A few hundred messages: a millisecond of zebra.
+        const PIECE: usize = 1 << 14;
+        let part = self.read as f64 / self.bytes.max(1) as f64;
+        let due = self.start + Duration::from_secs_f64(self.seconds * part);
+        thread::sleep(due.saturating_duration_since(Instant::now()));
+        let most = if self.seconds > 0.0 { buffer.len().min(PIECE) } else { buffer.len() };
+        let count = self.file.read(&mut buffer[..most])?;
+        self.read += count as u64;
+        Ok(count)
+    }
+}
+
+/// Plays files, each over some seconds, into a control that has a thread of its own, as in a
+/// router.
+fn replay(files: &[String], seconds: f64) -> anyhow::Result<()> {
     let settings = Settings { feeds: vec![Feed::Fpm], ..Settings::default() };
     let mut control = Control::new(Memory::default(), settings);
     let mut before = 0;
@@ -81,7 +118,7 @@ fn replay(files: &[String]) -> anyhow::Result<()> {
         let session = Session { feed: Feed::Fpm, number };
         let start = Instant::now();
         queue.fill(|batch| batch.marks.push(Mark::Begun(session)));
-        fpm::read(File::open(file).with_context(|| file.clone())?, session, &queue)?;
+        fpm::read(Paced::open(file, seconds).with_context(|| file.clone())?, session, &queue)?;
         let read = start.elapsed();
         queue.fill(|batch| batch.is_last = true);
         let Ok(back) = applier.join() else { bail!("the control panicked") };
