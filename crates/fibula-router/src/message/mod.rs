@@ -49,7 +49,7 @@ pub enum Event {
     Object {
         /// The id that routes and groups name.
         id: u32,
-        /// What it stands for.
+        /// The leg, group or action that the id names; `None` if the object is gone.
         object: Option<Object>,
     },
     /// A network interface, or its end.
