@@ -56,4 +56,5 @@ fn a_router_needs_the_feature_router() {
     let lacking =
         "fibula: no router: it takes Linux, and this fibula was built without the feature `router`\n";
     assert_eq!(standard_error(&["router", "status"]), (Some(2), lacking.into()));
+    assert_eq!(standard_error(&["study", "router"]), (Some(2), lacking.into()));
 }

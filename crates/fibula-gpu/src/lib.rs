@@ -9,7 +9,7 @@
 //!
 //! | question | room |
 //! | --- | --- |
-//! | how is a table stored? | [`table`]: root, nodes, leaves, chains; what a change writes |
+//! | how is a table stored? | [`table`]: root, nodes, leaves, chains, ends; what a change writes |
 //! | how do batches get to a card and back? | [`device`]: lanes; the card; its twin of threads |
 //! | how does a table on a card follow changes? | [`Resident`]: two versions and patches |
 //! | who gathers the changes, and who reads meanwhile? | [`live`]: one writer, a lane a reader |

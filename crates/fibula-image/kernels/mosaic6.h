@@ -1,5 +1,6 @@
-/* fibula's own for IPv6: a root of 2^16 entries, then eight bits at a time, nodes and leaves kept once, and one step where
- * a single path leads on. A /48 is reached by at most five reads, a /32 by three. */
+/* fibula's own for IPv6: a root of 2^16 entries, then eight bits at a time, nodes and leaves
+ * kept once, and one step where a single path leads on. A /48 is reached by at most five reads,
+ * a /32 by three. */
 
 /* An address without its first `count` bits, 1 to 63; zeros come after it. */
 FIBULA_BODY struct fibula_ipv6 fibula_after(struct fibula_ipv6 address, fibula_u32 count)

@@ -1,11 +1,12 @@
-/* What every lookup body here shares: integer types, the parts of a table, and how its entries are read.
+/* What every lookup body here shares: integer types, the parts of a table, and how its entries
+ * are read.
  *
- * The bodies are written in the part of C that CUDA and BPF have too. NVRTC compiles them for the card, clang for XDP
- * programs; the host compiler compiles the very same text into the twin that the tests judge. None includes a system
- * header.
+ * The bodies are written in the part of C that CUDA and BPF have too. NVRTC compiles them for
+ * the card, clang for XDP programs; the host compiler compiles the very same text into the twin
+ * that the tests judge. None includes a system header.
  *
- * Whoever defines FIBULA_READ before reads the parts in a way of its own: it defines FIBULA_BODY, FIBULA_PART, the type of
- * a part, and FIBULA_WHILE too.
+ * Whoever defines FIBULA_READ before reads the parts in a way of its own: it defines
+ * FIBULA_BODY, FIBULA_PART, the type of a part, and FIBULA_WHILE too.
  */
 #ifndef FIBULA_TABLE_H
 #define FIBULA_TABLE_H
@@ -45,12 +46,14 @@ static inline void fibula_note(const void *place) { fibula_places[fibula_reads++
  * nodes   entries, as many to a node as the next bits have values
  * leaves  the same, but plain answers of `width` bytes
  * chains  `struct fibula_chain`, where addresses part on one path only
+ * ends    as leaves, but more to a block: one for each address of the last level
  */
 struct fibula_table {
     FIBULA_PART root;
     FIBULA_PART nodes;
     FIBULA_PART leaves;
     FIBULA_PART chains;
+    FIBULA_PART ends;
 };
 
 /* An IPv6 address as a little-endian 128-bit integer lies in memory. */
@@ -59,14 +62,15 @@ struct fibula_ipv6 {
     fibula_u64 high; /* most lookups read this half alone */
 };
 
-/* An entry: an answer below 2^31, or the number of a node, of leaves or of a chain. */
+/* An entry: an answer below 2^31, or the number of a node, of leaves, of a chain, or (both bits)
+ * of ends. */
 #define FIBULA_POINTS 0x80000000u
 #define FIBULA_LEAVES 0x40000000u
 #define FIBULA_CHAIN 0x20000000u
 #define FIBULA_NUMBER 0x1fffffffu
 
-/* Where the next `len` bits (a multiple of 8, at most 32) are `value`, the search goes on at `entry`; else the answer is
- * `other`. */
+/* Where the next `len` bits (a multiple of 8, at most 32) are `value`, the search goes on at
+ * `entry`; else the answer is `other`. */
 struct fibula_chain {
     fibula_u32 value;
     fibula_u32 len;
@@ -97,16 +101,29 @@ FIBULA_BODY fibula_u32 fibula_node(struct fibula_table table, fibula_u32 entry, 
     return FIBULA_READ(fibula_u32, table.nodes, ((fibula_u64)(entry & FIBULA_NUMBER) << stride) | bits);
 }
 
-/* `width` is a constant wherever this is inlined: one of the three reads is left. */
-FIBULA_BODY fibula_u32 fibula_leaf(struct fibula_table table, fibula_u32 width, fibula_u32 entry, fibula_u32 stride,
-                                   fibula_u32 bits)
+/* One of a block of answers. `width` is a constant wherever this is inlined: one of the three
+ * reads is left. */
+FIBULA_BODY fibula_u32 fibula_answer(FIBULA_PART answers, fibula_u32 width, fibula_u32 entry, fibula_u32 stride,
+                                     fibula_u32 bits)
 {
     fibula_u64 index = ((fibula_u64)(entry & FIBULA_NUMBER) << stride) | bits;
     if (width == 1)
-        return FIBULA_READ(fibula_u8, table.leaves, index);
+        return FIBULA_READ(fibula_u8, answers, index);
     if (width == 2)
-        return FIBULA_READ(fibula_u16, table.leaves, index);
-    return FIBULA_READ(fibula_u32, table.leaves, index);
+        return FIBULA_READ(fibula_u16, answers, index);
+    return FIBULA_READ(fibula_u32, answers, index);
+}
+
+FIBULA_BODY fibula_u32 fibula_leaf(struct fibula_table table, fibula_u32 width, fibula_u32 entry, fibula_u32 stride,
+                                   fibula_u32 bits)
+{
+    return fibula_answer(table.leaves, width, entry, stride, bits);
+}
+
+FIBULA_BODY fibula_u32 fibula_end(struct fibula_table table, fibula_u32 width, fibula_u32 entry, fibula_u32 stride,
+                                  fibula_u32 bits)
+{
+    return fibula_answer(table.ends, width, entry, stride, bits);
 }
 
 #endif

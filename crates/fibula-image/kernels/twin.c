@@ -1,5 +1,5 @@
-/* The host's side: the same bodies in a plain loop. Compiled twice, the second time with FIBULA_COUNTED: that one looks a
- * single address up and tells where it read. */
+/* The host's side: the same bodies in a plain loop. Compiled twice, the second time with
+ * FIBULA_COUNTED: that one looks a single address up and tells where it read. */
 #include "table.h"
 #include "dir24_8.h"
 #include "sail_l.h"

@@ -70,7 +70,7 @@ fn index(width: WidthBits) -> usize {
 /// The most elements that a lookup reads: the root and the levels below it, for IPv6.
 const READS_MAX: usize = 32;
 
-fn pointers<L: Layout, W: Width, const N: usize>(table: &Table<L, W, N>) -> Pointers {
+fn pointers<L: Layout, W: Width, const N: usize, const E: usize>(table: &Table<L, W, N, E>) -> Pointers {
     Pointers { parts: table.parts().map(|part| part.as_ptr().cast()) }
 }
 
@@ -79,8 +79,8 @@ fn pointers<L: Layout, W: Width, const N: usize>(table: &Table<L, W, N>) -> Poin
 /// # Panics
 /// If there are not as many answers as addresses.
 #[inline]
-pub(crate) fn look_up<L: Layout, W: Width, const N: usize>(
-    table: &Table<L, W, N>,
+pub(crate) fn look_up<L: Layout, W: Width, const N: usize, const E: usize>(
+    table: &Table<L, W, N, E>,
     addresses: &[L::Address],
     next_hops: &mut [W],
 ) {
@@ -160,8 +160,8 @@ pub unsafe fn look_up_bytes_of_many(
 }
 
 /// Returns the answer of a table for one address, and reports every read to a meter.
-pub(crate) fn counted<L: Layout, W: Width, const N: usize>(
-    table: &Table<L, W, N>,
+pub(crate) fn counted<L: Layout, W: Width, const N: usize, const E: usize>(
+    table: &Table<L, W, N, E>,
     address: L::Address,
     meter: &mut impl Meter,
 ) -> W {
@@ -189,8 +189,8 @@ pub(crate) fn counted<L: Layout, W: Width, const N: usize>(
 ///
 /// # Panics
 /// If there are not as many answers and table numbers as addresses, or a number names no table.
-pub fn look_up_of_many<L: Layout, W: Width, const N: usize>(
-    tables: &[&Table<L, W, N>],
+pub fn look_up_of_many<L: Layout, W: Width, const N: usize, const E: usize>(
+    tables: &[&Table<L, W, N, E>],
     table_ids: &[u16],
     addresses: &[L::Address],
     next_hops: &mut [W],

@@ -76,6 +76,7 @@ pub struct Image<'t> {
     pub(crate) kernel: Kernel,
     pub(crate) version: Version,
     pub(crate) parts: [&'t [u8]; PARTS],
+    pub(crate) blocks: [usize; PARTS],
 }
 
 impl<'t> Image<'t> {
@@ -95,6 +96,13 @@ impl<'t> Image<'t> {
     #[must_use]
     pub fn parts(&self) -> [&'t [u8]; PARTS] {
         self.parts
+    }
+
+    /// Returns the bytes of what a number in an entry counts, for each part: of a node, of the
+    /// answers side by side; of one entry for the root.
+    #[must_use]
+    pub fn blocks(&self) -> [usize; PARTS] {
+        self.blocks
     }
 
     /// Checks that the image is of this version.

@@ -4,7 +4,8 @@
  *               │            │         │         │                    │
  *               └────────────┴─────────┴─────────┴────────────────────┴──▶ the kernel, or dropped; counted by reason
  *
- * Nothing is written to a packet before it is certain that it leaves, so the kernel gets what came.
+ * Nothing is written to a packet before it is certain that it leaves, so the kernel gets what
+ * came.
  */
 #ifndef FIBULA_FORWARD_H
 #define FIBULA_FORWARD_H
@@ -62,8 +63,8 @@ struct neighbour {
     __u32 unused;
 };
 
-/* An adjacency: two versions and the index of the one that holds, in one cache line. A change writes the other version,
- * then the index. */
+/* An adjacency: two versions and the index of the one that holds, in one cache line. A change
+ * writes the other version, then the index. */
 struct adjacency {
     __u32 current;
     __u32 unused;
@@ -71,8 +72,9 @@ struct adjacency {
     __u32 unused_too[2];
 };
 
-/* An action, at the index of its next hop: what to do in the highest bits, the logarithm of the number of buckets, and the
- * index of the first bucket. With one bucket, that of the adjacency instead. */
+/* An action, at the index of its next hop: what to do in the highest bits, the logarithm of the
+ * number of buckets, and the index of the first bucket. With one bucket, that of the adjacency
+ * instead. */
 #define ACTION_KIND 30
 #define ACTION_BUCKETS 26
 #define ACTION_INDEX ((1u << ACTION_BUCKETS) - 1)
@@ -117,7 +119,8 @@ struct {
     MAP_TYPE(value, struct count);
 } of_next_hops SEC(".maps");
 
-/* No program reads this. The kernel waits for all running programs when a map in a map is replaced. */
+/* No program reads this. The kernel waits for all running programs when a map in a map is
+ * replaced. */
 struct waited {
     MAP_NUMBER(type, BPF_MAP_TYPE_ARRAY);
     MAP_NUMBER(max_entries, 1);
@@ -189,8 +192,9 @@ INLINE enum reason adjacency_of(const struct packet *packet, __u32 next_hop, str
     return neighbour->interface ? FORWARDED : UNRESOLVED;
 }
 
-/* Prepares the frame of a packet that leaves: makes room for the new Ethernet header or takes room away, and writes it.
- * Returns the header of `size` bytes after it; 0 if the frame has no room, and is as it was. */
+/* Prepares the frame of a packet that leaves: makes room for the new Ethernet header or takes
+ * room away, and writes it. Returns the header of `size` bytes after it; 0 if the frame has no
+ * room, and is as it was. */
 INLINE void *framed(struct xdp_md *ctx, const struct packet *packet, const struct neighbour *neighbour, __be16 protocol,
                     __u32 size)
 {
@@ -242,8 +246,8 @@ INLINE int send(struct xdp_md *ctx, const struct packet *packet, __u32 next_hop,
         __u32 check;
         if (!ip)
             return finish(packet, UNRESOLVED, XDP_PASS);
-        /* The TTL is the high byte of its word: one less there is 0x100 more in the checksum (RFC 1141). A header that
-         * came with a wrong checksum leaves with one. */
+        /* The TTL is the high byte of its word: one less there is 0x100 more in the checksum
+         * (RFC 1141). A header that came with a wrong checksum leaves with one. */
         ip->ttl--;
         check = ip->check + NET16(0x0100);
         ip->check = check + (check >= 0xffff);

@@ -1,4 +1,5 @@
-/* What a program gets from the kernel: the helpers that it calls, how maps are declared, and byte order. */
+/* What a program gets from the kernel: the helpers that it calls, how maps are declared, and
+ * byte order. */
 #ifndef FIBULA_KERNEL_H
 #define FIBULA_KERNEL_H
 
@@ -27,7 +28,8 @@ static long (*const bpf_fib_lookup)(void *ctx, struct bpf_fib_lookup *params, in
 #error "the tables are written least significant byte first"
 #endif
 
-/* The version of the compiler, for the check that compares the objects: another version makes other objects. */
+/* The version of the compiler, for the check that compares the objects: another version makes
+ * other objects. */
 const char fibula_compiler[] SEC("compiler") = __VERSION__;
 
 char fibula_license[] SEC("license") = "Dual MIT/GPL";

@@ -1,8 +1,9 @@
-/* What is measured: lookups alone, drawn from a map, and the router's program with other lookups in it; a generator and a
- * sink for them. */
+/* What is measured: lookups alone, drawn from a map, and the router's program with other lookups
+ * in it; a generator and a sink for them. */
 #include "forward.h"
 
-/* Lookups of one run. The verifier follows each of them, and gives up after a million instructions. */
+/* Lookups of one run. The verifier follows each of them, and gives up after a million
+ * instructions. */
 #define DRAWN4 64
 #define DRAWN6 16
 
@@ -96,7 +97,8 @@ INLINE __u32 tried6(struct xdp_md *ctx, __u32 table, struct fibula_ipv6 address)
     return next_hop ? *next_hop : 0;
 }
 
-/* The kernel's own table. It knows no numbers of next hops: the answer is whether there is a route. */
+/* The kernel's own table. It knows no numbers of next hops: the answer is whether there is a
+ * route. */
 #define FIB_FLAGS (BPF_FIB_LOOKUP_DIRECT | BPF_FIB_LOOKUP_SKIP_NEIGH)
 #define FAMILY4 2
 #define FAMILY6 10
@@ -124,7 +126,7 @@ INLINE __u32 fib6(struct xdp_md *ctx, __u32 table, struct fibula_ipv6 address)
         for (__u32 i = 0; i < count; i++) { \
             __u32 index = (__u32)(first + i) & (drawn - 1); \
             type address = READ(type, ((struct cells){&addresses, 0}), index); \
-            __u32 next_hop = lookup(ctx, 1, address); \
+            __u32 next_hop = lookup(ctx, 0, address); \
             total += next_hop; \
             if (is_kept) { \
                 __u32 *answer = (void *)bytes_at((struct cells){&answers, 0}, (__u64)index * 4, 4); \
@@ -166,7 +168,8 @@ SEC("xdp") int forward_fib(struct xdp_md *ctx)
     return forward(ctx, fib4, fib6);
 }
 
-/* The interface that the generator sends by, and the one at the other end, which the frames are for. */
+/* The interface that the generator sends by, and the one at the other end, which the frames are
+ * for. */
 const volatile __u32 sends_by = 0;
 const volatile __u32 sends_to = 0;
 
@@ -176,8 +179,8 @@ INLINE void addressed(struct ethhdr *ethernet)
     __builtin_memcpy(ethernet->h_dest, to.address, ETH_ALEN);
 }
 
-/* The generator: the frame that it gets, with another destination each time. The frames are used again with all that the
- * router wrote to them, so the other fields are set again too. */
+/* The generator: the frame that it gets, with another destination each time. The frames are used
+ * again with all that the router wrote to them, so the other fields are set again too. */
 SEC("xdp") int generate4(struct xdp_md *ctx)
 {
     struct ethhdr *ethernet = (void *)(long)ctx->data;
@@ -216,7 +219,8 @@ SEC("xdp") int generate6(struct xdp_md *ctx)
     return bpf_redirect_map(&devices, sends_by, XDP_ABORTED);
 }
 
-/* Counts what the router sent. The kernel's own frames, as those of neighbour discovery, are for groups. */
+/* Counts what the router sent. The kernel's own frames, as those of neighbour discovery, are for
+ * groups. */
 SEC("xdp") int sink(struct xdp_md *ctx)
 {
     struct ethhdr *ethernet = (void *)(long)ctx->data;

@@ -1,8 +1,9 @@
 /* The tables as maps, and the lookups that the oracle judges (fibula-image/kernels) over them.
  *
- * Every map is an array of cells: 64 bytes, a cache line. A cell never crosses the end of the map and a read never crosses
- * the end of a cell, so two checks that the verifier sees are all that a read costs. The number of cells is set when the
- * program is loaded. The memory is mapped into the control process, which writes it.
+ * Every map is an array of cells: 64 bytes, a cache line. A cell never crosses the end of the
+ * map and a read never crosses the end of a cell, so two checks that the verifier sees are all
+ * that a read costs. The number of cells is set when the program is loaded. The memory is mapped
+ * into the control process, which writes it.
  */
 #ifndef FIBULA_TABLES_H
 #define FIBULA_TABLES_H
@@ -27,11 +28,11 @@ struct cell {
 CELLS(root4);
 CELLS(nodes4);
 CELLS(leaves4);
+CELLS(ends4);
 CELLS(root6);
 CELLS(nodes6);
 CELLS(leaves6);
 CELLS(chains6);
-CELLS(tables);
 
 /* The bytes of an answer. The verifier knows them, and removes the reads of the other widths. */
 const volatile __u32 width4 = 1;
@@ -43,7 +44,8 @@ struct cells {
     __u32 first;
 };
 
-/* The `size` bytes, a power of two up to a cell, from byte `at` on; `at` is a multiple of `size`. */
+/* The `size` bytes, a power of two up to a cell, from byte `at` on; `at` is a multiple of
+ * `size`. */
 INLINE const volatile void *bytes_at(struct cells cells, __u64 at, __u32 size)
 {
     __u32 cell = cells.first + (__u32)(at / CELL);
@@ -57,7 +59,8 @@ INLINE const volatile void *bytes_at(struct cells cells, __u64 at, __u32 size)
         found ? *found : (type){0}; \
     })
 
-/* The lookups read a part of a table by this, and loop as the verifier wants it: a number of steps that it can count. */
+/* The lookups read a part of a table by this, and loop as the verifier wants it: a number of
+ * steps that it can count. */
 #define FIBULA_BODY INLINE
 #define FIBULA_PART struct cells
 #define FIBULA_READ(type, part, index) READ(type, part, index)
@@ -67,45 +70,27 @@ INLINE const volatile void *bytes_at(struct cells cells, __u64 at, __u32 size)
 #include "mosaic.h"
 #include "mosaic6.h"
 
-/* Where the parts of a table begin in their maps, in cells. */
-struct family {
-    __u32 root;
-    __u32 nodes;
-    __u32 leaves;
-    __u32 chains;
-};
-
-struct tables_of {
-    struct family ipv4;
-    struct family ipv6;
-};
-
-INLINE const volatile struct tables_of *tables_at(__u32 table)
-{
-    return bytes_at((struct cells){&tables, 0}, (__u64)table * sizeof(struct tables_of), sizeof(struct tables_of));
-}
+/* The cells of a table's root. The roots of all tables are one after the other; what they lead
+ * to is numbered through. */
+#define ROOT4_CELLS ((1u << 18) * sizeof(__u32) / CELL)
+#define ROOT6_CELLS ((1u << 16) * sizeof(__u32) / CELL)
 
 /* The next hop of an address in host byte order; 0 if there is no route. */
 INLINE __u32 next_hop4(__u32 table, __u32 address)
 {
-    const volatile struct tables_of *of = tables_at(table);
-    if (!of)
-        return 0;
-    return fibula_mosaic(
-        (struct fibula_table){
-            .root = {&root4, of->ipv4.root}, .nodes = {&nodes4, of->ipv4.nodes}, .leaves = {&leaves4, of->ipv4.leaves}},
-        width4, address);
+    return fibula_mosaic((struct fibula_table){.root = {&root4, table * ROOT4_CELLS},
+                                               .nodes = {&nodes4, 0},
+                                               .leaves = {&leaves4, 0},
+                                               .ends = {&ends4, 0}},
+                         width4, address);
 }
 
 INLINE __u32 next_hop6(__u32 table, struct fibula_ipv6 address)
 {
-    const volatile struct tables_of *of = tables_at(table);
-    if (!of)
-        return 0;
-    return fibula_mosaic6((struct fibula_table){.root = {&root6, of->ipv6.root},
-                                                .nodes = {&nodes6, of->ipv6.nodes},
-                                                .leaves = {&leaves6, of->ipv6.leaves},
-                                                .chains = {&chains6, of->ipv6.chains}},
+    return fibula_mosaic6((struct fibula_table){.root = {&root6, table * ROOT6_CELLS},
+                                                .nodes = {&nodes6, 0},
+                                                .leaves = {&leaves6, 0},
+                                                .chains = {&chains6, 0}},
                           width6, address);
 }
 

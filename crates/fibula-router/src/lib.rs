@@ -11,7 +11,7 @@
 #![deny(unsafe_code)]
 
 mod adjacencies;
-#[cfg(target_os = "linux")]
+#[cfg(all(feature = "daemon", target_os = "linux"))]
 pub mod config;
 pub mod control;
 mod error;
@@ -21,7 +21,7 @@ mod next_hops;
 pub mod plane;
 mod pool;
 pub mod routes;
-#[cfg(target_os = "linux")]
+#[cfg(all(feature = "daemon", target_os = "linux"))]
 pub mod service;
 
 pub use error::Error;

@@ -9,8 +9,7 @@ mod common;
 use common::can_load_programs;
 use fibula_io::generate::{NextHopModel, Size, internet};
 use fibula_io::trace::{TraceKind, generate};
-use fibula_router::plane::xdp::study::{self, Way, Workload};
-use nix::sched::{CloneFlags, unshare};
+use fibula_router::plane::xdp::study::{Effort, Way, What, Workload, page, study};
 
 #[test]
 fn all_ways_are_timed_in_both_families() {
@@ -26,13 +25,19 @@ fn all_ways_are_timed_in_both_families() {
     let addresses6 = generate(&TraceKind::Prefix, &tables.ipv6, 512, 1).unwrap();
     let workload =
         Workload { ipv4: &tables.ipv4, ipv6: &tables.ipv6, addresses4: &addresses4, addresses6: &addresses6 };
-    // The interfaces of this thread's own namespace end with it.
-    unshare(CloneFlags::CLONE_NEWNET).unwrap();
-    let mut study = study::prepare(&workload).unwrap();
-    let kinds: Vec<(bool, Way)> =
-        [true, false].into_iter().flat_map(|is_ipv4| Way::ALL.map(|way| (is_ipv4, way))).collect();
-    for rows in [study.lookups(1).unwrap(), study.packets(1, 4096).unwrap()] {
-        assert_eq!(rows.iter().map(|row| (row.is_ipv4, row.way)).collect::<Vec<_>>(), kinds);
-        assert!(rows.iter().all(|row| row.nanoseconds > 0.0), "{rows:?}");
+    let effort = Effort { rounds: 1, packets: 4096 };
+    let rows = study(&workload, effort).unwrap();
+    let of = |what, ways: &[Way]| {
+        let families = ["ipv4", "ipv6"].into_iter();
+        families.flat_map(|family| ways.iter().map(move |&way| (what, family, way))).collect::<Vec<_>>()
+    };
+    let expected = [of(What::Lookup, &Way::INSIDE), of(What::Packet, &Way::ALL)].concat();
+    assert_eq!(rows.iter().map(|row| (row.what, row.family, row.way)).collect::<Vec<_>>(), expected);
+    for row in &rows {
+        let is_one = (row.fibula_times - 1.0).abs() < 1e-9;
+        assert!(row.ns > 0.0 && (row.way != Way::Ours || is_one), "{row:?}");
     }
+    let page = page(&rows, &workload, effort, "COMMAND", "MACHINE").unwrap();
+    assert_eq!(page.matches("| ipv6 | the kernel forwards | ").count(), 1, "{page}");
+    assert!(page.contains("2000 IPv4 routes in "), "{page}");
 }

@@ -191,8 +191,8 @@ impl Device for Cuda {
             self.write(&mut part, 0, bytes)?;
             Ok(part)
         };
-        let [root, nodes, leaves, chains] = image.parts();
-        let placed = || Ok([place(root)?, place(nodes)?, place(leaves)?, place(chains)?]);
+        let [root, nodes, leaves, chains, ends] = image.parts();
+        let placed = || Ok([place(root)?, place(nodes)?, place(leaves)?, place(chains)?, place(ends)?]);
         let parts = placed().map_err(self.fault())?;
         self.writing.synchronize().map_err(self.fault())?;
         let pointers = DevicePointers(parts.each_ref().map(|part| part.device_ptr(&self.writing).0));

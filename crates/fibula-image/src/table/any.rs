@@ -30,7 +30,7 @@ pub trait AnyTable<A>: Debug + Send + Sync {
     fn waiting(&self) -> usize;
 }
 
-impl<L: Layout, W: Width, const N: usize> AnyTable<L::Address> for Table<L, W, N> {
+impl<L: Layout, W: Width, const N: usize, const E: usize> AnyTable<L::Address> for Table<L, W, N, E> {
     fn image(&self) -> Image<'_> {
         Table::image(self)
     }

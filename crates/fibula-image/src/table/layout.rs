@@ -11,7 +11,8 @@ use fibula::engine_entry;
 pub trait Layout: Clone + std::fmt::Debug + Send + Sync + 'static {
     /// The addresses that it looks up.
     type Address: Key;
-    /// The number of address bits that index the root. The rest is a multiple of the stride.
+    /// The number of address bits that index the root. The rest is a multiple of the stride, or that
+    /// and the bits of the last level.
     const ROOT_BITS: u8;
     /// Whether leaves are used wherever no more-specific route follows; else only at the last
     /// level.
@@ -29,7 +30,7 @@ pub trait Layout: Clone + std::fmt::Debug + Send + Sync + 'static {
 }
 
 macro_rules! layouts {
-    ($($(#[$page:meta])* $layout:ident $table:ident [$family:ident $address:ty], $root_bits:literal + $nodes:literal,
+    ($($(#[$page:meta])* $layout:ident $table:ident [$family:ident $address:ty], $root_bits:literal + $nodes:literal + $ends:literal,
         $leaves_anywhere:literal $chains:literal, $kernel:ident, $parts:expr, $name:literal, $year:literal, $paper:literal;)+) => {
         $(
             $(#[$page])*
@@ -55,7 +56,7 @@ macro_rules! layouts {
             }
 
             #[doc = concat!("A table in the layout [`", stringify!($layout), "`].")]
-            pub type $table<W> = Table<$layout, W, $nodes>;
+            pub type $table<W> = Table<$layout, W, $nodes, $ends>;
         )+
 
         /// The layouts as engines: each kernel's twin.
@@ -82,16 +83,16 @@ macro_rules! layouts {
 layouts! {
     /// DIR-24-8-BASIC. Entries are 32 bits wide and equal blocks of TBLlong are stored once;
     /// otherwise as in the paper.
-    Dir24_8 Dir24_8Table [ipv4 u32], 24 + 256, false false, dir24_8, ["TBL24", "", "TBLlong", ""], "gpu-dir24-8", 1998,
+    Dir24_8 Dir24_8Table [ipv4 u32], 24 + 256 + 256, false false, dir24_8, ["TBL24", "", "TBLlong", "", ""], "gpu-dir24-8", 1998,
         "Gupta, Lin, McKeown, Routing Lookups in Hardware at Memory Access Speeds, INFOCOM 1998, as a CUDA kernel";
     /// SAIL_L. Entries are 32 bits wide, level 16's bit map is a bit of them, and equal chunks are
     /// stored once; otherwise as in the paper.
-    SailL SailLTable [ipv4 u32], 16 + 256, false false, sail_l, ["BCN16", "BCN24", "N32", ""], "gpu-sail-l", 2014,
+    SailL SailLTable [ipv4 u32], 16 + 256 + 256, false false, sail_l, ["BCN16", "BCN24", "N32", "", ""], "gpu-sail-l", 2014,
         "Yang, Xie, et al., Guarantee IP Lookup Performance with FIB Explosion, SIGCOMM 2014 (SAIL_L on a GPU, section 5.3)";
     /// fibula's own for IPv4: two reads, from a root of one megabyte and few leaves.
-    Mosaic MosaicTable [ipv4 u32], 18 + 128, true false, mosaic, ["root", "nodes", "leaves", ""], "gpu-mosaic", 2026,
+    Mosaic MosaicTable [ipv4 u32], 18 + 64 + 256, true false, mosaic, ["root", "nodes", "leaves", "", "ends"], "gpu-mosaic", 2026,
         "fibula: two reads from leaves kept once, as a CUDA kernel";
     /// fibula's own for IPv6: eight bits at a time, exact for every length.
-    Mosaic6 Mosaic6Table [ipv6 u128], 16 + 256, true true, mosaic6, ["root", "nodes", "leaves", "chains"], "gpu-mosaic6", 2026,
+    Mosaic6 Mosaic6Table [ipv6 u128], 16 + 256 + 256, true true, mosaic6, ["root", "nodes", "leaves", "chains", ""], "gpu-mosaic6", 2026,
         "fibula: eight bits at a time, nodes and leaves kept once, as a CUDA kernel";
 }

@@ -9,6 +9,7 @@
 //!           | 1 | 0   0 |  number of a node             |   1 << STRIDE entries
 //!           | 1 | 1   0 |  number of leaves             |   as many answers, 8, 16 or 32 bits
 //!           | 1 | 0   1 |  number of a chain            |   value, length, other, entry
+//!           | 1 | 1   1 |  number of ends               |   1 << END_STRIDE answers
 //!           +---+-------+-------------------------------+
 //!
 //! root      one entry for each value of an address's first ROOT_BITS bits
@@ -19,32 +20,38 @@
 //! while an entry points to it (copy-on-write): a change makes new nodes along one path and then
 //! writes one entry of the root.
 //!
+//! The last level takes the bits that are left. If these are more than a stride, its answers are
+//! ends; else they are leaves like those above.
+//!
 //! The four layouts are this one with other constants:
 //!
 //! | layout | root | stride | leaves | reads |
 //! | --- | ---: | ---: | --- | --- |
 //! | [`Dir24_8`](layout::Dir24_8) | 24 bits | 8 | at /32 | 1 or 2 |
 //! | [`SailL`](layout::SailL) | 16 bits | 8 | at /32 | 1 to 3 |
-//! | [`Mosaic`](layout::Mosaic) | 18 bits | 7 | at any level | 2, or 3 below a /25 |
+//! | [`Mosaic`](layout::Mosaic) | 18 bits | 6, then 8 | at any level | 2, or 3 where a /18 has a /25 |
 //! | [`Mosaic6`](layout::Mosaic6) | 16 bits | 8, chains | at any level | 3 for a /32, 5 for a /48 |
 //!
 //! Leaves "at any level" are used wherever no more-specific route follows.
 //!
 //! # Worked example
-//! 10.0.0.0/8 to 1 and 10.0.1.0/25 to 2, as `Mosaic`: the entry of 10.0.0.0/18 points to leaves
-//! that begin `1 1 2 1`, for 10.0.0.0/25, 10.0.0.128/25, 10.0.1.0/25 and 10.0.1.128/25; the other
-//! 1,023 entries of 10.0.0.0/8 are the answer 1.
+//! 10.0.0.0/8 to 1 and 10.0.1.0/24 to 2, as `Mosaic`: the entry of 10.0.0.0/18 points to leaves
+//! that begin `1 2 1`, for 10.0.0.0/24, 10.0.1.0/24 and 10.0.2.0/24; the other 1,023 entries of
+//! 10.0.0.0/8 are the answer 1. With 10.0.1.0/25 to 3 too, it points to a node that begins like
+//! that, but for 10.0.1.0/24: there it has ends, 128 times 3 and 128 times 2.
 
 pub mod any;
 pub mod layout;
 mod paint;
 mod patch;
+mod shift;
 #[cfg(test)]
 mod tests;
 mod validate;
 
 pub use layout::Layout;
 pub use patch::{PART_NAMES, PARTS, Patch, Piece, Touched, Version};
+pub use shift::Shift;
 
 use crate::{Image, Kernel, host};
 use fibula::arch::Isa;
@@ -61,20 +68,30 @@ pub(crate) const POINTS: u32 = 1 << 31;
 pub(crate) const LEAVES: u32 = 1 << 30;
 /// Of those, set in one that points to a chain.
 pub(crate) const CHAIN: u32 = 1 << 29;
+/// All three are set in one that points to ends.
+pub(crate) const ENDS: u32 = POINTS | LEAVES | CHAIN;
 /// The index.
 pub(crate) const NUMBER: u32 = CHAIN - 1;
+
+/// The parts by what they hold.
+pub(crate) const ROOT: usize = 0;
+pub(crate) const NODES: usize = 1;
+pub(crate) const CHAINS: usize = 3;
 
 /// The greatest next hop of an entry.
 pub const NEXT_HOPS_MAX: u32 = POINTS - 1;
 
-/// A compiled table: answers of type `W`, nodes of `N` entries, in the layout `L`.
+/// A compiled table: answers of type `W`, nodes of `N` entries, a last level of blocks of `E`
+/// addresses, in the layout `L`.
 #[derive(Debug)]
-pub struct Table<L: Layout, W: Width, const N: usize> {
+pub struct Table<L: Layout, W: Width, const N: usize, const E: usize> {
     pub(crate) root: Array<u32>,
     pub(crate) nodes: Unique<u32, N>,
     pub(crate) leaves: Unique<W, N>,
     /// Value, length, other answer and entry of each.
     pub(crate) chains: Unique<u32, 4>,
+    /// The answers of the last level where `E` is not `N`.
+    pub(crate) ends: Unique<W, E>,
     version: Version,
     pages: Pages,
     /// Whether others read copies that are patched under them.
@@ -82,9 +99,21 @@ pub struct Table<L: Layout, W: Width, const N: usize> {
     layout: PhantomData<L>,
 }
 
-impl<L: Layout, W: Width, const N: usize> Table<L, W, N> {
+impl<L: Layout, W: Width, const N: usize, const E: usize> Table<L, W, N, E> {
     /// The number of bits that index a node.
     const STRIDE: u8 = N.ilog2() as u8;
+
+    /// The number of bits that index the answers of the last level.
+    const END_STRIDE: u8 = E.ilog2() as u8;
+
+    /// The bytes of an entry of the root, and of a block of each other part.
+    const BLOCKS: [usize; PARTS] = [
+        size_of::<u32>(),
+        N * size_of::<u32>(),
+        N * size_of::<W>(),
+        size_of::<[u32; 4]>(),
+        E * size_of::<W>(),
+    ];
 
     /// Compiles a table.
     ///
@@ -96,6 +125,7 @@ impl<L: Layout, W: Width, const N: usize> Table<L, W, N> {
             nodes: Unique::new(pages),
             leaves: Unique::new(pages),
             chains: Unique::new(pages),
+            ends: Unique::new(pages),
             version: Version::first(),
             pages,
             deferred: false,
@@ -139,22 +169,29 @@ impl<L: Layout, W: Width, const N: usize> Table<L, W, N> {
     /// whole new copy, so it waits for that until far more is free than in use.
     fn has_holes(&self) -> bool {
         if self.deferred {
-            self.nodes.is_wasteful() || self.leaves.is_wasteful() || self.chains.is_wasteful()
+            self.nodes.is_wasteful()
+                || self.leaves.is_wasteful()
+                || self.chains.is_wasteful()
+                || self.ends.is_wasteful()
         } else {
-            self.nodes.is_sparse() || self.leaves.is_sparse() || self.chains.is_sparse()
+            self.nodes.is_sparse()
+                || self.leaves.is_sparse()
+                || self.chains.is_sparse()
+                || self.ends.is_sparse()
         }
     }
 
-    /// Reuses freed nodes, leaves and chains only after a grace period from now on, for readers of
+    /// Reuses freed nodes, leaves, chains and ends only after a grace period from now on, for readers of
     /// a copy that is patched under them.
     ///
-    /// A patch must then be applied in an order: nodes, leaves and chains first, then each word of
-    /// the root by one store.
+    /// A patch must then be applied in an order: everything else first, then each word of the root
+    /// by one store.
     pub fn defer(&mut self) {
         self.deferred = true;
         self.nodes.defer();
         self.leaves.defer();
         self.chains.defer();
+        self.ends.defer();
     }
 
     /// Tells that a grace period has ended, which began after the last patch was applied.
@@ -164,19 +201,21 @@ impl<L: Layout, W: Width, const N: usize> Table<L, W, N> {
             self.nodes.readers_passed();
             self.leaves.readers_passed();
             self.chains.readers_passed();
+            self.ends.readers_passed();
         }
     }
 
-    /// Returns the number of nodes, leaves and chains that wait for a grace period.
+    /// Returns the number of nodes, leaves, chains and ends that wait for a grace period.
     #[must_use]
     pub fn waiting(&self) -> usize {
-        self.nodes.waiting() + self.leaves.waiting() + self.chains.waiting()
+        self.nodes.waiting() + self.leaves.waiting() + self.chains.waiting() + self.ends.waiting()
     }
 
     /// Returns the table as an image for a device.
     #[must_use]
     pub fn image(&self) -> Image<'_> {
-        Image { kernel: Kernel::of::<L, W>(), version: self.version, parts: self.parts() }
+        let (version, parts) = (self.version, self.parts());
+        Image { kernel: Kernel::of::<L, W>(), version, parts, blocks: Self::BLOCKS }
     }
 
     /// Returns a patch of what the last change wrote, for a device.
@@ -186,7 +225,7 @@ impl<L: Layout, W: Width, const N: usize> Table<L, W, N> {
     #[must_use]
     pub fn patch(&self, touched: Touched) -> Patch {
         assert_eq!(touched.after, self.version, "a patch is made before the next change");
-        touched.into_patch(self.parts(), [4, N * 4, N * size_of::<W>(), size_of::<[u32; 4]>()])
+        touched.into_patch(self.parts(), Self::BLOCKS)
     }
 
     pub(crate) fn parts(&self) -> [&[u8]; PARTS] {
@@ -195,17 +234,17 @@ impl<L: Layout, W: Width, const N: usize> Table<L, W, N> {
             plain::<u32>(self.nodes.values()),
             plain::<W>(self.leaves.values()),
             plain::<u32>(self.chains.values()),
+            plain::<W>(self.ends.values()),
         ]
     }
 
     /// An entry holds an index of 29 bits. Every read of a kernel stays inside the parts, because
     /// every index in an entry was allocated by them.
     fn check_numbers(&self) -> Result<(), Limit> {
-        Limit::check(
-            "nodes",
-            self.nodes.numbers().max(self.leaves.numbers()).max(self.chains.numbers()) as u64,
-            NUMBER.into(),
-        )
+        let numbers =
+            [self.nodes.numbers(), self.leaves.numbers(), self.chains.numbers(), self.ends.numbers()];
+        let greatest = numbers.into_iter().fold(0, Ord::max);
+        Limit::check("nodes", greatest as u64, NUMBER.into())
     }
 }
 
@@ -219,7 +258,7 @@ fn plain<T: Word + IntoBytes>(values: &[Published<T>]) -> &[u8] {
     unsafe { std::slice::from_raw_parts(values.as_ptr().cast(), size_of_val(values)) }
 }
 
-impl<L: Layout, W: Width, const N: usize> Lookup<L::Address> for Table<L, W, N> {
+impl<L: Layout, W: Width, const N: usize, const E: usize> Lookup<L::Address> for Table<L, W, N, E> {
     type Width = W;
 
     fn lookup_metered<M: Meter>(&self, address: L::Address, meter: &mut M) -> W {
@@ -238,7 +277,7 @@ impl<L: Layout, W: Width, const N: usize> Lookup<L::Address> for Table<L, W, N> 
     }
 }
 
-impl<L: Layout, W: Width, const N: usize> Engine<L::Address> for Table<L, W, N> {
+impl<L: Layout, W: Width, const N: usize, const E: usize> Engine<L::Address> for Table<L, W, N, E> {
     type View = Self;
 
     fn build(rib: &Rib<L::Address>, config: &Config) -> Result<Self, Error> {
@@ -250,11 +289,11 @@ impl<L: Layout, W: Width, const N: usize> Engine<L::Address> for Table<L, W, N> 
     }
 
     fn apply(&mut self, rib: &Rib<L::Address>, deltas: &[Delta<L::Address>]) -> Update {
-        // Only past 2^29 nodes, leaves or chains.
+        // Only past 2^29 nodes, leaves, chains or ends.
         match self.follow(rib, deltas.iter().map(|delta| delta.prefix)) {
             Ok(touched) => Update::Applied(Cost {
                 entries_set: touched.root_entries(),
-                nodes_allocated: (touched.nodes.len() + touched.leaves.len() + touched.chains.len()) as u64,
+                nodes_allocated: touched.blocks() as u64,
                 ..Cost::default()
             }),
             Err(_) => Update::Rebuild,
@@ -262,9 +301,18 @@ impl<L: Layout, W: Width, const N: usize> Engine<L::Address> for Table<L, W, N> 
     }
 
     fn memory(&self) -> Memory {
-        let bytes = [self.root.bytes(), self.nodes.bytes(), self.leaves.bytes(), self.chains.bytes()];
+        let bytes = [
+            self.root.bytes(),
+            self.nodes.bytes(),
+            self.leaves.bytes(),
+            self.chains.bytes(),
+            self.ends.bytes(),
+        ];
         let parts = L::PART_NAMES.into_iter().zip(bytes).filter(|&(name, _)| !name.is_empty());
-        let books = self.nodes.book_bytes() + self.leaves.book_bytes() + self.chains.book_bytes();
+        let books = self.nodes.book_bytes()
+            + self.leaves.book_bytes()
+            + self.chains.book_bytes()
+            + self.ends.book_bytes();
         parts
             .fold(Memory::new(), |memory, (name, bytes)| memory.off_chip(name, bytes))
             .off_chip("bookkeeping for updates", books)
@@ -275,6 +323,7 @@ impl<L: Layout, W: Width, const N: usize> Engine<L::Address> for Table<L, W, N> 
             Figure::count("different nodes", self.nodes.len()),
             Figure::count("different leaves", self.leaves.len()),
             Figure::count("different chains", self.chains.len()),
+            Figure::count("different ends", self.ends.len()),
         ]
     }
 

@@ -3,7 +3,7 @@
 //! An entry with an index holds one reference to its target, whether the entry is in the root, in a
 //! node or in a variable here.
 
-use super::{CHAIN, LEAVES, Layout, NUMBER, POINTS, Table, Touched};
+use super::{CHAIN, ENDS, LEAVES, Layout, NUMBER, POINTS, Table, Touched};
 use fibula::engine::Width;
 use fibula::rib::Range;
 use fibula::{Address, Prefix, Rib};
@@ -17,11 +17,13 @@ enum Target {
     Node(u32),
     Leaves(u32),
     Chain(u32),
+    Ends(u32),
 }
 
 fn target(entry: u32) -> Target {
     let number = entry & NUMBER;
-    match entry & (POINTS | LEAVES | CHAIN) {
+    match entry & ENDS {
+        ENDS => Target::Ends(number),
         POINTS => Target::Node(number),
         kind if kind == POINTS | LEAVES => Target::Leaves(number),
         kind if kind == POINTS | CHAIN => Target::Chain(number),
@@ -46,7 +48,7 @@ fn within<A: Address>(ranges: &[Range<A>], first: A, last: A) -> &[Range<A>] {
     &ranges[begin..end]
 }
 
-impl<L: Layout, W: Width, const N: usize> Table<L, W, N> {
+impl<L: Layout, W: Width, const N: usize, const E: usize> Table<L, W, N, E> {
     /// Writes the entries of the root under `prefix`, at most [`Layout::ROOT_BITS`] long, from its
     /// intervals.
     pub(super) fn paint_root(
@@ -150,7 +152,7 @@ impl<L: Layout, W: Width, const N: usize> Table<L, W, N> {
                 };
                 Some(entries)
             }
-            Target::Nothing | Target::Leaves(_) => None,
+            Target::Nothing | Target::Leaves(_) | Target::Ends(_) => None,
         }
     }
 
@@ -163,6 +165,9 @@ impl<L: Layout, W: Width, const N: usize> Table<L, W, N> {
     ) -> u32 {
         if let [range] = ranges {
             return range.next_hop.0;
+        }
+        if E != N && block.len() + Self::END_STRIDE == L::Address::BITS {
+            return self.end(block, ranges, touched);
         }
         let mut entries = [0; N];
         let mut rest = ranges;
@@ -177,6 +182,22 @@ impl<L: Layout, W: Width, const N: usize> Table<L, W, N> {
             };
         }
         self.sealed(block.len(), &entries, touched)
+    }
+
+    /// Returns the entry of a block of the last level, whose parts are single addresses.
+    fn end(&mut self, block: Prefix<L::Address>, ranges: &[Range<L::Address>], touched: &mut Touched) -> u32 {
+        let index = |address: L::Address| address.bits(block.len(), Self::END_STRIDE) as usize;
+        let mut answers = [W::default(); E];
+        for range in ranges {
+            let (first, last) = (range.first.max(block.first()), range.last.min(block.last()));
+            answers[index(first)..=index(last)].fill(W::narrow(range.next_hop));
+        }
+        let before = self.ends.len();
+        let number = self.ends.insert(&answers);
+        if self.ends.len() > before {
+            touched.ends.push(number);
+        }
+        ENDS | number
     }
 
     /// Returns the entry for the entries of a block whose prefix is `len` long. Takes over their
@@ -251,6 +272,7 @@ impl<L: Layout, W: Width, const N: usize> Table<L, W, N> {
             Target::Node(number) => self.nodes.retain(number, 1),
             Target::Leaves(number) => self.leaves.retain(number, 1),
             Target::Chain(number) => self.chains.retain(number, 1),
+            Target::Ends(number) => self.ends.retain(number, 1),
         }
     }
 
@@ -259,6 +281,9 @@ impl<L: Layout, W: Width, const N: usize> Table<L, W, N> {
             Target::Nothing => {}
             Target::Leaves(number) => {
                 self.leaves.release(number, 1);
+            }
+            Target::Ends(number) => {
+                self.ends.release(number, 1);
             }
             Target::Chain(number) => {
                 if self.chains.release(number, 1) {

@@ -6,10 +6,10 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The parts of a table.
-pub const PARTS: usize = 4;
+pub const PARTS: usize = 5;
 
 /// The elements of the parts, in order.
-pub const PART_NAMES: [&str; PARTS] = ["root", "nodes", "leaves", "chains"];
+pub const PART_NAMES: [&str; PARTS] = ["root", "nodes", "leaves", "chains", "ends"];
 
 /// Ranges nearer to each other than this number of bytes are copied as one: a copy costs more than
 /// the bytes between.
@@ -49,6 +49,8 @@ pub struct Touched {
     pub leaves: Vec<u32>,
     /// The indices of chains.
     pub chains: Vec<u32>,
+    /// The indices of ends.
+    pub ends: Vec<u32>,
     /// The whole table was rebuilt.
     pub all: bool,
 }
@@ -60,6 +62,11 @@ impl Touched {
         self.root.iter().map(|range| range.len() as u64).sum()
     }
 
+    /// The number of blocks written below the root.
+    pub(super) fn blocks(&self) -> usize {
+        self.nodes.len() + self.leaves.len() + self.chains.len() + self.ends.len()
+    }
+
     /// Returns the bytes at the touched indices, out of the parts as they are now.
     pub(super) fn into_patch(self, parts: [&[u8]; PARTS], bytes: [usize; PARTS]) -> Patch {
         let after = self.after;
@@ -69,13 +76,18 @@ impl Touched {
             let pieces = pieces.map(|part| Piece { part, at: 0, bytes: parts[part].to_vec() }).collect();
             return Patch { after, whole: true, lengths, pieces };
         }
-        let [word, node, leaf, chain] = bytes;
+        let [word, node, leaf, chain, end] = bytes;
         let numbered = |numbers: Vec<u32>, bytes: usize| -> Vec<Range<usize>> {
             numbers.into_iter().map(|n| n as usize * bytes..(n as usize + 1) * bytes).collect()
         };
         let words = self.root.into_iter().map(|range| range.start * word..range.end * word).collect();
-        let ranges =
-            [words, numbered(self.nodes, node), numbered(self.leaves, leaf), numbered(self.chains, chain)];
+        let ranges = [
+            words,
+            numbered(self.nodes, node),
+            numbered(self.leaves, leaf),
+            numbered(self.chains, chain),
+            numbered(self.ends, end),
+        ];
         let mut pieces = Vec::new();
         for (part, ranges) in ranges.into_iter().enumerate() {
             for range in joined(ranges) {
@@ -172,9 +184,9 @@ mod tests {
         assert_eq!(joined(vec![4000..6000, 0..4, 100..200, 50_000..50_004]), [0..6000, 50_000..50_004]);
         let root = vec![7_u8; 80_000];
         let touched = Touched { root: vec![0..1, 10_000..10_002], leaves: vec![1], ..Touched::default() };
-        let patch = touched.into_patch([&root, &[], &[1, 2, 3, 4], &[]], [4, 8, 2, 16]);
+        let patch = touched.into_patch([&root, &[], &[1, 2, 3, 4], &[], &[]], [4, 8, 2, 16, 2]);
         let pieces: Vec<_> = patch.pieces.iter().map(|p| (p.part, p.at, p.bytes.len())).collect();
         assert_eq!(pieces, [(0, 0, 4), (0, 40_000, 8), (2, 2, 2)]);
-        assert_eq!((patch.bytes(), patch.lengths), (14, [80_000, 0, 4, 0]));
+        assert_eq!((patch.bytes(), patch.lengths), (14, [80_000, 0, 4, 0, 0]));
     }
 }

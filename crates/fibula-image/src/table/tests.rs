@@ -1,5 +1,5 @@
 use super::layout::{Mosaic6Table, MosaicTable};
-use super::{CHAIN, LEAVES, NUMBER, POINTS};
+use super::{CHAIN, ENDS, LEAVES, NUMBER, POINTS};
 use fibula::memory::Pages;
 use fibula::{Change, NextHop, Prefix, Rib, Route};
 
@@ -12,13 +12,20 @@ fn rib<A: fibula::Address>(routes: &[(&str, u32)]) -> Rib<A> {
 #[test]
 fn the_worked_example_of_the_page() {
     let table =
-        MosaicTable::<u8>::compile(&rib(&[("10.0.0.0/8", 1), ("10.0.1.0/25", 2)]), Pages::Small).unwrap();
+        MosaicTable::<u8>::compile(&rib(&[("10.0.0.0/8", 1), ("10.0.1.0/24", 2)]), Pages::Small).unwrap();
     let first = (10 << 10) as usize;
     assert_eq!(table.root[first] & (POINTS | LEAVES), POINTS | LEAVES);
-    assert_eq!(table.leaves.get(table.root[first] & NUMBER)[..4], [1, 1, 2, 1]);
+    assert_eq!(table.leaves.get(table.root[first] & NUMBER)[..3], [1, 2, 1]);
     assert!(table.root[first + 1..first + 1024].iter().all(|&entry| entry == 1));
     assert_eq!((table.root[first - 1], table.root[first + 1024]), (0, 0));
-    assert_eq!((table.nodes.len(), table.leaves.len()), (0, 1));
+    assert_eq!((table.nodes.len(), table.leaves.len(), table.ends.len()), (0, 1, 0));
+    let longer = rib(&[("10.0.0.0/8", 1), ("10.0.1.0/24", 2), ("10.0.1.0/25", 3)]);
+    let mut table = table;
+    table.follow(&longer, ["10.0.1.0/25".parse().unwrap()]).unwrap();
+    let [before, with_ends, after, ..] = table.nodes.get(table.root[first] & NUMBER);
+    assert_eq!((before, with_ends & ENDS, after), (1, ENDS, 1));
+    let ends = table.ends.get(with_ends & NUMBER);
+    assert!(ends[..128] == [3; 128] && ends[128..] == [2; 128]);
 }
 
 #[test]
@@ -47,7 +54,7 @@ fn a_lone_path_is_chains_and_parts_where_another_begins() {
 
 #[test]
 fn spoilt_structures_are_noticed() {
-    let rib = rib(&[("10.0.0.0/8", 1), ("10.0.1.0/28", 2), ("10.1.1.0/25", 2)]);
+    let rib = rib(&[("10.0.0.0/8", 1), ("10.0.1.0/28", 2), ("10.1.1.0/24", 2)]);
     let spoilt = |spoil: fn(&mut MosaicTable<u8>)| {
         let mut table = MosaicTable::compile(&rib, Pages::Small).unwrap();
         table.contradiction(&rib).unwrap();
@@ -56,7 +63,9 @@ fn spoilt_structures_are_noticed() {
     };
     assert!(spoilt(|table| table.root[5] = 1).contains("expected 0, found 0x1"));
     assert!(spoilt(|table| table.root[10 << 10] = POINTS | 0x77).contains("points to"));
-    let twice = spoilt(|table| table.leaves.retain(table.root[(10 << 10) + 4] & NUMBER, 1));
+    let twice = spoilt(|table| table.leaves.retain(0, 1));
+    assert!(twice.contains("references"), "{twice}");
+    let twice = spoilt(|table| table.ends.retain(0, 1));
     assert!(twice.contains("references"), "{twice}");
 }
 

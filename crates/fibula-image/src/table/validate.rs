@@ -1,17 +1,18 @@
 //! The structural check: counts the references again, and compares every interval of the table with
 //! the entries.
 
-use super::{CHAIN, LEAVES, Layout, NUMBER, POINTS, Table};
+use super::{CHAIN, ENDS, LEAVES, Layout, NUMBER, POINTS, Table};
 use fibula::engine::Width;
 use fibula::{Address, Prefix, Rib};
 use std::borrow::Cow;
 
-impl<L: Layout, W: Width, const N: usize> Table<L, W, N> {
+impl<L: Layout, W: Width, const N: usize, const E: usize> Table<L, W, N, E> {
     /// Returns the first contradiction to the routing table as an error.
     pub(super) fn contradiction(&self, rib: &Rib<L::Address>) -> Result<(), String> {
         self.nodes.validate()?;
         self.leaves.validate()?;
         self.chains.validate()?;
+        self.ends.validate()?;
         for range in rib.ranges() {
             for prefix in range.prefixes() {
                 self.check_answer(prefix, range.next_hop.0)?;
@@ -26,6 +27,7 @@ impl<L: Layout, W: Width, const N: usize> Table<L, W, N> {
         let mut nodes = vec![0_u32; self.nodes.numbers()];
         let mut leaves = vec![0_u32; self.leaves.numbers()];
         let mut chains = vec![0_u32; self.chains.numbers()];
+        let mut ends = vec![0_u32; self.ends.numbers()];
         let inside = rib
             .ranges()
             .map(|range| range.first)
@@ -37,6 +39,7 @@ impl<L: Layout, W: Width, const N: usize> Table<L, W, N> {
             let number = (entry & NUMBER) as usize;
             let counts = match entry & (POINTS | LEAVES | CHAIN) {
                 POINTS => &mut nodes,
+                ENDS => &mut ends,
                 kind if kind == POINTS | LEAVES => &mut leaves,
                 kind if kind == POINTS | CHAIN => &mut chains,
                 _ => continue,
@@ -54,6 +57,7 @@ impl<L: Layout, W: Width, const N: usize> Table<L, W, N> {
         }
         self.nodes.check_references(&nodes)?;
         self.chains.check_references(&chains)?;
+        self.ends.check_references(&ends)?;
         self.leaves.check_references(&leaves)
     }
 
@@ -82,14 +86,15 @@ impl<L: Layout, W: Width, const N: usize> Table<L, W, N> {
                 return wrong(entry);
             }
             let numbers = match entry & (LEAVES | CHAIN) {
+                0 => self.nodes.numbers(),
                 LEAVES => self.leaves.numbers(),
                 CHAIN => self.chains.numbers(),
-                _ => self.nodes.numbers(),
+                _ => self.ends.numbers(),
             };
             if (entry & NUMBER) as usize >= numbers {
                 return Err(format!("{prefix}: {entry:#x} points to none of {numbers}"));
             }
-            if entry & CHAIN != 0 {
+            if entry & ENDS == POINTS | CHAIN {
                 let [value, bits, other, below] = self.chains.get(entry & NUMBER);
                 let known = (bits as u8).min(prefix.len() - len);
                 if prefix.first().bits(len, known) != u64::from(value >> (bits - u32::from(known))) {
@@ -102,13 +107,16 @@ impl<L: Layout, W: Width, const N: usize> Table<L, W, N> {
                 len += known;
                 continue;
             }
-            let within = slots(len, Self::STRIDE);
             if entry & LEAVES != 0 {
-                let answers = &self.leaves.get(entry & NUMBER)[within];
+                let answers = if entry & CHAIN == 0 {
+                    self.leaves.get(entry & NUMBER)[slots(len, Self::STRIDE)].to_vec()
+                } else {
+                    self.ends.get(entry & NUMBER)[slots(len, Self::END_STRIDE)].to_vec()
+                };
                 let other = answers.iter().map(|found| found.widen().0).find(|&found| found != answer);
                 return other.map_or(Ok(()), wrong);
             }
-            entries = Cow::Owned(self.nodes.get(entry & NUMBER)[within].to_vec());
+            entries = Cow::Owned(self.nodes.get(entry & NUMBER)[slots(len, Self::STRIDE)].to_vec());
             len += Self::STRIDE;
         }
     }

@@ -10,7 +10,7 @@
 //! ```
 
 pub mod memory;
-#[cfg(target_os = "linux")]
+#[cfg(all(feature = "daemon", target_os = "linux"))]
 pub mod xdp;
 
 use fibula::{Delta, NextHop, Rib};

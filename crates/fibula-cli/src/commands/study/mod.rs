@@ -8,6 +8,7 @@ mod engines;
 pub(super) mod gpu;
 mod growth;
 mod parallel;
+mod router;
 mod triec;
 mod vrf;
 mod worst;
@@ -29,6 +30,7 @@ pub(crate) enum Command {
     Parallel(parallel::Arguments),
     Vrf(vrf::Arguments),
     Gpu(gpu::Arguments),
+    Router(router::Arguments),
 }
 
 impl Command {
@@ -44,6 +46,7 @@ impl Command {
             Self::Parallel(arguments) => arguments.run(output),
             Self::Vrf(arguments) => arguments.run(output),
             Self::Gpu(arguments) => arguments.run(output),
+            Self::Router(arguments) => arguments.run(output),
         }
     }
 }

@@ -1,5 +1,6 @@
 //! [`check`]: what a machine lacks for the plane, without touching anything.
 
+use super::drivers::runs_programs;
 use super::interfaces::Interface;
 use super::{Mode, Options};
 use aya::util::KernelVersion;
@@ -32,7 +33,8 @@ pub fn check(options: &Options) -> Vec<Finding> {
     // Only what is attached is pinned.
     findings.extend((options.mode != Mode::Unattached).then(file_system));
     findings.extend(capabilities(&fs::read_to_string("/proc/self/status").unwrap_or_default()));
-    findings.extend(options.interfaces.iter().map(|attachment| interface(&attachment.interface)));
+    findings
+        .extend(options.interfaces.iter().map(|attachment| interface(&attachment.interface, options.mode)));
     findings
 }
 
@@ -67,12 +69,13 @@ fn capabilities(status: &str) -> Vec<Finding> {
     each.collect()
 }
 
-fn interface(name: &str) -> Finding {
-    let what = format!("interface {name}");
-    match Interface::find(name, 0) {
-        Err(error) => Finding { what, wrong: Some(error.to_string()) },
-        Ok(_) => Finding { what, wrong: None },
-    }
+fn interface(name: &str, mode: Mode) -> Finding {
+    let wrong = match Interface::find(name, 0) {
+        Err(error) => Some(error.to_string()),
+        Ok(found) => (mode == Mode::Native && runs_programs(found.index) == Some(false))
+            .then(|| "its driver runs no XDP programs: the mode `generic` does without".into()),
+    };
+    Finding { what: format!("interface {name}"), wrong }
 }
 
 #[cfg(test)]

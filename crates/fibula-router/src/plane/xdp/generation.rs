@@ -21,9 +21,8 @@ use std::path::PathBuf;
 /// The maps whose counts outlive a generation.
 pub(super) const COUNTERS: [&str; 2] = ["of_ports", "of_next_hops"];
 
-/// The words of an interface and of a table's record in their maps.
+/// The words of an interface in its map.
 const INTERFACE_WORDS: usize = 4;
-const RECORD_WORDS: usize = 2 * PARTS;
 
 /// An object with programs, and how it is loaded.
 #[derive(Clone, Debug)]
@@ -48,7 +47,7 @@ pub(super) struct Contents<'c> {
     pub(super) actions: &'c Actions,
     pub(super) adjacencies: &'c Adjacencies,
     pub(super) interfaces: &'c [Interface],
-    /// The ids of the tables; a table's record is at the index of its id in this, plus one.
+    /// The ids of the tables, in the order in which they are stored.
     pub(super) ids: &'c [u32],
 }
 
@@ -86,7 +85,7 @@ pub(super) struct Generation {
 impl Generation {
     /// Creates the maps and fills them. No program is loaded yet.
     pub(super) fn new(source: &Source, contents: Contents<'_>) -> Result<Self, Error> {
-        let (ipv4, ipv6) = (contents.ipv4.regions()?, contents.ipv6.regions()?);
+        let (ipv4, ipv6) = (contents.ipv4.regions(contents.ids)?, contents.ipv6.regions(contents.ids)?);
         let sent_by = contents.adjacencies.interfaces();
         let greatest = contents.interfaces.iter().map(|interface| interface.index).chain(sent_by).max();
         let devices = (greatest.unwrap_or_default() + 64).next_power_of_two();
@@ -96,7 +95,6 @@ impl Generation {
             ("buckets", words(with_room(contents.actions.buckets().len()))),
             ("adjacencies", with_room(contents.adjacencies.cells().len()) as u32),
             ("interfaces", words(devices as usize * INTERFACE_WORDS)),
-            ("tables", words((contents.ids.len() + 1) * RECORD_WORDS)),
         ];
         let mut loader = EbpfLoader::new();
         for (name, size) in sizes.iter().copied().chain(source.sizes.iter().copied()) {
@@ -119,8 +117,7 @@ impl Generation {
         }
         let ebpf =
             loader.load(source.object).map_err(|error| Error::of_chain("load the XDP program", &error))?;
-        let [actions, buckets, adjacencies, interfaces, tables] =
-            sizes.map(|(name, size)| mapped(&ebpf, name, size));
+        let [actions, buckets, adjacencies, interfaces] = sizes.map(|(name, size)| mapped(&ebpf, name, size));
         let mut generation = Self {
             ipv4: Half::new(&ebpf, contents.ipv4, ipv4)?,
             ipv6: Half::new(&ebpf, contents.ipv6, ipv6)?,
@@ -136,16 +133,10 @@ impl Generation {
         for interface in contents.adjacencies.interfaces().collect::<BTreeSet<_>>() {
             generation.add_device(interface)?;
         }
-        let tables = tables?;
-        for (&id, record) in contents.ids.iter().zip(1..) {
-            let firsts =
-                generation.ipv4.regions.first(id).into_iter().chain(generation.ipv6.regions.first(id));
-            tables.store(record * RECORD_WORDS, firsts.collect::<Vec<_>>().into_iter());
-        }
         let interfaces_map = interfaces?;
         for interface in contents.interfaces {
-            let record = contents.ids.iter().position(|id| *id == interface.table);
-            let words = interface.words(record.map_or(0, |record| record as u32 + 1));
+            let place = contents.ids.iter().position(|id| *id == interface.table);
+            let words = interface.words(place.expect("each interface's table has been added") as u32);
             interfaces_map.store(interface.index as usize * INTERFACE_WORDS, words.into_iter());
         }
         Ok(generation)

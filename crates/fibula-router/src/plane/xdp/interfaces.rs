@@ -36,11 +36,11 @@ impl Interface {
         Ok(Self { name: name.into(), index: link.ifindex() as u32, address, table, port: 0 })
     }
 
-    /// Returns what the program reads of it, with the number of its table's record.
-    pub(super) fn words(&self, record: u32) -> [u32; 4] {
+    /// Returns what the program reads of it, with the place of its table among the others.
+    pub(super) fn words(&self, place: u32) -> [u32; 4] {
         let [a, b, c, d, e, f] = self.address;
         let second = u32::from(self.port) | u32::from(u16::from_le_bytes([a, b])) << 16;
-        [record, second, u32::from_le_bytes([c, d, e, f]), 0]
+        [place, second, u32::from_le_bytes([c, d, e, f]), 0]
     }
 }
 

@@ -38,6 +38,7 @@ mod actions;
 mod cells;
 mod check;
 mod counters;
+mod drivers;
 mod errors;
 mod generation;
 mod interfaces;
@@ -66,7 +67,7 @@ static ROUTER: &[u8] = aya::include_bytes_aligned!("../../../bpf/router.o");
 /// The greatest port of an interface's counters.
 const PORT_MAX: u16 = 255;
 
-/// How many nodes, leaves and chains of a table may wait for a grace period before the plane waits
+/// How many nodes, leaves, chains and ends of a table may wait for a grace period before the plane waits
 /// for it by itself.
 const WAITING_MAX: usize = 8192;
 
@@ -121,7 +122,7 @@ pub struct Xdp {
     source: Source,
     pins: Pins,
     interfaces: Vec<Interface>,
-    /// The ids of tables; a table's record is at its index here, plus one.
+    /// The ids of tables, in the order in which they are stored.
     ids: Vec<u32>,
     ipv4: Tables<u32>,
     ipv6: Tables<u128>,
@@ -261,7 +262,7 @@ impl Xdp {
         Ok(Probe { verdict, frame: out })
     }
 
-    /// Makes sure that there is a table of this id, and a number for its record.
+    /// Makes sure that there is a table of this id, and a place for it.
     fn add_table(&mut self, id: u32) -> Result<(), Error> {
         self.ipv4.add(id)?;
         self.ipv6.add(id)?;

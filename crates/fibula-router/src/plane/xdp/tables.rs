@@ -4,14 +4,15 @@ use super::cells::{CELL, Cells};
 use crate::Error;
 use fibula::engine::WidthBits;
 use fibula::{Delta, Limit, Prefix, Rib};
-use fibula_image::Key;
 use fibula_image::table::any::{AnyTable, compile};
-use fibula_image::table::{PARTS, Patch, Version};
+use fibula_image::table::{PARTS, Patch, Shift, Version};
+use fibula_image::{Image, Key};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-/// The part that holds the answers: the only one whose elements are as wide as an answer.
-const LEAVES: usize = 2;
+/// The part of the roots, and those of the answers, whose elements are as wide as an answer.
+const ROOT: usize = 0;
+const ANSWERS: [usize; 2] = [2, 4];
 
 /// Changes of more than a fourth of a table, and of more than this number of routes, are compiled
 /// at once.
@@ -21,6 +22,8 @@ const MANY: usize = 4096;
 pub(super) trait Family: Key {
     /// The layout of its tables.
     const LAYOUT: &'static str;
+    /// The cells of a root.
+    const ROOT_CELLS: u32;
     /// The maps of the parts; an empty name for a part that the layout does not have.
     const MAPS: [&'static str; PARTS];
     /// The program's constant that says how wide an answer is.
@@ -29,13 +32,15 @@ pub(super) trait Family: Key {
 
 impl Family for u32 {
     const LAYOUT: &'static str = "gpu-mosaic";
-    const MAPS: [&'static str; PARTS] = ["root4", "nodes4", "leaves4", ""];
+    const ROOT_CELLS: u32 = (size_of::<u32>() << 18).div_ceil(CELL) as u32;
+    const MAPS: [&'static str; PARTS] = ["root4", "nodes4", "leaves4", "", "ends4"];
     const WIDTH: &'static str = "width4";
 }
 
 impl Family for u128 {
     const LAYOUT: &'static str = "gpu-mosaic6";
-    const MAPS: [&'static str; PARTS] = ["root6", "nodes6", "leaves6", "chains6"];
+    const ROOT_CELLS: u32 = (size_of::<u32>() << 16).div_ceil(CELL) as u32;
+    const MAPS: [&'static str; PARTS] = ["root6", "nodes6", "leaves6", "chains6", ""];
     const WIDTH: &'static str = "width6";
 }
 
@@ -116,38 +121,25 @@ impl<A: Family> Tables<A> {
         self.by_id.values_mut().for_each(|table| table.readers_passed());
     }
 
-    /// Returns the regions of all tables, one after the other, each with room to grow.
-    pub(super) fn regions(&self) -> Result<Regions, Error> {
+    /// Returns the regions of the tables of these ids, one after the other, each with room to grow.
+    pub(super) fn regions(&self, ids: &[u32]) -> Result<Regions, Error> {
         let mut regions = Regions { width: self.width(), end: [0; PARTS], by_id: BTreeMap::new() };
-        for (&id, table) in &self.by_id {
-            let image = table.image();
-            let mut region = Region {
-                version: image.version(),
-                answer: image.kernel().answer_bytes(),
-                stored: regions.width as usize,
-                first: regions.end,
-                cells: [0; PARTS],
-            };
-            for (part, bytes) in image.parts().iter().enumerate() {
-                let bytes = bytes.len() * region.scale(part);
-                // The root has its size for ever.
-                let room = if part == 0 || A::MAPS[part].is_empty() { 0 } else { bytes / 4 + ROOM };
-                let cells = ((bytes + room).div_ceil(CELL)) as u64;
-                let end = u64::from(regions.end[part]) + cells;
-                Limit::check("cells", end, u32::MAX.into()).map_err(fibula::Error::from)?;
-                region.cells[part] = cells as u32;
-                regions.end[part] = end as u32;
+        for (place, id) in (0..).zip(ids) {
+            regions.end[ROOT] = place * A::ROOT_CELLS;
+            if let Some(table) = self.by_id.get(id) {
+                let region = Region::new(table.image(), &regions, A::MAPS).map_err(fibula::Error::from)?;
+                regions.end = std::array::from_fn(|part| region.first[part] + region.cells[part]);
+                regions.by_id.insert(*id, region);
             }
-            regions.by_id.insert(id, region);
         }
+        regions.end[ROOT] = ids.len() as u32 * A::ROOT_CELLS;
         Ok(regions)
     }
 
     /// Copies all tables to the maps.
     pub(super) fn fill(&self, regions: &Regions, maps: &[Option<Cells>; PARTS]) {
-        for (id, table) in &self.by_id {
-            let region = &regions.by_id[id];
-            for (part, bytes) in table.image().parts().into_iter().enumerate() {
+        for (id, region) in &regions.by_id {
+            for (part, bytes) in self.by_id[id].image().parts().into_iter().enumerate() {
                 region.write(maps, part, 0, bytes);
             }
         }
@@ -179,14 +171,11 @@ struct Region {
     first: [u32; PARTS],
     /// The cells of each part.
     cells: [u32; PARTS],
+    /// From a table of its own to there.
+    shift: Shift,
 }
 
 impl Regions {
-    /// Returns the first cells of the parts of a table.
-    pub(super) fn first(&self, id: u32) -> [u32; PARTS] {
-        self.by_id.get(&id).map_or([0; PARTS], |region| region.first)
-    }
-
     /// Applies a patch. Returns false, and writes nothing, if the table has outgrown its region or
     /// another version is stored there.
     ///
@@ -208,6 +197,34 @@ impl Regions {
 }
 
 impl Region {
+    /// Returns the region of a table behind all others.
+    fn new(image: Image<'_>, regions: &Regions, maps: [&str; PARTS]) -> Result<Self, Limit> {
+        let mut region = Self {
+            version: image.version(),
+            answer: image.kernel().answer_bytes(),
+            stored: regions.width as usize,
+            first: regions.end,
+            cells: [0; PARTS],
+            shift: Shift::default(),
+        };
+        let (mut blocks, mut ends) = ([0; PARTS], [0; PARTS]);
+        for (part, bytes) in image.parts().iter().enumerate() {
+            let (bytes, block) =
+                (bytes.len() * region.scale(part), image.blocks()[part] * region.scale(part));
+            // The root has its size for ever.
+            let room = if part == ROOT || maps[part].is_empty() { 0 } else { bytes / 4 + ROOM };
+            // All regions of a part are made of whole blocks, and so begin with one.
+            let cells = (bytes + room).next_multiple_of(block.max(CELL)) / CELL;
+            let end = u64::from(regions.end[part]) + cells as u64;
+            Limit::check("cells", end, u32::MAX.into())?;
+            region.cells[part] = cells as u32;
+            let block_of = |cell: u64| cell * CELL as u64 / block as u64;
+            (blocks[part], ends[part]) = (block_of(regions.end[part].into()), block_of(end));
+        }
+        region.shift = Shift::new(blocks, ends)?;
+        Ok(region)
+    }
+
     /// Returns whether parts of these lengths fit.
     fn holds(&self, lengths: [usize; PARTS]) -> bool {
         (0..PARTS).all(|part| lengths[part] * self.scale(part) <= self.cells[part] as usize * CELL)
@@ -218,13 +235,12 @@ impl Region {
         let Some(map) = &maps[part] else { return };
         let scale = self.scale(part);
         let bytes = widened(bytes, self.answer, self.answer * scale);
-        let words = bytes.chunks_exact(4).map(|word| u32::from_le_bytes(word.try_into().expect("four")));
-        map.store((self.first[part] as usize * CELL + at * scale) / 4, words);
+        map.store((self.first[part] as usize * CELL + at * scale) / 4, self.shift.words(part, &bytes));
     }
 
     /// Returns how many times longer a part is there than in the table.
     fn scale(&self, part: usize) -> usize {
-        if part == LEAVES { self.stored / self.answer } else { 1 }
+        if ANSWERS.contains(&part) { self.stored / self.answer } else { 1 }
     }
 }
 
@@ -261,8 +277,9 @@ mod tests {
         };
         let (rib, delta) = announce(255);
         assert!(tables.apply(7, &rib, &[delta]).unwrap().is_some());
-        let regions = tables.regions().unwrap();
-        assert_eq!((tables.width(), regions.end[0]), (1, (1 << 18) * 4 / CELL as u32));
+        let regions = tables.regions(&[7]).unwrap();
+        assert_eq!((tables.width(), regions.end[ROOT]), (1, (1 << 18) * 4 / CELL as u32));
+        assert_eq!(regions.by_id[&7].cells[ROOT], <u32 as Family>::ROOT_CELLS);
         let (rib, delta) = announce(256);
         assert!(tables.apply(7, &rib, &[delta]).unwrap().is_none());
         assert_eq!(tables.width(), 2);

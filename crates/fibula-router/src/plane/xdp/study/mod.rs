@@ -9,7 +9,12 @@
 //! processor time counts, so a busy machine makes the study longer and the figures little worse.
 //! The ways take turns, and a figure is the median of its rounds.
 //!
-//! The caller gives the study a network namespace of its own: it makes interfaces.
+//! The thread has a network namespace of its own, in which it makes the interfaces and fills the
+//! kernel's own table. It ends with the thread.
+
+mod page;
+
+pub use page::page;
 
 use super::cells::{CELL, Cells};
 use super::generation::{Source, cells_of};
@@ -21,13 +26,15 @@ use crate::plane::{Action, Adjacency, AdjacencyId, Plane, Routes};
 use aya::maps::{Array, LpmTrie, lpm_trie};
 use aya::programs::{TestRun, TestRunAttrs, TestRunOptions, XdpMode};
 use fibula::{Delta, ErrorKind, NextHop, Rib};
+use nix::sched::{CloneFlags, unshare};
 use nix::time::{ClockId, clock_gettime};
+use serde::Serialize;
 use std::io::{BufWriter, Write};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
 /// The compiled programs; `cargo xtask bpf` makes them.
-static STUDY: &[u8] = aya::include_bytes_aligned!("../../../bpf/study.o");
+static STUDY: &[u8] = aya::include_bytes_aligned!("../../../../bpf/study.o");
 
 /// The lookups of a run in either family (`bpf/study.c`).
 const DRAWN: [usize; 2] = [64, 16];
@@ -39,7 +46,8 @@ const BATCH: u32 = 64;
 const FRAME: usize = 60;
 
 /// The program's way to look up.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Way {
     /// Not at all: what everything else takes.
     None,
@@ -49,19 +57,29 @@ pub enum Way {
     Trie,
     /// In the kernel's own table, by `bpf_fib_lookup` without neighbours.
     Kernel,
+    /// In no program: the kernel forwards, in that table.
+    Forwarding,
 }
 
 impl Way {
     /// All ways.
-    pub const ALL: [Self; 4] = [Self::None, Self::Ours, Self::Trie, Self::Kernel];
+    pub const ALL: [Self; 5] = [Self::None, Self::Ours, Self::Trie, Self::Kernel, Self::Forwarding];
+
+    /// Those that look up inside a program.
+    pub const INSIDE: [Self; 4] = [Self::None, Self::Ours, Self::Trie, Self::Kernel];
 
     fn name(self) -> &'static str {
         match self {
             Self::None => "none",
             Self::Ours => "ours",
             Self::Trie => "trie",
-            Self::Kernel => "fib",
+            Self::Kernel | Self::Forwarding => "fib",
         }
+    }
+
+    /// The program that packets meet.
+    fn program(self) -> String {
+        if self == Self::Forwarding { "pass".into() } else { format!("forward_{}", self.name()) }
     }
 }
 
@@ -71,7 +89,8 @@ impl std::fmt::Display for Way {
             Self::None => "no lookup",
             Self::Ours => "fibula",
             Self::Trie => "LPM_TRIE",
-            Self::Kernel => "fib_lookup",
+            Self::Kernel => "bpf_fib_lookup",
+            Self::Forwarding => "the kernel forwards",
         })
     }
 }
@@ -89,20 +108,65 @@ pub struct Workload<'w> {
     pub addresses6: &'w [u128],
 }
 
+/// How much is measured.
+#[derive(Clone, Copy, Debug)]
+pub struct Effort {
+    /// The rounds of which each figure is the median, at least 1.
+    pub rounds: usize,
+    /// The packets of a round.
+    pub packets: u32,
+}
+
+/// What was timed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum What {
+    /// A lookup, of many in a row inside a program: they overlap.
+    Lookup,
+    /// A packet from one interface to another, with the generator and the sink.
+    Packet,
+}
+
 /// A figure of a way.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Row {
-    /// Whether it is IPv4, else IPv6.
-    pub is_ipv4: bool,
+    /// What was timed.
+    pub what: What,
+    /// The address family, `ipv4` or `ipv6`.
+    pub family: &'static str,
     /// The way.
     pub way: Way,
-    /// Nanoseconds of processor time a lookup, or a packet with generator and sink.
-    pub nanoseconds: f64,
+    /// Nanoseconds of processor time.
+    pub ns: f64,
+    /// How many of them `fibula` does in that time.
+    pub fibula_times: f64,
+}
+
+/// Compares the program's answer to each address with the tables', and times all ways.
+///
+/// # Errors
+/// If the counts of addresses are no powers of two, an answer is wrong, packets are lost, or the
+/// kernel fails; it wants root.
+pub fn study(workload: &Workload<'_>, effort: Effort) -> Result<Vec<Row>, Error> {
+    let measured = || {
+        unshare(CloneFlags::CLONE_NEWNET).map_err(|error| Error::System {
+            what: "make a network namespace".into(),
+            error: error.into(),
+        })?;
+        let mut study = prepare(workload)?;
+        let mut rows = study.lookups(effort.rounds)?;
+        rows.extend(study.packets(effort.rounds, effort.packets)?);
+        Ok(rows)
+    };
+    std::thread::scope(|scope| match scope.spawn(measured).join() {
+        Ok(rows) => rows,
+        Err(panic) => std::panic::resume_unwind(panic),
+    })
 }
 
 /// A study that is set up.
 #[derive(Debug)]
-pub struct Study {
+struct Study {
     plane: Xdp,
     drawn: [usize; 2],
 }
@@ -223,11 +287,8 @@ impl Study {
     }
 
     /// Times lookups in `rounds` rounds.
-    ///
-    /// # Errors
-    /// If the kernel fails.
-    pub fn lookups(&mut self, rounds: usize) -> Result<Vec<Row>, Error> {
-        self.medians(rounds, |study, is_ipv4, way| {
+    fn lookups(&mut self, rounds: usize) -> Result<Vec<Row>, Error> {
+        self.medians(What::Lookup, &Way::INSIDE, rounds, |study, is_ipv4, way| {
             let (family, digit) = if is_ipv4 { (0, 4) } else { (1, 6) };
             // The kernel's are slow enough to be timed by fewer.
             let is_slow = matches!(way, Way::Trie | Way::Kernel);
@@ -239,13 +300,10 @@ impl Study {
     }
 
     /// Times packets in `rounds` rounds of `count` packets each. All of them have to arrive.
-    ///
-    /// # Errors
-    /// If the kernel fails, or packets are lost.
-    pub fn packets(&mut self, rounds: usize, count: u32) -> Result<Vec<Row>, Error> {
+    fn packets(&mut self, rounds: usize, count: u32) -> Result<Vec<Row>, Error> {
         let _sink = self.attach("b1", "sink")?;
-        self.medians(rounds, |study, is_ipv4, way| {
-            let _program = study.attach("a1", &format!("forward_{}", way.name()))?;
+        self.medians(What::Packet, &Way::ALL, rounds, |study, is_ipv4, way| {
+            let _program = study.attach("a1", &way.program())?;
             let before = study.state()?[2];
             let generator = if is_ipv4 { "generate4" } else { "generate6" };
             let attributes = TestRunAttrs::new().xdp_live_frames(BATCH);
@@ -267,13 +325,15 @@ impl Study {
         link.map_err(|error| Error::of_chain(what, &error))
     }
 
-    /// Runs all ways of both families in turn, and returns the median of each.
+    /// Runs ways of both families in turn, and returns the median of each.
     fn medians(
         &mut self,
+        what: What,
+        ways: &[Way],
         rounds: usize,
         mut run: impl FnMut(&mut Self, bool, Way) -> Result<f64, Error>,
     ) -> Result<Vec<Row>, Error> {
-        let kinds = [true, false].into_iter().flat_map(|is_ipv4| Way::ALL.map(|way| (is_ipv4, way)));
+        let kinds = [true, false].into_iter().flat_map(|is_ipv4| ways.iter().map(move |&way| (is_ipv4, way)));
         let mut figures: Vec<(bool, Way, Vec<f64>)> =
             kinds.map(|(is_ipv4, way)| (is_ipv4, way, Vec::with_capacity(rounds))).collect();
         for _ in 0..rounds {
@@ -281,19 +341,25 @@ impl Study {
                 figures.push(run(self, *is_ipv4, *way)?);
             }
         }
-        let row = |(is_ipv4, way, mut figures): (bool, Way, Vec<f64>)| {
+        let median = |(is_ipv4, way, mut figures): (bool, Way, Vec<f64>)| {
             figures.sort_unstable_by(f64::total_cmp);
-            Row { is_ipv4, way, nanoseconds: figures[figures.len() / 2] }
+            (is_ipv4, way, figures[figures.len() / 2])
         };
-        Ok(figures.into_iter().map(row).collect())
+        let medians: Vec<(bool, Way, f64)> = figures.into_iter().map(median).collect();
+        let ours = |family| medians.iter().find(|row| (row.0, row.1) == (family, Way::Ours)).map(|row| row.2);
+        let row = |&(is_ipv4, way, ns): &(bool, Way, f64)| Row {
+            what,
+            family: if is_ipv4 { "ipv4" } else { "ipv6" },
+            way,
+            ns,
+            fibula_times: ns / ours(is_ipv4).expect("fibula is one of the ways"),
+        };
+        Ok(medians.iter().map(row).collect())
     }
 }
 
 /// Sets a study up and compares all answers of the program with the tables' own.
-///
-/// # Errors
-/// If the counts of addresses are no powers of two, an answer is wrong, or the kernel fails.
-pub fn prepare(workload: &Workload<'_>) -> Result<Study, Error> {
+fn prepare(workload: &Workload<'_>) -> Result<Study, Error> {
     for pair in ["add a0 type veth peer name a1", "add b0 type veth peer name b1"] {
         ip(&format!("link {pair}"))?;
     }
@@ -304,17 +370,34 @@ pub fn prepare(workload: &Workload<'_>) -> Result<Study, Error> {
     compare(workload.ipv4, workload.addresses4, &kept.answers(true)?)?;
     compare(workload.ipv6, workload.addresses6, &kept.answers(false)?)?;
     drop(kept);
-    for setting in ["ipv4/ip_forward", "ipv6/conf/all/forwarding"] {
+    let settings = [
+        ("ipv4/ip_forward", "1"),
+        ("ipv6/conf/all/forwarding", "1"),
+        // The generator's source address is routed nowhere.
+        ("ipv4/conf/all/rp_filter", "0"),
+        ("ipv4/conf/a1/rp_filter", "0"),
+    ];
+    for (setting, value) in settings {
         let path = format!("/proc/sys/net/{setting}");
-        std::fs::write(&path, "1").map_err(|error| Error::System { what: format!("write {path}"), error })?;
+        std::fs::write(&path, value)
+            .map_err(|error| Error::System { what: format!("write {path}"), error })?;
     }
-    fill_kernel(workload.ipv4)?;
-    fill_kernel(workload.ipv6)?;
+    let [a, b, c, d, e, f] = Interface::find("b1", 0)?.address;
+    let sink = format!("{a:02x}:{b:02x}:{c:02x}:{d:02x}:{e:02x}:{f:02x}");
+    for gateway in [GATEWAY4, GATEWAY6] {
+        ip(&format!("neighbour replace {gateway} lladdr {sink} dev b0 nud permanent"))?;
+    }
+    fill_kernel(workload.ipv4, GATEWAY4)?;
+    fill_kernel(workload.ipv6, GATEWAY6)?;
     Study::set_up(workload, false)
 }
 
-/// Adds the routes to the kernel's own table.
-fn fill_kernel<A: Family>(rib: &Rib<A>) -> Result<(), Error> {
+/// The neighbours that the kernel forwards to, of which it knows the sink's MAC address.
+const GATEWAY4: &str = "198.18.0.2";
+const GATEWAY6: &str = "fe80::2";
+
+/// Adds the routes to the kernel's own table, by a gateway.
+fn fill_kernel<A: Family>(rib: &Rib<A>, gateway: &str) -> Result<(), Error> {
     let failed = |error| Error::System { what: "ip -batch".into(), error };
     // The kernel refuses routes to some addresses, as in 127.0.0.0/8. They are skipped.
     let mut ip = Command::new("ip");
@@ -322,7 +405,7 @@ fn fill_kernel<A: Family>(rib: &Rib<A>) -> Result<(), Error> {
     let mut child = ip.spawn().map_err(failed)?;
     let mut lines = BufWriter::new(child.stdin.take().expect("it is piped"));
     for route in rib {
-        writeln!(lines, "route add {} dev b0", route.prefix).map_err(failed)?;
+        writeln!(lines, "route add {} via {gateway} dev b0 onlink", route.prefix).map_err(failed)?;
     }
     lines.into_inner().map_err(|error| failed(error.into_error()))?;
     child.wait().map(drop).map_err(failed)
