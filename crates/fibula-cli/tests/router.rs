@@ -12,9 +12,14 @@ struct Router(Child);
 
 impl Router {
     fn start(socket: &Path) -> Self {
+        Self::start_with(socket, &[])
+    }
+
+    fn start_with(socket: &Path, arguments: &[&str]) -> Self {
         let child = Command::new(env!("CARGO_BIN_EXE_fibula"))
             .args(["router", "run", "--memory", "--kernel", "--socket"])
             .arg(socket)
+            .args(arguments)
             .stderr(Stdio::null())
             .spawn()
             .unwrap();
@@ -88,6 +93,28 @@ fn a_socket_that_a_killed_router_left_is_taken() {
     drop(Router::start(&socket));
     assert!(socket.exists());
     drop(Router::start(&socket));
+}
+
+#[test]
+fn a_table_in_a_file_is_a_feed() {
+    let folder = tempfile::tempdir().unwrap();
+    let [socket, config, table] =
+        ["router.sock", "router.toml", "rib.txt"].map(|name| folder.path().join(name));
+    fs::write(&table, "203.0.113.0/24 1\n203.0.113.128/25 2\n2001:db8:5::/48 2\n").unwrap();
+    let leg = |last: u8| format!("{{ interface = 'lo', gateway = '192.0.2.{last}' }}");
+    let legs = [leg(7), leg(8)].join(", ");
+    fs::write(&config, format!("[table]\nfile = '{}'\nlegs = [{legs}]\n", table.display())).unwrap();
+    let _router = Router::start_with(&socket, &["--config", config.to_str().unwrap()]);
+    let rows =
+        text(ask(&socket, &["lookup", "203.0.113.1", "203.0.113.129", "2001:db8:5::1", "--format", "csv"]));
+    let expected = [
+        "203.0.113.1,203.0.113.0/24,via 192.0.2.7 dev lo",
+        "203.0.113.129,203.0.113.128/25,via 192.0.2.8 dev lo",
+        "2001:db8:5::1,2001:db8:5::/48,via 192.0.2.8 dev lo",
+    ];
+    for (row, expected) in rows.lines().skip(1).zip(expected) {
+        assert!(row.starts_with(expected), "{rows}");
+    }
 }
 
 #[test]

@@ -5,7 +5,7 @@ use crate::feed::{Feed, fpm};
 use crate::plane::xdp;
 use crate::routes::MAIN;
 use serde::Deserialize;
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -21,6 +21,8 @@ pub struct Config {
     pub fpm: Fpm,
     /// The kernel's feed.
     pub kernel: Kernel,
+    /// A table in a file; none if left out.
+    pub table: Option<Table>,
     /// What forwards.
     pub plane: PlaneKind,
     /// The name of the plane: a router of the same name takes over from one that was killed.
@@ -64,6 +66,7 @@ impl Default for Config {
             metrics: None,
             fpm: Fpm::default(),
             kernel: Kernel::default(),
+            table: None,
             plane: PlaneKind::default(),
             name: "main".into(),
             interfaces: Vec::new(),
@@ -117,6 +120,26 @@ pub struct Kernel {
     pub protocols: Vec<u8>,
 }
 
+/// A table in a file, of any format that fibula reads.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Table {
+    /// The file.
+    pub file: PathBuf,
+    /// Where its next hops lead, in their order.
+    pub legs: Vec<Leg>,
+}
+
+/// A neighbour that takes packets.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Leg {
+    /// The name of the interface that leads to it.
+    pub interface: String,
+    /// Its address.
+    pub gateway: IpAddr,
+}
+
 impl Config {
     /// Reads a configuration.
     ///
@@ -144,7 +167,12 @@ impl Config {
     /// Returns the settings of the control.
     #[must_use]
     pub fn settings(&self) -> Settings {
-        let feeds = Feed::ALL.into_iter().filter(|&feed| feed != Feed::Fpm || self.fpm.enabled).collect();
+        let is_there = |feed: &Feed| match feed {
+            Feed::Fpm => self.fpm.enabled,
+            Feed::Kernel => true,
+            Feed::Table => self.table.is_some(),
+        };
+        let feeds = Feed::ALL.into_iter().filter(is_there).collect();
         let quiet = Duration::try_from_secs_f64(self.fpm.quiet_s).unwrap_or(Duration::MAX);
         Settings { feeds, quiet, ..Settings::default() }
     }
@@ -164,10 +192,13 @@ mod tests {
         let text = "socket = '/run/a'\nmetrics = '[::1]:9629'\nplane = 'xdp'\nname = 'edge'\n\
             interfaces = ['eth0', { name = 'eth1', table = 100 }]\nmode = 'generic'\n\
             [fpm]\nlisten = '127.0.0.1:2621'\nquiet_s = 2.5\n\
-            [kernel]\nroutes = true\ntables = [254]\nprotocols = [12]\n";
+            [kernel]\nroutes = true\ntables = [254]\nprotocols = [12]\n\
+            [table]\nfile = 'rib.txt'\nlegs = [{ interface = 'eth0', gateway = 'fe80::1' }]\n";
         let config = Config::parse(text).unwrap();
         assert_eq!(config.settings().quiet, Duration::from_millis(2500));
         assert_eq!(config.kernel.protocols, [12]);
+        assert_eq!(config.settings().feeds, Feed::ALL);
+        assert_eq!(config.table.as_ref().unwrap().legs[0].gateway.to_string(), "fe80::1");
         let tables: Vec<u32> = config.xdp().interfaces.iter().map(|interface| interface.table).collect();
         assert_eq!((tables, config.xdp().mode), (vec![254, 100], xdp::Mode::Generic));
         let off = Config::parse("fpm.enabled = false").unwrap();

@@ -9,6 +9,10 @@ pub enum Error {
     /// A table or a limit of it.
     #[error(transparent)]
     Fibula(#[from] fibula::Error),
+    /// A file that holds a table.
+    #[cfg(feature = "daemon")]
+    #[error(transparent)]
+    File(#[from] fibula_io::Error),
     /// The kernel refused something.
     #[error("{what}: {error}")]
     System {

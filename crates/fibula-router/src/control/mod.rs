@@ -49,7 +49,11 @@ pub struct Settings {
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { feeds: Feed::ALL.to_vec(), quiet: Duration::from_secs(10), gather: Duration::from_micros(500) }
+        Self {
+            feeds: vec![Feed::Fpm, Feed::Kernel],
+            quiet: Duration::from_secs(10),
+            gather: Duration::from_micros(500),
+        }
     }
 }
 

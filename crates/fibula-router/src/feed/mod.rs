@@ -1,4 +1,5 @@
-//! What routes come from: [`fpm`] listens to zebra, [`kernel`] to rtnetlink.
+//! What routes come from: [`fpm`] listens to zebra, [`kernel`] to rtnetlink, [`table`] reads a
+//! file.
 //!
 //! A feed has a thread that always reads, so that its sender never waits. What it reads goes to a
 //! [`Queue`], where a later message about the same route replaces the earlier one. So the memory of
@@ -10,9 +11,11 @@
 //! ([`Mark`]).
 
 pub mod fpm;
-#[cfg(target_os = "linux")]
+#[cfg(all(feature = "daemon", target_os = "linux"))]
 pub mod kernel;
 mod queue;
+#[cfg(all(feature = "daemon", target_os = "linux"))]
+pub mod table;
 #[doc(hidden)]
 pub mod writer;
 
@@ -29,11 +32,13 @@ pub enum Feed {
     Fpm,
     /// The kernel's own routes, links and neighbours.
     Kernel,
+    /// A table in a file.
+    Table,
 }
 
 impl Feed {
     /// All feeds.
-    pub const ALL: [Self; 2] = [Self::Fpm, Self::Kernel];
+    pub const ALL: [Self; 3] = [Self::Fpm, Self::Kernel, Self::Table];
 
     /// Returns whether routes of one prefix that differ in their metric are different routes. FPM
     /// has one route a prefix, and a replacement may have another metric.
@@ -47,6 +52,7 @@ impl fmt::Display for Feed {
         f.pad(match self {
             Self::Fpm => "fpm",
             Self::Kernel => "kernel",
+            Self::Table => "table",
         })
     }
 }

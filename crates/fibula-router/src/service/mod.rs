@@ -16,7 +16,7 @@ pub use socket::{Answer, Ask, Client};
 use crate::Error;
 use crate::config::Config;
 use crate::control::{Control, run};
-use crate::feed::{Queue, fpm, kernel};
+use crate::feed::{Queue, fpm, kernel, table};
 use crate::plane::Plane;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
@@ -30,7 +30,8 @@ type Shared<P> = Arc<Queue<Control<P>>>;
 /// Runs a router until SIGTERM or SIGINT. Returns its plane, which still forwards.
 ///
 /// # Errors
-/// If an address is not free, or the kernel refuses a socket. Nothing was forwarded then.
+/// If an address is not free, the table cannot be read, or the kernel refuses a socket. Nothing was
+/// forwarded then.
 pub fn serve<P: Plane + Send + 'static>(config: &Config, plane: P) -> Result<Control<P>, Error> {
     let mut control = Control::new(plane, config.settings());
     let queue: Shared<P> = Arc::default();
@@ -47,6 +48,9 @@ pub fn serve<P: Plane + Send + 'static>(config: &Config, plane: P) -> Result<Con
     if config.fpm.enabled {
         let server = fpm::Server::listen(config.fpm.listen, Arc::clone(&queue))?;
         tracing::info!("FPM: listening at {}", server.address());
+    }
+    if let Some(config) = &config.table {
+        table::tell(config, &queue)?;
     }
     kernel::follow(filter, Arc::clone(&queue))?;
     control.set_asker(kernel::asker()?, Instant::now());
