@@ -26,7 +26,9 @@ pub(crate) fn test() -> Result<()> {
     let tests = ["test", "--package", "fibula", "--lib", "--test", "engines", "--locked"];
     let mut tests = cargo(&tests);
     // Not optimized: compiling three widths of every engine takes longer than these tests.
-    tests.args(["--target", LINUX, "--profile", "quick", "--"]).args(TESTS);
+    tests
+        .args(["--target", LINUX, "--target-dir", "target/emulator", "--profile", "quick", "--"])
+        .args(TESTS);
     tests.env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER", setup::ARM_LINKER);
     tests.env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER", setup::ARM_RUNNER);
     run(tests.env("PROPTEST_CASES", "1"))

@@ -1,29 +1,39 @@
 //! The checks that do not run the code.
 
-use crate::run::{DEFAULT_FEATURES, FEATURES, cargo, run};
+use crate::run::{DEFAULT_FEATURES, FEATURES, LARGE, cargo, run};
 use crate::{aarch64, comments, dependencies};
 use anyhow::Result;
+use std::process::Command;
 
 /// Checks formatting, the width of comments, clippy, documentation, dependencies, and that the
 /// library compiles for another architecture.
 pub(crate) fn all() -> Result<()> {
-    code()?;
+    style()?;
+    for features in [FEATURES, DEFAULT_FEATURES] {
+        clippy(cargo(&["clippy", "--workspace", "--all-targets", "--locked"]).args(features))?;
+    }
+    // What someone gets who wants the library and as little else as possible.
+    clippy(&mut cargo(&["clippy", "--package", "fibula", "--no-default-features", "--locked"]))?;
     let mut documentation = cargo(&["doc", "--workspace", "--no-deps", "--locked"]);
     run(documentation.args(FEATURES).env("RUSTDOCFLAGS", "--deny warnings"))?;
     dependencies::check()?;
     aarch64::check()
 }
 
-/// Checks formatting, the width of comments and clippy.
-pub(crate) fn code() -> Result<()> {
+/// Checks formatting, the width of comments and, without the [large](LARGE) crates, clippy.
+pub(crate) fn quick() -> Result<()> {
+    style()?;
+    let mut small = cargo(&["clippy", "--workspace", "--all-targets", "--locked"]);
+    clippy(small.args(LARGE.iter().flat_map(|name| ["--exclude", name])))
+}
+
+/// Checks formatting and the width of comments.
+fn style() -> Result<()> {
     run(&mut cargo(&["fmt", "--all", "--check"]))?;
-    comments::check()?;
-    for features in [FEATURES, DEFAULT_FEATURES] {
-        run(cargo(&["clippy", "--workspace", "--all-targets", "--locked"])
-            .args(features)
-            .args(["--", "--deny", "warnings"]))?;
-    }
-    // What someone gets who wants the library and as little else as possible.
-    let small = ["clippy", "--package", "fibula", "--no-default-features", "--locked"];
-    run(cargo(&small).args(["--", "--deny", "warnings"]))
+    comments::check()
+}
+
+/// Runs clippy, for which a warning is an error.
+fn clippy(command: &mut Command) -> Result<()> {
+    run(command.args(["--", "--deny", "warnings"]))
 }

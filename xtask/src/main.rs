@@ -23,7 +23,7 @@ use std::process::ExitCode;
 const USAGE: &str = "\
 usage: cargo xtask COMMAND
 
-  test    everything below, then all tests, both sanitizers, and every fuzz target for 10 seconds
+  test    everything below, then all tests, both sanitizers, and every fuzz target for 5 seconds
           --quick: formatting, clippy and the unit tests
           --beside: both sanitizers, the Python package and every fuzz target
   lint    formatting, comments' width, clippy, documentation, licences and duplicate versions

@@ -10,8 +10,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 pub(crate) const FEATURES: [&str; 2] =
     ["--features", "fibula-cli/gpu,fibula-cli/enrich,fibula-cli/router,fibula-peers/crates"];
 
-/// [`FEATURES`] that need no Arrow.
-pub(crate) const WITHOUT_ARROW: [&str; 2] = ["--features", "fibula-cli/gpu,fibula-peers/crates"];
+/// The crates that need Arrow, the kernel's programs, cards or others' engines. What they need takes
+/// longer to compile than everything else.
+pub(crate) const LARGE: [&str; 6] =
+    ["fibula-arrow", "fibula-duckdb", "fibula-gpu", "fibula-peers", "fibula-python", "fibula-router"];
 
 /// As [`FEATURES`], with the command line as it is built by default. The dependencies have the same
 /// features as with [`FEATURES`], so that few of them are compiled twice: fibula-io, which has no

@@ -1,6 +1,6 @@
 //! `cargo xtask test`: everything. What is most likely to fail comes first.
 
-use crate::run::{DEFAULT_FEATURES, FEATURES, WITHOUT_ARROW, cargo, host, nightly, root, run};
+use crate::run::{DEFAULT_FEATURES, FEATURES, LARGE, cargo, host, nightly, root, run};
 use crate::{aarch64, api, bpf, fuzz, instructions, lint, packages, python, setup};
 use anyhow::{Context, Result, bail};
 use std::fs::File;
@@ -14,27 +14,27 @@ type Stage = (&'static str, fn() -> Result<()>);
 const FIRST: [Stage; 2] = [("what the tests need", setup::all), ("lint", lint::all)];
 
 /// The stages of the library, the command line and what they are made of.
-const MAIN: [Stage; 6] = [
+const MAIN: [Stage; 5] = [
     ("packages", packages::check),
     ("public surface", api::check),
     ("XDP programs", bpf::check),
     ("tests", tests),
     ("instructions", instructions::check),
-    ("64-bit Arm", aarch64::test),
 ];
 
-/// The stages that compile everything again, with instruments or other profiles, into folders of
-/// their own. They run beside the main ones, because the compiler spends minutes in one crate, on
+/// The stages that compile everything again, with instruments, other profiles or for another
+/// processor, into folders of their own. They run beside the main ones, because the compiler spends minutes in one crate, on
 /// one core.
-const BESIDE: [Stage; 4] = [
+const BESIDE: [Stage; 5] = [
     ("address sanitizer", address_sanitizer),
     ("thread sanitizer", thread_sanitizer),
     ("Python", python::test),
+    ("64-bit Arm", aarch64::test),
     ("fuzzing", || fuzz::targets(fuzz::SECONDS, &[])),
 ];
 
 /// The stages of what one runs before a commit.
-const QUICK: [Stage; 2] = [("lint", lint::code), ("unit tests", unit_tests)];
+const QUICK: [Stage; 2] = [("lint", lint::quick), ("unit tests", unit_tests)];
 
 /// Where the stages print that run beside the main ones.
 const LOG: &str = "target/beside.log";
@@ -115,7 +115,7 @@ fn tests() -> Result<()> {
 
 /// The unit tests that make large tables. Code that is not optimized takes longer for these ten
 /// than for all others together.
-const LARGE: [&str; 10] = [
+const SLOW: [&str; 10] = [
     "mosaic::tests::runs_that_come_and_go_leave_few_holes",
     "triec::tests::a_life_inside_2000_leaves_no_holes",
     "snapshot::tests::every_engine_that_keeps_snapshots_comes_back_at_every_width",
@@ -128,15 +128,12 @@ const LARGE: [&str; 10] = [
     "sail_m::tests::twelve_tables_keep_apart_and_within_the_bound_on_chip",
 ];
 
-/// The crates that need Arrow. It takes longer to compile than all that the other crates need.
-const WITH_ARROW: [&str; 3] = ["fibula-arrow", "fibula-duckdb", "fibula-python"];
-
-/// Runs the unit tests of all crates without Arrow, not optimized and with few cases each, but for
-/// the [large](LARGE) ones.
+/// Runs the unit tests of all but the [large](LARGE) crates, not optimized and with few cases each,
+/// but for the [slow](SLOW) ones.
 fn unit_tests() -> Result<()> {
     let mut tests = cargo(&["test", "--workspace", "--lib", "--bins", "--locked", "--profile", "quick"]);
-    tests.args(WITH_ARROW.iter().flat_map(|name| ["--exclude", name])).args(WITHOUT_ARROW);
-    let left_out = LARGE.iter().flat_map(|name| ["--skip", name]);
+    tests.args(LARGE.iter().flat_map(|name| ["--exclude", name]));
+    let left_out = SLOW.iter().flat_map(|name| ["--skip", name]);
     run(tests.arg("--").args(left_out).env("PROPTEST_CASES", "4"))
 }
 
