@@ -184,7 +184,8 @@ def _of_polars(series: Any) -> Any:
     if series.dtype == pl.Object:
         msg = "a Series of objects holds no addresses: expected text, UInt32 or Binary"
         raise TypeError(msg)
-    return series
+    # Polars' own nulls have a buffer, which Arrow's have not.
+    return series.cast(pl.String) if series.dtype == pl.Null else series
 
 
 def polars_values(values: Sequence[Any]) -> Any:

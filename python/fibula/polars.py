@@ -8,24 +8,34 @@
 >>> flows.select(src.lookup(t), prefix=src.prefix(t), known=src.contains(t)).collect().rows()
 [('lab', '10.1.0.0/16', True), ('corp', '10.0.0.0/8', True), (None, None, False),
  (None, None, None)]
+
+The package's library is a plugin of Polars: it answers each chunk without the interpreter, and the
+plan keeps the table. Where this Polars calls no plugins of its version, or Arrow has no type for
+the values, a function in Python answers the same by `map_batches`.
 """
 
 from __future__ import annotations
 
+import functools
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import polars as pl
 
-from fibula import _columns
+import fibula
+from fibula import _columns, _fibula
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from fibula._fibula import Table
+    from fibula._fibula import PolarsHandle, Table
 
     Errors = Literal["raise", "null"]
+    Question = Literal["lookup", "contains"]
 
 __all__ = ["Namespace"]
+
+_LIBRARY = Path(_fibula.__file__)
 
 
 @pl.api.register_expr_namespace("fibula")
@@ -38,7 +48,7 @@ class Namespace:
     def lookup(self, table: Table[Any], *, errors: Errors = "raise", threads: int = 1) -> pl.Expr:
         """Return the value of the longest prefix that matches; see `Table.lookup`."""
         dtype = table._dictionary("polars", _columns.polars_values).dtype
-        return self._map(lambda series: table.lookup(series, errors=errors, threads=threads), dtype)
+        return self._ask("lookup", table, errors, threads, dtype)
 
     def prefix(self, table: Table[Any], *, errors: Errors = "raise", threads: int = 1) -> pl.Expr:
         """Return the longest prefix that matches, as text.
@@ -46,16 +56,49 @@ class Namespace:
         The first use after a change makes a table of the prefixes, which takes a second for a
         million.
         """
-        prefixes = table._prefixes()
-        return self._map(
-            lambda series: prefixes.lookup(series, errors=errors, threads=threads), pl.String
-        )
+        return self._ask("lookup", table._prefixes(), errors, threads, pl.String)
 
     def contains(self, table: Table[Any], *, errors: Errors = "raise", threads: int = 1) -> pl.Expr:
         """Return whether any prefix matches; null for null, and for what is no address."""
-        return self._map(
-            lambda series: _columns.contains(table, series, errors, threads), pl.Boolean
-        )
+        return self._ask("contains", table, errors, threads, pl.Boolean)
 
-    def _map(self, answer: Callable[[pl.Series], pl.Series], dtype: Any) -> pl.Expr:
-        return self._expr.map_batches(answer, return_dtype=dtype, is_elementwise=True)
+    def _ask(
+        self, question: Question, table: Table[Any], errors: Errors, threads: int, dtype: Any
+    ) -> pl.Expr:
+        handle = None
+        if dtype != pl.Object and _calls_plugin():
+            handle = _fibula.PolarsHandle.of(table, question, errors, threads)
+        answers: Callable[[pl.Series], pl.Series]
+        if handle is not None:
+            # The plan keeps the handle as the function that it calls with the answers.
+            asked, answers = _call(self._expr, handle), handle
+        else:
+            ask = (
+                table.lookup
+                if question == "lookup"
+                else functools.partial(_columns.contains, table)
+            )
+            asked, answers = self._expr, functools.partial(ask, errors=errors, threads=threads)
+        return asked.map_batches(answers, return_dtype=dtype, is_elementwise=True)
+
+
+def _call(expr: pl.Expr, handle: PolarsHandle) -> pl.Expr:
+    from polars.plugins import register_plugin_function
+
+    return register_plugin_function(
+        plugin_path=_LIBRARY,
+        function_name="fibula_answer",
+        args=[expr],
+        kwargs=handle.keywords,
+        is_elementwise=True,
+    )
+
+
+@functools.cache
+def _calls_plugin() -> bool:
+    """Return whether this Polars calls the plugin, by trying: Polars has the versions compared."""
+    handle = _fibula.PolarsHandle.of(fibula.Table({"10.0.0.0/8": 0}), "contains", "raise", 1)
+    try:
+        return handle is not None and pl.select(_call(pl.lit("10.0.0.1"), handle)).item() is True
+    except (ImportError, pl.exceptions.PolarsError):
+        return False

@@ -31,7 +31,10 @@ impl Lookups for Shared {
 }
 
 /// What `errors="raise"` and `errors="null"` mean.
-fn invalid(errors: &str) -> PyResult<Invalid> {
+///
+/// # Errors
+/// `ValueError` if it is another text.
+pub(crate) fn invalid(errors: &str) -> PyResult<Invalid> {
     match errors {
         "raise" => Ok(Invalid::Error),
         "null" => Ok(Invalid::Null),
@@ -143,7 +146,7 @@ impl Table {
         let (chunks, _) = column.into_chunked_array()?.into_inner();
         let look_up =
             |slice: &dyn Array| Ok(Arc::new(fibula_arrow::lookup(slice, &self.shared, invalid)?) as ArrayRef);
-        let answers = py.detach(|| each_chunk(&chunks, threads, look_up))?;
+        let answers = py.detach(|| each_chunk(&chunks, threads, look_up)).map_err(error_of)?;
         PyChunkedArray::try_new(answers, Arc::new(Field::new("", DataType::UInt32, true)))
     }
 
@@ -160,7 +163,7 @@ impl Table {
         let contains = |slice: &dyn Array| {
             Ok(Arc::new(fibula_arrow::contains(slice, &self.shared, invalid)?) as ArrayRef)
         };
-        let answers = py.detach(|| each_chunk(&chunks, threads, contains))?;
+        let answers = py.detach(|| each_chunk(&chunks, threads, contains)).map_err(error_of)?;
         PyChunkedArray::try_new(answers, Arc::new(Field::new("", DataType::Boolean, true)))
     }
 
@@ -201,10 +204,7 @@ impl Table {
         kind: &str,
         make: &Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let version = match &*slf.get().shared.read(slf.py()) {
-            Body::Owned(owned) => owned.values.version(),
-            Body::Mapped(_) => 0,
-        };
+        let version = slf.get().shared.read(slf.py()).values_version();
         slf.get().made(slf.py(), kind, version, || make.call1((slf.getattr("values")?,)))
     }
 
@@ -281,13 +281,15 @@ fn each_object(
     Ok(())
 }
 
-/// Answers chunks one after the other, each divided among threads. An error names the row of the
-/// whole column.
-fn each_chunk(
+/// Answers chunks one after the other, each divided among threads.
+///
+/// # Errors
+/// The first of `answer`, with the row of the whole column.
+pub(crate) fn each_chunk(
     chunks: &[ArrayRef],
     threads: usize,
     answer: impl Fn(&dyn Array) -> Result<ArrayRef, fibula_arrow::Error> + Sync,
-) -> PyResult<Vec<ArrayRef>> {
+) -> Result<Vec<ArrayRef>, fibula_arrow::Error> {
     let mut answers = Vec::with_capacity(chunks.len());
     let mut first = 0;
     for chunk in chunks {
@@ -313,15 +315,14 @@ fn each_chunk(
             slices.iter().map(|slice| answer(slice)).collect()
         };
         for (slice, found) in slices.iter().zip(found) {
-            answers.push(found.map_err(|error| error_of(error, first))?);
+            answers.push(found.map_err(|error| error.at_row(first))?);
             first += slice.len() as u64;
         }
     }
     Ok(answers)
 }
 
-fn error_of(error: fibula_arrow::Error, first: u64) -> PyErr {
-    let is_of_row = error.row().is_some();
-    let text = error.at_row(first).to_string();
-    if is_of_row { PyValueError::new_err(text) } else { PyTypeError::new_err(text) }
+fn error_of(error: fibula_arrow::Error) -> PyErr {
+    let text = error.to_string();
+    if error.row().is_some() { PyValueError::new_err(text) } else { PyTypeError::new_err(text) }
 }

@@ -23,6 +23,7 @@ mod files;
 mod mapped;
 mod owned;
 mod pickle;
+mod plugin;
 mod shared;
 mod table;
 mod values;
@@ -36,6 +37,8 @@ mod _fibula {
     use crate::files::{open, read};
     #[pymodule_export]
     use crate::pickle::{restore_routes, restore_snapshot};
+    #[pymodule_export]
+    use crate::plugin::PolarsHandle;
     #[pymodule_export]
     use crate::table::Table;
 }

@@ -30,6 +30,16 @@ pub(crate) enum Body {
     Owned(Box<Owned>),
 }
 
+impl Body {
+    /// Returns a number that rises when an index gets another value.
+    pub(crate) fn values_version(&self) -> u64 {
+        match self {
+            Self::Owned(owned) => owned.values.version(),
+            Self::Mapped(_) => 0,
+        }
+    }
+}
+
 /// A table that threads share; see the [module page](self).
 pub(crate) struct Shared {
     body: RwLock<Body>,

@@ -32,9 +32,9 @@ def test_lookups_have_a_speed(table):
 def test_copies_in_parquet_have_a_cost(table):
     done = bench(table, "--copies", "2000", "--only", "Polars")
     assert done.returncode == 0, done.stderr
-    (row,) = [line.split("|") for line in done.stdout.splitlines() if line.startswith("| Polars")]
-    assert float(row[2]) > 0
-    assert float(row[3]) > 0
+    rows = [line.split("|") for line in done.stdout.splitlines() if line.startswith("| Polars")]
+    assert len(rows) == 2
+    assert all(float(row[2]) > 0 and float(row[3]) > 0 for row in rows)
 
 
 def test_a_copy_with_other_answers_is_told(table, tmp_path):

@@ -1,59 +1,19 @@
-"""Polars expressions, and functions of DuckDB and DataFusion: small, null, lazy, many rows."""
+"""Functions of DuckDB and DataFusion: small, null, many rows."""
 
 import ipaddress
 
 import datafusion
 import duckdb
-import polars as pl
 import pyarrow as pa
 import pytest
 
 import fibula
 import fibula.datafusion
 import fibula.duckdb
-import fibula.polars
 
 ROUTES = {"10.0.0.0/8": "corp", "10.1.0.0/16": "lab", "2001:db8::/32": "doc"}
 ROWS = ["10.1.2.3", None, "10.2.3.4", "192.0.2.1", "2001:db8::1"] * 2001
 LOOKUP = ["lab", None, "corp", None, "doc"] * 2001
-PREFIX = ["10.1.0.0/16", None, "10.0.0.0/8", None, "2001:db8::/32"] * 2001
-CONTAINS = [True, None, True, False, True] * 2001
-
-
-@pytest.mark.parametrize("engine", ["in-memory", "streaming"])
-def test_polars(engine):
-    table = fibula.Table(ROUTES)
-    src = pl.col("src").fibula
-    query = pl.LazyFrame({"src": ROWS, "n": range(len(ROWS))}).select(
-        "n", site=src.lookup(table), prefix=src.prefix(table), known=src.contains(table)
-    )
-    assert query.collect_schema() == {
-        "n": pl.Int64,
-        "site": pl.String,
-        "prefix": pl.String,
-        "known": pl.Boolean,
-    }
-    found = query.collect(engine=engine)
-    assert found["site"].to_list() == LOOKUP
-    assert found["prefix"].to_list() == PREFIX
-    assert found["known"].to_list() == CONTAINS
-    assert found["n"].to_list() == list(range(len(ROWS)))
-
-
-def test_polars_sees_changes_and_names_rows():
-    table = fibula.Table(ROUTES)
-    frame = pl.DataFrame({"src": ["10.1.2.3", "10.1.2"]})
-    src = pl.col("src").fibula
-    for ask in (src.lookup, src.prefix, src.contains):
-        with pytest.raises((ValueError, pl.exceptions.PolarsError), match='row 1: "10.1.2" is not'):
-            frame.select(ask(table))
-        assert frame.select(ask(table, errors="null"))["src"].null_count() == 1
-    table.insert("10.1.2.0/24", "desk")
-    first = frame.head(1)
-    assert first.select(src.lookup(table)).item() == "desk"
-    assert first.select(src.prefix(table)).item() == "10.1.2.0/24"
-    del table.routes["10.1.2.0/24"]
-    assert first.select(src.prefix(table)).item() == "10.1.0.0/16"
 
 
 @pytest.mark.parametrize("kind", ["VARCHAR", "UINTEGER", "BLOB"])

@@ -1,11 +1,12 @@
 //! The project's own tasks, for people and for continuous integration.
 //!
-//! `cargo xtask test` runs all of them. Each step can be run alone.
+//! `cargo xtask test` runs all of them but DataFusion's. Each step can be run alone.
 
 mod aarch64;
 mod api;
 mod bpf;
 mod comments;
+mod datafusion;
 mod dependencies;
 mod duckdb;
 mod fuzz;
@@ -23,16 +24,17 @@ use std::process::ExitCode;
 const USAGE: &str = "\
 usage: cargo xtask COMMAND
 
-  test    everything below, then all tests, both sanitizers, and every fuzz target for 5 seconds
+  test    everything below but datafusion, then all tests, both sanitizers, and every fuzz target for 5 seconds
           --quick: formatting, clippy and the unit tests
-          --beside: both sanitizers, the Python package and every fuzz target
+          --beside: both sanitizers, the Python package, the emulated 64-bit Arm and every fuzz target
   lint    formatting, comments' width, clippy, documentation, licences and duplicate versions
   instructions  the instructions of a lookup of every engine, against docs/instructions.tsv; --record writes the counts there
   api     the public items of the published crates, against docs/public-api; --record writes them there
   bpf     the XDP programs, compiled by clang, against the objects that are committed; --record writes them there
   python  the Python package: its code checked, its wheel built, installed under target/ and tested, with DuckDB's extension
   duckdb  DuckDB's extension, as target/duckdb/fibula.duckdb_extension
-  fuzz    every fuzz target, or those named; --seconds N each (10)
+  datafusion  the functions of DataFusion, which no other command compiles: checked and tested
+  fuzz    every fuzz target, or those named; --seconds N each (5)
   setup   install what the tests need and the machine lacks; `setup peers`: what the feature `peers` needs, too";
 
 fn main() -> ExitCode {
@@ -59,6 +61,7 @@ fn command(arguments: &[String]) -> Result<()> {
         ("bpf", rest) => bpf::from_arguments(rest),
         ("python", []) => python::set_up().and_then(|()| python::test()),
         ("duckdb", []) => duckdb::build(),
+        ("datafusion", []) => datafusion::test(),
         ("fuzz", rest) => fuzz::from_arguments(rest),
         ("setup", []) => setup::all(),
         ("setup", [what]) if what == "peers" => setup::peers(),

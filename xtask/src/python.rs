@@ -1,18 +1,23 @@
 //! The Python package: built as a wheel, installed into an environment under target/, and tested
-//! there. So is DuckDB's extension, which Python loads.
+//! there, and again where nothing else is installed. So is DuckDB's extension, which Python loads.
 
 use crate::duckdb;
 use crate::run::{root, run, works};
 use crate::setup::debian;
 use anyhow::{Context, Result};
+use std::ffi::OsStr;
 use std::path::PathBuf;
 use std::process::Command;
 
 /// The packages that the tests need, with their versions.
 const REQUIREMENTS: &str = "python/requirements.txt";
 
-/// An earlier release of DuckDB, which is installed into a folder of its own.
-const EARLIER_DUCKDB: &str = "python/requirements-duckdb.txt";
+/// Earlier releases of what the package is part of: the list of each, the folder of the environment
+/// that it is installed into, and the tests that run with it.
+const EARLIER: [(&str, &str, &str); 2] = [
+    ("python/requirements-duckdb.txt", "earlier-duckdb", "tests/test_duckdb_extension.py"),
+    ("python/requirements-polars.txt", "earlier-polars", "tests/test_polars.py"),
+];
 
 /// Where wheels are built.
 const WHEELS: &str = "target/wheels";
@@ -29,10 +34,25 @@ fn tool(name: &str, arguments: &[&str]) -> Command {
     command
 }
 
-/// The folder of the earlier release of DuckDB.
-fn earlier_duckdb() -> PathBuf {
-    environment().join("earlier-duckdb")
+/// An environment with nothing but the package.
+fn bare() -> PathBuf {
+    root().join("target/python-bare")
 }
+
+/// What runs there: the package needs no other one.
+const BARE: &str = "
+import importlib.util, pathlib, tempfile, fibula
+found = [name for name in ('numpy', 'pyarrow', 'polars') if importlib.util.find_spec(name)]
+assert not found, found
+table = fibula.Table({'8.8.8.0/24': 'dns', '2001:db8::/32': 'doc'})
+assert table['8.8.8.8'] == 'dns'
+assert table.lookup(['2001:db8::1', '::1']) == ['doc', None]
+path = pathlib.Path(tempfile.mkdtemp()) / 'table.fib'
+table.to_fib(path, family=4)
+assert fibula.open(path)['8.8.8.8'] == 'dns'
+path.unlink()
+path.parent.rmdir()
+";
 
 /// Creates the environment, and installs what the tests need where the lists of it have changed.
 pub(crate) fn set_up() -> Result<()> {
@@ -40,7 +60,7 @@ pub(crate) fn set_up() -> Result<()> {
         debian("Java for Spark", &["default-jre-headless"])?;
     }
     install(REQUIREMENTS, None)?;
-    install(EARLIER_DUCKDB, Some(earlier_duckdb()))
+    EARLIER.iter().try_for_each(|(list, folder, _)| install(list, Some(environment().join(folder))))
 }
 
 /// Installs what a list names, unless that was done before: into the environment, or without
@@ -82,12 +102,24 @@ pub(crate) fn test() -> Result<()> {
     }
     let mut build = tool("maturin", &["build", "--locked", "--quiet", "--out"]);
     run(build.arg(&wheels).env("CARGO_INCREMENTAL", "0"))?;
-    let mut install = tool("pip", &["install", "--quiet", "--disable-pip-version-check", "--no-deps"]);
-    install.args(["--force-reinstall", "--no-index", "--find-links"]).arg(&wheels).arg("fibula");
-    run(&mut install)?;
+    run(install_wheel(&[]).arg("--force-reinstall"))?;
     run(&mut tool("mypy", &["fibula"]))?;
     duckdb::build()?;
     run(&mut tool("pytest", &["--quiet"]))?;
-    let mut earlier = tool("pytest", &["--quiet", "tests/test_duckdb_extension.py"]);
-    run(earlier.env("PYTHONPATH", earlier_duckdb()))
+    for (_, folder, tests) in EARLIER {
+        run(tool("pytest", &["--quiet", tests]).env("PYTHONPATH", environment().join(folder)))?;
+    }
+    let bare = bare();
+    run(Command::new("python3").args(["-m", "venv", "--clear", "--without-pip"]).arg(&bare))?;
+    let bare_python = bare.join("bin/python");
+    run(&mut install_wheel(&["--python".as_ref(), bare_python.as_ref()]))?;
+    run(Command::new(bare_python).args(["-I", "-c", BARE]))
+}
+
+/// `pip install` of the wheel that was built, with nothing else from anywhere.
+fn install_wheel(options: &[&OsStr]) -> Command {
+    let mut install = tool("pip", &["--disable-pip-version-check", "--quiet"]);
+    install.args(options).args(["install", "--no-deps", "--no-index", "--find-links"]);
+    install.arg(root().join(WHEELS)).arg("fibula");
+    install
 }

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gzip
 import ipaddress
+import subprocess
+import sys
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -83,17 +85,16 @@ def _get(table: str, _: int) -> Answer:
     return _each(fibula.read(table).get)
 
 
+def _elsewhere(code: str) -> None:
+    """Run code in a process of its own, whose time and memory are not measured."""
+    subprocess.run([sys.executable, "-c", code], check=True)  # noqa: S603
+
+
 def _opened(table: str, family: int) -> Answer:
     """Map a snapshot. Another process writes it, so that only mapping it is timed."""
-    import subprocess
-    import sys
-
-    path = Path(tempfile.mkdtemp()) / "table.fib"
-    write = f"import fibula; fibula.read({table!r}).to_fib({str(path)!r}, family={family})"
-    subprocess.run([sys.executable, "-c", write], check=True)  # noqa: S603
-    t = fibula.open(path)
-    path.unlink()
-    path.parent.rmdir()
+    with tempfile.NamedTemporaryFile(suffix=".fib") as file:
+        _elsewhere(f"import fibula; fibula.read({table!r}).to_fib({file.name!r}, family={family})")
+        t = fibula.open(file.name)
     return _each(t.get)
 
 
@@ -183,8 +184,8 @@ def _subnet_tree(table: str, _: int) -> Answer:
     return _each(tree.__getitem__)
 
 
-def _maxminddb(table: str, family: int) -> Answer:
-    import maxminddb
+def write_mmdb(table: str, family: int, path: str) -> None:
+    """Write a table as a database of MaxMind's format. That takes minutes for a million routes."""
     import mmdb_writer
     import netaddr
 
@@ -192,8 +193,19 @@ def _maxminddb(table: str, family: int) -> Answer:
     routes = sorted(_lines(table), key=lambda route: int(route[0].partition("/")[2]))
     for prefix, value in routes:
         writer.insert_network(netaddr.IPSet([prefix]), value)
+    writer.to_db_file(path)
+
+
+def _maxminddb(table: str, family: int) -> Answer:
+    """Open a database. Another process writes it, so that only opening it is timed."""
+    import maxminddb
+    import mmdb_writer  # noqa: F401
+
     with tempfile.NamedTemporaryFile(suffix=".mmdb") as file:
-        writer.to_db_file(file.name)
+        _elsewhere(
+            f"from fibula.bench.contenders import write_mmdb; "
+            f"write_mmdb({table!r}, {family}, {file.name!r})"
+        )
         database = maxminddb.open_database(file.name, maxminddb.MODE_MMAP_EXT)
     return _each(database.get)
 

@@ -74,6 +74,14 @@ def _polars(copy: Copy) -> None:
     flows.sink_parquet(copy.out, compression="snappy")
 
 
+def _polars_map_batches(copy: Copy) -> None:
+    import fibula.polars
+
+    # As where Polars calls no plugins of the package's version.
+    fibula.polars._calls_plugin = lambda: False  # type: ignore[assignment]
+    _polars(copy)
+
+
 def _spark(copy: Copy) -> None:
     from pyspark.sql import SparkSession
 
@@ -113,7 +121,8 @@ def _enrich(copy: Copy) -> None:
 TOOLS: dict[str, Callable[[Copy], None]] = {
     "DuckDB, fibula.duckdb": _duckdb,
     "DuckDB, the extension": _duckdb_extension,
-    "Polars": _polars,
+    "Polars, the plugin": _polars,
+    "Polars, map_batches": _polars_map_batches,
     "fibula enrich": _enrich,
     "Spark": _spark,
 }
