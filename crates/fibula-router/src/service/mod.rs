@@ -48,7 +48,7 @@ pub fn serve<P: Plane + Send + 'static>(config: &Config, plane: P) -> Result<Con
         let server = fpm::Server::listen(config.fpm.listen, Arc::clone(&queue))?;
         tracing::info!("FPM: listening at {}", server.address());
     }
-    kernel::follow(filter, Arc::clone(&queue))?;
+    kernel::follow(filter, kernel::ROOM, Arc::clone(&queue))?;
     control.set_asker(kernel::asker()?, Instant::now());
     let mut signals = Signals::new([SIGTERM, SIGINT]).map_err(|error| Error::io("signals", error))?;
     let stop = Arc::clone(&queue);
