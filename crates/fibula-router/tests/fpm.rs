@@ -162,6 +162,18 @@ fn what_a_new_session_does_not_tell_again_goes_after_a_quiet_time() {
 }
 
 #[test]
+fn routes_told_again_after_a_session_that_told_nothing_are_no_change() {
+    let start = Instant::now();
+    let bytes = made().concat();
+    let mut router = router_of(&bytes);
+    let (before, changes) = (routes(&router), router.counts().changes);
+    play(&mut router, 2, &[], start).unwrap();
+    tell(&mut router, 3, &bytes, start);
+    assert_eq!(routes(&router), before);
+    assert_eq!(router.counts().changes, changes);
+}
+
+#[test]
 fn a_first_session_is_complete_when_the_table_grows_no_more() {
     let start = Instant::now();
     let routes = |from: u32, to: u32, target: Option<&Target>| -> Vec<u8> {
