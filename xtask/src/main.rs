@@ -14,6 +14,7 @@ mod instructions;
 mod lint;
 mod packages;
 mod python;
+mod router;
 mod run;
 mod setup;
 mod test;
@@ -32,6 +33,7 @@ usage: cargo xtask COMMAND
   api     the public items of the published crates, against docs/public-api; --record writes them there
   bpf     the XDP programs, compiled by clang, against the objects that are committed; --record writes them there
   python  the Python package: its code checked, its wheel built, installed under target/ and tested, with DuckDB's extension
+  router-full  the router with FRR and a full table, compared and timed, in namespaces (root); --minutes N of changes (1)
   duckdb  DuckDB's extension, as target/duckdb/fibula.duckdb_extension
   datafusion  the functions of DataFusion, which no other command compiles: checked and tested
   fuzz    every fuzz target, or those named; --seconds N each (5)
@@ -60,6 +62,7 @@ fn command(arguments: &[String]) -> Result<()> {
         ("api", rest) => api::from_arguments(rest),
         ("bpf", rest) => bpf::from_arguments(rest),
         ("python", []) => python::set_up().and_then(|()| python::test()),
+        ("router-full", rest) => router::from_arguments(rest),
         ("duckdb", []) => duckdb::build(),
         ("datafusion", []) => datafusion::test(),
         ("fuzz", rest) => fuzz::from_arguments(rest),

@@ -17,9 +17,8 @@ pub(crate) fn all() -> Result<()> {
     compilers()?;
     arm()?;
     valgrind()?;
-    frr()?;
     bpf::set_up()?;
-    namespaces()?;
+    router()?;
     nightly()?;
     rust_src()?;
     cargo_fuzz()?;
@@ -100,6 +99,12 @@ fn valgrind() -> Result<()> {
         return Ok(());
     }
     debian("valgrind", &["valgrind"])
+}
+
+/// What the router's tests need.
+pub(crate) fn router() -> Result<()> {
+    frr()?;
+    namespaces()
 }
 
 /// FRR, whose routes the router follows. Elsewhere its test is skipped.

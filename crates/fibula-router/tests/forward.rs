@@ -18,15 +18,12 @@ mod common;
 mod daemons;
 
 use common::lab::Lab;
-use daemons::{Frr, Shared, ask, wait};
-use fibula_router::control::{Control, Settings, run};
-use fibula_router::feed::{fpm, kernel};
-use fibula_router::plane::xdp::{Mode, Xdp};
+use daemons::{Frr, Shared, ask, router, wait};
+use fibula_router::plane::xdp::Mode;
 use std::fs;
 use std::io::{Read, Write};
-use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream, UdpSocket};
-use std::sync::Arc;
-use std::thread::{self, JoinHandle};
+use std::net::{IpAddr, Ipv4Addr, TcpListener, TcpStream, UdpSocket};
+use std::thread;
 use std::time::Duration;
 
 const QUIET: Duration = Duration::from_secs(1);
@@ -34,8 +31,6 @@ const CLIENT: Ipv4Addr = Ipv4Addr::new(10, 1, 0, 2);
 const SERVER: Ipv4Addr = Ipv4Addr::new(10, 64, 1, 2);
 /// How much is sent over TCP, in bytes.
 const SENT: usize = 8 << 20;
-
-type Running = JoinHandle<Control<Xdp>>;
 
 /// Has the server send back every datagram, as long as the process lives.
 fn echo(lab: &Lab) {
@@ -55,18 +50,6 @@ fn answers(lab: &Lab) -> bool {
     client.set_read_timeout(Some(Duration::from_millis(500))).unwrap();
     let sent = client.send_to(b"here", (SERVER, 7));
     sent.is_ok() && client.recv(&mut [0; 64]).is_ok_and(|length| length == 4)
-}
-
-/// Starts a router in the namespace of this thread.
-fn router(lab: &Lab, queue: &Shared<Xdp>) -> (fpm::Server, Running) {
-    let filter = kernel::Filter { routes: false, tables: Vec::new(), protocols: Vec::new() };
-    let server = fpm::Server::listen(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)), Arc::clone(queue)).unwrap();
-    kernel::follow(filter, Arc::clone(queue)).unwrap();
-    let settings = Settings { quiet: QUIET, ..Settings::default() };
-    let mut control = Control::new(lab.open(Mode::Native), settings);
-    control.set_asker(kernel::asker().unwrap(), std::time::Instant::now());
-    let queue = Arc::clone(queue);
-    (server, thread::spawn(move || run(control, &queue)))
 }
 
 /// Sends bytes to the server, which must all arrive, while something is done in the middle.
@@ -94,7 +77,7 @@ fn packets_follow_zebras_routes() {
     lab.ip("r", "route del 10.64.0.0/10");
     echo(&lab);
     let queue = Shared::default();
-    let (server, applier) = lab.inside("r", || router(&lab, &queue));
+    let (server, applier) = lab.inside("r", || router(lab.open(Mode::Native), QUIET, &queue));
     let zebra = format!("fpm address 127.0.0.1 port {}\n", server.address().port());
     lab.inside("r", || {
         frr.start("zebra", &zebra, &["-M", "dplane_fpm_nl"]);

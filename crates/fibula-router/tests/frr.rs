@@ -156,7 +156,7 @@ fn follow(groups: bool) {
     let Some(_space) = Space::new(&name) else { return };
     let queue = Shared::default();
     let filter = kernel::Filter { routes: false, tables: Vec::new(), protocols: Vec::new() };
-    kernel::follow(filter, Arc::clone(&queue)).unwrap();
+    kernel::follow(filter, kernel::ROOM, Arc::clone(&queue)).unwrap();
     let any = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
     let server = fpm::Server::listen(any, Arc::clone(&queue)).unwrap();
     let settings = Settings { quiet: QUIET, ..Settings::default() };

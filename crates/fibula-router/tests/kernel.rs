@@ -13,10 +13,13 @@
 mod daemons;
 
 use daemons::{Shared, Space, ask, command, wait};
+use fibula::Family;
 use fibula_router::control::{Control, Settings, Way, run};
 use fibula_router::feed::{Feed, kernel};
 use fibula_router::plane::memory::Memory;
+use std::io::Write;
 use std::net::IpAddr;
+use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::thread;
 
@@ -48,7 +51,7 @@ fn what_the_kernel_has_is_what_answers() {
     }
     let queue = Shared::default();
     let filter = kernel::Filter { routes: true, tables: vec![254], protocols: Vec::new() };
-    kernel::follow(filter, Arc::clone(&queue)).unwrap();
+    kernel::follow(filter, kernel::ROOM, Arc::clone(&queue)).unwrap();
     let settings = Settings { feeds: vec![Feed::Kernel], ..Settings::default() };
     let control = Control::new(Memory::default(), settings);
     let applier = {
@@ -81,6 +84,70 @@ fn what_the_kernel_has_is_what_answers() {
     command("ip link set r0 down");
     wait("routes go with their link", || ways(&queue, "192.0.2.1").is_none());
     assert_eq!(ways(&queue, "10.66.0.1"), Some((Way::Prohibit, Vec::new())), "others stay");
+    queue.fill(|batch| batch.is_last = true);
+    applier.join().unwrap();
+}
+
+/// The room for messages, in bytes: some hundred of them.
+const ROOM: usize = 1 << 16;
+
+/// The n-th of many prefixes.
+fn prefix(n: u32) -> String {
+    format!("100.{}.{}.0/24", 64 + n / 256, n % 256)
+}
+
+/// Has `ip` do what lines say.
+fn batch(lines: impl Iterator<Item = String>) {
+    let mut child = Command::new("ip").args(["-batch", "-"]).stdin(Stdio::piped()).spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    for line in lines {
+        writeln!(stdin, "{line}").unwrap();
+    }
+    drop(stdin);
+    assert!(child.wait().unwrap().success());
+}
+
+#[test]
+fn changes_that_the_kernel_lost_are_asked_for_again() {
+    const ROUTES: u32 = 5000;
+    let Some(_space) = Space::new(&format!("fibula-lost-{}", std::process::id())) else { return };
+    batch((0..ROUTES).step_by(2).map(|n| format!("route add {} via 10.99.1.1", prefix(n))));
+    let queue: Shared<Memory> = Shared::default();
+    let filter = kernel::Filter { routes: true, tables: vec![254], protocols: Vec::new() };
+    kernel::follow(filter, ROOM, Arc::clone(&queue)).unwrap();
+    let settings = Settings { feeds: vec![Feed::Kernel], ..Settings::default() };
+    let control = Control::new(Memory::default(), settings);
+    let applier = {
+        let queue = Arc::clone(&queue);
+        thread::spawn(move || run(control, &queue))
+    };
+    wait("the dump is complete", || ask(&queue, |control| control.plane().has_started()));
+    let sessions = || ask(&queue, |control| control.status().feeds[0].session);
+    let before = sessions();
+
+    // The feed cannot add what it reads as long as somebody else fills the queue.
+    queue.fill(|_| {
+        batch((0..ROUTES).map(|n| match n % 2 {
+            0 => format!("route del {}", prefix(n)),
+            _ => format!("route add {} via 10.99.1.2", prefix(n)),
+        }));
+    });
+    wait("the feed asks again", || sessions() > before);
+    let found = || {
+        ask(&queue, |control| {
+            let rows = control.routes(254, Family::Ipv4, None);
+            let rows = rows.filter(|row| row.prefix.starts_with("100."));
+            rows.map(|row| (row.prefix, row.ways[0].gateway)).collect::<Vec<_>>()
+        })
+    };
+    let gateway = Some("10.99.1.2".parse().unwrap());
+    let mut expected: Vec<_> = (1..ROUTES).step_by(2).map(|n| (prefix(n), gateway)).collect();
+    expected.sort();
+    wait("the tables are equal", || {
+        let mut found = found();
+        found.sort();
+        found == expected
+    });
     queue.fill(|batch| batch.is_last = true);
     applier.join().unwrap();
 }

@@ -3,21 +3,20 @@
 //! or r2.
 
 mod common;
+mod traffic;
 
 use common::all_of;
 use common::lab::Lab;
 use fibula::{Change, Delta, NextHop, Prefix, Rib, Route};
 use fibula_router::plane::xdp::{Mode, Reason, Xdp};
 use fibula_router::plane::{Action, Adjacency, AdjacencyId, Plane, Routes};
-use nix::sys::socket::{AddressFamily, SockFlag, SockType, SockaddrIn, bind, setsockopt, socket, sockopt};
-use std::collections::HashMap;
+use nix::sys::socket::{setsockopt, sockopt};
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::mem::ManuallyDrop;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream, UdpSocket};
-use std::os::fd::AsRawFd;
 use std::process::{Child, Command, Stdio};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
+use traffic::{Destination, Traffic};
 
 /// The adjacencies, which are next hops too: the client, the server over r1, and over r2.
 const CLIENT: u32 = 1;
@@ -217,73 +216,22 @@ fn prefix(group: u8, number: u8) -> Prefix<u32> {
     Prefix::containing(u32::from_be_bytes([10, group, number, 0]), 25)
 }
 
-/// Receives packets until some time after `stop`. Returns how many there were of each group.
-fn receive(socket: &UdpSocket, stop: &AtomicBool, received: &AtomicU64) -> HashMap<u8, u64> {
-    socket.set_read_timeout(Some(Duration::from_millis(300))).unwrap();
-    let mut of_group = HashMap::new();
-    let mut buffer = [0; 64];
-    loop {
-        // Read before the socket is, so that what was sent before `stop` is waited for.
-        let is_last = stop.load(Ordering::SeqCst);
-        match socket.recv(&mut buffer) {
-            Ok(_) => {
-                *of_group.entry(buffer[0]).or_default() += 1;
-                received.fetch_add(1, Ordering::SeqCst);
-            }
-            Err(_) if is_last => return of_group,
-            Err(_) => {}
-        }
-    }
-}
-
-/// Sends packets to 64 destinations of each group in turn until it is told to stop. Returns how
-/// many were sent.
-fn send(lab: &Lab, stop: &AtomicBool, received: &AtomicU64) -> u64 {
-    let socket = lab.inside("c", || UdpSocket::bind("0.0.0.0:0").unwrap());
-    let mut sent = 0_u64;
-    while !stop.load(Ordering::SeqCst) {
-        for (number, group) in
-            (0..64).flat_map(|number| [BY_R1, BY_R2, BY_EITHER].map(|group| (number, group)))
-        {
-            // Queues are short. A receiver that falls behind would lose packets by itself.
-            let start = Instant::now();
-            while sent > received.load(Ordering::SeqCst) + 100 && start.elapsed() < Duration::from_millis(300)
-            {
-                std::thread::yield_now();
-            }
-            socket.send_to(&[group, number], (Ipv4Addr::new(10, group, number, 1), 4789)).unwrap();
-            sent += 1;
-        }
-    }
-    sent
-}
-
-/// Runs work while packets cross the router. None may be lost, none may come by an interface that
-/// its route never led to.
+/// Runs work while packets cross the router, to 64 destinations of each group. None may be lost,
+/// none may come by an interface that its route never led to.
 fn under_traffic(lab: &Lab, work: impl FnOnce()) {
-    let sockets = ["s0", "s1"].map(|interface| {
-        let socket = lab.inside("s", || {
-            let socket = socket(AddressFamily::Inet, SockType::Datagram, SockFlag::empty(), None).unwrap();
-            setsockopt(&socket, sockopt::ReuseAddr, &true).unwrap();
-            setsockopt(&socket, sockopt::BindToDevice, &interface.into()).unwrap();
-            bind(socket.as_raw_fd(), &SockaddrIn::new(0, 0, 0, 0, 4789)).unwrap();
-            socket
-        });
-        UdpSocket::from(socket)
+    let groups = [(BY_R1, [true, false]), (BY_R2, [false, true]), (BY_EITHER, [true, true])];
+    let destinations = (0..64).flat_map(|number| {
+        groups.map(|(group, may)| Destination { address: Ipv4Addr::new(10, group, number, 1).into(), may })
     });
-    let (stop, received) = (AtomicBool::new(false), AtomicU64::new(0));
-    let (sent, [by_r1, by_r2]) = std::thread::scope(|scope| {
-        let receivers = sockets.each_ref().map(|socket| scope.spawn(|| receive(socket, &stop, &received)));
-        let sender = scope.spawn(|| send(lab, &stop, &received));
-        let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work));
-        stop.store(true, Ordering::SeqCst);
-        let all = (sender.join().unwrap(), receivers.map(|receiver| receiver.join().unwrap()));
-        result.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-        all
-    });
-    assert_eq!((by_r1.get(&BY_R2), by_r2.get(&BY_R1)), (None, None), "{by_r1:?} {by_r2:?}");
-    assert_eq!(received.load(Ordering::SeqCst), sent, "{by_r1:?} {by_r2:?}");
-    assert!(by_r1[&BY_R1] > 500 && by_r2[&BY_R2] > 500, "{by_r1:?} {by_r2:?}");
+    let traffic = Traffic::start(lab, destinations.collect(), Duration::ZERO);
+    work();
+    let report = traffic.finish();
+    assert_eq!((report.wrong(), report.lost()), (0, 0), "{:?}", report.faults());
+    for (way, of_way) in [[true, false], [false, true]].into_iter().enumerate() {
+        let rows = report.rows.iter().filter(|row| row.destination.may == of_way);
+        let came: u64 = rows.map(|row| row.came[way]).sum();
+        assert!(came > 500, "{came} packets by way {way}");
+    }
 }
 
 impl Router {

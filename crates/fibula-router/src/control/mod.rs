@@ -32,6 +32,10 @@ const RETIRED_MAX: usize = 1024;
 /// How long to wait before the plane is told again what it refused.
 const RETRY: Duration = Duration::from_secs(1);
 
+/// The part of the tables that they grow by while a first session tells everything, and a number
+/// of prefixes that is no growth.
+const GROWTH: (usize, usize) = (64, 64);
+
 /// How often the kernel is asked for neighbours that the plane needs.
 const ASK: Duration = Duration::from_secs(5);
 
@@ -41,7 +45,8 @@ pub struct Settings {
     /// The feeds that are there. The plane starts when all of them have told what they have.
     pub feeds: Vec<Feed>,
     /// How long FPM must be quiet before what it did not say again is removed. Quiet means that no
-    /// route of an earlier session was told again. A session that begins is quiet.
+    /// route of an earlier session was told again, and in the first session, that the tables do
+    /// not grow by a 64th: live changes come all the time. A session that begins is quiet.
     pub quiet: Duration,
     /// How long to wait after the first message of a batch for others.
     pub gather: Duration,
@@ -85,6 +90,8 @@ struct FeedState {
     is_connected: bool,
     /// Since when the session is quiet, until what is older has been removed.
     quiet_since: Option<Instant>,
+    /// How many prefixes there were when the first session was last found to grow.
+    grown_to: usize,
     /// Whether a session has told everything.
     is_complete: bool,
 }
@@ -193,6 +200,7 @@ impl<P: Plane> Control<P> {
                 feed.quiet_since = Some(now);
             }
         }
+        self.follow_growth(now);
         let complete = batch.marks.iter().filter_map(|mark| match *mark {
             Mark::Complete(session) => Some(session),
             _ => None,
@@ -240,6 +248,19 @@ impl<P: Plane> Control<P> {
                 }
             }
             Mark::Complete(_) => {}
+        }
+    }
+
+    /// Notes that first sessions are not quiet while the tables grow. A process that takes over
+    /// from another one forwards when a session is complete, and not by half a table.
+    fn follow_growth(&mut self, now: Instant) {
+        let told = self.tables.told();
+        let (part, least) = GROWTH;
+        let is_first = |state: &&mut FeedState| !state.is_complete && state.quiet_since.is_some();
+        for state in self.feeds.values_mut().filter(is_first) {
+            if told > state.grown_to + state.grown_to / part + least {
+                (state.grown_to, state.quiet_since) = (told, Some(now));
+            }
         }
     }
 

@@ -175,6 +175,13 @@ impl<P: Plane> Control<P> {
         }
     }
 
+    /// Returns how long messages took from their arrival until the plane had them, as pairs of
+    /// nanoseconds (to three digits) and the number of messages since the beginning. The
+    /// difference of two calls is what came in between.
+    pub fn latencies(&self) -> impl Iterator<Item = (u64, u64)> {
+        self.latency.iter_recorded().map(|value| (value.value_iterated_to(), value.count_at_value()))
+    }
+
     /// Returns the routes of a table in one family in order, those after a prefix if one is given.
     /// O(log n) to begin.
     pub fn routes(

@@ -38,9 +38,9 @@ use std::time::{Duration, Instant};
 /// The groups of links, neighbours, IPv4 addresses, routes of both families, and next-hop objects.
 const GROUPS: u32 = 1 << 0 | 1 << 2 | 1 << 4 | 1 << 6 | 1 << 10 | 1 << 31;
 
-/// The kernel's room for messages that were not read yet, in bytes. A full table that comes at once
-/// is some hundred megabytes.
-const ROOM: usize = 128 << 20;
+/// The room that a router asks the kernel for, for messages that were not read yet, in bytes. A
+/// full table that comes at once is some hundred megabytes.
+pub const ROOM: usize = 128 << 20;
 
 /// How often a dump that the kernel calls inconsistent is tried again.
 const ATTEMPTS: u32 = 5;
@@ -75,13 +75,14 @@ impl Filter {
     }
 }
 
-/// Begins to follow the kernel, in a thread of its own, as long as the process lives.
+/// Begins to follow the kernel, in a thread of its own, as long as the process lives. The kernel
+/// keeps up to `room` bytes of messages that were not read yet, and then loses changes ([`ROOM`]).
 ///
 /// # Errors
 /// If the kernel gives no socket.
-pub fn follow<C: 'static>(filter: Filter, queue: Arc<Queue<C>>) -> Result<(), Error> {
+pub fn follow<C: 'static>(filter: Filter, room: usize, queue: Arc<Queue<C>>) -> Result<(), Error> {
     let mut follower = Follower {
-        changes: open(GROUPS)?,
+        changes: open(GROUPS, room)?,
         filter,
         queue,
         session: 0,
@@ -96,14 +97,14 @@ pub fn follow<C: 'static>(filter: Filter, queue: Arc<Queue<C>>) -> Result<(), Er
     Ok(())
 }
 
-/// A socket of rtnetlink that has joined groups.
-fn open(groups: u32) -> Result<OwnedFd, Error> {
+/// A socket of rtnetlink that has joined groups, with room for messages.
+fn open(groups: u32, room: usize) -> Result<OwnedFd, Error> {
     let system = |error: Errno| Error::io("rtnetlink", error);
     let family = rustix::net::AddressFamily::NETLINK;
     // Protocol 0 of netlink is NETLINK_ROUTE.
     let socket =
         rustix::net::socket_with(family, SocketType::RAW, SocketFlags::CLOEXEC, None).map_err(system)?;
-    if let Err(error) = rustix::net::sockopt::set_socket_recv_buffer_size_force(&socket, ROOM) {
+    if let Err(error) = rustix::net::sockopt::set_socket_recv_buffer_size_force(&socket, room) {
         tracing::warn!("rtnetlink: the socket stays small ({error}); it takes CAP_NET_ADMIN to enlarge it");
     }
     rustix::net::bind(&socket, &SocketAddrNetlink::new(0, groups)).map_err(system)?;
@@ -152,7 +153,7 @@ impl<C> Follower<C> {
     /// Reads one kind of thing. Returns whether nothing changed in the meantime.
     fn dump_one(&mut self, session: Session, kind: u16, header: usize, family: u8) -> Result<bool, Error> {
         let system = |error: Errno| Error::io(format!("rtnetlink: dump of kind {kind}"), error);
-        let socket = open(0)?;
+        let socket = open(0, ROOM)?;
         let length = crate::message::HEADER + header;
         let mut request = Vec::with_capacity(length);
         request.extend((length as u32).to_ne_bytes());
@@ -276,7 +277,7 @@ enum End {
 /// # Errors
 /// If the kernel gives no socket.
 pub fn asker() -> Result<Asker, Error> {
-    let socket = open(0)?;
+    let socket = open(0, ROOM)?;
     Ok(Box::new(move |interface, address| {
         let mut message = NeighbourMessage::default();
         let (family, address) = match address {

@@ -1,8 +1,12 @@
 //! Writes events as zebra and the kernel do: for tests, fuzzers and measurements.
 
-use crate::message::{Event, HEADER, Leg, Object, Target};
+use crate::message::{Event, HEADER, Leg, Link, Neighbour, Object, Target};
 use fibula::IpPrefix;
 use netlink_packet_core::{NetlinkHeader, NetlinkMessage, NetlinkPayload};
+use netlink_packet_route::link::{LinkAttribute, LinkFlags, LinkLayerType, LinkMessage};
+use netlink_packet_route::neighbour::{
+    NeighbourAddress, NeighbourAttribute, NeighbourMessage, NeighbourState,
+};
 use netlink_packet_route::route::{
     RouteAttribute, RouteHeader, RouteMessage, RouteNextHop, RouteType, RouteVia,
 };
@@ -12,7 +16,7 @@ use std::net::IpAddr;
 /// Returns an FPM frame of some events.
 ///
 /// # Panics
-/// If an event is of a link or a neighbour, or the frame is longer than 65,535 bytes.
+/// If the frame is longer than 65,535 bytes, or an event is of a VLAN.
 #[must_use]
 pub fn frame(events: &[Event]) -> Vec<u8> {
     let mut frame = vec![1, 1, 0, 0];
@@ -25,10 +29,10 @@ pub fn frame(events: &[Event]) -> Vec<u8> {
     frame
 }
 
-/// Returns the netlink message of a route or a next-hop object.
+/// Returns the netlink message of an event.
 ///
 /// # Panics
-/// If the event is another.
+/// If the event is of a VLAN.
 #[must_use]
 pub fn message(event: &Event) -> Vec<u8> {
     match event {
@@ -36,8 +40,42 @@ pub fn message(event: &Event) -> Vec<u8> {
             route(*table, *prefix, *metric, *protocol, target.as_ref())
         }
         Event::Object { id, object } => next_hop(*id, object.as_ref()),
-        other => panic!("no message for {other:?}"),
+        Event::Link { index, link } => self::link(*index, link.as_ref()),
+        Event::Neighbour { interface, address, neighbour } => {
+            self::neighbour(*interface, *address, neighbour.as_ref())
+        }
     }
+}
+
+fn link(index: u32, link: Option<&Link>) -> Vec<u8> {
+    let mut message = LinkMessage::default();
+    (message.header.index, message.header.link_layer_type) = (index, LinkLayerType::Ether);
+    let Some(link) = link else { return bytes(RouteNetlinkMessage::DelLink(message), 0) };
+    assert!(link.vlan.is_none(), "no message for a VLAN");
+    if link.is_up {
+        message.header.flags = LinkFlags::Up | LinkFlags::Running;
+    }
+    message.attributes = vec![LinkAttribute::IfName(link.name.clone()), LinkAttribute::Mtu(link.mtu)];
+    message.attributes.extend(link.mac.map(|mac| LinkAttribute::Address(mac.into())));
+    bytes(RouteNetlinkMessage::NewLink(message), 0)
+}
+
+fn neighbour(interface: u32, address: IpAddr, neighbour: Option<&Neighbour>) -> Vec<u8> {
+    let mut message = NeighbourMessage::default();
+    let (family, address) = match address {
+        IpAddr::V4(address) => (AddressFamily::Inet, NeighbourAddress::Inet(address)),
+        IpAddr::V6(address) => (AddressFamily::Inet6, NeighbourAddress::Inet6(address)),
+    };
+    (message.header.family, message.header.ifindex) = (family, interface);
+    message.attributes.push(NeighbourAttribute::Destination(address));
+    let Some(neighbour) = neighbour else { return bytes(RouteNetlinkMessage::DelNeighbour(message), 0) };
+    message.header.state = match neighbour {
+        Neighbour { mac: None, .. } => NeighbourState::Incomplete,
+        Neighbour { is_stale: true, .. } => NeighbourState::Stale,
+        Neighbour { .. } => NeighbourState::Reachable,
+    };
+    message.attributes.extend(neighbour.mac.map(|mac| NeighbourAttribute::LinkLayerAddress(mac.into())));
+    bytes(RouteNetlinkMessage::NewNeighbour(message), 0)
 }
 
 fn route(table: u32, prefix: IpPrefix, metric: u32, protocol: u8, target: Option<&Target>) -> Vec<u8> {
@@ -86,12 +124,17 @@ fn route(table: u32, prefix: IpPrefix, metric: u32, protocol: u8, target: Option
         }
         _ => {}
     }
-    let payload = match target {
-        Some(_) => RouteNetlinkMessage::NewRoute(message),
-        None => RouteNetlinkMessage::DelRoute(message),
-    };
-    let mut message = NetlinkMessage::new(NetlinkHeader::default(), NetlinkPayload::InnerMessage(payload));
-    message.header.flags = if target.is_some() { 0x501 } else { 0x401 };
+    match target {
+        Some(_) => bytes(RouteNetlinkMessage::NewRoute(message), 0x501),
+        None => bytes(RouteNetlinkMessage::DelRoute(message), 0x401),
+    }
+}
+
+/// Returns the bytes of a message with some flags.
+fn bytes(message: RouteNetlinkMessage, flags: u16) -> Vec<u8> {
+    let payload = NetlinkPayload::InnerMessage(message);
+    let mut message = NetlinkMessage::new(NetlinkHeader::default(), payload);
+    message.header.flags = flags;
     message.finalize();
     let mut bytes = vec![0; message.buffer_len()];
     message.serialize(&mut bytes);

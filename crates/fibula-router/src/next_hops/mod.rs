@@ -22,7 +22,7 @@ use crate::pool::Pool;
 use buckets::Buckets;
 use fibula::NextHop;
 use hashbrown::HashMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What a route leads to.
 pub(crate) type Key = Target<ObjectKey>;
@@ -45,6 +45,8 @@ pub(crate) struct NextHops {
     entries: Pool<Entry>,
     indices: HashMap<Key, NextHop>,
     objects: HashMap<ObjectKey, Object>,
+    /// The first session of a feed of which objects may be there.
+    first_sessions: BTreeMap<Feed, u32>,
     /// Objects that came or changed since the last [`NextHops::tell`].
     new_objects: Vec<ObjectKey>,
     have_objects_changed: bool,
@@ -69,6 +71,7 @@ impl NextHops {
             entries: Pool::new(1),
             indices: HashMap::new(),
             objects: HashMap::new(),
+            first_sessions: BTreeMap::new(),
             new_objects: Vec::new(),
             have_objects_changed: false,
             have_meanings_changed: false,
@@ -131,6 +134,7 @@ impl NextHops {
     /// Removes the objects of earlier sessions of a feed. No route names them any more.
     pub(crate) fn sweep(&mut self, feed: Feed, session: u32) {
         self.objects.retain(|key, _| key.feed != feed || key.session >= session);
+        self.first_sessions.insert(feed, session);
         self.have_objects_changed = true;
     }
 
@@ -143,9 +147,10 @@ impl NextHops {
                 continue;
             }
             let now = self.resolve_object(key);
-            // There are few: the sessions since the last sweep.
-            let earlier = (1..key.session).rev().map(|session| ObjectKey { session, ..key });
-            let known = earlier.take_while(|earlier| self.objects.contains_key(earlier));
+            // There are few: the sessions since the last sweep. Some may have told nothing.
+            let first = self.first_sessions.get(&key.feed).copied().unwrap_or(1);
+            let earlier = (first..key.session).rev().map(|session| ObjectKey { session, ..key });
+            let known = earlier.filter(|earlier| self.objects.contains_key(earlier));
             let same = known.filter(|&earlier| self.resolve_object(earlier) == now);
             let same = same.map(Target::Object).find(|key| self.indices.contains_key(key));
             if let Some(next_hop) = same.and_then(|same| self.indices.remove(&same))

@@ -241,6 +241,11 @@ where
         Chosen { prefix: prefix.into(), next_hop, by }
     }
 
+    /// Returns the number of prefixes that feeds have told.
+    pub(super) fn told(&self) -> usize {
+        self.best.len()
+    }
+
     pub(super) fn len(&self) -> usize {
         self.rib.len()
     }

@@ -204,6 +204,11 @@ impl Tables {
         }
     }
 
+    /// Returns the number of prefixes that feeds have told, in all tables.
+    pub(crate) fn told(&self) -> usize {
+        self.tables.values().map(|table| table.ipv4.told() + table.ipv6.told()).sum()
+    }
+
     /// Returns the sizes of the tables.
     pub(crate) fn sizes(&self) -> Vec<TableSize> {
         let size = |(&id, table): (&u32, &Table)| TableSize {

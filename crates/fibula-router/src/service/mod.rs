@@ -52,7 +52,7 @@ pub fn serve<P: Plane + Send + 'static>(config: &Config, plane: P) -> Result<Con
     if let Some(config) = &config.table {
         table::tell(config, &queue)?;
     }
-    kernel::follow(filter, Arc::clone(&queue))?;
+    kernel::follow(filter, kernel::ROOM, Arc::clone(&queue))?;
     control.set_asker(kernel::asker()?, Instant::now());
     let mut signals = Signals::new([SIGTERM, SIGINT]).map_err(|error| Error::io("signals", error))?;
     let stop = Arc::clone(&queue);

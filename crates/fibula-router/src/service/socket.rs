@@ -48,6 +48,8 @@ pub enum Ask {
     },
     /// What the plane has counted.
     Counters,
+    /// How long messages took.
+    Latencies,
 }
 
 /// The answer to a question.
@@ -62,6 +64,9 @@ pub enum Answer {
     Lookup(Box<LookupRow>),
     /// What the plane has counted.
     Counters(Vec<Counter>),
+    /// How long messages took, from their arrival until the plane had them: nanoseconds, and the
+    /// number of messages since the router began.
+    Latencies(Vec<(u64, u64)>),
     /// The question has no answer.
     Error(String),
 }
@@ -163,6 +168,7 @@ fn answer<P: Plane + 'static>(question: Ask, queue: &Shared<P>) -> Answer {
             Ok(counters) => Answer::Counters(counters),
             Err(error) => Answer::Error(error.to_string()),
         }),
+        Ask::Latencies => ask(queue, |control| Answer::Latencies(control.latencies().collect())),
     };
     answer.unwrap_or_else(|| Answer::Error("the router ends".into()))
 }

@@ -117,6 +117,25 @@ impl Lab {
         run(&format!("ip -n {} {arguments}", self.end(end)))
     }
 
+    /// Has the server take packets to all addresses as its own, not only those to 10.64.0.0/10.
+    pub(crate) fn take_all(&self) {
+        for (family, clients, router) in [("-4", "10.1.0.0/24", "10.2.0.1"), ("-6", "fd01::/64", "fd02::1")] {
+            let route = |what: &str| self.ip("s", &format!("{family} route {what}"));
+            // The way back says that packets of the client may come from the router.
+            route(&format!("add {clients} via {router}"));
+            route("del default");
+            // Not in the local table, which would go before the networks of the links.
+            route("add local default dev lo table main");
+        }
+    }
+
+    /// Has the router's kernel forward nothing, so that what arrives was forwarded by the plane.
+    pub(crate) fn forward_by_plane_alone(&self) {
+        for setting in ["net.ipv4.ip_forward=0", "net.ipv6.conf.all.forwarding=0"] {
+            self.set("r", setting);
+        }
+    }
+
     fn set(&self, end: &str, setting: &str) {
         let (name, value) = setting.split_once('=').unwrap();
         let path = format!("/proc/sys/{}", name.replace('.', "/"));

@@ -1,15 +1,17 @@
 //! A namespace, FRR's daemons in it, and questions to a control that runs.
 #![allow(dead_code, reason = "each test takes what it needs")]
 
-use fibula_router::control::Control;
-use fibula_router::feed::Queue;
+use fibula_router::control::{Control, Settings, run};
+use fibula_router::feed::{Queue, fpm, kernel};
+use fibula_router::plane::Plane;
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 use std::fs::{self, File};
+use std::net::{Ipv4Addr, SocketAddr};
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, mpsc};
-use std::thread;
+use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 /// Where Debian has the daemons.
@@ -80,6 +82,11 @@ impl Frr {
         Some(Self { folder, daemons: Vec::new() })
     }
 
+    /// Returns the folder of the sockets.
+    pub(crate) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
     /// Starts a daemon in this thread's namespace, with its configuration.
     pub(crate) fn start(&mut self, daemon: &'static str, configuration: &str, more: &[&str]) {
         let at = |end: &str| self.folder.join(format!("{daemon}.{end}"));
@@ -132,6 +139,30 @@ impl Drop for Frr {
         }
         let _ = fs::remove_dir_all(&self.folder);
     }
+}
+
+/// Starts a router over a plane, in the namespace of this thread. What FPM does not tell again is
+/// removed after `quiet`.
+pub(crate) fn router<P: Plane + Send + 'static>(
+    plane: P,
+    quiet: Duration,
+    queue: &Shared<P>,
+) -> (fpm::Server, JoinHandle<Control<P>>) {
+    let any = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+    let server = fpm::Server::listen(any, Arc::clone(queue)).unwrap();
+    let filter = kernel::Filter { routes: false, tables: Vec::new(), protocols: Vec::new() };
+    kernel::follow(filter, kernel::ROOM, Arc::clone(queue)).unwrap();
+    let mut control = Control::new(plane, Settings { quiet, ..Settings::default() });
+    control.set_asker(kernel::asker().unwrap(), Instant::now());
+    let queue = Arc::clone(queue);
+    (server, thread::spawn(move || run(control, &queue)))
+}
+
+/// Returns a number of a process's status, as `VmRSS` (resident) or `VmHWM` (its peak), in kB.
+pub(crate) fn memory(process: u32, name: &str) -> u64 {
+    let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap();
+    let line = status.lines().find(|line| line.starts_with(name)).unwrap();
+    line.split_whitespace().nth(1).unwrap().parse().unwrap()
 }
 
 /// Waits until something is so.

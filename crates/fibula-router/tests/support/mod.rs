@@ -16,11 +16,16 @@ pub(crate) type Router = Control<Memory>;
 /// How long FPM must be quiet in tests.
 pub(crate) const QUIET: Duration = Duration::from_secs(10);
 
-/// Returns a router whose only feed is FPM, with the engine that is built fastest.
+/// Returns a router whose only feed is FPM.
 pub(crate) fn router() -> Router {
+    router_of(Feed::Fpm)
+}
+
+/// Returns a router of one feed, with the engine that is built fastest.
+pub(crate) fn router_of(feed: Feed) -> Router {
     Control::new(
         Memory::with_engine("oracle"),
-        Settings { feeds: vec![Feed::Fpm], quiet: QUIET, gather: Duration::ZERO },
+        Settings { feeds: vec![feed], quiet: QUIET, gather: Duration::ZERO },
     )
 }
 
@@ -36,7 +41,7 @@ pub(crate) fn play(
     bytes: &[u8],
     now: Instant,
 ) -> Result<usize, fibula_router::Error> {
-    let (mut batch, end) = read(number, bytes);
+    let (mut batch, end) = read(number, bytes, true);
     batch.marks.push(Mark::Ended(session(number)));
     router.apply(batch, now);
     end
@@ -44,14 +49,23 @@ pub(crate) fn play(
 
 /// Plays a well-formed stream as a connection that stays open.
 pub(crate) fn tell(router: &mut Router, number: u32, bytes: &[u8], now: Instant) {
-    let (batch, end) = read(number, bytes);
+    let (batch, end) = read(number, bytes, true);
     end.unwrap();
     router.apply(batch, now);
 }
 
-fn read(number: u32, bytes: &[u8]) -> (Batch<Router>, Result<usize, fibula_router::Error>) {
+/// As [`tell`], for a connection that was open before.
+pub(crate) fn tell_more(router: &mut Router, number: u32, bytes: &[u8], now: Instant) {
+    let (batch, end) = read(number, bytes, false);
+    end.unwrap();
+    router.apply(batch, now);
+}
+
+fn read(number: u32, bytes: &[u8], begins: bool) -> (Batch<Router>, Result<usize, fibula_router::Error>) {
     let queue = Queue::default();
-    queue.fill(|batch| batch.marks.push(Mark::Begun(session(number))));
+    if begins {
+        queue.fill(|batch| batch.marks.push(Mark::Begun(session(number))));
+    }
     let end = fpm::read(bytes, session(number), &queue);
     (queue.take(None, Duration::ZERO), end)
 }
@@ -59,6 +73,19 @@ fn read(number: u32, bytes: &[u8]) -> (Batch<Router>, Result<usize, fibula_route
 /// Lets time pass.
 pub(crate) fn pass(router: &mut Router, now: Instant) {
     router.apply(Batch::default(), now);
+}
+
+/// Returns the number in an environment variable, or `default` if there is none.
+pub(crate) fn setting(name: &str, default: u64) -> u64 {
+    std::env::var(name).map_or(default, |text| text.parse().expect("a number"))
+}
+
+/// Changes one to three bytes.
+pub(crate) fn damage(bytes: &mut [u8], random: &mut fastrand::Rng) {
+    for _ in 0..random.usize(1..4) {
+        let at = random.usize(..bytes.len());
+        bytes[at] = random.u8(..);
+    }
 }
 
 /// A capture of a real zebra, where the folder of captures is.
