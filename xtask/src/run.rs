@@ -10,8 +10,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 pub(crate) const FEATURES: [&str; 2] =
     ["--features", "fibula-cli/gpu,fibula-cli/enrich,fibula-cli/router,fibula-peers/crates"];
 
-/// The crates that need Arrow, the kernel's programs, cards or others' engines. What they need takes
-/// longer to compile than everything else.
+/// The crates that need Arrow, the kernel's programs, cards or others' engines. What they need
+/// takes longer to compile than everything else.
 pub(crate) const LARGE: [&str; 6] =
     ["fibula-arrow", "fibula-duckdb", "fibula-gpu", "fibula-peers", "fibula-python", "fibula-router"];
 

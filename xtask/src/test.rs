@@ -23,8 +23,8 @@ const MAIN: [Stage; 5] = [
 ];
 
 /// The stages that compile everything again, with instruments, other profiles or for another
-/// processor, into folders of their own. They run beside the main ones, because the compiler spends minutes in one crate, on
-/// one core.
+/// processor, into folders of their own. They run beside the main ones, because the compiler spends
+/// minutes in one crate, on one core.
 const BESIDE: [Stage; 5] = [
     ("address sanitizer", address_sanitizer),
     ("thread sanitizer", thread_sanitizer),

@@ -11,8 +11,8 @@ use fibula::engine_entry;
 pub trait Layout: Clone + std::fmt::Debug + Send + Sync + 'static {
     /// The addresses that it looks up.
     type Address: Key;
-    /// The number of address bits that index the root. The rest is a multiple of the stride, or that
-    /// and the bits of the last level.
+    /// The number of address bits that index the root. The rest is a multiple of the stride, or
+    /// that and the bits of the last level.
     const ROOT_BITS: u8;
     /// Whether leaves are used wherever no more-specific route follows; else only at the last
     /// level.

@@ -29,7 +29,7 @@
 //! | --- | ---: | ---: | --- | --- |
 //! | [`Dir24_8`](layout::Dir24_8) | 24 bits | 8 | at /32 | 1 or 2 |
 //! | [`SailL`](layout::SailL) | 16 bits | 8 | at /32 | 1 to 3 |
-//! | [`Mosaic`](layout::Mosaic) | 18 bits | 6, then 8 | at any level | 2, or 3 where a /18 has a /25 |
+//! | [`Mosaic`](layout::Mosaic) | 18 bits | 6, 8 | at any level | 2, or 3 where there is a /25 |
 //! | [`Mosaic6`](layout::Mosaic6) | 16 bits | 8, chains | at any level | 3 for a /32, 5 for a /48 |
 //!
 //! Leaves "at any level" are used wherever no more-specific route follows.
@@ -181,8 +181,8 @@ impl<L: Layout, W: Width, const N: usize, const E: usize> Table<L, W, N, E> {
         }
     }
 
-    /// Reuses freed nodes, leaves, chains and ends only after a grace period from now on, for readers of
-    /// a copy that is patched under them.
+    /// Reuses freed nodes, leaves, chains and ends only after a grace period from now on, for
+    /// readers of a copy that is patched under them.
     ///
     /// A patch must then be applied in an order: everything else first, then each word of the root
     /// by one store.

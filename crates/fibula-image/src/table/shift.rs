@@ -12,8 +12,8 @@ pub struct Shift {
 
 impl Shift {
     /// Makes a shift by these numbers of blocks ([`Image::blocks`](crate::Image::blocks)) of each
-    /// part, for a table that ends before block `ends` of it. Nothing points to entries of the root:
-    /// their number is not used.
+    /// part, for a table that ends before block `ends` of it. Nothing points to entries of the
+    /// root: their number is not used.
     ///
     /// # Errors
     /// If an entry could not hold a number below `ends`.
@@ -23,8 +23,8 @@ impl Shift {
         Ok(Self { blocks: blocks.map(|blocks| (blocks & u64::from(NUMBER)) as u32) })
     }
 
-    /// Returns the words of a piece of a part, moved. The piece begins with a whole block, or entry of
-    /// the root.
+    /// Returns the words of a piece of a part, moved. The piece begins with a whole block, or entry
+    /// of the root.
     #[must_use]
     pub fn words(self, part: usize, bytes: &[u8]) -> impl ExactSizeIterator<Item = u32> {
         // Which words of a block are entries: all, none, or the last of a chain.

@@ -67,8 +67,8 @@ static ROUTER: &[u8] = aya::include_bytes_aligned!("../../../bpf/router.o");
 /// The greatest port of an interface's counters.
 const PORT_MAX: u16 = 255;
 
-/// How many nodes, leaves, chains and ends of a table may wait for a grace period before the plane waits
-/// for it by itself.
+/// How many nodes, leaves, chains and ends of a table may wait for a grace period before the plane
+/// waits for it by itself.
 const WAITING_MAX: usize = 8192;
 
 /// How the program runs on an interface.
