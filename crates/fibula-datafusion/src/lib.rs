@@ -18,7 +18,7 @@
 //!
 //! let context = SessionContext::new();
 //! context.register_udf(fibula_datafusion::lookup("origin", compiled, Invalid::Null));
-//! let found = context.sql("SELECT origin('10.1.2.3') = 64501 AS is_right").await?.collect().await?;
+//! let found = context.sql("SELECT origin('10.1.2.3') = 64501 AS same").await?.collect().await?;
 //! assert!(found[0].column(0).to_data().buffers()[0][0] == 1);
 //! # Ok(())
 //! # }
