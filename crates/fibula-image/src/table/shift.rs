@@ -3,8 +3,8 @@
 use super::{CHAIN, CHAINS, ENDS, LEAVES, NODES, NUMBER, PARTS, POINTS, ROOT};
 use fibula::Limit;
 
-/// Moves a table behind others that share its arrays: what its entries point to is stored so many
-/// blocks later than in a table of its own.
+/// Moves a table behind others that share its arrays: each number in its entries grows by the
+/// blocks of that part before it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Shift {
     blocks: [u32; PARTS],

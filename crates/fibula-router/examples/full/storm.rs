@@ -23,7 +23,7 @@ const PACE: Duration = Duration::from_micros(250);
 /// The longest time that a process lives before it is killed, in seconds.
 const LONGEST_S: f64 = 5.0;
 
-/// One process of so many is killed only after it has taken over.
+/// Of this number of processes, one is killed only after it has taken over.
 const TAKES_OVER: u32 = 5;
 
 /// The speakers and the routes that come and go, while they are not in a storm.
