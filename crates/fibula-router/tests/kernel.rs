@@ -21,7 +21,7 @@ use std::io::Write;
 use std::net::IpAddr;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
-use std::thread;
+use std::thread::{self, JoinHandle};
 
 /// Returns what happens to packets to an address, and the gateways.
 fn ways(queue: &Shared<Memory>, address: &str) -> Option<(Way, Vec<String>)> {
@@ -29,6 +29,22 @@ fn ways(queue: &Shared<Memory>, address: &str) -> Option<(Way, Vec<String>)> {
     let ways = ask(queue, move |control| control.lookup(254, address).route)?.ways;
     let gateways = ways.iter().filter_map(|way| way.gateway).map(|gateway| gateway.to_string());
     Some((ways[0].kind, gateways.collect()))
+}
+
+/// Follows the kernel's main table with this room for messages, in a thread that returns its
+/// control, and waits for the first dump.
+fn follow(room: usize) -> (Shared<Memory>, JoinHandle<Control<Memory>>) {
+    let queue = Shared::default();
+    let filter = kernel::Filter { routes: true, tables: vec![254], protocols: Vec::new() };
+    kernel::follow(filter, room, Arc::clone(&queue)).unwrap();
+    let settings = Settings { feeds: vec![Feed::Kernel], ..Settings::default() };
+    let control = Control::new(Memory::default(), settings);
+    let applier = {
+        let queue = Arc::clone(&queue);
+        thread::spawn(move || run(control, &queue))
+    };
+    wait("the dump is complete", || ask(&queue, |control| control.plane().has_started()));
+    (queue, applier)
 }
 
 #[test]
@@ -49,16 +65,7 @@ fn what_the_kernel_has_is_what_answers() {
     ] {
         command(line);
     }
-    let queue = Shared::default();
-    let filter = kernel::Filter { routes: true, tables: vec![254], protocols: Vec::new() };
-    kernel::follow(filter, kernel::ROOM, Arc::clone(&queue)).unwrap();
-    let settings = Settings { feeds: vec![Feed::Kernel], ..Settings::default() };
-    let control = Control::new(Memory::default(), settings);
-    let applier = {
-        let queue = Arc::clone(&queue);
-        thread::spawn(move || run(control, &queue))
-    };
-    wait("the dump is complete", || ask(&queue, |control| control.plane().has_started()));
+    let (queue, applier) = follow(kernel::ROOM);
     let gateways = |list: &[&str]| list.iter().map(|&text| text.to_owned()).collect::<Vec<_>>();
     let via = |list: &[&str]| Some((Way::Via, gateways(list)));
     assert_eq!(ways(&queue, "192.0.2.1"), via(&["10.99.1.1"]));
@@ -112,16 +119,7 @@ fn changes_that_the_kernel_lost_are_asked_for_again() {
     const ROUTES: u32 = 5000;
     let Some(_space) = Space::new(&format!("fibula-lost-{}", std::process::id())) else { return };
     batch((0..ROUTES).step_by(2).map(|n| format!("route add {} via 10.99.1.1", prefix(n))));
-    let queue: Shared<Memory> = Shared::default();
-    let filter = kernel::Filter { routes: true, tables: vec![254], protocols: Vec::new() };
-    kernel::follow(filter, ROOM, Arc::clone(&queue)).unwrap();
-    let settings = Settings { feeds: vec![Feed::Kernel], ..Settings::default() };
-    let control = Control::new(Memory::default(), settings);
-    let applier = {
-        let queue = Arc::clone(&queue);
-        thread::spawn(move || run(control, &queue))
-    };
-    wait("the dump is complete", || ask(&queue, |control| control.plane().has_started()));
+    let (queue, applier) = follow(ROOM);
     let sessions = || ask(&queue, |control| control.status().feeds[0].session);
     let before = sessions();
 

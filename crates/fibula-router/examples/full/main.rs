@@ -8,14 +8,14 @@
 //! it makes one of a like size.
 //!
 //! ```text
-//!     client                    router                                server
-//!   ┌──────────┐   ┌──────────────────────────────────┐   ┌──────────────────────────────┐
-//!   │ packets  c0 ── r0      bgpd ─▶ zebra ─▶ kernel    │   │ BGP speaker, AS 65001        │
-//!   └──────────┘   │          ▲        │               r1 ── s0 10.2.0.2, 25 gateways     │
-//!                  │         BGP      FPM              │   │                              │
-//!                  │          │        ▼               r2 ── s1 10.3.0.2, 25 gateways     │
-//!                  │      speakers   fibula router     │   │ BGP speaker, AS 65002        │
-//!                  └──────────────────────────────────┘   └──────────────────────────────┘
+//!     client                          router                            server
+//!   ┌──────────┐   ┌───────────────────────────────────┐   ┌──────────────────────────────┐
+//!   │ packets  c0 ── r0     bgpd ─▶ zebra ─▶ kernel    │   │ BGP speaker, AS 65001        │
+//!   └──────────┘   │          ▲       │               r1 ── s0 10.2.0.2, 25 gateways      │
+//!                  │         BGP     FPM               │   │                              │
+//!                  │          │       ▼               r2 ── s1 10.3.0.2, 25 gateways      │
+//!                  │      speakers  fibula router      │   │ BGP speaker, AS 65002        │
+//!                  └───────────────────────────────────┘   └──────────────────────────────┘
 //! ```
 //! The router's kernel has every route, and forwards nothing: what arrives was forwarded by the
 //! plane.
