@@ -41,6 +41,8 @@ def spark(tmp_path_factory):
     from pyspark.sql import SparkSession
 
     os.environ["PYSPARK_PYTHON"] = sys.executable
+    # For seconds of work, the quickest compiler and the simplest collector of garbage.
+    os.environ["JDK_JAVA_OPTIONS"] = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
     os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
     os.environ["SPARK_WORKER_DIR"] = str(tmp_path_factory.mktemp("workers"))
     builder = SparkSession.builder.master("local-cluster[2,1,1024]")

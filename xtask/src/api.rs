@@ -9,17 +9,24 @@
 //!
 //! rustdoc's JSON is unstable, and its format differs from compiler to compiler. So the pinned
 //! compiler writes it, which `RUSTC_BOOTSTRAP` allows. A nightly compiler would break this check
-//! whenever the format changes.
+//! whenever the format changes. Only rustdoc sees that variable: cargo would build some
+//! dependencies again.
 
 use crate::packages::published;
 use crate::run::{cargo, root, run};
 use anyhow::{Context, Result, bail, ensure};
 use public_api::Builder;
 use std::collections::BTreeSet;
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
 /// The folder of the records: a file for each published crate, an item a line.
 const RECORDS: &str = "docs/public-api";
+
+/// The folder that the linted documentation is built in too: the crates' dependencies are checked
+/// once.
+const TARGET: &str = "target";
 
 /// `[--record]`
 pub(crate) fn from_arguments(arguments: &[String]) -> Result<()> {
@@ -73,14 +80,12 @@ fn record_of(package: &str) -> PathBuf {
 
 /// Returns the public items of a crate, an item a line.
 fn surface(package: &str) -> Result<String> {
-    // In a folder of its own: RUSTC_BOOTSTRAP makes cargo build some dependencies again.
-    const FOLDER: &str = "target/public-api";
     let mut rustdoc = cargo(&["rustdoc", "--quiet", "--package", package, "--lib", "--all-features"]);
-    rustdoc.args(["--locked", "--target-dir", FOLDER, "--"]);
+    rustdoc.args(["--locked", "--target-dir", TARGET, "--"]);
     // Only lint denies the warnings of the documentation.
     rustdoc.args(["-Zunstable-options", "--output-format=json", "--cap-lints=allow"]);
-    run(rustdoc.env("RUSTC_BOOTSTRAP", "1"))?;
-    let json = root().join(FOLDER).join("doc").join(package.replace('-', "_")).with_extension("json");
+    run(rustdoc.env("RUSTDOC", unstable_rustdoc()?))?;
+    let json = root().join(TARGET).join("doc").join(package.replace('-', "_")).with_extension("json");
     let items = |without_derived| {
         let builder = Builder::from_rustdoc_json(&json).omit_blanket_impls(true);
         let builder = builder.omit_auto_trait_impls(true).omit_auto_derived_impls(without_derived);
@@ -90,6 +95,16 @@ fn surface(package: &str) -> Result<String> {
         items.map(|items| items.to_string())
     };
     Ok(without_derived_methods(&items(false)?, &items(true)?))
+}
+
+/// Writes a program that runs rustdoc with what is unstable in it. Returns its path.
+fn unstable_rustdoc() -> Result<PathBuf> {
+    let program = root().join(TARGET).join("unstable-rustdoc");
+    std::fs::create_dir_all(root().join(TARGET))?;
+    std::fs::write(&program, "#!/bin/sh\nRUSTC_BOOTSTRAP=1 exec rustdoc \"$@\"\n")
+        .and_then(|()| std::fs::set_permissions(&program, Permissions::from_mode(0o755)))
+        .with_context(|| format!("cannot write {}", program.display()))?;
+    Ok(program)
 }
 
 /// Returns the lines of `all` except the methods of derived traits. `written` is the same list

@@ -6,7 +6,7 @@ use anyhow::{Context, Result, bail};
 use std::process::Command;
 
 /// The seconds of each target as part of the tests.
-pub(crate) const SECONDS: u32 = 5;
+pub(crate) const SECONDS: u32 = 3;
 
 /// `[--seconds N] [TARGET...]`
 pub(crate) fn from_arguments(arguments: &[String]) -> Result<()> {

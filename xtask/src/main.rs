@@ -25,7 +25,7 @@ use std::process::ExitCode;
 const USAGE: &str = "\
 usage: cargo xtask COMMAND
 
-  test    everything below but datafusion, then all tests, both sanitizers, and every fuzz target for 5 seconds
+  test    everything below but datafusion, then all tests, both sanitizers, and every fuzz target for 3 seconds
           --quick: formatting, clippy and the unit tests
           --beside: both sanitizers, the Python package, the emulated 64-bit Arm and every fuzz target
   lint    formatting, comments' width, clippy, documentation, licences and duplicate versions
@@ -36,7 +36,7 @@ usage: cargo xtask COMMAND
   router-full  the router with FRR and a full table, compared and timed, in namespaces (root); --minutes N of changes (1)
   duckdb  DuckDB's extension, as target/duckdb/fibula.duckdb_extension
   datafusion  the functions of DataFusion, which no other command compiles: checked and tested
-  fuzz    every fuzz target, or those named; --seconds N each (5)
+  fuzz    every fuzz target, or those named; --seconds N each (3)
   setup   install what the tests need and the machine lacks; `setup peers`: what the feature `peers` needs, too";
 
 fn main() -> ExitCode {

@@ -14,16 +14,25 @@ const NVRTC: &str = "nvidia-cuda-nvrtc-cu12==12.1.105";
 
 /// Installs everything that the tests need.
 pub(crate) fn all() -> Result<()> {
+    toolchains()?;
     compilers()?;
     arm()?;
     valgrind()?;
     bpf::set_up()?;
     router()?;
-    nightly()?;
-    rust_src()?;
     cargo_fuzz()?;
     nvrtc()?;
     python::set_up()
+}
+
+/// Installs the toolchain and the standard libraries that the tests and lint need.
+pub(crate) fn toolchains() -> Result<()> {
+    if !cfg!(target_arch = "aarch64") {
+        rust_target(aarch64::LINUX)?;
+    }
+    rust_target(aarch64::APPLE)?;
+    nightly()?;
+    rust_src()
 }
 
 /// Installs everything that other people's engines need.
@@ -75,7 +84,6 @@ fn arm() -> Result<()> {
     if cfg!(target_arch = "aarch64") {
         return Ok(());
     }
-    rust_target(aarch64::LINUX)?;
     if works(ARM_LINKER, &["--version"]) && works(ARM_EMULATOR, &["--version"]) {
         return Ok(());
     }

@@ -10,8 +10,8 @@ use std::time::Instant;
 /// A named step of the tests.
 type Stage = (&'static str, fn() -> Result<()>);
 
-/// The stages that are most likely to fail. Nothing else begins before they pass.
-const FIRST: [Stage; 2] = [("what the tests need", setup::all), ("lint", lint::all)];
+/// The stage that is most likely to fail. No test begins before it passes.
+const FIRST: [Stage; 1] = [("lint and set-up", lint_and_set_up)];
 
 /// The stages of the library, the command line and what they are made of.
 const MAIN: [Stage; 5] = [
@@ -106,6 +106,18 @@ fn cpu_seconds() -> f64 {
     fields.filter_map(|ticks| ticks.parse::<f64>().ok()).sum::<f64>() / TICKS_A_SECOND
 }
 
+/// Checks what needs no tests, and meanwhile installs what the tests need: that mostly waits for
+/// what it fetches.
+fn lint_and_set_up() -> Result<()> {
+    // Lint compiles for one of its targets.
+    setup::toolchains()?;
+    std::thread::scope(|scope| {
+        let set_up = scope.spawn(setup::all);
+        let linted = lint::all();
+        set_up.join().expect("no step panics").and(linted)
+    })
+}
+
 /// Runs everything as users run it.
 fn tests() -> Result<()> {
     run(cargo(&["test", "--workspace", "--locked"]).args(FEATURES))?;
@@ -113,9 +125,9 @@ fn tests() -> Result<()> {
     run(without.args(DEFAULT_FEATURES))
 }
 
-/// The unit tests that make large tables. Code that is not optimized takes longer for these ten
-/// than for all others together.
-const SLOW: [&str; 10] = [
+/// The unit tests that make large tables, or modules of them. Code that is not optimized takes
+/// longer for these than for all others together.
+const SLOW: [&str; 18] = [
     "mosaic::tests::runs_that_come_and_go_leave_few_holes",
     "triec::tests::a_life_inside_2000_leaves_no_holes",
     "snapshot::tests::every_engine_that_keeps_snapshots_comes_back_at_every_width",
@@ -126,6 +138,14 @@ const SLOW: [&str; 10] = [
     "terrace::tests::a_cover_that_comes_and_goes_over_many_marked_networks_leaves_no_line_behind",
     "aggregate::tests::no_smaller_table_exists_for_any_eight_leaves_and_two_next_hops",
     "sail_m::tests::twelve_tables_keep_apart_and_within_the_bound_on_chip",
+    "generate::tests",
+    "lulea::tests::the_layout_widens_at_the_first_index_that_does_not_fit",
+    "mosaic::deep_tests::more_blocks_than_15_bits_tell_apart",
+    "mosaic::tests::parts_are_joined_in_a_few_reads_for_each_marked_24",
+    "mosaic::tests::tile_numbers_past_16_bits_come_and_go",
+    "dxr::tests::bytes_stay_within_a_tenth_of_a_fresh_build",
+    "mosaic6::tests::updates_make_no_detours",
+    "poptrie::tests::a_shared_trie_asks_for_a_rebuild_when_there_is_no_room_or_far_too_much",
 ];
 
 /// Runs the unit tests of all but the [large](LARGE) crates, not optimized and with few cases each,

@@ -2,7 +2,7 @@
 
 use crate::registry;
 use fibula::arch::Level;
-use fibula::engine::{Config, WidthBits};
+use fibula::engine::{Config, Pages, WidthBits};
 use fibula::{Address, Applied, Change, Error, Fib, NextHop, Prefix, Rib, Route};
 
 /// The batch sizes of every check: none, one, around powers of two, and more than any engine's
@@ -117,6 +117,8 @@ impl<A: Address> Checked<A> {
 fn build<A: Address>(engine: &str, width: Option<WidthBits>, rib: &Rib<A>) -> Fib<A> {
     let mut config = Config::default();
     config.width = width;
+    // Thousands of builds, each of some megabytes: small pages would take longer than the lookups.
+    config.pages = Pages::Huge;
     Fib::build_from(registry(), engine, rib, config).unwrap_or_else(|error| panic!("{engine}: {error}"))
 }
 
