@@ -12,7 +12,9 @@ const FUNCTIONS: &str = "v1.2.0";
 
 /// Builds the extension, with the profile of the Python package: what they share is compiled once.
 pub(crate) fn build() -> Result<()> {
-    run(&mut cargo(&["build", "--profile", "wheel", "--locked", "--package", "fibula-duckdb"]))?;
+    let mut build = cargo(&["build", "--profile", "wheel", "--locked", "--package", "fibula-duckdb"]);
+    // Wherever else the user has things compiled, the library is looked for there.
+    run(build.args(["--target-dir", "target"]))?;
     let library = format!("target/wheel/{DLL_PREFIX}fibula_duckdb{DLL_SUFFIX}");
     let mut bytes = std::fs::read(root().join(&library)).context(library)?;
     bytes.extend(footer(&platform(&host()?)?));

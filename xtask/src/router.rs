@@ -23,7 +23,7 @@ pub(crate) fn from_arguments(arguments: &[String]) -> Result<()> {
     setup::router()?;
     // In one build, so that both have the same library.
     let mut build = cargo(&["build", "--release", "--locked", "--features", "fibula-cli/router"]);
-    run(build.args(PACKAGES).args(["--bin", "fibula", "--example", "full"]))?;
+    run(build.args(PACKAGES).args(["--bin", "fibula", "--example", "full", "--target-dir", "target"]))?;
     let release = root().join("target/release");
     let mut full = std::process::Command::new(release.join("examples/full"));
     full.arg("--program").arg(release.join("fibula")).args(["--minutes", minutes]);
