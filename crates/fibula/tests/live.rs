@@ -175,7 +175,9 @@ fn double_buffered_and_rebuilt_tables() {
 fn memory_that_is_shared() {
     let engines = engines::<u32>();
     let expected = ["mosaic", "dir24-8", "sail-b", "sail-u", "sail-l", "dxr", "dxr16", "dxr18", "poptrie"];
-    for engine in expected.into_iter().chain(["mosaic-runs", "mosaic-deep", "tree-bitmap", "hybrid"]) {
+    for engine in
+        expected.into_iter().chain(["mosaic-runs", "mosaic-deep", "mosaic-spans", "tree-bitmap", "hybrid"])
+    {
         assert!(engines.contains(&engine), "{engine} is not changed in place");
     }
     for engine in engines {

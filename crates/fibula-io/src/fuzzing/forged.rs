@@ -10,11 +10,12 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::OnceLock;
 
 /// The engines that keep snapshots. Those in `LARGE` begin with a table of 64 MiB.
-const ENGINES: [&str; 11] = [
+const ENGINES: [&str; 12] = [
     "sail-l",
     "mosaic",
     "mosaic-runs",
     "mosaic-deep",
+    "mosaic-spans",
     "poptrie/s=4",
     "dxr16",
     "tree-bitmap",

@@ -11,6 +11,7 @@
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
+mod bytes;
 mod compiled;
 mod crc32;
 mod level;
@@ -23,6 +24,7 @@ mod prefetch;
 pub use avx2::Avx2;
 #[cfg(target_arch = "x86_64")]
 pub use avx512::Avx512;
+pub use bytes::count_up_to;
 pub use compiled::{Compiled, Function};
 pub use crc32::crc32c;
 pub use level::Level;

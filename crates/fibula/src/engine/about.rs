@@ -1,8 +1,11 @@
 //! [`About`]: an engine's description of itself, known before it is built.
 
+use super::WidthBits;
 use crate::arch::Level;
-use crate::{Address, Delta, Family, Limit, NextHop, Rib};
+use crate::{Address, Delta, Family, Limit, NextHop, Prefix, Rib, Route};
+use std::collections::HashSet;
 use std::fmt;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 /// An engine's description: everything the tools print about it, and what [`best`](super::BEST)
 /// decides by.
@@ -46,15 +49,34 @@ pub struct Shape {
     pub longer_than_48: usize,
     /// The number of routes longer than /64.
     pub longer_than_64: usize,
+    /// The width of its next-hop indices.
+    pub width: WidthBits,
+    /// The number of different /24s with longer routes, of IPv4: those whose longer routes are
+    /// elsewhere in the /24, or lead elsewhere. Not followed; see
+    /// [`different_24s`](Self::different_24s).
+    pub counted_24s: usize,
+    /// The number of routes longer than /24 when those /24s were counted.
+    pub counted_from: usize,
 }
 
 impl Shape {
     /// Returns the shape of a table. O(n).
     #[must_use]
     pub fn of<A: Address>(rib: &Rib<A>) -> Self {
-        let mut shape =
-            Self { family: A::FAMILY, routes: 0, longer_than_24: 0, longer_than_48: 0, longer_than_64: 0 };
+        let mut shape = Self {
+            family: A::FAMILY,
+            routes: 0,
+            longer_than_24: 0,
+            longer_than_48: 0,
+            longer_than_64: 0,
+            width: WidthBits::holding(rib.max_next_hop()),
+            counted_24s: 0,
+            counted_from: 0,
+        };
         rib.iter().for_each(|route| shape.count(route.prefix.len(), |count| *count += 1));
+        if A::FAMILY == Family::Ipv4 {
+            (shape.counted_24s, shape.counted_from) = (different_24s(rib), shape.longer_than_24);
+        }
         shape
     }
 
@@ -65,6 +87,7 @@ impl Shape {
             (true, false) => self.count(delta.prefix.len(), |count| *count -= 1),
             _ => {}
         }
+        self.width = Ord::max(self.width, WidthBits::holding(delta.after));
     }
 
     /// Changes each number that counts routes of this length.
@@ -89,6 +112,27 @@ impl Shape {
         self.longer_than_24 as f32 / self.routes.max(1) as f32
     }
 
+    /// Returns the number of different /24s with longer routes. After changes it is an estimate:
+    /// each further route makes one more, and each that is gone leaves its share fewer.
+    #[must_use]
+    pub fn different_24s(self) -> usize {
+        match self.longer_than_24.checked_sub(self.counted_from) {
+            Some(more) => self.counted_24s + more,
+            None => {
+                (self.counted_24s as u64 * self.longer_than_24 as u64 / self.counted_from as u64) as usize
+            }
+        }
+    }
+
+    /// Returns the nanoseconds that a lookup waits for the answers of a /24 with longer routes,
+    /// where each that is different takes `bytes`. They grow as long as more of those are in a
+    /// cache.
+    #[must_use]
+    pub fn wait_below_24(self, bytes: usize) -> f32 {
+        let mebibytes = self.different_24s() as f32 * bytes as f32 / (1 << 20) as f32;
+        0.45 * mebibytes.min(40.0)
+    }
+
     /// Returns the share of routes that are longer than /48, 0 to 1.
     #[must_use]
     pub fn share_longer_than_48(self) -> f32 {
@@ -100,6 +144,23 @@ impl Shape {
     pub fn share_longer_than_64(self) -> f32 {
         self.longer_than_64 as f32 / self.routes.max(1) as f32
     }
+}
+
+/// Returns the number of /24s that differ in their longer routes. O(n).
+fn different_24s<A: Address>(rib: &Rib<A>) -> usize {
+    let mut longer = rib.iter().filter(|route| route.prefix.len() > 24).peekable();
+    let mut different = HashSet::new();
+    while let Some(first) = longer.next() {
+        let network = Prefix::containing(first.prefix.first(), 24);
+        let mut hasher = DefaultHasher::new();
+        let mut next = Some(first);
+        while let Some(Route { prefix, next_hop }) = next {
+            (prefix.first().bits(24, 8), prefix.len(), next_hop).hash(&mut hasher);
+            next = longer.next_if(|route| network.contains(route.prefix.first()));
+        }
+        different.insert(hasher.finish());
+    }
+    different.len()
 }
 
 impl About {

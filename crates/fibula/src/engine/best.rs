@@ -101,7 +101,7 @@ impl Choice {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::{About, ENGINES};
+    use crate::engine::{About, ENGINES, WidthBits};
     use crate::live::{Live, Settings};
     use crate::{Family, Fib, NextHop, Prefix};
     use std::time::Duration;
@@ -126,6 +126,9 @@ mod tests {
                 longer_than_24: networks + hosts,
                 longer_than_48: hosts,
                 longer_than_64: hosts,
+                width: WidthBits::U8,
+                counted_24s: 0,
+                counted_from: 0,
             };
             let compared = ["poptrie", "mosaic6", "planb", "terrace"];
             let costs = costs_of(ENGINES, isa, shape);
@@ -231,6 +234,40 @@ mod tests {
             Fib::build(BEST, &rib).unwrap().entry().about.name
         };
         assert_eq!([0, 20, 100, 2000].map(best), ["mosaic", "mosaic", "mosaic-deep", "mosaic-deep"]);
+    }
+
+    #[test]
+    fn many_different_24s_are_for_the_engine_that_stores_them_as_runs() {
+        // Two hosts in each network: alike in all, different in each, and with wider next hops.
+        let best = |networks: u32, patterns: u32, next_hops: u32| {
+            let hosts = (0..networks).flat_map(|at| {
+                let (low, high) = (at % patterns % 250, at % patterns / 250);
+                [(at << 8 | low, 1 + high), (at << 8 | 255, next_hops)]
+            });
+            let routes =
+                hosts.map(|(host, hop)| crate::Route { prefix: Prefix::host(host), next_hop: NextHop(hop) });
+            Fib::build(BEST, &routes.collect()).unwrap().entry().about.name
+        };
+        assert_eq!(best(40_000, 1, 255), "mosaic-deep");
+        assert_eq!(best(40_000, 40_000, 255), "mosaic-spans");
+        assert_eq!(best(20_000, 20_000, 255), "mosaic-deep");
+        assert_eq!(best(20_000, 20_000, 256), "mosaic-spans");
+    }
+
+    #[test]
+    fn a_table_whose_24s_become_different_gets_another_engine() {
+        let host = |at: u32, last: u32| Prefix::host(at << 8 | last);
+        let mut rib: Rib<u32> =
+            (0..60_000).map(|at| crate::Route { prefix: host(at, 0), next_hop: NextHop(1) }).collect();
+        let mut fib = Fib::build(BEST, &rib).unwrap();
+        let mut names = vec![fib.entry().about.name];
+        for at in 0..60_000 {
+            let delta = rib.insert(host(at, 1 + at % 250), NextHop(300 + at / 250)).unwrap();
+            fib.apply(&rib, &[delta]).unwrap();
+        }
+        names.push(fib.entry().about.name);
+        assert_eq!(names, ["mosaic-deep", "mosaic-spans"]);
+        fib.validate(&rib).unwrap();
     }
 
     #[test]

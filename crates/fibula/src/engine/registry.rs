@@ -139,6 +139,7 @@ registry! {
     mosaic: engines::mosaic::ABOUT, [ipv4] engines::mosaic::Mosaic;
     mosaic_runs: engines::mosaic::RUNS, [ipv4] engines::mosaic::MosaicRuns;
     mosaic_deep: engines::mosaic::DEEP, [ipv4] engines::mosaic::MosaicDeep;
+    mosaic_spans: engines::mosaic::SPANS, [ipv4] engines::mosaic::MosaicSpans;
     poptrie: engines::poptrie::ABOUT, [ipv4 ipv6] engines::poptrie::Poptrie;
     #[cfg(feature = "papers")]
     dxr: engines::dxr::ABOUT, [ipv4] engines::dxr::Dxr;

@@ -8,12 +8,13 @@ use crate::{Fib, Prefix, Route};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// The engines that support snapshots.
-const KEEPING: [&str; 13] = [
+const KEEPING: [&str; 14] = [
     "dir24-8",
     "sail-l",
     "mosaic",
     "mosaic-runs",
     "mosaic-deep",
+    "mosaic-spans",
     "poptrie",
     "dxr",
     "dxr16",
@@ -247,11 +248,12 @@ fn forge<A: Address>(specification: &str, width: WidthBits, rounds: u32) -> [u32
 }
 
 /// The engines whose snapshots are small, and those that begin with a table of megabytes.
-const FORGED: [(&str, u32); 12] = [
+const FORGED: [(&str, u32); 13] = [
     ("sail-l", 80),
     ("mosaic", 60),
     ("mosaic-runs", 60),
     ("mosaic-deep", 60),
+    ("mosaic-spans", 60),
     ("poptrie/s=2", 150),
     ("dxr16", 60),
     ("tree-bitmap", 100),

@@ -82,7 +82,7 @@ pub const ABOUT: About = About {
     year: 1998,
     updates: Updates::InPlace,
     next_hops_max: NEXT_HOPS_MAX,
-    cost: |_| 4.0,
+    cost: |shape| 4.0 + shape.wait_below_24(1024),
     ..About::DEFAULT
 };
 

@@ -116,7 +116,12 @@ pub const ABOUT: About = About {
 pub const DXR16: About = About { name: "dxr16", preset: &[("k", "16")], ..ABOUT };
 
 /// The paper's D18R: 18 bits direct.
-pub const DXR18: About = About { name: "dxr18", preset: &[("k", "18")], cost: |_| 10.0, ..ABOUT };
+pub const DXR18: About = About {
+    name: "dxr18",
+    preset: &[("k", "18")],
+    cost: |shape| 10.0 + 13.0 * shape.share_longer_than_24(),
+    ..ABOUT
+};
 
 /// A table in the smallest layout that holds it.
 #[derive(Debug)]

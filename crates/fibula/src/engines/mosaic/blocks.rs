@@ -6,11 +6,12 @@
 //! grace period ends.
 
 use super::below::{Below, BelowView};
+use super::forms::BlockForm;
 use super::root::TileNumber;
 use super::tiles::Tiles;
 use super::view::MosaicView;
 use super::{BELOW, SLOTS, TILE, deep};
-use crate::blocks::unique::Unique;
+use crate::blocks::unique::{Atomic, Kept};
 use crate::engine::{Config, Meter, Width};
 use crate::memory::{Pages, Published, WordsView};
 use crate::sections::{SectionWriter, Sections, unsound};
@@ -22,57 +23,46 @@ pub(super) const MARKED: u32 = 1 << 31;
 /// The name of the section of all blocks.
 const SECTION: &str = "longer routes' answers";
 
-/// One answer per address in numbered blocks, one block for all /24s with the same answers.
+/// One answer per address in numbered blocks of the form `P`, one block for all /24s with the same
+/// answers.
 #[derive(Debug)]
-pub struct Blocks<W: Width> {
+pub struct Blocks<P: BlockForm> {
     /// Block 0 is never freed. The batch path reads it for addresses without a mark.
-    blocks: Unique<W, BELOW>,
+    blocks: Kept<P>,
     /// The blocks that were stored for a tile that is not complete, one reference each.
     pending: Vec<u32>,
 }
 
 /// The blocks as lookups read them.
-#[derive(Clone, Debug)]
-pub struct BlocksView<W: Width> {
-    answers: WordsView<W>,
+#[derive(Debug)]
+pub struct BlocksView<P: BlockForm> {
+    words: WordsView<P::Word>,
 }
 
-/// Returns the index among the answers of all blocks of the answer of `address`, whose entry is
-/// `marked`.
-#[inline(always)]
-fn index_of(marked: u32, address: u32) -> u32 {
-    (marked << BELOW.ilog2()) | (address % BELOW as u32)
+impl<P: BlockForm> Clone for BlocksView<P> {
+    fn clone(&self) -> Self {
+        Self { words: self.words.clone() }
+    }
 }
 
-/// Returns the block that an entry names, if it is a mark.
-fn block_of(entry: u32) -> Option<u32> {
-    (entry & MARKED != 0).then_some(entry & !MARKED)
-}
-
-/// Returns the blocks that a tile names, each as often as it is named.
-fn named(tile: &[u32; TILE]) -> impl Iterator<Item = u32> {
-    tile.iter().filter_map(|&entry| block_of(entry))
-}
-
-impl<W: Width> BlocksView<W> {
-    /// Returns the answers of all blocks.
+impl<P: BlockForm> BlocksView<P> {
+    /// Returns the words of all blocks.
     #[inline(always)]
-    pub(super) fn answers(&self) -> &[Published<W>] {
-        &self.answers
+    pub(super) fn words(&self) -> &[Atomic<P>] {
+        &self.words
     }
 
-    /// Returns the index of the answer of `address` among those of all blocks if `entry` is a mark,
-    /// else 0.
+    /// Returns the index of the first word to read for `address` if `entry` is a mark, else 0.
     #[inline(always)]
-    pub(super) fn index_or_0(entry: u32, address: u32) -> u32 {
-        index_of(entry, address) & mask(entry)
+    pub(super) fn begin_or_0(entry: u32, address: u32) -> u32 {
+        P::begin(entry, address) & mask(entry)
     }
 
     /// Returns `below` if `entry` is a mark, else the answer that `entry` is.
     #[inline(always)]
-    pub(super) fn choose(entry: u32, below: W) -> W {
+    pub(super) fn choose(entry: u32, below: P::Answer) -> P::Answer {
         let mask = mask(entry);
-        W::narrow(NextHop((below.widen().0 & mask | entry & !mask) & W::MAX))
+        P::Answer::narrow(NextHop((below.widen().0 & mask | entry & !mask) & P::Answer::MAX))
     }
 }
 
@@ -82,44 +72,63 @@ fn mask(entry: u32) -> u32 {
     (entry / MARKED).wrapping_neg()
 }
 
-impl<W: Width> BelowView<W, u32> for BlocksView<W> {
+impl<P: BlockForm> BelowView<P::Answer, u32> for BlocksView<P> {
     #[inline(always)]
-    fn answer(&self, entry: u32, address: u32, meter: &mut impl Meter) -> W {
+    fn answer(&self, entry: u32, address: u32, meter: &mut impl Meter) -> P::Answer {
         if entry & MARKED == 0 {
-            W::narrow(NextHop(entry & W::MAX))
+            P::Answer::narrow(NextHop(entry & P::Answer::MAX))
         } else {
-            meter.load_word::<W>(&self.answers[index_of(entry, address) as usize])
+            P::answer(&self.words, P::begin(entry, address), address, meter)
         }
     }
 }
 
-impl<W: Width> Blocks<W> {
+impl<P: BlockForm> Blocks<P> {
     /// The blocks that a shared table reserves for growth, on top of three times its contents.
     const ROOM: usize = 1 << 13;
+
+    /// Returns the number of the block that an entry names, if it is a mark.
+    fn number(entry: u32) -> Option<u32> {
+        (entry & MARKED != 0).then_some(entry & P::NUMBER)
+    }
+
+    /// Returns the numbers of the blocks that a tile names, each as often as it is named.
+    fn named(tile: &[u32; TILE]) -> impl Iterator<Item = u32> {
+        tile.iter().filter_map(|&entry| Self::number(entry))
+    }
+
+    /// Stores a block and returns its mark.
+    ///
+    /// # Panics
+    /// If there are more blocks than numbers.
+    fn store(&mut self, chunk: &P::Chunk) -> u32 {
+        let number = self.blocks.insert(chunk);
+        assert!(number <= P::NUMBER, "no number for one more block");
+        self.pending.push(number);
+        MARKED | P::shape(chunk) | number
+    }
 }
 
-impl<W: Width> Below<W> for Blocks<W> {
+impl<P: BlockForm> Below<P::Answer> for Blocks<P> {
     type Entry = u32;
-    type View = BlocksView<W>;
+    type View = BlocksView<P>;
 
     const MARK: u32 = MARKED;
 
     fn new(pages: Pages) -> Self {
-        let mut blocks = Unique::new(pages).unsettled();
-        let first = blocks.insert(&[W::default(); BELOW]);
+        let mut blocks = Kept::new(pages).unsettled();
+        let first = blocks.insert(&P::pack(&[P::Answer::default(); BELOW]));
         debug_assert_eq!(first, 0);
         Self { blocks, pending: Vec::new() }
     }
 
     #[inline(always)]
-    fn entry(answer: W) -> u32 {
+    fn entry(answer: P::Answer) -> u32 {
         answer.widen().0
     }
 
-    fn mark(&mut self, _: u32, answers: &[W; BELOW]) -> u32 {
-        let block = self.blocks.insert(answers);
-        self.pending.push(block);
-        MARKED | block
+    fn mark(&mut self, _: u32, answers: &[P::Answer; BELOW]) -> u32 {
+        self.store(&P::pack(answers))
     }
 
     fn unmark(&mut self, _: &[u32], _: u32) -> bool {
@@ -127,11 +136,11 @@ impl<W: Width> Below<W> for Blocks<W> {
     }
 
     fn keep(&mut self, tile: &[u32; TILE]) {
-        named(tile).for_each(|block| self.blocks.retain(block, 1));
+        Self::named(tile).for_each(|block| self.blocks.retain(block, 1));
     }
 
     fn forget(&mut self, tile: impl FnOnce() -> [u32; TILE]) {
-        for block in named(&tile()) {
+        for block in Self::named(&tile()) {
             self.blocks.release(block, 1);
         }
     }
@@ -145,14 +154,14 @@ impl<W: Width> Below<W> for Blocks<W> {
     fn join(&mut self, _: &Self) {}
 
     fn taken_over(&mut self, entry: u32, piece: &Self) -> u32 {
-        match block_of(entry) {
-            Some(block) => self.mark(0, &piece.blocks.get(block)),
+        match Self::number(entry) {
+            Some(number) => self.store(&piece.blocks.get(number)),
             None => entry,
         }
     }
 
     fn share(&mut self) {
-        self.blocks.share(4 * self.blocks.len() + Self::ROOM);
+        self.blocks.share(4 * self.blocks.numbers() + Self::ROOM * P::MOST);
     }
 
     fn readers_passed(&mut self) {
@@ -172,7 +181,7 @@ impl<W: Width> Below<W> for Blocks<W> {
     }
 
     fn renumbered(entry: u32, numbers: &[u32]) -> u32 {
-        block_of(entry).map_or(entry, |block| MARKED | numbers[block as usize])
+        Self::number(entry).map_or(entry, |number| entry & !P::NUMBER | numbers[number as usize])
     }
 
     fn counts(&self, marked: impl FnOnce() -> usize) -> (usize, usize) {
@@ -188,8 +197,8 @@ impl<W: Width> Below<W> for Blocks<W> {
     }
 
     fn is_same(&self, entry: u32, fresh: &Self, other: u32) -> bool {
-        match (block_of(entry), block_of(other)) {
-            (Some(block), Some(other)) => self.blocks.get(block) == fresh.blocks.get(other),
+        match (Self::number(entry), Self::number(other)) {
+            (Some(number), Some(other)) => self.blocks.get(number) == fresh.blocks.get(other),
             _ => entry == other,
         }
     }
@@ -198,39 +207,39 @@ impl<W: Width> Below<W> for Blocks<W> {
         self.blocks.validate()?;
         let mut references = vec![0; self.blocks.numbers()];
         references[0] = 1;
-        for block in tiles.flat_map(|tile| named(&tile).collect::<Vec<_>>()) {
+        for block in tiles.flat_map(|tile| Self::named(&tile).collect::<Vec<_>>()) {
             let count = references.get_mut(block as usize);
             *count.ok_or_else(|| format!("a tile names block {block} of {}", self.blocks.numbers()))? += 1;
         }
         self.blocks.check_references(&references)
     }
 
-    fn view(&self) -> BlocksView<W> {
-        BlocksView { answers: self.blocks.view() }
+    fn view(&self) -> BlocksView<P> {
+        BlocksView { words: self.blocks.view() }
     }
 
-    fn show_in(&self, view: &mut BlocksView<W>) {
-        self.blocks.show_in(&mut view.answers);
+    fn show_in(&self, view: &mut BlocksView<P>) {
+        self.blocks.show_in(&mut view.words);
     }
 
     fn save(&self, sections: &mut SectionWriter<'_>) {
         sections.made(SECTION, &self.blocks.to_vec());
     }
 
-    fn open(sections: &Sections<'_>, _: &Config) -> Result<BlocksView<W>, Error> {
-        let answers = sections.array(SECTION)?;
-        if answers.is_empty() {
+    fn open(sections: &Sections<'_>, _: &Config) -> Result<BlocksView<P>, Error> {
+        let words = sections.array(SECTION)?;
+        if words.is_empty() {
             return Err(unsound(SECTION, "is empty"));
         }
-        Ok(BlocksView { answers: WordsView::holding(answers) })
+        Ok(BlocksView { words: WordsView::holding(words) })
     }
 
     #[inline(always)]
     fn look_up<T: TileNumber, F: Tiles<u32>>(
-        table: &MosaicView<W, F, Self>,
+        table: &MosaicView<P::Answer, F, Self>,
         root: &[Published<T>; SLOTS],
         addresses: &[u32],
-        next_hops: &mut [W],
+        next_hops: &mut [P::Answer],
     ) {
         deep::look_up(table, root, addresses, next_hops);
     }

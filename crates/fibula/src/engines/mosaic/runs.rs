@@ -29,16 +29,35 @@ const UNIT: usize = 2;
 /// The words of the longest tile: 64 answers of 32 bits and the map, in whole lines.
 const LONGEST: usize = 40;
 
-/// One tile.
+/// A chunk of at most `LONGEST` words.
 #[derive(Clone, Debug)]
-pub struct Piece {
+pub struct Piece<const LONGEST: usize> {
     words: [u64; LONGEST],
     len: usize,
 }
 
-impl PartialEq for Piece {
+impl<const LONGEST: usize> Piece<LONGEST> {
+    /// Creates a chunk of the first `len` of these words.
+    pub(super) fn new(words: [u64; LONGEST], len: usize) -> Self {
+        Self { words, len }
+    }
+
+    /// Returns the chunk of `len` words at the beginning of `words`.
+    pub(super) fn read(words: &[Published<u64>], len: usize) -> Self {
+        let mut piece = Self { words: [0; LONGEST], len };
+        piece.words.iter_mut().zip(&words[..len]).for_each(|(word, place)| *word = u64::load(place));
+        piece
+    }
+
+    /// Returns its words.
+    pub(super) fn words(&self) -> &[u64] {
+        &self.words[..self.len]
+    }
+}
+
+impl<const LONGEST: usize> PartialEq for Piece<LONGEST> {
     fn eq(&self, other: &Self) -> bool {
-        self.words[..self.len] == other.words[..other.len]
+        self.words() == other.words()
     }
 }
 
@@ -74,20 +93,17 @@ impl<W: Width> Runs<W> {
 
 impl<W: Width> Form for Runs<W> {
     type Word = u64;
-    type Chunk = Piece;
+    type Chunk = Piece<LONGEST>;
     type Space = Lines;
     const UNIT: usize = UNIT;
     const MOST: usize = Lines::rounded((1 + TILE / Self::IN_WORD).div_ceil(UNIT) as u64) as usize;
 
-    fn words(piece: &Piece) -> &[u64] {
-        &piece.words[..piece.len]
+    fn words(piece: &Piece<LONGEST>) -> &[u64] {
+        piece.words()
     }
 
-    fn read(words: &[Published<u64>]) -> Piece {
-        let len = Self::len(u64::load(&words[0]));
-        let mut piece = Piece { words: [0; LONGEST], len };
-        piece.words.iter_mut().zip(&words[..len]).for_each(|(word, place)| *word = u64::load(place));
-        piece
+    fn read(words: &[Published<u64>]) -> Piece<LONGEST> {
+        Piece::read(words, Self::len(u64::load(&words[0])))
     }
 
     fn numbers(words: &[Published<u64>]) -> usize {
@@ -96,7 +112,7 @@ impl<W: Width> Form for Runs<W> {
 }
 
 impl<W: Width> Tiles<W> for Runs<W> {
-    fn pack(tile: &[W; TILE]) -> Piece {
+    fn pack(tile: &[W; TILE]) -> Piece<LONGEST> {
         let mut words = [0; LONGEST];
         let (mut map, mut runs) = (1_u64, 0);
         for place in 0..TILE {
@@ -109,10 +125,10 @@ impl<W: Width> Tiles<W> for Runs<W> {
             words[1 + runs / Self::IN_WORD] |= bits;
         }
         words[0] = map;
-        Piece { words, len: Self::len(map) }
+        Piece::new(words, Self::len(map))
     }
 
-    fn unpack(piece: &Piece) -> [W; TILE] {
+    fn unpack(piece: &Piece<LONGEST>) -> [W; TILE] {
         let mut position = Self::begin(0, 0);
         std::array::from_fn(|place| {
             position += (piece.words[0] >> place & 1) as u32;

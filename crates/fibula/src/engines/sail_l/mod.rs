@@ -92,7 +92,7 @@ pub const ABOUT: About = About {
     year: 2014,
     updates: Updates::InPlace,
     next_hops_max: NEXT_HOPS_MAX,
-    cost: |_| 5.3,
+    cost: |shape| 5.3 + shape.wait_below_24(512),
     ..About::DEFAULT
 };
 
