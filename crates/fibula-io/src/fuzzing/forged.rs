@@ -54,27 +54,33 @@ pub enum Outcome {
 }
 
 /// Returns snapshots of each engine, family and width. The first call builds them.
-pub fn originals(with_large: bool) -> &'static [Original] {
-    static SMALL: OnceLock<Vec<Original>> = OnceLock::new();
+pub fn originals() -> &'static [Original] {
     static ALL: OnceLock<Vec<Original>> = OnceLock::new();
-    if with_large { ALL.get_or_init(|| make(true)) } else { SMALL.get_or_init(|| make(false)) }
+    ALL.get_or_init(|| ENGINES.iter().chain(&LARGE).flat_map(|engine| of_engine(engine)).collect())
 }
 
-fn make(with_large: bool) -> Vec<Original> {
+/// Returns the snapshots of one engine.
+fn of_engine(engine: &str) -> Vec<Original> {
     let model = NextHopModel::Different(180);
     let size = |count| Size { ipv4: count, ipv6: count };
-    let tables = [internet(size(400), model, 1), edge(size(100), model, 1)];
     let mut all = Vec::new();
-    for &engine in ENGINES.iter().chain(if with_large { &LARGE[..] } else { &[] }) {
-        for tables in &tables {
-            let Tables { ipv4, ipv6, next_hops } = tables.as_ref().expect("small tables can be made");
-            for width in WidthBits::ALL {
-                all.extend(original(engine, width, ipv4, next_hops));
-                all.extend(original(engine, width, ipv6, next_hops));
-            }
+    for tables in [internet(size(400), model, 1), edge(size(100), model, 1)] {
+        let Tables { ipv4, ipv6, next_hops } = tables.expect("small tables can be made");
+        for width in WidthBits::ALL {
+            all.extend(original(engine, width, &ipv4, &next_hops));
+            all.extend(original(engine, width, &ipv6, &next_hops));
         }
     }
     all
+}
+
+/// Returns one of all small snapshots, and builds those of its engine only: a fuzzer's build takes
+/// seconds for each.
+fn chosen(choice: u8) -> &'static Original {
+    static EACH: [OnceLock<Vec<Original>>; ENGINES.len()] = [const { OnceLock::new() }; ENGINES.len()];
+    let (engine, which) = (usize::from(choice) % ENGINES.len(), usize::from(choice) / ENGINES.len());
+    let originals = EACH[engine].get_or_init(|| of_engine(ENGINES[engine]));
+    &originals[which % originals.len()]
 }
 
 /// Returns the snapshot of a table; `None` if the engine is not of its family.
@@ -147,8 +153,7 @@ fn look_up<A: Address>(snapshot: &Snapshot, addresses: &[A]) -> Outcome {
 /// altered.
 pub fn forged_snapshot(bytes: &[u8]) {
     let Some((&first, mut rest)) = bytes.split_first() else { return };
-    let originals = originals(false);
-    let _ = originals[usize::from(first) % originals.len()].forge(|below| {
+    let _ = chosen(first).forge(|below| {
         let count = (u64::BITS - (below - 1).leading_zeros()).div_ceil(8) as usize;
         let (taken, after) = rest.split_at(rest.len().min(count));
         rest = after;
