@@ -12,9 +12,9 @@
 //! The entry of a tile is either an answer or the number of a *block* of 256 answers, so a lookup
 //! needs no hash table.
 //!
-//! `mosaic-spans` is for tables of so many such /24s that their blocks do not stay in a cache. It
-//! stores tiles as runs, and a block as [spans]: its runs of equal answers, most often in half a
-//! cache line.
+//! `mosaic-spans` is for tables with tens of thousands of such /24s, whose blocks do not stay in a
+//! cache. It stores tiles as runs, and a block as [spans]: its runs of equal answers, most often in
+//! half a cache line.
 //!
 //! # Layout
 //! ```text
