@@ -252,6 +252,7 @@ mod tests {
         assert_eq!(best(40_000, 40_000, 255), "mosaic-spans");
         assert_eq!(best(20_000, 20_000, 255), "mosaic-deep");
         assert_eq!(best(20_000, 20_000, 256), "mosaic-spans");
+        assert_eq!(best(640_000, 640_000, 255), "mosaic-deep", "neither is in a cache");
     }
 
     #[test]

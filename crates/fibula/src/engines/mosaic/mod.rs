@@ -166,7 +166,9 @@ pub use tiles::{Tiles, Whole};
 pub use view::MosaicView;
 
 use crate::blocks::unique::Kept;
-use crate::engine::{About, Config, Engine, Figure, Persistence, Share, Sharing, Update, Updates, Width};
+use crate::engine::{
+    About, Config, Engine, Figure, Persistence, Shape, Share, Sharing, Update, Updates, Width,
+};
 use crate::memory::{Memory, Pages};
 use crate::{Delta, Error, Prefix, Rib};
 use below::Below;
@@ -179,7 +181,7 @@ pub const ABOUT: About = About {
     paper: "fibula: two loads from deduplicated tiles of one answer a /24",
     year: 2026,
     updates: Updates::InPlace,
-    cost: |shape| 2.3 + 19.0 * shape.share_longer_than_24(),
+    cost: |shape| 2.3 + below_24(shape),
     ..About::DEFAULT
 };
 
@@ -187,7 +189,7 @@ pub const ABOUT: About = About {
 pub const RUNS: About = About {
     name: "mosaic-runs",
     paper: "fibula: deduplicated tiles of one answer a /24, kept as runs",
-    cost: |shape| 3.3 + 19.0 * shape.share_longer_than_24(),
+    cost: |shape| 3.3 + below_24(shape),
     ..ABOUT
 };
 
@@ -196,7 +198,7 @@ pub const DEEP: About = About {
     name: "mosaic-deep",
     paper: "fibula: three loads, the third from deduplicated answers of whole /24s",
     next_hops_max: blocks::MARKED - 1,
-    cost: |shape| 3.4 + shape.wait_below_24(BELOW * usize::from(shape.width.bits()) / 8),
+    cost: |shape| 3.4 + wait_for_blocks(shape),
     ..ABOUT
 };
 
@@ -209,8 +211,18 @@ pub const SPANS: About = About {
     ..DEEP
 };
 
+/// Returns the nanoseconds that lookups wait for blocks of 256 answers.
+fn wait_for_blocks(shape: Shape) -> f32 {
+    shape.wait_below_24(BELOW * usize::from(shape.width.bits()) / 8)
+}
+
+/// Returns the nanoseconds that the hash table and the blocks take, for each address of all.
+fn below_24(shape: Shape) -> f32 {
+    (19.0 + wait_for_blocks(shape)) * shape.share_longer_than_24()
+}
+
 /// The bytes of most /24s in `mosaic-spans`: one span, and its part of a tile.
-const SPANS_OF_24: usize = 48;
+const SPANS_OF_24: usize = 64;
 
 /// The bits of an address that choose a slot of the root.
 const ROOT_BITS: u8 = 18;

@@ -139,7 +139,7 @@ pub const ABOUT: About = About {
         meaning: "bits resolved by the direct table: 0 to 24, default 18",
     }],
     cost: |shape| match shape.family {
-        Family::Ipv4 => 5.6 + 10.0 * shape.share_longer_than_24(),
+        Family::Ipv4 => 5.6 + 10.0 * shape.share_longer_than_24() + shape.wait_below_24(96),
         Family::Ipv6 => {
             (3.7 * shape.levels_of(9) - 5.3).max(5.0)
                 + 15.3 * shape.share_longer_than_48()
