@@ -3,13 +3,12 @@
 mod best;
 mod common;
 mod compare;
-mod dpcpe;
 mod engines;
 pub(super) mod gpu;
 mod growth;
+mod papers;
 mod parallel;
 mod router;
-mod triec;
 mod vrf;
 mod worst;
 
@@ -25,8 +24,18 @@ pub(crate) enum Command {
     Compare(compare::Arguments),
     Worst(worst::Arguments),
     Growth(growth::Arguments),
-    Triec(triec::Arguments),
-    Dpcpe(dpcpe::Arguments),
+    /// The DXR paper's tables and figures beside its own numbers
+    Dxr(papers::Arguments),
+    /// The SAIL paper's tables and figures beside its own numbers
+    Sail(papers::Arguments),
+    /// The TrieC paper's tables and figures beside its own numbers
+    Triec(papers::Arguments),
+    /// The Bloom filter paper's tables and figures beside its own numbers
+    Bloom(papers::Arguments),
+    /// The TILEPro64 paper's tables and figures beside its own numbers
+    Tilepro(papers::Arguments),
+    /// All papers' tables and figures beside their own numbers
+    All(papers::Arguments),
     Parallel(parallel::Arguments),
     Vrf(vrf::Arguments),
     Gpu(gpu::Arguments),
@@ -41,8 +50,12 @@ impl Command {
             Self::Compare(arguments) => arguments.run(output),
             Self::Worst(arguments) => arguments.run(output),
             Self::Growth(arguments) => arguments.run(output),
-            Self::Triec(arguments) => arguments.run(output),
-            Self::Dpcpe(arguments) => arguments.run(output),
+            Self::Dxr(arguments) => arguments.run_one("dxr", output),
+            Self::Sail(arguments) => arguments.run_one("sail", output),
+            Self::Triec(arguments) => arguments.run_one("triec", output),
+            Self::Bloom(arguments) => arguments.run_one("bloom", output),
+            Self::Tilepro(arguments) => arguments.run_one("tilepro", output),
+            Self::All(arguments) => arguments.run_all(output),
             Self::Parallel(arguments) => arguments.run(output),
             Self::Vrf(arguments) => arguments.run(output),
             Self::Gpu(arguments) => arguments.run(output),

@@ -45,7 +45,7 @@
 //!
 //! As in the paper the hash, with the search that is part of it, is counted separately. So is the
 //! tree of routes longer than /64, which the paper does not have. `fibula study triec` prints the
-//! most accesses with and without those.
+//! most accesses without those.
 //!
 //! # Worked examples
 //!

@@ -1,0 +1,62 @@
+//! DXR (Zec, Rizzo, Mikuc 2012): Tables 1 and 2, Figures 2 to 6.
+
+mod locked;
+mod sizes;
+mod speed;
+mod steps;
+mod updates;
+
+use crate::{Exhibit, Paper};
+
+/// An engine of the paper.
+#[derive(Clone, Copy)]
+struct Scheme {
+    /// The paper's name of it.
+    name: &'static str,
+    /// Ours.
+    engine: &'static str,
+    /// The bits that its direct table resolves.
+    direct_bits: u8,
+}
+
+/// The engines of the paper.
+const SCHEMES: [Scheme; 2] = [
+    Scheme { name: "D16R", engine: "dxr16", direct_bits: 16 },
+    Scheme { name: "D18R", engine: "dxr18", direct_bits: 18 },
+];
+
+/// The paper and its exhibits.
+pub(crate) static PAPER: Paper = Paper {
+    name: "dxr",
+    citation: "Zec, Rizzo, Mikuc: DXR: Towards a Billion Routing Lookups per Second in Software, ACM SIGCOMM CCR 42(5), 2012",
+    machine: "AMD FX-8150 at 3.6 GHz, 8 cores in pairs with 2 MB of L2 cache each, 8 MB of L3 cache",
+    exhibits: &[
+        Exhibit {
+            id: "Table 1",
+            title: "sizes of the data structures, and the time to build them",
+            reproduce: sizes::table_1,
+        },
+        Exhibit { id: "Figure 2", title: "prefixes by length", reproduce: sizes::figure_2 },
+        Exhibit {
+            id: "Figure 3",
+            title: "speed by threads, random and repeated keys",
+            reproduce: speed::figure_3,
+        },
+        Exhibit {
+            id: "Table 2",
+            title: "share of addresses by iterations of the binary search",
+            reproduce: steps::table_2,
+        },
+        Exhibit {
+            id: "Figure 4",
+            title: "time of a lookup by steps of the binary search",
+            reproduce: speed::figure_4,
+        },
+        Exhibit {
+            id: "Figure 5",
+            title: "speed of a BSD radix tree with locks and reference counts",
+            reproduce: speed::figure_5,
+        },
+        Exhibit { id: "Figure 6", title: "time of an update by prefix length", reproduce: updates::figure_6 },
+    ],
+};

@@ -1,0 +1,58 @@
+//! The crate's one error type.
+
+/// Why an exhibit could not be made again. The text is one line.
+#[derive(Debug, thiserror::Error)]
+#[error(transparent)]
+pub struct Error(#[from] Kind);
+
+#[derive(Debug, thiserror::Error)]
+enum Kind {
+    #[error(transparent)]
+    Lab(fibula_lab::Error),
+    #[error(transparent)]
+    Io(fibula_io::Error),
+    #[error("{0}")]
+    Wrong(String),
+    #[error("{0}")]
+    Nothing(String),
+    #[error("a plot cannot be drawn: {0}")]
+    Plot(String),
+}
+
+impl Error {
+    /// Returns whether an engine gave a wrong answer. A speed without right answers is no finding.
+    #[must_use]
+    pub fn is_wrong_answer(&self) -> bool {
+        matches!(self.0, Kind::Wrong(_))
+    }
+
+    pub(crate) fn wrong(what: impl Into<String>) -> Self {
+        Self(Kind::Wrong(what.into()))
+    }
+
+    pub(crate) fn none(why: impl Into<String>) -> Self {
+        Self(Kind::Nothing(why.into()))
+    }
+
+    pub(crate) fn plot(error: impl std::fmt::Display) -> Self {
+        Self(Kind::Plot(error.to_string()))
+    }
+}
+
+impl From<fibula_lab::Error> for Error {
+    fn from(error: fibula_lab::Error) -> Self {
+        Self(Kind::Lab(error))
+    }
+}
+
+impl From<fibula::Error> for Error {
+    fn from(error: fibula::Error) -> Self {
+        Self(Kind::Lab(error.into()))
+    }
+}
+
+impl From<fibula_io::Error> for Error {
+    fn from(error: fibula_io::Error) -> Self {
+        Self(Kind::Io(error))
+    }
+}

@@ -1,0 +1,122 @@
+//! Exhibits as one HTML file that needs no network.
+
+use crate::finding::distinct;
+use crate::markdown::number;
+use crate::{Error, Plot, Reproduction, Row, plot};
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+
+/// The style: one column, tables that scroll sideways on a phone, colours of the reader's choice.
+const STYLE: &str = include_str!("report.css");
+
+/// Returns the report of some papers. `command` makes it again, `machine` is where and `date` when
+/// it was made.
+///
+/// # Errors
+/// If a plot cannot be drawn.
+pub fn report(
+    reproductions: &[Reproduction],
+    command: &str,
+    machine: &str,
+    date: &str,
+) -> Result<String, Error> {
+    let papers = distinct(reproductions.iter().map(|each| each.paper.name));
+    let mut sections = Vec::new();
+    for reproduction in reproductions {
+        sections.push((reproduction.paper.name, section(reproduction)?));
+    }
+    let page = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="color-scheme" content="light dark";
+                title { "The papers' tables and figures, measured again" }
+                style { (PreEscaped(STYLE)) }
+            }
+            body {
+                h1 { "The papers' tables and figures, measured again" }
+                p { "Made by " code { (command) } " on " (date) ". Machine: " (machine) "." }
+                (contents(reproductions))
+                @for name in papers {
+                    @let paper = reproductions.iter().map(|each| each.paper).find(|paper| paper.name == name);
+                    @if let Some(paper) = paper {
+                        h2 id=(name) { (paper.citation) }
+                        p { "Machine of the paper: " (paper.machine) "." }
+                    }
+                    @for (_, section) in sections.iter().filter(|(of, _)| *of == name) { (section) }
+                }
+            }
+        }
+    };
+    Ok(page.into_string())
+}
+
+/// The list of all exhibits with their classes.
+fn contents(reproductions: &[Reproduction]) -> Markup {
+    html! {
+        div.scroll {
+            table {
+                thead { tr { th { "paper" } th { "exhibit" } th { "what it shows" } th { "class" } } }
+                tbody {
+                    @for each in reproductions {
+                        tr {
+                            td { (each.paper.name) }
+                            td { a href={ "#" (anchor(each)) } { (each.exhibit.id) } }
+                            td { (each.exhibit.title) }
+                            td {
+                                (each.finding.class.name())
+                                @if let Some(reason) = each.finding.class.reason() { ": " (reason) }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn section(reproduction: &Reproduction) -> Result<Markup, Error> {
+    let Reproduction { exhibit, finding, took, .. } = reproduction;
+    let mut plots = Vec::new();
+    if finding.plot != Plot::None {
+        for unit in finding.units() {
+            plots.extend(plot::svg(finding, unit)?);
+        }
+    }
+    Ok(html! {
+        section id=(anchor(reproduction)) {
+            h3 { (exhibit.id) ": " (exhibit.title) }
+            @if let Some(reason) = finding.class.reason() { p { (finding.class.name()) ": " (reason) } }
+            @for plot in &plots { figure { (PreEscaped(plot)) } }
+            @if !finding.points.is_empty() {
+                div.scroll {
+                    table {
+                        thead {
+                            tr {
+                                th { "series" } th { (finding.axis) } th { "unit" }
+                                th.number { "paper" } th.number { "here" } th.number { "here / paper" }
+                            }
+                        }
+                        tbody { @for row in reproduction.rows() { (line(&row)) } }
+                    }
+                }
+            }
+            @for note in &finding.notes { p { (note) } }
+            p.small { "Took " (format!("{:.1}", took.as_secs_f64())) " s." }
+        }
+    })
+}
+
+fn line(row: &Row<'_>) -> Markup {
+    html! {
+        tr {
+            td { (row.series) } td { (row.at) } td { (row.unit) }
+            @for value in [row.paper_value, row.ours, row.ratio] { td.number { (number(value)) } }
+        }
+    }
+}
+
+fn anchor(reproduction: &Reproduction) -> String {
+    format!("{}-{}", reproduction.paper.name, reproduction.exhibit.id).replace(' ', "-").to_lowercase()
+}

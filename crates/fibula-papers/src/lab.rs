@@ -1,0 +1,118 @@
+//! [`Lab`]: what exhibits are measured with.
+
+use crate::Error;
+use fibula::engine::Entry;
+use fibula::{Address, Rib};
+use fibula_io::Source;
+use fibula_io::trace::{self, TraceKind};
+use fibula_lab::bench::{BenchOptions, BenchRow, Contender, Race, Workload};
+
+/// A table and its name.
+#[derive(Clone, Debug)]
+pub struct Named<A: Address> {
+    /// The name in the results.
+    pub name: String,
+    /// The table.
+    pub rib: Rib<A>,
+}
+
+/// How much to measure.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The addresses of a trace.
+    pub addresses: usize,
+    /// The timed passes; the value is their median.
+    pub passes: usize,
+    /// The numbers of threads, without 1, which is always measured.
+    pub threads: Vec<usize>,
+    /// Addresses of real traffic, whose locality the traces of real traffic take.
+    pub traffic: Option<Source>,
+    /// The prefixes of each length whose updates are timed.
+    pub updates: usize,
+    /// The factor by which made tables are smaller than the paper's. 1 for the paper's sizes; tests
+    /// take more.
+    pub smaller: usize,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { addresses: 1 << 22, passes: 5, threads: vec![2], traffic: None, updates: 64, smaller: 1 }
+    }
+}
+
+/// Tables, engines and options: what an exhibit is made from.
+#[derive(Clone, Debug)]
+pub struct Lab<'l> {
+    /// The engines.
+    pub engines: &'l [Entry],
+    /// The IPv4 tables. Exhibits of one table take the first.
+    pub ipv4: Vec<Named<u32>>,
+    /// The IPv6 tables.
+    pub ipv6: Vec<Named<u128>>,
+    /// How much to measure.
+    pub options: Options,
+}
+
+impl Lab<'_> {
+    /// Returns the IPv4 table of exhibits of one table.
+    pub(crate) fn table(&self) -> Result<&Named<u32>, Error> {
+        self.ipv4.first().ok_or_else(|| Error::none("the tables have no IPv4 routes"))
+    }
+
+    /// Returns 1 and the numbers of threads that were asked for.
+    pub(crate) fn threads(&self) -> Vec<usize> {
+        let mut threads = self.options.threads.clone();
+        threads.push(1);
+        threads.sort_unstable();
+        threads.dedup();
+        threads
+    }
+
+    /// Draws the addresses of a trace.
+    pub(crate) fn trace<A: Address>(&self, kind: &TraceKind, rib: &Rib<A>) -> Result<Vec<A>, Error> {
+        Ok(trace::generate(kind, rib, self.options.addresses, 1)?)
+    }
+
+    /// Returns the trace that stands for real traffic: the locality of the one that was given, or
+    /// else Zipf's law.
+    pub(crate) fn realistic(&self) -> TraceKind {
+        self.options.traffic.clone().map_or(TraceKind::Zipf, TraceKind::Mapped)
+    }
+
+    /// Measures engines in turns. Returns a row for each engine and number of threads, all with
+    /// speeds.
+    ///
+    /// # Errors
+    /// If an answer is wrong, or an engine refuses the table.
+    pub(crate) fn speed<A: Address>(
+        &self,
+        table: &Named<A>,
+        addresses: &[A],
+        engines: &[&str],
+        threads: Vec<usize>,
+    ) -> Result<Vec<BenchRow>, Error> {
+        let workload = Workload { table: &table.name, rib: &table.rib, trace: "", addresses };
+        let options = BenchOptions { threads, passes: self.options.passes, ..BenchOptions::default() };
+        let contenders: Vec<Contender> = engines.iter().map(|&name| Contender::new(name)).collect();
+        let race = Race::new(workload, options.check)?;
+        let report = race.run(self.engines, &contenders, &options, &mut |_, _| {})?;
+        if let Some(wrong) = report.wrong.first() {
+            return Err(Error::wrong(wrong.to_string()));
+        }
+        if let Some(refusal) = report.refused.first() {
+            return Err(Error::none(refusal.to_string()));
+        }
+        Ok(report.rows)
+    }
+}
+
+/// Returns a row's million lookups a second.
+pub(crate) fn mlps(row: &BenchRow) -> f64 {
+    row.mlps.unwrap_or_default()
+}
+
+/// Returns the median of some values, the upper of two; 0 of none.
+pub(crate) fn median(values: &mut [f64]) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied().unwrap_or_default()
+}

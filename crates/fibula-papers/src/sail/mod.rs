@@ -1,0 +1,40 @@
+//! SAIL (Yang et al. 2014): Figures 6 to 15, Table 2, section 7.
+
+mod memory;
+mod speed;
+mod tables;
+mod updates;
+
+use crate::{Error, Exhibit, Finding, Lab, Paper};
+
+/// The paper and its exhibits.
+pub(crate) static PAPER: Paper = Paper {
+    name: "sail",
+    citation: "Yang, Xie, Li, Fu, Liu, Li, Mathy: Guarantee IP Lookup Performance with FIB Explosion, SIGCOMM, 2014",
+    machine: "Intel Core i7-3520M at 2.82 GHz, 4 MB of L3 cache; NVIDIA Tesla C2075; Tilera TLR4-03680; Xilinx Virtex 7",
+    exhibits: &[
+        Exhibit { id: "Table 2", title: "the cost of a lookup by level", reproduce: speed::table_2 },
+        Exhibit { id: "Figure 6", title: "on-chip memory as tables grow", reproduce: memory::figure_6 },
+        Exhibit { id: "Figure 7", title: "on-chip memory by table", reproduce: memory::figure_7 },
+        Exhibit { id: "Figure 8", title: "speed with real traffic", reproduce: speed::figure_8 },
+        Exhibit { id: "Figure 9", title: "speed with prefix-based traffic", reproduce: speed::figure_9 },
+        Exhibit { id: "Figure 10", title: "speed with random traffic", reproduce: speed::figure_10 },
+        Exhibit { id: "Figure 11", title: "memory accesses of an update", reproduce: updates::figure_11 },
+        Exhibit {
+            id: "Figure 12",
+            title: "speed of SAIL_M by number of tables",
+            reproduce: tables::figure_12,
+        },
+        Exhibit { id: "Figure 13", title: "speed on a graphics card by batch", reproduce: on_a_card },
+        Exhibit { id: "Figure 14", title: "latency on a graphics card by batch", reproduce: on_a_card },
+        Exhibit { id: "Figure 15", title: "speed by cores", reproduce: speed::figure_15 },
+        Exhibit { id: "Section 7", title: "on-chip memory of IPv6 tables", reproduce: memory::section_7 },
+    ],
+};
+
+#[expect(clippy::unnecessary_wraps, reason = "other exhibits can fail")]
+fn on_a_card(_: &Lab<'_>) -> Result<Finding, Error> {
+    Ok(Finding::impossible(
+        "it takes a graphics card, which this program was not built for; `fibula study gpu` of the feature `gpu` makes the grid on one",
+    ))
+}

@@ -1,0 +1,154 @@
+//! Figures 8 to 10 and 15, Table 2: speed beside the other algorithms, by level and by cores.
+
+use crate::lab::mlps;
+use crate::{Error, Finding, Lab, Named, Plot, Point};
+use fibula::Fib;
+use fibula::engine::Config;
+use fibula_io::generate::{NextHopModel, remap};
+use fibula_io::trace::TraceKind;
+use fibula_lab::study::count_accesses;
+
+/// The engines of the figures: the paper's name of each, and ours.
+const ENGINES: [(&str, &str); 4] =
+    [("SAIL_L", "sail-l"), ("LC-trie", "lc-trie"), ("Tree Bitmap", "tree-bitmap"), ("Lulea", "lulea")];
+
+/// Later engines beside them.
+const LATER: [&str; 3] = ["dxr18", "poptrie", "best"];
+
+/// What the paper's text says of a kind of traffic.
+struct Said {
+    /// The range of SAIL_L's million lookups a second.
+    mlps: (f64, f64),
+    /// SAIL_L's speed divided by that of LC-trie, Tree Bitmap and Lulea: both ends of each range.
+    times: [(f64, f64); 3],
+}
+
+const REAL: Said = Said { mlps: (673.22, 708.71), times: [(34.53, 58.88), (29.56, 31.44), (6.62, 7.66)] };
+const PREFIX: Said = Said { mlps: (589.08, 624.65), times: [(56.58, 68.46), (26.68, 23.79), (7.61, 7.27)] };
+const RANDOM: Said = Said { mlps: (231.47, 236.08), times: [(46.22, 54.86), (6.73, 6.95), (4.24, 4.81)] };
+
+/// The cycles of a lookup that the paper derives from Figure 8, and its processor's clock in GHz.
+const CYCLES: f64 = 4.08;
+const GHZ: f64 = 2.82;
+
+/// The next hops of the runs with 8-bit answers.
+const FEW: NextHopModel = NextHopModel::Near(200);
+
+/// Measures the figures' engines on all tables with 8-bit answers, and all engines with the answers
+/// of the first table.
+fn compared(lab: &Lab<'_>, kind: &TraceKind, said: &Said) -> Result<Finding, Error> {
+    let mut points = Vec::new();
+    for table in &lab.ipv4 {
+        let narrow = Named { name: table.name.clone(), rib: remap(&table.rib, FEW, 1, 1) };
+        let addresses = lab.trace(kind, &narrow.rib)?;
+        let rows = lab.speed(&narrow, &addresses, &ENGINES.map(|(_, engine)| engine), vec![1])?;
+        let speeds: Vec<f64> = rows.iter().map(mlps).collect();
+        let middle = |(a, b): (f64, f64)| f64::midpoint(a, b);
+        let papers = [Some(middle(said.mlps)), None, None, None];
+        for (((name, _), &speed), paper) in ENGINES.iter().zip(&speeds).zip(papers) {
+            points.push(Point::new(*name, &table.name, "Mlps", speed).beside_any(paper));
+        }
+        for (((name, _), speed), paper) in ENGINES.iter().zip(&speeds).skip(1).zip(said.times) {
+            let times = speeds[0] / speed.max(1e-9);
+            points.push(
+                Point::new(format!("SAIL_L / {name}"), &table.name, "times", times).beside(middle(paper)),
+            );
+        }
+    }
+    let table = lab.table()?;
+    let addresses = lab.trace(kind, &table.rib)?;
+    let engines: Vec<&str> = ENGINES.iter().map(|(_, engine)| *engine).chain(LATER).collect();
+    for row in lab.speed(table, &addresses, &engines, vec![1])? {
+        points.push(Point::new(row.engine.clone(), &table.name, "Mlps, the table's own answers", mlps(&row)));
+    }
+    Ok(Finding::new("table", Plot::Bars, points)
+        .note("The paper's values are the middle of the range that its text names. Answers have 8 bits as in the paper; then the table's own width, with later engines beside.")
+        .note("Other engines' lookups were made one by one in 2014. Here all have batch paths, so the distance between them is smaller."))
+}
+
+pub(super) fn figure_8(lab: &Lab<'_>) -> Result<Finding, Error> {
+    let finding = compared(lab, &lab.realistic(), &REAL)?;
+    Ok(finding.in_part(
+        "the provider's traffic is not public; the locality is that of `--traffic`, or of 65,536 destinations by Zipf's law",
+    ))
+}
+
+pub(super) fn figure_9(lab: &Lab<'_>) -> Result<Finding, Error> {
+    compared(lab, &TraceKind::Prefix, &PREFIX)
+}
+
+pub(super) fn figure_10(lab: &Lab<'_>) -> Result<Finding, Error> {
+    compared(lab, &TraceKind::Random, &RANDOM)
+}
+
+/// Splits addresses by the level that answers them: 16, 24 or 32.
+fn by_level(fib: &Fib<u32>, addresses: Vec<u32>) -> [Vec<u32>; 3] {
+    let mut levels: [Vec<u32>; 3] = Default::default();
+    for address in addresses {
+        // BCN16 alone; BN24 too; C24 and N32 too.
+        let loads = count_accesses(fib, &[address]).loads_most;
+        levels[if loads >= 3 { 2 } else { loads as usize - 1 }].push(address);
+    }
+    levels
+}
+
+pub(super) fn table_2(lab: &Lab<'_>) -> Result<Finding, Error> {
+    let table = lab.table()?;
+    let narrow = Named { name: table.name.clone(), rib: remap(&table.rib, FEW, 1, 1) };
+    let fib = Fib::build_from(lab.engines, "sail-l", &narrow.rib, Config::default())?;
+    let mut points = Vec::new();
+    let addresses = lab.trace(&TraceKind::Prefix, &narrow.rib)?;
+    for (level, of) in [16, 24, 32].into_iter().zip(by_level(&fib, addresses)) {
+        if of.is_empty() {
+            continue;
+        }
+        let loads = count_accesses(&fib, &of);
+        let addresses: Vec<u32> = of.iter().cycle().take(lab.options.addresses).copied().collect();
+        let rows = lab.speed(&narrow, &addresses, &["sail-l"], vec![1])?;
+        let Some(row) = rows.first() else { continue };
+        let series = format!("level {level}");
+        points.push(Point::new(&series, "loads", "loads", loads.loads));
+        points.push(Point::new(&series, "batch", "ns", 1e3 / mlps(row).max(1e-9)));
+        points.push(Point::new(&series, "single call", "ns", row.ns_single.unwrap_or_default()));
+    }
+    points.push(Point::of_paper("all levels, real traffic", "batch", "ns", CYCLES / GHZ));
+    Ok(Finding::new("column", Plot::None, points)
+        .in_part("instructions depend on the compiler: `cargo xtask instructions` counts those of every engine")
+        .note("The paper's text: 3 instructions where level 16 answers, 10 where level 24 does; 4.08 cycles a lookup, which are set here as time at 2.82 GHz."))
+}
+
+pub(super) fn figure_15(lab: &Lab<'_>) -> Result<Finding, Error> {
+    let table = lab.table()?;
+    let addresses = lab.trace(&TraceKind::Prefix, &table.rib)?;
+    let rows = lab.speed(table, &addresses, &["sail-l"], lab.threads())?;
+    let alone = rows.first().map_or(0.0, mlps);
+    let mut points = Vec::new();
+    for row in &rows {
+        let linear = mlps(row) / alone.max(1e-9) / row.threads as f64;
+        points.push(Point::new("SAIL_L", row.threads, "Mlps", mlps(row)));
+        points.push(Point::new("SAIL_L", row.threads, "of linear", linear).beside(1.0));
+    }
+    Ok(Finding::new("threads", Plot::Lines, points).note(
+        "The paper's text: the rate grows linearly to 35 cores, with one more that deals out the addresses.",
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fibula::{NextHop, Rib};
+
+    #[test]
+    fn addresses_are_split_by_the_level_that_answers() {
+        let mut rib: Rib<u32> = Rib::new();
+        for (prefix, next_hop) in [("10.0.0.0/8", 1), ("10.1.2.0/24", 2), ("10.2.3.4/32", 3)] {
+            rib.insert(prefix.parse().unwrap(), NextHop(next_hop));
+        }
+        let fib = Fib::build("sail-l", &rib).unwrap();
+        let levels = by_level(&fib, vec![0x0A00_0001, 0x0A01_0203, 0x0A02_0304, 0x0A02_0305, 0x0A01_FFFF]);
+        assert_eq!(
+            levels,
+            [vec![0x0A00_0001], vec![0x0A01_0203, 0x0A01_FFFF], vec![0x0A02_0304, 0x0A02_0305]]
+        );
+    }
+}

@@ -1,0 +1,84 @@
+//! Figure 12: many tables in one.
+
+use crate::{Error, Finding, Lab, Plot, Point};
+use fibula::{NextHop, Rib, Route};
+use fibula_io::trace::TraceKind;
+use fibula_lab::study::{VrfKind, VrfWork, study_vrf};
+
+/// The numbers of tables.
+const TABLES: [usize; 5] = [1, 2, 4, 8, 12];
+
+/// The means over all numbers of tables that the paper's text has: random and prefix-based traffic.
+const MEANS: [(TraceKind, f64); 2] = [(TraceKind::Random, 132.0), (TraceKind::Prefix, 366.0)];
+
+/// Of the routes of a view, one in this many is missing.
+const MISSING: usize = 50;
+
+/// The addresses of a batch.
+const BATCH: usize = 16_384;
+
+/// The answers that are compared with the tables' own.
+const CHECK: usize = 1 << 16;
+
+/// Returns a view of the table as another router would have it: other next hops, and a route in
+/// fifty missing.
+fn view(rib: &Rib<u32>, number: usize) -> Rib<u32> {
+    let most = rib.max_next_hop().0.max(1);
+    let turned = |next_hop: NextHop| NextHop((next_hop.0 + number as u32 - 1) % most + 1);
+    let kept = rib.iter().enumerate().filter(|(at, _)| !(at + number).is_multiple_of(MISSING));
+    kept.map(|(_, Route { prefix, next_hop })| Route { prefix, next_hop: turned(next_hop) }).collect()
+}
+
+pub(super) fn figure_12(lab: &Lab<'_>) -> Result<Finding, Error> {
+    let table = lab.table()?;
+    let most = TABLES.last().copied().unwrap_or(1);
+    let views: Vec<Rib<u32>> = (0..most).map(|number| view(&table.rib, number)).collect();
+    let mut points = Vec::new();
+    for (kind, mean) in MEANS {
+        let addresses = lab.trace(&kind, &table.rib)?;
+        let mut sum = 0.0;
+        for count in TABLES {
+            let ids: Vec<u16> = (0..addresses.len()).map(|at| (at % count) as u16).collect();
+            let work = VrfWork {
+                name: &table.name,
+                ribs: &views[..count],
+                addresses: &addresses,
+                ids: &ids,
+                batch: BATCH,
+                passes: lab.options.passes,
+            };
+            let row = study_vrf(&VrfKind::Merged, work, CHECK)?;
+            if row.mismatches > 0 {
+                return Err(Error::wrong(format!(
+                    "sail-m: {} wrong answers in {count} tables",
+                    row.mismatches
+                )));
+            }
+            sum += row.mlps_mixed;
+            points.push(Point::new(format!("{kind} traffic"), count, "Mlps", row.mlps_mixed));
+        }
+        points.push(
+            Point::new(format!("{kind} traffic"), "mean", "Mlps", sum / TABLES.len() as f64).beside(mean),
+        );
+    }
+    Ok(Finding::new("tables", Plot::Lines, points)
+        .note(format!("The tables are views of {}: other next hops in each, and one route in {MISSING} missing. Addresses are in the tables in turn.", table.name)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn views_differ_in_routes_and_next_hops() {
+        let routes = (0..100_u32).map(|at| Route {
+            prefix: fibula::Prefix::containing(at << 24, 8),
+            next_hop: NextHop(at % 3 + 1),
+        });
+        let rib: Rib<u32> = routes.collect();
+        let [first, second] = [0, 1].map(|number| view(&rib, number));
+        assert_eq!((first.len(), second.len()), (98, 98));
+        let prefix = "1.0.0.0/8".parse().unwrap();
+        assert_eq!((first.get(prefix), second.get(prefix)), (Some(NextHop(2)), Some(NextHop(3))));
+    }
+}

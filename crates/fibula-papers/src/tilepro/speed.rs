@@ -1,0 +1,111 @@
+//! Table III, Figures 4 and 9: traces, and the time of a lookup on one core.
+
+use super::{DIR, TREES};
+use crate::lab::mlps;
+use crate::{Error, Finding, Lab, Plot, Point};
+use fibula_io::trace::{self, TraceKind};
+use std::collections::HashSet;
+
+/// Table III as printed: a trace of a million addresses, and how many of them are different.
+const TABLE_3: [(&str, f64); 5] = [
+    ("Random Match", 353_398.0),
+    ("Realistic Random Match A", 24_424.0),
+    ("Realistic and Filtered A", 17_020.0),
+    ("Realistic Random Match B", 81_811.0),
+    ("Realistic and Filtered B", 41_654.0),
+];
+
+/// The addresses of the paper's traces.
+const MILLION: usize = 1_000_000;
+
+/// What the paper's text says of Figure 4: megabytes of DIR-24-8 and both forms of Tree Bitmap, the
+/// fastest lookup in nanoseconds, and how many times as fast DIR-24-8 is.
+const MEGABYTES: [f64; 3] = [69.1, 2.9, 4.0];
+const FASTEST_NS: f64 = 168.0;
+const TIMES_FASTER: f64 = 3.0;
+
+/// The traces of the figures: the paper's name of each, and how it is drawn.
+fn traces(lab: &Lab<'_>) -> [(&'static str, TraceKind); 2] {
+    [("Random Match", TraceKind::Match), ("Realistic Random Match", lab.realistic())]
+}
+
+/// Why the traces of real traffic are others.
+const OTHER_TRAFFIC: &str =
+    "the paper's captures of CAIDA are not here; the locality is that of `--traffic`, or of Zipf's law";
+
+pub(super) fn table_3(lab: &Lab<'_>) -> Result<Finding, Error> {
+    let table = lab.table()?;
+    let mut points = Vec::new();
+    for (name, kind) in traces(lab) {
+        let addresses = trace::generate(&kind, &table.rib, MILLION, 1)?;
+        let unique = addresses.iter().collect::<HashSet<_>>().len() as f64;
+        let paper = TABLE_3.iter().find(|(known, _)| *known == name).map(|&(_, unique)| unique);
+        points.push(Point::new(name, "1M addresses", "unique addresses", unique).beside_any(paper));
+    }
+    points.extend(
+        TABLE_3[1..]
+            .iter()
+            .map(|&(name, unique)| Point::of_paper(name, "1M addresses", "unique addresses", unique)),
+    );
+    Ok(Finding::new("trace", Plot::None, points)
+        .in_part(OTHER_TRAFFIC)
+        .note("Random Match draws one of as many paths as the table has prefixes and fills in the host bits at random, so nearly all of a million addresses differ where paths are shorter than /32. The paper's 353,398 are its paths: it drew the host bits of each once."))
+}
+
+/// Measures engines on both traces: their names, and the time of a lookup in nanoseconds.
+fn times(lab: &Lab<'_>, engines: &[(&str, &str)]) -> Result<Vec<Point>, Error> {
+    let table = lab.table()?;
+    let names: Vec<&str> = engines.iter().map(|&(_, engine)| engine).collect();
+    let mut points = Vec::new();
+    for (trace, kind) in traces(lab) {
+        let addresses = lab.trace(&kind, &table.rib)?;
+        let rows = lab.speed(table, &addresses, &names, vec![1])?;
+        for ((name, _), row) in engines.iter().zip(&rows) {
+            points.push(Point::new(*name, trace, "ns, batches", 1e3 / mlps(row).max(1e-9)));
+            points.push(Point::new(
+                *name,
+                trace,
+                "ns, one after the other",
+                row.ns_dependent.unwrap_or_default(),
+            ));
+            points.push(Point::new(*name, trace, "MB", row.bytes as f64 / 1e6));
+        }
+    }
+    Ok(points)
+}
+
+/// Returns the mean of a series in a unit.
+fn mean(points: &[Point], series: &str, unit: &str) -> f64 {
+    let of = points.iter().filter(|point| point.series == series && point.unit == unit);
+    let values: Vec<f64> = of.filter_map(|point| point.ours).collect();
+    values.iter().sum::<f64>() / values.len().max(1) as f64
+}
+
+pub(super) fn figure_4(lab: &Lab<'_>) -> Result<Finding, Error> {
+    let engines = [DIR, TREES[0], TREES[1]];
+    let mut points = times(lab, &engines)?;
+    for ((name, _), paper) in engines.iter().zip(MEGABYTES) {
+        for point in points.iter_mut().filter(|point| point.series == *name && point.unit == "MB") {
+            point.paper = Some(paper);
+        }
+    }
+    let of = |name| mean(&points, name, "ns, one after the other");
+    let faster = of(TREES[0].0) / of(DIR.0).max(1e-9);
+    points.push(
+        Point::new("DIR-24-8 / TBP 13-4-4-4-4-3", "mean", "times as fast", faster).beside(TIMES_FASTER),
+    );
+    points.push(Point::of_paper(DIR.0, "fastest", "ns, one after the other", FASTEST_NS));
+    Ok(Finding::new("trace", Plot::Bars, points)
+        .in_part(OTHER_TRAFFIC)
+        .note("The paper's table has some 350,000 prefixes. Its cores wait for each load, as lookups do here of which each depends on the one before."))
+}
+
+pub(super) fn figure_9(lab: &Lab<'_>) -> Result<Finding, Error> {
+    let mut points = times(lab, &[DIR, ("hybrid", "hybrid")])?;
+    let of = |name| mean(&points, name, "ns, one after the other");
+    let ratio = of("hybrid") / of(DIR.0).max(1e-9);
+    points.push(Point::new("hybrid / DIR-24-8", "mean", "times the time", ratio).beside(1.0));
+    Ok(Finding::new("trace", Plot::Bars, points)
+        .in_part(OTHER_TRAFFIC)
+        .note("The paper's text: a performance similar to that of DIR-24-8."))
+}
