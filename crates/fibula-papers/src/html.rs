@@ -66,7 +66,7 @@ fn contents(reproductions: &[Reproduction]) -> Markup {
                             td { (each.exhibit.title) }
                             td {
                                 (each.finding.class.name())
-                                @if let Some(reason) = each.finding.class.reason() { ": " (reason) }
+                                @if let Some(reason) = each.finding.class.reason() { ": " (text(reason)) }
                             }
                         }
                     }
@@ -87,7 +87,7 @@ fn section(reproduction: &Reproduction) -> Result<Markup, Error> {
     Ok(html! {
         section id=(anchor(reproduction)) {
             h3 { (exhibit.id) ": " (exhibit.title) }
-            @if let Some(reason) = finding.class.reason() { p { (finding.class.name()) ": " (reason) } }
+            @if let Some(reason) = finding.class.reason() { p { (finding.class.name()) ": " (text(reason)) } }
             @for plot in &plots { figure { (PreEscaped(plot)) } }
             @if !finding.points.is_empty() {
                 div.scroll {
@@ -102,7 +102,7 @@ fn section(reproduction: &Reproduction) -> Result<Markup, Error> {
                     }
                 }
             }
-            @for note in &finding.notes { p { (note) } }
+            @for note in &finding.notes { p { (text(note)) } }
             p.small { "Took " (format!("{:.1}", took.as_secs_f64())) " s." }
         }
     })
@@ -113,6 +113,15 @@ fn line(row: &Row<'_>) -> Markup {
         tr {
             td { (row.series) } td { (row.at) } td { (row.unit) }
             @for value in [row.paper_value, row.ours, row.ratio] { td.number { (number(value)) } }
+        }
+    }
+}
+
+/// Writes a sentence whose code is between backticks.
+fn text(sentence: &str) -> Markup {
+    html! {
+        @for (number, part) in sentence.split('`').enumerate() {
+            @if number % 2 == 1 { code { (part) } } @else { (part) }
         }
     }
 }

@@ -66,12 +66,14 @@ fn draw<'t>(
     series: &[Series<'_>],
 ) -> Result<(), DrawingError<'t>> {
     let most = series.iter().flat_map(|(_, values, _)| values.iter().flatten()).copied().fold(0.0, f64::max);
+    // Above the points is room for the names of the series.
+    let top = most.max(f64::MIN_POSITIVE) * (1.1 + 0.07 * series.len() as f64);
     let area = SVGBackend::with_string(text, SIZE).into_drawing_area();
     let mut chart = ChartBuilder::on(&area)
         .margin(8)
         .x_label_area_size(44)
         .y_label_area_size(72)
-        .build_cartesian_2d(-0.5..positions.len() as f64 - 0.5, 0.0..most.max(f64::MIN_POSITIVE) * 1.1)?;
+        .build_cartesian_2d(-0.5..positions.len() as f64 - 0.5, 0.0..top)?;
     let label = |at: &f64| {
         let whole = at.round();
         let is_position = (at - whole).abs() < 1e-6 && whole >= 0.0;

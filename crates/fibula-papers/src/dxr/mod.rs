@@ -6,7 +6,10 @@ mod speed;
 mod steps;
 mod updates;
 
-use crate::{Exhibit, Paper};
+use crate::{Error, Exhibit, Paper};
+use fibula::Rib;
+use fibula::engine::{Config, Engine};
+use fibula::engines::dxr::Dxr;
 
 /// An engine of the paper.
 #[derive(Clone, Copy)]
@@ -60,3 +63,17 @@ pub(crate) static PAPER: Paper = Paper {
         Exhibit { id: "Figure 6", title: "time of an update by prefix length", reproduce: updates::figure_6 },
     ],
 };
+
+/// Says which layout each scheme has for a table: the widths of entries, and the ranges of a granule.
+fn layouts(rib: &Rib<u32>) -> Result<String, Error> {
+    let mut layouts = Vec::new();
+    for Scheme { name, direct_bits, .. } in SCHEMES {
+        let config = Config::default().with("k", direct_bits.to_string());
+        let figures = Dxr::<u32>::build(rib, &config)?.statistics();
+        layouts.push(format!(
+            "{name} has the layout \"{}\" with granules of {}",
+            figures.layout, figures.granule
+        ));
+    }
+    Ok(format!("{}.", layouts.join(", ")))
+}

@@ -1,7 +1,7 @@
 //! Figures 3, 4 and 5: speed by threads, by steps of the search, and beside a BSD radix tree.
 
 use super::locked::LockedTable;
-use super::{SCHEMES, Scheme};
+use super::{SCHEMES, Scheme, layouts};
 use crate::lab::{median, mlps};
 use crate::{Error, Finding, Lab, Plot, Point};
 use fibula::engine::{Config, Engine};
@@ -56,6 +56,7 @@ pub(super) fn figure_3(lab: &Lab<'_>) -> Result<Finding, Error> {
         }
     }
     Ok(Finding::new("threads", Plot::Lines, points)
+        .note(layouts(&table.rib)?)
         .note(format!("Table: {}. Repeated keys are {BURST} random ones again and again.", table.name))
         .note("The paper prints numbers for D18R on 1 and 8 cores only. Here keys are looked up in batches, whose searches overlap."))
 }
@@ -97,6 +98,7 @@ pub(super) fn figure_4(lab: &Lab<'_>) -> Result<Finding, Error> {
         Point::new("all threads / one", "mean", "times", all / random.max(1e-9)).beside(ALL_CORES_OVER_ONE),
     );
     Ok(Finding::new("search steps", Plot::Lines, points)
+        .note(layouts(&table.rib)?)
         .note(format!("D18R on {}. Times are those of a thread.", table.name))
         .note(
             "The paper prints no times. The search here takes the same steps for every address of a chunk, so the steps \
@@ -130,6 +132,7 @@ pub(super) fn figure_5(lab: &Lab<'_>) -> Result<Finding, Error> {
         );
     }
     Ok(Finding::new("threads", Plot::Lines, points)
+        .note(layouts(&table.rib)?)
         .note(format!("Table: {}, random keys.", table.name))
         .note("The paper's text: about 40 times slower than DXR on one core, and it collapses as cores are added, because all write the lock and the references."))
 }

@@ -32,6 +32,8 @@ pub struct Cost {
     pub chunks_rebuilt: u64,
     /// Words written in the structures the paper keeps on chip (SAIL, Bloom filters).
     pub on_chip_writes: u64,
+    /// Words of 64 bits written in all arrays that lookups read (SAIL_L, Figure 11).
+    pub words_written: u64,
 }
 
 impl AddAssign for Cost {
@@ -41,5 +43,6 @@ impl AddAssign for Cost {
         self.nodes_allocated += other.nodes_allocated;
         self.chunks_rebuilt += other.chunks_rebuilt;
         self.on_chip_writes += other.on_chip_writes;
+        self.words_written += other.words_written;
     }
 }
