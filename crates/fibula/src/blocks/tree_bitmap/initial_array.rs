@@ -34,6 +34,8 @@ pub struct InitialArray<A, W: Copy, M: Map> {
     /// One more than the length of the route that wrote an entry's answer, or 0 if none did. Only
     /// the writer reads it.
     pub(super) written_by: Array<u8>,
+    /// Whether entries keep their blocks when neither a route nor an answer is left.
+    keeps_blocks: bool,
     pub(super) family: PhantomData<(A, W)>,
 }
 
@@ -53,6 +55,7 @@ impl<A: Address, W: Width, M: Map> InitialArray<A, W, M> {
             trie: Trie::new(max_words, pages)?,
             roots: Words::filled(M::pack_root(Node::EMPTY), 1 << bits, pages),
             written_by: Array::zeroed(1 << bits, pages),
+            keeps_blocks: false,
             family: PhantomData,
         };
         let mut answers = vec![W::default(); 1 << bits];
@@ -69,12 +72,29 @@ impl<A: Address, W: Width, M: Map> InitialArray<A, W, M> {
             }
         }
         for slot in 0..1 << bits {
-            if array.written_by[slot] > 0 && array.root(slot).is_empty() {
+            if array.written_by[slot] > 0 && !array.root(slot).has_block() {
                 array.build_below(slot, &mut std::iter::empty().peekable(), &answers)?;
             }
         }
         array.trie.shrink_to_fit();
         Ok(array)
+    }
+
+    /// Gives every entry a block for good, at least one word. Then a short route that comes or goes
+    /// is written in place in all entries that it covers, and allocates and frees nothing.
+    ///
+    /// # Errors
+    /// If the trie takes more than its most words.
+    pub fn keeping_blocks(mut self) -> Result<Self, Limit> {
+        let none = vec![W::default(); 1 << self.bits];
+        for slot in 0..1 << self.bits {
+            if !self.root(slot).has_block() {
+                self.build_below(slot, &mut std::iter::empty().peekable(), &none)?;
+            }
+        }
+        self.trie.shrink_to_fit();
+        self.keeps_blocks = true;
+        Ok(self)
     }
 
     /// Builds an entry from the next of the routes, as far as they belong to it.
@@ -84,7 +104,7 @@ impl<A: Address, W: Width, M: Map> InitialArray<A, W, M> {
         routes: &mut Peekable<impl Iterator<Item = Route<A>>>,
         answers: &[W],
     ) -> Result<(), Limit> {
-        let root = self.trie.build(routes, self.prefix(slot), answers[slot])?;
+        let root = self.trie.build(routes, self.prefix(slot), Some(answers[slot]))?;
         self.set_root(slot, root);
         Ok(())
     }
@@ -103,9 +123,8 @@ impl<A: Address, W: Width, M: Map> InitialArray<A, W, M> {
             if prefix.len() >= self.bits {
                 return Trie::<W, M>::most_words::<A>(self.bits);
             }
-            let is_below = |delta: &&Delta<A>| delta.prefix.len() >= self.bits && prefix.covers(delta.prefix);
-            let below = deltas.iter().filter(is_below).count();
-            Trie::<W, M>::most_words_above(self.slots(prefix).map(|slot| self.root(slot)), below)
+            let is_new = |slot: &usize| !self.root(*slot).has_block();
+            if self.keeps_blocks { 0 } else { self.slots(prefix).filter(is_new).count() }
         };
         !self.trie.is_wasteful()
             && self.trie.has_room_for(deltas.iter().map(|delta| words(delta.prefix)).sum())
@@ -190,6 +209,11 @@ impl<A: Address, W: Width, M: Map> InitialArray<A, W, M> {
         if written_by != self.written_by[..] {
             return Err("the lengths of the initial array are not what a build gives".into());
         }
+        if self.keeps_blocks
+            && let Some((prefix, _)) = self.entries().find(|(_, root)| !root.has_block())
+        {
+            return Err(format!("no block is kept for {prefix}"));
+        }
         let longer = routes.filter(|route| route.prefix.len() >= self.bits);
         self.trie.validate(self.entries(), answers.into_iter(), longer)
     }
@@ -229,12 +253,23 @@ impl<A: Address, W: Width, M: Map> InitialArray<A, W, M> {
         let slot = self.slot(route.prefix.first());
         let before = self.root(slot);
         let root = if route.next_hop.is_some() {
-            self.trie.insert(before, self.bits, route, cost)
+            let root = if before.has_block() { before } else { self.trie.new_root(W::default()) };
+            self.trie.insert(root, self.bits, route, cost)
         } else {
             self.trie.remove(before, self.bits, route.prefix, cost)
         };
         cost.entries_set += u64::from(root.is_empty() && !before.is_empty());
         self.set_root(slot, root);
+        self.free_if_unused(slot);
+    }
+
+    /// Frees the block of an entry with neither a route nor an answer.
+    fn free_if_unused(&mut self, slot: usize) {
+        let root = self.root(slot);
+        if root.is_empty() && self.written_by[slot] == 0 && !self.keeps_blocks {
+            self.set_root(slot, Node::EMPTY);
+            self.trie.free(root);
+        }
     }
 
     /// Sets the answer of a route in the entries under `prefix` whose `written_by` (length plus
@@ -251,8 +286,14 @@ impl<A: Address, W: Width, M: Map> InitialArray<A, W, M> {
         for slot in self.slots(prefix) {
             if old.contains(&self.written_by[slot]) {
                 self.written_by[slot] = len;
-                let root = self.trie.with_above(self.root(slot), next_hop, cost);
-                self.set_root(slot, root);
+                match self.root(slot) {
+                    root if root.has_block() => self.trie.set_above(root, next_hop),
+                    _ => {
+                        let root = self.trie.new_root(next_hop);
+                        self.set_root(slot, root);
+                    }
+                }
+                self.free_if_unused(slot);
                 cost.entries_set += 1;
             }
         }

@@ -13,8 +13,9 @@
 //! lengths: bit 2^*l* + *v* is the prefix whose *l* bits are *v*. So the cover one bit shorter of
 //! bit *b* is bit *b*/2.
 //!
-//! Bit 0 is unused in the paper. Here bit 0 of a root says that it has an answer for addresses that
-//! no route inside or below covers. The external map has one bit for each of the 2^*s* ways out,
+//! Bit 0 is unused in the paper. Here every root that has a block has bit 0: its first result is
+//! the answer above the root, for addresses that no route inside or below covers. It is 0 where
+//! there is none. The external map has one bit for each of the 2^*s* ways out,
 //! set where there is a child.
 //!
 //! ```text
@@ -61,7 +62,11 @@
 //! # Updates
 //! Copy-on-write by node: a route that is added or removed moves its node's block to an allocation
 //! of the new size, and only the node itself is written in place. A new next hop for an old route
-//! is written into its result. Costs are counted as in the paper's Table IV; see [`InitialArray`].
+//! is written into its result.
+//!
+//! The answer above a root is the result of a cover, a route shorter than what the root resolves.
+//! It has its word in the root's block whether there is a cover or not. So a cover that comes or
+//! goes writes one word of each root below it, and moves no block. Costs are counted as in the paper's Table IV; see [`InitialArray`].
 //!
 //! # Concurrent readers
 //! A lookup reads what a node answers on the way back, after the nodes below it. A reader that
@@ -69,10 +74,14 @@
 //! before. No order of stores guarantees that, because each of two changes, the longer route's and
 //! then the shorter one's, is right by itself.
 //!
-//! So where others read, a block never changes. A change copies the blocks from its own up to the
-//! root, at most 192 bytes a level, and stores the root, a word of 64 bits. The answer of the array
-//! is in the root's own block. That word therefore shows a reader a single moment of all that its
-//! address may find, however late it continues. Replaced blocks are reused after a grace period.
+//! So where others read, routes and children of a block never change. A change copies the blocks from its own up to the
+//! root, at most 192 bytes a level, and stores the root, a word of 64 bits. That word therefore
+//! shows a reader a single moment of all that its address may find below, however late it
+//! continues. Replaced blocks are reused after a grace period.
+//!
+//! Only the answer above a root is written in place, in the root's own block. A reader that found
+//! nothing below loads it last. If the root is still current, so is the answer, and nothing has
+//! appeared below it meanwhile. If not, the replaced block has kept the answer of its last moment.
 //!
 //! Batches of many changes come [in the order](super::entry::in_order) that takes each address from
 //! its old answer to its new one in a single step. Nothing moves to close holes; a trie asks to be

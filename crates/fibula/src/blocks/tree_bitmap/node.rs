@@ -175,8 +175,8 @@ fn split(joined: u128) -> [u32; 4] {
 /// A node of the trie, unpacked; see the [module page](super).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Node<M> {
-    /// The prefixes that end inside, and bit 0 of a root that has an answer for all other
-    /// addresses.
+    /// The prefixes that end inside, and bit 0 of a root that has a block: for the answer for all
+    /// other addresses.
     pub internal: M,
     /// The ways out that have a child.
     pub external: M,
@@ -185,7 +185,7 @@ pub struct Node<M> {
 }
 
 impl<M: Map> Node<M> {
-    /// The node with neither routes nor children, and no answer above them.
+    /// The node with neither routes nor children, and no block for an answer above them.
     pub const EMPTY: Self = Self { internal: M::NONE, external: M::NONE, block: 0 };
 
     /// The bit of a root's internal map for the answer above its routes.
@@ -195,6 +195,11 @@ impl<M: Map> Node<M> {
     #[must_use]
     pub fn is_empty(self) -> bool {
         self.routes() == M::NONE && self.external == M::NONE
+    }
+
+    /// Returns whether it has a block of results or children.
+    pub(super) fn has_block(self) -> bool {
+        (self.internal, self.external) != (M::NONE, M::NONE)
     }
 
     /// Returns the internal map without bit [`Self::ABOVE`].

@@ -3,7 +3,7 @@
 
 use super::node::{Map, Node, map, path};
 use super::{InitialArray, LANES, MAX_WORDS, Trie, WORDS};
-use crate::engine::{Unmetered, Width};
+use crate::engine::{Cost, Unmetered, Width};
 use crate::memory::{Pages, Published};
 use crate::{Address, Delta, Limit, NextHop, Prefix, Rib, Route};
 use proptest::prelude::*;
@@ -180,18 +180,17 @@ fn a_limit_is_named_and_room_foreseen() {
         })
     };
     // 2 words are reserved; 4 + 8 bits remain to the /24: nodes after 8, 12, 16, 20 and 24 bits,
-    // and a word of results.
-    assert_eq!(words(12).unwrap_err(), Limit { what: WORDS, had: 13, max: 12 });
-    assert_eq!(words(13), Ok([false; 3]));
-    // A long route may take 8 full blocks of 16 children and 16 words of results. A short one may
-    // take such a block for the entry that has one, and a word for each other entry. If the long
-    // route comes below it, one more block.
-    let (long, short) = (8 * 48, 48 + 15);
-    assert_eq!(words(13 + short - 1), Ok([false; 3]));
-    assert_eq!(words(13 + short), Ok([false, true, false]));
-    assert_eq!(words(13 + long - 1), Ok([false, true, false]));
-    assert_eq!(words(13 + long + short + 48 - 1), Ok([true, true, false]));
-    assert_eq!(words(13 + long + short + 48), Ok([true; 3]));
+    // a word of results, and the word for an answer above.
+    assert_eq!(words(13).unwrap_err(), Limit { what: WORDS, had: 14, max: 13 });
+    assert_eq!(words(14), Ok([false; 3]));
+    // A long route may take a word for a new root, and 8 full blocks of 16 children and 16 words of
+    // results. A short one takes a word for each entry without a block.
+    let (long, short) = (1 + 8 * 48, 15);
+    assert_eq!(words(14 + short - 1), Ok([false; 3]));
+    assert_eq!(words(14 + short), Ok([false, true, false]));
+    assert_eq!(words(14 + long - 1), Ok([false, true, false]));
+    assert_eq!(words(14 + long + short - 1), Ok([true, true, false]));
+    assert_eq!(words(14 + long + short), Ok([true; 3]));
     assert_eq!(Trie::<u8, u16>::new(1, Pages::Small).unwrap_err(), Limit { what: WORDS, had: 2, max: 1 });
 }
 
@@ -225,6 +224,50 @@ fn what_readers_were_led_to_stays_until_they_have_passed() {
     array.readers_passed();
     array.readers_passed();
     array.validate(rib.iter()).unwrap();
+}
+
+/// Of what a reader finds below a root, the answer above is current as long as the root is.
+#[test]
+fn the_answer_above_a_root_is_of_the_root_s_last_moment() {
+    let mut rib = many(20);
+    let mut array: InitialArray<u32, u8, u16> = build(&rib, 13);
+    array.share();
+    let view = array.view();
+    let (address, root) = (0x0000_0F00, array.root(0));
+    let find = || Trie::<u8, u16>::find::<u32, 8>(&view.words, root, 13, address, &mut Unmetered).unwrap();
+    let changes =
+        [("0.0.0.0/4", 8), ("0.0.0.0/0", 2), ("0.0.0.0/14", 4), ("0.0.0.0/4", 9), ("0.0.0.0/14", 0)];
+    let found = changes.map(|(prefix, next_hop)| {
+        let delta = rib.set(prefix.parse().unwrap(), NextHop(next_hop)).unwrap();
+        array.follow(&rib, &[delta]);
+        array.validate(rib.iter()).unwrap();
+        (array.root(0) == root, find(), view.find(address, &mut Unmetered))
+    });
+    assert_eq!(found, [(true, 8, 8), (true, 8, 8), (false, 8, 4), (false, 8, 4), (false, 8, 9)]);
+}
+
+/// Entries that keep their blocks allocate nothing for a cover, and free nothing after it.
+#[test]
+fn blocks_are_kept_where_that_is_wanted() {
+    let mut rib = many(20);
+    let array: InitialArray<u32, u8, u16> = build(&rib, 13);
+    let mut array = array.keeping_blocks().unwrap();
+    array.validate(rib.iter()).unwrap();
+    let words = array.trie.words.len();
+    for (prefix, next_hop) in [("0.0.0.0/0", 1), ("0.0.0.0/0", 2), ("128.0.0.0/1", 3), ("0.0.0.0/0", 0)] {
+        let delta = rib.set(prefix.parse().unwrap(), NextHop(next_hop)).unwrap();
+        let cost = array.follow(&rib, &[delta]);
+        array.validate(rib.iter()).unwrap();
+        assert_eq!((cost.nodes_copied, cost.nodes_allocated), (0, 0));
+        assert_eq!((array.trie.words.len(), array.trie.words.free_total()), (words, 0));
+    }
+    let root = array.root(8191);
+    array.trie.free(root);
+    array.set_root(8191, Node::EMPTY);
+    assert!(array.validate(rib.iter()).is_err());
+    let limit = InitialArray::<u32, u8, u16>::build(many(1).iter(), 4, 14, Pages::Small).unwrap();
+    let limit = limit.keeping_blocks().unwrap_err();
+    assert_eq!(limit, Limit { what: WORDS, had: 15, max: 14 });
 }
 
 #[test]
@@ -262,6 +305,13 @@ fn validate_sees_what_is_wrong() {
     };
     wrong(&thirteen(|node| node.internal = 3 << 1), "0 above 10.0.0.0/13 where 1 is expected");
     wrong(&thirteen(|node| node.internal = 5), "len: 14");
+    wrong(
+        &|array| {
+            let root = unanswered(array);
+            array.set_root(1, root);
+        },
+        "no room for an answer above 0.8.0.0/13",
+    );
     let result = |position, result| {
         move |array: &mut InitialArray<u32, u8, u16>| {
             let node = array.root(320);
@@ -278,4 +328,10 @@ fn validate_sees_what_is_wrong() {
         },
         "bit 0 of an internal map is set",
     );
+}
+
+/// Returns a root with one route in a block that has no answer above it.
+fn unanswered(array: &mut InitialArray<u32, u8, u16>) -> Node<u16> {
+    let route: Route<u32> = Route { prefix: "0.8.0.0/13".parse().unwrap(), next_hop: NextHop(3) };
+    array.trie.insert(Node::EMPTY, 13, route, &mut Cost::default())
 }

@@ -83,8 +83,8 @@ impl<W: Width, M: Map> Trie<W, M> {
         }
     }
 
-    /// Builds the root of the next routes, as far as `within` covers them, with an answer for all
-    /// other addresses.
+    /// Builds the node of the next routes, as far as `within` covers them. A root also gets the
+    /// answer above them, which may be "no route".
     ///
     /// # Errors
     /// If the words are used up.
@@ -92,12 +92,12 @@ impl<W: Width, M: Map> Trie<W, M> {
         &mut self,
         routes: &mut Peekable<impl Iterator<Item = Route<A>>>,
         within: Prefix<A>,
-        above: W,
+        above: Option<W>,
     ) -> Result<Node<M>, Limit> {
         let (offset, end) = (within.len(), within.len() + M::STRIDE);
         let (mut internal, mut external) = (M::NONE, M::NONE);
-        let mut results = [above; MOST_SLOTS];
-        if above != W::default() {
+        let mut results = [above.unwrap_or_default(); MOST_SLOTS];
+        if above.is_some() {
             internal = internal | M::bit(Node::<M>::ABOVE);
         }
         let mut children = Vec::new();
@@ -109,7 +109,7 @@ impl<W: Width, M: Map> Trie<W, M> {
                 routes.next();
             } else {
                 external = external | M::bit(path::<A, M>(prefix.first(), offset));
-                children.push(self.build(routes, Prefix::containing(prefix.first(), end), W::default())?);
+                children.push(self.build(routes, Prefix::containing(prefix.first(), end), None)?);
             }
         }
         let node = self.allocate(internal, external)?;
@@ -127,8 +127,8 @@ impl<W: Width, M: Map> Trie<W, M> {
         self.words.shrink_to_fit();
     }
 
-    /// Lets others read from now on. What a reader can reach never changes: every block on the way
-    /// to a change is copied, up to the root.
+    /// Lets others read from now on. Of what a reader can reach, only the answer above a root
+    /// changes in place: for any other change every block on the way is copied, up to the root.
     pub fn share(&mut self) {
         self.words.share(self.max_words);
     }
@@ -161,19 +161,11 @@ impl<W: Width, M: Map> Trie<W, M> {
         words as u64 <= self.words.room()
     }
 
-    /// Returns the most words that a change of a route below a root may take: a full block on every
-    /// level of the longest way down.
+    /// Returns the most words that a change of a route below a root may take: one for a new root,
+    /// and a full block on every level of the longest way down.
     #[must_use]
     pub fn most_words<A: Address>(offset: u8) -> usize {
-        (1 + usize::from((A::BITS - offset) / M::STRIDE)) * Self::FULL_BLOCK
-    }
-
-    /// Returns the most words that changing the answers above `roots` may take, if `changes_below`
-    /// changes of the same batch come below them first.
-    #[must_use]
-    pub fn most_words_above(roots: impl Iterator<Item = Node<M>>, changes_below: usize) -> usize {
-        let words = |root: Node<M>| if root.is_empty() { 1 } else { Self::FULL_BLOCK };
-        changes_below * Self::FULL_BLOCK + roots.map(words).sum::<usize>()
+        1 + (1 + usize::from((A::BITS - offset) / M::STRIDE)) * Self::FULL_BLOCK
     }
 
     /// Returns the bytes of nodes, holes and unused capacity included.

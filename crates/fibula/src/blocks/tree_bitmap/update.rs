@@ -15,7 +15,18 @@ const WASTE: usize = 11;
 const WASTE_IGNORED: usize = 1024;
 
 impl<W: Width, M: Map> Trie<W, M> {
-    /// Inserts a route below a root, or changes its next hop, and returns the root.
+    /// Returns a new root without routes, whose block has the answer above it.
+    ///
+    /// # Panics
+    /// If the words are used up; [`Self::has_room_for`] tells in advance.
+    #[must_use]
+    pub fn new_root(&mut self, above: W) -> Node<M> {
+        let root = self.allocate(M::bit(Node::<M>::ABOVE), M::NONE).expect("there is room");
+        self.set_above(root, above);
+        root
+    }
+
+    /// Inserts a route below a root that has a block, or changes its next hop, and returns the root.
     ///
     /// # Panics
     /// If the words are used up; [`Self::has_room_for`] tells in advance.
@@ -74,17 +85,10 @@ impl<W: Width, M: Map> Trie<W, M> {
         node
     }
 
-    /// Changes the answer of a root for what no route below it covers, and returns the root.
-    ///
-    /// # Panics
-    /// If the words are used up; [`Self::has_room_for`] tells in advance.
-    #[must_use]
-    pub fn with_above(&mut self, root: Node<M>, above: W, cost: &mut Cost) -> Node<M> {
-        if above == W::default() {
-            self.erase(root, Node::<M>::ABOVE, cost)
-        } else {
-            self.write(root, Node::<M>::ABOVE, above, cost)
-        }
+    /// Changes the answer of a root that has a block, for what no route below it covers: one word,
+    /// in place. A reader that came by an older root reads the older root's block.
+    pub fn set_above(&mut self, root: Node<M>, above: W) {
+        self.set_result(root, Node::<M>::ABOVE, above);
     }
 
     /// Returns the answer of a root where no route below it matches, or 0.

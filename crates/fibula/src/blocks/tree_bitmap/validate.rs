@@ -59,6 +59,9 @@ impl<W: Width, M: Map> Trie<W, M> {
             if found != above {
                 return Err(format!("{found:?} above {prefix} where {above:?} is expected"));
             }
+            if root.has_block() && root.routes() == root.internal {
+                return Err(format!("no room for an answer above {prefix}"));
+            }
         }
         walk.words.check(self.words.free_total())?;
         if walk.result_words != self.result_words {
@@ -84,7 +87,7 @@ impl<W: Width, M: Map> Trie<W, M> {
         walk: &mut Walk<A>,
     ) -> Result<(), String> {
         let end = at.len() + M::STRIDE;
-        if (node.internal, node.external) == (M::NONE, M::NONE) {
+        if !node.has_block() {
             return Ok(());
         }
         let (start, results, children) = Self::block(node).ok_or_else(|| format!("{node:?} has no block"))?;

@@ -12,7 +12,7 @@
 //! /17 to /24   TBL24[a >> 8]      | 0 |  length  |  next hop  |      2^24 entries
 //!                                 | 1 |          |  sub-trie  |
 //!
-//! /25 to /32   sub-tries: a root node of stride 4, which also has the answer of the entry
+//! /25 to /32   sub-tries: a root node of stride 4, whose block also has the answer of the entry
 //!              nodes after 24, 28 and 32 bits
 //! ```
 //! Entries are those of `entry`, nodes those of
@@ -23,16 +23,22 @@
 //! # Updates
 //! DIR-24-8 writes up to 2^16 entries for a /8. Here the tables of short and long routes change by
 //! node copy. An update copies at most one block of a node, that is, 16 nodes of 8 bytes and 16
-//! results ([`MOST_BYTES_COPIED`], within the paper's 256).
+//! results ([`MOST_BYTES_COPIED`], within the paper's 256). In a shared table it copies all blocks
+//! on its path. Two of them may have children, so it copies at most 32 nodes, the paper's 256 bytes.
 //!
-//! A route of 17 to 24 bits writes its own entries of TBL24, at most 128. If an entry points to a
-//! sub-trie, it writes the answer in that. Only a route of 12 bits or fewer writes entries of the
-//! initial array, one for each 13-bit prefix it covers.
+//! A cover copies nothing of what it covers. A route of 17 to 24 bits writes its own entries of
+//! TBL24, at most 128. If an entry points to a sub-trie, it writes the answer above that, one word
+//! in place. A route of 12 bits or fewer writes the answers of the initial array, one for each
+//! 13-bit prefix it covers: 8,192 words for a default route. Each entry has its word from the
+//! start, 32 KB in all.
+//!
+//! One cost is not of a single update. When changes of a table that is not shared have left one word
+//! unused for every eleven in use, the next one moves all nodes of that trie to close the holes.
 //!
 //! # Concurrent readers
 //! A lookup reads the three tables one after the other. An entry of TBL24 and a root are each one
-//! word, and what a root leads to does not change (`tree_bitmap`). A
-//! root includes the answer of its entry, so each table shows one moment. An update then copies all
+//! word. What a root leads to does not change, but for the answer of its entry, which is current as
+//! long as the root is (`tree_bitmap`). So each table shows one moment. An update then copies all
 //! blocks on its path, at most three in a sub-trie.
 //!
 //! A reader may find nothing in TBL24 just before a route appears there. It goes on to the short
@@ -151,7 +157,7 @@ impl<W: Width> Hybrid<W> {
     /// Builds within a limit of words for each trie. The tests make the limit small.
     fn build_within(rib: &Rib<u32>, config: &Config, max_words: u64) -> Result<Self, Error> {
         let pages = config.pages;
-        let tree = InitialArray::build(short(rib), INITIAL_BITS, max_words, pages)?;
+        let tree = InitialArray::build(short(rib), INITIAL_BITS, max_words, pages)?.keeping_blocks()?;
         let (tbl24, sub_tries) = (Words::zeroed(TBL24, pages), WordChunks::new(pages, 0));
         let below = Trie::new(max_words, pages)?;
         let view = HybridView {
@@ -173,7 +179,7 @@ impl<W: Width> Hybrid<W> {
             let within = Prefix::containing(route.prefix.first(), MIDDLE);
             let slot = within.first() >> 8;
             let entry = engine.tbl24.get(slot as usize);
-            let root = engine.long.build(&mut routes, within, entry.answer())?;
+            let root = engine.long.build(&mut routes, within, Some(entry.answer()))?;
             engine.add_sub_trie(Owner { slot, entry }, root);
         }
         engine.long.shrink_to_fit();

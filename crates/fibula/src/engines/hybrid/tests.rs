@@ -58,6 +58,40 @@ fn an_update_copies_at_most_one_full_child_array() {
     }
 }
 
+/// Covers of 128 full sub-tries, announced where none was, changed and withdrawn: each writes the
+/// answers above what it covers, and copies no node of the 2,048.
+#[test]
+fn a_cover_copies_nothing_of_what_it_covers() {
+    let hosts = (0x0A00_0000..0x0A00_8000).step_by(16);
+    let start: Rib<u32> =
+        hosts.map(|host| Route { prefix: Prefix::host(host), next_hop: NextHop(1) }).collect();
+    for shared in [false, true] {
+        let (mut rib, mut engine) = (start.clone(), build(&start));
+        let view = shared.then(|| engine.share().unwrap());
+        let nodes = engine.figures();
+        assert!(nodes.contains(&Figure::count("/25 to /32: nodes after 28 bits", 2048)), "{nodes:?}");
+        for (prefix, entries) in [
+            ("0.0.0.0/0", 8192),
+            ("10.0.0.0/8", 32),
+            ("10.0.0.0/12", 2),
+            ("10.0.0.0/17", 128),
+            ("10.0.9.0/24", 1),
+        ] {
+            for next_hop in [2, 3, 0] {
+                let delta = rib.set(prefix.parse().unwrap(), NextHop(next_hop)).unwrap();
+                let Update::Applied(cost) = engine.apply(&rib, &[delta]) else { panic!("not applied") };
+                assert_eq!(cost, Cost { entries_set: entries, ..Cost::default() }, "{prefix}");
+                engine.validate(&rib).unwrap();
+                let found = [0x0A00_0900, 0x0A00_0901]
+                    .map(|address| view.as_ref().unwrap_or(&engine.view).lookup(address));
+                assert_eq!(found, [1, next_hop]);
+            }
+            engine.readers_passed();
+            engine.readers_passed();
+        }
+    }
+}
+
 #[test]
 fn a_middle_route_writes_its_entries_and_moves_no_sub_trie() {
     let mut rib = rib(&[("10.0.0.0/17", 1), ("10.0.4.0/22", 2), ("10.0.5.0/26", 3)]);
@@ -146,7 +180,7 @@ fn limits_are_named() {
     let fib = Fib::build("hybrid", &rib).unwrap();
     assert_eq!([0x0A00_0000, 0x0AFF_FFFF].map(|a: u32| fib.lookup_index(a)), [NextHop(NEXT_HOPS_MAX); 2]);
     let config = Config::default();
-    let words = (1 << (INITIAL_BITS - 8)) + 2;
+    let words = (1 << INITIAL_BITS) + 2;
     let error = Hybrid::<u32>::build_within(&rib, &config, words - 1).unwrap_err();
     assert_eq!(error.limit(), Some(Limit { what: WORDS, had: words, max: words - 1 }));
     let mut engine: Hybrid<u32> = Hybrid::build_within(&rib, &config, words).unwrap();

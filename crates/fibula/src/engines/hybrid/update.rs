@@ -6,29 +6,19 @@ use crate::blocks::entry::{Entry, in_order, replace};
 use crate::blocks::expansion::slots;
 use crate::blocks::tree_bitmap::{Map, Node, Trie};
 use crate::engine::{Cost, Width};
-use crate::{Delta, Prefix, Rib, Route};
+use crate::{Delta, Rib, Route};
 
 impl<W: Width> Hybrid<W> {
     /// Returns whether there is room for any changes to these prefixes. A shared table must also
     /// not have far more unused than used.
     pub(super) fn can_follow(&self, deltas: &[Delta<u32>]) -> bool {
-        let is_short = |delta: &Delta<u32>| delta.prefix.len() <= SHORT;
-        let (short, others): (Vec<_>, Vec<_>) = deltas.iter().copied().partition(is_short);
-        let words = |prefix: Prefix<u32>| {
-            if prefix.len() > MIDDLE {
-                return Trie::<W, u16>::most_words::<u32>(MIDDLE);
-            }
-            let below =
-                deltas.iter().filter(|delta| delta.prefix.len() > MIDDLE && prefix.covers(delta.prefix));
-            let entries = slots(prefix, MIDDLE).map(|slot| self.tbl24.get(slot as usize));
-            let roots = entries.filter_map(Entry::chunk).map(|sub_trie| self.root(sub_trie as u32));
-            Trie::<W, u16>::most_words_above(roots, below.count())
-        };
-        let words = others.iter().map(|delta| words(delta.prefix)).sum();
+        let is_short = |delta: &&Delta<u32>| delta.prefix.len() <= SHORT;
+        let short: Vec<_> = deltas.iter().filter(is_short).copied().collect();
+        let long = deltas.iter().filter(|delta| delta.prefix.len() > MIDDLE).count();
         self.short.can_follow(&short)
             && !self.long.is_wasteful()
-            && self.long.has_room_for(words)
-            && self.owners.room() >= others.len()
+            && self.long.has_room_for(long * Trie::<W, u16>::most_words::<u32>(MIDDLE))
+            && self.owners.room() >= long
     }
 
     /// Applies changes that `rib` already holds, [in order](in_order), so that a withdrawal finds
@@ -79,8 +69,7 @@ impl<W: Width> Hybrid<W> {
             if replaced(entry.len()) {
                 appears |= *entry == Entry::NO_ROUTE;
                 *entry = new;
-                let root = self.long.with_above(self.root(sub_trie), new.answer(), cost);
-                self.set_root(sub_trie, root);
+                self.long.set_above(self.root(sub_trie), new.answer());
                 cost.entries_set += 1;
             }
         }
@@ -113,7 +102,7 @@ impl<W: Width> Hybrid<W> {
                 }
             }
             None if route.next_hop.is_some() => {
-                let root = self.long.with_above(Node::EMPTY, entry.answer(), cost);
+                let root = self.long.new_root(entry.answer());
                 let root = self.long.insert(root, MIDDLE, route, cost);
                 self.add_sub_trie(Owner { slot, entry }, root);
                 cost.entries_set += 1;
