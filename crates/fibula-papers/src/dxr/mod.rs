@@ -64,7 +64,7 @@ pub(crate) static PAPER: Paper = Paper {
     ],
 };
 
-/// Says which layout each scheme has for a table: the widths of entries, and the ranges of a granule.
+/// Says which layout each scheme has for a table: the widths of entries, the ranges of a granule.
 fn layouts(rib: &Rib<u32>) -> Result<String, Error> {
     let mut layouts = Vec::new();
     for Scheme { name, direct_bits, .. } in SCHEMES {

@@ -165,8 +165,8 @@ pub(crate) fn memory(process: u32, name: &str) -> u64 {
     line.split_whitespace().nth(1).unwrap().parse().unwrap()
 }
 
-/// The longest wait. Daemons that take ten seconds on a quiet machine take more than a minute beside
-/// eight busy processes; one that hangs takes for ever.
+/// The longest wait. Daemons that take ten seconds on a quiet machine take more than a minute
+/// beside eight busy processes; one that hangs takes for ever.
 const LONGEST: Duration = Duration::from_mins(5);
 
 /// Waits until something is so.
