@@ -2,10 +2,12 @@
 
 use crate::Error;
 use fibula::engine::Entry;
+use fibula::parallel::{Model, Order};
 use fibula::{Address, Rib};
 use fibula_io::Source;
 use fibula_io::trace::{self, TraceKind};
 use fibula_lab::bench::{BenchOptions, BenchRow, Contender, Race, Workload};
+use fibula_lab::study::{ParallelOptions, ParallelRow, study_parallel};
 
 /// A table and its name.
 #[derive(Clone, Debug)]
@@ -104,6 +106,41 @@ impl Lab<'_> {
         }
         Ok(report.rows)
     }
+
+    /// Measures an engine with all models of sharing addresses among threads.
+    ///
+    /// # Errors
+    /// If an answer is wrong, or the engine refuses the table.
+    pub(crate) fn shared<A: Address>(
+        &self,
+        engine: &str,
+        rib: &Rib<A>,
+        addresses: &[A],
+    ) -> Result<Vec<ParallelRow>, Error> {
+        let Options { threads, passes, .. } = &self.options;
+        let options = ParallelOptions { threads: threads.clone(), chunks: vec![CHUNK], passes: *passes };
+        let engines = [engine.to_owned()];
+        let study = study_parallel(self.engines, &engines, rib, addresses, &options, &mut |_, _| {})?;
+        if let Some(ParallelRow { mismatches, threads, .. }) =
+            study.rows.iter().find(|row| row.mismatches > 0)
+        {
+            return Err(Error::wrong(format!("{engine}: {mismatches} wrong answers by {threads} threads")));
+        }
+        if let Some(refusal) = study.refused.first() {
+            return Err(Error::none(refusal.to_string()));
+        }
+        Ok(study.rows)
+    }
+}
+
+/// The addresses that a thread takes, or hands on, at once.
+pub(crate) const CHUNK: usize = 1024;
+
+/// Returns the million lookups a second of a model, if it was measured.
+pub(crate) fn mlps_of(rows: &[ParallelRow], threads: usize, model: Model, order: Order) -> Option<f64> {
+    let (model, order) = (model.to_string(), order.to_string());
+    let is_it = |row: &&ParallelRow| row.threads == threads && row.model == model && row.order == order;
+    rows.iter().find(is_it).map(|row| row.mlps)
 }
 
 /// Returns a row's million lookups a second.

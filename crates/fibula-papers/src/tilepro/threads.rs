@@ -1,10 +1,11 @@
 //! Figures 5 to 7: a pipeline of cores, and cores behind a dispatcher.
 
 use super::{DIR, TREES};
+use crate::lab::mlps_of;
 use crate::{Error, Finding, Lab, Plot, Point};
 use fibula::parallel::{Model, Order};
 use fibula_io::trace::TraceKind;
-use fibula_lab::study::{ParallelOptions, ParallelRow, study_parallel};
+use fibula_lab::study::ParallelRow;
 
 /// What the paper's text says: how many times as fast a pipeline is, and the cycles of a lookup at
 /// 700 MHz of DIR-24-8 with 8 cores and of Tree Bitmap with 16.
@@ -12,33 +13,15 @@ const PIPELINE_TIMES: f64 = 3.0;
 const CYCLES: [(&str, usize, f64); 2] = [("DIR-24-8-BASIC", 8, 20.0), ("TBP 13-4-4-4-4-3", 16, 28.0)];
 const NS_A_CYCLE: f64 = 1.0 / 0.7;
 
-/// The addresses that are handed over at once.
-const CHUNK: usize = 1024;
-
+/// Measures an engine with each model.
 fn rows(lab: &Lab<'_>, engine: &str) -> Result<Vec<ParallelRow>, Error> {
     let table = lab.table()?;
-    let addresses = lab.trace(&TraceKind::Match, &table.rib)?;
-    let options = ParallelOptions {
-        threads: lab.options.threads.clone(),
-        chunks: vec![CHUNK],
-        passes: lab.options.passes,
-    };
-    let engines = [engine.to_owned()];
-    let study = study_parallel(lab.engines, &engines, &table.rib, &addresses, &options, &mut |_, _| {})?;
-    match study.rows.iter().find(|row| row.mismatches > 0) {
-        Some(row) => Err(Error::wrong(format!(
-            "{engine}: {} wrong answers by {} threads",
-            row.mismatches, row.threads
-        ))),
-        None => Ok(study.rows),
-    }
+    lab.shared(engine, &table.rib, &lab.trace(&TraceKind::Match, &table.rib)?)
 }
 
 /// Returns the time of a lookup of a model, in nanoseconds, all threads together.
 fn ns(rows: &[ParallelRow], threads: usize, model: Model, order: Order) -> Option<f64> {
-    let (model, order) = (model.to_string(), order.to_string());
-    let row = rows.iter().find(|row| row.threads == threads && row.model == model && row.order == order)?;
-    Some(1e3 / row.mlps.max(1e-9))
+    mlps_of(rows, threads, model, order).map(|mlps| 1e3 / mlps.max(1e-9))
 }
 
 pub(super) fn figure_5(lab: &Lab<'_>) -> Result<Finding, Error> {

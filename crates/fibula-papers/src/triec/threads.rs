@@ -1,11 +1,12 @@
 //! Tables 5 and 7: how threads share the work, and what packet order costs.
 
 use super::tables::{LARGEST, table};
+use crate::lab::{CHUNK, mlps_of};
 use crate::{Error, Finding, Lab, Plot, Point};
 use fibula::parallel::{Model, Order};
 use fibula_io::generate::TriecGroup;
 use fibula_io::trace::TraceKind;
-use fibula_lab::study::{ParallelOptions, ParallelRow, study_parallel};
+use fibula_lab::study::ParallelRow;
 
 /// Table 5 as printed, for four microengines: multi-processing, and context pipelining over scratch
 /// rings and over next-neighbour rings.
@@ -15,34 +16,11 @@ const TABLE_5: [f64; 3] = [32.14, 23.39, 28.74];
 const TABLE_7: [(usize, f64, f64); 4] =
     [(1, 8.26, 7.26), (2, 16.50, 14.57), (4, 32.14, 28.31), (8, 63.97, 56.49)];
 
-/// The addresses that a thread takes, or hands on, at once.
-const CHUNK: usize = 1024;
-
 /// Measures C-400K with each model.
 fn rows(lab: &Lab<'_>) -> Result<Vec<ParallelRow>, Error> {
     let table = table(lab, TriecGroup::C, LARGEST)?;
     let addresses = lab.trace(&TraceKind::Prefix, &table.rib)?;
-    let options = ParallelOptions {
-        threads: lab.options.threads.clone(),
-        chunks: vec![CHUNK],
-        passes: lab.options.passes,
-    };
-    let engine = ["triec".to_owned()];
-    let study = study_parallel(lab.engines, &engine, &table.rib, &addresses, &options, &mut |_, _| {})?;
-    if let Some(row) = study.rows.iter().find(|row| row.mismatches > 0) {
-        return Err(Error::wrong(format!(
-            "triec: {} wrong answers by {} threads",
-            row.mismatches, row.threads
-        )));
-    }
-    Ok(study.rows)
-}
-
-/// Returns the speed of a model, if it was measured.
-fn speed(rows: &[ParallelRow], threads: usize, model: Model, order: Order) -> Option<f64> {
-    let names = (model.to_string(), order.to_string());
-    let is_it = |row: &&ParallelRow| row.threads == threads && row.model == names.0 && row.order == names.1;
-    rows.iter().find(is_it).map(|row| row.mlps)
+    lab.shared("triec", &table.rib, &addresses)
 }
 
 pub(super) fn table_5(lab: &Lab<'_>) -> Result<Finding, Error> {
@@ -54,8 +32,8 @@ pub(super) fn table_5(lab: &Lab<'_>) -> Result<Finding, Error> {
         Point::of_paper("pipeline, next-neighbour ring", "4 microengines", "Mlps", neighbour),
     ];
     for &threads in &lab.options.threads {
-        let whole = speed(&rows, threads, Model::Own, Order::Free);
-        let cut = speed(&rows, threads, Model::Pipeline, Order::Kept);
+        let whole = mlps_of(&rows, threads, Model::Own, Order::Free);
+        let cut = mlps_of(&rows, threads, Model::Pipeline, Order::Kept);
         let (Some(whole), Some(cut)) = (whole, cut) else { continue };
         points.push(Point::new("multi-processing", format!("{threads} threads"), "Mlps", whole));
         points.push(Point::new("pipeline", format!("{threads} threads"), "Mlps", cut));
@@ -85,7 +63,7 @@ pub(super) fn table_7(lab: &Lab<'_>) -> Result<Finding, Error> {
     let mean =
         TABLE_7.iter().map(|(_, free, kept)| 100.0 * (free / kept - 1.0)).sum::<f64>() / TABLE_7.len() as f64;
     for &threads in &lab.options.threads {
-        let speeds = [Order::Free, Order::Kept].map(|order| speed(&rows, threads, Model::Dynamic, order));
+        let speeds = [Order::Free, Order::Kept].map(|order| mlps_of(&rows, threads, Model::Dynamic, order));
         let [Some(free), Some(kept)] = speeds else { continue };
         let at = format!("{threads} threads");
         points.push(Point::new("without packet order", &at, "Mlps", free));
