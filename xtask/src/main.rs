@@ -1,6 +1,6 @@
 //! The project's own tasks, for people and for continuous integration.
 //!
-//! `cargo xtask test` runs all of them but DataFusion's. Each step can be run alone.
+//! `cargo xtask test` runs all of them but DataFusion's and the whole of `hdl`. Each step can be run alone.
 
 mod aarch64;
 mod api;
@@ -10,6 +10,7 @@ mod datafusion;
 mod dependencies;
 mod duckdb;
 mod fuzz;
+mod hdl;
 mod instructions;
 mod lint;
 mod packages;
@@ -37,6 +38,8 @@ usage: cargo xtask COMMAND
   duckdb  DuckDB's extension, as target/duckdb/fibula.duckdb_extension
   datafusion  the functions of DataFusion, which no other command compiles: checked and tested
   fuzz    every fuzz target, or those named; --seconds N each (3)
+  hdl     the hardware pipelines: lint, simulation with 1,000,000 addresses each, defects, synthesis, place and route; writes docs/hdl.md
+          --quick: lint, simulation of a small table, defects
   setup   install what the tests need and the machine lacks; `setup peers`: what the feature `peers` needs, too";
 
 fn main() -> ExitCode {
@@ -66,6 +69,7 @@ fn command(arguments: &[String]) -> Result<()> {
         ("duckdb", []) => duckdb::build(),
         ("datafusion", []) => datafusion::test(),
         ("fuzz", rest) => fuzz::from_arguments(rest),
+        ("hdl", rest) => hdl::from_arguments(rest),
         ("setup", []) => setup::all(),
         ("setup", [what]) if what == "peers" => setup::peers(),
         ("" | "help" | "--help" | "-h", _) => {

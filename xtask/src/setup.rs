@@ -18,6 +18,7 @@ pub(crate) fn all() -> Result<()> {
     compilers()?;
     arm()?;
     valgrind()?;
+    verilator()?;
     bpf::set_up()?;
     router()?;
     cargo_fuzz()?;
@@ -107,6 +108,14 @@ fn valgrind() -> Result<()> {
         return Ok(());
     }
     debian("valgrind", &["valgrind"])
+}
+
+/// Verilator, which checks and simulates the hardware pipelines.
+pub(crate) fn verilator() -> Result<()> {
+    if works("verilator", &["--version"]) {
+        return Ok(());
+    }
+    debian("Verilator", &["verilator"])
 }
 
 /// What the router's tests need.

@@ -8,15 +8,18 @@
 //! u64. `NAME.beats`: records of flags u8 (1: an address, 2: a word), memory u8, 0 u16, address u32,
 //! answer before u32, answer after u32, index u32, 0 u32, data u64. An address between the words of
 //! one change may be answered as before the change or as after it. `NAME.module`: the top module,
-//! the stages on chip, the number of beats, changes and words, and the parameters.
+//! the stages on chip, the number of beats, changes, words, routes and bits on chip, and the
+//! parameters. `NAME.followed`: the reads of one lookup.
 
 use anyhow::{Context, Result, bail};
 use fibula::{Change, Fib, NextHop, Prefix, Rib};
-use fibula_hdl::{Driver, Pipeline, Sizes, Word};
+use fibula_hdl::{Driver, Memories, Pipeline, Read, Sizes, Word};
 use fibula_io::generate::{self, NextHopModel, Size};
 use fibula_io::{Source, table, update};
+use std::cell::RefCell;
 use std::fs::File;
 use std::io::{BufWriter, Write};
+use std::net::Ipv4Addr;
 use std::path::Path;
 
 /// The clocks from the last word of a change to the first of the next.
@@ -158,13 +161,53 @@ fn vectors(
         words_written += words.len();
     }
     out.flush()?;
+    follow(pipeline, &sizes, driver.memories(), &rib, &mut file("followed")?)?;
     let (module, parameters) = pipeline.module(&sizes);
     let mut text = file("module")?;
-    writeln!(text, "{module} {} {written} {followed} {words_written}", pipeline.stages())?;
+    writeln!(
+        text,
+        "{module} {} {written} {followed} {words_written} {} {}",
+        pipeline.stages(),
+        rib.len(),
+        pipeline.on_chip_bits(&sizes)
+    )?;
     for (name, value) in parameters {
         writeln!(text, "{name} {value}")?;
     }
     Ok(text.flush()?)
+}
+
+/// The memories of a pipeline, and the reads from them.
+struct Recorded<'a> {
+    memories: &'a Memories,
+    reads: RefCell<Vec<Word>>,
+}
+
+impl Read for Recorded<'_> {
+    fn read(&self, memory: u8, index: u32) -> u64 {
+        let data = self.memories.read(memory, index);
+        self.reads.borrow_mut().push(Word { memory, index, data });
+        data
+    }
+}
+
+/// Writes the reads of the lookup of one address: in the first route longer than /24, if there is
+/// one. A line is the memory, the index and the data; the last is the address and its answer.
+fn follow(
+    pipeline: Pipeline,
+    sizes: &Sizes,
+    memories: &Memories,
+    rib: &Rib<u32>,
+    out: &mut impl Write,
+) -> Result<()> {
+    let route = rib.iter().find(|route| route.prefix.len() > 24).or_else(|| rib.iter().next());
+    let address = route.context("the table has a route")?.prefix.last();
+    let recorded = Recorded { memories, reads: RefCell::default() };
+    let answer = pipeline.lookup(&recorded, sizes, address);
+    for read in recorded.reads.into_inner() {
+        writeln!(out, "{} {:#x} {:#x}", read.memory, read.index, read.data)?;
+    }
+    Ok(writeln!(out, "{} {answer} .", Ipv4Addr::from(address))?)
 }
 
 fn beat(out: &mut impl Write, address: u32, before: u32, after: u32, word: Option<&Word>) -> Result<()> {

@@ -6,7 +6,7 @@
 use crate::direct::follow;
 use crate::far::{Far, Full, Numbers};
 use crate::leaves::{Leaf, at_level, leaves, up_to_pivot};
-use crate::memories::{Memories, Writer};
+use crate::memories::{Read, Writer};
 use crate::pipeline::Sizes;
 use crate::{FAR, NEAR};
 use fibula::{Prefix, Rib};
@@ -111,7 +111,7 @@ impl Chunked {
 }
 
 /// Returns the answer of `address` in SAIL_L.
-pub(crate) fn lookup(memories: &Memories, sizes: &Sizes, address: u32) -> u32 {
+pub(crate) fn lookup(memories: &impl Read, sizes: &Sizes, address: u32) -> u32 {
     let first = memories.read(FIRST, address >> 16);
     if first & sizes.first_flag() != 0 {
         return (first & !sizes.first_flag()) as u32;

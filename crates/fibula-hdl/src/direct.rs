@@ -2,7 +2,7 @@
 
 use crate::far::{Far, Full};
 use crate::leaves::{Leaf, leaves, up_to_pivot};
-use crate::memories::{Memories, Writer};
+use crate::memories::{Read, Writer};
 use crate::pipeline::Sizes;
 use crate::{FAR, NEAR};
 use fibula::{Prefix, Rib};
@@ -43,12 +43,12 @@ impl Direct {
 }
 
 /// Returns the answer of `address` in dir24_8.
-pub(crate) fn lookup(memories: &Memories, sizes: &Sizes, address: u32) -> u32 {
+pub(crate) fn lookup(memories: &impl Read, sizes: &Sizes, address: u32) -> u32 {
     follow(memories, sizes, memories.read(NEAR, address >> 8), address)
 }
 
 /// Returns the answer of an entry of the near memory: itself, or the one in its chunk.
-pub(crate) fn follow(memories: &Memories, sizes: &Sizes, entry: u64, address: u32) -> u32 {
+pub(crate) fn follow(memories: &impl Read, sizes: &Sizes, entry: u64, address: u32) -> u32 {
     if entry & sizes.flag() == 0 {
         return entry as u32;
     }

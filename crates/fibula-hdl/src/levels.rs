@@ -6,7 +6,7 @@
 use crate::direct::follow;
 use crate::far::{Far, Full};
 use crate::leaves::{PIVOT, answers, at_level, internal, up_to_pivot};
-use crate::memories::{MAP_WORD, Memories, Writer};
+use crate::memories::{MAP_WORD, Read, Writer};
 use crate::pipeline::Sizes;
 use crate::{FAR, NEAR};
 use fibula::{Prefix, Rib};
@@ -75,7 +75,7 @@ impl Levels {
 }
 
 /// Returns the answer of `address` in SAIL_B (`step` 1) or SAIL_U (`step` 6).
-pub(crate) fn lookup(memories: &Memories, sizes: &Sizes, step: u8, address: u32) -> u32 {
+pub(crate) fn lookup(memories: &impl Read, sizes: &Sizes, step: u8, address: u32) -> u32 {
     let levels = (step..=PIVOT).step_by(step.into()).rev();
     let slot = |level: u8| address >> (32 - level);
     let found = levels.into_iter().find(|&level| memories.bit(level, slot(level)));

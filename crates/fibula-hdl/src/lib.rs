@@ -48,7 +48,7 @@ mod tiles;
 
 pub use driver::Driver;
 pub use far::Full;
-pub use memories::{Memories, Run, Word};
+pub use memories::{Memories, Read, Run, Word};
 pub use pipeline::{Pipeline, Sizes};
 
 /// The memory off chip of answers up to /24, as writes name it.

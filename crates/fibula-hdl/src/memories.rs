@@ -42,24 +42,6 @@ impl Memories {
         Self { words }
     }
 
-    /// Returns a word.
-    ///
-    /// # Panics
-    /// If the pipeline has no such word.
-    #[must_use]
-    pub fn read(&self, memory: u8, index: u32) -> u64 {
-        self.words[usize::from(memory)][index as usize]
-    }
-
-    /// Returns bit `index` of a bit map.
-    ///
-    /// # Panics
-    /// If the pipeline has no such bit.
-    #[must_use]
-    pub fn bit(&self, memory: u8, index: u32) -> bool {
-        self.read(memory, index / MAP_WORD) >> (index % MAP_WORD) & 1 == 1
-    }
-
     /// Writes a word.
     ///
     /// # Panics
@@ -79,6 +61,29 @@ impl Memories {
             });
             runs.filter(|run| run.first.data != 0)
         })
+    }
+}
+
+/// What a lookup reads. An implementation may count or record the reads.
+pub trait Read {
+    /// Returns a word.
+    ///
+    /// # Panics
+    /// If the pipeline has no such word.
+    fn read(&self, memory: u8, index: u32) -> u64;
+
+    /// Returns bit `index` of a bit map.
+    ///
+    /// # Panics
+    /// If the pipeline has no such bit.
+    fn bit(&self, memory: u8, index: u32) -> bool {
+        self.read(memory, index / MAP_WORD) >> (index % MAP_WORD) & 1 == 1
+    }
+}
+
+impl Read for Memories {
+    fn read(&self, memory: u8, index: u32) -> u64 {
+        self.words[usize::from(memory)][index as usize]
     }
 }
 

@@ -1,6 +1,6 @@
 //! [`Pipeline`]: which pipelines there are; [`Sizes`]: how large their tables are.
 
-use crate::memories::Memories;
+use crate::memories::Read;
 use crate::tiles::BLOCKS;
 use crate::{FAR, NEAR, chunked, direct, levels, tiles};
 
@@ -154,12 +154,14 @@ impl Pipeline {
         }
     }
 
-    /// Returns the answer of the pipeline with these memories, as the hardware finds it.
+    /// Returns the answer of the pipeline with these memories, by the reads of the hardware. The
+    /// model of SAIL_B and SAIL_U reads the bit maps from the longest level on and stops at the first
+    /// hit; the hardware reads all.
     ///
     /// # Panics
     /// If the memories are not those of the pipeline.
     #[must_use]
-    pub fn lookup(self, memories: &Memories, sizes: &Sizes, address: u32) -> u32 {
+    pub fn lookup(self, memories: &impl Read, sizes: &Sizes, address: u32) -> u32 {
         match self {
             Self::SailB => levels::lookup(memories, sizes, 1, address),
             Self::SailU => levels::lookup(memories, sizes, 6, address),

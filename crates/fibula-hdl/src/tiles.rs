@@ -2,7 +2,7 @@
 
 use crate::far::{Far, Full, Numbers};
 use crate::leaves::{Leaf, at_level, leaves, up_to_pivot};
-use crate::memories::{Memories, Writer};
+use crate::memories::{Read, Writer};
 use crate::pipeline::Sizes;
 use fibula::{Prefix, Rib};
 use std::collections::HashMap;
@@ -70,7 +70,7 @@ impl Tiles {
         }
         let root = part.first() >> (32 - ROOT);
         let old = writer.memories.read(ROOT, root) as u32;
-        let new = self.tile(writer, entries)?;
+        let new = self.tile(writer, &entries)?;
         self.stored[new as usize].1 += 1;
         writer.set(ROOT, root, new.into());
         self.release(old);
@@ -80,19 +80,19 @@ impl Tiles {
     }
 
     /// Returns the tile with these entries. A new one is written first.
-    fn tile(&mut self, writer: &mut Writer, entries: Tile) -> Result<u32, Full> {
-        if let Some(&tile) = self.found.get(&entries) {
+    fn tile(&mut self, writer: &mut Writer, entries: &Tile) -> Result<u32, Full> {
+        if let Some(&tile) = self.found.get(entries) {
             return Ok(tile);
         }
         let tile = self.numbers.allocate()?;
-        for (at, &entry) in (tile << 6..).zip(&entries) {
+        for (at, &entry) in (tile << 6..).zip(entries) {
             writer.set(TILES, at, entry);
         }
-        self.found.insert(entries, tile);
+        self.found.insert(*entries, tile);
         if tile as usize == self.stored.len() {
-            self.stored.push((entries, 0));
+            self.stored.push((*entries, 0));
         } else {
-            self.stored[tile as usize] = (entries, 0);
+            self.stored[tile as usize] = (*entries, 0);
         }
         Ok(tile)
     }
@@ -109,7 +109,7 @@ impl Tiles {
 }
 
 /// Returns the answer of `address` in mosaic.
-pub(crate) fn lookup(memories: &Memories, sizes: &Sizes, address: u32) -> u32 {
+pub(crate) fn lookup(memories: &impl Read, sizes: &Sizes, address: u32) -> u32 {
     let tile = memories.read(ROOT, address >> (32 - ROOT)) as u32;
     let entry = memories.read(TILES, tile << 6 | (address >> 8 & 63));
     if entry & sizes.flag() == 0 {

@@ -1,11 +1,12 @@
-//! `fibula engines`: the engines and their limits.
+//! `fibula engines`: the engines and their limits, and the hardware pipelines.
 
 use crate::exit::Verdict;
 use crate::output::Output;
 use crate::registry;
 use clap::Args;
 use fibula::Family;
-use fibula::engine::{Entry, LimitInfo, WidthBits};
+use fibula::engine::{ENGINES, Entry, LimitInfo, WidthBits};
+use fibula_hdl::{Pipeline, Sizes};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -21,7 +22,7 @@ struct Row {
     paper: &'static str,
     year: u16,
     updates: String,
-    next_hop_bits: [u8; WidthBits::ALL.len()],
+    next_hop_bits: Vec<u8>,
     limits: BTreeMap<&'static str, u64>,
 }
 
@@ -34,10 +35,28 @@ impl Row {
             paper: about.paper,
             year: about.year,
             updates: about.updates.to_string(),
-            next_hop_bits: WidthBits::ALL.map(WidthBits::bits),
+            next_hop_bits: WidthBits::ALL.map(WidthBits::bits).to_vec(),
             limits: about.all_limits().map(|LimitInfo { what, max }| (what, max)).collect(),
         }
     }
+}
+
+/// Returns the row of a hardware pipeline, with the sizes that it has by default. The paper is that
+/// of the engine with the same tables.
+fn pipeline_row(pipeline: Pipeline) -> Option<Row> {
+    let engine = ENGINES.iter().find(|entry| entry.about.name == pipeline.engine())?;
+    let sizes = Sizes::default();
+    let limits = [
+        ("next hops", (1 << sizes.next_hop_bits) - 1),
+        ("chunks of routes longer than /24", 1 << sizes.chunk_bits),
+        ("stages on chip", pipeline.stages().into()),
+    ];
+    Some(Row {
+        engine: pipeline.listed(),
+        next_hop_bits: vec![sizes.next_hop_bits as u8],
+        limits: limits.into(),
+        ..Row::new(engine, Family::Ipv4)
+    })
 }
 
 impl Arguments {
@@ -45,7 +64,8 @@ impl Arguments {
     pub(crate) fn run(self, output: &Output) -> anyhow::Result<Verdict> {
         let rows = registry::engines()
             .iter()
-            .flat_map(|entry| entry.families().map(|family| Row::new(entry, family)));
+            .flat_map(|entry| entry.families().map(|family| Row::new(entry, family)))
+            .chain(Pipeline::ALL.into_iter().filter_map(pipeline_row));
         output.rows(rows)?;
         Ok(Verdict::Good)
     }
