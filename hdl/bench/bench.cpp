@@ -74,8 +74,8 @@ class Bench {
 public:
     Bench(uint32_t stages, uint32_t latency, bool rough) : latency_(latency), rough_(rough) {
 #ifdef OFF_CHIP
-        // A queue and a memory take a clock each beside the latency, twice.
-        clocks_ = stages + 2 * (latency + 2);
+        // A queue takes two clocks, and so does the queue of a memory's answers, twice.
+        clocks_ = stages + 2 * (latency + 4);
 #else
         clocks_ = stages;
 #endif

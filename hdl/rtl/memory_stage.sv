@@ -14,7 +14,7 @@ module memory_stage #(
     parameter int DATA_BITS        = 17,
     parameter int CARRIED_BITS     = 32, // what a beat carries past this stage
     parameter int LATENCY          = 8,
-    parameter int OUTSTANDING_BITS = 4,  // 2^OUTSTANDING_BITS >= LATENCY + 2 for a beat a clock
+    parameter int OUTSTANDING_BITS = 4,  // 2^OUTSTANDING_BITS > LATENCY + 3 for a beat a clock
     parameter int WRITE_BITS       = 96,
     parameter int WRITE_INDEX      = 26,
     parameter int WRITE_DATA       = 64
@@ -49,7 +49,7 @@ module memory_stage #(
     localparam int KEPT = 2 + CARRIED_BITS + WRITE_BITS;
 
     logic issue, leave, kept_empty, kept_full, answers_empty, unused_answers_full;
-    logic [LATENCY-1:0]        waiting;  // which of the last beats issued read nothing
+    logic [LATENCY:0]          waiting;  // which of the last beats issued read nothing
     logic [OUTSTANDING_BITS:0] waited;   // beats that read nothing and have waited
 
     assign port_read        = in_read;
@@ -90,8 +90,8 @@ module memory_stage #(
             waiting <= '0;
             waited  <= '0;
         end else begin
-            waiting <= LATENCY'({waiting, issue && !in_read});
-            waited  <= waited + (OUTSTANDING_BITS+1)'(waiting[LATENCY-1])
+            waiting <= (LATENCY+1)'({waiting, issue && !in_read});
+            waited  <= waited + (OUTSTANDING_BITS+1)'(waiting[LATENCY])
                               - (OUTSTANDING_BITS+1)'(leave && !out_read);
         end
     end

@@ -70,7 +70,7 @@ const DEFECTS: [Defect; 15] = [
         "assign port_write       = in_write && ",
         "assign port_write       = in_write && in_word[WRITE_DATA +: 4] != 4'd5 && ",
     ),
-    ("dir24_8", "delay", "memory_stage.sv", "waiting[LATENCY-1]", "waiting[LATENCY-2]"),
+    ("dir24_8", "delay", "memory_stage.sv", "(waiting[LATENCY])", "(waiting[LATENCY-1])"),
 ];
 
 /// Puts each defect into a copy of the text and runs it; an error if the test bench finds all well.

