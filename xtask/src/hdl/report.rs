@@ -115,7 +115,8 @@ fn synthesis(page: &mut String, devices: &[Device], routed: &[Routed]) -> Result
 fn memory(page: &mut String, simulated: &[Simulated]) -> Result<()> {
     let bytes = |bits: f64| bits / 8.0 / f64::from(1 << 20);
     *page += "\n## On chip, beside PBF\n\nBloom filters take 18.755 bits a prefix (the paper, section 6.2). The pipelines' tables take what their parameters reserve, whatever\n\
-              the table holds; with 16-bit next hops.\n\n| pipeline | prefixes | MB on chip | MB of PBF |\n| --- | ---: | ---: | ---: |\n";
+              the table holds; with 16-bit next hops. mosaic is the one that reserves more than the paper's part has at that width: the size in the table of\n\
+              Virtex 7 is for 8-bit next hops that neighbours share.\n\n| pipeline | prefixes | MB on chip | MB of PBF |\n| --- | ---: | ---: | ---: |\n";
     for run in simulated {
         let [_, _, _, routes, bits] = run.module.numbers[..] else { continue };
         let pbf = bytes(routes as f64 * PBF_BITS);
