@@ -69,7 +69,7 @@ fn made(routes: usize) -> Result<(Rib<u32>, Vec<Change<u32>>)> {
     let mut rib = generate::internet(Size::ipv4(routes), NextHopModel::Near(200), SEED)?.ipv4;
     // A small share of a full table has few routes longer than /24, so more are added.
     let networks: Vec<Prefix<u32>> = rib.iter().map(|route| route.prefix).collect();
-    for network in networks.iter().filter(|network| network.len() == 24).step_by(8) {
+    for network in networks.iter().filter(|network| network.len() == 24).step_by(8).take(500) {
         for length in [25, 28, 32] {
             let prefix = Prefix::containing(network.last() ^ 1 << (32 - length), length);
             rib.insert(prefix, NextHop(1 + u32::from(length)));
