@@ -87,7 +87,7 @@ pub(super) fn build(module: &Module, rtl: &Path, folder: &Path) -> Result<PathBu
         .arg(folder);
     build.args(module.parameters.iter().map(|(name, value)| format!("-G{name}={value}")));
     // The models are small: compiling them well takes longer than running them.
-    let make = "OPT_FAST=-O1 OPT_SLOW=-O0 OPT_GLOBAL=-O1";
+    let make = "OPT_FAST=-O1 OPT_SLOW=-O0 OPT_GLOBAL=-O0";
     build.args(["--exe", "--build", "-CFLAGS", flags, "-MAKEFLAGS", make]);
     build.arg(root().join("hdl/bench/bench.cpp")).arg("-y").arg(rtl);
     let output =
