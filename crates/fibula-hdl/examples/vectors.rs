@@ -5,11 +5,11 @@
 //! table and its updates are made.
 //!
 //! Files, all little-endian. `NAME.image`: records of memory u32, index u32, count u32, 0 u32, data
-//! u64. `NAME.beats`: records of flags u8 (1: an address, 2: a word), memory u8, 0 u16, address u32,
-//! answer before u32, answer after u32, index u32, 0 u32, data u64. An address between the words of
-//! one change may be answered as before the change or as after it. `NAME.module`: the top module,
-//! the stages on chip, the number of beats, changes, words, routes and bits on chip, and the
-//! parameters. `NAME.followed`: the reads of one lookup.
+//! u64. `NAME.beats`: records of flags u8 (1: an address, 2: a word), memory u8, 0 u16, address
+//! u32, answer before u32, answer after u32, index u32, 0 u32, data u64. An address between the
+//! words of one change may be answered as before the change or as after it. `NAME.module`: the top
+//! module, the stages on chip, the number of beats, changes, words, routes and bits on chip, and
+//! the parameters. `NAME.followed`: the reads of one lookup.
 
 use anyhow::{Context, Result, bail};
 use fibula::{Change, Fib, NextHop, Prefix, Rib};

@@ -19,8 +19,8 @@ pub enum Pipeline {
     Dir24_8,
 }
 
-/// The sizes of a pipeline's tables, as powers of 2. Those of next hops and numbers of chunks are at
-/// most 31.
+/// The sizes of a pipeline's tables, as powers of 2. Those of next hops and numbers of chunks are
+/// at most 31.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sizes {
     /// The bits of a next hop.
@@ -155,8 +155,8 @@ impl Pipeline {
     }
 
     /// Returns the answer of the pipeline with these memories, by the reads of the hardware. The
-    /// model of SAIL_B and SAIL_U reads the bit maps from the longest level on and stops at the first
-    /// hit; the hardware reads all.
+    /// model of SAIL_B and SAIL_U reads the bit maps from the longest level on and stops at the
+    /// first hit; the hardware reads all.
     ///
     /// # Panics
     /// If the memories are not those of the pipeline.

@@ -10,8 +10,8 @@ use std::path::Path;
 /// The bits of a prefix in the Bloom filters of PBF (the paper, section 6.2).
 const PBF_BITS: f64 = 18.755;
 
-/// The blocks of 36 Kb of the paper's part, XC7VX1140T, and the clocks that the paper has for it, in
-/// MHz.
+/// The blocks of 36 Kb of the paper's part, XC7VX1140T, and the clocks that the paper has for it,
+/// in MHz.
 const PAPER: (u64, [(&str, u32); 3]) = (1_880, [("sail_b", 351), ("sail_u", 405), ("sail_l", 479)]);
 
 const BEGIN: &str = "\

@@ -130,7 +130,8 @@ fn yosys(job: &str, top: &str, parameters: &[(&str, u32)], commands: &str) -> Re
     std::fs::read_to_string(root().join(&log)).with_context(|| log.clone())
 }
 
-/// Returns the number of cells whose names begin with one of these, in the last statistics of a log.
+/// Returns the number of cells whose names begin with one of these, in the last statistics of a
+/// log.
 fn cells(log: &str, names: &[&str]) -> u64 {
     let last = log.rsplit("Number of cells").next().unwrap_or_default();
     let last = last.rsplit("Printing statistics").next().unwrap_or_default();
