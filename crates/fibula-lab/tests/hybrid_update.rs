@@ -1,6 +1,6 @@
-//! The bound of He, Guan, Xie and Salamatian (ICCCN 2012), section V, on an update of `hybrid`: over
-//! every single insert and delete of the prefixes of a table, covers included, and of covers where
-//! the table has none.
+//! The bound of He, Guan, Xie and Salamatian (ICCCN 2012), section V, on an update of `hybrid`:
+//! over every single insert and delete of the prefixes of a table, covers included, and of covers
+//! where the table has none.
 
 #[path = "../../fibula-io/tests/common/mod.rs"]
 mod common;

@@ -85,8 +85,9 @@ layouts! {
     /// otherwise as in the paper.
     Dir24_8 Dir24_8Table [ipv4 u32], 24 + 256 + 256, false false, dir24_8, ["TBL24", "", "TBLlong", "", ""], "gpu-dir24-8", 1998,
         "Gupta, Lin, McKeown, Routing Lookups in Hardware at Memory Access Speeds, INFOCOM 1998, as a CUDA kernel";
-    /// SAIL_L. Entries are 32 bits wide, level 16's bit map is a bit of them, and equal chunks are
-    /// stored once; otherwise as in the paper.
+    /// SAIL_L with one array a level. An entry of 32 bits is a next hop or the number of a chunk,
+    /// on level 24 as on level 16. The paper has two arrays on level 24, BN24 and C24, with next
+    /// hops of 8 bits. Equal chunks are stored once, where each of the paper's has its own.
     SailL SailLTable [ipv4 u32], 16 + 256 + 256, false false, sail_l, ["BCN16", "BCN24", "N32", "", ""], "gpu-sail-l", 2014,
         "Yang, Xie, et al., Guarantee IP Lookup Performance with FIB Explosion, SIGCOMM 2014 (SAIL_L on a GPU, section 5.3)";
     /// fibula's own for IPv4: two reads, from a root of one megabyte and few leaves.

@@ -76,6 +76,10 @@ pub struct EngineRow {
     pub update_us_p50: Option<f64>,
     /// The 99th percentile, in microseconds.
     pub update_us_p99: Option<f64>,
+    /// How many updates the rate is of.
+    pub updates_applied: Option<u64>,
+    /// For how many of them the engine was rebuilt.
+    pub updates_rebuilt: Option<u64>,
     /// The most of each thing that fits, where there is a limit.
     pub limits: BTreeMap<&'static str, u64>,
     /// The parts of its memory.
@@ -191,6 +195,8 @@ fn row<A: Address>(
         updates_per_s: rate.map(|rate| rate.updates_per_s),
         update_us_p50: rate.map(|rate| rate.us_p50),
         update_us_p99: rate.map(|rate| rate.us_p99),
+        updates_applied: rate.map(|rate| rate.applied),
+        updates_rebuilt: rate.map(|rate| rate.rebuilt),
         limits: about.all_limits().map(|limit| (limit.what, limit.max)).collect(),
         figures: fib.figures(),
         memory,

@@ -165,6 +165,8 @@ mod tests {
             updates_per_s: None,
             update_us_p50: None,
             update_us_p99: None,
+            updates_applied: None,
+            updates_rebuilt: None,
             limits: [].into(),
             memory: Memory::new(),
             figures: Vec::new(),

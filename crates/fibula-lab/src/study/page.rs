@@ -18,10 +18,13 @@ pub fn engines_page(studies: &[EngineStudy], command: &str, machine: &str) -> St
            The answers are checked against the oracle before and after. **ns**: latency of one lookup whose address depends on\n  \
            the answer before.\n\
          - **loads**, **lines**, **hashes**: elements and different 64-byte lines that the scalar lookup reads of its table, and\n  \
-           hashes that it computes. They are counted on the first trace: the mean, and the most of any address.\n\
-         - **on chip**: the bytes of the parts that the engine's paper keeps in on-chip memory.\n\
+           hashes that it computes. They are counted on the first trace: the mean, and the most of any address. `-` stands where the\n  \
+           tables are the standard library's, which shows no accesses.\n\
+         - **on chip**: the bytes of the parts that the engine's paper keeps in on-chip memory, apart from others. It is 0 where the\n  \
+           paper makes no such division.\n\
+         - **next hops**: the different values of the table's last column. In tables named `...asn` these are origin ASes.\n\
          - **updates/s**: single updates, one after the other, without the routing table's own part. An engine that cannot be\n  \
-           updated is rebuilt for each.\n",
+           updated is rebuilt for each. **rebuilds**: for how many of the updates applied in that time the engine was rebuilt.\n",
     );
     for study in studies {
         section(&mut page, study);
@@ -38,7 +41,7 @@ fn section(page: &mut String, study: &EngineStudy) {
             .map(String::from)
             .into();
     header.extend(traces.iter().map(|trace| format!("Mlps {trace}")));
-    let rest = ["ns", "build ms", "updates/s", "update us p50", "p99", "updates", "limits"];
+    let rest = ["ns", "build ms", "updates/s", "rebuilds", "update us p50", "p99", "updates", "limits"];
     header.extend(rest.map(String::from));
     page.push_str(&table_of(&header, rows.iter().map(|row| cells(row, traces))));
     for refusal in &study.refused {
@@ -63,14 +66,16 @@ fn section(page: &mut String, study: &EngineStudy) {
 
 fn cells(row: &EngineRow, traces: &[String]) -> Vec<String> {
     let accesses = &row.accesses;
+    let seen = |number: String| if accesses.loads_most == 0 { "-".into() } else { number };
+    let rebuilds = row.updates_rebuilt.zip(row.updates_applied);
     let mut cells = vec![
         row.engine.clone(),
         row.year.to_string(),
         short(row.bytes_per_prefix),
         (row.on_chip_bytes >> 10).to_string(),
-        short(accesses.loads),
-        accesses.loads_most.to_string(),
-        short(accesses.lines),
+        seen(short(accesses.loads)),
+        seen(accesses.loads_most.to_string()),
+        seen(short(accesses.lines)),
         short(accesses.hashes),
     ];
     cells.extend(traces.iter().map(|trace| row.mlps.get(trace).copied().map_or(String::new(), short)));
@@ -79,6 +84,7 @@ fn cells(row: &EngineRow, traces: &[String]) -> Vec<String> {
         short(row.ns_dependent),
         short(row.build_ms),
         maybe(row.updates_per_s),
+        rebuilds.map_or(String::new(), |(rebuilt, applied)| format!("{rebuilt} of {applied}")),
         maybe(row.update_us_p50),
         maybe(row.update_us_p99),
         row.updates.clone(),
@@ -107,7 +113,7 @@ mod tests {
             updating: Duration::from_millis(1),
             ..StudyOptions::default()
         };
-        let engines = ["dir24-8", "sail-l", "best"].map(String::from);
+        let engines = ["dir24-8", "sail-l", "best", "lulea", "oracle"].map(String::from);
         let changes = [Change::Withdraw(route.prefix), Change::Announce(route)];
         let study = study_engines(
             ENGINES,
@@ -119,13 +125,18 @@ mod tests {
             &mut |_| {},
         )
         .unwrap();
-        assert_eq!(study.rows.len(), 3);
+        assert_eq!(study.rows.len(), 5);
         assert_eq!(study.rows[2].engine, "best (mosaic-deep)");
         assert_eq!(study.rows[0].accesses.loads_most, 2, "TBL24, then TBLlong");
         assert!(study.rows.iter().all(|row| row.updates_per_s.is_some()));
+        let rebuilt = |row: &EngineRow| (row.updates_rebuilt.unwrap(), row.updates_applied.unwrap());
+        assert_eq!((rebuilt(&study.rows[0]).0, rebuilt(&study.rows[3])), (0, (2, 2)));
         let page = engines_page(&[study], "fibula study engines", "a machine");
         assert!(page.contains("## ipv4: t.tsv, 1 prefixes, 1 next hops"), "{page}");
         assert!(page.contains("| dir24-8 | 1998 | 67"), "{page}");
+        let row = |name: &str| page.lines().find(|line| line.starts_with(&format!("| {name} |"))).unwrap();
+        assert!(row("lulea").contains(" | 2 of 2 | "), "{page}");
+        assert!(row("oracle").contains(" | 0 | - | - | - | 1 | "), "{page}");
         assert!(page.contains("- **sail-l**, bytes: BCN16 (on chip) 262144"), "{page}");
     }
 }

@@ -20,6 +20,13 @@ pub trait Meter {
         self.load(&T::load(place))
     }
 
+    /// Records that the element loaded last also has these bytes: they are no load of their own,
+    /// but may be on another cache line. The default ignores it, as meters do that count no lines.
+    #[inline(always)]
+    fn beside<T>(&mut self, place: &T) {
+        let _ = place;
+    }
+
     /// Records that one hash of a key was computed.
     fn hash(&mut self);
 }
@@ -108,6 +115,12 @@ impl Accesses {
     fn touch<T>(&mut self, place: &T) {
         self.loads += 1;
         self.before_hash += u32::from(self.hashes == 0);
+        self.beside(place);
+    }
+}
+
+impl Meter for Accesses {
+    fn beside<T>(&mut self, place: &T) {
         let first = std::ptr::from_ref(place).addr();
         for line in first / LINE..=(first + size_of::<T>().max(1) - 1) / LINE {
             if !self.lines.contains(&line) {
@@ -115,9 +128,7 @@ impl Accesses {
             }
         }
     }
-}
 
-impl Meter for Accesses {
     fn load<T: Copy>(&mut self, place: &T) -> T {
         self.touch(place);
         *place
@@ -148,6 +159,10 @@ mod tests {
         assert_eq!((accesses.loads(), accesses.lines()), (2, 1));
         let across: &[u32; 4] = words[14..18].try_into().unwrap();
         assert_eq!(accesses.load(across), [14, 15, 16, 17]);
+        assert_eq!((accesses.loads(), accesses.lines()), (3, 2));
+        accesses.beside(&words[16]);
+        assert_eq!((accesses.loads(), accesses.lines()), (3, 2));
+        accesses.beside(across);
         assert_eq!((accesses.loads(), accesses.lines()), (3, 2));
         accesses.hash();
         accesses.load(&words[0]);

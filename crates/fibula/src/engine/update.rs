@@ -30,7 +30,8 @@ pub struct Cost {
     pub nodes_allocated: u64,
     /// Chunks or blocks rebuilt (DXR).
     pub chunks_rebuilt: u64,
-    /// Words written in the structures the paper keeps on chip (SAIL, Bloom filters).
+    /// Words written in what is read first to know where to look: the bit maps that SAIL keeps on
+    /// chip, the Bloom filters.
     pub on_chip_writes: u64,
     /// Words of 64 bits written in all arrays that lookups read (SAIL_L, Figure 11).
     pub words_written: u64,

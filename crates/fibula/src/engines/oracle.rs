@@ -3,6 +3,9 @@
 //!
 //! A lookup tries every length that occurs, longest first. It shares no step with any other engine,
 //! nor with the lookup of [`Rib`], so that no mistake can hide in both.
+//!
+//! [`Meter`] sees the hashes of a lookup and none of its loads: the tables are the standard
+//! library's, which reads at least one group of control bytes a length, and the route found.
 
 use crate::arch::Isa;
 use crate::engine::{About, Config, Cost, Engine, Lookup, Meter, Update, Updates, Width};
@@ -53,8 +56,8 @@ impl<A: Address, W: Width> Lookup<A> for Oracle<A, W> {
     fn lookup_metered<M: Meter>(&self, address: A, meter: &mut M) -> W {
         for (len, table) in &self.lengths {
             meter.hash();
-            if let Some(next_hop) = table.get(&(address & A::mask(*len))) {
-                return meter.load(next_hop);
+            if let Some(&next_hop) = table.get(&(address & A::mask(*len))) {
+                return next_hop;
             }
         }
         W::default()

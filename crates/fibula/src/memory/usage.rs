@@ -7,7 +7,8 @@ pub struct Part {
     pub name: &'static str,
     /// Its size in bytes, unused capacity included.
     pub bytes: usize,
-    /// Whether the paper keeps this part on chip (in SRAM or cache).
+    /// Whether the paper keeps this part in on-chip memory and others off chip, as SAIL does.
+    /// Papers that trust in the cache place nothing.
     pub on_chip: bool,
 }
 

@@ -69,10 +69,25 @@ impl Arguments {
             let name = self.on_table.name();
             let table = name.rsplit('/').next().unwrap_or_default();
             let machine = format!("{}{}", Machine::here(), load());
-            parallel_page(&rows, table, "fibula study parallel", &machine)
+            parallel_page(&rows, table, &self.command(), &machine)
         })?;
         let right = rows.iter().all(|row| row.mismatches == 0);
         Ok(if right { whole } else { Verdict::Bad })
+    }
+
+    /// Returns the command that makes the page, without the folders of files.
+    fn command(&self) -> String {
+        let Self { engine, trace, on_table, page, .. } = self;
+        let threads: Vec<_> = self.threads.iter().map(u16::to_string).collect();
+        let chunks: Vec<_> = self.chunk.iter().map(u32::to_string).collect();
+        format!(
+            "fibula study parallel{} -e {engine} --threads {} --chunk {} --trace {trace} --addresses {} --passes {}",
+            on_table.options(),
+            threads.join(","),
+            chunks.join(","),
+            page.addresses,
+            self.passes,
+        )
     }
 
     fn family<A: Address>(&self, rib: &Rib<A>) -> anyhow::Result<ParallelStudy> {

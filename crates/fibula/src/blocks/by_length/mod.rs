@@ -205,12 +205,12 @@ impl<A: Keyed, W: Width, H: Hashing, const SLOTS: usize> ByLength<A, W, H, SLOTS
         meter.load(&self.default)
     }
 
-    /// Returns the memory it occupies: filters on chip, the rest off chip.
+    /// Returns the memory it occupies.
     #[must_use]
     pub fn memory(&self) -> Memory {
         let sum = |part: usize| self.levels.iter().map(|level| level.pair.bytes()[part]).sum();
         let memory = Memory::new()
-            .on_chip("filters", sum(0))
+            .off_chip("filters", sum(0))
             .off_chip("tables", sum(2))
             .off_chip("default route", size_of::<W>())
             .off_chip("filter counters", sum(1));

@@ -66,7 +66,8 @@
 //!
 //! The answer above a root is the result of a cover, a route shorter than what the root resolves.
 //! It has its word in the root's block whether there is a cover or not. So a cover that comes or
-//! goes writes one word of each root below it, and moves no block. Costs are counted as in the paper's Table IV; see [`InitialArray`].
+//! goes writes one word of each root below it, and moves no block. Costs are counted as in the
+//! paper's Table IV; see [`InitialArray`].
 //!
 //! # Concurrent readers
 //! A lookup reads what a node answers on the way back, after the nodes below it. A reader that
@@ -74,10 +75,10 @@
 //! before. No order of stores guarantees that, because each of two changes, the longer route's and
 //! then the shorter one's, is right by itself.
 //!
-//! So where others read, routes and children of a block never change. A change copies the blocks from its own up to the
-//! root, at most 192 bytes a level, and stores the root, a word of 64 bits. That word therefore
-//! shows a reader a single moment of all that its address may find below, however late it
-//! continues. Replaced blocks are reused after a grace period.
+//! So where others read, routes and children of a block never change. A change copies the blocks
+//! from its own up to the root, at most 192 bytes a level, and stores the root, a word of 64 bits.
+//! That word therefore shows a reader a single moment of all that its address may find below,
+//! however late it continues. Replaced blocks are reused after a grace period.
 //!
 //! Only the answer above a root is written in place, in the root's own block. A reader that found
 //! nothing below loads it last. If the root is still current, so is the answer, and nothing has

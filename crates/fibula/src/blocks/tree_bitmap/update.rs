@@ -26,7 +26,8 @@ impl<W: Width, M: Map> Trie<W, M> {
         root
     }
 
-    /// Inserts a route below a root that has a block, or changes its next hop, and returns the root.
+    /// Inserts a route below a root that has a block, or changes its next hop, and returns the
+    /// root.
     ///
     /// # Panics
     /// If the words are used up; [`Self::has_room_for`] tells in advance.

@@ -247,9 +247,9 @@ impl<W: Width, H: Configured> Engine<u32> for Groups<W, H> {
         let [filter2, counters2, table2] = self.g2.bytes();
         let [filter1, counters1, table1] = self.g1.bytes();
         Memory::new()
-            .on_chip("G2 filter", filter2)
+            .off_chip("G2 filter", filter2)
             .off_chip("G2 table", table2)
-            .on_chip("G1 filter", filter1)
+            .off_chip("G1 filter", filter1)
             .off_chip("G1 table", table1)
             .off_chip("DLA", self.direct.bytes())
             .off_chip("DLA lengths", self.direct.len_bytes())

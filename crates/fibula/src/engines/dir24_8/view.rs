@@ -18,7 +18,7 @@ const SHORT_BLOCK: usize = 8;
 /// The stages: prefetching lines of TBL24, reading its entries, answers. The last stage reads as
 /// vectors what the one before has loaded one by one. Within one block it would wait for the store
 /// queue, which cannot forward single stores to a vector load. One loop without a third stage gave
-/// six sevenths on a table with 72,097 next hops.
+/// six sevenths on a table with 72,097 next hops (the origin ASes of table 2024).
 const STAGES: usize = 3;
 
 /// The two tables as lookups read them.

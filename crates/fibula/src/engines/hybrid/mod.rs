@@ -24,7 +24,8 @@
 //! DIR-24-8 writes up to 2^16 entries for a /8. Here the tables of short and long routes change by
 //! node copy. An update copies at most one block of a node, that is, 16 nodes of 8 bytes and 16
 //! results ([`MOST_BYTES_COPIED`], within the paper's 256). In a shared table it copies all blocks
-//! on its path. Two of them may have children, so it copies at most 32 nodes, the paper's 256 bytes.
+//! on its path. Two of them may have children, so it copies at most 32 nodes, the paper's 256
+//! bytes.
 //!
 //! A cover copies nothing of what it covers. A route of 17 to 24 bits writes its own entries of
 //! TBL24, at most 128. If an entry points to a sub-trie, it writes the answer above that, one word
@@ -32,8 +33,9 @@
 //! 13-bit prefix it covers: 8,192 words for a default route. Each entry has its word from the
 //! start, 32 KB in all.
 //!
-//! One cost is not of a single update. When changes of a table that is not shared have left one word
-//! unused for every eleven in use, the next one moves all nodes of that trie to close the holes.
+//! One cost is not of a single update. When changes of a table that is not shared have left one
+//! word unused for every eleven in use, the next one moves all nodes of that trie to close the
+//! holes.
 //!
 //! # Concurrent readers
 //! A lookup reads the three tables one after the other. An entry of TBL24 and a root are each one

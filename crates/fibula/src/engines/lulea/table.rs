@@ -134,14 +134,14 @@ impl<P: Pointer, B: Base> Table<P, B> {
         let [two, three] = &self.levels;
         let bases = self.top.len() * size_of_val(&self.top[0].bases);
         Memory::new()
-            .on_chip("code words", self.top.bytes() - bases)
-            .on_chip("base indices", bases)
-            .on_chip("maptable", size_of_val(&MAPTABLE.0))
-            .on_chip("pointers", self.pointers.bytes())
-            .on_chip("sparse chunks", two.sparse.bytes() + three.sparse.bytes())
-            .on_chip("dense chunks", two.dense.bytes() + three.dense.bytes())
-            .on_chip("very dense chunks", two.very_dense.bytes() + three.very_dense.bytes())
-            .on_chip("pointers of chunks", two.pointers.bytes() + three.pointers.bytes())
+            .off_chip("code words", self.top.bytes() - bases)
+            .off_chip("base indices", bases)
+            .off_chip("maptable", size_of_val(&MAPTABLE.0))
+            .off_chip("pointers", self.pointers.bytes())
+            .off_chip("sparse chunks", two.sparse.bytes() + three.sparse.bytes())
+            .off_chip("dense chunks", two.dense.bytes() + three.dense.bytes())
+            .off_chip("very dense chunks", two.very_dense.bytes() + three.very_dense.bytes())
+            .off_chip("pointers of chunks", two.pointers.bytes() + three.pointers.bytes())
     }
 }
 

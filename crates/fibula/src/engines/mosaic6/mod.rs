@@ -263,7 +263,7 @@ impl<W: Width> Engine<u128> for Mosaic6<W> {
 
     fn memory(&self) -> Memory {
         Memory::new()
-            .on_chip("root", size_of_val(&self.root[..]))
+            .off_chip("root", size_of_val(&self.root[..]))
             .off_chip("arrays", self.blocks.arrays.bytes())
             .off_chip("lines", self.blocks.lines.bytes())
             .off_chip("longer routes", self.view.longer.bytes())

@@ -1,4 +1,4 @@
-//! `sail-l`: the lookup-oriented SAIL, three pushed levels and one to three loads per lookup.
+//! `sail-l`: the lookup-oriented SAIL, three pushed levels and one, two or four loads per lookup.
 //!
 //! Yang, Xie, Li, Fu, Liu, Li and Mathy, "Guarantee IP Lookup Performance with FIB Explosion"
 //! (SIGCOMM 2014),
@@ -52,8 +52,9 @@
 //! 2\] = 0, and N32\[1 << 8 | 2\] = 3.
 //!
 //! # What differs from the paper
-//! - BCN16 has 32 bits where the paper has 16: a 15-bit next hop or chunk id is too small for
-//!   tables of 2024. The bytes on chip grow by 128 KiB.
+//! - BCN16 has 32 bits where the paper has 16. Chunk ids of full tables of 2024 would fit in 15
+//!   bits. The 65,536 chunks that a table may have would not, nor next hops above 32,767. The bytes
+//!   on chip grow by 128 KiB.
 //! - The paper assumes a default route, so that a next hop is never 0. Chunk 0 takes its role.
 //! - Algorithm 2 subtracts 1 from every chunk id. With chunk 0 present, nothing is subtracted.
 //! - Updates take the changed intervals from the table itself

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::engine::Lookup as _;
-use crate::engine::Unmetered;
+use crate::engine::{Accesses, Unmetered};
 use crate::engines::testing::{ViaView, apply, rib};
 use crate::{Fib, Limit, NextHop, Prefix};
 
@@ -38,6 +38,13 @@ fn the_worked_example() {
     let figures = [("chunks, level 24", 2), ("chunks, level 32", 2)];
     assert_eq!(engine.figures(), figures.map(|(name, count)| Figure::count(name, count)));
     assert_eq!(engine.lookup(0x0000_0202), 3); // 001010
+    // An answer on level 16, on 24 and on 32: there C24 is a load of its own.
+    let loads = [0x0001_0000, 0x0000_0000, 0x0000_0202].map(|address| {
+        let mut accesses = Accesses::new();
+        engine.lookup_metered(address, &mut accesses);
+        accesses.loads()
+    });
+    assert_eq!(loads, [1, 2, 4]);
     engine.validate(&rib).unwrap();
 }
 

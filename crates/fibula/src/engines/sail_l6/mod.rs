@@ -68,9 +68,12 @@
 //!   the largest array and nearly all zeros. One array BCN48 instead of the two took twice the
 //!   bytes of BN48 for a full table with 16-bit next hops, and gave between 13 and 28 % fewer
 //!   lookups a second.
-//! - BCN has 32 bits where the BCN of section 4.2 has 16, which full tables exceed.
-//!   [`Engine::memory`] counts as on chip what the paper keeps there: BCN16 to BCN40 and, of each
-//!   entry of BN48, the one bit that is B48.
+//! - BCN has 32 bits where the BCN of section 4.2 has 16, that is, 15 for a next hop or chunk id. A
+//!   full table of May 2026 would fit in them, with 28,728 chunks of level 48. A larger one would
+//!   not.
+//! - The paper keeps on chip the bit maps and chunk ids of levels 16 to 40 and the bit map of level
+//!   48. [`Engine::memory`] counts as on chip BCN16 to BCN40, with the next hops that are in the
+//!   same entries, and, of each entry of BN48, the one bit that is B48.
 //! - As in [`sail_l`](super::sail_l), updates take the changed intervals from the table itself, and
 //!   chunks are numbered without holes, so an update may move one.
 

@@ -50,8 +50,8 @@
 //! - Of a node's covers of an address, the longest is found at once instead of one bit after the
 //!   other.
 //! - Each entry of the array stores the answer of the routes shorter than it as the first result of
-//!   its node, so that such a route is written in place. The length of the route that wrote it is stored beside, so that an update need not
-//!   look up all other routes.
+//!   its node, so that such a route is written in place. The length of the route that wrote it is
+//!   stored beside, so that an update need not look up all other routes.
 //! - In a shared table, strides of 4 change by copying all blocks on the path; see [the
 //!   block](crate::blocks::tree_bitmap).
 

@@ -132,14 +132,19 @@ impl<N: Nhi, M: Atlas, const INLINE: usize> Published<Entry<N, M, INLINE>> {
     /// Does what `get` does, for an entry that was loaded in one access with data read before.
     #[inline(always)]
     pub(super) fn get_beside(&self, position: u32, extra: &[Published<N>], meter: &mut impl Meter) -> N {
-        self.pick(self.parts().split().0.load().into(), position, extra, meter)
+        let atlas = self.parts().split().0;
+        meter.beside(atlas);
+        self.pick(atlas.load().into(), position, extra, meter)
     }
 
+    /// Returns the index of a slot. The next-hop indices of the entry came with its BitAtlas, in
+    /// one access, but an entry may cross the border of two cache lines.
     #[inline(always)]
     fn pick(&self, atlas: u64, position: u32, extra: &[Published<N>], meter: &mut impl Meter) -> N {
         if is_spread::<M>(atlas) {
             return meter.load_word::<N>(&extra[spread_start(atlas) + position as usize]);
         }
+        meter.beside(self.nhia());
         let at = position_entropy(atlas, position) as usize - 1;
         if total_entropy(atlas) as usize <= INLINE {
             self.nhia()[at].load()
@@ -347,6 +352,22 @@ mod tests {
                 assert!(extra.pack(place));
             })?;
         }
+    }
+
+    #[test]
+    fn an_entry_across_two_lines_counts_as_one_load_and_two_lines() {
+        const LINE: usize = 64;
+        let array: Words<Entry15_6<Nhi32>> = Words::zeroed(16, Pages::Small);
+        let extra = ExtraNhia::new(Pages::Small);
+        let lines = array.iter().map(|entry| {
+            let mut accesses = Accesses::new();
+            entry.get(0, extra.indices(), &mut accesses);
+            let first = std::ptr::from_ref(entry).addr();
+            let last = first + size_of::<Entry15_6<Nhi32>>() - 1;
+            assert_eq!((accesses.loads(), accesses.lines()), (1, last / LINE - first / LINE + 1));
+            accesses.lines()
+        });
+        assert_eq!(lines.max(), Some(2));
     }
 
     #[test]
