@@ -80,7 +80,7 @@ fn packets_follow_zebras_routes() {
     let (server, applier) = lab.inside("r", || router(lab.open(Mode::Native), QUIET, &queue));
     let zebra = format!("fpm address 127.0.0.1 port {}\n", server.address().port());
     lab.inside("r", || {
-        frr.start("zebra", &zebra, &["-M", "dplane_fpm_nl"]);
+        frr.start_zebra(&zebra);
         frr.start("staticd", "ip route 10.64.0.0/10 10.2.0.2\n", &[]);
         fs::write("/proc/sys/net/ipv4/ip_forward", "0").unwrap();
     });
@@ -98,7 +98,7 @@ fn packets_follow_zebras_routes() {
     // zebra dies in the middle of a transfer, and another tells the routes again.
     transfer(&lab, || frr.kill("zebra"));
     assert!(answers(&lab), "the plane forwards without zebra");
-    transfer(&lab, || lab.inside("r", || frr.start("zebra", &zebra, &["-M", "dplane_fpm_nl"])));
+    transfer(&lab, || lab.inside("r", || frr.start_zebra(&zebra)));
     lab.inside("r", || fs::write("/proc/sys/net/ipv4/ip_forward", "0").unwrap());
     wait("the new session is complete", || {
         let feeds = ask(&queue, |control| control.status().feeds);

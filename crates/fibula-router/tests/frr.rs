@@ -170,7 +170,7 @@ fn follow(groups: bool) {
     if !groups {
         zebra += "no fpm use-next-hop-groups\n";
     }
-    frr.start("zebra", &zebra, &["-M", "dplane_fpm_nl"]);
+    frr.start_zebra(&zebra);
     ip(&commands());
     frr.start("staticd", &configuration(), &[]);
     let are_all_there = || {
@@ -202,7 +202,7 @@ fn follow(groups: bool) {
     // zebra dies. The routes stay until a new one has had time to tell them again.
     frr.kill("zebra");
     assert!(are_all_there(), "routes stay when zebra dies");
-    frr.start("zebra", &zebra, &["-M", "dplane_fpm_nl"]);
+    frr.start_zebra(&zebra);
     wait("the new session is complete", || ask(&queue, |control| control.deadline().is_none()));
     wait("all routes are told again", are_all_there);
     compare(&queue);

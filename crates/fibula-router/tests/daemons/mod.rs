@@ -87,6 +87,14 @@ impl Frr {
         &self.folder
     }
 
+    /// Starts zebra, which tells its routes by FPM.
+    pub(crate) fn start_zebra(&mut self, configuration: &str) {
+        // zebra reads the kernel's messages from a socket of this many bytes. It ends for good
+        // when one is lost, as with the default's 4 MiB when thousands of routes come at once.
+        const ROOM: &str = "268435456";
+        self.start("zebra", configuration, &["-M", "dplane_fpm_nl", "-s", ROOM]);
+    }
+
     /// Starts a daemon in this thread's namespace, with its configuration.
     pub(crate) fn start(&mut self, daemon: &'static str, configuration: &str, more: &[&str]) {
         let at = |end: &str| self.folder.join(format!("{daemon}.{end}"));
