@@ -40,8 +40,12 @@ const QUICK: [Stage; 2] = [("lint", lint::quick), ("unit tests", unit_tests)];
 /// Where the stages print that run beside the main ones.
 const LOG: &str = "target/beside.log";
 
+/// How a line begins that tells what a stage took.
+const PASSED: &str = "passed:";
+
 /// Runs all checks and tests. The stages beside the main ones run in a process of their own, which
-/// prints into a file. The file is printed at the end.
+/// prints into a file. The file is printed at the end if one of them failed, and else only what
+/// each took: what a main stage printed as it failed stays last.
 pub(crate) fn all() -> Result<()> {
     let start = Instant::now();
     stages(&FIRST)?;
@@ -54,7 +58,13 @@ pub(crate) fn all() -> Result<()> {
         eprintln!("xtask: {error:#}\nthe stages beside this one are still running");
     });
     let status = process.wait()?;
-    std::io::copy(&mut File::open(root().join(LOG))?, &mut std::io::stdout())?;
+    let log = std::fs::read(root().join(LOG))?;
+    let log = String::from_utf8_lossy(&log);
+    if status.success() {
+        log.lines().filter(|line| line.starts_with(PASSED)).for_each(|line| println!("{line}"));
+    } else {
+        println!("{log}");
+    }
     main?;
     if !status.success() {
         bail!("the stages beside the main ones failed ({status}); they are printed above, and in {LOG}");
@@ -92,7 +102,7 @@ fn stages(stages: &[Stage]) -> Result<()> {
 
 /// Prints what something took, in seconds of wall clock and of all processors.
 fn report(name: &str, wall: f64, cpu: f64) {
-    println!("passed: {name:<20} {wall:>5.0} s of wall clock, {cpu:>5.0} s of processors");
+    println!("{PASSED} {name:<20} {wall:>5.0} s of wall clock, {cpu:>5.0} s of processors");
 }
 
 /// Returns the processor time of all programs that have ended so far, in seconds; 0 where the

@@ -30,7 +30,8 @@ pub(crate) struct Arguments {
     /// The engines: `all`, or a list like `best,dxr18,dxr/k=20`
     #[arg(short, long, default_value = "all", value_name = "LIST")]
     engine: String,
-    /// The addresses, one or more kinds of trace
+    /// The addresses, one or more kinds of trace, as `trace gen` has them; `deep` without an engine
+    /// gives each engine the addresses for which it works most
     #[arg(long, value_delimiter = ',', default_value = "prefix")]
     trace: Vec<TraceKind>,
     /// How many addresses
@@ -142,7 +143,7 @@ impl<W: Write> Run<'_, W> {
         Ok(())
     }
 
-    /// Races engines for one family and one trace.
+    /// Races engines for one family and one trace, or each alone where the trace is its own.
     fn family<A: Key>(&mut self, rib: &Rib<A>, kind: &TraceKind) -> anyhow::Result<()> {
         let arguments = self.arguments;
         let list = &arguments.engine;
@@ -151,6 +152,22 @@ impl<W: Write> Run<'_, W> {
         if !arguments.on_table.wants(rib) || specifications.is_empty() {
             return Ok(());
         }
+        if *kind == TraceKind::Deep(None) {
+            return specifications.iter().try_for_each(|engine| {
+                self.race(rib, &TraceKind::Deep(Some(engine.clone())), std::slice::from_ref(engine))
+            });
+        }
+        self.race(rib, kind, &specifications)
+    }
+
+    /// Races engines for one trace.
+    fn race<A: Key>(
+        &mut self,
+        rib: &Rib<A>,
+        kind: &TraceKind,
+        specifications: &[String],
+    ) -> anyhow::Result<()> {
+        let arguments = self.arguments;
         let addresses = match trace::generate(kind, rib, arguments.addresses as usize, arguments.seed) {
             Ok(addresses) => addresses,
             // A trace that only one family has is no error unless the other family was asked for.
@@ -162,7 +179,7 @@ impl<W: Write> Run<'_, W> {
         };
         let (table, trace) = (arguments.on_table.name(), kind.to_string());
         if let Some(card) = self.card.clone() {
-            return self.on_card(&card, &specifications, (&table, rib), (&trace, &addresses));
+            return self.on_card(&card, specifications, (&table, rib), (&trace, &addresses));
         }
         let workload = Workload { table: &table, rib, trace: &trace, addresses: &addresses };
         let options = arguments.options();
@@ -173,7 +190,7 @@ impl<W: Write> Run<'_, W> {
             bar.set_position(done as u64);
         };
         let report =
-            race.run(registry::engines(), &arguments.contenders(&specifications), &options, &mut progress)?;
+            race.run(registry::engines(), &arguments.contenders(specifications), &options, &mut progress)?;
         bar.finish_and_clear();
         tell_all(&report.wrong);
         for row in &report.rows {

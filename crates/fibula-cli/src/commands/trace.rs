@@ -22,9 +22,9 @@ pub(crate) struct Arguments {
     ///
     /// random: uniform over the public unicast space (IPv4 only); prefix: a prefix drawn uniformly,
     /// its host bits random; match: the longest leaf-pushed path of a prefix; zipf: 64K
-    /// destinations, s = 1; sequential; repeat: one burst again and again; miss=PERCENT: this share
-    /// matches a route; file=PATH: those of a text or capture file; mapped=PATH: its locality on
-    /// this table.
+    /// destinations, s = 1; sequential; repeat: one burst again and again; deep=ENGINE: those for
+    /// which this engine works most; miss=PERCENT: this share matches a route; file=PATH: those of
+    /// a text or capture file; mapped=PATH: its locality on this table.
     kind: TraceKind,
     /// The table they are drawn over, a file or `-`; the made table `internet` if not given
     #[arg(short, long)]

@@ -1,9 +1,9 @@
 //! Draws a trace.
 
-use super::{BURST, TraceKind, ZIPF_DESTINATIONS, file, leaves};
+use super::{BURST, TraceKind, ZIPF_DESTINATIONS, deep, file, leaves};
 use crate::generate::{Random, Weights};
 use crate::{Error, Source};
-use fibula::{Address, Family, Prefix, Rib};
+use fibula::{Address, Family, Fib, Prefix, Rib};
 use std::collections::HashMap;
 
 /// A kind, a table and a stream of draws.
@@ -38,6 +38,7 @@ impl<'a, A: Address> Drawing<'a, A> {
                 let burst = self.draw(&prefixes, BURST);
                 Ok(burst.into_iter().cycle().take(count).collect())
             }
+            TraceKind::Deep(engine) => self.deep(engine.as_deref(), count),
             TraceKind::Miss(percent) => self.miss(count, *percent),
             TraceKind::File(source) => {
                 let all = file::read(source)?;
@@ -102,6 +103,17 @@ impl<'a, A: Address> Drawing<'a, A> {
         let bits = A::BITS.min(64);
         let first = start.bits(0, bits);
         Ok((0..count as u64).map(|i| A::from_bits(first.wrapping_add(i), 0, bits)).collect())
+    }
+
+    fn deep(&mut self, engine: Option<&str>, count: usize) -> Result<Vec<A>, Error> {
+        let engine = engine.ok_or_else(|| self.refused("expected an engine, as in deep=dxr"))?;
+        let (leaves, prefixes) = (self.leaves()?, self.prefixes()?);
+        let fib = Fib::build(engine, self.rib).map_err(|error| self.refused(&error.to_string()))?;
+        let mut candidates = self.draw(&leaves, deep::DRAWN / 2);
+        candidates.extend(self.draw(&prefixes, deep::DRAWN / 2));
+        let deepest = deep::deepest(&fib, candidates);
+        let random = &mut self.random;
+        Ok((0..count).filter_map(|_| random.one_of(&deepest)).collect())
     }
 
     fn miss(&mut self, count: usize, percent: u8) -> Result<Vec<A>, Error> {

@@ -35,6 +35,11 @@ pub enum TraceKind {
     /// `repeat`: one burst of [`BURST`](super::BURST) addresses, drawn as `prefix` does, again and
     /// again.
     Repeat,
+    /// `deep=ENGINE`: the addresses for which this engine, specified as for
+    /// [`Fib::build`](fibula::Fib::build), loads the most elements and computes the most hashes:
+    /// one in sixteen of a million drawn as `match` and `prefix` do, in random order. Without an
+    /// engine it is for the reader to say which, as `fibula bench` does: each engine its own.
+    Deep(Option<String>),
     /// `miss=R`: *R* percent of the addresses, 0 to 100, match a prefix of the table and are drawn
     /// as `prefix` does. The others are between the prefixes: a gap drawn uniformly, an address
     /// drawn uniformly in it.
@@ -50,8 +55,8 @@ pub enum TraceKind {
 }
 
 /// What error messages expect of a kind.
-const EXPECTED: &str = "expected random, prefix, match, zipf, sequential, repeat, miss=PERCENT (how many match, 0 to \
-                        100), file=PATH or mapped=PATH";
+const EXPECTED: &str = "expected random, prefix, match, zipf, sequential, repeat, deep=ENGINE, miss=PERCENT (how many \
+                        match, 0 to 100), file=PATH or mapped=PATH";
 
 impl TraceKind {
     /// The name without a parameter.
@@ -64,6 +69,7 @@ impl TraceKind {
             Self::Zipf => "zipf",
             Self::Sequential => "sequential",
             Self::Repeat => "repeat",
+            Self::Deep(_) => "deep",
             Self::Miss(_) => "miss",
             Self::File(_) => "file",
             Self::Mapped(_) => "mapped",
@@ -75,6 +81,7 @@ impl fmt::Display for TraceKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())?;
         match self {
+            Self::Deep(Some(engine)) => write!(f, "={engine}"),
             Self::Miss(percent) => write!(f, "={percent}"),
             Self::File(Source::StandardInput) | Self::Mapped(Source::StandardInput) => f.write_str("=-"),
             Self::File(source) | Self::Mapped(source) => write!(f, "={source}"),
@@ -96,11 +103,13 @@ impl FromStr for TraceKind {
                 "zipf" => Ok(Self::Zipf),
                 "sequential" => Ok(Self::Sequential),
                 "repeat" => Ok(Self::Repeat),
+                "deep" => Ok(Self::Deep(None)),
                 _ => Err(unknown()),
             },
             Some(("miss", percent)) if percent.bytes().all(|b| b.is_ascii_digit()) => {
                 percent.parse().ok().filter(|&percent| percent <= 100).map(Self::Miss).ok_or_else(unknown)
             }
+            Some(("deep", engine)) if !engine.is_empty() => Ok(Self::Deep(Some(engine.to_owned()))),
             Some(("file", path)) if !path.is_empty() => Ok(Self::File(path.into())),
             Some(("mapped", path)) if !path.is_empty() => Ok(Self::Mapped(path.into())),
             Some(_) => Err(unknown()),
@@ -121,6 +130,8 @@ mod tests {
             "zipf",
             "sequential",
             "repeat",
+            "deep",
+            "deep=dxr/k=20",
             "miss=0",
             "miss=100",
             "file=a=b.pcap",
@@ -134,7 +145,7 @@ mod tests {
     #[test]
     fn others_are_refused_with_what_is_expected() {
         for text in
-            ["", "Zipf", "miss", "miss=", "miss=+5", "miss=101", "miss=256", "file=", "prefix=1", "deep"]
+            ["", "Zipf", "miss", "miss=", "miss=+5", "miss=101", "miss=256", "file=", "prefix=1", "deep="]
         {
             let error = text.parse::<TraceKind>().unwrap_err().to_string();
             assert!(error.starts_with(&format!("trace {text:?}: expected random")), "{error}");

@@ -4,6 +4,7 @@
 //! machine.
 
 mod capture;
+mod deep;
 mod draw;
 mod file;
 mod kind;
@@ -24,7 +25,8 @@ pub const ZIPF_DESTINATIONS: usize = 65_536;
 /// The addresses of one burst of [`TraceKind::Repeat`].
 pub const BURST: usize = 32;
 
-/// Returns `count` addresses of a kind over a table. O(n + count) for a table of *n* routes.
+/// Returns `count` addresses of a kind over a table. O(n + count) for a table of *n* routes, and
+/// for [`TraceKind::Deep`] also what the engine takes to be built.
 ///
 /// ```
 /// use fibula::{NextHop, Rib};
@@ -40,8 +42,9 @@ pub const BURST: usize = 32;
 ///
 /// # Errors
 /// If the table has nothing to draw from (no route at all; for [`TraceKind::Miss`] no gap), if the
-/// family has no such trace ([`TraceKind::Random`] for IPv6), or if a file cannot be read or holds
-/// no address of the family.
+/// family has no such trace ([`TraceKind::Random`] for IPv6), if the engine of
+/// [`TraceKind::Deep`] is not named or refuses the table, or if a file cannot be read or holds no
+/// address of the family.
 pub fn generate<A: Address>(
     kind: &TraceKind,
     rib: &Rib<A>,

@@ -243,3 +243,25 @@ fn mapped_keeps_the_locality_and_matches() {
     // Another seed maps to other addresses. The order is the file's, whatever the table.
     assert_ne!(addresses, generate(&TraceKind::Mapped(file.source()), &tables.ipv6, 12, 2).unwrap());
 }
+
+#[test]
+fn deep_addresses_are_those_that_cost_the_engine_most() {
+    let mut rib: Rib<u32> = Rib::new();
+    rib.insert("10.0.0.0/8".parse().unwrap(), NextHop(1));
+    rib.insert("10.1.2.3/32".parse().unwrap(), NextHop(2));
+    // One load ends at /24, the second finds the host: a quarter of all that are drawn.
+    let addresses = generate(&kind("deep=dir24-8"), &rib, 1000, 1).unwrap();
+    assert!(addresses.len() == 1000 && addresses.iter().all(|&address| address >> 8 == 0x0A_0102));
+    let error = |text| generate(&kind(text), &rib, 1, 1).unwrap_err().to_string();
+    assert_eq!(error("deep"), "trace \"deep\": expected an engine, as in deep=dxr");
+    assert!(error("deep=none").starts_with("trace \"deep=none\": no engine \"none\" (there are: oracle"));
+    assert!(error("deep=mosaic6").starts_with("trace \"deep=mosaic6\": "));
+}
+
+#[test]
+fn deep_addresses_are_the_same_each_time() {
+    let table = table();
+    let [once, again, other] =
+        [1, 1, 2].map(|seed| generate(&kind("deep=poptrie"), &table.ipv6, 1000, seed).unwrap());
+    assert!(once == again && once != other);
+}

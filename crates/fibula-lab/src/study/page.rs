@@ -18,8 +18,8 @@ pub fn engines_page(studies: &[EngineStudy], command: &str, machine: &str) -> St
            The answers are checked against the oracle before and after. **ns**: latency of one lookup whose address depends on\n  \
            the answer before.\n\
          - **loads**, **lines**, **hashes**: elements and different 64-byte lines that the scalar lookup reads of its table, and\n  \
-           hashes that it computes. They are counted on the first trace: the mean, and the most of any address. `-` stands where the\n  \
-           tables are the standard library's, which shows no accesses.\n\
+           hashes that it computes. They are counted on the first trace: the mean, and the most of any address. **on chip loads**: those of\n  \
+           what the paper keeps on chip. `-` stands where the tables are the standard library's, which shows no accesses.\n\
          - **on chip**: the bytes of the parts that the engine's paper keeps in on-chip memory, apart from others. It is 0 where the\n  \
            paper makes no such division.\n\
          - **next hops**: the different values of the table's last column. In tables named `...asn` these are origin ASes.\n\
@@ -36,10 +36,19 @@ fn section(page: &mut String, study: &EngineStudy) {
     let EngineStudy { family, table, prefixes, next_hops, traces, rows, .. } = study;
     let table = base_name(table);
     let _ = write!(page, "\n## {family}: {table}, {prefixes} prefixes, {next_hops} next hops\n\n");
-    let mut header: Vec<String> =
-        ["engine", "year", "bytes/prefix", "on chip KiB", "loads", "most", "lines", "hashes"]
-            .map(String::from)
-            .into();
+    let mut header: Vec<String> = [
+        "engine",
+        "year",
+        "bytes/prefix",
+        "on chip KiB",
+        "loads",
+        "on chip loads",
+        "most",
+        "lines",
+        "hashes",
+    ]
+    .map(String::from)
+    .into();
     header.extend(traces.iter().map(|trace| format!("Mlps {trace}")));
     let rest = ["ns", "build ms", "updates/s", "rebuilds", "update us p50", "p99", "updates", "limits"];
     header.extend(rest.map(String::from));
@@ -74,6 +83,7 @@ fn cells(row: &EngineRow, traces: &[String]) -> Vec<String> {
         short(row.bytes_per_prefix),
         (row.on_chip_bytes >> 10).to_string(),
         seen(short(accesses.loads)),
+        seen(short(accesses.loads_on_chip)),
         seen(accesses.loads_most.to_string()),
         seen(short(accesses.lines)),
         short(accesses.hashes),

@@ -107,7 +107,8 @@ pub(super) fn table_2(lab: &Lab<'_>) -> Result<Finding, Error> {
         let rows = lab.speed(&narrow, &addresses, &["sail-l"], vec![1])?;
         let Some(row) = rows.first() else { continue };
         let series = format!("level {level}");
-        points.push(Point::new(&series, "loads", "loads", loads.loads));
+        points.push(Point::new(&series, "loads on chip", "loads", loads.loads_on_chip));
+        points.push(Point::new(&series, "loads off chip", "loads", loads.loads - loads.loads_on_chip));
         points.push(Point::new(&series, "batch", "ns", 1e3 / mlps(row).max(1e-9)));
         points.push(Point::new(&series, "single call", "ns", row.ns_single.unwrap_or_default()));
     }

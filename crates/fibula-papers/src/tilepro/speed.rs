@@ -24,6 +24,10 @@ const MEGABYTES: [f64; 3] = [69.1, 2.9, 4.0];
 const FASTEST_NS: f64 = 168.0;
 const TIMES_FASTER: f64 = 3.0;
 
+/// Strides between those of the paper's two forms, as its `bitmap_k` allows.
+const BETWEEN: [(&str, &str); 2] =
+    [("TBP 12-5-5-5-5", "tree-bitmap/strides=12-5-5-5-5"), ("TBP 14-6-6-6", "tree-bitmap/strides=14-6-6-6")];
+
 /// The traces of the figures: the paper's name of each, and how it is drawn.
 fn traces(lab: &Lab<'_>) -> [(&'static str, TraceKind); 2] {
     [("Random Match", TraceKind::Match), ("Realistic Random Match", lab.realistic())]
@@ -82,7 +86,7 @@ fn mean(points: &[Point], series: &str, unit: &str) -> f64 {
 }
 
 pub(super) fn figure_4(lab: &Lab<'_>) -> Result<Finding, Error> {
-    let engines = [DIR, TREES[0], TREES[1]];
+    let engines = [DIR, TREES[0], TREES[1], BETWEEN[0], BETWEEN[1]];
     let mut points = times(lab, &engines)?;
     for ((name, _), paper) in engines.iter().zip(MEGABYTES) {
         for point in points.iter_mut().filter(|point| point.series == *name && point.unit == "MB") {

@@ -20,6 +20,47 @@ pub struct Parameters {
     pub hashes: u32,
 }
 
+/// What the size of a filter is chosen for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Aim {
+    /// A ratio of false positives in percent, 1 to 99: the fewest bits for it.
+    Percent(u8),
+    /// A number of hashes of a key, 1 to 64: the bits at which half of all are set, so that each
+    /// hash halves the false positives.
+    Hashes(u32),
+}
+
+impl Aim {
+    /// Returns the size of a filter for `keys` keys.
+    ///
+    /// ```
+    /// use fibula::blocks::bloom::{Aim, Parameters};
+    /// assert_eq!(Aim::Percent(30).parameters(971_555), Parameters::of(971_555, 30));
+    /// let thirteen = Aim::Hashes(13).parameters(100_000); // 18.755 bits a key
+    /// assert_eq!(thirteen, Parameters { bits: 1_875_504, hashes: 13 });
+    /// ```
+    #[must_use]
+    pub fn parameters(self, keys: usize) -> Parameters {
+        match self {
+            Self::Percent(percent) => Parameters::of(keys, percent),
+            Self::Hashes(hashes) => {
+                // Saturates past 2^32.
+                let bits = (keys as f64 * f64::from(hashes) / LN_2).ceil() as u32;
+                Parameters { bits: bits.max(1), hashes }
+            }
+        }
+    }
+
+    /// Returns the ratio of false positives in percent.
+    #[must_use]
+    pub fn percent(self) -> f64 {
+        match self {
+            Self::Percent(percent) => percent.into(),
+            Self::Hashes(hashes) => 100.0 * f64::from(hashes).exp2().recip(),
+        }
+    }
+}
+
 impl Parameters {
     /// Returns the size for `keys` keys and a false-positive ratio of `percent`, 1 to 99: m = -n ln
     /// f / (ln 2)^2 bits and k = -log2 f hashes, both rounded up.

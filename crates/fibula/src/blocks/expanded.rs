@@ -52,7 +52,7 @@ impl<W: Width> Expanded<W> {
 /// use fibula::blocks::{filtered::Filtered, probing::Drawn};
 /// use fibula::{NextHop, Route, memory::Pages};
 /// let mut level: Filtered<u32, Expanded<u8>, Drawn, 8> =
-///     Filtered::new(Drawn, 10, 0, Pages::Small);
+///     Filtered::new(Drawn, Aim::Percent(10), 0, Pages::Small);
 /// let route = |prefix: &str, hop| {
 ///     Route::<u32> { prefix: prefix.parse().unwrap(), next_hop: NextHop(hop) }
 /// };

@@ -10,7 +10,7 @@
 //! one added or removed. Memory and false positives drift no further than that from a fresh
 //! build's.
 
-use super::bloom::{CountingFilter, Parameters};
+use super::bloom::{Aim, CountingFilter, Parameters};
 use super::buckets::{Buckets, Value};
 use super::hashing::Key;
 use super::probing::{Hashing, Probes};
@@ -28,11 +28,12 @@ const ENTRIES_MIN: usize = 16;
 /// `SLOTS` slots.
 ///
 /// ```
-/// use fibula::blocks::{filtered::Filtered, hashing::HashFunction, probing::Combined};
+/// use fibula::blocks::{bloom::Aim, filtered::Filtered, hashing::HashFunction, probing::Combined};
 /// use fibula::engine::Unmetered;
 /// use fibula::memory::Pages;
 /// let hashing = Combined(HashFunction::Murmur);
-/// let mut pair: Filtered<u32, u8, Combined, 7> = Filtered::new(hashing, 10, 1000, Pages::Small);
+/// let mut pair: Filtered<u32, u8, Combined, 7> =
+///     Filtered::new(hashing, Aim::Percent(10), 1000, Pages::Small);
 /// for key in 0..1000 {
 ///     pair.set(key, 7);
 /// }
@@ -44,8 +45,8 @@ pub struct Filtered<K: Key, V: Value, H, const SLOTS: usize> {
     filter: CountingFilter,
     table: Buckets<K, V, SLOTS>,
     hashing: H,
-    /// The false-positive ratio that the filter is sized for, in percent.
-    percent: u8,
+    /// What the filter is sized for.
+    aim: Aim,
     /// The number of entries that filter and table are sized for.
     planned: usize,
     pages: Pages,
@@ -99,16 +100,15 @@ impl<const N: usize> Iterator for Ones<N> {
 }
 
 impl<K: Key, V: Value, H: Hashing, const SLOTS: usize> Filtered<K, V, H, SLOTS> {
-    /// Creates an empty pair for `entries` entries and a false-positive ratio of `percent`, 1 to
-    /// 99.
+    /// Creates an empty pair for `entries` entries. `aim` decides the size of the filter.
     #[must_use]
-    pub fn new(hashing: H, percent: u8, entries: usize, pages: Pages) -> Self {
+    pub fn new(hashing: H, aim: Aim, entries: usize, pages: Pages) -> Self {
         let planned = entries.max(ENTRIES_MIN);
         Self {
-            filter: CountingFilter::new(Parameters::of(planned, percent), pages),
+            filter: CountingFilter::new(aim.parameters(planned), pages),
             table: Buckets::with_room_for(planned, pages),
             hashing,
-            percent,
+            aim,
             planned,
             pages,
         }
@@ -142,10 +142,24 @@ impl<K: Key, V: Value, H: Hashing, const SLOTS: usize> Filtered<K, V, H, SLOTS> 
         }
     }
 
+    /// Returns whether `key` passes the filter.
+    #[inline(always)]
+    pub fn passes<M: Meter>(&self, key: K, meter: &mut M) -> bool {
+        !self.is_empty() && self.hashing.probes(key, meter).pass(&self.filter, meter)
+    }
+
+    /// Returns the value of `key` from the table alone. `meter` counts only the hash that is the
+    /// table's own: the filter's have been counted as the key [passed](Self::passes) it.
+    #[inline(always)]
+    pub fn search<M: Meter>(&self, key: K, meter: &mut M) -> V {
+        let home = self.hashing.probes(key, &mut Unmetered).home(meter);
+        self.table.get(home, key, meter)
+    }
+
     /// Returns the value of `key` from the table alone.
     #[must_use]
     pub fn peek(&self, key: K) -> V {
-        self.table.get(home(self.hashing, key), key, &mut Unmetered)
+        self.search(key, &mut Unmetered)
     }
 
     /// Tests the filter for the keys of a block whose bit is set in `candidates`, and prefetches
@@ -227,7 +241,7 @@ impl<K: Key, V: Value, H: Hashing, const SLOTS: usize> Filtered<K, V, H, SLOTS> 
             Figure::count(format!("{name} filter: bits (m)"), bits as usize),
             Figure::count(format!("{name} filter: hashes (k)"), hashes as usize),
             Figure::count(format!("{name} filter: keys (n)"), self.len()),
-            Figure::count(format!("{name} filter: false positives asked for, %"), self.percent.into()),
+            Figure::new(format!("{name} filter: false positives asked for, %"), self.aim.percent()),
         ];
         if let Some(met) = self.false_positives(keys) {
             figures.push(Figure::new(format!("{name} filter: false positives met, %"), met * 100.0));
@@ -266,7 +280,7 @@ impl<K: Key, V: Value, H: Hashing, const SLOTS: usize> Filtered<K, V, H, SLOTS> 
     fn make_again(&mut self) -> Cost {
         let hashing = self.hashing;
         let entries = self.len();
-        let mut fresh = Self::new(hashing, self.percent, entries, self.pages);
+        let mut fresh = Self::new(hashing, self.aim, entries, self.pages);
         fresh.table = self.table.resized(fresh.planned, self.pages, |key| home(hashing, key));
         for (key, _) in self.table.iter() {
             fresh.filter_each(key, CountingFilter::insert);
@@ -311,7 +325,8 @@ mod tests {
     fn false_positives_are_about_as_many_as_asked_for() {
         for percent in [1, 10, 30] {
             for (_, function) in HashFunction::NAMED {
-                let mut pair: Pair<u64, _> = Filtered::new(Combined(function), percent, 5000, Pages::Small);
+                let mut pair: Pair<u64, _> =
+                    Filtered::new(Combined(function), Aim::Percent(percent), 5000, Pages::Small);
                 for index in 0..5000 {
                     pair.set(key(index), 1);
                 }
@@ -323,14 +338,14 @@ mod tests {
     }
 
     fn grows_and_shrinks(hashing: impl Hashing) {
-        let mut pair: Pair<u64, _> = Filtered::new(hashing, 10, 0, Pages::Small);
+        let mut pair: Pair<u64, _> = Filtered::new(hashing, Aim::Percent(10), 0, Pages::Small);
         let empty = pair.bytes();
         let mut moved = 0;
         for index in 0..3000 {
             moved += pair.set(key(index), 1 + index as u16).entries_set;
         }
         assert!(moved <= 3000 * (SPARE as u64 + 2), "{moved} entries written");
-        let fresh: Pair<u64, _> = Filtered::new(hashing, 10, 3000, Pages::Small);
+        let fresh: Pair<u64, _> = Filtered::new(hashing, Aim::Percent(10), 3000, Pages::Small);
         for (lived, fresh) in pair.bytes().into_iter().zip(fresh.bytes()) {
             assert!(lived.abs_diff(fresh) <= fresh / 10, "{lived} bytes, {fresh} when made for it");
         }
@@ -353,7 +368,7 @@ mod tests {
     #[test]
     fn a_block_is_asked_as_key_by_key() {
         fn check(hashing: impl Hashing) {
-            let mut pair: Pair<u32, _> = Filtered::new(hashing, 20, 200, Pages::Small);
+            let mut pair: Pair<u32, _> = Filtered::new(hashing, Aim::Percent(20), 200, Pages::Small);
             for index in 0..200 {
                 pair.set(index * 3, 1);
             }
@@ -376,7 +391,7 @@ mod tests {
 
     #[test]
     fn an_entry_that_its_filter_denies_is_found() {
-        let mut pair: Pair<u32, _> = Filtered::new(Drawn, 1, 0, Pages::Small);
+        let mut pair: Pair<u32, _> = Filtered::new(Drawn, Aim::Percent(1), 0, Pages::Small);
         pair.set(1, 1);
         pair.filter_each(1, CountingFilter::remove);
         assert!(pair.validate().unwrap_err().contains("expected 1"));

@@ -27,6 +27,13 @@ pub trait Meter {
         let _ = place;
     }
 
+    /// Makes the loads of `loads` count as loads of what the paper keeps on chip. The default
+    /// counts no such loads apart.
+    #[inline(always)]
+    fn on_chip<R>(&mut self, loads: impl FnOnce(&mut Self) -> R) -> R {
+        loads(self)
+    }
+
     /// Records that one hash of a key was computed.
     fn hash(&mut self);
 }
@@ -58,11 +65,15 @@ impl Meter for Unmetered {
 /// let entries = [1_u64, 2];
 /// assert_eq!(accesses.load(&entries[0]) + accesses.load(&entries[1]), 3);
 /// assert_eq!((accesses.loads(), accesses.hashes()), (2, 0));
+/// accesses.on_chip(|meter| meter.load(&entries[0]));
+/// assert_eq!((accesses.loads(), accesses.loads_on_chip()), (3, 1));
 /// assert!(accesses.lines() <= 2);
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct Accesses {
     loads: u32,
+    /// The loads among them of what the paper keeps on chip.
+    on_chip: u32,
     /// The number of loads before the first hash.
     before_hash: u32,
     hashes: u32,
@@ -81,6 +92,13 @@ impl Accesses {
     #[must_use]
     pub fn loads(&self) -> u32 {
         self.loads
+    }
+
+    /// Returns how many of the loads were of what the paper keeps on chip; 0 where a paper places
+    /// nothing.
+    #[must_use]
+    pub fn loads_on_chip(&self) -> u32 {
+        self.on_chip
     }
 
     /// Returns how many loads there were before the first hash was computed; all of them if none
@@ -105,6 +123,7 @@ impl Accesses {
     /// Resets all counts, for the next lookup.
     pub fn clear(&mut self) {
         self.loads = 0;
+        self.on_chip = 0;
         self.before_hash = 0;
         self.hashes = 0;
         self.lines.clear();
@@ -127,6 +146,13 @@ impl Meter for Accesses {
                 self.lines.push(line);
             }
         }
+    }
+
+    fn on_chip<R>(&mut self, loads: impl FnOnce(&mut Self) -> R) -> R {
+        let before = self.loads - self.on_chip;
+        let result = loads(self);
+        self.on_chip = self.loads - before;
+        result
     }
 
     fn load<T: Copy>(&mut self, place: &T) -> T {

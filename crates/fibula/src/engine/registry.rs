@@ -156,6 +156,8 @@ registry! {
     #[cfg(feature = "papers")]
     lulea: engines::lulea::ABOUT, [ipv4] engines::lulea::Lulea;
     #[cfg(feature = "papers")]
+    pbf: engines::pbf::ABOUT, [ipv4] engines::pbf::Pbf;
+    #[cfg(feature = "papers")]
     bloom_naive: engines::bloom_naive::ABOUT, [ipv4] engines::bloom_naive::BloomNaive;
     #[cfg(feature = "papers")]
     bloom_base: engines::bloom::BASE, [ipv4] engines::bloom::BloomBase;

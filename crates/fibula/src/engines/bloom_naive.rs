@@ -36,6 +36,7 @@
 //! - Each filter has its own size from the beginning. The paper introduces that with its Baseline.
 
 use crate::arch::Isa;
+use crate::blocks::bloom::Aim;
 use crate::blocks::by_length::{ByLength, Keyed};
 use crate::blocks::probing::Drawn;
 use crate::engine::{About, Config, Engine, Figure, Lookup, Meter, ParameterInfo, Update, Updates, Width};
@@ -82,7 +83,7 @@ impl<A: Keyed, W: Width, const SLOTS: usize> Lookup<A> for Naive<A, W, SLOTS> {
 
     #[inline(always)]
     fn lookup_batch<I: Isa>(&self, _: I, addresses: &[A], next_hops: &mut [W]) {
-        self.0.look_up_all(addresses, next_hops);
+        self.0.look_up_all::<false>(addresses, next_hops);
     }
 }
 
@@ -92,7 +93,7 @@ impl<A: Keyed, W: Width, const SLOTS: usize> Engine<A> for Naive<A, W, SLOTS> {
     fn build(rib: &Rib<A>, config: &Config) -> Result<Self, Error> {
         let percent = config.parameter("fpr", 1..=90, PERCENT)?;
         let lengths: Vec<u8> = (1..=A::LONGEST).collect();
-        Ok(Self(ByLength::build(rib, &lengths, Drawn, percent, config.pages)?))
+        Ok(Self(ByLength::build(rib, &lengths, Drawn, Aim::Percent(percent), config.pages)?))
     }
 
     fn view(&self) -> &Self {
@@ -104,7 +105,7 @@ impl<A: Keyed, W: Width, const SLOTS: usize> Engine<A> for Naive<A, W, SLOTS> {
     }
 
     fn memory(&self) -> Memory {
-        self.0.memory()
+        self.0.memory(Memory::off_chip)
     }
 
     fn figures(&self) -> Vec<Figure> {

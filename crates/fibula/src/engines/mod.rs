@@ -39,6 +39,8 @@ pub mod miht;
 pub mod mosaic;
 pub mod mosaic6;
 pub mod oracle;
+#[cfg(feature = "papers")]
+pub mod pbf;
 pub mod planb;
 pub mod poptrie;
 pub mod radix;

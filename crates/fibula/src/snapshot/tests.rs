@@ -8,7 +8,7 @@ use crate::{Fib, Prefix, Route};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// The engines that support snapshots.
-const KEEPING: [&str; 14] = [
+const KEEPING: [&str; 16] = [
     "dir24-8",
     "sail-l",
     "mosaic",
@@ -19,6 +19,8 @@ const KEEPING: [&str; 14] = [
     "dxr",
     "dxr16",
     "tree-bitmap",
+    "tree-bitmap/strides=12-5-5-5-5",
+    "tree-bitmap/strides=14-6-6-6",
     "tree-bitmap/strides=11-7-7-7",
     "mosaic6",
     "planb",

@@ -19,23 +19,30 @@ struct Asked<'t, A: Keyed, W: Width, H: Hashing, const SLOTS: usize> {
 }
 
 impl<A: Keyed, W: Width, H: Hashing, const SLOTS: usize> ByLength<A, W, H, SLOTS> {
-    /// Looks up `addresses` and writes their answers to `next_hops`, which has the same length.
+    /// Looks up `addresses` and writes their answers to `next_hops`, which has the same length. If
+    /// `EVERY`, the filters of all levels are asked for each address, as in
+    /// [`look_up_after_all`](Self::look_up_after_all).
     #[inline(always)]
-    pub fn look_up_all(&self, addresses: &[A], next_hops: &mut [W]) {
+    pub fn look_up_all<const EVERY: bool>(&self, addresses: &[A], next_hops: &mut [W]) {
         let (blocks, rest) = addresses.as_chunks::<BLOCK>();
         let (answers, answers_rest) = next_hops.as_chunks_mut::<BLOCK>();
         for (block, answers) in blocks.iter().zip(answers) {
-            self.look_up_block(block, answers);
+            self.look_up_block::<EVERY>(block, answers);
         }
         for (&address, answer) in rest.iter().zip(answers_rest) {
-            *answer = self.look_up(address, &mut Unmetered);
+            *answer = if EVERY {
+                self.look_up_after_all(address, &mut Unmetered)
+            } else {
+                self.look_up(address, &mut Unmetered)
+            };
         }
     }
 
-    /// Tries each level for all addresses that no longer one has answered. The filter of a level is
-    /// tested before the table of the level before is searched, so that the buckets arrive in time.
+    /// Tries each level for all addresses that no longer one has answered, or its filter for all.
+    /// The filter of a level is tested before the table of the level before is searched, so that
+    /// the buckets arrive in time.
     #[inline(always)]
-    fn look_up_block(&self, addresses: &[A; BLOCK], next_hops: &mut [W; BLOCK]) {
+    fn look_up_block<const EVERY: bool>(&self, addresses: &[A; BLOCK], next_hops: &mut [W; BLOCK]) {
         let mut open = ALL;
         *next_hops = [self.default; BLOCK];
         let mut before: Option<Asked<'_, A, W, H, SLOTS>> = None;
@@ -45,10 +52,11 @@ impl<A: Keyed, W: Width, H: Hashing, const SLOTS: usize> ByLength<A, W, H, SLOTS
             for key in &mut keys {
                 *key = A::first(*key, level.len);
             }
-            let asked = Asked { level, keys, survivors: level.pair.survivors(&keys, open) };
+            let asked =
+                Asked { level, keys, survivors: level.pair.survivors(&keys, if EVERY { ALL } else { open }) };
             if let Some(before) = before.replace(asked) {
                 self.search(&before, addresses, &mut open, next_hops);
-                if open == 0 {
+                if open == 0 && !EVERY {
                     return;
                 }
             }

@@ -21,6 +21,7 @@ mod tests;
 mod update;
 mod validate;
 
+use super::bloom::Aim;
 use super::expanded::Expanded;
 use super::expansion::counts;
 use super::filtered::{Filtered, random_keys};
@@ -116,14 +117,14 @@ impl<A: Keyed, W: Width, H: Hashing, const SLOTS: usize> Level<A, W, H, SLOTS> {
 /// A table expanded to some lengths, each with a filter and a hash table; see the [module](self).
 ///
 /// ```
-/// use fibula::blocks::{by_length::ByLength, probing::Drawn};
+/// use fibula::blocks::{bloom::Aim, by_length::ByLength, probing::Drawn};
 /// use fibula::engine::Unmetered;
 /// use fibula::{NextHop, Rib, memory::Pages};
 /// let mut rib: Rib<u32> = Rib::new();
 /// rib.insert("10.0.0.0/8".parse()?, NextHop(1));
 /// rib.insert("10.1.2.0/23".parse()?, NextHop(2));
 /// let table: ByLength<u32, u8, Drawn, 8> =
-///     ByLength::build(&rib, &[12, 24, 32], Drawn, 10, Pages::Small)?;
+///     ByLength::build(&rib, &[12, 24, 32], Drawn, Aim::Percent(10), Pages::Small)?;
 /// assert_eq!(table.estimated(), 16 + 2);
 /// let addresses = [0x0A01_0300, 0x0A01_0400, 0x0B00_0000];
 /// assert_eq!(addresses.map(|a| table.look_up(a, &mut Unmetered)), [2, 1, 0]);
@@ -140,11 +141,11 @@ pub struct ByLength<A: Keyed, W: Width, H: Hashing, const SLOTS: usize> {
 
 impl<A: Keyed, W: Width, H: Hashing, const SLOTS: usize> ByLength<A, W, H, SLOTS> {
     /// Expands a table to ascending lengths. The last is 64, or the address's own length if that is
-    /// shorter. `percent` is the false-positive ratio of every filter.
+    /// shorter. `aim` decides the size of every filter.
     ///
     /// # Errors
     /// If there are more routes longer than 64 bits than a tree holds.
-    pub fn build(rib: &Rib<A>, levels: &[u8], hashing: H, percent: u8, pages: Pages) -> Result<Self, Limit> {
+    pub fn build(rib: &Rib<A>, levels: &[u8], hashing: H, aim: Aim, pages: Pages) -> Result<Self, Limit> {
         debug_assert_eq!(levels.last(), Some(&A::LONGEST));
         let mut above = 0;
         let mut table = Self {
@@ -159,7 +160,7 @@ impl<A: Keyed, W: Width, H: Hashing, const SLOTS: usize> ByLength<A, W, H, SLOTS
                 above,
                 routes: 0,
                 estimated: 0,
-                pair: Filtered::new(hashing, percent, count.expanded as usize + marks, pages),
+                pair: Filtered::new(hashing, aim, count.expanded as usize + marks, pages),
             });
             above = count.level;
         }
@@ -192,7 +193,8 @@ impl<A: Keyed, W: Width, H: Hashing, const SLOTS: usize> ByLength<A, W, H, SLOTS
         if longer == W::default() { entry.next_hop } else { longer }
     }
 
-    /// Returns the answer for one address.
+    /// Returns the answer for one address. The filter of a level is asked only if no longer level
+    /// has answered.
     #[inline(always)]
     pub fn look_up<M: Meter>(&self, address: A, meter: &mut M) -> W {
         for level in self.longest_first() {
@@ -205,12 +207,32 @@ impl<A: Keyed, W: Width, H: Hashing, const SLOTS: usize> ByLength<A, W, H, SLOTS
         meter.load(&self.default)
     }
 
-    /// Returns the memory it occupies.
+    /// As [`look_up`](Self::look_up), where the filters of all levels are asked first, as hardware
+    /// does that asks them at once. They count as [on chip](Meter::on_chip).
+    #[inline(always)]
+    pub fn look_up_after_all<M: Meter>(&self, address: A, meter: &mut M) -> W {
+        let mut passed = 0_u64;
+        for (at, level) in self.longest_first().enumerate() {
+            let passes = meter.on_chip(|meter| level.pair.passes(level.key(address), meter));
+            passed |= u64::from(passes) << at;
+        }
+        for (at, level) in self.longest_first().enumerate() {
+            if passed >> at & 1 == 1 {
+                let entry = level.pair.search(level.key(address), meter);
+                let next_hop = self.answer(entry, address, meter);
+                if next_hop != W::default() {
+                    return next_hop;
+                }
+            }
+        }
+        meter.load(&self.default)
+    }
+
+    /// Returns the memory it occupies. The filters are placed by `filters`, on or off chip.
     #[must_use]
-    pub fn memory(&self) -> Memory {
+    pub fn memory(&self, filters: impl FnOnce(Memory, &'static str, usize) -> Memory) -> Memory {
         let sum = |part: usize| self.levels.iter().map(|level| level.pair.bytes()[part]).sum();
-        let memory = Memory::new()
-            .off_chip("filters", sum(0))
+        let memory = filters(Memory::new(), "filters", sum(0))
             .off_chip("tables", sum(2))
             .off_chip("default route", size_of::<W>())
             .off_chip("filter counters", sum(1));

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::NextHop;
+use crate::blocks::bloom::Aim;
 use crate::blocks::expanded::Entries;
 use crate::blocks::probing::Drawn;
 
@@ -21,7 +22,7 @@ fn rib() -> Rib<u128> {
 }
 
 fn table() -> Table {
-    ByLength::build(&rib(), &[32, 48, 64], Drawn, 10, Pages::Small).unwrap()
+    ByLength::build(&rib(), &[32, 48, 64], Drawn, Aim::Percent(10), Pages::Small).unwrap()
 }
 
 #[test]

@@ -55,7 +55,8 @@ impl<W: Width, B: BitMaps> PivotView<W, B> {
         for (depth, &level) in B::LEVELS.iter().enumerate().rev() {
             let slot = slot_of(address, level);
             let (word, bit) = B::place(depth, slot);
-            if meter.load_word::<u64>(&self.words[word]) >> bit & 1 == 1 {
+            let map = meter.on_chip(|meter| meter.load_word::<u64>(&self.words[word]));
+            if map >> bit & 1 == 1 {
                 return if level == PIVOT {
                     self.below.next_hop(address, meter)
                 } else {

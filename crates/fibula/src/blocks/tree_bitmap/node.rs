@@ -151,6 +151,25 @@ map! { u16, stride: 4, words: 2,
     as_one: |[maps, block]: [u32; 2]| u64::from(block) << 32 | u64::from(maps)
 }
 
+map! { u32, stride: 5, words: 3,
+    unpack: |[internal, external, block]: [u32; 3]| Node { internal, external, block },
+    pack: |node: Node<u32>| [node.internal, node.external, node.block],
+    root: [u32; 3], apart: |root| root, as_one: |words| words
+}
+
+map! { u64, stride: 6, words: 5,
+    unpack: |[i0, i1, e0, e1, block]: [u32; 5]| {
+        let wide = |low: u32, high: u32| u64::from(high) << 32 | u64::from(low);
+        Node { internal: wide(i0, i1), external: wide(e0, e1), block }
+    },
+    pack: |node: Node<u64>| {
+        let halves = |map: u64| [map as u32, (map >> 32) as u32];
+        let ([i0, i1], [e0, e1]) = (halves(node.internal), halves(node.external));
+        [i0, i1, e0, e1, node.block]
+    },
+    root: [u32; 5], apart: |root| root, as_one: |words| words
+}
+
 map! { u128, stride: 7, words: 9,
     unpack: |[i0, i1, i2, i3, e0, e1, e2, e3, block]: [u32; 9]| {
         Node { internal: join([i0, i1, i2, i3]), external: join([e0, e1, e2, e3]), block }

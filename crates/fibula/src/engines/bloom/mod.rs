@@ -75,6 +75,7 @@ mod update;
 mod validate;
 
 use crate::arch::Isa;
+use crate::blocks::bloom::Aim;
 use crate::blocks::expanded::Expanded;
 use crate::blocks::expansion::counts;
 use crate::blocks::filtered::{Filtered, random_keys};
@@ -222,8 +223,8 @@ impl<W: Width, H: Configured> Engine<u32> for Groups<W, H> {
         Limit::check(EXPANDED, g2 as u64, EXPANDED_MAX)?;
         let mut engine = Self {
             direct: Direct::new(config.pages),
-            g1: Filtered::new(hashing, percent24, g1, config.pages),
-            g2: Filtered::new(hashing, percent32, g2, config.pages),
+            g1: Filtered::new(hashing, Aim::Percent(percent24), g1, config.pages),
+            g2: Filtered::new(hashing, Aim::Percent(percent32), g2, config.pages),
             routes: [0, 1, 2].map(|group| counts[group].routes as usize),
         };
         for route in rib {

@@ -56,6 +56,7 @@
 mod tests;
 
 use crate::arch::Isa;
+use crate::blocks::bloom::Aim;
 use crate::blocks::by_length::{ByLength, KEY_BITS, LEVELS_MAX};
 use crate::blocks::dpcpe::{Choice, Distribution, EXPANDED};
 use crate::blocks::hashing::HashFunction;
@@ -146,7 +147,7 @@ impl<W: Width> Lookup<u128> for Bloom6<W> {
 
     #[inline(always)]
     fn lookup_batch<I: Isa>(&self, _: I, addresses: &[u128], next_hops: &mut [W]) {
-        self.table.look_up_all(addresses, next_hops);
+        self.table.look_up_all::<false>(addresses, next_hops);
     }
 }
 
@@ -157,7 +158,7 @@ impl<W: Width> Engine<u128> for Bloom6<W> {
         let hashing = Combined(config.choice("hash", &HashFunction::NAMED)?);
         let percent = config.parameter("fpr", 1..=90, PERCENT)?;
         let levels = choose(rib, config)?;
-        let table = ByLength::build(rib, &levels, hashing, percent, config.pages)?;
+        let table = ByLength::build(rib, &levels, hashing, Aim::Percent(percent), config.pages)?;
         let room = table.estimated().saturating_add(EXPANDED_MIN.max(table.estimated() / SPARE));
         Ok(Self { table, room })
     }
@@ -174,7 +175,7 @@ impl<W: Width> Engine<u128> for Bloom6<W> {
     }
 
     fn memory(&self) -> Memory {
-        self.table.memory()
+        self.table.memory(Memory::off_chip)
     }
 
     fn figures(&self) -> Vec<Figure> {

@@ -110,7 +110,8 @@ fn a_lookup_probes_24_first_and_then_23_to_0() {
     {
         let mut accesses = Accesses::new();
         assert_eq!(engine.lookup_metered(address, &mut accesses), next_hop);
-        assert_eq!(accesses.loads(), loads);
+        let probes = if address == 0x0A01_0200 { 1 } else { loads - 1 };
+        assert_eq!((accesses.loads(), accesses.loads_on_chip()), (loads, probes));
     }
 }
 

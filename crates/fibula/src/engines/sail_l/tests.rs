@@ -42,9 +42,9 @@ fn the_worked_example() {
     let loads = [0x0001_0000, 0x0000_0000, 0x0000_0202].map(|address| {
         let mut accesses = Accesses::new();
         engine.lookup_metered(address, &mut accesses);
-        accesses.loads()
+        (accesses.loads(), accesses.loads_on_chip())
     });
-    assert_eq!(loads, [1, 2, 4]);
+    assert_eq!(loads, [(1, 1), (2, 1), (4, 1)]);
     engine.validate(&rib).unwrap();
 }
 

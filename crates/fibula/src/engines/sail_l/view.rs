@@ -39,7 +39,7 @@ impl<W: Width> SailLView<W> {
     /// Looks up one address by Algorithm 2.
     #[inline(always)]
     fn lookup_one(&self, address: u32, meter: &mut impl Meter) -> W {
-        let bcn16: u32 = meter.load_word(&self.bcn16()[(address >> 16) as usize]);
+        let bcn16: u32 = meter.on_chip(|meter| meter.load_word(&self.bcn16()[(address >> 16) as usize]));
         if bcn16 & ANSWER != 0 {
             return W::narrow(NextHop(bcn16 ^ ANSWER));
         }

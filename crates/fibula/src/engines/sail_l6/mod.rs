@@ -294,7 +294,8 @@ impl<W: Width> Lookup<u128> for SailL6<W> {
 
     #[inline(always)]
     fn lookup_metered<M: Meter>(&self, address: u128, meter: &mut M) -> W {
-        let entry = descend(&self.upper, &LEVELS, first_chunk(address), address, meter);
+        let entry =
+            meter.on_chip(|meter| descend(&self.upper, &LEVELS, first_chunk(address), address, meter));
         if entry & ANSWER != 0 {
             return W::narrow(NextHop(entry ^ ANSWER));
         }

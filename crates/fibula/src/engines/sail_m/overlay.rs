@@ -142,7 +142,7 @@ impl Overlay {
         if self.is_answered(node, meter) {
             return Place::Upper(node);
         }
-        let slot = slot24(meter.load(&self.c16[node]), address);
+        let slot = slot24(meter.on_chip(|meter| meter.load(&self.c16[node])), address);
         if self.is_answered(slot, meter) {
             return Place::Upper(slot);
         }
@@ -168,7 +168,7 @@ impl Overlay {
     /// Returns whether a slot holds answers.
     #[inline(always)]
     pub(super) fn is_answered(&self, slot: usize, meter: &mut impl Meter) -> bool {
-        meter.load(&self.answered[slot / WORD]) >> (slot % WORD) & 1 != 0
+        meter.on_chip(|meter| meter.load(&self.answered[slot / WORD])) >> (slot % WORD) & 1 != 0
     }
 
     /// Returns B16 as an array of known size, so that no 16-bit index needs a bounds check.

@@ -17,12 +17,19 @@
 //!                        128-bit maps
 //!   IPv4   array of 2^11     nodes after 11 18 25 32 bits
 //!   IPv6   array of 2^11     nodes after 11 18 25 ... 123 bits
+//!
+//! strides=14-6-6-6       20-byte nodes of two 64-bit maps
+//!   both   array of 2^14     nodes after 14 20 26 32 bits, and so on for IPv6
+//!
+//! strides=12-5-5-5-5     12-byte nodes of two 32-bit maps
+//!   both   array of 2^12     nodes after 12 17 22 27 32 bits, and so on for IPv6
 //! ```
 //! A node of stride 4 holds the prefixes of the four lengths from its own depth on. The last node
 //! of IPv4 comes after 29 bits and holds /29 to /32: the last number of 13-4-4-4-4-3 means three
 //! bits left to consume. For IPv6 an array of 17 bits gives the same end, with the last node after
 //! 125 bits. A node of stride 7 after 25 bits ends at /31. So a /32 has a node of its own, in which
-//! only the first bit of the internal map can be set.
+//! only the first bit of the internal map can be set. Strides of 5 and 6 end alike; they lie
+//! between the paper's two, as its `bitmap_k` has it for k from 5 on.
 //!
 //! # Worked example
 //! 10.0.0.0/8 to 1, 10.0.0.0/16 to 2, 10.0.128.0/17 to 3, 10.0.192.0/20 to 4, 10.0.192.1/32 to 5,
@@ -79,7 +86,7 @@ pub const ABOUT: About = About {
     limits: &[LimitInfo { what: WORDS, max: MAX_WORDS }],
     parameters: &[ParameterInfo {
         name: "strides",
-        meaning: "13-4-4-4-4-3 (8-byte nodes, default) or 11-7-7-7 (36-byte nodes); for IPv6 17-4-...-4-3 or 11-7-...-7-5",
+        meaning: "13-4-4-4-4-3 (8-byte nodes, default; for IPv6 17-4-...-4-3), 12-5-5-5-5 (12), 14-6-6-6 (20) or 11-7-7-7 (36)",
     }],
     ..About::DEFAULT
 };
@@ -92,10 +99,12 @@ fn initial_bits_above_4(family: Family) -> u8 {
     }
 }
 
-/// The bits that the initial array resolves above nodes of stride 7.
+/// The bits that the initial array resolves above nodes of stride 5, 6 and 7.
+const INITIAL_BITS_ABOVE_5: u8 = 12;
+const INITIAL_BITS_ABOVE_6: u8 = 14;
 const INITIAL_BITS_ABOVE_7: u8 = 11;
 
-/// The compiled table, with either kind of node; see the [module page](self).
+/// The compiled table, with one kind of node; see the [module page](self).
 #[derive(Debug)]
 pub struct TreeBitmap<A, W: Copy> {
     view: TreeBitmapView<A, W>,
@@ -105,6 +114,8 @@ pub struct TreeBitmap<A, W: Copy> {
 #[derive(Debug)]
 enum Nodes<A, W: Copy> {
     Stride4(InitialArray<A, W, u16>),
+    Stride5(InitialArray<A, W, u32>),
+    Stride6(InitialArray<A, W, u64>),
     Stride7(InitialArray<A, W, u128>),
 }
 
@@ -113,6 +124,10 @@ enum Nodes<A, W: Copy> {
 pub enum TreeBitmapView<A, W> {
     /// Nodes of stride 4.
     Stride4(InitialArrayView<A, W, u16>),
+    /// Nodes of stride 5.
+    Stride5(InitialArrayView<A, W, u32>),
+    /// Nodes of stride 6.
+    Stride6(InitialArrayView<A, W, u64>),
     /// Nodes of stride 7.
     Stride7(InitialArrayView<A, W, u128>),
 }
@@ -122,26 +137,32 @@ impl<A: Address, W: Width> Nodes<A, W> {
     fn view(&self) -> TreeBitmapView<A, W> {
         match self {
             Self::Stride4(array) => TreeBitmapView::Stride4(array.view()),
+            Self::Stride5(array) => TreeBitmapView::Stride5(array.view()),
+            Self::Stride6(array) => TreeBitmapView::Stride6(array.view()),
             Self::Stride7(array) => TreeBitmapView::Stride7(array.view()),
         }
     }
 }
 
-layouts!(($) with_table: Stride4, Stride7);
+layouts!(($) with_table: Stride4, Stride5, Stride6, Stride7);
 
-/// Returns whether the nodes are to have stride 7.
-fn has_stride_7(config: &Config) -> Result<bool, Error> {
-    config.choice("strides", &[("13-4-4-4-4-3", false), ("11-7-7-7", true)])
+/// Returns the stride of the nodes that a configuration asks for.
+fn stride(config: &Config) -> Result<u8, Error> {
+    config.choice("strides", &[("13-4-4-4-4-3", 4), ("12-5-5-5-5", 5), ("14-6-6-6", 6), ("11-7-7-7", 7)])
 }
 
 impl<A: Address, W: Width> TreeBitmap<A, W> {
     /// Builds within a limit of words. The tests make the limit small.
     fn build_within(rib: &Rib<A>, config: &Config, max_words: u64) -> Result<Self, Error> {
         let (routes, pages) = (rib.iter(), config.pages);
-        let nodes = if has_stride_7(config)? {
-            Nodes::Stride7(InitialArray::build(routes, INITIAL_BITS_ABOVE_7, max_words, pages)?)
-        } else {
-            Nodes::Stride4(InitialArray::build(routes, initial_bits_above_4(A::FAMILY), max_words, pages)?)
+        let nodes = match stride(config)? {
+            5 => Nodes::Stride5(InitialArray::build(routes, INITIAL_BITS_ABOVE_5, max_words, pages)?),
+            6 => Nodes::Stride6(InitialArray::build(routes, INITIAL_BITS_ABOVE_6, max_words, pages)?),
+            7 => Nodes::Stride7(InitialArray::build(routes, INITIAL_BITS_ABOVE_7, max_words, pages)?),
+            _ => {
+                let bits = initial_bits_above_4(A::FAMILY);
+                Nodes::Stride4(InitialArray::build(routes, bits, max_words, pages)?)
+            }
         };
         Ok(Self { view: nodes.view(), nodes })
     }
@@ -150,6 +171,8 @@ impl<A: Address, W: Width> TreeBitmap<A, W> {
     fn show(&mut self) {
         match (&self.nodes, &mut self.view) {
             (Nodes::Stride4(array), TreeBitmapView::Stride4(view)) => array.show_in(view),
+            (Nodes::Stride5(array), TreeBitmapView::Stride5(view)) => array.show_in(view),
+            (Nodes::Stride6(array), TreeBitmapView::Stride6(view)) => array.show_in(view),
             (Nodes::Stride7(array), TreeBitmapView::Stride7(view)) => array.show_in(view),
             (nodes, view) => *view = nodes.view(),
         }
@@ -230,8 +253,7 @@ impl<A: Address, W: Width> Engine<A> for TreeBitmap<A, W> {
 }
 
 impl<A: Address, W: Width> Share<A> for TreeBitmap<A, W> {
-    /// Shares the table, unless its nodes have stride 7: a reader cannot load such a root in one
-    /// word.
+    /// Shares the table if its nodes have stride 4: a reader cannot load a longer root in one word.
     fn share(&mut self) -> Option<TreeBitmapView<A, W>> {
         let Nodes::Stride4(array) = &mut self.nodes else { return None };
         array.share();
@@ -250,10 +272,11 @@ impl<A: Address, W: Width> Persist<A> for TreeBitmap<A, W> {
     }
 
     fn open(sections: &Sections<'_>, config: &Config) -> Result<TreeBitmapView<A, W>, Error> {
-        Ok(if has_stride_7(config)? {
-            TreeBitmapView::Stride7(InitialArray::open(sections, INITIAL_BITS_ABOVE_7)?)
-        } else {
-            TreeBitmapView::Stride4(InitialArray::open(sections, initial_bits_above_4(A::FAMILY))?)
+        Ok(match stride(config)? {
+            5 => TreeBitmapView::Stride5(InitialArray::open(sections, INITIAL_BITS_ABOVE_5)?),
+            6 => TreeBitmapView::Stride6(InitialArray::open(sections, INITIAL_BITS_ABOVE_6)?),
+            7 => TreeBitmapView::Stride7(InitialArray::open(sections, INITIAL_BITS_ABOVE_7)?),
+            _ => TreeBitmapView::Stride4(InitialArray::open(sections, initial_bits_above_4(A::FAMILY))?),
         })
     }
 }

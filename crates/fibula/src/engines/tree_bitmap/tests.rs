@@ -11,6 +11,9 @@ use proptest::prelude::*;
 
 const STRIDE_7: &str = "11-7-7-7";
 
+/// The strides whose roots are longer than a word.
+const LONGER_STRIDES: [&str; 3] = ["12-5-5-5-5", "14-6-6-6", STRIDE_7];
+
 fn build<A: Address, W: Width>(rib: &Rib<A>, strides: &str) -> TreeBitmap<A, W> {
     TreeBitmap::build(rib, &Config::default().with("strides", strides)).unwrap()
 }
@@ -107,7 +110,7 @@ fn the_last_nodes_of_both_families_and_strides() {
             .chain([(last.to_owned(), 5)])
             .collect::<Vec<_>>()
     };
-    for strides in ["13-4-4-4-4-3", STRIDE_7] {
+    for strides in ["13-4-4-4-4-3"].iter().chain(&LONGER_STRIDES) {
         let routes = ends("255.255.255.252/30");
         let routes: Vec<(&str, u32)> = routes.iter().map(|(prefix, hop)| (prefix.as_str(), *hop)).collect();
         let rib: Rib<u32> = rib(&routes);
@@ -136,7 +139,10 @@ fn a_limit_is_named_and_an_update_past_it_changes_nothing() {
 fn strides_are_chosen_by_name() {
     let rib: Rib<u32> = Rib::new();
     let error = Fib::build("tree-bitmap/strides=8-8-8-8", &rib).unwrap_err().to_string();
-    assert_eq!(error, "parameter strides=8-8-8-8: expected one of 13-4-4-4-4-3, 11-7-7-7");
+    assert_eq!(
+        error,
+        "parameter strides=8-8-8-8: expected one of 13-4-4-4-4-3, 12-5-5-5-5, 14-6-6-6, 11-7-7-7"
+    );
     assert!(Fib::build("tree-bitmap/strides=11-7-7-7", &rib).is_ok());
 }
 
@@ -157,9 +163,9 @@ fn changes<A: Address>() -> impl Strategy<Value = Vec<Change<A>>> {
 
 /// Applies the changes one by one and compares answers around every prefix, alone and in batches on
 /// every instruction set.
-fn follow<A: Address>(changes: &[Change<A>]) {
+fn follow<A: Address>(strides: &str, changes: &[Change<A>]) {
     let mut rib: Rib<A> = Rib::new();
-    let mut engine: TreeBitmap<A, u8> = build(&rib, STRIDE_7);
+    let mut engine: TreeBitmap<A, u8> = build(&rib, strides);
     for delta in changes.iter().filter_map(|&change| rib.apply(change).map(|delta| (delta, rib.clone()))) {
         assert!(matches!(engine.apply(&delta.1, &[delta.0]), Update::Applied(_)));
         engine.validate(&delta.1).unwrap();
@@ -174,7 +180,7 @@ fn follow<A: Address>(changes: &[Change<A>]) {
     let expected: Vec<NextHop> = addresses.iter().map(|&address| oracle.lookup_index(address)).collect();
     let lived: Vec<NextHop> = addresses.iter().map(|&address| engine.lookup(address).widen()).collect();
     assert_eq!(lived, expected);
-    let mut fresh = Fib::build("tree-bitmap/strides=11-7-7-7", &rib).unwrap();
+    let mut fresh = Fib::build(&format!("tree-bitmap/strides={strides}"), &rib).unwrap();
     for &level in crate::arch::Level::available() {
         fresh.set_isa(level);
         let mut found = vec![NextHop(9); addresses.len()];
@@ -187,8 +193,10 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn strides_of_7_follow_any_sequence(ipv4 in changes::<u32>(), ipv6 in changes::<u128>()) {
-        follow(&ipv4);
-        follow(&ipv6);
+    fn longer_strides_follow_any_sequence(ipv4 in changes::<u32>(), ipv6 in changes::<u128>()) {
+        for strides in LONGER_STRIDES {
+            follow(strides, &ipv4);
+            follow(strides, &ipv6);
+        }
     }
 }
