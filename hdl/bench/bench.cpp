@@ -1,10 +1,11 @@
 // The test bench of all pipelines: one beat a clock, every answer compared, clocks counted.
 //
-// bench IMAGE BEATS STAGES LATENCY even|rough
+// bench IMAGE BEATS STAGES STAGE_CLOCKS LATENCY even|rough
 //
 // `even`: the memories are never busy. The bench asserts that every beat is taken in its clock, and
-// that every answer comes exactly STAGES clocks later (plus those of the memories off chip): so
-// there is one answer a clock.
+// that every answer comes exactly STAGES * STAGE_CLOCKS clocks later (plus those of the memories
+// off chip): so there is one answer a clock. Before, it sends some addresses alone, and asserts that
+// the near memory is read after those stages and the two clocks of a queue.
 // `rough`: the memories are busy at random and answer late, beats come with gaps, and the pipeline is
 // reset in the middle. The bench asserts that all answers come, in order, and that the queues were
 // full.
@@ -25,6 +26,10 @@ namespace {
 
 // The first number of a memory off chip; see crates/fibula-hdl.
 constexpr uint32_t NEAR = 32, FAR = 33;
+// The clocks of an empty queue.
+constexpr uint64_t QUEUE = 2;
+// The addresses that are sent alone.
+constexpr size_t ALONE = 64;
 
 struct Run { uint32_t memory, index, count, zero; uint64_t data; };
 struct Beat {
@@ -72,12 +77,12 @@ struct Expected { uint64_t clock; uint32_t address, before, after; };
 
 class Bench {
 public:
-    Bench(uint32_t stages, uint32_t latency, bool rough) : latency_(latency), rough_(rough) {
+    Bench(uint32_t on_chip, uint32_t latency, bool rough) : on_chip_(on_chip), latency_(latency), rough_(rough) {
 #ifdef OFF_CHIP
         // A queue takes two clocks, and so does the queue of a memory's answers, twice.
-        clocks_ = stages + 2 * (latency + 4);
+        clocks_ = on_chip + 2 * (latency + QUEUE + QUEUE);
 #else
-        clocks_ = stages;
+        clocks_ = on_chip;
 #endif
     }
 
@@ -93,7 +98,31 @@ public:
         drain();
     }
 
+#ifdef OFF_CHIP
+    // Sends addresses from before the first change alone: no beat is in the pipeline but theirs, so
+    // the first read of the near memory is of the address and tells how long it was on chip.
+    void alone(const std::vector<Beat>& beats) {
+        if (rough_) return;
+        for (size_t at = 0; at < beats.size() && at < ALONE && beats[at].flags == 1; at++) {
+            near_reads_ = 0;
+            const uint64_t start = clock_;
+            offer(beats[at]);
+            drain();
+            if (near_reads_ == 0) continue;
+            read_alone_++;
+            if (first_read_ - start != on_chip_ + QUEUE && !misplaced_++)
+                std::printf("a read off chip after %llu clocks, expected %llu\n",
+                            (unsigned long long)(first_read_ - start), (unsigned long long)(on_chip_ + QUEUE));
+        }
+        sent_alone_ = answers_;
+        if (read_alone_ == 0) { std::printf("no address that is sent alone reads off chip\n"); misplaced_++; }
+    }
+#endif
+
     void run(const std::vector<Beat>& beats) {
+#ifdef OFF_CHIP
+        alone(beats);
+#endif
         tested_ = true;
         const uint64_t first = clock_;
         for (size_t at = 0; at < beats.size(); at++) {
@@ -110,13 +139,16 @@ public:
     }
 
     int report(const char* name, size_t beats) const {
+        const uint64_t answers = answers_ - sent_alone_;
         std::printf("%s: %llu answers of %zu addresses, %llu wrong, %llu third, %llu late, %.3f beats a clock,"
-                    " %llu clocks each, %llu clocks refused, %llu dropped by reset, %llu during changes\n",
-                    name, (unsigned long long)answers_, beats, (unsigned long long)wrong_,
-                    (unsigned long long)third_, (unsigned long long)late_,
+                    " %llu clocks each, %llu on chip, %llu clocks refused, %llu dropped by reset, %llu during changes\n",
+                    name, (unsigned long long)answers, beats, (unsigned long long)wrong_,
+                    (unsigned long long)third_, (unsigned long long)(late_ + misplaced_),
                     double(beats) / double(offered_clocks_), (unsigned long long)clocks_,
-                    (unsigned long long)refused_, (unsigned long long)dropped_, (unsigned long long)between_);
-        bool good = wrong_ == 0 && third_ == 0 && late_ == 0 && answers_ + dropped_ == beats && answers_ > 0;
+                    (unsigned long long)on_chip_, (unsigned long long)refused_, (unsigned long long)dropped_,
+                    (unsigned long long)between_);
+        bool good = wrong_ == 0 && third_ == 0 && late_ == 0 && misplaced_ == 0;
+        good = good && answers + dropped_ == beats && answers > 0;
         if (!rough_) good = good && offered_clocks_ == beats && dropped_ == 0;
 #ifdef OFF_CHIP
         // Busy memories must have filled the queues, or their stalls were not tested.
@@ -131,7 +163,8 @@ private:
     Memory near_, far_;
     Random top_random_;
     std::deque<Expected> expected_;
-    uint64_t latency_, clocks_, clock_ = 0, answers_ = 0, wrong_ = 0, third_ = 0, late_ = 0;
+    uint64_t on_chip_, latency_, clocks_, clock_ = 0, answers_ = 0, wrong_ = 0, third_ = 0, late_ = 0;
+    uint64_t near_reads_ = 0, first_read_ = 0, read_alone_ = 0, sent_alone_ = 0, misplaced_ = 0;
     uint64_t offered_clocks_ = 1, refused_ = 0, dropped_ = 0, between_ = 0, shown_ = 0;
     bool rough_, busy_ = false, tested_ = false;
 
@@ -167,6 +200,7 @@ private:
         if (top_.out_valid && !top_.reset) compare(uint32_t(top_.out_next_hop));
 #ifdef OFF_CHIP
         if (!top_.reset) {
+            if (top_.near_valid && top_.near_read && near_reads_++ == 0) first_read_ = clock_;
             take(near_, top_.near_answer_valid, top_.near_valid, top_.near_read, top_.near_read_index,
                  top_.near_write, top_.near_write_index, top_.near_write_data);
             take(far_, top_.far_answer_valid, top_.far_valid, top_.far_read, top_.far_read_index,
@@ -255,14 +289,15 @@ private:
 } // namespace
 
 int main(int count, char** arguments) {
-    if (count != 6) {
-        std::fprintf(stderr, "usage: bench IMAGE BEATS STAGES LATENCY even|rough\n");
+    if (count != 7) {
+        std::fprintf(stderr, "usage: bench IMAGE BEATS STAGES STAGE_CLOCKS LATENCY even|rough\n");
         return 2;
     }
     const auto beats = read<Beat>(arguments[2]);
-    const bool rough = std::strcmp(arguments[5], "rough") == 0;
-    auto bench = std::make_unique<Bench>(std::atoi(arguments[3]), std::atoi(arguments[4]), rough);
+    const bool rough = std::strcmp(arguments[6], "rough") == 0;
+    const int on_chip = std::atoi(arguments[3]) * std::atoi(arguments[4]);
+    auto bench = std::make_unique<Bench>(on_chip, std::atoi(arguments[5]), rough);
     bench->load(read<Run>(arguments[1]));
     bench->run(beats);
-    return bench->report(arguments[5], beats.size());
+    return bench->report(arguments[6], beats.size());
 }

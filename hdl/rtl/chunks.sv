@@ -11,6 +11,7 @@ module chunks #(
     parameter int NEXT_HOP_BITS   = 16,
     parameter int NEAR_INDEX_BITS = 1 + SECOND_CHUNKS + SECOND - FIRST,
     parameter int LOW_BITS        = ADDRESS_BITS - SECOND,
+    parameter int STAGE_CLOCKS    = 1,
     parameter int WRITE_BITS      = 96,
     parameter int WRITE_INDEX     = 26,
     parameter int WRITE_DATA      = 64
@@ -42,7 +43,7 @@ module chunks #(
     logic                             second_answers, in_near;
 
     table_stage #(
-        .MEMORY(FIRST), .INDEX_BITS(FIRST), .DATA_BITS(1 + VALUE_BITS),
+        .MEMORY(FIRST), .INDEX_BITS(FIRST), .DATA_BITS(1 + VALUE_BITS), .CLOCKS(STAGE_CLOCKS),
         .WRITE_BITS(WRITE_BITS), .WRITE_INDEX(WRITE_INDEX), .WRITE_DATA(WRITE_DATA)
     ) bcn (
         .clock,
@@ -51,7 +52,9 @@ module chunks #(
         .write(in_write),
         .word(in_word)
     );
-    beat #(.LOOKUP_BITS(ADDRESS_BITS-FIRST), .WRITE_BITS(WRITE_BITS)) first (
+    beat #(
+        .LOOKUP_BITS(ADDRESS_BITS-FIRST), .WRITE_BITS(WRITE_BITS), .CLOCKS(STAGE_CLOCKS)
+    ) first (
         .clock,
         .reset,
         .in_lookup,
@@ -66,7 +69,7 @@ module chunks #(
 
     assign map_index = {first_value[SECOND_CHUNKS-1:0], first_rest[LOW_BITS +: SLOT_BITS]};
     bitmap_stage #(
-        .MEMORY(SECOND), .INDEX_BITS(MAP_BITS),
+        .MEMORY(SECOND), .INDEX_BITS(MAP_BITS), .CLOCKS(STAGE_CLOCKS),
         .WRITE_BITS(WRITE_BITS), .WRITE_INDEX(WRITE_INDEX), .WRITE_DATA(WRITE_DATA)
     ) b24 (
         .clock,
@@ -75,11 +78,13 @@ module chunks #(
         .write(first_write),
         .word(first_word)
     );
-    beat #(.LOOKUP_BITS(CARRIED), .WRITE_BITS(WRITE_BITS)) second (
+    beat #(.LOOKUP_BITS(CARRIED), .WRITE_BITS(WRITE_BITS), .CLOCKS(STAGE_CLOCKS)) second (
         .clock,
         .reset,
         .in_lookup(first_lookup),
-        .in_carried({first_answers, first_value[NEXT_HOP_BITS-1:0], map_index, first_rest[LOW_BITS-1:0]}),
+        .in_carried({
+            first_answers, first_value[NEXT_HOP_BITS-1:0], map_index, first_rest[LOW_BITS-1:0]
+        }),
         .in_write(first_write),
         .in_word(first_word),
         .out_lookup,

@@ -1,5 +1,5 @@
 // Finds the length of the longest match up to `DEEPEST` bits: one bit map a level, one level a
-// stage, one stage a clock. The levels are STEP, 2 STEP, ... DEEPEST.
+// stage. The levels are STEP, 2 STEP, ... DEEPEST.
 //
 // SAIL_B is STEP = 1, SAIL_U is STEP = 6 (Yang et al., SIGCOMM 2014, sections 3 and 4.1).
 module levels #(
@@ -7,6 +7,7 @@ module levels #(
     parameter int DEEPEST      = 24,
     parameter int ADDRESS_BITS = 32,
     parameter int LENGTH_BITS  = $clog2(DEEPEST + 1),
+    parameter int STAGE_CLOCKS = 1,
     parameter int WRITE_BITS   = 96,
     parameter int WRITE_INDEX  = 26,
     parameter int WRITE_DATA   = 64
@@ -44,7 +45,7 @@ module levels #(
         logic [LENGTH_BITS-1:0] above;
 
         bitmap_stage #(
-            .MEMORY(LEVEL), .INDEX_BITS(LEVEL),
+            .MEMORY(LEVEL), .INDEX_BITS(LEVEL), .CLOCKS(STAGE_CLOCKS),
             .WRITE_BITS(WRITE_BITS), .WRITE_INDEX(WRITE_INDEX), .WRITE_DATA(WRITE_DATA)
         ) map (
             .clock,
@@ -53,7 +54,7 @@ module levels #(
             .write(write[stage]),
             .word(word[stage])
         );
-        beat #(.LOOKUP_BITS(CARRIED), .WRITE_BITS(WRITE_BITS)) held (
+        beat #(.LOOKUP_BITS(CARRIED), .WRITE_BITS(WRITE_BITS), .CLOCKS(STAGE_CLOCKS)) held (
             .clock,
             .reset,
             .in_lookup(lookup[stage]),

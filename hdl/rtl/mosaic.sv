@@ -5,7 +5,7 @@
 // address of the /24; else it is the answer.
 //
 // A beat is taken in every clock. Its address sees the writes of all beats before it, and not its
-// own beat's. The answer comes three clocks later.
+// own beat's. The answer comes three stages later, each of STAGE_CLOCKS clocks.
 module mosaic #(
     parameter int ROOT          = 18,
     parameter int DEEPEST       = 24,
@@ -13,6 +13,7 @@ module mosaic #(
     parameter int TILE_BITS     = 16, // 2^TILE_BITS tiles
     parameter int CHUNK_BITS    = 12, // 2^CHUNK_BITS blocks
     parameter int NEXT_HOP_BITS = 16,
+    parameter int STAGE_CLOCKS  = 1,  // 2: a register behind each memory
     parameter int MEMORY_BITS   = 6,  // a write is {memory, index, data} of these widths
     parameter int WRITE_INDEX   = 26,
     parameter int WRITE_DATA    = 64
@@ -46,7 +47,7 @@ module mosaic #(
     assign taken_word = {write_memory, write_index, write_data};
 
     table_stage #(
-        .MEMORY(18), .INDEX_BITS(ROOT), .DATA_BITS(TILE_BITS),
+        .MEMORY(18), .INDEX_BITS(ROOT), .DATA_BITS(TILE_BITS), .CLOCKS(STAGE_CLOCKS),
         .WRITE_BITS(WRITE_BITS), .WRITE_INDEX(WRITE_INDEX), .WRITE_DATA(WRITE_DATA)
     ) root (
         .clock,
@@ -55,7 +56,9 @@ module mosaic #(
         .write(write_valid),
         .word(taken_word)
     );
-    beat #(.LOOKUP_BITS(ADDRESS_BITS-ROOT), .WRITE_BITS(WRITE_BITS)) root_beat (
+    beat #(
+        .LOOKUP_BITS(ADDRESS_BITS-ROOT), .WRITE_BITS(WRITE_BITS), .CLOCKS(STAGE_CLOCKS)
+    ) root_beat (
         .clock,
         .reset,
         .in_lookup(in_valid),
@@ -70,6 +73,7 @@ module mosaic #(
 
     table_stage #(
         .MEMORY(24), .INDEX_BITS(TILE_BITS + DEEPEST - ROOT), .DATA_BITS(1 + VALUE_BITS),
+        .CLOCKS(STAGE_CLOCKS),
         .WRITE_BITS(WRITE_BITS), .WRITE_INDEX(WRITE_INDEX), .WRITE_DATA(WRITE_DATA)
     ) tiles (
         .clock,
@@ -78,7 +82,9 @@ module mosaic #(
         .write(root_write),
         .word(root_word)
     );
-    beat #(.LOOKUP_BITS(LOW_BITS), .WRITE_BITS(WRITE_BITS)) tile_beat (
+    beat #(
+        .LOOKUP_BITS(LOW_BITS), .WRITE_BITS(WRITE_BITS), .CLOCKS(STAGE_CLOCKS)
+    ) tile_beat (
         .clock,
         .reset,
         .in_lookup(root_lookup),
@@ -93,6 +99,7 @@ module mosaic #(
 
     table_stage #(
         .MEMORY(25), .INDEX_BITS(CHUNK_BITS + LOW_BITS), .DATA_BITS(NEXT_HOP_BITS),
+        .CLOCKS(STAGE_CLOCKS),
         .WRITE_BITS(WRITE_BITS), .WRITE_INDEX(WRITE_INDEX), .WRITE_DATA(WRITE_DATA)
     ) blocks (
         .clock,
@@ -101,7 +108,9 @@ module mosaic #(
         .write(tile_write),
         .word(tile_word)
     );
-    beat #(.LOOKUP_BITS(1 + NEXT_HOP_BITS), .WRITE_BITS(WRITE_BITS)) block_beat (
+    beat #(
+        .LOOKUP_BITS(1 + NEXT_HOP_BITS), .WRITE_BITS(WRITE_BITS), .CLOCKS(STAGE_CLOCKS)
+    ) block_beat (
         .clock,
         .reset,
         .in_lookup(tile_lookup),

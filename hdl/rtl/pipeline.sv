@@ -16,6 +16,7 @@ module pipeline #(
     parameter int MAP_CHUNKS       = 16, // FRONT = 2: 2^MAP_CHUNKS chunks of B24
     parameter int CHUNK_BITS       = 16, // 2^CHUNK_BITS chunks of routes longer than DEEPEST
     parameter int NEXT_HOP_BITS    = 16,
+    parameter int STAGE_CLOCKS     = 1,  // 2: a register behind each memory on chip
     parameter int QUEUE_BITS       = 6,  // beats on chip and in the first queue, as a power of 2
     parameter int LATENCY          = 8,  // clocks from a read off chip to its answer
     parameter int OUTSTANDING_BITS = 4,  // reads under way to each memory, as a power of 2
@@ -83,6 +84,7 @@ module pipeline #(
         chunks #(
             .ADDRESS_BITS(ADDRESS_BITS), .SECOND(DEEPEST), .SECOND_CHUNKS(MAP_CHUNKS),
             .NEXT_HOP_BITS(NEXT_HOP_BITS), .NEAR_INDEX_BITS(NEAR_INDEX_BITS), .LOW_BITS(LOW_BITS),
+            .STAGE_CLOCKS(STAGE_CLOCKS),
             .WRITE_BITS(WRITE_BITS), .WRITE_INDEX(WRITE_INDEX), .WRITE_DATA(WRITE_DATA)
         ) on_chip (
             .clock,
@@ -105,6 +107,7 @@ module pipeline #(
 
         levels #(
             .STEP(STEP), .DEEPEST(DEEPEST), .ADDRESS_BITS(ADDRESS_BITS), .LENGTH_BITS(LENGTH_BITS),
+            .STAGE_CLOCKS(STAGE_CLOCKS),
             .WRITE_BITS(WRITE_BITS), .WRITE_INDEX(WRITE_INDEX), .WRITE_DATA(WRITE_DATA)
         ) on_chip (
             .clock,

@@ -1,4 +1,4 @@
-// A table on chip, and the writes that name it. The answer comes one clock after the index.
+// A table on chip, and the writes that name it. The answer comes CLOCKS clocks after the index.
 //
 // The word of a write is {memory, index, data}. Every stage sees every write, and takes those to
 // its own `MEMORY`.
@@ -6,6 +6,7 @@ module table_stage #(
     parameter int MEMORY      = 0,  // the number of this table in a write
     parameter int INDEX_BITS  = 16,
     parameter int DATA_BITS   = 16,
+    parameter int CLOCKS      = 1,  // 1, or 2 with a register behind the memory
     parameter int WRITE_BITS  = 96,
     parameter int WRITE_INDEX = 26, // the bits of an index in a write
     parameter int WRITE_DATA  = 64  // the bits of data in a write
@@ -18,7 +19,7 @@ module table_stage #(
 );
     localparam int NAME = WRITE_INDEX + WRITE_DATA;
 
-    ram #(.INDEX_BITS(INDEX_BITS), .DATA_BITS(DATA_BITS)) words (
+    ram #(.INDEX_BITS(INDEX_BITS), .DATA_BITS(DATA_BITS), .CLOCKS(CLOCKS)) words (
         .clock,
         .read_index(index),
         .read_data(data),

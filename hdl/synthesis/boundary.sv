@@ -11,7 +11,8 @@ module boundary #(
     parameter int MAP_CHUNKS    = 16,
     parameter int TILE_BITS     = 10,
     parameter int CHUNK_BITS    = 10,
-    parameter int NEXT_HOP_BITS = 8
+    parameter int NEXT_HOP_BITS = 8,
+    parameter int STAGE_CLOCKS  = 1
 ) (
     input  logic clock,
     input  logic reset,
@@ -39,7 +40,7 @@ module boundary #(
     if (MOSAIC == 1) begin : top
         mosaic #(
             .ROOT(ROOT), .DEEPEST(DEEPEST), .ADDRESS_BITS(ADDRESS_BITS), .TILE_BITS(TILE_BITS),
-            .CHUNK_BITS(CHUNK_BITS), .NEXT_HOP_BITS(NEXT_HOP_BITS)
+            .CHUNK_BITS(CHUNK_BITS), .NEXT_HOP_BITS(NEXT_HOP_BITS), .STAGE_CLOCKS(STAGE_CLOCKS)
         ) inside (
             .clock, .reset,
             .in_ready(outs[0]),
@@ -55,7 +56,8 @@ module boundary #(
     end else begin : top
         pipeline #(
             .FRONT(FRONT), .STEP(STEP), .DEEPEST(DEEPEST), .ADDRESS_BITS(ADDRESS_BITS),
-            .MAP_CHUNKS(MAP_CHUNKS), .CHUNK_BITS(CHUNK_BITS), .NEXT_HOP_BITS(NEXT_HOP_BITS)
+            .MAP_CHUNKS(MAP_CHUNKS), .CHUNK_BITS(CHUNK_BITS), .NEXT_HOP_BITS(NEXT_HOP_BITS),
+            .STAGE_CLOCKS(STAGE_CLOCKS)
         ) inside (
             .clock, .reset,
             .in_ready(outs[0]),

@@ -26,8 +26,8 @@ pub(crate) struct Chunked {
     c24: u32,
     /// The chunk of level 24 of each /16 that has one.
     chunks: HashMap<u32, u32>,
-    numbers: Numbers,
-    far: Far,
+    pub(crate) numbers: Numbers,
+    pub(crate) far: Far,
 }
 
 impl Chunked {

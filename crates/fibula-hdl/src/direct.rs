@@ -11,7 +11,7 @@ use fibula::{Prefix, Rib};
 #[derive(Clone, Debug)]
 pub(crate) struct Direct {
     flag: u64,
-    far: Far,
+    pub(crate) far: Far,
 }
 
 impl Direct {

@@ -70,6 +70,19 @@ impl Driver {
         Ok(self.writer.take())
     }
 
+    /// Returns the smallest sizes that hold the most that was in use at once, with next hops of as
+    /// many bits as here.
+    #[must_use]
+    pub fn fitting(&self) -> Sizes {
+        let (map_bits, chunk_bits) = match &self.tables {
+            Tables::Levels(levels) => (self.sizes.map_bits, levels.far.bits()),
+            Tables::Chunked(chunked) => (chunked.numbers.bits(), chunked.far.bits()),
+            Tables::Tiles(tiles) => (tiles.numbers.bits(), tiles.blocks.bits()),
+            Tables::Direct(direct) => (self.sizes.map_bits, direct.far.bits()),
+        };
+        Sizes { chunk_bits, map_bits, ..self.sizes }
+    }
+
     /// Returns the memories as they are after all words so far.
     #[must_use]
     pub fn memories(&self) -> &Memories {

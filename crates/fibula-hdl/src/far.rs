@@ -47,6 +47,11 @@ impl Numbers {
         Ok(self.unused - 1)
     }
 
+    /// Returns the bits of the numbers that were ever in use at once.
+    pub(crate) fn bits(&self) -> u32 {
+        self.unused.max(2).next_power_of_two().trailing_zeros()
+    }
+
     /// Frees a number.
     pub(crate) fn free(&mut self, number: u32) {
         self.free.push(number);
@@ -71,6 +76,11 @@ impl Far {
             chunks: HashMap::new(),
             numbers: Numbers::new("chunks of routes longer than /24", bits),
         }
+    }
+
+    /// Returns the bits of the number of a chunk.
+    pub(crate) fn bits(&self) -> u32 {
+        self.numbers.bits()
     }
 
     /// Writes the answers of a /24 to its chunk, and returns the number of the chunk. A new chunk

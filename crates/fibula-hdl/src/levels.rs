@@ -16,7 +16,7 @@ use fibula::{Prefix, Rib};
 pub(crate) struct Levels {
     step: u8,
     flag: u64,
-    far: Far,
+    pub(crate) far: Far,
 }
 
 impl Levels {

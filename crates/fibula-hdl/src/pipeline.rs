@@ -154,6 +154,18 @@ impl Pipeline {
         }
     }
 
+    /// Returns the bits of the two memories off chip.
+    #[must_use]
+    pub fn off_chip_bits(self, sizes: &Sizes) -> u64 {
+        let entry = 1 + u64::from(sizes.next_hop_bits.max(sizes.chunk_bits));
+        let bits = |(memory, words): (u8, usize)| match memory {
+            NEAR => entry * words as u64,
+            FAR => u64::from(sizes.next_hop_bits) * words as u64,
+            _ => 0,
+        };
+        self.lengths(sizes).into_iter().map(bits).sum()
+    }
+
     /// Returns the answer of the pipeline with these memories, by the reads of the hardware. The
     /// model of SAIL_B and SAIL_U reads the bit maps from the longest level on and stops at the
     /// first hit; the hardware reads all.

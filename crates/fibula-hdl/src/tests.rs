@@ -129,3 +129,25 @@ fn what_does_not_fit_names_its_number() {
     let full = driver.apply(&Rib::new(), &[delta]).expect_err("8 bits hold no 256");
     assert_eq!(full.to_string(), "more than 255 next hops");
 }
+
+#[test]
+fn the_fitting_sizes_hold_the_table_and_smaller_ones_do_not() {
+    let mut random = fastrand::Rng::with_seed(7);
+    let mut rib: Rib<u32> = Rib::new();
+    for _ in 0..60 {
+        rib.apply(change(&mut random));
+    }
+    let oracle = Fib::build("oracle", &rib).expect("the oracle holds every table");
+    for pipeline in Pipeline::ALL {
+        let sizes = Driver::build(pipeline, SIZES, &rib).expect("the sizes suffice").fitting();
+        assert!(sizes.chunk_bits < SIZES.chunk_bits && sizes.map_bits <= SIZES.map_bits, "{sizes:?}");
+        let fitted = Driver::build(pipeline, sizes, &rib).expect("these sizes suffice too");
+        for route in &rib {
+            let address = route.prefix.last();
+            assert_eq!(fitted.lookup(address), oracle.lookup_index(address).0, "{pipeline:?} {address:#x}");
+        }
+        let smaller = Sizes { chunk_bits: sizes.chunk_bits - 1, ..sizes };
+        assert!(Driver::build(pipeline, smaller, &rib).is_err(), "{pipeline:?} {sizes:?}");
+        assert!(pipeline.off_chip_bits(&smaller) <= pipeline.off_chip_bits(&sizes));
+    }
+}

@@ -27,8 +27,8 @@ pub(crate) struct Tiles {
     found: HashMap<Tile, u32>,
     /// The entries of each tile by its number, and the number of roots that lead to it.
     stored: Vec<(Tile, u32)>,
-    numbers: Numbers,
-    blocks: Far,
+    pub(crate) numbers: Numbers,
+    pub(crate) blocks: Far,
 }
 
 impl Tiles {

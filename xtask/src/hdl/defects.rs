@@ -16,8 +16,8 @@ const LOST: (&str, &str, &str) =
 /// The bit of a map is chosen by the address behind.
 const EARLY: (&str, &str, &str) = (
     "bitmap_stage.sv",
-    "always_ff @(posedge clock) which <= index[BIT_BITS-1:0];",
-    "assign which = index[BIT_BITS-1:0];",
+    "always_ff @(posedge clock) which <= (CLOCKS*BIT_BITS)'({which, index[BIT_BITS-1:0]});",
+    "assign which = (CLOCKS*BIT_BITS)'(index[BIT_BITS-1:0]);",
 );
 
 /// The index of a next hop is shifted by a bit too few.
@@ -92,7 +92,7 @@ pub(super) fn all(vectors: &Path) -> Result<Vec<String>> {
         let module = module(name, vectors)?;
         // What is unused after the defect is none of this test's business, so warnings are off.
         let program = build(&module, &copy, &folder.join("model"))?;
-        let (good, text) = bench(&program, &module, vectors, "even")?;
+        let (good, text) = bench(&program, &module, vectors, 1, "even")?;
         ensure!(!good, "{name} with a defect ({what}) passes:\n{text}");
         println!("caught in {name}: {what}: {}", text.lines().next().unwrap_or_default());
         Ok(format!("{name}: {what}"))

