@@ -37,8 +37,8 @@ const LARGER: &str = "
 What larger tables take, by the driver: each pipeline is built with room to spare and then given the smallest sizes that hold the
 table. The maps of SAIL_B and SAIL_U on chip are the same for every table of IPv4, and 2^16 chunks of B24 are one for each /16; the
 memories off chip grow, and mosaic's tiles. A block of RAM holds 36 Kb, and a memory may need more of them than its bits: the table of
-Virtex 7 has what yosys took. IPv6 is not built: below are the parts that are on chip in SAIL's structure for it (section 7 of the
-paper), as the engine `sail-l6` holds them; they are an address, a chunk and a bit wide like those of SAIL_L, only with more levels.
+Virtex 7 has what yosys took. IPv6 is not built. It would be SAIL_L with a stage for each of five levels (section 7 of the paper); below
+are the parts that it has on chip, as the engine `sail-l6` holds them.
 
 ";
 
