@@ -93,11 +93,25 @@ impl Lab<'_> {
         engines: &[&str],
         threads: Vec<usize>,
     ) -> Result<Vec<BenchRow>, Error> {
+        let contenders: Vec<Contender> = engines.iter().map(|&name| Contender::new(name)).collect();
+        self.race(table, addresses, &contenders, threads)
+    }
+
+    /// Measures contenders in turns, as [`speed`](Self::speed) does engines.
+    ///
+    /// # Errors
+    /// If an answer is wrong, or an engine refuses the table.
+    pub(crate) fn race<A: Address>(
+        &self,
+        table: &Named<A>,
+        addresses: &[A],
+        contenders: &[Contender],
+        threads: Vec<usize>,
+    ) -> Result<Vec<BenchRow>, Error> {
         let workload = Workload { table: &table.name, rib: &table.rib, trace: "", addresses };
         let options = BenchOptions { threads, passes: self.options.passes, ..BenchOptions::default() };
-        let contenders: Vec<Contender> = engines.iter().map(|&name| Contender::new(name)).collect();
         let race = Race::new(workload, options.check)?;
-        let report = race.run(self.engines, &contenders, &options, &mut |_, _| {})?;
+        let report = race.run(self.engines, contenders, &options, &mut |_, _| {})?;
         if let Some(wrong) = report.wrong.first() {
             return Err(Error::wrong(wrong.to_string()));
         }

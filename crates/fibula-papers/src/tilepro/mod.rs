@@ -1,5 +1,5 @@
-//! DIR-24-8, Tree Bitmap and a hybrid on TILEPro64 (He, Guan, Xie, Salamatian 2012): Tables III and
-//! IV, Figures 4 to 9.
+//! DIR-24-8, Tree Bitmap and a hybrid on TILEPro64 (He, Guan, Xie, Salamatian 2012): Section III-B,
+//! Tables III and IV, Figures 4 to 9.
 
 mod speed;
 mod threads;
@@ -20,6 +20,11 @@ pub(crate) static PAPER: Paper = Paper {
     citation: "He, Guan, Xie, Salamatian: Evaluating and Optimizing IP Lookup on Many Core Processors, ICCCN, 2012",
     machine: "Tilera TILEPro64 at 700 MHz, 64 cores with 64 KB of L2 cache each",
     exhibits: &[
+        Exhibit {
+            id: "Section III-B",
+            title: "time of a lookup with large pages",
+            reproduce: speed::section_3_b,
+        },
         Exhibit { id: "Table III", title: "unique addresses of the traces", reproduce: speed::table_3 },
         Exhibit { id: "Figure 4", title: "time of a lookup on one core", reproduce: speed::figure_4 },
         Exhibit { id: "Figure 5", title: "Tree Bitmap as a pipeline of cores", reproduce: threads::figure_5 },
