@@ -1,7 +1,7 @@
 //! `fibula study sail|dxr|bloom|tilepro|triec|all`: the papers' tables and figures.
 
 use super::common::each_table;
-use crate::commands::measuring::{INTERNET, table_options};
+use crate::commands::measuring::{INTERNET, base_name, table_options};
 use crate::exit::{Verdict, tell};
 use crate::output::Output;
 use crate::reading::Reading;
@@ -98,12 +98,23 @@ impl Arguments {
         Ok(whole)
     }
 
+    /// Returns the options that say what was measured, with which the command makes it again.
+    fn options(&self) -> String {
+        let Self { addresses, passes, smaller, .. } = self;
+        let tables = table_options(&self.table);
+        let threads = self.threads.iter().map(u16::to_string).collect::<Vec<_>>().join(",");
+        let traffic =
+            self.traffic.as_ref().map(|traffic| format!(" --traffic {}", base_name(&traffic.to_string())));
+        let smaller = if *smaller == 1 { String::new() } else { format!(" --smaller {smaller}") };
+        let traffic = traffic.unwrap_or_default();
+        format!("{tables} --addresses {addresses} --passes {passes} --threads {threads}{traffic}{smaller}")
+    }
+
     /// Writes the report and a page for each paper, where a folder was named.
     fn write(&self, name: &str, papers: &[&Paper], done: &[Reproduction]) -> anyhow::Result<()> {
         let Some(folder) = &self.output else { return Ok(()) };
         std::fs::create_dir_all(folder).with_context(|| format!("{}: cannot be made", folder.display()))?;
-        let smaller = if self.smaller == 1 { String::new() } else { format!(" --smaller {}", self.smaller) };
-        let command = format!("fibula study {name}{}{smaller}", table_options(&self.table));
+        let command = format!("fibula study {name}{}", self.options());
         let machine = Machine::here().to_string();
         let date = chrono::Utc::now().format("%Y-%m-%d").to_string();
         let report = html::report(done, &command, &machine, &date)?;
