@@ -10,48 +10,8 @@
 #ifndef FIBULA_FORWARD_H
 #define FIBULA_FORWARD_H
 
-#include <linux/if_ether.h>
-#include <linux/in.h>
-#include <linux/ip.h>
-#include <linux/ipv6.h>
-
-#include "kernel.h"
+#include "packets.h"
 #include "tables.h"
-
-/* Why a packet went where it went: the indices of an interface's counters. */
-enum reason {
-    FORWARDED,
-    LOCAL,        /* its route leads to the kernel */
-    NO_ROUTE,
-    UNRESOLVED,   /* the neighbour's MAC address is not known, or the interface cannot be redirected to */
-    EXPIRED,      /* TTL or hop limit */
-    TOO_BIG,      /* longer than the MTU */
-    OPTIONS,      /* IPv4 options, IPv6 hop-by-hop options */
-    MULTICAST,
-    LINK_LOCAL,
-    NOT_IP,
-    OTHER_HOST,   /* the frame is for another MAC address */
-    BLACKHOLE,
-    MALFORMED,
-    REASONS,
-};
-
-struct count {
-    __u64 packets;
-    __u64 bytes;
-};
-
-struct counts {
-    struct count of[REASONS];
-};
-
-/* An interface, at its index in the kernel. */
-struct interface {
-    __u32 table;
-    __u16 port; /* of its counters; 0 if packets of this interface are not forwarded */
-    __u8 address[ETH_ALEN];
-    __u32 unused;
-};
 
 /* A neighbour. */
 struct neighbour {
@@ -89,7 +49,6 @@ enum kind {
 #define VLAN_PUSHED 0x8000
 #define VLAN_ID 0x0fff
 
-CELLS(interfaces);
 CELLS(actions);
 CELLS(buckets);
 CELLS(adjacencies);
@@ -101,16 +60,8 @@ struct {
     MAP_TYPE(value, struct bpf_devmap_val);
 } devices SEC(".maps");
 
-/* Counters outlive the program: they are pinned, and of fixed size. */
-#define PORTS 256
+/* As the counters of interfaces: pinned, and of fixed size. */
 #define COUNTED_NEXT_HOPS 65536
-
-struct {
-    MAP_NUMBER(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-    MAP_NUMBER(max_entries, PORTS);
-    MAP_TYPE(key, __u32);
-    MAP_TYPE(value, struct counts);
-} of_ports SEC(".maps");
 
 struct {
     MAP_NUMBER(type, BPF_MAP_TYPE_PERCPU_ARRAY);
@@ -134,39 +85,6 @@ struct {
     MAP_TYPE(key, __u32);
     MAP_INNER(struct waited);
 } grace SEC(".maps");
-
-struct tag {
-    __be16 control;
-    __be16 protocol;
-};
-
-/* A packet on its way. */
-struct packet {
-    __u32 port;
-    __u32 bytes;  /* the length of the frame */
-    __u32 length; /* from the IP header on */
-    __u32 tags;   /* VLAN tags of the frame */
-    __u64 flow;   /* addresses, protocol and ports, mixed */
-};
-
-INLINE __u64 mixed(__u64 value)
-{
-    value ^= value >> 32;
-    value *= 0x9e3779b97f4a7c15ull;
-    value ^= value >> 29;
-    value *= 0xbf58476d1ce4e5b9ull;
-    return value ^ value >> 32;
-}
-
-INLINE int finish(const struct packet *packet, enum reason reason, int verdict)
-{
-    struct counts *counts = bpf_map_lookup_elem(&of_ports, &packet->port);
-    if (counts) {
-        counts->of[reason].packets++;
-        counts->of[reason].bytes += packet->bytes;
-    }
-    return verdict;
-}
 
 /* Where the packets of a next hop go, or why they do not leave. */
 INLINE enum reason adjacency_of(const struct packet *packet, __u32 next_hop, struct neighbour *neighbour)
@@ -226,16 +144,16 @@ INLINE void *framed(struct xdp_md *ctx, const struct packet *packet, const struc
     return header;
 }
 
-/* Sends a packet to a next hop, or says why not. `life` is the TTL or hop limit. */
-INLINE int send(struct xdp_md *ctx, const struct packet *packet, __u32 next_hop, __u8 life, __be16 protocol)
+/* Sends a packet to a next hop, or says why not. */
+INLINE int send(struct xdp_md *ctx, const struct packet *packet, __u32 next_hop, __be16 protocol)
 {
     struct neighbour neighbour;
     struct count *count;
     enum reason reason = adjacency_of(packet, next_hop, &neighbour);
 
     if (reason != FORWARDED)
-        return finish(packet, reason, reason == BLACKHOLE ? XDP_DROP : XDP_PASS);
-    if (life <= 1)
+        return stays(packet, reason);
+    if (packet->life <= 1)
         return finish(packet, EXPIRED, XDP_PASS);
     if (packet->length > neighbour.mtu)
         return finish(packet, TOO_BIG, XDP_PASS);
@@ -265,111 +183,34 @@ INLINE int send(struct xdp_md *ctx, const struct packet *packet, __u32 next_hop,
     return finish(packet, FORWARDED, XDP_REDIRECT);
 }
 
-/* The ports of a packet, where its protocol has some. */
-INLINE __u32 ports_of(__u8 protocol, const __u32 *ports, const void *end)
+INLINE struct fibula_ipv6 destination6(const struct ipv6hdr *ip)
 {
-    int has_ports = protocol == IPPROTO_TCP || protocol == IPPROTO_UDP || protocol == IPPROTO_SCTP ||
-                    protocol == IPPROTO_UDPLITE || protocol == IPPROTO_DCCP;
-    return has_ports && (const void *)(ports + 1) <= end ? *ports : 0;
+    const __u64 *words = (const void *)&ip->daddr;
+    return (struct fibula_ipv6){.high = NET64(words[0]), .low = NET64(words[1])};
 }
 
 typedef __u32 (*lookup4)(struct xdp_md *ctx, __u32 table, __u32 address);
 typedef __u32 (*lookup6)(struct xdp_md *ctx, __u32 table, struct fibula_ipv6 address);
 
-INLINE int forward4(struct xdp_md *ctx, struct packet *packet, __u32 table, struct iphdr *ip, void *end, lookup4 lookup)
-{
-    __u32 destination;
-    __u8 life;
-
-    if ((void *)(ip + 1) > end || ip->version != 4 || ip->ihl < 5)
-        return finish(packet, MALFORMED, XDP_DROP);
-    packet->length = NET16(ip->tot_len);
-    if (packet->length < (__u32)ip->ihl * 4 || packet->length > end - (void *)ip)
-        return finish(packet, MALFORMED, XDP_DROP);
-    if (ip->ihl != 5)
-        return finish(packet, OPTIONS, XDP_PASS);
-    destination = NET32(ip->daddr);
-    if (destination >> 28 >= 14)
-        return finish(packet, MULTICAST, XDP_PASS);
-    if (destination >> 16 == 0xa9fe)
-        return finish(packet, LINK_LOCAL, XDP_PASS);
-    packet->flow = (__u64)ip->saddr << 32 | ip->daddr;
-    if (!(ip->frag_off & NET16(0x3fff)))
-        packet->flow = mixed(packet->flow) ^ ports_of(ip->protocol, (void *)(ip + 1), end);
-    packet->flow += ip->protocol;
-    life = ip->ttl;
-    return send(ctx, packet, lookup(ctx, table, destination), life, NET16(ETH_P_IP));
-}
-
-INLINE int forward6(struct xdp_md *ctx, struct packet *packet, __u32 table, struct ipv6hdr *ip, void *end, lookup6 lookup)
-{
-    struct fibula_ipv6 destination;
-    __u64 *source, *words;
-    __u8 life;
-
-    if ((void *)(ip + 1) > end || ip->version != 6)
-        return finish(packet, MALFORMED, XDP_DROP);
-    packet->length = NET16(ip->payload_len) + sizeof(*ip);
-    if (packet->length > end - (void *)ip)
-        return finish(packet, MALFORMED, XDP_DROP);
-    if (ip->nexthdr == IPPROTO_HOPOPTS)
-        return finish(packet, OPTIONS, XDP_PASS);
-    source = (void *)&ip->saddr;
-    words = (void *)&ip->daddr;
-    destination.high = NET64(words[0]);
-    destination.low = NET64(words[1]);
-    if (destination.high >> 56 == 0xff)
-        return finish(packet, MULTICAST, XDP_PASS);
-    if (destination.high >> 54 == 0xfe80 >> 6 || NET64(source[0]) >> 54 == 0xfe80 >> 6)
-        return finish(packet, LINK_LOCAL, XDP_PASS);
-    packet->flow = mixed(source[0] ^ mixed(source[1])) ^ mixed(words[0] + mixed(words[1] + 1));
-    packet->flow += (__u64)ports_of(ip->nexthdr, (void *)(ip + 1), end) << 8 | ip->nexthdr;
-    life = ip->hop_limit;
-    return send(ctx, packet, lookup(ctx, table, destination), life, NET16(ETH_P_IPV6));
-}
-
-INLINE int is_tag(__be16 protocol)
-{
-    return protocol == NET16(ETH_P_8021Q) || protocol == NET16(ETH_P_8021AD);
-}
-
 /* Forwards a packet by two lookups. They are constants wherever this is inlined. */
 INLINE int forward(struct xdp_md *ctx, lookup4 lookup_ipv4, lookup6 lookup_ipv6)
 {
-    void *data = (void *)(long)ctx->data;
-    void *end = (void *)(long)ctx->data_end;
     struct interface interface = READ(struct interface, ((struct cells){&interfaces, 0}), ctx->ingress_ifindex);
-    struct packet packet = {.port = interface.port, .bytes = end - data};
-    struct ethhdr *ethernet = data;
-    __u32 *ours = (void *)interface.address, *theirs = (void *)ethernet->h_dest;
-    void *header = ethernet + 1;
-    __be16 protocol;
+    struct packet packet = {};
+    enum reason reason;
+    __u32 next_hop;
 
     if (!interface.port)
         return XDP_PASS;
-    if (header > end)
-        return finish(&packet, MALFORMED, XDP_DROP);
-    if (ethernet->h_dest[0] & 1)
-        return finish(&packet, MULTICAST, XDP_PASS);
-    if (*theirs != *ours || *(__u16 *)(theirs + 1) != *(__u16 *)(ours + 1))
-        return finish(&packet, OTHER_HOST, XDP_PASS);
-    protocol = ethernet->h_proto;
-#pragma unroll
-    for (int i = 0; i < 2; i++) {
-        struct tag *tag = header;
-        if (!is_tag(protocol))
-            break;
-        header = tag + 1;
-        if (header > end)
-            return finish(&packet, MALFORMED, XDP_DROP);
-        protocol = tag->protocol;
-        packet.tags++;
+    reason = read(ctx, &interface, &packet);
+    if (reason != FORWARDED)
+        return stays(&packet, reason);
+    if (packet.protocol == NET16(ETH_P_IP)) {
+        next_hop = lookup_ipv4(ctx, interface.table, destination4(packet.header));
+        return send(ctx, &packet, next_hop, NET16(ETH_P_IP));
     }
-    if (protocol == NET16(ETH_P_IP))
-        return forward4(ctx, &packet, interface.table, header, end, lookup_ipv4);
-    if (protocol == NET16(ETH_P_IPV6))
-        return forward6(ctx, &packet, interface.table, header, end, lookup_ipv6);
-    return finish(&packet, NOT_IP, XDP_PASS);
+    next_hop = lookup_ipv6(ctx, interface.table, destination6(packet.header));
+    return send(ctx, &packet, next_hop, NET16(ETH_P_IPV6));
 }
 
 #endif

@@ -1,0 +1,209 @@
+/* What is read of a frame before any route is looked up, and what is counted. */
+#ifndef FIBULA_PACKETS_H
+#define FIBULA_PACKETS_H
+
+#include <linux/if_ether.h>
+#include <linux/in.h>
+#include <linux/ip.h>
+#include <linux/ipv6.h>
+
+#include "cells.h"
+
+/* Why a packet went where it went: the indices of an interface's counters. */
+enum reason {
+    FORWARDED,
+    LOCAL,        /* its route leads to the kernel */
+    NO_ROUTE,
+    UNRESOLVED,   /* the neighbour's MAC address is not known, or the interface cannot be redirected to */
+    EXPIRED,      /* TTL or hop limit */
+    TOO_BIG,      /* longer than the MTU */
+    OPTIONS,      /* IPv4 options, IPv6 hop-by-hop options */
+    MULTICAST,
+    LINK_LOCAL,
+    NOT_IP,
+    OTHER_HOST,   /* the frame is for another MAC address */
+    BLACKHOLE,
+    MALFORMED,
+    REASONS,
+};
+
+struct count {
+    __u64 packets;
+    __u64 bytes;
+};
+
+struct counts {
+    struct count of[REASONS];
+};
+
+/* An interface, at its index in the kernel. */
+struct interface {
+    __u32 table;
+    __u16 port; /* of its counters; 0 if packets of this interface are not forwarded */
+    __u8 address[ETH_ALEN];
+    __u32 first; /* of its sockets, where frames go to sockets */
+};
+
+CELLS(interfaces);
+
+/* Counters of the router outlive its program: they are pinned, and of fixed size. */
+#define PORTS 256
+
+struct {
+    MAP_NUMBER(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+    MAP_NUMBER(max_entries, PORTS);
+    MAP_TYPE(key, __u32);
+    MAP_TYPE(value, struct counts);
+} of_ports SEC(".maps");
+
+struct tag {
+    __be16 control;
+    __be16 protocol;
+};
+
+/* A packet on its way. */
+struct packet {
+    __u32 port;
+    __u32 bytes;  /* the length of the frame */
+    __u32 length; /* from the IP header on */
+    __u32 tags;   /* VLAN tags of the frame */
+    __u64 flow;   /* addresses, protocol and ports, mixed */
+    void *header; /* of IP */
+    __be16 protocol;
+    __u8 life; /* the TTL or hop limit */
+};
+
+INLINE __u64 mixed(__u64 value)
+{
+    value ^= value >> 32;
+    value *= 0x9e3779b97f4a7c15ull;
+    value ^= value >> 29;
+    value *= 0xbf58476d1ce4e5b9ull;
+    return value ^ value >> 32;
+}
+
+/* Counts a packet. Returns the verdict. */
+INLINE int finish(const struct packet *packet, enum reason reason, int verdict)
+{
+    struct counts *counts = bpf_map_lookup_elem(&of_ports, &packet->port);
+    if (counts) {
+        counts->of[reason].packets++;
+        counts->of[reason].bytes += packet->bytes;
+    }
+    return verdict;
+}
+
+/* Counts a packet that does not leave. Returns the verdict. */
+INLINE int stays(const struct packet *packet, enum reason reason)
+{
+    return finish(packet, reason, reason == BLACKHOLE || reason == MALFORMED ? XDP_DROP : XDP_PASS);
+}
+
+/* The ports of a packet, where its protocol has some. */
+INLINE __u32 ports_of(__u8 protocol, const __u32 *ports, const void *end)
+{
+    int has_ports = protocol == IPPROTO_TCP || protocol == IPPROTO_UDP || protocol == IPPROTO_SCTP ||
+                    protocol == IPPROTO_UDPLITE || protocol == IPPROTO_DCCP;
+    return has_ports && (const void *)(ports + 1) <= end ? *ports : 0;
+}
+
+INLINE __u32 destination4(const struct iphdr *ip)
+{
+    return NET32(ip->daddr);
+}
+
+/* Why an IPv4 packet cannot be forwarded by any route; FORWARDED if it can. */
+INLINE enum reason read4(struct packet *packet, const struct iphdr *ip, const void *end)
+{
+    __u32 destination;
+
+    if ((const void *)(ip + 1) > end || ip->version != 4 || ip->ihl < 5)
+        return MALFORMED;
+    packet->length = NET16(ip->tot_len);
+    if (packet->length < (__u32)ip->ihl * 4 || packet->length > end - (const void *)ip)
+        return MALFORMED;
+    if (ip->ihl != 5)
+        return OPTIONS;
+    destination = destination4(ip);
+    if (destination >> 28 >= 14)
+        return MULTICAST;
+    if (destination >> 16 == 0xa9fe)
+        return LINK_LOCAL;
+    packet->flow = (__u64)ip->saddr << 32 | ip->daddr;
+    if (!(ip->frag_off & NET16(0x3fff)))
+        packet->flow = mixed(packet->flow) ^ ports_of(ip->protocol, (const void *)(ip + 1), end);
+    packet->flow += ip->protocol;
+    packet->life = ip->ttl;
+    return FORWARDED;
+}
+
+/* The same of an IPv6 packet. */
+INLINE enum reason read6(struct packet *packet, const struct ipv6hdr *ip, const void *end)
+{
+    const __u64 *source, *words;
+    __u64 high;
+
+    if ((const void *)(ip + 1) > end || ip->version != 6)
+        return MALFORMED;
+    packet->length = NET16(ip->payload_len) + sizeof(*ip);
+    if (packet->length > end - (const void *)ip)
+        return MALFORMED;
+    if (ip->nexthdr == IPPROTO_HOPOPTS)
+        return OPTIONS;
+    source = (const void *)&ip->saddr;
+    words = (const void *)&ip->daddr;
+    high = NET64(words[0]);
+    if (high >> 56 == 0xff)
+        return MULTICAST;
+    if (high >> 54 == 0xfe80 >> 6 || NET64(source[0]) >> 54 == 0xfe80 >> 6)
+        return LINK_LOCAL;
+    packet->flow = mixed(source[0] ^ mixed(source[1])) ^ mixed(words[0] + mixed(words[1] + 1));
+    packet->flow += (__u64)ports_of(ip->nexthdr, (const void *)(ip + 1), end) << 8 | ip->nexthdr;
+    packet->life = ip->hop_limit;
+    return FORWARDED;
+}
+
+INLINE int is_tag(__be16 protocol)
+{
+    return protocol == NET16(ETH_P_8021Q) || protocol == NET16(ETH_P_8021AD);
+}
+
+/* Reads a frame that came in by an interface. FORWARDED if a route may forward its packet; then
+ * the protocol is that of IPv4 or of IPv6, and the header is all there. */
+INLINE enum reason read(struct xdp_md *ctx, const struct interface *interface, struct packet *packet)
+{
+    void *data = (void *)(long)ctx->data;
+    void *end = (void *)(long)ctx->data_end;
+    struct ethhdr *ethernet = data;
+    const __u32 *ours = (const void *)interface->address, *theirs = (void *)ethernet->h_dest;
+    void *header = ethernet + 1;
+
+    packet->port = interface->port;
+    packet->bytes = end - data;
+    if (header > end)
+        return MALFORMED;
+    if (ethernet->h_dest[0] & 1)
+        return MULTICAST;
+    if (*theirs != *ours || *(const __u16 *)(theirs + 1) != *(const __u16 *)(ours + 1))
+        return OTHER_HOST;
+    packet->protocol = ethernet->h_proto;
+#pragma unroll
+    for (int i = 0; i < 2; i++) {
+        struct tag *tag = header;
+        if (!is_tag(packet->protocol))
+            break;
+        header = tag + 1;
+        if (header > end)
+            return MALFORMED;
+        packet->protocol = tag->protocol;
+        packet->tags++;
+    }
+    packet->header = header;
+    if (packet->protocol == NET16(ETH_P_IP))
+        return read4(packet, header, end);
+    if (packet->protocol == NET16(ETH_P_IPV6))
+        return read6(packet, header, end);
+    return NOT_IP;
+}
+
+#endif
