@@ -118,6 +118,17 @@ fn a_table_in_a_file_is_a_feed() {
 }
 
 #[test]
+fn an_engine_that_there_is_not_ends_the_router_before_it_touches_anything() {
+    let run = Command::new(env!("CARGO_BIN_EXE_fibula"))
+        .args(["router", "run", "--kernel", "--plane", "af-xdp", "-i", "lo", "--engine", "none-such"])
+        .output()
+        .unwrap();
+    let error = String::from_utf8(run.stderr).unwrap();
+    assert_eq!((run.status.code(), error.lines().count()), (Some(2), 1), "{error}");
+    assert!(error.starts_with("fibula: no engine \"none-such\""), "{error}");
+}
+
+#[test]
 fn a_wrong_configuration_is_one_line() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("router.toml");

@@ -2,8 +2,9 @@
 
 use crate::control::Settings;
 use crate::feed::{Feed, fpm};
-use crate::plane::xdp;
+use crate::plane::xdp::{self, sockets};
 use crate::routes::MAIN;
+use fibula::engine::BEST;
 use serde::Deserialize;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
@@ -31,6 +32,8 @@ pub struct Config {
     pub interfaces: Vec<Incoming>,
     /// How the program runs on them.
     pub mode: Mode,
+    /// The engine of the plane in user space; the best one if left out.
+    pub engine: String,
 }
 
 /// An interface whose packets are forwarded: its name, or with the table that routes them.
@@ -71,6 +74,7 @@ impl Default for Config {
             name: "main".into(),
             interfaces: Vec::new(),
             mode: Mode::default(),
+            engine: BEST.into(),
         }
     }
 }
@@ -80,11 +84,13 @@ pub const SOCKET: &str = "/run/fibula/router.sock";
 
 /// What forwards packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[serde(rename_all = "kebab-case")]
 pub enum PlaneKind {
     /// An XDP program on each interface.
     #[default]
     Xdp,
+    /// A thread of this process, with AF_XDP sockets and any engine.
+    AfXdp,
     /// Nothing does: the tables are kept in memory, to be looked at.
     Memory,
 }
@@ -164,6 +170,13 @@ impl Config {
         xdp::Options { name: self.name.clone(), interfaces: interfaces.collect(), mode }
     }
 
+    /// Returns what the plane in user space is made from.
+    #[must_use]
+    pub fn sockets(&self) -> sockets::Options {
+        let xdp::Options { interfaces, mode, .. } = self.xdp();
+        sockets::Options { interfaces, mode, engine: self.engine.clone() }
+    }
+
     /// Returns the settings of the control.
     #[must_use]
     pub fn settings(&self) -> Settings {
@@ -201,6 +214,8 @@ mod tests {
         assert_eq!(config.table.as_ref().unwrap().legs[0].gateway.to_string(), "fe80::1");
         let tables: Vec<u32> = config.xdp().interfaces.iter().map(|interface| interface.table).collect();
         assert_eq!((tables, config.xdp().mode), (vec![254, 100], xdp::Mode::Generic));
+        let sockets = Config::parse("plane = 'af-xdp'\nengine = 'poptrie'").unwrap();
+        assert_eq!((sockets.plane, sockets.sockets().engine.as_str()), (PlaneKind::AfXdp, "poptrie"));
         let off = Config::parse("fpm.enabled = false").unwrap();
         assert_eq!(off.settings().feeds, [Feed::Kernel]);
     }

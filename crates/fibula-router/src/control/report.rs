@@ -42,6 +42,8 @@ pub struct LinkRow {
 pub struct Status {
     /// Whether the plane forwards.
     pub forwarding: bool,
+    /// How the plane forwards, in lines; none of a plane that has nothing to say.
+    pub plane: Vec<String>,
     /// The feeds.
     pub feeds: Vec<FeedRow>,
     /// The tables.
@@ -161,6 +163,7 @@ impl<P: Plane> Control<P> {
         let microseconds = |quantile| self.latency.value_at_quantile(quantile) as f64 / 1e3;
         Status {
             forwarding: self.has_started,
+            plane: self.plane.facts(),
             feeds: feeds.collect(),
             tables: self.tables.sizes(),
             next_hops: self.next_hops.len(),

@@ -120,6 +120,11 @@ pub trait Plane {
     /// If the kernel fails; whatever forwarded before goes on.
     fn start(&mut self) -> Result<(), crate::Error>;
 
+    /// Returns lines that say how it forwards.
+    fn facts(&self) -> Vec<String> {
+        Vec::new()
+    }
+
     /// Returns what was counted since the plane first forwarded.
     ///
     /// # Errors

@@ -1,5 +1,5 @@
-//! What both planes of the kernel's interfaces are tested by: routes over a [`Lab`], transfers, what
-//! the kernel answers, and changes under traffic.
+//! What planes on real interfaces are tested by: routes over a [`Lab`], transfers, what the kernel
+//! answers, and changes under traffic.
 #![allow(dead_code, reason = "each test takes what it needs")]
 
 use crate::common::all_of;

@@ -16,7 +16,7 @@ use enabled::run;
 
 use crate::exit::Verdict;
 use crate::output::Output;
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, ValueEnum};
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 
@@ -60,12 +60,27 @@ pub(crate) struct Run {
     /// Run the program after the driver, where that has no XDP
     #[arg(long)]
     generic: bool,
+    /// Forward by this: an XDP program, or sockets and a thread of this process [default: xdp]
+    #[arg(long, value_name = "PLANE", value_enum, conflicts_with = "memory")]
+    plane: Option<Plane>,
+    /// Look addresses up by this engine, as in `poptrie` or `dxr/k=20`; with --plane af-xdp
+    #[arg(long, value_name = "NAME")]
+    engine: Option<String>,
     /// Forward nothing, and keep the tables in memory to look at
     #[arg(long)]
     memory: bool,
     /// Say what the machine lacks, change nothing, and end with status 1 if it lacks something
     #[arg(long)]
     check: bool,
+}
+
+/// What forwards packets
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Plane {
+    /// An XDP program on each interface
+    Xdp,
+    /// AF_XDP sockets, and a thread that looks up by any engine
+    AfXdp,
 }
 
 /// Show a router at a glance: its feeds, tables and counts

@@ -41,7 +41,7 @@ pub(super) struct Written {
 impl Actions {
     /// Sets an action. Returns what has changed, if anything has.
     pub(super) fn set(&mut self, next_hop: NextHop, action: &Action) -> Result<Option<Written>, Error> {
-        Limit::check(Limit::NEXT_HOPS, next_hop.0.into(), INDEX_MAX.into()).map_err(fibula::Error::from)?;
+        check_next_hop(next_hop)?;
         let index = next_hop.0 as usize;
         let old = self.words.get(index).copied();
         let mut buckets = 0..0;
@@ -115,7 +115,14 @@ fn run_of(word: u32) -> Option<Range<usize>> {
     (word >> KIND == FORWARD && len > 1).then_some(first..first + len)
 }
 
-fn check(legs: &[AdjacencyId]) -> Result<(), Error> {
+/// Checks the index of a next hop.
+pub(super) fn check_next_hop(next_hop: NextHop) -> Result<(), Error> {
+    let checked = Limit::check(Limit::NEXT_HOPS, next_hop.0.into(), INDEX_MAX.into());
+    Ok(checked.map_err(fibula::Error::from)?)
+}
+
+/// Checks the buckets of an action.
+pub(super) fn check(legs: &[AdjacencyId]) -> Result<(), Error> {
     if !legs.len().is_power_of_two() || legs.len() > BUCKETS_MAX {
         let text = format!("{} buckets: expected a power of two, at most {BUCKETS_MAX}", legs.len());
         return Err(fibula::Error::new(ErrorKind::Usage, text).into());
@@ -123,7 +130,8 @@ fn check(legs: &[AdjacencyId]) -> Result<(), Error> {
     legs.iter().try_for_each(|leg| check_id(*leg))
 }
 
-fn check_id(id: AdjacencyId) -> Result<(), Error> {
+/// Checks the index of an adjacency.
+pub(super) fn check_id(id: AdjacencyId) -> Result<(), Error> {
     Ok(Limit::check("adjacencies", id.0.into(), INDEX_MAX.into()).map_err(fibula::Error::from)?)
 }
 

@@ -2,7 +2,7 @@
 
 use super::drivers::runs_programs;
 use super::interfaces::Interface;
-use super::{Mode, Options};
+use super::{Attachment, Mode, Options, sockets};
 use aya::util::KernelVersion;
 use std::fs;
 use std::path::Path;
@@ -26,15 +26,31 @@ const CAPABILITIES: [(&str, u32, u32); 3] =
     [("CAP_BPF", 39, SYS_ADMIN), ("CAP_PERFMON", 38, SYS_ADMIN), ("CAP_NET_ADMIN", 12, 12)];
 const SYS_ADMIN: u32 = 21;
 
+/// The first kernel that takes frames back from the plane in user space, and the capability for its
+/// sockets.
+const SOCKETS_KERNEL: KernelVersion = KernelVersion::new(5, 18, 0);
+const SOCKETS_CAPABILITY: [(&str, u32, u32); 1] = [("CAP_NET_RAW", 13, 13)];
+
+/// As [`check`], for the plane in user space. Nothing is pinned.
+#[must_use]
+pub fn check_sockets(options: &sockets::Options) -> Vec<Finding> {
+    let mut findings = vec![kernel(SOCKETS_KERNEL, "it is older than 5.18"), type_information()];
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    findings.extend(capabilities(&status, &CAPABILITIES));
+    findings.extend(capabilities(&status, &SOCKETS_CAPABILITY));
+    findings.extend(interfaces(&options.interfaces, options.mode));
+    findings
+}
+
 /// Looks at the kernel, the capabilities, the BPF file system and the interfaces.
 #[must_use]
 pub fn check(options: &Options) -> Vec<Finding> {
-    let mut findings = vec![kernel(), type_information()];
+    let mut findings = vec![kernel(KERNEL, "it is older than 5.15"), type_information()];
     // Only what is attached is pinned.
     findings.extend((options.mode != Mode::Unattached).then(file_system));
-    findings.extend(capabilities(&fs::read_to_string("/proc/self/status").unwrap_or_default()));
-    findings
-        .extend(options.interfaces.iter().map(|attachment| interface(&attachment.interface, options.mode)));
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    findings.extend(capabilities(&status, &CAPABILITIES));
+    findings.extend(interfaces(&options.interfaces, options.mode));
     findings
 }
 
@@ -42,9 +58,8 @@ fn finding(what: impl Into<String>, is_well: bool, wrong: impl Into<String>) -> 
     Finding { what: what.into(), wrong: (!is_well).then(|| wrong.into()) }
 }
 
-fn kernel() -> Finding {
-    let is_well = KernelVersion::current().is_ok_and(|version| version >= KERNEL);
-    finding("kernel", is_well, "it is older than 5.15")
+fn kernel(first: KernelVersion, wrong: &str) -> Finding {
+    finding("kernel", KernelVersion::current().is_ok_and(|version| version >= first), wrong)
 }
 
 fn type_information() -> Finding {
@@ -60,13 +75,17 @@ fn file_system() -> Finding {
 }
 
 /// Compares the effective capabilities of a process, as the kernel tells them.
-fn capabilities(status: &str) -> Vec<Finding> {
+fn capabilities(status: &str, wanted: &[(&str, u32, u32)]) -> Vec<Finding> {
     let line = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
     let bits = line.and_then(|bits| u64::from_str_radix(bits.trim(), 16).ok()).unwrap_or_default();
-    let each = CAPABILITIES.iter().map(|&(name, bit, other)| {
+    let each = wanted.iter().map(|&(name, bit, other)| {
         finding(name, bits >> bit & 1 != 0 || bits >> other & 1 != 0, "the process does not have it")
     });
     each.collect()
+}
+
+fn interfaces(attachments: &[Attachment], mode: Mode) -> impl Iterator<Item = Finding> {
+    attachments.iter().map(move |attachment| interface(&attachment.interface, mode))
 }
 
 fn interface(name: &str, mode: Mode) -> Finding {
@@ -81,12 +100,12 @@ fn interface(name: &str, mode: Mode) -> Finding {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plane::xdp::Attachment;
 
     #[test]
     fn what_is_missing_is_named() {
         let names = |status: &str| -> Vec<String> {
-            let missing = capabilities(status).into_iter().filter(|finding| finding.wrong.is_some());
+            let missing =
+                capabilities(status, &CAPABILITIES).into_iter().filter(|finding| finding.wrong.is_some());
             missing.map(|finding| finding.what).collect()
         };
         assert_eq!(names("Name:\tx\nCapEff:\t000001ffffffffff\n"), [""; 0]);

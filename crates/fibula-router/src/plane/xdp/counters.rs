@@ -94,7 +94,7 @@ impl std::iter::Sum for Count {
 /// The counts of an interface.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    of: [Count; Reason::ALL.len()],
+    pub(super) of: [Count; Reason::ALL.len()],
 }
 
 impl Counts {

@@ -22,7 +22,7 @@ use std::path::PathBuf;
 pub(super) const COUNTERS: [&str; 2] = ["of_ports", "of_next_hops"];
 
 /// The words of an interface in its map.
-const INTERFACE_WORDS: usize = 4;
+pub(super) const INTERFACE_WORDS: usize = 4;
 
 /// An object with programs, and how it is loaded.
 #[derive(Clone, Debug)]
@@ -136,7 +136,7 @@ impl Generation {
         let interfaces_map = interfaces?;
         for interface in contents.interfaces {
             let place = contents.ids.iter().position(|id| *id == interface.table);
-            let words = interface.words(place.expect("each interface's table has been added") as u32);
+            let words = interface.words(place.expect("each interface's table has been added") as u32, 0);
             interfaces_map.store(interface.index as usize * INTERFACE_WORDS, words.into_iter());
         }
         Ok(generation)
@@ -247,7 +247,7 @@ fn with_room(len: usize) -> usize {
 }
 
 /// Maps the memory of a map of cells.
-fn mapped(ebpf: &Ebpf, name: &str, cells: u32) -> Result<Cells, Error> {
+pub(super) fn mapped(ebpf: &Ebpf, name: &str, cells: u32) -> Result<Cells, Error> {
     match ebpf.map(name) {
         Some(Map::Array(data)) => Cells::map(name, data, cells),
         _ => unreachable!("the object has the array {name} of {CELL}-byte cells"),

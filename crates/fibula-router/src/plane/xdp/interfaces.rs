@@ -36,11 +36,12 @@ impl Interface {
         Ok(Self { name: name.into(), index: link.ifindex() as u32, address, table, port: 0 })
     }
 
-    /// Returns what the program reads of it, with the place of its table among the others.
-    pub(super) fn words(&self, place: u32) -> [u32; 4] {
+    /// Returns what the program reads of it, with the place of its table among the others, and the
+    /// index of its first socket where frames go to sockets.
+    pub(super) fn words(&self, place: u32, first_socket: u32) -> [u32; 4] {
         let [a, b, c, d, e, f] = self.address;
         let second = u32::from(self.port) | u32::from(u16::from_le_bytes([a, b])) << 16;
-        [place, second, u32::from_le_bytes([c, d, e, f]), 0]
+        [place, second, u32::from_le_bytes([c, d, e, f]), first_socket]
     }
 }
 
@@ -61,7 +62,7 @@ mod tests {
     fn the_program_reads_table_port_and_address() {
         let interface =
             Interface { name: "x".into(), index: 3, address: [1, 2, 3, 4, 5, 6], table: 254, port: 0x0A0B };
-        let bytes: Vec<u8> = interface.words(9).iter().flat_map(|word| word.to_le_bytes()).collect();
+        let bytes: Vec<u8> = interface.words(9, 0).iter().flat_map(|word| word.to_le_bytes()).collect();
         assert_eq!(bytes, [9, 0, 0, 0, 0x0B, 0x0A, 1, 2, 3, 4, 5, 6, 0, 0, 0, 0]);
     }
 }

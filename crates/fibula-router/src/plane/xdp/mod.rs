@@ -43,10 +43,11 @@ mod errors;
 mod generation;
 mod interfaces;
 mod pins;
+pub mod sockets;
 pub mod study;
 mod tables;
 
-pub use check::{Finding, check};
+pub use check::{Finding, check, check_sockets};
 pub use counters::{Count, Counts, Reason};
 
 use super::{Action, Adjacency, AdjacencyId, Counter, Plane, Routes};

@@ -3,12 +3,13 @@
 mod rows;
 mod watch;
 
-use super::{Command, Lookup, Routes, Run, Socket};
+use super::{Command, Lookup, Plane, Routes, Run, Socket};
 use crate::exit::Verdict;
 use crate::output::Output;
 use anyhow::{Context, bail, ensure};
 use fibula_router::config::{Config, Incoming, Mode, PlaneKind};
 use fibula_router::plane::memory::Memory;
+use fibula_router::plane::xdp::sockets::AfXdp;
 use fibula_router::plane::xdp::{self, Xdp};
 use fibula_router::service::{self, Answer, Ask, Client};
 use rows::{CounterRow, FindingRow, Route};
@@ -57,6 +58,14 @@ fn configuration(run: &Run) -> anyhow::Result<Config> {
     if run.memory {
         config.plane = PlaneKind::Memory;
     }
+    match run.plane {
+        Some(Plane::Xdp) => config.plane = PlaneKind::Xdp,
+        Some(Plane::AfXdp) => config.plane = PlaneKind::AfXdp,
+        None => {}
+    }
+    if let Some(engine) = &run.engine {
+        config.engine.clone_from(engine);
+    }
     config.metrics = run.metrics.or(config.metrics);
     if let Some(socket) = &run.socket {
         config.socket.clone_from(socket);
@@ -73,12 +82,12 @@ fn router(run: &Run, output: &Output) -> anyhow::Result<Verdict> {
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
     let log = tracing_subscriber::fmt().with_env_filter(filter).with_target(false).with_writer(io::stderr);
     log.with_ansi(io::stderr().is_terminal()).init();
+    let has_interfaces = !config.interfaces.is_empty() || config.plane == PlaneKind::Memory;
+    ensure!(has_interfaces, "no interface: name one with --interface, or in the file");
     match config.plane {
         PlaneKind::Memory => drop(service::serve(&config, Memory::default())?),
-        PlaneKind::Xdp => {
-            ensure!(!config.interfaces.is_empty(), "no interface: name one with --interface, or in the file");
-            drop(service::serve(&config, Xdp::open(config.xdp())?)?);
-        }
+        PlaneKind::Xdp => drop(service::serve(&config, Xdp::open(config.xdp())?)?),
+        PlaneKind::AfXdp => drop(service::serve(&config, AfXdp::open(config.sockets())?)?),
     }
     Ok(Verdict::Good)
 }
@@ -88,6 +97,7 @@ fn check(config: &Config, output: &Output) -> anyhow::Result<Verdict> {
     let findings = match config.plane {
         PlaneKind::Memory => Vec::new(),
         PlaneKind::Xdp => xdp::check(&config.xdp()),
+        PlaneKind::AfXdp => xdp::check_sockets(&config.sockets()),
     };
     output.rows(findings.iter().map(FindingRow::from))?;
     Ok(Verdict::good_if(findings.iter().all(|finding| finding.wrong.is_none())))

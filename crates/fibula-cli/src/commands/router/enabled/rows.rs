@@ -111,6 +111,9 @@ pub(super) fn glance(status: &Status) -> String {
         let _ = writeln!(text, "{name:<12} {value}");
     };
     line("forwards", forwards.into());
+    for fact in &status.plane {
+        line("plane", fact.clone());
+    }
     for feed in &status.feeds {
         let connected = if feed.connected { "connected" } else { "not connected" };
         let complete = if feed.complete { "complete" } else { "telling" };
