@@ -221,7 +221,7 @@ fn the_exhaustive_check_finds_the_one_wrong_address() {
         let seen = |done| {
             progress.fetch_max(done, std::sync::atomic::Ordering::Relaxed);
         };
-        let row = exhaustive(&engines(), specification, &rib, options, &seen).unwrap().unwrap();
+        let row = exhaustive(&engines(), specification, &rib, &[], options, &seen).unwrap().unwrap();
         assert_eq!(progress.into_inner(), row.probes);
         row
     };
@@ -238,6 +238,23 @@ fn the_exhaustive_check_finds_the_one_wrong_address() {
         let row = run("oracle", &ExhaustiveOptions { addresses, slice: 64, ..options.clone() });
         assert_eq!((row.probes, row.mismatches), (101, 0));
     }
+}
+
+#[test]
+fn the_exhaustive_check_follows_changes_first() {
+    let rib = table::<u32>();
+    let changes = changes(&rib);
+    let first = changes.iter().find_map(|change| match change {
+        Change::Withdraw(prefix) => Some(prefix.first()),
+        Change::Announce(_) => None,
+    });
+    let addresses = first.unwrap()..=first.unwrap().saturating_add((1 << 24) - 1);
+    let options = ExhaustiveOptions { addresses, batch: 7, ..ExhaustiveOptions::default() };
+    let run = |specification| {
+        exhaustive(&engines(), specification, &rib, &changes, &options, &|_| {}).unwrap().unwrap()
+    };
+    assert_eq!(run("oracle").mismatches, 0);
+    assert_ne!(run("faulty/fault=withdrawal").mismatches, 0);
 }
 
 /// Announcements, replacements, no-ops and withdrawals inside the table.

@@ -29,13 +29,14 @@ pub(crate) struct Arguments {
     /// The engines: `all`, or a list like `best,dxr18,dxr/k=20`
     #[arg(short, long, default_value = "all", value_name = "LIST")]
     engine: String,
-    /// Also look up every one of the 2^32 IPv4 addresses, and compare with a flat table of them;
-    /// `all` engines then leaves out the oracle, which would take an hour
+    /// Also look up every one of the 2^32 IPv4 addresses, after all updates if there are any, and
+    /// compare with a flat table of them; `all` engines then leaves out the oracle, which would
+    /// take an hour
     #[arg(long)]
     exhaustive: bool,
     /// Apply these updates, a file, `-`, or `made=N` for N made ones, and check the engines on the
     /// way and at the end
-    #[arg(short, long, value_name = "UPDATES", conflicts_with = "exhaustive")]
+    #[arg(short, long, value_name = "UPDATES")]
     updates: Option<UpdatesFrom>,
     /// How many updates are handed to an engine at once
     #[arg(long, default_value_t = 100, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
@@ -66,6 +67,10 @@ impl Arguments {
             "table and updates cannot both come from standard input"
         );
         let card = self.on_device.open(None, STREAMS)?;
+        anyhow::ensure!(
+            card.is_none() || !self.exhaustive || self.updates.is_none(),
+            "on a card --exhaustive and --updates are two runs"
+        );
         // A wrong name is an error before a table is read.
         if card.is_some() {
             engines_with_kernels::<u32>(&self.engine)?
@@ -79,14 +84,16 @@ impl Arguments {
         let mut run = Run::new(&self, &mut printer);
         if let Some(card) = card {
             run.on_card(&card, &tables, changes.as_ref())?;
-        } else if let Some(changes) = &changes {
-            run.follow(ipv4, &changes.ipv4)?;
-            run.follow(ipv6, &changes.ipv6)?;
         } else {
-            run.verify(ipv4)?;
-            run.verify(ipv6)?;
+            if let Some(changes) = &changes {
+                run.follow(ipv4, &changes.ipv4)?;
+                run.follow(ipv6, &changes.ipv6)?;
+            } else {
+                run.verify(ipv4)?;
+                run.verify(ipv6)?;
+            }
             if self.exhaustive {
-                run.exhaust(ipv4)?;
+                run.exhaust(ipv4, changes.as_ref().map_or(&[], |changes| &changes.ipv4))?;
             }
         }
         let Run { asked, right, .. } = run;
@@ -180,8 +187,8 @@ impl<'r, W: Write> Run<'r, W> {
         verification.refused.into_iter().try_for_each(|refusal| self.refuse(refusal))
     }
 
-    /// Checks every IPv4 address.
-    fn exhaust(&mut self, rib: &Rib<u32>) -> anyhow::Result<()> {
+    /// Checks every IPv4 address, after all changes.
+    fn exhaust(&mut self, rib: &Rib<u32>, changes: &[Change<u32>]) -> anyhow::Result<()> {
         if !self.arguments.on_table.wants(rib) {
             return Ok(());
         }
@@ -191,6 +198,7 @@ impl<'r, W: Write> Run<'r, W> {
         specifications.retain(|name| name != ORACLE || oracle_is_named);
         let building = &self.arguments.building;
         let options = ExhaustiveOptions {
+            batch: self.arguments.batch as usize,
             width: building.width,
             isa: building.isa.last().copied().unwrap_or(Level::best()),
             pages: building.pages(),
@@ -203,6 +211,7 @@ impl<'r, W: Write> Run<'r, W> {
                 registry::engines(),
                 &specification,
                 rib,
+                changes,
                 &options,
                 &progress,
             )?;

@@ -1,6 +1,6 @@
 //! Checks every IPv4 address.
 
-use super::{VerifyRow, build};
+use super::{VerifyRow, build, width_of_all};
 use crate::answers::Answers;
 use crate::live_table::{LiveTable, TableReader};
 use crate::mismatch::Tally;
@@ -8,8 +8,9 @@ use crate::{Error, Refusal};
 use fibula::arch::Level;
 use fibula::engine::{Entry, WidthBits};
 use fibula::memory::Pages;
-use fibula::{Address, NextHop, Rib, Route};
+use fibula::{Address, Change, NextHop, Rib, Route};
 use rayon::prelude::*;
+use std::borrow::Cow;
 use std::ops::RangeInclusive;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -22,7 +23,9 @@ pub struct ExhaustiveOptions {
     /// The number of addresses that are painted and looked up at once. The default (2^18) keeps a
     /// slice of the flat table, its addresses and the answers in a core's own cache.
     pub slice: usize,
-    /// The width to build at; the narrowest that holds the table when `None`.
+    /// The number of changes that are applied together.
+    pub batch: usize,
+    /// The width to build at; the narrowest that holds the table and all changes when `None`.
     pub width: Option<WidthBits>,
     /// The instruction set of the batches.
     pub isa: Level,
@@ -32,7 +35,14 @@ pub struct ExhaustiveOptions {
 
 impl Default for ExhaustiveOptions {
     fn default() -> Self {
-        Self { addresses: 0..=u32::MAX, slice: 1 << 18, width: None, isa: Level::best(), pages: Pages::Small }
+        Self {
+            addresses: 0..=u32::MAX,
+            slice: 1 << 18,
+            batch: 100,
+            width: None,
+            isa: Level::best(),
+            pages: Pages::Small,
+        }
     }
 }
 
@@ -42,7 +52,8 @@ impl ExhaustiveOptions {
     }
 }
 
-/// Compares an engine's answers for every address with a flat table. The flat table has one cell
+/// Compares an engine's answers for every address with a flat table, after the engine has applied
+/// `changes`. Changes that it refuses are taken back. The flat table has one cell
 /// per address, painted with all routes in the order of their lengths, so that the longest is on
 /// top. It uses only the table's list of routes: neither its search, nor its intervals, nor the
 /// oracle.
@@ -56,14 +67,23 @@ pub fn exhaustive(
     engines: &[Entry],
     specification: &str,
     rib: &Rib<u32>,
+    changes: &[Change<u32>],
     options: &ExhaustiveOptions,
     progress: &(dyn Fn(u64) + Sync),
 ) -> Result<Result<VerifyRow, Refusal>, Error> {
-    let width = options.width.unwrap_or(WidthBits::holding(rib.max_next_hop()));
+    let width = options.width.unwrap_or_else(|| width_of_all(rib, changes));
     let mut fib = match build(engines, specification, rib, width, options.pages) {
         Ok(fib) => fib,
         Err(error) => return Refusal::of::<u32>(specification, error).map(Err),
     };
+    let mut rib = Cow::Borrowed(rib);
+    for batch in changes.chunks(options.batch.max(1)) {
+        let rib = rib.to_mut();
+        let deltas = rib.apply_all(batch.iter().copied()).deltas;
+        if fib.apply(rib, &deltas).is_err() {
+            rib.take_back(&deltas);
+        }
+    }
     fib.set_isa(options.isa);
     let buffers = || Answers::new(width, options.slice());
     let ask = |answers: &mut Answers, addresses: &[u32], flat: &[u32]| {
@@ -72,7 +92,7 @@ pub fn exhaustive(
         let right = answers.begin_with(flat);
         Ok(if right { Tally::of_right(flat.len()) } else { tally(addresses, flat, |at| answers.get(at)) })
     };
-    let tally = each_slice(rib, options, buffers, ask, progress)?;
+    let tally = each_slice(&rib, options, buffers, ask, progress)?;
     Ok(Ok(row(specification, width, options.isa.name(), &tally)))
 }
 
