@@ -29,7 +29,7 @@ pub(crate) static PAPER: Paper = Paper {
         },
         Exhibit {
             id: "Section 6.2",
-            title: "time by hash function and false-positive ratio",
+            title: "time by the hashes of filter and table and by false-positive ratio",
             reproduce: speed::section_6_2,
         },
         Exhibit {

@@ -135,7 +135,7 @@ impl<K: Key, V: Value, H: Hashing, const SLOTS: usize> Filtered<K, V, H, SLOTS> 
         }
         let mut probes = self.hashing.probes(key, meter);
         if probes.pass(&self.filter, meter) {
-            let home = probes.home(meter);
+            let home = probes.home(key, meter);
             self.table.get(home, key, meter)
         } else {
             V::default()
@@ -152,7 +152,7 @@ impl<K: Key, V: Value, H: Hashing, const SLOTS: usize> Filtered<K, V, H, SLOTS> 
     /// table's own: the filter's have been counted as the key [passed](Self::passes) it.
     #[inline(always)]
     pub fn search<M: Meter>(&self, key: K, meter: &mut M) -> V {
-        let home = self.hashing.probes(key, &mut Unmetered).home(meter);
+        let home = self.hashing.probes(key, &mut Unmetered).home(key, meter);
         self.table.get(home, key, meter)
     }
 
@@ -305,7 +305,7 @@ pub fn random_keys(bits: u8) -> impl Iterator<Item = u64> {
 }
 
 fn home<K: Key>(hashing: impl Hashing, key: K) -> u32 {
-    hashing.probes(key, &mut Unmetered).home(&mut Unmetered)
+    hashing.probes(key, &mut Unmetered).home(key, &mut Unmetered)
 }
 
 #[cfg(test)]

@@ -31,7 +31,7 @@ pub trait Hashing: Copy + Debug + Send + Sync + 'static {
             let mut probes = self.probes(keys[at], &mut Unmetered);
             if candidates >> at & 1 == 1 && probes.pass(filter, &mut Unmetered) {
                 passed |= 1 << at;
-                homes[at] = probes.home(&mut Unmetered);
+                homes[at] = probes.home(keys[at], &mut Unmetered);
             }
         }
         passed
@@ -40,8 +40,8 @@ pub trait Hashing: Copy + Debug + Send + Sync + 'static {
 
 /// The hashes of one key, one after another.
 pub trait Probes {
-    /// Returns the hash that gives the key's home bucket.
-    fn home(&self, meter: &mut impl Meter) -> u32;
+    /// Returns the hash that gives the home bucket of `key`, whose hashes these are.
+    fn home<K: Key>(&self, key: K, meter: &mut impl Meter) -> u32;
 
     /// Returns the next hash for the filter.
     fn next(&mut self, meter: &mut impl Meter) -> u32;
@@ -83,7 +83,7 @@ impl Hashing for Drawn {
 
 impl Probes for Draws {
     #[inline(always)]
-    fn home(&self, meter: &mut impl Meter) -> u32 {
+    fn home<K: Key>(&self, _: K, meter: &mut impl Meter) -> u32 {
         meter.hash();
         self.seed.clone().draw()
     }
@@ -153,7 +153,7 @@ impl Hashing for Combined {
 
 impl Probes for Combinations {
     #[inline(always)]
-    fn home(&self, _: &mut impl Meter) -> u32 {
+    fn home<K: Key>(&self, _: K, _: &mut impl Meter) -> u32 {
         self.first
     }
 
@@ -161,5 +161,65 @@ impl Probes for Combinations {
     fn next(&mut self, _: &mut impl Meter) -> u32 {
         self.current = self.current.wrapping_add(self.second);
         self.current
+    }
+}
+
+/// [`Combined`] for the filter, and for the table either h1 again or a hash of its own.
+#[derive(Clone, Copy, Debug)]
+pub struct Mixed {
+    /// The hashes of the filter.
+    pub filter: Combined,
+    /// The hash function of the table; `None` reuses h1.
+    pub table: Option<HashFunction>,
+}
+
+/// The hashes of [`Mixed`].
+#[derive(Clone, Copy, Debug)]
+pub struct Mixtures {
+    filter: Combinations,
+    table: Option<HashFunction>,
+}
+
+impl Hashing for Mixed {
+    type Probes = Mixtures;
+
+    #[inline(always)]
+    fn probes<K: Key>(self, key: K, meter: &mut impl Meter) -> Mixtures {
+        Mixtures { filter: self.filter.probes(key, meter), table: self.table }
+    }
+
+    /// Hashes the whole block for the table, too, also the keys that do not pass: that stays vector
+    /// code without a branch.
+    #[inline(always)]
+    fn survivors<K: Key, const N: usize>(
+        self,
+        filter: &CountingFilter,
+        keys: &[K; N],
+        candidates: u64,
+        homes: &mut [u32; N],
+    ) -> u64 {
+        let passed = self.filter.survivors(filter, keys, candidates, homes);
+        if let Some(table) = self.table {
+            *homes = table.hash_all(keys);
+        }
+        passed
+    }
+}
+
+impl Probes for Mixtures {
+    #[inline(always)]
+    fn home<K: Key>(&self, key: K, meter: &mut impl Meter) -> u32 {
+        match self.table {
+            Some(table) => {
+                meter.hash();
+                table.hash(key)
+            }
+            None => self.filter.home(key, meter),
+        }
+    }
+
+    #[inline(always)]
+    fn next(&mut self, meter: &mut impl Meter) -> u32 {
+        self.filter.next(meter)
     }
 }

@@ -30,7 +30,7 @@
 //! | | `bloom-base` | `bloom` |
 //! | --- | --- | --- |
 //! | hash for the *i*-th bit | the *i*-th draw of C's `rand`, seeded with the key | h1 + *i* h2 |
-//! | hash for the table | one more evaluation | h1 again |
+//! | hash for the table | one more evaluation | h1 again, or `table-hash=` |
 //! | hash function | `rand` | `hash=h2`, `murmur` or `knuth`, in vectors over a block |
 //!
 //! # Updates
@@ -80,7 +80,7 @@ use crate::blocks::expanded::Expanded;
 use crate::blocks::expansion::counts;
 use crate::blocks::filtered::{Filtered, random_keys};
 use crate::blocks::hashing::HashFunction;
-use crate::blocks::probing::{Combined, Drawn, Hashing};
+use crate::blocks::probing::{Combined, Drawn, Hashing, Mixed};
 use crate::engine::{
     About, Config, Engine, Figure, LimitInfo, Lookup, Meter, ParameterInfo, Update, Updates, Width,
 };
@@ -110,7 +110,7 @@ pub const ABOUT: About = About {
     year: 2018,
     updates: Updates::InPlace,
     limits: &[LimitInfo { what: EXPANDED, max: EXPANDED_MAX }],
-    parameters: &[HASH, FPR, FPR24, FPR32],
+    parameters: &[HASH, TABLE_HASH, FPR, FPR24, FPR32],
     ..About::DEFAULT
 };
 
@@ -119,6 +119,10 @@ pub const BASE: About = About { name: "bloom-base", parameters: &[FPR, FPR24, FP
 
 const HASH: ParameterInfo =
     ParameterInfo { name: "hash", meaning: "hash function: h2 (default), murmur or knuth" };
+const TABLE_HASH: ParameterInfo = ParameterInfo {
+    name: "table-hash",
+    meaning: "hash function of the tables: reuse (default) the filter's first hash, or h2, murmur or knuth",
+};
 const FPR: ParameterInfo =
     ParameterInfo { name: "fpr", meaning: "false positives of the filters in percent, 1 to 90, default 10" };
 const FPR24: ParameterInfo =
@@ -141,14 +145,18 @@ impl Configured for Drawn {
     }
 }
 
-impl Configured for Combined {
+impl Configured for Mixed {
     fn configured(config: &Config) -> Result<Self, Error> {
-        Ok(Self(config.choice("hash", &HashFunction::NAMED)?))
+        let [h2, murmur, knuth] = HashFunction::NAMED.map(|(name, function)| (name, Some(function)));
+        Ok(Self {
+            filter: Combined(config.choice("hash", &HashFunction::NAMED)?),
+            table: config.choice("table-hash", &[("reuse", None), h2, murmur, knuth])?,
+        })
     }
 }
 
 /// The `bloom` engine; see the [module page](self).
-pub type Bloom<W> = Groups<W, Combined>;
+pub type Bloom<W> = Groups<W, Mixed>;
 
 /// The `bloom-base` engine; see the [module page](self).
 pub type BloomBase<W> = Groups<W, Drawn>;

@@ -38,7 +38,21 @@ fn the_worked_example_of<H: Configured>() {
 #[test]
 fn the_worked_example() {
     the_worked_example_of::<Drawn>();
-    the_worked_example_of::<Combined>();
+    the_worked_example_of::<Mixed>();
+}
+
+#[test]
+fn the_hash_of_the_tables_changes_no_answer() {
+    let rib = example();
+    for table in ["reuse", "h2", "murmur", "knuth"] {
+        let engine = Bloom::<u8>::build(&rib, &Config::default().with("table-hash", table)).unwrap();
+        engine.validate(&rib).unwrap();
+        let addresses = [0x0A01_1281, 0x0A01_1282, 0x0A01_1000, 0x0A01_1F00, 0].repeat(20);
+        let mut next_hops = vec![0; addresses.len()];
+        engine.lookup_blocks(&addresses, &mut next_hops);
+        assert_eq!(next_hops, [4, 3, 2, 1, 0].repeat(20), "{table}");
+        assert_eq!(addresses.iter().map(|&a| engine.lookup(a)).collect::<Vec<_>>(), next_hops, "{table}");
+    }
 }
 
 #[test]
