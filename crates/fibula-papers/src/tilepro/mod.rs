@@ -1,6 +1,7 @@
 //! DIR-24-8, Tree Bitmap and a hybrid on TILEPro64 (He, Guan, Xie, Salamatian 2012): Section III-B,
 //! Tables III and IV, Figures 4 to 9.
 
+mod lazy;
 mod speed;
 mod threads;
 mod updates;
@@ -24,6 +25,11 @@ pub(crate) static PAPER: Paper = Paper {
             id: "Section III-B",
             title: "time of a lookup with large pages",
             reproduce: speed::section_3_b,
+        },
+        Exhibit {
+            id: "Section III-B, lazy checking",
+            title: "time of a lookup with lazy checking and without",
+            reproduce: lazy::section_3_b,
         },
         Exhibit { id: "Table III", title: "unique addresses of the traces", reproduce: speed::table_3 },
         Exhibit { id: "Figure 4", title: "time of a lookup on one core", reproduce: speed::figure_4 },

@@ -47,6 +47,7 @@ fn figure_1_of_the_paper() {
     let address = 0b01_1111 << 26;
     assert_eq!((path::<u32, u8>(address, 0), path::<u32, u8>(address, 3)), (0b011, 0b111));
     assert_eq!(array.view().find(address, &mut Unmetered), 2);
+    assert_eq!(array.view().find_by::<false>(address, &mut Unmetered), 2);
     array.validate(rib.iter()).unwrap();
 }
 
@@ -204,7 +205,7 @@ fn what_readers_were_led_to_stays_until_they_have_passed() {
     let view = array.view();
     let (address, root, words) = (0x0000_0001, array.root(0), array.trie.words.len());
     let find =
-        |root| Trie::<u8, u16>::find::<u32, 8>(&view.words, root, 13, address, &mut Unmetered).unwrap();
+        |root| Trie::<u8, u16>::find::<u32, 8, true>(&view.words, root, 13, address, &mut Unmetered).unwrap();
     // The answer comes from above the root, from each level of the trie, from the root, and from
     // above again.
     let changes =
@@ -234,7 +235,8 @@ fn the_answer_above_a_root_is_of_the_root_s_last_moment() {
     array.share();
     let view = array.view();
     let (address, root) = (0x0000_0F00, array.root(0));
-    let find = || Trie::<u8, u16>::find::<u32, 8>(&view.words, root, 13, address, &mut Unmetered).unwrap();
+    let find =
+        || Trie::<u8, u16>::find::<u32, 8, true>(&view.words, root, 13, address, &mut Unmetered).unwrap();
     let changes =
         [("0.0.0.0/4", 8), ("0.0.0.0/0", 2), ("0.0.0.0/14", 4), ("0.0.0.0/4", 9), ("0.0.0.0/14", 0)];
     let found = changes.map(|(prefix, next_hop)| {

@@ -51,11 +51,11 @@ impl<W: Width, M: Map> Trie<W, M> {
 
     /// Returns the longest match below a root, or the answer above it, in a trie of these words.
     ///
-    /// This is the paper's lazy checking: nodes on the way down are stacked unread, and their
-    /// internal maps are tested on the way back. `DEPTH` is the greatest number of nodes on a way
-    /// down.
+    /// If `LAZY`, this is the paper's lazy checking: nodes on the way down are stacked unread, and
+    /// their internal maps are tested on the way back. Otherwise each map is tested on the way
+    /// down. `DEPTH` is the greatest number of nodes on a way down.
     #[inline(always)]
-    pub fn find<A: Address, const DEPTH: usize>(
+    pub fn find<A: Address, const DEPTH: usize, const LAZY: bool>(
         words: &[Published<u32>],
         root: Node<M>,
         mut offset: u8,
@@ -65,7 +65,12 @@ impl<W: Width, M: Map> Trie<W, M> {
         let mut stack = [Node::EMPTY; DEPTH];
         let mut depth = 0;
         stack[0] = root;
+        let mut matched = None;
         while let Some(at) = stack[depth].child(path::<A, M>(address, offset)) {
+            if !LAZY {
+                let longest = stack[depth].longest(path::<A, M>(address, offset));
+                matched = longest.map(|position| Self::result_place(stack[depth], position)).or(matched);
+            }
             depth += 1;
             offset += M::STRIDE;
             stack[depth] = Self::load_node(words, at, meter);
@@ -74,6 +79,9 @@ impl<W: Width, M: Map> Trie<W, M> {
             let node = stack[depth];
             if let Some(position) = node.longest(path::<A, M>(address, offset)) {
                 return Some(Self::load_result(words, Self::result_place(node, position), meter));
+            }
+            if !LAZY {
+                return matched.map(|place| Self::load_result(words, place, meter));
             }
             if depth == 0 {
                 return None;

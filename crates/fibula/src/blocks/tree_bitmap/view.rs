@@ -53,11 +53,17 @@ impl<A: Address, W: Width, M: Map> InitialArrayView<A, W, M> {
     /// Returns the next hop of the longest match of an address, or 0 if there is none.
     #[inline(always)]
     pub fn find(&self, address: A, meter: &mut impl Meter) -> W {
+        self.find_by::<true>(address, meter)
+    }
+
+    /// As [`find`](Self::find), with lazy checking or without it; see [`Trie::find`].
+    #[inline(always)]
+    pub fn find_by<const LAZY: bool>(&self, address: A, meter: &mut impl Meter) -> W {
         let root =
             M::unpack_root(meter.load_word::<M::Root>(&self.roots[address.bits(0, self.bits) as usize]));
         let found = match A::FAMILY {
-            Family::Ipv4 => Trie::<W, M>::find::<A, 8>(&self.words, root, self.bits, address, meter),
-            Family::Ipv6 => Trie::<W, M>::find::<A, 32>(&self.words, root, self.bits, address, meter),
+            Family::Ipv4 => Trie::<W, M>::find::<A, 8, LAZY>(&self.words, root, self.bits, address, meter),
+            Family::Ipv6 => Trie::<W, M>::find::<A, 32, LAZY>(&self.words, root, self.bits, address, meter),
         };
         found.unwrap_or_default()
     }

@@ -56,7 +56,8 @@ impl<W: Width> HybridView<W> {
         match entry.chunk() {
             Some(sub_trie) => {
                 let root = u16::unpack_root(meter.load_word::<u64>(&self.sub_tries[sub_trie]));
-                let found = Trie::<W, u16>::find::<u32, DEPTH>(&self.long, root, MIDDLE, address, meter);
+                let found =
+                    Trie::<W, u16>::find::<u32, DEPTH, true>(&self.long, root, MIDDLE, address, meter);
                 found.filter(|&answer| answer != W::default())
             }
             None => (entry != Entry::NO_ROUTE).then(|| entry.answer()),
