@@ -39,11 +39,17 @@ impl Isa for Avx2 {
         // SAFETY: this set exists only where it was detected.
         unsafe { x86_64::count_below(line, key) }
     }
+
+    #[inline(always)]
+    fn lanes_of_kind(self, words: &[u32; super::GROUP], (mask, kind): (u32, u32)) -> u16 {
+        // SAFETY: this set exists only where it was detected.
+        unsafe { x86_64::lanes_of_kind(words, mask, kind) }
+    }
 }
 
 #[allow(clippy::wildcard_imports, reason = "the names of intrinsics say where they come from")]
 pub(super) mod x86_64 {
-    use super::super::{KEYS, LINE};
+    use super::super::{GROUP, KEYS, LINE};
     use std::arch::asm;
     use std::arch::x86_64::*;
 
@@ -61,6 +67,20 @@ pub(super) mod x86_64 {
         // Packing interleaves the lanes of both halves, which does not change their count.
         let below = _mm256_castsi256_ps(_mm256_packs_epi32(low, high));
         _mm256_movemask_ps(below).count_ones()
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+    pub(super) fn lanes_of_kind(words: &[u32; GROUP], mask: u32, kind: u32) -> u16 {
+        let (mask, kind) = (_mm256_set1_epi32(mask.cast_signed()), _mm256_set1_epi32(kind.cast_signed()));
+        let halves: *const __m256i = words.as_ptr().cast();
+        // SAFETY: 16 words are two registers.
+        let halves = unsafe { [_mm256_loadu_si256(halves), _mm256_loadu_si256(halves.add(1))] };
+        let [low, high] = halves.map(|half| {
+            let are_equal = _mm256_cmpeq_epi32(_mm256_and_si256(half, mask), kind);
+            _mm256_movemask_ps(_mm256_castsi256_ps(are_equal)) as u16
+        });
+        low | high << 8
     }
 
     /// Returns which of the 32 numbers of a line are at least `key`, one bit each.

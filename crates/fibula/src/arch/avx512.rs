@@ -48,6 +48,12 @@ impl Isa for Avx512 {
         unsafe { x86_64::count_below(line, key) }
     }
 
+    #[inline(always)]
+    fn lanes_of_kind(self, words: &[u32; GROUP], (mask, kind): (u32, u32)) -> u16 {
+        // SAFETY: this set exists only where it was detected.
+        unsafe { x86_64::lanes_of_kind(words, mask, kind) }
+    }
+
     fn gathers_fast(self) -> bool {
         x86_64::gathers_fast()
     }
@@ -98,6 +104,15 @@ mod x86_64 {
             );
         }
         at_least
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx2,bmi1,bmi2,lzcnt,popcnt")]
+    pub(super) fn lanes_of_kind(words: &[u32; GROUP], mask: u32, kind: u32) -> u16 {
+        // SAFETY: the array is as long as the register.
+        let words = unsafe { _mm512_loadu_si512(words.as_ptr().cast()) };
+        let words = _mm512_and_si512(words, _mm512_set1_epi32(mask.cast_signed()));
+        _mm512_cmpeq_epi32_mask(words, _mm512_set1_epi32(kind.cast_signed()))
     }
 
     #[inline]

@@ -195,6 +195,12 @@ pub trait Isa: Copy + Send + Sync + 'static {
         lines::step_some_down_from(self, nodes, (roots, above), going, keys, reached);
     }
 
+    /// Returns the lanes whose bits of `mask` are those of `kind`, one bit each.
+    #[inline(always)]
+    fn lanes_of_kind(self, words: &[u32; GROUP], (mask, kind): (u32, u32)) -> u16 {
+        words.iter().rev().fold(0, |lanes, word| lanes << 1 | u16::from(word & mask == kind))
+    }
+
     /// Returns whether [`gather`](Self::gather) is faster than single loads on this processor.
     #[inline(always)]
     fn gathers_fast(self) -> bool {
@@ -299,6 +305,25 @@ mod tests {
                 let found = dispatch(level, Gather(&words[..count as usize], places));
                 assert_eq!(found, expected, "{level}: of {count}");
             }
+        }
+    }
+
+    struct LanesOfKind(fn(usize) -> u32);
+    impl Kernel for LanesOfKind {
+        type Output = u16;
+        #[inline(always)]
+        fn run<I: Isa>(self, isa: I) -> u16 {
+            isa.lanes_of_kind(&std::array::from_fn(self.0), (0xF000_0001, 0x8000_0001))
+        }
+    }
+
+    #[test]
+    fn every_level_finds_the_same_lanes_of_a_kind() {
+        for &level in Level::available() {
+            let lanes = |word: fn(usize) -> u32| dispatch(level, LanesOfKind(word));
+            assert_eq!(lanes(|_| 0x8FFF_FFFF), u16::MAX, "{level}");
+            assert_eq!(lanes(|lane| (lane as u32) << 28 | 1), 1 << 8, "{level}");
+            assert_eq!(lanes(|lane| 8 << 28 | lane as u32), 0xAAAA, "{level}");
         }
     }
 

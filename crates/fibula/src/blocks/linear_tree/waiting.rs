@@ -54,11 +54,22 @@ impl<const MOST: usize> Waiting<MOST> {
         self.len == 0
     }
 
-    /// Appends an address if `is_more`. Nothing jumps on it.
+    /// Appends those of a block of `len` addresses that have more to do. `found` returns what was
+    /// found for a lane, and whether it has more to do. The first address is at index `start` of the
+    /// batch. Nothing jumps on an answer.
+    ///
+    /// # Panics
+    /// If there is no room for the whole block.
     #[inline(always)]
-    pub fn push(&mut self, found: u32, at: usize, is_more: bool) {
-        (self.found[self.len], self.at[self.len]) = (found, at);
-        self.len += usize::from(is_more);
+    pub fn push(&mut self, len: usize, start: usize, found: impl Fn(usize) -> (u32, bool)) {
+        // In a register: a length in memory would be stored and loaded again for each address.
+        let mut waiting = self.len;
+        for lane in 0..len {
+            let (found, has_more) = found(lane);
+            (self.found[waiting], self.at[waiting]) = (found, start + lane);
+            waiting += usize::from(has_more);
+        }
+        self.len = waiting;
     }
 
     /// Removes the last `BLOCK` addresses. Returns what was found for them, and their indices.
@@ -67,7 +78,8 @@ impl<const MOST: usize> Waiting<MOST> {
     pub fn pop<const BLOCK: usize>(&mut self) -> ([u32; BLOCK], [usize; BLOCK]) {
         const { assert!(2 * BLOCK == MOST) }
         while self.len < BLOCK {
-            self.push(self.found[0], self.at[0], true);
+            (self.found[self.len], self.at[self.len]) = (self.found[0], self.at[0]);
+            self.len += 1;
         }
         self.len -= BLOCK;
         let (mut found, mut at) = ([0; BLOCK], [0; BLOCK]);

@@ -82,15 +82,12 @@ fn is_detour(word: u32) -> bool {
     word < BUCKETS
 }
 
-/// Returns whether there are longer routes than those of the trie.
-#[inline(always)]
-fn is_beyond(word: u32) -> bool {
-    (BUCKETS..ANSWER).contains(&word) && word & BEYOND != 0
-}
+/// The bits of a word that tell a bucket with longer routes, and their value.
+const KIND_BEYOND: (u32, u32) = (ANSWER | BUCKETS | BEYOND, BUCKETS | BEYOND);
 
 /// The addresses of a part of a batch, after which those with longer routes are looked up in the
 /// terrace: a multiple of both sizes of blocks, so that no block is cut.
-const PART: usize = 16 * GATHERED;
+const PART: usize = 64 * GATHERED;
 
 /// The addresses that go through the terrace together.
 const TOGETHER: usize = 128;
@@ -104,6 +101,8 @@ struct Batch<'e, I: Isa, W: Width> {
     lines: &'e [Published<W>],
     /// The addresses of a part with longer routes, one bit each.
     beyond: [Cell<u16>; PART / GROUP],
+    /// Whether there are longer routes at all.
+    has_longer: bool,
     isa: I,
 }
 
@@ -232,7 +231,7 @@ impl<I: Isa, W: Width> Batch<'_, I, W> {
         next_hops: &mut [W; N],
     ) {
         let (mut starts, mut among, mut keys) = (Lanes::ZERO, Lanes::ZERO, [0; N]);
-        let mut are_apart = 0;
+        let mut are_detours = false;
         for lane in 0..N {
             let word = words.0[lane];
             // Words that lead to no bucket read the first line.
@@ -240,7 +239,7 @@ impl<I: Isa, W: Width> Batch<'_, I, W> {
             starts.0[lane] = place & LINE_BITS;
             among.0[lane] = u32::MAX << (place & SLOT_BITS);
             keys[lane] = key(rests.0[lane]);
-            are_apart |= place & BEYOND | u32::from(word < BUCKETS);
+            are_detours |= is_detour(word);
         }
         let wanted = Wanted { starts: &starts.0, among: &among.0, keys: &keys };
         self.isa.elements_of_first(self.lines, wanted, answers::<W>(), next_hops);
@@ -249,33 +248,34 @@ impl<I: Isa, W: Width> Batch<'_, I, W> {
             let answer = choose(word >= ANSWER, word ^ ANSWER, next_hops[lane].widen().0);
             next_hops[lane] = W::narrow(NextHop(answer & W::MAX));
         }
-        if are_apart != 0 {
+        if self.has_longer {
+            for (group, words) in words.0.as_chunks().0.iter().enumerate() {
+                self.note(start / GROUP + group, self.isa.lanes_of_kind(words, KIND_BEYOND));
+            }
+        }
+        if are_detours {
             // Pass copies: variables that a call sees would be kept in memory all the time.
             let (words, rests) = (*words, *rests);
-            self.apart(start, &words.0, &rests.0, next_hops);
+            self.detour(start, &words.0, &rests.0, next_hops);
         }
     }
 
-    /// Answers the addresses that take a detour, and notes those with longer routes. Of these, the
-    /// answer that is there already is the one beside the longer routes.
+    /// Notes those of a group of addresses that have longer routes.
+    #[inline(always)]
+    fn note(&self, group: usize, beyond: u16) {
+        // There is always a place, except in snapshots that somebody forged.
+        if let Some(noted) = self.beyond.get(group) {
+            noted.set(noted.get() | beyond);
+        }
+    }
+
+    /// Answers the addresses that take a detour, and notes those of them with longer routes.
     #[inline(never)]
-    fn apart(&self, start: usize, words: &[u32], rests: &[u32], next_hops: &mut [W]) {
-        for (group, words) in words.as_chunks::<GROUP>().0.iter().enumerate() {
-            let (mut detours, mut beyond) = (0, 0);
-            for (lane, &word) in words.iter().enumerate() {
-                detours |= u64::from(is_detour(word)) << lane;
-                beyond |= u16::from(is_beyond(word)) << lane;
-            }
-            for_each_set(detours, |lane| {
-                let at = group * GROUP + lane;
-                let (beside, is_beyond) = self.table.beside(Scalar, (words[lane], rests[at]), &mut Unmetered);
-                next_hops[at] = beside;
-                beyond |= u16::from(is_beyond) << lane;
-            });
-            // There is always a place, except in snapshots that somebody forged.
-            if let Some(noted) = self.beyond.get(start / GROUP + group) {
-                noted.set(beyond);
-            }
+    fn detour(&self, start: usize, words: &[u32], rests: &[u32], next_hops: &mut [W]) {
+        for (at, &word) in words.iter().enumerate().filter(|&(_, &word)| is_detour(word)) {
+            let (beside, is_beyond) = self.table.beside(Scalar, (word, rests[at]), &mut Unmetered);
+            next_hops[at] = beside;
+            self.note((start + at) / GROUP, u16::from(is_beyond) << (at % GROUP));
         }
     }
 }
@@ -332,8 +332,8 @@ impl<W: Width> Mosaic6View<W> {
         let Some(root) = self.root.first_chunk() else { return };
         let (words, lines) = (flattened(&self.arrays), &self.lines[..]);
         let beyond = [const { Cell::new(0) }; PART / GROUP];
-        let batch = Batch { table: self, root, words, lines, beyond, isa };
         let has_longer = !self.longer.is_uniform();
+        let batch = Batch { table: self, root, words, lines, beyond, has_longer, isa };
         let part = if has_longer { PART } else { addresses.len().max(1) };
         for (addresses, next_hops) in addresses.chunks(part).zip(next_hops.chunks_mut(part)) {
             if gathers {

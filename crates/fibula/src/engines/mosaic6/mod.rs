@@ -58,7 +58,7 @@
 //! # Batches
 //! Every address takes the root, three arrays and a bucket. An address that has left the arrays
 //! early keeps its word, so nothing jumps. The addresses with longer routes below are collected,
-//! and go through the terrace together, some 1,500 addresses later. The few addresses with more
+//! and go through the terrace together, some 6,000 addresses later. The few addresses with more
 //! arrays finish one by one. How words are loaded depends on the processor ([`Isa::gathers_fast`]):
 //!
 //! - By gathers, 16 at a time. A block of 96 addresses keeps all its state in registers until it

@@ -14,8 +14,9 @@ const BLOCK: usize = 16;
 /// answer.
 const WAITING_MAX: usize = 2 * BLOCK;
 
-/// The arrays that every block reads, and what is known of the first tree.
-struct Batch<'v, W, I> {
+/// The arrays that every block reads, and what is known of the first tree. Without marks there is a
+/// copy of the code that notes no addresses: the notes take registers from the way down the tree.
+struct Batch<'v, W, I, const MARKED: bool> {
     inner: &'v [Node],
     leaves: &'v [Node],
     answers: &'v [W],
@@ -30,7 +31,16 @@ impl<W: Width> PlanBView<W> {
     /// Looks up a batch.
     #[inline(always)]
     pub(super) fn many<I: Isa>(&self, isa: I, addresses: &[u128], next_hops: &mut [W]) {
-        let batch = Batch {
+        if self.marks.is_empty() {
+            self.many_in::<_, false>(isa, addresses, next_hops);
+        } else {
+            self.many_in::<_, true>(isa, addresses, next_hops);
+        }
+    }
+
+    #[inline(always)]
+    fn many_in<I: Isa, const MARKED: bool>(&self, isa: I, addresses: &[u128], next_hops: &mut [W]) {
+        let batch = Batch::<_, _, MARKED> {
             inner: &self.inner,
             leaves: &self.leaves,
             answers: &self.answers,
@@ -43,7 +53,7 @@ impl<W: Width> PlanBView<W> {
     }
 }
 
-impl<W: Width, I: Isa> Rounds<W, WAITING_MAX> for Batch<'_, W, I> {
+impl<W: Width, I: Isa, const MARKED: bool> Rounds<W, WAITING_MAX> for Batch<'_, W, I, MARKED> {
     #[inline(always)]
     #[allow(clippy::needless_range_loop, reason = "one index runs through arrays of one block")]
     fn begin<const N: usize>(
@@ -69,10 +79,8 @@ impl<W: Width, I: Isa> Rounds<W, WAITING_MAX> for Batch<'_, W, I> {
         for lane in 0..len {
             next_hops[lane] = self.answers[reached.index(lane) as usize];
         }
-        if !self.marks.is_empty() {
-            for lane in 0..len {
-                waiting.push(reached.index(lane), start + lane, next_hops[lane].widen().0 == W::MAX);
-            }
+        if MARKED {
+            waiting.push(len, start, |lane| (reached.index(lane), next_hops[lane].widen().0 == W::MAX));
         }
     }
 

@@ -72,9 +72,7 @@ impl<W: Width, I: Isa, const LEAF: u32> Rounds<W, WAITING_MAX> for Batch<'_, I, 
             next_hops[lane] = narrow(found[lane]);
         }
         if self.has_marks {
-            for lane in 0..len {
-                waiting.push(found[lane], start + lane, found[lane] & MARK != 0);
-            }
+            waiting.push(len, start, |lane| (found[lane], found[lane] & MARK != 0));
         }
     }
 
