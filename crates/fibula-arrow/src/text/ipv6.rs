@@ -1,9 +1,9 @@
-//! IPv6 addresses written as groups of hexadecimal digits, eight bytes at once.
+//! IPv6 addresses written as groups of hexadecimal digits, sixteen bytes at once.
 //!
 //! The colons of the text become a bit map. It says where groups begin and end; four digits of a
 //! group become 16 bits without a branch. A dotted quad at the end is left to the standard library.
 
-use super::words::{self, TOP, gathered, is, is_hexadecimal};
+use fibula::arch::bytes_in;
 use std::ops::RangeInclusive;
 
 /// The lengths of such texts.
@@ -34,24 +34,17 @@ pub(super) fn parse(text: &[u8; BYTES], len: usize) -> Option<u128> {
     })
 }
 
-/// Returns the places of colons as bits. `None` if a byte is neither that nor a hexadecimal digit.
+/// Returns the offsets of colons as bits. `None` if a byte is neither that nor a hexadecimal digit.
 #[inline(always)]
 fn colons(text: &[u8; BYTES], len: usize) -> Option<u64> {
-    let mut colons = 0;
-    for (at, word) in (0..).step_by(words::BYTES).zip(text.chunks_exact(words::BYTES)) {
-        let Some(left @ 1..) = len.checked_sub(at) else { break };
-        let inside = if left < words::BYTES { (1 << (8 * left)) - 1 } else { u64::MAX };
-        let word = u64::from_le_bytes(word.try_into().ok()?) & inside;
-        if word & TOP != 0 {
-            return None;
-        }
-        let colon = is(word, b':');
-        if (is_hexadecimal(word) | colon) != TOP & inside {
-            return None;
-        }
-        colons |= gathered(colon) << at;
+    const HEXADECIMAL: [(u8, u8); 3] = [(b'0', b'9'), (b'A', b'F'), (b'a', b'f')];
+    let (mut colons, mut digits) = (0, 0);
+    for (at, part) in (0..).step_by(16).zip(text.as_chunks().0) {
+        colons |= u64::from(bytes_in(part, [(b':', b':')])) << at;
+        digits |= u64::from(bytes_in(part, HEXADECIMAL)) << at;
     }
-    Some(colons)
+    let inside = (1 << len) - 1;
+    ((colons | digits) & inside == inside).then_some(colons & inside)
 }
 
 /// Returns the groups between two offsets, the last lowest, and their number.

@@ -1,16 +1,16 @@
 //! Addresses in text, in exactly the language of [`std::net::IpAddr`].
 //!
 //! A column of text is one buffer and an offset a row. So the bytes after a text may be read too,
-//! except after the last ones: [`Window`] hands out 20 or 48 bytes of the buffer at once, and
-//! copies only where the buffer ends. The parsers look at all of those bytes at once and mask what
+//! except after the last ones: [`Window`] hands out 16 or 48 bytes of the buffer at once, and
+//! copies only where the buffer ends. The parsers compare all of those bytes at once and mask what
 //! is not theirs. They take the usual forms; what they refuse goes to the standard library, which
 //! decides.
 
 mod ipv4;
 mod ipv6;
-mod words;
 
 use crate::address::Found;
+use fibula::arch::joined;
 use std::net::IpAddr;
 
 /// A text within a buffer.
@@ -28,50 +28,62 @@ impl<'b> Window<'b> {
         Self { buffer, start, len }
     }
 
-    /// Returns `N` bytes from the start of the text on. Those after its end may be anything. `N` is
-    /// at least the text's length.
+    /// Returns `N` bytes from the start of the text on: in place or, near the end of the buffer,
+    /// in `copy`, which is zeros. Those after its end may be anything. `N` is at least the text's
+    /// length.
     #[inline(always)]
-    fn bytes<const N: usize>(self) -> [u8; N] {
-        match self.buffer.get(self.start..).and_then(|rest| rest.first_chunk()) {
-            Some(&bytes) => bytes,
-            None => self.copied(),
+    fn bytes<'c, const N: usize>(self, copy: &'c mut [u8; N]) -> &'c [u8; N]
+    where
+        'b: 'c,
+    {
+        if let Some(bytes) = self.buffer.get(self.start..).and_then(|rest| rest.first_chunk()) {
+            return bytes;
         }
-    }
-
-    /// As [`bytes`](Self::bytes), near the end of the buffer. A text of 8 to 16 bytes is two words
-    /// that overlap: a single dotted quad is such a text, and a copy of any length is a call.
-    #[inline]
-    fn copied<const N: usize>(self) -> [u8; N] {
-        const WORD: usize = size_of::<u64>();
-        let mut bytes = [0; N];
         let text = self.text();
-        if let (Some(&first), Some(&last)) = (text.first_chunk(), text.last_chunk())
-            && text.len() <= 2 * WORD
-            && let Some(place) = bytes.first_chunk_mut()
-        {
-            let last = u128::from(u64::from_le_bytes(last)) << (8 * (text.len() - WORD));
-            *place = (u128::from(u64::from_le_bytes(first)) | last).to_le_bytes();
-        } else {
-            bytes[..text.len()].copy_from_slice(text);
+        match (copied(text), copy.first_chunk_mut()) {
+            (Some(bytes), Some(first)) => *first = bytes,
+            _ => copy[..text.len()].copy_from_slice(text),
         }
-        bytes
+        copy
     }
 
+    #[inline(always)]
     fn text(self) -> &'b [u8] {
         &self.buffer[self.start..self.start + self.len]
     }
+}
+
+/// Copies a text of 4 to 15 bytes, the length of a dotted quad that is no part of a column, as two
+/// words that overlap. A copy of any length is a call.
+#[inline(always)]
+fn copied(text: &[u8]) -> Option<[u8; 16]> {
+    const LONG: usize = size_of::<u64>();
+    const SHORT: usize = size_of::<u32>();
+    if let (Some(&first), Some(&last)) = (text.first_chunk(), text.last_chunk())
+        && let len @ LONG..=15 = text.len()
+    {
+        let last = u64::from_le_bytes(last) >> 8 >> (8 * (15 - len));
+        return Some(joined([u64::from_le_bytes(first), last]));
+    }
+    if let (Some(&first), Some(&last)) = (text.first_chunk(), text.last_chunk())
+        && let len @ SHORT..LONG = text.len()
+    {
+        let last = u64::from(u32::from_le_bytes(last)) << (8 * (len - SHORT));
+        return Some(joined([u64::from(u32::from_le_bytes(first)) | last, 0]));
+    }
+    None
 }
 
 /// Parses an address.
 #[inline(always)]
 pub(crate) fn parse(text: Window<'_>) -> Found {
     if ipv4::LENGTHS.contains(&text.len)
-        && let Some(address) = ipv4::parse(&text.bytes(), text.len)
+        && let Some(address) = ipv4::parse(text.bytes(&mut [0; _]), text.len)
     {
         return Found::Ipv4(address);
     }
     if ipv6::LENGTHS.contains(&text.len)
-        && let Some(address) = ipv6::parse(&text.bytes(), text.len)
+        && let Some(address) = ipv6::parse(text.bytes(&mut [0; _]), text.len)
     {
         return Found::Ipv6(address);
     }

@@ -1,4 +1,4 @@
-//! Counting the bytes of a pair of words that are at most some value.
+//! Sixteen bytes compared at once, by instructions that every processor of the architecture has.
 #![allow(unsafe_code, reason = "instructions that every processor of the architecture has")]
 
 /// Returns how many of the bytes at indices 1 to `end` - 1 are at most `most`. The lowest byte of
@@ -33,5 +33,70 @@ pub fn count_up_to(words: [u64; 2], end: usize, most: u8) -> u32 {
         let bytes = bytes.as_flattened();
         let up_to = |at: usize| u8::from(at != 0 && at < end) & u8::from(bytes[at] <= most);
         (0..16).map(up_to).sum::<u8>().into()
+    }
+}
+
+/// Returns which bytes are in one of some ranges, each of a first and a last byte: bit *i* for the
+/// byte at index *i*.
+///
+/// ```
+/// use fibula::arch::bytes_in;
+/// let text = *b"192.0.2.1/24 \xFF/:";
+/// assert_eq!(bytes_in(&text, [(b'.', b'.')]), 0b1010_1000);
+/// assert_eq!(bytes_in(&text, [(b'0', b'9'), (b':', 0xFF)]), 0b1010_1101_0101_0111);
+/// ```
+#[must_use]
+#[inline(always)]
+pub fn bytes_in<const N: usize>(bytes: &[u8; 16], ranges: [(u8, u8); N]) -> u32 {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::x86_64::{
+            _mm_cmpeq_epi8, _mm_loadu_si128, _mm_min_epu8, _mm_movemask_epi8, _mm_or_si128, _mm_set1_epi8,
+            _mm_setzero_si128, _mm_sub_epi8,
+        };
+        // SAFETY: SSE2, whose instructions these are, is in every x86-64 processor. The bytes that
+        // are loaded are those of the array.
+        let all = unsafe {
+            let bytes = _mm_loadu_si128(bytes.as_ptr().cast());
+            let is_in = |(first, last): (u8, u8)| {
+                let above = _mm_sub_epi8(bytes, _mm_set1_epi8(first.cast_signed()));
+                let least = _mm_min_epu8(above, _mm_set1_epi8((last - first).cast_signed()));
+                _mm_cmpeq_epi8(least, above)
+            };
+            let all = ranges.into_iter().map(is_in).fold(_mm_setzero_si128(), |a, b| _mm_or_si128(a, b));
+            _mm_movemask_epi8(all)
+        };
+        all.cast_unsigned()
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    {
+        let is_in = |byte: &u8| ranges.iter().any(|&(first, last)| (first..=last).contains(byte));
+        bytes.iter().rev().fold(0, |bits, byte| bits << 1 | u32::from(is_in(byte)))
+    }
+}
+
+/// Returns the bytes of two words, the lowest of the first word first, as one vector: what reads
+/// any of them next need not wait until two words have been written to memory.
+///
+/// ```
+/// assert_eq!(fibula::arch::joined([1, 0x0203 << 48])[..15], [1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 3]);
+/// ```
+#[must_use]
+#[inline(always)]
+pub fn joined(words: [u64; 2]) -> [u8; 16] {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::x86_64::{_mm_set_epi64x, _mm_storeu_si128};
+        let mut bytes = [0; 16];
+        // SAFETY: SSE2 is in every x86-64 processor, and what is stored is the array.
+        unsafe {
+            let both = _mm_set_epi64x(words[1].cast_signed(), words[0].cast_signed());
+            _mm_storeu_si128(bytes.as_mut_ptr().cast(), both);
+        }
+        bytes
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    {
+        (u128::from(words[1]) << u64::BITS | u128::from(words[0])).to_le_bytes()
     }
 }

@@ -24,7 +24,7 @@ mod prefetch;
 pub use avx2::Avx2;
 #[cfg(target_arch = "x86_64")]
 pub use avx512::Avx512;
-pub use bytes::count_up_to;
+pub use bytes::{bytes_in, count_up_to, joined};
 pub use compiled::{Compiled, Function};
 pub use crc32::crc32c;
 pub use level::Level;
