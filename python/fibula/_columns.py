@@ -33,7 +33,8 @@ def lookup(table: Table[Any], column: Any, errors: str, out: Any, threads: int) 
 
         found = pa.chunked_array(table._indices_arrow(column, errors, threads))
         values = table._dictionary("arrow", pa.array)
-        chunks = [pa.DictionaryArray.from_arrays(chunk, values) for chunk in found.chunks]
+        # Every index is one of `values`.
+        chunks = [pa.DictionaryArray.from_arrays(c, values, safe=False) for c in found.chunks]
         return _like(column, pa.chunked_array(chunks, pa.dictionary(pa.uint32(), values.type)))
     return table._lookup_objects(column, errors)
 
@@ -197,4 +198,7 @@ def polars_values(values: Sequence[Any]) -> Any:
 
 def _like(column: Any, answers: Any) -> Any:
     """Return a chunked array, or one array if the column was one."""
-    return answers.combine_chunks() if hasattr(column, "__arrow_c_array__") else answers
+    if not hasattr(column, "__arrow_c_array__"):
+        return answers
+    # One chunk would be copied.
+    return answers.chunk(0) if answers.num_chunks == 1 else answers.combine_chunks()

@@ -48,22 +48,6 @@ pub(crate) fn indices<A: BatchAddress>(shared: &Shared, addresses: &[A], indices
     }
 }
 
-/// As [`indices`], for addresses in network byte order, 16 bytes each.
-pub(crate) fn indices_of_bytes(shared: &Shared, addresses: &[[u8; 16]], indices: &mut [u32]) {
-    let mut numbers = [0; CHUNK];
-    for (addresses, indices) in addresses.chunks(BLOCK).zip(indices.chunks_mut(BLOCK)) {
-        let body = shared.read_detached();
-        let view = view_of(&body);
-        for (addresses, indices) in addresses.chunks(CHUNK).zip(indices.chunks_mut(CHUNK)) {
-            let numbers = &mut numbers[..addresses.len()];
-            for (number, address) in numbers.iter_mut().zip(addresses) {
-                *number = u128::from_be_bytes(*address);
-            }
-            look_up(view, numbers, indices);
-        }
-    }
-}
-
 /// Writes the answer for each address, all of one moment. To be called detached from the
 /// interpreter.
 pub(crate) fn answers<A: BatchAddress>(shared: &Shared, addresses: &[A], answers: &mut [NextHop]) {

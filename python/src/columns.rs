@@ -129,7 +129,7 @@ impl Table {
         check_lengths(addresses.len() + rest.len(), out.len())?;
         let shared = &self.shared;
         py.detach(|| {
-            on_threads(threads, addresses, out, |from, to| batch::indices_of_bytes(shared, from, to));
+            on_threads(threads, addresses, out, |from, to| fibula_arrow::lookup_ipv6(from, shared, to));
         });
         Ok(())
     }

@@ -2,7 +2,7 @@
 
 use crate::chunk::{Chunk, ROWS};
 use crate::column::Column;
-use crate::{Error, Lookups, dictionary};
+use crate::{Error, Lookups, dictionary, plain};
 use arrow_array::cast::AsArray;
 use arrow_array::types::UInt32Type;
 use arrow_array::{Array, ArrayRef, BooleanArray, StringArray, UInt32Array};
@@ -49,8 +49,11 @@ pub fn lookup(
 ) -> Result<UInt32Array, Error> {
     let array = dictionary::answer(column, invalid, |column, invalid| {
         let indices = indices(column, lookups, invalid)?;
-        let found = BooleanBuffer::collect_bool(indices.len(), |row| indices[row] != 0);
-        Ok(Arc::new(UInt32Array::new(indices.into(), nulls(found))) as ArrayRef)
+        // Without a branch, so that many rows are compared at once.
+        let missing: usize = indices.iter().map(|&index| usize::from(index == 0)).sum();
+        let found = || BooleanBuffer::collect_bool(indices.len(), |row| indices[row] != 0);
+        let nulls = (missing > 0).then(|| NullBuffer::new(found()));
+        Ok(Arc::new(UInt32Array::new(indices.into(), nulls)) as ArrayRef)
     })?;
     Ok(array.as_primitive::<UInt32Type>().clone())
 }
@@ -148,34 +151,6 @@ fn strings(text: Vec<u8>, lengths: &[usize]) -> Result<ArrayRef, Error> {
     Ok(Arc::new(array))
 }
 
-/// Looks up IPv4 addresses that are no Arrow array: `indices[i]` becomes the index of the answer
-/// for `addresses[i]`, 0 where no route matches. Allocates nothing that grows with them.
-///
-/// ```
-/// use fibula::{Fib, NextHop, Rib};
-/// use fibula_arrow::{Families, lookup_ipv4};
-/// let mut rib: Rib<u32> = Rib::new();
-/// rib.insert("192.0.2.0/24".parse()?, NextHop(7));
-/// let fib = Fib::new(&rib)?;
-/// let mut indices = [9; 2];
-/// let families = Families { ipv4: Some(&*fib), ..Families::default() };
-/// lookup_ipv4(&[0xC000_0201, 0], &families, &mut indices);
-/// assert_eq!(indices, [7, 0]);
-/// # Ok::<(), fibula::Error>(())
-/// ```
-///
-/// # Panics
-/// If the two slices differ in length.
-pub fn lookup_ipv4(addresses: &[u32], lookups: &(impl Lookups + ?Sized), indices: &mut [u32]) {
-    assert_eq!(addresses.len(), indices.len(), "as many answers as addresses");
-    let mut answers = [NextHop::NONE; ROWS];
-    for (addresses, indices) in addresses.chunks(ROWS).zip(indices.chunks_mut(ROWS)) {
-        let answers = &mut answers[..addresses.len()];
-        lookups.ipv4(addresses, answers);
-        indices.iter_mut().zip(answers).for_each(|(index, answer)| *index = answer.0);
-    }
-}
-
 /// Returns the index of each row, 0 where there is none.
 fn indices(
     column: &Column<'_>,
@@ -185,8 +160,9 @@ fn indices(
     let mut indices = Vec::with_capacity(column.len());
     let mut write = |answers: &[NextHop]| indices.extend(answers.iter().map(|answer| answer.0));
     if let Some(addresses) = column.ipv4() {
-        let mut chunk = Chunk::new();
-        addresses.chunks(ROWS).for_each(|addresses| write(chunk.look_up_ipv4(lookups, addresses)));
+        plain::each_ipv4(addresses, lookups, write);
+    } else if let Some(addresses) = column.ipv6() {
+        plain::each_ipv6(addresses, lookups, write);
     } else {
         each_chunk(column, invalid, |_, chunk| write(chunk.look_up(lookups)))?;
     }

@@ -61,6 +61,11 @@ impl Chunk {
         self.invalid = None;
     }
 
+    /// Says that there were only so many rows.
+    pub(crate) fn end(&mut self, rows: usize) {
+        self.rows = rows;
+    }
+
     /// Returns the number of its rows.
     pub(crate) fn rows(&self) -> usize {
         self.rows
@@ -101,17 +106,6 @@ impl Chunk {
         let answers = &mut answers[..*rows];
         answers.fill(NextHop::NONE);
         ipv4.answers().chain(ipv6.answers()).for_each(|(row, answer)| answers[row] = answer);
-        answers
-    }
-
-    /// As [`look_up`](Self::look_up), for IPv4 addresses that are there already.
-    pub(crate) fn look_up_ipv4(
-        &mut self,
-        lookups: &(impl Lookups + ?Sized),
-        addresses: &[u32],
-    ) -> &[NextHop] {
-        let answers = &mut self.answers[..addresses.len()];
-        lookups.ipv4(addresses, answers);
         answers
     }
 }

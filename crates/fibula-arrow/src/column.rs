@@ -85,6 +85,16 @@ impl<'c> Column<'c> {
         }
     }
 
+    /// Returns the column itself, if it is 16 bytes each without nulls.
+    pub(crate) fn ipv6(&self) -> Option<&'c [[u8; 16]]> {
+        match self {
+            Self::Fixed(array) if array.value_length() == 16 && array.null_count() == 0 => {
+                Some(array.value_data().as_chunks().0)
+            }
+            _ => None,
+        }
+    }
+
     /// Puts the addresses of `rows` into a chunk.
     pub(crate) fn read(&self, rows: Range<usize>, chunk: &mut Chunk) {
         dispatch(Level::best(), Read { column: self, rows, chunk });

@@ -58,12 +58,14 @@ mod compiled;
 mod dictionary;
 mod error;
 mod lookups;
+mod plain;
 mod text;
 mod values;
 
 pub use address::{address, parse};
-pub use answer::{Invalid, contains, lookup, lookup_ipv4, prefixes};
+pub use answer::{Invalid, contains, lookup, prefixes};
 pub use compiled::Compiled;
 pub use error::Error;
 pub use lookups::{Families, Lookups, TableValues};
+pub use plain::{Texts, lookup_ipv4, lookup_ipv6};
 pub use values::Values;

@@ -108,6 +108,9 @@ fn batch_widened<A: Address, L: Lookup<A>>(
     next_hops: &mut [NextHop],
 ) {
     const AT_ONCE: usize = 512;
+    if L::Width::BITS == WidthBits::U32 {
+        return batch(tables, isa, addresses, next_hops.into());
+    }
     assert_eq!(addresses.len(), next_hops.len(), "as many next hops as addresses");
     let mut narrow = [L::Width::default(); AT_ONCE];
     for (addresses, wide) in addresses.chunks(AT_ONCE).zip(next_hops.chunks_mut(AT_ONCE)) {

@@ -1,5 +1,7 @@
 //! [`NextHopSlice`]: the output of a batch, at the width of the engine's answers.
+#![allow(unsafe_code, reason = "indices seen as the integers that they are")]
 
+use crate::NextHop;
 use crate::engine::WidthBits;
 
 /// A mutable slice of next-hop indices of one of the three widths.
@@ -46,5 +48,21 @@ impl<'s> From<&'s mut [u16]> for NextHopSlice<'s> {
 impl<'s> From<&'s mut [u32]> for NextHopSlice<'s> {
     fn from(slice: &'s mut [u32]) -> Self {
         Self::U32(slice)
+    }
+}
+
+/// Indices as integers of 32 bits.
+///
+/// ```
+/// use fibula::{NextHop, NextHopSlice};
+/// let mut next_hops = [NextHop(7), NextHop(0)];
+/// let NextHopSlice::U32(indices) = NextHopSlice::from(&mut next_hops[..]) else { unreachable!() };
+/// indices[1] = 9;
+/// assert_eq!((indices.len(), next_hops[1]), (2, NextHop(9)));
+/// ```
+impl<'s> From<&'s mut [NextHop]> for NextHopSlice<'s> {
+    fn from(slice: &'s mut [NextHop]) -> Self {
+        // SAFETY: a `NextHop` is a transparent `u32`, of which any is an index.
+        Self::U32(unsafe { &mut *(std::ptr::from_mut(slice) as *mut [u32]) })
     }
 }
