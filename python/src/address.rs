@@ -14,6 +14,14 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 /// `ValueError` if it is none, or of the other family; `TypeError` if it is of another type.
 #[inline]
 pub(crate) fn address(object: &Bound<'_, PyAny>, family: Option<Family>) -> PyResult<IpAddr> {
+    // What is nearly always asked for, by as few calls as can be.
+    match object.cast_exact::<PyString>() {
+        Ok(text) if family.is_none() => of_text(text),
+        _ => of_any(object, family),
+    }
+}
+
+fn of_any(object: &Bound<'_, PyAny>, family: Option<Family>) -> PyResult<IpAddr> {
     let address = if let Ok(text) = object.cast::<PyString>() {
         of_text(text)?
     } else if let Ok(bytes) = object.cast::<PyBytes>() {

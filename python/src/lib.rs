@@ -7,7 +7,8 @@
 //!                                          │ Mapped: a snapshot, read where it is
 //! ```
 //! # Locks
-//! A table is read by any number of threads and changed by one. What a thread holds the table's
+//! A table is read by any number of threads and changed by one. A single lookup reads without the
+//! table's lock where the interpreter has its own ([`guarded`]). What a thread holds the table's
 //! lock for runs no Python code: neither comparisons of values, nor their destructors, nor
 //! callbacks. Large changes and builds happen beside the table, with the interpreter released, and
 //! are swapped in.
@@ -20,10 +21,12 @@ mod batch;
 mod columns;
 mod contents;
 mod files;
+mod guarded;
 mod mapped;
 mod owned;
 mod pickle;
 mod plugin;
+#[allow(unsafe_code, reason = "reads a table without its lock")]
 mod shared;
 mod table;
 mod values;

@@ -1,6 +1,7 @@
 //! [`Shared`]: one table, many threads.
 //!
-//! Readers hold a lock for one lookup or one block of a column. A writer changes a few routes in
+//! Readers hold a lock for one block of a column; for one lookup the interpreter's is enough
+//! ([`guarded`](crate::guarded)). A writer changes a few routes in
 //! place under the lock. What takes longer happens beside the table: the writer copies the routes,
 //! compiles the copy with the interpreter released, and swaps it in. So no reader waits for a
 //! build, but for one that a table needs when it has grown to four times its size by single
@@ -12,14 +13,15 @@
 //! [`Values::reclaim`]: crate::values::Values::reclaim
 
 use crate::contents::Contents;
+use crate::guarded::{Guarded, Reading, Writing};
 use crate::mapped::Mapped;
 use crate::owned::{Effect, Half, Owned, Wanted};
 use fibula::{IpPrefix, NextHop};
 use pyo3::prelude::*;
-use pyo3::sync::{MutexExt, RwLockExt};
+use pyo3::sync::MutexExt;
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Up to this many changes are made in place: a millisecond or two.
 const IN_PLACE: usize = 1024;
@@ -42,7 +44,7 @@ impl Body {
 
 /// A table that threads share; see the [module page](self).
 pub(crate) struct Shared {
-    body: RwLock<Body>,
+    body: Guarded<Body>,
     /// Held by who changes the table.
     writer: Mutex<()>,
     /// The number of running batches.
@@ -60,27 +62,27 @@ impl Drop for Batch<'_> {
 
 impl Shared {
     pub(crate) fn new(body: Body) -> Self {
-        Self { body: RwLock::new(body), writer: Mutex::new(()), batches: AtomicUsize::new(0) }
+        Self { body: Guarded::new(body), writer: Mutex::new(()), batches: AtomicUsize::new(0) }
     }
 
     /// Locks the table for reading, by a thread that is attached to the interpreter.
     #[inline]
-    pub(crate) fn read(&self, py: Python<'_>) -> RwLockReadGuard<'_, Body> {
-        self.body.read_py_attached(py).unwrap_or_else(PoisonError::into_inner)
+    pub(crate) fn read(&self, py: Python<'_>) -> Reading<'_, Body> {
+        self.body.read(py)
     }
 
     /// As [`Shared::read`], by a thread that is not.
-    pub(crate) fn read_detached(&self) -> RwLockReadGuard<'_, Body> {
-        self.body.read().unwrap_or_else(PoisonError::into_inner)
+    pub(crate) fn read_detached(&self) -> Reading<'_, Body> {
+        self.body.read_detached()
     }
 
     /// As [`Shared::read`], `None` where it would wait.
-    pub(crate) fn try_read(&self) -> Option<RwLockReadGuard<'_, Body>> {
-        self.body.try_read().ok()
+    pub(crate) fn try_read(&self) -> Option<Reading<'_, Body>> {
+        self.body.try_read()
     }
 
-    fn write(&self, py: Python<'_>) -> RwLockWriteGuard<'_, Body> {
-        self.body.write_py_attached(py).unwrap_or_else(PoisonError::into_inner)
+    fn write<'s>(&'s self, py: Python<'s>) -> Writing<'s, Body> {
+        self.body.write(py)
     }
 
     fn writing(&self, py: Python<'_>) -> MutexGuard<'_, ()> {
@@ -96,33 +98,33 @@ impl Shared {
     /// Returns the value of the longest matching prefix.
     #[inline]
     pub(crate) fn find(&self, py: Python<'_>, address: IpAddr) -> PyResult<Option<Py<PyAny>>> {
-        let body = self.read(py);
-        match &*body {
+        let known = |body: &Body| match body {
             Body::Owned(owned) => {
                 Ok(owned.values.get(owned.lookup(address)).map(|value| value.clone_ref(py)))
             }
-            Body::Mapped(mapped) => {
-                let index = mapped.lookup(address);
-                if index == NextHop::NONE {
-                    return Ok(None);
-                }
-                if let Some(value) = mapped.known(py, index) {
-                    return Ok(Some(value.clone_ref(py)));
-                }
-                let mapped = Arc::clone(mapped);
-                drop(body); // `convert` may do anything
-                mapped.value(py, index).map(Some)
-            }
+            Body::Mapped(mapped) => match mapped.lookup(address) {
+                NextHop::NONE => Ok(None),
+                index => match mapped.known(py, index) {
+                    Some(value) => Ok(Some(value.clone_ref(py))),
+                    None => Err((Arc::clone(mapped), index)),
+                },
+            },
+        };
+        // SAFETY: a lookup and one more reference run no code of Python's.
+        match unsafe { self.body.peek(py, known) } {
+            Ok(value) => Ok(value),
+            Err((mapped, index)) => mapped.value(py, index).map(Some), // `convert` may do anything
         }
     }
 
     /// Returns whether a prefix matches an address.
     pub(crate) fn contains(&self, py: Python<'_>, address: IpAddr) -> bool {
-        let index = match &*self.read(py) {
+        let index = |body: &Body| match body {
             Body::Owned(owned) => owned.lookup(address),
             Body::Mapped(mapped) => mapped.lookup(address),
         };
-        index != NextHop::NONE
+        // SAFETY: a lookup runs no code of Python's.
+        unsafe { self.body.peek(py, index) != NextHop::NONE }
     }
 
     /// Returns the longest matching prefix of an address, and its value.
@@ -257,9 +259,9 @@ impl Shared {
     }
 
     /// Empties the table, for the garbage collector.
-    pub(crate) fn forget(&self) {
+    pub(crate) fn forget(&self, py: Python<'_>) {
         let empty = Body::Owned(Box::default());
-        let Ok(mut body) = self.body.try_write() else { return };
+        let Some(mut body) = self.body.try_write(py) else { return };
         let replaced = std::mem::replace(&mut *body, empty);
         drop(body);
         drop(replaced);

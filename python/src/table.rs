@@ -334,8 +334,8 @@ impl Table {
         }
     }
 
-    fn __clear__(&self) {
-        self.shared.forget();
+    fn __clear__(&self, py: Python<'_>) {
+        self.shared.forget(py);
         let made = self.made.lock().map(|mut made| std::mem::take(&mut *made));
         drop(made);
     }
