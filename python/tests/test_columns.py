@@ -260,3 +260,22 @@ def test_indices_of_pandas():
     found = TABLE.indices(series)
     assert (found.dtype, list(found.index)) == (np.uint32, [5, 6, 7])
     assert [TABLE.values[index] for index in found] == ["lab", None, None]
+
+
+@pytest.mark.parametrize("rows", [1, 63, 64, 8191, 8192, 8193, 20_000])
+@pytest.mark.parametrize("first", [0, 3])
+def test_long_columns_of_bytes_and_numbers(rows, first):
+    table = fibula.Table({"10.0.0.0/8": "corp", "2001:db8::/33": "doc"})
+    fours = [(10 << 24 | row * 7919) + (row % 3 == 0) * (1 << 28) for row in range(first + rows)]
+    sixes = [
+        0x2001_0DB8 << 96 | (row * 0x9E37_79B9 & 0xFFFF_FFFF) << 64 for row in range(first + rows)
+    ]
+    packed = [number.to_bytes(16, "big") for number in sixes]
+    four_bytes, six_bytes = np.array(fours, np.uint32), np.frombuffer(b"".join(packed), "V16")
+    expected = [None if number >> 24 != 10 else "corp" for number in fours][first:]
+    column = pa.array(four_bytes).slice(first)
+    assert table.lookup(column).to_pylist() == expected
+    expected = [None if number >> 95 & 1 else "doc" for number in sixes][first:]
+    assert table.lookup(pa.array(packed, pa.binary(16)).slice(first)).to_pylist() == expected
+    values = table.values
+    assert [values[index] for index in table.indices(six_bytes[first:])] == expected

@@ -212,6 +212,14 @@ def test_many_routes(con, tmp_path):
     assert con.execute(ask, {"t": table}).fetchone() == (True,)
 
 
+@pytest.mark.parametrize("length", [1, 11, 12, 13, 40])
+def test_values_of_any_length(con, tmp_path, length):
+    table = write(tmp_path / "table.txt", {ipaddress.ip_network("10.0.0.0/8"): "v" * length})
+    asked = "SELECT fibula_lookup($t, x) FROM (VALUES ('10.1.2.3'), (NULL), ('11.0.0.0')) AS t(x)"
+    found = con.execute(asked, {"t": str(table)}).fetchall()
+    assert found == [("v" * length,), (None,), (None,)]
+
+
 def test_a_file_that_changes_is_read_again(con, tmp_path):
     path = tmp_path / "table.txt"
     ask = "SELECT fibula_lookup(?, '10.1.2.3'), fibula_prefix(?, '10.1.2.3')"

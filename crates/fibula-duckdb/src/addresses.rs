@@ -3,15 +3,46 @@
 use crate::duckdb::{HugeInt, Number, Type, Vector};
 use arrow_array::builder::BinaryBuilder;
 use arrow_array::types::{Int64Type, UInt32Type};
-use arrow_array::{ArrayRef, ArrowPrimitiveType, BinaryArray, PrimitiveArray, StringArray};
+use arrow_array::{Array, ArrayRef, ArrowPrimitiveType, BinaryArray, PrimitiveArray, StringArray};
+use std::cell::OnceCell;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// The types that hold addresses.
 pub(crate) const TYPES: &[Type] =
     &[Type::Varchar, Type::Blob, Type::UInteger, Type::BigInt, Type::InetStruct, Type::Inet];
 
-/// Returns the rows of a column of one of [`TYPES`] as addresses.
-pub(crate) fn read(column: &Vector<'_>) -> Result<ArrayRef, String> {
+/// A column of one of [`TYPES`].
+pub(crate) struct Addresses<'c> {
+    column: &'c Vector<'c>,
+    /// All rows, once they were asked for.
+    array: OnceCell<ArrayRef>,
+}
+
+impl<'c> Addresses<'c> {
+    pub(crate) fn new(column: &'c Vector<'c>) -> Self {
+        Self { column, array: OnceCell::new() }
+    }
+
+    /// Returns some rows as they are, if they are text.
+    pub(crate) fn texts(&self, rows: Range<usize>) -> Option<impl Iterator<Item = Option<&'c [u8]>>> {
+        self.column.is(Type::Varchar).then(|| self.column.bytes(rows))
+    }
+
+    /// Returns some rows as an array.
+    pub(crate) fn array(&self, rows: Range<usize>) -> Result<ArrayRef, String> {
+        let array = match self.array.get() {
+            Some(array) => array,
+            None => self.array.get_or_init({
+                let read = read(self.column)?;
+                || read
+            }),
+        };
+        Ok(array.slice(rows.start, rows.len()))
+    }
+}
+
+fn read(column: &Vector<'_>) -> Result<ArrayRef, String> {
     if column.is(Type::Varchar) {
         let texts = StringArray::try_from_binary(bytes(column));
         Ok(Arc::new(texts.map_err(|error| error.to_string())?))
@@ -30,7 +61,7 @@ fn bytes(column: &Vector<'_>) -> BinaryArray {
     /// The longest address that has no zone: most are shorter.
     const TEXT_MOST: usize = 45;
     let mut array = BinaryBuilder::with_capacity(column.rows(), column.rows() * TEXT_MOST);
-    column.each_bytes(|bytes| array.append_option(bytes));
+    column.bytes(0..column.rows()).for_each(|bytes| array.append_option(bytes));
     array.finish()
 }
 

@@ -1,13 +1,14 @@
 //! `fibula_lookup`, `fibula_prefix` and `fibula_contains`.
 
-use crate::addresses;
+use crate::addresses::{self, Addresses};
 use crate::duckdb::{Database, Output, Type, Vector};
 use crate::function::Scalar;
 use crate::tables::{NextHops, Open};
-use arrow_array::Array;
 use fibula::Table;
-use fibula_arrow::{Error, Invalid, contains, lookup, prefixes};
+use fibula_arrow::{Invalid, Texts, contains, lookup, prefixes};
+use std::cell::RefCell;
 use std::ffi::CStr;
+use std::ops::Range;
 
 /// Registers the functions.
 pub(crate) fn register(database: &Database) -> Result<(), String> {
@@ -22,13 +23,13 @@ trait Question: 'static {
     const RETURNS: Type;
     type Table: Open;
 
-    /// Sets the row of each address, the first of which is `first`.
+    /// Sets some rows to what is answered for their addresses.
     fn answer(
         table: &Self::Table,
-        addresses: &dyn Array,
-        first: usize,
+        addresses: &Addresses<'_>,
+        rows: Range<usize>,
         output: &mut Output<'_>,
-    ) -> Result<(), Error>;
+    ) -> Result<(), String>;
 }
 
 /// The function of a question: of a table's path and an address.
@@ -41,15 +42,14 @@ impl<Q: Question> Scalar for Asked<Q> {
     const RETURNS: Type = Q::RETURNS;
 
     fn call(paths: &Vector<'_>, addresses: &Vector<'_>, output: &mut Output<'_>) -> Result<(), String> {
-        let addresses = addresses::read(addresses)?;
+        let addresses = Addresses::new(addresses);
         paths.each_run(|first, rows, path| {
             let Some(path) = path else {
                 (first..first + rows).for_each(|row| output.set_null(row));
                 return Ok(());
             };
             let path = str::from_utf8(path).map_err(|error| error.to_string())?;
-            Q::answer(&*Q::Table::at(path)?, &addresses.slice(first, rows), first, output)
-                .map_err(|error| error.to_string())
+            Q::answer(&*Q::Table::at(path)?, &addresses, first..first + rows, output)
         })
     }
 }
@@ -69,6 +69,11 @@ fn set_rows<'o, T>(
     }
 }
 
+thread_local! {
+    /// What the texts of a chunk are read into.
+    static TEXTS: RefCell<Texts> = RefCell::new(Texts::new());
+}
+
 struct Lookup;
 
 impl Question for Lookup {
@@ -78,14 +83,23 @@ impl Question for Lookup {
 
     fn answer(
         table: &NextHops,
-        addresses: &dyn Array,
-        first: usize,
+        addresses: &Addresses<'_>,
+        rows: Range<usize>,
         output: &mut Output<'_>,
-    ) -> Result<(), Error> {
-        let indices = lookup(addresses, &table.compiled, Invalid::Null)?;
-        set_rows(output, first, indices.iter(), |output, row, index| {
-            output.set_text(row, &table.names[index as usize]);
-        });
+    ) -> Result<(), String> {
+        let mut first = rows.start;
+        if let Some(texts) = addresses.texts(rows.clone()) {
+            TEXTS.with_borrow_mut(|chunk| {
+                chunk.look_up(texts, &table.compiled, |indices| {
+                    output.set_texts(first, indices.iter().map(|index| index.0 as usize), &table.names);
+                    first += indices.len();
+                });
+            });
+            return Ok(());
+        }
+        let indices = lookup(&addresses.array(rows)?, &table.compiled, Invalid::Null);
+        let indices = indices.map_err(|error| error.to_string())?;
+        output.set_texts(first, indices.iter().map(|index| index.unwrap_or(0) as usize), &table.names);
         Ok(())
     }
 }
@@ -99,11 +113,14 @@ impl Question for Prefix {
 
     fn answer(
         table: &Table<()>,
-        addresses: &dyn Array,
-        first: usize,
+        addresses: &Addresses<'_>,
+        rows: Range<usize>,
         output: &mut Output<'_>,
-    ) -> Result<(), Error> {
-        set_rows(output, first, prefixes(addresses, table, Invalid::Null)?.iter(), Output::set_text);
+    ) -> Result<(), String> {
+        let first = rows.start;
+        let prefixes = prefixes(&addresses.array(rows)?, table, Invalid::Null);
+        let prefixes = prefixes.map_err(|error| error.to_string())?;
+        set_rows(output, first, prefixes.iter(), Output::set_text);
         Ok(())
     }
 }
@@ -117,11 +134,13 @@ impl Question for Contains {
 
     fn answer(
         table: &NextHops,
-        addresses: &dyn Array,
-        first: usize,
+        addresses: &Addresses<'_>,
+        rows: Range<usize>,
         output: &mut Output<'_>,
-    ) -> Result<(), Error> {
-        let found = contains(addresses, &table.compiled, Invalid::Null)?;
+    ) -> Result<(), String> {
+        let first = rows.start;
+        let found = contains(&addresses.array(rows)?, &table.compiled, Invalid::Null);
+        let found = found.map_err(|error| error.to_string())?;
         set_rows(output, first, found.iter(), Output::set_boolean);
         Ok(())
     }

@@ -1,5 +1,6 @@
 //! [`Open`]: tables by the paths that queries name, opened once.
 
+use crate::duckdb::Texts;
 use fibula::{Address, IpPrefix, Prefix, Rib, Table};
 use fibula_arrow::Compiled;
 use fibula_io::table::{ReadOptions, read};
@@ -73,7 +74,7 @@ impl<T: Open> Kept<T> {
 /// The next hops of a table, and their names by index.
 pub(crate) struct NextHops {
     pub(crate) compiled: Compiled,
-    pub(crate) names: Vec<String>,
+    pub(crate) names: Texts,
 }
 
 impl Open for NextHops {
@@ -89,7 +90,7 @@ impl Open for NextHops {
         let names = compiled.next_hops().iter().map(|(_, info)| info.to_string());
         // Index 0 is "no route".
         let names = std::iter::once(String::new()).chain(names).collect();
-        Ok(Self { compiled, names })
+        Ok(Self { compiled, names: Texts::new(names) })
     }
 
     fn kept() -> &'static Kept<Self> {

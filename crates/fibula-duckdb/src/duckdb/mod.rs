@@ -34,7 +34,7 @@ macro_rules! call {
 // After `call!`, which it uses.
 mod vectors;
 
-pub(crate) use vectors::{Number, Output, Vector};
+pub(crate) use vectors::{Number, Output, Texts, Vector};
 
 /// Copies the functions of [`VERSION`]: DuckDB frees its table of them once the extension is
 /// loaded.

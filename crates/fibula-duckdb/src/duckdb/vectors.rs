@@ -3,6 +3,7 @@
 use super::{HugeInt, LogicalType, Type};
 use libduckdb_sys as sys;
 use std::marker::PhantomData;
+use std::ops::Range;
 use std::ptr::null_mut;
 use std::slice;
 
@@ -98,11 +99,10 @@ impl<'c> Vector<'c> {
         unsafe { self.elements() }
     }
 
-    /// Passes the bytes of each row of text or of a blob to `take`; `None` for one that is null.
-    pub(crate) fn each_bytes(&self, mut take: impl FnMut(Option<&'c [u8]>)) {
-        for (row, text) in self.texts().iter().enumerate() {
-            take(self.is_valid(row).then(|| bytes_of(text)));
-        }
+    /// Returns the bytes of some rows of text or of blobs; `None` for each that is null.
+    pub(crate) fn bytes(&self, rows: Range<usize>) -> impl Iterator<Item = Option<&'c [u8]>> {
+        let texts = self.texts();
+        rows.map(move |row| self.is_valid(row).then(|| bytes_of(&texts[row])))
     }
 
     /// Calls `with` for each run of rows that have equal bytes: with the first row, their number
@@ -224,6 +224,24 @@ impl Output<'_> {
         }
     }
 
+    /// Sets rows from `first` on to the texts of indices. Index 0 makes a row null.
+    ///
+    /// # Panics
+    /// If a row or an index is past the end.
+    pub(crate) fn set_texts(&mut self, first: usize, indices: impl Iterator<Item = usize>, texts: &Texts) {
+        // SAFETY: what is asked for is the address of the elements.
+        let elements = unsafe { call!(duckdb_vector_get_data(self.raw)) }.cast::<Element>();
+        for (row, index) in (first..).zip(indices) {
+            self.check(row, Type::Varchar);
+            match texts.elements[index] {
+                _ if index == 0 => self.set_null(row),
+                LONG => self.set_text(row, &texts.texts[index]),
+                // SAFETY: the vector is of text, has the row, and is aligned to more than bytes.
+                element => unsafe { elements.add(row).write(element) },
+            }
+        }
+    }
+
     /// Sets a row of numbers.
     pub(crate) fn set_number<T: Number>(&mut self, row: usize, number: T) {
         self.check(row, T::TYPE);
@@ -250,4 +268,32 @@ impl Output<'_> {
             *self.validity.add(row / 64) &= !(1 << (row % 64));
         }
     }
+}
+
+/// A text of up to [`INLINED`] bytes as DuckDB's vectors have it: its length, and its bytes.
+type Element = [u8; size_of::<sys::duckdb_string_t>()];
+
+/// What stands for a longer text.
+const LONG: Element = [u8::MAX; _];
+
+/// Texts that rows are set to by index. A row costs one access to memory if its text is short.
+pub(crate) struct Texts {
+    texts: Vec<String>,
+    elements: Vec<Element>,
+}
+
+impl Texts {
+    pub(crate) fn new(texts: Vec<String>) -> Self {
+        let elements = texts.iter().map(|text| element(text).unwrap_or(LONG)).collect();
+        Self { texts, elements }
+    }
+}
+
+/// Returns a text as an element; `None` if it is too long.
+fn element(text: &str) -> Option<Element> {
+    let mut element: Element = [0; _];
+    let (length, bytes) = element.split_first_chunk_mut()?;
+    *length = (text.len() as u32).to_ne_bytes();
+    bytes.get_mut(..text.len())?.copy_from_slice(text.as_bytes());
+    Some(element)
 }
