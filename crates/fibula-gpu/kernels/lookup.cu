@@ -4,6 +4,7 @@
 #include "sail_l.h"
 #include "mosaic.h"
 #include "mosaic6.h"
+#include "bloom.h"
 
 #define FIBULA_FOR_EACH(i, count) \
     for (fibula_u64 i = (fibula_u64)blockIdx.x * blockDim.x + threadIdx.x; i < (count); \

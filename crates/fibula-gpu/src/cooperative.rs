@@ -2,9 +2,11 @@
 //!
 //! Lucchesi, Drummond and Teodoro, "High-performance IP lookup using Intel Xeon Phi" (JISA 9,
 //! 2018), section 4.4. Addresses come in buffers. Each buffer is divided between the processor's
-//! threads and the device in proportion to their speeds. The speeds are measured before and, since
-//! they drift, all the time. One thread only drives the device. With one lane the device is used
-//! synchronously, with two it is double-buffered, with more it is used like SAIL's streams.
+//! threads and the device in proportion to their speeds. Each side alone is measured before the
+//! first division ([profiling](Cooperative::profile)) and, since speeds drift, all the time. One
+//! thread only drives the device. The processor's threads are pinned to the last cores, so that the
+//! first is left to it. With one lane the device is used synchronously, with two it is
+//! double-buffered, with more it is used like SAIL's streams.
 //!
 //! ```text
 //!                 ┌─ share ──▶ lanes of the device ──┐
@@ -16,6 +18,7 @@
 
 use crate::device::{Device, Kernel, Lane};
 use crate::{Answer, Error, Key, Resident};
+use core_affinity::CoreId;
 use fibula::{Fib, NextHopSlice};
 use std::collections::VecDeque;
 use std::sync::Mutex;
@@ -25,6 +28,9 @@ use zerocopy::IntoBytes;
 
 /// The number of addresses that a thread of the processor takes at once.
 const PIECE: usize = 16_384;
+
+/// The most addresses that each side looks up alone before the first division.
+const PROFILED: usize = 4 * PIECE;
 
 /// The weight of a new measurement of a speed, of 1.
 const NEW: f64 = 0.25;
@@ -92,6 +98,11 @@ impl Paces {
         *pace = Some(pace.map_or(now, |before| before + NEW * (now - before)));
     }
 
+    /// Returns whether neither speed is known.
+    fn are_unknown(&self) -> bool {
+        self.device.is_none() && self.processor.is_none()
+    }
+
     /// Returns the device's share; half as long as one speed is unknown.
     fn share(&self) -> f64 {
         match (self.device, self.processor) {
@@ -143,7 +154,8 @@ impl<'r, D: Device, A: Key> Cooperative<'r, D, A> {
     }
 
     /// Looks up a stream of addresses: `next_hops[i]` is the answer for `addresses[i]`. The speeds
-    /// are kept for the next stream. A device that has failed is not used again.
+    /// are kept for the next stream; [profiles](Self::profile) first where there are none. A device
+    /// that has failed is not used again.
     ///
     /// # Panics
     /// If the two differ in length, or the answers do not have the width of the processor's table.
@@ -152,14 +164,45 @@ impl<'r, D: Device, A: Key> Cooperative<'r, D, A> {
         for<'s> NextHopSlice<'s>: From<&'s mut [W]>,
     {
         assert_eq!(addresses.len(), next_hops.len(), "as many next hops as addresses");
+        if self.options.division == Division::Profiled && self.paces.are_unknown() {
+            let profiled = addresses.len().min(self.options.buffer).min(PROFILED);
+            self.profile(&addresses[..profiled], &mut next_hops[..profiled]);
+        }
+        self.divide(addresses, next_hops)
+    }
+
+    /// Measures the speed of each side alone: the device looks up all addresses, then the
+    /// processor. Returns the device's share of later buffers, if they are divided by speed.
+    ///
+    /// # Panics
+    /// See [`look_up`](Self::look_up).
+    pub fn profile<W: Answer>(&mut self, addresses: &[A], next_hops: &mut [W]) -> f64
+    where
+        for<'s> NextHopSlice<'s>: From<&'s mut [W]>,
+    {
+        let division = self.options.division;
+        for alone in [Division::Device, Division::Processor] {
+            self.options.division = alone;
+            self.divide(addresses, next_hops);
+        }
+        self.options.division = division;
+        self.paces.share()
+    }
+
+    fn divide<W: Answer>(&mut self, addresses: &[A], next_hops: &mut [W]) -> Report
+    where
+        for<'s> NextHopSlice<'s>: From<&'s mut [W]>,
+    {
         let fib = self.fib;
+        let mut cores = last_cores(self.options.threads);
         let (to_threads, work) = channel::<Piece<'_, A, W>>();
         let (done, from_threads) = channel::<(usize, Duration)>();
         let work = Mutex::new(work);
         std::thread::scope(|scope| {
             for _ in 0..self.options.threads {
-                let (work, done) = (&work, done.clone());
+                let (work, done, core) = (&work, done.clone(), cores.pop());
                 scope.spawn(move || {
+                    core.map(core_affinity::set_for_current);
                     loop {
                         // Held only while one piece is taken.
                         let piece = work.lock().ok().and_then(|work| work.recv().ok());
@@ -183,6 +226,12 @@ impl<'r, D: Device, A: Key> Cooperative<'r, D, A> {
             .stream(addresses, next_hops)
         })
     }
+}
+
+/// Returns the last cores of the machine, one a thread; none if there are fewer cores than threads.
+fn last_cores(threads: usize) -> Vec<CoreId> {
+    let cores = core_affinity::get_core_ids().unwrap_or_default();
+    cores.len().checked_sub(threads).map_or_else(Vec::new, |first| cores[first..].to_vec())
 }
 
 /// The state of the driving thread for one stream.

@@ -132,6 +132,22 @@ fn a_device_that_fails_loses_nothing() {
 }
 
 #[test]
+fn each_side_is_measured_before_the_first_division() {
+    let bed = Bed::new();
+    let resident = bed.resident();
+    let addresses = spread(10_000);
+    // One buffer: what is divided was divided by the profiling phase alone.
+    let options = options(10_000, 1, 1, Division::Profiled);
+    let mut both = Cooperative::new(&resident, &bed.fib, bed.table.image().kernel(), options).unwrap();
+    bed.twin.script().slow_down(20_000);
+    let mut found = vec![0_u8; addresses.len()];
+    let report = both.look_up(&addresses, &mut found);
+    assert!(report.on_device < addresses.len() / 10 && report.on_device > 0, "{report:?}");
+    assert!(found == bed.expected(&addresses));
+    assert!(both.profile(&addresses, &mut found) < 0.1 && found == bed.expected(&addresses));
+}
+
+#[test]
 fn a_slow_device_gets_little() {
     let bed = Bed::new();
     let resident = bed.resident();

@@ -33,6 +33,10 @@ fn studied<A: Key>(engine: &str, rib: &Rib<A>, changes: &[Change<A>]) -> Study {
     assert!(sweep.iter().all(|row| row.latency_us_p50 <= row.latency_us_p99), "{sweep:?}");
     let cooperative = cooperative(&twin, &workload, &plan, &mut |_| {}).unwrap();
     assert!(cooperative.len() == 2 && cooperative.iter().all(|row| row.mismatches == 0), "{cooperative:?}");
+    assert!(
+        cooperative.iter().all(|row| row.device_us_p50 > 0.0 && row.both_us_p50 > 0.0),
+        "{cooperative:?}"
+    );
     let updates = updates(&twin, &workload, changes, &plan, &mut |_| {}).unwrap();
     assert!(updates.len() == 2 && updates.iter().all(|row| row.updates_per_s > 0.0), "{updates:?}");
     Study {
@@ -55,18 +59,19 @@ fn the_whole_study_on_the_twin() {
     let studies = [
         studied("gpu-mosaic", &tables.ipv4, &changes4),
         studied("gpu-sail-l", &tables.ipv4, &changes4),
+        studied("gpu-bloom", &tables.ipv4, &changes4),
         studied("gpu-mosaic6", &tables.ipv6, &changes6),
     ];
     assert_eq!((studies[0].limits.address_bytes, studies[0].limits.answer_bytes), (4, 2));
-    assert_eq!((studies[2].limits.address_bytes, studies[2].limits.answer_bytes), (16, 2));
+    assert_eq!((studies[3].limits.address_bytes, studies[3].limits.answer_bytes), (16, 2));
     let page = page(&studies, "fibula study gpu", "a twin", "a machine");
     assert!(
-        page.contains(&format!("## gpu-mosaic6, ipv6: made, {} prefixes", studies[2].prefixes)),
+        page.contains(&format!("## gpu-mosaic6, ipv6: made, {} prefixes", studies[3].prefixes)),
         "{page}"
     );
     assert!(page.contains("| 5000 | 3 | 64 | 128 |") && page.contains("| 100 | 1 | own | own |"), "{page}");
     assert!(page.contains("differ from the processor's: 0."), "{page}");
-    assert_eq!(page.matches("### ").count(), 9);
+    assert_eq!(page.matches("### ").count(), 12);
 }
 
 #[test]
@@ -115,6 +120,9 @@ fn the_copy_limit_is_the_slower_way() {
 fn what_has_no_kernel_is_named() {
     let rib: Rib<u32> = Rib::new();
     let error = fibula_gpu::table::any::compile("dxr", None, &rib).unwrap_err().to_string();
-    assert_eq!(error, "dxr does not run on a card (gpu-dir24-8, gpu-sail-l, gpu-mosaic, gpu-mosaic6 do)");
+    assert_eq!(
+        error,
+        "dxr does not run on a card (gpu-dir24-8, gpu-sail-l, gpu-mosaic, gpu-mosaic6, gpu-bloom do)"
+    );
     assert!(fibula_gpu::table::any::compile("gpu-mosaic6", None, &rib).is_err());
 }

@@ -26,9 +26,15 @@ typedef unsigned long long fibula_u64;
 /* Tells where each read went, so that the host can count a lookup's accesses. */
 #define FIBULA_READ(type, array, index) \
     (fibula_note((const type *)(array) + (index)), ((const type *)(array))[index])
-static _Thread_local const void *fibula_places[32];
+#define FIBULA_READS_MAX 64
+static _Thread_local const void *fibula_places[FIBULA_READS_MAX];
 static _Thread_local fibula_u32 fibula_reads;
-static inline void fibula_note(const void *place) { fibula_places[fibula_reads++] = place; }
+/* A walk over full buckets has no bound of its own: what no longer fits is not noted. */
+static inline void fibula_note(const void *place)
+{
+    if (fibula_reads < FIBULA_READS_MAX)
+        fibula_places[fibula_reads++] = place;
+}
 #else
 #define FIBULA_BODY static inline
 #define FIBULA_READ(type, array, index) (((const type *)(array))[index])

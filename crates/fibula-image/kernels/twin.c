@@ -5,6 +5,7 @@
 #include "sail_l.h"
 #include "mosaic.h"
 #include "mosaic6.h"
+#include "bloom.h"
 
 #ifdef FIBULA_COUNTED
 #define FIBULA_KERNEL(name, address, answer, bits) \

@@ -1,8 +1,9 @@
 //! The kernels' bodies as the host compiler makes them: the twin that every test judges.
 #![allow(unsafe_code, reason = "functions compiled from C are called here and nowhere else")]
 
-use crate::Kernel;
+use crate::table::bloom::BloomTable;
 use crate::table::{Layout, PARTS, Table};
+use crate::{Kernel, Key};
 use fibula::engine::{Meter, Width, WidthBits};
 use std::ffi::c_void;
 
@@ -54,6 +55,9 @@ bodies! {
     mosaic: [fibula_twin_mosaic_8 fibula_twin_mosaic_16 fibula_twin_mosaic_32]
         [fibula_twin_mosaic_8_of_many fibula_twin_mosaic_16_of_many fibula_twin_mosaic_32_of_many]
         [fibula_counted_mosaic_8 fibula_counted_mosaic_16 fibula_counted_mosaic_32];
+    bloom: [fibula_twin_bloom_8 fibula_twin_bloom_16 fibula_twin_bloom_32]
+        [fibula_twin_bloom_8_of_many fibula_twin_bloom_16_of_many fibula_twin_bloom_32_of_many]
+        [fibula_counted_bloom_8 fibula_counted_bloom_16 fibula_counted_bloom_32];
     mosaic6: [fibula_twin_mosaic6_8 fibula_twin_mosaic6_16 fibula_twin_mosaic6_32]
         [fibula_twin_mosaic6_8_of_many fibula_twin_mosaic6_16_of_many fibula_twin_mosaic6_32_of_many]
         [fibula_counted_mosaic6_8 fibula_counted_mosaic6_16 fibula_counted_mosaic6_32];
@@ -67,10 +71,52 @@ fn index(width: WidthBits) -> usize {
     }
 }
 
-/// The most elements that a lookup reads: the root and the levels below it, for IPv6.
-const READS_MAX: usize = 32;
+/// The most reads that a lookup reports: `FIBULA_READS_MAX` of `kernels/table.h`.
+const READS_MAX: usize = 64;
 
-fn pointers<L: Layout, W: Width, const N: usize, const E: usize>(table: &Table<L, W, N, E>) -> Pointers {
+/// A table whose parts a body reads.
+///
+/// # Safety
+/// The parts are a table of the layout of the bodies, at the width: no entry leads a body out of
+/// them.
+pub(crate) unsafe trait Readable {
+    /// The addresses.
+    type Address: Key;
+    /// The answers.
+    type Width: Width;
+
+    /// The bodies of its layout.
+    const BODIES: &'static Bodies;
+
+    /// Returns the bytes of its parts.
+    fn parts(&self) -> [&[u8]; PARTS];
+}
+
+// SAFETY: `Unique` allocated every index in an entry and keeps it allocated (`Table` checks that in
+// `validate`).
+unsafe impl<L: Layout, W: Width, const N: usize, const E: usize> Readable for Table<L, W, N, E> {
+    type Address = L::Address;
+    type Width = W;
+    const BODIES: &'static Bodies = L::BODIES;
+
+    fn parts(&self) -> [&[u8]; PARTS] {
+        Self::parts(self)
+    }
+}
+
+// SAFETY: `BloomTable::compile` writes the sizes from which the indices of its parts are scaled, and
+// a bucket that is not full ends every walk.
+unsafe impl<W: Width> Readable for BloomTable<W> {
+    type Address = u32;
+    type Width = W;
+    const BODIES: &'static Bodies = &bloom;
+
+    fn parts(&self) -> [&[u8]; PARTS] {
+        Self::parts(self)
+    }
+}
+
+fn pointers(table: &impl Readable) -> Pointers {
     Pointers { parts: table.parts().map(|part| part.as_ptr().cast()) }
 }
 
@@ -79,17 +125,12 @@ fn pointers<L: Layout, W: Width, const N: usize, const E: usize>(table: &Table<L
 /// # Panics
 /// If there are not as many answers as addresses.
 #[inline]
-pub(crate) fn look_up<L: Layout, W: Width, const N: usize, const E: usize>(
-    table: &Table<L, W, N, E>,
-    addresses: &[L::Address],
-    next_hops: &mut [W],
-) {
+pub(crate) fn look_up<T: Readable>(table: &T, addresses: &[T::Address], next_hops: &mut [T::Width]) {
     assert_eq!(addresses.len(), next_hops.len(), "as many next hops as addresses");
-    let body = L::BODIES.look_up[index(W::BITS)];
+    let body = T::BODIES.look_up[index(T::Width::BITS)];
     let pointers = pointers(table);
     // SAFETY: the body of this layout and width reads `len` addresses, writes `len` answers, and
-    // reads the parts at the indices in entries. `Unique` allocated every index in an entry and
-    // keeps it allocated (`Table` checks that in `validate`).
+    // reads the parts as `Readable` allows.
     unsafe {
         body(
             &raw const pointers,
@@ -160,17 +201,12 @@ pub unsafe fn look_up_bytes_of_many(
 }
 
 /// Returns the answer of a table for one address, and reports every read to a meter.
-pub(crate) fn counted<L: Layout, W: Width, const N: usize, const E: usize>(
-    table: &Table<L, W, N, E>,
-    address: L::Address,
-    meter: &mut impl Meter,
-) -> W {
-    let body = L::BODIES.counted[index(W::BITS)];
+pub(crate) fn counted<T: Readable>(table: &T, address: T::Address, meter: &mut impl Meter) -> T::Width {
+    let body = T::BODIES.counted[index(T::Width::BITS)];
     let mut places = [std::ptr::null(); READS_MAX];
     let mut reads = 0;
     let pointers = pointers(table);
-    // SAFETY: as in `look_up`, for one address. A lookup reads the root and at most one element per
-    // level, so `places` has room.
+    // SAFETY: as in `look_up`, for one address. The body reports no more reads than `places` holds.
     let found = unsafe {
         body(&raw const pointers, (&raw const address).cast(), places.as_mut_ptr(), &raw mut reads)
     };
@@ -182,7 +218,7 @@ pub(crate) fn counted<L: Layout, W: Width, const N: usize, const E: usize>(
         let byte = parts.iter().find_map(|part| offset(part).map(|at| &part[at]));
         meter.load(byte.expect("a lookup reads the parts of its table"));
     }
-    W::narrow(fibula::NextHop(found))
+    T::Width::narrow(fibula::NextHop(found))
 }
 
 /// Looks up addresses that each name their table, all of one layout and width.
@@ -200,7 +236,7 @@ pub fn look_up_of_many<L: Layout, W: Width, const N: usize, const E: usize>(
         "as many next hops and table numbers as addresses"
     );
     assert!(table_ids.iter().all(|&id| usize::from(id) < tables.len()), "every number names a table");
-    let pointers: Vec<Pointers> = tables.iter().map(|table| pointers(table)).collect();
+    let pointers: Vec<Pointers> = tables.iter().map(|&table| pointers(table)).collect();
     let body = L::BODIES.of_many[index(W::BITS)];
     // SAFETY: as in `look_up`; every number is below the number of tables.
     unsafe {

@@ -1,6 +1,7 @@
 //! [`Image`]: a table to copy to where others read it, and the [`Kernel`] that reads it there.
 
-use crate::host::Bodies;
+use crate::host::{self, Bodies};
+use crate::table::bloom::KERNEL as BLOOM;
 use crate::table::{Layout, PARTS, Version};
 use fibula::engine::{Width, WidthBits};
 use fibula::{Address, Error, ErrorKind};
@@ -18,6 +19,11 @@ impl Kernel {
     pub(crate) fn of<L: Layout, W: Width>() -> Self {
         let address_bytes = usize::from(L::Address::BITS / 8);
         Self { layout: L::KERNEL, bodies: L::BODIES, address_bytes, width: W::BITS }
+    }
+
+    /// Returns the kernel of Bloom filters at a width.
+    pub(crate) fn of_bloom<W: Width>() -> Self {
+        Self { layout: BLOOM, bodies: &host::bloom, address_bytes: size_of::<u32>(), width: W::BITS }
     }
 
     /// Returns its entry point.

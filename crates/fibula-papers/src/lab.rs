@@ -31,8 +31,8 @@ pub struct Options {
     pub traffic: Option<Source>,
     /// The prefixes of each length whose updates are timed.
     pub updates: usize,
-    /// The factor by which made tables are smaller than the paper's. 1 for the paper's sizes; tests
-    /// take more.
+    /// The factor by which made tables and buffers are smaller than the paper's. 1 for the paper's
+    /// sizes; tests take more.
     pub smaller: usize,
 }
 

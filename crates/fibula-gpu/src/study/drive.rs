@@ -186,6 +186,7 @@ where
                 let mut both = Cooperative::new(&resident, workload.fib, table.image().kernel(), options)?;
                 let mut found = vec![W::default(); expected.len()];
                 both.look_up(workload.addresses, &mut found); // warms up and learns the speeds
+                let mut latencies = Vec::new();
                 let (start, mut passes, mut share) = (Instant::now(), 0, 0.0);
                 while passes == 0 || start.elapsed().as_secs_f64() < plan.seconds {
                     let report = both.look_up(workload.addresses, &mut found);
@@ -193,16 +194,18 @@ where
                         return Err(fault);
                     }
                     share = report.share;
+                    latencies.extend(report.latencies.iter().map(|latency| latency.as_secs_f64() * 1e6));
                     passes += 1;
                 }
                 let elapsed = start.elapsed().as_secs_f64();
                 mismatches += found.iter().zip(&expected).filter(|(found, right)| found != right).count();
-                Ok(((expected.len() * passes) as f64 / elapsed / 1e6, share))
+                let mlps = (expected.len() * passes) as f64 / elapsed / 1e6;
+                Ok((mlps, share, quantile(&mut latencies, 0.5)))
             };
             // Alone, the processor also has the thread that otherwise drives the device.
-            let (processor_mlps, _) = speed(Division::Processor, plan.threads + 1)?;
-            let (device_mlps, _) = speed(Division::Device, 0)?;
-            let (both_mlps, share) = speed(Division::Profiled, plan.threads)?;
+            let (processor_mlps, ..) = speed(Division::Processor, plan.threads + 1)?;
+            let (device_mlps, _, device_us_p50) = speed(Division::Device, 0)?;
+            let (both_mlps, share, both_us_p50) = speed(Division::Profiled, plan.threads)?;
             let row = CooperativeRow {
                 engine: workload.engine.into(),
                 buffer,
@@ -212,6 +215,8 @@ where
                 both_mlps,
                 share,
                 gain: both_mlps / processor_mlps.max(device_mlps),
+                device_us_p50,
+                both_us_p50,
                 mismatches,
             };
             each(&row);

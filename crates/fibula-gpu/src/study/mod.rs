@@ -129,6 +129,12 @@ pub struct CooperativeRow {
     pub share: f64,
     /// Both over the better one alone.
     pub gain: f64,
+    /// The median time of a whole buffer on the device alone, from its start until its answers are
+    /// back, in microseconds.
+    pub device_us_p50: f64,
+    /// The same of the device's part of a divided buffer. The processor's part takes about as long:
+    /// so it is divided.
+    pub both_us_p50: f64,
     /// Answers that differ from the processor's.
     pub mismatches: usize,
 }

@@ -101,10 +101,19 @@ fn sweep_cells(row: &SweepRow) -> [String; 8] {
     ]
 }
 
-const COOPERATIVE: [&str; 7] =
-    ["buffer", "mode", "Mlps processor", "Mlps device", "Mlps both", "device's share", "gain"];
+const COOPERATIVE: [&str; 9] = [
+    "buffer",
+    "mode",
+    "Mlps processor",
+    "Mlps device",
+    "Mlps both",
+    "device's share",
+    "gain",
+    "us a buffer, device",
+    "us a part, both",
+];
 
-fn cooperative_cells(row: &CooperativeRow) -> [String; 7] {
+fn cooperative_cells(row: &CooperativeRow) -> [String; 9] {
     [
         row.buffer.to_string(),
         row.mode.into(),
@@ -113,6 +122,8 @@ fn cooperative_cells(row: &CooperativeRow) -> [String; 7] {
         format!("{:.0}", row.both_mlps),
         format!("{:.2}", row.share),
         format!("{:.2}", row.gain),
+        format!("{:.0}", row.device_us_p50),
+        format!("{:.0}", row.both_us_p50),
     ]
 }
 

@@ -1,5 +1,6 @@
 //! [`AnyTable`]: a table of any layout and width behind one pointer, chosen by name.
 
+use super::bloom::BloomTable;
 use super::layout::{Dir24_8Table, Mosaic6Table, MosaicTable, SailLTable};
 use super::{Layout, Patch, Table};
 use crate::{Image, Key};
@@ -9,7 +10,7 @@ use fibula::{Error, ErrorKind};
 use fibula::{Prefix, Rib};
 use std::fmt::Debug;
 
-/// A [`Table`] without its types.
+/// A [`Table`] or [`BloomTable`] without its types.
 pub trait AnyTable<A>: Debug + Send + Sync {
     /// See [`Table::image`].
     fn image(&self) -> Image<'_>;
@@ -53,6 +54,26 @@ impl<L: Layout, W: Width, const N: usize, const E: usize> AnyTable<L::Address> f
     }
 }
 
+impl<W: Width> AnyTable<u32> for BloomTable<W> {
+    fn image(&self) -> Image<'_> {
+        Self::image(self)
+    }
+
+    /// Compiles the table again: the patch is all of it.
+    fn follow(&mut self, rib: &Rib<u32>, _: &[Prefix<u32>]) -> Result<Patch, Error> {
+        Ok(self.compile_again(rib)?)
+    }
+
+    /// Nothing is written where a reader may be: every change is a whole table.
+    fn defer(&mut self) {}
+
+    fn readers_passed(&mut self) {}
+
+    fn waiting(&self) -> usize {
+        0
+    }
+}
+
 /// Compiles a table at a width chosen at run time.
 macro_rules! at_width {
     ($table:ident, $width:expr, $rib:expr) => {
@@ -69,6 +90,7 @@ pub(crate) fn ipv4(name: &str, width: WidthBits, rib: &Rib<u32>) -> Result<Box<d
         "gpu-dir24-8" => at_width!(Dir24_8Table, width, rib),
         "gpu-sail-l" => at_width!(SailLTable, width, rib),
         "gpu-mosaic" => at_width!(MosaicTable, width, rib),
+        "gpu-bloom" => at_width!(BloomTable, width, rib),
         _ => return Err(unknown(name)),
     })
 }

@@ -1,7 +1,7 @@
 //! The layouts: the constants that make a [`Table`] the structure of a paper, and their
 //! descriptions.
 
-use super::{NEXT_HOPS_MAX, PARTS, Table};
+use super::{NEXT_HOPS_MAX, PARTS, Table, bloom};
 use crate::host::{self, Bodies};
 use crate::key::Key;
 use fibula::engine::{About, Entry, Updates};
@@ -60,10 +60,13 @@ macro_rules! layouts {
         )+
 
         /// The layouts as engines: each kernel's twin.
-        pub static ENGINES: &[Entry] = &[$(engine_entry!(*$layout::ABOUT, [$family] $table)),+];
+        pub static ENGINES: &[Entry] = &[
+            $(engine_entry!(*$layout::ABOUT, [$family] $table),)+
+            engine_entry!(bloom::ABOUT, [ipv4] bloom::BloomTable),
+        ];
 
         /// The names of the kernels, before the width.
-        pub const KERNELS: &[&str] = &[$($layout::KERNEL),+];
+        pub const KERNELS: &[&str] = &[$($layout::KERNEL,)+ bloom::KERNEL];
 
         /// Calls `$callback!` with `identifier [family]` for each, so that the engine suite covers
         /// them.
@@ -75,6 +78,7 @@ macro_rules! layouts {
                 gpu_sail_l [ipv4]
                 gpu_mosaic [ipv4]
                 gpu_mosaic6 [ipv6]
+                gpu_bloom [ipv4]
             } };
         }
     };

@@ -23,7 +23,7 @@
 //! The last level takes the bits that are left. If these are more than a stride, its answers are
 //! ends; else they are leaves like those above.
 //!
-//! The four layouts are this one with other constants:
+//! Four layouts are this one with other constants; [`bloom`] is another structure in the same parts:
 //!
 //! | layout | root | stride | leaves | reads |
 //! | --- | ---: | ---: | --- | --- |
@@ -41,6 +41,7 @@
 //! that, but for 10.0.1.0/24: there it has ends, 128 times 3 and 128 times 2.
 
 pub mod any;
+pub mod bloom;
 pub mod layout;
 mod paint;
 mod patch;

@@ -1,10 +1,11 @@
 //! Bloom filters on many cores (Lucchesi, Drummond, Teodoro 2018): Tables 3 to 5, sections 6.2 to
 //! 6.7.
 
+mod cooperative;
 mod speed;
 mod tables;
 
-use crate::{Error, Exhibit, Finding, Lab, Paper};
+use crate::{Exhibit, Paper};
 
 /// The paper and its exhibits. Its text names few figures; the others go by their sections.
 pub(crate) static PAPER: Paper = Paper {
@@ -51,14 +52,7 @@ pub(crate) static PAPER: Paper = Paper {
         Exhibit {
             id: "Figure 9",
             title: "cooperative execution by buffer size (section 6.7)",
-            reproduce: on_a_card,
+            reproduce: cooperative::figure_9,
         },
     ],
 };
-
-#[expect(clippy::unnecessary_wraps, reason = "other exhibits can fail")]
-fn on_a_card(_: &Lab<'_>) -> Result<Finding, Error> {
-    Ok(Finding::impossible(
-        "it takes an accelerator beside the processor; `fibula study gpu` of the feature `gpu` sweeps the buffers where there is one",
-    ))
-}

@@ -1,11 +1,12 @@
 //! SAIL (Yang et al. 2014): Figures 6 to 15, Table 2, section 7.
 
+mod card;
 mod memory;
 mod speed;
 mod tables;
 mod updates;
 
-use crate::{Error, Exhibit, Finding, Lab, Paper};
+use crate::{Exhibit, Paper};
 
 /// The paper and its exhibits.
 pub(crate) static PAPER: Paper = Paper {
@@ -25,16 +26,9 @@ pub(crate) static PAPER: Paper = Paper {
             title: "speed of SAIL_M by number of tables",
             reproduce: tables::figure_12,
         },
-        Exhibit { id: "Figure 13", title: "speed on a graphics card by batch", reproduce: on_a_card },
-        Exhibit { id: "Figure 14", title: "latency on a graphics card by batch", reproduce: on_a_card },
+        Exhibit { id: "Figure 13", title: "speed on a graphics card by batch", reproduce: card::figure_13 },
+        Exhibit { id: "Figure 14", title: "latency on a graphics card by batch", reproduce: card::figure_14 },
         Exhibit { id: "Figure 15", title: "speed by cores", reproduce: speed::figure_15 },
         Exhibit { id: "Section 7", title: "on-chip memory of IPv6 tables", reproduce: memory::section_7 },
     ],
 };
-
-#[expect(clippy::unnecessary_wraps, reason = "other exhibits can fail")]
-fn on_a_card(_: &Lab<'_>) -> Result<Finding, Error> {
-    Ok(Finding::impossible(
-        "it takes a graphics card, which this program was not built for; `fibula study gpu` of the feature `gpu` makes the grid on one",
-    ))
-}

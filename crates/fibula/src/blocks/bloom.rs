@@ -135,6 +135,12 @@ impl CountingFilter {
         meter.load(&self.words[position as usize / 64]) >> (position % 64) & 1
     }
 
+    /// Returns the bits, 64 a word: bit *i* of the filter is bit *i* mod 64 of word *i* / 64.
+    #[must_use]
+    pub fn words(&self) -> &[u64] {
+        &self.words
+    }
+
     /// Increments the counter of one of a key's hashes. Returns whether that set a bit.
     pub fn insert(&mut self, hash: u32) -> bool {
         let at = self.position(hash) as usize;

@@ -205,6 +205,11 @@ impl<K: Key, V: Value, const SLOTS: usize> Buckets<K, V, SLOTS> {
         resized
     }
 
+    /// Returns the keys and values of each bucket, free slots included: their value is the default.
+    pub fn buckets(&self) -> impl ExactSizeIterator<Item = ([K; SLOTS], [V; SLOTS])> {
+        self.buckets.iter().map(|bucket| (bucket.keys, bucket.values))
+    }
+
     /// Returns every key with its value, in no particular order.
     pub fn iter(&self) -> impl Iterator<Item = (K, V)> {
         self.buckets.iter().flat_map(Bucket::entries)

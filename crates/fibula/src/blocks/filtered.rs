@@ -206,6 +206,12 @@ impl<K: Key, V: Value, H: Hashing, const SLOTS: usize> Filtered<K, V, H, SLOTS> 
         cost
     }
 
+    /// Returns the filter and the table, for readers of another form.
+    #[must_use]
+    pub fn parts(&self) -> (&CountingFilter, &Buckets<K, V, SLOTS>) {
+        (&self.filter, &self.table)
+    }
+
     /// Returns every key with its value, in no particular order.
     pub fn iter(&self) -> impl Iterator<Item = (K, V)> {
         self.table.iter()

@@ -34,7 +34,7 @@ pub(crate) struct Arguments {
     /// take; else Zipf's law
     #[arg(long, value_name = "FILE")]
     traffic: Option<Source>,
-    /// Makes the papers' own tables smaller by this factor: a quick look
+    /// Makes the papers' own tables and buffers smaller by this factor: a quick look
     #[arg(long, default_value_t = 1, value_name = "FACTOR", value_parser = clap::value_parser!(u16).range(1..=1000))]
     smaller: u16,
     /// Write the report (one HTML file, with plots) and a page of each paper to this folder
