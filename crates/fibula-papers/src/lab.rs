@@ -131,8 +131,23 @@ impl Lab<'_> {
         rib: &Rib<A>,
         addresses: &[A],
     ) -> Result<Vec<ParallelRow>, Error> {
-        let Options { threads, passes, .. } = &self.options;
-        let options = ParallelOptions { threads: threads.clone(), chunks: vec![CHUNK], passes: *passes };
+        self.shared_by(engine, rib, addresses, &self.options.threads, CHUNK)
+    }
+
+    /// Does the same with these numbers of threads and addresses of a chunk.
+    ///
+    /// # Errors
+    /// See [`shared`](Self::shared).
+    pub(crate) fn shared_by<A: Address>(
+        &self,
+        engine: &str,
+        rib: &Rib<A>,
+        addresses: &[A],
+        threads: &[usize],
+        chunk: usize,
+    ) -> Result<Vec<ParallelRow>, Error> {
+        let passes = self.options.passes;
+        let options = ParallelOptions { threads: threads.to_vec(), chunks: vec![chunk], passes };
         let engines = [engine.to_owned()];
         let study = study_parallel(self.engines, &engines, rib, addresses, &options, &mut |_, _| {})?;
         if let Some(ParallelRow { mismatches, threads, .. }) =

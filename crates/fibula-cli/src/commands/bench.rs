@@ -43,10 +43,11 @@ pub(crate) struct Arguments {
     /// The numbers of threads to run with, one row each
     #[arg(long, value_delimiter = ',', default_value = "1", value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     threads: Vec<u16>,
-    /// How threads share the addresses: `own` (every n-th chunk), `dynamic` (the next chunk to the
-    /// thread that is done), `round-robin` (a dispatcher hands out single addresses), `by-batch` (a
-    /// dispatcher hands out batches), or `pipeline` (each thread does a stage of every lookup).
-    /// Without it each thread has one contiguous part
+    /// How threads share the addresses: `own` (every n-th chunk), `in-turn` (the same, taken one
+    /// thread after the other), `dynamic` (the next chunk to the thread that is done),
+    /// `round-robin` (a dispatcher hands out single addresses), `by-batch` (a dispatcher hands out
+    /// batches), `pipeline` (each thread does a stage of every lookup), or `pipelines` (several of
+    /// two threads). Without it each thread has one contiguous part
     #[arg(long)]
     model: Option<Model>,
     /// When answers are delivered: `kept` in the order of the addresses, `free` as they are done

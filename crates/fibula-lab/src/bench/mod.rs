@@ -200,7 +200,7 @@ impl<'w, A: Address> Race<'w, A> {
                 }
             };
             let build_ms = start.elapsed().as_secs_f64() * 1000.0;
-            if matches!(options.sharing, Some((Model::Pipeline, _))) && fib.stages() < 2 {
+            if options.sharing.is_some_and(|(model, _)| model.is_pipeline()) && fib.stages() < 2 {
                 let what = "its lookup is not cut into the stages of a pipeline";
                 return Err(Error::usage(format!("{specification}: {what}")));
             }

@@ -73,7 +73,7 @@ impl<A: Address> Runner<A> {
         let parts = if own { parts } else { uniform };
         // The ceiling cannot be cut into stages, and its threads have to share the addresses too.
         if let Some((model, order)) = options.sharing {
-            let model = if own || model != Model::Pipeline { model } else { Model::Own };
+            let model = if own || !model.is_pipeline() { model } else { Model::Own };
             let parallel = Parallel { threads, model, order, chunk: options.batch };
             let addresses = &parts[0][..parts[0].len().min(self.streamed)];
             return pass::shared(fib, &parallel, addresses, answers, cores);

@@ -71,12 +71,15 @@ fn ways<A: Address>(fib: &Fib<A>, options: &ParallelOptions) -> Vec<Parallel> {
         for model in Model::ALL {
             let chunks = if model == Model::Dynamic { &chunks[..] } else { &chunks[..1] };
             let orders = match model {
-                Model::Pipeline if fib.stages() < 2 => &[][..],
+                _ if model.is_pipeline() && fib.stages() < 2 => &[][..],
+                // Two pipelines are the fewest side by side.
+                Model::Pipelines if threads < 4 => &[][..],
+                Model::Pipelines => &[Order::Free][..],
                 Model::Pipeline => &[Order::Kept][..], // by itself
                 _ => &[Order::Free, Order::Kept],
             };
             // A pipeline starts no more threads than there are stages.
-            let threads = if model == Model::Pipeline { threads.min(fib.stages()) } else { threads };
+            let threads = model.threads_used(threads, fib.stages());
             let is_same = |way: &Parallel| (way.model, way.threads) == (model, threads);
             if ways.iter().any(is_same) {
                 continue;
@@ -180,9 +183,9 @@ pub fn parallel_page(rows: &[ParallelRow], table: &str, command: &str, machine: 
          Made by `{command}`; every number of the table below was measured by that run.\n\n\
          Machine: {machine}. Table: {table}. An engine that does no family of the table has no row, as `triec` on a table without \
          IPv6.\n\n\
-         The models are those of `fibula::parallel`. Threads run to completion without a dispatcher (`own`, `dynamic`) or \
-         behind one (`round-robin` by address, `by-batch`), or form a thread pipeline in which each does a stage of every lookup \
-         (`pipeline`). A dispatcher is one of the threads. Order `kept` delivers answers in the order of the addresses. The figures \
+         The models are those of `fibula::parallel`. Threads run to completion without a dispatcher (`own`, `in-turn`, \
+         `dynamic`) or behind one (`round-robin` by address, `by-batch`), or form a thread pipeline in which each does a stage of \
+         every lookup (`pipeline`), or several of two threads (`pipelines`). A dispatcher is one of the threads. Order `kept` delivers answers in the order of the addresses. The figures \
          are the median, slowest and fastest pass in million lookups a second. Threads that wait for each other need all cores at \
          the same time. Where the load, given with the machine, is above the number of threads, a hand-over may take a whole time \
          slice of another program; the figures then say more about the load than about the models. The fastest pass is the nearest \
@@ -228,13 +231,15 @@ mod tests {
         let study = study_parallel(ENGINES, &engines, &rib, &addresses, &options, &mut |_, _| {}).unwrap();
         let ParallelStudy { rows, .. } = study;
         assert!(rows.iter().all(|row| row.mismatches == 0 && row.mlps > 0.0 && row.mlps_min <= row.mlps_max));
-        // One thread; for each number of threads own, dynamic with two chunks, and two dispatchers,
-        // in both orders; the pipeline, which never has more threads than its five stages.
+        // One thread; for each number of threads own, in turn, dynamic with two chunks, and two
+        // dispatchers, in both orders; the pipeline, which never has more threads than its five
+        // stages; three pipelines of two threads.
         let of = |engine: &str| rows.iter().filter(|row| row.engine == engine).count();
-        assert_eq!((of("tree-bitmap"), of("oracle")), (1 + 3 * 10 + 2, 1 + 3 * 10));
+        assert_eq!((of("tree-bitmap"), of("oracle")), (1 + 3 * 12 + 3, 1 + 3 * 12));
         let page = parallel_page(&rows, "two routes", "fibula study parallel -t two", "here");
         assert!(page.contains("| tree-bitmap | 2 | pipeline | kept | 64 |"));
         assert!(page.contains("| tree-bitmap | 5 | pipeline | kept | 64 |"));
+        assert!(page.contains("| tree-bitmap | 6 | pipelines | free | 64 |"));
         assert!(page.contains("Made by `fibula study parallel -t two`;"), "{page}");
     }
 }

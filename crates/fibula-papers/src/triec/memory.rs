@@ -90,7 +90,7 @@ pub(super) fn figure_7(lab: &Lab<'_>) -> Result<Finding, Error> {
     }
     let bits = rows.iter().map(|(_, _, row, _)| row.nhi_bits).max().unwrap_or_default();
     Ok(Finding::new("prefixes", Plot::Bars, points)
-        .note("The paper's text has numbers for B-400K only. The multibit trie has strides of 8 bits and entries of 4 bytes, and is computed.")
+        .note("The paper's text has numbers for B-400K only. The multibit trie has strides of 8 bits and entries of 4 bytes, and is computed for the made table, whose prefixes share nodes; the paper's estimate would be some 800,000 nodes, two for each prefix.")
         .note(format!(
             "An entry that may point to a node has up to {bits} bits here. The paper's has 16, so that its pointers reach 2^15 nodes of a level."
         )))
@@ -112,6 +112,7 @@ pub(super) fn figure_8(lab: &Lab<'_>) -> Result<Finding, Error> {
     }
     Ok(Finding::new("prefixes", Plot::Bars, points)
         .note("Accesses are counted in the scalar lookup, of addresses drawn from the prefixes: the mean, and the most of any, before the hash of Hash16.")
+        .note("The paper's four accesses for group B are those of the levels alone. Here most lookups also read an ExtraNHIA: few entries have one, but they are those in which prefixes are side by side, which addresses drawn from the prefixes meet most.")
         .note("The share of ExtraNHIA depends on how next hops are spread over a node's 64 addresses; the paper does not say how it drew them."))
 }
 

@@ -1,4 +1,4 @@
-//! TrieC (Hu, Tang, Hua 2006): Tables 1 to 7, Figures 7 to 9.
+//! TrieC (Hu, Tang, Hua 2006): Tables 1 to 7, Figures 3 and 7 to 9.
 
 mod counting;
 mod memory;
@@ -18,6 +18,11 @@ pub(crate) static PAPER: Paper = Paper {
             id: "Table 1",
             title: "prefixes by length of groups A, B and C",
             reproduce: memory::table_1,
+        },
+        Exhibit {
+            id: "Figure 3",
+            title: "next-hop indices of 16 bits beside wider ones",
+            reproduce: counting::figure_3,
         },
         Exhibit { id: "Figure 7", title: "memory of the nine tables", reproduce: memory::figure_7 },
         Exhibit { id: "Figure 8", title: "memory accesses of a lookup", reproduce: memory::figure_8 },

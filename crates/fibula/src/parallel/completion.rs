@@ -23,7 +23,11 @@ impl<A: Address> Work<'_, A> {
     }
 }
 
-pub(super) fn own<A: Address, W: Answer>(Job { work, next_hops, threads, begin }: Job<'_, A, W>) -> Duration {
+/// Every thread takes its own chunks, and calls `take` before each.
+pub(super) fn own<A: Address, W: Answer>(
+    Job { work, next_hops, threads, begin }: Job<'_, A, W>,
+    take: fn(&Team, usize),
+) -> Duration {
     let mut shares: Vec<Vec<(usize, &mut [W])>> = (0..threads).map(|_| Vec::new()).collect();
     for (chunk, next_hops) in next_hops.chunks_mut(work.chunk).enumerate() {
         shares[chunk % threads].push((chunk, next_hops));
@@ -32,6 +36,7 @@ pub(super) fn own<A: Address, W: Answer>(Job { work, next_hops, threads, begin }
     for share in shares {
         members.push(Box::new(move |team| {
             for (chunk, next_hops) in share {
+                take(team, chunk);
                 work.complete(chunk, next_hops, team);
             }
         }));

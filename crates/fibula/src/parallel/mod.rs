@@ -4,16 +4,18 @@
 //! | model | a thread | source |
 //! | --- | --- | --- |
 //! | [`Model::Own`] | takes every *n*-th chunk: no dispatcher | run to completion |
+//! | [`Model::InTurn`] | takes its chunks after the thread before has: an entry ring | TrieC, section 4.6 |
 //! | [`Model::Dynamic`] | takes the next free chunk: one shared counter | Bloom filters[^1] |
 //! | [`Model::RoundRobin`] | gets addresses from a dispatcher, in turn | TILEPro64[^2] |
 //! | [`Model::ByBatch`] | gets chunks from a dispatcher, in turn | the same, fewer hand-overs |
 //! | [`Model::Pipeline`] | does one part of every lookup | TILEPro64, Figure 5; TrieC, Table 5 |
+//! | [`Model::Pipelines`] | does one half of some lookups: replicated stages | TrieC, Table 5 |
 //!
 //! [^1]: On many cores; OpenMP's dynamic schedule.
 //!
 //! [^2]: Section IV.C, Figures 6 and 7.
 //!
-//! All but the last run lookups to completion: the thread that begins one ends it. Threads pass
+//! All but the last two run lookups to completion: the thread that begins one ends it. Threads pass
 //! data through rings of one producer and one consumer, whose ends are on cache lines of their own
 //! ([`rtrb`]).
 //!
@@ -25,7 +27,8 @@
 //! they are finished.
 //!
 //! Either way every answer is written at its address's index, so the order only determines when an
-//! answer may leave. A thread pipeline keeps the order by itself.
+//! answer may leave. A thread pipeline keeps the order by itself, and pipelines side by side do so
+//! within each one's part.
 //!
 //! ```
 //! use fibula::parallel::{Model, Order, Parallel};

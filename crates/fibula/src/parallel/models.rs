@@ -1,5 +1,6 @@
 //! [`Parallel`]: the models, and how one runs.
 
+use super::team::Team;
 use super::{completion, dispatcher, pipeline};
 use crate::engine::{View, Width};
 use crate::{Address, Error, ErrorKind, NextHopSlice};
@@ -12,6 +13,9 @@ use std::time::Duration;
 pub enum Model {
     /// Run to completion: thread *t* of *n* takes chunks *t*, *t* + *n*, *t* + 2*n* ...
     Own,
+    /// Run to completion: as [`Own`](Self::Own), but a thread takes its chunk only after the thread
+    /// before has taken its own. With [`Order::Kept`] addresses enter and leave in turn.
+    InTurn,
     /// Run to completion: the thread that is free takes the next chunk.
     Dynamic,
     /// Run to completion behind a dispatcher that hands out single addresses in turn.
@@ -21,21 +25,50 @@ pub enum Model {
     /// Thread pipeline: a part of every lookup each, as far as the engine's lookup has stages
     /// ([`View::stages`]); further threads do nothing.
     Pipeline,
+    /// Thread pipelines of two threads side by side, each for an equal part of the addresses. With
+    /// an odd number of threads, the last does nothing; one thread alone is a pipeline.
+    Pipelines,
 }
 
 impl Model {
     /// Every model.
-    pub const ALL: [Self; 5] = [Self::Own, Self::Dynamic, Self::RoundRobin, Self::ByBatch, Self::Pipeline];
+    pub const ALL: [Self; 7] = [
+        Self::Own,
+        Self::InTurn,
+        Self::Dynamic,
+        Self::RoundRobin,
+        Self::ByBatch,
+        Self::Pipeline,
+        Self::Pipelines,
+    ];
+
+    /// Returns whether each thread does a part of every lookup.
+    #[must_use]
+    pub fn is_pipeline(self) -> bool {
+        matches!(self, Self::Pipeline | Self::Pipelines)
+    }
+
+    /// Returns how many of `threads` threads run a lookup that is cut into `stages` stages.
+    #[must_use]
+    pub fn threads_used(self, threads: usize, stages: usize) -> usize {
+        match self {
+            Self::Pipeline => threads.min(stages),
+            Self::Pipelines if threads > 1 => threads - threads % 2,
+            _ => threads,
+        }
+    }
 
     /// Returns its name on the command line.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Own => "own",
+            Self::InTurn => "in-turn",
             Self::Dynamic => "dynamic",
             Self::RoundRobin => "round-robin",
             Self::ByBatch => "by-batch",
             Self::Pipeline => "pipeline",
+            Self::Pipelines => "pipelines",
         }
     }
 }
@@ -147,16 +180,21 @@ impl Parallel {
         }
         let job = Job { work: Work { view, addresses, chunk, order }, next_hops, threads, begin };
         Ok(match model {
-            Model::Own => completion::own(job),
+            Model::Own => completion::own(job, |_, _| ()),
+            Model::InTurn => completion::own(job, Team::take_in_turn),
             Model::Dynamic => completion::dynamic(job),
             Model::RoundRobin => dispatcher::by_address(job),
             Model::ByBatch => dispatcher::by_batch(job),
-            Model::Pipeline => match view.stages() {
+            Model::Pipeline | Model::Pipelines => match view.stages() {
                 0 | 1 => {
-                    let what = "pipeline: the lookup of this table's engine is not cut into stages";
-                    return Err(Error::new(ErrorKind::Unsupported, what));
+                    let what = "the lookup of this table's engine is not cut into stages";
+                    return Err(Error::new(ErrorKind::Unsupported, format!("{model}: {what}")));
                 }
-                stages => pipeline::pipeline(Job { threads: threads.min(stages), ..job }),
+                stages => {
+                    let threads = model.threads_used(threads, stages);
+                    let pipelines = if model == Model::Pipeline { 1 } else { threads.div_ceil(2) };
+                    pipeline::side_by_side(Job { threads, ..job }, pipelines)
+                }
             },
         })
     }

@@ -17,12 +17,34 @@ enum Out<'n, W> {
     Answers(&'n mut [W]),
 }
 
-pub(super) fn pipeline<A: Address, W: Answer>(
+/// Runs pipelines side by side, each for an equal part of the addresses. The threads are a multiple
+/// of the pipelines.
+pub(super) fn side_by_side<A: Address, W: Answer>(
     Job { work, next_hops, threads, begin }: Job<'_, A, W>,
+    pipelines: usize,
 ) -> Duration {
+    let part = work.addresses.len().div_ceil(pipelines).max(1);
+    let mut members = Vec::new();
+    let mut rest = next_hops;
+    for pipeline in 0..pipelines {
+        let first = (pipeline * part).min(work.addresses.len());
+        let addresses = &work.addresses[first..work.addresses.len().min(first + part)];
+        let (next_hops, after) = rest.split_at_mut(addresses.len());
+        rest = after;
+        members.extend(pipeline_of(Work { addresses, ..work }, next_hops, threads / pipelines));
+    }
+    team::run(members, begin)
+}
+
+/// Returns the threads of one pipeline.
+fn pipeline_of<'w, A: Address, W: Answer>(
+    work: Work<'w, A>,
+    next_hops: &'w mut [W],
+    threads: usize,
+) -> Vec<Member<'w>> {
     let stages = work.view.stages();
-    let share = |thread: usize| thread * stages / threads..(thread + 1) * stages / threads;
-    let mut members: Vec<Member<'_>> = Vec::new();
+    let share = move |thread: usize| thread * stages / threads..(thread + 1) * stages / threads;
+    let mut members: Vec<Member<'w>> = Vec::new();
     let mut input = None;
     for thread in 0..threads - 1 {
         let (out, next) = RingBuffer::new(RING);
@@ -31,7 +53,7 @@ pub(super) fn pipeline<A: Address, W: Answer>(
     }
     let out = Out::Answers(next_hops);
     members.push(Box::new(move |team| run(work, share(threads - 1), input, out, team)));
-    team::run(members, begin)
+    members
 }
 
 /// Runs one thread: its stages for all addresses, in order. Only the first thread has no input.

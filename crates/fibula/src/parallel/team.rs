@@ -72,6 +72,11 @@ impl Team {
         self.next.0.fetch_add(1, Ordering::Relaxed)
     }
 
+    /// Takes a chunk once all before it were taken.
+    pub(super) fn take_in_turn(&self, chunk: usize) {
+        self.pass_on(&self.next, chunk);
+    }
+
     /// Delivers a chunk whatever was delivered before.
     pub(super) fn deliver(&self) {
         self.ticket.0.fetch_add(1, Ordering::Release);
@@ -79,11 +84,16 @@ impl Team {
 
     /// Delivers a chunk once all before it were delivered.
     pub(super) fn deliver_in_turn(&self, chunk: usize) {
+        self.pass_on(&self.ticket, chunk);
+    }
+
+    /// Waits for the turn of a chunk, and gives it to the next.
+    fn pass_on(&self, turn: &Line<AtomicUsize>, chunk: usize) {
         let mut patience = Patience::default();
-        while self.ticket.0.load(Ordering::Acquire) != chunk {
+        while turn.0.load(Ordering::Acquire) != chunk {
             patience.wait(self);
         }
-        self.ticket.0.store(chunk + 1, Ordering::Release);
+        turn.0.store(chunk + 1, Ordering::Release);
     }
 }
 

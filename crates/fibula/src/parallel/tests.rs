@@ -41,7 +41,7 @@ fn every_model_answers_as_the_table_does() {
                 .run(&*fib, &addresses[..count], &mut found[..], &begin)
                 .unwrap();
             assert!(found == right[..count], "{model}, {order}, {threads} threads, {count} by {chunk}");
-            let run = if model == Model::Pipeline { threads.min(fib.stages()) } else { threads };
+            let run = model.threads_used(threads, fib.stages());
             assert_eq!(begun.into_inner(), (1 << run) - 1);
         }
     }
@@ -87,7 +87,7 @@ fn what_cannot_be_is_said() {
     );
     assert_eq!(
         "chunked".parse::<Model>().unwrap_err().to_string(),
-        "model \"chunked\": expected one of own, dynamic, round-robin, by-batch, pipeline"
+        "model \"chunked\": expected one of own, in-turn, dynamic, round-robin, by-batch, pipeline, pipelines"
     );
     assert_eq!("kept".parse(), Ok(Order::Kept));
 }

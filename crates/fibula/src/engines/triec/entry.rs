@@ -30,20 +30,63 @@ use zerocopy::FromZeros;
 /// The most slots of an entry: those of a TrieC15/6 entry.
 pub(super) const SLOTS: usize = 64;
 
-/// Returns the number of set bits of a BitAtlas: the size of the NHIA or ExtraNHIA.
+/// How a lookup counts the set bits of a BitAtlas (section 5.4).
 ///
 /// Bit 0 begins the first run and always counts as set, so that an entry of zeros is one run of "no
 /// route".
-#[inline(always)]
-pub(super) fn total_entropy(atlas: u64) -> u32 {
-    (atlas | 1).count_ones()
+pub(super) trait Counting {
+    /// Returns the number of set bits: the size of the NHIA or ExtraNHIA.
+    fn total_entropy(atlas: u64) -> u32;
+
+    /// Returns the number of set bits from bit 0 up to `position`: the index of the next-hop index
+    /// of that slot, counted from 1.
+    fn position_entropy(atlas: u64, position: u32) -> u32;
 }
 
-/// Returns the number of set bits of a BitAtlas from bit 0 up to `position`: the index of its
-/// next-hop index, counted from 1.
-#[inline(always)]
-pub(super) fn position_entropy(atlas: u64, position: u32) -> u32 {
-    rank_through(atlas | 1, position)
+/// By POP_COUNT, one instruction.
+#[derive(Debug)]
+pub(super) struct PopCount;
+
+impl Counting for PopCount {
+    #[inline(always)]
+    fn total_entropy(atlas: u64) -> u32 {
+        (atlas | 1).count_ones()
+    }
+
+    #[inline(always)]
+    fn position_entropy(atlas: u64, position: u32) -> u32 {
+        rank_through(atlas | 1, position)
+    }
+}
+
+/// By a loop over FFS, which finds the first set bit: for processors without POP_COUNT.
+#[derive(Debug)]
+pub(super) struct FindFirstSet;
+
+impl FindFirstSet {
+    /// Returns the number of set bits, by an iteration for each. Clearing the lowest bit in place
+    /// of the shift would be a loop that compilers know, and make POP_COUNT.
+    #[inline(always)]
+    fn count(mut bits: u64) -> u32 {
+        let mut count = 0;
+        while bits != 0 {
+            bits = bits >> bits.trailing_zeros() >> 1;
+            count += 1;
+        }
+        count
+    }
+}
+
+impl Counting for FindFirstSet {
+    #[inline(always)]
+    fn total_entropy(atlas: u64) -> u32 {
+        Self::count(atlas | 1)
+    }
+
+    #[inline(always)]
+    fn position_entropy(atlas: u64, position: u32) -> u32 {
+        Self::count((atlas | 1) & u64::MAX >> (u64::BITS - 1 - position))
+    }
 }
 
 /// An integer whose bits are a BitAtlas.
@@ -124,29 +167,45 @@ impl<N: Nhi, M: Atlas, const INLINE: usize> Published<Entry<N, M, INLINE>> {
     /// Returns the next-hop index of a slot: `GetBitVec` and `GetNHI` of Figure 4. One access, and
     /// another to an ExtraNHIA.
     #[inline(always)]
-    pub(super) fn get(&self, position: u32, extra: &[Published<N>], meter: &mut impl Meter) -> N {
+    pub(super) fn get<C: Counting>(
+        &self,
+        position: u32,
+        extra: &[Published<N>],
+        meter: &mut impl Meter,
+    ) -> N {
         let atlas = meter.load_word::<M>(self.parts().split().0).into();
-        self.pick(atlas, position, extra, meter)
+        self.pick::<C>(atlas, position, extra, meter)
     }
 
     /// Does what `get` does, for an entry that was loaded in one access with data read before.
     #[inline(always)]
-    pub(super) fn get_beside(&self, position: u32, extra: &[Published<N>], meter: &mut impl Meter) -> N {
+    pub(super) fn get_beside<C: Counting>(
+        &self,
+        position: u32,
+        extra: &[Published<N>],
+        meter: &mut impl Meter,
+    ) -> N {
         let atlas = self.parts().split().0;
         meter.beside(atlas);
-        self.pick(atlas.load().into(), position, extra, meter)
+        self.pick::<C>(atlas.load().into(), position, extra, meter)
     }
 
     /// Returns the index of a slot. The next-hop indices of the entry came with its BitAtlas, in
     /// one access, but an entry may cross the border of two cache lines.
     #[inline(always)]
-    fn pick(&self, atlas: u64, position: u32, extra: &[Published<N>], meter: &mut impl Meter) -> N {
+    fn pick<C: Counting>(
+        &self,
+        atlas: u64,
+        position: u32,
+        extra: &[Published<N>],
+        meter: &mut impl Meter,
+    ) -> N {
         if is_spread::<M>(atlas) {
             return meter.load_word::<N>(&extra[spread_start(atlas) + position as usize]);
         }
         meter.beside(self.nhia());
-        let at = position_entropy(atlas, position) as usize - 1;
-        if total_entropy(atlas) as usize <= INLINE {
+        let at = C::position_entropy(atlas, position) as usize - 1;
+        if C::total_entropy(atlas) as usize <= INLINE {
             self.nhia()[at].load()
         } else {
             meter.load_word::<N>(&extra[self.extra_start() + at])
@@ -157,10 +216,10 @@ impl<N: Nhi, M: Atlas, const INLINE: usize> Published<Entry<N, M, INLINE>> {
     /// cannot be predicted, because entries of many runs are those that many addresses go through.
     /// With the branch a full table of 2026 gave three quarters of the throughput.
     #[inline(always)]
-    pub(super) fn get_in_step(&self, position: u32, extra: &[Published<N>]) -> N {
+    pub(super) fn get_in_step<C: Counting>(&self, position: u32, extra: &[Published<N>]) -> N {
         let atlas: u64 = self.parts().split().0.load().into();
-        let at = position_entropy(atlas, position) as usize - 1;
-        let basic = !is_spread::<M>(atlas) && total_entropy(atlas) as usize <= INLINE;
+        let at = C::position_entropy(atlas, position) as usize - 1;
+        let basic = !is_spread::<M>(atlas) && C::total_entropy(atlas) as usize <= INLINE;
         let own = self.nhia()[at.min(INLINE - 1)].load();
         let packed = self.extra_start() + at;
         let spread = spread_start(atlas) + position as usize;
@@ -222,7 +281,7 @@ impl<N: Nhi, M: Atlas, const INLINE: usize> Entry<N, M, INLINE> {
         // The bits of the runs that are still to come.
         let mut ahead: u64 = self.atlas.into() & !1;
         let mut start = 0;
-        for &nhi in &nhia[..total_entropy(self.atlas.into()) as usize] {
+        for &nhi in &nhia[..PopCount::total_entropy(self.atlas.into()) as usize] {
             let end = (ahead.trailing_zeros() as usize).min(M::SLOTS);
             slots[start..end].fill(nhi);
             ahead &= ahead.wrapping_sub(1);
@@ -237,7 +296,7 @@ impl<N: Nhi, M: Atlas, const INLINE: usize> Entry<N, M, INLINE> {
         if is_spread::<M>(atlas) {
             return Some((spread_start(atlas), M::SLOTS));
         }
-        let len = total_entropy(atlas) as usize;
+        let len = PopCount::total_entropy(atlas) as usize;
         let start = self.nhia[0].to_half() | self.nhia[1].to_half() << 16;
         (len > INLINE).then_some((start as usize, len))
     }
@@ -321,16 +380,16 @@ mod tests {
             prop_assert_eq!(extra.used(), in_extra.map_or(0, |(_, len)| len));
             if !is_spread::<M>(entry.atlas.into()) {
                 let runs = 1 + slots[..M::SLOTS].windows(2).filter(|pair| pair[0] != pair[1]).count();
-                prop_assert_eq!(total_entropy(entry.atlas.into()) as usize, runs);
+                prop_assert_eq!(PopCount::total_entropy(entry.atlas.into()) as usize, runs);
                 prop_assert_eq!(in_extra.is_some(), runs > INLINE);
             }
             prop_assert_eq!(entry.slots(&extra), slots);
             for (position, &slot) in slots[..M::SLOTS].iter().enumerate() {
                 let mut accesses = Accesses::new();
                 let position = position as u32;
-                prop_assert_eq!(array[0].get(position, extra.indices(), &mut accesses), slot);
+                prop_assert_eq!(array[0].get::<PopCount>(position, extra.indices(), &mut accesses), slot);
                 prop_assert_eq!(accesses.loads(), 1 + u32::from(in_extra.is_some()));
-                prop_assert_eq!(array[0].get_in_step(position, extra.indices()), slot);
+                prop_assert_eq!(array[0].get_in_step::<PopCount>(position, extra.indices()), slot);
             }
         }
         Ok(())
@@ -361,7 +420,7 @@ mod tests {
         let extra = ExtraNhia::new(Pages::Small);
         let lines = array.iter().map(|entry| {
             let mut accesses = Accesses::new();
-            entry.get(0, extra.indices(), &mut accesses);
+            entry.get::<PopCount>(0, extra.indices(), &mut accesses);
             let first = std::ptr::from_ref(entry).addr();
             let last = first + size_of::<Entry15_6<Nhi32>>() - 1;
             assert_eq!((accesses.loads(), accesses.lines()), (1, last / LINE - first / LINE + 1));
@@ -374,7 +433,7 @@ mod tests {
     fn an_entry_of_zeros_is_one_run_of_no_route() {
         let array: Words<Entry15_6<Nhi16>> = Words::zeroed(1, Pages::Small);
         let extra = ExtraNhia::new(Pages::Small);
-        let found = (0..64).map(|at| array[0].get(at, extra.indices(), &mut Unmetered));
+        let found = (0..64).map(|at| array[0].get::<PopCount>(at, extra.indices(), &mut Unmetered));
         assert_eq!(found.max_by_key(|n| n.next_hop()), Some(Nhi16::NONE));
         assert_eq!(array.get(0).slots(&extra), [Nhi16::NONE; SLOTS]);
     }

@@ -5,7 +5,7 @@
 //! key that no address has, and searches continue past it. Such a bucket is reused after a grace
 //! period, because until then a reader may still use the entry.
 
-use super::entry::{Entry15_6, SLOTS, overwrite};
+use super::entry::{Counting, Entry15_6, SLOTS, overwrite};
 use super::extra::ExtraNhia;
 use super::nhi::Nhi;
 use crate::Limit;
@@ -78,7 +78,7 @@ impl<N: Nhi> Hash16View<N> {
     /// Returns the next-hop index for an address's first 64 bits, whose key has this hash; "no
     /// route" if there is none.
     #[inline(always)]
-    pub(super) fn get(&self, high: u64, hash: u32, meter: &mut impl Meter) -> N {
+    pub(super) fn get<C: Counting>(&self, high: u64, hash: u32, meter: &mut impl Meter) -> N {
         let key = key_of(high);
         let buckets = &self.buckets[..];
         let mut at = home(hash, buckets.len());
@@ -86,7 +86,7 @@ impl<N: Nhi> Hash16View<N> {
             let (found, entry) = bucket.parts().split();
             let found = meter.load_word::<u64>(found);
             if found == key {
-                return entry.get_beside((high % SLOTS as u64) as u32, &self.extra, meter);
+                return entry.get_beside::<C>((high % SLOTS as u64) as u32, &self.extra, meter);
             }
             if found == FREE {
                 break;

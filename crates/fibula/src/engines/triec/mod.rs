@@ -40,7 +40,7 @@
 //!
 //! `TotalEntropy`, the number of bits set in a BitAtlas, tells whether its entry is Basic.
 //! `PositionEntropy`, the number of bits set up to a slot, tells which NHI is the slot's. Each is
-//! one population count. A lookup reads an entry and perhaps its ExtraNHIA on four levels, **at
+//! one population count; with `count=ffs` it is the loop over FFS of section 5.4. A lookup reads an entry and perhaps its ExtraNHIA on four levels, **at
 //! most eight accesses, and then may hash once**.
 //!
 //! As in the paper the hash, with the search that is part of it, is counted separately. So is the
@@ -92,7 +92,8 @@
 //!   nodes a level. With more nodes, the NHIs that may point have 32 bits: entries of 24 and 16
 //!   bytes. Those of the 4th level and of Hash16, most of the table, only answer and stay as they
 //!   are. With more next hops, all NHIs have 32 bits (25 of next hop) or 64: entries of 40 and 32
-//!   bytes.
+//!   bytes. `nhi=16` refuses what the paper's widths do not hold; `nhi=32-16`, `nhi=32` and `nhi=64`
+//!   take wider ones for any table.
 //! - **Every address.** The paper looks up nothing outside 2000::/3 or past /64. Two [Patricia
 //!   trees](crate::blocks::patricia) hold those routes. One compare of the first three bits leads
 //!   to one, and a flag in an NHI of Hash16 to the other. Other addresses pay nothing for them.
@@ -129,11 +130,13 @@ use crate::arch::Isa;
 use crate::blocks::entry::in_order;
 use crate::blocks::patricia;
 use crate::engine::{
-    About, Config, Engine, Figure, LimitInfo, Lookup, Meter, Share, Sharing, Staging, Update, Updates, Width,
+    About, Config, Engine, Figure, LimitInfo, Lookup, Meter, ParameterInfo, Share, Sharing, Staging, Update,
+    Updates, Width,
 };
 use crate::memory::{Memory, Pages};
 use crate::parallel::Stages;
 use crate::{Delta, Error, Limit, Rib};
+use entry::{Counting, FindFirstSet, PopCount};
 use nhi::{Nhi16, Nhi32, Nhi64};
 use side::Side;
 use table::Table;
@@ -155,7 +158,18 @@ pub const ABOUT: About = About {
         LimitInfo { what: hash16::HASH16_ENTRIES, max: HASH16_ENTRIES_MAX },
         LimitInfo { what: patricia::NODES, max: patricia::MAX_NODES },
     ],
+    parameters: &[COUNT, NHI],
     ..About::DEFAULT
+};
+
+const COUNT: ParameterInfo = ParameterInfo {
+    name: "count",
+    meaning: "how bits are counted: popcount (default), or ffs, a loop that finds one bit after the other",
+};
+const NHI: ParameterInfo = ParameterInfo {
+    name: "nhi",
+    meaning: "bits of a next-hop index: narrowest (default) that holds the table, 16 as in the paper, 32-16 \
+              (answers of the last levels 16), 32 or 64",
 };
 
 /// The compiled table; see the [module page](self).
@@ -182,6 +196,33 @@ enum Layout {
     Bits64(Table<Nhi64, Nhi64>),
 }
 
+/// The widths of next-hop indices that a configuration allows.
+#[derive(Clone, Copy, Debug)]
+enum Widths {
+    Narrowest,
+    Bits16,
+    Bits32Over16,
+    Bits32,
+    Bits64,
+}
+
+/// The two ways to count bits, as a configuration names them.
+#[derive(Clone, Copy, Debug)]
+enum CountBy {
+    PopCount,
+    FindFirstSet,
+}
+
+/// Calls a function of the view with the type that counts.
+macro_rules! counting {
+    ($count_by:expr, $view:ident.$function:ident($($argument:expr),+)) => {
+        match $count_by {
+            CountBy::PopCount => $view.$function::<PopCount, _>($($argument),+),
+            CountBy::FindFirstSet => $view.$function::<FindFirstSet, _>($($argument),+),
+        }
+    };
+}
+
 /// A table of any layout as lookups read it.
 #[derive(Clone, Debug)]
 enum LayoutView {
@@ -196,17 +237,26 @@ enum LayoutView {
 pub struct TrieCView<W: Width> {
     layout: LayoutView,
     side: Side<W>,
+    count_by: CountBy,
 }
 
 layouts!(($) with_table: Bits16, Bits32Over16, Bits32, Bits64);
 
 impl Layout {
-    fn build(rib: &Rib<u128>, pages: Pages) -> Result<Self, Limit> {
-        Table::<Nhi16, Nhi16>::build(rib, pages)
-            .map(Self::Bits16)
-            .or_else(|_| Table::<Nhi32, Nhi16>::build(rib, pages).map(Self::Bits32Over16))
-            .or_else(|_| Table::<Nhi32, Nhi32>::build(rib, pages).map(Self::Bits32))
-            .or_else(|_| Table::<Nhi64, Nhi64>::build(rib, pages).map(Self::Bits64))
+    fn build(rib: &Rib<u128>, widths: Widths, pages: Pages) -> Result<Self, Limit> {
+        let bits16 = || Table::<Nhi16, Nhi16>::build(rib, pages).map(Self::Bits16);
+        let bits32_over_16 = || Table::<Nhi32, Nhi16>::build(rib, pages).map(Self::Bits32Over16);
+        let bits32 = || Table::<Nhi32, Nhi32>::build(rib, pages).map(Self::Bits32);
+        let bits64 = || Table::<Nhi64, Nhi64>::build(rib, pages).map(Self::Bits64);
+        match widths {
+            Widths::Narrowest => {
+                bits16().or_else(|_| bits32_over_16()).or_else(|_| bits32()).or_else(|_| bits64())
+            }
+            Widths::Bits16 => bits16(),
+            Widths::Bits32Over16 => bits32_over_16(),
+            Widths::Bits32 => bits32(),
+            Widths::Bits64 => bits64(),
+        }
     }
 
     /// Returns the view that lookups read.
@@ -225,12 +275,12 @@ impl<W: Width> Lookup<u128> for TrieCView<W> {
 
     #[inline(always)]
     fn lookup_metered<M: Meter>(&self, address: u128, meter: &mut M) -> W {
-        with_table!(&self.layout, LayoutView::table => view::search(table, &self.side, address, meter))
+        counting!(self.count_by, self.search(address, meter))
     }
 
     #[inline(always)]
     fn lookup_batch<I: Isa>(&self, isa: I, addresses: &[u128], next_hops: &mut [W]) {
-        with_table!(&self.layout, LayoutView::table => view::search_all(table, &self.side, isa, addresses, next_hops));
+        counting!(self.count_by, self.search_all(isa, addresses, next_hops));
     }
 
     fn staging() -> Option<Staging<Self, u128>> {
@@ -244,8 +294,27 @@ impl<W: Width> Stages<u128> for TrieCView<W> {
     }
 
     #[inline(always)]
-    fn run_stage<I: Isa>(&self, _: I, stage: usize, addresses: &[u128], found: &mut [u64]) {
-        with_table!(&self.layout, LayoutView::table => table.run_stage(&self.side, stage, addresses, found));
+    fn run_stage<I: Isa>(&self, isa: I, stage: usize, addresses: &[u128], found: &mut [u64]) {
+        counting!(self.count_by, self.run(isa, stage, addresses, found));
+    }
+}
+
+impl<W: Width> TrieCView<W> {
+    #[inline(always)]
+    fn search<C: Counting, M: Meter>(&self, address: u128, meter: &mut M) -> W {
+        with_table!(&self.layout, LayoutView::table => view::search::<C, _, _, _>(table, &self.side, address, meter))
+    }
+
+    #[inline(always)]
+    fn search_all<C: Counting, I: Isa>(&self, isa: I, addresses: &[u128], next_hops: &mut [W]) {
+        with_table!(&self.layout, LayoutView::table => {
+            view::search_all::<C, _, _, _>(table, &self.side, isa, addresses, next_hops);
+        });
+    }
+
+    #[inline(always)]
+    fn run<C: Counting, I: Isa>(&self, _: I, stage: usize, addresses: &[u128], found: &mut [u64]) {
+        with_table!(&self.layout, LayoutView::table => table.run_stage::<C, _>(&self.side, stage, addresses, found));
     }
 }
 
@@ -266,8 +335,18 @@ impl<W: Width> Engine<u128> for TrieC<W> {
     type View = TrieCView<W>;
 
     fn build(rib: &Rib<u128>, config: &Config) -> Result<Self, Error> {
-        let (layout, side) = (Layout::build(rib, config.pages)?, Side::build(rib, config.pages)?);
-        let view = TrieCView { layout: layout.view(), side };
+        let count_by =
+            config.choice("count", &[("popcount", CountBy::PopCount), ("ffs", CountBy::FindFirstSet)])?;
+        let widths = [
+            ("narrowest", Widths::Narrowest),
+            ("16", Widths::Bits16),
+            ("32-16", Widths::Bits32Over16),
+            ("32", Widths::Bits32),
+            ("64", Widths::Bits64),
+        ];
+        let layout = Layout::build(rib, config.choice("nhi", &widths)?, config.pages)?;
+        let side = Side::build(rib, config.pages)?;
+        let view = TrieCView { layout: layout.view(), side, count_by };
         Ok(Self { view, layout, routes_built: rib.len(), shared: false, waited: false })
     }
 

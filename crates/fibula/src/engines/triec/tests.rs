@@ -7,7 +7,7 @@ use crate::engine::{Accesses, Cost};
 use crate::engines::oracle::Oracle;
 use crate::engines::testing::{ViaView, apply, rib};
 use crate::{Address, Change, NextHop, Prefix, Route};
-use entry::{Entry15_6, position_entropy, total_entropy};
+use entry::{Counting, Entry15_6, FindFirstSet, PopCount};
 use nhi::Nhi;
 use proptest::prelude::*;
 use table::{HASHED_TO, LEVELS, global_unicast};
@@ -22,13 +22,17 @@ fn at(text: &str) -> u128 {
     text.parse::<std::net::Ipv6Addr>().unwrap().to_bits()
 }
 
+/// Builds with these parameters.
+fn build_with<W: Width>(rib: &Rib<u128>, parameters: &[(&str, &str)]) -> TrieC<W> {
+    let config = parameters.iter().fold(Config::default(), |config, &(name, value)| config.with(name, value));
+    let engine = TrieC::build(rib, &config).unwrap();
+    Engine::<u128>::validate(&engine, rib).unwrap();
+    engine
+}
+
 /// Builds in the layout for many nodes, however few there are.
 fn build_32_over_16(rib: &Rib<u128>) -> TrieC<u32> {
-    let layout = Layout::Bits32Over16(Table::build(rib, Pages::Small).unwrap());
-    let mut engine = TrieC { layout, ..build(rib) };
-    engine.show();
-    engine.validate(rib).unwrap();
-    engine
+    build_with(rib, &[("nhi", "32-16")])
 }
 
 /// Returns the table in the paper's own width, which it must have.
@@ -50,7 +54,10 @@ fn figure_2_of_the_paper() {
         nhia: [answer(a, 18), answer(b, 20), answer(a, 18), Nhi16::NONE],
     };
     assert_eq!(table.root.get(0b000_0000_0000_1001), expected);
-    assert_eq!((total_entropy(expected.atlas), position_entropy(expected.atlas, 0b10_1010)), (3, 3));
+    assert_eq!(
+        (PopCount::total_entropy(expected.atlas), PopCount::position_entropy(expected.atlas, 0b10_1010)),
+        (3, 3)
+    );
     let slots = expected.slots(&table.extra);
     let counts = [a, b].map(|n| slots.iter().filter(|slot| slot.next_hop().0 == n).count());
     assert_eq!((counts, size_of_val(&expected)), ([48, 16], 16));
@@ -68,17 +75,29 @@ fn figure_5_of_the_paper() {
     let engine = build::<u8>(&rib);
     let table = papers(&engine);
     let entry = table.root.get(9);
-    assert_eq!((entry.atlas, position_entropy(entry.atlas, 12)), (1 << 13 | 1 << 12 | 1, 2));
+    assert_eq!((entry.atlas, PopCount::position_entropy(entry.atlas, 12)), (1 << 13 | 1 << 12 | 1, 2));
     assert_eq!(entry.nhia[1], Nhi16::pointer(0));
     let below = table.levels[0].get(0b0110);
     assert_eq!(
-        (position_entropy(below.atlas.into(), 0b1010), below.nhia[0]),
+        (PopCount::position_entropy(below.atlas.into(), 0b1010), below.nhia[0]),
         (1, Nhi16::answer(NextHop(b), 28))
     );
     let mut accesses = Accesses::new();
     assert_eq!(engine.lookup_metered(at("2002:4C6A::200C"), &mut accesses), 2);
     assert_eq!((accesses.loads(), accesses.hashes()), (2, 0));
     assert_eq!(engine.lookup(at("2002:4C70::")), 1);
+}
+
+#[test]
+fn a_width_that_is_asked_for_is_taken_or_refused() {
+    let few = rib(&[("2002:4000::/18", 511)]);
+    let many = rib(&[("2002:4000::/18", 512)]);
+    assert!(matches!(build_with::<u32>(&few, &[("nhi", "16")]).layout, Layout::Bits16(_)));
+    assert!(matches!(build_with::<u32>(&few, &[("nhi", "32")]).layout, Layout::Bits32(_)));
+    assert!(matches!(build_with::<u32>(&few, &[("nhi", "64")]).layout, Layout::Bits64(_)));
+    let refused = TrieC::<u32>::build(&many, &Config::default().with("nhi", "16")).unwrap_err();
+    assert!(refused.to_string().contains("next hops of a TrieC next-hop index"), "{refused}");
+    assert!(TrieC::<u32>::build(&many, &Config::default()).is_ok());
 }
 
 /// At every level the address is in slot 0 of an entry with more runs than it has room for.
@@ -397,6 +416,20 @@ impl Meter for Paper {
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_loop_over_ffs_counts_what_one_instruction_does(atlas: u64, position in 0..64_u32) {
+        for atlas in [0, atlas, u64::MAX] {
+            prop_assert_eq!(FindFirstSet::total_entropy(atlas), PopCount::total_entropy(atlas));
+            let (loops, one) = (FindFirstSet::position_entropy, PopCount::position_entropy);
+            prop_assert_eq!(loops(atlas, position), one(atlas, position));
+        }
+    }
+
+    #[test]
+    fn counting_by_ffs_it_follows_the_oracle(changes in changes(511), batch in 1..9_usize) {
+        follows_the_oracle(&changes, batch, |rib| build_with(rib, &[("count", "ffs")]))?;
+    }
 
     #[test]
     fn in_16_bits_it_follows_the_oracle(changes in changes(4), batch in 1..9_usize) {

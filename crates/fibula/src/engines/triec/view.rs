@@ -1,6 +1,6 @@
 //! [`TableView`]: lookups by Figure 4, one address at a time, and many level by level.
 
-use super::entry::{Entry4_4, Entry15_6};
+use super::entry::{Counting, Entry4_4, Entry15_6};
 use super::hash16::{Hash16View, key_of};
 use super::nhi::Nhi;
 use super::side::Side;
@@ -31,7 +31,7 @@ fn bits(high: u64, from: u8, to: u8) -> usize {
 
 /// Looks up one address.
 #[inline(always)]
-pub(super) fn search<N: Nhi, L: Nhi, W: Width>(
+pub(super) fn search<C: Counting, N: Nhi, L: Nhi, W: Width>(
     table: &TableView<N, L>,
     side: &Side<W>,
     address: u128,
@@ -41,7 +41,7 @@ pub(super) fn search<N: Nhi, L: Nhi, W: Width>(
     if !is_global(high) {
         return side.outside.descend(address, meter);
     }
-    let (next_hop, longer) = table.walk(high, meter);
+    let (next_hop, longer) = table.walk::<C>(high, meter);
     if longer {
         let next_hop = side.longer.descend(address, meter);
         if next_hop != W::default() {
@@ -53,7 +53,7 @@ pub(super) fn search<N: Nhi, L: Nhi, W: Width>(
 
 /// Looks up many addresses.
 #[inline(always)]
-pub(super) fn search_all<N: Nhi, L: Nhi, W: Width>(
+pub(super) fn search_all<C: Counting, N: Nhi, L: Nhi, W: Width>(
     table: &TableView<N, L>,
     side: &Side<W>,
     isa: impl Isa,
@@ -61,7 +61,7 @@ pub(super) fn search_all<N: Nhi, L: Nhi, W: Width>(
     next_hops: &mut [W],
 ) {
     for (addresses, next_hops) in addresses.chunks(LANES).zip(next_hops.chunks_mut(LANES)) {
-        let mut found = table.walk_lanes(isa, addresses);
+        let mut found = table.walk_lanes::<C>(isa, addresses);
         for (next_hop, nhi) in next_hops.iter_mut().zip(found.nhi) {
             *next_hop = W::narrow(side.or_default(nhi.next_hop()));
         }
@@ -69,7 +69,7 @@ pub(super) fn search_all<N: Nhi, L: Nhi, W: Width>(
         while found.rest != 0 {
             let lane = found.rest.trailing_zeros() as usize % LANES;
             found.rest &= found.rest - 1;
-            next_hops[lane] = search(table, side, addresses[lane], &mut Unmetered);
+            next_hops[lane] = search::<C, N, L, W>(table, side, addresses[lane], &mut Unmetered);
         }
     }
 }
@@ -149,26 +149,26 @@ impl<N: Nhi, L: Nhi> TableView<N, L> {
     /// Returns the next hop for an address of 2000::/3 among routes of 4 to 64 bits, and whether
     /// longer ones are near.
     #[inline(always)]
-    fn walk(&self, high: u64, meter: &mut impl Meter) -> (NextHop, bool) {
+    fn walk<C: Counting>(&self, high: u64, meter: &mut impl Meter) -> (NextHop, bool) {
         let (entry, slot) = Self::root_place(high);
-        let mut nhi = self.root[entry].get(slot, &self.extra, meter);
+        let mut nhi = self.root[entry].get::<C>(slot, &self.extra, meter);
         for (depth, nodes) in (1..).zip(&self.levels) {
             if !nhi.flag() {
                 return (nhi.next_hop(), false);
             }
             let (entry, slot) = Self::place_below(depth, nhi, high);
-            nhi = nodes[entry].get(slot, &self.extra, meter);
+            nhi = nodes[entry].get::<C>(slot, &self.extra, meter);
         }
         if !nhi.flag() {
             return (nhi.next_hop(), false);
         }
         let (entry, slot) = Self::place_below(LAST, nhi, high);
-        let last = self.last[entry].get(slot, &self.last_extra, meter);
+        let last = self.last[entry].get::<C>(slot, &self.last_extra, meter);
         if !last.flag() {
             return (last.next_hop(), false);
         }
         meter.hash();
-        let hashed = self.hash16.get(high, crc32c(key_of(high)), meter);
+        let hashed = self.hash16.get::<C>(high, crc32c(key_of(high)), meter);
         let found = if hashed.next_hop().is_some() { hashed } else { last };
         (found.next_hop(), hashed.flag())
     }
@@ -177,7 +177,7 @@ impl<N: Nhi, L: Nhi> TableView<N, L> {
     /// take their step at one level before any goes to the next, so that their cache misses
     /// overlap. Lanes that have an answer leave the list of those still walking by arithmetic.
     #[inline(always)]
-    fn walk_lanes(&self, isa: impl Isa, addresses: &[u128]) -> Found<N> {
+    fn walk_lanes<C: Counting>(&self, isa: impl Isa, addresses: &[u128]) -> Found<N> {
         let arrays = self.arrays();
         let mut found = Found { nhi: [N::NONE; LANES], rest: 0 };
         let mut high = [0_u64; LANES];
@@ -187,7 +187,7 @@ impl<N: Nhi, L: Nhi> TableView<N, L> {
             let lane = lane % LANES;
             high[lane] = (address >> 64) as u64;
             let (entry, slot) = Self::root_place(high[lane]);
-            let nhi = arrays.root[entry].get_in_step(slot, arrays.extra);
+            let nhi = arrays.root[entry].get_in_step::<C>(slot, arrays.extra);
             found.nhi[lane] = nhi;
             found.rest |= u64::from(!is_global(high[lane])) << lane;
             walking[left % LANES] = lane as u8;
@@ -199,7 +199,7 @@ impl<N: Nhi, L: Nhi> TableView<N, L> {
             for k in 0..left {
                 let lane = usize::from(walking[k % LANES]) % LANES;
                 let (entry, slot) = Self::place_below(depth, found.nhi[lane], high[lane]);
-                let nhi = nodes[entry].get_in_step(slot, arrays.extra);
+                let nhi = nodes[entry].get_in_step::<C>(slot, arrays.extra);
                 found.nhi[lane] = nhi;
                 walking[still % LANES] = lane as u8;
                 still += usize::from(nhi.flag());
@@ -211,21 +211,27 @@ impl<N: Nhi, L: Nhi> TableView<N, L> {
         for k in 0..left {
             let lane = usize::from(walking[k % LANES]) % LANES;
             let (entry, slot) = Self::place_below(LAST, found.nhi[lane], high[lane]);
-            let nhi = arrays.last[entry].get_in_step(slot, arrays.last_extra);
+            let nhi = arrays.last[entry].get_in_step::<C>(slot, arrays.last_extra);
             found.nhi[lane] = nhi.convert();
             walking[still % LANES] = lane as u8;
             still += usize::from(nhi.flag());
         }
         left = still;
         if left > 0 {
-            self.hash_lanes(isa, &walking[..left], &high, &mut found);
+            self.hash_lanes::<C>(isa, &walking[..left], &high, &mut found);
         }
         found
     }
 
     /// Looks up some lanes in Hash16. A lane without an entry there keeps its answer.
     #[inline(always)]
-    fn hash_lanes(&self, isa: impl Isa, lanes: &[u8], high: &[u64; LANES], found: &mut Found<N>) {
+    fn hash_lanes<C: Counting>(
+        &self,
+        isa: impl Isa,
+        lanes: &[u8],
+        high: &[u64; LANES],
+        found: &mut Found<N>,
+    ) {
         let mut hashes = [0_u32; LANES];
         for (hash, &lane) in hashes.iter_mut().zip(lanes) {
             *hash = isa.crc32c(key_of(high[usize::from(lane) % LANES]));
@@ -233,7 +239,7 @@ impl<N: Nhi, L: Nhi> TableView<N, L> {
         }
         for (hash, &lane) in hashes.into_iter().zip(lanes) {
             let lane = usize::from(lane) % LANES;
-            let hashed = self.hash16.get(high[lane], hash, &mut Unmetered);
+            let hashed = self.hash16.get::<C>(high[lane], hash, &mut Unmetered);
             found.nhi[lane] = if hashed.next_hop().is_some() { hashed.convert() } else { found.nhi[lane] };
             found.rest |= u64::from(hashed.flag()) << lane;
         }
