@@ -2,6 +2,8 @@
 
 use crate::lab::mlps;
 use crate::{Error, Finding, Lab, Named, Plot, Point};
+use fibula::Fib;
+use fibula::engine::Config;
 use fibula_io::trace::TraceKind;
 
 /// The hash functions of filters, the same or h1 again for tables, and the false-positive ratios in
@@ -69,17 +71,33 @@ pub(super) fn section_6_3(lab: &Lab<'_>) -> Result<Finding, Error> {
 
 pub(super) fn figure_3(lab: &Lab<'_>) -> Result<Finding, Error> {
     let table = lab.table()?;
+    let matching = lab.trace(&TraceKind::Prefix, &table.rib)?;
+    let judge = Fib::build_from(lab.engines, "dir24-8", &table.rib, Config::default())?;
+    let mut missing = lab.trace(&TraceKind::Random, &table.rib)?;
+    missing.retain(|&address| !judge.lookup_index(address).is_some());
     let mut points = Vec::new();
     for ratio in RATIOS {
-        // A table with a default route matches every address.
-        let Ok(addresses) = lab.trace(&TraceKind::Miss(ratio), &table.rib) else { continue };
+        let Some(addresses) = mixed(&matching, &missing, ratio) else { continue };
         let rows = lab.speed(table, &addresses, &ENGINES.map(|(_, engine)| engine), vec![1])?;
         for ((name, _), row) in ENGINES.iter().zip(&rows) {
             points.push(Point::new(*name, format!("{ratio} %"), "Mlps", mlps(row)));
         }
     }
     Ok(Finding::new("matching addresses", Plot::Lines, points)
-        .note("The paper's text: the ratio has little influence. Here an address that matches is drawn from the prefixes, and one that does not from the gaps, which are fewer and lie together."))
+        .note("The paper's text: the ratio has little influence. Here an address that matches is drawn from the prefixes, each as likely as any other, and one that does not is one of random addresses."))
+}
+
+/// Mixes as many addresses as there are that match, `ratio` percent of them matching and evenly
+/// spread. `None` if some are to miss and none does, as with a default route.
+fn mixed(matching: &[u32], missing: &[u32], ratio: u8) -> Option<Vec<u32>> {
+    let ratio = usize::from(ratio);
+    let mut missing = missing.iter().copied().cycle();
+    let each = matching.iter().enumerate().map(|(at, &address)| {
+        // The whole part of the share grows at a place that matches.
+        let is_match = (at + 1) * ratio / 100 > at * ratio / 100;
+        if is_match { Some(address) } else { missing.next() }
+    });
+    each.collect()
 }
 
 pub(super) fn section_6_5(lab: &Lab<'_>) -> Result<Finding, Error> {
@@ -117,4 +135,21 @@ pub(super) fn section_6_6(lab: &Lab<'_>) -> Result<Finding, Error> {
     Ok(Finding::new("levels", Plot::Bars, points)
         .note(format!("Table: {}, addresses drawn from the prefixes, one thread; the paper's value is of all cores of its processor.", table.name))
         .note("A number of levels that expands the table past the engine's limit has no point."))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_match_by_the_ratio() {
+        let matching: Vec<u32> = (0..1000).collect();
+        for ratio in RATIOS {
+            let mixed = mixed(&matching, &[5000, 5001], ratio).unwrap();
+            let matched = mixed.iter().filter(|&&address| address < 1000).count();
+            assert_eq!((mixed.len(), matched), (1000, 10 * usize::from(ratio)));
+        }
+        assert_eq!(mixed(&matching, &[], 80), None);
+        assert_eq!(mixed(&matching, &[], 100), Some(matching));
+    }
 }

@@ -65,7 +65,7 @@ pub(crate) static PAPER: Paper = Paper {
 };
 
 /// Says which layout each scheme has for a table: the widths of entries, the ranges of a granule.
-fn layouts(rib: &Rib<u32>) -> Result<String, Error> {
+pub(crate) fn layouts(rib: &Rib<u32>) -> Result<String, Error> {
     let mut layouts = Vec::new();
     for Scheme { name, direct_bits, .. } in SCHEMES {
         let config = Config::default().with("k", direct_bits.to_string());

@@ -1,6 +1,6 @@
 //! Figure 6: the time of an update by prefix length.
 
-use super::{SCHEMES, Scheme};
+use super::{SCHEMES, Scheme, layouts};
 use crate::lab::median;
 use crate::{Error, Finding, Lab, Plot, Point};
 use fibula::engine::Config;
@@ -33,6 +33,7 @@ pub(super) fn figure_6(lab: &Lab<'_>) -> Result<Finding, Error> {
         }
     }
     Ok(Finding::new("prefix length", Plot::Lines, points)
+        .note(layouts(&table.rib)?)
         .note(format!("Table: {}. Each change of one route is timed alone; the value is the median of withdrawals and announcements.", table.name))
         .note("The paper prints the figure without numbers. Its text: short prefixes take longest, because they cover many chunks."))
 }

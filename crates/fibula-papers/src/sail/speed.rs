@@ -1,5 +1,6 @@
 //! Figures 8 to 10 and 15, Table 2: speed beside the other algorithms, by level and by cores.
 
+use crate::dxr::layouts;
 use crate::lab::mlps;
 use crate::{Error, Finding, Lab, Named, Plot, Point};
 use fibula::Fib;
@@ -62,8 +63,10 @@ fn compared(lab: &Lab<'_>, kind: &TraceKind, said: &Said) -> Result<Finding, Err
         points.push(Point::new(row.engine.clone(), &table.name, "Mlps, the table's own answers", mlps(&row)));
     }
     Ok(Finding::new("table", Plot::Bars, points)
+        .note(layouts(&table.rib)?)
         .note("The paper's values are the middle of the range that its text names. Answers have 8 bits as in the paper; then the table's own width, with later engines beside.")
-        .note("Other engines' lookups were made one by one in 2014. Here all have batch paths, so the distance between them is smaller."))
+        .note("Other engines' lookups were made one by one in 2014. Here all have batch paths, so the distance between them is smaller.")
+        .note("The paper's four cycles a lookup are not reached by SAIL_L here: a batch also reads its addresses from memory and writes each answer there. Whether the paper's loop does, it does not say."))
 }
 
 pub(super) fn figure_8(lab: &Lab<'_>) -> Result<Finding, Error> {

@@ -62,6 +62,7 @@ pub(super) fn figure_12(lab: &Lab<'_>) -> Result<Finding, Error> {
         );
     }
     Ok(Finding::new("tables", Plot::Lines, points)
+        .note("The paper does not say in which table each address is looked up. Here neighbours in a batch are in different tables, and each reads its own slot of the next hops that lie side by side, so every table adds to what caches must hold.")
         .note(format!("The tables are views of {}: other next hops in each, and one route in {MISSING} missing. Addresses are in the tables in turn.", table.name)))
 }
 

@@ -44,5 +44,6 @@ pub(super) fn figure_11(lab: &Lab<'_>) -> Result<Finding, Error> {
         Point::new("64-bit words on chip", "worst series", "writes an update", most(&on_chip)),
     ];
     Ok(Finding::new("over series of 500 updates", Plot::None, points)
-        .note(format!("Table: {}. Updates are made as a real hour brings them; {rebuilt} of them rebuilt the table. Updates that change nothing count. A word holds two to eight entries, by the width of next hops.", table.name)))
+        .note(format!("Table: {}. Updates are made as a real hour brings them; {rebuilt} of them rebuilt the table. Updates that change nothing count. A word holds two to eight entries, by the width of next hops.", table.name))
+        .note("The paper's next hops have 8 bits. Wider ones take more words of each range that an update writes."))
 }
