@@ -97,7 +97,7 @@ fn draw<'t>(
     for (number, (name, values, colour)) in series.iter().enumerate() {
         let is_paper = name.ends_with(", paper");
         let places = (0..).zip(values).filter_map(|(at, value)| Some((f64::from(at), (*value)?)));
-        let colour = if is_paper { colour.mix(0.5) } else { colour.mix(1.0) };
+        let colour = if is_paper { colour.mix(0.7) } else { colour.mix(1.0) };
         let drawn = if plot == Plot::Lines {
             let marks: Vec<(f64, f64)> = places.collect();
             chart.draw_series(marks.iter().map(|&at| Circle::new(at, 4, colour.stroke_width(2))))?;
