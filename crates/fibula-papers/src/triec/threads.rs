@@ -22,10 +22,14 @@ const TABLE_7: [(usize, f64, f64); 4] =
 /// The addresses that pass a ring together.
 const PASSED: [usize; 3] = [CHUNK, 64, 8];
 
+/// The most turns of a pass: where a thread waits for a time slice, each may take milliseconds.
+const TURNS: usize = 4096;
+
 /// Measures C-400K with each model.
 fn rows(lab: &Lab<'_>, threads: &[usize], chunk: usize) -> Result<Vec<ParallelRow>, Error> {
     let table = table(lab, TriecGroup::C, LARGEST)?;
-    let addresses = lab.trace(&TraceKind::Prefix, &table.rib)?;
+    let mut addresses = lab.trace(&TraceKind::Prefix, &table.rib)?;
+    addresses.truncate(TURNS * chunk);
     lab.shared_by("triec", &table.rib, &addresses, threads, chunk)
 }
 
