@@ -101,11 +101,12 @@ impl<W: Width> BloomTable<W> {
             Group::<W>::new(Combined(HashFunction::H2), Aim::Percent(PERCENT), entries, Pages::Small)
         });
         for route in rib {
-            match level_of(route.prefix.len(), &LEVELS).expect("the last level has the longest prefixes") {
+            match level_of(route.prefix.len(), &LEVELS) {
                 // In the order of a table a route comes after all that cover it.
-                0 => slots(route.prefix, LEVELS[0])
+                Some(0) => slots(route.prefix, LEVELS[0])
                     .for_each(|slot| direct[slot as usize] = W::narrow(route.next_hop)),
-                level => _ = groups[level - 1].announce(route, LEVELS[level]),
+                Some(level) => _ = groups[level - 1].announce(route, LEVELS[level]),
+                None => {} // no prefix is longer than the last level
             }
         }
         let names = ["G1", "G2"].into_iter().zip(&groups);
@@ -236,7 +237,7 @@ mod tests {
 
     #[test]
     fn the_example_of_the_page() {
-        let table = BloomTable::<u8>::compile(&of(&[("10.1.16.0/22", 2)]), Pages::Small).unwrap();
+        let table = BloomTable::<u16>::compile(&of(&[("10.1.16.0/22", 2)]), Pages::Small).unwrap();
         let [g1, g2] = &table.answers;
         assert_eq!(g1.iter().filter(|&&answer| answer == 2).count(), 4);
         assert!(g2.iter().all(|&answer| answer == 0));
@@ -261,7 +262,7 @@ mod tests {
         table.validate(&rib).unwrap();
         let found = [0x0A01_1200, 0x0A01_1280, 0x0A01_1281, 0x0A01_1000, 7].map(|a| table.lookup(a));
         assert_eq!(found, [3, 4, 4, 2, 1]);
-        table.answers[1].iter_mut().find(|answer| **answer == 4).map(|answer| *answer = 5);
+        *table.answers[1].iter_mut().find(|answer| **answer == 4).unwrap() = 5;
         assert_eq!(table.validate(&rib).unwrap_err(), "the ends are not those of the table");
     }
 }

@@ -206,6 +206,7 @@ impl<K: Key, V: Value, const SLOTS: usize> Buckets<K, V, SLOTS> {
     }
 
     /// Returns the keys and values of each bucket, free slots included: their value is the default.
+    #[must_use]
     pub fn buckets(&self) -> impl ExactSizeIterator<Item = ([K; SLOTS], [V; SLOTS])> {
         self.buckets.iter().map(|bucket| (bucket.keys, bucket.values))
     }

@@ -7,9 +7,12 @@ use fibula_gpu::device::{Cuda, Device, Grid, Measured, Twin};
 use fibula_gpu::study::{Plan as Measurements, SweepRow, Workload, sweep};
 use fibula_io::trace::{self, TraceKind};
 
+/// The ends of a range that the paper's text names.
+type Range = (f64, f64);
+
 /// The text of both figures: the addresses of a batch, the ranges of million lookups a second, and
 /// of the latency in microseconds.
-const SAID: [(usize, &str, (f64, f64), (f64, f64)); 3] = [
+const SAID: [(usize, &str, Range, Range); 3] = [
     (30_000, "30K", (257.0, 322.0), (90.0, 124.0)),
     (60_000, "60K", (405.0, 447.0), (110.0, 152.0)),
     (90_000, "90K", (442.0, 547.0), (122.0, 185.0)),
@@ -32,7 +35,7 @@ const SECONDS: f64 = 0.05;
 struct Taken {
     unit: &'static str,
     ours: fn(&SweepRow) -> f64,
-    paper: [(f64, f64); SAID.len()],
+    paper: [Range; SAID.len()],
 }
 
 pub(crate) fn figure_13(lab: &Lab<'_>) -> Result<Finding, Error> {
