@@ -61,7 +61,7 @@ impl Chunk {
         self.invalid = None;
     }
 
-    /// Says that there were only so many rows.
+    /// Sets the number of rows that there were in the end.
     pub(crate) fn end(&mut self, rows: usize) {
         self.rows = rows;
     }
