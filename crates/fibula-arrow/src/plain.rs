@@ -7,8 +7,8 @@ use fibula::NextHop;
 use fibula::arch::{Isa, Kernel, Level, dispatch};
 use fibula::blocks::pipeline::ask_ahead;
 
-/// The addresses that are looked up at once: 128 KiB of IPv6. An engine overlaps the memory accesses
-/// of a batch, but not those of two.
+/// The addresses that are looked up at once: 128 KiB of IPv6. An engine overlaps the memory
+/// accesses of a batch, but not those of two.
 const ROWS: usize = 1 << 13;
 
 /// The addresses that are prefetched at once.

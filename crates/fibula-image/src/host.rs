@@ -104,8 +104,8 @@ unsafe impl<L: Layout, W: Width, const N: usize, const E: usize> Readable for Ta
     }
 }
 
-// SAFETY: `BloomTable::compile` writes the sizes from which the indices of its parts are scaled, and
-// a bucket that is not full ends every walk.
+// SAFETY: `BloomTable::compile` writes the sizes from which the indices of its parts are scaled,
+// and a bucket that is not full ends every walk.
 unsafe impl<W: Width> Readable for BloomTable<W> {
     type Address = u32;
     type Width = W;

@@ -23,7 +23,8 @@
 //! The last level takes the bits that are left. If these are more than a stride, its answers are
 //! ends; else they are leaves like those above.
 //!
-//! Four layouts are this one with other constants; [`bloom`] is another structure in the same parts:
+//! Four layouts are this one with other constants; [`bloom`] is another structure in the same
+//! parts:
 //!
 //! | layout | root | stride | leaves | reads |
 //! | --- | ---: | ---: | --- | --- |

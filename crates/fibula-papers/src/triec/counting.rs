@@ -1,5 +1,5 @@
-//! Figure 3, Tables 3 and 4: next-hop indices by their width, counting bits by one instruction or by
-//! many, and what has no counterpart.
+//! Figure 3, Tables 3 and 4: next-hop indices by their width, counting bits by one instruction or
+//! by many, and what has no counterpart.
 
 use super::tables::{GROUPS, LARGEST, table};
 use crate::lab::mlps;

@@ -79,7 +79,8 @@ pub fn bytes_in<const N: usize>(bytes: &[u8; 16], ranges: [(u8, u8); N]) -> u32 
 /// any of them next need not wait until two words have been written to memory.
 ///
 /// ```
-/// assert_eq!(fibula::arch::joined([1, 0x0203 << 48])[..15], [1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 3]);
+/// let bytes = fibula::arch::joined([1, 0x0203 << 48]);
+/// assert_eq!((bytes[0], bytes[7], bytes[14], bytes[15]), (1, 0, 3, 2));
 /// ```
 #[must_use]
 #[inline(always)]

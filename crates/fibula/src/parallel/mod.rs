@@ -4,7 +4,7 @@
 //! | model | a thread | source |
 //! | --- | --- | --- |
 //! | [`Model::Own`] | takes every *n*-th chunk: no dispatcher | run to completion |
-//! | [`Model::InTurn`] | takes its chunks after the thread before has: an entry ring | TrieC, section 4.6 |
+//! | [`Model::InTurn`] | takes chunks after the thread before: an entry ring | TrieC, section 4.6 |
 //! | [`Model::Dynamic`] | takes the next free chunk: one shared counter | Bloom filters[^1] |
 //! | [`Model::RoundRobin`] | gets addresses from a dispatcher, in turn | TILEPro64[^2] |
 //! | [`Model::ByBatch`] | gets chunks from a dispatcher, in turn | the same, fewer hand-overs |

@@ -55,8 +55,8 @@ impl<const MOST: usize> Waiting<MOST> {
     }
 
     /// Appends those of a block of `len` addresses that have more to do. `found` returns what was
-    /// found for a lane, and whether it has more to do. The first address is at index `start` of the
-    /// batch. Nothing jumps on an answer.
+    /// found for a lane, and whether it has more to do. The first address is at index `start` of
+    /// the batch. Nothing jumps on an answer.
     ///
     /// # Panics
     /// If there is no room for the whole block.

@@ -59,9 +59,9 @@
 //!   from.
 //! - C's `rand` is implemented here with 32 bits of state and 32 bits per draw. The C library's has
 //!   a lock and a state that all threads share.
-//! - A batch asks G1's filter also for addresses that G2 will answer. Whether G2's table has the key
-//!   is known only a block later, when the lines of both tables have arrived; to ask G1 after that
-//!   would wait for its lines again. A single lookup skips G1 after a hit in G2.
+//! - A batch asks G1's filter also for addresses that G2 will answer. Whether G2's table has the
+//!   key is known only a block later, when the lines of both tables have arrived; to ask G1 after
+//!   that would wait for its lines again. A single lookup skips G1 after a hit in G2.
 //! - In both engines a batch goes through the filters a block ahead of the tables, so that the
 //!   lines of the tables arrive in time. The paper's processor had four threads per core for that.
 //! - The default ratio is 10 %, not the paper's 30 %. Here a table lookup is a cache miss, which

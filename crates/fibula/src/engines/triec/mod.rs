@@ -40,8 +40,9 @@
 //!
 //! `TotalEntropy`, the number of bits set in a BitAtlas, tells whether its entry is Basic.
 //! `PositionEntropy`, the number of bits set up to a slot, tells which NHI is the slot's. Each is
-//! one population count; with `count=ffs` it is the loop over FFS of section 5.4. A lookup reads an entry and perhaps its ExtraNHIA on four levels, **at
-//! most eight accesses, and then may hash once**.
+//! one population count; with `count=ffs` it is the loop over FFS of section 5.4. A lookup reads an
+//! entry and perhaps its ExtraNHIA on four levels, **at most eight accesses, and then may hash
+//! once**.
 //!
 //! As in the paper the hash, with the search that is part of it, is counted separately. So is the
 //! tree of routes longer than /64, which the paper does not have. `fibula study triec` prints the
@@ -92,8 +93,8 @@
 //!   nodes a level. With more nodes, the NHIs that may point have 32 bits: entries of 24 and 16
 //!   bytes. Those of the 4th level and of Hash16, most of the table, only answer and stay as they
 //!   are. With more next hops, all NHIs have 32 bits (25 of next hop) or 64: entries of 40 and 32
-//!   bytes. `nhi=16` refuses what the paper's widths do not hold; `nhi=32-16`, `nhi=32` and `nhi=64`
-//!   take wider ones for any table.
+//!   bytes. `nhi=16` refuses what the paper's widths do not hold; `nhi=32-16`, `nhi=32` and
+//!   `nhi=64` take wider ones for any table.
 //! - **Every address.** The paper looks up nothing outside 2000::/3 or past /64. Two [Patricia
 //!   trees](crate::blocks::patricia) hold those routes. One compare of the first three bits leads
 //!   to one, and a flag in an NHI of Hash16 to the other. Other addresses pay nothing for them.
