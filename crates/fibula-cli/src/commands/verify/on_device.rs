@@ -152,7 +152,18 @@ impl<W: Write> Run<'_, W> {
             let made =
                 |rib: &Rib<A>| TableOnDevice::new(device.clone(), division, &engine, width, rib, settings);
             let mut live = made(rib)?;
-            let fresh = |rib: &Rib<A>| made(rib).map(|live| live.bytes()).map_err(Error::elsewhere);
+            let fresh = |rib: &Rib<A>| {
+                let mut fresh = made(rib).map_err(Error::elsewhere)?;
+                // As the judged table after its last change, one that is built again still has the
+                // copy before.
+                if let Some(route) = rib.iter().next() {
+                    for change in [Change::Withdraw(route.prefix), Change::Announce(route)] {
+                        fresh.change(change, Duration::ZERO)?;
+                        fresh.poll(Duration::MAX)?;
+                    }
+                }
+                Ok(fresh.bytes())
+            };
             let row = fibula_lab::verify::updates_on(&mut live, &engine, KERNELS, changes, fresh, &options)?;
             self.print_updates(&row)?;
         }
