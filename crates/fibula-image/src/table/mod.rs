@@ -150,6 +150,14 @@ impl<L: Layout, W: Width, const N: usize, const E: usize> Table<L, W, N, E> {
         changed: impl IntoIterator<Item = Prefix<L::Address>>,
     ) -> Result<Touched, Limit> {
         let mut touched = Touched::default();
+        if self.deferred {
+            // A copy is as this table is now. What comes and goes until the end of this call is in
+            // none.
+            self.nodes.show();
+            self.leaves.show();
+            self.chains.show();
+            self.ends.show();
+        }
         for prefix in Prefix::outermost(changed) {
             self.repaint(prefix, rib, &mut touched);
         }
@@ -187,24 +195,26 @@ impl<L: Layout, W: Width, const N: usize, const E: usize> Table<L, W, N, E> {
     /// readers of a copy that is patched under them.
     ///
     /// A patch must then be applied in an order: everything else first, then each word of the root
-    /// by one store.
+    /// by one store. Capacity that a build has left is given back.
     pub fn defer(&mut self) {
         self.deferred = true;
+        self.nodes.settle();
+        self.leaves.settle();
+        self.chains.settle();
+        self.ends.settle();
         self.nodes.defer();
         self.leaves.defer();
         self.chains.defer();
         self.ends.defer();
     }
 
-    /// Tells that a grace period has ended, which began after the last patch was applied.
+    /// Tells that a grace period has ended which began after the call before: frees what was
+    /// replaced before that call.
     pub fn readers_passed(&mut self) {
-        // What was freed since the call before would wait for another one.
-        for _ in 0..2 {
-            self.nodes.readers_passed();
-            self.leaves.readers_passed();
-            self.chains.readers_passed();
-            self.ends.readers_passed();
-        }
+        self.nodes.readers_passed();
+        self.leaves.readers_passed();
+        self.chains.readers_passed();
+        self.ends.readers_passed();
     }
 
     /// Returns the number of nodes, leaves, chains and ends that wait for a grace period.

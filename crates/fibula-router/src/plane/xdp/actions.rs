@@ -91,11 +91,10 @@ impl Actions {
         self.buckets[run_of(word).unwrap_or_default()].iter().copied()
     }
 
-    /// Tells that a grace period has ended, which began after the last call of [`set`](Self::set).
+    /// Tells that a grace period has ended which began after the call before: frees what was
+    /// replaced before that call.
     pub(super) fn readers_passed(&mut self) {
-        for _ in 0..2 {
-            self.retired.readers_passed().for_each(|(start, len)| self.space.free(start, len));
-        }
+        self.retired.readers_passed().for_each(|(start, len)| self.space.free(start, len));
     }
 
     /// Returns the words of all actions.
@@ -241,6 +240,7 @@ mod tests {
         // The old buckets are read until a grace period has ended.
         assert_eq!(actions.set(NextHop(3), &legs(&[6, 5])).unwrap().unwrap().buckets, 2..4);
         assert_eq!(actions.set(NextHop(4), &legs(&[1, 2])).unwrap().unwrap().buckets, 4..6);
+        actions.readers_passed();
         actions.readers_passed();
         assert_eq!(actions.set(NextHop(5), &legs(&[7, 8])).unwrap().unwrap().buckets, 0..2);
         // One leg needs no buckets, however many it has.

@@ -7,11 +7,12 @@
 
 use super::actions::{Actions, Adjacencies, Written};
 use super::cells::{CELL, CELL_WORDS, Cells};
+use super::grace::Grace;
 use super::interfaces::Interface;
 use super::tables::{Family, Regions, Tables};
 use crate::Error;
 use crate::plane::AdjacencyId;
-use aya::maps::{Array, ArrayOfMaps, DevMap, Map, MapData};
+use aya::maps::{DevMap, Map};
 use aya::programs::Xdp;
 use aya::{Ebpf, EbpfLoader};
 use fibula_image::table::{PARTS, Patch};
@@ -78,6 +79,8 @@ pub(super) struct Generation {
     actions: Cells,
     buckets: Cells,
     adjacencies: Cells,
+    /// What waits for the programs that run.
+    pub(super) grace: Grace,
     /// The interfaces that packets can be redirected to have lower indices.
     devices: u32,
 }
@@ -115,8 +118,9 @@ impl Generation {
                 loader.map_pin_path(name, folder.join(name));
             }
         }
-        let ebpf =
+        let mut ebpf =
             loader.load(source.object).map_err(|error| Error::of_chain("load the XDP program", &error))?;
+        let grace = Grace::start(ebpf.take_map("grace").expect("the object has this map"))?;
         let [actions, buckets, adjacencies, interfaces] = sizes.map(|(name, size)| mapped(&ebpf, name, size));
         let mut generation = Self {
             ipv4: Half::new(&ebpf, contents.ipv4, ipv4)?,
@@ -124,6 +128,7 @@ impl Generation {
             actions: actions?,
             buckets: buckets?,
             adjacencies: adjacencies?,
+            grace,
             devices,
             ebpf,
         };
@@ -224,15 +229,6 @@ impl Generation {
             }
             other => other,
         }
-    }
-
-    /// Waits until every program that was running has ended; see [`super`] for why it does.
-    pub(super) fn wait_for_programs(&mut self) -> Result<(), Error> {
-        let what = "wait for a grace period";
-        let inner = Array::<MapData, u32>::create(1, 0).map_err(|error| Error::of_chain(what, &error))?;
-        let outer: Result<ArrayOfMaps<_, Array<MapData, u32>>, _> = self.map_mut("grace").try_into();
-        let set = outer.and_then(|mut outer| outer.set(0, &inner, 0));
-        set.map_err(|error| Error::of_chain(what, &error))
     }
 }
 

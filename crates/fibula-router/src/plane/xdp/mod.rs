@@ -21,8 +21,9 @@
 //! (`maybe_wait_bpf_programs`), so that "userspace, when we return to it, knows that all programs
 //! that could be running use the new map value". So the plane replaces one that no program reads,
 //! and has waited. `membarrier(2)` waits the same way, but not on one processor and not where some
-//! run without timer ticks. A grace period takes milliseconds and no processor time, so the plane
-//! waits only when a lot has been freed, and when it is told to.
+//! run without timer ticks. A grace period takes milliseconds and no processor time, so a thread
+//! waits for it when a lot has been freed, and changes go on (`grace.rs`). They wait too only when
+//! far too much has been freed, and when the plane is told to.
 //!
 //! # Generations
 //! Maps cannot grow. A table that outgrows its map, and answers that get wider, make a new
@@ -41,6 +42,7 @@ mod counters;
 mod drivers;
 mod errors;
 mod generation;
+mod grace;
 mod interfaces;
 mod pins;
 pub mod sockets;
@@ -69,8 +71,9 @@ static ROUTER: &[u8] = aya::include_bytes_aligned!("../../../bpf/router.o");
 const PORT_MAX: u16 = 255;
 
 /// How many nodes, leaves, chains and ends of a table may wait for a grace period before the plane
-/// waits for it by itself.
-const WAITING_MAX: usize = 8192;
+/// begins one, and before changes wait for it too.
+const WAITING: usize = 512;
+const WAITING_MAX: usize = 16_384;
 
 /// How the program runs on an interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -313,6 +316,30 @@ impl Xdp {
         Ok(())
     }
 
+    /// Reuses what was replaced, once a grace period has ended. Begins one if a lot waits, and
+    /// waits for it if far too much does.
+    fn reclaim(&mut self) -> Result<(), Error> {
+        let Some(generation) = &mut self.generation else { return Ok(()) };
+        if generation.grace.has_ended()? {
+            self.readers_passed();
+        }
+        match self.ipv4.waiting().max(self.ipv6.waiting()) {
+            WAITING_MAX.. => self.grace_period(),
+            WAITING.. => {
+                self.generation.iter_mut().for_each(|generation| generation.grace.begin());
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Frees what was replaced before the call before; a grace period has passed since then.
+    fn readers_passed(&mut self) {
+        self.ipv4.readers_passed();
+        self.ipv6.readers_passed();
+        self.actions.readers_passed();
+    }
+
     /// Switches to a new generation if a plane that forwards could not hold a change.
     fn grow_unless(&mut self, fitted: bool) -> Result<(), Error> {
         if fitted || self.generation.is_none() { Ok(()) } else { self.switch() }
@@ -372,22 +399,27 @@ impl Plane for Xdp {
             Routes::V4(rib, deltas) => (true, self.ipv4.apply(table, rib, deltas)?),
             Routes::V6(rib, deltas) => (false, self.ipv6.apply(table, rib, deltas)?),
         };
-        let Some(generation) = &mut self.generation else { return Ok(()) };
+        let Some(generation) = &mut self.generation else {
+            // No packet meets the tables yet.
+            self.readers_passed();
+            return Ok(());
+        };
         let fitted = patch.is_some_and(|patch| generation.apply(is_ipv4, table, &patch));
         self.grow_unless(fitted)?;
-        if self.ipv4.is_waiting(WAITING_MAX) || self.ipv6.is_waiting(WAITING_MAX) {
-            self.grace_period()?;
+        if let Err(error) = self.reclaim() {
+            // The change is made. What was replaced goes on waiting.
+            tracing::error!("{error}");
         }
         Ok(())
     }
 
     fn grace_period(&mut self) -> Result<(), Error> {
         if let Some(generation) = &mut self.generation {
-            generation.wait_for_programs()?;
+            generation.grace.wait()?;
         }
-        self.ipv4.readers_passed();
-        self.ipv6.readers_passed();
-        self.actions.readers_passed();
+        // The first frees what was replaced before the call before, the second the rest.
+        self.readers_passed();
+        self.readers_passed();
         self.adjacencies.readers_passed();
         Ok(())
     }

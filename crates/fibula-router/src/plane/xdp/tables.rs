@@ -111,12 +111,14 @@ impl<A: Family> Tables<A> {
         widths.max().unwrap_or(8) / 8
     }
 
-    /// Returns whether a lot waits for a grace period: more than packets are worth waiting for.
-    pub(super) fn is_waiting(&self, most: usize) -> bool {
-        self.by_id.values().any(|table| table.waiting() > most)
+    /// Returns how many nodes, leaves, chains and ends of one table wait for a grace period, at
+    /// most.
+    pub(super) fn waiting(&self) -> usize {
+        self.by_id.values().map(|table| table.waiting()).max().unwrap_or_default()
     }
 
-    /// Tells that a grace period has ended, which began after the last patch was applied.
+    /// Tells that a grace period has ended which began after the call before: frees what was
+    /// replaced before that call.
     pub(super) fn readers_passed(&mut self) {
         self.by_id.values_mut().for_each(|table| table.readers_passed());
     }

@@ -14,6 +14,7 @@
 mod form;
 #[cfg(test)]
 mod tests;
+mod unseen;
 
 pub use form::{Atomic, Form, Numbers, OneLength, Space};
 
@@ -22,6 +23,7 @@ use crate::memory::{Pages, Shareable, Words, WordsView};
 use form::places;
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
+use unseen::Unseen;
 use zerocopy::{Immutable, IntoBytes};
 
 /// Distinct chunks of `LEN` values each, with numbers and reference counts.
@@ -48,6 +50,8 @@ pub struct Kept<F: Form> {
     shared: bool,
     /// Whether others read, here or in copies; then a freed number waits for a grace period.
     deferred: bool,
+    /// The numbers that no reader has met yet, once [`show`](Self::show) has been called.
+    unseen: Option<Unseen>,
     /// Whether the capacity stays close to what is in use as it grows.
     settled: bool,
     /// The reference count of each number; 0 if it is free, or not the first of its chunk.
@@ -84,6 +88,7 @@ impl<F: Form> Kept<F> {
             pages,
             shared: false,
             deferred: false,
+            unseen: None,
             settled: false,
             references: Vec::new(),
             hashes: Vec::new(),
@@ -105,6 +110,32 @@ impl<F: Form> Kept<F> {
     /// chunks that others read in copies of their own: chunks may still move here.
     pub fn defer(&mut self) {
         self.deferred = true;
+    }
+
+    /// Lets copies that others read have every chunk that there is. A chunk that is inserted from
+    /// now on and released before the next call was never in a copy, so that its number is reused
+    /// without a grace period. Without any call, every chunk counts as read.
+    ///
+    /// # Panics
+    /// If the chunks are [shared](Self::share): then others read each one at once.
+    pub fn show(&mut self) {
+        assert!(!self.shared, "others read these chunks, and no copies");
+        self.unseen.get_or_insert_default().clear();
+    }
+
+    /// Gives back the capacity that is not in use, and grows slowly from now on.
+    ///
+    /// # Panics
+    /// If the chunks are [shared](Self::share) and cannot move.
+    pub fn settle(&mut self) {
+        assert!(!self.shared, "others read these chunks, which cannot move");
+        let end = self.numbers();
+        self.words = self.words.resized(end * F::UNIT, self.pages);
+        self.references.shrink_to_fit();
+        self.hashes.shrink_to_fit();
+        let Self { twins, hashes, .. } = self;
+        twins.shrink_to_fit(|&number| spread(hashes[number as usize]));
+        self.settled = true;
     }
 
     /// Returns a view of the words of all chunks for readers.
@@ -163,7 +194,7 @@ impl<F: Form> Kept<F> {
             self.references.reserve_exact(end + more + Self::SPARE - self.references.len());
             self.hashes.reserve_exact(end + more + Self::SPARE - self.hashes.len());
         }
-        let Self { words, references, hashes, space, twins, .. } = self;
+        let Self { words, references, hashes, space, twins, unseen, .. } = self;
         let hash = hash(values);
         let is_equal = |&number: &u32| {
             hashes[number as usize] == hash && F::read(places::<F>(words, number)) == *contents
@@ -183,6 +214,9 @@ impl<F: Form> Kept<F> {
                 words.write(number as usize * F::UNIT, values);
                 references[number as usize] = 1;
                 hashes[number as usize] = hash;
+                if let Some(unseen) = unseen {
+                    unseen.insert(number);
+                }
                 number
             }
         }
@@ -218,7 +252,8 @@ impl<F: Form> Kept<F> {
         if is_last {
             let place = self.twins.find_entry(spread(self.hashes[number as usize]), |&twin| twin == number);
             place.expect("every chunk in use can be found").remove();
-            if self.deferred {
+            let was_seen = self.unseen.as_mut().is_none_or(|unseen| !unseen.remove(number));
+            if self.deferred && was_seen {
                 self.retired.retire(number);
             } else {
                 self.space.give(number, F::numbers(places::<F>(&self.words, number)));
@@ -338,6 +373,7 @@ impl<F: Form> Kept<F> {
             + self.space.bytes()
             + self.retired.bytes()
             + self.twins.allocation_size()
+            + self.unseen.as_ref().map_or(0, Unseen::bytes)
     }
 
     /// Checks the reference count of each number against `counted`, the references its owner has.

@@ -44,6 +44,41 @@ fn validation_sees_twins_and_what_is_lost() {
 }
 
 #[test]
+fn what_no_copy_ever_had_is_reused_at_once() {
+    let mut chunks: Unique<u32, 4> = Unique::new(Pages::Small);
+    let one = chunks.insert(&[1; 4]);
+    chunks.defer();
+    chunks.show();
+    let two = chunks.insert(&[2; 4]);
+    chunks.release(one, 1);
+    chunks.release(two, 1);
+    // A copy has the first one, and none the second.
+    assert_eq!((chunks.waiting(), chunks.insert(&[3; 4])), (1, two));
+    chunks.validate().unwrap();
+    chunks.show();
+    chunks.release(two, 1);
+    assert_eq!((chunks.waiting(), chunks.insert(&[4; 4])), (2, 2));
+    chunks.readers_passed();
+    chunks.readers_passed();
+    assert_eq!(chunks.waiting(), 0);
+    chunks.validate().unwrap();
+}
+
+#[test]
+fn settled_chunks_have_no_room_to_spare() {
+    let mut chunks: Unique<u32, 4> = Unique::new(Pages::Small);
+    let numbers: Vec<u32> = (0..100).map(|value| chunks.insert(&[value; 4])).collect();
+    chunks.settle();
+    assert_eq!(chunks.bytes(), 100 * 16);
+    for (value, &number) in (0..).zip(&numbers) {
+        assert_eq!((chunks.get(number), chunks.insert(&[value; 4])), ([value; 4], number));
+    }
+    chunks.insert(&[100; 4]);
+    assert!(chunks.bytes() < 120 * 16);
+    chunks.validate().unwrap();
+}
+
+#[test]
 fn what_others_may_read_is_not_used_again_before_they_have_passed() {
     let mut chunks: Unique<u32, 4> = Unique::new(Pages::Small);
     let one = chunks.insert(&[1; 4]);
