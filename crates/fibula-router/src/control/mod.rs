@@ -48,17 +48,14 @@ pub struct Settings {
     /// route of an earlier session was told again, and in the first session, that the tables do
     /// not grow by a 64th: live changes come all the time. A session that begins is quiet.
     pub quiet: Duration,
-    /// How long to wait after the first message of a batch for others.
+    /// How long to wait after the first message of a batch for others. What comes while a batch is
+    /// applied is the next batch, so that a bulk needs no wait.
     pub gather: Duration,
 }
 
 impl Default for Settings {
     fn default() -> Self {
-        Self {
-            feeds: vec![Feed::Fpm, Feed::Kernel],
-            quiet: Duration::from_secs(10),
-            gather: Duration::from_micros(500),
-        }
+        Self { feeds: vec![Feed::Fpm, Feed::Kernel], quiet: Duration::from_secs(10), gather: Duration::ZERO }
     }
 }
 

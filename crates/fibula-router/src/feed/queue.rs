@@ -175,17 +175,21 @@ impl<C> Queue<C> {
         self.arrived.notify_one();
     }
 
-    /// Adds what was read from bytes that arrived at one moment.
+    /// Adds what was read from bytes that arrived at one moment. Without an event it wakes nobody:
+    /// of a thousand routes a second that another feed tells, the kernel tells every one too.
     pub fn add(&self, session: Session, arrived: Instant, ignored: u64, events: impl Iterator<Item = Event>) {
-        self.fill(|batch| {
-            let mut count = 0;
-            for event in events {
-                batch.add(session, event);
-                count += 1;
-            }
-            batch.ignored += ignored;
+        let mut batch = self.lock();
+        batch.ignored += ignored;
+        let mut count = 0;
+        for event in events {
+            batch.add(session, event);
+            count += 1;
+        }
+        if count > 0 {
             batch.arrivals.push((arrived, count));
-        });
+            drop(batch);
+            self.arrived.notify_one();
+        }
     }
 
     /// Takes the batch. Waits until there is something in it, or until `deadline`. After the first
