@@ -68,37 +68,48 @@ impl<T: Copy + PartialEq> Intervals<T> {
 /// A part of a range that is whole /64s, or inside one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Piece {
-    /// Whole /64s, up to this one.
-    Networks(u64),
+    /// Whole /64s.
+    Networks {
+        /// The number of the first.
+        first: u64,
+        /// The number of the last.
+        last: u64,
+    },
     /// A part of one /64.
     Hosts {
         /// The number of the /64.
         network: u64,
+        /// The first number of the part.
+        first: u64,
         /// The last number of the part; the greatest one where the /64 ends.
         last: u64,
     },
+}
+
+impl Piece {
+    /// Cuts the addresses from `first` to `last` where the /64s end of which they are a part.
+    pub fn between(first: u128, last: u128) -> impl Iterator<Item = Self> {
+        let ((first, from), (last, to)) = (halves(first), halves(last));
+        // What there is of a /64 that does not begin here.
+        let end = if last > first { u64::MAX } else { to };
+        let before = (from > 0).then_some(Self::Hosts { network: first, first: from, last: end });
+        let begins = if from > 0 { first.checked_add(1) } else { Some(first) };
+        let begins = begins.filter(|&begins| begins <= last);
+        // Whole /64s, then what there is of a /64 that does not end here.
+        let ends = if to == u64::MAX { Some(last) } else { last.checked_sub(1) };
+        let whole = begins.zip(ends).filter(|(begins, ends)| begins <= ends);
+        let whole = whole.map(|(first, last)| Self::Networks { first, last });
+        let is_cut = begins.is_some() && to < u64::MAX;
+        let after = is_cut.then_some(Self::Hosts { network: last, first: 0, last: to });
+        [before, whole, after].into_iter().flatten()
+    }
 }
 
 /// Cuts ranges at the ends of the /64s that they share with others, and calls `with` with each
 /// piece and its next hop, in order. The first range begins and the last one ends where a /64 does.
 pub fn cut(ranges: impl Iterator<Item = Range<u128>>, mut with: impl FnMut(Piece, NextHop)) {
     for range in ranges {
-        let ((first, from), (last, to)) = (halves(range.first), halves(range.last));
-        let mut hosts = |network, last| with(Piece::Hosts { network, last }, range.next_hop);
-        // What the range has of a /64 that it does not begin.
-        if from > 0 {
-            hosts(first, if last > first { u64::MAX } else { to });
-        }
-        let begins = if from > 0 { first.checked_add(1) } else { Some(first) };
-        let Some(begins) = begins.filter(|&begins| begins <= last) else { continue };
-        // Whole /64s, then what it has of a /64 that it does not end.
-        let whole = if to == u64::MAX { Some(last) } else { last.checked_sub(1) };
-        if let Some(whole) = whole.filter(|&whole| whole >= begins) {
-            with(Piece::Networks(whole), range.next_hop);
-        }
-        if to < u64::MAX {
-            with(Piece::Hosts { network: last, last: to }, range.next_hop);
-        }
+        Piece::between(range.first, range.last).for_each(|piece| with(piece, range.next_hop));
     }
 }
 
@@ -116,15 +127,16 @@ mod tests {
         let mut pieces = Vec::new();
         let within = Prefix::containing(0, 62);
         cut(rib.ranges_within(within), |piece, next_hop| pieces.push((piece, next_hop.0)));
-        let hosts = |network, last| Piece::Hosts { network, last };
+        let networks = |at| Piece::Networks { first: at, last: at };
+        let hosts = |network, first, last| Piece::Hosts { network, first, last };
         let right = [
-            (Piece::Networks(0), 1),
-            (hosts(1, 6), 1),
-            (hosts(1, 7), 2),
-            (hosts(1, u64::MAX), 1),
-            (Piece::Networks(2), 1),
-            (hosts(3, u64::MAX - 16), 1),
-            (hosts(3, u64::MAX), 3),
+            (networks(0), 1),
+            (hosts(1, 0, 6), 1),
+            (hosts(1, 7, 7), 2),
+            (hosts(1, 8, u64::MAX), 1),
+            (networks(2), 1),
+            (hosts(3, 0, u64::MAX - 16), 1),
+            (hosts(3, u64::MAX - 15, u64::MAX), 3),
         ];
         assert_eq!(pieces, right);
     }

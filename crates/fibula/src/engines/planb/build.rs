@@ -31,8 +31,8 @@ impl<W: Width> Cut<W> {
             hosts_end: Vec::new(),
         };
         cut(rib.ranges(), |piece, next_hop| match piece {
-            Piece::Networks(last) => pieces.networks.push(last, W::narrow(next_hop)),
-            Piece::Hosts { network, last } => {
+            Piece::Networks { last, .. } => pieces.networks.push(last, W::narrow(next_hop)),
+            Piece::Hosts { network, last, .. } => {
                 pieces.hosts.push(last, W::narrow(next_hop));
                 pieces.end_network(network);
             }

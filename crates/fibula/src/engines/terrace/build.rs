@@ -20,8 +20,8 @@ impl<const LEAF: u32> Trees<LEAF> {
         let (mut networks, mut hosts) = (Intervals::default(), Intervals::default());
         let mut result = Ok(());
         cut(ranges, |piece, NextHop(next_hop)| match piece {
-            Piece::Networks(last) => networks.push(last, next_hop),
-            Piece::Hosts { network, last } => {
+            Piece::Networks { last, .. } => networks.push(last, next_hop),
+            Piece::Hosts { network, last, .. } => {
                 hosts.push(last, next_hop);
                 if last == u64::MAX && result.is_ok() {
                     match self.plant(&hosts) {

@@ -59,22 +59,27 @@
 //! until the others are there.
 //!
 //! # Updates
-//! The intervals of a changed prefix are replaced by those of the table. The leaf blocks around
-//! them are read, and what is outside the prefix is kept:
+//! A change of a route has another answer only in the gaps: the parts of its prefix that no
+//! more-specific route fills. The next hop of the prefix is painted there. Each leaf block below is
+//! read once, and gaps and intervals are walked side by side:
 //!
-//! - If what remains fits the one block that it came from, that block is written again. It ends
-//!   where it ended, so the ends in the directory do not change. It moves where its last 81
-//!   intervals begin or end.
-//! - Otherwise the blocks are replaced by as many as are needed, at most seven eighths full, and
-//!   the directory is written again. A block that overflows, or is less than a quarter full, is
-//!   first put together with its neighbour: two full blocks become three.
-//! - A prefix longer than /64 changes the tree of its /64. That tree is planted when the first
-//!   bound appears inside the /64, and gives way to a plain interval when the last bound goes.
+//! - If all bounds stay, only the answers are written. A cover that comes over other next hops ends
+//!   here.
+//! - If equal neighbours join or split and what remains fits the block that it came from, that
+//!   block is written again. It ends where it ended, so the ends in the directory do not change. It
+//!   moves where its last 81 intervals begin or end.
+//! - Otherwise this block and all others below the prefix that follow it are replaced by as many as
+//!   are needed, at most seven eighths full, and the directory is written again. A block that
+//!   overflows, or is less than a quarter full, is first put together with its neighbour: two full
+//!   blocks become three.
+//! - A gap inside a /64 is painted on the tree of that /64 in the same way. That tree is planted
+//!   when the first bound appears inside the /64, and gives way to a plain interval when the last
+//!   bound goes.
 //!
 //! Freed lines are reused. Where more than half of the lines are free, the table is built again.
 //!
 //! So a change of a host costs one or two blocks, however long the table is. A change of a cover
-//! costs what it covers.
+//! reads what it covers, and writes what differs.
 //!
 //! # Limits
 //! Next hops up to [`NEXT_HOPS_MAX`]; 2^27 lines, which is 8 GiB.
@@ -91,6 +96,7 @@ mod batch;
 mod block;
 mod build;
 mod handle;
+mod paint;
 mod snapshot;
 #[cfg(test)]
 mod tests;

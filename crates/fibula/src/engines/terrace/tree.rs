@@ -16,14 +16,7 @@ pub(super) struct Trees<const LEAF: u32> {
     /// The number of blocks written since somebody set it to zero.
     pub(super) written: u64,
     /// Intervals of the change in progress, kept for their memory.
-    scratch: [Intervals<u32>; 2],
-}
-
-/// The intervals to be replaced: all from `first` to `last`.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Span {
-    pub first: u64,
-    pub last: u64,
+    pub(super) scratch: Vec<Intervals<u32>>,
 }
 
 impl<const LEAF: u32> Trees<LEAF> {
@@ -43,7 +36,7 @@ impl<const LEAF: u32> Trees<LEAF> {
 
     /// Returns the trees of lines that are written already.
     pub(super) fn holding(lines: Pool<Node>, marked: usize) -> Self {
-        Self { blocks: Blocks { lines }, marked, written: 0, scratch: Default::default() }
+        Self { blocks: Blocks { lines }, marked, written: 0, scratch: Vec::new() }
     }
 
     /// Returns a bound of the lines that are allocated to replace a part of `tree` by `intervals`
@@ -102,53 +95,19 @@ impl<const LEAF: u32> Trees<LEAF> {
         Ok(())
     }
 
-    /// Frees the trees of low halves that words name.
-    fn free_marked(&mut self, answers: &[u32]) {
-        for &word in answers.iter().filter(|&&word| word & MARK != 0) {
-            let tree = Handle::unpack(word);
-            if tree.is_directory {
-                for leaf in 0..self.blocks.len_of(tree.origin) {
-                    let leaf = self.blocks.answer_of(tree.origin, leaf as u32);
-                    self.remove_leaf(leaf);
-                }
-            }
-            self.blocks.remove(tree.origin, self.blocks.size_of(tree));
-            self.marked -= 1;
-        }
-    }
-
-    /// Frees the trees that the words of `span` name, ahead of a [`splice`](Self::splice), so that
-    /// their lines can be reused for what replaces them. The words are 0 then.
-    pub(super) fn free_within(&mut self, tree: Handle, span: Span) {
-        if self.marked == 0 {
+    /// Frees the tree that a word names, if it names one.
+    pub(super) fn fell(&mut self, word: u32) {
+        if word & MARK == 0 {
             return;
         }
-        let at = |key| self.blocks.interval_of(tree.origin, tree.levels, key);
-        let (first, last) = (at(span.first), at(span.last));
-        if !tree.is_directory {
-            return self.free_answers(tree.origin, first, last);
-        }
-        for leaf in first..=last {
-            let block = self.blocks.answer_of(tree.origin, leaf);
-            let begins = if leaf == first { self.blocks.interval_of(block, LEAF, span.first) } else { 0 };
-            let ends = if leaf == last {
-                self.blocks.interval_of(block, LEAF, span.last)
-            } else {
-                self.blocks.len_of(block) as u32 - 1
-            };
-            self.free_answers(block, begins, ends);
-        }
-    }
-
-    /// Frees the trees that the answers of a block from `first` to `last` name, and writes 0 there.
-    fn free_answers(&mut self, block: u32, first: u32, last: u32) {
-        for interval in first..=last {
-            let word = self.blocks.answer_of(block, interval);
-            if word & MARK != 0 {
-                self.blocks.set_answer(block, interval, 0);
-                self.free_marked(&[word]);
+        let tree = Handle::unpack(word);
+        if tree.is_directory {
+            for leaf in 0..self.blocks.len_of(tree.origin) {
+                self.remove_leaf(self.blocks.answer_of(tree.origin, leaf as u32));
             }
         }
+        self.blocks.remove(tree.origin, self.blocks.size_of(tree));
+        self.marked -= 1;
     }
 
     /// Returns all intervals of a tree.
@@ -191,27 +150,8 @@ impl<const LEAF: u32> Trees<LEAF> {
         is_one.then(|| self.blocks.answer_of(tree.origin, 0))
     }
 
-    /// Replaces all intervals of `span` by those of `new`, which are as long together, and frees
-    /// the trees that the old ones name. Returns the tree as it is then.
-    ///
-    /// The caller has checked that there is [room](Self::lines_needed).
-    pub(super) fn splice(&mut self, tree: Handle, span: Span, new: &Intervals<u32>) -> Result<Handle, Limit> {
-        let [mut old, mut spliced] = std::mem::take(&mut self.scratch);
-        old.clear();
-        spliced.clear();
-        let result = if tree.is_directory {
-            self.splice_leaves(tree, span, new, &mut old, &mut spliced)
-        } else {
-            self.blocks.read(tree.origin, tree.levels, u64::MAX, &mut old);
-            self.replace(&old, 0, span, new, &mut spliced);
-            self.write_root(tree, &spliced)
-        };
-        self.scratch = [old, spliced];
-        result
-    }
-
     /// Writes a root block again, where it was if its size stays the same.
-    fn write_root(&mut self, tree: Handle, intervals: &Intervals<u32>) -> Result<Handle, Limit> {
+    pub(super) fn write_root(&mut self, tree: Handle, intervals: &Intervals<u32>) -> Result<Handle, Limit> {
         let had = self.blocks.size_of(tree);
         let fits = tree.is_directory || intervals.len() <= Self::FULL.capacity;
         if fits && Size::of(intervals.len()) == had {
@@ -223,32 +163,16 @@ impl<const LEAF: u32> Trees<LEAF> {
         if tree.is_directory { self.plant_root(intervals, true) } else { self.plant(intervals) }
     }
 
-    /// As [`splice`](Self::splice), in a tree with a directory.
-    fn splice_leaves(
+    /// Replaces leaf blocks, from leaf `first` to leaf `last`, by as many as `spliced` needs.
+    pub(super) fn replace_leaves(
         &mut self,
         tree: Handle,
-        span: Span,
-        new: &Intervals<u32>,
+        (mut first, mut last): (usize, usize),
         old: &mut Intervals<u32>,
         spliced: &mut Intervals<u32>,
     ) -> Result<Handle, Limit> {
         let Handle { origin, levels, .. } = tree;
         let leaves = self.blocks.len_of(origin);
-        let leaf_at = |blocks: &Blocks, key| blocks.interval_of(origin, levels, key) as usize;
-        let (mut first, mut last) = (leaf_at(&self.blocks, span.first), leaf_at(&self.blocks, span.last));
-        for leaf in first..=last {
-            self.read_leaf(tree, leaf, leaves, old);
-        }
-        let begins = if first > 0 { self.blocks.end_of(origin, levels, first - 1) + 1 } else { 0 };
-        self.replace(old, begins, span, new, spliced);
-        let fits = (Self::FEWEST..=Self::FULL.capacity).contains(&spliced.len());
-        if first == last && fits {
-            // The block ends where it ended, so the ends in the directory stay as they are.
-            let block = self.blocks.answer_of(origin, first as u32);
-            let moved = self.write_leaf(block, spliced)?;
-            self.blocks.set_answer(origin, first as u32, moved);
-            return Ok(tree);
-        }
         // Too few or too many for a block are shared with a neighbour.
         let is_shared = first == last || spliced.len() < Self::FEWEST;
         if is_shared && last + 1 < leaves {
@@ -292,7 +216,7 @@ impl<const LEAF: u32> Trees<LEAF> {
     }
 
     /// Writes a leaf block again, where it was if its size stays the same. Returns its origin.
-    fn write_leaf(&mut self, origin: u32, intervals: &Intervals<u32>) -> Result<u32, Limit> {
+    pub(super) fn write_leaf(&mut self, origin: u32, intervals: &Intervals<u32>) -> Result<u32, Limit> {
         let (had, size) = (self.leaf_size(origin), Size::with_levels(LEAF, intervals.len()));
         self.written += 1;
         if had == size {
@@ -304,39 +228,9 @@ impl<const LEAF: u32> Trees<LEAF> {
     }
 
     /// Appends the intervals of leaf `leaf` of a tree of `leaves`.
-    fn read_leaf(&self, tree: Handle, leaf: usize, leaves: usize, into: &mut Intervals<u32>) {
+    pub(super) fn read_leaf(&self, tree: Handle, leaf: usize, leaves: usize, into: &mut Intervals<u32>) {
         let is_last = leaf + 1 == leaves;
         let end = if is_last { u64::MAX } else { self.blocks.end_of(tree.origin, tree.levels, leaf) };
         self.blocks.read(self.blocks.answer_of(tree.origin, leaf as u32), LEAF, end, into);
-    }
-
-    /// Writes to `spliced` the intervals of `old`, the first of which begins at `begins`, with
-    /// those of `span` replaced by `new`. Frees the trees that the replaced ones name. Joins equal
-    /// neighbours at the ends of `new`.
-    fn replace(
-        &mut self,
-        old: &Intervals<u32>,
-        begins: u64,
-        span: Span,
-        new: &Intervals<u32>,
-        spliced: &mut Intervals<u32>,
-    ) {
-        let first = old.ends.partition_point(|&end| end < span.first);
-        let last = old.ends.partition_point(|&end| end < span.last);
-        self.free_marked(&old.answers[first..=last]);
-        self.marked += new.answers.iter().filter(|&&word| word & MARK != 0).count();
-        spliced.ends.extend_from_slice(&old.ends[..first]);
-        spliced.answers.extend_from_slice(&old.answers[..first]);
-        let start = if first > 0 { old.ends[first - 1] + 1 } else { begins };
-        if start < span.first {
-            spliced.push(span.first - 1, old.answers[first]);
-        }
-        new.iter().for_each(|(end, word)| spliced.join(end, word));
-        let after = if old.ends[last] == span.last { last + 1 } else { last };
-        if after < old.len() {
-            spliced.join(old.ends[after], old.answers[after]);
-            spliced.ends.extend_from_slice(&old.ends[after + 1..]);
-            spliced.answers.extend_from_slice(&old.answers[after + 1..]);
-        }
     }
 }

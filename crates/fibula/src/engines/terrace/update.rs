@@ -1,9 +1,9 @@
-//! Updates: the intervals of each changed prefix are replaced by those of the table.
+//! Updates: the next hop of each changed prefix is painted where no more-specific route is.
 
 use super::handle::{Handle, MARK};
-use super::tree::Span;
+use super::paint::{OnNetworks, Plain, Span};
 use super::view::TerraceView;
-use crate::blocks::linear_tree::{Intervals, halves};
+use crate::blocks::linear_tree::{Piece, halves};
 use crate::engine::{Cost, Width};
 use crate::rib::OfLengths;
 use crate::{Delta, Limit, Prefix};
@@ -22,29 +22,39 @@ impl<W: Width, const LEAF: u32> TerraceView<W, LEAF> {
         routes: OfLengths<'_, u128>,
         deltas: impl Iterator<Item = &'d Delta<u128>> + Clone,
     ) -> Option<Cost> {
-        let needed: usize = deltas.clone().map(|delta| self.lines_needed(routes, delta.prefix)).sum();
         // There may be room all the same. A build finds out, and names the limit if there is none.
         let lines = &self.trees.blocks.lines;
         let is_wasteful = lines.free_total() > FREE_IGNORED.max(lines.len() / 2);
-        if is_wasteful || (lines.len() + needed) as u64 > lines.max() {
+        if is_wasteful || !self.has_room(routes, deltas.clone()) {
             return None;
         }
         self.trees.written = 0;
         for delta in deltas {
-            let (first, last) = (halves(delta.prefix.first()), halves(delta.prefix.last()));
-            let result = if delta.prefix.len() <= NETWORK_BITS {
-                self.replace_networks(routes, delta.prefix, Span { first: first.0, last: last.0 })
-            } else {
-                self.replace_hosts(routes, delta.prefix, first.0, Span { first: first.1, last: last.1 })
-            };
-            result.expect("there is room, as was checked");
+            self.repaint(routes, delta.prefix).expect("there is room, as was checked");
         }
         Some(Cost { chunks_rebuilt: self.trees.written, ..Cost::default() })
     }
 
-    /// Returns a bound of the lines that the change of a prefix allocates.
-    fn lines_needed(&self, routes: OfLengths<'_, u128>, prefix: Prefix<u128>) -> usize {
-        let intervals = 2 * routes.covered(prefix).count() + 3;
+    /// Returns whether changes are sure to fit.
+    fn has_room<'d>(
+        &self,
+        routes: OfLengths<'_, u128>,
+        deltas: impl Iterator<Item = &'d Delta<u128>> + Clone,
+    ) -> bool {
+        let lines = &self.trees.blocks.lines;
+        let fit = |needed: usize| (lines.len() + needed) as u64 <= lines.max();
+        // Counting the routes below a cover takes longer than most of its change, so they are
+        // counted only where all routes might not fit.
+        let of_all = |delta: &Delta<u128>| self.lines_needed(delta.prefix, routes.len_at_most());
+        let of_covered =
+            |delta: &Delta<u128>| self.lines_needed(delta.prefix, routes.covered(delta.prefix).count());
+        fit(deltas.clone().map(of_all).sum()) || fit(deltas.map(of_covered).sum())
+    }
+
+    /// Returns a bound of the lines that the change of a prefix which covers `covered` routes
+    /// allocates.
+    fn lines_needed(&self, prefix: Prefix<u128>, covered: usize) -> usize {
+        let intervals = 2 * covered + 3;
         // A planted tree takes at most two lines for each interval.
         let mut lines = self.trees.lines_needed(self.root, intervals) + 2 * intervals;
         if prefix.len() > NETWORK_BITS {
@@ -56,61 +66,28 @@ impl<W: Width, const LEAF: u32> TerraceView<W, LEAF> {
         lines
     }
 
-    /// Replaces the intervals of a prefix of whole /64s.
-    fn replace_networks(
-        &mut self,
-        routes: OfLengths<'_, u128>,
-        prefix: Prefix<u128>,
-        span: Span,
-    ) -> Result<(), Limit> {
-        self.trees.free_within(self.root, span);
-        let networks = self.trees.intervals_of(routes.ranges_within(prefix))?;
-        self.root = self.trees.splice(self.root, span, &networks)?;
-        Ok(())
-    }
-
-    /// Replaces the intervals of a prefix inside `network`, a /64.
-    fn replace_hosts(
-        &mut self,
-        routes: OfLengths<'_, u128>,
-        prefix: Prefix<u128>,
-        network: u64,
-        span: Span,
-    ) -> Result<(), Limit> {
-        let mut hosts = Intervals::default();
-        let word = self.trees.word_of(self.root, network);
-        let ranges = routes.ranges_within(prefix).map(|range| (halves(range.last).1, range.next_hop.0));
-        if word & MARK == 0 {
-            if span.first > 0 {
-                hosts.push(span.first - 1, word);
-            }
-            ranges.for_each(|(end, answer)| hosts.join(end, answer));
-            if span.last < u64::MAX {
-                hosts.join(u64::MAX, word);
-            }
-            if hosts.len() > 1 {
-                let tree = self.trees.plant(&hosts)?;
-                self.replace_network(network, tree.pack())?;
-            }
+    /// Paints the next hop of a prefix on all of it that no more-specific route fills. Where others
+    /// change in the same batch, the order does not matter: what is painted is always what the
+    /// table says in the end.
+    fn repaint(&mut self, routes: OfLengths<'_, u128>, prefix: Prefix<u128>) -> Result<(), Limit> {
+        let next_hop = routes.next_hop_of(prefix).0;
+        let gaps = routes.gaps(prefix);
+        if prefix.len() <= NETWORK_BITS {
+            let pieces = gaps.flat_map(|(first, last)| Piece::between(first, last));
+            let mut strokes = OnNetworks { pieces: pieces.peekable(), next_hop };
+            self.root = self.trees.paint(self.root, &mut strokes)?;
             return Ok(());
         }
-        ranges.for_each(|(end, answer)| hosts.push(end, answer));
-        let trees = &mut self.trees;
-        let tree = trees.splice(Handle::unpack(word), span, &hosts)?;
-        if tree.pack() != word {
-            trees.set_word(self.root, network, tree.pack());
+        let network = halves(prefix.first()).0;
+        let spans = gaps.map(|(first, last)| Span { first: halves(first).1, last: halves(last).1 });
+        let before = self.trees.word_of(self.root, network);
+        let word = self.trees.paint_hosts(before, Plain { spans: spans.peekable(), word: next_hop })?;
+        if before & word & MARK != 0 {
+            self.trees.set_word(self.root, network, word);
+        } else if before != word {
+            let spans = std::iter::once(Span { first: network, last: network }).peekable();
+            self.root = self.trees.paint(self.root, &mut Plain { spans, word })?;
         }
-        // The last bound inside has gone.
-        match trees.only_word(tree) {
-            Some(answer) => self.replace_network(network, answer),
-            None => Ok(()),
-        }
-    }
-
-    /// Replaces what answers for one /64.
-    fn replace_network(&mut self, network: u64, word: u32) -> Result<(), Limit> {
-        let new = Intervals { ends: vec![network], answers: vec![word] };
-        self.root = self.trees.splice(self.root, Span { first: network, last: network }, &new)?;
         Ok(())
     }
 }
