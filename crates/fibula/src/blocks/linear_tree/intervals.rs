@@ -2,7 +2,8 @@
 //! the ends of /64s.
 
 use crate::NextHop;
-use crate::rib::Range;
+use crate::rib;
+use std::ops::Range;
 
 /// Returns the halves of an address: the number of its /64, and the rest.
 #[must_use]
@@ -59,6 +60,27 @@ impl<T: Copy + PartialEq> Intervals<T> {
         }
     }
 
+    /// Appends those of `others` at the indices `range`, the first as [`join`](Self::join) does.
+    pub fn append(&mut self, others: &Self, range: Range<usize>) {
+        if let (Some(&end), Some(&answer)) = (others.ends.get(range.start), others.answers.get(range.start))
+            && !range.is_empty()
+        {
+            self.join(end, answer);
+            self.ends.extend_from_slice(&others.ends[range.start + 1..range.end]);
+            self.answers.extend_from_slice(&others.answers[range.start + 1..range.end]);
+        }
+    }
+
+    /// Returns the index of the first interval that does not end before `number`, not less than
+    /// `from`; their number if there is none. O(1) if it is near `from`, else O(log n).
+    pub fn interval_of(&self, number: u64, from: usize) -> usize {
+        /// The intervals that are compared one by one.
+        const NEAR: usize = 4;
+        let ends = &self.ends[from..];
+        let near = ends.iter().take(NEAR).position(|&end| end >= number);
+        from + near.unwrap_or_else(|| ends.partition_point(|&end| end < number))
+    }
+
     /// Returns the end and the answer of each, in order.
     pub fn iter(&self) -> impl Iterator<Item = (u64, T)> {
         self.ends.iter().copied().zip(self.answers.iter().copied())
@@ -107,7 +129,7 @@ impl Piece {
 
 /// Cuts ranges at the ends of the /64s that they share with others, and calls `with` with each
 /// piece and its next hop, in order. The first range begins and the last one ends where a /64 does.
-pub fn cut(ranges: impl Iterator<Item = Range<u128>>, mut with: impl FnMut(Piece, NextHop)) {
+pub fn cut(ranges: impl Iterator<Item = rib::Range<u128>>, mut with: impl FnMut(Piece, NextHop)) {
     for range in ranges {
         Piece::between(range.first, range.last).for_each(|piece| with(piece, range.next_hop));
     }
@@ -139,6 +161,25 @@ mod tests {
             (hosts(3, u64::MAX - 15, u64::MAX), 3),
         ];
         assert_eq!(pieces, right);
+    }
+
+    #[test]
+    fn a_part_is_appended_and_an_interval_found_near_or_far() {
+        let mut all = Intervals::default();
+        (0..100).for_each(|at| all.push(10 * at + 9, at % 3));
+        for from in 0..=100 {
+            for number in (0..1010).step_by(5) {
+                let right = (number as usize / 10).clamp(from, 100);
+                assert_eq!(all.interval_of(number, from), right, "{number} from {from}");
+            }
+        }
+        let mut part = Intervals::default();
+        part.append(&all, 3..3);
+        part.append(&all, 100..100);
+        assert!(part.is_empty());
+        part.append(&all, 3..5);
+        part.append(&all, 7..9);
+        assert!(part.iter().eq([(39, 0), (79, 1), (89, 2)]));
     }
 
     #[test]

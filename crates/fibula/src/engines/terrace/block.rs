@@ -95,6 +95,18 @@ impl Blocks {
         }
     }
 
+    /// Writes all answers of a block. Returns whether any differs from what was there.
+    pub(super) fn write_answers(&mut self, origin: u32, answers: &[u32]) -> bool {
+        let end = (origin * WORDS) as usize - 1;
+        let words = <[u32]>::mut_from_bytes(self.lines.as_mut_bytes()).expect("lines are whole words");
+        let words = &mut words[end - answers.len()..end];
+        let differ = !words.iter().rev().eq(answers);
+        if differ {
+            words.iter_mut().rev().zip(answers).for_each(|(word, &answer)| *word = answer);
+        }
+        differ
+    }
+
     /// Returns the number of intervals of the block at `origin`.
     pub(super) fn len_of(&self, origin: u32) -> usize {
         words(&self.lines)[(origin * WORDS) as usize - 1] as usize

@@ -110,12 +110,11 @@ impl<const LEAF: u32> Trees<LEAF> {
         new: &mut Intervals<u32>,
     ) -> Result<Handle, Limit> {
         self.blocks.read(tree.origin, tree.levels, u64::MAX, old);
-        self.merge(old, 0, strokes, new)?;
-        if new.ends == old.ends {
-            self.write_answers(tree.origin, old, new);
-            return Ok(tree);
+        if self.merge(old, 0, strokes, new)? {
+            return self.write_root(tree, new);
         }
-        self.write_root(tree, new)
+        self.written += u64::from(self.blocks.write_answers(tree.origin, &old.answers));
+        Ok(tree)
     }
 
     /// As [`paint`](Self::paint), on a tree with a directory.
@@ -128,21 +127,19 @@ impl<const LEAF: u32> Trees<LEAF> {
     ) -> Result<Handle, Limit> {
         let Handle { origin, levels, .. } = tree;
         let leaves = self.blocks.len_of(origin);
-        let leaf_at = |blocks: &Blocks, key| blocks.interval_of(origin, levels, key) as usize;
         let begins = |blocks: &Blocks, leaf: usize| match leaf.checked_sub(1) {
             Some(before) => blocks.end_of(origin, levels, before) + 1,
             None => 0,
         };
         let mut leaf = 0;
         while let Some(span) = strokes.peek() {
-            leaf = leaf.max(leaf_at(&self.blocks, span.first));
+            leaf = leaf.max(self.blocks.interval_of(origin, levels, span.first) as usize);
             old.clear();
             new.clear();
             self.read_leaf(tree, leaf, leaves, old);
-            self.merge(old, begins(&self.blocks, leaf), strokes, new)?;
             let block = self.blocks.answer_of(origin, leaf as u32);
-            if new.ends == old.ends {
-                self.write_answers(block, old, new);
+            if !self.merge(old, begins(&self.blocks, leaf), strokes, new)? {
+                self.written += u64::from(self.blocks.write_answers(block, &old.answers));
             } else if (Self::FEWEST..=Self::FULL.capacity).contains(&new.len()) {
                 // The block ends where it ended, so the ends in the directory stay as they are.
                 let moved = self.write_leaf(block, new)?;
@@ -151,11 +148,14 @@ impl<const LEAF: u32> Trees<LEAF> {
                 // From here on the blocks are replaced together: one after the other, each would
                 // move the rest of the directory.
                 let first = leaf;
-                while strokes.peek().is_some() {
+                while strokes.peek().is_some_and(|span| span.last > self.blocks.end_of(origin, levels, leaf))
+                {
                     leaf += 1;
                     old.clear();
                     self.read_leaf(tree, leaf, leaves, old);
-                    self.merge(old, begins(&self.blocks, leaf), strokes, new)?;
+                    if !self.merge(old, begins(&self.blocks, leaf), strokes, new)? {
+                        new.append(old, 0..old.len());
+                    }
                 }
                 return self.replace_leaves(tree, (first, leaf), old, new);
             }
@@ -164,43 +164,71 @@ impl<const LEAF: u32> Trees<LEAF> {
         Ok(tree)
     }
 
-    /// Appends to `new` the intervals of `old`, the first of which begins at `begins`, with strokes
-    /// painted on them.
+    /// Paints strokes on the intervals of `old`, the first of which begins at `begins`. Where all
+    /// bounds stay, only the answers of `old` change. Otherwise appends to `new` the intervals as
+    /// they are then. Returns whether it does.
+    ///
+    /// Nothing is copied before the first bound changes, and then what no stroke touches in one
+    /// piece.
     fn merge(
         &mut self,
-        old: &Intervals<u32>,
+        old: &mut Intervals<u32>,
         begins: u64,
         strokes: &mut impl Strokes<LEAF>,
         new: &mut Intervals<u32>,
-    ) -> Result<(), Limit> {
+    ) -> Result<bool, Limit> {
+        // The number of intervals that are in `new`, the one that strokes are painted on, where
+        // that begins, and the part of it that is not in `new`.
+        let (mut copied, mut at, mut begins) = (0, 0, begins);
         let mut start = begins;
-        for (end, word) in old.iter() {
-            let mut is_whole = false;
-            while let Some(span) = strokes.peek().filter(|span| !is_whole && span.first <= end) {
-                if span.first > start {
-                    new.join(span.first - 1, word);
+        while at < old.len()
+            && let Some(span) = strokes.peek()
+        {
+            if span.first > old.ends[at] {
+                if start > begins {
+                    new.join(old.ends[at], old.answers[at]);
+                    copied = at + 1;
                 }
-                let last = span.last.min(end);
-                new.join(last, strokes.paint(self, word, end)?);
-                is_whole = last == end;
-                start = last.wrapping_add(1);
+                at = old.interval_of(span.first, at + 1);
+                if at == old.len() {
+                    break;
+                }
+                begins = old.ends[at - 1] + 1;
+                start = begins;
             }
-            if !is_whole {
-                new.join(end, word);
+            let (end, before) = (old.ends[at], old.answers[at]);
+            let word = strokes.paint(self, before, end)?;
+            let previous = if at > copied { Some(old.answers[at - 1]) } else { new.answers.last().copied() };
+            let is_whole = span.first <= begins && begins == start && span.last >= end;
+            if is_whole && previous != Some(word) && old.answers.get(at + 1) != Some(&word) {
+                old.answers[at] = word;
+            } else {
+                if begins == start {
+                    new.append(old, copied..at);
+                }
+                if span.first > start {
+                    new.join(span.first - 1, before);
+                }
+                new.join(span.last.min(end), word);
+                copied = at + usize::from(span.last >= end);
             }
-            start = end.wrapping_add(1);
+            if span.last >= end {
+                at += 1;
+                begins = end.wrapping_add(1);
+                start = begins;
+            } else {
+                start = span.last + 1;
+            }
         }
-        Ok(())
-    }
-
-    /// Writes the answers of a block that differ from those that it has.
-    fn write_answers(&mut self, origin: u32, old: &Intervals<u32>, new: &Intervals<u32>) {
-        self.written += u64::from(new.answers != old.answers);
-        for (interval, (&before, &after)) in (0..).zip(old.answers.iter().zip(&new.answers)) {
-            if before != after {
-                self.blocks.set_answer(origin, interval, after);
-            }
+        if start > begins && at < old.len() {
+            new.join(old.ends[at], old.answers[at]);
+            copied = at + 1;
         }
+        let is_changed = copied > 0;
+        if is_changed {
+            new.append(old, copied..old.len());
+        }
+        Ok(is_changed)
     }
 
     /// Paints strokes on a /64 that has the word `before`, and returns its word then. The tree
@@ -211,22 +239,19 @@ impl<const LEAF: u32> Trees<LEAF> {
         mut strokes: Plain<I>,
     ) -> Result<u32, Limit> {
         if before & MARK == 0 {
-            let whole = Intervals { ends: vec![u64::MAX], answers: vec![before] };
+            let mut whole = Intervals { ends: vec![u64::MAX], answers: vec![before] };
             let mut hosts = Intervals::default();
-            self.merge(&whole, 0, &mut strokes, &mut hosts)?;
+            let is_cut = self.merge(&mut whole, 0, &mut strokes, &mut hosts)?;
+            let hosts = if is_cut { hosts } else { whole };
             if let [answer] = hosts.answers[..] {
                 return Ok(answer);
             }
             self.marked += 1;
             return Ok(self.plant(&hosts)?.pack());
         }
-        let word = self.paint(Handle::unpack(before), &mut strokes)?.pack();
-        match self.only_word(Handle::unpack(word)) {
-            Some(answer) => {
-                self.fell(word);
-                Ok(answer)
-            }
-            None => Ok(word),
-        }
+        let tree = self.paint(Handle::unpack(before), &mut strokes)?;
+        let Some(answer) = self.only_word(tree) else { return Ok(tree.pack()) };
+        self.fell(tree.pack());
+        Ok(answer)
     }
 }
