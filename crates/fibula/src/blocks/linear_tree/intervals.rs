@@ -73,6 +73,7 @@ impl<T: Copy + PartialEq> Intervals<T> {
 
     /// Returns the index of the first interval that does not end before `number`, not less than
     /// `from`; their number if there is none. O(1) if it is near `from`, else O(log n).
+    #[must_use]
     pub fn interval_of(&self, number: u64, from: usize) -> usize {
         /// The intervals that are compared one by one.
         const NEAR: usize = 4;

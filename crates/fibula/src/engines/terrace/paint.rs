@@ -62,23 +62,19 @@ impl<P: Iterator<Item = Piece>, const LEAF: u32> Strokes<LEAF> for OnNetworks<P>
 
     fn paint(&mut self, trees: &mut Trees<LEAF>, before: u32, end: u64) -> Result<u32, Limit> {
         let (pieces, word) = (&mut self.pieces, self.next_hop);
-        match pieces.peek() {
-            Some(&Piece::Hosts { network, .. }) => {
-                let spans = std::iter::from_fn(|| match *pieces.peek()? {
-                    Piece::Hosts { network: same, first, last } if same == network => {
-                        pieces.next();
-                        Some(Span { first, last })
-                    }
-                    _ => None,
-                });
-                trees.paint_hosts(before, Plain { spans: spans.peekable(), word })
+        let Some(&Piece::Hosts { network, .. }) = pieces.peek() else {
+            pieces.next_if(|piece| matches!(piece, Piece::Networks { last, .. } if *last <= end));
+            trees.fell(before);
+            return Ok(word);
+        };
+        let spans = std::iter::from_fn(|| match *pieces.peek()? {
+            Piece::Hosts { network: same, first, last } if same == network => {
+                pieces.next();
+                Some(Span { first, last })
             }
-            _ => {
-                pieces.next_if(|piece| matches!(piece, Piece::Networks { last, .. } if *last <= end));
-                trees.fell(before);
-                Ok(word)
-            }
-        }
+            _ => None,
+        });
+        trees.paint_hosts(before, Plain { spans: spans.peekable(), word })
     }
 }
 
