@@ -198,7 +198,7 @@ pub const DEEP: About = About {
     name: "mosaic-deep",
     paper: "fibula: three loads, the third from deduplicated answers of whole /24s",
     next_hops_max: blocks::MARKED - 1,
-    cost: |shape| 2.6 + wait_for_wide_tiles(shape) + wait_for_blocks(shape),
+    cost: |shape| 2.6 + wait_for_wide_tiles(shape) + wait_for_blocks(shape).min(WAIT_IN_BATCHES),
     ..ABOUT
 };
 
@@ -216,6 +216,10 @@ pub const SPANS: About = About {
 fn wait_for_wide_tiles(shape: Shape) -> f32 {
     0.5 * (shape.routes as f32 / 3000.0).log10().max(0.0)
 }
+
+/// The most nanoseconds that `mosaic-deep` waits for blocks: its batches have many loads of them
+/// under way at once.
+const WAIT_IN_BATCHES: f32 = 12.0;
 
 /// Returns the nanoseconds that lookups wait for blocks of 256 answers.
 fn wait_for_blocks(shape: Shape) -> f32 {
