@@ -70,7 +70,8 @@
 //! The third reads block 0 where there is no mark, and a mask drops it. Its tiles take 256 bytes at
 //! every width of answers. Entries of 16 bits were no faster on tables of this kind, and hold no
 //! more than 32,768 blocks. A full BGP table has few marks, so it pays for wide tiles and a third
-//! load without a gain: `best` chooses by the share of routes longer than /24.
+//! load without a gain: `best` chooses by the share of routes longer than /24, and by how many
+//! routes there are.
 //!
 //! Past some 20,000 different /24s with longer routes, the third load waits for memory. A /24 with
 //! two hosts has five runs. They take 32 bytes in `mosaic-spans` instead of 256 or more, and one
