@@ -31,7 +31,8 @@ usage: cargo xtask COMMAND
           --quick: formatting, clippy and the unit tests
           --beside: both sanitizers, the Python package, the emulated 64-bit Arm and every fuzz target
   lint    formatting, comments' width, clippy, documentation, licences and duplicate versions
-  instructions  the instructions of a lookup of every engine, against docs/instructions.tsv; --record writes the counts there
+  instructions  the instructions of a lookup of every engine, against docs/instructions.tsv; --record writes the counts there;
+          --arm: those of 64-bit Arm, in an emulator, which no other command counts
   api     the public items of the published crates, against docs/public-api; --record writes them there
   bpf     the XDP programs, compiled by clang, against the objects that are committed; --record writes them there
   python  the Python package: its code checked, its wheel built, installed under target/ and tested, with DuckDB's extension

@@ -1,6 +1,7 @@
 //! Runs other programs. Each is printed before it runs, and named when it fails.
 
 use anyhow::{Context, Result, bail};
+use cargo_metadata::Message;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -52,6 +53,27 @@ pub(crate) fn nightly(arguments: &[&str]) -> Command {
         command.env_remove(name);
     }
     command
+}
+
+/// Builds one program of the workspace, as the tests are built, and returns its path. `build` are
+/// cargo's words for its kind, before its name. All packages are selected, as for the tests: so the
+/// dependencies have the same features, and none is built again.
+pub(crate) fn built(build: &[&str], name: &str) -> Result<PathBuf> {
+    program_of(cargo(build).args([name, "--workspace", "--locked"]).args(FEATURES), name)
+}
+
+/// Runs a command of cargo that builds the program `name`, and returns its path.
+pub(crate) fn program_of(build: &mut Command, name: &str) -> Result<PathBuf> {
+    let messages = output(build.arg("--message-format=json-render-diagnostics"))?;
+    for message in Message::parse_stream(messages.as_bytes()) {
+        if let Message::CompilerArtifact(artifact) = message?
+            && artifact.target.name == name
+            && let Some(program) = artifact.executable
+        {
+            return Ok(program.into());
+        }
+    }
+    bail!("cargo has built no program {name}")
 }
 
 /// Prints and runs a program; an error if it fails.

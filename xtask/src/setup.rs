@@ -80,6 +80,12 @@ const ARM_EMULATOR: &str = "qemu-aarch64-static";
 /// The command that runs a program for 64-bit Arm, with the libraries that the linker took.
 pub(crate) const ARM_RUNNER: &str = "qemu-aarch64-static -L /usr/aarch64-linux-gnu";
 
+/// Where those libraries are.
+pub(crate) const ARM_LIBRARIES: &str = "/usr/aarch64-linux-gnu";
+
+/// The emulator that loads plugins: a program that is linked statically cannot.
+pub(crate) const ARM_EMULATOR_WITH_PLUGINS: &str = "qemu-aarch64";
+
 /// What compiles, links and runs programs for 64-bit Arm. A machine of that kind needs none of it.
 fn arm() -> Result<()> {
     if cfg!(target_arch = "aarch64") {
@@ -90,6 +96,16 @@ fn arm() -> Result<()> {
     }
     let packages = ["gcc-aarch64-linux-gnu", "libc6-dev-arm64-cross", "qemu-user-static"];
     debian("a linker and an emulator for 64-bit Arm", &packages)
+}
+
+/// What counts the instructions of programs for 64-bit Arm.
+pub(crate) fn arm_with_plugins() -> Result<()> {
+    arm()?;
+    rust_target(aarch64::LINUX)?;
+    if works(ARM_EMULATOR_WITH_PLUGINS, &["--version"]) {
+        return Ok(());
+    }
+    debian("an emulator for 64-bit Arm that loads plugins", &["qemu-user"])
 }
 
 /// The standard library for another target.

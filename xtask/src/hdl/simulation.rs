@@ -1,10 +1,10 @@
 //! Verilator's models of the pipelines, and the test bench around them.
 
 use super::{PIPELINES, rtl, target};
-use crate::run::{cargo, on_all_cores, root, run};
+use crate::run::{built, on_all_cores, output, root, run};
 use anyhow::{Context, Result, bail, ensure};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 /// The clocks of a stage on chip: without and with a register behind its memory.
 pub(super) const STAGE_CLOCKS: [u32; 2] = [1, 2];
@@ -54,8 +54,8 @@ impl Simulated {
 /// table where it is beside the checkout.
 pub(super) fn vectors(scale: &str, beats: usize) -> Result<PathBuf> {
     let folder = target().join(scale);
-    let mut make = cargo(&["run", "--profile", "test", "--package", "fibula-hdl", "--example", "vectors"]);
-    make.args(["--locked", "--"]).arg(&folder).arg(beats.to_string()).arg(scale);
+    let mut make = example("vectors")?;
+    make.arg(&folder).arg(beats.to_string()).arg(scale);
     let files = TABLE.map(data);
     if scale == "full" && files.iter().all(|file| file.exists()) {
         make.args(files);
@@ -67,12 +67,14 @@ pub(super) fn vectors(scale: &str, beats: usize) -> Result<PathBuf> {
 /// Returns what larger tables take, as tables of Markdown: the made ones of 2026, and real ones
 /// where they are beside the checkout.
 pub(super) fn requirements() -> Result<String> {
-    let mut make =
-        cargo(&["run", "--profile", "test", "--package", "fibula-hdl", "--example", "requirements"]);
-    make.args(["--locked", "--"]).args(LARGER.map(data).iter().filter(|file| file.exists()));
-    let output = make.stderr(Stdio::inherit()).output().context("cannot run cargo")?;
-    ensure!(output.status.success(), "the example `requirements` ended with {}", output.status);
-    Ok(String::from_utf8(output.stdout)?)
+    output(example("requirements")?.args(LARGER.map(data).iter().filter(|file| file.exists())))
+}
+
+/// Returns the command that runs an example of `fibula-hdl`.
+fn example(name: &str) -> Result<Command> {
+    let mut command = Command::new(built(&["build", "--profile", "test", "--example"], name)?);
+    command.current_dir(root());
+    Ok(command)
 }
 
 /// A file of the folder beside the checkout.

@@ -27,7 +27,24 @@ pub fn count_up_to(words: [u64; 2], end: usize, most: u8) -> u32 {
         };
         (up_to.cast_unsigned() & ((1 << end) - 2)).count_ones()
     }
-    #[cfg(not(target_arch = "x86_64"))]
+    #[cfg(target_arch = "aarch64")]
+    {
+        use std::arch::aarch64::{
+            vaddvq_u8, vandq_u8, vcleq_u8, vcltq_u8, vcombine_u64, vcreate_u64, vdupq_n_u8, vld1q_u8,
+            vreinterpretq_u8_u64, vshrq_n_u8,
+        };
+        /// The indices less one: that of byte 0 is below no end.
+        const BEFORE: [u8; 16] = [255, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14];
+        // SAFETY: every processor of the architecture has these instructions, and there are 16
+        // indices.
+        unsafe {
+            let bytes = vreinterpretq_u8_u64(vcombine_u64(vcreate_u64(words[0]), vcreate_u64(words[1])));
+            let is_counted = vcltq_u8(vld1q_u8(BEFORE.as_ptr()), vdupq_n_u8(end as u8 - 1));
+            let up_to = vandq_u8(vcleq_u8(bytes, vdupq_n_u8(most)), is_counted);
+            vaddvq_u8(vshrq_n_u8::<7>(up_to)).into()
+        }
+    }
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
     {
         let bytes = words.map(u64::to_le_bytes);
         let bytes = bytes.as_flattened();
@@ -99,5 +116,22 @@ pub fn joined(words: [u64; 2]) -> [u8; 16] {
     #[cfg(not(target_arch = "x86_64"))]
     {
         (u128::from(words[1]) << u64::BITS | u128::from(words[0])).to_le_bytes()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_are_counted_up_to_any_end_and_value() {
+        let words = [0xFF_80_7F_01_00_C3_2A_10, 0xFE_FF_FF_64_63_02_81_09_u64];
+        let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        for end in 1..=16 {
+            for most in 0..=u8::MAX {
+                let expected = bytes[1..end].iter().filter(|&&byte| byte <= most).count();
+                assert_eq!(count_up_to(words, end, most) as usize, expected, "{end}, {most}");
+            }
+        }
     }
 }

@@ -10,9 +10,10 @@
 //! the numbers of its whole block, vector by vector, into where to read next. In the same stage a
 //! vector would wait until the numbers have left the store queue.
 //!
-//! The lines of tiles that are not [`NEAR`] are prefetched, and the spans of `mosaic-spans`. A
-//! prefetch of the lines of whole blocks costs an instruction for every address, and was slower on
-//! most tables (docs/perf-log.md, "mosaic-deep").
+//! The lines of tiles that are not [`NEAR`] are prefetched, and the first span of each block of
+//! `mosaic-spans`: most have one, and to find the right one of several costs eight instructions
+//! more. A prefetch of the lines of whole blocks costs an instruction for every address, and was
+//! slower on most tables (docs/perf-log.md, "mosaic-deep").
 
 use super::blocks::{Blocks, BlocksView};
 use super::forms::BlockForm;
@@ -82,8 +83,8 @@ impl<T: TileNumber, F: Tiles<u32>, P: BlockForm> Stages<u32, P::Answer, STAGES> 
                 for at in 0..N {
                     found[at] = F::answer(tiles, found[at], place_of(addresses[at]), &mut Unmetered);
                     if P::IS_PREFETCHED {
-                        let begin = BlocksView::<P>::begin_or_0(found[at], addresses[at]);
-                        prefetch(words, begin as usize);
+                        // Of an answer, the line is one that nobody reads.
+                        prefetch(words, (found[at] & P::NUMBER) as usize * P::UNIT);
                     }
                 }
             }

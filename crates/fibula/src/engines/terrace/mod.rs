@@ -129,7 +129,7 @@ pub const ABOUT: About = About {
     cost: |shape| {
         (2.3 * shape.levels_of(CHILDREN) - 4.0).max(4.5)
             + 2.2 * shape.share_longer_than_48()
-            + 5.4 * shape.share_longer_than_64()
+            + 5.0 * shape.share_longer_than_64()
     },
     scalar_factor: 2.95,
     ..About::DEFAULT

@@ -2,14 +2,17 @@
 //! unnoticed.
 //!
 //! Counts of one compiler do not drift as times do. They are of the test profile, which the tests
-//! have built already, and of the instruction sets that callgrind knows.
+//! have built already, and of the instruction sets that callgrind knows. Those of 64-bit Arm are
+//! counted in an [emulator](emulated), only if asked for: to compile every engine again takes
+//! minutes.
 
-use crate::run::{FEATURES, cargo, on_all_cores, output, root};
+mod emulated;
+
+use crate::run::{built, on_all_cores, output, root};
 use anyhow::{Context, Result, bail, ensure};
-use cargo_metadata::Message;
 use std::collections::BTreeMap;
 use std::fmt::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 /// The recorded counts. A line has an engine, a family, an instruction set and the instructions of
@@ -22,22 +25,41 @@ const TOLERANCE: f64 = 0.03;
 /// The function of the counted program whose instructions are collected.
 const COUNTED: &str = "*lookups_counted*";
 
-/// `[--record]`
+/// Where the counted program runs.
+#[derive(Clone, Copy)]
+enum Machine {
+    /// This one, under callgrind.
+    Here,
+    /// An emulated 64-bit Arm. Only what is counted for its vectors is recorded.
+    Arm,
+}
+
+/// The instruction set that only 64-bit Arm has.
+const OF_ARM: &str = "neon";
+
+/// `[--arm] [--record]`
 pub(crate) fn from_arguments(arguments: &[String]) -> Result<()> {
-    match arguments {
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match words[..] {
         [] => check(),
-        [word] if word == "--record" => record(),
-        _ => bail!("{:?}: expected nothing or --record", arguments.join(" ")),
+        ["--record"] => record(Machine::Here),
+        ["--arm"] => compare(Machine::Arm),
+        ["--arm", "--record"] => record(Machine::Arm),
+        _ => bail!("{:?}: expected nothing, --arm, --record or --arm --record", arguments.join(" ")),
     }
 }
 
-/// Counts, and compares with the record.
+/// Counts on this machine, and compares with the record.
 pub(crate) fn check() -> Result<()> {
-    let recorded = std::fs::read_to_string(root().join(RECORD)).with_context(|| RECORD.to_owned())?;
-    let recorded = parse(&recorded)?;
-    let complaints = differences(&recorded, &count()?);
+    compare(Machine::Here)
+}
+
+/// Counts, and compares with the record.
+fn compare(machine: Machine) -> Result<()> {
+    let (recorded, counted) = (recorded()?, count(machine)?);
+    let complaints = differences(&recorded, &counted);
     if complaints.is_empty() {
-        println!("instructions a lookup: {} counts within {TOLERANCE} of {RECORD}", recorded.len());
+        println!("instructions a lookup: {} counts within {TOLERANCE} of {RECORD}", counted.len());
         return Ok(());
     }
     bail!(
@@ -46,10 +68,14 @@ pub(crate) fn check() -> Result<()> {
     )
 }
 
-/// Counts, and writes the record.
-fn record() -> Result<()> {
+/// Counts, and writes the record. Instruction sets that were not counted keep their lines.
+fn record(machine: Machine) -> Result<()> {
+    let counted = count(machine)?;
+    let mut all = recorded()?;
+    all.retain(|name, _| !has_set(&counted, name));
+    all.extend(counted);
     let mut text = String::from("engine\tfamily\tisa\tinstructions\n");
-    for (name, instructions) in count()? {
+    for (name, instructions) in all {
         let _ = writeln!(text, "{}\t{instructions:.1}", name.replace(' ', "\t"));
     }
     let path = root().join(RECORD);
@@ -58,6 +84,21 @@ fn record() -> Result<()> {
     std::fs::rename(&beside, &path)?;
     println!("wrote {RECORD}");
     Ok(())
+}
+
+/// Reads the record.
+fn recorded() -> Result<BTreeMap<String, f64>> {
+    parse(&std::fs::read_to_string(root().join(RECORD)).with_context(|| RECORD.to_owned())?)
+}
+
+/// Returns whether anything was counted for the instruction set of `name`.
+fn has_set(counted: &BTreeMap<String, f64>, name: &str) -> bool {
+    counted.keys().any(|counted| set_of(counted) == set_of(name))
+}
+
+/// Returns the instruction set, the last word of a name.
+fn set_of(name: &str) -> &str {
+    name.rsplit(' ').next().unwrap_or(name)
 }
 
 fn parse(text: &str) -> Result<BTreeMap<String, f64>> {
@@ -71,14 +112,13 @@ fn parse(text: &str) -> Result<BTreeMap<String, f64>> {
 /// Returns what differs from the record. An instruction set that this machine lacks is no
 /// difference.
 fn differences(recorded: &BTreeMap<String, f64>, counted: &BTreeMap<String, f64>) -> Vec<String> {
-    let has = |set: Option<&str>| counted.keys().any(|name| name.rsplit(' ').next() == set);
     let mut complaints = Vec::new();
     for (name, &before) in recorded {
         match counted.get(name) {
             Some(&now) if (now - before).abs() > before * TOLERANCE => {
                 complaints.push(format!("{name}: {before:.1} recorded, {now:.1} counted"));
             }
-            None if has(name.rsplit(' ').next()) => complaints.push(format!("{name}: recorded, not counted")),
+            None if has_set(counted, name) => complaints.push(format!("{name}: recorded, not counted")),
             _ => {}
         }
     }
@@ -89,13 +129,33 @@ fn differences(recorded: &BTreeMap<String, f64>, counted: &BTreeMap<String, f64>
 
 /// Returns the instructions of a lookup of each engine, family and instruction set, counted on all
 /// cores.
-fn count() -> Result<BTreeMap<String, f64>> {
-    let program = program()?;
-    let lines = output(&mut Command::new(&program))?;
+fn count(machine: Machine) -> Result<BTreeMap<String, f64>> {
+    let program = match machine {
+        Machine::Here => built(&["test", "--no-run", "--test"], "instructions")?,
+        Machine::Arm => emulated::program()?,
+    };
+    let lines = output(&mut match machine {
+        Machine::Here => Command::new(&program),
+        Machine::Arm => emulated::command(&program),
+    })?;
     let lines: Vec<(&str, f64)> = lines.lines().map(lookups).collect::<Result<_>>()?;
+    let is_counted = |name: &str| match machine {
+        Machine::Here => true,
+        Machine::Arm => set_of(name) == OF_ARM,
+    };
+    let lines: Vec<_> = lines.into_iter().filter(|(name, _)| is_counted(name)).collect();
     println!("counting the instructions of {} engines", lines.len());
-    let count =
-        |&(name, lookups): &(&str, f64)| Ok((name.to_owned(), instructions(&program, name)? / lookups));
+    let folder = root().join("target/callgrind");
+    std::fs::create_dir_all(&folder)?;
+    let count = |&(name, lookups): &(&str, f64)| {
+        let file = folder.join(name.replace(' ', "-"));
+        let total = match machine {
+            Machine::Here => instructions(&program, name, &file)?,
+            Machine::Arm => emulated::instructions(&program, name, &file)?,
+        };
+        ensure!(total > 0.0, "{name}: nothing was counted");
+        Ok((name.to_owned(), total / lookups))
+    };
     Ok(on_all_cores(&lines, count)?.into_iter().collect())
 }
 
@@ -105,37 +165,15 @@ fn lookups(line: &str) -> Result<(&str, f64)> {
     Ok((name, lookups.parse()?))
 }
 
-/// Builds the program to be counted, as the tests are built.
-fn program() -> Result<PathBuf> {
-    // Of the whole workspace, as the tests are: the features are the same, so nothing is built
-    // again.
-    let arguments = ["test", "--workspace", "--test", "instructions", "--no-run", "--locked"];
-    let messages = output(cargo(&arguments).args(FEATURES).arg("--message-format=json-render-diagnostics"))?;
-    for message in Message::parse_stream(messages.as_bytes()) {
-        if let Message::CompilerArtifact(artifact) = message?
-            && artifact.target.name == "instructions"
-            && let Some(program) = artifact.executable
-        {
-            return Ok(program.into());
-        }
-    }
-    bail!("cargo has built no program that counts instructions")
-}
-
-/// Returns the instructions of the counted call.
-fn instructions(program: &Path, name: &str) -> Result<f64> {
-    let folder = root().join("target/callgrind");
-    std::fs::create_dir_all(&folder)?;
-    let file = folder.join(name.replace(' ', "-"));
+/// Returns the instructions of the counted call. `file` takes callgrind's profile.
+fn instructions(program: &Path, name: &str, file: &Path) -> Result<f64> {
     let mut command = Command::new("valgrind");
     command.args(["--tool=callgrind", "--quiet", &format!("--toggle-collect={COUNTED}")]);
     command.arg(format!("--callgrind-out-file={}", file.display()));
     output(command.arg(program).args(name.split(' ')))?;
-    let profile = std::fs::read_to_string(&file)?;
+    let profile = std::fs::read_to_string(file)?;
     let total = profile.lines().find_map(|line| line.strip_prefix("summary: "));
-    let total: f64 = total.with_context(|| format!("{} has no summary", file.display()))?.trim().parse()?;
-    ensure!(total > 0.0, "{name}: callgrind has counted nothing");
-    Ok(total)
+    Ok(total.with_context(|| format!("{} has no summary", file.display()))?.trim().parse()?)
 }
 
 #[cfg(test)]
