@@ -94,7 +94,7 @@ impl<W: Width> SailM<W> {
         look_up::<BLOCK, SHORT_BLOCK, 2, _, _, _>(&routed, addresses, next_hops);
     }
 
-    /// Reads B16 and C16 and prefetches the lines of N16 and N24.
+    /// Reads BC16 and prefetches the lines of N16 and N24.
     #[inline(always)]
     #[allow(clippy::needless_range_loop, reason = "one index runs through two arrays of one block")]
     fn find<const N: usize>(
@@ -133,7 +133,7 @@ impl<W: Width> SailM<W> {
         }
         for_each_set(unanswered, |at| {
             let (slot, address) = (slots[at] as usize, addresses[at]);
-            if !self.overlay.is_answered(slot, &mut Unmetered) {
+            if !self.overlay.answers24(slot, &mut Unmetered) {
                 let slot = self.overlay.place32(slot, address, &mut Unmetered);
                 answers[at] = self.tables[table(at)].lower[slot];
             }

@@ -1,18 +1,20 @@
 //! [`Overlay`]: the trie that all tables share, pushed to levels 16, 24 and 32. It says where
 //! answers are stored, never which.
 
-use super::{CHUNK, CHUNKS16, CHUNKS24_MAX, NODES16};
+use super::bc16::{Bc16, Entry};
+use super::{CHUNK, CHUNKS24_MAX, NODES16};
 use crate::Prefix;
 use crate::blocks::dense::{ChunkArray, Owners};
-use crate::engine::Meter;
-use crate::memory::{Array, Pages};
+use crate::engine::{Meter, Unmetered};
+use crate::memory::Pages;
+use std::hint::select_unpredictable;
 use std::iter;
 use std::ops::Range;
 
-/// The bits of a word of the bit maps.
+/// The bits of a word of B24.
 const WORD: usize = 64;
 
-/// The words of the bit maps that a chunk takes.
+/// The words of B24 that a chunk takes.
 pub(super) const CHUNK_WORDS: usize = CHUNK / WORD;
 
 /// Where the answer for an address is stored.
@@ -90,10 +92,10 @@ impl Chunks {
 /// follow.
 #[derive(Clone, Debug)]
 pub(super) struct Overlay {
-    /// B16 and then B24: 1 if a slot holds answers, 0 if a chunk below it does.
-    answered: ChunkArray<u64, CHUNK_WORDS>,
-    /// The chunk below each internal node of level 16. Other entries have no meaning.
-    c16: Array<u16>,
+    /// B16 and C16: whether a node of level 16 holds answers, or the chunk below it.
+    bc16: Bc16,
+    /// B24: 1 if a slot of level 24 holds answers, 0 if a chunk below it does.
+    b24: ChunkArray<u64, CHUNK_WORDS>,
     /// The chunk below each internal slot of level 24. Other entries have no meaning.
     c24: ChunkArray<u32, CHUNK>,
     /// The chunks of level 24.
@@ -124,11 +126,9 @@ impl Overlay {
     /// Returns an overlay without routes, with room for `chunks24` chunks of level 24 and
     /// `chunks32` of level 32.
     pub(super) fn new(chunks24: usize, chunks32: usize, pages: Pages) -> Self {
-        let mut answered = ChunkArray::new(pages, CHUNKS16 + chunks24).at_most(CHUNKS16 + CHUNKS24_MAX);
-        (0..CHUNKS16).for_each(|_| answered.push(u64::MAX));
         Self {
-            answered,
-            c16: Array::zeroed(NODES16, pages),
+            bc16: Bc16::new(pages),
+            b24: ChunkArray::new(pages, chunks24).at_most(CHUNKS24_MAX),
             c24: ChunkArray::new(pages, chunks24),
             below16: Chunks::new(chunks24, pages),
             below24: Chunks::new(chunks32, pages),
@@ -139,11 +139,12 @@ impl Overlay {
     #[inline(always)]
     pub(super) fn place(&self, address: u32, meter: &mut impl Meter) -> Place {
         let node = slot16(address);
-        if self.is_answered(node, meter) {
+        let entry = meter.on_chip(|meter| self.bc16.load(node, meter));
+        if entry.is_answer() {
             return Place::Upper(node);
         }
-        let slot = slot24(meter.on_chip(|meter| meter.load(&self.c16[node])), address);
-        if self.is_answered(slot, meter) {
+        let slot = slot24(entry.chunk(), address);
+        if self.answers24(slot, meter) {
             return Place::Upper(slot);
         }
         Place::Lower(self.place32(slot, address, meter))
@@ -160,63 +161,59 @@ impl Overlay {
     #[inline(always)]
     pub(super) fn upper(&self, address: u32) -> usize {
         let node = slot16(address);
-        let answered = (self.b16()[node / WORD] >> (node % WORD) & 1) as usize;
-        let on_16 = answered.wrapping_neg();
-        node & on_16 | slot24(self.c16()[node], address) & !on_16
+        let entry = self.bc16.load(node, &mut Unmetered);
+        select_unpredictable(entry.is_answer(), node, slot24(entry.chunk(), address))
     }
 
-    /// Returns whether a slot holds answers.
+    /// Returns whether a slot of level 24 holds answers.
     #[inline(always)]
-    pub(super) fn is_answered(&self, slot: usize, meter: &mut impl Meter) -> bool {
-        meter.on_chip(|meter| meter.load(&self.answered[slot / WORD])) >> (slot % WORD) & 1 != 0
+    pub(super) fn answers24(&self, slot: usize, meter: &mut impl Meter) -> bool {
+        let bit = slot - NODES16;
+        meter.on_chip(|meter| meter.load(&self.b24[bit / WORD])) >> (bit % WORD) & 1 != 0
     }
 
-    /// Returns B16 as an array of known size, so that no 16-bit index needs a bounds check.
-    #[inline(always)]
-    fn b16(&self) -> &[u64; NODES16 / WORD] {
-        self.answered.first_chunk().expect("one bit a node of level 16")
-    }
-
-    /// Returns C16 as an array of known size, so that no 16-bit index needs a bounds check.
-    #[inline(always)]
-    fn c16(&self) -> &[u16; NODES16] {
-        self.c16.first_chunk().expect("one entry a node of level 16")
+    /// Returns whether a slot of either level holds answers.
+    pub(super) fn is_answered(&self, slot: usize) -> bool {
+        if slot < NODES16 { self.bc16.get(slot).is_answer() } else { self.answers24(slot, &mut Unmetered) }
     }
 
     /// Returns the slot of `address` on level 24, below an internal node of level 16.
     pub(super) fn below(&self, address: u32) -> usize {
-        slot24(self.c16[slot16(address)], address)
+        slot24(self.bc16.get(slot16(address)).chunk(), address)
     }
 
     /// Returns the chunk below an internal slot.
     pub(super) fn chunk(&self, slot: usize) -> usize {
-        if slot < NODES16 { self.c16[slot].into() } else { self.c24[slot - NODES16] as usize }
+        if slot < NODES16 { self.bc16.get(slot).chunk().into() } else { self.c24[slot - NODES16] as usize }
     }
 
     /// Adds a new chunk, all answers, below the slot that `address` has on level 16 or 24.
     pub(super) fn split(&mut self, slot: usize, address: u32) {
         if slot < NODES16 {
             let chunk = self.below16.push(Prefix::containing(address, 16).first());
-            self.answered.push(u64::MAX);
+            self.b24.push(u64::MAX);
             self.c24.push(0);
-            self.c16[slot] = chunk as u16; // one of at most `CHUNKS24_MAX`
+            self.bc16.set(slot, Entry::internal(chunk as u16)); // one of at most `CHUNKS24_MAX`
         } else {
-            self.c24[slot - NODES16] = self.below24.push(Prefix::containing(address, 24).first());
+            let bit = slot - NODES16;
+            self.c24[bit] = self.below24.push(Prefix::containing(address, 24).first());
+            self.b24[bit / WORD] &= !(1 << (bit % WORD));
         }
-        self.answered[slot / WORD] &= !(1 << (slot % WORD));
     }
 
     /// Removes the chunk below a slot. No slot of the chunk may be internal. Returns whether
     /// another chunk took its number.
     pub(super) fn merge(&mut self, slot: usize) -> bool {
-        self.answered[slot / WORD] |= 1 << (slot % WORD);
         let chunk = self.chunk(slot) as u32;
         let moved = if slot < NODES16 {
-            self.answered.swap_remove(CHUNKS16 as u32 + chunk);
+            self.bc16.set(slot, Entry::ANSWER);
+            self.b24.swap_remove(chunk);
             self.c24.swap_remove(chunk);
             let moved = self.below16.swap_remove(chunk);
-            moved.inspect(|&owner| self.c16[slot16(owner)] = chunk as u16)
+            moved.inspect(|&owner| self.bc16.set(slot16(owner), Entry::internal(chunk as u16)))
         } else {
+            let bit = slot - NODES16;
+            self.b24[bit / WORD] |= 1 << (bit % WORD);
             let moved = self.below24.swap_remove(chunk);
             moved.inspect(|&owner| {
                 let slot = self.below(owner);
@@ -226,16 +223,24 @@ impl Overlay {
         moved.is_some()
     }
 
-    /// Iterates over the internal ones among `slots`, which are at least one.
+    /// Iterates over the internal ones among `slots`.
     pub(super) fn internal(&self, slots: Range<usize>) -> impl Iterator<Item = usize> {
-        (slots.start / WORD..=(slots.end - 1) / WORD).flat_map(move |word| {
-            let (from, to) = (slots.start.saturating_sub(word * WORD), (slots.end - word * WORD).min(WORD));
+        let nodes = slots.start.min(NODES16)..slots.end.min(NODES16);
+        let nodes = nodes.filter(|&node| !self.bc16.get(node).is_answer());
+        nodes.chain(self.internal24(slots.start.max(NODES16) - NODES16, slots.end.max(NODES16) - NODES16))
+    }
+
+    /// Iterates over the internal slots of level 24 whose bits in B24 are from `start` on and
+    /// before `end`.
+    fn internal24(&self, start: usize, end: usize) -> impl Iterator<Item = usize> {
+        (start / WORD..end.div_ceil(WORD)).flat_map(move |word| {
+            let (from, to) = (start.saturating_sub(word * WORD), (end - word * WORD).min(WORD));
             let within = u64::MAX << from & u64::MAX >> (WORD - to);
-            let mut rest = !self.answered[word] & within;
+            let mut rest = !self.b24[word] & within;
             iter::from_fn(move || {
                 let bit = (rest != 0).then(|| rest.trailing_zeros() as usize)?;
                 rest &= rest - 1;
-                Some(word * WORD + bit)
+                Some(NODES16 + word * WORD + bit)
             })
         })
     }
@@ -277,12 +282,12 @@ impl Overlay {
 
     /// Returns the number of slots on levels 16 and 24.
     pub(super) fn slots(&self) -> usize {
-        self.answered.len() * WORD
+        NODES16 + self.b24.len() * WORD
     }
 
-    /// Returns the bytes of B16 and B24, of C16, and of C24.
+    /// Returns the bytes of BC16, of B24 and of C24.
     pub(super) fn bytes(&self) -> [usize; 3] {
-        [self.answered.bytes(), self.c16.bytes(), self.c24.bytes()]
+        [self.bc16.bytes(), self.b24.bytes(), self.c24.bytes()]
     }
 }
 

@@ -7,7 +7,7 @@
 use super::overlay::{CHUNK_WORDS, slot16};
 use super::{CHUNK, NODES16, SailM, Table};
 use crate::blocks::pushing::exposed;
-use crate::engine::{Unmetered, Width};
+use crate::engine::Width;
 use crate::{Delta, NextHop, Prefix, Rib};
 
 impl<W: Width> SailM<W> {
@@ -73,11 +73,11 @@ impl<W: Width> SailM<W> {
     /// Returns the chunk below the slot that `address` has on level 16 or 24. Allocates it if there
     /// is none; each table fills it with the slot's answer.
     fn chunk_below(&mut self, slot: usize, address: u32) -> usize {
-        if self.overlay.is_answered(slot, &mut Unmetered) {
+        if self.overlay.is_answered(slot) {
             self.overlay.split(slot, address);
             self.tables.iter_mut().for_each(|table| table.split(slot));
             self.cost.nodes_allocated += 1;
-            self.count_bit();
+            self.count_entry();
             self.count_chunk(slot);
         }
         self.overlay.chunk(slot)
@@ -87,9 +87,10 @@ impl<W: Width> SailM<W> {
     fn merge(&mut self, slot: usize) {
         let chunk = self.overlay.chunk(slot);
         self.tables.iter_mut().for_each(|table| table.merge(slot, chunk));
-        self.count_bit();
+        self.count_entry();
         if self.overlay.merge(slot) {
             self.cost.nodes_copied += 1;
+            self.cost.on_chip_writes += u64::from(slot < NODES16); // the entry of the chunk that moved
             self.count_chunk(slot);
         }
     }
@@ -104,8 +105,8 @@ impl<W: Width> SailM<W> {
         });
     }
 
-    /// Counts the bit of a slot, and its next hop in every table, as written.
-    fn count_bit(&mut self) {
+    /// Counts the entry of a slot in BC16 or B24, and its next hop in every table, as written.
+    fn count_entry(&mut self) {
         self.cost.on_chip_writes += 1;
         self.cost.entries_set += self.tables.len() as u64;
     }
@@ -115,7 +116,7 @@ impl<W: Width> SailM<W> {
         self.cost.entries_set += (self.tables.len() * CHUNK + 1) as u64;
         if slot < NODES16 {
             self.cost.entries_set += CHUNK as u64; // of C24
-            self.cost.on_chip_writes += (CHUNK_WORDS + 1) as u64;
+            self.cost.on_chip_writes += CHUNK_WORDS as u64;
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::overlay::{Chunks, slot16};
 use super::{CHUNK, NODES16, SailM};
-use crate::engine::{Unmetered, Width};
+use crate::engine::Width;
 use crate::rib::Range;
 use crate::{Prefix, Rib};
 use std::collections::BTreeMap;
@@ -57,7 +57,7 @@ fn check_chunks<W: Width>(
     }
     for (chunk, owner, counted) in chunks.iter() {
         let slot = if level == 16 { slot16(owner) } else { overlay.below(owner) };
-        let hangs = !overlay.is_answered(slot, &mut Unmetered) && overlay.chunk(slot) == chunk;
+        let hangs = !overlay.is_answered(slot) && overlay.chunk(slot) == chunk;
         if !hangs || routes.get(&owner) != Some(&counted) {
             let routes = routes.get(&owner);
             return Err(format!(
