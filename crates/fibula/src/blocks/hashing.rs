@@ -1,6 +1,6 @@
 //! Hash functions of integer keys: the three that Lucchesi, Drummond and Teodoro, "High-performance
 //! IP lookup using Intel Xeon Phi: a Bloom filters based approach" (2018), section 4.3.2,
-//! vectorise, and the C `rand` of their Baseline.
+//! vectorise, the finaliser of one of them alone, and the C `rand` of their Baseline.
 //!
 //! All of them turn a key of one or two 32-bit words (IPv4, or the first half of IPv6) into 32
 //! bits. Callers here take the *high* bits ([`reduce`]), because Knuth's method has its good bits
@@ -11,11 +11,17 @@
 //! | [`Murmur`] | MurmurHash3 (x86, 32 bits), its loop unrolled | two blocks |
 //! | [`Knuth`] | one multiplication by 2^32/φ | one of 64 bits by 2^64/φ, high half |
 //! | [`H2`] | two rounds of shift, xor, multiply (the H2 database) | xor the second, mix again |
+//! | [`Fmix`] | the end of MurmurHash3 alone, `fmix32` | `fmix64`, high half |
 //! | [`Rand`] | seeds C's generator | the first, stepped, plus the second |
 //!
 //! [`Murmur`]: HashFunction::Murmur
 //! [`Knuth`]: HashFunction::Knuth
 //! [`H2`]: HashFunction::H2
+//! [`Fmix`]: HashFunction::Fmix
+//!
+//! The paper derives a MurmurHash3 for keys of 64 bits and does not say how. The program of its
+//! authors (github.com/lucch/bloomfwd, `murmurhash3_64_32`) hashes two blocks of 32 bits, as
+//! [`Murmur`] does. [`Fmix`] is the shorter form for integers.
 //!
 //! [`HashFunction::hash_all`] hashes a whole block. It is a loop over arrays of a fixed length
 //! without a branch, so that inside a [`Kernel`](crate::arch::Kernel) it becomes vector code of
@@ -46,6 +52,11 @@ pub trait Key: Copy + Eq + FromZeros + Debug + Send + Sync + 'static {
     /// the number of bits of the key.
     #[must_use]
     fn multiplied(self) -> u32;
+
+    /// Returns MurmurHash3's finaliser for as many bits as the key has: the high 32 bits of its
+    /// result.
+    #[must_use]
+    fn finalised(self) -> u32;
 }
 
 impl Key for u32 {
@@ -69,6 +80,13 @@ impl Key for u32 {
     #[inline(always)]
     fn multiplied(self) -> u32 {
         self.wrapping_mul(0x9E37_79B1) // the prime next to 2^32 / φ
+    }
+
+    #[inline(always)]
+    fn finalised(self) -> u32 {
+        let hash = (self ^ self >> 16).wrapping_mul(0x85EB_CA6B);
+        let hash = (hash ^ hash >> 13).wrapping_mul(0xC2B2_AE35);
+        hash ^ hash >> 16
     }
 }
 
@@ -94,6 +112,13 @@ impl Key for u64 {
     fn multiplied(self) -> u32 {
         (self.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32) as u32 // the odd number next to 2^64 / φ
     }
+
+    #[inline(always)]
+    fn finalised(self) -> u32 {
+        let hash = (self ^ self >> 33).wrapping_mul(0xFF51_AFD7_ED55_8CCD);
+        let hash = (hash ^ hash >> 33).wrapping_mul(0xC4CE_B9FE_1A85_EC53);
+        ((hash ^ hash >> 33) >> 32) as u32
+    }
 }
 
 /// Scales a hash to `0..len` by its high bits. Takes one multiplication where a remainder takes a
@@ -118,12 +143,14 @@ pub enum HashFunction {
     Knuth,
     /// The integer hash of the H2 database.
     H2,
+    /// The finaliser of MurmurHash3.
+    Fmix,
 }
 
 impl HashFunction {
     /// Every function with its name in configurations.
-    pub const NAMED: [(&'static str, Self); 3] =
-        [("h2", Self::H2), ("murmur", Self::Murmur), ("knuth", Self::Knuth)];
+    pub const NAMED: [(&'static str, Self); 4] =
+        [("h2", Self::H2), ("murmur", Self::Murmur), ("knuth", Self::Knuth), ("fmix", Self::Fmix)];
 
     /// Returns the hash of one key.
     #[must_use]
@@ -133,6 +160,7 @@ impl HashFunction {
             Self::Murmur => murmur(key),
             Self::Knuth => key.multiplied(),
             Self::H2 => h2(key),
+            Self::Fmix => key.finalised(),
         }
     }
 
@@ -144,6 +172,7 @@ impl HashFunction {
             Self::Murmur => each(keys, murmur),
             Self::Knuth => each(keys, K::multiplied),
             Self::H2 => each(keys, h2),
+            Self::Fmix => each(keys, K::finalised),
         }
     }
 }
@@ -165,10 +194,8 @@ fn murmur<K: Key>(key: K) -> u32 {
         let block = key.word(index).wrapping_mul(0xCC9E_2D51).rotate_left(15).wrapping_mul(0x1B87_3593);
         hash = (hash ^ block).rotate_left(13).wrapping_mul(5).wrapping_add(0xE654_6B64);
     }
-    hash ^= 4 * K::WORDS as u32; // the length in bytes
-    hash = (hash ^ hash >> 16).wrapping_mul(0x85EB_CA6B);
-    hash = (hash ^ hash >> 13).wrapping_mul(0xC2B2_AE35);
-    hash ^ hash >> 16
+    let length = 4 * K::WORDS as u32; // in bytes
+    (hash ^ length).finalised()
 }
 
 #[inline(always)]
@@ -224,6 +251,14 @@ mod tests {
     fn murmur_is_the_published_function() {
         let found = [0_u32, u32::MAX, 0x8765_4321].map(|key| HashFunction::Murmur.hash(key));
         assert_eq!(found, [0x2362_F9DE, 0x7629_3B50, 0xF55B_516B]);
+    }
+
+    #[test]
+    fn fmix_is_the_published_finaliser_of_as_many_bits() {
+        let found = [0, 1, 0x8765_4321].map(|key: u32| HashFunction::Fmix.hash(key));
+        assert_eq!(found, [0, 0x514E_28B7, 0xC006_0F8B]);
+        let found = [0, 1, 0x0123_4567_89AB_CDEF].map(|key: u64| HashFunction::Fmix.hash(key));
+        assert_eq!(found, [0, 0xB456_BCFC, 0x87CB_FBFE]);
     }
 
     #[test]

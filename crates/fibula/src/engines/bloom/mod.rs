@@ -31,7 +31,7 @@
 //! | --- | --- | --- |
 //! | hash for the *i*-th bit | the *i*-th draw of C's `rand`, seeded with the key | h1 + *i* h2 |
 //! | hash for the table | one more evaluation | h1 again, or `table-hash=` |
-//! | hash function | `rand` | `hash=h2`, `murmur` or `knuth`, in vectors over a block |
+//! | hash function | `rand` | `hash=h2`, `murmur`, `knuth` or `fmix`, in vectors over a block |
 //!
 //! # Updates
 //! Every next hop is stored with the length of the route it is expanded from. The DLA stores the
@@ -121,10 +121,10 @@ pub const ABOUT: About = About {
 pub const BASE: About = About { name: "bloom-base", parameters: &[FPR, FPR24, FPR32], ..ABOUT };
 
 const HASH: ParameterInfo =
-    ParameterInfo { name: "hash", meaning: "hash function: h2 (default), murmur or knuth" };
+    ParameterInfo { name: "hash", meaning: "hash function: h2 (default), murmur, knuth or fmix" };
 const TABLE_HASH: ParameterInfo = ParameterInfo {
     name: "table-hash",
-    meaning: "hash function of the tables: reuse (default) the filter's first hash, or h2, murmur or knuth",
+    meaning: "hash function of the tables: reuse (default) the filter's first hash, or h2, murmur, knuth or fmix",
 };
 const FPR: ParameterInfo =
     ParameterInfo { name: "fpr", meaning: "false positives of the filters in percent, 1 to 90, default 10" };
@@ -150,10 +150,10 @@ impl Configured for Drawn {
 
 impl Configured for Mixed {
     fn configured(config: &Config) -> Result<Self, Error> {
-        let [h2, murmur, knuth] = HashFunction::NAMED.map(|(name, function)| (name, Some(function)));
+        let [h2, murmur, knuth, fmix] = HashFunction::NAMED.map(|(name, function)| (name, Some(function)));
         Ok(Self {
             filter: Combined(config.choice("hash", &HashFunction::NAMED)?),
-            table: config.choice("table-hash", &[("reuse", None), h2, murmur, knuth])?,
+            table: config.choice("table-hash", &[("reuse", None), h2, murmur, knuth, fmix])?,
         })
     }
 }

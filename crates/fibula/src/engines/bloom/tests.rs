@@ -44,7 +44,7 @@ fn the_worked_example() {
 #[test]
 fn the_hash_of_the_tables_changes_no_answer() {
     let rib = example();
-    for table in ["reuse", "h2", "murmur", "knuth"] {
+    for table in ["reuse", "h2", "murmur", "knuth", "fmix"] {
         let engine = Bloom::<u8>::build(&rib, &Config::default().with("table-hash", table)).unwrap();
         engine.validate(&rib).unwrap();
         let addresses = [0x0A01_1281, 0x0A01_1282, 0x0A01_1000, 0x0A01_1F00, 0].repeat(20);
@@ -159,6 +159,7 @@ fn every_hash_function_and_ratio_gives_the_oracles_answers() {
         "bloom/hash=murmur/fpr24=10/fpr32=60",
         "bloom/hash=knuth/fpr=50/fpr32=1",
         "bloom/hash=knuth/fpr=90",
+        "bloom/hash=fmix/fpr=30",
         "bloom-base/fpr=1",
         "bloom-base/fpr24=90/fpr32=40",
     ] {
@@ -193,7 +194,7 @@ fn ratios_are_set_for_each_filter() {
         [
             "parameter fpr=91: expected 1 to 90",
             "parameter fpr24=0: expected 1 to 90",
-            "parameter hash=crc: expected one of h2, murmur, knuth",
+            "parameter hash=crc: expected one of h2, murmur, knuth, fmix",
         ]
     );
 }

@@ -48,8 +48,8 @@
 //! # What differs from the paper
 //! - Routes from /65 on are exact; the paper has none.
 //! - The levels are optimal; `choice=dpcpe` takes the paper's.
-//! - The paper gives IPv6 MurmurHash3 because its H2 had no 64-bit form. Here all three functions
-//!   have one.
+//! - The paper gives IPv6 MurmurHash3, the default here, because its H2 had no 64-bit form. Here
+//!   all functions have one (`hashing`).
 //! - Tables have `buckets` where the paper chains.
 
 #[cfg(test)]
@@ -87,7 +87,7 @@ pub const ABOUT: About = About {
             name: "choice",
             meaning: "how the levels are chosen: best (default) or dpcpe, the paper's way",
         },
-        ParameterInfo { name: "hash", meaning: "hash function: h2 (default), murmur or knuth" },
+        ParameterInfo { name: "hash", meaning: "hash function: murmur (default), fmix, h2 or knuth" },
         ParameterInfo {
             name: "fpr",
             meaning: "false positives of every filter in percent, 1 to 90, default 30",
@@ -155,7 +155,8 @@ impl<W: Width> Engine<u128> for Bloom6<W> {
     type View = Self;
 
     fn build(rib: &Rib<u128>, config: &Config) -> Result<Self, Error> {
-        let hashing = Combined(config.choice("hash", &HashFunction::NAMED)?);
+        let [h2, murmur, knuth, fmix] = HashFunction::NAMED;
+        let hashing = Combined(config.choice("hash", &[murmur, fmix, h2, knuth])?); // the paper's first
         let percent = config.parameter("fpr", 1..=90, PERCENT)?;
         let levels = choose(rib, config)?;
         let table = ByLength::build(rib, &levels, hashing, Aim::Percent(percent), config.pages)?;

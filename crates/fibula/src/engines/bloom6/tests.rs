@@ -99,7 +99,8 @@ fn every_parameter_gives_the_oracles_answers() {
     Fib::build("oracle", &rib).unwrap().lookup_batch(&addresses, &mut expected);
     for specification in [
         "bloom6/levels=64",
-        "bloom6/levels=12/choice=dpcpe/hash=murmur/fpr=1",
+        "bloom6/levels=12/choice=dpcpe/hash=fmix/fpr=1",
+        "bloom6/levels=7/hash=h2/fpr=10",
         "bloom6/levels=9/hash=knuth/fpr=90",
         "bloom6-naive/fpr=60",
     ] {
@@ -118,4 +119,13 @@ fn every_parameter_gives_the_oracles_answers() {
     }
     let error = Fib::build("bloom6/levels=65", &rib).unwrap_err().to_string();
     assert_eq!(error, "parameter levels=65: expected 1 to 64");
+}
+
+#[test]
+fn the_hash_and_the_ratio_are_those_of_section_6_2() {
+    let rib = mixed();
+    let figures = |specification| Fib::build(specification, &rib).unwrap().figures();
+    assert_eq!(figures("bloom6"), figures("bloom6/hash=murmur/fpr=30"));
+    // What filters let pass differs by their hashes.
+    assert_ne!(figures("bloom6"), figures("bloom6/hash=h2/fpr=30"));
 }
