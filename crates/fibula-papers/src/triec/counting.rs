@@ -1,5 +1,5 @@
-//! Figure 3, Tables 3 and 4: next-hop indices by their width, counting bits by one instruction or
-//! by many, and what has no counterpart.
+//! Figure 3 and Table 3: next-hop indices by their width, and counting bits by one instruction or
+//! by many.
 
 use super::tables::{GROUPS, LARGEST, table};
 use crate::lab::mlps;
@@ -88,11 +88,4 @@ pub(super) fn table_3(lab: &Lab<'_>) -> Result<Finding, Error> {
     Ok(Finding::new("column", Plot::None, points)
         .note("Whole lookups in C-400K, of the addresses for which the engine works most, as the paper's packets are its worst case, and of addresses drawn from the prefixes.")
         .note("A loop over FFS ends after as many iterations as bits are set. On a processor that predicts branches and runs several lookups at once, a short loop costs a misprediction, a long one its iterations; on the microengine every iteration costs."))
-}
-
-#[expect(clippy::unnecessary_wraps, reason = "other exhibits can fail")]
-pub(super) fn table_4(_: &Lab<'_>) -> Result<Finding, Error> {
-    Ok(Finding::impossible(
-        "its rows are ways to spread a table over the IXP2800's SRAM channels and DRAM banks, two of them with strides 24-24-16 for its DRAM bursts; a processor has one memory behind its caches",
-    ))
 }

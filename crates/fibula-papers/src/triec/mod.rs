@@ -3,6 +3,7 @@
 mod counting;
 mod memory;
 mod speed;
+mod strides;
 mod tables;
 mod threads;
 
@@ -29,7 +30,7 @@ pub(crate) static PAPER: Paper = Paper {
         Exhibit { id: "Figure 9", title: "speed by threads and group", reproduce: speed::figure_9 },
         Exhibit { id: "Table 2", title: "threads that reach the line rate", reproduce: speed::table_2 },
         Exhibit { id: "Table 3", title: "POP_COUNT against loops of FFS", reproduce: counting::table_3 },
-        Exhibit { id: "Table 4", title: "speed by data allocation", reproduce: counting::table_4 },
+        Exhibit { id: "Table 4", title: "speed by data allocation", reproduce: strides::table_4 },
         Exhibit { id: "Table 5", title: "multi-processing against pipelining", reproduce: threads::table_5 },
         Exhibit { id: "Table 6", title: "latency hiding on and off", reproduce: speed::table_6 },
         Exhibit { id: "Table 7", title: "the price of packet order", reproduce: threads::table_7 },
