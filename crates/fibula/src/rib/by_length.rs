@@ -2,6 +2,8 @@
 
 use super::{Ranges, Rib};
 use crate::{Address, NextHop, Prefix, Route};
+use std::collections::btree_map;
+use std::ops::RangeInclusive;
 
 /// The routes of a table whose prefixes have at least one length and at most another, for an engine
 /// that keeps the others elsewhere.
@@ -41,27 +43,14 @@ impl<'a, A: Address> OfLengths<'a, A> {
     /// Returns the parts of `prefix` that no more-specific route fills, in order: the first and the
     /// last address of each. They are what a change of the route of `prefix` has another answer
     /// for. O(log n) to begin, then O(1) a covered route.
-    pub(crate) fn gaps(self, prefix: Prefix<A>) -> impl Iterator<Item = (A, A)> {
-        let mut routes = self.covered(prefix).skip_while(move |route| route.prefix == prefix);
-        let mut from = Some(prefix.first());
-        std::iter::from_fn(move || {
-            loop {
-                let start = from?;
-                let Some(route) = routes.next() else {
-                    from = None;
-                    return Some((start, prefix.last()));
-                };
-                let (first, last) = (route.prefix.first(), route.prefix.last());
-                // A route inside the one before fills nothing more.
-                if first < start {
-                    continue;
-                }
-                from = last.next().filter(|&next| next <= prefix.last());
-                if let Some(end) = first.previous().filter(|_| first > start) {
-                    return Some((start, end));
-                }
-            }
-        })
+    pub(crate) fn gaps(self, prefix: Prefix<A>) -> Gaps<'a, A> {
+        Gaps {
+            routes: self.rib.routes.range(prefix..=Prefix::host(prefix.last())),
+            lens: self.least.max(prefix.len() + 1)..=self.most,
+            from: prefix.first(),
+            last: prefix.last(),
+            is_over: false,
+        }
     }
 
     /// Returns a bound of the number of such routes. O(1).
@@ -93,6 +82,49 @@ impl<'a, A: Address> OfLengths<'a, A> {
             from = past.map(|past| Prefix::containing(past, len));
             Some(network)
         })
+    }
+}
+
+/// See [`OfLengths::gaps`]. Whoever walks it stores each gap in fields of its own: a copy of an
+/// `Option` of two addresses would wait until the halves have left the store buffer.
+#[derive(Clone, Debug)]
+pub(crate) struct Gaps<'a, A> {
+    /// The routes that are not passed.
+    routes: btree_map::Range<'a, Prefix<A>, NextHop>,
+    /// The lengths of the routes that fill anything.
+    lens: RangeInclusive<u8>,
+    /// The first address that no route so far fills.
+    from: A,
+    /// The last address of the prefix.
+    last: A,
+    /// Whether there is nothing after the routes so far.
+    is_over: bool,
+}
+
+impl<A: Address> Iterator for Gaps<'_, A> {
+    type Item = (A, A);
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<(A, A)> {
+        while !self.is_over {
+            let start = self.from;
+            let Some((route, _)) = self.routes.next() else {
+                self.is_over = true;
+                return Some((start, self.last));
+            };
+            // A route inside the one before fills nothing more.
+            if !self.lens.contains(&route.len()) || route.first() < start {
+                continue;
+            }
+            match route.last().next() {
+                Some(next) if next <= self.last => self.from = next,
+                _ => self.is_over = true,
+            }
+            if let Some(end) = route.first().previous().filter(|&end| end >= start) {
+                return Some((start, end));
+            }
+        }
+        None
     }
 }
 

@@ -14,7 +14,7 @@ mod pieces;
 mod ranges;
 mod statistics;
 
-pub(crate) use by_length::OfLengths;
+pub(crate) use by_length::{Gaps, OfLengths};
 pub use coalesced::Coalesced;
 pub(crate) use coalesced::Deltas;
 pub use leaves::{Leaf, Leaves};

@@ -74,7 +74,8 @@
 //!   blocks become three.
 //! - A gap inside a /64 is painted on the tree of that /64 in the same way. That tree is planted
 //!   when the first bound appears inside the /64, and gives way to a plain interval when the last
-//!   bound goes.
+//!   bound goes. A tree of one level whose bounds stay is painted in place, and prefetched some
+//!   intervals ahead.
 //!
 //! Freed lines are reused. Where more than half of the lines are free, the table is built again.
 //!

@@ -7,8 +7,9 @@ use super::block::Blocks;
 use super::handle::{Handle, MARK};
 use super::tree::Trees;
 use crate::Limit;
-use crate::blocks::linear_tree::{Intervals, Piece};
-use std::iter::Peekable;
+use crate::arch::prefetch;
+use crate::blocks::linear_tree::{Intervals, halves};
+use crate::rib::Gaps;
 
 /// Numbers that get another word: all from `first` to `last`.
 #[derive(Clone, Copy, Debug)]
@@ -27,54 +28,109 @@ pub(super) trait Strokes<const LEAF: u32> {
     fn paint(&mut self, trees: &mut Trees<LEAF>, before: u32, end: u64) -> Result<u32, Limit>;
 }
 
-/// Strokes of one word.
+/// One span that gets one word.
 #[derive(Debug)]
-pub(super) struct Plain<I: Iterator<Item = Span>> {
-    pub spans: Peekable<I>,
+pub(super) struct Once {
+    pub span: Span,
     pub word: u32,
+    pub is_over: bool,
 }
 
-impl<I: Iterator<Item = Span>, const LEAF: u32> Strokes<LEAF> for Plain<I> {
+impl<const LEAF: u32> Strokes<LEAF> for Once {
     fn peek(&mut self) -> Option<Span> {
-        self.spans.peek().copied()
+        (!self.is_over).then_some(self.span)
     }
 
     fn paint(&mut self, _: &mut Trees<LEAF>, _: u32, end: u64) -> Result<u32, Limit> {
-        self.spans.next_if(|span| span.last <= end);
+        self.is_over = self.span.last <= end;
         Ok(self.word)
     }
 }
 
-/// Strokes of one next hop on the tree of /64s. Those inside a /64 are painted on its own tree.
+/// Strokes of one next hop on the tree of /64s: the gaps of a prefix, cut at the ends of the /64s
+/// of which they are a part. A part of a /64 is painted on its own tree.
 #[derive(Debug)]
-pub(super) struct OnNetworks<P: Iterator<Item = Piece>> {
-    pub pieces: Peekable<P>,
-    pub next_hop: u32,
+pub(super) struct OnNetworks<'a> {
+    gaps: Gaps<'a, u128>,
+    /// What is left of the first gap that is not painted.
+    first: u128,
+    last: u128,
+    is_over: bool,
+    next_hop: u32,
 }
 
-impl<P: Iterator<Item = Piece>, const LEAF: u32> Strokes<LEAF> for OnNetworks<P> {
-    fn peek(&mut self) -> Option<Span> {
-        Some(match *self.pieces.peek()? {
-            Piece::Networks { first, last } => Span { first, last },
-            Piece::Hosts { network, .. } => Span { first: network, last: network },
-        })
+impl<'a> OnNetworks<'a> {
+    pub(super) fn new(mut gaps: Gaps<'a, u128>, next_hop: u32) -> Self {
+        let next = gaps.next();
+        let (first, last) = next.unwrap_or_default();
+        Self { gaps, first, last, is_over: next.is_none(), next_hop }
     }
 
+    /// Returns whether the next stroke is a part of one /64.
+    #[inline(always)]
+    fn is_inside(&self) -> bool {
+        let ((network, from), (end, to)) = (halves(self.first), halves(self.last));
+        from > 0 || network == end && to < u64::MAX
+    }
+
+    /// Goes on to what comes after the /64 `network`, in which or with which the stroke ends.
+    #[inline(always)]
+    fn pass(&mut self, network: u64) {
+        if network < halves(self.last).0 {
+            self.first = u128::from(network + 1) << 64;
+        } else if let Some((first, last)) = self.gaps.next() {
+            (self.first, self.last) = (first, last);
+        } else {
+            self.is_over = true;
+        }
+    }
+}
+
+impl<const LEAF: u32> Strokes<LEAF> for OnNetworks<'_> {
+    #[inline(always)]
+    fn peek(&mut self) -> Option<Span> {
+        let ((network, _), (end, to)) = (halves(self.first), halves(self.last));
+        let last = if self.is_inside() { network } else { end - u64::from(to < u64::MAX) };
+        (!self.is_over).then_some(Span { first: network, last })
+    }
+
+    #[inline(always)]
     fn paint(&mut self, trees: &mut Trees<LEAF>, before: u32, end: u64) -> Result<u32, Limit> {
-        let (pieces, word) = (&mut self.pieces, self.next_hop);
-        let Some(&Piece::Hosts { network, .. }) = pieces.peek() else {
-            pieces.next_if(|piece| matches!(piece, Piece::Networks { last, .. } if *last <= end));
-            trees.fell(before);
-            return Ok(word);
-        };
-        let spans = std::iter::from_fn(|| match *pieces.peek()? {
-            Piece::Hosts { network: same, first, last } if same == network => {
-                pieces.next();
-                Some(Span { first, last })
-            }
-            _ => None,
-        });
-        trees.paint_hosts(before, Plain { spans: spans.peekable(), word })
+        if self.is_inside() {
+            let network = halves(self.first).0;
+            return trees.paint_hosts(before, InNetwork { strokes: self, network });
+        }
+        let next_hop = self.next_hop;
+        if let Some(Span { last, .. }) = Strokes::<LEAF>::peek(self).filter(|span| span.last <= end) {
+            self.pass(last);
+        }
+        trees.fell(before);
+        Ok(next_hop)
+    }
+}
+
+/// Those strokes that are inside one /64, on the tree of that /64.
+#[derive(Debug)]
+pub(super) struct InNetwork<'s, 'a> {
+    pub strokes: &'s mut OnNetworks<'a>,
+    pub network: u64,
+}
+
+impl<const LEAF: u32> Strokes<LEAF> for InNetwork<'_, '_> {
+    #[inline(always)]
+    fn peek(&mut self) -> Option<Span> {
+        let OnNetworks { first, last, is_over, .. } = *self.strokes;
+        let ((network, from), (end, to)) = (halves(first), halves(last));
+        let last = if end > network { u64::MAX } else { to };
+        (!is_over && network == self.network).then_some(Span { first: from, last })
+    }
+
+    #[inline(always)]
+    fn paint(&mut self, _: &mut Trees<LEAF>, _: u32, end: u64) -> Result<u32, Limit> {
+        if Strokes::<LEAF>::peek(self).is_some_and(|span| span.last <= end) {
+            self.strokes.pass(self.network);
+        }
+        Ok(self.strokes.next_hop)
     }
 }
 
@@ -160,6 +216,20 @@ impl<const LEAF: u32> Trees<LEAF> {
         Ok(tree)
     }
 
+    /// The intervals that a tree is prefetched ahead: as many as are painted while memory is waited
+    /// for.
+    const AHEAD: usize = 16;
+
+    /// Prefetches the lines of the tree that a word names, if it names one of one level.
+    #[inline(always)]
+    fn prefetch(&self, word: u32) {
+        if word & MARK != 0 {
+            let origin = Handle::unpack(word).origin as usize;
+            prefetch(&self.blocks.lines, origin.wrapping_sub(1));
+            prefetch(&self.blocks.lines, origin);
+        }
+    }
+
     /// Paints strokes on the intervals of `old`, the first of which begins at `begins`. Where all
     /// bounds stay, only the answers of `old` change. Otherwise appends to `new` the intervals as
     /// they are then. Returns whether it does.
@@ -191,6 +261,9 @@ impl<const LEAF: u32> Trees<LEAF> {
                 }
                 begins = old.ends[at - 1] + 1;
                 start = begins;
+            }
+            if let Some(&ahead) = old.answers.get(at + Self::AHEAD) {
+                self.prefetch(ahead);
             }
             let (end, before) = (old.ends[at], old.answers[at]);
             let word = strokes.paint(self, before, end)?;
@@ -227,13 +300,36 @@ impl<const LEAF: u32> Trees<LEAF> {
         Ok(is_changed)
     }
 
+    /// Paints strokes on a block of one level, as long as each is a whole interval that differs
+    /// from its neighbours then. Those that are left begin with one that is not.
+    fn paint_answers(&mut self, tree: Handle, strokes: &mut InNetwork<'_, '_>) {
+        let (origin, last) = (tree.origin, self.blocks.len_of(tree.origin) - 1);
+        let ends = self.blocks.lines[origin as usize];
+        let end_of = |at: usize| if at < last { ends[at] } else { u64::MAX };
+        let (mut at, mut begins, mut is_changed) = (0, 0, false);
+        while let Some(span) = Strokes::<LEAF>::peek(strokes) {
+            while end_of(at) < span.first {
+                begins = end_of(at) + 1;
+                at += 1;
+            }
+            if begins != span.first || end_of(at) != span.last {
+                break;
+            }
+            let answer_of = |at: usize| self.blocks.answer_of(origin, at as u32);
+            let (before, word) = (answer_of(at), strokes.strokes.next_hop);
+            if at > 0 && answer_of(at - 1) == word || at < last && answer_of(at + 1) == word {
+                break;
+            }
+            strokes.strokes.pass(strokes.network);
+            self.blocks.set_answer(origin, at as u32, word);
+            is_changed |= before != word;
+        }
+        self.written += u64::from(is_changed);
+    }
+
     /// Paints strokes on a /64 that has the word `before`, and returns its word then. The tree
     /// inside is planted when the first bound appears, and felled when the last one goes.
-    pub(super) fn paint_hosts<I: Iterator<Item = Span>>(
-        &mut self,
-        before: u32,
-        mut strokes: Plain<I>,
-    ) -> Result<u32, Limit> {
+    pub(super) fn paint_hosts(&mut self, before: u32, mut strokes: InNetwork<'_, '_>) -> Result<u32, Limit> {
         if before & MARK == 0 {
             let mut whole = Intervals { ends: vec![u64::MAX], answers: vec![before] };
             let mut hosts = Intervals::default();
@@ -245,7 +341,14 @@ impl<const LEAF: u32> Trees<LEAF> {
             self.marked += 1;
             return Ok(self.plant(&hosts)?.pack());
         }
-        let tree = self.paint(Handle::unpack(before), &mut strokes)?;
+        let tree = Handle::unpack(before);
+        if tree.levels == 1 && !tree.is_directory {
+            self.paint_answers(tree, &mut strokes);
+            if Strokes::<LEAF>::peek(&mut strokes).is_none() {
+                return Ok(before);
+            }
+        }
+        let tree = self.paint(tree, &mut strokes)?;
         let Some(answer) = self.only_word(tree) else { return Ok(tree.pack()) };
         self.fell(tree.pack());
         Ok(answer)

@@ -1,9 +1,9 @@
 //! Updates: the next hop of each changed prefix is painted where no more-specific route is.
 
 use super::handle::{Handle, MARK};
-use super::paint::{OnNetworks, Plain, Span};
+use super::paint::{InNetwork, OnNetworks, Once, Span};
 use super::view::TerraceView;
-use crate::blocks::linear_tree::{Piece, halves};
+use crate::blocks::linear_tree::halves;
 use crate::engine::{Cost, Width};
 use crate::rib::OfLengths;
 use crate::{Delta, Limit, Prefix};
@@ -70,23 +70,19 @@ impl<W: Width, const LEAF: u32> TerraceView<W, LEAF> {
     /// change in the same batch, the order does not matter: what is painted is always what the
     /// table says in the end.
     fn repaint(&mut self, routes: OfLengths<'_, u128>, prefix: Prefix<u128>) -> Result<(), Limit> {
-        let next_hop = routes.next_hop_of(prefix).0;
-        let gaps = routes.gaps(prefix);
+        let mut strokes = OnNetworks::new(routes.gaps(prefix), routes.next_hop_of(prefix).0);
         if prefix.len() <= NETWORK_BITS {
-            let pieces = gaps.flat_map(|(first, last)| Piece::between(first, last));
-            let mut strokes = OnNetworks { pieces: pieces.peekable(), next_hop };
             self.root = self.trees.paint(self.root, &mut strokes)?;
             return Ok(());
         }
         let network = halves(prefix.first()).0;
-        let spans = gaps.map(|(first, last)| Span { first: halves(first).1, last: halves(last).1 });
         let before = self.trees.word_of(self.root, network);
-        let word = self.trees.paint_hosts(before, Plain { spans: spans.peekable(), word: next_hop })?;
+        let word = self.trees.paint_hosts(before, InNetwork { strokes: &mut strokes, network })?;
         if before & word & MARK != 0 {
             self.trees.set_word(self.root, network, word);
         } else if before != word {
-            let spans = std::iter::once(Span { first: network, last: network }).peekable();
-            self.root = self.trees.paint(self.root, &mut Plain { spans, word })?;
+            let span = Span { first: network, last: network };
+            self.root = self.trees.paint(self.root, &mut Once { span, word, is_over: false })?;
         }
         Ok(())
     }
