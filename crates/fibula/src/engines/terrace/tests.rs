@@ -4,7 +4,8 @@
 use super::block::Size;
 use super::handle::{Handle, LINES_MAX};
 use super::*;
-use crate::engines::testing::{apply, is_right_around_bounds, meeting, rib};
+use crate::engines::oracle::Oracle;
+use crate::engines::testing::{ViaView, apply, is_right_around_bounds, meeting, rib};
 use crate::memory::Pages;
 use crate::{NextHop, Prefix, Route};
 use proptest::prelude::*;
@@ -138,6 +139,44 @@ fn a_cover_that_comes_and_goes_over_many_marked_networks_leaves_no_line_behind()
     assert!(matches!(engine.apply(&rib, &deltas), Update::Applied(_)));
     is_right_around_bounds(&engine, &rib);
     assert_eq!(engine.view.trees.blocks.lines.len(), Size::of(1).lines());
+}
+
+/// Two hosts in each of 300 /64s in a row. Twenty /64s have one next hop, the next twenty another.
+/// A cover with that next hop hides all bounds inside: the /64s are marked no longer and join, and
+/// their leaf blocks with them. The next cover parts them again.
+fn neighbours_join_and_part<const LEAF: u32>() {
+    let mut rib = Rib::new();
+    for network in 0..300_u128 {
+        for host in [7, 8] {
+            let prefix = Prefix::host(0x2001_0DB8 << 96 | network << 64 | host);
+            rib.insert(prefix, NextHop(1 + network as u32 / 20 % 3));
+        }
+    }
+    let mut engine: Terrace<u8, LEAF> = build(&rib);
+    let steps = [1, 2, 9, 3, 0, 3, 1, 9, 2, 0];
+    for cover in ["::/0", "2001:db8::/56", "2001:db8:0:10::/60", "2001:db8:0:13::/64", "2001:db8:0:12::/63"] {
+        for hop in steps {
+            apply(&mut engine, &mut rib, &[(cover, hop)]);
+            is_right_around_bounds(&engine, &rib);
+            let oracle: Oracle<u128, u8> = Oracle::build(&rib, &Config::default()).unwrap();
+            let mut marked = 0;
+            for network in 0..300_u128 {
+                let first = 0x2001_0DB8 << 96 | network << 64;
+                for address in (6..10).chain([0, u128::from(u64::MAX)]).map(|host| first | host) {
+                    assert_eq!(engine.lookup(address), oracle.lookup(address), "{address:x}, {cover} {hop}");
+                }
+                marked += usize::from(oracle.lookup(first) != oracle.lookup(first | 7));
+            }
+            assert_eq!(engine.view.trees.marked, marked, "{cover} {hop}");
+        }
+    }
+}
+
+#[test]
+fn neighbours_that_a_cover_joins_are_parted_by_the_next() {
+    neighbours_join_and_part::<1>();
+    neighbours_join_and_part::<2>();
+    neighbours_join_and_part::<3>();
 }
 
 #[test]
