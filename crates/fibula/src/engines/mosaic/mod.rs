@@ -75,8 +75,8 @@
 //!
 //! Past some 20,000 different /24s with longer routes, the third load waits for memory. A /24 with
 //! two hosts has five runs. They take 32 bytes in `mosaic-spans` instead of 256 or more, and one
-//! comparison of 16 bytes finds the run. That costs 2 to 3 ns a lookup where nothing waits, and saves up
-//! to 12 where blocks do: `best` chooses by the bytes that the blocks would take.
+//! comparison of 16 bytes finds the run. That costs 2 to 3 ns a lookup where nothing waits, and
+//! saves up to 12 where blocks do: `best` chooses by the bytes that the blocks would take.
 //!
 //! # Building
 //! Every core paints some /4s onto tiles of its own. The results are then joined, and equal tiles
