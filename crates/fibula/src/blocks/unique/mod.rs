@@ -19,6 +19,7 @@ mod unseen;
 pub use form::{Atomic, Form, Numbers, OneLength, Space};
 
 use super::retired::Retired;
+use crate::arch::prefetch;
 use crate::memory::{Pages, Shareable, Words, WordsView};
 use form::places;
 use hashbrown::HashTable;
@@ -238,6 +239,15 @@ impl<F: Form> Kept<F> {
     #[inline(always)]
     pub fn references(&self, number: u32) -> u32 {
         self.references[number as usize]
+    }
+
+    /// Prefetches what [`release`](Self::release) reads of a chunk: its reference count, its hash and
+    /// its first words.
+    #[inline(always)]
+    pub fn prefetch(&self, number: u32) {
+        prefetch(&self.references, number as usize);
+        prefetch(&self.hashes, number as usize);
+        prefetch(&self.words, number as usize * F::UNIT);
     }
 
     /// Removes `references` references to a chunk, which is freed without any. Returns whether it

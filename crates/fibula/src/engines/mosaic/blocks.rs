@@ -140,9 +140,9 @@ impl<P: BlockForm> Below<P::Answer> for Blocks<P> {
     }
 
     fn forget(&mut self, tile: impl FnOnce() -> [u32; TILE]) {
-        for block in Self::named(&tile()) {
-            self.blocks.release(block, 1);
-        }
+        let tile = tile();
+        Self::named(&tile).for_each(|block| self.blocks.prefetch(block));
+        Self::named(&tile).for_each(|block| _ = self.blocks.release(block, 1));
     }
 
     fn settle(&mut self) {

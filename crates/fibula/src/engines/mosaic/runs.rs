@@ -37,14 +37,15 @@ pub struct Piece<const LONGEST: usize> {
 }
 
 impl<const LONGEST: usize> Piece<LONGEST> {
-    /// Creates a chunk of the first `len` of these words.
-    pub(super) fn new(words: [u64; LONGEST], len: usize) -> Self {
-        Self { words, len }
+    /// Creates a chunk of `len` words of 0.
+    #[inline(always)]
+    pub(super) fn zeroed(len: usize) -> Self {
+        Self { words: [0; LONGEST], len }
     }
 
     /// Returns the chunk of `len` words at the beginning of `words`.
     pub(super) fn read(words: &[Published<u64>], len: usize) -> Self {
-        let mut piece = Self { words: [0; LONGEST], len };
+        let mut piece = Self::zeroed(len);
         piece.words.iter_mut().zip(&words[..len]).for_each(|(word, place)| *word = u64::load(place));
         piece
     }
@@ -52,6 +53,11 @@ impl<const LONGEST: usize> Piece<LONGEST> {
     /// Returns its words.
     pub(super) fn words(&self) -> &[u64] {
         &self.words[..self.len]
+    }
+
+    /// Returns its words, to be written.
+    pub(super) fn words_mut(&mut self) -> &mut [u64] {
+        &mut self.words[..self.len]
     }
 }
 
@@ -113,7 +119,7 @@ impl<W: Width> Form for Runs<W> {
 
 impl<W: Width> Tiles<W> for Runs<W> {
     fn pack(tile: &[W; TILE]) -> Piece<LONGEST> {
-        let mut words = [0; LONGEST];
+        let mut piece = Piece::zeroed(LONGEST);
         let (mut map, mut runs) = (1_u64, 0);
         for place in 0..TILE {
             if place > 0 && tile[place] != tile[place - 1] {
@@ -122,10 +128,11 @@ impl<W: Width> Tiles<W> for Runs<W> {
             }
             // All answers of a run are equal, so writing each of them has the same effect.
             let bits = u64::from(tile[place].widen().0) << (runs % Self::IN_WORD * Self::BITS);
-            words[1 + runs / Self::IN_WORD] |= bits;
+            piece.words[1 + runs / Self::IN_WORD] |= bits;
         }
-        words[0] = map;
-        Piece::new(words, Self::len(map))
+        piece.words[0] = map;
+        piece.len = Self::len(map);
+        piece
     }
 
     fn unpack(piece: &Piece<LONGEST>) -> [W; TILE] {

@@ -30,6 +30,7 @@ use crate::blocks::unique::{Atomic, Form};
 use crate::engine::{Meter, Width};
 use crate::memory::{Published, Shareable};
 use std::marker::PhantomData;
+use std::ops::Range;
 
 /// Blocks as spans with answers of type `W`.
 #[derive(Debug)]
@@ -78,24 +79,74 @@ impl<W: Width> Spans<W> {
         (position / Self::IN_WORD, position % Self::IN_WORD * 8 * size_of::<W>())
     }
 
-    /// Writes the span of these answers, which begins at `last` byte `first`.
-    fn write(span: &mut [u64], first: usize, answers: &[W]) {
+    /// Writes the span that begins at `last` byte `first` and holds the answers before `end`. Bits
+    /// of `starts` say where runs begin.
+    fn write(span: &mut [u64], first: usize, end: usize, starts: &Starts, answers: &[W; BELOW]) {
         let mut set = |byte: usize, value: u64| span[byte / 8] |= value << (byte % 8 * 8);
-        let mut runs = 0;
-        for (at, answer) in answers.iter().enumerate() {
-            if at > 0 && answers[at - 1] != *answer {
-                runs += 1;
-                set(runs, (first + at) as u64);
+        let (mut run, mut begin) = (0, first);
+        loop {
+            let answer = answers[begin].widen().0;
+            set((Self::FIRST + run) * size_of::<W>(), answer.into());
+            run += 1;
+            begin = starts.next(begin + 1).min(end);
+            if begin < end {
+                set(run, begin as u64);
+                continue;
             }
-            if at == 0 || answers[at - 1] != *answer {
-                set((Self::FIRST + runs) * size_of::<W>(), answer.widen().0.into());
+            // The runs that do not exist.
+            for run in run..Self::RUNS {
+                set(run, u8::MAX.into());
+                set((Self::FIRST + run) * size_of::<W>(), answer.into());
             }
+            return;
         }
-        let last = answers.last().map_or(0, |answer| answer.widen().0);
-        for run in runs + 1..Self::RUNS {
-            set(run, u8::MAX.into());
-            set((Self::FIRST + run) * size_of::<W>(), last.into());
+    }
+}
+
+/// Where the runs of a block begin: a bit for each of its answers that is not equal to the one
+/// before. All answers are compared first, in vectors: a branch on each would be mispredicted.
+struct Starts([u64; BELOW / WORD]);
+
+/// The bits of a word.
+const WORD: usize = u64::BITS as usize;
+
+impl Starts {
+    fn of<W: Width>(answers: &[W; BELOW]) -> Self {
+        let mut differ = [0; BELOW];
+        for at in 1..BELOW {
+            differ[at] = u8::from(answers[at] != answers[at - 1]);
         }
+        // A product gathers the lowest bits of eight bytes in its highest byte.
+        let bits = |bytes: &[u8; 8]| u64::from_le_bytes(*bytes).wrapping_mul(0x0102_0408_1020_4080) >> 56;
+        let (eights, _) = differ.as_chunks::<8>();
+        let mut starts = [0; BELOW / WORD];
+        for (at, eight) in eights.iter().enumerate() {
+            starts[at / 8] |= bits(eight) << (at % 8 * 8);
+        }
+        Self(starts)
+    }
+
+    /// Returns the first start from the answer at `at` on; the number of answers if there is none.
+    fn next(&self, at: usize) -> usize {
+        let mut mask = u64::MAX << (at % WORD);
+        for word in at / WORD..BELOW / WORD {
+            let bits = self.0[word] & mask;
+            if bits != 0 {
+                return word * WORD + bits.trailing_zeros() as usize;
+            }
+            mask = u64::MAX;
+        }
+        BELOW
+    }
+
+    /// Returns the number of starts in `span`, whose length is a power of two and which begins at a
+    /// multiple of that.
+    fn count(&self, span: Range<usize>) -> usize {
+        if span.len() < WORD {
+            let bits = self.0[span.start / WORD] >> (span.start % WORD) & ((1 << span.len()) - 1);
+            return bits.count_ones() as usize;
+        }
+        self.0[span.start / WORD..span.end / WORD].iter().map(|word| word.count_ones() as usize).sum()
     }
 }
 
@@ -127,16 +178,24 @@ impl<W: Width> BlockForm for Spans<W> {
     const IS_PREFETCHED: bool = true;
 
     fn pack(answers: &[W; BELOW]) -> Piece<LONGEST> {
-        let runs = |span: &[W]| 1 + span.windows(2).filter(|pair| pair[0] != pair[1]).count();
-        let fits = |&log: &u32| answers.chunks(BELOW >> log).all(|span| runs(span) <= Self::RUNS);
+        let starts = Starts::of(answers);
+        // A span begins with a run of its own, wherever that of the block begins.
+        let runs = |first: usize, addresses: usize| {
+            1 + starts.count(first..first + addresses) - starts.count(first..first + 1)
+        };
+        let fits = |&log: &u32| {
+            let addresses = BELOW >> log;
+            (0..BELOW).step_by(addresses).all(|first| runs(first, addresses) <= Self::RUNS)
+        };
         let log = (0..Self::MOST_LOG).find(fits).unwrap_or(Self::MOST_LOG);
-        let mut words = [0; LONGEST];
         let addresses = BELOW >> log;
-        for (at, (span, answers)) in words.chunks_mut(SPAN).zip(answers.chunks(addresses)).enumerate() {
-            Self::write(span, at * addresses, answers);
+        let mut piece = Piece::zeroed(SPAN << log);
+        for (at, span) in piece.words_mut().chunks_mut(SPAN).enumerate() {
+            let first = at * addresses;
+            Self::write(span, first, first + addresses, &starts, answers);
         }
-        words[0] |= u64::from(log);
-        Piece::new(words, SPAN << log)
+        piece.words_mut()[0] |= u64::from(log);
+        piece
     }
 
     fn unpack(piece: &Piece<LONGEST>) -> [W; BELOW] {
