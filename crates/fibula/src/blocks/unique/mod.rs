@@ -241,8 +241,8 @@ impl<F: Form> Kept<F> {
         self.references[number as usize]
     }
 
-    /// Prefetches what [`release`](Self::release) reads of a chunk: its reference count, its hash and
-    /// its first words.
+    /// Prefetches what [`release`](Self::release) reads of a chunk: its reference count, its hash
+    /// and its first words.
     #[inline(always)]
     pub fn prefetch(&self, number: u32) {
         prefetch(&self.references, number as usize);
