@@ -104,7 +104,7 @@ pub const ABOUT: About = About {
     cost: |shape| {
         (2.3 * shape.levels_of(CHILDREN) - 4.9).max(3.0)
             + 1.8 * shape.share_longer_than_48()
-            + 8.0 * shape.share_longer_than_64()
+            + 6.7 * shape.share_longer_than_64()
     },
     scalar_factor: 2.95,
     ..About::DEFAULT
