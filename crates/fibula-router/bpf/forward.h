@@ -86,8 +86,44 @@ struct {
     MAP_INNER(struct waited);
 } grace SEC(".maps");
 
+INLINE __u64 mixed(__u64 value)
+{
+    value ^= value >> 32;
+    value *= 0x9e3779b97f4a7c15ull;
+    value ^= value >> 29;
+    value *= 0xbf58476d1ce4e5b9ull;
+    return value ^ value >> 32;
+}
+
+/* The ports of a packet, where its protocol has some. */
+INLINE __u32 ports_of(__u8 protocol, const __u32 *ports, const void *end)
+{
+    int has_ports = protocol == IPPROTO_TCP || protocol == IPPROTO_UDP || protocol == IPPROTO_SCTP ||
+                    protocol == IPPROTO_UDPLITE || protocol == IPPROTO_DCCP;
+    return has_ports && (const void *)(ports + 1) <= end ? *ports : 0;
+}
+
+/* What tells a packet's flow: addresses, protocol and ports, mixed. Only next hops of several
+ * legs ask for it, so it is not read with the rest of the header. */
+INLINE __u64 flow4(const struct iphdr *ip, const void *end)
+{
+    __u64 flow = (__u64)ip->saddr << 32 | ip->daddr;
+    if (!(ip->frag_off & NET16(0x3fff)))
+        flow = mixed(flow) ^ ports_of(ip->protocol, (const void *)(ip + 1), end);
+    return flow + ip->protocol;
+}
+
+/* The same of an IPv6 packet. */
+INLINE __u64 flow6(const struct ipv6hdr *ip, const void *end)
+{
+    const __u64 *source = (const void *)&ip->saddr, *words = (const void *)&ip->daddr;
+    __u64 flow = mixed(source[0] ^ mixed(source[1])) ^ mixed(words[0] + mixed(words[1] + 1));
+    return flow + ((__u64)ports_of(ip->nexthdr, (const void *)(ip + 1), end) << 8 | ip->nexthdr);
+}
+
 /* Where the packets of a next hop go, or why they do not leave. */
-INLINE enum reason adjacency_of(const struct packet *packet, __u32 next_hop, struct neighbour *neighbour)
+INLINE enum reason adjacency_of(struct xdp_md *ctx, const struct packet *packet, __u32 next_hop, __be16 protocol,
+                                struct neighbour *neighbour)
 {
     __u32 action, index;
     const volatile struct adjacency *adjacency;
@@ -100,7 +136,9 @@ INLINE enum reason adjacency_of(const struct packet *packet, __u32 next_hop, str
     index = action & ACTION_INDEX;
     if (action >> ACTION_BUCKETS & 15) {
         __u32 bits = action >> ACTION_BUCKETS & 15;
-        index += (__u32)(mixed(packet->flow) >> 32) & ((1u << bits) - 1);
+        const void *end = (void *)(long)ctx->data_end;
+        __u64 flow = protocol == NET16(ETH_P_IP) ? flow4(packet->header, end) : flow6(packet->header, end);
+        index += (__u32)(mixed(flow) >> 32) & ((1u << bits) - 1);
         index = READ(__u32, ((struct cells){&buckets, 0}), index);
     }
     adjacency = bytes_at((struct cells){&adjacencies, 0}, (__u64)index * CELL, CELL);
@@ -149,7 +187,7 @@ INLINE int send(struct xdp_md *ctx, const struct packet *packet, __u32 next_hop,
 {
     struct neighbour neighbour;
     struct count *count;
-    enum reason reason = adjacency_of(packet, next_hop, &neighbour);
+    enum reason reason = adjacency_of(ctx, packet, next_hop, protocol, &neighbour);
 
     if (reason != FORWARDED)
         return stays(packet, reason);

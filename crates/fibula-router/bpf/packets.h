@@ -67,20 +67,10 @@ struct packet {
     __u32 bytes;  /* the length of the frame */
     __u32 length; /* from the IP header on */
     __u32 tags;   /* VLAN tags of the frame */
-    __u64 flow;   /* addresses, protocol and ports, mixed */
     void *header; /* of IP */
     __be16 protocol;
     __u8 life; /* the TTL or hop limit */
 };
-
-INLINE __u64 mixed(__u64 value)
-{
-    value ^= value >> 32;
-    value *= 0x9e3779b97f4a7c15ull;
-    value ^= value >> 29;
-    value *= 0xbf58476d1ce4e5b9ull;
-    return value ^ value >> 32;
-}
 
 /* Counts a packet. Returns the verdict. */
 INLINE int finish(const struct packet *packet, enum reason reason, int verdict)
@@ -97,14 +87,6 @@ INLINE int finish(const struct packet *packet, enum reason reason, int verdict)
 INLINE int stays(const struct packet *packet, enum reason reason)
 {
     return finish(packet, reason, reason == BLACKHOLE || reason == MALFORMED ? XDP_DROP : XDP_PASS);
-}
-
-/* The ports of a packet, where its protocol has some. */
-INLINE __u32 ports_of(__u8 protocol, const __u32 *ports, const void *end)
-{
-    int has_ports = protocol == IPPROTO_TCP || protocol == IPPROTO_UDP || protocol == IPPROTO_SCTP ||
-                    protocol == IPPROTO_UDPLITE || protocol == IPPROTO_DCCP;
-    return has_ports && (const void *)(ports + 1) <= end ? *ports : 0;
 }
 
 INLINE __u32 destination4(const struct iphdr *ip)
@@ -129,10 +111,6 @@ INLINE enum reason read4(struct packet *packet, const struct iphdr *ip, const vo
         return MULTICAST;
     if (destination >> 16 == 0xa9fe)
         return LINK_LOCAL;
-    packet->flow = (__u64)ip->saddr << 32 | ip->daddr;
-    if (!(ip->frag_off & NET16(0x3fff)))
-        packet->flow = mixed(packet->flow) ^ ports_of(ip->protocol, (const void *)(ip + 1), end);
-    packet->flow += ip->protocol;
     packet->life = ip->ttl;
     return FORWARDED;
 }
@@ -157,8 +135,6 @@ INLINE enum reason read6(struct packet *packet, const struct ipv6hdr *ip, const 
         return MULTICAST;
     if (high >> 54 == 0xfe80 >> 6 || NET64(source[0]) >> 54 == 0xfe80 >> 6)
         return LINK_LOCAL;
-    packet->flow = mixed(source[0] ^ mixed(source[1])) ^ mixed(words[0] + mixed(words[1] + 1));
-    packet->flow += (__u64)ports_of(ip->nexthdr, (const void *)(ip + 1), end) << 8 | ip->nexthdr;
     packet->life = ip->hop_limit;
     return FORWARDED;
 }
