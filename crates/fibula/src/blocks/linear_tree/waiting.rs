@@ -90,28 +90,12 @@ impl<const MOST: usize> Waiting<MOST> {
 }
 
 /// Trees that a batch goes down in rounds.
-///
-/// A block goes down the first tree in `STAGES` stages, the last of which is [`end`](Self::end).
-pub trait Rounds<W, const MOST: usize, const STAGES: usize> {
-    /// Whether a stage prefetches what the next one reads first. Then other blocks take their
-    /// stages between both, as in `blocks::pipeline`. Else a block takes its stages in a row.
-    const IS_FAR: bool;
-
-    /// What a stage passes on to the next for a block of `N` addresses.
-    type Found<const N: usize>: Copy;
-
-    /// Returns what the first stage gets.
-    fn nothing<const N: usize>() -> Self::Found<N>;
-
-    /// Runs stage `stage`, which is not the last.
-    fn run<const N: usize>(&self, stage: usize, addresses: &[u128; N], found: &mut Self::Found<N>);
-
-    /// Writes the answers of the first `len` addresses of a block, which is at index `start` of the
-    /// batch. Those that are not done yet go to `waiting`.
-    fn end<const N: usize>(
+pub trait Rounds<W, const MOST: usize> {
+    /// Looks up the first `len` addresses of a block in the first tree. The block is at index
+    /// `start` of the batch. Those that are not done yet go to `waiting`.
+    fn begin<const N: usize>(
         &self,
         addresses: &[u128; N],
-        found: &Self::Found<N>,
         len: usize,
         start: usize,
         next_hops: &mut [W],
@@ -124,63 +108,28 @@ pub trait Rounds<W, const MOST: usize, const STAGES: usize> {
 
 /// Looks up a batch, by blocks of `BLOCK` addresses.
 #[inline(always)]
-pub fn in_rounds<const BLOCK: usize, const MOST: usize, const STAGES: usize, W, R>(
+pub fn in_rounds<const BLOCK: usize, const MOST: usize, W, R: Rounds<W, MOST>>(
     trees: &R,
     addresses: &[u128],
     next_hops: &mut [W],
-) where
-    R: Rounds<W, MOST, STAGES>,
-{
+) {
     let mut waiting = Waiting::NONE;
-    let (blocks, rest) = addresses.as_chunks::<BLOCK>();
-    let mut under_way = [R::nothing::<BLOCK>(); STAGES];
-    let behind = if R::IS_FAR { STAGES - 1 } else { 0 };
-    for step in 0..blocks.len() + behind {
-        ask_ahead::<BLOCK, u128>(addresses, step * BLOCK);
-        if R::IS_FAR {
-            for stage in 0..STAGES - 1 {
-                let Some(at) = step.checked_sub(stage) else { break };
-                let Some(block) = blocks.get(at) else { continue };
-                trees.run(stage, block, &mut under_way[at % STAGES]);
-            }
-            let Some(at) = step.checked_sub(behind) else { continue };
-            let found = &under_way[at % STAGES];
-            trees.end(&blocks[at], found, BLOCK, at * BLOCK, next_hops, &mut waiting);
-        } else {
-            in_a_row(trees, &blocks[step], BLOCK, step * BLOCK, next_hops, &mut waiting);
-        }
+    let mut done = 0;
+    while let Some(block) = addresses[done..].first_chunk() {
+        ask_ahead::<BLOCK, u128>(addresses, done);
+        trees.begin::<BLOCK>(block, BLOCK, done, next_hops, &mut waiting);
         if waiting.len() >= BLOCK {
             trees.finish(&mut waiting, addresses, next_hops);
         }
+        done += BLOCK;
     }
-    let mut done = blocks.len() * BLOCK;
-    for rest in rest.chunks(SHORT_BLOCK) {
+    for rest in addresses[done..].chunks(SHORT_BLOCK) {
         let mut block = [0; SHORT_BLOCK];
         block[..rest.len()].copy_from_slice(rest);
-        in_a_row(trees, &block, rest.len(), done, next_hops, &mut waiting);
+        trees.begin(&block, rest.len(), done, next_hops, &mut waiting);
         done += rest.len();
     }
     while !waiting.is_empty() {
         trees.finish(&mut waiting, addresses, next_hops);
     }
-}
-
-/// Runs all stages for the first `len` addresses of a block, which is at index `start` of the
-/// batch.
-#[inline(always)]
-fn in_a_row<const N: usize, const MOST: usize, const STAGES: usize, W, R>(
-    trees: &R,
-    block: &[u128; N],
-    len: usize,
-    start: usize,
-    next_hops: &mut [W],
-    waiting: &mut Waiting<MOST>,
-) where
-    R: Rounds<W, MOST, STAGES>,
-{
-    let mut found = R::nothing();
-    for stage in 0..STAGES - 1 {
-        trees.run(stage, block, &mut found);
-    }
-    trees.end(block, &found, len, start, next_hops, waiting);
 }

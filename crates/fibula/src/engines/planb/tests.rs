@@ -3,8 +3,7 @@
 
 use super::node::Tree;
 use super::*;
-use crate::arch::Scalar;
-use crate::engines::testing::{ViaView, is_right_around_bounds, meeting, rib};
+use crate::engines::testing::{is_right_around_bounds, meeting, rib};
 use crate::memory::Pages;
 use crate::{Limit, NextHop, Prefix, Route};
 use proptest::prelude::*;
@@ -104,29 +103,6 @@ fn a_batch_mixes_trees_of_all_depths() {
     let engine = check::<u16>(&rib);
     let levels: Vec<u32> = engine.view.trees.iter().map(|tree| tree.levels).collect();
     assert_eq!(levels, [3, 1, 2, 3, 4, 1]);
-}
-
-#[test]
-fn what_is_far_is_asked_for_in_batches_of_all_lengths() {
-    let mut rib = comb(400_000, false);
-    let network = |at: u128| 0x2001_0DB8 << 96 | at << 64;
-    let addresses: Vec<u128> = (0..6000).map(|at| network(7 * at) | (8 + at % 2)).collect();
-    for hosts in [0, 700] {
-        for at in 0..hosts {
-            rib.insert(Prefix::host(network(7 * (2 * at + 1)) | 9), NextHop(250));
-        }
-        let engine = PlanB::<u8>::build(&rib, &Config::default()).unwrap();
-        assert!(size_of_val(&engine.view.leaves[..]) > 2 << 20);
-        assert_eq!(engine.view.marks.is_empty(), hosts == 0);
-        for len in [1, 8, 15, 16, 17, 31, 32, 33, 48, 70, 6000] {
-            let mut next_hops = vec![0; len];
-            engine.lookup_batch(Scalar, &addresses[..len], &mut next_hops);
-            for (&address, next_hop) in addresses.iter().zip(next_hops) {
-                let right = rib.longest_match(address).map_or(NextHop::NONE, |route| route.next_hop);
-                assert_eq!(next_hop.widen(), right, "{address:x}, {len} addresses, {hosts} hosts");
-            }
-        }
-    }
 }
 
 #[test]

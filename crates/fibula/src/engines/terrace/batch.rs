@@ -13,10 +13,6 @@ const BLOCK: usize = 32;
 /// The addresses that wait at most. What was found for each is the handle of its tree.
 const WAITING_MAX: usize = 2 * BLOCK;
 
-/// The stages: one. What passes from one to the next would leave the registers, and cost a fifth of
-/// the speed where the caches hold the table (docs/perf-log.md, "planb in stages").
-const STAGES: usize = 1;
-
 /// What every block reads.
 struct Batch<'v, I, const LEAF: u32> {
     lines: &'v [Node],
@@ -34,27 +30,16 @@ impl<W: Width, const LEAF: u32> TerraceView<W, LEAF> {
         let lines: &[Node] = &self.trees.blocks.lines;
         let (words, has_marks) = (words(lines), self.trees.marked > 0);
         let batch = Batch::<I, LEAF> { lines, words, root: self.root, has_marks, isa };
-        in_rounds::<BLOCK, WAITING_MAX, STAGES, _, _>(&batch, addresses, next_hops);
+        in_rounds::<BLOCK, WAITING_MAX, _, _>(&batch, addresses, next_hops);
     }
 }
 
-impl<W: Width, I: Isa, const LEAF: u32> Rounds<W, WAITING_MAX, STAGES> for Batch<'_, I, LEAF> {
-    const IS_FAR: bool = false;
-
-    type Found<const N: usize> = ();
-
-    #[inline(always)]
-    fn nothing<const N: usize>() {}
-
-    #[inline(always)]
-    fn run<const N: usize>(&self, _: usize, _: &[u128; N], (): &mut ()) {}
-
+impl<W: Width, I: Isa, const LEAF: u32> Rounds<W, WAITING_MAX> for Batch<'_, I, LEAF> {
     #[inline(always)]
     #[allow(clippy::needless_range_loop, reason = "one index runs through arrays of one block")]
-    fn end<const N: usize>(
+    fn begin<const N: usize>(
         &self,
         addresses: &[u128; N],
-        (): &(),
         len: usize,
         start: usize,
         next_hops: &mut [W],
