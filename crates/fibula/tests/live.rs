@@ -164,11 +164,12 @@ fn engines<A: Address>() -> Vec<&'static str> {
 
 #[test]
 fn double_buffered_and_rebuilt_tables() {
-    for engine in ["tree-bitmap/strides=11-7-7-7", "radix", "lc-trie"] {
+    for engine in ["tree-bitmap/strides=11-7-7-7", "radix", "lc-trie", "ledger"] {
         run(engine, of_ipv4);
     }
     run("terrace", of_ipv6::<8>);
     run("terrace", of_ipv6::<24>);
+    run("ledger", of_ipv6::<24>);
 }
 
 #[test]

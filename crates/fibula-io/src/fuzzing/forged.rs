@@ -10,7 +10,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::OnceLock;
 
 /// The engines that keep snapshots. Those in `LARGE` begin with a table of 64 MiB.
-const ENGINES: [&str; 12] = [
+const ENGINES: [&str; 13] = [
     "sail-l",
     "mosaic",
     "mosaic-runs",
@@ -23,6 +23,7 @@ const ENGINES: [&str; 12] = [
     "mosaic6",
     "planb",
     "terrace",
+    "ledger",
 ];
 const LARGE: [&str; 1] = ["dir24-8"];
 

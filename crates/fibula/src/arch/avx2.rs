@@ -41,6 +41,12 @@ impl Isa for Avx2 {
     }
 
     #[inline(always)]
+    fn numbers_equal(self, line: &[u64; super::KEYS], pair: [u64; 2]) -> u32 {
+        // SAFETY: this set exists only where it was detected.
+        unsafe { x86_64::numbers_equal(line, pair) }
+    }
+
+    #[inline(always)]
     fn lanes_of_kind(self, words: &[u32; super::GROUP], (mask, kind): (u32, u32)) -> u16 {
         // SAFETY: this set exists only where it was detected.
         unsafe { x86_64::lanes_of_kind(words, mask, kind) }
@@ -67,6 +73,21 @@ pub(super) mod x86_64 {
         // Packing interleaves the lanes of both halves, which does not change their count.
         let below = _mm256_castsi256_ps(_mm256_packs_epi32(low, high));
         _mm256_movemask_ps(below).count_ones()
+    }
+
+    /// Returns which numbers are equal to those of a pair in turn, one bit each.
+    #[inline]
+    #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+    pub(super) fn numbers_equal(line: &[u64; KEYS], pair: [u64; 2]) -> u32 {
+        let pair = _mm256_broadcastsi128_si256(_mm_set_epi64x(pair[1].cast_signed(), pair[0].cast_signed()));
+        let halves: *const __m256i = line.as_ptr().cast();
+        // SAFETY: a line is two registers.
+        let halves = unsafe { [_mm256_loadu_si256(halves), _mm256_loadu_si256(halves.add(1))] };
+        let [low, high] = halves.map(|half| {
+            let equal = _mm256_castsi256_pd(_mm256_cmpeq_epi64(half, pair));
+            _mm256_movemask_pd(equal).cast_unsigned()
+        });
+        low | high << 4
     }
 
     #[inline]

@@ -49,6 +49,12 @@ impl Isa for Avx512 {
     }
 
     #[inline(always)]
+    fn numbers_equal(self, line: &[u64; KEYS], pair: [u64; 2]) -> u32 {
+        // SAFETY: this set exists only where it was detected.
+        unsafe { x86_64::numbers_equal(line, pair) }
+    }
+
+    #[inline(always)]
     fn lanes_of_kind(self, words: &[u32; GROUP], (mask, kind): (u32, u32)) -> u16 {
         // SAFETY: this set exists only where it was detected.
         unsafe { x86_64::lanes_of_kind(words, mask, kind) }
@@ -80,6 +86,16 @@ mod x86_64 {
         // SAFETY: a line is as long as the register.
         let numbers = unsafe { _mm512_loadu_si512(line.as_ptr().cast()) };
         _mm512_cmplt_epu64_mask(numbers, _mm512_set1_epi64(key.cast_signed())).count_ones()
+    }
+
+    /// Returns which numbers are equal to those of a pair in turn, one bit each.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx2,bmi1,bmi2,lzcnt,popcnt")]
+    pub(super) fn numbers_equal(line: &[u64; KEYS], pair: [u64; 2]) -> u32 {
+        // SAFETY: a line is as long as the register.
+        let numbers = unsafe { _mm512_loadu_si512(line.as_ptr().cast()) };
+        let pair = _mm_set_epi64x(pair[1].cast_signed(), pair[0].cast_signed());
+        _mm512_cmpeq_epi64_mask(numbers, _mm512_broadcast_i64x2(pair)).into()
     }
 
     /// Returns which of the 32 numbers of a line are at least `key`, one bit each, loaded as [for

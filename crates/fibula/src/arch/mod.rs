@@ -151,6 +151,14 @@ pub trait Isa: Copy + Send + Sync + 'static {
         line.iter().map(|&number| u32::from(number < key)).sum()
     }
 
+    /// Returns which numbers of a line are equal, one bit each: those at even places to the first
+    /// of `pair`, the others to the second.
+    #[inline(always)]
+    fn numbers_equal(self, line: &[u64; KEYS], pair: [u64; 2]) -> u32 {
+        let equal = |(at, &number): (usize, &u64)| u32::from(number == pair[at % 2]) << at;
+        line.iter().enumerate().map(equal).sum()
+    }
+
     /// Takes each lane from its node of `level` to a child. The nine children of the node at index
     /// *n* are at index 9 *n* to 9 *n* + 8 of the next level. The lane takes the child that has as
     /// many before it as there are numbers in the node [below](Self::count_below) the lane's key.
@@ -423,6 +431,27 @@ mod tests {
                         );
                     }
                 }
+            }
+        }
+    }
+
+    struct NumbersEqual<'l>(&'l [u64; KEYS], [u64; 2]);
+    impl Kernel for NumbersEqual<'_> {
+        type Output = u32;
+        #[inline(always)]
+        fn run<I: Isa>(self, isa: I) -> u32 {
+            isa.numbers_equal(self.0, self.1)
+        }
+    }
+
+    #[test]
+    fn every_level_finds_the_same_numbers() {
+        let line = [1, 2, 2, 1, u64::MAX, 0, 1, 2];
+        for &level in Level::available() {
+            for (pair, equal) in
+                [([1, 2], 0xC3), ([2, 1], 0x0C), ([u64::MAX, 0], 0x30), ([2, 2], 0x86), ([7; 2], 0)]
+            {
+                assert_eq!(dispatch(level, NumbersEqual(&line, pair)), equal, "{level}: {pair:?}");
             }
         }
     }

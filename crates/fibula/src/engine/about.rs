@@ -1,6 +1,6 @@
 //! [`About`]: an engine's description of itself, known before it is built.
 
-use super::WidthBits;
+use super::{Lengths, WidthBits};
 use crate::arch::Level;
 use crate::{Address, Delta, Family, Limit, NextHop, Prefix, Rib, Route};
 use std::collections::HashSet;
@@ -30,7 +30,7 @@ pub struct About {
     pub preset: &'static [(&'static str, &'static str)],
     /// The cost of a lookup in the slowest of its traces, in nanoseconds on a full table, which
     /// `best` compares.
-    pub cost: fn(Shape) -> f32,
+    pub cost: fn(&Shape) -> f32,
     /// What the cost is multiplied by on [`Level::SCALAR`], which compares the numbers of a line
     /// one by one and does not count bits by an instruction.
     pub scalar_factor: f32,
@@ -43,12 +43,8 @@ pub struct Shape {
     pub family: Family,
     /// The number of routes.
     pub routes: usize,
-    /// The number of routes longer than /24.
-    pub longer_than_24: usize,
-    /// The number of routes longer than /48.
-    pub longer_than_48: usize,
-    /// The number of routes longer than /64.
-    pub longer_than_64: usize,
+    /// The number of routes of each length.
+    pub lengths: Lengths,
     /// The width of its next-hop indices.
     pub width: WidthBits,
     /// The number of different /24s with longer routes, of IPv4: those whose longer routes are
@@ -63,39 +59,40 @@ impl Shape {
     /// Returns the shape of a table. O(n).
     #[must_use]
     pub fn of<A: Address>(rib: &Rib<A>) -> Self {
-        let mut shape = Self {
-            family: A::FAMILY,
-            routes: 0,
-            longer_than_24: 0,
-            longer_than_48: 0,
-            longer_than_64: 0,
-            width: WidthBits::holding(rib.max_next_hop()),
-            counted_24s: 0,
-            counted_from: 0,
-        };
-        rib.iter().for_each(|route| shape.count(route.prefix.len(), |count| *count += 1));
+        let mut shape = Self::with_lengths(A::FAMILY, Lengths::of(rib));
+        shape.width = WidthBits::holding(rib.max_next_hop());
         if A::FAMILY == Family::Ipv4 {
-            (shape.counted_24s, shape.counted_from) = (different_24s(rib), shape.longer_than_24);
+            (shape.counted_24s, shape.counted_from) = (different_24s(rib), shape.lengths.longer_than(24));
         }
         shape
     }
 
+    /// Returns the shape of a table with so many routes of each length and few next hops, all of
+    /// whose /24s are alike.
+    #[must_use]
+    pub fn with_lengths(family: Family, lengths: Lengths) -> Self {
+        let routes = lengths.routes();
+        Self { family, routes, lengths, width: WidthBits::U8, counted_24s: 0, counted_from: 0 }
+    }
+
     /// Follows a change of the table. O(1).
     pub fn follow<A: Address>(&mut self, delta: &Delta<A>) {
-        match (delta.before.is_some(), delta.after.is_some()) {
-            (false, true) => self.count(delta.prefix.len(), |count| *count += 1),
-            (true, false) => self.count(delta.prefix.len(), |count| *count -= 1),
-            _ => {}
-        }
+        self.lengths.follow(delta);
+        self.routes = self.routes + usize::from(delta.after.is_some()) - usize::from(delta.before.is_some());
         self.width = Ord::max(self.width, WidthBits::holding(delta.after));
     }
 
-    /// Changes each number that counts routes of this length.
-    fn count(&mut self, len: u8, change: impl Fn(&mut usize)) {
-        change(&mut self.routes);
-        let longer =
-            [(24, &mut self.longer_than_24), (48, &mut self.longer_than_48), (64, &mut self.longer_than_64)];
-        longer.into_iter().filter(|&(least, _)| len > least).for_each(|(_, count)| change(count));
+    /// Returns the shape of the table without a share of the routes of one length, 0 to 1.
+    #[must_use]
+    pub fn without(&self, length: u8, share: f32) -> Self {
+        let mut shape = *self;
+        let routes = (self.lengths.count(length) as f32 * share) as u32;
+        shape.lengths.remove(length, routes);
+        shape.routes -= routes as usize;
+        let longer = [self, &shape].map(|shape| shape.lengths.longer_than(24) as u64);
+        let left = |count: usize| (count as u64 * longer[1] / longer[0].max(1)) as usize;
+        (shape.counted_24s, shape.counted_from) = (left(self.counted_24s), left(self.counted_from));
+        shape
     }
 
     /// Returns the levels of a tree of `children` children a node in which each route takes two
@@ -108,18 +105,19 @@ impl Shape {
 
     /// Returns the share of routes that are longer than /24, 0 to 1.
     #[must_use]
-    pub fn share_longer_than_24(self) -> f32 {
-        self.longer_than_24 as f32 / self.routes.max(1) as f32
+    pub fn share_longer_than_24(&self) -> f32 {
+        self.lengths.longer_than(24) as f32 / self.routes.max(1) as f32
     }
 
     /// Returns the number of different /24s with longer routes. After changes it is an estimate:
     /// each further route makes one more, and each that is gone leaves its share fewer.
     #[must_use]
-    pub fn different_24s(self) -> usize {
-        match self.longer_than_24.checked_sub(self.counted_from) {
+    pub fn different_24s(&self) -> usize {
+        match self.lengths.longer_than(24).checked_sub(self.counted_from) {
             Some(more) => self.counted_24s + more,
             None => {
-                (self.counted_24s as u64 * self.longer_than_24 as u64 / self.counted_from as u64) as usize
+                (self.counted_24s as u64 * self.lengths.longer_than(24) as u64 / self.counted_from as u64)
+                    as usize
             }
         }
     }
@@ -128,21 +126,21 @@ impl Shape {
     /// where each that is different takes `bytes`. They grow as long as more of those are in a
     /// cache.
     #[must_use]
-    pub fn wait_below_24(self, bytes: usize) -> f32 {
+    pub fn wait_below_24(&self, bytes: usize) -> f32 {
         let mebibytes = self.different_24s() as f32 * bytes as f32 / (1 << 20) as f32;
         0.45 * mebibytes.min(40.0)
     }
 
     /// Returns the share of routes that are longer than /48, 0 to 1.
     #[must_use]
-    pub fn share_longer_than_48(self) -> f32 {
-        self.longer_than_48 as f32 / self.routes.max(1) as f32
+    pub fn share_longer_than_48(&self) -> f32 {
+        self.lengths.longer_than(48) as f32 / self.routes.max(1) as f32
     }
 
     /// Returns the share of routes that are longer than /64, 0 to 1.
     #[must_use]
-    pub fn share_longer_than_64(self) -> f32 {
-        self.longer_than_64 as f32 / self.routes.max(1) as f32
+    pub fn share_longer_than_64(&self) -> f32 {
+        self.lengths.longer_than(64) as f32 / self.routes.max(1) as f32
     }
 }
 
@@ -188,7 +186,7 @@ impl About {
 
     /// Returns the [cost](Self::cost) of a lookup with an instruction set, in nanoseconds.
     #[must_use]
-    pub fn cost_on(&self, isa: Level, shape: Shape) -> f32 {
+    pub fn cost_on(&self, isa: Level, shape: &Shape) -> f32 {
         (self.cost)(shape) * if isa == Level::SCALAR { self.scalar_factor } else { 1.0 }
     }
 

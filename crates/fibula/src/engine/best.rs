@@ -21,10 +21,10 @@ pub const BEST: &str = "best";
 /// ```
 #[must_use]
 pub fn costs<'e, A: Address>(engines: &'e [Entry], isa: Level, rib: &Rib<A>) -> Vec<(&'e Entry, f32)> {
-    costs_of(engines, isa, Shape::of(rib))
+    costs_of(engines, isa, &Shape::of(rib))
 }
 
-fn costs_of(engines: &[Entry], isa: Level, shape: Shape) -> Vec<(&Entry, f32)> {
+fn costs_of<'e>(engines: &'e [Entry], isa: Level, shape: &Shape) -> Vec<(&'e Entry, f32)> {
     let engines = engines.iter().filter(|entry| entry.does(shape.family));
     let mut costs: Vec<(&Entry, f32)> =
         engines.map(|entry| (entry, entry.about.cost_on(isa, shape))).collect();
@@ -68,7 +68,7 @@ impl Choice {
     /// Returns the engines in the order in which to try them. With `for_changes`, only those that
     /// follow a large table in place.
     pub(crate) fn candidates(&self, for_changes: bool) -> Vec<Entry> {
-        let costs = costs_of(&self.engines, self.isa, self.shape).into_iter().map(|(&entry, _)| entry);
+        let costs = costs_of(&self.engines, self.isa, &self.shape).into_iter().map(|(&entry, _)| entry);
         let is_large = for_changes && self.shape.routes > REBUILT_MOST;
         costs.filter(|entry| !is_large || entry.about.updates == Updates::InPlace).collect()
     }
@@ -92,7 +92,7 @@ impl Choice {
             return false;
         }
         self.changes = 0;
-        let cost = |entry: &Entry| entry.about.cost_on(self.isa, self.shape);
+        let cost = |entry: &Entry| entry.about.cost_on(self.isa, &self.shape);
         let least = self.candidates(true).first().map_or(f32::INFINITY, cost);
         cost(engine) > REPLACED_FROM * least
     }
@@ -101,7 +101,7 @@ impl Choice {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::{About, ENGINES, WidthBits};
+    use crate::engine::{About, ENGINES, Lengths};
     use crate::live::{Live, Settings};
     use crate::{Family, Fib, NextHop, Prefix};
     use std::time::Duration;
@@ -119,19 +119,13 @@ mod tests {
 
     #[test]
     fn without_vectors_a_large_table_is_not_for_an_engine_that_compares_lines() {
-        let first = |isa: Level, networks: usize, hosts: usize| {
-            let shape = Shape {
-                family: Family::Ipv6,
-                routes: networks + hosts,
-                longer_than_24: networks + hosts,
-                longer_than_48: hosts,
-                longer_than_64: hosts,
-                width: WidthBits::U8,
-                counted_24s: 0,
-                counted_from: 0,
-            };
+        let first = |isa: Level, networks: u32, hosts: u32| {
+            let mut lengths = Lengths::default();
+            lengths.add(48, networks);
+            lengths.add(128, hosts);
+            let shape = Shape::with_lengths(Family::Ipv6, lengths);
             let compared = ["poptrie", "mosaic6", "planb", "terrace"];
-            let costs = costs_of(ENGINES, isa, shape);
+            let costs = costs_of(ENGINES, isa, &shape);
             let first = costs.iter().find(|(entry, _)| compared.contains(&entry.about.name));
             first.map(|(entry, _)| entry.about.name)
         };
@@ -145,7 +139,8 @@ mod tests {
     #[test]
     fn a_table_of_hosts_is_for_the_engine_that_looks_hosts_up_in_lockstep() {
         let best = |hosts: u128| {
-            let networks = (0..10_000).map(|at| Prefix::containing((0x2A00_0000 + at) << 96, 32));
+            let networks =
+                (0..10_000).map(|at| Prefix::containing((0x2A00_0000 + at) << 96, 32 + at as u8 % 12));
             let hosts = (0..hosts).map(Prefix::host);
             let rib: Rib<u128> =
                 networks.chain(hosts).map(|prefix| crate::Route { prefix, next_hop: NextHop(1) }).collect();
@@ -158,7 +153,7 @@ mod tests {
     fn a_large_table_that_changes_gets_an_engine_that_follows_in_place() {
         let network = |number: u128| Prefix::containing(number << 64, 64);
         let follow = |spec: &str, networks: u128| {
-            let networks = (0..networks).map(|at| network(at << 8));
+            let networks = (0..networks).map(|at| Prefix::containing(at << 72, 64 - at as u8 % 8));
             let mut rib: Rib<u128> =
                 networks.map(|prefix| crate::Route { prefix, next_hop: NextHop(1) }).collect();
             let mut fib = Fib::build(spec, &rib).unwrap();
@@ -211,7 +206,7 @@ mod tests {
     #[test]
     fn a_live_table_that_has_become_another_gets_another_engine() {
         let route = |at: u128, next_hop| crate::Route {
-            prefix: Prefix::containing(at << 72, 64),
+            prefix: Prefix::containing(at << 72, 64 - (at % 500) as u8 % 8),
             next_hop: NextHop(next_hop),
         };
         let rib: Rib<u128> = (0..500).map(|at| route(at, 1)).collect();
@@ -248,14 +243,14 @@ mod tests {
 
     #[test]
     fn many_different_24s_are_for_the_engine_that_stores_them_as_runs() {
-        // Two hosts in each network: alike in all, different in each, and with wider next hops.
+        // A host and a /31 in each network: alike in all, different in each, and with wider next hops.
         let best = |networks: u32, patterns: u32, next_hops: u32| {
-            let hosts = (0..networks).flat_map(|at| {
+            let longer = (0..networks).flat_map(|at| {
                 let (low, high) = (at % patterns % 250, at % patterns / 250);
-                [(at << 8 | low, 1 + high), (at << 8 | 255, next_hops)]
+                let host = (Prefix::host(at << 8 | low), NextHop(1 + high));
+                [host, (Prefix::containing(at << 8 | 0xFE, 31), NextHop(next_hops))]
             });
-            let routes =
-                hosts.map(|(host, hop)| crate::Route { prefix: Prefix::host(host), next_hop: NextHop(hop) });
+            let routes = longer.map(|(prefix, next_hop)| crate::Route { prefix, next_hop });
             Fib::build(BEST, &routes.collect()).unwrap().entry().about.name
         };
         assert_eq!(best(40_000, 1, 255), "mosaic-deep");
@@ -267,18 +262,32 @@ mod tests {
 
     #[test]
     fn a_table_whose_24s_become_different_gets_another_engine() {
-        let host = |at: u32, last: u32| Prefix::host(at << 8 | last);
-        let mut rib: Rib<u32> =
-            (0..60_000).map(|at| crate::Route { prefix: host(at, 0), next_hop: NextHop(1) }).collect();
+        let route = |at: u32| crate::Route { prefix: Prefix::containing(at << 8, 31), next_hop: NextHop(1) };
+        let mut rib: Rib<u32> = (0..60_000).map(route).collect();
         let mut fib = Fib::build(BEST, &rib).unwrap();
         let mut names = vec![fib.entry().about.name];
         for at in 0..60_000 {
-            let delta = rib.insert(host(at, 1 + at % 250), NextHop(300 + at / 250)).unwrap();
+            let delta = rib.insert(Prefix::host(at << 8 | (2 + at % 250)), NextHop(300 + at / 250)).unwrap();
             fib.apply(&rib, &[delta]).unwrap();
         }
         names.push(fib.entry().about.name);
         assert_eq!(names, ["mosaic-deep", "mosaic-spans"]);
         fib.validate(&rib).unwrap();
+    }
+
+    #[test]
+    fn a_table_of_one_length_is_for_the_exact_match() {
+        fn best<A: Address>(prefix: impl Fn(u32) -> Prefix<A>) -> &'static str {
+            let route = |at| crate::Route { prefix: prefix(at), next_hop: NextHop(1 + at % 200) };
+            Fib::build(BEST, &(0..200_000).map(route).collect()).unwrap().entry().about.name
+        }
+        let hosts = |at| Prefix::host(0x2001_0DB8 << 96 | u128::from(at) << 30);
+        let racks = |at| Prefix::containing(0x2001_0DB8 << 96 | u128::from(at) << 64, 64);
+        assert_eq!([best(hosts), best(racks)], ["ledger"; 2]);
+        // Two hosts in each /24 of many, all in a row, and networks.
+        assert_eq!(best(|at: u32| Prefix::host((at / 2) << 8 | (at * 7 % 250 + at % 2))), "ledger");
+        assert_eq!(best(|at: u32| Prefix::host(0x0A00_0000 | at)), "mosaic-deep");
+        assert_eq!(best(|at: u32| Prefix::containing(at << 8, 24)), "mosaic");
     }
 
     #[test]

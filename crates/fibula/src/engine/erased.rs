@@ -91,6 +91,17 @@ impl<A: Address, L: Lookup<A>> Kernel for Batch<'_, L, A, L::Width> {
     }
 }
 
+/// Looks up a batch out of line, for an engine that contains another: its code for every
+/// instruction set is there once.
+pub(crate) fn look_up_inside<A: Address, L: Lookup<A>>(
+    tables: &L,
+    isa: Level,
+    addresses: &[A],
+    next_hops: &mut [L::Width],
+) {
+    dispatch(isa, Batch { tables, addresses, next_hops });
+}
+
 fn batch<A: Address, L: Lookup<A>>(tables: &L, isa: Level, addresses: &[A], next_hops: NextHopSlice<'_>) {
     let given = next_hops.width();
     let Some(next_hops) = L::Width::elements(next_hops) else {

@@ -29,6 +29,7 @@ mod capability;
 mod config;
 mod erased;
 mod figure;
+mod lengths;
 mod meter;
 mod registry;
 mod update;
@@ -40,6 +41,7 @@ pub use best::{BEST, costs};
 pub use capability::{Persist, Persistence, Share, Sharing, Staging};
 pub use config::Config;
 pub use figure::Figure;
+pub use lengths::Lengths;
 pub use meter::{Accesses, Meter, Unmetered};
 pub use registry::{Builder, ENGINES, Entry, Makers, Opener, find};
 pub use update::{Cost, Update};
@@ -49,7 +51,7 @@ pub use width::{Width, WidthBits};
 pub use crate::arch::{Isa, Level};
 pub use crate::memory::{Memory, Pages};
 pub(crate) use best::Choice;
-pub(crate) use erased::Whole;
+pub(crate) use erased::{Whole, look_up_inside};
 #[doc(hidden)]
 pub use erased::{boxed, opened};
 

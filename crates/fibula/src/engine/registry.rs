@@ -173,6 +173,7 @@ registry! {
     bloom6_naive: engines::bloom_naive::ABOUT6, [ipv6] engines::bloom_naive::Bloom6Naive;
     #[cfg(feature = "papers")]
     bloom6: engines::bloom6::ABOUT, [ipv6] engines::bloom6::Bloom6;
+    ledger: engines::ledger::ABOUT, [ipv4 ipv6] engines::ledger::Ledger;
     terrace: engines::terrace::ABOUT, [ipv6] engines::terrace::Terrace;
     planb: engines::planb::ABOUT, [ipv6] engines::planb::PlanB;
     mosaic6: engines::mosaic6::ABOUT, [ipv6] engines::mosaic6::Mosaic6;

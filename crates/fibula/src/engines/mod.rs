@@ -32,6 +32,7 @@ pub mod dxr;
 pub mod hybrid;
 #[cfg(feature = "papers")]
 pub mod lc_trie;
+pub mod ledger;
 #[cfg(feature = "papers")]
 pub mod lulea;
 #[cfg(feature = "papers")]

@@ -8,7 +8,7 @@ use crate::{Fib, Prefix, Route};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// The engines that support snapshots.
-const KEEPING: [&str; 16] = [
+const KEEPING: [&str; 17] = [
     "dir24-8",
     "sail-l",
     "mosaic",
@@ -25,6 +25,7 @@ const KEEPING: [&str; 16] = [
     "mosaic6",
     "planb",
     "terrace",
+    "ledger",
 ];
 
 /// Returns a table with routes of all lengths and next hops up to `greatest`.
@@ -250,7 +251,7 @@ fn forge<A: Address>(specification: &str, width: WidthBits, rounds: u32) -> [u32
 }
 
 /// The engines whose snapshots are small, and those that begin with a table of megabytes.
-const FORGED: [(&str, u32); 13] = [
+const FORGED: [(&str, u32); 14] = [
     ("sail-l", 80),
     ("mosaic", 60),
     ("mosaic-runs", 60),
@@ -263,6 +264,7 @@ const FORGED: [(&str, u32); 13] = [
     ("mosaic6", 80),
     ("planb", 200),
     ("terrace", 200),
+    ("ledger", 60),
     ("dir24-8", 1),
 ];
 

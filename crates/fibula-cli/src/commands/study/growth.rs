@@ -1,9 +1,10 @@
 //! `fibula study growth`: engines on tables that grow.
 
-use super::common::ToPage;
-use crate::commands::measuring::{engines, tell_all, traces};
+use super::common::{ToPage, each_table};
+use crate::commands::measuring::{engines, table_options, tell_all, traces};
 use crate::exit::Verdict;
 use crate::output::Output;
+use crate::reading::Reading;
 use crate::registry;
 use clap::Args;
 use fibula::{Address, Rib};
@@ -17,7 +18,7 @@ use indicatif::ProgressBar;
 use serde::Serialize;
 
 /// Measure engines on made tables that grow, have many next hops, or are those of an access router
-/// or of a small private network
+/// or of a small private network, and on tables of your own
 ///
 /// Bytes, speed on the `prefix` trace, latency, and the time to build and to update. Rows go to
 /// standard output. With `--output` a Markdown page with plots is written too.
@@ -26,6 +27,11 @@ pub(crate) struct Arguments {
     /// The engines: `all`, or a list like `best,dxr18,dxr/k=20`
     #[arg(short, long, default_value = "best,poptrie", value_name = "LIST")]
     engine: String,
+    /// Tables to measure after the made ones, as they are
+    #[arg(short, long, value_name = "TABLE")]
+    table: Vec<String>,
+    #[command(flatten)]
+    reading: Reading,
     /// The sizes of the IPv4 tables, in prefixes
     #[arg(
         long,
@@ -87,6 +93,8 @@ impl Arguments {
         self.study(&mut studies, "hosts", &generate::edge(hosts, self.next_hops, 1)?)?;
         let private = Size { ipv4: self.private, ipv6: self.private };
         self.study(&mut studies, "private", &generate::internet(private, self.next_hops, 1)?)?;
+        let whole =
+            each_table(&self.table, &self.reading, |name, tables| self.study(&mut studies, name, &tables))?;
         for study in &studies {
             tell_all(&study.wrong);
         }
@@ -95,10 +103,10 @@ impl Arguments {
             study.refused.iter().map(move |refusal| RefusedTable { refusal, table, prefixes: study.prefixes })
         });
         output.rows_and_refused(growth_rows(&studies).iter(), refused)?;
-        let command = format!("fibula study growth -e {}", self.engine);
+        let command = format!("fibula study growth -e {}{}", self.engine, table_options(&self.table));
         self.page.write(|| growth_page(&studies, GROWING, &command, &Machine::here().to_string()))?;
         let right = studies.iter().all(|study| study.wrong.is_empty());
-        Ok(if right { Verdict::Good } else { Verdict::Bad })
+        Ok(if right { whole } else { Verdict::Bad })
     }
 
     fn study(&self, studies: &mut Vec<EngineStudy>, name: &str, tables: &Tables) -> anyhow::Result<()> {

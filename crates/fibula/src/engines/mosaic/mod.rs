@@ -214,7 +214,7 @@ pub const SPANS: About = About {
 
 /// Returns the nanoseconds that lookups wait for tiles of 32-bit entries, beyond what they wait for
 /// tiles of answers: none with the 3,000 routes of an office, half more with ten times the routes.
-fn wait_for_wide_tiles(shape: Shape) -> f32 {
+fn wait_for_wide_tiles(shape: &Shape) -> f32 {
     0.5 * (shape.routes as f32 / 3000.0).log10().max(0.0)
 }
 
@@ -223,12 +223,12 @@ fn wait_for_wide_tiles(shape: Shape) -> f32 {
 const WAIT_IN_BATCHES: f32 = 12.0;
 
 /// Returns the nanoseconds that lookups wait for blocks of 256 answers.
-fn wait_for_blocks(shape: Shape) -> f32 {
+fn wait_for_blocks(shape: &Shape) -> f32 {
     shape.wait_below_24(BELOW * usize::from(shape.width.bits()) / 8)
 }
 
 /// Returns the nanoseconds that the hash table and the blocks take, for each address of all.
-fn below_24(shape: Shape) -> f32 {
+fn below_24(shape: &Shape) -> f32 {
     (19.0 + wait_for_blocks(shape)) * shape.share_longer_than_24()
 }
 

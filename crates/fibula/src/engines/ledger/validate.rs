@@ -1,0 +1,48 @@
+//! The structural check.
+
+use super::Ledger;
+use super::lines::InLines;
+use crate::engine::{Engine, Lengths, Width};
+use crate::{Prefix, Rib};
+
+impl<A: InLines, W: Width> Ledger<A, W> {
+    /// Checks that each route is an entry in its line or one of the others, and each only once.
+    pub(super) fn check(&self, rib: &Rib<A>) -> Result<(), String> {
+        let (lines, length) = (&self.view.lines, self.view.length);
+        let mut entries = 0;
+        for (level, at, line) in lines.all() {
+            let filled = lines.filled(line);
+            for slot in 0..A::layout(length).slots() {
+                let (key, hop) = (lines.key_at(line, slot), lines.hop_at(line, slot));
+                let prefix = Prefix::containing(key, length);
+                if slot >= filled {
+                    if (key, hop) != (A::ZERO, 0) {
+                        return Err(format!(
+                            "slot {slot} of line {at} is behind the last, and holds {key:?}"
+                        ));
+                    }
+                    continue;
+                }
+                entries += 1;
+                let is_right = rib.get(prefix).is_some_and(|next_hop| next_hop.0 == hop);
+                if prefix.first() != key || lines.places(key)[level] != at || !is_right {
+                    return Err(format!("line {at} has {prefix} with next hop {hop}"));
+                }
+                if rib.covered(prefix).nth(1).is_some() || self.routes.get(prefix).is_some() {
+                    return Err(format!("{prefix} is an entry, and one of the others or above others"));
+                }
+            }
+        }
+        if let Some(route) = self.routes.iter().find(|route| rib.get(route.prefix) != Some(route.next_hop)) {
+            return Err(format!("{} is none of the routes", route.prefix));
+        }
+        if (entries, entries + self.routes.len()) != (self.entries, rib.len()) {
+            let counts = (self.entries, self.routes.len());
+            return Err(format!("{entries} entries, counted {counts:?}, of {} routes", rib.len()));
+        }
+        if self.lengths != Lengths::of(rib) {
+            return Err("the lengths are not those of the table".into());
+        }
+        self.kept().validate(&self.routes)
+    }
+}
