@@ -243,7 +243,8 @@ mod tests {
 
     #[test]
     fn many_different_24s_are_for_the_engine_that_stores_them_as_runs() {
-        // A host and a /31 in each network: alike in all, different in each, and with wider next hops.
+        // A host and a /31 in each network: alike in all, different in each, and with wider next
+        // hops.
         let best = |networks: u32, patterns: u32, next_hops: u32| {
             let longer = (0..networks).flat_map(|at| {
                 let (low, high) = (at % patterns % 250, at % patterns / 250);

@@ -23,7 +23,8 @@ impl Lengths {
     ///     rib.insert(prefix.parse()?, NextHop(1));
     /// }
     /// let lengths = Lengths::of(&rib);
-    /// assert_eq!((lengths.count(8), lengths.longer_than(8), lengths.most_frequent()), (1, 2, (32, 2)));
+    /// assert_eq!((lengths.count(8), lengths.longer_than(8)), (1, 2));
+    /// assert_eq!(lengths.most_frequent(), (32, 2));
     /// # Ok::<(), fibula::Error>(())
     /// ```
     #[must_use]
