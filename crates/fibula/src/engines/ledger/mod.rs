@@ -29,7 +29,7 @@
 //! - An entry whose lines are both full is one of the other routes instead. So nothing probes, and
 //!   a table made to meet in few lines is as fast as the engine of the other routes.
 //! - The entries of a line have its first slots. A slot without an entry has next hop 0.
-//! - The other routes are in [`mosaic`](super::mosaic) or [`terrace`](super::terrace).
+//! - The other routes are in [`mosaic`] or [`terrace`].
 //!
 //! # Worked example
 //! 192.0.2.0/24 with next hop 1, 192.0.2.7/32 with 2, 192.0.2.9/32 with 3. The length is 32, and
