@@ -279,7 +279,8 @@ mod tests {
     #[test]
     fn a_table_of_one_length_is_for_the_exact_match() {
         fn best<A: Address>(prefix: impl Fn(u32) -> Prefix<A>) -> &'static str {
-            let route = |at| crate::Route { prefix: prefix(at), next_hop: NextHop(1 + at % 200) };
+            let next_hop = |at: u32| NextHop(1 + at.wrapping_mul(0x9E37_79B9) % 200);
+            let route = |at| crate::Route { prefix: prefix(at), next_hop: next_hop(at) };
             Fib::build(BEST, &(0..200_000).map(route).collect()).unwrap().entry().about.name
         }
         let hosts = |at| Prefix::host(0x2001_0DB8 << 96 | u128::from(at) << 30);
