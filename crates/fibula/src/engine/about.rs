@@ -67,8 +67,8 @@ impl Shape {
         shape
     }
 
-    /// Returns the shape of a table with so many routes of each length and few next hops, all of
-    /// whose /24s are alike.
+    /// Returns the shape of a table with the routes that `lengths` counts. Its next hops fit in 8
+    /// bits. No two of its /24s differ in their longer routes.
     #[must_use]
     pub fn with_lengths(family: Family, lengths: Lengths) -> Self {
         let routes = lengths.routes();

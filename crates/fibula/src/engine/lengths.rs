@@ -34,15 +34,15 @@ impl Lengths {
         lengths
     }
 
-    /// Counts some routes more of a length.
+    /// Adds `routes` to the count of a length.
     pub fn add(&mut self, length: u8, routes: u32) {
         self.0[usize::from(length)] += routes;
     }
 
-    /// Counts some routes less of a length.
+    /// Subtracts `routes` from the count of a length.
     ///
     /// # Panics
-    /// If there are not as many.
+    /// If the count is less.
     pub fn remove(&mut self, length: u8, routes: u32) {
         let count = &mut self.0[usize::from(length)];
         *count = count.checked_sub(routes).expect("no more routes go than there are");

@@ -37,7 +37,8 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// Returns the first and the second lines that a build makes for so many entries.
+    /// Returns the number of first lines, and of second lines, that a build makes for `entries`
+    /// entries.
     pub(super) fn lines_for(self, entries: usize) -> [usize; 2] {
         let first = (10 * entries).div_ceil(self.fill_of_ten).max(1);
         [first, first.div_ceil(self.firsts)]
@@ -168,7 +169,7 @@ pub(super) fn second_hop<A: InLines, const SHORT: bool>(isa: impl Isa, lines: &[
 }
 
 impl<A: InLines> Lines<A> {
-    /// Returns lines without entries, with room for so many whose prefixes have this length.
+    /// Returns empty lines with room for `entries` entries, whose prefixes have `length` bits.
     pub(super) fn with_room_for(entries: usize, length: u8, pages: Pages) -> Self {
         let lines = A::layout(length).lines_for(entries).map(|lines| Array::zeroed(lines, pages));
         Self::holding(lines, length)

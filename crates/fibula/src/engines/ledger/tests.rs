@@ -41,7 +41,7 @@ fn full_lines<A: InLines>() {
     let mut engine: Ledger<A, u8> = build(&rib);
     let fit = 2 * A::layout(A::BITS).slots();
     assert_eq!((engine.entries, engine.routes.len()), (fit, 50 - fit));
-    // Entries go and others stay where they are; only who comes anew takes the slots.
+    // Half of the hosts are withdrawn. Their slots stay free: another route moves into none.
     for (at, &prefix) in hosts.iter().enumerate() {
         let delta = if at % 2 == 0 { rib.remove(prefix) } else { rib.insert(prefix, hop(at + 1)) };
         let update = engine.apply(&rib, &[delta.unwrap()]);
