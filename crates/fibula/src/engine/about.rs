@@ -41,8 +41,6 @@ pub struct About {
 pub struct Shape {
     /// Its family.
     pub family: Family,
-    /// The number of routes.
-    pub routes: usize,
     /// The number of routes of each length.
     pub lengths: Lengths,
     /// The width of its next-hop indices.
@@ -71,14 +69,18 @@ impl Shape {
     /// bits. No two of its /24s differ in their longer routes.
     #[must_use]
     pub fn with_lengths(family: Family, lengths: Lengths) -> Self {
-        let routes = lengths.routes();
-        Self { family, routes, lengths, width: WidthBits::U8, counted_24s: 0, counted_from: 0 }
+        Self { family, lengths, width: WidthBits::U8, counted_24s: 0, counted_from: 0 }
+    }
+
+    /// Returns the number of routes.
+    #[must_use]
+    pub fn routes(&self) -> usize {
+        self.lengths.routes()
     }
 
     /// Follows a change of the table. O(1).
     pub fn follow<A: Address>(&mut self, delta: &Delta<A>) {
         self.lengths.follow(delta);
-        self.routes = self.routes + usize::from(delta.after.is_some()) - usize::from(delta.before.is_some());
         self.width = Ord::max(self.width, WidthBits::holding(delta.after));
     }
 
@@ -88,7 +90,6 @@ impl Shape {
         let mut shape = *self;
         let routes = (self.lengths.count(length) as f32 * share) as u32;
         shape.lengths.remove(length, routes);
-        shape.routes -= routes as usize;
         let longer = [self, &shape].map(|shape| shape.lengths.longer_than(24) as u64);
         let left = |count: usize| (count as u64 * longer[1] / longer[0].max(1)) as usize;
         (shape.counted_24s, shape.counted_from) = (left(self.counted_24s), left(self.counted_from));
@@ -100,13 +101,13 @@ impl Shape {
     /// for does.
     #[must_use]
     pub fn levels_of(&self, children: usize) -> f32 {
-        (2.0 * self.routes.max(1) as f32).log(children as f32)
+        (2.0 * self.routes().max(1) as f32).log(children as f32)
     }
 
     /// Returns the share of routes that are longer than /24, 0 to 1.
     #[must_use]
     pub fn share_longer_than_24(&self) -> f32 {
-        self.lengths.longer_than(24) as f32 / self.routes.max(1) as f32
+        self.lengths.longer_than(24) as f32 / self.routes().max(1) as f32
     }
 
     /// Returns the number of different /24s with longer routes. After changes it is an estimate:
@@ -134,13 +135,13 @@ impl Shape {
     /// Returns the share of routes that are longer than /48, 0 to 1.
     #[must_use]
     pub fn share_longer_than_48(&self) -> f32 {
-        self.lengths.longer_than(48) as f32 / self.routes.max(1) as f32
+        self.lengths.longer_than(48) as f32 / self.routes().max(1) as f32
     }
 
     /// Returns the share of routes that are longer than /64, 0 to 1.
     #[must_use]
     pub fn share_longer_than_64(&self) -> f32 {
-        self.lengths.longer_than(64) as f32 / self.routes.max(1) as f32
+        self.lengths.longer_than(64) as f32 / self.routes().max(1) as f32
     }
 }
 

@@ -69,7 +69,7 @@ impl Choice {
     /// follow a large table in place.
     pub(crate) fn candidates(&self, for_changes: bool) -> Vec<Entry> {
         let costs = costs_of(&self.engines, self.isa, &self.shape).into_iter().map(|(&entry, _)| entry);
-        let is_large = for_changes && self.shape.routes > REBUILT_MOST;
+        let is_large = for_changes && self.shape.routes() > REBUILT_MOST;
         costs.filter(|entry| !is_large || entry.about.updates == Updates::InPlace).collect()
     }
 
@@ -85,10 +85,10 @@ impl Choice {
     /// last look, and another engine costs clearly less now; or it is rebuilt for each change, and
     /// the table is large.
     pub(crate) fn is_outdated(&mut self, engine: &Entry) -> bool {
-        if engine.about.updates == Updates::Rebuild && self.shape.routes > REBUILT_MOST {
+        if engine.about.updates == Updates::Rebuild && self.shape.routes() > REBUILT_MOST {
             return true;
         }
-        if self.changes < CHANGES_LEAST.max(self.shape.routes / 4) {
+        if self.changes < CHANGES_LEAST || self.changes < self.shape.routes() / 4 {
             return false;
         }
         self.changes = 0;

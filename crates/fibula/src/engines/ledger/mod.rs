@@ -114,7 +114,7 @@ fn cost(shape: &Shape) -> f32 {
             (compared + wait::<u128>(length, routes), terrace::ABOUT)
         }
     };
-    let missed = 1.0 - (1.0 - NO_ENTRY) * routes as f32 / shape.routes.max(1) as f32;
+    let missed = 1.0 - (1.0 - NO_ENTRY) * routes as f32 / shape.routes().max(1) as f32;
     exact + missed * (COLLECTED + (others.cost)(&shape.without(length, 1.0 - NO_ENTRY)))
 }
 
@@ -134,8 +134,6 @@ pub struct Ledger<A: InLines, W: Width> {
     view: LedgerView<A, W>,
     /// The routes that are not entries.
     routes: Rib<A>,
-    /// The number of entries.
-    entries: usize,
     /// The lengths of all routes.
     lengths: Lengths,
 }
@@ -148,14 +146,11 @@ impl<A: InLines, W: Width> Engine<A> for Ledger<A, W> {
         let (length, count) = lengths.most_frequent();
         let length = if count == 0 { A::BITS } else { length };
         let mut lines = Lines::with_room_for(count, length, config.pages);
-        let mut entries = 0;
         let mut routes = rib.iter().peekable();
         let mut is_other = |route: crate::Route<A>, next: Option<&crate::Route<A>>| {
-            let is_entry = route.prefix.len() == length
-                && next.is_none_or(|next| !route.prefix.covers(next.prefix))
-                && lines.set(route.prefix.first(), route.next_hop);
-            entries += usize::from(is_entry);
-            !is_entry
+            route.prefix.len() != length
+                || next.is_some_and(|next| route.prefix.covers(next.prefix))
+                || !lines.set(route.prefix.first(), route.next_hop)
         };
         let others = std::iter::from_fn(|| {
             loop {
@@ -167,7 +162,7 @@ impl<A: InLines, W: Width> Engine<A> for Ledger<A, W> {
         });
         let routes: Rib<A> = others.collect();
         let others = Others::Kept(A::Others::build(&routes, config)?);
-        Ok(Self { view: LedgerView { lines, length, others }, routes, entries, lengths })
+        Ok(Self { view: LedgerView { lines, length, others }, routes, lengths })
     }
 
     fn view(&self) -> &LedgerView<A, W> {
@@ -190,8 +185,8 @@ impl<A: InLines, W: Width> Engine<A> for Ledger<A, W> {
         let of_length = self.lengths.count(length);
         let mut figures = vec![
             Figure::count("length", length.into()),
-            Figure::count("entries", self.entries),
-            Figure::count("routes of that length that are others", of_length - self.entries),
+            Figure::count("entries", self.entries()),
+            Figure::count("routes of that length that are others", of_length - self.entries()),
             Figure::count("other routes", self.routes.len()),
         ];
         figures.extend(self.kept().figures());
@@ -208,6 +203,11 @@ impl<A: InLines, W: Width> Engine<A> for Ledger<A, W> {
 }
 
 impl<A: InLines, W: Width> Ledger<A, W> {
+    /// Returns the number of entries: each route is one, or one of the others.
+    fn entries(&self) -> usize {
+        self.lengths.routes() - self.routes.len()
+    }
+
     /// Returns the engine of the other routes.
     fn kept(&self) -> &A::Others<W> {
         match &self.view.others {

@@ -101,15 +101,10 @@ impl<A: InLines, W: Width> Ledger<A, W> {
 
     /// Sets the next hop of a key, or removes it. Returns false if its lines are full.
     fn write(&mut self, key: A, next_hop: NextHop) -> bool {
-        let was_there = self.view.lines.next_hop(key).is_some();
-        let is_there = next_hop.is_some();
-        if is_there && !self.view.lines.set(key, next_hop) {
-            return false;
+        if next_hop.is_some() {
+            return self.view.lines.set(key, next_hop);
         }
-        if !is_there {
-            self.view.lines.remove(key);
-        }
-        self.entries = self.entries + usize::from(is_there) - usize::from(was_there);
+        self.view.lines.remove(key);
         true
     }
 

@@ -36,9 +36,12 @@ impl<A: InLines, W: Width> Ledger<A, W> {
         if let Some(route) = self.routes.iter().find(|route| rib.get(route.prefix) != Some(route.next_hop)) {
             return Err(format!("{} is none of the routes", route.prefix));
         }
-        if (entries, entries + self.routes.len()) != (self.entries, rib.len()) {
-            let counts = (self.entries, self.routes.len());
-            return Err(format!("{entries} entries, counted {counts:?}, of {} routes", rib.len()));
+        if entries + self.routes.len() != rib.len() {
+            return Err(format!(
+                "{entries} entries and {} others of {} routes",
+                self.routes.len(),
+                rib.len()
+            ));
         }
         if self.lengths != Lengths::of(rib) {
             return Err("the lengths are not those of the table".into());

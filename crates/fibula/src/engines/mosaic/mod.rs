@@ -215,7 +215,7 @@ pub const SPANS: About = About {
 /// Returns the nanoseconds that lookups wait for tiles of 32-bit entries, beyond what they wait for
 /// tiles of answers: none with the 3,000 routes of an office, half more with ten times the routes.
 fn wait_for_wide_tiles(shape: &Shape) -> f32 {
-    0.5 * (shape.routes as f32 / 3000.0).log10().max(0.0)
+    0.5 * (shape.routes() as f32 / 3000.0).log10().max(0.0)
 }
 
 /// The most nanoseconds that `mosaic-deep` waits for blocks: its batches have many loads of them
