@@ -10,7 +10,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::OnceLock;
 
 /// The engines that keep snapshots. Those in `LARGE` begin with a table of 64 MiB.
-const ENGINES: [&str; 13] = [
+const ENGINES: [&str; 14] = [
     "sail-l",
     "mosaic",
     "mosaic-runs",
@@ -24,6 +24,7 @@ const ENGINES: [&str; 13] = [
     "planb",
     "terrace",
     "ledger",
+    "casement",
 ];
 const LARGE: [&str; 1] = ["dir24-8"];
 

@@ -41,6 +41,18 @@ impl Isa for Avx2 {
     }
 
     #[inline(always)]
+    fn numbers_below(self, line: &[u64; super::KEYS], key: u64) -> u32 {
+        // SAFETY: this set exists only where it was detected.
+        unsafe { x86_64::numbers_below(line, key) }
+    }
+
+    #[inline(always)]
+    fn count_below_short(self, numbers: &[u16; super::SHORT_KEYS], key: u16) -> u32 {
+        // SAFETY: this set exists only where it was detected.
+        unsafe { x86_64::count_below_short(numbers, key) }
+    }
+
+    #[inline(always)]
     fn numbers_equal(self, line: &[u64; super::KEYS], pair: [u64; 2]) -> u32 {
         // SAFETY: this set exists only where it was detected.
         unsafe { x86_64::numbers_equal(line, pair) }
@@ -55,7 +67,7 @@ impl Isa for Avx2 {
 
 #[allow(clippy::wildcard_imports, reason = "the names of intrinsics say where they come from")]
 pub(super) mod x86_64 {
-    use super::super::{GROUP, KEYS, LINE};
+    use super::super::{GROUP, KEYS, LINE, SHORT_KEYS};
     use std::arch::asm;
     use std::arch::x86_64::*;
 
@@ -73,6 +85,33 @@ pub(super) mod x86_64 {
         // Packing interleaves the lanes of both halves, which does not change their count.
         let below = _mm256_castsi256_ps(_mm256_packs_epi32(low, high));
         _mm256_movemask_ps(below).count_ones()
+    }
+
+    /// Returns which of the numbers are less than `key`, one bit each.
+    #[inline]
+    #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+    pub(super) fn numbers_below(line: &[u64; KEYS], key: u64) -> u32 {
+        let sign = _mm256_set1_epi64x(i64::MIN);
+        let key = _mm256_xor_si256(_mm256_set1_epi64x(key.cast_signed()), sign);
+        let halves: *const __m256i = line.as_ptr().cast();
+        // SAFETY: a line is two registers.
+        let halves = unsafe { [_mm256_loadu_si256(halves), _mm256_loadu_si256(halves.add(1))] };
+        let [low, high] = halves.map(|half| {
+            let below = _mm256_cmpgt_epi64(key, _mm256_xor_si256(half, sign));
+            _mm256_movemask_pd(_mm256_castsi256_pd(below)).cast_unsigned()
+        });
+        low | high << 4
+    }
+
+    /// Returns how many of the numbers are less than `key`: those that are not the greater one.
+    #[inline]
+    #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+    pub(super) fn count_below_short(numbers: &[u16; SHORT_KEYS], key: u16) -> u32 {
+        // SAFETY: the array is as long as the register.
+        let numbers = unsafe { _mm_loadu_si128(numbers.as_ptr().cast()) };
+        let greater = _mm_max_epu16(numbers, _mm_set1_epi16(key.cast_signed()));
+        let at_least = _mm_movemask_epi8(_mm_cmpeq_epi16(greater, numbers)).cast_unsigned();
+        SHORT_KEYS as u32 - at_least.count_ones() / 2
     }
 
     /// Returns which numbers are equal to those of a pair in turn, one bit each.

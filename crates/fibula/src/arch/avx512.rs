@@ -2,9 +2,9 @@
 #![allow(unsafe_code, reason = "calling code compiled for more than the baseline instruction set")]
 
 use super::GROUP;
-use super::KEYS;
 use super::compiled::{Function, Pointer};
 use super::{Isa, Kernel, Level, Set};
+use super::{KEYS, SHORT_KEYS};
 use crate::memory::Published;
 
 /// AVX-512 F, BW, CD, DQ and VL, with all of [`super::Avx2`].
@@ -49,6 +49,18 @@ impl Isa for Avx512 {
     }
 
     #[inline(always)]
+    fn numbers_below(self, line: &[u64; KEYS], key: u64) -> u32 {
+        // SAFETY: this set exists only where it was detected.
+        unsafe { x86_64::numbers_below(line, key) }
+    }
+
+    #[inline(always)]
+    fn count_below_short(self, numbers: &[u16; SHORT_KEYS], key: u16) -> u32 {
+        // SAFETY: this set exists only where it was detected.
+        unsafe { x86_64::count_below_short(numbers, key) }
+    }
+
+    #[inline(always)]
     fn numbers_equal(self, line: &[u64; KEYS], pair: [u64; 2]) -> u32 {
         // SAFETY: this set exists only where it was detected.
         unsafe { x86_64::numbers_equal(line, pair) }
@@ -73,7 +85,7 @@ impl Isa for Avx512 {
 
 #[allow(clippy::wildcard_imports, reason = "the names of intrinsics say where they come from")]
 mod x86_64 {
-    use super::super::{GROUP, KEYS};
+    use super::super::{GROUP, KEYS, SHORT_KEYS};
     use crate::memory::Published;
     use std::arch::asm;
     use std::arch::x86_64::*;
@@ -83,9 +95,25 @@ mod x86_64 {
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx2,bmi1,bmi2,lzcnt,popcnt")]
     pub(super) fn count_below(line: &[u64; KEYS], key: u64) -> u32 {
+        numbers_below(line, key).count_ones()
+    }
+
+    /// Returns which of the numbers are less than `key`, one bit each.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx2,bmi1,bmi2,lzcnt,popcnt")]
+    pub(super) fn numbers_below(line: &[u64; KEYS], key: u64) -> u32 {
         // SAFETY: a line is as long as the register.
         let numbers = unsafe { _mm512_loadu_si512(line.as_ptr().cast()) };
-        _mm512_cmplt_epu64_mask(numbers, _mm512_set1_epi64(key.cast_signed())).count_ones()
+        _mm512_cmplt_epu64_mask(numbers, _mm512_set1_epi64(key.cast_signed())).into()
+    }
+
+    /// Returns how many of the numbers are less than `key`.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx2,bmi1,bmi2,lzcnt,popcnt")]
+    pub(super) fn count_below_short(numbers: &[u16; SHORT_KEYS], key: u16) -> u32 {
+        // SAFETY: the array is as long as the register.
+        let numbers = unsafe { _mm_loadu_si128(numbers.as_ptr().cast()) };
+        _mm_cmplt_epu16_mask(numbers, _mm_set1_epi16(key.cast_signed())).count_ones()
     }
 
     /// Returns which numbers are equal to those of a pair in turn, one bit each.

@@ -47,6 +47,9 @@ pub const LINE: usize = 64;
 /// The 64-bit numbers of a line.
 pub const KEYS: usize = LINE / size_of::<u64>();
 
+/// The 16-bit numbers of a quarter of a line.
+pub const SHORT_KEYS: usize = LINE / 4 / size_of::<u16>();
+
 /// Returns the index of the first number that is at least `key`, among those whose bit is set in
 /// `among`. A line holds 32 numbers of 16 bits, in the order of their bytes. Returns 32 if no
 /// number is.
@@ -149,6 +152,18 @@ pub trait Isa: Copy + Send + Sync + 'static {
     #[inline(always)]
     fn count_below(self, line: &[u64; KEYS], key: u64) -> u32 {
         line.iter().map(|&number| u32::from(number < key)).sum()
+    }
+
+    /// Returns which numbers of a line are less than `key`, one bit each.
+    #[inline(always)]
+    fn numbers_below(self, line: &[u64; KEYS], key: u64) -> u32 {
+        line.iter().enumerate().map(|(at, &number)| u32::from(number < key) << at).sum()
+    }
+
+    /// Returns how many numbers are less than `key`. They may be in any order.
+    #[inline(always)]
+    fn count_below_short(self, numbers: &[u16; SHORT_KEYS], key: u16) -> u32 {
+        numbers.iter().map(|&number| u32::from(number < key)).sum()
     }
 
     /// Returns which numbers of a line are equal, one bit each: those at even places to the first
@@ -431,6 +446,39 @@ mod tests {
                         );
                     }
                 }
+            }
+        }
+    }
+
+    struct NumbersBelow<'l>(&'l [u64; KEYS], u64);
+    impl Kernel for NumbersBelow<'_> {
+        type Output = u32;
+        #[inline(always)]
+        fn run<I: Isa>(self, isa: I) -> u32 {
+            isa.numbers_below(self.0, self.1)
+        }
+    }
+
+    struct CountBelowShort<'l>(&'l [u16; SHORT_KEYS], u16);
+    impl Kernel for CountBelowShort<'_> {
+        type Output = u32;
+        #[inline(always)]
+        fn run<I: Isa>(self, isa: I) -> u32 {
+            isa.count_below_short(self.0, self.1)
+        }
+    }
+
+    #[test]
+    fn every_level_finds_the_same_numbers_below_a_key() {
+        let long = [u64::MAX, 0, 1 << 63, (1 << 63) - 1, 7, 7, 1, u64::MAX - 1];
+        let short = [u16::MAX, 0, 1 << 15, (1 << 15) - 1, 7, 7, 1, u16::MAX - 1];
+        for &level in Level::available() {
+            for (at, key) in long.into_iter().enumerate() {
+                let below = |at: usize| u32::from(long[at] < key) << at;
+                let right = (0..KEYS).map(below).sum::<u32>();
+                assert_eq!(dispatch(level, NumbersBelow(&long, key)), right, "{level}: {key:#x}");
+                let found = dispatch(level, CountBelowShort(&short, short[at]));
+                assert_eq!(found, right.count_ones(), "{level}: {:#x}", short[at]);
             }
         }
     }

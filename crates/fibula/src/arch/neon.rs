@@ -2,11 +2,12 @@
 //! detected and nothing is compiled for more. It has no gathers.
 #![allow(unsafe_code, reason = "loads of vectors")]
 
-use super::{Isa, KEYS, LINE, Level, Set};
+use super::{Isa, KEYS, LINE, Level, SHORT_KEYS, Set};
 use crate::memory::{Published, Shareable};
 use std::arch::aarch64::{
-    uint8x16_t, uint16x8_t, vaddq_u64, vaddvq_u64, vandq_u8, vcgeq_u16, vcltq_u64, vdupq_n_u16, vdupq_n_u64,
-    vgetq_lane_u32, vld1q_u8, vld1q_u64, vpaddq_u8, vreinterpretq_u8_u16, vreinterpretq_u32_u8, vuzp1q_u8,
+    uint8x16_t, uint16x8_t, vaddq_u64, vaddvq_u16, vaddvq_u64, vandq_u8, vcgeq_u16, vcltq_u16, vcltq_u64,
+    vdupq_n_u16, vdupq_n_u64, vgetq_lane_u32, vld1q_u8, vld1q_u16, vld1q_u64, vpaddq_u8,
+    vreinterpretq_u8_u16, vreinterpretq_u32_u8, vuzp1q_u8,
 };
 use std::arch::asm;
 
@@ -44,6 +45,14 @@ impl Isa for Neon {
             let [a, b, c, d] = quarters.map(|quarter| vcltq_u64(quarter, vdupq_n_u64(key)));
             vaddvq_u64(vaddq_u64(vaddq_u64(a, b), vaddq_u64(c, d))).wrapping_neg() as u32
         }
+    }
+
+    #[inline(always)]
+    fn count_below_short(self, numbers: &[u16; SHORT_KEYS], key: u16) -> u32 {
+        // SAFETY: the array is as long as the register.
+        let numbers = unsafe { vld1q_u16(numbers.as_ptr()) };
+        // SAFETY: every processor of the architecture has these instructions.
+        u32::from(unsafe { vaddvq_u16(vcltq_u16(numbers, vdupq_n_u16(key))) }.wrapping_neg())
     }
 }
 

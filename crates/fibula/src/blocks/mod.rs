@@ -39,4 +39,5 @@ pub mod settling;
 pub mod sparse;
 #[cfg(feature = "papers")]
 pub mod tree_bitmap;
+pub mod unanswered;
 pub mod unique;

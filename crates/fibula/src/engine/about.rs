@@ -1,6 +1,6 @@
 //! [`About`]: an engine's description of itself, known before it is built.
 
-use super::{Lengths, WidthBits};
+use super::{Lengths, WidthBits, Window};
 use crate::arch::Level;
 use crate::{Address, Delta, Family, Limit, NextHop, Prefix, Rib, Route};
 use std::collections::HashSet;
@@ -51,6 +51,9 @@ pub struct Shape {
     pub counted_24s: usize,
     /// The number of routes longer than /24 when those /24s were counted.
     pub counted_from: usize,
+    /// The number of routes, of IPv6, that are in one network of at least 29 bits, and few of them
+    /// in each of its slots; see [`casement`](crate::engines::casement). Not followed.
+    pub held: usize,
 }
 
 impl Shape {
@@ -62,14 +65,15 @@ impl Shape {
         if A::FAMILY == Family::Ipv4 {
             (shape.counted_24s, shape.counted_from) = (different_24s(rib), shape.lengths.longer_than(24));
         }
+        shape.held = Window::of(rib).held;
         shape
     }
 
     /// Returns the shape of a table with the routes that `lengths` counts. Its next hops fit in 8
-    /// bits. No two of its /24s differ in their longer routes.
+    /// bits. No two of its /24s differ in their longer routes, and no route is held by a window.
     #[must_use]
     pub fn with_lengths(family: Family, lengths: Lengths) -> Self {
-        Self { family, lengths, width: WidthBits::U8, counted_24s: 0, counted_from: 0 }
+        Self { family, lengths, width: WidthBits::U8, counted_24s: 0, counted_from: 0, held: 0 }
     }
 
     /// Returns the number of routes.

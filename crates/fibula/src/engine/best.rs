@@ -166,8 +166,8 @@ mod tests {
             }
             names
         };
-        assert_eq!(follow(BEST, 5000), ["planb", "terrace", "terrace"]);
-        assert_eq!(follow(BEST, 500), ["planb"; 3]);
+        assert_eq!(follow(BEST, 5000), ["casement", "terrace", "terrace"]);
+        assert_eq!(follow(BEST, 500), ["casement"; 3]);
         assert_eq!(follow("planb", 5000), ["planb"; 3]);
     }
 

@@ -35,6 +35,7 @@ mod registry;
 mod update;
 mod view;
 mod width;
+mod window;
 
 pub use about::{About, LimitInfo, ParameterInfo, Shape, Updates};
 pub use best::{BEST, costs};
@@ -54,6 +55,7 @@ pub(crate) use best::Choice;
 pub(crate) use erased::{Whole, look_up_inside};
 #[doc(hidden)]
 pub use erased::{boxed, opened};
+pub(crate) use window::Window;
 
 use crate::{Address, Delta, Error, Rib};
 

@@ -174,6 +174,7 @@ registry! {
     #[cfg(feature = "papers")]
     bloom6: engines::bloom6::ABOUT, [ipv6] engines::bloom6::Bloom6;
     ledger: engines::ledger::ABOUT, [ipv4 ipv6] engines::ledger::Ledger;
+    casement: engines::casement::ABOUT, [ipv6] engines::casement::Casement;
     terrace: engines::terrace::ABOUT, [ipv6] engines::terrace::Terrace;
     planb: engines::planb::ABOUT, [ipv6] engines::planb::PlanB;
     mosaic6: engines::mosaic6::ABOUT, [ipv6] engines::mosaic6::Mosaic6;

@@ -25,6 +25,7 @@ pub mod bloom;
 pub mod bloom6;
 #[cfg(feature = "papers")]
 pub mod bloom_naive;
+pub mod casement;
 pub mod dir24_8;
 #[cfg(feature = "papers")]
 pub mod dxr;

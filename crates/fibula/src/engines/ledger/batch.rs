@@ -2,9 +2,9 @@
 
 use super::lines::{InLines, Line, hop_in, line_of, second_hop};
 use super::view::{LedgerView, narrow};
-use crate::Address;
 use crate::arch::{Isa, prefetch};
 use crate::blocks::pipeline::{self, Stages};
+use crate::blocks::unanswered::look_up_unanswered;
 use crate::engine::{Width, look_up_inside};
 
 /// The addresses of a block.
@@ -14,8 +14,6 @@ const SHORT_BLOCK: usize = 8;
 /// The addresses after which those in no entry are looked up: few enough that they are in the
 /// second cache still.
 const AT_ONCE: usize = 4096;
-/// The addresses in no entry that are looked up together.
-const TOGETHER: usize = 256;
 
 /// The first lines, and an instruction set. Keys are short or whole.
 struct First<'v, A, I, const SHORT: bool> {
@@ -93,41 +91,14 @@ impl<A: InLines, W: Width> LedgerView<A, W> {
         let first = First::<_, _, SHORT> { lines: first, mask, isa };
         for (addresses, next_hops) in addresses.chunks(AT_ONCE).zip(next_hops.chunks_mut(AT_ONCE)) {
             pipeline::look_up::<BLOCK, SHORT_BLOCK, 2, _, _, _>(&first, addresses, next_hops);
-            without_answer(addresses, next_hops, |addresses, next_hops: &mut [W]| {
+            look_up_unanswered(addresses, next_hops, |addresses, next_hops: &mut [W]| {
                 for (&address, next_hop) in addresses.iter().zip(next_hops.iter_mut()) {
                     *next_hop = narrow(second_hop::<A, SHORT>(isa, second, address & mask));
                 }
-                without_answer(addresses, next_hops, |addresses, next_hops| {
+                look_up_unanswered(addresses, next_hops, |addresses, next_hops| {
                     look_up_inside(self.others(), isa.level(), addresses, next_hops);
                 });
             });
-        }
-    }
-}
-
-/// Collects the addresses without an answer, and has them looked up together.
-#[inline(always)]
-fn without_answer<A: Address, W: Width>(
-    addresses: &[A],
-    next_hops: &mut [W],
-    mut look_up: impl FnMut(&[A], &mut [W]),
-) {
-    let (mut places, mut missed) = ([0_u32; TOGETHER], [A::ZERO; TOGETHER]);
-    let mut found = [W::default(); TOGETHER];
-    let mut at = 0;
-    while at < addresses.len() {
-        let mut len = 0;
-        while at < addresses.len() && len < TOGETHER {
-            places[len] = at as u32;
-            len += usize::from(next_hops[at] == W::default());
-            at += 1;
-        }
-        for (missed, &place) in missed.iter_mut().zip(&places[..len]) {
-            *missed = addresses[place as usize];
-        }
-        look_up(&missed[..len], &mut found[..len]);
-        for (&place, &found) in places[..len].iter().zip(&found) {
-            next_hops[place as usize] = found;
         }
     }
 }

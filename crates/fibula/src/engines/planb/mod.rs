@@ -116,6 +116,13 @@ pub struct PlanB<W: Width> {
     view: PlanBView<W>,
 }
 
+impl<W: Width> PlanB<W> {
+    /// Returns the engine of a view that was opened.
+    pub(super) fn holding(view: PlanBView<W>) -> Self {
+        Self { view }
+    }
+}
+
 impl<W: Width> Engine<u128> for PlanB<W> {
     type View = PlanBView<W>;
 
