@@ -124,6 +124,18 @@ impl<A: Address> Prefix<A> {
         prefixes
     }
 
+    /// Returns the fewest prefixes that are the addresses from `first` to `last`, in order.
+    pub(crate) fn fewest(first: A, last: A) -> impl Iterator<Item = Self> {
+        let mut from = Some(first);
+        std::iter::from_fn(move || {
+            let first = from?;
+            let mut prefixes = (0..=A::BITS).map(|len| Self::containing(first, len));
+            let widest = prefixes.find(|prefix| prefix.first() == first && prefix.last() <= last)?;
+            from = widest.last().next().filter(|&next| next <= last);
+            Some(widest)
+        })
+    }
+
     /// Returns the prefix one bit shorter, or `None` for length 0.
     #[must_use]
     pub fn parent(self) -> Option<Self> {
@@ -173,6 +185,16 @@ impl<A: Address> FromStr for Prefix<A> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn addresses_are_the_fewest_prefixes() {
+        let fewest = |first: u32, last: u32| {
+            Prefix::fewest(first, last).map(|prefix| prefix.to_string()).collect::<Vec<_>>()
+        };
+        assert_eq!(fewest(0, u32::MAX), ["0.0.0.0/0"]);
+        assert_eq!(fewest(1, 8), ["0.0.0.1/32", "0.0.0.2/31", "0.0.0.4/30", "0.0.0.8/32"]);
+        assert_eq!(fewest(u32::MAX - 2, u32::MAX), ["255.255.255.253/32", "255.255.255.254/31"]);
+    }
 
     #[test]
     fn lengths_past_the_family_are_refused() {

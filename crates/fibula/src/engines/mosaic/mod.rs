@@ -83,8 +83,9 @@
 //! are stored once for the whole table.
 //!
 //! # Updates
-//! An update paints the tiles that a changed prefix touches again from the table. It finds or
-//! allocates the tile with those contents, and changes one word of the root. A tile is never
+//! An update paints again, from the table, the /24s in which a changed prefix has addresses that no
+//! longer route fills. It finds or allocates the tile with those contents, and changes one word of
+//! the root. A tile is never
 //! written while anything refers to it. When a thirty-second of the tiles is unused, all tiles are
 //! renumbered.
 //!
@@ -155,6 +156,7 @@ mod spans;
 #[cfg(test)]
 mod tests;
 mod tiles;
+mod touched;
 mod validate;
 mod view;
 
@@ -173,8 +175,8 @@ use crate::engine::{
 use crate::memory::{Memory, Pages};
 use crate::{Delta, Error, Prefix, Rib};
 use below::Below;
-use brush::Brush;
 use root::Root;
+use touched::Touched;
 
 /// What the tools print about `mosaic`.
 pub const ABOUT: About = About {
@@ -386,12 +388,7 @@ impl<W: Width, F: Tiles<B::Entry>, B: Below<W>> Engine<u32> for Mosaic<W, F, B> 
         if shared && !self.has_room(&prefixes, deltas) {
             return Update::Rebuild;
         }
-        let mut brush = Brush::of(self);
-        // Painting a prefix covers all prefixes within it.
-        for prefix in prefixes {
-            brush.paint(rib.ranges_within(prefix));
-        }
-        let cost = brush.cost();
+        let cost = Touched::by(rib, deltas).paint(self, rib, &prefixes);
         if !shared {
             let blocks = self.below.is_sparse().then(|| self.below.compact()).flatten();
             if blocks.is_some() || self.tiles.is_sparse() {

@@ -20,6 +20,11 @@ const GROWN: usize = 4;
 const GROWN_BYTES: usize = 512;
 const GROWN_BOUNDS: usize = 64;
 
+/// The routes below a prefix from which on the gaps between them are counted, and the gaps up to
+/// which each is painted by itself.
+const MANY_ROUTES: usize = 1024;
+const FEW_GAPS: usize = 16;
+
 /// The bookkeeping of a slot of the root: its size when it was planned, and now.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SlotRecord {
@@ -66,14 +71,9 @@ impl<W: Width> Mosaic6<W> {
             return Update::Rebuild;
         }
         for delta in deltas {
-            let repainted = if delta.prefix.len() > LAST_LEVEL {
-                self.mark(rib, delta)
-            } else if delta.prefix.len() <= ROOT_BITS {
-                self.repaint_slots(rib, delta.prefix)
-            } else {
-                self.repaint(rib, delta.prefix, &self.changed(rib, delta), delta)
-            };
-            if repainted.is_err() {
+            let is_longer = delta.prefix.len() > LAST_LEVEL;
+            let followed = if is_longer { self.mark(rib, delta) } else { self.follow_cover(rib, delta) };
+            if followed.is_err() {
                 return Update::Rebuild; // no room is left beside what readers still use
             }
         }
@@ -81,6 +81,40 @@ impl<W: Width> Mosaic6<W> {
             self.compact();
         }
         Update::Applied(self.cost)
+    }
+
+    /// Follows a change of a route that is in the trie. Below a prefix with many routes, only the
+    /// parts that none of them fills are painted again, if they are few.
+    fn follow_cover(&mut self, rib: &Rib<u128>, delta: &Delta<u128>) -> Result<(), Limit> {
+        let prefix = delta.prefix;
+        let mut withdrawn = isize::from(delta.before.is_some()) - isize::from(delta.after.is_some());
+        if rib.covered(prefix).nth(MANY_ROUTES).is_some() {
+            let gaps = rib.at_most(LAST_LEVEL).gaps(prefix).take(FEW_GAPS + 1);
+            let gaps: Vec<(u128, u128)> = gaps.collect();
+            if gaps.len() <= FEW_GAPS {
+                let parts = gaps.into_iter().flat_map(|(first, last)| Prefix::fewest(first, last));
+                return parts.into_iter().try_for_each(|part| {
+                    self.follow_part(rib, part, &Segments::of(rib, part), std::mem::take(&mut withdrawn))
+                });
+            }
+        }
+        self.follow_part(rib, prefix, &self.changed(rib, delta), withdrawn)
+    }
+
+    /// Fits the trie to the table in a prefix, which has the intervals `changed` now. `withdrawn`
+    /// are the routes withdrawn there, less those announced.
+    fn follow_part(
+        &mut self,
+        rib: &Rib<u128>,
+        prefix: Prefix<u128>,
+        changed: &Segments,
+        withdrawn: isize,
+    ) -> Result<(), Limit> {
+        if prefix.len() <= ROOT_BITS {
+            self.repaint_slots(changed, prefix)
+        } else {
+            self.repaint(rib, prefix, changed, withdrawn)
+        }
     }
 
     /// Follows changes of longer routes in the terrace, or builds it again.
@@ -139,14 +173,13 @@ impl<W: Width> Mosaic6<W> {
         Ok(())
     }
 
-    /// Fits all root slots within `prefix` to the table.
-    fn repaint_slots(&mut self, rib: &Rib<u128>, prefix: Prefix<u128>) -> Result<(), Limit> {
-        let segments = Segments::of(rib, prefix);
+    /// Fits all root slots within `prefix` to its intervals.
+    fn repaint_slots(&mut self, segments: &Segments, prefix: Prefix<u128>) -> Result<(), Limit> {
         let mut nodes = segments.below(segments.node(prefix.len()));
         let slot = |address: u128| address.bits(0, ROOT_BITS) as usize;
         for slot in slot(prefix.first())..=slot(prefix.last()) {
             let node = nodes.next((slot as u64) << (LAST_LEVEL - ROOT_BITS), ROOT_BITS);
-            self.repaint_slot(&segments, node, slot)?;
+            self.repaint_slot(segments, node, slot)?;
         }
         Ok(())
     }
@@ -188,7 +221,7 @@ impl<W: Width> Mosaic6<W> {
         rib: &Rib<u128>,
         prefix: Prefix<u128>,
         changed: &Segments,
-        delta: &Delta<u128>,
+        withdrawn: isize,
     ) -> Result<(), Limit> {
         let slot = prefix.first().bits(0, ROOT_BITS) as usize;
         let before = self.blocks.used();
@@ -229,7 +262,6 @@ impl<W: Width> Mosaic6<W> {
             detours += self.write_node(&segments, segments.node(depth), place, arrays)?;
         }
         self.collapse(path);
-        let withdrawn = isize::from(delta.before.is_some()) - isize::from(delta.after.is_some());
         if self.record(slot, before, withdrawn) {
             let segments = Segments::of(rib, Prefix::containing(prefix.first(), ROOT_BITS));
             return self.write_slot(&segments, segments.node(ROOT_BITS), slot);
