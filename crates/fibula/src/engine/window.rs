@@ -30,11 +30,15 @@ impl Window {
     pub(crate) const POSITIONS: RangeInclusive<u8> = Self::POSITION_LEAST..=64;
     /// The least of them.
     pub(crate) const POSITION_LEAST: u8 = 48;
+    /// The greatest next-hop index of a table that has a window: 15 bits.
+    pub(crate) const NEXT_HOPS_MAX: u32 = 0x7FFF;
 
     /// Returns the window of a table, which for IPv4 has no routes. The slots are the fewest that
     /// hold nearly as many routes as any. O(n).
     pub(crate) fn of<A: Address>(rib: &Rib<A>) -> Self {
-        let is_small = A::FAMILY == crate::Family::Ipv6 && rib.len() <= ROUTES_MOST;
+        let is_small = A::FAMILY == crate::Family::Ipv6
+            && rib.len() <= ROUTES_MOST
+            && rib.max_next_hop().0 <= Self::NEXT_HOPS_MAX;
         let routes = rib.iter().filter(|_| is_small).map(|route| route.prefix);
         let routes: Vec<Prefix<u128>> =
             routes.map(|prefix| Prefix::containing(prefix.first().to_u128(), prefix.len())).collect();
@@ -132,5 +136,10 @@ mod tests {
         assert_eq!(window(anywhere).slots(), 1);
         assert_eq!(window(std::iter::empty()).slots(), 1);
         assert_eq!(Window::of(&Rib::<u32>::new()).held, 0);
+        let mut rib: Rib<u128> =
+            networks(100, 1 << 16, 64).map(|prefix| Route { prefix, next_hop: NextHop(0x7FFF) }).collect();
+        assert_eq!(Window::of(&rib).held, 100);
+        rib.insert(Prefix::ALL, NextHop(0x8000));
+        assert_eq!(Window::of(&rib).held, 0);
     }
 }

@@ -56,6 +56,10 @@ impl Nodes {
             longs: Array::filled(Long::default(), 1, pages),
             asked: vec![false; slots],
         };
+        if rib.max_next_hop().0 > Window::NEXT_HOPS_MAX {
+            nodes.asked.fill(true);
+            return nodes;
+        }
         let (slot_bits, cell_bits) = (128 - window.position, 128 - window.position - CELL);
         let (mut cells, mut numbers) = (Vec::new(), Vec::new());
         for range in rib.ranges_within(window.network) {

@@ -55,8 +55,8 @@
 //! A change builds the table again: O(n), and a word for each slot.
 //!
 //! # Limits
-//! Next hops up to [`NEXT_HOPS_MAX`], and as many nodes of each kind. 15 bits of a word are left
-//! beside the mark.
+//! 2^15 nodes of each kind: 15 bits of a word are left beside the mark. A table with greater next
+//! hops than 15 bits hold has no nodes, and all addresses ask the other engine.
 //!
 //! # Design choices
 //! - Words of 16 bits: a node has ends and words in one line, and the nodes of 30,000 routes are in
@@ -82,9 +82,6 @@ use crate::engine::{About, Config, Engine, Figure, LimitInfo, Persistence, Shape
 use crate::memory::Memory;
 use crate::{Error, Rib};
 
-/// The greatest next-hop index: the 15 bits of a word beside the mark.
-pub const NEXT_HOPS_MAX: u32 = node::MARK as u32 - 1;
-
 /// The limit, by its unit.
 const NODES: &str = "nodes of a casement";
 
@@ -98,7 +95,6 @@ pub const ABOUT: About = About {
     year: 2026,
     updates: Updates::Rebuild,
     limits: &[LimitInfo { what: NODES, max: NODES_MAX }],
-    next_hops_max: NEXT_HOPS_MAX,
     cost,
     scalar_factor: 1.5,
     ..About::DEFAULT

@@ -115,6 +115,16 @@ fn the_ends_of_the_address_space() {
 }
 
 #[test]
+fn a_table_with_greater_next_hops_than_a_word_holds_asks_the_other_engine() {
+    let mut rib = office(|site| vec![Prefix::containing(site | 1 << 64, 64)]);
+    assert!(check::<u32>(&rib).others < rib.len());
+    rib.insert("2001:db8:0:7::/64".parse().unwrap(), NextHop(Window::NEXT_HOPS_MAX));
+    assert!(check::<u32>(&rib).others < rib.len());
+    rib.insert("2001:db8:0:7::/64".parse().unwrap(), NextHop(Window::NEXT_HOPS_MAX + 1));
+    assert_eq!(check::<u32>(&rib).others, rib.len());
+}
+
+#[test]
 fn more_nodes_than_fit_are_named() {
     let network = |at: u128| Prefix::containing(0x2001_0DB8 << 96 | at << 80, 64);
     let networks = (0..40_000).map(|at| Route { prefix: network(at), next_hop: NextHop(1) });
