@@ -26,8 +26,8 @@ pub fn worst_page(studies: &[WorstStudy], command: &str, machine: &str) -> Strin
          - **bytes**: before the changes, and after all were taken back.\n\n\
          ## What `best` takes\n\n\
          The bound is 50 ms for short covers and the default route, and 1 ms for any other change. Every answer that a\n\
-         change has another next hop for is written. So a long cover is past the bound where it covers a whole table, as\n\
-         one of the addresses of a data centre does.\n\n"
+         change has another next hop for is written. So a long cover is past the bound where it has another answer\n\
+         in most /24s of a table, as one over an office does.\n\n"
     );
     let rows = || studies.iter().flat_map(|study| &study.rows);
     let is_best = |row: &&WorstRow| row.engine.starts_with(BEST);

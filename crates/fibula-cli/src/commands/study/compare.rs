@@ -122,6 +122,8 @@ impl Arguments {
     /// Returns the command that makes the page, without the folders of files.
     fn command(&self) -> String {
         let Self { engine, against, on_tables: OnTables { table, .. }, .. } = self;
-        format!("fibula study compare -e {engine} --against {against}{}", table_options(table))
+        let models: Vec<String> = self.next_hops.iter().map(ToString::to_string).collect();
+        let (models, tables) = (models.join(","), table_options(table));
+        format!("fibula study compare -e {engine} --against {against} --next-hops {models}{tables}")
     }
 }
