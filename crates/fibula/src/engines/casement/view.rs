@@ -6,7 +6,7 @@ use super::node::{Long, MARK, Short};
 use crate::NextHop;
 use crate::arch::{Isa, Scalar};
 use crate::blocks::linear_tree::halves;
-use crate::engine::{Engine, Lookup, Meter, Unmetered, Width};
+use crate::engine::{Engine, Lookup, Meter, Unmetered, Width, Window};
 use crate::engines::planb::PlanB;
 use crate::memory::Array;
 
@@ -55,7 +55,8 @@ impl<W: Width> CasementView<W> {
     pub(super) fn cell(&self, address: u128) -> u16 {
         // Put together of both halves by shifts of 64 bits: one of 128 bits costs more.
         let ((network, host), position) = (halves(address), self.position);
-        let (above, below) = (network << (position - 48), host >> 1 >> (111 - position));
+        let above = network << (position - Window::POSITION_LEAST);
+        let below = host >> 1 >> (63 + Window::POSITION_LEAST - position);
         (above | below) as u16
     }
 
