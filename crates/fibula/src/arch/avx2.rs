@@ -71,6 +71,20 @@ pub(super) mod x86_64 {
     use std::arch::asm;
     use std::arch::x86_64::*;
 
+    // What is done to both halves of a line is a closure that is called twice. `array::map` is
+    // compiled without these instructions: it calls its closure with registers in memory, until
+    // optimization between crates removes it.
+
+    /// Returns the two halves of a line.
+    #[inline]
+    #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+    fn halves<T, const N: usize>(line: &[T; N]) -> (__m256i, __m256i) {
+        const { assert!(size_of::<[T; N]>() == LINE, "two registers") };
+        let halves: *const __m256i = line.as_ptr().cast();
+        // SAFETY: the array is as long as two registers.
+        unsafe { (_mm256_loadu_si256(halves), _mm256_loadu_si256(halves.add(1))) }
+    }
+
     /// Returns how many of the numbers are less than `key`. Comparisons of 64-bit numbers are
     /// signed, so the sign bits are flipped on both sides.
     #[inline]
@@ -78,12 +92,10 @@ pub(super) mod x86_64 {
     pub(super) fn count_below(line: &[u64; KEYS], key: u64) -> u32 {
         let sign = _mm256_set1_epi64x(i64::MIN);
         let key = _mm256_xor_si256(_mm256_set1_epi64x(key.cast_signed()), sign);
-        let halves: *const __m256i = line.as_ptr().cast();
-        // SAFETY: a line is two registers.
-        let halves = unsafe { [_mm256_loadu_si256(halves), _mm256_loadu_si256(halves.add(1))] };
-        let [low, high] = halves.map(|half| _mm256_cmpgt_epi64(key, _mm256_xor_si256(half, sign)));
+        let below = |half| _mm256_cmpgt_epi64(key, _mm256_xor_si256(half, sign));
+        let (low, high) = halves(line);
         // Packing interleaves the lanes of both halves, which does not change their count.
-        let below = _mm256_castsi256_ps(_mm256_packs_epi32(low, high));
+        let below = _mm256_castsi256_ps(_mm256_packs_epi32(below(low), below(high)));
         _mm256_movemask_ps(below).count_ones()
     }
 
@@ -93,14 +105,12 @@ pub(super) mod x86_64 {
     pub(super) fn numbers_below(line: &[u64; KEYS], key: u64) -> u32 {
         let sign = _mm256_set1_epi64x(i64::MIN);
         let key = _mm256_xor_si256(_mm256_set1_epi64x(key.cast_signed()), sign);
-        let halves: *const __m256i = line.as_ptr().cast();
-        // SAFETY: a line is two registers.
-        let halves = unsafe { [_mm256_loadu_si256(halves), _mm256_loadu_si256(halves.add(1))] };
-        let [low, high] = halves.map(|half| {
+        let below = |half| {
             let below = _mm256_cmpgt_epi64(key, _mm256_xor_si256(half, sign));
             _mm256_movemask_pd(_mm256_castsi256_pd(below)).cast_unsigned()
-        });
-        low | high << 4
+        };
+        let (low, high) = halves(line);
+        below(low) | below(high) << 4
     }
 
     /// Returns how many of the numbers are less than `key`: those that are not the greater one.
@@ -119,28 +129,24 @@ pub(super) mod x86_64 {
     #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
     pub(super) fn numbers_equal(line: &[u64; KEYS], pair: [u64; 2]) -> u32 {
         let pair = _mm256_broadcastsi128_si256(_mm_set_epi64x(pair[1].cast_signed(), pair[0].cast_signed()));
-        let halves: *const __m256i = line.as_ptr().cast();
-        // SAFETY: a line is two registers.
-        let halves = unsafe { [_mm256_loadu_si256(halves), _mm256_loadu_si256(halves.add(1))] };
-        let [low, high] = halves.map(|half| {
+        let equal = |half| {
             let equal = _mm256_castsi256_pd(_mm256_cmpeq_epi64(half, pair));
             _mm256_movemask_pd(equal).cast_unsigned()
-        });
-        low | high << 4
+        };
+        let (low, high) = halves(line);
+        equal(low) | equal(high) << 4
     }
 
     #[inline]
     #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
     pub(super) fn lanes_of_kind(words: &[u32; GROUP], mask: u32, kind: u32) -> u16 {
         let (mask, kind) = (_mm256_set1_epi32(mask.cast_signed()), _mm256_set1_epi32(kind.cast_signed()));
-        let halves: *const __m256i = words.as_ptr().cast();
-        // SAFETY: 16 words are two registers.
-        let halves = unsafe { [_mm256_loadu_si256(halves), _mm256_loadu_si256(halves.add(1))] };
-        let [low, high] = halves.map(|half| {
+        let are_of_kind = |half| {
             let are_equal = _mm256_cmpeq_epi32(_mm256_and_si256(half, mask), kind);
             _mm256_movemask_ps(_mm256_castsi256_ps(are_equal)) as u16
-        });
-        low | high << 8
+        };
+        let (low, high) = halves(words);
+        are_of_kind(low) | are_of_kind(high) << 8
     }
 
     /// Returns which of the 32 numbers of a line are at least `key`, one bit each.
@@ -168,9 +174,10 @@ pub(super) mod x86_64 {
                 options(pure, readonly, nostack, preserves_flags),
             );
         }
-        let [low, high] = [low, high].map(|half| _mm256_cmpeq_epi16(_mm256_max_epu16(half, key), half));
+        let at_least = |half| _mm256_cmpeq_epi16(_mm256_max_epu16(half, key), half);
         // Packing interleaves the lanes of both halves.
-        let packed = _mm256_permute4x64_epi64::<0b11_01_10_00>(_mm256_packs_epi16(low, high));
+        let packed = _mm256_packs_epi16(at_least(low), at_least(high));
+        let packed = _mm256_permute4x64_epi64::<0b11_01_10_00>(packed);
         _mm256_movemask_epi8(packed).cast_unsigned()
     }
 }
