@@ -72,8 +72,8 @@ pub(super) mod x86_64 {
     use std::arch::x86_64::*;
 
     // What is done to both halves of a line is a closure that is called twice. `array::map` is
-    // compiled without these instructions: it calls its closure with registers in memory, until
-    // optimization between crates removes it.
+    // compiled without these instructions: it calls its closure with registers in memory, unless a
+    // late pass of the optimizer inlines both.
 
     /// Returns the two halves of a line.
     #[inline]
