@@ -8,11 +8,11 @@ import os
 import subprocess
 import sys
 
+from fibula.bench import ONE_THREAD
 from fibula.bench.contenders import CONTENDERS
 from fibula.bench.copies import copies, run
 from fibula.bench.measure import Job, measure
 
-_ONE_THREAD = dict.fromkeys(("POLARS_MAX_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
 _COLUMNS = ("contender", "M lookups/s", "load CPU s", "process MB")
 
 
@@ -64,7 +64,7 @@ def _print_row(job: Job) -> bool:
     """Run a job in a process of its own and print its row; return whether its answers are wrong."""
     command = [sys.executable, "-m", "fibula.bench", "--job", json.dumps(job._asdict())]
     result = subprocess.run(  # noqa: S603
-        command, env={**os.environ, **_ONE_THREAD}, capture_output=True, text=True, check=False
+        command, env={**os.environ, **ONE_THREAD}, capture_output=True, text=True, check=False
     )
     if result.returncode != 0:
         row = {"note": f"failed: {(result.stderr.strip().splitlines() or ['?'])[-1]}"}

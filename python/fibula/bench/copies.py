@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import fibula
+from fibula.bench import ONE_THREAD
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -39,7 +40,7 @@ def _duckdb(copy: Copy) -> None:
 
     import fibula.duckdb
 
-    con = duckdb.connect()
+    con = duckdb.connect(config={"threads": 1})
     if copy.snapshot:
         fibula.duckdb.register(con, fibula.open(copy.snapshot), "origin")
     _copy_in_duckdb(con, copy, "origin(src)")
@@ -51,7 +52,7 @@ def _duckdb_extension(copy: Copy) -> None:
     if not copy.extension:
         message = "no --extension"
         raise ImportError(message)
-    con = duckdb.connect(config={"allow_unsigned_extensions": "true"})
+    con = duckdb.connect(config={"threads": 1, "allow_unsigned_extensions": "true"})
     con.execute(f"LOAD '{copy.extension}'")
     _copy_in_duckdb(con, copy, f"fibula_lookup('{copy.snapshot}', src)")
 
@@ -107,15 +108,15 @@ def _enrich(copy: Copy) -> None:
             pq.ParquetFile(copy.flows) as flows,
             pq.ParquetWriter(copy.out, flows.schema_arrow, compression="snappy") as out,
         ):
-            for batch in flows.iter_batches(_BATCH_ROWS):
+            for batch in flows.iter_batches(_BATCH_ROWS, use_threads=False):
                 out.write_batch(batch)
         return
     program = shutil.which("fibula")
     if program is None:
         message = "no `fibula` on the PATH"
         raise ImportError(message)
-    arguments = ["-c", "src", "-t", copy.snapshot, "--compression", "snappy", "-o", copy.out]
-    subprocess.run([program, "enrich", *arguments, copy.flows], check=True)  # noqa: S603
+    arguments = ["-c", "src", "-t", copy.snapshot, "--threads", "1", "--compression", "snappy"]
+    subprocess.run([program, "enrich", *arguments, "-o", copy.out, copy.flows], check=True)  # noqa: S603
 
 
 TOOLS: dict[str, Callable[[Copy], None]] = {
@@ -144,15 +145,15 @@ def copies(table: str, rows: int, only: str, extension: str) -> bool:
     """Print a row for each tool; return whether answers were wrong."""
     _adopt_orphans()
     print(f"\n{table}, {rows:,} flows in Parquet, addresses drawn from its prefixes\n")
-    columns = ("tool", "plain CPU s", "enriched CPU s", "ratio", "ns a row more", "peak MB")
-    print("| " + " | ".join(columns) + " |\n| --- |" + " ---: |" * 5, flush=True)
+    columns = ("plain CPU s", "enriched CPU s", "ratio", "ns a row more", "plain MB", "enriched MB")
+    print("| tool | " + " | ".join(columns) + " |\n| --- |" + " ---: |" * 6, flush=True)
     wrong = False
     with tempfile.TemporaryDirectory() as folder:
         names = ("flows.parquet", "out.parquet", "table.fib", "answers.json")
         flows, out, snapshot, answers = (str(Path(folder) / name) for name in names)
         written = _process(["write", table, str(rows), snapshot, flows, answers])
         if written.failed:
-            print(f"| {written.failed} | | | | | |", flush=True)
+            print(f"| {written.failed} | | | | | | |", flush=True)
             return True
         for tool in TOOLS:
             if only in tool:
@@ -161,25 +162,25 @@ def copies(table: str, rows: int, only: str, extension: str) -> bool:
 
 
 def _print_row(enriched: Copy, rows: int, answers: str) -> bool:
-    plain = enriched._replace(snapshot="")
-    seconds: dict[Copy, list[float]] = {plain: [], enriched: []}
-    peak_mb = 0.0
+    both = (enriched._replace(snapshot=""), enriched)
+    runs: list[list[_Done]] = [[], []]
     for _ in range(_PASSES):  # one after the other, so that both meet the same machine
-        for copy in (plain, enriched):
+        for copy, each in zip(both, runs, strict=True):
             _remove(copy.out)
             done = _process(list(copy))
             if done.failed:
-                print(f"| {copy.tool} | {done.failed} | | | | |", flush=True)
+                print(f"| {copy.tool} | {done.failed} | | | | | |", flush=True)
                 return False
-            seconds[copy].append(done.cpu_s)
-            peak_mb = max(peak_mb, done.peak_mb)
+            each.append(done)
     compared = _process(["compare", enriched.out, answers])
     if compared.failed:
-        print(f"| {enriched.tool} | {compared.failed} | | | | |", flush=True)
+        print(f"| {enriched.tool} | {compared.failed} | | | | | |", flush=True)
         return True
-    before, after = (statistics.median(seconds[copy]) for copy in (plain, enriched))
-    cost = f"{after / before:.2f} | {(after - before) / rows * 1e9:.0f} | {peak_mb:.0f}"
-    print(f"| {enriched.tool} | {before:.2f} | {after:.2f} | {cost} |", flush=True)
+    before, after = (statistics.median(done.cpu_s for done in each) for each in runs)
+    plain_mb, enriched_mb = (max(done.peak_mb for done in each) for each in runs)
+    cost = f"{after / before:.2f} | {(after - before) / rows * 1e9:.0f}"
+    memory = f"{plain_mb:.0f} | {enriched_mb:.0f}"
+    print(f"| {enriched.tool} | {before:.2f} | {after:.2f} | {cost} | {memory} |", flush=True)
     return False
 
 
@@ -194,8 +195,9 @@ class _Done(NamedTuple):
 def _process(step: list[str]) -> _Done:
     """Do a step in a process of its own. Its memory would count what this one has."""
     command = [sys.executable, "-m", "fibula.bench", "--copy", *step]
+    one_thread = {**os.environ, **ONE_THREAD}
     with tempfile.TemporaryFile("w+") as log:
-        process = subprocess.Popen(command, stdout=log, stderr=log)  # noqa: S603
+        process = subprocess.Popen(command, stdout=log, stderr=log, env=one_thread)  # noqa: S603
         cpu_s, peak_kb, status = 0.0, 0, 0
         while True:
             try:
