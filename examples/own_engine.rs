@@ -11,7 +11,7 @@
 //! 203.0.113.1     Some(NextHop(3))
 //! ```
 
-use fibula::engine::{About, Config, Engine, Isa, Lookup, Memory, Meter, Update, Width};
+use fibula::engine::{About, Config, Engine, Entry, Isa, Lookup, Memory, Meter, Update, Width};
 use fibula::{Address, Delta, Error, Fib, NextHop, Rib, engine_entry};
 use std::net::Ipv4Addr;
 
@@ -81,8 +81,8 @@ fn main() -> Result<(), Error> {
     rib.insert("192.0.2.0/24".parse()?, NextHop(1));
     rib.insert("192.0.2.128/25".parse()?, NextHop(2));
 
-    let engines = [engine_entry!(ABOUT, [ipv4 ipv6] Intervals)];
-    let mut fib = Fib::build_from(&engines, "intervals", &rib, Config::default())?;
+    static ENGINES: [Entry; 1] = [engine_entry!(ABOUT, [ipv4 ipv6] Intervals)];
+    let mut fib = Fib::build_from(&ENGINES, "intervals", &rib, Config::default())?;
     fib.check_answers(&rib).expect("every answer is the table's");
     println!("{} keeps {}-bit answers in {} bytes", fib.specification(), fib.width(), fib.memory().total());
     for address in [Ipv4Addr::new(192, 0, 2, 9), Ipv4Addr::new(192, 0, 2, 129)] {

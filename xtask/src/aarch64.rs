@@ -23,7 +23,17 @@ pub(crate) fn test() -> Result<()> {
         println!("64-bit Arm: the tests have run on the machine itself");
         return Ok(());
     }
-    let tests = ["test", "--package", "fibula", "--lib", "--test", "engines", "--locked"];
+    let tests = [
+        "test",
+        "--package",
+        "fibula",
+        "--package",
+        "fibula-engines",
+        "--lib",
+        "--test",
+        "suite",
+        "--locked",
+    ];
     let mut tests = cargo(&tests);
     // Not optimized: compiling three widths of every engine takes longer than these tests.
     tests

@@ -138,10 +138,9 @@ fn tests() -> Result<()> {
 
 /// The unit tests that make large tables, or modules of them. Code that is not optimized takes
 /// longer for these than for all others together.
-const SLOW: [&str; 18] = [
+const SLOW: [&str; 17] = [
     "mosaic::tests::runs_that_come_and_go_leave_few_holes",
     "triec::tests::a_life_inside_2000_leaves_no_holes",
-    "snapshot::tests::every_engine_that_keeps_snapshots_comes_back_at_every_width",
     "poptrie::tests::the_last_bits_of_both_families",
     "poptrie::tests::both_families_at_the_default_size",
     "dxr::tests::a_shared_table_asks_for_a_rebuild_when_there_is_no_room_or_far_too_much",
@@ -174,11 +173,10 @@ fn unit_tests() -> Result<()> {
 /// three instruction sets takes three times as long as all of this.
 fn address_sanitizer() -> Result<()> {
     let units = ["arch::", "blocks::", "live::", "memory::", "snapshot::", "table_set::"];
-    let units = [&units[..], &["--skip", "comes_back_at_every_width"]].concat();
     let tests: [(&[&str], &[&str]); 3] = [
         (&["--lib"], &units),
         (&["--test", "live"], &[]),
-        (&["--test", "engines"], &["::w8::random", "::w8::empty", "::last_address_in_every_lane"]),
+        (&["--test", "suite"], &["::w8::random", "::w8::empty", "::last_address_in_every_lane"]),
     ];
     for (tests, chosen) in tests {
         let mut tests = sanitized(tests)?;
@@ -201,7 +199,8 @@ fn thread_sanitizer() -> Result<()> {
 /// about has line numbers.
 fn sanitized(tests: &[&str]) -> Result<Command> {
     let host = host()?;
-    let mut arguments = vec!["test", "--package", "fibula", "--profile", "quick"];
+    let mut arguments =
+        vec!["test", "--package", "fibula", "--package", "fibula-engines", "--profile", "quick"];
     arguments.extend(tests);
     arguments.extend(["--locked", "--target", &host, "--target-dir", "target/sanitizer"]);
     let mut tests = nightly(&arguments);

@@ -1,13 +1,14 @@
-//! The engines that commands know: fibula's own and, with the features `gpu` and `peers`, the twins
+//! The engines that commands know: fibula's own, those of the papers and, with the features `gpu` and `peers`, the twins
 //! of its kernels and other people's.
 
 use crate::commands::device;
-use fibula::engine::{ENGINES, Entry};
+use fibula::engine::Entry;
 use std::sync::LazyLock;
 
 /// Returns all engines, fibula's own first.
 pub(crate) fn engines() -> &'static [Entry] {
-    static ALL: LazyLock<Vec<Entry>> = LazyLock::new(|| [ENGINES, device::ENGINES, &peers()].concat());
+    static ALL: LazyLock<Vec<Entry>> =
+        LazyLock::new(|| [fibula_engines::all(), device::ENGINES, &peers()].concat());
     &ALL
 }
 

@@ -5,7 +5,7 @@
 //! `requirements [TABLE...]`: the made tables of 2026, and those of the files.
 
 use anyhow::{Context, Result};
-use fibula::{Fib, Rib};
+use fibula::Rib;
 use fibula_hdl::{Driver, Pipeline, Sizes};
 use fibula_io::generate::{self, NextHopModel, Size};
 use fibula_io::{Source, table};
@@ -67,7 +67,7 @@ fn pipelines(name: &str, rib: &Rib<u32>, pipeline: Pipeline) -> Result<()> {
 
 /// Prints the parts on chip of SAIL_L for IPv6, and their sum.
 fn ipv6(name: &str, rib: &Rib<u128>) -> Result<()> {
-    let memory = Fib::build("sail-l6", rib)?.memory();
+    let memory = fibula_engines::build("sail-l6", rib)?.memory();
     let parts: Vec<(&str, u64)> = memory
         .parts
         .iter()

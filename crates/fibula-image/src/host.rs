@@ -1,6 +1,7 @@
 //! The kernels' bodies as the host compiler makes them: the twin that every test judges.
 #![allow(unsafe_code, reason = "functions compiled from C are called here and nowhere else")]
 
+#[cfg(feature = "papers")]
 use crate::table::bloom::BloomTable;
 use crate::table::{Layout, PARTS, Table};
 use crate::{Kernel, Key};
@@ -55,12 +56,16 @@ bodies! {
     mosaic: [fibula_twin_mosaic_8 fibula_twin_mosaic_16 fibula_twin_mosaic_32]
         [fibula_twin_mosaic_8_of_many fibula_twin_mosaic_16_of_many fibula_twin_mosaic_32_of_many]
         [fibula_counted_mosaic_8 fibula_counted_mosaic_16 fibula_counted_mosaic_32];
-    bloom: [fibula_twin_bloom_8 fibula_twin_bloom_16 fibula_twin_bloom_32]
-        [fibula_twin_bloom_8_of_many fibula_twin_bloom_16_of_many fibula_twin_bloom_32_of_many]
-        [fibula_counted_bloom_8 fibula_counted_bloom_16 fibula_counted_bloom_32];
     mosaic6: [fibula_twin_mosaic6_8 fibula_twin_mosaic6_16 fibula_twin_mosaic6_32]
         [fibula_twin_mosaic6_8_of_many fibula_twin_mosaic6_16_of_many fibula_twin_mosaic6_32_of_many]
         [fibula_counted_mosaic6_8 fibula_counted_mosaic6_16 fibula_counted_mosaic6_32];
+}
+
+#[cfg(feature = "papers")]
+bodies! {
+    bloom: [fibula_twin_bloom_8 fibula_twin_bloom_16 fibula_twin_bloom_32]
+        [fibula_twin_bloom_8_of_many fibula_twin_bloom_16_of_many fibula_twin_bloom_32_of_many]
+        [fibula_counted_bloom_8 fibula_counted_bloom_16 fibula_counted_bloom_32];
 }
 
 fn index(width: WidthBits) -> usize {
@@ -106,6 +111,7 @@ unsafe impl<L: Layout, W: Width, const N: usize, const E: usize> Readable for Ta
 
 // SAFETY: `BloomTable::compile` writes the sizes from which the indices of its parts are scaled,
 // and a bucket that is not full ends every walk.
+#[cfg(feature = "papers")]
 unsafe impl<W: Width> Readable for BloomTable<W> {
     type Address = u32;
     type Width = W;

@@ -1,6 +1,9 @@
 //! [`Image`]: a table to copy to where others read it, and the [`Kernel`] that reads it there.
 
-use crate::host::{self, Bodies};
+#[cfg(feature = "papers")]
+use crate::host;
+use crate::host::Bodies;
+#[cfg(feature = "papers")]
 use crate::table::bloom::KERNEL as BLOOM;
 use crate::table::{Layout, PARTS, Version};
 use fibula::engine::{Width, WidthBits};
@@ -22,6 +25,7 @@ impl Kernel {
     }
 
     /// Returns the kernel of Bloom filters at a width.
+    #[cfg(feature = "papers")]
     pub(crate) fn of_bloom<W: Width>() -> Self {
         Self { layout: BLOOM, bodies: &host::bloom, address_bytes: size_of::<u32>(), width: W::BITS }
     }

@@ -26,7 +26,7 @@ fn setting(name: &str, default: u64) -> u64 {
 fn every_lookup_in_many_forged_files_ends() {
     let seconds = setting("FIBULA_SECONDS", 10);
     let first_seed = setting("FIBULA_SEED", 1);
-    let originals = originals();
+    let originals = &originals(fibula_engines::all());
     let end = Instant::now() + Duration::from_secs(seconds);
     // For each original: refused, panicked, answered.
     let counts: Vec<[AtomicU64; 3]> = originals.iter().map(|_| [(); 3].map(|()| AtomicU64::new(0))).collect();
@@ -66,7 +66,8 @@ fn every_lookup_in_many_forged_files_ends() {
                             if original.is_large && !round.is_multiple_of(1000) {
                                 continue;
                             }
-                            let outcome = original.forge(|below| random.next_u64() % below);
+                            let outcome =
+                                original.forge(fibula_engines::all(), |below| random.next_u64() % below);
                             let which = match outcome {
                                 Outcome::Refused => 0,
                                 Outcome::Panicked => 1,

@@ -80,7 +80,7 @@ pub struct DemoRow {
 /// # Errors
 /// If there is no such engine, it does not hold the table, or there are no addresses.
 pub fn demo<A: Address>(
-    engines: &[Entry],
+    engines: &'static [Entry],
     workload: Workload<'_, A>,
     options: &DemoOptions,
 ) -> Result<(DemoRow, Vec<Mismatch>), Error> {

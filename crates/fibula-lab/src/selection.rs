@@ -20,7 +20,7 @@ const ASKED_FOR: [&str; 2] = ["peer:", "gpu-"];
 /// assert_eq!(selected, ["oracle", "best"]);
 /// assert!(fibula_lab::select::<u32>(ENGINES, "no-such-engine").is_err());
 /// ```
-pub fn select<A: Address>(engines: &[Entry], list: &str) -> Result<Vec<String>, Error> {
+pub fn select<A: Address>(engines: &'static [Entry], list: &str) -> Result<Vec<String>, Error> {
     let mut selected: Vec<String> = Vec::new();
     let mut add = |specification: &str| {
         if !selected.iter().any(|known| known == specification) {

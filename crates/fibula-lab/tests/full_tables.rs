@@ -4,8 +4,9 @@
 #[path = "../../fibula-io/tests/common/mod.rs"]
 mod common;
 
-use fibula::engine::{ENGINES, WidthBits};
+use fibula::engine::WidthBits;
 use fibula::{Address, Change, Rib};
+use fibula_engines::all;
 use fibula_io::Source;
 use fibula_io::generate::{self, NextHopModel, Size, internet};
 use fibula_io::table::{self, ReadOptions, Tables};
@@ -19,8 +20,8 @@ fn options<A: Address>(rib: &Rib<A>) -> VerifyOptions {
 }
 
 fn every_engine_is_right<A: Address>(rib: &Rib<A>) {
-    let engines = select::<A>(ENGINES, "all").unwrap();
-    let verification = verify(ENGINES, &engines, rib, &options(rib), &mut |_| {}).unwrap();
+    let engines = select::<A>(all(), "all").unwrap();
+    let verification = verify(all(), &engines, rib, &options(rib), &mut |_| {}).unwrap();
     assert!(verification.is_right(), "{verification:?}");
     assert_eq!(verification.refused, []);
     let asked: u64 = verification.rows.iter().map(|row| row.probes).sum();
@@ -31,9 +32,9 @@ fn every_engine_is_right<A: Address>(rib: &Rib<A>) {
 fn every_engine_follows<A: Address>(rib: &Rib<A>, changes: &[Change<A>]) {
     let options = UpdateOptions { verify: options(rib), validate_every: 0, ..UpdateOptions::default() };
     for entry in
-        ENGINES.iter().filter(|e| e.does(A::FAMILY) && e.about.updates == fibula::engine::Updates::InPlace)
+        all().iter().filter(|e| e.does(A::FAMILY) && e.about.updates == fibula::engine::Updates::InPlace)
     {
-        let row = updates(ENGINES, entry.about.name, rib, changes, &options).unwrap().unwrap();
+        let row = updates(all(), entry.about.name, rib, changes, &options).unwrap().unwrap();
         assert!(row.is_right(), "{row:?}");
         assert!(row.applied > 0 && row.rebuilt == 0, "{row:?}");
     }

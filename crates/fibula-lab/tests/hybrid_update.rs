@@ -6,8 +6,8 @@
 mod common;
 
 use fibula::engine::{Config, Engine, Share, Update};
-use fibula::engines::hybrid::{Hybrid, MOST_BYTES_COPIED};
 use fibula::{Change, NextHop, Prefix, Rib, Route};
+use fibula_engines::hybrid::{Hybrid, MOST_BYTES_COPIED};
 use fibula_io::Source;
 use fibula_io::generate::{NextHopModel, Size, internet};
 use fibula_io::table::{self, ReadOptions};

@@ -2,11 +2,10 @@
 //! judge that could meet the fault must find it.
 
 use fibula::arch::{Isa, Level};
-use fibula::engine::{
-    About, Config, Cost, ENGINES, Engine, Entry, LimitInfo, Lookup, Meter, Update, Updates, Width,
-};
+use fibula::engine::{About, Config, Cost, Engine, Entry, LimitInfo, Lookup, Meter, Update, Updates, Width};
 use fibula::memory::Memory;
 use fibula::{Address, Change, Delta, Error, ErrorKind, Limit, NextHop, Prefix, Rib, Route, engine_entry};
+use fibula_engines::all;
 use fibula_lab::bench::{BenchOptions, Contender, Workload, bench};
 use fibula_lab::demo::{DemoOptions, demo};
 use fibula_lab::replay::{Flap, ReplayOptions, Stream, replay};
@@ -15,6 +14,7 @@ use fibula_lab::verify::{
     ExhaustiveOptions, UpdateOptions, Verification, VerifyOptions, exhaustive, updates, verify,
 };
 use std::marker::PhantomData;
+use std::sync::LazyLock;
 use std::time::Duration;
 
 /// Right (by the table's own search) but for one fault, chosen by the parameter `fault`.
@@ -59,8 +59,9 @@ static ABOUT: About = About {
 
 static FAULTY: [Entry; 1] = [engine_entry!(ABOUT, [ipv4 ipv6] Faulty)];
 
-fn engines() -> Vec<Entry> {
-    ENGINES.iter().chain(&FAULTY).copied().collect()
+fn engines() -> &'static [Entry] {
+    static ENGINES: LazyLock<Vec<Entry>> = LazyLock::new(|| all().iter().chain(&FAULTY).copied().collect());
+    &ENGINES
 }
 
 impl<A: Address, W: Width> Lookup<A> for Faulty<A, W> {
@@ -156,7 +157,7 @@ fn table<A: Address>() -> Rib<A> {
 
 fn verified<A: Address>(fault: &str) -> Verification {
     let options = VerifyOptions { random: 2000, ..VerifyOptions::default() };
-    verify(&engines(), &[format!("faulty/fault={fault}")], &table::<A>(), &options, &mut |_| {}).unwrap()
+    verify(engines(), &[format!("faulty/fault={fault}")], &table::<A>(), &options, &mut |_| {}).unwrap()
 }
 
 /// Returns the paths on which something was wrong.
@@ -188,7 +189,7 @@ fn verify_asks_at_every_width() {
     let mut rib = table::<u32>();
     rib.insert(Prefix::ALL, NextHop(256));
     let options = VerifyOptions { random: 2000, ..VerifyOptions::default() };
-    let verification = verify(&engines(), &["oracle".into()], &rib, &options, &mut |_| {}).unwrap();
+    let verification = verify(engines(), &["oracle".into()], &rib, &options, &mut |_| {}).unwrap();
     assert!(verification.is_right() && verification.rows.iter().all(|row| row.width > 8));
 }
 
@@ -202,7 +203,7 @@ fn a_limit_is_a_refusal_and_no_wrong_answer() {
     assert_eq!(rows["engine"], "faulty/fault=limit");
     assert!(rows["family"] == "ipv4" && rows["refused"].as_str().unwrap().starts_with("routes: "), "{rows}");
     let error =
-        verify(&engines(), &["nothing".into()], &Rib::<u32>::new(), &VerifyOptions::default(), &mut |_| {});
+        verify(engines(), &["nothing".into()], &Rib::<u32>::new(), &VerifyOptions::default(), &mut |_| {});
     assert!(error.unwrap_err().to_string().contains("no engine \"nothing\""));
 }
 
@@ -221,7 +222,7 @@ fn the_exhaustive_check_finds_the_one_wrong_address() {
         let seen = |done| {
             progress.fetch_max(done, std::sync::atomic::Ordering::Relaxed);
         };
-        let row = exhaustive(&engines(), specification, &rib, &[], options, &seen).unwrap().unwrap();
+        let row = exhaustive(engines(), specification, &rib, &[], options, &seen).unwrap().unwrap();
         assert_eq!(progress.into_inner(), row.probes);
         row
     };
@@ -251,7 +252,7 @@ fn the_exhaustive_check_follows_changes_first() {
     let addresses = first.unwrap()..=first.unwrap().saturating_add((1 << 24) - 1);
     let options = ExhaustiveOptions { addresses, batch: 7, ..ExhaustiveOptions::default() };
     let run = |specification| {
-        exhaustive(&engines(), specification, &rib, &changes, &options, &|_| {}).unwrap().unwrap()
+        exhaustive(engines(), specification, &rib, &changes, &options, &|_| {}).unwrap().unwrap()
     };
     assert_eq!(run("oracle").mismatches, 0);
     assert_ne!(run("faulty/fault=withdrawal").mismatches, 0);
@@ -286,7 +287,7 @@ fn a_changing_table_shows_forgotten_updates_and_lost_memory() {
             verify: VerifyOptions { random: 1000, ..VerifyOptions::default() },
             ..UpdateOptions::default()
         };
-        updates(&engines(), specification, &rib, &changes(&rib), &options).unwrap().unwrap()
+        updates(engines(), specification, &rib, &changes(&rib), &options).unwrap().unwrap()
     }
     for row in [run::<u32>("faulty"), run::<u128>("oracle")] {
         assert!(row.is_right(), "{row:?}");
@@ -321,7 +322,7 @@ fn bench_rows_have_exactly_these_keys_and_honest_figures() {
     let workload = Workload { table: "made", rib: &rib, trace: "ends", addresses: &addresses };
     let options = BenchOptions { threads: vec![1, 2], batch: 100, passes: 5, ..BenchOptions::default() };
     let contenders = [Contender::new("oracle"), Contender::new("faulty"), Contender::new("best")];
-    let report = bench(&engines(), &contenders, workload, &options).unwrap();
+    let report = bench(engines(), &contenders, workload, &options).unwrap();
     assert!(report.wrong.is_empty() && report.refused.is_empty());
     assert_eq!(report.rows.len(), 6);
     for row in &report.rows {
@@ -358,7 +359,7 @@ fn a_wrong_engine_gets_no_speed() {
     for fault in ["last-address", "odd-tail"] {
         let specification = format!("faulty/fault={fault}");
         let contenders = [Contender::new("oracle"), Contender::new(&specification)];
-        let report = bench(&engines(), &contenders, workload, &options).unwrap();
+        let report = bench(engines(), &contenders, workload, &options).unwrap();
         let row = report.rows.iter().find(|row| row.engine == specification).unwrap();
         assert!(row.mismatches > 0 && row.mlps.is_none() && row.ns_dependent.is_none(), "{row:?}");
         assert!(row.mlps_min.is_none() && row.mlps_max.is_none() && row.limit_share.is_none());
@@ -381,14 +382,14 @@ fn engines_that_refuse_a_table_leave_the_others_their_rows() {
         assert_eq!([&of[0].engine, &of[1].engine], [&names[0], &names[2]]);
     };
     let verify_options = VerifyOptions { random: 100, ..VerifyOptions::default() };
-    let verification = verify(&engines(), &names, &rib, &verify_options, &mut |_| {}).unwrap();
+    let verification = verify(engines(), &names, &rib, &verify_options, &mut |_| {}).unwrap();
     same(&verification.refused);
     assert!(verification.is_right() && verification.rows.iter().all(|row| row.engine == "oracle"));
 
     let workload = Workload { table: "made", rib: &rib, trace: "ends", addresses: &addresses };
     let options = BenchOptions { passes: 1, ..BenchOptions::default() };
     let contenders: Vec<Contender> = names.iter().map(Contender::new).collect();
-    let report = bench(&engines(), &contenders, workload, &options).unwrap();
+    let report = bench(engines(), &contenders, workload, &options).unwrap();
     same(&report.refused);
     assert!(report.rows.len() == 1 && report.rows[0].mlps > Some(0.0));
 
@@ -396,12 +397,12 @@ fn engines_that_refuse_a_table_leave_the_others_their_rows() {
     let updating = Duration::from_millis(1);
     let study = StudyOptions { bench: options, updating, ..StudyOptions::default() };
     let of = ("made", &rib);
-    let study = study_engines(&engines(), &names, of, &traces, &[], &study, &mut |_| {}).unwrap();
+    let study = study_engines(engines(), &names, of, &traces, &[], &study, &mut |_| {}).unwrap();
     same(&study.refused);
     assert_eq!(study.rows.iter().map(|row| row.engine.as_str()).collect::<Vec<_>>(), ["oracle"]);
 
     let options = ParallelOptions { threads: vec![], chunks: vec![64], passes: 1 };
-    let parallel = study_parallel(&engines(), &names, &rib, &addresses, &options, &mut |_, _| {}).unwrap();
+    let parallel = study_parallel(engines(), &names, &rib, &addresses, &options, &mut |_, _| {}).unwrap();
     same(&parallel.refused);
     assert_eq!((parallel.rows.len(), parallel.rows[0].engine.as_str()), (1, "oracle"));
 }
@@ -411,7 +412,7 @@ fn what_is_not_about_the_table_is_an_error_for_all() {
     let names = ["oracle", "faulty/fault=unheard-of"].map(Contender::new);
     let rib = table::<u32>();
     let workload = Workload { table: "made", rib: &rib, trace: "one", addresses: &[1] };
-    let error = bench(&engines(), &names, workload, &BenchOptions::default()).unwrap_err();
+    let error = bench(engines(), &names, workload, &BenchOptions::default()).unwrap_err();
     assert!(error.to_string().contains("unheard-of"), "{error}");
 }
 
@@ -424,7 +425,7 @@ fn a_batch_that_is_never_odd_in_the_check_is_still_seen_in_the_timed_pass() {
     addresses.extend_from_within(..5002);
     let workload = Workload { table: "made", rib: &rib, trace: "ends", addresses: &addresses };
     let options = BenchOptions { passes: 5, threads: vec![3], check: 15, ..BenchOptions::default() };
-    let report = bench(&engines(), &[Contender::new("faulty/fault=odd-tail")], workload, &options).unwrap();
+    let report = bench(engines(), &[Contender::new("faulty/fault=odd-tail")], workload, &options).unwrap();
     let row = &report.rows[0];
     assert_eq!((row.checked, row.mismatches, row.mlps), (16, 1, None));
     assert_eq!(report.wrong[0].path, "timed pass");
@@ -437,11 +438,11 @@ fn demo_names_the_engine_and_shows_no_speed_for_a_wrong_one() {
     let addresses = addresses(&rib);
     let workload = Workload { table: "made", rib: &rib, trace: "ends", addresses: &addresses };
     let options = DemoOptions { lookups: 100_000, threads: 2, random: 1000, ..DemoOptions::default() };
-    let (row, wrong) = demo(&engines(), workload, &options).unwrap();
+    let (row, wrong) = demo(engines(), workload, &options).unwrap();
     assert!(wrong.is_empty() && row.mlps > Some(0.0) && row.lookups >= 100_000);
     assert!(row.engine.starts_with("best (") && row.checked > 10_001 + 3000 && row.mismatches == 0);
     let options = DemoOptions { engine: "faulty/fault=last-address".into(), ..options };
-    let (row, wrong) = demo(&engines(), workload, &options).unwrap();
+    let (row, wrong) = demo(engines(), workload, &options).unwrap();
     assert!(row.mlps.is_none() && row.mismatches > 0 && !wrong.is_empty());
 }
 
@@ -452,13 +453,13 @@ fn replay_sees_what_belongs_to_no_table() {
     let changes = Flap::Session.changes(&rib);
     let stream = Stream { table: "made", rib: &rib, changes: &changes, addresses: &addresses };
     let options = ReplayOptions { span: std::time::Duration::from_millis(1), ..ReplayOptions::default() };
-    let wrong = |engine: &str| replay(&engines(), engine, stream, &options).unwrap().unwrap().wrong;
+    let wrong = |engine: &str| replay(engines(), engine, stream, &options).unwrap().unwrap().wrong;
     assert_eq!(wrong("faulty/fault=none"), 0);
     assert!(wrong("faulty/fault=ninth-lane") > 0);
     // A session that comes back hides a forgotten withdrawal at the end; one that does not shows
     // it.
     let withdrawals = &changes[..rib.len()];
     let stream = Stream { changes: withdrawals, ..stream };
-    let row = replay(&engines(), "faulty/fault=withdrawal", stream, &options).unwrap().unwrap();
+    let row = replay(engines(), "faulty/fault=withdrawal", stream, &options).unwrap().unwrap();
     assert!(row.wrong > 0 && row.applied == withdrawals.len() as u64);
 }

@@ -3,9 +3,9 @@
 
 use fibula::arch::Level;
 use fibula::engine::Update;
-use fibula::engines::sail_m::{ON_CHIP_MAX, SailM};
 use fibula::memory::{Memory, Pages};
 use fibula::{Fib, NextHop, Rib, Route};
+use fibula_engines::sail_m::{ON_CHIP_MAX, SailM};
 use fibula_io::generate::{self, NextHopModel, Size, internet};
 
 const TABLES: usize = 12;
@@ -64,7 +64,7 @@ fn twelve_tables_answer_and_follow_apart() {
 fn memory(internets: usize) -> (Memory, usize) {
     let ribs = made(internets);
     let together = build(&ribs).memory();
-    let apart = ribs.iter().map(|rib| Fib::build("sail-l", rib).unwrap().memory().total()).sum();
+    let apart = ribs.iter().map(|rib| fibula_engines::build("sail-l", rib).unwrap().memory().total()).sum();
     let (all, on_chip) = (together.total(), together.total_on_chip());
     println!("{TABLES} tables, {internets} different: {all} bytes, {on_chip} on chip; apart {apart} bytes");
     (together, apart)

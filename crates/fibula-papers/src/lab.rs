@@ -2,8 +2,8 @@
 
 use crate::Error;
 use fibula::engine::Entry;
-use fibula::parallel::{Model, Order};
 use fibula::{Address, Rib};
+use fibula_engines::parallel::{Model, Order};
 use fibula_io::Source;
 use fibula_io::trace::{self, TraceKind};
 use fibula_lab::bench::{BenchOptions, BenchRow, Contender, Race, Workload};
@@ -44,9 +44,9 @@ impl Default for Options {
 
 /// Tables, engines and options: what an exhibit is made from.
 #[derive(Clone, Debug)]
-pub struct Lab<'l> {
+pub struct Lab {
     /// The engines.
-    pub engines: &'l [Entry],
+    pub engines: &'static [Entry],
     /// The IPv4 tables. Exhibits of one table take the first.
     pub ipv4: Vec<Named<u32>>,
     /// The IPv6 tables.
@@ -55,7 +55,7 @@ pub struct Lab<'l> {
     pub options: Options,
 }
 
-impl Lab<'_> {
+impl Lab {
     /// Returns the IPv4 table of exhibits of one table.
     pub(crate) fn table(&self) -> Result<&Named<u32>, Error> {
         self.ipv4.first().ok_or_else(|| Error::none("the tables have no IPv4 routes"))
@@ -72,7 +72,7 @@ impl Lab<'_> {
 
     /// Draws the addresses of a trace.
     pub(crate) fn trace<A: Address>(&self, kind: &TraceKind, rib: &Rib<A>) -> Result<Vec<A>, Error> {
-        Ok(trace::generate(kind, rib, self.options.addresses, 1)?)
+        Ok(trace::generate_among(self.engines, kind, rib, self.options.addresses, 1)?)
     }
 
     /// Returns the trace that stands for real traffic: the locality of the one that was given, or

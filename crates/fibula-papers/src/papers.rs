@@ -23,7 +23,7 @@ pub struct Exhibit {
     /// What it shows.
     pub title: &'static str,
     /// Makes it again.
-    pub reproduce: fn(&Lab<'_>) -> Result<Finding, Error>,
+    pub reproduce: fn(&Lab) -> Result<Finding, Error>,
 }
 
 /// The papers, by year.

@@ -79,7 +79,7 @@ impl Reproduction {
 /// If an engine gives a wrong answer or refuses a made table, or if `each` fails.
 pub fn reproduce<E: From<Error>>(
     paper: &'static Paper,
-    lab: &Lab<'_>,
+    lab: &Lab,
     mut begin: impl FnMut(&Exhibit),
     mut each: impl FnMut(Reproduction) -> Result<(), E>,
 ) -> Result<(), E> {

@@ -1,6 +1,6 @@
 //! All exhibits of all papers on small tables: each has values or a reason, and is on the pages.
 
-use fibula::engine::ENGINES;
+use fibula_engines::all;
 use fibula_io::generate::{NextHopModel, Size, internet};
 use fibula_papers::{Class, Lab, Named, Options, PAPERS, Reproduction, html, markdown, reproduce};
 
@@ -9,7 +9,7 @@ fn reproductions() -> Vec<Reproduction> {
     let tables = internet(Size { ipv4: 10_000, ipv6: 2000 }, NextHopModel::Near(40), 1).unwrap();
     let options = Options { addresses: 1 << 12, passes: 1, updates: 2, smaller: 100, ..Options::default() };
     let lab = Lab {
-        engines: ENGINES,
+        engines: all(),
         ipv4: vec![Named { name: "small".into(), rib: tables.ipv4 }],
         ipv6: vec![Named { name: "small".into(), rib: tables.ipv6 }],
         options,

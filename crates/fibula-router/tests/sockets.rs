@@ -81,7 +81,7 @@ fn tcp_and_ping_cross_the_router_by_any_engine_in_both_modes() {
     let Some(lab) = Lab::new("xsk") else { return };
     let ways = [
         (Mode::Native, "best"),
-        (Mode::Generic, "sail-l"),
+        (Mode::Generic, "dir24-8"),
         (Mode::Native, "poptrie"),
         (Mode::Generic, "mosaic6"),
     ];
@@ -117,7 +117,7 @@ fn the_kernel_answers_for_what_user_space_hands_up() {
 
 #[test]
 fn changes_lose_no_packet_and_misdirect_none() {
-    for engine in ["best", "sail-l"] {
+    for engine in ["best", "dir24-8"] {
         let Some(lab) = Lab::new("xskch") else { return };
         let mut router = started(&lab, Mode::Native, engine);
         lab.forward_by_plane_alone();

@@ -1,6 +1,7 @@
 //! [`Address`]: the two address families as plain integers, most significant bit first.
 
-use crate::engine::{Entry, Makers};
+use crate::Rib;
+use crate::engine::{Entry, Makers, Routes};
 use std::fmt::{Debug, Display};
 use std::hash::Hash;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -123,6 +124,10 @@ pub trait Address:
     /// Returns the constructors of an engine for this family, if the engine supports it.
     #[doc(hidden)]
     fn makers(entry: &Entry) -> Option<Makers<Self>>;
+
+    /// Returns a table with its family.
+    #[doc(hidden)]
+    fn routes_of(rib: &Rib<Self>) -> Routes<'_>;
 }
 
 macro_rules! address {
@@ -203,6 +208,10 @@ macro_rules! address {
 
             fn makers(entry: &Entry) -> Option<Makers<Self>> {
                 entry.$field
+            }
+
+            fn routes_of(rib: &Rib<Self>) -> Routes<'_> {
+                Routes::$family(rib)
             }
         }
     };

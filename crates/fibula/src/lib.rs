@@ -46,21 +46,24 @@ pub mod arch;
 #[doc(hidden)]
 pub mod blocks;
 pub mod engine;
-pub mod engines;
+mod engines;
 mod error;
 mod fib;
 pub mod live;
 #[doc(hidden)]
 pub mod memory;
 mod next_hop;
-pub mod parallel;
 mod prefix;
 pub mod rib;
 mod route;
-mod sections;
+#[doc(hidden)]
+pub mod sections;
 pub mod snapshot;
 pub mod table;
 pub mod table_set;
+#[cfg(any(test, feature = "testing"))]
+#[doc(hidden)]
+pub mod testing;
 
 pub use address::{Address, Family};
 pub use engine::View;

@@ -129,6 +129,6 @@ impl<'s> Sections<'s> {
 }
 
 /// Returns the error for a section that is intact but not what it should be.
-pub(crate) fn unsound(name: &str, what: impl std::fmt::Display) -> Error {
+pub fn unsound(name: &str, what: impl std::fmt::Display) -> Error {
     Error::new(ErrorKind::Snapshot, format!("unsound: section {name:?} {what}"))
 }

@@ -18,7 +18,8 @@ pub(super) fn program() -> Result<PathBuf> {
     let mut compile = Command::new("cc");
     compile.args(["-Wall", "-Wextra", "-Werror", "-O2", "-shared", "-fPIC", "-o", PLUGIN, SOURCE]);
     run(compile.current_dir(root()))?;
-    let mut build = cargo(&["test", "--no-run", "--test", "instructions", "--package", "fibula", "--locked"]);
+    let mut build =
+        cargo(&["test", "--no-run", "--test", "instructions", "--package", "fibula-engines", "--locked"]);
     build.args(["--target", LINUX, "--target-dir", "target/emulator"]);
     build.env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER", setup::ARM_LINKER);
     program_of(&mut build, "instructions")

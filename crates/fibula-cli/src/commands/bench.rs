@@ -11,7 +11,7 @@ use crate::registry;
 use clap::Args;
 use fibula::Rib;
 use fibula::arch::Level;
-use fibula::parallel::{Model, Order};
+use fibula_engines::parallel::{Model, Order};
 use fibula_io::trace::{self, TraceKind};
 use fibula_lab::Refusal;
 use fibula_lab::bench::{BenchOptions, Contender, Race, Workload};
@@ -169,7 +169,13 @@ impl<W: Write> Run<'_, W> {
         specifications: &[String],
     ) -> anyhow::Result<()> {
         let arguments = self.arguments;
-        let addresses = match trace::generate(kind, rib, arguments.addresses as usize, arguments.seed) {
+        let addresses = match trace::generate_among(
+            registry::engines(),
+            kind,
+            rib,
+            arguments.addresses as usize,
+            arguments.seed,
+        ) {
             Ok(addresses) => addresses,
             // A trace that only one family has is no error unless the other family was asked for.
             Err(error) if arguments.on_table.family.is_none() => {

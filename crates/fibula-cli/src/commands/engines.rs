@@ -5,7 +5,7 @@ use crate::output::Output;
 use crate::registry;
 use clap::Args;
 use fibula::Family;
-use fibula::engine::{ENGINES, Entry, LimitInfo, WidthBits};
+use fibula::engine::{Entry, LimitInfo, WidthBits};
 use fibula_hdl::{Pipeline, Sizes};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -44,7 +44,7 @@ impl Row {
 /// Returns the row of a hardware pipeline, with the sizes that it has by default. The paper is that
 /// of the engine with the same tables.
 fn pipeline_row(pipeline: Pipeline) -> Option<Row> {
-    let engine = ENGINES.iter().find(|entry| entry.about.name == pipeline.engine())?;
+    let engine = fibula_engines::all().iter().find(|entry| entry.about.name == pipeline.engine())?;
     let sizes = Sizes::default();
     let limits = [
         ("next hops", (1 << sizes.next_hop_bits) - 1),

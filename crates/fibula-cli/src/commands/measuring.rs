@@ -41,7 +41,7 @@ pub(crate) fn tables(name: &str, reading: &Reading) -> anyhow::Result<(Tables, V
 /// Draws `count` addresses of each kind that the table has.
 pub(crate) fn traces<A: Address>(kinds: &[TraceKind], rib: &Rib<A>, count: u32) -> Vec<Trace<A>> {
     let draw = |kind: &TraceKind| {
-        let addresses = trace::generate(kind, rib, count as usize, 1).ok()?;
+        let addresses = trace::generate_among(registry::engines(), kind, rib, count as usize, 1).ok()?;
         Some(Trace { name: kind.to_string(), addresses })
     };
     kinds.iter().filter_map(draw).collect()

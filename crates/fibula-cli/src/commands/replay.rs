@@ -193,7 +193,13 @@ impl<W: Write> Run<'_, W> {
             return Ok(());
         }
         let options = self.arguments.options(updates)?;
-        let addresses = trace::generate(&self.arguments.trace, rib, self.arguments.addresses as usize, 1)?;
+        let addresses = trace::generate_among(
+            registry::engines(),
+            &self.arguments.trace,
+            rib,
+            self.arguments.addresses as usize,
+            1,
+        )?;
         let (table, changes) = (self.arguments.on_table.name(), untimed(updates));
         let stream = Stream { table: &table, rib, changes: &changes, addresses: &addresses };
         for specification in specifications {

@@ -2,10 +2,11 @@
 
 use crate::exit::Verdict;
 use crate::reading::{FamilyName, Reading, table_or_internet};
+use crate::registry;
 use crate::writing::write_text;
 use clap::{Args, Subcommand};
 use fibula::{Address, Rib};
-use fibula_io::trace::{TraceKind, generate};
+use fibula_io::trace::{TraceKind, generate_among};
 use std::io::{self, Write};
 use std::path::PathBuf;
 
@@ -64,7 +65,7 @@ impl Arguments {
     }
 
     fn draw<A: Address>(&self, rib: &Rib<A>) -> anyhow::Result<()> {
-        let addresses = generate(&self.kind, rib, self.count, self.seed)?;
+        let addresses = generate_among(registry::engines(), &self.kind, rib, self.count, self.seed)?;
         write_text(&self.output, |out| write_lines(&addresses, out))
     }
 }

@@ -1,5 +1,6 @@
 //! [`AnyTable`]: a table of any layout and width behind one pointer, chosen by name.
 
+#[cfg(feature = "papers")]
 use super::bloom::BloomTable;
 use super::layout::{Dir24_8Table, Mosaic6Table, MosaicTable, SailLTable};
 use super::{Layout, Patch, Table};
@@ -10,7 +11,7 @@ use fibula::{Error, ErrorKind};
 use fibula::{Prefix, Rib};
 use std::fmt::Debug;
 
-/// A [`Table`] or [`BloomTable`] without its types.
+/// A [`Table`], or one of another structure, without its types.
 pub trait AnyTable<A>: Debug + Send + Sync {
     /// See [`Table::image`].
     fn image(&self) -> Image<'_>;
@@ -54,6 +55,7 @@ impl<L: Layout, W: Width, const N: usize, const E: usize> AnyTable<L::Address> f
     }
 }
 
+#[cfg(feature = "papers")]
 impl<W: Width> AnyTable<u32> for BloomTable<W> {
     fn image(&self) -> Image<'_> {
         Self::image(self)
@@ -90,6 +92,7 @@ pub(crate) fn ipv4(name: &str, width: WidthBits, rib: &Rib<u32>) -> Result<Box<d
         "gpu-dir24-8" => at_width!(Dir24_8Table, width, rib),
         "gpu-sail-l" => at_width!(SailLTable, width, rib),
         "gpu-mosaic" => at_width!(MosaicTable, width, rib),
+        #[cfg(feature = "papers")]
         "gpu-bloom" => at_width!(BloomTable, width, rib),
         _ => return Err(unknown(name)),
     })

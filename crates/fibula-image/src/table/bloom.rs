@@ -3,7 +3,7 @@
 //! Lucchesi, Drummond and Teodoro, "High-performance IP lookup using Intel Xeon Phi: a Bloom
 //! filters based approach" (Journal of Internet Services and Applications 9, 2018), section 4, on
 //! an accelerator as in section 4.4. It is the structure of the engine
-//! [`bloom`](fibula::engines::bloom), at the paper's ratio of false positives.
+//! [`bloom`](fibula_engines::bloom), at the paper's ratio of false positives.
 //!
 //! # Layout
 //! ```text
@@ -31,16 +31,16 @@
 use super::{PARTS, Patch, Touched, Version};
 use crate::{Image, Kernel, host};
 use fibula::arch::Isa;
-use fibula::blocks::bloom::Aim;
-use fibula::blocks::expanded::{Entries, Expanded};
 use fibula::blocks::expansion::{counts, level_of, slots};
-use fibula::blocks::filtered::Filtered;
 use fibula::blocks::hashing::HashFunction;
-use fibula::blocks::probing::Combined;
 use fibula::engine::{About, Config, Engine, Figure, LimitInfo, Lookup, Meter, Update, Updates, Width};
-use fibula::engines::bloom::{EXPANDED_MAX, LEVELS};
 use fibula::memory::{Array, Memory, Pages};
 use fibula::{Delta, Error, Limit, Rib};
+use fibula_engines::blocks::bloom::Aim;
+use fibula_engines::blocks::expanded::{Entries, Expanded};
+use fibula_engines::blocks::filtered::Filtered;
+use fibula_engines::blocks::probing::Combined;
+use fibula_engines::bloom::{EXPANDED_MAX, LEVELS};
 use zerocopy::IntoBytes;
 
 /// The name of its kernels, before the width.

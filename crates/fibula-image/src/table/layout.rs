@@ -1,7 +1,9 @@
 //! The layouts: the constants that make a [`Table`] the structure of a paper, and their
 //! descriptions.
 
-use super::{NEXT_HOPS_MAX, PARTS, Table, bloom};
+#[cfg(feature = "papers")]
+use super::bloom;
+use super::{NEXT_HOPS_MAX, PARTS, Table};
 use crate::host::{self, Bodies};
 use crate::key::Key;
 use fibula::engine::{About, Entry, Updates};
@@ -62,14 +64,20 @@ macro_rules! layouts {
         /// The layouts as engines: each kernel's twin.
         pub static ENGINES: &[Entry] = &[
             $(engine_entry!(*$layout::ABOUT, [$family] $table),)+
+            #[cfg(feature = "papers")]
             engine_entry!(bloom::ABOUT, [ipv4] bloom::BloomTable),
         ];
 
         /// The names of the kernels, before the width.
-        pub const KERNELS: &[&str] = &[$($layout::KERNEL,)+ bloom::KERNEL];
+        pub const KERNELS: &[&str] = &[
+            $($layout::KERNEL,)+
+            #[cfg(feature = "papers")]
+            bloom::KERNEL,
+        ];
 
         /// Calls `$callback!` with `identifier [family]` for each, so that the engine suite covers
-        /// them.
+        /// them. With the feature `papers`.
+        #[cfg(feature = "papers")]
         #[doc(hidden)]
         #[macro_export]
         macro_rules! for_each_layout {

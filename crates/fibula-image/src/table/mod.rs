@@ -42,6 +42,7 @@
 //! that, but for 10.0.1.0/24: there it has ends, 128 times 3 and 128 times 2.
 
 pub mod any;
+#[cfg(feature = "papers")]
 pub mod bloom;
 pub mod layout;
 mod paint;

@@ -3,21 +3,23 @@
 use super::{BURST, TraceKind, ZIPF_DESTINATIONS, deep, file, leaves};
 use crate::generate::{Random, Weights};
 use crate::{Error, Source};
+use fibula::engine::{Config, Entry};
 use fibula::{Address, Family, Fib, Prefix, Rib};
 use std::collections::HashMap;
 
 /// A kind, a table and a stream of draws.
 pub(super) struct Drawing<'a, A> {
+    engines: &'static [Entry],
     kind: &'a TraceKind,
     rib: &'a Rib<A>,
     random: Random,
 }
 
 impl<'a, A: Address> Drawing<'a, A> {
-    pub(super) fn new(kind: &'a TraceKind, rib: &'a Rib<A>, seed: u64) -> Self {
+    pub(super) fn new(engines: &'static [Entry], kind: &'a TraceKind, rib: &'a Rib<A>, seed: u64) -> Self {
         // Different kinds of one seed share no draws, and neither do the families.
         let name = kind.name().bytes().fold(u64::from(A::BITS), |name, byte| name << 7 ^ u64::from(byte));
-        Self { kind, rib, random: Random::new(seed, name) }
+        Self { engines, kind, rib, random: Random::new(seed, name) }
     }
 
     pub(super) fn addresses(mut self, count: usize) -> Result<Vec<A>, Error> {
@@ -108,7 +110,8 @@ impl<'a, A: Address> Drawing<'a, A> {
     fn deep(&mut self, engine: Option<&str>, count: usize) -> Result<Vec<A>, Error> {
         let engine = engine.ok_or_else(|| self.refused("expected an engine, as in deep=dxr"))?;
         let (leaves, prefixes) = (self.leaves()?, self.prefixes()?);
-        let fib = Fib::build(engine, self.rib).map_err(|error| self.refused(&error.to_string()))?;
+        let fib = Fib::build_from(self.engines, engine, self.rib, Config::default());
+        let fib = fib.map_err(|error| self.refused(&error.to_string()))?;
         let mut candidates = self.draw(&leaves, deep::DRAWN / 2);
         candidates.extend(self.draw(&prefixes, deep::DRAWN / 2));
         let deepest = deep::deepest(&fib, candidates);

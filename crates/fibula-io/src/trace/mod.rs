@@ -17,6 +17,7 @@ pub use kind::TraceKind;
 
 use crate::Error;
 use draw::Drawing;
+use fibula::engine::{ENGINES, Entry};
 use fibula::{Address, Rib};
 
 /// The destinations of [`TraceKind::Zipf`].
@@ -51,5 +52,19 @@ pub fn generate<A: Address>(
     count: usize,
     seed: u64,
 ) -> Result<Vec<A>, Error> {
-    Drawing::new(kind, rib, seed).addresses(count)
+    generate_among(ENGINES, kind, rib, count, seed)
+}
+
+/// As [`generate`], where the engine of [`TraceKind::Deep`] is one of `engines`.
+///
+/// # Errors
+/// See [`generate`].
+pub fn generate_among<A: Address>(
+    engines: &'static [Entry],
+    kind: &TraceKind,
+    rib: &Rib<A>,
+    count: usize,
+    seed: u64,
+) -> Result<Vec<A>, Error> {
+    Drawing::new(engines, kind, rib, seed).addresses(count)
 }

@@ -36,8 +36,8 @@ use core_affinity::CoreId;
 use fibula::arch::Level;
 use fibula::engine::{BEST, Config, Entry, WidthBits};
 use fibula::memory::Pages;
-use fibula::parallel::{Model, Order};
 use fibula::{Address, Fib, Rib};
+use fibula_engines::parallel::{Model, Order};
 use runner::{Passes, Runner};
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
@@ -170,7 +170,7 @@ impl<'w, A: Address> Race<'w, A> {
     /// refuses the table is a [`Refusal`]. One with wrong answers has a row without speed.
     pub fn run(
         &self,
-        engines: &[Entry],
+        engines: &'static [Entry],
         contenders: &[Contender],
         options: &BenchOptions,
         progress: &mut dyn FnMut(usize, usize),
@@ -358,7 +358,8 @@ impl<'w, A: Address> Race<'w, A> {
 /// See [`Race::new`] and [`Race::run`].
 ///
 /// ```
-/// use fibula::{NextHop, Rib, engine::ENGINES};
+/// use fibula::{NextHop, Rib};
+/// use fibula_engines::all;
 /// use fibula_lab::bench::{BenchOptions, Contender, Workload, bench};
 /// let mut rib: Rib<u32> = Rib::new();
 /// rib.insert("192.0.2.0/24".parse().unwrap(), NextHop(1));
@@ -366,12 +367,12 @@ impl<'w, A: Address> Race<'w, A> {
 /// let (table, trace) = ("one route", "sequential");
 /// let workload = Workload { table, rib: &rib, trace, addresses: &addresses };
 /// let options = BenchOptions { passes: 5, ..BenchOptions::default() };
-/// let report = bench(ENGINES, &[Contender::new("oracle")], workload, &options).unwrap();
+/// let report = bench(all(), &[Contender::new("oracle")], workload, &options).unwrap();
 /// assert_eq!((report.rows[0].checked, report.rows[0].mismatches), (1000, 0));
 /// assert!(report.rows[0].mlps.unwrap() > 0.0);
 /// ```
 pub fn bench<A: Address>(
-    engines: &[Entry],
+    engines: &'static [Entry],
     contenders: &[Contender],
     workload: Workload<'_, A>,
     options: &BenchOptions,
@@ -383,7 +384,7 @@ pub fn bench<A: Address>(
 mod tests {
     use super::*;
     use fibula::NextHop;
-    use fibula::engine::ENGINES;
+    use fibula_engines::all;
 
     fn run(sharing: Option<(Model, Order)>, engine: &str, threads: usize) -> Result<BenchReport, Error> {
         let mut rib: Rib<u32> = Rib::new();
@@ -397,7 +398,7 @@ mod tests {
             sharing,
             ..BenchOptions::default()
         };
-        bench(ENGINES, &[Contender::new(engine)], workload, &options)
+        bench(all(), &[Contender::new(engine)], workload, &options)
     }
 
     #[test]
@@ -421,12 +422,12 @@ mod tests {
         let polluted = vec![0, 1 << 16];
         let options =
             BenchOptions { passes: 5, threads: vec![1, 2], batch: 100, polluted, ..BenchOptions::default() };
-        let report = bench(ENGINES, &[Contender::new("dir24-8")], workload, &options).unwrap();
+        let report = bench(all(), &[Contender::new("dir24-8")], workload, &options).unwrap();
         let rows: Vec<_> =
             report.rows.iter().map(|row| (row.threads, row.polluted, row.mismatches)).collect();
         assert_eq!(rows, [(1, Some(0), 0), (1, Some(1 << 16), 0), (2, Some(0), 0), (2, Some(1 << 16), 0)]);
         let sharing = Some((Model::Own, Order::Kept));
-        let error = bench(ENGINES, &[], workload, &BenchOptions { sharing, ..options }).unwrap_err();
+        let error = bench(all(), &[], workload, &BenchOptions { sharing, ..options }).unwrap_err();
         assert_eq!(error.to_string(), "threads that share the addresses cannot be polluted");
     }
 

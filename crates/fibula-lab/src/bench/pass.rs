@@ -2,8 +2,8 @@
 
 use crate::answers::Answers;
 use core_affinity::CoreId;
-use fibula::parallel::Parallel;
 use fibula::{Address, Fib, NextHopSlice};
+use fibula_engines::parallel::Parallel;
 use std::hint::black_box;
 use std::sync::Barrier;
 use std::time::{Duration, Instant};
@@ -68,7 +68,7 @@ pub(super) fn pass<A: Address>(
 }
 
 /// As [`pass`], where threads share the first `streamed` addresses by one of the models of
-/// [`fibula::parallel`].
+/// [`fibula_engines::parallel`].
 pub(super) fn shared<A: Address>(
     fib: &Fib<A>,
     parallel: &Parallel,

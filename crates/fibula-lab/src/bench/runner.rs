@@ -5,8 +5,8 @@ use super::{BenchOptions, BenchRow, Contender, one_load, row};
 use crate::Error;
 use crate::answers::Answers;
 use core_affinity::CoreId;
-use fibula::parallel::{Model, Parallel};
 use fibula::{Address, Fib, Rib};
+use fibula_engines::parallel::{Model, Parallel};
 use std::time::Duration;
 
 /// The lookups of a pass by calls for one address: dependent ones, to measure latency, and as many

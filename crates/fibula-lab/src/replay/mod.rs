@@ -161,7 +161,7 @@ pub struct Stream<'s, A: Address> {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn replay<A: Address>(
-    engines: &[Entry],
+    engines: &'static [Entry],
     specification: &str,
     stream: Stream<'_, A>,
     options: &ReplayOptions,

@@ -4,7 +4,7 @@ use super::Trace;
 use super::markdown::{base_name, short, table_of};
 use crate::bench::{BenchOptions, Contender, Race, Workload, rounded};
 use crate::{Error, Mismatch, Refusal};
-use fibula::engine::{About, Entry, Level, costs};
+use fibula::engine::{Entry, Estimate, Level, costs};
 use fibula::{Address, Rib};
 use serde::Serialize;
 use std::fmt::Write;
@@ -53,7 +53,7 @@ pub struct BestRow {
 /// # Errors
 /// If a trace is empty, or the judges disagree.
 pub fn study_best<A: Address>(
-    engines: &[Entry],
+    engines: &'static [Entry],
     (table, rib): (&str, &Rib<A>),
     traces: &[Trace<A>],
     options: &BenchOptions,
@@ -69,7 +69,7 @@ pub fn study_best<A: Address>(
     };
     let costs: Vec<(&Entry, f32)> = costs(engines, Level::best(), rib)
         .into_iter()
-        .filter(|&(_, cost)| cost < About::UNKNOWN_COST)
+        .filter(|&(_, cost)| cost < Estimate::UNKNOWN.cost())
         .collect();
     let contenders: Vec<Contender> =
         costs.iter().map(|(entry, _)| Contender::new(entry.about.name)).collect();
@@ -180,8 +180,9 @@ pub fn best_page(studies: &[BestStudy], command: &str, machine: &str) -> String 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fibula::engine::{BEST, ENGINES};
+    use fibula::engine::BEST;
     use fibula::{Fib, NextHop, Prefix};
+    use fibula_engines::all;
 
     fn study() -> BestStudy {
         let mut rib: Rib<u128> = Rib::new();
@@ -190,7 +191,7 @@ mod tests {
         }
         let traces = ["a", "b"].map(|name| Trace { name: name.into(), addresses: vec![3 << 70; 1000] });
         let options = BenchOptions { passes: 1, ..BenchOptions::default() };
-        let study = study_best(ENGINES, ("x/hosts.txt", &rib), &traces, &options, &mut |_| {}).unwrap();
+        let study = study_best(all(), ("x/hosts.txt", &rib), &traces, &options, &mut |_| {}).unwrap();
         let best = Fib::build(BEST, &rib).unwrap();
         assert_eq!(study.rows[0].engine, best.entry().about.name);
         study

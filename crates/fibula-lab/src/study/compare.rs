@@ -132,7 +132,7 @@ pub(super) fn is_of(row: &BenchRow, specification: &str) -> bool {
 /// # Errors
 /// If a specification names no engine, a trace is empty, or the judges disagree.
 pub fn compare<A: Address>(
-    engines: &[Entry],
+    engines: &'static [Entry],
     (engine, rivals): (&str, &[String]),
     (table, model, rib): (&str, &str, &Rib<A>),
     traces: &[Trace<A>],
@@ -177,7 +177,7 @@ pub fn compare<A: Address>(
 mod tests {
     use super::*;
     use fibula::NextHop;
-    use fibula::engine::ENGINES;
+    use fibula_engines::all;
 
     fn made() -> Comparison {
         let mut rib: Rib<u32> = Rib::new();
@@ -185,8 +185,7 @@ mod tests {
         let traces = [Trace { name: "one".into(), addresses: vec![0xC000_0201; 1000] }];
         let options = BenchOptions { passes: 1, ..BenchOptions::default() };
         let rivals = ["radix", "dir24-8"].map(String::from);
-        compare(ENGINES, ("mosaic", &rivals), ("t", "source", &rib), &traces, 2, &options, &mut |_| {})
-            .unwrap()
+        compare(all(), ("mosaic", &rivals), ("t", "source", &rib), &traces, 2, &options, &mut |_| {}).unwrap()
     }
 
     #[test]
@@ -199,7 +198,7 @@ mod tests {
         let options = BenchOptions { passes: 1, ..BenchOptions::default() };
         let rivals = ["bloom6/levels=1", "radix"].map(String::from);
         let run = |engine: &str, rivals: &[String]| {
-            compare(ENGINES, (engine, rivals), ("t", "source", &rib), &traces, 1, &options, &mut |_| {})
+            compare(all(), (engine, rivals), ("t", "source", &rib), &traces, 1, &options, &mut |_| {})
         };
         let comparison = run("mosaic6", &rivals).unwrap();
         assert_eq!(comparison.refused[0].engine, rivals[0]);

@@ -106,8 +106,8 @@ mod tests {
     use super::*;
     use crate::bench::BenchOptions;
     use crate::study::{Trace, compare};
-    use fibula::engine::ENGINES;
     use fibula::{NextHop, Rib};
+    use fibula_engines::all;
 
     #[test]
     fn the_page_tells_ratios_losses_and_wrong_answers() {
@@ -119,7 +119,7 @@ mod tests {
         let rivals = ["radix".to_owned()];
         let names = ("x/t.tsv", "near=2", &rib);
         let mut comparison =
-            compare(ENGINES, ("mosaic6", &rivals), names, &traces, 2, &options, &mut |_| {}).unwrap();
+            compare(all(), ("mosaic6", &rivals), names, &traces, 2, &options, &mut |_| {}).unwrap();
         comparison.races[0][0].build_ms = 7.0;
         comparison.races[0][1].build_ms = 6.0;
         (comparison.races[1][1].mlps, comparison.races[1][1].mismatches) = (None, 12);

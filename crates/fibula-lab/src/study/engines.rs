@@ -118,7 +118,7 @@ pub struct EngineStudy {
 /// If a specification names no engine, there is no trace or one is empty, or the judges disagree.
 /// An engine that refuses the table is a [`Refusal`].
 pub fn study_engines<A: Address>(
-    engines: &[Entry],
+    engines: &'static [Entry],
     specifications: &[String],
     (table, rib): (&str, &Rib<A>),
     traces: &[Trace<A>],

@@ -108,8 +108,8 @@ mod tests {
     use super::*;
     use crate::bench::BenchOptions;
     use crate::study::{StudyOptions, Trace, study_engines};
-    use fibula::engine::ENGINES;
     use fibula::{Change, NextHop, Rib, Route};
+    use fibula_engines::all;
     use std::time::Duration;
 
     #[test]
@@ -125,16 +125,9 @@ mod tests {
         };
         let engines = ["dir24-8", "sail-l", "best", "lulea", "oracle"].map(String::from);
         let changes = [Change::Withdraw(route.prefix), Change::Announce(route)];
-        let study = study_engines(
-            ENGINES,
-            &engines,
-            ("folder/t.tsv", &rib),
-            &[trace],
-            &changes,
-            &options,
-            &mut |_| {},
-        )
-        .unwrap();
+        let study =
+            study_engines(all(), &engines, ("folder/t.tsv", &rib), &[trace], &changes, &options, &mut |_| {})
+                .unwrap();
         assert_eq!(study.rows.len(), 5);
         assert_eq!(study.rows[2].engine, "best (mosaic-deep)");
         assert_eq!(study.rows[0].accesses.loads_most, 2, "TBL24, then TBLlong");

@@ -5,8 +5,8 @@ use crate::bench::{median, rounded};
 use crate::{Error, Expected, Refusal};
 use core_affinity::CoreId;
 use fibula::engine::{Config, Entry};
-use fibula::parallel::{Model, Order, Parallel};
 use fibula::{Address, Fib, Rib};
+use fibula_engines::parallel::{Model, Order, Parallel};
 use serde::Serialize;
 
 /// What is measured.
@@ -97,7 +97,7 @@ fn ways<A: Address>(fib: &Fib<A>, options: &ParallelOptions) -> Vec<Parallel> {
 /// If a specification names no engine, or there are no addresses, chunks or passes. An engine that
 /// cannot hold the table is a [`Refusal`].
 pub fn study_parallel<A: Address>(
-    engines: &[Entry],
+    engines: &'static [Entry],
     specifications: &[String],
     rib: &Rib<A>,
     addresses: &[A],
@@ -183,7 +183,7 @@ pub fn parallel_page(rows: &[ParallelRow], table: &str, command: &str, machine: 
          Made by `{command}`; every number of the table below was measured by that run.\n\n\
          Machine: {machine}. Table: {table}. An engine that does no family of the table has no row, as `triec` on a table without \
          IPv6.\n\n\
-         The models are those of `fibula::parallel`. Threads run to completion without a dispatcher (`own`, `in-turn`, \
+         The models are those of `fibula_engines::parallel`. Threads run to completion without a dispatcher (`own`, `in-turn`, \
          `dynamic`) or behind one (`round-robin` by address, `by-batch`), or form a thread pipeline in which each does a stage of \
          every lookup (`pipeline`), or several of two threads (`pipelines`). A dispatcher is one of the threads. Order `kept` delivers answers in the order of the addresses. The figures \
          are the median, slowest and fastest pass in million lookups a second. Threads that wait for each other need all cores at \
@@ -218,7 +218,7 @@ pub fn parallel_page(rows: &[ParallelRow], table: &str, command: &str, machine: 
 mod tests {
     use super::*;
     use fibula::NextHop;
-    use fibula::engine::ENGINES;
+    use fibula_engines::all;
 
     #[test]
     fn every_way_is_measured_and_right_and_only_engines_with_stages_have_a_pipeline() {
@@ -228,7 +228,7 @@ mod tests {
         let addresses: Vec<u32> = (0..3000).map(|at| 0x0A01_0000 + at).collect();
         let options = ParallelOptions { threads: vec![2, 6, 7], chunks: vec![64, 7], passes: 1 };
         let engines = ["tree-bitmap".to_owned(), "oracle".to_owned()];
-        let study = study_parallel(ENGINES, &engines, &rib, &addresses, &options, &mut |_, _| {}).unwrap();
+        let study = study_parallel(all(), &engines, &rib, &addresses, &options, &mut |_, _| {}).unwrap();
         let ParallelStudy { rows, .. } = study;
         assert!(rows.iter().all(|row| row.mismatches == 0 && row.mlps > 0.0 && row.mlps_min <= row.mlps_max));
         // One thread; for each number of threads own, in turn, dynamic with two chunks, and two

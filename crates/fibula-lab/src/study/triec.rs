@@ -3,8 +3,8 @@
 use super::count_accesses;
 use crate::Error;
 use fibula::engine::{Config, Entry};
-use fibula::engines::triec;
 use fibula::{Fib, Rib};
+use fibula_engines::triec;
 use serde::Serialize;
 
 /// The share of nodes with an ExtraNHIA in section 5.2 of the paper, in percent.
@@ -68,20 +68,21 @@ pub struct TriecRow {
 /// If `engines` has no `triec`, or the table exceeds one of its limits.
 ///
 /// ```
-/// use fibula::{NextHop, Rib, engine::ENGINES};
+/// use fibula::{NextHop, Rib};
+/// use fibula_engines::all;
 /// use fibula_lab::study::study_triec;
 /// let mut rib: Rib<u128> = Rib::new();
 /// rib.insert("2001:db8::/32".parse()?, NextHop(1));
 /// rib.insert("2001:db8:1:1::/64".parse()?, NextHop(2));
 /// rib.insert("2001:db8:1:1::1/128".parse()?, NextHop(3));
-/// let row = study_triec(ENGINES, "three routes", &rib, &[0x2001_0db9 << 96])?;
+/// let row = study_triec(all(), "three routes", &rib, &[0x2001_0db9 << 96])?;
 /// assert_eq!((row.accesses, row.hashes), (2.0, 0.0));
 /// // Four levels and one hash; then one bucket, and the one node of the tree.
 /// assert_eq!((row.trie_most, row.hashes_most, row.all_most), (4, 1, 6));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn study_triec(
-    engines: &[Entry],
+    engines: &'static [Entry],
     table: &str,
     rib: &Rib<u128>,
     addresses: &[u128],

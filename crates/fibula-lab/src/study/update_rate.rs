@@ -47,7 +47,7 @@ pub struct UpdateRate {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn update_rate<A: Address>(
-    engines: &[Entry],
+    engines: &'static [Entry],
     specification: &str,
     rib: &Rib<A>,
     changes: &[Change<A>],

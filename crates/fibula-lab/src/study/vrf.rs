@@ -3,10 +3,10 @@
 use crate::Error;
 use crate::bench::{median, rounded};
 use fibula::arch::Level;
-use fibula::engines::sail_m::SailM;
 use fibula::memory::Pages;
 use fibula::table_set::{Mixed, TableId, TableSet};
 use fibula::{Limit, NextHop, Rib};
+use fibula_engines::sail_m::SailM;
 use serde::Serialize;
 use std::collections::HashSet;
 use std::time::Instant;
@@ -127,14 +127,8 @@ impl ManyTables for Kept {
 /// How to keep tables.
 #[derive(Clone, Debug)]
 pub enum VrfKind {
-    /// A set that compiles a table by an engine if it has more than `small_most` routes; `None` for
-    /// the set's own default.
-    Set {
-        /// The engine.
-        engine: String,
-        /// The most routes of a small table.
-        small_most: Option<usize>,
-    },
+    /// A set that compiles each table by this specification.
+    Set(String),
     /// SAIL_M.
     Merged,
 }
@@ -142,9 +136,7 @@ pub enum VrfKind {
 impl VrfKind {
     fn name(&self) -> String {
         match self {
-            Self::Set { engine, small_most: None } => format!("set/{engine}"),
-            Self::Set { engine, small_most: Some(0) } => format!("each/{engine}"),
-            Self::Set { engine, small_most: Some(most) } => format!("set/{engine}, small to {most}"),
+            Self::Set(engine) => format!("set/{engine}"),
             Self::Merged => "sail-m".into(),
         }
     }
@@ -157,9 +149,8 @@ impl VrfKind {
                 let ribs: Vec<&Rib<u32>> = ribs.iter().collect();
                 Ok(Kept::Merged(Box::new(SailM::build(&ribs, Pages::Small)?), vec![0; batch]))
             }
-            Self::Set { engine, small_most } => {
-                let most = small_most.unwrap_or(fibula::table_set::SMALL_MOST);
-                let mut set = TableSet::with_small(engine, most);
+            Self::Set(engine) => {
+                let mut set = TableSet::new(engine);
                 for rib in ribs {
                     let id = set.create();
                     set.set(id, rib)?;
@@ -288,11 +279,9 @@ mod tests {
         let ids: Vec<u16> = (0..5000).map(|at| at % 19).collect();
         let work =
             VrfWork { name: "19", ribs: &ribs, addresses: &addresses, ids: &ids, batch: 700, passes: 1 };
-        let set = |small_most| VrfKind::Set { engine: "radix".into(), small_most };
         for (kind, name) in [
-            (set(None), "set/radix"),
-            (set(Some(0)), "each/radix"),
-            (set(Some(20)), "set/radix, small to 20"),
+            (VrfKind::Set("radix".into()), "set/radix"),
+            (VrfKind::Set("best".into()), "set/best"),
             (VrfKind::Merged, "sail-m"),
         ] {
             let row = study_vrf(&kind, work, 5000).unwrap();

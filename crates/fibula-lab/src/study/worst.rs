@@ -74,7 +74,7 @@ pub struct WorstStudy {
 /// # Errors
 /// If a specification names no engine, or the judges disagree.
 pub fn study_worst<A: Address>(
-    engines: &[Entry],
+    engines: &'static [Entry],
     specifications: &[String],
     (table, rib): (&str, &Rib<A>),
     options: &WorstOptions,

@@ -91,8 +91,8 @@ fn cells(row: &WorstRow) -> Vec<String> {
 mod tests {
     use super::*;
     use crate::study::{WorstOptions, study_worst};
-    use fibula::engine::ENGINES;
     use fibula::{NextHop, Prefix, Rib};
+    use fibula_engines::all;
 
     #[test]
     fn every_engine_has_a_row_for_each_kind_of_changes() {
@@ -102,7 +102,7 @@ mod tests {
         }
         let engines = ["best", "lulea"].map(String::from);
         let options = WorstOptions { sample: 10, ..WorstOptions::default() };
-        let study = study_worst(ENGINES, &engines, ("x/hosts.txt", &rib), &options, &mut |_| {}).unwrap();
+        let study = study_worst(all(), &engines, ("x/hosts.txt", &rib), &options, &mut |_| {}).unwrap();
         assert!(study.wrong.is_empty() && study.refused.is_empty());
         let numbers: Vec<u64> = study.rows.iter().map(|row| row.count).collect();
         assert_eq!(numbers, [18, 46, 10, 20, 20, 18, 46, 10, 20, 20]);

@@ -64,7 +64,7 @@ impl ExhaustiveOptions {
 /// # Errors
 /// If the specification names no engine; `Ok(Err(refusal))` if the engine refuses the table.
 pub fn exhaustive(
-    engines: &[Entry],
+    engines: &'static [Entry],
     specification: &str,
     rib: &Rib<u32>,
     changes: &[Change<u32>],

@@ -124,7 +124,7 @@ impl Verification {
 /// assert!(verification.is_right());
 /// ```
 pub fn verify<A: Address>(
-    engines: &[Entry],
+    engines: &'static [Entry],
     specifications: &[String],
     rib: &Rib<A>,
     options: &VerifyOptions,
@@ -179,7 +179,7 @@ pub fn judged<A: Address>(
 }
 
 fn build<A: Address>(
-    engines: &[Entry],
+    engines: &'static [Entry],
     specification: &str,
     rib: &Rib<A>,
     width: WidthBits,

@@ -139,7 +139,7 @@ fn cost<S: serde::Serializer>(cost: &Cost, serializer: S) -> Result<S::Ok, S::Er
 /// A limit met on the way is no error: the batch is taken back and counted, and the engine must
 /// answer as before it.
 pub fn updates<A: Address>(
-    engines: &[Entry],
+    engines: &'static [Entry],
     specification: &str,
     rib: &Rib<A>,
     changes: &[Change<A>],

@@ -33,7 +33,7 @@ const LEVELS: [u8; 5] = [4, 5, 6, 7, 8];
 const BEST_IPV4: f64 = 169.6;
 const BEST_IPV6: f64 = 182.75;
 
-pub(super) fn section_6_2(lab: &Lab<'_>) -> Result<Finding, Error> {
+pub(super) fn section_6_2(lab: &Lab) -> Result<Finding, Error> {
     let table = lab.table()?;
     let addresses = lab.trace(&TraceKind::Random, &table.rib)?;
     let mut names = Vec::new();
@@ -59,7 +59,7 @@ pub(super) fn section_6_2(lab: &Lab<'_>) -> Result<Finding, Error> {
 }
 
 /// Measures the hash functions for IPv6, where the tables have such routes.
-fn ipv6_by_hash(lab: &Lab<'_>) -> Result<Vec<Point>, Error> {
+fn ipv6_by_hash(lab: &Lab) -> Result<Vec<Point>, Error> {
     let Some(table) = lab.ipv6.first() else { return Ok(Vec::new()) };
     let addresses = lab.trace(&TraceKind::Prefix, &table.rib)?;
     let grid = HASHES6.into_iter().flat_map(|hash| PERCENT.map(|percent| (hash, percent)));
@@ -73,7 +73,7 @@ fn ipv6_by_hash(lab: &Lab<'_>) -> Result<Vec<Point>, Error> {
     Ok(points.collect())
 }
 
-pub(super) fn section_6_3(lab: &Lab<'_>) -> Result<Finding, Error> {
+pub(super) fn section_6_3(lab: &Lab) -> Result<Finding, Error> {
     let table = lab.table()?;
     let addresses = lab.trace(&TraceKind::Random, &table.rib)?;
     let rows = lab.speed(table, &addresses, &ENGINES.map(|(_, engine)| engine), lab.threads())?;
@@ -90,7 +90,7 @@ pub(super) fn section_6_3(lab: &Lab<'_>) -> Result<Finding, Error> {
         .note("The paper's text: on the Phi the filters scale nearly linearly and pass MIHT; on its processor all three end at the memory's bandwidth."))
 }
 
-pub(super) fn figure_3(lab: &Lab<'_>) -> Result<Finding, Error> {
+pub(super) fn figure_3(lab: &Lab) -> Result<Finding, Error> {
     let table = lab.table()?;
     let matching = lab.trace(&TraceKind::Prefix, &table.rib)?;
     let judge = Fib::build_from(lab.engines, "dir24-8", &table.rib, Config::default())?;
@@ -121,7 +121,7 @@ fn mixed(matching: &[u32], missing: &[u32], ratio: u8) -> Option<Vec<u32>> {
     each.collect()
 }
 
-pub(super) fn section_6_5(lab: &Lab<'_>) -> Result<Finding, Error> {
+pub(super) fn section_6_5(lab: &Lab) -> Result<Finding, Error> {
     let table = lab.table()?;
     let addresses = lab.trace(&TraceKind::Random, &table.rib)?;
     let mut points = Vec::new();
@@ -139,7 +139,7 @@ pub(super) fn section_6_5(lab: &Lab<'_>) -> Result<Finding, Error> {
         .note(format!("Table: {}, of which routes are removed at random. Addresses are random.", table.name)))
 }
 
-pub(super) fn section_6_6(lab: &Lab<'_>) -> Result<Finding, Error> {
+pub(super) fn section_6_6(lab: &Lab) -> Result<Finding, Error> {
     let table = lab.ipv6.first().ok_or_else(|| Error::none("the tables have no IPv6 routes"))?;
     let addresses = lab.trace(&TraceKind::Prefix, &table.rib)?;
     let mut points = vec![Point::of_paper("Bloomfwdv6", "best levels, Phi 7250", "Mlps", BEST_IPV6)];

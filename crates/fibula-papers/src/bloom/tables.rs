@@ -2,9 +2,9 @@
 
 use crate::{Error, Finding, Lab, Named, Plot, Point};
 use fibula::Fib;
-use fibula::blocks::bloom::Parameters;
-use fibula::blocks::dpcpe::Distribution;
 use fibula::engine::Config;
+use fibula_engines::blocks::bloom::Parameters;
+use fibula_engines::blocks::dpcpe::Distribution;
 
 /// A dataset of Table 3: prefixes of /21../24 and /25../32 before and after expansion.
 const TABLE_3: [(&str, [f64; 2], [f64; 2]); 7] = [
@@ -80,7 +80,7 @@ const TABLE_5_M: [[[f64; 5]; 2]; 7] = [
 /// Table 5: k by these ratios.
 const TABLE_5_K: [f64; 5] = [7.0, 4.0, 2.0, 1.0, 1.0];
 
-pub(super) fn table_3(lab: &Lab<'_>) -> Result<Finding, Error> {
+pub(super) fn table_3(lab: &Lab) -> Result<Finding, Error> {
     let mut points = Vec::new();
     let mean = |band: usize| {
         let grown = TABLE_3.iter().map(|(_, before, after)| after[band] / before[band]);
@@ -110,7 +110,7 @@ pub(super) fn table_3(lab: &Lab<'_>) -> Result<Finding, Error> {
         .note("The paper's value beside ours is the mean over its seven datasets. Prefixes to /20 are 2^20 entries after expansion, in all tables."))
 }
 
-pub(super) fn table_4(lab: &Lab<'_>) -> Result<Finding, Error> {
+pub(super) fn table_4(lab: &Lab) -> Result<Finding, Error> {
     let mut points = Vec::new();
     for (name, prefixes, rows) in TABLE_4 {
         for (levels, (estimated, actual)) in LEVELS.into_iter().zip(rows) {
@@ -165,7 +165,7 @@ pub(super) fn table_4(lab: &Lab<'_>) -> Result<Finding, Error> {
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "other exhibits can fail")]
-pub(super) fn table_5(_: &Lab<'_>) -> Result<Finding, Error> {
+pub(super) fn table_5(_: &Lab) -> Result<Finding, Error> {
     let mut points = Vec::new();
     for ((name, _, after), papers) in TABLE_3.iter().zip(TABLE_5_M) {
         for ((group, keys), paper) in ["G1", "G2"].into_iter().zip(after).zip(papers) {

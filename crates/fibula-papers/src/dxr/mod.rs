@@ -9,7 +9,7 @@ mod updates;
 use crate::{Error, Exhibit, Paper};
 use fibula::Rib;
 use fibula::engine::{Config, Engine};
-use fibula::engines::dxr::Dxr;
+use fibula_engines::dxr::Dxr;
 
 /// An engine of the paper.
 #[derive(Clone, Copy)]

@@ -5,7 +5,7 @@ use crate::lab::median;
 use crate::{Error, Finding, Lab, Plot, Point};
 use fibula::Fib;
 use fibula::engine::{Config, Engine};
-use fibula::engines::dxr::Dxr;
+use fibula_engines::dxr::Dxr;
 use std::time::Instant;
 
 /// The bytes of a next hop in the next-hop table, which the paper's totals have one more of than
@@ -61,7 +61,7 @@ fn total_bytes(k: u8, short: usize, long: usize, next_hops: usize) -> usize {
     (4 << k) + 2 * short + 4 * long + NEXT_HOP_BYTES * (next_hops + 1)
 }
 
-pub(super) fn table_1(lab: &Lab<'_>) -> Result<Finding, Error> {
+pub(super) fn table_1(lab: &Lab) -> Result<Finding, Error> {
     let mut points = Vec::new();
     for (name, _, next_hops, schemes) in TABLE_1 {
         for (scheme, sizes) in SCHEMES.into_iter().zip(schemes) {
@@ -143,7 +143,7 @@ pub(super) fn table_1(lab: &Lab<'_>) -> Result<Finding, Error> {
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "other exhibits can fail")]
-pub(super) fn figure_2(lab: &Lab<'_>) -> Result<Finding, Error> {
+pub(super) fn figure_2(lab: &Lab) -> Result<Finding, Error> {
     let mut points = Vec::new();
     for table in &lab.ipv4 {
         let lengths = table.rib.statistics();

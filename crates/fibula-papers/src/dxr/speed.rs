@@ -5,8 +5,8 @@ use super::{SCHEMES, Scheme, layouts};
 use crate::lab::{median, mlps};
 use crate::{Error, Finding, Lab, Plot, Point};
 use fibula::engine::{Config, Engine};
-use fibula::engines::dxr::Dxr;
 use fibula::{Fib, Rib};
+use fibula_engines::dxr::Dxr;
 use fibula_io::trace::{BURST, TraceKind};
 
 /// What the paper's text says of Figure 3: million lookups a second of D18R by threads, for random
@@ -24,7 +24,7 @@ const TIMES_RADIX: f64 = 40.0;
 const ENOUGH: usize = 1024;
 
 /// Draws uniformly random unicast keys, and as many from one burst of them again and again.
-fn keys(lab: &Lab<'_>, rib: &Rib<u32>) -> Result<(Vec<u32>, Vec<u32>), Error> {
+fn keys(lab: &Lab, rib: &Rib<u32>) -> Result<(Vec<u32>, Vec<u32>), Error> {
     let random = lab.trace(&TraceKind::Random, rib)?;
     let repeated = repeated(&random, random.len());
     Ok((random, repeated))
@@ -35,7 +35,7 @@ fn repeated(addresses: &[u32], count: usize) -> Vec<u32> {
     addresses.iter().take(BURST).cycle().take(count).copied().collect()
 }
 
-pub(super) fn figure_3(lab: &Lab<'_>) -> Result<Finding, Error> {
+pub(super) fn figure_3(lab: &Lab) -> Result<Finding, Error> {
     let table = lab.table()?;
     let (random, repeated) = keys(lab, &table.rib)?;
     let threads = lab.threads();
@@ -61,7 +61,7 @@ pub(super) fn figure_3(lab: &Lab<'_>) -> Result<Finding, Error> {
         .note("The paper prints numbers for D18R on 1 and 8 cores only. Here keys are looked up in batches, whose searches overlap."))
 }
 
-pub(super) fn figure_4(lab: &Lab<'_>) -> Result<Finding, Error> {
+pub(super) fn figure_4(lab: &Lab) -> Result<Finding, Error> {
     let table = lab.table()?;
     let dxr = Dxr::<u32>::build(&table.rib, &Config::default())?;
     let mut by_steps: Vec<Vec<u32>> = Vec::new();
@@ -106,7 +106,7 @@ pub(super) fn figure_4(lab: &Lab<'_>) -> Result<Finding, Error> {
         ))
 }
 
-pub(super) fn figure_5(lab: &Lab<'_>) -> Result<Finding, Error> {
+pub(super) fn figure_5(lab: &Lab) -> Result<Finding, Error> {
     let table = lab.table()?;
     let (random, _) = keys(lab, &table.rib)?;
     let tree = Fib::build_from(lab.engines, "radix", &table.rib, Config::default())?;

@@ -13,7 +13,7 @@ const TABLE_2: [[f64; 8]; 2] =
 const MULTICAST: u64 = 0xE000_0000;
 
 #[expect(clippy::unnecessary_wraps, reason = "other exhibits can fail")]
-pub(super) fn table_2(lab: &Lab<'_>) -> Result<Finding, Error> {
+pub(super) fn table_2(lab: &Lab) -> Result<Finding, Error> {
     let mut points = Vec::new();
     for table in &lab.ipv4 {
         for (scheme, paper) in SCHEMES.into_iter().zip(TABLE_2) {

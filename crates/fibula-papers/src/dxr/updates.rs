@@ -7,7 +7,7 @@ use fibula::engine::Config;
 use fibula::{Change, Fib, NextHop, Prefix, Rib, Route};
 use std::time::Instant;
 
-pub(super) fn figure_6(lab: &Lab<'_>) -> Result<Finding, Error> {
+pub(super) fn figure_6(lab: &Lab) -> Result<Finding, Error> {
     let table = lab.table()?;
     let mut points = Vec::new();
     for Scheme { name: scheme, engine, .. } in SCHEMES {

@@ -25,7 +25,7 @@ const THOUSANDS: [usize; 8] = [250, 300, 350, 400, 450, 500, 750, 1000];
 const MB: f64 = 1e6;
 
 /// Returns the bytes on chip of SAIL_L with the paper's 16-bit entries of level 16, and with ours.
-fn on_chip(lab: &Lab<'_>, rib: &Rib<u32>) -> Result<(usize, usize), Error> {
+fn on_chip(lab: &Lab, rib: &Rib<u32>) -> Result<(usize, usize), Error> {
     let memory = Fib::build_from(lab.engines, "sail-l", rib, Config::default())?.memory();
     let parts = memory.parts.iter().filter(|part| part.on_chip);
     let paper =
@@ -41,7 +41,7 @@ fn pbf(prefixes: usize) -> f64 {
 /// Adds the points of a table.
 fn add(
     points: &mut Vec<Point>,
-    lab: &Lab<'_>,
+    lab: &Lab,
     at: &str,
     rib: &Rib<u32>,
     paper: Option<f64>,
@@ -63,7 +63,7 @@ fn explained(finding: Finding) -> Finding {
         .note("The paper's entries of level 16 have 16 bits: a flag, and a next hop of 8 bits or a chunk id of 15. Ours have 32, so that no table is refused.")
 }
 
-pub(super) fn figure_6(lab: &Lab<'_>) -> Result<Finding, Error> {
+pub(super) fn figure_6(lab: &Lab) -> Result<Finding, Error> {
     let mut points = Vec::new();
     for thousands in THOUSANDS {
         let size = Size::ipv4(thousands * 1000 / lab.options.smaller);
@@ -77,7 +77,7 @@ pub(super) fn figure_6(lab: &Lab<'_>) -> Result<Finding, Error> {
     ))
 }
 
-pub(super) fn figure_7(lab: &Lab<'_>) -> Result<Finding, Error> {
+pub(super) fn figure_7(lab: &Lab) -> Result<Finding, Error> {
     let mut points = Vec::new();
     for Named { name, rib } in &lab.ipv4 {
         // A table of about the size of rrc00 is set beside it.
@@ -88,7 +88,7 @@ pub(super) fn figure_7(lab: &Lab<'_>) -> Result<Finding, Error> {
     Ok(explained(Finding::new("table", Plot::Bars, points)))
 }
 
-pub(super) fn section_7(lab: &Lab<'_>) -> Result<Finding, Error> {
+pub(super) fn section_7(lab: &Lab) -> Result<Finding, Error> {
     let mut points = Vec::new();
     for Named { name, rib } in &lab.ipv6 {
         let fib = Fib::<u128>::build_from(lab.engines, "sail-l6", rib, Config::default())?;
@@ -126,7 +126,7 @@ mod tests {
     #[test]
     fn every_table_is_within_the_bound() {
         let options = crate::Options { smaller: 1, ..crate::Options::default() };
-        let lab = Lab { engines: fibula::engine::ENGINES, ipv4: Vec::new(), ipv6: Vec::new(), options };
+        let lab = Lab { engines: fibula_engines::all(), ipv4: Vec::new(), ipv6: Vec::new(), options };
         let rib = internet(Size::ipv4(20_000), NextHopModel::Near(200), 1).unwrap().ipv4;
         let (paper, ours) = on_chip(&lab, &rib).unwrap();
         assert!(paper < BOUND_BYTES && ours == paper + (2 << 16), "{paper} {ours}");

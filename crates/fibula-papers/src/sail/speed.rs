@@ -37,7 +37,7 @@ const FEW: NextHopModel = NextHopModel::Near(200);
 
 /// Measures the figures' engines on all tables with 8-bit answers, and all engines with the answers
 /// of the first table.
-fn compared(lab: &Lab<'_>, kind: &TraceKind, said: &Said) -> Result<Finding, Error> {
+fn compared(lab: &Lab, kind: &TraceKind, said: &Said) -> Result<Finding, Error> {
     let mut points = Vec::new();
     for table in &lab.ipv4 {
         let narrow = Named { name: table.name.clone(), rib: remap(&table.rib, FEW, 1, 1) };
@@ -69,18 +69,18 @@ fn compared(lab: &Lab<'_>, kind: &TraceKind, said: &Said) -> Result<Finding, Err
         .note("The paper's four cycles a lookup are not reached by SAIL_L here: a batch also reads its addresses from memory and writes each answer there. Whether the paper's loop does, it does not say."))
 }
 
-pub(super) fn figure_8(lab: &Lab<'_>) -> Result<Finding, Error> {
+pub(super) fn figure_8(lab: &Lab) -> Result<Finding, Error> {
     let finding = compared(lab, &lab.realistic(), &REAL)?;
     Ok(finding.in_part(
         "the provider's traffic is not public; the locality is that of `--traffic`, or of 65,536 destinations by Zipf's law",
     ))
 }
 
-pub(super) fn figure_9(lab: &Lab<'_>) -> Result<Finding, Error> {
+pub(super) fn figure_9(lab: &Lab) -> Result<Finding, Error> {
     compared(lab, &TraceKind::Prefix, &PREFIX)
 }
 
-pub(super) fn figure_10(lab: &Lab<'_>) -> Result<Finding, Error> {
+pub(super) fn figure_10(lab: &Lab) -> Result<Finding, Error> {
     compared(lab, &TraceKind::Random, &RANDOM)
 }
 
@@ -95,7 +95,7 @@ fn by_level(fib: &Fib<u32>, addresses: Vec<u32>) -> [Vec<u32>; 3] {
     levels
 }
 
-pub(super) fn table_2(lab: &Lab<'_>) -> Result<Finding, Error> {
+pub(super) fn table_2(lab: &Lab) -> Result<Finding, Error> {
     let table = lab.table()?;
     let narrow = Named { name: table.name.clone(), rib: remap(&table.rib, FEW, 1, 1) };
     let fib = Fib::build_from(lab.engines, "sail-l", &narrow.rib, Config::default())?;
@@ -121,7 +121,7 @@ pub(super) fn table_2(lab: &Lab<'_>) -> Result<Finding, Error> {
         .note("The paper's text: 3 instructions where level 16 answers, 10 where level 24 does; 4.08 cycles a lookup, which are set here as time at 2.82 GHz."))
 }
 
-pub(super) fn figure_15(lab: &Lab<'_>) -> Result<Finding, Error> {
+pub(super) fn figure_15(lab: &Lab) -> Result<Finding, Error> {
     let table = lab.table()?;
     let addresses = lab.trace(&TraceKind::Prefix, &table.rib)?;
     let rows = lab.speed(table, &addresses, &["sail-l"], lab.threads())?;
@@ -148,7 +148,7 @@ mod tests {
         for (prefix, next_hop) in [("10.0.0.0/8", 1), ("10.1.2.0/24", 2), ("10.2.3.4/32", 3)] {
             rib.insert(prefix.parse().unwrap(), NextHop(next_hop));
         }
-        let fib = Fib::build("sail-l", &rib).unwrap();
+        let fib = fibula_engines::build("sail-l", &rib).unwrap();
         let levels = by_level(&fib, vec![0x0A00_0001, 0x0A01_0203, 0x0A02_0304, 0x0A02_0305, 0x0A01_FFFF]);
         assert_eq!(
             levels,

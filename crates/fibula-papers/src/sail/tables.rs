@@ -33,7 +33,7 @@ fn view(rib: &Rib<u32>, number: usize) -> Rib<u32> {
     kept.map(|(_, Route { prefix, next_hop })| Route { prefix, next_hop: turned(next_hop) }).collect()
 }
 
-pub(super) fn figure_12(lab: &Lab<'_>) -> Result<Finding, Error> {
+pub(super) fn figure_12(lab: &Lab) -> Result<Finding, Error> {
     let table = lab.table()?;
     let most = TABLES.last().copied().unwrap_or(1);
     let views: Vec<Rib<u32>> = (0..most).map(|number| view(&table.rib, number)).collect();

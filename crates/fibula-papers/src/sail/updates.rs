@@ -16,7 +16,7 @@ const COUNT: usize = 319;
 const MEANS: [f64; 3] = [1.854, 2.253, 1.807];
 const MOST: f64 = 7.88;
 
-pub(super) fn figure_11(lab: &Lab<'_>) -> Result<Finding, Error> {
+pub(super) fn figure_11(lab: &Lab) -> Result<Finding, Error> {
     let table = lab.table()?;
     let mut rib = table.rib.clone();
     let mut fib = Fib::build_from(lab.engines, "sail-l", &rib, Config::default())?;

@@ -3,10 +3,10 @@
 use crate::lab::median;
 use crate::{Error, Finding, Lab, Plot, Point};
 use fibula::arch::{Isa, Kernel, Level, dispatch};
-use fibula::blocks::tree_bitmap::{InitialArray, InitialArrayView, MAX_WORDS, Map};
 use fibula::engine::Unmetered;
 use fibula::memory::Pages;
 use fibula::{NextHop, Rib};
+use fibula_engines::blocks::tree_bitmap::{InitialArray, InitialArrayView, MAX_WORDS, Map};
 use fibula_io::trace::TraceKind;
 use std::hint::black_box;
 use std::time::Instant;
@@ -37,7 +37,7 @@ impl<M: Map, const LAZY: bool> Kernel for Dependent<'_, M, LAZY> {
 
 /// Returns the nanoseconds of a lookup, the median of the passes, and the sum of the answers.
 fn time<M: Map, const LAZY: bool>(
-    lab: &Lab<'_>,
+    lab: &Lab,
     view: &InitialArrayView<u32, u32, M>,
     addresses: &[u32],
 ) -> (f64, u64) {
@@ -54,7 +54,7 @@ fn time<M: Map, const LAZY: bool>(
 
 /// Measures a form of Tree Bitmap with and without lazy checking.
 fn points_of<M: Map>(
-    lab: &Lab<'_>,
+    lab: &Lab,
     name: &str,
     bits: u8,
     rib: &Rib<u32>,
@@ -82,7 +82,7 @@ fn points_of<M: Map>(
     ])
 }
 
-pub(super) fn section_3_b(lab: &Lab<'_>) -> Result<Finding, Error> {
+pub(super) fn section_3_b(lab: &Lab) -> Result<Finding, Error> {
     let table = lab.table()?;
     let addresses = lab.trace(&TraceKind::Match, &table.rib)?;
     let [(small, _), (large, _)] = super::TREES;

@@ -35,7 +35,7 @@ const BETWEEN: [(&str, &str); 2] =
     [("TBP 12-5-5-5-5", "tree-bitmap/strides=12-5-5-5-5"), ("TBP 14-6-6-6", "tree-bitmap/strides=14-6-6-6")];
 
 /// The traces of the figures: the paper's name of each, and how it is drawn.
-fn traces(lab: &Lab<'_>) -> [(&'static str, TraceKind); 2] {
+fn traces(lab: &Lab) -> [(&'static str, TraceKind); 2] {
     [("Random Match", TraceKind::Match), ("Realistic Random Match", lab.realistic())]
 }
 
@@ -43,7 +43,7 @@ fn traces(lab: &Lab<'_>) -> [(&'static str, TraceKind); 2] {
 const OTHER_TRAFFIC: &str =
     "the paper's captures of CAIDA are not here; the locality is that of `--traffic`, or of Zipf's law";
 
-pub(super) fn table_3(lab: &Lab<'_>) -> Result<Finding, Error> {
+pub(super) fn table_3(lab: &Lab) -> Result<Finding, Error> {
     let table = lab.table()?;
     let mut points = Vec::new();
     for (name, kind) in traces(lab) {
@@ -63,7 +63,7 @@ pub(super) fn table_3(lab: &Lab<'_>) -> Result<Finding, Error> {
 }
 
 /// Measures engines on both traces: their names, and the time of a lookup in nanoseconds.
-fn times(lab: &Lab<'_>, engines: &[(&str, &str)]) -> Result<Vec<Point>, Error> {
+fn times(lab: &Lab, engines: &[(&str, &str)]) -> Result<Vec<Point>, Error> {
     let table = lab.table()?;
     let names: Vec<&str> = engines.iter().map(|&(_, engine)| engine).collect();
     let mut points = Vec::new();
@@ -91,7 +91,7 @@ fn mean(points: &[Point], series: &str, unit: &str) -> f64 {
     values.iter().sum::<f64>() / values.len().max(1) as f64
 }
 
-pub(super) fn section_3_b(lab: &Lab<'_>) -> Result<Finding, Error> {
+pub(super) fn section_3_b(lab: &Lab) -> Result<Finding, Error> {
     let table = lab.table()?;
     let engines = [DIR, TREES[0], TREES[1]];
     let pages = [("4 KiB pages", Pages::Small), ("huge pages", Pages::Huge)];
@@ -125,7 +125,7 @@ pub(super) fn section_3_b(lab: &Lab<'_>) -> Result<Finding, Error> {
     })
 }
 
-pub(super) fn figure_4(lab: &Lab<'_>) -> Result<Finding, Error> {
+pub(super) fn figure_4(lab: &Lab) -> Result<Finding, Error> {
     let engines = [DIR, TREES[0], TREES[1], BETWEEN[0], BETWEEN[1]];
     let mut points = times(lab, &engines)?;
     for ((name, _), paper) in engines.iter().zip(MEGABYTES) {
@@ -144,7 +144,7 @@ pub(super) fn figure_4(lab: &Lab<'_>) -> Result<Finding, Error> {
         .note("The paper's table has some 350,000 prefixes. Its cores wait for each load, as lookups do here of which each depends on the one before."))
 }
 
-pub(super) fn figure_9(lab: &Lab<'_>) -> Result<Finding, Error> {
+pub(super) fn figure_9(lab: &Lab) -> Result<Finding, Error> {
     let mut points = times(lab, &[DIR, ("hybrid", "hybrid")])?;
     let of = |name| mean(&points, name, "ns, one after the other");
     let ratio = of("hybrid") / of(DIR.0).max(1e-9);

@@ -3,7 +3,7 @@
 use super::{DIR, TREES};
 use crate::lab::mlps_of;
 use crate::{Error, Finding, Lab, Plot, Point};
-use fibula::parallel::{Model, Order};
+use fibula_engines::parallel::{Model, Order};
 use fibula_io::trace::TraceKind;
 use fibula_lab::study::ParallelRow;
 
@@ -14,7 +14,7 @@ const CYCLES: [(&str, usize, f64); 2] = [("DIR-24-8-BASIC", 8, 20.0), ("TBP 13-4
 const NS_A_CYCLE: f64 = 1.0 / 0.7;
 
 /// Measures an engine with each model.
-fn rows(lab: &Lab<'_>, engine: &str) -> Result<Vec<ParallelRow>, Error> {
+fn rows(lab: &Lab, engine: &str) -> Result<Vec<ParallelRow>, Error> {
     let table = lab.table()?;
     lab.shared(engine, &table.rib, &lab.trace(&TraceKind::Match, &table.rib)?)
 }
@@ -24,7 +24,7 @@ fn ns(rows: &[ParallelRow], threads: usize, model: Model, order: Order) -> Optio
     mlps_of(rows, threads, model, order).map(|mlps| 1e3 / mlps.max(1e-9))
 }
 
-pub(super) fn figure_5(lab: &Lab<'_>) -> Result<Finding, Error> {
+pub(super) fn figure_5(lab: &Lab) -> Result<Finding, Error> {
     let mut points = Vec::new();
     for (name, engine) in TREES {
         let rows = rows(lab, engine)?;
@@ -44,16 +44,16 @@ pub(super) fn figure_5(lab: &Lab<'_>) -> Result<Finding, Error> {
         .note("One core here reads ahead for many addresses at once, so there is less that a pipeline can win; the paper's core waits for each load."))
 }
 
-pub(super) fn figure_6(lab: &Lab<'_>) -> Result<Finding, Error> {
+pub(super) fn figure_6(lab: &Lab) -> Result<Finding, Error> {
     behind_a_dispatcher(lab, &[DIR])
 }
 
-pub(super) fn figure_7(lab: &Lab<'_>) -> Result<Finding, Error> {
+pub(super) fn figure_7(lab: &Lab) -> Result<Finding, Error> {
     behind_a_dispatcher(lab, &TREES)
 }
 
 /// Measures engines with a dispatcher that deals out addresses in turn.
-fn behind_a_dispatcher(lab: &Lab<'_>, engines: &[(&str, &str)]) -> Result<Finding, Error> {
+fn behind_a_dispatcher(lab: &Lab, engines: &[(&str, &str)]) -> Result<Finding, Error> {
     let mut points = Vec::new();
     for &(name, engine) in engines {
         let rows = rows(lab, engine)?;

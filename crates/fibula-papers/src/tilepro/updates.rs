@@ -22,7 +22,7 @@ const LENGTHS: std::ops::RangeInclusive<u8> = 8..=16;
 
 /// Deletes all /8 to /16 of a table one by one, and adds them again. Returns the mean cost of an
 /// addition and of a deletion.
-fn costs(lab: &Lab<'_>, engine: &str, rib: &Rib<u32>) -> Result<[[f64; 3]; 2], Error> {
+fn costs(lab: &Lab, engine: &str, rib: &Rib<u32>) -> Result<[[f64; 3]; 2], Error> {
     let mut rib = rib.clone();
     let mut fib = Fib::build_from(lab.engines, engine, &rib, Config::default())?;
     let routes: Vec<Route<u32>> = rib.iter().filter(|route| LENGTHS.contains(&route.prefix.len())).collect();
@@ -42,7 +42,7 @@ fn costs(lab: &Lab<'_>, engine: &str, rib: &Rib<u32>) -> Result<[[f64; 3]; 2], E
     Ok([added, deleted])
 }
 
-pub(super) fn table_4(lab: &Lab<'_>) -> Result<Finding, Error> {
+pub(super) fn table_4(lab: &Lab) -> Result<Finding, Error> {
     let whole = &lab.table()?.rib;
     let short: Rib<u32> = whole.iter().filter(|route| route.prefix.len() <= *LENGTHS.end()).collect();
     let mut points = Vec::new();
@@ -71,15 +71,15 @@ pub(super) fn table_4(lab: &Lab<'_>) -> Result<Finding, Error> {
 mod tests {
     use super::*;
     use crate::Options;
-    use fibula::engine::ENGINES;
     use fibula::{NextHop, Rib};
+    use fibula_engines::all;
 
     #[test]
     fn dir_24_8_sets_the_entries_that_no_longer_prefix_covers() {
         let mut rib: Rib<u32> = Rib::new();
         rib.insert("10.1.0.0/16".parse().unwrap(), NextHop(1));
         rib.insert("10.1.2.0/24".parse().unwrap(), NextHop(2));
-        let lab = Lab { engines: ENGINES, ipv4: Vec::new(), ipv6: Vec::new(), options: Options::default() };
+        let lab = Lab { engines: all(), ipv4: Vec::new(), ipv6: Vec::new(), options: Options::default() };
         assert_eq!(costs(&lab, DIR.1, &rib).unwrap(), [[255.0, 0.0, 0.0]; 2]);
     }
 }

@@ -24,7 +24,7 @@ const WIDTHS: [&str; 4] = ["16", "32-16", "32", "64"];
 const THOUSANDS: [usize; 6] = [LARGEST, 300, 200, 100, 50, 25];
 
 /// Makes the largest table of a group that indices of 16 bits hold.
-fn within_16_bits(lab: &Lab<'_>, group: TriecGroup) -> Result<Option<Named<u128>>, Error> {
+fn within_16_bits(lab: &Lab, group: TriecGroup) -> Result<Option<Named<u128>>, Error> {
     for thousands in THOUSANDS {
         let table = table(lab, group, thousands)?;
         if Fib::build_from(lab.engines, "triec/nhi=16", &table.rib, Config::default()).is_ok() {
@@ -34,7 +34,7 @@ fn within_16_bits(lab: &Lab<'_>, group: TriecGroup) -> Result<Option<Named<u128>
     Ok(None)
 }
 
-pub(super) fn figure_3(lab: &Lab<'_>) -> Result<Finding, Error> {
+pub(super) fn figure_3(lab: &Lab) -> Result<Finding, Error> {
     let engines = WIDTHS.map(|width| format!("triec/nhi={width}"));
     let engines: Vec<&str> = engines.iter().map(String::as_str).collect();
     let mut points = Vec::new();
@@ -54,7 +54,7 @@ pub(super) fn figure_3(lab: &Lab<'_>) -> Result<Finding, Error> {
         .note("The paper has this one width and no numbers for others."))
 }
 
-pub(super) fn table_3(lab: &Lab<'_>) -> Result<Finding, Error> {
+pub(super) fn table_3(lab: &Lab) -> Result<Finding, Error> {
     let table = table(lab, TriecGroup::C, LARGEST)?;
     let improvement = |fast: f64, slow: f64| 100.0 * (fast / slow.max(1e-9) - 1.0);
     let mut points = Vec::new();

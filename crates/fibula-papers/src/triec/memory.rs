@@ -29,7 +29,7 @@ const ENTRY_BYTES: usize = 4;
 const STRIDE: u8 = 8;
 const LAST: u8 = 64;
 
-pub(super) fn table_1(lab: &Lab<'_>) -> Result<Finding, Error> {
+pub(super) fn table_1(lab: &Lab) -> Result<Finding, Error> {
     let mut points = Vec::new();
     for (group, paper) in GROUPS.into_iter().zip(TABLE_1) {
         let table = table(lab, group, LARGEST)?;
@@ -48,7 +48,7 @@ pub(super) fn table_1(lab: &Lab<'_>) -> Result<Finding, Error> {
 }
 
 /// Studies the nine tables: their rows, and the bytes of a multibit trie.
-fn rows(lab: &Lab<'_>) -> Result<Vec<(TriecGroup, usize, TriecRow, usize)>, Error> {
+fn rows(lab: &Lab) -> Result<Vec<(TriecGroup, usize, TriecRow, usize)>, Error> {
     let mut rows = Vec::new();
     for group in GROUPS {
         for thousands in THOUSANDS {
@@ -74,7 +74,7 @@ fn multibit_bytes(rib: &Rib<u128>) -> usize {
     nodes * node_bytes
 }
 
-pub(super) fn figure_7(lab: &Lab<'_>) -> Result<Finding, Error> {
+pub(super) fn figure_7(lab: &Lab) -> Result<Finding, Error> {
     let mut points = Vec::new();
     let rows = rows(lab)?;
     for (group, thousands, row, multibit) in &rows {
@@ -96,7 +96,7 @@ pub(super) fn figure_7(lab: &Lab<'_>) -> Result<Finding, Error> {
         )))
 }
 
-pub(super) fn figure_8(lab: &Lab<'_>) -> Result<Finding, Error> {
+pub(super) fn figure_8(lab: &Lab) -> Result<Finding, Error> {
     let mut points = Vec::new();
     for (group, thousands, row, _) in rows(lab)? {
         let series = format!("group {group}");
@@ -121,7 +121,7 @@ mod tests {
     use super::*;
     use crate::Options;
     use fibula::NextHop;
-    use fibula::engine::ENGINES;
+    use fibula_engines::all;
 
     #[test]
     fn a_multibit_trie_has_a_node_for_each_longer_stride() {
@@ -136,7 +136,7 @@ mod tests {
     #[test]
     fn the_access_bound_of_section_5_2_holds_on_every_table() {
         let options = Options { addresses: 1 << 10, smaller: 100, ..Options::default() };
-        let lab = Lab { engines: ENGINES, ipv4: Vec::new(), ipv6: Vec::new(), options };
+        let lab = Lab { engines: all(), ipv4: Vec::new(), ipv6: Vec::new(), options };
         let finding = figure_8(&lab).unwrap();
         let bounded = finding.points.iter().filter(|point| point.unit.ends_with("at most"));
         assert_eq!(bounded.clone().count(), 18);
@@ -146,7 +146,7 @@ mod tests {
     #[test]
     fn the_groups_have_the_shares_of_table_1() {
         let options = Options { smaller: 20, ..Options::default() };
-        let lab = Lab { engines: ENGINES, ipv4: Vec::new(), ipv6: Vec::new(), options };
+        let lab = Lab { engines: all(), ipv4: Vec::new(), ipv6: Vec::new(), options };
         for point in table_1(&lab).unwrap().points {
             let off = point.ours.unwrap() - point.paper.unwrap();
             assert!(off.abs() < 0.02, "{point:?}");

@@ -19,7 +19,7 @@ const OF_32_THREADS: f64 = 21.45;
 /// Table 6 as printed, for one microengine: overlapped, not overlapped.
 const TABLE_6: (f64, f64) = (8.26, 7.34);
 
-pub(super) fn figure_9(lab: &Lab<'_>) -> Result<Finding, Error> {
+pub(super) fn figure_9(lab: &Lab) -> Result<Finding, Error> {
     let mut points =
         vec![Point::of_paper("the slowest group", "32 of 8 a microengine", "Mlps", OF_32_THREADS)];
     for table in largest(lab)? {
@@ -38,7 +38,7 @@ pub(super) fn figure_9(lab: &Lab<'_>) -> Result<Finding, Error> {
         .note("The paper's speedup is nearly linear to 32 threads; the shares of its bars are not printed."))
 }
 
-pub(super) fn table_2(lab: &Lab<'_>) -> Result<Finding, Error> {
+pub(super) fn table_2(lab: &Lab) -> Result<Finding, Error> {
     let mut points = Vec::new();
     for (table, (threads, one, many)) in largest(lab)?.iter().zip(TABLE_2) {
         let addresses = lab.trace(&TraceKind::Prefix, &table.rib)?;
@@ -54,7 +54,7 @@ pub(super) fn table_2(lab: &Lab<'_>) -> Result<Finding, Error> {
     ))
 }
 
-pub(super) fn table_6(lab: &Lab<'_>) -> Result<Finding, Error> {
+pub(super) fn table_6(lab: &Lab) -> Result<Finding, Error> {
     let table = table(lab, TriecGroup::C, LARGEST)?;
     let addresses = lab.trace(&TraceKind::Prefix, &table.rib)?;
     let rows = lab.speed(&table, &addresses, &["triec"], vec![1])?;

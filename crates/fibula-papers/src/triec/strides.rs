@@ -223,7 +223,7 @@ fn bytes(shapes: &[Shape]) -> [usize; 2] {
     sums
 }
 
-pub(super) fn table_4(lab: &Lab<'_>) -> Result<Finding, Error> {
+pub(super) fn table_4(lab: &Lab) -> Result<Finding, Error> {
     let mut points = Vec::new();
     for (allocation, rates) in TABLE_4 {
         for (microengines, rate) in MICROENGINES.into_iter().zip(rates) {
@@ -253,11 +253,12 @@ mod tests {
     use super::*;
     use crate::Options;
     use fibula::Fib;
-    use fibula::engine::{Accesses, Config, ENGINES};
+    use fibula::engine::{Accesses, Config};
+    use fibula_engines::all;
 
-    fn lab() -> Lab<'static> {
+    fn lab() -> Lab {
         let options = Options { addresses: 1 << 14, smaller: 40, ..Options::default() };
-        Lab { engines: ENGINES, ipv4: Vec::new(), ipv6: Vec::new(), options }
+        Lab { engines: all(), ipv4: Vec::new(), ipv6: Vec::new(), options }
     }
 
     #[test]
@@ -265,7 +266,7 @@ mod tests {
         let lab = lab();
         let table = table(&lab, TriecGroup::C, LARGEST).unwrap();
         let shapes = shapes(&table.rib, SERIES[0]);
-        let fib = Fib::build_from(ENGINES, "triec", &table.rib, Config::default()).unwrap();
+        let fib = Fib::build_from(all(), "triec", &table.rib, Config::default()).unwrap();
         let mut counted = Accesses::new();
         for address in lab.trace(&TraceKind::Prefix, &table.rib).unwrap() {
             counted.clear();

@@ -16,13 +16,13 @@ pub(super) const LARGEST: usize = 400;
 const NEXT_HOPS: NextHopModel = NextHopModel::Near(40);
 
 /// Makes a table: `B-400K` is group B, 400,000 prefixes.
-pub(super) fn table(lab: &Lab<'_>, group: TriecGroup, thousands: usize) -> Result<Named<u128>, Error> {
+pub(super) fn table(lab: &Lab, group: TriecGroup, thousands: usize) -> Result<Named<u128>, Error> {
     let prefixes = thousands * 1000 / lab.options.smaller;
     let rib = triec(group, prefixes, NEXT_HOPS, 1)?.ipv6;
     Ok(Named { name: format!("{group}-{thousands}K"), rib })
 }
 
 /// Makes the largest table of each group.
-pub(super) fn largest(lab: &Lab<'_>) -> Result<Vec<Named<u128>>, Error> {
+pub(super) fn largest(lab: &Lab) -> Result<Vec<Named<u128>>, Error> {
     GROUPS.into_iter().map(|group| table(lab, group, LARGEST)).collect()
 }

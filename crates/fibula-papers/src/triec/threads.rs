@@ -3,7 +3,7 @@
 use super::tables::{LARGEST, table};
 use crate::lab::{CHUNK, mlps_of};
 use crate::{Error, Finding, Lab, Plot, Point};
-use fibula::parallel::{Model, Order};
+use fibula_engines::parallel::{Model, Order};
 use fibula_io::generate::TriecGroup;
 use fibula_io::trace::TraceKind;
 use fibula_lab::study::ParallelRow;
@@ -26,14 +26,14 @@ const PASSED: [usize; 3] = [CHUNK, 64, 8];
 const TURNS: usize = 4096;
 
 /// Measures C-400K with each model.
-fn rows(lab: &Lab<'_>, threads: &[usize], chunk: usize) -> Result<Vec<ParallelRow>, Error> {
+fn rows(lab: &Lab, threads: &[usize], chunk: usize) -> Result<Vec<ParallelRow>, Error> {
     let table = table(lab, TriecGroup::C, LARGEST)?;
     let mut addresses = lab.trace(&TraceKind::Prefix, &table.rib)?;
     addresses.truncate(TURNS * chunk);
     lab.shared_by("triec", &table.rib, &addresses, threads, chunk)
 }
 
-pub(super) fn table_5(lab: &Lab<'_>) -> Result<Finding, Error> {
+pub(super) fn table_5(lab: &Lab) -> Result<Finding, Error> {
     let mut threads = lab.options.threads.clone();
     threads.push(REPLICATED);
     threads.sort_unstable();
@@ -65,7 +65,7 @@ pub(super) fn table_5(lab: &Lab<'_>) -> Result<Finding, Error> {
         .note("The paper cuts a lookup in two halves and gives each to two microengines: here two pipelines of two threads each. A pipeline of four threads cuts it in four parts. More threads than cores take turns, so a hand-over then waits for a time slice."))
 }
 
-pub(super) fn table_7(lab: &Lab<'_>) -> Result<Finding, Error> {
+pub(super) fn table_7(lab: &Lab) -> Result<Finding, Error> {
     let mut points = Vec::new();
     let overhead = |free: f64, kept: f64| 100.0 * (free / kept.max(1e-9) - 1.0);
     for (engines, free, kept) in TABLE_7 {

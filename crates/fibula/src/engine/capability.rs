@@ -1,9 +1,8 @@
 //! Optional capabilities of engines: traits beside [`Engine`], and their methods as values that an
 //! engine returns.
 
-use super::{Config, Engine, Lookup};
+use super::{Config, Engine, Lookup, Stages};
 use crate::arch::{Isa, Kernel, Level, dispatch};
-use crate::parallel::Stages;
 use crate::sections::{SectionWriter, Sections};
 use crate::{Address, Error};
 

@@ -107,16 +107,28 @@ impl Config {
                     format!("{} fixes {name}; {value} cannot be set", about.name),
                 ));
             }
-            if !about.parameters.iter().any(|known| known.name == name) {
-                let known: Vec<&str> = about.parameters.iter().map(|p| p.name).collect();
-                let known = if known.is_empty() { "none".into() } else { known.join(", ") };
-                return Err(Error::new(
-                    ErrorKind::Parameter,
-                    format!("{} has no parameter {name} (it has: {known})", about.name),
-                ));
-            }
         }
+        let known: Vec<&str> = about.parameters.iter().map(|known| known.name).collect();
+        self.check_names(about.name, &known)?;
         Ok(about.preset.iter().fold(self.clone(), |config, &(name, value)| config.with(name, value)))
+    }
+
+    /// Checks that only parameters with these names are set.
+    ///
+    /// # Errors
+    /// Names the first that `engine` does not have, and those that it has.
+    pub(super) fn check_names(&self, engine: &str, known: &[&str]) -> Result<(), Error> {
+        let Some((name, _)) = self.parameters.iter().find(|(name, _)| !known.contains(&name.as_str())) else {
+            return Ok(());
+        };
+        let known = if known.is_empty() { "none".into() } else { known.join(", ") };
+        let text = format!("{engine} has no parameter {name} (it has: {known})");
+        Err(Error::new(ErrorKind::Parameter, text))
+    }
+
+    /// Returns this configuration without parameters.
+    pub(crate) fn without_parameters(self) -> Self {
+        Self { parameters: Vec::new(), ..self }
     }
 
     fn text(&self, name: &str) -> Option<&str> {

@@ -20,42 +20,43 @@
 //! | readers read the same memory while it changes | [`Share`] | [`Engine::sharing`] |
 //! | a compiled table is stored in a file | [`Persist`] | [`Engine::persistence`] |
 //! | a lookup is divided into stages for threads | [`Stages`] | [`Lookup::staging`] |
-//!
-//! [`Stages`]: crate::parallel::Stages
 
 mod about;
-mod best;
 mod capability;
+mod choice;
 mod config;
 mod erased;
 mod figure;
 mod lengths;
 mod meter;
 mod registry;
+mod run_off;
+mod stages;
+mod survey;
 mod update;
 mod view;
 mod width;
-mod window;
 
-pub use about::{About, LimitInfo, ParameterInfo, Shape, Updates};
-pub use best::{BEST, costs};
+pub use about::{About, LimitInfo, ParameterInfo, Updates};
 pub use capability::{Persist, Persistence, Share, Sharing, Staging};
+pub use choice::{BEST, costs};
 pub use config::Config;
 pub use figure::Figure;
 pub use lengths::Lengths;
 pub use meter::{Accesses, Meter, Unmetered};
 pub use registry::{Builder, ENGINES, Entry, Makers, Opener, find};
+pub use stages::Stages;
+pub use survey::{Estimate, Routes, Shape, Survey};
 pub use update::{Cost, Update};
 pub use view::View;
 pub use width::{Width, WidthBits};
 
 pub use crate::arch::{Isa, Level};
 pub use crate::memory::{Memory, Pages};
-pub(crate) use best::Choice;
+pub(crate) use choice::Choice;
 pub(crate) use erased::{Whole, look_up_inside};
 #[doc(hidden)]
 pub use erased::{boxed, opened};
-pub(crate) use window::Window;
 
 use crate::{Address, Delta, Error, Rib};
 

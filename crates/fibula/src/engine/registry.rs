@@ -1,4 +1,4 @@
-//! The registry: every engine of this crate, one line each.
+//! The registry: every engine of this crate, one line each; and how other crates make theirs.
 
 use super::{About, Config, View, Whole, WidthBits};
 use crate::sections::Sections;
@@ -103,15 +103,19 @@ macro_rules! engine_entry {
     };
 }
 
+/// Defines a static `ENGINES`, with one line for each engine of a crate: an identifier, the
+/// description, the families and the type. The identifier is the engine's name with `-` written `_`.
+///
+/// It also exports a macro `for_each_engine!`, which calls another macro with `identifier
+/// [families]` for each engine, so that a test suite can be stamped on all of them.
+#[macro_export]
 macro_rules! registry {
-    ($($(#[$feature:meta])? $test_name:ident: $about:path, [$($family:ident)+] $($engine:ident)::+;)+) => {
-        /// Every engine of this crate, the oracle first. Those of the papers are included with the
-        /// feature `papers`.
-        pub static ENGINES: &[Entry] =
-            &[$($(#[$feature])? engine_entry!($about, [$($family)+] $($engine)::+)),+];
+    ($($test_name:ident: $about:path, [$($family:ident)+] $($engine:ident)::+;)+) => {
+        /// The engines of this crate.
+        pub static ENGINES: &[$crate::engine::Entry] =
+            &[$($crate::engine_entry!($about, [$($family)+] $($engine)::+)),+];
 
-        /// Calls `$callback!` with one `identifier: "name", [families];` for each engine, so that a
-        /// test suite can be generated for all of them.
+        /// Calls `$callback!` with one `identifier [families]` for each engine of this crate.
         #[doc(hidden)]
         #[macro_export]
         macro_rules! for_each_engine {
@@ -124,55 +128,14 @@ use crate::engines;
 
 registry! {
     oracle: engines::oracle::ABOUT, [ipv4 ipv6] engines::oracle::Oracle;
+    intervals: engines::intervals::ABOUT, [ipv4 ipv6] engines::intervals::Intervals;
     radix: engines::radix::ABOUT, [ipv4 ipv6] engines::radix::Radix;
     dir24_8: engines::dir24_8::ABOUT, [ipv4] engines::dir24_8::Dir24_8;
-    #[cfg(feature = "papers")]
-    sail_b: engines::sail_b::ABOUT, [ipv4] engines::sail_b::SailB;
-    #[cfg(feature = "papers")]
-    sail_u: engines::sail_u::ABOUT, [ipv4] engines::sail_u::SailU;
-    #[cfg(feature = "papers")]
-    sail_l: engines::sail_l::ABOUT, [ipv4] engines::sail_l::SailL;
-    #[cfg(feature = "papers")]
-    sail_l6: engines::sail_l6::ABOUT, [ipv6] engines::sail_l6::SailL6;
-    #[cfg(feature = "papers")]
-    sail_m: engines::sail_m::ABOUT, [ipv4] engines::sail_m::Replicated;
     mosaic: engines::mosaic::ABOUT, [ipv4] engines::mosaic::Mosaic;
     mosaic_runs: engines::mosaic::RUNS, [ipv4] engines::mosaic::MosaicRuns;
     mosaic_deep: engines::mosaic::DEEP, [ipv4] engines::mosaic::MosaicDeep;
     mosaic_spans: engines::mosaic::SPANS, [ipv4] engines::mosaic::MosaicSpans;
     poptrie: engines::poptrie::ABOUT, [ipv4 ipv6] engines::poptrie::Poptrie;
-    #[cfg(feature = "papers")]
-    dxr: engines::dxr::ABOUT, [ipv4] engines::dxr::Dxr;
-    #[cfg(feature = "papers")]
-    dxr16: engines::dxr::DXR16, [ipv4] engines::dxr::Dxr;
-    #[cfg(feature = "papers")]
-    dxr18: engines::dxr::DXR18, [ipv4] engines::dxr::Dxr;
-    #[cfg(feature = "papers")]
-    tree_bitmap: engines::tree_bitmap::ABOUT, [ipv4 ipv6] engines::tree_bitmap::TreeBitmap;
-    #[cfg(feature = "papers")]
-    hybrid: engines::hybrid::ABOUT, [ipv4] engines::hybrid::Hybrid;
-    #[cfg(feature = "papers")]
-    lc_trie: engines::lc_trie::ABOUT, [ipv4 ipv6] engines::lc_trie::LcTrie;
-    #[cfg(feature = "papers")]
-    lulea: engines::lulea::ABOUT, [ipv4] engines::lulea::Lulea;
-    #[cfg(feature = "papers")]
-    pbf: engines::pbf::ABOUT, [ipv4] engines::pbf::Pbf;
-    #[cfg(feature = "papers")]
-    bloom_naive: engines::bloom_naive::ABOUT, [ipv4] engines::bloom_naive::BloomNaive;
-    #[cfg(feature = "papers")]
-    bloom_base: engines::bloom::BASE, [ipv4] engines::bloom::BloomBase;
-    #[cfg(feature = "papers")]
-    bloom: engines::bloom::ABOUT, [ipv4] engines::bloom::Bloom;
-    #[cfg(feature = "papers")]
-    triec: engines::triec::ABOUT, [ipv6] engines::triec::TrieC;
-    #[cfg(feature = "papers")]
-    miht: engines::miht::ABOUT, [ipv4] engines::miht::Miht4;
-    #[cfg(feature = "papers")]
-    miht6: engines::miht::MIHT6, [ipv6] engines::miht::Miht6;
-    #[cfg(feature = "papers")]
-    bloom6_naive: engines::bloom_naive::ABOUT6, [ipv6] engines::bloom_naive::Bloom6Naive;
-    #[cfg(feature = "papers")]
-    bloom6: engines::bloom6::ABOUT, [ipv6] engines::bloom6::Bloom6;
     ledger: engines::ledger::ABOUT, [ipv4 ipv6] engines::ledger::Ledger;
     casement: engines::casement::ABOUT, [ipv6] engines::casement::Casement;
     terrace: engines::terrace::ABOUT, [ipv6] engines::terrace::Terrace;

@@ -46,13 +46,12 @@ pub trait View<A: Address>: Send + Sync {
     /// Returns the width of the answers.
     fn width(&self) -> WidthBits;
 
-    /// Returns the number of stages of a lookup, each for a thread of its own
-    /// ([`parallel`](crate::parallel)); 1 if it cannot be divided.
+    /// Returns the number of stages of a lookup, each for a thread of its own; 1 if it cannot be
+    /// divided.
     fn stages(&self) -> usize;
 
-    /// Runs one stage of many lookups; see
-    /// [`Stages::run_stage`](crate::parallel::Stages::run_stage). If there is one stage, that is
-    /// the whole lookup.
+    /// Runs one stage of many lookups; see [`Stages::run_stage`](super::Stages::run_stage). If there
+    /// is one stage, that is the whole lookup.
     ///
     /// ```
     /// use fibula::{Fib, NextHop, Rib};

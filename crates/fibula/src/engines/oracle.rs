@@ -8,23 +8,24 @@
 //! library's, which reads at least one group of control bytes a length, and the route found.
 
 use crate::arch::Isa;
-use crate::engine::{About, Config, Cost, Engine, Lookup, Meter, Update, Updates, Width};
+use crate::engine::{About, Config, Cost, Engine, Estimate, Lookup, Meter, Update, Updates, Width};
 use crate::memory::Memory;
 use crate::{Address, Delta, Error, Prefix, Rib, Route};
 use std::collections::HashMap;
 
 /// What the tools print about the engine.
-pub const ABOUT: About = About {
+pub(crate) const ABOUT: About = About {
     name: "oracle",
     paper: "a hash table per prefix length, searched longest first (the judge of all others)",
     year: 1997,
     updates: Updates::InPlace,
-    cost: |_| About::JUDGE_COST,
+    estimate: |_, _| Estimate::JUDGE,
     ..About::DEFAULT
 };
 
 /// One hash table per prefix length, longest first. Empty lengths are left out.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(unreachable_pub, reason = "public with the feature `testing`")]
 pub struct Oracle<A: Address, W> {
     lengths: Vec<(u8, HashMap<A, W>)>,
 }

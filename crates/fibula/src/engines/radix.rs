@@ -20,24 +20,26 @@
 
 use crate::arch::Isa;
 use crate::blocks::patricia::{MAX_NODES, NODES, Patricia};
-use crate::engine::{About, Config, Engine, Figure, LimitInfo, Lookup, Meter, Update, Updates, Width};
+use crate::engine::{
+    About, Config, Engine, Estimate, Figure, LimitInfo, Lookup, Meter, Update, Updates, Width,
+};
 use crate::memory::Memory;
 use crate::{Address, Delta, Error, Rib};
 
 /// What the tools print about the engine.
-pub const ABOUT: About = About {
+pub(crate) const ABOUT: About = About {
     name: "radix",
     paper: "Sklower, A Tree-Based Packet Routing Table for Berkeley Unix (USENIX Winter 1991)",
     year: 1991,
     updates: Updates::InPlace,
     limits: &[LimitInfo { what: NODES, max: MAX_NODES }],
-    cost: |_| 130.0,
+    estimate: |survey, _| Estimate { ns: 130.0, bytes: 40 * survey.routes() },
     ..About::DEFAULT
 };
 
 /// The tree over all routes of a table.
 #[derive(Clone, Debug)]
-pub struct Radix<A: Address, W: Width>(Patricia<A, W>);
+pub(crate) struct Radix<A: Address, W: Width>(Patricia<A, W>);
 
 impl<A: Address, W: Width> Lookup<A> for Radix<A, W> {
     type Width = W;

@@ -72,27 +72,29 @@ impl<A: Address> Fib<A> {
     /// # Errors
     /// See [`Fib::build`].
     pub fn build_from(
-        engines: &[Entry],
+        engines: &'static [Entry],
         specification: &str,
         rib: &Rib<A>,
         config: Config,
     ) -> Result<Self, Error> {
         let (name, config) = config.with_all_of(specification)?;
-        let choice = (name == BEST).then(|| Choice::among(engines, config.isa, rib));
-        let candidates = match &choice {
-            Some(choice) => choice.candidates(false),
-            None => vec![*find(engines, name)?],
-        };
-        let (whole, entry) = compile_first(candidates, rib, &config)?;
-        Ok(Self { whole, entry, config, choice })
+        if name != BEST {
+            let entry = *find(engines, name)?;
+            return Ok(Self { whole: compile(&entry, rib, &config)?, entry, config, choice: None });
+        }
+        let choice = Choice::among(engines, &config, rib)?;
+        let config = config.without_parameters();
+        let (whole, entry) = choice.compile(rib, false, |entry| compile(entry, rib, &config))?;
+        Ok(Self { whole, entry, config, choice: Some(choice) })
     }
 
     /// Follows the table: `rib` has changed by `deltas`, at most one a prefix. If the engine cannot
     /// do that in place, it is rebuilt.
     ///
-    /// If [`BEST`] chose the engine, it may choose another, which is built then: for a large table,
+    /// If [`BEST`] chose the engine, it may choose another, which is built then: at the first change
     /// one that follows in place; and once a quarter of the routes has changed, one that costs less
-    /// for what the table has become.
+    /// for what the table has become. It also builds again where the table has become four times as
+    /// large, and where that costs less than so many changes.
     ///
     /// # Errors
     /// If the new table exceeds a limit. This table then answers as before, and the caller undoes
@@ -109,7 +111,7 @@ impl<A: Address> Fib<A> {
     pub(crate) fn follow(&mut self, rib: &Rib<A>, deltas: &[Delta<A>]) -> Result<Option<Applied>, Error> {
         let greatest = deltas.iter().map(|delta| delta.after).max().unwrap_or_default();
         self.entry.about.check_next_hop(greatest)?;
-        if greatest > self.whole.width().max() || self.is_outdated() {
+        if greatest > self.whole.width().max() || self.is_outdated(rib, deltas.len()) {
             return self.rebuild(rib).map(Some);
         }
         match self.whole.engine_mut().apply(rib, deltas) {
@@ -125,15 +127,15 @@ impl<A: Address> Fib<A> {
         }
     }
 
-    /// Returns whether `best` chose the engine and would now take another.
-    fn is_outdated(&mut self) -> bool {
-        self.choice.as_mut().is_some_and(|choice| choice.is_outdated(&self.entry))
+    /// Returns whether `best` chose the engine and would now rather build.
+    fn is_outdated(&mut self, rib: &Rib<A>, deltas: usize) -> bool {
+        self.choice.as_mut().is_some_and(|choice| choice.is_outdated(&self.entry, rib, deltas))
     }
 
     /// Replaces an engine that `best` would not take for a table that changes. If no other holds
     /// the table, the engine stays.
     pub(crate) fn prepare_for_changes(&mut self, rib: &Rib<A>) {
-        if self.is_outdated() {
+        if self.is_outdated(rib, 0) {
             // The engine that is there holds the table.
             let _ = self.rebuild(rib);
         }
@@ -277,29 +279,14 @@ impl Origin {
     /// # Errors
     /// If `rib` exceeds a limit of the engine.
     pub(crate) fn compile<A: Address>(&self, rib: &Rib<A>) -> Result<Fib<A>, Error> {
-        let choice = self.choice.as_ref().map(|choice| choice.again(rib));
-        let candidates = choice.as_ref().map(|choice| choice.candidates(true)).unwrap_or_default();
-        let (whole, entry) = compile_first(candidates.into_iter().chain([self.entry]), rib, &self.config)?;
-        Ok(Fib { whole, entry, config: self.config.clone(), choice })
+        let Some(choice) = &self.choice else {
+            let whole = compile(&self.entry, rib, &self.config)?;
+            return Ok(Fib { whole, entry: self.entry, config: self.config.clone(), choice: None });
+        };
+        let choice = choice.again(rib);
+        let (whole, entry) = choice.compile(rib, true, |entry| compile(entry, rib, &self.config))?;
+        Ok(Fib { whole, entry, config: self.config.clone(), choice: Some(choice) })
     }
-}
-
-/// Compiles a table with the first engine that holds it.
-fn compile_first<A: Address>(
-    candidates: impl IntoIterator<Item = Entry>,
-    rib: &Rib<A>,
-    config: &Config,
-) -> Result<(Box<dyn Whole<A>>, Entry), Error> {
-    let mut refused = Error::new(ErrorKind::UnknownEngine, format!("no engine does {}", A::FAMILY));
-    for entry in candidates {
-        match compile(&entry, rib, config) {
-            Ok(whole) => return Ok((whole, entry)),
-            // The next may hold it.
-            Err(error) if error.limit().is_some() => refused = error,
-            Err(error) => return Err(error),
-        }
-    }
-    Err(refused)
 }
 
 fn compile<A: Address>(entry: &Entry, rib: &Rib<A>, config: &Config) -> Result<Box<dyn Whole<A>>, Error> {
@@ -321,7 +308,7 @@ fn makers<A: Address>(entry: &Entry) -> Result<Makers<A>, Error> {
 /// # Errors
 /// If the engine is not among `engines`, or its sections are unsound.
 pub(crate) fn open<A: Address>(
-    engines: &[Entry],
+    engines: &'static [Entry],
     specification: &str,
     width: WidthBits,
     sections: &Sections<'_>,

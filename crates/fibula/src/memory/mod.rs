@@ -10,5 +10,5 @@ mod words;
 pub use array::{Array, CACHE_LINE, Pages};
 pub use mapping::Mapping;
 pub use usage::{Memory, Part};
-pub(crate) use words::word_around;
+pub use words::word_around;
 pub use words::{Around, Pair, Published, Shareable, Word, Words, WordsView, flattened};

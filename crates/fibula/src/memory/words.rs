@@ -202,6 +202,8 @@ impl<T: Around> Published<T> {
 
 /// Defines a type around one integer word: `word_around!(Entry(u32))`. The type must be
 /// `repr(transparent)`.
+#[doc(hidden)]
+#[macro_export]
 macro_rules! word_around {
     ($word:ident($int:ty)) => {
         impl $crate::memory::Around for $word {
@@ -221,7 +223,7 @@ macro_rules! word_around {
         impl $crate::memory::Word for $word {}
     };
 }
-pub(crate) use word_around;
+pub use word_around;
 
 /// An array of a fixed number of words, or of records of words, that its one owner changes while
 /// others read its [views](Words::view). All values are zero at first.

@@ -82,8 +82,9 @@ impl<A: Address> Rib<A> {
     }
 
     /// As [`insert`](Rib::insert), where tests write 0 for a route that goes.
-    #[cfg(test)]
-    pub(crate) fn set(&mut self, prefix: Prefix<A>, next_hop: NextHop) -> Option<Delta<A>> {
+    #[cfg(any(test, feature = "testing"))]
+    #[doc(hidden)]
+    pub fn set(&mut self, prefix: Prefix<A>, next_hop: NextHop) -> Option<Delta<A>> {
         if next_hop.is_some() { self.insert(prefix, next_hop) } else { self.remove(prefix) }
     }
 

@@ -176,7 +176,7 @@ impl Snapshot {
     ///
     /// # Errors
     /// See [`Snapshot::view`].
-    pub fn view_from<A: Address>(&self, engines: &[Entry]) -> Result<Box<dyn View<A>>, Error> {
+    pub fn view_from<A: Address>(&self, engines: &'static [Entry]) -> Result<Box<dyn View<A>>, Error> {
         self.check_family::<A>()?;
         fib::open(engines, &self.header.specification, self.header.width, &self.sections())
     }

@@ -41,9 +41,9 @@
 //! | `collect`, `extend`, `retain` | O(log n) a route; the engine changes or is built once |
 //! | `iter`, `covering`, `covered` | as the [`Rib`](crate::Rib)'s |
 //!
-//! A family of up to 256 routes is compiled by `lc-trie`, which takes some 30 bytes a route and is
-//! built again by each change. A larger one is compiled by the engine that `best` chooses, and
-//! built again at four times the routes of its last build and when the engine refuses a change.
+//! A family is compiled by the engine that [`best`](crate::engine::BEST) chooses: a few routes by
+//! their sorted intervals. It is built again at four times the routes of its last build, when
+//! another engine costs clearly less for what it has become, and when the engine refuses a change.
 //! That costs O(1) a route amortised, as the growth of a vector does.
 //!
 //! # Limits

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::Prefix;
+use crate::engine::WidthBits;
 use proptest::prelude::*;
 use std::collections::HashMap;
 
@@ -26,10 +27,9 @@ fn steps<A: Address>() -> impl Strategy<Value = Vec<Step<A>>> {
     prop::collection::vec(step, 1..80)
 }
 
-/// Applies the steps to a set whose tables are small up to 6 routes. After each, all tables and the
-/// removed ones answer right.
+/// Applies the steps to a set. After each, all tables and the removed ones answer right.
 fn follows<A: Address>(steps: Vec<Step<A>>) {
-    let mut tables: TableSet<A> = TableSet::with_small("radix", 6);
+    let mut tables: TableSet<A> = TableSet::new("best");
     let mut ribs: HashMap<TableId, Rib<A>> = HashMap::new();
     let mut mixed = Mixed::default();
     for step in steps {
@@ -87,21 +87,23 @@ proptest! {
 }
 
 #[test]
-fn an_empty_table_costs_its_place_and_a_small_one_its_intervals() {
+fn a_table_without_routes_costs_its_slot_and_a_small_one_its_intervals() {
     let mut tables: TableSet<u32> = TableSet::new("best");
     let ids: Vec<TableId> = (0..1024).map(|_| tables.create()).collect();
     assert!(tables.bytes() / 1024 < 64, "{} bytes", tables.bytes());
     let mut rib = Rib::new();
-    for host in 0..SMALL_MOST as u32 {
+    for host in 0..16 {
         rib.insert(Prefix::containing(host << 12, 20), NextHop(1 + host % 7));
     }
     let empty = tables.bytes();
     tables.set(ids[5], &rib).unwrap();
-    assert_eq!((tables.bytes() - empty, tables.engine_width(ids[5])), (8 * (SMALL_MOST + 1), None));
+    assert!(tables.bytes() - empty < 2048, "{} bytes", tables.bytes() - empty);
     rib.insert(Prefix::ALL, NextHop(300));
     tables.set(ids[6], &rib).unwrap();
-    assert_eq!(tables.engine_width(ids[6]), Some(WidthBits::U16));
+    assert_eq!(tables.fib(ids[6]).unwrap().width(), WidthBits::U16);
     assert_eq!(tables.lookup(ids[6], u32::MAX), Some(NextHop(300)));
+    tables.set(ids[6], &Rib::new()).unwrap();
+    assert!(tables.fib(ids[6]).is_none() && tables.lookup(ids[6], u32::MAX).is_none());
     assert_eq!(
         tables.set(TableId(1024), &rib).unwrap_err().to_string(),
         "number of a table: 1025 is more than the 1024 that fit"

@@ -32,7 +32,7 @@ pub(crate) struct Arguments {
     /// The number of tables as large as the table
     #[arg(long, default_value_t = 16, value_name = "N")]
     full: u16,
-    /// The engine of large tables; with a card, the engines that keep all tables there [default:
+    /// The engine of the tables; with a card, the engines that keep all tables there [default:
     /// best, on a card gpu-mosaic]
     #[arg(short, long)]
     engine: Option<String>,
@@ -53,7 +53,7 @@ const CHECK: usize = 1 << 18;
 
 /// Where the tables are.
 struct Ways {
-    /// The engine of large tables on the processor.
+    /// The engine of the tables on the processor.
     engine: String,
     /// The card and the engines on it, if one was asked for.
     on_card: Option<(Card, Vec<String>)>,
@@ -109,22 +109,18 @@ impl Arguments {
             }
             anyhow::Ok(())
         };
-        let set = |small_most| VrfKind::Set { engine: ways.engine.clone(), small_most };
-        let compact = VrfKind::Set { engine: "poptrie/s=8".into(), small_most: Some(0) };
+        let set = VrfKind::Set(ways.engine.clone());
+        let small = [set.clone(), VrfKind::Set("poptrie/s=8".into()), VrfKind::Merged];
         for &count in &self.tables {
             let ribs: Vec<Rib<u32>> = (0..count).map(|_| drawn(&routes, self.routes, &mut random)).collect();
             let name = format!("{count} of {}", self.routes);
-            measure(&name, &ribs, &[set(None), set(Some(0)), compact.clone(), VrfKind::Merged], &mut random)?;
+            measure(&name, &ribs, &small, &mut random)?;
         }
         if self.full > 0 {
             let turned = |by: u16| -> Rib<u32> { turned(&routes, u32::from(by)) };
             let ribs: Vec<Rib<u32>> = (0..self.full).map(turned).collect();
-            measure(
-                &format!("{} of full size", self.full),
-                &ribs,
-                &[set(None), VrfKind::Merged],
-                &mut random,
-            )?;
+            let name = format!("{} of full size", self.full);
+            measure(&name, &ribs, &[set, VrfKind::Merged], &mut random)?;
         }
         printer.finish()?;
         Ok(if right { whole } else { Verdict::Bad })

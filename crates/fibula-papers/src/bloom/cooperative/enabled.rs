@@ -28,7 +28,7 @@ const OVERLAPPING: usize = 2;
 /// The least seconds of each measurement.
 const SECONDS: f64 = 0.05;
 
-pub(crate) fn figure_9(lab: &Lab<'_>) -> Result<Finding, Error> {
+pub(crate) fn figure_9(lab: &Lab) -> Result<Finding, Error> {
     let table = lab.table()?;
     let buffers = BUFFERS.map(|(addresses, _)| (addresses / lab.options.smaller).max(1));
     let addresses = OVERLAPPING * buffers.into_iter().fold(lab.options.addresses, usize::max);

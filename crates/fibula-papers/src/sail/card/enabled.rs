@@ -38,15 +38,15 @@ struct Taken {
     paper: [Range; SAID.len()],
 }
 
-pub(crate) fn figure_13(lab: &Lab<'_>) -> Result<Finding, Error> {
+pub(crate) fn figure_13(lab: &Lab) -> Result<Finding, Error> {
     figure(lab, &Taken { unit: "Mlps", ours: |row| row.mlps, paper: SAID.map(|(_, _, mlps, _)| mlps) })
 }
 
-pub(crate) fn figure_14(lab: &Lab<'_>) -> Result<Finding, Error> {
+pub(crate) fn figure_14(lab: &Lab) -> Result<Finding, Error> {
     figure(lab, &Taken { unit: "us", ours: |row| row.latency_us_p50, paper: SAID.map(|(.., us)| us) })
 }
 
-fn figure(lab: &Lab<'_>, taken: &Taken) -> Result<Finding, Error> {
+fn figure(lab: &Lab, taken: &Taken) -> Result<Finding, Error> {
     let table = lab.table()?;
     let addresses = trace::generate(&TraceKind::Prefix, &table.rib, lab.options.addresses, 1)?;
     let fib = Fib::build_from(lab.engines, PARTNER, &table.rib, Config::default())?;

@@ -1,8 +1,9 @@
 //! The build: the ranges of the window, cut where slots and cells end.
 
 use super::node::{CELL, LONG, Long, MARK, SHORT, Short};
+use super::window::Window;
 use super::{Casement, CasementView, NODES, NODES_MAX};
-use crate::engine::{Config, Engine, Width, Window};
+use crate::engine::{Config, Engine, Width};
 use crate::engines::planb::PlanB;
 use crate::memory::{Array, Pages};
 use crate::{Error, Limit, Rib};

@@ -74,13 +74,17 @@ mod snapshot;
 mod tests;
 mod validate;
 mod view;
+mod window;
 
-pub use view::CasementView;
+pub(crate) use view::CasementView;
 
 use super::planb;
-use crate::engine::{About, Config, Engine, Figure, LimitInfo, Persistence, Shape, Updates, Width, Window};
+use crate::engine::{
+    About, Config, Engine, Estimate, Figure, Level, LimitInfo, Persistence, Routes, Survey, Updates, Width,
+};
 use crate::memory::Memory;
 use crate::{Error, Rib};
+use window::Window;
 
 /// The limit, by its unit.
 const NODES: &str = "nodes of a casement";
@@ -89,30 +93,32 @@ const NODES: &str = "nodes of a casement";
 const NODES_MAX: u64 = node::MARK as u64;
 
 /// What the tools print about the engine.
-pub const ABOUT: About = About {
+pub(crate) const ABOUT: About = About {
     name: "casement",
     paper: "fibula's own: the slots of one network, each with its intervals in a line",
     year: 2026,
     updates: Updates::Rebuild,
     limits: &[LimitInfo { what: NODES, max: NODES_MAX }],
-    cost,
-    scalar_factor: 1.5,
+    estimate,
     ..About::DEFAULT
 };
 
-/// Returns the cost of the nodes, and for each address that the window does not hold that of the
+/// Estimates the cost of the nodes, and for each address that the window does not hold that of the
 /// other engine and of collecting it.
-fn cost(shape: &Shape) -> f32 {
-    let routes = shape.routes().max(1) as f32;
-    let asked = 1.0 - shape.held as f32 / routes;
+fn estimate(survey: &Survey<'_>, isa: Level) -> Estimate {
+    let Routes::Ipv6(rib) = survey.table() else { return Estimate::UNKNOWN };
+    let held = Window::of(rib).held;
+    let asked = 1.0 - held as f32 / survey.routes().max(1) as f32;
     // About half of the lines of larger tables are not in the second cache.
-    let wait = 0.00003 * shape.held as f32;
-    1.8 + wait + 2.0 * shape.share_longer_than_64() + asked * (2.0 + (planb::ABOUT.cost)(shape))
+    let wait = 0.00003 * held as f32;
+    let others = (planb::ABOUT.estimate)(survey, Level::best());
+    let ns = 1.8 + wait + 2.0 * survey.share_longer_than(64) + asked * (2.0 + others.ns);
+    Estimate { ns, bytes: others.bytes }.on(isa, 1.5)
 }
 
 /// The engine; see the [module](self).
 #[derive(Clone, Debug)]
-pub struct Casement<W: Width> {
+pub(crate) struct Casement<W: Width> {
     view: CasementView<W>,
     /// The number of routes that the other engine has.
     others: usize,

@@ -1,9 +1,10 @@
 //! Snapshots: all arrays as they are in memory, and the other engine. Each index that a lookup
 //! computes is checked where it is used.
 
+use super::window::Window;
 use super::{Casement, CasementView};
 use crate::Error;
-use crate::engine::{Config, Persist, Width, Window};
+use crate::engine::{Config, Persist, Width};
 use crate::engines::planb::PlanB;
 use crate::sections::{SectionWriter, Sections, unsound};
 

@@ -3,7 +3,7 @@
 
 use super::node::{Long, Short};
 use super::*;
-use crate::engines::testing::{is_right_around_bounds, meeting, rib};
+use crate::testing::{is_right_around_bounds, meeting, rib};
 use crate::{Limit, NextHop, Prefix, Route};
 use proptest::prelude::*;
 

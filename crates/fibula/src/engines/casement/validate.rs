@@ -2,9 +2,10 @@
 
 use super::build::{number_in_cell, others};
 use super::node::{CELL, MARK};
+use super::window::Window;
 use super::{Casement, CasementView};
 use crate::Rib;
-use crate::engine::{Engine, Width, Window};
+use crate::engine::{Engine, Width};
 
 /// What a word says: the last address that it is for, and the next hop, or 0.
 type Found = (u128, u16);

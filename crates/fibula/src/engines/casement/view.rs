@@ -3,16 +3,17 @@
 
 use super::build::number_in_cell;
 use super::node::{Long, MARK, Short};
+use super::window::Window;
 use crate::NextHop;
 use crate::arch::{Isa, Scalar};
 use crate::blocks::linear_tree::halves;
-use crate::engine::{Engine, Lookup, Meter, Unmetered, Width, Window};
+use crate::engine::{Engine, Lookup, Meter, Unmetered, Width};
 use crate::engines::planb::PlanB;
 use crate::memory::Array;
 
 /// The nodes as lookups read them.
 #[derive(Clone, Debug)]
-pub struct CasementView<W: Width> {
+pub(crate) struct CasementView<W: Width> {
     /// The word of each slot, then 0.
     pub(super) root: Array<u16>,
     pub(super) shorts: Array<Short>,

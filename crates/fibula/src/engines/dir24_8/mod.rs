@@ -60,29 +60,32 @@ mod update;
 mod validate;
 mod view;
 
-pub use view::Dir24_8View;
+pub(crate) use view::Dir24_8View;
 
 use crate::blocks::dense::{Owners, WordChunks};
 use crate::blocks::entry::{Entry, in_order};
 use crate::blocks::expansion::slots;
 use crate::blocks::pushing::internal_nodes;
 use crate::engine::{
-    About, Config, Engine, Figure, Persist, Persistence, Share, Sharing, Update, Updates, Width,
+    About, Config, Engine, Estimate, Figure, Persist, Persistence, Share, Sharing, Update, Updates, Width,
 };
 use crate::memory::{Memory, Words, WordsView};
 use crate::sections::{SectionWriter, Sections};
 use crate::{Delta, Error, Rib};
 
-pub use crate::blocks::entry::NEXT_HOPS_MAX;
+pub(crate) use crate::blocks::entry::NEXT_HOPS_MAX;
 
 /// What the tools print about the engine.
-pub const ABOUT: About = About {
+pub(crate) const ABOUT: About = About {
     name: "dir24-8",
     paper: "Gupta, Lin, McKeown, Routing Lookups in Hardware at Memory Access Speeds, INFOCOM 1998 (DIR-24-8-BASIC)",
     year: 1998,
     updates: Updates::InPlace,
     next_hops_max: NEXT_HOPS_MAX,
-    cost: |shape| 4.0 + shape.wait_below_24(1024),
+    estimate: |survey, _| Estimate {
+        ns: 4.0 + survey.wait_below_24(1024),
+        bytes: 4 * (TBL24 + BLOCK * survey.different_24s()),
+    },
     ..About::DEFAULT
 };
 
@@ -101,7 +104,7 @@ fn start_of(entry: Entry) -> Option<usize> {
 /// The two tables and what updates need. Entries are 32 bits wide whatever `W`, the width of the
 /// answers.
 #[derive(Debug)]
-pub struct Dir24_8<W> {
+pub(crate) struct Dir24_8<W> {
     view: Dir24_8View<W>,
     tbl24: Words<Entry>,
     tbl_long: WordChunks<Entry, BLOCK>,

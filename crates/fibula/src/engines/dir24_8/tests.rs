@@ -3,7 +3,7 @@
 
 use super::*;
 use crate::engine::Lookup as _;
-use crate::engines::testing::{ViaView, apply, rib};
+use crate::testing::{ViaView, apply, rib};
 use crate::{Fib, Limit, NextHop, Prefix};
 
 fn build(rib: &Rib<u32>) -> Dir24_8<u32> {

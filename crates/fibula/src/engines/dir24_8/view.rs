@@ -5,9 +5,9 @@ use super::{TBL24, start_of};
 use crate::arch::{Isa, prefetch};
 use crate::blocks::entry::Entry;
 use crate::blocks::pipeline::{Stages, look_up};
+use crate::engine;
 use crate::engine::{Lookup, Meter, Staging, Unmetered, Width};
 use crate::memory::{Published, Shareable, WordsView};
-use crate::parallel;
 use std::marker::PhantomData;
 
 /// The addresses of a block: as many loads in flight as today's cores keep, and few enough that
@@ -23,7 +23,7 @@ const STAGES: usize = 3;
 
 /// The two tables as lookups read them.
 #[derive(Clone, Debug)]
-pub struct Dir24_8View<W> {
+pub(crate) struct Dir24_8View<W> {
     tbl24: WordsView<Entry>,
     pub(super) tbl_long: WordsView<Entry>,
     width: PhantomData<W>,
@@ -69,7 +69,7 @@ impl<W: Width> Lookup<u32> for Dir24_8View<W> {
 }
 
 /// TBL24, then TBLlong: the first stage hands an entry on to the second.
-impl<W: Width> parallel::Stages<u32> for Dir24_8View<W> {
+impl<W: Width> engine::Stages<u32> for Dir24_8View<W> {
     fn stages(&self) -> usize {
         2
     }

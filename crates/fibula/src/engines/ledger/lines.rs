@@ -23,7 +23,7 @@ const MULTIPLIERS: [u64; 2] = [0x9E37_79B9_7F4A_7C15, 0x6A09_E667_F3BC_C909];
 
 /// How keys and next hops lie in a line: keys first, then next hops, then zeros.
 #[derive(Clone, Copy, Debug)]
-pub struct Layout {
+pub(crate) struct Layout {
     /// The 32-bit words of a key.
     words: usize,
     /// The keys of a line.
@@ -51,7 +51,7 @@ impl Layout {
 }
 
 /// A family whose addresses are the keys of lines.
-pub trait InLines: Address {
+pub(crate) trait InLines: Address {
     /// The layout of lines with whole addresses.
     const WHOLE: Layout;
     /// The layout of lines with short keys, of as many bits as [`SHORT_BITS`](Self::SHORT_BITS)

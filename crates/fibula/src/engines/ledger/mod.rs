@@ -75,12 +75,13 @@ mod update;
 mod validate;
 mod view;
 
-pub use lines::InLines;
-pub use view::LedgerView;
+pub(crate) use lines::InLines;
+pub(crate) use view::LedgerView;
 
 use super::{mosaic, terrace};
 use crate::engine::{
-    About, Config, Engine, Figure, Lengths, LimitInfo, Persistence, Shape, Update, Updates, Width,
+    About, Config, Engine, Estimate, Figure, Lengths, Level, LimitInfo, Persistence, Survey, Update, Updates,
+    Width,
 };
 use crate::memory::Memory;
 use crate::{Delta, Error, Family, Rib};
@@ -88,34 +89,35 @@ use lines::Lines;
 use view::Others;
 
 /// What the tools print about the engine.
-pub const ABOUT: About = About {
+pub(crate) const ABOUT: About = About {
     name: "ledger",
     paper: "fibula's own: exact matches of the most frequent length before the other routes",
     year: 2026,
     updates: Updates::InPlace,
     limits: &[LimitInfo { what: terrace::LINES, max: terrace::LINES_MAX }],
     next_hops_max: terrace::NEXT_HOPS_MAX,
-    cost,
-    scalar_factor: 2.0,
+    estimate,
     ..About::DEFAULT
 };
 
 /// The share of the routes of one length that are others all the same.
 const NO_ENTRY: f32 = 0.02;
 
-/// Returns the cost of an exact match, and for each address in no entry that of collecting it and
+/// Estimates the cost of an exact match, and for each address in no entry that of collecting it and
 /// of the other engine.
-fn cost(shape: &Shape) -> f32 {
-    let (length, routes) = shape.lengths.most_frequent();
-    let (exact, others) = match shape.family {
+fn estimate(survey: &Survey<'_>, isa: Level) -> Estimate {
+    let (length, routes) = survey.shape().lengths.most_frequent();
+    let (exact, others) = match survey.family() {
         Family::Ipv4 => (3.2 + wait::<u32>(length, routes), mosaic::ABOUT),
         Family::Ipv6 => {
             let compared = if u128::is_short(length) { 4.5 } else { 5.4 };
             (compared + wait::<u128>(length, routes), terrace::ABOUT)
         }
     };
-    let missed = 1.0 - (1.0 - NO_ENTRY) * routes as f32 / shape.routes().max(1) as f32;
-    exact + missed * (COLLECTED + (others.cost)(&shape.without(length, 1.0 - NO_ENTRY)))
+    let missed = 1.0 - (1.0 - NO_ENTRY) * routes as f32 / survey.routes().max(1) as f32;
+    let others = (others.estimate)(&survey.without(length, 1.0 - NO_ENTRY), Level::best());
+    let ns = exact + missed * (COLLECTED + others.ns);
+    Estimate { ns, bytes: others.bytes + routes * size_of::<lines::Line>() / 4 }.on(isa, 2.0)
 }
 
 /// The nanoseconds that it takes to collect an address.
@@ -130,7 +132,7 @@ fn wait<A: InLines>(length: u8, entries: usize) -> f32 {
 
 /// The engine; see the [module](self).
 #[derive(Debug)]
-pub struct Ledger<A: InLines, W: Width> {
+pub(crate) struct Ledger<A: InLines, W: Width> {
     view: LedgerView<A, W>,
     /// The routes that are not entries.
     routes: Rib<A>,

@@ -3,8 +3,8 @@
 
 use super::lines::Line;
 use super::*;
-use crate::engines::testing::{ViaView, apply, follows_the_oracle, is_right_around_bounds, meeting, rib};
 use crate::memory::Pages;
+use crate::testing::{ViaView, apply, follows_the_oracle, is_right_around_bounds, meeting, rib};
 use crate::{NextHop, Prefix, Route};
 use proptest::prelude::*;
 

@@ -15,7 +15,7 @@ pub(super) enum Others<E, V> {
 
 /// The table as lookups read it.
 #[derive(Debug)]
-pub struct LedgerView<A: InLines, W: Width> {
+pub(crate) struct LedgerView<A: InLines, W: Width> {
     pub(super) lines: Lines<A>,
     /// The length of the entries' prefixes.
     pub(super) length: u8,

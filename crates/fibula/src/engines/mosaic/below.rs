@@ -15,7 +15,7 @@ use std::fmt::Debug;
 ///
 /// A tile holds an *entry* for each /24: its answer, or a mark. The number of a /24 is its first 24
 /// bits.
-pub trait Below<W: Width>: Debug + Send + Sync + Sized + 'static {
+pub(crate) trait Below<W: Width>: Debug + Send + Sync + Sized + 'static {
     /// The entries of a tile.
     type Entry: Width;
     /// What lookups read.
@@ -121,7 +121,7 @@ pub trait Below<W: Width>: Debug + Send + Sync + Sized + 'static {
 }
 
 /// The part of a [`Below`] that lookups read.
-pub trait BelowView<W: Width, E: Width>: Clone + Debug + Send + Sync + 'static {
+pub(crate) trait BelowView<W: Width, E: Width>: Clone + Debug + Send + Sync + 'static {
     /// Returns the answer of `address`, whose /24 has this `entry`.
     fn answer(&self, entry: E, address: u32, meter: &mut impl Meter) -> W;
 }

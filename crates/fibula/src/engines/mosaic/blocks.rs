@@ -26,7 +26,7 @@ const SECTION: &str = "longer routes' answers";
 /// One answer per address in numbered blocks of the form `P`, one block for all /24s with the same
 /// answers.
 #[derive(Debug)]
-pub struct Blocks<P: BlockForm> {
+pub(crate) struct Blocks<P: BlockForm> {
     /// Block 0 is never freed. The batch path reads it for addresses without a mark.
     blocks: Kept<P>,
     /// The blocks that were stored for a tile that is not complete, one reference each.
@@ -35,7 +35,7 @@ pub struct Blocks<P: BlockForm> {
 
 /// The blocks as lookups read them.
 #[derive(Debug)]
-pub struct BlocksView<P: BlockForm> {
+pub(crate) struct BlocksView<P: BlockForm> {
     words: WordsView<P::Word>,
 }
 

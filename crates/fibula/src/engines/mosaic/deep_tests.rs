@@ -7,8 +7,8 @@ use super::tests::EXAMPLE;
 use super::*;
 use crate::arch::Scalar;
 use crate::engine::Lookup as _;
-use crate::engines::testing::{ViaView, apply, rib};
 use crate::memory::Shareable;
+use crate::testing::{ViaView, apply, rib};
 use crate::{Fib, NextHop};
 
 fn build<W: Width>(rib: &Rib<u32>) -> MosaicDeep<W> {

@@ -8,7 +8,7 @@ use crate::engine::{Meter, Width};
 use crate::memory::Published;
 
 /// A form of blocks in which equal blocks are stored once, each known by its number.
-pub trait BlockForm: Form {
+pub(crate) trait BlockForm: Form {
     /// The type of the answers.
     type Answer: Width;
 
@@ -22,6 +22,7 @@ pub trait BlockForm: Form {
     fn pack(answers: &[Self::Answer; BELOW]) -> Self::Chunk;
 
     /// Converts a chunk back to its answers.
+    #[cfg(test)]
     fn unpack(chunk: &Self::Chunk) -> [Self::Answer; BELOW];
 
     /// Returns the other bits of the mark of a chunk.
@@ -35,7 +36,7 @@ pub trait BlockForm: Form {
 }
 
 /// Blocks as their answers, one after the other: one load finds any.
-pub type WholeBlock<W> = OneLength<W, BELOW>;
+pub(crate) type WholeBlock<W> = OneLength<W, BELOW>;
 
 impl<W: Width> BlockForm for WholeBlock<W> {
     type Answer = W;
@@ -47,6 +48,7 @@ impl<W: Width> BlockForm for WholeBlock<W> {
         *answers
     }
 
+    #[cfg(test)]
     fn unpack(chunk: &[W; BELOW]) -> [W; BELOW] {
         *chunk
     }

@@ -16,7 +16,7 @@ use crate::{Error, NextHop};
 
 /// The part of [`Hashed`] that lookups read.
 #[derive(Clone, Debug)]
-pub struct HashedView<W: Width> {
+pub(crate) struct HashedView<W: Width> {
     places: WordsView<u64>,
     answers: WordsView<W>,
 }
@@ -51,7 +51,7 @@ impl<W: Width> HashedView<W> {
 
 /// One answer per address, for some /24s. A /24 is known by its number: its first 24 bits.
 #[derive(Debug)]
-pub struct Hashed<W: Width> {
+pub(crate) struct Hashed<W: Width> {
     places: Places,
     chunks: Unique<W, BELOW>,
     /// In shared tables: the /24s to remove after a grace period. Until then a reader may still

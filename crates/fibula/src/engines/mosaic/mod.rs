@@ -160,17 +160,17 @@ mod touched;
 mod validate;
 mod view;
 
-pub use blocks::Blocks;
-pub use forms::WholeBlock;
-pub use hashed::Hashed;
-pub use runs::Runs;
-pub use spans::Spans;
-pub use tiles::{Tiles, Whole};
-pub use view::MosaicView;
+pub(crate) use blocks::Blocks;
+pub(crate) use forms::WholeBlock;
+pub(crate) use hashed::Hashed;
+pub(crate) use runs::Runs;
+pub(crate) use spans::Spans;
+pub(crate) use tiles::{Tiles, Whole};
+pub(crate) use view::MosaicView;
 
 use crate::blocks::unique::Kept;
 use crate::engine::{
-    About, Config, Engine, Figure, Persistence, Shape, Share, Sharing, Update, Updates, Width,
+    About, Config, Engine, Estimate, Figure, Persistence, Share, Sharing, Survey, Update, Updates, Width,
 };
 use crate::memory::{Memory, Pages};
 use crate::{Delta, Error, Prefix, Rib};
@@ -179,45 +179,50 @@ use root::Root;
 use touched::Touched;
 
 /// What the tools print about `mosaic`.
-pub const ABOUT: About = About {
+pub(crate) const ABOUT: About = About {
     name: "mosaic",
     paper: "fibula: two loads from deduplicated tiles of one answer a /24",
     year: 2026,
     updates: Updates::InPlace,
-    cost: |shape| 2.3 + below_24(shape),
+    estimate: |survey, _| Estimate { ns: 2.3 + below_24(survey), bytes: bytes(survey, BLOCK_OF_24) },
     ..About::DEFAULT
 };
 
 /// What the tools print about `mosaic-runs`.
-pub const RUNS: About = About {
+pub(crate) const RUNS: About = About {
     name: "mosaic-runs",
     paper: "fibula: deduplicated tiles of one answer a /24, kept as runs",
-    cost: |shape| 3.3 + below_24(shape),
+    estimate: |survey, _| Estimate { ns: 3.3 + below_24(survey), bytes: bytes(survey, BLOCK_OF_24) },
     ..ABOUT
 };
 
 /// What the tools print about `mosaic-deep`.
-pub const DEEP: About = About {
+pub(crate) const DEEP: About = About {
     name: "mosaic-deep",
     paper: "fibula: three loads, the third from deduplicated answers of whole /24s",
     next_hops_max: blocks::MARKED - 1,
-    cost: |shape| 2.6 + wait_for_wide_tiles(shape) + wait_for_blocks(shape).min(WAIT_IN_BATCHES),
+    estimate: |survey, _| Estimate {
+        ns: 2.6 + wait_for_wide_tiles(survey) + wait_for_blocks(survey).min(WAIT_IN_BATCHES),
+        bytes: bytes(survey, BLOCK_OF_24),
+    },
     ..ABOUT
 };
 
 /// What the tools print about `mosaic-spans`.
-pub const SPANS: About = About {
+pub(crate) const SPANS: About = About {
     name: "mosaic-spans",
     paper: "fibula: three loads, the third from half a line of runs of a /24",
-    cost: |shape| 5.4 + shape.wait_below_24(SPANS_OF_24),
-    scalar_factor: 1.5,
+    estimate: |survey, isa| {
+        let ns = 5.4 + survey.wait_below_24(SPANS_OF_24);
+        Estimate { ns, bytes: bytes(survey, SPANS_OF_24) }.on(isa, 1.5)
+    },
     ..DEEP
 };
 
 /// Returns the nanoseconds that lookups wait for tiles of 32-bit entries, beyond what they wait for
 /// tiles of answers: none with the 3,000 routes of an office, half more with ten times the routes.
-fn wait_for_wide_tiles(shape: &Shape) -> f32 {
-    0.5 * (shape.routes() as f32 / 3000.0).log10().max(0.0)
+fn wait_for_wide_tiles(survey: &Survey<'_>) -> f32 {
+    0.5 * (survey.routes() as f32 / 3000.0).log10().max(0.0)
 }
 
 /// The most nanoseconds that `mosaic-deep` waits for blocks: its batches have many loads of them
@@ -225,14 +230,23 @@ fn wait_for_wide_tiles(shape: &Shape) -> f32 {
 const WAIT_IN_BATCHES: f32 = 12.0;
 
 /// Returns the nanoseconds that lookups wait for blocks of 256 answers.
-fn wait_for_blocks(shape: &Shape) -> f32 {
-    shape.wait_below_24(BELOW * usize::from(shape.width.bits()) / 8)
+fn wait_for_blocks(survey: &Survey<'_>) -> f32 {
+    survey.wait_below_24(BELOW * usize::from(survey.shape().width.bits()) / 8)
 }
 
 /// Returns the nanoseconds that the hash table and the blocks take, for each address of all.
-fn below_24(shape: &Shape) -> f32 {
-    (19.0 + wait_for_blocks(shape)) * shape.share_longer_than_24()
+fn below_24(survey: &Survey<'_>) -> f32 {
+    (19.0 + wait_for_blocks(survey)) * survey.share_longer_than(24)
 }
+
+/// Returns the bytes of a table whose root and tiles are nearly all that it has, but for the /24s with
+/// longer routes, of `below` bytes each.
+fn bytes(survey: &Survey<'_>, below: usize) -> usize {
+    2 * SLOTS + 4 * survey.routes() + below * survey.different_24s()
+}
+
+/// The bytes of a /24 in the other forms, of 8-bit answers.
+const BLOCK_OF_24: usize = BELOW;
 
 /// The bytes of most /24s in `mosaic-spans`: one span, and its part of a tile.
 const SPANS_OF_24: usize = 64;
@@ -254,7 +268,7 @@ const BELOW: usize = 1 << (32 - TILE_END);
 
 /// The engine: the root, the tiles, and the routes longer than a tile tells apart.
 #[derive(Debug)]
-pub struct Mosaic<W: Width, F: Tiles<B::Entry> = Whole<W>, B: Below<W> = Hashed<W>> {
+pub(crate) struct Mosaic<W: Width, F: Tiles<B::Entry> = Whole<W>, B: Below<W> = Hashed<W>> {
     view: MosaicView<W, F, B>,
     root: Root,
     tiles: Kept<F>,
@@ -265,13 +279,13 @@ pub struct Mosaic<W: Width, F: Tiles<B::Entry> = Whole<W>, B: Below<W> = Hashed<
 }
 
 /// The engine with its tiles as runs.
-pub type MosaicRuns<W> = Mosaic<W, Runs<W>>;
+pub(crate) type MosaicRuns<W> = Mosaic<W, Runs<W>>;
 
 /// The engine with the numbers of blocks in its tiles.
-pub type MosaicDeep<W> = Mosaic<W, Whole<u32>, Blocks<WholeBlock<W>>>;
+pub(crate) type MosaicDeep<W> = Mosaic<W, Whole<u32>, Blocks<WholeBlock<W>>>;
 
 /// The engine with the numbers of blocks in its tiles, and those blocks as runs.
-pub type MosaicSpans<W> = Mosaic<W, Runs<u32>, Blocks<Spans<W>>>;
+pub(crate) type MosaicSpans<W> = Mosaic<W, Runs<u32>, Blocks<Spans<W>>>;
 
 /// Returns the root slot of `address`.
 #[inline(always)]

@@ -4,7 +4,7 @@ use super::SLOTS;
 use crate::memory::{Pages, Published, Word, Words, WordsView};
 
 /// An integer type that holds tile numbers.
-pub trait TileNumber: Word + Eq {
+pub(crate) trait TileNumber: Word + Eq {
     /// Returns the number as an index.
     fn index(self) -> usize;
 }

@@ -21,7 +21,7 @@ use std::marker::PhantomData;
 
 /// Tiles as runs of answers of type `W`.
 #[derive(Debug)]
-pub struct Runs<W>(PhantomData<W>);
+pub(crate) struct Runs<W>(PhantomData<W>);
 
 /// The words per tile number: 16 bytes.
 const UNIT: usize = 2;
@@ -31,7 +31,7 @@ const LONGEST: usize = 40;
 
 /// A chunk of at most `LONGEST` words.
 #[derive(Clone, Debug)]
-pub struct Piece<const LONGEST: usize> {
+pub(crate) struct Piece<const LONGEST: usize> {
     words: [u64; LONGEST],
     len: usize,
 }

@@ -34,7 +34,7 @@ use std::ops::Range;
 
 /// Blocks as spans with answers of type `W`.
 #[derive(Debug)]
-pub struct Spans<W>(PhantomData<W>);
+pub(crate) struct Spans<W>(PhantomData<W>);
 
 /// The words of a span, and of a number.
 const SPAN: usize = 4;
@@ -198,6 +198,7 @@ impl<W: Width> BlockForm for Spans<W> {
         piece
     }
 
+    #[cfg(test)]
     fn unpack(piece: &Piece<LONGEST>) -> [W; BELOW] {
         let words = piece.words();
         std::array::from_fn(|last| {

@@ -5,9 +5,9 @@ use super::below::Below as _;
 use super::*;
 use crate::blocks::unique::Form;
 use crate::engine::{Lookup as _, Meter};
-use crate::engines::testing::{ViaView, apply, rib};
 use crate::memory::Shareable;
 use crate::rib::Range;
+use crate::testing::{ViaView, apply, rib};
 use crate::{Fib, NextHop};
 
 /// The table of the module page.

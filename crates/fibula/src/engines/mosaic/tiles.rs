@@ -6,7 +6,7 @@ use crate::engine::{Meter, Width};
 use crate::memory::Published;
 
 /// A form of tiles in which equal tiles are stored once, each known by its number.
-pub trait Tiles<W: Width>: Form {
+pub(crate) trait Tiles<W: Width>: Form {
     /// Converts a tile to this form. Equal tiles give equal chunks.
     fn pack(tile: &[W; TILE]) -> Self::Chunk;
 
@@ -24,7 +24,7 @@ pub trait Tiles<W: Width>: Form {
 }
 
 /// Tiles as their answers, one after the other: one load finds any.
-pub type Whole<W> = OneLength<W, TILE>;
+pub(crate) type Whole<W> = OneLength<W, TILE>;
 
 impl<W: Width> Tiles<W> for Whole<W> {
     #[inline(always)]

@@ -91,7 +91,7 @@ fn ends(span: &Span<u32>) -> [u32; 2] {
 mod tests {
     use super::*;
     use crate::NextHop;
-    use crate::engines::testing::rib;
+    use crate::testing::rib;
 
     /// Returns the first and the last /24 of each span.
     fn touched(rib: &Rib<u32>, prefixes: &[&str]) -> Vec<[u32; 2]> {

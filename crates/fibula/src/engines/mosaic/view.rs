@@ -17,7 +17,7 @@ use crate::memory::{Published, WordsView};
 
 /// The table as lookups read it.
 #[derive(Debug)]
-pub struct MosaicView<W: Width, F: Tiles<B::Entry> = super::Whole<W>, B: Below<W> = Hashed<W>> {
+pub(crate) struct MosaicView<W: Width, F: Tiles<B::Entry> = super::Whole<W>, B: Below<W> = Hashed<W>> {
     pub(super) root: RootView,
     pub(super) tiles: WordsView<F::Word>,
     pub(super) below: B::View,

@@ -144,12 +144,13 @@ mod validate;
 mod view;
 mod word;
 
-pub use view::Mosaic6View;
+pub(crate) use view::Mosaic6View;
 
 use super::terrace::{self, TerraceView};
 use crate::blocks::linear_tree::CHILDREN;
 use crate::engine::{
-    About, Config, Cost, Engine, Figure, LimitInfo, Persistence, Share, Sharing, Update, Updates, Width,
+    About, Config, Cost, Engine, Estimate, Figure, LimitInfo, Persistence, Share, Sharing, Update, Updates,
+    Width,
 };
 use crate::memory::{Memory, Pages, Words};
 use crate::{Delta, Error, NextHop, Prefix, Rib};
@@ -161,13 +162,13 @@ use update::SlotRecord;
 use word::{CELLS_MAX, LINES_MAX, Word};
 
 /// The greatest next-hop index: the 31 bits of a word beside the flag.
-pub const NEXT_HOPS_MAX: u32 = (1 << 31) - 1;
+pub(crate) const NEXT_HOPS_MAX: u32 = (1 << 31) - 1;
 
 /// The limit that tables of many scattered routes reach first, by its unit.
 const CELLS: &str = "cells of 8 bytes";
 
 /// What the tools print about the engine.
-pub const ABOUT: About = About {
+pub(crate) const ABOUT: About = About {
     name: "mosaic6",
     paper: "fibula's own: planned strides down to buckets compared at once",
     year: 2026,
@@ -178,12 +179,12 @@ pub const ABOUT: About = About {
         LimitInfo { what: terrace::LINES, max: terrace::LINES_MAX },
     ],
     next_hops_max: NEXT_HOPS_MAX,
-    cost: |shape| {
-        shape.levels_of(CHILDREN).max(2.0)
-            + 12.8 * shape.share_longer_than_48()
-            + 10.5 * shape.share_longer_than_64()
+    estimate: |survey, isa| {
+        let ns = survey.levels_of(CHILDREN).max(2.0)
+            + 12.8 * survey.share_longer_than(48)
+            + 10.5 * survey.share_longer_than(64);
+        Estimate { ns, bytes: (4 << ROOT_BITS) + 9 * survey.routes() }.on(isa, 7.3)
     },
-    scalar_factor: 7.3,
     ..About::DEFAULT
 };
 
@@ -206,7 +207,7 @@ const STEPS: usize = 3;
 
 /// The engine; see the [module](self).
 #[derive(Debug)]
-pub struct Mosaic6<W: Width> {
+pub(crate) struct Mosaic6<W: Width> {
     /// What lookups read, including the routes of 49 to 128 bits, which do not change while the
     /// table is shared.
     view: Mosaic6View<W>,

@@ -6,7 +6,7 @@ use super::word::Spot;
 use super::*;
 use crate::arch::{Isa, Kernel, Level, dispatch};
 use crate::engine::Lookup as _;
-use crate::engines::testing::{ViaView, apply, follows_the_oracle, is_right_around_bounds, meeting, rib};
+use crate::testing::{ViaView, apply, follows_the_oracle, is_right_around_bounds, meeting, rib};
 use crate::{Change, Fib, Limit, Route};
 use proptest::prelude::*;
 

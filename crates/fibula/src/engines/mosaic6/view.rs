@@ -19,7 +19,7 @@ pub(super) fn key(rest: u32) -> u16 {
 
 /// The table as lookups read it.
 #[derive(Clone, Debug)]
-pub struct Mosaic6View<W: Width> {
+pub(crate) struct Mosaic6View<W: Width> {
     /// A word for each /16.
     pub(super) root: WordsView<u32>,
     pub(super) arrays: WordsView<Cell>,

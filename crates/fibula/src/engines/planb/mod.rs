@@ -80,10 +80,10 @@ mod tests;
 mod validate;
 mod view;
 
-pub use view::PlanBView;
+pub(crate) use view::PlanBView;
 
 use crate::blocks::linear_tree::CHILDREN;
-use crate::engine::{About, Config, Engine, Figure, LimitInfo, Persistence, Updates, Width};
+use crate::engine::{About, Config, Engine, Estimate, Figure, LimitInfo, Persistence, Updates, Width};
 use crate::memory::Memory;
 use crate::{Error, Rib};
 
@@ -95,24 +95,24 @@ const INTERVALS: &str = "intervals";
 const INTERVALS_MAX: u64 = 1 << 28;
 
 /// What the tools print about the engine.
-pub const ABOUT: About = About {
+pub(crate) const ABOUT: About = About {
     name: "planb",
     paper: "Zhang, Liu, Chen, Li, Shu, Hsu, Zhang, PlanB: Efficient Software IPv6 Lookup with Linearized B+-Tree, NSDI 2026",
     year: 2026,
     updates: Updates::Rebuild,
     limits: &[LimitInfo { what: INTERVALS, max: INTERVALS_MAX }],
-    cost: |shape| {
-        (2.3 * shape.levels_of(CHILDREN) - 4.9).max(3.0)
-            + 1.8 * shape.share_longer_than_48()
-            + 6.7 * shape.share_longer_than_64()
+    estimate: |survey, isa| {
+        let ns = (2.3 * survey.levels_of(CHILDREN) - 4.9).max(3.0)
+            + 1.8 * survey.share_longer_than(48)
+            + 6.7 * survey.share_longer_than(64);
+        Estimate { ns, bytes: 40 * survey.routes() }.on(isa, 2.95)
     },
-    scalar_factor: 2.95,
     ..About::DEFAULT
 };
 
 /// The engine; see the [module](self).
 #[derive(Clone, Debug)]
-pub struct PlanB<W: Width> {
+pub(crate) struct PlanB<W: Width> {
     view: PlanBView<W>,
 }
 

@@ -3,8 +3,8 @@
 
 use super::node::Tree;
 use super::*;
-use crate::engines::testing::{is_right_around_bounds, meeting, rib};
 use crate::memory::Pages;
+use crate::testing::{is_right_around_bounds, meeting, rib};
 use crate::{Limit, NextHop, Prefix, Route};
 use proptest::prelude::*;
 

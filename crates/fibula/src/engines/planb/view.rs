@@ -10,7 +10,7 @@ use crate::memory::{Array, Pages};
 
 /// The trees as lookups read them.
 #[derive(Clone, Debug)]
-pub struct PlanBView<W: Width> {
+pub(crate) struct PlanBView<W: Width> {
     /// The nodes above the leaves, tree by tree.
     pub(super) inner: Array<Node>,
     /// The leaves, tree by tree.

@@ -97,12 +97,12 @@ mod tests;
 mod validate;
 mod view;
 
-pub use view::PoptrieView;
+pub(crate) use view::PoptrieView;
 
 use crate::blocks::chunks::SharedPool;
 use crate::engine::{
-    About, Config, Engine, Figure, LimitInfo, ParameterInfo, Persist, Persistence, Share, Sharing, Update,
-    Updates, Width,
+    About, Config, Engine, Estimate, Figure, LimitInfo, ParameterInfo, Persist, Persistence, Share, Sharing,
+    Update, Updates, Width,
 };
 use crate::memory::{Memory, Pages, Words, WordsView};
 use crate::sections::{SectionWriter, Sections};
@@ -112,22 +112,22 @@ use edit::Edit;
 use node::Node;
 
 /// The most nodes: an entry of the direct table has 31 bits for an index.
-pub const MAX_NODES: u64 = 1 << 31;
+pub(crate) const MAX_NODES: u64 = 1 << 31;
 
 /// The most leaves: a node has 32 bits for an index.
-pub const MAX_LEAVES: u64 = 1 << 32;
+pub(crate) const MAX_LEAVES: u64 = 1 << 32;
 
 /// The most bits that the direct table can resolve.
-pub const MAX_DIRECT_BITS: u8 = 24;
+pub(crate) const MAX_DIRECT_BITS: u8 = 24;
 
 /// The bits that the direct table resolves, unless the parameter `s` says otherwise.
-pub const DEFAULT_DIRECT_BITS: u8 = 18;
+pub(crate) const DEFAULT_DIRECT_BITS: u8 = 18;
 
 const NODES: &str = "poptrie nodes";
 const LEAVES: &str = "poptrie leaves";
 
 /// What the tools print about the engine.
-pub const ABOUT: About = About {
+pub(crate) const ABOUT: About = About {
     name: "poptrie",
     paper: "H. Asai, Y. Ohara, \"Poptrie: A Compressed Trie with Population Count for Fast and Scalable \
             Software IP Routing Table Lookup\", ACM SIGCOMM 2015",
@@ -138,21 +138,23 @@ pub const ABOUT: About = About {
         name: "s",
         meaning: "bits resolved by the direct table: 0 to 24, default 18",
     }],
-    cost: |shape| match shape.family {
-        Family::Ipv4 => 5.6 + 10.0 * shape.share_longer_than_24() + shape.wait_below_24(96),
-        Family::Ipv6 => {
-            (3.7 * shape.levels_of(9) - 5.3).max(5.0)
-                + 15.3 * shape.share_longer_than_48()
-                + 41.4 * shape.share_longer_than_64()
-        }
+    estimate: |survey, isa| {
+        let ns = match survey.family() {
+            Family::Ipv4 => 5.6 + 10.0 * survey.share_longer_than(24) + survey.wait_below_24(96),
+            Family::Ipv6 => {
+                (3.7 * survey.levels_of(9) - 5.3).max(5.0)
+                    + 15.3 * survey.share_longer_than(48)
+                    + 41.4 * survey.share_longer_than(64)
+            }
+        };
+        Estimate { ns, bytes: (4 << DEFAULT_DIRECT_BITS) + 5 * survey.routes() }.on(isa, 1.45)
     },
-    scalar_factor: 1.45,
     ..About::DEFAULT
 };
 
 /// The compiled trie; see the [module page](self).
 #[derive(Debug)]
-pub struct Poptrie<A, W: Width> {
+pub(crate) struct Poptrie<A, W: Width> {
     view: PoptrieView<A, W>,
     /// The bits of the address that the direct table resolves.
     s: u8,

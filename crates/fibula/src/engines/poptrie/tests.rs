@@ -2,7 +2,7 @@ use super::*;
 use crate::engine::Lookup;
 use crate::engine::{Cost, ENGINES};
 use crate::engines::oracle::Oracle;
-use crate::engines::testing::{apply, rib};
+use crate::testing::{apply, rib};
 use crate::{Change, Fib, NextHop, Route};
 use proptest::prelude::*;
 

@@ -26,7 +26,7 @@ fn slot<A: Address>(s: u8, address: A) -> usize {
 
 /// The trie as lookups read it.
 #[derive(Clone, Debug)]
-pub struct PoptrieView<A, W: Width> {
+pub(crate) struct PoptrieView<A, W: Width> {
     /// The bits of the address that the direct table resolves.
     s: u8,
     pub(super) direct: WordsView<Direct>,

@@ -109,30 +109,32 @@ mod view;
 pub(super) use block::LINES;
 pub(super) use handle::LINES_MAX;
 pub(super) use snapshot::Names;
-pub use view::TerraceView;
+pub(crate) use view::TerraceView;
 
 use crate::blocks::linear_tree::CHILDREN;
-use crate::engine::{About, Config, Engine, Figure, LimitInfo, Persistence, Update, Updates, Width};
+use crate::engine::{
+    About, Config, Engine, Estimate, Figure, LimitInfo, Persistence, Update, Updates, Width,
+};
 use crate::memory::Memory;
 use crate::{Delta, Error, Rib};
 
 /// The greatest next-hop index: the 31 bits of an answer beside the mark.
-pub const NEXT_HOPS_MAX: u32 = handle::MARK - 1;
+pub(crate) const NEXT_HOPS_MAX: u32 = handle::MARK - 1;
 
 /// What the tools print about the engine.
-pub const ABOUT: About = About {
+pub(crate) const ABOUT: About = About {
     name: "terrace",
     paper: "fibula's own: linearised B+-trees in blocks that change in place",
     year: 2026,
     updates: Updates::InPlace,
     limits: &[LimitInfo { what: LINES, max: LINES_MAX }],
     next_hops_max: NEXT_HOPS_MAX,
-    cost: |shape| {
-        (2.3 * shape.levels_of(CHILDREN) - 4.0).max(4.5)
-            + 2.2 * shape.share_longer_than_48()
-            + 5.0 * shape.share_longer_than_64()
+    estimate: |survey, isa| {
+        let ns = (2.3 * survey.levels_of(CHILDREN) - 4.0).max(4.5)
+            + 2.2 * survey.share_longer_than(48)
+            + 5.0 * survey.share_longer_than(64);
+        Estimate { ns, bytes: 50 * survey.routes() }.on(isa, 2.95)
     },
-    scalar_factor: 2.95,
     ..About::DEFAULT
 };
 
@@ -141,7 +143,7 @@ const LEAF_LEVELS: u32 = 3;
 
 /// The engine; see the [module](self). A leaf block has `LEAF` levels.
 #[derive(Clone, Debug)]
-pub struct Terrace<W: Width, const LEAF: u32 = LEAF_LEVELS> {
+pub(crate) struct Terrace<W: Width, const LEAF: u32 = LEAF_LEVELS> {
     view: TerraceView<W, LEAF>,
 }
 

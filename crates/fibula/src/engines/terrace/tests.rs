@@ -5,8 +5,8 @@ use super::block::Size;
 use super::handle::{Handle, LINES_MAX};
 use super::*;
 use crate::engines::oracle::Oracle;
-use crate::engines::testing::{ViaView, apply, is_right_around_bounds, meeting, rib};
 use crate::memory::Pages;
+use crate::testing::{ViaView, apply, is_right_around_bounds, meeting, rib};
 use crate::{NextHop, Prefix, Route};
 use proptest::prelude::*;
 

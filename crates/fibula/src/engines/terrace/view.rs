@@ -12,7 +12,7 @@ use std::marker::PhantomData;
 
 /// The trees as lookups read them. A leaf block has `LEAF` levels.
 #[derive(Clone, Debug)]
-pub struct TerraceView<W: Width, const LEAF: u32 = 3> {
+pub(crate) struct TerraceView<W: Width, const LEAF: u32 = 3> {
     pub(super) trees: Trees<LEAF>,
     /// The tree of /64s.
     pub(super) root: Handle,

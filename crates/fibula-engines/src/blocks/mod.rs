@@ -1,0 +1,14 @@
+//! The steps that several papers share, each named for what it does, so that no two engines carry
+//! the same code. fibula has those that its own engines use.
+
+pub mod bloom;
+pub mod buckets;
+pub mod by_length;
+pub mod dpcpe;
+pub mod expanded;
+pub mod filtered;
+pub mod pivot;
+pub mod probing;
+pub mod settling;
+pub mod sparse;
+pub mod tree_bitmap;

@@ -1,0 +1,191 @@
+//! The bits of the entries: the paper's 32-bit direct entry with 16- and 32-bit ranges, and the two
+//! wider layouts.
+
+use super::plan::PlainRange;
+use fibula::memory;
+use zerocopy::{FromBytes, Immutable, IntoBytes};
+
+/// An unsigned integer that stores entries. Arithmetic is done in 64 bits.
+pub(super) trait Word: memory::Word + Default + PartialEq + FromBytes + IntoBytes + Immutable {
+    /// Its size in bits.
+    const BITS: u32;
+    /// Returns the low bits of a value.
+    fn from_u64(value: u64) -> Self;
+    /// Returns the value.
+    fn to_u64(self) -> u64;
+}
+
+macro_rules! word {
+    ($($int:ty)+) => {$(
+        impl Word for $int {
+            const BITS: u32 = <$int>::BITS;
+
+            #[inline(always)]
+            fn from_u64(value: u64) -> Self {
+                value as $int
+            }
+
+            #[inline(always)]
+            fn to_u64(self) -> u64 {
+                u64::from(self)
+            }
+        }
+    )+};
+}
+
+word!(u16 u32 u64);
+
+/// The widths of the three kinds of entry.
+pub(super) trait Layout: Send + Sync + 'static {
+    /// The name of the layout in [`Statistics`](super::Statistics).
+    const NAME: &'static str;
+    /// The bits of a direct entry that count the granules of a chunk. One more bit is the format,
+    /// the rest is the base.
+    const SIZE_BITS: u32;
+    /// An entry of the direct table.
+    type Direct: Word;
+    /// A range whose base is a multiple of 256: 8 bits of base, the rest next hop.
+    type Short: Word;
+    /// Any other range: 16 bits of base, the rest next hop.
+    type Long: Word;
+
+    /// The bits of a direct entry that hold a base or a next hop.
+    const BASE_BITS: u32 = Self::Direct::BITS - Self::SIZE_BITS - 1;
+    /// The most granules of one chunk.
+    const SIZE_MAX: u64 = (1 << Self::SIZE_BITS) - 1;
+    /// The most granules of one range table.
+    const BASE_MAX: u64 = 1 << Self::BASE_BITS;
+    /// The greatest next hop that every entry except a short range can hold.
+    const NEXT_HOP_MAX: u64 = {
+        let range_bits = Self::Long::BITS - LONG_BASE_BITS;
+        low_bits(if range_bits < Self::BASE_BITS { range_bits } else { Self::BASE_BITS })
+    };
+}
+
+/// The paper's layout: 32-bit direct entries (19 + 12 + 1), ranges of 16 and 32 bits.
+#[derive(Debug)]
+pub(super) struct Paper;
+
+impl Layout for Paper {
+    const NAME: &'static str = "paper";
+    const SIZE_BITS: u32 = 12;
+    type Direct = u32;
+    type Short = u16;
+    type Long = u32;
+}
+
+/// For next hops past 65,535: the paper's direct entries, ranges of 32 and 64 bits.
+#[derive(Debug)]
+pub(super) struct WideRanges;
+
+impl Layout for WideRanges {
+    const NAME: &'static str = "wide ranges";
+    const SIZE_BITS: u32 = 12;
+    type Direct = u32;
+    type Short = u32;
+    type Long = u64;
+}
+
+/// For everything else: 64-bit direct entries (39 + 24 + 1), ranges of 32 and 64 bits. An IPv4
+/// table cannot exceed it: 2^32 ranges, 2^16 of them in a chunk, next hops of 32 bits.
+#[derive(Debug)]
+pub(super) struct Wide;
+
+impl Layout for Wide {
+    const NAME: &'static str = "wide";
+    const SIZE_BITS: u32 = 24;
+    type Direct = u64;
+    type Short = u32;
+    type Long = u64;
+}
+
+/// The base bits of a short range.
+pub(super) const SHORT_BASE_BITS: u32 = 8;
+/// The base bits of a long range.
+pub(super) const LONG_BASE_BITS: u32 = 16;
+
+const fn low_bits(count: u32) -> u64 {
+    (1 << count) - 1
+}
+
+/// Returns the greatest next hop of a range of this width.
+pub(super) const fn next_hop_max<T: Word>(base_bits: u32) -> u64 {
+    low_bits(T::BITS - base_bits)
+}
+
+/// Returns the entry of a range. The base is in the high bits, so whole entries compare like their
+/// bases.
+#[inline(always)]
+pub(super) fn range_entry<T: Word>(base_bits: u32, range: PlainRange) -> T {
+    let base = u64::from(range.base) >> (LONG_BASE_BITS - base_bits);
+    T::from_u64(base << (T::BITS - base_bits) | u64::from(range.next_hop))
+}
+
+/// Returns the range of an entry.
+#[inline(always)]
+pub(super) fn plain_range<T: Word>(base_bits: u32, entry: T) -> PlainRange {
+    let base = (entry.to_u64() >> (T::BITS - base_bits)) << (LONG_BASE_BITS - base_bits);
+    PlainRange { base: base as u16, next_hop: (entry.to_u64() & next_hop_max::<T>(base_bits)) as u32 }
+}
+
+/// Returns the greatest entry whose range can contain an address, given its offset from the start
+/// of its chunk.
+#[inline(always)]
+pub(super) fn probe<T: Word>(base_bits: u32, offset: u32) -> u64 {
+    u64::from(offset) >> (LONG_BASE_BITS - base_bits) << (T::BITS - base_bits) | next_hop_max::<T>(base_bits)
+}
+
+/// Where a chunk is stored: a run of the short or of the long range table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Chunk {
+    /// Whether its ranges are long.
+    pub(super) long: bool,
+    /// The index of its first range.
+    pub(super) start: usize,
+    /// The number of its ranges, padding included.
+    pub(super) len: usize,
+}
+
+/// The meaning of a direct entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Slot {
+    /// One answer for the whole chunk.
+    NextHop(u32),
+    /// The ranges to search.
+    Chunk(Chunk),
+}
+
+/// Returns the fields of a direct entry: base or next hop; granules (0: it is a next hop); format
+/// (1: long).
+#[inline(always)]
+pub(super) fn fields<L: Layout>(entry: L::Direct) -> (u64, u64, u64) {
+    let entry = entry.to_u64();
+    (entry >> (L::SIZE_BITS + 1), (entry >> 1) & L::SIZE_MAX, entry & 1)
+}
+
+/// Returns the direct entry of a slot. The caller has checked the slot's numbers against the
+/// layout's limits.
+#[inline(always)]
+pub(super) fn direct_entry<L: Layout>(granule_log2: u32, slot: Slot) -> L::Direct {
+    let (base, size, long) = match slot {
+        Slot::NextHop(next_hop) => (u64::from(next_hop), 0, 0),
+        Slot::Chunk(chunk) => {
+            ((chunk.start >> granule_log2) as u64, (chunk.len >> granule_log2) as u64, u64::from(chunk.long))
+        }
+    };
+    debug_assert!(base < L::BASE_MAX && size <= L::SIZE_MAX);
+    L::Direct::from_u64(base << (L::SIZE_BITS + 1) | size << 1 | long)
+}
+
+/// Returns the slot of a direct entry.
+#[inline(always)]
+pub(super) fn slot<L: Layout>(granule_log2: u32, entry: L::Direct) -> Slot {
+    match fields::<L>(entry) {
+        (next_hop, 0, _) => Slot::NextHop(next_hop as u32),
+        (base, size, long) => Slot::Chunk(Chunk {
+            long: long == 1,
+            start: (base as usize) << granule_log2,
+            len: (size as usize) << granule_log2,
+        }),
+    }
+}

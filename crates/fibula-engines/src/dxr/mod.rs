@@ -1,0 +1,302 @@
+//! `dxr`: a direct table of the first k bits, then binary search among the address ranges of a
+//! chunk.
+//!
+//! M. Zec, L. Rizzo, M. Mikuc: *DXR: Towards a Billion Routing Lookups per Second in Software*, ACM
+//! SIGCOMM Computer Communication Review 42(5), 2012. `dxr16` and `dxr18` are the paper's D16R and
+//! D18R. `dxr/k=20` sets any other k from 16 to 24.
+//!
+//! # Layout
+//!
+//! A table is equivalent to its address ranges, with neighbours of one next hop merged. The direct
+//! table cuts them into 2^k chunks. The direct entry answers for a chunk of one range. Any other
+//! chunk is a run of range entries. Only the base of a range is stored, because its end is the next
+//! one's base (section 3.2).
+//!
+//! ```text
+//! direct entry, 32 bits  | base or next hop: 19 | size: 12 | format: 1 |    highest bit first
+//!                        size 0: the first field is the next hop of the whole chunk
+//!                        else: the chunk is `size` ranges from index `base` on,
+//!                              in the short (format 0) or the long (format 1) range table
+//!
+//! short range, 16 bits   | base / 256: 8 | next hop: 8 |    bases multiples of 256, hops to 255
+//! long range, 32 bits    | base: 16      | next hop: 16 |   bases count from the chunk's start
+//! ```
+//!
+//! A range entry has the base in its high bits, so whole entries compare like their bases. The
+//! search compares them with the address's offset followed by all next-hop bits set. The paper's
+//! next-hop table is [`NextHops`](fibula::NextHops).
+//!
+//! # Worked example
+//!
+//! The paper's routes 0.0.0.0/0 A, 1.0.0.0/8 B, 1.2.0.0/16 C, 1.2.3.0/24 D, 1.2.4.5/32 C are seven
+//! ranges: the last route adds none. With k = 16 the direct table answers for all chunks but
+//! 1.2.0.0/16. That chunk is three short ranges (0, C), (3, D), (4, C): 262,150 bytes in all.
+//!
+//! # Limits, and how the layout widens
+//!
+//! The paper's entry ends at 2^19 ranges, 4095 in a chunk, and next hops of 16 bits. No table is
+//! refused here: of the layouts that hold a table, the smallest is chosen, and `memory()` shows its
+//! cost.
+//!
+//! | layout | direct | short | long | ranges of a format | in a chunk | next hops |
+//! | --- | --- | --- | --- | --- | --- | --- |
+//! | paper | 32 | 8 + 8 | 16 + 16 | 2^19 granules | 4095 granules | 65,535 |
+//! | wide ranges | 32 | 8 + 24 | 16 + 48 | 2^19 granules | 4095 granules | 2^19 - 1 |
+//! | wide | 64 (39 + 24 + 1) | 8 + 24 | 16 + 48 | 2^39 | 2^24 - 1 | 2^32 - 1 |
+//!
+//! A granule is 1, 2, 4 or 8 ranges, and chunks are padded to whole granules: the paper's own way
+//! "to recover extra bits". The padding repeats the last range. A layout is chosen only if a
+//! thirty-second of each range table stays free, so that a table at the limit is not rebuilt by
+//! each of the next updates.
+//!
+//! # What differs from the paper
+//!
+//! - Short and long ranges are stored in two tables, so that 2^19 of each fit and bases need no
+//!   common unit.
+//! - The search halves what is left without testing for a hit. Every address of a chunk takes the
+//!   same number of steps, with no branch to mispredict. Batches are software-pipelined; see
+//!   [`view`].
+//! - An update walks the routes of each changed prefix once, however many chunks it covers, instead
+//!   of searching the table for each chunk. Chunks that several changes touch are rebuilt once.
+//!   Freed space is reused, and unused space stays under a sixteenth of a range table; see
+//!   [`update`].
+//! - One thread writes all chunks of an update, as in the authors' implementation. In a table of
+//!   65,536 routes or more, what prefixes of up to seven bits cover is planned on all cores before.
+//!
+//! # Concurrent readers
+//!
+//! All three tables are atomic words. In a shared table no range is written while an entry leads to
+//! it. An update writes all of its chunks into unused ranges, and then one direct entry after the
+//! other, each with one store. The old chunks are reused after a grace period.
+//!
+//! No chunk is moved. So a table asks for a rebuild when the reserved ranges are used up, or when
+//! far more of them are unused than used.
+
+mod layout;
+mod plan;
+mod snapshot;
+mod statistics;
+mod table;
+mod update;
+mod validate;
+mod view;
+
+pub use statistics::{SEARCH_STEPS_MAX, Statistics};
+
+use fibula::arch::Isa;
+use fibula::engine::{
+    About, Config, Engine, Figure, Lookup, Meter, ParameterInfo, Persist, Persistence, Share, Sharing,
+    Update, Updates, Width,
+};
+use fibula::memory::{Memory, Pages};
+use fibula::sections::{SectionWriter, Sections};
+use fibula::{Delta, Error, NextHop, Prefix, Rib};
+use layout::{Layout, Paper, Wide, WideRanges};
+use plan::Plan;
+use std::marker::PhantomData;
+use table::{GRANULE_LOG2_MAX, Table, bytes};
+use view::TableView;
+
+/// What the tools print about the engine.
+pub const ABOUT: About = About {
+    name: "dxr",
+    paper: "Zec, Rizzo, Mikuc: DXR: Towards a Billion Routing Lookups per Second in Software, ACM SIGCOMM CCR 42(5)",
+    year: 2012,
+    updates: Updates::InPlace,
+    parameters: &[ParameterInfo {
+        name: "k",
+        meaning: "bits resolved by the direct table, 16 to 24, default 18",
+    }],
+    ..About::DEFAULT
+};
+
+/// The paper's D16R: 16 bits direct.
+pub const DXR16: About = About { name: "dxr16", preset: &[("k", "16")], ..ABOUT };
+
+/// The paper's D18R: 18 bits direct.
+pub const DXR18: About = About { name: "dxr18", preset: &[("k", "18")], ..ABOUT };
+
+/// A table in the smallest layout that holds it.
+#[derive(Debug)]
+enum Form {
+    Paper(Table<Paper>),
+    WideRanges(Table<WideRanges>),
+    Wide(Table<Wide>),
+}
+
+/// A table of any layout as lookups read it.
+#[derive(Clone, Debug)]
+enum FormView {
+    Paper(TableView<Paper>),
+    WideRanges(TableView<WideRanges>),
+    Wide(TableView<Wide>),
+}
+
+layouts!(($) with_table: Paper, WideRanges, Wide);
+
+/// The DXR engine; see the [module page](self).
+#[derive(Debug)]
+pub struct Dxr<W> {
+    view: DxrView<W>,
+    k: u8,
+    form: Form,
+}
+
+/// A DXR table as lookups read it.
+#[derive(Clone, Debug)]
+pub struct DxrView<W> {
+    form: FormView,
+    answers: PhantomData<W>,
+}
+
+impl<W: Width> Dxr<W> {
+    /// Returns the figures of the paper's Tables 1 and 2. O(2^k + ranges).
+    #[must_use]
+    pub fn statistics(&self) -> Statistics {
+        with_table!(&self.form, Form::table => table.statistics())
+    }
+
+    /// Returns the steps of binary search that `address` takes, or 0 if the direct table answers.
+    #[must_use]
+    pub fn search_steps(&self, address: u32) -> u32 {
+        let index = (address >> (u32::BITS - u32::from(self.k))) as usize;
+        with_table!(&self.form, Form::table => table.slot_search_steps(index))
+    }
+}
+
+/// Compiles a plan of the whole address space in one layout.
+type Build = fn(&Plan, u8, u32, Pages) -> Form;
+
+impl Form {
+    /// Compiles a plan of the whole address space in the smallest layout. Of equals it takes the
+    /// first.
+    fn build(plan: &Plan, k: u8, pages: Pages) -> Self {
+        let paper: Build = |plan, k, granule, pages| Self::Paper(Table::build(plan, k, granule, pages));
+        let ranges: Build = |plan, k, granule, pages| Self::WideRanges(Table::build(plan, k, granule, pages));
+        let wide: Build = |plan, k, granule, pages| Self::Wide(Table::build(plan, k, granule, pages));
+        let granules = 0..=GRANULE_LOG2_MAX;
+        let layouts = granules.clone().map(|granule| (bytes::<Paper>(plan, k, granule), granule, paper));
+        let layouts =
+            layouts.chain(granules.map(|granule| (bytes::<WideRanges>(plan, k, granule), granule, ranges)));
+        let layouts = layouts.chain([(bytes::<Wide>(plan, k, 0), 0, wide)]);
+        let fewest = layouts.filter(|(bytes, ..)| bytes.is_some()).min_by_key(|&(bytes, ..)| bytes);
+        let (_, granule, build) = fewest.expect("the wide layout holds every table");
+        build(plan, k, granule, pages)
+    }
+
+    /// Returns the view that lookups read.
+    fn view(&self) -> FormView {
+        match self {
+            Self::Paper(table) => FormView::Paper(table.view()),
+            Self::WideRanges(table) => FormView::WideRanges(table.view()),
+            Self::Wide(table) => FormView::Wide(table.view()),
+        }
+    }
+}
+
+/// Returns the bits that the direct table is to resolve.
+fn direct_bits(config: &Config) -> Result<u8, Error> {
+    config.parameter("k", 16..=24, 18)
+}
+
+impl<W: Width> Lookup<u32> for DxrView<W> {
+    type Width = W;
+
+    #[inline(always)]
+    fn lookup_metered<M: Meter>(&self, address: u32, meter: &mut M) -> W {
+        W::narrow(NextHop(with_table!(&self.form, FormView::table => table.lookup(address, meter))))
+    }
+
+    #[inline(always)]
+    fn lookup_batch<I: Isa>(&self, _: I, addresses: &[u32], next_hops: &mut [W]) {
+        with_table!(&self.form, FormView::table => table.lookup_batch(addresses, next_hops));
+    }
+}
+
+impl<W: Width> Dxr<W> {
+    /// Updates the view after an array has moved.
+    fn show(&mut self) {
+        match (&self.form, &mut self.view.form) {
+            (Form::Paper(table), FormView::Paper(view)) => table.show_in(view),
+            (Form::WideRanges(table), FormView::WideRanges(view)) => table.show_in(view),
+            (Form::Wide(table), FormView::Wide(view)) => table.show_in(view),
+            (form, view) => *view = form.view(),
+        }
+    }
+}
+
+impl<W: Width> Engine<u32> for Dxr<W> {
+    type View = DxrView<W>;
+
+    fn build(rib: &Rib<u32>, config: &Config) -> Result<Self, Error> {
+        let k = direct_bits(config)?;
+        let plan = Plan::of(rib, std::iter::once(Prefix::ALL), k);
+        let form = Form::build(&plan, k, config.pages);
+        Ok(Self { view: DxrView { form: form.view(), answers: PhantomData }, k, form })
+    }
+
+    fn view(&self) -> &DxrView<W> {
+        &self.view
+    }
+
+    fn apply(&mut self, rib: &Rib<u32>, deltas: &[Delta<u32>]) -> Update {
+        let plan = Plan::of(rib, deltas.iter().map(|delta| delta.prefix), self.k);
+        let update = with_table!(&mut self.form, Form::table => table.apply(plan));
+        self.show();
+        update
+    }
+
+    fn memory(&self) -> Memory {
+        with_table!(&self.form, Form::table => table.memory())
+    }
+
+    fn figures(&self) -> Vec<Figure> {
+        self.statistics().figures()
+    }
+
+    fn validate(&self, rib: &Rib<u32>) -> Result<(), String> {
+        with_table!(&self.form, Form::table => table.validate(rib))
+    }
+
+    fn sharing() -> Option<Sharing<Self, u32>> {
+        Some(Sharing::of_engine())
+    }
+
+    fn persistence() -> Option<Persistence<Self, u32>> {
+        Some(Persistence::of_engine())
+    }
+}
+
+impl<W: Width> Share<u32> for Dxr<W> {
+    fn share(&mut self) -> Option<DxrView<W>> {
+        with_table!(&mut self.form, Form::table => table.share());
+        self.show();
+        Some(self.view.clone())
+    }
+
+    fn readers_passed(&mut self) {
+        with_table!(&mut self.form, Form::table => table.readers_passed());
+    }
+}
+
+impl<W: Width> Persist<u32> for Dxr<W> {
+    fn save<'s>(&'s self, sections: &mut SectionWriter<'s>) {
+        with_table!(&self.form, Form::table => table.save(sections));
+    }
+
+    fn open(sections: &Sections<'_>, config: &Config) -> Result<DxrView<W>, Error> {
+        Ok(DxrView { form: FormView::open(sections, config)?, answers: PhantomData })
+    }
+}
+
+impl<L: Layout> Table<L> {
+    fn memory(&self) -> Memory {
+        Memory::new()
+            .off_chip("direct table", size_of_val(&self.direct[..]))
+            .off_chip("short ranges", self.short.bytes())
+            .off_chip("long ranges", self.long.bytes())
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,108 @@
+//! [`Statistics`]: the figures of the paper's Tables 1 and 2.
+
+use super::layout::{Layout, Slot};
+use super::table::Table;
+use super::view::search_steps;
+use fibula::engine::Figure;
+
+/// The most search steps of a lookup: a chunk has at most 2^16 ranges.
+pub const SEARCH_STEPS_MAX: usize = 16;
+
+/// The figures that Tables 1 and 2 of the paper give of a table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Statistics {
+    /// The layout of the entries: `paper`, `wide ranges` or `wide`.
+    pub layout: &'static str,
+    /// The ranges that are one unit of bases and sizes (1, 2, 4 or 8). A chunk is padded to a
+    /// multiple.
+    pub granule: usize,
+    /// The chunks that have ranges: the paper's "full chunks". The direct table answers for the
+    /// others.
+    pub full_chunks: usize,
+    /// The full chunks of short ranges.
+    pub short_chunks: usize,
+    /// The ranges of short format, without padding.
+    pub short_ranges: usize,
+    /// The ranges of long format, without padding.
+    pub long_ranges: usize,
+    /// The bytes of the direct table and of all ranges, with padding, without holes and unused
+    /// memory.
+    pub bytes: usize,
+    /// The number of chunks before 224.0.0.0 by their steps of binary search. Index 0 counts those
+    /// that the direct table answers. All chunks are equally large, so these are the shares of
+    /// uniformly random unicast addresses (Table 2).
+    pub chunks_by_search_steps: [usize; SEARCH_STEPS_MAX + 1],
+}
+
+impl Statistics {
+    /// Returns the figures as a list.
+    pub(super) fn figures(&self) -> Vec<Figure> {
+        let mut figures = vec![
+            Figure::count("full chunks", self.full_chunks),
+            Figure::count("short chunks", self.short_chunks),
+            Figure::count("short ranges", self.short_ranges),
+            Figure::count("long ranges", self.long_ranges),
+            Figure::count("ranges a granule", self.granule),
+            Figure::count("bytes, unused memory left out", self.bytes),
+        ];
+        let met = (0..=SEARCH_STEPS_MAX).filter(|&steps| self.chunks_by_search_steps[steps] > 0);
+        figures.extend(met.map(|steps| {
+            Figure::new(
+                format!("{steps} search steps, % of addresses"),
+                self.percent_with_search_steps(steps),
+            )
+        }));
+        figures
+    }
+
+    /// Returns the percentage of uniformly random unicast addresses that take exactly `steps`
+    /// steps.
+    #[must_use]
+    pub fn percent_with_search_steps(&self, steps: usize) -> f64 {
+        let chunks: usize = self.chunks_by_search_steps.iter().sum();
+        100.0 * self.chunks_by_search_steps.get(steps).map_or(0.0, |&count| count as f64) / chunks as f64
+    }
+}
+
+impl<L: Layout> Table<L> {
+    pub(super) fn statistics(&self) -> Statistics {
+        let live = self.live();
+        let ranges = live.short as usize * size_of::<L::Short>() + live.long as usize * size_of::<L::Long>();
+        let mut statistics = Statistics {
+            layout: L::NAME,
+            granule: 1 << self.granule_log2,
+            full_chunks: 0,
+            short_chunks: 0,
+            short_ranges: 0,
+            long_ranges: 0,
+            bytes: self.direct.len() * size_of::<L::Direct>() + ranges,
+            chunks_by_search_steps: [0; SEARCH_STEPS_MAX + 1],
+        };
+        // 224.0.0.0 begins the last eighth of the address space.
+        let unicast = self.direct.len() / 8 * 7;
+        for index in 0..self.direct.len() {
+            if index < unicast {
+                statistics.chunks_by_search_steps[self.slot_search_steps(index) as usize] += 1;
+            }
+            if let Slot::Chunk(chunk) = self.slot(index) {
+                let ranges = self.ranges_of(chunk).len();
+                statistics.full_chunks += 1;
+                if chunk.long {
+                    statistics.long_ranges += ranges;
+                } else {
+                    statistics.short_chunks += 1;
+                    statistics.short_ranges += ranges;
+                }
+            }
+        }
+        statistics
+    }
+
+    /// Returns the steps of binary search that the addresses of a chunk take.
+    pub(super) fn slot_search_steps(&self, index: usize) -> u32 {
+        match self.slot(index) {
+            Slot::NextHop(_) => 0,
+            Slot::Chunk(chunk) => search_steps(chunk.len),
+        }
+    }
+}

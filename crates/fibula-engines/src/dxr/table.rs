@@ -1,0 +1,206 @@
+//! [`Table`]: the direct table and the range tables of one layout, and how a plan is written into
+//! them.
+
+use super::layout::{
+    Chunk, LONG_BASE_BITS, Layout, SHORT_BASE_BITS, Slot, Word, direct_entry, next_hop_max, plain_range,
+    range_entry, slot,
+};
+use super::plan::{PlainRange, Plan, Run};
+use super::view::TableView;
+use fibula::blocks::chunks::SharedPool;
+use fibula::memory::{Pages, Published, Words};
+use std::ops::Range;
+
+/// The greatest base-two logarithm of a granule: bases and sizes count 1, 2, 4 or 8 ranges (section
+/// 3.2).
+pub(super) const GRANULE_LOG2_MAX: u32 = 3;
+
+/// The name of a range table's elements in limit errors.
+pub(super) const RANGES: &str = "ranges";
+
+/// A `1 / HEADROOM` part of a range table is left free when a layout is chosen. Otherwise each of
+/// the next updates could rebuild a table near its limit.
+pub(super) const HEADROOM: u64 = 32;
+
+/// A compiled table of one layout.
+#[derive(Debug)]
+pub(super) struct Table<L: Layout> {
+    pub(super) k: u8,
+    pub(super) granule_log2: u32,
+    pub(super) pages: Pages,
+    pub(super) direct: Words<L::Direct>,
+    pub(super) short: SharedPool<L::Short>,
+    pub(super) long: SharedPool<L::Long>,
+}
+
+/// The number of ranges in each of the two range tables, padding included.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Amount {
+    pub(super) short: u64,
+    pub(super) long: u64,
+}
+
+impl Amount {
+    pub(super) fn add(&mut self, long: bool, len: usize) {
+        *(if long { &mut self.long } else { &mut self.short }) += len as u64;
+    }
+}
+
+/// Returns the ranges that a plan needs in this layout, or `None` if an entry cannot hold it.
+pub(super) fn needed<L: Layout>(plan: &Plan, granule_log2: u32) -> Option<Amount> {
+    let mut amount = Amount::default();
+    for run in &plan.runs {
+        if u64::from(run.max_next_hop) > L::NEXT_HOP_MAX {
+            return None;
+        }
+        if run.len > 1 {
+            let (long, len) = shape::<L>(run, granule_log2);
+            if (len >> granule_log2) as u64 > L::SIZE_MAX {
+                return None;
+            }
+            amount.add(long, len);
+        }
+    }
+    Some(amount)
+}
+
+/// Returns the most ranges, padding included, that one range table of this layout holds.
+pub(super) const fn capacity<L: Layout>(granule_log2: u32) -> u64 {
+    L::BASE_MAX << granule_log2
+}
+
+/// Returns the bytes of a fresh table for a plan, or `None` if this layout cannot hold it with room
+/// to grow.
+pub(super) fn bytes<L: Layout>(plan: &Plan, k: u8, granule_log2: u32) -> Option<u64> {
+    let Amount { short, long } = needed::<L>(plan, granule_log2)?;
+    let most = capacity::<L>(granule_log2);
+    if short.max(long) > most - most / HEADROOM {
+        return None;
+    }
+    let size = |bits: u32| u64::from(bits / 8);
+    Some((size(L::Direct::BITS) << k) + short * size(L::Short::BITS) + long * size(L::Long::BITS))
+}
+
+/// Returns the format and the padded length of a run of several ranges. The format is short if
+/// every base is a multiple of 256 and every next hop fits beside 8 bits of base.
+pub(super) fn shape<L: Layout>(run: &Run, granule_log2: u32) -> (bool, usize) {
+    let short = run.aligned && u64::from(run.max_next_hop) <= next_hop_max::<L::Short>(SHORT_BASE_BITS);
+    (!short, run.len.next_multiple_of(1 << granule_log2))
+}
+
+/// Writes ranges as entries. The padding repeats the last range, which does not change any search.
+fn write<T: Word>(base_bits: u32, ranges: &[PlainRange], entries: &Words<T>, place: Range<usize>) {
+    let last = ranges[ranges.len() - 1];
+    for (index, entry) in entries.places(place).iter().enumerate() {
+        range_entry::<T>(base_bits, *ranges.get(index).unwrap_or(&last)).store(entry);
+    }
+}
+
+impl<L: Layout> Table<L> {
+    /// Compiles a plan of the whole address space. [`bytes`] must have found that it fits.
+    pub(super) fn build(plan: &Plan, k: u8, granule_log2: u32, pages: Pages) -> Self {
+        let amount = needed::<L>(plan, granule_log2).expect("the plan has been found to fit");
+        let table = Self {
+            k,
+            granule_log2,
+            pages,
+            direct: Words::zeroed(1 << k, pages),
+            short: in_one_piece(amount.short, amount.short, pages),
+            long: in_one_piece(amount.long, amount.long, pages),
+        };
+        let mut written = Amount::default();
+        for run in &plan.runs {
+            let (long, len) = shape::<L>(run, granule_log2);
+            let start = if long { written.long } else { written.short };
+            if run.len > 1 {
+                written.add(long, len);
+            }
+            table.place(plan, run, start as usize);
+        }
+        table
+    }
+
+    /// Points a run's chunks at its one answer, or at its ranges, which are written from `start`
+    /// on.
+    pub(super) fn place(&self, plan: &Plan, run: &Run, start: usize) {
+        let entry = self.written(plan, run, start);
+        self.direct.fill(run.first..run.first + run.chunks, entry);
+    }
+
+    /// Returns the direct entry of a run's chunks: its one answer, or its ranges, which are written
+    /// from `start` on.
+    pub(super) fn written(&self, plan: &Plan, run: &Run, start: usize) -> L::Direct {
+        let slot = if run.len == 1 {
+            Slot::NextHop(run.max_next_hop)
+        } else {
+            let (long, len) = shape::<L>(run, self.granule_log2);
+            let chunk = Chunk { long, start, len };
+            self.write(chunk, plan.ranges(run));
+            Slot::Chunk(chunk)
+        };
+        direct_entry::<L>(self.granule_log2, slot)
+    }
+
+    /// Writes `ranges` into the space of `chunk`.
+    pub(super) fn write(&self, chunk: Chunk, ranges: &[PlainRange]) {
+        let place = chunk.start..chunk.start + chunk.len;
+        if chunk.long {
+            write::<L::Long>(LONG_BASE_BITS, ranges, self.long.words(), place);
+        } else {
+            write::<L::Short>(SHORT_BASE_BITS, ranges, self.short.words(), place);
+        }
+    }
+
+    /// Returns the slot of the direct entry at `index`.
+    #[inline(always)]
+    pub(super) fn slot(&self, index: usize) -> Slot {
+        slot::<L>(self.granule_log2, self.direct.get(index))
+    }
+
+    /// Returns the ranges of a chunk, without padding.
+    pub(super) fn ranges_of(&self, chunk: Chunk) -> Vec<PlainRange> {
+        let place = chunk.start..chunk.start + chunk.len;
+        let mut ranges: Vec<PlainRange> = if chunk.long {
+            plain_ranges::<L::Long>(LONG_BASE_BITS, &self.long[place])
+        } else {
+            plain_ranges::<L::Short>(SHORT_BASE_BITS, &self.short[place])
+        };
+        ranges.dedup();
+        ranges
+    }
+
+    /// Returns the view that lookups read.
+    pub(super) fn view(&self) -> TableView<L> {
+        let (direct, short, long) = (self.direct.view(), self.short.view(), self.long.view());
+        TableView { k: self.k, granule_log2: self.granule_log2, direct, short, long }
+    }
+
+    /// Updates `view` after an array has moved.
+    pub(super) fn show_in(&self, view: &mut TableView<L>) {
+        self.short.show_in(&mut view.short);
+        self.long.show_in(&mut view.long);
+    }
+
+    /// Returns the ranges in use, without holes.
+    pub(super) fn live(&self) -> Amount {
+        Amount { short: live(&self.short) as u64, long: live(&self.long) as u64 }
+    }
+}
+
+fn plain_ranges<T: Word>(base_bits: u32, entries: &[Published<T>]) -> Vec<PlainRange> {
+    entries.iter().map(|entry| plain_range(base_bits, T::load(entry))).collect()
+}
+
+/// Returns the elements of a pool that are not holes.
+pub(super) fn live<T: Word>(pool: &SharedPool<T>) -> usize {
+    pool.len() - pool.free_total()
+}
+
+/// Returns a pool whose first `len` elements are allocated as one run, with memory for `most`. It
+/// never grows by itself, so that growth stays within the bound of [`update`](super::update).
+pub(super) fn in_one_piece<T: Word>(len: u64, most: u64, pages: Pages) -> SharedPool<T> {
+    let mut pool = SharedPool::empty(RANGES, most, pages);
+    let start = pool.allocate(most as usize).expect("the limit is what is taken");
+    pool.remove(start + len as usize, (most - len) as usize);
+    pool
+}

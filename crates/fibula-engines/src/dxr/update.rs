@@ -1,0 +1,221 @@
+//! Updates (section 3.3): the chunks under a changed prefix are replaced, and their space is
+//! reused.
+//!
+//! A range table's memory is allocated in one piece with a little room: [`ROOM`] of what is in use.
+//! When the room is used up, or holes and room together exceed twice that share, the chunks move to
+//! a new piece in the order of their addresses. Doubling, as arrays grow, would leave up to half of
+//! the memory unused.
+//!
+//! In a shared table no chunk is overwritten or moved. All new chunks are written beside the old
+//! ones before the first direct entry changes. The old ones are reused after a grace period.
+
+use super::layout::{Chunk, Layout, Slot, Word, direct_entry};
+use super::plan::{Plan, Run};
+use super::table::{Amount, GRANULE_LOG2_MAX, Table, capacity, in_one_piece, live, needed, shape};
+use fibula::Limit;
+use fibula::blocks::chunks::SharedPool;
+use fibula::engine::{Cost, Update};
+
+/// A moved range table gets room for a `1 / ROOM` part of its used ranges.
+const ROOM: u64 = 32;
+
+/// It gets at least one range for each `ROOM_DIRECT` direct entries. Otherwise a table of few
+/// ranges would be moved, and its direct table walked, every few updates.
+const ROOM_DIRECT: u64 = 256;
+
+impl<L: Layout> Table<L> {
+    /// Replaces the chunks of a plan.
+    pub(super) fn apply(&mut self, plan: Plan) -> Update {
+        let Some(more) = needed::<L>(&plan, self.granule_log2) else { return Update::Rebuild };
+        let rebuilt = plan.runs.iter().map(|run| run.chunks as u64).sum();
+        let applied =
+            if self.short.is_shared() { self.replace(&plan) } else { self.replace_unread(plan, more) };
+        match applied {
+            Ok(()) => Update::Applied(Cost { chunks_rebuilt: rebuilt, ..Cost::default() }),
+            Err(NoRoom) => Update::Rebuild,
+        }
+    }
+
+    /// Replaces the chunks of a plan that needs `more` ranges, in a table that is not shared.
+    fn replace_unread(&mut self, mut plan: Plan, more: Amount) -> Result<(), NoRoom> {
+        let less = self.occupied(&plan);
+        let Amount { short, long } = self.live();
+        let after = Amount { short: short - less.short + more.short, long: long - less.long + more.long };
+        if after.short.max(after.long) > capacity::<L>(self.granule_log2) {
+            return Err(NoRoom);
+        }
+        let mut runs = std::mem::take(&mut plan.runs);
+        // All old chunks are freed before a new one is allocated, so that the use never exceeds
+        // `after`.
+        runs.retain(|run| !self.settle(&plan, run));
+        for run in &runs {
+            let start = self.allocate(run).unwrap_or_else(|_| {
+                self.compact(after);
+                self.allocate(run).expect("a moved table has room for all that comes")
+            });
+            self.place(&plan, run, start);
+        }
+        if has_slack(&self.short, self.direct.len()) || has_slack(&self.long, self.direct.len()) {
+            self.compact(after);
+        }
+        Ok(())
+    }
+
+    /// Replaces the chunks of a plan in a shared table.
+    fn replace(&mut self, plan: &Plan) -> Result<(), NoRoom> {
+        if self.short.is_wasteful() || self.long.is_wasteful() {
+            return Err(NoRoom);
+        }
+        let mut placed = Vec::with_capacity(plan.runs.len());
+        for run in &plan.runs {
+            if self.is_as_planned(plan, run) {
+                continue;
+            }
+            let Ok(start) = self.allocate(run) else {
+                for (run, start) in placed {
+                    self.put_back(run, start);
+                }
+                return Err(NoRoom);
+            };
+            placed.push((run, start));
+        }
+        for (run, start) in placed {
+            let entry = self.written(plan, run, start);
+            for index in run.first..run.first + run.chunks {
+                let before = self.slot(index);
+                self.direct.set(index, entry);
+                self.give_back(before);
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns whether a run's ranges are those that its chunk already has.
+    fn is_as_planned(&self, plan: &Plan, run: &Run) -> bool {
+        match self.slot(run.first) {
+            Slot::Chunk(chunk) => {
+                shape::<L>(run, self.granule_log2) == (chunk.long, chunk.len)
+                    && self.ranges_of(chunk) == plan.ranges(run)
+            }
+            Slot::NextHop(_) => false,
+        }
+    }
+
+    /// Frees the space that was allocated for a run.
+    fn put_back(&mut self, run: &Run, start: usize) {
+        match (run.len, shape::<L>(run, self.granule_log2)) {
+            (1, _) => {}
+            (_, (true, len)) => self.long.put_back(start, len),
+            (_, (false, len)) => self.short.put_back(start, len),
+        }
+    }
+
+    /// Frees the chunk of a slot, if it has one.
+    fn give_back(&mut self, slot: Slot) {
+        match slot {
+            Slot::NextHop(_) => {}
+            Slot::Chunk(chunk) if chunk.long => self.long.remove(chunk.start, chunk.len),
+            Slot::Chunk(chunk) => self.short.remove(chunk.start, chunk.len),
+        }
+    }
+
+    /// Shares the table: other threads may read it from now on.
+    pub(super) fn share(&mut self) {
+        let most = capacity::<L>(self.granule_log2);
+        self.short.share(most);
+        self.long.share(most);
+    }
+
+    /// Ends a grace period: every reader has passed what was replaced before the previous call.
+    pub(super) fn readers_passed(&mut self) {
+        self.short.readers_passed();
+        self.long.readers_passed();
+    }
+
+    /// Returns the ranges that the chunks of a plan occupy now.
+    fn occupied(&self, plan: &Plan) -> Amount {
+        let mut amount = Amount::default();
+        for run in &plan.runs {
+            for index in run.first..run.first + run.chunks {
+                if let Slot::Chunk(chunk) = self.slot(index) {
+                    amount.add(chunk.long, chunk.len);
+                }
+            }
+        }
+        amount
+    }
+
+    /// Writes a run that is unchanged or fits the old chunk's space, and returns `true`. Otherwise
+    /// frees that space and returns `false`.
+    fn settle(&mut self, plan: &Plan, run: &Run) -> bool {
+        if run.len > 1
+            && let Slot::Chunk(chunk) = self.slot(run.first)
+            && shape::<L>(run, self.granule_log2) == (chunk.long, chunk.len)
+        {
+            self.write(chunk, plan.ranges(run));
+            return true;
+        }
+        for index in run.first..run.first + run.chunks {
+            self.give_back(self.slot(index));
+            self.direct.set(index, direct_entry::<L>(self.granule_log2, Slot::NextHop(0)));
+        }
+        false
+    }
+
+    /// Allocates space for a run in its range table. A run of one range needs none.
+    fn allocate(&mut self, run: &Run) -> Result<usize, Limit> {
+        let (long, len) = shape::<L>(run, self.granule_log2);
+        match (run.len, long) {
+            (1, _) => Ok(0),
+            (_, true) => self.long.allocate(len),
+            (_, false) => self.short.allocate(len),
+        }
+    }
+
+    /// Moves all chunks together, in the order of their addresses, with room for `after` ranges and
+    /// some more.
+    fn compact(&mut self, after: Amount) {
+        let room = |amount: u64| {
+            let most = amount + room(amount, self.direct.len()).next_multiple_of(1 << GRANULE_LOG2_MAX);
+            most.min(capacity::<L>(self.granule_log2))
+        };
+        let live = self.live();
+        let short = in_one_piece(live.short, room(after.short), self.pages);
+        let long = in_one_piece(live.long, room(after.long), self.pages);
+        let mut moved = Amount::default();
+        for index in 0..self.direct.len() {
+            let Slot::Chunk(old) = self.slot(index) else { continue };
+            let start = if old.long {
+                copy::<L::Long>(&self.long, old, &long, moved.long as usize)
+            } else {
+                copy::<L::Short>(&self.short, old, &short, moved.short as usize)
+            };
+            moved.add(old.long, old.len);
+            let moved = Slot::Chunk(Chunk { start, ..old });
+            self.direct.set(index, direct_entry::<L>(self.granule_log2, moved));
+        }
+        (self.short, self.long) = (short, long);
+    }
+}
+
+fn copy<T: Word>(from: &SharedPool<T>, chunk: Chunk, to: &SharedPool<T>, start: usize) -> usize {
+    to.words().write(start, &from.read(chunk.start..chunk.start + chunk.len));
+    start
+}
+
+/// The error that new chunks do not fit beside those in use, or that too much is unused where
+/// nothing can move.
+struct NoRoom;
+
+/// Returns the room for a range table of `ranges` ranges beside a direct table of `direct` entries.
+fn room(ranges: u64, direct: usize) -> u64 {
+    ranges / ROOM + direct as u64 / ROOM_DIRECT
+}
+
+/// Returns whether holes and unused memory exceed twice the room of a table that has just been
+/// moved.
+fn has_slack<T: Word>(pool: &SharedPool<T>, direct: usize) -> bool {
+    let live = live(pool);
+    let slack = pool.bytes() / size_of::<T>() - live;
+    slack as u64 > 2 * room(live as u64, direct)
+}

@@ -1,0 +1,76 @@
+//! The suite of tests that every engine passes, whichever crate it is in.
+//!
+//! [`suite!`] stamps it on the engines of a [registry](fibula::registry!): a test each for an
+//! engine, a family and, where that matters, a width of the answers. Each runs every instruction set
+//! of this machine and many batch sizes (see [`Checked::check`](checked::Checked::check)). The
+//! judge is the oracle.
+//!
+//! ```
+//! // tests/suite.rs of a crate with engines
+//! fibula_suite::suite!(fibula::for_each_engine, fibula::engine::ENGINES);
+//! ```
+
+pub mod checked;
+pub mod churn;
+pub mod named_bugs;
+pub mod snapshots;
+#[macro_use]
+mod stamp;
+pub mod tables;
+
+#[doc(hidden)]
+pub use stamp::families;
+
+use fibula::engine::{Config, Entry, WidthBits};
+use fibula::{Fib, Rib};
+use std::fmt;
+
+/// An engine that the suite runs on: its name, and the list that it is in.
+#[derive(Clone, Debug)]
+pub struct Subject {
+    /// The engines among which the name is found.
+    pub engines: &'static [Entry],
+    /// The name of one of them.
+    pub name: String,
+}
+
+impl Subject {
+    /// Returns the engine of a registry's identifier: `dir24_8` is `dir24-8`.
+    #[must_use]
+    pub fn named(engines: &'static [Entry], identifier: &str) -> Self {
+        Self { engines, name: identifier.replace('_', "-") }
+    }
+}
+
+impl fmt::Display for Subject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.name)
+    }
+}
+
+/// Checks that the suite was stamped on all `engines`, each with its families, and that each
+/// refuses more next hops than a width holds.
+///
+/// # Panics
+/// If not.
+pub fn covers(stamped: &[(&str, &[&str])], engines: &'static [Entry]) {
+    assert_eq!(stamped.len(), engines.len());
+    let rib: (Rib<u32>, Rib<u128>) = (tables::hosts(256, 256), tables::hosts(256, 256));
+    for (&(identifier, families), entry) in stamped.iter().zip(engines) {
+        let name = entry.about.name;
+        assert_eq!(Subject::named(engines, identifier).name, name);
+        assert_eq!(families, entry.families().map(|family| family.to_string()).collect::<Vec<_>>());
+        assert!(!entry.about.paper.is_empty(), "{name}");
+        let mut config = Config::default();
+        config.width = Some(WidthBits::U8);
+        let refused = match entry.ipv4 {
+            Some(_) => Fib::build_from(engines, name, &rib.0, config).map(|_| ()),
+            None => Fib::build_from(engines, name, &rib.1, config).map(|_| ()),
+        };
+        assert_eq!(
+            refused.unwrap_err().to_string(),
+            "next hops: 256 is more than the 255 that fit",
+            "{name}"
+        );
+    }
+}

@@ -1,0 +1,188 @@
+//! [`Survey`]: what a table is like, which the cost of a lookup depends on.
+
+use super::{Lengths, WidthBits};
+use crate::arch::Level;
+use crate::{Address, Delta, Family, Prefix, Rib, Route};
+use std::cell::OnceCell;
+use std::collections::HashSet;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+
+/// The properties of a table that changes of it are followed in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shape {
+    /// Its family.
+    pub family: Family,
+    /// The number of routes of each length.
+    pub lengths: Lengths,
+    /// The width of its next-hop indices.
+    pub width: WidthBits,
+}
+
+impl Shape {
+    /// Returns the shape of a table. O(n).
+    #[must_use]
+    pub fn of<A: Address>(rib: &Rib<A>) -> Self {
+        let width = WidthBits::holding(rib.max_next_hop());
+        Self { family: A::FAMILY, lengths: Lengths::of(rib), width }
+    }
+
+    /// Follows a change of the table. O(1).
+    pub fn follow<A: Address>(&mut self, delta: &Delta<A>) {
+        self.lengths.follow(delta);
+        self.width = Ord::max(self.width, WidthBits::holding(delta.after));
+    }
+}
+
+/// The routes of a table of either family.
+#[derive(Clone, Copy, Debug)]
+pub enum Routes<'r> {
+    /// IPv4.
+    Ipv4(&'r Rib<u32>),
+    /// IPv6.
+    Ipv6(&'r Rib<u128>),
+}
+
+/// A table as engines look at it to [estimate](super::About::estimate) what they would cost: its
+/// shape, and its routes for what only some of them ask.
+#[derive(Clone, Debug)]
+pub struct Survey<'r> {
+    shape: Shape,
+    routes: Routes<'r>,
+    different_24s: OnceCell<usize>,
+}
+
+impl<'r> Survey<'r> {
+    /// Surveys a table. O(n).
+    #[must_use]
+    pub fn of<A: Address>(rib: &'r Rib<A>) -> Self {
+        Self::with_shape(Shape::of(rib), rib)
+    }
+
+    /// As [`Survey::of`], of a table whose shape is known. O(1).
+    #[must_use]
+    pub fn with_shape<A: Address>(shape: Shape, rib: &'r Rib<A>) -> Self {
+        Self { shape, routes: A::routes_of(rib), different_24s: OnceCell::new() }
+    }
+
+    /// Returns the shape.
+    #[must_use]
+    pub fn shape(&self) -> &Shape {
+        &self.shape
+    }
+
+    /// Returns the routes themselves.
+    #[must_use]
+    pub fn table(&self) -> Routes<'r> {
+        self.routes
+    }
+
+    /// Returns the family.
+    #[must_use]
+    pub fn family(&self) -> Family {
+        self.shape.family
+    }
+
+    /// Returns the number of routes.
+    #[must_use]
+    pub fn routes(&self) -> usize {
+        self.shape.lengths.routes()
+    }
+
+    /// Returns the levels of a tree of `children` children a node in which each route takes two
+    /// intervals, not rounded. It grows with the logarithm of the routes, as what a lookup waits
+    /// for does.
+    #[must_use]
+    pub fn levels_of(&self, children: usize) -> f32 {
+        (2.0 * self.routes().max(1) as f32).log(children as f32)
+    }
+
+    /// Returns the share of routes that are longer, 0 to 1.
+    #[must_use]
+    pub fn share_longer_than(&self, length: u8) -> f32 {
+        self.shape.lengths.longer_than(length) as f32 / self.routes().max(1) as f32
+    }
+
+    /// Returns the survey of the table without a share of the routes of one length, 0 to 1.
+    #[must_use]
+    pub fn without(&self, length: u8, share: f32) -> Self {
+        let mut survey = self.clone();
+        let lengths = &mut survey.shape.lengths;
+        lengths.remove(length, (lengths.count(length) as f32 * share) as u32);
+        let longer = [self, &survey].map(|survey| survey.shape.lengths.longer_than(24) as u64);
+        let left = self.different_24s() as u64 * longer[1] / longer[0].max(1);
+        survey.different_24s = OnceCell::from(left as usize);
+        survey
+    }
+
+    /// Returns the number of /24s that differ in their longer routes, of IPv4: those whose longer
+    /// routes are elsewhere in the /24, or lead elsewhere. O(n) the first time.
+    #[must_use]
+    pub fn different_24s(&self) -> usize {
+        *self.different_24s.get_or_init(|| match self.routes {
+            Routes::Ipv4(rib) if self.shape.lengths.longer_than(24) > 0 => different_24s(rib),
+            _ => 0,
+        })
+    }
+
+    /// Returns the nanoseconds that a lookup waits for the answers of a /24 with longer routes,
+    /// where each that is different takes `bytes`. They grow as long as more of those are in a
+    /// cache.
+    #[must_use]
+    pub fn wait_below_24(&self, bytes: usize) -> f32 {
+        let mebibytes = self.different_24s() as f32 * bytes as f32 / (1 << 20) as f32;
+        0.45 * mebibytes.min(40.0)
+    }
+}
+
+/// What an engine would cost for a table.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Estimate {
+    /// The nanoseconds of a lookup in the slowest of its traces, in batches on one core.
+    pub ns: f32,
+    /// The bytes of the compiled table, roughly.
+    pub bytes: usize,
+}
+
+/// The nanoseconds that each doubling of a compiled table's bytes is worth. What a table takes of
+/// the caches, the program around it lacks: so of two engines of nearly one speed the smaller is
+/// taken, and a table of a few routes gets no root of half a megabyte.
+const NS_A_DOUBLING: f32 = 0.1;
+
+impl Estimate {
+    /// An engine that was not measured: it costs more than any that was.
+    pub const UNKNOWN: Self = Self { ns: 1e6, bytes: 0 };
+
+    /// An engine whose purpose is to check others: it is taken only where no other holds the table.
+    pub const JUDGE: Self = Self { ns: f32::INFINITY, bytes: 0 };
+
+    /// Returns the estimate with an instruction set: without vectors, lookups that compare the
+    /// numbers of a line take `factor` times as long.
+    #[must_use]
+    pub fn on(self, isa: Level, factor: f32) -> Self {
+        Self { ns: self.ns * if isa == Level::SCALAR { factor } else { 1.0 }, ..self }
+    }
+
+    /// Returns the cost that [`best`](super::BEST) compares, in nanoseconds: those of a lookup, and
+    /// a tenth for each doubling of the bytes from 4 KiB on.
+    #[must_use]
+    pub fn cost(self) -> f32 {
+        self.ns + NS_A_DOUBLING * (self.bytes as f32 / 4096.0).max(1.0).log2()
+    }
+}
+
+/// Returns the number of /24s that differ in their longer routes. O(n).
+fn different_24s(rib: &Rib<u32>) -> usize {
+    let mut longer = rib.iter().filter(|route| route.prefix.len() > 24).peekable();
+    let mut different = HashSet::new();
+    while let Some(first) = longer.next() {
+        let network = Prefix::containing(first.prefix.first(), 24);
+        let mut hasher = DefaultHasher::new();
+        let mut next = Some(first);
+        while let Some(Route { prefix, next_hop }) = next {
+            (prefix.first().bits(24, 8), prefix.len(), next_hop).hash(&mut hasher);
+            next = longer.next_if(|route| network.contains(route.prefix.first()));
+        }
+        different.insert(hasher.finish());
+    }
+    different.len()
+}

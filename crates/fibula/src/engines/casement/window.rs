@@ -1,0 +1,141 @@
+//! [`Window`]: the network in which nearly all routes of an IPv6 table are.
+
+use crate::{Prefix, Rib};
+use std::ops::RangeInclusive;
+
+/// The least share of the routes that are in the network: seven of eight.
+const SHARE: (usize, usize) = (7, 8);
+/// The least length of the network: what a provider gets, a /29, has 2^19 slots of 48 bits.
+const LENGTH_LEAST: u8 = 29;
+/// The most bits of the number of a slot where another length would do.
+const BITS_MOST: u8 = 17;
+/// The routes of a slot that are in at most eight intervals, whatever they are.
+const ROUTES_HELD: usize = 3;
+/// The routes up to which a window is looked for.
+const ROUTES_MOST: usize = 1 << 17;
+
+/// The network in which nearly all routes of a table are, divided into slots.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Window {
+    /// The network. One slot, where a table has no such network.
+    pub(super) network: Prefix<u128>,
+    /// The length of a slot's prefix.
+    pub(super) position: u8,
+    /// The routes of the table that are in slots with few of them, or cover slots.
+    pub(super) held: usize,
+}
+
+impl Window {
+    /// The lengths that a slot may have.
+    pub(super) const POSITIONS: RangeInclusive<u8> = Self::POSITION_LEAST..=64;
+    /// The least of them.
+    pub(super) const POSITION_LEAST: u8 = 48;
+    /// The greatest next-hop index of a table that has a window: 15 bits.
+    pub(super) const NEXT_HOPS_MAX: u32 = 0x7FFF;
+
+    /// Returns the window of a table. The slots are the fewest that
+    /// hold nearly as many routes as any. O(n).
+    pub(super) fn of(rib: &Rib<u128>) -> Self {
+        let is_small = rib.len() <= ROUTES_MOST && rib.max_next_hop().0 <= Self::NEXT_HOPS_MAX;
+        let routes = rib.iter().filter(|_| is_small).map(|route| route.prefix);
+        let routes: Vec<Prefix<u128>> = routes.collect();
+        let middle = routes.get(routes.len() / 2).map_or(0, |prefix| prefix.first());
+        let networks = (LENGTH_LEAST..=Self::POSITION_LEAST).rev().map(|len| Prefix::containing(middle, len));
+        let inside = |network: Prefix<u128>| {
+            let start = routes.partition_point(|&route| route < network);
+            let end = routes.partition_point(|route| route.first() <= network.last());
+            &routes[start..end]
+        };
+        let found = networks
+            .map(|network| (network, inside(network)))
+            .find(|(_, inside)| inside.len() * SHARE.1 >= routes.len() * SHARE.0);
+        let Some((network, inside)) = found.filter(|_| !routes.is_empty()) else {
+            let network = Prefix::containing(middle, Self::POSITION_LEAST);
+            return Self { network, position: Self::POSITION_LEAST, held: 0 };
+        };
+        let positions = Self::POSITIONS
+            .step_by(4)
+            .filter(|&position| position == Self::POSITION_LEAST || position - network.len() <= BITS_MOST);
+        let windows = positions.map(|position| Self { network, position, held: held(inside, position) });
+        let most = windows.clone().map(|window| window.held).max().unwrap_or_default();
+        let holds_nearly_all = |window: &Self| window.held * 50 >= most * 49;
+        windows.clone().find(holds_nearly_all).expect("one holds the most")
+    }
+
+    /// Returns the number of slots.
+    pub(super) fn slots(&self) -> usize {
+        1 << (self.position - self.network.len())
+    }
+
+    /// Returns the first bits of the first slot, as a number.
+    pub(super) fn first_slot(&self) -> u64 {
+        (self.network.first() >> (128 - self.position)) as u64
+    }
+
+    /// Returns the number of the slot of an address in the network.
+    pub(super) fn slot_of(&self, address: u128) -> usize {
+        ((address >> (128 - self.position)) as u64 - self.first_slot()) as usize
+    }
+}
+
+/// Returns the number of routes, given in order, that cover slots of this length, or are in slots
+/// with few of them.
+fn held(routes: &[Prefix<u128>], position: u8) -> usize {
+    let covering = routes.iter().filter(|route| route.len() <= position).count();
+    let mut longer = routes.iter().filter(|route| route.len() > position).peekable();
+    let mut held = covering;
+    while let Some(first) = longer.next() {
+        let slot = Prefix::containing(first.first(), position);
+        let mut routes = 1;
+        while longer.next_if(|route| slot.contains(route.first())).is_some() {
+            routes += 1;
+        }
+        held += if routes <= ROUTES_HELD { routes } else { 0 };
+    }
+    held
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{NextHop, Route};
+
+    fn window(prefixes: impl Iterator<Item = Prefix<u128>>) -> Window {
+        let rib: Rib<u128> = prefixes.map(|prefix| Route { prefix, next_hop: NextHop(1) }).collect();
+        Window::of(&rib)
+    }
+
+    /// Networks of `len` bits below 2001:db8::/32, the numbers of which grow by `step`.
+    fn networks(count: u128, step: u128, len: u8) -> impl Iterator<Item = Prefix<u128>> {
+        let place = move |at: u128| 0x2001_0DB8 << 96 | (at * step) << (128 - len);
+        (0..count).map(move |at| Prefix::containing(place(at), len))
+    }
+
+    #[test]
+    fn the_network_has_nearly_all_routes_and_the_slots_have_few() {
+        // A /64 in each of 3,000 /48, beside a default route and routes elsewhere.
+        let elsewhere = (0..300).map(|at| Prefix::containing(0xFD00_u128 << 112 | at << 80, 48));
+        let routes = || networks(3000, 1 << 16, 64).chain([Prefix::ALL]).chain(elsewhere.clone());
+        let found = window(routes());
+        assert_eq!(
+            (found.network, found.position, found.slots()),
+            ("2001:db8::/36".parse().unwrap(), 48, 4096)
+        );
+        assert_eq!((found.held, found.first_slot()), (3000, 0x2001_0DB8_0000));
+        assert_eq!(found.slot_of(0x2001_0DB8_0007 << 80), 7);
+        // All /64s of a /48 are slots by themselves, and every sixteenth has company enough in a
+        // /60.
+        assert_eq!(window(networks(4000, 1, 64)).position, 64);
+        assert_eq!(window(networks(4000, 16, 64)).position, 60);
+        // Hosts of one /64 are in no window, nor are networks of the whole address space.
+        assert_eq!(window(networks(1000, 1, 128)).held, 0);
+        let anywhere = (0..1000_u128).map(|at| Prefix::containing(at << 118, 48));
+        assert_eq!(window(anywhere).slots(), 1);
+        assert_eq!(window(std::iter::empty()).slots(), 1);
+        let mut rib: Rib<u128> =
+            networks(100, 1 << 16, 64).map(|prefix| Route { prefix, next_hop: NextHop(0x7FFF) }).collect();
+        assert_eq!(Window::of(&rib).held, 100);
+        rib.insert(Prefix::ALL, NextHop(0x8000));
+        assert_eq!(Window::of(&rib).held, 0);
+    }
+}
