@@ -38,7 +38,6 @@ fn grouped(number: usize) -> String {
 #[test]
 fn the_figures_of_the_demo_are_those_that_the_program_computes() {
     let tables = internet(Size::FULL, NextHopModel::Near(40), 1).unwrap();
-    let rows = [row(&tables.ipv4).replace("ipv4", "IPv4"), row(&tables.ipv6).replace("ipv6", "IPv6")];
     for row in [row("IPv4", &tables.ipv4), row("IPv6", &tables.ipv6)] {
         assert!(README.lines().any(|line| line == row), "the README has no line {row:?}");
     }
