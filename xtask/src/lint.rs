@@ -1,12 +1,12 @@
 //! The checks that do not run the code.
 
 use crate::run::{DEFAULT_FEATURES, FEATURES, LARGE, cargo, run};
-use crate::{aarch64, comments, dependencies};
+use crate::{aarch64, comments, dependencies, pages};
 use anyhow::Result;
 use std::process::Command;
 
-/// Checks formatting, the width of comments, clippy, documentation, dependencies, and that the
-/// library compiles for another architecture.
+/// Checks formatting, the width of comments and pages, clippy, documentation, dependencies, and
+/// that the library compiles for another architecture.
 pub(crate) fn all() -> Result<()> {
     style()?;
     for features in [FEATURES, DEFAULT_FEATURES] {
@@ -20,17 +20,19 @@ pub(crate) fn all() -> Result<()> {
     aarch64::check()
 }
 
-/// Checks formatting, the width of comments and, without the [large](LARGE) crates, clippy.
+/// Checks formatting, the width of comments and pages, and the crates that are not
+/// [large](LARGE) by clippy.
 pub(crate) fn quick() -> Result<()> {
     style()?;
     let mut small = cargo(&["clippy", "--workspace", "--all-targets", "--locked"]);
     clippy(small.args(LARGE.iter().flat_map(|name| ["--exclude", name])))
 }
 
-/// Checks formatting and the width of comments.
+/// Checks formatting and the width of comments and pages.
 fn style() -> Result<()> {
     run(&mut cargo(&["fmt", "--all", "--check"]))?;
-    comments::check()
+    comments::check()?;
+    pages::check()
 }
 
 /// Runs clippy, for which a warning is an error.

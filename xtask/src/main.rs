@@ -15,6 +15,7 @@ mod hdl;
 mod instructions;
 mod lint;
 mod packages;
+mod pages;
 mod python;
 mod router;
 mod run;
@@ -30,7 +31,7 @@ usage: cargo xtask COMMAND
   test    everything below but datafusion, then all tests, both sanitizers, and every fuzz target for 3 seconds
           --quick: formatting, clippy and the unit tests
           --beside: both sanitizers, the Python package, the emulated 64-bit Arm and every fuzz target
-  lint    formatting, comments' width, clippy, documentation, licences and duplicate versions
+  lint    formatting, the width of comments and pages, clippy, documentation, licences and duplicate versions
   instructions  the instructions of a lookup of every engine, against docs/instructions.tsv; --record writes the counts there;
           --arm: those of 64-bit Arm, in an emulator, which no other command counts
   api     the public items of the published crates, against docs/public-api; --record writes them there

@@ -17,28 +17,25 @@ const PAPER: (u64, [(&str, u32); 3]) = (1_880, [("sail_b", 351), ("sail_u", 405)
 const BEGIN: &str = "\
 # Hardware pipelines
 
-`cargo xtask hdl` makes this page. The pipelines are in [`hdl/`](../hdl), and the host's side is the crate `fibula-hdl`. Each takes one
-address and one written word a clock and gives one answer a clock. SAIL's are those of Yang et al. (SIGCOMM 2014, sections 3, 5.1
-and 6.2); `mosaic` is fibula's own, and `dir24_8` is what hardware people know.
+`cargo xtask hdl` makes this page. The pipelines are in [`hdl/`](../hdl), and the host's side is the crate `fibula-hdl`.
+Each takes one address and one written word a clock and gives one answer a clock. SAIL's are those of Yang et al.
+(SIGCOMM 2014, sections 3, 5.1 and 6.2), `mosaic` is fibula's own, and `dir24_8` is DIR-24-8.
 
 ![The stages of a pipeline](hdl/pipeline.svg)
 
-- On chip, one table a stage. SAIL_B has 24 stages, SAIL_U 4, SAIL_L 2, mosaic 3. A stage takes one clock, or two with a register
-  behind its memory (`STAGE_CLOCKS`); an address is taken in each clock either way.
+- On chip, one table a stage. A stage takes one clock, or two with a register behind its memory (`STAGE_CLOCKS`).
 - Off chip, two memories behind queues: answers up to /24 (near), chunks of routes longer than /24 (far).
-- A word travels beside an address. Each address sees exactly the words that entered before it.
-- An address that enters between the words of one change is answered as before the change or as after it. The order of the
-  words makes it so; the page of `fibula-hdl` has the argument, and its tests look after every word.
+- A word travels beside an address. Each address sees exactly the words that entered before it. One that enters
+  between the words of a change is answered as before the change or as after it.
 ";
 
 const LARGER: &str = "
 ## A larger FPGA
 
-What larger tables take, by the driver: each pipeline is built with room to spare and then given the smallest sizes that hold the
-table. The maps of SAIL_B and SAIL_U on chip are the same for every table of IPv4, and 2^16 chunks of B24 are one for each /16; the
-memories off chip grow, and mosaic's tiles. A block of RAM holds 36 Kb, and a memory may need more of them than its bits: the table of
-Virtex 7 has what yosys took. IPv6 is not built. It would be SAIL_L with a stage for each of five levels (section 7 of the paper); below
-are the parts that it has on chip, as the engine `sail-l6` holds them.
+The smallest sizes that hold larger tables, by the driver. The maps of SAIL_B and SAIL_U on chip are the same for every
+IPv4 table, and 2^16 chunks of B24 are one for each /16. The memories off chip grow, and mosaic's tiles. A block of RAM
+holds 36 Kb, and a memory may need more blocks than its bits. IPv6 is not built. It would be SAIL_L with a stage for
+each of five levels (section 7 of the paper); below are its parts on chip, as the engine `sail-l6` holds them.
 
 ";
 
@@ -51,9 +48,8 @@ pub(super) fn write(
     larger: &str,
 ) -> Result<()> {
     let mut page = String::from(BEGIN);
-    page += "\n## Simulation\n\nVerilator's models. *even*: the memories off chip are never busy; the bench asserts every clock, and that an\n\
-             address sent alone is read off chip after as many clocks as its stages take, and the two of a queue. *rough*: the memories are\n\
-             busy at random, the queues fill, and the pipeline is reset in the middle.\n\n\
+    page += "\n## Simulation\n\nVerilator's models. *even*: the memories off chip are never busy, and the bench asserts the clocks of each address.\n\
+             *rough*: the memories are busy at random, the queues fill, and the pipeline is reset in the middle.\n\n\
              | pipeline | stages on chip | clocks a stage | routes | changes | words | what the bench printed |\n\
              | --- | ---: | ---: | ---: | ---: | ---: | --- |\n";
     for run in simulated {
@@ -68,8 +64,8 @@ pub(super) fn write(
             )?;
         }
     }
-    page += "\n## A lookup, followed\n\nThe reads of the model for one address in the table above. Memories up to 25 are on chip and named by their level; 32 is near,\n\
-             33 is far. The model of SAIL_B and SAIL_U stops at the longest level with a bit; the hardware reads all levels.\n\n\
+    page += "\n## A lookup, followed\n\nThe reads of the model for one address. Memories up to 25 are on chip and named by their level; 32 is near, 33 is far.\n\
+             The model of SAIL_B and SAIL_U stops at the longest level with a bit; the hardware reads all levels.\n\n\
              | pipeline | memory | index | data |\n| --- | ---: | ---: | ---: |\n";
     // What follows is the same for any number of clocks a stage.
     let simulated: Vec<&Simulated> = simulated.iter().filter(|run| run.stage_clocks == 1).collect();
@@ -99,8 +95,8 @@ fn synthesis(page: &mut String, devices: &[Device], routed: &[Routed]) -> Result
     let megabytes = |blocks36: f64| blocks36 * f64::from(36 << 10) / 8.0 / f64::from(1 << 20);
     write!(
         page,
-        "\n## Virtex 7\n\nyosys (`synth_xilinx -family xc7`), not placed. The paper's part has {blocks} blocks of 36 Kb, {:.2} MB. Its clocks are the paper's, by\n\
-         ISE 13.2; an open flow has no timing of that part to set beside them. No latch, combinational loop or net without a driver was found.\n\n\
+        "\n## Virtex 7\n\nyosys (`synth_xilinx -family xc7`), not placed. The paper's part has {blocks} blocks of 36 Kb, {:.2} MB. Its clocks are by\n\
+         ISE 13.2; an open flow has no timing of that part. No latch, combinational loop or net without a driver was found.\n\n\
          | pipeline | parameters | RAMB36 | RAMB18 | share of the part | LUT | FF | the paper's MHz |\n| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |\n",
         megabytes(blocks as f64)
     )?;
@@ -120,10 +116,9 @@ fn synthesis(page: &mut String, devices: &[Device], routed: &[Routed]) -> Result
             device.registers
         )?;
     }
-    *page += "\n## ECP5, placed and routed\n\nnextpnr, LFE5U-85, speed grade 8, the pipeline behind registers at its pins. One answer a clock makes Mpps equal to MHz. The part is\n\
-              made in 40 nm and the paper's in 28 nm, the tables are smaller, and the flows differ: these clocks say how the pipelines compare with each\n\
-              other and how they fall with size, and nothing about the paper's.\n\n\
-              The longest path goes from one register or memory to the next; its time is given with the part of it that is spent on wires.\n\n\
+    *page += "\n## ECP5, placed and routed\n\nnextpnr, LFE5U-85, speed grade 8, the pipeline behind registers at its pins. One answer a clock makes Mpps equal to MHz.\n\
+              These clocks compare the pipelines with each other and by size. They say nothing about the paper's part, which is made\n\
+              in 28 nm instead of 40 and by another flow.\n\n\
               | pipeline | size | clocks a stage | blocks of 18 Kb | MHz = Mpps | longest path | ns | on wires |\n\
               | --- | --- | ---: | ---: | ---: | --- | ---: | ---: |\n";
     for Routed { name, size, stage_clocks, blocks, megahertz, path } in routed {
@@ -138,9 +133,8 @@ fn synthesis(page: &mut String, devices: &[Device], routed: &[Routed]) -> Result
 
 fn memory(page: &mut String, simulated: &[&Simulated]) -> Result<()> {
     let bytes = |bits: f64| bits / 8.0 / f64::from(1 << 20);
-    *page += "\n## On chip, beside PBF\n\nBloom filters take 18.755 bits a prefix (the paper, section 6.2). The pipelines' tables take what their parameters reserve, whatever\n\
-              the table holds; with 16-bit next hops. mosaic is the one that reserves more than the paper's part has at that width: the size in the table of\n\
-              Virtex 7 is for 8-bit next hops that neighbours share.\n\n| pipeline | prefixes | MB on chip | MB of PBF |\n| --- | ---: | ---: | ---: |\n";
+    *page += "\n## On chip, beside PBF\n\nBloom filters take 18.755 bits a prefix (the paper, section 6.2). The pipelines take what their parameters reserve,\n\
+              whatever the table holds, with 16-bit next hops. At that width mosaic reserves more than the paper's part has.\n\n| pipeline | prefixes | MB on chip | MB of PBF |\n| --- | ---: | ---: | ---: |\n";
     for run in simulated {
         let [_, _, _, routes, bits] = run.module.numbers[..] else { continue };
         let pbf = bytes(routes as f64 * PBF_BITS);
