@@ -26,11 +26,12 @@
 
 use crate::arch::Isa;
 use crate::engine::{
-    About, Config, Cost, Engine, Estimate, Lookup, Meter, Persist, Persistence, Update, Updates, Width,
+    About, Config, Cost, Engine, Estimate, Level, Lookup, Meter, Persist, Persistence, Survey, Update, Updates,
+    Width,
 };
 use crate::memory::{Array, Memory};
 use crate::sections::{SectionWriter, Sections, unsound};
-use crate::{Address, Delta, Error, Rib};
+use crate::{Address, Delta, Error, Family, Rib};
 use std::hint::select_unpredictable;
 use std::ops::Range;
 
@@ -49,25 +50,30 @@ pub(crate) const ABOUT: About = About {
     paper: "Lampson, Srinivasan, Varghese, IP Lookups using Multiway and Multicolumn Search, INFOCOM 1998",
     year: 1998,
     updates: Updates::InPlace,
-    estimate: |survey, _| {
-        if survey.routes() > ROUTES_MOST {
-            return Estimate::UNKNOWN;
-        }
-        let halvings = (2.0 * survey.routes().max(1) as f32).log2();
-        Estimate { ns: NS_FIRST + NS_HALVING * halvings, bytes: survey.routes() * BYTES_ROUTE }
-    },
+    estimate,
     ..About::DEFAULT
 };
 
 /// The most routes of a table for which `best` may take this engine: a change costs O(n).
 const ROUTES_MOST: usize = 4096;
 
-/// The nanoseconds of a lookup in a batch, without and for each halving.
-const NS_FIRST: f32 = 0.5;
-const NS_HALVING: f32 = 0.5;
-
 /// The most bytes of a route: two intervals.
 const BYTES_ROUTE: usize = 40;
+
+/// Estimates a count or a search. IPv6 addresses are compared one by one, so that already for a few
+/// routes the engines that compare the numbers of a line are faster.
+fn estimate(survey: &Survey<'_>, _: Level) -> Estimate {
+    let (routes, intervals) = (survey.routes(), 2 * survey.routes() + 1);
+    if routes > ROUTES_MOST {
+        return Estimate::UNKNOWN;
+    }
+    let ns = match survey.family() {
+        Family::Ipv4 if intervals <= COUNTED_MOST => 0.3 * intervals as f32,
+        Family::Ipv4 => 1.0 + 0.6 * (intervals as f32).log2(),
+        Family::Ipv6 => 3.0 * (intervals as f32).log2().max(1.0) - 1.7,
+    };
+    Estimate { ns, bytes: routes * BYTES_ROUTE }
+}
 
 /// The sorted intervals; see the [module page](self). There is at least one.
 #[derive(Clone, Debug)]

@@ -1,6 +1,5 @@
 //! [`Compiled`]: a table whose lookups tell the route, not only its next hop.
 
-use crate::registry;
 use fibula::{Address, Fib, NextHop, Prefix, Rib, Route, View};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -8,9 +7,6 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 /// The number of addresses that are looked up in the plain table before an engine is built. It
 /// takes about as long as building one.
 const ONE_BY_ONE: usize = 20_000;
-
-/// The engines that are tried: first those that build in a fraction of a second and answer fast.
-const PREFERRED: [&str; 6] = ["dir24-8", "poptrie", "sail-l", "dxr", "radix", "oracle"];
 
 /// A compiled table. Its next hops are indices of routes, so that the answer to an address is the
 /// route itself. For a table that was compiled before and whose routes are not known, they are
@@ -77,18 +73,12 @@ impl<A: Address> Compiled<A> {
         place.map_or(NextHop::NONE, |place| NextHop(place as u32 + 1))
     }
 
-    /// Compiles routes by the first of the preferred engines that holds them; `None` if none does.
+    /// Compiles the routes; `None` if no engine holds them.
     fn compile(&self) -> Option<Box<dyn View<A>>> {
         let numbered = self.routes.iter().zip(1..);
         let numbered =
             numbered.map(|(route, place)| Route { prefix: route.prefix, next_hop: NextHop(place) });
-        let numbered: Rib<A> = numbered.collect();
-        let known =
-            |name: &&str| registry::engines().iter().any(|e| e.about.name == *name && e.does(A::FAMILY));
-        PREFERRED
-            .iter()
-            .filter(|name| known(name))
-            .find_map(|name| Some(Fib::build(name, &numbered).ok()?.into()))
+        Some(Fib::new(&numbered.collect()).ok()?.into())
     }
 }
 
