@@ -1,0 +1,148 @@
+//! [`Directive`]: a comment of a page that says what stands below it.
+
+use crate::plot::{Chart, Kind, Series};
+use crate::rows::{Step, groups, words};
+use crate::template::{Template, get, shown};
+use crate::{Error, Evidence, Row, table};
+use serde_json::Value;
+
+/// A column of a table: its title and what its cells are.
+type Column = (String, Template);
+
+/// A comment, read.
+#[derive(Debug, Default)]
+pub(crate) struct Directive {
+    pub(crate) what: String,
+    /// The file of the evidence, as the page names it.
+    pub(crate) file: String,
+    steps: Vec<Step>,
+    by: Option<Vec<String>>,
+    show: Vec<Column>,
+    across: Option<Column>,
+    kind: Option<(Kind, String)>,
+    x: String,
+    y: String,
+    /// The file of a plot, beside the evidence.
+    pub(crate) to: String,
+}
+
+impl Directive {
+    /// Reads the text between `<!--` and `-->`.
+    pub(crate) fn parse(text: &str) -> Result<Self, Error> {
+        let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+        let (what, file) = lines.next().and_then(|line| line.split_once(' ')).unwrap_or_default();
+        let mut directive = Self { what: what.into(), file: file.trim().into(), ..Self::default() };
+        for line in lines {
+            let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
+            let rest = rest.trim();
+            match word {
+                "by" => directive.by = Some(words(rest)),
+                "show" => directive.show = rest.split('|').map(column).collect::<Result<_, _>>()?,
+                "across" => directive.across = Some(column(rest)?),
+                "lines" => directive.kind = Some((Kind::Lines, rest.into())),
+                "bars" => directive.kind = Some((Kind::Bars, rest.into())),
+                "x" => directive.x = rest.into(),
+                "y" => directive.y = rest.into(),
+                "to" => directive.to = rest.into(),
+                _ => directive.steps.push(
+                    Step::parse(word, rest)?.ok_or_else(|| Error::new(format!("unknown word {word:?}")))?,
+                ),
+            }
+        }
+        Ok(directive)
+    }
+
+    fn rows<'e>(&self, evidence: &'e Evidence) -> Result<Vec<&'e Row>, Error> {
+        let rows = self.steps.iter().fold(evidence.rows.iter().collect(), |rows, step| step.take(rows));
+        if rows.is_empty() { Err(Error::new("no row of the evidence is left")) } else { Ok(rows) }
+    }
+
+    /// Returns the rows of each line.
+    fn lines<'e>(&self, evidence: &'e Evidence) -> Result<Vec<Vec<&'e Row>>, Error> {
+        let rows = self.rows(evidence)?;
+        Ok(match &self.by {
+            Some(keys) => groups(rows, keys),
+            None => rows.into_iter().map(|row| vec![row]).collect(),
+        })
+    }
+
+    /// Returns the rows as a table.
+    pub(crate) fn table(&self, evidence: &Evidence) -> Result<String, Error> {
+        let lines = self.lines(evidence)?;
+        let mut header: Vec<String> = self.show.iter().map(|(title, _)| title.clone()).collect();
+        let mut cells: Vec<Vec<String>> =
+            lines.iter().map(|rows| self.show.iter().map(|(_, cell)| cell.of(rows)).collect()).collect();
+        if let Some((key, template)) = &self.across {
+            let at = |row: &Row| get(row, key).and_then(|value| shown(value, 1.0));
+            for name in distinct(lines.iter().flatten().filter_map(|row| at(row))) {
+                for (cells, rows) in cells.iter_mut().zip(&lines) {
+                    let of: Vec<&Row> =
+                        rows.iter().copied().filter(|row| at(row).as_ref() == Some(&name)).collect();
+                    cells.push(if of.is_empty() { String::new() } else { template.of(&of) });
+                }
+                header.push(name);
+            }
+        }
+        Ok(table(&header, &cells))
+    }
+
+    /// Returns the rows as a list, each a line that is not wrapped yet.
+    pub(crate) fn list(&self, evidence: &Evidence) -> Result<Vec<String>, Error> {
+        let lines = self.lines(evidence)?;
+        Ok(lines
+            .iter()
+            .map(|rows| self.show.iter().map(|(_, text)| text.of(rows)).collect::<Vec<_>>().join(" "))
+            .collect())
+    }
+
+    /// Returns the rows as a plot: its title and its drawing.
+    pub(crate) fn plot(&self, evidence: &Evidence) -> Result<(String, String), Error> {
+        let rows = self.rows(evidence)?;
+        let (kind, by) = self.kind.clone().ok_or_else(|| Error::new("expected lines or bars"))?;
+        let text =
+            |row: &Row, key: &str| get(row, key).and_then(|value| shown(value, 1.0)).unwrap_or_default();
+        let positions = distinct(rows.iter().map(|row| text(row, &self.x)));
+        let series = groups(rows, std::slice::from_ref(&by)).into_iter().map(|rows| Series {
+            name: text(rows[0], &by),
+            values: positions
+                .iter()
+                .map(|position| {
+                    let row = rows.iter().find(|row| text(row, &self.x) == *position)?;
+                    get(row, &self.y).and_then(Value::as_f64)
+                })
+                .collect(),
+            is_faint: false,
+        });
+        let title = |key: &str| key.replace('_', " ");
+        let chart = Chart {
+            kind,
+            x: title(&self.x),
+            y: title(&self.y),
+            positions: positions.clone(),
+            series: series.collect(),
+        };
+        let drawing = chart.svg()?.replace("currentColor", "#777777");
+        Ok((format!("{} by {}", chart.y, chart.x), drawing))
+    }
+}
+
+/// Reads `title = TEMPLATE`, or a key alone.
+fn column(text: &str) -> Result<Column, Error> {
+    let text = text.trim();
+    Ok(match text.split_once(" = ") {
+        Some((title, template)) => (title.trim().into(), Template::parse(template)?),
+        None if text.contains('{') => (String::new(), Template::parse(text)?),
+        None => (text.replace('_', " "), Template::parse(&format!("{{{text}}}"))?),
+    })
+}
+
+/// Returns the different values, in the order of their first appearance.
+fn distinct(values: impl Iterator<Item = String>) -> Vec<String> {
+    let mut all = Vec::new();
+    for value in values {
+        if !all.contains(&value) {
+            all.push(value);
+        }
+    }
+    all
+}
