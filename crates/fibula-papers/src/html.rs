@@ -1,8 +1,8 @@
 //! Exhibits as one HTML file that needs no network.
 
 use crate::finding::distinct;
-use crate::markdown::number;
-use crate::{Error, Plot, Reproduction, Row, plot};
+use crate::{Error, Reproduction, Row};
+use fibula_kit::short;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 /// The style: one column, tables that scroll sideways on a phone, colours of the reader's choice.
@@ -79,10 +79,8 @@ fn contents(reproductions: &[Reproduction]) -> Markup {
 fn section(reproduction: &Reproduction) -> Result<Markup, Error> {
     let Reproduction { exhibit, finding, took, .. } = reproduction;
     let mut plots = Vec::new();
-    if finding.plot != Plot::None {
-        for unit in finding.units() {
-            plots.extend(plot::svg(finding, unit)?);
-        }
+    for chart in finding.charts() {
+        plots.push(chart.svg()?);
     }
     Ok(html! {
         section id=(anchor(reproduction)) {
@@ -112,7 +110,7 @@ fn line(row: &Row<'_>) -> Markup {
     html! {
         tr {
             td { (row.series) } td { (row.at) } td { (row.unit) }
-            @for value in [row.paper_value, row.ours, row.ratio] { td.number { (number(value)) } }
+            @for value in [row.paper_value, row.ours, row.ratio] { td.number { (value.map(short).unwrap_or_default()) } }
         }
     }
 }
