@@ -53,7 +53,9 @@ impl Directive {
     }
 
     fn rows<'e>(&self, evidence: &'e Evidence) -> Result<Vec<&'e Row>, Error> {
-        let rows = self.steps.iter().fold(evidence.rows.iter().collect(), |rows, step| step.take(rows));
+        let has = |row: &&Row| self.across.as_ref().is_none_or(|(key, _)| get(row, key).is_some());
+        let rows = evidence.rows.iter().filter(has).collect();
+        let rows = self.steps.iter().fold(rows, |rows, step| step.take(rows));
         if rows.is_empty() { Err(Error::new("no row of the evidence is left")) } else { Ok(rows) }
     }
 

@@ -25,19 +25,19 @@
 //! | line | what it does |
 //! | --- | --- |
 //! | `where KEY` | keeps the rows that have the key |
-//! | `where KEY OP VALUE` | keeps the rows that compare so: `=`, `!=`, `<`, `>`, and `~` for "contains". `A \| B` is one of some values, `{KEY}` another key of the row |
+//! | `where KEY OP VALUE` | keeps the rows that compare so: `=`, `!=`, `<`, `>`, `~` for "contains" and `!~`. `A \| B` is one of some values, `{KEY}` another key of the row |
 //! | `sort KEY`, `sort -KEY` | sorts, the least or the greatest first |
 //! | `first KEY...` | keeps the first row of each combination of values |
 //! | `top N` | keeps the first rows |
 //! | `by KEY...` | one line for all rows of each combination of values |
 //! | `show COLUMN \| COLUMN...` | the columns: a key, or `title = TEMPLATE` |
-//! | `across KEY = TEMPLATE` | further columns: one for each value of the key |
+//! | `across KEY = TEMPLATE` | further columns: one for each value of the key; rows without it are left out |
 //! | `lines KEY`, `bars KEY` | the key of a plot's series |
 //! | `x KEY`, `y KEY`, `to FILE` | its axes, and its file beside the evidence |
 //!
 //! A template is text with keys in braces: `{bytes}`, divided by a number: `{bytes/1024}`, inside an
 //! object: `{mlps.prefix}`, of all rows of a line: `{max ns}`, `{min ns}`, `{sum ns}`, `{median ns}`,
-//! `{count ns}`, or of the row that has the greatest value of another key: `{engine@mlps}`. Text in
+//! `{count ns}`, `{last ns}`, or of the row that has the greatest value of another key: `{engine@mlps}`. Text in
 //! square brackets is left out where a key of it has no value.
 #![forbid(unsafe_code)]
 

@@ -89,16 +89,16 @@ fn write(
     })
 }
 
-/// Says how and where evidence was measured.
+/// Says how and where evidence was measured. Of the processor it says the name and the cores.
 fn made(header: &Header, file: &str, name: &str) -> String {
     let Header { command, commit, processor, device, load, date, .. } = header;
+    let processor = processor.splitn(3, ", ").take(2).collect::<Vec<_>>().join(", ");
     let known =
         |before: &str, text: &str| if text.is_empty() { String::new() } else { format!("{before}{text}") };
-    let place =
-        [known(", ", device), known(", load ", load), known(", commit ", commit), known(", ", date)].concat();
+    let (device, load, commit) = (known(", ", device), known(", load ", load), known(", commit ", commit));
     format!(
-        "Measured by `{command}` on {processor}{place}. `fibula study page {name}` writes the tables below \
-         from [{file}]({file}), where all rows are."
+        "Measured by `{command}` on {processor}{device}{load}{commit}, {date}. `fibula study page {name}` makes \
+         the tables from [{file}]({file})."
     )
 }
 
@@ -124,7 +124,7 @@ fn wrapped(text: &str, indent: &str) -> String {
 mod tests {
     use super::*;
 
-    const EVIDENCE: &str = r#"{"study": "x", "command": "fibula study x -t a b", "processor": "a machine", "load": "0.5", "date": "2026-01-01"}
+    const EVIDENCE: &str = r#"{"study": "x", "command": "fibula study x -t a b", "processor": "a machine, 2 cores, much memory", "load": "0.5", "date": "2026-01-01"}
 {"engine": "dxr", "trace": "prefix", "size": 10, "mlps": 100.5}
 {"engine": "dxr", "trace": "random", "size": 20, "mlps": 200}
 {"engine": "radix", "trace": "prefix", "size": 10, "mlps": 8.25}
@@ -147,7 +147,9 @@ mod tests {
     fn a_page_says_how_it_was_made() {
         let made = body("made evidence/x.jsonl");
         assert!(
-            made.starts_with("Measured by `fibula study x -t a b` on a machine, load 0.5, 2026-01-01."),
+            made.starts_with(
+                "Measured by `fibula study x -t a b` on a machine, 2 cores, load 0.5, 2026-01-01."
+            ),
             "{made}"
         );
         assert!(made.contains("`fibula study page docs/x.md`"), "{made}");
@@ -175,7 +177,7 @@ mod tests {
             "- `lulea`: too many routes.\n"
         );
         assert_eq!(
-            body("table x.jsonl\nwhere size != 10\nwhere size\nshow size"),
+            body("table x.jsonl\nwhere size != 10\nwhere engine !~ ulea\nshow size"),
             "| size |\n| ---: |\n| 20 |\n"
         );
         assert_eq!(
@@ -199,7 +201,7 @@ mod tests {
         };
         assert_eq!(wrong("table x.jsonl\nwhen a"), "line 2: unknown word \"when\"");
         assert_eq!(wrong("table x.jsonl\nwhere engine = nobody"), "line 2: no row of the evidence is left");
-        assert!(wrong("table x.jsonl\nwhere a ? b").contains("expected = != < > or ~"));
+        assert!(wrong("table x.jsonl\nwhere a ? b").contains("expected = != < > ~ or !~"));
         assert!(wrong("plot x.jsonl\nx size").contains("expected lines or bars"));
         assert!(
             filled("<!-- table x.jsonl\n-->\n").unwrap_err().to_string().contains("expected <!-- end -->")

@@ -23,6 +23,7 @@ pub(crate) enum Op {
     Less,
     Greater,
     Contains,
+    Lacks,
 }
 
 impl Step {
@@ -39,7 +40,8 @@ impl Step {
                     "<" => Op::Less,
                     ">" => Op::Greater,
                     "~" => Op::Contains,
-                    other => return Err(Error::new(format!("expected = != < > or ~ and not {other:?}"))),
+                    "!~" => Op::Lacks,
+                    other => return Err(Error::new(format!("expected = != < > ~ or !~ and not {other:?}"))),
                 };
                 let values = values.split('|').map(|value| value.trim().to_owned()).collect();
                 Self::Where { key: key.into(), op, values }
@@ -90,7 +92,7 @@ pub(crate) fn groups<'r>(rows: Vec<&'r Row>, keys: &[String]) -> Vec<Vec<&'r Row
 }
 
 fn holds(row: &Row, key: &str, op: Op, values: &[String]) -> bool {
-    let Some(own) = get(row, key) else { return op == Op::Differs };
+    let Some(own) = get(row, key) else { return matches!(op, Op::Differs | Op::Lacks) };
     let text = plain(own);
     let is = |value: &String| {
         // A key in braces is another value of the same row.
@@ -105,10 +107,10 @@ fn holds(row: &Row, key: &str, op: Op, values: &[String]) -> bool {
             Op::Equal | Op::Differs => order == Ordering::Equal,
             Op::Less => order == Ordering::Less,
             Op::Greater => order == Ordering::Greater,
-            Op::Contains => text.contains(&value),
+            Op::Contains | Op::Lacks => text.contains(&value),
         }
     };
-    values.iter().any(is) != (op == Op::Differs)
+    values.iter().any(is) != matches!(op, Op::Differs | Op::Lacks)
 }
 
 /// Returns a value as it is compared: numbers with all their digits.

@@ -7,6 +7,7 @@ use serde_json::Value;
 #[derive(Clone, Debug, PartialEq)]
 enum Of {
     First,
+    Last,
     Min,
     Max,
     Sum,
@@ -60,12 +61,15 @@ fn key(text: &str) -> Result<Part, Error> {
     let (of, key) = match name.split_once([' ', '@']) {
         None => (Of::First, name),
         Some((key, other)) if name.contains('@') => (Of::At(other.into()), key),
+        Some(("last", key)) => (Of::Last, key),
         Some(("min", key)) => (Of::Min, key),
         Some(("max", key)) => (Of::Max, key),
         Some(("sum", key)) => (Of::Sum, key),
         Some(("median", key)) => (Of::Median, key),
         Some(("count", key)) => (Of::Count, key),
-        Some(_) => return Err(Error::new(format!("expected min, max, sum, median or count in {text:?}"))),
+        Some(_) => {
+            return Err(Error::new(format!("expected last, min, max, sum, median or count in {text:?}")));
+        }
     };
     Ok(Part::Key { of, key: key.into(), divisor })
 }
@@ -98,6 +102,7 @@ fn value(of: &Of, key: &str, divisor: f64, rows: &[&Row]) -> Option<String> {
     };
     let number = match of {
         Of::First => return shown(get(rows.first()?, key)?, divisor),
+        Of::Last => return shown(get(rows.last()?, key)?, divisor),
         Of::At(other) => {
             let size = |row: &Row| get(row, other).and_then(Value::as_f64);
             let most = rows
@@ -160,7 +165,7 @@ mod tests {
         let of = |text: &str| Template::parse(text).unwrap().of(&all);
         assert_eq!(of("{engine}: {ns} ns"), "dxr: 3 ns");
         assert_eq!(of("{min ns} {max ns} {sum ns} {median ns} {count bytes}"), "3 50.2 57.2 4 1");
-        assert_eq!(of("{engine@ns}, {bytes@ns/1024}"), "radix, 2");
+        assert_eq!(of("{engine@ns}, {bytes@ns/1024}, {last engine}"), "radix, 2, lulea");
         assert_eq!([of("{mlps.a}"), of("{mlps}")], ["4.50", "a 4.50"]);
         assert_eq!([of("{none}"), of("a {none} b"), of("{ns}[ ({none})]")], ["", "", "3"]);
         assert_eq!(Template::parse("{is} {list}").unwrap().of(&all[2..]), "yes 1 b");
