@@ -1,10 +1,9 @@
 //! [`Directive`]: a comment of a page that says what stands below it.
 
-use crate::plot::{Chart, Kind, Series};
-use crate::rows::{Step, groups, words};
+use crate::plot::{Chart, Kind};
+use crate::rows::{Step, distinct, groups, words};
 use crate::template::{Template, get, shown};
 use crate::{Error, Evidence, Row, table};
-use serde_json::Value;
 
 /// A column of a table: its title and what its cells are.
 type Column = (String, Template);
@@ -101,28 +100,8 @@ impl Directive {
     pub(crate) fn plot(&self, evidence: &Evidence) -> Result<(String, String), Error> {
         let rows = self.rows(evidence)?;
         let (kind, by) = self.kind.clone().ok_or_else(|| Error::new("expected lines or bars"))?;
-        let text =
-            |row: &Row, key: &str| get(row, key).and_then(|value| shown(value, 1.0)).unwrap_or_default();
-        let positions = distinct(rows.iter().map(|row| text(row, &self.x)));
-        let series = groups(rows, std::slice::from_ref(&by)).into_iter().map(|rows| Series {
-            name: text(rows[0], &by),
-            values: positions
-                .iter()
-                .map(|position| {
-                    let row = rows.iter().find(|row| text(row, &self.x) == *position)?;
-                    get(row, &self.y).and_then(Value::as_f64)
-                })
-                .collect(),
-            is_faint: false,
-        });
-        let title = |key: &str| key.replace('_', " ");
-        let chart = Chart {
-            kind,
-            x: title(&self.x),
-            y: title(&self.y),
-            positions: positions.clone(),
-            series: series.collect(),
-        };
+        let ys: Vec<&str> = self.y.split(' ').collect();
+        let chart = Chart::of(kind, &rows, &by, &self.x, &ys);
         let drawing = chart.svg()?.replace("currentColor", "#777777");
         Ok((format!("{} by {}", chart.y, chart.x), drawing))
     }
@@ -136,15 +115,4 @@ fn column(text: &str) -> Result<Column, Error> {
         None if text.contains('{') => (String::new(), Template::parse(text)?),
         None => (text.replace('_', " "), Template::parse(&format!("{{{text}}}"))?),
     })
-}
-
-/// Returns the different values, in the order of their first appearance.
-fn distinct(values: impl Iterator<Item = String>) -> Vec<String> {
-    let mut all = Vec::new();
-    for value in values {
-        if !all.contains(&value) {
-            all.push(value);
-        }
-    }
-    all
 }

@@ -3,6 +3,7 @@
 use crate::Error;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use std::process::Command;
 
 /// One measurement.
 pub type Row = Map<String, Value>;
@@ -26,6 +27,26 @@ pub struct Header {
     pub load: String,
     /// The day.
     pub date: String,
+}
+
+impl Header {
+    /// Returns the header of what this process measures: with the commit of the folder that it runs
+    /// in, the load of the system and the day.
+    #[must_use]
+    pub fn here(study: &str, command: String, processor: String) -> Self {
+        let told = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
+        let git = Command::new("git").args(["describe", "--always", "--dirty"]).output();
+        let commit = git.ok().filter(|git| git.status.success()).map(|git| git.stdout).unwrap_or_default();
+        Self {
+            study: study.into(),
+            command,
+            commit: String::from_utf8_lossy(&commit).trim().into(),
+            processor,
+            load: told.split(' ').next().unwrap_or_default().into(),
+            date: chrono::Utc::now().format("%Y-%m-%d").to_string(),
+            ..Self::default()
+        }
+    }
 }
 
 /// A row beside what it is of: the keys of both, one after the other.

@@ -33,7 +33,7 @@
 //! | `show COLUMN \| COLUMN...` | the columns: a key, or `title = TEMPLATE` |
 //! | `across KEY = TEMPLATE` | further columns: one for each value of the key; rows without it are left out |
 //! | `lines KEY`, `bars KEY` | the key of a plot's series |
-//! | `x KEY`, `y KEY`, `to FILE` | its axes, and its file beside the evidence |
+//! | `x KEY`, `y KEY...`, `to FILE` | its axes, and its file beside the evidence |
 //!
 //! A template is text with keys in braces: `{bytes}`, divided by a number: `{bytes/1024}`, inside an
 //! object: `{mlps.prefix}`, of all rows of a line: `{max ns}`, `{min ns}`, `{sum ns}`, `{median ns}`,
@@ -55,4 +55,5 @@ pub use error::Error;
 pub use evidence::{Evidence, Header, Row, With};
 pub use number::short;
 pub use page::{Filled, fill};
+pub use rows::distinct;
 pub use table::table;

@@ -95,9 +95,10 @@ fn made(header: &Header, file: &str, name: &str) -> String {
     let processor = processor.splitn(3, ", ").take(2).collect::<Vec<_>>().join(", ");
     let known =
         |before: &str, text: &str| if text.is_empty() { String::new() } else { format!("{before}{text}") };
-    let (device, load, commit) = (known(", ", device), known(", load ", load), known(", commit ", commit));
+    let (processor, commit) = (known(" on ", &processor), known(", commit ", commit));
+    let (device, load) = (known(", ", device), known(", load ", load));
     format!(
-        "Measured by `{command}` on {processor}{device}{load}{commit}, {date}. `fibula study page {name}` makes \
+        "Measured by `{command}`{processor}{device}{load}{commit}, {date}. `fibula study page {name}` makes \
          the tables from [{file}]({file})."
     )
 }

@@ -1,7 +1,10 @@
 //! [`Chart`]: values drawn as SVG that takes its colours from the page.
 
-use crate::Error;
+use crate::rows::{distinct, groups};
+use crate::template::{get, shown};
+use crate::{Error, Row};
 use plotters::prelude::*;
+use serde_json::Value;
 
 /// The size of a plot, in pixels; pages scale it.
 const SIZE: (u32, u32) = (720, 360);
@@ -62,6 +65,31 @@ pub struct Chart {
 type DrawingError<'t> = Box<dyn std::error::Error + Send + Sync + 't>;
 
 impl Chart {
+    /// Returns the chart of rows: the key `x` has the positions. There is a series for each value of
+    /// the key `by` and each of the keys `ys` that any of its rows has; those after the first are
+    /// faint and have the key in their names.
+    #[must_use]
+    pub fn of(kind: Kind, rows: &[&Row], by: &str, x: &str, ys: &[&str]) -> Self {
+        let text =
+            |row: &Row, key: &str| get(row, key).and_then(|value| shown(value, 1.0)).unwrap_or_default();
+        let positions = distinct(rows.iter().map(|row| text(row, x)));
+        let mut series: Vec<Series> = Vec::new();
+        for rows in groups(rows.to_vec(), &[by.to_owned()]) {
+            let before = series.len();
+            for y in ys.iter().filter(|y| rows.iter().any(|row| get(row, y).is_some())) {
+                let at = |position: &String| rows.iter().find(|row| text(row, x) == *position);
+                let values = positions.iter().map(|position| get(at(position)?, y).and_then(Value::as_f64));
+                let mut name = text(rows[0], by);
+                if *y != ys[0] {
+                    name.extend([", ", &y.replace('_', " ")]);
+                }
+                series.push(Series { name, values: values.collect(), is_faint: series.len() > before });
+            }
+        }
+        let title = |key: &str| key.replace('_', " ");
+        Self { kind, x: title(x), y: title(ys.first().unwrap_or(&"")), positions, series }
+    }
+
     /// Draws the chart.
     ///
     /// # Errors
@@ -146,25 +174,20 @@ mod tests {
 
     #[test]
     fn a_plot_names_its_series_and_takes_the_pages_colours() {
-        let series = |name: &str, values: [Option<f64>; 2], is_faint| Series {
-            name: name.into(),
-            values: values.into(),
-            is_faint,
-        };
+        let rows = [
+            r#"{"series": "D18R", "threads": 1, "mlps": 200, "paper": 117}"#,
+            r#"{"series": "D18R", "threads": 2, "mlps": 390}"#,
+            r#"{"series": "IXP", "threads": 1, "paper": 30}"#,
+        ];
+        let rows = rows.map(|row| serde_json::from_str::<Row>(row).unwrap());
         for kind in [Kind::Lines, Kind::Bars] {
-            let chart = Chart {
-                kind,
-                x: "threads".into(),
-                y: "Mlps".into(),
-                positions: ["1", "2"].map(String::from).into(),
-                series: vec![
-                    series("D18R", [Some(200.0), Some(390.0)], false),
-                    series("D18R, paper", [Some(117.0), None], true),
-                    series("D16R", [Some(150.0), None], false),
-                ],
-            };
+            let chart =
+                Chart::of(kind, &rows.iter().collect::<Vec<_>>(), "series", "threads", &["mlps", "paper"]);
+            let series: Vec<_> = chart.series.iter().map(|series| (&*series.name, series.is_faint)).collect();
+            assert_eq!(series, [("D18R", false), ("D18R, paper", true), ("IXP, paper", false)]);
+            assert_eq!(chart.series[1].values, [Some(117.0), None]);
             let svg = chart.svg().unwrap();
-            for text in ["D18R", "D18R, paper", "D16R", "threads", "Mlps", "currentColor"] {
+            for text in ["D18R", "D18R, paper", "IXP, paper", "threads", "mlps", "currentColor"] {
                 assert!(svg.contains(text), "{text}: {svg}");
             }
             assert!(!svg.contains(INK_TEXT.0));

@@ -91,6 +91,17 @@ pub(crate) fn groups<'r>(rows: Vec<&'r Row>, keys: &[String]) -> Vec<Vec<&'r Row
     groups
 }
 
+/// Returns the different values, in the order of their first appearance.
+pub fn distinct<T: PartialEq>(values: impl Iterator<Item = T>) -> Vec<T> {
+    let mut all = Vec::new();
+    for value in values {
+        if !all.contains(&value) {
+            all.push(value);
+        }
+    }
+    all
+}
+
 fn holds(row: &Row, key: &str, op: Op, values: &[String]) -> bool {
     let Some(own) = get(row, key) else { return matches!(op, Op::Differs | Op::Lacks) };
     let text = plain(own);

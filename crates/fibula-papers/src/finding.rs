@@ -1,6 +1,5 @@
 //! [`Finding`]: what an exhibit shows here, beside what it shows in the paper.
 
-use fibula_kit::plot::{Chart, Kind, Series};
 use serde::Serialize;
 use std::fmt::Display;
 
@@ -142,56 +141,6 @@ impl Finding {
         self.notes.push(note.into());
         self
     }
-
-    /// Returns the plots: one for each unit with more than one position. The paper's values are
-    /// series of their own.
-    #[must_use]
-    pub fn charts(&self) -> Vec<Chart> {
-        let kind = match self.plot {
-            Plot::None => return Vec::new(),
-            Plot::Lines => Kind::Lines,
-            Plot::Bars => Kind::Bars,
-        };
-        let units = distinct(self.points.iter().map(|point| point.unit));
-        units.into_iter().filter_map(|unit| self.chart(kind, unit)).collect()
-    }
-
-    fn chart(&self, kind: Kind, unit: &str) -> Option<Chart> {
-        let points: Vec<&Point> = self.points.iter().filter(|point| point.unit == unit).collect();
-        let positions = distinct(points.iter().map(|point| point.at.as_str()));
-        let mut series = Vec::new();
-        for name in distinct(points.iter().map(|point| point.series.as_str())) {
-            let of = |value: fn(&Point) -> Option<f64>| -> Vec<Option<f64>> {
-                let at = |position: &&str| {
-                    points.iter().find(|point| point.series == name && point.at == **position)
-                };
-                positions.iter().map(|position| at(position).and_then(|point| value(point))).collect()
-            };
-            let (ours, paper) = (of(|point| point.ours), of(|point| point.paper));
-            let is_alone = ours.iter().all(Option::is_none);
-            series.push(Series { name: name.to_owned(), values: ours, is_faint: false });
-            if paper.iter().any(Option::is_some) {
-                if is_alone {
-                    series.pop();
-                }
-                series.push(Series { name: format!("{name}, paper"), values: paper, is_faint: !is_alone });
-            }
-        }
-        let (x, y) = (self.axis.to_owned(), unit.to_owned());
-        let positions: Vec<String> = positions.into_iter().map(String::from).collect();
-        (positions.len() > 1).then_some(Chart { kind, x, y, positions, series })
-    }
-}
-
-/// Returns the different values, in the order of their first appearance.
-pub(crate) fn distinct<T: PartialEq>(values: impl Iterator<Item = T>) -> Vec<T> {
-    let mut all = Vec::new();
-    for value in values {
-        if !all.contains(&value) {
-            all.push(value);
-        }
-    }
-    all
 }
 
 #[cfg(test)]
@@ -204,21 +153,5 @@ mod tests {
         assert_eq!(Point::new("a", 1, "ms", 3.0).ratio(), None);
         assert_eq!(Point::of_paper("a", 1, "ms", 3.0).ratio(), None);
         assert_eq!(Point::new("a", 1, "ms", 3.0).beside(0.0).ratio(), None);
-    }
-    #[test]
-    fn a_plot_has_the_papers_values_beside_ours() {
-        let points = vec![
-            Point::new("D18R", 1, "Mlps", 200.0).beside(117.0),
-            Point::new("D18R", 2, "Mlps", 390.0),
-            Point::of_paper("IXP", 1, "Mlps", 30.0),
-            Point::new("D18R", 1, "ms", 1.0),
-        ];
-        let mut finding = Finding::new("threads", Plot::Lines, points);
-        let charts = finding.charts();
-        assert_eq!(charts.len(), 1, "milliseconds have one position");
-        let names: Vec<_> = charts[0].series.iter().map(|series| (&*series.name, series.is_faint)).collect();
-        assert_eq!(names, [("D18R", false), ("D18R, paper", true), ("IXP, paper", false)]);
-        finding.plot = Plot::None;
-        assert!(finding.charts().is_empty());
     }
 }

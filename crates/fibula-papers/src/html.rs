@@ -1,8 +1,8 @@
 //! Exhibits as one HTML file that needs no network.
 
-use crate::finding::distinct;
-use crate::{Error, Reproduction, Row};
-use fibula_kit::short;
+use crate::{Error, Finding, Plot, Reproduction, Row};
+use fibula_kit::plot::{Chart, Kind};
+use fibula_kit::{Evidence, distinct, short};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 /// The style: one column, tables that scroll sideways on a phone, colours of the reader's choice.
@@ -79,7 +79,7 @@ fn contents(reproductions: &[Reproduction]) -> Markup {
 fn section(reproduction: &Reproduction) -> Result<Markup, Error> {
     let Reproduction { exhibit, finding, took, .. } = reproduction;
     let mut plots = Vec::new();
-    for chart in finding.charts() {
+    for chart in charts(reproduction)? {
         plots.push(chart.svg()?);
     }
     Ok(html! {
@@ -104,6 +104,24 @@ fn section(reproduction: &Reproduction) -> Result<Markup, Error> {
             p.small { "Took " (format!("{:.1}", took.as_secs_f64())) " s." }
         }
     })
+}
+
+/// Returns the plots: one for each unit with more than one position, the paper's values beside ours.
+fn charts(reproduction: &Reproduction) -> Result<Vec<Chart>, Error> {
+    let Finding { plot, axis, points, .. } = &reproduction.finding;
+    let kind = match plot {
+        Plot::None => return Ok(Vec::new()),
+        Plot::Lines => Kind::Lines,
+        Plot::Bars => Kind::Bars,
+    };
+    let mut evidence = Evidence::default();
+    evidence.add(reproduction.rows())?;
+    let charts = distinct(points.iter().map(|point| point.unit)).into_iter().map(|unit| {
+        let rows: Vec<_> = evidence.rows.iter().filter(|row| row["unit"] == unit).collect();
+        let chart = Chart::of(kind, &rows, "series", "at", &["ours", "paper_value"]);
+        Chart { x: (*axis).into(), y: unit.into(), ..chart }
+    });
+    Ok(charts.filter(|chart| chart.positions.len() > 1).collect())
 }
 
 fn line(row: &Row<'_>) -> Markup {

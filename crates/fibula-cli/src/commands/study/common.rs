@@ -10,7 +10,6 @@ use fibula_io::trace::TraceKind;
 use fibula_kit::{Evidence, Header};
 use fibula_lab::machine::Machine;
 use std::path::{Path, PathBuf};
-use std::process::Command as Process;
 
 /// The tables and traces of a study.
 #[derive(Debug, Args)]
@@ -87,18 +86,7 @@ pub(super) fn write_evidence(
 
 /// Returns how and where this process measures.
 pub(super) fn header(study: &str) -> Header {
-    let told = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
-    let git = Process::new("git").args(["describe", "--always", "--dirty"]).output();
-    let commit = git.ok().filter(|git| git.status.success()).map(|git| git.stdout).unwrap_or_default();
-    Header {
-        study: study.into(),
-        command: command(std::env::args().skip(1)),
-        commit: String::from_utf8_lossy(&commit).trim().into(),
-        processor: Machine::here().to_string(),
-        load: told.split(' ').next().unwrap_or_default().into(),
-        date: chrono::Utc::now().format("%Y-%m-%d").to_string(),
-        ..Header::default()
-    }
+    Header::here(study, command(std::env::args().skip(1)), Machine::here().to_string())
 }
 
 /// Returns the command that measures again: files without their folders, and without `-o`.
