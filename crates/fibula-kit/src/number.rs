@@ -5,7 +5,8 @@
 ///
 /// ```
 /// use fibula_kit::short;
-/// assert_eq!([0.0, 3.0, 0.0012, 0.5, 12.34, 1234.5].map(short), ["0", "3", "1.2e-3", "0.50", "12.3", "1234"]);
+/// let numbers = [0.0, 3.0, 0.0012, 0.5, 12.34, 1234.5];
+/// assert_eq!(numbers.map(short), ["0", "3", "1.2e-3", "0.50", "12.3", "1234"]);
 /// ```
 #[must_use]
 pub fn short(value: f64) -> String {

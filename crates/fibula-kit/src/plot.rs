@@ -65,9 +65,9 @@ pub struct Chart {
 type DrawingError<'t> = Box<dyn std::error::Error + Send + Sync + 't>;
 
 impl Chart {
-    /// Returns the chart of rows: the key `x` has the positions. There is a series for each value of
-    /// the key `by` and each of the keys `ys` that any of its rows has; those after the first are
-    /// faint and have the key in their names.
+    /// Returns the chart of rows: the key `x` has the positions. There is a series for each value
+    /// of the key `by` and each of the keys `ys` that any of its rows has. Those after the first
+    /// are faint and have the key in their names.
     #[must_use]
     pub fn of(kind: Kind, rows: &[&Row], by: &str, x: &str, ys: &[&str]) -> Self {
         let text =

@@ -106,7 +106,7 @@ fn section(reproduction: &Reproduction) -> Result<Markup, Error> {
     })
 }
 
-/// Returns the plots: one for each unit with more than one position, the paper's values beside ours.
+/// Returns the plots, the paper's values beside ours: one for each unit with several positions.
 fn charts(reproduction: &Reproduction) -> Result<Vec<Chart>, Error> {
     let Finding { plot, axis, points, .. } = &reproduction.finding;
     let kind = match plot {
