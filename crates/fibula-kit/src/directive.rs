@@ -58,18 +58,13 @@ impl Directive {
         if rows.is_empty() { Err(Error::new("no row of the evidence is left")) } else { Ok(rows) }
     }
 
-    /// Returns the rows of each line.
-    fn lines<'e>(&self, evidence: &'e Evidence) -> Result<Vec<Vec<&'e Row>>, Error> {
-        let rows = self.rows(evidence)?;
-        Ok(match &self.by {
-            Some(keys) => groups(rows, keys),
-            None => rows.into_iter().map(|row| vec![row]).collect(),
-        })
-    }
-
     /// Returns the rows as a table.
     pub(crate) fn table(&self, evidence: &Evidence) -> Result<String, Error> {
-        let lines = self.lines(evidence)?;
+        let rows = self.rows(evidence)?;
+        let lines = match &self.by {
+            Some(keys) => groups(rows, keys),
+            None => rows.into_iter().map(|row| vec![row]).collect(),
+        };
         let mut header: Vec<String> = self.show.iter().map(|(title, _)| title.clone()).collect();
         let mut cells: Vec<Vec<String>> =
             lines.iter().map(|rows| self.show.iter().map(|(_, cell)| cell.of(rows)).collect()).collect();
@@ -85,15 +80,6 @@ impl Directive {
             }
         }
         Ok(table(&header, &cells))
-    }
-
-    /// Returns the rows as a list, each a line that is not wrapped yet.
-    pub(crate) fn list(&self, evidence: &Evidence) -> Result<Vec<String>, Error> {
-        let lines = self.lines(evidence)?;
-        Ok(lines
-            .iter()
-            .map(|rows| self.show.iter().map(|(_, text)| text.of(rows)).collect::<Vec<_>>().join(" "))
-            .collect())
     }
 
     /// Returns the rows as a plot: its title and its drawing.
@@ -112,7 +98,6 @@ fn column(text: &str) -> Result<Column, Error> {
     let text = text.trim();
     Ok(match text.split_once(" = ") {
         Some((title, template)) => (title.trim().into(), Template::parse(template)?),
-        None if text.contains('{') => (String::new(), Template::parse(text)?),
         None => (text.replace('_', " "), Template::parse(&format!("{{{text}}}"))?),
     })
 }

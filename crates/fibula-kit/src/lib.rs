@@ -15,14 +15,13 @@
 //! ```
 //!
 //! The first line of a comment says what it writes: `made FILE` (command, processor, load, commit
-//! and date of the evidence), `table FILE`, `list FILE`, or `plot FILE` (a drawing in a file of
+//! and date of the evidence), `table FILE`, or `plot FILE` (a drawing in a file of
 //! its own). The lines below say which rows, step by step, and what of them:
 //!
 //! - `where KEY` keeps the rows that have the key.
 //! - `where KEY OP VALUE` keeps the rows that compare so: `=`, `!=`, `<`, `>`, `~` for "contains"
 //!   and `!~`. `A | B` is one of some values, and `{KEY}` another key of the row.
 //! - `sort KEY` sorts, the least first; `sort -KEY` the greatest.
-//! - `first KEY...` keeps the first row of each combination of values; `top N` the first rows.
 //! - `by KEY...` makes one line of all rows of each combination of values.
 //! - `show COLUMN | COLUMN...` are the columns: a key, or `title = TEMPLATE`.
 //! - `across KEY = TEMPLATE` adds a column for each value of the key. Rows without it are left

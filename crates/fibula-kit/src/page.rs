@@ -40,7 +40,7 @@ pub fn fill(
         filled.text += line;
         filled.text.push('\n');
         let what = line.strip_prefix("<!-- ").and_then(|rest| rest.split(' ').next()).unwrap_or_default();
-        if !["made", "table", "list", "plot"].contains(&what) {
+        if !["made", "table", "plot"].contains(&what) {
             continue;
         }
         let here = |error: Error| error.at(format_args!("line {}", at + 1));
@@ -75,9 +75,8 @@ fn write(
     plots: &mut Vec<(String, String)>,
 ) -> Result<String, Error> {
     Ok(match directive.what.as_str() {
-        "made" => wrapped(&made(&evidence.header, &directive.file, name), ""),
+        "made" => wrapped(&made(&evidence.header, &directive.file, name)),
         "table" => directive.table(evidence)?,
-        "list" => directive.list(evidence)?.iter().map(|line| wrapped(&format!("- {line}"), "  ")).collect(),
         _ => {
             let (title, drawing) = directive.plot(evidence)?;
             let folder = directive.file.rfind('/').map_or("", |at| &directive.file[..=at]);
@@ -103,14 +102,14 @@ fn made(header: &Header, file: &str, name: &str) -> String {
     )
 }
 
-/// Breaks a text at spaces, with `indent` before all lines but the first.
-fn wrapped(text: &str, indent: &str) -> String {
+/// Breaks a text at spaces.
+fn wrapped(text: &str) -> String {
     let (mut all, mut line) = (String::new(), String::new());
     for word in text.split_whitespace() {
         if !line.is_empty() && line.chars().count() + 1 + word.chars().count() > COLUMNS {
             all += &line;
             all.push('\n');
-            line = format!("{indent}{word}");
+            line = word.into();
         } else {
             if !line.is_empty() {
                 line.push(' ');
@@ -170,12 +169,8 @@ mod tests {
             "| engine | prefix | random |\n| --- | --- | --- |\n| dxr | 100 M/s | 200 M/s |\n| radix | 8.25 M/s | |\n"
         );
         assert_eq!(
-            body("table x.jsonl\nsort -mlps\nfirst engine\nwhere engine = dxr | radix\ntop 1\nshow trace"),
-            "| trace |\n| --- |\n| random |\n"
-        );
-        assert_eq!(
-            body("list x.jsonl\nwhere refused\nshow `{engine}`: {refused}."),
-            "- `lulea`: too many routes.\n"
+            body("table x.jsonl\nsort -mlps\nwhere engine = dxr | lulea\nby engine\nshow trace | refused"),
+            "| trace | refused |\n| --- | --- |\n| random | |\n| | too many routes |\n"
         );
         assert_eq!(
             body("table x.jsonl\nwhere size != 10\nwhere engine !~ ulea\nshow size"),

@@ -10,8 +10,6 @@ use std::cmp::Ordering;
 pub(crate) enum Step {
     Where { key: String, op: Op, values: Vec<String> },
     Sort { key: String, descending: bool },
-    First(Vec<String>),
-    Top(usize),
 }
 
 /// How a value compares.
@@ -50,10 +48,6 @@ impl Step {
                 Some(key) => Self::Sort { key: key.into(), descending: true },
                 None => Self::Sort { key: rest.into(), descending: false },
             },
-            "first" => Self::First(words(rest)),
-            "top" => {
-                Self::Top(rest.parse().map_err(|_| Error::new(format!("expected a number, not {rest:?}")))?)
-            }
             _ => return Ok(None),
         }))
     }
@@ -66,8 +60,6 @@ impl Step {
                 let order = compare(get(a, key), get(b, key));
                 if *descending { order.reverse() } else { order }
             }),
-            Self::First(keys) => return groups(rows, keys).into_iter().map(|group| group[0]).collect(),
-            Self::Top(count) => rows.truncate(*count),
         }
         rows
     }
