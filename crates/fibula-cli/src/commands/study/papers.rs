@@ -1,7 +1,7 @@
 //! `fibula study sail|dxr|bloom|tilepro|triec|all`: the papers' tables and figures.
 
 use super::common::{each_table, header, write_evidence};
-use crate::commands::measuring::INTERNET;
+use crate::commands::measuring::{INTERNET, base_name};
 use crate::exit::{Verdict, tell};
 use crate::output::Output;
 use crate::reading::Reading;
@@ -60,7 +60,7 @@ impl Arguments {
     fn run(self, name: &str, papers: &[&'static Paper], output: &Output) -> anyhow::Result<Verdict> {
         let (mut ipv4, mut ipv6) = (Vec::new(), Vec::new());
         let whole = each_table(&self.table, &self.reading, |name, tables| {
-            let name = || name.rsplit('/').next().unwrap_or_default().to_owned();
+            let name = || base_name(name).to_owned();
             if !tables.ipv4.is_empty() {
                 ipv4.push(Named { name: name(), rib: tables.ipv4 });
             }
