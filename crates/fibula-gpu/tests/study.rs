@@ -1,11 +1,10 @@
-//! The studies, run on the twin: every measurement is made, every answer compared, and the page
-//! written.
+//! The studies, run on the twin: every measurement is made and every answer compared.
 
 use fibula::engine::Config;
 use fibula::{Change, Fib, NextHop, Rib};
 use fibula_gpu::cooperative::{Division, Options};
 use fibula_gpu::device::{Grid, Twin};
-use fibula_gpu::study::{Limits, Plan, Study, Workload, answers, cooperative, page, race, sweep, updates};
+use fibula_gpu::study::{Limits, Plan, Study, Workload, answers, cooperative, race, sweep, updates};
 use fibula_gpu::{ENGINES, Key};
 use fibula_io::generate::{self, NextHopModel, Size};
 
@@ -64,14 +63,6 @@ fn the_whole_study_on_the_twin() {
     ];
     assert_eq!((studies[0].limits.address_bytes, studies[0].limits.answer_bytes), (4, 2));
     assert_eq!((studies[3].limits.address_bytes, studies[3].limits.answer_bytes), (16, 2));
-    let page = page(&studies, "fibula study gpu", "a twin", "a machine");
-    assert!(
-        page.contains(&format!("## gpu-mosaic6, ipv6: made, {} prefixes", studies[3].prefixes)),
-        "{page}"
-    );
-    assert!(page.contains("| 5000 | 3 | 64 | 128 |") && page.contains("| 100 | 1 | own | own |"), "{page}");
-    assert!(page.contains("differ from the processor's: 0."), "{page}");
-    assert_eq!(page.matches("### ").count(), 12);
 }
 
 #[test]

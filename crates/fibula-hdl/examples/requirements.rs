@@ -1,4 +1,4 @@
-//! Prints what the memories of the pipelines must hold for larger tables, as tables of Markdown:
+//! Prints what the memories of the pipelines must hold for larger tables, as JSON lines:
 //! for each IPv4 table the sizes that it fits and their bits, for each IPv6 table the parts of
 //! SAIL's structure that are on chip (section 7 of the paper).
 //!
@@ -9,6 +9,7 @@ use fibula::Rib;
 use fibula_hdl::{Driver, Pipeline, Sizes};
 use fibula_io::generate::{self, NextHopModel, Size};
 use fibula_io::{Source, table};
+use serde_json::json;
 use std::path::Path;
 
 /// The bits of a block of RAM in an FPGA of Xilinx.
@@ -23,23 +24,15 @@ fn main() -> Result<()> {
     for path in std::env::args().skip(1) {
         let read = table::read(&Source::from(path.as_str()), &table::ReadOptions::default())?.tables;
         let file = Path::new(&path).file_name().context("a table is a file")?;
-        tables.push((format!("`{}`", file.display()), read.ipv4, read.ipv6));
+        tables.push((file.display().to_string(), read.ipv4, read.ipv6));
     }
-    println!("| table | routes | pipeline | sizes | next hop | MB on chip | RAMB36 at least | MB off chip |");
-    println!("| --- | ---: | --- | --- | ---: | ---: | ---: | ---: |");
     for (name, rib, _) in tables.iter().filter(|(_, rib, _)| !rib.is_empty()) {
         Pipeline::ALL.into_iter().try_for_each(|pipeline| pipelines(name, rib, pipeline))?;
     }
-    println!("\n| table | routes | part on chip | MB | RAMB36 at least |");
-    println!("| --- | ---: | --- | ---: | ---: |");
     for (name, _, rib) in tables.iter().filter(|(_, _, rib)| !rib.is_empty()) {
         ipv6(name, rib)?;
     }
     Ok(())
-}
-
-fn megabytes(bits: u64) -> f64 {
-    bits as f64 / f64::from(8 << 20)
 }
 
 /// Prints the row of one pipeline, built with room to spare and then cut to what it used.
@@ -53,15 +46,12 @@ fn pipelines(name: &str, rib: &Rib<u32>, pipeline: Pipeline) -> Result<()> {
         parameters.iter().filter(|(name, _)| ["MAP_CHUNKS", "TILE_BITS", "CHUNK_BITS"].contains(name));
     let tables: Vec<String> = tables.map(|(name, bits)| format!("{name}={bits}")).collect();
     let (on, off) = (pipeline.on_chip_bits(&sizes), pipeline.off_chip_bits(&sizes));
-    println!(
-        "| {name} | {} | `{}` | {} | {next_hop_bits} bits | {:.2} | {} | {:.1} |",
-        rib.len(),
-        pipeline.name(),
-        tables.join(" "),
-        megabytes(on),
-        on.div_ceil(BLOCK),
-        megabytes(off)
-    );
+    let row = json!({
+        "table": name, "routes": rib.len(), "pipeline": pipeline.name(), "sizes": tables.join(" "),
+        "next_hop_bits": next_hop_bits, "on_chip_bytes": on / 8, "blocks": on.div_ceil(BLOCK),
+        "off_chip_bytes": off / 8,
+    });
+    println!("{row}");
     Ok(())
 }
 
@@ -77,7 +67,9 @@ fn ipv6(name: &str, rib: &Rib<u128>) -> Result<()> {
     let all = ("all", parts.iter().map(|(_, bits)| bits).sum());
     for (part, bits) in parts.into_iter().chain([all]) {
         let blocks = bits.div_ceil(BLOCK);
-        println!("| {name} | {} | {part} | {:.2} | {blocks} |", rib.len(), megabytes(bits));
+        let row =
+            json!({"table": name, "routes": rib.len(), "part": part, "bytes": bits / 8, "blocks": blocks});
+        println!("{row}");
     }
     Ok(())
 }

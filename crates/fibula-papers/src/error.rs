@@ -15,8 +15,8 @@ enum Kind {
     Wrong(String),
     #[error("{0}")]
     Nothing(String),
-    #[error("a plot cannot be drawn: {0}")]
-    Plot(String),
+    #[error(transparent)]
+    Kit(fibula_kit::Error),
 }
 
 impl Error {
@@ -32,10 +32,6 @@ impl Error {
 
     pub(crate) fn none(why: impl Into<String>) -> Self {
         Self(Kind::Nothing(why.into()))
-    }
-
-    pub(crate) fn plot(error: impl std::fmt::Display) -> Self {
-        Self(Kind::Plot(error.to_string()))
     }
 }
 
@@ -54,5 +50,11 @@ impl From<fibula::Error> for Error {
 impl From<fibula_io::Error> for Error {
     fn from(error: fibula_io::Error) -> Self {
         Self(Kind::Io(error))
+    }
+}
+
+impl From<fibula_kit::Error> for Error {
+    fn from(error: fibula_kit::Error) -> Self {
+        Self(Kind::Kit(error))
     }
 }

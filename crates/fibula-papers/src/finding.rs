@@ -141,23 +141,6 @@ impl Finding {
         self.notes.push(note.into());
         self
     }
-
-    /// Returns the units, in the order of the points.
-    #[must_use]
-    pub fn units(&self) -> Vec<&'static str> {
-        distinct(self.points.iter().map(|point| point.unit))
-    }
-}
-
-/// Returns the different values, in the order of their first appearance.
-pub(crate) fn distinct<T: PartialEq>(values: impl Iterator<Item = T>) -> Vec<T> {
-    let mut all = Vec::new();
-    for value in values {
-        if !all.contains(&value) {
-            all.push(value);
-        }
-    }
-    all
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
 //! Exhibits as one HTML file that needs no network.
 
-use crate::finding::distinct;
-use crate::markdown::number;
-use crate::{Error, Plot, Reproduction, Row, plot};
+use crate::{Error, Finding, Plot, Reproduction, Row};
+use fibula_kit::plot::{Chart, Kind};
+use fibula_kit::{Evidence, distinct, short};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 /// The style: one column, tables that scroll sideways on a phone, colours of the reader's choice.
@@ -79,10 +79,8 @@ fn contents(reproductions: &[Reproduction]) -> Markup {
 fn section(reproduction: &Reproduction) -> Result<Markup, Error> {
     let Reproduction { exhibit, finding, took, .. } = reproduction;
     let mut plots = Vec::new();
-    if finding.plot != Plot::None {
-        for unit in finding.units() {
-            plots.extend(plot::svg(finding, unit)?);
-        }
+    for chart in charts(reproduction)? {
+        plots.push(chart.svg()?);
     }
     Ok(html! {
         section id=(anchor(reproduction)) {
@@ -108,11 +106,29 @@ fn section(reproduction: &Reproduction) -> Result<Markup, Error> {
     })
 }
 
+/// Returns the plots, the paper's values beside ours: one for each unit with several positions.
+fn charts(reproduction: &Reproduction) -> Result<Vec<Chart>, Error> {
+    let Finding { plot, axis, points, .. } = &reproduction.finding;
+    let kind = match plot {
+        Plot::None => return Ok(Vec::new()),
+        Plot::Lines => Kind::Lines,
+        Plot::Bars => Kind::Bars,
+    };
+    let mut evidence = Evidence::default();
+    evidence.add(reproduction.rows())?;
+    let charts = distinct(points.iter().map(|point| point.unit)).into_iter().map(|unit| {
+        let rows: Vec<_> = evidence.rows.iter().filter(|row| row["unit"] == unit).collect();
+        let chart = Chart::of(kind, &rows, "series", "at", &["ours", "paper_value"]);
+        Chart { x: (*axis).into(), y: unit.into(), ..chart }
+    });
+    Ok(charts.filter(|chart| chart.positions.len() > 1).collect())
+}
+
 fn line(row: &Row<'_>) -> Markup {
     html! {
         tr {
             td { (row.series) } td { (row.at) } td { (row.unit) }
-            @for value in [row.paper_value, row.ours, row.ratio] { td.number { (number(value)) } }
+            @for value in [row.paper_value, row.ours, row.ratio] { td.number { (value.map(short).unwrap_or_default()) } }
         }
     }
 }

@@ -3,7 +3,7 @@
 //! A [`Paper`] is a list of [`Exhibit`]s. An exhibit is a table or figure with the function that
 //! makes it again from a [`Lab`]: tables, engines, and how much to measure. What comes out is a
 //! [`Finding`]: points with the paper's number, ours, or both. The command line prints the points
-//! as rows. [`markdown`] and [`html`] write them as pages.
+//! as rows, and [`html`] writes them as a report with plots.
 //!
 //! An exhibit that has no counterpart here is in the list too, with the reason ([`Class`]).
 //!
@@ -20,9 +20,7 @@ mod error;
 mod finding;
 pub mod html;
 mod lab;
-pub mod markdown;
 mod papers;
-mod plot;
 mod reproduction;
 mod sail;
 mod tilepro;
@@ -32,4 +30,4 @@ pub use error::Error;
 pub use finding::{Class, Finding, Plot, Point};
 pub use lab::{Lab, Named, Options};
 pub use papers::{Exhibit, PAPERS, Paper, paper};
-pub use reproduction::{Reproduction, Row, reproduce};
+pub use reproduction::{About, Reproduction, Row, reproduce};

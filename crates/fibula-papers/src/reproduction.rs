@@ -42,7 +42,41 @@ pub struct Row<'r> {
     pub reason: Option<&'static str>,
 }
 
+/// What an exhibit is, beside its rows.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct About<'r> {
+    /// The paper's name.
+    pub paper: &'static str,
+    /// The exhibit.
+    pub exhibit: &'static str,
+    /// What it shows.
+    pub title: &'static str,
+    /// What the rows' positions are.
+    pub axis: &'static str,
+    /// `reproduced`, `in part` or `impossible`.
+    pub class: &'static str,
+    /// The reason, where it is not all reproduced.
+    pub reason: Option<&'static str>,
+    /// What else the reader must know; a sentence each.
+    pub notes: &'r [String],
+}
+
 impl Reproduction {
+    /// Returns what the exhibit is.
+    #[must_use]
+    pub fn about(&self) -> About<'_> {
+        let Finding { class, axis, notes, .. } = &self.finding;
+        About {
+            paper: self.paper.name,
+            exhibit: self.exhibit.id,
+            title: self.exhibit.title,
+            axis,
+            class: class.name(),
+            reason: class.reason(),
+            notes,
+        }
+    }
+
     /// Returns a row for each value, or one row for an exhibit that has none.
     pub fn rows(&self) -> impl Iterator<Item = Row<'_>> {
         let Finding { class, points, .. } = &self.finding;

@@ -64,7 +64,7 @@ pub(super) fn vectors(scale: &str, beats: usize) -> Result<PathBuf> {
     Ok(folder)
 }
 
-/// Returns what larger tables take, as tables of Markdown: the made ones of 2026, and real ones
+/// Returns what larger tables take, as JSON lines: the made ones of 2026, and real ones
 /// where they are beside the checkout.
 pub(super) fn requirements() -> Result<String> {
     output(example("requirements")?.args(LARGER.map(data).iter().filter(|file| file.exists())))

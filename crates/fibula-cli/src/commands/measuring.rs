@@ -4,7 +4,7 @@
 use crate::exit::{Verdict, tell};
 use crate::reading::{Bar, FamilyName, Reading, verdict};
 use crate::registry;
-use clap::{Args, ValueEnum};
+use clap::Args;
 use fibula::arch::Level;
 use fibula::engine::WidthBits;
 use fibula::memory::Pages;
@@ -47,14 +47,9 @@ pub(crate) fn traces<A: Address>(kinds: &[TraceKind], rib: &Rib<A>, count: u32) 
     kinds.iter().filter_map(draw).collect()
 }
 
-/// Returns a file's name without its folders, for a page's commands.
+/// Returns a file's name without its folders.
 pub(crate) fn base_name(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or_default()
-}
-
-/// Returns the options that name tables, without folders.
-pub(crate) fn table_options(names: &[String]) -> String {
-    names.iter().flat_map(|name| [" -t ", base_name(name)]).collect()
 }
 
 /// The table of a command.
@@ -86,18 +81,6 @@ impl OnTable {
             NextHopsFrom::Source => self.table.clone(),
             NextHopsFrom::Model(model) => format!("{} ({model})", self.table),
         }
-    }
-
-    /// Returns the options that name the table, without folders, as a command has them.
-    pub(crate) fn options(&self) -> String {
-        let table = table_options(std::slice::from_ref(&self.table));
-        let next_hops = match self.next_hops {
-            NextHopsFrom::Source => String::new(),
-            NextHopsFrom::Model(model) => format!(" --next-hops {model}"),
-        };
-        let family = self.family.and_then(|family| family.to_possible_value());
-        let family = family.map_or(String::new(), |family| format!(" --family {}", family.get_name()));
-        format!("{table}{family}{next_hops}")
     }
 
     /// Reads the table and gives it the next hops asked for.

@@ -15,12 +15,10 @@
 //! Nothing here depends on CUDA: the tests run the same studies on the twin.
 
 mod drive;
-mod page;
 mod race;
 mod updates;
 
 pub use drive::{cooperative, sweep};
-pub use page::{MADE_BELOW, page, with_made};
 pub use race::{DeviceRow, answers, race};
 pub use updates::updates;
 

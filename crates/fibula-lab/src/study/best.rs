@@ -1,13 +1,11 @@
 //! The costs that `best` predicts, beside what was measured.
 
 use super::Trace;
-use super::markdown::{base_name, short, table_of};
 use crate::bench::{BenchOptions, Contender, Race, Workload, rounded};
 use crate::{Error, Mismatch, Refusal};
 use fibula::engine::{Entry, Estimate, Level, costs};
 use fibula::{Address, Rib};
 use serde::Serialize;
-use std::fmt::Write;
 
 /// The engines on one table: what each was said to cost, and what it did.
 #[derive(Clone, Debug)]
@@ -99,84 +97,6 @@ pub fn study_best<A: Address>(
     Ok(study)
 }
 
-impl BestStudy {
-    /// Returns, for each trace, the row of the engine that `best` takes and that of the fastest.
-    #[must_use]
-    pub fn choices(&self) -> Vec<(&BestRow, &BestRow)> {
-        let traces = self.rows.chunk_by(|one, other| one.trace == other.trace);
-        let choice = |rows: &'_ [BestRow]| -> Option<(usize, usize)> {
-            let fastest =
-                (0..rows.len()).max_by(|&a, &b| rows[a].of_fastest.total_cmp(&rows[b].of_fastest))?;
-            Some((0, fastest))
-        };
-        traces
-            .filter_map(|rows| choice(rows).map(|(taken, fastest)| (&rows[taken], &rows[fastest])))
-            .collect()
-    }
-}
-
-/// Returns the page of `best`: what it takes for each table and trace beside the fastest engine,
-/// then prediction and measurement of every engine.
-///
-/// `command` makes the page again, and `machine` is where it was made.
-#[must_use]
-pub fn best_page(studies: &[BestStudy], command: &str, machine: &str) -> String {
-    let mut page = format!(
-        "# What `best` predicts, and what happens\n\n\
-         Made by `{command}`; every number below was measured or computed by that run.\n\n\
-         Machine: {machine}.\n\n\
-         `best` takes the engine with the least predicted cost. Each engine predicts its own from the table\n\
-         (`About::cost`). The prediction is for addresses drawn from the prefixes.\n\n\
-         - **predicted ns**, **measured ns**: the time of a lookup in a batch on one core. Engines take turns, and the figure\n  \
-           is the median of the passes. The answers are checked against the oracle before and after.\n\
-         - **of the fastest**: the speed over that of the fastest engine on the same trace.\n\n\
-         ## What `best` takes\n\n"
-    );
-    let header = [
-        "family",
-        "table",
-        "prefixes",
-        "trace",
-        "best takes",
-        "its ns",
-        "fastest",
-        "its ns",
-        "of the fastest",
-    ];
-    let choices = studies.iter().flat_map(BestStudy::choices).map(|(taken, fastest)| {
-        vec![
-            taken.family.clone(),
-            base_name(&taken.table).into(),
-            taken.prefixes.to_string(),
-            taken.trace.clone(),
-            taken.engine.clone(),
-            short(taken.measured_ns),
-            fastest.engine.clone(),
-            short(fastest.measured_ns),
-            format!("{:.2}", taken.of_fastest),
-        ]
-    });
-    page.push_str(&table_of(&header.map(String::from), choices));
-    page.push_str("\n## Every engine\n\n");
-    let header = ["family", "table", "trace", "engine", "predicted ns", "measured ns", "of the fastest"];
-    let rows = studies.iter().flat_map(|study| &study.rows).map(|row| {
-        vec![
-            row.family.clone(),
-            base_name(&row.table).into(),
-            row.trace.clone(),
-            row.engine.clone(),
-            short(row.predicted_ns),
-            short(row.measured_ns),
-            format!("{:.2}", row.of_fastest),
-        ]
-    });
-    page.push_str(&table_of(&header.map(String::from), rows));
-    for refusal in studies.iter().flat_map(|study| &study.refused) {
-        let _ = write!(page, "\n{refusal}.\n");
-    }
-    page
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -199,16 +119,14 @@ mod tests {
 
     #[test]
     fn the_first_of_each_trace_is_what_best_takes() {
-        let mut study = study();
-        let choices = study.choices();
-        assert_eq!(choices.iter().map(|choice| choice.0.trace.as_str()).collect::<Vec<_>>(), ["a", "b"]);
-        assert!(study.rows.iter().all(|row| row.measured_ns > 0.0 && row.of_fastest <= 1.0));
-        let at = study.rows.iter().position(|row| row.engine == "radix" && row.trace == "b").unwrap();
-        study.rows[at].of_fastest = 2.0;
-        assert_eq!(study.choices()[1].1.engine, "radix");
-        let page = best_page(&[study], "fibula study best", "a machine");
-        assert!(page.contains("| ipv6 | hosts.txt | 300 | b | "), "{page}");
-        assert!(page.contains("| radix | "), "{page}");
-        assert!(!page.contains("| oracle |"), "it states no cost: {page}");
+        let BestStudy { rows, .. } = study();
+        let traces: Vec<&[BestRow]> = rows.chunk_by(|one, other| one.trace == other.trace).collect();
+        assert_eq!(traces.iter().map(|rows| rows[0].trace.as_str()).collect::<Vec<_>>(), ["a", "b"]);
+        for rows in traces {
+            assert!(rows.is_sorted_by(|one, other| one.predicted_ns <= other.predicted_ns));
+            assert!(rows.iter().any(|row| row.engine == "radix"));
+            assert!(rows.iter().all(|row| row.engine != "oracle"), "it states no cost");
+        }
+        assert!(rows.iter().all(|row| row.measured_ns > 0.0 && row.of_fastest <= 1.0));
     }
 }

@@ -58,6 +58,25 @@ pub struct CompareRow {
     pub scaling: Option<f64>,
 }
 
+/// A measure in which another engine is better.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct LostRow {
+    /// `ipv4` or `ipv6`.
+    pub family: String,
+    /// The table's name.
+    pub table: String,
+    /// The model of its next hops.
+    pub model: String,
+    /// The measure, with its unit.
+    pub measure: String,
+    /// The engine's own figure.
+    pub own: f64,
+    /// The other engine.
+    pub better: String,
+    /// Its figure.
+    pub its: f64,
+}
+
 impl Comparison {
     /// Returns the engine's row of a race, and its rivals' rows as far as their answers were right.
     fn sides(race: &[BenchRow]) -> Option<(&BenchRow, impl Iterator<Item = &BenchRow>)> {
@@ -90,10 +109,9 @@ impl Comparison {
         self.races.iter().zip(&self.scaling).filter_map(row).collect()
     }
 
-    /// Returns every measure in which a rival is better: the measure, the engine's own figure, the
-    /// rival and its figure.
+    /// Returns every measure in which a rival is better.
     #[must_use]
-    pub fn lost(&self) -> Vec<(String, f64, String, f64)> {
+    pub fn lost(&self) -> Vec<LostRow> {
         let mut lost = Vec::new();
         for (at, race) in self.races.iter().enumerate() {
             let Some((own, rivals)) = Self::sides(race) else { continue };
@@ -102,7 +120,15 @@ impl Comparison {
                     if let (Some(own), Some(its)) = (own, its)
                         && if more_is_better { its > own } else { its < own }
                     {
-                        lost.push((name.to_owned(), own, rival.engine.clone(), its));
+                        lost.push(LostRow {
+                            family: self.family.clone(),
+                            table: self.table.clone(),
+                            model: self.model.clone(),
+                            measure: name.to_owned(),
+                            own,
+                            better: rival.engine.clone(),
+                            its,
+                        });
                     }
                 };
                 measure(&format!("Mlps {}", own.trace), own.mlps, rival.mlps, true);
@@ -220,7 +246,8 @@ mod tests {
         let rows = comparison.rows();
         assert_eq!((rows[0].rival.as_str(), rows[0].ratio), ("radix", 0.75));
         let lost = comparison.lost();
-        let named = |measure: &str, rival: &str| lost.iter().any(|row| row.0 == measure && row.2 == rival);
+        let named =
+            |measure: &str, rival: &str| lost.iter().any(|row| row.measure == measure && row.better == rival);
         assert!(named("Mlps one", "radix") && !named("Mlps one", "dir24-8"));
         assert!(named("ns dependent", "dir24-8") && !named("ns dependent", "radix"));
         assert!(named("build ms", "dir24-8") && !named("build ms", "radix"));
@@ -232,6 +259,6 @@ mod tests {
         let mut comparison = made();
         comparison.races[0][1].mlps = None;
         assert_eq!(comparison.rows()[0].rival, "dir24-8");
-        assert!(comparison.lost().iter().all(|row| row.2 != "radix"));
+        assert!(comparison.lost().iter().all(|row| row.better != "radix"));
     }
 }

@@ -111,6 +111,40 @@ pub struct EngineStudy {
     pub refused: Vec<Refusal>,
 }
 
+/// A row with what it is of, and with the parts and figures that have other names in each engine.
+#[derive(Debug, Serialize)]
+pub struct EngineEvidence<'s> {
+    family: &'s str,
+    table: &'s str,
+    prefixes: usize,
+    next_hops: u64,
+    #[serde(flatten)]
+    row: &'s EngineRow,
+    /// Bytes by part.
+    parts: BTreeMap<&'s str, usize>,
+    on_chip_parts: Vec<&'s str>,
+    figures: BTreeMap<&'s str, f64>,
+}
+
+impl EngineStudy {
+    /// Returns everything that was measured, one row for each engine.
+    pub fn evidence(&self) -> impl Iterator<Item = EngineEvidence<'_>> {
+        self.rows.iter().map(|row| {
+            let parts = &row.memory.parts;
+            EngineEvidence {
+                family: &self.family,
+                table: &self.table,
+                prefixes: self.prefixes,
+                next_hops: self.next_hops,
+                row,
+                parts: parts.iter().map(|part| (part.name, part.bytes)).collect(),
+                on_chip_parts: parts.iter().filter(|part| part.on_chip).map(|part| part.name).collect(),
+                figures: row.figures.iter().map(|figure| (&*figure.name, figure.value)).collect(),
+            }
+        })
+    }
+}
+
 /// Studies engines on a table: memory, accesses counted, speed on each trace, latency, and the time
 /// to build and to apply `changes`.
 ///
@@ -200,5 +234,38 @@ fn row<A: Address>(
         limits: about.all_limits().map(|limit| (limit.what, limit.max)).collect(),
         figures: fib.figures(),
         memory,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fibula::{NextHop, Route};
+    use fibula_engines::all;
+
+    #[test]
+    fn every_engine_has_a_row_with_its_parts() {
+        let mut rib: Rib<u32> = Rib::new();
+        let route = Route { prefix: "192.0.2.0/25".parse().unwrap(), next_hop: NextHop(1) };
+        rib.insert(route.prefix, route.next_hop);
+        let trace = Trace { name: "one".into(), addresses: vec![0xC000_0201; 1000] };
+        let options = StudyOptions {
+            bench: BenchOptions { passes: 1, ..BenchOptions::default() },
+            updating: Duration::from_millis(1),
+            ..StudyOptions::default()
+        };
+        let engines = ["dir24-8", "sail-l", "best", "lulea", "oracle"].map(String::from);
+        let changes = [Change::Withdraw(route.prefix), Change::Announce(route)];
+        let of = ("t.tsv", &rib);
+        let study = study_engines(all(), &engines, of, &[trace], &changes, &options, &mut |_| {}).unwrap();
+        assert_eq!(study.rows.len(), 5);
+        assert_eq!(study.rows[2].engine, "best (mosaic-deep)");
+        assert_eq!(study.rows[0].accesses.loads_most, 2, "TBL24, then TBLlong");
+        assert!(study.rows.iter().all(|row| row.updates_per_s.is_some()));
+        let rebuilt = |row: &EngineRow| (row.updates_rebuilt.unwrap(), row.updates_applied.unwrap());
+        assert_eq!((rebuilt(&study.rows[0]).0, rebuilt(&study.rows[3])), (0, (2, 2)));
+        let row = serde_json::to_value(study.evidence().nth(1)).unwrap();
+        assert_eq!((&row["table"], &row["engine"]), (&"t.tsv".into(), &"sail-l".into()));
+        assert_eq!((&row["parts"]["BCN16"], &row["on_chip_parts"][0]), (&262_144.into(), &"BCN16".into()));
     }
 }

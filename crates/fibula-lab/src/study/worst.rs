@@ -218,3 +218,27 @@ fn processor_time() -> Duration {
     static FIRST: std::sync::OnceLock<Instant> = std::sync::OnceLock::new();
     FIRST.get_or_init(Instant::now).elapsed()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fibula::{NextHop, Prefix};
+    use fibula_engines::all;
+
+    #[test]
+    fn every_engine_has_a_row_for_each_kind_of_changes() {
+        let mut rib: Rib<u32> = Rib::new();
+        for at in 0..100 {
+            rib.insert(Prefix::host(0x0A00_0000 + at), NextHop(1 + at % 7));
+        }
+        let engines = ["best", "lulea"].map(String::from);
+        let options = WorstOptions { sample: 10, ..WorstOptions::default() };
+        let study = study_worst(all(), &engines, ("x/hosts.txt", &rib), &options, &mut |_| {}).unwrap();
+        assert!(study.wrong.is_empty() && study.refused.is_empty());
+        let numbers: Vec<u64> = study.rows.iter().map(|row| row.count).collect();
+        assert_eq!(numbers, [18, 46, 10, 20, 20, 18, 46, 10, 20, 20]);
+        assert_eq!(study.rows[0].engine, "best (mosaic-deep)");
+        let lulea = &study.rows[5..];
+        assert!(lulea.iter().all(|row| row.rebuilt == row.count && row.us_worst >= row.us_p50));
+    }
+}

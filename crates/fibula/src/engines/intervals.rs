@@ -26,8 +26,8 @@
 
 use crate::arch::Isa;
 use crate::engine::{
-    About, Config, Cost, Engine, Estimate, Level, Lookup, Meter, Persist, Persistence, Survey, Update, Updates,
-    Width,
+    About, Config, Cost, Engine, Estimate, Level, Lookup, Meter, Persist, Persistence, Survey, Update,
+    Updates, Width,
 };
 use crate::memory::{Array, Memory};
 use crate::sections::{SectionWriter, Sections, unsound};

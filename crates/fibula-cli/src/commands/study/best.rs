@@ -1,21 +1,19 @@
 //! `fibula study best`: what `best` predicts, and what happens.
 
-use super::common::{OnTables, ToPage, each_table};
-use crate::commands::measuring::{table_options, tell_all, traces};
+use super::common::{OnTables, ToFile, each_table};
+use crate::commands::measuring::{tell_all, traces};
 use crate::exit::Verdict;
 use crate::output::Output;
 use crate::registry;
 use clap::Args;
 use fibula::{Address, Rib};
 use fibula_lab::bench::BenchOptions;
-use fibula_lab::machine::Machine;
-use fibula_lab::study::{BestStudy, best_page, study_best};
+use fibula_lab::study::{BestStudy, study_best};
 use indicatif::ProgressBar;
 
 /// Measure every engine that predicts its cost, and compare: does `best` take the fastest?
 ///
-/// Rows go to standard output, one for each engine, table and trace. With `--output` a Markdown
-/// page is written too.
+/// Rows go to standard output, one for each engine, table and trace.
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     /// How many timed passes
@@ -24,7 +22,7 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     on_tables: OnTables,
     #[command(flatten)]
-    page: ToPage,
+    file: ToFile,
 }
 
 impl Arguments {
@@ -41,9 +39,11 @@ impl Arguments {
             tell_all(&study.wrong);
         }
         let rows = studies.iter().flat_map(|study| &study.rows);
-        output.rows_and_refused(rows, studies.iter().flat_map(|study| &study.refused))?;
-        let command = format!("fibula study best{}", table_options(&self.on_tables.table));
-        self.page.write(|| best_page(&studies, &command, &Machine::here().to_string()))?;
+        let refused = studies.iter().flat_map(|study| &study.refused);
+        output.rows_and_refused(rows.clone(), refused.clone())?;
+        self.file
+            .evidence
+            .write("best", |evidence| evidence.add(rows).and_then(|()| evidence.add(refused)))?;
         let right = studies.iter().all(|study| study.wrong.is_empty());
         Ok(if right { whole } else { Verdict::Bad })
     }
@@ -53,7 +53,7 @@ impl Arguments {
         if rib.is_empty() {
             return Ok(None);
         }
-        let traces = traces(&self.on_tables.trace, rib, self.page.addresses);
+        let traces = traces(&self.on_tables.trace, rib, self.file.addresses);
         let options = BenchOptions { passes: self.passes.into(), ..BenchOptions::default() };
         let bar = ProgressBar::new_spinner();
         let mut progress = |what: &str| bar.set_message(what.to_owned());

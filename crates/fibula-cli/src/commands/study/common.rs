@@ -1,13 +1,15 @@
 //! Options that several studies share.
 
-use super::super::measuring::{INTERNET, tables};
+use super::super::measuring::{INTERNET, base_name, tables};
 use crate::exit::Verdict;
 use crate::reading::Reading;
 use crate::writing::write_text;
 use clap::Args;
 use fibula_io::table::Tables;
 use fibula_io::trace::TraceKind;
-use std::path::PathBuf;
+use fibula_kit::{Evidence, Header};
+use fibula_lab::machine::Machine;
+use std::path::{Path, PathBuf};
 
 /// The tables and traces of a study.
 #[derive(Debug, Args)]
@@ -40,35 +42,83 @@ pub(super) fn each_table(
     Ok(whole)
 }
 
-/// The number of addresses, and the page to write.
+/// The number of addresses, and the file to write.
 #[derive(Debug, Args)]
-pub(super) struct ToPage {
+pub(super) struct ToFile {
     /// How many addresses
     #[arg(long, default_value_t = 1 << 22, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(super) addresses: u32,
     #[command(flatten)]
-    file: PageFile,
+    pub(super) evidence: EvidenceFile,
 }
 
-impl ToPage {
-    /// Writes the page, if one was asked for.
-    pub(super) fn write(&self, page: impl FnOnce() -> String) -> anyhow::Result<()> {
-        self.file.write(page)
-    }
-}
-
-/// The page to write.
+/// The file to write.
 #[derive(Debug, Args)]
-pub(super) struct PageFile {
-    /// Write the page to this file, by a temporary file that is renamed
+pub(super) struct EvidenceFile {
+    /// Write how it was measured and all rows to this file, as JSON lines that `fibula study page`
+    /// makes pages from; by a temporary file that is renamed
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 }
 
-impl PageFile {
-    /// Writes the page, if one was asked for.
-    pub(super) fn write(&self, page: impl FnOnce() -> String) -> anyhow::Result<()> {
-        let Some(path) = &self.output else { return Ok(()) };
-        write_text(path, |out| out.write_all(page().as_bytes()))
+impl EvidenceFile {
+    /// Writes what `add` adds, if a file was asked for.
+    pub(super) fn write(
+        &self,
+        study: &str,
+        add: impl FnOnce(&mut Evidence) -> Result<(), fibula_kit::Error>,
+    ) -> anyhow::Result<()> {
+        self.output.as_deref().map_or(Ok(()), |path| write_evidence(path, study, add))
+    }
+}
+
+/// Writes evidence with how and where it was measured.
+pub(super) fn write_evidence(
+    path: &Path,
+    study: &str,
+    add: impl FnOnce(&mut Evidence) -> Result<(), fibula_kit::Error>,
+) -> anyhow::Result<()> {
+    let mut evidence = Evidence { header: header(study), rows: Vec::new() };
+    add(&mut evidence)?;
+    let text = evidence.text()?;
+    write_text(path, |out| out.write_all(text.as_bytes()))
+}
+
+/// Returns how and where this process measures.
+pub(super) fn header(study: &str) -> Header {
+    Header::here(study, command(std::env::args().skip(1)), Machine::here().to_string())
+}
+
+/// Returns the command that measures again: files without their folders, and without `-o`.
+fn command(arguments: impl Iterator<Item = String>) -> String {
+    let mut command = String::from("fibula");
+    let mut is_output = false;
+    for argument in arguments {
+        if std::mem::replace(&mut is_output, argument == "-o" || argument == "--output") || is_output {
+            continue;
+        }
+        if argument.starts_with("--output=") {
+            continue;
+        }
+        let is_file = Path::new(&argument).exists();
+        let shown = if is_file { base_name(&argument) } else { argument.as_str() };
+        let quote = if shown.contains(' ') { "'" } else { "" };
+        command.extend([" ", quote, shown, quote]);
+    }
+    command
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_is_told_without_folders_and_output() {
+        let told = |arguments: &[&str]| command(arguments.iter().map(ToString::to_string));
+        assert_eq!(
+            told(&["study", "best", "-t", "src/main.rs", "-o", "a/b"]),
+            "fibula study best -t main.rs"
+        );
+        assert_eq!(told(&["x", "--output=a", "-e", "dxr/k=20", "a b"]), "fibula x -e dxr/k=20 'a b'");
     }
 }

@@ -1,17 +1,17 @@
 //! `fibula study compare`: an engine beside others, and the measures that it loses.
 
-use super::common::{OnTables, ToPage, each_table};
-use crate::commands::measuring::{engines, table_options, tell_all, traces};
+use super::common::{OnTables, ToFile, each_table};
+use crate::commands::measuring::{engines, tell_all, traces};
 use crate::exit::Verdict;
 use crate::output::Output;
 use crate::registry;
 use clap::Args;
 use fibula::{Address, Rib};
 use fibula_io::generate::{NextHopModel, remap};
+use fibula_kit::With;
 use fibula_lab::Refusal;
 use fibula_lab::bench::{BenchOptions, BenchRow};
-use fibula_lab::machine::Machine;
-use fibula_lab::study::{Comparison, compare, compare_page};
+use fibula_lab::study::{Comparison, compare};
 use indicatif::ProgressBar;
 use serde::Serialize;
 
@@ -19,7 +19,7 @@ use serde::Serialize;
 /// loses
 ///
 /// Rows go to standard output, one for each table, model of next hops and trace. With `--output` a
-/// Markdown page with all figures is written too.
+/// file also has every engine's figures and every measure that is lost.
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     /// The engine, or one per family
@@ -40,7 +40,13 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     on_tables: OnTables,
     #[command(flatten)]
-    page: ToPage,
+    file: ToFile,
+}
+
+/// The model of a table's next hops.
+#[derive(Clone, Copy, Serialize)]
+struct Model<'s> {
+    model: &'s str,
 }
 
 /// An engine that refused one of the tables.
@@ -77,9 +83,16 @@ impl Arguments {
             let Comparison { table, model, .. } = comparison;
             comparison.refused.iter().map(move |refusal| RefusedTable { table, model, refusal })
         });
-        output.rows_and_refused(comparisons.iter().flat_map(Comparison::rows), refused)?;
-        let machine = Machine::here().to_string();
-        self.page.write(|| compare_page(&comparisons, self.threads.into(), &self.command(), &machine))?;
+        output.rows_and_refused(comparisons.iter().flat_map(Comparison::rows), refused.clone())?;
+        self.file.evidence.write("compare", |evidence| {
+            for comparison in &comparisons {
+                evidence.add(comparison.rows())?;
+                evidence.add(comparison.lost())?;
+                let context = Model { model: &comparison.model };
+                evidence.add(comparison.races.iter().flatten().map(|row| With { context, row }))?;
+            }
+            evidence.add(refused)
+        })?;
         anyhow::ensure!(
             comparisons.iter().any(|comparison| !comparison.races.is_empty()),
             "nothing to compare: the engine refuses every table"
@@ -103,7 +116,7 @@ impl Arguments {
             return Ok(None);
         };
         let rib = remap(rib, model, 1, 1);
-        let traces = traces(&self.on_tables.trace, &rib, self.page.addresses);
+        let traces = traces(&self.on_tables.trace, &rib, self.file.addresses);
         let options = BenchOptions { passes: self.passes.into(), ..BenchOptions::default() };
         let bar = ProgressBar::new_spinner();
         let comparison = compare(
@@ -117,13 +130,5 @@ impl Arguments {
         )?;
         bar.finish_and_clear();
         Ok(Some(comparison))
-    }
-
-    /// Returns the command that makes the page, without the folders of files.
-    fn command(&self) -> String {
-        let Self { engine, against, on_tables: OnTables { table, .. }, .. } = self;
-        let models: Vec<String> = self.next_hops.iter().map(ToString::to_string).collect();
-        let (models, tables) = (models.join(","), table_options(table));
-        format!("fibula study compare -e {engine} --against {against} --next-hops {models}{tables}")
     }
 }

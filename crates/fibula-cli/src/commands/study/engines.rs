@@ -1,22 +1,20 @@
 //! `fibula study engines`: every engine on full tables.
 
-use super::common::{OnTables, ToPage, each_table};
-use crate::commands::measuring::{UpdatesFrom, base_name, engines, table_options, tell_all, traces};
+use super::common::{OnTables, ToFile, each_table};
+use crate::commands::measuring::{UpdatesFrom, engines, tell_all, traces};
 use crate::exit::Verdict;
 use crate::output::Output;
 use crate::registry;
 use clap::Args;
 use fibula::{Address, Change, Rib};
-use fibula_lab::machine::Machine;
-use fibula_lab::study::{EngineStudy, StudyOptions, engines_page, study_engines};
+use fibula_lab::study::{EngineStudy, StudyOptions, study_engines};
 use indicatif::ProgressBar;
 
 /// Measure every engine side by side: memory, counted accesses, speed by trace, latency, time to
 /// build and to update
 ///
 /// Each family of each table is one study. Accesses and latency are those of the first trace. Rows
-/// go to standard output. With `--output` a Markdown page with each engine's parts and figures is
-/// written too.
+/// go to standard output. With `--output` a file also has each engine's parts and figures.
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     /// The engines: `all`, or a list like `best,dxr18,dxr/k=20`
@@ -31,7 +29,7 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     on_tables: OnTables,
     #[command(flatten)]
-    page: ToPage,
+    file: ToFile,
 }
 
 impl Arguments {
@@ -54,7 +52,10 @@ impl Arguments {
         }
         let rows = studies.iter().flat_map(|study| &study.rows);
         output.rows_and_refused(rows, studies.iter().flat_map(|study| &study.refused))?;
-        self.page.write(|| engines_page(&studies, &self.command(), &Machine::here().to_string()))?;
+        self.file.evidence.write("engines", |evidence| {
+            evidence.add(studies.iter().flat_map(EngineStudy::evidence))?;
+            evidence.add(studies.iter().flat_map(|study| &study.refused))
+        })?;
         anyhow::ensure!(
             studies.iter().any(|study| !study.rows.is_empty() || !study.wrong.is_empty()),
             "nothing to study: every engine of the list refuses every table"
@@ -74,7 +75,7 @@ impl Arguments {
         if rib.is_empty() || specifications.is_empty() {
             return Ok(None);
         }
-        let traces = traces(&self.on_tables.trace, rib, self.page.addresses);
+        let traces = traces(&self.on_tables.trace, rib, self.file.addresses);
         let mut options = StudyOptions::default();
         options.bench.passes = self.passes.into();
         let bar = ProgressBar::new_spinner();
@@ -90,12 +91,5 @@ impl Arguments {
         )?;
         bar.finish_and_clear();
         Ok(Some(study))
-    }
-
-    /// Returns the command that makes the page, without the folders of files.
-    fn command(&self) -> String {
-        let updates = self.updates.to_string();
-        let (tables, updates) = (table_options(&self.on_tables.table), base_name(&updates));
-        format!("fibula study engines{tables} -u {updates} -e {}", self.engine)
     }
 }

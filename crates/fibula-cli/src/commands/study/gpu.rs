@@ -3,6 +3,7 @@
 #[cfg(feature = "gpu")]
 mod on_card;
 
+use super::common::EvidenceFile;
 use crate::commands::device::Card;
 use crate::commands::measuring::{INTERNET, UpdatesFrom};
 use crate::exit::Verdict;
@@ -10,14 +11,13 @@ use crate::output::Output;
 use crate::reading::Reading;
 use clap::Args;
 use fibula_io::trace::TraceKind;
-use std::path::PathBuf;
 
 /// Lookups on a CUDA card: batches, streams, blocks and threads (SAIL, Figures 13 and 14),
 /// processor and card together (the Bloom filter paper's Figure 9), updates under load, and the
 /// limits of link and memory
 ///
 /// Every answer is compared with the processor's; a wrong one ends with status 1. One row is
-/// printed per point of the sweep. With -o all results are written to a page.
+/// printed per point of the sweep. With -o all results are written.
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     /// The engines: `all` that have a kernel, or a list like `gpu-mosaic,gpu-sail-l`
@@ -35,9 +35,8 @@ pub(crate) struct Arguments {
     /// The updates, a file or `made=N`
     #[arg(short, long, default_value = "made=100000", value_name = "UPDATES")]
     updates: UpdatesFrom,
-    /// Write the page to this file: the text above its marker stays
-    #[arg(short, long, value_name = "FILE")]
-    output: Option<PathBuf>,
+    #[command(flatten)]
+    evidence: EvidenceFile,
     #[command(flatten)]
     reading: Reading,
 }

@@ -1,7 +1,7 @@
 //! `fibula study growth`: engines on tables that grow.
 
-use super::common::{ToPage, each_table};
-use crate::commands::measuring::{engines, table_options, tell_all, traces};
+use super::common::{ToFile, each_table};
+use crate::commands::measuring::{engines, tell_all, traces};
 use crate::exit::Verdict;
 use crate::output::Output;
 use crate::reading::Reading;
@@ -12,8 +12,7 @@ use fibula_io::generate::{self, NextHopModel, Size};
 use fibula_io::table::Tables;
 use fibula_io::trace::TraceKind;
 use fibula_lab::Refusal;
-use fibula_lab::machine::Machine;
-use fibula_lab::study::{EngineStudy, StudyOptions, growth_page, growth_rows, study_engines};
+use fibula_lab::study::{EngineStudy, StudyOptions, growth_rows, study_engines};
 use indicatif::ProgressBar;
 use serde::Serialize;
 
@@ -21,7 +20,7 @@ use serde::Serialize;
 /// or of a small private network, and on tables of your own
 ///
 /// Bytes, speed on the `prefix` trace, latency, and the time to build and to update. Rows go to
-/// standard output. With `--output` a Markdown page with plots is written too.
+/// standard output.
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     /// The engines: `all`, or a list like `best,dxr18,dxr/k=20`
@@ -62,7 +61,7 @@ pub(crate) struct Arguments {
     #[arg(long, default_value_t = 100_000, value_name = "N")]
     updates: usize,
     #[command(flatten)]
-    page: ToPage,
+    file: ToFile,
 }
 
 /// An engine that refused one of the tables.
@@ -102,9 +101,11 @@ impl Arguments {
             let table = &study.table;
             study.refused.iter().map(move |refusal| RefusedTable { refusal, table, prefixes: study.prefixes })
         });
-        output.rows_and_refused(growth_rows(&studies).iter(), refused)?;
-        let command = format!("fibula study growth -e {}{}", self.engine, table_options(&self.table));
-        self.page.write(|| growth_page(&studies, GROWING, &command, &Machine::here().to_string()))?;
+        let rows = growth_rows(&studies);
+        output.rows_and_refused(&rows, refused.clone())?;
+        self.file
+            .evidence
+            .write("growth", |evidence| evidence.add(&rows).and_then(|()| evidence.add(refused)))?;
         let right = studies.iter().all(|study| study.wrong.is_empty());
         Ok(if right { whole } else { Verdict::Bad })
     }
@@ -121,7 +122,7 @@ impl Arguments {
         if rib.is_empty() || specifications.is_empty() {
             return Ok(None);
         }
-        let traces = traces(&[TraceKind::Prefix], rib, self.page.addresses);
+        let traces = traces(&[TraceKind::Prefix], rib, self.file.addresses);
         let changes = generate::updates(rib, self.updates, 1);
         let mut options = StudyOptions::default();
         options.bench.passes = self.passes.into();

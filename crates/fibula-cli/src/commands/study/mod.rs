@@ -6,6 +6,7 @@ mod compare;
 mod engines;
 pub(super) mod gpu;
 mod growth;
+mod page;
 mod papers;
 mod parallel;
 mod router;
@@ -40,6 +41,7 @@ pub(crate) enum Command {
     Vrf(vrf::Arguments),
     Gpu(gpu::Arguments),
     Router(router::Arguments),
+    Page(page::Arguments),
 }
 
 impl Command {
@@ -60,6 +62,7 @@ impl Command {
             Self::Vrf(arguments) => arguments.run(output),
             Self::Gpu(arguments) => arguments.run(output),
             Self::Router(arguments) => arguments.run(output),
+            Self::Page(arguments) => arguments.run(),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! `fibula study sail|dxr|bloom|tilepro|triec|all`: the papers' tables and figures.
 
-use super::common::each_table;
-use crate::commands::measuring::{INTERNET, base_name, table_options};
+use super::common::{each_table, header, write_evidence};
+use crate::commands::measuring::{INTERNET, base_name};
 use crate::exit::{Verdict, tell};
 use crate::output::Output;
 use crate::reading::Reading;
@@ -10,8 +10,8 @@ use crate::writing::write_text;
 use anyhow::Context;
 use clap::Args;
 use fibula_io::Source;
-use fibula_lab::machine::Machine;
-use fibula_papers::{Lab, Named, Options, PAPERS, Paper, Reproduction, html, markdown, reproduce};
+use fibula_kit::{Evidence, Header};
+use fibula_papers::{Lab, Named, Options, PAPERS, Paper, Reproduction, html, reproduce};
 use indicatif::ProgressBar;
 use std::path::PathBuf;
 
@@ -37,8 +37,9 @@ pub(crate) struct Arguments {
     /// Makes the papers' own tables and buffers smaller by this factor: a quick look
     #[arg(long, default_value_t = 1, value_name = "FACTOR", value_parser = clap::value_parser!(u16).range(1..=1000))]
     smaller: u16,
-    /// Write the report (one HTML file, with plots) and a page of each paper to this folder
-    #[arg(short, long, value_name = "FOLDER")]
+    /// Write all rows to this file, if its name ends in .jsonl; else to this folder, with a report
+    /// (one HTML file, with plots)
+    #[arg(short, long, value_name = "PATH")]
     output: Option<PathBuf>,
     #[command(flatten)]
     reading: Reading,
@@ -59,7 +60,7 @@ impl Arguments {
     fn run(self, name: &str, papers: &[&'static Paper], output: &Output) -> anyhow::Result<Verdict> {
         let (mut ipv4, mut ipv6) = (Vec::new(), Vec::new());
         let whole = each_table(&self.table, &self.reading, |name, tables| {
-            let name = || name.rsplit('/').next().unwrap_or_default().to_owned();
+            let name = || base_name(name).to_owned();
             if !tables.ipv4.is_empty() {
                 ipv4.push(Named { name: name(), rib: tables.ipv4 });
             }
@@ -94,40 +95,27 @@ impl Arguments {
         }
         bar.finish_and_clear();
         printer.finish()?;
-        self.write(name, papers, &done)?;
+        self.write(name, &done)?;
         Ok(whole)
     }
 
-    /// Returns the options that say what was measured, with which the command makes it again.
-    fn options(&self) -> String {
-        let Self { addresses, passes, smaller, .. } = self;
-        let tables = table_options(&self.table);
-        let threads = self.threads.iter().map(u16::to_string).collect::<Vec<_>>().join(",");
-        let traffic =
-            self.traffic.as_ref().map(|traffic| format!(" --traffic {}", base_name(&traffic.to_string())));
-        let smaller = if *smaller == 1 { String::new() } else { format!(" --smaller {smaller}") };
-        let traffic = traffic.unwrap_or_default();
-        format!("{tables} --addresses {addresses} --passes {passes} --threads {threads}{traffic}{smaller}")
-    }
-
-    /// Writes the report and a page for each paper, where a folder was named.
-    fn write(&self, name: &str, papers: &[&Paper], done: &[Reproduction]) -> anyhow::Result<()> {
-        let Some(folder) = &self.output else { return Ok(()) };
-        std::fs::create_dir_all(folder).with_context(|| format!("{}: cannot be made", folder.display()))?;
-        let command = format!("fibula study {name}{}", self.options());
-        let machine = Machine::here().to_string();
-        let date = chrono::Utc::now().format("%Y-%m-%d").to_string();
-        let report = html::report(done, &command, &machine, &date)?;
-        let mut files = vec![("report.html".to_owned(), report)];
-        for paper in papers {
-            let of: Vec<&Reproduction> = done.iter().filter(|each| each.paper.name == paper.name).collect();
-            files.push((format!("{}.md", paper.name), markdown::page(paper, &of, &command, &machine)));
+    /// Writes what was asked for: a file of evidence, or a folder with a report and the evidence.
+    fn write(&self, name: &str, done: &[Reproduction]) -> anyhow::Result<()> {
+        let Some(path) = &self.output else { return Ok(()) };
+        let add = |evidence: &mut Evidence| {
+            done.iter()
+                .try_for_each(|each| evidence.add([each.about()]).and_then(|()| evidence.add(each.rows())))
+        };
+        if path.extension().is_some_and(|extension| extension == "jsonl") {
+            return write_evidence(path, name, add);
         }
-        for (file, text) in files {
-            let path = folder.join(file);
-            write_text(&path, |out| out.write_all(text.as_bytes()))?;
-            tell(format_args!("wrote {}", path.display()));
-        }
+        std::fs::create_dir_all(path).with_context(|| format!("{}: cannot be made", path.display()))?;
+        write_evidence(&path.join(format!("{name}.jsonl")), name, add)?;
+        let Header { command, processor, date, .. } = header(name);
+        let report = html::report(done, &command, &processor, &date)?;
+        let path = path.join("report.html");
+        write_text(&path, |out| out.write_all(report.as_bytes()))?;
+        tell(format_args!("wrote {}", path.display()));
         Ok(())
     }
 }

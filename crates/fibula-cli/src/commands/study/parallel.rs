@@ -1,16 +1,17 @@
 //! `fibula study parallel`: the models of sharing addresses among threads.
 
-use super::common::ToPage;
-use crate::commands::measuring::{OnTable, engines};
+use super::common::ToFile;
+use crate::commands::measuring::{OnTable, base_name, engines};
 use crate::exit::Verdict;
 use crate::output::Output;
 use crate::registry;
 use clap::Args;
 use fibula::{Address, Rib};
 use fibula_io::trace::{self, TraceKind};
-use fibula_lab::machine::Machine;
-use fibula_lab::study::{ParallelOptions, ParallelStudy, parallel_page, study_parallel};
+use fibula_kit::With;
+use fibula_lab::study::{ParallelOptions, ParallelStudy, study_parallel};
 use indicatif::ProgressBar;
+use serde::Serialize;
 
 /// Run to completion, with and without a dispatcher, against a pipeline; order kept against free
 /// (Figures 5 to 7 of the TILEPro64 paper, Tables 5 and 7 of TrieC's)
@@ -40,54 +41,38 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     on_table: OnTable,
     #[command(flatten)]
-    page: ToPage,
+    file: ToFile,
 }
 
-/// Returns the machine's load average over the last minute, where the system has one.
-fn load() -> String {
-    let told = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
-    told.split(' ')
-        .next()
-        .filter(|load| !load.is_empty())
-        .map_or(String::new(), |load| format!(", load {load}"))
+/// What a row is of.
+#[derive(Clone, Copy, Serialize)]
+struct Of<'s> {
+    family: &'s str,
+    table: &'s str,
 }
 
 impl Arguments {
     pub(crate) fn run(self, output: &Output) -> anyhow::Result<Verdict> {
         engines::<u32>(&self.engine)?; // a wrong name fails before a table is read
         let (tables, whole) = self.on_table.load()?;
-        let ParallelStudy { mut rows, mut refused } = self.family(&tables.ipv4)?;
-        let ipv6 = self.family(&tables.ipv6)?;
-        rows.extend(ipv6.rows);
-        refused.extend(ipv6.refused);
-        output.rows_and_refused(&rows, &refused)?;
+        let studies = [("ipv4", self.family(&tables.ipv4)?), ("ipv6", self.family(&tables.ipv6)?)];
+        let rows = studies.iter().flat_map(|(_, study)| &study.rows);
+        let refused = studies.iter().flat_map(|(_, study)| &study.refused);
+        output.rows_and_refused(rows.clone(), refused.clone())?;
         anyhow::ensure!(
-            !rows.is_empty(),
+            rows.clone().next().is_some(),
             "nothing to measure: no engine of the list holds a family of the table"
         );
-        self.page.write(|| {
+        self.file.evidence.write("parallel", |evidence| {
             let name = self.on_table.name();
-            let table = name.rsplit('/').next().unwrap_or_default();
-            let machine = format!("{}{}", Machine::here(), load());
-            parallel_page(&rows, table, &self.command(), &machine)
+            for &(family, ref study) in &studies {
+                let context = Of { family, table: base_name(&name) };
+                evidence.add(study.rows.iter().map(|row| With { context, row }))?;
+            }
+            evidence.add(refused)
         })?;
-        let right = rows.iter().all(|row| row.mismatches == 0);
+        let right = rows.clone().all(|row| row.mismatches == 0);
         Ok(if right { whole } else { Verdict::Bad })
-    }
-
-    /// Returns the command that makes the page, without the folders of files.
-    fn command(&self) -> String {
-        let Self { engine, trace, on_table, page, .. } = self;
-        let threads: Vec<_> = self.threads.iter().map(u16::to_string).collect();
-        let chunks: Vec<_> = self.chunk.iter().map(u32::to_string).collect();
-        format!(
-            "fibula study parallel{} -e {engine} --threads {} --chunk {} --trace {trace} --addresses {} --passes {}",
-            on_table.options(),
-            threads.join(","),
-            chunks.join(","),
-            page.addresses,
-            self.passes,
-        )
     }
 
     fn family<A: Address>(&self, rib: &Rib<A>) -> anyhow::Result<ParallelStudy> {
@@ -95,7 +80,7 @@ impl Arguments {
         if !self.on_table.wants(rib) || specifications.is_empty() {
             return Ok(ParallelStudy::default());
         }
-        let addresses = trace::generate(&self.trace, rib, self.page.addresses as usize, 1)?;
+        let addresses = trace::generate(&self.trace, rib, self.file.addresses as usize, 1)?;
         let options = ParallelOptions {
             threads: self.threads.iter().map(|&threads| threads.into()).collect(),
             chunks: self.chunk.iter().map(|&chunk| chunk as usize).collect(),

@@ -10,7 +10,7 @@ use disabled::run;
 #[cfg(all(feature = "router", target_os = "linux"))]
 use enabled::run;
 
-use super::common::PageFile;
+use super::common::EvidenceFile;
 use crate::commands::measuring::INTERNET;
 use crate::exit::Verdict;
 use crate::output::Output;
@@ -22,7 +22,6 @@ use clap::Args;
 ///
 /// It takes root, Linux and the feature `router`. Interfaces are made in a network namespace that
 /// ends with the study. Every answer of the program is compared first. Rows go to standard output.
-/// With `--output` a Markdown page is written too.
 #[derive(Debug, Args)]
 #[cfg_attr(
     not(all(feature = "router", target_os = "linux")),
@@ -48,7 +47,7 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     reading: Reading,
     #[command(flatten)]
-    page: PageFile,
+    evidence: EvidenceFile,
 }
 
 impl Arguments {

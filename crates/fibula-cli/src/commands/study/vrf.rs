@@ -3,6 +3,7 @@
 #[cfg(feature = "gpu")]
 mod on_device;
 
+use super::common::EvidenceFile;
 use crate::commands::device::{Card, InBatches, engines_with_kernels};
 use crate::commands::measuring::OnTable;
 use crate::exit::{Verdict, tell};
@@ -46,6 +47,8 @@ pub(crate) struct Arguments {
     passes: u16,
     #[command(flatten)]
     on_table: OnTable,
+    #[command(flatten)]
+    evidence: EvidenceFile,
 }
 
 /// The number of answers that are compared with the tables' own.
@@ -84,7 +87,7 @@ impl Arguments {
         let routes: Vec<Route<u32>> = tables.ipv4.iter().collect();
         let mut random = SplitMix64::seed_from_u64(1);
         let mut printer = output.printer();
-        let mut right = true;
+        let mut rows = Vec::new();
         let mut measure = |name: &str, ribs: &[Rib<u32>], kinds: &[VrfKind], random: &mut SplitMix64| {
             let (addresses, ids) = self.asked(ribs, random)?;
             let batch = self.in_batches.batch();
@@ -104,8 +107,8 @@ impl Arguments {
                     }
                     Err(error) => return Err(error.into()),
                 };
-                right &= row.mismatches == 0;
                 printer.row(&row)?;
+                rows.push(row);
             }
             anyhow::Ok(())
         };
@@ -123,6 +126,8 @@ impl Arguments {
             measure(&name, &ribs, &[set, VrfKind::Merged], &mut random)?;
         }
         printer.finish()?;
+        self.evidence.write("vrf", |evidence| evidence.add(&rows))?;
+        let right = rows.iter().all(|row| row.mismatches == 0);
         Ok(if right { whole } else { Verdict::Bad })
     }
 

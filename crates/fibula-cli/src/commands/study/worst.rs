@@ -1,17 +1,14 @@
 //! `fibula study worst`: the worst single change of a route.
 
-use super::common::{PageFile, each_table};
-use crate::commands::measuring::{engines, table_options, tell_all};
+use super::common::{EvidenceFile, each_table};
+use crate::commands::measuring::{engines, tell_all};
 use crate::exit::Verdict;
 use crate::output::Output;
 use crate::reading::Reading;
 use crate::registry;
 use clap::Args;
 use fibula::{Address, Rib};
-use fibula_lab::machine::Machine;
-use fibula_lab::study::{
-    WorstOptions, WorstStudy, study_worst, worst_ipv4_tables, worst_ipv6_tables, worst_page,
-};
+use fibula_lab::study::{WorstOptions, WorstStudy, study_worst, worst_ipv4_tables, worst_ipv6_tables};
 use indicatif::ProgressBar;
 use std::time::Duration;
 
@@ -22,7 +19,7 @@ const WORST: &str = "worst";
 ///
 /// Covers of every length come and go where no route was, the default route does, and so do routes
 /// of the densest /24 (/48) and any routes. Rows go to standard output, one for each engine, table
-/// and kind of change. With `--output` a Markdown page is written too.
+/// and kind of change.
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     /// The engines: `all`, or a list like `best,dxr18,dxr/k=20`
@@ -40,7 +37,7 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     reading: Reading,
     #[command(flatten)]
-    page: PageFile,
+    evidence: EvidenceFile,
 }
 
 impl Arguments {
@@ -66,11 +63,9 @@ impl Arguments {
             tell_all(&study.wrong);
         }
         let rows = studies.iter().flat_map(|study| &study.rows);
-        output.rows_and_refused(rows, studies.iter().flat_map(|study| &study.refused))?;
-        let Self { engine, sample, kind_ms, .. } = &self;
-        let tables = table_options(&self.table);
-        let command = format!("fibula study worst{tables} -e {engine} --sample {sample} --kind-ms {kind_ms}");
-        self.page.write(|| worst_page(&studies, &command, &Machine::here().to_string()))?;
+        let refused = studies.iter().flat_map(|study| &study.refused);
+        output.rows_and_refused(rows.clone(), refused.clone())?;
+        self.evidence.write("worst", |evidence| evidence.add(rows).and_then(|()| evidence.add(refused)))?;
         let right = studies.iter().all(|study| study.wrong.is_empty());
         Ok(if right { whole } else { Verdict::Bad })
     }

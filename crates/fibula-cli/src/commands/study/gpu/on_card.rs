@@ -5,22 +5,27 @@ use crate::commands::device::{Card, engines_with_kernels, on_processor, refusal}
 use crate::commands::measuring::{base_name, tables};
 use crate::exit::{Verdict, tell};
 use crate::output::Output;
-use crate::writing::write_text;
-use anyhow::Context;
 use fibula::{Change, Rib};
 use fibula_gpu::Key;
 use fibula_gpu::device::Cuda;
 use fibula_gpu::study::{self, Limits, Plan, Study, Workload};
 use fibula_io::table::Tables;
 use fibula_io::trace;
+use fibula_kit::With;
 use fibula_lab::Refusal;
-use fibula_lab::machine::Machine;
 use indicatif::ProgressBar;
 use serde::Serialize;
-use std::io::ErrorKind;
+
+/// What a row is of.
+#[derive(Clone, Copy, Serialize)]
+struct Of<'s> {
+    family: &'s str,
+    table: &'s str,
+    prefixes: usize,
+}
 
 impl Arguments {
-    /// Runs all measurements and writes the page.
+    /// Runs all measurements and writes the evidence.
     pub(super) fn on_card(&self, card: &Card, output: &Output) -> anyhow::Result<Verdict> {
         let cuda = &card.cuda;
         let (mut tables, whole) = tables(&self.table, &self.reading)?;
@@ -34,15 +39,18 @@ impl Arguments {
             !studies.is_empty(),
             "nothing to study: no engine of the list holds a family of the table"
         );
-        if let Some(path) = &self.output {
-            let before = match std::fs::read_to_string(path) {
-                Err(error) if error.kind() == ErrorKind::NotFound => String::new(),
-                read => read.with_context(|| format!("{}: cannot be read", path.display()))?,
-            };
-            let made =
-                study::page(&studies, &self.command(), &shown(cuda.card()), &Machine::here().to_string());
-            write_text(path, |out| out.write_all(study::with_made(&before, &made).as_bytes()))?;
-        }
+        self.evidence.write("gpu", |evidence| {
+            evidence.header.device = shown(cuda.card());
+            for study in &studies {
+                let Study { family, table, prefixes, limits, sweep, cooperative, updates, .. } = study;
+                let of = Of { family, table, prefixes: *prefixes };
+                evidence.add([With { context: of, row: limits }])?;
+                evidence.add(sweep.iter().map(|row| With { context: of, row }))?;
+                evidence.add(cooperative.iter().map(|row| With { context: of, row }))?;
+                evidence.add(updates.iter().map(|row| With { context: of, row }))?;
+            }
+            evidence.add(&refused)
+        })?;
         Ok(if studies.iter().all(is_right) { whole } else { Verdict::Bad })
     }
 
@@ -91,18 +99,6 @@ impl Arguments {
             studies.push(study);
         }
         Ok(studies)
-    }
-
-    /// Returns the command that makes the page, without the folders of files.
-    fn command(&self) -> String {
-        let updates = self.updates.to_string();
-        format!(
-            "fibula study gpu -t {} -u {} -e {} --trace {}",
-            base_name(&self.table),
-            base_name(&updates),
-            self.engine,
-            self.trace
-        )
     }
 }
 

@@ -1,16 +1,14 @@
 //! Measures the XDP plane, for `fibula study router`.
 
 use super::Arguments;
-use crate::commands::measuring::table_options;
 use crate::commands::study::common::each_table;
 use crate::exit::Verdict;
 use crate::output::Output;
 use fibula::{Address, NextHop, Rib, Route};
 use fibula_io::trace::{TraceKind, generate};
-use fibula_lab::machine::Machine;
-use fibula_router::plane::xdp::study::{Effort, Workload, page, study};
+use fibula_router::plane::xdp::study::{Effort, Workload, study};
 
-/// Measures, prints the rows and writes the page.
+/// Measures, prints the rows and writes the evidence.
 pub(super) fn run(arguments: &Arguments, output: &Output) -> anyhow::Result<Verdict> {
     let Arguments { next_hops, addresses, rounds, packets, .. } = *arguments;
     anyhow::ensure!(addresses.is_power_of_two(), "--addresses {addresses}: expected a power of two");
@@ -27,12 +25,8 @@ pub(super) fn run(arguments: &Arguments, output: &Output) -> anyhow::Result<Verd
     let effort = Effort { rounds: rounds as usize, packets };
     let rows = study(&workload, effort)?;
     output.rows(&rows)?;
-    let tables = table_options(&arguments.table);
-    let command = format!(
-        "fibula study router{tables} --next-hops {next_hops} --addresses {addresses} --rounds {rounds} --packets {packets}"
-    );
-    let page = page(&rows, &workload, effort, &command, &Machine::here().to_string())?;
-    arguments.page.write(|| page)?;
+    let tables = workload.tables()?;
+    arguments.evidence.write("router", |evidence| evidence.add(tables).and_then(|()| evidence.add(&rows)))?;
     Ok(whole)
 }
 

@@ -12,10 +12,6 @@
 //! The thread has a network namespace of its own, in which it makes the interfaces and fills the
 //! kernel's own table. It ends with the thread.
 
-mod page;
-
-pub use page::page;
-
 use super::cells::{CELL, Cells};
 use super::generation::{Source, cells_of};
 use super::interfaces::Interface;
@@ -26,6 +22,7 @@ use crate::plane::{Action, Adjacency, AdjacencyId, Plane, Routes};
 use aya::maps::{Array, LpmTrie, lpm_trie};
 use aya::programs::{TestRun, TestRunAttrs, TestRunOptions, XdpMode};
 use fibula::{Delta, ErrorKind, NextHop, Rib};
+use fibula_image::table::any::compile;
 use nix::sched::{CloneFlags, unshare};
 use nix::time::{ClockId, clock_gettime};
 use serde::Serialize;
@@ -140,6 +137,35 @@ pub struct Row {
     pub ns: f64,
     /// How many of them `fibula` does in that time.
     pub fibula_times: f64,
+}
+
+/// The table of a family.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct TableRow {
+    /// The address family, `ipv4` or `ipv6`.
+    pub family: &'static str,
+    /// Its routes.
+    pub prefixes: usize,
+    /// The bytes of the compiled table.
+    pub bytes: usize,
+    /// The addresses that are looked up.
+    pub addresses: usize,
+}
+
+impl Workload<'_> {
+    /// Returns a row for each table.
+    ///
+    /// # Errors
+    /// If a table exceeds a limit, which the study would have told before.
+    pub fn tables(&self) -> Result<[TableRow; 2], fibula::Error> {
+        let bytes4 = compile("gpu-mosaic", None, self.ipv4)?.image().bytes();
+        let bytes6 = compile("gpu-mosaic6", None, self.ipv6)?.image().bytes();
+        let row = |family, prefixes, bytes, addresses| TableRow { family, prefixes, bytes, addresses };
+        Ok([
+            row("ipv4", self.ipv4.len(), bytes4, self.addresses4.len()),
+            row("ipv6", self.ipv6.len(), bytes6, self.addresses6.len()),
+        ])
+    }
 }
 
 /// Compares the program's answer to each address with the tables', and times all ways.

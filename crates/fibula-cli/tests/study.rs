@@ -1,0 +1,48 @@
+//! From a study to its page: the study writes evidence, and the page is made from it.
+
+use std::path::Path;
+use std::process::Command;
+
+fn fibula(folder: &Path, arguments: &[&str]) {
+    let output =
+        Command::new(env!("CARGO_BIN_EXE_fibula")).args(arguments).current_dir(folder).output().unwrap();
+    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+}
+
+#[test]
+fn a_page_is_made_from_what_a_study_wrote() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = |file: &str| folder.path().join(file);
+    let table = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/edge.txt");
+    let table = table.to_str().unwrap();
+    let run = |arguments: &[&str]| fibula(folder.path(), arguments);
+    run(&["study", "worst", "-t", table, "-e", "radix", "--sample", "5", "-o", "worst.jsonl"]);
+    let page = "<!-- made worst.jsonl -->\n<!-- end -->\n<!-- table worst.jsonl\nby engine family\n\
+        show engine | family | worst = {max us_worst}\n-->\n<!-- end -->\n";
+    std::fs::write(here("page.md"), page).unwrap();
+    run(&["study", "page", "page.md"]);
+    let page = std::fs::read_to_string(here("page.md")).unwrap();
+    let made = page.replace('\n', " ");
+    assert!(made.contains("Measured by `fibula study worst -t edge.txt -e radix --sample 5` on "), "{page}");
+    assert!(page.contains("\n| radix | ipv6 | "), "{page}");
+
+    run(&["study", "page", "page.md", "--evidence", "worst.jsonl", "-o", "other.md"]);
+    let other = std::fs::read_to_string(here("other.md")).unwrap();
+    assert_eq!(other.replace("other.md", "page.md"), page);
+}
+
+#[test]
+fn a_papers_study_writes_a_report_beside_its_rows() {
+    let folder = tempfile::tempdir().unwrap();
+    let small = ["--smaller", "1000", "--addresses", "500", "--passes", "1"];
+    let table = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/edge.txt");
+    let study = ["study", "triec", "-t", table.to_str().unwrap(), "-o", "report"];
+    fibula(folder.path(), &[&study[..], &small].concat());
+    let read = |file: &str| std::fs::read_to_string(folder.path().join("report").join(file)).unwrap();
+    assert!(read("report.html").contains("<svg"));
+    let rows = read("triec.jsonl");
+    assert!(
+        rows.contains(r#""exhibit":"Table 1","title":"#) && rows.contains(r#""series":"group A""#),
+        "{rows}"
+    );
+}
