@@ -32,7 +32,7 @@ pub(crate) fn check() -> Result<()> {
 }
 
 /// Returns the numbers of the lines, from 1, that are prose and wider than `columns`. Rows of
-/// tables, code blocks and lines that are one link or badge cannot be wrapped.
+/// tables, code blocks, comments and lines that are one link or badge cannot be wrapped.
 fn wide_lines(text: &str, columns: usize) -> impl Iterator<Item = usize> {
     let mut fence = None;
     let mut is_wide = move |line: &str| {
@@ -44,6 +44,10 @@ fn wide_lines(text: &str, columns: usize) -> impl Iterator<Item = usize> {
             return false;
         }
         fence = ["```", "~~~"].into_iter().find(|mark| content.starts_with(mark));
+        // How a table is made is a comment of several lines.
+        if content.starts_with("<!--") && !content.contains("-->") {
+            fence = Some("-->");
+        }
         fence.is_none()
             && !content.starts_with('|')
             && !is_one_link(content)
@@ -77,6 +81,7 @@ mod tests {
             (format!("| {wide} |"), vec![]),
             (format!("```text\n{wide}\n```\n{wide}"), vec![4]),
             (format!("~~~\n{wide}\n```\n{wide}\n~~~\n{wide}"), vec![6]),
+            (format!("<!-- table\n{wide}\n-->\n{wide}"), vec![4]),
             (format!("  ```sh\n  {wide}\n  ```\n"), vec![]),
             (format!("[page]({wide})"), vec![]),
             (format!("- [page]({wide})"), vec![]),

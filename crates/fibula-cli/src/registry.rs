@@ -1,5 +1,5 @@
-//! The engines that commands know: fibula's own, those of the papers and, with the features `gpu` and `peers`, the twins
-//! of its kernels and other people's.
+//! The engines that commands know: fibula's own, those of the papers and, with the features `gpu`
+//! and `peers`, the twins of its kernels and other people's.
 
 use crate::commands::device;
 use fibula::engine::Entry;

@@ -16,9 +16,10 @@
 //!
 //! | paper | engines |
 //! | --- | --- |
-//! | SAIL: Yang, Xie, et al., SIGCOMM 2014 | [`sail_b`], [`sail_u`], [`sail_l`], [`sail_m`]; [`lulea`], [`lc_trie`], [`pbf`] beside it |
+//! | SAIL: Yang, Xie, et al., SIGCOMM 2014 | [`sail_b`], [`sail_u`], [`sail_l`], [`sail_m`] |
+//! | what SAIL is compared with there | [`lulea`], [`lc_trie`], [`pbf`] |
 //! | DXR: Zec, Rizzo, Mikuc, CCR 2012 | [`dxr`] |
-//! | Bloom filters on many cores, with MIHT and DPCPE | [`bloom`], [`bloom6`], [`bloom_naive`], [`miht`] |
+//! | Bloom filters on many cores | [`bloom`], [`bloom6`], [`bloom_naive`], [`miht`] |
 //! | TILEPro64: DIR-24-8, Tree Bitmap and their hybrid | [`tree_bitmap`], [`hybrid`] |
 //! | TrieC for IPv6 on the IXP2800 | [`triec`] |
 //! | SAIL for IPv6 | [`sail_l6`] |

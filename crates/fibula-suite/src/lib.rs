@@ -1,14 +1,16 @@
 //! The suite of tests that every engine passes, whichever crate it is in.
 //!
 //! [`suite!`] stamps it on the engines of a [registry](fibula::registry!): a test each for an
-//! engine, a family and, where that matters, a width of the answers. Each runs every instruction set
-//! of this machine and many batch sizes (see [`Checked::check`](checked::Checked::check)). The
+//! engine, a family and, where that matters, a width of the answers. Each runs every instruction
+//! set of this machine and many batch sizes (see [`Checked::check`](checked::Checked::check)). The
 //! judge is the oracle.
 //!
 //! ```
 //! // tests/suite.rs of a crate with engines
 //! fibula_suite::suite!(fibula::for_each_engine, fibula::engine::ENGINES);
 //! ```
+
+#![allow(clippy::missing_panics_doc, clippy::must_use_candidate, reason = "these are tests")]
 
 pub mod checked;
 pub mod churn;

@@ -8,6 +8,7 @@ use proptest::prelude::*;
 pub use crate::engines::oracle::Oracle;
 
 /// Returns the table of some routes, given by prefix and next hop.
+#[must_use]
 pub fn rib<A: Address>(routes: &[(&str, u32)]) -> Rib<A> {
     let mut rib = Rib::new();
     for &(prefix, next_hop) in routes {

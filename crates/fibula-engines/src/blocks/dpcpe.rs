@@ -2,8 +2,8 @@
 //!
 //! Lucchesi, Drummond and Teodoro, "High-performance IP lookup using Intel Xeon Phi: a Bloom
 //! filters based approach" (Journal of Internet Services and Applications 9, 2018), section 4.2 and
-//! Table 4. They keep one filter for each length, so a table is first [expanded](fibula::blocks::expansion)
-//! to *n* lengths. The last of these is always 64.
+//! Table 4. They keep one filter for each length, so a table is first
+//! [expanded](fibula::blocks::expansion) to *n* lengths. The last of these is always 64.
 //!
 //! # The paper's algorithm
 //! [`Distribution::dpcpe`] begins with the last level and adds one level at a time: the one that

@@ -2,9 +2,9 @@
 //! its route.
 //!
 //! Of the routes that are expanded to one level, the longest owns each slot
-//! ([`expansion`](fibula::blocks::expansion)). An announced prefix takes the slots under it whose length is
-//! not greater. A withdrawn prefix gives the slots of its own length to the next route above it in
-//! the same level.
+//! ([`expansion`](fibula::blocks::expansion)). An announced prefix takes the slots under it whose
+//! length is not greater. A withdrawn prefix gives the slots of its own length to the next route
+//! above it in the same level.
 
 use super::filtered::Filtered;
 use super::probing::Hashing;

@@ -123,8 +123,8 @@ fn original<A: Address>(
 
 impl Original {
     /// Opens one forged file of this snapshot, among whose `engines` is its own, and looks all
-    /// addresses up in it: one by one, and in a batch for every instruction set of this processor. `choose` returns any number below its
-    /// argument.
+    /// addresses up in it: one by one, and in a batch for every instruction set of this processor.
+    /// `choose` returns any number below its argument.
     ///
     /// # Panics
     /// If checksums are refused that were made to fit.

@@ -1,11 +1,11 @@
 //! The choice of `best`: the engine that fibula takes when none is named. Whatever compiles a table
 //! asks here and nowhere else.
 //!
-//! Each engine [estimates](super::About::estimate) what it would cost for a table: the nanoseconds of
-//! a lookup, by what the table is like and by the instruction set, and the bytes. The engine of the
-//! least [cost](Estimate::cost) that holds the table is taken. Estimates were fitted to one processor,
-//! so for a table of at least [`RUN_OFF_LEAST`] routes they are checked on the machine at hand, by a
-//! [run-off](super::run_off) of the likeliest.
+//! Each engine [estimates](super::About::estimate) what it would cost for a table: the nanoseconds
+//! of a lookup, by what the table is like and by the instruction set, and the bytes. The engine of
+//! the least [cost](Estimate::cost) that holds the table is taken. Estimates were fitted to one
+//! processor, so for a table of at least [`RUN_OFF_LEAST`] routes they are checked on the machine
+//! at hand, by a [run-off](super::run_off) of the likeliest.
 //!
 //! A table that changes gets an engine that follows in place, at its first change. From then on the
 //! choice is made again once a quarter of the table has changed, without a run-off.

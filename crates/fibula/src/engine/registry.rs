@@ -104,7 +104,8 @@ macro_rules! engine_entry {
 }
 
 /// Defines a static `ENGINES`, with one line for each engine of a crate: an identifier, the
-/// description, the families and the type. The identifier is the engine's name with `-` written `_`.
+/// description, the families and the type. The identifier is the engine's name with `-` written
+/// `_`.
 ///
 /// It also exports a macro `for_each_engine!`, which calls another macro with `identifier
 /// [families]` for each engine, so that a test suite can be stamped on all of them.

@@ -17,8 +17,8 @@ const PASSES: usize = 7;
 /// The share of the first table's time that another must be under to be taken instead.
 const CLEARLY: f64 = 0.9;
 
-/// Returns the position of the fastest of some tables, which are all compiled from `rib`. The first,
-/// which was to be taken without a run-off, stays unless another is clearly faster.
+/// Returns the position of the fastest of some tables, which are all compiled from `rib`. The
+/// first, which was to be taken without a run-off, stays unless another is clearly faster.
 pub(super) fn fastest<'t, A: Address, V: View<A> + ?Sized + 't>(
     rib: &Rib<A>,
     tables: impl Iterator<Item = &'t V>,

@@ -50,8 +50,8 @@ pub trait View<A: Address>: Send + Sync {
     /// divided.
     fn stages(&self) -> usize;
 
-    /// Runs one stage of many lookups; see [`Stages::run_stage`](super::Stages::run_stage). If there
-    /// is one stage, that is the whole lookup.
+    /// Runs one stage of many lookups; see [`Stages::run_stage`](super::Stages::run_stage). If
+    /// there is one stage, that is the whole lookup.
     ///
     /// ```
     /// use fibula::{Fib, NextHop, Rib};

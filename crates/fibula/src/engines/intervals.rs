@@ -21,8 +21,8 @@
 //!   those of others. All halve the same number of intervals at every step, so none ends before
 //!   another. Up to [`COUNTED_MOST`] intervals a search is a count: how many start at or before the
 //!   address. The compiler makes vector code of it.
-//! - A change of one route replaces the intervals within its prefix, and moves those after them. That
-//!   is O(n), at the speed of a copy. The paper builds again.
+//! - A change of one route replaces the intervals within its prefix, and moves those after them.
+//!   That is O(n), at the speed of a copy. The paper builds again.
 
 use crate::arch::Isa;
 use crate::engine::{

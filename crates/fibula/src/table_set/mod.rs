@@ -3,7 +3,8 @@
 //!
 //! A provider's edge router has a thousand tables, most of them small and many of them empty. A
 //! table without routes takes the bytes of its slot in the set. Every other is compiled by the
-//! set's specification: [`best`](crate::engine::BEST) takes for a small table an engine of its size.
+//! set's specification: [`best`](crate::engine::BEST) takes for a small table an engine of its
+//! size.
 //!
 //! Next hops are indices into one [`NextHops`](crate::NextHops), which all tables share.
 //!

@@ -11,9 +11,9 @@
 //! level 1        filter -> table: key, first L1 bits of a -> next hop, length             (tree)
 //! default route  next hop
 //! ```
-//! Keys have at most 64 bits. Longer routes of IPv6 are kept in a [tree](fibula::blocks::patricia). The
-//! entry of the /64 that such a route begins with is marked, and lookups go to the tree first. A
-//! /64 that no other route covers has an entry for the mark alone.
+//! Keys have at most 64 bits. Longer routes of IPv6 are kept in a [tree](fibula::blocks::patricia).
+//! The entry of the /64 that such a route begins with is marked, and lookups go to the tree first.
+//! A /64 that no other route covers has an entry for the mark alone.
 
 mod batch;
 #[cfg(test)]

@@ -84,10 +84,10 @@
 //! nothing below loads it last. If the root is still current, so is the answer, and nothing has
 //! appeared below it meanwhile. If not, the replaced block has kept the answer of its last moment.
 //!
-//! Batches of many changes come [in the order](fibula::blocks::entry::in_order) that takes each address from
-//! its old answer to its new one in a single step. Nothing moves to close holes; a trie asks to be
-//! rebuilt when there is no room, or when far more is free than in use. A root of stride 7 is nine
-//! words, which a reader cannot load in one piece, so such a trie is not shared.
+//! Batches of many changes come [in the order](fibula::blocks::entry::in_order) that takes each
+//! address from its old answer to its new one in a single step. Nothing moves to close holes; a
+//! trie asks to be rebuilt when there is no room, or when far more is free than in use. A root of
+//! stride 7 is nine words, which a reader cannot load in one piece, so such a trie is not shared.
 
 mod initial_array;
 mod node;

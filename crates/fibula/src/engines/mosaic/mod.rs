@@ -239,8 +239,8 @@ fn below_24(survey: &Survey<'_>) -> f32 {
     (19.0 + wait_for_blocks(survey)) * survey.share_longer_than(24)
 }
 
-/// Returns the bytes of a table whose root and tiles are nearly all that it has, but for the /24s with
-/// longer routes, of `below` bytes each.
+/// Returns the bytes of a table whose root and tiles are nearly all that it has, but for the /24s
+/// with longer routes, of `below` bytes each.
 fn bytes(survey: &Survey<'_>, below: usize) -> usize {
     2 * SLOTS + 4 * survey.routes() + below * survey.different_24s()
 }
