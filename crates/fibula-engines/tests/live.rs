@@ -206,7 +206,7 @@ const MOST_CHANGES: u64 = 4;
 
 /// A cycle of tables, and the changes from each to the next: nested routes around one /24 are
 /// announced and withdrawn.
-struct Script<A> {
+struct Script<A: Address> {
     changes: Vec<Vec<Change<A>>>,
     addresses: Vec<A>,
     /// The answer of each table at each address.

@@ -18,7 +18,7 @@ use std::sync::LazyLock;
 use std::time::Duration;
 
 /// Right (by the table's own search) but for one fault, chosen by the parameter `fault`.
-struct Faulty<A, W> {
+struct Faulty<A: Address, W> {
     rib: Rib<A>,
     fault: Fault,
     grown: usize,

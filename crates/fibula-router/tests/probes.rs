@@ -61,7 +61,7 @@ fn every_edge_of_a_table_leads_where_its_routes_say() {
 }
 
 /// A table that is changed, and told to a plane.
-struct Told<A> {
+struct Told<A: Address> {
     rib: Rib<A>,
     deltas: Vec<Delta<A>>,
 }

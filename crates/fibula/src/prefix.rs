@@ -18,7 +18,7 @@ use std::str::FromStr;
 /// assert_eq!(Prefix::masked(0xC000_0201_u32, 24)?, prefix); // unless asked
 /// # Ok::<(), fibula::Error>(())
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Prefix<A> {
     address: A,
     len: u8,
@@ -150,6 +150,13 @@ impl<A: Address> Prefix<A> {
             let bit = A::mask(len) & !A::mask(self.len);
             [Self { address: self.address, len }, Self { address: self.address | bit, len }]
         })
+    }
+}
+
+/// As [`Display`](fmt::Display): reads as the prefix.
+impl<A: Address> fmt::Debug for Prefix<A> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 

@@ -1,11 +1,11 @@
 //! [`Route`], [`Change`] and [`Delta`]: the contents of a table, a request to change it, and the
 //! result.
 
-use crate::{NextHop, Prefix};
+use crate::{Address, NextHop, Prefix};
 
 /// One line of a routing table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Route<A> {
+pub struct Route<A: Address> {
     /// The addresses it is for.
     pub prefix: Prefix<A>,
     /// The answer for these addresses.
@@ -14,14 +14,14 @@ pub struct Route<A> {
 
 /// A request to change a table, as a routing daemon sends it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Change<A> {
+pub enum Change<A: Address> {
     /// Insert the route, or replace the next hop of the one with its prefix.
     Announce(Route<A>),
     /// Remove the route of this prefix.
     Withdraw(Prefix<A>),
 }
 
-impl<A: Copy> Change<A> {
+impl<A: Address> Change<A> {
     /// Returns the prefix that is announced or withdrawn.
     #[must_use]
     pub fn prefix(&self) -> Prefix<A> {
@@ -35,7 +35,7 @@ impl<A: Copy> Change<A> {
 /// The result of a change to a table: the route of `prefix` went from `before` to `after`. The two
 /// always differ; [`NextHop::NONE`] means that there was, or is, no such route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Delta<A> {
+pub struct Delta<A: Address> {
     /// The one prefix that changed.
     pub prefix: Prefix<A>,
     /// Its next hop before; `NONE` if it was absent.
@@ -44,7 +44,7 @@ pub struct Delta<A> {
     pub after: NextHop,
 }
 
-impl<A: Copy> Delta<A> {
+impl<A: Address> Delta<A> {
     /// Returns the delta that undoes this one.
     #[must_use]
     pub fn inverse(self) -> Self {

@@ -8,7 +8,7 @@ use proptest::test_runner::FileFailurePersistence;
 
 /// The model: routes in no order, each prefix at most once.
 #[derive(Clone, Debug, Default)]
-struct List<A>(Vec<Route<A>>);
+struct List<A: Address>(Vec<Route<A>>);
 
 impl<A: Address> List<A> {
     fn apply(&mut self, change: Change<A>) -> Option<Delta<A>> {

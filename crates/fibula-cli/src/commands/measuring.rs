@@ -191,12 +191,12 @@ impl UpdatesFrom {
 }
 
 /// Returns the changes without times.
-pub(crate) fn untimed<A: Copy>(updates: &[Timed<A>]) -> Vec<Change<A>> {
+pub(crate) fn untimed<A: Address>(updates: &[Timed<A>]) -> Vec<Change<A>> {
     updates.iter().map(|update| update.change).collect()
 }
 
 /// Gives changes no time.
-pub(crate) fn timeless<A>(changes: Vec<Change<A>>) -> Vec<Timed<A>> {
+pub(crate) fn timeless<A: Address>(changes: Vec<Change<A>>) -> Vec<Timed<A>> {
     changes.into_iter().map(|change| Timed { time: None, change }).collect()
 }
 

@@ -13,7 +13,7 @@ use clap::Args;
 use fibula::arch::Level;
 use fibula::engine::Config;
 use fibula::live::Settings;
-use fibula::{Error, ErrorKind, Rib};
+use fibula::{Address, Error, ErrorKind, Rib};
 use fibula_io::trace::{self, TraceKind};
 use fibula_io::update::Timed;
 use fibula_lab::replay::{Flap, ReplayOptions, Stream, replay};
@@ -99,7 +99,7 @@ impl FromStr for Rate {
 
 impl Rate {
     /// Returns the time at which each update is handed in, since the start.
-    fn pace<A>(self, updates: &[Timed<A>]) -> anyhow::Result<Option<Vec<Duration>>> {
+    fn pace<A: Address>(self, updates: &[Timed<A>]) -> anyhow::Result<Option<Vec<Duration>>> {
         Ok(match self {
             Self::Full => None,
             Self::PerSecond(rate) => {
@@ -151,7 +151,7 @@ impl Arguments {
         Ok(if right { whole } else { Verdict::Bad })
     }
 
-    fn options<A>(&self, updates: &[Timed<A>]) -> anyhow::Result<ReplayOptions> {
+    fn options<A: Address>(&self, updates: &[Timed<A>]) -> anyhow::Result<ReplayOptions> {
         let mut config = Config::default();
         config.width = self.building.width;
         config.isa = self.building.isa.last().copied().unwrap_or(Level::best());

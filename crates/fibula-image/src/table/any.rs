@@ -7,12 +7,12 @@ use super::{Layout, Patch, Table};
 use crate::{Image, Key};
 use fibula::engine::{Width, WidthBits};
 use fibula::memory::Pages;
-use fibula::{Error, ErrorKind};
+use fibula::{Address, Error, ErrorKind};
 use fibula::{Prefix, Rib};
 use std::fmt::Debug;
 
 /// A [`Table`], or one of another structure, without its types.
-pub trait AnyTable<A>: Debug + Send + Sync {
+pub trait AnyTable<A: Address>: Debug + Send + Sync {
     /// See [`Table::image`].
     fn image(&self) -> Image<'_>;
 

@@ -8,7 +8,7 @@ use fibula::{Address, Family, Fib, Prefix, Rib};
 use std::collections::HashMap;
 
 /// A kind, a table and a stream of draws.
-pub(super) struct Drawing<'a, A> {
+pub(super) struct Drawing<'a, A: Address> {
     engines: &'static [Entry],
     kind: &'a TraceKind,
     rib: &'a Rib<A>,

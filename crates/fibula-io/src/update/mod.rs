@@ -25,7 +25,7 @@ pub use text::write;
 
 /// A change and when it happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Timed<A> {
+pub struct Timed<A: Address> {
     /// Since 1970-01-01 UTC; `None` if not known.
     pub time: Option<Duration>,
     /// What happened.
@@ -124,7 +124,7 @@ impl Updates {
     }
 }
 
-fn change<A>(prefix: Prefix<A>, next_hop: Option<NextHop>) -> Change<A> {
+fn change<A: Address>(prefix: Prefix<A>, next_hop: Option<NextHop>) -> Change<A> {
     match next_hop {
         Some(next_hop) => Change::Announce(Route { prefix, next_hop }),
         None => Change::Withdraw(prefix),

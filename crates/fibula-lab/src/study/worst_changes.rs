@@ -41,7 +41,7 @@ impl Kind {
 
 /// Changes of one kind, in pairs: the second of each takes the first back.
 #[derive(Clone, Debug)]
-pub(super) struct Changes<A> {
+pub(super) struct Changes<A: Address> {
     pub(super) kind: Kind,
     pub(super) pairs: Vec<[Change<A>; 2]>,
 }

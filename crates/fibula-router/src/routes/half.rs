@@ -33,7 +33,7 @@ impl Candidate {
 
 /// The routes of one table in one family.
 #[derive(Debug, Default)]
-pub(super) struct Half<A> {
+pub(super) struct Half<A: Address> {
     /// What the plane forwards by. Each route holds a use of its next hop.
     rib: Rib<A>,
     /// The best candidate of each prefix.

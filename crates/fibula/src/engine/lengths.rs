@@ -35,7 +35,7 @@ impl Lengths {
     }
 
     /// Adds `routes` to the count of a length.
-    pub fn add(&mut self, length: u8, routes: u32) {
+    pub(crate) fn add(&mut self, length: u8, routes: u32) {
         self.0[usize::from(length)] += routes;
     }
 
@@ -43,13 +43,13 @@ impl Lengths {
     ///
     /// # Panics
     /// If the count is less.
-    pub fn remove(&mut self, length: u8, routes: u32) {
+    pub(crate) fn remove(&mut self, length: u8, routes: u32) {
         let count = &mut self.0[usize::from(length)];
         *count = count.checked_sub(routes).expect("no more routes go than there are");
     }
 
     /// Follows a change of the table. O(1).
-    pub fn follow<A: Address>(&mut self, delta: &Delta<A>) {
+    pub(crate) fn follow<A: Address>(&mut self, delta: &Delta<A>) {
         match (delta.before.is_some(), delta.after.is_some()) {
             (false, true) => self.add(delta.prefix.len(), 1),
             (true, false) => self.remove(delta.prefix.len(), 1),

@@ -2,7 +2,7 @@
 
 use super::{About, Config, View, Whole, WidthBits};
 use crate::sections::Sections;
-use crate::{Error, ErrorKind, Family, Rib};
+use crate::{Address, Error, ErrorKind, Family, Rib};
 
 /// Compiles a table with an engine of one family, at a width of its answers.
 pub type Builder<A> = fn(&Rib<A>, &Config, WidthBits) -> Result<Box<dyn Whole<A>>, Error>;
@@ -12,7 +12,7 @@ pub type Opener<A> = fn(&Sections<'_>, &Config, WidthBits) -> Result<Box<dyn Vie
 
 /// The constructors of an engine's compiled tables for one family.
 #[derive(Clone, Copy, Debug)]
-pub struct Makers<A> {
+pub struct Makers<A: Address> {
     /// From a routing table.
     pub build: Builder<A>,
     /// From a snapshot.

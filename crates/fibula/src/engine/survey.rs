@@ -8,32 +8,32 @@ use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 /// The properties of a table that changes of it are followed in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Shape {
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Shape {
     /// Its family.
-    pub family: Family,
+    pub(crate) family: Family,
     /// The number of routes of each length.
-    pub lengths: Lengths,
+    pub(crate) lengths: Lengths,
     /// The width of its next-hop indices.
-    pub width: WidthBits,
+    pub(crate) width: WidthBits,
 }
 
 impl Shape {
     /// Returns the shape of a table. O(n).
-    #[must_use]
-    pub fn of<A: Address>(rib: &Rib<A>) -> Self {
+    pub(crate) fn of<A: Address>(rib: &Rib<A>) -> Self {
         let width = WidthBits::holding(rib.max_next_hop());
         Self { family: A::FAMILY, lengths: Lengths::of(rib), width }
     }
 
     /// Follows a change of the table. O(1).
-    pub fn follow<A: Address>(&mut self, delta: &Delta<A>) {
+    pub(crate) fn follow<A: Address>(&mut self, delta: &Delta<A>) {
         self.lengths.follow(delta);
         self.width = Ord::max(self.width, WidthBits::holding(delta.after));
     }
 }
 
 /// The routes of a table of either family.
+#[doc(hidden)]
 #[derive(Clone, Copy, Debug)]
 pub enum Routes<'r> {
     /// IPv4.
@@ -59,21 +59,32 @@ impl<'r> Survey<'r> {
     }
 
     /// As [`Survey::of`], of a table whose shape is known. O(1).
-    #[must_use]
-    pub fn with_shape<A: Address>(shape: Shape, rib: &'r Rib<A>) -> Self {
+    pub(crate) fn with_shape<A: Address>(shape: Shape, rib: &'r Rib<A>) -> Self {
         Self { shape, routes: A::routes_of(rib), different_24s: OnceCell::new() }
     }
 
-    /// Returns the shape.
+    /// Returns the number of routes of each length.
     #[must_use]
-    pub fn shape(&self) -> &Shape {
-        &self.shape
+    pub fn lengths(&self) -> &Lengths {
+        &self.shape.lengths
     }
 
-    /// Returns the routes themselves.
+    /// Returns the width of the next-hop indices.
     #[must_use]
-    pub fn table(&self) -> Routes<'r> {
-        self.routes
+    pub fn width(&self) -> WidthBits {
+        self.shape.width
+    }
+
+    /// Returns the routes themselves, if they are of IPv4.
+    #[must_use]
+    pub fn ipv4(&self) -> Option<&'r Rib<u32>> {
+        if let Routes::Ipv4(rib) = self.routes { Some(rib) } else { None }
+    }
+
+    /// Returns the routes themselves, if they are of IPv6.
+    #[must_use]
+    pub fn ipv6(&self) -> Option<&'r Rib<u128>> {
+        if let Routes::Ipv6(rib) = self.routes { Some(rib) } else { None }
     }
 
     /// Returns the family.
@@ -135,7 +146,7 @@ impl<'r> Survey<'r> {
 }
 
 /// What an engine would cost for a table.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug)]
 pub struct Estimate {
     /// The nanoseconds of a lookup in the slowest of its traces, in batches on one core.
     pub ns: f32,

@@ -26,6 +26,7 @@ pub(crate) const ABOUT: About = About {
 /// One hash table per prefix length, longest first. Empty lengths are left out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[allow(unreachable_pub, reason = "public with the feature `testing`")]
+#[doc(hidden)]
 pub struct Oracle<A: Address, W> {
     lengths: Vec<(u8, HashMap<A, W>)>,
 }

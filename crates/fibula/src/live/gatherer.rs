@@ -20,8 +20,9 @@ use std::time::Duration;
 /// assert_eq!((gatherer.rib().len(), gatherer.counts().applied), (1, 1));
 /// # Ok::<(), fibula::Error>(())
 /// ```
+#[doc(hidden)]
 #[derive(Debug)]
-pub struct Gatherer<A> {
+pub struct Gatherer<A: Address> {
     rib: Rib<A>,
     pending: Vec<Change<A>>,
     /// When the first pending change was taken in.

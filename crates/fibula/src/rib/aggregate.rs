@@ -14,7 +14,7 @@ struct Node {
 
 /// The binary tries of the blocks in which every address has a route, each as large as possible.
 #[derive(Debug, Default)]
-struct Forest<A> {
+struct Forest<A: Address> {
     nodes: Vec<Node>,
     /// The candidate next hops of all nodes, ascending within a node.
     candidates: Vec<NextHop>,

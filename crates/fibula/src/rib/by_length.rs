@@ -88,7 +88,7 @@ impl<'a, A: Address> OfLengths<'a, A> {
 /// See [`OfLengths::gaps`]. Whoever walks it stores each gap in fields of its own: a copy of an
 /// `Option` of two addresses would wait until the halves have left the store buffer.
 #[derive(Clone, Debug)]
-pub(crate) struct Gaps<'a, A> {
+pub(crate) struct Gaps<'a, A: Address> {
     /// The routes that are not passed.
     routes: btree_map::Range<'a, Prefix<A>, NextHop>,
     /// The lengths of the routes that fill anything.

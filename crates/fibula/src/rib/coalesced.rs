@@ -7,7 +7,7 @@ use std::collections::HashMap;
 /// The net result of a sequence of changes: at most one [`Delta`] a prefix, as
 /// [`Fib::apply`](crate::Fib::apply) needs them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Coalesced<A> {
+pub struct Coalesced<A: Address> {
     /// What differs now, each prefix once, in the order in which they were first changed.
     pub deltas: Vec<Delta<A>>,
     /// The number of changes without effect: a route announced as it was, or withdrawn where it was
@@ -19,7 +19,7 @@ pub struct Coalesced<A> {
 
 /// A sequence of deltas, merged to at most one a prefix.
 #[derive(Debug, Default)]
-pub(crate) struct Deltas<A> {
+pub(crate) struct Deltas<A: Address> {
     deltas: Vec<Delta<A>>,
     /// The index of each prefix, once there are more than a few.
     positions: HashMap<Prefix<A>, usize>,

@@ -7,7 +7,7 @@ use std::iter::FusedIterator;
 
 /// A leaf of the leaf-pushed trie: addresses with one route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Leaf<A> {
+pub struct Leaf<A: Address> {
     /// The path from the root to the leaf, which gives its addresses.
     pub prefix: Prefix<A>,
     /// The route that was pushed down to it; its prefix covers the leaf's.

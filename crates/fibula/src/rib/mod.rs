@@ -46,7 +46,7 @@ use std::iter::FusedIterator;
 /// # Ok::<(), fibula::Error>(())
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Rib<A> {
+pub struct Rib<A: Address> {
     routes: BTreeMap<Prefix<A>, NextHop>,
 }
 
@@ -203,7 +203,7 @@ impl<A: Address> Rib<A> {
 
 /// The routes of a [`Rib`] in order; see [`Rib::iter`].
 #[derive(Clone, Debug)]
-pub struct Iter<'a, A>(btree_map::Iter<'a, Prefix<A>, NextHop>);
+pub struct Iter<'a, A: Address>(btree_map::Iter<'a, Prefix<A>, NextHop>);
 
 impl<A: Address> Iterator for Iter<'_, A> {
     type Item = Route<A>;

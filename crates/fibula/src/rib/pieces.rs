@@ -7,7 +7,7 @@ use std::iter::Peekable;
 
 /// A longest interval inside which no route begins or ends: it has one innermost cover, or none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Piece<A> {
+pub(super) struct Piece<A: Address> {
     pub(super) first: A,
     pub(super) last: A,
     /// The innermost route around it.
@@ -30,7 +30,7 @@ pub(super) struct Pieces<'a, A: Address> {
 
 /// The routes of a part of a table that have `least` to `most` bits, in order.
 #[derive(Clone, Debug)]
-struct Routes<'a, A> {
+struct Routes<'a, A: Address> {
     rib: &'a Rib<A>,
     range: btree_map::Range<'a, Prefix<A>, NextHop>,
     last: Prefix<A>,

@@ -10,7 +10,7 @@ use std::iter::FusedIterator;
 use std::vec;
 
 /// The routes of one family.
-struct HalfIter<'t, A, V> {
+struct HalfIter<'t, A: Address, V> {
     routes: rib::Iter<'t, A>,
     slots: &'t Slots<A, V>,
 }
@@ -32,7 +32,7 @@ impl<A: Address, V> Clone for HalfIter<'_, A, V> {
 }
 
 /// The routes of one family, with the values to change.
-struct HalfIterMut<'t, A, V> {
+struct HalfIterMut<'t, A: Address, V> {
     routes: rib::Iter<'t, A>,
     /// By slot. Each is taken once.
     values: Vec<Option<&'t mut V>>,
@@ -50,7 +50,7 @@ impl<'t, A: Address, V> HalfIterMut<'t, A, V> {
 }
 
 /// The routes of one family, with their values.
-struct HalfIntoIter<A, V> {
+struct HalfIntoIter<A: Address, V> {
     routes: vec::IntoIter<Route<A>>,
     slots: Slots<A, V>,
 }

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 
 /// One step: a table is created, removed, or changed by a route (next hop 0 withdraws).
 #[derive(Clone, Debug)]
-enum Step<A> {
+enum Step<A: Address> {
     Create,
     Remove(prop::sample::Index),
     Change(prop::sample::Index, Prefix<A>, u32),

@@ -113,7 +113,7 @@ impl<W: Width, M: Map> Trie<W, M> {
 }
 
 /// What a walk has found so far.
-struct Walk<A> {
+struct Walk<A: Address> {
     words: Reached,
     result_words: usize,
     routes: Vec<Route<A>>,

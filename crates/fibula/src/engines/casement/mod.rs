@@ -80,7 +80,7 @@ pub(crate) use view::CasementView;
 
 use super::planb;
 use crate::engine::{
-    About, Config, Engine, Estimate, Figure, Level, LimitInfo, Persistence, Routes, Survey, Updates, Width,
+    About, Config, Engine, Estimate, Figure, Level, LimitInfo, Persistence, Survey, Updates, Width,
 };
 use crate::memory::Memory;
 use crate::{Error, Rib};
@@ -106,7 +106,7 @@ pub(crate) const ABOUT: About = About {
 /// Estimates the cost of the nodes, and for each address that the window does not hold that of the
 /// other engine and of collecting it.
 fn estimate(survey: &Survey<'_>, isa: Level) -> Estimate {
-    let Routes::Ipv6(rib) = survey.table() else { return Estimate::UNKNOWN };
+    let Some(rib) = survey.ipv6() else { return Estimate::UNKNOWN };
     let held = Window::of(rib).held;
     let asked = 1.0 - held as f32 / survey.routes().max(1) as f32;
     // About half of the lines of larger tables are not in the second cache.

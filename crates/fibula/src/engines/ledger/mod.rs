@@ -106,7 +106,7 @@ const NO_ENTRY: f32 = 0.02;
 /// Estimates the cost of an exact match, and for each address in no entry that of collecting it and
 /// of the other engine.
 fn estimate(survey: &Survey<'_>, isa: Level) -> Estimate {
-    let (length, routes) = survey.shape().lengths.most_frequent();
+    let (length, routes) = survey.lengths().most_frequent();
     let (exact, others) = match survey.family() {
         Family::Ipv4 => (3.2 + wait::<u32>(length, routes), mosaic::ABOUT),
         Family::Ipv6 => {

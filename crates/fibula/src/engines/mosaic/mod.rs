@@ -231,7 +231,7 @@ const WAIT_IN_BATCHES: f32 = 12.0;
 
 /// Returns the nanoseconds that lookups wait for blocks of 256 answers.
 fn wait_for_blocks(survey: &Survey<'_>) -> f32 {
-    survey.wait_below_24(BELOW * usize::from(survey.shape().width.bits()) / 8)
+    survey.wait_below_24(BELOW * usize::from(survey.width().bits()) / 8)
 }
 
 /// Returns the nanoseconds that the hash table and the blocks take, for each address of all.
