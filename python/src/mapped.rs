@@ -1,23 +1,18 @@
 //! [`Mapped`]: a table that is a snapshot, read where it is.
 
 use crate::contents::{self, Contents};
+use fibula::engine::ENGINES;
 use fibula::snapshot::Snapshot;
-use fibula::{Address, Family, IpPrefix, NextHop, Prefix, Rib, Route, View};
+use fibula::{Address, Family, IpPrefix, NextHop, Prefix, Rib, Route, View, Views};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use std::net::IpAddr;
 
-/// The lookups of either family.
-enum AnyView {
-    Ipv4(Box<dyn View<u32>>),
-    Ipv6(Box<dyn View<u128>>),
-}
-
 /// A snapshot. Its values become Python objects when they are first answered.
 pub(crate) struct Mapped {
     pub(crate) snapshot: Snapshot,
-    view: AnyView,
+    views: Views,
     /// By index, from 1.
     values: Box<[PyOnceLock<Py<PyAny>>]>,
     pub(crate) convert: Option<Py<PyAny>>,
@@ -26,12 +21,9 @@ pub(crate) struct Mapped {
 impl Mapped {
     /// Opens a snapshot. O(next hops), besides what checked the snapshot.
     pub(crate) fn new(snapshot: Snapshot, convert: Option<Py<PyAny>>) -> Result<Self, fibula::Error> {
-        let view = match snapshot.family() {
-            Family::Ipv4 => AnyView::Ipv4(snapshot.view()?),
-            Family::Ipv6 => AnyView::Ipv6(snapshot.view()?),
-        };
+        let views = snapshot.views_from(ENGINES)?;
         let values = (0..snapshot.next_hop_count()?).map(|_| PyOnceLock::new()).collect();
-        Ok(Self { snapshot, view, values, convert })
+        Ok(Self { snapshot, views, values, convert })
     }
 
     /// Returns the number of routes of each family.
@@ -48,19 +40,15 @@ impl Mapped {
     /// Returns the index of the longest matching prefix.
     #[inline]
     pub(crate) fn lookup(&self, address: IpAddr) -> NextHop {
-        match (&self.view, address) {
-            (AnyView::Ipv4(view), IpAddr::V4(address)) => view.lookup_index(address.to_bits()),
-            (AnyView::Ipv6(view), IpAddr::V6(address)) => view.lookup_index(address.to_bits()),
-            _ => NextHop::NONE,
-        }
+        self.views.lookup(address)
     }
 
     pub(crate) fn ipv4(&self) -> Option<&dyn View<u32>> {
-        if let AnyView::Ipv4(view) = &self.view { Some(&**view) } else { None }
+        self.views.ipv4()
     }
 
     pub(crate) fn ipv6(&self) -> Option<&dyn View<u128>> {
-        if let AnyView::Ipv6(view) = &self.view { Some(&**view) } else { None }
+        self.views.ipv6()
     }
 
     /// Returns the value of an index if it is a Python object already.

@@ -26,15 +26,14 @@ pub enum Invalid {
 ///
 /// ```
 /// use arrow_array::{DictionaryArray, types::Int8Type};
-/// use fibula::{Fib, NextHop, Rib};
-/// use fibula_arrow::{Families, Invalid, lookup};
+/// use fibula::{Fib, NextHop, Rib, Views};
+/// use fibula_arrow::{Invalid, lookup};
 /// let mut rib: Rib<u32> = Rib::new();
 /// rib.insert("192.0.2.0/24".parse()?, NextHop(7));
-/// let fib = Fib::new(&rib)?;
-/// let families = Families { ipv4: Some(&*fib), ..Families::default() };
+/// let views = Views::from(Fib::new(&rib)?);
 /// let texts = ["192.0.2.1", "nobody", "192.0.2.1"];
 /// let column: DictionaryArray<Int8Type> = texts.into_iter().collect();
-/// let indices = lookup(&column, &families, Invalid::Null).unwrap();
+/// let indices = lookup(&column, &views, Invalid::Null).unwrap();
 /// assert_eq!(indices.iter().collect::<Vec<_>>(), [Some(7), None, Some(7)]);
 /// # Ok::<(), fibula::Error>(())
 /// ```

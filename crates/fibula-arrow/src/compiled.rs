@@ -1,8 +1,9 @@
 //! [`Compiled`]: a table ready to answer columns, however it was read.
 
-use crate::{Error, Families, Lookups, Values};
+use crate::{Error, Lookups, Values};
+use fibula::engine::ENGINES;
 use fibula::snapshot::Snapshot;
-use fibula::{Address, Family, Fib, NextHop, NextHops, Rib, View};
+use fibula::{NextHop, NextHops, Views};
 use fibula_io::table::Tables;
 
 /// The compiled tables of one or both families, and the values of their next hops.
@@ -11,10 +12,7 @@ use fibula_io::table::Tables;
 /// [`and`](Compiled::and) joins two.
 #[derive(Debug)]
 pub struct Compiled {
-    ipv4: Option<Box<dyn View<u32>>>,
-    ipv6: Option<Box<dyn View<u128>>>,
-    /// The common index for each index of the IPv6 table; `None` if it is the same.
-    ipv6_indices: Option<Vec<NextHop>>,
+    views: Views,
     next_hops: NextHops,
     values: Values,
 }
@@ -25,8 +23,8 @@ impl Compiled {
     /// # Errors
     /// If no engine holds the table.
     pub fn of_tables(tables: &Tables) -> Result<Self, Error> {
-        let (ipv4, ipv6) = (compile(&tables.ipv4)?, compile(&tables.ipv6)?);
-        Ok(Self::new(ipv4, ipv6, tables.next_hops.clone()))
+        let views = Views::of(&tables.ipv4, &tables.ipv6).map_err(Error::other)?;
+        Ok(Self::new(views, tables.next_hops.clone()))
     }
 
     /// Takes a snapshot, whose arrays are read in place.
@@ -35,15 +33,12 @@ impl Compiled {
     /// If its engine is not in this program, or a section is not what the engine needs.
     pub fn of_snapshot(snapshot: &Snapshot) -> Result<Self, Error> {
         let next_hops = snapshot.next_hops().map_err(Error::other)?;
-        Ok(match snapshot.family() {
-            Family::Ipv4 => Self::new(Some(snapshot.view().map_err(Error::other)?), None, next_hops),
-            Family::Ipv6 => Self::new(None, Some(snapshot.view().map_err(Error::other)?), next_hops),
-        })
+        Ok(Self::new(snapshot.views_from(ENGINES).map_err(Error::other)?, next_hops))
     }
 
-    fn new(ipv4: Option<Box<dyn View<u32>>>, ipv6: Option<Box<dyn View<u128>>>, next_hops: NextHops) -> Self {
+    fn new(views: Views, next_hops: NextHops) -> Self {
         let values = Values::of(&next_hops);
-        Self { ipv4, ipv6, ipv6_indices: None, next_hops, values }
+        Self { views, next_hops, values }
     }
 
     /// Joins the table of one family and that of the other, with one dictionary of values.
@@ -52,34 +47,17 @@ impl Compiled {
     /// # Errors
     /// If both have routes of the same family, or together too many next hops.
     pub fn and(self, other: Self) -> Result<Self, Error> {
-        let (mut ipv4, ipv6) = match (&self.ipv6, &other.ipv4) {
+        let (ipv4, ipv6) = match (self.views.ipv6(), other.views.ipv4()) {
             (None, None) => (self, other),
             _ => (other, self),
         };
-        if ipv4.ipv6.is_some() || ipv6.ipv4.is_some() {
-            return Err(Error::other("two tables of the same family cannot be joined"));
-        }
-        let infos = ipv6.next_hops.iter().map(|(_, info)| ipv4.next_hops.intern(info.clone()));
+        let mut next_hops = ipv4.next_hops;
+        let infos = ipv6.next_hops.iter().map(|(_, info)| next_hops.intern(info.clone()));
         let indices: Result<Vec<NextHop>, fibula::Error> =
             std::iter::once(Ok(NextHop::NONE)).chain(infos).collect();
-        let indices = indices.map_err(Error::other)?;
-        // A table may have been joined before.
-        let indices = match ipv6.ipv6_indices {
-            Some(before) => before.iter().map(|index| indices[index.0 as usize]).collect(),
-            None => indices,
-        };
-        let values = Values::of(&ipv4.next_hops);
-        Ok(Self { ipv6: ipv6.ipv6, ipv6_indices: Some(indices), values, ..ipv4 })
-    }
-
-    /// Returns the lookups of both families.
-    #[must_use]
-    pub fn families(&self) -> Families<'_> {
-        Families {
-            ipv4: self.ipv4.as_deref(),
-            ipv6: self.ipv6.as_deref(),
-            ipv6_indices: self.ipv6_indices.as_deref(),
-        }
+        let views = ipv4.views.and(ipv6.views, indices.map_err(Error::other)?);
+        let views = views.ok_or_else(|| Error::other("two tables of the same family cannot be joined"))?;
+        Ok(Self::new(views, next_hops))
     }
 
     /// Returns the values of the indices that lookups give.
@@ -97,18 +75,10 @@ impl Compiled {
 
 impl Lookups for Compiled {
     fn ipv4(&self, addresses: &[u32], indices: &mut [NextHop]) {
-        self.families().ipv4(addresses, indices);
+        self.views.lookup_ipv4(addresses, indices);
     }
 
     fn ipv6(&self, addresses: &[u128], indices: &mut [NextHop]) {
-        self.families().ipv6(addresses, indices);
+        self.views.lookup_ipv6(addresses, indices);
     }
-}
-
-/// Compiles a family that has routes.
-fn compile<A: Address>(rib: &Rib<A>) -> Result<Option<Box<dyn View<A>>>, Error> {
-    if rib.is_empty() {
-        return Ok(None);
-    }
-    Ok(Some(Fib::new(rib).map_err(Error::other)?.into()))
 }

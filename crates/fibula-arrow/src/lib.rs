@@ -66,6 +66,6 @@ pub use address::{address, parse};
 pub use answer::{Invalid, contains, lookup, prefixes};
 pub use compiled::Compiled;
 pub use error::Error;
-pub use lookups::{Families, Lookups, TableValues};
+pub use lookups::{Lookups, TableValues};
 pub use plain::{Texts, lookup_ipv4, lookup_ipv6};
 pub use values::Values;

@@ -1,10 +1,10 @@
 //! [`Lookups`]: what answers for a column.
 
-use fibula::{NextHop, Table, View};
+use fibula::{NextHop, Table, Views};
 
 /// The lookups of both families, which give indices of one dictionary.
 ///
-/// Implemented for [`Families`] (compiled tables), [`Compiled`](crate::Compiled) (a table that was
+/// Implemented for [`Views`] (compiled tables), [`Compiled`](crate::Compiled) (a table that was
 /// read or opened), [`TableValues`] (a [`Table`] of values with indices) and [`Table`] (its
 /// routes).
 pub trait Lookups: Sync {
@@ -16,55 +16,18 @@ pub trait Lookups: Sync {
     fn ipv6(&self, addresses: &[u128], indices: &mut [NextHop]);
 }
 
-/// The compiled tables of both families, or of one: addresses of the other have no route.
-///
-/// ```
-/// use fibula::{Fib, NextHop, Rib};
-/// use fibula_arrow::{Families, Invalid, lookup};
-/// let mut rib: Rib<u32> = Rib::new();
-/// rib.insert("192.0.2.0/24".parse()?, NextHop(7));
-/// let fib = Fib::new(&rib)?;
-/// let families = Families { ipv4: Some(&*fib), ..Families::default() };
-/// let column = arrow_array::StringArray::from(vec!["192.0.2.1", "::1"]);
-/// let indices = lookup(&column, &families, Invalid::Error).unwrap();
-/// assert_eq!(indices.iter().collect::<Vec<_>>(), [Some(7), None]);
-/// # Ok::<(), fibula::Error>(())
-/// ```
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Families<'t> {
-    /// The IPv4 table.
-    pub ipv4: Option<&'t dyn View<u32>>,
-    /// The IPv6 table.
-    pub ipv6: Option<&'t dyn View<u128>>,
-    /// The index in the common dictionary for each index of the IPv6 table, which begins with
-    /// [`NextHop::NONE`]. `None` if the tables share one, as [`Tables`](fibula_io::table::Tables)
-    /// do.
-    pub ipv6_indices: Option<&'t [NextHop]>,
-}
-
-impl Lookups for Families<'_> {
+impl Lookups for Views {
     fn ipv4(&self, addresses: &[u32], indices: &mut [NextHop]) {
-        match self.ipv4 {
-            Some(view) => view.lookup_batch(addresses, indices),
-            None => indices.fill(NextHop::NONE),
-        }
+        self.lookup_ipv4(addresses, indices);
     }
 
     fn ipv6(&self, addresses: &[u128], indices: &mut [NextHop]) {
-        match self.ipv6 {
-            Some(view) => view.lookup_batch(addresses, indices),
-            None => indices.fill(NextHop::NONE),
-        }
-        if let Some(common) = self.ipv6_indices {
-            for index in indices {
-                *index = common.get(index.0 as usize).copied().unwrap_or(NextHop::NONE);
-            }
-        }
+        self.lookup_ipv6(addresses, indices);
     }
 }
 
 /// A [`Table`] whose values have an index in a dictionary of the caller's. Costs one more load an
-/// address than [`Families`], that of the value.
+/// address than [`Views`], that of the value.
 ///
 /// ```
 /// use fibula::{IpPrefix, NextHop, Table};

@@ -18,14 +18,13 @@ const AHEAD: usize = 64;
 /// for `addresses[i]`, 0 where no route matches. Allocates nothing that grows with them.
 ///
 /// ```
-/// use fibula::{Fib, NextHop, Rib};
-/// use fibula_arrow::{Families, lookup_ipv4};
+/// use fibula::{Fib, NextHop, Rib, Views};
+/// use fibula_arrow::lookup_ipv4;
 /// let mut rib: Rib<u32> = Rib::new();
 /// rib.insert("192.0.2.0/24".parse()?, NextHop(7));
-/// let fib = Fib::new(&rib)?;
 /// let mut indices = [9; 2];
-/// let families = Families { ipv4: Some(&*fib), ..Families::default() };
-/// lookup_ipv4(&[0xC000_0201, 0], &families, &mut indices);
+/// let views = Views::from(Fib::new(&rib)?);
+/// lookup_ipv4(&[0xC000_0201, 0], &views, &mut indices);
 /// assert_eq!(indices, [7, 0]);
 /// # Ok::<(), fibula::Error>(())
 /// ```
@@ -40,16 +39,15 @@ pub fn lookup_ipv4(addresses: &[u32], lookups: &(impl Lookups + ?Sized), indices
 /// As [`lookup_ipv4`], for IPv6 addresses in network byte order.
 ///
 /// ```
-/// use fibula::{Fib, NextHop, Rib};
-/// use fibula_arrow::{Families, lookup_ipv6};
+/// use fibula::{Fib, NextHop, Rib, Views};
+/// use fibula_arrow::lookup_ipv6;
 /// use std::net::Ipv6Addr;
 /// let mut rib: Rib<u128> = Rib::new();
 /// rib.insert("2001:db8::/32".parse()?, NextHop(7));
-/// let fib = Fib::new(&rib)?;
 /// let mut indices = [9; 2];
-/// let families = Families { ipv6: Some(&*fib), ..Families::default() };
+/// let views = Views::from(Fib::new(&rib)?);
 /// let addresses = ["2001:db8::1", "::1"].map(|text| text.parse::<Ipv6Addr>().unwrap().octets());
-/// lookup_ipv6(&addresses, &families, &mut indices);
+/// lookup_ipv6(&addresses, &views, &mut indices);
 /// assert_eq!(indices, [7, 0]);
 /// # Ok::<(), fibula::Error>(())
 /// ```
@@ -127,15 +125,14 @@ impl Kernel for Read<'_> {
 /// Looks up texts that are no Arrow array. Holds some 130 KiB, to be used for many of them.
 ///
 /// ```
-/// use fibula::{Fib, NextHop, Rib};
-/// use fibula_arrow::{Families, Texts};
+/// use fibula::{Fib, NextHop, Rib, Views};
+/// use fibula_arrow::Texts;
 /// let mut rib: Rib<u32> = Rib::new();
 /// rib.insert("192.0.2.0/24".parse()?, NextHop(7));
-/// let fib = Fib::new(&rib)?;
-/// let families = Families { ipv4: Some(&*fib), ..Families::default() };
+/// let views = Views::from(Fib::new(&rib)?);
 /// let texts: [Option<&[u8]>; 4] = [Some(b"192.0.2.1"), None, Some(b"nobody"), Some(b"::1")];
 /// let mut indices = Vec::new();
-/// Texts::new().look_up(texts.into_iter(), &families, |found| indices.extend_from_slice(found));
+/// Texts::new().look_up(texts.into_iter(), &views, |found| indices.extend_from_slice(found));
 /// assert_eq!(indices, [7, 0, 0, 0].map(NextHop));
 /// # Ok::<(), fibula::Error>(())
 /// ```

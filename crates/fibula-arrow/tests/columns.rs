@@ -16,8 +16,8 @@ use arrow_array::{
     StringViewArray, UInt32Array, UInt64Array, new_empty_array,
 };
 use arrow_schema::DataType;
-use fibula::{Fib, IpPrefix, NextHop, Rib, Table};
-use fibula_arrow::{Error, Families, Invalid, TableValues, address, contains, lookup, prefixes};
+use fibula::{Fib, IpPrefix, NextHop, Rib, Table, Views};
+use fibula_arrow::{Error, Invalid, TableValues, address, contains, lookup, prefixes};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
 
@@ -180,7 +180,7 @@ fn row_of(error: &Error) -> Option<usize> {
     error.row().map(|row| row as usize)
 }
 
-fn check(column: &dyn Array, cells: &[Cell], routes: &Routes, families: &Families<'_>) {
+fn check(column: &dyn Array, cells: &[Cell], routes: &Routes, views: &Views) {
     let values = TableValues::new(&routes.table, |&next_hop| next_hop);
     let what = format!("{} of {} rows", column.data_type(), column.len());
     let found: Vec<_> = cells.iter().map(|&cell| routes.find(cell)).collect();
@@ -191,20 +191,20 @@ fn check(column: &dyn Array, cells: &[Cell], routes: &Routes, families: &Familie
         _ => None,
     });
     let contained: BooleanArray = contained.collect();
-    assert_eq!(lookup(column, families, Invalid::Null).unwrap(), indices, "{what}");
+    assert_eq!(lookup(column, views, Invalid::Null).unwrap(), indices, "{what}");
     assert_eq!(lookup(column, &values, Invalid::Null).unwrap(), indices, "{what}");
-    assert_eq!(contains(column, families, Invalid::Null).unwrap(), contained, "{what}");
+    assert_eq!(contains(column, views, Invalid::Null).unwrap(), contained, "{what}");
     assert_eq!(contains(column, &routes.table, Invalid::Null).unwrap(), contained, "{what}");
     assert_eq!(prefixes(column, &routes.table, Invalid::Null).unwrap(), texts, "{what}");
 
     let first_invalid = cells.iter().position(|&cell| cell == Cell::Invalid);
-    let strict = lookup(column, families, Invalid::Error);
+    let strict = lookup(column, views, Invalid::Error);
     assert_eq!(
         strict.map_err(|error| row_of(&error)),
         first_invalid.map_or(Ok(indices), |row| Err(Some(row))),
         "{what}"
     );
-    let strict = contains(column, families, Invalid::Error);
+    let strict = contains(column, views, Invalid::Error);
     assert_eq!(
         strict.map_err(|error| row_of(&error)),
         first_invalid.map_or(Ok(contained), |row| Err(Some(row))),
@@ -233,7 +233,7 @@ fn every_type_sliced_and_by_dictionary() {
     let (ipv4, ipv6) = (Fib::new(&routes.ipv4).unwrap(), Fib::new(&routes.ipv6).unwrap());
     let common: Vec<NextHop> =
         (0..=50).map(|index| NextHop(if index == 0 { 0 } else { 99 + index })).collect();
-    let families = Families { ipv4: Some(&*ipv4), ipv6: Some(&*ipv6), ipv6_indices: Some(&common) };
+    let views = Views::from(ipv4).and(Views::from(ipv6), common).unwrap();
     let matches = cells().into_iter().filter(|&cell| routes.find(cell).is_some()).count();
     assert!((1000..6000).contains(&matches), "{matches} rows have a route");
     for (column, cells) in columns(&cells()) {
@@ -253,7 +253,7 @@ fn every_type_sliced_and_by_dictionary() {
             let len = column.len();
             for (start, len) in [(0, len), (1, len - 1), (len / 3, len / 2), (2048, 4096), (3, 500), (len, 0)]
             {
-                check(&column.slice(start, len), &cells[start..start + len], &routes, &families);
+                check(&column.slice(start, len), &cells[start..start + len], &routes, &views);
             }
         }
     }
@@ -265,13 +265,13 @@ fn columns_without_nulls_and_without_rows() {
     let (ipv4, ipv6) = (Fib::new(&routes.ipv4).unwrap(), Fib::new(&routes.ipv6).unwrap());
     let common: Vec<NextHop> =
         (0..=50).map(|index| NextHop(if index == 0 { 0 } else { 99 + index })).collect();
-    let families = Families { ipv4: Some(&*ipv4), ipv6: Some(&*ipv6), ipv6_indices: Some(&common) };
+    let views = Views::from(ipv4).and(Views::from(ipv6), common).unwrap();
     for of_ipv4 in [true, false] {
         let cells =
             cells().into_iter().filter(|cell| matches!(cell, Cell::Address(ip) if ip.is_ipv4() == of_ipv4));
         for (column, cells) in columns(&cells.collect::<Vec<_>>()) {
-            check(&column, &cells, &routes, &families);
-            check(&new_empty_array(column.data_type()), &[], &routes, &families);
+            check(&column, &cells, &routes, &views);
+            check(&new_empty_array(column.data_type()), &[], &routes, &views);
         }
     }
 }

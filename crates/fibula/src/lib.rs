@@ -68,7 +68,7 @@ pub mod testing;
 pub use address::{Address, Family};
 pub use engine::View;
 pub use error::{Error, ErrorKind, Limit};
-pub use fib::{Applied, Fib, NextHopSlice};
+pub use fib::{Applied, Fib, NextHopSlice, Views};
 pub use next_hop::{NextHop, NextHopInfo, NextHops};
 pub use prefix::Prefix;
 pub use rib::Rib;

@@ -1,8 +1,10 @@
 //! [`Fib`]: a compiled table, whatever engine is inside.
 
 mod slice;
+mod views;
 
 pub use slice::NextHopSlice;
+pub use views::Views;
 
 use crate::arch::Level;
 use crate::engine::{

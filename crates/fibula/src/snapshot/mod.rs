@@ -44,7 +44,7 @@
 //! ```
 //! use fibula::memory::Mapping;
 //! use fibula::snapshot::{Image, Snapshot};
-//! use fibula::{Fib, NextHopInfo, NextHops, Rib};
+//! use fibula::{Fib, NextHopInfo, NextHops, Rib, Views};
 //! let mut next_hops = NextHops::new();
 //! let mut rib: Rib<u32> = Rib::new();
 //! rib.insert("198.51.100.0/24".parse()?, next_hops.intern(NextHopInfo::parse("192.0.2.2"))?);
@@ -77,7 +77,7 @@ use crate::engine::{ENGINES, Entry, View, WidthBits};
 use crate::fib;
 use crate::memory::{Array, Mapping, Pages};
 use crate::sections::Sections;
-use crate::{Address, Error, ErrorKind, Family, NextHop, NextHopInfo, NextHops, Rib};
+use crate::{Address, Error, ErrorKind, Family, NextHop, NextHopInfo, NextHops, Rib, Views};
 use header::Header;
 
 /// The version of the format. It increases when the header changes, or the meaning of any engine's
@@ -179,6 +179,17 @@ impl Snapshot {
     pub fn view_from<A: Address>(&self, engines: &'static [Entry]) -> Result<Box<dyn View<A>>, Error> {
         self.check_family::<A>()?;
         fib::open(engines, &self.header.specification, self.header.width, &self.sections())
+    }
+
+    /// As [`Snapshot::view_from`], of whichever family it is: the other has no route.
+    ///
+    /// # Errors
+    /// See [`Snapshot::view`].
+    pub fn views_from(&self, engines: &'static [Entry]) -> Result<Views, Error> {
+        match self.family() {
+            Family::Ipv4 => self.view_from::<u32>(engines).map(Views::from),
+            Family::Ipv6 => self.view_from::<u128>(engines).map(Views::from),
+        }
     }
 
     /// Returns the description of a next hop, or `None` for [`NextHop::NONE`] and for one that the

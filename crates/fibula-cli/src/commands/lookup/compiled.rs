@@ -27,9 +27,9 @@ impl<A: Address> Compiled<A> {
         Self { rib, routes, next_hops: None, view: OnceLock::new(), one_by_one: AtomicUsize::new(0) }
     }
 
-    /// Takes a table that was compiled before, with `next_hops` next hops.
-    pub(super) fn opened(view: Box<dyn View<A>>, next_hops: usize) -> Self {
-        Self { view: OnceLock::from(Some(view)), next_hops: Some(next_hops), ..Self::new(Rib::new()) }
+    /// Takes a table that was compiled before, if there is one, with `next_hops` next hops.
+    pub(super) fn opened(view: Option<Box<dyn View<A>>>, next_hops: usize) -> Self {
+        Self { view: OnceLock::from(view), next_hops: Some(next_hops), ..Self::new(Rib::new()) }
     }
 
     /// Returns the number of indices.

@@ -6,7 +6,7 @@ use crate::exit::Verdict;
 use crate::reading::{self, Reading};
 use crate::registry;
 use fibula::snapshot::{Routes, Snapshot};
-use fibula::{Address, Family, NextHopInfo, NextHops, Prefix, Rib, View};
+use fibula::{Address, Family, NextHopInfo, NextHops, Prefix, Rib, View, Views};
 use fibula_io::snapshot;
 use fibula_io::table::Tables;
 use std::net::IpAddr;
@@ -18,14 +18,7 @@ pub(super) enum Table {
     /// Routes, of both families.
     Read(Box<Tables>),
     /// A compiled table of one family.
-    Mapped(Snapshot, Mapped),
-}
-
-/// The compiled table of a snapshot.
-#[derive(Debug)]
-pub(super) enum Mapped {
-    Ipv4(Box<dyn View<u32>>),
-    Ipv6(Box<dyn View<u128>>),
+    Mapped(Snapshot, Views),
 }
 
 impl Table {
@@ -37,13 +30,9 @@ impl Table {
             && snapshot::is_one(path)
         {
             let snapshot = snapshot::open(path)?;
-            let engines = registry::engines();
-            let mapped = match snapshot.family() {
-                Family::Ipv4 => snapshot.view_from(engines).map(Mapped::Ipv4),
-                Family::Ipv6 => snapshot.view_from(engines).map(Mapped::Ipv6),
-            };
-            let mapped = mapped.map_err(|error| anyhow::anyhow!("{}: {error}", path.display()))?;
-            return Ok((Self::Mapped(snapshot, mapped), Verdict::Good));
+            let views = snapshot.views_from(registry::engines());
+            let views = views.map_err(|error| anyhow::anyhow!("{}: {error}", path.display()))?;
+            return Ok((Self::Mapped(snapshot, views), Verdict::Good));
         }
         let (tables, whole) = reading::table_or_internet(reading, name)?;
         Ok((Self::Read(Box::new(tables)), whole))
@@ -51,22 +40,23 @@ impl Table {
 
     /// Both families, ready for many lookups, and their next hops.
     pub(super) fn compiled(self) -> anyhow::Result<(Compiled<u32>, Compiled<u128>, NextHops)> {
-        let (snapshot, mapped) = match self {
+        let (snapshot, views) = match self {
             Self::Read(tables) => {
                 let Tables { ipv4, ipv6, next_hops } = *tables;
                 return Ok((Compiled::new(ipv4), Compiled::new(ipv6), next_hops));
             }
-            Self::Mapped(snapshot, mapped) => (snapshot, mapped),
+            Self::Mapped(snapshot, views) => (snapshot, views),
         };
         let next_hops = snapshot.next_hops()?;
-        let all = next_hops.len();
-        let kept = snapshot.has_routes();
-        Ok(match mapped {
-            Mapped::Ipv4(_) if kept => (Compiled::new(snapshot.rib()?), Compiled::new(Rib::new()), next_hops),
-            Mapped::Ipv6(_) if kept => (Compiled::new(Rib::new()), Compiled::new(snapshot.rib()?), next_hops),
-            Mapped::Ipv4(view) => (Compiled::opened(view, all), Compiled::new(Rib::new()), next_hops),
-            Mapped::Ipv6(view) => (Compiled::new(Rib::new()), Compiled::opened(view, all), next_hops),
-        })
+        if snapshot.has_routes() {
+            let (ipv4, ipv6) = match snapshot.family() {
+                Family::Ipv4 => (snapshot.rib()?, Rib::new()),
+                Family::Ipv6 => (Rib::new(), snapshot.rib()?),
+            };
+            return Ok((Compiled::new(ipv4), Compiled::new(ipv6), next_hops));
+        }
+        let (all, (ipv4, ipv6)) = (next_hops.len(), views.into_views());
+        Ok((Compiled::opened(ipv4, all), Compiled::opened(ipv6, all), next_hops))
     }
 
     /// Returns the longest match of an address, or with `all` every route that covers it, longest
@@ -75,13 +65,12 @@ impl Table {
         match (self, address) {
             (Self::Read(tables), IpAddr::V4(ip)) => read(&tables.ipv4, &tables.next_hops, ip.to_bits(), all),
             (Self::Read(tables), IpAddr::V6(ip)) => read(&tables.ipv6, &tables.next_hops, ip.to_bits(), all),
-            (Self::Mapped(snapshot, Mapped::Ipv4(view)), IpAddr::V4(ip)) => {
-                mapped(snapshot, &**view, ip.to_bits(), all)
+            (Self::Mapped(snapshot, views), IpAddr::V4(ip)) => {
+                mapped(snapshot, views.ipv4(), ip.to_bits(), all)
             }
-            (Self::Mapped(snapshot, Mapped::Ipv6(view)), IpAddr::V6(ip)) => {
-                mapped(snapshot, &**view, ip.to_bits(), all)
+            (Self::Mapped(snapshot, views), IpAddr::V6(ip)) => {
+                mapped(snapshot, views.ipv6(), ip.to_bits(), all)
             }
-            (Self::Mapped(..), _) => vec![Answer::none(address)],
         }
     }
 }
@@ -94,7 +83,8 @@ fn read<A: Address>(rib: &Rib<A>, next_hops: &NextHops, address: A, all: bool) -
 }
 
 /// The next hop is the engine's answer; prefixes are known where the snapshot keeps its routes.
-fn mapped<A: Address>(snapshot: &Snapshot, view: &dyn View<A>, address: A, all: bool) -> Vec<Answer> {
+fn mapped<A: Address>(snapshot: &Snapshot, view: Option<&dyn View<A>>, address: A, all: bool) -> Vec<Answer> {
+    let Some(view) = view else { return vec![Answer::none(address.to_ip())] };
     let next_hop = |at| -> Option<NextHopInfo> { snapshot.next_hop(at) };
     let best = view.lookup_index(address);
     let Ok(routes) = snapshot.routes::<A>() else {

@@ -1,0 +1,143 @@
+//! [`Views`]: the compiled tables of both families.
+
+use super::Fib;
+use crate::engine::View;
+use crate::{Address, Error, NextHop, Rib};
+use std::net::IpAddr;
+
+/// The compiled tables of both families, or of one: an address of the other has no route. The
+/// indices of both belong to one dictionary.
+///
+/// ```
+/// use fibula::{NextHop, Rib, Views};
+/// let (mut ipv4, mut ipv6) = (Rib::new(), Rib::new());
+/// ipv4.insert("192.0.2.0/24".parse()?, NextHop(1));
+/// ipv6.insert("2001:db8::/32".parse()?, NextHop(2));
+/// let views = Views::of(&ipv4, &ipv6)?;
+/// let answers = ["192.0.2.7", "2001:db8::7", "::1"].map(|text| views.lookup(text.parse().unwrap()));
+/// assert_eq!(answers, [NextHop(1), NextHop(2), NextHop::NONE]);
+/// # Ok::<(), fibula::Error>(())
+/// ```
+#[derive(Debug, Default)]
+pub struct Views {
+    ipv4: Option<Box<dyn View<u32>>>,
+    ipv6: Option<Box<dyn View<u128>>>,
+    /// The common index for each index of the IPv6 table; `None` if it is the same.
+    ipv6_indices: Option<Vec<NextHop>>,
+}
+
+impl Views {
+    /// Compiles the tables of both families by the engines that fit them best.
+    ///
+    /// # Errors
+    /// If no engine holds a table.
+    pub fn of(ipv4: &Rib<u32>, ipv6: &Rib<u128>) -> Result<Self, Error> {
+        Ok(Self { ipv4: compile(ipv4)?, ipv6: compile(ipv6)?, ipv6_indices: None })
+    }
+
+    /// Joins an IPv4 table with the IPv6 table of `ipv6`, whose index `i` is `indices[i]` of the
+    /// common dictionary. Returns `None` if a family would be there twice.
+    #[must_use]
+    pub fn and(self, ipv6: Self, indices: Vec<NextHop>) -> Option<Self> {
+        if self.ipv6.is_some() || ipv6.ipv4.is_some() {
+            return None;
+        }
+        // A table may have been joined before.
+        let indices = match ipv6.ipv6_indices {
+            Some(before) => before.iter().map(|&index| common(&indices, index)).collect(),
+            None => indices,
+        };
+        Some(Self { ipv4: self.ipv4, ipv6: ipv6.ipv6, ipv6_indices: Some(indices) })
+    }
+
+    /// Returns the view of the IPv4 table. `None` if there is none.
+    #[must_use]
+    pub fn ipv4(&self) -> Option<&dyn View<u32>> {
+        self.ipv4.as_deref()
+    }
+
+    /// Returns the view of the IPv6 table. `None` if there is none.
+    #[must_use]
+    pub fn ipv6(&self) -> Option<&dyn View<u128>> {
+        self.ipv6.as_deref()
+    }
+
+    /// Returns the views themselves.
+    #[must_use]
+    pub fn into_views(self) -> (Option<Box<dyn View<u32>>>, Option<Box<dyn View<u128>>>) {
+        (self.ipv4, self.ipv6)
+    }
+
+    /// Returns the index of the answer for one address; [`NextHop::NONE`] if no route matches.
+    #[inline]
+    #[must_use]
+    pub fn lookup(&self, address: IpAddr) -> NextHop {
+        match address {
+            IpAddr::V4(address) => {
+                self.ipv4.as_ref().map_or(NextHop::NONE, |view| view.lookup_index(address.to_bits()))
+            }
+            IpAddr::V6(address) => {
+                let index =
+                    self.ipv6.as_ref().map_or(NextHop::NONE, |view| view.lookup_index(address.to_bits()));
+                self.ipv6_indices.as_ref().map_or(index, |indices| common(indices, index))
+            }
+        }
+    }
+
+    /// Writes the index of the answer for `addresses[i]` to `indices[i]`.
+    ///
+    /// # Panics
+    /// If the two differ in length.
+    pub fn lookup_ipv4(&self, addresses: &[u32], indices: &mut [NextHop]) {
+        look_up(self.ipv4(), addresses, indices);
+    }
+
+    /// As [`lookup_ipv4`](Views::lookup_ipv4).
+    ///
+    /// # Panics
+    /// If the two differ in length.
+    pub fn lookup_ipv6(&self, addresses: &[u128], indices: &mut [NextHop]) {
+        look_up(self.ipv6(), addresses, indices);
+        if let Some(to_common) = &self.ipv6_indices {
+            indices.iter_mut().for_each(|index| *index = common(to_common, *index));
+        }
+    }
+}
+
+/// Compiles a family that has routes.
+fn compile<A: Address>(rib: &Rib<A>) -> Result<Option<Box<dyn View<A>>>, Error> {
+    if rib.is_empty() { Ok(None) } else { Ok(Some(Fib::new(rib)?.into())) }
+}
+
+fn look_up<A: Address>(view: Option<&dyn View<A>>, addresses: &[A], indices: &mut [NextHop]) {
+    match view {
+        Some(view) => view.lookup_batch(addresses, indices),
+        None => indices.fill(NextHop::NONE),
+    }
+}
+
+/// Returns the common index of an index of the IPv6 table.
+fn common(indices: &[NextHop], index: NextHop) -> NextHop {
+    indices.get(index.0 as usize).copied().unwrap_or(NextHop::NONE)
+}
+
+impl From<Box<dyn View<u32>>> for Views {
+    fn from(view: Box<dyn View<u32>>) -> Self {
+        Self { ipv4: Some(view), ..Self::default() }
+    }
+}
+
+impl From<Box<dyn View<u128>>> for Views {
+    fn from(view: Box<dyn View<u128>>) -> Self {
+        Self { ipv6: Some(view), ..Self::default() }
+    }
+}
+
+impl<A: Address> From<Fib<A>> for Views
+where
+    Box<dyn View<A>>: Into<Self>,
+{
+    fn from(fib: Fib<A>) -> Self {
+        Box::<dyn View<A>>::from(fib).into()
+    }
+}
