@@ -13,14 +13,15 @@
 //! | parameter | meaning |
 //! | --- | --- |
 //! | `run-off` | `no` leaves the run-off out: the choice then depends on the table alone |
-//! | `room` | the most bytes that the compiled table may take |
+//! | `room` | the most bytes that the compiled table may take for each route, beyond 4 KiB |
 
 use super::{Config, Entry, Estimate, Shape, Survey, Updates, Whole, run_off};
 use crate::arch::Level;
 use crate::{Address, Delta, Error, ErrorKind, Limit, Rib};
 
 /// The specification that leaves the choice of an engine to fibula. It has the parameters `run-off`
-/// and `room`, as in `best/run-off=no/room=1000000`.
+/// and `room`, as in `best/run-off=no/room=64`: the engine is chosen by its estimate alone, among
+/// those that take at most 4 KiB and 64 bytes a route.
 ///
 /// ```
 /// use fibula::engine::{BEST, ENGINES};
@@ -29,7 +30,7 @@ use crate::{Address, Delta, Error, ErrorKind, Limit, Rib};
 /// rib.insert("192.0.2.0/24".parse()?, NextHop(1));
 /// let fib = Fib::build(BEST, &rib)?;
 /// assert_eq!(fib.entry().about.name, "intervals");
-/// assert!(Fib::build("best/room=10", &rib).is_err());
+/// assert!(Fib::build("best/room=0", &rib)?.memory().total() < 4096);
 /// # Ok::<(), fibula::Error>(())
 /// ```
 pub const BEST: &str = "best";
@@ -37,6 +38,9 @@ pub const BEST: &str = "best";
 /// The parameters of [`BEST`].
 const RUN_OFF: &str = "run-off";
 const ROOM: &str = "room";
+
+/// The bytes that every compiled table may take.
+const FREE: u64 = 4096;
 
 /// The least number of routes of a table for which a run-off is held: building one takes about a
 /// millisecond, and so does the run-off besides its builds.
@@ -97,6 +101,7 @@ pub(crate) struct Choice {
     engines: &'static [Entry],
     isa: Level,
     has_run_off: bool,
+    /// The most bytes a route, beyond [`FREE`].
     room: u64,
     shape: Shape,
     /// The routes at the last build.
@@ -154,7 +159,7 @@ impl Choice {
             if !contenders.is_empty() && !takes_part {
                 break;
             }
-            match build(&entry).and_then(|built| self.check_room(built)) {
+            match build(&entry).and_then(|built| self.check_room(built, rib.len())) {
                 Ok(built) => contenders.push((built, entry)),
                 // The next may hold it.
                 Err(error) if error.limit().is_some() => refused = error,
@@ -172,18 +177,31 @@ impl Choice {
         }
     }
 
-    fn check_room<A: Address>(&self, built: Box<dyn Whole<A>>) -> Result<Box<dyn Whole<A>>, Error> {
+    fn check_room<A: Address>(
+        &self,
+        built: Box<dyn Whole<A>>,
+        routes: usize,
+    ) -> Result<Box<dyn Whole<A>>, Error> {
         if self.room < u64::MAX {
-            Limit::check("bytes of a compiled table", built.engine().memory().total() as u64, self.room)?;
+            let bytes = built.engine().memory().total() as u64;
+            Limit::check("bytes of a compiled table", bytes, self.room_for(routes))?;
         }
         Ok(built)
     }
 
-    /// Returns the engines in the order in which to try them. With `for_changes`, only those that
-    /// follow in place.
+    /// Returns the bytes that a table of so many `routes` may take.
+    fn room_for(&self, routes: usize) -> u64 {
+        FREE.saturating_add(self.room.saturating_mul(routes as u64))
+    }
+
+    /// Returns the engines in the order in which to try them: those that are thought to fit into the
+    /// room. With `for_changes`, only those that follow in place.
     fn candidates(&self, survey: &Survey<'_>, for_changes: bool) -> Vec<(&Entry, Estimate)> {
         let mut candidates = estimates(self.engines, self.isa, survey);
-        candidates.retain(|(entry, _)| !for_changes || entry.about.updates == Updates::InPlace);
+        let room = self.room_for(survey.routes());
+        candidates.retain(|(entry, estimate)| {
+            estimate.bytes as u64 <= room && (!for_changes || entry.about.updates == Updates::InPlace)
+        });
         candidates
     }
 

@@ -55,7 +55,7 @@ pub(crate) const ABOUT: About = About {
 };
 
 /// The most routes of a table for which `best` may take this engine: a change costs O(n).
-const ROUTES_MOST: usize = 4096;
+const ROUTES_MOST: usize = 1 << 14;
 
 /// The most bytes of a route: two intervals.
 const BYTES_ROUTE: usize = 40;

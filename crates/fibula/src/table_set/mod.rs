@@ -3,8 +3,9 @@
 //!
 //! A provider's edge router has a thousand tables, most of them small and many of them empty. A
 //! table without routes takes the bytes of its slot in the set. Every other is compiled by the
-//! set's specification: [`best`](crate::engine::BEST) takes for a small table an engine of its
-//! size.
+//! set's specification. Where that is [`best`](crate::engine::BEST), a table may take 4 KiB and 64
+//! bytes a route: many small tables with a root of half a megabyte each would lose in the caches
+//! what the root gains.
 //!
 //! Next hops are indices into one [`NextHops`](crate::NextHops), which all tables share.
 //!
@@ -33,12 +34,16 @@ mod tests;
 
 pub use mixed::Mixed;
 
+use crate::engine::BEST;
 use crate::{Address, Delta, Error, ErrorKind, Fib, Limit, NextHop, Rib};
 
 /// The number of a table in its set. Numbers of removed tables are reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(transparent)]
 pub struct TableId(pub u32);
+
+/// The bytes a route that tables may take in a set whose engines are chosen.
+const ROOM: usize = 64;
 
 /// A table: `None` while it has no routes.
 type Table<A> = Option<Box<Fib<A>>>;
@@ -56,7 +61,11 @@ impl<A: Address> TableSet<A> {
     /// Creates a set without tables, which are compiled by the engine of `specification`.
     #[must_use]
     pub fn new(specification: impl Into<String>) -> Self {
-        Self { specification: specification.into(), tables: Vec::new(), free: Vec::new() }
+        let mut specification = specification.into();
+        if specification == BEST {
+            specification = format!("{BEST}/room={ROOM}");
+        }
+        Self { specification, tables: Vec::new(), free: Vec::new() }
     }
 
     /// Adds a table without routes. O(1) amortised.
