@@ -57,7 +57,7 @@ pub(crate) fn family_of(address: IpAddr) -> Family {
 
 #[inline]
 fn of_text(text: &Bound<'_, PyString>) -> PyResult<IpAddr> {
-    fibula_arrow::parse(text.to_str()?).ok_or_else(|| no_address(text))
+    fibula_io::address::parse(text.to_str()?.as_bytes()).ok_or_else(|| no_address(text))
 }
 
 #[cold]

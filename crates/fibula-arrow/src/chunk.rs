@@ -1,8 +1,8 @@
 //! [`Chunk`]: the rows that are looked up at once.
 
 use crate::Lookups;
-use crate::address::Found;
 use fibula::{Address, NextHop};
+use fibula_io::address::Found;
 
 /// The rows of a chunk. Its arrays take some 80 KiB if all addresses are IPv6, and 28 KiB if all
 /// are IPv4.

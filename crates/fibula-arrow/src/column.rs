@@ -1,131 +1,84 @@
 //! [`Column`]: an array that holds addresses, by its type.
 
 use crate::Error;
-use crate::address::Found;
 use crate::chunk::Chunk;
-use crate::text::{self, Window};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{BinaryViewType, Int64Type, StringViewType, UInt32Type, UInt64Type};
 use arrow_array::{
-    Array, BinaryArray, BinaryViewArray, FixedSizeBinaryArray, GenericBinaryArray, GenericStringArray,
-    Int64Array, LargeBinaryArray, LargeStringArray, OffsetSizeTrait, StringArray, StringViewArray,
-    UInt32Array, UInt64Array,
+    Array, BinaryArray, BinaryViewArray, FixedSizeBinaryArray, GenericStringArray, Int64Array,
+    LargeBinaryArray, LargeStringArray, OffsetSizeTrait, StringArray, StringViewArray, UInt32Array,
+    UInt64Array,
 };
-use arrow_buffer::NullBuffer;
 use arrow_data::{ByteView, MAX_INLINE_VIEW_LEN};
 use arrow_schema::DataType;
 use fibula::arch::{Isa, Kernel, Level, dispatch};
+use fibula_io::address::{self, Found, Window};
 use std::fmt::Write;
 use std::ops::Range;
 
 /// An array of addresses that is no dictionary.
-pub(crate) enum Column<'c> {
-    Text(&'c StringArray),
-    LargeText(&'c LargeStringArray),
-    TextView(&'c StringViewArray),
-    UInt32(&'c UInt32Array),
-    UInt64(&'c UInt64Array),
-    Int64(&'c Int64Array),
-    /// Of 4 or 16 bytes.
-    Fixed(&'c FixedSizeBinaryArray),
-    Bytes(&'c BinaryArray),
-    LargeBytes(&'c LargeBinaryArray),
-    BytesView(&'c BinaryViewArray),
-}
-
-/// Evaluates an expression with `$array`, the array of a column.
-macro_rules! with {
-    ($column:expr, |$array:ident| $result:expr) => {
-        match $column {
-            Column::Text($array) => $result,
-            Column::LargeText($array) => $result,
-            Column::TextView($array) => $result,
-            Column::UInt32($array) => $result,
-            Column::UInt64($array) => $result,
-            Column::Int64($array) => $result,
-            Column::Fixed($array) => $result,
-            Column::Bytes($array) => $result,
-            Column::LargeBytes($array) => $result,
-            Column::BytesView($array) => $result,
-        }
-    };
-}
+pub(crate) struct Column<'c>(&'c dyn Addresses);
 
 impl<'c> Column<'c> {
     /// Takes an array as a column of addresses.
     pub(crate) fn of(array: &'c dyn Array) -> Result<Self, Error> {
-        Ok(match array.data_type() {
-            DataType::Utf8 => Self::Text(array.as_string()),
-            DataType::LargeUtf8 => Self::LargeText(array.as_string()),
-            DataType::Utf8View => Self::TextView(array.as_byte_view::<StringViewType>()),
-            DataType::UInt32 => Self::UInt32(array.as_primitive::<UInt32Type>()),
-            DataType::UInt64 => Self::UInt64(array.as_primitive::<UInt64Type>()),
-            DataType::Int64 => Self::Int64(array.as_primitive::<Int64Type>()),
-            DataType::FixedSizeBinary(4 | 16) => Self::Fixed(array.as_fixed_size_binary()),
-            DataType::Binary => Self::Bytes(array.as_binary()),
-            DataType::LargeBinary => Self::LargeBytes(array.as_binary()),
-            DataType::BinaryView => Self::BytesView(array.as_byte_view::<BinaryViewType>()),
+        Ok(Self(match array.data_type() {
+            DataType::Utf8 => array.as_string::<i32>(),
+            DataType::LargeUtf8 => array.as_string::<i64>(),
+            DataType::Utf8View => array.as_byte_view::<StringViewType>(),
+            DataType::UInt32 => array.as_primitive::<UInt32Type>(),
+            DataType::UInt64 => array.as_primitive::<UInt64Type>(),
+            DataType::Int64 => array.as_primitive::<Int64Type>(),
+            DataType::FixedSizeBinary(4 | 16) => array.as_fixed_size_binary(),
+            DataType::Binary => array.as_binary::<i32>(),
+            DataType::LargeBinary => array.as_binary::<i64>(),
+            DataType::BinaryView => array.as_byte_view::<BinaryViewType>(),
             other => return Err(Error::data_type(other)),
-        })
+        }))
     }
 
     pub(crate) fn len(&self) -> usize {
-        with!(self, |array| array.len())
-    }
-
-    fn nulls(&self) -> Option<&NullBuffer> {
-        with!(self, |array| array.nulls())
+        self.0.len()
     }
 
     /// Returns the column itself, if it is IPv4 addresses without nulls.
     pub(crate) fn ipv4(&self) -> Option<&'c [u32]> {
-        match self {
-            Self::UInt32(array) if array.null_count() == 0 => Some(array.values()),
-            _ => None,
-        }
+        let array: &'c dyn Array = self.0;
+        let array = array.as_primitive_opt::<UInt32Type>().filter(|array| array.null_count() == 0)?;
+        Some(array.values())
     }
 
     /// Returns the column itself, if it is 16 bytes each without nulls.
     pub(crate) fn ipv6(&self) -> Option<&'c [[u8; 16]]> {
-        match self {
-            Self::Fixed(array) if array.value_length() == 16 && array.null_count() == 0 => {
-                Some(array.value_data().as_chunks().0)
-            }
-            _ => None,
-        }
+        let array: &'c dyn Array = self.0;
+        let array = array.as_fixed_size_binary_opt().filter(|array| array.null_count() == 0)?;
+        (array.value_length() == 16).then(|| array.value_data().as_chunks().0)
     }
 
     /// Puts the addresses of `rows` into a chunk.
     pub(crate) fn read(&self, rows: Range<usize>, chunk: &mut Chunk) {
-        dispatch(Level::best(), Read { column: self, rows, chunk });
+        self.0.read(rows, chunk);
     }
 
     /// Returns the address of one row that is not null.
     pub(crate) fn found(&self, row: usize) -> Found {
-        with!(self, |array| array.found(row))
+        self.0.found(row)
     }
 
     /// Returns for each row whether it is neither null nor an address.
     pub(crate) fn invalid(&self) -> Vec<bool> {
-        let invalid = |row| with!(self, |array| array.is_valid(row) && array.found(row) == Found::Invalid);
+        let invalid = |row| self.0.is_valid(row) && self.0.found(row) == Found::Invalid;
         (0..self.len()).map(invalid).collect()
     }
 
     /// Returns the value of one row as errors show it: `"text"`, `17`, `0x0a0b0c`.
     pub(crate) fn written(&self, row: usize) -> String {
-        match self {
-            Self::Text(array) => format!("{:?}", array.value(row)),
-            Self::LargeText(array) => format!("{:?}", array.value(row)),
-            Self::TextView(array) => format!("{:?}", array.value(row)),
-            Self::UInt32(array) => array.value(row).to_string(),
-            Self::UInt64(array) => array.value(row).to_string(),
-            Self::Int64(array) => array.value(row).to_string(),
-            Self::Fixed(array) => hexadecimal(array.value(row)),
-            Self::Bytes(array) => hexadecimal(array.value(row)),
-            Self::LargeBytes(array) => hexadecimal(array.value(row)),
-            Self::BytesView(array) => hexadecimal(array.value(row)),
-        }
+        self.0.written(row)
     }
+}
+
+fn quoted(text: &str) -> String {
+    format!("{text:?}")
 }
 
 fn hexadecimal(bytes: &[u8]) -> String {
@@ -137,27 +90,25 @@ fn hexadecimal(bytes: &[u8]) -> String {
 }
 
 /// Reads rows, compiled for every instruction set.
-struct Read<'r, 'c> {
-    column: &'r Column<'c>,
+struct Read<'r, A: ?Sized> {
+    array: &'r A,
     rows: Range<usize>,
     chunk: &'r mut Chunk,
 }
 
-impl Kernel for Read<'_, '_> {
+impl<A: Addresses + ?Sized> Kernel for Read<'_, A> {
     type Output = ();
 
     #[inline(always)]
     fn run<I: Isa>(self, _: I) {
-        let Self { column, rows, chunk } = self;
-        let nulls = column.nulls().filter(|nulls| nulls.null_count() > 0);
+        let Self { array, rows, chunk } = self;
+        let nulls = array.nulls().filter(|nulls| nulls.null_count() > 0);
         let first = rows.start;
-        with!(column, |array| {
-            for row in rows {
-                if nulls.is_none_or(|nulls| nulls.is_valid(row)) {
-                    chunk.push(row - first, array.found(row));
-                }
+        for row in rows {
+            if nulls.is_none_or(|nulls| nulls.is_valid(row)) {
+                chunk.push(row - first, array.found(row));
             }
-        });
+        }
     }
 }
 
@@ -165,74 +116,67 @@ impl Kernel for Read<'_, '_> {
 trait Addresses: Array {
     /// Returns the address of a row that is not null.
     fn found(&self, row: usize) -> Found;
+
+    /// As [`Column::read`].
+    fn read(&self, rows: Range<usize>, chunk: &mut Chunk) {
+        dispatch(Level::best(), Read { array: self, rows, chunk });
+    }
+
+    /// As [`Column::written`].
+    fn written(&self, row: usize) -> String;
 }
 
-impl<O: OffsetSizeTrait> Addresses for GenericStringArray<O> {
-    #[inline(always)]
-    fn found(&self, row: usize) -> Found {
-        let offsets = &self.value_offsets()[row..][..2];
-        let (start, end) = (offsets[0].as_usize(), offsets[1].as_usize());
-        text::parse(Window::new(self.value_data(), start, end - start))
-    }
+/// Implements [`Addresses`] for arrays by what reads a row and what shows its value.
+macro_rules! addresses {
+    ($($array:ty: $found:expr, $written:expr;)*) => {
+        $(
+            impl Addresses for $array {
+                #[inline(always)]
+                fn found(&self, row: usize) -> Found {
+                    $found(self, row)
+                }
+
+                fn written(&self, row: usize) -> String {
+                    $written(self.value(row))
+                }
+            }
+        )*
+    };
 }
 
-impl Addresses for StringViewArray {
-    #[inline(always)]
-    fn found(&self, row: usize) -> Found {
-        let view = self.views()[row];
-        let len = view as u32;
-        if len <= MAX_INLINE_VIEW_LEN {
-            // The text is in the view, after its length.
-            let mut text = [0; 2 * size_of::<u128>()];
-            text[..size_of::<u128>()].copy_from_slice(&(view >> u32::BITS).to_le_bytes());
-            return text::parse(Window::new(&text, 0, len as usize));
-        }
-        let view = ByteView::from(view);
-        let buffer = &self.data_buffers()[view.buffer_index as usize];
-        text::parse(Window::new(buffer, view.offset as usize, len as usize))
-    }
+addresses! {
+    StringArray: of_text, quoted;
+    LargeStringArray: of_text, quoted;
+    StringViewArray: of_view, quoted;
+    UInt32Array: |array: &Self, row| Found::Ipv4(array.values()[row]), |value: u32| value.to_string();
+    UInt64Array: |array: &Self, row| of_integer(array.values()[row]), |value: u64| value.to_string();
+    Int64Array: |array: &Self, row| of_integer(array.values()[row]), |value: i64| value.to_string();
+    FixedSizeBinaryArray: |array: &Self, row| of_bytes(array.value(row)), hexadecimal;
+    BinaryArray: |array: &Self, row| of_bytes(array.value(row)), hexadecimal;
+    LargeBinaryArray: |array: &Self, row| of_bytes(array.value(row)), hexadecimal;
+    BinaryViewArray: |array: &Self, row| of_bytes(array.value(row)), hexadecimal;
 }
 
-impl Addresses for UInt32Array {
-    #[inline(always)]
-    fn found(&self, row: usize) -> Found {
-        Found::Ipv4(self.values()[row])
-    }
+#[inline(always)]
+fn of_text<O: OffsetSizeTrait>(array: &GenericStringArray<O>, row: usize) -> Found {
+    let offsets = &array.value_offsets()[row..][..2];
+    let (start, end) = (offsets[0].as_usize(), offsets[1].as_usize());
+    address::find(Window::new(array.value_data(), start, end - start))
 }
 
-impl Addresses for UInt64Array {
-    #[inline(always)]
-    fn found(&self, row: usize) -> Found {
-        of_integer(self.values()[row])
+#[inline(always)]
+fn of_view(array: &StringViewArray, row: usize) -> Found {
+    let view = array.views()[row];
+    let len = view as u32;
+    if len <= MAX_INLINE_VIEW_LEN {
+        // The text is in the view, after its length.
+        let mut text = [0; 2 * size_of::<u128>()];
+        text[..size_of::<u128>()].copy_from_slice(&(view >> u32::BITS).to_le_bytes());
+        return address::find(Window::new(&text, 0, len as usize));
     }
-}
-
-impl Addresses for Int64Array {
-    #[inline(always)]
-    fn found(&self, row: usize) -> Found {
-        of_integer(self.values()[row])
-    }
-}
-
-impl Addresses for FixedSizeBinaryArray {
-    #[inline(always)]
-    fn found(&self, row: usize) -> Found {
-        of_bytes(self.value(row))
-    }
-}
-
-impl<O: OffsetSizeTrait> Addresses for GenericBinaryArray<O> {
-    #[inline(always)]
-    fn found(&self, row: usize) -> Found {
-        of_bytes(self.value(row))
-    }
-}
-
-impl Addresses for BinaryViewArray {
-    #[inline(always)]
-    fn found(&self, row: usize) -> Found {
-        of_bytes(self.value(row))
-    }
+    let view = ByteView::from(view);
+    let buffer = &array.data_buffers()[view.buffer_index as usize];
+    address::find(Window::new(buffer, view.offset as usize, len as usize))
 }
 
 #[inline(always)]

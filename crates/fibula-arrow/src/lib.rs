@@ -59,10 +59,9 @@ mod dictionary;
 mod error;
 mod lookups;
 mod plain;
-mod text;
 mod values;
 
-pub use address::{address, parse};
+pub use address::address;
 pub use answer::{Invalid, contains, lookup, prefixes};
 pub use compiled::Compiled;
 pub use error::Error;

@@ -2,10 +2,10 @@
 
 use crate::Lookups;
 use crate::chunk::{self, Chunk};
-use crate::text::{self, Window};
 use fibula::NextHop;
 use fibula::arch::{Isa, Kernel, Level, dispatch};
 use fibula::blocks::pipeline::ask_ahead;
+use fibula_io::address::{self, Window};
 
 /// The addresses that are looked up at once: 128 KiB of IPv6. An engine overlaps the memory
 /// accesses of a batch, but not those of two.
@@ -171,7 +171,7 @@ impl Texts {
             let mut rows = 0;
             for text in texts.by_ref().take(chunk::ROWS) {
                 if let Some(text) = text {
-                    self.0.push(rows, text::parse(Window::new(text, 0, text.len())));
+                    self.0.push(rows, address::find(Window::of(text)));
                 }
                 rows += 1;
             }

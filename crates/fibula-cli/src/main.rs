@@ -7,6 +7,7 @@ mod exit;
 mod output;
 mod reading;
 mod registry;
+mod workers;
 mod writing;
 
 use fibula_lab::allocation::CountingAllocator;

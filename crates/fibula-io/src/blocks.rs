@@ -7,7 +7,7 @@ use crate::Damage;
 use std::io::{self, Read};
 
 /// The most bytes of a line.
-pub(crate) const LINE_BYTES_MAX: usize = 1 << 20;
+pub const LINE_BYTES_MAX: usize = 1 << 20;
 
 /// The bytes of a block. Several cores read one block of lines.
 const BLOCK_BYTES: usize = 16 << 20;
@@ -16,11 +16,10 @@ const BLOCK_BYTES: usize = 16 << 20;
 const READ_BYTES: usize = 1 << 20;
 
 /// The mark at the beginning of some UTF-8 texts.
-const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
+pub(crate) const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 
 /// A stream in blocks of whole lines.
-#[allow(clippy::struct_excessive_bools, reason = "each says another thing of the input")]
-pub(crate) struct Blocks<R> {
+pub struct Blocks<R> {
     input: R,
     /// What was read and not given out; before `given`, the block that was given out last.
     buffer: Vec<u8>,
@@ -31,26 +30,41 @@ pub(crate) struct Blocks<R> {
     /// Whether the lines before an error of the input are given out too. The last may be the
     /// beginning of one.
     keeps_cut: bool,
-    /// Whether the input ended in an error. Its owner knows which.
-    is_cut: bool,
+    /// The error that the input ended in.
+    cut: Option<io::Error>,
+    /// Where one read puts its bytes, if a block is to be what one read has brought.
+    one_read: Vec<u8>,
     /// Whether the line at `given` is the rest of one that was too long.
     is_skipping: bool,
 }
 
 /// Whole lines of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Block<'b> {
+pub struct Block<'b> {
     /// The number of the first line.
-    pub(crate) first_line: u64,
-    pub(crate) text: &'b [u8],
+    pub first_line: u64,
+    /// The lines, with their line breaks.
+    pub text: &'b [u8],
 }
 
 impl<R: Read> Blocks<R> {
     /// Begins at line 1. Where the input ends in an error, the last lines before it are given out
     /// only if `keeps_cut`.
     pub(crate) fn new(input: R, keeps_cut: bool) -> Self {
-        let (has_ended, is_cut, is_skipping) = (false, false, false);
-        Self { input, buffer: Vec::new(), given: 0, line: 1, has_ended, keeps_cut, is_cut, is_skipping }
+        let (buffer, one_read) = (Vec::new(), Vec::new());
+        let (has_ended, is_skipping, cut) = (false, false, None);
+        Self { input, buffer, given: 0, line: 1, has_ended, keeps_cut, cut, one_read, is_skipping }
+    }
+
+    /// As the lines come: a block is the result of one read, so that a slow writer is answered at
+    /// once and a fast one in large blocks.
+    pub fn as_they_come(input: R) -> Self {
+        Self { one_read: vec![0; READ_BYTES], ..Self::new(input, false) }
+    }
+
+    /// Returns the error that the input ended in, once [`next`](Self::next) has returned `None`.
+    pub fn cut(&mut self) -> Option<io::Error> {
+        self.cut.take()
     }
 
     /// Returns what the next block begins with, at most a block.
@@ -61,10 +75,11 @@ impl<R: Read> Blocks<R> {
 
     /// Returns the next lines, or the damage in the stead of a line that is too long; `None` at the
     /// end. The lines after such a line follow.
-    pub(crate) fn next(&mut self) -> Option<Result<Block<'_>, Damage>> {
+    #[allow(clippy::should_implement_trait, reason = "a block is of the reader's memory")]
+    pub fn next(&mut self) -> Option<Result<Block<'_>, Damage>> {
         loop {
             self.fill();
-            if self.buffer.is_empty() || self.is_cut && !self.keeps_cut {
+            if self.buffer.is_empty() || self.cut.is_some() && !self.keeps_cut {
                 return None;
             }
             let rest = &self.buffer[self.given..];
@@ -127,14 +142,29 @@ impl<R: Read> Blocks<R> {
         self.given = 0;
         while !self.has_ended && self.buffer.len() < BLOCK_BYTES {
             let before = self.buffer.len();
-            let result = self.input.by_ref().take(READ_BYTES as u64).read_to_end(&mut self.buffer);
-            self.is_cut = result.is_err();
-            self.has_ended = self.is_cut || self.buffer.len() == before;
+            self.cut = self.read().err();
+            self.has_ended = self.cut.is_some() || self.buffer.len() == before;
             if before == 0 && self.line == 1 && self.buffer.starts_with(BYTE_ORDER_MARK) {
                 self.buffer.drain(..BYTE_ORDER_MARK.len());
             }
-            if self.is_skipping || is_without_line_break(&self.buffer) {
+            let is_block = !self.one_read.is_empty() && self.buffer[before..].contains(&b'\n');
+            if is_block || self.is_skipping || is_without_line_break(&self.buffer) {
                 return;
+            }
+        }
+    }
+
+    fn read(&mut self) -> io::Result<()> {
+        if self.one_read.is_empty() {
+            return self.input.by_ref().take(READ_BYTES as u64).read_to_end(&mut self.buffer).map(drop);
+        }
+        loop {
+            match self.input.read(&mut self.one_read) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                read => {
+                    self.buffer.extend_from_slice(&self.one_read[..read?]);
+                    return Ok(());
+                }
             }
         }
     }
@@ -198,8 +228,11 @@ pub(crate) const DAMAGE_MAX: usize = 100_000;
 /// Records a damaged place.
 ///
 /// # Errors
-/// If there are too many.
-pub(crate) fn record(all: &mut Vec<Damage>, damage: Damage) -> Result<(), Damage> {
+/// Ends with that damage, unless the caller asked to go on and there are not too many.
+pub(crate) fn record(all: &mut Vec<Damage>, keep_going: bool, damage: Damage) -> Result<(), Damage> {
+    if !keep_going {
+        return Err(damage);
+    }
     if all.len() == DAMAGE_MAX {
         let what = format!("more than {DAMAGE_MAX} damaged places, the limit; here: {}", damage.what);
         return Err(Damage { place: damage.place, what });
@@ -229,24 +262,24 @@ mod tests {
         }
     }
 
-    fn endless(byte: u8, end: usize, read: &Cell<usize>) -> Blocks<Endless<'_>> {
-        Blocks::new(Endless { byte, read, end }, false)
-    }
-
     #[test]
     fn a_line_without_end_is_an_error_after_few_bytes() {
         let read = Cell::new(0);
-        let mut blocks = endless(b'a', usize::MAX, &read);
-        let damage = blocks.next().unwrap().unwrap_err();
-        assert_eq!(damage.to_string(), "line 1: the line has more than 1048576 bytes, the limit of a line");
-        assert!(read.get() <= LINE_BYTES_MAX + 2 * READ_BYTES, "{} bytes were read", read.get());
+        for blocks in [|input| Blocks::new(input, false), Blocks::as_they_come] {
+            read.set(0);
+            let mut blocks = blocks(Endless { byte: b'a', read: &read, end: usize::MAX });
+            let damage = blocks.next().unwrap().unwrap_err();
+            let what = "line 1: the line has more than 1048576 bytes, the limit of a line";
+            assert_eq!(damage.to_string(), what);
+            assert!(read.get() <= LINE_BYTES_MAX + 2 * READ_BYTES, "{} bytes were read", read.get());
+        }
     }
 
     #[test]
     fn many_blank_lines_take_the_memory_of_one_block() {
         const LINES: usize = 1 << 28;
         let read = Cell::new(0);
-        let mut blocks = endless(b'\n', LINES, &read);
+        let mut blocks = Blocks::new(Endless { byte: b'\n', read: &read, end: LINES }, false);
         let mut lines = 0;
         while let Some(block) = blocks.next() {
             let block = block.unwrap();
@@ -286,6 +319,29 @@ mod tests {
                 ]
             );
         }
+    }
+
+    /// A stream that arrives in the given pieces, each by one read.
+    struct Pieces(std::collections::VecDeque<&'static [u8]>);
+
+    impl Read for Pieces {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            let piece = self.0.pop_front().unwrap_or_default();
+            buffer[..piece.len()].copy_from_slice(piece);
+            Ok(piece.len())
+        }
+    }
+
+    #[test]
+    fn blocks_hold_whole_lines_as_they_come_wherever_the_stream_is_cut() {
+        let pieces: [&[u8]; 5] = [b"1.1.1.1\n2.2", b".2.2", b"\n3.3.3.3\n", b"4.4.4.4\n5", b".5.5.5"];
+        let mut blocks = Blocks::as_they_come(Pieces(pieces.into()));
+        let expected: [(u64, &[u8]); 4] =
+            [(1, b"1.1.1.1\n"), (2, b"2.2.2.2\n3.3.3.3\n"), (4, b"4.4.4.4\n"), (5, b"5.5.5.5")];
+        for (first_line, text) in expected {
+            assert_eq!(blocks.next(), Some(Ok(Block { first_line, text })));
+        }
+        assert_eq!(blocks.next(), None);
     }
 
     #[test]

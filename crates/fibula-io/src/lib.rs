@@ -13,14 +13,18 @@
 //! ```
 #![forbid(unsafe_code)]
 
+#[doc(hidden)]
+pub mod address;
 mod beside;
-mod blocks;
+#[doc(hidden)]
+pub mod blocks;
 mod error;
 #[doc(hidden)]
 pub mod fuzzing;
 pub mod generate;
 mod members;
 pub mod mrt;
+mod names;
 mod scan;
 pub mod snapshot;
 mod source;

@@ -1,25 +1,30 @@
 //! Reads prefixes and fields from bytes: text becomes numbers here.
 //!
 //! `str::parse` of an IPv4 prefix costs more than the rest of reading a table, so the plain dotted
-//! form has its own code here. Everything else (IPv6, and all errors) goes through the library's
-//! `Prefix`, with its error text.
+//! form goes through [`address`](crate::address). Everything else (IPv6, and all errors) goes
+//! through the library's `Prefix`, with its error text.
 
+use crate::address::{leading_ipv4, parse};
 use fibula::{IpPrefix, Prefix};
-use std::net::IpAddr;
 use std::num::NonZero;
 
 /// Reads `address/length`, or a bare address as a host prefix. Never panics.
+#[inline(always)]
 pub(crate) fn prefix(text: &[u8], mask_host_bits: bool) -> Result<IpPrefix, String> {
-    if let Some(prefix) = plain_v4(text) {
-        return Ok(IpPrefix::V4(prefix));
+    match plain_v4(text) {
+        Some(prefix) => Ok(IpPrefix::V4(prefix)),
+        None => any_prefix(text, mask_host_bits),
     }
+}
+
+fn any_prefix(text: &[u8], mask_host_bits: bool) -> Result<IpPrefix, String> {
     let text = utf8(text)?;
     if !text.bytes().any(|b| b == b':' || b == b'.') {
         return Err(format!("{} is not a prefix (expected address/length)", quoted(text)));
     }
     if mask_host_bits
         && let Some((address, len)) = text.split_once('/')
-        && let (Ok(address), Ok(len)) = (address.parse::<IpAddr>(), len.parse())
+        && let (Some(address), Ok(len)) = (parse(address.as_bytes()), len.parse())
         && !text.contains("/+")
     {
         return IpPrefix::masked(address, len).map_err(|e| e.to_string());
@@ -29,38 +34,16 @@ pub(crate) fn prefix(text: &[u8], mask_host_bits: bool) -> Result<IpPrefix, Stri
 
 /// Reads the canonical dotted form with a length and without host bits; `None` for all else, legal
 /// or not.
-#[inline]
+#[inline(always)]
 fn plain_v4(text: &[u8]) -> Option<Prefix<u32>> {
-    let mut rest = text;
-    let mut address = 0_u32;
-    for end in [b'.', b'.', b'.', b'/'] {
-        let (octet, after) = number(rest)?;
-        let (&found, after) = after.split_first()?;
-        if octet > 255 || found != end {
-            return None;
-        }
-        address = address << 8 | octet;
-        rest = after;
-    }
-    let (len, after) = number(rest)?;
-    if len > 32 || !after.is_empty() {
-        return None;
-    }
-    Prefix::new(address, len as u8).ok()
-}
-
-/// Reads a decimal number of up to three digits without a leading zero. Also returns the bytes
-/// after it.
-#[inline]
-fn number(text: &[u8]) -> Option<(u32, &[u8])> {
-    let digit = |i: usize| text.get(i).map(|b| u32::from(b.wrapping_sub(b'0'))).filter(|&d| d < 10);
-    let first = digit(0)?;
-    let Some(second) = digit(1) else { return Some((first, &text[1..])) };
-    if first == 0 {
-        return None;
-    }
-    let Some(third) = digit(2) else { return Some((first * 10 + second, &text[2..])) };
-    Some((first * 100 + second * 10 + third, &text[3..]))
+    let (address, end) = leading_ipv4(text)?;
+    let digit = |byte: u8| byte.wrapping_sub(b'0');
+    let len = match text[end..] {
+        [b'/', len] if digit(len) < 10 => digit(len),
+        [b'/', tens @ b'1'..=b'9', ones] if digit(ones) < 10 => 10 * digit(tens) + digit(ones),
+        _ => return None,
+    };
+    Prefix::new(address, len).ok()
 }
 
 /// Returns the number of threads worth starting: one for each `bytes_a_thread` bytes, at most one a

@@ -147,6 +147,30 @@ impl Content {
         Self::new(raw, None).map_err(|error| Error::of(&Source::Memory, error))
     }
 
+    /// Reads the content by `read`, which gets the first bytes and the rest. Also returns the
+    /// damage that the stream ended in, if reading is to keep going after it.
+    ///
+    /// A truncated stream is the cause of whatever is wrong at its end.
+    pub(crate) fn read_as<T>(
+        mut self,
+        source: &Source,
+        keep_going: bool,
+        read: impl FnOnce(Vec<u8>, &mut Self) -> Result<T, Error>,
+    ) -> Result<(T, Option<Damage>), Error> {
+        const HEAD_BYTES: u64 = 64 << 10;
+        let mut head = Vec::new();
+        // The reason why reading stopped is in the damage.
+        let _ = self.by_ref().take(HEAD_BYTES).read_to_end(&mut head);
+        let refused = |damage: &Option<Damage>| match damage {
+            Some(cut) if !keep_going => Err(Error::at(source, cut)),
+            _ => Ok(()),
+        };
+        refused(&self.damage)?;
+        let read = read(head, &mut self);
+        refused(&self.damage)?;
+        Ok((read?, self.damage))
+    }
+
     /// Returns the number of compressed bytes that were used; `None` if the source is not
     /// compressed.
     pub(crate) fn compressed_bytes(&self) -> Option<u64> {

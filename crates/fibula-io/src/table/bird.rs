@@ -14,14 +14,12 @@
 //! none is marked (as under `show route protocol`), the first is taken. Of several hops the first
 //! is taken.
 
-use super::builder::Builder;
+use super::builder::{Best, Builder};
+use super::layouts::Lines;
 use super::{ReadOptions, Value};
-use crate::blocks::Blocks;
+use crate::Damage;
 use crate::scan::{self, quoted, utf8};
-use crate::{Damage, Place};
 use fibula::{IpPrefix, NextHopInfo};
-use std::collections::HashMap;
-use std::io::Read;
 
 /// Types that do not forward.
 const LABELS: [&str; 3] = ["blackhole", "unreachable", "prohibit"];
@@ -38,13 +36,11 @@ struct Open {
 }
 
 pub(super) fn read(
-    blocks: &mut Blocks<impl Read>,
+    blocks: &mut Lines<'_>,
     options: &ReadOptions,
     builder: &mut Builder,
 ) -> Result<(), Damage> {
-    // The route taken for each prefix, and whether it is a marked one.
-    let mut best: HashMap<IpPrefix, (bool, NextHopInfo)> = HashMap::new();
-    let mut order = Vec::new();
+    let mut best = Best::new();
     let mut prefix = None;
     let mut open: Option<Open> = None;
     let mut close = |open: Option<Open>, builder: &mut Builder| {
@@ -54,25 +50,16 @@ pub(super) fn read(
             Value::OriginAs => route.origin.map(NextHopInfo::AutonomousSystem).ok_or("no origin AS"),
             Value::Peer => Ok(NextHopInfo::Label(route.protocol.as_str().into())),
         };
-        match (value, best.get_mut(&route.prefix)) {
+        match value {
+            Ok(value) => best.offer(route.line, route.prefix, !route.primary, value),
             // Routes that did not come by BGP have no AS. Where the AS is asked for, they are
             // skipped.
-            (Err(_), _) if options.value == Value::OriginAs => Ok(()),
-            (Err(what), _) => {
-                builder.damaged(Damage::line(route.line, format!("{} has {what}", route.prefix)))
-            }
-            (Ok(value), None) => {
-                best.insert(route.prefix, (route.primary, value));
-                order.push((route.line, route.prefix));
-                Ok(())
-            }
-            (Ok(value), Some(standing)) => {
-                if route.primary && !standing.0 {
-                    *standing = (true, value);
-                }
-                Ok(())
+            Err(_) if options.value == Value::OriginAs => {}
+            Err(what) => {
+                builder.damaged(Damage::line(route.line, format!("{} has {what}", route.prefix)))?;
             }
         }
+        Ok(())
     };
     blocks.each_line(|number, line| {
         let line = match line.and_then(utf8) {
@@ -116,13 +103,7 @@ pub(super) fn read(
         Ok(())
     })?;
     close(open, builder)?;
-    for (line, prefix) in order {
-        if let Some((_, value)) = best.remove(&prefix) {
-            let next_hop = builder.intern(Place::Line(line), value)?;
-            builder.push(prefix, next_hop);
-        }
-    }
-    Ok(())
+    best.finish(builder)
 }
 
 /// Lines between routes.
@@ -192,7 +173,7 @@ pub(super) fn is_line(line: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Format, ReadOptions, Value, parse};
+    use super::super::{Format, ReadOptions, Value, parse, testing};
 
     const VERSION_2: &[u8] = b"BIRD 2.0.7 ready.\nTable master4:\n\
         0.0.0.0/0            unicast [bgp2 2024-01-01] (100) [AS64501i]\n\
@@ -211,10 +192,7 @@ mod tests {
     fn routes(text: &[u8], value: Value) -> Vec<String> {
         let loaded = parse(text, &ReadOptions { value, ..Default::default() }).unwrap();
         assert_eq!(loaded.format, Format::Bird);
-        let name = |next_hop| loaded.tables.next_hops.get(next_hop).unwrap();
-        let four = loaded.tables.ipv4.iter().map(|r| format!("{} {}", r.prefix, name(r.next_hop)));
-        let six = loaded.tables.ipv6.iter().map(|r| format!("{} {}", r.prefix, name(r.next_hop)));
-        four.chain(six).collect()
+        testing::routes(&loaded)
     }
 
     #[test]
@@ -255,8 +233,7 @@ mod tests {
 
     #[test]
     fn what_is_wrong_is_said() {
-        let options = ReadOptions { format: Some(Format::Bird), ..Default::default() };
-        let error = |text: &str| parse(text.as_bytes(), &options).unwrap_err().to_string();
+        let error = |text: &str| testing::error(Format::Bird, text);
         assert_eq!(
             error("10.0.0.0/8 unicast\n"),
             "memory, line 1: expected a route of BIRD, found \"unicast\""
@@ -270,7 +247,7 @@ mod tests {
             error("\u{c}ab\u{80}\n").contains("is not a prefix"),
             "white space of another kind before a word"
         );
-        let options = ReadOptions { keep_going: true, ..options };
+        let options = ReadOptions { format: Some(Format::Bird), keep_going: true, ..Default::default() };
         let text = b"10.0.0.1/8 blackhole [a] *\n      blackhole [b]\n11.0.0.0/8 blackhole [a] *\n";
         let loaded = parse(text, &options).unwrap();
         assert_eq!((loaded.tables.ipv4.len(), loaded.damage.len()), (1, 1));

@@ -4,6 +4,7 @@ use super::Tables;
 use crate::blocks::record;
 use crate::{Damage, Place};
 use fibula::{Address, IpPrefix, NextHop, NextHopInfo, NextHops, Rib, Route};
+use std::collections::HashMap;
 
 /// Routes in the order they were found, and the damage on the way.
 ///
@@ -23,15 +24,9 @@ impl Builder {
         Self { keep_going, ..Self::default() }
     }
 
-    /// Records a damaged place.
-    ///
-    /// # Errors
-    /// Ends with that damage, unless the caller asked to go on and there are not too many.
+    /// Records a damaged place, as [`record`] does.
     pub(super) fn damaged(&mut self, damage: Damage) -> Result<(), Damage> {
-        if !self.keep_going {
-            return Err(damage);
-        }
-        record(&mut self.damage, damage)
+        record(&mut self.damage, self.keep_going, damage)
     }
 
     /// Returns the index of a next hop.
@@ -59,6 +54,43 @@ impl Builder {
             })
         };
         (Tables { ipv4, ipv6, next_hops: self.next_hops }, self.damage)
+    }
+}
+
+/// The best route of each prefix, for formats that show several.
+#[derive(Debug)]
+pub(super) struct Best<R> {
+    routes: HashMap<IpPrefix, (R, NextHopInfo)>,
+    /// The prefixes as they came first, and their lines.
+    order: Vec<(u64, IpPrefix)>,
+}
+
+impl<R: PartialOrd> Best<R> {
+    pub(super) fn new() -> Self {
+        Self { routes: HashMap::new(), order: Vec::new() }
+    }
+
+    /// Takes a route of a line if its rank is lower than those of the prefix's routes before it.
+    pub(super) fn offer(&mut self, line: u64, prefix: IpPrefix, rank: R, value: NextHopInfo) {
+        match self.routes.get_mut(&prefix) {
+            Some((best, _)) if *best <= rank => {}
+            Some(best) => *best = (rank, value),
+            None => {
+                self.routes.insert(prefix, (rank, value));
+                self.order.push((line, prefix));
+            }
+        }
+    }
+
+    /// Adds the best routes to the tables.
+    pub(super) fn finish(mut self, builder: &mut Builder) -> Result<(), Damage> {
+        for (line, prefix) in self.order {
+            if let Some((_, value)) = self.routes.remove(&prefix) {
+                let next_hop = builder.intern(Place::Line(line), value)?;
+                builder.push(prefix, next_hop);
+            }
+        }
+        Ok(())
     }
 }
 

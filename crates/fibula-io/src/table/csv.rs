@@ -5,12 +5,12 @@
 
 use super::ReadOptions;
 use super::builder::Builder;
+use super::layouts::Lines;
 use super::rows::{self, Row};
 use crate::Damage;
-use crate::blocks::{Block, Blocks};
+use crate::blocks::Block;
 use crate::scan::{self, lines, quoted, utf8};
 use std::borrow::Cow;
-use std::io::Read;
 
 /// The names of the column of prefixes.
 pub(super) const PREFIX_NAMES: [&str; 5] = ["prefix", "network", "cidr", "subnet", "route"];
@@ -31,11 +31,10 @@ const VALUE_NAMES: [&str; 11] = [
 ];
 
 pub(super) fn read(
-    blocks: &mut Blocks<impl Read>,
+    blocks: &mut Lines<'_>,
     options: &ReadOptions,
     builder: &mut Builder,
 ) -> Result<(), Damage> {
-    let (mask, keep_going) = (options.mask_host_bits, options.keep_going);
     while let Some(block) = blocks.next() {
         let Block { first_line, text } = match block {
             Ok(block) => block,
@@ -54,8 +53,8 @@ pub(super) fn read(
         let end = memchr::memchr_iter(b'\n', text).nth(offset as usize - 1);
         let text = &text[end.map_or(text.len(), |end| end + 1)..];
         let rest = Block { first_line: first_line + offset, text };
-        rows::read_block(rest, builder, keep_going, &|line| columns.row(line, mask))?;
-        return rows::read(blocks, builder, keep_going, |line| columns.row(line, mask));
+        rows::read_block(rest, options, builder, &|line, mask| columns.row(line, mask))?;
+        return rows::read(blocks, options, builder, |line, mask| columns.row(line, mask));
     }
     Ok(())
 }
@@ -161,6 +160,7 @@ pub(super) fn quote(text: &str) -> Cow<'_, str> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::testing::{self, values};
     use super::super::{Format, ReadOptions, parse};
 
     #[test]
@@ -171,14 +171,12 @@ mod tests {
         )
         .unwrap();
         assert_eq!(loaded.format, Format::Csv);
-        let values: Vec<String> = loaded.tables.next_hops.iter().map(|(_, info)| info.to_string()).collect();
-        assert_eq!(values, ["192.0.2.1", "a \"b\", c"]);
+        assert_eq!(values(&loaded), ["192.0.2.1", "a \"b\", c"]);
     }
 
     #[test]
     fn what_is_wrong_is_said() {
-        let options = ReadOptions { format: Some(Format::Csv), ..Default::default() };
-        let error = |text: &str| parse(text.as_bytes(), &options).unwrap_err().to_string();
+        let error = |text: &str| testing::error(Format::Csv, text);
         assert_eq!(
             error("10.0.0.0/8,1\n"),
             "memory, line 1: expected a header with the columns prefix and value, found \"10.0.0.0/8,1\""

@@ -155,7 +155,8 @@ impl Hop<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Format, Loaded, ReadOptions, parse};
+    use super::super::testing::routes;
+    use super::super::{Format, ReadOptions, parse};
 
     const TEXT: &str = r#"{
   "0.0.0.0/0":[
@@ -171,13 +172,6 @@ mod tests {
   "2001:db8::/32":[{"installed":true,"nexthops":[{"ip":"fe80::1","interfaceName":"eth0"}]}]
 }
 "#;
-
-    fn routes(loaded: &Loaded) -> Vec<String> {
-        let name = |next_hop| loaded.tables.next_hops.get(next_hop).unwrap();
-        let four = loaded.tables.ipv4.iter().map(|r| format!("{} {}", r.prefix, name(r.next_hop)));
-        let six = loaded.tables.ipv6.iter().map(|r| format!("{} {}", r.prefix, name(r.next_hop)));
-        four.chain(six).collect()
-    }
 
     #[test]
     fn the_selected_route_and_its_first_hop_in_the_forwarding_table() {

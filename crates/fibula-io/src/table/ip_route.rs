@@ -16,13 +16,11 @@
 //! gateway's family; without a gateway, of the family of the other lines.
 
 use super::ReadOptions;
-use super::builder::Builder;
-use crate::blocks::Blocks;
+use super::builder::{Best, Builder};
+use super::layouts::Lines;
+use crate::Damage;
 use crate::scan::{self, lines, quoted, utf8};
-use crate::{Damage, Place};
 use fibula::{IpPrefix, NextHopInfo, Prefix};
-use std::collections::HashMap;
-use std::io::Read;
 use std::net::IpAddr;
 
 /// Route types that do not forward.
@@ -39,13 +37,12 @@ struct Open {
 }
 
 pub(super) fn read(
-    blocks: &mut Blocks<impl Read>,
+    blocks: &mut Lines<'_>,
     options: &ReadOptions,
     builder: &mut Builder,
 ) -> Result<(), Damage> {
     let default = default_prefix(blocks.peek());
-    let mut best: HashMap<IpPrefix, (u32, NextHopInfo)> = HashMap::new();
-    let mut order = Vec::new();
+    let mut best = Best::new();
     let mut open: Option<Open> = None;
     // Whether continuation lines belong to a skipped route.
     let mut skipping = true;
@@ -55,14 +52,7 @@ pub(super) fn read(
             let what = format!("{} has no hop (expected via, dev, or nexthop lines)", route.prefix);
             return builder.damaged(Damage::line(route.line, what));
         };
-        match best.get_mut(&route.prefix) {
-            Some((metric, _)) if *metric <= route.metric => {}
-            Some(better) => *better = (route.metric, hop),
-            None => {
-                best.insert(route.prefix, (route.metric, hop));
-                order.push((route.line, route.prefix));
-            }
-        }
+        best.offer(route.line, route.prefix, route.metric, hop);
         Ok(())
     };
     blocks.each_line(|number, line| {
@@ -98,13 +88,7 @@ pub(super) fn read(
         Ok(())
     })?;
     close(open, builder)?;
-    for (line, prefix) in order {
-        if let Some((_, hop)) = best.remove(&prefix) {
-            let next_hop = builder.intern(Place::Line(line), hop)?;
-            builder.push(prefix, next_hop);
-        }
-    }
-    Ok(())
+    best.finish(builder)
 }
 
 /// Returns what `default` without a gateway means in a text that begins so.
@@ -214,14 +198,8 @@ pub(super) fn is_line(line: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Format, Loaded, ReadOptions, parse};
-
-    fn routes(loaded: &Loaded) -> Vec<String> {
-        let name = |next_hop| loaded.tables.next_hops.get(next_hop).unwrap();
-        let four = loaded.tables.ipv4.iter().map(|r| format!("{} {}", r.prefix, name(r.next_hop)));
-        let six = loaded.tables.ipv6.iter().map(|r| format!("{} {}", r.prefix, name(r.next_hop)));
-        four.chain(six).collect()
-    }
+    use super::super::testing::{self, routes};
+    use super::super::{Format, ReadOptions, parse};
 
     #[test]
     fn a_router_with_every_kind_of_line() {
@@ -267,8 +245,7 @@ mod tests {
 
     #[test]
     fn what_is_wrong_is_said() {
-        let options = ReadOptions { format: Some(Format::IpRoute), ..Default::default() };
-        let error = |text: &str| parse(text.as_bytes(), &options).unwrap_err().to_string();
+        let error = |text: &str| testing::error(Format::IpRoute, text);
         assert_eq!(
             error("10.0.0.0/8 proto bgp\n11.0.0.0/8 dev a\n"),
             "memory, line 1: 10.0.0.0/8 has no hop (expected via, dev, or nexthop lines)"

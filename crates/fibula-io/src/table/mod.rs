@@ -13,14 +13,16 @@
 mod bird;
 mod builder;
 mod csv;
-mod detect;
 mod frr;
 mod ip_route;
+mod layouts;
 mod mrt;
 mod parquet;
 mod pfx2as;
 mod rows;
 mod snapshot;
+#[cfg(test)]
+mod testing;
 mod text;
 mod write;
 
@@ -29,13 +31,10 @@ pub(crate) use rows::read_value;
 pub(crate) use text::without_comment;
 pub use write::{write, write_file};
 
-use crate::blocks::{Blocks, hold};
+use crate::names::named;
 use crate::{Content, Damage, Error, Progress, Source};
 use builder::Builder;
 use fibula::{NextHops, Rib};
-use std::fmt;
-use std::io::Read;
-use std::str::FromStr;
 
 /// The routes of both families and the next hops they share.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -61,75 +60,30 @@ pub enum Value {
     Peer,
 }
 
-/// A table format. Reading recognises them by content where none is named.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Format {
-    /// `prefix next-hop-or-AS`, one a line, separated by white space: the project's own. `#` begins
-    /// a comment.
-    Text,
-    /// MRT: TABLE_DUMP, TABLE_DUMP_V2, or BGP4MP updates applied to a table.
-    Mrt,
-    /// CAIDA pfx2as: `address length AS`, tab-separated; several origins (`1_2`) and sets (`1,2`)
-    /// become labels.
-    Pfx2as,
-    /// `ip route` and `ip -6 route`: the route of the lowest metric, its first hop.
-    IpRoute,
-    /// FRR `show ip route json`: the selected route, its first hop in the forwarding table.
-    Frr,
-    /// Comma-separated with a header line that names the columns.
-    Csv,
-    /// BIRD `show route`: the route marked `*`, its first hop.
-    Bird,
-    /// A [snapshot](fibula::snapshot) that keeps its routes.
-    Snapshot,
-    /// Parquet with columns named as those of CSV: text, or integers as AS numbers. Read and
-    /// written where the feature `parquet` is on.
-    Parquet,
-}
-
-impl Format {
-    /// Every format.
-    pub const ALL: [Self; 9] = [
-        Self::Text,
-        Self::Mrt,
-        Self::Pfx2as,
-        Self::IpRoute,
-        Self::Frr,
-        Self::Csv,
-        Self::Bird,
-        Self::Snapshot,
-        Self::Parquet,
-    ];
-
-    /// The name used on the command line.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Text => "text",
-            Self::Mrt => "mrt",
-            Self::Pfx2as => "pfx2as",
-            Self::IpRoute => "ip-route",
-            Self::Frr => "frr",
-            Self::Csv => "csv",
-            Self::Bird => "bird",
-            Self::Snapshot => "snapshot",
-            Self::Parquet => "parquet",
-        }
-    }
-}
-
-impl fmt::Display for Format {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
-    }
-}
-
-impl FromStr for Format {
-    type Err = fibula::Error;
-
-    fn from_str(text: &str) -> Result<Self, fibula::Error> {
-        let found = Self::ALL.into_iter().find(|format| format.name() == text);
-        found.ok_or_else(|| fibula::Error::unknown_name("table format", text, &Self::ALL.map(Self::name)))
+named! {
+    /// A table format. Reading recognises them by content where none is named.
+    pub enum Format, "table format", 9 {
+        /// `prefix next-hop-or-AS`, one a line, separated by white space: the project's own. `#`
+        /// begins a comment.
+        Text = "text",
+        /// MRT: TABLE_DUMP, TABLE_DUMP_V2, or BGP4MP updates applied to a table.
+        Mrt = "mrt",
+        /// CAIDA pfx2as: `address length AS`, tab-separated; several origins (`1_2`) and sets
+        /// (`1,2`) become labels.
+        Pfx2as = "pfx2as",
+        /// `ip route` and `ip -6 route`: the route of the lowest metric, its first hop.
+        IpRoute = "ip-route",
+        /// FRR `show ip route json`: the selected route, its first hop in the forwarding table.
+        Frr = "frr",
+        /// Comma-separated with a header line that names the columns.
+        Csv = "csv",
+        /// BIRD `show route`: the route marked `*`, its first hop.
+        Bird = "bird",
+        /// A [snapshot](fibula::snapshot) that keeps its routes.
+        Snapshot = "snapshot",
+        /// Parquet with columns named as those of CSV: text, or integers as AS numbers. Read and
+        /// written where the feature `parquet` is on.
+        Parquet = "parquet",
     }
 }
 
@@ -181,58 +135,18 @@ pub fn parse(bytes: &[u8], options: &ReadOptions) -> Result<Loaded, Error> {
     read_content(&Source::Memory, Content::of_bytes(bytes)?, options)
 }
 
-/// MRT and lines are read as a stream, since a collector's dump has gigabytes and a small
-/// compressed file may expand to that. FRR's JSON, snapshots and Parquet are held in memory as a
-/// whole.
-fn read_content(source: &Source, mut content: Content, options: &ReadOptions) -> Result<Loaded, Error> {
-    const HEAD_BYTES: u64 = 64 << 10;
-    let mut bytes = Vec::new();
-    // The reason why reading stopped is in the content's damage.
-    let _ = content.by_ref().take(HEAD_BYTES).read_to_end(&mut bytes);
-    if let Some(cut) = content.damage()
-        && !options.keep_going
-    {
-        return Err(Error::at(source, cut));
-    }
-    let format = match options.format {
-        Some(format) => format,
-        None => detect::format(&bytes).map_err(|what| Error::of(source, what))?,
-    };
+fn read_content(source: &Source, content: Content, options: &ReadOptions) -> Result<Loaded, Error> {
     let mut builder = Builder::new(options.keep_going);
-    let result = if matches!(format, Format::Frr | Format::Snapshot | Format::Parquet) {
-        let held = hold(&mut content, &mut bytes);
-        match (content.damage(), held) {
-            // The text ends in the middle of a route, which is not one.
-            (Some(cut), _) if !options.keep_going => Err(cut.clone()),
-            (_, Err(damage)) => Err(damage),
-            (_, Ok(())) if format == Format::Snapshot => snapshot::read(&bytes, &mut builder),
-            (_, Ok(())) if format == Format::Parquet => parquet::read(bytes, options, &mut builder),
-            (_, Ok(())) => {
-                let text = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(&bytes);
-                frr::read(text, options, &mut builder)
-            }
-        }
-    } else {
-        let input = bytes.as_slice().chain(&mut content);
-        if format == Format::Mrt {
-            mrt::read(input, options, &mut builder)
-        } else {
-            let mut blocks = Blocks::new(input, options.keep_going);
-            match format {
-                Format::Pfx2as => pfx2as::read(&mut blocks, options, &mut builder),
-                Format::Csv => csv::read(&mut blocks, options, &mut builder),
-                Format::IpRoute => ip_route::read(&mut blocks, options, &mut builder),
-                Format::Bird => bird::read(&mut blocks, options, &mut builder),
-                _ => text::read(&mut blocks, options, &mut builder),
-            }
-        }
+    let read = |head: Vec<u8>, content: &mut Content| {
+        let format = match options.format {
+            Some(format) => format,
+            None => layouts::recognised(&head).map_err(|what| Error::of(source, what))?,
+        };
+        let result = layouts::of(format).read(head, content, options, &mut builder);
+        result.map(|()| format).map_err(|damage| Error::at(source, &damage))
     };
-    // A truncated stream is the cause of the damage at its end.
-    match (content.damage().cloned(), result) {
-        (Some(cut), _) if !options.keep_going => return Err(Error::at(source, &cut)),
-        (_, Err(damage)) => return Err(Error::at(source, &damage)),
-        (cut, Ok(())) => builder.damage.extend(cut),
-    }
+    let (format, cut) = content.read_as(source, options.keep_going, read)?;
+    builder.damage.extend(cut);
     let (tables, damage) = builder.finish();
     Ok(Loaded { tables, format, damage })
 }

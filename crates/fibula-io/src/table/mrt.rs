@@ -8,7 +8,7 @@ use fibula::NextHop;
 use std::collections::HashMap;
 use std::io::Read;
 
-pub(super) fn read(input: impl Read, options: &ReadOptions, builder: &mut Builder) -> Result<(), Damage> {
+pub(super) fn read(input: &mut dyn Read, options: &ReadOptions, builder: &mut Builder) -> Result<(), Damage> {
     let choice = PeerChoice::parse(options.peer.as_deref()).map_err(|what| Damage::byte(0, what))?;
     let mut paths = Paths::new(choice, options.value);
     let mut end = 0;

@@ -2,25 +2,11 @@
 //!
 //! A prefix that several ASes originate has them joined by `_`, an AS set by `,`; both stay labels.
 
-use super::ReadOptions;
-use super::builder::Builder;
-use super::rows::{self, Row};
+use super::rows::Row;
 use super::text::without_comment;
-use crate::Damage;
-use crate::blocks::Blocks;
+use crate::address::parse;
 use crate::scan::{field, quoted, utf8};
 use fibula::IpPrefix;
-use std::io::Read;
-use std::net::IpAddr;
-
-pub(super) fn read(
-    blocks: &mut Blocks<impl Read>,
-    options: &ReadOptions,
-    builder: &mut Builder,
-) -> Result<(), Damage> {
-    let mask = options.mask_host_bits;
-    rows::read(blocks, builder, options.keep_going, |line| row(line, mask))
-}
 
 pub(super) fn row(line: &[u8], mask_host_bits: bool) -> Result<Row<'_>, String> {
     let Some((address, rest)) = field(without_comment(line)) else { return Ok(None) };
@@ -33,7 +19,7 @@ pub(super) fn row(line: &[u8], mask_host_bits: bool) -> Result<Row<'_>, String> 
     if value.is_empty() || !len.iter().all(u8::is_ascii_digit) {
         return Err(expected());
     }
-    let address: IpAddr = utf8(address)?.parse().map_err(|_| expected())?;
+    let address = parse(address).ok_or_else(expected)?;
     let bits = if address.is_ipv4() { 32 } else { 128 };
     let prefix = if let Ok(len) = utf8(len)?.parse() {
         let of = if mask_host_bits { IpPrefix::masked } else { IpPrefix::new };
@@ -47,6 +33,7 @@ pub(super) fn row(line: &[u8], mask_host_bits: bool) -> Result<Row<'_>, String> 
 
 #[cfg(test)]
 mod tests {
+    use super::super::testing::{self, values};
     use super::super::{Format, ReadOptions, parse};
 
     #[test]
@@ -57,15 +44,13 @@ mod tests {
         )
         .unwrap();
         assert_eq!(loaded.format, Format::Pfx2as);
-        let values: Vec<String> = loaded.tables.next_hops.iter().map(|(_, info)| info.to_string()).collect();
-        assert_eq!(values, ["13335", "38803_56203", "1,2"]);
+        assert_eq!(values(&loaded), ["13335", "38803_56203", "1,2"]);
         assert_eq!((loaded.tables.ipv4.len(), loaded.tables.ipv6.len()), (2, 1));
     }
 
     #[test]
     fn what_is_wrong_is_said() {
-        let options = ReadOptions { format: Some(Format::Pfx2as), ..Default::default() };
-        let error = |text: &str| parse(text.as_bytes(), &options).unwrap_err().to_string();
+        let error = |text: &str| testing::error(Format::Pfx2as, text);
         let past = "memory, line 1: prefix length 33 is past the 32 bits of the family";
         assert_eq!(error("1.0.0.0\t33\t1"), past);
         assert_eq!(error("1.0.0.0\t333\t1"), past.replace("33 ", "333 "));

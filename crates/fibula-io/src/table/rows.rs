@@ -4,14 +4,16 @@
 //! values and lines. The pieces are then joined in order, so that the result is the same on one
 //! core as on many.
 
+use super::ReadOptions;
 use super::builder::Builder;
-use crate::blocks::{Block, Blocks, DAMAGE_MAX};
+use super::layouts::Lines;
+use crate::blocks::{Block, DAMAGE_MAX};
 use crate::scan::{lines, quoted, threads, utf8};
 use crate::{Damage, Place};
+use fibula::arch::{Isa, Kernel, Level, dispatch};
 use fibula::{IpPrefix, NextHop, NextHopInfo, Route};
 use std::borrow::Cow;
 use std::collections::HashMap;
-use std::io::Read;
 
 /// Below this number of bytes per piece, another thread costs more than it saves.
 const PIECE_BYTES: usize = 1 << 20;
@@ -30,19 +32,19 @@ struct Piece {
     damage: Vec<(u64, String)>,
 }
 
-/// Reads every line of all blocks with `row`.
+/// Reads every line of all blocks with `row`, which is told whether to mask host bits.
 pub(super) fn read<F>(
-    blocks: &mut Blocks<impl Read>,
+    blocks: &mut Lines<'_>,
+    options: &ReadOptions,
     builder: &mut Builder,
-    keep_going: bool,
     row: F,
 ) -> Result<(), Damage>
 where
-    F: Fn(&[u8]) -> Result<Row<'_>, String> + Sync,
+    F: Fn(&[u8], bool) -> Result<Row<'_>, String> + Sync,
 {
     while let Some(block) = blocks.next() {
         match block {
-            Ok(block) => read_block(block, builder, keep_going, &row)?,
+            Ok(block) => read_block(block, options, builder, &row)?,
             Err(damage) => builder.damaged(damage)?,
         }
     }
@@ -52,19 +54,22 @@ where
 /// Reads every line of a block with `row`.
 pub(super) fn read_block<F>(
     Block { first_line, text }: Block<'_>,
+    options: &ReadOptions,
     builder: &mut Builder,
-    keep_going: bool,
     row: &F,
 ) -> Result<(), Damage>
 where
-    F: Fn(&[u8]) -> Result<Row<'_>, String> + Sync,
+    F: Fn(&[u8], bool) -> Result<Row<'_>, String> + Sync,
 {
+    let keep_going = options.keep_going;
+    let row = &|line| row(line, options.mask_host_bits);
+    let read = |text| dispatch(Level::best(), ReadPiece { text, keep_going, row });
+    let read = &read;
     let texts = pieces(text, threads(text.len(), PIECE_BYTES));
     let found: Vec<Piece> = std::thread::scope(|scope| {
         let (first, others) = texts.split_first().expect("a text has at least one piece");
-        let others: Vec<_> =
-            others.iter().map(|text| scope.spawn(move || read_piece(text, keep_going, row))).collect();
-        let mut found = vec![read_piece(first, keep_going, row)];
+        let others: Vec<_> = others.iter().map(|text| scope.spawn(move || read(text))).collect();
+        let mut found = vec![read(first)];
         for other in others {
             found.push(other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
         }
@@ -126,11 +131,27 @@ fn pieces(text: &[u8], count: usize) -> Vec<&[u8]> {
     pieces
 }
 
+/// Reads a piece, compiled for every instruction set.
+struct ReadPiece<'a, 'f, F> {
+    text: &'a [u8],
+    keep_going: bool,
+    row: &'f F,
+}
+
+impl<'a, F: Fn(&'a [u8]) -> Result<Row<'a>, String>> Kernel for ReadPiece<'a, '_, F> {
+    type Output = Piece;
+
+    #[inline(always)]
+    fn run<I: Isa>(self, _: I) -> Piece {
+        read_piece(self.text, self.keep_going, self.row)
+    }
+}
+
+#[inline(always)]
 fn read_piece<'a, F>(text: &'a [u8], keep_going: bool, row: &F) -> Piece
 where
     F: Fn(&'a [u8]) -> Result<Row<'a>, String>,
 {
-    // About 24 bytes a line in the tables we know. Too small a guess only costs a copy.
     let mut piece =
         Piece { ipv4: Vec::new(), ipv6: Vec::new(), values: Vec::new(), lines: 0, damage: Vec::new() };
     let mut numbers: HashMap<Cow<'_, [u8]>, NextHop> = HashMap::new();
@@ -191,8 +212,9 @@ mod tests {
     fn values_are_numbered_across_pieces() {
         let mut builder = Builder::new(false);
         for text in ["10.0.0.0/8 1\n11.0.0.0/8 2", "12.0.0.0/8 2\n13.0.0.0/8 AS1"] {
-            let mut blocks = Blocks::new(text.as_bytes(), false);
-            read(&mut blocks, &mut builder, false, |line| super::super::text::row(line, false)).unwrap();
+            let input: &mut dyn std::io::Read = &mut text.as_bytes();
+            let mut blocks = crate::blocks::Blocks::new(input, false);
+            read(&mut blocks, &ReadOptions::default(), &mut builder, super::super::text::row).unwrap();
         }
         assert_eq!(builder.ipv4.iter().map(|r| r.next_hop.0).collect::<Vec<_>>(), [1, 2, 2, 1]);
     }

@@ -4,24 +4,10 @@
 //! label. A line that begins with `#`, and everything after a `#` that follows white space, is a
 //! comment. Blank lines are skipped.
 
-use super::ReadOptions;
-use super::builder::Builder;
-use super::rows::{self, Row};
-use crate::Damage;
-use crate::blocks::Blocks;
+use super::rows::Row;
 use crate::scan::{self, field, quoted};
-use std::io::Read;
 
-pub(super) fn read(
-    blocks: &mut Blocks<impl Read>,
-    options: &ReadOptions,
-    builder: &mut Builder,
-) -> Result<(), Damage> {
-    let mask = options.mask_host_bits;
-    rows::read(blocks, builder, options.keep_going, |line| row(line, mask))
-}
-
-#[inline]
+#[inline(always)]
 pub(super) fn row(line: &[u8], mask_host_bits: bool) -> Result<Row<'_>, String> {
     let Some((prefix, rest)) = field(without_comment(line)) else { return Ok(None) };
     let prefix = scan::prefix(prefix, mask_host_bits)?;
@@ -43,6 +29,7 @@ pub(crate) fn without_comment(line: &[u8]) -> &[u8] {
 
 #[cfg(test)]
 mod tests {
+    use super::super::testing::values;
     use super::super::{ReadOptions, parse};
 
     #[test]
@@ -51,8 +38,7 @@ mod tests {
             10.1.0.0/16 192.0.2.1 dev eth0\n::ffff:10.0.0.0/104 x#y\n";
         let loaded = parse(text, &ReadOptions::default()).unwrap();
         assert_eq!((loaded.tables.ipv4.len(), loaded.tables.ipv6.len()), (2, 2));
-        let values: Vec<String> = loaded.tables.next_hops.iter().map(|(_, info)| info.to_string()).collect();
-        assert_eq!(values, ["192.0.2.1", "64500", "192.0.2.1 dev eth0", "x#y"]);
+        assert_eq!(values(&loaded), ["192.0.2.1", "64500", "192.0.2.1 dev eth0", "x#y"]);
     }
 
     #[test]

@@ -1,9 +1,10 @@
 //! Writes tables.
 
-use super::{Format, Tables, csv, parquet};
+use super::layouts::{self, Writer};
+use super::{Format, Tables};
 use crate::Error;
 use crate::beside::write_beside;
-use fibula::{Address, NextHops, Rib, Route};
+use fibula::{Address, NextHops, Route};
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
@@ -16,16 +17,23 @@ use std::path::Path;
 /// beginning with the comment mark); or if `out` fails.
 pub fn write(tables: &Tables, format: Format, out: &mut dyn Write) -> io::Result<()> {
     let mut out = BufWriter::with_capacity(256 << 10, out);
-    let names = names(&tables.next_hops, format)?;
-    if format == Format::Parquet {
-        parquet::write(tables, &names, &mut out)?;
-        return out.flush();
+    let writer = layouts::of(format).writer.as_ref().ok_or_else(|| {
+        let expected = "expected text, csv, pfx2as or parquet";
+        invalid(format!("tables are not written as {format} ({expected})"))
+    })?;
+    let names = names(&tables.next_hops, format, writer)?;
+    match *writer {
+        Writer::Whole(write) => write(tables, &names, &mut out)?,
+        Writer::Lines { header, line, .. } => {
+            out.write_all(header.as_bytes())?;
+            for route in &tables.ipv4 {
+                line(route.prefix.into(), name_of(&names, &route)?, &mut out)?;
+            }
+            for route in &tables.ipv6 {
+                line(route.prefix.into(), name_of(&names, &route)?, &mut out)?;
+            }
+        }
     }
-    if format == Format::Csv {
-        out.write_all(b"prefix,value\n")?;
-    }
-    write_rib(&tables.ipv4, &names, format, &mut out)?;
-    write_rib(&tables.ipv6, &names, format, &mut out)?;
     out.flush()
 }
 
@@ -40,23 +48,6 @@ pub fn write_file(tables: &Tables, format: Format, path: &Path) -> Result<(), Er
     write_beside(path, |out| write(tables, format, out)).map_err(|error| Error::writing(path, &error))
 }
 
-fn write_rib<A: Address>(
-    rib: &Rib<A>,
-    names: &[String],
-    format: Format,
-    out: &mut impl Write,
-) -> io::Result<()> {
-    for route in rib {
-        let (prefix, name) = (route.prefix, name_of(names, &route)?);
-        match format {
-            Format::Csv => writeln!(out, "{prefix},{name}")?,
-            Format::Pfx2as => writeln!(out, "{}\t{}\t{name}", prefix.first().to_ip(), prefix.len())?,
-            _ => writeln!(out, "{prefix}\t{name}")?,
-        }
-    }
-    Ok(())
-}
-
 /// Returns the text of a route's next hop.
 pub(super) fn name_of<'a, A: Address>(names: &'a [String], route: &Route<A>) -> io::Result<&'a str> {
     names.get(route.next_hop.0 as usize).map(String::as_str).ok_or_else(|| {
@@ -66,19 +57,15 @@ pub(super) fn name_of<'a, A: Address>(names: &'a [String], route: &Route<A>) -> 
 }
 
 /// The text of each next hop's index in the file.
-fn names(next_hops: &NextHops, format: Format) -> io::Result<Vec<String>> {
-    if !matches!(format, Format::Text | Format::Csv | Format::Pfx2as | Format::Parquet) {
-        let expected = "expected text, csv, pfx2as or parquet";
-        return Err(invalid(format!("tables are not written as {format} ({expected})")));
-    }
+fn names(next_hops: &NextHops, format: Format, writer: &Writer) -> io::Result<Vec<String>> {
     let name = |info: &fibula::NextHopInfo| {
         let name = info.to_string();
-        let commented = matches!(format, Format::Text | Format::Pfx2as);
-        let comment = commented && (name.starts_with('#') || name.contains(" #"));
-        if name.trim().is_empty() || name.chars().any(char::is_control) || comment {
+        let is_comment = (name.starts_with('#') || name.contains(" #"))
+            && matches!(writer, Writer::Lines { has_comments: true, .. });
+        if name.trim().is_empty() || name.chars().any(char::is_control) || is_comment {
             return Err(invalid(format!("the next hop {name:?} cannot be written as {format}")));
         }
-        Ok(if format == Format::Csv { csv::quote(&name).into_owned() } else { name })
+        Ok(if let Writer::Lines { name: written, .. } = writer { written(&name) } else { name })
     };
     // Index 0 is "no route" and no table has it.
     std::iter::once(Ok(String::new())).chain(next_hops.iter().map(|(_, info)| name(info))).collect()

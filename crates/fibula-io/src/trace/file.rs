@@ -2,7 +2,7 @@
 
 use super::capture;
 use crate::blocks::{Blocks, hold};
-use crate::{Damage, Error, Source};
+use crate::{Content, Damage, Error, Source, address};
 use std::io::Read;
 use std::net::IpAddr;
 
@@ -15,22 +15,14 @@ use std::net::IpAddr;
 /// If the source cannot be read, a line is no address, or a capture is damaged or truncated. The
 /// place is named.
 pub fn read(source: &Source) -> Result<Vec<IpAddr>, Error> {
-    const HEAD_BYTES: u64 = 4;
-    let mut content = source.open(None)?;
-    let mut bytes = Vec::new();
-    // The reason why reading stopped is in the content's damage.
-    let _ = content.by_ref().take(HEAD_BYTES).read_to_end(&mut bytes);
-    let found = if capture::is_capture(&bytes) {
-        hold(&mut content, &mut bytes)
-            .map_err(|damage| Error::at(source, &damage))
-            .and_then(|()| parse(&bytes, source))
-    } else {
-        of_text(bytes.as_slice().chain(&mut content), source)
+    let read = |mut head: Vec<u8>, content: &mut Content| {
+        if capture::is_capture(&head) {
+            hold(content, &mut head).map_err(|damage| Error::at(source, &damage))?;
+            return parse(&head, source);
+        }
+        of_text(head.as_slice().chain(content), source)
     };
-    match content.damage() {
-        Some(cut) => Err(Error::at(source, cut)),
-        None => found,
-    }
+    Ok(source.open(None)?.read_as(source, false, read)?.0)
 }
 
 /// As [`read`], of content that is in memory; `source` is the name in errors.
@@ -63,8 +55,7 @@ fn of_text(input: impl Read, source: &Source) -> Result<Vec<IpAddr>, Error> {
         if text.is_empty() || text.starts_with(b"#") {
             return Ok(());
         }
-        let address = str::from_utf8(text).ok().and_then(|text| text.parse().ok());
-        all.push(address.ok_or_else(|| refused(line, text))?);
+        all.push(address::parse(text).ok_or_else(|| refused(line, text))?);
         Ok(())
     });
     read.map_err(|damage| Error::at(source, &damage))?;

@@ -12,13 +12,12 @@ mod text;
 
 use crate::blocks::{Blocks, record};
 use crate::mrt::{Events, Outcome, Paths, PeerChoice};
+use crate::names::named;
 use crate::table::Value;
 use crate::{Content, Damage, Error, Place, Progress, Source, mrt};
 use fibula::{Address, Change, IpPrefix, NextHop, NextHopInfo, NextHops, Prefix, Rib, Route};
 use std::collections::HashMap;
-use std::fmt;
 use std::io::Read;
-use std::str::FromStr;
 use std::time::Duration;
 
 pub use text::write;
@@ -32,41 +31,13 @@ pub struct Timed<A: Address> {
     pub change: Change<A>,
 }
 
-/// A format of update streams.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Format {
-    /// `A|W prefix next-hop time`, separated by white space: the project's own.
-    Text,
-    /// MRT BGP4MP, BGP4MP_ET, or the deprecated BGP records.
-    Mrt,
-}
-
-impl Format {
-    /// Every format.
-    pub const ALL: [Self; 2] = [Self::Text, Self::Mrt];
-
-    /// The name used on the command line.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Text => "text",
-            Self::Mrt => "mrt",
-        }
-    }
-}
-
-impl fmt::Display for Format {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
-    }
-}
-
-impl FromStr for Format {
-    type Err = fibula::Error;
-
-    fn from_str(text: &str) -> Result<Self, fibula::Error> {
-        let found = Self::ALL.into_iter().find(|format| format.name() == text);
-        found.ok_or_else(|| fibula::Error::unknown_name("update format", text, &Self::ALL.map(Self::name)))
+named! {
+    /// A format of update streams.
+    pub enum Format, "update format", 2 {
+        /// `A|W prefix next-hop time`, separated by white space: the project's own.
+        Text = "text",
+        /// MRT BGP4MP, BGP4MP_ET, or the deprecated BGP records.
+        Mrt = "mrt",
     }
 }
 
@@ -168,33 +139,29 @@ pub fn parse(bytes: &[u8], options: &ReadOptions, next_hops: &mut NextHops) -> R
 
 fn read_content(
     source: &Source,
-    mut content: Content,
+    content: Content,
     options: &ReadOptions,
     next_hops: &mut NextHops,
 ) -> Result<Updates, Error> {
-    const HEAD_BYTES: u64 = 64 << 10;
-    let mut bytes = Vec::new();
-    // The reason why reading stopped is in the content's damage.
-    let _ = content.by_ref().take(HEAD_BYTES).read_to_end(&mut bytes);
-    let format = match options.format {
-        Some(format) => format,
-        None if mrt::looks_like(&bytes) => Format::Mrt,
-        None => Format::Text,
+    let read = |head: Vec<u8>, content: &mut Content| {
+        let format = match options.format {
+            Some(format) => format,
+            None if mrt::looks_like(&head) => Format::Mrt,
+            None => Format::Text,
+        };
+        let (ipv4, ipv6, unknown, damage) = (Vec::new(), Vec::new(), NextHop::NONE, Vec::new());
+        let mut updates = Updates { ipv4, ipv6, unknown, format, damage };
+        let input = head.as_slice().chain(content);
+        let result = match format {
+            Format::Mrt => read_mrt(input, options, next_hops, &mut updates),
+            Format::Text => {
+                text::read(&mut Blocks::new(input, options.keep_going), options, next_hops, &mut updates)
+            }
+        };
+        result.map(|()| updates).map_err(|damage| Error::at(source, &damage))
     };
-    let mut updates =
-        Updates { ipv4: Vec::new(), ipv6: Vec::new(), unknown: NextHop::NONE, format, damage: Vec::new() };
-    let result = match format {
-        Format::Mrt => read_mrt(bytes.as_slice().chain(&mut content), options, next_hops, &mut updates),
-        Format::Text => {
-            let mut blocks = Blocks::new(bytes.as_slice().chain(&mut content), options.keep_going);
-            text::read(&mut blocks, options, next_hops, &mut updates)
-        }
-    };
-    match (content.damage().cloned(), result) {
-        (Some(cut), _) if !options.keep_going => return Err(Error::at(source, &cut)),
-        (_, Err(damage)) => return Err(Error::at(source, &damage)),
-        (cut, Ok(())) => updates.damage.extend(cut),
-    }
+    let (mut updates, cut) = content.read_as(source, options.keep_going, read)?;
+    updates.damage.extend(cut);
     Ok(updates)
 }
 
@@ -212,11 +179,10 @@ fn read_mrt(
     for event in Events::new(input) {
         let event = match event {
             Ok(event) => event,
-            Err(damage) if options.keep_going => {
-                record(&mut updates.damage, damage)?;
+            Err(damage) => {
+                record(&mut updates.damage, options.keep_going, damage)?;
                 continue;
             }
-            Err(damage) => return Err(damage),
         };
         end = event.offset;
         paths.play(&event, |prefix, outcome| outcomes.push((prefix, outcome)));
@@ -235,11 +201,9 @@ fn read_mrt(
         }
     }
     match paths.unmatched() {
-        Some(what) if options.keep_going => updates.damage.push(Damage::byte(end, what)),
-        Some(what) => return Err(Damage::byte(end, what)),
-        None => {}
+        Some(what) => record(&mut updates.damage, options.keep_going, Damage::byte(end, what)),
+        None => Ok(()),
     }
-    Ok(())
 }
 
 /// Returns the index of a next hop; the label `-` is the unknown one.

@@ -42,11 +42,7 @@ pub(super) fn read(
             updates.push(line.time, line.prefix, next_hop);
             Ok(())
         };
-        match take() {
-            Ok(()) => Ok(()),
-            Err(what) if options.keep_going => record(&mut updates.damage, Damage::line(number, what)),
-            Err(what) => Err(Damage::line(number, what)),
-        }
+        take().or_else(|what| record(&mut updates.damage, options.keep_going, Damage::line(number, what)))
     })
 }
 

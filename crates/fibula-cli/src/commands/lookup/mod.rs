@@ -13,10 +13,11 @@ mod text;
 use crate::exit::{Verdict, tell};
 use crate::output::Output;
 use crate::reading::Reading;
+use anyhow::{anyhow, ensure};
 use clap::{ArgAction, Args};
 use fibula::{Error, ErrorKind};
 use fibula_io::Source;
-use lines::{Blocks, Content, Lines};
+use lines::{Line, Lines, Owned};
 use std::io::{self, Write};
 use std::net::IpAddr;
 use std::str::FromStr;
@@ -72,8 +73,8 @@ impl FromStr for Query {
 impl Arguments {
     pub(crate) fn run(self, output: &Output) -> anyhow::Result<Verdict> {
         let streams = self.addresses.contains(&Query::Stream);
-        anyhow::ensure!(!streams || self.addresses.len() == 1, "`-` must be the only address");
-        anyhow::ensure!(
+        ensure!(!streams || self.addresses.len() == 1, "`-` must be the only address");
+        ensure!(
             !streams || self.table.as_deref() != Some("-"),
             "table and addresses cannot both come from standard input"
         );
@@ -86,7 +87,7 @@ impl Arguments {
             say(&table, self.all, output, addresses)?;
             return Ok(whole);
         }
-        let blocks = Blocks::new(Box::new(Source::StandardInput.open(None)?));
+        let blocks = lines::blocks(Source::StandardInput.open(None)?);
         let bad = match Style::of(output.asked()).filter(|_| !self.all) {
             Some(style) => {
                 stream::run(table, blocks, style, self.reading.keep_going, &mut io::stdout().lock())?
@@ -98,29 +99,32 @@ impl Arguments {
 
     /// Answers a stream in a form that [`stream`] does not do. Returns the number of lines that are
     /// no addresses.
-    fn read_and_say(&self, table: &Table, blocks: Blocks, output: &Output) -> anyhow::Result<usize> {
-        let (mut line, mut bad) = (0, 0);
+    fn read_and_say(
+        &self,
+        table: &Table,
+        blocks: impl Iterator<Item = anyhow::Result<Owned>>,
+        output: &Output,
+    ) -> anyhow::Result<usize> {
+        let mut bad = 0;
+        let mut wrong = |what| {
+            if !self.reading.keep_going {
+                return Some(Err(what));
+            }
+            tell(what);
+            bad += 1;
+            None
+        };
         let addresses = blocks.flat_map(|block| match block {
-            Ok(block) => Lines::new(&block)
-                .filter_map(|found| {
-                    line += 1;
-                    match found.content {
-                        Content::Ipv4(address) => Some(Ok(IpAddr::V4(address.into()))),
-                        Content::Ipv6(address) => Some(Ok(IpAddr::V6(address.into()))),
-                        Content::Blank => None,
-                        Content::Bad => {
-                            let what = no_address(line - 1, &String::from_utf8_lossy(found.field));
-                            if self.reading.keep_going {
-                                tell(what);
-                                bad += 1;
-                                return None;
-                            }
-                            Some(Err(what))
-                        }
-                    }
-                })
-                .collect::<Vec<_>>(),
-            Err(error) => vec![Err(anyhow::anyhow!("standard input: {error}"))],
+            Err(error) => vec![Err(error)],
+            Ok(Err(damage)) => Vec::from_iter(wrong(anyhow!("standard input, {damage}"))),
+            Ok(Ok((first_line, text))) => {
+                let lines = (first_line..).zip(Lines::new(&text));
+                let address = |(number, line): (u64, Line<'_>)| match line.found?.ip() {
+                    Some(address) => Some(Ok(address)),
+                    None => wrong(no_address(number, line.field)),
+                };
+                lines.filter_map(address).collect()
+            }
         });
         say(table, self.all, output, addresses)?;
         Ok(bad)
@@ -152,8 +156,8 @@ fn say(
     printer.finish()
 }
 
-/// Returns the error of a line (counted from 0) that is no address.
-fn no_address(line: usize, field: &str) -> anyhow::Error {
-    let field: String = field.chars().take(80).collect();
-    anyhow::anyhow!("standard input, line {}: {field:?} is not an IPv4 or IPv6 address", line + 1)
+/// Returns the error of a line that is no address.
+fn no_address(line: u64, field: &[u8]) -> anyhow::Error {
+    let field: String = String::from_utf8_lossy(field).chars().take(80).collect();
+    anyhow!("standard input, line {line}: {field:?} is not an IPv4 or IPv6 address")
 }

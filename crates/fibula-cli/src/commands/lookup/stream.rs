@@ -1,24 +1,18 @@
 //! Streams of addresses: blocks go to two workers in turn and come back in order, as text.
-//!
-//! ```text
-//!            +-> worker 0 -+
-//!   reader --+             +--> writer (the caller)
-//!            +-> worker 1 -+
-//! ```
-//! Block *i* goes to worker *i* mod 2 and is received from there, so the order needs no numbers.
-//! The reader thread is never joined: after an error it may wait for input that never comes.
 
 use super::compiled::Compiled;
-use super::lines::{Blocks, Content, Lines};
+use super::lines::{Lines, Owned};
+use super::no_address;
 use super::table::Table;
 use super::text::{Style, Texts};
 use crate::exit::tell;
+use crate::workers::in_order;
 use anyhow::anyhow;
+use fibula::arch::{Isa, Kernel, Level, dispatch};
 use fibula::{NextHop, NextHops};
-use std::io::{self, Write};
+use fibula_io::address::Found;
+use std::io::Write;
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::thread;
 
 /// The number of blocks in work at once. Each has a thread.
 const WORKERS: usize = 2;
@@ -27,14 +21,9 @@ const WORKERS: usize = 2;
 #[derive(Default)]
 struct Answered {
     text: Vec<u8>,
-    /// The number of lines, the bad ones included.
-    lines: usize,
-    /// The lines (from 0) that are no addresses, and their text.
-    bad: Vec<(usize, String)>,
+    /// The errors of the lines that are no addresses.
+    bad: Vec<anyhow::Error>,
 }
-
-/// A worker's message: the result of a block, `None` after the last, or the error that ended it.
-type Reply = io::Result<Option<Answered>>;
 
 /// The data that all workers share.
 struct Shared {
@@ -52,56 +41,33 @@ struct Shared {
 /// all lines before it are answered.
 pub(super) fn run(
     table: Table,
-    blocks: Blocks,
+    blocks: impl Iterator<Item = anyhow::Result<Owned>> + Send + 'static,
     style: Style,
     keep_going: bool,
     out: &mut impl Write,
 ) -> anyhow::Result<usize> {
     let (ipv4, ipv6, next_hops) = table.compiled()?;
-    let shared = Shared { ipv4, ipv6, next_hops, style, keep_going };
+    let shared = Arc::new(Shared { ipv4, ipv6, next_hops, style, keep_going });
+    let worker = || {
+        let mut worker = Worker::new(Arc::clone(&shared));
+        move |block| Ok(worker.answer(block))
+    };
     out.write_all(style.header())?;
-    let (mut line, mut bad) = (0, 0);
-    let answers = start(blocks, &Arc::new(shared));
-    for answers in answers.iter().cycle() {
-        let answered = answers.recv().map_err(|_| anyhow!("a worker stopped before the end of the input"))?;
-        let Some(answered) = answered.map_err(|error| anyhow!("standard input: {error}"))? else { break };
+    let mut bad = 0;
+    in_order(WORKERS, 1, blocks, worker, |answered: Answered| {
         out.write_all(&answered.text)?;
-        for (bad_line, text) in &answered.bad {
-            let what = super::no_address(line + bad_line, text);
+        for what in answered.bad {
             if !keep_going {
                 out.flush()?;
                 return Err(what);
             }
             tell(what);
+            bad += 1;
         }
-        line += answered.lines;
-        bad += answered.bad.len();
-    }
+        Ok(())
+    })?;
     out.flush()?;
     Ok(bad)
-}
-
-/// Starts the reader and the workers. The answers come from the receivers in turn.
-fn start(blocks: Blocks, shared: &Arc<Shared>) -> Vec<Receiver<Reply>> {
-    let mut to_workers = Vec::new();
-    let mut answers = Vec::new();
-    for _ in 0..WORKERS {
-        let (to_worker, work) = sync_channel(1);
-        let (to_writer, answer) = sync_channel(1);
-        to_workers.push(to_worker);
-        answers.push(answer);
-        let mut worker = Worker::new(Arc::clone(shared));
-        thread::spawn(move || worker.run(&work, &to_writer));
-    }
-    thread::spawn(move || {
-        for (block, to_worker) in blocks.zip(to_workers.iter().cycle()) {
-            let failed = block.is_err();
-            if to_worker.send(block).is_err() || failed {
-                break;
-            }
-        }
-    });
-    answers
 }
 
 /// One thread's own memory.
@@ -134,6 +100,23 @@ enum Kind {
     Bad,
 }
 
+/// Reads lines, compiled for every instruction set.
+struct Read<'r> {
+    worker: &'r mut Worker,
+    first_line: u64,
+    block: &'r [u8],
+    answered: &'r mut Answered,
+}
+
+impl Kernel for Read<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<I: Isa>(self, _: I) {
+        self.worker.read(self.first_line, self.block, self.answered);
+    }
+}
+
 impl Worker {
     fn new(shared: Arc<Shared>) -> Self {
         Self {
@@ -148,52 +131,50 @@ impl Worker {
         }
     }
 
-    fn run(&mut self, work: &Receiver<io::Result<Vec<u8>>>, to_writer: &SyncSender<Reply>) {
-        while let Ok(block) = work.recv() {
-            if to_writer.send(block.map(|block| Some(self.answer(&block)))).is_err() {
-                return;
-            }
-        }
-        // If the writer has ended, nobody waits for this.
-        let _ = to_writer.send(Ok(None));
-    }
-
-    fn answer(&mut self, block: &[u8]) -> Answered {
+    fn answer(&mut self, block: Owned) -> Answered {
         let mut answered = Answered::default();
-        self.read(block, &mut answered);
+        let (first_line, block) = match block {
+            Ok(block) => block,
+            Err(damage) => {
+                let text = if self.shared.keep_going { self.shared.style.bad().to_vec() } else { Vec::new() };
+                return Answered { text, bad: vec![anyhow!("standard input, {damage}")] };
+            }
+        };
+        let read = Read { worker: self, first_line, block: &block, answered: &mut answered };
+        dispatch(Level::best(), read);
         self.shared.ipv4.places(&self.addresses_ipv4, &mut self.places_ipv4);
         self.shared.ipv6.places(&self.addresses_ipv6, &mut self.places_ipv6);
-        self.write(block, &mut answered);
+        self.write(&block, &mut answered);
         answered
     }
 
     /// Reads the block's lines, up to the first bad one unless bad lines are skipped.
-    fn read(&mut self, block: &[u8], answered: &mut Answered) {
+    #[inline(always)]
+    fn read(&mut self, first_line: u64, block: &[u8], answered: &mut Answered) {
         self.lines.clear();
         self.addresses_ipv4.clear();
         self.addresses_ipv6.clear();
-        for line in Lines::new(block) {
-            let kind = match line.content {
-                Content::Blank => None,
-                Content::Ipv4(address) => {
+        for (number, line) in (first_line..).zip(Lines::new(block)) {
+            let kind = match line.found {
+                None => continue,
+                Some(Found::Ipv4(address)) => {
                     self.addresses_ipv4.push(address);
-                    Some(Kind::Ipv4)
+                    Kind::Ipv4
                 }
-                Content::Ipv6(address) => {
+                Some(Found::Ipv6(address)) => {
                     self.addresses_ipv6.push(address);
-                    Some(Kind::Ipv6)
+                    Kind::Ipv6
                 }
-                Content::Bad => {
-                    answered.bad.push((answered.lines, String::from_utf8_lossy(line.field).into_owned()));
+                Some(Found::Invalid) => {
+                    answered.bad.push(no_address(number, line.field));
                     if !self.shared.keep_going {
                         break;
                     }
-                    Some(Kind::Bad)
+                    Kind::Bad
                 }
             };
             let (start, len) = (line.start as u32, line.field.len() as u32); // a block has some MiB at most
-            self.lines.extend(kind.map(|kind| Entry { kind, start, len }));
-            answered.lines += 1;
+            self.lines.push(Entry { kind, start, len });
         }
     }
 

@@ -10,11 +10,11 @@ mod added;
 mod input;
 mod output;
 mod tables;
-mod workers;
 
 use super::{Arguments, Errors};
 use crate::exit::Verdict;
 use crate::reading::Bar;
+use crate::workers::in_order;
 use crate::writing::write_text;
 use added::Added;
 use anyhow::Context;
@@ -22,6 +22,7 @@ use fibula_arrow::Invalid;
 use input::{Input, Part};
 use output::{Encoded, Encoder};
 use std::io;
+use std::sync::Arc;
 
 /// Runs the command.
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Verdict> {
@@ -37,12 +38,16 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Verdict> {
         .context(arguments.input.clone())?;
     let (encoder, mut writer) = output::new(arguments, output_format, added.schema())?;
 
+    let job = Arc::new((added, encoder));
+    let worker = || {
+        let (job, name) = (Arc::clone(&job), arguments.input.clone());
+        move |part: Part| answer(part, &job.0, &job.1).with_context(|| name.clone())
+    };
     let mut failure = None;
     let written = write_text(&arguments.output, |out| {
-        let work = |part: Part| answer(part, &added, &encoder).context(arguments.input.clone());
         let write = || {
             writer.begin(out)?;
-            workers::in_order(arguments.threads(), input.parts(), work, |part| writer.write(part, out))?;
+            in_order(arguments.threads(), 0, input.parts(), worker, |part| writer.write(part, out))?;
             writer.finish(out)
         };
         // An error of the file that is written is told with its name, any other with the input's.

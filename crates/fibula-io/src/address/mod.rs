@@ -1,30 +1,61 @@
 //! Addresses in text, in exactly the language of [`std::net::IpAddr`].
 //!
-//! A column of text is one buffer and an offset a row. So the bytes after a text may be read too,
-//! except after the last ones: [`Window`] hands out 16 or 48 bytes of the buffer at once, and
-//! copies only where the buffer ends. The parsers compare all of those bytes at once and mask what
-//! is not theirs. They take the usual forms; what they refuse goes to the standard library, which
-//! decides.
+//! A column of text is one buffer and an offset a row, and a block of lines is one buffer. So the
+//! bytes after a text may be read too, except after the last ones: [`Window`] hands out 16 or 48
+//! bytes of the buffer at once, and copies only where the buffer ends. The parsers compare all of
+//! those bytes at once and mask what is not theirs. They take the usual forms; what they refuse
+//! goes to the standard library, which decides.
 
 mod ipv4;
 mod ipv6;
 
-use crate::address::Found;
 use fibula::arch::joined;
 use std::net::IpAddr;
 
+/// What a text is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Found {
+    /// An IPv4 address.
+    Ipv4(u32),
+    /// An IPv6 address, v4-mapped ones included.
+    Ipv6(u128),
+    /// No address.
+    Invalid,
+}
+
+impl Found {
+    /// Returns the address, if it is one.
+    #[must_use]
+    #[inline(always)]
+    pub fn ip(self) -> Option<IpAddr> {
+        match self {
+            Self::Ipv4(address) => Some(IpAddr::V4(address.into())),
+            Self::Ipv6(address) => Some(IpAddr::V6(address.into())),
+            Self::Invalid => None,
+        }
+    }
+}
+
 /// A text within a buffer.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Window<'b> {
+pub struct Window<'b> {
     buffer: &'b [u8],
     start: usize,
     len: usize,
 }
 
 impl<'b> Window<'b> {
-    /// The text of `len` bytes at `start`.
+    /// A text that is no part of a buffer.
+    #[must_use]
     #[inline(always)]
-    pub(crate) fn new(buffer: &'b [u8], start: usize, len: usize) -> Self {
+    pub fn of(text: &'b [u8]) -> Self {
+        Self::new(text, 0, text.len())
+    }
+
+    /// The text of `len` bytes at `start`.
+    #[must_use]
+    #[inline(always)]
+    pub fn new(buffer: &'b [u8], start: usize, len: usize) -> Self {
         Self { buffer, start, len }
     }
 
@@ -74,9 +105,31 @@ fn copied(text: &[u8]) -> Option<[u8; 16]> {
     None
 }
 
-/// Parses an address.
+/// Parses an address in whole words, without a branch for each byte. `None` if it is none.
+///
+/// ```
+/// use fibula_io::address::parse;
+/// assert_eq!(parse(b"192.0.2.1"), "192.0.2.1".parse().ok());
+/// assert_eq!(parse(b"192.0.2"), None);
+/// ```
+#[must_use]
+#[inline]
+pub fn parse(text: &[u8]) -> Option<IpAddr> {
+    find(Window::of(text)).ip()
+}
+
+/// Parses the dotted quad that a text begins with, up to the first byte that is neither digit nor
+/// dot. Also returns its length.
+#[must_use]
 #[inline(always)]
-pub(crate) fn parse(text: Window<'_>) -> Found {
+pub fn leading_ipv4(text: &[u8]) -> Option<(u32, usize)> {
+    ipv4::leading(Window::new(text, 0, text.len().min(ipv4::BYTES)).bytes(&mut [0; _]))
+}
+
+/// As [`parse`], of a text with others around it.
+#[must_use]
+#[inline(always)]
+pub fn find(text: Window<'_>) -> Found {
     if ipv4::LENGTHS.contains(&text.len)
         && let Some(address) = ipv4::parse(text.bytes(&mut [0; _]), text.len)
     {
@@ -108,10 +161,15 @@ mod tests {
 
     /// Parses a text with other bytes around it, at the end of a buffer and far from it.
     fn parsed(text: &str) -> Found {
-        let found = parse(Window::new(text.as_bytes(), 0, text.len()));
+        let found = find(Window::of(text.as_bytes()));
         for after in [".1:a", ":", "9999:9999.9999.9999.9999.9999.9999.9999.9999.9999.9999"] {
             let buffer = format!("1.2{text}{after}");
-            assert_eq!(parse(Window::new(buffer.as_bytes(), 3, text.len())), found, "{text:?} in {buffer:?}");
+            assert_eq!(find(Window::new(buffer.as_bytes(), 3, text.len())), found, "{text:?} in {buffer:?}");
+        }
+        for after in ["", "\n", "/8", ":1.2.3.4", "x 9.9.9.9 9.9.9.9"] {
+            let begin: String = text.chars().take_while(|letter| matches!(letter, '.' | '0'..='9')).collect();
+            let quad = begin.parse::<Ipv4Addr>().ok().map(|quad| (quad.to_bits(), begin.len()));
+            assert_eq!(leading_ipv4(format!("{text}{after}").as_bytes()), quad, "{text:?} before {after:?}");
         }
         found
     }

@@ -20,6 +20,9 @@ pub(super) const LENGTHS: RangeInclusive<usize> = 7..=15;
 /// The bytes that a text is read from.
 pub(super) const BYTES: usize = 16;
 
+const DOTS: [(u8, u8); 1] = [(b'.', b'.')];
+const DIGITS: [(u8, u8); 1] = [(b'0', b'9')];
+
 /// The digits of the greatest octet, as a number in base 256.
 const GREATEST: u32 = 0x02_05_05;
 
@@ -29,9 +32,22 @@ const WEIGHTS: u32 = 100 << 16 | 10 << 8 | 1;
 /// Parses the first `len` bytes of a text. `len` is in [`LENGTHS`].
 #[inline(always)]
 pub(super) fn parse(text: &[u8; BYTES], len: usize) -> Option<u32> {
+    quad(text, bytes_in(text, DOTS), bytes_in(text, DIGITS), len)
+}
+
+/// Parses the dots and digits that a text begins with. Also returns their number.
+#[inline(always)]
+pub(super) fn leading(text: &[u8; BYTES]) -> Option<(u32, usize)> {
+    let (dots, digits) = (bytes_in(text, DOTS), bytes_in(text, DIGITS));
+    let len = (!(dots | digits)).trailing_zeros() as usize;
+    LENGTHS.contains(&len).then(|| Some((quad(text, dots, digits, len)?, len)))?
+}
+
+/// Parses the first `len` bytes of a text whose dots and digits are known.
+#[inline(always)]
+fn quad(text: &[u8; BYTES], dots: u32, digits: u32, len: usize) -> Option<u32> {
     let inside = (1_u32 << len) - 1;
-    let dots = bytes_in(text, [(b'.', b'.')]) & inside;
-    let digits = bytes_in(text, [(b'0', b'9')]) & inside;
+    let (dots, digits) = (dots & inside, digits & inside);
     let zeros = bytes_in(text, [(b'0', b'0')]);
     let after_one = dots & dots.wrapping_sub(1);
     let after_two = after_one & after_one.wrapping_sub(1);
