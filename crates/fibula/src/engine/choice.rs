@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn a_large_table_that_changes_gets_an_engine_that_follows_in_place() {
+    fn a_table_that_changes_gets_an_engine_that_follows_in_place() {
         let network = |number: u128| Prefix::containing(number << 64, 64);
         let follow = |spec: &str, networks: u128| {
             let networks = (0..networks).map(|at| Prefix::containing(at << 72, 64 - at as u8 % 8));
@@ -306,7 +306,7 @@ mod tests {
             names
         };
         assert_eq!(follow(BY_ESTIMATES, 5000), ["casement", "terrace", "terrace"]);
-        assert_eq!(follow(BY_ESTIMATES, 500)[1..], ["intervals"; 2]);
+        assert_eq!(follow(BY_ESTIMATES, 500), ["casement", "terrace", "terrace"]);
         assert_eq!(follow("planb", 5000), ["planb"; 3]);
     }
 
@@ -343,7 +343,7 @@ mod tests {
     }
 
     #[test]
-    fn a_live_table_that_has_become_another_gets_another_engine() {
+    fn a_live_table_that_grows_follows_in_place() {
         let route = |at: u128, next_hop| crate::Route {
             prefix: Prefix::containing(at << 72, 64 - (at % 500) as u8 % 8),
             next_hop: NextHop(next_hop),
@@ -355,7 +355,7 @@ mod tests {
         let (mut reader, mut ways) = (live.reader(0), Vec::new());
         for at in 500..10_000 {
             live.change(crate::Change::Announce(route(at, 2)), Duration::ZERO).unwrap();
-            if at % 500 == 0 {
+            if at % 100 == 0 {
                 live.publish().unwrap();
                 let answers = [0, 1].map(|beside| reader.guard().lookup_index(at << 72 | beside << 64));
                 assert_eq!(answers, [NextHop(2), NextHop::NONE]);
@@ -363,9 +363,8 @@ mod tests {
                 ways.push(live.counts().rebuilt);
             }
         }
-        let rebuilt = |ways: &[u64]| ways[1] > ways[0];
-        assert!(rebuilt(&ways[..2]), "a small table is built again for each change");
-        assert!(!rebuilt(&ways[ways.len() - 2..]), "a large one follows in place: {ways:?}");
+        let built = ways.windows(2).filter(|ways| ways[0] != ways[1]).count();
+        assert!(built <= 4, "it follows in place, but for growth and another engine: {ways:?}");
     }
 
     #[test]
