@@ -67,7 +67,7 @@ fn table_iv_of_the_paper_on_a_small_table() {
     let mut dir24_8 = crate::build("dir24-8", &other).unwrap();
     let mut costs = |prefix: &str, next_hop| {
         let cost = apply(&mut engine, &mut rib, &[(prefix, next_hop)]);
-        let delta = other.insert(prefix.parse().unwrap(), NextHop(next_hop)).unwrap();
+        let delta = other.set(prefix.parse().unwrap(), NextHop(next_hop)).unwrap();
         let Applied::InPlace(other) = dir24_8.apply(&other, &[delta]).unwrap() else { panic!("rebuilt") };
         (cost.entries_set, cost.nodes_copied, cost.nodes_allocated, other.entries_set)
     };

@@ -306,7 +306,7 @@ fn validate_sees_what_is_wrong() {
         }
     };
     wrong(&thirteen(|node| node.internal = 3 << 1), "0 above 10.0.0.0/13 where 1 is expected");
-    wrong(&thirteen(|node| node.internal = 5), "len: 14");
+    wrong(&thirteen(|node| node.internal = 5), "10.0.0.0/14");
     wrong(
         &|array| {
             let root = unanswered(array);
