@@ -259,7 +259,7 @@ mod tests {
         let of = ("t.tsv", &rib);
         let study = study_engines(all(), &engines, of, &[trace], &changes, &options, &mut |_| {}).unwrap();
         assert_eq!(study.rows.len(), 5);
-        assert_eq!(study.rows[2].engine, "best (mosaic-deep)");
+        assert_eq!(study.rows[2].engine, "best (intervals)");
         assert_eq!(study.rows[0].accesses.loads_most, 2, "TBL24, then TBLlong");
         assert!(study.rows.iter().all(|row| row.updates_per_s.is_some()));
         let rebuilt = |row: &EngineRow| (row.updates_rebuilt.unwrap(), row.updates_applied.unwrap());

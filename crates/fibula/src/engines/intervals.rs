@@ -41,8 +41,9 @@ const LANES: usize = 16;
 /// The most intervals that are counted one after the other.
 const COUNTED_MOST: usize = 16;
 
-/// The most routes that a batch changes in place: each moves all intervals after it.
-const IN_PLACE_MOST: usize = 16;
+/// The most routes of a batch that are changed one by one: each moves all intervals after it. For
+/// more, all intervals are written once.
+const ONE_BY_ONE_MOST: usize = 16;
 
 /// What the tools print about the engine.
 pub(crate) const ABOUT: About = About {
@@ -119,6 +120,16 @@ impl<A: Address, W: Width> Intervals<A, W> {
         found
     }
 
+    /// Writes all intervals of a table.
+    fn fill(&mut self, rib: &Rib<A>) {
+        self.starts.truncate(0);
+        self.answers.truncate(0);
+        for range in rib.ranges() {
+            self.starts.push(range.first);
+            self.answers.push(W::narrow(range.next_hop));
+        }
+    }
+
     /// Replaces the intervals within the prefix of a delta. Returns how many it wrote.
     fn replace(&mut self, rib: &Rib<A>, delta: &Delta<A>) -> usize {
         let (first, last) = (delta.prefix.first(), delta.prefix.last());
@@ -186,10 +197,7 @@ impl<A: Address, W: Width> Engine<A> for Intervals<A, W> {
 
     fn build(rib: &Rib<A>, config: &Config) -> Result<Self, Error> {
         let mut intervals = Self { starts: Array::new(config.pages), answers: Array::new(config.pages) };
-        for range in rib.ranges() {
-            intervals.starts.push(range.first);
-            intervals.answers.push(W::narrow(range.next_hop));
-        }
+        intervals.fill(rib);
         intervals.starts.shrink_to_fit();
         intervals.answers.shrink_to_fit();
         Ok(intervals)
@@ -200,10 +208,12 @@ impl<A: Address, W: Width> Engine<A> for Intervals<A, W> {
     }
 
     fn apply(&mut self, rib: &Rib<A>, deltas: &[Delta<A>]) -> Update {
-        if deltas.len() > IN_PLACE_MOST {
-            return Update::Rebuild;
-        }
-        let written: usize = deltas.iter().map(|delta| self.replace(rib, delta)).sum();
+        let written = if deltas.len() > ONE_BY_ONE_MOST {
+            self.fill(rib);
+            self.starts.len()
+        } else {
+            deltas.iter().map(|delta| self.replace(rib, delta)).sum()
+        };
         Update::Applied(Cost { entries_set: written as u64, ..Cost::default() })
     }
 
@@ -288,10 +298,12 @@ mod tests {
     }
 
     #[test]
-    fn many_changes_at_once_are_a_build() {
+    fn many_changes_at_once_write_all_intervals() {
         let mut rib: Rib<u32> = Rib::new();
         let mut engine: Intervals<u32, u8> = Intervals::build(&rib, &Config::default()).unwrap();
         let deltas: Vec<_> = (0..17).filter_map(|at| rib.insert(Prefix::host(at << 8), NextHop(1))).collect();
-        assert_eq!(engine.apply(&rib, &deltas), Update::Rebuild);
+        let cost = Cost { entries_set: 34, ..Cost::default() };
+        assert_eq!(engine.apply(&rib, &deltas), Update::Applied(cost));
+        engine.validate(&rib).unwrap();
     }
 }
