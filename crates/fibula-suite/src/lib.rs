@@ -5,7 +5,7 @@
 //! set of this machine and many batch sizes (see [`Checked::check`](checked::Checked::check)). The
 //! judge is the oracle.
 //!
-//! ```
+//! ```text
 //! // tests/suite.rs of a crate with engines
 //! fibula_suite::suite!(fibula::for_each_engine, fibula::engine::ENGINES);
 //! ```

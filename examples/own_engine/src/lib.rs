@@ -6,18 +6,19 @@
 //! use fibula::engine::Config;
 //! use fibula::{Applied, Fib, NextHop, Rib};
 //! use fibula_own_engine::ENGINES;
+//! use std::net::Ipv4Addr;
 //! let mut rib: Rib<u32> = Rib::new();
 //! rib.insert("192.0.2.0/24".parse()?, NextHop(1));
 //! rib.insert("192.0.2.128/25".parse()?, NextHop(2));
 //!
 //! let mut fib = Fib::build_from(ENGINES, "sorted-array", &rib, Config::default())?;
 //! assert_eq!((fib.width().bits(), fib.memory().total()), (8, 20)); // four intervals of 5 bytes
-//! assert_eq!(fib.lookup([192, 0, 2, 129]), Some(NextHop(2)));
-//! assert_eq!(fib.lookup([203, 0, 113, 1]), None);
+//! assert_eq!(fib.lookup(Ipv4Addr::new(192, 0, 2, 129)), Some(NextHop(2)));
+//! assert_eq!(fib.lookup(Ipv4Addr::new(203, 0, 113, 1)), None);
 //!
 //! let delta = rib.insert("203.0.113.0/24".parse()?, NextHop(3)).expect("a new route");
 //! assert_eq!(fib.apply(&rib, &[delta])?, Applied::Rebuilt);
-//! assert_eq!(fib.lookup([203, 0, 113, 1]), Some(NextHop(3)));
+//! assert_eq!(fib.lookup(Ipv4Addr::new(203, 0, 113, 1)), Some(NextHop(3)));
 //! # Ok::<(), fibula::Error>(())
 //! ```
 

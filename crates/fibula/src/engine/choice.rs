@@ -78,7 +78,8 @@ const ROOT: usize = 4096;
 /// let mut rib: Rib<u32> = Rib::new();
 /// rib.insert("192.0.2.0/24".parse().unwrap(), NextHop(1));
 /// let (first, cost) = costs(ENGINES, Level::best(), &rib)[0];
-/// assert_eq!((first.about.name, cost), ("intervals", 0.9));
+/// assert_eq!(first.about.name, "intervals");
+/// assert!(cost < 1.0);
 /// ```
 #[must_use]
 pub fn costs<'e, A: Address>(engines: &'e [Entry], isa: Level, rib: &Rib<A>) -> Vec<(&'e Entry, f32)> {
