@@ -56,7 +56,7 @@
 mod levels;
 mod lookup;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use fibula::blocks::dense::{ChunkArray, Owners};
 use fibula::blocks::pushing::{ANSWER, internal_nodes, paint_all, repaint, validate};

@@ -7,7 +7,7 @@ use fibula::testing::{apply, rib};
 use fibula::{Limit, NextHop, Prefix};
 
 /// The table of the paper's Figure 2, its levels 2, 4, 6 mapped to 16, 24, 32.
-const FIGURE_2: [(&str, u32); 9] = [
+pub(crate) const FIGURE_2: [(&str, u32); 9] = [
     ("0.0.0.0/0", 6),  // *
     ("0.2.0.0/15", 4), // 1*
     ("0.1.0.0/16", 3), // 01*
