@@ -31,7 +31,7 @@
 
 /// Defines a macro that evaluates one expression for the table inside an enum, whatever its layout:
 /// `layouts!(($) with_table: Narrow, Wide)` lets an engine write `with_table!(&self.form,
-/// Form::table => table.memory())`. The enum of what lookups read has the same variants.
+/// Form::table => table.memory())`.
 macro_rules! layouts {
     (($d:tt) $name:ident: $($variant:ident),+) => {
         macro_rules! $name {

@@ -5,7 +5,7 @@
 #[path = "../../fibula-io/tests/common/mod.rs"]
 mod common;
 
-use fibula::engine::{Config, Engine, Share, Update};
+use fibula::engine::{Config, Engine, Update};
 use fibula::{Change, NextHop, Prefix, Rib, Route};
 use fibula_engines::hybrid::{Hybrid, MOST_BYTES_COPIED};
 use fibula_io::Source;
@@ -39,12 +39,9 @@ fn with_covers(rib: &Rib<u32>) -> BTreeSet<Prefix<u32>> {
 
 /// Returns the most nodes that one update copies: each prefix comes, if it is not there, and goes,
 /// or the other way round.
-fn most_nodes_copied(rib: &Rib<u32>, shared: bool) -> u64 {
+fn most_nodes_copied(rib: &Rib<u32>) -> u64 {
     let (original, mut rib) = (rib, rib.clone());
     let mut engine: Hybrid<u32> = Hybrid::build(&rib, &Config::default()).unwrap();
-    if shared {
-        let _ = engine.share().unwrap();
-    }
     let mut most = 0;
     for prefix in with_covers(original) {
         let own = original.get(prefix).unwrap_or_default();
@@ -53,20 +50,8 @@ fn most_nodes_copied(rib: &Rib<u32>, shared: bool) -> u64 {
             let announce = Change::Announce(Route { prefix, next_hop });
             let delta = rib.apply(if next_hop.is_some() { announce } else { Change::Withdraw(prefix) });
             let delta = delta.unwrap();
-            let cost = loop {
-                match engine.apply(&rib, &[delta]) {
-                    Update::Applied(cost) => break Some(cost),
-                    Update::Waiting => engine.readers_passed(),
-                    // A shared table closes no holes; a fresh one counts as no update.
-                    _ => break None,
-                }
-            };
-            engine.readers_passed();
-            let Some(cost) = cost else {
-                assert!(shared, "{prefix} was not followed");
-                engine = Hybrid::build(&rib, &Config::default()).unwrap();
-                let _ = engine.share().unwrap();
-                continue;
+            let Update::Applied(cost) = engine.apply(&rib, &[delta]) else {
+                panic!("{prefix} was not followed");
             };
             let is_cover = prefix.len() <= 24;
             assert!(!is_cover || cost.nodes_copied == 0, "{prefix} to {next_hop:?}: {cost:?}");
@@ -80,7 +65,7 @@ fn most_nodes_copied(rib: &Rib<u32>, shared: bool) -> u64 {
 #[test]
 fn no_single_update_of_a_table_copies_more_than_the_paper_allows() {
     let mut rib = table();
-    let most = most_nodes_copied(&rib, false);
+    let most = most_nodes_copied(&rib);
     assert!(most <= FULL_ARRAY && FULL_ARRAY * NODE <= MOST_BYTES_COPIED as u64, "{most} nodes");
     // A /17 over 128 sub-tries, each of whose child arrays is full on both levels.
     let full = Prefix::<u32>::containing(0x0A00_0000, 17);
@@ -91,9 +76,6 @@ fn no_single_update_of_a_table_copies_more_than_the_paper_allows() {
             rib.insert(Prefix::host(full.first() | slot << 8 | host), NextHop(2));
         }
     }
-    let most = most_nodes_copied(&rib, false);
+    let most = most_nodes_copied(&rib);
     assert_eq!((most, PAPER / NODE), (FULL_ARRAY - 1, 2 * FULL_ARRAY));
-    // A table that others read copies the whole path.
-    let most = most_nodes_copied(&rib, true);
-    assert!((FULL_ARRAY..=PAPER / NODE).contains(&most), "{most} nodes");
 }

@@ -9,6 +9,5 @@ pub mod expanded;
 pub mod filtered;
 pub mod pivot;
 pub mod probing;
-pub mod settling;
 pub mod sparse;
 pub mod tree_bitmap;

@@ -73,7 +73,7 @@
 mod batch;
 mod direct;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod update;
 mod validate;
 

@@ -1,6 +1,7 @@
 //! The worked example of the module page, the parameters, and when levels are chosen again.
 
 use super::*;
+use crate::bloom::tests::answer_as_the_oracle;
 use fibula::engine::Accesses;
 use fibula::testing::{apply, rib};
 use fibula::{Limit, NextHop, Prefix, Route};
@@ -93,30 +94,14 @@ fn mixed() -> Rib<u128> {
 #[test]
 fn every_parameter_gives_the_oracles_answers() {
     let rib = mixed();
-    let mut addresses: Vec<u128> = rib.iter().flat_map(|r| [r.prefix.first(), r.prefix.last()]).collect();
-    addresses.extend(addresses.clone().iter().map(|address| address ^ 0x155 << 60));
-    let mut expected = vec![NextHop::NONE; addresses.len()];
-    crate::build("oracle", &rib).unwrap().lookup_batch(&addresses, &mut expected);
-    for specification in [
+    let specifications = [
         "bloom6/levels=64",
         "bloom6/levels=12/choice=dpcpe/hash=fmix/fpr=1",
         "bloom6/levels=7/hash=h2/fpr=10",
         "bloom6/levels=9/hash=knuth/fpr=90",
         "bloom6-naive/fpr=60",
-    ] {
-        let mut fib = crate::build(specification, &rib).unwrap();
-        fib.validate(&rib).unwrap();
-        for &level in fibula::arch::Level::available() {
-            fib.set_isa(level);
-            let mut found = vec![NextHop::NONE; addresses.len()];
-            fib.lookup_batch(&addresses, &mut found);
-            assert!(found == expected, "{specification} on {level}");
-        }
-        assert!(
-            addresses.iter().zip(&expected).all(|(&a, &hop)| fib.lookup_index(a) == hop),
-            "{specification}"
-        );
-    }
+    ];
+    answer_as_the_oracle(&rib, 0x155 << 60, &specifications);
     let error = crate::build("bloom6/levels=65", &rib).unwrap_err().to_string();
     assert_eq!(error, "parameter levels=65: expected 1 to 64");
 }

@@ -2,11 +2,13 @@
 //! wider layouts.
 
 use super::plan::PlainRange;
-use fibula::memory;
+use std::fmt::Debug;
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 /// An unsigned integer that stores entries. Arithmetic is done in 64 bits.
-pub(super) trait Word: memory::Word + Default + PartialEq + FromBytes + IntoBytes + Immutable {
+pub(super) trait Word:
+    Copy + Debug + Default + PartialEq + Send + Sync + FromBytes + IntoBytes + Immutable + 'static
+{
     /// Its size in bits.
     const BITS: u32;
     /// Returns the low bits of a value.

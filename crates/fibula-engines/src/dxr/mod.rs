@@ -62,31 +62,21 @@
 //!   [`update`].
 //! - One thread writes all chunks of an update, as in the authors' implementation. In a table of
 //!   65,536 routes or more, what prefixes of up to seven bits cover is planned on all cores before.
-//!
-//! # Concurrent readers
-//!
-//! All three tables are atomic words. In a shared table no range is written while an entry leads to
-//! it. An update writes all of its chunks into unused ranges, and then one direct entry after the
-//! other, each with one store. The old chunks are reused after a grace period.
-//!
-//! No chunk is moved. So a table asks for a rebuild when the reserved ranges are used up, or when
-//! far more of them are unused than used.
 
 mod layout;
+mod lookup;
 mod plan;
 mod snapshot;
 mod statistics;
 mod table;
 mod update;
 mod validate;
-mod view;
 
 pub use statistics::{SEARCH_STEPS_MAX, Statistics};
 
 use fibula::arch::Isa;
 use fibula::engine::{
-    About, Config, Engine, Figure, Lookup, Meter, ParameterInfo, Persist, Persistence, Share, Sharing,
-    Update, Updates, Width,
+    About, Config, Engine, Figure, Lookup, Meter, ParameterInfo, Persist, Persistence, Update, Updates, Width,
 };
 use fibula::memory::{Memory, Pages};
 use fibula::sections::{SectionWriter, Sections};
@@ -95,7 +85,6 @@ use layout::{Layout, Paper, Wide, WideRanges};
 use plan::Plan;
 use std::marker::PhantomData;
 use table::{GRANULE_LOG2_MAX, Table, bytes};
-use view::TableView;
 
 /// What the tools print about the engine.
 pub const ABOUT: About = About {
@@ -124,28 +113,13 @@ enum Form {
     Wide(Table<Wide>),
 }
 
-/// A table of any layout as lookups read it.
-#[derive(Clone, Debug)]
-enum FormView {
-    Paper(TableView<Paper>),
-    WideRanges(TableView<WideRanges>),
-    Wide(TableView<Wide>),
-}
-
 layouts!(($) with_table: Paper, WideRanges, Wide);
 
 /// The DXR engine; see the [module page](self).
 #[derive(Debug)]
 pub struct Dxr<W> {
-    view: DxrView<W>,
     k: u8,
     form: Form,
-}
-
-/// A DXR table as lookups read it.
-#[derive(Clone, Debug)]
-pub struct DxrView<W> {
-    form: FormView,
     answers: PhantomData<W>,
 }
 
@@ -183,15 +157,6 @@ impl Form {
         let (_, granule, build) = fewest.expect("the wide layout holds every table");
         build(plan, k, granule, pages)
     }
-
-    /// Returns the view that lookups read.
-    fn view(&self) -> FormView {
-        match self {
-            Self::Paper(table) => FormView::Paper(table.view()),
-            Self::WideRanges(table) => FormView::WideRanges(table.view()),
-            Self::Wide(table) => FormView::Wide(table.view()),
-        }
-    }
 }
 
 /// Returns the bits that the direct table is to resolve.
@@ -199,51 +164,37 @@ fn direct_bits(config: &Config) -> Result<u8, Error> {
     config.parameter("k", 16..=24, 18)
 }
 
-impl<W: Width> Lookup<u32> for DxrView<W> {
+impl<W: Width> Lookup<u32> for Dxr<W> {
     type Width = W;
 
     #[inline(always)]
     fn lookup_metered<M: Meter>(&self, address: u32, meter: &mut M) -> W {
-        W::narrow(NextHop(with_table!(&self.form, FormView::table => table.lookup(address, meter))))
+        W::narrow(NextHop(with_table!(&self.form, Form::table => table.lookup(address, meter))))
     }
 
     #[inline(always)]
     fn lookup_batch<I: Isa>(&self, _: I, addresses: &[u32], next_hops: &mut [W]) {
-        with_table!(&self.form, FormView::table => table.lookup_batch(addresses, next_hops));
-    }
-}
-
-impl<W: Width> Dxr<W> {
-    /// Updates the view after an array has moved.
-    fn show(&mut self) {
-        match (&self.form, &mut self.view.form) {
-            (Form::Paper(table), FormView::Paper(view)) => table.show_in(view),
-            (Form::WideRanges(table), FormView::WideRanges(view)) => table.show_in(view),
-            (Form::Wide(table), FormView::Wide(view)) => table.show_in(view),
-            (form, view) => *view = form.view(),
-        }
+        with_table!(&self.form, Form::table => table.lookup_batch(addresses, next_hops));
     }
 }
 
 impl<W: Width> Engine<u32> for Dxr<W> {
-    type View = DxrView<W>;
+    type View = Self;
 
     fn build(rib: &Rib<u32>, config: &Config) -> Result<Self, Error> {
         let k = direct_bits(config)?;
         let plan = Plan::of(rib, std::iter::once(Prefix::ALL), k);
         let form = Form::build(&plan, k, config.pages);
-        Ok(Self { view: DxrView { form: form.view(), answers: PhantomData }, k, form })
+        Ok(Self { k, form, answers: PhantomData })
     }
 
-    fn view(&self) -> &DxrView<W> {
-        &self.view
+    fn view(&self) -> &Self {
+        self
     }
 
     fn apply(&mut self, rib: &Rib<u32>, deltas: &[Delta<u32>]) -> Update {
         let plan = Plan::of(rib, deltas.iter().map(|delta| delta.prefix), self.k);
-        let update = with_table!(&mut self.form, Form::table => table.apply(plan));
-        self.show();
-        update
+        with_table!(&mut self.form, Form::table => table.apply(plan))
     }
 
     fn memory(&self) -> Memory {
@@ -258,24 +209,8 @@ impl<W: Width> Engine<u32> for Dxr<W> {
         with_table!(&self.form, Form::table => table.validate(rib))
     }
 
-    fn sharing() -> Option<Sharing<Self, u32>> {
-        Some(Sharing::of_engine())
-    }
-
     fn persistence() -> Option<Persistence<Self, u32>> {
         Some(Persistence::of_engine())
-    }
-}
-
-impl<W: Width> Share<u32> for Dxr<W> {
-    fn share(&mut self) -> Option<DxrView<W>> {
-        with_table!(&mut self.form, Form::table => table.share());
-        self.show();
-        Some(self.view.clone())
-    }
-
-    fn readers_passed(&mut self) {
-        with_table!(&mut self.form, Form::table => table.readers_passed());
     }
 }
 
@@ -284,8 +219,9 @@ impl<W: Width> Persist<u32> for Dxr<W> {
         with_table!(&self.form, Form::table => table.save(sections));
     }
 
-    fn open(sections: &Sections<'_>, config: &Config) -> Result<DxrView<W>, Error> {
-        Ok(DxrView { form: FormView::open(sections, config)?, answers: PhantomData })
+    fn open(sections: &Sections<'_>, config: &Config) -> Result<Self, Error> {
+        let k = direct_bits(config)?;
+        Ok(Self { k, form: Form::open(sections, k)?, answers: PhantomData })
     }
 }
 

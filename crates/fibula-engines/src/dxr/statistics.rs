@@ -1,8 +1,8 @@
 //! [`Statistics`]: the figures of the paper's Tables 1 and 2.
 
 use super::layout::{Layout, Slot};
+use super::lookup::search_steps;
 use super::table::Table;
-use super::view::search_steps;
 use fibula::engine::Figure;
 
 /// The most search steps of a lookup: a chunk has at most 2^16 ranges.

@@ -6,10 +6,8 @@ use super::layout::{
     range_entry, slot,
 };
 use super::plan::{PlainRange, Plan, Run};
-use super::view::TableView;
-use fibula::blocks::chunks::SharedPool;
-use fibula::memory::{Pages, Published, Words};
-use std::ops::Range;
+use fibula::blocks::chunks::Pool;
+use fibula::memory::{Array, Pages};
 
 /// The greatest base-two logarithm of a granule: bases and sizes count 1, 2, 4 or 8 ranges (section
 /// 3.2).
@@ -28,9 +26,9 @@ pub(super) struct Table<L: Layout> {
     pub(super) k: u8,
     pub(super) granule_log2: u32,
     pub(super) pages: Pages,
-    pub(super) direct: Words<L::Direct>,
-    pub(super) short: SharedPool<L::Short>,
-    pub(super) long: SharedPool<L::Long>,
+    pub(super) direct: Array<L::Direct>,
+    pub(super) short: Pool<L::Short>,
+    pub(super) long: Pool<L::Long>,
 }
 
 /// The number of ranges in each of the two range tables, padding included.
@@ -89,10 +87,10 @@ pub(super) fn shape<L: Layout>(run: &Run, granule_log2: u32) -> (bool, usize) {
 }
 
 /// Writes ranges as entries. The padding repeats the last range, which does not change any search.
-fn write<T: Word>(base_bits: u32, ranges: &[PlainRange], entries: &Words<T>, place: Range<usize>) {
+fn write<T: Word>(base_bits: u32, ranges: &[PlainRange], entries: &mut [T]) {
     let last = ranges[ranges.len() - 1];
-    for (index, entry) in entries.places(place).iter().enumerate() {
-        range_entry::<T>(base_bits, *ranges.get(index).unwrap_or(&last)).store(entry);
+    for (index, entry) in entries.iter_mut().enumerate() {
+        *entry = range_entry(base_bits, *ranges.get(index).unwrap_or(&last));
     }
 }
 
@@ -100,11 +98,11 @@ impl<L: Layout> Table<L> {
     /// Compiles a plan of the whole address space. [`bytes`] must have found that it fits.
     pub(super) fn build(plan: &Plan, k: u8, granule_log2: u32, pages: Pages) -> Self {
         let amount = needed::<L>(plan, granule_log2).expect("the plan has been found to fit");
-        let table = Self {
+        let mut table = Self {
             k,
             granule_log2,
             pages,
-            direct: Words::zeroed(1 << k, pages),
+            direct: Array::zeroed(1 << k, pages),
             short: in_one_piece(amount.short, amount.short, pages),
             long: in_one_piece(amount.long, amount.long, pages),
         };
@@ -122,14 +120,7 @@ impl<L: Layout> Table<L> {
 
     /// Points a run's chunks at its one answer, or at its ranges, which are written from `start`
     /// on.
-    pub(super) fn place(&self, plan: &Plan, run: &Run, start: usize) {
-        let entry = self.written(plan, run, start);
-        self.direct.fill(run.first..run.first + run.chunks, entry);
-    }
-
-    /// Returns the direct entry of a run's chunks: its one answer, or its ranges, which are written
-    /// from `start` on.
-    pub(super) fn written(&self, plan: &Plan, run: &Run, start: usize) -> L::Direct {
+    pub(super) fn place(&mut self, plan: &Plan, run: &Run, start: usize) {
         let slot = if run.len == 1 {
             Slot::NextHop(run.max_next_hop)
         } else {
@@ -138,23 +129,23 @@ impl<L: Layout> Table<L> {
             self.write(chunk, plan.ranges(run));
             Slot::Chunk(chunk)
         };
-        direct_entry::<L>(self.granule_log2, slot)
+        self.direct[run.first..run.first + run.chunks].fill(direct_entry::<L>(self.granule_log2, slot));
     }
 
     /// Writes `ranges` into the space of `chunk`.
-    pub(super) fn write(&self, chunk: Chunk, ranges: &[PlainRange]) {
+    pub(super) fn write(&mut self, chunk: Chunk, ranges: &[PlainRange]) {
         let place = chunk.start..chunk.start + chunk.len;
         if chunk.long {
-            write::<L::Long>(LONG_BASE_BITS, ranges, self.long.words(), place);
+            write::<L::Long>(LONG_BASE_BITS, ranges, &mut self.long[place]);
         } else {
-            write::<L::Short>(SHORT_BASE_BITS, ranges, self.short.words(), place);
+            write::<L::Short>(SHORT_BASE_BITS, ranges, &mut self.short[place]);
         }
     }
 
     /// Returns the slot of the direct entry at `index`.
     #[inline(always)]
     pub(super) fn slot(&self, index: usize) -> Slot {
-        slot::<L>(self.granule_log2, self.direct.get(index))
+        slot::<L>(self.granule_log2, self.direct[index])
     }
 
     /// Returns the ranges of a chunk, without padding.
@@ -169,37 +160,25 @@ impl<L: Layout> Table<L> {
         ranges
     }
 
-    /// Returns the view that lookups read.
-    pub(super) fn view(&self) -> TableView<L> {
-        let (direct, short, long) = (self.direct.view(), self.short.view(), self.long.view());
-        TableView { k: self.k, granule_log2: self.granule_log2, direct, short, long }
-    }
-
-    /// Updates `view` after an array has moved.
-    pub(super) fn show_in(&self, view: &mut TableView<L>) {
-        self.short.show_in(&mut view.short);
-        self.long.show_in(&mut view.long);
-    }
-
     /// Returns the ranges in use, without holes.
     pub(super) fn live(&self) -> Amount {
         Amount { short: live(&self.short) as u64, long: live(&self.long) as u64 }
     }
 }
 
-fn plain_ranges<T: Word>(base_bits: u32, entries: &[Published<T>]) -> Vec<PlainRange> {
-    entries.iter().map(|entry| plain_range(base_bits, T::load(entry))).collect()
+fn plain_ranges<T: Word>(base_bits: u32, entries: &[T]) -> Vec<PlainRange> {
+    entries.iter().map(|&entry| plain_range(base_bits, entry)).collect()
 }
 
 /// Returns the elements of a pool that are not holes.
-pub(super) fn live<T: Word>(pool: &SharedPool<T>) -> usize {
+pub(super) fn live<T: Word>(pool: &Pool<T>) -> usize {
     pool.len() - pool.free_total()
 }
 
 /// Returns a pool whose first `len` elements are allocated as one run, with memory for `most`. It
 /// never grows by itself, so that growth stays within the bound of [`update`](super::update).
-pub(super) fn in_one_piece<T: Word>(len: u64, most: u64, pages: Pages) -> SharedPool<T> {
-    let mut pool = SharedPool::empty(RANGES, most, pages);
+pub(super) fn in_one_piece<T: Word>(len: u64, most: u64, pages: Pages) -> Pool<T> {
+    let mut pool = Pool::new(RANGES, most, pages);
     let start = pool.allocate(most as usize).expect("the limit is what is taken");
     pool.remove(start + len as usize, (most - len) as usize);
     pool

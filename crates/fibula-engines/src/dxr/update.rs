@@ -5,15 +5,12 @@
 //! When the room is used up, or holes and room together exceed twice that share, the chunks move to
 //! a new piece in the order of their addresses. Doubling, as arrays grow, would leave up to half of
 //! the memory unused.
-//!
-//! In a shared table no chunk is overwritten or moved. All new chunks are written beside the old
-//! ones before the first direct entry changes. The old ones are reused after a grace period.
 
 use super::layout::{Chunk, Layout, Slot, Word, direct_entry};
 use super::plan::{Plan, Run};
 use super::table::{Amount, GRANULE_LOG2_MAX, Table, capacity, in_one_piece, live, needed, shape};
 use fibula::Limit;
-use fibula::blocks::chunks::SharedPool;
+use fibula::blocks::chunks::Pool;
 use fibula::engine::{Cost, Update};
 
 /// A moved range table gets room for a `1 / ROOM` part of its used ranges.
@@ -25,24 +22,14 @@ const ROOM_DIRECT: u64 = 256;
 
 impl<L: Layout> Table<L> {
     /// Replaces the chunks of a plan.
-    pub(super) fn apply(&mut self, plan: Plan) -> Update {
+    pub(super) fn apply(&mut self, mut plan: Plan) -> Update {
         let Some(more) = needed::<L>(&plan, self.granule_log2) else { return Update::Rebuild };
-        let rebuilt = plan.runs.iter().map(|run| run.chunks as u64).sum();
-        let applied =
-            if self.short.is_shared() { self.replace(&plan) } else { self.replace_unread(plan, more) };
-        match applied {
-            Ok(()) => Update::Applied(Cost { chunks_rebuilt: rebuilt, ..Cost::default() }),
-            Err(NoRoom) => Update::Rebuild,
-        }
-    }
-
-    /// Replaces the chunks of a plan that needs `more` ranges, in a table that is not shared.
-    fn replace_unread(&mut self, mut plan: Plan, more: Amount) -> Result<(), NoRoom> {
+        let chunks_rebuilt = plan.runs.iter().map(|run| run.chunks as u64).sum();
         let less = self.occupied(&plan);
         let Amount { short, long } = self.live();
         let after = Amount { short: short - less.short + more.short, long: long - less.long + more.long };
         if after.short.max(after.long) > capacity::<L>(self.granule_log2) {
-            return Err(NoRoom);
+            return Update::Rebuild;
         }
         let mut runs = std::mem::take(&mut plan.runs);
         // All old chunks are freed before a new one is allocated, so that the use never exceeds
@@ -58,56 +45,7 @@ impl<L: Layout> Table<L> {
         if has_slack(&self.short, self.direct.len()) || has_slack(&self.long, self.direct.len()) {
             self.compact(after);
         }
-        Ok(())
-    }
-
-    /// Replaces the chunks of a plan in a shared table.
-    fn replace(&mut self, plan: &Plan) -> Result<(), NoRoom> {
-        if self.short.is_wasteful() || self.long.is_wasteful() {
-            return Err(NoRoom);
-        }
-        let mut placed = Vec::with_capacity(plan.runs.len());
-        for run in &plan.runs {
-            if self.is_as_planned(plan, run) {
-                continue;
-            }
-            let Ok(start) = self.allocate(run) else {
-                for (run, start) in placed {
-                    self.put_back(run, start);
-                }
-                return Err(NoRoom);
-            };
-            placed.push((run, start));
-        }
-        for (run, start) in placed {
-            let entry = self.written(plan, run, start);
-            for index in run.first..run.first + run.chunks {
-                let before = self.slot(index);
-                self.direct.set(index, entry);
-                self.give_back(before);
-            }
-        }
-        Ok(())
-    }
-
-    /// Returns whether a run's ranges are those that its chunk already has.
-    fn is_as_planned(&self, plan: &Plan, run: &Run) -> bool {
-        match self.slot(run.first) {
-            Slot::Chunk(chunk) => {
-                shape::<L>(run, self.granule_log2) == (chunk.long, chunk.len)
-                    && self.ranges_of(chunk) == plan.ranges(run)
-            }
-            Slot::NextHop(_) => false,
-        }
-    }
-
-    /// Frees the space that was allocated for a run.
-    fn put_back(&mut self, run: &Run, start: usize) {
-        match (run.len, shape::<L>(run, self.granule_log2)) {
-            (1, _) => {}
-            (_, (true, len)) => self.long.put_back(start, len),
-            (_, (false, len)) => self.short.put_back(start, len),
-        }
+        Update::Applied(Cost { chunks_rebuilt, ..Cost::default() })
     }
 
     /// Frees the chunk of a slot, if it has one.
@@ -117,19 +55,6 @@ impl<L: Layout> Table<L> {
             Slot::Chunk(chunk) if chunk.long => self.long.remove(chunk.start, chunk.len),
             Slot::Chunk(chunk) => self.short.remove(chunk.start, chunk.len),
         }
-    }
-
-    /// Shares the table: other threads may read it from now on.
-    pub(super) fn share(&mut self) {
-        let most = capacity::<L>(self.granule_log2);
-        self.short.share(most);
-        self.long.share(most);
-    }
-
-    /// Ends a grace period: every reader has passed what was replaced before the previous call.
-    pub(super) fn readers_passed(&mut self) {
-        self.short.readers_passed();
-        self.long.readers_passed();
     }
 
     /// Returns the ranges that the chunks of a plan occupy now.
@@ -157,7 +82,7 @@ impl<L: Layout> Table<L> {
         }
         for index in run.first..run.first + run.chunks {
             self.give_back(self.slot(index));
-            self.direct.set(index, direct_entry::<L>(self.granule_log2, Slot::NextHop(0)));
+            self.direct[index] = direct_entry::<L>(self.granule_log2, Slot::NextHop(0));
         }
         false
     }
@@ -180,32 +105,28 @@ impl<L: Layout> Table<L> {
             most.min(capacity::<L>(self.granule_log2))
         };
         let live = self.live();
-        let short = in_one_piece(live.short, room(after.short), self.pages);
-        let long = in_one_piece(live.long, room(after.long), self.pages);
+        let mut short = in_one_piece(live.short, room(after.short), self.pages);
+        let mut long = in_one_piece(live.long, room(after.long), self.pages);
         let mut moved = Amount::default();
         for index in 0..self.direct.len() {
             let Slot::Chunk(old) = self.slot(index) else { continue };
             let start = if old.long {
-                copy::<L::Long>(&self.long, old, &long, moved.long as usize)
+                copy::<L::Long>(&self.long, old, &mut long, moved.long as usize)
             } else {
-                copy::<L::Short>(&self.short, old, &short, moved.short as usize)
+                copy::<L::Short>(&self.short, old, &mut short, moved.short as usize)
             };
             moved.add(old.long, old.len);
             let moved = Slot::Chunk(Chunk { start, ..old });
-            self.direct.set(index, direct_entry::<L>(self.granule_log2, moved));
+            self.direct[index] = direct_entry::<L>(self.granule_log2, moved);
         }
         (self.short, self.long) = (short, long);
     }
 }
 
-fn copy<T: Word>(from: &SharedPool<T>, chunk: Chunk, to: &SharedPool<T>, start: usize) -> usize {
-    to.words().write(start, &from.read(chunk.start..chunk.start + chunk.len));
+fn copy<T: Word>(from: &Pool<T>, chunk: Chunk, to: &mut Pool<T>, start: usize) -> usize {
+    to[start..start + chunk.len].copy_from_slice(&from[chunk.start..chunk.start + chunk.len]);
     start
 }
-
-/// The error that new chunks do not fit beside those in use, or that too much is unused where
-/// nothing can move.
-struct NoRoom;
 
 /// Returns the room for a range table of `ranges` ranges beside a direct table of `direct` entries.
 fn room(ranges: u64, direct: usize) -> u64 {
@@ -214,7 +135,7 @@ fn room(ranges: u64, direct: usize) -> u64 {
 
 /// Returns whether holes and unused memory exceed twice the room of a table that has just been
 /// moved.
-fn has_slack<T: Word>(pool: &SharedPool<T>, direct: usize) -> bool {
+fn has_slack<T: Word>(pool: &Pool<T>, direct: usize) -> bool {
     let live = live(pool);
     let slack = pool.bytes() / size_of::<T>() - live;
     slack as u64 > 2 * room(live as u64, direct)

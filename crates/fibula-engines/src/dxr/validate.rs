@@ -3,7 +3,7 @@
 use super::layout::{Chunk, Layout, Slot, Word};
 use super::plan::Plan;
 use super::table::{Table, shape};
-use fibula::blocks::chunks::SharedPool;
+use fibula::blocks::chunks::Pool;
 use fibula::{Prefix, Rib};
 
 impl<L: Layout> Table<L> {
@@ -54,7 +54,7 @@ impl<L: Layout> Table<L> {
 }
 
 /// Checks the chunks against the bookkeeping of their pool.
-fn check_bookkeeping<T: Word>(pool: &SharedPool<T>, mut chunks: Vec<Chunk>) -> Result<(), String> {
+fn check_bookkeeping<T: Word>(pool: &Pool<T>, mut chunks: Vec<Chunk>) -> Result<(), String> {
     pool.validate()?;
     chunks.sort_unstable_by_key(|chunk| chunk.start);
     if let Some(pair) = chunks.windows(2).find(|pair| pair[0].start + pair[0].len > pair[1].start) {

@@ -23,9 +23,7 @@
 //! # Updates
 //! DIR-24-8 writes up to 2^16 entries for a /8. Here the tables of short and long routes change by
 //! node copy. An update copies at most one block of a node, that is, 16 nodes of 8 bytes and 16
-//! results ([`MOST_BYTES_COPIED`], within the paper's 256). In a shared table it copies all blocks
-//! on its path. Two of them may have children, so it copies at most 32 nodes, the paper's 256
-//! bytes.
+//! results ([`MOST_BYTES_COPIED`], within the paper's 256).
 //!
 //! A cover copies nothing of what it covers. A route of 17 to 24 bits writes its own entries of
 //! TBL24, at most 128. If an entry points to a sub-trie, it writes the answer above that, one word
@@ -33,21 +31,9 @@
 //! 13-bit prefix it covers: 8,192 words for a default route. Each entry has its word from the
 //! start, 32 KB in all.
 //!
-//! One cost is not of a single update. When changes of a table that is not shared have left one
+//! One cost is not of a single update. When changes have left one
 //! word unused for every eleven in use, the next one moves all nodes of that trie to close the
 //! holes.
-//!
-//! # Concurrent readers
-//! A lookup reads the three tables one after the other. An entry of TBL24 and a root are each one
-//! word. What a root leads to does not change, but for the answer of its entry, which is current as
-//! long as the root is (`tree_bitmap`). So each table shows one moment. An update then copies all
-//! blocks on its path, at most three in a sub-trie.
-//!
-//! A reader may find nothing in TBL24 just before a route appears there. It goes on to the short
-//! routes and must find them as they were then. So a change of a short route waits for a grace
-//! period after longer routes have appeared below it where there were none
-//! (`settling`). The number of a sub-trie is reused after a grace
-//! period, and until then its root does not change.
 //!
 //! # Worked example
 //! 10.0.0.0/8 to 1, 10.1.0.0/16 to 2, 10.1.128.0/17 to 3, 10.1.129.0/25 to 4.
@@ -69,23 +55,19 @@
 //! - The 256 bytes that the paper allows an update are, as it writes, 16 nodes of 8 bytes, which
 //!   make 128.
 
+mod lookup;
 #[cfg(test)]
 mod tests;
 mod update;
 mod validate;
-mod view;
 
-pub use view::HybridView;
-
-use crate::blocks::settling::Settling;
-use crate::blocks::tree_bitmap::{InitialArray, MAX_WORDS, Trie, WORDS};
-use fibula::blocks::dense::{Owners, WordChunks};
+use crate::blocks::tree_bitmap::{InitialArray, MAX_WORDS, Map, Trie, WORDS};
+use fibula::blocks::dense::{ChunkArray, Owners};
 use fibula::blocks::entry::{Entry, NEXT_HOPS_MAX};
 use fibula::blocks::expansion::slots;
-use fibula::engine::{About, Config, Engine, Figure, LimitInfo, Share, Sharing, Update, Updates, Width};
-use fibula::memory::{Memory, Words};
+use fibula::engine::{About, Config, Engine, Figure, LimitInfo, Update, Updates, Width};
+use fibula::memory::{Array, Memory};
 use fibula::{Delta, Error, Prefix, Rib, Route};
-use std::marker::PhantomData;
 
 /// What the tools print about the engine.
 pub const ABOUT: About = About {
@@ -112,8 +94,7 @@ const DEPTH: usize = 3;
 /// The entries of TBL24.
 const TBL24: usize = 1 << MIDDLE;
 
-/// The most bytes that an update of an unshared table copies: the children and results of one node,
-/// with 32-bit next hops.
+/// The most bytes that an update copies: the children and results of one node, with 32-bit next hops.
 pub const MOST_BYTES_COPIED: usize = 16 * 8 + 16 * 4;
 
 /// The /24 that a sub-trie belongs to.
@@ -129,15 +110,12 @@ struct Owner {
 /// The three tables; see the [module page](self).
 #[derive(Debug)]
 pub struct Hybrid<W: Copy> {
-    view: HybridView<W>,
     short: InitialArray<u32, W, u16>,
-    tbl24: Words<Entry>,
+    tbl24: Array<Entry>,
     /// The roots of the sub-tries.
-    sub_tries: WordChunks<u64, 1>,
+    sub_tries: ChunkArray<<u16 as Map>::Words, 1>,
     owners: Owners<Owner>,
     long: Trie<W, u16>,
-    /// Routes that appeared where readers may have found none and gone on to the short routes.
-    settling: Settling,
 }
 
 /// Iterates over the routes that TBL24 holds.
@@ -159,53 +137,40 @@ impl<W: Width> Hybrid<W> {
     /// Builds within a limit of words for each trie. The tests make the limit small.
     fn build_within(rib: &Rib<u32>, config: &Config, max_words: u64) -> Result<Self, Error> {
         let pages = config.pages;
-        let tree = InitialArray::build(short(rib), INITIAL_BITS, max_words, pages)?.keeping_blocks()?;
-        let (tbl24, sub_tries) = (Words::zeroed(TBL24, pages), WordChunks::new(pages, 0));
-        let below = Trie::new(max_words, pages)?;
-        let view = HybridView {
-            short: tree.view(),
-            tbl24: tbl24.view(),
-            sub_tries: sub_tries.view(),
-            long: below.view(),
-            answers: PhantomData,
+        let mut engine = Self {
+            short: InitialArray::build(short(rib), INITIAL_BITS, max_words, pages)?.keeping_blocks()?,
+            tbl24: Array::zeroed(TBL24, pages),
+            sub_tries: ChunkArray::new(pages, 0),
+            owners: Owners::from(0),
+            long: Trie::new(max_words, pages)?,
         };
-        let (owners, settling) = (Owners::from(0), Settling::default());
-        let mut engine = Self { view, short: tree, tbl24, sub_tries, owners, long: below, settling };
         // In order, every route comes after its covers.
         for route in middle(rib) {
             let slots = slots(route.prefix, MIDDLE);
-            engine.tbl24.fill(*slots.start() as usize..*slots.end() as usize + 1, Entry::of(route));
+            engine.tbl24[*slots.start() as usize..=*slots.end() as usize].fill(Entry::of(route));
         }
         let mut routes = long(rib).peekable();
         while let Some(route) = routes.peek() {
             let within = Prefix::containing(route.prefix.first(), MIDDLE);
             let slot = within.first() >> 8;
-            let entry = engine.tbl24.get(slot as usize);
+            let entry = engine.tbl24[slot as usize];
             let root = engine.long.build(&mut routes, within, Some(entry.answer()))?;
             engine.add_sub_trie(Owner { slot, entry }, root);
         }
         engine.long.shrink_to_fit();
-        engine.show();
         Ok(engine)
-    }
-
-    /// Updates the view after an array has moved.
-    fn show(&mut self) {
-        self.short.show_in(&mut self.view.short);
-        self.sub_tries.show_in(&mut self.view.sub_tries);
-        self.long.show_in(&mut self.view.long);
     }
 }
 
 impl<W: Width> Engine<u32> for Hybrid<W> {
-    type View = HybridView<W>;
+    type View = Self;
 
     fn build(rib: &Rib<u32>, config: &Config) -> Result<Self, Error> {
         Self::build_within(rib, config, MAX_WORDS)
     }
 
-    fn view(&self) -> &HybridView<W> {
-        &self.view
+    fn view(&self) -> &Self {
+        self
     }
 
     fn apply(&mut self, rib: &Rib<u32>, deltas: &[Delta<u32>]) -> Update {
@@ -213,9 +178,7 @@ impl<W: Width> Engine<u32> for Hybrid<W> {
             // New nodes may not fit beside the old ones. They may fit alone.
             return Update::Rebuild;
         }
-        let followed = self.follow(rib, deltas);
-        self.show();
-        followed.map_or(Update::Waiting, Update::Applied)
+        Update::Applied(self.follow(rib, deltas))
     }
 
     fn memory(&self) -> Memory {
@@ -234,7 +197,7 @@ impl<W: Width> Engine<u32> for Hybrid<W> {
             figures.into_iter().map(rename).collect()
         };
         let mut figures = named("/0 to /16", self.short.figures());
-        let entries = self.tbl24.iter().filter(|entry| entry.load() != Entry::NO_ROUTE).count();
+        let entries = self.tbl24.iter().filter(|&&entry| entry != Entry::NO_ROUTE).count();
         figures.push(Figure::count("/17 to /24: entries", entries));
         figures.push(Figure::count("/25 to /32: sub-tries", self.owners.len()));
         figures.extend(named("/25 to /32", self.long.figures(self.roots())));
@@ -243,27 +206,5 @@ impl<W: Width> Engine<u32> for Hybrid<W> {
 
     fn validate(&self, rib: &Rib<u32>) -> Result<(), String> {
         self.contradiction(rib)
-    }
-
-    fn sharing() -> Option<Sharing<Self, u32>> {
-        Some(Sharing::of_engine())
-    }
-}
-
-impl<W: Width> Share<u32> for Hybrid<W> {
-    fn share(&mut self) -> Option<HybridView<W>> {
-        self.settling.share();
-        self.short.share();
-        self.sub_tries.share(self.owners.share(usize::MAX));
-        self.long.share();
-        self.show();
-        Some(self.view.clone())
-    }
-
-    fn readers_passed(&mut self) {
-        self.short.readers_passed();
-        self.owners.readers_passed();
-        self.long.readers_passed();
-        self.settling.readers_passed();
     }
 }

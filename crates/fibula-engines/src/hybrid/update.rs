@@ -3,45 +3,37 @@
 
 use super::{Hybrid, MIDDLE, Owner, SHORT};
 use crate::blocks::tree_bitmap::{Map, Node, Trie};
-use fibula::blocks::entry::{Entry, in_order, replace};
+use fibula::blocks::entry::{Entry, in_order};
 use fibula::blocks::expansion::slots;
 use fibula::engine::{Cost, Width};
 use fibula::{Delta, Rib, Route};
 
 impl<W: Width> Hybrid<W> {
-    /// Returns whether there is room for any changes to these prefixes. A shared table must also
-    /// not have far more unused than used.
+    /// Returns whether there is room for any changes to these prefixes.
     pub(super) fn can_follow(&self, deltas: &[Delta<u32>]) -> bool {
         let is_short = |delta: &&Delta<u32>| delta.prefix.len() <= SHORT;
         let short: Vec<_> = deltas.iter().filter(is_short).copied().collect();
         let long = deltas.iter().filter(|delta| delta.prefix.len() > MIDDLE).count();
         self.short.can_follow(&short)
-            && !self.long.is_wasteful()
             && self.long.has_room_for(long * Trie::<W, u16>::most_words::<u32>(MIDDLE))
-            && self.owners.room() >= long
     }
 
     /// Applies changes that `rib` already holds, [in order](in_order), so that a withdrawal finds
-    /// the route that replaces it. Returns `None` if a grace period must end first: a change of a
-    /// short route waits for readers that found no route of 17 bits or more just before one
-    /// appeared.
-    pub(super) fn follow(&mut self, rib: &Rib<u32>, deltas: &[Delta<u32>]) -> Option<Cost> {
+    /// the route that replaces it.
+    pub(super) fn follow(&mut self, rib: &Rib<u32>, deltas: &[Delta<u32>]) -> Cost {
         let mut cost = Cost::default();
         for delta in in_order(deltas) {
             if delta.prefix.len() > MIDDLE {
                 self.follow_long(Route { prefix: delta.prefix, next_hop: delta.after }, &mut cost);
             } else if delta.prefix.len() > SHORT {
                 self.follow_middle(rib, delta, &mut cost);
-            } else if self.settling.is_below(delta.prefix, SHORT) {
-                return None;
             } else {
                 self.short.follow_one(rib, delta, &mut cost);
             }
         }
         self.short.compact_if_worth_it();
-        let sub_tries = self.sub_tries.chunks();
-        self.long.compact_if_worth_it(&self.sub_tries, sub_tries);
-        Some(cost)
+        self.long.compact_if_worth_it(&mut self.sub_tries);
+        cost
     }
 
     /// Applies a change of a route that TBL24 holds.
@@ -55,26 +47,22 @@ impl<W: Width> Hybrid<W> {
         };
         let new = route.map_or(Entry::NO_ROUTE, Entry::of);
         let replaced = |old: u8| old == len || announced && old < len;
-        let mut appears = false;
         for slot in slots(prefix, MIDDLE) {
-            let slot = slot as usize;
-            let entry = self.tbl24.get(slot);
+            let entry = &mut self.tbl24[slot as usize];
             let Some(sub_trie) = entry.chunk() else {
-                appears |= entry == Entry::NO_ROUTE;
-                cost.entries_set += replace(&self.tbl24, slot..slot + 1, new, replaced);
+                if replaced(entry.len()) {
+                    *entry = new;
+                    cost.entries_set += 1;
+                }
                 continue;
             };
             let sub_trie = sub_trie as u32;
             let entry = &mut self.owners[sub_trie].entry;
             if replaced(entry.len()) {
-                appears |= *entry == Entry::NO_ROUTE;
                 *entry = new;
                 self.long.set_above(self.root(sub_trie), new.answer());
                 cost.entries_set += 1;
             }
-        }
-        if announced && appears {
-            self.settling.has_appeared(prefix);
         }
     }
 
@@ -82,15 +70,11 @@ impl<W: Width> Hybrid<W> {
     /// last one frees it.
     fn follow_long(&mut self, route: Route<u32>, cost: &mut Cost) {
         let slot = route.prefix.first() >> 8;
-        let entry = self.tbl24.get(slot as usize);
+        let entry = self.tbl24[slot as usize];
         match entry.chunk().map(|sub_trie| sub_trie as u32) {
             Some(sub_trie) if route.next_hop.is_some() => {
-                let before = self.root(sub_trie);
-                let root = self.long.insert(before, MIDDLE, route, cost);
+                let root = self.long.insert(self.root(sub_trie), MIDDLE, route, cost);
                 self.set_root(sub_trie, root);
-                if root != before && self.owners[sub_trie].entry == Entry::NO_ROUTE {
-                    self.settling.has_appeared(route.prefix);
-                }
             }
             Some(sub_trie) => {
                 let root = self.long.remove(self.root(sub_trie), MIDDLE, route.prefix, cost);
@@ -106,9 +90,6 @@ impl<W: Width> Hybrid<W> {
                 let root = self.long.insert(root, MIDDLE, route, cost);
                 self.add_sub_trie(Owner { slot, entry }, root);
                 cost.entries_set += 1;
-                if entry == Entry::NO_ROUTE {
-                    self.settling.has_appeared(route.prefix);
-                }
             }
             None => {}
         }
@@ -117,26 +98,26 @@ impl<W: Width> Hybrid<W> {
     /// Adds a new sub-trie below a /24.
     pub(super) fn add_sub_trie(&mut self, owner: Owner, root: Node<u16>) {
         let sub_trie = self.owners.push(owner);
-        self.sub_tries.put(sub_trie, u16::pack_root(root));
-        self.tbl24.set(owner.slot as usize, Entry::pointing_to(sub_trie));
+        self.sub_tries.push(u16::pack(root));
+        self.tbl24[owner.slot as usize] = Entry::pointing_to(sub_trie);
     }
 
     fn remove_sub_trie(&mut self, slot: u32, sub_trie: u32, cost: &mut Cost) {
-        self.tbl24.set(slot as usize, self.owners[sub_trie].entry);
+        self.tbl24[slot as usize] = self.owners[sub_trie].entry;
         cost.entries_set += 1;
         self.sub_tries.swap_remove(sub_trie);
         if let Some(moved) = self.owners.swap_remove(sub_trie) {
-            self.tbl24.set(moved.slot as usize, Entry::pointing_to(sub_trie));
+            self.tbl24[moved.slot as usize] = Entry::pointing_to(sub_trie);
             cost.entries_set += 1;
         }
     }
 
     /// Returns the root of a sub-trie.
     pub(super) fn root(&self, sub_trie: u32) -> Node<u16> {
-        u16::unpack_root(self.sub_tries.get(sub_trie as usize))
+        u16::unpack(self.sub_tries[sub_trie as usize])
     }
 
-    pub(super) fn set_root(&self, sub_trie: u32, root: Node<u16>) {
-        self.sub_tries.set(sub_trie as usize, u16::pack_root(root));
+    pub(super) fn set_root(&mut self, sub_trie: u32, root: Node<u16>) {
+        self.sub_tries[sub_trie as usize] = u16::pack(root);
     }
 }

@@ -5,7 +5,6 @@ use crate::blocks::tree_bitmap::Node;
 use fibula::blocks::entry::Entry;
 use fibula::blocks::expansion::slots;
 use fibula::engine::Width;
-use fibula::memory::Published;
 use fibula::{Prefix, Rib};
 
 impl<W: Width> Hybrid<W> {
@@ -18,12 +17,12 @@ impl<W: Width> Hybrid<W> {
     /// Returns the first contradiction to the table as an error.
     pub(super) fn contradiction(&self, rib: &Rib<u32>) -> Result<(), String> {
         self.short.validate(short(rib))?;
-        if self.owners.numbers() != self.sub_tries.chunks() {
-            let (owned, kept) = (self.owners.numbers(), self.sub_tries.chunks());
+        if self.owners.len() != self.sub_tries.chunks() {
+            let (owned, kept) = (self.owners.len(), self.sub_tries.chunks());
             return Err(format!("{owned} sub-tries owned and {kept} kept"));
         }
         for (sub_trie, owner) in self.owners.iter() {
-            if self.tbl24.get(owner.slot as usize) != Entry::pointing_to(sub_trie) {
+            if self.tbl24[owner.slot as usize] != Entry::pointing_to(sub_trie) {
                 return Err(format!("sub-trie {sub_trie} is lost to {:#x}", owner.slot));
             }
         }
@@ -51,16 +50,12 @@ impl<W: Width> Hybrid<W> {
             }
             // No entry expected points to a sub-trie. That is so in nearly all blocks of a small
             // table.
-            let differs = |differing, (found, expected): (&Published<Entry>, &Entry)| {
-                differing | (found.load().0 ^ expected.0)
-            };
-            if entries.iter().zip(&expected).fold(0, differs) == 0 {
+            if entries == expected {
                 continue;
             }
-            for (slot, (entry, expected)) in (start..).zip(entries.iter().zip(expected)) {
-                let entry = entry.load();
+            for (slot, (&entry, expected)) in (start..).zip(entries.iter().zip(expected)) {
                 pointers += usize::from(entry.chunk().is_some());
-                let without = |at: usize| (at < self.owners.numbers()).then(|| self.owners[at as u32].entry);
+                let without = |at: usize| (at < self.owners.len()).then(|| self.owners[at as u32].entry);
                 if entry.chunk().map_or(Some(entry), without) != Some(expected) {
                     return Err(format!("{slot:#x} of TBL24: {entry:?} where {expected:?} is expected"));
                 }

@@ -47,9 +47,6 @@
 //! writes one entry, or none if the bit is cleared. It also writes the part of the chunks below
 //! that the prefix owns: the labels that pivot pushing has moved there.
 //!
-//! # Concurrent readers
-//! See `pivot`.
-//!
 //! # What differs from the paper
 //! - The maps are the paper's 2^25 - 1 bits, 4 MB, plus the unused bit 0 of each word of six
 //!   levels: 33 KB.
@@ -59,7 +56,7 @@
 //!   from 0.
 //! - The paper leaves to the reader how levels 25 to 32 follow an update: see
 //!   `pushing::exposed`. Chunks are numbered without holes
-//!   (`dense`), so an update may move one, unless the table is shared.
+//!   (`dense`), so an update may move one.
 
 #[cfg(test)]
 mod tests;
@@ -67,7 +64,6 @@ mod tests;
 use crate::blocks::pivot::{BitMaps, NEXT_HOPS_MAX, PIVOT, PivotTable};
 use fibula::arch::prefetch;
 use fibula::engine::{About, Updates};
-use fibula::memory::{Published, Shareable};
 
 /// What the tools print about the engine.
 pub const ABOUT: About = About {
@@ -153,24 +149,24 @@ impl BitMaps for SixLevelsAWord {
     /// words without any branch gave 0.65. A branch for each word gave as much as this, but loses a
     /// quarter on random addresses.
     #[inline(always)]
-    fn deepest(words: &[Published<u64>], address: u32) -> u32 {
-        let words: &[Published<u64>; WORDS] = words.try_into().expect("all words of the maps");
+    fn deepest(words: &[u64], address: u32) -> u32 {
+        let words: &[u64; WORDS] = words.try_into().expect("all words of the maps");
         // The bit index of a match: its highest bit gives the level.
         let level = |places: u32| 32 - places.leading_zeros();
         let pair = 2 * (address >> 14) as usize;
-        let b24 = (u64::load(&words[pair + 1]) >> (address >> 8 & 63)) as u32 & 1;
-        let from_18 = b24 << 24 | longest(u64::load(&words[pair]), address >> 9) << 18;
+        let b24 = (words[pair + 1] >> (address >> 8 & 63)) as u32 & 1;
+        let from_18 = b24 << 24 | longest(words[pair], address >> 9) << 18;
         if from_18 != 0 {
             return level(from_18);
         }
-        let from_12 = longest(u64::load(&words[WORDS_12 + (address >> 20) as usize]), address >> 15);
-        let from_6 = longest(u64::load(&words[WORDS_6 + (address >> 26) as usize]), address >> 21);
-        let from_0 = longest(u64::load(&words[WORDS_0]), address >> 27);
+        let from_12 = longest(words[WORDS_12 + (address >> 20) as usize], address >> 15);
+        let from_6 = longest(words[WORDS_6 + (address >> 26) as usize], address >> 21);
+        let from_0 = longest(words[WORDS_0], address >> 27);
         level(from_12 << 12 | from_6 << 6 | from_0)
     }
 
     #[inline(always)]
-    fn prefetch(words: &[Published<u64>], address: u32) {
+    fn prefetch(words: &[u64], address: u32) {
         prefetch(words, 2 * (address >> 14) as usize);
     }
 }

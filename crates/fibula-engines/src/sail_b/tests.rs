@@ -1,9 +1,9 @@
 //! Figure 2 of the paper, what updates write, and what the check detects.
 
 use super::*;
+use fibula::engine::Lookup as _;
 use fibula::engine::{Accesses, Config, Engine};
-use fibula::memory::{Pages, Words};
-use fibula::testing::{ViaView, apply, rib};
+use fibula::testing::{apply, rib};
 use fibula::{Limit, NextHop, Prefix, Rib};
 
 /// The table of the paper's Figure 2, its levels 0 to 6 mapped to 20 to 26.
@@ -89,11 +89,11 @@ fn every_slot_has_a_bit_of_its_own() {
 #[test]
 fn one_mask_finds_what_algorithm_1_finds_probe_by_probe() {
     for len in 0..=24 {
-        let words: Words<u64> = Words::zeroed(WORDS, Pages::Small);
+        let mut words = vec![0; WORDS];
         assert_eq!(SixLevelsAWord::deepest(&words, 0x9A5C_3B7E), 0);
         for shorter in (0..=len).step_by(3) {
             let (word, bit) = SixLevelsAWord::place(shorter, (0x9A5C_3B7E_u64 >> (32 - shorter)) as usize);
-            words.set(word, words.get(word) | 1 << bit);
+            words[word] |= 1 << bit;
             assert_eq!(SixLevelsAWord::deepest(&words, 0x9A5C_3B7E), shorter as u32 + 1);
             assert_eq!(SixLevelsAWord::deepest(&words, !0x9A5C_3B7E), 1);
         }

@@ -31,7 +31,7 @@ impl<W: Width> SailL<W> {
     /// Counts the words of B24 that change when all of `slots` become `next_hop`.
     fn count_b24(&mut self, slots: Range<usize>, next_hop: W) {
         let (bn24, zero) = (&self.bn24, W::default());
-        let flips = |slot| (bn24.get(slot) == zero) != (next_hop == zero);
+        let flips = |slot| (bn24[slot] == zero) != (next_hop == zero);
         self.cost.on_chip_writes += words_written(slots, B24_WORD, flips);
     }
 }
@@ -42,13 +42,13 @@ impl<W: Width> Levels<u32> for SailL<W> {
     #[inline]
     fn slot(&self, depth: usize, slot: usize) -> Slot {
         match depth {
-            LEVEL_16 => Slot::unpack(self.bcn16.get(slot)),
-            LEVEL_24 => match (self.bn24.get(slot).widen(), self.c24.get(slot)) {
+            LEVEL_16 => Slot::unpack(self.bcn16[slot]),
+            LEVEL_24 => match (self.bn24[slot].widen(), self.c24[slot]) {
                 (NextHop::NONE, NO_ROUTE) => Slot::Answer(NextHop::NONE),
                 (NextHop::NONE, chunk) => Slot::Chunk(chunk),
                 (answer, _) => Slot::Answer(answer),
             },
-            _ => Slot::Answer(self.n32.get(slot).widen()),
+            _ => Slot::Answer(self.n32[slot].widen()),
         }
     }
 
@@ -60,23 +60,21 @@ impl<W: Width> Levels<u32> for SailL<W> {
                 let words = words_written(slots.clone(), BCN16_WORD, |_| true);
                 self.cost.on_chip_writes += words;
                 self.cost.words_written += words;
-                self.bcn16.fill(slots, ANSWER | next_hop.0);
+                self.bcn16[slots].fill(ANSWER | next_hop.0);
             }
             LEVEL_24 => {
                 let next_hop = W::narrow(next_hop);
                 self.count_b24(slots.clone(), next_hop);
                 self.cost.words_written += words_written(slots.clone(), Self::ANSWERS_WORD, |_| true);
                 if next_hop == W::default() {
-                    // C24 is written before BN24 sends readers to it. No reader may find a chunk
-                    // gone while BN24 is 0.
                     self.cost.words_written += words_written(slots.clone(), C24_WORD, |_| true);
-                    self.c24.fill(slots.clone(), NO_ROUTE);
+                    self.c24[slots.clone()].fill(NO_ROUTE);
                 }
-                self.bn24.fill(slots, next_hop);
+                self.bn24[slots].fill(next_hop);
             }
             _ => {
                 self.cost.words_written += words_written(slots.clone(), Self::ANSWERS_WORD, |_| true);
-                self.n32.fill(slots, W::narrow(next_hop));
+                self.n32[slots].fill(W::narrow(next_hop));
             }
         }
     }
@@ -86,17 +84,17 @@ impl<W: Width> Levels<u32> for SailL<W> {
             self.cost.entries_set += 1;
             self.cost.on_chip_writes += 1;
             self.cost.words_written += 1;
-            self.bcn16.set(slot, chunk);
+            self.bcn16[slot] = chunk;
         } else {
             self.cost.entries_set += 2;
             self.cost.words_written += 2;
             self.count_b24(slot..slot + 1, W::default());
-            self.c24.set(slot, chunk);
-            self.bn24.set(slot, W::default());
+            self.c24[slot] = chunk;
+            self.bn24[slot] = W::default();
         }
     }
 
-    /// Does nothing: the answer that comes next overwrites the pointer in one store.
+    /// Does nothing: the answer that comes next overwrites the pointer.
     fn unlink(&mut self, _: usize, _: usize) {}
 
     fn create(&mut self, depth: usize, owner: u32, next_hop: NextHop) -> u32 {
@@ -106,14 +104,12 @@ impl<W: Width> Levels<u32> for SailL<W> {
         let next_hop = W::narrow(next_hop);
         if depth == LEVEL_24 {
             self.cost.on_chip_writes += (CHUNK / B24_WORD) as u64;
-            let chunk = self.owners24.push(owner);
-            self.c24.put(chunk, NO_ROUTE);
-            self.bn24.put(chunk, next_hop);
-            chunk
+            self.c24.push(NO_ROUTE);
+            self.bn24.push(next_hop);
+            self.owners24.push(owner)
         } else {
-            let chunk = self.owners32.push(owner);
-            self.n32.put(chunk, next_hop);
-            chunk
+            self.n32.push(next_hop);
+            self.owners32.push(owner)
         }
     }
 

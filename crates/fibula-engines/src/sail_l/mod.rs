@@ -24,19 +24,6 @@
 //! slot of level 24 without any route has BN24 = C24 = 0, and the lookup ends in chunk 0 of N32
 //! with "no route".
 //!
-//! # Concurrent readers
-//! All slots are atomic words. Readers of a shared table see each slot as it was or as it is. A
-//! change writes only what remains after all changes of its batch. So an address goes from its old
-//! answer to its new one with one store:
-//! - A chunk is filled with the answer of its slot before the slot points to it. An answer that
-//!   replaces a chunk overwrites the pointer. The chunk stays as it is, and its number is reused
-//!   after a grace period.
-//! - On level 24 BN24 decides, and C24 counts only where BN24 is 0. A chunk is first stored in C24,
-//!   then BN24 becomes 0. An answer is stored in BN24 alone, so a reader that has seen the 0 still
-//!   finds the old chunk in C24. "No route" is stored in C24 first.
-//!
-//! Chunks have room to grow without moving. When the room is used up, the table asks for a rebuild.
-//!
 //! # Worked example
 //! The table of Figure 2, with the figure's levels 2, 4, 6 mapped to 16, 24, 32. Each pair of bits
 //! becomes the last two bits of its level, so `001*` becomes 0.0.2.0/23:
@@ -60,26 +47,21 @@
 //! - Updates take the changed intervals from the table itself
 //!   (`exposed`), so that no pushed trie is needed beside it.
 //!   Chunks are numbered without holes (`dense`), so an update may move
-//!   one, unless the table is shared.
+//!   one.
 //! - Where BN24 answers, C24 may still hold the number of an earlier chunk.
 //! - [`Engine::memory`] splits BN24 as Figure 4 does: one bit of each entry is B24, on chip, the
 //!   rest N24. All of BCN16 is on chip, as section 4.2 has it once B16, C16 and N16 are combined.
 //!   Figure 4, which separates them, has N16 off chip.
 
 mod levels;
+mod lookup;
 #[cfg(test)]
-mod tests;
-mod view;
+pub(crate) mod tests;
 
-pub use view::SailLView;
-
-use fibula::blocks::dense::{Owners, WordChunks};
+use fibula::blocks::dense::{ChunkArray, Owners};
 use fibula::blocks::pushing::{ANSWER, internal_nodes, paint_all, repaint, validate};
-use fibula::engine::{
-    About, Config, Cost, Engine, Figure, Persist, Persistence, Share, Sharing, Update, Updates, Width,
-};
-use fibula::memory::{Memory, Pages, Words, WordsView};
-use fibula::sections::{SectionWriter, Sections};
+use fibula::engine::{About, Config, Cost, Engine, Figure, Update, Updates, Width};
+use fibula::memory::{Array, Memory, Pages};
 use fibula::{Delta, Error, Rib};
 
 /// The greatest next-hop index: the 31 bits of a BCN16 entry beside the flag. Chunk ids, at most
@@ -105,11 +87,10 @@ const NO_ROUTE: u32 = 0;
 /// The arrays of SAIL_L and what updates need.
 #[derive(Debug)]
 pub struct SailL<W: Width> {
-    view: SailLView<W>,
-    bcn16: Words<u32>,
-    bn24: WordChunks<W, CHUNK>,
-    c24: WordChunks<u32, CHUNK>,
-    n32: WordChunks<W, CHUNK>,
+    bcn16: Array<u32>,
+    bn24: ChunkArray<W, CHUNK>,
+    c24: ChunkArray<u32, CHUNK>,
+    n32: ChunkArray<W, CHUNK>,
     /// The nodes of level 16 whose chunks bn24 and c24 hold.
     owners24: Owners<u32>,
     /// The nodes of level 24 whose chunks n32 holds.
@@ -120,60 +101,40 @@ pub struct SailL<W: Width> {
 
 impl<W: Width> SailL<W> {
     fn new(chunks24: usize, chunks32: usize, pages: Pages) -> Self {
-        let bcn16 = Words::filled(ANSWER, 1 << 16, pages);
-        let bn24 = WordChunks::new(pages, 1 + chunks24);
-        let c24 = WordChunks::new(pages, 1 + chunks24);
-        let n32 = WordChunks::new(pages, 1 + chunks32);
-        let view = SailLView { bcn16: bcn16.view(), bn24: bn24.view(), c24: c24.view(), n32: n32.view() };
         let mut engine = Self {
-            view,
-            bcn16,
-            bn24,
-            c24,
-            n32,
+            bcn16: Array::filled(ANSWER, 1 << 16, pages),
+            bn24: ChunkArray::new(pages, 1 + chunks24),
+            c24: ChunkArray::new(pages, 1 + chunks24),
+            n32: ChunkArray::new(pages, 1 + chunks32),
             owners24: Owners::from(NO_ROUTE + 1),
             owners32: Owners::from(NO_ROUTE + 1),
             cost: Cost::default(),
         };
-        engine.bn24.put(NO_ROUTE, W::default());
-        engine.c24.put(NO_ROUTE, NO_ROUTE);
-        engine.n32.put(NO_ROUTE, W::default());
+        engine.bn24.push(W::default());
+        engine.c24.push(NO_ROUTE);
+        engine.n32.push(W::default());
         engine
-    }
-
-    /// Updates the view after an array has moved.
-    fn show(&mut self) {
-        self.bn24.show_in(&mut self.view.bn24);
-        self.c24.show_in(&mut self.view.c24);
-        self.n32.show_in(&mut self.view.n32);
     }
 }
 
 impl<W: Width> Engine<u32> for SailL<W> {
-    type View = SailLView<W>;
+    type View = Self;
 
     fn build(rib: &Rib<u32>, config: &Config) -> Result<Self, Error> {
         let mut engine = Self::new(internal_nodes(rib, 16), internal_nodes(rib, 24), config.pages);
         paint_all(&mut engine, rib);
-        engine.show();
         Ok(engine)
     }
 
-    fn view(&self) -> &SailLView<W> {
-        &self.view
+    fn view(&self) -> &Self {
+        self
     }
 
     fn apply(&mut self, rib: &Rib<u32>, deltas: &[Delta<u32>]) -> Update {
-        let longer_than =
-            |level| deltas.iter().filter(move |d| d.prefix.len() > level && d.after.is_some()).count();
-        if self.owners24.room() < longer_than(16) || self.owners32.room() < longer_than(24) {
-            return Update::Rebuild;
-        }
         self.cost = Cost::default();
         for delta in deltas {
             repaint(self, rib, delta.prefix);
         }
-        self.show();
         Update::Applied(self.cost)
     }
 
@@ -189,67 +150,23 @@ impl<W: Width> Engine<u32> for SailL<W> {
     }
 
     fn figures(&self) -> Vec<Figure> {
-        // The first chunk of either level has no owner.
-        let in_use = |chunks: usize, owners: &Owners<u32>| chunks - 1 - (owners.numbers() - owners.len());
         vec![
-            Figure::count("chunks, level 24", in_use(self.bn24.chunks(), &self.owners24)),
-            Figure::count("chunks, level 32", in_use(self.n32.chunks(), &self.owners32)),
+            Figure::count("chunks, level 24", self.owners24.len()),
+            Figure::count("chunks, level 32", self.owners32.len()),
         ]
     }
 
     fn validate(&self, rib: &Rib<u32>) -> Result<(), String> {
         let chunks = [self.bn24.chunks(), self.c24.chunks(), self.n32.chunks()];
-        let numbers = [self.owners24.numbers() + 1, self.owners24.numbers() + 1, self.owners32.numbers() + 1];
+        let numbers = [self.owners24.len() + 1, self.owners24.len() + 1, self.owners32.len() + 1];
         if chunks != numbers {
             return Err(format!("{chunks:?} chunks in BN24, C24, N32; {numbers:?} numbers"));
         }
-        let nobody = self.c24.read(0..CHUNK).iter().all(|&chunk| chunk == NO_ROUTE)
-            && (0..CHUNK).all(|at| self.bn24.get(at) == W::default() && self.n32.get(at) == W::default());
+        let nobody = self.c24[..CHUNK].iter().all(|&chunk| chunk == NO_ROUTE)
+            && [&self.bn24, &self.n32].iter().all(|chunks| chunks[..CHUNK] == [W::default(); CHUNK]);
         if !nobody {
             return Err("chunk 0 is not all zeros".into());
         }
         validate(self, rib)
-    }
-
-    fn sharing() -> Option<Sharing<Self, u32>> {
-        Some(Sharing::of_engine())
-    }
-
-    fn persistence() -> Option<Persistence<Self, u32>> {
-        Some(Persistence::of_engine())
-    }
-}
-
-impl<W: Width> Share<u32> for SailL<W> {
-    fn share(&mut self) -> Option<SailLView<W>> {
-        let (chunks24, chunks32) = (self.owners24.share(usize::MAX), self.owners32.share(usize::MAX));
-        self.bn24.share(chunks24);
-        self.c24.share(chunks24);
-        self.n32.share(chunks32);
-        self.show();
-        Some(self.view.clone())
-    }
-
-    fn readers_passed(&mut self) {
-        self.owners24.readers_passed();
-        self.owners32.readers_passed();
-    }
-}
-
-impl<W: Width> Persist<u32> for SailL<W> {
-    fn save<'s>(&'s self, sections: &mut SectionWriter<'s>) {
-        sections.made("BCN16", &self.bcn16.to_vec());
-        sections.made("BN24", &self.bn24.chunks_to_vec());
-        sections.made("C24", &self.c24.chunks_to_vec());
-        sections.made("N32", &self.n32.chunks_to_vec());
-    }
-
-    fn open(sections: &Sections<'_>, _: &Config) -> Result<SailLView<W>, Error> {
-        Ok(SailLView {
-            bcn16: WordsView::holding(sections.array_of("BCN16", 1 << 16)?),
-            bn24: WordsView::holding(sections.array("BN24")?),
-            c24: WordsView::holding(sections.array("C24")?),
-            n32: WordsView::holding(sections.array("N32")?),
-        })
     }
 }

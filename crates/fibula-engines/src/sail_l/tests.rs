@@ -1,13 +1,13 @@
 //! The worked example of the module page, the limits, and the cost of updates.
 
 use super::*;
+use fibula::engine::Accesses;
 use fibula::engine::Lookup as _;
-use fibula::engine::{Accesses, Unmetered};
-use fibula::testing::{ViaView, apply, rib};
+use fibula::testing::{apply, rib};
 use fibula::{Limit, NextHop, Prefix};
 
 /// The table of the paper's Figure 2, its levels 2, 4, 6 mapped to 16, 24, 32.
-const FIGURE_2: [(&str, u32); 9] = [
+pub(crate) const FIGURE_2: [(&str, u32); 9] = [
     ("0.0.0.0/0", 6),  // *
     ("0.2.0.0/15", 4), // 1*
     ("0.1.0.0/16", 3), // 01*
@@ -27,13 +27,13 @@ fn build(rib: &Rib<u32>) -> SailL<u8> {
 fn the_worked_example() {
     let rib = rib(&FIGURE_2);
     let engine = build(&rib);
-    assert_eq!(engine.bcn16.read(0..5), [1, ANSWER | 3, ANSWER | 4, 2, ANSWER | 6]);
+    assert_eq!(engine.bcn16[0..5], [1, ANSWER | 3, ANSWER | 4, 2, ANSWER | 6]);
     let starts = |id: usize| id * CHUNK..id * CHUNK + 5;
-    let level_24 = |id| (engine.bn24.read(starts(id)), engine.c24.read(starts(id)));
-    assert_eq!(level_24(1), (vec![6, 6, 0, 1, 6], vec![0, 0, 1, 0, 0]));
-    assert_eq!(level_24(2), (vec![4, 4, 0, 7, 4], vec![0, 0, 2, 0, 0]));
-    assert_eq!(engine.n32.read(starts(1)), [3, 3, 3, 9, 3]);
-    assert_eq!(engine.n32.read(2 * CHUNK..3 * CHUNK), [vec![2; 2], vec![8; CHUNK - 2]].concat());
+    let level_24 = |id| (&engine.bn24[starts(id)], &engine.c24[starts(id)]);
+    assert_eq!(level_24(1), (&[6, 6, 0, 1, 6][..], &[0, 0, 1, 0, 0][..]));
+    assert_eq!(level_24(2), (&[4, 4, 0, 7, 4][..], &[0, 0, 2, 0, 0][..]));
+    assert_eq!(engine.n32[starts(1)], [3, 3, 3, 9, 3]);
+    assert_eq!(engine.n32[2 * CHUNK..3 * CHUNK], [vec![2; 2], vec![8; CHUNK - 2]].concat());
     assert_eq!((engine.bn24.chunks(), engine.n32.chunks()), (3, 3));
     let figures = [("chunks, level 24", 2), ("chunks, level 32", 2)];
     assert_eq!(engine.figures(), figures.map(|(name, count)| Figure::count(name, count)));
@@ -72,38 +72,13 @@ fn chunks_come_with_the_first_longer_route_and_go_with_the_last() {
     let cost = apply(&mut engine, &mut table, &both);
     // Node 0 of level 16 becomes a leaf again; the other chunk of either level moves into the hole.
     assert_eq!((cost.nodes_copied, engine.owners24.len(), engine.owners32.len()), (2, 1, 1));
-    assert_eq!((engine.bcn16.get(0), engine.bcn16.get(3)), (ANSWER | 6, 1));
+    assert_eq!((engine.bcn16[0], engine.bcn16[3]), (ANSWER | 6, 1));
     let cost = apply(&mut engine, &mut table, &[("0.0.2.0/23", 3), ("0.0.3.0/24", 1), ("0.0.2.3/32", 9)]);
     assert_eq!(cost.nodes_allocated, 2);
     assert_eq!(table, rib(&FIGURE_2));
     assert!(engine.memory().total() <= fresh + 64 * 1024);
     apply(&mut engine, &mut table, &FIGURE_2.map(|(prefix, _)| (prefix, 0)));
     assert_eq!((engine.bn24.chunks(), engine.n32.chunks(), engine.lookup(0)), (1, 1, 0));
-}
-
-#[test]
-fn a_view_follows_and_who_has_read_a_zero_still_finds_the_chunk() {
-    let mut table = rib(&FIGURE_2);
-    let mut engine = build(&table);
-    let view = engine.share().unwrap();
-    let slot = CHUNK + 2; // of 0.0.2.0/24, in the first chunk
-    apply(&mut engine, &mut table, &[("0.0.2.3/32", 0)]);
-    assert_eq!((view.lookup(0x0000_0203), view.bn24.get(slot), view.c24.get(slot)), (3, 3, 1));
-    assert_eq!(view.level_32(slot as u32, 3, &mut Unmetered), 9);
-    // Its number is reused after a grace period, and the slot may have a chunk again.
-    let host = ("0.0.2.4/32", 5);
-    apply(&mut engine, &mut table, &[host]);
-    assert_eq!((view.lookup(0x0000_0204), view.c24.get(slot)), (5, 3));
-    engine.readers_passed();
-    engine.readers_passed();
-    apply(&mut engine, &mut table, &[("0.3.3.1/32", 6), ("0.0.0.0/0", 0)]);
-    assert_eq!([0x0003_0301, 0x0000_0000, 0xFF00_0000].map(|address| view.lookup(address)), [6, 0, 0]);
-    assert_eq!((engine.owners32.numbers(), engine.owners32.len()), (3, 3));
-    let (before, room) = (table.clone(), engine.owners32.room() as u32);
-    let longer = (0..=room).map(|at| Prefix::containing(0x0B00_0000 | at << 8, 25));
-    let deltas: Vec<Delta<u32>> = longer.filter_map(|prefix| table.insert(prefix, NextHop(5))).collect();
-    assert_eq!(engine.apply(&table, &deltas), Update::Rebuild);
-    engine.validate(&before).unwrap();
 }
 
 #[test]

@@ -3,24 +3,12 @@
 
 use super::overlay::slot16;
 use super::*;
+use crate::sail_l::tests::FIGURE_2;
 use fibula::engine::Lookup;
 use fibula::engine::{Accesses, Config, Engine};
 use fibula::testing::{self, rib};
 use fibula::{Address, Fib, Route};
 use proptest::prelude::*;
-
-/// The table of the paper's Figure 2, its levels 2, 4, 6 mapped to 16, 24, 32.
-const FIGURE_2: [(&str, u32); 9] = [
-    ("0.0.0.0/0", 6),  // *
-    ("0.2.0.0/15", 4), // 1*
-    ("0.1.0.0/16", 3), // 01*
-    ("0.0.2.0/23", 3), // 001*
-    ("0.3.2.0/23", 7), // 111*
-    ("0.0.3.0/24", 1), // 0011*
-    ("0.3.2.0/24", 8), // 1110*
-    ("0.3.2.0/31", 2), // 11100*
-    ("0.0.2.3/32", 9), // 001011
-];
 
 fn build(ribs: &[&Rib<u32>]) -> SailM<u8> {
     let tables = SailM::build(ribs, Pages::Small).unwrap();

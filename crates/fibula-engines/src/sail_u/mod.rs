@@ -45,9 +45,6 @@
 //! part of the chunks below that the prefix owns. A withdrawn route leaves the next hops under
 //! cleared bits as they were.
 //!
-//! # Concurrent readers
-//! See `pivot`.
-//!
 //! # What differs from the paper
 //! - N24 marks a chunk with its highest bit, where the paper negates its number, and counts chunks
 //!   from 0.
@@ -60,7 +57,6 @@ mod tests;
 use crate::blocks::pivot::{BitMaps, NEXT_HOPS_MAX, PIVOT, PivotTable};
 use fibula::arch::prefetch;
 use fibula::engine::{About, Updates};
-use fibula::memory::{Published, Shareable};
 
 /// What the tools print about the engine.
 pub const ABOUT: About = About {
@@ -94,11 +90,11 @@ impl BitMaps for FourLevels {
     }
 
     #[inline(always)]
-    fn deepest(words: &[Published<u64>], address: u32) -> u32 {
-        let words: &[Published<u64>; WORDS] = words.try_into().expect("all words of the maps");
+    fn deepest(words: &[u64], address: u32) -> u32 {
+        let words: &[u64; WORDS] = words.try_into().expect("all words of the maps");
         let bit = |depth: usize, slot: u32| {
             let (word, bit) = Self::place(depth, slot as usize);
-            (u64::load(&words[word]) >> bit) as u32 & 1
+            (words[word] >> bit) as u32 & 1
         };
         let (b24, b18) = (bit(3, address >> 8), bit(2, address >> 14));
         let (b12, b6) = (bit(1, address >> 20), bit(0, address >> 26));
@@ -106,7 +102,7 @@ impl BitMaps for FourLevels {
     }
 
     #[inline(always)]
-    fn prefetch(words: &[Published<u64>], address: u32) {
+    fn prefetch(words: &[u64], address: u32) {
         prefetch(words, STARTS[3] + (address >> 14) as usize);
     }
 }

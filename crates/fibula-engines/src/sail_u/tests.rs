@@ -1,9 +1,9 @@
 //! Figure 2 of the paper pushed to four levels, and the one word that an update writes.
 
 use super::*;
-use fibula::engine::{Accesses, Config, Engine, Update};
-use fibula::engine::{Lookup as _, Share};
-use fibula::testing::{ViaView, apply, rib};
+use fibula::engine::Lookup as _;
+use fibula::engine::{Accesses, Config, Engine};
+use fibula::testing::{apply, rib};
 use fibula::{NextHop, Prefix, Rib};
 use proptest::prelude::*;
 
@@ -98,39 +98,6 @@ fn a_cover_on_the_same_level_takes_the_slots_back() {
         });
     assert_eq!(costs, [(0, 15), (0, 15), (0, 15), (1, 0)]);
     assert_eq!([0x0A00_0000, 0x0A00_0100].map(|address| engine.lookup(address)), [2, 0]);
-}
-
-#[test]
-fn what_is_above_a_new_bit_waits_for_readers() {
-    let mut table = rib(&[("10.0.0.0/8", 1), ("10.0.0.0/18", 2), ("10.0.1.0/25", 3)]);
-    let mut engine = build(&table);
-    let view = engine.share().unwrap();
-    apply(&mut engine, &mut table, &[("10.0.0.0/24", 4), ("10.0.1.0/25", 0)]);
-    let answers = |at: [u32; 2]| at.map(|address| view.lookup(address));
-    assert_eq!(answers([0x0A00_0000, 0x0A00_0100]), [4, 2]);
-    // A reader that missed the bit of the /24 must find the /18 as it was then. Nothing else waits.
-    let delta = table.remove("10.0.0.0/18".parse().unwrap()).unwrap();
-    for _ in 0..2 {
-        assert_eq!((engine.apply(&table, &[delta]), answers([0, 0x0A00_0100])), (Update::Waiting, [0, 2]));
-        engine.readers_passed();
-    }
-    assert!(matches!(engine.apply(&table, &[delta]), Update::Applied(_)));
-    assert_eq!(answers([0x0A00_0000, 0x0A00_0100]), [4, 1]);
-    apply(&mut engine, &mut table, &[("10.0.2.0/24", 5), ("11.0.0.0/8", 6)]);
-    assert_eq!(answers([0x0A00_0200, 0x0B00_0000]), [5, 6]);
-    // The order within a batch leaves little to wait for: a cover is announced after what is below
-    // it.
-    let deltas = [("10.0.3.0/24", 7), ("10.0.0.0/18", 8)];
-    let deltas =
-        deltas.map(|(prefix, next_hop)| table.set(prefix.parse().unwrap(), NextHop(next_hop)).unwrap());
-    assert_eq!(
-        (engine.apply(&table, &deltas), answers([0x0A00_0300, 0x0A00_0400])),
-        (Update::Waiting, [7, 1])
-    );
-    engine.readers_passed();
-    engine.readers_passed();
-    assert!(matches!(engine.apply(&table, &deltas), Update::Applied(_)));
-    engine.validate(&table).unwrap();
 }
 
 #[test]

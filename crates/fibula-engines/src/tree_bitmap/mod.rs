@@ -59,21 +59,17 @@
 //! - Each entry of the array stores the answer of the routes shorter than it as the first result of
 //!   its node, so that such a route is written in place. The length of the route that wrote it is
 //!   stored beside, so that an update need not look up all other routes.
-//! - In a shared table, strides of 4 change by copying all blocks on the path; see [the
-//!   block](crate::blocks::tree_bitmap).
 
 #[cfg(test)]
 mod tests;
 
-use crate::blocks::tree_bitmap::{InitialArray, InitialArrayView, MAX_WORDS, WORDS};
+use crate::blocks::tree_bitmap::{InitialArray, MAX_WORDS, WORDS};
 use fibula::arch::Isa;
 use fibula::engine::Stages;
 use fibula::engine::{
-    About, Config, Engine, Figure, LimitInfo, Lookup, Meter, ParameterInfo, Persist, Persistence, Share,
-    Sharing, Staging, Update, Updates, Width,
+    About, Config, Engine, Figure, LimitInfo, Lookup, Meter, ParameterInfo, Staging, Update, Updates, Width,
 };
 use fibula::memory::Memory;
-use fibula::sections::{SectionWriter, Sections};
 use fibula::{Address, Delta, Error, Family, Rib};
 
 /// What the tools print about the engine.
@@ -106,42 +102,15 @@ const INITIAL_BITS_ABOVE_7: u8 = 11;
 
 /// The compiled table, with one kind of node; see the [module page](self).
 #[derive(Debug)]
-pub struct TreeBitmap<A, W: Copy> {
-    view: TreeBitmapView<A, W>,
-    nodes: Nodes<A, W>,
-}
-
-#[derive(Debug)]
-enum Nodes<A, W: Copy> {
-    Stride4(InitialArray<A, W, u16>),
-    Stride5(InitialArray<A, W, u32>),
-    Stride6(InitialArray<A, W, u64>),
-    Stride7(InitialArray<A, W, u128>),
-}
-
-/// The compiled table as lookups read it.
-#[derive(Clone, Debug)]
-pub enum TreeBitmapView<A, W> {
+pub enum TreeBitmap<A, W: Copy> {
     /// Nodes of stride 4.
-    Stride4(InitialArrayView<A, W, u16>),
+    Stride4(InitialArray<A, W, u16>),
     /// Nodes of stride 5.
-    Stride5(InitialArrayView<A, W, u32>),
+    Stride5(InitialArray<A, W, u32>),
     /// Nodes of stride 6.
-    Stride6(InitialArrayView<A, W, u64>),
+    Stride6(InitialArray<A, W, u64>),
     /// Nodes of stride 7.
-    Stride7(InitialArrayView<A, W, u128>),
-}
-
-impl<A: Address, W: Width> Nodes<A, W> {
-    /// Returns the view that lookups read.
-    fn view(&self) -> TreeBitmapView<A, W> {
-        match self {
-            Self::Stride4(array) => TreeBitmapView::Stride4(array.view()),
-            Self::Stride5(array) => TreeBitmapView::Stride5(array.view()),
-            Self::Stride6(array) => TreeBitmapView::Stride6(array.view()),
-            Self::Stride7(array) => TreeBitmapView::Stride7(array.view()),
-        }
-    }
+    Stride7(InitialArray<A, W, u128>),
 }
 
 layouts!(($) with_table: Stride4, Stride5, Stride6, Stride7);
@@ -155,41 +124,29 @@ impl<A: Address, W: Width> TreeBitmap<A, W> {
     /// Builds within a limit of words. The tests make the limit small.
     fn build_within(rib: &Rib<A>, config: &Config, max_words: u64) -> Result<Self, Error> {
         let (routes, pages) = (rib.iter(), config.pages);
-        let nodes = match stride(config)? {
-            5 => Nodes::Stride5(InitialArray::build(routes, INITIAL_BITS_ABOVE_5, max_words, pages)?),
-            6 => Nodes::Stride6(InitialArray::build(routes, INITIAL_BITS_ABOVE_6, max_words, pages)?),
-            7 => Nodes::Stride7(InitialArray::build(routes, INITIAL_BITS_ABOVE_7, max_words, pages)?),
+        Ok(match stride(config)? {
+            5 => Self::Stride5(InitialArray::build(routes, INITIAL_BITS_ABOVE_5, max_words, pages)?),
+            6 => Self::Stride6(InitialArray::build(routes, INITIAL_BITS_ABOVE_6, max_words, pages)?),
+            7 => Self::Stride7(InitialArray::build(routes, INITIAL_BITS_ABOVE_7, max_words, pages)?),
             _ => {
                 let bits = initial_bits_above_4(A::FAMILY);
-                Nodes::Stride4(InitialArray::build(routes, bits, max_words, pages)?)
+                Self::Stride4(InitialArray::build(routes, bits, max_words, pages)?)
             }
-        };
-        Ok(Self { view: nodes.view(), nodes })
-    }
-
-    /// Updates the view after an array has moved.
-    fn show(&mut self) {
-        match (&self.nodes, &mut self.view) {
-            (Nodes::Stride4(array), TreeBitmapView::Stride4(view)) => array.show_in(view),
-            (Nodes::Stride5(array), TreeBitmapView::Stride5(view)) => array.show_in(view),
-            (Nodes::Stride6(array), TreeBitmapView::Stride6(view)) => array.show_in(view),
-            (Nodes::Stride7(array), TreeBitmapView::Stride7(view)) => array.show_in(view),
-            (nodes, view) => *view = nodes.view(),
-        }
+        })
     }
 }
 
-impl<A: Address, W: Width> Lookup<A> for TreeBitmapView<A, W> {
+impl<A: Address, W: Width> Lookup<A> for TreeBitmap<A, W> {
     type Width = W;
 
     #[inline(always)]
     fn lookup_metered<M: Meter>(&self, address: A, meter: &mut M) -> W {
-        with_table!(self, TreeBitmapView::array => array.find(address, meter))
+        with_table!(self, TreeBitmap::array => array.find(address, meter))
     }
 
     #[inline(always)]
     fn lookup_batch<I: Isa>(&self, _: I, addresses: &[A], next_hops: &mut [W]) {
-        with_table!(self, TreeBitmapView::array => array.find_all(addresses, next_hops));
+        with_table!(self, TreeBitmap::array => array.find_all(addresses, next_hops));
     }
 
     fn staging() -> Option<Staging<Self, A>> {
@@ -197,86 +154,47 @@ impl<A: Address, W: Width> Lookup<A> for TreeBitmapView<A, W> {
     }
 }
 
-impl<A: Address, W: Width> Stages<A> for TreeBitmapView<A, W> {
+impl<A: Address, W: Width> Stages<A> for TreeBitmap<A, W> {
     fn stages(&self) -> usize {
-        with_table!(self, TreeBitmapView::array => array.stages())
+        with_table!(self, TreeBitmap::array => array.stages())
     }
 
     #[inline(always)]
     fn run_stage<I: Isa>(&self, _: I, stage: usize, addresses: &[A], found: &mut [u64]) {
-        with_table!(self, TreeBitmapView::array => array.run_stage(stage, addresses, found));
+        with_table!(self, TreeBitmap::array => array.run_stage(stage, addresses, found));
     }
 }
 
 impl<A: Address, W: Width> Engine<A> for TreeBitmap<A, W> {
-    type View = TreeBitmapView<A, W>;
+    type View = Self;
 
     fn build(rib: &Rib<A>, config: &Config) -> Result<Self, Error> {
         Self::build_within(rib, config, MAX_WORDS)
     }
 
-    fn view(&self) -> &TreeBitmapView<A, W> {
-        &self.view
+    fn view(&self) -> &Self {
+        self
     }
 
     fn apply(&mut self, rib: &Rib<A>, deltas: &[Delta<A>]) -> Update {
-        let cost = with_table!(&mut self.nodes, Nodes::array => {
+        with_table!(self, TreeBitmap::array => {
             if !array.can_follow(deltas) {
                 // New nodes may not fit beside the old ones. They may fit alone.
                 return Update::Rebuild;
             }
-            array.follow(rib, deltas)
-        });
-        self.show();
-        Update::Applied(cost)
+            Update::Applied(array.follow(rib, deltas))
+        })
     }
 
     fn memory(&self) -> Memory {
-        with_table!(&self.nodes, Nodes::array => array.memory())
+        with_table!(self, TreeBitmap::array => array.memory())
     }
 
     fn figures(&self) -> Vec<Figure> {
-        with_table!(&self.nodes, Nodes::array => array.figures())
+        with_table!(self, TreeBitmap::array => array.figures())
     }
 
     fn validate(&self, rib: &Rib<A>) -> Result<(), String> {
-        with_table!(&self.nodes, Nodes::array => array.validate(rib.iter()))
-    }
-
-    fn sharing() -> Option<Sharing<Self, A>> {
-        Some(Sharing::of_engine())
-    }
-
-    fn persistence() -> Option<Persistence<Self, A>> {
-        Some(Persistence::of_engine())
-    }
-}
-
-impl<A: Address, W: Width> Share<A> for TreeBitmap<A, W> {
-    /// Shares the table if its nodes have stride 4: a reader cannot load a longer root in one word.
-    fn share(&mut self) -> Option<TreeBitmapView<A, W>> {
-        let Nodes::Stride4(array) = &mut self.nodes else { return None };
-        array.share();
-        self.show();
-        Some(self.view.clone())
-    }
-
-    fn readers_passed(&mut self) {
-        with_table!(&mut self.nodes, Nodes::array => array.readers_passed());
-    }
-}
-
-impl<A: Address, W: Width> Persist<A> for TreeBitmap<A, W> {
-    fn save<'s>(&'s self, sections: &mut SectionWriter<'s>) {
-        with_table!(&self.nodes, Nodes::array => array.save(sections));
-    }
-
-    fn open(sections: &Sections<'_>, config: &Config) -> Result<TreeBitmapView<A, W>, Error> {
-        Ok(match stride(config)? {
-            5 => TreeBitmapView::Stride5(InitialArray::open(sections, INITIAL_BITS_ABOVE_5)?),
-            6 => TreeBitmapView::Stride6(InitialArray::open(sections, INITIAL_BITS_ABOVE_6)?),
-            7 => TreeBitmapView::Stride7(InitialArray::open(sections, INITIAL_BITS_ABOVE_7)?),
-            _ => TreeBitmapView::Stride4(InitialArray::open(sections, initial_bits_above_4(A::FAMILY))?),
-        })
+        with_table!(self, TreeBitmap::array => array.validate(rib.iter()))
     }
 }

@@ -4,7 +4,7 @@
 use super::*;
 use crate::blocks::tree_bitmap::Node;
 use fibula::engine::{Accesses, Cost};
-use fibula::testing::{ViaView, apply, rib};
+use fibula::testing::{apply, rib};
 use fibula::{Applied, Change, Limit, NextHop, Prefix, Route};
 use proptest::prelude::*;
 
@@ -44,7 +44,7 @@ fn the_worked_example() {
     let levels = [13, 17, 21, 25, 29].map(|bits| (format!("nodes after {bits} bits"), 1));
     assert_eq!(figures[..3], expected.map(|(name, count)| (name.to_owned(), count)));
     assert_eq!(figures[3..], levels);
-    let Nodes::Stride4(array) = &engine.nodes else { panic!("not the default") };
+    let TreeBitmap::Stride4(array) = &engine else { panic!("not the default") };
     let (a, b) = (array.node(&[320]), array.node(&[320, 1]));
     assert_eq!((a.internal, a.external), (1 << 8 | 1, 1 << 1));
     assert_eq!((b.internal, b.external), (1 << 1 | 1 << 12, 1 << 8));

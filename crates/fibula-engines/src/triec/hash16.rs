@@ -1,18 +1,12 @@
 //! [`Hash16`]: the routes of 49 to 64 bits, found by one hash of the address.
-//!
-//! # Concurrent readers
-//! No entry moves. A new entry is written into a bucket before its key is. A removed entry leaves a
-//! key that no address has, and searches continue past it. Such a bucket is reused after a grace
-//! period, because until then a reader may still use the entry.
 
-use super::entry::{Counting, Entry15_6, SLOTS, Slots as _, overwrite};
+use super::entry::{Counting, Entry15_6, SLOTS};
 use super::extra::ExtraNhia;
 use super::nhi::Nhi;
 use fibula::Limit;
 use fibula::arch::{crc32c, prefetch};
-use fibula::blocks::retired::Retired;
 use fibula::engine::Meter;
-use fibula::memory::{Around, Pages, Pair, Published, Shareable, Words, WordsView};
+use fibula::memory::{Array, Pages};
 use zerocopy::FromZeros;
 
 /// What [`HASH16_ENTRIES_MAX`] limits, as errors name it.
@@ -25,22 +19,15 @@ pub const HASH16_ENTRIES_MAX: u64 = 1 << 25;
 /// the entry's key.
 pub(super) const SLOT_BITS: u32 = 6;
 
-/// The key of an unused bucket, which ends a search. Like the next two keys, it is outside
-/// 2000::/3.
+/// The key of an unused bucket, which ends a search. It is outside 2000::/3.
 const FREE: u64 = 0;
-
-/// The key of a removed entry that readers may still use.
-const GONE: u64 = 1;
-
-/// The key of a removed entry that all readers have passed.
-const PASSED: u64 = 2;
 
 /// An entry of the table: the paper's triple of prefix, next hop and pointer, for 64 neighbouring
 /// /64s.
 #[derive(Clone, Copy, Debug, FromZeros)]
 #[repr(C)]
 struct Bucket<N> {
-    /// The first 58 bits of the addresses, or the state of a bucket without an entry.
+    /// The first 58 bits of the addresses, or [`FREE`].
     key: u64,
     entry: Entry15_6<N>,
 }
@@ -48,58 +35,7 @@ struct Bucket<N> {
 impl<N> Bucket<N> {
     /// Returns whether it holds an entry.
     fn is_used(&self) -> bool {
-        self.key > PASSED
-    }
-}
-
-/// Stores the key last: a reader that loads it sees the entry.
-impl<N: Nhi> Around for Bucket<N> {
-    type Inner = Pair<u64, Entry15_6<N>>;
-
-    #[inline(always)]
-    fn around(Pair(key, entry): Self::Inner) -> Self {
-        Self { key, entry }
-    }
-
-    #[inline(always)]
-    fn inner(self) -> Self::Inner {
-        Pair(self.key, self.entry)
-    }
-}
-
-/// The part of the table that lookups read.
-#[derive(Clone, Debug)]
-pub(super) struct Hash16View<N: Nhi> {
-    buckets: WordsView<Bucket<N>>,
-    extra: WordsView<N>,
-}
-
-impl<N: Nhi> Hash16View<N> {
-    /// Returns the next-hop index for an address's first 64 bits, whose key has this hash; "no
-    /// route" if there is none.
-    #[inline(always)]
-    pub(super) fn get<C: Counting>(&self, high: u64, hash: u32, meter: &mut impl Meter) -> N {
-        let key = key_of(high);
-        let buckets = &self.buckets[..];
-        let mut at = home(hash, buckets.len());
-        while let Some(bucket) = buckets.get(at) {
-            let (found, entry) = bucket.parts().split();
-            let found = meter.load_word::<u64>(found);
-            if found == key {
-                return entry.get_beside::<C>((high % SLOTS as u64) as u32, &self.extra, meter);
-            }
-            if found == FREE {
-                break;
-            }
-            at = if at + 1 == buckets.len() { 0 } else { at + 1 };
-        }
-        N::NONE
-    }
-
-    /// Prefetches the bucket where a search for this hash begins.
-    #[inline(always)]
-    pub(super) fn prefetch(&self, hash: u32) {
-        prefetch(&self.buckets[..], home(hash, self.buckets.len()));
+        self.key != FREE
     }
 }
 
@@ -114,15 +50,9 @@ fn home(hash: u32, buckets: usize) -> usize {
 /// was free when it came.
 #[derive(Debug)]
 pub(super) struct Hash16<N: Nhi> {
-    buckets: Words<Bucket<N>>,
+    buckets: Array<Bucket<N>>,
     entries: usize,
-    /// In shared tables: the number of buckets of removed entries that searches still pass.
-    gone: usize,
     extra: ExtraNhia<N>,
-    /// The buckets whose entries were spread.
-    spread: Retired<usize>,
-    /// The buckets whose entries were removed.
-    retired: Retired<usize>,
     pages: Pages,
 }
 
@@ -143,67 +73,35 @@ impl<N: Nhi> Hash16<N> {
     /// This number of spare buckets never matters.
     const SPARE_IGNORED: usize = 16;
 
-    /// The buckets that a shared table has beyond those it needs, because it cannot grow.
-    const ROOM: usize = 1 << 12;
-
     pub(super) fn new(pages: Pages) -> Self {
-        let (buckets, extra) = (Words::zeroed(0, pages), ExtraNhia::new(pages));
-        let (spread, retired) = (Retired::new(), Retired::new());
-        Self { buckets, entries: 0, gone: 0, extra, spread, retired, pages }
+        Self { buckets: Array::zeroed(0, pages), entries: 0, extra: ExtraNhia::new(pages), pages }
     }
 
-    /// Shares the table: other threads may read it from now on.
-    pub(super) fn share(&mut self) {
-        self.move_to(Self::wanted(self.entries) + Self::ROOM);
-        self.extra.share();
-    }
-
-    /// Returns the view that lookups read.
-    pub(super) fn view(&self) -> Hash16View<N> {
-        Hash16View { buckets: self.buckets.view(), extra: self.extra.view() }
-    }
-
-    /// Updates `view` after an array has moved.
-    pub(super) fn show_in(&self, view: &mut Hash16View<N>) {
-        self.buckets.show_in(&mut view.buckets);
-        self.extra.show_in(&mut view.extra);
-    }
-
-    /// Ends a grace period: all readers have passed what was replaced before the previous call.
-    pub(super) fn readers_passed(&mut self) {
-        let spread: Vec<usize> = self.spread.readers_passed().collect();
-        for at in spread {
-            if self.key(at) > PASSED && !self.extra.pack(&self.buckets.places(at..at + 1)[0].1) {
-                self.spread.retire(at);
+    /// Returns the next-hop index for an address's first 64 bits, whose key has this hash; "no
+    /// route" if there is none.
+    #[inline(always)]
+    pub(super) fn get<C: Counting>(&self, high: u64, hash: u32, meter: &mut impl Meter) -> N {
+        let key = key_of(high);
+        let buckets = &self.buckets[..];
+        let mut at = home(hash, buckets.len());
+        while let Some(bucket) = buckets.get(at) {
+            let found = meter.load(&bucket.key);
+            if found == key {
+                let slot = (high % SLOTS as u64) as u32;
+                return bucket.entry.get_beside::<C>(slot, self.extra.indices(), meter);
             }
-        }
-        self.extra.readers_passed();
-        let passed: Vec<usize> = self.retired.readers_passed().collect();
-        for mut at in passed {
-            self.set_key(at, PASSED);
-            // A passed bucket before a free one can be free too: every search that reaches it ends
-            // at the next one.
-            while self.key(at) == PASSED && self.key(self.after(at)) == FREE {
-                self.set_key(at, FREE);
-                self.gone -= 1;
-                at = at.checked_sub(1).unwrap_or(self.buckets.len() - 1);
+            if found == FREE {
+                break;
             }
+            at = if at + 1 == buckets.len() { 0 } else { at + 1 };
         }
+        N::NONE
     }
 
-    /// Returns whether there are no entries.
-    pub(super) fn is_empty(&self) -> bool {
-        self.entries == 0
-    }
-
-    /// Returns whether one more entry may be written.
-    pub(super) fn has_room(&self) -> bool {
-        self.extra.has_room()
-    }
-
-    /// Returns whether so much is unused that a rebuild is worth it.
-    pub(super) fn is_wasteful(&self) -> bool {
-        self.extra.is_wasteful()
+    /// Prefetches the bucket where a search for this hash begins.
+    #[inline(always)]
+    pub(super) fn prefetch(&self, hash: u32) {
+        prefetch(&self.buckets[..], home(hash, self.buckets.len()));
     }
 
     /// Changes the slots of an entry. Adds the entry if it is missing, and removes it if no slot
@@ -214,36 +112,15 @@ impl<N: Nhi> Hash16<N> {
         change(&mut slots);
         let says_something = slots != [N::NONE; SLOTS];
         match found {
-            Some(at) if says_something => self.write(at, &slots),
+            Some(at) if says_something => self.extra.replace(&mut self.buckets[at].entry, &slots),
             Some(at) => self.remove(at),
             None if says_something => self.insert(key, &slots),
             None => {}
         }
     }
 
-    fn write(&mut self, at: usize, slots: &[N; SLOTS]) {
-        let place = &self.buckets.places(at..at + 1)[0].1;
-        if overwrite::<N, u64, 4>(place, slots, &self.extra) {
-            return;
-        }
-        if self.extra.is_shared() {
-            self.extra.spread(place, slots);
-            self.spread.retire(at);
-        } else {
-            self.extra.replace::<u64, 4>(place, slots);
-        }
-    }
-
     fn slots(&self, at: usize) -> [N; SLOTS] {
-        self.buckets.get(at).entry.slots(&self.extra)
-    }
-
-    fn key(&self, at: usize) -> u64 {
-        self.buckets[at].parts().split().0.load()
-    }
-
-    fn set_key(&self, at: usize, key: u64) {
-        key.store(&self.buckets.places(at..at + 1)[0].0);
+        self.buckets[at].entry.slots(&self.extra)
     }
 
     /// Does what [`Self::edit`] does to one slot, if its entry is there.
@@ -273,16 +150,11 @@ impl<N: Nhi> Hash16<N> {
 
     fn close_holes(&mut self) {
         let old = self.extra.start_afresh();
-        let buckets = self.buckets.places(0..self.buckets.len());
-        self.extra.move_in::<u64, 4>(&old, buckets.iter().map(|Pair(_, entry)| entry));
+        self.extra.move_in(&old, self.buckets.iter_mut().map(|bucket| &mut bucket.entry));
     }
 
     /// Checks that `more` more entries fit.
     pub(super) fn check_room(&self, more: u64) -> Result<(), Limit> {
-        if self.extra.is_shared() {
-            let (taken, most) = ((self.entries + self.gone) as u64 + more, self.buckets.len() as u64 / 4 * 3);
-            Limit::check("Hash16 entries that fit beside each other", taken, most)?;
-        }
         Limit::check(HASH16_ENTRIES, self.entries as u64 + more, HASH16_ENTRIES_MAX)
     }
 
@@ -302,9 +174,8 @@ impl<N: Nhi> Hash16<N> {
     }
 
     /// Iterates over the buckets that hold an entry, with their indices.
-    fn used(&self) -> impl Iterator<Item = (usize, Bucket<N>)> {
-        let all = (0..self.buckets.len()).map(|at| (at, self.buckets.get(at)));
-        all.filter(|(_, bucket)| bucket.is_used())
+    fn used(&self) -> impl Iterator<Item = (usize, &Bucket<N>)> {
+        self.buckets.iter().enumerate().filter(|(_, bucket)| bucket.is_used())
     }
 
     /// Returns the number of entries that have an ExtraNHIA.
@@ -316,7 +187,7 @@ impl<N: Nhi> Hash16<N> {
     pub(super) fn longest_search(&self) -> usize {
         let len = self.buckets.len();
         let searched =
-            |(at, bucket): (usize, Bucket<N>)| (at + len - self.home(crc32c(bucket.key))) % len + 1;
+            |(at, bucket): (usize, &Bucket<N>)| (at + len - self.home(crc32c(bucket.key))) % len + 1;
         self.used().map(searched).max().unwrap_or(0)
     }
 
@@ -327,13 +198,9 @@ impl<N: Nhi> Hash16<N> {
         if (entries, entries) != (self.entries, fresh.entries) {
             return Err(format!("{entries} Hash16 entries of {}, expected {}", self.entries, fresh.entries));
         }
-        let gone = (0..self.buckets.len()).filter(|&at| [GONE, PASSED].contains(&self.key(at))).count();
-        if gone != self.gone {
-            return Err(format!("{gone} Hash16 entries are gone, expected {}", self.gone));
-        }
         let mut in_extra = 0;
         for (_, Bucket { key, entry }) in self.used() {
-            let of = |table: &Self| table.find(key).map(|at| table.slots(at));
+            let of = |table: &Self| table.find(*key).map(|at| table.slots(at));
             if of(self) != of(fresh) {
                 return Err(format!("Hash16 entry {key:#x}/58: not what a build gives, or not found"));
             }
@@ -349,7 +216,7 @@ impl<N: Nhi> Hash16<N> {
     fn find(&self, key: u64) -> Option<usize> {
         let mut at = self.home(crc32c(key));
         loop {
-            match self.buckets[..].get(at)?.parts().split().0.load() {
+            match self.buckets.get(at)?.key {
                 found if found == key => return Some(at),
                 FREE => return None,
                 _ => at = self.after(at),
@@ -360,21 +227,17 @@ impl<N: Nhi> Hash16<N> {
     /// Adds an entry in the first unused bucket from its home bucket on.
     fn insert(&mut self, key: u64, slots: &[N; SLOTS]) {
         self.entries += 1;
-        if self.entries * Self::SPREAD > self.buckets.len() && !self.extra.is_shared() {
+        if self.entries * Self::SPREAD > self.buckets.len() {
             self.move_to(Self::wanted(self.entries));
         }
         let at = self.place_for(key);
-        if self.key(at) == PASSED {
-            self.gone -= 1;
-            self.spread.retain(|&waiting| waiting != at);
-        }
-        self.buckets.set(at, Bucket { key, entry: self.extra.entry(slots) });
+        self.buckets[at] = Bucket { key, entry: self.extra.entry(slots) };
     }
 
     /// Returns the first unused bucket for a key.
     fn place_for(&self, key: u64) -> usize {
         let mut at = self.home(crc32c(key));
-        while ![FREE, PASSED].contains(&self.key(at)) {
+        while self.buckets[at].is_used() {
             at = self.after(at);
         }
         at
@@ -383,13 +246,7 @@ impl<N: Nhi> Hash16<N> {
     /// Frees a bucket.
     fn remove(&mut self, at: usize) {
         self.entries -= 1;
-        self.extra.release(&self.buckets.get(at).entry);
-        if self.extra.is_shared() {
-            self.set_key(at, GONE);
-            self.gone += 1;
-            self.retired.retire(at);
-            return;
-        }
+        self.extra.release(&self.buckets[at].entry);
         self.close(at);
         let wanted = Self::wanted(self.entries);
         if wanted + wanted / Self::SPARE + Self::SPARE_IGNORED < self.buckets.len() {
@@ -402,7 +259,7 @@ impl<N: Nhi> Hash16<N> {
         let mut at = hole;
         loop {
             at = self.after(at);
-            let bucket = self.buckets.get(at);
+            let bucket = self.buckets[at];
             if bucket.key == FREE {
                 break;
             }
@@ -410,18 +267,19 @@ impl<N: Nhi> Hash16<N> {
             // The bucket's distance from its home, and from the hole, counted around the end.
             let len = self.buckets.len();
             if (at + len - home) % len >= (at + len - hole) % len {
-                self.buckets.set(hole, bucket);
+                self.buckets[hole] = bucket;
                 hole = at;
             }
         }
-        self.buckets.set(hole, Bucket::new_zeroed());
+        self.buckets[hole] = Bucket::new_zeroed();
     }
 
     /// Moves all entries to a table of `buckets` buckets.
     fn move_to(&mut self, buckets: usize) {
-        let old = std::mem::replace(&mut self.buckets, Words::zeroed(buckets, self.pages));
-        for bucket in old.iter().map(Published::load).filter(Bucket::is_used) {
-            self.buckets.set(self.place_for(bucket.key), bucket);
+        let old = std::mem::replace(&mut self.buckets, Array::zeroed(buckets, self.pages));
+        for bucket in old.iter().filter(|bucket| bucket.is_used()) {
+            let at = self.place_for(bucket.key);
+            self.buckets[at] = *bucket;
         }
     }
 

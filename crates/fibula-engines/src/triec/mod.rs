@@ -68,25 +68,6 @@
 //! changed and packed again. A node is allocated with the first route below it and freed with the
 //! last.
 //!
-//! # Concurrent readers
-//!
-//! An entry is several words, which no reader can load at once. So in a shared table its BitAtlas
-//! does not change in place, and an NHI changes by one store. That is enough for changes of
-//! pointers, and of answers that leave the runs as they are.
-//!
-//! A change of the runs of a TrieC4/4 entry is written in a copy of its node, to which the NHI
-//! above then points. Nothing points to the entries of TrieC15/6 and Hash16, so such an entry is
-//! *spread*: one store replaces its BitAtlas by a pointer to the NHIs of all its slots. It is
-//! packed again after a grace period (`entry.rs` draws both). Replaced nodes, ExtraNHIAs and
-//! buckets of Hash16 are reused after a grace period.
-//!
-//! A reader finds its answer in one load, with two exceptions. The first is the 4th level, which
-//! stores an answer beside the flag, for addresses that Hash16 does not cover. So the withdrawal of
-//! a route from Hash16 waits ([`Update::Waiting`]) if a shorter one has changed that a reader may
-//! have read before. The second is the routes outside the trie, those longer than /64 or outside
-//! 2000::/3. They do not change in place: a change of one is a rebuild. The IPv6 table of 2026 and
-//! its updates have none.
-//!
 //! # What differs from the paper
 //!
 //! - **Wider NHIs.** 9 bits of next hop and 15 of pointer are enough for 511 next hops and 32,768
@@ -109,14 +90,14 @@
 //!   only where it is written.
 //! - **Bit 0 of a BitAtlas** counts as set even if it is not, for the same reason.
 //! - Nodes are numbered without holes (`dense`), so one may move when
-//!   another is removed. [`Engine::memory`] lists what finds them again, "node owners". In a shared
-//!   table none moves.
+//!   another is removed. [`Engine::memory`] lists what finds them again, "node owners".
 //! - The paper keeps all tables in SRAM chips beside the processor, so all parts count as off chip.
 
 mod entry;
 mod extra;
 mod figures;
 mod hash16;
+mod lookup;
 mod nhi;
 mod side;
 mod stages;
@@ -125,7 +106,6 @@ mod table;
 mod tests;
 mod update;
 mod validate;
-mod view;
 
 use entry::{Counting, FindFirstSet, PopCount};
 use fibula::arch::Isa;
@@ -133,15 +113,13 @@ use fibula::blocks::entry::in_order;
 use fibula::blocks::patricia;
 use fibula::engine::Stages;
 use fibula::engine::{
-    About, Config, Engine, Figure, LimitInfo, Lookup, Meter, ParameterInfo, Share, Sharing, Staging, Update,
-    Updates, Width,
+    About, Config, Engine, Figure, LimitInfo, Lookup, Meter, ParameterInfo, Staging, Update, Updates, Width,
 };
 use fibula::memory::{Memory, Pages};
 use fibula::{Delta, Error, Limit, Rib};
 use nhi::{Nhi16, Nhi32, Nhi64};
 use side::Side;
 use table::Table;
-use view::TableView;
 
 pub use figures::{EXTRA_NHIA_PERCENT, LAST_NHI_BITS, NHI_BITS};
 pub use hash16::HASH16_ENTRIES_MAX;
@@ -176,15 +154,12 @@ const NHI: ParameterInfo = ParameterInfo {
 /// The compiled table; see the [module page](self).
 #[derive(Debug)]
 pub struct TrieC<W: Width> {
-    /// What lookups read, including the routes outside the trie.
-    view: TrieCView<W>,
     layout: Layout,
+    /// The routes outside the trie.
+    side: Side<W>,
+    count_by: CountBy,
     /// The number of routes when it was built.
     routes_built: usize,
-    /// Whether the table is shared.
-    shared: bool,
-    /// Whether the last update returned [`Update::Waiting`].
-    waited: bool,
 }
 
 /// The table by the widths of its next-hop indices: those that may point, and those that only
@@ -214,31 +189,14 @@ enum CountBy {
     FindFirstSet,
 }
 
-/// Calls a function of the view with the type that counts.
+/// Calls a method with the type that counts.
 macro_rules! counting {
-    ($count_by:expr, $view:ident.$function:ident($($argument:expr),+)) => {
+    ($count_by:expr, $table:ident.$function:ident($($argument:expr),+)) => {
         match $count_by {
-            CountBy::PopCount => $view.$function::<PopCount, _>($($argument),+),
-            CountBy::FindFirstSet => $view.$function::<FindFirstSet, _>($($argument),+),
+            CountBy::PopCount => $table.$function::<PopCount, _>($($argument),+),
+            CountBy::FindFirstSet => $table.$function::<FindFirstSet, _>($($argument),+),
         }
     };
-}
-
-/// A table of any layout as lookups read it.
-#[derive(Clone, Debug)]
-enum LayoutView {
-    Bits16(TableView<Nhi16, Nhi16>),
-    Bits32Over16(TableView<Nhi32, Nhi16>),
-    Bits32(TableView<Nhi32, Nhi32>),
-    Bits64(TableView<Nhi64, Nhi64>),
-}
-
-/// The compiled table as lookups read it.
-#[derive(Clone, Debug)]
-pub struct TrieCView<W: Width> {
-    layout: LayoutView,
-    side: Side<W>,
-    count_by: CountBy,
 }
 
 layouts!(($) with_table: Bits16, Bits32Over16, Bits32, Bits64);
@@ -259,19 +217,9 @@ impl Layout {
             Widths::Bits64 => bits64(),
         }
     }
-
-    /// Returns the view that lookups read.
-    fn view(&self) -> LayoutView {
-        match self {
-            Self::Bits16(table) => LayoutView::Bits16(table.view()),
-            Self::Bits32Over16(table) => LayoutView::Bits32Over16(table.view()),
-            Self::Bits32(table) => LayoutView::Bits32(table.view()),
-            Self::Bits64(table) => LayoutView::Bits64(table.view()),
-        }
-    }
 }
 
-impl<W: Width> Lookup<u128> for TrieCView<W> {
+impl<W: Width> Lookup<u128> for TrieC<W> {
     type Width = W;
 
     #[inline(always)]
@@ -289,7 +237,7 @@ impl<W: Width> Lookup<u128> for TrieCView<W> {
     }
 }
 
-impl<W: Width> Stages<u128> for TrieCView<W> {
+impl<W: Width> Stages<u128> for TrieC<W> {
     fn stages(&self) -> usize {
         stages::STAGES
     }
@@ -300,40 +248,27 @@ impl<W: Width> Stages<u128> for TrieCView<W> {
     }
 }
 
-impl<W: Width> TrieCView<W> {
+impl<W: Width> TrieC<W> {
     #[inline(always)]
     fn search<C: Counting, M: Meter>(&self, address: u128, meter: &mut M) -> W {
-        with_table!(&self.layout, LayoutView::table => view::search::<C, _, _, _>(table, &self.side, address, meter))
+        with_table!(&self.layout, Layout::table => lookup::search::<C, _, _, _>(table, &self.side, address, meter))
     }
 
     #[inline(always)]
     fn search_all<C: Counting, I: Isa>(&self, isa: I, addresses: &[u128], next_hops: &mut [W]) {
-        with_table!(&self.layout, LayoutView::table => {
-            view::search_all::<C, _, _, _>(table, &self.side, isa, addresses, next_hops);
+        with_table!(&self.layout, Layout::table => {
+            lookup::search_all::<C, _, _, _>(table, &self.side, isa, addresses, next_hops);
         });
     }
 
     #[inline(always)]
     fn run<C: Counting, I: Isa>(&self, _: I, stage: usize, addresses: &[u128], found: &mut [u64]) {
-        with_table!(&self.layout, LayoutView::table => table.run_stage::<C, _>(&self.side, stage, addresses, found));
-    }
-}
-
-impl<W: Width> TrieC<W> {
-    /// Updates the view after an array has moved.
-    fn show(&mut self) {
-        match (&self.layout, &mut self.view.layout) {
-            (Layout::Bits16(table), LayoutView::Bits16(view)) => table.show_in(view),
-            (Layout::Bits32Over16(table), LayoutView::Bits32Over16(view)) => table.show_in(view),
-            (Layout::Bits32(table), LayoutView::Bits32(view)) => table.show_in(view),
-            (Layout::Bits64(table), LayoutView::Bits64(view)) => table.show_in(view),
-            (layout, view) => *view = layout.view(),
-        }
+        with_table!(&self.layout, Layout::table => table.run_stage::<C, _>(&self.side, stage, addresses, found));
     }
 }
 
 impl<W: Width> Engine<u128> for TrieC<W> {
-    type View = TrieCView<W>;
+    type View = Self;
 
     fn build(rib: &Rib<u128>, config: &Config) -> Result<Self, Error> {
         let count_by =
@@ -347,12 +282,11 @@ impl<W: Width> Engine<u128> for TrieC<W> {
         ];
         let layout = Layout::build(rib, config.choice("nhi", &widths)?, config.pages)?;
         let side = Side::build(rib, config.pages)?;
-        let view = TrieCView { layout: layout.view(), side, count_by };
-        Ok(Self { view, layout, routes_built: rib.len(), shared: false, waited: false })
+        Ok(Self { layout, side, count_by, routes_built: rib.len() })
     }
 
-    fn view(&self) -> &TrieCView<W> {
-        &self.view
+    fn view(&self) -> &Self {
+        self
     }
 
     fn apply(&mut self, rib: &Rib<u128>, deltas: &[Delta<u128>]) -> Update {
@@ -361,35 +295,19 @@ impl<W: Width> Engine<u128> for TrieC<W> {
             // rebuild.
             return Update::Rebuild;
         }
-        if self.shared
-            && (Side::<W>::is_touched(deltas)
-                || with_table!(&self.layout, Layout::table => table.is_wasteful()))
-        {
-            return Update::Rebuild;
-        }
         let announced = deltas.iter().filter(|delta| delta.after.is_some());
         let routes = announced.map(|delta| (delta.prefix, delta.after));
         let room = with_table!(&self.layout, Layout::table => table.check_room(routes));
-        if room.and_then(|()| self.view.side.check_room(deltas.len())).is_err() {
+        if room.and_then(|()| self.side.check_room(deltas.len())).is_err() {
             return Update::Rebuild;
         }
-        let followed = with_table!(&mut self.layout, Layout::table => table.follow(rib, &in_order(deltas)));
-        self.show();
-        let Ok(mut cost) = followed else {
-            // A grace period may free enough. If it already has, there is no room even without old
-            // data.
-            self.waited = !self.waited;
-            return if self.waited { Update::Waiting } else { Update::Rebuild };
-        };
-        self.waited = false;
-        if !self.shared {
-            cost += self.view.side.follow(rib, deltas);
-        }
+        let mut cost = with_table!(&mut self.layout, Layout::table => table.follow(rib, &in_order(deltas)));
+        cost += self.side.follow(rib, deltas);
         Update::Applied(cost)
     }
 
     fn memory(&self) -> Memory {
-        let (longer, outside) = self.view.side.bytes();
+        let (longer, outside) = self.side.bytes();
         with_table!(&self.layout, Layout::table => table.memory())
             .off_chip("routes past /64", longer)
             .off_chip("routes outside 2000::/3", outside)
@@ -401,23 +319,6 @@ impl<W: Width> Engine<u128> for TrieC<W> {
 
     fn validate(&self, rib: &Rib<u128>) -> Result<(), String> {
         with_table!(&self.layout, Layout::table => table.validate(rib))?;
-        self.view.side.validate(rib)
-    }
-
-    fn sharing() -> Option<Sharing<Self, u128>> {
-        Some(Sharing::of_engine())
-    }
-}
-
-impl<W: Width> Share<u128> for TrieC<W> {
-    fn share(&mut self) -> Option<TrieCView<W>> {
-        with_table!(&mut self.layout, Layout::table => table.share());
-        self.shared = true;
-        self.show();
-        Some(self.view.clone())
-    }
-
-    fn readers_passed(&mut self) {
-        with_table!(&mut self.layout, Layout::table => table.readers_passed());
+        self.side.validate(rib)
     }
 }

@@ -1,6 +1,5 @@
 //! [`Nhi`]: the next-hop index of Figure 3(a), in the paper's 16 bits and in two wider forms.
 
-use fibula::memory::{Word, word_around};
 use fibula::{Limit, NextHop};
 use std::fmt;
 use zerocopy::FromZeros;
@@ -19,7 +18,7 @@ const LEN_BITS: u32 = 6;
 /// Above the last level a set flag makes it a pointer to a node. On the last level and in Hash16 it
 /// has a next hop and length whether or not the flag is set, and the flag means that more-specific
 /// routes are below. All zeros: no route.
-pub(super) trait Nhi: Word + Default + Eq {
+pub(super) trait Nhi: Copy + fmt::Debug + Default + Eq + FromZeros + Send + Sync + 'static {
     /// The greatest next hop that fits between the flag and the length.
     const NEXT_HOPS_MAX: u32;
     /// The number of nodes of one level that its pointers reach.
@@ -76,8 +75,6 @@ macro_rules! nhi {
         impl $name {
             const FLAG: $int = 1 << (<$int>::BITS - 1);
         }
-
-        word_around!($name($int));
 
         impl Nhi for $name {
             const NEXT_HOPS_MAX: u32 = {

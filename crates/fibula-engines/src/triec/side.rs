@@ -1,24 +1,22 @@
 //! [`Side`]: the routes that the paper does not store, so that every table has exact answers.
 
 use super::table::{HASHED_TO, global_unicast};
-use super::update::is_inside;
 use fibula::blocks::patricia::{MAX_NODES, NODES, Patricia};
 use fibula::engine::{Cost, Width};
 use fibula::memory::Pages;
 use fibula::{Delta, Limit, NextHop, Prefix, Rib};
-use std::sync::Arc;
 
-/// A default for 2000::/3, and two trees. It does not change while the table is shared.
-#[derive(Clone, Debug)]
+/// A default for 2000::/3, and two trees.
+#[derive(Debug)]
 pub(super) struct Side<W: Width> {
     /// The answer for an address of 2000::/3 without a route in the trie: the next hop of 2000::/3
     /// itself or of a route around it. Figure 4's `Default-Next-HopID`.
     default: NextHop,
     /// The routes of 2000::/3 longer than 64 bits, looked up where a flag says that there are some
     /// near.
-    pub(super) longer: Arc<Patricia<u128, W>>,
+    pub(super) longer: Patricia<u128, W>,
     /// All routes that cover some address outside 2000::/3.
-    pub(super) outside: Arc<Patricia<u128, W>>,
+    pub(super) outside: Patricia<u128, W>,
 }
 
 /// Returns whether a route is in the first tree.
@@ -38,14 +36,9 @@ fn default(rib: &Rib<u128>) -> NextHop {
 impl<W: Width> Side<W> {
     pub(super) fn build(rib: &Rib<u128>, pages: Pages) -> Result<Self, Limit> {
         let plant = |of: fn(Prefix<u128>) -> bool| {
-            Patricia::plant(rib.iter().filter(|route| of(route.prefix)), pages).map(Arc::new)
+            Patricia::plant(rib.iter().filter(|route| of(route.prefix)), pages)
         };
         Ok(Self { default: default(rib), longer: plant(is_longer)?, outside: plant(is_outside)? })
-    }
-
-    /// Returns whether some of these changes concern it.
-    pub(super) fn is_touched(deltas: &[Delta<u128>]) -> bool {
-        deltas.iter().any(|delta| is_longer(delta.prefix) || !is_inside(delta.prefix))
     }
 
     /// Returns `next_hop` if it is one, or else the default.
@@ -60,8 +53,7 @@ impl<W: Width> Side<W> {
         Limit::check(NODES, (nodes + 2 * more) as u64, MAX_NODES)
     }
 
-    /// Applies changes that `rib` already holds. There must be [room](Self::check_room) and no
-    /// other reader.
+    /// Applies changes that `rib` already holds. There must be [room](Self::check_room).
     pub(super) fn follow(&mut self, rib: &Rib<u128>, deltas: &[Delta<u128>]) -> Cost {
         self.default = default(rib);
         let mut cost = Cost::default();
@@ -69,7 +61,7 @@ impl<W: Width> Side<W> {
             [(&mut self.longer, is_longer as fn(Prefix<u128>) -> bool), (&mut self.outside, is_outside)]
         {
             let changes = deltas.iter().filter(|delta| of(delta.prefix));
-            let followed = Arc::make_mut(tree).follow(changes);
+            let followed = tree.follow(changes);
             cost += followed.expect("there is room");
         }
         cost

@@ -7,12 +7,12 @@
 //! ```
 //! A lookup that goes on after the last level also looks in Hash16.
 
-use super::entry::{Counting, Slots as _};
+use super::entry::Counting;
 use super::hash16::key_of;
+use super::lookup::is_global;
 use super::nhi::Nhi;
 use super::side::Side;
-use super::table::LAST;
-use super::view::{TableView, is_global};
+use super::table::{LAST, Table};
 use fibula::NextHop;
 use fibula::arch::crc32c;
 use fibula::engine::{Unmetered, Width};
@@ -26,7 +26,7 @@ const BESIDE: usize = LAST + 1;
 /// The flag of a lookup that has not ended.
 const GOES_ON: u64 = 1 << 63;
 
-impl<N: Nhi, L: Nhi> TableView<N, L> {
+impl<N: Nhi, L: Nhi> Table<N, L> {
     /// Runs one stage of many lookups.
     #[inline(always)]
     pub(super) fn run_stage<C: Counting, W: Width>(
@@ -54,7 +54,7 @@ impl<N: Nhi, L: Nhi> TableView<N, L> {
             return 0;
         }
         let (entry, slot) = Self::root_place(high);
-        handed_on(self.root[entry].get_in_step::<C>(slot, &self.extra))
+        handed_on(self.root[entry].get_in_step::<C>(slot, self.extra.indices()))
     }
 
     /// Looks up an address in a level of TrieC4/4.
@@ -63,9 +63,9 @@ impl<N: Nhi, L: Nhi> TableView<N, L> {
         let pointer = N::pointer(found as u32 as usize);
         let (entry, slot) = Self::place_below(depth, pointer, (address >> 64) as u64);
         if depth < LAST {
-            return handed_on(self.levels[depth - 1][entry].get_in_step::<C>(slot, &self.extra));
+            return handed_on(self.levels[depth - 1][entry].get_in_step::<C>(slot, self.extra.indices()));
         }
-        let last = self.last[entry].get_in_step::<C>(slot, &self.last_extra);
+        let last = self.last[entry].get_in_step::<C>(slot, self.last_extra.indices());
         u64::from(last.next_hop().0) | if last.flag() { GOES_ON } else { 0 }
     }
 

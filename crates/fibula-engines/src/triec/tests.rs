@@ -6,7 +6,7 @@ use entry::{Counting, Entry15_6, FindFirstSet, PopCount};
 use fibula::blocks::dense::Owners;
 use fibula::engine::{Accesses, Cost};
 use fibula::testing::Oracle;
-use fibula::testing::{ViaView, apply, rib};
+use fibula::testing::{apply, rib};
 use fibula::{Address, Change, NextHop, Prefix, Route};
 use nhi::Nhi;
 use proptest::prelude::*;
@@ -53,7 +53,7 @@ fn figure_2_of_the_paper() {
         atlas: 0x0000_0001_0001_0001,
         nhia: [answer(a, 18), answer(b, 20), answer(a, 18), Nhi16::NONE],
     };
-    assert_eq!(table.root.get(0b000_0000_0000_1001), expected);
+    assert_eq!(table.root[0b000_0000_0000_1001], expected);
     assert_eq!(
         (PopCount::total_entropy(expected.atlas), PopCount::position_entropy(expected.atlas, 0b10_1010)),
         (3, 3)
@@ -74,10 +74,10 @@ fn figure_5_of_the_paper() {
     }
     let engine = build::<u8>(&rib);
     let table = papers(&engine);
-    let entry = table.root.get(9);
+    let entry = table.root[9];
     assert_eq!((entry.atlas, PopCount::position_entropy(entry.atlas, 12)), (1 << 13 | 1 << 12 | 1, 2));
     assert_eq!(entry.nhia[1], Nhi16::pointer(0));
-    let below = table.levels[0].get(0b0110);
+    let below = table.levels[0][0b0110];
     assert_eq!(
         (PopCount::position_entropy(below.atlas.into(), 0b1010), below.nhia[0]),
         (1, Nhi16::answer(NextHop(b), 28))
@@ -219,10 +219,8 @@ fn a_life_inside_2000_leaves_no_holes() {
 }
 
 /// Spoils a next-hop index of entry 9.
-fn set(table: &Table<Nhi16, Nhi16>, at: usize, nhi: Nhi16) {
-    let mut entry = table.root.get(9);
-    entry.nhia[at] = nhi;
-    table.root.set(9, entry);
+fn set(table: &mut Table<Nhi16, Nhi16>, at: usize, nhi: Nhi16) {
+    table.root[9].nhia[at] = nhi;
 }
 
 #[test]
@@ -272,7 +270,7 @@ fn validation_sees_what_is_wrong() {
     assert_eq!(more, "5 Hash16 entries of 5, expected 4");
 
     let mut engine = build::<u8>(&routes);
-    engine.view.side = Side::build(&rib(&[("::/0", 1)]), Pages::Small).unwrap();
+    engine.side = Side::build(&rib(&[("::/0", 1)]), Pages::Small).unwrap();
     let side = Engine::<u128>::validate(&engine, &routes).unwrap_err();
     assert_eq!(side, "the default is NextHop(1), expected NextHop(0)");
 }
@@ -351,46 +349,6 @@ fn follows_the_oracle(
     Ok(())
 }
 
-/// Does the same in a shared table: checks what readers see after each batch, with a grace period
-/// now and then.
-fn shared_it_follows_the_oracle(
-    changes: &[Change<u128>],
-    batch: usize,
-    passing: usize,
-    build: fn(&Rib<u128>) -> TrieC<u32>,
-) -> Result<(), TestCaseError> {
-    let mut rib = Rib::new();
-    let mut engine = build(&rib);
-    let mut view = engine.share().unwrap();
-    let probes: Vec<u128> = changes.iter().flat_map(|c| [c.prefix().first(), c.prefix().last()]).collect();
-    let mut answers = vec![u32::MAX; probes.len()];
-    let withdrawals: Vec<_> = changes.iter().map(|change| Change::Withdraw(change.prefix())).collect();
-    for (step, changes) in changes.chunks(batch).chain(withdrawals.chunks(batch)).enumerate() {
-        let deltas = rib.apply_all(changes.iter().copied()).deltas;
-        let mut update = engine.apply(&rib, &deltas);
-        if update == Update::Waiting {
-            engine.readers_passed();
-            engine.readers_passed();
-            update = engine.apply(&rib, &deltas);
-            prop_assert!(update != Update::Waiting);
-        }
-        if update == Update::Rebuild {
-            engine = build(&rib);
-            view = engine.share().unwrap();
-        }
-        for _ in 0..[0, 1, 3][(step + passing) % 3] {
-            engine.readers_passed();
-        }
-        engine.validate(&rib).map_err(TestCaseError::fail)?;
-        view.lookup_batch(fibula::arch::Scalar, &probes, &mut answers);
-        for (&probe, &answer) in probes.iter().zip(&answers) {
-            let expected = rib.longest_match(probe).map_or(0, |route| route.next_hop.0);
-            prop_assert_eq!((view.lookup(probe), answer), (expected, expected), "{:x}", probe);
-        }
-    }
-    Ok(())
-}
-
 /// The paper's count: accesses to the tables of the trie, and one hash, with its search.
 #[derive(Debug, Default)]
 struct Paper {
@@ -449,20 +407,5 @@ proptest! {
     #[test]
     fn in_64_bits_it_follows_the_oracle(changes in changes(u32::MAX), batch in 1..9_usize) {
         follows_the_oracle(&changes, batch, build)?;
-    }
-
-    #[test]
-    fn shared_in_16_bits(changes in changes(4), batch in 1..9_usize, passing in 0..3_usize) {
-        shared_it_follows_the_oracle(&changes, batch, passing, build)?;
-    }
-
-    #[test]
-    fn shared_in_32_bits_over_16(changes in changes(511), batch in 1..9_usize, passing in 0..3_usize) {
-        shared_it_follows_the_oracle(&changes, batch, passing, build_32_over_16)?;
-    }
-
-    #[test]
-    fn shared_in_64_bits(changes in changes(u32::MAX), batch in 1..9_usize, passing in 0..3_usize) {
-        shared_it_follows_the_oracle(&changes, batch, passing, build)?;
     }
 }

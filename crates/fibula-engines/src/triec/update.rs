@@ -1,16 +1,11 @@
 //! Updates, route by route. Entries whose stored lengths are to be replaced are written. A node is
 //! allocated with the first more-specific route below it and freed with the last.
-//!
-//! # Concurrent readers
-//! A lookup that Hash16 does not answer returns what it has read on the 4th level before. So an
-//! entry must not be removed from Hash16 while a reader may have read the level above before its
-//! last change. That withdrawal waits for a grace period after the change ([`Held`]).
 
 use super::entry::SLOTS;
 use super::hash16::{SLOT_BITS, key_of};
 use super::nhi::{NODES, Nhi};
 use super::table::{
-    HASHED_TO, Held, LAST, LEVELS, NODE_ENTRIES, NODE_SLOTS, Table, global_unicast, slot_of, slots_of,
+    HASHED_TO, LAST, LEVELS, NODE_ENTRIES, NODE_SLOTS, Table, global_unicast, slot_of, slots_of,
 };
 use fibula::blocks::expansion;
 use fibula::blocks::pushing::is_internal;
@@ -56,35 +51,27 @@ impl<N: Nhi, L: Nhi> Table<N, L> {
     /// A withdrawal may write the answer of a route whose own turn is still to come. It may also
     /// remove a node below which other routes still wait to be withdrawn; those then find nothing
     /// left to do.
-    ///
-    /// In a shared table it may stop before all is done. Then it must be called again after a grace
-    /// period.
-    pub(super) fn follow(&mut self, rib: &Rib<u128>, deltas: &[Delta<u128>]) -> Result<Cost, Held> {
+    pub(super) fn follow(&mut self, rib: &Rib<u128>, deltas: &[Delta<u128>]) -> Cost {
         self.cost = Cost::default();
         for &Delta { prefix, after, .. } in deltas.iter().filter(|delta| is_inside(delta.prefix)) {
-            let set_before = self.cost.entries_set;
             if after.is_some() {
-                self.announce(Route { prefix, next_hop: after })?;
+                self.announce(Route { prefix, next_hop: after });
             } else {
-                self.withdraw(rib, prefix)?;
-            }
-            let may_be_below = self.is_shared() && !self.hash16.is_empty();
-            if may_be_below && prefix.len() <= LEVELS[LAST] && self.cost.entries_set > set_before {
-                self.changed.retire(prefix);
+                self.withdraw(rib, prefix);
             }
         }
         if self.extra.has_many_holes() || self.last_extra.has_many_holes() {
             self.close_holes();
         }
         self.hash16.close_many_holes();
-        Ok(self.cost)
+        self.cost
     }
 
     /// Writes a route wherever no more-specific one is stored.
-    pub(super) fn announce(&mut self, Route { prefix, next_hop }: Route<u128>) -> Result<(), Held> {
+    pub(super) fn announce(&mut self, Route { prefix, next_hop }: Route<u128>) {
         let (address, len) = (prefix.first(), prefix.len());
         let depth = expansion::level_of(len, &LEVELS);
-        let node = self.node_for(depth.unwrap_or(LAST), address)?;
+        let node = self.node_for(depth.unwrap_or(LAST), address);
         if let Some(depth) = depth {
             let nhi = N::answer(next_hop, len);
             return self.paint(depth, node, slots_within(depth, prefix), nhi, |old| old <= len);
@@ -95,45 +82,37 @@ impl<N: Nhi, L: Nhi> Table<N, L> {
                 old <= hashed_len(prefix)
             });
         }
-        self.check_space()?;
         self.cost.entries_set += 1;
         let high = high(address);
         self.hash16.edit(key_of(high), |slots| {
             let slot = &mut slots[high as usize % SLOTS];
             *slot = slot.flagged(true);
         });
-        Ok(())
     }
 
     /// Gives the slots of a route to the next shorter one, and removes what only more-specific
     /// routes need.
-    fn withdraw(&mut self, rib: &Rib<u128>, prefix: Prefix<u128>) -> Result<(), Held> {
+    fn withdraw(&mut self, rib: &Rib<u128>, prefix: Prefix<u128>) {
         let (address, len) = (prefix.first(), prefix.len());
         match expansion::level_of(len, &LEVELS) {
             Some(depth) => {
                 if let Some(node) = self.node_at(depth, address) {
                     let nhi = inherited(rib, prefix.parent());
-                    self.paint(depth, node, slots_within(depth, prefix), nhi, |old| old == len)?;
+                    self.paint(depth, node, slots_within(depth, prefix), nhi, |old| old == len);
                 }
             }
             None if len <= HASHED_TO => {
                 let parent = rib.parent(prefix).filter(|parent| parent.prefix.len() > LEVELS[LAST]);
                 let nhi = parent.map_or(L::NONE, |p| L::answer(p.next_hop, hashed_len(p.prefix)));
-                if parent.is_none() && self.changed.iter().any(|above| above.covers(prefix)) {
-                    return Err(Held);
-                }
-                self.paint_hashed(prefix, nhi, |old| old == hashed_len(prefix))?;
+                self.paint_hashed(prefix, nhi, |old| old == hashed_len(prefix));
             }
             None => {
                 let flag = is_internal(rib, Prefix::containing(address, HASHED_TO));
-                self.check_space()?;
                 self.cost.entries_set += 1;
                 self.hash16.edit_slot(high(address), |nhi| nhi.flagged(flag));
             }
         }
-        self.check_space()?;
         self.prune(rib, prefix);
-        Ok(())
     }
 
     /// Writes an answer to those of some slots, and of the slots below them, whose lengths are to
@@ -141,11 +120,11 @@ impl<N: Nhi, L: Nhi> Table<N, L> {
     fn paint(
         &mut self,
         depth: usize,
-        mut node: usize,
+        node: usize,
         range: RangeInclusive<usize>,
         nhi: N,
         replaced: impl Fn(u8) -> bool + Copy,
-    ) -> Result<(), Held> {
+    ) {
         let per_entry = slots_of(depth);
         for entry in range.start() / per_entry..=range.end() / per_entry {
             let before = entry * per_entry;
@@ -154,9 +133,8 @@ impl<N: Nhi, L: Nhi> Table<N, L> {
             if depth < LAST {
                 for below in slots[within.clone()].iter().filter(|slot| slot.flag()) {
                     let all = 0..=NODE_ENTRIES * NODE_SLOTS - 1;
-                    self.paint(depth + 1, below.node(), all, nhi, replaced)?;
+                    self.paint(depth + 1, below.node(), all, nhi, replaced);
                 }
-                slots = self.slots(depth, node, entry);
             }
             let old = slots;
             for slot in &mut slots[within] {
@@ -165,25 +143,17 @@ impl<N: Nhi, L: Nhi> Table<N, L> {
                 }
             }
             if slots != old {
-                self.check_space()?;
-                node = self.set_slots(depth, node, entry, &slots);
+                self.set_slots(depth, node, entry, &slots);
             }
         }
-        Ok(())
     }
 
     /// Does what [`Self::paint`] does, for a route of 49 to 64 bits. Lengths are counted from 48.
-    fn paint_hashed(
-        &mut self,
-        prefix: Prefix<u128>,
-        nhi: L,
-        replaced: impl Fn(u8) -> bool,
-    ) -> Result<(), Held> {
+    fn paint_hashed(&mut self, prefix: Prefix<u128>, nhi: L, replaced: impl Fn(u8) -> bool) {
         let (first, last) = expansion::slots(prefix, HASHED_TO).into_inner();
         for key in key_of(first)..=key_of(last) {
             let from = if key == key_of(first) { first as usize % SLOTS } else { 0 };
             let to = if key == key_of(last) { last as usize % SLOTS } else { SLOTS - 1 };
-            self.check_space()?;
             self.cost.entries_set += 1;
             self.hash16.edit(key, |slots| {
                 for slot in slots[from..=to].iter_mut().filter(|slot| replaced(slot.len())) {
@@ -191,7 +161,6 @@ impl<N: Nhi, L: Nhi> Table<N, L> {
                 }
             });
         }
-        Ok(())
     }
 
     /// Returns the node of a depth that an address belongs to, if there is one.
@@ -204,9 +173,8 @@ impl<N: Nhi, L: Nhi> Table<N, L> {
 
     /// Returns the node of a depth that an address belongs to. Allocates it if it is missing, with
     /// all nodes above it. New nodes answer as the slot above did.
-    fn node_for(&mut self, depth: usize, address: u128) -> Result<usize, Held> {
-        self.check_space()?;
-        Ok((0..depth).fold(0, |node, depth| {
+    fn node_for(&mut self, depth: usize, address: u128) -> usize {
+        (0..depth).fold(0, |node, depth| {
             let nhi = self.slot(depth, node, address);
             if nhi.flag() {
                 return nhi.node();
@@ -214,7 +182,7 @@ impl<N: Nhi, L: Nhi> Table<N, L> {
             let below = self.push_node(depth + 1, nhi, high(address & u128::mask(LEVELS[depth])));
             self.edit_slot(depth, node, address, |_| N::pointer(below));
             below
-        }))
+        })
     }
 
     /// Returns the slot of an address in its node.
@@ -223,7 +191,7 @@ impl<N: Nhi, L: Nhi> Table<N, L> {
         self.slots(depth, node, slot / slots_of(depth))[slot % slots_of(depth)]
     }
 
-    /// Changes the slot of an address. There must be [room](Self::check_space).
+    /// Changes the slot of an address.
     pub(super) fn edit_slot(
         &mut self,
         depth: usize,

@@ -6,7 +6,7 @@ use fibula::arch::{Isa, Kernel, Level, dispatch};
 use fibula::engine::Unmetered;
 use fibula::memory::Pages;
 use fibula::{NextHop, Rib};
-use fibula_engines::blocks::tree_bitmap::{InitialArray, InitialArrayView, MAX_WORDS, Map};
+use fibula_engines::blocks::tree_bitmap::{InitialArray, MAX_WORDS, Map};
 use fibula_io::trace::TraceKind;
 use std::hint::black_box;
 use std::time::Instant;
@@ -18,7 +18,7 @@ const SAVED_NS: f64 = 40.0 / 0.7;
 const BITS: [u8; 2] = [13, 11];
 
 /// Looks addresses up, each after the answer to the one before. Returns the sum of the answers.
-struct Dependent<'l, M: Map, const LAZY: bool>(&'l InitialArrayView<u32, u32, M>, &'l [u32]);
+struct Dependent<'l, M: Map, const LAZY: bool>(&'l InitialArray<u32, u32, M>, &'l [u32]);
 
 impl<M: Map, const LAZY: bool> Kernel for Dependent<'_, M, LAZY> {
     type Output = u64;
@@ -38,14 +38,14 @@ impl<M: Map, const LAZY: bool> Kernel for Dependent<'_, M, LAZY> {
 /// Returns the nanoseconds of a lookup, the median of the passes, and the sum of the answers.
 fn time<M: Map, const LAZY: bool>(
     lab: &Lab,
-    view: &InitialArrayView<u32, u32, M>,
+    array: &InitialArray<u32, u32, M>,
     addresses: &[u32],
 ) -> (f64, u64) {
     let mut sum = 0;
     let mut passes: Vec<f64> = (0..lab.options.passes)
         .map(|_| {
             let start = Instant::now();
-            sum = dispatch(Level::best(), Dependent::<M, LAZY>(view, addresses));
+            sum = dispatch(Level::best(), Dependent::<M, LAZY>(array, addresses));
             start.elapsed().as_nanos() as f64 / addresses.len().max(1) as f64
         })
         .collect();
@@ -62,16 +62,15 @@ fn points_of<M: Map>(
 ) -> Result<Vec<Point>, Error> {
     let array = InitialArray::<u32, u32, M>::build(rib.iter(), bits, MAX_WORDS, Pages::Small)
         .map_err(|limit| Error::none(limit.to_string()))?;
-    let view = array.view();
     let checked = addresses.iter().take(1 << 16);
     let right = |address| rib.longest_match(address).map_or(NextHop::NONE, |route| route.next_hop).0;
     if let Some(address) =
-        { checked }.find(|&&address| view.find_by::<false>(address, &mut Unmetered) != right(address))
+        { checked }.find(|&&address| array.find_by::<false>(address, &mut Unmetered) != right(address))
     {
         return Err(Error::wrong(format!("{name} without lazy checking: {address:#x}")));
     }
-    let (lazy, sum) = time::<M, true>(lab, &view, addresses);
-    let (eager, other) = time::<M, false>(lab, &view, addresses);
+    let (lazy, sum) = time::<M, true>(lab, &array, addresses);
+    let (eager, other) = time::<M, false>(lab, &array, addresses);
     if sum != other {
         return Err(Error::wrong(format!("{name}: lazy and eager checking differ")));
     }

@@ -9,8 +9,7 @@ use crate::{Address, Error};
 /// An engine whose memory readers may read while it changes.
 ///
 /// Each address is then answered as before a change or as after it, and nothing that readers can
-/// reach moves. An engine that loads several words for one answer may ask for a grace period
-/// between two changes ([`Update::Waiting`](super::Update::Waiting)).
+/// reach moves.
 pub trait Share<A: Address>: Engine<A> {
     /// Returns a view of this engine's memory for readers on other threads; from now on
     /// [`apply`](Engine::apply) changes that memory while they read. Returns `None` if the present

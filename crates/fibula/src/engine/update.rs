@@ -13,10 +13,6 @@ pub enum Update {
     Rebuild,
     /// The new table does not fit; the engine answers for the old one.
     Limit(Limit),
-    /// Only from a [shared](super::Share) engine: a grace period must end first for what
-    /// was changed before, or just now. Some of these changes may have been made. Pass the same
-    /// ones again.
-    Waiting,
 }
 
 /// The cost of updates, in the papers' own units. A unit that an engine does not use stays 0.

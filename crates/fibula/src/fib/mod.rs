@@ -102,30 +102,20 @@ impl<A: Address> Fib<A> {
     /// If the new table exceeds a limit. This table then answers as before, and the caller undoes
     /// the deltas in its `rib` (see [`Delta::inverse`]).
     pub fn apply(&mut self, rib: &Rib<A>, deltas: &[Delta<A>]) -> Result<Applied, Error> {
-        match self.follow(rib, deltas)? {
-            Some(applied) => Ok(applied),
-            None => self.rebuild(rib),
-        }
-    }
-
-    /// As [`Fib::apply`]. Returns `None` if a grace period has to end first; the caller then passes
-    /// the same changes again.
-    pub(crate) fn follow(&mut self, rib: &Rib<A>, deltas: &[Delta<A>]) -> Result<Option<Applied>, Error> {
         let greatest = deltas.iter().map(|delta| delta.after).max().unwrap_or_default();
         self.entry.about.check_next_hop(greatest)?;
         if greatest > self.whole.width().max() || self.is_outdated(rib, deltas.len()) {
-            return self.rebuild(rib).map(Some);
+            return self.rebuild(rib);
         }
         match self.whole.engine_mut().apply(rib, deltas) {
             Update::Applied(cost) => {
                 if let Some(choice) = &mut self.choice {
                     choice.follow(deltas);
                 }
-                Ok(Some(Applied::InPlace(cost)))
+                Ok(Applied::InPlace(cost))
             }
             Update::Limit(limit) => Err(limit.into()),
-            Update::Rebuild => self.rebuild(rib).map(Some),
-            Update::Waiting => Ok(None),
+            Update::Rebuild => self.rebuild(rib),
         }
     }
 

@@ -14,10 +14,6 @@ use std::time::Duration;
 /// copy: many batches.
 const MOMENT: Duration = Duration::from_millis(10);
 
-/// How long a change in place may sleep for readers before a table is built instead: about as long
-/// as a build takes.
-const BUILD: Duration = Duration::from_millis(100);
-
 /// How many tables may wait for a grace period.
 const MOST_RETIRED: usize = 4;
 
@@ -189,8 +185,8 @@ impl<A: Address> Attached<A> {
     /// before [`publish`](Self::publish). On an error nothing has changed.
     pub(super) fn prepare(&mut self, rib: &Rib<A>, deltas: &[Delta<A>]) -> Result<Applied, Error> {
         match &mut self.way {
-            Way::InPlace { .. } => {
-                let applied = self.change_in_place(rib, deltas)?;
+            Way::InPlace { writer, .. } => {
+                let applied = writer.apply(rib, deltas)?;
                 if applied == Applied::Rebuilt {
                     self.publish_rebuilt();
                 }
@@ -222,27 +218,6 @@ impl<A: Address> Attached<A> {
                 }
                 applied
             }
-        }
-    }
-
-    /// Changes what readers see, with a grace period as often as the engine asks for one. If
-    /// readers do not pass in time, rebuilds the table.
-    fn change_in_place(&mut self, rib: &Rib<A>, deltas: &[Delta<A>]) -> Result<Applied, Error> {
-        let mut waiting = Waiting::at_most(BUILD);
-        loop {
-            let Way::InPlace { writer, told } = &mut self.way else { return Ok(Applied::Rebuilt) };
-            if let Some(applied) = writer.follow(rib, deltas)? {
-                return Ok(applied);
-            }
-            *told = self.published.advance();
-            if !waiting.until(|| self.published.has_passed(*told)) {
-                return writer.rebuild(rib);
-            }
-            // Once for what was changed before, and once for what was changed just now: readers
-            // have passed both.
-            writer.readers_passed();
-            writer.readers_passed();
-            *told = self.published.advance();
         }
     }
 

@@ -154,25 +154,6 @@ unsafe impl<A: Shareable, B: Shareable> Shareable for Pair<A, B> {
     }
 }
 
-impl<A: Shareable, B: Shareable> Published<Pair<A, B>> {
-    /// Returns the two elements, each to be loaded by itself.
-    #[inline(always)]
-    pub fn split(&self) -> (&Published<A>, &Published<B>) {
-        let (first, second) = (&raw const self.0.0, &raw const self.0.1);
-        // SAFETY: a `Published` is its atomic, transparently. Both are borrowed from the pair.
-        unsafe { (&*first.cast(), &*second.cast()) }
-    }
-}
-
-impl<T: Shareable, const N: usize> Published<[T; N]> {
-    /// Returns the elements, each to be loaded by itself.
-    #[inline(always)]
-    pub fn elements(&self) -> &[Published<T>; N] {
-        // SAFETY: as above.
-        unsafe { &*(&raw const self.0).cast() }
-    }
-}
-
 /// Returns the elements of all arrays in order.
 #[must_use]
 #[inline(always)]
@@ -180,24 +161,6 @@ pub fn flattened<T: Shareable, const N: usize>(arrays: &[Published<[T; N]>]) -> 
     // SAFETY: a `Published` is its atomic, transparently, and an array of arrays is all their
     // elements. They are borrowed as long as the arrays.
     unsafe { std::slice::from_raw_parts(arrays.as_ptr().cast(), arrays.len() * N) }
-}
-
-impl<T: Shareable, const N: usize> Published<[T; N]> {
-    /// Returns consecutive elements as one array.
-    #[inline(always)]
-    pub fn together(elements: &[Published<T>; N]) -> &Self {
-        // SAFETY: as above.
-        unsafe { &*(&raw const *elements).cast() }
-    }
-}
-
-impl<T: Around> Published<T> {
-    /// Returns the integers that the value consists of.
-    #[inline(always)]
-    pub fn parts(&self) -> &Published<T::Inner> {
-        // SAFETY: as above; both have the same atomic.
-        unsafe { &*(&raw const self.0).cast() }
-    }
 }
 
 /// Defines a type around one integer word: `word_around!(Entry(u32))`. The type must be

@@ -1,8 +1,8 @@
 //! [`Below`]: the pivot level's next hops and chunk numbers, and the chunks.
 
-use fibula::blocks::dense::{Owners, WordChunks};
+use fibula::blocks::dense::{ChunkArray, Owners};
 use fibula::engine::{Cost, Meter, Width};
-use fibula::memory::{Memory, Pages, Published, Words, WordsView};
+use fibula::memory::{Array, Memory, Pages};
 use fibula::{NextHop, Prefix};
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
@@ -30,39 +30,11 @@ pub(super) const CHUNK: usize = 256;
 /// least about half full.
 const ORDERED_BYTES: usize = 10;
 
-/// N24 and N32 as lookups read them.
-#[derive(Clone, Debug)]
-pub(super) struct BelowView<W: Width> {
-    n24: WordsView<u32>,
-    n32: WordsView<W>,
-}
-
-impl<W: Width> BelowView<W> {
-    /// Returns N24 with its length, so that no index of 24 bits, nor [`NOBODY`], needs a bounds
-    /// check.
-    #[inline(always)]
-    pub(super) fn n24(&self) -> &[Published<u32>; SLOTS + 1] {
-        self.n24[..].try_into().expect("one entry a /24 and nobody's")
-    }
-
-    /// Returns the answer of an address whose bit of B24 is set: one or two loads.
-    #[inline(always)]
-    pub(super) fn next_hop(&self, address: u32, meter: &mut impl Meter) -> W {
-        let n24: u32 = meter.load_word(&self.n24()[(address >> 8) as usize]);
-        if n24 & CHUNK_FLAG == 0 {
-            return W::narrow(NextHop(n24));
-        }
-        meter.load_word::<W>(&self.n32[(n24 << 8 | (address & 255)) as usize])
-    }
-}
-
 /// N24 and N32.
 #[derive(Debug)]
 pub(super) struct Below<W: Width> {
-    /// The entry of a slot without a bit keeps its old value, because readers may have seen the bit
-    /// before.
-    n24: Words<u32>,
-    n32: WordChunks<W, CHUNK>,
+    n24: Array<u32>,
+    n32: ChunkArray<W, CHUNK>,
     /// The slots of level 24 whose chunks `n32` holds.
     owners: Owners<u32>,
     /// The same slots in order, so that a short route finds the chunks below it.
@@ -72,48 +44,40 @@ pub(super) struct Below<W: Width> {
 impl<W: Width> Below<W> {
     pub(super) fn new(chunks: usize, pages: Pages) -> Self {
         Self {
-            n24: Words::zeroed(SLOTS + 1, pages),
-            n32: WordChunks::new(pages, chunks),
+            n24: Array::zeroed(SLOTS + 1, pages),
+            n32: ChunkArray::new(pages, chunks),
             owners: Owners::from(0),
             ordered: BTreeSet::new(),
         }
     }
 
-    /// Lets others read from now on.
-    pub(super) fn share(&mut self) {
-        self.n32.share(self.owners.share(usize::MAX));
+    /// Returns N24 with its length, so that no index of 24 bits, nor [`NOBODY`], needs a bounds
+    /// check.
+    #[inline(always)]
+    pub(super) fn n24(&self) -> &[u32; SLOTS + 1] {
+        self.n24[..].try_into().expect("one entry a /24 and nobody's")
     }
 
-    /// Returns what lookups read.
-    pub(super) fn view(&self) -> BelowView<W> {
-        BelowView { n24: self.n24.view(), n32: self.n32.view() }
-    }
-
-    /// Updates `view` if the chunks have moved.
-    pub(super) fn show_in(&self, view: &mut BelowView<W>) {
-        self.n32.show_in(&mut view.n32);
-    }
-
-    /// Ends a grace period: what was replaced before the previous call may be reused.
-    pub(super) fn readers_passed(&mut self) {
-        self.owners.readers_passed();
-    }
-
-    /// Returns the number of chunks that may be created before chunks have to move.
-    pub(super) fn room(&self) -> usize {
-        self.owners.room()
+    /// Returns the answer of an address whose bit of B24 is set: one or two loads.
+    #[inline(always)]
+    pub(super) fn next_hop(&self, address: u32, meter: &mut impl Meter) -> W {
+        let n24 = meter.load(&self.n24()[(address >> 8) as usize]);
+        if n24 & CHUNK_FLAG == 0 {
+            return W::narrow(NextHop(n24));
+        }
+        meter.load(&self.n32[(n24 << 8 | (address & 255)) as usize])
     }
 
     /// Returns the chunk below a slot of level 24, if it has one.
     pub(super) fn chunk(&self, slot: usize) -> Option<u32> {
-        let n24 = self.n24.get(slot);
-        (n24 & CHUNK_FLAG != 0 && self.owns_chunk(slot)).then_some(n24 ^ CHUNK_FLAG)
+        let n24 = self.n24[slot];
+        (n24 & CHUNK_FLAG != 0).then_some(n24 ^ CHUNK_FLAG)
     }
 
     /// Sets the next hop of a slot of level 24 without a chunk.
     pub(super) fn set(&mut self, slot: usize, next_hop: NextHop) {
         debug_assert!(self.chunk(slot).is_none(), "a chunk is lost");
-        self.n24.set(slot, next_hop.0);
+        self.n24[slot] = next_hop.0;
     }
 
     /// Creates a chunk with these answers below a slot that has none.
@@ -125,25 +89,25 @@ impl<W: Width> Below<W> {
     ) {
         let chunk = self.owners.push(slot as u32);
         self.ordered.insert(slot as u32);
-        self.n32.put(chunk, W::default());
+        self.n32.push(W::default());
         let start = chunk as usize * CHUNK;
         for (slots, next_hop) in answers {
-            self.n32.fill(start + slots.start()..start + slots.end() + 1, W::narrow(next_hop));
+            self.n32[start..][slots].fill(W::narrow(next_hop));
         }
-        // Stored last, so that a reader that finds the chunk finds it filled.
-        self.n24.set(slot, CHUNK_FLAG | chunk);
+        self.n24[slot] = CHUNK_FLAG | chunk;
         cost.nodes_allocated += 1;
         cost.entries_set += 1 + CHUNK as u64;
     }
 
-    /// Removes the chunk below a slot; the last chunk takes its number, unless others read. The
-    /// caller then replaces the entry of N24, or clears the slot's bit.
+    /// Removes the chunk below a slot; the last chunk takes its number. The entry of N24 holds "no
+    /// route" then.
     pub(super) fn remove(&mut self, slot: usize, cost: &mut Cost) {
         let Some(chunk) = self.chunk(slot) else { return };
         self.ordered.remove(&(slot as u32));
+        self.n24[slot] = 0;
         self.n32.swap_remove(chunk);
         if let Some(owner) = self.owners.swap_remove(chunk) {
-            self.n24.set(owner as usize, CHUNK_FLAG | chunk);
+            self.n24[owner as usize] = CHUNK_FLAG | chunk;
             cost.nodes_copied += 1;
             cost.entries_set += 1 + CHUNK as u64;
         }
@@ -155,7 +119,7 @@ impl<W: Width> Below<W> {
         let start = chunk as usize * CHUNK;
         let entries = start + (first & 255) as usize..start + (last & 255) as usize + 1;
         cost.entries_set += u64::from(last - first) + 1;
-        self.n32.fill(entries, W::narrow(next_hop));
+        self.n32[entries].fill(W::narrow(next_hop));
     }
 
     /// Returns the nodes under a prefix that have chunks, in order.
@@ -166,7 +130,7 @@ impl<W: Width> Below<W> {
 
     /// Returns the entry of N24 of a slot.
     pub(super) fn n24_at(&self, slot: usize) -> u32 {
-        self.n24.get(slot)
+        self.n24[slot]
     }
 
     /// Returns whether a slot owns a chunk, whatever its entry of N24 says.
@@ -179,20 +143,20 @@ impl<W: Width> Below<W> {
     }
 
     /// Returns the entries of N32 below a slot.
-    pub(super) fn n32(&self, slot: usize) -> Option<Vec<W>> {
+    pub(super) fn n32(&self, slot: usize) -> Option<&[W]> {
         let chunk = self.chunk(slot).filter(|&chunk| (chunk as usize) < self.n32.chunks())?;
-        Some(self.n32.read(WordChunks::<W, CHUNK>::places(chunk)))
+        Some(&self.n32[chunk as usize * CHUNK..][..CHUNK])
     }
 
     #[cfg(test)]
     pub(super) fn spoil(&mut self, slot: usize, at: usize, answer: W) {
         let chunk = self.chunk(slot).expect("a chunk") as usize;
-        self.n32.set(chunk * CHUNK + at, answer);
+        self.n32[chunk * CHUNK + at] = answer;
     }
 
     #[cfg(test)]
     pub(super) fn misdirect(&mut self, slot: usize) {
-        self.n24.set(slot, CHUNK_FLAG | (self.n24.get(slot) + 1));
+        self.n24[slot] = CHUNK_FLAG | (self.n24[slot] + 1);
     }
 
     pub(super) fn add_to(&self, memory: Memory) -> Memory {
@@ -205,8 +169,7 @@ impl<W: Width> Below<W> {
     /// Checks that there are as many chunks and owners as the table has internal nodes, and that no
     /// chunk is lost.
     pub(super) fn validate(&self, internal: usize) -> Result<(), String> {
-        let free = self.owners.numbers() - self.owners.len();
-        let chunks = [self.owners.len(), self.ordered.len(), self.n32.chunks() - free, internal];
+        let chunks = [self.owners.len(), self.ordered.len(), self.n32.chunks(), internal];
         if chunks.iter().any(|&count| count != internal) {
             return Err(format!("chunks owned, in order, kept and needed: {chunks:?}"));
         }
@@ -215,7 +178,7 @@ impl<W: Width> Below<W> {
                 return Err(format!("chunk {chunk} is lost to {owner:#x}"));
             }
         }
-        if self.n24.get(SLOTS) != 0 {
+        if self.n24[SLOTS] != 0 {
             return Err("nobody's entry of N24 is not 0".into());
         }
         Ok(())

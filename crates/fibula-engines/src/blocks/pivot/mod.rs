@@ -21,44 +21,27 @@
 //! N32[chunk << 8 | (a & 255)]     next hop, as wide as the answers    256 entries a chunk
 //! ```
 //!
-//! # Concurrent readers
-//! All words are atomic, and a shared table may be read while it changes. A next hop is written
-//! before its bit is set. It stays when the bit is cleared, for readers that have seen the bit.
-//! Neighbouring bits in one word change in a single store. A chunk is filled before N24 points to
-//! it, and a removed chunk keeps its contents until a grace period has ended.
-//!
-//! That is enough for one change. But a lookup reads several levels, the longest first, and not at
-//! one moment. A reader that missed a bit just before it was set goes on to the levels above, and
-//! must find there what was there then. So a change above waits until all readers have passed a
-//! quiescent state since the bits below it were set ([`settling`](super::settling)).
-//!
-//! The changes of a batch are ordered so that few have to wait: announcements first, the longest
-//! first; then withdrawals, the shortest first. That order also hides what is above and still to be
-//! changed.
-//!
 //! [`PivotTable`] is all of SAIL_B and SAIL_U except for the one thing in which they differ: which
 //! levels there are, and where their bits are stored. That is [`BitMaps`], which each engine
 //! implements.
 
 mod below;
+mod lookup;
 #[cfg(test)]
 mod testing;
 mod update;
 mod validate;
-mod view;
 
-use super::settling::Settling;
 use below::Below;
-use fibula::blocks::entry::in_order;
 use fibula::blocks::expansion::{level_of, slots};
 use fibula::blocks::pushing::internal_nodes;
-use fibula::engine::{Config, Cost, Engine, Figure, Share, Sharing, Update, Width};
-use fibula::memory::{Memory, Pages, Published, Words};
+use fibula::engine::{Config, Cost, Engine, Figure, Update, Width};
+use fibula::memory::{Array, Memory, Pages};
 use fibula::{Delta, Error, Prefix, Rib};
 use std::fmt::Debug;
+use std::marker::PhantomData;
 
 pub use below::NEXT_HOPS_MAX;
-pub use view::PivotView;
 
 /// The level whose bit says "here or longer".
 pub const PIVOT: u8 = 24;
@@ -84,25 +67,23 @@ pub trait BitMaps: Clone + Debug + Send + Sync + 'static {
     /// Returns the depth plus 1 of the deepest level that has a bit for an address, or 0 if none
     /// has. This is Algorithm 1 for the batch path, without its branches, which are as good as
     /// random.
-    fn deepest(words: &[Published<u64>], address: u32) -> u32;
+    fn deepest(words: &[u64], address: u32) -> u32;
 
     /// Prefetches those words of an address that are usually not in the nearest caches.
-    fn prefetch(words: &[Published<u64>], address: u32);
+    fn prefetch(words: &[u64], address: u32);
 }
 
 /// Bit maps and next-hop arrays to level 24, and chunks below it.
 #[derive(Debug)]
 pub struct PivotTable<W: Width, B: BitMaps> {
-    view: PivotView<W, B>,
-    words: Words<u64>,
+    words: Array<u64>,
     /// The next hops of the levels above the pivot, each from [`Row::start`] on; entry 0 holds "no
     /// route".
-    next_hops: Words<W>,
+    next_hops: Array<W>,
     below: Below<W>,
-    /// The nodes whose bits were set and that some reader may have missed.
-    settling: Settling,
     /// The cost so far of the update in progress.
     cost: Cost,
+    maps: PhantomData<B>,
 }
 
 /// The next hops of a level above the pivot. That of an address is at index
@@ -155,11 +136,13 @@ impl<W: Width, B: BitMaps> PivotTable<W, B> {
 
     fn new(chunks: usize, pages: Pages) -> Self {
         let above: usize = B::LEVELS[..Self::PIVOT_DEPTH].iter().map(|&level| 1 << level).sum();
-        let words = Words::zeroed(B::WORDS, pages);
-        let next_hops = Words::zeroed(1 + above, pages);
-        let below = Below::new(chunks, pages);
-        let view = PivotView::of(words.view(), next_hops.view(), below.view());
-        Self { view, words, next_hops, below, settling: Settling::default(), cost: Cost::default() }
+        Self {
+            words: Array::zeroed(B::WORDS, pages),
+            next_hops: Array::zeroed(1 + above, pages),
+            below: Below::new(chunks, pages),
+            cost: Cost::default(),
+            maps: PhantomData,
+        }
     }
 
     /// Returns the depth of the level on which a route is stored, or `None` if it is longer than
@@ -171,35 +154,22 @@ impl<W: Width, B: BitMaps> PivotTable<W, B> {
     /// Returns whether the bit of a slot is set.
     pub(crate) fn bit(&self, depth: usize, slot: usize) -> bool {
         let (word, bit) = B::place(depth, slot);
-        self.words.get(word) >> bit & 1 == 1
+        self.words[word] >> bit & 1 == 1
     }
 
     /// Sets or clears the bits of adjacent slots of one word: those of `slot` + *i* for each bit
     /// *i* of `run`, whose lowest bit is set.
     fn set_bits(&mut self, depth: usize, slot: usize, run: u64, value: bool) {
         let (word, bit) = B::place(depth, slot);
-        let (old, run) = (self.words.get(word), run << bit);
+        let (old, run) = (self.words[word], run << bit);
         let new = if value { old | run } else { old & !run };
-        if new == old {
-            return;
-        }
-        self.cost.on_chip_writes += 1;
-        self.words.set(word, new);
-        if value {
-            // The first slot represents all: what is above one of them is above all.
-            self.settling.has_appeared(node(slot, B::LEVELS[depth]));
-        }
-    }
-
-    /// Returns whether a change of a prefix has to wait for readers that may have missed a bit
-    /// below it.
-    fn is_settling(&self, prefix: Prefix<u32>) -> bool {
-        Self::depth_of(prefix.len()).is_some_and(|depth| self.settling.is_below(prefix, B::LEVELS[depth]))
+        self.cost.on_chip_writes += u64::from(new != old);
+        self.words[word] = new;
     }
 }
 
 impl<W: Width, B: BitMaps> Engine<u32> for PivotTable<W, B> {
-    type View = PivotView<W, B>;
+    type View = Self;
 
     fn build(rib: &Rib<u32>, config: &Config) -> Result<Self, Error> {
         let mut table = Self::new(internal_nodes(rib, PIVOT), config.pages);
@@ -211,27 +181,18 @@ impl<W: Width, B: BitMaps> Engine<u32> for PivotTable<W, B> {
                 table.repaint_long(rib, route.prefix);
             }
         }
-        table.below.show_in(&mut table.view.below);
         Ok(table)
     }
 
-    fn view(&self) -> &PivotView<W, B> {
-        &self.view
+    fn view(&self) -> &Self {
+        self
     }
 
     fn apply(&mut self, rib: &Rib<u32>, deltas: &[Delta<u32>]) -> Update {
-        let longer = deltas.iter().filter(|delta| delta.prefix.len() > PIVOT && delta.after.is_some());
-        if self.below.room() < longer.count() {
-            return Update::Rebuild;
-        }
         self.cost = Cost::default();
-        for Delta { prefix, .. } in in_order(deltas) {
-            if self.is_settling(prefix) {
-                return Update::Waiting;
-            }
-            self.follow(rib, prefix);
+        for delta in deltas {
+            self.follow(rib, delta.prefix);
         }
-        self.below.show_in(&mut self.view.below);
         Update::Applied(self.cost)
     }
 
@@ -258,23 +219,5 @@ impl<W: Width, B: BitMaps> Engine<u32> for PivotTable<W, B> {
 
     fn validate(&self, rib: &Rib<u32>) -> Result<(), String> {
         self.contradiction(rib)
-    }
-
-    fn sharing() -> Option<Sharing<Self, u32>> {
-        Some(Sharing::of_engine())
-    }
-}
-
-impl<W: Width, B: BitMaps> Share<u32> for PivotTable<W, B> {
-    fn share(&mut self) -> Option<PivotView<W, B>> {
-        self.settling.share();
-        self.below.share();
-        self.below.show_in(&mut self.view.below);
-        Some(self.view.clone())
-    }
-
-    fn readers_passed(&mut self) {
-        self.below.readers_passed();
-        self.settling.readers_passed();
     }
 }

@@ -16,7 +16,7 @@ impl<W: Width, B: BitMaps> PivotTable<W, B> {
     }
 
     pub(crate) fn chunk_at(&self, slot: usize) -> Option<Vec<W>> {
-        self.below.n32(slot)
+        self.below.n32(slot).map(<[W]>::to_vec)
     }
 
     pub(crate) fn spoil_chunk_at(&mut self, slot: usize, at: usize, answer: W) {

@@ -1,6 +1,6 @@
 //! Updates: the run of bits and next hops of a route, and the chunks below.
 
-use super::{BitMaps, PIVOT, PivotTable, PivotView, node, run};
+use super::{BitMaps, PIVOT, PivotTable, node, run};
 use fibula::blocks::pushing::{exposed, is_internal, pushed};
 use fibula::engine::Width;
 use fibula::{NextHop, Prefix, Rib, Route};
@@ -22,7 +22,7 @@ impl<W: Width, B: BitMaps> PivotTable<W, B> {
         if depth == Self::PIVOT_DEPTH {
             self.below.set(slot, next_hop);
         } else {
-            self.next_hops.set(PivotView::<W, B>::entry(depth, slot), W::narrow(next_hop));
+            self.next_hops[Self::entry(depth, slot)] = W::narrow(next_hop);
         }
     }
 

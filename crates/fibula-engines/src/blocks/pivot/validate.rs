@@ -1,18 +1,17 @@
 //! The structural check: every bit and next hop is the one a fresh build would write, and no other
 //! bit is set.
 
-use super::{BitMaps, PIVOT, PivotTable, PivotView, node, run};
+use super::{BitMaps, PIVOT, PivotTable, node, run};
 use fibula::blocks::expansion::counts;
 use fibula::blocks::pushing::{internal_nodes, pushed};
 use fibula::engine::Width;
-use fibula::memory::Shareable;
 use fibula::{NextHop, Prefix, Rib};
 
 impl<W: Width, B: BitMaps> PivotTable<W, B> {
     /// Returns the first contradiction to the table as an error.
     pub(super) fn contradiction(&self, rib: &Rib<u32>) -> Result<(), String> {
         self.below.validate(internal_nodes(rib, PIVOT))?;
-        if self.next_hops.get(0) != W::default() {
+        if self.next_hops[0] != W::default() {
             return Err("nobody's next hop is not 0".into());
         }
         // Every slot of every route has its bit, and its next hop where no longer route or chunk
@@ -41,12 +40,12 @@ impl<W: Width, B: BitMaps> PivotTable<W, B> {
                 pushed(rib, node, 32)
                     .all(|(slots, hop)| chunk[slots].iter().all(|&found| found.widen() == hop))
             };
-            if !chunk.as_deref().is_some_and(sound) {
+            if !chunk.is_some_and(sound) {
                 return Err(format!("the chunk of {node} does not answer as the table"));
             }
         }
         // Every bit that should be set is; if the number of bits set is the same, no other is.
-        let set: u128 = self.words.iter().map(|word| u128::from(u64::load(word).count_ones())).sum();
+        let set: u128 = self.words.iter().map(|word| u128::from(word.count_ones())).sum();
         if set == bits { Ok(()) } else { Err(format!("{set} bits are set, {bits} should be")) }
     }
 
@@ -55,7 +54,7 @@ impl<W: Width, B: BitMaps> PivotTable<W, B> {
         if depth == Self::PIVOT_DEPTH {
             NextHop(self.below.n24_at(slot))
         } else {
-            self.next_hops.get(PivotView::<W, B>::entry(depth, slot)).widen()
+            self.next_hops[Self::entry(depth, slot)].widen()
         }
     }
 }

@@ -3,11 +3,10 @@
 
 use super::node::{Map, Node};
 use super::trie::Trie;
-use super::view::InitialArrayView;
 use fibula::blocks::entry::in_order;
 use fibula::blocks::expansion::slots;
 use fibula::engine::{Cost, Figure, Width};
-use fibula::memory::{Array, Memory, Pages, Word, Words};
+use fibula::memory::{Array, Memory, Pages};
 use fibula::{Address, Delta, Limit, NextHop, Prefix, Rib, Route};
 use std::iter::Peekable;
 use std::marker::PhantomData;
@@ -30,9 +29,8 @@ use std::marker::PhantomData;
 pub struct InitialArray<A, W: Copy, M: Map> {
     pub(super) bits: u8,
     pub(super) trie: Trie<W, M>,
-    pub(super) roots: Words<M::Root>,
-    /// One more than the length of the route that wrote an entry's answer, or 0 if none did. Only
-    /// the writer reads it.
+    pub(super) roots: Array<M::Words>,
+    /// One more than the length of the route that wrote an entry's answer, or 0 if none did.
     pub(super) written_by: Array<u8>,
     /// Whether entries keep their blocks when neither a route nor an answer is left.
     keeps_blocks: bool,
@@ -53,7 +51,7 @@ impl<A: Address, W: Width, M: Map> InitialArray<A, W, M> {
         let mut array = Self {
             bits,
             trie: Trie::new(max_words, pages)?,
-            roots: Words::filled(M::pack_root(Node::EMPTY), 1 << bits, pages),
+            roots: Array::filled(M::pack(Node::EMPTY), 1 << bits, pages),
             written_by: Array::zeroed(1 << bits, pages),
             keeps_blocks: false,
             family: PhantomData,
@@ -115,8 +113,7 @@ impl<A: Address, W: Width, M: Map> InitialArray<A, W, M> {
         self.bits
     }
 
-    /// Returns whether it can follow these changes: there is room for any of them and, where others
-    /// read, not far more is free than in use.
+    /// Returns whether there is room for any of these changes.
     #[must_use]
     pub fn can_follow(&self, deltas: &[Delta<A>]) -> bool {
         let words = |prefix: Prefix<A>| {
@@ -126,8 +123,7 @@ impl<A: Address, W: Width, M: Map> InitialArray<A, W, M> {
             let is_new = |slot: &usize| !self.root(*slot).has_block();
             if self.keeps_blocks { 0 } else { self.slots(prefix).filter(is_new).count() }
         };
-        !self.trie.is_wasteful()
-            && self.trie.has_room_for(deltas.iter().map(|delta| words(delta.prefix)).sum())
+        self.trie.has_room_for(deltas.iter().map(|delta| words(delta.prefix)).sum())
     }
 
     /// Follows a table that holds all changes of a batch already.
@@ -155,26 +151,9 @@ impl<A: Address, W: Width, M: Map> InitialArray<A, W, M> {
         }
     }
 
-    /// Ends a batch: closes holes, if there are too many and nobody else reads.
+    /// Ends a batch: closes holes, if there are too many.
     pub fn compact_if_worth_it(&mut self) {
-        self.trie.compact_if_worth_it(&self.roots, 1 << self.bits);
-    }
-
-    /// Returns the table as lookups read it.
-    #[must_use]
-    pub fn view(&self) -> InitialArrayView<A, W, M> {
-        let (roots, words) = (self.roots.view(), self.trie.view());
-        InitialArrayView { bits: self.bits, roots, words, kind: PhantomData }
-    }
-
-    /// Updates `view` if the words have moved.
-    pub fn show_in(&self, view: &mut InitialArrayView<A, W, M>) {
-        self.trie.show_in(&mut view.words);
-    }
-
-    /// See [`Share::readers_passed`](fibula::engine::Share::readers_passed).
-    pub fn readers_passed(&mut self) {
-        self.trie.readers_passed();
+        self.trie.compact_if_worth_it(&mut self.roots);
     }
 
     /// Returns the bytes by the paper's parts.
@@ -237,11 +216,11 @@ impl<A: Address, W: Width, M: Map> InitialArray<A, W, M> {
 
     #[inline(always)]
     pub(super) fn root(&self, slot: usize) -> Node<M> {
-        M::unpack_root(self.roots.get(slot))
+        M::unpack(self.roots[slot])
     }
 
-    pub(super) fn set_root(&self, slot: usize, root: Node<M>) {
-        self.roots.set(slot, M::pack_root(root));
+    pub(super) fn set_root(&mut self, slot: usize, root: Node<M>) {
+        self.roots[slot] = M::pack(root);
     }
 
     /// Returns every entry's prefix and root.
@@ -306,12 +285,5 @@ impl<A: Address, W: Width, M: Map> InitialArray<A, W, M> {
             self.trie.node(node.child(path).expect("a child"), &mut fibula::engine::Unmetered)
         };
         way[1..].iter().fold(self.root(way[0] as usize), step)
-    }
-}
-
-impl<A: Address, W: Width, M: Map<Root: Word>> InitialArray<A, W, M> {
-    /// Lets others read from now on; see [`Trie::share`].
-    pub fn share(&mut self) {
-        self.trie.share();
     }
 }

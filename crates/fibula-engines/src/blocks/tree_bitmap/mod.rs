@@ -41,7 +41,7 @@
 //! ```
 //! Either is found by counting bits of its own map alone. Next hops are 8, 16 or 32 bits wide, as
 //! the table needs. They are stored beside the nodes, so their width does not widen a node. A root
-//! of stride 4 is one word of 64 bits, an entry of the array.
+//! is stored as any other node.
 //!
 //! # Worked example
 //! Figure 1 of the second paper, stride 3: node A has the prefixes * (P1) and 01* (P2) and children
@@ -68,37 +68,17 @@
 //! It has its word in the root's block whether there is a cover or not. So a cover that comes or
 //! goes writes one word of each root below it, and moves no block. Costs are counted as in the
 //! paper's Table IV; see [`InitialArray`].
-//!
-//! # Concurrent readers
-//! A lookup reads what a node answers on the way back, after the nodes below it. A reader that
-//! missed a longer route, because it appeared a moment later, must find above it what was there
-//! before. No order of stores guarantees that, because each of two changes, the longer route's and
-//! then the shorter one's, is right by itself.
-//!
-//! So where others read, routes and children of a block never change. A change copies the blocks
-//! from its own up to the root, at most 192 bytes a level, and stores the root, a word of 64 bits.
-//! That word therefore shows a reader a single moment of all that its address may find below,
-//! however late it continues. Replaced blocks are reused after a grace period.
-//!
-//! Only the answer above a root is written in place, in the root's own block. A reader that found
-//! nothing below loads it last. If the root is still current, so is the answer, and nothing has
-//! appeared below it meanwhile. If not, the replaced block has kept the answer of its last moment.
-//!
-//! Batches of many changes come [in the order](fibula::blocks::entry::in_order) that takes each
-//! address from its old answer to its new one in a single step. Nothing moves to close holes; a
-//! trie asks to be rebuilt when there is no room, or when far more is free than in use. A root of
-//! stride 7 is nine words, which a reader cannot load in one piece, so such a trie is not shared.
 
 mod initial_array;
+mod lookup;
 mod node;
 #[cfg(test)]
 mod tests;
 mod trie;
 mod update;
 mod validate;
-mod view;
 
 pub use initial_array::InitialArray;
+pub use lookup::LANES;
 pub use node::{Map, Node};
 pub use trie::{MAX_WORDS, Trie, WORDS};
-pub use view::{InitialArrayView, LANES};

@@ -1,7 +1,6 @@
 //! [`Map`]: the bit maps of a node and the words they are stored in; [`Node`]: two of them and a
 //! block.
 
-use fibula::memory::{Published, Shareable};
 use fibula::{Address, Prefix};
 use std::fmt::Debug;
 use std::ops::{BitAnd, BitOr, Not};
@@ -15,26 +14,18 @@ pub trait Map:
     /// The empty map.
     const NONE: Self;
     /// A node as words of 32 bits.
-    type Words: Shareable + AsRef<[u32]>;
-    /// A node as a root: in one piece where there is an integer that large.
-    type Root: Shareable;
+    type Words: Copy + Debug + Send + Sync + AsRef<[u32]> + 'static;
     /// The number of words of a node.
     const WORDS: usize = size_of::<Self::Words>() / size_of::<u32>();
 
     /// Returns the words of the node that begins at `words[at]`.
-    fn place(words: &[Published<u32>], at: usize) -> &Published<Self::Words>;
+    fn place(words: &[u32], at: usize) -> &Self::Words;
 
     /// Returns the node that these words hold.
     fn unpack(words: Self::Words) -> Node<Self>;
 
     /// Returns the words of a node.
     fn pack(node: Node<Self>) -> Self::Words;
-
-    /// Returns the node that a root holds.
-    fn unpack_root(root: Self::Root) -> Node<Self>;
-
-    /// Returns a node as a root.
-    fn pack_root(node: Node<Self>) -> Self::Root;
 
     /// Returns the map with one bit set.
     fn bit(position: u32) -> Self;
@@ -62,19 +53,17 @@ pub trait Map:
 }
 
 /// Implements [`Map`] for an integer of 2^`stride` bits, given the conversions of a node to and
-/// from `words` words, and of these to and from a root.
+/// from `words` words.
 macro_rules! map {
-    ($int:ty, stride: $stride:literal, words: $words:literal, unpack: $unpack:expr, pack: $pack:expr,
-     root: $root:ty, apart: $apart:expr, as_one: $as_one:expr) => {
+    ($int:ty, stride: $stride:literal, words: $words:literal, unpack: $unpack:expr, pack: $pack:expr) => {
         impl Map for $int {
             const STRIDE: u8 = $stride;
             const NONE: Self = 0;
             type Words = [u32; $words];
-            type Root = $root;
 
             #[inline(always)]
-            fn place(words: &[Published<u32>], at: usize) -> &Published<[u32; $words]> {
-                Published::together(words[at..at + $words].try_into().expect("as many as asked for"))
+            fn place(words: &[u32], at: usize) -> &[u32; $words] {
+                words[at..at + $words].try_into().expect("as many as asked for")
             }
 
             #[inline(always)]
@@ -84,15 +73,6 @@ macro_rules! map {
 
             fn pack(node: Node<Self>) -> Self::Words {
                 $pack(node)
-            }
-
-            #[inline(always)]
-            fn unpack_root(root: $root) -> Node<Self> {
-                Self::unpack($apart(root))
-            }
-
-            fn pack_root(node: Node<Self>) -> $root {
-                $as_one(Self::pack(node))
             }
 
             #[inline(always)]
@@ -146,15 +126,12 @@ pub(super) use map;
 
 map! { u16, stride: 4, words: 2,
     unpack: |[maps, block]: [u32; 2]| Node { internal: maps as u16, external: (maps >> 16) as u16, block },
-    pack: |node: Node<u16>| [u32::from(node.external) << 16 | u32::from(node.internal), node.block],
-    root: u64, apart: |root: u64| [root as u32, (root >> 32) as u32],
-    as_one: |[maps, block]: [u32; 2]| u64::from(block) << 32 | u64::from(maps)
+    pack: |node: Node<u16>| [u32::from(node.external) << 16 | u32::from(node.internal), node.block]
 }
 
 map! { u32, stride: 5, words: 3,
     unpack: |[internal, external, block]: [u32; 3]| Node { internal, external, block },
-    pack: |node: Node<u32>| [node.internal, node.external, node.block],
-    root: [u32; 3], apart: |root| root, as_one: |words| words
+    pack: |node: Node<u32>| [node.internal, node.external, node.block]
 }
 
 map! { u64, stride: 6, words: 5,
@@ -166,8 +143,7 @@ map! { u64, stride: 6, words: 5,
         let halves = |map: u64| [map as u32, (map >> 32) as u32];
         let ([i0, i1], [e0, e1]) = (halves(node.internal), halves(node.external));
         [i0, i1, e0, e1, node.block]
-    },
-    root: [u32; 5], apart: |root| root, as_one: |words| words
+    }
 }
 
 map! { u128, stride: 7, words: 9,
@@ -177,8 +153,7 @@ map! { u128, stride: 7, words: 9,
     pack: |node: Node<u128>| {
         let ([i0, i1, i2, i3], [e0, e1, e2, e3]) = (split(node.internal), split(node.external));
         [i0, i1, i2, i3, e0, e1, e2, e3, node.block]
-    },
-    root: [u32; 9], apart: |root| root, as_one: |words| words
+    }
 }
 
 /// Returns four words as one integer, the least significant first.

@@ -4,14 +4,13 @@
 use super::node::{Map, Node, map, path};
 use super::{InitialArray, LANES, MAX_WORDS, Trie, WORDS};
 use fibula::engine::{Cost, Unmetered, Width};
-use fibula::memory::{Pages, Published};
+use fibula::memory::Pages;
 use fibula::{Address, Delta, Limit, NextHop, Prefix, Rib, Route};
 use proptest::prelude::*;
 
 map! { u8, stride: 3, words: 2,
     unpack: |[maps, block]: [u32; 2]| Node { internal: maps as u8, external: (maps >> 8) as u8, block },
-    pack: |node: Node<u8>| [u32::from(node.external) << 8 | u32::from(node.internal), node.block],
-    root: [u32; 2], apart: |root| root, as_one: |words| words
+    pack: |node: Node<u8>| [u32::from(node.external) << 8 | u32::from(node.internal), node.block]
 }
 
 fn build<A: Address, W: Width, M: Map>(rib: &Rib<A>, bits: u8) -> InitialArray<A, W, M> {
@@ -46,8 +45,8 @@ fn figure_1_of_the_paper() {
     assert_eq!(a.longest(0b011), Some(0b101)); // 01* behind a leading one
     let address = 0b01_1111 << 26;
     assert_eq!((path::<u32, u8>(address, 0), path::<u32, u8>(address, 3)), (0b011, 0b111));
-    assert_eq!(array.view().find(address, &mut Unmetered), 2);
-    assert_eq!(array.view().find_by::<false>(address, &mut Unmetered), 2);
+    assert_eq!(array.find(address, &mut Unmetered), 2);
+    assert_eq!(array.find_by::<false>(address, &mut Unmetered), 2);
     array.validate(rib.iter()).unwrap();
 }
 
@@ -60,7 +59,7 @@ fn nodes_are_as_large_as_the_paper_says() {
     let node = Node { internal: 0x8002_u16, external: 0x4001, block: u32::MAX };
     assert_eq!(u16::pack(node), [0x4001_8002, u32::MAX]);
     assert_eq!(u16::unpack(u16::pack(node)), node);
-    assert_eq!((u16::pack_root(node), u16::unpack_root(u16::pack_root(node))), (0xFFFF_FFFF_4001_8002, node));
+    assert_eq!((u16::pack(node), u16::unpack(u16::pack(node))), ([0x4001_8002, 0xFFFF_FFFF], node));
 }
 
 /// The paper's own search of a node: it drops the bits of the path one after the other.
@@ -118,10 +117,10 @@ fn follow<W: Width, M: Map>(changes: &[(Prefix<u32>, NextHop)], bits: u8, at_onc
         array.validate(rib.iter()).unwrap();
         let addresses: Vec<u32> = rib.iter().flat_map(|r| [r.prefix.first(), r.prefix.last()]).collect();
         let mut found = vec![W::default(); addresses.len()];
-        array.view().find_all(&addresses, &mut found);
+        array.find_all(&addresses, &mut found);
         for (&address, &found) in addresses.iter().zip(&found) {
             let expected = W::narrow(rib.longest_match(address).unwrap().next_hop);
-            assert_eq!((found, array.view().find(address, &mut Unmetered)), (expected, expected));
+            assert_eq!((found, array.find(address, &mut Unmetered)), (expected, expected));
         }
     }
     let all: Vec<Delta<u32>> = rib
@@ -161,9 +160,9 @@ fn lanes_go_in_step_whatever_their_number() {
     for size in [0, 1, LANES - 1, LANES, LANES + 1, 3 * LANES + 5] {
         let addresses: Vec<u32> = (0..size as u32).map(|i| (i * 37) << 12 | i).collect();
         let mut found = vec![9; size];
-        array.view().find_all(&addresses, &mut found);
+        array.find_all(&addresses, &mut found);
         let expected: Vec<u8> =
-            addresses.iter().map(|&address| array.view().find(address, &mut Unmetered)).collect();
+            addresses.iter().map(|&address| array.find(address, &mut Unmetered)).collect();
         assert_eq!(found, expected);
     }
 }
@@ -193,59 +192,6 @@ fn a_limit_is_named_and_room_foreseen() {
     assert_eq!(words(14 + long + short - 1), Ok([true, true, false]));
     assert_eq!(words(14 + long + short), Ok([true; 3]));
     assert_eq!(Trie::<u8, u16>::new(1, Pages::Small).unwrap_err(), Limit { what: WORDS, had: 2, max: 1 });
-}
-
-/// A reader that has loaded a root finds below it what was there then, whatever changes meanwhile.
-#[test]
-fn what_readers_were_led_to_stays_until_they_have_passed() {
-    let mut rib = many(20);
-    rib.insert("0.0.0.0/4".parse().unwrap(), NextHop(7));
-    let mut array: InitialArray<u32, u8, u16> = build(&rib, 13);
-    array.share();
-    let view = array.view();
-    let (address, root, words) = (0x0000_0001, array.root(0), array.trie.words.len());
-    let find =
-        |root| Trie::<u8, u16>::find::<u32, 8, true>(&view.words, root, 13, address, &mut Unmetered).unwrap();
-    // The answer comes from above the root, from each level of the trie, from the root, and from
-    // above again.
-    let changes =
-        [("0.0.0.0/4", 8), ("0.0.0.0/24", 2), ("0.0.0.0/30", 3), ("0.0.0.0/14", 4), ("0.0.0.0/24", 0)];
-    let changes = changes.into_iter().chain([("0.0.0.0/30", 0), ("0.0.0.0/14", 0), ("0.0.0.0/4", 0)]);
-    let mut answers = vec![find(root)];
-    for (prefix, next_hop) in changes {
-        let delta = rib.set(prefix.parse().unwrap(), NextHop(next_hop)).unwrap();
-        assert!(array.can_follow(&[delta]));
-        array.follow(&rib, &[delta]);
-        array.validate(rib.iter()).unwrap();
-        assert_eq!(find(root), 1); // of the first /24
-        answers.push(view.find(address, &mut Unmetered));
-    }
-    assert_eq!(answers, [1, 1, 2, 3, 3, 3, 4, 8, 0]);
-    assert!(array.trie.words.len() > words);
-    array.readers_passed();
-    array.readers_passed();
-    array.validate(rib.iter()).unwrap();
-}
-
-/// Of what a reader finds below a root, the answer above is current as long as the root is.
-#[test]
-fn the_answer_above_a_root_is_of_the_root_s_last_moment() {
-    let mut rib = many(20);
-    let mut array: InitialArray<u32, u8, u16> = build(&rib, 13);
-    array.share();
-    let view = array.view();
-    let (address, root) = (0x0000_0F00, array.root(0));
-    let find =
-        || Trie::<u8, u16>::find::<u32, 8, true>(&view.words, root, 13, address, &mut Unmetered).unwrap();
-    let changes =
-        [("0.0.0.0/4", 8), ("0.0.0.0/0", 2), ("0.0.0.0/14", 4), ("0.0.0.0/4", 9), ("0.0.0.0/14", 0)];
-    let found = changes.map(|(prefix, next_hop)| {
-        let delta = rib.set(prefix.parse().unwrap(), NextHop(next_hop)).unwrap();
-        array.follow(&rib, &[delta]);
-        array.validate(rib.iter()).unwrap();
-        (array.root(0) == root, find(), view.find(address, &mut Unmetered))
-    });
-    assert_eq!(found, [(true, 8, 8), (true, 8, 8), (false, 8, 4), (false, 8, 4), (false, 8, 9)]);
 }
 
 /// Entries that keep their blocks allocate nothing for a cover, and free nothing after it.

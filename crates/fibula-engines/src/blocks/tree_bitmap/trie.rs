@@ -1,9 +1,9 @@
 //! [`Trie`]: nodes and results in one array of words.
 
 use super::node::{Map, Node, path, position};
-use fibula::blocks::chunks::SharedPool;
+use fibula::blocks::chunks::Pool;
 use fibula::engine::{Meter, Width};
-use fibula::memory::{Pages, Published, WordsView};
+use fibula::memory::Pages;
 use fibula::{Address, Limit, NextHop, Prefix, Route};
 use std::iter::Peekable;
 use std::marker::PhantomData;
@@ -24,7 +24,7 @@ const MOST_SLOTS: usize = 128;
 /// zeros, which read as an empty node and as results that are no route.
 #[derive(Debug)]
 pub struct Trie<W, M> {
-    pub(super) words: SharedPool<u32>,
+    pub(super) words: Pool<u32>,
     /// The number of words that hold results.
     pub(super) result_words: usize,
     pub(super) max_words: u64,
@@ -44,19 +44,19 @@ impl<W: Width, M: Map> Trie<W, M> {
     /// # Errors
     /// If not even the reserved words fit.
     pub fn new(max_words: u64, pages: Pages) -> Result<Self, Limit> {
-        let mut words = SharedPool::empty(WORDS, max_words.min(MAX_WORDS), pages);
+        let mut words = Pool::new(WORDS, max_words.min(MAX_WORDS), pages);
         words.insert(M::pack(Node::EMPTY).as_ref())?;
         Ok(Self { words, result_words: 0, max_words, pages, kind: PhantomData })
     }
 
-    /// Returns the longest match below a root, or the answer above it, in a trie of these words.
+    /// Returns the longest match below a root, or the answer above it.
     ///
     /// If `LAZY`, this is the paper's lazy checking: nodes on the way down are stacked unread, and
     /// their internal maps are tested on the way back. Otherwise each map is tested on the way
     /// down. `DEPTH` is the greatest number of nodes on a way down.
     #[inline(always)]
     pub fn find<A: Address, const DEPTH: usize, const LAZY: bool>(
-        words: &[Published<u32>],
+        &self,
         root: Node<M>,
         mut offset: u8,
         address: A,
@@ -73,15 +73,15 @@ impl<W: Width, M: Map> Trie<W, M> {
             }
             depth += 1;
             offset += M::STRIDE;
-            stack[depth] = Self::load_node(words, at, meter);
+            stack[depth] = self.node(at, meter);
         }
         loop {
             let node = stack[depth];
             if let Some(position) = node.longest(path::<A, M>(address, offset)) {
-                return Some(Self::load_result(words, Self::result_place(node, position), meter));
+                return Some(self.result_at(Self::result_place(node, position), meter));
             }
             if !LAZY {
-                return matched.map(|place| Self::load_result(words, place, meter));
+                return matched.map(|place| self.result_at(place, meter));
             }
             if depth == 0 {
                 return None;
@@ -135,38 +135,10 @@ impl<W: Width, M: Map> Trie<W, M> {
         self.words.shrink_to_fit();
     }
 
-    /// Lets others read from now on. Of what a reader can reach, only the answer above a root
-    /// changes in place: for any other change every block on the way is copied, up to the root.
-    pub fn share(&mut self) {
-        self.words.share(self.max_words);
-    }
-
-    /// Returns a view of the words for readers.
-    #[must_use]
-    pub fn view(&self) -> WordsView<u32> {
-        self.words.view()
-    }
-
-    /// Updates `view` if the words have moved.
-    pub fn show_in(&self, view: &mut WordsView<u32>) {
-        self.words.show_in(view);
-    }
-
-    /// See [`Share::readers_passed`](fibula::engine::Share::readers_passed).
-    pub fn readers_passed(&mut self) {
-        self.words.readers_passed();
-    }
-
-    /// Returns whether it should be rebuilt: where others read, nothing moves to close holes.
-    #[must_use]
-    pub fn is_wasteful(&self) -> bool {
-        self.words.is_shared() && self.words.is_wasteful()
-    }
-
     /// Returns whether there is room for `words` words.
     #[must_use]
     pub fn has_room_for(&self, words: usize) -> bool {
-        words as u64 <= self.words.room()
+        words as u64 <= self.words.max() - self.words.len() as u64
     }
 
     /// Returns the most words that a change of a route below a root may take: one for a new root,
@@ -196,12 +168,12 @@ impl<W: Width, M: Map> Trie<W, M> {
 
     /// As [`Self::node`], from `words`.
     #[inline(always)]
-    pub(super) fn load_node(words: &[Published<u32>], at: usize, meter: &mut impl Meter) -> Node<M> {
-        M::unpack(meter.load_word::<M::Words>(M::place(words, at)))
+    pub(super) fn load_node(words: &[u32], at: usize, meter: &mut impl Meter) -> Node<M> {
+        M::unpack(meter.load(M::place(words, at)))
     }
 
     pub(super) fn set_node(&mut self, at: usize, node: Node<M>) {
-        self.words.words().write(at, M::pack(node).as_ref());
+        self.words[at..at + M::WORDS].copy_from_slice(M::pack(node).as_ref());
     }
 
     /// Returns the index of a result, counted as if all words were results; out of bounds if the
@@ -224,16 +196,15 @@ impl<W: Width, M: Map> Trie<W, M> {
 
     /// As [`Self::result_at`], from `words`.
     #[inline(always)]
-    pub(super) fn load_result(words: &[Published<u32>], place: usize, meter: &mut impl Meter) -> W {
-        let word: u32 = meter.load_word(&words[Self::word_of(place)]);
+    pub(super) fn load_result(words: &[u32], place: usize, meter: &mut impl Meter) -> W {
+        let word = meter.load(&words[Self::word_of(place)]);
         W::narrow(NextHop(word >> Self::shift(place) & W::MAX))
     }
 
     pub(super) fn set_result(&mut self, node: Node<M>, position: u32, result: W) {
         let place = Self::result_place(node, position);
         let (at, shift) = (Self::word_of(place), Self::shift(place));
-        let word = self.words.get(at) & !(W::MAX << shift) | result.widen().0 << shift;
-        self.words.words().set(at, word);
+        self.words[at] = self.words[at] & !(W::MAX << shift) | result.widen().0 << shift;
     }
 
     #[inline(always)]

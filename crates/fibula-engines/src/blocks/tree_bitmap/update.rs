@@ -3,7 +3,6 @@
 use super::node::{Map, Node, path, position};
 use super::trie::Trie;
 use fibula::engine::{Cost, Unmetered, Width};
-use fibula::memory::{Shareable, Words};
 use fibula::{Address, Limit, Prefix, Route};
 
 /// Words are compacted when there is one in holes or unused capacity for every `WASTE` in use, so
@@ -87,7 +86,7 @@ impl<W: Width, M: Map> Trie<W, M> {
     }
 
     /// Changes the answer of a root that has a block, for what no route below it covers: one word,
-    /// in place. A reader that came by an older root reads the older root's block.
+    /// in place.
     pub fn set_above(&mut self, root: Node<M>, above: W) {
         self.set_result(root, Node::<M>::ABOVE, above);
     }
@@ -122,16 +121,15 @@ impl<W: Width, M: Map> Trie<W, M> {
     }
 
     /// Returns a node with other maps: its block moves to an allocation of the new size. The caller
-    /// writes what is new in it. Where others read, a block moves even if its size stays, so that
-    /// what is written is not seen before the root.
+    /// writes what is new in it.
     fn reshape(&mut self, old: Node<M>, internal: M, external: M, cost: &mut Cost) -> Node<M> {
-        if (internal, external) == (old.internal, old.external) && !self.words.is_shared() {
+        if (internal, external) == (old.internal, old.external) {
             return old;
         }
         let node = self.allocate(internal, external).expect("there is room");
         for path in (old.external & external).positions() {
-            let child = M::Words::load(M::place(&self.words, old.child_place(path)));
-            self.words.words().write(node.child_place(path), child.as_ref());
+            let (from, to) = (old.child_place(path), node.child_place(path));
+            self.words.copy_within(from..from + M::WORDS, to);
             cost.nodes_copied += 1;
         }
         for position in (old.internal & internal).positions() {
@@ -143,23 +141,22 @@ impl<W: Width, M: Map> Trie<W, M> {
         node
     }
 
-    /// Moves everything into new words without holes, if too many are unused and nobody else reads.
-    /// Only the first `count` roots may point into this trie. O(trie), rarely.
-    pub fn compact_if_worth_it(&mut self, roots: &Words<M::Root>, count: usize) {
+    /// Moves everything below these roots into new words without holes, if too many are unused.
+    /// O(trie), rarely.
+    pub fn compact_if_worth_it(&mut self, roots: &mut [M::Words]) {
         let in_use = self.words.len() - self.words.free_total();
         let waste = self.words.bytes() / size_of::<u32>() - in_use;
-        if !self.words.is_shared() && waste > WASTE_IGNORED && waste * WASTE > in_use {
+        if waste > WASTE_IGNORED && waste * WASTE > in_use {
             // What is in use fits, because it fitted with the holes between.
-            let moved = self.compact(roots, count);
+            let moved = self.compact(roots);
             debug_assert_eq!(moved, Ok(()));
         }
     }
 
-    fn compact(&mut self, roots: &Words<M::Root>, count: usize) -> Result<(), Limit> {
+    fn compact(&mut self, roots: &mut [M::Words]) -> Result<(), Limit> {
         let mut moved = self.another()?;
-        for at in 0..count {
-            let root = self.moved(M::unpack_root(roots.get(at)), &mut moved)?;
-            roots.set(at, M::pack_root(root));
+        for root in roots {
+            *root = M::pack(self.moved(M::unpack(*root), &mut moved)?);
         }
         moved.shrink_to_fit();
         *self = moved;

@@ -77,8 +77,7 @@ pub trait Levels<A: Address> {
     fn create(&mut self, depth: usize, owner: A, next_hop: NextHop) -> u32;
 
     /// Removes a chunk. Returns the owner of the chunk that has taken its number, if any (see
-    /// [`Owners::swap_remove`]). Where others read, they may still reach this chunk until the
-    /// answer is written, so it keeps its contents.
+    /// [`Owners::swap_remove`]).
     fn remove(&mut self, depth: usize, chunk: u32) -> Option<A>;
 
     /// Returns the owners of the chunks of a depth past 0.

@@ -1,14 +1,13 @@
-//! [`TableView`]: lookups by Figure 4, one address at a time, and many level by level.
+//! Lookups by Figure 4, one address at a time, and many level by level.
 
-use super::entry::{Counting, Entry4_4, Entry15_6, Slots as _};
-use super::hash16::{Hash16View, key_of};
+use super::entry::Counting;
+use super::hash16::key_of;
 use super::nhi::Nhi;
 use super::side::Side;
-use super::table::{LAST, LEVELS, NODE_ENTRIES, NODE_SLOTS, ROOT_ENTRIES};
+use super::table::{LAST, LEVELS, NODE_ENTRIES, NODE_SLOTS, ROOT_ENTRIES, Table};
 use fibula::NextHop;
 use fibula::arch::{Isa, crc32c, prefetch};
 use fibula::engine::{Meter, Unmetered, Width};
-use fibula::memory::{Published, WordsView};
 use std::hint::select_unpredictable;
 
 /// The addresses that take their steps together.
@@ -32,7 +31,7 @@ fn bits(high: u64, from: u8, to: u8) -> usize {
 /// Looks up one address.
 #[inline(always)]
 pub(super) fn search<C: Counting, N: Nhi, L: Nhi, W: Width>(
-    table: &TableView<N, L>,
+    table: &Table<N, L>,
     side: &Side<W>,
     address: u128,
     meter: &mut impl Meter,
@@ -54,7 +53,7 @@ pub(super) fn search<C: Counting, N: Nhi, L: Nhi, W: Width>(
 /// Looks up many addresses.
 #[inline(always)]
 pub(super) fn search_all<C: Counting, N: Nhi, L: Nhi, W: Width>(
-    table: &TableView<N, L>,
+    table: &Table<N, L>,
     side: &Side<W>,
     isa: impl Isa,
     addresses: &[u128],
@@ -81,54 +80,16 @@ struct Found<N> {
     rest: u64,
 }
 
-/// The trie and the hash table as lookups read them.
-#[derive(Clone, Debug)]
-pub(super) struct TableView<N: Nhi, L: Nhi> {
-    pub(super) root: WordsView<Entry15_6<N>>,
-    pub(super) levels: [WordsView<Entry4_4<N>>; LAST - 1],
-    pub(super) last: WordsView<Entry4_4<L>>,
-    pub(super) extra: WordsView<N>,
-    pub(super) last_extra: WordsView<L>,
-    pub(super) hash16: Hash16View<L>,
-}
-
-/// Entries that another thread may write.
-type Entries<E> = [Published<E>];
-
-/// The arrays of a table, copied once for many lookups. Fields of the table itself would be read
-/// again after every atomic load.
-struct Arrays<'t, N: Nhi, L: Nhi> {
-    root: &'t [Published<Entry15_6<N>>; ROOT_ENTRIES],
-    levels: [&'t Entries<Entry4_4<N>>; LAST - 1],
-    last: &'t Entries<Entry4_4<L>>,
-    extra: &'t Entries<N>,
-    last_extra: &'t Entries<L>,
-}
-
-impl<N: Nhi, L: Nhi> Arrays<'_, N, L> {
+impl<N: Nhi, L: Nhi> Table<N, L> {
     /// Prefetches the entry below a next-hop index. If that is no pointer, prefetches an entry that
     /// always exists.
     #[inline(always)]
     fn prefetch_below(&self, depth: usize, nhi: N, high: u64) {
         let pointer = select_unpredictable(nhi.flag(), nhi, N::NONE);
-        let entry = TableView::<N, L>::place_below(depth, pointer, high).0;
+        let entry = Self::place_below(depth, pointer, high).0;
         match self.levels.get(depth - 1) {
             Some(nodes) => prefetch(nodes, entry),
-            None => prefetch(self.last, entry),
-        }
-    }
-}
-
-impl<N: Nhi, L: Nhi> TableView<N, L> {
-    #[inline(always)]
-    fn arrays(&self) -> Arrays<'_, N, L> {
-        let [second, third] = &self.levels;
-        Arrays {
-            root: self.root[..].try_into().expect("the root has `ROOT_ENTRIES` entries"),
-            levels: [&second[..], &third[..]],
-            last: &self.last[..],
-            extra: &self.extra,
-            last_extra: &self.last_extra,
+            None => prefetch(&self.last, entry),
         }
     }
 
@@ -151,19 +112,19 @@ impl<N: Nhi, L: Nhi> TableView<N, L> {
     #[inline(always)]
     fn walk<C: Counting>(&self, high: u64, meter: &mut impl Meter) -> (NextHop, bool) {
         let (entry, slot) = Self::root_place(high);
-        let mut nhi = self.root[entry].get::<C>(slot, &self.extra, meter);
+        let mut nhi = self.root[entry].get::<C>(slot, self.extra.indices(), meter);
         for (depth, nodes) in (1..).zip(&self.levels) {
             if !nhi.flag() {
                 return (nhi.next_hop(), false);
             }
             let (entry, slot) = Self::place_below(depth, nhi, high);
-            nhi = nodes[entry].get::<C>(slot, &self.extra, meter);
+            nhi = nodes[entry].get::<C>(slot, self.extra.indices(), meter);
         }
         if !nhi.flag() {
             return (nhi.next_hop(), false);
         }
         let (entry, slot) = Self::place_below(LAST, nhi, high);
-        let last = self.last[entry].get::<C>(slot, &self.last_extra, meter);
+        let last = self.last[entry].get::<C>(slot, self.last_extra.indices(), meter);
         if !last.flag() {
             return (last.next_hop(), false);
         }
@@ -178,7 +139,8 @@ impl<N: Nhi, L: Nhi> TableView<N, L> {
     /// overlap. Lanes that have an answer leave the list of those still walking by arithmetic.
     #[inline(always)]
     fn walk_lanes<C: Counting>(&self, isa: impl Isa, addresses: &[u128]) -> Found<N> {
-        let arrays = self.arrays();
+        let root = self.root.first_chunk::<ROOT_ENTRIES>().expect("the root has `ROOT_ENTRIES` entries");
+        let (extra, last_extra) = (self.extra.indices(), self.last_extra.indices());
         let mut found = Found { nhi: [N::NONE; LANES], rest: 0 };
         let mut high = [0_u64; LANES];
         let mut walking = [0_u8; LANES];
@@ -187,23 +149,23 @@ impl<N: Nhi, L: Nhi> TableView<N, L> {
             let lane = lane % LANES;
             high[lane] = (address >> 64) as u64;
             let (entry, slot) = Self::root_place(high[lane]);
-            let nhi = arrays.root[entry].get_in_step::<C>(slot, arrays.extra);
+            let nhi = root[entry].get_in_step::<C>(slot, extra);
             found.nhi[lane] = nhi;
             found.rest |= u64::from(!is_global(high[lane])) << lane;
             walking[left % LANES] = lane as u8;
             left += usize::from(nhi.flag());
-            arrays.prefetch_below(1, nhi, high[lane]);
+            self.prefetch_below(1, nhi, high[lane]);
         }
-        for (depth, nodes) in (1..).zip(arrays.levels) {
+        for (depth, nodes) in (1..).zip(&self.levels) {
             let mut still = 0;
             for k in 0..left {
                 let lane = usize::from(walking[k % LANES]) % LANES;
                 let (entry, slot) = Self::place_below(depth, found.nhi[lane], high[lane]);
-                let nhi = nodes[entry].get_in_step::<C>(slot, arrays.extra);
+                let nhi = nodes[entry].get_in_step::<C>(slot, extra);
                 found.nhi[lane] = nhi;
                 walking[still % LANES] = lane as u8;
                 still += usize::from(nhi.flag());
-                arrays.prefetch_below(depth + 1, nhi, high[lane]);
+                self.prefetch_below(depth + 1, nhi, high[lane]);
             }
             left = still;
         }
@@ -211,7 +173,7 @@ impl<N: Nhi, L: Nhi> TableView<N, L> {
         for k in 0..left {
             let lane = usize::from(walking[k % LANES]) % LANES;
             let (entry, slot) = Self::place_below(LAST, found.nhi[lane], high[lane]);
-            let nhi = arrays.last[entry].get_in_step::<C>(slot, arrays.last_extra);
+            let nhi = self.last[entry].get_in_step::<C>(slot, last_extra);
             found.nhi[lane] = nhi.convert();
             walking[still % LANES] = lane as u8;
             still += usize::from(nhi.flag());

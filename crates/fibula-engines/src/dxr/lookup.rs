@@ -1,4 +1,4 @@
-//! [`TableView`]: the lookup (section 3.4), one address at a time and software-pipelined.
+//! The lookup (section 3.4), one address at a time and software-pipelined.
 //!
 //! The pipeline takes [`LANES`] addresses through two phases. The first phase reads their direct
 //! entries and answers those that end there. It prefetches the cache line on which each other chunk
@@ -20,10 +20,10 @@
 //! - Two lanes in step: 92. Eight: 91.
 
 use super::layout::{LONG_BASE_BITS, Layout, SHORT_BASE_BITS, Slot, Word, fields, next_hop_max, probe, slot};
+use super::table::Table;
 use fibula::NextHop;
 use fibula::arch::prefetch;
 use fibula::engine::{Meter, Width};
-use fibula::memory::{Published, Shareable, WordsView};
 use std::hint::select_unpredictable;
 
 /// The addresses that go through the phases together: enough that what the first phase prefetched
@@ -44,14 +44,14 @@ pub(super) fn search_steps(len: usize) -> u32 {
 /// Returns the next hop of the last entry of a chunk that is not greater than `probe`. The first
 /// entry never is greater.
 #[inline(always)]
-fn search<T: Word>(base_bits: u32, entries: &[Published<T>], probe: u64, meter: &mut impl Meter) -> u64 {
+fn search<T: Word>(base_bits: u32, entries: &[T], probe: u64, meter: &mut impl Meter) -> u64 {
     let (mut at, mut len) = (0, entries.len());
     while len > 1 {
         let half = len / 2;
-        at = select_unpredictable(meter.load_word::<T>(&entries[at + half]).to_u64() <= probe, at + half, at);
+        at = select_unpredictable(meter.load(&entries[at + half]).to_u64() <= probe, at + half, at);
         len -= half;
     }
-    meter.load_word::<T>(&entries[at]).to_u64() & next_hop_max::<T>(base_bits)
+    meter.load(&entries[at]).to_u64() & next_hop_max::<T>(base_bits)
 }
 
 /// Appends `lane` to the first `count` of a list if `keep`, without a branch, because the next
@@ -75,24 +75,7 @@ fn groups(lanes: &mut [u8; LANES], count: usize) -> &[[u8; TOGETHER]] {
     &lanes.as_chunks().0[..count.div_ceil(TOGETHER)]
 }
 
-/// A compiled table of one layout as lookups read it.
-#[derive(Debug)]
-pub(super) struct TableView<L: Layout> {
-    pub(super) k: u8,
-    pub(super) granule_log2: u32,
-    pub(super) direct: WordsView<L::Direct>,
-    pub(super) short: WordsView<L::Short>,
-    pub(super) long: WordsView<L::Long>,
-}
-
-impl<L: Layout> Clone for TableView<L> {
-    fn clone(&self) -> Self {
-        let (direct, short, long) = (self.direct.clone(), self.short.clone(), self.long.clone());
-        Self { direct, short, long, ..*self }
-    }
-}
-
-impl<L: Layout> TableView<L> {
+impl<L: Layout> Table<L> {
     #[inline(always)]
     fn offset(&self, address: u32) -> u32 {
         address & (u32::MAX >> self.k)
@@ -103,7 +86,7 @@ impl<L: Layout> TableView<L> {
     pub(super) fn lookup(&self, address: u32, meter: &mut impl Meter) -> u32 {
         let offset = self.offset(address);
         let index = (address >> (u32::BITS - u32::from(self.k))) as usize;
-        match slot::<L>(self.granule_log2, meter.load_word::<L::Direct>(&self.direct[index])) {
+        match slot::<L>(self.granule_log2, meter.load(&self.direct[index])) {
             Slot::NextHop(next_hop) => next_hop,
             Slot::Chunk(chunk) => {
                 let place = chunk.start..chunk.start + chunk.len;
@@ -133,7 +116,6 @@ impl<L: Layout> TableView<L> {
     /// numerous. Choosing in the loop costs 5 %, even if the choice never changes.
     #[inline(always)]
     fn batch<W: Width, const MOSTLY_LONG: bool>(&self, addresses: &[u32], next_hops: &mut [W]) {
-        // Copied to locals once: fields of `self` would be read again after every atomic load.
         let (direct, short_ranges, long_ranges) = (&self.direct[..], &self.short[..], &self.long[..]);
         let (index_shift, granule_log2) = (u32::BITS - u32::from(self.k), self.granule_log2);
         let mut entries = [L::Direct::default(); LANES];
@@ -141,7 +123,7 @@ impl<L: Layout> TableView<L> {
         for (addresses, next_hops) in addresses.chunks(LANES).zip(next_hops.chunks_mut(LANES)) {
             let (mut shorts, mut longs) = (0, 0);
             for (lane, (&address, next_hop)) in addresses.iter().zip(next_hops.iter_mut()).enumerate() {
-                let entry = L::Direct::load(&direct[(address >> index_shift) as usize]);
+                let entry = direct[(address >> index_shift) as usize];
                 let (base, size, format) = fields::<L>(entry);
                 *next_hop = W::narrow(NextHop(if size == 0 { base as u32 } else { 0 }));
                 entries[lane] = entry;
@@ -179,7 +161,7 @@ impl<L: Layout> TableView<L> {
     fn search_groups<T: Word, W: Width>(
         &self,
         base_bits: u32,
-        ranges: &[Published<T>],
+        ranges: &[T],
         groups: &[[u8; TOGETHER]],
         entries: &[L::Direct; LANES],
         addresses: &[u32],
@@ -202,13 +184,12 @@ impl<L: Layout> TableView<L> {
                 for i in 0..TOGETHER {
                     let half = len[i] / 2;
                     let middle = at[i] + half;
-                    at[i] =
-                        select_unpredictable(T::load(&ranges[middle]).to_u64() <= probes[i], middle, at[i]);
+                    at[i] = select_unpredictable(ranges[middle].to_u64() <= probes[i], middle, at[i]);
                     len[i] -= half;
                 }
             }
             for i in 0..TOGETHER {
-                let next_hop = T::load(&ranges[at[i]]).to_u64() & next_hop_max::<T>(base_bits);
+                let next_hop = ranges[at[i]].to_u64() & next_hop_max::<T>(base_bits);
                 next_hops[usize::from(group[i])] = W::narrow(NextHop(next_hop as u32));
             }
         }

@@ -1,5 +1,4 @@
-//! [`InitialArrayView`]: lookups, one address at a time, many in step, and in stages;
-//! and the view of a snapshot.
+//! The lookups of an [`InitialArray`]: one address at a time, many in step, and in stages.
 //!
 //! # Stages
 //! For a thread pipeline a lookup goes level by level: the paper's Figure 5. Each stage looks into
@@ -15,14 +14,9 @@ use super::initial_array::InitialArray;
 use super::node::{Map, Node, path};
 use super::trie::Trie;
 use fibula::arch::prefetch;
-use fibula::blocks::levels::check_levels;
 use fibula::engine::{Meter, Unmetered, Width};
-use fibula::memory::{Array, Published, Shareable, WordsView};
-use fibula::sections::{SectionWriter, Sections, unsound};
-use fibula::{Address, Error, Family};
+use fibula::{Address, Family};
 use std::hint::select_unpredictable;
-use std::marker::PhantomData;
-use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 /// The number of addresses that go down the trie in step.
 pub const LANES: usize = 64;
@@ -40,16 +34,7 @@ struct Lane {
     matched_path: u32,
 }
 
-/// A table of routes as lookups read it: roots, and the words of nodes and results below them.
-#[derive(Clone, Debug)]
-pub struct InitialArrayView<A, W, M: Map> {
-    pub(super) bits: u8,
-    pub(super) roots: WordsView<M::Root>,
-    pub(super) words: WordsView<u32>,
-    pub(super) kind: PhantomData<(A, W)>,
-}
-
-impl<A: Address, W: Width, M: Map> InitialArrayView<A, W, M> {
+impl<A: Address, W: Width, M: Map> InitialArray<A, W, M> {
     /// Returns the next hop of the longest match of an address, or 0 if there is none.
     #[inline(always)]
     pub fn find(&self, address: A, meter: &mut impl Meter) -> W {
@@ -59,11 +44,10 @@ impl<A: Address, W: Width, M: Map> InitialArrayView<A, W, M> {
     /// As [`find`](Self::find), with lazy checking or without it; see [`Trie::find`].
     #[inline(always)]
     pub fn find_by<const LAZY: bool>(&self, address: A, meter: &mut impl Meter) -> W {
-        let root =
-            M::unpack_root(meter.load_word::<M::Root>(&self.roots[address.bits(0, self.bits) as usize]));
+        let root = M::unpack(meter.load(&self.roots[address.bits(0, self.bits) as usize]));
         let found = match A::FAMILY {
-            Family::Ipv4 => Trie::<W, M>::find::<A, 8, LAZY>(&self.words, root, self.bits, address, meter),
-            Family::Ipv6 => Trie::<W, M>::find::<A, 32, LAZY>(&self.words, root, self.bits, address, meter),
+            Family::Ipv4 => self.trie.find::<A, 8, LAZY>(root, self.bits, address, meter),
+            Family::Ipv6 => self.trie.find::<A, 32, LAZY>(root, self.bits, address, meter),
         };
         found.unwrap_or_default()
     }
@@ -81,16 +65,16 @@ impl<A: Address, W: Width, M: Map> InitialArrayView<A, W, M> {
         let offset = self.bits + stage as u8 * M::STRIDE;
         for (&address, found) in addresses.iter().zip(found) {
             let (node, best) = if stage == 0 {
-                (M::unpack_root(self.roots.get(address.bits(0, self.bits) as usize)), 0)
+                (self.root(self.slot(address)), 0)
             } else {
                 let Some(at) = (*found >> u32::BITS).checked_sub(1) else { continue };
-                (Trie::<W, M>::load_node(&self.words, at as usize, &mut Unmetered), *found as u32)
+                (self.trie.node(at as usize, &mut Unmetered), *found as u32)
             };
             let path = path::<A, M>(address, offset);
             let longest = node.longest(path);
             let best = longest.map_or(best, |position| {
                 let place = Trie::<W, M>::result_place(node, position);
-                Trie::<W, M>::load_result(&self.words, place, &mut Unmetered).widen().0
+                self.trie.result_at(place, &mut Unmetered).widen().0
             });
             let next = node.child(path).map_or(0, |at| at as u64 + 1);
             *found = next << u32::BITS | u64::from(best);
@@ -112,13 +96,11 @@ impl<A: Address, W: Width, M: Map> InitialArrayView<A, W, M> {
     /// an address ends cannot be predicted.
     ///
     /// Of the paper's stack each lane keeps two things: the one node whose result is read at the
-    /// end, and the index of the root's result, because the root may have been replaced by then. An
-    /// alternative was to compute the result's index in every node with a match, which spares
+    /// end, and the index of the root's result. An alternative was to compute the result's index in every node with a match, which spares
     /// reading that node again. It was 20 to 25 % slower on the table of January 2024.
     #[inline(always)]
     fn find_lanes(&self, addresses: &[A], next_hops: &mut [W]) {
-        // Loaded once: fields of `self` would be loaded again after every atomic load.
-        let (bits, roots, words) = (self.bits, &self.roots[..], &self.words[..]);
+        let (bits, roots, words) = (self.bits, &self.roots[..], &self.trie.words[..]);
         let levels = 64 / M::STRIDE;
         let mut lanes = [Lane { at: NONE, matched: NONE, matched_path: 0 }; LANES];
         let mut places = [0; LANES];
@@ -127,7 +109,7 @@ impl<A: Address, W: Width, M: Map> InitialArrayView<A, W, M> {
         let mut left = 0;
         let mut shift = 64 - u32::from(M::STRIDE);
         for (lane, &address) in addresses.iter().enumerate() {
-            let root = M::unpack_root(M::Root::load(&roots[address.bits(0, bits) as usize]));
+            let root = M::unpack(roots[address.bits(0, bits) as usize]);
             let ahead = address.bits(bits, 64);
             let path = (ahead >> shift) as u32;
             let is_child = root.external.has(path);
@@ -176,7 +158,7 @@ impl<A: Address, W: Width, M: Map> InitialArrayView<A, W, M> {
 impl Lane {
     /// Steps through a node. Returns whether there is a child to go to.
     #[inline(always)]
-    fn step<W: Width, M: Map>(&mut self, words: &[Published<u32>], path: u32) -> bool {
+    fn step<W: Width, M: Map>(&mut self, words: &[u32], path: u32) -> bool {
         let node = Trie::<W, M>::load_node(words, self.at as usize, &mut Unmetered);
         let has_match = node.internal & M::covers(path) != M::NONE;
         self.matched = select_unpredictable(has_match, self.at, self.matched);
@@ -193,50 +175,4 @@ fn longest_in<W: Width, M: Map>(node: Node<M>, path: u32) -> usize {
     let covers = node.internal & M::covers(path);
     let place = Trie::<W, M>::result_place(node, (covers | M::bit(Node::<M>::ABOVE)).last());
     select_unpredictable(covers == M::NONE, 0, place)
-}
-
-/// The section of a snapshot with the roots of the initial array.
-const ROOTS: &str = "initial array";
-/// The section with the words of the trie.
-const TRIE: &str = "nodes and results";
-
-impl<A: Address, W: Width, M: Map<Root: IntoBytes + FromBytes + Immutable>> InitialArray<A, W, M> {
-    /// Passes its arrays to a snapshot.
-    pub fn save<'s>(&'s self, sections: &mut SectionWriter<'s>) {
-        sections.made(ROOTS, &self.roots.to_vec());
-        sections.made(TRIE, &self.trie.words.to_vec());
-    }
-
-    /// Returns the view whose arrays [`save`](Self::save) wrote.
-    ///
-    /// # Errors
-    /// If a section is missing or has another size than lookups rely on.
-    pub fn open(sections: &Sections<'_>, bits: u8) -> Result<InitialArrayView<A, W, M>, Error> {
-        let words: Array<u32> = sections.array(TRIE)?;
-        if words.len() < M::WORDS {
-            return Err(unsound(TRIE, "does not hold the node that is nobody's"));
-        }
-        let roots = WordsView::holding(sections.array_of(ROOTS, 1 << bits)?);
-        let view = InitialArrayView { bits, roots, words: WordsView::holding(words), kind: PhantomData };
-        view.check_levels()?;
-        Ok(view)
-    }
-}
-
-impl<A: Address, W: Width, M: Map> InitialArrayView<A, W, M> {
-    /// Checks that every walk ends. O(n).
-    fn check_levels(&self) -> Result<(), Error> {
-        let children = |node: Node<M>| {
-            let paths = 0..1_u32 << M::STRIDE;
-            paths.filter(move |&path| node.external.has(path)).map(move |path| node.child_place(path))
-        };
-        let roots = self.roots.iter().flat_map(|root| children(M::unpack_root(M::Root::load(root))));
-        // A node begins where all its words are.
-        let nodes = self.words.len() + 1 - M::WORDS;
-        // A route of all bits of an address is in a node of its own.
-        let most = (A::BITS - self.bits) / M::STRIDE + 1;
-        check_levels(TRIE, nodes, roots, most, |node, down| {
-            children(Trie::<W, M>::load_node(&self.words, node, &mut Unmetered)).try_for_each(down)
-        })
-    }
 }

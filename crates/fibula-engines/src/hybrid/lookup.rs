@@ -1,4 +1,4 @@
-//! [`HybridView`]: lookups, one at a time, in batches and in stages.
+//! Lookups, one at a time, in batches and in stages.
 //!
 //! A batch reads TBL24 for a block of addresses whose lines were prefetched one block ago, then the
 //! sub-tries and the Tree Bitmap for those that need them.
@@ -13,40 +13,27 @@
 //! Routes of 13 to 16 bits end in the nodes that the initial array holds, so the Tree Bitmap is one
 //! stage.
 
-use super::{DEPTH, MIDDLE, TBL24};
-use crate::blocks::tree_bitmap::{InitialArrayView, LANES, Map, Trie};
+use super::{DEPTH, Hybrid, MIDDLE, TBL24};
+use crate::blocks::tree_bitmap::{LANES, Map};
 use fibula::arch::{Isa, prefetch};
 use fibula::blocks::entry::Entry;
 use fibula::blocks::pipeline::for_each_set;
 use fibula::engine::Stages;
 use fibula::engine::{Lookup, Meter, Staging, Unmetered, Width};
-use fibula::memory::{Published, Shareable, WordsView};
-use std::marker::PhantomData;
 
 /// What the second stage hands on if no route longer than /16 matches.
 const TRY_SHORT: u64 = u64::MAX;
 
-/// The three tables as lookups read them.
-#[derive(Clone, Debug)]
-pub struct HybridView<W> {
-    pub(super) short: InitialArrayView<u32, W, u16>,
-    pub(super) tbl24: WordsView<Entry>,
-    /// The roots of the sub-tries.
-    pub(super) sub_tries: WordsView<u64>,
-    pub(super) long: WordsView<u32>,
-    pub(super) answers: PhantomData<W>,
-}
-
-impl<W: Width> HybridView<W> {
+impl<W: Width> Hybrid<W> {
     /// Returns TBL24 as an array of known size, so that no 24-bit index needs a bounds check.
     #[inline(always)]
-    fn tbl24(&self) -> &[Published<Entry>; TBL24] {
+    fn tbl24(&self) -> &[Entry; TBL24] {
         self.tbl24[..].try_into().expect("one entry a /24")
     }
 
     #[inline(always)]
     fn lookup_one(&self, address: u32, meter: &mut impl Meter) -> W {
-        let entry: Entry = meter.load_word(&self.tbl24()[(address >> 8) as usize]);
+        let entry = meter.load(&self.tbl24()[(address >> 8) as usize]);
         self.below(entry, address, meter).unwrap_or_else(|| self.short.find(address, meter))
     }
 
@@ -55,9 +42,8 @@ impl<W: Width> HybridView<W> {
     fn below(&self, entry: Entry, address: u32, meter: &mut impl Meter) -> Option<W> {
         match entry.chunk() {
             Some(sub_trie) => {
-                let root = u16::unpack_root(meter.load_word::<u64>(&self.sub_tries[sub_trie]));
-                let found =
-                    Trie::<W, u16>::find::<u32, DEPTH, true>(&self.long, root, MIDDLE, address, meter);
+                let root = u16::unpack(meter.load(&self.sub_tries[sub_trie]));
+                let found = self.long.find::<u32, DEPTH, true>(root, MIDDLE, address, meter);
                 found.filter(|&answer| answer != W::default())
             }
             None => (entry != Entry::NO_ROUTE).then(|| entry.answer()),
@@ -86,7 +72,7 @@ impl<W: Width> HybridView<W> {
         let mut short = [0_u8; LANES];
         let mut count = 0;
         for (lane, (address, next_hop)) in addresses.iter().zip(next_hops.iter_mut()).enumerate() {
-            let entry = Entry::load(&tbl24[(address >> 8) as usize]);
+            let entry = tbl24[(address >> 8) as usize];
             *next_hop = entry.answer();
             below |= u64::from(entry.chunk().is_some()) << lane;
             short[count % LANES] = lane as u8;
@@ -106,7 +92,7 @@ impl<W: Width> HybridView<W> {
     }
 }
 
-impl<W: Width> Lookup<u32> for HybridView<W> {
+impl<W: Width> Lookup<u32> for Hybrid<W> {
     type Width = W;
 
     #[inline(always)]
@@ -124,7 +110,7 @@ impl<W: Width> Lookup<u32> for HybridView<W> {
     }
 }
 
-impl<W: Width> Stages<u32> for HybridView<W> {
+impl<W: Width> Stages<u32> for Hybrid<W> {
     fn stages(&self) -> usize {
         3
     }
@@ -134,7 +120,7 @@ impl<W: Width> Stages<u32> for HybridView<W> {
         let tbl24 = self.tbl24();
         for (&address, found) in addresses.iter().zip(found) {
             match stage {
-                0 => *found = Entry::load(&tbl24[(address >> 8) as usize]).0.into(),
+                0 => *found = tbl24[(address >> 8) as usize].0.into(),
                 1 => {
                     let answer = self.below(Entry(*found as u32), address, &mut Unmetered);
                     *found = answer.map_or(TRY_SHORT, |answer| answer.widen().0.into());

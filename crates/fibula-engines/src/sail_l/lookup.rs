@@ -1,13 +1,13 @@
-//! [`SailLView`]: lookups, one at a time (Algorithm 2) and in batches. In a batch, a block of
+//! Lookups, one at a time (Algorithm 2) and in batches. In a batch, a block of
 //! addresses goes through level 16 while the blocks before it go through level 24.
 
+use super::SailL;
 use fibula::NextHop;
 use fibula::arch::{Isa, prefetch};
 use fibula::blocks::pipeline::{Stages, look_up};
 use fibula::blocks::pushing::ANSWER;
 use fibula::engine;
 use fibula::engine::{Lookup, Meter, Staging, Unmetered, Width};
-use fibula::memory::{Published, Shareable, WordsView};
 
 /// The addresses of a block: enough for its lines of BN24 to arrive while the other blocks are
 /// processed.
@@ -20,43 +20,34 @@ const SHORT_BLOCK: usize = 32;
 /// stores to a vector load.
 const STAGES: usize = 3;
 
-/// The arrays of SAIL_L as lookups read them.
-#[derive(Clone, Debug)]
-pub struct SailLView<W: Width> {
-    pub(super) bcn16: WordsView<u32>,
-    pub(super) bn24: WordsView<W>,
-    pub(super) c24: WordsView<u32>,
-    pub(super) n32: WordsView<W>,
-}
-
-impl<W: Width> SailLView<W> {
+impl<W: Width> SailL<W> {
     /// Returns BCN16 as an array of known size, so that no 16-bit index needs a bounds check.
     #[inline(always)]
-    fn bcn16(&self) -> &[Published<u32>; 1 << 16] {
+    fn bcn16(&self) -> &[u32; 1 << 16] {
         self.bcn16[..].try_into().expect("one entry a node of level 16")
     }
 
     /// Looks up one address by Algorithm 2.
     #[inline(always)]
     fn lookup_one(&self, address: u32, meter: &mut impl Meter) -> W {
-        let bcn16: u32 = meter.on_chip(|meter| meter.load_word(&self.bcn16()[(address >> 16) as usize]));
+        let bcn16 = meter.on_chip(|meter| meter.load(&self.bcn16()[(address >> 16) as usize]));
         if bcn16 & ANSWER != 0 {
             return W::narrow(NextHop(bcn16 ^ ANSWER));
         }
         let slot = bcn16 << 8 | (address >> 8 & 255);
-        let n24: W = meter.load_word(&self.bn24[slot as usize]);
+        let n24 = meter.load(&self.bn24[slot as usize]);
         if n24 == W::default() { self.level_32(slot, address, meter) } else { n24 }
     }
 
     /// Returns the answer of `address`, whose `slot` of BN24 has none.
     #[inline(always)]
     pub(super) fn level_32(&self, slot: u32, address: u32, meter: &mut impl Meter) -> W {
-        let chunk: u32 = meter.load_word(&self.c24[slot as usize]);
-        meter.load_word::<W>(&self.n32[(chunk << 8 | (address & 255)) as usize])
+        let chunk = meter.load(&self.c24[slot as usize]);
+        meter.load(&self.n32[(chunk << 8 | (address & 255)) as usize])
     }
 }
 
-impl<W: Width> Lookup<u32> for SailLView<W> {
+impl<W: Width> Lookup<u32> for SailL<W> {
     type Width = W;
 
     #[inline(always)]
@@ -74,7 +65,7 @@ impl<W: Width> Lookup<u32> for SailLView<W> {
     }
 }
 
-impl<W: Width> engine::Stages<u32> for SailLView<W> {
+impl<W: Width> engine::Stages<u32> for SailL<W> {
     fn stages(&self) -> usize {
         3
     }
@@ -85,11 +76,11 @@ impl<W: Width> engine::Stages<u32> for SailLView<W> {
         const FOUND: u64 = 1 << 32;
         for (&address, found) in addresses.iter().zip(found) {
             if stage == 0 {
-                let bcn16 = u32::load(&self.bcn16()[(address >> 16) as usize]);
+                let bcn16 = self.bcn16()[(address >> 16) as usize];
                 let slot = u64::from(bcn16 << 8 | (address >> 8 & 255));
                 *found = if bcn16 & ANSWER != 0 { FOUND | u64::from(bcn16 ^ ANSWER) } else { slot };
             } else if stage == 1 && *found & FOUND == 0 {
-                let n24 = self.bn24.get(*found as usize);
+                let n24 = self.bn24[*found as usize];
                 *found = if n24 == W::default() { *found } else { FOUND | u64::from(n24.widen().0) };
             } else if stage == 2 {
                 let slot = *found as u32;
@@ -105,7 +96,7 @@ impl<W: Width> engine::Stages<u32> for SailLView<W> {
 /// table of January 2024, one address after another, with branches, gave a third of this
 /// throughput. The two stages without a block in between gave a quarter, and with the prefetch two
 /// thirds.
-impl<W: Width> Stages<u32, W, STAGES> for SailLView<W> {
+impl<W: Width> Stages<u32, W, STAGES> for SailL<W> {
     type Found<const N: usize> = Found<N>;
 
     #[inline(always)]
@@ -144,7 +135,7 @@ pub struct Found<const N: usize> {
 }
 
 #[allow(clippy::needless_range_loop, reason = "one index runs through several arrays of one block")]
-impl<W: Width> SailLView<W> {
+impl<W: Width> SailL<W> {
     #[inline(always)]
     pub(super) fn lookup_blocks(&self, addresses: &[u32], next_hops: &mut [W]) {
         look_up::<BLOCK, SHORT_BLOCK, STAGES, _, _, _>(self, addresses, next_hops);
@@ -156,7 +147,7 @@ impl<W: Width> SailLView<W> {
         let (bcn16, bn24) = (self.bcn16(), &self.bn24[..]);
         for at in 0..N {
             let address = addresses[at];
-            let entry = u32::load(&bcn16[(address >> 16) as usize]);
+            let entry = bcn16[(address >> 16) as usize];
             let answered = (entry.cast_signed() >> 31).cast_unsigned();
             let slot = (entry << 8 | (address >> 8 & 255)) & !answered;
             found.slot[at] = slot;
@@ -170,7 +161,7 @@ impl<W: Width> SailLView<W> {
     fn level_24<const N: usize>(&self, found: &mut Found<N>) {
         let bn24 = &self.bn24[..];
         for at in 0..N {
-            found.answer[at] |= W::load(&bn24[found.slot[at] as usize]).widen().0;
+            found.answer[at] |= bn24[found.slot[at] as usize].widen().0;
         }
     }
 

@@ -1,16 +1,14 @@
-//! [`PivotView`]: lookups, one address at a time and in batches.
+//! Lookups, one address at a time and in batches.
 //!
 //! Batches use software pipelining. While the words of one block of addresses are fetched, the
 //! block before is looked up in the maps, and the one before that reads its next hops.
 
-use super::below::{BelowView, CHUNK_FLAG, NOBODY};
-use super::{BitMaps, PIVOT, ROWS, Row, rows, slot_of};
+use super::below::{CHUNK_FLAG, NOBODY};
+use super::{BitMaps, PIVOT, PivotTable, ROWS, Row, rows, slot_of};
 use fibula::NextHop;
 use fibula::arch::{Isa, prefetch};
 use fibula::blocks::pipeline::{Stages, for_each_set, look_up};
 use fibula::engine::{Lookup, Meter, Unmetered, Width};
-use fibula::memory::{Shareable, WordsView};
-use std::marker::PhantomData;
 
 /// The number of addresses of a block, and of the one block of a short batch.
 const BLOCK: usize = 64;
@@ -23,24 +21,8 @@ pub struct Found<const N: usize> {
     n24: [u32; N],
 }
 
-/// Bit maps and next-hop arrays as lookups read them.
-#[derive(Clone, Debug)]
-pub struct PivotView<W: Width, B: BitMaps> {
-    words: WordsView<u64>,
-    next_hops: WordsView<W>,
-    pub(super) below: BelowView<W>,
-    maps: PhantomData<B>,
-}
-
-impl<W: Width, B: BitMaps> PivotView<W, B> {
+impl<W: Width, B: BitMaps> PivotTable<W, B> {
     const ROWS: &'static [Row; ROWS] = &rows(B::LEVELS);
-
-    /// The depth of the pivot level.
-    const PIVOT_DEPTH: usize = B::LEVELS.len() - 1;
-
-    pub(super) fn of(words: WordsView<u64>, next_hops: WordsView<W>, below: BelowView<W>) -> Self {
-        Self { words, next_hops, below, maps: PhantomData }
-    }
 
     /// Returns the index of the next hop of a slot of a level above the pivot.
     #[inline(always)]
@@ -55,12 +37,12 @@ impl<W: Width, B: BitMaps> PivotView<W, B> {
         for (depth, &level) in B::LEVELS.iter().enumerate().rev() {
             let slot = slot_of(address, level);
             let (word, bit) = B::place(depth, slot);
-            let map = meter.on_chip(|meter| meter.load_word::<u64>(&self.words[word]));
+            let map = meter.on_chip(|meter| meter.load(&self.words[word]));
             if map >> bit & 1 == 1 {
                 return if level == PIVOT {
                     self.below.next_hop(address, meter)
                 } else {
-                    meter.load_word::<W>(&self.next_hops[Self::entry(depth, slot)])
+                    meter.load(&self.next_hops[Self::entry(depth, slot)])
                 };
             }
         }
@@ -68,7 +50,7 @@ impl<W: Width, B: BitMaps> PivotView<W, B> {
     }
 }
 
-impl<W: Width, B: BitMaps> Lookup<u32> for PivotView<W, B> {
+impl<W: Width, B: BitMaps> Lookup<u32> for PivotTable<W, B> {
     type Width = W;
 
     #[inline(always)]
@@ -82,7 +64,7 @@ impl<W: Width, B: BitMaps> Lookup<u32> for PivotView<W, B> {
     }
 }
 
-impl<W: Width, B: BitMaps> Stages<u32, W, 3> for PivotView<W, B> {
+impl<W: Width, B: BitMaps> Stages<u32, W, 3> for PivotTable<W, B> {
     type Found<const N: usize> = Found<N>;
 
     #[inline(always)]
@@ -112,7 +94,7 @@ impl<W: Width, B: BitMaps> Stages<u32, W, 3> for PivotView<W, B> {
     }
 }
 
-impl<W: Width, B: BitMaps> PivotView<W, B> {
+impl<W: Width, B: BitMaps> PivotTable<W, B> {
     #[inline(always)]
     pub(super) fn lookup_blocks(&self, addresses: &[u32], next_hops: &mut [W]) {
         look_up::<BLOCK, SHORT_BLOCK, 3, _, _, _>(self, addresses, next_hops);
@@ -149,8 +131,8 @@ impl<W: Width, B: BitMaps> PivotView<W, B> {
         let (next_hops, n24) = (&self.next_hops[..], self.below.n24());
         let mut any = 0;
         for at in 0..N {
-            let entry = u32::load(&n24[found.n24[at] as usize]);
-            let answer = entry | W::load(&next_hops[found.above[at] as usize]).widen().0;
+            let entry = n24[found.n24[at] as usize];
+            let answer = entry | next_hops[found.above[at] as usize].widen().0;
             answers[at] = W::narrow(NextHop(answer & W::MAX));
             found.n24[at] = entry;
             any |= entry;
