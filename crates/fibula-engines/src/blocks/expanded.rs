@@ -49,7 +49,7 @@ impl<W: Width> Expanded<W> {
 ///
 /// ```
 /// use fibula_engines::blocks::expanded::{Entries, Expanded};
-/// use fibula::blocks::{bloom::Aim, filtered::Filtered, probing::Drawn};
+/// use fibula_engines::blocks::{bloom::Aim, filtered::Filtered, probing::Drawn};
 /// use fibula::{NextHop, Route, memory::Pages};
 /// let mut level: Filtered<u32, Expanded<u8>, Drawn, 8> =
 ///     Filtered::new(Drawn, Aim::Percent(10), 0, Pages::Small);

@@ -28,7 +28,8 @@ const ENTRIES_MIN: usize = 16;
 /// `SLOTS` slots.
 ///
 /// ```
-/// use fibula::blocks::{bloom::Aim, filtered::Filtered, hashing::HashFunction, probing::Combined};
+/// use fibula::blocks::hashing::HashFunction;
+/// use fibula_engines::blocks::{bloom::Aim, filtered::Filtered, probing::Combined};
 /// use fibula::engine::Unmetered;
 /// use fibula::memory::Pages;
 /// let hashing = Combined(HashFunction::Murmur);

@@ -117,7 +117,7 @@ impl<A: Keyed, W: Width, H: Hashing, const SLOTS: usize> Level<A, W, H, SLOTS> {
 /// A table expanded to some lengths, each with a filter and a hash table; see the [module](self).
 ///
 /// ```
-/// use fibula::blocks::{bloom::Aim, by_length::ByLength, probing::Drawn};
+/// use fibula_engines::blocks::{bloom::Aim, by_length::ByLength, probing::Drawn};
 /// use fibula::engine::Unmetered;
 /// use fibula::{NextHop, Rib, memory::Pages};
 /// let mut rib: Rib<u32> = Rib::new();
