@@ -11,7 +11,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Mutex, PoisonError};
 
 /// Specifications with other parameters than an engine has by default, whose snapshots are small.
-const VARIANTS: [&str; 2] = ["poptrie/s=4", "tree-bitmap/strides=11-7-7-7"];
+const VARIANTS: [&str; 1] = ["poptrie/s=4"];
 
 /// The bytes of a snapshot from which on forging a file takes milliseconds.
 const LARGE: usize = 4 << 20;
