@@ -55,7 +55,7 @@
 //!   common unit.
 //! - The search halves what is left without testing for a hit. Every address of a chunk takes the
 //!   same number of steps, with no branch to mispredict. Batches are software-pipelined; see
-//!   [`view`].
+//!   [`lookup`].
 //! - An update walks the routes of each changed prefix once, however many chunks it covers, instead
 //!   of searching the table for each chunk. Chunks that several changes touch are rebuilt once.
 //!   Freed space is reused, and unused space stays under a sixteenth of a range table; see

@@ -94,7 +94,8 @@ const DEPTH: usize = 3;
 /// The entries of TBL24.
 const TBL24: usize = 1 << MIDDLE;
 
-/// The most bytes that an update copies: the children and results of one node, with 32-bit next hops.
+/// The most bytes that an update copies: the children and results of one node, with 32-bit next
+/// hops.
 pub const MOST_BYTES_COPIED: usize = 16 * 8 + 16 * 4;
 
 /// The /24 that a sub-trie belongs to.

@@ -148,7 +148,7 @@ impl Choice {
         for_changes: bool,
         mut build: impl FnMut(&Entry) -> Result<Box<dyn Whole<A>>, Error>,
     ) -> Result<(Box<dyn Whole<A>>, Entry), Error> {
-        let survey = Survey::with_shape(self.shape, rib);
+        let survey = Survey::with_shape(&self.shape, rib);
         let mut refused = Error::new(ErrorKind::UnknownEngine, format!("no engine does {}", A::FAMILY));
         let mut contenders: Vec<(Box<dyn Whole<A>>, Entry)> = Vec::new();
         let mut least = f32::INFINITY;
@@ -195,8 +195,8 @@ impl Choice {
         FREE.saturating_add(self.room.saturating_mul(routes as u64))
     }
 
-    /// Returns the engines in the order in which to try them: those that are thought to fit into the
-    /// room. With `for_changes`, only those that follow in place.
+    /// Returns the engines in the order in which to try them: those that are thought to fit into
+    /// the room. With `for_changes`, only those that follow in place.
     fn candidates(&self, survey: &Survey<'_>, for_changes: bool) -> Vec<(&Entry, Estimate)> {
         let mut candidates = estimates(self.engines, self.isa, survey);
         let room = self.room_for(survey.routes());
@@ -227,7 +227,7 @@ impl Choice {
             return false;
         }
         self.changes = 0;
-        let survey = Survey::with_shape(self.shape, rib);
+        let survey = Survey::with_shape(&self.shape, rib);
         let cost = (engine.about.estimate)(&survey, self.isa).cost();
         let least = self.candidates(&survey, true).first().map_or(f32::INFINITY, |(_, least)| least.cost());
         cost > REPLACED_FROM * least
@@ -265,7 +265,7 @@ mod tests {
             let shape = Shape { family: Family::Ipv6, lengths, width: WidthBits::U8 };
             let compared = ["poptrie", "mosaic6", "planb", "terrace"];
             let empty = Rib::<u128>::new();
-            let estimates = estimates(ENGINES, isa, &Survey::with_shape(shape, &empty));
+            let estimates = estimates(ENGINES, isa, &Survey::with_shape(&shape, &empty));
             let first = estimates.iter().find(|(entry, _)| compared.contains(&entry.about.name));
             first.map(|(entry, _)| entry.about.name)
         };

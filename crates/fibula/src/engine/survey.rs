@@ -55,12 +55,12 @@ impl<'r> Survey<'r> {
     /// Surveys a table. O(n).
     #[must_use]
     pub fn of<A: Address>(rib: &'r Rib<A>) -> Self {
-        Self::with_shape(Shape::of(rib), rib)
+        Self::with_shape(&Shape::of(rib), rib)
     }
 
     /// As [`Survey::of`], of a table whose shape is known. O(1).
-    pub(crate) fn with_shape<A: Address>(shape: Shape, rib: &'r Rib<A>) -> Self {
-        Self { shape, routes: A::routes_of(rib), different_24s: OnceCell::new() }
+    pub(crate) fn with_shape<A: Address>(shape: &Shape, rib: &'r Rib<A>) -> Self {
+        Self { shape: *shape, routes: A::routes_of(rib), different_24s: OnceCell::new() }
     }
 
     /// Returns the number of routes of each length.

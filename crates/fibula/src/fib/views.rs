@@ -5,6 +5,8 @@ use crate::engine::View;
 use crate::{Address, Error, NextHop, Rib};
 use std::net::IpAddr;
 
+type Boxed<A> = Box<dyn View<A>>;
+
 /// The compiled tables of both families, or of one: an address of the other has no route. The
 /// indices of both belong to one dictionary.
 ///
@@ -14,14 +16,15 @@ use std::net::IpAddr;
 /// ipv4.insert("192.0.2.0/24".parse()?, NextHop(1));
 /// ipv6.insert("2001:db8::/32".parse()?, NextHop(2));
 /// let views = Views::of(&ipv4, &ipv6)?;
-/// let answers = ["192.0.2.7", "2001:db8::7", "::1"].map(|text| views.lookup(text.parse().unwrap()));
+/// let addresses = ["192.0.2.7", "2001:db8::7", "::1"].map(|text| text.parse().unwrap());
+/// let answers = addresses.map(|address| views.lookup(address));
 /// assert_eq!(answers, [NextHop(1), NextHop(2), NextHop::NONE]);
 /// # Ok::<(), fibula::Error>(())
 /// ```
 #[derive(Debug, Default)]
 pub struct Views {
-    ipv4: Option<Box<dyn View<u32>>>,
-    ipv6: Option<Box<dyn View<u128>>>,
+    ipv4: Option<Boxed<u32>>,
+    ipv6: Option<Boxed<u128>>,
     /// The common index for each index of the IPv6 table; `None` if it is the same.
     ipv6_indices: Option<Vec<NextHop>>,
 }
@@ -64,7 +67,7 @@ impl Views {
 
     /// Returns the views themselves.
     #[must_use]
-    pub fn into_views(self) -> (Option<Box<dyn View<u32>>>, Option<Box<dyn View<u128>>>) {
+    pub fn into_views(self) -> (Option<Boxed<u32>>, Option<Boxed<u128>>) {
         (self.ipv4, self.ipv6)
     }
 
@@ -99,7 +102,9 @@ impl Views {
     pub fn lookup_ipv6(&self, addresses: &[u128], indices: &mut [NextHop]) {
         look_up(self.ipv6(), addresses, indices);
         if let Some(to_common) = &self.ipv6_indices {
-            indices.iter_mut().for_each(|index| *index = common(to_common, *index));
+            for index in indices {
+                *index = common(to_common, *index);
+            }
         }
     }
 }

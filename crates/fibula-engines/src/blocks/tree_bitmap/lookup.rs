@@ -96,8 +96,9 @@ impl<A: Address, W: Width, M: Map> InitialArray<A, W, M> {
     /// an address ends cannot be predicted.
     ///
     /// Of the paper's stack each lane keeps two things: the one node whose result is read at the
-    /// end, and the index of the root's result. An alternative was to compute the result's index in every node with a match, which spares
-    /// reading that node again. It was 20 to 25 % slower on the table of January 2024.
+    /// end, and the index of the root's result. An alternative was to compute the result's index in
+    /// every node with a match, which spares reading that node again. It was 20 to 25 % slower on
+    /// the table of January 2024.
     #[inline(always)]
     fn find_lanes(&self, addresses: &[A], next_hops: &mut [W]) {
         let (bits, roots, words) = (self.bits, &self.roots[..], &self.trie.words[..]);
