@@ -128,6 +128,8 @@ impl<A: Address, W: Width> Intervals<A, W> {
             self.starts.push(range.first);
             self.answers.push(W::narrow(range.next_hop));
         }
+        self.starts.shrink_to_fit();
+        self.answers.shrink_to_fit();
     }
 
     /// Replaces the intervals within the prefix of a delta. Returns how many it wrote.
@@ -167,6 +169,14 @@ fn splice<T: Copy + Default>(array: &mut Array<T>, replaced: Range<usize>, by: &
     array.truncate(new);
 }
 
+/// Returns room to the system that is more than a sixteenth of the elements.
+fn trim<T: Copy>(array: &mut Array<T>) {
+    let most = array.len() + array.len() / 16;
+    if array.capacity() > most {
+        array.set_capacity(most);
+    }
+}
+
 impl<A: Address, W: Width> Lookup<A> for Intervals<A, W> {
     type Width = W;
 
@@ -198,8 +208,6 @@ impl<A: Address, W: Width> Engine<A> for Intervals<A, W> {
     fn build(rib: &Rib<A>, config: &Config) -> Result<Self, Error> {
         let mut intervals = Self { starts: Array::new(config.pages), answers: Array::new(config.pages) };
         intervals.fill(rib);
-        intervals.starts.shrink_to_fit();
-        intervals.answers.shrink_to_fit();
         Ok(intervals)
     }
 
@@ -214,6 +222,8 @@ impl<A: Address, W: Width> Engine<A> for Intervals<A, W> {
         } else {
             deltas.iter().map(|delta| self.replace(rib, delta)).sum()
         };
+        trim(&mut self.starts);
+        trim(&mut self.answers);
         Update::Applied(Cost { entries_set: written as u64, ..Cost::default() })
     }
 
