@@ -190,7 +190,7 @@ impl Choice {
         Ok(built)
     }
 
-    /// Returns the bytes that a table of so many `routes` may take.
+    /// Returns the most bytes that a compiled table of `routes` routes may take.
     fn room_for(&self, routes: usize) -> u64 {
         FREE.saturating_add(self.room.saturating_mul(routes as u64))
     }

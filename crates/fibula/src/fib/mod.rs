@@ -93,10 +93,10 @@ impl<A: Address> Fib<A> {
     /// Follows the table: `rib` has changed by `deltas`, at most one a prefix. If the engine cannot
     /// do that in place, it is rebuilt.
     ///
-    /// If [`BEST`] chose the engine, it may choose another, which is built then: at the first
-    /// change one that follows in place; and once a quarter of the routes has changed, one that
-    /// costs less for what the table has become. It also builds again where the table has become
-    /// four times as large, and where that costs less than so many changes.
+    /// If [`BEST`] chose the engine, it builds a table again in four cases: at the first change of
+    /// an engine that does not follow in place; when a quarter of the routes has changed and
+    /// another engine costs clearly less; when the table has four times the routes of its last
+    /// build; and when one build costs less than applying all `deltas`.
     ///
     /// # Errors
     /// If the new table exceeds a limit. This table then answers as before, and the caller undoes
