@@ -23,6 +23,7 @@
 //! | TILEPro64: DIR-24-8, Tree Bitmap and their hybrid | [`tree_bitmap`], [`hybrid`] |
 //! | TrieC for IPv6 on the IXP2800 | [`triec`] |
 //! | SAIL for IPv6 | [`sail_l6`] |
+//! | PlanB: Zhang, Liu, et al., NSDI 2026 | [`planb`] |
 //!
 //! [`blocks`] are the steps that several of them share. [`parallel`] has the papers' models of many
 //! threads and one table.
@@ -55,6 +56,7 @@ pub mod lulea;
 pub mod miht;
 pub mod parallel;
 pub mod pbf;
+pub mod planb;
 mod registry;
 pub mod sail_b;
 pub mod sail_l;

@@ -21,6 +21,7 @@ fibula::registry! {
     bloom_naive: crate::bloom_naive::ABOUT, [ipv4] crate::bloom_naive::BloomNaive;
     bloom_base: crate::bloom::BASE, [ipv4] crate::bloom::BloomBase;
     bloom: crate::bloom::ABOUT, [ipv4] crate::bloom::Bloom;
+    planb: crate::planb::ABOUT, [ipv6] crate::planb::PlanB;
     triec: crate::triec::ABOUT, [ipv6] crate::triec::TrieC;
     miht: crate::miht::ABOUT, [ipv4] crate::miht::Miht4;
     miht6: crate::miht::MIHT6, [ipv6] crate::miht::Miht6;

@@ -137,9 +137,8 @@ registry! {
     mosaic_deep: engines::mosaic::DEEP, [ipv4] engines::mosaic::MosaicDeep;
     mosaic_spans: engines::mosaic::SPANS, [ipv4] engines::mosaic::MosaicSpans;
     poptrie: engines::poptrie::ABOUT, [ipv4 ipv6] engines::poptrie::Poptrie;
-    ledger: engines::ledger::ABOUT, [ipv4 ipv6] engines::ledger::Ledger;
-    casement: engines::casement::ABOUT, [ipv6] engines::casement::Casement;
+    ledger: engines::front::exact::ABOUT, [ipv4 ipv6] engines::front::exact::Ledger;
+    casement: engines::front::window::ABOUT, [ipv6] engines::front::window::Casement;
     terrace: engines::terrace::ABOUT, [ipv6] engines::terrace::Terrace;
-    planb: engines::planb::ABOUT, [ipv6] engines::planb::PlanB;
     mosaic6: engines::mosaic6::ABOUT, [ipv6] engines::mosaic6::Mosaic6;
 }

@@ -3,14 +3,12 @@
 
 #![forbid(unsafe_code)]
 
-pub(crate) mod casement;
 pub(crate) mod dir24_8;
+pub(crate) mod front;
 pub(crate) mod intervals;
-pub(crate) mod ledger;
 pub(crate) mod mosaic;
 pub(crate) mod mosaic6;
 pub(crate) mod oracle;
-pub(crate) mod planb;
 pub(crate) mod poptrie;
 pub(crate) mod radix;
 pub(crate) mod terrace;

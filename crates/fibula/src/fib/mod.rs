@@ -86,17 +86,16 @@ impl<A: Address> Fib<A> {
         }
         let choice = Choice::among(engines, &config, rib)?;
         let config = config.without_parameters();
-        let (whole, entry) = choice.compile(rib, false, |entry| compile(entry, rib, &config))?;
+        let (whole, entry) = choice.compile(rib, |entry| compile(entry, rib, &config))?;
         Ok(Self { whole, entry, config, choice: Some(choice) })
     }
 
     /// Follows the table: `rib` has changed by `deltas`, at most one a prefix. If the engine cannot
     /// do that in place, it is rebuilt.
     ///
-    /// If [`BEST`] chose the engine, it builds a table again in four cases: at the first change of
-    /// an engine that does not follow in place; when a quarter of the routes has changed and
-    /// another engine costs clearly less; when the table has four times the routes of its last
-    /// build; and when one build costs less than applying all `deltas`.
+    /// If [`BEST`] chose the engine, it builds a table again in three cases: when a quarter of the
+    /// routes has changed and another engine costs clearly less; when the table has four times the
+    /// routes of its last build; and when one build costs less than applying all `deltas`.
     ///
     /// # Errors
     /// If the new table exceeds a limit. This table then answers as before, and the caller undoes
@@ -124,15 +123,6 @@ impl<A: Address> Fib<A> {
         self.choice.as_mut().is_some_and(|choice| choice.is_outdated(&self.entry, rib, deltas))
     }
 
-    /// Replaces an engine that `best` would not take for a table that changes. If no other holds
-    /// the table, the engine stays.
-    pub(crate) fn prepare_for_changes(&mut self, rib: &Rib<A>) {
-        if self.is_outdated(rib, 0) {
-            // The engine that is there holds the table.
-            let _ = self.rebuild(rib);
-        }
-    }
-
     /// Builds a new engine, at the width that the table needs, and replaces this one.
     pub(crate) fn rebuild(&mut self, rib: &Rib<A>) -> Result<Applied, Error> {
         *self = self.origin().compile(rib)?;
@@ -156,7 +146,7 @@ impl<A: Address> Fib<A> {
     }
 
     /// Builds another table by the same engine and configuration. If [`BEST`] chose the engine, it
-    /// chooses again, for a table that changes.
+    /// chooses again.
     ///
     /// # Errors
     /// If `rib` exceeds a limit of the engine.
@@ -276,7 +266,7 @@ impl Origin {
             return Ok(Fib { whole, entry: self.entry, config: self.config.clone(), choice: None });
         };
         let choice = choice.again(rib);
-        let (whole, entry) = choice.compile(rib, true, |entry| compile(entry, rib, &self.config))?;
+        let (whole, entry) = choice.compile(rib, |entry| compile(entry, rib, &self.config))?;
         Ok(Fib { whole, entry, config: self.config.clone(), choice: Some(choice) })
     }
 }

@@ -110,7 +110,6 @@ impl<A: Address> Way<A> {
 
 impl<A: Address> Attached<A> {
     pub(super) fn new(mut fib: Fib<A>, rib: &Rib<A>) -> Result<Self, Error> {
-        fib.prepare_for_changes(rib);
         if let Some(view) = fib.share() {
             let mut published = Publisher::new(Published::shared(view, &fib));
             let told = published.advance();

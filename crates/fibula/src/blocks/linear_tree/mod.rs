@@ -1,7 +1,7 @@
 //! Linearised 9-ary trees over the ends of intervals (PlanB, NSDI 2026): nodes of one cache line,
 //! numbered level by level, so that nothing points anywhere.
 //!
-//! - [`node`] makes one, and [`nodes_above`], [`levels_of`] and [`child`] number them.
+//! - [`node`] makes one, and [`nodes_above`] and [`levels_of`] number them.
 //! - [`Intervals`] are what a tree is made of, and [`cut`] makes them of the ranges of an IPv6
 //!   table.
 //! - [`in_rounds`] looks up a batch. [`Waiting`] collects the addresses that have a second tree to
@@ -38,14 +38,6 @@ pub fn levels_of(intervals: usize) -> u32 {
         levels += 1;
     }
     levels
-}
-
-/// Returns the number of the child of node `at` that has `below` children before it.
-#[must_use]
-#[inline(always)]
-pub fn child(at: u32, below: u32) -> u32 {
-    // Wraps only in snapshots that somebody forged, and then an index is past the end.
-    at.wrapping_mul(CHILDREN as u32).wrapping_add(1 + below)
 }
 
 /// Returns the node at index `at` of a level whose children each cover `span` intervals.

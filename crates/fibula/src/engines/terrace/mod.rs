@@ -1,5 +1,5 @@
 //! `terrace`: fibula's own engine for IPv6 tables of host routes that change, the search of
-//! [`planb`](super::planb) in a tree of blocks with room in them.
+//! PlanB (Zhang, Liu, et al., NSDI 2026) in a tree of blocks with room in them.
 //!
 //! # Layout
 //! The routes of a table cut the numbers of /64s into elementary intervals, each with one answer. A

@@ -3,6 +3,8 @@
 
 use super::lines::Line;
 use super::*;
+use crate::arch::Scalar;
+use crate::engine::{Engine as _, Update};
 use crate::memory::Pages;
 use crate::testing::{ViaView, apply, follows_the_oracle, is_right_around_bounds, meeting, rib};
 use crate::{NextHop, Prefix, Route};
@@ -19,8 +21,8 @@ fn the_worked_example() {
     let rib = rib::<u32>(&[("192.0.2.0/24", 1), ("192.0.2.7/32", 2), ("192.0.2.9/32", 3)]);
     let engine: Ledger<u32, u8> = build(&rib);
     let line: Line = [0xC000_0209 << 32 | 0xC000_0207, 0, 0, 0, 3 << 32 | 2, 0, 0, 0];
-    assert_eq!((engine.view.length, &engine.view.lines.arrays[0][..]), (32, &[line][..]));
-    let others: Vec<String> = engine.routes.iter().map(|route| route.prefix.to_string()).collect();
+    assert_eq!((engine.view.part.length, &engine.view.part.lines.arrays[0][..]), (32, &[line][..]));
+    let others: Vec<String> = engine.others.iter().map(|route| route.prefix.to_string()).collect();
     assert_eq!(others, ["192.0.2.0/24"]);
     let answers = [7, 8, 9, 10].map(|host| engine.lookup(0xC000_0200 | host));
     assert_eq!((answers, engine.lookup(0xC000_0300)), ([2, 1, 3, 1], 0));
@@ -40,7 +42,7 @@ fn full_lines<A: InLines>() {
     let mut rib: Rib<A> = hosts.iter().enumerate().map(route).collect();
     let mut engine: Ledger<A, u8> = build(&rib);
     let fit = 2 * A::layout(A::BITS).slots();
-    assert_eq!((engine.entries(), engine.routes.len()), (fit, 50 - fit));
+    assert_eq!((engine.view.part.lines.entries(), engine.others.len()), (fit, 50 - fit));
     // Half of the hosts are withdrawn. Their slots stay free: another route moves into none.
     for (at, &prefix) in hosts.iter().enumerate() {
         let delta = if at % 2 == 0 { rib.remove(prefix) } else { rib.insert(prefix, hop(at + 1)) };
@@ -54,7 +56,7 @@ fn full_lines<A: InLines>() {
         engine.validate(&rib).unwrap();
         assert_eq!(engine.lookup(prefix.first()).widen(), hop(at + 2));
     }
-    assert_eq!(engine.entries(), fit);
+    assert_eq!(engine.view.part.lines.entries(), fit);
 }
 
 #[test]
@@ -68,11 +70,11 @@ fn an_entry_with_a_longer_route_inside_becomes_one_of_the_others() {
     let networks = [("2001:db8::/64", 1), ("2001:db8:0:1::/64", 2), ("2001:db8:0:2::/64", 3), ("::/0", 9)];
     let mut rib = rib::<u128>(&networks);
     let mut engine: Ledger<u128, u8> = build(&rib);
-    assert_eq!((engine.view.length, engine.entries()), (64, 3));
+    assert_eq!((engine.view.part.length, engine.view.part.lines.entries()), (64, 3));
     let mut entries = |engine: &mut Ledger<u128, u8>, changes: &[(&str, u32)]| {
         apply(engine, &mut rib, changes);
         is_right_around_bounds(engine, &rib);
-        engine.entries()
+        engine.view.part.lines.entries()
     };
     assert_eq!(entries(&mut engine, &[("2001:db8::7/128", 4)]), 2);
     assert_eq!(entries(&mut engine, &[("2001:db8::7/128", 0)]), 2, "it stays one");
@@ -91,13 +93,13 @@ fn a_cover_of_many_hosts_changes_no_entry() {
     let mut rib: Rib<u32> =
         hosts.map(|prefix| Route { prefix, next_hop: NextHop(prefix.first() % 250 + 1) }).collect();
     let mut engine: Ledger<u32, u8> = build(&rib);
-    let lines = engine.view.lines.arrays.clone().map(|lines| lines.to_vec());
-    let share = engine.entries() as f32 / rib.len() as f32;
+    let lines = engine.view.part.lines.arrays.clone().map(|lines| lines.to_vec());
+    let share = engine.view.part.lines.entries() as f32 / rib.len() as f32;
     assert!(share > 1.0 - NO_ENTRY, "{share} of the hosts are entries");
     for hop in [1, 2, 0] {
         apply(&mut engine, &mut rib, &[("0.0.0.0/0", hop)]);
     }
-    assert_eq!(engine.view.lines.arrays.map(|lines| lines.to_vec()), lines);
+    assert_eq!(engine.view.part.lines.arrays.map(|lines| lines.to_vec()), lines);
 }
 
 #[test]
@@ -114,7 +116,7 @@ fn a_table_that_has_outgrown_its_lines_is_built_again_and_says_so_before_it_chan
             engine = build(&rib);
         }
         assert_eq!(engine.lookup(prefix.first()).widen(), delta.after);
-        last = engine.view.lines.arrays[0].len();
+        last = engine.view.part.lines.arrays[0].len();
     }
     assert!((2..12).contains(&rebuilt), "{rebuilt} times");
     engine.validate(&rib).unwrap();
@@ -126,19 +128,19 @@ fn a_table_that_has_outgrown_its_lines_is_built_again_and_says_so_before_it_chan
             engine = build(&rib);
         }
     }
-    assert!(engine.view.lines.arrays[0].len() < last / 4);
+    assert!(engine.view.part.lines.arrays[0].len() < last / 4);
 }
 
 #[test]
 fn another_length_that_has_become_frequent_is_the_next_one() {
     let mut rib = rib::<u128>(&[("2001:db8::1/128", 1)]);
     let mut engine: Ledger<u128, u8> = build(&rib);
-    let mut lengths = vec![engine.view.length];
+    let mut lengths = vec![engine.view.part.length];
     for at in 0..5_000_u128 {
         let delta = rib.insert(Prefix::containing(at << 64, 64), NextHop(2)).unwrap();
         if engine.apply(&rib, &[delta]) == Update::Rebuild {
             engine = build(&rib);
-            lengths.push(engine.view.length);
+            lengths.push(engine.view.part.length);
         }
     }
     lengths.dedup();
@@ -174,15 +176,37 @@ fn a_batch_mixes_entries_and_others() {
 }
 
 #[test]
+fn a_batch_of_which_few_are_entries() {
+    let hosts = (0..1000_u32).map(|at| Prefix::host(0x0A00_0000 + at * 97));
+    let hosts = hosts.map(|prefix| Route { prefix, next_hop: NextHop(prefix.first() % 250 + 1) });
+    let mut rib: Rib<u32> = hosts.collect();
+    let mut engine: Ledger<u32, u8> = build(&rib);
+    apply(&mut engine, &mut rib, &[("0.0.0.0/0", 7), ("192.0.2.0/24", 9), ("192.0.2.1/32", 10)]);
+    let addresses: Vec<u32> = (0..5000)
+        .map(|at| if at % 9 == 0 { 0x0A00_0000 + at } else { at << 20 })
+        .chain([0xC000_0201])
+        .collect();
+    for addresses in [&addresses[..], &addresses[4990..], &addresses[5000..]] {
+        let mut next_hops = vec![0; addresses.len()];
+        engine.lookup_batch(Scalar, addresses, &mut next_hops);
+        for (&address, next_hop) in addresses.iter().zip(next_hops) {
+            let right = rib.longest_match(address).map(|route| route.next_hop);
+            assert_eq!(Some(next_hop.widen()), right, "{address:x}");
+        }
+    }
+}
+
+#[test]
 fn the_check_sees_defects() {
     let rib = rib::<u32>(&[("10.0.0.1/32", 1), ("10.0.0.2/32", 2), ("10.0.0.0/24", 3)]);
-    let defects: [fn(&mut Ledger<u32, u8>); 6] = [
-        |engine| engine.view.lines.arrays[0][0][4] ^= 4,
-        |engine| engine.view.lines.arrays[0][0][0] ^= 1 << 40,
-        |engine| engine.view.lines.arrays[1][0][3] = 1,
-        |engine| engine.view.lines.remove(0x0A00_0001),
-        |engine| _ = engine.routes.insert("10.0.0.1/32".parse().unwrap(), NextHop(1)),
-        |engine| engine.lengths.add(7, 1),
+    let defects: [fn(&mut Ledger<u32, u8>); 7] = [
+        |engine| engine.view.part.present[0x0A00 / 64] = 0,
+        |engine| engine.view.part.lines.arrays[0][0][4] ^= 4,
+        |engine| engine.view.part.lines.arrays[0][0][0] ^= 1 << 40,
+        |engine| engine.view.part.lines.arrays[1][0][3] = 1,
+        |engine| engine.view.part.lines.remove(0x0A00_0001),
+        |engine| _ = engine.others.insert("10.0.0.1/32".parse().unwrap(), NextHop(1)),
+        |engine| engine.view.part.lengths.add(7, 1),
     ];
     for (at, defect) in defects.into_iter().enumerate() {
         let mut engine: Ledger<u32, u8> = build(&rib);

@@ -3,10 +3,10 @@
 
 use super::PlanBView;
 use super::node::Tree;
-use super::view::tree_of;
-use crate::arch::{Isa, Reached};
-use crate::blocks::linear_tree::{CHILDREN, Node, Rounds, Waiting, child, for_lanes, halves, in_rounds};
-use crate::engine::Width;
+use super::view::{child, tree_of};
+use fibula::arch::{Isa, Reached};
+use fibula::blocks::linear_tree::{CHILDREN, Node, Rounds, Waiting, for_lanes, halves, in_rounds};
+use fibula::engine::Width;
 
 /// The addresses of a block.
 const BLOCK: usize = 16;

@@ -2,10 +2,10 @@
 
 use super::view::PlanBView;
 use super::{INTERVALS, PlanB};
-use crate::blocks::linear_tree::{Intervals, Piece, cut};
-use crate::engine::Width;
-use crate::memory::{Array, Pages};
-use crate::{Error, Limit, Rib};
+use fibula::blocks::linear_tree::{Intervals, Piece, cut};
+use fibula::engine::Width;
+use fibula::memory::{Array, Pages};
+use fibula::{Error, Limit, Rib};
 
 /// The intervals of a table.
 #[derive(Debug)]
@@ -44,7 +44,7 @@ impl<W: Width> Cut<W> {
     fn end_network(&mut self, network: u64) {
         if self.hosts.ends.last() == Some(&u64::MAX) {
             self.marked.push(self.networks.ends.len());
-            self.networks.push(network, W::narrow(crate::NextHop(W::MAX)));
+            self.networks.push(network, W::narrow(fibula::NextHop(W::MAX)));
             self.hosts_end.push(self.hosts.ends.len());
         }
     }

@@ -6,6 +6,15 @@ use zerocopy::{FromBytes, Immutable, IntoBytes};
 /// The mark of a word that names a node.
 pub(super) const MARK: u16 = 1 << 15;
 
+/// The word of addresses that no route longer than the network contains.
+pub(super) const COVER: u16 = MARK - 1;
+
+/// The greatest next-hop index that a word holds.
+pub(super) const NEXT_HOPS_MAX: u32 = COVER as u32 - 1;
+
+/// The most nodes of each kind.
+pub(super) const NODES_MAX: u64 = MARK as u64;
+
 /// The intervals of a short node.
 pub(super) const SHORT: usize = SHORT_KEYS;
 /// The intervals of a long node: one more than ends.

@@ -1,5 +1,6 @@
-//! [`Window`]: the network in which nearly all routes of an IPv6 table are.
+//! [`Extent`]: the network in which nearly all routes of an IPv6 table are.
 
+use super::node::NEXT_HOPS_MAX;
 use crate::{Prefix, Rib};
 use std::ops::RangeInclusive;
 
@@ -16,8 +17,8 @@ const ROUTES_MOST: usize = 1 << 17;
 
 /// The network in which nearly all routes of a table are, divided into slots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Window {
-    /// The network. One slot, where a table has no such network.
+pub(super) struct Extent {
+    /// The network.
     pub(super) network: Prefix<u128>,
     /// The length of a slot's prefix.
     pub(super) position: u8,
@@ -25,18 +26,15 @@ pub(super) struct Window {
     pub(super) held: usize,
 }
 
-impl Window {
+impl Extent {
     /// The lengths that a slot may have.
     pub(super) const POSITIONS: RangeInclusive<u8> = Self::POSITION_LEAST..=64;
     /// The least of them.
     pub(super) const POSITION_LEAST: u8 = 48;
-    /// The greatest next-hop index of a table that has a window: 15 bits.
-    pub(super) const NEXT_HOPS_MAX: u32 = 0x7FFF;
-
-    /// Returns the window of a table. The slots are the fewest that
-    /// hold nearly as many routes as any. O(n).
-    pub(super) fn of(rib: &Rib<u128>) -> Self {
-        let is_small = rib.len() <= ROUTES_MOST && rib.max_next_hop().0 <= Self::NEXT_HOPS_MAX;
+    /// Returns the extent of the window of a table, if it has a network with nearly all routes. The
+    /// slots are the fewest that hold nearly as many routes as any. O(n).
+    pub(super) fn of(rib: &Rib<u128>) -> Option<Self> {
+        let is_small = rib.len() <= ROUTES_MOST && rib.max_next_hop().0 <= NEXT_HOPS_MAX;
         let routes = rib.iter().filter(|_| is_small).map(|route| route.prefix);
         let routes: Vec<Prefix<u128>> = routes.collect();
         let middle = routes.get(routes.len() / 2).map_or(0, |prefix| prefix.first());
@@ -46,20 +44,17 @@ impl Window {
             let end = routes.partition_point(|route| route.first() <= network.last());
             &routes[start..end]
         };
-        let found = networks
+        let (network, inside) = networks
             .map(|network| (network, inside(network)))
-            .find(|(_, inside)| inside.len() * SHARE.1 >= routes.len() * SHARE.0);
-        let Some((network, inside)) = found.filter(|_| !routes.is_empty()) else {
-            let network = Prefix::containing(middle, Self::POSITION_LEAST);
-            return Self { network, position: Self::POSITION_LEAST, held: 0 };
-        };
+            .find(|(_, inside)| inside.len() * SHARE.1 >= routes.len() * SHARE.0)
+            .filter(|_| !routes.is_empty())?;
         let positions = Self::POSITIONS
             .step_by(4)
             .filter(|&position| position == Self::POSITION_LEAST || position - network.len() <= BITS_MOST);
         let windows = positions.map(|position| Self { network, position, held: held(inside, position) });
         let most = windows.clone().map(|window| window.held).max().unwrap_or_default();
         let holds_nearly_all = |window: &Self| window.held * 50 >= most * 49;
-        windows.clone().find(holds_nearly_all).expect("one holds the most")
+        windows.clone().find(holds_nearly_all)
     }
 
     /// Returns the number of slots.
@@ -70,6 +65,12 @@ impl Window {
     /// Returns the first bits of the first slot, as a number.
     pub(super) fn first_slot(&self) -> u64 {
         (self.network.first() >> (128 - self.position)) as u64
+    }
+
+    /// Returns the prefix of a slot.
+    pub(super) fn prefix_of(&self, slot: usize) -> Prefix<u128> {
+        let first = self.network.first() | (slot as u128) << (128 - self.position);
+        Prefix::containing(first, self.position)
     }
 
     /// Returns the number of the slot of an address in the network.
@@ -100,9 +101,9 @@ mod tests {
     use super::*;
     use crate::{NextHop, Route};
 
-    fn window(prefixes: impl Iterator<Item = Prefix<u128>>) -> Window {
+    fn extent(prefixes: impl Iterator<Item = Prefix<u128>>) -> Option<Extent> {
         let rib: Rib<u128> = prefixes.map(|prefix| Route { prefix, next_hop: NextHop(1) }).collect();
-        Window::of(&rib)
+        Extent::of(&rib)
     }
 
     /// Networks of `len` bits below 2001:db8::/32, the numbers of which grow by `step`.
@@ -116,7 +117,7 @@ mod tests {
         // A /64 in each of 3,000 /48, beside a default route and routes elsewhere.
         let elsewhere = (0..300).map(|at| Prefix::containing(0xFD00_u128 << 112 | at << 80, 48));
         let routes = || networks(3000, 1 << 16, 64).chain([Prefix::ALL]).chain(elsewhere.clone());
-        let found = window(routes());
+        let found = extent(routes()).unwrap();
         assert_eq!(
             (found.network, found.position, found.slots()),
             ("2001:db8::/36".parse().unwrap(), 48, 4096)
@@ -125,17 +126,17 @@ mod tests {
         assert_eq!(found.slot_of(0x2001_0DB8_0007 << 80), 7);
         // All /64s of a /48 are slots by themselves, and every sixteenth has company enough in a
         // /60.
-        assert_eq!(window(networks(4000, 1, 64)).position, 64);
-        assert_eq!(window(networks(4000, 16, 64)).position, 60);
-        // Hosts of one /64 are in no window, nor are networks of the whole address space.
-        assert_eq!(window(networks(1000, 1, 128)).held, 0);
+        assert_eq!(extent(networks(4000, 1, 64)).unwrap().position, 64);
+        assert_eq!(extent(networks(4000, 16, 64)).unwrap().position, 60);
+        // Hosts of one /64 are in one slot, and networks of the whole address space in no network.
+        assert_eq!(extent(networks(1000, 1, 128)).unwrap().held, 0);
         let anywhere = (0..1000_u128).map(|at| Prefix::containing(at << 118, 48));
-        assert_eq!(window(anywhere).slots(), 1);
-        assert_eq!(window(std::iter::empty()).slots(), 1);
-        let mut rib: Rib<u128> =
-            networks(100, 1 << 16, 64).map(|prefix| Route { prefix, next_hop: NextHop(0x7FFF) }).collect();
-        assert_eq!(Window::of(&rib).held, 100);
-        rib.insert(Prefix::ALL, NextHop(0x8000));
-        assert_eq!(Window::of(&rib).held, 0);
+        assert_eq!([extent(anywhere), extent(std::iter::empty())], [None; 2]);
+        let mut rib: Rib<u128> = networks(100, 1 << 16, 64)
+            .map(|prefix| Route { prefix, next_hop: NextHop(NEXT_HOPS_MAX) })
+            .collect();
+        assert_eq!(Extent::of(&rib).unwrap().held, 100);
+        rib.insert(Prefix::ALL, NextHop(NEXT_HOPS_MAX + 1));
+        assert_eq!(Extent::of(&rib), None);
     }
 }

@@ -1,14 +1,15 @@
 //! The structural check.
 
-use super::Ledger;
+use super::Exact;
 use super::lines::InLines;
-use crate::engine::{Engine, Lengths, Width};
+use crate::engine::Lengths;
+use crate::engines::front::Part as _;
 use crate::{Prefix, Rib};
 
-impl<A: InLines, W: Width> Ledger<A, W> {
+impl<A: InLines> Exact<A> {
     /// Checks that each route is an entry in its line or one of the others, and each only once.
-    pub(super) fn check(&self, rib: &Rib<A>) -> Result<(), String> {
-        let (lines, length) = (&self.view.lines, self.view.length);
+    pub(super) fn check_lines(&self, rib: &Rib<A>, others: &Rib<A>) -> Result<(), String> {
+        let (lines, length) = (&self.lines, self.length);
         let mut entries = 0;
         for (level, at, line) in lines.all() {
             let filled = lines.filled(line);
@@ -24,28 +25,24 @@ impl<A: InLines, W: Width> Ledger<A, W> {
                     continue;
                 }
                 entries += 1;
+                if !self.may_have(key) || !self.may_have(prefix.last()) {
+                    return Err(format!("the network of {prefix} is not noted"));
+                }
                 let is_right = rib.get(prefix).is_some_and(|next_hop| next_hop.0 == hop);
                 if prefix.first() != key || lines.places(key)[level] != at || !is_right {
                     return Err(format!("line {at} has {prefix} with next hop {hop}"));
                 }
-                if rib.covered(prefix).nth(1).is_some() || self.routes.get(prefix).is_some() {
+                if rib.covered(prefix).nth(1).is_some() || others.get(prefix).is_some() {
                     return Err(format!("{prefix} is an entry, and one of the others or above others"));
                 }
             }
         }
-        if let Some(route) = self.routes.iter().find(|route| rib.get(route.prefix) != Some(route.next_hop)) {
-            return Err(format!("{} is none of the routes", route.prefix));
-        }
-        if entries + self.routes.len() != rib.len() {
-            return Err(format!(
-                "{entries} entries and {} others of {} routes",
-                self.routes.len(),
-                rib.len()
-            ));
+        if entries + others.len() != rib.len() {
+            return Err(format!("{entries} entries and {} others of {} routes", others.len(), rib.len()));
         }
         if self.lengths != Lengths::of(rib) {
             return Err("the lengths are not those of the table".into());
         }
-        self.kept().validate(&self.routes)
+        Ok(())
     }
 }

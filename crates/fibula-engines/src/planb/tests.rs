@@ -3,9 +3,9 @@
 
 use super::node::Tree;
 use super::*;
-use crate::memory::Pages;
-use crate::testing::{is_right_around_bounds, meeting, rib};
-use crate::{Limit, NextHop, Prefix, Route};
+use fibula::memory::Pages;
+use fibula::testing::{is_right_around_bounds, meeting, rib};
+use fibula::{Limit, NextHop, Prefix, Route};
 use proptest::prelude::*;
 
 /// Builds a table, and checks it around every bound.

@@ -1,20 +1,18 @@
-//! The batch path: the lines in two stages, then the addresses that are in no entry, together.
+//! The batch path: the first lines in two stages, then the second lines of the addresses that are
+//! in none of the first, together.
 
+use super::Exact;
 use super::lines::{InLines, Line, hop_in, line_of, second_hop};
-use super::view::{LedgerView, narrow};
 use crate::arch::{Isa, prefetch};
 use crate::blocks::pipeline::{self, Stages};
 use crate::blocks::unanswered::look_up_unanswered;
-use crate::engine::{Width, look_up_inside};
+use crate::engine::{Unmetered, Width};
+use crate::engines::front::{Part as _, narrow};
 
 /// The addresses of a block.
 const BLOCK: usize = 64;
 /// The addresses of each block of a short batch.
 const SHORT_BLOCK: usize = 8;
-/// The addresses after which those in no entry are looked up: few enough that they are in the
-/// second cache still.
-const AT_ONCE: usize = 4096;
-
 /// The first lines, and an instruction set. Keys are short or whole.
 struct First<'v, A, I, const SHORT: bool> {
     lines: &'v [Line],
@@ -74,31 +72,51 @@ impl<A: InLines, W: Width, I: Isa, const SHORT: bool> Stages<A, W, 2> for First<
     }
 }
 
-impl<A: InLines, W: Width> LedgerView<A, W> {
+impl<A: InLines> Exact<A> {
     /// Looks up a batch.
     #[inline(always)]
-    pub(super) fn many<I: Isa>(&self, isa: I, addresses: &[A], next_hops: &mut [W]) {
+    pub(super) fn many<W: Width, I: Isa>(&self, isa: I, addresses: &[A], next_hops: &mut [W]) {
         if A::is_short(self.length) {
-            self.many_with::<_, true>(isa, addresses, next_hops);
+            self.many_with::<_, _, true>(isa, addresses, next_hops);
         } else {
-            self.many_with::<_, false>(isa, addresses, next_hops);
+            self.many_with::<_, _, false>(isa, addresses, next_hops);
         }
     }
 
     #[inline(always)]
-    fn many_with<I: Isa, const SHORT: bool>(&self, isa: I, addresses: &[A], next_hops: &mut [W]) {
+    fn many_with<W: Width, I: Isa, const SHORT: bool>(&self, isa: I, addresses: &[A], next_hops: &mut [W]) {
         let ([first, second], mask) = (&self.lines.arrays, A::mask(self.length));
         let first = First::<_, _, SHORT> { lines: first, mask, isa };
-        for (addresses, next_hops) in addresses.chunks(AT_ONCE).zip(next_hops.chunks_mut(AT_ONCE)) {
-            pipeline::look_up::<BLOCK, SHORT_BLOCK, 2, _, _, _>(&first, addresses, next_hops);
-            look_up_unanswered(addresses, next_hops, |addresses, next_hops: &mut [W]| {
-                for (&address, next_hop) in addresses.iter().zip(next_hops.iter_mut()) {
-                    *next_hop = narrow(second_hop::<A, SHORT>(isa, second, address & mask));
+        pipeline::look_up::<BLOCK, SHORT_BLOCK, 2, _, _, _>(&first, addresses, next_hops);
+        look_up_unanswered(addresses, next_hops, |addresses, next_hops: &mut [W]| {
+            for (&address, next_hop) in addresses.iter().zip(next_hops.iter_mut()) {
+                *next_hop = narrow(second_hop::<A, SHORT>(isa, second, address & mask));
+            }
+        });
+    }
+
+    /// Looks up the addresses of a batch that may be in entries. The others keep their answers.
+    #[inline(always)]
+    pub(super) fn few<W: Width, I: Isa>(&self, isa: I, addresses: &[A], next_hops: &mut [W]) {
+        let mut places = [0_u32; BLOCK];
+        for (addresses, next_hops) in addresses.chunks(BLOCK).zip(next_hops.chunks_mut(BLOCK)) {
+            let mut len = 0;
+            for (place, &address) in addresses.iter().enumerate() {
+                places[len % BLOCK] = place as u32;
+                len += usize::from(self.may_have(address));
+            }
+            for &place in &places[..len] {
+                prefetch(
+                    &self.lines.arrays[0],
+                    self.lines.places(addresses[place as usize] & A::mask(self.length))[0],
+                );
+            }
+            for &place in &places[..len] {
+                match self.find(isa, addresses[place as usize], &mut Unmetered) {
+                    0 => {}
+                    found => next_hops[place as usize] = narrow(found),
                 }
-                look_up_unanswered(addresses, next_hops, |addresses, next_hops| {
-                    look_up_inside(self.others(), isa.level(), addresses, next_hops);
-                });
-            });
+            }
         }
     }
 }

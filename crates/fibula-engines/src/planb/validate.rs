@@ -2,9 +2,9 @@
 
 use super::node::Tree;
 use super::{PlanB, PlanBView};
-use crate::Rib;
-use crate::blocks::linear_tree::{CHILDREN, levels_of, nodes_above};
-use crate::engine::Width;
+use fibula::Rib;
+use fibula::blocks::linear_tree::{CHILDREN, levels_of, nodes_above};
+use fibula::engine::Width;
 
 /// The last numbers of intervals, and their answers.
 type Intervals<W> = Vec<(u64, W)>;

@@ -2,15 +2,15 @@
 //! [`batch`](super::batch).
 
 use super::node::Tree;
-use crate::arch::{Isa, Scalar};
-use crate::blocks::linear_tree::{Node, child, halves};
-use crate::blocks::rank::rank_before;
-use crate::engine::{Lookup, Meter, Unmetered, Width};
-use crate::memory::{Array, Pages};
+use fibula::arch::{Isa, Scalar};
+use fibula::blocks::linear_tree::{CHILDREN, Node, halves};
+use fibula::blocks::rank::rank_before;
+use fibula::engine::{Lookup, Meter, Unmetered, Width};
+use fibula::memory::{Array, Pages};
 
 /// The trees as lookups read them.
 #[derive(Clone, Debug)]
-pub(crate) struct PlanBView<W: Width> {
+pub struct PlanBView<W: Width> {
     /// The nodes above the leaves, tree by tree.
     pub(super) inner: Array<Node>,
     /// The leaves, tree by tree.
@@ -102,4 +102,11 @@ impl<W: Width> Lookup<u128> for PlanBView<W> {
     fn lookup_batch<I: Isa>(&self, isa: I, addresses: &[u128], next_hops: &mut [W]) {
         self.many(isa, addresses, next_hops);
     }
+}
+
+/// Returns the number of the child of node `at` that has `below` children before it.
+#[inline(always)]
+pub(super) fn child(at: u32, below: u32) -> u32 {
+    // Wraps only in snapshots that somebody forged, and then an index is past the end.
+    at.wrapping_mul(CHILDREN as u32).wrapping_add(1 + below)
 }

@@ -69,7 +69,7 @@
 //! - The paper keeps all keys in the leaves. Here, each end is stored once, in one node of the
 //!   tree.
 //!
-//! [`Isa::step_down`]: crate::engine::Isa
+//! [`Isa::step_down`]: fibula::arch::Isa
 
 mod batch;
 mod build;
@@ -80,12 +80,11 @@ mod tests;
 mod validate;
 mod view;
 
-pub(crate) use view::PlanBView;
+pub use view::PlanBView;
 
-use crate::blocks::linear_tree::CHILDREN;
-use crate::engine::{About, Config, Engine, Estimate, Figure, LimitInfo, Persistence, Updates, Width};
-use crate::memory::Memory;
-use crate::{Error, Rib};
+use fibula::engine::{About, Config, Engine, Figure, LimitInfo, Persistence, Updates, Width};
+use fibula::memory::Memory;
+use fibula::{Error, Rib};
 
 /// The limit, by its unit.
 const INTERVALS: &str = "intervals";
@@ -95,32 +94,19 @@ const INTERVALS: &str = "intervals";
 const INTERVALS_MAX: u64 = 1 << 28;
 
 /// What the tools print about the engine.
-pub(crate) const ABOUT: About = About {
+pub const ABOUT: About = About {
     name: "planb",
     paper: "Zhang, Liu, Chen, Li, Shu, Hsu, Zhang, PlanB: Efficient Software IPv6 Lookup with Linearized B+-Tree, NSDI 2026",
     year: 2026,
     updates: Updates::Rebuild,
     limits: &[LimitInfo { what: INTERVALS, max: INTERVALS_MAX }],
-    estimate: |survey, isa| {
-        let ns = (2.3 * survey.levels_of(CHILDREN) - 4.9).max(3.0)
-            + 1.8 * survey.share_longer_than(48)
-            + 6.7 * survey.share_longer_than(64);
-        Estimate { ns, bytes: 40 * survey.routes() }.on(isa, 2.95)
-    },
     ..About::DEFAULT
 };
 
 /// The engine; see the [module](self).
 #[derive(Clone, Debug)]
-pub(crate) struct PlanB<W: Width> {
+pub struct PlanB<W: Width> {
     view: PlanBView<W>,
-}
-
-impl<W: Width> PlanB<W> {
-    /// Returns the engine of a view that was opened.
-    pub(super) fn holding(view: PlanBView<W>) -> Self {
-        Self { view }
-    }
 }
 
 impl<W: Width> Engine<u128> for PlanB<W> {

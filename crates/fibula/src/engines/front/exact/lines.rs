@@ -60,7 +60,7 @@ pub(crate) trait InLines: Address {
     /// The longest prefix length whose keys are short, if those of any are.
     const SHORT_BITS: Option<u8>;
     /// The engine of the routes that are not entries.
-    type Others<W: Width>: Persist<Self, View: Lookup<Self, Width = W> + Debug> + Debug;
+    type Inner<W: Width>: Persist<Self, View: Lookup<Self, Width = W> + Debug> + Debug;
 
     /// Returns whether prefixes of a length have short keys.
     #[must_use]
@@ -86,7 +86,7 @@ impl InLines for u32 {
     const WHOLE: Layout = Layout { words: 1, slots: 8, hops: 8, fill_of_ten: 60, firsts: 11 };
     const SHORT: Layout = Self::WHOLE;
     const SHORT_BITS: Option<u8> = None;
-    type Others<W: Width> = mosaic::Mosaic<W>;
+    type Inner<W: Width> = mosaic::Mosaic<W>;
 
     #[inline(always)]
     fn folded(self) -> u64 {
@@ -104,7 +104,7 @@ impl InLines for u128 {
     const WHOLE: Layout = Layout { words: 4, slots: 3, hops: 12, fill_of_ten: 18, firsts: 5 };
     const SHORT: Layout = Layout { words: 2, slots: 5, hops: 10, fill_of_ten: 36, firsts: 7 };
     const SHORT_BITS: Option<u8> = Some(64);
-    type Others<W: Width> = terrace::Terrace<W>;
+    type Inner<W: Width> = terrace::Terrace<W>;
 
     #[inline(always)]
     fn folded(self) -> u64 {
@@ -184,6 +184,11 @@ impl<A: InLines> Lines<A> {
     pub(super) fn all(&self) -> impl Iterator<Item = (usize, usize, &Line)> {
         let levels = self.arrays.iter().enumerate();
         levels.flat_map(|(level, lines)| lines.iter().enumerate().map(move |(at, line)| (level, at, line)))
+    }
+
+    /// Returns the number of entries.
+    pub(super) fn entries(&self) -> usize {
+        self.all().map(|(_, _, line)| self.filled(line)).sum()
     }
 
     /// Returns the bytes of all lines.

@@ -2,9 +2,9 @@
 //! it is used.
 
 use super::{PlanB, PlanBView};
-use crate::Error;
-use crate::engine::{Config, Persist, Width};
-use crate::sections::{SectionWriter, Sections, unsound};
+use fibula::Error;
+use fibula::engine::{Config, Persist, Width};
+use fibula::sections::{SectionWriter, Sections, unsound};
 
 const TREES: &str = "trees";
 /// The most levels of a tree: 9^11 intervals are more than 32 bits can number.

@@ -1,47 +1,39 @@
 //! The batch path: slots and short nodes by blocks, then the long nodes of the addresses that have
-//! one, then the other engine for those whose word is 0.
+//! one.
 
-use super::CasementView;
-use super::build::number_in_cell;
+use super::Window;
+use super::lookup::{long_word, named, next_hop, short_word};
 use super::node::{Long, MARK, Short};
-use super::view::{long_word, named, narrow, short_word};
+use super::paint::number_in_cell;
 use crate::arch::Isa;
 use crate::blocks::linear_tree::{Rounds, Waiting, for_lanes, in_rounds};
-use crate::blocks::unanswered::look_up_unanswered;
-use crate::engine::{Engine, Width, look_up_inside};
+use crate::engine::Width;
+use crate::engines::front::narrow;
 
 /// The addresses of a block.
 const BLOCK: usize = 64;
 /// The addresses that wait for long nodes at most. What was found for each is its word.
 const WAITING_MAX: usize = 2 * BLOCK;
-/// The addresses after which those without an answer are looked up: few enough that they are in the
-/// second cache still.
-const AT_ONCE: usize = 4096;
 
 /// What every block reads.
-struct Batch<'v, W: Width, I> {
-    view: &'v CasementView<W>,
+struct Batch<'v, I> {
+    window: &'v Window,
     root: &'v [u16],
     shorts: &'v [Short],
     longs: &'v [Long],
     isa: I,
 }
 
-impl<W: Width> CasementView<W> {
+impl Window {
     /// Looks up a batch.
     #[inline(always)]
-    pub(super) fn many<I: Isa>(&self, isa: I, addresses: &[u128], next_hops: &mut [W]) {
-        let batch = Batch { view: self, root: &self.root, shorts: &self.shorts, longs: &self.longs, isa };
-        for (addresses, next_hops) in addresses.chunks(AT_ONCE).zip(next_hops.chunks_mut(AT_ONCE)) {
-            in_rounds::<BLOCK, WAITING_MAX, _, _>(&batch, addresses, next_hops);
-            look_up_unanswered(addresses, next_hops, |addresses, next_hops| {
-                look_up_inside(self.others.view(), isa.level(), addresses, next_hops);
-            });
-        }
+    pub(super) fn many<W: Width, I: Isa>(&self, isa: I, addresses: &[u128], next_hops: &mut [W]) {
+        let batch = Batch { window: self, root: &self.root, shorts: &self.shorts, longs: &self.longs, isa };
+        in_rounds::<BLOCK, WAITING_MAX, _, _>(&batch, addresses, next_hops);
     }
 }
 
-impl<W: Width, I: Isa> Rounds<W, WAITING_MAX> for Batch<'_, W, I> {
+impl<W: Width, I: Isa> Rounds<W, WAITING_MAX> for Batch<'_, I> {
     #[inline(always)]
     #[allow(clippy::needless_range_loop, reason = "one index runs through arrays of one block")]
     fn begin<const N: usize>(
@@ -52,11 +44,13 @@ impl<W: Width, I: Isa> Rounds<W, WAITING_MAX> for Batch<'_, W, I> {
         next_hops: &mut [W],
         waiting: &mut Waiting<WAITING_MAX>,
     ) {
+        // In a register: the stores of next hops might change what a reference leads to.
+        let cover = self.window.cover;
         // What needs no load of the table is computed for several lanes at once.
         let (mut slots, mut cells) = ([0_u32; N], [0; N]);
         for lane in 0..N {
-            slots[lane] = self.view.slot(addresses[lane]) as u32;
-            cells[lane] = self.view.cell(addresses[lane]);
+            slots[lane] = self.window.slot(addresses[lane]) as u32;
+            cells[lane] = self.window.cell(addresses[lane]);
         }
         let (mut words, mut nodes) = ([0; N], [0; N]);
         for_lanes::<N>(|lane| words[lane] = self.root[slots[lane] as usize]);
@@ -70,18 +64,22 @@ impl<W: Width, I: Isa> Rounds<W, WAITING_MAX> for Batch<'_, W, I> {
         });
         let next_hops = &mut next_hops[start..start + len];
         for lane in 0..len {
-            next_hops[lane] = narrow(words[lane]);
+            next_hops[lane] = narrow(next_hop(words[lane], cover).into());
         }
         waiting.push(len, start, |lane| (words[lane].into(), words[lane] & MARK != 0));
     }
 
     #[inline(always)]
     fn finish(&self, waiting: &mut Waiting<WAITING_MAX>, addresses: &[u128], next_hops: &mut [W]) {
-        let (words, indices) = waiting.pop::<BLOCK>();
+        let (found, indices) = waiting.pop::<BLOCK>();
+        let (mut words, cover) = ([0; BLOCK], self.window.cover);
         for_lanes::<BLOCK>(|lane| {
-            let node = &self.longs[usize::from(named(words[lane] as u16))];
-            let number = number_in_cell(addresses[indices[lane]], self.view.position);
-            next_hops[indices[lane]] = narrow(long_word(self.isa, node, number));
+            let node = &self.longs[usize::from(named(found[lane] as u16))];
+            let number = number_in_cell(addresses[indices[lane]], self.window.position);
+            words[lane] = long_word(self.isa, node, number);
         });
+        for lane in 0..BLOCK {
+            next_hops[indices[lane]] = narrow(next_hop(words[lane], cover).into());
+        }
     }
 }

@@ -46,6 +46,9 @@
 //! without an answer are collected. They read their second line together, and those that have no
 //! answer then go through the other engine's batch path together.
 //!
+//! A bit for each /16 says whether it may have entries. Where few addresses of a batch are in such a
+//! /16, `mosaic` or `terrace` answers all of them, and then those few read their lines.
+//!
 //! # Updates
 //! A change of an entry writes its line. What an entry covers or is covered by is not touched, so
 //! neither a default route over a million hosts nor its withdrawal writes one of them. A change of
@@ -68,25 +71,21 @@
 
 mod batch;
 mod lines;
-mod snapshot;
 #[cfg(test)]
 mod tests;
 mod update;
 mod validate;
-mod view;
 
-pub(crate) use lines::InLines;
-pub(crate) use view::LedgerView;
-
-use super::{mosaic, terrace};
+use super::{Front, Part};
+use crate::arch::Isa;
 use crate::engine::{
-    About, Config, Engine, Estimate, Figure, Lengths, Level, LimitInfo, Persistence, Survey, Update, Updates,
-    Width,
+    About, Config, Estimate, Figure, Lengths, Level, LimitInfo, Meter, Survey, Updates, Width,
 };
-use crate::memory::Memory;
-use crate::{Delta, Error, Family, Rib};
-use lines::Lines;
-use view::Others;
+use crate::engines::{mosaic, terrace};
+use crate::memory::{Array, Memory, Pages};
+use crate::sections::{SectionWriter, Sections, unsound};
+use crate::{Address, Change, Delta, Error, Family, NextHop, Prefix, Rib, Route};
+use lines::{InLines, Lines};
 
 /// What the tools print about the engine.
 pub(crate) const ABOUT: About = About {
@@ -131,28 +130,48 @@ fn wait<A: InLines>(length: u8, entries: usize) -> f32 {
 }
 
 /// The engine; see the [module](self).
+pub(crate) type Ledger<A, W> = Front<Exact<A>, A, W>;
+
+/// The names of the sections.
+const LINES: [&str; 2] = ["exact lines", "second exact lines"];
+const LENGTH: &str = "exact length";
+const PRESENT: &str = "networks with entries";
+
+/// The length of the networks for which a bit says whether they may have entries.
+const NETWORK: u8 = 16;
+/// The words of those bits.
+const WORDS: usize = (1 << NETWORK) / 64;
+
+/// The entries.
 #[derive(Debug)]
-pub(crate) struct Ledger<A: InLines, W: Width> {
-    view: LedgerView<A, W>,
-    /// The routes that are not entries.
-    routes: Rib<A>,
+pub(crate) struct Exact<A: InLines> {
+    lines: Lines<A>,
+    /// The length of the entries' prefixes.
+    length: u8,
+    /// The networks of [`NETWORK`] bits that may have entries, one bit each. Stays set until the
+    /// next build.
+    present: Array<u64>,
     /// The lengths of all routes.
     lengths: Lengths,
+    /// Each entry that has changed since the last commit, and its next hop before.
+    changed: Vec<(A, NextHop)>,
 }
 
-impl<A: InLines, W: Width> Engine<A> for Ledger<A, W> {
-    type View = LedgerView<A, W>;
+impl<A: InLines> Part<A> for Exact<A> {
+    type Inner<W: Width> = A::Inner<W>;
 
-    fn build(rib: &Rib<A>, config: &Config) -> Result<Self, Error> {
+    fn build(rib: &Rib<A>, config: &Config) -> Result<(Self, Rib<A>), Error> {
         let lengths = Lengths::of(rib);
         let (length, count) = lengths.most_frequent();
         let length = if count == 0 { A::BITS } else { length };
         let mut lines = Lines::with_room_for(count, length, config.pages);
+        let mut present = Array::filled(0, WORDS, Pages::Small);
         let mut routes = rib.iter().peekable();
-        let mut is_other = |route: crate::Route<A>, next: Option<&crate::Route<A>>| {
+        let mut is_other = |route: Route<A>, next: Option<&Route<A>>| {
             route.prefix.len() != length
                 || next.is_some_and(|next| route.prefix.covers(next.prefix))
                 || !lines.set(route.prefix.first(), route.next_hop)
+                || !note(&mut present, route.prefix)
         };
         let others = std::iter::from_fn(|| {
             loop {
@@ -162,67 +181,99 @@ impl<A: InLines, W: Width> Engine<A> for Ledger<A, W> {
                 }
             }
         });
-        let routes: Rib<A> = others.collect();
-        let others = Others::Kept(A::Others::build(&routes, config)?);
-        Ok(Self { view: LedgerView { lines, length, others }, routes, lengths })
+        let others = others.collect();
+        Ok((Self { lines, length, present, lengths, changed: Vec::new() }, others))
     }
 
-    fn view(&self) -> &LedgerView<A, W> {
-        &self.view
+    #[inline(always)]
+    fn find(&self, isa: impl Isa, address: A, meter: &mut impl Meter) -> u32 {
+        let key = address & A::mask(self.length);
+        if A::is_short(self.length) {
+            self.lines.get::<true>(isa, key, meter)
+        } else {
+            self.lines.get::<false>(isa, key, meter)
+        }
     }
 
-    fn apply(&mut self, rib: &Rib<A>, deltas: &[Delta<A>]) -> Update {
-        self.follow(rib, deltas)
+    #[inline(always)]
+    fn find_batch<W: Width, I: Isa>(&self, isa: I, addresses: &[A], next_hops: &mut [W]) {
+        self.many(isa, addresses, next_hops);
+    }
+
+    #[inline(always)]
+    fn may_have(&self, address: A) -> bool {
+        let network = address.bits(0, NETWORK) as usize;
+        self.present[network / 64] >> (network % 64) & 1 == 1
+    }
+
+    #[inline(always)]
+    fn find_few<W: Width, I: Isa>(&self, isa: I, addresses: &[A], next_hops: &mut [W]) {
+        self.few(isa, addresses, next_hops);
+    }
+
+    fn follow(&mut self, rib: &Rib<A>, others: &Rib<A>, deltas: &[Delta<A>]) -> Option<Vec<Change<A>>> {
+        self.divide_all(rib, others, deltas)
+    }
+
+    fn commit(&mut self) -> u64 {
+        self.changed.drain(..).len() as u64
+    }
+
+    fn take_back(&mut self, deltas: &[Delta<A>]) {
+        self.restore(deltas);
     }
 
     fn memory(&self) -> Memory {
-        let mut memory = Memory::new().off_chip("exact lines", self.view.lines.bytes());
-        let routes = self.routes.len() * size_of::<crate::Route<A>>();
-        memory.parts.extend(self.kept().memory().parts);
-        memory.off_chip("other routes", routes)
+        Memory::new()
+            .off_chip("exact lines", self.lines.bytes())
+            .off_chip("networks with entries", self.present.bytes())
     }
 
     fn figures(&self) -> Vec<Figure> {
-        let length = self.view.length;
-        let of_length = self.lengths.count(length);
-        let mut figures = vec![
-            Figure::count("length", length.into()),
-            Figure::count("entries", self.entries()),
-            Figure::count("routes of that length that are others", of_length - self.entries()),
-            Figure::count("other routes", self.routes.len()),
-        ];
-        figures.extend(self.kept().figures());
-        figures
+        vec![Figure::count("length", self.length.into()), Figure::count("entries", self.lines.entries())]
     }
 
-    fn validate(&self, rib: &Rib<A>) -> Result<(), String> {
-        self.check(rib)
+    fn check(&self, rib: &Rib<A>, others: &Rib<A>) -> Result<(), String> {
+        self.check_lines(rib, others)
     }
 
-    fn persistence() -> Option<Persistence<Self, A>> {
-        Some(Persistence::of_engine())
+    fn save<'s>(&'s self, sections: &mut SectionWriter<'s>) {
+        for (name, lines) in LINES.into_iter().zip(&self.lines.arrays) {
+            sections.array(name, lines);
+        }
+        sections.number(LENGTH, self.length.into());
+        sections.array(PRESENT, &self.present);
+    }
+
+    fn open(sections: &Sections<'_>) -> Result<Self, Error> {
+        let lines = LINES.map(|name| {
+            let lines = sections.array(name)?;
+            // The number of a line is computed in 32 bits.
+            if lines.is_empty() || u32::try_from(lines.len()).is_err() {
+                return Err(unsound(name, format!("has {} lines", lines.len())));
+            }
+            Ok(lines)
+        });
+        let [first, second] = lines;
+        let length = sections.number(LENGTH)?;
+        let Some(length) = u8::try_from(length).ok().filter(|&length| length <= A::BITS) else {
+            return Err(unsound(LENGTH, format!("is {length}, at most {}", A::BITS)));
+        };
+        let lines = Lines::holding([first?, second?], length);
+        // Files of before had no such bits.
+        let present = match sections.has(PRESENT) {
+            true => sections.array_of(PRESENT, WORDS)?,
+            false => Array::filled(u64::MAX, WORDS, Pages::Small),
+        };
+        Ok(Self { lines, length, present, lengths: Lengths::default(), changed: Vec::new() })
     }
 }
 
-impl<A: InLines, W: Width> Ledger<A, W> {
-    /// Returns the number of entries: each route is one, or one of the others.
-    fn entries(&self) -> usize {
-        self.lengths.routes() - self.routes.len()
+/// Notes that the networks of an entry may have entries. Returns true.
+fn note<A: Address>(present: &mut [u64], entry: Prefix<A>) -> bool {
+    let [first, last] = [entry.first(), entry.last()].map(|address| address.bits(0, NETWORK) as usize);
+    for network in first..=last {
+        present[network / 64] |= 1 << (network % 64);
     }
-
-    /// Returns the engine of the other routes.
-    fn kept(&self) -> &A::Others<W> {
-        match &self.view.others {
-            Others::Kept(engine) => engine,
-            Others::Opened(_) => unreachable!("a table that was opened is no engine"),
-        }
-    }
-
-    /// As [`kept`](Self::kept), to change it.
-    fn kept_mut(&mut self) -> &mut A::Others<W> {
-        match &mut self.view.others {
-            Others::Kept(engine) => engine,
-            Others::Opened(_) => unreachable!("a table that was opened is no engine"),
-        }
-    }
+    true
 }

@@ -1,0 +1,317 @@
+//! `casement`: fibula's own engine for IPv6 tables of one organisation, whose routes are in one
+//! network. The bits that all these routes share are not looked at.
+//!
+//! # Layout
+//! The [`Extent`] of a window is the network in which nearly all routes of a table are, and the
+//! length *p* of the slots into which it is divided, 48 to 64.
+//!
+//! ```text
+//! address    | network | slot    | 16 bits | up to 64 bits |
+//!                      |         p         p + 16
+//!                      v         |         |
+//! root    a word of 16 bits for each slot, and one that is 0 for all other addresses
+//!                      |         v         |
+//! short   | 8 ends of 16 bits | 8 words |  |    32 bytes; ends that are not there are 2^16 - 1
+//!                               |          v
+//! long    | 6 ends of 64 bits | 7 words | 0 |   64 bytes; ends that are not there are 2^64 - 1
+//!
+//!   15 14                            0
+//! +---+-------------------------------+
+//! | 0 | next hop                      |    0 in all: the inner engine has the answer
+//! | 1 | number of a short or long node|    2^15 - 1: the cover is the answer
+//! +---+-------------------------------+
+//! ```
+//! - The routes cut a slot into intervals of cells of 2^(112 - *p*) addresses, /64s where *p* is
+//!   48. If it has one, the word of the root is the answer. If it has up to eight, the word names a
+//!   short node. End *i* of that is the last cell of interval *i*.
+//! - A cell that has bounds inside is an interval by itself. Its word names a long node, which has
+//!   up to seven intervals.
+//! - All ends of a node are compared with the key at once. The number of those below the key is the
+//!   number of the interval, and its word is in the same cache line. Nothing jumps on the result.
+//! - Slots and cells with more intervals have the word 0. An address for which a word is 0, or
+//!   which is outside the network, asks the inner engine, [`terrace`]. That has the routes of such
+//!   slots, those outside the network, and those no longer than *p*.
+//! - The *cover* is the next hop of the routes that contain the whole network. It is stored once.
+//!   Addresses for which there is no longer route have its word.
+//! - Node 0 of both kinds has only words 0. An address whose slot names no node reads that of the
+//!   short ones, so that nothing jumps on the mark.
+//!
+//! # Worked example
+//! 2001:db8::/32 with next hop 1, 2001:db8:0:1::/64 with 2, 2001:db8:0:1::7/128 with 3. The network
+//! is 2001:db8::/32, and *p* is 48, so there are 2^16 slots, and the cover is 1:
+//!
+//! ```text
+//! root      8001, then 7fff in all other slots, then 0
+//! short 1   0 1, then 2^16 - 1             words 7fff 8001 7fff, then 0
+//! long 1    6 7, then 2^64 - 1             words 2 3 2, then 0
+//! ```
+//! The slot of 2001:db8:0:1::7 is 0, and names short node 1. No end of that but the first is below
+//! 1, and the second word names long node 1. One end of that is below 7, and the second word is 3.
+//!
+//! # Batches
+//! A block of 64 addresses reads its slots, then its short nodes, so that 64 cache lines are loaded
+//! at once. Addresses in marked cells wait until there are 64 of them, which read their long nodes
+//! together.
+//!
+//! # Updates
+//! A change inside the network paints the slots that it reaches again: one, for a prefix longer
+//! than *p*. A slot that turns to the inner engine takes its routes there, and one that turns back
+//! takes them away. The change of a cover writes one word. Nodes are copied on write.
+//!
+//! The table is built again where many routes are in no slot.
+//!
+//! # Limits
+//! 2^15 nodes of each kind: 15 bits of a word are left beside the mark. A table with greater next
+//! hops than words hold has no slots, and all addresses ask the inner engine.
+//!
+//! # Design choices
+//! - Words of 16 bits: a node has ends and words in one line, and the nodes of 30,000 routes are in
+//!   the second cache or near it. A table that needs more is not one for this engine.
+//! - Short nodes are half a line. Most slots have one or two routes, so with a whole line three
+//!   quarters of it would not be used.
+//! - No second node for a slot with more than eight intervals: one step more would be one for all
+//!   addresses of a block. The window is chosen so that few slots have more.
+//! - A word for the cover, and not its next hop: a default route that comes or goes would write all
+//!   slots.
+
+mod batch;
+mod extent;
+mod lookup;
+mod node;
+mod paint;
+#[cfg(test)]
+mod tests;
+mod update;
+mod validate;
+
+use super::{Front, Part};
+use crate::arch::Isa;
+use crate::blocks::chunks::Pool;
+use crate::engine::{About, Config, Estimate, Figure, Level, LimitInfo, Meter, Survey, Updates, Width};
+use crate::engines::terrace;
+use crate::memory::{Array, Memory, Pages};
+use crate::sections::{SectionWriter, Sections, unsound};
+use crate::{Change, Delta, Error, Prefix, Rib};
+use extent::Extent;
+use node::{COVER, Long, NODES_MAX, Short};
+
+/// The limit, by its unit.
+const NODES: &str = "nodes of a casement";
+
+/// What the tools print about the engine.
+pub(crate) const ABOUT: About = About {
+    name: "casement",
+    paper: "fibula's own: the slots of one network, each with its intervals in a line",
+    year: 2026,
+    updates: Updates::InPlace,
+    limits: &[
+        LimitInfo { what: NODES, max: NODES_MAX },
+        LimitInfo { what: terrace::LINES, max: terrace::LINES_MAX },
+    ],
+    next_hops_max: terrace::NEXT_HOPS_MAX,
+    estimate,
+    ..About::DEFAULT
+};
+
+/// Estimates the cost of the nodes, and for each address that the window does not hold that of the
+/// inner engine and of collecting it.
+fn estimate(survey: &Survey<'_>, isa: Level) -> Estimate {
+    let Some(rib) = survey.ipv6() else { return Estimate::UNKNOWN };
+    let Some(extent) = Extent::of(rib) else { return Estimate::UNKNOWN };
+    let asked = 1.0 - extent.held as f32 / survey.routes().max(1) as f32;
+    // About half of the lines of larger tables are not in the second cache.
+    let wait = 0.00003 * extent.held as f32;
+    let inner = (terrace::ABOUT.estimate)(survey, Level::best());
+    let ns = 1.8 + wait + 2.0 * survey.share_longer_than(64) + asked * (2.0 + inner.ns);
+    let bytes = 2 * extent.slots() + 48 * extent.held;
+    Estimate { ns, bytes: bytes + (asked * inner.bytes as f32) as usize }.on(isa, 1.5)
+}
+
+/// The engine; see the [module](self).
+pub(crate) type Casement<W> = Front<Window, u128, W>;
+
+/// The names of the sections.
+const SLOTS: &str = "slots";
+const FIRST: &str = "first slot";
+const POSITION: &str = "end of a slot";
+const COVERED: &str = "next hop of the cover";
+
+/// The slots of a network, and their nodes.
+#[derive(Debug)]
+pub(crate) struct Window {
+    /// The word of each slot, then 0.
+    root: Array<u16>,
+    shorts: Pool<Short>,
+    longs: Pool<Long>,
+    /// The first bits of the first slot, as a number.
+    first: u64,
+    /// The bit at which slots end.
+    position: u8,
+    /// The next hop of the addresses whose word is [`COVER`].
+    cover: u16,
+    /// What the slots are of; `None` if there are none.
+    extent: Option<Extent>,
+    /// The routes at the build, and those of them that were others.
+    built: Built,
+    /// The cover at the last commit.
+    cover_before: u16,
+    /// Each slot that has changed since the last commit, and its word before.
+    changed: Vec<(usize, u16)>,
+    /// The slots that began or ceased to ask the inner engine.
+    turned: Vec<usize>,
+}
+
+/// The number of routes when a table was built.
+#[derive(Clone, Copy, Debug, Default)]
+struct Built {
+    routes: usize,
+    /// Those that are others.
+    others: usize,
+}
+
+impl Window {
+    /// Returns slots of one word, and no nodes.
+    fn empty(extent: Option<Extent>, pages: Pages) -> Self {
+        let slots = extent.map_or(0, |extent| extent.slots());
+        let mut root = Array::filled(COVER, slots + 1, pages);
+        root[slots] = 0;
+        let (mut shorts, mut longs) =
+            (Pool::new(NODES, NODES_MAX, pages), Pool::new(NODES, NODES_MAX, pages));
+        let zeros = [shorts.insert(&[Short::default()]), longs.insert(&[Long::default()])];
+        debug_assert_eq!(zeros, [Ok(0); 2]);
+        let (first, position) = extent.map_or((0, 64), |extent| (extent.first_slot(), extent.position));
+        let (changed, turned) = (Vec::new(), Vec::new());
+        Self {
+            root,
+            shorts,
+            longs,
+            first,
+            position,
+            cover: 0,
+            extent,
+            built: Built::default(),
+            cover_before: 0,
+            changed,
+            turned,
+        }
+    }
+
+    /// Makes the slots of an extent, and returns the other routes. O(n), and O(1) a slot.
+    fn build_in(
+        extent: Option<Extent>,
+        rib: &Rib<u128>,
+        config: &Config,
+    ) -> Result<(Self, Rib<u128>), Error> {
+        let mut window = Self::empty(extent, config.pages);
+        if let Some(extent) = extent {
+            window.paint(rib, extent.network)?;
+            window.cover = Self::cover_of(rib, extent.network);
+            window.shorts.shrink_to_fit();
+            window.longs.shrink_to_fit();
+        }
+        let others: Rib<u128> = rib.iter().filter(|route| window.is_other(route.prefix)).collect();
+        window.built = Built { routes: rib.len(), others: others.len() };
+        (window.changed, window.turned, window.cover_before) = (Vec::new(), Vec::new(), window.cover);
+        Ok((window, others))
+    }
+
+    /// Returns whether the inner engine has the route of a prefix.
+    fn is_other(&self, prefix: Prefix<u128>) -> bool {
+        self.extent.is_none_or(|extent| {
+            !extent.network.covers(prefix)
+                || prefix.len() <= extent.position
+                || self.asks(self.root[extent.slot_of(prefix.first())])
+        })
+    }
+}
+
+impl Part<u128> for Window {
+    type Inner<W: Width> = terrace::Terrace<W>;
+
+    fn build(rib: &Rib<u128>, config: &Config) -> Result<(Self, Rib<u128>), Error> {
+        Self::build_in(Extent::of(rib), rib, config)
+    }
+
+    #[inline(always)]
+    fn find(&self, isa: impl Isa, address: u128, meter: &mut impl Meter) -> u32 {
+        lookup::next_hop(self.word(isa, address, meter), self.cover).into()
+    }
+
+    #[inline(always)]
+    fn find_batch<W: Width, I: Isa>(&self, isa: I, addresses: &[u128], next_hops: &mut [W]) {
+        self.many(isa, addresses, next_hops);
+    }
+
+    fn follow(
+        &mut self,
+        rib: &Rib<u128>,
+        others: &Rib<u128>,
+        deltas: &[Delta<u128>],
+    ) -> Option<Vec<Change<u128>>> {
+        self.repaint(rib, others, deltas)
+    }
+
+    fn commit(&mut self) -> u64 {
+        let changed = std::mem::take(&mut self.changed);
+        for &(_, before) in &changed {
+            self.free(before);
+        }
+        self.cover_before = self.cover;
+        changed.len() as u64
+    }
+
+    fn take_back(&mut self, _: &[Delta<u128>]) {
+        self.restore();
+    }
+
+    fn memory(&self) -> Memory {
+        Memory::new()
+            .off_chip("slots", self.root.bytes())
+            .off_chip("short nodes", self.shorts.bytes())
+            .off_chip("long nodes", self.longs.bytes())
+    }
+
+    fn figures(&self) -> Vec<Figure> {
+        let nodes = |len: usize, free: usize| len - free - 1;
+        vec![
+            Figure::count("slots", self.slots()),
+            Figure::count("end of a slot, bits", self.position.into()),
+            Figure::count("short nodes", nodes(self.shorts.len(), self.shorts.free_total())),
+            Figure::count("long nodes", nodes(self.longs.len(), self.longs.free_total())),
+        ]
+    }
+
+    fn check(&self, rib: &Rib<u128>, others: &Rib<u128>) -> Result<(), String> {
+        self.check_slots(rib, others)
+    }
+
+    fn save<'s>(&'s self, sections: &mut SectionWriter<'s>) {
+        sections.array(SLOTS, &self.root);
+        sections.array("short nodes", &self.shorts);
+        sections.array("long nodes", &self.longs);
+        sections.number(FIRST, self.first);
+        sections.number(POSITION, self.position.into());
+        sections.number(COVERED, self.cover.into());
+    }
+
+    fn open(sections: &Sections<'_>) -> Result<Self, Error> {
+        let root = sections.array(SLOTS)?;
+        if root.is_empty() {
+            return Err(unsound(SLOTS, "are none"));
+        }
+        let position = sections.number(POSITION)?;
+        let is_one = |position: &u8| Extent::POSITIONS.contains(position);
+        let Some(position) = u8::try_from(position).ok().filter(is_one) else {
+            return Err(unsound(POSITION, format!("is at bit {position}, expected {:?}", Extent::POSITIONS)));
+        };
+        Ok(Self {
+            root,
+            shorts: Pool::holding(NODES, sections.array("short nodes")?),
+            longs: Pool::holding(NODES, sections.array("long nodes")?),
+            first: sections.number(FIRST)?,
+            position,
+            cover: sections.number(COVERED)? as u16,
+            ..Self::empty(None, Pages::Small)
+        })
+    }
+}

@@ -1,0 +1,240 @@
+//! The worked example of the module page, slots and cells that are full, windows at all bits,
+//! addresses outside, updates, and the structural check.
+
+use super::node::{MARK, NEXT_HOPS_MAX};
+use super::*;
+use crate::engine::{Engine as _, Update};
+use crate::testing::{apply, is_right_around_bounds, meeting, rib};
+use crate::{Limit, NextHop, Prefix, Route};
+use proptest::prelude::*;
+
+/// Builds a table, and checks it around every bound.
+fn check<W: Width>(rib: &Rib<u128>) -> Casement<W> {
+    let engine = Casement::build(rib, &Config::default()).unwrap();
+    is_right_around_bounds(&engine, rib);
+    engine
+}
+
+/// As [`check`], with a given extent.
+fn check_in<W: Width>(extent: Extent, rib: &Rib<u128>) -> Casement<W> {
+    let config = Config::default();
+    let engine = Casement::before(Window::build_in(Some(extent), rib, &config).unwrap(), &config).unwrap();
+    is_right_around_bounds(&engine, rib);
+    engine
+}
+
+#[test]
+fn the_worked_example() {
+    let rib = rib(&[("2001:db8::/32", 1), ("2001:db8:0:1::/64", 2), ("2001:db8:0:1::7/128", 3)]);
+    let extent = Extent { network: "2001:db8::/32".parse().unwrap(), position: 48, held: 3 };
+    let engine: Casement<u8> = check_in(extent, &rib);
+    let window = &engine.view.part;
+    assert_eq!((window.slots(), window.root[0], window.root[65_536], window.cover), (65_536, 0x8001, 0, 1));
+    assert!(window.root[1..65_536].iter().all(|&word| word == 0x7FFF));
+    let short = [(0, COVER), (1, 0x8001), (u16::MAX, COVER)];
+    assert_eq!(window.shorts[..], [Short::default(), Short::of(&short)]);
+    assert_eq!(window.longs[..], [Long::default(), Long::of(&[(6, 2), (7, 3), (u64::MAX, 2)])]);
+    assert!(window.shorts[1].intervals().eq(short));
+}
+
+/// Returns a table of 2,000 /48 with `longer` routes in each third of them, and routes elsewhere.
+fn office(longer: impl Fn(u128) -> Vec<Prefix<u128>>) -> Rib<u128> {
+    let sites = (0..2000).map(|at| 0x2001_0DB8 << 96 | (at * 29) << 80);
+    let networks = sites.clone().map(|site| Prefix::containing(site, 48));
+    let elsewhere = ["::/0", "fd00::/8", "fe80::/10", "2001:db8::/31", "2001:db8:4000::/34"];
+    let elsewhere = elsewhere.map(|prefix| prefix.parse().unwrap());
+    let prefixes = networks.chain(sites.step_by(3).flat_map(longer)).chain(elsewhere);
+    // No route has the next hop of its cover.
+    let next_hop = |at: usize, len: u8| NextHop(at as u32 % 100 + if len > 48 { 101 } else { 1 });
+    let route = |(at, prefix): (usize, Prefix<u128>)| Route { prefix, next_hop: next_hop(at, prefix.len()) };
+    prefixes.enumerate().map(route).collect()
+}
+
+#[test]
+fn slots_and_cells_with_too_many_intervals_ask_the_other_engine() {
+    // Each route but the last is one of a pair, so n of them are in 2 n + 1 intervals.
+    let networks = |count: u128| {
+        office(move |site| (0..count).map(|at| Prefix::containing(site | (2 * at + 1) << 64, 64)).collect())
+    };
+    let hosts = |count: u128| {
+        office(move |site| (0..count).map(|at| Prefix::host(site | 5 << 64 | (2 * at + 1))).collect())
+    };
+    for (rib, nodes, others) in [
+        (networks(3), [667, 0], 4),
+        (networks(4), [0, 0], 4 + 4 * 667),
+        (hosts(3), [667, 667], 4),
+        (hosts(4), [667, 0], 4 + 4 * 667),
+    ] {
+        let engine = check::<u16>(&rib);
+        let window = &engine.view.part;
+        assert_eq!([window.shorts.len() - 1, window.longs.len() - 1], nodes);
+        assert_eq!(engine.others.len(), others + 2001);
+    }
+}
+
+#[test]
+fn slots_may_end_at_any_bit() {
+    let longer = |site: u128| {
+        vec![
+            Prefix::containing(site | 1 << 77, 51),
+            Prefix::containing(site | 3 << 70, 58),
+            Prefix::containing(site | 3 << 70 | 1 << 63, 65),
+            Prefix::host(site | 3 << 70 | 1 << 60),
+            Prefix::host(site | 0xFFFF_FFFF_FFFF_FFFF_FFFF),
+        ]
+    };
+    let rib = office(longer);
+    for position in Extent::POSITIONS {
+        for len in [40, 44, 48] {
+            let network = Prefix::containing(0x2001_0DB8 << 96 | 29 << 80, len);
+            check_in::<u16>(Extent { network, position, held: 0 }, &rib);
+        }
+    }
+}
+
+#[test]
+fn the_ends_of_the_address_space() {
+    const LAST: &str = "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff/128";
+    for routes in [
+        &[][..],
+        &[("::/0", 1)],
+        &[("::/128", 1)],
+        &[(LAST, 255)],
+        &[("::/128", 1), (LAST, 2)],
+        &[("ffff:ffff::/32", 255), (LAST, 1)],
+        &[("::/0", 255), ("ffff:ffff:ffff:ffff::/64", 1), (LAST, 255)],
+    ] {
+        let rib = rib(routes);
+        check::<u8>(&rib);
+        check::<u32>(&rib);
+        let network = Prefix::containing(u128::MAX, 44);
+        check_in::<u16>(Extent { network, position: 60, held: 0 }, &rib);
+    }
+}
+
+#[test]
+fn a_table_with_greater_next_hops_than_a_word_holds_asks_the_other_engine() {
+    let mut rib = office(|site| vec![Prefix::containing(site | 1 << 64, 64)]);
+    assert!(check::<u32>(&rib).others.len() < rib.len());
+    rib.insert("2001:db8:0:7::/64".parse().unwrap(), NextHop(NEXT_HOPS_MAX));
+    assert!(check::<u32>(&rib).others.len() < rib.len());
+    rib.insert("2001:db8:0:7::/64".parse().unwrap(), NextHop(NEXT_HOPS_MAX + 1));
+    assert_eq!(check::<u32>(&rib).others.len(), rib.len());
+}
+
+#[test]
+fn more_nodes_than_fit_are_named() {
+    let network = |at: u128| Prefix::containing(0x2001_0DB8 << 96 | at << 80, 64);
+    let networks = (0..40_000).map(|at| Route { prefix: network(at), next_hop: NextHop(1) });
+    let limit = Casement::<u8>::build(&networks.collect(), &Config::default()).unwrap_err().limit();
+    assert_eq!(limit, Some(Limit { what: NODES, had: 32_769, max: NODES_MAX }));
+}
+
+#[test]
+fn a_default_route_over_all_slots_writes_no_word() {
+    let mut rib = office(|site| vec![Prefix::containing(site | 1 << 64, 64)]);
+    let mut engine = check::<u8>(&rib);
+    let root = engine.view.part.root.to_vec();
+    for hop in [7, 0, 9] {
+        apply(&mut engine, &mut rib, &[("::/0", hop)]);
+        assert_eq!(engine.view.part.root[..], root);
+    }
+    is_right_around_bounds(&engine, &rib);
+}
+
+#[test]
+fn a_slot_turns_to_the_inner_engine_and_back() {
+    let mut rib = office(|site| vec![Prefix::containing(site | 1 << 64, 64)]);
+    let mut engine = check::<u8>(&rib);
+    let others = engine.others.len();
+    let networks: Vec<String> = (0..5).map(|at| format!("2001:db8:0:{:x}::/64", 2 * at + 3)).collect();
+    let all = |hop: u32| networks.iter().map(move |network| (&**network, hop)).collect::<Vec<_>>();
+    apply(&mut engine, &mut rib, &all(200));
+    assert_eq!(engine.others.len(), others + 6);
+    is_right_around_bounds(&engine, &rib);
+    apply(&mut engine, &mut rib, &[("2001:db8:0:3::/64", 201)]);
+    is_right_around_bounds(&engine, &rib);
+    apply(&mut engine, &mut rib, &all(0));
+    assert_eq!(engine.others.len(), others);
+    is_right_around_bounds(&engine, &rib);
+}
+
+#[test]
+fn a_change_that_does_not_fit_is_taken_back() {
+    let mut rib = office(|site| vec![Prefix::containing(site | 1 << 64, 64)]);
+    let mut engine = check::<u32>(&rib);
+    let before = rib.clone();
+    let changes = ["::/0", "2001:db8:0:7::/64", "2001:db8::/40"].map(|prefix| prefix.parse().unwrap());
+    let last = [("2001:db8:0:9::/64".parse().unwrap(), NextHop(NEXT_HOPS_MAX + 1))];
+    let changes = changes.map(|prefix| (prefix, NextHop(77))).into_iter().chain(last);
+    let deltas: Vec<_> = changes.filter_map(|(prefix, next_hop)| rib.insert(prefix, next_hop)).collect();
+    assert_eq!(engine.apply(&rib, &deltas), Update::Rebuild);
+    is_right_around_bounds(&engine, &before);
+    // The nodes are used up before the changes are made.
+    let sites = (0..40_000).map(|at| Prefix::containing(0x2001_0DB8 << 96 | at << 80 | 2 << 64, 64));
+    let mut rib = before.clone();
+    let deltas: Vec<_> = sites.filter_map(|prefix| rib.insert(prefix, NextHop(78))).collect();
+    assert_eq!(engine.apply(&rib, &deltas), Update::Rebuild);
+    is_right_around_bounds(&engine, &before);
+}
+
+#[test]
+fn validation_sees_what_is_wrong() {
+    let rib = office(|site| vec![Prefix::containing(site | 1 << 64, 64), Prefix::host(site | 7 << 64 | 7)]);
+    let spoiled = |spoil: fn(&mut Window)| {
+        let mut engine = check::<u8>(&rib);
+        spoil(&mut engine.view.part);
+        engine.validate(&rib).unwrap_err()
+    };
+    assert!(spoiled(|v| v.first += 1).contains("the slots are"));
+    assert!(spoiled(|v| v.root[1] ^= 2).contains("the word is"));
+    assert!(spoiled(|v| v.cover ^= 2).contains("the slots are"));
+    assert!(spoiled(|v| v.root[0] = MARK).contains("names node"));
+    assert!(spoiled(|v| v.shorts[1].ends[0] = 9).contains("end at"));
+    assert!(spoiled(|v| v.shorts[1].words[0] = 9).contains("the word is 9"));
+    assert!(spoiled(|v| v.longs[1].ends[0] = 9).contains("end at"));
+    assert!(spoiled(|v| v.longs[1].words[1] += 1).contains("the word is"));
+    assert!(spoiled(|v| _ = v.longs.insert(&[Long::default()])).contains("counted"));
+    let mut engine = check::<u8>(&rib);
+    engine.others.insert("2001:db8:0:1::/64".parse().unwrap(), rib.iter().last().unwrap().next_hop);
+    assert!(engine.validate(&rib).is_err());
+}
+
+proptest! {
+    #[test]
+    fn tables_around_the_ends_of_slots_are_those_of_the_oracle(
+        routes in proptest::collection::vec(
+            (meeting(prop_oneof![0..=128_u8, 46..=68_u8, 120..=128_u8]), 1..4_u32), 0..60,
+        ),
+        (len, position) in (29..=48_u8, Extent::POSITIONS),
+    ) {
+        let route = |(prefix, hop)| Route { prefix, next_hop: NextHop(252 + hop) };
+        let rib: Rib<u128> = routes.into_iter().map(route).collect();
+        check::<u8>(&rib);
+        let middle = rib.iter().nth(rib.len() / 2).map_or(0, |route| route.prefix.first());
+        if position - len <= 18 {
+            check_in::<u16>(Extent { network: Prefix::containing(middle, len), position, held: 0 }, &rib);
+        }
+    }
+
+    #[test]
+    fn updates_answer_as_the_oracle(
+        routes in proptest::collection::vec(
+            (meeting(prop_oneof![0..=128_u8, 46..=68_u8, 120..=128_u8]), 0..4_u32), 1..120,
+        ),
+        (len, position, batch) in (29..=48_u8, Extent::POSITIONS, 1..7_usize),
+    ) {
+        let (len, mut rib) = (len.max(position - 16), Rib::new());
+        let extent = Extent { network: Prefix::containing(routes[0].0.first(), len), position, held: 0 };
+        let mut engine: Casement<u8> = check_in(extent, &rib);
+        for changes in routes.chunks(batch) {
+            let changes = changes.iter().map(|&(prefix, hop)| match hop {
+                0 => Change::Withdraw(prefix),
+                _ => Change::Announce(Route { prefix, next_hop: NextHop(hop) }),
+            });
+            let deltas = rib.apply_all(changes).deltas;
+            prop_assert!(matches!(engine.apply(&rib, &deltas), Update::Applied(_)));
+            is_right_around_bounds(&engine, &rib);
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! Updates: the slots that a change reaches are painted again, and a slot that asks the inner
+//! engine has its routes there.
+
+use super::Window;
+use super::node::NEXT_HOPS_MAX;
+use crate::{Change, Delta, Limit, Prefix, Rib};
+
+/// The other routes that are never too many, and the routes of which a table never has too few.
+const SMALL: usize = 1 << 8;
+
+impl Window {
+    /// Makes the changes that are of slots, and returns those of the other routes; `None` if the
+    /// table is to be built again.
+    pub(super) fn repaint(
+        &mut self,
+        rib: &Rib<u128>,
+        others: &Rib<u128>,
+        deltas: &[Delta<u128>],
+    ) -> Option<Vec<Change<u128>>> {
+        if self.is_outdated(rib.len(), others.len()) {
+            return None;
+        }
+        let Some(extent) = self.extent else {
+            return Some(deltas.iter().map(|delta| delta.change()).collect());
+        };
+        if deltas.iter().any(|delta| delta.after.0 > NEXT_HOPS_MAX) {
+            return None;
+        }
+        deltas.iter().try_for_each(|delta| self.repaint_one(rib, delta.prefix)).ok()?;
+        // The slots that have turned, each once: painted again with the same routes, one stays as
+        // it is.
+        self.turned.sort_unstable();
+        let mut changes = Vec::new();
+        for delta in deltas {
+            let prefix = delta.prefix;
+            let is_in_slot = extent.network.covers(prefix) && prefix.len() > extent.position;
+            let slot = is_in_slot.then(|| extent.slot_of(prefix.first()));
+            let is_other = |slot| self.asks(self.root[slot]) && self.turned.binary_search(&slot).is_err();
+            if slot.is_none_or(is_other) {
+                changes.push(delta.change());
+            }
+        }
+        for slot in std::mem::take(&mut self.turned) {
+            let (prefix, is_in_slot) = (extent.prefix_of(slot), |len: u8| len > extent.position);
+            if self.asks(self.root[slot]) {
+                let routes = rib.covered(prefix).filter(|route| is_in_slot(route.prefix.len()));
+                changes.extend(routes.map(Change::Announce));
+            } else {
+                let routes = others.covered(prefix).filter(|route| is_in_slot(route.prefix.len()));
+                changes.extend(routes.map(|route| Change::Withdraw(route.prefix)));
+            }
+        }
+        Some(changes)
+    }
+
+    /// Paints what the change of one prefix reaches.
+    fn repaint_one(&mut self, rib: &Rib<u128>, prefix: Prefix<u128>) -> Result<(), Limit> {
+        let Some(extent) = self.extent else { return Ok(()) };
+        if prefix.covers(extent.network) {
+            self.cover = Self::cover_of(rib, extent.network);
+            return Ok(());
+        }
+        if !extent.network.covers(prefix) {
+            return Ok(());
+        }
+        self.paint(rib, Prefix::containing(prefix.first(), prefix.len().min(extent.position)))
+    }
+
+    /// Returns the next hop of the routes that cover the whole network.
+    pub(super) fn cover_of(rib: &Rib<u128>, network: Prefix<u128>) -> u16 {
+        rib.longest_cover(network).map_or(0, |route| route.next_hop.0 as u16)
+    }
+
+    /// Returns whether the table is to be built again: too many routes are not in slots, or the
+    /// slots are for far more routes.
+    fn is_outdated(&self, routes: usize, others: usize) -> bool {
+        others > 2 * self.built.others + routes / 8 + SMALL || 4 * routes + SMALL < self.built.routes
+    }
+
+    /// Takes back what was changed since the last commit.
+    pub(super) fn restore(&mut self) {
+        for (slot, before) in std::mem::take(&mut self.changed).into_iter().rev() {
+            let after = std::mem::replace(&mut self.root[slot], before);
+            self.free(after);
+        }
+        self.cover = self.cover_before;
+        self.turned.clear();
+    }
+}
