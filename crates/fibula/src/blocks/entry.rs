@@ -59,7 +59,7 @@ pub const NEXT_HOPS_MAX: u32 = VALUE;
 /// assert_eq!((entry.chunk(), entries.get(1).chunk()), (None, Some(7)));
 /// # Ok::<(), fibula::Error>(())
 /// ```
-#[derive(Clone, Copy, PartialEq, Eq, FromBytes, IntoBytes, Immutable)]
+#[derive(Clone, Copy, Default, PartialEq, Eq, FromBytes, IntoBytes, Immutable)]
 #[repr(transparent)]
 pub struct Entry(pub u32);
 

@@ -47,7 +47,7 @@ impl<A: Address> Rib<A> {
     /// ```
     #[must_use]
     pub fn leaves(&self) -> Leaves<'_, A> {
-        Leaves { pieces: Pieces::new(self, Prefix::ALL, 0, A::BITS), current: None }
+        Leaves { pieces: self.pieces(), current: None }
     }
 }
 

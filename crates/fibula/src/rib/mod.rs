@@ -18,6 +18,7 @@ pub(crate) use by_length::{Gaps, OfLengths};
 pub use coalesced::Coalesced;
 pub(crate) use coalesced::Deltas;
 pub use leaves::{Leaf, Leaves};
+pub(crate) use pieces::Piece;
 pub use ranges::{Prefixes, Range, Ranges};
 pub use statistics::Statistics;
 

@@ -7,17 +7,17 @@ use std::iter::Peekable;
 
 /// A longest interval inside which no route begins or ends: it has one innermost cover, or none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Piece<A: Address> {
-    pub(super) first: A,
-    pub(super) last: A,
+pub(crate) struct Piece<A: Address> {
+    pub(crate) first: A,
+    pub(crate) last: A,
     /// The innermost route around it.
-    pub(super) route: Option<Route<A>>,
+    pub(crate) route: Option<Route<A>>,
 }
 
 /// The pieces of a prefix in order, without gap or overlap: one walk over the routes with a stack
 /// of the covers that are still open.
 #[derive(Clone, Debug)]
-pub(super) struct Pieces<'a, A: Address> {
+pub(crate) struct Pieces<'a, A: Address> {
     /// The routes not yet reached.
     routes: Peekable<Routes<'a, A>>,
     /// The covers around [`Self::at`], outermost first: the end of each, and its route. The first
@@ -76,6 +76,13 @@ impl<'a, A: Address> Iterator for Routes<'a, A> {
                 return Some((prefix, next_hop));
             }
         }
+    }
+}
+
+impl<A: Address> Rib<A> {
+    /// Returns the pieces of the table.
+    pub(crate) fn pieces(&self) -> Pieces<'_, A> {
+        Pieces::new(self, Prefix::ALL, 0, A::BITS)
     }
 }
 

@@ -32,7 +32,7 @@
 //! (`entry`).
 //!
 //! A block is filled with the entry of its /24 before that entry points to it. When it is removed,
-//! all its entries are equal again before one of them replaces the pointer. Its number is reused
+//! all its entries are equal again before one of them replaces the pointer. Its memory is reused
 //! after a grace period. Blocks have room to grow without moving; when the room is used up, the
 //! table asks for a rebuild.
 //!
@@ -48,11 +48,9 @@
 //! ```
 //!
 //! # What differs from the paper
-//! - 6 bits of length where the second paper has 5: an entry of TBLlong may come from any of the
-//!   lengths 0 to 32. That leaves 25 bits of value ([`NEXT_HOPS_MAX`]). Block numbers, at most
-//!   2^24, always fit.
-//! - Blocks are numbered without holes (`dense`), so a withdrawal may move
-//!   one, unless the table is shared.
+//! 6 bits of length where the second paper has 5: an entry of TBLlong may come from any of the
+//! lengths 0 to 32. That leaves 25 bits of value ([`NEXT_HOPS_MAX`]). Block numbers, at most 2^24,
+//! always fit.
 
 #[cfg(test)]
 mod tests;
@@ -62,16 +60,15 @@ mod view;
 
 pub(crate) use view::Dir24_8View;
 
-use crate::blocks::dense::{Owners, WordChunks};
+use crate::blocks::chunks::SharedPool;
 use crate::blocks::entry::{Entry, in_order};
-use crate::blocks::expansion::slots;
-use crate::blocks::pushing::internal_nodes;
 use crate::engine::{
     About, Config, Engine, Estimate, Figure, Persist, Persistence, Share, Sharing, Update, Updates, Width,
 };
 use crate::memory::{Memory, Words, WordsView};
 use crate::sections::{SectionWriter, Sections};
-use crate::{Delta, Error, Rib};
+use crate::{Delta, Error, Prefix, Rib};
+use std::ops::Range;
 
 pub(crate) use crate::blocks::entry::NEXT_HOPS_MAX;
 
@@ -107,9 +104,17 @@ fn start_of(entry: Entry) -> Option<usize> {
 pub(crate) struct Dir24_8<W> {
     view: Dir24_8View<W>,
     tbl24: Words<Entry>,
-    tbl_long: WordChunks<Entry, BLOCK>,
-    /// The number of the /24 that each block belongs to.
-    owners: Owners<u32>,
+    tbl_long: SharedPool<Entry>,
+}
+
+/// Returns the entries of TBL24 that `prefix` covers, or is below if it is longer than /24.
+fn slots(prefix: Prefix<u32>) -> Range<usize> {
+    (prefix.first() >> 8) as usize..(prefix.last() >> 8) as usize + 1
+}
+
+/// Returns the entries of a block that `prefix`, which is longer than /24, covers.
+fn slots_below(prefix: Prefix<u32>) -> Range<usize> {
+    (prefix.first() & 255) as usize..(prefix.last() & 255) as usize + 1
 }
 
 impl<W: Width> Engine<u32> for Dir24_8<W> {
@@ -117,21 +122,21 @@ impl<W: Width> Engine<u32> for Dir24_8<W> {
 
     fn build(rib: &Rib<u32>, config: &Config) -> Result<Self, Error> {
         let tbl24 = Words::zeroed(TBL24, config.pages);
-        let tbl_long = WordChunks::new(config.pages, internal_nodes(rib, 24));
+        let tbl_long = SharedPool::empty("entries of TBLlong", (TBL24 * BLOCK) as u64, config.pages);
         let view = Dir24_8View::of(tbl24.view(), tbl_long.view());
-        let mut engine = Self { view, tbl24, tbl_long, owners: Owners::from(0) };
+        let mut engine = Self { view, tbl24, tbl_long };
         // In this order every route comes after its covers and before its more-specific routes.
         for route in rib {
             let entry = Entry::of(route);
             if route.prefix.len() <= 24 {
-                let slots = slots(route.prefix, 24);
-                engine.tbl24.fill(*slots.start() as usize..*slots.end() as usize + 1, entry);
+                engine.tbl24.fill(slots(route.prefix), entry);
             } else {
-                let (start, _) = engine.block_of(route.prefix.first() >> 8);
-                let (first, last) = (route.prefix.first() & 255, route.prefix.last() & 255);
-                engine.tbl_long.fill(start + first as usize..start + last as usize + 1, entry);
+                let (start, _) = engine.block_of(slots(route.prefix).start);
+                let Range { start: first, end } = slots_below(route.prefix);
+                engine.tbl_long.words().fill(start + first..start + end, entry);
             }
         }
+        engine.tbl_long.shrink_to_fit();
         engine.tbl_long.show_in(&mut engine.view.tbl_long);
         Ok(engine)
     }
@@ -142,7 +147,7 @@ impl<W: Width> Engine<u32> for Dir24_8<W> {
 
     fn apply(&mut self, rib: &Rib<u32>, deltas: &[Delta<u32>]) -> Update {
         let longer = deltas.iter().filter(|delta| delta.prefix.len() > 24 && delta.after.is_some());
-        if self.owners.room() < longer.count() {
+        if self.room() < longer.count() || self.tbl_long.is_wasteful() {
             return Update::Rebuild;
         }
         let cost = self.follow(rib, &in_order(deltas));
@@ -154,12 +159,10 @@ impl<W: Width> Engine<u32> for Dir24_8<W> {
         Memory::new()
             .off_chip("TBL24", size_of_val(&self.tbl24[..]))
             .off_chip("TBLlong", self.tbl_long.bytes())
-            .off_chip("block owners", self.owners.bytes())
     }
 
     fn figures(&self) -> Vec<Figure> {
-        let free = self.owners.numbers() - self.owners.len();
-        vec![Figure::count("TBLlong blocks", self.tbl_long.chunks() - free)]
+        vec![Figure::count("TBLlong blocks", self.blocks())]
     }
 
     fn validate(&self, rib: &Rib<u32>) -> Result<(), String> {
@@ -177,20 +180,20 @@ impl<W: Width> Engine<u32> for Dir24_8<W> {
 
 impl<W: Width> Share<u32> for Dir24_8<W> {
     fn share(&mut self) -> Option<Dir24_8View<W>> {
-        self.tbl_long.share(self.owners.share(usize::MAX));
+        self.tbl_long.share(u64::MAX);
         self.tbl_long.show_in(&mut self.view.tbl_long);
         Some(self.view.clone())
     }
 
     fn readers_passed(&mut self) {
-        self.owners.readers_passed();
+        self.tbl_long.readers_passed();
     }
 }
 
 impl<W: Width> Persist<u32> for Dir24_8<W> {
     fn save<'s>(&'s self, sections: &mut SectionWriter<'s>) {
         sections.made("TBL24", &self.tbl24.to_vec());
-        sections.made("TBLlong", &self.tbl_long.chunks_to_vec());
+        sections.made("TBLlong", &self.tbl_long.to_vec());
     }
 
     fn open(sections: &Sections<'_>, _: &Config) -> Result<Dir24_8View<W>, Error> {

@@ -18,7 +18,7 @@ fn the_worked_example() {
     assert_eq!(engine.tbl24.get(0x0A_1502).0, 0x8000_0000);
     assert!(engine.tbl_long.read(0..128).iter().all(|e| e.0 == 0x3200_0003));
     assert!(engine.tbl_long.read(128..256).iter().all(|e| e.0 == 0x3000_0002));
-    assert_eq!(engine.tbl_long.chunks(), 1);
+    assert_eq!(engine.blocks(), 1);
     let addresses = [0x0A15_0300, 0x0A15_027F, 0x0A15_0280, 0x0A15_0400];
     assert_eq!(addresses.map(|a| engine.lookup(a)), [1, 3, 2, 0]);
     assert_eq!(engine.memory().parts[0].bytes, 64 << 20);
@@ -46,13 +46,16 @@ fn blocks_come_with_the_first_long_route_and_go_with_the_last() {
     assert_eq!((cost.nodes_allocated, cost.entries_set), (1, 257 + 128));
     assert_eq!(apply(&mut engine, &mut rib, &[("192.0.2.128/25", 3)]).nodes_allocated, 0);
     apply(&mut engine, &mut rib, &[("192.0.2.0/25", 0)]);
-    assert_eq!(engine.owners.len(), 2);
+    assert_eq!(engine.blocks(), 2);
     apply(&mut engine, &mut rib, &[("192.0.2.128/25", 0)]);
-    assert_eq!(engine.owners.len(), 1);
-    // When the first block is freed, the other one moves into the hole.
+    assert_eq!(engine.blocks(), 1);
+    // The next block takes the room of the freed one.
     apply(&mut engine, &mut rib, &[("192.0.2.1/32", 4)]);
-    let cost = apply(&mut engine, &mut rib, &[("198.51.100.0/32", 0)]);
-    assert_eq!((cost.nodes_copied, engine.lookup(0xC000_0201)), (1, 4));
+    let end = engine.tbl_long.len();
+    apply(&mut engine, &mut rib, &[("198.51.100.0/32", 0)]);
+    apply(&mut engine, &mut rib, &[("203.0.113.0/32", 5)]);
+    assert_eq!((engine.blocks(), engine.tbl_long.len(), engine.lookup(0xC000_0201)), (2, end, 4));
+    apply(&mut engine, &mut rib, &[("203.0.113.0/32", 0)]);
     apply(&mut engine, &mut rib, &[("198.51.100.0/32", 9), ("192.0.2.1/32", 0)]);
     assert!(engine.memory().total() <= fresh.total() + 16 * 1024);
 }
@@ -70,7 +73,7 @@ fn a_view_follows_and_without_room_nothing_changes() {
     engine.readers_passed();
     apply(&mut engine, &mut table, &[("10.0.2.0/25", 4)]);
     assert_eq!((engine.tbl24.get(0x0A_0002).chunk(), view.lookup(0x0A00_0200)), (Some(0), 4));
-    let (before, room) = (table.clone(), engine.owners.room() as u32);
+    let (before, room) = (table.clone(), engine.room() as u32);
     let longer = (0..=room).map(|at| Prefix::containing(0x0B00_0000 | at << 8, 25));
     let deltas: Vec<Delta<u32>> = longer.filter_map(|prefix| table.insert(prefix, NextHop(5))).collect();
     assert_eq!(engine.apply(&table, &deltas), Update::Rebuild);

@@ -1,29 +1,27 @@
 //! The structural check: every entry is the one a fresh build would write, and no block is lost.
 
-use super::{BLOCK, Dir24_8, start_of};
+use super::{BLOCK, Dir24_8, slots, start_of};
+use crate::Rib;
 use crate::blocks::entry::{Entry, all_are};
-use crate::blocks::pushing::{exposed, internal_nodes};
-use crate::{Prefix, Rib};
+use crate::rib::Piece;
+use std::collections::BTreeSet;
 
 impl<W> Dir24_8<W> {
     /// Returns the first contradiction to the table as an error.
     pub(super) fn contradiction(&self, rib: &Rib<u32>) -> Result<(), String> {
-        let blocks =
-            (self.owners.len(), self.owners.numbers(), self.tbl_long.chunks(), internal_nodes(rib, 24));
-        if blocks.0 != blocks.3 || blocks.1 != blocks.2 {
-            return Err(format!("blocks owned, numbered, kept and needed: {blocks:?}"));
+        self.tbl_long.validate()?;
+        let longer = rib.iter().filter(|route| route.prefix.len() > 24);
+        let mut needed: Vec<usize> = longer.map(|route| slots(route.prefix).start).collect();
+        needed.dedup();
+        let found = needed.iter().filter_map(|&slot| start_of(self.tbl24.get(slot)));
+        let blocks = (self.blocks(), found.collect::<BTreeSet<_>>().len(), needed.len());
+        if blocks != (blocks.2, blocks.2, blocks.2) {
+            return Err(format!("blocks kept, pointed to and needed: {blocks:?}"));
         }
-        for (block, owner) in self.owners.iter() {
-            if self.tbl24.get(owner as usize) != Entry::pointing_to(block) {
-                return Err(format!("block {block} is lost to {owner:#x}"));
-            }
-        }
-        let unrouted = rib.get(Prefix::ALL).is_none().then_some((Prefix::ALL, Entry::NO_ROUTE));
-        for (prefix, entry) in unrouted.into_iter().chain(rib.iter().map(|r| (r.prefix, Entry::of(r)))) {
-            for (first, last) in exposed(rib, prefix) {
-                if !self.holds(first, last, entry) {
-                    return Err(format!("{first:#x} to {last:#x}: expected {entry:?}"));
-                }
+        for Piece { first, last, route } in rib.pieces() {
+            let entry = route.map_or(Entry::NO_ROUTE, Entry::of);
+            if !self.holds(first, last, entry) {
+                return Err(format!("{first:#x} to {last:#x}: expected {entry:?}"));
             }
         }
         Ok(())
