@@ -1,12 +1,12 @@
 //! The checks that do not run the code.
 
-use crate::run::{DEFAULT_FEATURES, FEATURES, LARGE, cargo, run};
-use crate::{aarch64, comments, dependencies, pages};
+use crate::run::{DEFAULT_FEATURES, FEATURES, LARGE, cargo, cargo_of, run};
+use crate::{aarch64, comments, dependencies, pages, setup};
 use anyhow::Result;
 use std::process::Command;
 
 /// Checks formatting, the width of comments and pages, clippy, documentation, dependencies, and
-/// that the library compiles for another architecture.
+/// that the library compiles for another architecture and with the least version of Rust.
 pub(crate) fn all() -> Result<()> {
     style()?;
     for features in [FEATURES, DEFAULT_FEATURES] {
@@ -17,7 +17,15 @@ pub(crate) fn all() -> Result<()> {
     let mut documentation = cargo(&["doc", "--workspace", "--no-deps", "--locked"]);
     run(documentation.args(FEATURES).env("RUSTDOCFLAGS", "--deny warnings"))?;
     dependencies::check()?;
-    aarch64::check()
+    aarch64::check()?;
+    least_rust()
+}
+
+/// Checks that the library compiles with the version of Rust that its manifest names.
+fn least_rust() -> Result<()> {
+    let check =
+        ["check", "--package", "fibula", "--all-features", "--locked", "--target-dir", "target/least"];
+    run(&mut cargo_of(&setup::least_rust()?, &check))
 }
 
 /// Checks formatting, the width of comments and pages, and the crates that are not

@@ -44,8 +44,13 @@ pub(crate) fn cargo(arguments: &[&str]) -> Command {
 
 /// `cargo` of the nightly toolchain: sanitizers and fuzzing need it.
 pub(crate) fn nightly(arguments: &[&str]) -> Command {
+    cargo_of("nightly", arguments)
+}
+
+/// `cargo` of another toolchain than the pinned one.
+pub(crate) fn cargo_of(toolchain: &str, arguments: &[&str]) -> Command {
     let mut command = Command::new("rustup");
-    command.args(["run", "nightly", "cargo"]).args(arguments).current_dir(root());
+    command.args(["run", toolchain, "cargo"]).args(arguments).current_dir(root());
     command.env("CARGO_INCREMENTAL", "0");
     // The variables that the pinned toolchain's cargo sets for its children would override the
     // choice.

@@ -3,6 +3,7 @@
 use crate::run::{output, root, run, works};
 use crate::{aarch64, bpf, python};
 use anyhow::{Context, Result, bail};
+use cargo_metadata::MetadataCommand;
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -32,7 +33,8 @@ pub(crate) fn toolchains() -> Result<()> {
         rust_target(aarch64::LINUX)?;
     }
     rust_target(aarch64::APPLE)?;
-    nightly()?;
+    toolchain("nightly", "for sanitizers and fuzzing")?;
+    least_rust()?;
     rust_src()
 }
 
@@ -185,13 +187,23 @@ fn nvrtc() -> Result<()> {
     })
 }
 
-/// The nightly toolchain, for sanitizers and fuzzing.
-fn nightly() -> Result<()> {
-    if works("rustup", &["run", "nightly", "rustc", "--version"]) {
+/// Installs a toolchain.
+fn toolchain(name: &str, why: &str) -> Result<()> {
+    if works("rustup", &["run", name, "rustc", "--version"]) {
         return Ok(());
     }
-    println!("installing the nightly toolchain (for sanitizers and fuzzing)");
-    run(Command::new("rustup").args(["toolchain", "install", "nightly", "--profile", "minimal"]))
+    println!("installing the toolchain {name} ({why})");
+    run(Command::new("rustup").args(["toolchain", "install", name, "--profile", "minimal"]))
+}
+
+/// The toolchain of the least version of Rust that the library compiles with. Returns its name.
+pub(crate) fn least_rust() -> Result<String> {
+    let metadata = MetadataCommand::new().current_dir(root()).no_deps().exec()?;
+    let library = metadata.packages.iter().find(|package| package.name == "fibula");
+    let version = library.and_then(|library| library.rust_version.as_ref());
+    let name = version.context("fibula names no rust-version")?.to_string();
+    toolchain(&name, "the least that fibula compiles with")?;
+    Ok(name)
 }
 
 /// The standard library's source, which is built with the thread sanitizer.

@@ -209,7 +209,9 @@ mod x86_64 {
 
     #[cold]
     fn is_zen_5_or_later() -> bool {
-        let (vendor, signature) = (__cpuid(0), __cpuid(1).eax);
+        // SAFETY: every processor of 64 bits has the instruction.
+        #[allow(unused_unsafe, reason = "safe in later versions of Rust than the least")]
+        let (vendor, signature) = unsafe { (__cpuid(0), __cpuid(1).eax) };
         let vendor = [vendor.ebx, vendor.edx, vendor.ecx].map(u32::to_le_bytes);
         let family = (signature >> 8 & 0xF) + (signature >> 20 & 0xFF);
         vendor.as_flattened() == b"AuthenticAMD" && family >= 0x1A
