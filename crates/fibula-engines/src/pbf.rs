@@ -40,9 +40,9 @@
 
 use crate::blocks::bloom::Aim;
 use crate::blocks::by_length::{ByLength, Keyed};
+use crate::blocks::hashing::HashFunction;
 use crate::blocks::probing::Combined;
 use fibula::arch::Isa;
-use fibula::blocks::hashing::HashFunction;
 use fibula::engine::{About, Config, Engine, Figure, Lookup, Meter, ParameterInfo, Update, Updates, Width};
 use fibula::memory::Memory;
 use fibula::{Delta, Error, Rib};

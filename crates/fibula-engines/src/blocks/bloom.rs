@@ -6,7 +6,7 @@
 //!
 //! The filter does not see keys. Callers pass 32-bit hashes, *k* for each key.
 
-use fibula::blocks::hashing::reduce;
+use crate::blocks::hashing::reduce;
 use fibula::engine::Meter;
 use fibula::memory::{Array, Pages};
 use std::f64::consts::LN_2;

@@ -16,8 +16,8 @@
 //! The table stores no hashes and chooses none. Callers pass the hash of each key, and a function
 //! that computes it again where entries move.
 
+use crate::blocks::hashing::{Key, reduce};
 use fibula::arch::prefetch;
-use fibula::blocks::hashing::{Key, reduce};
 use fibula::engine::{Meter, Unmetered};
 use fibula::memory::{Array, CACHE_LINE, Pages};
 use zerocopy::FromZeros;

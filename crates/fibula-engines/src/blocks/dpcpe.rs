@@ -3,7 +3,7 @@
 //! Lucchesi, Drummond and Teodoro, "High-performance IP lookup using Intel Xeon Phi: a Bloom
 //! filters based approach" (Journal of Internet Services and Applications 9, 2018), section 4.2 and
 //! Table 4. They keep one filter for each length, so a table is first
-//! [expanded](fibula::blocks::expansion) to *n* lengths. The last of these is always 64.
+//! [expanded](crate::blocks::expansion) to *n* lengths. The last of these is always 64.
 //!
 //! # The paper's algorithm
 //! [`Distribution::dpcpe`] begins with the last level and adds one level at a time: the one that
@@ -209,8 +209,8 @@ impl Distribution {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::blocks::expansion::counts;
     use fibula::NextHop;
-    use fibula::blocks::expansion::counts;
     use proptest::prelude::*;
 
     fn rib<A: Address>(prefixes: impl IntoIterator<Item = (u64, u8)>) -> Rib<A> {

@@ -2,14 +2,14 @@
 //! its route.
 //!
 //! Of the routes that are expanded to one level, the longest owns each slot
-//! ([`expansion`](fibula::blocks::expansion)). An announced prefix takes the slots under it whose
+//! ([`expansion`](crate::blocks::expansion)). An announced prefix takes the slots under it whose
 //! length is not greater. A withdrawn prefix gives the slots of its own length to the next route
 //! above it in the same level.
 
 use super::filtered::Filtered;
 use super::probing::Hashing;
-use fibula::blocks::expansion::slots;
-use fibula::blocks::hashing::Key;
+use crate::blocks::expansion::slots;
+use crate::blocks::hashing::Key;
 use fibula::engine::{Cost, Width};
 use fibula::{Address, Prefix, Rib, Route};
 use zerocopy::FromZeros;

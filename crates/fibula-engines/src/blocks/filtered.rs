@@ -13,7 +13,7 @@
 use super::bloom::{Aim, CountingFilter, Parameters};
 use super::buckets::{Buckets, Value};
 use super::probing::{Hashing, Probes};
-use fibula::blocks::hashing::Key;
+use crate::blocks::hashing::Key;
 use fibula::engine::{Cost, Figure, Meter, Unmetered};
 use fibula::memory::Pages;
 
@@ -28,7 +28,7 @@ const ENTRIES_MIN: usize = 16;
 /// `SLOTS` slots.
 ///
 /// ```
-/// use fibula::blocks::hashing::HashFunction;
+/// use fibula_engines::blocks::hashing::HashFunction;
 /// use fibula_engines::blocks::{bloom::Aim, filtered::Filtered, probing::Combined};
 /// use fibula::engine::Unmetered;
 /// use fibula::memory::Pages;
@@ -300,7 +300,7 @@ impl<K: Key, V: Value, H: Hashing, const SLOTS: usize> Filtered<K, V, H, SLOTS> 
 
 /// Returns pseudo-random keys of `bits` bits, 1 to 64, the same every time, to measure false
 /// positives with. They come from SplitMix64, which none of the [hash
-/// functions](fibula::blocks::hashing) resembles.
+/// functions](fibula_engines::blocks::hashing) resembles.
 pub fn random_keys(bits: u8) -> impl Iterator<Item = u64> {
     const COUNT: u64 = 1 << 16;
     (1..=COUNT).map(move |index| {
@@ -318,8 +318,8 @@ fn home<K: Key>(hashing: impl Hashing, key: K) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::blocks::hashing::HashFunction;
     use crate::blocks::probing::{Combined, Drawn};
-    use fibula::blocks::hashing::HashFunction;
 
     type Pair<K, H> = Filtered<K, u16, H, 6>;
 

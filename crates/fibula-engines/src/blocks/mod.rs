@@ -4,10 +4,14 @@
 pub mod bloom;
 pub mod buckets;
 pub mod by_length;
+pub mod dense;
 pub mod dpcpe;
 pub mod expanded;
+pub mod expansion;
 pub mod filtered;
+pub mod hashing;
 pub mod pivot;
 pub mod probing;
+pub mod pushing;
 pub mod sparse;
 pub mod tree_bitmap;

@@ -2,7 +2,7 @@
 //! the home bucket.
 
 use super::bloom::CountingFilter;
-use fibula::blocks::hashing::{HashFunction, Key, Rand};
+use crate::blocks::hashing::{HashFunction, Key, Rand};
 use fibula::engine::{Meter, Unmetered};
 use std::fmt::Debug;
 

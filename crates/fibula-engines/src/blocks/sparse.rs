@@ -13,7 +13,7 @@
 //! This costs a second load for a slot that has an id. For others it costs one load from an array
 //! so short that it stays in cache.
 
-use fibula::blocks::dense::ChunkArray;
+use crate::blocks::dense::ChunkArray;
 use fibula::engine::Meter;
 use fibula::memory::Pages;
 

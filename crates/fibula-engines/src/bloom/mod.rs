@@ -79,12 +79,12 @@ mod validate;
 
 use crate::blocks::bloom::Aim;
 use crate::blocks::expanded::Expanded;
+use crate::blocks::expansion::counts;
 use crate::blocks::filtered::{Filtered, random_keys};
+use crate::blocks::hashing::HashFunction;
 use crate::blocks::probing::{Combined, Drawn, Hashing, Mixed};
 use direct::Direct;
 use fibula::arch::Isa;
-use fibula::blocks::expansion::counts;
-use fibula::blocks::hashing::HashFunction;
 use fibula::engine::{
     About, Config, Engine, Figure, LimitInfo, Lookup, Meter, ParameterInfo, Update, Updates, Width,
 };

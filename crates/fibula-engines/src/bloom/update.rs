@@ -2,8 +2,8 @@
 
 use super::{Direct, EXPANDED, EXPANDED_MAX, Groups, LEVELS};
 use crate::blocks::expanded::{Entries, Expanded};
+use crate::blocks::expansion::{counts, level_of};
 use crate::blocks::probing::Hashing;
-use fibula::blocks::expansion::{counts, level_of};
 use fibula::engine::{Cost, Width};
 use fibula::{Delta, Limit, Prefix, Rib, Route};
 

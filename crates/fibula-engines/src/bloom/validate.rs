@@ -3,8 +3,8 @@
 
 use super::update::group_of;
 use super::{Direct, Expanded, Group, Groups, LEVELS};
+use crate::blocks::expansion::{LevelCount, counts, slots};
 use crate::blocks::probing::Hashing;
-use fibula::blocks::expansion::{LevelCount, counts, slots};
 use fibula::engine::Width;
 use fibula::memory::Pages;
 use fibula::{Prefix, Rib};

@@ -58,9 +58,9 @@ mod tests;
 use crate::blocks::bloom::Aim;
 use crate::blocks::by_length::{ByLength, KEY_BITS, LEVELS_MAX};
 use crate::blocks::dpcpe::{Choice, Distribution, EXPANDED};
+use crate::blocks::hashing::HashFunction;
 use crate::blocks::probing::Combined;
 use fibula::arch::Isa;
-use fibula::blocks::hashing::HashFunction;
 use fibula::engine::{
     About, Config, Engine, Figure, LimitInfo, Lookup, Meter, ParameterInfo, Update, Updates, Width,
 };

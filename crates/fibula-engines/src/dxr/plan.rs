@@ -1,7 +1,7 @@
 //! [`Plan`]: chunks as plain ranges, before they are written in a layout. Builds and updates begin
 //! with one.
 
-use fibula::blocks::expansion::expand;
+use crate::blocks::expansion::expand;
 use fibula::blocks::parallel::in_parallel;
 use fibula::rib::Range;
 use fibula::{Prefix, Rib};

@@ -61,10 +61,10 @@ mod tests;
 mod update;
 mod validate;
 
+use crate::blocks::dense::{ChunkArray, Owners};
+use crate::blocks::expansion::slots;
 use crate::blocks::tree_bitmap::{InitialArray, MAX_WORDS, Map, Trie, WORDS};
-use fibula::blocks::dense::{ChunkArray, Owners};
 use fibula::blocks::entry::{Entry, NEXT_HOPS_MAX};
-use fibula::blocks::expansion::slots;
 use fibula::engine::{About, Config, Engine, Figure, LimitInfo, Update, Updates, Width};
 use fibula::memory::{Array, Memory};
 use fibula::{Delta, Error, Prefix, Rib, Route};

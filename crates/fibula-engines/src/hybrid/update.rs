@@ -2,9 +2,9 @@
 //! they store.
 
 use super::{Hybrid, MIDDLE, Owner, SHORT};
+use crate::blocks::expansion::slots;
 use crate::blocks::tree_bitmap::{Map, Node, Trie};
 use fibula::blocks::entry::{Entry, in_order};
-use fibula::blocks::expansion::slots;
 use fibula::engine::{Cost, Width};
 use fibula::{Delta, Rib, Route};
 

@@ -1,9 +1,9 @@
 //! The structural check: every table is what a fresh build makes, and no sub-trie is lost.
 
 use super::{Hybrid, MIDDLE, Owner, long, middle, short};
+use crate::blocks::expansion::slots;
 use crate::blocks::tree_bitmap::Node;
 use fibula::blocks::entry::Entry;
-use fibula::blocks::expansion::slots;
 use fibula::engine::Width;
 use fibula::{Prefix, Rib};
 

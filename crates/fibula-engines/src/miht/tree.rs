@@ -6,7 +6,7 @@
 //! inode and its entry.
 
 use super::inode::{Inode, InodeEntry, NIL, slot};
-use fibula::blocks::dense::ChunkArray;
+use crate::blocks::dense::ChunkArray;
 use fibula::engine::{Cost, Meter};
 use fibula::memory::Pages;
 

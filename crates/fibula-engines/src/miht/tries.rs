@@ -12,7 +12,7 @@
 
 use super::dnode::Dnode;
 use super::inode::NIL;
-use fibula::blocks::dense::ChunkArray;
+use crate::blocks::dense::ChunkArray;
 use fibula::engine::{Cost, Meter, Width};
 use fibula::memory::Pages;
 use fibula::{Address, Prefix, Route};

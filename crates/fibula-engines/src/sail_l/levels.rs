@@ -1,9 +1,9 @@
 //! SAIL_L's arrays as pushed levels, and the cost of writing them.
 
 use super::{CHUNK, NO_ROUTE, SailL};
+use crate::blocks::dense::Owners;
+use crate::blocks::pushing::{ANSWER, Levels, Slot, words_written};
 use fibula::NextHop;
-use fibula::blocks::dense::Owners;
-use fibula::blocks::pushing::{ANSWER, Levels, Slot, words_written};
 use fibula::engine::Width;
 use std::ops::Range;
 

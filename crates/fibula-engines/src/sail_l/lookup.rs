@@ -2,10 +2,10 @@
 //! addresses goes through level 16 while the blocks before it go through level 24.
 
 use super::SailL;
+use crate::blocks::pushing::ANSWER;
 use fibula::NextHop;
 use fibula::arch::{Isa, prefetch};
 use fibula::blocks::pipeline::{Stages, look_up};
-use fibula::blocks::pushing::ANSWER;
 use fibula::engine;
 use fibula::engine::{Lookup, Meter, Staging, Unmetered, Width};
 

@@ -58,8 +58,8 @@ mod lookup;
 #[cfg(test)]
 pub(crate) mod tests;
 
-use fibula::blocks::dense::{ChunkArray, Owners};
-use fibula::blocks::pushing::{ANSWER, internal_nodes, paint_all, repaint, validate};
+use crate::blocks::dense::{ChunkArray, Owners};
+use crate::blocks::pushing::{ANSWER, internal_nodes, paint_all, repaint, validate};
 use fibula::engine::{About, Config, Cost, Engine, Figure, Update, Updates, Width};
 use fibula::memory::{Array, Memory, Pages};
 use fibula::{Delta, Error, Rib};

@@ -2,10 +2,10 @@
 //! its own block.
 
 use super::{LEVEL_48, LEVELS, Level, SailL6, first_chunk, index};
+use crate::blocks::pushing::ANSWER;
 use fibula::NextHop;
 use fibula::arch::prefetch;
 use fibula::blocks::pipeline::{Stages, for_each_set, look_up};
-use fibula::blocks::pushing::ANSWER;
 use fibula::engine::{Lookup, Unmetered, Width};
 use std::array::from_fn;
 

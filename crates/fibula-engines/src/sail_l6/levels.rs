@@ -1,9 +1,9 @@
 //! The arrays as pushed levels, and the cost of writing them.
 
 use super::{CHUNK, LEVEL_48, Level, NO_ROUTE, SailL6};
+use crate::blocks::dense::Owners;
+use crate::blocks::pushing::{ANSWER, Levels, Slot, words_written};
 use fibula::NextHop;
-use fibula::blocks::dense::Owners;
-use fibula::blocks::pushing::{ANSWER, Levels, Slot, words_written};
 use fibula::engine::{Unmetered, Width};
 use std::ops::Range;
 

@@ -82,11 +82,11 @@ mod levels;
 #[cfg(test)]
 mod tests;
 
+use crate::blocks::dense::{ChunkArray, Owners};
+use crate::blocks::pushing::{ANSWER, Levels, internal_nodes, paint_all, repaint, validate};
 use crate::blocks::sparse::ChunkIds;
 use fibula::arch::Isa;
-use fibula::blocks::dense::{ChunkArray, Owners};
 use fibula::blocks::patricia::{MAX_NODES, NODES, Patricia};
-use fibula::blocks::pushing::{ANSWER, Levels, internal_nodes, paint_all, repaint, validate};
 use fibula::engine::{
     About, Config, Cost, Engine, Figure, LimitInfo, Lookup, Meter, Unmetered, Update, Updates, Width,
 };

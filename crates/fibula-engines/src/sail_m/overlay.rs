@@ -3,8 +3,8 @@
 
 use super::bc16::{Bc16, Entry};
 use super::{CHUNK, CHUNKS24_MAX, NODES16};
+use crate::blocks::dense::{ChunkArray, Owners};
 use fibula::Prefix;
-use fibula::blocks::dense::{ChunkArray, Owners};
 use fibula::engine::{Meter, Unmetered};
 use fibula::memory::Pages;
 use std::hint::select_unpredictable;

@@ -2,7 +2,7 @@
 
 use super::overlay::Run;
 use super::{CHUNK, CHUNKS16, NODES16};
-use fibula::blocks::dense::ChunkArray;
+use crate::blocks::dense::ChunkArray;
 use fibula::engine::Width;
 use fibula::memory::Pages;
 

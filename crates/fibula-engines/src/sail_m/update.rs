@@ -6,7 +6,7 @@
 
 use super::overlay::{CHUNK_WORDS, slot16};
 use super::{CHUNK, NODES16, SailM, Table};
-use fibula::blocks::pushing::exposed;
+use crate::blocks::pushing::exposed;
 use fibula::engine::Width;
 use fibula::{Delta, NextHop, Prefix, Rib};
 

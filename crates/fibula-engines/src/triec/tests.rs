@@ -2,8 +2,8 @@
 //! series of updates inside 2000::/3.
 
 use super::*;
+use crate::blocks::dense::Owners;
 use entry::{Counting, Entry15_6, FindFirstSet, PopCount};
-use fibula::blocks::dense::Owners;
 use fibula::engine::{Accesses, Cost};
 use fibula::testing::Oracle;
 use fibula::testing::{apply, rib};

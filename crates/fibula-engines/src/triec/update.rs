@@ -7,8 +7,8 @@ use super::nhi::{NODES, Nhi};
 use super::table::{
     HASHED_TO, LAST, LEVELS, NODE_ENTRIES, NODE_SLOTS, Table, global_unicast, slot_of, slots_of,
 };
-use fibula::blocks::expansion;
-use fibula::blocks::pushing::is_internal;
+use crate::blocks::expansion;
+use crate::blocks::pushing::is_internal;
 use fibula::engine::Cost;
 use fibula::{Address, Delta, Limit, NextHop, Prefix, Rib, Route};
 use std::cmp::Reverse;

@@ -31,14 +31,14 @@
 use super::{PARTS, Patch, Touched, Version};
 use crate::{Image, Kernel, host};
 use fibula::arch::Isa;
-use fibula::blocks::expansion::{counts, level_of, slots};
-use fibula::blocks::hashing::HashFunction;
 use fibula::engine::{About, Config, Engine, Figure, LimitInfo, Lookup, Meter, Update, Updates, Width};
 use fibula::memory::{Array, Memory, Pages};
 use fibula::{Delta, Error, Limit, Rib};
 use fibula_engines::blocks::bloom::Aim;
 use fibula_engines::blocks::expanded::{Entries, Expanded};
+use fibula_engines::blocks::expansion::{counts, level_of, slots};
 use fibula_engines::blocks::filtered::Filtered;
+use fibula_engines::blocks::hashing::HashFunction;
 use fibula_engines::blocks::probing::Combined;
 use fibula_engines::bloom::{EXPANDED_MAX, LEVELS};
 use zerocopy::IntoBytes;

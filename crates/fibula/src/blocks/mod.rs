@@ -1,19 +1,15 @@
-//! The building blocks that several papers share, each named for what it does, so that no two
-//! engines carry the same code.
+//! The steps that several engines share, each named for what it does, so that no two engines carry
+//! the same code.
 
 #![forbid(unsafe_code)]
 
 pub mod chunks;
-pub mod dense;
 pub mod entry;
-pub mod expansion;
-pub mod hashing;
 pub mod levels;
 pub mod linear_tree;
 pub mod parallel;
 pub mod patricia;
 pub mod pipeline;
-pub mod pushing;
 pub mod rank;
 pub mod reached;
 pub mod retired;

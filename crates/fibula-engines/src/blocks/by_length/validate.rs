@@ -4,9 +4,9 @@
 use super::update::has_longer;
 use super::{ByLength, KEY_BITS, Keyed, Level, longer_routes, marks_alone};
 use crate::blocks::expanded::Expanded;
+use crate::blocks::expansion::{LevelCount, counts};
+use crate::blocks::hashing::Key;
 use crate::blocks::probing::Hashing;
-use fibula::blocks::expansion::{LevelCount, counts};
-use fibula::blocks::hashing::Key;
 use fibula::engine::Width;
 use fibula::{Prefix, Rib};
 

@@ -1,6 +1,6 @@
 //! [`Below`]: the pivot level's next hops and chunk numbers, and the chunks.
 
-use fibula::blocks::dense::{ChunkArray, Owners};
+use crate::blocks::dense::{ChunkArray, Owners};
 use fibula::engine::{Cost, Meter, Width};
 use fibula::memory::{Array, Memory, Pages};
 use fibula::{NextHop, Prefix};

@@ -32,9 +32,9 @@ mod testing;
 mod update;
 mod validate;
 
+use crate::blocks::expansion::{level_of, slots};
+use crate::blocks::pushing::internal_nodes;
 use below::Below;
-use fibula::blocks::expansion::{level_of, slots};
-use fibula::blocks::pushing::internal_nodes;
 use fibula::engine::{Config, Cost, Engine, Figure, Update, Width};
 use fibula::memory::{Array, Memory, Pages};
 use fibula::{Delta, Error, Prefix, Rib};

@@ -1,7 +1,7 @@
 //! Updates: the run of bits and next hops of a route, and the chunks below.
 
 use super::{BitMaps, PIVOT, PivotTable, node, run};
-use fibula::blocks::pushing::{exposed, is_internal, pushed};
+use crate::blocks::pushing::{exposed, is_internal, pushed};
 use fibula::engine::Width;
 use fibula::{NextHop, Prefix, Rib, Route};
 

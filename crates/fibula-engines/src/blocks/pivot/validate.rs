@@ -2,8 +2,8 @@
 //! bit is set.
 
 use super::{BitMaps, PIVOT, PivotTable, node, run};
-use fibula::blocks::expansion::counts;
-use fibula::blocks::pushing::{internal_nodes, pushed};
+use crate::blocks::expansion::counts;
+use crate::blocks::pushing::{internal_nodes, pushed};
 use fibula::engine::Width;
 use fibula::{NextHop, Prefix, Rib};
 

@@ -3,8 +3,8 @@
 
 use super::node::{Map, Node};
 use super::trie::Trie;
+use crate::blocks::expansion::slots;
 use fibula::blocks::entry::in_order;
-use fibula::blocks::expansion::slots;
 use fibula::engine::{Cost, Figure, Width};
 use fibula::memory::{Array, Memory, Pages};
 use fibula::{Address, Delta, Limit, NextHop, Prefix, Rib, Route};

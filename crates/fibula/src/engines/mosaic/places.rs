@@ -5,7 +5,6 @@
 //! front: each search passes all that came before it. So whoever copies a table into another
 //! [reserves](Places::reserve) the room first.
 
-use crate::blocks::hashing::{HashFunction, reduce};
 use crate::engine::{Meter, Unmetered};
 use crate::memory::{Pages, Published, Words};
 
@@ -24,8 +23,15 @@ pub(super) struct Places {
     gone: usize,
 }
 
-fn hash(number: u32) -> u32 {
-    HashFunction::Murmur.hash(number)
+/// Returns the home slot of a number in a table of `len` words: the high bits of its MurmurHash3
+/// (x86, 32 bits).
+#[inline(always)]
+fn home(number: u32, len: usize) -> usize {
+    let block = number.wrapping_mul(0xCC9E_2D51).rotate_left(15).wrapping_mul(0x1B87_3593);
+    let hash = block.rotate_left(13).wrapping_mul(5).wrapping_add(0xE654_6B64) ^ 4;
+    let hash = (hash ^ hash >> 16).wrapping_mul(0x85EB_CA6B);
+    let hash = (hash ^ hash >> 13).wrapping_mul(0xC2B2_AE35);
+    ((u64::from(hash ^ hash >> 16) * len as u64) >> 32) as usize
 }
 
 fn entry(number: u32, chunk: u32) -> u64 {
@@ -35,7 +41,7 @@ fn entry(number: u32, chunk: u32) -> u64 {
 /// Returns the chunk of the /24 with this `number` in a table that consists of `words`.
 #[inline(always)]
 pub(super) fn find(words: &[Published<u64>], number: u32, meter: &mut impl Meter) -> Option<u32> {
-    let mut at = reduce(hash(number), words.len() as u32) as usize;
+    let mut at = home(number, words.len());
     loop {
         let word = meter.load_word::<u64>(&words[at]);
         if word >> 32 == u64::from(number) && word as u32 != 0 {
@@ -145,7 +151,7 @@ impl Places {
 
     /// Returns the index of the first word, from the home slot on, that satisfies `will_do`.
     fn search(&self, number: u32, will_do: impl Fn(u64) -> bool, meter: &mut impl Meter) -> usize {
-        let mut at = reduce(hash(number), self.words.len() as u32) as usize;
+        let mut at = home(number, self.words.len());
         while !will_do(meter.load_word::<u64>(&self.words[at])) {
             at = if at + 1 < self.words.len() { at + 1 } else { 0 };
         }

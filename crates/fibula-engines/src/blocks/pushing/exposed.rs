@@ -1,13 +1,13 @@
 //! [`Exposed`]: the addresses a route owns.
 
-use crate::{Address, Prefix, Rib, Route};
+use fibula::{Address, Prefix, Rib, Route};
 
 /// Returns the addresses of `prefix` that no more-specific route covers, as intervals in order.
 /// Those are the addresses that an update of `prefix` changes, whether or not it has a route.
 /// O(log n) to begin, then O(1) a covered route.
 ///
 /// ```
-/// use fibula::blocks::pushing::exposed;
+/// use fibula_engines::blocks::pushing::exposed;
 /// use fibula::{NextHop, Rib};
 /// let mut rib: Rib<u32> = Rib::new();
 /// rib.insert("10.0.0.64/26".parse()?, NextHop(2));
@@ -54,7 +54,7 @@ impl<A: Address, I: Iterator<Item = Route<A>>> Iterator for Exposed<A, I> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::NextHop;
+    use fibula::NextHop;
     use proptest::prelude::*;
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::{exposed, internal_nodes, is_internal};
 use crate::blocks::dense::Owners;
-use crate::{Address, NextHop, Prefix, Rib, Route};
+use fibula::{Address, NextHop, Prefix, Rib, Route};
 use std::ops::Range;
 
 /// The content of a slot of a level.
@@ -27,7 +27,7 @@ impl Slot {
     ///
     /// ```
     /// use fibula::NextHop;
-    /// use fibula::blocks::pushing::{ANSWER, Slot};
+    /// use fibula_engines::blocks::pushing::{ANSWER, Slot};
     /// assert_eq!(Slot::unpack(7), Slot::Chunk(7));
     /// assert_eq!(Slot::unpack(ANSWER | 7), Slot::Answer(NextHop(7)));
     /// ```

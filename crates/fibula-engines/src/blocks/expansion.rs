@@ -3,10 +3,10 @@
 //! Srinivasan and Varghese, "Fast Address Lookups Using Controlled Prefix Expansion" (1999). A
 //! prefix of length *l* becomes the 2^(*L* - *l*) prefixes of the next level *L* that it covers.
 //! Where a longer prefix of the same level already exists, the longer one wins. Walking a
-//! [`Rib`](crate::Rib) in order and overwriting gives this result, because every prefix comes after
+//! [`Rib`](fibula::Rib) in order and overwriting gives this result, because every prefix comes after
 //! its covers.
 
-use crate::{Address, Prefix, Route};
+use fibula::{Address, Prefix, Route};
 use std::ops::RangeInclusive;
 
 /// Returns the slots of a level that a prefix covers: the values of the first `level` bits. O(1).
@@ -15,7 +15,7 @@ use std::ops::RangeInclusive;
 ///
 /// ```
 /// use fibula::Prefix;
-/// use fibula::blocks::expansion::slots;
+/// use fibula_engines::blocks::expansion::slots;
 /// let prefix: Prefix<u32> = "10.128.0.0/9".parse()?;
 /// assert_eq!(slots(prefix, 16), 0x0A80..=0x0AFF);
 /// # Ok::<(), fibula::Error>(())
@@ -31,7 +31,7 @@ pub fn slots<A: Address>(prefix: Prefix<A>, level: u8) -> RangeInclusive<u64> {
 /// first that is not shorter. Returns `None` if `len` is past the last.
 ///
 /// ```
-/// use fibula::blocks::expansion::level_of;
+/// use fibula_engines::blocks::expansion::level_of;
 /// let levels = [6, 12, 18, 24];
 /// let found = [0, 6, 7, 24, 25].map(|len| level_of(len, &levels));
 /// assert_eq!(found, [Some(0), Some(0), Some(1), Some(3), None]);
@@ -46,7 +46,7 @@ pub fn level_of(len: u8, levels: &[u8]) -> Option<usize> {
 ///
 /// ```
 /// use fibula::Prefix;
-/// use fibula::blocks::expansion::expand;
+/// use fibula_engines::blocks::expansion::expand;
 /// let prefix: Prefix<u32> = "10.0.0.0/7".parse()?;
 /// let expanded: Vec<String> = expand(prefix, 8).map(|p| p.to_string()).collect();
 /// assert_eq!(expanded, ["10.0.0.0/8", "11.0.0.0/8"]);
@@ -73,7 +73,7 @@ pub struct LevelCount {
 /// Routes longer than the last level are left out. O(n).
 ///
 /// ```
-/// use fibula::blocks::expansion::counts;
+/// use fibula_engines::blocks::expansion::counts;
 /// use fibula::{NextHop, Rib};
 /// let mut rib: Rib<u32> = Rib::new();
 /// rib.insert("10.0.0.0/14".parse()?, NextHop(1));
@@ -106,7 +106,7 @@ pub fn counts<A: Address>(routes: impl IntoIterator<Item = Route<A>>, levels: &[
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{NextHop, Rib};
+    use fibula::{NextHop, Rib};
     use proptest::prelude::*;
     use std::collections::BTreeSet;
 

@@ -24,7 +24,7 @@
 //! [`Murmur`] does. [`Fmix`] is the shorter form for integers.
 //!
 //! [`HashFunction::hash_all`] hashes a whole block. It is a loop over arrays of a fixed length
-//! without a branch, so that inside a [`Kernel`](crate::arch::Kernel) it becomes vector code of
+//! without a branch, so that inside a [`Kernel`](fibula::arch::Kernel) it becomes vector code of
 //! that instruction set: sixteen keys at a time with AVX-512, eight with AVX2, four with the
 //! baseline's SSE2.
 
@@ -125,7 +125,7 @@ impl Key for u64 {
 /// division, and keeps hashes in ascending order.
 ///
 /// ```
-/// use fibula::blocks::hashing::reduce;
+/// use fibula_engines::blocks::hashing::reduce;
 /// assert_eq!([0, 0x7FFF_FFFF, 0x8000_0000, u32::MAX].map(|hash| reduce(hash, 10)), [0, 4, 5, 9]);
 /// ```
 #[must_use]
@@ -244,7 +244,7 @@ impl Rand {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::arch::{Isa, Kernel, Level, dispatch};
+    use fibula::arch::{Isa, Kernel, Level, dispatch};
     use proptest::prelude::*;
 
     #[test]

@@ -17,13 +17,13 @@ mod levels;
 pub use exposed::{Exposed, exposed};
 pub use levels::{ANSWER, Levels, Slot, paint, paint_all, repaint, validate};
 
-use crate::{Address, NextHop, Prefix, Rib, Route};
+use fibula::{Address, NextHop, Prefix, Rib, Route};
 use std::ops::{Range, RangeInclusive};
 
 /// Returns whether a node has routes below it, so that pushing gives it a chunk. O(log n).
 ///
 /// ```
-/// use fibula::blocks::pushing::is_internal;
+/// use fibula_engines::blocks::pushing::is_internal;
 /// use fibula::{NextHop, Rib};
 /// let mut rib: Rib<u32> = Rib::new();
 /// rib.insert("10.1.0.0/16".parse()?, NextHop(1));
@@ -62,7 +62,7 @@ pub fn internal_nodes<A: Address>(routes: impl IntoIterator<Item = Route<A>>, le
 /// No route below the node may be longer than `level`: push those to levels below first.
 ///
 /// ```
-/// use fibula::blocks::pushing::pushed;
+/// use fibula_engines::blocks::pushing::pushed;
 /// use fibula::{NextHop, Rib};
 /// let mut rib: Rib<u32> = Rib::new();
 /// rib.insert("10.0.0.0/8".parse()?, NextHop(1));
@@ -85,7 +85,7 @@ pub fn pushed<A: Address>(
 /// the first slot of each changes.
 ///
 /// ```
-/// use fibula::blocks::pushing::words_written;
+/// use fibula_engines::blocks::pushing::words_written;
 /// assert_eq!(words_written(3..130, 64, |_| true), 3);
 /// assert_eq!(words_written(3..130, 64, |slot| slot == 64), 1);
 /// assert_eq!(words_written(64..64, 64, |_| true), 0);
