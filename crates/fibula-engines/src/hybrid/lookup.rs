@@ -31,12 +31,6 @@ impl<W: Width> Hybrid<W> {
         self.tbl24[..].try_into().expect("one entry a /24")
     }
 
-    #[inline(always)]
-    fn lookup_one(&self, address: u32, meter: &mut impl Meter) -> W {
-        let entry = meter.load(&self.tbl24()[(address >> 8) as usize]);
-        self.below(entry, address, meter).unwrap_or_else(|| self.short.find(address, meter))
-    }
-
     /// Returns the answer of an entry of TBL24, or of the sub-trie that it points to.
     #[inline(always)]
     fn below(&self, entry: Entry, address: u32, meter: &mut impl Meter) -> Option<W> {
@@ -47,18 +41,6 @@ impl<W: Width> Hybrid<W> {
                 found.filter(|&answer| answer != W::default())
             }
             None => (entry != Entry::NO_ROUTE).then(|| entry.answer()),
-        }
-    }
-
-    /// Looks up a batch in blocks of as many addresses as go down the Tree Bitmap together.
-    #[inline(always)]
-    pub(super) fn lookup_blocks(&self, addresses: &[u32], next_hops: &mut [W]) {
-        let mut coming = addresses.chunks(LANES).skip(1);
-        for (addresses, next_hops) in addresses.chunks(LANES).zip(next_hops.chunks_mut(LANES)) {
-            for address in coming.next().unwrap_or_default() {
-                prefetch(&self.tbl24[..], (address >> 8) as usize);
-            }
-            self.lookup_block(addresses, next_hops);
         }
     }
 
@@ -78,7 +60,7 @@ impl<W: Width> Hybrid<W> {
             short[count % LANES] = lane as u8;
             count += usize::from(entry == Entry::NO_ROUTE);
         }
-        for_each_set(below, |lane| next_hops[lane] = self.lookup_one(addresses[lane], &mut Unmetered));
+        for_each_set(below, |lane| next_hops[lane] = self.lookup(addresses[lane]));
         let short = &short[..count];
         let mut left = [0; LANES];
         let mut answers = [W::default(); LANES];
@@ -97,12 +79,20 @@ impl<W: Width> Lookup<u32> for Hybrid<W> {
 
     #[inline(always)]
     fn lookup_metered<M: Meter>(&self, address: u32, meter: &mut M) -> W {
-        self.lookup_one(address, meter)
+        let entry = meter.load(&self.tbl24()[(address >> 8) as usize]);
+        self.below(entry, address, meter).unwrap_or_else(|| self.short.find(address, meter))
     }
 
+    /// Looks up a batch in blocks of as many addresses as go down the Tree Bitmap together.
     #[inline(always)]
     fn lookup_batch<I: Isa>(&self, _: I, addresses: &[u32], next_hops: &mut [W]) {
-        self.lookup_blocks(addresses, next_hops);
+        let mut coming = addresses.chunks(LANES).skip(1);
+        for (addresses, next_hops) in addresses.chunks(LANES).zip(next_hops.chunks_mut(LANES)) {
+            for address in coming.next().unwrap_or_default() {
+                prefetch(&self.tbl24[..], (address >> 8) as usize);
+            }
+            self.lookup_block(addresses, next_hops);
+        }
     }
 
     fn staging() -> Option<Staging<Self, u32>> {

@@ -27,18 +27,6 @@ impl<W: Width> SailL<W> {
         self.bcn16[..].try_into().expect("one entry a node of level 16")
     }
 
-    /// Looks up one address by Algorithm 2.
-    #[inline(always)]
-    fn lookup_one(&self, address: u32, meter: &mut impl Meter) -> W {
-        let bcn16 = meter.on_chip(|meter| meter.load(&self.bcn16()[(address >> 16) as usize]));
-        if bcn16 & ANSWER != 0 {
-            return W::narrow(NextHop(bcn16 ^ ANSWER));
-        }
-        let slot = bcn16 << 8 | (address >> 8 & 255);
-        let n24 = meter.load(&self.bn24[slot as usize]);
-        if n24 == W::default() { self.level_32(slot, address, meter) } else { n24 }
-    }
-
     /// Returns the answer of `address`, whose `slot` of BN24 has none.
     #[inline(always)]
     pub(super) fn level_32(&self, slot: u32, address: u32, meter: &mut impl Meter) -> W {
@@ -50,14 +38,21 @@ impl<W: Width> SailL<W> {
 impl<W: Width> Lookup<u32> for SailL<W> {
     type Width = W;
 
+    /// Looks up one address by Algorithm 2.
     #[inline(always)]
     fn lookup_metered<M: Meter>(&self, address: u32, meter: &mut M) -> W {
-        self.lookup_one(address, meter)
+        let bcn16 = meter.on_chip(|meter| meter.load(&self.bcn16()[(address >> 16) as usize]));
+        if bcn16 & ANSWER != 0 {
+            return W::narrow(NextHop(bcn16 ^ ANSWER));
+        }
+        let slot = bcn16 << 8 | (address >> 8 & 255);
+        let n24 = meter.load(&self.bn24[slot as usize]);
+        if n24 == W::default() { self.level_32(slot, address, meter) } else { n24 }
     }
 
     #[inline(always)]
     fn lookup_batch<I: Isa>(&self, _: I, addresses: &[u32], next_hops: &mut [W]) {
-        self.lookup_blocks(addresses, next_hops);
+        look_up::<BLOCK, SHORT_BLOCK, STAGES, _, _, _>(self, addresses, next_hops);
     }
 
     fn staging() -> Option<Staging<Self, u32>> {
@@ -122,7 +117,7 @@ impl<W: Width> Stages<u32, W, STAGES> for SailL<W> {
 
     #[inline(always)]
     fn one(&self, _: usize, &address: &u32) -> W {
-        self.lookup_one(address, &mut Unmetered)
+        self.lookup(address)
     }
 }
 
@@ -136,11 +131,6 @@ pub struct Found<const N: usize> {
 
 #[allow(clippy::needless_range_loop, reason = "one index runs through several arrays of one block")]
 impl<W: Width> SailL<W> {
-    #[inline(always)]
-    pub(super) fn lookup_blocks(&self, addresses: &[u32], next_hops: &mut [W]) {
-        look_up::<BLOCK, SHORT_BLOCK, STAGES, _, _, _>(self, addresses, next_hops);
-    }
-
     /// Reads BCN16 and prefetches the lines of BN24.
     #[inline(always)]
     fn level_16<const N: usize>(&self, addresses: &[u32; N], found: &mut Found<N>) {

@@ -5,18 +5,18 @@ use super::{LEVEL_48, LEVELS, Level, SailL6, first_chunk, index};
 use crate::blocks::pushing::ANSWER;
 use fibula::NextHop;
 use fibula::arch::prefetch;
-use fibula::blocks::pipeline::{Stages, for_each_set, look_up};
+use fibula::blocks::pipeline::{Stages, for_each_set};
 use fibula::engine::{Lookup, Unmetered, Width};
 use std::array::from_fn;
 
 /// The addresses of a block. Blocks of 16 gave nine tenths of the throughput, of 64 six sevenths.
-const BLOCK: usize = 32;
+pub(super) const BLOCK: usize = 32;
 /// The addresses of each block of a short batch.
-const SHORT_BLOCK: usize = 8;
+pub(super) const SHORT_BLOCK: usize = 8;
 
 /// The levels that the pipeline walks. BN48 answers for all but a few hundred nodes of a full
 /// table.
-const STAGES: usize = LEVEL_48 + 1;
+pub(super) const STAGES: usize = LEVEL_48 + 1;
 
 /// The progress of a block of addresses.
 pub struct Block<const N: usize> {
@@ -87,11 +87,6 @@ impl<W: Width> Stages<u128, W, STAGES> for SailL6<W> {
 }
 
 impl<W: Width> SailL6<W> {
-    #[inline(always)]
-    pub(super) fn lookup_blocks(&self, addresses: &[u128], next_hops: &mut [W]) {
-        look_up::<BLOCK, SHORT_BLOCK, STAGES, _, _, _>(self, addresses, next_hops);
-    }
-
     /// Reads BN48, then looks below it for the few addresses that have no answer yet.
     #[inline(always)]
     #[allow(clippy::needless_range_loop, reason = "one index runs through three arrays and a bit map")]

@@ -85,8 +85,10 @@ mod tests;
 use crate::blocks::dense::{ChunkArray, Owners};
 use crate::blocks::pushing::{ANSWER, Levels, internal_nodes, paint_all, repaint, validate};
 use crate::blocks::sparse::ChunkIds;
+use batch::{BLOCK, SHORT_BLOCK, STAGES};
 use fibula::arch::Isa;
 use fibula::blocks::patricia::{MAX_NODES, NODES, Patricia};
+use fibula::blocks::pipeline::look_up;
 use fibula::engine::{
     About, Config, Cost, Engine, Figure, LimitInfo, Lookup, Meter, Unmetered, Update, Updates, Width,
 };
@@ -305,7 +307,7 @@ impl<W: Width> Lookup<u128> for SailL6<W> {
 
     #[inline(always)]
     fn lookup_batch<I: Isa>(&self, _: I, addresses: &[u128], next_hops: &mut [W]) {
-        self.lookup_blocks(addresses, next_hops);
+        look_up::<BLOCK, SHORT_BLOCK, STAGES, _, _, _>(self, addresses, next_hops);
     }
 }
 

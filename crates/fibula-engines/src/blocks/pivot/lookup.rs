@@ -29,11 +29,15 @@ impl<W: Width, B: BitMaps> PivotTable<W, B> {
     pub(super) fn entry(depth: usize, slot: usize) -> usize {
         Self::ROWS[depth + 1].start as usize + slot
     }
+}
+
+impl<W: Width, B: BitMaps> Lookup<u32> for PivotTable<W, B> {
+    type Width = W;
 
     /// Returns the answer by Algorithm 1: level 24 first, then the others from the longest to the
     /// shortest.
     #[inline(always)]
-    fn look_up(&self, address: u32, meter: &mut impl Meter) -> W {
+    fn lookup_metered<M: Meter>(&self, address: u32, meter: &mut M) -> W {
         for (depth, &level) in B::LEVELS.iter().enumerate().rev() {
             let slot = slot_of(address, level);
             let (word, bit) = B::place(depth, slot);
@@ -48,19 +52,10 @@ impl<W: Width, B: BitMaps> PivotTable<W, B> {
         }
         W::default()
     }
-}
-
-impl<W: Width, B: BitMaps> Lookup<u32> for PivotTable<W, B> {
-    type Width = W;
-
-    #[inline(always)]
-    fn lookup_metered<M: Meter>(&self, address: u32, meter: &mut M) -> W {
-        self.look_up(address, meter)
-    }
 
     #[inline(always)]
     fn lookup_batch<I: Isa>(&self, _: I, addresses: &[u32], next_hops: &mut [W]) {
-        self.lookup_blocks(addresses, next_hops);
+        look_up::<BLOCK, SHORT_BLOCK, 3, _, _, _>(self, addresses, next_hops);
     }
 }
 
@@ -90,16 +85,11 @@ impl<W: Width, B: BitMaps> Stages<u32, W, 3> for PivotTable<W, B> {
 
     #[inline(always)]
     fn one(&self, _: usize, &address: &u32) -> W {
-        self.look_up(address, &mut Unmetered)
+        self.lookup(address)
     }
 }
 
 impl<W: Width, B: BitMaps> PivotTable<W, B> {
-    #[inline(always)]
-    pub(super) fn lookup_blocks(&self, addresses: &[u32], next_hops: &mut [W]) {
-        look_up::<BLOCK, SHORT_BLOCK, 3, _, _, _>(self, addresses, next_hops);
-    }
-
     #[inline(always)]
     fn prefetch_words<const N: usize>(&self, addresses: &[u32; N]) {
         for &address in addresses {

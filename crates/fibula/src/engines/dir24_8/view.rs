@@ -6,7 +6,7 @@ use crate::arch::{Isa, prefetch};
 use crate::blocks::entry::Entry;
 use crate::blocks::pipeline::{Stages, look_up};
 use crate::engine;
-use crate::engine::{Lookup, Meter, Staging, Unmetered, Width};
+use crate::engine::{Lookup, Meter, Staging, Width};
 use crate::memory::{Published, Shareable, WordsView};
 use std::marker::PhantomData;
 
@@ -39,15 +39,6 @@ impl<W: Width> Dir24_8View<W> {
     fn tbl24(&self) -> &[Published<Entry>; TBL24] {
         self.tbl24[..].try_into().expect("one entry a /24")
     }
-
-    #[inline(always)]
-    fn lookup_one(&self, address: u32, meter: &mut impl Meter) -> W {
-        let mut entry: Entry = meter.load_word(&self.tbl24()[(address >> 8) as usize]);
-        if let Some(start) = start_of(entry) {
-            entry = meter.load_word(&self.tbl_long[start | (address & 255) as usize]);
-        }
-        entry.answer()
-    }
 }
 
 impl<W: Width> Lookup<u32> for Dir24_8View<W> {
@@ -55,12 +46,21 @@ impl<W: Width> Lookup<u32> for Dir24_8View<W> {
 
     #[inline(always)]
     fn lookup_metered<M: Meter>(&self, address: u32, meter: &mut M) -> W {
-        self.lookup_one(address, meter)
+        let mut entry: Entry = meter.load_word(&self.tbl24()[(address >> 8) as usize]);
+        if let Some(start) = start_of(entry) {
+            entry = meter.load_word(&self.tbl_long[start | (address & 255) as usize]);
+        }
+        entry.answer()
     }
 
+    /// Looks up a batch, block by block.
+    ///
+    /// One address after another, the processor overlaps no more loads than fit in its window of
+    /// instructions. Prefetching the lines of the next block gave a quarter more on the table of
+    /// January 2024. A vector gather ran at less than half.
     #[inline(always)]
     fn lookup_batch<I: Isa>(&self, _: I, addresses: &[u32], next_hops: &mut [W]) {
-        self.lookup_blocks(addresses, next_hops);
+        look_up::<BLOCK, SHORT_BLOCK, STAGES, _, _, _>(self, addresses, next_hops);
     }
 
     fn staging() -> Option<Staging<Self, u32>> {
@@ -117,21 +117,11 @@ impl<W: Width> Stages<u32, W, STAGES> for Dir24_8View<W> {
 
     #[inline(always)]
     fn one(&self, _: usize, &address: &u32) -> W {
-        self.lookup_one(address, &mut Unmetered)
+        self.lookup(address)
     }
 }
 
 impl<W: Width> Dir24_8View<W> {
-    /// Looks up a batch, block by block.
-    ///
-    /// One address after another, the processor overlaps no more loads than fit in its window of
-    /// instructions. Prefetching the lines of the next block gave a quarter more on the table of
-    /// January 2024. A vector gather ran at less than half.
-    #[inline(always)]
-    pub(super) fn lookup_blocks(&self, addresses: &[u32], next_hops: &mut [W]) {
-        look_up::<BLOCK, SHORT_BLOCK, STAGES, _, _, _>(self, addresses, next_hops);
-    }
-
     /// Prefetches the lines of TBL24.
     #[inline(always)]
     fn prefetch_lines<const N: usize>(&self, addresses: &[u32; N]) {
@@ -164,7 +154,7 @@ impl<W: Width> Dir24_8View<W> {
         }
         if any & Entry::pointing_to(0).0 != 0 {
             for at in (0..N).filter(|&at| entries[at].chunk().is_some()) {
-                next_hops[at] = self.lookup_one(addresses[at], &mut Unmetered);
+                next_hops[at] = self.lookup(addresses[at]);
             }
         }
     }
