@@ -3,8 +3,9 @@
 use crate::Subject;
 use crate::checked::probes;
 use crate::tables::Random;
+use fibula::View;
 use fibula::arch::Level;
-use fibula::engine::{Config, View, WidthBits};
+use fibula::engine::{Config, WidthBits};
 use fibula::snapshot::{Image, Snapshot, forged};
 use fibula::{Address, ErrorKind, Fib, NextHop, NextHopInfo, NextHops, Prefix, Rib, Route};
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -25,8 +25,12 @@ impl Display for Family {
     }
 }
 
-mod sealed {
+/// Keeps others from implementing the traits that the library alone implements, so that methods
+/// may be added.
+pub(crate) mod sealed {
     pub trait Sealed {}
+    impl Sealed for u8 {}
+    impl Sealed for u16 {}
     impl Sealed for u32 {}
     impl Sealed for u128 {}
 }

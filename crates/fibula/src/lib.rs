@@ -66,14 +66,15 @@ pub mod table_set;
 pub mod testing;
 
 pub use address::{Address, Family};
-pub use engine::View;
+pub use engine::view::View;
 pub use error::{Error, ErrorKind, Limit};
 pub use fib::{Applied, Fib, NextHopSlice, Views};
 pub use next_hop::{NextHop, NextHopInfo, NextHops};
 pub use prefix::Prefix;
 pub use rib::Rib;
 pub use route::{Change, Delta, Route};
-pub use table::{IpPrefix, Table};
+pub use table::Table;
+pub use table::ip_prefix::IpPrefix;
 
 /// The README's example is a test.
 #[cfg(doctest)]

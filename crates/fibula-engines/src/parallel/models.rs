@@ -2,7 +2,8 @@
 
 use super::team::Team;
 use super::{completion, dispatcher, pipeline};
-use fibula::engine::{View, Width};
+use fibula::View;
+use fibula::engine::Width;
 use fibula::{Address, Error, ErrorKind, NextHopSlice};
 use std::fmt;
 use std::str::FromStr;

@@ -11,6 +11,8 @@ use crate::memory::Published;
 #[derive(Clone, Copy, Debug)]
 pub struct Avx2(());
 
+impl crate::address::sealed::Sealed for Avx2 {}
+
 impl Isa for Avx2 {
     const NAME: &'static str = "avx2";
 

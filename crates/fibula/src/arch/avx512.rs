@@ -13,6 +13,8 @@ use crate::memory::Published;
 #[derive(Clone, Copy, Debug)]
 pub struct Avx512(());
 
+impl crate::address::sealed::Sealed for Avx512 {}
+
 impl Isa for Avx512 {
     const NAME: &'static str = "avx512";
 

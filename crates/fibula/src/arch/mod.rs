@@ -36,6 +36,7 @@ pub use lines::{Reached, Roots, Wanted};
 pub use neon::Neon;
 pub use prefetch::prefetch;
 
+use crate::address::sealed::Sealed;
 use crate::memory::{Published, Shareable};
 use zerocopy::{Immutable, IntoBytes};
 
@@ -80,6 +81,8 @@ pub fn first_at_least<T: Shareable + IntoBytes + Immutable>(
 #[derive(Clone, Copy, Debug)]
 pub struct Scalar;
 
+impl Sealed for Scalar {}
+
 impl Isa for Scalar {
     const NAME: &'static str = "scalar";
 
@@ -90,7 +93,7 @@ impl Isa for Scalar {
 }
 
 /// An instruction set as a type, for which a batch path is compiled.
-pub trait Isa: Copy + Send + Sync + 'static {
+pub trait Isa: Sealed + Copy + Send + Sync + 'static {
     /// Returns the set as a value. [`dispatch`] runs a kernel for it out of line, where code that
     /// is not always needed would cost the code around it registers.
     fn level(self) -> Level;

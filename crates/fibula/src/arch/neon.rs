@@ -18,6 +18,8 @@ pub struct Neon;
 /// A bit for each of 16 lanes, one byte for 8 of them.
 const BITS: [u8; 16] = [1, 2, 4, 8, 16, 32, 64, 128, 1, 2, 4, 8, 16, 32, 64, 128];
 
+impl crate::address::sealed::Sealed for Neon {}
+
 impl Isa for Neon {
     const NAME: &'static str = "neon";
 

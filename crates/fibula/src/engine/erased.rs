@@ -2,6 +2,7 @@
 //! time.
 
 use super::{Accesses, Config, Engine, Lookup, View, Width, WidthBits};
+use crate::address::sealed::Sealed;
 use crate::arch::{Compiled, Function, Isa, Kernel, Level, dispatch};
 use crate::sections::{SectionWriter, Sections};
 use crate::{Address, Error, ErrorKind, NextHop, NextHopSlice, Rib};
@@ -188,6 +189,8 @@ macro_rules! answers {
     };
 }
 
+impl<A: Address, E: Engine<A>> Sealed for Held<E, A> {}
+
 impl<A: Address, E: Engine<A>> View<A> for Held<E, A> {
     answers! { E::View, self => self.engine.view() }
 
@@ -199,6 +202,8 @@ impl<A: Address, E: Engine<A>> View<A> for Held<E, A> {
         Some(self)
     }
 }
+
+impl<A: Address, L: Lookup<A>> Sealed for Alone<L, A> {}
 
 impl<A: Address, L: Lookup<A>> View<A> for Alone<L, A> {
     answers! { L, self => &self.tables }

@@ -34,7 +34,7 @@ mod run_off;
 mod stages;
 mod survey;
 mod update;
-mod view;
+pub(crate) mod view;
 mod width;
 
 pub use about::{About, LimitInfo, ParameterInfo, Updates};
@@ -49,7 +49,6 @@ pub use stages::Stages;
 pub(crate) use survey::Shape;
 pub use survey::{Estimate, Routes, Survey};
 pub use update::{Cost, Update};
-pub use view::View;
 pub use width::{Width, WidthBits};
 
 pub use crate::arch::{Isa, Level};
@@ -58,6 +57,7 @@ pub(crate) use choice::Choice;
 pub(crate) use erased::{Whole, look_up_inside};
 #[doc(hidden)]
 pub use erased::{boxed, opened};
+pub(crate) use view::View;
 
 use crate::{Address, Delta, Error, Rib};
 

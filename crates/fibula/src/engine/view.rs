@@ -1,6 +1,7 @@
 //! [`View`]: lookups, whatever engine they come from.
 
 use super::{Accesses, WidthBits};
+use crate::address::sealed::Sealed;
 use crate::arch::Level;
 use crate::{Address, NextHop, NextHopSlice, Rib};
 use std::fmt;
@@ -22,7 +23,7 @@ use std::fmt;
 /// assert_eq!(view.lookup(0xC0000301_u32), None);
 /// # Ok::<(), fibula::Error>(())
 /// ```
-pub trait View<A: Address>: Send + Sync {
+pub trait View<A: Address>: Sealed + Send + Sync {
     /// Returns the index of the answer for one address; [`NextHop::NONE`] if no route matches.
     fn lookup_index(&self, address: A) -> NextHop;
 

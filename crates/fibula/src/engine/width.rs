@@ -1,5 +1,6 @@
 //! [`Width`]: the integer type in which an engine stores next-hop indices.
 
+use crate::address::sealed::Sealed;
 use crate::memory::Word;
 use crate::{NextHop, NextHopSlice};
 use std::fmt::{self, Debug};
@@ -9,7 +10,19 @@ use zerocopy::{FromBytes, Immutable, IntoBytes};
 /// An unsigned integer that holds next-hop indices: `u8`, `u16` or `u32`. Zero is "no route", so
 /// that arrays may begin as `Array::zeroed`.
 pub trait Width:
-    Copy + Default + Eq + Ord + Hash + Debug + FromBytes + IntoBytes + Immutable + Word + Send + Sync + 'static
+    Sealed
+    + Copy
+    + Default
+    + Ord
+    + Hash
+    + Debug
+    + FromBytes
+    + IntoBytes
+    + Immutable
+    + Word
+    + Send
+    + Sync
+    + 'static
 {
     /// Its size.
     const BITS: WidthBits;

@@ -6,9 +6,10 @@ mod views;
 pub use slice::NextHopSlice;
 pub use views::Views;
 
+use crate::View;
 use crate::arch::Level;
 use crate::engine::{
-    BEST, Choice, Config, Cost, ENGINES, Entry, Figure, Makers, Update, View, Whole, WidthBits, find,
+    BEST, Choice, Config, Cost, ENGINES, Entry, Figure, Makers, Update, Whole, WidthBits, find,
 };
 use crate::memory::Memory;
 use crate::sections::{SectionWriter, Sections};

@@ -1,7 +1,7 @@
 //! [`Views`]: the compiled tables of both families.
 
 use super::Fib;
-use crate::engine::View;
+use crate::View;
 use crate::{Address, Error, NextHop, Rib};
 use std::net::IpAddr;
 

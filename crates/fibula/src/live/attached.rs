@@ -2,7 +2,8 @@
 
 use super::quiescent::Publisher;
 use super::waiting::{Stuck, Waiting};
-use crate::engine::{Updates, View};
+use crate::View;
+use crate::engine::Updates;
 use crate::fib::Origin;
 use crate::memory::Memory;
 use crate::rib::Deltas;

@@ -60,7 +60,7 @@ mod sync;
 mod tests;
 pub(crate) mod waiting;
 
-use crate::engine::View;
+use crate::View;
 use crate::memory::Memory;
 use crate::{Address, Applied, Change, Error, ErrorKind, Fib, Rib};
 use attached::{Attached, Published};
@@ -100,6 +100,7 @@ impl Default for Settings {
 
 /// The results of the changes so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Counts {
     /// The number of changes of single prefixes that were published.
     pub applied: u64,

@@ -7,6 +7,7 @@ use std::collections::HashMap;
 /// The net result of a sequence of changes: at most one [`Delta`] a prefix, as
 /// [`Fib::apply`](crate::Fib::apply) needs them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Coalesced<A: Address> {
     /// What differs now, each prefix once, in the order in which they were first changed.
     pub deltas: Vec<Delta<A>>,

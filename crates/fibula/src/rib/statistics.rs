@@ -6,6 +6,7 @@ use std::collections::HashMap;
 
 /// The figures that papers print of a table; see [`Rib::statistics`].
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Statistics {
     /// The number of routes.
     pub routes: usize,

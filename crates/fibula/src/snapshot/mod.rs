@@ -73,7 +73,8 @@ pub use forged::forged;
 pub use image::Image;
 pub use routes::Routes;
 
-use crate::engine::{ENGINES, Entry, View, WidthBits};
+use crate::View;
+use crate::engine::{ENGINES, Entry, WidthBits};
 use crate::fib;
 use crate::memory::{Array, Mapping, Pages};
 use crate::sections::Sections;

@@ -62,7 +62,7 @@ mod collect;
 pub mod compiled;
 mod entry;
 mod half;
-mod ip_prefix;
+pub(crate) mod ip_prefix;
 #[cfg(feature = "ipnet")]
 mod ipnet;
 mod iter;
@@ -72,10 +72,10 @@ mod serde;
 mod slots;
 
 pub use entry::{Entry, OccupiedEntry, VacantEntry};
-pub use ip_prefix::IpPrefix;
 pub use iter::{IntoIter, IntoKeys, IntoValues, Iter, IterMut, Keys, Values, ValuesMut};
 
 use half::Half;
+use ip_prefix::IpPrefix;
 use std::net::IpAddr;
 
 /// A map from prefixes of both families to values, with longest-prefix match; see the [module
