@@ -3,8 +3,8 @@
 //! Srinivasan and Varghese, "Fast Address Lookups Using Controlled Prefix Expansion" (1999). A
 //! prefix of length *l* becomes the 2^(*L* - *l*) prefixes of the next level *L* that it covers.
 //! Where a longer prefix of the same level already exists, the longer one wins. Walking a
-//! [`Rib`](fibula::Rib) in order and overwriting gives this result, because every prefix comes after
-//! its covers.
+//! [`Rib`](fibula::Rib) in order and overwriting gives this result, because every prefix comes
+//! after its covers.
 
 use fibula::{Address, Prefix, Route};
 use std::ops::RangeInclusive;
