@@ -39,7 +39,7 @@ fn write_and_share() -> anyhow::Result<()> {
     // open it while it is replaced.
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("table.fib");
-    fibula_io::snapshot::write(&Image::new(&fib, &rib, &next_hops, false)?, &path)?;
+    fibula_io::snapshot::write(&Image::new(&next_hops).with(&fib, &rib, false)?, &path)?;
     println!("written: {} routes, engine {}", rib.len(), fib.specification());
 
     let program = std::env::current_exe()?;

@@ -3,13 +3,13 @@
 ```python
 import fibula.spark
 
-fibula.spark.add(spark, "ipv4.fib", "ipv6.fib")
-origin = fibula.spark.udf("ipv4.fib", "ipv6.fib")
+fibula.spark.add(spark, "table.fib")
+origin = fibula.spark.udf("table.fib")
 flows.withColumn("origin", origin("src")).groupBy("origin").sum("bytes")
 ```
 
-A snapshot has the routes of one family, so two of them answer for both. Lookups need no routes:
-`Table.to_fib(path, routes=False)` writes less to send.
+Lookups need no routes: `Table.to_fib(path, routes=False)` writes less to send. Of several
+snapshots, the first that has a route answers.
 """
 
 from __future__ import annotations

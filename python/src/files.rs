@@ -5,7 +5,7 @@ use crate::mapped::Mapped;
 use crate::shared::Body;
 use crate::table::Table;
 use fibula::snapshot::Image;
-use fibula::{Address, Fib, NextHops, Rib};
+use fibula::{Address, Family, Fib, Rib};
 use fibula_io::table::{ReadOptions, Value};
 use fibula_io::{Progress, Source, snapshot};
 use pyo3::exceptions::{PyOSError, PyValueError};
@@ -100,9 +100,9 @@ fn calling(callback: Py<PyAny>, raised: Arc<Mutex<Option<PyErr>>>) -> Progress {
 impl Table {
     /// Writes a snapshot, which `fibula.open` maps. The file is replaced as a whole or not at all.
     ///
-    /// A snapshot has one family: a table of both needs `family`. Values are `str` or `int`, and
-    /// come back as `str`; `open(path, convert=int)` makes them integers again. With `routes=False`
-    /// it holds only what lookups read: it is smaller, and has no `.routes`.
+    /// With `family` it holds that family alone. Values are `str` or `int`, and come back as `str`;
+    /// `open(path, convert=int)` makes them integers again. With `routes=False` it holds only what
+    /// lookups read: it is smaller, and has no `.routes`.
     ///
     /// >>> import os, tempfile
     /// >>> t = fibula.Table({"10.0.0.0/8": 64500})
@@ -115,32 +115,26 @@ impl Table {
     fn to_fib(&self, py: Python<'_>, path: PathBuf, family: Option<u8>, routes: bool) -> PyResult<()> {
         let family = crate::address::family(family)?;
         let contents = self.shared.contents(py)?;
-        let six = match (family, contents.ipv4.is_empty(), contents.ipv6.is_empty()) {
-            (Some(family), ..) => family == fibula::Family::Ipv6,
-            (None, false, false) => {
-                let text = "the table has both families and a snapshot one: say family=4 or family=6";
-                return Err(PyValueError::new_err(text));
-            }
-            (None, ..) => contents.ipv4.is_empty() && !contents.ipv6.is_empty(),
-        };
         let (ipv4, ipv6, next_hops) = contents.next_hops(py)?;
         py.detach(|| {
-            if six {
-                write(&ipv6, &next_hops, routes, &path)
-            } else {
-                write(&ipv4, &next_hops, routes, &path)
+            let ipv4 = compiled(&ipv4, family)?;
+            let ipv6 = compiled(&ipv6, family)?;
+            let mut image = Image::new(&next_hops);
+            if let Some((fib, rib)) = &ipv4 {
+                image = image.with(fib, rib, routes).map_err(value_error)?;
             }
+            if let Some((fib, rib)) = &ipv6 {
+                image = image.with(fib, rib, routes).map_err(value_error)?;
+            }
+            snapshot::write(&image, &path).map_err(|error| PyOSError::new_err(error.to_string()))
         })
     }
 }
 
-fn write<A: Address>(
-    rib: &Rib<A>,
-    next_hops: &NextHops,
-    routes: bool,
-    path: &std::path::Path,
-) -> PyResult<()> {
-    let fib = Fib::new(rib).map_err(value_error)?;
-    let image = Image::new(&fib, rib, next_hops, routes).map_err(value_error)?;
-    snapshot::write(&image, path).map_err(|error| PyOSError::new_err(error.to_string()))
+/// Compiles a family that a snapshot is to hold.
+fn compiled<A: Address>(rib: &Rib<A>, family: Option<Family>) -> PyResult<Option<(Fib<A>, &Rib<A>)>> {
+    if rib.is_empty() || family.is_some_and(|family| family != A::FAMILY) {
+        return Ok(None);
+    }
+    Ok(Some((Fib::new(rib).map_err(value_error)?, rib)))
 }

@@ -3,7 +3,7 @@
 use crate::contents::{self, Contents};
 use fibula::engine::ENGINES;
 use fibula::snapshot::Snapshot;
-use fibula::{Address, Family, IpPrefix, NextHop, Prefix, Rib, Route, View, Views};
+use fibula::{Address, Family, IpPrefix, NextHop, Prefix, Route, View, Views};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -28,8 +28,8 @@ impl Mapped {
 
     /// Returns the number of routes of each family.
     pub(crate) fn len(&self) -> (usize, usize) {
-        let count = self.snapshot.prefixes() as usize;
-        if self.snapshot.family() == Family::Ipv4 { (count, 0) } else { (0, count) }
+        let count = |family| self.snapshot.part(family).map_or(0, |part| part.prefixes as usize);
+        (count(Family::Ipv4), count(Family::Ipv6))
     }
 
     /// Returns the number of values.
@@ -83,10 +83,9 @@ impl Mapped {
     /// If the snapshot holds no routes.
     pub(crate) fn longest_match(&self, address: IpAddr) -> PyResult<Option<(IpPrefix, NextHop)>> {
         self.check_routes()?;
-        let found = match (self.snapshot.family(), address) {
-            (Family::Ipv4, IpAddr::V4(address)) => self.first_cover(address.to_bits()),
-            (Family::Ipv6, IpAddr::V6(address)) => self.first_cover(address.to_bits()),
-            _ => Ok(None),
+        let found = match address {
+            IpAddr::V4(address) => self.first_cover(address.to_bits()),
+            IpAddr::V6(address) => self.first_cover(address.to_bits()),
         };
         found.map_err(|error| PyValueError::new_err(error.to_string()))
     }
@@ -106,12 +105,7 @@ impl Mapped {
     pub(crate) fn contents(&self, py: Python<'_>) -> PyResult<Contents> {
         self.check_routes()?;
         let values = self.values(py)?;
-        let ribs = py.detach(|| -> Result<_, fibula::Error> {
-            Ok(match self.snapshot.family() {
-                Family::Ipv4 => (self.snapshot.rib()?, Rib::new()),
-                Family::Ipv6 => (Rib::new(), self.snapshot.rib()?),
-            })
-        });
+        let ribs = py.detach(|| Ok::<_, fibula::Error>((self.snapshot.rib()?, self.snapshot.rib()?)));
         let (ipv4, ipv6) = ribs.map_err(|error| PyValueError::new_err(error.to_string()))?;
         Ok(Contents { ipv4, ipv6, values })
     }

@@ -5,7 +5,7 @@ use crate::contents::Contents;
 use crate::owned::{Owned, Wanted};
 use crate::shared::{Body, Shared, copy};
 use crate::walk::Walk;
-use fibula::{Delta, IpPrefix, NextHop};
+use fibula::{Delta, Family, IpPrefix, NextHop};
 use pyo3::exceptions::{PyKeyError, PyTypeError, PyValueError};
 use pyo3::gc::PyVisit;
 use pyo3::prelude::*;
@@ -251,8 +251,8 @@ impl Table {
                 (of(owned.ipv4.compiled.engine()), of(owned.ipv6.compiled.engine()))
             }
             Body::Mapped(mapped) => {
-                let name = Some(mapped.snapshot.specification().to_owned());
-                if mapped.ipv4().is_some() { (name, None) } else { (None, name) }
+                let of = |family| mapped.snapshot.part(family).map(|part| part.specification.clone());
+                (of(Family::Ipv4), of(Family::Ipv6))
             }
         }
     }

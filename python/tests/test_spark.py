@@ -87,8 +87,8 @@ def test_the_job(spark, table, tmp_path):
     flows = pa.table({"src": src, "bytes": range(ROWS), "day": days})
     pa.parquet.write_to_dataset(flows, tmp_path / "in", partition_cols=["day"])
     module = job()
-    origins, prefixes = module.snapshots(table, str(tmp_path / "table"))
-    module.run(spark, str(tmp_path / "in"), str(tmp_path / "out"), origins, prefixes)
+    origin, prefix = module.snapshots(table, str(tmp_path / "table"))
+    module.run(spark, str(tmp_path / "in"), str(tmp_path / "out"), origin, prefix)
 
     executors = spark.sparkContext._jsc.sc().statusTracker().getExecutorInfos()
     assert len(list(executors)) == 1 + 2, "the driver and two executors"

@@ -26,11 +26,11 @@ pub enum Invalid {
 ///
 /// ```
 /// use arrow_array::{DictionaryArray, types::Int8Type};
-/// use fibula::{Fib, NextHop, Rib, Views};
+/// use fibula::{NextHop, Rib, Views};
 /// use fibula_arrow::{Invalid, lookup};
 /// let mut rib: Rib<u32> = Rib::new();
 /// rib.insert("192.0.2.0/24".parse()?, NextHop(7));
-/// let views = Views::from(Fib::new(&rib)?);
+/// let views = Views::of(&rib, &Rib::new())?;
 /// let texts = ["192.0.2.1", "nobody", "192.0.2.1"];
 /// let column: DictionaryArray<Int8Type> = texts.into_iter().collect();
 /// let indices = lookup(&column, &views, Invalid::Null).unwrap();

@@ -7,9 +7,6 @@ use fibula::{NextHop, NextHops, Views};
 use fibula_io::table::Tables;
 
 /// The compiled tables of one or both families, and the values of their next hops.
-///
-/// A snapshot of one family answers the other's addresses with "no route".
-/// [`and`](Compiled::and) joins two.
 #[derive(Debug)]
 pub struct Compiled {
     views: Views,
@@ -39,25 +36,6 @@ impl Compiled {
     fn new(views: Views, next_hops: NextHops) -> Self {
         let values = Values::of(&next_hops);
         Self { views, next_hops, values }
-    }
-
-    /// Joins the table of one family and that of the other, with one dictionary of values.
-    /// O(next hops).
-    ///
-    /// # Errors
-    /// If both have routes of the same family, or together too many next hops.
-    pub fn and(self, other: Self) -> Result<Self, Error> {
-        let (ipv4, ipv6) = match (self.views.ipv6(), other.views.ipv4()) {
-            (None, None) => (self, other),
-            _ => (other, self),
-        };
-        let mut next_hops = ipv4.next_hops;
-        let infos = ipv6.next_hops.iter().map(|(_, info)| next_hops.intern(info.clone()));
-        let indices: Result<Vec<NextHop>, fibula::Error> =
-            std::iter::once(Ok(NextHop::NONE)).chain(infos).collect();
-        let views = ipv4.views.and(ipv6.views, indices.map_err(Error::other)?);
-        let views = views.ok_or_else(|| Error::other("two tables of the same family cannot be joined"))?;
-        Ok(Self::new(views, next_hops))
     }
 
     /// Returns the values of the indices that lookups give.

@@ -18,12 +18,12 @@ const AHEAD: usize = 64;
 /// for `addresses[i]`, 0 where no route matches. Allocates nothing that grows with them.
 ///
 /// ```
-/// use fibula::{Fib, NextHop, Rib, Views};
+/// use fibula::{NextHop, Rib, Views};
 /// use fibula_arrow::lookup_ipv4;
 /// let mut rib: Rib<u32> = Rib::new();
 /// rib.insert("192.0.2.0/24".parse()?, NextHop(7));
 /// let mut indices = [9; 2];
-/// let views = Views::from(Fib::new(&rib)?);
+/// let views = Views::of(&rib, &Rib::new())?;
 /// lookup_ipv4(&[0xC000_0201, 0], &views, &mut indices);
 /// assert_eq!(indices, [7, 0]);
 /// # Ok::<(), fibula::Error>(())
@@ -39,13 +39,13 @@ pub fn lookup_ipv4(addresses: &[u32], lookups: &(impl Lookups + ?Sized), indices
 /// As [`lookup_ipv4`], for IPv6 addresses in network byte order.
 ///
 /// ```
-/// use fibula::{Fib, NextHop, Rib, Views};
+/// use fibula::{NextHop, Rib, Views};
 /// use fibula_arrow::lookup_ipv6;
 /// use std::net::Ipv6Addr;
 /// let mut rib: Rib<u128> = Rib::new();
 /// rib.insert("2001:db8::/32".parse()?, NextHop(7));
 /// let mut indices = [9; 2];
-/// let views = Views::from(Fib::new(&rib)?);
+/// let views = Views::of(&Rib::new(), &rib)?;
 /// let addresses = ["2001:db8::1", "::1"].map(|text| text.parse::<Ipv6Addr>().unwrap().octets());
 /// lookup_ipv6(&addresses, &views, &mut indices);
 /// assert_eq!(indices, [7, 0]);
@@ -125,11 +125,11 @@ impl Kernel for Read<'_> {
 /// Looks up texts that are no Arrow array. Holds some 130 KiB, to be used for many of them.
 ///
 /// ```
-/// use fibula::{Fib, NextHop, Rib, Views};
+/// use fibula::{NextHop, Rib, Views};
 /// use fibula_arrow::Texts;
 /// let mut rib: Rib<u32> = Rib::new();
 /// rib.insert("192.0.2.0/24".parse()?, NextHop(7));
-/// let views = Views::from(Fib::new(&rib)?);
+/// let views = Views::of(&rib, &Rib::new())?;
 /// let texts: [Option<&[u8]>; 4] = [Some(b"192.0.2.1"), None, Some(b"nobody"), Some(b"::1")];
 /// let mut indices = Vec::new();
 /// Texts::new().look_up(texts.into_iter(), &views, |found| indices.extend_from_slice(found));

@@ -16,7 +16,7 @@ use arrow_array::{
     StringViewArray, UInt32Array, UInt64Array, new_empty_array,
 };
 use arrow_schema::DataType;
-use fibula::{Fib, IpPrefix, NextHop, Rib, Table, Views};
+use fibula::{IpPrefix, NextHop, Rib, Table, Views};
 use fibula_arrow::{Error, Invalid, TableValues, address, contains, lookup, prefixes};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
@@ -155,8 +155,7 @@ impl Routes {
             let bits = 0x2001_0DB8 << 96 | u128::from(n.wrapping_mul(0x85EB_CA6B)) << 64;
             let prefix = fibula::Prefix::containing(bits, 38 + (n % 15) as u8);
             routes.ipv6.insert(prefix, NextHop(1 + n % 50));
-            // Its index in the dictionary of both families.
-            routes.table.insert(prefix, NextHop(100 + n % 50));
+            routes.table.insert(prefix, NextHop(1 + n % 50));
         }
         routes
     }
@@ -169,7 +168,7 @@ impl Routes {
             }
             Cell::Address(IpAddr::V6(address)) => {
                 let route = self.ipv6.longest_match(address.to_bits())?;
-                Some((route.prefix.into(), 99 + route.next_hop.0))
+                Some((route.prefix.into(), route.next_hop.0))
             }
             _ => None,
         }
@@ -230,10 +229,7 @@ fn check(column: &dyn Array, cells: &[Cell], routes: &Routes, views: &Views) {
 #[test]
 fn every_type_sliced_and_by_dictionary() {
     let routes = Routes::new();
-    let (ipv4, ipv6) = (Fib::new(&routes.ipv4).unwrap(), Fib::new(&routes.ipv6).unwrap());
-    let common: Vec<NextHop> =
-        (0..=50).map(|index| NextHop(if index == 0 { 0 } else { 99 + index })).collect();
-    let views = Views::from(ipv4).and(Views::from(ipv6), common).unwrap();
+    let views = Views::of(&routes.ipv4, &routes.ipv6).unwrap();
     let matches = cells().into_iter().filter(|&cell| routes.find(cell).is_some()).count();
     assert!((1000..6000).contains(&matches), "{matches} rows have a route");
     for (column, cells) in columns(&cells()) {
@@ -262,10 +258,7 @@ fn every_type_sliced_and_by_dictionary() {
 #[test]
 fn columns_without_nulls_and_without_rows() {
     let routes = Routes::new();
-    let (ipv4, ipv6) = (Fib::new(&routes.ipv4).unwrap(), Fib::new(&routes.ipv6).unwrap());
-    let common: Vec<NextHop> =
-        (0..=50).map(|index| NextHop(if index == 0 { 0 } else { 99 + index })).collect();
-    let views = Views::from(ipv4).and(Views::from(ipv6), common).unwrap();
+    let views = Views::of(&routes.ipv4, &routes.ipv6).unwrap();
     for of_ipv4 in [true, false] {
         let cells =
             cells().into_iter().filter(|cell| matches!(cell, Cell::Address(ip) if ip.is_ipv4() == of_ipv4));

@@ -111,10 +111,15 @@ fn a_file_that_is_mapped_is_replaced_and_never_rewritten() {
 }
 
 #[test]
-fn a_table_of_both_families_needs_a_choice() {
-    let (code, _, said) = run(&["build", "-t", EDGE, "-o", "/nowhere/table.fib"]);
-    let expected = "fibula: the table has both families and a snapshot one: choose with --family\n";
-    assert_eq!((code, said.as_str()), (Some(2), expected));
+fn a_snapshot_has_both_families() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("table.fib");
+    let file = path.to_str().unwrap();
+    let (code, rows, _) = run(&["build", "-t", EDGE, "-o", file, "--format", "csv", "--rib"]);
+    let families: Vec<_> = rows.lines().skip(1).filter_map(|row| row.split(',').nth(1)).collect();
+    assert_eq!((code, families), (Some(0), vec!["ipv4", "ipv6"]));
+    let of = |table| run(&["lookup", "-t", table, "10.1.9.9", "8.8.8.8", "2001:db8::1", "::1"]);
+    assert_eq!(of(file), of(EDGE));
 }
 
 /// A build that is killed at a random moment, 200 times: the file is the whole old one or the whole

@@ -36,7 +36,7 @@ pub fn write(image: &Image<'_>, path: &Path) -> Result<(), Error> {
 ///
 /// let folder = tempfile::tempdir()?;
 /// let path = folder.path().join("table.fib");
-/// fibula_io::snapshot::write(&Image::new(&fib, &rib, &next_hops, false)?, &path)?;
+/// fibula_io::snapshot::write(&Image::new(&next_hops).with(&fib, &rib, false)?, &path)?;
 /// let mapped = fibula_io::snapshot::open(&path)?.view::<u32>()?;
 /// assert_eq!(mapped.lookup(0xC000_0201_u32), fib.lookup(0xC000_0201_u32));
 /// # Ok::<(), Box<dyn std::error::Error>>(())

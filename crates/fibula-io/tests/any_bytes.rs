@@ -57,7 +57,7 @@ fn snapshot() -> Vec<u8> {
     }
     let fib = Fib::build("poptrie/s=2", &rib).unwrap();
     let mut bytes = Vec::new();
-    Image::new(&fib, &rib, &next_hops, true).unwrap().write(&mut bytes).unwrap();
+    Image::new(&next_hops).with(&fib, &rib, true).unwrap().write(&mut bytes).unwrap();
     bytes
 }
 
@@ -74,7 +74,7 @@ fn a_snapshot_is_read_as_a_table_whole_or_not_at_all() {
     let mut without = Vec::new();
     let rib: Rib<u32> = Rib::new();
     let fib = Fib::build("poptrie/s=2", &rib).unwrap();
-    Image::new(&fib, &rib, &NextHops::new(), false).unwrap().write(&mut without).unwrap();
+    Image::new(&NextHops::new()).with(&fib, &rib, false).unwrap().write(&mut without).unwrap();
     let error = table::parse(&without, &table::ReadOptions::default()).unwrap_err().to_string();
     assert_eq!(error, "memory, byte 0: a snapshot without its routes");
 }

@@ -49,7 +49,7 @@ fn image<A: Address>(
     let mut config = Config::default();
     config.width = Some(width);
     let fib = Fib::build_from(engine.engines, &engine.name, rib, config).expect("the table fits");
-    let image = match Image::new(&fib, rib, next_hops, keep_routes) {
+    let image = match Image::new(next_hops).with(&fib, rib, keep_routes) {
         Ok(image) => image,
         Err(error) => {
             assert_eq!(error.kind(), ErrorKind::Unsupported, "{engine}: {error}");
@@ -71,9 +71,10 @@ pub fn come_back<A: Address>(engine: &Subject, width: WidthBits) {
     let Some(bytes) = image(engine, width, &stored, width != WidthBits::U8) else { return };
     let (rib, next_hops) = stored;
     let snapshot = Snapshot::from_bytes(&bytes).unwrap();
-    assert_eq!((snapshot.family(), snapshot.specification()), (A::FAMILY, engine.name.as_str()));
-    assert_eq!((snapshot.prefixes(), snapshot.bytes()), (rib.len() as u64, bytes.len()));
-    assert_eq!(snapshot.width(), width);
+    let [part] = snapshot.parts() else { panic!("{engine}: {} tables", snapshot.parts().len()) };
+    assert_eq!((part.family, part.specification.as_str()), (A::FAMILY, engine.name.as_str()));
+    assert_eq!((part.prefixes, part.width), (rib.len() as u64, width));
+    assert_eq!(snapshot.bytes(), bytes.len());
     assert_eq!(snapshot.next_hops().unwrap(), next_hops);
     assert!(next_hops.iter().all(|(at, info)| snapshot.next_hop(at).as_ref() == Some(info)));
     assert_eq!([NextHop::NONE, NextHop(greatest + 1)].map(|at| snapshot.next_hop(at)), [None, None]);

@@ -7,7 +7,7 @@ use crate::registry;
 use clap::Args;
 use fibula::engine::{BEST, Config, WidthBits};
 use fibula::snapshot::Image;
-use fibula::{Address, Fib, NextHops, Rib};
+use fibula::{Address, Fib, Rib};
 use fibula_io::snapshot;
 use serde::Serialize;
 use std::path::PathBuf;
@@ -15,7 +15,7 @@ use std::time::Instant;
 
 /// Compile a table into a snapshot: a file that is mapped and answers at once
 ///
-/// A snapshot holds one family and the next hops. With --rib it holds the routes too, and every
+/// A snapshot holds both families and the next hops. With --rib it holds the routes too, and every
 /// command reads it as a table; without them `fibula lookup` answers from it. It is written to a
 /// temporary file and renamed, so that at any moment the name is either the whole old file or the
 /// whole new one. It can be read on machines of this byte order.
@@ -37,7 +37,7 @@ pub(crate) struct Arguments {
     on_table: OnTable,
 }
 
-/// The snapshot that was written.
+/// A table of the snapshot that was written.
 #[derive(Debug, Serialize)]
 struct Row {
     engine: String,
@@ -46,53 +46,59 @@ struct Row {
     prefixes: u64,
     next_hops: u64,
     width: u8,
+    /// Of the file, as the times to write it and to map it again, check it and open its engines.
     bytes: u64,
     build_ms: f64,
     write_ms: f64,
-    /// The time to map the file again, check it and open an engine.
     open_ms: f64,
 }
 
 impl Arguments {
     pub(crate) fn run(self, output: &Output) -> anyhow::Result<Verdict> {
         let (tables, whole) = self.on_table.load()?;
-        let next_hops = &tables.next_hops;
-        let row = match (self.on_table.wants(&tables.ipv4), self.on_table.wants(&tables.ipv6)) {
-            (true, true) => {
-                anyhow::bail!("the table has both families and a snapshot one: choose with --family")
-            }
-            (false, true) => self.family(&tables.ipv6, next_hops)?,
-            _ => self.family(&tables.ipv4, next_hops)?,
-        };
-        output.rows([row])?;
-        Ok(whole)
-    }
-
-    fn family<A: Address>(&self, rib: &Rib<A>, next_hops: &NextHops) -> anyhow::Result<Row> {
-        let mut config = Config::default();
-        config.width = self.width;
+        let mut build_ms = Vec::new();
+        let ipv4 = self.built(&tables.ipv4, &mut build_ms)?;
+        let ipv6 = self.built(&tables.ipv6, &mut build_ms)?;
         let start = Instant::now();
-        let fib = Fib::build_from(registry::engines(), &self.engine, rib, config)?;
-        let build_ms = milliseconds(start);
-        let start = Instant::now();
-        let image = Image::new(&fib, rib, next_hops, self.rib)?;
+        let mut image = Image::new(&tables.next_hops);
+        if let Some(fib) = &ipv4 {
+            image = image.with(fib, &tables.ipv4, self.rib)?;
+        }
+        if let Some(fib) = &ipv6 {
+            image = image.with(fib, &tables.ipv6, self.rib)?;
+        }
         snapshot::write(&image, &self.output)?;
         let write_ms = milliseconds(start);
         let start = Instant::now();
-        snapshot::open(&self.output)?.view_from::<A>(registry::engines())?;
+        let snapshot = snapshot::open(&self.output)?;
+        snapshot.views_from(registry::engines())?;
         let open_ms = milliseconds(start);
-        Ok(Row {
-            engine: fib.specification(),
-            family: A::FAMILY.to_string(),
+        output.rows(snapshot.parts().iter().zip(build_ms).map(|(part, build_ms)| Row {
+            engine: part.specification.clone(),
+            family: part.family.to_string(),
             table: self.on_table.name(),
-            prefixes: rib.len() as u64,
-            next_hops: next_hops.len() as u64,
-            width: fib.width().bits(),
+            prefixes: part.prefixes,
+            next_hops: tables.next_hops.len() as u64,
+            width: part.width.bits(),
             bytes: image.bytes(),
             build_ms,
             write_ms,
             open_ms,
-        })
+        }))?;
+        Ok(whole)
+    }
+
+    /// Compiles a family that the snapshot is to hold, and adds the milliseconds that it took.
+    fn built<A: Address>(&self, rib: &Rib<A>, build_ms: &mut Vec<f64>) -> anyhow::Result<Option<Fib<A>>> {
+        if !self.on_table.wants(rib) {
+            return Ok(None);
+        }
+        let mut config = Config::default();
+        config.width = self.width;
+        let start = Instant::now();
+        let fib = Fib::build_from(registry::engines(), &self.engine, rib, config)?;
+        build_ms.push(milliseconds(start));
+        Ok(Some(fib))
     }
 }
 

@@ -4,7 +4,7 @@ use crate::generate::{NextHopModel, Size, edge, internet};
 use crate::table::Tables;
 use fibula::engine::{Config, Entry, Level, WidthBits};
 use fibula::snapshot::{Image, Snapshot, forged};
-use fibula::{Address, Family, Fib, NextHop, NextHops, Rib};
+use fibula::{Address, Fib, NextHop, NextHops, Rib};
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -100,7 +100,7 @@ fn original<A: Address>(
     config.width = Some(width);
     let fib = Fib::build_from(engines, specification, rib, config).ok()?;
     let mut bytes = Vec::new();
-    Image::new(&fib, rib, next_hops, false).ok()?.write(&mut bytes).ok()?;
+    Image::new(next_hops).with(&fib, rib, false).ok()?.write(&mut bytes).ok()?;
     let ends = rib.iter().flat_map(|route| [route.prefix.first(), route.prefix.last()]);
     let step = (2 * rib.len() / ADDRESSES).max(1);
     let addresses: Vec<A> = ends.step_by(step).take(ADDRESSES).collect();
@@ -131,9 +131,10 @@ impl Original {
     pub fn forge(&self, engines: &'static [Entry], choose: impl FnMut(u64) -> u64) -> Outcome {
         let file = forged(&self.bytes, &self.probes, choose);
         let snapshot = Snapshot::from_bytes(&file).expect("its checksums fit");
-        match snapshot.family() {
-            Family::Ipv4 => look_up(engines, &snapshot, &self.ipv4),
-            Family::Ipv6 => look_up(engines, &snapshot, &self.ipv6),
+        if self.ipv6.is_empty() {
+            look_up(engines, &snapshot, &self.ipv4)
+        } else {
+            look_up(engines, &snapshot, &self.ipv6)
         }
     }
 }

@@ -25,8 +25,6 @@ type Boxed<A> = Box<dyn View<A>>;
 pub struct Views {
     ipv4: Option<Boxed<u32>>,
     ipv6: Option<Boxed<u128>>,
-    /// The common index for each index of the IPv6 table; `None` if it is the same.
-    ipv6_indices: Option<Vec<NextHop>>,
 }
 
 impl Views {
@@ -35,22 +33,7 @@ impl Views {
     /// # Errors
     /// If no engine holds a table.
     pub fn of(ipv4: &Rib<u32>, ipv6: &Rib<u128>) -> Result<Self, Error> {
-        Ok(Self { ipv4: compile(ipv4)?, ipv6: compile(ipv6)?, ipv6_indices: None })
-    }
-
-    /// Joins an IPv4 table with the IPv6 table of `ipv6`, whose index `i` is `indices[i]` of the
-    /// common dictionary. Returns `None` if a family would be there twice.
-    #[must_use]
-    pub fn and(self, ipv6: Self, indices: Vec<NextHop>) -> Option<Self> {
-        if self.ipv6.is_some() || ipv6.ipv4.is_some() {
-            return None;
-        }
-        // A table may have been joined before.
-        let indices = match ipv6.ipv6_indices {
-            Some(before) => before.iter().map(|&index| common(&indices, index)).collect(),
-            None => indices,
-        };
-        Some(Self { ipv4: self.ipv4, ipv6: ipv6.ipv6, ipv6_indices: Some(indices) })
+        Ok(Self { ipv4: compile(ipv4)?, ipv6: compile(ipv6)? })
     }
 
     /// Returns the view of the IPv4 table. `None` if there is none.
@@ -80,9 +63,7 @@ impl Views {
                 self.ipv4.as_ref().map_or(NextHop::NONE, |view| view.lookup_index(address.to_bits()))
             }
             IpAddr::V6(address) => {
-                let index =
-                    self.ipv6.as_ref().map_or(NextHop::NONE, |view| view.lookup_index(address.to_bits()));
-                self.ipv6_indices.as_ref().map_or(index, |indices| common(indices, index))
+                self.ipv6.as_ref().map_or(NextHop::NONE, |view| view.lookup_index(address.to_bits()))
             }
         }
     }
@@ -101,11 +82,6 @@ impl Views {
     /// If the two differ in length.
     pub fn lookup_ipv6(&self, addresses: &[u128], indices: &mut [NextHop]) {
         look_up(self.ipv6(), addresses, indices);
-        if let Some(to_common) = &self.ipv6_indices {
-            for index in indices {
-                *index = common(to_common, *index);
-            }
-        }
     }
 }
 
@@ -121,28 +97,8 @@ fn look_up<A: Address>(view: Option<&dyn View<A>>, addresses: &[A], indices: &mu
     }
 }
 
-/// Returns the common index of an index of the IPv6 table.
-fn common(indices: &[NextHop], index: NextHop) -> NextHop {
-    indices.get(index.0 as usize).copied().unwrap_or(NextHop::NONE)
-}
-
-impl From<Box<dyn View<u32>>> for Views {
-    fn from(view: Box<dyn View<u32>>) -> Self {
-        Self { ipv4: Some(view), ..Self::default() }
-    }
-}
-
-impl From<Box<dyn View<u128>>> for Views {
-    fn from(view: Box<dyn View<u128>>) -> Self {
-        Self { ipv6: Some(view), ..Self::default() }
-    }
-}
-
-impl<A: Address> From<Fib<A>> for Views
-where
-    Box<dyn View<A>>: Into<Self>,
-{
-    fn from(fib: Fib<A>) -> Self {
-        Box::<dyn View<A>>::from(fib).into()
+impl From<(Option<Boxed<u32>>, Option<Boxed<u128>>)> for Views {
+    fn from((ipv4, ipv6): (Option<Boxed<u32>>, Option<Boxed<u128>>)) -> Self {
+        Self { ipv4, ipv6 }
     }
 }

@@ -1,6 +1,6 @@
 //! The header: what every reader must check before it trusts anything else.
 
-use super::{MAGIC, VERSION};
+use super::{MAGIC, Part, VERSION};
 use crate::engine::WidthBits;
 use crate::sections::Section;
 use crate::{Error, ErrorKind, Family};
@@ -25,11 +25,22 @@ struct Preamble {
     checksum: u64,
 }
 
-/// The beginning of what the header's checksum covers.
+/// The version before, whose files are still read: without [`Counts`], of one table.
+const ONE_TABLE: u32 = 3;
+
+/// What the length of the file is followed by.
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
-struct Fixed {
-    file_bytes: u64,
+struct Counts {
+    tables: u32,
+    /// The sections of no table, which come first.
+    common: u32,
+}
+
+/// The description of a table.
+#[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[repr(C)]
+struct Table {
     prefixes: u64,
     family: u32,
     width: u32,
@@ -40,10 +51,9 @@ struct Fixed {
 /// The contents of a header.
 #[derive(Debug)]
 pub(super) struct Header {
-    pub(super) prefixes: u64,
-    pub(super) family: Family,
-    pub(super) width: WidthBits,
-    pub(super) specification: String,
+    pub(super) version: u32,
+    /// In the order of their sections, and with those of no table before.
+    pub(super) parts: Vec<Part>,
     pub(super) sections: Vec<Section>,
 }
 
@@ -58,9 +68,7 @@ fn cut_short(had: usize, expected: u64) -> Error {
 impl Header {
     /// Returns the bytes that this header takes.
     fn bytes(&self) -> usize {
-        let directory = self.sections.len() * size_of::<Section>();
-        (size_of::<Preamble>() + size_of::<Fixed>() + directory + self.specification.len())
-            .next_multiple_of(ALIGN)
+        (size_of::<Preamble>() + self.summed().len()).next_multiple_of(ALIGN)
     }
 
     /// Places the sections, whose lengths are known, one after the other behind the header. Returns
@@ -76,24 +84,43 @@ impl Header {
 
     /// Returns the header as bytes. Call [`place`](Self::place) first.
     pub(super) fn write(&self, file_bytes: u64) -> Vec<u8> {
-        let fixed = Fixed {
-            file_bytes,
-            prefixes: self.prefixes,
-            family: match self.family {
-                Family::Ipv4 => 4,
-                Family::Ipv6 => 6,
-            },
-            width: self.width.bits().into(),
-            sections: self.sections.len() as u32,
-            specification_bytes: self.specification.len() as u32,
-        };
-        let mut summed = fixed.as_bytes().to_vec();
-        summed.extend_from_slice(self.sections.as_bytes());
-        summed.extend_from_slice(self.specification.as_bytes());
+        let mut summed = self.summed();
+        summed[..8].copy_from_slice(file_bytes.as_bytes());
         summed.resize(self.bytes() - size_of::<Preamble>(), 0);
-        let (header_bytes, checksum) = (self.bytes() as u64, xxh3_64(&summed));
-        let preamble = Preamble { magic: MAGIC, mark: MARK, version: VERSION, header_bytes, checksum };
+        let preamble = Preamble {
+            magic: MAGIC,
+            mark: MARK,
+            version: self.version,
+            header_bytes: self.bytes() as u64,
+            checksum: xxh3_64(&summed),
+        };
         [preamble.as_bytes(), &summed].concat()
+    }
+
+    /// Returns what the header's checksum covers, with no length of the file and without padding.
+    fn summed(&self) -> Vec<u8> {
+        let mut summed = vec![0; size_of::<u64>()];
+        if self.version != ONE_TABLE {
+            let common = self.parts.first().map_or(self.sections.len(), |part| part.sections.start);
+            let counts = Counts { tables: self.parts.len() as u32, common: common as u32 };
+            summed.extend_from_slice(counts.as_bytes());
+        }
+        for part in &self.parts {
+            let table = Table {
+                prefixes: part.prefixes,
+                family: match part.family {
+                    Family::Ipv4 => 4,
+                    Family::Ipv6 => 6,
+                },
+                width: part.width.bits().into(),
+                sections: part.sections.len() as u32,
+                specification_bytes: part.specification.len() as u32,
+            };
+            summed.extend_from_slice(table.as_bytes());
+        }
+        summed.extend_from_slice(self.sections.as_bytes());
+        self.parts.iter().for_each(|part| summed.extend_from_slice(part.specification.as_bytes()));
+        summed
     }
 
     /// Reads the header of a file and verifies all checksums.
@@ -117,10 +144,10 @@ impl Header {
         if preamble.mark != MARK {
             return Err(error(format!("damaged: byte order mark {:#010x}", preamble.mark)));
         }
-        if preamble.version != VERSION {
-            let version = preamble.version;
+        let version = preamble.version;
+        if ![ONE_TABLE, VERSION].contains(&version) {
             return Err(error(format!(
-                "a snapshot of format version {version}, this fibula reads {VERSION}"
+                "a snapshot of format version {version}, this fibula reads {ONE_TABLE} and {VERSION}"
             )));
         }
         let summed = usize::try_from(preamble.header_bytes).ok();
@@ -129,7 +156,7 @@ impl Header {
         if xxh3_64(summed) != preamble.checksum {
             return Err(error("damaged: the header does not have its checksum"));
         }
-        Self::parse(summed, file.len())
+        Self::parse(version, summed, file.len())
     }
 
     /// Repairs bytes for a fuzzer, which cannot guess checksums: fits the sections to the bytes
@@ -137,23 +164,37 @@ impl Header {
     /// bytes than a header has.
     pub(super) fn repair(bytes: &[u8]) -> Option<Vec<u8>> {
         const SECTIONS_MAX: usize = 16;
-        let (_, rest) = Preamble::read_from_prefix(bytes).ok()?;
-        let (fixed, mut rest) = Fixed::read_from_prefix(rest).ok()?;
-        let mut header = Self {
-            prefixes: fixed.prefixes,
-            family: if fixed.family % 2 == 0 { Family::Ipv4 } else { Family::Ipv6 },
-            width: WidthBits::ALL[fixed.width as usize % WidthBits::ALL.len()],
-            specification: String::new(),
-            sections: Vec::new(),
-        };
-        for _ in 0..fixed.sections as usize % SECTIONS_MAX {
+        let (_, rest) = <[u8; size_of::<Preamble>() + size_of::<u64>()]>::read_from_prefix(bytes).ok()?;
+        let (counts, mut rest) = Counts::read_from_prefix(rest).ok()?;
+        let mut header = Self { version: VERSION, parts: Vec::new(), sections: Vec::new() };
+        let mut sections = counts.common as usize % SECTIONS_MAX;
+        let mut texts = Vec::new();
+        for _ in 0..counts.tables % 3 {
+            let (table, after) = Table::read_from_prefix(rest).ok()?;
+            let start = sections;
+            sections += table.sections as usize % SECTIONS_MAX;
+            let is_ipv4 =
+                header.parts.first().map_or(table.family % 2 == 0, |part: &Part| part.family == Family::Ipv6);
+            header.parts.push(Part {
+                family: if is_ipv4 { Family::Ipv4 } else { Family::Ipv6 },
+                prefixes: table.prefixes,
+                width: WidthBits::ALL[table.width as usize % WidthBits::ALL.len()],
+                specification: String::new(),
+                sections: start..sections,
+            });
+            texts.push(table.specification_bytes as usize % 64);
+            rest = after;
+        }
+        for _ in 0..sections {
             let (section, after) = Section::read_from_prefix(rest).ok()?;
             header.sections.push(section);
             rest = after;
         }
-        let (specification, mut rest) =
-            rest.split_at(rest.len().min(fixed.specification_bytes as usize % 64));
-        header.specification = String::from_utf8_lossy(specification).into_owned();
+        for (part, bytes) in header.parts.iter_mut().zip(texts) {
+            let (specification, after) = rest.split_at(rest.len().min(bytes));
+            part.specification = String::from_utf8_lossy(specification).into_owned();
+            rest = after;
+        }
         let mut contents = Vec::new();
         for section in &mut header.sections {
             let (mine, after) = rest.split_at(section.bytes as usize % (rest.len() + 1));
@@ -169,29 +210,46 @@ impl Header {
     }
 
     /// Parses what the header's checksum covers.
-    fn parse(summed: &[u8], file_bytes: usize) -> Result<Self, Error> {
+    fn parse(version: u32, summed: &[u8], had_bytes: usize) -> Result<Self, Error> {
         let unsound = || error("damaged: the header contradicts itself");
-        let (fixed, rest) = Fixed::read_from_prefix(summed).map_err(|_| unsound())?;
-        if fixed.file_bytes != file_bytes as u64 {
-            return Err(cut_short(file_bytes, fixed.file_bytes));
+        let (file_bytes, mut rest) = u64::read_from_prefix(summed).map_err(|_| unsound())?;
+        if file_bytes != had_bytes as u64 {
+            return Err(cut_short(had_bytes, file_bytes));
         }
-        let (sections, rest) =
-            <[Section]>::ref_from_prefix_with_elems(rest, fixed.sections as usize).map_err(|_| unsound())?;
-        let specification = rest.get(..fixed.specification_bytes as usize).ok_or_else(unsound)?;
-        let header = Self {
-            prefixes: fixed.prefixes,
-            family: match fixed.family {
-                4 => Family::Ipv4,
-                6 => Family::Ipv6,
-                _ => return Err(unsound()),
-            },
-            width: WidthBits::ALL
-                .into_iter()
-                .find(|width| u32::from(width.bits()) == fixed.width)
-                .ok_or_else(unsound)?,
-            specification: std::str::from_utf8(specification).map_err(|_| unsound())?.to_owned(),
-            sections: sections.to_vec(),
-        };
+        let mut counts = Counts { tables: 1, common: 0 };
+        if version != ONE_TABLE {
+            (counts, rest) = Counts::read_from_prefix(rest).map_err(|_| unsound())?;
+        }
+        let (tables, rest) =
+            <[Table]>::ref_from_prefix_with_elems(rest, counts.tables as usize).map_err(|_| unsound())?;
+        let sections = tables.iter().map(|table| table.sections).try_fold(counts.common, u32::checked_add);
+        let (sections, mut rest) =
+            <[Section]>::ref_from_prefix_with_elems(rest, sections.ok_or_else(unsound)? as usize)
+                .map_err(|_| unsound())?;
+        let mut header = Self { version, parts: Vec::new(), sections: sections.to_vec() };
+        let mut start = counts.common as usize;
+        for table in tables {
+            let specification = rest.split_off(..table.specification_bytes as usize).ok_or_else(unsound)?;
+            let part = Part {
+                family: match table.family {
+                    4 => Family::Ipv4,
+                    6 => Family::Ipv6,
+                    _ => return Err(unsound()),
+                },
+                prefixes: table.prefixes,
+                width: WidthBits::ALL
+                    .into_iter()
+                    .find(|width| u32::from(width.bits()) == table.width)
+                    .ok_or_else(unsound)?,
+                specification: std::str::from_utf8(specification).map_err(|_| unsound())?.to_owned(),
+                sections: start..start + table.sections as usize,
+            };
+            start = part.sections.end;
+            if header.parts.iter().any(|other| other.family == part.family) {
+                return Err(unsound());
+            }
+            header.parts.push(part);
+        }
         let whole = header.bytes() == size_of::<Preamble>() + summed.len();
         whole.then_some(header).ok_or_else(unsound)
     }

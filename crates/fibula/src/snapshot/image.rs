@@ -1,19 +1,20 @@
 //! [`Image`]: a snapshot to be written.
 
 use super::header::{ALIGN, Header};
-use super::{next_hops, routes};
+use super::{Part, VERSION, next_hops, routes};
 use crate::sections::SectionWriter;
-
-use crate::{Address, Error, Fib, Limit, NextHops, Rib};
+use crate::{Address, Error, ErrorKind, Fib, Limit, NextHops, Rib};
 use std::borrow::Cow;
 use std::io::{self, Write};
+use std::ops::Range;
 use xxhash_rust::xxh3::Xxh3Default;
 
-/// The bytes of a snapshot, most of them borrowed from the engine.
+/// The bytes of a snapshot, most of them borrowed from the engines.
 #[derive(Debug)]
 pub struct Image<'s> {
     header: Header,
     file_bytes: u64,
+    next_hops: u64,
     contents: Vec<Cow<'s, [u8]>>,
 }
 
@@ -23,41 +24,65 @@ fn zeros_after(bytes: usize) -> &'static [u8] {
 }
 
 impl<'s> Image<'s> {
-    /// Creates a snapshot of a compiled table with its next hops and, if asked for, the routes it
-    /// was compiled from. O(bytes), because checksums are computed.
+    /// Creates a snapshot of next hops and of no table.
+    #[must_use]
+    pub fn new(next_hops: &NextHops) -> Self {
+        let header = Header { version: VERSION, parts: Vec::new(), sections: Vec::new() };
+        let next_hop_count = next_hops.len() as u64;
+        let mut image = Self { header, file_bytes: 0, next_hops: next_hop_count, contents: Vec::new() };
+        let mut writer = SectionWriter::default();
+        next_hops::write(next_hops, &mut writer);
+        image.take(writer);
+        image.file_bytes = image.header.place();
+        image
+    }
+
+    /// Adds a compiled table and, if asked for, the routes it was compiled from. O(bytes), because
+    /// checksums are computed.
     ///
     /// # Errors
-    /// If the engine cannot be stored in snapshots, or the table has next hops that are not among
-    /// `next_hops`.
-    pub fn new<A: Address>(
+    /// If the snapshot has a table of this family, the engine cannot be stored in snapshots, or the
+    /// table has next hops that are not among those of the snapshot.
+    pub fn with<A: Address>(
+        mut self,
         fib: &'s Fib<A>,
         rib: &Rib<A>,
-        next_hops: &NextHops,
         keep_routes: bool,
     ) -> Result<Self, Error> {
-        Limit::check(Limit::NEXT_HOPS, rib.max_next_hop().0.into(), next_hops.len() as u64)?;
+        if self.header.parts.iter().any(|part| part.family == A::FAMILY) {
+            let text = format!("a snapshot has one {} table", A::FAMILY);
+            return Err(Error::new(ErrorKind::Family, text));
+        }
+        Limit::check(Limit::NEXT_HOPS, rib.max_next_hop().0.into(), self.next_hops)?;
         let mut writer = SectionWriter::default();
         fib.save(&mut writer)?;
-        next_hops::write(next_hops, &mut writer);
         if keep_routes {
             routes::write(rib, &mut writer);
         }
-        let (mut sections, contents): (Vec<_>, Vec<_>) = writer.sections.into_iter().unzip();
-        for (section, bytes) in sections.iter_mut().zip(&contents) {
-            let mut checksum = Xxh3Default::new();
-            checksum.update(bytes);
-            checksum.update(zeros_after(bytes.len()));
-            section.checksum = checksum.digest();
-        }
-        let mut header = Header {
-            prefixes: rib.len() as u64,
+        let sections = self.take(writer);
+        self.header.parts.push(Part {
             family: A::FAMILY,
+            prefixes: rib.len() as u64,
             width: fib.width(),
             specification: fib.specification(),
             sections,
-        };
-        let file_bytes = header.place();
-        Ok(Self { header, file_bytes, contents })
+        });
+        self.file_bytes = self.header.place();
+        Ok(self)
+    }
+
+    /// Takes sections. Returns which they are.
+    fn take(&mut self, writer: SectionWriter<'s>) -> Range<usize> {
+        let start = self.contents.len();
+        for (mut section, bytes) in writer.sections {
+            let mut checksum = Xxh3Default::new();
+            checksum.update(&bytes);
+            checksum.update(zeros_after(bytes.len()));
+            section.checksum = checksum.digest();
+            self.header.sections.push(section);
+            self.contents.push(bytes);
+        }
+        start..self.contents.len()
     }
 
     /// Returns the bytes it takes.

@@ -1,7 +1,7 @@
-//! Snapshots: a compiled table as bytes that are mapped, not parsed.
+//! Snapshots: the compiled tables of both families as bytes that are mapped, not parsed.
 //!
 //! An [`Image`] is written once. A [`Snapshot`] of those bytes, mapped from a file by any number of
-//! processes, answers at once: the engine's arrays are read in place.
+//! processes, answers at once: the engines' arrays are read in place.
 //!
 //! # Layout
 //! Everything is in the byte order of the machine that wrote it, which the mark shows.
@@ -13,16 +13,19 @@
 //! 16  length of the header                   8        a multiple of 64
 //! 24  checksum of the header from 32 on      8        XXH3, 64 bits
 //! 32  length of the file                     8
-//! 40  prefixes of the table                  8
-//! 48  family 4 or 6, width of the answers in bits, sections, bytes of the specification: 4 each
-//! 64  a section each: name 24, offset 8, bytes 8, checksum 8, bytes of an element 4, reserved 4
-//!     the specification of the engine, as in "dxr/k=20"
+//! 40  tables, none to two; sections of none  4 each
+//! 48  a table each: prefixes 8, family 4 or 6, width of the answers in bits, sections, bytes of the
+//!     specification: 4 each
+//!     a section each: name 24, offset 8, bytes 8, checksum 8, bytes of an element 4, reserved 4
+//!     the specification of each table's engine, as in "dxr/k=20"
 //!     zeros to a multiple of 64
 //!     the sections in order, each followed by zeros to a multiple of 64
 //! ```
 //! A section's checksum also covers the zeros after it. So every byte of the file is either under a
-//! checksum, or one of the 24 at the beginning that can have only one value. Sections are the
-//! engine's arrays under names of its own, the next hops, and, if asked for, the routes.
+//! checksum, or one of the 24 at the beginning that can have only one value. The first sections are
+//! of no table: they hold the next hops of both. Those of a table are its engine's arrays under
+//! names of its own, and, if asked for, its routes. Version 3 is read, too: it has one table, whose
+//! description follows the length of the file, and all sections are of that table.
 //!
 //! # What is checked, and when
 //! [`Snapshot::new`] verifies all checksums. It refuses bytes that were truncated or changed
@@ -38,20 +41,19 @@
 //! whoever has mapped the old one goes on reading it. Copy another's file beside and rename it.
 //!
 //! # Changes
-//! A snapshot gives a [`View`], which looks up and cannot change. To follow changes, compile the
-//! table that the snapshot contains ([`Snapshot::rib`]).
+//! A snapshot gives [`Views`], which look up and cannot change. To follow changes, compile the
+//! tables that the snapshot contains ([`Snapshot::rib`]).
 //!
 //! ```
-//! use fibula::memory::Mapping;
 //! use fibula::snapshot::{Image, Snapshot};
-//! use fibula::{Fib, NextHopInfo, NextHops, Rib, Views};
+//! use fibula::{Fib, NextHopInfo, NextHops, Rib};
 //! let mut next_hops = NextHops::new();
 //! let mut rib: Rib<u32> = Rib::new();
 //! rib.insert("198.51.100.0/24".parse()?, next_hops.intern(NextHopInfo::parse("192.0.2.2"))?);
 //! let fib = Fib::build("poptrie", &rib)?;
 //!
 //! let mut bytes = Vec::new();
-//! Image::new(&fib, &rib, &next_hops, true)?.write(&mut bytes).unwrap();
+//! Image::new(&next_hops).with(&fib, &rib, true)?.write(&mut bytes).unwrap();
 //!
 //! let snapshot = Snapshot::from_bytes(&bytes)?;
 //! let view = snapshot.view::<u32>()?;
@@ -80,10 +82,11 @@ use crate::memory::{Array, Mapping, Pages};
 use crate::sections::Sections;
 use crate::{Address, Error, ErrorKind, Family, NextHop, NextHopInfo, NextHops, Rib, Views};
 use header::Header;
+use std::ops::Range;
 
 /// The version of the format. It increases when the header changes, or the meaning of any engine's
 /// sections.
-pub const VERSION: u32 = 3;
+pub const VERSION: u32 = 4;
 
 /// The first bytes of a snapshot: not text, and damaged by whatever converts line ends.
 pub const MAGIC: [u8; 8] = *b"\x89FIB\r\n\x1a\n";
@@ -93,6 +96,22 @@ pub const MAGIC: [u8; 8] = *b"\x89FIB\r\n\x1a\n";
 #[must_use]
 pub fn repaired(bytes: &[u8]) -> Option<Vec<u8>> {
     Header::repair(bytes)
+}
+
+/// What a snapshot says of one of its tables.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Part {
+    /// The family.
+    pub family: Family,
+    /// The number of routes.
+    pub prefixes: u64,
+    /// The width of the answers.
+    pub width: WidthBits,
+    /// The specification of the engine, as in `dxr/k=20`.
+    pub specification: String,
+    /// Its sections by index.
+    sections: Range<usize>,
 }
 
 /// A snapshot whose checksums were verified.
@@ -122,28 +141,16 @@ impl Snapshot {
         Self::new(Mapping::new(copy))
     }
 
-    /// Returns the family of its table.
+    /// Returns what it says of its tables, at most one of each family.
     #[must_use]
-    pub fn family(&self) -> Family {
-        self.header.family
+    pub fn parts(&self) -> &[Part] {
+        &self.header.parts
     }
 
-    /// Returns the specification of its engine, as in `dxr/k=20`.
+    /// Returns what it says of the table of a family. `None` if there is none.
     #[must_use]
-    pub fn specification(&self) -> &str {
-        &self.header.specification
-    }
-
-    /// Returns the width of its answers.
-    #[must_use]
-    pub fn width(&self) -> WidthBits {
-        self.header.width
-    }
-
-    /// Returns the number of routes of its table.
-    #[must_use]
-    pub fn prefixes(&self) -> u64 {
-        self.header.prefixes
+    pub fn part(&self, family: Family) -> Option<&Part> {
+        self.header.parts.iter().find(|part| part.family == family)
     }
 
     /// Returns the bytes it takes.
@@ -158,17 +165,17 @@ impl Snapshot {
         self.mapping.bytes()
     }
 
-    /// Returns whether it contains the routes themselves.
+    /// Returns whether it contains the routes of all its tables.
     #[must_use]
     pub fn has_routes(&self) -> bool {
-        routes::are_in(&self.sections())
+        self.header.parts.iter().all(|part| routes::are_in(&self.sections(part)))
     }
 
-    /// Returns the view of the table, whose arrays are read in place.
+    /// Returns the view of a table, whose arrays are read in place.
     ///
     /// # Errors
-    /// If it is of the other family, its engine is not in this crate, or a section is not what the
-    /// engine needs.
+    /// If there is none of the family, its engine is not in this crate, or a section is not what
+    /// the engine needs.
     pub fn view<A: Address>(&self) -> Result<Box<dyn View<A>>, Error> {
         self.view_from(ENGINES)
     }
@@ -178,26 +185,31 @@ impl Snapshot {
     /// # Errors
     /// See [`Snapshot::view`].
     pub fn view_from<A: Address>(&self, engines: &'static [Entry]) -> Result<Box<dyn View<A>>, Error> {
-        self.check_family::<A>()?;
-        fib::open(engines, &self.header.specification, self.header.width, &self.sections())
+        let none = || Error::new(ErrorKind::Family, format!("a snapshot without an {} table", A::FAMILY));
+        self.optional_view(engines)?.ok_or_else(none)
     }
 
-    /// As [`Snapshot::view_from`], of whichever family it is: the other has no route.
+    /// As [`Snapshot::view_from`], of all its tables. A family without one has no route.
     ///
     /// # Errors
     /// See [`Snapshot::view`].
     pub fn views_from(&self, engines: &'static [Entry]) -> Result<Views, Error> {
-        match self.family() {
-            Family::Ipv4 => self.view_from::<u32>(engines).map(Views::from),
-            Family::Ipv6 => self.view_from::<u128>(engines).map(Views::from),
-        }
+        Ok(Views::from((self.optional_view(engines)?, self.optional_view(engines)?)))
+    }
+
+    fn optional_view<A: Address>(
+        &self,
+        engines: &'static [Entry],
+    ) -> Result<Option<Box<dyn View<A>>>, Error> {
+        let open = |part: &Part| fib::open(engines, &part.specification, part.width, &self.sections(part));
+        self.part(A::FAMILY).map(open).transpose()
     }
 
     /// Returns the description of a next hop, or `None` for [`NextHop::NONE`] and for one that the
     /// table does not have. O(1).
     #[must_use]
     pub fn next_hop(&self, next_hop: NextHop) -> Option<NextHopInfo> {
-        next_hops::one(&self.sections(), next_hop)
+        next_hops::one(&self.all_sections(), next_hop)
     }
 
     /// Returns the number of next hops: the greatest index that [`Snapshot::next_hop`] knows. O(1).
@@ -205,7 +217,7 @@ impl Snapshot {
     /// # Errors
     /// If the section that lists them is not what it should be.
     pub fn next_hop_count(&self) -> Result<usize, Error> {
-        next_hops::count(&self.sections())
+        next_hops::count(&self.all_sections())
     }
 
     /// Returns all next hops. O(next hops).
@@ -213,40 +225,36 @@ impl Snapshot {
     /// # Errors
     /// If one cannot be parsed, or appears twice.
     pub fn next_hops(&self) -> Result<NextHops, Error> {
-        next_hops::all(&self.sections())
+        next_hops::all(&self.all_sections())
     }
 
-    /// Returns the table itself. O(routes).
+    /// Returns the routes of a family as a table. O(routes).
     ///
     /// # Errors
-    /// If it is of the other family, was left out of the snapshot, or a route is unsound.
+    /// If they were left out of the snapshot, or a route is unsound.
     pub fn rib<A: Address>(&self) -> Result<Rib<A>, Error> {
         let rib = self.routes()?.rib()?;
-        next_hops::check(&self.sections(), rib.max_next_hop())?;
+        next_hops::check(&self.all_sections(), rib.max_next_hop())?;
         Ok(rib)
     }
 
-    /// Returns the routes, which are searched in place. O(1).
+    /// Returns the routes of a family, which are searched in place. O(1).
     ///
     /// # Errors
-    /// If the snapshot is of the other family, or they were left out.
+    /// If they were left out.
     pub fn routes<A: Address>(&self) -> Result<Routes<A>, Error> {
-        self.check_family::<A>()?;
-        Routes::open(&self.sections(), self.header.prefixes)
-    }
-
-    fn sections(&self) -> Sections<'_> {
-        Sections::new(&self.mapping, &self.header.sections)
-    }
-
-    fn check_family<A: Address>(&self) -> Result<(), Error> {
-        let family = self.header.family;
-        if family == A::FAMILY {
-            return Ok(());
+        match self.part(A::FAMILY) {
+            Some(part) => Routes::open(&self.sections(part), part.prefixes),
+            None => Ok(Routes::default()),
         }
-        Err(Error::new(
-            ErrorKind::Family,
-            format!("a snapshot of an {family} table, not of an {} one", A::FAMILY),
-        ))
+    }
+
+    fn sections(&self, part: &Part) -> Sections<'_> {
+        Sections::new(&self.mapping, &self.header.sections[part.sections.clone()])
+    }
+
+    /// Returns the sections of all tables and of none.
+    fn all_sections(&self) -> Sections<'_> {
+        Sections::new(&self.mapping, &self.header.sections)
     }
 }

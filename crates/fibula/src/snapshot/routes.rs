@@ -1,6 +1,6 @@
 //! The routes of a snapshot: three arrays in the order of the table.
 
-use crate::memory::Array;
+use crate::memory::{Array, Pages};
 use crate::sections::{SectionWriter, Sections, unsound};
 use crate::{Address, Error, ErrorKind, NextHop, Prefix, Rib, Route};
 
@@ -31,6 +31,16 @@ pub struct Routes<A: Address> {
     addresses: Array<A>,
     lengths: Array<u8>,
     next_hops: Array<u32>,
+}
+
+impl<A: Address> Default for Routes<A> {
+    fn default() -> Self {
+        Self {
+            addresses: Array::new(Pages::Small),
+            lengths: Array::new(Pages::Small),
+            next_hops: Array::new(Pages::Small),
+        }
+    }
 }
 
 impl<A: Address> Routes<A> {

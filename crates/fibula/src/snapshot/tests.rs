@@ -30,7 +30,7 @@ fn table<A: Address>(routes: u32, greatest: u32) -> (Rib<A>, NextHops) {
 fn image<A: Address>(specification: &str, rib: &Rib<A>, next_hops: &NextHops, keep_routes: bool) -> Vec<u8> {
     let fib = Fib::build(specification, rib).unwrap();
     let mut bytes = Vec::new();
-    let image = Image::new(&fib, rib, next_hops, keep_routes).unwrap();
+    let image = Image::new(next_hops).with(&fib, rib, keep_routes).unwrap();
     image.write(&mut bytes).unwrap();
     assert_eq!(bytes.len() as u64, image.bytes());
     bytes
@@ -40,7 +40,7 @@ fn image<A: Address>(specification: &str, rib: &Rib<A>, next_hops: &NextHops, ke
 fn an_engine_without_snapshots_says_so() {
     let (rib, next_hops) = table::<u32>(10, 5);
     let fib = Fib::build("radix", &rib).unwrap();
-    let error = Image::new(&fib, &rib, &next_hops, false).unwrap_err();
+    let error = Image::new(&next_hops).with(&fib, &rib, false).unwrap_err();
     assert_eq!(error.to_string(), "radix: this engine keeps no snapshots");
 }
 
@@ -48,8 +48,55 @@ fn an_engine_without_snapshots_says_so() {
 fn next_hops_must_be_those_of_the_table() {
     let (rib, _) = table::<u32>(10, 5);
     let fib = Fib::build("poptrie", &rib).unwrap();
-    let error = Image::new(&fib, &rib, &NextHops::new(), false).unwrap_err();
+    let error = Image::new(&NextHops::new()).with(&fib, &rib, false).unwrap_err();
     assert_eq!(error.to_string(), "next hops: 5 is more than the 0 that fit");
+}
+
+/// Both families are in one file, and each answers as alone.
+#[test]
+fn two_families_are_one_snapshot() {
+    let ((ipv4, next_hops), (ipv6, _)) = (table::<u32>(100, 40), table::<u128>(90, 40));
+    let fibs = (Fib::build("poptrie", &ipv4).unwrap(), Fib::build("poptrie/s=4", &ipv6).unwrap());
+    let first = || Image::new(&next_hops).with(&fibs.0, &ipv4, true).unwrap();
+    let error = first().with(&fibs.0, &ipv4, true).unwrap_err().to_string();
+    assert_eq!(error, "a snapshot has one ipv4 table");
+    let mut bytes = Vec::new();
+    first().with(&fibs.1, &ipv6, true).unwrap().write(&mut bytes).unwrap();
+
+    let snapshot = Snapshot::from_bytes(&bytes).unwrap();
+    assert_eq!((snapshot.rib::<u32>().unwrap(), snapshot.rib::<u128>().unwrap()), (ipv4, ipv6.clone()));
+    assert_eq!((snapshot.next_hops().unwrap(), snapshot.has_routes()), (next_hops.clone(), true));
+    assert_eq!(snapshot.parts()[1].specification, "poptrie/s=4");
+    let views = snapshot.views_from(ENGINES).unwrap();
+    for route in &ipv6 {
+        let address = route.prefix.last();
+        assert_eq!(views.lookup(address.to_ip()), fibs.1.lookup_index(address));
+    }
+    let alone = Snapshot::from_bytes(&image("poptrie", &ipv6, &next_hops, false)).unwrap();
+    assert!(alone.part(Family::Ipv4).is_none() && alone.rib::<u32>().unwrap().is_empty());
+    assert_eq!((alone.parts()[0].prefixes, alone.has_routes()), (ipv6.len() as u64, false));
+}
+
+/// A file of the version before: one table, of which all sections are.
+#[test]
+fn files_of_one_table_are_read() {
+    let (rib, next_hops) = table::<u128>(100, 40);
+    let now = image("poptrie/s=4", &rib, &next_hops, true);
+    let mut header = Header::begin(&now).unwrap();
+    let contents = now[header.sections[0].offset as usize..].to_vec();
+    header.version = 3;
+    header.parts[0].sections = 0..header.sections.len();
+    let file_bytes = header.place();
+    let older = [header.write(file_bytes), contents].concat();
+    assert_eq!(older[..16], [&now[..12], &3_u32.to_ne_bytes()].concat());
+
+    let snapshot = Snapshot::from_bytes(&older).unwrap();
+    assert_eq!((snapshot.rib::<u128>().unwrap(), snapshot.next_hops().unwrap()), (rib.clone(), next_hops));
+    let view = snapshot.view::<u128>().unwrap();
+    for route in &rib {
+        let address = route.prefix.first();
+        assert_eq!(view.lookup_index(address), rib.longest_match(address).unwrap().next_hop);
+    }
 }
 
 /// Returns the one-line reason why bytes are not a snapshot.
@@ -100,22 +147,19 @@ fn what_is_wrong_is_said() {
         changed(8, &other.to_ne_bytes()),
         "a snapshot from a machine of the other byte order: build it here"
     );
-    assert_eq!(changed(12, &1_u32.to_ne_bytes()), "a snapshot of format version 1, this fibula reads 3");
-    assert_eq!(changed(40, &[0xFF]), "damaged: the header does not have its checksum");
     assert_eq!(
-        changed(whole.len() - 1, &[1]),
-        "damaged: section \"next hop texts\" does not have its checksum"
+        changed(12, &1_u32.to_ne_bytes()),
+        "a snapshot of format version 1, this fibula reads 3 and 4"
     );
+    assert_eq!(changed(40, &[0xFF]), "damaged: the header does not have its checksum");
+    assert_eq!(changed(whole.len() - 1, &[1]), "damaged: section \"leaves\" does not have its checksum");
     let half = whole.len() / 2;
     assert_eq!(
         refusal(&whole[..half]),
         format!("cut short or grown: {half} bytes, expected {}", whole.len())
     );
     let snapshot = Snapshot::from_bytes(&whole).unwrap();
-    assert_eq!(
-        snapshot.view::<u128>().unwrap_err().to_string(),
-        "a snapshot of an ipv4 table, not of an ipv6 one"
-    );
+    assert_eq!(snapshot.view::<u128>().unwrap_err().to_string(), "a snapshot without an ipv6 table");
     assert!(
         snapshot.view_from::<u32>(&ENGINES[..1]).unwrap_err().to_string().contains("no engine \"poptrie\"")
     );

@@ -43,8 +43,7 @@ pub(crate) struct Arguments {
     /// A column of addresses; may be given several times
     #[arg(short, long = "column", required = true, value_name = "COLUMN")]
     columns: Vec<String>,
-    /// A table or a snapshot of one, and how its answers are called; may be given several times.
-    /// Two snapshots of different families with one NAME are one table
+    /// A table or a snapshot of one, and how its answers are called; may be given several times
     #[arg(short, long = "table", required = true, value_name = "[NAME=]TABLE")]
     tables: Vec<String>,
     /// Add the matching prefixes too; a snapshot without its routes does not know them

@@ -6,7 +6,7 @@ use crate::exit::Verdict;
 use crate::reading::{self, Reading};
 use crate::registry;
 use fibula::snapshot::{Routes, Snapshot};
-use fibula::{Address, Family, NextHopInfo, NextHops, Prefix, Rib, View, Views};
+use fibula::{Address, NextHopInfo, NextHops, Prefix, Rib, View, Views};
 use fibula_io::snapshot;
 use fibula_io::table::Tables;
 use std::net::IpAddr;
@@ -17,7 +17,7 @@ use std::path::Path;
 pub(super) enum Table {
     /// Routes, of both families.
     Read(Box<Tables>),
-    /// A compiled table of one family.
+    /// A snapshot.
     Mapped(Snapshot, Views),
 }
 
@@ -49,11 +49,7 @@ impl Table {
         };
         let next_hops = snapshot.next_hops()?;
         if snapshot.has_routes() {
-            let (ipv4, ipv6) = match snapshot.family() {
-                Family::Ipv4 => (snapshot.rib()?, Rib::new()),
-                Family::Ipv6 => (Rib::new(), snapshot.rib()?),
-            };
-            return Ok((Compiled::new(ipv4), Compiled::new(ipv6), next_hops));
+            return Ok((Compiled::new(snapshot.rib()?), Compiled::new(snapshot.rib()?), next_hops));
         }
         let (all, (ipv4, ipv6)) = (next_hops.len(), views.into_views());
         Ok((Compiled::opened(ipv4, all), Compiled::opened(ipv6, all), next_hops))

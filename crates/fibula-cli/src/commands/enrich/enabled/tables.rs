@@ -2,7 +2,7 @@
 
 use super::super::Arguments;
 use crate::exit::Verdict;
-use anyhow::{Context, bail, ensure};
+use anyhow::{Context, ensure};
 use arrow_array::{ArrayRef, StringArray, UInt32Array};
 use fibula::{Address, IpPrefix, NextHop, Prefix, Rib, Table};
 use fibula_arrow::{Compiled, Error, Invalid, TableValues, Values, lookup, prefixes};
@@ -31,17 +31,11 @@ pub(super) fn read(arguments: &Arguments) -> anyhow::Result<(Vec<Named>, Verdict
     let mut named: Vec<Named> = Vec::new();
     let mut all_whole = Verdict::Good;
     for (name, path) in arguments.named() {
+        ensure!(named.iter().all(|named| named.name != name), "{path}: two tables of the name {name:?}");
         let (answers, whole) = Answers::read(path, arguments)?;
         if whole == Verdict::Bad {
             all_whole = whole;
         }
-        let before = named.iter().position(|named| named.name == name).map(|at| named.remove(at));
-        let answers = match before {
-            Some(before) => {
-                before.answers.and(answers).with_context(|| format!("{path}: the name {name:?}"))?
-            }
-            None => answers,
-        };
         named.push(Named { name: name.to_owned(), answers });
     }
     Ok((named, all_whole))
@@ -70,14 +64,6 @@ impl Answers {
             Self::NextHops(Compiled::of_tables(&loaded.tables).with_context(|| path.to_owned())?)
         };
         Ok((answers, whole))
-    }
-
-    /// Joins the tables of two families.
-    fn and(self, other: Self) -> anyhow::Result<Self> {
-        match (self, other) {
-            (Self::NextHops(one), Self::NextHops(other)) => Ok(Self::NextHops(one.and(other)?)),
-            _ => bail!("with --prefix each table has a name of its own"),
-        }
     }
 }
 
