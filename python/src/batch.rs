@@ -21,7 +21,7 @@ pub(crate) trait BatchAddress: Address {
 
 impl BatchAddress for u32 {
     fn of_owned(owned: &Owned) -> Option<&dyn View<u32>> {
-        owned.ipv4.compiled.fib().map(|fib| &**fib)
+        owned.ipv4.fib().map(|fib| &**fib)
     }
 
     fn of_mapped(mapped: &Mapped) -> Option<&dyn View<u32>> {
@@ -31,7 +31,7 @@ impl BatchAddress for u32 {
 
 impl BatchAddress for u128 {
     fn of_owned(owned: &Owned) -> Option<&dyn View<u128>> {
-        owned.ipv6.compiled.fib().map(|fib| &**fib)
+        owned.ipv6.fib().map(|fib| &**fib)
     }
 
     fn of_mapped(mapped: &Mapped) -> Option<&dyn View<u128>> {

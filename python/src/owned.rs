@@ -3,29 +3,15 @@
 use crate::contents::Contents;
 use crate::values::Values;
 use fibula::table::compiled::Compiled;
-use fibula::{Address, Change, Delta, IpPrefix, NextHop, Rib, Route};
+use fibula::{Address, Change, Delta, IpPrefix, NextHop, Route};
 use pyo3::prelude::*;
 use std::net::IpAddr;
-
-/// The routes of one family, compiled.
-#[derive(Debug, Default)]
-pub(crate) struct Half<A: Address> {
-    pub(crate) rib: Rib<A>,
-    pub(crate) compiled: Compiled<A>,
-}
-
-impl<A: Address> Half<A> {
-    pub(crate) fn of(rib: Rib<A>) -> Self {
-        let compiled = Compiled::of(&rib);
-        Self { rib, compiled }
-    }
-}
 
 /// A table that can be changed.
 #[derive(Debug, Default)]
 pub(crate) struct Owned {
-    pub(crate) ipv4: Half<u32>,
-    pub(crate) ipv6: Half<u128>,
+    pub(crate) ipv4: Compiled<u32>,
+    pub(crate) ipv6: Compiled<u128>,
     pub(crate) values: Values,
     /// Rises with each change.
     pub(crate) changes: u64,
@@ -41,13 +27,6 @@ pub(crate) struct Changes {
     pub(crate) ipv6: Vec<Change<u128>>,
 }
 
-/// What changes did to the routes.
-#[derive(Debug, Default)]
-pub(crate) struct Effect {
-    pub(crate) ipv4: Vec<Delta<u32>>,
-    pub(crate) ipv6: Vec<Delta<u128>>,
-}
-
 impl Owned {
     /// Compiles a table, with the interpreter released.
     pub(crate) fn compile(py: Python<'_>, contents: Contents) -> Self {
@@ -57,7 +36,7 @@ impl Owned {
         for next_hop in next_hops.chain(ipv6.iter().map(|route| route.next_hop)) {
             routes[next_hop.0 as usize] += 1;
         }
-        let (ipv4, ipv6) = py.detach(|| (Half::of(ipv4), Half::of(ipv6)));
+        let (ipv4, ipv6) = py.detach(|| (Compiled::of(ipv4), Compiled::of(ipv6)));
         Self { ipv4, ipv6, values: Values::new(py, values, routes), changes: 0 }
     }
 
@@ -65,54 +44,54 @@ impl Owned {
     #[inline]
     pub(crate) fn lookup(&self, address: IpAddr) -> NextHop {
         match address {
-            IpAddr::V4(address) => self.ipv4.compiled.lookup(address.to_bits()),
-            IpAddr::V6(address) => self.ipv6.compiled.lookup(address.to_bits()),
+            IpAddr::V4(address) => self.ipv4.lookup(address.to_bits()),
+            IpAddr::V6(address) => self.ipv6.lookup(address.to_bits()),
         }
     }
 
     /// Returns the longest matching prefix, and the index of its value.
     pub(crate) fn longest_match(&self, address: IpAddr) -> Option<(IpPrefix, NextHop)> {
         match address {
-            IpAddr::V4(address) => self.ipv4.rib.longest_match(address.to_bits()).map(both),
-            IpAddr::V6(address) => self.ipv6.rib.longest_match(address.to_bits()).map(both),
+            IpAddr::V4(address) => self.ipv4.rib().longest_match(address.to_bits()).map(both),
+            IpAddr::V6(address) => self.ipv6.rib().longest_match(address.to_bits()).map(both),
         }
     }
 
     /// Returns the index of the value of exactly this prefix.
     pub(crate) fn exact(&self, prefix: IpPrefix) -> Option<NextHop> {
         match prefix {
-            IpPrefix::V4(prefix) => self.ipv4.rib.get(prefix),
-            IpPrefix::V6(prefix) => self.ipv6.rib.get(prefix),
+            IpPrefix::V4(prefix) => self.ipv4.rib().get(prefix),
+            IpPrefix::V6(prefix) => self.ipv6.rib().get(prefix),
         }
     }
 
     /// Returns the routes that cover a prefix, longest first.
     pub(crate) fn covering(&self, prefix: IpPrefix) -> Vec<(IpPrefix, NextHop)> {
         match prefix {
-            IpPrefix::V4(prefix) => self.ipv4.rib.covering(prefix).map(both).collect(),
-            IpPrefix::V6(prefix) => self.ipv6.rib.covering(prefix).map(both).collect(),
+            IpPrefix::V4(prefix) => self.ipv4.rib().covering(prefix).map(both).collect(),
+            IpPrefix::V6(prefix) => self.ipv6.rib().covering(prefix).map(both).collect(),
         }
     }
 
     /// Returns the routes that a prefix covers, in order.
     pub(crate) fn covered(&self, prefix: IpPrefix) -> Vec<(IpPrefix, NextHop)> {
         match prefix {
-            IpPrefix::V4(prefix) => self.ipv4.rib.covered(prefix).map(both).collect(),
-            IpPrefix::V6(prefix) => self.ipv6.rib.covered(prefix).map(both).collect(),
+            IpPrefix::V4(prefix) => self.ipv4.rib().covered(prefix).map(both).collect(),
+            IpPrefix::V6(prefix) => self.ipv6.rib().covered(prefix).map(both).collect(),
         }
     }
 
     /// Returns at most `count` routes in order, from those after `last` on.
     pub(crate) fn after(&self, last: Option<IpPrefix>, count: usize) -> Vec<(IpPrefix, NextHop)> {
         let (four, six) = match last {
-            None => (self.ipv4.rib.iter_from(fibula::Prefix::ALL), fibula::Prefix::ALL),
-            Some(IpPrefix::V4(prefix)) => (self.ipv4.rib.iter_from(prefix), fibula::Prefix::ALL),
+            None => (self.ipv4.rib().iter_from(fibula::Prefix::ALL), fibula::Prefix::ALL),
+            Some(IpPrefix::V4(prefix)) => (self.ipv4.rib().iter_from(prefix), fibula::Prefix::ALL),
             Some(IpPrefix::V6(prefix)) => {
-                let after = self.ipv6.rib.iter_from(prefix).map(both);
+                let after = self.ipv6.rib().iter_from(prefix).map(both);
                 return after.filter(|&(prefix, _)| Some(prefix) != last).take(count).collect();
             }
         };
-        let both = four.map(both).chain(self.ipv6.rib.iter_from(six).map(both));
+        let both = four.map(both).chain(self.ipv6.rib().iter_from(six).map(both));
         both.filter(|&(prefix, _)| Some(prefix) != last).take(count).collect()
     }
 
@@ -131,18 +110,15 @@ impl Owned {
 
     /// Carries changes out in place.
     pub(crate) fn apply(&mut self, changes: Changes) {
-        let ipv4 = self.ipv4.rib.apply_all(changes.ipv4).deltas;
-        let ipv6 = self.ipv6.rib.apply_all(changes.ipv6).deltas;
-        self.ipv4.compiled.follow(&self.ipv4.rib, &ipv4);
-        self.ipv6.compiled.follow(&self.ipv6.rib, &ipv6);
-        self.count(&Effect { ipv4, ipv6 });
+        let (ipv4, ipv6) = (self.ipv4.apply_all(changes.ipv4), self.ipv6.apply_all(changes.ipv6));
+        self.count(&ipv4, &ipv6);
     }
 
     /// Takes note of a change: the routes of each value.
-    pub(crate) fn count(&mut self, effect: &Effect) {
+    pub(crate) fn count(&mut self, ipv4: &[Delta<u32>], ipv6: &[Delta<u128>]) {
         self.changes += 1;
-        let ipv4 = effect.ipv4.iter().map(|delta| (delta.before, delta.after));
-        let ipv6 = effect.ipv6.iter().map(|delta| (delta.before, delta.after));
+        let ipv4 = ipv4.iter().map(|delta| (delta.before, delta.after));
+        let ipv6 = ipv6.iter().map(|delta| (delta.before, delta.after));
         for (before, after) in ipv4.chain(ipv6) {
             if after.is_some() {
                 self.values.add_route(after);

@@ -15,7 +15,8 @@
 use crate::contents::Contents;
 use crate::guarded::{Guarded, Reading, Writing};
 use crate::mapped::Mapped;
-use crate::owned::{Effect, Half, Owned, Wanted};
+use crate::owned::{Owned, Wanted};
+use fibula::table::compiled::Compiled;
 use fibula::{IpPrefix, NextHop};
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
@@ -170,8 +171,8 @@ impl Shared {
         let body = self.read(py);
         match &*body {
             Body::Owned(owned) => Ok(Contents {
-                ipv4: owned.ipv4.rib.clone(),
-                ipv6: owned.ipv6.rib.clone(),
+                ipv4: owned.ipv4.rib().clone(),
+                ipv6: owned.ipv6.rib().clone(),
                 values: copy(py, owned.values.objects()),
             }),
             Body::Mapped(mapped) => {
@@ -214,26 +215,23 @@ impl Shared {
         py: Python<'_>,
         wanted: &[Wanted<'_>],
         dropped: &mut Vec<Py<PyAny>>,
-        replaced: &mut Option<(Half<u32>, Half<u128>)>,
+        replaced: &mut Option<(Compiled<u32>, Compiled<u128>)>,
     ) -> PyResult<()> {
         let (changes, mut ipv4, mut ipv6) = {
             let mut body = self.write(py);
             let Body::Owned(owned) = &mut *body else { return Ok(()) };
-            (owned.intern(wanted)?, owned.ipv4.rib.clone(), owned.ipv6.rib.clone())
+            (owned.intern(wanted)?, owned.ipv4.rib().clone(), owned.ipv6.rib().clone())
         };
-        let (halves, effect) = py.detach(|| {
-            let effect = Effect {
-                ipv4: ipv4.apply_all(changes.ipv4).deltas,
-                ipv6: ipv6.apply_all(changes.ipv6).deltas,
-            };
-            ((Half::of(ipv4), Half::of(ipv6)), effect)
+        let (compiled, deltas) = py.detach(|| {
+            let deltas = (ipv4.apply_all(changes.ipv4).deltas, ipv6.apply_all(changes.ipv6).deltas);
+            ((Compiled::of(ipv4), Compiled::of(ipv6)), deltas)
         });
         let mut body = self.write(py);
         let Body::Owned(owned) = &mut *body else { return Ok(()) };
         let before =
-            (std::mem::replace(&mut owned.ipv4, halves.0), std::mem::replace(&mut owned.ipv6, halves.1));
+            (std::mem::replace(&mut owned.ipv4, compiled.0), std::mem::replace(&mut owned.ipv6, compiled.1));
         *replaced = Some(before);
-        owned.count(&effect);
+        owned.count(&deltas.0, &deltas.1);
         *dropped = self.reclaim(py, owned);
         Ok(())
     }

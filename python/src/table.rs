@@ -54,7 +54,7 @@ impl Table {
     /// Returns the number of routes of each family.
     fn lengths(&self, py: Python<'_>) -> (usize, usize) {
         match &*self.shared.read(py) {
-            Body::Owned(owned) => (owned.ipv4.rib.len(), owned.ipv6.rib.len()),
+            Body::Owned(owned) => (owned.ipv4.rib().len(), owned.ipv6.rib().len()),
             Body::Mapped(mapped) => mapped.len(),
         }
     }
@@ -248,7 +248,7 @@ impl Table {
         match &*self.shared.read(py) {
             Body::Owned(owned) => {
                 let of = |name: Option<&str>| name.map(ToOwned::to_owned);
-                (of(owned.ipv4.compiled.engine()), of(owned.ipv6.compiled.engine()))
+                (of(owned.ipv4.engine()), of(owned.ipv6.engine()))
             }
             Body::Mapped(mapped) => {
                 let of = |family| mapped.snapshot.part(family).map(|part| part.specification.clone());

@@ -20,12 +20,6 @@ enum Kind {
 }
 
 impl Error {
-    /// Returns whether an engine gave a wrong answer. A speed without right answers is no finding.
-    #[must_use]
-    pub fn is_wrong_answer(&self) -> bool {
-        matches!(self.0, Kind::Wrong(_))
-    }
-
     pub(crate) fn wrong(what: impl Into<String>) -> Self {
         Self(Kind::Wrong(what.into()))
     }

@@ -9,14 +9,13 @@ use crate::{Address, Delta, NextHop, Prefix, Rib, Route};
 /// The routes of one family. The next hop of each route is the index of its own slot.
 #[derive(Debug)]
 pub(super) struct Half<A: Address, V> {
-    pub(super) rib: Rib<A>,
     pub(super) slots: Slots<A, V>,
     pub(super) compiled: Compiled<A>,
 }
 
 impl<A: Address, V> Half<A, V> {
     pub(super) fn new() -> Self {
-        Self { rib: Rib::new(), slots: Slots::new(), compiled: Compiled::new() }
+        Self { slots: Slots::new(), compiled: Compiled::default() }
     }
 
     /// Returns a table of `routes`. Of several with the same prefix the last is kept.
@@ -36,21 +35,23 @@ impl<A: Address, V> Half<A, V> {
             }
             indexed.push(Route { prefix, next_hop: slots.insert(prefix, value) });
         }
-        let rib: Rib<A> = indexed.into_iter().collect();
-        let compiled = Compiled::of(&rib);
-        Self { rib, slots, compiled }
+        Self { slots, compiled: Compiled::of(indexed.into_iter().collect()) }
+    }
+
+    pub(super) fn rib(&self) -> &Rib<A> {
+        self.compiled.rib()
     }
 
     pub(super) fn index(&self, prefix: Prefix<A>) -> Option<NextHop> {
-        self.rib.get(prefix)
+        self.rib().get(prefix)
     }
 
     pub(super) fn get(&self, prefix: Prefix<A>) -> Option<&V> {
-        self.slots.get(self.rib.get(prefix)?).map(|(_, value)| value)
+        self.slots.get(self.rib().get(prefix)?).map(|(_, value)| value)
     }
 
     pub(super) fn get_mut(&mut self, prefix: Prefix<A>) -> Option<&mut V> {
-        self.slots.get_mut(self.rib.get(prefix)?).map(|(_, value)| value)
+        self.slots.get_mut(self.rib().get(prefix)?).map(|(_, value)| value)
     }
 
     /// Returns the route of the longest matching prefix.
@@ -75,21 +76,21 @@ impl<A: Address, V> Half<A, V> {
     /// Inserts a route whose prefix is not in the table, and returns its index.
     pub(super) fn insert_new(&mut self, prefix: Prefix<A>, value: V) -> NextHop {
         let index = self.slots.insert(prefix, value);
-        let delta = self.rib.insert(prefix, index);
-        self.compiled.follow(&self.rib, delta.as_slice());
+        let delta = self.compiled.rib_mut().insert(prefix, index);
+        self.compiled.follow(delta.as_slice());
         index
     }
 
     pub(super) fn remove(&mut self, prefix: Prefix<A>) -> Option<V> {
-        let delta = self.rib.remove(prefix)?;
-        self.compiled.follow(&self.rib, &[delta]);
+        let delta = self.compiled.rib_mut().remove(prefix)?;
+        self.compiled.follow(&[delta]);
         self.slots.remove(delta.before)
     }
 
     /// Returns the prefixes for which `keep` returns false, in order.
     pub(super) fn rejected(&mut self, mut keep: impl FnMut(Prefix<A>, &mut V) -> bool) -> Vec<Prefix<A>> {
         let mut rejected = Vec::new();
-        for route in &self.rib {
+        for route in self.compiled.rib() {
             if let Some((prefix, value)) = self.slots.get_mut(route.next_hop)
                 && !keep(prefix, value)
             {
@@ -101,16 +102,16 @@ impl<A: Address, V> Half<A, V> {
 
     /// Checks that each route leads to a slot with its prefix, and the engine against the routes.
     pub(super) fn validate(&self) -> Result<(), String> {
-        for route in &self.rib {
+        for route in self.compiled.rib() {
             let found = self.slots.get(route.next_hop).map(|(prefix, _)| prefix);
             if found != Some(route.prefix) {
                 return Err(format!("{} leads to the slot of {found:?}", route.prefix));
             }
         }
-        if self.slots.used() != self.rib.len() {
-            return Err(format!("{} routes in {} slots", self.rib.len(), self.slots.used()));
+        if self.slots.used() != self.rib().len() {
+            return Err(format!("{} routes in {} slots", self.rib().len(), self.slots.used()));
         }
-        self.compiled.validate(&self.rib)
+        self.compiled.validate()
     }
 
     /// Begins changes that are compiled together.
@@ -122,9 +123,7 @@ impl<A: Address, V> Half<A, V> {
 impl<A: Address, V: Clone> Clone for Half<A, V> {
     /// Clones the values and compiles again: an engine cannot be cloned. O(n).
     fn clone(&self) -> Self {
-        let rib = self.rib.clone();
-        let compiled = Compiled::of(&rib);
-        Self { rib, slots: self.slots.clone(), compiled }
+        Self { slots: self.slots.clone(), compiled: Compiled::of(self.rib().clone()) }
     }
 }
 
@@ -148,11 +147,11 @@ impl<A: Address, V> Editing<'_, A, V> {
         }
         self.inserts = true;
         let index = self.half.slots.insert(prefix, value);
-        self.deltas.extend(self.half.rib.insert(prefix, index));
+        self.deltas.extend(self.half.compiled.rib_mut().insert(prefix, index));
     }
 
     pub(super) fn remove(&mut self, prefix: Prefix<A>) {
-        let Some(delta) = self.half.rib.remove(prefix) else { return };
+        let Some(delta) = self.half.compiled.rib_mut().remove(prefix) else { return };
         self.removes = true;
         self.deltas.push(delta);
         self.dropped.extend(self.half.slots.remove(delta.before));
@@ -170,6 +169,6 @@ impl<A: Address, V> Drop for Editing<'_, A, V> {
             }
             deltas = coalesced.into_effective();
         }
-        self.half.compiled.follow(&self.half.rib, &deltas);
+        self.half.compiled.follow(&deltas);
     }
 }

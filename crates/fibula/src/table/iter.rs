@@ -17,7 +17,7 @@ struct HalfIter<'t, A: Address, V> {
 
 impl<'t, A: Address, V> HalfIter<'t, A, V> {
     fn of(half: &'t Half<A, V>) -> Self {
-        Self { routes: half.rib.iter(), slots: &half.slots }
+        Self { routes: half.rib().iter(), slots: &half.slots }
     }
 
     fn value(&self, route: Route<A>) -> Option<(Prefix<A>, &'t V)> {
@@ -40,7 +40,7 @@ struct HalfIterMut<'t, A: Address, V> {
 
 impl<'t, A: Address, V> HalfIterMut<'t, A, V> {
     fn of(half: &'t mut Half<A, V>) -> Self {
-        Self { routes: half.rib.iter(), values: half.slots.values_mut() }
+        Self { routes: half.compiled.rib().iter(), values: half.slots.values_mut() }
     }
 
     fn value(&mut self, route: Route<A>) -> Option<(Prefix<A>, &'t mut V)> {
@@ -57,7 +57,7 @@ struct HalfIntoIter<A: Address, V> {
 
 impl<A: Address, V> HalfIntoIter<A, V> {
     fn of(half: Half<A, V>) -> Self {
-        let routes: Vec<Route<A>> = half.rib.iter().collect();
+        let routes: Vec<Route<A>> = half.rib().iter().collect();
         Self { routes: routes.into_iter(), slots: half.slots }
     }
 

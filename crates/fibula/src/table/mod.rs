@@ -119,13 +119,13 @@ impl<V> Table<V> {
     /// Returns the number of IPv4 routes.
     #[must_use]
     pub fn len_ipv4(&self) -> usize {
-        self.ipv4.rib.len()
+        self.ipv4.rib().len()
     }
 
     /// Returns the number of IPv6 routes.
     #[must_use]
     pub fn len_ipv6(&self) -> usize {
-        self.ipv6.rib.len()
+        self.ipv6.rib().len()
     }
 
     /// Returns whether there are no routes.
@@ -295,8 +295,8 @@ impl<V> Table<V> {
     /// ```
     pub fn covering(&self, prefix: impl Into<IpPrefix>) -> impl Iterator<Item = (IpPrefix, &V)> {
         let (ipv4, ipv6) = match prefix.into() {
-            IpPrefix::V4(prefix) => (Some(self.ipv4.rib.covering(prefix)), None),
-            IpPrefix::V6(prefix) => (None, Some(self.ipv6.rib.covering(prefix))),
+            IpPrefix::V4(prefix) => (Some(self.ipv4.rib().covering(prefix)), None),
+            IpPrefix::V6(prefix) => (None, Some(self.ipv6.rib().covering(prefix))),
         };
         let ipv4 = ipv4.into_iter().flatten().filter_map(|route| self.ipv4.slots.get(route.next_hop));
         let ipv6 = ipv6.into_iter().flatten().filter_map(|route| self.ipv6.slots.get(route.next_hop));
@@ -308,8 +308,8 @@ impl<V> Table<V> {
     /// [`covering`](Table::covering).
     pub fn covered(&self, prefix: impl Into<IpPrefix>) -> impl DoubleEndedIterator<Item = (IpPrefix, &V)> {
         let (ipv4, ipv6) = match prefix.into() {
-            IpPrefix::V4(prefix) => (Some(self.ipv4.rib.covered(prefix)), None),
-            IpPrefix::V6(prefix) => (None, Some(self.ipv6.rib.covered(prefix))),
+            IpPrefix::V4(prefix) => (Some(self.ipv4.rib().covered(prefix)), None),
+            IpPrefix::V6(prefix) => (None, Some(self.ipv6.rib().covered(prefix))),
         };
         let ipv4 = ipv4.into_iter().flatten().filter_map(|route| self.ipv4.slots.get(route.next_hop));
         let ipv6 = ipv6.into_iter().flatten().filter_map(|route| self.ipv6.slots.get(route.next_hop));
