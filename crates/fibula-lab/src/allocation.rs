@@ -4,8 +4,8 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// The system's allocator, counting the live bytes and their peak. It counts the bytes that were
-/// requested, not the system's rounding.
+/// The system's allocator, counting the live bytes: those that were requested, without the system's
+/// rounding.
 ///
 /// A binary or a test that measures bytes makes it its global allocator:
 ///
@@ -27,14 +27,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 #[derive(Debug, Default)]
 pub struct CountingAllocator {
     live: AtomicUsize,
-    peak: AtomicUsize,
 }
 
 impl CountingAllocator {
     /// Nothing counted yet.
     #[must_use]
     pub const fn new() -> Self {
-        Self { live: AtomicUsize::new(0), peak: AtomicUsize::new(0) }
+        Self { live: AtomicUsize::new(0) }
     }
 
     /// Returns the bytes allocated and not yet freed.
@@ -43,21 +42,8 @@ impl CountingAllocator {
         self.live.load(Ordering::Relaxed)
     }
 
-    /// Returns the most bytes live at any one time since the last
-    /// [`CountingAllocator::reset_peak`].
-    #[must_use]
-    pub fn peak(&self) -> usize {
-        self.peak.load(Ordering::Relaxed)
-    }
-
-    /// Sets the peak to the bytes that are live now.
-    pub fn reset_peak(&self) {
-        self.peak.store(self.live(), Ordering::Relaxed);
-    }
-
     fn add(&self, bytes: usize) {
-        let live = self.live.fetch_add(bytes, Ordering::Relaxed) + bytes;
-        self.peak.fetch_max(live, Ordering::Relaxed);
+        self.live.fetch_add(bytes, Ordering::Relaxed);
     }
 
     fn subtract(&self, bytes: usize) {
@@ -65,8 +51,8 @@ impl CountingAllocator {
     }
 }
 
-// SAFETY: every call goes unchanged to `System`, which upholds the contract. The counters are
-// atomics and allocate nothing.
+// SAFETY: every call goes unchanged to `System`, which upholds the contract. The counter is an
+// atomic and allocates nothing.
 unsafe impl GlobalAlloc for CountingAllocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: the caller's layout, under the caller's promise.
@@ -96,7 +82,6 @@ unsafe impl GlobalAlloc for CountingAllocator {
         // SAFETY: as in `dealloc`; `new_size` is under the caller's promise.
         let moved = unsafe { System.realloc(start, layout, new_size) };
         if !moved.is_null() {
-            // Added first: both blocks may have been live at once.
             self.add(new_size);
             self.subtract(layout.size());
         }
