@@ -29,8 +29,8 @@ def run(spark: SparkSession, flows: str, out: str, origin: str, prefix: str) -> 
     """Enrich the flows, then aggregate what was written."""
     fibula.spark.add(spark, origin, prefix)
     of_origin, of_prefix = fibula.spark.udf(origin), fibula.spark.udf(prefix)
-    enriched = spark.read.parquet(flows)
-    enriched = enriched.withColumn("origin", of_origin("src")).withColumn("prefix", of_prefix("src"))
+    enriched = spark.read.parquet(flows).withColumn("origin", of_origin("src"))
+    enriched = enriched.withColumn("prefix", of_prefix("src"))
     enriched.write.mode("overwrite").partitionBy("day").parquet(f"{out}/flows")
 
     by_origin = spark.read.parquet(f"{out}/flows").groupBy("day", "origin")
