@@ -1,7 +1,7 @@
 //! The options for reading a table, the same for every command.
 
 use crate::exit::{Verdict, tell};
-use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use fibula_io::generate::{NextHopModel, Size, internet};
 use fibula_io::table::{self, Format, Loaded, ReadOptions, Tables, Value};
@@ -13,7 +13,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 #[command(next_help_heading = "Reading tables")]
 pub(crate) struct Reading {
     /// The table's format; recognised by content if not given
-    #[arg(long, value_name = "FORMAT", value_parser = format_parser())]
+    #[arg(long, value_name = "FORMAT", value_parser = format_parser(|_| true))]
     pub(crate) input_format: Option<Format>,
     /// What a route's value is taken from, where the format holds more than one
     #[arg(long, value_enum, default_value_t, value_name = "VALUE")]
@@ -38,9 +38,11 @@ pub(crate) enum FamilyName {
     Ipv6,
 }
 
-/// Reads the name of a table format.
-pub(crate) fn format_parser() -> impl TypedValueParser<Value = Format> {
-    PossibleValuesParser::new(Format::ALL.map(Format::name)).try_map(|name| name.parse::<Format>())
+/// Reads the name of a table format. Only those that are `offered` are listed and completed. The
+/// others are taken too: what refuses them says why, and names the feature that is missing.
+pub(crate) fn format_parser(offered: fn(Format) -> bool) -> impl TypedValueParser<Value = Format> {
+    let names = Format::ALL.map(|format| PossibleValue::new(format.name()).hide(!offered(format)));
+    PossibleValuesParser::new(names).try_map(|name| name.parse::<Format>())
 }
 
 /// [`Value`] on the command line.

@@ -15,7 +15,7 @@ pub(crate) struct Writing {
     #[arg(short, long, default_value = "-", value_name = "FILE")]
     output: PathBuf,
     /// The format to write
-    #[arg(long, default_value = "text", value_name = "FORMAT", value_parser = format_parser())]
+    #[arg(long, default_value = "text", value_name = "FORMAT", value_parser = format_parser(Format::is_written))]
     to: Format,
 }
 

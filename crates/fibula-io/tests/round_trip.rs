@@ -106,7 +106,7 @@ fn what_cannot_be_written_is_one_line() {
         );
     }
     let error = table::write(&tables, Format::Mrt, &mut Vec::new()).unwrap_err().to_string();
-    assert_eq!(error, "tables are not written as mrt (expected text, csv, pfx2as or parquet)");
+    assert_eq!(error, "tables are not written as mrt, expected one of text, pfx2as, csv, parquet");
 }
 
 #[cfg(target_os = "linux")]

@@ -125,6 +125,12 @@ static LAYOUTS: [Layout; Format::ALL.len()] = [
     },
 ];
 
+/// Returns the names of the formats that have a writer.
+pub(super) fn written() -> String {
+    let written = LAYOUTS.iter().filter(|layout| layout.writer.is_some());
+    written.map(|layout| layout.format.name()).collect::<Vec<_>>().join(", ")
+}
+
 /// Returns the layout of a format.
 pub(super) fn of(format: Format) -> &'static Layout {
     &LAYOUTS[format as usize]

@@ -87,6 +87,14 @@ named! {
     }
 }
 
+impl Format {
+    /// Returns whether [`write()`](crate::table::write()) writes it, with the features that are on.
+    #[must_use]
+    pub fn is_written(self) -> bool {
+        layouts::of(self).writer.is_some() && (self != Self::Parquet || cfg!(feature = "parquet"))
+    }
+}
+
 /// How to read a table.
 #[derive(Clone, Debug, Default)]
 pub struct ReadOptions {

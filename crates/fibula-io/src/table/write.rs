@@ -12,14 +12,12 @@ use std::path::Path;
 /// give equal bytes.
 ///
 /// # Errors
-/// If the format is not [`Format::Text`], [`Format::Csv`], [`Format::Pfx2as`] or
-/// [`Format::Parquet`]; if a next hop's name cannot be written in it (empty, with a line break, or
+/// If the format [is not written](Format::is_written); if a next hop's name cannot be written in it (empty, with a line break, or
 /// beginning with the comment mark); or if `out` fails.
 pub fn write(tables: &Tables, format: Format, out: &mut dyn Write) -> io::Result<()> {
     let mut out = BufWriter::with_capacity(256 << 10, out);
     let writer = layouts::of(format).writer.as_ref().ok_or_else(|| {
-        let expected = "expected text, csv, pfx2as or parquet";
-        invalid(format!("tables are not written as {format} ({expected})"))
+        invalid(format!("tables are not written as {format}, expected one of {}", layouts::written()))
     })?;
     let names = names(&tables.next_hops, format, writer)?;
     match *writer {
