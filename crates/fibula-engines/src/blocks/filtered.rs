@@ -300,7 +300,7 @@ impl<K: Key, V: Value, H: Hashing, const SLOTS: usize> Filtered<K, V, H, SLOTS> 
 
 /// Returns pseudo-random keys of `bits` bits, 1 to 64, the same every time, to measure false
 /// positives with. They come from SplitMix64, which none of the [hash
-/// functions](fibula_engines::blocks::hashing) resembles.
+/// functions](super::hashing) resembles.
 pub fn random_keys(bits: u8) -> impl Iterator<Item = u64> {
     const COUNT: u64 = 1 << 16;
     (1..=COUNT).map(move |index| {

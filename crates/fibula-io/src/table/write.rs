@@ -12,8 +12,8 @@ use std::path::Path;
 /// give equal bytes.
 ///
 /// # Errors
-/// If the format [is not written](Format::is_written); if a next hop's name cannot be written in it (empty, with a line break, or
-/// beginning with the comment mark); or if `out` fails.
+/// If the format [is not written](Format::is_written); if a next hop's name cannot be written in it
+/// (empty, with a line break, or beginning with the comment mark); or if `out` fails.
 pub fn write(tables: &Tables, format: Format, out: &mut dyn Write) -> io::Result<()> {
     let mut out = BufWriter::with_capacity(256 << 10, out);
     let writer = layouts::of(format).writer.as_ref().ok_or_else(|| {

@@ -14,8 +14,8 @@
 //! 24  checksum of the header from 32 on      8        XXH3, 64 bits
 //! 32  length of the file                     8
 //! 40  tables, none to two; sections of none  4 each
-//! 48  a table each: prefixes 8, family 4 or 6, width of the answers in bits, sections, bytes of the
-//!     specification: 4 each
+//! 48  a table each: prefixes 8; family 4 or 6, width of the answers in bits, sections, bytes of
+//!     the specification: 4 each
 //!     a section each: name 24, offset 8, bytes 8, checksum 8, bytes of an element 4, reserved 4
 //!     the specification of each table's engine, as in "dxr/k=20"
 //!     zeros to a multiple of 64

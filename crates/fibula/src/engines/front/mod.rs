@@ -213,9 +213,10 @@ impl<P: Part<A>, A: Address, W: Width> Engine<A> for Front<P, A, W> {
             None => Update::Rebuild,
             Some(changes) => {
                 let changed = others.apply_all(changes).deltas;
-                let update = match changed.is_empty() {
-                    true => Update::Applied(Cost::default()),
-                    false => self.inner_mut().apply(&others, &changed),
+                let update = if changed.is_empty() {
+                    Update::Applied(Cost::default())
+                } else {
+                    self.inner_mut().apply(&others, &changed)
                 };
                 if !matches!(update, Update::Applied(_)) {
                     others.take_back(&changed);

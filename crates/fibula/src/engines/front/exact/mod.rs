@@ -46,8 +46,8 @@
 //! without an answer are collected. They read their second line together, and those that have no
 //! answer then go through the other engine's batch path together.
 //!
-//! A bit for each /16 says whether it may have entries. Where few addresses of a batch are in such a
-//! /16, `mosaic` or `terrace` answers all of them, and then those few read their lines.
+//! A bit for each /16 says whether it may have entries. Where few addresses of a batch are in such
+//! a /16, `mosaic` or `terrace` answers all of them, and then those few read their lines.
 //!
 //! # Updates
 //! A change of an entry writes its line. What an entry covers or is covered by is not touched, so
@@ -261,9 +261,10 @@ impl<A: InLines> Part<A> for Exact<A> {
         };
         let lines = Lines::holding([first?, second?], length);
         // Files of before had no such bits.
-        let present = match sections.has(PRESENT) {
-            true => sections.array_of(PRESENT, WORDS)?,
-            false => Array::filled(u64::MAX, WORDS, Pages::Small),
+        let present = if sections.has(PRESENT) {
+            sections.array_of(PRESENT, WORDS)?
+        } else {
+            Array::filled(u64::MAX, WORDS, Pages::Small)
         };
         Ok(Self { lines, length, present, lengths: Lengths::default(), changed: Vec::new() })
     }

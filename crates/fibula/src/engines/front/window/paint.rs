@@ -100,9 +100,10 @@ impl Window {
 
     /// Stores the intervals of a slot, and returns its word.
     fn slot_of_cells(&mut self, intervals: &[(u16, u16)]) -> Result<u16, Limit> {
-        let word = match intervals.len() > SHORT {
-            true => Ok(0),
-            false => self.shorts.insert(&[Short::of(intervals)]).map(|at| MARK | at as u16),
+        let word = if intervals.len() > SHORT {
+            Ok(0)
+        } else {
+            self.shorts.insert(&[Short::of(intervals)]).map(|at| MARK | at as u16)
         };
         if !matches!(word, Ok(1..)) {
             self.free_longs(intervals.iter().map(|&(_, word)| word));

@@ -196,7 +196,7 @@ fn validation_sees_what_is_wrong() {
     assert!(spoiled(|v| v.longs[1].words[1] += 1).contains("the word is"));
     assert!(spoiled(|v| _ = v.longs.insert(&[Long::default()])).contains("counted"));
     let mut engine = check::<u8>(&rib);
-    engine.others.insert("2001:db8:0:1::/64".parse().unwrap(), rib.iter().last().unwrap().next_hop);
+    engine.others.insert("2001:db8:0:1::/64".parse().unwrap(), rib.iter().next_back().unwrap().next_hop);
     assert!(engine.validate(&rib).is_err());
 }
 

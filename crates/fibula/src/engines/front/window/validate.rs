@@ -102,6 +102,6 @@ impl Window {
             self.shorts.len() - self.shorts.free_total() - 1,
             self.longs.len() - self.longs.free_total() - 1,
         ];
-        if nodes != counted { Err(format!("{nodes:?} nodes, counted {counted:?}")) } else { Ok(()) }
+        if nodes == counted { Ok(()) } else { Err(format!("{nodes:?} nodes, counted {counted:?}")) }
     }
 }
