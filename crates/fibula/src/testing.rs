@@ -46,17 +46,18 @@ pub fn apply<A: Address, E: Engine<A>>(engine: &mut E, rib: &mut Rib<A>, changes
 
 /// Checks the structure of an engine, and single lookups and a batch around every bound of its
 /// table.
-pub fn is_right_around_bounds<E: Engine<u128>>(engine: &E, rib: &Rib<u128>) {
+pub fn is_right_around_bounds<A: Address, E: Engine<A>>(engine: &E, rib: &Rib<A>) {
     engine.validate(rib).unwrap();
     let bounds = rib.ranges().flat_map(|range| [range.first, range.last]);
-    let near = |at: u128| [at.wrapping_sub(1), at, at.wrapping_add(1), at ^ 1 << 64];
-    let addresses: Vec<u128> = bounds.flat_map(near).collect();
+    let around = |at: A| [at.previous().unwrap_or(A::MAX), at, at.next().unwrap_or(A::ZERO)];
+    let near = |at: A| around(at).into_iter().chain([at ^ A::from_bits(1, A::BITS / 2 - 1, 1)]);
+    let addresses: Vec<A> = bounds.flat_map(near).collect();
     let mut next_hops = vec![Default::default(); addresses.len()];
     engine.lookup_batch(Scalar, &addresses, &mut next_hops);
     for (&address, next_hop) in addresses.iter().zip(next_hops) {
         let right = rib.longest_match(address).map_or(NextHop::NONE, |route| route.next_hop);
-        assert_eq!(engine.lookup(address).widen(), right, "{address:x}");
-        assert_eq!(next_hop.widen(), right, "{address:x} in a batch");
+        assert_eq!(engine.lookup(address).widen(), right, "{}", address.to_ip());
+        assert_eq!(next_hop.widen(), right, "{} in a batch", address.to_ip());
     }
 }
 

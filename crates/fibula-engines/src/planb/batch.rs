@@ -49,11 +49,11 @@ impl<W: Width> PlanBView<W> {
             networks: self.trees[0],
             isa,
         };
-        in_rounds::<BLOCK, WAITING_MAX, _, _>(&batch, addresses, next_hops);
+        in_rounds::<BLOCK, WAITING_MAX, _, _, _>(&batch, addresses, next_hops);
     }
 }
 
-impl<W: Width, I: Isa, const MARKED: bool> Rounds<W, WAITING_MAX> for Batch<'_, W, I, MARKED> {
+impl<W: Width, I: Isa, const MARKED: bool> Rounds<u128, W, WAITING_MAX> for Batch<'_, W, I, MARKED> {
     #[inline(always)]
     #[allow(clippy::needless_range_loop, reason = "one index runs through arrays of one block")]
     fn begin<const N: usize>(

@@ -138,7 +138,7 @@ registry! {
     mosaic_spans: engines::mosaic::SPANS, [ipv4] engines::mosaic::MosaicSpans;
     poptrie: engines::poptrie::ABOUT, [ipv4 ipv6] engines::poptrie::Poptrie;
     ledger: engines::front::exact::ABOUT, [ipv4 ipv6] engines::front::exact::Ledger;
-    casement: engines::front::window::ABOUT, [ipv6] engines::front::window::Casement;
+    casement: engines::front::window::ABOUT, [ipv4 ipv6] engines::front::window::Casement;
     terrace: engines::terrace::ABOUT, [ipv6] engines::terrace::Terrace;
     mosaic6: engines::mosaic6::ABOUT, [ipv6] engines::mosaic6::Mosaic6;
 }

@@ -61,15 +61,20 @@ const ROUTES_MOST: usize = 1 << 14;
 /// The most bytes of a route: two intervals.
 const BYTES_ROUTE: usize = 40;
 
+/// Estimates the cost for a table that is not too large.
+fn estimate(survey: &Survey<'_>, _: Level) -> Estimate {
+    match survey.routes() {
+        routes if routes > ROUTES_MOST => Estimate::UNKNOWN,
+        routes => estimate_of(survey.family(), routes),
+    }
+}
+
 /// Estimates a count or a search. IPv6 addresses are compared one by one, so that already for a few
 /// routes the engines that compare the numbers of a line are faster.
-fn estimate(survey: &Survey<'_>, _: Level) -> Estimate {
-    let (routes, intervals) = (survey.routes(), 2 * survey.routes() + 1);
-    if routes > ROUTES_MOST {
-        return Estimate::UNKNOWN;
-    }
-    let ns = match survey.family() {
-        Family::Ipv4 if intervals <= COUNTED_MOST => 0.3 * intervals as f32,
+pub(super) fn estimate_of(family: Family, routes: usize) -> Estimate {
+    let intervals = 2 * routes + 1;
+    let ns = match family {
+        Family::Ipv4 if intervals <= COUNTED_MOST => 0.21 * intervals as f32,
         Family::Ipv4 => 1.0 + 0.6 * (intervals as f32).log2(),
         Family::Ipv6 => 3.0 * (intervals as f32).log2().max(1.0) - 1.7,
     };

@@ -90,12 +90,12 @@ impl<const MOST: usize> Waiting<MOST> {
 }
 
 /// Trees that a batch goes down in rounds.
-pub trait Rounds<W, const MOST: usize> {
+pub trait Rounds<A, W, const MOST: usize> {
     /// Looks up the first `len` addresses of a block in the first tree. The block is at index
     /// `start` of the batch. Those that are not done yet go to `waiting`.
     fn begin<const N: usize>(
         &self,
-        addresses: &[u128; N],
+        addresses: &[A; N],
         len: usize,
         start: usize,
         next_hops: &mut [W],
@@ -103,20 +103,20 @@ pub trait Rounds<W, const MOST: usize> {
     );
 
     /// Looks up a block of waiting addresses, and removes them.
-    fn finish(&self, waiting: &mut Waiting<MOST>, addresses: &[u128], next_hops: &mut [W]);
+    fn finish(&self, waiting: &mut Waiting<MOST>, addresses: &[A], next_hops: &mut [W]);
 }
 
 /// Looks up a batch, by blocks of `BLOCK` addresses.
 #[inline(always)]
-pub fn in_rounds<const BLOCK: usize, const MOST: usize, W, R: Rounds<W, MOST>>(
+pub fn in_rounds<const BLOCK: usize, const MOST: usize, A: Copy + Default, W, R: Rounds<A, W, MOST>>(
     trees: &R,
-    addresses: &[u128],
+    addresses: &[A],
     next_hops: &mut [W],
 ) {
     let mut waiting = Waiting::NONE;
     let mut done = 0;
     while let Some(block) = addresses[done..].first_chunk() {
-        ask_ahead::<BLOCK, u128>(addresses, done);
+        ask_ahead::<BLOCK, A>(addresses, done);
         trees.begin::<BLOCK>(block, BLOCK, done, next_hops, &mut waiting);
         if waiting.len() >= BLOCK {
             trees.finish(&mut waiting, addresses, next_hops);
@@ -124,7 +124,7 @@ pub fn in_rounds<const BLOCK: usize, const MOST: usize, W, R: Rounds<W, MOST>>(
         done += BLOCK;
     }
     for rest in addresses[done..].chunks(SHORT_BLOCK) {
-        let mut block = [0; SHORT_BLOCK];
+        let mut block = [A::default(); SHORT_BLOCK];
         block[..rest.len()].copy_from_slice(rest);
         trees.begin(&block, rest.len(), done, next_hops, &mut waiting);
         done += rest.len();

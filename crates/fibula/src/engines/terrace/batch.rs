@@ -30,11 +30,11 @@ impl<W: Width, const LEAF: u32> TerraceView<W, LEAF> {
         let lines: &[Node] = &self.trees.blocks.lines;
         let (words, has_marks) = (words(lines), self.trees.marked > 0);
         let batch = Batch::<I, LEAF> { lines, words, root: self.root, has_marks, isa };
-        in_rounds::<BLOCK, WAITING_MAX, _, _>(&batch, addresses, next_hops);
+        in_rounds::<BLOCK, WAITING_MAX, _, _, _>(&batch, addresses, next_hops);
     }
 }
 
-impl<W: Width, I: Isa, const LEAF: u32> Rounds<W, WAITING_MAX> for Batch<'_, I, LEAF> {
+impl<W: Width, I: Isa, const LEAF: u32> Rounds<u128, W, WAITING_MAX> for Batch<'_, I, LEAF> {
     #[inline(always)]
     #[allow(clippy::needless_range_loop, reason = "one index runs through arrays of one block")]
     fn begin<const N: usize>(

@@ -1,10 +1,9 @@
 //! The batch path: slots and short nodes by blocks, then the long nodes of the addresses that have
 //! one.
 
-use super::Window;
 use super::lookup::{long_word, named, next_hop, short_word};
 use super::node::{Long, MARK, Short};
-use super::paint::number_in_cell;
+use super::{InWindow, Window};
 use crate::arch::Isa;
 use crate::blocks::linear_tree::{Rounds, Waiting, for_lanes, in_rounds};
 use crate::engine::Width;
@@ -16,29 +15,29 @@ const BLOCK: usize = 64;
 const WAITING_MAX: usize = 2 * BLOCK;
 
 /// What every block reads.
-struct Batch<'v, I> {
-    window: &'v Window,
+struct Batch<'v, A: InWindow, I> {
+    window: &'v Window<A>,
     root: &'v [u16],
     shorts: &'v [Short],
     longs: &'v [Long],
     isa: I,
 }
 
-impl Window {
+impl<A: InWindow> Window<A> {
     /// Looks up a batch.
     #[inline(always)]
-    pub(super) fn many<W: Width, I: Isa>(&self, isa: I, addresses: &[u128], next_hops: &mut [W]) {
+    pub(super) fn many<W: Width, I: Isa>(&self, isa: I, addresses: &[A], next_hops: &mut [W]) {
         let batch = Batch { window: self, root: &self.root, shorts: &self.shorts, longs: &self.longs, isa };
-        in_rounds::<BLOCK, WAITING_MAX, _, _>(&batch, addresses, next_hops);
+        in_rounds::<BLOCK, WAITING_MAX, _, _, _>(&batch, addresses, next_hops);
     }
 }
 
-impl<W: Width, I: Isa> Rounds<W, WAITING_MAX> for Batch<'_, I> {
+impl<A: InWindow, W: Width, I: Isa> Rounds<A, W, WAITING_MAX> for Batch<'_, A, I> {
     #[inline(always)]
     #[allow(clippy::needless_range_loop, reason = "one index runs through arrays of one block")]
     fn begin<const N: usize>(
         &self,
-        addresses: &[u128; N],
+        addresses: &[A; N],
         len: usize,
         start: usize,
         next_hops: &mut [W],
@@ -47,10 +46,10 @@ impl<W: Width, I: Isa> Rounds<W, WAITING_MAX> for Batch<'_, I> {
         // In a register: the stores of next hops might change what a reference leads to.
         let cover = self.window.cover;
         // What needs no load of the table is computed for several lanes at once.
-        let (mut slots, mut cells) = ([0_u32; N], [0; N]);
+        let ((mut slots, mut cells), position) = (([0_u32; N], [0; N]), self.window.position);
         for lane in 0..N {
             slots[lane] = self.window.slot(addresses[lane]) as u32;
-            cells[lane] = self.window.cell(addresses[lane]);
+            cells[lane] = addresses[lane].cell(position);
         }
         let (mut words, mut nodes) = ([0; N], [0; N]);
         for_lanes::<N>(|lane| words[lane] = self.root[slots[lane] as usize]);
@@ -66,16 +65,18 @@ impl<W: Width, I: Isa> Rounds<W, WAITING_MAX> for Batch<'_, I> {
         for lane in 0..len {
             next_hops[lane] = narrow(next_hop(words[lane], cover).into());
         }
-        waiting.push(len, start, |lane| (words[lane].into(), words[lane] & MARK != 0));
+        if self.longs.len() > 1 {
+            waiting.push(len, start, |lane| (words[lane].into(), words[lane] & MARK != 0));
+        }
     }
 
     #[inline(always)]
-    fn finish(&self, waiting: &mut Waiting<WAITING_MAX>, addresses: &[u128], next_hops: &mut [W]) {
+    fn finish(&self, waiting: &mut Waiting<WAITING_MAX>, addresses: &[A], next_hops: &mut [W]) {
         let (found, indices) = waiting.pop::<BLOCK>();
         let (mut words, cover) = ([0; BLOCK], self.window.cover);
         for_lanes::<BLOCK>(|lane| {
             let node = &self.longs[usize::from(named(found[lane] as u16))];
-            let number = number_in_cell(addresses[indices[lane]], self.window.position);
+            let number = addresses[indices[lane]].number(self.window.position);
             words[lane] = long_word(self.isa, node, number);
         });
         for lane in 0..BLOCK {

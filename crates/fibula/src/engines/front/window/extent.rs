@@ -1,13 +1,11 @@
 //! [`Extent`]: the network in which nearly all routes of an IPv6 table are.
 
+use super::InWindow;
 use super::node::NEXT_HOPS_MAX;
 use crate::{Prefix, Rib};
-use std::ops::RangeInclusive;
 
 /// The least share of the routes that are in the network: seven of eight.
 const SHARE: (usize, usize) = (7, 8);
-/// The least length of the network: what a provider gets, a /29, has 2^19 slots of 48 bits.
-const LENGTH_LEAST: u8 = 29;
 /// The most bits of the number of a slot where another length would do.
 const BITS_MOST: u8 = 17;
 /// The routes of a slot that are in at most eight intervals, whatever they are.
@@ -17,29 +15,25 @@ const ROUTES_MOST: usize = 1 << 17;
 
 /// The network in which nearly all routes of a table are, divided into slots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Extent {
+pub(super) struct Extent<A: InWindow> {
     /// The network.
-    pub(super) network: Prefix<u128>,
+    pub(super) network: Prefix<A>,
     /// The length of a slot's prefix.
     pub(super) position: u8,
     /// The routes of the table that are in slots with few of them, or cover slots.
     pub(super) held: usize,
 }
 
-impl Extent {
-    /// The lengths that a slot may have.
-    pub(super) const POSITIONS: RangeInclusive<u8> = Self::POSITION_LEAST..=64;
-    /// The least of them.
-    pub(super) const POSITION_LEAST: u8 = 48;
+impl<A: InWindow> Extent<A> {
     /// Returns the extent of the window of a table, if it has a network with nearly all routes. The
     /// slots are the fewest that hold nearly as many routes as any. O(n).
-    pub(super) fn of(rib: &Rib<u128>) -> Option<Self> {
+    pub(super) fn of(rib: &Rib<A>) -> Option<Self> {
         let is_small = rib.len() <= ROUTES_MOST && rib.max_next_hop().0 <= NEXT_HOPS_MAX;
         let routes = rib.iter().filter(|_| is_small).map(|route| route.prefix);
-        let routes: Vec<Prefix<u128>> = routes.collect();
-        let middle = routes.get(routes.len() / 2).map_or(0, |prefix| prefix.first());
-        let networks = (LENGTH_LEAST..=Self::POSITION_LEAST).rev().map(|len| Prefix::containing(middle, len));
-        let inside = |network: Prefix<u128>| {
+        let routes: Vec<Prefix<A>> = routes.collect();
+        let middle = routes.get(routes.len() / 2).map_or(A::ZERO, |prefix| prefix.first());
+        let networks = A::NETWORKS.rev().map(|len| Prefix::containing(middle, len));
+        let inside = |network: Prefix<A>| {
             let start = routes.partition_point(|&route| route < network);
             let end = routes.partition_point(|route| route.first() <= network.last());
             &routes[start..end]
@@ -48,9 +42,11 @@ impl Extent {
             .map(|network| (network, inside(network)))
             .find(|(_, inside)| inside.len() * SHARE.1 >= routes.len() * SHARE.0)
             .filter(|_| !routes.is_empty())?;
-        let positions = Self::POSITIONS
-            .step_by(4)
-            .filter(|&position| position == Self::POSITION_LEAST || position - network.len() <= BITS_MOST);
+        let fits = |&position: &u8| {
+            position >= network.len()
+                && (position == *A::POSITIONS.start() || position - network.len() <= BITS_MOST)
+        };
+        let positions = A::POSITIONS.step_by(4).filter(fits);
         let windows = positions.map(|position| Self { network, position, held: held(inside, position) });
         let most = windows.clone().map(|window| window.held).max().unwrap_or_default();
         let holds_nearly_all = |window: &Self| window.held * 50 >= most * 49;
@@ -64,24 +60,24 @@ impl Extent {
 
     /// Returns the first bits of the first slot, as a number.
     pub(super) fn first_slot(&self) -> u64 {
-        (self.network.first() >> (128 - self.position)) as u64
+        self.network.first().first_bits(self.position)
     }
 
     /// Returns the prefix of a slot.
-    pub(super) fn prefix_of(&self, slot: usize) -> Prefix<u128> {
-        let first = self.network.first() | (slot as u128) << (128 - self.position);
-        Prefix::containing(first, self.position)
+    pub(super) fn prefix_of(&self, slot: usize) -> Prefix<A> {
+        let number = self.first_slot() + slot as u64;
+        Prefix::containing(A::from_bits(number, 0, self.position), self.position)
     }
 
     /// Returns the number of the slot of an address in the network.
-    pub(super) fn slot_of(&self, address: u128) -> usize {
-        ((address >> (128 - self.position)) as u64 - self.first_slot()) as usize
+    pub(super) fn slot_of(&self, address: A) -> usize {
+        (address.first_bits(self.position) - self.first_slot()) as usize
     }
 }
 
 /// Returns the number of routes, given in order, that cover slots of this length, or are in slots
 /// with few of them.
-fn held(routes: &[Prefix<u128>], position: u8) -> usize {
+fn held<A: InWindow>(routes: &[Prefix<A>], position: u8) -> usize {
     let covering = routes.iter().filter(|route| route.len() <= position).count();
     let mut longer = routes.iter().filter(|route| route.len() > position).peekable();
     let mut held = covering;
@@ -101,7 +97,7 @@ mod tests {
     use super::*;
     use crate::{NextHop, Route};
 
-    fn extent(prefixes: impl Iterator<Item = Prefix<u128>>) -> Option<Extent> {
+    fn extent(prefixes: impl Iterator<Item = Prefix<u128>>) -> Option<Extent<u128>> {
         let rib: Rib<u128> = prefixes.map(|prefix| Route { prefix, next_hop: NextHop(1) }).collect();
         Extent::of(&rib)
     }

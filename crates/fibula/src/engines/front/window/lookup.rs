@@ -1,11 +1,8 @@
 //! The lookup of one address. Batches are in [`batch`](super::batch).
 
-use super::Window;
-use super::extent::Extent;
 use super::node::{COVER, Long, MARK, Short};
-use super::paint::number_in_cell;
+use super::{InWindow, Window};
 use crate::arch::Isa;
-use crate::blocks::linear_tree::halves;
 use crate::engine::Meter;
 
 /// Returns the number of the node that a word names, or 0 if it names none.
@@ -14,7 +11,7 @@ pub(super) fn named(word: u16) -> u16 {
     if word & MARK == 0 { 0 } else { word & !MARK }
 }
 
-impl Window {
+impl<A: InWindow> Window<A> {
     /// Returns the number of slots.
     pub(super) fn slots(&self) -> usize {
         self.root.len() - 1
@@ -22,35 +19,25 @@ impl Window {
 
     /// Returns the index of the word of an address, the last one if it is outside the network.
     #[inline(always)]
-    pub(super) fn slot(&self, address: u128) -> usize {
-        let number = halves(address).0 >> (64 - self.position);
+    pub(super) fn slot(&self, address: A) -> usize {
+        let number = address.first_bits(self.position);
         number.wrapping_sub(self.first).min(self.slots() as u64) as usize
-    }
-
-    /// Returns the number of an address's cell in its slot.
-    #[inline(always)]
-    pub(super) fn cell(&self, address: u128) -> u16 {
-        // Put together of both halves by shifts of 64 bits: one of 128 bits costs more.
-        let ((network, host), position) = (halves(address), self.position);
-        let above = network << (position - Extent::POSITION_LEAST);
-        let below = host >> 1 >> (63 + Extent::POSITION_LEAST - position);
-        (above | below) as u16
     }
 
     /// Returns the word of an address.
     #[inline(always)]
-    pub(super) fn word(&self, isa: impl Isa, address: u128, meter: &mut impl Meter) -> u16 {
+    pub(super) fn word(&self, isa: impl Isa, address: A, meter: &mut impl Meter) -> u16 {
         let word = meter.load(&self.root[self.slot(address)]);
         if word & MARK == 0 {
             return word;
         }
         let node = meter.load(&self.shorts[usize::from(named(word))]);
-        let word = short_word(isa, &node, self.cell(address));
+        let word = short_word(isa, &node, address.cell(self.position));
         if word & MARK == 0 {
             return word;
         }
         let node = meter.load(&self.longs[usize::from(named(word))]);
-        long_word(isa, &node, number_in_cell(address, self.position))
+        long_word(isa, &node, address.number(self.position))
     }
 }
 

@@ -1,9 +1,9 @@
-//! `casement`: fibula's own engine for IPv6 tables of one organisation, whose routes are in one
-//! network. The bits that all these routes share are not looked at.
+//! `casement`: fibula's own engine for tables of one organisation, whose routes are in one network,
+//! and for small tables. The bits that all these routes share are not looked at.
 //!
 //! # Layout
 //! The [`Extent`] of a window is the network in which nearly all routes of a table are, and the
-//! length *p* of the slots into which it is divided, 48 to 64.
+//! length *p* of the slots into which it is divided: 48 to 64, and for IPv4 16 to 32.
 //!
 //! ```text
 //! address    | network | slot    | 16 bits | up to 64 bits |
@@ -21,16 +21,16 @@
 //! | 1 | number of a short or long node|    2^15 - 1: the cover is the answer
 //! +---+-------------------------------+
 //! ```
-//! - The routes cut a slot into intervals of cells of 2^(112 - *p*) addresses, /64s where *p* is
-//!   48. If it has one, the word of the root is the answer. If it has up to eight, the word names a
+//! - The routes cut a slot into intervals of cells: /64s where *p* is 48, and hosts in IPv4. If it has one, the word of the root is the answer. If it has up to eight, the word names a
 //!   short node. End *i* of that is the last cell of interval *i*.
 //! - A cell that has bounds inside is an interval by itself. Its word names a long node, which has
 //!   up to seven intervals.
 //! - All ends of a node are compared with the key at once. The number of those below the key is the
 //!   number of the interval, and its word is in the same cache line. Nothing jumps on the result.
 //! - Slots and cells with more intervals have the word 0. An address for which a word is 0, or
-//!   which is outside the network, asks the inner engine, [`terrace`]. That has the routes of such
-//!   slots, those outside the network, and those no longer than *p*.
+//!   which is outside the network, asks the inner engine: [`terrace`], and for IPv4
+//!   [`intervals`]. That has the routes of such slots, those outside the network, and those no
+//!   longer than *p*.
 //! - The *cover* is the next hop of the routes that contain the whole network. It is stored once.
 //!   Addresses for which there is no longer route have its word.
 //! - Node 0 of both kinds has only words 0. An address whose slot names no node reads that of the
@@ -76,6 +76,7 @@
 
 mod batch;
 mod extent;
+mod family;
 mod lookup;
 mod node;
 mod paint;
@@ -88,11 +89,12 @@ use super::{Front, Part};
 use crate::arch::Isa;
 use crate::blocks::chunks::Pool;
 use crate::engine::{About, Config, Estimate, Figure, Level, LimitInfo, Meter, Survey, Updates, Width};
-use crate::engines::terrace;
+use crate::engines::{intervals, terrace};
 use crate::memory::{Array, Memory, Pages};
 use crate::sections::{SectionWriter, Sections, unsound};
-use crate::{Change, Delta, Error, Prefix, Rib};
+use crate::{Change, Delta, Error, Family, Prefix, Rib};
 use extent::Extent;
+pub(crate) use family::InWindow;
 use node::{COVER, Long, NODES_MAX, Short};
 
 /// The limit, by its unit.
@@ -116,19 +118,37 @@ pub(crate) const ABOUT: About = About {
 /// Estimates the cost of the nodes, and for each address that the window does not hold that of the
 /// inner engine and of collecting it.
 fn estimate(survey: &Survey<'_>, isa: Level) -> Estimate {
-    let Some(rib) = survey.ipv6() else { return Estimate::UNKNOWN };
-    let Some(extent) = Extent::of(rib) else { return Estimate::UNKNOWN };
-    let asked = 1.0 - extent.held as f32 / survey.routes().max(1) as f32;
+    let estimated = match (survey.ipv4(), survey.ipv6()) {
+        (Some(rib), _) => {
+            estimate_of(survey, rib, 2.4, |others| intervals::estimate_of(Family::Ipv4, others))
+        }
+        (_, Some(rib)) => estimate_of(survey, rib, 1.8, |_| (terrace::ABOUT.estimate)(survey, Level::best())),
+        (None, None) => None,
+    };
+    estimated.map_or(Estimate::UNKNOWN, |estimate| estimate.on(isa, 1.5))
+}
+
+/// Estimates as [`estimate`]. `ns` are the nanoseconds of a lookup in a short node. `inner`
+/// estimates the inner engine for some routes.
+fn estimate_of<A: InWindow>(
+    survey: &Survey<'_>,
+    rib: &Rib<A>,
+    ns: f32,
+    inner: impl Fn(usize) -> Estimate,
+) -> Option<Estimate> {
+    let extent = Extent::of(rib)?;
+    let others = survey.routes() - extent.held;
+    let asked = others as f32 / survey.routes() as f32;
     // About half of the lines of larger tables are not in the second cache.
     let wait = 0.00003 * extent.held as f32;
-    let inner = (terrace::ABOUT.estimate)(survey, Level::best());
-    let ns = 1.8 + wait + 2.0 * survey.share_longer_than(64) + asked * (2.0 + inner.ns);
-    let bytes = 2 * extent.slots() + 48 * extent.held;
-    Estimate { ns, bytes: bytes + (asked * inner.bytes as f32) as usize }.on(isa, 1.5)
+    let long = survey.share_longer_than(extent.position + node::CELL);
+    let (inner, bytes) = (inner(others), 2 * extent.slots() + 48 * extent.held);
+    let ns = ns + wait + 2.0 * long + asked * (2.0 + inner.ns);
+    Some(Estimate { ns, bytes: bytes + (asked * inner.bytes as f32) as usize })
 }
 
 /// The engine; see the [module](self).
-pub(crate) type Casement<W> = Front<Window, u128, W>;
+pub(crate) type Casement<A, W> = Front<Window<A>, A, W>;
 
 /// The names of the sections.
 const SLOTS: &str = "slots";
@@ -138,7 +158,7 @@ const COVERED: &str = "next hop of the cover";
 
 /// The slots of a network, and their nodes.
 #[derive(Debug)]
-pub(crate) struct Window {
+pub(crate) struct Window<A: InWindow> {
     /// The word of each slot, then 0.
     root: Array<u16>,
     shorts: Pool<Short>,
@@ -150,7 +170,7 @@ pub(crate) struct Window {
     /// The next hop of the addresses whose word is [`COVER`].
     cover: u16,
     /// What the slots are of; `None` if there are none.
-    extent: Option<Extent>,
+    extent: Option<Extent<A>>,
     /// The routes at the build, and those of them that were others.
     built: Built,
     /// The cover at the last commit.
@@ -169,9 +189,9 @@ struct Built {
     others: usize,
 }
 
-impl Window {
+impl<A: InWindow> Window<A> {
     /// Returns slots of one word, and no nodes.
-    fn empty(extent: Option<Extent>, pages: Pages) -> Self {
+    fn empty(extent: Option<Extent<A>>, pages: Pages) -> Self {
         let slots = extent.map_or(0, |extent| extent.slots());
         let mut root = Array::filled(COVER, slots + 1, pages);
         root[slots] = 0;
@@ -197,11 +217,7 @@ impl Window {
     }
 
     /// Makes the slots of an extent, and returns the other routes. O(n), and O(1) a slot.
-    fn build_in(
-        extent: Option<Extent>,
-        rib: &Rib<u128>,
-        config: &Config,
-    ) -> Result<(Self, Rib<u128>), Error> {
+    fn build_in(extent: Option<Extent<A>>, rib: &Rib<A>, config: &Config) -> Result<(Self, Rib<A>), Error> {
         let mut window = Self::empty(extent, config.pages);
         if let Some(extent) = extent {
             window.paint(rib, extent.network)?;
@@ -209,14 +225,14 @@ impl Window {
             window.shorts.shrink_to_fit();
             window.longs.shrink_to_fit();
         }
-        let others: Rib<u128> = rib.iter().filter(|route| window.is_other(route.prefix)).collect();
+        let others: Rib<A> = rib.iter().filter(|route| window.is_other(route.prefix)).collect();
         window.built = Built { routes: rib.len(), others: others.len() };
         (window.changed, window.turned, window.cover_before) = (Vec::new(), Vec::new(), window.cover);
         Ok((window, others))
     }
 
     /// Returns whether the inner engine has the route of a prefix.
-    fn is_other(&self, prefix: Prefix<u128>) -> bool {
+    fn is_other(&self, prefix: Prefix<A>) -> bool {
         self.extent.is_none_or(|extent| {
             !extent.network.covers(prefix)
                 || prefix.len() <= extent.position
@@ -225,29 +241,24 @@ impl Window {
     }
 }
 
-impl Part<u128> for Window {
-    type Inner<W: Width> = terrace::Terrace<W>;
+impl<A: InWindow> Part<A> for Window<A> {
+    type Inner<W: Width> = A::Inner<W>;
 
-    fn build(rib: &Rib<u128>, config: &Config) -> Result<(Self, Rib<u128>), Error> {
+    fn build(rib: &Rib<A>, config: &Config) -> Result<(Self, Rib<A>), Error> {
         Self::build_in(Extent::of(rib), rib, config)
     }
 
     #[inline(always)]
-    fn find(&self, isa: impl Isa, address: u128, meter: &mut impl Meter) -> u32 {
+    fn find(&self, isa: impl Isa, address: A, meter: &mut impl Meter) -> u32 {
         lookup::next_hop(self.word(isa, address, meter), self.cover).into()
     }
 
     #[inline(always)]
-    fn find_batch<W: Width, I: Isa>(&self, isa: I, addresses: &[u128], next_hops: &mut [W]) {
+    fn find_batch<W: Width, I: Isa>(&self, isa: I, addresses: &[A], next_hops: &mut [W]) {
         self.many(isa, addresses, next_hops);
     }
 
-    fn follow(
-        &mut self,
-        rib: &Rib<u128>,
-        others: &Rib<u128>,
-        deltas: &[Delta<u128>],
-    ) -> Option<Vec<Change<u128>>> {
+    fn follow(&mut self, rib: &Rib<A>, others: &Rib<A>, deltas: &[Delta<A>]) -> Option<Vec<Change<A>>> {
         self.repaint(rib, others, deltas)
     }
 
@@ -260,7 +271,7 @@ impl Part<u128> for Window {
         changed.len() as u64
     }
 
-    fn take_back(&mut self, _: &[Delta<u128>]) {
+    fn take_back(&mut self, _: &[Delta<A>]) {
         self.restore();
     }
 
@@ -281,7 +292,7 @@ impl Part<u128> for Window {
         ]
     }
 
-    fn check(&self, rib: &Rib<u128>, others: &Rib<u128>) -> Result<(), String> {
+    fn check(&self, rib: &Rib<A>, others: &Rib<A>) -> Result<(), String> {
         self.check_slots(rib, others)
     }
 
@@ -300,9 +311,9 @@ impl Part<u128> for Window {
             return Err(unsound(SLOTS, "are none"));
         }
         let position = sections.number(POSITION)?;
-        let is_one = |position: &u8| Extent::POSITIONS.contains(position);
+        let is_one = |position: &u8| A::POSITIONS.contains(position);
         let Some(position) = u8::try_from(position).ok().filter(is_one) else {
-            return Err(unsound(POSITION, format!("is at bit {position}, expected {:?}", Extent::POSITIONS)));
+            return Err(unsound(POSITION, format!("is at bit {position}, expected {:?}", A::POSITIONS)));
         };
         Ok(Self {
             root,

@@ -1,7 +1,7 @@
 //! What writes slots: the ranges of a part of the window, cut where slots and cells end.
 
-use super::Window;
 use super::node::{CELL, COVER, LONG, Long, MARK, SHORT, Short};
+use super::{InWindow, Window};
 use crate::{Limit, NextHop, Prefix, Rib};
 
 /// Cuts the addresses from `first` to `last` where units of 2^`bits` addresses end. Calls `with`
@@ -33,10 +33,9 @@ fn join<E>(intervals: &mut Vec<(E, u16)>, end: E, word: u16) {
     }
 }
 
-/// Returns the bits of an address below its cell, as a number of 64 bits.
-#[inline(always)]
-pub(super) fn number_in_cell(address: u128, position: u8) -> u64 {
-    (address as u64) << (position - super::extent::Extent::POSITION_LEAST)
+/// Returns the bits of an address in 128 that are after its cell.
+pub(super) fn number_of(address: u128, position: u8) -> u64 {
+    (address << (position + CELL) >> 64) as u64
 }
 
 /// Returns the word of a next hop.
@@ -44,20 +43,25 @@ fn word_of(next_hop: NextHop) -> u16 {
     if next_hop.is_some() { next_hop.0 as u16 } else { COVER }
 }
 
-impl Window {
+impl<A: InWindow> Window<A> {
     /// Writes the slots of a prefix that is whole slots. O(1) a slot and a route in them.
-    pub(super) fn paint(&mut self, rib: &Rib<u128>, within: Prefix<u128>) -> Result<(), Limit> {
+    pub(super) fn paint(&mut self, rib: &Rib<A>, within: Prefix<A>) -> Result<(), Limit> {
         let Some(extent) = self.extent else { return Ok(()) };
         let position = extent.position;
         let (slot_bits, cell_bits) = (128 - position, 128 - position - CELL);
+        // The bits behind an address in 128.
+        let (network, behind) =
+            (extent.network.first().in_128(), u128::MAX.checked_shr(A::BITS.into()).unwrap_or(0));
         let (mut cells, mut numbers) = (Vec::new(), Vec::new());
         let mut painted = Ok(());
         for range in rib.at_least(extent.network.len() + 1).ranges_within(within) {
             let word = word_of(range.next_hop);
-            for_each_part(range.first, range.last, slot_bits, |first, last, is_whole| {
-                let slot = extent.slot_of(first);
+            let (first, last) = (range.first.in_128(), range.last.in_128() | behind);
+            for_each_part(first, last, slot_bits, |first, last, is_whole| {
+                let slot_of = |address: u128| ((address - network) >> slot_bits) as usize;
+                let slot = slot_of(first);
                 if is_whole {
-                    (slot..=extent.slot_of(last)).for_each(|slot| self.set(slot, word));
+                    (slot..=slot_of(last)).for_each(|slot| self.set(slot, word));
                     return;
                 }
                 for_each_part(first, last, cell_bits, |_, last, is_whole| {
@@ -65,7 +69,7 @@ impl Window {
                     if is_whole {
                         return join(&mut cells, cell, word);
                     }
-                    join(&mut numbers, number_in_cell(last, position), word);
+                    join(&mut numbers, number_of(last, position), word);
                     if last.wrapping_add(1).trailing_zeros() >= cell_bits.into() {
                         match self.cell_of(&numbers) {
                             Ok(word) => join(&mut cells, cell, word),

@@ -9,14 +9,14 @@ use crate::{Limit, NextHop, Prefix, Route};
 use proptest::prelude::*;
 
 /// Builds a table, and checks it around every bound.
-fn check<W: Width>(rib: &Rib<u128>) -> Casement<W> {
+fn check<W: Width>(rib: &Rib<u128>) -> Casement<u128, W> {
     let engine = Casement::build(rib, &Config::default()).unwrap();
     is_right_around_bounds(&engine, rib);
     engine
 }
 
 /// As [`check`], with a given extent.
-fn check_in<W: Width>(extent: Extent, rib: &Rib<u128>) -> Casement<W> {
+fn check_in<A: InWindow, W: Width>(extent: Extent<A>, rib: &Rib<A>) -> Casement<A, W> {
     let config = Config::default();
     let engine = Casement::before(Window::build_in(Some(extent), rib, &config).unwrap(), &config).unwrap();
     is_right_around_bounds(&engine, rib);
@@ -27,7 +27,7 @@ fn check_in<W: Width>(extent: Extent, rib: &Rib<u128>) -> Casement<W> {
 fn the_worked_example() {
     let rib = rib(&[("2001:db8::/32", 1), ("2001:db8:0:1::/64", 2), ("2001:db8:0:1::7/128", 3)]);
     let extent = Extent { network: "2001:db8::/32".parse().unwrap(), position: 48, held: 3 };
-    let engine: Casement<u8> = check_in(extent, &rib);
+    let engine: Casement<u128, u8> = check_in(extent, &rib);
     let window = &engine.view.part;
     assert_eq!((window.slots(), window.root[0], window.root[65_536], window.cover), (65_536, 0x8001, 0, 1));
     assert!(window.root[1..65_536].iter().all(|&word| word == 0x7FFF));
@@ -84,10 +84,10 @@ fn slots_may_end_at_any_bit() {
         ]
     };
     let rib = office(longer);
-    for position in Extent::POSITIONS {
+    for position in u128::POSITIONS {
         for len in [40, 44, 48] {
             let network = Prefix::containing(0x2001_0DB8 << 96 | 29 << 80, len);
-            check_in::<u16>(Extent { network, position, held: 0 }, &rib);
+            check_in::<_, u16>(Extent { network, position, held: 0 }, &rib);
         }
     }
 }
@@ -108,7 +108,7 @@ fn the_ends_of_the_address_space() {
         check::<u8>(&rib);
         check::<u32>(&rib);
         let network = Prefix::containing(u128::MAX, 44);
-        check_in::<u16>(Extent { network, position: 60, held: 0 }, &rib);
+        check_in::<_, u16>(Extent { network, position: 60, held: 0 }, &rib);
     }
 }
 
@@ -126,7 +126,7 @@ fn a_table_with_greater_next_hops_than_a_word_holds_asks_the_other_engine() {
 fn more_nodes_than_fit_are_named() {
     let network = |at: u128| Prefix::containing(0x2001_0DB8 << 96 | at << 80, 64);
     let networks = (0..40_000).map(|at| Route { prefix: network(at), next_hop: NextHop(1) });
-    let limit = Casement::<u8>::build(&networks.collect(), &Config::default()).unwrap_err().limit();
+    let limit = Casement::<u128, u8>::build(&networks.collect(), &Config::default()).unwrap_err().limit();
     assert_eq!(limit, Some(Limit { what: NODES, had: 32_769, max: NODES_MAX }));
 }
 
@@ -181,7 +181,7 @@ fn a_change_that_does_not_fit_is_taken_back() {
 #[test]
 fn validation_sees_what_is_wrong() {
     let rib = office(|site| vec![Prefix::containing(site | 1 << 64, 64), Prefix::host(site | 7 << 64 | 7)]);
-    let spoiled = |spoil: fn(&mut Window)| {
+    let spoiled = |spoil: fn(&mut Window<u128>)| {
         let mut engine = check::<u8>(&rib);
         spoil(&mut engine.view.part);
         engine.validate(&rib).unwrap_err()
@@ -206,14 +206,14 @@ proptest! {
         routes in proptest::collection::vec(
             (meeting(prop_oneof![0..=128_u8, 46..=68_u8, 120..=128_u8]), 1..4_u32), 0..60,
         ),
-        (len, position) in (29..=48_u8, Extent::POSITIONS),
+        (len, position) in (29..=48_u8, u128::POSITIONS),
     ) {
         let route = |(prefix, hop)| Route { prefix, next_hop: NextHop(252 + hop) };
         let rib: Rib<u128> = routes.into_iter().map(route).collect();
         check::<u8>(&rib);
         let middle = rib.iter().nth(rib.len() / 2).map_or(0, |route| route.prefix.first());
         if position - len <= 18 {
-            check_in::<u16>(Extent { network: Prefix::containing(middle, len), position, held: 0 }, &rib);
+            check_in::<_, u16>(Extent { network: Prefix::containing(middle, len), position, held: 0 }, &rib);
         }
     }
 
@@ -222,19 +222,39 @@ proptest! {
         routes in proptest::collection::vec(
             (meeting(prop_oneof![0..=128_u8, 46..=68_u8, 120..=128_u8]), 0..4_u32), 1..120,
         ),
-        (len, position, batch) in (29..=48_u8, Extent::POSITIONS, 1..7_usize),
+        (len, position, batch) in (29..=48_u8, u128::POSITIONS, 1..7_usize),
     ) {
-        let (len, mut rib) = (len.max(position - 16), Rib::new());
-        let extent = Extent { network: Prefix::containing(routes[0].0.first(), len), position, held: 0 };
-        let mut engine: Casement<u8> = check_in(extent, &rib);
-        for changes in routes.chunks(batch) {
-            let changes = changes.iter().map(|&(prefix, hop)| match hop {
-                0 => Change::Withdraw(prefix),
-                _ => Change::Announce(Route { prefix, next_hop: NextHop(hop) }),
-            });
-            let deltas = rib.apply_all(changes).deltas;
-            prop_assert!(matches!(engine.apply(&rib, &deltas), Update::Applied(_)));
-            is_right_around_bounds(&engine, &rib);
-        }
+        follows(len.max(position - 16), position, &routes, batch);
+    }
+
+    #[test]
+    fn updates_of_ipv4_answer_as_the_oracle(
+        routes in proptest::collection::vec(
+            ((proptest::collection::vec(prop_oneof![Just(0_u8), Just(1), Just(255)], 4), 0..=32_u8), 0..4_u32),
+            1..120,
+        ),
+        (len, position, batch) in (0..=32_u8, u32::POSITIONS, 1..7_usize),
+    ) {
+        let prefix = |bytes: Vec<u8>, len| {
+            Prefix::containing(u32::from_be_bytes(bytes.try_into().expect("four of them")), len)
+        };
+        let routes: Vec<_> = routes.into_iter().map(|((bytes, len), hop)| (prefix(bytes, len), hop)).collect();
+        follows(len.max(position.saturating_sub(16)).min(position), position, &routes, batch);
+    }
+}
+
+/// Applies changes in batches to a table with a given window (next hop 0 withdraws).
+fn follows<A: InWindow>(len: u8, position: u8, routes: &[(Prefix<A>, u32)], batch: usize) {
+    let mut rib = Rib::new();
+    let extent = Extent { network: Prefix::containing(routes[0].0.first(), len), position, held: 0 };
+    let mut engine: Casement<A, u8> = check_in(extent, &rib);
+    for changes in routes.chunks(batch) {
+        let changes = changes.iter().map(|&(prefix, hop)| match hop {
+            0 => Change::Withdraw(prefix),
+            _ => Change::Announce(Route { prefix, next_hop: NextHop(hop) }),
+        });
+        let deltas = rib.apply_all(changes).deltas;
+        assert!(matches!(engine.apply(&rib, &deltas), Update::Applied(_)));
+        is_right_around_bounds(&engine, &rib);
     }
 }

@@ -1,22 +1,22 @@
 //! Updates: the slots that a change reaches are painted again, and a slot that asks the inner
 //! engine has its routes there.
 
-use super::Window;
 use super::node::NEXT_HOPS_MAX;
+use super::{InWindow, Window};
 use crate::{Change, Delta, Limit, Prefix, Rib};
 
 /// The other routes that are never too many, and the routes of which a table never has too few.
 const SMALL: usize = 1 << 8;
 
-impl Window {
+impl<A: InWindow> Window<A> {
     /// Makes the changes that are of slots, and returns those of the other routes; `None` if the
     /// table is to be built again.
     pub(super) fn repaint(
         &mut self,
-        rib: &Rib<u128>,
-        others: &Rib<u128>,
-        deltas: &[Delta<u128>],
-    ) -> Option<Vec<Change<u128>>> {
+        rib: &Rib<A>,
+        others: &Rib<A>,
+        deltas: &[Delta<A>],
+    ) -> Option<Vec<Change<A>>> {
         if self.is_outdated(rib.len(), others.len()) {
             return None;
         }
@@ -54,7 +54,7 @@ impl Window {
     }
 
     /// Paints what the change of one prefix reaches.
-    fn repaint_one(&mut self, rib: &Rib<u128>, prefix: Prefix<u128>) -> Result<(), Limit> {
+    fn repaint_one(&mut self, rib: &Rib<A>, prefix: Prefix<A>) -> Result<(), Limit> {
         let Some(extent) = self.extent else { return Ok(()) };
         if prefix.covers(extent.network) {
             self.cover = Self::cover_of(rib, extent.network);
@@ -67,7 +67,7 @@ impl Window {
     }
 
     /// Returns the next hop of the routes that cover the whole network.
-    pub(super) fn cover_of(rib: &Rib<u128>, network: Prefix<u128>) -> u16 {
+    pub(super) fn cover_of(rib: &Rib<A>, network: Prefix<A>) -> u16 {
         rib.longest_cover(network).map_or(0, |route| route.next_hop.0 as u16)
     }
 

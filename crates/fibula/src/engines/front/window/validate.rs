@@ -1,9 +1,9 @@
 //! The structural check.
 
-use super::Window;
 use super::extent::Extent;
 use super::node::{CELL, COVER, MARK};
-use super::paint::number_in_cell;
+use super::paint::number_of;
+use super::{InWindow, Window};
 use crate::rib::Range;
 use crate::{NextHop, Rib};
 
@@ -20,8 +20,13 @@ fn note(named: &mut [bool], slot: usize, word: u16) -> Result<usize, String> {
     is_new.then_some(at).ok_or_else(|| format!("slot {slot} names node {word:x}"))
 }
 
+/// Returns the last address of a range, in 128 bits.
+fn last_of<A: InWindow>(range: &Range<A>) -> u128 {
+    range.last.in_128() | u128::MAX.checked_shr(A::BITS.into()).unwrap_or(0)
+}
+
 /// Compares a word with a range that it is for.
-fn compare(word: u16, last: u128, range: Range<u128>) -> Result<(), String> {
+fn compare<A: InWindow>(word: u16, last: u128, range: Range<A>) -> Result<(), String> {
     let next_hop = if word == COVER { NextHop::NONE } else { NextHop(word.into()) };
     if word == 0 || range.next_hop == next_hop {
         return Ok(());
@@ -29,12 +34,12 @@ fn compare(word: u16, last: u128, range: Range<u128>) -> Result<(), String> {
     Err(format!("up to {last:x} the word is {word:x}, expected {range:x?}"))
 }
 
-impl Window {
+impl<A: InWindow> Window<A> {
     /// Reads the nodes of a slot back.
-    fn read_back(&self, extent: Extent, slot: usize, named: &mut Named) -> Result<Vec<Found>, String> {
+    fn read_back(&self, extent: Extent<A>, slot: usize, named: &mut Named) -> Result<Vec<Found>, String> {
         let end = |first: u128, bits: u8| first | ((1 << bits) - 1);
         let (slot_bits, cell_bits) = (128 - extent.position, 128 - extent.position - CELL);
-        let first = extent.prefix_of(slot).first();
+        let first = extent.prefix_of(slot).first().in_128();
         let word = self.root[slot];
         if word & MARK == 0 {
             return Ok(vec![(end(first, slot_bits), word)]);
@@ -47,9 +52,10 @@ impl Window {
                 continue;
             }
             let long = self.longs[note(&mut named[1], slot, word)?];
-            let numbers = long.intervals(number_in_cell(u128::MAX, extent.position));
-            let shift = extent.position - Extent::POSITION_LEAST;
-            found.extend(numbers.map(|(number, word)| (first | u128::from(number >> shift), word)));
+            let numbers = long.intervals(number_of(u128::MAX, extent.position));
+            let behind = u128::MAX.checked_shr((64 + extent.position + CELL).into()).unwrap_or(0);
+            let after_cell = |number: u64| u128::from(number) << 64 >> (extent.position + CELL) | behind;
+            found.extend(numbers.map(|(number, word)| (first | after_cell(number), word)));
         }
         if found.last().is_none_or(|&(last, _)| last != end(first, slot_bits)) || !found.is_sorted() {
             return Err(format!("the intervals of slot {slot} end at {found:x?}"));
@@ -59,7 +65,7 @@ impl Window {
 
     /// Reads all slots back, and compares their words with the ranges of the table. The others must
     /// have the routes of all slots that ask the inner engine.
-    pub(super) fn check_slots(&self, rib: &Rib<u128>, others: &Rib<u128>) -> Result<(), String> {
+    pub(super) fn check_slots(&self, rib: &Rib<A>, others: &Rib<A>) -> Result<(), String> {
         if let Some(extent) = self.extent {
             self.check_nodes(extent, rib)?;
         }
@@ -75,7 +81,7 @@ impl Window {
         self.shorts.validate().and_then(|()| self.longs.validate())
     }
 
-    fn check_nodes(&self, extent: Extent, rib: &Rib<u128>) -> Result<(), String> {
+    fn check_nodes(&self, extent: Extent<A>, rib: &Rib<A>) -> Result<(), String> {
         let had = (self.first, self.position, self.slots(), self.cover);
         let cover = Self::cover_of(rib, extent.network);
         let expected = (extent.first_slot(), extent.position, extent.slots(), cover);
@@ -86,13 +92,13 @@ impl Window {
         let mut ranges = rib.at_least(extent.network.len() + 1).ranges_within(extent.network).peekable();
         for slot in 0..extent.slots() {
             for (last, word) in self.read_back(extent, slot, &mut named)? {
-                while let Some(range) = ranges.next_if(|range| range.last <= last) {
+                while let Some(range) = ranges.next_if(|range| last_of(range) <= last) {
                     compare(word, last, range)?;
-                    if range.last == last {
+                    if last_of(&range) == last {
                         break;
                     }
                 }
-                if let Some(&range) = ranges.peek().filter(|range| range.first <= last) {
+                if let Some(&range) = ranges.peek().filter(|range| range.first.in_128() <= last) {
                     compare(word, last, range)?;
                 }
             }
