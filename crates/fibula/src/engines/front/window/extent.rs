@@ -24,6 +24,17 @@ pub(super) struct Extent<A: InWindow> {
     pub(super) held: usize,
 }
 
+/// Where a prefix is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    /// It covers the network, or is outside.
+    Elsewhere,
+    /// It covers slots, one or more.
+    OverSlots,
+    /// It is inside a slot.
+    InSlot(usize),
+}
+
 impl<A: InWindow> Extent<A> {
     /// Returns the extent of the window of a table, if it has a network with nearly all routes. The
     /// slots are the fewest that hold nearly as many routes as any. O(n).
@@ -67,6 +78,17 @@ impl<A: InWindow> Extent<A> {
     pub(super) fn prefix_of(&self, slot: usize) -> Prefix<A> {
         let number = self.first_slot() + slot as u64;
         Prefix::containing(A::from_bits(number, 0, self.position), self.position)
+    }
+
+    /// Returns where a prefix is.
+    pub(super) fn place_of(&self, prefix: Prefix<A>) -> Place {
+        if !self.network.covers(prefix) || prefix.len() == self.network.len() {
+            Place::Elsewhere
+        } else if prefix.len() <= self.position {
+            Place::OverSlots
+        } else {
+            Place::InSlot(self.slot_of(prefix.first()))
+        }
     }
 
     /// Returns the number of the slot of an address in the network.

@@ -29,8 +29,8 @@
 //!   number of the interval, and its word is in the same cache line. Nothing jumps on the result.
 //! - Slots and cells with more intervals have the word 0. An address for which a word is 0, or
 //!   which is outside the network, asks the inner engine: [`terrace`], and for IPv4
-//!   [`intervals`]. That has the routes of such slots, those outside the network, and those no
-//!   longer than *p*.
+//!   [`intervals`]. That has the routes of such slots and those outside the network, and if there
+//!   are such slots also those no longer than *p*.
 //! - The *cover* is the next hop of the routes that contain the whole network. It is stored once.
 //!   Addresses for which there is no longer route have its word.
 //! - Node 0 of both kinds has only words 0. An address whose slot names no node reads that of the
@@ -93,7 +93,7 @@ use crate::engines::{intervals, terrace};
 use crate::memory::{Array, Memory, Pages};
 use crate::sections::{SectionWriter, Sections, unsound};
 use crate::{Change, Delta, Error, Family, Prefix, Rib};
-use extent::Extent;
+use extent::{Extent, Place};
 pub(crate) use family::InWindow;
 use node::{COVER, Long, NODES_MAX, Short};
 
@@ -137,8 +137,9 @@ fn estimate_of<A: InWindow>(
     inner: impl Fn(usize) -> Estimate,
 ) -> Option<Estimate> {
     let extent = Extent::of(rib)?;
-    let others = survey.routes() - extent.held;
-    let asked = others as f32 / survey.routes() as f32;
+    // The survey may be of the table before a change that it has made already.
+    let others = rib.len() - extent.held;
+    let asked = others as f32 / rib.len() as f32;
     // About half of the lines of larger tables are not in the second cache.
     let wait = 0.00003 * extent.held as f32;
     let long = survey.share_longer_than(extent.position + node::CELL);
@@ -171,6 +172,8 @@ pub(crate) struct Window<A: InWindow> {
     cover: u16,
     /// What the slots are of; `None` if there are none.
     extent: Option<Extent<A>>,
+    /// Whether any slot asked the inner engine at the build. If not, that has no routes over slots.
+    has_asking: bool,
     /// The routes at the build, and those of them that were others.
     built: Built,
     /// The cover at the last commit.
@@ -209,6 +212,7 @@ impl<A: InWindow> Window<A> {
             position,
             cover: 0,
             extent,
+            has_asking: false,
             built: Built::default(),
             cover_before: 0,
             changed,
@@ -224,6 +228,7 @@ impl<A: InWindow> Window<A> {
             window.cover = Self::cover_of(rib, extent.network);
             window.shorts.shrink_to_fit();
             window.longs.shrink_to_fit();
+            window.has_asking = (0..window.slots()).any(|slot| window.asks(window.root[slot]));
         }
         let others: Rib<A> = rib.iter().filter(|route| window.is_other(route.prefix)).collect();
         window.built = Built { routes: rib.len(), others: others.len() };
@@ -233,11 +238,12 @@ impl<A: InWindow> Window<A> {
 
     /// Returns whether the inner engine has the route of a prefix.
     fn is_other(&self, prefix: Prefix<A>) -> bool {
-        self.extent.is_none_or(|extent| {
-            !extent.network.covers(prefix)
-                || prefix.len() <= extent.position
-                || self.asks(self.root[extent.slot_of(prefix.first())])
-        })
+        let Some(extent) = self.extent else { return true };
+        match extent.place_of(prefix) {
+            Place::Elsewhere => true,
+            Place::OverSlots => self.has_asking,
+            Place::InSlot(slot) => self.asks(self.root[slot]),
+        }
     }
 }
 

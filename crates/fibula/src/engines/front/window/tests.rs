@@ -61,14 +61,14 @@ fn slots_and_cells_with_too_many_intervals_ask_the_other_engine() {
     };
     for (rib, nodes, others) in [
         (networks(3), [667, 0], 4),
-        (networks(4), [0, 0], 4 + 4 * 667),
+        (networks(4), [0, 0], 4 + 4 * 667 + 2001),
         (hosts(3), [667, 667], 4),
-        (hosts(4), [667, 0], 4 + 4 * 667),
+        (hosts(4), [667, 0], 4 + 4 * 667 + 2001),
     ] {
         let engine = check::<u16>(&rib);
         let window = &engine.view.part;
         assert_eq!([window.shorts.len() - 1, window.longs.len() - 1], nodes);
-        assert_eq!(engine.others.len(), others + 2001);
+        assert_eq!(engine.others.len(), others);
     }
 }
 
@@ -149,14 +149,21 @@ fn a_slot_turns_to_the_inner_engine_and_back() {
     let others = engine.others.len();
     let networks: Vec<String> = (0..5).map(|at| format!("2001:db8:0:{:x}::/64", 2 * at + 3)).collect();
     let all = |hop: u32| networks.iter().map(move |network| (&**network, hop)).collect::<Vec<_>>();
-    apply(&mut engine, &mut rib, &all(200));
-    assert_eq!(engine.others.len(), others + 6);
+    // No slot has asked so far, so the inner engine lacks the routes over slots.
+    let deltas: Vec<_> = all(200)
+        .into_iter()
+        .filter_map(|(network, hop)| rib.insert(network.parse().unwrap(), NextHop(hop)))
+        .collect();
+    assert_eq!(engine.apply(&rib, &deltas), Update::Rebuild);
+    let mut engine = check::<u8>(&rib);
+    assert_eq!(engine.others.len(), others + 2001 + 6);
+    apply(&mut engine, &mut rib, &[("2001:db8:0:3::/64", 201), ("2001:db8:1::/48", 202)]);
     is_right_around_bounds(&engine, &rib);
-    apply(&mut engine, &mut rib, &[("2001:db8:0:3::/64", 201)]);
-    is_right_around_bounds(&engine, &rib);
-    apply(&mut engine, &mut rib, &all(0));
-    assert_eq!(engine.others.len(), others);
-    is_right_around_bounds(&engine, &rib);
+    for (hop, in_slot) in [(0, 0), (203, 6)] {
+        apply(&mut engine, &mut rib, &all(hop));
+        assert_eq!(engine.others.len(), others + 2002 + in_slot);
+        is_right_around_bounds(&engine, &rib);
+    }
 }
 
 #[test]
@@ -254,7 +261,9 @@ fn follows<A: InWindow>(len: u8, position: u8, routes: &[(Prefix<A>, u32)], batc
             _ => Change::Announce(Route { prefix, next_hop: NextHop(hop) }),
         });
         let deltas = rib.apply_all(changes).deltas;
-        assert!(matches!(engine.apply(&rib, &deltas), Update::Applied(_)));
+        if engine.apply(&rib, &deltas) == Update::Rebuild {
+            engine = check_in(extent, &rib);
+        }
         is_right_around_bounds(&engine, &rib);
     }
 }

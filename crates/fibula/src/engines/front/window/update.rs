@@ -1,6 +1,7 @@
 //! Updates: the slots that a change reaches are painted again, and a slot that asks the inner
 //! engine has its routes there.
 
+use super::extent::Place;
 use super::node::NEXT_HOPS_MAX;
 use super::{InWindow, Window};
 use crate::{Change, Delta, Limit, Prefix, Rib};
@@ -30,15 +31,18 @@ impl<A: InWindow> Window<A> {
         // The slots that have turned, each once: painted again with the same routes, one stays as
         // it is.
         self.turned.sort_unstable();
+        if !self.has_asking && self.turned.iter().any(|&slot| self.asks(self.root[slot])) {
+            return None;
+        }
         let mut changes = Vec::new();
         for delta in deltas {
-            let prefix = delta.prefix;
-            let is_in_slot = extent.network.covers(prefix) && prefix.len() > extent.position;
-            let slot = is_in_slot.then(|| extent.slot_of(prefix.first()));
-            let is_other = |slot| self.asks(self.root[slot]) && self.turned.binary_search(&slot).is_err();
-            if slot.is_none_or(is_other) {
-                changes.push(delta.change());
-            }
+            let is_other = match extent.place_of(delta.prefix) {
+                Place::InSlot(slot) => {
+                    self.asks(self.root[slot]) && self.turned.binary_search(&slot).is_err()
+                }
+                Place::OverSlots | Place::Elsewhere => self.is_other(delta.prefix),
+            };
+            changes.extend(is_other.then(|| delta.change()));
         }
         for slot in std::mem::take(&mut self.turned) {
             let (prefix, is_in_slot) = (extent.prefix_of(slot), |len: u8| len > extent.position);
