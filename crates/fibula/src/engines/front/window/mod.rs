@@ -21,16 +21,17 @@
 //! | 1 | number of a short or long node|    2^15 - 1: the cover is the answer
 //! +---+-------------------------------+
 //! ```
-//! - The routes cut a slot into intervals of cells: /64s where *p* is 48, and hosts in IPv4. If it has one, the word of the root is the answer. If it has up to eight, the word names a
-//!   short node. End *i* of that is the last cell of interval *i*.
+//! - The routes cut a slot into intervals of cells: /64s where *p* is 48, and hosts in IPv4. If it
+//!   has one, the word of the root is the answer. If it has up to eight, the word names a short
+//!   node. End *i* of that is the last cell of interval *i*.
 //! - A cell that has bounds inside is an interval by itself. Its word names a long node, which has
 //!   up to seven intervals.
 //! - All ends of a node are compared with the key at once. The number of those below the key is the
 //!   number of the interval, and its word is in the same cache line. Nothing jumps on the result.
 //! - Slots and cells with more intervals have the word 0. An address for which a word is 0, or
-//!   which is outside the network, asks the inner engine: [`terrace`], and for IPv4
-//!   [`intervals`]. That has the routes of such slots and those outside the network, and if there
-//!   are such slots also those no longer than *p*.
+//!   which is outside the network, asks the inner engine: [`terrace`], and for IPv4 [`intervals`].
+//!   That has the routes of such slots and those outside the network, and if there are such slots
+//!   also those no longer than *p*.
 //! - The *cover* is the next hop of the routes that contain the whole network. It is stored once.
 //!   Addresses for which there is no longer route have its word.
 //! - Node 0 of both kinds has only words 0. An address whose slot names no node reads that of the
