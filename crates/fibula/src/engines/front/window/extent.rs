@@ -39,9 +39,10 @@ impl<A: InWindow> Extent<A> {
     /// Returns the extent of the window of a table, if it has a network with nearly all routes. The
     /// slots are the fewest that hold nearly as many routes as any. O(n).
     pub(super) fn of(rib: &Rib<A>) -> Option<Self> {
-        let is_small = rib.len() <= ROUTES_MOST && rib.max_next_hop().0 <= NEXT_HOPS_MAX;
-        let routes = rib.iter().filter(|_| is_small).map(|route| route.prefix);
-        let routes: Vec<Prefix<A>> = routes.collect();
+        if rib.len() > ROUTES_MOST || rib.max_next_hop().0 > NEXT_HOPS_MAX {
+            return None;
+        }
+        let routes: Vec<Prefix<A>> = rib.iter().map(|route| route.prefix).collect();
         let middle = routes.get(routes.len() / 2).map_or(A::ZERO, |prefix| prefix.first());
         let networks = A::NETWORKS.rev().map(|len| Prefix::containing(middle, len));
         let inside = |network: Prefix<A>| {
