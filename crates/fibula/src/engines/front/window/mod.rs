@@ -203,7 +203,8 @@ impl<A: InWindow> Window<A> {
             (Pool::new(NODES, NODES_MAX, pages), Pool::new(NODES, NODES_MAX, pages));
         let zeros = [shorts.insert(&[Short::default()]), longs.insert(&[Long::default()])];
         debug_assert_eq!(zeros, [Ok(0); 2]);
-        let (first, position) = extent.map_or((0, 64), |extent| (extent.first_slot(), extent.position));
+        let (first, position) =
+            extent.map_or((0, *A::POSITIONS.end()), |extent| (extent.first_slot(), extent.position));
         let (changed, turned) = (Vec::new(), Vec::new());
         Self {
             root,

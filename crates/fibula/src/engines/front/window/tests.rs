@@ -113,6 +113,20 @@ fn the_ends_of_the_address_space() {
 }
 
 #[test]
+fn ipv4_tables_with_and_without_a_network() {
+    for routes in [
+        &[][..],
+        &[("0.0.0.0/0", 1)],
+        &[("0.0.0.0/32", 1), ("255.255.255.255/32", 2)],
+        &[("10.1.0.0/16", 1), ("10.1.2.0/24", 2), ("10.1.2.3/32", 3), ("0.0.0.0/0", 4)],
+    ] {
+        let rib = rib::<u32>(routes);
+        let engine = Casement::<u32, u8>::build(&rib, &Config::default()).unwrap();
+        is_right_around_bounds(&engine, &rib);
+    }
+}
+
+#[test]
 fn a_table_with_greater_next_hops_than_a_word_holds_asks_the_other_engine() {
     let mut rib = office(|site| vec![Prefix::containing(site | 1 << 64, 64)]);
     assert!(check::<u32>(&rib).others.len() < rib.len());
