@@ -86,10 +86,12 @@ mod tests;
 mod update;
 mod validate;
 
-use super::{Front, Part};
+use super::{Front, Part, narrow};
 use crate::arch::Isa;
 use crate::blocks::chunks::Pool;
-use crate::engine::{About, Config, Estimate, Figure, Level, LimitInfo, Meter, Survey, Updates, Width};
+use crate::engine::{
+    About, Config, Estimate, Figure, Level, LimitInfo, Meter, Survey, Unmetered, Updates, Width,
+};
 use crate::engines::{intervals, terrace};
 use crate::memory::{Array, Memory, Pages};
 use crate::sections::{SectionWriter, Sections, unsound};
@@ -264,6 +266,23 @@ impl<A: InWindow> Part<A> for Window<A> {
     #[inline(always)]
     fn find_batch<W: Width, I: Isa>(&self, isa: I, addresses: &[A], next_hops: &mut [W]) {
         self.many(isa, addresses, next_hops);
+    }
+
+    #[inline(always)]
+    fn may_have(&self, address: A) -> bool {
+        self.slot(address) < self.slots()
+    }
+
+    #[inline(always)]
+    fn find_few<W: Width, I: Isa>(&self, isa: I, addresses: &[A], next_hops: &mut [W]) {
+        for (&address, next_hop) in addresses.iter().zip(next_hops) {
+            if self.may_have(address) {
+                match self.find(isa, address, &mut Unmetered) {
+                    0 => {}
+                    found => *next_hop = narrow(found),
+                }
+            }
+        }
     }
 
     fn follow(&mut self, rib: &Rib<A>, others: &Rib<A>, deltas: &[Delta<A>]) -> Option<Vec<Change<A>>> {
