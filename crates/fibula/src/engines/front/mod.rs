@@ -60,16 +60,11 @@ pub(crate) trait Part<A: Address>: Debug + Sized + Send + Sync + 'static {
     fn find_batch<W: Width, I: Isa>(&self, isa: I, addresses: &[A], next_hops: &mut [W]);
 
     /// Returns whether an address may be its own. Decided by a small table.
-    fn may_have(&self, address: A) -> bool {
-        let _ = address;
-        true
-    }
+    fn may_have(&self, address: A) -> bool;
 
     /// As [`find_batch`](Part::find_batch), for the addresses that it [may have](Part::may_have).
     /// The others keep what the inner engine has answered.
-    fn find_few<W: Width, I: Isa>(&self, isa: I, addresses: &[A], next_hops: &mut [W]) {
-        let _ = (isa, addresses, next_hops);
-    }
+    fn find_few<W: Width, I: Isa>(&self, isa: I, addresses: &[A], next_hops: &mut [W]);
 
     /// Follows changes of the table, as far as they are its own, and returns those of the other
     /// routes; `None` if the table is to be built again. Keeps what it had until
