@@ -84,6 +84,18 @@ pub struct Report {
     pub latencies: Vec<Duration>,
 }
 
+impl Report {
+    /// Joins the reports of two parts of a stream.
+    pub(crate) fn and(mut self, other: Self) -> Self {
+        self.on_device += other.on_device;
+        self.on_processor += other.on_processor;
+        self.share = f64::midpoint(self.share, other.share);
+        self.fault = self.fault.or(other.fault);
+        self.latencies.extend(other.latencies);
+        self
+    }
+}
+
 /// The time per address in seconds, as far as it is known. Times are averaged and not speeds: two
 /// lanes may end together, which makes the second batch's time zero.
 #[derive(Clone, Copy, Debug, Default)]

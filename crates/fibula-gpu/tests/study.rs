@@ -13,7 +13,7 @@ fn studied<A: Key>(engine: &str, rib: &Rib<A>, changes: &[Change<A>]) -> Study {
     let addresses: Vec<A> = rib.iter().map(|route| route.prefix.last()).collect();
     let workload = Workload { table: "made", rib, engine, addresses: &addresses, fib: &fib };
     let plan = Plan {
-        batches: vec![100, 5000],
+        batches: vec![100, 5000, 100_000],
         lanes: vec![1, 3],
         grids: vec![None, Some(Grid { blocks: 64, threads: 128 })],
         buffers: vec![700],
@@ -24,7 +24,7 @@ fn studied<A: Key>(engine: &str, rib: &Rib<A>, changes: &[Change<A>]) -> Study {
     let twin = Twin::default();
     let mut told = 0;
     let sweep = sweep(&twin, &workload, &plan, &mut |_| told += 1).unwrap();
-    assert_eq!((sweep.len(), told), (8, 8), "batches x lanes x threads");
+    assert_eq!((sweep.len(), told), (11, 11), "of a large batch, the most lanes with each threads");
     assert!(
         sweep.iter().all(|row| row.mismatches == 0 && row.mlps > 0.0 && row.kernel_mlps > 0.0),
         "{sweep:?}"
@@ -77,11 +77,14 @@ fn a_race_checks_its_answers_and_tells_a_device_that_fails() {
         addresses.iter().step_by(3).map(|&address| oracle.lookup_index(address)).collect();
     let options = Options { buffer: 500, lanes: 2, threads: 1, division: Division::Profiled };
     let twin = Twin::default();
-    let row = race(&twin, &workload, "firsts", (&right, 3), options, 2).unwrap();
+    let row = race(&twin, &workload, "firsts", (&right, 3), options, 1, 2).unwrap();
     assert!(row.mismatches == 0 && row.fault.is_none() && row.checked == right.len(), "{row:?}");
     assert!(row.mlps_min <= row.mlps && row.mlps <= row.mlps_max && row.kernel_mlps > Some(0.0), "{row:?}");
+    let alone = Options { threads: 0, division: Division::Device, ..options };
+    let row = race(&twin, &workload, "firsts", (&right, 3), alone, 3, 1).unwrap();
+    assert!(row.mismatches == 0 && row.share > 0.99 && row.device.ends_with(" fed by 3 threads"), "{row:?}");
     right[7] = NextHop(299_999);
-    let row = race(&twin, &workload, "firsts", (&right, 3), options, 1).unwrap();
+    let row = race(&twin, &workload, "firsts", (&right, 3), options, 1, 1).unwrap();
     assert_eq!((row.mismatches, row.mlps, row.kernel_mlps), (1, None, None));
     // Two versions are copied and two lanes made; then it fails.
     twin.script().fail_after(6);

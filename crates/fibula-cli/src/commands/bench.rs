@@ -40,7 +40,7 @@ pub(crate) struct Arguments {
     /// The seed of the addresses
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// The numbers of threads to run with, one row each
+    /// The numbers of threads to run with, or to feed a card with, one row each
     #[arg(long, value_delimiter = ',', default_value = "1", value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     threads: Vec<u16>,
     /// How threads share the addresses: `own` (every n-th chunk), `in-turn` (the same, taken one

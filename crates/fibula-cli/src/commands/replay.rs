@@ -11,7 +11,7 @@ use crate::registry;
 use anyhow::Context;
 use clap::Args;
 use fibula::arch::Level;
-use fibula::engine::Config;
+use fibula::engine::{BEST, Config};
 use fibula::live::Settings;
 use fibula::{Address, Error, ErrorKind, Rib};
 use fibula_io::trace::{self, TraceKind};
@@ -32,9 +32,10 @@ use std::time::Duration;
 /// stream. With `both` the first reader is there and at least one other on the processor.
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
-    /// The engines: a list like `best,dir24-8,dxr/k=20`, or `all`
-    #[arg(short, long, default_value = "best", value_name = "LIST")]
-    engine: String,
+    /// The engines: a list like `best,dir24-8,dxr/k=20`, or `all` [default: best, on a card
+    /// gpu-mosaic,gpu-mosaic6]
+    #[arg(short, long, value_name = "LIST")]
+    engine: Option<String>,
     /// The updates: a file, `-`, or `made=N` for N made ones
     #[arg(short, long, value_name = "UPDATES", conflicts_with = "flap", required_unless_present = "flap")]
     updates: Option<UpdatesFrom>,
@@ -127,11 +128,7 @@ impl Arguments {
         );
         let card = self.on_device.open(self.reader_batch, 1)?;
         // A wrong name is an error before a table is read.
-        if card.is_some() {
-            engines_with_kernels::<u32>(&self.engine)?
-        } else {
-            engines::<u32>(&self.engine)?
-        };
+        self.engines::<u32>(card.is_some())?;
         let (mut tables, whole) = self.on_table.load()?;
         let updates = match (&self.updates, self.flap) {
             (Some(updates), _) => updates.load_timed(&mut tables)?,
@@ -149,6 +146,15 @@ impl Arguments {
         printer.finish()?;
         anyhow::ensure!(replayed, "nothing to replay: no engine of the list holds a family that changes");
         Ok(if right { whole } else { Verdict::Bad })
+    }
+
+    /// Returns the engines of the list that hold a family, on the processor or on a card.
+    fn engines<A: Address>(&self, on_card: bool) -> anyhow::Result<Vec<String>> {
+        if on_card {
+            engines_with_kernels::<A>(self.engine.as_deref().unwrap_or("gpu-mosaic,gpu-mosaic6"))
+        } else {
+            engines::<A>(self.engine.as_deref().unwrap_or(BEST))
+        }
     }
 
     fn options<A: Address>(&self, updates: &[Timed<A>]) -> anyhow::Result<ReplayOptions> {
@@ -186,9 +192,7 @@ struct Run<'r, W: Write> {
 
 impl<W: Write> Run<'_, W> {
     fn family<A: Key>(&mut self, rib: &Rib<A>, updates: &[Timed<A>]) -> anyhow::Result<()> {
-        let list = &self.arguments.engine;
-        let specifications =
-            if self.card.is_some() { engines_with_kernels::<A>(list)? } else { engines::<A>(list)? };
+        let specifications = self.arguments.engines::<A>(self.card.is_some())?;
         if !self.arguments.on_table.wants(rib) || specifications.is_empty() || updates.is_empty() {
             return Ok(());
         }

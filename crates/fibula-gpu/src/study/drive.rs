@@ -2,7 +2,7 @@
 
 use super::{CooperativeRow, Plan, SweepRow, Workload, quantile};
 use crate::cooperative::{Cooperative, Division, Options};
-use crate::device::{Image, Lane, Measured};
+use crate::device::{Lane, Measured};
 use crate::{Answer, Error, Key, Resident};
 use fibula::NextHopSlice;
 use fibula::engine::WidthBits;
@@ -17,7 +17,11 @@ const IN_LANES: usize = 1 << 26;
 /// The number of runs when a kernel is timed alone.
 const KERNEL_RUNS: u32 = 10;
 
-/// Measures every batch size with every number of lanes and threads of the plan. Each answer is
+/// The largest batch for which every number of lanes is measured with every number of threads, as
+/// in SAIL. Above it, threads vary with the most lanes alone.
+const CROSSED: usize = 90_000;
+
+/// Measures every batch size with the numbers of lanes and threads of the plan. Each answer is
 /// compared with the processor's afterwards.
 ///
 /// # Errors
@@ -33,17 +37,22 @@ pub fn sweep<D: Measured, A: Key>(
     let placed = Arc::new(device.place(image)?);
     let mut rows = Vec::new();
     for &batch in &plan.batches {
-        let most = *plan.lanes.iter().max().unwrap_or(&1).min(&(IN_LANES / batch).max(1));
-        let mut lanes = filled_lanes(device, image, workload.addresses, batch, most)?;
+        let fit = (IN_LANES / batch).max(1);
+        let counts: Vec<usize> = plan.lanes.iter().copied().filter(|&count| count <= fit).collect();
+        let most = counts.iter().copied().max().unwrap_or(1);
+        let asked: Vec<A> = workload.addresses.iter().copied().cycle().take(batch * most).collect();
+        let right = expected(workload, &asked);
+        let mut lanes =
+            (0..most).map(|_| device.lane(image.kernel(), batch)).collect::<Result<Vec<_>, _>>()?;
         for &grid in &plan.grids {
             for lane in &mut lanes {
                 lane.set_grid(grid);
             }
+            let mismatches = wrong(&mut lanes, &placed, batch, asked.as_bytes(), &right)?;
             // The kernel alone runs on the lane's last batch.
-            lanes[0].start(&placed, batch)?;
-            lanes[0].finish()?;
             let kernel = device.kernel_seconds(&mut lanes[0], &placed, batch, KERNEL_RUNS)?;
-            for &count in plan.lanes.iter().filter(|&&count| count <= most) {
+            let all = batch <= CROSSED || grid.is_none();
+            for &count in counts.iter().filter(|&&count| all || count == most) {
                 let (mlps, mut latencies) = stream(&mut lanes[..count], &placed, batch, plan.seconds)?;
                 let row = SweepRow {
                     engine: workload.engine.into(),
@@ -55,7 +64,7 @@ pub fn sweep<D: Measured, A: Key>(
                     latency_us_p50: quantile(&mut latencies, 0.5),
                     latency_us_p99: quantile(&mut latencies, 0.99),
                     kernel_mlps: batch as f64 / kernel / 1e6,
-                    mismatches: wrong(&mut lanes[..count], &placed, batch, workload)?,
+                    mismatches,
                 };
                 each(&row);
                 rows.push(row);
@@ -65,23 +74,21 @@ pub fn sweep<D: Measured, A: Key>(
     Ok(rows)
 }
 
-/// Makes lanes whose inputs hold the addresses of the trace, one batch after the other.
-fn filled_lanes<D: Measured, A: Key>(
-    device: &D,
-    image: Image<'_>,
-    addresses: &[A],
-    batch: usize,
-    count: usize,
-) -> Result<Vec<D::Lane>, Error> {
-    let mut next = addresses.iter().copied().cycle();
-    let mut lanes = Vec::new();
-    for _ in 0..count {
-        let mut lane = device.lane(image.kernel(), batch)?;
-        let taken: Vec<A> = next.by_ref().take(batch).collect();
-        lane.input()?[..batch * size_of::<A>()].copy_from_slice(taken.as_bytes());
-        lanes.push(lane);
+/// Returns the processor's answers, as bytes.
+fn expected<A: Key>(workload: &Workload<'_, A>, addresses: &[A]) -> Vec<u8> {
+    fn of_width<A: Key, W: Answer>(workload: &Workload<'_, A>, addresses: &[A]) -> Vec<u8>
+    where
+        for<'s> NextHopSlice<'s>: From<&'s mut [W]>,
+    {
+        let mut answers = vec![W::default(); addresses.len()];
+        workload.fib.lookup_batch_into(addresses, &mut answers[..]);
+        answers.as_bytes().to_vec()
     }
-    Ok(lanes)
+    match workload.fib.width() {
+        WidthBits::U8 => of_width::<A, u8>(workload, addresses),
+        WidthBits::U16 => of_width::<A, u16>(workload, addresses),
+        WidthBits::U32 => of_width::<A, u32>(workload, addresses),
+    }
 }
 
 /// Keeps all lanes busy for some seconds. Returns millions of lookups a second, and the latency of
@@ -113,35 +120,35 @@ fn stream<L: Lane>(
     Ok((mlps, latencies))
 }
 
-/// Counts the answers of the lanes that differ from the processor's.
-fn wrong<L: Lane, A: Key>(
+/// Gives each lane its batch of the addresses, all at once, and counts the answers that differ from
+/// the right ones. Every lane first looks up zeros, so that an answer that is not written is wrong.
+fn wrong<L: Lane>(
     lanes: &mut [L],
     table: &Arc<L::Table>,
     batch: usize,
-    workload: &Workload<'_, A>,
+    addresses: &[u8],
+    right: &[u8],
 ) -> Result<usize, Error> {
-    fn expected<A: Key, W: Answer>(workload: &Workload<'_, A>, addresses: &[A]) -> Vec<u8>
-    where
-        for<'s> NextHopSlice<'s>: From<&'s mut [W]>,
-    {
-        let mut answers = vec![W::default(); addresses.len()];
-        workload.fib.lookup_batch_into(addresses, &mut answers[..]);
-        answers.as_bytes().to_vec()
+    let (address_bytes, answer_bytes) = (addresses.len() / lanes.len(), right.len() / lanes.len());
+    for zeros in [true, false] {
+        for (lane, addresses) in lanes.iter_mut().zip(addresses.chunks(address_bytes)) {
+            let input = &mut lane.input()?[..address_bytes];
+            if zeros {
+                input.fill(0);
+            } else {
+                input.copy_from_slice(addresses);
+            }
+            lane.start(table, batch)?;
+        }
+        if zeros {
+            lanes.iter_mut().try_for_each(|lane| lane.finish().map(drop))?;
+        }
     }
-    let mut next = workload.addresses.iter().copied().cycle();
     let mut wrong = 0;
-    for lane in lanes {
-        let addresses: Vec<A> = next.by_ref().take(batch).collect();
-        let expected = match workload.fib.width() {
-            WidthBits::U8 => expected::<A, u8>(workload, &addresses),
-            WidthBits::U16 => expected::<A, u16>(workload, &addresses),
-            WidthBits::U32 => expected::<A, u32>(workload, &addresses),
-        };
-        lane.start(table, batch)?;
-        let found = lane.finish()?;
-        let size = expected.len() / batch;
-        wrong +=
-            found.chunks(size).zip(expected.chunks(size)).filter(|(found, right)| found != right).count();
+    for (lane, right) in lanes.iter_mut().zip(right.chunks(answer_bytes)) {
+        let size = answer_bytes / batch;
+        let found = lane.finish()?.chunks(size);
+        wrong += found.zip(right.chunks(size)).filter(|(found, right)| found != right).count();
     }
     Ok(wrong)
 }

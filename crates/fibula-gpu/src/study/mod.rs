@@ -78,7 +78,7 @@ impl Plan {
             buffers: (10..=24).step_by(2).map(|bits| 1 << bits).collect(),
             threads: (cores - 1).max(1),
             bursts: vec![1, 10, 100, 1000],
-            seconds: 0.05,
+            seconds: 0.03,
         }
     }
 }

@@ -9,6 +9,7 @@ use crate::{Answer, Error, Key, Resident};
 use fibula::engine::WidthBits;
 use fibula::{NextHop, NextHopSlice};
 use serde::Serialize;
+use std::panic::resume_unwind;
 use std::time::Instant;
 use zerocopy::IntoBytes;
 
@@ -31,7 +32,8 @@ pub struct DeviceRow {
     pub trace: String,
     /// The number of addresses that each pass streams.
     pub addresses: usize,
-    /// The device's name, with the number of the processor's threads if they took part.
+    /// The device's name, with the number of the processor's threads if they took part, or that fed
+    /// it if there were several.
     pub device: String,
     /// The addresses of a batch, or of a divided buffer.
     pub batch: usize,
@@ -64,6 +66,10 @@ pub struct DeviceRow {
 /// Measures an engine on a device, alone or with the processor. `right` has the answers of every
 /// `stride`-th address; the answers of the last pass are compared with them.
 ///
+/// `feeders` threads each have a part of the addresses and lanes of their own: one thread copies
+/// much less a second between ordinary and page-locked memory than the link carries. The processor
+/// takes part beside one feeder only.
+///
 /// # Errors
 /// If the table does not fit, or the device does not take it. A later failure of the device is in
 /// the row.
@@ -73,6 +79,7 @@ pub fn race<D: Measured + Clone, A: Key>(
     trace: &str,
     (right, stride): (&[NextHop], usize),
     options: Options,
+    feeders: usize,
     passes: usize,
 ) -> Result<DeviceRow, Error> {
     let start = Instant::now();
@@ -83,9 +90,11 @@ pub fn race<D: Measured + Clone, A: Key>(
     let mut speeds = Vec::new();
     let (mut latencies, mut last) = (Vec::new(), Report::default());
     let mut answers = Vec::new();
-    let mut both = Cooperative::new(&resident, workload.fib, image.kernel(), options)?;
+    let feeders = if options.threads == 0 { feeders.max(1) } else { 1 };
+    let feeder = |_| Cooperative::new(&resident, workload.fib, image.kernel(), options);
+    let mut fed = (0..feeders).map(feeder).collect::<Result<Vec<_>, _>>()?;
     for pass in 0..=passes {
-        (last, answers) = widened(&mut both, workload.addresses, workload.fib.width(), |elapsed| {
+        (last, answers) = widened(&mut fed, workload.addresses, workload.fib.width(), |elapsed| {
             speeds.push(workload.addresses.len() as f64 / elapsed / 1e6);
         });
         if pass == 0 {
@@ -99,9 +108,10 @@ pub fn race<D: Measured + Clone, A: Key>(
     let kernel_mlps =
         if good { Some(kernel_alone(image.kernel(), workload, &resident, options.buffer)?) } else { None };
     let speed = |part| (mismatches == 0).then(|| quantile(&mut speeds.clone(), part));
-    let threads = match options.threads {
-        0 => String::new(),
-        threads => format!(" and {threads} threads"),
+    let threads = match (options.threads, feeders) {
+        (0, 1) => String::new(),
+        (0, feeders) => format!(" fed by {feeders} threads"),
+        (threads, _) => format!(" and {threads} threads"),
     };
     Ok(DeviceRow {
         engine: workload.engine.into(),
@@ -139,21 +149,21 @@ pub fn answers<D: Measured + Clone, A: Key>(
 ) -> Result<(Vec<NextHop>, Option<Error>), Error> {
     let table = compile(workload.engine, Some(workload.fib.width()), workload.rib)?;
     let resident = Resident::new(device.clone(), table.image())?;
-    let mut both = Cooperative::new(&resident, workload.fib, table.image().kernel(), options)?;
-    let (report, answers) = widened(&mut both, workload.addresses, workload.fib.width(), |_| {});
+    let both = Cooperative::new(&resident, workload.fib, table.image().kernel(), options)?;
+    let (report, answers) = widened(&mut [both], workload.addresses, workload.fib.width(), |_| {});
     Ok((answers, report.fault))
 }
 
-/// Looks up addresses at the width of the table. Calls `timed` with the seconds, without those of
-/// allocating and widening.
+/// Looks up addresses at the width of the table, a part of them by each feeder. Calls `timed` with
+/// the seconds, without those of allocating and widening.
 fn widened<D: Measured, A: Key>(
-    both: &mut Cooperative<'_, D, A>,
+    feeders: &mut [Cooperative<'_, D, A>],
     addresses: &[A],
     width: WidthBits,
     timed: impl FnOnce(f64),
 ) -> (Report, Vec<NextHop>) {
     fn at_width<D: Measured, A: Key, W: Answer>(
-        both: &mut Cooperative<'_, D, A>,
+        feeders: &mut [Cooperative<'_, D, A>],
         addresses: &[A],
         timed: impl FnOnce(f64),
     ) -> (Report, Vec<NextHop>)
@@ -162,15 +172,27 @@ fn widened<D: Measured, A: Key>(
     {
         // Not zero: an answer that was never written must not look right.
         let mut found = vec![W::narrow(NextHop(W::MAX)); addresses.len()];
+        let part = addresses.len().div_ceil(feeders.len()).max(1);
         let start = Instant::now();
-        let report = both.look_up(addresses, &mut found);
+        let reports: Vec<Report> = std::thread::scope(|scope| {
+            let parts = addresses.chunks(part).zip(found.chunks_mut(part));
+            let fed = feeders.iter_mut().zip(parts);
+            let started: Vec<_> = fed
+                .map(|(feeder, (addresses, found))| scope.spawn(|| feeder.look_up(addresses, found)))
+                .collect();
+            started
+                .into_iter()
+                .map(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic)))
+                .collect()
+        });
         timed(start.elapsed().as_secs_f64());
+        let report = reports.into_iter().reduce(Report::and).unwrap_or_default();
         (report, found.into_iter().map(W::widen).collect())
     }
     match width {
-        WidthBits::U8 => at_width::<D, A, u8>(both, addresses, timed),
-        WidthBits::U16 => at_width::<D, A, u16>(both, addresses, timed),
-        WidthBits::U32 => at_width::<D, A, u32>(both, addresses, timed),
+        WidthBits::U8 => at_width::<D, A, u8>(feeders, addresses, timed),
+        WidthBits::U16 => at_width::<D, A, u16>(feeders, addresses, timed),
+        WidthBits::U32 => at_width::<D, A, u32>(feeders, addresses, timed),
     }
 }
 

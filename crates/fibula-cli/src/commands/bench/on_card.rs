@@ -30,13 +30,18 @@ impl<W: Write> Run<'_, W> {
                 }
             };
             let workload = study::Workload { table, rib, engine, addresses, fib: &fib };
-            let row = study::race(cuda, &workload, trace, (expected.next_hops(), stride), *options, passes)?;
-            if let Some(fault) = &row.fault {
-                tell(format_args!("{fault}; the processor has answered the rest"));
+            // With the processor beside it one row: the threads are the processor's.
+            let feeders = if card.is_alone() { &self.arguments.threads[..] } else { &[1] };
+            for &feeders in feeders {
+                let right = (expected.next_hops(), stride);
+                let row = study::race(cuda, &workload, trace, right, *options, feeders.into(), passes)?;
+                if let Some(fault) = &row.fault {
+                    tell(format_args!("{fault}; the processor has answered the rest"));
+                }
+                self.raced = true;
+                self.right &= row.mismatches == 0 && row.fault.is_none();
+                self.printer.row(&row)?;
             }
-            self.raced = true;
-            self.right &= row.mismatches == 0 && row.fault.is_none();
-            self.printer.row(&row)?;
         }
         Ok(())
     }
