@@ -42,8 +42,8 @@ const ROOM: &str = "room";
 /// The bytes that every compiled table may take.
 const FREE: u64 = 4096;
 
-/// The least number of routes of a table for which a run-off is held: building one takes about a
-/// millisecond, and so does the run-off besides its builds.
+/// The least number of routes of a table for which a run-off is held: building one takes about as
+/// long as the run-off besides its builds.
 pub(super) const RUN_OFF_LEAST: usize = 1 << 14;
 
 /// The cost of an engine over the least, up to which it takes part in a run-off.

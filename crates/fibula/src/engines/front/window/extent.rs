@@ -92,6 +92,11 @@ impl<A: InWindow> Extent<A> {
         }
     }
 
+    /// Returns whether a prefix is in no slot and is not the default route's.
+    pub(super) fn is_outside(&self, prefix: Prefix<A>) -> bool {
+        prefix != Prefix::ALL && self.place_of(prefix) == Place::Elsewhere
+    }
+
     /// Returns the number of the slot of an address in the network.
     pub(super) fn slot_of(&self, address: A) -> usize {
         (address.first_bits(self.position) - self.first_slot()) as usize

@@ -28,10 +28,11 @@
 //!   up to seven intervals.
 //! - All ends of a node are compared with the key at once. The number of those below the key is the
 //!   number of the interval, and its word is in the same cache line. Nothing jumps on the result.
-//! - Slots and cells with more intervals have the word 0. An address for which a word is 0, or
-//!   which is outside the network, asks the inner engine: [`terrace`], and for IPv4 [`intervals`].
-//!   That has the routes of such slots and those outside the network, and if there are such slots
-//!   also those no longer than *p*.
+//! - Slots and cells with more intervals have the word 0. An address for which a word is 0 asks the
+//!   inner engine: [`terrace`], and for IPv4 [`intervals`]. That has the routes of such slots and
+//!   those outside the network, and if there are such slots also those no longer than *p*.
+//! - Addresses outside the network have one word, behind those of the slots. It is the cover's
+//!   where no route but a default route is outside, as in most offices, and 0 elsewhere.
 //! - The *cover* is the next hop of the routes that contain the whole network. It is stored once.
 //!   Addresses for which there is no longer route have its word.
 //! - Node 0 of both kinds has only words 0. An address whose slot names no node reads that of the
@@ -42,7 +43,7 @@
 //! is 2001:db8::/32, and *p* is 48, so there are 2^16 slots, and the cover is 1:
 //!
 //! ```text
-//! root      8001, then 7fff in all other slots, then 0
+//! root      8001, then 7fff in all other slots, then 0: the /32 is outside for the others
 //! short 1   0 1, then 2^16 - 1             words 7fff 8001 7fff, then 0
 //! long 1    6 7, then 2^64 - 1             words 2 3 2, then 0
 //! ```
@@ -163,7 +164,7 @@ const COVERED: &str = "next hop of the cover";
 /// The slots of a network, and their nodes.
 #[derive(Debug)]
 pub(crate) struct Window<A: InWindow> {
-    /// The word of each slot, then 0.
+    /// The word of each slot, then that of the addresses outside the network.
     root: Array<u16>,
     shorts: Pool<Short>,
     longs: Pool<Long>,
@@ -179,8 +180,10 @@ pub(crate) struct Window<A: InWindow> {
     has_asking: bool,
     /// The routes at the build, and those of them that were others.
     built: Built,
-    /// The cover at the last commit.
-    cover_before: u16,
+    /// The routes outside the slots, but a default route.
+    outside: usize,
+    /// The cover, and the routes outside, at the last commit.
+    before: (u16, usize),
     /// Each slot that has changed since the last commit, and its word before.
     changed: Vec<(usize, u16)>,
     /// The slots that began or ceased to ask the inner engine.
@@ -218,7 +221,8 @@ impl<A: InWindow> Window<A> {
             extent,
             has_asking: false,
             built: Built::default(),
-            cover_before: 0,
+            outside: 0,
+            before: (0, 0),
             changed,
             turned,
         }
@@ -233,10 +237,13 @@ impl<A: InWindow> Window<A> {
             window.shorts.shrink_to_fit();
             window.longs.shrink_to_fit();
             window.has_asking = (0..window.slots()).any(|slot| window.asks(window.root[slot]));
+            window.outside = rib.iter().filter(|route| extent.is_outside(route.prefix)).count();
+            window.set_word_outside();
         }
         let others: Rib<A> = rib.iter().filter(|route| window.is_other(route.prefix)).collect();
         window.built = Built { routes: rib.len(), others: others.len() };
-        (window.changed, window.turned, window.cover_before) = (Vec::new(), Vec::new(), window.cover);
+        (window.changed, window.turned) = (Vec::new(), Vec::new());
+        window.before = (window.cover, window.outside);
         Ok((window, others))
     }
 
@@ -270,7 +277,7 @@ impl<A: InWindow> Part<A> for Window<A> {
 
     #[inline(always)]
     fn may_have(&self, address: A) -> bool {
-        self.slot(address) < self.slots()
+        self.slot(address) < self.slots() || self.root[self.slots()] != 0
     }
 
     #[inline(always)]
@@ -294,7 +301,7 @@ impl<A: InWindow> Part<A> for Window<A> {
         for &(_, before) in &changed {
             self.free(before);
         }
-        self.cover_before = self.cover;
+        self.before = (self.cover, self.outside);
         changed.len() as u64
     }
 

@@ -2,9 +2,9 @@
 //! engine has its routes there.
 
 use super::extent::Place;
-use super::node::NEXT_HOPS_MAX;
+use super::node::{COVER, NEXT_HOPS_MAX};
 use super::{InWindow, Window};
-use crate::{Change, Delta, Limit, Prefix, Rib};
+use crate::{Change, Delta, Limit, NextHop, Prefix, Rib};
 
 /// The other routes that are never too many, and the routes of which a table never has too few.
 const SMALL: usize = 1 << 8;
@@ -28,6 +28,11 @@ impl<A: InWindow> Window<A> {
             return None;
         }
         deltas.iter().try_for_each(|delta| self.repaint_one(rib, delta.prefix)).ok()?;
+        for delta in deltas.iter().filter(|delta| extent.is_outside(delta.prefix)) {
+            let (came, went) = (delta.after != NextHop::NONE, delta.before != NextHop::NONE);
+            self.outside = self.outside + usize::from(came) - usize::from(went);
+        }
+        self.set_word_outside();
         // The slots that have turned, each once: painted again with the same routes, one stays as
         // it is.
         self.turned.sort_unstable();
@@ -70,6 +75,14 @@ impl<A: InWindow> Window<A> {
         self.paint(rib, Prefix::containing(prefix.first(), prefix.len().min(extent.position)))
     }
 
+    /// Writes the word of the addresses outside the network.
+    pub(super) fn set_word_outside(&mut self) {
+        let (last, word) = (self.slots(), if self.outside == 0 { COVER } else { 0 });
+        if self.root[last] != word {
+            self.changed.push((last, std::mem::replace(&mut self.root[last], word)));
+        }
+    }
+
     /// Returns the next hop of the routes that cover the whole network.
     pub(super) fn cover_of(rib: &Rib<A>, network: Prefix<A>) -> u16 {
         rib.longest_cover(network).map_or(0, |route| route.next_hop.0 as u16)
@@ -87,7 +100,7 @@ impl<A: InWindow> Window<A> {
             let after = std::mem::replace(&mut self.root[slot], before);
             self.free(after);
         }
-        self.cover = self.cover_before;
+        (self.cover, self.outside) = self.before;
         self.turned.clear();
     }
 }

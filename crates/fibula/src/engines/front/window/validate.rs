@@ -69,9 +69,12 @@ impl<A: InWindow> Window<A> {
         if let Some(extent) = self.extent {
             self.check_nodes(extent, rib)?;
         }
-        let had = (self.root.len(), self.root.last(), self.cover_before, self.changed.len());
+        let had = (self.root.len(), self.root.last(), self.before, self.changed.len());
         let slots = self.extent.map_or(0, |extent| extent.slots());
-        if had != (slots + 1, Some(&0), self.cover, 0) {
+        let outside = |extent: Extent<A>| rib.iter().filter(|route| extent.is_outside(route.prefix)).count();
+        let outside = self.extent.map_or(0, outside);
+        let word = if self.extent.is_some() && outside == 0 { COVER } else { 0 };
+        if had != (slots + 1, Some(&word), (self.cover, outside), 0) {
             return Err(format!("the slots are {had:?}"));
         }
         let expected = rib.iter().filter(|route| self.is_other(route.prefix)).count();
