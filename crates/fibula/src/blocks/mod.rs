@@ -5,6 +5,7 @@
 
 pub mod chunks;
 pub mod entry;
+pub(crate) mod fallback;
 pub mod levels;
 pub mod linear_tree;
 pub mod parallel;

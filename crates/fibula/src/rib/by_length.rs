@@ -20,6 +20,11 @@ impl<A: Address> Rib<A> {
         OfLengths { rib: self, least: len, most: A::BITS }
     }
 
+    /// Returns the routes whose prefixes have one of these lengths.
+    pub(crate) fn of_lengths(&self, lengths: RangeInclusive<u8>) -> OfLengths<'_, A> {
+        OfLengths { rib: self, least: *lengths.start(), most: *lengths.end() }
+    }
+
     /// Returns the routes whose prefixes have at most `len` bits.
     pub(crate) fn at_most(&self, len: u8) -> OfLengths<'_, A> {
         OfLengths { rib: self, least: 0, most: len }

@@ -1,7 +1,7 @@
 //! [`in_rounds`]: a batch goes down a first tree by blocks. The addresses that have a second one
 //! wait until there is a block of them.
 
-use crate::blocks::pipeline::ask_ahead;
+use crate::blocks::pipeline::{BURST, ask_ahead};
 
 /// The addresses of each block at the end of a batch, the last of which is filled up.
 const SHORT_BLOCK: usize = 8;
@@ -122,6 +122,10 @@ pub fn in_rounds<const BLOCK: usize, const MOST: usize, A: Copy + Default, W, R:
             trees.finish(&mut waiting, addresses, next_hops);
         }
         done += BLOCK;
+    }
+    if let Some(block) = addresses[done..].first_chunk().filter(|_| BLOCK > BURST) {
+        trees.begin::<BURST>(block, BURST, done, next_hops, &mut waiting);
+        done += BURST;
     }
     for rest in addresses[done..].chunks(SHORT_BLOCK) {
         let mut block = [A::default(); SHORT_BLOCK];

@@ -83,11 +83,11 @@
 //! are stored once for the whole table.
 //!
 //! # Updates
-//! An update paints again, from the table, the /24s in which a changed prefix has addresses that no
-//! longer route fills. It finds or allocates the tile with those contents, and changes one word of
-//! the root. A tile is never
-//! written while anything refers to it. When a thirty-second of the tiles is unused, all tiles are
-//! renumbered.
+//! The default route is one word beside the table (`fallback`), whose change writes nothing else.
+//! Any other update paints again, from the table, the /24s in which a changed prefix has addresses
+//! that no longer route fills. It finds or allocates the tile with those contents, and changes one
+//! word of the root. A tile is never written while anything refers to it. When a thirty-second of
+//! the tiles is unused, all tiles are renumbered.
 //!
 //! Tiles of runs come in several sizes, so they are allocated as [parts of cache lines and whole
 //! lines](crate::blocks::chunks::Lines). A freed tile is joined with the free memory beside it.
@@ -168,6 +168,7 @@ pub(crate) use spans::Spans;
 pub(crate) use tiles::{Tiles, Whole};
 pub(crate) use view::MosaicView;
 
+use crate::blocks::fallback::Fallback;
 use crate::blocks::unique::Kept;
 use crate::engine::{
     About, Config, Engine, Estimate, Figure, Persistence, Share, Sharing, Survey, Update, Updates, Width,
@@ -257,6 +258,9 @@ const ROOT_BITS: u8 = 18;
 /// The slots of the root.
 const SLOTS: usize = 1 << ROOT_BITS;
 
+/// The length of the shortest prefix in tiles: all but the default route.
+const IN_TILES: u8 = 1;
+
 /// The length of the longest prefix that a tile tells apart.
 const TILE_END: u8 = 24;
 
@@ -273,6 +277,8 @@ pub(crate) struct Mosaic<W: Width, F: Tiles<B::Entry> = Whole<W>, B: Below<W> = 
     root: Root,
     tiles: Kept<F>,
     below: B,
+    /// The next hop of the default route, which is in no tile.
+    fallback: Fallback<W>,
     pages: Pages,
     /// Whether any answer equals the mark.
     answers_mark: bool,
@@ -307,14 +313,19 @@ impl<W: Width, F: Tiles<B::Entry>, B: Below<W>> Mosaic<W, F, B> {
         self.below.show_in(&mut self.view.below);
     }
 
-    /// Returns a table without routes.
-    fn empty(pages: Pages) -> Self {
+    /// Returns a table of no routes but a default route.
+    fn empty(fallback: Fallback<W>, pages: Pages) -> Self {
         let mut tiles = Kept::<F>::new(pages).unsettled();
         let nowhere = tiles.insert(&F::pack(&[B::Entry::default(); TILE]));
         tiles.retain(nowhere, SLOTS as u32 - 1);
         let (root, below) = (Root::filled(nowhere, pages), B::new(pages));
-        let view = MosaicView { root: root.view(), tiles: tiles.view(), below: below.view() };
-        Self { view, root, tiles, below, pages, answers_mark: false }
+        let view = MosaicView {
+            root: root.view(),
+            tiles: tiles.view(),
+            below: below.view(),
+            fallback: fallback.view(),
+        };
+        Self { view, root, tiles, below, fallback, pages, answers_mark: false }
     }
 
     /// Returns the tile of `slot`.
@@ -360,7 +371,7 @@ impl<W: Width, F: Tiles<B::Entry>, B: Below<W>> Mosaic<W, F, B> {
     fn has_room(&self, prefixes: &[Prefix<u32>], deltas: &[Delta<u32>]) -> bool {
         let slots = |prefix: &Prefix<u32>| SLOTS >> prefix.len().min(ROOT_BITS);
         let slots: usize = prefixes.iter().map(slots).sum();
-        let is_mark = |delta: &Delta<u32>| delta.after.0 == B::MARK;
+        let is_mark = |delta: &Delta<u32>| delta.after.0 == B::MARK && delta.prefix.len() >= IN_TILES;
         let longer = deltas.iter().filter(|delta| delta.prefix.len() > TILE_END).count();
         self.tiles.room() > slots + 1
             && !self.tiles.is_wasteful()
@@ -397,12 +408,14 @@ impl<W: Width, F: Tiles<B::Entry>, B: Below<W>> Engine<u32> for Mosaic<W, F, B> 
 
     fn apply(&mut self, rib: &Rib<u32>, deltas: &[Delta<u32>]) -> Update {
         let whole = |prefix: Prefix<u32>| Prefix::containing(prefix.first(), prefix.len().min(TILE_END));
-        let prefixes = Prefix::outermost(deltas.iter().map(|delta| whole(delta.prefix)));
+        let in_tiles = deltas.iter().map(|delta| delta.prefix).filter(|prefix| prefix.len() >= IN_TILES);
+        let prefixes = Prefix::outermost(in_tiles.map(whole));
         let shared = self.tiles.is_shared();
         if shared && !self.has_room(&prefixes, deltas) {
             return Update::Rebuild;
         }
         let cost = Touched::by(rib, deltas).paint(self, rib, &prefixes);
+        self.fallback.follow(rib);
         if !shared {
             let blocks = self.below.is_sparse().then(|| self.below.compact()).flatten();
             if blocks.is_some() || self.tiles.is_sparse() {

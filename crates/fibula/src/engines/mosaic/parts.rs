@@ -4,7 +4,8 @@
 use super::below::Below;
 use super::brush::Brush;
 use super::tiles::Tiles;
-use super::{Mosaic, slot_of};
+use super::{IN_TILES, Mosaic, slot_of};
+use crate::blocks::fallback::Fallback;
 use crate::blocks::parallel::in_parallel;
 use crate::engine::Width;
 use crate::memory::Pages;
@@ -20,17 +21,18 @@ const LEAST_ROUTES: usize = 1 << 16;
 impl<W: Width, F: Tiles<B::Entry>, B: Below<W>> Mosaic<W, F, B> {
     /// Returns the painted table. The numbers of its tiles have holes.
     pub(super) fn painted(rib: &Rib<u32>, pages: Pages) -> Self {
-        let mut engine = Self::empty(pages);
+        let mut engine = Self::empty(Fallback::of(rib), pages);
+        let routes = rib.at_least(IN_TILES);
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         if cores == 1 || rib.len() < LEAST_ROUTES {
-            Brush::of(&mut engine).paint(rib.ranges());
+            Brush::of(&mut engine).paint(routes.ranges());
             return engine;
         }
         let part = |number: u32| Prefix::containing(number << (u32::BITS - u32::from(PART_LEN)), PART_LEN);
         let parts: Vec<Prefix<u32>> = (0..1 << PART_LEN).map(part).collect();
         let pieces = in_parallel(&parts, |&part| {
-            let mut piece = Self::empty(Pages::Small);
-            Brush::of(&mut piece).paint(rib.ranges_within(part));
+            let mut piece = Self::empty(Fallback::of(rib), Pages::Small);
+            Brush::of(&mut piece).paint(routes.ranges_within(part));
             piece
         });
         for (&part, piece) in parts.iter().zip(&pieces) {

@@ -5,6 +5,7 @@ use super::root::{Root, RootView};
 use super::tiles::Tiles;
 use super::{Mosaic, MosaicView, SLOTS};
 use crate::Error;
+use crate::blocks::fallback::FallbackView;
 use crate::engine::{Config, Persist, Width};
 use crate::memory::WordsView;
 use crate::sections::{SectionWriter, Sections};
@@ -20,6 +21,7 @@ impl<W: Width, F: Tiles<B::Entry>, B: Below<W>> Persist<u32> for Mosaic<W, F, B>
         }
         sections.made("tiles", &self.tiles.to_vec());
         self.below.save(sections);
+        self.fallback.save(sections);
     }
 
     fn open(sections: &Sections<'_>, config: &Config) -> Result<MosaicView<W, F, B>, Error> {
@@ -29,6 +31,7 @@ impl<W: Width, F: Tiles<B::Entry>, B: Below<W>> Persist<u32> for Mosaic<W, F, B>
             RootView::Wide(WordsView::holding(sections.array_of(WIDE, SLOTS)?))
         };
         let tiles = WordsView::holding(sections.array("tiles")?);
-        Ok(MosaicView { root, tiles, below: B::open(sections, config)? })
+        let fallback = FallbackView::open(sections)?;
+        Ok(MosaicView { root, tiles, below: B::open(sections, config)?, fallback })
     }
 }

@@ -3,8 +3,9 @@
 
 use super::below::Below as _;
 use super::*;
+use crate::arch::Scalar;
 use crate::blocks::unique::Form;
-use crate::engine::{Lookup as _, Meter};
+use crate::engine::{Cost, Lookup as _, Meter};
 use crate::memory::Shareable;
 use crate::rib::Range;
 use crate::testing::{ViaView, apply, rib};
@@ -185,10 +186,33 @@ fn what_cannot_be_told_from_a_mark_is_not_shared() {
     let mut rib = rib(&[("10.0.0.0/8", 254)]);
     let mut engine: Mosaic<u8> = build(&rib);
     let view = engine.share().unwrap();
-    let delta = rib.insert(Prefix::ALL, NextHop(255)).unwrap();
+    let delta = rib.insert(Prefix::containing(0, 1), NextHop(255)).unwrap();
     assert_eq!(engine.apply(&rib, &[delta]), Update::Rebuild);
     assert_eq!((view.lookup(0), view.lookup(0x0A00_0000)), (0, 254));
     assert!(build::<u8>(&rib).share().is_none());
+}
+
+/// Adds routes that together cover all addresses.
+fn cover_all(rib: &mut Rib<u32>) -> Vec<Delta<u32>> {
+    let halves = [0, 1 << 31].map(|first| Prefix::containing(first, 1));
+    halves.into_iter().filter_map(|half| rib.insert(half, NextHop(9))).collect()
+}
+
+#[test]
+fn a_default_route_comes_and_goes_in_one_word() {
+    let mut rib = rib(&EXAMPLE);
+    let mut engine: Mosaic<u8> = build(&rib);
+    let view = engine.share().unwrap();
+    let before = engine.root.get(0);
+    for next_hop in [7, 255, 0] {
+        let delta = rib.set(Prefix::ALL, NextHop(next_hop)).unwrap();
+        assert_eq!(engine.apply(&rib, &[delta]), Update::Applied(Cost::default()));
+        let (mut found, right) = ([9; 40], next_hop as u8);
+        view.lookup_batch(Scalar, &[0; 40], &mut found);
+        assert_eq!((found, view.lookup(0), engine.root.get(0)), ([right; 40], right, before));
+        assert_eq!(view.lookup(0x0A00_0000), 1);
+        engine.validate(&rib).unwrap();
+    }
 }
 
 #[test]
@@ -210,8 +234,8 @@ fn a_shared_table_asks_for_a_rebuild_when_there_is_no_room_or_far_too_much() {
 
     let mut engine: Mosaic<u32> = build(&rib);
     let view = engine.share().unwrap();
-    let delta = rib.insert(Prefix::ALL, NextHop(9)).unwrap();
-    assert_eq!((engine.apply(&rib, &[delta]), view.lookup(0)), (Update::Rebuild, 0));
+    let deltas = cover_all(&mut rib);
+    assert_eq!((engine.apply(&rib, &deltas), view.lookup(0)), (Update::Rebuild, 0));
 }
 
 #[test]
@@ -294,8 +318,8 @@ fn a_view_of_runs_follows_until_there_is_no_room() {
     let tile = Runs::<u16>::read(&view.tiles[number as usize * Runs::<u16>::UNIT..]);
     assert_eq!(Runs::<u16>::unpack(&tile), before); // a reader may still use it
     engine.validate(&rib).unwrap();
-    let delta = rib.insert(Prefix::ALL, NextHop(9)).unwrap();
-    assert_eq!((engine.apply(&rib, &[delta]), view.lookup(0)), (Update::Rebuild, 0));
+    let deltas = cover_all(&mut rib);
+    assert_eq!((engine.apply(&rib, &deltas), view.lookup(0)), (Update::Rebuild, 0));
 }
 
 /// Counts the words that are read.

@@ -11,6 +11,7 @@ impl<W: Width, F: Tiles<B::Entry>, B: Below<W>> Mosaic<W, F, B> {
     /// contradiction in the bookkeeping.
     pub(super) fn contradiction(&self, rib: &Rib<u32>) -> Result<(), String> {
         let fresh = Self::build(rib, &Config::default()).map_err(|error: Error| error.to_string())?;
+        self.fallback.validate(rib)?;
         self.tiles.validate()?;
         let mut references = vec![0; self.tiles.numbers()];
         let mut equal = None;

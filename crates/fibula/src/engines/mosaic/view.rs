@@ -11,6 +11,7 @@ use super::root::{self, RootView, TileNumber};
 use super::tiles::Tiles;
 use super::{SLOTS, place_of, slot_of};
 use crate::arch::{Isa, prefetch};
+use crate::blocks::fallback::FallbackView;
 use crate::blocks::pipeline::{self, Stages, for_each_set};
 use crate::engine::{Lookup, Meter, Unmetered, Width};
 use crate::memory::{Published, WordsView};
@@ -21,11 +22,13 @@ pub(crate) struct MosaicView<W: Width, F: Tiles<B::Entry> = super::Whole<W>, B: 
     pub(super) root: RootView,
     pub(super) tiles: WordsView<F::Word>,
     pub(super) below: B::View,
+    pub(super) fallback: FallbackView<W>,
 }
 
 impl<W: Width, F: Tiles<B::Entry>, B: Below<W>> Clone for MosaicView<W, F, B> {
     fn clone(&self) -> Self {
-        Self { root: self.root.clone(), tiles: self.tiles.clone(), below: self.below.clone() }
+        let Self { root, tiles, below, fallback } = self;
+        Self { root: root.clone(), tiles: tiles.clone(), below: below.clone(), fallback: fallback.clone() }
     }
 }
 
@@ -50,15 +53,17 @@ impl<W: Width, F: Tiles<B::Entry>, B: Below<W>> Lookup<u32> for MosaicView<W, F,
 
     #[inline(always)]
     fn lookup_metered<M: Meter>(&self, address: u32, meter: &mut M) -> W {
-        match &self.root {
+        let answer = match &self.root {
             RootView::Narrow(root) => self.lookup_one::<u16>(root::sized(root), address, meter),
             RootView::Wide(root) => self.lookup_one::<u32>(root::sized(root), address, meter),
-        }
+        };
+        self.fallback.answer(answer, meter)
     }
 
     #[inline(always)]
     fn lookup_batch<I: Isa>(&self, _: I, addresses: &[u32], next_hops: &mut [W]) {
         self.lookup_blocks(addresses, next_hops);
+        self.fallback.fill(next_hops);
     }
 }
 

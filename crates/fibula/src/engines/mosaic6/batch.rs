@@ -346,5 +346,6 @@ impl<W: Width> Mosaic6View<W> {
                 dispatch(isa.level(), Beyond { longer, noted, addresses, next_hops });
             }
         }
+        self.fallback.fill(next_hops);
     }
 }

@@ -76,8 +76,8 @@
 //! other threads read.
 //!
 //! A short prefix spans many nodes. Their arrays stay as they are: only the buckets and answers
-//! below are written again, and a node is planned only where a bucket no longer holds it. So the
-//! default route comes and goes in the time of a walk over the table.
+//! below are written again, and a node is planned only where a bucket no longer holds it. The
+//! default route is one word beside the table (`fallback`), and its change writes nothing else.
 //!
 //! The intervals outside the changed prefix are copied from the old bucket; only those inside it
 //! come from the table. A new bucket goes where its slots fit best. An array whose words all have
@@ -147,6 +147,7 @@ mod word;
 pub(crate) use view::Mosaic6View;
 
 use super::terrace::{self, TerraceView};
+use crate::blocks::fallback::Fallback;
 use crate::blocks::linear_tree::CHILDREN;
 use crate::engine::{
     About, Config, Cost, Engine, Estimate, Figure, LimitInfo, Persistence, Share, Sharing, Update, Updates,
@@ -191,6 +192,9 @@ pub(crate) const ABOUT: About = About {
 /// The bits that choose a slot of the root.
 const ROOT_BITS: u8 = 16;
 
+/// The length of the shortest prefixes that the trie keeps: all but the default route.
+const FIRST_LEVEL: u8 = 1;
+
 /// The length of the longest prefixes that the trie keeps.
 const LAST_LEVEL: u8 = 48;
 
@@ -215,6 +219,8 @@ pub(crate) struct Mosaic6<W: Width> {
     root: Words<u32>,
     /// Arrays, buckets, and the answers of addresses beside routes longer than /48.
     blocks: Blocks<W>,
+    /// The next hop of the default route, which is in no word.
+    fallback: Fallback<W>,
     /// The bookkeeping of the root slots that have blocks.
     bookkeeping: BTreeMap<usize, SlotRecord>,
     pages: Pages,
@@ -230,9 +236,10 @@ impl<W: Width> Mosaic6<W> {
         let longer = Arc::new(TerraceView::build_at_most(terrace::LINES_MAX, longer, pages)?);
         let root = Words::filled(no_route, 1 << ROOT_BITS, pages);
         let blocks = Blocks::new(cells_max, pages);
-        let view = Mosaic6View::of(root.view(), &blocks, longer);
-        let mut engine =
-            Self { view, root, blocks, bookkeeping: BTreeMap::new(), pages, cost: Cost::default() };
+        let fallback = Fallback::of(rib);
+        let view = Mosaic6View::of(root.view(), &blocks, longer, fallback.view());
+        let (bookkeeping, cost) = (BTreeMap::new(), Cost::default());
+        let mut engine = Self { view, root, blocks, fallback, bookkeeping, pages, cost };
         let segments = Segments::of(rib, Prefix::ALL);
         let mut nodes = segments.below(segments.node(0));
         for slot in 0..1 << ROOT_BITS {
@@ -258,6 +265,7 @@ impl<W: Width> Engine<u128> for Mosaic6<W> {
 
     fn apply(&mut self, rib: &Rib<u128>, deltas: &[Delta<u128>]) -> Update {
         let update = self.follow(rib, deltas);
+        self.fallback.follow(rib);
         self.blocks.show_in(&mut self.view);
         update
     }

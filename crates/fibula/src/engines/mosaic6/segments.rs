@@ -1,7 +1,7 @@
 //! A table as intervals of whole /48s, from which the trie is built.
 
-use super::LAST_LEVEL;
 use super::word::ANSWER;
+use super::{FIRST_LEVEL, LAST_LEVEL};
 use crate::{Address, Prefix, Rib};
 
 /// Intervals of /48s in order, with different answers in neighbours, from the first address of some
@@ -21,7 +21,7 @@ impl Segments {
     /// not counting those past the first few of a /48, and one longest match.
     pub(super) fn of(rib: &Rib<u128>, within: Prefix<u128>) -> Self {
         let mut segments = Self::default();
-        for range in rib.at_most(LAST_LEVEL).ranges_within(within) {
+        for range in rib.of_lengths(FIRST_LEVEL..=LAST_LEVEL).ranges_within(within) {
             segments.push(number(range.first), ANSWER | range.next_hop.0);
         }
         segments.noting(rib, within)

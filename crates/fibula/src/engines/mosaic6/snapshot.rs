@@ -4,6 +4,7 @@
 use super::word::as_array;
 use super::{Mosaic6, Mosaic6View, ROOT_BITS};
 use crate::Error;
+use crate::blocks::fallback::FallbackView;
 use crate::blocks::levels::check_levels;
 use crate::engine::{Config, Persist, Width};
 use crate::engines::terrace::{Names, TerraceView};
@@ -22,6 +23,7 @@ impl<W: Width> Persist<u128> for Mosaic6<W> {
         sections.made(ARRAYS, &self.blocks.arrays.to_vec());
         sections.made("lines", &self.blocks.lines.to_vec());
         self.view.longer.save_as(LONGER, sections);
+        self.fallback.save(sections);
     }
 
     fn open(sections: &Sections<'_>, _: &Config) -> Result<Mosaic6View<W>, Error> {
@@ -30,6 +32,7 @@ impl<W: Width> Persist<u128> for Mosaic6<W> {
             arrays: WordsView::holding(sections.array(ARRAYS)?),
             lines: WordsView::holding(sections.array("lines")?),
             longer: Arc::new(TerraceView::open_as(LONGER, sections)?),
+            fallback: FallbackView::open(sections)?,
         };
         view.check_levels()?;
         Ok(view)

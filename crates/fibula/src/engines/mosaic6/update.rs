@@ -7,7 +7,7 @@ use super::lines::slots;
 use super::plan::fits_bucket;
 use super::segments::{Node, Segments, number, number_past};
 use super::word::{ANSWER, CELLS_MAX, Word, array_cells, as_array};
-use super::{LAST_LEVEL, Mosaic6, ROOT_BITS, STEPS};
+use super::{FIRST_LEVEL, LAST_LEVEL, Mosaic6, ROOT_BITS, STEPS};
 use crate::engine::{Cost, Update, Width};
 use crate::engines::terrace::{self, TerraceView};
 use crate::rib::OfLengths;
@@ -70,7 +70,7 @@ impl<W: Width> Mosaic6<W> {
         if longer().next().is_some() && self.follow_longer(rib.at_least(LAST_LEVEL + 1), longer()).is_err() {
             return Update::Rebuild;
         }
-        for delta in deltas {
+        for delta in deltas.iter().filter(|delta| delta.prefix.len() >= FIRST_LEVEL) {
             let is_longer = delta.prefix.len() > LAST_LEVEL;
             let followed = if is_longer { self.mark(rib, delta) } else { self.follow_cover(rib, delta) };
             if followed.is_err() {

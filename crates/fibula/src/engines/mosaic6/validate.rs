@@ -23,6 +23,7 @@ impl<W: Width> Mosaic6<W> {
     /// once. Each answer is the table's, and each bucket holds just the bounds of its node. No used
     /// block is left out, and the bookkeeping of the root slots is right.
     pub(super) fn check(&self, rib: &Rib<u128>) -> Result<(), String> {
+        self.fallback.validate(rib)?;
         self.blocks.arrays.validate()?;
         self.blocks.lines.validate()?;
         let segments = Segments::of(rib, Prefix::ALL);

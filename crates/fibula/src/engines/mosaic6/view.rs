@@ -6,6 +6,7 @@ use super::blocks::Blocks;
 use super::lines::{answers, elements, slots};
 use super::word::{Cell, Spot, Word, as_array, start, step};
 use crate::arch::{Isa, Scalar};
+use crate::blocks::fallback::FallbackView;
 use crate::engine::{Lookup, Meter, Unmetered, Width};
 use crate::engines::terrace::TerraceView;
 use crate::memory::{Published, WordsView, flattened};
@@ -26,11 +27,17 @@ pub(crate) struct Mosaic6View<W: Width> {
     pub(super) lines: WordsView<W>,
     /// The routes of 49 to 128 bits, which do not change while the table is shared.
     pub(super) longer: Arc<TerraceView<W>>,
+    pub(super) fallback: FallbackView<W>,
 }
 
 impl<W: Width> Mosaic6View<W> {
-    pub(super) fn of(root: WordsView<u32>, blocks: &Blocks<W>, longer: Arc<TerraceView<W>>) -> Self {
-        Self { root, arrays: blocks.arrays.view(), lines: blocks.lines.view(), longer }
+    pub(super) fn of(
+        root: WordsView<u32>,
+        blocks: &Blocks<W>,
+        longer: Arc<TerraceView<W>>,
+        fallback: FallbackView<W>,
+    ) -> Self {
+        Self { root, arrays: blocks.arrays.view(), lines: blocks.lines.view(), longer, fallback }
     }
 
     /// Returns the elements of `line`.
@@ -87,12 +94,13 @@ impl<W: Width> Lookup<u128> for Mosaic6View<W> {
 
     #[inline(always)]
     fn lookup_metered<M: Meter>(&self, address: u128, meter: &mut M) -> W {
-        self.one(Scalar, address, meter)
+        let answer = self.one(Scalar, address, meter);
+        self.fallback.answer(answer, meter)
     }
 
     #[inline(always)]
     fn lookup_on<I: Isa>(&self, isa: I, address: u128) -> W {
-        self.one(isa, address, &mut Unmetered)
+        self.fallback.answer(self.one(isa, address, &mut Unmetered), &mut Unmetered)
     }
 
     #[inline(always)]
