@@ -114,7 +114,7 @@ impl Arguments {
             threads: self.threads.iter().map(|&threads| threads.into()).collect(),
             sharing: self.model.map(|model| (model, self.order)),
             passes: self.passes.into(),
-            batch: self.in_batches.batch(),
+            batches: self.in_batches.batches(),
             polluted: self.pollute.clone(),
             ..BenchOptions::default()
         }

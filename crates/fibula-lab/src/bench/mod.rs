@@ -38,7 +38,7 @@ use fibula::engine::{BEST, Config, Entry, WidthBits};
 use fibula::memory::Pages;
 use fibula::{Address, Fib, Rib};
 use fibula_engines::parallel::{Model, Order};
-use runner::{Passes, Runner};
+use runner::{Passes, Round, Runner};
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
@@ -92,9 +92,9 @@ pub struct BenchOptions {
     /// The bytes of another working set that each thread walks before each batch. Each makes its
     /// own rows. Empty: none is walked. Threads that share the addresses cannot have one.
     pub polluted: Vec<usize>,
-    /// Addresses handed over in one call. The default (16,384) keeps a batch's addresses and
-    /// answers in the core's own cache. It is a choice, not a measured optimum.
-    pub batch: usize,
+    /// The numbers of addresses handed over in one call; each makes its own rows. The default
+    /// (16,384) keeps a batch's addresses and answers in the core's own cache.
+    pub batches: Vec<usize>,
     /// How threads share the addresses; `None` for one contiguous part each.
     pub sharing: Option<(Model, Order)>,
     /// Timed passes; at least 5 for a useful median.
@@ -111,7 +111,7 @@ impl Default for BenchOptions {
         Self {
             threads: vec![1],
             polluted: Vec::new(),
-            batch: 16_384,
+            batches: vec![16_384],
             sharing: None,
             passes: 9,
             check: 1 << 20,
@@ -176,7 +176,7 @@ impl<'w, A: Address> Race<'w, A> {
         progress: &mut dyn FnMut(usize, usize),
     ) -> Result<BenchReport, Error> {
         let cores = pass::cores();
-        if options.batch == 0 || options.passes == 0 || options.threads.contains(&0) {
+        if options.batches.contains(&0) || options.passes == 0 || options.threads.contains(&0) {
             return Err(Error::usage("threads, batch and passes are at least 1"));
         }
         if let Some((model @ (Model::RoundRobin | Model::ByBatch), _)) = options.sharing
@@ -205,7 +205,8 @@ impl<'w, A: Address> Race<'w, A> {
                 return Err(Error::usage(format!("{specification}: {what}")));
             }
             let row = self.blank_row(contender, &fib, build_ms, options);
-            let tally = self.check(&fib, options.batch);
+            let tallies = options.batches.iter().map(|&batch| self.check(&fib, batch));
+            let tally = tallies.reduce(Tally::merge).unwrap_or_else(Tally::new);
             if tally.mismatches > 0 {
                 report.wrong.extend(tally.shown(&row.engine, contender.isa.name()));
                 for &threads in &options.threads {
@@ -217,9 +218,12 @@ impl<'w, A: Address> Race<'w, A> {
             runners.push(Runner::new(contender, fib, row)?);
         }
         let polluted = if options.polluted.is_empty() { &[0][..] } else { &options.polluted };
-        let threads = options.threads.iter();
-        let rounds: Vec<(usize, usize)> =
-            threads.flat_map(|&threads| polluted.iter().map(move |&bytes| (threads, bytes))).collect();
+        let mut rounds = Vec::new();
+        for &threads in &options.threads {
+            for &batch in &options.batches {
+                rounds.extend(polluted.iter().map(|&polluted| Round { threads, batch, polluted }));
+            }
+        }
         let passes = rounds.len() * (options.passes + 1);
         for (number, &round) in rounds.iter().enumerate() {
             let mut each_pass = |pass| progress(number * (options.passes + 1) + pass, passes);
@@ -229,18 +233,17 @@ impl<'w, A: Address> Race<'w, A> {
         Ok(report)
     }
 
-    /// Runs all passes at one number of threads, each of which walks a working set of `polluted`
-    /// bytes before each batch: a warm-up, then the timed passes.
+    /// Runs all passes of a round: a warm-up, then the timed ones.
     fn round(
         &self,
         runners: &mut [Runner<A>],
-        (threads, polluted): (usize, usize),
+        round: Round,
         options: &BenchOptions,
         cores: &[CoreId],
         each_pass: &mut dyn FnMut(usize),
         wrong: &mut Vec<Mismatch>,
     ) -> Vec<BenchRow> {
-        let addresses = self.workload.addresses;
+        let (addresses, threads) = (self.workload.addresses, round.threads);
         // Threads that share the addresses have all of them in one part.
         let part =
             if options.sharing.is_some() { addresses.len() } else { addresses.len().div_ceil(threads) };
@@ -254,7 +257,7 @@ impl<'w, A: Address> Race<'w, A> {
             }
         }
         let mut tallies = Vec::new();
-        let passes = Passes { parts: &parts, uniform: &uniform, threads, polluted, options, cores };
+        let passes = Passes { parts: &parts, uniform: &uniform, round, options, cores };
         for pass in 0..=options.passes {
             each_pass(pass);
             for runner in runners.iter_mut() {
@@ -330,7 +333,7 @@ impl<'w, A: Address> Race<'w, A> {
             trace: self.workload.trace.into(),
             addresses: self.workload.addresses.len() as u64,
             threads: 0,
-            batch: options.batch as u64,
+            batch: options.batches.first().copied().unwrap_or_default() as u64,
             polluted: None,
             isa: isa.name().into(),
             huge_pages: *pages == Pages::Huge,
@@ -394,7 +397,7 @@ mod tests {
         let options = BenchOptions {
             passes: 5,
             threads: vec![threads],
-            batch: 100,
+            batches: vec![100, 7],
             sharing,
             ..BenchOptions::default()
         };
@@ -407,6 +410,7 @@ mod tests {
             let report = run(Some((model, Order::Kept)), "tree-bitmap", 2).unwrap();
             let row = &report.rows[0];
             assert_eq!((row.threads, row.addresses, row.mismatches, row.checked), (2, 2000, 0, 2000));
+            assert_eq!(report.rows.iter().map(|row| row.batch).collect::<Vec<_>>(), [100, 7]);
             assert_eq!((row.model.as_deref(), row.order.as_deref()), (Some(model.name()), Some("kept")));
             assert!(row.mlps.unwrap() > 0.0);
         }
@@ -420,8 +424,13 @@ mod tests {
         let addresses: Vec<u32> = (0..2000).map(|at| 0xC000_0180 + at).collect();
         let workload = Workload { table: "one route", rib: &rib, trace: "sequential", addresses: &addresses };
         let polluted = vec![0, 1 << 16];
-        let options =
-            BenchOptions { passes: 5, threads: vec![1, 2], batch: 100, polluted, ..BenchOptions::default() };
+        let options = BenchOptions {
+            passes: 5,
+            threads: vec![1, 2],
+            batches: vec![100],
+            polluted,
+            ..BenchOptions::default()
+        };
         let report = bench(all(), &[Contender::new("dir24-8")], workload, &options).unwrap();
         let rows: Vec<_> =
             report.rows.iter().map(|row| (row.threads, row.polluted, row.mismatches)).collect();

@@ -26,15 +26,23 @@ pub(super) struct Runner<A: Address> {
     ns_single: Vec<f64>,
 }
 
+/// What all passes of a round have in common.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Round {
+    pub(super) threads: usize,
+    /// The addresses of a call.
+    pub(super) batch: usize,
+    /// The bytes of another working set that each thread walks before each call.
+    pub(super) polluted: usize,
+}
+
 /// The arguments that the passes of a round share.
 pub(super) struct Passes<'p, A> {
     /// The addresses: one part per thread, or one part of all where threads share them.
     pub(super) parts: &'p [&'p [A]],
     /// The same number of random addresses, for the ceiling.
     pub(super) uniform: &'p [&'p [A]],
-    pub(super) threads: usize,
-    /// The bytes of each thread's other working set.
-    pub(super) polluted: usize,
+    pub(super) round: Round,
     pub(super) options: &'p BenchOptions,
     pub(super) cores: &'p [CoreId],
 }
@@ -69,16 +77,16 @@ impl<A: Address> Runner<A> {
 
     /// Runs one pass of the engine over its addresses, or of its ceiling over random ones.
     fn pass(&self, fib: &Fib<A>, passes: &Passes<'_, A>, own: bool, answers: &mut Answers) -> Duration {
-        let &Passes { parts, uniform, threads, polluted, options, cores } = passes;
+        let &Passes { parts, uniform, round: Round { threads, batch, polluted }, options, cores } = passes;
         let parts = if own { parts } else { uniform };
         // The ceiling cannot be cut into stages, and its threads have to share the addresses too.
         if let Some((model, order)) = options.sharing {
             let model = if own || !model.is_pipeline() { model } else { Model::Own };
-            let parallel = Parallel { threads, model, order, chunk: options.batch };
+            let parallel = Parallel { threads, model, order, chunk: batch };
             let addresses = &parts[0][..parts[0].len().min(self.streamed)];
             return pass::shared(fib, &parallel, addresses, answers, cores);
         }
-        let (streamed, batch) = (self.streamed, options.batch);
+        let streamed = self.streamed;
         pass::pass(fib, parts, answers, &Streaming { streamed, batch, polluted, cores })
     }
 
@@ -128,7 +136,8 @@ impl<A: Address> Runner<A> {
         let row = BenchRow {
             addresses: self.lookups(passes.parts) as u64,
             threads: threads as u64,
-            polluted: (!passes.options.polluted.is_empty()).then_some(passes.polluted as u64),
+            batch: passes.round.batch as u64,
+            polluted: (!passes.options.polluted.is_empty()).then_some(passes.round.polluted as u64),
             mismatches,
             ..self.row.clone()
         };

@@ -33,8 +33,8 @@ impl Kind {
     /// Returns the most time that one change may take.
     pub(super) fn bound(self) -> Duration {
         match self {
-            Self::ShortCovers | Self::DefaultRoute => Duration::from_millis(50),
-            Self::LongCovers | Self::Densest | Self::Random => Duration::from_millis(1),
+            Self::ShortCovers => Duration::from_millis(50),
+            Self::DefaultRoute | Self::LongCovers | Self::Densest | Self::Random => Duration::from_millis(1),
         }
     }
 }

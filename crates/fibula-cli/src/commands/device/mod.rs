@@ -14,7 +14,9 @@ pub(crate) use enabled::{Card, ENGINES, Key, on_processor, refusal, rows};
 
 use clap::{Args, ValueEnum};
 use fibula::Address;
-use fibula_lab::bench::BenchOptions;
+
+/// The default number of addresses of a batch.
+const LONG: usize = 16_384;
 
 /// The default number of addresses of a batch on a card.
 const BATCH: u32 = 1 << 20;
@@ -29,12 +31,12 @@ pub(crate) struct OnDevice {
 }
 
 /// Where lookups run, for commands that hand them over in batches.
-#[derive(Clone, Copy, Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub(crate) struct InBatches {
-    /// How many addresses are handed over in one call; threads share chunks of this size [default:
-    /// 16384, on a card 1048576]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    batch: Option<u32>,
+    /// How many addresses are handed over in one call, one row each; threads share chunks of this
+    /// size [default: bench 32,256,16384, other commands 16384, a card 1048576]
+    #[arg(long, value_delimiter = ',', value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    batch: Vec<u32>,
     #[command(flatten)]
     on_device: OnDevice,
     /// How many batches are on a card at once
@@ -44,13 +46,20 @@ pub(crate) struct InBatches {
 
 impl InBatches {
     /// As [`OnDevice::open`].
-    pub(crate) fn open(self) -> anyhow::Result<Option<Card>> {
-        self.on_device.open(self.batch, self.streams.into())
+    pub(crate) fn open(&self) -> anyhow::Result<Option<Card>> {
+        self.on_device.open(self.batch.first().copied(), self.streams.into())
     }
 
     /// Returns the addresses of a batch on the processor.
-    pub(crate) fn batch(self) -> usize {
-        self.batch.map_or_else(|| BenchOptions::default().batch, |batch| batch as usize)
+    pub(crate) fn batch(&self) -> usize {
+        self.batch.first().map_or(LONG, |&batch| batch as usize)
+    }
+
+    /// Returns the numbers of addresses of the calls to measure on the processor: those of a burst
+    /// of packets, of a vector of them, and of a column.
+    pub(crate) fn batches(&self) -> Vec<usize> {
+        let given: Vec<usize> = self.batch.iter().map(|&batch| batch as usize).collect();
+        if given.is_empty() { vec![32, 256, LONG] } else { given }
     }
 }
 
