@@ -54,17 +54,19 @@
 
 mod attached;
 mod gatherer;
-pub(crate) mod quiescent;
+pub(crate) mod handover;
+mod quiescent;
 mod sync;
 #[cfg(test)]
 mod tests;
-pub(crate) mod waiting;
+mod waiting;
 
 use crate::View;
 use crate::memory::Memory;
 use crate::{Address, Applied, Change, Error, ErrorKind, Fib, Rib};
 use attached::{Attached, Published};
 pub use gatherer::Gatherer;
+pub use handover::ReaderOf;
 use quiescent::Subscriber;
 use std::ops::Deref;
 use std::sync::Arc;

@@ -4,6 +4,7 @@ mod formats;
 mod live;
 mod model;
 mod ownership;
+mod panics;
 
 use fibula::{IpPrefix, Table};
 use std::net::IpAddr;
