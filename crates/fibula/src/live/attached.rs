@@ -92,6 +92,14 @@ struct DoubleBuffered<A: Address> {
     is_built: bool,
 }
 
+impl<A: Address> DoubleBuffered<A> {
+    /// Notes what the table has missed that is about to be replaced.
+    fn fall_behind(&mut self, deltas: &[Delta<A>]) {
+        self.behind.clear();
+        self.behind.extend_from_slice(deltas);
+    }
+}
+
 impl<A: Address> Way<A> {
     /// Returns the way of a table that readers cannot share.
     fn by_copies(fib: &Fib<A>) -> Self {
@@ -238,29 +246,52 @@ impl<A: Address> Attached<A> {
         }
     }
 
-    /// Publishes what was prepared by `deltas`. A table that was built goes on in the way of its
-    /// engine, which may be another than before.
+    /// Publishes what was prepared by `deltas`.
     pub(super) fn publish(&mut self, deltas: &[Delta<A>]) {
-        let (next, is_built) = match &mut self.way {
-            Way::InPlace { .. } => return,
-            Way::Rebuilt { next, .. } => (next.take(), true),
-            Way::DoubleBuffered(twice) => (twice.next.take(), twice.is_built),
-        };
-        let Some(mut next) = next else { return };
-        if is_built && let Some(view) = next.share() {
-            self.published.publish(Published::shared(view, &next));
+        match &mut self.way {
+            Way::InPlace { .. } => {}
+            Way::Rebuilt { next, .. } => {
+                if let Some(next) = next.take() {
+                    self.publish_built(next, deltas);
+                }
+            }
+            Way::DoubleBuffered(twice) => {
+                let Some(next) = twice.next.take() else { return };
+                if twice.is_built {
+                    self.publish_built(next, deltas);
+                } else {
+                    twice.fall_behind(deltas);
+                    self.published.publish(Published::whole(next));
+                }
+            }
+        }
+    }
+
+    /// Compiles another table in the same way, which nobody sees before
+    /// [`publish_built`](Self::publish_built).
+    pub(super) fn compile(&self, rib: &Rib<A>) -> Result<Fib<A>, Error> {
+        match &self.way {
+            Way::InPlace { writer, .. } => writer.rebuilt(rib),
+            Way::Rebuilt { origin, .. } | Way::DoubleBuffered(DoubleBuffered { origin, .. }) => {
+                origin.compile(rib)
+            }
+        }
+    }
+
+    /// Publishes a table that was built, and differs by `deltas` from the published one. It goes on
+    /// in the way of its engine, which may be another than before.
+    pub(super) fn publish_built(&mut self, mut built: Fib<A>, deltas: &[Delta<A>]) {
+        if let Some(view) = built.share() {
+            self.published.publish(Published::shared(view, &built));
             let told = self.published.advance();
-            self.way = Way::InPlace { writer: next, told };
+            self.way = Way::InPlace { writer: built, told };
             return;
         }
-        if is_built {
-            self.way = Way::by_copies(&next);
-        }
+        self.way = Way::by_copies(&built);
         if let Way::DoubleBuffered(twice) = &mut self.way {
-            twice.behind.clear();
-            twice.behind.extend_from_slice(deltas);
+            twice.fall_behind(deltas);
         }
-        self.published.publish(Published::whole(next));
+        self.published.publish(Published::whole(built));
     }
 
     /// Undoes what was prepared by `deltas`; `rib` is as it was before.
@@ -279,7 +310,7 @@ impl<A: Address> Attached<A> {
     /// Returns a table that does not change.
     pub(super) fn frozen(&self, rib: &Rib<A>) -> Result<Arc<Published<A>>, Error> {
         match &self.way {
-            Way::InPlace { writer, .. } => Ok(Published::whole(writer.rebuilt(rib)?)),
+            Way::InPlace { .. } => Ok(Published::whole(self.compile(rib)?)),
             Way::DoubleBuffered(_) | Way::Rebuilt { .. } => Ok(Arc::clone(self.published.current())),
         }
     }

@@ -68,6 +68,22 @@ impl<A: Address> Gatherer<A> {
         self.pending.len()
     }
 
+    /// Returns the pending changes, in order.
+    pub(super) fn pending_changes(&self) -> &[Change<A>] {
+        &self.pending
+    }
+
+    /// Drops the pending changes.
+    pub(super) fn discard(&mut self) {
+        self.pending.clear();
+    }
+
+    /// Replaces the table, and drops the pending changes.
+    pub(super) fn replace(&mut self, rib: Rib<A>) {
+        self.discard();
+        self.rib = rib;
+    }
+
     /// Applies all pending changes to the table and returns what they came to, at most one change
     /// a prefix. Follow it by [`count_published`](Gatherer::count_published) or
     /// [`refuse`](Gatherer::refuse).

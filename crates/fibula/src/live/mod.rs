@@ -204,6 +204,17 @@ impl<A: Address> Live<A> {
         self.gatherer.pending()
     }
 
+    /// Returns the changes taken and not yet published, in order.
+    #[must_use]
+    pub fn pending_changes(&self) -> &[Change<A>] {
+        self.gatherer.pending_changes()
+    }
+
+    /// Drops the changes taken and not yet published.
+    pub fn discard(&mut self) {
+        self.gatherer.discard();
+    }
+
     /// Publishes all pending changes: when this returns, every guard taken from now on shows them.
     /// Gives readers that hold the copy to be changed a moment to pass, then builds a new one.
     /// Where too many tables wait for readers, sleeps for up to [`Settings::stuck_after`].
@@ -217,13 +228,79 @@ impl<A: Address> Live<A> {
         if self.gatherer.pending() == 0 {
             return Ok(());
         }
-        let stuck_after = self.gatherer.settings().stuck_after;
-        if self.attached.iter_mut().any(|attached| attached.is_held_up(stuck_after)) {
-            return Err(Error::new(
-                ErrorKind::ReadersHeldUp,
-                "a reader neither takes guards nor rests: too many tables wait for it",
-            ));
+        self.make_room()?;
+        self.publish_pending()
+    }
+
+    /// As [`publish`](Live::publish), for a writer that may not wait: it neither waits for readers
+    /// nor builds a copy because of them. Call it again later: the changes stay pending.
+    ///
+    /// # Errors
+    /// As [`publish`](Live::publish), and of kind [`ErrorKind::ReadersHeldUp`] as soon as readers
+    /// hold the copy that is to be changed.
+    ///
+    /// ```
+    /// use fibula::live::{Live, Settings};
+    /// use fibula::{Change, Fib, ErrorKind, NextHop, Rib, Route};
+    /// use std::time::Duration;
+    /// let rib: Rib<u32> = Rib::new();
+    /// let fib = Fib::build("radix", &rib)?; // double-buffered
+    /// let mut live = Live::new(rib, [fib], Settings::default())?;
+    /// let mut reader = live.reader(0);
+    /// reader.guard();
+    /// for next_hop in [1, 2] {
+    ///     let route = Route { prefix: "192.0.2.0/24".parse()?, next_hop: NextHop(next_hop) };
+    ///     live.change(Change::Announce(route), Duration::ZERO)?;
+    /// }
+    /// assert_eq!(live.pending_changes().len(), 1);
+    /// assert_eq!(live.try_publish().unwrap_err().kind(), ErrorKind::ReadersHeldUp);
+    /// reader.rest();
+    /// live.try_publish()?;
+    /// assert_eq!(reader.guard().lookup(0xC000_0201_u32), Some(NextHop(2)));
+    /// # Ok::<(), fibula::Error>(())
+    /// ```
+    pub fn try_publish(&mut self) -> Result<(), Error> {
+        if self.gatherer.pending() == 0 {
+            return Ok(());
         }
+        self.attached.iter_mut().for_each(Attached::tidy);
+        if self.attached.iter().any(Attached::is_waiting) {
+            return Err(held_up());
+        }
+        self.publish_pending()
+    }
+
+    /// Publishes another table as a whole and at once: each guard shows the old or the new one,
+    /// also where changes are made in place. Drops the pending changes. Costs a build for each
+    /// engine, and room for the old and the new table.
+    ///
+    /// # Errors
+    /// - `rib` exceeds a limit of an engine. Then everything is as before.
+    /// - Readers hold up several tables, as in [`publish`](Live::publish). Then everything is as
+    ///   before.
+    pub fn replace(&mut self, rib: Rib<A>) -> Result<(), Error> {
+        self.make_room()?;
+        let built: Vec<Fib<A>> =
+            self.attached.iter().map(|attached| attached.compile(&rib)).collect::<Result<_, _>>()?;
+        let deltas: Vec<_> = self.gatherer.rib().diff(&rib).collect();
+        let rebuilt = built.len() as u64;
+        for (attached, built) in self.attached.iter_mut().zip(built) {
+            attached.publish_built(built, &deltas);
+        }
+        self.gatherer.replace(rib);
+        self.gatherer.count_published(&deltas, rebuilt);
+        Ok(())
+    }
+
+    /// Waits until another table may be published.
+    fn make_room(&mut self) -> Result<(), Error> {
+        let stuck_after = self.gatherer.settings().stuck_after;
+        let is_held_up = self.attached.iter_mut().any(|attached| attached.is_held_up(stuck_after));
+        if is_held_up { Err(held_up()) } else { Ok(()) }
+    }
+
+    /// Publishes all pending changes, where no reader is in the way.
+    fn publish_pending(&mut self) -> Result<(), Error> {
         let deltas = self.gatherer.apply();
         if deltas.is_empty() {
             return Ok(());
@@ -280,6 +357,13 @@ impl<A: Address> Live<A> {
     pub fn memory(&self, which: usize) -> Memory {
         self.attached[which].memory()
     }
+}
+
+fn held_up() -> Error {
+    Error::new(
+        ErrorKind::ReadersHeldUp,
+        "a reader neither takes guards nor rests: too many tables wait for it",
+    )
 }
 
 /// A published table that answers as it did when it was frozen; see [`Live::freeze`].

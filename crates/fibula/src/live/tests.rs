@@ -233,3 +233,89 @@ fn what_cannot_be_shared_is_shared_again_once_it_can() {
     }
     assert_eq!(ways, [true, false, false, false, true, true]);
 }
+
+#[test]
+fn what_is_discarded_is_never_published() {
+    let settings = Settings { longest_delay: Duration::from_secs(1), ..Settings::default() };
+    let mut live = live(&["radix"], settings);
+    live.change(announce("10.1.0.0/16", 2), NOW).unwrap();
+    assert_eq!(live.pending_changes(), [announce("10.1.0.0/16", 2)]);
+    live.discard();
+    live.change(announce("10.2.0.0/16", 3), NOW).unwrap();
+    live.publish().unwrap();
+    let routes: Vec<_> = live.rib().iter().map(|route| route.next_hop.0).collect();
+    assert_eq!((routes, live.due()), (vec![1, 3], None));
+    live.reader(0).guard().check_answers(live.rib()).unwrap();
+}
+
+#[test]
+fn who_may_not_wait_is_told_at_once_and_can_try_again() {
+    for engine in ["radix", "rebuilt", "mosaic"] {
+        let settings =
+            Settings { most_changes: usize::MAX, longest_delay: Duration::MAX, ..Settings::default() };
+        let mut live = live(&[engine], settings);
+        let (mut reader, mut slow) = (live.reader(0), live.reader(0));
+        slow.guard();
+        let mut refused = 0;
+        for next_hop in 2..40 {
+            live.change(announce("10.1.0.0/16", next_hop), NOW).unwrap();
+            if let Err(error) = live.try_publish() {
+                assert_eq!((error.kind(), live.pending()), (ErrorKind::ReadersHeldUp, 1), "{engine}");
+                refused += 1;
+                slow.rest();
+                live.try_publish().unwrap();
+                slow.guard();
+            }
+            assert_eq!(reader.guard().lookup_index(0x0A01_0000), NextHop(next_hop), "{engine}");
+            let rebuilt = if engine == "rebuilt" { u64::from(next_hop) - 1 } else { 0 };
+            assert_eq!((live.pending(), live.counts().rebuilt), (0, rebuilt), "{engine}");
+            reader.rest();
+        }
+        // In place, no reader is in the way.
+        assert_eq!(refused > 0, engine != "mosaic", "{engine}: {refused}");
+    }
+}
+
+#[test]
+fn a_replaced_table_is_seen_as_a_whole_and_followed_as_before() {
+    let mut live = live(&["radix", "rebuilt", "mosaic"], Settings::default());
+    let mut readers: Vec<_> = (0..3).map(|which| live.reader(which)).collect();
+    for round in 1..9 {
+        let change = announce(if round % 2 == 0 { "10.1.0.0/16" } else { "10.2.0.0/16" }, round);
+        live.change(change, NOW).unwrap();
+        let before = live.rib().clone();
+        let guards: Vec<_> = readers.iter_mut().map(Reader::guard).collect();
+        let halves = ["10.0.0.0/9", "10.128.0.0/9"].map(|half| announce(half, 100 + round));
+        let mut next = Rib::new();
+        next.apply_all(halves);
+        live.replace(next.clone()).unwrap();
+        for guard in guards {
+            guard.check_answers(&before).unwrap();
+        }
+        assert_eq!(live.rib(), &next);
+        for reader in &mut readers {
+            reader.guard().check_answers(&next).unwrap();
+            reader.rest();
+        }
+        for next_hop in 1..4 {
+            live.change(announce("10.3.0.0/16", next_hop), NOW).unwrap();
+            for reader in &mut readers {
+                reader.guard().check_answers(live.rib()).unwrap();
+                reader.rest();
+            }
+        }
+    }
+}
+
+#[test]
+fn a_table_that_exceeds_a_limit_replaces_nothing() {
+    let mut live = live(&["radix", "dir24-8"], Settings::default());
+    let before = live.rib().clone();
+    let mut next = Rib::new();
+    next.apply(announce("10.0.0.0/8", crate::engines::dir24_8::NEXT_HOPS_MAX + 1));
+    assert!(matches!(live.replace(next).unwrap_err().kind(), ErrorKind::Limit(_)));
+    assert_eq!((live.rib(), live.counts().publications), (&before, 0));
+    for which in 0..2 {
+        live.reader(which).guard().check_answers(&before).unwrap();
+    }
+}
