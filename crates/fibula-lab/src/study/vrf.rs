@@ -257,7 +257,7 @@ pub fn study_vrf_of<K: ManyTables>(
 }
 
 fn table_ids(numbers: &[u16]) -> Vec<TableId> {
-    numbers.iter().map(|&number| TableId(number.into())).collect()
+    numbers.iter().map(|&number| TableId::new(number.into(), 0)).collect()
 }
 
 #[cfg(test)]

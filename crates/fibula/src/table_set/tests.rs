@@ -31,6 +31,7 @@ fn steps<A: Address>() -> impl Strategy<Value = Vec<Step<A>>> {
 fn follows<A: Address>(steps: Vec<Step<A>>) {
     let mut tables: TableSet<A> = TableSet::new("best");
     let mut ribs: HashMap<TableId, Rib<A>> = HashMap::new();
+    let mut removed = vec![TableId::new(u32::MAX, 0)];
     let mut mixed = Mixed::default();
     for step in steps {
         let mut known: Vec<TableId> = ribs.keys().copied().collect();
@@ -41,6 +42,7 @@ fn follows<A: Address>(steps: Vec<Step<A>>) {
                 let id = *table.get(&known);
                 assert!(tables.remove(id) && !tables.remove(id) && ribs.remove(&id).is_some());
                 assert!(tables.set(id, &Rib::new()).is_err());
+                removed.push(id);
             }
             Step::Change(table, prefix, next_hop) if !known.is_empty() => {
                 let id = *table.get(&known);
@@ -54,9 +56,9 @@ fn follows<A: Address>(steps: Vec<Step<A>>) {
         let ends =
             ribs.values().flat_map(Rib::iter).flat_map(|route| [route.prefix.first(), route.prefix.last()]);
         let addresses: Vec<A> = ends.chain([A::ZERO, A::MAX]).collect();
-        let ids = 0..ribs.len() as u32 + 3;
+        let ids: Vec<TableId> = ribs.keys().chain(&removed).copied().collect();
         let asked: Vec<(TableId, A)> =
-            addresses.iter().flat_map(|&address| ids.clone().map(move |id| (TableId(id), address))).collect();
+            addresses.iter().flat_map(|&address| ids.iter().map(move |&id| (id, address))).collect();
         let (ids, addresses): (Vec<TableId>, Vec<A>) = asked.into_iter().unzip();
         let mut next_hops = vec![NextHop(u32::MAX); ids.len()];
         tables.lookup_batch(&ids, &addresses, &mut next_hops, &mut mixed);
@@ -105,7 +107,7 @@ fn a_table_without_routes_costs_its_slot_and_a_small_one_its_intervals() {
     tables.set(ids[6], &Rib::new()).unwrap();
     assert!(tables.fib(ids[6]).is_none() && tables.lookup(ids[6], u32::MAX).is_none());
     assert_eq!(
-        tables.set(TableId(1024), &rib).unwrap_err().to_string(),
+        tables.set(TableId::new(1024, 0), &rib).unwrap_err().to_string(),
         "number of a table: 1025 is more than the 1024 that fit"
     );
 }
@@ -124,4 +126,33 @@ fn a_batch_of_one_table_is_asked_as_it_is() {
         next_hops[..50].iter().all(|next_hop| !next_hop.is_some()) && next_hops[50..] == [NextHop(4); 50]
     );
     tables.lookup_batch(&[], &[], &mut [], &mut Mixed::default());
+}
+
+#[test]
+fn a_clone_shares_its_tables_until_one_of_both_changes() {
+    let mut tables: TableSet<u32> = TableSet::new("best");
+    let ids = [(); 3].map(|()| tables.create());
+    let mut rib = Rib::new();
+    for id in ids {
+        rib.set(Prefix::ALL, NextHop(1 + id.number()));
+        tables.set(id, &rib).unwrap();
+    }
+    let clone = tables.clone();
+    let delta = rib.set(Prefix::ALL, NextHop(9));
+    tables.apply(ids[2], &rib, delta.as_slice()).unwrap();
+    assert!(tables.remove(ids[0]));
+    let shared = |id| std::ptr::eq(tables.fib(id).unwrap(), clone.fib(id).unwrap());
+    assert!(shared(ids[1]) && !shared(ids[2]));
+    assert_eq!(ids.map(|id| tables.lookup(id, 7_u32)), [None, Some(NextHop(2)), Some(NextHop(9))]);
+    assert_eq!(ids.map(|id| clone.lookup(id, 7_u32)), [1, 2, 3].map(|at| Some(NextHop(at))));
+}
+
+#[test]
+fn a_number_whose_generations_are_used_up_is_not_given_again() {
+    let mut tables: TableSet<u32> = TableSet::new("best");
+    let first = tables.create();
+    tables.slots[0].generation = u32::MAX;
+    assert!(!tables.remove(first) && tables.remove(TableId::new(0, u32::MAX)));
+    assert!(!tables.remove(TableId::new(0, u32::MAX)) && tables.is_empty());
+    assert_eq!(tables.create(), TableId::new(1, 0));
 }
