@@ -326,7 +326,8 @@ impl<A: Address> Attached<A> {
     }
 }
 
-fn merged<A: Address>(first: &[Delta<A>], then: &[Delta<A>]) -> Vec<Delta<A>> {
+/// Merges two sequences of deltas into one with at most one a prefix.
+pub(crate) fn merged<A: Address>(first: &[Delta<A>], then: &[Delta<A>]) -> Vec<Delta<A>> {
     let mut deltas = Deltas::default();
     first.iter().chain(then).for_each(|&delta| deltas.push(delta));
     deltas.into_effective()

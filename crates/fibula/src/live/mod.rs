@@ -64,6 +64,7 @@ mod waiting;
 use crate::View;
 use crate::memory::Memory;
 use crate::{Address, Applied, Change, Error, ErrorKind, Fib, Rib};
+pub(crate) use attached::merged;
 use attached::{Attached, Published};
 pub use gatherer::Gatherer;
 pub use handover::ReaderOf;

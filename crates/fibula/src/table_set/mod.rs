@@ -9,6 +9,8 @@
 //!
 //! Next hops are indices into one [`NextHops`](crate::NextHops), which all tables share.
 //!
+//! [`live`] has sets that change while other threads look up.
+//!
 //! Batches mix tables: there is an id beside every address. One pass sorts a batch by table, so
 //! that each table looks up all of its addresses together. The answers are then written at the
 //! indexes of their addresses.
@@ -28,6 +30,7 @@
 //! # Ok::<(), fibula::Error>(())
 //! ```
 
+pub mod live;
 mod mixed;
 #[cfg(test)]
 mod tests;
