@@ -9,7 +9,7 @@
 //! process 2: 203.0.113.9 via nothing
 //! ```
 
-use fibula::snapshot::Image;
+use fibula::snapshot::{Image, Snapshot};
 use fibula::{Fib, NextHopInfo, NextHops, Rib};
 use std::net::Ipv4Addr;
 use std::path::Path;
@@ -51,7 +51,7 @@ fn write_and_share() -> anyhow::Result<()> {
 }
 
 fn answer(path: &Path, number: &str, addresses: &[String]) -> anyhow::Result<()> {
-    let snapshot = fibula_io::snapshot::open(path)?;
+    let snapshot = Snapshot::open(path)?;
     let view = snapshot.view::<u32>()?;
     for address in addresses {
         let next_hop = view.lookup(address.parse::<Ipv4Addr>()?);

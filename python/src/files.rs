@@ -4,7 +4,7 @@ use crate::contents::{self, Contents};
 use crate::mapped::Mapped;
 use crate::shared::Body;
 use crate::table::Table;
-use fibula::snapshot::Image;
+use fibula::snapshot::{Image, Snapshot};
 use fibula::{Address, Family, Fib, Rib};
 use fibula_io::table::{ReadOptions, Value};
 use fibula_io::{Progress, Source, snapshot};
@@ -25,7 +25,7 @@ fn value_error(error: impl std::fmt::Display) -> PyErr {
 #[pyfunction]
 #[pyo3(signature = (path, *, convert = None))]
 pub(crate) fn open(py: Python<'_>, path: PathBuf, convert: Option<Py<PyAny>>) -> PyResult<Table> {
-    let snapshot = py.detach(|| snapshot::open(&path)).map_err(value_error)?;
+    let snapshot = py.detach(|| Snapshot::open(&path)).map_err(value_error)?;
     let name = |error| PyValueError::new_err(format!("{}: {error}", path.display()));
     Ok(Table::of(Body::Mapped(Arc::new(Mapped::new(snapshot, convert).map_err(name)?))))
 }

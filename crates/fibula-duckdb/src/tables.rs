@@ -1,6 +1,7 @@
 //! [`Open`]: tables by the paths that queries name, opened once.
 
 use crate::duckdb::Texts;
+use fibula::snapshot::Snapshot;
 use fibula::{Address, IpPrefix, Prefix, Rib, Table};
 use fibula_arrow::Compiled;
 use fibula_io::table::{ReadOptions, read};
@@ -80,7 +81,7 @@ pub(crate) struct NextHops {
 impl Open for NextHops {
     fn open(path: &Path) -> Result<Self, String> {
         let compiled = if snapshot::is_one(path) {
-            let snapshot = snapshot::open(path).map_err(|error| error.to_string())?;
+            let snapshot = Snapshot::open(path).map_err(|error| error.to_string())?;
             Compiled::of_snapshot(&snapshot)
         } else {
             let tables = read(&Source::File(path.into()), &ReadOptions::default());

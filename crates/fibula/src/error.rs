@@ -43,6 +43,8 @@ pub enum ErrorKind {
     Unsupported,
     /// Bytes are not a snapshot, or not a sound one.
     Snapshot,
+    /// A file cannot be read or mapped.
+    File,
     /// Readers neither take guards nor rest, and too many tables wait for a grace period.
     ReadersHeldUp,
     /// An argument can never be right.

@@ -6,7 +6,7 @@ use crate::output::Output;
 use crate::registry;
 use clap::Args;
 use fibula::engine::{BEST, Config, WidthBits};
-use fibula::snapshot::Image;
+use fibula::snapshot::{Image, Snapshot};
 use fibula::{Address, Fib, Rib};
 use fibula_io::snapshot;
 use serde::Serialize;
@@ -70,7 +70,7 @@ impl Arguments {
         snapshot::write(&image, &self.output)?;
         let write_ms = milliseconds(start);
         let start = Instant::now();
-        let snapshot = snapshot::open(&self.output)?;
+        let snapshot = Snapshot::open(&self.output)?;
         snapshot.views_from(registry::engines())?;
         let open_ms = milliseconds(start);
         output.rows(snapshot.parts().iter().zip(build_ms).map(|(part, build_ms)| Row {

@@ -28,7 +28,7 @@
 //! description follows the length of the file, and all sections are of that table.
 //!
 //! # What is checked, and when
-//! [`Snapshot::new`] verifies all checksums. It refuses bytes that were truncated or changed
+//! Opening a snapshot verifies all checksums. It refuses bytes that were truncated or changed
 //! anywhere, and those of another byte order or a newer version of the format. That costs one pass
 //! over the file.
 //!
@@ -63,9 +63,13 @@
 //! # Ok::<(), fibula::Error>(())
 //! ```
 
+#[cfg(feature = "mmap")]
+mod file;
 mod forged;
 mod header;
 mod image;
+#[cfg(feature = "mmap")]
+pub mod live;
 mod next_hops;
 mod routes;
 #[cfg(test)]
@@ -122,19 +126,48 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
-    /// Checks that a mapping is a whole snapshot. O(bytes).
+    /// Maps a file and checks that it is a whole snapshot. All processes that open it read the same
+    /// memory. O(bytes) for the checksums.
+    ///
+    /// While it is mapped, the file must be replaced by renaming another to its name, and never be
+    /// written to or truncated. A program that copies over it in place (`cp`) takes away what
+    /// others read, and the system ends them (SIGBUS). [`live`] opens it again when it was replaced.
     ///
     /// # Errors
-    /// If it is not, with the reason in one line.
-    pub fn new(mapping: Mapping) -> Result<Self, Error> {
+    /// If it cannot be read or mapped, is not sound, or its length changes meanwhile. The text is
+    /// one line with the file's name and the reason.
+    ///
+    /// ```
+    /// use fibula::snapshot::{Image, Snapshot};
+    /// use fibula::{Fib, NextHopInfo, NextHops, Rib};
+    /// let mut next_hops = NextHops::new();
+    /// let mut rib: Rib<u32> = Rib::new();
+    /// rib.insert("192.0.2.0/24".parse()?, next_hops.intern(NextHopInfo::parse("AS64500"))?);
+    /// let fib = Fib::build("poptrie", &rib)?;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let path = folder.path().join("table.fib");
+    /// let mut file = std::fs::File::create(&path)?;
+    /// Image::new(&next_hops).with(&fib, &rib, false)?.write(&mut file)?;
+    /// let view = Snapshot::open(&path)?.view::<u32>()?;
+    /// assert_eq!(view.lookup(0xC000_0201_u32), fib.lookup(0xC000_0201_u32));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[cfg(feature = "mmap")]
+    pub fn open(path: impl AsRef<std::path::Path>) -> Result<Self, Error> {
+        file::open(path.as_ref()).map(|(snapshot, _)| snapshot)
+    }
+
+    fn new(mapping: Mapping) -> Result<Self, Error> {
         let header = Header::read(mapping.bytes())?;
         Ok(Self { mapping, header })
     }
 
-    /// As [`Snapshot::new`], of a copy of the bytes that begins on a cache line as a file's do.
+    /// Checks that bytes are a whole snapshot, and copies them to memory that begins on a cache
+    /// line as a file's does. O(bytes).
     ///
     /// # Errors
-    /// See [`Snapshot::new`].
+    /// If they are not, with the reason in one line.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
         let mut copy = Array::new(Pages::Small);
         copy.extend_from_slice(bytes);

@@ -2,4 +2,6 @@
 //! shows one publication. These also run under the thread sanitizer.
 
 mod set;
+#[cfg(feature = "mmap")]
+mod snapshot;
 mod table;

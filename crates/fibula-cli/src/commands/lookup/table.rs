@@ -29,7 +29,7 @@ impl Table {
             && reading.input_format.is_none()
             && snapshot::is_one(path)
         {
-            let snapshot = snapshot::open(path)?;
+            let snapshot = Snapshot::open(path)?;
             let views = snapshot.views_from(registry::engines());
             let views = views.map_err(|error| anyhow::anyhow!("{}: {error}", path.display()))?;
             return Ok((Self::Mapped(snapshot, views), Verdict::Good));

@@ -4,6 +4,7 @@ use super::super::Arguments;
 use crate::exit::Verdict;
 use anyhow::{Context, ensure};
 use arrow_array::{ArrayRef, StringArray, UInt32Array};
+use fibula::snapshot::Snapshot;
 use fibula::{Address, IpPrefix, NextHop, Prefix, Rib, Table};
 use fibula_arrow::{Compiled, Error, Invalid, TableValues, Values, lookup, prefixes};
 use fibula_io::table::Tables;
@@ -45,7 +46,7 @@ impl Answers {
     fn read(path: &str, arguments: &Arguments) -> anyhow::Result<(Self, Verdict)> {
         let is_snapshot = arguments.reading.input_format.is_none() && snapshot::is_one(Path::new(path));
         if is_snapshot && !arguments.prefix {
-            let opened = snapshot::open(Path::new(path))?;
+            let opened = Snapshot::open(path)?;
             let compiled = Compiled::of_snapshot(&opened).with_context(|| path.to_owned())?;
             return Ok((Self::NextHops(compiled), Verdict::Good));
         }
