@@ -51,6 +51,8 @@
 //! In each of these cases, changes without effect never reach an engine, and changes may be
 //! gathered ([`Settings`]). A change that exceeds a limit of any engine is undone in the table: the
 //! published tables still answer, and the error is returned.
+//!
+//! [`Live::replace`] builds all tables beside the old ones, and publishes each as a whole.
 
 mod attached;
 mod gatherer;
