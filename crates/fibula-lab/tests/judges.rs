@@ -320,7 +320,8 @@ fn bench_rows_have_exactly_these_keys_and_honest_figures() {
     let rib = table::<u128>();
     let addresses = addresses(&rib);
     let workload = Workload { table: "made", rib: &rib, trace: "ends", addresses: &addresses };
-    let options = BenchOptions { threads: vec![1, 2], batch: 100, passes: 5, ..BenchOptions::default() };
+    let options =
+        BenchOptions { threads: vec![1, 2], batches: vec![100], passes: 5, ..BenchOptions::default() };
     let contenders = [Contender::new("oracle"), Contender::new("faulty"), Contender::new("best")];
     let report = bench(engines(), &contenders, workload, &options).unwrap();
     assert!(report.wrong.is_empty() && report.refused.is_empty());

@@ -80,7 +80,7 @@ pub trait ManyTables {
 
 /// Tables, with memory for the answers of a batch.
 enum Kept {
-    Set(TableSet<u32>, Mixed<u32>, Vec<NextHop>),
+    Set(TableSet<u32>, Box<Mixed<u32>>, Vec<NextHop>),
     Merged(Box<SailM<u32>>, Vec<u32>),
 }
 
@@ -155,7 +155,7 @@ impl VrfKind {
                     let id = set.create();
                     set.set(id, rib)?;
                 }
-                Ok(Kept::Set(set, Mixed::default(), vec![NextHop::NONE; batch]))
+                Ok(Kept::Set(set, Box::default(), vec![NextHop::NONE; batch]))
             }
         }
     }

@@ -131,7 +131,8 @@ impl Snapshot {
     ///
     /// While it is mapped, the file must be replaced by renaming another to its name, and never be
     /// written to or truncated. A program that copies over it in place (`cp`) takes away what
-    /// others read, and the system ends them (SIGBUS). [`live`] opens it again when it was replaced.
+    /// others read, and the system ends them (SIGBUS). [`live`] opens a file again that was
+    /// replaced.
     ///
     /// # Errors
     /// If it cannot be read or mapped, is not sound, or its length changes meanwhile. The text is
