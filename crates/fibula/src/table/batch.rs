@@ -146,24 +146,30 @@ impl<A: Address, V> Half<A, V> {
         let mut indices = [NextHop::NONE; CHUNK];
         for (addresses, matches) in addresses.chunks(CHUNK).zip(matches.chunks_mut(CHUNK)) {
             let indices = &mut indices[..addresses.len()];
-            self.lookup_indices(addresses, bits, indices);
-            for (found, &index) in matches.iter_mut().zip(&*indices) {
-                *found = self.slots.get(index);
-            }
+            converted(addresses, bits, |addresses| {
+                self.compiled.lookup_batch(addresses, indices);
+                self.slots.matching_all(indices, addresses, |at, found| matches[at] = found);
+            });
         }
     }
 
     fn lookup_indices<T: Copy>(&self, addresses: &[T], bits: impl Fn(T) -> A, indices: &mut [NextHop]) {
         check(addresses.len(), indices.len());
-        let mut converted = [A::ZERO; CHUNK];
         for (addresses, indices) in addresses.chunks(CHUNK).zip(indices.chunks_mut(CHUNK)) {
-            let converted = &mut converted[..addresses.len()];
-            for (to, &from) in converted.iter_mut().zip(addresses) {
-                *to = bits(from);
-            }
-            self.compiled.lookup_batch(converted, indices);
+            converted(addresses, &bits, |addresses| self.compiled.lookup_batch(addresses, indices));
         }
     }
+}
+
+/// Calls `then` with the bits of at most [`CHUNK`] addresses.
+#[inline]
+fn converted<A: Address, T: Copy>(addresses: &[T], bits: impl Fn(T) -> A, then: impl FnOnce(&[A])) {
+    let mut converted = [A::ZERO; CHUNK];
+    let converted = &mut converted[..addresses.len()];
+    for (to, &from) in converted.iter_mut().zip(addresses) {
+        *to = bits(from);
+    }
+    then(converted);
 }
 
 /// The addresses of one family out of a chunk that mixes both.
@@ -196,11 +202,11 @@ impl<A: Address> Gathered<A> {
         if count == 0 {
             return;
         }
-        half.compiled.lookup_batch(&self.addresses[..count], &mut self.indices[..count]);
-        for (&position, &index) in self.positions.iter().zip(&self.indices).take(count) {
-            matches[usize::from(position)] =
-                half.slots.get(index).map(|(prefix, value)| (prefix.into(), value));
-        }
+        let (addresses, indices) = (&self.addresses[..count], &mut self.indices[..count]);
+        half.compiled.lookup_batch(addresses, indices);
+        half.slots.matching_all(indices, addresses, |at, found| {
+            matches[usize::from(self.positions[at])] = found.map(|(prefix, value)| (prefix.into(), value));
+        });
     }
 }
 

@@ -206,16 +206,16 @@ impl<V> Table<V> {
 
     fn value_at(&self, prefix: IpPrefix, index: NextHop) -> &V {
         let value = match prefix {
-            IpPrefix::V4(_) => self.ipv4.slots.get(index).map(|(_, value)| value),
-            IpPrefix::V6(_) => self.ipv6.slots.get(index).map(|(_, value)| value),
+            IpPrefix::V4(_) => self.ipv4.slots.value(index),
+            IpPrefix::V6(_) => self.ipv6.slots.value(index),
         };
         value.expect(HAS_VALUE)
     }
 
     fn value_at_mut(&mut self, prefix: IpPrefix, index: NextHop) -> &mut V {
         let value = match prefix {
-            IpPrefix::V4(_) => self.ipv4.slots.get_mut(index).map(|(_, value)| value),
-            IpPrefix::V6(_) => self.ipv6.slots.get_mut(index).map(|(_, value)| value),
+            IpPrefix::V4(_) => self.ipv4.slots.value_mut(index),
+            IpPrefix::V6(_) => self.ipv6.slots.value_mut(index),
         };
         value.expect(HAS_VALUE)
     }

@@ -28,7 +28,7 @@ impl<A: Address, V> Half<A, V> {
             if let Some(last) = indexed.last()
                 && last.prefix == prefix
             {
-                if let Some((_, before)) = slots.get_mut(last.next_hop) {
+                if let Some(before) = slots.value_mut(last.next_hop) {
                     *before = value;
                 }
                 continue;
@@ -46,23 +46,28 @@ impl<A: Address, V> Half<A, V> {
         self.rib().get(prefix)
     }
 
+    /// Returns the prefix and the value of one of the routes.
+    pub(super) fn value(&self, route: Route<A>) -> Option<(Prefix<A>, &V)> {
+        Some((route.prefix, self.slots.value(route.next_hop)?))
+    }
+
     pub(super) fn get(&self, prefix: Prefix<A>) -> Option<&V> {
-        self.slots.get(self.rib().get(prefix)?).map(|(_, value)| value)
+        self.slots.value(self.rib().get(prefix)?)
     }
 
     pub(super) fn get_mut(&mut self, prefix: Prefix<A>) -> Option<&mut V> {
-        self.slots.get_mut(self.rib().get(prefix)?).map(|(_, value)| value)
+        self.slots.value_mut(self.rib().get(prefix)?)
     }
 
     /// Returns the route of the longest matching prefix.
     #[inline]
     pub(super) fn lookup(&self, address: A) -> Option<(Prefix<A>, &V)> {
-        self.slots.get(self.compiled.lookup(address))
+        self.slots.matching(self.compiled.lookup(address), address)
     }
 
     #[inline]
     pub(super) fn lookup_mut(&mut self, address: A) -> Option<(Prefix<A>, &mut V)> {
-        self.slots.get_mut(self.compiled.lookup(address))
+        self.slots.matching_mut(self.compiled.lookup(address), address)
     }
 
     pub(super) fn insert(&mut self, prefix: Prefix<A>, value: V) -> Option<V> {
@@ -91,10 +96,10 @@ impl<A: Address, V> Half<A, V> {
     pub(super) fn rejected(&mut self, mut keep: impl FnMut(Prefix<A>, &mut V) -> bool) -> Vec<Prefix<A>> {
         let mut rejected = Vec::new();
         for route in self.compiled.rib() {
-            if let Some((prefix, value)) = self.slots.get_mut(route.next_hop)
-                && !keep(prefix, value)
+            if let Some(value) = self.slots.value_mut(route.next_hop)
+                && !keep(route.prefix, value)
             {
-                rejected.push(prefix);
+                rejected.push(route.prefix);
             }
         }
         rejected

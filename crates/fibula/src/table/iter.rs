@@ -21,7 +21,7 @@ impl<'t, A: Address, V> HalfIter<'t, A, V> {
     }
 
     fn value(&self, route: Route<A>) -> Option<(Prefix<A>, &'t V)> {
-        self.slots.get(route.next_hop)
+        Some((route.prefix, self.slots.value(route.next_hop)?))
     }
 }
 

@@ -298,8 +298,8 @@ impl<V> Table<V> {
             IpPrefix::V4(prefix) => (Some(self.ipv4.rib().covering(prefix)), None),
             IpPrefix::V6(prefix) => (None, Some(self.ipv6.rib().covering(prefix))),
         };
-        let ipv4 = ipv4.into_iter().flatten().filter_map(|route| self.ipv4.slots.get(route.next_hop));
-        let ipv6 = ipv6.into_iter().flatten().filter_map(|route| self.ipv6.slots.get(route.next_hop));
+        let ipv4 = ipv4.into_iter().flatten().filter_map(|route| self.ipv4.value(route));
+        let ipv6 = ipv6.into_iter().flatten().filter_map(|route| self.ipv6.value(route));
         ipv4.map(|(prefix, value)| (prefix.into(), value))
             .chain(ipv6.map(|(prefix, value)| (prefix.into(), value)))
     }
@@ -311,8 +311,8 @@ impl<V> Table<V> {
             IpPrefix::V4(prefix) => (Some(self.ipv4.rib().covered(prefix)), None),
             IpPrefix::V6(prefix) => (None, Some(self.ipv6.rib().covered(prefix))),
         };
-        let ipv4 = ipv4.into_iter().flatten().filter_map(|route| self.ipv4.slots.get(route.next_hop));
-        let ipv6 = ipv6.into_iter().flatten().filter_map(|route| self.ipv6.slots.get(route.next_hop));
+        let ipv4 = ipv4.into_iter().flatten().filter_map(|route| self.ipv4.value(route));
+        let ipv6 = ipv6.into_iter().flatten().filter_map(|route| self.ipv6.value(route));
         ipv4.map(|(prefix, value)| (prefix.into(), value))
             .chain(ipv6.map(|(prefix, value)| (prefix.into(), value)))
     }
