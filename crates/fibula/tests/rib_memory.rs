@@ -62,6 +62,8 @@ fn measured<A: Address>(what: &str, make: impl FnOnce() -> Rib<A>) -> Rib<A> {
     assert_eq!(rib.len(), ROUTES);
     assert!(bytes >= rib.len() * A::BITS as usize / 8, "the allocator did not count");
     assert!(bytes < rib.len() * BYTES_PER_ROUTE, "{what}: {each} bytes a route");
+    let estimate = rib.memory().total() as f64 / bytes as f64;
+    assert!((0.75..1.25).contains(&estimate), "{what}: {estimate} of the bytes estimated");
     rib
 }
 

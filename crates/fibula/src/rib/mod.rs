@@ -10,6 +10,7 @@ mod by_length;
 mod coalesced;
 mod diff;
 mod leaves;
+mod memory;
 mod pieces;
 mod ranges;
 mod statistics;

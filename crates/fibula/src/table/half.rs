@@ -3,6 +3,7 @@
 
 use super::compiled::Compiled;
 use super::slots::Slots;
+use crate::memory::Memory;
 use crate::rib::Deltas;
 use crate::{Address, Delta, NextHop, Prefix, Rib, Route};
 
@@ -103,6 +104,16 @@ impl<A: Address, V> Half<A, V> {
             }
         }
         rejected
+    }
+
+    /// Adds the bytes of the routes, the values and the engine.
+    pub(super) fn memory(&self, names: [&'static str; 3], memory: Memory) -> Memory {
+        let [routes, values, engine] = names;
+        let engine_bytes = self.compiled.fib().map_or(0, |fib| fib.memory().total());
+        memory
+            .off_chip(routes, self.rib().bytes())
+            .off_chip(values, self.slots.bytes())
+            .off_chip(engine, engine_bytes)
     }
 
     /// Checks that each route leads to a slot with its prefix, and the engine against the routes.

@@ -74,6 +74,7 @@ mod slots;
 pub use entry::{Entry, OccupiedEntry, VacantEntry};
 pub use iter::{IntoIter, IntoKeys, IntoValues, Iter, IterMut, Keys, Values, ValuesMut};
 
+use crate::memory::Memory;
 use half::Half;
 use ip_prefix::IpPrefix;
 use std::net::IpAddr;
@@ -322,6 +323,25 @@ impl<V> Table<V> {
     #[must_use]
     pub fn engines(&self) -> (Option<&'static str>, Option<&'static str>) {
         (self.ipv4.compiled.engine(), self.ipv6.compiled.engine())
+    }
+
+    /// Returns the bytes that the table occupies, by family: its routes, its slots of values, and its
+    /// engine. What the values own elsewhere is not counted. The bytes of the routes are an estimate,
+    /// as [`Rib::memory`](crate::Rib::memory)'s.
+    ///
+    /// ```
+    /// use fibula::{Prefix, Table};
+    /// let hosts = (0..10_000_u32).map(|at| (Prefix::host(at << 8), at));
+    /// let memory = hosts.collect::<Table<u32>>().memory();
+    /// for part in &memory.parts {
+    ///     println!("{}: {} bytes", part.name, part.bytes);
+    /// }
+    /// assert!((200_000..2_000_000).contains(&memory.total()));
+    /// ```
+    #[must_use]
+    pub fn memory(&self) -> Memory {
+        let memory = self.ipv4.memory(["IPv4 routes", "IPv4 values", "IPv4 engine"], Memory::new());
+        self.ipv6.memory(["IPv6 routes", "IPv6 values", "IPv6 engine"], memory)
     }
 
     /// Checks the engines against the routes; for tests. O(n) at least.

@@ -56,6 +56,11 @@ impl<A: Address, V> Slots<A, V> {
         self.values.iter().filter(|slot| matches!(slot, Slot::Used { .. })).count()
     }
 
+    /// Returns the bytes allocated, without what values own elsewhere.
+    pub(super) fn bytes(&self) -> usize {
+        self.values.capacity() * size_of::<Slot<V>>() + self.firsts.capacity() * size_of::<A>()
+    }
+
     /// Stores a route in a free slot, and returns its index. O(1) amortised.
     ///
     /// # Panics
