@@ -33,7 +33,7 @@ pub enum ErrorKind {
     Limit(Limit),
     /// No engine has this name.
     UnknownEngine,
-    /// An engine, or a snapshot, is of the other address family.
+    /// An engine, a snapshot or an address is of the other address family.
     Family,
     /// An engine does not have a parameter, or the value is out of its range.
     Parameter,

@@ -73,8 +73,8 @@ pub use next_hop::{NextHop, NextHopInfo, NextHops};
 pub use prefix::Prefix;
 pub use rib::Rib;
 pub use route::{Change, Delta, Route};
-pub use table::Table;
 pub use table::ip_prefix::IpPrefix;
+pub use table::{PrefixSet, Table};
 
 /// The README's example is a test.
 #[cfg(doctest)]

@@ -1,5 +1,6 @@
 //! [`Prefix`]: a block of addresses that share their first bits.
 
+use crate::rib::Prefixes;
 use crate::{Address, Error};
 use std::fmt;
 use std::str::FromStr;
@@ -124,16 +125,18 @@ impl<A: Address> Prefix<A> {
         prefixes
     }
 
-    /// Returns the fewest prefixes that are the addresses from `first` to `last`, in order.
-    pub(crate) fn fewest(first: A, last: A) -> impl Iterator<Item = Self> {
-        let mut from = Some(first);
-        std::iter::from_fn(move || {
-            let first = from?;
-            let mut prefixes = (0..=A::BITS).map(|len| Self::containing(first, len));
-            let widest = prefixes.find(|prefix| prefix.first() == first && prefix.last() <= last)?;
-            from = widest.last().next().filter(|&next| next <= last);
-            Some(widest)
-        })
+    /// Returns the fewest prefixes that are the addresses from `first` to `last`, in order. None if
+    /// `last` comes before `first`. O(1) each; see [`Prefixes`].
+    ///
+    /// ```
+    /// use fibula::Prefix;
+    /// let prefixes = Prefix::fewest(0x0A00_0001_u32, 0x0A00_0006);
+    /// let text = prefixes.map(|prefix| prefix.to_string());
+    /// assert!(text.eq(["10.0.0.1/32", "10.0.0.2/31", "10.0.0.4/31", "10.0.0.6/32"]));
+    /// ```
+    #[must_use]
+    pub fn fewest(first: A, last: A) -> Prefixes<A> {
+        Prefixes::between(first, last)
     }
 
     /// Returns the prefix one bit shorter, or `None` for length 0.

@@ -1,8 +1,8 @@
 //! [`Rib::diff`]: the changes from one table to another.
 
 use super::Rib;
-use crate::{Address, Delta, NextHop};
-use std::cmp::Ordering;
+use super::merged::merged;
+use crate::{Address, Delta, NextHop, Prefix};
 
 impl<A: Address> Rib<A> {
     /// Returns what turns this table into `new`: one delta for each prefix that differs, in order.
@@ -22,22 +22,15 @@ impl<A: Address> Rib<A> {
     /// # Ok::<(), fibula::Error>(())
     /// ```
     pub fn diff(&self, new: &Rib<A>) -> impl Iterator<Item = Delta<A>> {
-        let (mut old, mut new) = (self.iter().peekable(), new.iter().peekable());
-        std::iter::from_fn(move || {
-            loop {
-                let order = match (old.peek(), new.peek()) {
-                    (Some(old), Some(new)) => old.prefix.cmp(&new.prefix),
-                    (Some(_), None) => Ordering::Less,
-                    (None, _) => Ordering::Greater,
-                };
-                let before = old.next_if(|_| order.is_le());
-                let after = new.next_if(|_| order.is_ge());
-                let prefix = before.or(after)?.prefix;
-                let [before, after] = [before, after].map(|r| r.map_or(NextHop::NONE, |r| r.next_hop));
-                if before != after {
-                    return Some(Delta { prefix, before, after });
-                }
-            }
+        let changed = merged(self.pairs(), new.pairs()).filter(|(_, before, after)| before != after);
+        changed.map(|(prefix, before, after)| Delta {
+            prefix,
+            before: before.unwrap_or_default(),
+            after: after.unwrap_or_default(),
         })
+    }
+
+    fn pairs(&self) -> impl Iterator<Item = (Prefix<A>, NextHop)> {
+        self.iter().map(|route| (route.prefix, route.next_hop))
     }
 }

@@ -5,12 +5,14 @@
 //! depth-first walk of the prefix tree: a prefix comes directly before all it covers. So every
 //! question about nesting is a range or a predecessor of the map, and no separate tree is needed.
 
+mod addresses;
 mod aggregate;
 mod by_length;
 mod coalesced;
 mod diff;
 mod leaves;
 mod memory;
+mod merged;
 mod pieces;
 mod ranges;
 mod statistics;
@@ -19,6 +21,7 @@ pub(crate) use by_length::{Gaps, OfLengths};
 pub use coalesced::Coalesced;
 pub(crate) use coalesced::Deltas;
 pub use leaves::{Leaf, Leaves};
+pub(crate) use merged::merged;
 pub(crate) use pieces::Piece;
 pub use ranges::{Prefixes, Range, Ranges};
 pub use statistics::Statistics;

@@ -73,7 +73,7 @@ impl<V: fmt::Debug> fmt::Debug for Table<V> {
 }
 
 /// A prefix whose debug form is its text.
-struct Text(IpPrefix);
+pub(super) struct Text(pub(super) IpPrefix);
 
 impl fmt::Debug for Text {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -52,6 +52,11 @@ impl<A: Address, V> Half<A, V> {
         Some((route.prefix, self.slots.value(route.next_hop)?))
     }
 
+    /// Returns the routes in order.
+    pub(super) fn iter(&self) -> impl DoubleEndedIterator<Item = (Prefix<A>, &V)> {
+        self.rib().iter().filter_map(|route| self.value(route))
+    }
+
     pub(super) fn get(&self, prefix: Prefix<A>) -> Option<&V> {
         self.slots.value(self.rib().get(prefix)?)
     }
@@ -91,6 +96,16 @@ impl<A: Address, V> Half<A, V> {
         let delta = self.compiled.rib_mut().remove(prefix)?;
         self.compiled.follow(&[delta]);
         self.slots.remove(delta.before)
+    }
+
+    /// Removes the routes that `prefix` covers. Returns their number.
+    pub(super) fn remove_covered(&mut self, prefix: Prefix<A>) -> usize {
+        let covered: Vec<Prefix<A>> = self.rib().covered(prefix).map(|route| route.prefix).collect();
+        let mut editing = self.edit();
+        for &prefix in &covered {
+            editing.remove(prefix);
+        }
+        covered.len()
     }
 
     /// Returns the prefixes for which `keep` returns false, in order.

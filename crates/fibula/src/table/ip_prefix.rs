@@ -82,6 +82,41 @@ impl IpPrefix {
         }
     }
 
+    /// Returns the fewest prefixes that are the addresses from `first` to `last`, in order. None if
+    /// `last` comes before `first`. O(1) each.
+    ///
+    /// # Errors
+    /// Of kind [`ErrorKind::Family`], if the addresses are of two families.
+    ///
+    /// ```
+    /// use fibula::{IpPrefix, Table};
+    /// let mut table = Table::new();
+    /// let prefixes = IpPrefix::fewest([192, 0, 2, 1], [192, 0, 2, 9])?;
+    /// table.extend(prefixes.map(|prefix| (prefix, "rented")));
+    /// assert_eq!((table.len(), table.lookup_value([192, 0, 2, 9])), (4, Some(&"rented")));
+    /// assert_eq!(table.lookup([192, 0, 2, 10]), None);
+    /// # Ok::<(), fibula::Error>(())
+    /// ```
+    pub fn fewest(
+        first: impl Into<IpAddr>,
+        last: impl Into<IpAddr>,
+    ) -> Result<impl Iterator<Item = Self>, Error> {
+        let (ipv4, ipv6) = match (first.into(), last.into()) {
+            (IpAddr::V4(first), IpAddr::V4(last)) => {
+                (Some(Prefix::fewest(first.to_bits(), last.to_bits())), None)
+            }
+            (IpAddr::V6(first), IpAddr::V6(last)) => {
+                (None, Some(Prefix::fewest(first.to_bits(), last.to_bits())))
+            }
+            (first, last) => {
+                let text = format!("{first} and {last} are of two address families");
+                return Err(Error::new(ErrorKind::Family, text));
+            }
+        };
+        let ipv4 = ipv4.into_iter().flatten().map(Self::from);
+        Ok(ipv4.chain(ipv6.into_iter().flatten().map(Self::from)))
+    }
+
     /// Returns the address family.
     #[must_use]
     pub fn family(self) -> Family {

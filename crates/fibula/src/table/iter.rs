@@ -226,6 +226,27 @@ impl<V> Table<V> {
         Iter::of(self)
     }
 
+    /// Returns the IPv4 routes in order.
+    ///
+    /// ```
+    /// use fibula::{IpPrefix, Prefix, Table};
+    /// let prefixes = ["::/0", "10.0.0.0/8"].map(|text| text.parse::<IpPrefix>().unwrap());
+    /// let table = Table::from(prefixes.map(|prefix| (prefix, prefix.len())));
+    /// let routes: Vec<(Prefix<u32>, &u8)> = table.iter_ipv4().collect();
+    /// assert_eq!(routes, [("10.0.0.0/8".parse()?, &8)]);
+    /// # Ok::<(), fibula::Error>(())
+    /// ```
+    #[must_use]
+    pub fn iter_ipv4(&self) -> impl DoubleEndedIterator<Item = (Prefix<u32>, &V)> {
+        self.ipv4.iter()
+    }
+
+    /// Returns the IPv6 routes in order; see [`iter_ipv4`](Table::iter_ipv4).
+    #[must_use]
+    pub fn iter_ipv6(&self) -> impl DoubleEndedIterator<Item = (Prefix<u128>, &V)> {
+        self.ipv6.iter()
+    }
+
     /// Returns the routes in order, with the values to change. O(n) to begin: allocates one pointer
     /// a route.
     #[must_use]

@@ -40,11 +40,15 @@
 //! | `insert` of a new prefix, `remove` | O(log n), and one change of the engine |
 //! | `collect`, `extend`, `retain` | O(log n) a route; the engine changes or is built once |
 //! | `iter`, `covering`, `covered` | as the [`Rib`](crate::Rib)'s |
+//! | `union` and its kin, `diff` | O(n + m), one walk over both tables |
+//! | `addresses`, `ranges`, `address_count` | O(n) |
 //!
 //! A family is compiled by the engine that [`best`](crate::engine::BEST) chooses: a few routes by
 //! their sorted intervals. It is built again at four times the routes of its last build, when
 //! another engine costs clearly less for what it has become, and when the engine refuses a change.
 //! That costs O(1) a route amortised, as the growth of a vector does.
+//!
+//! [`PrefixSet`] is a table without values.
 //!
 //! # Limits
 //! A family has at most 2^32 - 2 routes: one more panics. Each route has a next hop of its own, so
@@ -56,6 +60,8 @@
 //! Lookups take `&self` and run on any number of threads; changes take `&mut self`.
 //! [`live::LiveTable`] changes a table while other threads look up.
 
+mod addresses;
+mod algebra;
 mod batch;
 mod collect;
 #[doc(hidden)]
@@ -67,17 +73,21 @@ pub(crate) mod ip_prefix;
 mod ipnet;
 mod iter;
 pub mod live;
+mod nested;
 #[cfg(feature = "serde")]
 mod serde;
+mod set;
 mod slots;
 
 pub use entry::{Entry, OccupiedEntry, VacantEntry};
 pub use iter::{IntoIter, IntoKeys, IntoValues, Iter, IterMut, Keys, Values, ValuesMut};
+pub use set::PrefixSet;
 
+use crate::Prefix;
 use crate::memory::Memory;
 use half::Half;
 use ip_prefix::IpPrefix;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// A map from prefixes of both families to values, with longest-prefix match; see the [module
 /// page](self).
@@ -250,6 +260,27 @@ impl<V> Table<V> {
         }
     }
 
+    /// As [`lookup`](Table::lookup), for an IPv4 address: `Ipv4Addr`, or `u32` in host byte order.
+    ///
+    /// ```
+    /// use fibula::{Prefix, Table};
+    /// let table = Table::from([("192.0.2.0/24".parse::<Prefix<u32>>()?, "red")]);
+    /// assert_eq!(table.lookup_ipv4(0xC000_0201), Some(("192.0.2.0/24".parse()?, &"red")));
+    /// # Ok::<(), fibula::Error>(())
+    /// ```
+    #[inline]
+    #[must_use]
+    pub fn lookup_ipv4(&self, address: impl Into<Ipv4Addr>) -> Option<(Prefix<u32>, &V)> {
+        self.ipv4.lookup(address.into().to_bits())
+    }
+
+    /// As [`lookup`](Table::lookup), for an IPv6 address: `Ipv6Addr`, or `u128` in host byte order.
+    #[inline]
+    #[must_use]
+    pub fn lookup_ipv6(&self, address: impl Into<Ipv6Addr>) -> Option<(Prefix<u128>, &V)> {
+        self.ipv6.lookup(address.into().to_bits())
+    }
+
     /// Returns the longest matching prefix of an address, and its value to change.
     #[inline]
     #[must_use]
@@ -278,46 +309,6 @@ impl<V> Table<V> {
         self.lookup(address).is_some()
     }
 
-    /// Returns the routes that cover `prefix`, itself included, longest first. With an address as
-    /// `prefix`, these are all routes that match it.
-    ///
-    /// ```
-    /// use fibula::{IpPrefix, Table};
-    /// let mut table = Table::new();
-    /// for text in ["0.0.0.0/0", "10.0.0.0/8", "10.1.0.0/16", "10.1.2.0/24"] {
-    ///     table.insert(text.parse::<IpPrefix>()?, text);
-    /// }
-    /// let prefix: IpPrefix = "10.1.0.0/16".parse()?;
-    /// let covering: Vec<&str> = table.covering(prefix).map(|(_, &text)| text).collect();
-    /// assert_eq!(covering, ["10.1.0.0/16", "10.0.0.0/8", "0.0.0.0/0"]);
-    /// let covered: Vec<&str> = table.covered(prefix).map(|(_, &text)| text).collect();
-    /// assert_eq!(covered, ["10.1.0.0/16", "10.1.2.0/24"]);
-    /// # Ok::<(), fibula::Error>(())
-    /// ```
-    pub fn covering(&self, prefix: impl Into<IpPrefix>) -> impl Iterator<Item = (IpPrefix, &V)> {
-        let (ipv4, ipv6) = match prefix.into() {
-            IpPrefix::V4(prefix) => (Some(self.ipv4.rib().covering(prefix)), None),
-            IpPrefix::V6(prefix) => (None, Some(self.ipv6.rib().covering(prefix))),
-        };
-        let ipv4 = ipv4.into_iter().flatten().filter_map(|route| self.ipv4.value(route));
-        let ipv6 = ipv6.into_iter().flatten().filter_map(|route| self.ipv6.value(route));
-        ipv4.map(|(prefix, value)| (prefix.into(), value))
-            .chain(ipv6.map(|(prefix, value)| (prefix.into(), value)))
-    }
-
-    /// Returns the routes that `prefix` covers, itself included, in order; see
-    /// [`covering`](Table::covering).
-    pub fn covered(&self, prefix: impl Into<IpPrefix>) -> impl DoubleEndedIterator<Item = (IpPrefix, &V)> {
-        let (ipv4, ipv6) = match prefix.into() {
-            IpPrefix::V4(prefix) => (Some(self.ipv4.rib().covered(prefix)), None),
-            IpPrefix::V6(prefix) => (None, Some(self.ipv6.rib().covered(prefix))),
-        };
-        let ipv4 = ipv4.into_iter().flatten().filter_map(|route| self.ipv4.value(route));
-        let ipv6 = ipv6.into_iter().flatten().filter_map(|route| self.ipv6.value(route));
-        ipv4.map(|(prefix, value)| (prefix.into(), value))
-            .chain(ipv6.map(|(prefix, value)| (prefix.into(), value)))
-    }
-
     /// Returns the names of the engines that were chosen for IPv4 and IPv6. `None` for a family
     /// without routes.
     #[must_use]
@@ -325,9 +316,9 @@ impl<V> Table<V> {
         (self.ipv4.compiled.engine(), self.ipv6.compiled.engine())
     }
 
-    /// Returns the bytes that the table occupies, by family: its routes, its slots of values, and its
-    /// engine. What the values own elsewhere is not counted. The bytes of the routes are an estimate,
-    /// as [`Rib::memory`](crate::Rib::memory)'s.
+    /// Returns the bytes that the table occupies, by family: its routes, its slots of values, and
+    /// its engine. What the values own elsewhere is not counted. The bytes of the routes are an
+    /// estimate, as [`Rib::memory`](crate::Rib::memory)'s.
     ///
     /// ```
     /// use fibula::{Prefix, Table};

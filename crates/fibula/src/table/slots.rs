@@ -139,8 +139,8 @@ impl<A: Address, V> Slots<A, V> {
         }
     }
 
-    /// Calls `found` with the position and the route of each of `indices`, whose prefix contains the
-    /// address at the same position.
+    /// Calls `found` with the position and the route of each of `indices`, whose prefix contains
+    /// the address at the same position.
     #[inline]
     pub(super) fn matching_all<'s>(
         &'s self,

@@ -1,5 +1,6 @@
 //! `Table` and `LiveTable` against a plain list of routes.
 
+mod differential;
 mod formats;
 mod live;
 mod model;
