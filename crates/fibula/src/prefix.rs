@@ -181,7 +181,9 @@ impl<A: Address> FromStr for Prefix<A> {
         let syntax = || Error::prefix_syntax(text, A::FAMILY);
         let address = address.parse().ok().and_then(A::from_ip).ok_or_else(syntax)?;
         let Some(len) = len else { return Ok(Self::host(address)) };
-        if len.is_empty() || !len.bytes().all(|b| b.is_ascii_digit()) {
+        // A zero before another digit has more than one reading.
+        let is_padded = len.len() > 1 && len.starts_with('0');
+        if len.is_empty() || is_padded || !len.bytes().all(|b| b.is_ascii_digit()) {
             return Err(syntax());
         }
         let len: u32 = len.parse().map_err(|_| syntax())?;
@@ -220,7 +222,7 @@ mod tests {
 
     #[test]
     fn nonsense_is_refused() {
-        for text in ["", "/", "1.2.3.4/", "1.2.3/8", "1.2.3.4/+8", "1.2.3.4/ 8", "::1/8", "a"] {
+        for text in ["", "/", "1.2.3.4/", "1.2.3/8", "1.2.3.4/+8", "1.2.3.4/ 8", "1.0.0.0/08", "::1/8", "a"] {
             assert!(text.parse::<Prefix<u32>>().is_err(), "{text}");
         }
     }
