@@ -24,8 +24,8 @@ fn any_prefix(text: &[u8], mask_host_bits: bool) -> Result<IpPrefix, String> {
     }
     if mask_host_bits
         && let Some((address, len)) = text.split_once('/')
+        && (len == "0" || !len.starts_with(['0', '+']))
         && let (Some(address), Ok(len)) = (parse(address.as_bytes()), len.parse())
-        && !text.contains("/+")
     {
         return IpPrefix::masked(address, len).map_err(|e| e.to_string());
     }
@@ -120,6 +120,9 @@ mod tests {
         assert!(scan("010.0.0.0/8").is_err(), "a leading zero may mean octal");
         assert!(scan("1.2.3.4/+8").is_err());
         assert!(prefix(b"1.2.3.4/+8", true).is_err());
+        assert!(scan("1.0.0.0/08").is_err());
+        assert!(prefix(b"1.2.3.4/08", true).is_err());
+        assert!(prefix(b"1.2.3.4/0", true).is_ok());
         assert!(prefix(b"1.2.3.4/33", true).is_err());
         assert!(prefix(b"\xFF.2.3.4/3", true).is_err());
     }
