@@ -18,7 +18,16 @@ pub(crate) fn all() -> Result<()> {
     run(documentation.args(FEATURES).env("RUSTDOCFLAGS", "--deny warnings"))?;
     dependencies::check()?;
     aarch64::check()?;
+    with_32_bits()?;
     least_rust()
+}
+
+/// Builds the library for processors of 32 bits. A check is not enough: it does not compute the
+/// constants of generic code.
+fn with_32_bits() -> Result<()> {
+    setup::rust_target(setup::WITH_32_BITS)?;
+    let build = ["build", "--package", "fibula", "--locked", "--profile", "quick"];
+    run(cargo(&build).args(["--target", setup::WITH_32_BITS]))
 }
 
 /// Checks that the library compiles with the version of Rust that its manifest names.

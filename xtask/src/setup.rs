@@ -27,12 +27,16 @@ pub(crate) fn all() -> Result<()> {
     python::set_up()
 }
 
+/// A target whose processors have 32 bits.
+pub(crate) const WITH_32_BITS: &str = "i686-unknown-linux-musl";
+
 /// Installs the toolchain and the standard libraries that the tests and lint need.
 pub(crate) fn toolchains() -> Result<()> {
     if !cfg!(target_arch = "aarch64") {
         rust_target(aarch64::LINUX)?;
     }
     rust_target(aarch64::APPLE)?;
+    rust_target(WITH_32_BITS)?;
     toolchain("nightly", "for sanitizers and fuzzing")?;
     least_rust()?;
     rust_src()

@@ -1,7 +1,7 @@
 //! [`Words`]: an array of atomic integers that several owners share.
 #![allow(unsafe_code, reason = "one allocation seen as atomic integers")]
 
-use super::{Array, Pages};
+use super::{Array, CACHE_LINE, Pages};
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
@@ -14,8 +14,8 @@ use zerocopy::{FromZeros, IntoBytes};
 /// loaded and stored integer by integer, so a writer fills a record before readers can find it.
 ///
 /// # Safety
-/// `Atomic` has the size, the alignment and the bits of `Self`. Every value of `Self` is a value of
-/// `Atomic`, and the reverse. [`Words`] uses one allocation as either.
+/// `Atomic` has the size and the bits of `Self`, and at least its alignment. Every value of `Self` is
+/// a value of `Atomic`, and the reverse. [`Words`] uses one allocation as either.
 pub unsafe trait Shareable: Copy + FromZeros + fmt::Debug + Send + Sync + 'static {
     /// The atomic type.
     type Atomic: Send + Sync;
@@ -67,7 +67,7 @@ impl<T: Shareable> fmt::Debug for Published<T> {
 macro_rules! word {
     ($($int:ty, $atomic:ty);+) => {$(
         // SAFETY: the standard library gives an atomic integer the size and bits of its integer,
-        // and its alignment on the 64-bit processors that this is built for.
+        // and an alignment of its size, which is more than the integer's on some processors.
         unsafe impl Shareable for $int {
             type Atomic = $atomic;
 
@@ -236,7 +236,7 @@ unsafe impl<T: Shareable> Sync for WordsView<T> {}
 
 impl<T: Shareable> WordsView<T> {
     const ALIKE: () =
-        assert!(size_of::<T>() == size_of::<Published<T>>() && align_of::<T>() == align_of::<Published<T>>());
+        assert!(size_of::<T>() == size_of::<Published<T>>() && align_of::<Published<T>>() <= CACHE_LINE);
 
     /// Returns a view of an array that nobody writes; it may be part of a mapped file.
     #[must_use]
@@ -245,6 +245,14 @@ impl<T: Shareable> WordsView<T> {
         T: IntoBytes,
     {
         const { Self::ALIKE }
+        // What is mapped is aligned for its elements, not for their atomics; a copy is for both.
+        let array = if array.as_ptr().cast::<Published<T>>().is_aligned() {
+            array
+        } else {
+            let mut copy = Array::new(Pages::Small);
+            array.iter().for_each(|&element| copy.push(element));
+            copy
+        };
         Self { start: array.as_ptr().cast(), len: array.len(), array: Arc::new(array) }
     }
 
@@ -280,7 +288,8 @@ impl<T: Shareable> std::ops::Deref for WordsView<T> {
     #[inline(always)]
     fn deref(&self) -> &[Published<T>] {
         // SAFETY: `array` holds `len` elements from `start` on, all initialised. They are accessed
-        // only as atomics of the same size and alignment, here and by the owner, or never written.
+        // only as atomics of the same size, for which they are aligned, here and by the owner, or
+        // never written.
         unsafe { std::slice::from_raw_parts(self.start, self.len) }
     }
 }

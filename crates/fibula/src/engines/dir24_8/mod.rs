@@ -122,7 +122,7 @@ impl<W: Width> Engine<u32> for Dir24_8<W> {
 
     fn build(rib: &Rib<u32>, config: &Config) -> Result<Self, Error> {
         let tbl24 = Words::zeroed(TBL24, config.pages);
-        let tbl_long = SharedPool::empty("entries of TBLlong", (TBL24 * BLOCK) as u64, config.pages);
+        let tbl_long = SharedPool::empty("entries of TBLlong", TBL24 as u64 * BLOCK as u64, config.pages);
         let view = Dir24_8View::of(tbl24.view(), tbl_long.view());
         let mut engine = Self { view, tbl24, tbl_long };
         // In this order every route comes after its covers and before its more-specific routes.
