@@ -265,7 +265,9 @@ impl<W: Width> Engine<u128> for Mosaic6<W> {
 
     fn apply(&mut self, rib: &Rib<u128>, deltas: &[Delta<u128>]) -> Update {
         let update = self.follow(rib, deltas);
-        self.fallback.follow(rib);
+        if matches!(update, Update::Applied(_)) {
+            self.fallback.follow(rib);
+        }
         self.blocks.show_in(&mut self.view);
         update
     }
