@@ -3,7 +3,7 @@
 use super::header::{ALIGN, Header};
 use super::{Part, VERSION, next_hops, routes};
 use crate::sections::SectionWriter;
-use crate::{Address, Error, ErrorKind, Fib, Limit, NextHops, Rib};
+use crate::{Address, Error, ErrorKind, Fib, Limit, NextHops, Rib, Route};
 use std::borrow::Cow;
 use std::io::{self, Write};
 use std::ops::Range;
@@ -53,7 +53,12 @@ impl<'s> Image<'s> {
             let text = format!("a snapshot has one {} table", A::FAMILY);
             return Err(Error::new(ErrorKind::Family, text));
         }
-        Limit::check(Limit::NEXT_HOPS, rib.max_next_hop().0.into(), self.next_hops)?;
+        let max = self.next_hops;
+        if let Some(Route { prefix, next_hop }) = rib.iter().find(|route| u64::from(route.next_hop.0) > max) {
+            let limit = Limit { what: Limit::NEXT_HOPS, had: next_hop.0.into(), max };
+            let text = format!("{prefix}: next hop {}, of a snapshot that has {max}", next_hop.0);
+            return Err(Error::new(ErrorKind::Limit(limit), text));
+        }
         let mut writer = SectionWriter::default();
         fib.save(&mut writer)?;
         if keep_routes {

@@ -49,7 +49,8 @@ fn next_hops_must_be_those_of_the_table() {
     let (rib, _) = table::<u32>(10, 5);
     let fib = Fib::build("poptrie", &rib).unwrap();
     let error = Image::new(&NextHops::new()).with(&fib, &rib, false).unwrap_err();
-    assert_eq!(error.to_string(), "next hops: 5 is more than the 0 that fit");
+    let Route { prefix, next_hop } = rib.iter().next().unwrap();
+    assert_eq!(error.to_string(), format!("{prefix}: next hop {}, of a snapshot that has 0", next_hop.0));
 }
 
 /// Both families are in one file, and each answers as alone.
