@@ -14,8 +14,8 @@ use zerocopy::{FromZeros, IntoBytes};
 /// loaded and stored integer by integer, so a writer fills a record before readers can find it.
 ///
 /// # Safety
-/// `Atomic` has the size and the bits of `Self`, and at least its alignment. Every value of `Self` is
-/// a value of `Atomic`, and the reverse. [`Words`] uses one allocation as either.
+/// `Atomic` has the size and the bits of `Self`, and at least its alignment. Every value of `Self`
+/// is a value of `Atomic`, and the reverse. [`Words`] uses one allocation as either.
 pub unsafe trait Shareable: Copy + FromZeros + fmt::Debug + Send + Sync + 'static {
     /// The atomic type.
     type Atomic: Send + Sync;
