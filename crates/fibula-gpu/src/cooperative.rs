@@ -85,11 +85,12 @@ pub struct Report {
 }
 
 impl Report {
-    /// Joins the reports of two parts of a stream.
+    /// Joins the reports of two parts of a stream. The lesser share counts: that of a device which
+    /// has failed in one part is none.
     pub(crate) fn and(mut self, other: Self) -> Self {
         self.on_device += other.on_device;
         self.on_processor += other.on_processor;
-        self.share = f64::midpoint(self.share, other.share);
+        self.share = self.share.min(other.share);
         self.fault = self.fault.or(other.fault);
         self.latencies.extend(other.latencies);
         self
