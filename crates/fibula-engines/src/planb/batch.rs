@@ -53,16 +53,16 @@ impl<W: Width> PlanBView<W> {
     }
 }
 
-impl<W: Width, I: Isa, const MARKED: bool> Rounds<u128, W, WAITING_MAX> for Batch<'_, W, I, MARKED> {
+impl<W: Width, I: Isa, const MARKED: bool> Rounds<u128, W> for Batch<'_, W, I, MARKED> {
     #[inline(always)]
     #[allow(clippy::needless_range_loop, reason = "one index runs through arrays of one block")]
-    fn begin<const N: usize>(
+    fn begin<const N: usize, const MOST: usize>(
         &self,
         addresses: &[u128; N],
         len: usize,
         start: usize,
         next_hops: &mut [W],
-        waiting: &mut Waiting<WAITING_MAX>,
+        waiting: &mut Waiting<MOST>,
     ) {
         let mut keys = [0; N];
         for lane in 0..N {
@@ -87,12 +87,17 @@ impl<W: Width, I: Isa, const MARKED: bool> Rounds<u128, W, WAITING_MAX> for Batc
     /// Each goes down the tree of its /64. Addresses whose tree has fewer levels stay at their leaf
     /// until all are there.
     #[inline(always)]
-    fn finish(&self, waiting: &mut Waiting<WAITING_MAX>, addresses: &[u128], next_hops: &mut [W]) {
-        let (intervals, indices) = waiting.pop::<BLOCK>();
-        let (mut is_marked, mut keys) = ([false; BLOCK], [0; BLOCK]);
-        let mut trees = [Tree::default(); BLOCK];
+    fn finish<const N: usize, const MOST: usize>(
+        &self,
+        waiting: &mut Waiting<MOST>,
+        addresses: &[u128],
+        next_hops: &mut [W],
+    ) {
+        let (intervals, indices) = waiting.pop::<N>();
+        let (mut is_marked, mut keys) = ([false; N], [0; N]);
+        let mut trees = [Tree::default(); N];
         let mut levels = 1;
-        for lane in 0..BLOCK {
+        for lane in 0..N {
             let word = self.marks[intervals[lane] as usize / u64::BITS as usize];
             let tree;
             (tree, is_marked[lane]) = tree_of(word, intervals[lane]);
@@ -101,16 +106,16 @@ impl<W: Width, I: Isa, const MARKED: bool> Rounds<u128, W, WAITING_MAX> for Batc
             keys[lane] = halves(addresses[indices[lane]]).1;
             levels = trees[lane].levels.max(levels);
         }
-        let mut at = [0; BLOCK];
+        let mut at = [0; N];
         for level in 1..levels {
-            for_lanes::<BLOCK>(|lane| {
+            for_lanes::<N>(|lane| {
                 let is_inner = level < trees[lane].levels;
                 let node = if is_inner { trees[lane].inner.wrapping_add(at[lane]) } else { 0 };
                 let below = self.isa.count_below(&self.inner[node as usize], keys[lane]);
                 at[lane] = if is_inner { child(at[lane], below) } else { at[lane] };
             });
         }
-        for_lanes::<BLOCK>(|lane| {
+        for_lanes::<N>(|lane| {
             let Tree { leaves, answers, .. } = trees[lane];
             let node = &self.leaves[leaves.wrapping_add(at[lane]) as usize];
             let at = answers.wrapping_add(child(at[lane], self.isa.count_below(node, keys[lane])));

@@ -25,11 +25,33 @@ const BLOCK: usize = 64;
 pub fn look_up_unanswered<A: Address, W: Width>(
     addresses: &[A],
     next_hops: &mut [W],
+    look_up: impl FnMut(&[A], &mut [W]),
+) {
+    let blocks = next_hops.chunks(BLOCK);
+    let Some(first) = blocks.clone().position(any_unanswered).map(|block| block * BLOCK) else { return };
+    if addresses.len() - first <= BLOCK {
+        // A short call pays for no more room than it needs.
+        look_up_from::<BLOCK, _, _>(first, addresses, next_hops, look_up);
+    } else {
+        look_up_from::<TOGETHER, _, _>(first, addresses, next_hops, look_up);
+    }
+}
+
+/// Returns whether an answer is missing. All are compared, so that several are at once.
+#[inline(always)]
+fn any_unanswered<W: Width>(next_hops: &[W]) -> bool {
+    next_hops.iter().fold(false, |any, &next_hop| any | (next_hop == W::default()))
+}
+
+#[inline(always)]
+fn look_up_from<const N: usize, A: Address, W: Width>(
+    mut at: usize,
+    addresses: &[A],
+    next_hops: &mut [W],
     mut look_up: impl FnMut(&[A], &mut [W]),
 ) {
-    let mut missed = Missed { places: [0; TOGETHER], addresses: [A::ZERO; TOGETHER], len: 0 };
-    let mut found = [W::default(); TOGETHER];
-    let mut at = 0;
+    let mut missed = Missed { places: [0; N], addresses: [A::ZERO; N], len: 0 };
+    let mut found = [W::default(); N];
     while at < addresses.len() {
         at = missed.collect(addresses, next_hops, at);
         look_up(&missed.addresses[..missed.len], &mut found[..missed.len]);
@@ -40,23 +62,23 @@ pub fn look_up_unanswered<A: Address, W: Width>(
 }
 
 /// The addresses of a batch that are looked up together.
-struct Missed<A> {
+struct Missed<const N: usize, A> {
     /// Their indices in the batch.
-    places: [u32; TOGETHER],
-    addresses: [A; TOGETHER],
+    places: [u32; N],
+    addresses: [A; N],
     len: usize,
 }
 
-impl<A: Address> Missed<A> {
+impl<const N: usize, A: Address> Missed<N, A> {
     /// Collects from index `at` on, and returns the index from which on to go on. Out of line:
     /// whoever looks up is compiled for each instruction set.
     #[inline(never)]
     fn collect<W: Width>(&mut self, addresses: &[A], next_hops: &[W], mut at: usize) -> usize {
         let mut len = 0;
-        while at < addresses.len() && len <= TOGETHER - BLOCK {
+        while at < addresses.len() && len <= N - BLOCK {
             let block = &next_hops[at..addresses.len().min(at + BLOCK)];
-            // All are compared, so that several are at once. In many tables few blocks have any.
-            if block.iter().fold(false, |any, &next_hop| any | (next_hop == W::default())) {
+            // In many tables few blocks have any.
+            if any_unanswered(block) {
                 for (lane, &next_hop) in block.iter().enumerate() {
                     self.places[len] = (at + lane) as u32;
                     len += usize::from(next_hop == W::default());

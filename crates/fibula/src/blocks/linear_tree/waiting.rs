@@ -6,6 +6,9 @@ use crate::blocks::pipeline::{BURST, ask_ahead};
 /// The addresses of each block at the end of a batch, the last of which is filled up.
 const SHORT_BLOCK: usize = 8;
 
+/// The addresses of a call that has blocks of that many.
+const SHORT_CALL: usize = 16;
+
 /// The lanes in a row without a jump, because the end of a longer loop is mispredicted.
 const UNROLLED: usize = 8;
 
@@ -90,10 +93,10 @@ impl<const MOST: usize> Waiting<MOST> {
 }
 
 /// Trees that a batch goes down in rounds.
-pub trait Rounds<A, W, const MOST: usize> {
+pub trait Rounds<A, W> {
     /// Looks up the first `len` addresses of a block in the first tree. The block is at index
     /// `start` of the batch. Those that are not done yet go to `waiting`.
-    fn begin<const N: usize>(
+    fn begin<const N: usize, const MOST: usize>(
         &self,
         addresses: &[A; N],
         len: usize,
@@ -102,29 +105,50 @@ pub trait Rounds<A, W, const MOST: usize> {
         waiting: &mut Waiting<MOST>,
     );
 
-    /// Looks up a block of waiting addresses, and removes them.
-    fn finish(&self, waiting: &mut Waiting<MOST>, addresses: &[A], next_hops: &mut [W]);
+    /// Looks up a block of `N` waiting addresses, and removes them.
+    fn finish<const N: usize, const MOST: usize>(
+        &self,
+        waiting: &mut Waiting<MOST>,
+        addresses: &[A],
+        next_hops: &mut [W],
+    );
 }
 
-/// Looks up a batch, by blocks of `BLOCK` addresses.
+/// Looks up a batch, by blocks of `BLOCK` addresses. In a short call the blocks of those that wait
+/// are short too.
 #[inline(always)]
-pub fn in_rounds<const BLOCK: usize, const MOST: usize, A: Copy + Default, W, R: Rounds<A, W, MOST>>(
+pub fn in_rounds<const BLOCK: usize, const MOST: usize, A: Copy + Default, W, R: Rounds<A, W>>(
     trees: &R,
     addresses: &[A],
     next_hops: &mut [W],
 ) {
-    let mut waiting = Waiting::NONE;
+    if const { BLOCK > SHORT_CALL } && addresses.len() <= SHORT_CALL {
+        return by_blocks::<SHORT_CALL, { 2 * SHORT_CALL }, _, _, _>(trees, addresses, next_hops);
+    }
+    if const { BLOCK > BURST } && addresses.len() < BLOCK {
+        return by_blocks::<BURST, { 2 * BURST }, _, _, _>(trees, addresses, next_hops);
+    }
+    by_blocks::<BLOCK, MOST, _, _, _>(trees, addresses, next_hops);
+}
+
+#[inline(always)]
+fn by_blocks<const BLOCK: usize, const MOST: usize, A: Copy + Default, W, R: Rounds<A, W>>(
+    trees: &R,
+    addresses: &[A],
+    next_hops: &mut [W],
+) {
+    let mut waiting = Waiting::<MOST>::NONE;
     let mut done = 0;
     while let Some(block) = addresses[done..].first_chunk() {
         ask_ahead::<BLOCK, A>(addresses, done);
-        trees.begin::<BLOCK>(block, BLOCK, done, next_hops, &mut waiting);
+        trees.begin::<BLOCK, MOST>(block, BLOCK, done, next_hops, &mut waiting);
         if waiting.len() >= BLOCK {
-            trees.finish(&mut waiting, addresses, next_hops);
+            trees.finish::<BLOCK, MOST>(&mut waiting, addresses, next_hops);
         }
         done += BLOCK;
     }
     if let Some(block) = addresses[done..].first_chunk().filter(|_| BLOCK > BURST) {
-        trees.begin::<BURST>(block, BURST, done, next_hops, &mut waiting);
+        trees.begin::<BURST, MOST>(block, BURST, done, next_hops, &mut waiting);
         done += BURST;
     }
     for rest in addresses[done..].chunks(SHORT_BLOCK) {
@@ -134,6 +158,6 @@ pub fn in_rounds<const BLOCK: usize, const MOST: usize, A: Copy + Default, W, R:
         done += rest.len();
     }
     while !waiting.is_empty() {
-        trees.finish(&mut waiting, addresses, next_hops);
+        trees.finish::<BLOCK, MOST>(&mut waiting, addresses, next_hops);
     }
 }

@@ -36,7 +36,8 @@ use std::fmt::Debug;
 /// second cache still.
 const AT_ONCE: usize = 4096;
 
-/// The addresses by which it is judged whether the part has few of a batch.
+/// The most addresses by which it is judged whether the part has few of a batch. In a short call it
+/// is one of [`FEW`].
 const SAMPLE: usize = 64;
 
 /// The share of them up to which it has few.
@@ -59,11 +60,11 @@ pub(crate) trait Part<A: Address>: Debug + Sized + Send + Sync + 'static {
     /// As [`find`](Part::find), for `addresses[i]` into `next_hops[i]`.
     fn find_batch<W: Width, I: Isa>(&self, isa: I, addresses: &[A], next_hops: &mut [W]);
 
-    /// Returns whether an address may be its own. Decided by a small table.
-    fn may_have(&self, address: A) -> bool;
+    /// Returns whether it has [few](is_few) of some addresses. Decided by a small table.
+    fn has_few_of(&self, addresses: &[A]) -> bool;
 
-    /// As [`find_batch`](Part::find_batch), for the addresses that it [may have](Part::may_have).
-    /// The others keep what the inner engine has answered.
+    /// As [`find_batch`](Part::find_batch), for the addresses that may be its own. The others keep
+    /// what the inner engine has answered.
     fn find_few<W: Width, I: Isa>(&self, isa: I, addresses: &[A], next_hops: &mut [W]);
 
     /// Follows changes of the table, as far as they are its own, and returns those of the other
@@ -116,6 +117,12 @@ pub(crate) struct Front<P: Part<A>, A: Address, W: Width> {
     others: Rib<A>,
 }
 
+/// Returns whether less than one of [`FEW`] of the addresses may be a part's own.
+#[inline(always)]
+fn is_few<A: Address>(addresses: &[A], may_have: impl Fn(A) -> bool) -> bool {
+    addresses.iter().filter(|&&address| may_have(address)).count() * FEW < addresses.len()
+}
+
 /// Returns the answer of a word; one that is too great is in a snapshot that somebody forged.
 #[inline(always)]
 fn narrow<W: Width>(word: u32) -> W {
@@ -154,9 +161,8 @@ impl<P: Part<A>, A: Address, W: Width> Lookup<A> for FrontView<P, A, W> {
     #[inline(always)]
     fn lookup_batch<I: Isa>(&self, isa: I, addresses: &[A], next_hops: &mut [W]) {
         for (addresses, next_hops) in addresses.chunks(AT_ONCE).zip(next_hops.chunks_mut(AT_ONCE)) {
-            let sample = &addresses[..addresses.len().min(SAMPLE)];
-            let own = sample.iter().filter(|&&address| self.part.may_have(address)).count();
-            if own * FEW < sample.len() {
+            let sample = &addresses[..(addresses.len() / FEW).clamp(1, SAMPLE)];
+            if self.part.has_few_of(sample) {
                 look_up_inside(self.inner(), isa.level(), addresses, next_hops);
                 self.part.find_few(isa, addresses, next_hops);
                 continue;

@@ -34,16 +34,16 @@ impl<W: Width, const LEAF: u32> TerraceView<W, LEAF> {
     }
 }
 
-impl<W: Width, I: Isa, const LEAF: u32> Rounds<u128, W, WAITING_MAX> for Batch<'_, I, LEAF> {
+impl<W: Width, I: Isa, const LEAF: u32> Rounds<u128, W> for Batch<'_, I, LEAF> {
     #[inline(always)]
     #[allow(clippy::needless_range_loop, reason = "one index runs through arrays of one block")]
-    fn begin<const N: usize>(
+    fn begin<const N: usize, const MOST: usize>(
         &self,
         addresses: &[u128; N],
         len: usize,
         start: usize,
         next_hops: &mut [W],
-        waiting: &mut Waiting<WAITING_MAX>,
+        waiting: &mut Waiting<MOST>,
     ) {
         let mut keys = [0; N];
         for lane in 0..N {
@@ -80,12 +80,17 @@ impl<W: Width, I: Isa, const LEAF: u32> Rounds<u128, W, WAITING_MAX> for Batch<'
     /// need no leaf block, stay where they are until all are there.
     #[inline(always)]
     #[allow(clippy::needless_range_loop, reason = "one index runs through arrays of one block")]
-    fn finish(&self, waiting: &mut Waiting<WAITING_MAX>, addresses: &[u128], next_hops: &mut [W]) {
-        let (mut found, indices) = waiting.pop::<BLOCK>();
-        let (mut origins, mut levels) = ([0; BLOCK], [0; BLOCK]);
-        let (mut keys, mut in_leaves) = ([0; BLOCK], [false; BLOCK]);
+    fn finish<const N: usize, const MOST: usize>(
+        &self,
+        waiting: &mut Waiting<MOST>,
+        addresses: &[u128],
+        next_hops: &mut [W],
+    ) {
+        let (mut found, indices) = waiting.pop::<N>();
+        let (mut origins, mut levels) = ([0; N], [0; N]);
+        let (mut keys, mut in_leaves) = ([0; N], [false; N]);
         let (mut most_levels, mut any_in_leaves) = (0, false);
-        for lane in 0..BLOCK {
+        for lane in 0..N {
             let tree = Handle::unpack(found[lane]);
             keys[lane] = halves(addresses[indices[lane]]).1;
             (origins[lane], levels[lane], in_leaves[lane]) = (tree.origin, tree.levels, tree.is_directory);
@@ -94,18 +99,18 @@ impl<W: Width, I: Isa, const LEAF: u32> Rounds<u128, W, WAITING_MAX> for Batch<'
         }
         let (roots, mut reached) = (Roots::at(&origins), Reached::ROOT);
         for level in 0..most_levels {
-            let mut going = [false; BLOCK];
-            for lane in 0..BLOCK {
+            let mut going = [false; N];
+            for lane in 0..N {
                 going[lane] = level < levels[lane];
             }
             let from = (&roots, nodes_above(level) as u32);
             self.isa.step_some_down_from(self.lines, from, &going, &keys, &mut reached);
         }
-        for lane in 0..BLOCK {
+        for lane in 0..N {
             found[lane] = self.words[answer_at(origins[lane], reached.index(lane)) as usize];
         }
         if any_in_leaves {
-            for lane in 0..BLOCK {
+            for lane in 0..N {
                 origins[lane] = if in_leaves[lane] { found[lane] } else { origins[lane] };
             }
             let (roots, mut reached) = (Roots::at(&origins), Reached::ROOT);
@@ -113,12 +118,12 @@ impl<W: Width, I: Isa, const LEAF: u32> Rounds<u128, W, WAITING_MAX> for Batch<'
                 let from = (&roots, nodes_above(level) as u32);
                 self.isa.step_some_down_from(self.lines, from, &in_leaves, &keys, &mut reached);
             }
-            for lane in 0..BLOCK {
+            for lane in 0..N {
                 let word = self.words[answer_at(origins[lane], reached.index(lane)) as usize];
                 found[lane] = if in_leaves[lane] { word } else { found[lane] };
             }
         }
-        for lane in 0..BLOCK {
+        for lane in 0..N {
             next_hops[indices[lane]] = narrow(found[lane]);
         }
     }

@@ -76,7 +76,7 @@ mod tests;
 mod update;
 mod validate;
 
-use super::{Front, Part};
+use super::{Front, Part, is_few};
 use crate::arch::Isa;
 use crate::engine::{
     About, Config, Estimate, Figure, Lengths, Level, LimitInfo, Meter, Survey, Updates, Width,
@@ -157,6 +157,15 @@ pub(crate) struct Exact<A: InLines> {
     changed: Vec<(A, NextHop)>,
 }
 
+impl<A: InLines> Exact<A> {
+    /// Returns whether an address may have an entry.
+    #[inline(always)]
+    fn may_have(&self, address: A) -> bool {
+        let network = address.bits(0, NETWORK) as usize;
+        self.present[network / 64] >> (network % 64) & 1 == 1
+    }
+}
+
 impl<A: InLines> Part<A> for Exact<A> {
     type Inner<W: Width> = A::Inner<W>;
 
@@ -201,9 +210,8 @@ impl<A: InLines> Part<A> for Exact<A> {
     }
 
     #[inline(always)]
-    fn may_have(&self, address: A) -> bool {
-        let network = address.bits(0, NETWORK) as usize;
-        self.present[network / 64] >> (network % 64) & 1 == 1
+    fn has_few_of(&self, addresses: &[A]) -> bool {
+        is_few(addresses, |address| self.may_have(address))
     }
 
     #[inline(always)]

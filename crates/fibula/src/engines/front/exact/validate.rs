@@ -3,7 +3,6 @@
 use super::Exact;
 use super::lines::InLines;
 use crate::engine::Lengths;
-use crate::engines::front::Part as _;
 use crate::{Prefix, Rib};
 
 impl<A: InLines> Exact<A> {

@@ -32,16 +32,16 @@ impl<A: InWindow> Window<A> {
     }
 }
 
-impl<A: InWindow, W: Width, I: Isa> Rounds<A, W, WAITING_MAX> for Batch<'_, A, I> {
+impl<A: InWindow, W: Width, I: Isa> Rounds<A, W> for Batch<'_, A, I> {
     #[inline(always)]
     #[allow(clippy::needless_range_loop, reason = "one index runs through arrays of one block")]
-    fn begin<const N: usize>(
+    fn begin<const N: usize, const MOST: usize>(
         &self,
         addresses: &[A; N],
         len: usize,
         start: usize,
         next_hops: &mut [W],
-        waiting: &mut Waiting<WAITING_MAX>,
+        waiting: &mut Waiting<MOST>,
     ) {
         // In a register: the stores of next hops might change what a reference leads to.
         let cover = self.window.cover;
@@ -71,15 +71,20 @@ impl<A: InWindow, W: Width, I: Isa> Rounds<A, W, WAITING_MAX> for Batch<'_, A, I
     }
 
     #[inline(always)]
-    fn finish(&self, waiting: &mut Waiting<WAITING_MAX>, addresses: &[A], next_hops: &mut [W]) {
-        let (found, indices) = waiting.pop::<BLOCK>();
-        let (mut words, cover) = ([0; BLOCK], self.window.cover);
-        for_lanes::<BLOCK>(|lane| {
+    fn finish<const N: usize, const MOST: usize>(
+        &self,
+        waiting: &mut Waiting<MOST>,
+        addresses: &[A],
+        next_hops: &mut [W],
+    ) {
+        let (found, indices) = waiting.pop::<N>();
+        let (mut words, cover) = ([0; N], self.window.cover);
+        for_lanes::<N>(|lane| {
             let node = &self.longs[usize::from(named(found[lane] as u16))];
             let number = addresses[indices[lane]].number(self.window.position);
             words[lane] = long_word(self.isa, node, number);
         });
-        for lane in 0..BLOCK {
+        for lane in 0..N {
             next_hops[indices[lane]] = narrow(next_hop(words[lane], cover).into());
         }
     }

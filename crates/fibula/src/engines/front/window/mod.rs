@@ -87,7 +87,7 @@ mod tests;
 mod update;
 mod validate;
 
-use super::{Front, Part, narrow};
+use super::{Front, Part, is_few, narrow};
 use crate::arch::Isa;
 use crate::blocks::chunks::Pool;
 use crate::engine::{
@@ -276,14 +276,14 @@ impl<A: InWindow> Part<A> for Window<A> {
     }
 
     #[inline(always)]
-    fn may_have(&self, address: A) -> bool {
-        self.slot(address) < self.slots() || self.root[self.slots()] != 0
+    fn has_few_of(&self, addresses: &[A]) -> bool {
+        self.root[self.slots()] == 0 && is_few(addresses, |address| self.slot(address) < self.slots())
     }
 
     #[inline(always)]
     fn find_few<W: Width, I: Isa>(&self, isa: I, addresses: &[A], next_hops: &mut [W]) {
         for (&address, next_hop) in addresses.iter().zip(next_hops) {
-            if self.may_have(address) {
+            if self.slot(address) < self.slots() {
                 match self.find(isa, address, &mut Unmetered) {
                     0 => {}
                     found => *next_hop = narrow(found),
