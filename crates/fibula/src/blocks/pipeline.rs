@@ -25,7 +25,7 @@ use crate::memory::CACHE_LINE;
 use std::array::from_fn;
 
 /// The packets that most programs take from a network card at once.
-pub(super) const BURST: usize = 32;
+pub(crate) const BURST: usize = 32;
 
 /// How many bytes ahead addresses are prefetched: several hundred lookups hide the latency of
 /// memory.
@@ -56,8 +56,9 @@ pub trait Stages<A, W, const STAGES: usize> {
     fn one(&self, at: usize, address: &A) -> W;
 }
 
-/// Looks up all addresses: in blocks of `LONG` while at least `LONG` are left, then in one of a
-/// burst, then in blocks of `SHORT`, then one by one.
+/// Looks up all addresses: in blocks of `LONG` while at least `LONG` are left, then in blocks of a
+/// burst, then in blocks of `SHORT`, then one by one. Where there is one long block and a rest, they
+/// would follow each other, so blocks of a burst overlap instead.
 ///
 /// ```
 /// use fibula::blocks::pipeline::{Stages, look_up};
@@ -91,7 +92,11 @@ pub fn look_up<const LONG: usize, const SHORT: usize, const STAGES: usize, A, W,
 ) where
     S: Stages<A, W, STAGES>,
 {
-    let mut done = in_blocks::<LONG, STAGES, A, W, S>(stages, 0, addresses, next_hops);
+    let is_one_and_rest = addresses.len() > LONG && addresses.len() < 2 * LONG;
+    let mut done = 0;
+    if const { LONG <= BURST } || !is_one_and_rest {
+        done = in_blocks::<LONG, STAGES, A, W, S>(stages, 0, addresses, next_hops);
+    }
     if const { SHORT < BURST && BURST < LONG } {
         done = in_blocks::<BURST, STAGES, A, W, S>(stages, done, addresses, next_hops);
     }

@@ -11,7 +11,7 @@ use super::word::{ANSWER, BASE, BEYOND, BUCKETS, CODE, LINE_BITS, SLOT_BITS};
 use super::{Mosaic6View, ROOT_BITS, STEPS};
 use crate::NextHop;
 use crate::arch::{GROUP, Isa, Kernel, Scalar, Wanted, dispatch};
-use crate::blocks::pipeline::{Stages, for_each_set, look_up};
+use crate::blocks::pipeline::{BURST, Stages, for_each_set, look_up};
 use crate::engine::{Unmetered, Width};
 use crate::engines::terrace::TerraceView;
 use crate::memory::{Published, Shareable, flattened};
@@ -91,6 +91,9 @@ const PART: usize = 64 * GATHERED;
 
 /// The addresses that go through the terrace together.
 const TOGETHER: usize = 128;
+
+/// The same in a short call, where more room would take longer to clear than to use.
+const TOGETHER_IN_BURST: usize = BURST + GROUP;
 
 /// The engine as the batch path reads it. It holds the addresses of the arrays: read from the
 /// engine, they would be loaded again after every word that other threads may write.
@@ -281,14 +284,14 @@ impl<I: Isa, W: Width> Batch<'_, I, W> {
 }
 
 /// The addresses of a part of a batch, some of which are noted to have longer routes.
-struct Beyond<'b, W: Width> {
+struct Beyond<'b, W: Width, const TOGETHER: usize> {
     longer: &'b TerraceView<W>,
     noted: &'b [Cell<u16>],
     addresses: &'b [u128],
     next_hops: &'b mut [W],
 }
 
-impl<W: Width> Kernel for Beyond<'_, W> {
+impl<W: Width, const TOGETHER: usize> Kernel for Beyond<'_, W, TOGETHER> {
     type Output = ();
 
     /// Looks up the noted addresses in the terrace.
@@ -342,10 +345,21 @@ impl<W: Width> Mosaic6View<W> {
                 look_up::<PIPELINED, GROUP, STAGES, _, _, _>(&batch, addresses, next_hops);
             }
             if has_longer {
-                let (longer, noted) = (&*self.longer, &batch.beyond[..]);
-                dispatch(isa.level(), Beyond { longer, noted, addresses, next_hops });
+                let noted = &batch.beyond[..addresses.len().div_ceil(GROUP)];
+                self.look_up_longer(isa, noted, addresses, next_hops);
             }
         }
         self.fallback.fill(next_hops);
+    }
+
+    /// Looks up the noted addresses of a part.
+    #[inline(always)]
+    fn look_up_longer<I: Isa>(&self, isa: I, noted: &[Cell<u16>], addresses: &[u128], next_hops: &mut [W]) {
+        let longer = &*self.longer;
+        if addresses.len() <= BURST {
+            dispatch(isa.level(), Beyond::<_, TOGETHER_IN_BURST> { longer, noted, addresses, next_hops });
+        } else {
+            dispatch(isa.level(), Beyond::<_, TOGETHER> { longer, noted, addresses, next_hops });
+        }
     }
 }
