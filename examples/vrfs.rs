@@ -30,7 +30,7 @@ const PACKETS: [(&str, &str); 5] = [
 
 fn main() -> anyhow::Result<()> {
     let mut next_hops = NextHops::new();
-    let mut tables: TableSet<u32> = TableSet::new("best");
+    let mut tables: TableSet<u32> = TableSet::new("best")?;
     let mut ids = Vec::new();
     for (customer, routes) in ROUTES {
         let mut rib: Rib<u32> = Rib::new();

@@ -150,7 +150,7 @@ impl VrfKind {
                 Ok(Kept::Merged(Box::new(SailM::build(&ribs, Pages::Small)?), vec![0; batch]))
             }
             Self::Set(engine) => {
-                let mut set = TableSet::new(engine);
+                let mut set = TableSet::new(engine)?;
                 for rib in ribs {
                     let id = set.create();
                     set.set(id, rib)?;

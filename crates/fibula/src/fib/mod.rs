@@ -40,6 +40,8 @@ pub struct Fib<A: Address> {
     config: Config,
     /// If `best` chose the engine: how it chooses another when the table has changed.
     choice: Option<Choice>,
+    /// The number of routes of the table.
+    routes: usize,
 }
 
 /// How a [`Fib`] followed a change of its table.
@@ -83,12 +85,13 @@ impl<A: Address> Fib<A> {
         let (name, config) = config.with_all_of(specification)?;
         if name != BEST {
             let entry = *find(engines, name)?;
-            return Ok(Self { whole: compile(&entry, rib, &config)?, entry, config, choice: None });
+            let whole = compile(&entry, rib, &config)?;
+            return Ok(Self { whole, entry, config, choice: None, routes: rib.len() });
         }
         let choice = Choice::among(engines, &config, rib)?;
         let config = config.without_parameters();
         let (whole, entry) = choice.compile(rib, |entry| compile(entry, rib, &config))?;
-        Ok(Self { whole, entry, config, choice: Some(choice) })
+        Ok(Self { whole, entry, config, choice: Some(choice), routes: rib.len() })
     }
 
     /// Follows the table: `rib` has changed by `deltas`, at most one a prefix. If the engine cannot
@@ -99,9 +102,16 @@ impl<A: Address> Fib<A> {
     /// routes of its last build; and when one build costs less than applying all `deltas`.
     ///
     /// # Errors
-    /// If the new table exceeds a limit. This table then answers as before, and the caller undoes
-    /// the deltas in its `rib` (see [`Delta::inverse`]).
+    /// If the new table exceeds a limit, or has not as many routes as the one that was compiled has
+    /// after the deltas, so that it is another one. This table then answers as before, and the
+    /// caller undoes the deltas in its `rib` (see [`Delta::inverse`]).
     pub fn apply(&mut self, rib: &Rib<A>, deltas: &[Delta<A>]) -> Result<Applied, Error> {
+        let routes = self.routes_after(deltas);
+        if routes != Some(rib.len()) {
+            let (before, now) = (self.routes, rib.len());
+            let what = format!("{} changes of {before} routes do not lead to {now}", deltas.len());
+            return Err(Error::new(ErrorKind::Usage, what));
+        }
         let greatest = deltas.iter().map(|delta| delta.after).max().unwrap_or_default();
         self.entry.about.check_next_hop(greatest)?;
         if greatest > self.whole.width().max() || self.is_outdated(rib, deltas.len()) {
@@ -109,6 +119,7 @@ impl<A: Address> Fib<A> {
         }
         match self.whole.engine_mut().apply(rib, deltas) {
             Update::Applied(cost) => {
+                self.routes = rib.len();
                 if let Some(choice) = &mut self.choice {
                     choice.follow(deltas);
                 }
@@ -117,6 +128,14 @@ impl<A: Address> Fib<A> {
             Update::Limit(limit) => Err(limit.into()),
             Update::Rebuild => self.rebuild(rib),
         }
+    }
+
+    /// Returns the number of routes after some changes; `None` if there are fewer than the changes
+    /// remove.
+    fn routes_after(&self, deltas: &[Delta<A>]) -> Option<usize> {
+        let count = |is: fn(&Delta<A>) -> bool| deltas.iter().filter(|delta| is(delta)).count();
+        let added = count(|delta| delta.after.is_some());
+        (self.routes + added).checked_sub(count(|delta| delta.before.is_some()))
     }
 
     /// Returns whether `best` chose the engine and would now rather build.
@@ -168,18 +187,24 @@ impl<A: Address> Fib<A> {
 
     /// Returns how this table was compiled.
     pub(crate) fn origin(&self) -> Origin {
-        Origin { entry: self.entry, config: self.config.clone(), choice: self.choice.clone() }
+        Origin {
+            entry: self.entry,
+            config: self.config.clone(),
+            choice: self.choice.clone(),
+            routes: self.routes,
+        }
     }
 
     /// Returns the view, and what is needed to turn it into a table again.
     pub(crate) fn into_parts(self) -> (Box<dyn View<A>>, Origin) {
-        (self.whole, Origin { entry: self.entry, config: self.config, choice: self.choice })
+        let Self { whole, entry, config, choice, routes } = self;
+        (whole, Origin { entry, config, choice, routes })
     }
 
     /// Reverses [`into_parts`](Self::into_parts). Returns `None` if the view has no engine.
     pub(crate) fn from_parts(view: Box<dyn View<A>>, origin: Origin) -> Option<Self> {
-        let Origin { entry, config, choice } = origin;
-        Some(Self { whole: view.into_whole()?, entry, config, choice })
+        let Origin { entry, config, choice, routes } = origin;
+        Some(Self { whole: view.into_whole()?, entry, config, choice, routes })
     }
 
     /// Returns the registry entry of the engine inside.
@@ -253,6 +278,7 @@ pub(crate) struct Origin {
     entry: Entry,
     config: Config,
     choice: Option<Choice>,
+    routes: usize,
 }
 
 impl Origin {
@@ -262,14 +288,25 @@ impl Origin {
     /// # Errors
     /// If `rib` exceeds a limit of the engine.
     pub(crate) fn compile<A: Address>(&self, rib: &Rib<A>) -> Result<Fib<A>, Error> {
-        let Some(choice) = &self.choice else {
-            let whole = compile(&self.entry, rib, &self.config)?;
-            return Ok(Fib { whole, entry: self.entry, config: self.config.clone(), choice: None });
+        let choice = self.choice.as_ref().map(|choice| choice.again(rib));
+        let (whole, entry) = match &choice {
+            Some(choice) => choice.compile(rib, |entry| compile(entry, rib, &self.config))?,
+            None => (compile(&self.entry, rib, &self.config)?, self.entry),
         };
-        let choice = choice.again(rib);
-        let (whole, entry) = choice.compile(rib, |entry| compile(entry, rib, &self.config))?;
-        Ok(Fib { whole, entry, config: self.config.clone(), choice: Some(choice) })
+        Ok(Fib { whole, entry, config: self.config.clone(), choice, routes: rib.len() })
     }
+}
+
+/// Checks that an engine of the library has this name and looks up this family.
+///
+/// # Errors
+/// If not, or if the specification does not read as one.
+pub(crate) fn check_name<A: Address>(specification: &str) -> Result<(), Error> {
+    let (name, _) = Config::default().with_all_of(specification)?;
+    if name != BEST {
+        makers::<A>(find(ENGINES, name)?)?;
+    }
+    Ok(())
 }
 
 fn compile<A: Address>(entry: &Entry, rib: &Rib<A>, config: &Config) -> Result<Box<dyn Whole<A>>, Error> {
@@ -299,4 +336,26 @@ pub(crate) fn open<A: Address>(
     let (name, config) = Config::default().with_all_of(specification)?;
     let entry = find(engines, name)?;
     (makers(entry)?.open)(sections, &config.resolved(entry.about)?, width)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::NextHop;
+    use crate::testing::rib;
+
+    #[test]
+    fn changes_of_another_table_are_refused() {
+        let mut table = rib::<u32>(&[("10.0.0.0/8", 1), ("10.1.0.0/16", 2)]);
+        let mut fib = Fib::new(&table).unwrap();
+        let mut other = rib::<u32>(&[("10.1.0.0/16", 2)]);
+        let delta = other.remove("10.1.0.0/16".parse().unwrap()).unwrap();
+        let error = fib.apply(&other, &[delta]).unwrap_err();
+        assert_eq!(error.to_string(), "1 changes of 2 routes do not lead to 0");
+        assert_eq!(fib.lookup(0x0A01_0000_u32), Some(NextHop(2)));
+        // And those of its own that it gets next are followed.
+        let delta = table.remove("10.1.0.0/16".parse().unwrap()).unwrap();
+        fib.apply(&table, &[delta]).unwrap();
+        assert_eq!(fib.lookup(0x0A01_0000_u32), Some(NextHop(1)));
+    }
 }

@@ -10,7 +10,7 @@
 //! use fibula::table_set::live::{LiveTableSet, Settings};
 //! use fibula::{Change, NextHop, Route};
 //!
-//! let mut live: LiveTableSet<u32> = LiveTableSet::new("best", Settings::default());
+//! let mut live: LiveTableSet<u32> = LiveTableSet::new("best", Settings::default())?;
 //! let mut reader = live.reader(); // one a thread
 //!
 //! let red = live.create();
@@ -109,11 +109,13 @@ impl<A: Address> Followed<A> {
 impl<A: Address> LiveTableSet<A> {
     /// Publishes a set without tables, which are compiled by the engine of `specification`; see
     /// [`TableSet::new`].
-    #[must_use]
-    pub fn new(specification: impl Into<String>, settings: Settings) -> Self {
-        let next = TableSet::new(specification);
+    ///
+    /// # Errors
+    /// If there is no such engine, or it does not look up this family.
+    pub fn new(specification: impl Into<String>, settings: Settings) -> Result<Self, Error> {
+        let next = TableSet::new(specification)?;
         let published = Handover::new(next.clone());
-        Self { published, next, tables: Vec::new(), is_changed: false, settings }
+        Ok(Self { published, next, tables: Vec::new(), is_changed: false, settings })
     }
 
     /// Takes in: add a table without routes. O(1) amortised.
@@ -158,7 +160,7 @@ impl<A: Address> LiveTableSet<A> {
     /// ```
     /// use fibula::table_set::live::{LiveTableSet, Settings};
     /// use fibula::{NextHop, Rib};
-    /// let mut live: LiveTableSet<u32> = LiveTableSet::new("best", Settings::default());
+    /// let mut live: LiveTableSet<u32> = LiveTableSet::new("best", Settings::default())?;
     /// let red = live.create();
     /// let mut rib = Rib::new();
     /// rib.insert("10.0.0.0/8".parse()?, NextHop(1));

@@ -18,7 +18,7 @@
 //! ```
 //! use fibula::table_set::{Mixed, TableSet};
 //! use fibula::{NextHop, Rib};
-//! let mut tables: TableSet<u32> = TableSet::new("best");
+//! let mut tables: TableSet<u32> = TableSet::new("best")?;
 //! let (red, blue) = (tables.create(), tables.create());
 //! let mut rib = Rib::new();
 //! rib.insert("10.0.0.0/8".parse()?, NextHop(1));
@@ -38,6 +38,7 @@ mod tests;
 pub use mixed::Mixed;
 
 use crate::engine::BEST;
+use crate::fib::check_name;
 use crate::{Address, Delta, Error, ErrorKind, Fib, Limit, NextHop, Rib};
 use std::sync::Arc;
 
@@ -100,13 +101,16 @@ pub struct TableSet<A: Address> {
 
 impl<A: Address> TableSet<A> {
     /// Creates a set without tables, which are compiled by the engine of `specification`.
-    #[must_use]
-    pub fn new(specification: impl Into<String>) -> Self {
+    ///
+    /// # Errors
+    /// If there is no such engine, or it does not look up this family.
+    pub fn new(specification: impl Into<String>) -> Result<Self, Error> {
         let mut specification = specification.into();
+        check_name::<A>(&specification)?;
         if specification == BEST {
             specification = format!("{BEST}/room={ROOM}");
         }
-        Self { specification, slots: Vec::new(), free: Vec::new(), len: 0 }
+        Ok(Self { specification, slots: Vec::new(), free: Vec::new(), len: 0 })
     }
 
     /// Adds a table without routes. O(1) amortised.
@@ -126,7 +130,7 @@ impl<A: Address> TableSet<A> {
     /// ```
     /// use fibula::table_set::TableSet;
     /// use fibula::{NextHop, Rib};
-    /// let mut tables: TableSet<u32> = TableSet::new("best");
+    /// let mut tables: TableSet<u32> = TableSet::new("best")?;
     /// let mut rib = Rib::new();
     /// rib.insert("0.0.0.0/0".parse()?, NextHop(1));
     /// let red = tables.create();

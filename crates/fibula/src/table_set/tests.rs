@@ -29,7 +29,7 @@ fn steps<A: Address>() -> impl Strategy<Value = Vec<Step<A>>> {
 
 /// Applies the steps to a set. After each, all tables and the removed ones answer right.
 fn follows<A: Address>(steps: Vec<Step<A>>) {
-    let mut tables: TableSet<A> = TableSet::new("best");
+    let mut tables: TableSet<A> = TableSet::new("best").unwrap();
     let mut ribs: HashMap<TableId, Rib<A>> = HashMap::new();
     let mut removed = vec![TableId::new(u32::MAX, 0)];
     let mut mixed = Mixed::default();
@@ -90,7 +90,7 @@ proptest! {
 
 #[test]
 fn a_table_without_routes_costs_its_slot_and_a_small_one_its_intervals() {
-    let mut tables: TableSet<u32> = TableSet::new("best");
+    let mut tables: TableSet<u32> = TableSet::new("best").unwrap();
     let ids: Vec<TableId> = (0..1024).map(|_| tables.create()).collect();
     assert!(tables.bytes() / 1024 < 64, "{} bytes", tables.bytes());
     let mut rib = Rib::new();
@@ -114,7 +114,7 @@ fn a_table_without_routes_costs_its_slot_and_a_small_one_its_intervals() {
 
 #[test]
 fn a_batch_of_one_table_is_asked_as_it_is() {
-    let mut tables: TableSet<u32> = TableSet::new("best");
+    let mut tables: TableSet<u32> = TableSet::new("best").unwrap();
     let id = tables.create();
     let mut rib = Rib::new();
     rib.insert("10.0.0.0/8".parse().unwrap(), NextHop(4));
@@ -130,7 +130,7 @@ fn a_batch_of_one_table_is_asked_as_it_is() {
 
 #[test]
 fn a_clone_shares_its_tables_until_one_of_both_changes() {
-    let mut tables: TableSet<u32> = TableSet::new("best");
+    let mut tables: TableSet<u32> = TableSet::new("best").unwrap();
     let ids = [(); 3].map(|()| tables.create());
     let mut rib = Rib::new();
     for id in ids {
@@ -149,10 +149,21 @@ fn a_clone_shares_its_tables_until_one_of_both_changes() {
 
 #[test]
 fn a_number_whose_generations_are_used_up_is_not_given_again() {
-    let mut tables: TableSet<u32> = TableSet::new("best");
+    let mut tables: TableSet<u32> = TableSet::new("best").unwrap();
     let first = tables.create();
     tables.slots[0].generation = u32::MAX;
     assert!(!tables.remove(first) && tables.remove(TableId::new(0, u32::MAX)));
     assert!(!tables.remove(TableId::new(0, u32::MAX)) && tables.is_empty());
     assert_eq!(tables.create(), TableId::new(1, 0));
+}
+
+#[test]
+fn an_engine_that_is_not_there_is_refused_when_it_is_named() {
+    for (name, kind) in [
+        ("mosaik", ErrorKind::UnknownEngine),
+        ("mosaic6", ErrorKind::Family),
+        ("mosaic/k", ErrorKind::Parameter),
+    ] {
+        assert_eq!(TableSet::<u32>::new(name).unwrap_err().kind(), kind, "{name}");
+    }
 }

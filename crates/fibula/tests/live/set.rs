@@ -57,7 +57,7 @@ fn read(mut reader: SetReader<u32>, clock: TableId, known: &Known) {
 #[test]
 fn readers_see_published_sets_whole_and_ids_never_reach_a_successor() {
     let settings = Settings { most_retired: 2, ..Settings::default() };
-    let mut live: LiveTableSet<u32> = LiveTableSet::new("best", settings);
+    let mut live: LiveTableSet<u32> = LiveTableSet::new("best", settings).unwrap();
     let clock = live.create();
     let changing = prefix("10.0.0.0/8");
     live.change(clock, announce(changing, 1)).unwrap();
@@ -98,7 +98,7 @@ fn readers_see_published_sets_whole_and_ids_never_reach_a_successor() {
 fn whoever_holds_it_up_a_set_follows_its_tables() {
     let settings = Settings { attempts: 0, most_retired: 3, stuck_after: Duration::ZERO };
     let mut random = fastrand::Rng::with_seed(1);
-    let mut live: LiveTableSet<u32> = LiveTableSet::new("best", settings);
+    let mut live: LiveTableSet<u32> = LiveTableSet::new("best", settings).unwrap();
     let (mut slow, mut fresh) = (live.reader(), live.reader());
     let (mut ribs, mut removed) = (HashMap::<TableId, Rib<u32>>::new(), Vec::new());
     let mut published = ribs.clone();
@@ -167,7 +167,7 @@ fn whoever_holds_it_up_a_set_follows_its_tables() {
 
 #[test]
 fn a_table_that_exceeds_a_limit_is_undone_alone() {
-    let mut live: LiveTableSet<u128> = LiveTableSet::new("mosaic6", Settings::default());
+    let mut live: LiveTableSet<u128> = LiveTableSet::new("mosaic6", Settings::default()).unwrap();
     let ids = [(); 3].map(|()| live.create());
     for next_hop in [1, 2] {
         for id in ids {
