@@ -125,6 +125,13 @@ pub trait Address:
     #[must_use]
     fn from_ip(ip: IpAddr) -> Option<Self>;
 
+    /// Returns the address whose bytes are in network order.
+    ///
+    /// # Panics
+    /// If there are not as many bytes as an address has.
+    #[must_use]
+    fn from_network_order(bytes: &[u8]) -> Self;
+
     /// Returns the constructors of an engine for this family, if the engine supports it.
     #[doc(hidden)]
     fn makers(entry: &Entry) -> Option<Makers<Self>>;
@@ -208,6 +215,11 @@ macro_rules! address {
                     IpAddr::$variant(ip) => Some(ip.to_bits()),
                     _ => None,
                 }
+            }
+
+            #[inline(always)]
+            fn from_network_order(bytes: &[u8]) -> Self {
+                Self::from_be_bytes(bytes.try_into().expect("the bytes of one address"))
             }
 
             fn makers(entry: &Entry) -> Option<Makers<Self>> {

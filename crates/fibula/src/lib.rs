@@ -59,6 +59,7 @@ mod route;
 #[doc(hidden)]
 pub mod sections;
 pub mod snapshot;
+mod strided;
 pub mod table;
 pub mod table_set;
 #[cfg(any(test, feature = "testing"))]
@@ -73,6 +74,7 @@ pub use next_hop::{NextHop, NextHopInfo, NextHops};
 pub use prefix::Prefix;
 pub use rib::Rib;
 pub use route::{Change, Delta, Route};
+pub use strided::Strided;
 pub use table::ip_prefix::IpPrefix;
 pub use table::{PrefixSet, Table};
 

@@ -3,7 +3,7 @@
 use super::{Accesses, WidthBits};
 use crate::address::sealed::Sealed;
 use crate::arch::Level;
-use crate::{Address, NextHop, NextHopSlice, Rib};
+use crate::{Address, NextHop, NextHopSlice, Rib, Strided};
 use std::fmt;
 
 /// The lookups of a compiled table, and nothing else: what a reader thread, a snapshot and a thread
@@ -100,6 +100,14 @@ impl<A: Address> dyn View<A> + '_ {
             let right = right.map(|route| route.next_hop);
             if found == right { Ok(()) } else { Err(format!("{address:?}: {found:?}, expected {right:?}")) }
         })
+    }
+
+    /// As [`lookup_batch`](View::lookup_batch), for addresses in packet headers.
+    ///
+    /// # Panics
+    /// If the two differ in length.
+    pub fn lookup_strided(&self, addresses: Strided<'_, A>, next_hops: &mut [NextHop]) {
+        addresses.in_chunks(next_hops, |addresses, next_hops| self.lookup_batch(addresses, next_hops));
     }
 
     /// As [`lookup_batch`](View::lookup_batch), into a slice of the engine's own

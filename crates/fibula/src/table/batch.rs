@@ -2,7 +2,8 @@
 
 use super::half::Half;
 use super::{IpPrefix, Table};
-use crate::{Address, NextHop, Prefix};
+use crate::blocks::pipeline::BURST;
+use crate::{Address, NextHop, Prefix, Strided};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// How many addresses are handed to an engine at a time. Their arrays fit in the first-level cache.
@@ -118,6 +119,34 @@ impl<V> Table<V> {
         self.ipv6.lookup_indices(addresses, |address| address.into().to_bits(), indices);
     }
 
+    /// As [`lookup_indices_ipv4`](Table::lookup_indices_ipv4), for addresses in packet headers.
+    ///
+    /// # Panics
+    /// If the two differ in length.
+    ///
+    /// ```
+    /// use fibula::{NextHop, Prefix, Strided, Table};
+    /// let mut table = Table::new();
+    /// table.insert("192.0.2.0/24".parse::<Prefix<u32>>()?, "red");
+    /// let (sources, mut index) = ([192, 0, 2, 1], [NextHop::NONE]);
+    /// table.lookup_strided_ipv4(Strided::new(&sources, 4), &mut index);
+    /// assert_eq!(table.get_index_ipv4(index[0]).unwrap().1, &"red");
+    /// # Ok::<(), fibula::Error>(())
+    /// ```
+    pub fn lookup_strided_ipv4(&self, addresses: Strided<'_, u32>, indices: &mut [NextHop]) {
+        addresses
+            .in_chunks(indices, |addresses, indices| self.ipv4.compiled.lookup_batch(addresses, indices));
+    }
+
+    /// As [`lookup_indices_ipv6`](Table::lookup_indices_ipv6), for addresses in packet headers.
+    ///
+    /// # Panics
+    /// If the two differ in length.
+    pub fn lookup_strided_ipv6(&self, addresses: Strided<'_, u128>, indices: &mut [NextHop]) {
+        addresses
+            .in_chunks(indices, |addresses, indices| self.ipv6.compiled.lookup_batch(addresses, indices));
+    }
+
     /// Returns the IPv4 route of an index that [`lookup_indices_ipv4`](Table::lookup_indices_ipv4)
     /// gave. `None` for [`NextHop::NONE`] and for an index without a route. O(1).
     #[inline]
@@ -139,37 +168,72 @@ impl<A: Address, V> Half<A, V> {
     fn lookup_batch<'t, T: Copy>(
         &'t self,
         addresses: &[T],
-        bits: impl Fn(T) -> A + Copy,
+        bits: impl Fn(T) -> A,
+        matches: &mut [Option<(Prefix<A>, &'t V)>],
+    ) {
+        // A short call pays for no more room than it needs.
+        if addresses.len() <= BURST {
+            self.lookup_batch_by::<BURST, T>(addresses, bits, matches);
+        } else {
+            self.lookup_batch_by::<CHUNK, T>(addresses, bits, matches);
+        }
+    }
+
+    #[inline]
+    fn lookup_batch_by<'t, const N: usize, T: Copy>(
+        &'t self,
+        addresses: &[T],
+        bits: impl Fn(T) -> A,
         matches: &mut [Option<(Prefix<A>, &'t V)>],
     ) {
         check(addresses.len(), matches.len());
-        let mut indices = [NextHop::NONE; CHUNK];
-        for (addresses, matches) in addresses.chunks(CHUNK).zip(matches.chunks_mut(CHUNK)) {
+        let mut indices = [NextHop::NONE; N];
+        let mut matches = matches.chunks_mut(N);
+        converted::<N, A, T>(addresses, bits, |addresses| {
             let indices = &mut indices[..addresses.len()];
-            converted(addresses, bits, |addresses| {
-                self.compiled.lookup_batch(addresses, indices);
-                self.slots.matching_all(indices, addresses, |at, found| matches[at] = found);
-            });
-        }
+            self.compiled.lookup_batch(addresses, indices);
+            let matches = matches.next().unwrap_or_default();
+            self.slots.matching_all(indices, addresses, |at, found| matches[at] = found);
+        });
     }
 
     fn lookup_indices<T: Copy>(&self, addresses: &[T], bits: impl Fn(T) -> A, indices: &mut [NextHop]) {
-        check(addresses.len(), indices.len());
-        for (addresses, indices) in addresses.chunks(CHUNK).zip(indices.chunks_mut(CHUNK)) {
-            converted(addresses, &bits, |addresses| self.compiled.lookup_batch(addresses, indices));
+        if addresses.len() <= BURST {
+            self.lookup_indices_by::<BURST, T>(addresses, bits, indices);
+        } else {
+            self.lookup_indices_by::<CHUNK, T>(addresses, bits, indices);
         }
+    }
+
+    #[inline]
+    fn lookup_indices_by<const N: usize, T: Copy>(
+        &self,
+        addresses: &[T],
+        bits: impl Fn(T) -> A,
+        indices: &mut [NextHop],
+    ) {
+        check(addresses.len(), indices.len());
+        let mut indices = indices.chunks_mut(N);
+        converted::<N, A, T>(addresses, bits, |addresses| {
+            self.compiled.lookup_batch(addresses, indices.next().unwrap_or_default());
+        });
     }
 }
 
-/// Calls `then` with the bits of at most [`CHUNK`] addresses.
+/// Calls `with` with the bits of addresses, `N` at a time.
 #[inline]
-fn converted<A: Address, T: Copy>(addresses: &[T], bits: impl Fn(T) -> A, then: impl FnOnce(&[A])) {
-    let mut converted = [A::ZERO; CHUNK];
-    let converted = &mut converted[..addresses.len()];
-    for (to, &from) in converted.iter_mut().zip(addresses) {
-        *to = bits(from);
+fn converted<const N: usize, A: Address, T: Copy>(
+    addresses: &[T],
+    bits: impl Fn(T) -> A,
+    mut with: impl FnMut(&[A]),
+) {
+    let mut converted = [A::ZERO; N];
+    for addresses in addresses.chunks(N) {
+        for (to, &from) in converted.iter_mut().zip(addresses) {
+            *to = bits(from);
+        }
+        with(&converted[..addresses.len()]);
     }
-    then(converted);
 }
 
 /// The addresses of one family out of a chunk that mixes both.
