@@ -17,6 +17,7 @@ const NVRTC: &str = "nvidia-cuda-nvrtc-cu12==12.1.105";
 pub(crate) fn all() -> Result<()> {
     toolchains()?;
     compilers()?;
+    clang()?;
     arm()?;
     valgrind()?;
     verilator()?;
@@ -75,6 +76,14 @@ fn compilers() -> Result<()> {
         return Ok(());
     }
     debian("a C and a C++ compiler (cc, c++)", &["build-essential"])
+}
+
+/// What else the tests of libfibula compile with.
+fn clang() -> Result<()> {
+    if works("clang++", &["--version"]) && works("nm", &["--version"]) {
+        return Ok(());
+    }
+    debian("clang++ and nm", &["clang", "binutils"])
 }
 
 /// The compiler that links for 64-bit Arm.

@@ -34,33 +34,38 @@ impl Default for Settings {
 
 /// The writer's end of what is published whole.
 #[derive(Debug)]
-pub(crate) struct Handover<T> {
+pub struct Handover<T> {
     publisher: Publisher<T>,
     stuck: Stuck,
 }
 
 impl<T> Handover<T> {
     /// Publishes a first value.
-    pub(crate) fn new(first: T) -> Self {
+    #[must_use]
+    pub fn new(first: T) -> Self {
         Self { publisher: Publisher::new(Arc::new(first)), stuck: Stuck::default() }
     }
 
-    pub(crate) fn reader(&self) -> ReaderOf<T> {
+    /// Returns a new reader.
+    #[must_use]
+    pub fn reader(&self) -> ReaderOf<T> {
         ReaderOf { subscriber: self.publisher.subscribe() }
     }
 
     /// Returns what is published.
-    pub(crate) fn current(&self) -> &T {
+    #[must_use]
+    pub fn current(&self) -> &T {
         self.publisher.current()
     }
 
     /// Returns the number of values, besides the published one, that are kept.
-    pub(crate) fn retired(&self) -> usize {
+    #[must_use]
+    pub fn retired(&self) -> usize {
         self.publisher.retired().count()
     }
 
     /// Publishes a value: every guard taken from now on shows it.
-    pub(crate) fn publish(&mut self, next: T) {
+    pub fn publish(&mut self, next: T) {
         self.publisher.publish(Arc::new(next));
     }
 
@@ -69,7 +74,7 @@ impl<T> Handover<T> {
     ///
     /// # Errors
     /// Of kind [`ErrorKind::ReadersHeldUp`], if readers hold up [`Settings::most_retired`] values.
-    pub(crate) fn take_back(&mut self, settings: Settings) -> Result<Option<T>, Error> {
+    pub fn take_back(&mut self, settings: Settings) -> Result<Option<T>, Error> {
         let Settings { attempts, most_retired, stuck_after } = settings;
         let mut attempt = 0;
         loop {

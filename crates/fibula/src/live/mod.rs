@@ -56,7 +56,8 @@
 
 mod attached;
 mod gatherer;
-pub(crate) mod handover;
+#[doc(hidden)]
+pub mod handover;
 mod quiescent;
 mod sync;
 #[cfg(test)]

@@ -1,0 +1,534 @@
+//! Tables and lookups as C calls them. `include/fibula.h` says what each call means.
+
+use crate::error::{Failure, call, text};
+use crate::table::{Asked, Family, Options, Table};
+use fibula::memory::Pages;
+use fibula::{Address, IpPrefix, NextHop, Strided};
+use std::ffi::{c_char, c_int, c_void};
+use std::net::IpAddr;
+use std::ops::ControlFlow;
+use std::slice;
+
+/// `struct fibula_prefix`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CPrefix {
+    family: u8,
+    len: u8,
+    addr: [u8; 16],
+}
+
+impl CPrefix {
+    /// Returns the prefix.
+    pub(crate) fn read(&self) -> Result<IpPrefix, Failure> {
+        let [a, b, c, d, ..] = self.addr;
+        let address = match self.family {
+            4 => IpAddr::from([a, b, c, d]),
+            6 => IpAddr::from(self.addr),
+            other => {
+                return Err(Failure::new(libc::EAFNOSUPPORT, format!("family {other} is neither 4 nor 6")));
+            }
+        };
+        Ok(IpPrefix::new(address, self.len)?)
+    }
+}
+
+impl From<IpPrefix> for CPrefix {
+    fn from(prefix: IpPrefix) -> Self {
+        let mut addr = [0; 16];
+        let family = match prefix.first() {
+            IpAddr::V4(first) => {
+                addr[..4].copy_from_slice(&first.octets());
+                4
+            }
+            IpAddr::V6(first) => {
+                addr = first.octets();
+                6
+            }
+        };
+        Self { family, len: prefix.len(), addr }
+    }
+}
+
+/// `struct fibula_options`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct COptions {
+    size: usize,
+    engine: *const c_char,
+    max_bytes: u64,
+    huge_pages: c_int,
+}
+
+/// # Safety
+/// `options` is null or points to as many bytes as its `size` says, or as `size` here.
+pub(crate) unsafe fn options(options: *const COptions) -> Result<Options, Failure> {
+    // SAFETY: the caller's promise.
+    let Some(options) = (unsafe { options.as_ref() }) else { return Ok(Options::default()) };
+    if options.size != size_of::<COptions>() {
+        let text = format!("options of {} bytes: call fibula_options_init", options.size);
+        return Err(Failure::invalid(text));
+    }
+    let mut chosen = Options::default();
+    if !options.engine.is_null() {
+        // SAFETY: the caller's promise.
+        unsafe { text(options.engine, "the engine") }?.clone_into(&mut chosen.engine);
+    }
+    chosen.max_bytes = usize::try_from(options.max_bytes).ok().filter(|&bytes| bytes > 0);
+    if options.huge_pages != 0 {
+        chosen.config.pages = Pages::Huge;
+    }
+    Ok(chosen)
+}
+
+/// Returns what a pointer that C hands over points to.
+///
+/// # Safety
+/// `pointer` is null, or points to a `T` that nobody changes meanwhile.
+pub(crate) unsafe fn given<'t, T>(pointer: *const T, what: &str) -> Result<&'t T, Failure> {
+    // SAFETY: the caller's promise.
+    unsafe { pointer.as_ref() }.ok_or_else(|| Failure::invalid(format!("{what} is NULL")))
+}
+
+/// As [`given`], to be changed.
+///
+/// # Safety
+/// `pointer` is null, or points to a `T` that nobody else uses meanwhile.
+pub(crate) unsafe fn given_mut<'t, T>(pointer: *mut T, what: &str) -> Result<&'t mut T, Failure> {
+    // SAFETY: the caller's promise.
+    unsafe { pointer.as_mut() }.ok_or_else(|| Failure::invalid(format!("{what} is NULL")))
+}
+
+/// Hands something over to C, which frees it by the call that is named as its type is.
+///
+/// # Safety
+/// `out` is null, or may be written.
+pub(crate) unsafe fn hand_over<T>(out: *mut *mut T, value: T) -> Result<c_int, Failure> {
+    if out.is_null() {
+        return Err(Failure::invalid("the place for the result is NULL"));
+    }
+    // SAFETY: the caller's promise.
+    unsafe { out.write(Box::into_raw(Box::new(value))) };
+    Ok(0)
+}
+
+/// Frees what was handed over.
+///
+/// # Safety
+/// `pointer` is null, or comes from [`hand_over`] and is not used any more.
+pub(crate) unsafe fn take_back<T>(pointer: *mut T) {
+    if !pointer.is_null() {
+        call(|| {
+            // SAFETY: the caller's promise.
+            drop(unsafe { Box::from_raw(pointer) });
+            Ok(0)
+        });
+    }
+}
+
+/// Declares functions of the interface, whose bodies return a status.
+macro_rules! interface {
+    ($($(#[$attribute:meta])* fn $name:ident($($argument:ident: $type:ty),* $(,)?) $body:block)*) => {$(
+        $(#[$attribute])*
+        ///
+        /// # Safety
+        /// As `fibula.h` says: pointers are null, or point to what their types say, and nobody else
+        /// uses meanwhile what the call changes.
+        #[unsafe(no_mangle)]
+        #[allow(clippy::undocumented_unsafe_blocks, reason = "the promise of the caller, above")]
+        pub(crate) unsafe extern "C" fn $name($($argument: $type),*) -> c_int {
+            call(|| unsafe { $body })
+        }
+    )*};
+}
+pub(crate) use interface;
+
+interface! {
+    /// Makes an empty table.
+    fn fibula_table_new(options: *const COptions, out: *mut *mut Table) {
+        hand_over(out, Table::new(self::options(options)?)?)
+    }
+
+    /// Returns a copy of a table.
+    fn fibula_table_copy(table: *const Table, out: *mut *mut Table) {
+        hand_over(out, given(table, "the table")?.copy()?)
+    }
+
+    /// Sets the value of a prefix.
+    fn fibula_insert(table: *mut Table, prefix: *const CPrefix, value: u64) {
+        change(table, [(prefix, Some(value))])
+    }
+
+    /// Sets the values of many prefixes, or of none.
+    fn fibula_insert_many(table: *mut Table, prefixes: *const CPrefix, values: *const u64, n: usize) {
+        let prefixes = elements(prefixes, n, "the prefixes")?;
+        let values = elements(values, n, "the values")?;
+        let asked = prefixes.iter().zip(values).map(|(prefix, &value)| Ok((prefix.read()?, Some(value))));
+        given_mut(table, "the table")?.apply(asked.collect::<Result<Vec<Asked>, Failure>>()?)?;
+        Ok(0)
+    }
+
+    /// Removes a prefix.
+    fn fibula_remove(table: *mut Table, prefix: *const CPrefix) {
+        change(table, [(prefix, None)])
+    }
+
+    /// Removes all prefixes.
+    fn fibula_clear(table: *mut Table) {
+        let table = given_mut(table, "the table")?;
+        *table = Table::new(table.options().clone())?;
+        Ok(0)
+    }
+
+    /// Returns the value of exactly this prefix.
+    fn fibula_get(table: *const Table, prefix: *const CPrefix, value: *mut u64) {
+        let prefix = given(prefix, "the prefix")?.read()?;
+        Ok(answer(given(table, "the table")?.get(prefix), value))
+    }
+
+    /// Calls `visit` for each prefix.
+    fn fibula_each(table: *const Table, visit: Option<Visit>, context: *mut c_void) {
+        let table = given(table, "the table")?;
+        let ipv4 = table.ipv4.rib.iter().map(|route| (route.prefix.into(), route.next_hop));
+        let ipv6 = table.ipv6.rib.iter().map(|route| (route.prefix.into(), route.next_hop));
+        visit_all(table, ipv4.chain(ipv6), visit, context)
+    }
+
+    /// Calls `visit` for each prefix that covers one.
+    fn fibula_each_covering(
+        table: *const Table, prefix: *const CPrefix, visit: Option<Visit>, context: *mut c_void,
+    ) {
+        let table = given(table, "the table")?;
+        match given(prefix, "the prefix")?.read()? {
+            IpPrefix::V4(prefix) => visit_all(table, routes(table.ipv4.rib.covering(prefix)), visit, context),
+            IpPrefix::V6(prefix) => visit_all(table, routes(table.ipv6.rib.covering(prefix)), visit, context),
+        }
+    }
+
+    /// Calls `visit` for each prefix that one covers.
+    fn fibula_each_covered(
+        table: *const Table, prefix: *const CPrefix, visit: Option<Visit>, context: *mut c_void,
+    ) {
+        let table = given(table, "the table")?;
+        match given(prefix, "the prefix")?.read()? {
+            IpPrefix::V4(prefix) => visit_all(table, routes(table.ipv4.rib.covered(prefix)), visit, context),
+            IpPrefix::V6(prefix) => visit_all(table, routes(table.ipv6.rib.covered(prefix)), visit, context),
+        }
+    }
+
+    /// Returns 1 if a prefix and one of the table have addresses in common, else 0.
+    fn fibula_overlaps(table: *const Table, prefix: *const CPrefix) {
+        let table = given(table, "the table")?;
+        let overlaps = match given(prefix, "the prefix")?.read()? {
+            IpPrefix::V4(prefix) => overlaps(&table.ipv4.rib, prefix),
+            IpPrefix::V6(prefix) => overlaps(&table.ipv6.rib, prefix),
+        };
+        Ok(overlaps.into())
+    }
+
+    /// Returns the fewest prefixes with the same answers.
+    fn fibula_aggregate(table: *const Table, out: *mut *mut Table) {
+        hand_over(out, given(table, "the table")?.aggregate()?)
+    }
+
+    /// Looks up an IPv4 address.
+    fn fibula_lookup4(table: *const Table, addr: *const c_void, value: *mut u64, prefix: *mut CPrefix) {
+        lookup::<u32>(table, addr, value, prefix)
+    }
+
+    /// Looks up an IPv6 address.
+    fn fibula_lookup6(table: *const Table, addr: *const c_void, value: *mut u64, prefix: *mut CPrefix) {
+        lookup::<u128>(table, addr, value, prefix)
+    }
+
+    /// Looks up IPv4 addresses in network order.
+    fn fibula_lookup_bulk4_be(
+        table: *const Table, addrs: *const c_void, stride: usize, out: *mut u64, n: usize, miss: u64,
+    ) {
+        bulk::<u32>(table, strided(addrs, stride, n)?, out, miss)
+    }
+
+    /// Looks up IPv6 addresses in network order.
+    fn fibula_lookup_bulk6_be(
+        table: *const Table, addrs: *const c_void, stride: usize, out: *mut u64, n: usize, miss: u64,
+    ) {
+        bulk::<u128>(table, strided(addrs, stride, n)?, out, miss)
+    }
+
+    /// Looks up IPv4 addresses in host order.
+    fn fibula_lookup_bulk4_host(
+        table: *const Table, addrs: *const u32, out: *mut u64, n: usize, miss: u64,
+    ) {
+        let table = given(table, "the table")?;
+        let addresses = elements(addrs, n, "the addresses")?;
+        let out = elements_mut(out, n, "the answers")?;
+        for (addresses, out) in addresses.chunks(CHUNK).zip(out.chunks_mut(CHUNK)) {
+            values::<CHUNK, u32>(table, addresses, out, miss);
+        }
+        Ok(0)
+    }
+
+    /// Looks up the indices of the values of IPv4 addresses in network order.
+    fn fibula_lookup_bulk4_index(
+        table: *const Table, addrs: *const c_void, stride: usize, out: *mut u32, n: usize,
+    ) {
+        indices::<u32>(table, strided(addrs, stride, n)?, out)
+    }
+
+    /// Looks up the indices of the values of IPv6 addresses in network order.
+    fn fibula_lookup_bulk6_index(
+        table: *const Table, addrs: *const c_void, stride: usize, out: *mut u32, n: usize,
+    ) {
+        indices::<u128>(table, strided(addrs, stride, n)?, out)
+    }
+
+    /// Returns the value of an index.
+    fn fibula_value(table: *const Table, index: u32, value: *mut u64) {
+        let values = given(table, "the table")?.values.all();
+        Ok(answer(values.get(index as usize).copied().filter(|_| index > 0), value))
+    }
+}
+
+/// Fills in options with what they are by default.
+///
+/// # Safety
+/// `options` is null or may be written.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn fibula_options_init(options: *mut COptions, size: usize) {
+    if !options.is_null() && size == size_of::<COptions>() {
+        // SAFETY: the caller's promise.
+        unsafe { options.write(COptions { size, engine: std::ptr::null(), max_bytes: 0, huge_pages: 0 }) };
+    }
+}
+
+/// Frees a table.
+///
+/// # Safety
+/// `table` is null, or a table that is not used any more and is nobody else's.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn fibula_table_free(table: *mut Table) {
+    // SAFETY: the caller's promise.
+    unsafe { take_back(table) }
+}
+
+/// Returns the number of prefixes; 0 for NULL.
+///
+/// # Safety
+/// `table` is null or a table.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn fibula_len(table: *const Table) -> usize {
+    // SAFETY: the caller's promise.
+    unsafe { table.as_ref() }.map_or(0, Table::len)
+}
+
+/// Returns the bytes of a table; 0 for NULL.
+///
+/// # Safety
+/// `table` is null or a table.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn fibula_memory(table: *const Table) -> usize {
+    // SAFETY: the caller's promise.
+    unsafe { table.as_ref() }.map_or(0, Table::bytes)
+}
+
+/// Returns the version of the library.
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn fibula_version() -> *const c_char {
+    concat!(env!("CARGO_PKG_VERSION"), "\0").as_ptr().cast()
+}
+
+/// `fibula_visit`.
+pub(crate) type Visit = extern "C" fn(context: *mut c_void, prefix: *const CPrefix, value: u64) -> c_int;
+
+/// Elements that C hands over.
+///
+/// # Safety
+/// `pointer` is null, or points to `n` elements that nobody changes meanwhile.
+pub(crate) unsafe fn elements<'t, T>(pointer: *const T, n: usize, what: &str) -> Result<&'t [T], Failure> {
+    if n == 0 {
+        return Ok(&[]);
+    }
+    // SAFETY: the caller's promise.
+    Ok(unsafe { slice::from_raw_parts(given(pointer, what)?, n) })
+}
+
+/// As [`elements`], to be changed.
+///
+/// # Safety
+/// `pointer` is null, or points to `n` elements that nobody else uses meanwhile.
+pub(crate) unsafe fn elements_mut<'t, T>(
+    pointer: *mut T,
+    n: usize,
+    what: &str,
+) -> Result<&'t mut [T], Failure> {
+    if n == 0 {
+        return Ok(&mut []);
+    }
+    // SAFETY: the caller's promise.
+    Ok(unsafe { slice::from_raw_parts_mut(given_mut(pointer, what)?, n) })
+}
+
+/// # Safety
+/// `addrs` is null, or `n` addresses that are `stride` bytes apart may be read.
+unsafe fn strided<'t, A: Address>(
+    addrs: *const c_void,
+    stride: usize,
+    n: usize,
+) -> Result<Strided<'t, A>, Failure> {
+    if stride == 0 {
+        return Err(Failure::invalid("the stride is 0"));
+    }
+    let bytes = n.checked_sub(1).map(|last| last.checked_mul(stride)?.checked_add(A::BITS as usize / 8));
+    let Some(bytes) = bytes.unwrap_or(Some(0)) else {
+        return Err(Failure::invalid(format!("{n} addresses, {stride} bytes apart, are in no memory")));
+    };
+    // SAFETY: the caller's promise.
+    Ok(Strided::new(unsafe { elements(addrs.cast(), bytes, "the addresses") }?, stride))
+}
+
+/// # Safety
+/// As the functions of the interface.
+unsafe fn change<const N: usize>(
+    table: *mut Table,
+    asked: [(*const CPrefix, Option<u64>); N],
+) -> Result<c_int, Failure> {
+    // SAFETY: the caller's promise.
+    let table = unsafe { given_mut(table, "the table") }?;
+    for (prefix, value) in asked {
+        // SAFETY: the caller's promise.
+        let prefix: IpPrefix = unsafe { given(prefix, "the prefix") }?.read()?;
+        if table.apply([(prefix, value)])? == 0 && value.is_none() {
+            return Err(Failure::new(libc::ENOENT, format!("{prefix} is not in the table")));
+        }
+    }
+    Ok(0)
+}
+
+/// Writes a value, if there is one.
+///
+/// # Safety
+/// `value` is null or may be written.
+unsafe fn answer(found: Option<u64>, value: *mut u64) -> c_int {
+    let Some(found) = found else { return -libc::ENOENT };
+    if !value.is_null() {
+        // SAFETY: the caller's promise.
+        unsafe { value.write(found) };
+    }
+    0
+}
+
+/// # Safety
+/// As the functions of the interface.
+#[inline(always)]
+unsafe fn lookup<A: Family>(
+    table: *const Table,
+    addr: *const c_void,
+    value: *mut u64,
+    prefix: *mut CPrefix,
+) -> Result<c_int, Failure>
+where
+    fibula::Prefix<A>: Into<IpPrefix>,
+{
+    // SAFETY: the caller's promise.
+    let (table, address) = unsafe { (given(table, "the table")?, strided::<A>(addr, 1, 1)?.get(0)) };
+    let index = A::half(table).lookup(address);
+    if index == NextHop::NONE {
+        return Ok(-libc::ENOENT);
+    }
+    if !prefix.is_null()
+        && let Some(route) = A::half(table).rib.longest_match(address)
+    {
+        // SAFETY: the caller's promise.
+        unsafe { prefix.write(route.prefix.into().into()) };
+    }
+    // SAFETY: the caller's promise.
+    Ok(unsafe { answer(Some(table.values.get(index)), value) })
+}
+
+/// The most addresses of a chunk.
+const CHUNK: usize = Strided::<'_, u32>::CHUNK;
+/// The addresses of a call that needs less room.
+const SHORT: usize = 32;
+
+/// Writes the values of at most `N` addresses.
+#[inline(always)]
+fn values<const N: usize, A: Family>(table: &Table, addresses: &[A], out: &mut [u64], miss: u64) {
+    let mut found = [NextHop::NONE; N];
+    let found = &mut found[..addresses.len()];
+    match &A::half(table).fib {
+        Some(fib) => fib.lookup_batch(addresses, found),
+        None => found.fill(NextHop::NONE),
+    }
+    let values = table.values.all();
+    for (out, &index) in out.iter_mut().zip(&*found) {
+        let value = values.get(index.0 as usize).copied().unwrap_or(miss);
+        *out = if index == NextHop::NONE { miss } else { value };
+    }
+}
+
+/// # Safety
+/// As the functions of the interface.
+unsafe fn bulk<A: Family>(
+    table: *const Table,
+    addresses: Strided<'_, A>,
+    out: *mut u64,
+    miss: u64,
+) -> Result<c_int, Failure> {
+    // SAFETY: the caller's promise.
+    let (table, out) =
+        unsafe { (given(table, "the table")?, elements_mut(out, addresses.len(), "the answers")?) };
+    if addresses.len() <= SHORT {
+        addresses.in_chunks(out, |addresses, out| values::<SHORT, A>(table, addresses, out, miss));
+    } else {
+        addresses.in_chunks(out, |addresses, out| values::<CHUNK, A>(table, addresses, out, miss));
+    }
+    Ok(0)
+}
+
+/// # Safety
+/// As the functions of the interface.
+unsafe fn indices<A: Family>(
+    table: *const Table,
+    addresses: Strided<'_, A>,
+    out: *mut u32,
+) -> Result<c_int, Failure> {
+    // An index is a number of 32 bits, and nothing else.
+    let out: *mut NextHop = out.cast();
+    // SAFETY: the caller's promise.
+    let (table, out) =
+        unsafe { (given(table, "the table")?, elements_mut(out, addresses.len(), "the indices")?) };
+    match &A::half(table).fib {
+        Some(fib) => fib.lookup_strided(addresses, out),
+        None => out.fill(NextHop::NONE),
+    }
+    Ok(0)
+}
+
+fn routes<A: Address>(
+    routes: impl Iterator<Item = fibula::Route<A>>,
+) -> impl Iterator<Item = (IpPrefix, NextHop)>
+where
+    fibula::Prefix<A>: Into<IpPrefix>,
+{
+    routes.map(|route| (route.prefix.into(), route.next_hop))
+}
+
+fn overlaps<A: Address>(rib: &fibula::Rib<A>, prefix: fibula::Prefix<A>) -> bool {
+    rib.covering(prefix).next().is_some() || rib.covered(prefix).next().is_some()
+}
+
+fn visit_all(
+    table: &Table,
+    mut routes: impl Iterator<Item = (IpPrefix, NextHop)>,
+    visit: Option<Visit>,
+    context: *mut c_void,
+) -> Result<c_int, Failure> {
+    let visit = visit.ok_or_else(|| Failure::invalid("the function is NULL"))?;
+    let stopped = routes.try_for_each(|(prefix, index)| {
+        match visit(context, &CPrefix::from(prefix), table.values.get(index)) {
+            0 => ControlFlow::Continue(()),
+            stop => ControlFlow::Break(stop),
+        }
+    });
+    Ok(stopped.break_value().unwrap_or(0))
+}

@@ -1,0 +1,100 @@
+//! Tables from files and to snapshots.
+
+use crate::abi::{COptions, given, hand_over, interface, options};
+use crate::error::{Failure, call, text};
+use crate::table::{Half, Options, Table};
+use fibula::snapshot::Image;
+use fibula::{Address, IpPrefix, NextHop, NextHopInfo, NextHops, Rib};
+use fibula_io::Source;
+use fibula_io::table::{ReadOptions, Tables};
+use std::ffi::{c_char, c_int};
+use std::path::{Path, PathBuf};
+
+/// Set in values that stand for a text.
+const TEXT: u64 = 1 << 63;
+
+impl From<fibula_io::Error> for Failure {
+    fn from(error: fibula_io::Error) -> Self {
+        Self::new(libc::EIO, error.to_string())
+    }
+}
+
+/// Compiles a table that was read. A value that is a number is that number; another stands for its
+/// text.
+fn compiled(tables: &Tables, options: Options) -> Result<Table, Failure> {
+    let texts: Vec<String> = tables.next_hops.iter().map(|(_, info)| info.to_string()).collect();
+    let value = |next_hop: NextHop| {
+        let at = next_hop.0 as usize - 1;
+        let number = texts[at].parse().ok();
+        let number = number.filter(|number: &u64| number & TEXT == 0 && number.to_string() == texts[at]);
+        number.unwrap_or(TEXT | at as u64)
+    };
+    let ipv4 = routes(&tables.ipv4).map(|(prefix, next_hop)| (prefix, Some(value(next_hop))));
+    let ipv6 = routes(&tables.ipv6).map(|(prefix, next_hop)| (prefix, Some(value(next_hop))));
+    let mut table = Table::new(options)?;
+    table.apply(ipv4.chain(ipv6))?;
+    table.texts = texts.into();
+    Ok(table)
+}
+
+fn routes<A: Address>(rib: &Rib<A>) -> impl Iterator<Item = (IpPrefix, NextHop)>
+where
+    fibula::Prefix<A>: Into<IpPrefix>,
+{
+    rib.iter().map(|route| (route.prefix.into(), route.next_hop))
+}
+
+fn text_of(table: &Table, value: u64) -> Option<&str> {
+    let at = usize::try_from(value & !TEXT).ok()?;
+    if value & TEXT == 0 { None } else { table.texts.get(at).map(String::as_str) }
+}
+
+/// Writes a snapshot with its routes.
+fn save(table: &Table, path: &Path) -> Result<(), Failure> {
+    let packed;
+    let mut table = table;
+    if !table.values.is_dense() {
+        packed = table.packed()?;
+        table = &packed;
+    }
+    let mut next_hops = NextHops::new();
+    for &value in &table.values.all()[1..] {
+        let text = text_of(table, value).map_or_else(|| value.to_string(), str::to_owned);
+        next_hops.intern(NextHopInfo::parse(&text))?;
+    }
+    let mut image = Image::new(&next_hops);
+    if let Half { rib, fib: Some(fib) } = &table.ipv4 {
+        image = image.with(fib, rib, true)?;
+    }
+    if let Half { rib, fib: Some(fib) } = &table.ipv6 {
+        image = image.with(fib, rib, true)?;
+    }
+    Ok(fibula_io::snapshot::write(&image, path)?)
+}
+
+interface! {
+    /// Reads a table from a file.
+    fn fibula_open(path: *const c_char, options: *const COptions, out: *mut *mut Table) {
+        let path = PathBuf::from(text(path, "the path")?);
+        let loaded = fibula_io::table::read(&Source::File(path), &ReadOptions::default())?;
+        hand_over(out, compiled(&loaded.tables, self::options(options)?)?)
+    }
+
+    /// Writes a snapshot.
+    fn fibula_save(table: *const Table, path: *const c_char) {
+        save(given(table, "the table")?, Path::new(text(path, "the path")?))?;
+        Ok(0)
+    }
+
+    /// Returns the length of the text of a value, and writes as much of it as there is room for.
+    fn fibula_text(table: *const Table, value: u64, buffer: *mut c_char, size: usize) {
+        let Some(text) = text_of(given(table, "the table")?, value) else { return Ok(-libc::ENOENT) };
+        if size > 0 {
+            given(buffer, "the buffer")?;
+            let len = text.len().min(size - 1);
+            buffer.copy_from_nonoverlapping(text.as_ptr().cast(), len);
+            buffer.add(len).write(0);
+        }
+        Ok(c_int::try_from(text.len()).unwrap_or(c_int::MAX))
+    }
+}

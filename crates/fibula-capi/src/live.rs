@@ -1,0 +1,193 @@
+//! Tables that change while other threads look up.
+
+use crate::abi::{CPrefix, given, given_mut, hand_over, interface, take_back};
+use crate::error::{Failure, call};
+use crate::table::{Asked, Table};
+use fibula::live::ReaderOf;
+use fibula::live::handover::{Handover, Settings};
+use std::ffi::c_int;
+use std::mem;
+use std::time::Duration;
+
+/// What the next publication shows.
+#[derive(Debug)]
+enum Pending {
+    /// The published table with these changes, in order.
+    Changes(Vec<Asked>),
+    /// This table.
+    Table(Box<Table>),
+}
+
+impl Default for Pending {
+    fn default() -> Self {
+        Self::Changes(Vec::new())
+    }
+}
+
+/// The writer's end of a table that is published whole. Two copies take turns: the one that nobody
+/// reads any more catches up, takes the new changes, and is published by one store.
+#[derive(Debug)]
+pub(crate) struct Live {
+    published: Handover<Table>,
+    /// What the copy published before this one has missed; `None` if it cannot catch up.
+    missed: Option<Vec<Asked>>,
+    pending: Pending,
+}
+
+/// One thread's way to what is published.
+#[derive(Debug)]
+pub(crate) struct Reader(ReaderOf<Table>);
+
+impl Live {
+    fn new(table: Table) -> Self {
+        Self { published: Handover::new(table), missed: None, pending: Pending::default() }
+    }
+
+    fn take_in(&mut self, asked: Asked) -> Result<(), Failure> {
+        match &mut self.pending {
+            Pending::Changes(changes) => changes.push(asked),
+            Pending::Table(table) => drop(table.apply([asked])?),
+        }
+        Ok(())
+    }
+
+    fn pending(&self) -> usize {
+        match &self.pending {
+            Pending::Changes(changes) => changes.len(),
+            Pending::Table(table) => table.len().max(1),
+        }
+    }
+
+    fn publish(&mut self, timeout: Duration) -> Result<(), Failure> {
+        if self.pending() == 0 {
+            return Ok(());
+        }
+        let attempts = if timeout.is_zero() { 0 } else { 1000 };
+        let spare = self.published.take_back(Settings { attempts, most_retired: 1, stuck_after: timeout })?;
+        let missed = self.missed.take();
+        match mem::take(&mut self.pending) {
+            Pending::Table(table) => self.published.publish(*table),
+            Pending::Changes(changes) => {
+                let next = self.with(spare.zip(missed), &changes);
+                // Refused changes stay pending, and the next publication begins with a copy.
+                let next = match next {
+                    Ok(next) => next,
+                    Err(failure) => {
+                        self.pending = Pending::Changes(changes);
+                        return Err(failure);
+                    }
+                };
+                self.published.publish(next);
+                self.missed = Some(changes);
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the published table with some changes, made of a copy that has missed some.
+    fn with(&self, spare: Option<(Table, Vec<Asked>)>, changes: &[Asked]) -> Result<Table, Failure> {
+        let mut next = match spare {
+            Some((mut spare, missed)) => {
+                spare.apply(missed)?;
+                spare
+            }
+            None => self.published.current().copy()?,
+        };
+        next.apply(changes.iter().copied())?;
+        Ok(next)
+    }
+}
+
+interface! {
+    /// Publishes a first table, which is taken.
+    fn fibula_live_new(table: *mut Table, out: *mut *mut Live) {
+        given(table, "the table")?;
+        given(out, "the place for the result")?;
+        hand_over(out, Live::new(*Box::from_raw(table)))
+    }
+
+    /// Takes in: set the value of a prefix.
+    fn fibula_live_insert(live: *mut Live, prefix: *const CPrefix, value: u64) {
+        let prefix = given(prefix, "the prefix")?.read()?;
+        given_mut(live, "the live table")?.take_in((prefix, Some(value)))?;
+        Ok(0)
+    }
+
+    /// Takes in: remove a prefix.
+    fn fibula_live_remove(live: *mut Live, prefix: *const CPrefix) {
+        let prefix = given(prefix, "the prefix")?.read()?;
+        given_mut(live, "the live table")?.take_in((prefix, None))?;
+        Ok(0)
+    }
+
+    /// Takes in: another table, which is taken.
+    fn fibula_live_replace(live: *mut Live, table: *mut Table) {
+        let live = given_mut(live, "the live table")?;
+        given(table, "the table")?;
+        live.pending = Pending::Table(Box::from_raw(table));
+        Ok(0)
+    }
+
+    /// Drops what was taken in and is not published.
+    fn fibula_live_discard(live: *mut Live) {
+        given_mut(live, "the live table")?.pending = Pending::default();
+        Ok(0)
+    }
+
+    /// Publishes what was taken in.
+    fn fibula_live_publish(live: *mut Live, timeout_ns: u64) {
+        given_mut(live, "the live table")?.publish(Duration::from_nanos(timeout_ns))?;
+        Ok(0)
+    }
+
+    /// Makes a reader.
+    fn fibula_reader_new(live: *const Live, out: *mut *mut Reader) {
+        hand_over(out, Reader(given(live, "the live table")?.published.reader()))
+    }
+
+    /// Reads nothing until the next table is asked for.
+    fn fibula_reader_offline(reader: *mut Reader) {
+        given_mut(reader, "the reader")?.0.rest();
+        Ok(0)
+    }
+}
+
+/// Returns the number of changes that wait to be published; 0 for NULL.
+///
+/// # Safety
+/// `live` is null or a live table that nobody changes meanwhile.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn fibula_live_pending(live: *const Live) -> usize {
+    // SAFETY: the caller's promise.
+    unsafe { live.as_ref() }.map_or(0, Live::pending)
+}
+
+/// Returns the table that is published now; NULL for NULL.
+///
+/// # Safety
+/// `reader` is null or a reader that no other thread uses meanwhile.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn fibula_reader_table(reader: *mut Reader) -> *const Table {
+    // SAFETY: the caller's promise.
+    unsafe { reader.as_mut() }.map_or(std::ptr::null(), |reader| std::ptr::from_ref(reader.0.guard()))
+}
+
+/// Frees a live table. Its readers go on, and see what was published last.
+///
+/// # Safety
+/// `live` is null, or a live table that is not used any more.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn fibula_live_free(live: *mut Live) {
+    // SAFETY: the caller's promise.
+    unsafe { take_back(live) }
+}
+
+/// Frees a reader.
+///
+/// # Safety
+/// `reader` is null, or a reader that is not used any more.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn fibula_reader_free(reader: *mut Reader) {
+    // SAFETY: the caller's promise.
+    unsafe { take_back(reader) }
+}
