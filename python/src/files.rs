@@ -72,7 +72,11 @@ fn value_of(name: &str) -> PyResult<Value> {
         "next_hop" => Ok(Value::NextHop),
         "origin_as" => Ok(Value::OriginAs),
         "peer" => Ok(Value::Peer),
-        _ => Err(PyValueError::new_err(format!("value is next_hop, origin_as or peer, not {name:?}"))),
+        "next_hops" => Ok(Value::NextHops),
+        _ => {
+            let what = format!("value is next_hop, next_hops, origin_as or peer, not {name:?}");
+            Err(PyValueError::new_err(what))
+        }
     }
 }
 

@@ -4,8 +4,8 @@ use crate::exit::{Verdict, tell};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use fibula_io::generate::{NextHopModel, Size, internet};
-use fibula_io::table::{self, Format, Loaded, ReadOptions, Tables, Value};
-use fibula_io::{Progress, Source};
+use fibula_io::table::{self, AddPath, Columns, Format, Loaded, ReadOptions, Tables, Value};
+use fibula_io::{Progress, Report, Source};
 use indicatif::{ProgressBar, ProgressStyle};
 
 /// How tables are read.
@@ -27,6 +27,65 @@ pub(crate) struct Reading {
     /// Clear the host bits of prefixes that have them set, instead of refusing them
     #[arg(long)]
     pub(crate) mask_host_bits: bool,
+    /// Refuse a table of which something is left out or guessed; without it each reason is one line
+    /// on standard error
+    #[arg(long)]
+    pub(crate) strict: bool,
+    /// The VRF to read, of a format that shows several; the default one if not given
+    #[arg(long, value_name = "NAME")]
+    pub(crate) vrf: Option<String>,
+    /// The routing table to read, of a format that shows several; the main one if not given
+    #[arg(long, value_name = "NAME", id = "routing_table")]
+    pub(crate) routing_table: Option<String>,
+    /// MRT: whether prefixes have path identifiers where the records do not say so
+    #[arg(long, value_enum, default_value_t, value_name = "WHETHER")]
+    pub(crate) add_path: AddPathName,
+    #[command(flatten)]
+    pub(crate) columns: ColumnNames,
+}
+
+/// The columns of a table, by name or by number from 1.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Tables of columns (CSV, NDJSON, Parquet), by name or number")]
+pub(crate) struct ColumnNames {
+    /// The column of prefixes; found by its name if not given
+    #[arg(long, value_name = "COLUMN")]
+    pub(crate) prefix_column: Option<String>,
+    /// The column of the first address of a range
+    #[arg(long, value_name = "COLUMN", requires = "end_column")]
+    pub(crate) start_column: Option<String>,
+    /// The column of the last address of a range
+    #[arg(long, value_name = "COLUMN", requires = "start_column")]
+    pub(crate) end_column: Option<String>,
+    /// The columns of values, with commas between them; several are the fields of an object
+    #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
+    pub(crate) value_column: Vec<String>,
+    /// The character between two fields, or `tab`; the likeliest if not given
+    #[arg(long, value_name = "CHARACTER", value_parser = delimiter)]
+    pub(crate) delimiter: Option<u8>,
+    /// The first line is a row, not the names of the columns
+    #[arg(long)]
+    pub(crate) no_header: bool,
+}
+
+fn delimiter(text: &str) -> Result<u8, &'static str> {
+    match text.as_bytes() {
+        b"tab" | b"\\t" => Ok(b'\t'),
+        [byte] if byte.is_ascii() && *byte != b'"' => Ok(*byte),
+        _ => Err("expected one ASCII character, or tab"),
+    }
+}
+
+/// [`AddPath`] on the command line.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum AddPathName {
+    /// As the peer's messages together make sense, and told
+    #[default]
+    Guess,
+    /// They have
+    Yes,
+    /// They have not
+    No,
 }
 
 /// `--family` on the command line.
@@ -55,6 +114,8 @@ pub(crate) enum ValueFrom {
     OriginAs,
     /// The peer that sent the route
     Peer,
+    /// All next hops with their weights, as a list of objects
+    NextHops,
 }
 
 impl From<ValueFrom> for Value {
@@ -63,29 +124,58 @@ impl From<ValueFrom> for Value {
             ValueFrom::NextHop => Self::NextHop,
             ValueFrom::OriginAs => Self::OriginAs,
             ValueFrom::Peer => Self::Peer,
+            ValueFrom::NextHops => Self::NextHops,
         }
     }
 }
 
 impl Reading {
-    /// Reads a table. Reports skipped damage on standard error.
-    pub(crate) fn read(&self, source: &Source) -> anyhow::Result<Loaded> {
-        let bar = Bar::new();
-        let options = ReadOptions {
+    /// Returns how the tables are read.
+    fn options(&self, progress: Progress) -> ReadOptions {
+        let ColumnNames { prefix_column, start_column, end_column, value_column, delimiter, no_header } =
+            self.columns.clone();
+        ReadOptions {
             format: self.input_format,
             value: self.value.into(),
             peer: self.peer.clone(),
             keep_going: self.keep_going,
             mask_host_bits: self.mask_host_bits,
-            progress: Some(bar.progress()),
-        };
-        let loaded = table::read(source, &options)?;
+            strict: self.strict,
+            vrf: self.vrf.clone(),
+            table: self.routing_table.clone(),
+            add_path: match self.add_path {
+                AddPathName::Guess => AddPath::Guess,
+                AddPathName::Yes => AddPath::Yes,
+                AddPathName::No => AddPath::No,
+            },
+            columns: Columns {
+                prefix: prefix_column,
+                start: start_column,
+                end: end_column,
+                values: value_column,
+                delimiter,
+                has_no_header: no_header,
+            },
+            progress: Some(progress),
+        }
+    }
+
+    /// Reads a table. Tells on standard error what was skipped, left out and guessed.
+    pub(crate) fn read(&self, source: &Source) -> anyhow::Result<Loaded> {
+        let bar = Bar::new();
+        let loaded = table::read(source, &self.options(bar.progress()))?;
         drop(bar);
         for damage in &loaded.damage {
             tell(format_args!("{source}, {damage} (skipped)"));
         }
+        tell_report(source, &loaded.report);
         Ok(loaded)
     }
+}
+
+/// Tells what was left out and guessed, a line for each reason.
+pub(crate) fn tell_report(source: &Source, report: &Report) {
+    report.notes.iter().for_each(|note| tell(format_args!("{source}: {note}")));
 }
 
 /// A progress bar on standard error, cleared when it is dropped.

@@ -1,7 +1,7 @@
 //! The options for writing a table, the same for every command.
 
 use crate::reading::format_parser;
-use anyhow::Context;
+use anyhow::{Context, bail};
 use clap::Args;
 use fibula_io::table::{self, Format, Tables};
 use std::io::{self, Write};
@@ -14,15 +14,31 @@ pub(crate) struct Writing {
     /// never incomplete
     #[arg(short, long, default_value = "-", value_name = "FILE")]
     output: PathBuf,
-    /// The format to write
-    #[arg(long, default_value = "text", value_name = "FORMAT", value_parser = format_parser(Format::is_written))]
-    to: Format,
+    /// The format to write; by the name of FILE if not given, and text where that says none
+    #[arg(long, value_name = "FORMAT", value_parser = format_parser(Format::is_written))]
+    to: Option<Format>,
 }
 
 impl Writing {
     /// Writes the tables.
     pub(crate) fn write(&self, tables: &Tables) -> anyhow::Result<()> {
-        write_text(&self.output, |out| table::write(tables, self.to, out))
+        let format = self.format()?;
+        write_text(&self.output, |out| table::write(tables, format, out))
+    }
+
+    fn format(&self) -> anyhow::Result<Format> {
+        let ending = self.output.extension().unwrap_or_default().to_string_lossy();
+        if ["gz", "bz2", "zst", "xz"].contains(&&*ending) {
+            bail!("{}: tables are not written compressed", self.output.display());
+        }
+        let unknown = ["json", "ndjson", "jsonl", "tsv", "mmdb", "xlsx", "arrow", "feather"];
+        match self.to.or_else(|| Format::of_name(&self.output)) {
+            Some(format) => Ok(format),
+            None if unknown.contains(&&*ending) => {
+                bail!("{}: tables are not written as {ending}, name a format by --to", self.output.display())
+            }
+            None => Ok(Format::Text),
+        }
     }
 }
 

@@ -26,7 +26,7 @@ pub struct Error {
 pub enum Place {
     /// A line of text, counted from 1.
     Line(u64),
-    /// A row of a file of columns, counted from 1.
+    /// A row of a file of columns, or an element of a JSON document, counted from 1.
     Row(u64),
     /// A byte of the decompressed content, counted from 0.
     Byte(u64),

@@ -25,6 +25,7 @@ pub mod generate;
 mod members;
 pub mod mrt;
 mod names;
+mod report;
 mod scan;
 pub mod snapshot;
 mod source;
@@ -33,6 +34,7 @@ pub mod trace;
 pub mod update;
 
 pub use error::{Damage, Error, Place};
+pub use report::{Kind, Note, Report};
 pub use source::{Content, Progress, Source};
 
 /// The README's example is a test.

@@ -4,7 +4,7 @@
 macro_rules! named {
     (
         $(#[$about:meta])*
-        pub enum $type:ident, $what:literal, $count:literal {
+        pub enum $type:ident, $what:literal {
             $($(#[$value_about:meta])* $value:ident = $name:literal,)*
         }
     ) => {
@@ -16,7 +16,7 @@ macro_rules! named {
 
         impl $type {
             /// Every format.
-            pub const ALL: [Self; $count] = [$(Self::$value,)*];
+            pub const ALL: [Self; [$($name),*].len()] = [$(Self::$value,)*];
 
             /// The name used on the command line.
             #[must_use]

@@ -5,9 +5,9 @@
 //! deprecated BGP4MP_ENTRY holds the same fields as TABLE_DUMP.
 
 use super::frame::{BGP, BGP4MP, BGP4MP_ET, Record, TABLE_DUMP, TABLE_DUMP_V2};
+use super::nlri::{self, Lists};
 use super::{Event, Origin, Path, Peer, What};
 use crate::Damage;
-use bgpkit_parser::error::BgpValidationWarning;
 use bgpkit_parser::models::{
     AsPathSegment, AttrType, AttributeValue, Attributes, Bgp4MpEnum, BgpMessage, LegacyBgp, MrtMessage,
     NetworkPrefix, Nlri, RibAfiEntries, Safi, TableDumpMessage, TableDumpV2Message,
@@ -15,7 +15,6 @@ use bgpkit_parser::models::{
 use bgpkit_parser::parser::mrt::mrt_record::parse_mrt_body;
 use bytes::Bytes;
 use fibula::IpPrefix;
-use ipnet::Ipv4Net;
 use std::collections::{HashMap, VecDeque};
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
@@ -47,9 +46,14 @@ pub(super) fn peers(record: Record) -> Result<Peers, Damage> {
 }
 
 /// Adds the events of a record. Damage in it comes after the events that could be read.
-pub(super) fn events(record: &Record, peers: Option<&Peers>, out: &mut VecDeque<Result<Event, Damage>>) {
+pub(super) fn events(
+    record: &Record,
+    peers: Option<&Peers>,
+    lists: Option<&Lists>,
+    out: &mut VecDeque<Result<Event, Damage>>,
+) {
     let mut found = Found { offset: record.offset, time: record.time, multicast: false, out };
-    if let Err(what) = decode(record, peers, &mut found) {
+    if let Err(what) = decode(record, peers, lists, &mut found) {
         let damage = Damage::byte(found.offset, what);
         found.out.push_back(Err(damage));
     }
@@ -83,21 +87,74 @@ impl Found<'_> {
         Ok(())
     }
 
-    fn withdraw(&mut self, peer: Peer, prefix: &NetworkPrefix) -> Result<(), String> {
-        self.push(peer, What::Withdraw { prefix: read_prefix(prefix)?, path_id: prefix.path_id });
-        Ok(())
-    }
 }
 
 fn read_prefix(prefix: &NetworkPrefix) -> Result<IpPrefix, String> {
     IpPrefix::masked(prefix.prefix.addr(), prefix.prefix.prefix_len()).map_err(|e| e.to_string())
 }
 
-fn decode(record: &Record, peers: Option<&Peers>, found: &mut Found<'_>) -> Result<(), String> {
+/// Returns the lists of prefixes of an UPDATE, the peer that sent it, and whether the record is
+/// marked as one with path identifiers. `None` if it is another record, or its framing is damaged.
+pub(super) fn lists(record: &Record) -> Option<(Peer, bool, Lists)> {
+    const HEADER: usize = 19;
+    let body = &record.body;
+    let number = |from: usize, bytes: usize| {
+        Some(body.get(from..from + bytes)?.iter().fold(0, |number, &byte| number << 8 | u32::from(byte)))
+    };
+    if (record.kind, record.subtype) == (BGP, 1) {
+        let octets = *body.get(2..)?.first_chunk::<4>()?;
+        let peer = Peer { address: octets.into(), asn: number(0, 2)? };
+        return Some((peer, false, Lists::of(&body.get(12..).map(|rest| body.slice_ref(rest))?)?));
+    }
+    if !matches!(record.kind, BGP4MP | BGP4MP_ET) || !matches!(record.subtype, 1 | 4 | 6..=11) {
+        return None;
+    }
+    let as_bytes = if has_long_numbers(record.subtype) { 4 } else { 2 };
+    let addresses = 2 * as_bytes + 4;
+    let bytes = address_bytes(body.get(addresses - 2..addresses)?).ok()?;
+    let peer = Peer { address: address(body.get(addresses..addresses + bytes)?).ok()?, asn: number(0, as_bytes)? };
+    let message = addresses + 2 * bytes;
+    let length = usize::try_from(number(message + 16, 2)?).ok()?;
+    if *body.get(message + 18)? != 2 || length < HEADER {
+        return None;
+    }
+    let update = body.slice(message + HEADER..body.len().min(message + length));
+    Some((peer, record.subtype >= 8, Lists::of(&update)?))
+}
+
+/// Returns what a record is that holds no routes of the families and protocol that are read.
+pub(super) fn left_out(record: &Record) -> Option<&'static str> {
+    match (record.kind, record.subtype) {
+        (TABLE_DUMP_V2, 6 | 12) => {
+            generic_as_unicast(record.subtype, &record.body).is_none().then_some(OTHER_FAMILY)
+        }
+        (TABLE_DUMP | TABLE_DUMP_V2 | BGP4MP | BGP4MP_ET | BGP, _) => None,
+        (6 | 8, _) => Some("record of RIP"),
+        (9 | 10, _) => Some("record of BGP4PLUS"),
+        (11 | 48 | 49, _) => Some("record of OSPF"),
+        (32 | 33, _) => Some("record of IS-IS"),
+        _ => Some("record of another protocol"),
+    }
+}
+
+/// Routes of VPNs, flow specifications and the like.
+pub(super) const OTHER_FAMILY: &str = "record with routes of another family (VPN, flow and the like)";
+
+/// Returns whether a BGP4MP message has AS numbers of 4 bytes, in its AS_PATH too.
+fn has_long_numbers(subtype: u16) -> bool {
+    matches!(subtype, 4 | 7 | 9 | 11)
+}
+
+fn decode(
+    record: &Record,
+    peers: Option<&Peers>,
+    lists: Option<&Lists>,
+    found: &mut Found<'_>,
+) -> Result<(), String> {
     let (subtype, body) = match (record.kind, record.subtype) {
         (TABLE_DUMP_V2, 6 | 12) => match generic_as_unicast(record.subtype, &record.body) {
             Some(rewritten) => rewritten,
-            None => return Ok(()), // of VPNs or the like
+            None => return Ok(()), // which `left_out` says
         },
         (BGP4MP | BGP4MP_ET, 2) => {
             let entry = entry_as_table_dump(&record.body)?;
@@ -110,7 +167,7 @@ fn decode(record: &Record, peers: Option<&Peers>, found: &mut Found<'_>) -> Resu
         }
         (BGP4MP | BGP4MP_ET, 3) => return Err(unsupported(record, "a BGP4MP_SNAPSHOT record")),
         (TABLE_DUMP | TABLE_DUMP_V2 | BGP4MP | BGP4MP_ET | BGP, _) => (record.subtype, record.body.clone()),
-        _ => return Err(unsupported(record, "a record that holds no routes of BGP")),
+        _ => return Ok(()), // which `left_out` says
     };
     let message = parse(record.kind, subtype, body.clone())?;
     match message {
@@ -133,11 +190,11 @@ fn decode(record: &Record, peers: Option<&Peers>, found: &mut Found<'_>) -> Resu
         }
         MrtMessage::Bgp4Mp(Bgp4MpEnum::Message(message)) => {
             let peer = Peer { address: message.peer_ip, asn: message.peer_asn.to_u32() };
-            bgp_message(peer, &message.bgp_message, (8..=11).contains(&subtype), found)
+            bgp_message(peer, &message.bgp_message, lists, has_long_numbers(subtype), found)
         }
         MrtMessage::LegacyBgp(LegacyBgp::Message(message)) => {
             let peer = Peer { address: message.peer_ip, asn: message.peer_asn.to_u32() };
-            bgp_message(peer, &message.bgp_message, false, found)
+            bgp_message(peer, &message.bgp_message, lists, false, found)
         }
         MrtMessage::TableDumpV2Message(_) => Ok(()),
     }
@@ -245,8 +302,8 @@ fn dumped(
         Some((peer, next_hop)) => (peer, Some(next_hop)),
         None => (Peer { address: message.peer_ip, asn: message.peer_asn.to_u32() }, any_next_hop(attributes)),
     };
-    found.announce(peer, &message.prefix, path(attributes, next_hop), true)?;
-    complete(attributes)
+    found.announce(peer, &message.prefix, path(attributes, next_hop, false), true)?;
+    complete(attributes, false)
 }
 
 fn rib_entries(
@@ -271,9 +328,9 @@ fn rib_entries(
         };
         let mut prefix = rib.prefix;
         prefix.path_id = entry.path_id;
-        let path = path(&entry.attributes, any_next_hop(&entry.attributes));
+        let path = path(&entry.attributes, any_next_hop(&entry.attributes), true);
         found.announce(peer, &prefix, path, true)?;
-        if let Err(what) = complete(&entry.attributes) {
+        if let Err(what) = complete(&entry.attributes, false) {
             missing.get_or_insert(what);
         }
     }
@@ -293,74 +350,46 @@ fn rib_entries(
 fn bgp_message(
     peer: Peer,
     message: &BgpMessage,
-    add_path: bool,
+    lists: Option<&Lists>,
+    has_long_numbers: bool,
     found: &mut Found<'_>,
 ) -> Result<(), String> {
-    let BgpMessage::Update(update) = message else { return Ok(()) };
+    let (BgpMessage::Update(update), Some(lists)) = (message, lists) else { return Ok(()) };
     let attributes = &update.attributes;
-    for prefix in update.withdrawn_prefixes.iter().chain(&readable(attributes, "withdrawn", add_path)) {
-        found.withdraw(peer, prefix)?;
-    }
-    for nlri in multiprotocol(attributes, false) {
-        found.multicast = nlri.safi == Safi::Multicast;
-        for prefix in &nlri.prefixes {
-            found.withdraw(peer, prefix)?;
+    let mut damage = None;
+    let of_kind = |kind| lists.all.iter().filter(move |list| list.kind == kind);
+    for list in of_kind(nlri::Kind::Withdrawn).chain(of_kind(nlri::Kind::Announced)) {
+        let is_announced = list.kind == nlri::Kind::Announced;
+        found.multicast = list.safi == 2;
+        let next_hop = if list.is_multiprotocol { list.next_hop } else { attributes.next_hop() };
+        let path = is_announced.then(|| path(attributes, next_hop, has_long_numbers));
+        for entry in list.entries() {
+            match (entry, path.clone()) {
+                (Ok(nlri::Entry { prefix, path_id, .. }), Some(path)) => {
+                    found.push(peer, What::Announce { prefix, path_id, path, dumped: false });
+                }
+                (Ok(nlri::Entry { prefix, path_id, .. }), None) => {
+                    found.push(peer, What::Withdraw { prefix, path_id });
+                }
+                (Err(what), _) => {
+                    let kind = if is_announced { "announced" } else { "withdrawn" };
+                    damage.get_or_insert(format!("the {kind} prefixes cannot be read: {what}"));
+                }
+            }
         }
     }
-    found.multicast = false;
-    let salvaged = readable(attributes, "announced", add_path);
-    if !update.announced_prefixes.is_empty() || !salvaged.is_empty() {
-        let path = path(attributes, attributes.next_hop());
-        for prefix in update.announced_prefixes.iter().chain(&salvaged) {
-            found.announce(peer, prefix, path.clone(), false)?;
-        }
+    match damage {
+        Some(what) => Err(what),
+        None => complete(attributes, true),
     }
-    for nlri in multiprotocol(attributes, true) {
-        found.multicast = nlri.safi == Safi::Multicast;
-        let path = path(attributes, nlri.next_hop.map(|next_hop| next_hop.global_addr()));
-        for prefix in &nlri.prefixes {
-            found.announce(peer, prefix, path.clone(), false)?;
-        }
-    }
-    complete(attributes)
 }
 
-/// Reads the unicast and multicast parts of MP_REACH_NLRI (or MP_UNREACH_NLRI).
-fn multiprotocol(attributes: &Attributes, reachable: bool) -> impl Iterator<Item = &Nlri> {
-    let plain = |nlri: &Nlri| matches!(nlri.safi, Safi::Unicast | Safi::Multicast);
-    attributes.iter().filter_map(move |attribute| match attribute {
-        AttributeValue::MpReachNlri(nlri) if reachable && plain(nlri) => Some(nlri),
-        AttributeValue::MpUnreachNlri(nlri) if !reachable && plain(nlri) => Some(nlri),
+/// Reads the unicast and multicast parts of MP_REACH_NLRI.
+fn multiprotocol(attributes: &Attributes) -> impl Iterator<Item = &Nlri> {
+    attributes.iter().filter_map(|attribute| match attribute {
+        AttributeValue::MpReachNlri(nlri) if matches!(nlri.safi, Safi::Unicast | Safi::Multicast) => Some(nlri),
         _ => None,
     })
-}
-
-/// Reads the IPv4 prefixes before the damage in a list that the library rejects as a whole.
-fn readable(attributes: &Attributes, list: &str, add_path: bool) -> Vec<NetworkPrefix> {
-    let of_list = |warning: &BgpValidationWarning| match warning {
-        BgpValidationWarning::MalformedNlri { nlri_type, raw_bytes, .. } if *nlri_type == list => {
-            Some(raw_bytes.clone())
-        }
-        _ => None,
-    };
-    let Some(bytes) = attributes.validation_warnings().iter().find_map(of_list) else { return Vec::new() };
-    let mut rest = bytes.as_slice();
-    let mut one = || {
-        let path_id = if add_path {
-            let (id, after) = rest.split_first_chunk::<4>()?;
-            rest = after;
-            Some(u32::from_be_bytes(*id))
-        } else {
-            None
-        };
-        let (&len, after) = rest.split_first()?;
-        let (octets, after) = after.split_at_checked(usize::from(len).div_ceil(8))?;
-        let mut address = [0; 4];
-        address.get_mut(..octets.len())?.copy_from_slice(octets);
-        rest = after;
-        Some(NetworkPrefix::new(Ipv4Net::new(address.into(), len).ok()?.into(), path_id))
-    };
-    std::iter::from_fn(&mut one).collect()
 }
 
 /// Returns whether a multiprotocol attribute is of VPNs or the like. Their routes are not ours,
@@ -372,17 +401,12 @@ fn is_of_another_family(code: u8, bytes: &[u8]) -> bool {
 }
 
 /// Checks that all attributes about routes could be read. The library keeps the others as raw
-/// bytes.
-fn complete(attributes: &Attributes) -> Result<(), String> {
-    for warning in attributes.validation_warnings() {
-        if let BgpValidationWarning::MalformedNlri { nlri_type, reason, .. } = warning {
-            let reason = self::reason(reason);
-            return Err(format!("the {nlri_type} prefixes cannot be read: {reason}"));
-        }
-    }
+/// bytes. `has_lists` says that the lists of prefixes were read before.
+fn complete(attributes: &Attributes, has_lists: bool) -> Result<(), String> {
     for attribute in attributes {
         if let AttributeValue::Raw(raw) = attribute
             && NEEDED.contains(&raw.code)
+            && !(has_lists && matches!(raw.code, 14 | 15))
             && !is_of_another_family(raw.code, &raw.bytes)
         {
             return Err(format!("attribute {} of {} bytes cannot be read", raw.code, raw.bytes.len()));
@@ -402,13 +426,15 @@ fn complete(attributes: &Attributes) -> Result<(), String> {
 /// Returns the next hop of a dumped route: MP_REACH_NLRI's (which has no prefixes there), else
 /// NEXT_HOP.
 fn any_next_hop(attributes: &Attributes) -> Option<IpAddr> {
-    let reach = multiprotocol(attributes, true).find_map(|nlri| nlri.next_hop);
+    let reach = multiprotocol(attributes).find_map(|nlri| nlri.next_hop);
     reach.map(|next_hop| next_hop.global_addr()).or_else(|| attributes.next_hop())
 }
 
-fn path(attributes: &Attributes, next_hop: Option<IpAddr>) -> Path {
+/// Returns the path of some attributes. Beside an AS_PATH of numbers of 4 bytes, AS4_PATH is
+/// discarded (RFC 6793 section 4.2.3).
+fn path(attributes: &Attributes, next_hop: Option<IpAddr>, has_long_numbers: bool) -> Path {
     let merged;
-    let path = match (attributes.as_path(), attributes.as4_path()) {
+    let path = match (attributes.as_path(), attributes.as4_path().filter(|_| !has_long_numbers)) {
         (Some(_), Some(_)) => {
             merged = attributes.effective_as_path();
             merged.as_ref()

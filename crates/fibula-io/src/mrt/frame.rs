@@ -92,6 +92,9 @@ impl Header {
 
 /// Returns whether bytes begin with an MRT record.
 pub(crate) fn looks_like(bytes: &[u8]) -> bool {
+    if let Some(rest) = after_others(bytes) {
+        return looks_like(rest);
+    }
     Header::read(bytes).is_some_and(|header| {
         header.is_known()
             && match bytes.get(HEADER + header.length..) {
@@ -106,6 +109,14 @@ pub(crate) fn looks_like(bytes: &[u8]) -> bool {
                 None => true,
             }
     })
+}
+
+/// Returns what follows a record of another protocol, if such a record is followed by another.
+fn after_others(bytes: &[u8]) -> Option<&[u8]> {
+    let header = Header::read(bytes).filter(|header| header.is_mrt() && !header.is_known())?;
+    let rest = bytes.get(HEADER + header.length..)?;
+    let next = Header::read(rest).filter(|next| next.is_mrt())?;
+    (header.seconds.abs_diff(next.seconds) <= NEAR_SECONDS).then_some(rest)
 }
 
 /// The records of a stream.
@@ -164,6 +175,14 @@ impl<R: Read> Frames<R> {
         let last = self.seconds;
         self.header_at(ahead).is_some_and(|header| {
             header.is_known() && last.is_none_or(|last| last.abs_diff(header.seconds) <= NEAR_SECONDS)
+        })
+    }
+
+    /// As [`is_header`](Self::is_header), also of a record of another protocol.
+    fn is_any_header(&mut self, ahead: usize) -> bool {
+        let last = self.seconds;
+        self.header_at(ahead).is_some_and(|header| {
+            header.is_mrt() && last.is_none_or(|last| last.abs_diff(header.seconds) <= NEAR_SECONDS)
         })
     }
 
@@ -231,7 +250,7 @@ impl<R: Read> Frames<R> {
             return Some(Err(self.damaged(1, &what)));
         }
         let end = HEADER + length;
-        if !self.ends_at(end) && !self.is_header(end) {
+        if !self.ends_at(end) && !self.is_any_header(end) {
             // Dumps of the year 2000 declare records 4 bytes shorter than they are.
             if header.kind == TABLE_DUMP && (self.is_header(end + 4) || self.ends_at(end + 4)) {
                 length += 4;

@@ -12,12 +12,15 @@
 
 mod decode;
 mod frame;
+mod nlri;
 mod paths;
 
 pub(crate) use frame::looks_like;
+pub use nlri::AddPath;
 pub(crate) use paths::{Outcome, Paths, PeerChoice};
 
-use crate::Damage;
+use crate::report::{Kind, Report};
+use crate::{Damage, Place};
 use fibula::{IpPrefix, NextHopInfo};
 use std::collections::VecDeque;
 use std::fmt;
@@ -124,13 +127,28 @@ pub struct Events<R> {
     frames: frame::Frames<R>,
     /// The peers of the latest PEER_INDEX_TABLE.
     peers: Option<Arc<decode::Peers>>,
+    add_path: AddPath,
+    sessions: nlri::Sessions,
+    report: Report,
     ready: VecDeque<Result<Event, Damage>>,
 }
 
 impl<R: Read> Events<R> {
     /// Reads the events of decompressed MRT bytes.
     pub fn new(input: R) -> Self {
-        Self { frames: frame::Frames::new(input), peers: None, ready: VecDeque::new() }
+        Self::with(input, AddPath::Guess)
+    }
+
+    /// As [`Events::new`], and says whether prefixes have path identifiers where the records do
+    /// not.
+    pub fn with(input: R, add_path: AddPath) -> Self {
+        let (frames, sessions, report) = (frame::Frames::new(input), nlri::Sessions::default(), Report::default());
+        Self { frames, peers: None, add_path, sessions, report, ready: VecDeque::new() }
+    }
+
+    /// Returns what has been left out and guessed so far. Routes are not counted here.
+    pub fn report(&self) -> &Report {
+        &self.report
     }
 
     /// Finds records until there are enough for all cores, and decodes them.
@@ -149,17 +167,41 @@ impl<R: Read> Events<R> {
                             Ok(peers) => self.peers = Some(Arc::new(peers)),
                             Err(damage) => batch.push(Err(damage)),
                         }
+                    } else if let Some(what) = decode::left_out(&record) {
+                        self.report.note(Kind::LeftOut, what, Place::Byte(record.offset));
                     } else {
-                        batch.push(Ok((record, self.peers.clone())));
+                        let lists = decode::lists(&record);
+                        if let Some((peer, is_marked, lists)) = &lists {
+                            self.sessions.learn(*peer, *is_marked, &lists.all);
+                        }
+                        batch.push(Ok((record, self.peers.clone(), lists)));
                     }
                 }
             }
         }
+        let decided = |framed: Framed| {
+            let Ok((record, peers, lists)) = framed else { return framed.map(|_| unreachable!()) };
+            let lists = lists.map(|(peer, is_marked, mut lists)| {
+                let place = Place::Byte(record.offset);
+                if lists.has_others {
+                    self.report.note(Kind::LeftOut, decode::OTHER_FAMILY, place);
+                }
+                if self.sessions.decide(peer, is_marked, self.add_path, &mut lists.all) {
+                    let what = format!("path identifiers of peer {peer}, whose records do not say that they have some");
+                    self.report.note(Kind::Guessed, what, place);
+                }
+                (peer, is_marked, lists)
+            });
+            Ok((record, peers, lists))
+        };
+        let batch = batch.into_iter().map(decided).collect();
         self.ready = decode_batch(batch, bytes);
     }
 }
 
-type Framed = Result<(frame::Record, Option<Arc<decode::Peers>>), Damage>;
+/// A record, the peers that it may name, and the lists of a message with its peer and mark.
+type Framed =
+    Result<(frame::Record, Option<Arc<decode::Peers>>, Option<(Peer, bool, nlri::Lists)>), Damage>;
 
 /// Decodes records on all cores. Their events stay in order.
 fn decode_batch(batch: Vec<Framed>, bytes: usize) -> VecDeque<Result<Event, Damage>> {
@@ -168,7 +210,10 @@ fn decode_batch(batch: Vec<Framed>, bytes: usize) -> VecDeque<Result<Event, Dama
         let mut events = VecDeque::new();
         for framed in part {
             match framed {
-                Ok((record, peers)) => decode::events(&record, peers.as_deref(), &mut events),
+                Ok((record, peers, lists)) => {
+                    let lists = lists.as_ref().map(|(_, _, lists)| lists);
+                    decode::events(&record, peers.as_deref(), lists, &mut events);
+                }
                 Err(damage) => events.push_back(Err(damage)),
             }
         }
@@ -202,7 +247,13 @@ impl<R: Read> Iterator for Events<R> {
         while self.ready.is_empty() && !self.frames.is_at_end() {
             self.fill();
         }
-        self.ready.pop_front()
+        let event = self.ready.pop_front();
+        if let Some(Ok(event)) = &event
+            && event.multicast
+        {
+            self.report.note(Kind::LeftOut, "multicast route", Place::Byte(event.offset));
+        }
+        event
     }
 }
 
@@ -227,6 +278,7 @@ impl Path {
                 NextHopInfo::Label(numbers.join(",").into())
             }
             (Value::Peer, _) => gateway(peer.address),
+            (Value::NextHops, _) => crate::table::all_next_hops(self.next_hop),
         }
     }
 }

@@ -11,108 +11,205 @@
 //! ```
 //!
 //! The last line is version 1's form. The route marked `*` is the one that BIRD forwards by. Where
-//! none is marked (as under `show route protocol`), the first is taken. Of several hops the first
-//! is taken.
+//! none is marked (as under `show route protocol`), the first is taken.
+//!
+//! The tables `master4`, `master6` and `master` are read, or the one that is asked for. A text of
+//! one table of another name is that table. Routes of other tables are counted.
 
-use super::builder::{Best, Builder};
-use super::layouts::Lines;
+use super::builder::{Best, Builder, Trouble};
+use super::hops::{self, Hop, Offer};
+use super::layouts::{Layout, Lines, Looks, Reader};
 use super::{ReadOptions, Value};
-use crate::Damage;
+use crate::report::{Kind, Note};
 use crate::scan::{self, quoted, utf8};
+use crate::{Damage, Place};
 use fibula::{IpPrefix, NextHopInfo};
 
-/// Types that do not forward.
-const LABELS: [&str; 3] = ["blackhole", "unreachable", "prohibit"];
+pub(super) const LAYOUT: Layout = Layout {
+    looks: Looks::Line(|line| is_line(&String::from_utf8_lossy(line))),
+    reader: Reader::Lines(read),
+    writer: None,
+    endings: &[],
+};
+
+/// Types that do not forward, and the names that the kernel has for them.
+const NOWHERE: [(&str, &str); 4] = [
+    ("blackhole", "blackhole"),
+    ("unreachable", "unreachable"),
+    ("prohibit", "prohibit"),
+    ("prohibited", "prohibit"),
+];
 
 /// One route of a prefix whose lines are being read.
 struct Open {
     line: u64,
     prefix: IpPrefix,
     primary: bool,
-    hop: Option<NextHopInfo>,
+    hops: Vec<Hop>,
     /// The AS and the protocol, where the line names them.
     origin: Option<u32>,
     protocol: String,
 }
 
-pub(super) fn read(
-    blocks: &mut Lines<'_>,
-    options: &ReadOptions,
-    builder: &mut Builder,
-) -> Result<(), Damage> {
-    let mut best = Best::new();
-    let mut prefix = None;
-    let mut open: Option<Open> = None;
-    let mut close = |open: Option<Open>, builder: &mut Builder| {
-        let Some(route) = open else { return Ok(()) };
-        let value = match options.value {
-            Value::NextHop => route.hop.ok_or("no hop (expected via, dev, or a type that does not forward)"),
-            Value::OriginAs => route.origin.map(NextHopInfo::AutonomousSystem).ok_or("no origin AS"),
-            Value::Peer => Ok(NextHopInfo::Label(route.protocol.as_str().into())),
-        };
-        match value {
-            Ok(value) => best.offer(route.line, route.prefix, !route.primary, value),
-            // Routes that did not come by BGP have no AS. Where the AS is asked for, they are
-            // skipped.
-            Err(_) if options.value == Value::OriginAs => {}
-            Err(what) => {
-                builder.damaged(Damage::line(route.line, format!("{} has {what}", route.prefix)))?;
-            }
-        }
-        Ok(())
-    };
+/// One table of the output.
+struct Table {
+    name: String,
+    /// Its first route, and the number of its routes.
+    first: u64,
+    routes: u64,
+    best: Best<bool>,
+    /// The first line that could not be read, in a table that nobody may want.
+    damage: Option<Damage>,
+}
+
+struct Reading<'o> {
+    options: &'o ReadOptions,
+    tables: Vec<Table>,
+    /// The index of the table that is read now.
+    now: usize,
+    prefix: Option<IpPrefix>,
+    open: Option<Open>,
+}
+
+fn read(blocks: &mut Lines<'_>, options: &ReadOptions, builder: &mut Builder) -> Result<(), Damage> {
+    let mut reading = Reading { options, tables: Vec::new(), now: 0, prefix: None, open: None };
+    reading.enter("");
     blocks.each_line(|number, line| {
-        let line = match line.and_then(utf8) {
-            Ok(line) => line,
-            Err(what) => return builder.damaged(Damage::line(number, what)),
-        };
-        if is_heading(line) {
+        let result = line.and_then(utf8).map_err(Trouble::Here);
+        let result = result.and_then(|line| reading.line(number, line, builder));
+        match result {
+            Err(Trouble::Here(what)) if !reading.is_wanted(reading.now) => {
+                reading.tables[reading.now].damage.get_or_insert(Damage::line(number, what));
+                Ok(())
+            }
+            other => builder.settled(Place::Line(number), other),
+        }
+    })?;
+    reading.close(builder)?;
+    reading.finish(builder)
+}
+
+impl Reading<'_> {
+    /// Goes to a table.
+    fn enter(&mut self, name: &str) {
+        let known = self.tables.iter().position(|table| table.name == name);
+        self.now = known.unwrap_or(self.tables.len());
+        if known.is_none() {
+            let name = name.to_owned();
+            self.tables.push(Table { name, first: 0, routes: 0, best: Best::new(), damage: None });
+        }
+    }
+
+    /// Whether a table is read by its name alone. Routes before any name are of the one table.
+    fn is_wanted(&self, table: usize) -> bool {
+        let name = self.tables[table].name.as_str();
+        match &self.options.table {
+            Some(wanted) => name == wanted,
+            None => ["", "master", "master4", "master6"].contains(&name),
+        }
+    }
+
+    fn line(&mut self, number: u64, line: &str, builder: &mut Builder) -> Result<(), Trouble> {
+        let text = line.trim();
+        if let Some(name) = text.strip_prefix("Table ") {
+            self.close(builder)?;
+            self.prefix = None;
+            self.enter(name.trim_end_matches(':'));
+            return Ok(());
+        }
+        if is_heading(text) {
             return Ok(());
         }
         if line.starts_with('\t') {
-            if let Some(route) = &mut open
-                && route.hop.is_none()
+            if let Some(route) = &mut self.open
+                && !matches!(route.hops[..], [Hop { info: NextHopInfo::Label(_), .. }])
             {
-                match hop(line) {
-                    Ok(hop) => route.hop = hop,
-                    Err(what) => builder.damaged(Damage::line(number, what))?,
-                }
+                route.hops.extend(hop(line)?);
             }
             return Ok(());
         }
-        close(open.take(), builder)?;
+        self.close(builder)?;
         let mut rest = line;
         if !line.starts_with(' ') {
             let (word, after) =
                 line.split_at(line.find(|c: char| c.is_ascii_whitespace()).unwrap_or(line.len()));
             rest = after;
-            match scan::prefix(word.as_bytes(), options.mask_host_bits) {
-                Ok(found) => prefix = Some(found),
-                Err(what) => {
-                    prefix = None;
-                    return builder.damaged(Damage::line(number, what));
+            let table = &mut self.tables[self.now];
+            table.routes += 1;
+            table.first = if table.first == 0 { number } else { table.first };
+            self.prefix = None;
+            self.prefix = Some(scan::prefix(word.as_bytes(), self.options.mask_host_bits)?);
+        } else if self.prefix.is_none() && self.tables[self.now].routes > 0 {
+            return Ok(()); // the other routes of a damaged prefix
+        }
+        self.open = Some(route(number, self.prefix, rest)?);
+        Ok(())
+    }
+
+    /// Ends the route that is open.
+    fn close(&mut self, builder: &mut Builder) -> Result<(), Damage> {
+        let Some(route) = self.open.take() else { return Ok(()) };
+        let offer: Option<Offer> = match self.options.value {
+            Value::NextHop | Value::NextHops => hops::offer(&route.hops, self.options.value),
+            Value::OriginAs => route.origin.map(|origin| NextHopInfo::AutonomousSystem(origin).into()),
+            Value::Peer => Some(NextHopInfo::Label(route.protocol.as_str().into()).into()),
+        };
+        let is_wanted = self.is_wanted(self.now);
+        let table = &mut self.tables[self.now];
+        match offer {
+            Some(offer) => table.best.offer(route.line, route.prefix, !route.primary, offer),
+            // Routes that did not come by BGP have no AS.
+            None if self.options.value == Value::OriginAs => {
+                builder.left_out(Place::Line(route.line), "route without an origin AS")?;
+            }
+            None => {
+                let what = "has no hop (expected via, dev, or a type that does not forward)";
+                let damage = Damage::line(route.line, format!("{} {what}", route.prefix));
+                if is_wanted {
+                    return builder.damaged(damage);
+                }
+                table.damage.get_or_insert(damage);
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds the routes of the tables that are wanted.
+    fn finish(mut self, builder: &mut Builder) -> Result<(), Damage> {
+        self.tables.retain(|table| table.routes > 0);
+        let mut wanted: Vec<bool> = (0..self.tables.len()).map(|table| self.is_wanted(table)).collect();
+        let names: Vec<&str> = self.tables.iter().map(|table| table.name.as_str()).collect();
+        if !wanted.contains(&true) && !names.is_empty() {
+            let there = names.join(", ");
+            match (&self.options.table, &self.tables[..]) {
+                (Some(name), _) => {
+                    return builder.damaged(Damage::line(1, format!("no table {name} (there are {there})")));
+                }
+                (None, [_]) => wanted[0] = true,
+                (None, _) => {
+                    let what = format!("no table master, name one of {there} by --routing-table");
+                    return builder.damaged(Damage::line(1, what));
                 }
             }
         }
-        match (prefix, route(number, prefix, rest)) {
-            // The other routes of a damaged prefix.
-            (None, _) if !builder.damage.is_empty() => {}
-            (_, Ok(route)) => open = Some(route),
-            (_, Err(what)) => builder.damaged(Damage::line(number, what))?,
+        for (table, wanted) in self.tables.into_iter().zip(wanted) {
+            if wanted {
+                table.damage.into_iter().try_for_each(|damage| builder.damaged(damage))?;
+                table.best.finish(builder)?;
+            } else {
+                let (kind, what) = (Kind::LeftOut, format!("route of table {}", table.name).into());
+                builder.notes([Note { kind, what, count: table.routes, first: Place::Line(table.first) }])?;
+            }
         }
         Ok(())
-    })?;
-    close(open, builder)?;
-    best.finish(builder)
+    }
 }
 
 /// Lines between routes.
-fn is_heading(line: &str) -> bool {
-    let text = line.trim();
+fn is_heading(text: &str) -> bool {
     text.is_empty()
         || text.starts_with('#')
         || (text.starts_with("BIRD ") && text.contains("ready"))
-        || text.starts_with("Table ")
         || text.starts_with("Access restricted")
         || text == "bird>"
 }
@@ -124,16 +221,16 @@ fn route(line: u64, prefix: Option<IpPrefix>, text: &str) -> Result<Open, String
     let (before, after) = text.split_once('[').ok_or_else(expected)?;
     let (protocol, marks) = after.split_once(']').ok_or_else(expected)?;
     let kind = before.split_ascii_whitespace().next().ok_or_else(expected)?;
-    let label = LABELS.contains(&kind).then(|| NextHopInfo::Label(kind.into()));
+    let nowhere = NOWHERE.iter().find(|(name, _)| *name == kind);
     let origin = marks.rsplit_once("[AS").map(|(_, number)| number);
     let digits = |text: &str| text.bytes().take_while(u8::is_ascii_digit).count();
     Ok(Open {
         line,
         prefix,
         primary: marks.split_ascii_whitespace().next() == Some("*"),
-        hop: match label {
-            Some(label) => Some(label),
-            None => hop(before)?,
+        hops: match nowhere {
+            Some((_, name)) => vec![Hop::nowhere(name)],
+            None => hop(before)?.into_iter().collect(),
         },
         origin: origin.and_then(|number| number[..digits(number)].parse().ok()),
         protocol: protocol.split_ascii_whitespace().next().unwrap_or_default().to_owned(),
@@ -142,7 +239,7 @@ fn route(line: u64, prefix: Option<IpPrefix>, text: &str) -> Result<Open, String
 
 /// Reads `via ADDRESS on INTERFACE`, or `dev INTERFACE`, wherever it begins; `None` for an
 /// attribute line.
-fn hop(text: &str) -> Result<Option<NextHopInfo>, String> {
+fn hop(text: &str) -> Result<Option<Hop>, String> {
     let mut words = text.split_ascii_whitespace();
     let first = words.next();
     match first {
@@ -151,19 +248,20 @@ fn hop(text: &str) -> Result<Option<NextHopInfo>, String> {
             let address =
                 address.map_err(|_| format!("expected an address after via in {}", quoted(text.trim())))?;
             let interface = if words.next() == Some("on") { words.next() } else { None };
-            Ok(Some(NextHopInfo::Gateway { address: Some(address), interface: interface.map(Into::into) }))
+            let weight = words.skip_while(|&word| word != "weight").nth(1);
+            Ok(Hop::through(Some(address), interface, weight.and_then(|weight| weight.parse().ok())))
         }
         Some("dev") => {
             let interface =
                 words.next().ok_or("expected an interface after dev, found the end of the line")?;
-            Ok(Some(NextHopInfo::Gateway { address: None, interface: Some(interface.into()) }))
+            Ok(Hop::through(None, Some(interface), None))
         }
         _ => Ok(None),
     }
 }
 
 /// Returns whether a line is one of `show route`.
-pub(super) fn is_line(line: &str) -> bool {
+fn is_line(line: &str) -> bool {
     if line.starts_with("BIRD ") && line.contains("ready") {
         return true;
     }
@@ -229,6 +327,31 @@ mod tests {
                 "10.3.0.0/16 unreachable"
             ]
         );
+    }
+
+    #[test]
+    fn one_table_is_read() {
+        let table = |name: &str, last: u8| {
+            format!("Table {name}:\n10.0.0.0/8 unicast [a 1] * (1)\n\tvia 192.0.2.{last} on eth0\n")
+        };
+        let vpn = "Table vpn4:\n65000:1 10.5.0.0/16 unicast [b 1] * (1)\n\tvia 192.0.2.8 on eth1\n";
+        let text = ["BIRD 2.0.12 ready.\n", &table("master4", 1), &table("red", 2), vpn].concat();
+        let of = |text: &str, table: Option<&str>| {
+            let options = ReadOptions { table: table.map(Into::into), ..Default::default() };
+            let loaded = parse(text.as_bytes(), &options).map_err(|error| error.to_string())?;
+            let notes = loaded.report.notes.iter().map(|note| note.what.to_string()).collect::<Vec<_>>();
+            Ok::<_, String>((testing::routes(&loaded), notes))
+        };
+        let (routes, notes) = of(&text, None).unwrap();
+        assert_eq!(routes, ["10.0.0.0/8 192.0.2.1 dev eth0"]);
+        assert_eq!(notes, ["route of table red", "route of table vpn4"]);
+        assert_eq!(of(&text, Some("red")).unwrap().0, ["10.0.0.0/8 192.0.2.2 dev eth0"]);
+        assert_eq!(of(&table("red", 2), None).unwrap().0, ["10.0.0.0/8 192.0.2.2 dev eth0"]);
+        let error = of(&text, Some("vpn4")).unwrap_err();
+        assert_eq!(error, "memory, line 9: \"65000:1\" is not an ipv6 prefix (expected address/length)");
+        let error = of(&[&table("red", 2), vpn].concat(), None).unwrap_err();
+        assert_eq!(error, "memory, line 1: no table master, name one of red, vpn4 by --routing-table");
+        assert!(of(&text, Some("blue")).unwrap_err().ends_with("no table blue (there are master4, red, vpn4)"));
     }
 
     #[test]

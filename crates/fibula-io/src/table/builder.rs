@@ -1,9 +1,13 @@
 //! [`Builder`]: where a reader puts the routes it finds.
 
-use super::Tables;
+use super::fields::{self, Column};
+use super::hops::Offer;
+use super::{ReadOptions, Tables};
 use crate::blocks::record;
-use crate::{Damage, Place};
+use crate::report::{Kind, Note};
+use crate::{Damage, Place, Report};
 use fibula::{Address, IpPrefix, NextHop, NextHopInfo, NextHops, Rib, Route};
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 /// Routes in the order they were found, and the damage on the way.
@@ -16,12 +20,78 @@ pub(super) struct Builder {
     pub(super) ipv6: Vec<Route<u128>>,
     pub(super) next_hops: NextHops,
     pub(super) damage: Vec<Damage>,
+    pub(super) report: Report,
+    /// The columns of values that have several fields; none where a value is one text.
+    pub(super) columns: Vec<Column>,
     keep_going: bool,
+    strict: bool,
+}
+
+/// Why a reader cannot go on with what it is at.
+#[derive(Debug)]
+pub(super) enum Trouble {
+    /// What is wrong here. Reading may go on after it.
+    Here(String),
+    /// Reading ends.
+    Stop(Damage),
+}
+
+impl From<String> for Trouble {
+    fn from(what: String) -> Self {
+        Self::Here(what)
+    }
+}
+
+impl From<&str> for Trouble {
+    fn from(what: &str) -> Self {
+        Self::Here(what.to_owned())
+    }
+}
+
+impl From<Damage> for Trouble {
+    fn from(damage: Damage) -> Self {
+        Self::Stop(damage)
+    }
 }
 
 impl Builder {
-    pub(super) fn new(keep_going: bool) -> Self {
-        Self { keep_going, ..Self::default() }
+    pub(super) fn new(options: &ReadOptions) -> Self {
+        Self { keep_going: options.keep_going, strict: options.strict, ..Self::default() }
+    }
+
+    /// Counts what is left out of the tables.
+    pub(super) fn left_out(
+        &mut self,
+        place: Place,
+        what: impl Into<Cow<'static, str>>,
+    ) -> Result<(), Damage> {
+        self.notes([Note { kind: Kind::LeftOut, what: what.into(), count: 1, first: place }])
+    }
+
+    /// Adds what a part of the reader counted.
+    pub(super) fn notes(&mut self, notes: impl IntoIterator<Item = Note>) -> Result<(), Damage> {
+        self.report.merge(notes, self.strict)
+    }
+
+    /// Records what went wrong at a place, if reading may go on after it.
+    pub(super) fn settled(&mut self, place: Place, result: Result<(), Trouble>) -> Result<(), Damage> {
+        match result {
+            Ok(()) => Ok(()),
+            Err(Trouble::Here(what)) => self.damaged(Damage { place, what }),
+            Err(Trouble::Stop(damage)) => Err(damage),
+        }
+    }
+
+    /// Adds a route to a next hop.
+    pub(super) fn route(
+        &mut self,
+        place: Place,
+        prefix: IpPrefix,
+        value: NextHopInfo,
+    ) -> Result<(), Damage> {
+        let next_hop = self.intern(place, value)?;
+        self.push(prefix, next_hop);
+        Ok(())
     }
 
     /// Records a damaged place, as [`record`] does.
@@ -42,9 +112,23 @@ impl Builder {
         }
     }
 
+    /// Adds a route, and counts the next hops that its value does not name.
+    pub(super) fn offer(&mut self, place: Place, prefix: IpPrefix, offer: Offer) -> Result<(), Damage> {
+        if offer.further > 0 {
+            let what = "next hop after the first (--value next-hops keeps all)".into();
+            let count = offer.further as u64;
+            self.notes([Note { kind: Kind::LeftOut, what, count, first: place }])?;
+        }
+        self.route(place, prefix, offer.value)
+    }
+
     /// Returns the tables. Of routes with one prefix the last wins.
-    pub(super) fn finish(self) -> (Tables, Vec<Damage>) {
+    pub(super) fn finish(mut self) -> (Tables, Vec<Damage>, Report) {
         const WORTH_A_THREAD: usize = 10_000;
+        if !self.columns.is_empty() {
+            self.next_hops = fields::typed(&self.next_hops, &self.columns);
+        }
+        let given = self.ipv4.len() + self.ipv6.len();
         let (ipv4, ipv6) = if self.ipv4.len().min(self.ipv6.len()) < WORTH_A_THREAD {
             (rib(self.ipv4), rib(self.ipv6))
         } else {
@@ -53,14 +137,16 @@ impl Builder {
                 (rib(self.ipv4), ipv6.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
             })
         };
-        (Tables { ipv4, ipv6, next_hops: self.next_hops }, self.damage)
+        self.report.kept = (ipv4.len() + ipv6.len()) as u64;
+        self.report.replaced = given as u64 - self.report.kept;
+        (Tables { ipv4, ipv6, next_hops: self.next_hops }, self.damage, self.report)
     }
 }
 
 /// The best route of each prefix, for formats that show several.
 #[derive(Debug)]
 pub(super) struct Best<R> {
-    routes: HashMap<IpPrefix, (R, NextHopInfo)>,
+    routes: HashMap<IpPrefix, (R, Offer)>,
     /// The prefixes as they came first, and their lines.
     order: Vec<(u64, IpPrefix)>,
 }
@@ -71,7 +157,8 @@ impl<R: PartialOrd> Best<R> {
     }
 
     /// Takes a route of a line if its rank is lower than those of the prefix's routes before it.
-    pub(super) fn offer(&mut self, line: u64, prefix: IpPrefix, rank: R, value: NextHopInfo) {
+    pub(super) fn offer(&mut self, line: u64, prefix: IpPrefix, rank: R, value: impl Into<Offer>) {
+        let value = value.into();
         match self.routes.get_mut(&prefix) {
             Some((best, _)) if *best <= rank => {}
             Some(best) => *best = (rank, value),
@@ -85,10 +172,44 @@ impl<R: PartialOrd> Best<R> {
     /// Adds the best routes to the tables.
     pub(super) fn finish(mut self, builder: &mut Builder) -> Result<(), Damage> {
         for (line, prefix) in self.order {
-            if let Some((_, value)) = self.routes.remove(&prefix) {
-                let next_hop = builder.intern(Place::Line(line), value)?;
-                builder.push(prefix, next_hop);
+            if let Some((_, offer)) = self.routes.remove(&prefix) {
+                builder.offer(Place::Line(line), prefix, offer)?;
             }
+        }
+        Ok(())
+    }
+}
+
+/// The values of each prefix, for formats in which a prefix has several at once: its origins, its
+/// authorisations.
+#[derive(Debug, Default)]
+pub(super) struct Lists {
+    values: HashMap<IpPrefix, (Place, Vec<String>)>,
+    order: Vec<IpPrefix>,
+}
+
+impl Lists {
+    /// Adds a value, which is JSON.
+    pub(super) fn push(&mut self, place: Place, prefix: IpPrefix, value: String) {
+        let (_, values) = self.values.entry(prefix).or_insert_with(|| {
+            self.order.push(prefix);
+            (place, Vec::new())
+        });
+        if !values.contains(&value) {
+            values.push(value);
+        }
+    }
+
+    /// Adds the prefixes to the tables. A single value stays itself where `single` says so, and is
+    /// a list of one otherwise.
+    pub(super) fn finish(mut self, builder: &mut Builder, single: bool) -> Result<(), Damage> {
+        for prefix in self.order {
+            let Some((place, values)) = self.values.remove(&prefix) else { continue };
+            let value = match &values[..] {
+                [one] if single => NextHopInfo::parse(one),
+                _ => NextHopInfo::Label(fields::list(&values).into()),
+            };
+            builder.route(place, prefix, value)?;
         }
         Ok(())
     }

@@ -1,21 +1,52 @@
 //! FRR's `show ip route json` and `show ipv6 route json`.
 //!
 //! The content is one object with the routes of each prefix under its text. The route that FRR has
-//! `selected` (else `installed`) is taken. Prefixes without one are skipped, as FRR does not
+//! `selected` (else `installed`) is taken. Prefixes without one are left out, as FRR does not
 //! forward by them. The first hop that is in the forwarding table (`fib`) counts, else the first.
-//! With `vrf all` the VRF `default` is read.
+//!
+//! With `vrf all` the objects of several VRFs are in one. The VRF `default` is read, or the one
+//! that is asked for, or the only one.
 
-use super::ReadOptions;
-use super::builder::Builder;
+use super::builder::{Builder, Trouble};
+use super::hops::{self, Hop};
+use super::layouts::{Layout, Looks, Reader as Reads};
+use super::{ReadOptions, json};
+use crate::report::{Kind, Note};
 use crate::scan;
 use crate::{Damage, Place};
-use fibula::NextHopInfo;
 use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, Visitor};
+use serde_json::Value;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::fmt;
 use std::net::IpAddr;
+
+pub(super) const LAYOUT: Layout = Layout {
+    looks: Looks::Json(looks),
+    reader: Reads::Held(|bytes, options, builder| read(&bytes, options, builder)),
+    writer: None,
+    endings: &[],
+};
+
+/// Returns whether a document has routes under prefixes, or VRFs with such.
+fn looks(value: &Value) -> bool {
+    let Some(fields) = value.as_object() else { return false };
+    fields.iter().next().is_none_or(|(key, value)| match value {
+        Value::Object(_) => scan::prefix(key.as_bytes(), true).is_err() && looks_one(value),
+        _ => looks_one(&Value::Object(fields.clone())),
+    })
+}
+
+fn looks_one(value: &Value) -> bool {
+    let Some(fields) = value.as_object() else { return false };
+    fields.iter().next().is_none_or(|(key, routes)| {
+        let first = json::first(routes);
+        scan::prefix(key.as_bytes(), true).is_ok()
+            && routes.is_array()
+            && (first.is_null() || first.get("nexthops").is_some() || first.get("protocol").is_some())
+    })
+}
 
 /// The fields of a route that matter here.
 #[derive(Deserialize)]
@@ -25,19 +56,22 @@ struct RouteEntry<'a> {
     selected: bool,
     #[serde(default)]
     installed: bool,
+    #[serde(borrow)]
+    vrf_name: Option<Cow<'a, str>>,
     #[serde(default, borrow)]
-    nexthops: Vec<Hop<'a>>,
+    nexthops: Vec<HopEntry<'a>>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[allow(clippy::struct_excessive_bools, reason = "the flags are FRR's own keys")]
-struct Hop<'a> {
+struct HopEntry<'a> {
     #[serde(default)]
     fib: bool,
     ip: Option<IpAddr>,
     #[serde(borrow)]
     interface_name: Option<Cow<'a, str>>,
+    weight: Option<u32>,
     /// The route does not forward. The other flags say how, as far as FRR knows.
     #[serde(default)]
     unreachable: bool,
@@ -49,64 +83,102 @@ struct Hop<'a> {
     admin_prohibited: bool,
 }
 
-pub(super) fn read(text: &[u8], options: &ReadOptions, builder: &mut Builder) -> Result<(), Damage> {
+fn read(text: &[u8], options: &ReadOptions, builder: &mut Builder) -> Result<(), Damage> {
     let mut stopped = None;
     let mut deserializer = serde_json::Deserializer::from_slice(text);
-    let reader = Reader { text, options, builder, stopped: &mut stopped };
-    let result = deserializer.deserialize_map(reader).and_then(|()| deserializer.end());
+    let (vrfs, vrf) = (Vec::new(), None);
+    let mut reader = Reader { text, options, builder, stopped: &mut stopped, vrf, vrfs };
+    let result = deserializer.deserialize_map(&mut reader).and_then(|()| deserializer.end());
+    let vrfs = reader.vrfs;
     match (stopped, result) {
-        (Some(damage), _) => Err(damage),
+        (Some(damage), _) => return Err(damage),
         (None, Err(error)) => {
-            builder.damaged(Damage::line(error.line() as u64, format!("expected the JSON of FRR: {error}")))
+            let what = format!("expected the JSON of FRR: {error}");
+            builder.damaged(Damage::line(error.line() as u64, what))?;
         }
-        (None, Ok(())) => Ok(()),
+        (None, Ok(())) => {}
     }
+    if vrfs.is_empty() { Ok(()) } else { chosen(text, &vrfs, options, builder) }
+}
+
+/// Reads the VRF that is wanted, and counts the routes of the others.
+fn chosen(
+    text: &[u8],
+    vrfs: &[(String, &str)],
+    options: &ReadOptions,
+    builder: &mut Builder,
+) -> Result<(), Damage> {
+    let names = || vrfs.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>().join(", ");
+    let wanted = options.vrf.as_deref().unwrap_or("default");
+    let wanted = match vrfs {
+        [(only, _)] if options.vrf.is_none() => only.as_str(),
+        _ if vrfs.iter().any(|(name, _)| name == wanted) => wanted,
+        _ => return builder.damaged(Damage::line(1, format!("no VRF {wanted} (there are {})", names()))),
+    };
+    for (name, content) in vrfs {
+        let mut stopped = None;
+        let (vrf, vrfs) = (Some(name.as_str()), Vec::new());
+        if name == wanted {
+            let mut inner = Reader { text, options, builder, stopped: &mut stopped, vrf, vrfs };
+            let result = serde_json::Deserializer::from_str(content).deserialize_map(&mut inner);
+            let line = inner.line_of(content);
+            match (stopped, result) {
+                (Some(damage), _) => return Err(damage),
+                (None, Err(error)) => builder.damaged(Damage::line(line, error.to_string()))?,
+                (None, Ok(())) => {}
+            }
+        } else {
+            let count = serde_json::from_str::<serde_json::Map<String, Value>>(content).map_or(0, |map| map.len());
+            let (kind, what) = (Kind::LeftOut, format!("route of VRF {name}").into());
+            let note = Note { kind, what, count: count as u64, first: Place::Line(1) };
+            builder.notes((count > 0).then_some(note))?;
+        }
+    }
+    Ok(())
 }
 
 /// Reads the routes of the outer object one by one: a full table as a tree of JSON values would
 /// need gigabytes.
-struct Reader<'r> {
-    text: &'r [u8],
+struct Reader<'r, 't> {
+    text: &'t [u8],
     options: &'r ReadOptions,
     builder: &'r mut Builder,
     /// The damage at which reading had to stop.
     stopped: &'r mut Option<Damage>,
+    /// The VRF that is read, where the document has several.
+    vrf: Option<&'r str>,
+    /// The VRFs of the document and their content.
+    vrfs: Vec<(String, &'t str)>,
 }
 
-impl<'de> Visitor<'de> for Reader<'_> {
+impl<'t> Visitor<'t> for &mut Reader<'_, 't> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("an object with the routes of each prefix")
     }
 
-    fn visit_map<M: MapAccess<'de>>(mut self, mut map: M) -> Result<(), M::Error> {
-        while let Some((key, value)) = map.next_entry::<Cow<'de, str>, &'de RawValue>()? {
-            let result = if key == "default" && value.get().starts_with('{') {
-                let inner = Reader { builder: self.builder, stopped: self.stopped, ..self };
-                let result = serde_json::Deserializer::from_str(value.get()).deserialize_map(inner);
-                if self.stopped.is_some() {
-                    return Err(serde::de::Error::custom("stopped"));
-                }
-                result.map_err(|error| error.to_string())
-            } else if value.get().starts_with('{') {
-                Ok(()) // another VRF
-            } else {
-                self.prefix(&key, value.get())
+    fn visit_map<M: MapAccess<'t>>(self, mut map: M) -> Result<(), M::Error> {
+        while let Some((key, value)) = map.next_entry::<Cow<'t, str>, &'t RawValue>()? {
+            if value.get().starts_with('{') && self.vrf.is_none() {
+                self.vrfs.push((key.into_owned(), value.get()));
+                continue;
+            }
+            let result = self.prefix(&key, value.get());
+            let place = match result {
+                Err(Trouble::Here(_)) => Place::Line(self.line_of(value.get())),
+                _ => Place::Line(1),
             };
-            if let Err(what) = result {
-                let damage = Damage::line(self.line_of(value.get()), what);
-                if let Err(damage) = self.builder.damaged(damage) {
-                    *self.stopped = Some(damage);
-                    return Err(serde::de::Error::custom("stopped"));
-                }
+            if let Err(damage) = self.builder.settled(place, result) {
+                *self.stopped = Some(damage);
+                return Err(serde::de::Error::custom("stopped"));
             }
         }
         Ok(())
     }
 }
 
-impl Reader<'_> {
+impl Reader<'_, '_> {
     /// Returns the line that a part of the text begins on. Only called for damage, as it is O(n).
     fn line_of(&self, part: &str) -> u64 {
         let before = (part.as_ptr() as usize).saturating_sub(self.text.as_ptr() as usize);
@@ -115,24 +187,36 @@ impl Reader<'_> {
     }
 
     /// The routes of one prefix.
-    fn prefix(&mut self, key: &str, routes: &str) -> Result<(), String> {
+    fn prefix(&mut self, key: &str, routes: &str) -> Result<(), Trouble> {
         let prefix = scan::prefix(key.as_bytes(), self.options.mask_host_bits)?;
-        let routes: Vec<RouteEntry<'_>> =
+        let place = Place::Line(1);
+        let mut all: Vec<RouteEntry<'_>> =
             serde_json::from_str(routes).map_err(|error| format!("the routes of {prefix}: {error}"))?;
-        let chosen = routes.iter().find(|r| r.selected).or_else(|| routes.iter().find(|r| r.installed));
-        let Some(route) = chosen else { return Ok(()) };
-        let hop = route.nexthops.iter().find(|hop| hop.fib).or(route.nexthops.first());
-        let info = hop
-            .and_then(Hop::info)
+        if let Some(wanted) = self.options.vrf.as_deref().filter(|_| self.vrf.is_none()) {
+            let is_other = |route: &RouteEntry<'_>| route.vrf_name.as_deref().is_some_and(|name| name != wanted);
+            if let Some(name) = all.iter().find(|route| is_other(route)).and_then(|route| route.vrf_name.clone()) {
+                all.retain(|route| !is_other(route));
+                self.builder.left_out(place, format!("route of VRF {name}"))?;
+            }
+            if all.is_empty() {
+                return Ok(());
+            }
+        }
+        let chosen = all.iter().find(|r| r.selected).or_else(|| all.iter().find(|r| r.installed));
+        let Some(route) = chosen else {
+            return Ok(self.builder.left_out(place, "prefix without a selected route")?);
+        };
+        let is_known = route.nexthops.iter().any(|hop| hop.fib);
+        let hops = route.nexthops.iter().filter(|hop| hop.fib == is_known);
+        let hops: Vec<Hop> = hops.filter_map(HopEntry::hop).collect();
+        let offer = hops::offer(&hops, self.options.value)
             .ok_or_else(|| format!("{prefix} has no hop with an address or interface"))?;
-        let next_hop = self.builder.intern(Place::Line(1), info).map_err(|damage| damage.what)?;
-        self.builder.push(prefix, next_hop);
-        Ok(())
+        Ok(self.builder.offer(place, prefix, offer)?)
     }
 }
 
-impl Hop<'_> {
-    fn info(&self) -> Option<NextHopInfo> {
+impl HopEntry<'_> {
+    fn hop(&self) -> Option<Hop> {
         let label = match self {
             Self { admin_prohibited: true, .. } => Some("prohibit"),
             Self { reject: true, .. } => Some("unreachable"),
@@ -140,16 +224,10 @@ impl Hop<'_> {
             Self { unreachable: true, ip: None, interface_name: None, .. } => Some("unreachable"),
             _ => None,
         };
-        if let Some(label) = label {
-            return Some(NextHopInfo::Label(label.into()));
+        match label {
+            Some(label) => Some(Hop::nowhere(label)),
+            None => Hop::through(self.ip, self.interface_name.as_deref(), self.weight),
         }
-        let interface = self.interface_name.as_deref().filter(|name| !name.is_empty());
-        let clean =
-            |name: &str| name.chars().map(|c| if c.is_control() { '?' } else { c }).collect::<String>();
-        (self.ip.is_some() || interface.is_some()).then(|| NextHopInfo::Gateway {
-            address: self.ip,
-            interface: interface.map(|name| clean(name).into()),
-        })
     }
 }
 
@@ -187,6 +265,26 @@ mod tests {
         assert_eq!(routes(&loaded), expected);
         let vrfs = format!("{{\"red\":{{}},\"default\":{TEXT}}}");
         assert_eq!(routes(&parse(vrfs.as_bytes(), &ReadOptions::default()).unwrap()), expected);
+    }
+
+    #[test]
+    fn one_vrf_is_read() {
+        let route = |last: u8| {
+            format!("{{\"10.0.0.0/8\":[{{\"selected\":true,\"nexthops\":[{{\"ip\":\"192.0.2.{last}\"}}]}}]}}")
+        };
+        let text = format!("{{\"default\":{},\"red\":{}}}", route(1), route(2));
+        let of = |text: &str, vrf: Option<&str>| {
+            let options = ReadOptions { vrf: vrf.map(Into::into), ..Default::default() };
+            let loaded = parse(text.as_bytes(), &options).map_err(|error| error.to_string())?;
+            let notes = loaded.report.notes.iter().map(|note| note.what.to_string()).collect::<Vec<_>>();
+            Ok::<_, String>((routes(&loaded).join(" "), notes.join(" ")))
+        };
+        let found = |last: u8, notes: &str| Ok((format!("10.0.0.0/8 192.0.2.{last}"), notes.to_owned()));
+        assert_eq!(of(&text, None), found(1, "route of VRF red"));
+        assert_eq!(of(&text, Some("red")), found(2, "route of VRF default"));
+        assert_eq!(of(&format!("{{\"red\":{}}}", route(2)), None), found(2, ""));
+        let error = of(&text, Some("blue")).unwrap_err();
+        assert_eq!(error, "memory, line 1: no VRF blue (there are default, red)");
     }
 
     #[test]

@@ -9,86 +9,144 @@
 //!         nexthop via 192.0.2.2 dev eth1 weight 1
 //! ```
 //!
-//! Of several hops the first is taken. Of several routes to one prefix the kernel uses the one with
-//! the lowest metric, the first of equals; so does this reader. Routes that do not forward
-//! (`blackhole`, `unreachable`, `prohibit`, `throw`) keep their type as label. Routes of other
-//! routing tables than `main` (`ip route show table all`) are skipped. `default` is of its
-//! gateway's family; without a gateway, of the family of the other lines.
+//! Of several routes to one prefix the kernel uses the one with the lowest metric, the first of
+//! equals; so does this reader. Routes that do not forward (`blackhole`, `unreachable`,
+//! `prohibit`, `throw`) keep their type as label. `default` is of its gateway's family; without a
+//! gateway, of the family of the other lines.
+//!
+//! Left out and counted: routes of other routing tables than `main`, or than the table asked for
+//! (`ip route show table all`); routes that hold only for some packets (`from`, `tos`); next hops
+//! that are `dead`.
 
 use super::ReadOptions;
-use super::builder::{Best, Builder};
-use super::layouts::Lines;
-use crate::Damage;
+use super::builder::{Best, Builder, Trouble};
+use super::hops::{self, Hop};
+use super::layouts::{Layout, Lines, Looks, Reader};
 use crate::scan::{self, lines, quoted, utf8};
-use fibula::{IpPrefix, NextHopInfo, Prefix};
+use crate::{Damage, Place};
+use fibula::{IpPrefix, Prefix};
+use std::collections::BTreeSet;
 use std::net::IpAddr;
+
+pub(super) const LAYOUT: Layout = Layout {
+    looks: Looks::Line(|line| is_line(&String::from_utf8_lossy(line))),
+    reader: Reader::Lines(read),
+    writer: None,
+    endings: &[],
+};
 
 /// Route types that do not forward.
 const LABELS: [&str; 4] = ["blackhole", "unreachable", "prohibit", "throw"];
 /// Route types that do.
 const FORWARDING: [&str; 5] = ["unicast", "local", "broadcast", "multicast", "anycast"];
 
-/// A route whose hop may still follow on the next lines.
+/// A route whose hops may still follow on the next lines.
 struct Open {
     line: u64,
     prefix: IpPrefix,
     metric: u32,
-    hop: Option<NextHopInfo>,
+    hops: Vec<Hop>,
+    dead: usize,
 }
 
-pub(super) fn read(
-    blocks: &mut Lines<'_>,
-    options: &ReadOptions,
-    builder: &mut Builder,
-) -> Result<(), Damage> {
+/// What is read of a text.
+struct Reading<'o> {
+    options: &'o ReadOptions,
+    /// What `default` without a gateway means.
+    default: IpPrefix,
+    best: Best<u32>,
+    open: Option<Open>,
+    /// Whether continuation lines belong to a route that was left out.
+    skipping: bool,
+    /// The tables that routes were left out of.
+    tables: BTreeSet<String>,
+    any: bool,
+}
+
+fn read(blocks: &mut Lines<'_>, options: &ReadOptions, builder: &mut Builder) -> Result<(), Damage> {
     let default = default_prefix(blocks.peek());
-    let mut best = Best::new();
-    let mut open: Option<Open> = None;
-    // Whether continuation lines belong to a skipped route.
-    let mut skipping = true;
-    let mut close = |open: Option<Open>, builder: &mut Builder| {
-        let Some(route) = open else { return Ok(()) };
-        let Some(hop) = route.hop else {
-            let what = format!("{} has no hop (expected via, dev, or nexthop lines)", route.prefix);
-            return builder.damaged(Damage::line(route.line, what));
-        };
-        best.offer(route.line, route.prefix, route.metric, hop);
-        Ok(())
-    };
+    let (best, tables) = (Best::new(), BTreeSet::new());
+    let mut reading = Reading { options, default, best, open: None, skipping: false, tables, any: false };
     blocks.each_line(|number, line| {
-        let line = match line.and_then(utf8) {
-            Ok(line) => line,
-            Err(what) => return builder.damaged(Damage::line(number, what)),
-        };
-        if line.trim().is_empty() || line.starts_with('#') {
+        let result = line.and_then(utf8).map_err(Trouble::Here);
+        let result = result.and_then(|line| reading.line(number, line, builder));
+        builder.settled(Place::Line(number), result)
+    })?;
+    reading.close(builder)?;
+    if let Some(table) = options.table.as_ref().filter(|_| !reading.any) {
+        let found: Vec<&str> = reading.tables.iter().map(String::as_str).collect();
+        builder.damaged(Damage::line(1, format!("no route of table {table} (there are {})", found.join(", "))))?;
+    }
+    reading.best.finish(builder)
+}
+
+impl Reading<'_> {
+    fn line(&mut self, number: u64, line: &str, builder: &mut Builder) -> Result<(), Trouble> {
+        let text = line.trim();
+        if text.is_empty() || line.starts_with('#') {
             return Ok(());
         }
         if line.starts_with([' ', '\t']) {
-            match (&mut open, words(line)) {
-                (Some(route), Ok(words)) if line.trim_start().starts_with("nexthop") => {
-                    if route.hop.is_none() {
-                        route.hop = words.hop();
-                    }
+            return match &mut self.open {
+                Some(route) if text.starts_with("nexthop") => {
+                    let words = words(line)?;
+                    route.dead += words.dead;
+                    route.hops.extend(words.hops);
+                    Ok(())
                 }
-                (None, _) if !skipping => {}
-                (_, Err(what)) => builder.damaged(Damage::line(number, what))?,
-                _ => {
-                    let what = format!("expected a route or its nexthop, found {}", quoted(line.trim()));
-                    builder.damaged(Damage::line(number, what))?;
-                }
-            }
-            return Ok(());
+                None if self.skipping => Ok(()),
+                _ => Err(format!("expected a route or its nexthop, found {}", quoted(text)).into()),
+            };
         }
-        close(open.take(), builder)?;
-        skipping = false;
-        match route(number, line, default, options.mask_host_bits) {
-            Ok(route) => open = route,
-            Err(what) => builder.damaged(Damage::line(number, what))?,
+        self.close(builder)?;
+        self.skipping = true;
+        let place = Place::Line(number);
+        let (prefix, words) = route(line, self.default, self.options.mask_host_bits)?;
+        if !self.wants(words.table) {
+            let table = words.table.unwrap_or("main");
+            self.tables.insert(table.to_owned());
+            return Ok(builder.left_out(place, format!("route of table {table}"))?);
+        }
+        self.any = true;
+        if words.is_conditional {
+            return Ok(builder.left_out(place, "conditional route")?);
+        }
+        self.skipping = false;
+        let Words { metric, hops, dead, .. } = words;
+        self.open = Some(Open { line: number, prefix, metric, hops, dead });
+        Ok(())
+    }
+
+    fn wants(&self, table: Option<&str>) -> bool {
+        let number = |name: &str| match name {
+            "default" => "253".to_owned(),
+            "main" => "254".to_owned(),
+            "local" => "255".to_owned(),
+            other => other.to_owned(),
+        };
+        match (&self.options.table, table) {
+            (None, None) => true,
+            (None, Some(table)) => ["253", "254"].contains(&number(table).as_str()),
+            (Some(wanted), table) => number(wanted) == number(table.unwrap_or("main")),
+        }
+    }
+
+    /// Ends the route that is open.
+    fn close(&mut self, builder: &mut Builder) -> Result<(), Damage> {
+        let Some(route) = self.open.take() else { return Ok(()) };
+        for _ in 0..route.dead {
+            builder.left_out(Place::Line(route.line), hops::DEAD)?;
+        }
+        match hops::offer(&route.hops, self.options.value) {
+            Some(offer) => self.best.offer(route.line, route.prefix, route.metric, offer),
+            None if route.dead > 0 => {}
+            None => {
+                let what = format!("{} has no hop (expected via, dev, or nexthop lines)", route.prefix);
+                builder.damaged(Damage::line(route.line, what))?;
+            }
         }
         Ok(())
-    })?;
-    close(open, builder)?;
-    best.finish(builder)
+    }
 }
 
 /// Returns what `default` without a gateway means in a text that begins so.
@@ -103,8 +161,8 @@ fn default_prefix(text: &[u8]) -> IpPrefix {
     }
 }
 
-/// Reads a route line; `None` if it is of another routing table.
-fn route(line: u64, text: &str, default: IpPrefix, mask_host_bits: bool) -> Result<Option<Open>, String> {
+/// Reads a route line.
+fn route(text: &str, default: IpPrefix, mask_host_bits: bool) -> Result<(IpPrefix, Words<'_>), String> {
     let mut rest = text.split_ascii_whitespace();
     let mut word = rest.next().unwrap_or_default();
     let mut kind = None;
@@ -112,76 +170,99 @@ fn route(line: u64, text: &str, default: IpPrefix, mask_host_bits: bool) -> Resu
         kind = LABELS.contains(&word).then_some(word);
         word = rest.next().ok_or_else(|| format!("expected a prefix after {}", quoted(word)))?;
     }
-    let words = words(text)?;
-    if words.table.is_some_and(|table| !["main", "default", "254", "253"].contains(&table)) {
-        return Ok(None);
-    }
+    let mut words = words(text)?;
     let prefix = if word == "default" {
-        match words.via {
+        match words.family {
             Some(IpAddr::V4(_)) => IpPrefix::V4(Prefix::ALL),
-            // An IPv4 route may go through an IPv6 gateway; it is then written `via inet6`.
-            Some(IpAddr::V6(_)) if !words.other_family => IpPrefix::V6(Prefix::ALL),
-            _ => default,
+            Some(IpAddr::V6(_)) => IpPrefix::V6(Prefix::ALL),
+            None => default,
         }
     } else {
         scan::prefix(word.as_bytes(), mask_host_bits)?
     };
-    let hop = match kind {
-        Some(kind) => Some(NextHopInfo::Label(kind.into())),
-        None => words.hop(),
-    };
-    Ok(Some(Open { line, prefix, metric: words.metric, hop }))
+    if let Some(kind) = kind {
+        (words.hops, words.dead) = (vec![Hop::nowhere(kind)], 0);
+    }
+    Ok((prefix, words))
 }
 
 /// The fields of a line that matter here.
 #[derive(Default)]
 struct Words<'a> {
-    via: Option<IpAddr>,
-    other_family: bool,
-    dev: Option<&'a str>,
+    hops: Vec<Hop>,
+    /// The number of dead hops, which are not among the others.
+    dead: usize,
+    /// A gateway of the route's own family.
+    family: Option<IpAddr>,
     metric: u32,
     table: Option<&'a str>,
+    is_conditional: bool,
 }
 
-impl Words<'_> {
-    fn hop(&self) -> Option<NextHopInfo> {
-        (self.via.is_some() || self.dev.is_some())
-            .then(|| NextHopInfo::Gateway { address: self.via, interface: self.dev.map(Into::into) })
+/// A hop whose words are being read.
+#[derive(Default)]
+struct Found<'a> {
+    via: Option<IpAddr>,
+    dev: Option<&'a str>,
+    weight: Option<u32>,
+    dead: bool,
+}
+
+impl<'a> Words<'a> {
+    fn end(&mut self, found: &mut Found<'a>) {
+        let Found { via, dev, weight, dead } = std::mem::take(found);
+        match Hop::through(via, dev, weight) {
+            Some(_) if dead => self.dead += 1,
+            hop => self.hops.extend(hop),
+        }
     }
 }
 
 fn words(line: &str) -> Result<Words<'_>, String> {
     let mut found = Words::default();
+    let mut hop = Found::default();
     let mut words = line.split_ascii_whitespace().peekable();
+    let number = |what: &str, word: Option<&str>| {
+        let number = word.and_then(|word| word.parse().ok());
+        number.ok_or_else(|| format!("expected a number after {what} in {}", quoted(line)))
+    };
     while let Some(word) = words.next() {
         match word {
-            // A later hop on the same line (`ip -o route`) does not count.
-            "nexthop" if found.hop().is_some() => break,
-            "via" if found.via.is_none() => {
-                found.other_family = words.next_if(|w| ["inet", "inet6"].contains(w)).is_some();
-                let address = words.next().unwrap_or_default();
-                let address = address.parse();
-                found.via =
-                    Some(address.map_err(|_| format!("expected an address after via in {}", quoted(line)))?);
+            "nexthop" => found.end(&mut hop),
+            "via" if hop.via.is_none() => {
+                // An IPv4 route may go through an IPv6 gateway; it is then written `via inet6`.
+                let other_family = words.next_if(|w| ["inet", "inet6"].contains(w)).is_some();
+                let address = words.next().unwrap_or_default().parse();
+                let address = address.map_err(|_| format!("expected an address after via in {}", quoted(line)))?;
+                hop.via = Some(address);
+                if !other_family {
+                    found.family = Some(address);
+                }
             }
-            "dev" if found.dev.is_none() => {
-                found.dev =
+            "dev" if hop.dev.is_none() => {
+                hop.dev =
                     Some(words.next().ok_or("expected an interface after dev, found the end of the line")?);
             }
-            "metric" => {
-                let metric = words.next().and_then(|metric| metric.parse().ok());
-                found.metric =
-                    metric.ok_or_else(|| format!("expected a number after metric in {}", quoted(line)))?;
-            }
+            "metric" => found.metric = number("metric", words.next())?,
+            "weight" => hop.weight = Some(number("weight", words.next())?),
             "table" => found.table = words.next(),
+            "dead" => hop.dead = true,
+            "from" => {
+                let all = ["all", "any", "default", "0.0.0.0/0", "::/0"];
+                found.is_conditional |= !words.next().is_some_and(|source| all.contains(&source));
+            }
+            "tos" | "dsfield" => {
+                found.is_conditional |= !words.next().is_some_and(|tos| ["0", "0x0", "0x00", "default"].contains(&tos));
+            }
             _ => {}
         }
     }
+    found.end(&mut hop);
     Ok(found)
 }
 
 /// Returns whether a line is one of `ip route`.
-pub(super) fn is_line(line: &str) -> bool {
+fn is_line(line: &str) -> bool {
     let mut words = line.split_ascii_whitespace();
     let Some(first) = words.next() else { return false };
     if LABELS.contains(&first) || FORWARDING.contains(&first) {
@@ -189,17 +270,25 @@ pub(super) fn is_line(line: &str) -> bool {
             .next()
             .is_some_and(|word| word == "default" || scan::prefix(word.as_bytes(), true).is_ok());
     }
-    let next = ["via", "dev", "proto", "scope", "metric", "nhid", "src", "table"];
-    (first == "default" || scan::prefix(first.as_bytes(), true).is_ok())
-        && words.next().is_some_and(|word| next.contains(&word))
-        // `10.0.0.0/8 dev eth0` is a line of the text format too and means the same there.
-        && words.nth(1).is_some()
+    let next = ["via", "dev", "proto", "scope", "metric", "nhid", "src", "table", "from", "tos"];
+    if first != "default" && scan::prefix(first.as_bytes(), true).is_err() {
+        return false;
+    }
+    match words.next() {
+        // A prefix alone may be the first line of a route whose hops follow, or one of a list.
+        None => first == "default",
+        Some(word) => {
+            next.contains(&word)
+                // `10.0.0.0/8 dev eth0` is a line of the text format too and means the same there.
+                && words.nth(1).is_some()
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::testing::{self, routes};
-    use super::super::{Format, ReadOptions, parse};
+    use super::super::{Format, ReadOptions, Value, parse};
 
     #[test]
     fn a_router_with_every_kind_of_line() {
@@ -241,6 +330,52 @@ mod tests {
             routes(&parse(text, &ReadOptions::default()).unwrap()),
             ["::/0 dev tun0", "2001:db8::/64 dev eth0"]
         );
+    }
+
+    fn notes(loaded: &super::super::Loaded) -> Vec<String> {
+        loaded.report.notes.iter().map(|note| format!("{} {}", note.count, note.what)).collect()
+    }
+
+    #[test]
+    fn what_holds_only_for_some_packets_is_left_out() {
+        let text = b"10.0.0.0/8 via 192.0.2.1 dev eth0\n10.0.0.0/8 tos 0x10 via 192.0.2.9 dev eth1\n\
+            2001:db8:1::/48 from 2001:db8:9::/48 metric 1\n\tnexthop via fe80::4 dev eth1 weight 1\n\
+            2001:db8:2::/48 from all via fe80::4 dev eth1\n";
+        let loaded = parse(text, &ReadOptions::default()).unwrap();
+        assert_eq!(routes(&loaded), ["10.0.0.0/8 192.0.2.1 dev eth0", "2001:db8:2::/48 fe80::4 dev eth1"]);
+        assert_eq!(notes(&loaded), ["2 conditional route"]);
+    }
+
+    #[test]
+    fn dead_hops_are_not_chosen() {
+        let text = b"default via 192.0.2.1 dev eth0 dead linkdown\n10.0.0.0/8\n\
+            \tnexthop via 192.0.2.2 dev eth1 weight 1 dead linkdown\n\tnexthop via 192.0.2.3 dev dead weight 1\n\
+            \tnexthop via 192.0.2.4 dev eth3 weight 2 linkdown\n";
+        let loaded = parse(text, &ReadOptions::default()).unwrap();
+        assert_eq!(routes(&loaded), ["10.0.0.0/8 192.0.2.3 dev dead"]);
+        let further = "1 next hop after the first (--value next-hops keeps all)";
+        assert_eq!(notes(&loaded), ["2 dead next hop", further]);
+        let all = ReadOptions { value: Value::NextHops, ..Default::default() };
+        let hops = "10.0.0.0/8 [{\"via\":\"192.0.2.3\",\"dev\":\"dead\",\"weight\":1},\
+            {\"via\":\"192.0.2.4\",\"dev\":\"eth3\",\"weight\":2}]";
+        assert_eq!(routes(&parse(text, &all).unwrap()), [hops]);
+    }
+
+    #[test]
+    fn one_routing_table_is_read() {
+        let text = b"10.0.0.0/8 via 192.0.2.7 dev eth0 table 100\n10.0.0.0/8 via 192.0.2.1 dev eth0\n\
+            local 192.0.2.9 dev eth0 table local scope host\n";
+        let of = |table: &str| {
+            let options = ReadOptions { table: Some(table.into()), ..Default::default() };
+            parse(text, &options).map(|loaded| (routes(&loaded), notes(&loaded)))
+        };
+        let main = parse(text, &ReadOptions::default()).unwrap();
+        assert_eq!((routes(&main), notes(&main)), of("254").unwrap());
+        assert_eq!(of("main").unwrap().1, ["1 route of table 100", "1 route of table local"]);
+        assert_eq!(of("100").unwrap().0, ["10.0.0.0/8 192.0.2.7 dev eth0"]);
+        assert_eq!(of("255").unwrap().0, ["192.0.2.9/32 dev eth0"]);
+        let error = of("7").unwrap_err().to_string();
+        assert_eq!(error, "memory, line 1: no route of table 7 (there are 100, local, main)");
     }
 
     #[test]

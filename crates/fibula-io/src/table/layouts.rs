@@ -1,9 +1,9 @@
-//! The layouts: what each format looks like, what reads it and what writes it.
+//! The seam of formats: what each looks like, what reads it and what writes it.
+//!
+//! A format is a file with a [`Layout`], and a line in the list of the parent module.
 
 use super::builder::Builder;
-use super::{
-    Format, ReadOptions, Tables, bird, csv, frr, ip_route, mrt, parquet, pfx2as, rows, snapshot, text,
-};
+use super::{Format, LAYOUTS, ReadOptions, Tables, json};
 use crate::blocks::{BYTE_ORDER_MARK, Blocks, hold};
 use crate::scan::{lines, quoted};
 use crate::{Content, Damage};
@@ -12,26 +12,29 @@ use std::io::{self, Read, Write};
 
 /// One format.
 pub(super) struct Layout {
-    pub(super) format: Format,
-    looks: Looks,
-    reader: Reader,
+    pub(super) looks: Looks,
+    pub(super) reader: Reader,
     pub(super) writer: Option<Writer>,
+    /// The endings of the names of its files.
+    pub(super) endings: &'static [&'static str],
 }
 
 /// How a format is recognised.
-enum Looks {
+pub(super) enum Looks {
     /// By its first bytes.
     Begins(fn(&[u8]) -> bool),
     /// By one of its first lines.
     Line(fn(&[u8]) -> bool),
+    /// By the beginning of its first JSON value: what is after it may be missing.
+    Json(fn(&serde_json::Value) -> bool),
 }
 
 /// What reads a format. MRT and lines are read as a stream, since a collector's dump has gigabytes
 /// and a small compressed file may expand to that.
-enum Reader {
+pub(super) enum Reader {
     Stream(fn(&mut dyn Read, &ReadOptions, &mut Builder) -> Result<(), Damage>),
     Lines(fn(&mut Lines<'_>, &ReadOptions, &mut Builder) -> Result<(), Damage>),
-    /// Reads what is held in memory as a whole.
+    /// Reads what is held in memory as a whole, without a byte order mark.
     Held(fn(Vec<u8>, &ReadOptions, &mut Builder) -> Result<(), Damage>),
 }
 
@@ -52,88 +55,15 @@ pub(super) enum Writer {
     Whole(fn(&Tables, &[String], &mut dyn Write) -> io::Result<()>),
 }
 
-/// All formats, in the order of [`Format::ALL`]. Of several that take a line the last is meant.
-static LAYOUTS: [Layout; Format::ALL.len()] = [
-    Layout {
-        format: Format::Text,
-        looks: Looks::Line(|line| matches!(text::row(line, true), Ok(Some(_)))),
-        reader: Reader::Lines(|lines, options, builder| rows::read(lines, options, builder, text::row)),
-        writer: Some(Writer::Lines {
-            header: "",
-            has_comments: true,
-            name: str::to_owned,
-            line: |prefix, name, out| writeln!(out, "{prefix}\t{name}"),
-        }),
-    },
-    Layout {
-        format: Format::Mrt,
-        looks: Looks::Begins(crate::mrt::looks_like),
-        reader: Reader::Stream(mrt::read),
-        writer: None,
-    },
-    Layout {
-        format: Format::Pfx2as,
-        looks: Looks::Line(|line| matches!(pfx2as::row(line, true), Ok(Some(_)))),
-        reader: Reader::Lines(|lines, options, builder| rows::read(lines, options, builder, pfx2as::row)),
-        writer: Some(Writer::Lines {
-            header: "",
-            has_comments: true,
-            name: str::to_owned,
-            line: |prefix, name, out| writeln!(out, "{}\t{name}", prefix.to_string().replace('/', "\t")),
-        }),
-    },
-    Layout {
-        format: Format::IpRoute,
-        looks: Looks::Line(|line| ip_route::is_line(&String::from_utf8_lossy(line))),
-        reader: Reader::Lines(ip_route::read),
-        writer: None,
-    },
-    Layout {
-        format: Format::Frr,
-        looks: Looks::Begins(|head| without_mark(head).trim_ascii_start().starts_with(b"{")),
-        reader: Reader::Held(|bytes, options, builder| frr::read(without_mark(&bytes), options, builder)),
-        writer: None,
-    },
-    Layout {
-        format: Format::Csv,
-        looks: Looks::Line(csv::is_header),
-        reader: Reader::Lines(csv::read),
-        writer: Some(Writer::Lines {
-            header: "prefix,value\n",
-            has_comments: false,
-            name: |name| csv::quote(name).into_owned(),
-            line: |prefix, name, out| writeln!(out, "{prefix},{name}"),
-        }),
-    },
-    Layout {
-        format: Format::Bird,
-        looks: Looks::Line(|line| bird::is_line(&String::from_utf8_lossy(line))),
-        reader: Reader::Lines(bird::read),
-        writer: None,
-    },
-    Layout {
-        format: Format::Snapshot,
-        looks: Looks::Begins(|head| head.starts_with(&fibula::snapshot::MAGIC)),
-        reader: Reader::Held(|bytes, _, builder| snapshot::read(&bytes, builder)),
-        writer: None,
-    },
-    Layout {
-        format: Format::Parquet,
-        looks: Looks::Begins(|head| head.starts_with(parquet::MAGIC)),
-        reader: Reader::Held(parquet::read),
-        writer: Some(Writer::Whole(parquet::write)),
-    },
-];
-
 /// Returns the names of the formats that have a writer.
 pub(super) fn written() -> String {
-    let written = LAYOUTS.iter().filter(|layout| layout.writer.is_some());
-    written.map(|layout| layout.format.name()).collect::<Vec<_>>().join(", ")
+    let written = Format::ALL.into_iter().filter(|format| format.is_written());
+    written.map(Format::name).collect::<Vec<_>>().join(", ")
 }
 
 /// Returns the layout of a format.
 pub(super) fn of(format: Format) -> &'static Layout {
-    &LAYOUTS[format as usize]
+    LAYOUTS[format as usize]
 }
 
 impl Layout {
@@ -153,6 +83,9 @@ impl Layout {
             }
             Reader::Held(read) => {
                 let held = hold(content, &mut head);
+                if head.starts_with(BYTE_ORDER_MARK) {
+                    head.drain(..BYTE_ORDER_MARK.len());
+                }
                 match content.damage() {
                     // The text ends in the middle of a route, which is not one.
                     Some(cut) if !options.keep_going => Err(cut.clone()),
@@ -163,22 +96,30 @@ impl Layout {
     }
 }
 
-fn without_mark(text: &[u8]) -> &[u8] {
-    text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text)
-}
-
 /// Returns the format of some content by its first bytes, or what was expected.
-pub(super) fn recognised(head: &[u8]) -> Result<Format, String> {
+pub(super) fn recognised(head: &[u8], options: &ReadOptions) -> Result<Format, String> {
     /// The number of lines that are looked at: the first lines of a table may be headings.
     const LINES: usize = 20;
     let of = |looks: &dyn Fn(&Looks) -> bool| {
-        LAYOUTS.iter().rev().find(|layout| looks(&layout.looks)).map(|layout| layout.format)
+        Format::ALL.into_iter().rev().find(|&format| looks(&of(format).looks))
     };
+    let names = || Format::ALL.map(Format::name).join(", ");
     if let Some(format) = of(&|looks| matches!(looks, Looks::Begins(begins) if begins(head))) {
         return Ok(format);
     }
+    let text = head.strip_prefix(BYTE_ORDER_MARK).unwrap_or(head);
+    if matches!(text.trim_ascii_start().first(), Some(b'{' | b'[')) {
+        let value = json::beginning(text);
+        if let Some(format) = of(&|looks| matches!(looks, Looks::Json(is_one) if is_one(&value))) {
+            return Ok(format);
+        }
+        return Err(format!("JSON of no known layout: {}, expected one of {}", json::shape(&value), names()));
+    }
+    if options.columns.are_named() {
+        return Ok(Format::Csv);
+    }
     let mut first = None;
-    for (_, line) in lines(without_mark(head)).take(LINES) {
+    for (_, line) in lines(text).take(LINES) {
         if line.trim_ascii().is_empty() || line.starts_with(b"#") {
             continue;
         }
@@ -190,17 +131,20 @@ pub(super) fn recognised(head: &[u8]) -> Result<Format, String> {
     // A table without routes is a table.
     let Some(line) = first else { return Ok(Format::Text) };
     let found = quoted(String::from_utf8_lossy(line).trim());
-    let names = Format::ALL.map(Format::name).join(", ");
-    Err(format!("the format is not recognised from {found}, expected one of {names}"))
+    Err(format!("the format is not recognised from {found}, expected one of {}", names()))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn of(text: &str) -> Result<Format, String> {
+        recognised(text.as_bytes(), &ReadOptions::default())
+    }
+
     #[test]
     fn every_text_format_is_told_apart() {
-        let of = |text: &str| recognised(text.as_bytes()).unwrap();
+        let of = |text: &str| of(text).unwrap();
         assert_eq!(of("# x\n10.0.0.0/8\t192.0.2.1\n"), Format::Text);
         assert_eq!(of("10.0.0.0/8 192.0.2.1 dev eth0\n"), Format::Text);
         assert_eq!(of("10.0.0.0/8 dev eth0\n"), Format::Text);
@@ -211,7 +155,7 @@ mod tests {
         assert_eq!(of("default via 192.0.2.1 dev eth0\n"), Format::IpRoute);
         assert_eq!(of("10.0.0.0/8 dev eth0 scope link\n"), Format::IpRoute);
         assert_eq!(of("unreachable 10.0.0.0/8\n"), Format::IpRoute);
-        assert_eq!(of("\u{FEFF}  {\"10.0.0.0/8\":[]}"), Format::Frr);
+        assert_eq!(of("\u{FEFF}  {\"10.0.0.0/8\":[{\"nexthops\":[]}]}"), Format::Frr);
         assert_eq!(of("BIRD 2.0.7 ready.\nTable master4:\n"), Format::Bird);
         assert_eq!(of("10.0.0.0/8  blackhole [static1 2024-01-01] * (200)\n"), Format::Bird);
         assert_eq!(of("PAR1\u{15}\0"), Format::Parquet);
@@ -219,16 +163,12 @@ mod tests {
     }
 
     #[test]
-    fn every_format_has_its_layout() {
-        assert!(Format::ALL.into_iter().all(|format| of(format).format == format));
-    }
-
-    #[test]
     fn what_is_not_recognised_is_shown() {
-        let error = recognised(b"hello world\n").unwrap_err();
-        assert!(
-            error
-                .starts_with("the format is not recognised from \"hello world\", expected one of text, mrt,")
-        );
+        let error = of("hello world\n").unwrap_err();
+        let what = "the format is not recognised from \"hello world\", expected one of text, mrt,";
+        assert!(error.starts_with(what), "{error}");
+        let error = of("{\"answers\":[{\"to\":\"10.0.0.0/8\"}],\"cost\":1}").unwrap_err();
+        let what = "JSON of no known layout: an object with answers, cost, expected one of text, mrt,";
+        assert!(error.starts_with(what), "{error}");
     }
 }

@@ -12,9 +12,13 @@
 
 mod bird;
 mod builder;
+mod columns;
 mod csv;
+mod fields;
 mod frr;
+mod hops;
 mod ip_route;
+mod json;
 mod layouts;
 mod mrt;
 mod parquet;
@@ -27,14 +31,18 @@ mod text;
 mod write;
 
 pub use crate::beside::write_beside;
+pub use crate::mrt::AddPath;
+pub(crate) use hops::all_next_hops;
 pub(crate) use rows::read_value;
 pub(crate) use text::without_comment;
+pub use columns::Columns;
 pub use write::{write, write_file};
 
 use crate::names::named;
-use crate::{Content, Damage, Error, Progress, Source};
+use crate::{Content, Damage, Error, Progress, Report, Source};
 use builder::Builder;
 use fibula::{NextHops, Rib};
+use std::path::Path;
 
 /// The routes of both families and the next hops they share.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -58,33 +66,47 @@ pub enum Value {
     OriginAs,
     /// The peer that sent the route: its address (BIRD: its protocol's name).
     Peer,
+    /// All next hops with their weights, as a list of objects: `[{"via":"192.0.2.1","weight":1}]`.
+    NextHops,
 }
 
-named! {
-    /// A table format. Reading recognises them by content where none is named.
-    pub enum Format, "table format", 9 {
-        /// `prefix next-hop-or-AS`, one a line, separated by white space: the project's own. `#`
-        /// begins a comment.
-        Text = "text",
-        /// MRT: TABLE_DUMP, TABLE_DUMP_V2, or BGP4MP updates applied to a table.
-        Mrt = "mrt",
-        /// CAIDA pfx2as: `address length AS`, tab-separated; several origins (`1_2`) and sets
-        /// (`1,2`) become labels.
-        Pfx2as = "pfx2as",
-        /// `ip route` and `ip -6 route`: the route of the lowest metric, its first hop.
-        IpRoute = "ip-route",
-        /// FRR `show ip route json`: the selected route, its first hop in the forwarding table.
-        Frr = "frr",
-        /// Comma-separated with a header line that names the columns.
-        Csv = "csv",
-        /// BIRD `show route`: the route marked `*`, its first hop.
-        Bird = "bird",
-        /// A [snapshot](fibula::snapshot) that keeps its routes.
-        Snapshot = "snapshot",
-        /// Parquet with columns named as those of CSV: text, or integers as AS numbers. Read and
-        /// written where the feature `parquet` is on.
-        Parquet = "parquet",
-    }
+/// Makes [`Format`], and the list of its layouts.
+macro_rules! layouts {
+    ($($(#[$about:meta])* $format:ident = $name:literal in $module:ident,)*) => {
+        named! {
+            /// A table format. Reading recognises them by content where none is named.
+            #[non_exhaustive]
+            pub enum Format, "table format" {
+                $($(#[$about])* $format = $name,)*
+            }
+        }
+
+        static LAYOUTS: [&layouts::Layout; Format::ALL.len()] = [$(&$module::LAYOUT,)*];
+    };
+}
+
+// Of several that take a line the last is meant.
+layouts! {
+    /// `prefix next-hop-or-AS`, one a line, separated by white space: the project's own. `#`
+    /// begins a comment.
+    Text = "text" in text,
+    /// MRT: TABLE_DUMP, TABLE_DUMP_V2, or BGP4MP updates applied to a table.
+    Mrt = "mrt" in mrt,
+    /// CAIDA pfx2as: `address length AS`, tab-separated. Several origins become a list.
+    Pfx2as = "pfx2as" in pfx2as,
+    /// `ip route` and `ip -6 route`: the route of the lowest metric, its first live hop.
+    IpRoute = "ip-route" in ip_route,
+    /// FRR `show ip route json`: the selected route, its first hop in the forwarding table.
+    Frr = "frr" in frr,
+    /// Comma-, tab-, semicolon- or bar-separated with a header line that names the columns.
+    Csv = "csv" in csv,
+    /// BIRD `show route`: the route marked `*`, its first hop.
+    Bird = "bird" in bird,
+    /// A [snapshot](fibula::snapshot) that keeps its routes.
+    Snapshot = "snapshot" in snapshot,
+    /// Parquet with columns named as those of CSV: text, or integers as AS numbers. Read and
+    /// written where the feature `parquet` is on.
+    Parquet = "parquet" in parquet,
 }
 
 impl Format {
@@ -92,6 +114,24 @@ impl Format {
     #[must_use]
     pub fn is_written(self) -> bool {
         layouts::of(self).writer.is_some() && (self != Self::Parquet || cfg!(feature = "parquet"))
+    }
+
+    /// Returns the format that the name of a file says by its ending, which `.gz`, `.bz2` or `.zst`
+    /// may follow.
+    ///
+    /// ```
+    /// use fibula_io::table::Format;
+    /// use std::path::Path;
+    /// assert_eq!(Format::of_name(Path::new("sites.csv.gz")), Some(Format::Csv));
+    /// assert_eq!(Format::of_name(Path::new("sites")), None);
+    /// ```
+    #[must_use]
+    pub fn of_name(path: &Path) -> Option<Self> {
+        let ending = path.extension()?.to_str()?;
+        if matches!(ending, "gz" | "bz2" | "zst") {
+            return Self::of_name(Path::new(path.file_stem()?));
+        }
+        Self::ALL.into_iter().find(|&format| layouts::of(format).endings.contains(&ending))
     }
 }
 
@@ -102,6 +142,16 @@ pub struct ReadOptions {
     pub format: Option<Format>,
     /// What the value of a route is taken from.
     pub value: Value,
+    /// Make everything that is left out or guessed an error. See [`Report`].
+    pub strict: bool,
+    /// The VRF whose routes are read, in formats that show several; the default one if not named.
+    pub vrf: Option<String>,
+    /// The routing table that is read, in formats that show several; the main one if not named.
+    pub table: Option<String>,
+    /// MRT: whether prefixes come with path identifiers where the records do not say so.
+    pub add_path: AddPath,
+    /// The columns, in formats that have some.
+    pub columns: Columns,
     /// MRT: only routes of this peer (its address or AS number, as text). `None` takes the best
     /// path of all peers: the shortest AS path, and among those the peer with the lowest address.
     pub peer: Option<String>,
@@ -121,8 +171,10 @@ pub struct Loaded {
     pub tables: Tables,
     /// The format it was in.
     pub format: Format,
-    /// What was skipped, in order; empty unless [`ReadOptions::keep_going`].
+    /// The damage that was passed over, in order; empty unless [`ReadOptions::keep_going`].
     pub damage: Vec<Damage>,
+    /// What was left out and what was guessed.
+    pub report: Report,
 }
 
 /// Reads a table.
@@ -144,17 +196,17 @@ pub fn parse(bytes: &[u8], options: &ReadOptions) -> Result<Loaded, Error> {
 }
 
 fn read_content(source: &Source, content: Content, options: &ReadOptions) -> Result<Loaded, Error> {
-    let mut builder = Builder::new(options.keep_going);
+    let mut builder = Builder::new(options);
     let read = |head: Vec<u8>, content: &mut Content| {
         let format = match options.format {
             Some(format) => format,
-            None => layouts::recognised(&head).map_err(|what| Error::of(source, what))?,
+            None => layouts::recognised(&head, options).map_err(|what| Error::of(source, what))?,
         };
         let result = layouts::of(format).read(head, content, options, &mut builder);
         result.map(|()| format).map_err(|damage| Error::at(source, &damage))
     };
     let (format, cut) = content.read_as(source, options.keep_going, read)?;
     builder.damage.extend(cut);
-    let (tables, damage) = builder.finish();
-    Ok(Loaded { tables, format, damage })
+    let (tables, damage, report) = builder.finish();
+    Ok(Loaded { tables, format, damage, report })
 }

@@ -2,17 +2,26 @@
 
 use super::ReadOptions;
 use super::builder::Builder;
+use super::layouts::{Layout, Looks, Reader};
 use crate::mrt::{Events, Paths, PeerChoice};
 use crate::{Damage, Place};
 use fibula::NextHop;
 use std::collections::HashMap;
 use std::io::Read;
 
-pub(super) fn read(input: &mut dyn Read, options: &ReadOptions, builder: &mut Builder) -> Result<(), Damage> {
+pub(super) const LAYOUT: Layout = Layout {
+    looks: Looks::Begins(crate::mrt::looks_like),
+    reader: Reader::Stream(read),
+    writer: None,
+    endings: &["mrt"],
+};
+
+fn read(input: &mut dyn Read, options: &ReadOptions, builder: &mut Builder) -> Result<(), Damage> {
     let choice = PeerChoice::parse(options.peer.as_deref()).map_err(|what| Damage::byte(0, what))?;
     let mut paths = Paths::new(choice, options.value);
     let mut end = 0;
-    for event in Events::new(input) {
+    let mut events = Events::with(input, options.add_path);
+    for event in &mut events {
         match event {
             Ok(event) => {
                 end = event.offset;
@@ -21,15 +30,21 @@ pub(super) fn read(input: &mut dyn Read, options: &ReadOptions, builder: &mut Bu
             Err(damage) => builder.damaged(damage)?,
         }
     }
+    builder.notes(events.report().notes.iter().cloned())?;
+    finish(&paths, Place::Byte(end), builder)
+}
+
+/// Adds the best path of every prefix.
+pub(super) fn finish(paths: &Paths, end: Place, builder: &mut Builder) -> Result<(), Damage> {
     if let Some(what) = paths.unmatched() {
-        builder.damaged(Damage::byte(end, what))?;
+        builder.damaged(Damage { place: end, what })?;
     }
     // Next hops are numbered in the order of the table, without those of paths that did not win.
     let mut numbers: HashMap<u32, NextHop> = HashMap::new();
     for (prefix, value) in paths.best() {
         let next_hop = match numbers.get(&value) {
             Some(&next_hop) => next_hop,
-            None => builder.intern(Place::Byte(end), paths.value(value).clone())?,
+            None => builder.intern(end, paths.value(value).clone())?,
         };
         numbers.insert(value, next_hop);
         builder.push(prefix, next_hop);

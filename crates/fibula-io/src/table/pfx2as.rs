@@ -1,15 +1,32 @@
 //! CAIDA's Routeviews prefix-to-AS files: `address<TAB>length<TAB>AS`.
 //!
-//! A prefix that several ASes originate has them joined by `_`, an AS set by `,`; both stay labels.
+//! A prefix that several ASes originate has them joined by `_`. They become a list: `1_2` is
+//! `[1,2]`. An AS set is joined by `,`, also within braces, and is a list in the list: `1,2` is
+//! `[[1,2]]`, and `1_{2,3}` is `[1,[2,3]]`. They are written as they were read.
 
-use super::rows::Row;
+use super::fields;
+use super::layouts::{Layout, Looks, Reader, Writer};
+use super::rows::{self, Row};
 use super::text::without_comment;
 use crate::address::parse;
 use crate::scan::{field, quoted, utf8};
 use fibula::IpPrefix;
+use std::borrow::Cow;
 
-pub(super) fn row(line: &[u8], mask_host_bits: bool) -> Result<Row<'_>, String> {
-    let Some((address, rest)) = field(without_comment(line)) else { return Ok(None) };
+pub(super) const LAYOUT: Layout = Layout {
+    looks: Looks::Line(|line| matches!(row(line, true), Ok(Row::Prefix(..)))),
+    reader: Reader::Lines(|lines, options, builder| rows::read(lines, options, builder, row)),
+    writer: Some(Writer::Lines {
+        header: "",
+        has_comments: true,
+        name: |name| joined(name).unwrap_or_else(|| name.to_owned()),
+        line: |prefix, name, out| writeln!(out, "{}\t{name}", prefix.to_string().replace('/', "\t")),
+    }),
+    endings: &["pfx2as"],
+};
+
+fn row(line: &[u8], mask_host_bits: bool) -> Result<Row<'_>, String> {
+    let Some((address, rest)) = field(without_comment(line)) else { return Ok(Row::Blank) };
     let expected = || {
         let found = String::from_utf8_lossy(line);
         format!("expected address, length and AS separated by tabs, found {}", quoted(found.trim()))
@@ -28,7 +45,43 @@ pub(super) fn row(line: &[u8], mask_host_bits: bool) -> Result<Row<'_>, String> 
         let len = String::from_utf8_lossy(len);
         return Err(format!("prefix length {len} is past the {bits} bits of the family"));
     };
-    Ok(Some((prefix, value.into())))
+    let value = listed(value).map_or(Cow::Borrowed(value), |list| Cow::Owned(list.into_bytes()));
+    Ok(Row::Prefix(prefix, value))
+}
+
+/// Returns several origins as a list; `None` if there is one, or what is no AS number.
+fn listed(value: &[u8]) -> Option<String> {
+    if !value.iter().any(|byte| matches!(byte, b'_' | b',')) {
+        return None;
+    }
+    let number = |text: &str| text.parse::<u32>().ok().map(|number| number.to_string());
+    let origin = |text: &str| {
+        let inside = text.strip_prefix('{').and_then(|rest| rest.strip_suffix('}'));
+        match (inside, text.contains(',')) {
+            (None, false) => number(text),
+            _ => {
+                let set: Option<Vec<String>> = inside.unwrap_or(text).split(',').map(number).collect();
+                Some(fields::list(&set?))
+            }
+        }
+    };
+    let origins: Option<Vec<String>> = utf8(value).ok()?.split('_').map(origin).collect();
+    Some(fields::list(&origins?))
+}
+
+/// Returns a list as the format writes it.
+fn joined(name: &str) -> Option<String> {
+    let origins: Vec<serde_json::Value> = serde_json::from_str(name).ok()?;
+    let several = origins.len() > 1;
+    let number = |origin: &serde_json::Value| origin.as_u64().map(|number| number.to_string());
+    let origin = |origin: &serde_json::Value| match origin.as_array() {
+        None => number(origin),
+        Some(set) => {
+            let set = set.iter().map(number).collect::<Option<Vec<_>>>()?.join(",");
+            Some(if several { format!("{{{set}}}") } else { set })
+        }
+    };
+    Some(origins.iter().map(origin).collect::<Option<Vec<_>>>()?.join("_"))
 }
 
 #[cfg(test)]
@@ -37,15 +90,16 @@ mod tests {
     use super::super::{Format, ReadOptions, parse};
 
     #[test]
-    fn several_origins_stay_labels() {
-        let loaded = parse(
-            b"1.0.0.0\t24\t13335\n1.0.4.0\t22\t38803_56203\n2001:200::\t32\t1,2\n",
-            &ReadOptions::default(),
-        )
-        .unwrap();
+    fn several_origins_are_lists() {
+        let text = "1.0.0.0\t24\t13335\n1.0.4.0\t22\t38803_56203\n2001:200::\t32\t1,2\n\
+            2001:db8::\t32\t4134_{64500,64501}\n2001:db8:1::\t48\t1_x\n";
+        let loaded = parse(text.as_bytes(), &ReadOptions::default()).unwrap();
         assert_eq!(loaded.format, Format::Pfx2as);
-        assert_eq!(values(&loaded), ["13335", "38803_56203", "1,2"]);
-        assert_eq!((loaded.tables.ipv4.len(), loaded.tables.ipv6.len()), (2, 1));
+        assert_eq!(values(&loaded), ["13335", "[38803,56203]", "[[1,2]]", "[4134,[64500,64501]]", "1_x"]);
+        let mut written = Vec::new();
+        super::super::write(&loaded.tables, Format::Pfx2as, &mut written).unwrap();
+        assert_eq!(String::from_utf8(written).unwrap(), text);
+        assert_eq!((loaded.tables.ipv4.len(), loaded.tables.ipv6.len()), (2, 3));
     }
 
     #[test]

@@ -7,19 +7,31 @@
 use super::ReadOptions;
 use super::builder::Builder;
 use super::layouts::Lines;
+use super::fields::SEPARATOR;
 use crate::blocks::{Block, DAMAGE_MAX};
+use crate::report::Kind;
 use crate::scan::{lines, quoted, threads, utf8};
-use crate::{Damage, Place};
+use crate::{Damage, Place, Report};
 use fibula::arch::{Isa, Kernel, Level, dispatch};
 use fibula::{IpPrefix, NextHop, NextHopInfo, Route};
 use std::borrow::Cow;
 use std::collections::HashMap;
+use std::net::IpAddr;
 
 /// Below this number of bytes per piece, another thread costs more than it saves.
 const PIECE_BYTES: usize = 1 << 20;
 
-/// The content of a line: a prefix and its value, or nothing (blank, a comment).
-pub(super) type Row<'a> = Option<(IpPrefix, Cow<'a, [u8]>)>;
+/// The content of a line.
+pub(super) enum Row<'a> {
+    /// Nothing: it is blank, or a comment.
+    Blank,
+    /// What is left out of the tables.
+    LeftOut(&'static str),
+    /// A prefix and its value.
+    Prefix(IpPrefix, Cow<'a, [u8]>),
+    /// The addresses from the first to the last, of one family, and their value.
+    Range(IpAddr, IpAddr, Cow<'a, [u8]>),
+}
 
 /// The routes and damage of one piece of the text.
 struct Piece {
@@ -30,6 +42,8 @@ struct Piece {
     lines: u64,
     /// The line within the piece, and what is wrong there.
     damage: Vec<(u64, String)>,
+    /// What was left out, by lines within the piece.
+    report: Report,
 }
 
 /// Reads every line of all blocks with `row`, which is told whether to mask host bits.
@@ -61,9 +75,9 @@ pub(super) fn read_block<F>(
 where
     F: Fn(&[u8], bool) -> Result<Row<'_>, String> + Sync,
 {
-    let keep_going = options.keep_going;
+    let (keep_going, has_fields) = (options.keep_going, !builder.columns.is_empty());
     let row = &|line| row(line, options.mask_host_bits);
-    let read = |text| dispatch(Level::best(), ReadPiece { text, keep_going, row });
+    let read = |text| dispatch(Level::best(), ReadPiece { text, keep_going, has_fields, row });
     let read = &read;
     let texts = pieces(text, threads(text.len(), PIECE_BYTES));
     let found: Vec<Piece> = std::thread::scope(|scope| {
@@ -80,6 +94,12 @@ where
         for (offset, what) in piece.damage {
             builder.damaged(Damage::line(line + offset, what))?;
         }
+        builder.notes(piece.report.notes.into_iter().map(|mut note| {
+            if let Place::Line(offset) = &mut note.first {
+                *offset += line;
+            }
+            note
+        }))?;
         add(builder, Place::Line(line), piece.ipv4, piece.ipv6, piece.values)?;
         line += piece.lines;
     }
@@ -135,6 +155,7 @@ fn pieces(text: &[u8], count: usize) -> Vec<&[u8]> {
 struct ReadPiece<'a, 'f, F> {
     text: &'a [u8],
     keep_going: bool,
+    has_fields: bool,
     row: &'f F,
 }
 
@@ -143,38 +164,50 @@ impl<'a, F: Fn(&'a [u8]) -> Result<Row<'a>, String>> Kernel for ReadPiece<'a, '_
 
     #[inline(always)]
     fn run<I: Isa>(self, _: I) -> Piece {
-        read_piece(self.text, self.keep_going, self.row)
+        read_piece(self.text, self.keep_going, self.has_fields, self.row)
     }
 }
 
 #[inline(always)]
-fn read_piece<'a, F>(text: &'a [u8], keep_going: bool, row: &F) -> Piece
+fn read_piece<'a, F>(text: &'a [u8], keep_going: bool, has_fields: bool, row: &F) -> Piece
 where
     F: Fn(&'a [u8]) -> Result<Row<'a>, String>,
 {
-    let mut piece =
-        Piece { ipv4: Vec::new(), ipv6: Vec::new(), values: Vec::new(), lines: 0, damage: Vec::new() };
+    let (ipv4, ipv6, values, damage) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    let mut piece = Piece { ipv4, ipv6, values, lines: 0, damage, report: Report::default() };
     let mut numbers: HashMap<Cow<'_, [u8]>, NextHop> = HashMap::new();
     // Neighbouring routes mostly share their value.
     let mut last: (Cow<'_, [u8]>, NextHop) = (Cow::Borrowed(&[]), NextHop::NONE);
     for (number, line) in lines(text) {
         piece.lines = number;
         let mut route = || {
-            let Some((prefix, value)) = row(line)? else { return Ok(()) };
+            let (value, net) = match row(line)? {
+                Row::Blank => return Ok(()),
+                Row::LeftOut(what) => {
+                    piece.report.note(Kind::LeftOut, what, Place::Line(number - 1));
+                    return Ok(());
+                }
+                Row::Prefix(prefix, value) => (value, Ok(prefix)),
+                Row::Range(first, last, value) => (value, Err((first, last))),
+            };
             if value != last.0 || !last.1.is_some() {
                 let next_hop = if let Some(&next_hop) = numbers.get(&value) {
                     next_hop
                 } else {
-                    piece.values.push(read_value(&value)?);
+                    piece.values.push(read_fields(&value, has_fields)?);
                     let next_hop = NextHop(piece.values.len() as u32);
                     numbers.insert(value.clone(), next_hop);
                     next_hop
                 };
                 last = (value, next_hop);
             }
-            match prefix {
+            let mut push = |prefix| match prefix {
                 IpPrefix::V4(prefix) => piece.ipv4.push(Route { prefix, next_hop: last.1 }),
                 IpPrefix::V6(prefix) => piece.ipv6.push(Route { prefix, next_hop: last.1 }),
+            };
+            match net {
+                Ok(prefix) => push(prefix),
+                Err((first, last)) => range(first, last)?.for_each(push),
             }
             Ok(())
         };
@@ -188,19 +221,32 @@ where
     piece
 }
 
+/// Returns the prefixes that are the addresses from the first to the last.
+pub(super) fn range(first: IpAddr, last: IpAddr) -> Result<impl Iterator<Item = IpPrefix>, String> {
+    if last < first && last.is_ipv4() == first.is_ipv4() {
+        return Err(format!("the range ends at {last}, before it begins at {first}"));
+    }
+    IpPrefix::fewest(first, last).map_err(|error| error.to_string())
+}
+
 /// The most bytes of a value: a table keeps the text of each.
 const VALUE_BYTES_MAX: usize = 4096;
 
 /// Reads a value as the text formats write it.
 pub(crate) fn read_value(value: &[u8]) -> Result<NextHopInfo, String> {
+    read_fields(value, false)
+}
+
+/// Reads a value, which may be the texts of several fields, joined.
+pub(super) fn read_fields(value: &[u8], has_fields: bool) -> Result<NextHopInfo, String> {
     if value.len() > VALUE_BYTES_MAX {
         return Err(format!("a value of {} bytes, at most {VALUE_BYTES_MAX} fit", value.len()));
     }
     let text = utf8(value)?;
-    if text.chars().any(char::is_control) {
+    if text.chars().any(|c| c.is_control() && !(has_fields && c == SEPARATOR)) {
         return Err(format!("{} holds a control character, expected one value", quoted(text)));
     }
-    Ok(NextHopInfo::parse(text))
+    Ok(if has_fields { NextHopInfo::Label(text.into()) } else { NextHopInfo::parse(text) })
 }
 
 #[cfg(test)]
@@ -210,7 +256,7 @@ mod tests {
 
     #[test]
     fn values_are_numbered_across_pieces() {
-        let mut builder = Builder::new(false);
+        let mut builder = Builder::default();
         for text in ["10.0.0.0/8 1\n11.0.0.0/8 2", "12.0.0.0/8 2\n13.0.0.0/8 AS1"] {
             let input: &mut dyn std::io::Read = &mut text.as_bytes();
             let mut blocks = crate::blocks::Blocks::new(input, false);

@@ -1,22 +1,38 @@
 //! The project's own text: `prefix value`, one route a line.
 //!
 //! The value is the rest of the line: an AS number, an address, `address dev interface`, or any
-//! label. A line that begins with `#`, and everything after a `#` that follows white space, is a
-//! comment. Blank lines are skipped.
+//! label. A line that begins with `#` or `;`, and everything after a `#` that follows white space,
+//! is a comment. Blank lines are skipped.
 
-use super::rows::Row;
+use super::layouts::{Layout, Looks, Reader, Writer};
+use super::rows::{self, Row};
 use crate::scan::{self, field, quoted};
+
+pub(super) const LAYOUT: Layout = Layout {
+    looks: Looks::Line(|line| matches!(row(line, true), Ok(Row::Prefix(..)))),
+    reader: Reader::Lines(|lines, options, builder| rows::read(lines, options, builder, row)),
+    writer: Some(Writer::Lines {
+        header: "",
+        has_comments: true,
+        name: str::to_owned,
+        line: |prefix, name, out| writeln!(out, "{prefix}\t{name}"),
+    }),
+    endings: &["txt", "text"],
+};
 
 #[inline(always)]
 pub(super) fn row(line: &[u8], mask_host_bits: bool) -> Result<Row<'_>, String> {
-    let Some((prefix, rest)) = field(without_comment(line)) else { return Ok(None) };
+    if line.first() == Some(&b';') {
+        return Ok(Row::Blank);
+    }
+    let Some((prefix, rest)) = field(without_comment(line)) else { return Ok(Row::Blank) };
     let prefix = scan::prefix(prefix, mask_host_bits)?;
     let value = rest.trim_ascii_end();
     if value.is_empty() {
         let found = String::from_utf8_lossy(line);
         return Err(format!("expected a next hop or AS after the prefix, found {}", quoted(found.trim())));
     }
-    Ok(Some((prefix, value.into())))
+    Ok(Row::Prefix(prefix, value.into()))
 }
 
 /// Returns the line up to a `#` that begins it or follows white space.

@@ -11,10 +11,10 @@
 mod text;
 
 use crate::blocks::{Blocks, record};
-use crate::mrt::{Events, Outcome, Paths, PeerChoice};
+use crate::mrt::{AddPath, Events, Outcome, Paths, PeerChoice};
 use crate::names::named;
 use crate::table::Value;
-use crate::{Content, Damage, Error, Place, Progress, Source, mrt};
+use crate::{Content, Damage, Error, Place, Progress, Report, Source, mrt};
 use fibula::{Address, Change, IpPrefix, NextHop, NextHopInfo, NextHops, Prefix, Rib, Route};
 use std::collections::HashMap;
 use std::io::Read;
@@ -33,7 +33,7 @@ pub struct Timed<A: Address> {
 
 named! {
     /// A format of update streams.
-    pub enum Format, "update format", 2 {
+    pub enum Format, "update format" {
         /// `A|W prefix next-hop time`, separated by white space: the project's own.
         Text = "text",
         /// MRT BGP4MP, BGP4MP_ET, or the deprecated BGP records.
@@ -57,6 +57,10 @@ pub struct ReadOptions {
     pub keep_going: bool,
     /// Accept prefixes with host bits set, and clear them. In MRT they are always cleared.
     pub mask_host_bits: bool,
+    /// MRT: whether prefixes come with path identifiers where the records do not say so.
+    pub add_path: AddPath,
+    /// Make everything that is left out or guessed an error. See [`Report`].
+    pub strict: bool,
     /// Called while the source is read.
     pub progress: Option<Progress>,
 }
@@ -72,8 +76,10 @@ pub struct Updates {
     pub unknown: NextHop,
     /// The format they were in.
     pub format: Format,
-    /// What was skipped, in order; empty unless [`ReadOptions::keep_going`].
+    /// The damage that was passed over, in order; empty unless [`ReadOptions::keep_going`].
     pub damage: Vec<Damage>,
+    /// What was left out and what was guessed. Changes are not counted here.
+    pub report: Report,
 }
 
 impl Updates {
@@ -150,7 +156,8 @@ fn read_content(
             None => Format::Text,
         };
         let (ipv4, ipv6, unknown, damage) = (Vec::new(), Vec::new(), NextHop::NONE, Vec::new());
-        let mut updates = Updates { ipv4, ipv6, unknown, format, damage };
+        let report = Report::default();
+        let mut updates = Updates { ipv4, ipv6, unknown, format, damage, report };
         let input = head.as_slice().chain(content);
         let result = match format {
             Format::Mrt => read_mrt(input, options, next_hops, &mut updates),
@@ -176,7 +183,8 @@ fn read_mrt(
     let mut numbers: HashMap<u32, NextHop> = HashMap::new();
     let mut outcomes = Vec::new();
     let mut end = 0;
-    for event in Events::new(input) {
+    let mut events = Events::with(input, options.add_path);
+    for event in &mut events {
         let event = match event {
             Ok(event) => event,
             Err(damage) => {
@@ -200,6 +208,7 @@ fn read_mrt(
             updates.push(Some(event.time), prefix, next_hop);
         }
     }
+    updates.report.merge(events.report().notes.iter().cloned(), options.strict)?;
     match paths.unmatched() {
         Some(what) => record(&mut updates.damage, options.keep_going, Damage::byte(end, what)),
         None => Ok(()),

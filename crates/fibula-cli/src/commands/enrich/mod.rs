@@ -133,6 +133,7 @@ impl Arguments {
             ValueFrom::NextHop => "next_hop",
             ValueFrom::OriginAs => "origin_as",
             ValueFrom::Peer => "peer",
+            ValueFrom::NextHops => "next_hops",
         };
         let is_name = |text: &str| text.chars().all(|letter| letter.is_alphanumeric() || letter == '_');
         self.tables.iter().map(move |text| match text.split_once('=') {

@@ -7,7 +7,7 @@ use crate::reading::{Reading, verdict};
 use clap::Args;
 use fibula::rib::Statistics;
 use fibula::{Address, Rib};
-use fibula_io::Source;
+use fibula_io::{Kind, Source};
 use fibula_io::table::Loaded;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -44,9 +44,14 @@ struct Row {
     /// Measured; absent for an empty table.
     rib_bytes_per_route: Option<f64>,
     damaged: usize,
+    left_out: u64,
+    guessed: u64,
     /// In the table form, the lengths are printed as a second table.
     #[serde(skip_serializing_if = "Option::is_none")]
     lengths: Option<BTreeMap<u8, usize>>,
+    /// In the table form, these are lines on standard error.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    notes: Option<Vec<String>>,
 }
 
 /// One line of a histogram, in the table form.
@@ -105,7 +110,10 @@ fn row<A: Address>(
         leaves: statistics.leaves,
         rib_bytes_per_route: bytes_per_route(rib),
         damaged: loaded.damage.len(),
+        left_out: loaded.report.of(Kind::LeftOut).map(|note| note.count).sum(),
+        guessed: loaded.report.of(Kind::Guessed).map(|note| note.count).sum(),
         lengths: (!output.is_table()).then(|| statistics.lengths().collect()),
+        notes: (!output.is_table()).then(|| loaded.report.notes.iter().map(ToString::to_string).collect()),
     }
 }
 

@@ -1,9 +1,11 @@
 //! Reads and writes with the `parquet` crate.
 
 use super::super::builder::Builder;
-use super::super::{ReadOptions, Tables, csv, rows};
+use super::super::columns::{self, Net};
+use super::super::{ReadOptions, Tables, rows};
 use crate::{Damage, Place, scan};
 use arrow_array::cast::AsArray;
+use arrow_array::types::{Float32Type, Float64Type};
 use arrow_array::{Array, RecordBatch, StringArray, downcast_integer_array};
 use arrow_schema::{DataType, Field, Schema};
 use bytes::Bytes;
@@ -12,8 +14,9 @@ use parquet::arrow::arrow_reader::{ArrowReaderOptions, ParquetRecordBatchReaderB
 use parquet::arrow::{ArrowWriter, ProjectionMask};
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::file::properties::WriterProperties;
+use smallvec::SmallVec;
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::fmt::Display;
 use std::io::{self, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -39,19 +42,28 @@ fn read_file(bytes: Bytes, options: &ReadOptions, builder: &mut Builder) -> Resu
     let plain = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
     let file =
         ParquetRecordBatchReaderBuilder::try_new_with_options(bytes, plain).map_err(|e| damaged(&e))?;
-    let names: Vec<String> = file.schema().fields().iter().map(|field| field.name().to_lowercase()).collect();
-    let Some((prefix, value)) = csv::columns(&names) else {
-        let found = scan::quoted(&names.join(", "));
-        return Err(Damage::byte(0, format!("expected the columns prefix and value, found {found}")));
+    let names = file.schema().fields().iter().map(|field| field.name().clone()).collect();
+    let chosen = columns::choose(names, &options.columns).map_err(|what| Damage::byte(0, what))?;
+    chosen.begin(Place::Row(1), builder)?;
+    for (column, &value) in builder.columns.iter_mut().zip(&chosen.values) {
+        column.is_text |= matches!(file.schema().field(value).data_type(), DataType::Utf8 | DataType::Binary);
+    }
+    let nets = match chosen.net {
+        Net::Prefix(prefix) => vec![prefix],
+        Net::Range(start, end) => vec![start, end],
     };
-    let mask = ProjectionMask::roots(file.parquet_schema(), [prefix, value]);
+    let wanted = nets.iter().chain(&chosen.values).copied();
+    let mask = ProjectionMask::roots(file.parquet_schema(), wanted.clone());
     let batches = file.with_projection(mask).with_batch_size(BATCH_ROWS).build().map_err(|e| damaged(&e))?;
     // The columns that are left keep the order of the file.
-    let (prefix, value) = (usize::from(prefix > value), usize::from(value > prefix));
+    let place = |column: usize| wanted.clone().filter(|&other| other < column).collect::<BTreeSet<_>>().len();
+    let (nets, values): (Vec<usize>, Vec<usize>) =
+        (nets.iter().map(|&net| place(net)).collect(), chosen.values.iter().map(|&value| place(value)).collect());
     let mut routes = Routes { options, builder, rows: 0, known: HashMap::new() };
     for batch in batches {
         let batch = batch.map_err(|e| damaged(&e))?;
-        routes.read(batch.column(prefix), batch.column(value))?;
+        let of = |columns: &[usize]| columns.iter().map(|&column| batch.column(column).as_ref()).collect::<Vec<_>>();
+        routes.read(&of(&nets), &of(&values))?;
     }
     Ok(())
 }
@@ -67,19 +79,19 @@ struct Routes<'a> {
 }
 
 impl Routes<'_> {
-    /// Reads the next rows.
-    fn read(&mut self, prefixes: &dyn Array, values: &dyn Array) -> Result<(), Damage> {
-        let wrong = |column: &str, array: &dyn Array| {
-            Damage::byte(0, format!("the column of {column} is {}, expected text", array.data_type()))
-        };
-        let prefix_at = texts(prefixes).ok_or_else(|| wrong("prefixes", prefixes))?;
-        let value_at = texts(values).ok_or_else(|| wrong("values", values))?;
-        for index in 0..prefixes.len() {
+    /// Reads the next rows: the columns of prefixes, or of the first and last address, and those of
+    /// values.
+    fn read(&mut self, nets: &[&dyn Array], values: &[&dyn Array]) -> Result<(), Damage> {
+        let has_fields = values.len() > 1;
+        let nets_at = texts_of("prefixes", nets, false)?;
+        let values_at = texts_of("values", values, has_fields)?;
+        for index in 0..nets[0].len() {
             self.rows += 1;
-            let read = if prefixes.is_null(index) || values.is_null(index) {
+            let is_null = |array: &&dyn Array| array.is_null(index);
+            let read = if nets.iter().any(is_null) || !has_fields && values.iter().any(is_null) {
                 Err("null, expected a prefix and its value".to_owned())
             } else {
-                self.push(&prefix_at(index), &value_at(index))
+                self.push(&row(&nets_at, nets, index), &row(&values_at, values, index))
             };
             if let Err(what) = read {
                 self.builder.damaged(Damage { place: Place::Row(self.rows), what })?;
@@ -88,20 +100,30 @@ impl Routes<'_> {
         Ok(())
     }
 
-    fn push(&mut self, prefix: &[u8], value: &[u8]) -> Result<(), String> {
-        let prefix = scan::prefix(prefix.trim_ascii(), self.options.mask_host_bits)?;
-        let next_hop = if let Some(&known) = self.known.get(value) {
+    fn push(&mut self, net: &[Cow<'_, [u8]>], values: &[Cow<'_, [u8]>]) -> Result<(), String> {
+        let value = match values {
+            [] => Cow::Borrowed(columns::LISTED.as_bytes()),
+            [one] => Cow::Borrowed(one.trim_ascii()),
+            several => Cow::Owned(columns::joined(several)?),
+        };
+        let next_hop = if let Some(&known) = self.known.get(&*value) {
             known
         } else {
-            if value.trim_ascii().is_empty() {
+            if value.is_empty() {
                 return Err("the value is empty, expected a next hop or AS".into());
             }
-            let info = rows::read_value(value.trim_ascii())?;
+            let info = rows::read_fields(&value, values.len() > 1)?;
             let new = self.builder.next_hops.intern(info).map_err(|error| error.to_string())?;
-            self.known.insert(value.to_vec(), new);
+            self.known.insert(value.into_owned(), new);
             new
         };
-        self.builder.push(prefix, next_hop);
+        match net {
+            [first, last] => {
+                let (first, last) = columns::bounds(first.trim_ascii(), last.trim_ascii())?;
+                rows::range(first, last)?.for_each(|prefix| self.builder.push(prefix, next_hop));
+            }
+            _ => self.builder.push(scan::prefix(net[0].trim_ascii(), self.options.mask_host_bits)?, next_hop),
+        }
         Ok(())
     }
 }
@@ -109,9 +131,25 @@ impl Routes<'_> {
 /// The text of a row.
 type TextAt<'a> = Box<dyn Fn(usize) -> Cow<'a, [u8]> + 'a>;
 
+/// Returns what tells the texts of some columns.
+fn texts_of<'a>(kind: &str, arrays: &[&'a dyn Array], any: bool) -> Result<Vec<TextAt<'a>>, Damage> {
+    let wrong = |array: &dyn Array| {
+        Damage::byte(0, format!("the column of {kind} is {}, expected text", array.data_type()))
+    };
+    arrays.iter().map(|&array| texts(array, any).ok_or_else(|| wrong(array))).collect()
+}
+
+/// Returns the texts of a row, empty where there is none.
+fn row<'a>(texts: &[TextAt<'a>], arrays: &[&dyn Array], index: usize) -> SmallVec<[Cow<'a, [u8]>; 2]> {
+    let text = |(at, array): (&TextAt<'a>, &&dyn Array)| {
+        if array.is_null(index) { Cow::Borrowed(&b""[..]) } else { at(index) }
+    };
+    texts.iter().zip(arrays).map(text).collect()
+}
+
 /// Returns what tells the text of each row, or `None` where the column is not one of texts or
-/// integers.
-fn texts(array: &dyn Array) -> Option<TextAt<'_>> {
+/// integers. `any` takes floating-point numbers and truth values too.
+fn texts(array: &dyn Array, any: bool) -> Option<TextAt<'_>> {
     downcast_integer_array! {
         array => Some(Box::new(|index| array.value(index).to_string().into_bytes().into())),
         DataType::Utf8 => {
@@ -122,7 +160,27 @@ fn texts(array: &dyn Array) -> Option<TextAt<'_>> {
             let array = array.as_binary::<i32>();
             Some(Box::new(|index| array.value(index).into()))
         }
+        DataType::Float64 if any => {
+            let array = array.as_primitive::<Float64Type>();
+            Some(Box::new(|index| number(array.value(index)).into()))
+        }
+        DataType::Float32 if any => {
+            let array = array.as_primitive::<Float32Type>();
+            Some(Box::new(|index| number(array.value(index)).into()))
+        }
+        DataType::Boolean if any => {
+            let array = array.as_boolean();
+            Some(Box::new(|index| array.value(index).to_string().into_bytes().into()))
+        }
         _ => None
+    }
+}
+
+/// Returns a floating-point number as JSON has it, which has none but the finite.
+fn number(value: impl Into<serde_json::Value>) -> Vec<u8> {
+    match value.into() {
+        serde_json::Value::Null => Vec::new(),
+        number => number.to_string().into_bytes(),
     }
 }
 
@@ -161,7 +219,7 @@ fn write_rib<A: Address>(
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::{Format, ReadOptions, Tables, parse, write};
+    use super::super::super::{Columns, Format, ReadOptions, Tables, parse, write};
     use super::*;
     use arrow_array::{ArrayRef, BinaryArray, Float64Array, Int64Array, UInt32Array};
 
@@ -203,7 +261,7 @@ mod tests {
             [Arc::new(UInt32Array::from(vec![7, 8])) as ArrayRef, Arc::new(Int64Array::from(vec![7, 8]))]
         {
             let file = file(vec![
-                ("ASN", numbers),
+                ("Next_Hop", numbers),
                 ("id", strings(&[None, None])),
                 ("Network", Arc::clone(&bytes) as ArrayRef),
             ]);
@@ -212,6 +270,29 @@ mod tests {
             let values: Vec<_> = tables.next_hops.iter().map(|(_, info)| info.to_string()).collect();
             assert_eq!(values, ["7", "8"]);
         }
+    }
+
+    #[test]
+    fn several_columns_are_fields_of_their_types() {
+        let file = file(vec![
+            ("country", strings(&[Some("BE"), None])),
+            ("start", strings(&[Some("192.0.2.0"), Some("2001:db8::")])),
+            ("end", strings(&[Some("192.0.2.2"), Some("2001:db8::f")])),
+            ("code", strings(&[Some("1"), Some("2")])),
+            ("share", Arc::new(Float64Array::from(vec![1.0, f64::NAN]))),
+        ]);
+        let loaded = parse(&file, &ReadOptions::default()).unwrap();
+        assert_eq!(
+            super::super::super::testing::routes(&loaded),
+            [
+                r#"192.0.2.0/31 {"country":"BE","code":"1","share":1.0}"#,
+                r#"192.0.2.2/32 {"country":"BE","code":"1","share":1.0}"#,
+                r#"2001:db8::/124 {"country":null,"code":"2","share":null}"#,
+            ]
+        );
+        let wanted = Columns { values: vec!["code".into()], ..Default::default() };
+        let loaded = parse(&file, &ReadOptions { columns: wanted, ..Default::default() }).unwrap();
+        assert_eq!(loaded.tables.next_hops.iter().map(|(_, info)| info.to_string()).collect::<Vec<_>>(), ["1", "2"]);
     }
 
     #[test]
@@ -228,7 +309,7 @@ mod tests {
         );
         assert_eq!(
             error(vec![("prefix", values()), ("worth", values())]),
-            "memory, byte 0: expected the columns prefix and value, found \"prefix, worth\""
+            "memory, row 1: \"a\" is not a prefix (expected address/length)"
         );
         let floats = Arc::new(Float64Array::from(vec![1.0, 2.0]));
         assert_eq!(

@@ -10,9 +10,18 @@ mod disabled;
 mod enabled;
 
 #[cfg(not(feature = "parquet"))]
-pub(super) use disabled::{read, write};
+use disabled::{read, write};
 #[cfg(feature = "parquet")]
-pub(super) use enabled::{read, write};
+use enabled::{read, write};
+
+use super::layouts::{Layout, Looks, Reader, Writer};
+
+pub(super) const LAYOUT: Layout = Layout {
+    looks: Looks::Begins(|head| head.starts_with(MAGIC)),
+    reader: Reader::Held(read),
+    writer: Some(Writer::Whole(write)),
+    endings: &["parquet", "pq"],
+};
 
 /// The bytes that a file begins and ends with.
-pub(super) const MAGIC: &[u8] = b"PAR1";
+const MAGIC: &[u8] = b"PAR1";

@@ -1,0 +1,134 @@
+//! Values of several fields: a route's value is then one JSON object, or a list, on one line.
+//!
+//! Such a value is a label like any other: every format writes it, snapshots keep it, and it is
+//! read back. Readers of columns number rows by the texts of their fields, which a separator joins.
+//! When all rows are read, each column is given the type that all of its texts have ([`typed`]).
+
+use fibula::{NextHopInfo, NextHops};
+use std::fmt::Write;
+
+/// What joins the texts of a row: a control character, which no text has.
+pub(super) const SEPARATOR: char = '\u{1F}';
+
+/// A column of values.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Column {
+    pub(super) name: String,
+    /// Whether it is text whatever its values look like.
+    pub(super) is_text: bool,
+}
+
+impl Column {
+    /// Columns of codes that may look like numbers are text.
+    pub(super) fn new(name: &str) -> Self {
+        const TEXT: [&str; 5] = ["postal_code", "postcode", "zip_code", "zip", "postal"];
+        Self { name: name.to_owned(), is_text: TEXT.contains(&name.to_lowercase().as_str()) }
+    }
+}
+
+/// The type of a column, the narrowest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Type {
+    Bool,
+    Number,
+    Text,
+}
+
+impl Type {
+    /// Returns the type of a text. A number is one that is written back with the same digits.
+    fn of(text: &str) -> Self {
+        match text {
+            "true" | "false" => Self::Bool,
+            _ if is_number(text) => Self::Number,
+            _ => Self::Text,
+        }
+    }
+}
+
+/// Returns whether a text is a number of JSON that fits 64 bits, if it is an integer.
+fn is_number(text: &str) -> bool {
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    digits.starts_with(|c: char| c.is_ascii_digit())
+        && serde_json::from_str::<serde_json::Number>(text)
+            .is_ok_and(|number| text.contains(['.', 'e', 'E']) || number.is_i64() || number.is_u64())
+}
+
+/// Returns next hops whose labels are joined texts as JSON objects, in the same order.
+pub(super) fn typed(next_hops: &NextHops, columns: &[Column]) -> NextHops {
+    let mut types: Vec<Option<Type>> = columns.iter().map(|c| c.is_text.then_some(Type::Text)).collect();
+    for (_, info) in next_hops.iter() {
+        let NextHopInfo::Label(label) = info else { continue };
+        for (known, text) in types.iter_mut().zip(label.split(SEPARATOR)).filter(|(_, text)| !text.is_empty()) {
+            let found = Type::of(text);
+            // A column of numbers and of truth values is one of texts.
+            *known = Some(match *known {
+                None => found,
+                Some(known) if known == found => known,
+                Some(_) => Type::Text,
+            });
+        }
+    }
+    let mut all = NextHops::new();
+    for (_, info) in next_hops.iter() {
+        let value = match info {
+            NextHopInfo::Label(label) => {
+                let texts = label.split(SEPARATOR).zip(&types);
+                let raw = texts.map(|(text, kind)| match kind {
+                    _ if text.is_empty() => "null".to_owned(),
+                    Some(Type::Bool | Type::Number) => text.to_owned(),
+                    _ => quoted(text),
+                });
+                let names = columns.iter().map(|column| column.name.as_str());
+                NextHopInfo::Label(object(names.zip(raw)).into())
+            }
+            other => other.clone(),
+        };
+        // Other texts are another object, so that each keeps its number.
+        let _ = all.intern(value);
+    }
+    all
+}
+
+/// Returns a text in the quotes of JSON, without what begins a comment of the text format.
+pub(super) fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string().replace('#', "\\u0023")
+}
+
+/// Returns an object of fields whose values are JSON.
+pub(super) fn object<'n>(fields: impl IntoIterator<Item = (&'n str, String)>) -> String {
+    let mut text = String::from("{");
+    for (name, value) in fields {
+        let comma = if text.len() == 1 { "" } else { "," };
+        let _ = write!(text, "{comma}{}:{value}", quoted(name));
+    }
+    text + "}"
+}
+
+/// Returns a list of values that are JSON.
+pub(super) fn list(values: &[impl AsRef<str>]) -> String {
+    let values: Vec<&str> = values.iter().map(AsRef::as_ref).collect();
+    format!("[{}]", values.join(","))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_column_has_the_type_of_all_its_texts() {
+        let mut rows = NextHops::new();
+        for row in ["1\u{1F}1.50\u{1F}\u{1F}true\u{1F}07\u{1F}9223372036854775808", "2\u{1F}-2e3\u{1F}x #y\u{1F}1\u{1F}8\u{1F}1"] {
+            rows.intern(NextHopInfo::Label(row.into())).unwrap();
+        }
+        let columns = ["a", "b", "c", "d", "e", "postal_code"].map(Column::new);
+        let all: Vec<String> = typed(&rows, &columns).iter().map(|(_, info)| info.to_string()).collect();
+        assert_eq!(
+            all,
+            [
+                r#"{"a":1,"b":1.50,"c":null,"d":"true","e":"07","postal_code":"9223372036854775808"}"#,
+                r#"{"a":2,"b":-2e3,"c":"x \u0023y","d":"1","e":"8","postal_code":"1"}"#,
+            ]
+        );
+        assert!(!is_number("18446744073709551616") && !is_number("1.") && !is_number("+1") && !is_number("-x"));
+    }
+}

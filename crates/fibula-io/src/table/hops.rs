@@ -1,0 +1,92 @@
+//! The next hops of a route, of which a value names the first or all.
+
+use super::Value;
+use super::fields::{list, object, quoted};
+use fibula::NextHopInfo;
+use std::net::IpAddr;
+
+/// One of the next hops of a route.
+#[derive(Clone, Debug)]
+pub(super) struct Hop {
+    pub(super) info: NextHopInfo,
+    pub(super) weight: Option<u32>,
+}
+
+/// Why a next hop that cannot be reached is left out.
+pub(super) const DEAD: &str = "dead next hop";
+
+impl Hop {
+    /// A type of route that does not forward, such as `blackhole`.
+    pub(super) fn nowhere(kind: &str) -> Self {
+        Self { info: NextHopInfo::Label(kind.into()), weight: None }
+    }
+
+    /// A router or an interface; `None` if neither is known.
+    pub(super) fn through(address: Option<IpAddr>, interface: Option<&str>, weight: Option<u32>) -> Option<Self> {
+        let interface = interface.filter(|name| !name.is_empty());
+        let clean = |name: &str| name.chars().map(|c| if c.is_control() { '?' } else { c }).collect::<String>();
+        let info = NextHopInfo::Gateway { address, interface: interface.map(|name| clean(name).into()) };
+        (address.is_some() || interface.is_some()).then_some(Self { info, weight })
+    }
+
+    fn json(&self) -> String {
+        let (via, dev, kind) = match &self.info {
+            NextHopInfo::Gateway { address, interface } => (*address, interface.as_deref(), None),
+            other => (None, None, Some(other.to_string())),
+        };
+        let fields = [
+            ("via", via.map(|address| quoted(&address.to_string()))),
+            ("dev", dev.map(quoted)),
+            ("type", kind.map(|kind| quoted(&kind))),
+            ("weight", self.weight.map(|weight| weight.to_string())),
+        ];
+        object(fields.into_iter().filter_map(|(name, value)| Some((name, value?))))
+    }
+}
+
+/// The value that a route has, and the number of next hops that it does not name.
+#[derive(Clone, Debug)]
+pub(super) struct Offer {
+    pub(super) value: NextHopInfo,
+    pub(super) further: usize,
+}
+
+impl From<NextHopInfo> for Offer {
+    fn from(value: NextHopInfo) -> Self {
+        Self { value, further: 0 }
+    }
+}
+
+/// Returns the value of a route with these next hops; `None` if it has none.
+pub(super) fn offer(hops: &[Hop], wanted: Value) -> Option<Offer> {
+    let first = hops.first()?;
+    Some(match wanted {
+        Value::NextHops => {
+            NextHopInfo::Label(list(&hops.iter().map(Hop::json).collect::<Vec<_>>()).into()).into()
+        }
+        _ => Offer { value: first.info.clone(), further: hops.len() - 1 },
+    })
+}
+
+/// Returns the value of a route of MRT that names all of its next hops, which are one at most.
+pub(crate) fn all_next_hops(address: Option<IpAddr>) -> NextHopInfo {
+    let hops: Vec<Hop> = Hop::through(address, None, None).into_iter().collect();
+    offer(&hops, Value::NextHops).map_or_else(|| NextHopInfo::Label("-".into()), |offer| offer.value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_names_the_first_or_all() {
+        let via = |last: u8, dev, weight| Hop::through(Some([192, 0, 2, last].into()), dev, weight).unwrap();
+        let hops = [via(1, Some("eth0"), Some(2)), via(2, None, None), Hop::nowhere("blackhole")];
+        let first = offer(&hops, Value::NextHop).unwrap();
+        assert_eq!((first.value.to_string().as_str(), first.further), ("192.0.2.1 dev eth0", 2));
+        let all = offer(&hops, Value::NextHops).unwrap();
+        let text = r#"[{"via":"192.0.2.1","dev":"eth0","weight":2},{"via":"192.0.2.2"},{"type":"blackhole"}]"#;
+        assert_eq!((all.value.to_string().as_str(), all.further), (text, 0));
+        assert!(offer(&[], Value::NextHop).is_none());
+    }
+}

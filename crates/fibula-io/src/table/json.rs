@@ -1,0 +1,112 @@
+//! What the formats of JSON share.
+
+use super::builder::{Builder, Trouble};
+use crate::{Damage, Place};
+use serde::Deserialize;
+use serde_json::Value;
+
+/// Reads the first value of a text that may end within it. Nulls and empty values stand for what
+/// is missing. Null if it is no JSON.
+pub(super) fn beginning(text: &[u8]) -> Value {
+    let text = String::from_utf8_lossy(text);
+    // A value may end where a comma or a closing bracket follows. The last such place, and the
+    // brackets that are open there.
+    let (mut open, mut cut) = (Vec::new(), (0, Vec::new()));
+    let (mut in_string, mut escaped) = (false, false);
+    for (at, byte) in text.bytes().enumerate() {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if in_string => escaped = true,
+            b'"' => in_string = !in_string,
+            _ if in_string => {}
+            b'{' | b'[' => {
+                open.push(if byte == b'{' { b'}' } else { b']' });
+                cut = (at + 1, open.clone());
+            }
+            b'}' | b']' => {
+                open.pop();
+                cut = (at + 1, open.clone());
+                if open.is_empty() {
+                    break;
+                }
+            }
+            b',' => cut = (at, open.clone()),
+            _ => {}
+        }
+    }
+    let closing = cut.1.iter().rev().map(|&byte| byte as char);
+    serde_json::from_str(&text[..cut.0].chars().chain(closing).collect::<String>()).unwrap_or(Value::Null)
+}
+
+/// Returns what a value is, for errors.
+pub(super) fn shape(value: &Value) -> String {
+    const SHOWN: usize = 6;
+    match value {
+        Value::Object(fields) if fields.is_empty() => "an empty object".to_owned(),
+        Value::Object(fields) => {
+            let names: Vec<String> = fields.keys().take(SHOWN).map(|key| key.escape_debug().to_string()).collect();
+            format!("an object with {}", names.join(", "))
+        }
+        Value::Array(values) => match values.first() {
+            Some(first) => format!("a list, first {}", shape(first)),
+            None => "an empty list".to_owned(),
+        },
+        Value::Null => "it is damaged".to_owned(),
+        _ => "plain values".to_owned(),
+    }
+}
+
+/// Returns the first element of an array.
+pub(super) fn first(value: &Value) -> &Value {
+    value.get(0).unwrap_or(&Value::Null)
+}
+
+/// Reads a document as a whole and hands it on. `what` names the layout in the error of a document
+/// of another one.
+pub(super) fn document<'t, T: Deserialize<'t>>(
+    text: &'t [u8],
+    what: &str,
+    builder: &mut Builder,
+    read: impl FnOnce(T, &mut Builder) -> Result<(), Damage>,
+) -> Result<(), Damage> {
+    match serde_json::from_slice(text) {
+        Ok(document) => read(document, builder),
+        Err(error) => {
+            let what = format!("expected the JSON of {what}: {error}");
+            builder.damaged(Damage::line(error.line() as u64, what))
+        }
+    }
+}
+
+/// Reads each of some elements. Errors name the element, since its line is not known.
+pub(super) fn each<T>(
+    elements: impl IntoIterator<Item = T>,
+    builder: &mut Builder,
+    mut read: impl FnMut(Place, T, &mut Builder) -> Result<(), Trouble>,
+) -> Result<(), Damage> {
+    for (element, place) in elements.into_iter().zip((1..).map(Place::Row)) {
+        let result = read(place, element, builder);
+        builder.settled(place, result)?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_that_is_cut_off_keeps_its_beginning() {
+        let whole = br#"{"a":[{"b":"x,]\"","c":[1,2]},{"d":{}}],"e":true}"#;
+        assert_eq!(beginning(whole), serde_json::from_slice::<Value>(whole).unwrap());
+        for end in 0..whole.len() {
+            let value = beginning(&whole[..end]);
+            assert_eq!(value.is_null(), end == 0, "{end}");
+            if end > 30 {
+                assert_eq!(value["a"][0]["b"], "x,]\"", "{end}");
+            }
+        }
+        assert_eq!(beginning(b"{\"a\":1}\n{\"b\":2}")["a"], 1);
+        assert_eq!(beginning(b"{x}"), Value::Null);
+    }
+}
