@@ -81,7 +81,11 @@ impl Report {
     }
 
     /// Adds what a part counted, and with `strict` refuses it.
-    pub(crate) fn merge(&mut self, notes: impl IntoIterator<Item = Note>, strict: bool) -> Result<(), Damage> {
+    pub(crate) fn merge(
+        &mut self,
+        notes: impl IntoIterator<Item = Note>,
+        strict: bool,
+    ) -> Result<(), Damage> {
         for note in notes {
             if strict {
                 let refused = match note.kind {

@@ -6,6 +6,7 @@
 
 use crate::address::{leading_ipv4, parse};
 use fibula::{IpPrefix, Prefix};
+use std::net::IpAddr;
 use std::num::NonZero;
 
 /// Reads `address/length`, or a bare address as a host prefix. Never panics.
@@ -15,6 +16,16 @@ pub(crate) fn prefix(text: &[u8], mask_host_bits: bool) -> Result<IpPrefix, Stri
         Some(prefix) => Ok(IpPrefix::V4(prefix)),
         None => any_prefix(text, mask_host_bits),
     }
+}
+
+/// Returns the prefix of an address and a length.
+pub(crate) fn prefix_of(
+    address: impl Into<IpAddr>,
+    len: u8,
+    mask_host_bits: bool,
+) -> Result<IpPrefix, String> {
+    let of = if mask_host_bits { IpPrefix::masked } else { IpPrefix::new };
+    of(address.into(), len).map_err(|error| error.to_string())
 }
 
 fn any_prefix(text: &[u8], mask_host_bits: bool) -> Result<IpPrefix, String> {

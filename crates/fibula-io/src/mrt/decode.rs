@@ -86,7 +86,6 @@ impl Found<'_> {
         self.push(peer, What::Announce { prefix, path_id, path, dumped });
         Ok(())
     }
-
 }
 
 fn read_prefix(prefix: &NetworkPrefix) -> Result<IpPrefix, String> {
@@ -112,7 +111,8 @@ pub(super) fn lists(record: &Record) -> Option<(Peer, bool, Lists)> {
     let as_bytes = if has_long_numbers(record.subtype) { 4 } else { 2 };
     let addresses = 2 * as_bytes + 4;
     let bytes = address_bytes(body.get(addresses - 2..addresses)?).ok()?;
-    let peer = Peer { address: address(body.get(addresses..addresses + bytes)?).ok()?, asn: number(0, as_bytes)? };
+    let peer =
+        Peer { address: address(body.get(addresses..addresses + bytes)?).ok()?, asn: number(0, as_bytes)? };
     let message = addresses + 2 * bytes;
     let length = usize::try_from(number(message + 16, 2)?).ok()?;
     if *body.get(message + 18)? != 2 || length < HEADER {
@@ -387,7 +387,9 @@ fn bgp_message(
 /// Reads the unicast and multicast parts of MP_REACH_NLRI.
 fn multiprotocol(attributes: &Attributes) -> impl Iterator<Item = &Nlri> {
     attributes.iter().filter_map(|attribute| match attribute {
-        AttributeValue::MpReachNlri(nlri) if matches!(nlri.safi, Safi::Unicast | Safi::Multicast) => Some(nlri),
+        AttributeValue::MpReachNlri(nlri) if matches!(nlri.safi, Safi::Unicast | Safi::Multicast) => {
+            Some(nlri)
+        }
         _ => None,
     })
 }

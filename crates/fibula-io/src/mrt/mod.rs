@@ -142,7 +142,8 @@ impl<R: Read> Events<R> {
     /// As [`Events::new`], and says whether prefixes have path identifiers where the records do
     /// not.
     pub fn with(input: R, add_path: AddPath) -> Self {
-        let (frames, sessions, report) = (frame::Frames::new(input), nlri::Sessions::default(), Report::default());
+        let (frames, sessions, report) =
+            (frame::Frames::new(input), nlri::Sessions::default(), Report::default());
         Self { frames, peers: None, add_path, sessions, report, ready: VecDeque::new() }
     }
 
@@ -187,7 +188,9 @@ impl<R: Read> Events<R> {
                     self.report.note(Kind::LeftOut, decode::OTHER_FAMILY, place);
                 }
                 if self.sessions.decide(peer, is_marked, self.add_path, &mut lists.all) {
-                    let what = format!("path identifiers of peer {peer}, whose records do not say that they have some");
+                    let what = format!(
+                        "path identifiers of peer {peer}, whose records do not say that they have some"
+                    );
                     self.report.note(Kind::Guessed, what, place);
                 }
                 (peer, is_marked, lists)
@@ -200,8 +203,7 @@ impl<R: Read> Events<R> {
 }
 
 /// A record, the peers that it may name, and the lists of a message with its peer and mark.
-type Framed =
-    Result<(frame::Record, Option<Arc<decode::Peers>>, Option<(Peer, bool, nlri::Lists)>), Damage>;
+type Framed = Result<(frame::Record, Option<Arc<decode::Peers>>, Option<(Peer, bool, nlri::Lists)>), Damage>;
 
 /// Decodes records on all cores. Their events stay in order.
 fn decode_batch(batch: Vec<Framed>, bytes: usize) -> VecDeque<Result<Event, Damage>> {

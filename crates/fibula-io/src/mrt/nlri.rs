@@ -66,9 +66,8 @@ impl Lists {
     /// Reads the lists of an UPDATE without its header; `None` if a length leads past its end.
     pub(super) fn of(update: &Bytes) -> Option<Self> {
         let mut lists = Self::default();
-        let at = |offset: usize| {
-            Some(usize::from(u16::from_be_bytes(*update.get(offset..)?.first_chunk::<2>()?)))
-        };
+        let at =
+            |offset: usize| Some(usize::from(u16::from_be_bytes(*update.get(offset..)?.first_chunk::<2>()?)));
         let withdrawn_end = 2 + at(0)?;
         let attributes = withdrawn_end + 2;
         let end = attributes + at(withdrawn_end)?;
@@ -77,7 +76,11 @@ impl Lists {
         let mut offset = attributes;
         while let Some(&[flags, code]) = update[offset..end].first_chunk::<2>() {
             let is_long = flags & 0x10 != 0;
-            let (length, from) = if is_long { (at(offset + 2)?, offset + 4) } else { (usize::from(*update.get(offset + 2)?), offset + 3) };
+            let (length, from) = if is_long {
+                (at(offset + 2)?, offset + 4)
+            } else {
+                (usize::from(*update.get(offset + 2)?), offset + 3)
+            };
             if from + length > end {
                 break; // what decodes the attributes says so
             }
@@ -181,13 +184,15 @@ fn entry(rest: &mut &[u8], is_ipv4: bool, add_path: bool) -> Result<Entry, &'sta
     if length > bits {
         return Err("a prefix length is past the bits of the family");
     }
-    let (octets, after) = after.split_at_checked(usize::from(length).div_ceil(8)).ok_or("a prefix is cut off")?;
+    let (octets, after) =
+        after.split_at_checked(usize::from(length).div_ceil(8)).ok_or("a prefix is cut off")?;
     *rest = after;
     let mut address = [0; 16];
     address[..octets.len()].copy_from_slice(octets);
     let [a, b, c, d, ..] = address;
     let address = if is_ipv4 { IpAddr::from([a, b, c, d]) } else { IpAddr::from(address) };
-    let prefix = IpPrefix::masked(address, length).map_err(|_| "a prefix length is past the bits of the family")?;
+    let prefix =
+        IpPrefix::masked(address, length).map_err(|_| "a prefix length is past the bits of the family")?;
     Ok(Entry { prefix, path_id, has_host_bits: IpPrefix::new(address, length).is_err() })
 }
 

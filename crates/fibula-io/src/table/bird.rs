@@ -157,7 +157,7 @@ impl Reading<'_> {
         let is_wanted = self.is_wanted(self.now);
         let table = &mut self.tables[self.now];
         match offer {
-            Some(offer) => table.best.offer(route.line, route.prefix, !route.primary, offer),
+            Some(offer) => table.best.offer(Place::Line(route.line), route.prefix, !route.primary, offer),
             // Routes that did not come by BGP have no AS.
             None if self.options.value == Value::OriginAs => {
                 builder.left_out(Place::Line(route.line), "route without an origin AS")?;
@@ -351,7 +351,9 @@ mod tests {
         assert_eq!(error, "memory, line 9: \"65000:1\" is not an ipv6 prefix (expected address/length)");
         let error = of(&[&table("red", 2), vpn].concat(), None).unwrap_err();
         assert_eq!(error, "memory, line 1: no table master, name one of red, vpn4 by --routing-table");
-        assert!(of(&text, Some("blue")).unwrap_err().ends_with("no table blue (there are master4, red, vpn4)"));
+        assert!(
+            of(&text, Some("blue")).unwrap_err().ends_with("no table blue (there are master4, red, vpn4)")
+        );
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! [`Builder`]: where a reader puts the routes it finds.
 
+use super::columns::LISTED;
 use super::fields::{self, Column};
 use super::hops::Offer;
 use super::{ReadOptions, Tables};
@@ -83,12 +84,7 @@ impl Builder {
     }
 
     /// Adds a route to a next hop.
-    pub(super) fn route(
-        &mut self,
-        place: Place,
-        prefix: IpPrefix,
-        value: NextHopInfo,
-    ) -> Result<(), Damage> {
+    pub(super) fn route(&mut self, place: Place, prefix: IpPrefix, value: NextHopInfo) -> Result<(), Damage> {
         let next_hop = self.intern(place, value)?;
         self.push(prefix, next_hop);
         Ok(())
@@ -147,8 +143,8 @@ impl Builder {
 #[derive(Debug)]
 pub(super) struct Best<R> {
     routes: HashMap<IpPrefix, (R, Offer)>,
-    /// The prefixes as they came first, and their lines.
-    order: Vec<(u64, IpPrefix)>,
+    /// The prefixes as they came first, and their places.
+    order: Vec<(Place, IpPrefix)>,
 }
 
 impl<R: PartialOrd> Best<R> {
@@ -156,24 +152,24 @@ impl<R: PartialOrd> Best<R> {
         Self { routes: HashMap::new(), order: Vec::new() }
     }
 
-    /// Takes a route of a line if its rank is lower than those of the prefix's routes before it.
-    pub(super) fn offer(&mut self, line: u64, prefix: IpPrefix, rank: R, value: impl Into<Offer>) {
+    /// Takes a route of a place if its rank is lower than those of the prefix's routes before it.
+    pub(super) fn offer(&mut self, place: Place, prefix: IpPrefix, rank: R, value: impl Into<Offer>) {
         let value = value.into();
         match self.routes.get_mut(&prefix) {
             Some((best, _)) if *best <= rank => {}
             Some(best) => *best = (rank, value),
             None => {
                 self.routes.insert(prefix, (rank, value));
-                self.order.push((line, prefix));
+                self.order.push((place, prefix));
             }
         }
     }
 
     /// Adds the best routes to the tables.
     pub(super) fn finish(mut self, builder: &mut Builder) -> Result<(), Damage> {
-        for (line, prefix) in self.order {
+        for (place, prefix) in self.order {
             if let Some((_, offer)) = self.routes.remove(&prefix) {
-                builder.offer(Place::Line(line), prefix, offer)?;
+                builder.offer(place, prefix, offer)?;
             }
         }
         Ok(())
@@ -200,13 +196,17 @@ impl Lists {
         }
     }
 
-    /// Adds the prefixes to the tables. A single value stays itself where `single` says so, and is
-    /// a list of one otherwise.
+    /// Adds the prefixes to the tables. A single value stays itself where `single` says so, without
+    /// its quotes, and is a list of one otherwise. An object without fields has no value.
     pub(super) fn finish(mut self, builder: &mut Builder, single: bool) -> Result<(), Damage> {
         for prefix in self.order {
             let Some((place, values)) = self.values.remove(&prefix) else { continue };
             let value = match &values[..] {
-                [one] if single => NextHopInfo::parse(one),
+                [one] if one == "{}" => NextHopInfo::Label(LISTED.into()),
+                [one] if single => match serde_json::from_str::<String>(one) {
+                    Ok(text) => NextHopInfo::Label(text.into()),
+                    Err(_) => NextHopInfo::parse(one),
+                },
                 _ => NextHopInfo::Label(fields::list(&values).into()),
             };
             builder.route(place, prefix, value)?;

@@ -39,13 +39,31 @@ impl Columns {
 
 /// The names of the column of prefixes.
 const PREFIX_NAMES: [&str; 12] = [
-    "prefix", "network", "cidr", "subnet", "route", "ip prefix", "ip_prefix", "ip_range", "netblock", "net", "nlri",
+    "prefix",
+    "network",
+    "cidr",
+    "subnet",
+    "route",
+    "ip prefix",
+    "ip_prefix",
+    "ip_range",
+    "netblock",
+    "net",
+    "nlri",
     "dst",
 ];
 
 /// The names of the columns of the first and of the last address, in the same order.
 const START_NAMES: [&str; 9] = [
-    "start", "start_ip", "ip_start", "first", "first_ip", "ip_from", "range_start", "ip_range_start", "start_address",
+    "start",
+    "start_ip",
+    "ip_start",
+    "first",
+    "first_ip",
+    "ip_from",
+    "range_start",
+    "ip_range_start",
+    "start_address",
 ];
 const END_NAMES: [&str; 9] =
     ["end", "end_ip", "ip_end", "last", "last_ip", "ip_to", "range_end", "ip_range_end", "end_address"];
@@ -102,9 +120,12 @@ pub(super) fn choose(names: Vec<String>, wanted: &Columns) -> Result<Chosen, Str
     let find = |known: &[&str]| known.iter().find_map(|known| lower.iter().position(|name| name == known));
     let named = |name: &String| {
         let exact = names.iter().position(|known| known == name);
-        let number = || name.parse().ok().filter(|number| (1..=names.len()).contains(number)).map(|n: usize| n - 1);
+        let number =
+            || name.parse().ok().filter(|number| (1..=names.len()).contains(number)).map(|n: usize| n - 1);
         let found = exact.or_else(|| lower.iter().position(|known| *known == name.to_lowercase()));
-        found.or_else(number).ok_or_else(|| format!("no column {name:?}, expected one of {}", names.join(", ")))
+        found
+            .or_else(number)
+            .ok_or_else(|| format!("no column {name:?}, expected one of {}", names.join(", ")))
     };
     let known_range = || {
         let starts = START_NAMES.iter().zip(&END_NAMES);
@@ -138,9 +159,10 @@ pub(super) fn choose(names: Vec<String>, wanted: &Columns) -> Result<Chosen, Str
 
 impl Chosen {
     /// Columns without a header: the addresses, then values with these names.
-    pub(super) fn of(delimiter: u8, net: Net, names: &[&str]) -> Self {
+    pub(super) fn of(delimiter: u8, net: Net, names: &[impl AsRef<str>]) -> Self {
         let first = if net == Net::Prefix(0) { 1 } else { 2 };
-        let all = ["start", "end"][..first].iter().chain(names).map(|&name| name.to_owned()).collect();
+        let names_of = names.iter().map(AsRef::as_ref);
+        let all = ["start", "end"].into_iter().take(first).chain(names_of).map(str::to_owned).collect();
         let values = (first..first + names.len()).collect();
         Self { delimiter, net, values, names: all, is_ragged: false, left_out: Vec::new() }
     }
@@ -202,7 +224,9 @@ impl Chosen {
 }
 
 /// Returns the texts of fields as one.
-pub(super) fn joined<'f, 't: 'f>(fields: impl IntoIterator<Item = &'f Cow<'t, [u8]>>) -> Result<Vec<u8>, String> {
+pub(super) fn joined<'f, 't: 'f>(
+    fields: impl IntoIterator<Item = &'f Cow<'t, [u8]>>,
+) -> Result<Vec<u8>, String> {
     let mut joined = Vec::new();
     for (at, field) in fields.into_iter().enumerate() {
         let text = field.trim_ascii();

@@ -58,7 +58,8 @@ pub(super) fn typed(next_hops: &NextHops, columns: &[Column]) -> NextHops {
     let mut types: Vec<Option<Type>> = columns.iter().map(|c| c.is_text.then_some(Type::Text)).collect();
     for (_, info) in next_hops.iter() {
         let NextHopInfo::Label(label) = info else { continue };
-        for (known, text) in types.iter_mut().zip(label.split(SEPARATOR)).filter(|(_, text)| !text.is_empty()) {
+        for (known, text) in types.iter_mut().zip(label.split(SEPARATOR)).filter(|(_, text)| !text.is_empty())
+        {
             let found = Type::of(text);
             // A column of numbers and of truth values is one of texts.
             *known = Some(match *known {
@@ -117,7 +118,10 @@ mod tests {
     #[test]
     fn a_column_has_the_type_of_all_its_texts() {
         let mut rows = NextHops::new();
-        for row in ["1\u{1F}1.50\u{1F}\u{1F}true\u{1F}07\u{1F}9223372036854775808", "2\u{1F}-2e3\u{1F}x #y\u{1F}1\u{1F}8\u{1F}1"] {
+        for row in [
+            "1\u{1F}1.50\u{1F}\u{1F}true\u{1F}07\u{1F}9223372036854775808",
+            "2\u{1F}-2e3\u{1F}x #y\u{1F}1\u{1F}8\u{1F}1",
+        ] {
             rows.intern(NextHopInfo::Label(row.into())).unwrap();
         }
         let columns = ["a", "b", "c", "d", "e", "postal_code"].map(Column::new);
@@ -129,6 +133,8 @@ mod tests {
                 r#"{"a":2,"b":-2e3,"c":"x \u0023y","d":"1","e":"8","postal_code":"1"}"#,
             ]
         );
-        assert!(!is_number("18446744073709551616") && !is_number("1.") && !is_number("+1") && !is_number("-x"));
+        assert!(
+            !is_number("18446744073709551616") && !is_number("1.") && !is_number("+1") && !is_number("-x")
+        );
     }
 }

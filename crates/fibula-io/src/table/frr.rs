@@ -128,7 +128,8 @@ fn chosen(
                 (None, Ok(())) => {}
             }
         } else {
-            let count = serde_json::from_str::<serde_json::Map<String, Value>>(content).map_or(0, |map| map.len());
+            let count =
+                serde_json::from_str::<serde_json::Map<String, Value>>(content).map_or(0, |map| map.len());
             let (kind, what) = (Kind::LeftOut, format!("route of VRF {name}").into());
             let note = Note { kind, what, count: count as u64, first: Place::Line(1) };
             builder.notes((count > 0).then_some(note))?;
@@ -193,8 +194,11 @@ impl Reader<'_, '_> {
         let mut all: Vec<RouteEntry<'_>> =
             serde_json::from_str(routes).map_err(|error| format!("the routes of {prefix}: {error}"))?;
         if let Some(wanted) = self.options.vrf.as_deref().filter(|_| self.vrf.is_none()) {
-            let is_other = |route: &RouteEntry<'_>| route.vrf_name.as_deref().is_some_and(|name| name != wanted);
-            if let Some(name) = all.iter().find(|route| is_other(route)).and_then(|route| route.vrf_name.clone()) {
+            let is_other =
+                |route: &RouteEntry<'_>| route.vrf_name.as_deref().is_some_and(|name| name != wanted);
+            if let Some(name) =
+                all.iter().find(|route| is_other(route)).and_then(|route| route.vrf_name.clone())
+            {
                 all.retain(|route| !is_other(route));
                 self.builder.left_out(place, format!("route of VRF {name}"))?;
             }

@@ -22,9 +22,14 @@ impl Hop {
     }
 
     /// A router or an interface; `None` if neither is known.
-    pub(super) fn through(address: Option<IpAddr>, interface: Option<&str>, weight: Option<u32>) -> Option<Self> {
+    pub(super) fn through(
+        address: Option<IpAddr>,
+        interface: Option<&str>,
+        weight: Option<u32>,
+    ) -> Option<Self> {
         let interface = interface.filter(|name| !name.is_empty());
-        let clean = |name: &str| name.chars().map(|c| if c.is_control() { '?' } else { c }).collect::<String>();
+        let clean =
+            |name: &str| name.chars().map(|c| if c.is_control() { '?' } else { c }).collect::<String>();
         let info = NextHopInfo::Gateway { address, interface: interface.map(|name| clean(name).into()) };
         (address.is_some() || interface.is_some()).then_some(Self { info, weight })
     }
@@ -85,7 +90,8 @@ mod tests {
         let first = offer(&hops, Value::NextHop).unwrap();
         assert_eq!((first.value.to_string().as_str(), first.further), ("192.0.2.1 dev eth0", 2));
         let all = offer(&hops, Value::NextHops).unwrap();
-        let text = r#"[{"via":"192.0.2.1","dev":"eth0","weight":2},{"via":"192.0.2.2"},{"type":"blackhole"}]"#;
+        let text =
+            r#"[{"via":"192.0.2.1","dev":"eth0","weight":2},{"via":"192.0.2.2"},{"type":"blackhole"}]"#;
         assert_eq!((all.value.to_string().as_str(), all.further), (text, 0));
         assert!(offer(&[], Value::NextHop).is_none());
     }

@@ -42,7 +42,7 @@ const FORWARDING: [&str; 5] = ["unicast", "local", "broadcast", "multicast", "an
 
 /// A route whose hops may still follow on the next lines.
 struct Open {
-    line: u64,
+    place: Place,
     prefix: IpPrefix,
     metric: u32,
     hops: Vec<Hop>,
@@ -50,7 +50,7 @@ struct Open {
 }
 
 /// What is read of a text.
-struct Reading<'o> {
+pub(super) struct Reading<'o> {
     options: &'o ReadOptions,
     /// What `default` without a gateway means.
     default: IpPrefix,
@@ -65,22 +65,22 @@ struct Reading<'o> {
 
 fn read(blocks: &mut Lines<'_>, options: &ReadOptions, builder: &mut Builder) -> Result<(), Damage> {
     let default = default_prefix(blocks.peek());
-    let (best, tables) = (Best::new(), BTreeSet::new());
-    let mut reading = Reading { options, default, best, open: None, skipping: false, tables, any: false };
+    let mut reading = Reading::new(options, default);
     blocks.each_line(|number, line| {
         let result = line.and_then(utf8).map_err(Trouble::Here);
         let result = result.and_then(|line| reading.line(number, line, builder));
         builder.settled(Place::Line(number), result)
     })?;
     reading.close(builder)?;
-    if let Some(table) = options.table.as_ref().filter(|_| !reading.any) {
-        let found: Vec<&str> = reading.tables.iter().map(String::as_str).collect();
-        builder.damaged(Damage::line(1, format!("no route of table {table} (there are {})", found.join(", "))))?;
-    }
-    reading.best.finish(builder)
+    reading.finish(builder)
 }
 
-impl Reading<'_> {
+impl<'o> Reading<'o> {
+    pub(super) fn new(options: &'o ReadOptions, default: IpPrefix) -> Self {
+        let (best, tables) = (Best::new(), BTreeSet::new());
+        Self { options, default, best, open: None, skipping: false, tables, any: false }
+    }
+
     fn line(&mut self, number: u64, line: &str, builder: &mut Builder) -> Result<(), Trouble> {
         let text = line.trim();
         if text.is_empty() || line.starts_with('#') {
@@ -100,21 +100,52 @@ impl Reading<'_> {
         }
         self.close(builder)?;
         self.skipping = true;
-        let place = Place::Line(number);
-        let (prefix, words) = route(line, self.default, self.options.mask_host_bits)?;
+        let (word, words) = route(line)?;
+        let prefix = self.prefix(word, words.family)?;
+        Ok(self.take(Place::Line(number), prefix, words, builder)?)
+    }
+
+    /// Reads a destination, with a gateway of its own family.
+    pub(super) fn prefix(&self, text: &str, gateway: Option<IpAddr>) -> Result<IpPrefix, String> {
+        match (text, gateway) {
+            ("default", Some(IpAddr::V4(_))) => Ok(IpPrefix::V4(Prefix::ALL)),
+            ("default", Some(IpAddr::V6(_))) => Ok(IpPrefix::V6(Prefix::ALL)),
+            ("default", None) => Ok(self.default),
+            _ => scan::prefix(text.as_bytes(), self.options.mask_host_bits),
+        }
+    }
+
+    /// Takes a route whose hops may still follow.
+    pub(super) fn take(
+        &mut self,
+        place: Place,
+        prefix: IpPrefix,
+        words: Words<'_>,
+        builder: &mut Builder,
+    ) -> Result<(), Damage> {
         if !self.wants(words.table) {
             let table = words.table.unwrap_or("main");
             self.tables.insert(table.to_owned());
-            return Ok(builder.left_out(place, format!("route of table {table}"))?);
+            return builder.left_out(place, format!("route of table {table}"));
         }
         self.any = true;
         if words.is_conditional {
-            return Ok(builder.left_out(place, "conditional route")?);
+            return builder.left_out(place, "conditional route");
         }
         self.skipping = false;
         let Words { metric, hops, dead, .. } = words;
-        self.open = Some(Open { line: number, prefix, metric, hops, dead });
+        self.open = Some(Open { place, prefix, metric, hops, dead });
         Ok(())
+    }
+
+    /// Adds the best routes to the tables.
+    pub(super) fn finish(self, builder: &mut Builder) -> Result<(), Damage> {
+        if let Some(table) = self.options.table.as_ref().filter(|_| !self.any) {
+            let found: Vec<&str> = self.tables.iter().map(String::as_str).collect();
+            let what = format!("no route of table {table} (there are {})", found.join(", "));
+            builder.damaged(Damage::line(1, what))?;
+        }
+        self.best.finish(builder)
     }
 
     fn wants(&self, table: Option<&str>) -> bool {
@@ -132,17 +163,17 @@ impl Reading<'_> {
     }
 
     /// Ends the route that is open.
-    fn close(&mut self, builder: &mut Builder) -> Result<(), Damage> {
+    pub(super) fn close(&mut self, builder: &mut Builder) -> Result<(), Damage> {
         let Some(route) = self.open.take() else { return Ok(()) };
         for _ in 0..route.dead {
-            builder.left_out(Place::Line(route.line), hops::DEAD)?;
+            builder.left_out(route.place, hops::DEAD)?;
         }
         match hops::offer(&route.hops, self.options.value) {
-            Some(offer) => self.best.offer(route.line, route.prefix, route.metric, offer),
+            Some(offer) => self.best.offer(route.place, route.prefix, route.metric, offer),
             None if route.dead > 0 => {}
             None => {
                 let what = format!("{} has no hop (expected via, dev, or nexthop lines)", route.prefix);
-                builder.damaged(Damage::line(route.line, what))?;
+                builder.damaged(Damage { place: route.place, what })?;
             }
         }
         Ok(())
@@ -161,42 +192,38 @@ fn default_prefix(text: &[u8]) -> IpPrefix {
     }
 }
 
-/// Reads a route line.
-fn route(text: &str, default: IpPrefix, mask_host_bits: bool) -> Result<(IpPrefix, Words<'_>), String> {
+/// Returns the name of a route type that does not forward.
+pub(super) fn nowhere(kind: &str) -> Option<&'static str> {
+    LABELS.into_iter().find(|&label| label == kind)
+}
+
+/// Reads a route line. Returns its destination too.
+fn route(text: &str) -> Result<(&str, Words<'_>), String> {
     let mut rest = text.split_ascii_whitespace();
     let mut word = rest.next().unwrap_or_default();
     let mut kind = None;
     if LABELS.contains(&word) || FORWARDING.contains(&word) {
-        kind = LABELS.contains(&word).then_some(word);
+        kind = nowhere(word);
         word = rest.next().ok_or_else(|| format!("expected a prefix after {}", quoted(word)))?;
     }
     let mut words = words(text)?;
-    let prefix = if word == "default" {
-        match words.family {
-            Some(IpAddr::V4(_)) => IpPrefix::V4(Prefix::ALL),
-            Some(IpAddr::V6(_)) => IpPrefix::V6(Prefix::ALL),
-            None => default,
-        }
-    } else {
-        scan::prefix(word.as_bytes(), mask_host_bits)?
-    };
     if let Some(kind) = kind {
         (words.hops, words.dead) = (vec![Hop::nowhere(kind)], 0);
     }
-    Ok((prefix, words))
+    Ok((word, words))
 }
 
 /// The fields of a line that matter here.
 #[derive(Default)]
-struct Words<'a> {
-    hops: Vec<Hop>,
+pub(super) struct Words<'a> {
+    pub(super) hops: Vec<Hop>,
     /// The number of dead hops, which are not among the others.
-    dead: usize,
+    pub(super) dead: usize,
     /// A gateway of the route's own family.
-    family: Option<IpAddr>,
-    metric: u32,
-    table: Option<&'a str>,
-    is_conditional: bool,
+    pub(super) family: Option<IpAddr>,
+    pub(super) metric: u32,
+    pub(super) table: Option<&'a str>,
+    pub(super) is_conditional: bool,
 }
 
 /// A hop whose words are being read.
@@ -209,6 +236,15 @@ struct Found<'a> {
 }
 
 impl<'a> Words<'a> {
+    /// Takes what a route holds for: a source (`from`) or a type of service (`tos`).
+    pub(super) fn condition(&mut self, word: &str, value: Option<&str>) {
+        let all: &[&str] = match word {
+            "from" => &["all", "any", "default", "0.0.0.0/0", "::/0"],
+            _ => &["0", "0x0", "0x00", "default"],
+        };
+        self.is_conditional |= value.is_some_and(|value| !all.contains(&value));
+    }
+
     fn end(&mut self, found: &mut Found<'a>) {
         let Found { via, dev, weight, dead } = std::mem::take(found);
         match Hop::through(via, dev, weight) {
@@ -233,7 +269,8 @@ fn words(line: &str) -> Result<Words<'_>, String> {
                 // An IPv4 route may go through an IPv6 gateway; it is then written `via inet6`.
                 let other_family = words.next_if(|w| ["inet", "inet6"].contains(w)).is_some();
                 let address = words.next().unwrap_or_default().parse();
-                let address = address.map_err(|_| format!("expected an address after via in {}", quoted(line)))?;
+                let address =
+                    address.map_err(|_| format!("expected an address after via in {}", quoted(line)))?;
                 hop.via = Some(address);
                 if !other_family {
                     found.family = Some(address);
@@ -247,13 +284,7 @@ fn words(line: &str) -> Result<Words<'_>, String> {
             "weight" => hop.weight = Some(number("weight", words.next())?),
             "table" => found.table = words.next(),
             "dead" => hop.dead = true,
-            "from" => {
-                let all = ["all", "any", "default", "0.0.0.0/0", "::/0"];
-                found.is_conditional |= !words.next().is_some_and(|source| all.contains(&source));
-            }
-            "tos" | "dsfield" => {
-                found.is_conditional |= !words.next().is_some_and(|tos| ["0", "0x0", "0x00", "default"].contains(&tos));
-            }
+            "from" | "tos" | "dsfield" => found.condition(word, words.next()),
             _ => {}
         }
     }

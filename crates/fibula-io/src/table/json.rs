@@ -44,7 +44,8 @@ pub(super) fn shape(value: &Value) -> String {
     match value {
         Value::Object(fields) if fields.is_empty() => "an empty object".to_owned(),
         Value::Object(fields) => {
-            let names: Vec<String> = fields.keys().take(SHOWN).map(|key| key.escape_debug().to_string()).collect();
+            let names: Vec<String> =
+                fields.keys().take(SHOWN).map(|key| key.escape_debug().to_string()).collect();
             format!("an object with {}", names.join(", "))
         }
         Value::Array(values) => match values.first() {

@@ -118,15 +118,21 @@ pub(super) fn recognised(head: &[u8], options: &ReadOptions) -> Result<Format, S
     if options.columns.are_named() {
         return Ok(Format::Csv);
     }
-    let mut first = None;
+    let (mut first, mut is_list) = (None, false);
     for (_, line) in lines(text).take(LINES) {
         if line.trim_ascii().is_empty() || line.starts_with(b"#") {
             continue;
         }
         first.get_or_insert(line);
-        if let Some(format) = of(&|looks| matches!(looks, Looks::Line(is_line) if is_line(line))) {
-            return Ok(format);
+        match of(&|looks| matches!(looks, Looks::Line(is_line) if is_line(line))) {
+            // A prefix alone may also be the first line of a route.
+            Some(Format::List) => is_list = true,
+            Some(format) => return Ok(format),
+            None => {}
         }
+    }
+    if is_list {
+        return Ok(Format::List);
     }
     // A table without routes is a table.
     let Some(line) = first else { return Ok(Format::Text) };

@@ -10,32 +10,48 @@
 //! whole; compressed, they may expand to 64 MiB and 100 times their compressed size. At most
 //! 100,000 damaged places are passed over. An error names the limit and the place.
 
+mod bgp;
+mod bgp_json;
+mod bgpdump;
 mod bird;
 mod builder;
 mod columns;
 mod csv;
+mod delegated;
 mod fields;
 mod frr;
+mod geofeed;
 mod hops;
+mod ip_json;
 mod ip_route;
+mod irr;
 mod json;
+mod junos;
 mod layouts;
+mod list;
 mod mrt;
+mod ndjson;
+mod netstat;
 mod parquet;
 mod pfx2as;
+mod published;
+mod ranges;
 mod rows;
+mod show_bgp;
+mod show_route;
 mod snapshot;
 #[cfg(test)]
 mod testing;
 mod text;
+mod vrps;
 mod write;
 
 pub use crate::beside::write_beside;
 pub use crate::mrt::AddPath;
+pub use columns::Columns;
 pub(crate) use hops::all_next_hops;
 pub(crate) use rows::read_value;
 pub(crate) use text::without_comment;
-pub use columns::Columns;
 pub use write::{write, write_file};
 
 use crate::names::named;
@@ -72,7 +88,7 @@ pub enum Value {
 
 /// Makes [`Format`], and the list of its layouts.
 macro_rules! layouts {
-    ($($(#[$about:meta])* $format:ident = $name:literal in $module:ident,)*) => {
+    ($($(#[$about:meta])* $format:ident = $name:literal in $layout:path,)*) => {
         named! {
             /// A table format. Reading recognises them by content where none is named.
             #[non_exhaustive]
@@ -81,7 +97,7 @@ macro_rules! layouts {
             }
         }
 
-        static LAYOUTS: [&layouts::Layout; Format::ALL.len()] = [$(&$module::LAYOUT,)*];
+        static LAYOUTS: [&layouts::Layout; Format::ALL.len()] = [$(&$layout,)*];
     };
 }
 
@@ -89,24 +105,62 @@ macro_rules! layouts {
 layouts! {
     /// `prefix next-hop-or-AS`, one a line, separated by white space: the project's own. `#`
     /// begins a comment.
-    Text = "text" in text,
+    Text = "text" in text::LAYOUT,
     /// MRT: TABLE_DUMP, TABLE_DUMP_V2, or BGP4MP updates applied to a table.
-    Mrt = "mrt" in mrt,
+    Mrt = "mrt" in mrt::LAYOUT,
     /// CAIDA pfx2as: `address length AS`, tab-separated. Several origins become a list.
-    Pfx2as = "pfx2as" in pfx2as,
+    Pfx2as = "pfx2as" in pfx2as::LAYOUT,
     /// `ip route` and `ip -6 route`: the route of the lowest metric, its first live hop.
-    IpRoute = "ip-route" in ip_route,
+    IpRoute = "ip-route" in ip_route::LAYOUT,
     /// FRR `show ip route json`: the selected route, its first hop in the forwarding table.
-    Frr = "frr" in frr,
+    Frr = "frr" in frr::LAYOUT,
     /// Comma-, tab-, semicolon- or bar-separated with a header line that names the columns.
-    Csv = "csv" in csv,
+    Csv = "csv" in csv::LAYOUT,
     /// BIRD `show route`: the route marked `*`, its first hop.
-    Bird = "bird" in bird,
+    Bird = "bird" in bird::LAYOUT,
     /// A [snapshot](fibula::snapshot) that keeps its routes.
-    Snapshot = "snapshot" in snapshot,
+    Snapshot = "snapshot" in snapshot::LAYOUT,
     /// Parquet with columns named as those of CSV: text, or integers as AS numbers. Read and
     /// written where the feature `parquet` is on.
-    Parquet = "parquet" in parquet,
+    Parquet = "parquet" in parquet::LAYOUT,
+    /// A prefix, an address or a range a line, without a value: netsets, DROP, `ipset save`.
+    List = "list" in list::LAYOUT,
+    /// Ranges `first,last,...` without a header: DB-IP, ip-location-db, iptoasn, IP2Location.
+    Ranges = "ranges" in ranges::LAYOUT,
+    /// Geofeeds (RFC 8805).
+    Geofeed = "geofeed" in geofeed::LAYOUT,
+    /// The statistics files of the regional registries.
+    Delegated = "delegated" in delegated::LAYOUT,
+    /// Route objects of the routing registries.
+    Irr = "irr" in irr::LAYOUT,
+    /// Validated ROA payloads as CSV: a list for each prefix.
+    Vrps = "vrps" in vrps::CSV,
+    /// Validated ROA payloads as JSON.
+    VrpsJson = "vrps-json" in vrps::JSON,
+    /// `bgpdump -m`.
+    Bgpdump = "bgpdump" in bgpdump::LAYOUT,
+    /// `ip -j route`.
+    IpJson = "ip-json" in ip_json::LAYOUT,
+    /// `route -n` and `netstat -rn`.
+    Netstat = "netstat" in netstat::LAYOUT,
+    /// `show ip route` of FRR, Cisco and Arista as text.
+    ShowRoute = "show-route" in show_route::LAYOUT,
+    /// `show ip bgp` of FRR, Cisco and Arista as text.
+    ShowBgp = "show-bgp" in show_bgp::LAYOUT,
+    /// `show route` of Junos.
+    Junos = "junos" in junos::LAYOUT,
+    /// FRR `show bgp json`.
+    FrrBgp = "frr-bgp" in bgp_json::FRR,
+    /// `gobgp global rib -j`.
+    Gobgp = "gobgp" in bgp_json::GOBGP,
+    /// OpenBGPD `bgpctl -j show rib`.
+    Openbgpd = "openbgpd" in bgp_json::OPENBGPD,
+    /// The JSON lists of AWS, Google, Azure, Oracle, GitHub and the like.
+    Published = "published" in published::LAYOUT,
+    /// A JSON object a line, with keys named as the columns of CSV.
+    Ndjson = "ndjson" in ndjson::LINES,
+    /// A list of such objects.
+    JsonRows = "json-rows" in ndjson::LIST,
 }
 
 impl Format {

@@ -9,8 +9,7 @@ use super::layouts::{Layout, Looks, Reader, Writer};
 use super::rows::{self, Row};
 use super::text::without_comment;
 use crate::address::parse;
-use crate::scan::{field, quoted, utf8};
-use fibula::IpPrefix;
+use crate::scan::{self, field, quoted, utf8};
 use std::borrow::Cow;
 
 pub(super) const LAYOUT: Layout = Layout {
@@ -39,8 +38,7 @@ fn row(line: &[u8], mask_host_bits: bool) -> Result<Row<'_>, String> {
     let address = parse(address).ok_or_else(expected)?;
     let bits = if address.is_ipv4() { 32 } else { 128 };
     let prefix = if let Ok(len) = utf8(len)?.parse() {
-        let of = if mask_host_bits { IpPrefix::masked } else { IpPrefix::new };
-        of(address, len).map_err(|e| e.to_string())?
+        scan::prefix_of(address, len, mask_host_bits)?
     } else {
         let len = String::from_utf8_lossy(len);
         return Err(format!("prefix length {len} is past the {bits} bits of the family"));

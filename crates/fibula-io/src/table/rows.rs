@@ -6,8 +6,8 @@
 
 use super::ReadOptions;
 use super::builder::Builder;
-use super::layouts::Lines;
 use super::fields::SEPARATOR;
+use super::layouts::Lines;
 use crate::blocks::{Block, DAMAGE_MAX};
 use crate::report::Kind;
 use crate::scan::{lines, quoted, threads, utf8};

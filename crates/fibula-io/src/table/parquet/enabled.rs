@@ -57,12 +57,16 @@ fn read_file(bytes: Bytes, options: &ReadOptions, builder: &mut Builder) -> Resu
     let batches = file.with_projection(mask).with_batch_size(BATCH_ROWS).build().map_err(|e| damaged(&e))?;
     // The columns that are left keep the order of the file.
     let place = |column: usize| wanted.clone().filter(|&other| other < column).collect::<BTreeSet<_>>().len();
-    let (nets, values): (Vec<usize>, Vec<usize>) =
-        (nets.iter().map(|&net| place(net)).collect(), chosen.values.iter().map(|&value| place(value)).collect());
+    let (nets, values): (Vec<usize>, Vec<usize>) = (
+        nets.iter().map(|&net| place(net)).collect(),
+        chosen.values.iter().map(|&value| place(value)).collect(),
+    );
     let mut routes = Routes { options, builder, rows: 0, known: HashMap::new() };
     for batch in batches {
         let batch = batch.map_err(|e| damaged(&e))?;
-        let of = |columns: &[usize]| columns.iter().map(|&column| batch.column(column).as_ref()).collect::<Vec<_>>();
+        let of = |columns: &[usize]| {
+            columns.iter().map(|&column| batch.column(column).as_ref()).collect::<Vec<_>>()
+        };
         routes.read(&of(&nets), &of(&values))?;
     }
     Ok(())
@@ -292,7 +296,10 @@ mod tests {
         );
         let wanted = Columns { values: vec!["code".into()], ..Default::default() };
         let loaded = parse(&file, &ReadOptions { columns: wanted, ..Default::default() }).unwrap();
-        assert_eq!(loaded.tables.next_hops.iter().map(|(_, info)| info.to_string()).collect::<Vec<_>>(), ["1", "2"]);
+        assert_eq!(
+            loaded.tables.next_hops.iter().map(|(_, info)| info.to_string()).collect::<Vec<_>>(),
+            ["1", "2"]
+        );
     }
 
     #[test]

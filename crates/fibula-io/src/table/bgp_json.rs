@@ -1,0 +1,236 @@
+//! Tables of BGP as JSON: FRR's `show bgp json`, `gobgp global rib -j` and OpenBGPD's
+//! `bgpctl -j show rib`.
+//!
+//! Of each prefix the route that is marked as the best is taken.
+
+use super::bgp::{BestRoutes, Route};
+use super::bgpdump::as_path;
+use super::builder::Builder;
+use super::layouts::{Layout, Looks, Reader};
+use super::{ReadOptions, json};
+use crate::mrt::Origin;
+use crate::{Damage, Place, scan};
+use serde::Deserialize;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+pub(super) const FRR: Layout = Layout {
+    looks: Looks::Json(|value| {
+        value.get("routes").is_some_and(Value::is_object)
+            && (value.get("vrfName").is_some() || value.get("routerId").is_some())
+    }),
+    reader: Reader::Held(|bytes, options, builder| read_frr(&bytes, options, builder)),
+    writer: None,
+    endings: &[],
+};
+
+pub(super) const GOBGP: Layout = Layout {
+    looks: Looks::Json(|value| {
+        let first = value.as_object().and_then(|fields| fields.values().next()).map(json::first);
+        first.is_some_and(|route| route.get("nlri").is_some())
+    }),
+    reader: Reader::Held(|bytes, options, builder| read_gobgp(&bytes, options, builder)),
+    writer: None,
+    endings: &[],
+};
+
+pub(super) const OPENBGPD: Layout = Layout {
+    looks: Looks::Json(|value| value.get("rib").is_some_and(Value::is_array)),
+    reader: Reader::Held(|bytes, options, builder| read_openbgpd(&bytes, options, builder)),
+    writer: None,
+    endings: &[],
+};
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Frr {
+    vrf_name: Option<String>,
+    #[serde(rename = "localAS")]
+    local_as: Option<u32>,
+    routes: BTreeMap<String, Vec<FrrRoute>>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct FrrRoute {
+    /// A truth value, or an object with the reasons.
+    #[serde(default)]
+    bestpath: Value,
+    path: Option<String>,
+    peer_id: Option<String>,
+    #[serde(default)]
+    nexthops: Vec<FrrHop>,
+}
+
+#[derive(Deserialize)]
+struct FrrHop {
+    ip: Option<IpAddr>,
+    #[serde(default)]
+    used: bool,
+}
+
+fn read_frr(text: &[u8], options: &ReadOptions, builder: &mut Builder) -> Result<(), Damage> {
+    json::document(text, "FRR's BGP", builder, |document: Frr, builder| {
+        let name = document.vrf_name.as_deref().unwrap_or("default");
+        if let Some(wanted) = options.vrf.as_deref().filter(|wanted| *wanted != name) {
+            return builder.damaged(Damage::line(1, format!("no VRF {wanted} (there are {name})")));
+        }
+        let mut best = BestRoutes::default();
+        best.local_as = document.local_as;
+        json::each(document.routes, builder, |place, (prefix, routes), _| {
+            let prefix = scan::prefix(prefix.as_bytes(), options.mask_host_bits)?;
+            for route in routes {
+                let used = route.nexthops.iter().find(|hop| hop.used).or(route.nexthops.first());
+                let is_best = match &route.bestpath {
+                    Value::Object(reasons) => reasons.get("overall").is_some_and(|overall| overall == true),
+                    other => *other == true,
+                };
+                let origin = route.path.as_deref().map(as_path).transpose()?.map(|(origin, _)| origin);
+                let (next_hop, peer) =
+                    (used.and_then(|hop| hop.ip), route.peer_id.and_then(|peer| peer.parse().ok()));
+                best.push(place, Route { prefix, is_best, next_hop, origin, peer });
+            }
+            Ok(())
+        })?;
+        best.finish(options, builder)
+    })
+}
+
+#[derive(Deserialize)]
+struct Gobgp {
+    #[serde(default)]
+    best: bool,
+    #[serde(rename = "neighbor-ip")]
+    neighbor: Option<String>,
+    #[serde(default)]
+    attrs: Vec<Attribute>,
+}
+
+#[derive(Deserialize)]
+struct Attribute {
+    r#type: u8,
+    nexthop: Option<String>,
+    #[serde(default)]
+    as_paths: Vec<Segment>,
+}
+
+#[derive(Deserialize)]
+struct Segment {
+    segment_type: u8,
+    #[serde(default)]
+    asns: Vec<u32>,
+}
+
+fn read_gobgp(text: &[u8], options: &ReadOptions, builder: &mut Builder) -> Result<(), Damage> {
+    json::document(text, "GoBGP", builder, |document: BTreeMap<String, Vec<Gobgp>>, builder| {
+        let mut best = BestRoutes::default();
+        json::each(document, builder, |place, (prefix, routes), _| {
+            let prefix = scan::prefix(prefix.as_bytes(), options.mask_host_bits)?;
+            for route in routes {
+                let hop = route
+                    .attrs
+                    .iter()
+                    .filter(|a| matches!(a.r#type, 3 | 14))
+                    .find_map(|a| a.nexthop.as_deref());
+                let next_hop =
+                    hop.map(|hop| hop.parse().map_err(|_| format!("{} is no next hop", scan::quoted(hop))));
+                // Segments of types 3 and 4 are confederations.
+                let path = route.attrs.iter().find(|attribute| attribute.r#type == 2).map(|path| {
+                    let last =
+                        path.as_paths.iter().rfind(|part| part.segment_type <= 2 && !part.asns.is_empty());
+                    match last {
+                        None => Origin::Local,
+                        Some(Segment { segment_type: 1, asns }) if asns.len() > 1 => {
+                            Origin::Set(asns[..].into())
+                        }
+                        Some(part) => part.asns.last().map_or(Origin::Local, |&last| Origin::As(last)),
+                    }
+                });
+                let (is_best, peer) = (route.best, route.neighbor.and_then(|peer| peer.parse().ok()));
+                best.push(
+                    place,
+                    Route { prefix, is_best, next_hop: next_hop.transpose()?, origin: path, peer },
+                );
+            }
+            Ok(())
+        })?;
+        best.finish(options, builder)
+    })
+}
+
+#[derive(Deserialize)]
+struct Openbgpd {
+    rib: Vec<OpenbgpdRoute>,
+}
+
+#[derive(Deserialize)]
+struct OpenbgpdRoute {
+    prefix: String,
+    #[serde(default)]
+    best: bool,
+    aspath: Option<String>,
+    exit_nexthop: Option<IpAddr>,
+    neighbor: Option<Neighbor>,
+}
+
+#[derive(Deserialize)]
+struct Neighbor {
+    remote_addr: Option<IpAddr>,
+}
+
+fn read_openbgpd(text: &[u8], options: &ReadOptions, builder: &mut Builder) -> Result<(), Damage> {
+    json::document(text, "OpenBGPD", builder, |document: Openbgpd, builder| {
+        let mut best = BestRoutes::default();
+        json::each(document.rib, builder, |place: Place, route, _| {
+            let prefix = scan::prefix(route.prefix.as_bytes(), options.mask_host_bits)?;
+            let origin = route.aspath.as_deref().map(as_path).transpose()?.map(|(origin, _)| origin);
+            let peer = route.neighbor.and_then(|neighbor| neighbor.remote_addr);
+            let (is_best, next_hop) = (route.best, route.exit_nexthop);
+            best.push(place, Route { prefix, is_best, next_hop, origin, peer });
+            Ok(())
+        })?;
+        best.finish(options, builder)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{self, routes};
+    use super::super::{Format, ReadOptions, Value, parse};
+
+    fn read(format: Format, text: &str) -> [Vec<String>; 3] {
+        [Value::NextHop, Value::OriginAs, Value::Peer].map(|value| {
+            let loaded = parse(text.as_bytes(), &ReadOptions { value, ..Default::default() }).unwrap();
+            assert_eq!(loaded.format, format);
+            assert_eq!(loaded.report.notes[0].what, "prefix without a best route");
+            testing::routes(&loaded)
+        })
+    }
+
+    #[test]
+    fn the_best_route_of_each_daemon() {
+        let frr = r#"{"vrfName":"default","localAS":64999,"routes":{"203.0.113.0/24":[
+            {"valid":true,"path":"64503 64509","peerId":"192.0.2.7","nexthops":[{"ip":"192.0.2.7","used":true}]},
+            {"bestpath":true,"path":"64502 {64510,64511}","peerId":"192.0.2.2","nexthops":[{"ip":"192.0.2.9"},{"ip":"192.0.2.2","used":true}]}],
+            "10.0.0.0/8":[{"path":"1"}]}}"#;
+        let gobgp = r#"{"203.0.113.0/24":[{"nlri":{"prefix":"203.0.113.0/24"},"best":true,"neighbor-ip":"192.0.2.2","attrs":[{"type":1,"value":0},
+            {"type":2,"as_paths":[{"segment_type":2,"asns":[64502]},{"segment_type":1,"asns":[64510,64511]}]},{"type":3,"nexthop":"192.0.2.2"}]}],
+            "10.0.0.0/8":[{"nlri":{},"attrs":[]}]}"#;
+        let openbgpd = r#"{"rib":[{"prefix":"203.0.113.0/24","best":true,"aspath":"64502 {64510,64511}","exit_nexthop":"192.0.2.2","neighbor":{"remote_addr":"192.0.2.2"}},
+            {"prefix":"10.0.0.0/8","aspath":"1"}]}"#;
+        for (format, text) in [(Format::FrrBgp, frr), (Format::Gobgp, gobgp), (Format::Openbgpd, openbgpd)] {
+            let expected = ["192.0.2.2", "64510,64511", "192.0.2.2"];
+            assert_eq!(read(format, text), expected.map(|value| vec![format!("203.0.113.0/24 {value}")]));
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_is_said() {
+        let error = testing::error(Format::Openbgpd, r#"{"rib":[{"prefix":"10.0.0.0/8"},{"prefix":"x"}]}"#);
+        assert_eq!(error, "memory, row 2: \"x\" is not a prefix (expected address/length)");
+        let error = testing::error(Format::Gobgp, "{\"10.0.0.0/8\":\n[1]}");
+        assert!(error.starts_with("memory, line 2: expected the JSON of GoBGP: "), "{error}");
+        assert!(routes(&parse(b"{\"rib\":[]}", &ReadOptions::default()).unwrap()).is_empty());
+    }
+}

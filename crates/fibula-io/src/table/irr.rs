@@ -1,0 +1,114 @@
+//! Route objects of the routing registries (RPSL, RFC 2622 section 4 and RFC 4012 section 3).
+//!
+//! ```text
+//! route:          192.0.2.0/24
+//! origin:         AS64500
+//!
+//! route6:         2001:db8::/32
+//! origin:         AS64501
+//! ```
+//!
+//! The value is the origin, or a list of the origins of all objects with the prefix. Objects of
+//! other classes are left out and counted.
+
+use super::ReadOptions;
+use super::builder::{Builder, Lists, Trouble};
+use super::layouts::{Layout, Lines, Looks, Reader};
+use crate::scan::{self, quoted, utf8};
+use crate::{Damage, Place};
+use fibula::IpPrefix;
+
+pub(super) const LAYOUT: Layout = Layout {
+    looks: Looks::Line(|line| line.starts_with(b"route:") || line.starts_with(b"route6:")),
+    reader: Reader::Lines(read),
+    writer: None,
+    endings: &[],
+};
+
+/// The object that is being read.
+#[derive(Default)]
+struct Object {
+    line: u64,
+    prefix: Option<IpPrefix>,
+    origin: Option<String>,
+    is_other: bool,
+}
+
+fn read(blocks: &mut Lines<'_>, options: &ReadOptions, builder: &mut Builder) -> Result<(), Damage> {
+    let mut lists = Lists::default();
+    let mut object = Object::default();
+    blocks.each_line(|number, line| {
+        let result = line.and_then(utf8).map_err(Trouble::Here);
+        let result = result.and_then(|line| {
+            if line.trim().is_empty() {
+                return Ok(end(std::mem::take(&mut object), &mut lists, builder)?);
+            }
+            // Remarks of the server, and lines that continue an attribute.
+            if line.starts_with(['%', '#', ' ', '\t', '+']) {
+                return Ok(());
+            }
+            let (name, value) = line
+                .split_once(':')
+                .ok_or_else(|| format!("expected an attribute, found {}", quoted(line)))?;
+            let value = value.split('#').next().unwrap_or_default().trim();
+            let begins = object.line == 0;
+            object.line = number;
+            match name {
+                "route" | "route6" if begins => {
+                    object.prefix = Some(scan::prefix(value.as_bytes(), options.mask_host_bits)?);
+                }
+                "origin" if !object.is_other => {
+                    let number = value.get(2..).filter(|_| value.to_ascii_uppercase().starts_with("AS"));
+                    let number: Option<u32> = number.and_then(|number| number.parse().ok());
+                    let number = number.ok_or_else(|| format!("{} is no AS number", quoted(value)))?;
+                    object.origin = Some(number.to_string());
+                }
+                _ => object.is_other |= begins,
+            }
+            Ok(())
+        });
+        builder.settled(Place::Line(number), result)
+    })?;
+    end(object, &mut lists, builder)?;
+    lists.finish(builder, true)
+}
+
+/// Adds an object that is whole.
+fn end(object: Object, lists: &mut Lists, builder: &mut Builder) -> Result<(), Damage> {
+    let Object { line, prefix, origin, is_other } = object;
+    match (prefix, origin) {
+        _ if line == 0 => Ok(()),
+        _ if is_other => builder.left_out(Place::Line(line), "object that is no route"),
+        (Some(prefix), Some(origin)) => {
+            lists.push(Place::Line(line), prefix, origin);
+            Ok(())
+        }
+        _ => builder.damaged(Damage::line(line, "the object ends without a route and its origin")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{self, routes};
+    use super::super::{Format, ReadOptions, parse};
+
+    #[test]
+    fn the_origins_of_all_objects() {
+        let text = b"% note\n\nroute:  192.0.2.0/24\ndescr:  x\n        y: z\norigin: AS64500\n\n\
+            route6: 2001:db8::/32\norigin: as64501 # one\nsource: TEST\n\n\
+            aut-num: AS64500\nas-name: X\n\nroute: 192.0.2.0/24\norigin: AS64502\n";
+        let loaded = parse(text, &ReadOptions::default()).unwrap();
+        assert_eq!(loaded.format, Format::Irr);
+        assert_eq!(routes(&loaded), ["192.0.2.0/24 [64500,64502]", "2001:db8::/32 64501"]);
+        assert_eq!(loaded.report.notes[0].count, 1);
+    }
+
+    #[test]
+    fn what_is_wrong_is_said() {
+        let error = |text: &str| testing::error(Format::Irr, text);
+        assert_eq!(error("route: 192.0.2.0/24\norigin: 7\n"), "memory, line 2: \"7\" is no AS number");
+        let without = "memory, line 1: the object ends without a route and its origin";
+        assert_eq!(error("route: 192.0.2.0/24\n\n"), without);
+        assert_eq!(error("route: 192.0.2.0/24\nx\n"), "memory, line 2: expected an attribute, found \"x\"");
+    }
+}

@@ -1,0 +1,141 @@
+//! Ranges of addresses with values: first and last address, and then fields, without a header.
+//!
+//! ```text
+//! 192.0.2.0,192.0.2.254,SG,,,Singapore,,1.30283,103.834,
+//! 192.0.2.0<TAB>192.0.2.255<TAB>64500<TAB>US<TAB>EXAMPLE
+//! "3221225984","3221226239","AU","Australia"
+//! ```
+//!
+//! A range becomes the fewest prefixes that are its addresses. The names of the fields follow from
+//! their number, by the lists of DB-IP, ip-location-db, iptoasn and, where addresses are integers,
+//! IP2Location. Fields of other lists are called `column3` and so on.
+
+use super::builder::Builder;
+use super::columns::{self, Chosen, DELIMITERS, Net, bounds, fields};
+use super::layouts::{Layout, Lines, Looks, Reader};
+use super::{Columns, ReadOptions};
+use crate::Damage;
+use std::borrow::Cow;
+
+pub(super) const LAYOUT: Layout = Layout {
+    looks: Looks::Line(|line| begin(line, &Columns::default()).is_ok()),
+    reader: Reader::Lines(read),
+    writer: None,
+    endings: &[],
+};
+
+fn read(blocks: &mut Lines<'_>, options: &ReadOptions, builder: &mut Builder) -> Result<(), Damage> {
+    columns::read(blocks, options, builder, |line| begin(line, &options.columns))
+}
+
+/// Returns the columns of a list whose first row this is.
+fn begin(line: &[u8], wanted: &Columns) -> Result<(Chosen, bool), String> {
+    let expected = || {
+        let found = crate::scan::quoted(String::from_utf8_lossy(line).trim());
+        format!("expected the first and the last address of a range and its values, found {found}")
+    };
+    let chosen =
+        DELIMITERS.into_iter().filter(|&delimiter| wanted.delimiter.is_none_or(|one| one == delimiter));
+    let chosen = chosen.into_iter().find_map(|delimiter| {
+        let fields = fields(line, delimiter).ok()?;
+        let (first, last) = (fields.first()?.trim_ascii(), fields.get(1)?.trim_ascii());
+        let (start, end) = bounds(first, last).ok()?;
+        let are_integers = first.iter().all(u8::is_ascii_digit);
+        // IP2Location quotes its integers. Without quotes, they may be anything.
+        let is_range = start.is_ipv4() == end.is_ipv4()
+            && start <= end
+            && (!are_integers || matches!(fields[0], Cow::Owned(_)))
+            // `192.0.2.1<TAB>192.0.2.9` is a route of the text format.
+            && (fields.len() > 2 || delimiter != b'\t' && delimiter != b' ');
+        is_range.then(|| Chosen::of(delimiter, Net::Range(0, 1), &names(&fields[2..], are_integers)))
+    });
+    Ok((chosen.ok_or_else(expected)?, true))
+}
+
+/// Returns the names of the fields after the addresses.
+fn names(fields: &[Cow<'_, [u8]>], are_integers: bool) -> Vec<String> {
+    const LOCATION: [&str; 8] = [
+        "country_code",
+        "country_name",
+        "region_name",
+        "city_name",
+        "latitude",
+        "longitude",
+        "zip_code",
+        "time_zone",
+    ];
+    let is_number = |field: &Cow<'_, [u8]>| !field.is_empty() && field.iter().all(u8::is_ascii_digit);
+    let names: &[&str] = match (are_integers, fields) {
+        (true, [_]) => &["country_code"],
+        (true, [_, _]) => &LOCATION[..2],
+        (true, [_, _, _]) => &["cidr", "asn", "as"],
+        (true, [_, _, _, _]) => &LOCATION[..4],
+        (true, [_, _, _, _, _, _]) => &LOCATION[..6],
+        (true, [_, _, _, _, _, _, _]) => {
+            &["country_code", "country_name", "region_name", "city_name", "latitude", "longitude", "zip_code"]
+        }
+        (true, [_, _, _, _, _, _, _, _]) => &LOCATION,
+        (false, [_]) => &["value"],
+        (false, [first, _]) if is_number(first) => &["asn", "as_name"],
+        (false, [first, _, _]) if is_number(first) => &["asn", "country", "as_name"],
+        (false, [_, _, _, _, _, _]) => &["continent", "country", "region", "city", "latitude", "longitude"],
+        (false, [_, _, _, _, _, _, _, _]) => {
+            &["country", "region", "district", "city", "postal_code", "latitude", "longitude", "time_zone"]
+        }
+        _ => &[],
+    };
+    if names.is_empty() {
+        (3..3 + fields.len()).map(|number| format!("column{number}")).collect()
+    } else {
+        names.iter().map(|&name| name.to_owned()).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{self, routes};
+    use super::super::{Format, ReadOptions, parse};
+
+    fn read(text: &str) -> Vec<String> {
+        let loaded = parse(text.as_bytes(), &ReadOptions::default()).unwrap();
+        assert_eq!(loaded.format, Format::Ranges);
+        routes(&loaded)
+    }
+
+    #[test]
+    fn ranges_are_split_exactly() {
+        let value = r#"{"country":"SG","region":null,"district":null,"city":"Bukit, East","postal_code":"01","latitude":1.30,"longitude":103.8,"time_zone":null}"#;
+        let text = "192.0.2.0,192.0.2.6,SG,,,\"Bukit, East\",01,1.30,103.8,\n2001:db8::,2001:db8::1,SG,,,\"Bukit, East\",01,1.30,103.8,\n";
+        let prefixes = ["192.0.2.0/30", "192.0.2.4/31", "192.0.2.6/32", "2001:db8::/127"];
+        assert_eq!(read(text), prefixes.map(|prefix| format!("{prefix} {value}")));
+    }
+
+    #[test]
+    fn lists_of_systems_and_of_integers() {
+        let value = r#"{"asn":64500,"country":"US","as_name":"EXAMPLE \"1\""}"#;
+        assert_eq!(
+            read("192.0.2.0\t192.0.2.255\t64500\tUS\tEXAMPLE \"1\"\n"),
+            [format!("192.0.2.0/24 {value}")]
+        );
+        let value = r#"{"country_code":"AU","country_name":"Australia"}"#;
+        assert_eq!(
+            read(
+                "\"3221225984\",\"3221226239\",\"AU\",\"Australia\"\n\"281470681743360\",\"281470681743361\",\"AU\",\"Australia\"\n"
+            ),
+            [format!("192.0.2.0/24 {value}"), format!("::ffff:0.0.0.0/127 {value}")]
+        );
+        assert_eq!(read("192.0.2.0;192.0.2.1;lab\n"), ["192.0.2.0/31 lab"]);
+    }
+
+    #[test]
+    fn what_is_wrong_is_said() {
+        let error = |text: &str| testing::error(Format::Ranges, text);
+        let expected =
+            "memory, line 1: expected the first and the last address of a range and its values, found";
+        assert_eq!(error("192.0.2.9,192.0.2.1,x\n"), format!("{expected} \"192.0.2.9,192.0.2.1,x\""));
+        let columns = "memory, line 2: 4 columns, expected 3";
+        assert_eq!(error("192.0.2.0,192.0.2.1,x\n192.0.2.2,192.0.2.3,x,y\n"), columns);
+        let families = error("192.0.2.0,192.0.2.1,x\n192.0.2.2,::1,x\n");
+        assert_eq!(families, "memory, line 2: 192.0.2.2 and ::1 are of two address families");
+    }
+}

@@ -1,0 +1,172 @@
+//! Validated ROA payloads of RPKI (RFC 6811), as rpki-client and Routinator write them: CSV and
+//! JSON.
+//!
+//! ```text
+//! ASN,IP Prefix,Max Length,Trust Anchor
+//! AS64500,192.0.2.0/24,24,apnic
+//! ```
+//!
+//! A prefix may have several. Its value is the list of all:
+//! `[{"asn":64500,"max_length":24,"ta":"apnic"}]`.
+
+use super::builder::{Builder, Lists, Trouble};
+use super::columns::fields;
+use super::fields::{object, quoted};
+use super::layouts::{Layout, Lines, Looks, Reader};
+use super::{ReadOptions, json};
+use crate::scan::{self, utf8};
+use crate::{Damage, Place};
+use fibula::IpPrefix;
+use serde::Deserialize;
+
+pub(super) const CSV: Layout = Layout {
+    looks: Looks::Line(|line| columns(line).is_some()),
+    reader: Reader::Lines(read_csv),
+    writer: None,
+    endings: &[],
+};
+
+pub(super) const JSON: Layout = Layout {
+    looks: Looks::Json(|value| {
+        let first = value.get("roas").map(json::first);
+        first.is_some_and(|roa| roa.is_null() || roa.get("prefix").is_some() && roa.get("asn").is_some())
+    }),
+    reader: Reader::Held(|bytes, options, builder| read_json(&bytes, options, builder)),
+    writer: None,
+    endings: &[],
+};
+
+/// One payload.
+#[derive(Deserialize)]
+struct Roa {
+    asn: Number,
+    prefix: String,
+    #[serde(rename = "maxLength")]
+    max_length: Option<u8>,
+    ta: Option<String>,
+}
+
+/// An AS number, with or without `AS`.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Number {
+    Text(String),
+    Number(u32),
+}
+
+#[derive(Deserialize)]
+struct Document {
+    roas: Vec<Roa>,
+}
+
+fn read_json(text: &[u8], options: &ReadOptions, builder: &mut Builder) -> Result<(), Damage> {
+    json::document(text, "RPKI payloads", builder, |document: Document, builder| {
+        let mut lists = Lists::default();
+        json::each(document.roas, builder, |place, roa, _| Ok(push(place, roa, options, &mut lists)?))?;
+        lists.finish(builder, false)
+    })
+}
+
+/// Returns the columns of AS, prefix, length and trust anchor.
+fn columns(line: &[u8]) -> Option<[Option<usize>; 4]> {
+    let names = fields(line, b',').ok()?;
+    let names: Vec<String> =
+        names.iter().map(|name| String::from_utf8_lossy(name).trim().to_lowercase()).collect();
+    let find = |known: &[&str]| names.iter().position(|name| known.contains(&name.as_str()));
+    let asn = find(&["asn", "as"])?;
+    let prefix = find(&["ip prefix", "prefix"])?;
+    let length = find(&["max length", "maxlength", "max_length", "maxlen"])?;
+    Some([Some(asn), Some(prefix), Some(length), find(&["trust anchor", "ta"])])
+}
+
+fn read_csv(blocks: &mut Lines<'_>, options: &ReadOptions, builder: &mut Builder) -> Result<(), Damage> {
+    let mut lists = Lists::default();
+    let mut header = None;
+    blocks.each_line(|number, line| {
+        let result = line.map_err(Trouble::Here).and_then(|line| {
+            if line.trim_ascii().is_empty() || line.starts_with(b"#") {
+                return Ok(());
+            }
+            let Some(places) = header else {
+                header = Some(columns(line).ok_or("expected a header with ASN, IP Prefix and Max Length")?);
+                return Ok(());
+            };
+            let fields = fields(line, b',')?;
+            let [asn, prefix, length, ta] = places.map(|place| fields.get(place?).and_then(|f| utf8(f).ok()));
+            let (Some(asn), Some(prefix)) = (asn, prefix) else {
+                return Err(format!("{} columns, expected an AS and a prefix", fields.len()).into());
+            };
+            let length = length.map(str::trim).filter(|length| !length.is_empty());
+            let max_length = length.map(|length| {
+                length.parse().map_err(|_| format!("{} is no prefix length", scan::quoted(length)))
+            });
+            let roa = Roa {
+                asn: Number::Text(asn.trim().to_owned()),
+                prefix: prefix.trim().to_owned(),
+                max_length: max_length.transpose()?,
+                ta: ta.map(|ta| ta.trim().to_owned()),
+            };
+            Ok(push(Place::Line(number), roa, options, &mut lists)?)
+        });
+        builder.settled(Place::Line(number), result)
+    })?;
+    lists.finish(builder, false)
+}
+
+fn push(place: Place, roa: Roa, options: &ReadOptions, lists: &mut Lists) -> Result<(), String> {
+    let prefix = scan::prefix(roa.prefix.as_bytes(), options.mask_host_bits)?;
+    let (len, bits) = match prefix {
+        IpPrefix::V4(prefix) => (prefix.len(), 32),
+        IpPrefix::V6(prefix) => (prefix.len(), 128),
+    };
+    let asn = match &roa.asn {
+        Number::Number(number) => *number,
+        Number::Text(text) => {
+            let number = text.strip_prefix("AS").unwrap_or(text).parse();
+            number.map_err(|_| format!("{} is no AS number", scan::quoted(text)))?
+        }
+    };
+    let max_length = roa.max_length.unwrap_or(len);
+    if !(len..=bits).contains(&max_length) {
+        return Err(format!("the maximal length {max_length} of {prefix} is not from {len} to {bits}"));
+    }
+    let ta = roa.ta.map(|ta| ("ta", quoted(&ta)));
+    let fields = [("asn", asn.to_string()), ("max_length", max_length.to_string())];
+    lists.push(place, prefix, object(fields.into_iter().chain(ta)));
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{self, routes};
+    use super::super::{Format, ReadOptions, parse};
+
+    #[test]
+    fn all_payloads_of_a_prefix() {
+        let csv = "ASN,IP Prefix,Max Length,Trust Anchor\nAS64500,192.0.2.0/24,26,apnic\nAS0,192.0.2.0/24,24,ripe\nAS7,2001:db8::/32,48,x\n";
+        let json = r#"{"metadata":{},"roas":[{"asn":"AS64500","prefix":"192.0.2.0/24","maxLength":26,"ta":"apnic"},
+            {"asn":0,"prefix":"192.0.2.0/24","maxLength":24,"ta":"ripe"},{"asn":7,"prefix":"2001:db8::/32","maxLength":48,"ta":"x"}]}"#;
+        for (text, format) in [(csv, Format::Vrps), (json, Format::VrpsJson)] {
+            let loaded = parse(text.as_bytes(), &ReadOptions::default()).unwrap();
+            assert_eq!(loaded.format, format);
+            assert_eq!(
+                routes(&loaded),
+                [
+                    r#"192.0.2.0/24 [{"asn":64500,"max_length":26,"ta":"apnic"},{"asn":0,"max_length":24,"ta":"ripe"}]"#,
+                    r#"2001:db8::/32 [{"asn":7,"max_length":48,"ta":"x"}]"#,
+                ]
+            );
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_is_said() {
+        let error = |row: &str| testing::error(Format::Vrps, &format!("ASN,IP Prefix,Max Length\n{row}\n"));
+        assert_eq!(error("ASx,192.0.2.0/24,24"), "memory, line 2: \"ASx\" is no AS number");
+        let length = "memory, line 2: the maximal length 20 of 192.0.2.0/24 is not from 24 to 32";
+        assert_eq!(error("AS1,192.0.2.0/24,20"), length);
+        assert_eq!(error("AS1"), "memory, line 2: 1 columns, expected an AS and a prefix");
+        let json = testing::error(Format::VrpsJson, r#"{"roas":[{"asn":1,"prefix":"192.0.2.1/24"}]}"#);
+        assert_eq!(json, "memory, row 1: 192.0.2.1/24 has bits set after its length (host bits)");
+    }
+}
