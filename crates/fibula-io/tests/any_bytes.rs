@@ -30,6 +30,20 @@ fn files() -> Vec<Vec<u8>> {
         "BIRD 2.0 ready.\n10.0.0.0/8 unicast [b 1] * (100) [AS1i]\n\tvia 192.0.2.1 on eth0\n  blackhole [c]\n",
         r#"{"10.0.0.0/8":[{"selected":true,"nexthops":[{"fib":true,"ip":"192.0.2.1","interfaceName":"a"}]}]}"#,
         "A\t10.0.0.0/8\t192.0.2.1\t5.25\nW\t10.0.0.0/8\t-\t-\n",
+        "192.0.2.0,192.0.2.9,BE,,\"a\",1.5\n",
+        "apnic|CN|ipv4|192.0.2.0|768|20110414|allocated|A9\n",
+        "route: 192.0.2.0/24\norigin: AS64500\n\n",
+        "ASN,IP Prefix,Max Length,Trust Anchor\nAS64500,192.0.2.0/24,26,apnic\n",
+        "TABLE_DUMP2|1|B|192.0.2.7|64500|10.0.0.0/8|64500 {1,2}|IGP|192.0.2.7|0\n",
+        "Destination Gateway Genmask Flags Metric\n10.0.0.0 192.0.2.1 255.0.0.0 UG 0 0 0 a\n",
+        "S>* 10.0.0.0/8 [1/0] via 192.0.2.1, eth0, weight 1\n  *    via 192.0.2.2, eth1\n",
+        "   Network   Next Hop   Path\n*> 10.0.0.0  192.0.2.1  64500 i\n",
+        "inet.0: 1 destinations, 1 routes (1 active)\n10.0.0.0/8 *[Static/5] 1d\n  > to 192.0.2.1 via a\n",
+        r#"{"vrfName":"default","routes":{"10.0.0.0/8":[{"bestpath":true,"path":"1","nexthops":[{"ip":"192.0.2.1"}]}]}}"#,
+        r#"{"10.0.0.0/8":[{"nlri":{},"best":true,"attrs":[{"type":3,"nexthop":"192.0.2.1"}]}]}"#,
+        r#"{"prefixes":[{"ip_prefix":"192.0.2.0/24","region":"a"}]}"#,
+        r#"[{"dst":"default","gateway":"192.0.2.1","dev":"a","flags":[],"tos":"0x10"}]"#,
+        "{\"prefix\":\"10.0.0.0/8\",\"a\":1,\"b\":\"x\"}\n",
     ]
     .map(|text| text.as_bytes().to_vec())
     .into();

@@ -2,7 +2,7 @@
 //! build them.
 
 use crate::exit::{Verdict, tell};
-use crate::reading::{Bar, FamilyName, Reading, verdict};
+use crate::reading::{Bar, FamilyName, Reading, tell_report, verdict};
 use crate::registry;
 use clap::Args;
 use fibula::arch::Level;
@@ -182,7 +182,9 @@ impl UpdatesFrom {
                 let bar = Bar::new();
                 let progress = Some(bar.progress());
                 let options = update::ReadOptions { progress, ..update::ReadOptions::default() };
-                let mut changes = update::read(&Source::from(name.as_str()), &options, next_hops)?;
+                let source = Source::from(name.as_str());
+                let mut changes = update::read(&source, &options, next_hops)?;
+                tell_report(&source, &changes.report);
                 changes.settle(ipv4, ipv6);
                 TimedChanges { ipv4: changes.ipv4, ipv6: changes.ipv6 }
             }

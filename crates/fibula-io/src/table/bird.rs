@@ -227,7 +227,8 @@ fn route(line: u64, prefix: Option<IpPrefix>, text: &str) -> Result<Open, String
     Ok(Open {
         line,
         prefix,
-        primary: marks.split_ascii_whitespace().next() == Some("*"),
+        // `!` is a primary route that the kernel refused.
+        primary: matches!(marks.split_ascii_whitespace().next(), Some("*" | "!")),
         hops: match nowhere {
             Some((_, name)) => vec![Hop::nowhere(name)],
             None => hop(before)?.into_iter().collect(),

@@ -5,6 +5,7 @@
 //! When all rows are read, each column is given the type that all of its texts have ([`typed`]).
 
 use fibula::{NextHopInfo, NextHops};
+use serde_json::value::RawValue;
 use std::fmt::Write;
 
 /// What joins the texts of a row: a control character, which no text has.
@@ -88,6 +89,28 @@ pub(super) fn typed(next_hops: &NextHops, columns: &[Column]) -> NextHops {
         let _ = all.intern(value);
     }
     all
+}
+
+/// Returns a value of several fields, or a list, as the JSON that it is; `None` for other values.
+///
+/// ```
+/// use fibula::NextHopInfo;
+/// use fibula_io::table::json_of;
+/// let value = NextHopInfo::parse(r#"{"country":"BE"}"#);
+/// assert_eq!(json_of(&value), Some(r#"{"country":"BE"}"#));
+/// assert_eq!(json_of(&NextHopInfo::parse("192.0.2.1")), None);
+/// ```
+#[must_use]
+pub fn json_of(info: &NextHopInfo) -> Option<&str> {
+    match info {
+        NextHopInfo::Label(label) => is_structured(label).then_some(label),
+        _ => None,
+    }
+}
+
+/// Returns whether a text is a JSON object or list.
+pub(super) fn is_structured(text: &str) -> bool {
+    text.starts_with(['{', '[']) && serde_json::from_str::<&RawValue>(text).is_ok()
 }
 
 /// Returns a text in the quotes of JSON, without what begins a comment of the text format.

@@ -49,6 +49,7 @@ mod write;
 pub use crate::beside::write_beside;
 pub use crate::mrt::AddPath;
 pub use columns::Columns;
+pub use fields::json_of;
 pub(crate) use hops::all_next_hops;
 pub(crate) use rows::read_value;
 pub(crate) use text::without_comment;

@@ -9,7 +9,7 @@
 
 use super::builder::{Builder, Trouble};
 use super::columns::{self, Chosen, Columns, LISTED, Net};
-use super::fields::{object, quoted};
+use super::fields::{is_structured, object, quoted};
 use super::layouts::{Layout, Lines, Looks, Reader, Writer};
 use super::{ReadOptions, json, rows};
 use crate::{Damage, Place, scan};
@@ -39,11 +39,6 @@ pub(super) const LIST: Layout = Layout {
     writer: None,
     endings: &[],
 };
-
-/// Returns whether a text is a JSON object or list.
-pub(super) fn is_structured(text: &str) -> bool {
-    text.starts_with(['{', '[']) && serde_json::from_str::<&RawValue>(text).is_ok()
-}
 
 /// Returns whether a value is an object with addresses under a name that columns of them have.
 fn is_row(value: &Value) -> bool {

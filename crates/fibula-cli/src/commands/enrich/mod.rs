@@ -32,9 +32,11 @@ use std::thread;
 /// routes.
 ///
 /// Records are read as a stream. Parquet is read and written by row groups, one a thread. All
-/// columns of CSV are text, with the first line as their names; an empty field is null. The types
-/// of NDJSON are those of its first 16 MiB, and what does not fit them later is an error. The
-/// output is written beside the old file and renamed, whole or not at all.
+/// columns of CSV are text, with the first line as their names; an empty field is null. A row with
+/// another number of fields is told, and ends the run with `--errors raise`. The types of NDJSON
+/// are those of its first 16 MiB, and what does not fit them later is an error; a key that a row
+/// lacks is written as null. The output is written beside the old file and renamed, whole or not at
+/// all.
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     /// The file to read; `-` is standard input, of CSV or NDJSON
@@ -49,7 +51,7 @@ pub(crate) struct Arguments {
     /// Add the matching prefixes too; a snapshot without its routes does not know them
     #[arg(long)]
     prefix: bool,
-    /// What becomes of a row that holds no address
+    /// What becomes of a row that holds no address, or of CSV has another number of fields
     #[arg(long, value_enum, default_value_t, value_name = "WHAT")]
     errors: Errors,
     /// The file to write, or `-`

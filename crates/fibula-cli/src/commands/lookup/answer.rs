@@ -1,7 +1,9 @@
 //! [`Answer`]: what is said about one address, as a sentence or as a row.
 
 use fibula::{Address, NextHopInfo, Prefix};
+use fibula_io::table;
 use serde::{Serialize, Serializer};
+use serde_json::value::RawValue;
 use std::fmt;
 use std::net::IpAddr;
 
@@ -13,14 +15,22 @@ pub(super) struct Answer {
     next_hop: Option<Text>,
 }
 
-/// A next hop. A row has its text.
+/// A next hop. A row has its text, or its fields where it has several.
 #[derive(Clone, Debug)]
-struct Text(NextHopInfo);
+pub(super) struct Text(pub(super) NextHopInfo);
 
 impl Serialize for Text {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(&self.0)
+        match fields(&self.0) {
+            Some(fields) => fields.serialize(serializer),
+            None => serializer.collect_str(&self.0),
+        }
     }
+}
+
+/// Returns the fields of a next hop that has several, or is a list.
+fn fields(next_hop: &NextHopInfo) -> Option<&RawValue> {
+    serde_json::from_str(table::json_of(next_hop)?).ok()
 }
 
 impl Answer {
@@ -53,6 +63,8 @@ impl fmt::Display for Answer {
             NextHopInfo::AutonomousSystem(number) => write!(f, "origin AS{number}"),
             NextHopInfo::Gateway { address: None, .. } => next_hop.fmt(f),
             NextHopInfo::Label(label) if NOWHERE.contains(&label.as_ref()) => next_hop.fmt(f),
+            // A value of several fields names no router.
+            NextHopInfo::Label(_) if fields(next_hop).is_some() => next_hop.fmt(f),
             NextHopInfo::Gateway { .. } | NextHopInfo::Label(_) => write!(f, "via {next_hop}"),
         }?;
         self.prefix.iter().try_for_each(|prefix| write!(f, " prefix {prefix}"))
@@ -76,6 +88,9 @@ mod tests {
         assert_eq!(said(&NextHopInfo::parse("64500")), "192.0.2.1 origin AS64500 prefix 192.0.2.0/24");
         assert_eq!(said(&NextHopInfo::parse("2001:db8::1")), "192.0.2.1 via 2001:db8::1 prefix 192.0.2.0/24");
         assert_eq!(said(&NextHopInfo::parse("blackhole")), "192.0.2.1 blackhole prefix 192.0.2.0/24");
+        let fields = NextHopInfo::parse(r#"{"country":"BE"}"#);
+        assert_eq!(said(&fields), "192.0.2.1 {\"country\":\"BE\"} prefix 192.0.2.0/24");
+        assert_eq!(serde_json::to_string(&Text(fields)).unwrap(), r#"{"country":"BE"}"#);
         assert_eq!(said(&NextHopInfo::parse("transit-3")), "192.0.2.1 via transit-3 prefix 192.0.2.0/24");
     }
 }

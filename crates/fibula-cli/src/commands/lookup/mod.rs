@@ -79,6 +79,11 @@ impl Arguments {
             "table and addresses cannot both come from standard input"
         );
         let (table, whole) = Table::named(self.table.as_deref(), &self.reading)?;
+        ensure!(
+            !self.all || table.knows_all(),
+            "{}: a snapshot without its routes knows only the longest match, not all (--all)",
+            self.table.as_deref().unwrap_or_default()
+        );
         let addresses = self.addresses.iter().filter_map(|query| match query {
             Query::Address(address) => Some(Ok(*address)),
             Query::Stream => None,

@@ -38,6 +38,14 @@ impl Table {
         Ok((Self::Read(Box::new(tables)), whole))
     }
 
+    /// Returns whether all routes that cover an address are known, not only the longest.
+    pub(super) fn knows_all(&self) -> bool {
+        match self {
+            Self::Read(_) => true,
+            Self::Mapped(snapshot, _) => snapshot.has_routes(),
+        }
+    }
+
     /// Both families, ready for many lookups, and their next hops.
     pub(super) fn compiled(self) -> anyhow::Result<(Compiled<u32>, Compiled<u128>, NextHops)> {
         let (snapshot, views) = match self {

@@ -1,6 +1,7 @@
 //! [`Style`] and [`Texts`]: the text of each route, written once and copied for every address that
 //! it answers.
 
+use super::answer::Text;
 use super::compiled::Compiled;
 use crate::output::{Format, record};
 use fibula::{Address, NextHop, NextHops};
@@ -22,7 +23,7 @@ pub(super) enum Style {
 #[derive(Serialize)]
 struct Tail {
     prefix: Option<String>,
-    next_hop: Option<String>,
+    next_hop: Option<Text>,
 }
 
 impl Style {
@@ -63,11 +64,11 @@ impl Style {
 
     /// Writes the text after the address.
     fn write(self, tail: Tail, text: &mut Vec<u8>) {
-        let or_dash = |field: &Option<String>| field.clone().unwrap_or_else(|| "-".into());
         match self {
             Self::Plain => {
-                let Tail { prefix, next_hop } = tail;
-                text.extend_from_slice(format!("{}\t{}\n", or_dash(&prefix), or_dash(&next_hop)).as_bytes());
+                let next_hop = tail.next_hop.map_or_else(|| "-".into(), |Text(next_hop)| next_hop.to_string());
+                let prefix = tail.prefix.as_deref().unwrap_or("-");
+                text.extend_from_slice(format!("{prefix}\t{next_hop}\n").as_bytes());
             }
             Self::JsonLine => {
                 let object = serde_json::to_vec(&tail).expect("strings always serialise");
@@ -77,7 +78,8 @@ impl Style {
             }
             Self::Csv => {
                 text.push(b',');
-                let fields = [tail.prefix, tail.next_hop].into_iter().map(Option::unwrap_or_default);
+                let next_hop = tail.next_hop.map(|Text(next_hop)| next_hop.to_string());
+                let fields = [tail.prefix, next_hop].into_iter().map(Option::unwrap_or_default);
                 record(text, fields).expect("memory can be written");
             }
         }
@@ -114,7 +116,7 @@ impl Texts {
             start = self.bytes.len();
             let (prefix, next_hop) = table.answer(place);
             let prefix = prefix.map(|prefix| prefix.to_string());
-            let next_hop = next_hops.get(next_hop).map(ToString::to_string);
+            let next_hop = next_hops.get(next_hop).cloned().map(Text);
             style.write(Tail { prefix, next_hop }, &mut self.bytes);
             end = self.bytes.len();
             self.bounds[place.0 as usize] = (start, end);
@@ -126,12 +128,14 @@ impl Texts {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use fibula::NextHopInfo;
 
     #[test]
     fn fields_with_the_formats_own_signs_are_escaped() {
         let written = |style: Style| {
             let mut text = Vec::new();
-            let tail = Tail { prefix: Some("::/0".into()), next_hop: Some("a,\"b\"".into()) };
+            let next_hop = Some(Text(NextHopInfo::parse("a,\"b\"")));
+            let tail = Tail { prefix: Some("::/0".into()), next_hop };
             style.write(tail, &mut text);
             String::from_utf8(text).unwrap()
         };

@@ -1,13 +1,17 @@
 //! [`Input`]: records in parts, each for one thread.
 
+mod csv_rows;
 mod parquet_file;
 
-use super::super::DataFormat;
+use super::super::{DataFormat, Errors};
 use crate::reading::Bar;
-use anyhow::Context;
+use anyhow::{Context, anyhow};
 use arrow_array::RecordBatch;
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 use fibula_io::Source;
+use serde_json::value::RawValue;
+use std::borrow::Cow;
+use std::collections::{BTreeMap, HashMap};
 use std::io::{BufRead, BufReader, Cursor, Read};
 use std::sync::Arc;
 
@@ -49,11 +53,11 @@ pub(super) struct Input {
 
 impl Input {
     /// Opens a file, or `-`, and reads what its columns are.
-    pub(super) fn open(name: &str, format: DataFormat, bar: &Bar) -> anyhow::Result<Self> {
+    pub(super) fn open(name: &str, format: DataFormat, errors: Errors, bar: &Bar) -> anyhow::Result<Self> {
         let (schema, parts) = match format {
             DataFormat::Parquet => parquet_file::open(name, bar)?,
-            DataFormat::Csv => csv(name, b',', bar)?,
-            DataFormat::Tsv => csv(name, b'\t', bar)?,
+            DataFormat::Csv => csv(name, b',', errors, bar)?,
+            DataFormat::Tsv => csv(name, b'\t', errors, bar)?,
             DataFormat::Ndjson => ndjson(name, bar)?,
         };
         Ok(Self { schema, parts })
@@ -77,7 +81,7 @@ fn lines(name: &str, sample: u64, bar: &Bar) -> anyhow::Result<(Vec<u8>, impl Bu
 }
 
 /// All columns are text, so that no value is written in another way than it was read.
-fn csv(name: &str, delimiter: u8, bar: &Bar) -> anyhow::Result<(SchemaRef, Parts)> {
+fn csv(name: &str, delimiter: u8, errors: Errors, bar: &Bar) -> anyhow::Result<(SchemaRef, Parts)> {
     /// The longest header line.
     const HEADER_BYTES: u64 = 1 << 20;
     let (head, lines) = lines(name, HEADER_BYTES, bar)?;
@@ -85,8 +89,7 @@ fn csv(name: &str, delimiter: u8, bar: &Bar) -> anyhow::Result<(SchemaRef, Parts
     let (header, _) = format.infer_schema(&*head, Some(0)).with_context(|| name.to_owned())?;
     let fields = header.fields().iter().map(|field| Field::new(field.name(), DataType::Utf8, true));
     let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
-    let reader = arrow_csv::ReaderBuilder::new(Arc::clone(&schema)).with_format(format);
-    let batches = reader.with_batch_size(BATCH_ROWS).build_buffered(lines)?;
+    let batches = csv_rows::Rows::new(name, Arc::clone(&schema), delimiter, errors, lines);
     Ok((schema, in_parts(name, batches)))
 }
 
@@ -97,10 +100,50 @@ fn ndjson(name: &str, bar: &Bar) -> anyhow::Result<(SchemaRef, Parts)> {
         head.truncate(whole);
     }
     let (schema, _) = arrow_json::reader::infer_json_schema(&*head, None).with_context(|| name.to_owned())?;
-    let schema = Arc::new(schema);
+    let schema = Arc::new(exact(schema, &head).with_context(|| name.to_owned())?);
     let reader = arrow_json::ReaderBuilder::new(Arc::clone(&schema)).with_strict_mode(true);
     let batches = reader.with_batch_size(BATCH_ROWS).build(lines)?;
     Ok((schema, in_parts(name, batches)))
+}
+
+/// Gives columns of integers past 2^63 a type that holds them. Arrow takes them for floating-point
+/// numbers, which do not.
+fn exact(schema: Schema, sample: &[u8]) -> anyhow::Result<Schema> {
+    const EXACT: u64 = 1 << 53;
+    let is_float = |field: &Field| *field.data_type() == DataType::Float64;
+    if !schema.fields().iter().any(|field| is_float(field)) {
+        return Ok(schema);
+    }
+    // Of each such column: a large integer, and what is no integer of 64 bits without a sign.
+    let mut found: HashMap<String, (Option<String>, Option<String>)> = HashMap::new();
+    for line in sample.split(|&byte| byte == b'\n').filter(|line| !line.trim_ascii().is_empty()) {
+        let Ok(row) = serde_json::from_slice::<BTreeMap<Cow<'_, str>, &RawValue>>(line) else { continue };
+        for (name, value) in row {
+            let text = value.get();
+            let is_number = text.starts_with(|c: char| c == '-' || c.is_ascii_digit());
+            if !is_number || !schema.field_with_name(&name).is_ok_and(is_float) {
+                continue;
+            }
+            let (large, other) = found.entry(name.into_owned()).or_default();
+            let digits = text.strip_prefix('-').unwrap_or(text);
+            if digits.bytes().all(|byte| byte.is_ascii_digit()) && digits.parse::<u64>().map_or(true, |number| number > EXACT) {
+                large.get_or_insert_with(|| text.to_owned());
+            }
+            if text.parse::<u64>().is_err() {
+                other.get_or_insert_with(|| text.to_owned());
+            }
+        }
+    }
+    let exact = |field: &Arc<Field>| match found.get(field.name()) {
+        Some((Some(large), Some(other))) => {
+            let name = field.name();
+            Err(anyhow!("column {name:?}: no number type of 64 bits holds both {large} and {other} exactly"))
+        }
+        Some((Some(_), None)) => Ok(Field::new(field.name(), DataType::UInt64, true).into()),
+        _ => Ok(Arc::clone(field)),
+    };
+    let fields: Vec<Arc<Field>> = schema.fields().iter().map(exact).collect::<Result<_, _>>()?;
+    Ok(Schema::new(fields))
 }
 
 /// Joins batches into parts.

@@ -28,7 +28,7 @@ use std::sync::Arc;
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Verdict> {
     let (input_format, output_format) = arguments.formats()?;
     let bar = Bar::new();
-    let input = Input::open(&arguments.input, input_format, &bar)?;
+    let input = Input::open(&arguments.input, input_format, arguments.errors, &bar)?;
     let (tables, whole) = tables::read(arguments)?;
     let invalid = match arguments.errors {
         Errors::Null => Invalid::Null,

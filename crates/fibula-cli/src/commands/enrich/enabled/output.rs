@@ -3,7 +3,7 @@
 use super::super::{Arguments, Compression, DataFormat};
 use anyhow::{Result, bail};
 use arrow_array::RecordBatch;
-use arrow_json::LineDelimitedWriter;
+use arrow_json::writer::{LineDelimited, WriterBuilder as JsonWriterBuilder};
 use arrow_schema::SchemaRef;
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_writer::{
@@ -34,7 +34,7 @@ pub(super) enum Packed {
 pub(super) enum Encoding {
     Parquet { columns: Vec<ArrowColumnWriter>, schema: SchemaRef },
     Separated { writer: Box<arrow_csv::Writer<Vec<u8>>>, packed: Packed },
-    Ndjson { writer: LineDelimitedWriter<Vec<u8>>, packed: Packed },
+    Ndjson { writer: arrow_json::Writer<Vec<u8>, LineDelimited>, packed: Packed },
 }
 
 /// A part that has been encoded.
@@ -108,7 +108,9 @@ impl Encoder {
                 Encoding::Separated { writer: Box::new(writer.build(Vec::new())), packed: *packed }
             }
             Self::Ndjson { packed } => {
-                Encoding::Ndjson { writer: LineDelimitedWriter::new(Vec::new()), packed: *packed }
+                // A null is written: it is not the absence of a key.
+                let writer = JsonWriterBuilder::new().with_explicit_nulls(true);
+                Encoding::Ndjson { writer: writer.build(Vec::new()), packed: *packed }
             }
         })
     }
