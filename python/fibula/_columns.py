@@ -9,54 +9,66 @@ if TYPE_CHECKING:
 
     from fibula._fibula import Table
 
+    # What is made of invalid rows, the threads, and whether mapped addresses are unmapped.
+    How = tuple[str, int, bool]
 
-def lookup(table: Table[Any], column: Any, errors: str, out: Any, threads: int) -> Any:
+
+def lookup(table: Table[Any], column: Any, out: Any, how: How) -> Any:
     """Return the values of a column; see `Table.lookup`."""
     kind = _kind(column)
+    errors, threads, unmap = how
     if kind == "numpy":
-        if _is_object(column):
-            values = _objects(table._lookup_objects(column.ravel(), errors))
+        if _is_object(column) and not _is_masked(column):
+            values = _objects(table._lookup_objects(column.ravel(), errors, unmap))
         else:
-            found = _numpy(table, column, errors, None, threads)
+            found = indices(table, column, None, how)
+            column = found
             values = table._dictionary("numpy", _objects).take(found.ravel())
         return _into(values.reshape(column.shape), out)
     _refuse_out(out)
     if kind == "pandas":
-        return _pandas(column, lookup(table, *_of_pandas(column), errors, None, threads))
+        found = indices(table, *_of_pandas(column), None, how)
+        return _pandas(column, _pandas_values(table._dictionary("numpy", _objects), _filled(found)))
     if kind == "polars":
         import polars as pl
 
-        found = pl.Series(column.name, table._indices_arrow(_of_polars(column), errors, threads))
+        found = pl.Series(
+            column.name, table._indices_arrow(_of_polars(column), errors, threads, unmap)
+        )
         return table._dictionary("polars", polars_values).gather(found).alias(column.name)
     if kind == "arrow":
         import pyarrow as pa
 
-        found = pa.chunked_array(table._indices_arrow(column, errors, threads))
+        found = pa.chunked_array(table._indices_arrow(column, errors, threads, unmap))
         values = table._dictionary("arrow", pa.array)
         # Every index is one of `values`.
         chunks = [pa.DictionaryArray.from_arrays(c, values, safe=False) for c in found.chunks]
         return _like(column, pa.chunked_array(chunks, pa.dictionary(pa.uint32(), values.type)))
-    return table._lookup_objects(column, errors)
+    return table._lookup_objects(column, errors, unmap)
 
 
-def indices(table: Table[Any], column: Any, errors: str, out: Any, threads: int) -> Any:
+def indices(table: Table[Any], column: Any, out: Any, how: How) -> Any:
     """Return the next-hop indices of a column; see `Table.indices`."""
     kind = _kind(column)
+    errors, threads, unmap = how
     if kind == "numpy":
-        return _numpy(table, column, errors, out, threads)
+        if _is_masked(column):
+            return _masked(table, column, out, how)
+        return _numpy(table, column, out, how)
     _refuse_out(out)
     if kind == "pandas":
-        found = indices(table, *_of_pandas(column), errors, None, threads)
-        return _pandas(column, found.fill_null(0) if hasattr(found, "fill_null") else found)
+        found = indices(table, *_of_pandas(column), None, how)
+        return _pandas(column, _filled(found))
     if kind == "polars":
         import polars as pl
 
-        return pl.Series(column.name, table._indices_arrow(_of_polars(column), errors, threads))
+        found = table._indices_arrow(_of_polars(column), errors, threads, unmap)
+        return pl.Series(column.name, found)
     if kind == "arrow":
         import pyarrow as pa
 
-        return _like(column, pa.chunked_array(table._indices_arrow(column, errors, threads)))
-    return table._indices_objects(column, errors)
+        return _like(column, pa.chunked_array(table._indices_arrow(column, errors, threads, unmap)))
+    return table._indices_objects(column, errors, unmap)
 
 
 def contains(table: Table[Any], series: Any, errors: str, threads: int) -> Any:
@@ -68,9 +80,11 @@ def contains(table: Table[Any], series: Any, errors: str, threads: int) -> Any:
 
 def _kind(column: Any) -> str:
     """Return the name of the library that a column is of, without importing it."""
-    names = {base.__module__.partition(".")[0] for base in type(column).__mro__}
+    classes = [(base.__module__.partition(".")[0], base.__name__) for base in type(column).__mro__]
+    names = {module for module, _ in classes}
     for name in ("numpy", "pandas", "polars"):
         if name in names:
+            _refuse_other(name, {base for module, base in classes if module == name})
             return name
     if hasattr(column, "__arrow_c_array__") or hasattr(column, "__arrow_c_stream__"):
         return "arrow"
@@ -78,6 +92,20 @@ def _kind(column: Any) -> str:
         msg = f"a column of addresses is expected, not {type(column).__name__}"
         raise TypeError(msg)
     return "objects"
+
+
+def _refuse_other(library: str, names: set[str]) -> None:
+    """Raise a TypeError that says what to pass instead of what is no column."""
+    instead = {
+        ("pandas", "DataFrame"): "a DataFrame has several columns: pass one, as df['src']",
+        ("pandas", "Index"): "an Index is no column: pass index.to_series()",
+        ("polars", "DataFrame"): "a DataFrame has several columns: pass one, as df['src']",
+        ("polars", "LazyFrame"): "a LazyFrame has several columns: use fibula.polars on one",
+        ("polars", "Expr"): "an expression has no rows yet: use the functions of fibula.polars",
+    }
+    for name in names:
+        if (library, name) in instead:
+            raise TypeError(instead[library, name])
 
 
 def _refuse_out(out: Any) -> None:
@@ -97,23 +125,45 @@ def _is_object(column: Any) -> bool:
     return column.dtype.kind in "OUT"
 
 
-def _numpy(table: Table[Any], column: Any, errors: str, out: Any, threads: int) -> Any:
+def _is_masked(column: Any) -> bool:
+    return hasattr(column, "mask") and hasattr(column, "filled")
+
+
+def _masked(table: Table[Any], column: Any, out: Any, how: How) -> Any:
+    """Return the indices of a masked array, 0 where it is masked."""
+    import numpy as np
+
+    mask = np.ma.getmaskarray(column)
+    data = column.data
+    # What is below the mask is looked up too, so it has to be an address: the first one.
+    filled = np.where(mask, data[~mask][:1], data) if not mask.all() else None
+    found = np.zeros(column.shape, np.uint32)
+    if filled is not None:
+        found = _numpy(table, filled.astype(data.dtype, copy=False), None, how)
+        found[mask] = 0
+    return _into(found, out)
+
+
+def _numpy(table: Table[Any], column: Any, out: Any, how: How) -> Any:
     """Return the indices of a NumPy array, 0 where there is none."""
     import numpy as np
 
+    errors, threads, unmap = how
+    column = _rows(column)
     if out is None:
         out = np.empty(column.shape, np.uint32)
     elif out.shape != column.shape or out.dtype != np.uint32:
         msg = f"out is {out.dtype} of shape {out.shape}, expected uint32 of {column.shape}"
         raise ValueError(msg)
     if _is_object(column):
-        out[...] = np.reshape(table._indices_objects(column.ravel(), errors), column.shape)
+        found = table._indices_objects(column.ravel(), errors, unmap)
+        out[...] = np.reshape(found, column.shape)
         return out
     into = out if out.flags.c_contiguous else np.empty(column.shape, np.uint32)
     kind, size = column.dtype.kind, column.dtype.itemsize
     if kind in "SV" and size == 16:
         rows = np.ascontiguousarray(column).view(np.uint8).reshape(-1, 16)
-        table._indices_ipv6(rows, into.reshape(-1), threads)
+        table._indices_ipv6(rows, into.reshape(-1), threads, unmap)
     else:
         addresses, invalid = _ipv4(column, kind, size, errors)
         table._indices_ipv4(np.ascontiguousarray(addresses).reshape(-1), into.reshape(-1), threads)
@@ -122,15 +172,42 @@ def _numpy(table: Table[Any], column: Any, errors: str, out: Any, threads: int) 
     return into if into is out else _into(into, out)
 
 
+def _rows(column: Any) -> Any:
+    """Return an array with one element for each address."""
+    import numpy as np
+
+    dtype = column.dtype
+    if dtype.names is not None or dtype.subdtype is not None:
+        msg = f"an array of {dtype} holds no addresses: pass one field, or 16 bytes (V16)"
+        raise TypeError(msg)
+    if dtype == np.uint8 and column.ndim == 2 and column.shape[1] in (4, 16):
+        return np.ascontiguousarray(column).view(f"V{column.shape[1]}").reshape(-1)
+    if dtype.kind == "S" and dtype.itemsize in (4, 16):
+        # Text in bytes: no 16 bytes of a real address are all letters of one.
+        flat = np.ascontiguousarray(column).view(np.uint8).reshape(-1, dtype.itemsize)
+        if (
+            column.size
+            and np.isin(flat, np.frombuffer(b"0123456789abcdefABCDEF:.\0", np.uint8)).all()
+        ):
+            if dtype.itemsize == 16 and (flat != 0).any(axis=1).all():
+                return column.astype(str)
+            if dtype.itemsize == 4 and (flat == ord(":")).any(axis=1).all():
+                msg = "an array of S4 may be text or 4 bytes: pass text as str, bytes as V4"
+                raise TypeError(msg)
+    elif dtype.kind == "S":
+        return column.astype(str)
+    return column
+
+
 def _ipv4(column: Any, kind: str, size: int, errors: str) -> tuple[Any, Any]:
     """Return IPv4 addresses as native integers, and which of them are none."""
     import numpy as np
 
     if kind in "SV" and size == 4:
         return np.ascontiguousarray(column).view(">u4").astype(np.uint32), None
-    if kind == "u" and size <= 4:
+    if kind == "u" and size == 4:
         return column.astype(np.uint32, copy=False), None
-    if kind in "iu":
+    if (kind in "iu" and size == 8) or (kind == "i" and size == 4):
         invalid = (column < 0) | (column >> 32 != 0) if size == 8 else column < 0
         if not invalid.any():
             return column.astype(np.uint32), None
@@ -140,8 +217,8 @@ def _ipv4(column: Any, kind: str, size: int, errors: str) -> tuple[Any, Any]:
             raise ValueError(msg)
         return column.astype(np.uint32), invalid
     msg = (
-        f"an array of {column.dtype} holds no addresses: "
-        "expected uint32, text, objects, or 4 or 16 bytes"
+        f"an array of {column.dtype} holds no addresses: expected uint32, text, objects, 4 or 16 "
+        "bytes, or uint8 of shape (n, 4) or (n, 16)"
     )
     raise TypeError(msg)
 
@@ -168,13 +245,34 @@ def _of_pandas(series: Any) -> tuple[Any]:
         return ([None if is_missing else value for value, is_missing in missing],)
 
 
+def _filled(found: Any) -> Any:
+    """Return indices of any kind as an array of NumPy, 0 where there is none."""
+    import numpy as np
+
+    if hasattr(found, "fill_null"):
+        found = found.fill_null(0).to_numpy(zero_copy_only=False)
+    return np.asarray(found, np.uint32)
+
+
+def _pandas_values(values: Any, found: Any) -> Any:
+    """Return the values of indices in a nullable array, by the types of all values."""
+    import pandas as pd
+
+    kinds = {type(value) for value in values[1:]}
+    nullable = {int: "Int64", bool: "boolean", float: "Float64", str: "string"}
+    answers = values.take(found)
+    if len(kinds) == 1 and (kind := kinds.pop()) in nullable:
+        try:
+            return pd.array(answers, dtype=nullable[kind])
+        except OverflowError:
+            return answers
+    return answers
+
+
 def _pandas(series: Any, answers: Any) -> Any:
     """Return answers as a Series like the one asked for."""
     import pandas as pd
 
-    if hasattr(answers, "to_pandas"):
-        values = getattr(answers.type, "value_type", answers.type)
-        answers = answers.cast(values).to_pandas().array
     return pd.Series(answers, index=series.index, name=series.name)
 
 
@@ -184,6 +282,9 @@ def _of_polars(series: Any) -> Any:
 
     if series.dtype == pl.Object:
         msg = "a Series of objects holds no addresses: expected text, UInt32 or Binary"
+        raise TypeError(msg)
+    if series.dtype in (getattr(pl, name, None) for name in ("Int128", "UInt128")):
+        msg = f"a Series of {series.dtype} holds no addresses: pass text, or Binary of 16 bytes"
         raise TypeError(msg)
     # Polars' own nulls have a buffer, which Arrow's have not.
     return series.cast(pl.String) if series.dtype == pl.Null else series

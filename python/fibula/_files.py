@@ -6,12 +6,12 @@ import os
 import warnings
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal
 
 from fibula import _fibula
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from fibula._fibula import Table
 
@@ -40,21 +40,38 @@ def open(
 
 
 def read(
-    path: str | os.PathLike[str],
+    source: str | os.PathLike[str] | bytes | BinaryIO,
     *,
     format: str | None = None,
-    value: Literal["next_hop", "origin_as", "peer"] = "next_hop",
+    value: Literal["next_hop", "next_hops", "origin_as", "peer"] = "next_hop",
     peer: str | None = None,
     keep_going: bool = False,
     mask_host_bits: bool = False,
+    strict: bool = False,
+    vrf: str | None = None,
+    table: str | None = None,
+    add_path: Literal["guess", "yes", "no"] = "guess",
+    prefix_column: str | None = None,
+    start_column: str | None = None,
+    end_column: str | None = None,
+    value_column: str | Sequence[str] = (),
+    delimiter: str | None = None,
+    header: bool = True,
     progress: Callable[[int, int | None], object] | bool = False,
     convert: Callable[[str], Any] | None = None,
 ) -> Table[Any]:
-    """Read a table: MRT, text, pfx2as, `ip route`, FRR, BIRD, CSV or a snapshot; gz, bz2 or zst.
+    """Read a table of a file, of bytes or of an open binary file; plain, gz, bz2 or zst.
 
-    The format is recognised by content, or named: `text`, `mrt`, `pfx2as`, `ip-route`, `frr`,
-    `bird`, `csv`, `snapshot`. `value` and `peer` choose what MRT and BIRD tables give. Values are
-    `str`, or what `convert` makes of each distinct text.
+    The format is recognised by content, or named as in `fibula table stats --help`. `value` and
+    `peer` choose what formats with several give; `vrf` and `table` the routes that are read. Values
+    are `str`, a `dict` where they have several fields, a `list` where there are several of them, or
+    what `convert` makes of each distinct text.
+
+    The columns of CSV, NDJSON and Parquet are found by the names that such columns usually have, or
+    named: `prefix_column`, or `start_column` and `end_column`, and `value_column`, one or several.
+    `delimiter` and `header=False` tell of CSV what is not found.
+
+    What is left out or guessed is in the `report` of the table; `strict` makes it an error.
 
     `progress` is called with the bytes read and the size of the file, if that is known; `True`
     draws a bar by tqdm. `keep_going` skips what is damaged, with a warning; `mask_host_bits`
@@ -62,23 +79,45 @@ def read(
 
     Raises `OSError` if the file cannot be read, `ValueError` that names the place of the damage.
     """
-    _check(path)
-    with _bar(path) if progress is True else nullcontext(progress or None) as report:
-        table, damage = _fibula.read(
-            os.fspath(path),
+    if isinstance(source, bytes | bytearray | memoryview):
+        content: str | bytes = bytes(source)
+    elif hasattr(source, "read"):
+        content = source.read()
+        if not isinstance(content, bytes):
+            msg = "an open file is read as bytes: open it in binary mode"
+            raise TypeError(msg)
+    else:
+        _check(source)
+        content = os.fspath(source)
+    name = content if isinstance(content, str) else "memory"
+    with _bar(name) if progress is True else nullcontext(progress or None) as report:
+        read_table, damage = _fibula.read(
+            content,
             format=format,
             value=value,
             peer=peer,
             keep_going=keep_going,
             mask_host_bits=mask_host_bits,
+            strict=strict,
+            vrf=vrf,
+            table=table,
+            add_path=add_path,
+            columns={
+                "prefix": prefix_column,
+                "start": start_column,
+                "end": end_column,
+                "values": [value_column] if isinstance(value_column, str) else list(value_column),
+                "delimiter": delimiter,
+                "header": header,
+            },
             progress=report,
             convert=convert,
         )
     for text in damage[:_SHOWN]:
         warnings.warn(text, stacklevel=2)
     if len(damage) > _SHOWN:
-        warnings.warn(f"{path}: {len(damage)} places skipped in all", stacklevel=2)
-    return table
+        warnings.warn(f"{name}: {len(damage)} places skipped in all", stacklevel=2)
+    return read_table
 
 
 @contextmanager

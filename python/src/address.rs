@@ -109,6 +109,7 @@ fn of_object(object: &Bound<'_, PyAny>) -> PyResult<IpAddr> {
 struct Types {
     address: [Py<PyType>; 2],
     network: [Py<PyType>; 2],
+    interface: [Py<PyType>; 2],
 }
 
 fn types(py: Python<'_>) -> PyResult<&Types> {
@@ -119,6 +120,7 @@ fn types(py: Python<'_>) -> PyResult<&Types> {
         Ok(Types {
             address: [of("IPv4Address")?, of("IPv6Address")?],
             network: [of("IPv4Network")?, of("IPv6Network")?],
+            interface: [of("IPv4Interface")?, of("IPv6Interface")?],
         })
     })
 }
@@ -156,6 +158,14 @@ pub(crate) fn prefix(object: &Bound<'_, PyAny>) -> PyResult<IpPrefix> {
         }
     }
     if let Some(address) = of_ipaddress(object)? {
+        for interface in &types(py)?.interface {
+            // An address with the length of its network, whose host bits are as wrong as in text.
+            if object.is_instance(interface.bind(py))? {
+                let len: u8 =
+                    object.getattr(intern!(py, "network"))?.getattr(intern!(py, "prefixlen"))?.extract()?;
+                return IpPrefix::new(address, len).map_err(|error| PyValueError::new_err(error.to_string()));
+            }
+        }
         return Ok(IpPrefix::host(address));
     }
     let name = object.get_type().name()?;

@@ -7,7 +7,7 @@ use crate::table::Table;
 use arrow_array::{Array, ArrayRef, new_null_array};
 use arrow_schema::{DataType, Field};
 use fibula::NextHop;
-use fibula_arrow::{Invalid, Lookups};
+use fibula_arrow::{Invalid, Lookups, Unmapped};
 use numpy::{PyReadonlyArray1, PyReadonlyArray2, PyReadwriteArray1};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -54,7 +54,8 @@ impl Table {
     ///
     /// PyArrow's result is dictionary-encoded. Polars' has the type of the values, the others'
     /// objects. `threads` are used for columns that are long enough. `out` is a NumPy array of
-    /// objects for the result of a NumPy array.
+    /// objects for the result of a NumPy array. With `unmap=True` an IPv4 address that is written as
+    /// an IPv6 one, `::ffff:a.b.c.d`, is looked up among the IPv4 routes.
     ///
     /// >>> t = fibula.Table({"10.0.0.0/8": "corp", "2001:db8::/32": "doc"})
     /// >>> t.lookup(["10.1.2.3", "2001:db8::1", "192.0.2.1", None])
@@ -64,19 +65,20 @@ impl Table {
     /// ValueError: row 1: '10.1.2' is not an address
     /// >>> t.lookup(["10.1.2.3", "10.1.2"], errors="null")
     /// ['corp', None]
-    #[pyo3(signature = (column, *, errors = "raise", out = None, threads = 1))]
+    #[pyo3(signature = (column, *, errors = "raise", out = None, threads = 1, unmap = false))]
     fn lookup<'py>(
         slf: &Bound<'py, Self>,
         column: &Bound<'py, PyAny>,
         errors: &str,
         out: Option<&Bound<'py, PyAny>>,
         threads: usize,
+        unmap: bool,
     ) -> PyResult<Bound<'py, PyAny>> {
         invalid(errors)?;
         let lookup = slf.py().import("fibula._columns")?.getattr("lookup")?;
         // Until the values are taken, every index keeps its own.
         let _batch = slf.get().shared.batch();
-        lookup.call1((slf, column, errors, out, threads))
+        lookup.call1((slf, column, out, (errors, threads, unmap)))
     }
 
     /// As `lookup`, but returns the next-hop index of each address: an index of `values`. 0 says
@@ -88,17 +90,18 @@ impl Table {
     /// >>> t = fibula.Table({"10.0.0.0/8": "corp", "2001:db8::/32": "doc"})
     /// >>> [t.values[index] for index in t.indices(["10.1.2.3", "192.0.2.1"])]
     /// ['corp', None]
-    #[pyo3(signature = (column, *, errors = "raise", out = None, threads = 1))]
+    #[pyo3(signature = (column, *, errors = "raise", out = None, threads = 1, unmap = false))]
     fn indices<'py>(
         slf: &Bound<'py, Self>,
         column: &Bound<'py, PyAny>,
         errors: &str,
         out: Option<&Bound<'py, PyAny>>,
         threads: usize,
+        unmap: bool,
     ) -> PyResult<Bound<'py, PyAny>> {
         invalid(errors)?;
         let indices = slf.py().import("fibula._columns")?.getattr("indices")?;
-        indices.call1((slf, column, errors, out, threads))
+        indices.call1((slf, column, out, (errors, threads, unmap)))
     }
 
     /// IPv4 addresses as integers.
@@ -123,13 +126,17 @@ impl Table {
         addresses: PyReadonlyArray2<'_, u8>,
         mut out: PyReadwriteArray1<'_, u32>,
         threads: usize,
+        unmap: bool,
     ) -> PyResult<()> {
         let (addresses, rest) = addresses.as_slice()?.as_chunks::<16>();
         let out = out.as_slice_mut()?;
         check_lengths(addresses.len() + rest.len(), out.len())?;
         let shared = &self.shared;
         py.detach(|| {
-            on_threads(threads, addresses, out, |from, to| fibula_arrow::lookup_ipv6(from, shared, to));
+            on_threads(threads, addresses, out, |from, to| match unmap {
+                true => fibula_arrow::lookup_ipv6(from, &Unmapped(shared), to),
+                false => fibula_arrow::lookup_ipv6(from, shared, to),
+            });
         });
         Ok(())
     }
@@ -141,11 +148,17 @@ impl Table {
         column: AnyArray,
         errors: &str,
         threads: usize,
+        unmap: bool,
     ) -> PyResult<PyChunkedArray> {
         let invalid = invalid(errors)?;
         let (chunks, _) = column.into_chunked_array()?.into_inner();
-        let look_up =
-            |slice: &dyn Array| Ok(Arc::new(fibula_arrow::lookup(slice, &self.shared, invalid)?) as ArrayRef);
+        let look_up = |slice: &dyn Array| {
+            let found = match unmap {
+                true => fibula_arrow::lookup(slice, &Unmapped(&self.shared), invalid)?,
+                false => fibula_arrow::lookup(slice, &self.shared, invalid)?,
+            };
+            Ok(Arc::new(found) as ArrayRef)
+        };
         let answers = py.detach(|| each_chunk(&chunks, threads, look_up)).map_err(error_of)?;
         PyChunkedArray::try_new(answers, Arc::new(Field::new("", DataType::UInt32, true)))
     }
@@ -173,10 +186,11 @@ impl Table {
         py: Python<'py>,
         column: &Bound<'py, PyAny>,
         errors: &str,
+        unmap: bool,
     ) -> PyResult<Bound<'py, PyList>> {
         let answers = PyList::empty(py);
         each_object(column, invalid(errors)?, |address| {
-            answers.append(match address {
+            answers.append(match unmapped(address, unmap) {
                 Some(address) => self.shared.find(py, address)?,
                 None => None,
             })
@@ -185,10 +199,10 @@ impl Table {
     }
 
     /// As `_lookup_objects`, with indices.
-    fn _indices_objects(&self, column: &Bound<'_, PyAny>, errors: &str) -> PyResult<Vec<u32>> {
+    fn _indices_objects(&self, column: &Bound<'_, PyAny>, errors: &str, unmap: bool) -> PyResult<Vec<u32>> {
         let mut answers = Vec::new();
         each_object(column, invalid(errors)?, |address| {
-            let index = address.map(|address| match &*self.shared.read(column.py()) {
+            let index = unmapped(address, unmap).map(|address| match &*self.shared.read(column.py()) {
                 Body::Owned(owned) => owned.lookup(address),
                 Body::Mapped(mapped) => mapped.lookup(address),
             });
@@ -250,6 +264,11 @@ impl Table {
         drop(replaced);
         Ok(made)
     }
+}
+
+/// Returns the IPv4 address of one that is written `::ffff:a.b.c.d`, if so wanted.
+fn unmapped(address: Option<std::net::IpAddr>, unmap: bool) -> Option<std::net::IpAddr> {
+    if unmap { address.map(|address| address.to_canonical()) } else { address }
 }
 
 fn check_lengths(addresses: usize, answers: usize) -> PyResult<()> {

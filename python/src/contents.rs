@@ -1,9 +1,11 @@
 //! [`Contents`]: all that a table says, apart from how it was compiled.
 
 use fibula::{Address, NextHop, NextHopInfo, NextHops, Rib, Route};
+use fibula_io::table::json_of;
 use pyo3::exceptions::{PyOverflowError, PyTypeError};
+use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyInt, PyString};
+use pyo3::types::{PyDict, PyInt, PyList, PyString};
 use std::collections::HashMap;
 
 /// The routes of both families, and the values that they lead to by next-hop index.
@@ -15,7 +17,8 @@ pub(crate) struct Contents {
     pub(crate) values: Vec<Option<Py<PyAny>>>,
 }
 
-/// Returns the Python value of a next hop: its text, or what `convert` makes of it.
+/// Returns the Python value of a next hop: its text, or what `convert` makes of it. A value of
+/// several fields, or a list, is a `dict` or a `list` where there is no `convert`.
 pub(crate) fn value(
     py: Python<'_>,
     next_hop: &NextHopInfo,
@@ -23,6 +26,9 @@ pub(crate) fn value(
 ) -> PyResult<Py<PyAny>> {
     let text = PyString::new(py, &next_hop.to_string());
     match convert {
+        None if json_of(next_hop).is_some() => {
+            Ok(py.import(intern!(py, "json"))?.getattr(intern!(py, "loads"))?.call1((text,))?.unbind())
+        }
         None => Ok(text.into_any().unbind()),
         Some(convert) => convert.call1(py, (text,)),
     }
@@ -55,7 +61,7 @@ impl Contents {
     /// Returns the table with its values as the next hops of files, numbered from 1 without gaps.
     ///
     /// # Errors
-    /// `TypeError` that names a route, if its value is neither `str` nor `int`.
+    /// `TypeError` that names a route, if its value is none of `str`, `int`, `dict` and `list`.
     pub(crate) fn next_hops(&self, py: Python<'_>) -> PyResult<(Rib<u32>, Rib<u128>, NextHops)> {
         let mut next_hops = NextHops::new();
         let mut indices = HashMap::new();
@@ -92,10 +98,16 @@ pub(crate) fn renamed<A: Address, E>(
 
 /// Returns a value as a next hop whose text is the same. `None` if files cannot hold it.
 fn info(value: &Bound<'_, PyAny>) -> PyResult<Option<NextHopInfo>> {
-    if !value.is_instance_of::<PyString>() && !value.is_exact_instance_of::<PyInt>() {
+    let text = if value.is_exact_instance_of::<PyDict>() || value.is_exact_instance_of::<PyList>() {
+        let json = value.py().import("json")?;
+        let options = PyDict::new(value.py());
+        options.set_item("separators", (",", ":"))?;
+        json.getattr("dumps")?.call((value,), Some(&options))?.str()?
+    } else if value.is_instance_of::<PyString>() || value.is_exact_instance_of::<PyInt>() {
+        value.str()?
+    } else {
         return Ok(None);
-    }
-    let text = value.str()?;
+    };
     let text = text.to_str()?;
     let parsed = NextHopInfo::parse(text);
     let same = parsed.to_string() == text;

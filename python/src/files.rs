@@ -6,10 +6,11 @@ use crate::shared::Body;
 use crate::table::Table;
 use fibula::snapshot::{Image, Snapshot};
 use fibula::{Address, Family, Fib, Rib};
-use fibula_io::table::{ReadOptions, Value};
+use fibula_io::table::{AddPath, Columns, ReadOptions, Value};
 use fibula_io::{Progress, Source, snapshot};
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
+use pyo3::types::PyBytes;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -30,18 +31,50 @@ pub(crate) fn open(py: Python<'_>, path: PathBuf, convert: Option<Py<PyAny>>) ->
     Ok(Table::of(Body::Mapped(Arc::new(Mapped::new(snapshot, convert).map_err(name)?))))
 }
 
-/// Reads a table, and returns it with the texts of what was skipped.
+/// The columns of a table, as Python names them.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct ColumnNames {
+    prefix: Option<String>,
+    start: Option<String>,
+    end: Option<String>,
+    values: Vec<String>,
+    delimiter: Option<String>,
+    header: bool,
+}
+
+impl ColumnNames {
+    fn of(self) -> PyResult<Columns> {
+        let delimiter = match self.delimiter.as_deref().map(str::as_bytes) {
+            None => None,
+            Some([byte]) if byte.is_ascii() && *byte != b'"' => Some(*byte),
+            Some(_) => return Err(PyValueError::new_err("delimiter is one ASCII character")),
+        };
+        let Self { prefix, start, end, values, header, .. } = self;
+        Ok(Columns { prefix, start, end, values, delimiter, has_no_header: !header })
+    }
+}
+
+/// Reads a table of a file or of bytes, and returns it with the texts of what was skipped.
 #[pyfunction]
-#[pyo3(signature = (path, *, format, value, peer, keep_going, mask_host_bits, progress, convert))]
+#[pyo3(signature = (
+    source, *, format, value, peer, keep_going, mask_host_bits, strict, vrf, table, add_path, columns, progress,
+    convert
+))]
 #[allow(clippy::too_many_arguments, clippy::fn_params_excessive_bools, reason = "Python names them")]
 pub(crate) fn read(
     py: Python<'_>,
-    path: PathBuf,
+    source: &Bound<'_, PyAny>,
     format: Option<&str>,
     value: &str,
     peer: Option<String>,
     keep_going: bool,
     mask_host_bits: bool,
+    strict: bool,
+    vrf: Option<String>,
+    table: Option<String>,
+    add_path: &str,
+    columns: ColumnNames,
     progress: Option<Py<PyAny>>,
     convert: Option<Py<PyAny>>,
 ) -> PyResult<(Table, Vec<String>)> {
@@ -52,10 +85,29 @@ pub(crate) fn read(
         peer,
         keep_going,
         mask_host_bits,
+        strict,
+        vrf,
+        table,
+        add_path: match add_path {
+            "guess" => AddPath::Guess,
+            "yes" => AddPath::Yes,
+            "no" => AddPath::No,
+            _ => {
+                return Err(PyValueError::new_err(format!("add_path is guess, yes or no, not {add_path:?}")));
+            }
+        },
+        columns: columns.of()?,
         progress: progress.map(|callback| calling(callback, Arc::clone(&raised))),
     };
-    let source = Source::File(path);
-    let loaded = py.detach(|| fibula_io::table::read(&source, &options)).map_err(value_error)?;
+    let (source, loaded) = if let Ok(bytes) = source.cast::<PyBytes>() {
+        let bytes = bytes.as_bytes();
+        (Source::Memory, py.detach(|| fibula_io::table::parse(bytes, &options)))
+    } else {
+        let source = Source::File(source.extract()?);
+        let loaded = py.detach(|| fibula_io::table::read(&source, &options));
+        (source, loaded)
+    };
+    let loaded = loaded.map_err(value_error)?;
     if let Some(error) = raised.lock().unwrap_or_else(PoisonError::into_inner).take() {
         return Err(error);
     }
@@ -64,7 +116,9 @@ pub(crate) fn read(
     let values = contents::values(py, &tables.next_hops, convert.as_ref())?;
     let contents = Contents { ipv4: tables.ipv4, ipv6: tables.ipv6, values };
     let damage = loaded.damage.iter().map(|damage| format!("{source}, {damage} (skipped)")).collect();
-    Ok((Table::compile(py, contents), damage))
+    let mut table = Table::compile(py, contents);
+    table.report = Some(loaded.report);
+    Ok((table, damage))
 }
 
 fn value_of(name: &str) -> PyResult<Value> {
@@ -105,7 +159,8 @@ impl Table {
     /// Writes a snapshot, which `fibula.open` maps. The file is replaced as a whole or not at all.
     ///
     /// With `family` it holds that family alone. Values are `str` or `int`, and come back as `str`;
-    /// `open(path, convert=int)` makes them integers again. With `routes=False` it holds only what
+    /// `open(path, convert=int)` makes them integers again. A `dict` or a `list` is kept as JSON and
+    /// comes back as itself; so does a `str` that is JSON of one, unless `convert` takes it. With `routes=False` it holds only what
     /// lookups read: it is smaller, and has no `.routes`.
     ///
     /// >>> import os, tempfile

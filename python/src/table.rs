@@ -6,6 +6,7 @@ use crate::owned::{Owned, Wanted};
 use crate::shared::{Body, Shared, copy};
 use crate::walk::Walk;
 use fibula::{Delta, Family, IpPrefix, NextHop};
+use fibula_io::{Kind, Report};
 use pyo3::exceptions::{PyKeyError, PyTypeError, PyValueError};
 use pyo3::gc::PyVisit;
 use pyo3::prelude::*;
@@ -39,11 +40,13 @@ pub(crate) struct Table {
     pub(crate) shared: Shared,
     /// What was made of the table: by kind, each with the version it was made of.
     pub(crate) made: Mutex<HashMap<String, (u64, Py<PyAny>)>>,
+    /// What the reader of a file left out and guessed.
+    pub(crate) report: Option<Report>,
 }
 
 impl Table {
     pub(crate) fn of(body: Body) -> Self {
-        Self { shared: Shared::new(body), made: Mutex::default() }
+        Self { shared: Shared::new(body), made: Mutex::default(), report: None }
     }
 
     /// Compiles a table.
@@ -79,6 +82,29 @@ impl Table {
             Some(value) => Ok(value),
             None => Err(PyKeyError::new_err(key.clone().unbind())),
         }
+    }
+
+    /// What `fibula.read` left out and guessed; `None` for other tables.
+    ///
+    /// `kept` counts the routes and `replaced` those that a later one replaced. `left_out` and
+    /// `guessed` have the number of each reason, and `notes` a line for each with its first place.
+    #[getter]
+    fn report<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
+        let Some(report) = &self.report else { return Ok(None) };
+        let of = |kind| {
+            let counts = PyDict::new(py);
+            for note in report.of(kind) {
+                counts.set_item(&*note.what, note.count)?;
+            }
+            Ok::<_, PyErr>(counts)
+        };
+        let dict = PyDict::new(py);
+        dict.set_item("kept", report.kept)?;
+        dict.set_item("replaced", report.replaced)?;
+        dict.set_item("left_out", of(Kind::LeftOut)?)?;
+        dict.set_item("guessed", of(Kind::Guessed)?)?;
+        dict.set_item("notes", report.notes.iter().map(ToString::to_string).collect::<Vec<_>>())?;
+        Ok(Some(dict))
     }
 
     fn __contains__(&self, key: &Bound<'_, PyAny>) -> PyResult<bool> {

@@ -279,3 +279,62 @@ def test_long_columns_of_bytes_and_numbers(rows, first):
     assert table.lookup(pa.array(packed, pa.binary(16)).slice(first)).to_pylist() == expected
     values = table.values
     assert [values[index] for index in table.indices(six_bytes[first:])] == expected
+
+
+def test_arrays_that_hold_addresses_in_another_way():
+    rows = np.array([[10, 1, 0, 1], [192, 0, 2, 1]], np.uint8)
+    assert TABLE.lookup(rows).tolist() == ["lab", None]
+    six = np.frombuffer(ipaddress.ip_address("2001:db8::1").packed, np.uint8).reshape(1, 16)
+    assert TABLE.lookup(six).tolist() == ["doc"]
+    for text in ("S16", "S40"):
+        assert TABLE.lookup(np.array([b"10.1.0.1", b"::1"], text)).tolist() == ["lab", None]
+    masked = np.ma.array([0x0A010001, 0x0A010001], mask=[False, True], dtype=np.uint32)
+    assert TABLE.lookup(masked).tolist() == ["lab", None]
+    assert TABLE.indices(masked).tolist()[1] == 0
+    for wrong in (
+        np.array([10, 1, 0, 1], np.uint8),
+        np.array([[10, 1, 0]], np.uint8),
+        np.array([(1, 1)], dtype=[("high", "u8"), ("low", "u8")]),
+        np.array([b"::1"], "S4"),
+    ):
+        for ask in (TABLE.lookup, TABLE.indices):
+            with pytest.raises(TypeError, match="an array of"):
+                ask(wrong)
+
+
+def test_what_to_pass_instead():
+    for wrong, instead in (
+        (pd.DataFrame({"src": FOUR}), "pass one, as df"),
+        (pd.Index(FOUR), "to_series"),
+        (pl.DataFrame({"src": FOUR}), "pass one, as df"),
+        (pl.col("src"), "fibula.polars"),
+        (pl.Series([1], dtype=pl.UInt128), "Binary of 16 bytes"),
+    ):
+        for ask in (TABLE.lookup, TABLE.indices):
+            with pytest.raises(TypeError, match=instead):
+                ask(wrong)
+
+
+def test_pandas_gives_nullable_types_whatever_misses():
+    series = pd.Series(["10.1.2.3", "192.0.2.1"])
+    for values, dtype in (
+        ((1, 2**40), "Int64"),
+        ((0.5, 1.5), "Float64"),
+        ((True, False), "boolean"),
+    ):
+        table = fibula.Table({"10.0.0.0/8": values[0], "10.1.0.0/16": values[1]})
+        for rows in (series, series[:1]):
+            assert table.lookup(rows).dtype == dtype
+        assert table.lookup(series)[0] == values[1]
+    mixed = fibula.Table({"10.0.0.0/8": {"a": 1}, "10.1.0.0/16": (1, 2)})
+    assert mixed.lookup(series).tolist() == [(1, 2), None]
+
+
+def test_unmap():
+    mapped = ["::ffff:10.1.2.3", "::ffff:192.0.2.1", "2001:db8::1"]
+    expected = ["lab", None, "doc"]
+    assert TABLE.lookup(mapped) == [None, None, "doc"]
+    assert TABLE.lookup(mapped, unmap=True) == expected
+    assert TABLE.lookup(pa.array(mapped), unmap=True).to_pylist() == expected
+    assert TABLE.lookup(np.array(packed(mapped), "V16"), unmap=True).tolist() == expected
+    assert TABLE.lookup(pl.Series(mapped), unmap=True).to_list() == expected

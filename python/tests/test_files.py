@@ -6,6 +6,7 @@ import os
 import pickle
 import random
 
+import polars as pl
 import pytest
 
 import fibula
@@ -113,8 +114,8 @@ def test_a_snapshot_answers_as_its_table(text, tmp_path, family, routes):
 
 def test_what_a_snapshot_cannot_hold(tmp_path):
     path = tmp_path / "table.fib"
-    with pytest.raises(TypeError, match=r"the value of 10\.1\.0\.0/16 is dict"):
-        fibula.Table({"10.0.0.0/8": "a", "10.1.0.0/16": {}}).to_fib(path)
+    with pytest.raises(TypeError, match=r"the value of 10\.1\.0\.0/16 is set"):
+        fibula.Table({"10.0.0.0/8": "a", "10.1.0.0/16": set()}).to_fib(path)
     assert not path.exists()
     with pytest.raises(OSError, match="none"):
         fibula.Table({"10.0.0.0/8": "a"}).to_fib(tmp_path / "none" / "table.fib")
@@ -176,3 +177,31 @@ def test_a_real_table(data, tmp_path, name):
         best = next(cover for cover in covers if cover in truth)
         assert table.match(address) == (best, truth[best])
         assert table[address] == opened[str(address)] == truth[best]
+
+
+def test_fields_are_dicts_and_typed_columns(tmp_path):
+    text = b"network,country,asn\n10.0.0.0/8,BE,64500\n2001:db8::/32,,64501\n"
+    table = fibula.read(text)
+    assert table["10.1.2.3"] == {"country": "BE", "asn": 64500}
+    assert table["2001:db8::1"] == {"country": None, "asn": 64501}
+    path = tmp_path / "table.fib"
+    table.to_fib(path)
+    assert fibula.open(path)["10.1.2.3"] == {"country": "BE", "asn": 64500}
+    answers = table.lookup(pl.Series(["10.1.2.3", "192.0.2.1"]))
+    assert answers.struct.field("asn").to_list() == [64500, None]
+    path = tmp_path / "table.csv"
+    path.write_bytes(text)
+    with path.open("rb") as file:
+        assert fibula.read(file, value_column="asn")["10.1.2.3"] == "64500"
+
+
+def test_the_report_says_what_was_left_out():
+    text = b"10.0.0.0/8 via 192.0.2.1 dev eth0\n10.0.0.0/8 tos 0x10 via 192.0.2.9 dev eth1\n"
+    report = fibula.read(text).report
+    assert (report["kept"], report["left_out"]) == (1, {"conditional route": 1})
+    assert report["notes"] == ["left out: conditional route, 1 time, first at line 2"]
+    assert fibula.Table({}).report is None
+    with pytest.raises(ValueError, match="line 2: conditional route, which --strict refuses"):
+        fibula.read(text, strict=True)
+    with pytest.raises(ValueError, match="there are main"):
+        fibula.read(text, table="7")

@@ -39,7 +39,8 @@
 //!
 //! Families never mix. Text with a colon and 16 bytes are IPv6 addresses, IPv4-mapped ones too
 //! (`::ffff:192.0.2.1`), and are looked up among the IPv6 routes, as by
-//! [`Table::lookup`](fibula::Table::lookup).
+//! [`Table::lookup`](fibula::Table::lookup). [`Unmapped`] looks the mapped ones up among the IPv4
+//! routes.
 //!
 //! Polars' `UInt128` cannot come here: its format `_plu128` is no Arrow type. Cast it to
 //! `FixedSizeBinary(16)`.
@@ -65,6 +66,6 @@ pub use address::address;
 pub use answer::{Invalid, contains, lookup, prefixes};
 pub use compiled::Compiled;
 pub use error::Error;
-pub use lookups::{Lookups, TableValues};
+pub use lookups::{Lookups, TableValues, Unmapped};
 pub use plain::{Texts, lookup_ipv4, lookup_ipv6};
 pub use values::Values;

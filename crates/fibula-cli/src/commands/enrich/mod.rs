@@ -28,8 +28,8 @@ use std::thread;
 /// null.
 ///
 /// Addresses are text (`192.0.2.1`, `2001:db8::1`), IPv4 addresses as integers, and 4 or 16 bytes
-/// in network byte order. Families never mix: a v4-mapped IPv6 address is looked up among the IPv6
-/// routes.
+/// in network byte order. Families never mix: without --map-ipv4 a v4-mapped IPv6 address is looked
+/// up among the IPv6 routes.
 ///
 /// Records are read as a stream. Parquet is read and written by row groups, one a thread. All
 /// columns of CSV are text, with the first line as their names; an empty field is null. A row with
@@ -51,6 +51,9 @@ pub(crate) struct Arguments {
     /// Add the matching prefixes too; a snapshot without its routes does not know them
     #[arg(long)]
     prefix: bool,
+    /// Look up ::ffff:a.b.c.d among the IPv4 routes, as the IPv4 address that it is
+    #[arg(long)]
+    map_ipv4: bool,
     /// What becomes of a row that holds no address, or of CSV has another number of fields
     #[arg(long, value_enum, default_value_t, value_name = "WHAT")]
     errors: Errors,

@@ -27,8 +27,8 @@ use text::Style;
 /// Find the longest match of addresses: the prefix and its next hop or origin AS
 ///
 /// Answers are sentences like those of `ip route get`, or with --format rows of address, prefix and
-/// next_hop. Addresses of both families may be mixed; a v4-mapped IPv6 address is looked up in the
-/// IPv6 table. An address without a route is no error.
+/// next_hop. Addresses of both families may be mixed; without --map-ipv4 a v4-mapped IPv6 address is
+/// looked up in the IPv6 table. An address without a route is no error.
 ///
 /// With `-` the first field of each line of standard input is looked up; blank lines and comments
 /// (#) are skipped. There is one answer for each address, in order: `prefix<TAB>next hop`, `-` for
@@ -44,6 +44,9 @@ pub(crate) struct Arguments {
     /// Every route that covers the address, longest first
     #[arg(short, long)]
     all: bool,
+    /// Look up ::ffff:a.b.c.d among the IPv4 routes, as the IPv4 address that it is
+    #[arg(long)]
+    map_ipv4: bool,
     /// The addresses, or `-` for a stream of them from standard input
     #[arg(required = true, value_name = "ADDR", action = ArgAction::Append)]
     addresses: Vec<Query>,
@@ -85,7 +88,7 @@ impl Arguments {
             self.table.as_deref().unwrap_or_default()
         );
         let addresses = self.addresses.iter().filter_map(|query| match query {
-            Query::Address(address) => Some(Ok(*address)),
+            Query::Address(address) => Some(Ok(self.mapped(*address))),
             Query::Stream => None,
         });
         if !streams {
@@ -95,11 +98,17 @@ impl Arguments {
         let blocks = lines::blocks(Source::StandardInput.open(None)?);
         let bad = match Style::of(output.asked()).filter(|_| !self.all) {
             Some(style) => {
-                stream::run(table, blocks, style, self.reading.keep_going, &mut io::stdout().lock())?
+                let how = stream::How { style, keep_going: self.reading.keep_going, map_ipv4: self.map_ipv4 };
+                stream::run(table, blocks, how, &mut io::stdout().lock())?
             }
             None => self.read_and_say(&table, blocks, output)?,
         };
         Ok(if bad == 0 { whole } else { Verdict::Bad })
+    }
+
+    /// Returns the address that is looked up.
+    fn mapped(&self, address: IpAddr) -> IpAddr {
+        if self.map_ipv4 { address.to_canonical() } else { address }
     }
 
     /// Answers a stream in a form that [`stream`] does not do. Returns the number of lines that are
@@ -125,7 +134,7 @@ impl Arguments {
             Ok(Ok((first_line, text))) => {
                 let lines = (first_line..).zip(Lines::new(&text));
                 let address = |(number, line): (u64, Line<'_>)| match line.found?.ip() {
-                    Some(address) => Some(Ok(address)),
+                    Some(address) => Some(Ok(self.mapped(address))),
                     None => wrong(no_address(number, line.field)),
                 };
                 lines.filter_map(address).collect()

@@ -30,8 +30,17 @@ struct Shared {
     ipv4: Compiled<u32>,
     ipv6: Compiled<u128>,
     next_hops: NextHops,
-    style: Style,
-    keep_going: bool,
+    how: How,
+}
+
+/// How a stream is answered.
+#[derive(Clone, Copy)]
+pub(super) struct How {
+    pub(super) style: Style,
+    /// Whether lines that are no addresses are skipped.
+    pub(super) keep_going: bool,
+    /// Whether v4-mapped IPv6 addresses are looked up as IPv4 ones.
+    pub(super) map_ipv4: bool,
 }
 
 /// Answers a stream of addresses. Returns the number of lines that are no addresses.
@@ -42,22 +51,21 @@ struct Shared {
 pub(super) fn run(
     table: Table,
     blocks: impl Iterator<Item = anyhow::Result<Owned>> + Send + 'static,
-    style: Style,
-    keep_going: bool,
+    how: How,
     out: &mut impl Write,
 ) -> anyhow::Result<usize> {
     let (ipv4, ipv6, next_hops) = table.compiled()?;
-    let shared = Arc::new(Shared { ipv4, ipv6, next_hops, style, keep_going });
+    let shared = Arc::new(Shared { ipv4, ipv6, next_hops, how });
     let worker = || {
         let mut worker = Worker::new(Arc::clone(&shared));
         move |block| Ok(worker.answer(block))
     };
-    out.write_all(style.header())?;
+    out.write_all(how.style.header())?;
     let mut bad = 0;
     in_order(WORKERS, 1, blocks, worker, |answered: Answered| {
         out.write_all(&answered.text)?;
         for what in answered.bad {
-            if !keep_going {
+            if !how.keep_going {
                 out.flush()?;
                 return Err(what);
             }
@@ -68,6 +76,11 @@ pub(super) fn run(
     })?;
     out.flush()?;
     Ok(bad)
+}
+
+/// Returns whether an address is an IPv4 one, written `::ffff:a.b.c.d`.
+fn is_mapped(address: u128) -> bool {
+    address >> u32::BITS == 0xFFFF
 }
 
 /// One thread's own memory.
@@ -136,7 +149,11 @@ impl Worker {
         let (first_line, block) = match block {
             Ok(block) => block,
             Err(damage) => {
-                let text = if self.shared.keep_going { self.shared.style.bad().to_vec() } else { Vec::new() };
+                let text = if self.shared.how.keep_going {
+                    self.shared.how.style.bad().to_vec()
+                } else {
+                    Vec::new()
+                };
                 return Answered { text, bad: vec![anyhow!("standard input, {damage}")] };
             }
         };
@@ -161,13 +178,17 @@ impl Worker {
                     self.addresses_ipv4.push(address);
                     Kind::Ipv4
                 }
+                Some(Found::Ipv6(address)) if self.shared.how.map_ipv4 && is_mapped(address) => {
+                    self.addresses_ipv4.push(address as u32);
+                    Kind::Ipv4
+                }
                 Some(Found::Ipv6(address)) => {
                     self.addresses_ipv6.push(address);
                     Kind::Ipv6
                 }
                 Some(Found::Invalid) => {
                     answered.bad.push(no_address(number, line.field));
-                    if !self.shared.keep_going {
+                    if !self.shared.how.keep_going {
                         break;
                     }
                     Kind::Bad
@@ -180,7 +201,7 @@ impl Worker {
 
     /// Writes the lines' answers.
     fn write(&mut self, block: &[u8], answered: &mut Answered) {
-        let Shared { ipv4, ipv6, next_hops, style, .. } = &*self.shared;
+        let Shared { ipv4, ipv6, next_hops, how: How { style, .. } } = &*self.shared;
         let (mut places_ipv4, mut places_ipv6) = (self.places_ipv4.iter(), self.places_ipv6.iter());
         let text = &mut answered.text;
         text.reserve(self.lines.len() * 32);

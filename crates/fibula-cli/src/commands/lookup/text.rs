@@ -66,7 +66,8 @@ impl Style {
     fn write(self, tail: Tail, text: &mut Vec<u8>) {
         match self {
             Self::Plain => {
-                let next_hop = tail.next_hop.map_or_else(|| "-".into(), |Text(next_hop)| next_hop.to_string());
+                let next_hop =
+                    tail.next_hop.map_or_else(|| "-".into(), |Text(next_hop)| next_hop.to_string());
                 let prefix = tail.prefix.as_deref().unwrap_or("-");
                 text.extend_from_slice(format!("{prefix}\t{next_hop}\n").as_bytes());
             }

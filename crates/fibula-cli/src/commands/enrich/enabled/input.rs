@@ -126,7 +126,9 @@ fn exact(schema: Schema, sample: &[u8]) -> anyhow::Result<Schema> {
             }
             let (large, other) = found.entry(name.into_owned()).or_default();
             let digits = text.strip_prefix('-').unwrap_or(text);
-            if digits.bytes().all(|byte| byte.is_ascii_digit()) && digits.parse::<u64>().map_or(true, |number| number > EXACT) {
+            if digits.bytes().all(|byte| byte.is_ascii_digit())
+                && digits.parse::<u64>().map_or(true, |number| number > EXACT)
+            {
                 large.get_or_insert_with(|| text.to_owned());
             }
             if text.parse::<u64>().is_err() {

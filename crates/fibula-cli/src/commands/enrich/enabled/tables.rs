@@ -6,7 +6,7 @@ use anyhow::{Context, ensure};
 use arrow_array::{ArrayRef, StringArray, UInt32Array};
 use fibula::snapshot::Snapshot;
 use fibula::{Address, IpPrefix, NextHop, Prefix, Rib, Table};
-use fibula_arrow::{Compiled, Error, Invalid, TableValues, Values, lookup, prefixes};
+use fibula_arrow::{Compiled, Error, Invalid, TableValues, Unmapped, Values, lookup, prefixes};
 use fibula_io::table::Tables;
 use fibula_io::{Source, snapshot};
 use std::path::Path;
@@ -16,6 +16,8 @@ use std::sync::Arc;
 pub(super) struct Named {
     pub(super) name: String,
     answers: Answers,
+    /// Whether v4-mapped IPv6 addresses are looked up as IPv4 ones.
+    map_ipv4: bool,
 }
 
 enum Answers {
@@ -37,7 +39,11 @@ pub(super) fn read(arguments: &Arguments) -> anyhow::Result<(Vec<Named>, Verdict
         if whole == Verdict::Bad {
             all_whole = whole;
         }
-        named.push(Named { name: name.to_owned(), answers });
+        ensure!(
+            !(arguments.map_ipv4 && arguments.prefix),
+            "--map-ipv4 does not tell prefixes: give it without --prefix"
+        );
+        named.push(Named { name: name.to_owned(), answers, map_ipv4: arguments.map_ipv4 });
     }
     Ok((named, all_whole))
 }
@@ -91,6 +97,7 @@ impl Named {
     /// Returns the index of each row's answer.
     pub(super) fn indices(&self, column: &ArrayRef, invalid: Invalid) -> Result<UInt32Array, Error> {
         match &self.answers {
+            Answers::NextHops(compiled) if self.map_ipv4 => lookup(column, &Unmapped(compiled), invalid),
             Answers::NextHops(compiled) => lookup(column, compiled, invalid),
             Answers::Routes { table, .. } => {
                 lookup(column, &TableValues::new(table, |&next_hop| next_hop), invalid)

@@ -37,7 +37,11 @@ impl<R: Read> Rows<R> {
         let count = self.schema.fields().len();
         let mut columns: Vec<StringBuilder> = (0..count).map(|_| StringBuilder::new()).collect();
         for _ in 0..BATCH_ROWS {
-            if !self.reader.read_record(&mut self.record).map_err(|error| ArrowError::CsvError(error.to_string()))? {
+            if !self
+                .reader
+                .read_record(&mut self.record)
+                .map_err(|error| ArrowError::CsvError(error.to_string()))?
+            {
                 self.has_ended = true;
                 break;
             }
@@ -61,7 +65,8 @@ impl<R: Read> Rows<R> {
         }
         self.wrong += 1;
         if self.wrong <= TOLD {
-            let made = if self.record.len() < count { "the others are null" } else { "the others are left out" };
+            let made =
+                if self.record.len() < count { "the others are null" } else { "the others are left out" };
             tell(format_args!("{}, {what} ({made})", self.name));
         }
         Ok(())
