@@ -12,6 +12,17 @@ pub(crate) fn data(path: &str) -> Option<PathBuf> {
         Some(folder) => vec![PathBuf::from(folder)],
         None => ["../../../shared/data", "../../../../shared/data"].map(|f| crate_folder.join(f)).to_vec(),
     };
+    found(&folders, path)
+}
+
+/// Returns a path in another folder of `shared`, beside the workspace or beside the folder it is in.
+pub(crate) fn beside(folder: &str, path: &str) -> Option<PathBuf> {
+    let crate_folder = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
+    let folders = ["../../../shared", "../../../../shared"].map(|f| crate_folder.join(f).join(folder));
+    found(&folders, path)
+}
+
+fn found(folders: &[PathBuf], path: &str) -> Option<PathBuf> {
     let found = folders.iter().map(|folder| folder.join(path)).find(|path| path.exists());
     if found.is_none() {
         println!("skipped: {path} is not among the real data");
