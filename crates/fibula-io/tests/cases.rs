@@ -90,7 +90,9 @@ fn messages_of_bgp() {
     }
     if let Some(path) = common::beside("cases", "addpath_plain4_big.mrt") {
         let strict = ReadOptions { strict: true, ..Default::default() };
-        assert!(table::read(&Source::File(path), &strict).unwrap_err().to_string().contains("path identifiers"));
+        assert!(
+            table::read(&Source::File(path), &strict).unwrap_err().to_string().contains("path identifiers")
+        );
     }
 }
 
@@ -108,7 +110,11 @@ fn lists_and_columns() {
         ("head2.csv", &["10.0.0.0/8 BE"], 0),
         ("sites3.csv", &[r#"10.0.0.0/8 {"site":"Antwerp","owner":"ops"}"#], 0),
         ("ipinfo.csv", &[r#"1.0.0.0/24 {"country":"AU","country_name":"Australia"}"#], 0),
-        ("bgptools.jsonl", &[r#"1.0.0.0/24 {"ASN":13335,"Hits":1045}"#, r#"1.0.4.0/22 {"ASN":38803,"Hits":1045}"#], 0),
+        (
+            "bgptools.jsonl",
+            &[r#"1.0.0.0/24 {"ASN":13335,"Hits":1045}"#, r#"1.0.4.0/22 {"ASN":38803,"Hits":1045}"#],
+            0,
+        ),
         ("vrp.json", &[r#"1.0.0.0/24 [{"asn":13335,"max_length":24,"ta":"apnic"}]"#], 0),
         (
             "pfx2as.txt",
@@ -126,8 +132,11 @@ fn lists_and_columns() {
     let Some(loaded) = read("geofeed.csv", &ReadOptions::default()) else { return };
     assert_eq!(routes(&loaded)[0], format!("192.0.2.0/24 {country}"));
     for (name, prefixes) in [
-        ("dbip.csv", "169.136.101.0/25 169.136.101.128/26 169.136.101.192/27 169.136.101.224/28 169.136.101.240/29 \
-            169.136.101.248/30 169.136.101.252/31 169.136.101.254/32 169.136.101.255/32 169.136.102.0/23 169.136.104.0/22"),
+        (
+            "dbip.csv",
+            "169.136.101.0/25 169.136.101.128/26 169.136.101.192/27 169.136.101.224/28 169.136.101.240/29 \
+            169.136.101.248/30 169.136.101.252/31 169.136.101.254/32 169.136.101.255/32 169.136.102.0/23 169.136.104.0/22",
+        ),
         ("deleg.txt", "1.0.1.0/24 1.0.2.0/23 1.0.4.0/24 2001:200::/35"),
         ("iptoasn.tsv", "1.0.0.0/24 1.0.1.0/24 1.0.2.0/23"),
         ("geolite.csv", "1.0.0.0/24 1.0.1.0/24"),
@@ -140,7 +149,8 @@ fn lists_and_columns() {
         ("x.jsonl", "10.0.0.0/8 2001:db8::/32"),
     ] {
         let Some(loaded) = read(name, &ReadOptions::default()) else { return };
-        let found: Vec<String> = routes(&loaded).iter().map(|r| r.split(' ').next().unwrap().to_owned()).collect();
+        let found: Vec<String> =
+            routes(&loaded).iter().map(|r| r.split(' ').next().unwrap().to_owned()).collect();
         assert_eq!(found.join(" "), prefixes, "{name}");
         assert!(routes(&loaded).iter().all(|route| route.ends_with(['}', ']'])), "{name}");
     }

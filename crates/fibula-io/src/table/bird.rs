@@ -266,7 +266,12 @@ fn is_line(line: &str) -> bool {
     if line.starts_with("BIRD ") && line.contains("ready") {
         return true;
     }
+    const KINDS: [&str; 4] = ["unicast", "multipath", "via", "dev"];
     let Some((word, rest)) = line.split_once([' ', '\t']) else { return false };
+    let kind = rest.split_ascii_whitespace().next().unwrap_or_default();
+    if !KINDS.contains(&kind) && !NOWHERE.iter().any(|(name, _)| *name == kind) {
+        return false; // a value of the text format may have brackets too
+    }
     scan::prefix(word.as_bytes(), true).is_ok_and(|prefix| route(1, Some(prefix), rest).is_ok())
 }
 

@@ -27,6 +27,8 @@ pub(super) enum Looks {
     Line(fn(&[u8]) -> bool),
     /// By the beginning of its first JSON value: what is after it may be missing.
     Json(fn(&serde_json::Value) -> bool),
+    /// By its last bytes.
+    Ends(fn(&[u8]) -> bool),
 }
 
 /// What reads a format. MRT and lines are read as a stream, since a collector's dump has gigabytes
@@ -94,6 +96,22 @@ impl Layout {
             }
         }
     }
+}
+
+/// Returns the format of some content by its first bytes, and where they tell none by its last. For
+/// that it reads the rest of binary content into `head`.
+pub(super) fn of_content(
+    head: &mut Vec<u8>,
+    content: &mut Content,
+    options: &ReadOptions,
+) -> Result<Format, String> {
+    let what = match recognised(head, options) {
+        Err(what) if head.contains(&0) => what,
+        other => return other,
+    };
+    hold(content, head).map_err(|damage| damage.what)?;
+    let ends = |format: &Format| matches!(of(*format).looks, Looks::Ends(ends) if ends(head));
+    Format::ALL.into_iter().find(ends).ok_or(what)
 }
 
 /// Returns the format of some content by its first bytes, or what was expected.

@@ -29,6 +29,7 @@ mod json;
 mod junos;
 mod layouts;
 mod list;
+mod mmdb;
 mod mrt;
 mod ndjson;
 mod netstat;
@@ -162,6 +163,8 @@ layouts! {
     Ndjson = "ndjson" in ndjson::LINES,
     /// A list of such objects.
     JsonRows = "json-rows" in ndjson::LIST,
+    /// MaxMind DB (`.mmdb`) of any type.
+    Mmdb = "mmdb" in mmdb::LAYOUT,
 }
 
 impl Format {
@@ -252,10 +255,12 @@ pub fn parse(bytes: &[u8], options: &ReadOptions) -> Result<Loaded, Error> {
 
 fn read_content(source: &Source, content: Content, options: &ReadOptions) -> Result<Loaded, Error> {
     let mut builder = Builder::new(options);
-    let read = |head: Vec<u8>, content: &mut Content| {
+    let read = |mut head: Vec<u8>, content: &mut Content| {
         let format = match options.format {
             Some(format) => format,
-            None => layouts::recognised(&head, options).map_err(|what| Error::of(source, what))?,
+            None => {
+                layouts::of_content(&mut head, content, options).map_err(|what| Error::of(source, what))?
+            }
         };
         let result = layouts::of(format).read(head, content, options, &mut builder);
         result.map(|()| format).map_err(|damage| Error::at(source, &damage))
