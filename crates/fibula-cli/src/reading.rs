@@ -13,7 +13,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 #[command(next_help_heading = "Reading tables")]
 pub(crate) struct Reading {
     /// The table's format; recognised by content if not given
-    #[arg(long, value_name = "FORMAT", value_parser = format_parser(|_| true))]
+    #[arg(long, value_name = "FORMAT", value_parser = format_parser(Format::is_read))]
     pub(crate) input_format: Option<Format>,
     /// What a route's value is taken from, where the format holds more than one
     #[arg(long, value_enum, default_value_t, value_name = "VALUE")]

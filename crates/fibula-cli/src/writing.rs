@@ -1,5 +1,6 @@
 //! The options for writing a table, the same for every command.
 
+use crate::output::{Format as Rows, Output};
 use crate::reading::format_parser;
 use anyhow::{Context, bail};
 use clap::Args;
@@ -21,19 +22,28 @@ pub(crate) struct Writing {
 
 impl Writing {
     /// Writes the tables.
-    pub(crate) fn write(&self, tables: &Tables) -> anyhow::Result<()> {
-        let format = self.format()?;
+    pub(crate) fn write(&self, tables: &Tables, output: &Output) -> anyhow::Result<()> {
+        let format = self.format(output)?;
         write_text(&self.output, |out| table::write(tables, format, out))
     }
 
-    fn format(&self) -> anyhow::Result<Format> {
+    /// Returns the format: `--to`, else what `--format` says of rows, else by the name of the file.
+    fn format(&self, output: &Output) -> anyhow::Result<Format> {
+        let rows = match output.asked() {
+            None => None,
+            Some(Rows::Csv) => Some(Format::Csv),
+            Some(Rows::JsonLine) => Some(Format::Ndjson),
+            Some(Rows::Json | Rows::Table) => {
+                bail!("a table is not written in this --format, name one by --to")
+            }
+        };
         let ending = self.output.extension().unwrap_or_default().to_string_lossy();
         if ["gz", "bz2", "zst", "xz"].contains(&&*ending) {
             bail!("{}: tables are not written compressed", self.output.display());
         }
-        let unknown = ["json", "ndjson", "jsonl", "tsv", "mmdb", "xlsx", "arrow", "feather"];
-        match self.to.or_else(|| Format::of_name(&self.output)) {
-            Some(format) => Ok(format),
+        let unknown = ["json", "tsv", "xlsx", "arrow", "feather", "mrt"];
+        match self.to.or(rows).or_else(|| Format::of_name(&self.output)) {
+            Some(format) => Ok(format), // where it is not written, that is an error of its own
             None if unknown.contains(&&*ending) => {
                 bail!("{}: tables are not written as {ending}, name a format by --to", self.output.display())
             }

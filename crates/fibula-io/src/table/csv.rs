@@ -55,7 +55,7 @@ fn is_header(line: &[u8]) -> bool {
 }
 
 /// Writes a field, in quotes where it needs them.
-fn quote(text: &str) -> Cow<'_, str> {
+pub(super) fn quote(text: &str) -> Cow<'_, str> {
     if text.contains([',', '"']) || text.trim() != text {
         Cow::Owned(format!("\"{}\"", text.replace('"', "\"\"")))
     } else {

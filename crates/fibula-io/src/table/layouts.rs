@@ -36,6 +36,8 @@ pub(super) enum Looks {
 pub(super) enum Reader {
     Stream(fn(&mut dyn Read, &ReadOptions, &mut Builder) -> Result<(), Damage>),
     Lines(fn(&mut Lines<'_>, &ReadOptions, &mut Builder) -> Result<(), Damage>),
+    /// The format is only written.
+    Never,
     /// Reads what is held in memory as a whole, without a byte order mark.
     Held(fn(Vec<u8>, &ReadOptions, &mut Builder) -> Result<(), Damage>),
 }
@@ -78,6 +80,7 @@ impl Layout {
         builder: &mut Builder,
     ) -> Result<(), Damage> {
         match self.reader {
+            Reader::Never => builder.damaged(Damage::byte(0, "tables of this format are only written")),
             Reader::Stream(read) => read(&mut head.as_slice().chain(content), options, builder),
             Reader::Lines(read) => {
                 let mut input = head.as_slice().chain(content);
@@ -121,7 +124,10 @@ pub(super) fn recognised(head: &[u8], options: &ReadOptions) -> Result<Format, S
     let of = |looks: &dyn Fn(&Looks) -> bool| {
         Format::ALL.into_iter().rev().find(|&format| looks(&of(format).looks))
     };
-    let names = || Format::ALL.map(Format::name).join(", ");
+    let names = || {
+        let read = Format::ALL.into_iter().filter(|format| format.is_read());
+        read.map(Format::name).collect::<Vec<_>>().join(", ")
+    };
     if let Some(format) = of(&|looks| matches!(looks, Looks::Begins(begins) if begins(head))) {
         return Ok(format);
     }

@@ -38,6 +38,7 @@ mod pfx2as;
 mod published;
 mod ranges;
 mod rows;
+mod sets;
 mod show_bgp;
 mod show_route;
 mod snapshot;
@@ -165,9 +166,29 @@ layouts! {
     JsonRows = "json-rows" in ndjson::LIST,
     /// MaxMind DB (`.mmdb`) of any type.
     Mmdb = "mmdb" in mmdb::LAYOUT,
+    /// Sets of nftables. This format and those after it are only written.
+    Nftables = "nftables" in sets::NFTABLES,
+    /// `ipset restore`.
+    IpsetRestore = "ipset-restore" in sets::IPSET,
+    /// `iptables-restore` or `ip6tables-restore`.
+    Iptables = "iptables" in sets::IPTABLES,
+    /// Prefix lists of FRR, Cisco and Arista.
+    PrefixList = "prefix-list" in sets::PREFIX_LIST,
+    /// Prefix lists of Junos.
+    JunosPrefixList = "junos-prefix-list" in sets::JUNOS,
+    /// Sets of prefixes of BIRD.
+    BirdSet = "bird-set" in sets::BIRD,
+    /// Table entries for P4's bmv2.
+    P4 = "p4" in sets::P4,
 }
 
 impl Format {
+    /// Returns whether it is read.
+    #[must_use]
+    pub fn is_read(self) -> bool {
+        !matches!(layouts::of(self).reader, layouts::Reader::Never)
+    }
+
     /// Returns whether [`write()`](crate::table::write()) writes it, with the features that are on.
     #[must_use]
     pub fn is_written(self) -> bool {

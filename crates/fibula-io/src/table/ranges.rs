@@ -12,7 +12,7 @@
 
 use super::builder::Builder;
 use super::columns::{self, Chosen, DELIMITERS, Net, bounds, fields};
-use super::layouts::{Layout, Lines, Looks, Reader};
+use super::layouts::{Layout, Lines, Looks, Reader, Writer};
 use super::{Columns, ReadOptions};
 use crate::Damage;
 use std::borrow::Cow;
@@ -20,7 +20,7 @@ use std::borrow::Cow;
 pub(super) const LAYOUT: Layout = Layout {
     looks: Looks::Line(|line| begin(line, &Columns::default()).is_ok()),
     reader: Reader::Lines(read),
-    writer: None,
+    writer: Some(Writer::Whole(super::sets::write_ranges)),
     endings: &[],
 };
 

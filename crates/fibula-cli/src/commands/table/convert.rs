@@ -1,6 +1,7 @@
 //! `fibula table convert`: writes a table in another format.
 
 use crate::exit::Verdict;
+use crate::output::Output;
 use crate::reading::{Reading, verdict};
 use crate::writing::Writing;
 use clap::Args;
@@ -19,9 +20,9 @@ pub(crate) struct Arguments {
 }
 
 impl Arguments {
-    pub(crate) fn run(self) -> anyhow::Result<Verdict> {
+    pub(crate) fn run(self, output: &Output) -> anyhow::Result<Verdict> {
         let loaded = self.reading.read(&Source::from(self.input.as_str()))?;
-        self.writing.write(&loaded.tables)?;
+        self.writing.write(&loaded.tables, output)?;
         Ok(verdict(&loaded))
     }
 }

@@ -1,6 +1,7 @@
 //! `fibula table gen`: made tables.
 
 use crate::exit::Verdict;
+use crate::output::Output;
 use crate::reading::FamilyName;
 use crate::writing::Writing;
 use clap::{Args, ValueEnum};
@@ -49,7 +50,7 @@ enum Kind {
 }
 
 impl Arguments {
-    pub(crate) fn run(self) -> anyhow::Result<Verdict> {
+    pub(crate) fn run(self, output: &Output) -> anyhow::Result<Verdict> {
         let Self { seed, next_hops, .. } = self;
         let tables = match self.kind {
             Kind::Internet => internet(self.sizes(Size::FULL), next_hops, seed),
@@ -58,7 +59,7 @@ impl Arguments {
             Kind::TriecB => triec(TriecGroup::B, self.ipv6_size()?, next_hops, seed),
             Kind::TriecC => triec(TriecGroup::C, self.ipv6_size()?, next_hops, seed),
         }?;
-        self.writing.write(&tables)?;
+        self.writing.write(&tables, output)?;
         Ok(Verdict::Good)
     }
 

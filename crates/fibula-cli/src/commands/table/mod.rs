@@ -24,10 +24,10 @@ impl Command {
     pub(crate) fn run(self, output: &Output) -> anyhow::Result<Verdict> {
         match self {
             Self::Stats(arguments) => arguments.run(output),
-            Self::Convert(arguments) => arguments.run(),
+            Self::Convert(arguments) => arguments.run(output),
             Self::Diff(arguments) => arguments.run(output),
-            Self::Gen(arguments) => arguments.run(),
-            Self::Sample(arguments) => arguments.run(),
+            Self::Gen(arguments) => arguments.run(output),
+            Self::Sample(arguments) => arguments.run(output),
         }
     }
 }

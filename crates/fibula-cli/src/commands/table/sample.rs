@@ -1,6 +1,7 @@
 //! `fibula table sample`: some of a table's routes.
 
 use crate::exit::Verdict;
+use crate::output::Output;
 use crate::reading::{Reading, verdict};
 use crate::writing::Writing;
 use clap::Args;
@@ -29,12 +30,12 @@ pub(crate) struct Arguments {
 }
 
 impl Arguments {
-    pub(crate) fn run(self) -> anyhow::Result<Verdict> {
+    pub(crate) fn run(self, output: &Output) -> anyhow::Result<Verdict> {
         let loaded = self.reading.read(&Source::from(self.input.as_str()))?;
         let Tables { ipv4, ipv6, next_hops } = &loaded.tables;
         let mut choice = Choice::new(self.count, ipv4.len() + ipv6.len(), self.seed);
         let sample = Tables { ipv4: choice.of(ipv4), ipv6: choice.of(ipv6), next_hops: next_hops.clone() };
-        self.writing.write(&sample)?;
+        self.writing.write(&sample, output)?;
         Ok(verdict(&loaded))
     }
 }
