@@ -54,8 +54,8 @@ impl Table {
     ///
     /// PyArrow's result is dictionary-encoded. Polars' has the type of the values, the others'
     /// objects. `threads` are used for columns that are long enough. `out` is a NumPy array of
-    /// objects for the result of a NumPy array. With `unmap=True` an IPv4 address that is written as
-    /// an IPv6 one, `::ffff:a.b.c.d`, is looked up among the IPv4 routes.
+    /// objects for the result of a NumPy array. With `unmap=True` an IPv4 address that is written
+    /// as an IPv6 one, `::ffff:a.b.c.d`, is looked up among the IPv4 routes.
     ///
     /// >>> t = fibula.Table({"10.0.0.0/8": "corp", "2001:db8::/32": "doc"})
     /// >>> t.lookup(["10.1.2.3", "2001:db8::1", "192.0.2.1", None])

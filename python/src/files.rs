@@ -159,9 +159,9 @@ impl Table {
     /// Writes a snapshot, which `fibula.open` maps. The file is replaced as a whole or not at all.
     ///
     /// With `family` it holds that family alone. Values are `str` or `int`, and come back as `str`;
-    /// `open(path, convert=int)` makes them integers again. A `dict` or a `list` is kept as JSON and
-    /// comes back as itself; so does a `str` that is JSON of one, unless `convert` takes it. With `routes=False` it holds only what
-    /// lookups read: it is smaller, and has no `.routes`.
+    /// `open(path, convert=int)` makes them integers again. A `dict` or a `list` is kept as JSON
+    /// and comes back as itself; so does a `str` that is JSON of one, unless `convert` takes it.
+    /// With `routes=False` it holds only what lookups read: it is smaller, and has no `.routes`.
     ///
     /// >>> import os, tempfile
     /// >>> t = fibula.Table({"10.0.0.0/8": 64500})

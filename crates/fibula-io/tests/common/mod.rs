@@ -15,7 +15,8 @@ pub(crate) fn data(path: &str) -> Option<PathBuf> {
     found(&folders, path)
 }
 
-/// Returns a path in another folder of `shared`, beside the workspace or beside the folder it is in.
+/// Returns a path in another folder of `shared`, beside the workspace or beside the folder it is
+/// in.
 pub(crate) fn beside(folder: &str, path: &str) -> Option<PathBuf> {
     let crate_folder = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
     let folders = ["../../../shared", "../../../../shared"].map(|f| crate_folder.join(f).join(folder));

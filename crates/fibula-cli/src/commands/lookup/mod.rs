@@ -27,8 +27,8 @@ use text::Style;
 /// Find the longest match of addresses: the prefix and its next hop or origin AS
 ///
 /// Answers are sentences like those of `ip route get`, or with --format rows of address, prefix and
-/// next_hop. Addresses of both families may be mixed; without --map-ipv4 a v4-mapped IPv6 address is
-/// looked up in the IPv6 table. An address without a route is no error.
+/// next_hop. Addresses of both families may be mixed; without --map-ipv4 a v4-mapped IPv6 address
+/// is looked up in the IPv6 table. An address without a route is no error.
 ///
 /// With `-` the first field of each line of standard input is looked up; blank lines and comments
 /// (#) are skipped. There is one answer for each address, in order: `prefix<TAB>next hop`, `-` for
