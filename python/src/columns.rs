@@ -133,9 +133,12 @@ impl Table {
         check_lengths(addresses.len() + rest.len(), out.len())?;
         let shared = &self.shared;
         py.detach(|| {
-            on_threads(threads, addresses, out, |from, to| match unmap {
-                true => fibula_arrow::lookup_ipv6(from, &Unmapped(shared), to),
-                false => fibula_arrow::lookup_ipv6(from, shared, to),
+            on_threads(threads, addresses, out, |from, to| {
+                if unmap {
+                    fibula_arrow::lookup_ipv6(from, &Unmapped(shared), to);
+                } else {
+                    fibula_arrow::lookup_ipv6(from, shared, to);
+                }
             });
         });
         Ok(())
@@ -153,9 +156,10 @@ impl Table {
         let invalid = invalid(errors)?;
         let (chunks, _) = column.into_chunked_array()?.into_inner();
         let look_up = |slice: &dyn Array| {
-            let found = match unmap {
-                true => fibula_arrow::lookup(slice, &Unmapped(&self.shared), invalid)?,
-                false => fibula_arrow::lookup(slice, &self.shared, invalid)?,
+            let found = if unmap {
+                fibula_arrow::lookup(slice, &Unmapped(&self.shared), invalid)?
+            } else {
+                fibula_arrow::lookup(slice, &self.shared, invalid)?
             };
             Ok(Arc::new(found) as ArrayRef)
         };

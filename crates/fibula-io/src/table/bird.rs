@@ -263,10 +263,10 @@ fn hop(text: &str) -> Result<Option<Hop>, String> {
 
 /// Returns whether a line is one of `show route`.
 fn is_line(line: &str) -> bool {
+    const KINDS: [&str; 4] = ["unicast", "multipath", "via", "dev"];
     if line.starts_with("BIRD ") && line.contains("ready") {
         return true;
     }
-    const KINDS: [&str; 4] = ["unicast", "multipath", "via", "dev"];
     let Some((word, rest)) = line.split_once([' ', '\t']) else { return false };
     let kind = rest.split_ascii_whitespace().next().unwrap_or_default();
     if !KINDS.contains(&kind) && !NOWHERE.iter().any(|(name, _)| *name == kind) {

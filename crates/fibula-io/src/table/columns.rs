@@ -282,16 +282,14 @@ pub(super) fn bounds(first: &[u8], last: &[u8]) -> Result<(IpAddr, IpAddr), Stri
         return Ok((first, last));
     }
     let integer = |text: &[u8]| std::str::from_utf8(text).ok()?.parse::<u128>().ok();
-    match (integer(first), integer(last)) {
-        (Some(first), Some(last)) => Ok(match (u32::try_from(first), u32::try_from(last)) {
-            (Ok(first), Ok(last)) => (IpAddr::V4(first.into()), IpAddr::V4(last.into())),
-            _ => (IpAddr::V6(first.into()), IpAddr::V6(last.into())),
-        }),
-        _ => {
-            let shown = |text| scan::quoted(&String::from_utf8_lossy(text));
-            Err(format!("{} to {} is no range of addresses", shown(first), shown(last)))
-        }
-    }
+    let (Some(start), Some(end)) = (integer(first), integer(last)) else {
+        let shown = |text| scan::quoted(&String::from_utf8_lossy(text));
+        return Err(format!("{} to {} is no range of addresses", shown(first), shown(last)));
+    };
+    Ok(match (u32::try_from(start), u32::try_from(end)) {
+        (Ok(start), Ok(end)) => (IpAddr::V4(start.into()), IpAddr::V4(end.into())),
+        _ => (IpAddr::V6(start.into()), IpAddr::V6(end.into())),
+    })
 }
 
 /// Reads `ADDRESS-ADDRESS`.

@@ -39,13 +39,8 @@ fn begin(line: &[u8], wanted: &Columns) -> Result<(Chosen, bool), String> {
         let chosen = columns::choose(names.collect(), wanted)?;
         Ok::<_, String>(Chosen { delimiter, ..chosen })
     };
-    match wanted.delimiter {
-        Some(delimiter) => Ok((numbered(delimiter)?, true)),
-        None => {
-            let fewest = columns::DELIMITERS.into_iter().find(|&delimiter| numbered(delimiter).is_ok());
-            Ok((numbered(fewest.unwrap_or(b','))?, true))
-        }
-    }
+    let likely = columns::DELIMITERS.into_iter().find(|&delimiter| numbered(delimiter).is_ok());
+    Ok((numbered(wanted.delimiter.or(likely).unwrap_or(b','))?, true))
 }
 
 /// Returns whether a line names the columns of a table.

@@ -80,14 +80,13 @@ fn read(text: &[u8], options: &ReadOptions, builder: &mut Builder) -> Result<(),
             let mut words = Words { metric: route.metric, table: table.as_deref(), ..Words::default() };
             words.condition("from", route.from.as_deref());
             words.condition("tos", tos.as_deref());
-            match route.r#type.as_deref().and_then(super::ip_route::nowhere) {
-                Some(kind) => words.hops.push(Hop::nowhere(kind)),
-                None => {
-                    let hops = route.nexthops.iter().chain([&route.hop]).filter_map(Entry::hop);
-                    for (hop, is_dead) in hops {
-                        if is_dead { words.dead += 1 } else { words.hops.push(hop) }
-                    }
-                }
+            if let Some(kind) = route.r#type.as_deref().and_then(super::ip_route::nowhere) {
+                words.hops.push(Hop::nowhere(kind));
+            } else {
+                let hops = route.nexthops.iter().chain([&route.hop]).filter_map(Entry::hop);
+                let (dead, live): (Vec<_>, Vec<_>) = hops.partition(|(_, is_dead)| *is_dead);
+                words.dead = dead.len();
+                words.hops = live.into_iter().map(|(hop, _)| hop).collect();
             }
             words.family = route.hop.gateway.or_else(|| route.nexthops.iter().find_map(|hop| hop.gateway));
             let prefix = reading.prefix(&route.dst, words.family)?;

@@ -167,7 +167,9 @@ impl Reading {
             }
         };
         let next_hop = builder.intern(place, value)?;
-        prefixes.into_iter().for_each(|prefix| builder.push(prefix, next_hop));
+        for prefix in prefixes {
+            builder.push(prefix, next_hop);
+        }
         Ok(())
     }
 }

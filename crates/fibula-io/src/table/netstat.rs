@@ -20,18 +20,16 @@ use std::net::Ipv4Addr;
 
 pub(super) const LAYOUT: Layout = Layout {
     looks: Looks::Line(|line| {
-        utf8(line).is_ok_and(|line| line.starts_with("Kernel IP routing table") || columns(line).is_some())
+        utf8(line).is_ok_and(|line| line.starts_with("Kernel IP routing table") || is_heading(line))
     }),
     reader: Reader::Lines(read),
     writer: None,
     endings: &[],
 };
 
-/// Returns the column of metrics, if a line is the heading of a table.
-fn columns(line: &str) -> Option<Option<usize>> {
-    let words: Vec<&str> = line.split_ascii_whitespace().collect();
-    let is_heading = words.starts_with(&["Destination", "Gateway", "Genmask", "Flags"]);
-    is_heading.then(|| words.iter().position(|&word| word == "Metric"))
+/// Returns whether a line has the names of the columns.
+fn is_heading(line: &str) -> bool {
+    line.split_ascii_whitespace().take(4).eq(["Destination", "Gateway", "Genmask", "Flags"])
 }
 
 fn read(blocks: &mut Lines<'_>, options: &ReadOptions, builder: &mut Builder) -> Result<(), Damage> {
@@ -40,8 +38,8 @@ fn read(blocks: &mut Lines<'_>, options: &ReadOptions, builder: &mut Builder) ->
     blocks.each_line(|number, line| {
         let place = Place::Line(number);
         let result = line.and_then(utf8).map_err(Trouble::Here).and_then(|line| {
-            if let Some(column) = columns(line) {
-                metric = column;
+            if is_heading(line) {
+                metric = line.split_ascii_whitespace().position(|word| word == "Metric");
                 return Ok(());
             }
             if line.trim().is_empty() || line.starts_with("Kernel ") {

@@ -55,13 +55,11 @@ fn listed(value: &[u8]) -> Option<String> {
     let number = |text: &str| text.parse::<u32>().ok().map(|number| number.to_string());
     let origin = |text: &str| {
         let inside = text.strip_prefix('{').and_then(|rest| rest.strip_suffix('}'));
-        match (inside, text.contains(',')) {
-            (None, false) => number(text),
-            _ => {
-                let set: Option<Vec<String>> = inside.unwrap_or(text).split(',').map(number).collect();
-                Some(fields::list(&set?))
-            }
+        if inside.is_none() && !text.contains(',') {
+            return number(text);
         }
+        let set: Option<Vec<String>> = inside.unwrap_or(text).split(',').map(number).collect();
+        Some(fields::list(&set?))
     };
     let origins: Option<Vec<String>> = utf8(value).ok()?.split('_').map(origin).collect();
     Some(fields::list(&origins?))

@@ -23,7 +23,7 @@ use fibula::{IpPrefix, NextHop, NextHopInfo, Prefix};
 use maxminddb::{Reader, WithinOptions};
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use std::collections::HashMap;
-use std::fmt;
+use std::fmt::{self, Write};
 use std::net::IpAddr;
 
 /// What is before the metadata.
@@ -144,7 +144,10 @@ impl<'de> Visitor<'de> for Data {
     }
 
     fn visit_bytes<E: Error>(self, value: &[u8]) -> Result<Json, E> {
-        let digits: String = value.iter().map(|byte| format!("{byte:02x}")).collect();
+        let mut digits = String::new();
+        for byte in value {
+            let _ = write!(digits, "{byte:02x}");
+        }
         Ok(Json(quoted(&digits)))
     }
 

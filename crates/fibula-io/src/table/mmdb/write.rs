@@ -106,18 +106,17 @@ fn value(info: &NextHopInfo) -> Value {
 
 fn metadata(count: usize, record_bits: u16, is_ipv6: bool) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    let small = |number: u16, out: &mut Vec<u8>| unsigned(kind::U16, number.into(), out);
-    let fields: [(&str, &dyn Fn(&mut Vec<u8>)); 5] = [
-        ("binary_format_major_version", &|out| small(2, out)),
-        ("binary_format_minor_version", &|out| small(0, out)),
-        ("build_epoch", &|out| unsigned(kind::U64, 1, out)),
-        ("ip_version", &|out| small(if is_ipv6 { 6 } else { 4 }, out)),
-        ("record_size", &|out| small(record_bits, out)),
+    let fields = [
+        ("binary_format_major_version", kind::U16, 2),
+        ("binary_format_minor_version", kind::U16, 0),
+        ("build_epoch", kind::U64, 1),
+        ("ip_version", kind::U16, if is_ipv6 { 6 } else { 4 }),
+        ("record_size", kind::U16, record_bits.into()),
     ];
     control(kind::MAP, fields.len() + 4, &mut bytes);
-    for (name, write) in fields {
+    for (name, kind, number) in fields {
         text(name, &mut bytes);
-        write(&mut bytes);
+        unsigned(kind, number, &mut bytes);
     }
     let rest = json!({ "node_count": count, "database_type": "fibula", "languages": [], "description": {} });
     for (name, value) in rest.as_object().into_iter().flatten() {
