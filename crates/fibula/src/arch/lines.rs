@@ -36,8 +36,9 @@ pub(super) fn elements_of_first<I: Isa, T: Shareable + IntoBytes + Immutable, co
     elements: &mut [T; N],
 ) {
     let size = size_of::<T>();
-    let reach = LINE.max((behind + 1 + u32::BITS as usize) * size);
-    let last = size_of_val(lines).checked_sub(reach).expect("room for a line");
+    let reach = behind.checked_add(1 + u32::BITS as usize).and_then(|reach| reach.checked_mul(size));
+    let last = reach.and_then(|reach| size_of_val(lines).checked_sub(reach.max(LINE)));
+    let last = last.expect("room for a line");
     let last = u32::try_from(last).unwrap_or(u32::MAX);
     let mut are_inside = true;
     for &start in wanted.starts {

@@ -79,7 +79,7 @@ fn every_level_finds_the_same_lanes_of_a_kind() {
     }
 }
 
-struct Elements<'l>(&'l [Published<u16>], [u32; 8]);
+struct Elements<'l>(&'l [Published<u16>], [u32; 8], usize);
 impl Kernel for Elements<'_> {
     type Output = [u16; 8];
     #[inline(always)]
@@ -87,7 +87,7 @@ impl Kernel for Elements<'_> {
         let (among, keys) = ([u32::MAX << 2; 8], std::array::from_fn(|lane| 3 * lane as u16));
         let mut elements = [0; 8];
         let wanted = Wanted { starts: &self.1, among: &among, keys: &keys };
-        isa.elements_of_first(self.0, wanted, 32, &mut elements);
+        isa.elements_of_first(self.0, wanted, self.2, &mut elements);
         elements
     }
 }
@@ -102,13 +102,18 @@ fn every_level_finds_the_elements_of_many_lines() {
     let starts = [0, 128, 0, 128, 128, 0, 0, 128];
     let first = |key: u16| key.div_ceil(2).max(2);
     for &level in Level::available() {
-        let found = dispatch(level, Elements(numbers, starts));
+        let found = dispatch(level, Elements(numbers, starts, 32));
         assert_eq!(found, std::array::from_fn(|lane| 100 + first(3 * lane as u16)), "{level}");
         for start in [numbers.len() as u32 * 2 - 128, 1, u32::MAX - 1] {
             let mut starts = starts;
             starts[5] = start;
-            let panics = std::panic::catch_unwind(|| dispatch(level, Elements(numbers, starts)));
+            let panics = std::panic::catch_unwind(|| dispatch(level, Elements(numbers, starts, 32)));
             assert!(panics.is_err(), "{level}: {start}");
+        }
+        // Sizes in bytes that are 64 modulo 2^64, and a sum past it.
+        for behind in [usize::MAX / 2, usize::MAX] {
+            let panics = std::panic::catch_unwind(|| dispatch(level, Elements(numbers, starts, behind)));
+            assert!(panics.is_err(), "{level}: {behind} behind");
         }
     }
 }
