@@ -1,10 +1,12 @@
 //! [`Config`]: what a user says of a router, in TOML.
 
-use crate::control::Settings;
-use crate::feed::{Feed, fpm};
+use crate::Error;
+use crate::control::{Limits, Settings};
+use crate::feed::{Feed, fpm, zebra};
 use crate::plane::xdp::{self, sockets};
 use crate::routes::MAIN;
 use fibula::engine::BEST;
+use nix::unistd::{User, geteuid};
 use serde::Deserialize;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
@@ -34,6 +36,8 @@ pub struct Config {
     pub mode: Mode,
     /// The engine of the plane in user space; the best one if left out.
     pub engine: String,
+    /// How much feeds may tell.
+    pub limits: Limits,
 }
 
 /// An interface whose packets are forwarded: its name, or with the table that routes them.
@@ -75,6 +79,7 @@ impl Default for Config {
             interfaces: Vec::new(),
             mode: Mode::default(),
             engine: BEST.into(),
+            limits: Limits::default(),
         }
     }
 }
@@ -103,6 +108,11 @@ pub struct Fpm {
     pub enabled: bool,
     /// The address that zebra connects to.
     pub listen: SocketAddr,
+    /// A Unix socket that it connects to instead.
+    pub socket: Option<PathBuf>,
+    /// The names or numbers of the users who are taken for zebra, besides this process' own; none
+    /// means anybody, also on other machines.
+    pub users: Vec<String>,
     /// How long a new session must be quiet before what it did not tell again is removed, seconds.
     pub quiet_s: f64,
 }
@@ -110,7 +120,36 @@ pub struct Fpm {
 impl Default for Fpm {
     fn default() -> Self {
         let quiet_s = Settings::default().quiet.as_secs_f64();
-        Self { enabled: true, listen: (Ipv4Addr::LOCALHOST, fpm::PORT).into(), quiet_s }
+        let users = ["root", "frr"].map(String::from).into();
+        Self { enabled: true, listen: (Ipv4Addr::LOCALHOST, fpm::PORT).into(), socket: None, users, quiet_s }
+    }
+}
+
+impl Fpm {
+    /// Returns where zebra connects to.
+    #[must_use]
+    pub fn place(&self) -> zebra::Place {
+        self.socket.clone().map_or(zebra::Place::Tcp(self.listen), zebra::Place::Unix)
+    }
+
+    /// Returns the ids of the users who are taken for zebra. A name that this machine does not have
+    /// is nobody's.
+    ///
+    /// # Errors
+    /// If the machine's list of users cannot be read.
+    pub fn users(&self) -> Result<Option<Vec<u32>>, Error> {
+        if self.users.is_empty() {
+            return Ok(None);
+        }
+        let mut ids = vec![geteuid().as_raw()];
+        for user in &self.users {
+            let known = || User::from_name(user).map_err(|error| Error::io(format!("user {user}"), error));
+            match user.parse() {
+                Ok(id) => ids.push(id),
+                Err(_) => ids.extend(known()?.map(|user| user.uid.as_raw())),
+            }
+        }
+        Ok(Some(ids))
     }
 }
 
@@ -187,7 +226,7 @@ impl Config {
         };
         let feeds = Feed::ALL.into_iter().filter(is_there).collect();
         let quiet = Duration::try_from_secs_f64(self.fpm.quiet_s).unwrap_or(Duration::MAX);
-        Settings { feeds, quiet, ..Settings::default() }
+        Settings { feeds, quiet, limits: self.limits, ..Settings::default() }
     }
 }
 
@@ -204,12 +243,15 @@ mod tests {
     fn every_key_is_read() {
         let text = "socket = '/run/a'\nmetrics = '[::1]:9629'\nplane = 'xdp'\nname = 'edge'\n\
             interfaces = ['eth0', { name = 'eth1', table = 100 }]\nmode = 'generic'\n\
-            [fpm]\nlisten = '127.0.0.1:2621'\nquiet_s = 2.5\n\
+            [fpm]\nlisten = '127.0.0.1:2621'\nquiet_s = 2.5\nusers = ['7', 'root']\n\
+            [limits]\ntables = 3\n\
             [kernel]\nroutes = true\ntables = [254]\nprotocols = [12]\n\
             [table]\nfile = 'rib.txt'\nlegs = [{ interface = 'eth0', gateway = 'fe80::1' }]\n";
         let config = Config::parse(text).unwrap();
         assert_eq!(config.settings().quiet, Duration::from_millis(2500));
         assert_eq!(config.kernel.protocols, [12]);
+        assert_eq!(config.fpm.users().unwrap().unwrap()[1..], [7, 0]);
+        assert_eq!(config.settings().limits, Limits { tables: 3, ..Limits::default() });
         assert_eq!(config.settings().feeds, Feed::ALL);
         assert_eq!(config.table.as_ref().unwrap().legs[0].gateway.to_string(), "fe80::1");
         let tables: Vec<u32> = config.xdp().interfaces.iter().map(|interface| interface.table).collect();

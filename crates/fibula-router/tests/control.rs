@@ -17,7 +17,7 @@ const MAC: [u8; 6] = [2, 0, 0, 0, 0, 9];
 const KERNEL: Session = Session { feed: Feed::Kernel, number: 1 };
 
 fn router() -> Router {
-    let settings = Settings { feeds: vec![Feed::Kernel], quiet: Duration::ZERO, gather: Duration::ZERO };
+    let settings = Settings { feeds: vec![Feed::Kernel], quiet: Duration::ZERO, ..Settings::default() };
     Control::new(Memory::with_engine("oracle"), settings)
 }
 

@@ -78,7 +78,7 @@ fn packets_follow_zebras_routes() {
     echo(&lab);
     let queue = Shared::default();
     let (server, applier) = lab.inside("r", || router(lab.open(Mode::Native), QUIET, &queue));
-    let zebra = format!("fpm address 127.0.0.1 port {}\n", server.address().port());
+    let zebra = format!("fpm address 127.0.0.1 port {}\n", server.tcp_address().unwrap().port());
     lab.inside("r", || {
         frr.start_zebra(&zebra);
         frr.start("staticd", "ip route 10.64.0.0/10 10.2.0.2\n", &[]);

@@ -19,11 +19,11 @@ mod daemons;
 
 use daemons::{Frr, Shared, Space, ask, wait};
 use fibula_router::control::{Control, RouteRow, Settings, Way, run};
-use fibula_router::feed::{fpm, kernel};
+use fibula_router::feed::{kernel, writer, zebra};
 use fibula_router::plane::memory::Memory;
 use std::fmt::Write as _;
-use std::io::Write as _;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};
+use std::io::{Read as _, Write as _};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, TcpStream};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::thread;
@@ -157,8 +157,8 @@ fn follow(groups: bool) {
     let queue = Shared::default();
     let filter = kernel::Filter { routes: false, tables: Vec::new(), protocols: Vec::new() };
     kernel::follow(filter, kernel::ROOM, Arc::clone(&queue)).unwrap();
-    let any = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
-    let server = fpm::Server::listen(any, Arc::clone(&queue)).unwrap();
+    let any = zebra::Place::Tcp((Ipv4Addr::LOCALHOST, 0).into());
+    let server = zebra::Server::listen(&any, zebra::Options::default(), Arc::clone(&queue)).unwrap();
     let settings = Settings { quiet: QUIET, ..Settings::default() };
     let control = Control::new(Memory::default(), settings);
     let applier = {
@@ -166,7 +166,9 @@ fn follow(groups: bool) {
         thread::spawn(move || run(control, &queue))
     };
 
-    let mut zebra = format!("fpm address 127.0.0.1 port {}\n", server.address().port());
+    let address = server.tcp_address().unwrap();
+    let port = address.port();
+    let mut zebra = format!("fpm address 127.0.0.1 port {}\n", port);
     if !groups {
         zebra += "no fpm use-next-hop-groups\n";
     }
@@ -189,12 +191,12 @@ fn follow(groups: bool) {
     frr.configure(gone);
     wait("a route is back", || sizes(&queue).0 == without + 1);
 
-    // Another connection comes in the middle of a frame, and ends there. zebra connects again.
+    // Another connection comes, and is refused. zebra's goes on.
     let sessions = ask(&queue, |control| control.status().feeds[0].session);
-    let mut other = TcpStream::connect(server.address()).unwrap();
-    other.write_all(&[1, 1, 0, 200, 60, 0]).unwrap();
-    drop(other);
-    wait("zebra connects again", || ask(&queue, |control| control.status().feeds[0].session) > sessions + 1);
+    let mut other = TcpStream::connect(address).unwrap();
+    let _ = other.write_all(&writer::frame(&[])).and_then(|()| other.read(&mut [0]));
+    wait("it is refused", || ask(&queue, |control| control.counts().strangers) == 1);
+    assert_eq!(ask(&queue, |control| control.status().feeds[0].session), sessions);
     assert!(are_all_there(), "no route is lost meanwhile");
     wait("the session is complete", || ask(&queue, |control| control.deadline().is_none()));
     compare(&queue);

@@ -75,7 +75,7 @@ fn a_thousand_changes_a_second_lose_no_packet_and_misdirect_none() {
     let queue = Shared::default();
     let quiet = Duration::from_secs(1);
     let (server, applier) = lab.inside("r", || router(lab.open(Mode::Native), quiet, &queue));
-    let mut feed = lab.inside("r", || TcpStream::connect(server.address()).unwrap());
+    let mut feed = lab.inside("r", || TcpStream::connect(server.tcp_address().unwrap()).unwrap());
     feed.set_nodelay(true).unwrap();
     let mut tell = |event: Event| feed.write_all(&frame(&[event])).unwrap();
 

@@ -19,6 +19,7 @@ use crate::feed::{Batch, Feed, Mark, Session};
 use crate::next_hops::NextHops;
 use crate::plane::Plane;
 use crate::routes::Tables;
+use fibula::Limit;
 use hdrhistogram::Histogram;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -51,11 +52,45 @@ pub struct Settings {
     /// How long to wait after the first message of a batch for others. What comes while a batch is
     /// applied is the next batch, so that a bulk needs no wait.
     pub gather: Duration,
+    /// How much feeds may tell.
+    pub limits: Limits,
 }
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { feeds: vec![Feed::Fpm, Feed::Kernel], quiet: Duration::from_secs(10), gather: Duration::ZERO }
+        Self {
+            feeds: vec![Feed::Fpm, Feed::Kernel],
+            quiet: Duration::from_secs(10),
+            gather: Duration::ZERO,
+            limits: Limits::default(),
+        }
+    }
+}
+
+/// How much feeds may tell, all together. What would exceed a limit is left out and counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Limits {
+    /// Tables. The XDP plane keeps 1.3 MB for one without routes.
+    pub tables: usize,
+    /// Routes, in all tables.
+    pub routes: usize,
+    /// Next hops of routes, and next-hop objects: the legs of each, and the members of groups.
+    pub next_hops: usize,
+}
+
+impl Limits {
+    /// Returns how many routes, and how many objects, may wait until they are applied: all of them
+    /// may be withdrawn, and as many others announced.
+    #[must_use]
+    pub fn waiting(&self) -> usize {
+        self.routes.max(self.next_hops).saturating_mul(2)
+    }
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { tables: 256, routes: 4_000_000, next_hops: 1_000_000 }
     }
 }
 
@@ -78,6 +113,10 @@ pub struct Counts {
     pub swept: u64,
     /// Grace periods.
     pub grace_periods: u64,
+    /// Connections to a feed that were refused.
+    pub strangers: u64,
+    /// Routes and next-hop objects that were left out because a limit was reached.
+    pub left_out: u64,
 }
 
 /// The state of a feed.
@@ -111,6 +150,8 @@ pub struct Control<P> {
     ask_at: Option<Instant>,
     retry_at: Option<Instant>,
     error: Option<String>,
+    /// The limit that was reached last, and told.
+    limit: Option<String>,
     has_started: bool,
 }
 
@@ -141,6 +182,7 @@ impl<P: Plane> Control<P> {
             ask_at: None,
             retry_at: None,
             error: None,
+            limit: None,
             has_started: false,
         }
     }
@@ -183,26 +225,42 @@ impl<P: Plane> Control<P> {
                 neighbours.push(key.1);
             }
         }
+        let limits = self.settings.limits;
+        let mut left_out = batch.left_out;
+        let waiting = limits.waiting() as u64;
+        let overflow = Limit { what: "routes that are not applied yet", had: waiting + 1, max: waiting };
+        let mut reached = (left_out > 0).then_some(overflow);
         for (key, object) in batch.objects.drain() {
-            self.next_hops.set_object(key, object);
+            if let Err(limit) = self.next_hops.set_object(key, object, limits.next_hops) {
+                left_out += 1;
+                reached = Some(limit);
+            }
         }
         if self.next_hops.follow_objects() {
             neighbours.extend(self.adjacencies.neighbours().map(|(_, address)| address));
         }
         for (key, update) in std::mem::take(&mut batch.routes) {
-            let is_again = self.tables.update(key, update, &mut self.next_hops, &mut self.adjacencies);
+            let updated =
+                self.tables.update(key, update, &mut self.next_hops, &mut self.adjacencies, &limits);
+            let is_again = updated.unwrap_or_else(|limit| {
+                left_out += 1;
+                reached = Some(limit);
+                false
+            });
             if let Some(feed) = self.feeds.get_mut(&key.feed).filter(|_| is_again)
                 && feed.quiet_since.is_some()
             {
                 feed.quiet_since = Some(now);
             }
         }
+        self.tell_limit(left_out, reached);
         self.follow_growth(now);
         let complete = batch.marks.iter().filter_map(|mark| match *mark {
             Mark::Complete(session) => Some(session),
             _ => None,
         });
-        let complete: Vec<Session> = complete.chain(self.quiet_sessions(now)).collect();
+        let quiet = if batch.has_more { Vec::new() } else { self.quiet_sessions(now) };
+        let complete: Vec<Session> = complete.chain(quiet).collect();
         for &session in &complete {
             neighbours.extend(self.sweep(session));
         }
@@ -210,6 +268,7 @@ impl<P: Plane> Control<P> {
         self.counts.messages += batch.arrivals.iter().map(|arrival| arrival.1).sum::<u64>();
         self.counts.ignored += batch.ignored;
         self.counts.malformed += batch.malformed;
+        self.counts.strangers += batch.strangers;
         self.counts.batches += 1;
         self.commit(now);
         // Only now no route of the plane names an older object.
@@ -221,6 +280,16 @@ impl<P: Plane> Control<P> {
             let _ = self.latency.record_n(arrived.elapsed().as_nanos() as u64, count);
         }
         self.ask(now);
+    }
+
+    /// Counts what was left out, and says so once for each limit.
+    fn tell_limit(&mut self, left_out: u64, reached: Option<Limit>) {
+        self.counts.left_out += left_out;
+        let Some(reached) = reached.map(|reached| reached.to_string()) else { return };
+        if self.limit.as_ref() != Some(&reached) {
+            tracing::error!("routes are left out: {reached}");
+            self.limit = Some(reached);
+        }
     }
 
     /// Returns when there is something to do even if no message comes.

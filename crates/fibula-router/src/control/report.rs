@@ -66,6 +66,8 @@ pub struct Status {
     pub latency_p99_us: f64,
     /// What the plane refuses at the moment.
     pub error: Option<String>,
+    /// The limit that was reached last: what was told beyond it was left out.
+    pub limit: Option<String>,
 }
 
 /// What happens to packets of a route.
@@ -175,6 +177,7 @@ impl<P: Plane> Control<P> {
             latency_p50_us: microseconds(0.5),
             latency_p99_us: microseconds(0.99),
             error: self.error.clone(),
+            limit: self.limit.clone(),
         }
     }
 

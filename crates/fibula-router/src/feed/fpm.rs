@@ -8,7 +8,7 @@
 //! A frame is taken whole or not at all: zebra replaces a route by a delete and an add in one
 //! frame.
 //! A frame that is malformed ends the connection, and zebra connects again and says everything
-//! again.
+//! again. Who may connect, and which connection is a session, is for the server (`zebra`).
 //!
 //! zebra says neither when it has said everything nor, when it exits, that its routes are gone.
 //! What a new session did not say again is removed after a quiet time (see [`super`]).
@@ -17,12 +17,9 @@
 //! next-hop groups (its default). Without them the gateway is 169.254.0.1, for which zebra makes a
 //! neighbour entry in the kernel. It is resolved like any other.
 
-use super::{Feed, Mark, Queue, Session};
+use super::{Queue, Session};
 use crate::message::{Event, Malformed, Message, Messages};
 use std::io::{self, Read};
-use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
-use std::sync::Arc;
-use std::thread::{self, JoinHandle};
 use std::time::Instant;
 
 /// The port that zebra connects to unless it is told another.
@@ -101,7 +98,9 @@ impl Frames {
         let before = events.len();
         for message in Messages::new(messages) {
             match message {
-                Ok(Message::Event(event @ (Event::Route { .. } | Event::Object { .. }))) => {
+                Ok(Message::Event(
+                    event @ (Event::Route { .. } | Event::Partial { .. } | Event::Object { .. }),
+                )) => {
                     events.push(event);
                 }
                 Ok(_) => self.ignored += 1,
@@ -127,9 +126,20 @@ impl Frames {
 /// # Errors
 /// If the stream cannot be read, or is malformed. The frames before are in the queue.
 pub fn read<C>(mut stream: impl Read, session: Session, queue: &Queue<C>) -> Result<usize, crate::Error> {
+    read_with(&mut stream, queue, |_| Some(session))
+}
+
+/// As [`read`], for a session that begins when its first whole frame has come. Without a session
+/// the rest of the stream is not read.
+pub(super) fn read_with<R: Read, C>(
+    stream: &mut R,
+    queue: &Queue<C>,
+    mut begin: impl FnMut(&mut R) -> Option<Session>,
+) -> Result<usize, crate::Error> {
     let mut frames = Frames::default();
     let mut buffer = vec![0; READ];
     let mut events = Vec::new();
+    let mut session = None;
     loop {
         let count = match stream.read(&mut buffer) {
             Ok(0) => return Ok(frames.rest()),
@@ -145,78 +155,15 @@ pub fn read<C>(mut stream: impl Read, session: Session, queue: &Queue<C>) -> Res
                 end => break end,
             }
         };
-        queue.add(session, arrived, std::mem::take(&mut frames.ignored), events.drain(..));
+        if frames.count > 0 && session.is_none() {
+            session = begin(stream);
+            if session.is_none() {
+                return Ok(frames.rest());
+            }
+        }
+        if let Some(session) = session {
+            queue.add(session, arrived, std::mem::take(&mut frames.ignored), events.drain(..));
+        }
         end?;
     }
-}
-
-/// The server that zebra connects to. It listens as long as the process lives.
-#[derive(Debug)]
-pub struct Server {
-    address: SocketAddr,
-}
-
-impl Server {
-    /// Listens at an address. A new connection ends the one before: a zebra that was restarted on
-    /// another machine may have left it half open.
-    ///
-    /// # Errors
-    /// If the address cannot be listened at.
-    pub fn listen<C: 'static>(address: SocketAddr, queue: Arc<Queue<C>>) -> Result<Self, crate::Error> {
-        let system = |error| crate::Error::io(format!("FPM at {address}"), error);
-        let listener = TcpListener::bind(address).map_err(system)?;
-        let address = listener.local_addr().map_err(system)?;
-        let serve = move || serve(&listener, &queue);
-        thread::Builder::new().name("fpm".into()).spawn(serve).map_err(system)?;
-        Ok(Self { address })
-    }
-
-    /// Returns the address that it listens at.
-    #[must_use]
-    pub fn address(&self) -> SocketAddr {
-        self.address
-    }
-}
-
-/// Accepts one connection after the other.
-fn serve<C: 'static>(listener: &TcpListener, queue: &Arc<Queue<C>>) {
-    let mut current: Option<(TcpStream, JoinHandle<()>)> = None;
-    for number in 1.. {
-        let stream = listener.accept().and_then(|(stream, from)| Ok((stream.try_clone()?, stream, from)));
-        let (shared, stream, from) = match stream {
-            Ok(accepted) => accepted,
-            Err(error) => {
-                tracing::error!("FPM: no connection accepted: {error}");
-                thread::sleep(std::time::Duration::from_secs(1));
-                continue;
-            }
-        };
-        if let Some((before, reader)) = current.take() {
-            // Its reader then finds the end. It may have found it already.
-            let _ = before.shutdown(Shutdown::Both);
-            let _ = reader.join();
-        }
-        let session = Session { feed: Feed::Fpm, number };
-        tracing::info!("FPM: zebra connected from {from}, session {number}");
-        queue.fill(|batch| batch.marks.push(Mark::Begun(session)));
-        let queue = Arc::clone(queue);
-        let reader = thread::spawn(move || follow(&stream, session, &queue));
-        current = Some((shared, reader));
-    }
-}
-
-/// Reads a connection to its end, and says how it ended.
-fn follow<C>(stream: &TcpStream, session: Session, queue: &Queue<C>) {
-    let end = read(stream, session, queue);
-    match &end {
-        Ok(0) => tracing::info!("FPM: session {} ended; its routes stay", session.number),
-        Ok(rest) => tracing::warn!("FPM: session {} ended with {rest} bytes of a cut frame", session.number),
-        Err(error) => tracing::error!("FPM: session {}: {error}; waiting for a new one", session.number),
-    }
-    // A malformed stream ends here, not at the sender.
-    let _ = stream.shutdown(Shutdown::Both);
-    queue.fill(|batch| {
-        batch.malformed += u64::from(matches!(end, Err(crate::Error::Fpm(_))));
-        batch.marks.push(Mark::Ended(session));
-    });
 }

@@ -65,10 +65,13 @@ pub struct Filter {
 
 impl Filter {
     fn takes(&self, event: &Event) -> bool {
-        let Event::Route { table, protocol, target, .. } = event else { return true };
-        if *table == LOCAL {
-            return matches!(target, None | Some(Target::Local));
-        }
+        let (table, protocol) = match event {
+            Event::Route { table: LOCAL, target, .. } => return matches!(target, None | Some(Target::Local)),
+            Event::Route { table, protocol, .. } | Event::Partial { table, protocol, .. } => {
+                (table, protocol)
+            }
+            _ => return true,
+        };
         let is_in = |list: &[u32], item: u32| list.is_empty() || list.contains(&item);
         let protocols: Vec<u32> = self.protocols.iter().map(|&protocol| protocol.into()).collect();
         self.routes && is_in(&self.tables, *table) && is_in(&protocols, (*protocol).into())

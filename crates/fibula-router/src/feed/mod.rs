@@ -1,5 +1,5 @@
-//! What routes come from: [`fpm`] listens to zebra, [`kernel`] to rtnetlink, [`table`] reads a
-//! file.
+//! What routes come from: [`fpm`] reads what zebra says, [`kernel`] follows rtnetlink, [`table`]
+//! reads a file.
 //!
 //! A feed has a thread that always reads, so that its sender never waits. What it reads goes to a
 //! [`Queue`], where a later message about the same route replaces the earlier one. So the memory of
@@ -18,6 +18,8 @@ mod queue;
 pub mod table;
 #[doc(hidden)]
 pub mod writer;
+#[cfg(all(feature = "daemon", target_os = "linux"))]
+pub mod zebra;
 
 pub use queue::{Batch, Mark, ObjectKey, Queue, Request, RouteKey, RouteUpdate, Stamped};
 

@@ -1,7 +1,7 @@
 //! [`Queue`]: what feeds have read and the control has not applied yet.
 
 use super::{Feed, Session};
-use crate::message::{Event, Link, Neighbour, Object, Target};
+use crate::message::{Event, Link, Neighbour, Object, Selector, Target};
 use fibula::IpPrefix;
 use hashbrown::HashMap;
 use std::fmt;
@@ -21,6 +21,8 @@ pub struct RouteKey {
     pub metric: u32,
     /// The destination.
     pub prefix: IpPrefix,
+    /// The packets that it is for, if it is not for all to that destination.
+    pub selector: Option<Selector>,
 }
 
 /// The name of a next-hop object: a new session may use an id for something else.
@@ -88,6 +90,12 @@ pub struct Batch<C> {
     pub ignored: u64,
     /// Connections that ended because of a malformed message.
     pub malformed: u64,
+    /// Connections to a feed that were refused.
+    pub strangers: u64,
+    /// Routes and objects that were left out because too many were not applied yet.
+    pub left_out: u64,
+    /// More of what came at once follows: nobody is quiet yet.
+    pub has_more: bool,
     /// Questions of status and commands.
     pub requests: Vec<Request<C>>,
     /// The router ends.
@@ -105,6 +113,9 @@ impl<C> Default for Batch<C> {
             arrivals: Vec::new(),
             ignored: 0,
             malformed: 0,
+            strangers: 0,
+            left_out: 0,
+            has_more: false,
             requests: Vec::new(),
             is_last: false,
         }
@@ -128,7 +139,13 @@ impl<C> Batch<C> {
         match event {
             Event::Route { table, prefix, metric, protocol, target } => {
                 let key_metric = if feed.has_metrics() { metric } else { 0 };
-                let key = RouteKey { feed, table, metric: key_metric, prefix };
+                let key = RouteKey { feed, table, metric: key_metric, prefix, selector: None };
+                self.routes.insert(key, RouteUpdate { session: number, metric, protocol, target });
+            }
+            Event::Partial { table, prefix, metric, protocol, selector, is_there } => {
+                let key_metric = if feed.has_metrics() { metric } else { 0 };
+                let key = RouteKey { feed, table, metric: key_metric, prefix, selector: Some(selector) };
+                let target = is_there.then_some(Target::Kernel);
                 self.routes.insert(key, RouteUpdate { session: number, metric, protocol, target });
             }
             Event::Object { id, object } => {
@@ -144,13 +161,39 @@ impl<C> Batch<C> {
         }
     }
 
+    /// Divides a batch into pieces of at most `most` routes, so that something else can be done in
+    /// between. Objects, links and neighbours are in the first piece, and the ends of sessions in
+    /// the last.
+    pub fn pieces(mut self, most: usize) -> impl Iterator<Item = Self> {
+        let mut routes = std::mem::take(&mut self.routes).into_iter();
+        let is_begin = |mark: &Mark| matches!(mark, Mark::Begun(_));
+        let (begun, ends): (Vec<Mark>, Vec<Mark>) =
+            std::mem::take(&mut self.marks).into_iter().partition(is_begin);
+        let mut last = Some((ends, std::mem::take(&mut self.arrivals)));
+        self.marks = begun;
+        let mut first = Some(self);
+        std::iter::from_fn(move || {
+            last.as_ref()?;
+            let mut piece = first.take().unwrap_or_default();
+            piece.routes = routes.by_ref().take(most).collect();
+            piece.has_more = routes.len() > 0;
+            if !piece.has_more
+                && let Some((ends, arrivals)) = last.take()
+            {
+                piece.marks.extend(ends);
+                piece.arrivals = arrivals;
+            }
+            Some(piece)
+        })
+    }
+
     /// Returns whether there is nothing in it.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.arrivals.is_empty()
             && self.marks.is_empty()
             && self.requests.is_empty()
-            && self.malformed == 0
+            && self.malformed + self.strangers + self.left_out == 0
             && !self.is_last
     }
 }
@@ -160,15 +203,24 @@ impl<C> Batch<C> {
 pub struct Queue<C> {
     batch: Mutex<Batch<C>>,
     arrived: Condvar,
+    /// How many routes, and how many objects, wait at most.
+    most: usize,
 }
 
 impl<C> Default for Queue<C> {
     fn default() -> Self {
-        Self { batch: Mutex::default(), arrived: Condvar::new() }
+        Self::with_room(usize::MAX)
     }
 }
 
 impl<C> Queue<C> {
+    /// Creates a queue in which at most `most` routes and as many next-hop objects wait. What
+    /// comes beyond is left out and counted.
+    #[must_use]
+    pub fn with_room(most: usize) -> Self {
+        Self { batch: Mutex::default(), arrived: Condvar::new(), most }
+    }
+
     /// Changes the batch, and wakes the control.
     pub fn fill(&self, fill: impl FnOnce(&mut Batch<C>)) {
         fill(&mut self.lock());
@@ -182,8 +234,12 @@ impl<C> Queue<C> {
         batch.ignored += ignored;
         let mut count = 0;
         for event in events {
-            batch.add(session, event);
             count += 1;
+            if batch.routes.len().max(batch.objects.len()) < self.most {
+                batch.add(session, event);
+            } else {
+                batch.left_out += 1;
+            }
         }
         if count > 0 {
             batch.arrivals.push((arrived, count));
@@ -215,6 +271,13 @@ impl<C> Queue<C> {
         std::mem::take(&mut batch)
     }
 
+    /// Takes what cannot wait until the control has applied a batch: the requests, and whether the
+    /// router ends.
+    pub(crate) fn take_urgent(&self) -> (Vec<Request<C>>, bool) {
+        let mut batch = self.lock();
+        (std::mem::take(&mut batch.requests), batch.is_last)
+    }
+
     fn lock(&self) -> MutexGuard<'_, Batch<C>> {
         // A batch is whole after each message, whoever panicked in between.
         self.batch.lock().unwrap_or_else(PoisonError::into_inner)
@@ -242,6 +305,27 @@ mod tests {
         assert_eq!(batch.routes.into_values().collect::<Vec<_>>(), [update]);
         assert_eq!(batch.arrivals[0].1, 2);
         assert!(queue.take(Some(Instant::now()), Duration::ZERO).is_empty());
+    }
+
+    #[test]
+    fn a_batch_is_divided_and_sessions_end_in_its_last_piece() {
+        let queue = Queue::<()>::with_room(5);
+        let event = |n: u8| {
+            let prefix = format!("192.0.2.{n}/32").parse().unwrap();
+            Event::Route { table: 254, prefix, metric: 0, protocol: 4, target: None }
+        };
+        queue.fill(|batch| batch.marks.extend([Mark::Begun(SESSION), Mark::Ended(SESSION)]));
+        queue.add(SESSION, Instant::now(), 0, (0..9).map(event));
+        queue.fill(|batch| batch.requests.push(Box::new(|_| ())));
+        let batch = queue.take(None, Duration::ZERO);
+        assert_eq!((batch.routes.len(), batch.left_out), (5, 4));
+        let pieces: Vec<Batch<()>> = batch.pieces(2).collect();
+        let shape = |piece: &Batch<()>| (piece.routes.len(), piece.marks.clone(), piece.has_more);
+        let shapes: Vec<_> = pieces.iter().map(shape).collect();
+        let (begun, ended) = (vec![Mark::Begun(SESSION)], vec![Mark::Ended(SESSION)]);
+        assert_eq!(shapes, [(2, begun, true), (2, vec![], true), (1, ended, false)]);
+        assert_eq!(pieces.iter().map(|piece| piece.arrivals.len()).sum::<usize>(), 1);
+        assert_eq!(Batch::<()>::default().pieces(2).count(), 1);
     }
 
     #[test]

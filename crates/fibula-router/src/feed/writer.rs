@@ -39,6 +39,21 @@ pub fn message(event: &Event) -> Vec<u8> {
         Event::Route { table, prefix, metric, protocol, target } => {
             route(*table, *prefix, *metric, *protocol, target.as_ref())
         }
+        Event::Partial { table, prefix, metric, protocol, selector, is_there } => {
+            let target = is_there.then_some(Target::Unreachable);
+            let mut bytes = route(*table, *prefix, *metric, *protocol, target.as_ref());
+            let source = selector.source;
+            (bytes[HEADER + 2], bytes[HEADER + 3]) = (source.len(), selector.tos);
+            let address = match source.first() {
+                IpAddr::V4(address) => address.octets().to_vec(),
+                IpAddr::V6(address) => address.octets().to_vec(),
+            };
+            bytes.extend([4 + address.len() as u8, 0, 2, 0]);
+            bytes.extend(address);
+            let length = bytes.len() as u32;
+            bytes[..4].copy_from_slice(&length.to_ne_bytes());
+            bytes
+        }
         Event::Object { id, object } => next_hop(*id, object.as_ref()),
         Event::Link { index, link } => self::link(*index, link.as_ref()),
         Event::Neighbour { interface, address, neighbour } => {

@@ -1,8 +1,7 @@
 //! Netlink messages as plain [`Event`]s.
 //!
 //! `netlink-packet-route` reads routes, links and neighbours. It does not know next-hop objects,
-//! which [`next_hop`] reads. What a router has no use for (multicast routes, routes by type of
-//! service or by source, other families) is [`Message::Other`]. No byte from outside panics.
+//! which [`next_hop`] reads. What a router has no use for (multicast routes, other families) is [`Message::Other`]. No byte from outside panics.
 
 mod link;
 mod neighbour;
@@ -12,7 +11,7 @@ mod route;
 pub use link::{Link, Vlan};
 pub use neighbour::Neighbour;
 pub use next_hop::Object;
-pub use route::{Leg, Target};
+pub use route::{Leg, Selector, Target};
 
 use fibula::IpPrefix;
 use netlink_packet_core::{NLM_F_DUMP_INTR, NetlinkBuffer, ParseableParametrized};
@@ -44,6 +43,22 @@ pub enum Event {
         protocol: u8,
         /// Where it leads.
         target: Option<Target>,
+    },
+    /// A route for some packets to a prefix alone. What becomes of packets to that prefix is for
+    /// the kernel to say.
+    Partial {
+        /// The id of the table.
+        table: u32,
+        /// The destination.
+        prefix: IpPrefix,
+        /// The metric.
+        metric: u32,
+        /// Who made the route.
+        protocol: u8,
+        /// The packets.
+        selector: Selector,
+        /// Whether there is such a route.
+        is_there: bool,
     },
     /// A next-hop object, or its end.
     Object {

@@ -4,7 +4,7 @@ use super::Event;
 use fibula::IpPrefix;
 use netlink_packet_route::AddressFamily;
 use netlink_packet_route::route::{
-    RouteAddress, RouteAttribute, RouteFlags, RouteMessage, RouteNextHop, RouteType, RouteVia,
+    RouteAddress, RouteAttribute, RouteFlags, RouteMessage, RouteMetric, RouteNextHop, RouteType, RouteVia,
 };
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -18,6 +18,15 @@ pub struct Leg {
     pub gateway: Option<IpAddr>,
     /// The share of this leg beside the others, from 1 on.
     pub weight: u16,
+}
+
+/// The packets that a route is for, where it is not for all to its prefix.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Selector {
+    /// Their type of service; 0 if any.
+    pub tos: u8,
+    /// The prefix of their source.
+    pub source: IpPrefix,
 }
 
 /// Where a route leads. `O` names a next-hop object.
@@ -58,12 +67,14 @@ impl<O> Target<O> {
 #[derive(Default)]
 struct Attributes<'a> {
     destination: Option<IpAddr>,
+    source: Option<IpAddr>,
     gateway: Option<IpAddr>,
     interface: Option<u32>,
     metric: u32,
     table: Option<u32>,
     object: Option<u32>,
-    is_encapsulated: bool,
+    /// Only the kernel can do what it says: a tunnel, a label, an MTU of the route's own.
+    is_of_kernel: bool,
     legs: &'a [RouteNextHop],
 }
 
@@ -75,24 +86,25 @@ pub(super) fn event(message: &RouteMessage, is_deleted: bool) -> Result<Option<E
         AddressFamily::Inet6 => Ipv6Addr::UNSPECIFIED.into(),
         _ => return Ok(None),
     };
-    // A route by source or type of service is not for every packet to its prefix. A clone is an
-    // entry of a cache.
-    let is_special = header.tos != 0 || header.source_prefix_length != 0;
-    if is_special || header.kind == RouteType::Multicast || header.flags.contains(RouteFlags::Cloned) {
+    // A clone is an entry of a cache.
+    if header.kind == RouteType::Multicast || header.flags.contains(RouteFlags::Cloned) {
         return Ok(None);
     }
     let attributes = read(&message.attributes);
     let destination = attributes.destination.unwrap_or(unspecified);
     let prefix = IpPrefix::new(destination, header.destination_prefix_length)
         .map_err(|error| format!("route: {error}"))?;
+    let (table, metric) = (attributes.table.unwrap_or(header.table.into()), attributes.metric);
+    let protocol = header.protocol.into();
+    if header.tos != 0 || header.source_prefix_length != 0 {
+        let source = attributes.source.unwrap_or(unspecified);
+        let source = IpPrefix::new(source, header.source_prefix_length)
+            .map_err(|error| format!("source of route {prefix}: {error}"))?;
+        let selector = Selector { tos: header.tos, source };
+        return Ok(Some(Event::Partial { table, prefix, metric, protocol, selector, is_there: !is_deleted }));
+    }
     let target = if is_deleted { None } else { Some(target(header.kind, prefix, &attributes)?) };
-    Ok(Some(Event::Route {
-        table: attributes.table.unwrap_or(header.table.into()),
-        prefix,
-        metric: attributes.metric,
-        protocol: header.protocol.into(),
-        target,
-    }))
+    Ok(Some(Event::Route { table, prefix, metric, protocol, target }))
 }
 
 fn read(attributes: &[RouteAttribute]) -> Attributes<'_> {
@@ -100,6 +112,7 @@ fn read(attributes: &[RouteAttribute]) -> Attributes<'_> {
     for attribute in attributes {
         match attribute {
             RouteAttribute::Destination(address) => read.destination = ip(address),
+            RouteAttribute::Source(address) => read.source = ip(address),
             RouteAttribute::Gateway(address) => read.gateway = ip(address),
             RouteAttribute::Via(RouteVia::Inet(address)) => read.gateway = Some((*address).into()),
             RouteAttribute::Via(RouteVia::Inet6(address)) => read.gateway = Some((*address).into()),
@@ -107,7 +120,10 @@ fn read(attributes: &[RouteAttribute]) -> Attributes<'_> {
             RouteAttribute::Priority(metric) => read.metric = *metric,
             RouteAttribute::Table(table) => read.table = Some(*table),
             RouteAttribute::NhId(id) => read.object = Some(*id).filter(|&id| id != 0),
-            RouteAttribute::Encap(_) | RouteAttribute::NewDestination(_) => read.is_encapsulated = true,
+            RouteAttribute::Encap(_) | RouteAttribute::NewDestination(_) => read.is_of_kernel = true,
+            RouteAttribute::Metrics(metrics) => {
+                read.is_of_kernel |= metrics.iter().any(|metric| matches!(metric, RouteMetric::Mtu(_)));
+            }
             RouteAttribute::MultiPath(legs) => read.legs = legs,
             _ => {}
         }
@@ -130,6 +146,7 @@ fn target(kind: RouteType, prefix: IpPrefix, attributes: &Attributes<'_>) -> Res
         RouteType::Prohibit => Target::Prohibit,
         RouteType::Local | RouteType::Broadcast | RouteType::Anycast => Target::Local,
         RouteType::Unicast => match attributes.object {
+            Some(_) if attributes.is_of_kernel => Target::Kernel,
             Some(object) => Target::Object(object),
             None => legs(attributes).ok_or_else(|| format!("route {prefix}: no next hop"))?,
         },
@@ -145,14 +162,14 @@ fn legs(attributes: &Attributes<'_>) -> Option<Target> {
         }
         let interface = attributes.interface.unwrap_or_default();
         let leg = Leg { interface, gateway: attributes.gateway, weight: 1 };
-        return Some(if attributes.is_encapsulated { Target::Kernel } else { Target::Legs([leg].into()) });
+        return Some(if attributes.is_of_kernel { Target::Kernel } else { Target::Legs([leg].into()) });
     }
-    let mut is_encapsulated = attributes.is_encapsulated;
+    let mut is_of_kernel = attributes.is_of_kernel;
     let legs = attributes.legs.iter().map(|hop| {
         let read = read(&hop.attributes);
-        is_encapsulated |= read.is_encapsulated;
+        is_of_kernel |= read.is_of_kernel;
         Leg { interface: hop.interface_index, gateway: read.gateway, weight: u16::from(hop.hops) + 1 }
     });
     let legs = legs.collect();
-    Some(if is_encapsulated { Target::Kernel } else { Target::Legs(legs) })
+    Some(if is_of_kernel { Target::Kernel } else { Target::Legs(legs) })
 }

@@ -20,7 +20,7 @@ use crate::message::{Leg, Object, Target};
 use crate::plane::{Action, AdjacencyId, Plane};
 use crate::pool::Pool;
 use buckets::Buckets;
-use fibula::NextHop;
+use fibula::{Limit, NextHop};
 use hashbrown::HashMap;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -45,6 +45,8 @@ pub(crate) struct NextHops {
     entries: Pool<Entry>,
     indices: HashMap<Key, NextHop>,
     objects: HashMap<ObjectKey, Object>,
+    /// The legs and members of all entries and objects: what their memory grows with.
+    held: usize,
     /// The first session of a feed of which objects may be there.
     first_sessions: BTreeMap<Feed, u32>,
     /// Objects that came or changed since the last [`NextHops::tell`].
@@ -71,6 +73,7 @@ impl NextHops {
             entries: Pool::new(1),
             indices: HashMap::new(),
             objects: HashMap::new(),
+            held: 0,
             first_sessions: BTreeMap::new(),
             new_objects: Vec::new(),
             have_objects_changed: false,
@@ -85,6 +88,7 @@ impl NextHops {
             self.acquire_again(next_hop);
             return next_hop;
         }
+        self.held += size_of_key(&key);
         let (buckets, adjacencies) = (Buckets::default(), Vec::new());
         let entry = Entry { key: key.clone(), uses: 1, buckets, adjacencies, told: None };
         let next_hop = NextHop(self.entries.insert(entry));
@@ -108,19 +112,42 @@ impl NextHops {
             return;
         }
         self.indices.remove(&entry.key);
+        self.held -= size_of_key(&entry.key);
         self.changed.remove(&next_hop);
         for id in self.entries.remove(next_hop.0).into_iter().flat_map(|entry| entry.adjacencies) {
             adjacencies.release(id);
         }
     }
 
+    /// Returns whether `key` is a next hop already, or would be one of at most `max`.
+    pub(crate) fn check_room(&self, key: &Key, max: usize) -> Result<(), Limit> {
+        if self.indices.contains_key(key) {
+            return Ok(());
+        }
+        Limit::check(Limit::NEXT_HOPS, (self.held + size_of_key(key)) as u64, max as u64)
+    }
+
     /// Sets or removes a next-hop object.
-    pub(crate) fn set_object(&mut self, key: ObjectKey, object: Option<Object>) {
+    ///
+    /// # Errors
+    /// If there would be more than `max` legs and members. The object is then as it was.
+    pub(crate) fn set_object(
+        &mut self,
+        key: ObjectKey,
+        object: Option<Object>,
+        max: usize,
+    ) -> Result<(), Limit> {
+        let held = self.held - self.objects.get(&key).map_or(0, size_of_object);
+        let after = held + object.as_ref().map_or(0, size_of_object);
+        if after > self.held {
+            Limit::check(Limit::NEXT_HOPS, after as u64, max as u64)?;
+        }
+        self.held = after;
         self.have_meanings_changed |= self.indices.contains_key(&Target::Object(key));
         match object {
             Some(object) => {
                 if self.objects.insert(key, object.clone()) == Some(object) {
-                    return;
+                    return Ok(());
                 }
                 self.new_objects.push(key);
             }
@@ -129,11 +156,18 @@ impl NextHops {
             }
         }
         self.have_objects_changed = true;
+        Ok(())
     }
 
     /// Removes the objects of earlier sessions of a feed. No route names them any more.
     pub(crate) fn sweep(&mut self, feed: Feed, session: u32) {
-        self.objects.retain(|key, _| key.feed != feed || key.session >= session);
+        self.objects.retain(|key, object| {
+            let stays = key.feed != feed || key.session >= session;
+            if !stays {
+                self.held -= size_of_object(object);
+            }
+            stays
+        });
         self.first_sessions.insert(feed, session);
         self.have_objects_changed = true;
     }
@@ -292,6 +326,16 @@ impl NextHops {
     pub(crate) fn recycle(&mut self) {
         self.entries.recycle();
     }
+}
+
+/// Returns the number of legs of a next hop, at least 1.
+fn size_of_key(key: &Key) -> usize {
+    if let Target::Legs(legs) = key { legs.len() } else { 1 }
+}
+
+/// Returns the number of members of an object, at least 1.
+fn size_of_object(object: &Object) -> usize {
+    if let Object::Group(members) = object { members.len().max(1) } else { 1 }
 }
 
 /// Returns what legs come to, each with a factor of its weight. If all of them lead to the link

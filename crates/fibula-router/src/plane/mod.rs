@@ -16,6 +16,7 @@ pub mod xdp;
 use fibula::{Delta, NextHop, Rib};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
+use std::net::Ipv4Addr;
 
 /// The index of an adjacency.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -106,6 +107,12 @@ pub trait Plane {
     /// If the table no longer fits. The plane then answers as before, and the caller takes the
     /// changes back or goes on without them.
     fn apply(&mut self, table: u32, routes: Routes<'_>) -> Result<(), crate::Error>;
+
+    /// Says whether an IPv4 address is one of this machine's. No packet that claims to come from it
+    /// is forwarded: the kernel gets it.
+    fn set_own_address(&mut self, address: Ipv4Addr, is_own: bool) {
+        let _ = (address, is_own);
+    }
 
     /// Waits until no packet uses what was replaced before the call.
     ///

@@ -3,8 +3,8 @@
 use super::Chosen;
 use crate::Error;
 use crate::adjacencies::Adjacencies;
-use crate::feed::Feed;
-use crate::message::{Leg, Target};
+use crate::feed::{Feed, RouteKey};
+use crate::message::{Leg, Selector, Target};
 use crate::next_hops::NextHops;
 use crate::plane::{Plane, Routes};
 use fibula::{Address, Delta, IpPrefix, NextHop, Prefix, Rib};
@@ -19,15 +19,17 @@ pub(super) struct Candidate {
     pub(super) session: u32,
     pub(super) protocol: u8,
     pub(super) feed: Feed,
+    pub(super) selector: Option<Selector>,
 }
 
 impl Candidate {
-    fn is_of(&self, feed: Feed, metric: u32) -> bool {
-        self.feed == feed && (!feed.has_metrics() || self.metric == metric)
+    fn is_of(&self, key: &RouteKey) -> bool {
+        let has_metric = !key.feed.has_metrics() || self.metric == key.metric;
+        self.feed == key.feed && has_metric && self.selector == key.selector
     }
 
-    fn rank(&self) -> (u32, Feed) {
-        (self.metric, self.feed)
+    fn rank(&self) -> (bool, u32, Feed) {
+        (self.selector.is_none(), self.metric, self.feed)
     }
 }
 
@@ -52,18 +54,17 @@ impl<A: Address> Half<A>
 where
     IpPrefix: From<Prefix<A>>,
 {
-    /// Replaces the candidate of a feed and a metric. Returns the one before.
+    /// Replaces the candidate of a key. Returns the one before.
     pub(super) fn replace(
         &mut self,
         prefix: Prefix<A>,
-        feed: Feed,
-        metric: u32,
+        key: &RouteKey,
         candidate: Option<Candidate>,
     ) -> Option<Candidate> {
         if self.others.is_empty()
             && let Some(candidate) = candidate
             && let Some(best) = self.best.get_mut(&prefix)
-            && best.is_of(feed, metric)
+            && best.is_of(key)
         {
             let old = std::mem::replace(best, candidate);
             if old.next_hop != candidate.next_hop {
@@ -73,7 +74,7 @@ where
         }
         let mut all = self.others.remove(&prefix).unwrap_or_default();
         all.extend(self.best.remove(&prefix));
-        let old = all.iter().position(|other| other.is_of(feed, metric)).map(|at| all.swap_remove(at));
+        let old = all.iter().position(|other| other.is_of(key)).map(|at| all.swap_remove(at));
         all.extend(candidate);
         if let Some(at) = (0..all.len()).min_by_key(|&at| all[at].rank()) {
             self.best.insert(prefix, all.swap_remove(at));
@@ -85,6 +86,12 @@ where
         old
     }
 
+    /// Returns whether there is a candidate of a key.
+    pub(super) fn has(&self, prefix: Prefix<A>, key: &RouteKey) -> bool {
+        let others = self.others.get(&prefix).into_iter().flatten();
+        others.chain(self.best.get(&prefix)).any(|candidate| candidate.is_of(key))
+    }
+
     /// Notes that the route of a prefix may be another now.
     pub(super) fn mark(&mut self, prefix: Prefix<A>) {
         self.changed.push(prefix);
@@ -93,6 +100,12 @@ where
     /// As [`mark`](Self::mark), for several.
     pub(super) fn mark_all(&mut self, prefixes: &[Prefix<A>]) {
         self.changed.extend(prefixes);
+    }
+
+    /// Returns the marked host routes, and whether a feed has told each.
+    pub(super) fn changed_hosts(&self) -> impl Iterator<Item = (A, bool)> {
+        let hosts = self.changed.iter().filter(|prefix| prefix.len() == A::BITS);
+        hosts.map(|prefix| (prefix.first(), self.best.contains_key(prefix)))
     }
 
     /// Forgets the marks.
@@ -124,7 +137,10 @@ where
         let is_old = |candidate: &Candidate| candidate.feed == feed && candidate.session < session;
         let old: Vec<(Prefix<A>, Candidate)> = all.chain(others).filter(|(_, it)| is_old(it)).collect();
         for (prefix, candidate) in &old {
-            if let Some(candidate) = self.replace(*prefix, feed, candidate.metric, None) {
+            let &Candidate { metric, selector, .. } = candidate;
+            // The table is not looked at.
+            let key = RouteKey { feed, table: 0, metric, prefix: (*prefix).into(), selector };
+            if let Some(candidate) = self.replace(*prefix, &key, None) {
                 removed(candidate);
             }
         }

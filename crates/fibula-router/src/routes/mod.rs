@@ -1,7 +1,8 @@
 //! [`Tables`]: one table for each id and family, of the best route of each prefix.
 //!
 //! Several feeds, and the kernel by several metrics, may have a route of one prefix. The lowest
-//! metric wins, and the earlier feed where metrics are equal. The kernel's local table (id 255),
+//! metric wins, and the earlier feed where metrics are equal. A route for some packets alone (by
+//! type of service, by source) goes before all of them, and leads to the kernel. The kernel's local table (id 255),
 //! which it asks before all others, overlays every table: packets to this machine's addresses and
 //! to broadcast addresses go to the kernel.
 //!
@@ -13,14 +14,15 @@ mod half;
 
 use crate::Error;
 use crate::adjacencies::Adjacencies;
+use crate::control::Limits;
 use crate::feed::{Feed, RouteKey, RouteUpdate};
 use crate::next_hops::NextHops;
 use crate::plane::{Plane, Routes};
-use fibula::{Family, IpPrefix, NextHop};
+use fibula::{Family, IpPrefix, Limit, NextHop};
 use half::{Candidate, Half};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 
 /// The id of the kernel's table of local and broadcast addresses.
 pub const LOCAL: u32 = 255;
@@ -40,6 +42,8 @@ struct Table {
 pub(crate) struct Tables {
     tables: BTreeMap<u32, Table>,
     local: Table,
+    /// Routes that feeds have told, the local table's among them.
+    told: usize,
 }
 
 /// The number of routes of a table.
@@ -81,35 +85,63 @@ macro_rules! of_either {
 impl Tables {
     /// Takes what a feed last said of a route. Returns whether a route of an earlier session was
     /// told again or removed.
+    ///
+    /// # Errors
+    /// If the route would exceed a limit. What was there of it stays.
     pub(crate) fn update(
         &mut self,
         key: RouteKey,
         update: RouteUpdate,
         hops: &mut NextHops,
         adjacencies: &mut Adjacencies,
-    ) -> bool {
+        limits: &Limits,
+    ) -> Result<bool, Limit> {
         let RouteUpdate { session, metric, protocol, target } = update;
-        let candidate = target.map(|target| {
-            let name = |id| crate::feed::ObjectKey { feed: key.feed, session, id };
-            let next_hop = hops.acquire(target.with_object(name));
-            Candidate { next_hop, metric, session, protocol, feed: key.feed }
-        });
         let is_local = key.table == LOCAL;
+        let name = |id| crate::feed::ObjectKey { feed: key.feed, session, id };
+        let target = target.map(|target| target.with_object(name));
+        if let Some(target) = &target {
+            hops.check_room(target, limits.next_hops)?;
+            if !is_local && !self.tables.contains_key(&key.table) {
+                Limit::check("tables", self.tables.len() as u64 + 1, limits.tables as u64)?;
+            }
+            if self.told >= limits.routes && !self.has(&key) {
+                Limit::check("routes", self.told as u64 + 1, limits.routes as u64)?;
+            }
+        } else if !is_local && !self.tables.contains_key(&key.table) {
+            return Ok(false);
+        }
+        let candidate = target.map(|target| {
+            let next_hop = hops.acquire(target);
+            let (feed, selector) = (key.feed, key.selector);
+            Candidate { next_hop, metric, session, protocol, feed, selector }
+        });
+        self.told += usize::from(candidate.is_some());
         let table = if is_local {
             &mut self.local
         } else {
             self.tables.entry(key.table).or_insert_with(|| self.local.overlay())
         };
-        let old = of_either!(table, key.prefix, (half, prefix) => half.replace(prefix, key.feed, key.metric, candidate));
+        let old = of_either!(table, key.prefix, (half, prefix) => half.replace(prefix, &key, candidate));
         if is_local {
             for table in self.tables.values_mut() {
                 of_either!(table, key.prefix, (half, prefix) => half.mark(prefix));
             }
         }
         if let Some(old) = old {
+            self.told -= 1;
             hops.release(old.next_hop, adjacencies);
         }
-        old.is_some_and(|old| old.session < session)
+        Ok(old.is_some_and(|old| old.session < session))
+    }
+
+    /// Returns whether a route is known.
+    fn has(&self, key: &RouteKey) -> bool {
+        let table = if key.table == LOCAL { Some(&self.local) } else { self.tables.get(&key.table) };
+        table.is_some_and(|table| match key.prefix {
+            IpPrefix::V4(prefix) => table.ipv4.has(prefix, key),
+            IpPrefix::V6(prefix) => table.ipv6.has(prefix, key),
+        })
     }
 
     /// Removes what a feed did not say again in a session. O(routes).
@@ -133,6 +165,7 @@ impl Tables {
             table.ipv4.mark_all(&local4);
             table.ipv6.mark_all(&local6);
         }
+        self.told -= swept;
         swept
     }
 
@@ -156,6 +189,9 @@ impl Tables {
         hops: &mut NextHops,
         adjacencies: &mut Adjacencies,
     ) -> Result<u64, Error> {
+        for (address, is_own) in self.local.ipv4.changed_hosts() {
+            plane.set_own_address(Ipv4Addr::from_bits(address), is_own);
+        }
         // The local table's own changes are in the tables that it overlays.
         self.local.ipv4.clear_marks();
         self.local.ipv6.clear_marks();

@@ -1,6 +1,6 @@
 //! `/metrics` for Prometheus.
 
-use super::{Shared, ask};
+use super::{Shared, ask, http};
 use crate::Error;
 use crate::control::Status;
 use crate::plane::{Counter as Counted, Plane};
@@ -10,35 +10,17 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::{ConstGauge, Gauge};
 use prometheus_client::registry::Registry;
 use std::collections::BTreeMap;
-use std::io;
-use std::net::SocketAddr;
-use std::thread;
-use tiny_http::{Header, Response, Server};
+use std::net::{SocketAddr, TcpListener};
+use std::sync::Arc;
 
 /// The type of the text.
-const TYPE: (&str, &str) = ("Content-Type", "application/openmetrics-text; version=1.0.0; charset=utf-8");
+const TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
 /// Serves the metrics at an address.
 pub(super) fn serve<P: Plane + 'static>(address: SocketAddr, queue: Shared<P>) -> Result<(), Error> {
     let system = |error| Error::io(format!("metrics at {address}"), error);
-    let server = Server::http(address).map_err(|error| system(io::Error::other(error.to_string())))?;
-    let serve = move || {
-        for request in server.incoming_requests() {
-            let text = (request.url() == "/metrics").then(|| text(&queue)).flatten();
-            let result = match text {
-                Some(text) => {
-                    let header = Header::from_bytes(TYPE.0, TYPE.1);
-                    request
-                        .respond(header.into_iter().fold(Response::from_string(text), Response::with_header))
-                }
-                None => request.respond(Response::empty(404)),
-            };
-            if let Err(error) = result {
-                tracing::debug!("metrics: {error}");
-            }
-        }
-    };
-    thread::Builder::new().name("metrics".into()).spawn(serve).map_err(system)?;
+    let listener = TcpListener::bind(address).map_err(system)?;
+    http::serve(listener, "/metrics", TYPE, Arc::new(move || text(&queue))).map_err(system)?;
     tracing::info!("metrics: listening at {address}");
     Ok(())
 }
@@ -68,6 +50,8 @@ fn registry(status: &Status, counters: &[Counted]) -> Registry {
         ("refused", "Times that the plane refused something", counts.refused),
         ("swept_routes", "Routes that a new session did not tell again", counts.swept),
         ("grace_periods", "Grace periods", counts.grace_periods),
+        ("refused_connections", "Connections to a feed that were refused", counts.strangers),
+        ("left_out", "Routes and next-hop objects beyond a limit, which were left out", counts.left_out),
     ] {
         registry.register(name, help, ConstCounter::new(value));
     }

@@ -8,6 +8,7 @@
 //! thread signals ───┘
 //! ```
 
+mod http;
 mod metrics;
 mod socket;
 
@@ -16,7 +17,7 @@ pub use socket::{Answer, Ask, Client};
 use crate::Error;
 use crate::config::Config;
 use crate::control::{Control, run};
-use crate::feed::{Queue, fpm, kernel, table};
+use crate::feed::{Queue, kernel, table, zebra};
 use crate::plane::Plane;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
@@ -34,7 +35,7 @@ type Shared<P> = Arc<Queue<Control<P>>>;
 /// forwarded then.
 pub fn serve<P: Plane + Send + 'static>(config: &Config, plane: P) -> Result<Control<P>, Error> {
     let mut control = Control::new(plane, config.settings());
-    let queue: Shared<P> = Arc::default();
+    let queue: Shared<P> = Arc::new(Queue::with_room(config.limits.waiting()));
     let socket = socket::Server::listen(&config.socket, Arc::clone(&queue))?;
     if let Some(address) = config.metrics {
         metrics::serve(address, Arc::clone(&queue))?;
@@ -46,7 +47,8 @@ pub fn serve<P: Plane + Send + 'static>(config: &Config, plane: P) -> Result<Con
         protocols: config.kernel.protocols.clone(),
     };
     if config.fpm.enabled {
-        let server = fpm::Server::listen(config.fpm.listen, Arc::clone(&queue))?;
+        let options = zebra::Options { users: config.fpm.users()?, ..zebra::Options::default() };
+        let server = zebra::Server::listen(&config.fpm.place(), options, Arc::clone(&queue))?;
         tracing::info!("FPM: listening at {}", server.address());
     }
     if let Some(config) = &config.table {

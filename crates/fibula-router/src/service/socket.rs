@@ -3,15 +3,18 @@
 use super::{Shared, ask};
 use crate::Error;
 use crate::control::{LookupRow, RouteRow, Status};
+use crate::feed::zebra;
 use crate::plane::{Counter, Plane};
 use fibula::{Family, IpPrefix};
 use serde::{Deserialize, Serialize};
+use std::collections::VecDeque;
 use std::fs;
 use std::io::{self, BufRead, BufReader, Write};
-use std::net::IpAddr;
+use std::net::{IpAddr, Shutdown};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
@@ -20,6 +23,9 @@ const PAGE: usize = 4096;
 
 /// How long a question may take to come, once it has begun.
 const PATIENCE: Duration = Duration::from_mins(1);
+
+/// How many connections there are at most. A new one then ends the oldest.
+const CONNECTIONS: usize = 64;
 
 /// The greatest length of a question, in bytes.
 const QUESTION: usize = 4096;
@@ -81,19 +87,7 @@ impl Server {
     /// Listens at a path, where nobody else may. Only the owner of the process may ask.
     pub(super) fn listen<P: Plane + 'static>(path: &Path, queue: Shared<P>) -> Result<Self, Error> {
         let system = |error| Error::io(path.display().to_string(), error);
-        if UnixStream::connect(path).is_ok() {
-            let error = io::Error::new(io::ErrorKind::AddrInUse, "another router answers there");
-            return Err(system(error));
-        }
-        // Nobody listens: what is there was left by a process that was killed.
-        match fs::remove_file(path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(system(error)),
-            _ => {}
-        }
-        if let Some(folder) = path.parent() {
-            fs::create_dir_all(folder).map_err(system)?;
-        }
-        let listener = UnixListener::bind(path).map_err(system)?;
+        let listener = zebra::unix(path).map_err(system)?;
         fs::set_permissions(path, fs::Permissions::from_mode(0o600)).map_err(system)?;
         thread::Builder::new()
             .name("socket".into())
@@ -111,14 +105,25 @@ impl Drop for Server {
 }
 
 fn serve<P: Plane + 'static>(listener: &UnixListener, queue: &Shared<P>) {
+    let mut connections = VecDeque::<Arc<UnixStream>>::new();
     for stream in listener.incoming() {
         let queue = Shared::clone(queue);
-        match stream {
-            Ok(stream) => drop(thread::spawn(move || {
-                if let Err(error) = answer_all(&stream, &queue) {
-                    tracing::debug!("socket: {error}");
+        match stream.map(Arc::new) {
+            Ok(stream) => {
+                // Those that have ended are held by nobody else.
+                connections.retain(|connection| Arc::strong_count(connection) > 1);
+                if connections.len() >= CONNECTIONS {
+                    let oldest = connections.pop_front();
+                    // It may have ended already.
+                    let _ = oldest.map(|oldest| oldest.shutdown(Shutdown::Both));
                 }
-            })),
+                connections.push_back(Arc::clone(&stream));
+                thread::spawn(move || {
+                    if let Err(error) = answer_all(&stream, &queue) {
+                        tracing::debug!("socket: {error}");
+                    }
+                });
+            }
             Err(error) => {
                 tracing::error!("socket: {error}");
                 thread::sleep(Duration::from_secs(1));

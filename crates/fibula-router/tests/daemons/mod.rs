@@ -2,11 +2,11 @@
 #![allow(dead_code, reason = "each test takes what it needs")]
 
 use fibula_router::control::{Control, Settings, run};
-use fibula_router::feed::{Queue, fpm, kernel};
+use fibula_router::feed::{Queue, kernel, zebra};
 use fibula_router::plane::Plane;
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 use std::fs::{self, File};
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::Ipv4Addr;
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -155,9 +155,9 @@ pub(crate) fn router<P: Plane + Send + 'static>(
     plane: P,
     quiet: Duration,
     queue: &Shared<P>,
-) -> (fpm::Server, JoinHandle<Control<P>>) {
-    let any = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
-    let server = fpm::Server::listen(any, Arc::clone(queue)).unwrap();
+) -> (zebra::Server, JoinHandle<Control<P>>) {
+    let any = zebra::Place::Tcp((Ipv4Addr::LOCALHOST, 0).into());
+    let server = zebra::Server::listen(&any, zebra::Options::default(), Arc::clone(queue)).unwrap();
     let filter = kernel::Filter { routes: false, tables: Vec::new(), protocols: Vec::new() };
     kernel::follow(filter, kernel::ROOM, Arc::clone(queue)).unwrap();
     let mut control = Control::new(plane, Settings { quiet, ..Settings::default() });

@@ -25,7 +25,7 @@ pub(crate) fn router() -> Router {
 pub(crate) fn router_of(feed: Feed) -> Router {
     Control::new(
         Memory::with_engine("oracle"),
-        Settings { feeds: vec![feed], quiet: QUIET, gather: Duration::ZERO },
+        Settings { feeds: vec![feed], quiet: QUIET, ..Settings::default() },
     )
 }
 

@@ -138,6 +138,12 @@ pub(super) fn glance(status: &Status) -> String {
         format!("{} prefixes; {} swept; {} refused", counts.changes, counts.swept, counts.refused),
     );
     line("latency", format!("p50 {:.0} us, p99 {:.0} us", status.latency_p50_us, status.latency_p99_us));
+    if counts.strangers > 0 {
+        line("strangers", format!("{} connections refused", counts.strangers));
+    }
+    if let Some(limit) = &status.limit {
+        line("left out", format!("{}: {limit}", counts.left_out));
+    }
     if let Some(error) = &status.error {
         line("refused now", error.clone());
     }
