@@ -47,7 +47,6 @@ enum kind {
 };
 
 #define VLAN_PUSHED 0x8000
-#define VLAN_ID 0x0fff
 
 CELLS(actions);
 CELLS(buckets);
@@ -197,13 +196,16 @@ INLINE int send(struct xdp_md *ctx, const struct packet *packet, __u32 next_hop,
         return finish(packet, TOO_BIG, XDP_PASS);
     if (bpf_redirect_map(&devices, neighbour.interface, XDP_PASS) != XDP_REDIRECT)
         return finish(packet, UNRESOLVED, XDP_PASS);
+    /* What follows the packet is padding, which does not leave. */
+    if (packet->excess && bpf_xdp_adjust_tail(ctx, -(int)packet->excess))
+        return finish(packet, UNRESOLVED, XDP_PASS);
     if (protocol == NET16(ETH_P_IP)) {
         struct iphdr *ip = framed(ctx, packet, &neighbour, protocol, sizeof(*ip));
         __u32 check;
         if (!ip)
             return finish(packet, UNRESOLVED, XDP_PASS);
         /* The TTL is the high byte of its word: one less there is 0x100 more in the checksum
-         * (RFC 1141). A header that came with a wrong checksum leaves with one. */
+         * (RFC 1141). */
         ip->ttl--;
         check = ip->check + NET16(0x0100);
         ip->check = check + (check >= 0xffff);

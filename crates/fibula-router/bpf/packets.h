@@ -23,9 +23,14 @@ enum reason {
     NOT_IP,
     OTHER_HOST,   /* the frame is for another MAC address */
     BLACKHOLE,
-    MALFORMED,
+    MALFORMED,    /* cut short, or its header contradicts itself */
+    MARTIAN,      /* an address that no packet between hosts has, or a source that is ours */
+    UNKNOWN_VLAN, /* a tag that no interface here has */
     REASONS,
 };
+
+/* The counters have room for reasons of later versions: they are pinned. */
+#define REASONS_MAX 32
 
 struct count {
     __u64 packets;
@@ -33,7 +38,7 @@ struct count {
 };
 
 struct counts {
-    struct count of[REASONS];
+    struct count of[REASONS_MAX];
 };
 
 /* An interface, at its index in the kernel. */
@@ -56,6 +61,20 @@ struct {
     MAP_TYPE(value, struct counts);
 } of_ports SEC(".maps");
 
+/* A bit for each hash of our own IPv4 addresses. A source whose bit is set is the kernel's to
+ * judge: it drops the packet if the address is ours. */
+#define OURS_BITS 16
+
+CELLS(ours);
+
+INLINE int may_be_ours(__u32 address)
+{
+    __u32 bit = address * 0x9e3779b1u >> (32 - OURS_BITS);
+    return READ(__u32, ((struct cells){&ours, 0}), bit / 32) >> bit % 32 & 1;
+}
+
+#define VLAN_ID 0x0fff
+
 struct tag {
     __be16 control;
     __be16 protocol;
@@ -66,6 +85,7 @@ struct packet {
     __u32 port;
     __u32 bytes;  /* the length of the frame */
     __u32 length; /* from the IP header on */
+    __u32 excess; /* bytes of the frame after the packet */
     __u32 tags;   /* VLAN tags of the frame */
     void *header; /* of IP */
     __be16 protocol;
@@ -94,10 +114,21 @@ INLINE __u32 destination4(const struct iphdr *ip)
     return NET32(ip->daddr);
 }
 
+/* Whether the checksum of an IPv4 header without options is right. */
+INLINE int is_whole(const struct iphdr *ip)
+{
+    const __u32 *words = (const void *)ip;
+    __u64 sum = (__u64)words[0] + words[1] + words[2] + words[3] + words[4];
+    sum = (sum & 0xffffffff) + (sum >> 32);
+    sum = (sum & 0xffff) + (sum >> 16);
+    sum = (sum & 0xffff) + (sum >> 16);
+    return (sum & 0xffff) + (sum >> 16) == 0xffff;
+}
+
 /* Why an IPv4 packet cannot be forwarded by any route; FORWARDED if it can. */
 INLINE enum reason read4(struct packet *packet, const struct iphdr *ip, const void *end)
 {
-    __u32 destination;
+    __u32 source, destination;
 
     if ((const void *)(ip + 1) > end || ip->version != 4 || ip->ihl < 5)
         return MALFORMED;
@@ -106,13 +137,26 @@ INLINE enum reason read4(struct packet *packet, const struct iphdr *ip, const vo
         return MALFORMED;
     if (ip->ihl != 5)
         return OPTIONS;
+    if (!is_whole(ip))
+        return MALFORMED;
     destination = destination4(ip);
     if (destination >> 28 >= 14)
         return MULTICAST;
     if (destination >> 16 == 0xa9fe)
         return LINK_LOCAL;
+    source = NET32(ip->saddr);
+    if (source >> 28 == 14 || source == 0xffffffff || !source || source >> 24 == 127 || !destination ||
+        destination >> 24 == 127 || may_be_ours(source))
+        return MARTIAN;
+    packet->excess = end - (const void *)ip - packet->length;
     packet->life = ip->ttl;
     return FORWARDED;
+}
+
+/* Whether an IPv6 address is :: or ::1. */
+INLINE int is_martian6(__u64 high, __u64 low)
+{
+    return !high && low <= 1;
 }
 
 /* The same of an IPv6 packet. */
@@ -135,6 +179,10 @@ INLINE enum reason read6(struct packet *packet, const struct ipv6hdr *ip, const 
         return MULTICAST;
     if (high >> 54 == 0xfe80 >> 6 || NET64(source[0]) >> 54 == 0xfe80 >> 6)
         return LINK_LOCAL;
+    if (is_martian6(NET64(source[0]), NET64(source[1])) || NET64(source[0]) >> 56 == 0xff ||
+        is_martian6(high, NET64(words[1])))
+        return MARTIAN;
+    packet->excess = end - (const void *)ip - packet->length;
     packet->life = ip->hop_limit;
     return FORWARDED;
 }
@@ -163,16 +211,16 @@ INLINE enum reason read(struct xdp_md *ctx, const struct interface *interface, s
     if (*theirs != *ours || *(const __u16 *)(theirs + 1) != *(const __u16 *)(ours + 1))
         return OTHER_HOST;
     packet->protocol = ethernet->h_proto;
-#pragma unroll
-    for (int i = 0; i < 2; i++) {
+    if (is_tag(packet->protocol)) {
         struct tag *tag = header;
-        if (!is_tag(packet->protocol))
-            break;
         header = tag + 1;
         if (header > end)
             return MALFORMED;
+        /* A tag of VLAN 0 says a priority alone. */
+        if (packet->protocol != NET16(ETH_P_8021Q) || tag->control & NET16(VLAN_ID) || is_tag(tag->protocol))
+            return UNKNOWN_VLAN;
         packet->protocol = tag->protocol;
-        packet->tags++;
+        packet->tags = 1;
     }
     packet->header = header;
     if (packet->protocol == NET16(ETH_P_IP))

@@ -7,7 +7,8 @@
 mod common;
 
 use common::{
-    Framed, adjacency, all_of, can_load_programs, checksum, edges, one_adjacency_each, sent_by, unattached,
+    Framed, adjacency, all_of, can_load_programs, checksum, edges, one_adjacency_each, repair, sent_by,
+    unattached,
 };
 use fibula::{Address, Change, Delta, NextHop, Prefix, Rib, Route};
 use fibula_io::generate::{NextHopModel, Size, internet};
@@ -154,6 +155,20 @@ fn to(frame: &mut [u8], address: [u8; 4]) {
     frame[30..34].copy_from_slice(&address);
 }
 
+/// Changes the source of an IPv4 packet.
+fn from(frame: &mut [u8], address: [u8; 4]) {
+    frame[26..30].copy_from_slice(&address);
+}
+
+/// An address of the router.
+const OURS: [u8; 4] = [10, 9, 9, 9];
+
+/// Adds tags to a frame.
+fn tag(frame: &mut Vec<u8>, tags: &[u16]) {
+    let tags = tags.iter().flat_map(|tag| [[0x81, 0], tag.to_be_bytes()].concat());
+    frame.splice(12..12, tags);
+}
+
 /// What becomes of an IPv4 packet.
 const IPV4: &[Case] = &[
     ("as it is", |_| {}, Redirect, Reason::Forwarded),
@@ -169,6 +184,18 @@ const IPV4: &[Case] = &[
     ("ARP", |frame| frame[12..14].copy_from_slice(&[8, 6]), ToKernel, Reason::NotIp),
     ("a frame for another host", |frame| frame[5] = 1, ToKernel, Reason::OtherHost),
     ("a frame for all", |frame| frame[..6].fill(255), ToKernel, Reason::Multicast),
+    ("from a loopback address", |frame| from(frame, [127, 0, 0, 1]), ToKernel, Reason::Martian),
+    ("from nobody", |frame| from(frame, [0; 4]), ToKernel, Reason::Martian),
+    ("from multicast", |frame| from(frame, [224, 0, 0, 5]), ToKernel, Reason::Martian),
+    ("from broadcast", |frame| from(frame, [255; 4]), ToKernel, Reason::Martian),
+    ("from this router", |frame| from(frame, OURS), ToKernel, Reason::Martian),
+    ("to nobody", |frame| to(frame, [0; 4]), ToKernel, Reason::Martian),
+    ("to a loopback address", |frame| to(frame, [127, 9, 9, 9]), ToKernel, Reason::Martian),
+    ("a wrong checksum", |frame| frame[24] ^= 1, Drop, Reason::Malformed),
+    ("a VLAN", |frame| tag(frame, &[7]), ToKernel, Reason::UnknownVlan),
+    ("two VLANs", |frame| tag(frame, &[7, 8]), ToKernel, Reason::UnknownVlan),
+    ("no VLAN in a VLAN", |frame| tag(frame, &[0, 8]), ToKernel, Reason::UnknownVlan),
+    ("a priority", |frame| tag(frame, &[0xA000]), Redirect, Reason::Forwarded),
     ("options", |frame| frame[14] = 0x46, ToKernel, Reason::Options),
     ("another version", |frame| frame[14] = 0x65, Drop, Reason::Malformed),
     ("a header that is too short", |frame| frame[14] = 0x44, Drop, Reason::Malformed),
@@ -210,6 +237,16 @@ const IPV6: &[Case] = &[
     ("multicast", |frame| frame[38] = 0xFF, ToKernel, Reason::Multicast),
     ("link-local", |frame| frame[38..40].copy_from_slice(&[0xFE, 0x80]), ToKernel, Reason::LinkLocal),
     ("from link-local", |frame| frame[22..24].copy_from_slice(&[0xFE, 0x80]), ToKernel, Reason::LinkLocal),
+    ("from nobody", |frame| frame[22..38].fill(0), ToKernel, Reason::Martian),
+    (
+        "from the loopback address",
+        |frame| frame[22..38].copy_from_slice(&1_u128.to_be_bytes()),
+        ToKernel,
+        Reason::Martian,
+    ),
+    ("from multicast", |frame| frame[22] = 0xFF, ToKernel, Reason::Martian),
+    ("to nobody", |frame| frame[38..54].fill(0), ToKernel, Reason::Martian),
+    ("a VLAN", |frame| tag(frame, &[7]), ToKernel, Reason::UnknownVlan),
     ("hop by hop", |frame| frame[20] = 0, ToKernel, Reason::Options),
     ("last hop", |frame| frame[21] = 1, ToKernel, Reason::Expired),
     (
@@ -242,10 +279,14 @@ fn what_is_not_forwarded_goes_up_as_it_came_or_is_dropped_and_is_counted() {
         told.announce(prefix.parse().unwrap(), next_hop);
     }
     tell(&mut plane, 254, &mut told);
+    plane.set_own_address(OURS.into(), true);
     let cases =
         IPV4.iter().map(|case| (IN_10.frame(0), case)).chain(IPV6.iter().map(|case| (IN_DB8.frame(0), case)));
     for (mut frame, (name, change, verdict, reason)) in cases {
         change(&mut frame);
+        if *name != "a wrong checksum" {
+            repair(&mut frame);
+        }
         let counted =
             |plane: &Xdp| Reason::ALL.map(|reason| plane.interface_counts().unwrap()[0].1.of(reason));
         let before = counted(&plane);
@@ -260,45 +301,45 @@ fn what_is_not_forwarded_goes_up_as_it_came_or_is_dropped_and_is_counted() {
             assert_eq!(counted, (packets, bytes), "{name}: {}", each.name());
         }
     }
-    assert_eq!(plane.next_hop_count(NextHop(1)).unwrap().unwrap().packets, 3);
+    assert_eq!(plane.next_hop_count(NextHop(1)).unwrap().unwrap().packets, 4);
+    // An address that is ours no more may send again.
+    let mut frame = IN_10.frame(0);
+    from(&mut frame, OURS);
+    repair(&mut frame);
+    plane.set_own_address(OURS.into(), false);
+    assert_eq!(plane.probe("lo", &frame).unwrap().verdict, Redirect);
     assert_eq!(plane.next_hop_count(NextHop(1 << 16)).unwrap(), None);
 }
 
 #[test]
-fn tags_come_off_and_go_on() {
+fn tags_come_off_and_go_on_and_padding_goes() {
     if !can_load_programs() {
         return;
     }
     let mut plane = plain();
-    let payload = |frame: &[u8], tags: usize| frame[14 + 4 * tags..].to_vec();
     for (frame, protocol) in [(IN_10.frame(3), [8, 0]), (IN_DB8.frame(3), [0x86, 0xDD])] {
-        for tags in 0..=3 {
-            let mut tagged = frame[..12].to_vec();
-            for tag in 0..tags {
-                tagged.extend(if tag == 0 && tags == 2 { [0x88, 0xA8] } else { [0x81, 0] });
-                tagged.extend([0, 7]);
+        for (has_priority, padding) in [(false, 0), (true, 0), (false, 1), (true, 40)] {
+            let mut came = frame.clone();
+            if has_priority {
+                tag(&mut came, &[0xE000]);
             }
-            tagged.extend(&frame[12..]);
+            came.resize(came.len() + padding, 0xEE);
             for vlan in [None, Some(100)] {
                 let Adjacency::Resolved { interface, source, destination, mtu, .. } = adjacency(1) else {
                     unreachable!("it is resolved");
                 };
                 let with_tag = Adjacency::Resolved { interface, source, destination, vlan, mtu };
                 plane.set_adjacency(AdjacencyId(1), with_tag).unwrap();
-                let left = plane.probe("lo", &tagged).unwrap();
-                if tags == 3 {
-                    assert_eq!((left.verdict, left.frame), (Verdict::ToKernel, tagged.clone()));
-                    continue;
-                }
+                let left = plane.probe("lo", &came).unwrap();
                 assert_eq!(left.verdict, Verdict::Redirect);
-                let pushed = usize::from(vlan.is_some());
                 let mut expected = destination.to_vec();
                 expected.extend(source);
                 expected.extend(vlan.into_iter().flat_map(|vlan| [0x81, 0, 0, vlan as u8]));
                 expected.extend(protocol);
-                assert_eq!(left.frame[..14 + 4 * pushed], expected, "{tags} tags to {vlan:?}");
-                let (came, went) = (payload(&tagged, tags), payload(&left.frame, pushed));
-                assert_eq!((came.len(), &came[12..]), (went.len(), &went[12..]), "{tags} tags to {vlan:?}");
+                let (link, packet) = left.frame.split_at(expected.len());
+                let what = format!("{has_priority} to {vlan:?} with {padding} bytes");
+                assert_eq!(link, expected, "{what}");
+                assert_eq!((packet.len(), &packet[12..]), (frame.len() - 14, &frame[26..]), "{what}");
             }
         }
     }
@@ -340,6 +381,7 @@ fn flows_share_the_legs_and_stay_when_one_goes() {
     // Fragments after the first have no ports: all of a packet go the same way.
     let mut fragment = IN_10.frame(0);
     fragment[20..22].copy_from_slice(&[0x20, 0x10]);
+    repair(&mut fragment);
     let legs: Vec<u32> =
         (0..100).map(|flow| sent_by(&plane.probe("lo", &of_flow(fragment.clone(), flow)).unwrap())).collect();
     assert!(legs[0] != 0 && legs.iter().all(|leg| *leg == legs[0]), "{legs:?}");

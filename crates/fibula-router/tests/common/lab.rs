@@ -136,7 +136,8 @@ impl Lab {
         }
     }
 
-    fn set(&self, end: &str, setting: &str) {
+    /// Changes a setting of the kernel in a namespace.
+    pub(crate) fn set(&self, end: &str, setting: &str) {
         let (name, value) = setting.split_once('=').unwrap();
         let path = format!("/proc/sys/{}", name.replace('.', "/"));
         self.inside(end, || std::fs::write(&path, value).unwrap());

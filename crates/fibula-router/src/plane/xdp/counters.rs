@@ -32,11 +32,16 @@ pub enum Reason {
     Blackhole,
     /// Dropped: cut short, or its header contradicts itself.
     Malformed,
+    /// To the kernel: an address that no packet between hosts has, or a source that is this
+    /// machine's.
+    Martian,
+    /// To the kernel: a VLAN tag that no interface of the plane has.
+    UnknownVlan,
 }
 
 impl Reason {
     /// All reasons, in the order of the program's counters.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 15] = [
         Self::Forwarded,
         Self::Local,
         Self::NoRoute,
@@ -50,6 +55,8 @@ impl Reason {
         Self::OtherHost,
         Self::Blackhole,
         Self::Malformed,
+        Self::Martian,
+        Self::UnknownVlan,
     ];
 
     /// Returns its name, as in `too_big`.
@@ -69,6 +76,8 @@ impl Reason {
             Self::OtherHost => "other_host",
             Self::Blackhole => "blackhole",
             Self::Malformed => "malformed",
+            Self::Martian => "martian",
+            Self::UnknownVlan => "unknown_vlan",
         }
     }
 }
@@ -105,8 +114,11 @@ impl Counts {
     }
 }
 
+/// The reasons that an interface's counters have room for (`bpf/packets.h`).
+const REASONS_MAX: usize = 32;
+
 /// The integers of an interface's counts on one processor.
-type OfPort = [u64; 2 * Reason::ALL.len()];
+type OfPort = [u64; 2 * REASONS_MAX];
 
 fn failed(error: &(dyn std::error::Error + 'static)) -> Error {
     Error::of_chain("read the counters", error)
@@ -147,7 +159,7 @@ impl Counters<'_> {
 pub(super) fn clear(of_ports: &mut Map, port: u16) -> Result<(), Error> {
     let mut map: PerCpuArray<_, OfPort> = of_ports.try_into().map_err(|error| failed(&error))?;
     let mut values = map.get(&port.into(), 0).map_err(|error| failed(&error))?.to_vec();
-    values.fill([0; 2 * Reason::ALL.len()]);
+    values.fill([0; 2 * REASONS_MAX]);
     let values = values.try_into().map_err(|error: std::io::Error| failed(&error))?;
     map.set(port.into(), values, 0).map_err(|error| failed(&error))
 }

@@ -9,6 +9,7 @@ use super::actions::{Actions, Adjacencies, Written};
 use super::cells::{CELL, CELL_WORDS, Cells};
 use super::grace::Grace;
 use super::interfaces::Interface;
+use super::own::{self, Own};
 use super::tables::{Family, Regions, Tables};
 use crate::Error;
 use crate::plane::AdjacencyId;
@@ -48,6 +49,7 @@ pub(super) struct Contents<'c> {
     pub(super) actions: &'c Actions,
     pub(super) adjacencies: &'c Adjacencies,
     pub(super) interfaces: &'c [Interface],
+    pub(super) own: &'c Own,
     /// The ids of the tables, in the order in which they are stored.
     pub(super) ids: &'c [u32],
 }
@@ -79,6 +81,8 @@ pub(super) struct Generation {
     actions: Cells,
     buckets: Cells,
     adjacencies: Cells,
+    /// The bits of this machine's addresses.
+    ours: Cells,
     /// What waits for the programs that run.
     pub(super) grace: Grace,
     /// The interfaces that packets can be redirected to have lower indices.
@@ -98,6 +102,7 @@ impl Generation {
             ("buckets", words(with_room(contents.actions.buckets().len()))),
             ("adjacencies", with_room(contents.adjacencies.cells().len()) as u32),
             ("interfaces", words(devices as usize * INTERFACE_WORDS)),
+            ("ours", words(own::WORDS)),
         ];
         let mut loader = EbpfLoader::new();
         for (name, size) in sizes.iter().copied().chain(source.sizes.iter().copied()) {
@@ -121,13 +126,15 @@ impl Generation {
         let mut ebpf =
             loader.load(source.object).map_err(|error| Error::of_chain("load the XDP program", &error))?;
         let grace = Grace::start(ebpf.take_map("grace").expect("the object has this map"))?;
-        let [actions, buckets, adjacencies, interfaces] = sizes.map(|(name, size)| mapped(&ebpf, name, size));
+        let [actions, buckets, adjacencies, interfaces, ours] =
+            sizes.map(|(name, size)| mapped(&ebpf, name, size));
         let mut generation = Self {
             ipv4: Half::new(&ebpf, contents.ipv4, ipv4)?,
             ipv6: Half::new(&ebpf, contents.ipv6, ipv6)?,
             actions: actions?,
             buckets: buckets?,
             adjacencies: adjacencies?,
+            ours: ours?,
             grace,
             devices,
             ebpf,
@@ -135,6 +142,7 @@ impl Generation {
         generation.actions.store(0, contents.actions.words().iter().copied());
         generation.buckets.store(0, contents.actions.buckets().iter().copied());
         generation.adjacencies.store(0, contents.adjacencies.cells().as_flattened().iter().copied());
+        generation.ours.store(0, contents.own.words());
         for interface in contents.adjacencies.interfaces().collect::<BTreeSet<_>>() {
             generation.add_device(interface)?;
         }
@@ -192,6 +200,11 @@ impl Generation {
         self.buckets.store(written.buckets.start, buckets.iter().copied());
         self.actions.store(written.action, std::iter::once(actions.words()[written.action]));
         true
+    }
+
+    /// Writes a word of the bits of this machine's addresses.
+    pub(super) fn write_own(&self, (index, word): (usize, u32)) {
+        self.ours.store(index, std::iter::once(word));
     }
 
     /// Writes an adjacency. Returns whether it fitted.

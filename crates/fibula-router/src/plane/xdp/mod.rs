@@ -44,6 +44,7 @@ mod errors;
 mod generation;
 mod grace;
 mod interfaces;
+mod own;
 mod pins;
 pub mod sockets;
 pub mod study;
@@ -60,8 +61,10 @@ use counters::Counters;
 use fibula::{Limit, NextHop};
 use generation::{COUNTERS, Contents, Generation, Source};
 use interfaces::Interface;
+use own::Own;
 use pins::Pins;
 use std::fmt;
+use std::net::Ipv4Addr;
 use tables::Tables;
 
 /// The compiled program; `cargo xtask bpf` makes it.
@@ -126,6 +129,7 @@ pub struct Xdp {
     source: Source,
     pins: Pins,
     interfaces: Vec<Interface>,
+    own: Own,
     /// The ids of tables, in the order in which they are stored.
     ids: Vec<u32>,
     ipv4: Tables<u32>,
@@ -183,6 +187,7 @@ impl Xdp {
             adjacencies: Adjacencies::default(),
             generation: None,
             interfaces,
+            own: Own::default(),
         };
         for id in plane.interfaces.iter().map(|interface| interface.table).collect::<Vec<_>>() {
             plane.add_table(id)?;
@@ -284,6 +289,7 @@ impl Xdp {
             actions: &self.actions,
             adjacencies: &self.adjacencies,
             interfaces: &self.interfaces,
+            own: &self.own,
             ids: &self.ids,
         };
         Generation::new(&self.source, contents)
@@ -411,6 +417,11 @@ impl Plane for Xdp {
             tracing::error!("{error}");
         }
         Ok(())
+    }
+
+    fn set_own_address(&mut self, address: Ipv4Addr, is_own: bool) {
+        let word = self.own.set(address, is_own);
+        self.generation.iter().for_each(|generation| generation.write_own(word));
     }
 
     fn grace_period(&mut self) -> Result<(), Error> {

@@ -146,7 +146,10 @@ impl Forwarder {
         let mut lost = 0;
         for (Item { mut frame, header }, fate) in room.items.drain(..).zip(room.fates.drain(..)) {
             match fate {
-                Fate::Forward(port, neighbour) if frame.adjust_head(-header.growth(&neighbour)).is_ok() => {
+                Fate::Forward(port, neighbour)
+                    if frame.adjust_tail(-header.excess(frame.len())).is_ok()
+                        && frame.adjust_head(-header.growth(&neighbour)).is_ok() =>
+                {
                     header.write(&mut frame, &neighbour);
                     if let Some(frame) = room.leaving[port].push_front(frame) {
                         self.ports.free(frame);

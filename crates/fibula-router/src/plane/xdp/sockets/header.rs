@@ -122,6 +122,13 @@ impl Header {
         i32::from((ETHERNET + tag) as u8) - i32::from(self.at)
     }
 
+    /// Returns the bytes of a frame of `size` bytes that follow its packet: padding, which does not
+    /// leave.
+    pub(super) fn excess(&self, size: usize) -> i32 {
+        // A frame is shorter than a page.
+        size.saturating_sub(usize::from(self.at) + self.length).min(4096) as i32
+    }
+
     /// Writes the headers of a frame that goes to a neighbour. Its beginning has been moved by
     /// [`growth`](Self::growth). Nothing is written to a frame that is too short.
     pub(super) fn write(&self, frame: &mut [u8], neighbour: &Neighbour) {

@@ -37,6 +37,7 @@ mod shared;
 use super::cells::Cells;
 use super::counters::{Count, Counts, Reason};
 use super::interfaces::Interface;
+use super::own::Own;
 use super::{Attachment, Mode, PORT_MAX};
 use crate::Error;
 use crate::plane::{Action, Adjacency, AdjacencyId, Counter, Plane, Routes};
@@ -48,6 +49,7 @@ use ports::Ports;
 use programs::{Hosts, Programs};
 use shared::Shared;
 use std::fs;
+use std::net::Ipv4Addr;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::thread::{self, JoinHandle};
@@ -96,6 +98,9 @@ pub struct AfXdp {
     programs: Arc<Programs>,
     /// What the program reads of the interfaces.
     _words: Cells,
+    own: Own,
+    /// What the program reads of it.
+    ours: Cells,
     forwarder: Option<JoinHandle<()>>,
     /// How many of the interfaces have the program.
     attached: usize,
@@ -129,11 +134,13 @@ impl AfXdp {
         let firsts: Vec<u32> = (0..queues.len()).map(|at| queues[..at].iter().sum()).collect();
         let lookups = Lookups::new(interfaces.iter().map(|interface| interface.table), &options.engine)?;
         let sockets = queues.iter().sum();
-        let (programs, hosts, words) = Programs::load(&interfaces, &firsts, sockets, options.mode)?;
+        let (programs, hosts, [words, ours]) = Programs::load(&interfaces, &firsts, sockets, options.mode)?;
         Ok(Self {
             shared: Arc::new(Shared::new(interfaces.len())),
             programs: Arc::new(programs),
             _words: words,
+            own: Own::default(),
+            ours,
             options,
             interfaces,
             queues,
@@ -225,6 +232,11 @@ impl Plane for AfXdp {
             }
         }
         Ok(())
+    }
+
+    fn set_own_address(&mut self, address: Ipv4Addr, is_own: bool) {
+        let (index, word) = self.own.set(address, is_own);
+        self.ours.store(index, std::iter::once(word));
     }
 
     fn grace_period(&mut self) -> Result<(), Error> {

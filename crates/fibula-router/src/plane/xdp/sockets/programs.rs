@@ -4,6 +4,7 @@ use super::super::cells::{CELL_WORDS, Cells};
 use super::super::counters::{Counters, Counts};
 use super::super::generation::{INTERFACE_WORDS, mapped};
 use super::super::interfaces::Interface;
+use super::super::own;
 use super::ports::LONGEST;
 use crate::Error;
 use crate::plane::xdp::Mode;
@@ -93,19 +94,22 @@ pub(super) struct Programs {
 }
 
 impl Programs {
-    /// Loads the programs for interfaces, each with its first socket, of `sockets` in all.
+    /// Loads the programs for interfaces, each with its first socket, of `sockets` in all. The
+    /// cells are those of the interfaces, and of this machine's addresses.
     pub(super) fn load(
         interfaces: &[Interface],
         firsts: &[u32],
         sockets: u32,
         mode: Mode,
-    ) -> Result<(Self, Hosts, Cells), Error> {
+    ) -> Result<(Self, Hosts, [Cells; 2]), Error> {
         let greatest = interfaces.iter().map(|interface| interface.index).max().unwrap_or_default();
         let words = (greatest as usize + 1) * INTERFACE_WORDS;
         let cells = words.div_ceil(CELL_WORDS) as u32;
         let is_generic = mode == Mode::Generic;
         let mut loader = EbpfLoader::new();
         loader.map_max_entries("interfaces", cells).map_max_entries("sockets", sockets.max(1));
+        let own_cells = own::WORDS.div_ceil(CELL_WORDS) as u32;
+        loader.map_max_entries("ours", own_cells);
         let is_generic_too = u32::from(is_generic);
         loader.override_global("longest", &LONGEST, true).override_global(
             "is_generic",
@@ -124,6 +128,7 @@ impl Programs {
             // The program reads the table's id itself.
             interfaces_map.store(at, interface.words(interface.table, first).into_iter());
         }
+        let ours = mapped(&ebpf, "ours", own_cells)?;
         let mut take = |name: &str| ebpf.take_map(name).expect("the object has this map");
         let (hosts, of_kernel, of_ports) = (take("hosts"), take("of_kernel"), take("of_ports"));
         let wrong = failed("open the maps of the XDP programs of sockets");
@@ -133,7 +138,7 @@ impl Programs {
         };
         let marks = interfaces.iter().filter(|_| is_generic);
         let marks = marks.map(|interface| (interface.index, interface.address)).collect();
-        Ok((Self { ebpf: Mutex::new(ebpf), of_ports, marks }, hosts, interfaces_map))
+        Ok((Self { ebpf: Mutex::new(ebpf), of_ports, marks }, hosts, [interfaces_map, ours]))
     }
 
     fn ebpf(&self) -> std::sync::MutexGuard<'_, Ebpf> {

@@ -1,0 +1,237 @@
+//! What the kernel does with a packet, each plane does: every packet of a list is sent through a
+//! router whose kernel forwards, and through the same router with a plane.
+//!
+//! ```text
+//!     client               router               server
+//!   ┌──────────┐       ┌─────────────┐       ┌──────────┐
+//!   │ frames ─▶ c0 ── r0 kernel, or  r1 ── s0 ◀ looked  │
+//!   │ looked ▶ │       │ plane and   r2 ── s1 ◀ at      │
+//!   │ at       │       │ kernel      │       │          │
+//!   └──────────┘       └─────────────┘       └──────────┘
+//! ```
+//! What arrives at the three far ends must be the same: interface, headers, length and bytes. It
+//! takes root, and is skipped elsewhere.
+#![cfg(target_os = "linux")]
+
+mod common;
+#[path = "conformance/packets.rs"]
+mod packets;
+
+use common::checksum;
+use common::lab::Lab;
+use fibula_router::control::{Control, Settings, run};
+use fibula_router::feed::{Feed, Queue, kernel};
+use fibula_router::plane::Plane;
+use fibula_router::plane::xdp::Attachment;
+use fibula_router::plane::xdp::Mode;
+use fibula_router::plane::xdp::sockets::{AfXdp, Options};
+use nix::sys::socket::{
+    AddressFamily, LinkAddr, MsgFlags, SockFlag, SockProtocol, SockType, bind, recvfrom, send, socket,
+};
+use std::collections::BTreeMap;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::sync::{Arc, mpsc};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// The packets that end otherwise on purpose, and why.
+const INTENDED: &[(&str, &str)] =
+    &[("IPv4 to 198.18.0.9", "it leaves as it came in: the kernel also tells the sender of a better way")];
+
+/// The interfaces where frames are looked at.
+const ENDS: [(&str, &str); 3] = [("c", "c0"), ("s", "s0"), ("s", "s1")];
+
+/// The router's routes, whose destinations are those of the packets.
+const ROUTES: &[&str] = &[
+    "route add 198.51.100.0/24 via 10.2.0.2",
+    "route add 203.0.113.0/24 via 10.3.0.2",
+    "route add 198.18.0.0/24 via 10.1.0.2",
+    "route add 198.18.1.0/24 via 10.2.0.2",
+    "route add 198.18.1.0/24 tos 0x10 via 10.3.0.2",
+    "route add 198.18.2.0/24 via 10.2.0.2 mtu 1300",
+    "route add blackhole 198.18.3.0/24",
+    "route add unreachable 198.18.4.0/24",
+    "route add prohibit 198.18.5.0/24",
+    "route add throw 198.18.6.0/24",
+    "route add 198.18.7.0/24 via inet6 fd02::2 dev r1",
+    "-6 route add 2001:db8:64::/48 via fd02::2",
+    "-6 route add 2001:db8:65::/48 from fd01::/64 via fd03::2",
+    "-6 route add 2001:db8:65::/48 via fd02::2",
+    "-6 route add 2001:db8:66::/48 via fd02::2 mtu 1280",
+    "-6 route add blackhole 2001:db8:67::/48",
+    "-6 route add unreachable 2001:db8:68::/48",
+    "-6 route add 2001:db8:69::/48 via fd01::2",
+];
+
+fn lab() -> Option<Lab> {
+    let lab = Lab::new("conform")?;
+    for (end, interface, address) in [("c", "c0", packets::CLIENT), ("r", "r0", packets::ROUTER)] {
+        let address = address.map(|byte| format!("{byte:02x}")).join(":");
+        lab.ip(end, &format!("link set {interface} address {address}"));
+    }
+    ROUTES.iter().for_each(|route| drop(lab.ip("r", route)));
+    for setting in [
+        "net.ipv4.icmp_ratelimit=0",
+        "net.ipv4.icmp_msgs_per_sec=100000",
+        "net.ipv4.icmp_msgs_burst=10000",
+        "net.ipv6.icmp.ratelimit=0",
+        "net.ipv4.conf.all.rp_filter=0",
+        "net.ipv4.conf.r0.rp_filter=0",
+    ] {
+        lab.set("r", setting);
+    }
+    // No packet waits for a neighbour: the kernel gives one up after seconds, in another run.
+    for (by, end, to, addresses) in [
+        ("r0", "c", "c0", &["10.1.0.2", "10.1.0.0", "10.1.0.9", "fd01::2", "fe80::1234"][..]),
+        ("r1", "s", "s0", &["10.2.0.2", "10.2.0.0", "fd02::2"]),
+        ("r2", "s", "s1", &["10.3.0.2", "fd03::2"]),
+    ] {
+        let mac = lab.address(end, to).map(|byte| format!("{byte:02x}")).join(":");
+        for address in addresses {
+            lab.ip("r", &format!("neigh replace {address} lladdr {mac} dev {by} nud permanent"));
+        }
+    }
+    Some(lab)
+}
+
+/// A socket that sends and sees the frames of an interface.
+fn open(interface: &str) -> OwnedFd {
+    let all = SockProtocol::EthAll;
+    let socket = socket(AddressFamily::Packet, SockType::Raw, SockFlag::SOCK_NONBLOCK, all).unwrap();
+    let link = nix::ifaddrs::getifaddrs().unwrap().find_map(|address| {
+        let link = *address.address?.as_link_addr()?;
+        (address.interface_name == interface).then_some(link)
+    });
+    bind(socket.as_raw_fd(), &link.unwrap()).unwrap();
+    socket
+}
+
+/// Describes a frame: all of it that does not differ from one run to the next.
+fn described(interface: &str, frame: &[u8]) -> String {
+    let mut bytes = frame.to_vec();
+    let mut note = "";
+    if bytes.get(12..15) == Some(&[8, 0, 0x45]) && bytes.len() >= 34 {
+        if checksum(&bytes[14..34]) != 0 {
+            note = " checksum is wrong";
+        }
+        // The kernel numbers its own packets as it likes.
+        bytes[18..20].fill(0);
+        bytes[24..26].fill(0);
+    }
+    let hex: String = bytes.iter().take(96).map(|byte| format!("{byte:02x}")).collect();
+    format!("{interface}{note} {} bytes {hex}", frame.len())
+}
+
+/// Sends all packets, and returns what arrived of each.
+fn outcome(lab: &Lab) -> BTreeMap<String, Vec<String>> {
+    let sockets = ENDS.map(|(end, interface)| (interface, lab.inside(end, || open(interface))));
+    let packets = packets::packets();
+    let tokens: Vec<Vec<u8>> = (0..packets.len()).map(|at| format!("[token {at:05}]").into_bytes()).collect();
+    let mut arrived: BTreeMap<String, Vec<String>> =
+        packets.iter().map(|(name, _)| (name.clone(), Vec::new())).collect();
+    let mut look = || {
+        let mut count = 0;
+        for (interface, socket) in &sockets {
+            let mut frame = vec![0; 4096];
+            while let Ok((length, Some(from))) = recvfrom::<LinkAddr>(socket.as_raw_fd(), &mut frame) {
+                // PACKET_OUTGOING: this end sends it.
+                if from.pkttype() == 4 {
+                    continue;
+                }
+                let frame = &frame[..length];
+                let found = frame.windows(14).find(|window| window.starts_with(b"[token "));
+                let token = found.and_then(|found| std::str::from_utf8(&found[7..12]).ok()?.parse().ok());
+                if let Some(token) = token.filter(|&token: &usize| token < packets.len()) {
+                    let list = arrived.get_mut(&packets[token].0).unwrap();
+                    list.push(described(interface, frame));
+                    count += 1;
+                }
+            }
+        }
+        count
+    };
+    for ((_, make), token) in packets.iter().zip(&tokens) {
+        let token = [&token[..], &[b'x'; 34]].concat();
+        send(sockets[0].1.as_raw_fd(), &make(&token), MsgFlags::empty()).unwrap();
+        thread::sleep(Duration::from_millis(1));
+        look();
+    }
+    let mut quiet_since = Instant::now();
+    while quiet_since.elapsed() < Duration::from_millis(500) {
+        if look() > 0 {
+            quiet_since = Instant::now();
+        }
+        thread::sleep(Duration::from_millis(5));
+    }
+    arrived.values_mut().for_each(|list| list.sort());
+    arrived
+}
+
+/// Sends all packets through a plane that follows the router's kernel.
+fn with_plane<P: Plane + Send + 'static>(
+    lab: &Lab,
+    open: impl FnOnce() -> P + Send,
+) -> BTreeMap<String, Vec<String>> {
+    let queue = Arc::new(Queue::<Control<P>>::default());
+    let thread = lab.inside("r", || {
+        let settings = Settings { feeds: vec![Feed::Kernel], ..Settings::default() };
+        let control = Control::new(open(), settings);
+        let filter = kernel::Filter { routes: true, tables: Vec::new(), protocols: Vec::new() };
+        kernel::follow(filter, kernel::ROOM, Arc::clone(&queue)).unwrap();
+        let queue = Arc::clone(&queue);
+        thread::spawn(move || run(control, &queue))
+    });
+    for _ in 0..500 {
+        let (sender, receiver) = mpsc::channel();
+        queue.fill(|batch| {
+            let ask = move |control: &mut Control<P>| sender.send(control.status().forwarding).unwrap();
+            batch.requests.push(Box::new(ask));
+        });
+        if receiver.recv().unwrap() {
+            break;
+        }
+        thread::sleep(Duration::from_millis(10));
+    }
+    let outcome = outcome(lab);
+    queue.fill(|batch| batch.is_last = true);
+    let control = thread.join().unwrap();
+    assert_eq!(control.counts().refused, 0);
+    let forwarded = control.plane().counters().unwrap().into_iter();
+    let forwarded: u64 =
+        forwarded.filter(|counter| counter.name == "forwarded").map(|counter| counter.packets).sum();
+    assert!(forwarded > 50, "the plane forwards: {forwarded}");
+    outcome
+}
+
+/// Returns the packets that end otherwise, with what arrived in both cases.
+fn differences(
+    what: &str,
+    kernel: &BTreeMap<String, Vec<String>>,
+    plane: &BTreeMap<String, Vec<String>>,
+) -> Vec<String> {
+    let differ = kernel.iter().filter(|(name, list)| {
+        plane[*name] != **list && !INTENDED.iter().any(|intended| intended.0 == *name)
+    });
+    differ.map(|(name, list)| format!("{what}, {name}:\n  {list:?}\n  {:?}", plane[name])).collect()
+}
+
+#[test]
+fn each_plane_does_what_the_kernel_does() {
+    let Some(lab) = lab() else { return };
+    let kernel = outcome(&lab);
+    let arrived = kernel.values().filter(|list| !list.is_empty()).count();
+    assert!(kernel.len() > 250 && arrived > 100, "{arrived} of {}", kernel.len());
+    let mut wrong = differences("the kernel again", &kernel, &outcome(&lab));
+    for mode in [Mode::Native, Mode::Generic] {
+        let plane = with_plane(&lab, || lab.open(mode));
+        lab.inside("r", || lab.detach());
+        wrong.extend(differences(&mode.to_string(), &kernel, &plane));
+    }
+    let sockets = with_plane(&lab, || {
+        let interfaces = ["r0", "r1", "r2"].map(|name| Attachment { interface: name.into(), table: 254 });
+        let options = Options { interfaces: interfaces.into(), mode: Mode::Native, engine: "best".into() };
+        AfXdp::open(options).unwrap()
+    });
+    wrong.extend(differences("AF_XDP", &kernel, &sockets));
+    assert!(wrong.is_empty(), "{} differ:\n{}", wrong.len(), wrong.join("\n"));
+}
