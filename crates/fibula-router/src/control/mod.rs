@@ -37,6 +37,9 @@ const RETRY: Duration = Duration::from_secs(1);
 /// of prefixes that is no growth.
 const GROWTH: (usize, usize) = (64, 64);
 
+/// How often the plane looks whether it is attached, beside when a link changes.
+const WATCH: Duration = Duration::from_secs(5);
+
 /// How often the kernel is asked for neighbours that the plane needs.
 const ASK: Duration = Duration::from_secs(5);
 
@@ -153,6 +156,9 @@ pub struct Control<P> {
     /// The limit that was reached last, and told.
     limit: Option<String>,
     has_started: bool,
+    watch_at: Option<Instant>,
+    /// The interfaces of the plane, and what is wrong with each.
+    attached: Vec<(String, Option<String>)>,
 }
 
 impl<P> fmt::Debug for Control<P> {
@@ -184,6 +190,8 @@ impl<P: Plane> Control<P> {
             error: None,
             limit: None,
             has_started: false,
+            watch_at: None,
+            attached: Vec::new(),
         }
     }
 
@@ -216,6 +224,7 @@ impl<P: Plane> Control<P> {
         for mark in &batch.marks {
             self.begin(*mark, now);
         }
+        let have_links_changed = !batch.links.is_empty();
         for (index, link) in batch.links.drain() {
             self.adjacencies.set_link(index, link);
         }
@@ -271,6 +280,9 @@ impl<P: Plane> Control<P> {
         self.counts.strangers += batch.strangers;
         self.counts.batches += 1;
         self.commit(now);
+        if self.watch_at.is_some_and(|at| have_links_changed || now >= at) {
+            self.watch(now);
+        }
         // Only now no route of the plane names an older object.
         for session in complete {
             self.next_hops.sweep(session.feed, session.number);
@@ -296,7 +308,20 @@ impl<P: Plane> Control<P> {
     #[must_use]
     pub fn deadline(&self) -> Option<Instant> {
         let quiet = self.feeds.values().filter_map(|feed| Some(feed.quiet_since? + self.settings.quiet));
-        quiet.chain(self.retry_at).chain(self.ask_at).min()
+        quiet.chain(self.retry_at).chain(self.ask_at).chain(self.watch_at).min()
+    }
+
+    /// Has the plane look whether it is attached.
+    fn watch(&mut self, now: Instant) {
+        let rows = self.plane.watch();
+        for (interface, wrong) in rows.iter().filter(|row| !self.attached.contains(row)) {
+            match wrong {
+                Some(wrong) => tracing::error!("interface {interface} does not forward: {wrong}"),
+                None => tracing::info!("interface {interface} forwards"),
+            }
+        }
+        self.watch_at = (!rows.is_empty()).then_some(now + WATCH);
+        self.attached = rows;
     }
 
     fn begin(&mut self, mark: Mark, now: Instant) {
@@ -355,7 +380,7 @@ impl<P: Plane> Control<P> {
     /// Tells the plane what changed.
     fn commit(&mut self, now: Instant) {
         self.retry_at = None;
-        if let Err(error) = self.tell() {
+        if let Err(error) = self.tell(now) {
             self.counts.refused += 1;
             self.retry_at = Some(now + RETRY);
             let text = error.to_string();
@@ -368,7 +393,7 @@ impl<P: Plane> Control<P> {
         }
     }
 
-    fn tell(&mut self) -> Result<(), Error> {
+    fn tell(&mut self, now: Instant) -> Result<(), Error> {
         let Self { plane, next_hops, adjacencies, tables, .. } = self;
         // A next hop that is refused keeps its routes back, and no others.
         let told = next_hops.tell(plane, adjacencies);
@@ -386,6 +411,7 @@ impl<P: Plane> Control<P> {
             plane.start()?;
             self.has_started = true;
             tracing::info!("the plane forwards");
+            self.watch_at = Some(now);
         }
         told.and(changes.map(|_| ()))
     }

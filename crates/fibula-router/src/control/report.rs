@@ -56,6 +56,8 @@ pub struct Status {
     pub adjacencies: usize,
     /// Neighbours of the kernel.
     pub neighbours: usize,
+    /// The interfaces that packets come in by, and what is wrong with each, if something is.
+    pub attached: Vec<(String, Option<String>)>,
     /// Network interfaces.
     pub links: Vec<LinkRow>,
     /// How often things happened.
@@ -172,6 +174,7 @@ impl<P: Plane> Control<P> {
             objects: self.next_hops.object_count(),
             adjacencies: self.adjacencies.len(),
             neighbours: self.adjacencies.neighbour_count(),
+            attached: self.attached.clone(),
             links,
             counts: self.counts,
             latency_p50_us: microseconds(0.5),

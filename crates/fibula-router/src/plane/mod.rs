@@ -127,6 +127,14 @@ pub trait Plane {
     /// If the kernel fails; whatever forwarded before goes on.
     fn start(&mut self) -> Result<(), crate::Error>;
 
+    /// Looks whether the plane is still attached to its interfaces, and attaches it again where it
+    /// is not: an interface may go and come back under its name, or have another MAC address. Tells
+    /// of each interface what is wrong; `None` where nothing is. A plane that was not started has
+    /// none.
+    fn watch(&mut self) -> Vec<(String, Option<String>)> {
+        Vec::new()
+    }
+
     /// Returns lines that say how it forwards.
     fn facts(&self) -> Vec<String> {
         Vec::new()

@@ -75,6 +75,25 @@ fn registry(status: &Status, counters: &[Counted]) -> Registry {
         }
     }
     registry.register("routes", "Routes of a table", routes);
+    let attached = Family::<[(&str, String); 1], Gauge>::default();
+    for (interface, wrong) in &status.attached {
+        attached.get_or_create(&[("interface", interface.clone())]).set(wrong.is_none().into());
+    }
+    registry.register("attached", "Whether packets that come in by an interface are forwarded", attached);
+    let feeds = Family::<[(&str, String); 2], Gauge>::default();
+    for feed in &status.feeds {
+        for (state, is_so) in [("connected", feed.connected), ("complete", feed.complete)] {
+            feeds
+                .get_or_create(&[("feed", feed.feed.to_string()), ("state", state.into())])
+                .set(is_so.into());
+        }
+    }
+    registry.register("feed", "The state of a feed", feeds);
+    let links = Family::<[(&str, String); 1], Gauge>::default();
+    for link in &status.links {
+        links.get_or_create(&[("interface", link.name.clone())]).set(link.up.into());
+    }
+    registry.register("interface_up", "Whether an interface is up", links);
     let mut by_name = BTreeMap::<
         &str,
         [Family<[(&str, String); 1], prometheus_client::metrics::counter::Counter>; 2],

@@ -3,7 +3,11 @@
 
 use crate::Error;
 use crate::message::HEADER;
-use netlink_packet_core::{NLM_F_REQUEST, NlaBuffer, NlasIterator};
+use netlink_packet_core::{
+    NLM_F_REQUEST, NetlinkHeader, NetlinkMessage, NetlinkPayload, NlaBuffer, NlasIterator,
+};
+use netlink_packet_route::RouteNetlinkMessage;
+use netlink_packet_route::link::{InfoKind, LinkAttribute, LinkInfo, LinkMessage, LinkXdp, XdpAttached};
 use rustix::io::Errno;
 use rustix::net::netlink::{GENERIC, SocketAddrNetlink};
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType};
@@ -20,8 +24,10 @@ const GET_DEVICE: u8 = 1;
 const INDEX: u16 = 1;
 const XDP_FEATURES: u16 = 3;
 
-/// The bit of the features that says that programs can run in the driver.
+/// The bits of the features that say that programs can run in the driver, and that the driver takes
+/// frames that a program redirects to it.
 const BASIC: u64 = 1;
+const SENDS: u64 = 4;
 
 /// The bytes of the header of generic netlink: command, version, and two without a meaning.
 const GENERIC_HEADER: usize = 4;
@@ -29,6 +35,78 @@ const GENERIC_HEADER: usize = 4;
 /// Returns whether the driver of an interface can run programs; `None` if the kernel does not tell.
 pub(super) fn runs_programs(interface: u32) -> Option<bool> {
     features(interface).ok().flatten().map(|features| features & BASIC != 0)
+}
+
+/// Returns whether the driver of an interface sends frames that are redirected to it. Where the
+/// kernel does not tell, it is taken to.
+///
+/// A veth hands frames over only if its peer runs a program or has GRO. Of a peer in another network
+/// namespace only the program is known.
+pub(super) fn can_send(interface: u32) -> bool {
+    let sends = |interface| features(interface).ok().flatten().is_none_or(|features| features & SENDS != 0);
+    sends(interface)
+        && match link(interface, None) {
+            Ok(known) if known.is_veth => match (known.peer, known.namespace) {
+                (Some(peer), None) => sends(peer),
+                (Some(peer), namespace) => link(peer, namespace).is_ok_and(|peer| peer.has_program),
+                (None, _) => false,
+            },
+            // A link that the kernel does not tell of is not known to lose frames.
+            _ => true,
+        }
+}
+
+/// What is asked of a link.
+#[derive(Debug, Default)]
+struct Known {
+    is_veth: bool,
+    /// The index of its peer, and the id of the peer's namespace if that is another.
+    peer: Option<u32>,
+    namespace: Option<i32>,
+    has_program: bool,
+}
+
+/// Asks for a link, in another network namespace if one is given.
+fn link(index: u32, namespace: Option<i32>) -> Result<Known, Errno> {
+    let kind = (SocketType::RAW, SocketFlags::CLOEXEC);
+    let socket = rustix::net::socket_with(AddressFamily::NETLINK, kind.0, kind.1, None)?;
+    rustix::net::bind(&socket, &SocketAddrNetlink::new(0, 0))?;
+    let mut message = LinkMessage::default();
+    message.header.index = index;
+    message.attributes.extend(namespace.map(LinkAttribute::IfNetnsId));
+    let payload = NetlinkPayload::InnerMessage(RouteNetlinkMessage::GetLink(message));
+    let mut request = NetlinkMessage::new(NetlinkHeader::default(), payload);
+    request.header.flags = NLM_F_REQUEST;
+    request.finalize();
+    let mut bytes = vec![0; request.buffer_len()];
+    request.serialize(&mut bytes);
+    rustix::net::send(&socket, &bytes, SendFlags::empty())?;
+    let mut answer = vec![0; 1 << 16];
+    let (count, _) = rustix::net::recv(&socket, &mut answer[..], RecvFlags::empty())?;
+    let message = NetlinkMessage::<RouteNetlinkMessage>::deserialize(&answer[..count]);
+    let Ok(NetlinkPayload::InnerMessage(RouteNetlinkMessage::NewLink(message))) =
+        message.map(|message| message.payload)
+    else {
+        return Err(Errno::NODEV);
+    };
+    let mut known = Known::default();
+    for attribute in message.attributes {
+        match attribute {
+            LinkAttribute::Link(peer) => known.peer = Some(peer),
+            LinkAttribute::LinkNetNsId(namespace) => known.namespace = Some(namespace),
+            LinkAttribute::LinkInfo(infos) => {
+                known.is_veth = infos.contains(&LinkInfo::Kind(InfoKind::Veth));
+            }
+            LinkAttribute::Xdp(xdp) => {
+                let is_there =
+                    |attached: &XdpAttached| matches!(attached, XdpAttached::Driver | XdpAttached::Multiple);
+                known.has_program =
+                    xdp.iter().any(|each| matches!(each, LinkXdp::Attached(attached) if is_there(attached)));
+            }
+            _ => {}
+        }
+    }
+    Ok(known)
 }
 
 /// Asks for the features of a device.
@@ -91,5 +169,7 @@ mod tests {
         // An older kernel does not tell.
         assert!(runs_programs(loopback.index) != Some(true));
         assert_eq!(runs_programs(u32::MAX >> 1), None, "there is none");
+        assert!(!link(loopback.index, None).unwrap().is_veth);
+        assert!(link(u32::MAX >> 1, None).is_err(), "there is none");
     }
 }

@@ -58,13 +58,17 @@ use crate::Error;
 use actions::{Actions, Adjacencies};
 use aya::programs::{TestRun, TestRunOptions};
 use counters::Counters;
+use drivers::can_send;
 use fibula::{Limit, NextHop};
 use generation::{COUNTERS, Contents, Generation, Source};
 use interfaces::Interface;
 use own::Own;
 use pins::Pins;
+use std::collections::BTreeMap;
 use std::fmt;
+use std::fs::File;
 use std::net::Ipv4Addr;
+use std::path::Path;
 use tables::Tables;
 
 /// The compiled program; `cargo xtask bpf` makes it.
@@ -136,8 +140,13 @@ pub struct Xdp {
     ipv6: Tables<u128>,
     actions: Actions,
     adjacencies: Adjacencies,
+    /// What the control told of each adjacency, and whether each interface can send.
+    wanted: BTreeMap<AdjacencyId, Adjacency>,
+    senders: BTreeMap<u32, bool>,
     /// What forwards, once the plane has been started.
     generation: Option<Generation>,
+    /// Keeps other processes from having a plane of this name.
+    lock: Option<File>,
 }
 
 impl Xdp {
@@ -156,6 +165,7 @@ impl Xdp {
 
     fn with_source(options: Options, source: Source) -> Result<Self, Error> {
         let pins = Pins::new(&options.name)?;
+        let lock = if options.mode == Mode::Unattached { None } else { Some(pins.create()?) };
         let mut interfaces = Vec::with_capacity(options.interfaces.len());
         let links = if source.pins.is_some() { pins.links()? } else { Vec::new() };
         let mut ports: Vec<u16> = links.iter().map(|link| link.port).collect();
@@ -188,6 +198,9 @@ impl Xdp {
             generation: None,
             interfaces,
             own: Own::default(),
+            wanted: BTreeMap::new(),
+            senders: BTreeMap::new(),
+            lock,
         };
         for id in plane.interfaces.iter().map(|interface| interface.table).collect::<Vec<_>>() {
             plane.add_table(id)?;
@@ -346,6 +359,58 @@ impl Xdp {
         self.actions.readers_passed();
     }
 
+    /// Finds the interfaces by their names again. If one is another now, all get a new generation.
+    fn find_again(&mut self) -> Result<(), Error> {
+        let mut has_changed = false;
+        for interface in &mut self.interfaces {
+            let found = Interface::find(&interface.name, interface.table).ok();
+            let (index, address) = found.map_or((0, [0; 6]), |found| (found.index, found.address));
+            if (index, address) != (interface.index, interface.address) {
+                tracing::warn!("interface {} has gone, come back or changed its MAC address", interface.name);
+                (interface.index, interface.address, has_changed) = (index, address, true);
+            }
+        }
+        if !Path::new(self.pins.folder()).exists() {
+            // Somebody has detached the plane. Its counters begin again.
+            self.lock = Some(self.pins.create()?);
+            has_changed = true;
+        }
+        if has_changed {
+            self.switch()?;
+            self.pins.detach_all_but(&self.interfaces)?;
+        }
+        Ok(())
+    }
+
+    /// Returns whether frames can be redirected to the interface of an adjacency.
+    fn sends(&mut self, adjacency: Adjacency) -> bool {
+        let Adjacency::Resolved { interface, .. } = adjacency else { return true };
+        let is_native = self.options.mode == Mode::Native;
+        !is_native || *self.senders.entry(interface).or_insert_with(|| can_send(interface))
+    }
+
+    /// Asks again which interfaces can send. Packets to those that cannot go to the kernel.
+    fn follow_senders(&mut self) -> Result<(), Error> {
+        if self.options.mode != Mode::Native {
+            return Ok(());
+        }
+        let mut changed = Vec::new();
+        for (&interface, can) in &mut self.senders {
+            let now = can_send(interface);
+            if now != *can {
+                changed.push(interface);
+                *can = now;
+            }
+        }
+        let is_of = |adjacency: &Adjacency| match adjacency {
+            Adjacency::Resolved { interface, .. } => changed.contains(interface),
+            Adjacency::Unresolved => false,
+        };
+        let of_those: Vec<(AdjacencyId, Adjacency)> =
+            self.wanted.iter().filter(|(_, it)| is_of(it)).map(|(&id, &it)| (id, it)).collect();
+        of_those.into_iter().try_for_each(|(id, adjacency)| self.set_adjacency(id, adjacency))
+    }
+
     /// Switches to a new generation if a plane that forwards could not hold a change.
     fn grow_unless(&mut self, fitted: bool) -> Result<(), Error> {
         if fitted || self.generation.is_none() { Ok(()) } else { self.switch() }
@@ -377,6 +442,8 @@ pub enum Verdict {
 
 impl Plane for Xdp {
     fn set_adjacency(&mut self, id: AdjacencyId, adjacency: Adjacency) -> Result<(), Error> {
+        self.wanted.insert(id, adjacency);
+        let adjacency = if self.sends(adjacency) { adjacency } else { Adjacency::Unresolved };
         if self.generation.is_some() && self.adjacencies.is_settling(id) {
             self.grace_period()?;
         }
@@ -439,7 +506,6 @@ impl Plane for Xdp {
         if self.options.mode == Mode::Unattached {
             return self.switch();
         }
-        self.pins.create()?;
         let links = self.pins.links()?;
         self.switch()?;
         let generation = self.generation.as_mut().expect("it has just been made");
@@ -448,7 +514,40 @@ impl Plane for Xdp {
                 counters::clear(generation.map_mut(COUNTERS[0]), interface.port)?;
             }
         }
-        self.pins.detach_all_but(&self.interfaces)
+        self.pins.detach_all_but(&self.interfaces)?;
+        // A veth can send once it has a program.
+        self.follow_senders()
+    }
+
+    fn watch(&mut self) -> Vec<(String, Option<String>)> {
+        if self.generation.is_none() || self.options.mode == Mode::Unattached {
+            return Vec::new();
+        }
+        let all = self.find_again().and_then(|()| self.follow_senders());
+        let mut rows = Vec::with_capacity(self.interfaces.len());
+        for interface in &self.interfaces {
+            let wrong = match (interface.index, &all) {
+                (0, _) => Some("there is no interface of this name".into()),
+                (_, Err(error)) => Some(error.to_string()),
+                (_, Ok(())) => {
+                    let program = self.generation.as_mut().map(|it| it.program(self.source.program));
+                    let attached = program.transpose().and_then(|program| match program {
+                        Some(program) => self.pins.attach(program, interface, self.options.mode),
+                        None => Ok(()),
+                    });
+                    attached.err().map(|error| error.to_string())
+                }
+            };
+            rows.push((interface.name.clone(), wrong));
+        }
+        rows
+    }
+
+    fn facts(&self) -> Vec<String> {
+        let cannot = self.senders.iter().filter(|(_, can)| !**can);
+        cannot
+            .map(|(index, _)| format!("interface {index} takes no redirected frames: the kernel sends them"))
+            .collect()
     }
 
     /// Returns the packets of each interface by [`Reason`], and those that left by each next hop,

@@ -16,8 +16,13 @@ use aya::programs::Xdp;
 use aya::programs::links::{FdLink, PinnedLink};
 use aya::programs::xdp::{XdpLink, XdpMode};
 use fibula::ErrorKind;
-use std::fs;
+use rustix::fs::FlockOperation;
+use rustix::io::Errno;
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
+
+/// The type of a BPF file system.
+const BPF_MAGIC: rustix::fs::FsWord = 0xcafe_4a11;
 
 /// The folder of all planes.
 const ROOT: &str = "/sys/fs/bpf/fibula";
@@ -60,9 +65,28 @@ impl Pins {
         Error::System { what: format!("{what} {}", path.display()), error }
     }
 
-    /// Creates the folder.
-    pub(super) fn create(&self) -> Result<(), Error> {
-        fs::create_dir_all(&self.folder).map_err(|error| Self::failed("create", &self.folder, error))
+    /// Creates the folder and locks it: as long as the result lives, no other process has the plane
+    /// of this name.
+    ///
+    /// # Errors
+    /// If another process has it, or there is no BPF file system.
+    pub(super) fn create(&self) -> Result<File, Error> {
+        let failed = |error: std::io::Error| Self::failed("create", &self.folder, error);
+        let is_mounted = rustix::fs::statfs("/sys/fs/bpf").is_ok_and(|found| found.f_type == BPF_MAGIC);
+        if !is_mounted {
+            let text = "there is no BPF file system at /sys/fs/bpf: mount -t bpf bpf /sys/fs/bpf";
+            return Err(failed(std::io::Error::other(text)));
+        }
+        fs::create_dir_all(&self.folder).map_err(failed)?;
+        let folder = File::open(&self.folder).map_err(failed)?;
+        match rustix::fs::flock(&folder, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => Ok(folder),
+            Err(Errno::AGAIN) => {
+                let text = "another process has the plane of this name: stop it, or choose another name";
+                Err(Self::failed("lock", &self.folder, std::io::Error::other(text)))
+            }
+            Err(error) => Err(Self::failed("lock", &self.folder, error.into())),
+        }
     }
 
     /// Returns the links that are pinned.
@@ -89,6 +113,9 @@ impl Pins {
     /// Runs a program on an interface: switches the link that is pinned, by one call, or attaches
     /// and pins one.
     pub(super) fn attach(&self, program: &mut Xdp, interface: &Interface, mode: Mode) -> Result<(), Error> {
+        if interface.index == 0 {
+            return Ok(());
+        }
         let path = self.folder.join(format!("link-{}-{}", interface.index, interface.port));
         let what = || format!("attach to {} in {mode} mode", interface.name);
         let failed = |error: &(dyn std::error::Error + 'static)| Error::of_chain(what(), error);

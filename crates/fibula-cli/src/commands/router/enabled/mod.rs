@@ -114,7 +114,8 @@ fn status(socket: &Socket, output: &Output) -> anyhow::Result<Verdict> {
     } else {
         output.rows([&*status])?;
     }
-    Ok(Verdict::good_if(status.error.is_none()))
+    let is_attached = status.attached.iter().all(|(_, wrong)| wrong.is_none());
+    Ok(Verdict::good_if(status.error.is_none() && is_attached))
 }
 
 fn list(routes: &Routes, output: &Output) -> anyhow::Result<Verdict> {

@@ -138,6 +138,11 @@ pub(super) fn glance(status: &Status) -> String {
         format!("{} prefixes; {} swept; {} refused", counts.changes, counts.swept, counts.refused),
     );
     line("latency", format!("p50 {:.0} us, p99 {:.0} us", status.latency_p50_us, status.latency_p99_us));
+    for (interface, wrong) in &status.attached {
+        if let Some(wrong) = wrong {
+            line("not forwarded", format!("{interface}: {wrong}"));
+        }
+    }
     if counts.strangers > 0 {
         line("strangers", format!("{} connections refused", counts.strangers));
     }

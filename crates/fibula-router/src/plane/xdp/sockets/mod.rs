@@ -256,6 +256,19 @@ impl Plane for AfXdp {
         Ok(())
     }
 
+    fn watch(&mut self) -> Vec<(String, Option<String>)> {
+        let attached = &self.interfaces[..self.attached];
+        let row = |interface: &Interface| {
+            let wrong = match Interface::find(&interface.name, interface.table) {
+                Ok(now) if (now.index, now.address) == (interface.index, interface.address) => None,
+                Ok(_) => Some("it is another interface now: start the router again".into()),
+                Err(error) => Some(error.to_string()),
+            };
+            (interface.name.clone(), wrong)
+        };
+        attached.iter().map(row).collect()
+    }
+
     fn counters(&self) -> Result<Vec<Counter>, Error> {
         let counter = |name: &'static str, label: Option<String>, count: Count| Counter {
             name: name.into(),
