@@ -115,13 +115,26 @@ pub struct Fpm {
     pub users: Vec<String>,
     /// How long a new session must be quiet before what it did not tell again is removed, seconds.
     pub quiet_s: f64,
+    /// The share of the routes before it that a session must tell before the others are removed.
+    pub share: f64,
+    /// How long a session that tells less is waited for, seconds.
+    pub hold_s: f64,
 }
 
 impl Default for Fpm {
     fn default() -> Self {
-        let quiet_s = Settings::default().quiet.as_secs_f64();
+        let Settings { quiet, share, hold, .. } = Settings::default();
+        let (quiet_s, hold_s) = (quiet.as_secs_f64(), hold.as_secs_f64());
         let users = ["root", "frr"].map(String::from).into();
-        Self { enabled: true, listen: (Ipv4Addr::LOCALHOST, fpm::PORT).into(), socket: None, users, quiet_s }
+        Self {
+            enabled: true,
+            listen: (Ipv4Addr::LOCALHOST, fpm::PORT).into(),
+            socket: None,
+            users,
+            quiet_s,
+            share,
+            hold_s,
+        }
     }
 }
 
@@ -226,7 +239,9 @@ impl Config {
         };
         let feeds = Feed::ALL.into_iter().filter(is_there).collect();
         let quiet = Duration::try_from_secs_f64(self.fpm.quiet_s).unwrap_or(Duration::MAX);
-        Settings { feeds, quiet, limits: self.limits, ..Settings::default() }
+        let hold = Duration::try_from_secs_f64(self.fpm.hold_s).unwrap_or(Duration::MAX);
+        let (share, limits) = (self.fpm.share, self.limits);
+        Settings { feeds, quiet, share, hold, limits, ..Settings::default() }
     }
 }
 

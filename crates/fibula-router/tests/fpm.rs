@@ -4,9 +4,12 @@
 mod support;
 
 use fibula::{IpPrefix, Prefix};
+use fibula_router::control::{Control, Settings};
+use fibula_router::feed::Feed;
 use fibula_router::feed::writer;
 use fibula_router::message::{Event, Leg, Object, Target};
-use fibula_router::plane::memory::{Flow, Verdict};
+use fibula_router::plane::Plane as _;
+use fibula_router::plane::memory::{Flow, Memory, Verdict};
 use std::collections::BTreeMap;
 use std::time::Instant;
 use support::{Leads, Model, QUIET, capture, damage, pass, play, router, routes, setting, tell, tell_more};
@@ -204,6 +207,49 @@ fn a_first_session_is_complete_when_the_table_grows_no_more() {
     assert_eq!(router.status().tables[0].ipv4, 4000);
 }
 
+/// A stream of routes to hosts, from the first one on.
+fn hosts(count: u8) -> Vec<u8> {
+    (0..count).flat_map(|n| writer::frame(&[add(&format!("192.0.2.{n}/32"), Target::Blackhole)])).collect()
+}
+
+#[test]
+fn a_session_that_tells_little_removes_nothing_until_it_was_waited_for() {
+    let start = Instant::now();
+    let mut router = router_of(&hosts(100));
+    pass(&mut router, start + QUIET);
+    // Half of them are enough, and ten are not.
+    for (session, told, left) in [(2, 10, 100), (3, 50, 50)] {
+        tell(&mut router, session, &hosts(told), start + QUIET);
+        pass(&mut router, start + 20 * QUIET);
+        assert_eq!(routes(&router).len(), left, "{told} are told again");
+    }
+    let now = start + 20 * QUIET;
+    play(&mut router, 4, &hosts(10), now).unwrap();
+    assert_eq!(routes(&router).len(), 50);
+    tell(&mut router, 5, &hosts(9), now);
+    let until = router.deadline().unwrap();
+    assert!(until > now + QUIET, "it waits for more than a quiet time");
+    pass(&mut router, until);
+    assert_eq!(routes(&router).len(), 9);
+    assert_eq!(router.deadline(), None);
+}
+
+#[test]
+fn a_process_that_takes_over_waits_for_as_many_routes_as_there_were() {
+    let mut plane = Memory::with_engine("oracle");
+    plane.remember(100);
+    let settings = Settings { feeds: vec![Feed::Fpm], quiet: QUIET, ..Settings::default() };
+    let mut router = Control::new(plane, settings);
+    let start = Instant::now();
+    tell(&mut router, 1, &hosts(10), start);
+    assert_eq!(router.deadline(), None, "ten routes are never enough");
+    pass(&mut router, start + 1000 * QUIET);
+    assert!(!router.status().forwarding);
+    tell_more(&mut router, 1, &hosts(60), start + 1000 * QUIET);
+    pass(&mut router, start + 1001 * QUIET);
+    assert!(router.status().forwarding);
+}
+
 #[test]
 fn an_id_that_means_something_else_in_a_new_session_moves_no_old_route() {
     let start = Instant::now();
@@ -305,7 +351,7 @@ fn changed_bytes_neither_panic_nor_stay() {
         if number % 1000 == 0 {
             // The next session tells everything again, and time passes.
             tell(&mut router, 2 * number + 2, &bytes, start);
-            pass(&mut router, start + QUIET);
+            pass(&mut router, start + 100 * QUIET);
             assert_eq!(routes(&router), expected, "after {number} changed frames");
         }
     }

@@ -18,7 +18,7 @@ use crate::adjacencies::Adjacencies;
 use crate::feed::{Batch, Feed, Mark, Session};
 use crate::next_hops::NextHops;
 use crate::plane::Plane;
-use crate::routes::Tables;
+use crate::routes::{News, Tables};
 use fibula::Limit;
 use hdrhistogram::Histogram;
 use std::collections::BTreeMap;
@@ -52,6 +52,12 @@ pub struct Settings {
     /// route of an earlier session was told again, and in the first session, that the tables do
     /// not grow by a 64th: live changes come all the time. A session that begins is quiet.
     pub quiet: Duration,
+    /// The share of the routes before it that a session must tell or remove before it is complete. A
+    /// process that takes over knows their number from the one before.
+    pub share: f64,
+    /// How long a session that tells less is waited for, where this process knows the routes. A
+    /// process that took over waits for ever: what forwards has more.
+    pub hold: Duration,
     /// How long to wait after the first message of a batch for others. What comes while a batch is
     /// applied is the next batch, so that a bulk needs no wait.
     pub gather: Duration,
@@ -64,6 +70,8 @@ impl Default for Settings {
         Self {
             feeds: vec![Feed::Fpm, Feed::Kernel],
             quiet: Duration::from_secs(10),
+            share: 0.5,
+            hold: Duration::from_mins(6),
             gather: Duration::ZERO,
             limits: Limits::default(),
         }
@@ -129,10 +137,26 @@ struct FeedState {
     is_connected: bool,
     /// Since when the session is quiet, until what is older has been removed.
     quiet_since: Option<Instant>,
+    /// How many routes there were before the session, and how many it has told or removed.
+    before: usize,
+    heard: usize,
+    /// When what it did not tell is removed, however much that is.
+    hold_until: Option<Instant>,
     /// How many prefixes there were when the first session was last found to grow.
     grown_to: usize,
     /// Whether a session has told everything.
     is_complete: bool,
+}
+
+impl FeedState {
+    /// Returns when the session is complete if nothing more comes; `None` if it is not then.
+    fn due_at(&self, settings: &Settings) -> Option<Instant> {
+        let quiet = self.quiet_since?.checked_add(settings.quiet)?;
+        if self.heard as f64 >= self.before as f64 * settings.share {
+            return Some(quiet);
+        }
+        self.hold_until.map(|hold| hold.max(quiet))
+    }
 }
 
 /// Asks the kernel to resolve a neighbour on an interface.
@@ -174,7 +198,11 @@ impl<P: Plane> Control<P> {
     /// Never: the bounds of the histogram are legal.
     #[must_use]
     pub fn new(plane: P, settings: Settings) -> Self {
-        let feeds = settings.feeds.iter().map(|&feed| (feed, FeedState::default())).collect();
+        let state = |feed| {
+            let before = if feed == Feed::Fpm { plane.remembered() } else { 0 };
+            FeedState { before, ..FeedState::default() }
+        };
+        let feeds = settings.feeds.iter().map(|&feed| (feed, state(feed))).collect();
         Self {
             plane,
             settings,
@@ -251,15 +279,16 @@ impl<P: Plane> Control<P> {
         for (key, update) in std::mem::take(&mut batch.routes) {
             let updated =
                 self.tables.update(key, update, &mut self.next_hops, &mut self.adjacencies, &limits);
-            let is_again = updated.unwrap_or_else(|limit| {
+            let news = updated.unwrap_or_else(|limit| {
                 left_out += 1;
                 reached = Some(limit);
-                false
+                News::None
             });
-            if let Some(feed) = self.feeds.get_mut(&key.feed).filter(|_| is_again)
-                && feed.quiet_since.is_some()
-            {
-                feed.quiet_since = Some(now);
+            if let Some(feed) = self.feeds.get_mut(&key.feed).filter(|feed| feed.quiet_since.is_some()) {
+                feed.heard += usize::from(news != News::None);
+                if news == News::Again {
+                    feed.quiet_since = Some(now);
+                }
             }
         }
         self.tell_limit(left_out, reached);
@@ -307,12 +336,15 @@ impl<P: Plane> Control<P> {
     /// Returns when there is something to do even if no message comes.
     #[must_use]
     pub fn deadline(&self) -> Option<Instant> {
-        let quiet = self.feeds.values().filter_map(|feed| Some(feed.quiet_since? + self.settings.quiet));
+        let quiet = self.feeds.values().filter_map(|feed| feed.due_at(&self.settings));
         quiet.chain(self.retry_at).chain(self.ask_at).chain(self.watch_at).min()
     }
 
     /// Has the plane look whether it is attached.
     fn watch(&mut self, now: Instant) {
+        if self.feeds.get(&Feed::Fpm).is_some_and(|feed| feed.is_complete) {
+            self.plane.remember(self.tables.by_zebra());
+        }
         let rows = self.plane.watch();
         for (interface, wrong) in rows.iter().filter(|row| !self.attached.contains(row)) {
             match wrong {
@@ -328,8 +360,15 @@ impl<P: Plane> Control<P> {
         match mark {
             Mark::Begun(Session { feed, number }) => {
                 let state = self.feeds.entry(feed).or_default();
-                (state.session, state.is_connected) = (number, true);
+                (state.session, state.is_connected, state.heard) = (number, true, 0);
                 state.quiet_since = (feed == Feed::Fpm).then_some(now);
+                // Until a session is complete, what forwards has what the process before had.
+                let kept = if state.is_complete { 0 } else { self.plane.remembered() };
+                state.before = self.tables.by_zebra().max(kept);
+                if kept == 0 {
+                    // A second session that tells little does not begin the time again.
+                    state.hold_until = state.hold_until.or(now.checked_add(self.settings.hold));
+                }
             }
             Mark::Ended(Session { feed, number }) => {
                 let state = self.feeds.entry(feed).or_default();
@@ -357,8 +396,7 @@ impl<P: Plane> Control<P> {
 
     /// Returns the sessions that have had time to say everything again.
     fn quiet_sessions(&self, now: Instant) -> Vec<Session> {
-        let quiet = self.settings.quiet;
-        let is_due = |state: &FeedState| state.quiet_since.is_some_and(|since| now >= since + quiet);
+        let is_due = |state: &FeedState| state.due_at(&self.settings).is_some_and(|at| now >= at);
         let due = self.feeds.iter().filter(|(_, state)| is_due(state));
         due.map(|(&feed, state)| Session { feed, number: state.session }).collect()
     }
@@ -370,7 +408,7 @@ impl<P: Plane> Control<P> {
         self.counts.swept += swept as u64;
         tracing::info!("{feed}: session {number} is complete, {swept} routes removed");
         let state = self.feeds.entry(feed).or_default();
-        (state.is_complete, state.quiet_since) = (true, None);
+        (state.is_complete, state.quiet_since, state.hold_until) = (true, None, None);
         if feed != Feed::Kernel {
             return Vec::new();
         }

@@ -22,6 +22,10 @@ pub struct FeedRow {
     pub connected: bool,
     /// Whether a session has told everything.
     pub complete: bool,
+    /// How many routes there were before a session of zebra.
+    pub before: usize,
+    /// How many routes the session has told or removed, until it is complete.
+    pub heard: usize,
 }
 
 /// A network interface.
@@ -157,6 +161,8 @@ impl<P: Plane> Control<P> {
             session: state.session,
             connected: state.is_connected,
             complete: state.is_complete,
+            before: state.before,
+            heard: state.heard,
         });
         let mut links: Vec<LinkRow> = self
             .adjacencies

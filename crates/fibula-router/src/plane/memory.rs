@@ -77,6 +77,7 @@ pub struct Memory {
     max_routes: Option<usize>,
     grace_periods: u64,
     has_started: bool,
+    remembered: usize,
 }
 
 impl fmt::Debug for Memory {
@@ -232,6 +233,14 @@ impl Plane for Memory {
             Routes::V4(rib, deltas) => follow(&mut table.ipv4, self.engine, rib, deltas),
             Routes::V6(rib, deltas) => follow(&mut table.ipv6, self.engine, rib, deltas),
         }
+    }
+
+    fn remember(&mut self, routes: usize) {
+        self.remembered = routes;
+    }
+
+    fn remembered(&self) -> usize {
+        self.remembered
     }
 
     fn grace_period(&mut self) -> Result<(), Error> {

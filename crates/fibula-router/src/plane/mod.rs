@@ -135,6 +135,17 @@ pub trait Plane {
         Vec::new()
     }
 
+    /// Keeps the number of routes that daemons have told, for the process that takes over from this
+    /// one.
+    fn remember(&mut self, routes: usize) {
+        let _ = routes;
+    }
+
+    /// Returns the number that an earlier process kept; 0 if there was none.
+    fn remembered(&self) -> usize {
+        0
+    }
+
     /// Returns lines that say how it forwards.
     fn facts(&self) -> Vec<String> {
         Vec::new()

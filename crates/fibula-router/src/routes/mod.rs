@@ -44,6 +44,8 @@ pub(crate) struct Tables {
     local: Table,
     /// Routes that feeds have told, the local table's among them.
     told: usize,
+    /// Those of zebra among them.
+    by_zebra: usize,
 }
 
 /// The number of routes of a table.
@@ -55,6 +57,17 @@ pub struct TableSize {
     pub ipv4: usize,
     /// Prefixes of IPv6.
     pub ipv6: usize,
+}
+
+/// What is new in what a feed said of a route.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum News {
+    /// The session had told the route, or there is none to remove.
+    None,
+    /// There was no such route.
+    New,
+    /// A route of an earlier session was told again or removed.
+    Again,
 }
 
 /// A route as it forwards, for people.
@@ -83,8 +96,7 @@ macro_rules! of_either {
 }
 
 impl Tables {
-    /// Takes what a feed last said of a route. Returns whether a route of an earlier session was
-    /// told again or removed.
+    /// Takes what a feed last said of a route. Returns what is new in that.
     ///
     /// # Errors
     /// If the route would exceed a limit. What was there of it stays.
@@ -95,7 +107,7 @@ impl Tables {
         hops: &mut NextHops,
         adjacencies: &mut Adjacencies,
         limits: &Limits,
-    ) -> Result<bool, Limit> {
+    ) -> Result<News, Limit> {
         let RouteUpdate { session, metric, protocol, target } = update;
         let is_local = key.table == LOCAL;
         let name = |id| crate::feed::ObjectKey { feed: key.feed, session, id };
@@ -109,14 +121,14 @@ impl Tables {
                 Limit::check("routes", self.told as u64 + 1, limits.routes as u64)?;
             }
         } else if !is_local && !self.tables.contains_key(&key.table) {
-            return Ok(false);
+            return Ok(News::None);
         }
         let candidate = target.map(|target| {
             let next_hop = hops.acquire(target);
             let (feed, selector) = (key.feed, key.selector);
             Candidate { next_hop, metric, session, protocol, feed, selector }
         });
-        self.told += usize::from(candidate.is_some());
+        self.count(key.feed, isize::from(candidate.is_some()));
         let table = if is_local {
             &mut self.local
         } else {
@@ -128,11 +140,24 @@ impl Tables {
                 of_either!(table, key.prefix, (half, prefix) => half.mark(prefix));
             }
         }
-        if let Some(old) = old {
-            self.told -= 1;
-            hops.release(old.next_hop, adjacencies);
+        let Some(old) = old else {
+            return Ok(if candidate.is_some() { News::New } else { News::None });
+        };
+        self.count(key.feed, -1);
+        hops.release(old.next_hop, adjacencies);
+        Ok(if old.session < session { News::Again } else { News::None })
+    }
+
+    fn count(&mut self, feed: Feed, more: isize) {
+        self.told = self.told.saturating_add_signed(more);
+        if feed == Feed::Fpm {
+            self.by_zebra = self.by_zebra.saturating_add_signed(more);
         }
-        Ok(old.is_some_and(|old| old.session < session))
+    }
+
+    /// Returns the number of routes that zebra has told.
+    pub(crate) fn by_zebra(&self) -> usize {
+        self.by_zebra
     }
 
     /// Returns whether a route is known.
@@ -165,7 +190,7 @@ impl Tables {
             table.ipv4.mark_all(&local4);
             table.ipv6.mark_all(&local6);
         }
-        self.told -= swept;
+        self.count(feed, -(swept as isize));
         swept
     }
 

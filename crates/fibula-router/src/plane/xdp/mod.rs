@@ -519,6 +519,16 @@ impl Plane for Xdp {
         self.follow_senders()
     }
 
+    fn remember(&mut self, routes: usize) {
+        if let Err(error) = self.pins.remember(routes) {
+            tracing::warn!("{error}");
+        }
+    }
+
+    fn remembered(&self) -> usize {
+        self.pins.remembered()
+    }
+
     fn watch(&mut self) -> Vec<(String, Option<String>)> {
         if self.generation.is_none() || self.options.mode == Mode::Unattached {
             return Vec::new();

@@ -5,6 +5,7 @@
 //! /sys/fs/bpf/fibula/NAME/link-INTERFACE-PORT   the link that runs the program on an interface
 //! /sys/fs/bpf/fibula/NAME/of_ports              packets by interface and reason
 //! /sys/fs/bpf/fibula/NAME/of_next_hops          packets by next hop
+//! /sys/fs/bpf/fibula/NAME/routes                a symbolic link: the number of routes
 //! ```
 //! The process keeps no file descriptor of a link. So the program stays attached until its file is
 //! removed, whether or not the process lives.
@@ -23,6 +24,9 @@ use std::path::{Path, PathBuf};
 
 /// The type of a BPF file system.
 const BPF_MAGIC: rustix::fs::FsWord = 0xcafe_4a11;
+
+/// The name of the symbolic link whose target is the number of routes.
+const ROUTES: &str = "routes";
 
 /// The folder of all planes.
 const ROOT: &str = "/sys/fs/bpf/fibula";
@@ -87,6 +91,25 @@ impl Pins {
             }
             Err(error) => Err(Self::failed("lock", &self.folder, error.into())),
         }
+    }
+
+    /// Keeps a number of routes, as what a symbolic link names: the file system has no other files.
+    pub(super) fn remember(&self, routes: usize) -> Result<(), Error> {
+        let path = self.folder.join(ROUTES);
+        if self.remembered() == routes {
+            return Ok(());
+        }
+        let failed = |error| Self::failed("write", &path, error);
+        match fs::remove_file(&path) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(failed(error)),
+            _ => std::os::unix::fs::symlink(routes.to_string(), &path).map_err(failed),
+        }
+    }
+
+    /// Returns the number of routes that was kept; 0 if none was.
+    pub(super) fn remembered(&self) -> usize {
+        let kept = fs::read_link(self.folder.join(ROUTES)).ok();
+        kept.and_then(|kept| kept.to_str()?.parse().ok()).unwrap_or_default()
     }
 
     /// Returns the links that are pinned.
@@ -158,7 +181,7 @@ impl Pins {
     /// Removes everything: the links, the counters and the folder.
     pub(super) fn remove(&self) -> Result<(), Error> {
         self.detach_all_but(&[])?;
-        for name in super::generation::COUNTERS {
+        for name in super::generation::COUNTERS.into_iter().chain([ROUTES]) {
             let path = self.folder.join(name);
             match fs::remove_file(&path) {
                 Err(error) if error.kind() != std::io::ErrorKind::NotFound => {

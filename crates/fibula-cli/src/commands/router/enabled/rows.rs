@@ -116,7 +116,11 @@ pub(super) fn glance(status: &Status) -> String {
     }
     for feed in &status.feeds {
         let connected = if feed.connected { "connected" } else { "not connected" };
-        let complete = if feed.complete { "complete" } else { "telling" };
+        let complete = match (feed.complete, feed.before) {
+            (true, _) => "complete".into(),
+            (false, 0) => "telling".into(),
+            (false, before) => format!("telling: {} routes, where {before} were before", feed.heard),
+        };
         line("feed", format!("{}: {connected}, session {}, {complete}", feed.feed, feed.session));
     }
     for table in &status.tables {
