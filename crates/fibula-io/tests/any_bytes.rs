@@ -47,7 +47,11 @@ fn files() -> Vec<Vec<u8>> {
     ]
     .map(|text| text.as_bytes().to_vec())
     .into();
-    files.extend([mrt, generic, made::record(1_000, 16, 2, &entry)]);
+    let tables =
+        table::parse(b"192.0.2.0/24 {\"a\":[1,null]}\n2001:db8::/32 x\n", &table::ReadOptions::default());
+    let mut mmdb = Vec::new();
+    table::write(&tables.unwrap().tables, table::Format::Mmdb, &mut mmdb).unwrap();
+    files.extend([mmdb, mrt, generic, made::record(1_000, 16, 2, &entry)]);
     files
 }
 

@@ -191,6 +191,6 @@ fn updates_nlri_mask_trailing_bits() {
     compare_damaged(
         "updates.nlri_mask_trailing_bits",
         1,
-        &["byte 0: the announced prefixes cannot be read: truncated IPv4 prefix"],
+        &["byte 0: the announced prefixes cannot be read: a prefix is cut off"],
     );
 }

@@ -3,7 +3,7 @@
 //! A format is a file with a [`Layout`], and a line in the list of the parent module.
 
 use super::builder::Builder;
-use super::{Format, LAYOUTS, ReadOptions, Tables, json};
+use super::{Format, LAYOUTS, ReadOptions, Tables, json, ranges};
 use crate::blocks::{BYTE_ORDER_MARK, Blocks, hold};
 use crate::scan::{lines, quoted};
 use crate::{Content, Damage};
@@ -132,7 +132,10 @@ pub(super) fn recognised(head: &[u8], options: &ReadOptions) -> Result<Format, S
         return Ok(format);
     }
     let text = head.strip_prefix(BYTE_ORDER_MARK).unwrap_or(head);
-    if matches!(text.trim_ascii_start().first(), Some(b'{' | b'[')) {
+    if let Some(first @ (b'{' | b'[')) = text.trim_ascii_start().first() {
+        if options.columns.are_named() {
+            return Ok(if *first == b'{' { Format::Ndjson } else { Format::JsonRows });
+        }
         let value = json::beginning(text);
         if let Some(format) = of(&|looks| matches!(looks, Looks::Json(is_one) if is_one(&value))) {
             return Ok(format);
@@ -151,6 +154,12 @@ pub(super) fn recognised(head: &[u8], options: &ReadOptions) -> Result<Format, S
         match of(&|looks| matches!(looks, Looks::Line(is_line) if is_line(line))) {
             // A prefix alone may also be the first line of a route.
             Some(Format::List) => is_list = true,
+            Some(Format::Text) if ranges::may_be_one(line) => {
+                let found = quoted(String::from_utf8_lossy(line).trim());
+                return Err(format!(
+                    "{found} may be a range of addresses or an address and its next hop: name the format, ranges or text"
+                ));
+            }
             Some(format) => return Ok(format),
             None => {}
         }
@@ -182,6 +191,9 @@ mod tests {
         assert_eq!(of(""), Format::Text);
         assert_eq!(of("10.0.0.0\t8\t1_2\n"), Format::Pfx2as);
         assert_eq!(of("Prefix,ASN\n10.0.0.0/8,1\n"), Format::Csv);
+        assert_eq!(of("192.0.2.0 192.0.2.9 lab 7\n"), Format::Ranges);
+        assert_eq!(of("192.0.2.7 192.0.2.9 dev eth0\n"), Format::Text);
+        assert_eq!(of("192.0.2.7/32 192.0.2.9\n192.0.2.9 192.0.2.1\n"), Format::Text);
         assert_eq!(of("default via 192.0.2.1 dev eth0\n"), Format::IpRoute);
         assert_eq!(of("10.0.0.0/8 dev eth0 scope link\n"), Format::IpRoute);
         assert_eq!(of("unreachable 10.0.0.0/8\n"), Format::IpRoute);
@@ -197,6 +209,13 @@ mod tests {
         let error = of("hello world\n").unwrap_err();
         let what = "the format is not recognised from \"hello world\", expected one of text, mrt,";
         assert!(error.starts_with(what), "{error}");
+        let error = of("192.0.2.0\t192.0.2.255\n").unwrap_err();
+        assert!(
+            error.ends_with(
+                "may be a range of addresses or an address and its next hop: name the format, ranges or text"
+            ),
+            "{error}"
+        );
         let error = of("{\"answers\":[{\"to\":\"10.0.0.0/8\"}],\"cost\":1}").unwrap_err();
         let what = "JSON of no known layout: an object with answers, cost, expected one of text, mrt,";
         assert!(error.starts_with(what), "{error}");

@@ -49,7 +49,7 @@ fn looks(value: &Value) -> bool {
         || value.get("result").is_some_and(|result| result.get("ipv4_cidrs").is_some())
         || first("addresses").is_some_and(|element| element.as_str().is_some_and(is_prefix))
         || value.get("verifiable_password_authentication").is_some() // GitHub
-        || has(value.get("prefixes"), &["ip_prefix"])
+        || json::first(value).as_str().is_some_and(is_prefix)
 }
 
 fn is_prefix(text: &str) -> bool {
@@ -93,9 +93,8 @@ impl Reading<'_> {
                     Value::Object(_) => false,
                     _ => true,
                 };
-                let own = fields
-                    .iter()
-                    .filter(|(key, value)| depth > 0 && is_plain(value) && !KEYS.contains(&key.as_str()));
+                let is_about = |key: &str| !KEYS.contains(&key) && key != "etag";
+                let own = fields.iter().filter(|(key, value)| depth > 0 && is_plain(value) && is_about(key));
                 let around: Vec<Field<'_>> =
                     around.iter().copied().chain(own.map(|(key, value)| (key.as_str(), value))).collect();
                 for (key, value) in fields {
@@ -171,6 +170,10 @@ mod tests {
         assert_eq!(read(oracle), [r#"192.0.2.0/24 {"region":"r","tags":["OCI","x"]}"#]);
         let github = r#"{"verifiable_password_authentication":false,"hooks":["192.0.2.0/24"],"web":["192.0.2.0/24","198.51.100.0/24"],"domains":{"x":["a.example"]}}"#;
         assert_eq!(read(github), [r#"192.0.2.0/24 ["hooks","web"]"#, "198.51.100.0/24 web"]);
+        let plain = r#"["192.0.2.0/24","198.51.100.7"]"#;
+        assert_eq!(read(plain), ["192.0.2.0/24 listed", "198.51.100.7/32 listed"]);
+        let cloudflare = r#"{"result":{"ipv4_cidrs":["192.0.2.0/24"],"etag":"x"},"success":true}"#;
+        assert_eq!(read(cloudflare), ["192.0.2.0/24 listed"]);
         let fastly = r#"{"addresses":["192.0.2.0/24"],"ipv6_addresses":["2001:db8::/32"]}"#;
         assert_eq!(read(fastly), ["192.0.2.0/24 listed", "2001:db8::/32 listed"]);
     }

@@ -4,6 +4,7 @@
 //! 192.0.2.0,192.0.2.254,SG,,,Singapore,,1.30283,103.834,
 //! 192.0.2.0<TAB>192.0.2.255<TAB>64500<TAB>US<TAB>EXAMPLE
 //! "3221225984","3221226239","AU","Australia"
+//! 192.0.2.0 192.0.2.255 any text
 //! ```
 //!
 //! A range becomes the fewest prefixes that are its addresses. The names of the fields follow from
@@ -11,29 +12,70 @@
 //! IP2Location. Fields of other lists are called `column3` and so on.
 
 use super::builder::Builder;
-use super::columns::{self, Chosen, DELIMITERS, Net, bounds, fields};
+use super::columns::{self, Chosen, DELIMITERS, LISTED, Net, bounds, fields, is_skipped};
 use super::layouts::{Layout, Lines, Looks, Reader, Writer};
+use super::rows::{self, Row};
+use super::text::without_comment;
 use super::{Columns, ReadOptions};
-use crate::Damage;
+use crate::scan::{field, lines};
+use crate::{Damage, address};
 use std::borrow::Cow;
+use std::net::IpAddr;
 
 pub(super) const LAYOUT: Layout = Layout {
-    looks: Looks::Line(|line| begin(line, &Columns::default()).is_ok()),
+    looks: Looks::Line(is_line),
     reader: Reader::Lines(read),
     writer: Some(Writer::Whole(super::sets::write_ranges)),
     endings: &[],
 };
 
 fn read(blocks: &mut Lines<'_>, options: &ReadOptions, builder: &mut Builder) -> Result<(), Damage> {
+    let has_spaces = lines(blocks.peek())
+        .find(|(_, line)| !is_skipped(line))
+        .is_some_and(|(_, line)| begin(line, &options.columns).is_err() && between_spaces(line).is_some());
+    if has_spaces {
+        return rows::read(blocks, options, builder, of_spaces);
+    }
     columns::read(blocks, options, builder, |line| begin(line, &options.columns))
+}
+
+/// Returns the two addresses that a line between spaces begins with, if they may be a range.
+fn between_spaces(line: &[u8]) -> Option<(IpAddr, IpAddr, &[u8])> {
+    let (first, rest) = field(without_comment(line))?;
+    let (last, rest) = field(rest)?;
+    let (first, last) = (address::parse(first)?, address::parse(last)?);
+    (first.is_ipv4() == last.is_ipv4() && first < last).then_some((first, last, rest))
+}
+
+/// Returns whether a line of the text format, an address and its next hop, may be a range as well.
+pub(super) fn may_be_one(line: &[u8]) -> bool {
+    between_spaces(line).is_some_and(|(_, _, rest)| rest.is_empty())
+}
+
+fn of_spaces(line: &[u8], _: bool) -> Result<Row<'_>, String> {
+    if is_skipped(line) {
+        return Ok(Row::Blank);
+    }
+    let (first, last, value) = between_spaces(line).ok_or_else(|| expected(line))?;
+    Ok(Row::Range(
+        first,
+        last,
+        if value.is_empty() { LISTED.as_bytes() } else { value.trim_ascii_end() }.into(),
+    ))
+}
+
+fn is_line(line: &[u8]) -> bool {
+    begin(line, &Columns::default()).is_ok()
+        || between_spaces(line).is_some_and(|(_, _, rest)| !rest.is_empty() && !rest.starts_with(b"dev "))
+}
+
+fn expected(line: &[u8]) -> String {
+    let found = crate::scan::quoted(String::from_utf8_lossy(line).trim());
+    format!("expected the first and the last address of a range and its values, found {found}")
 }
 
 /// Returns the columns of a list whose first row this is.
 fn begin(line: &[u8], wanted: &Columns) -> Result<(Chosen, bool), String> {
-    let expected = || {
-        let found = crate::scan::quoted(String::from_utf8_lossy(line).trim());
-        format!("expected the first and the last address of a range and its values, found {found}")
-    };
     let chosen =
         DELIMITERS.into_iter().filter(|&delimiter| wanted.delimiter.is_none_or(|one| one == delimiter));
     let chosen = chosen.into_iter().find_map(|delimiter| {
@@ -45,11 +87,10 @@ fn begin(line: &[u8], wanted: &Columns) -> Result<(Chosen, bool), String> {
         let is_range = start.is_ipv4() == end.is_ipv4()
             && start <= end
             && (!are_integers || matches!(fields[0], Cow::Owned(_)))
-            // `192.0.2.1<TAB>192.0.2.9` is a route of the text format.
-            && (fields.len() > 2 || delimiter != b'\t' && delimiter != b' ');
+            && (fields.len() > 2 || delimiter != b'\t');
         is_range.then(|| Chosen::of(delimiter, Net::Range(0, 1), &names(&fields[2..], are_integers)))
     });
-    Ok((chosen.ok_or_else(expected)?, true))
+    Ok((chosen.ok_or_else(|| expected(line))?, true))
 }
 
 /// Returns the names of the fields after the addresses.
@@ -125,6 +166,10 @@ mod tests {
             [format!("192.0.2.0/24 {value}"), format!("::ffff:0.0.0.0/127 {value}")]
         );
         assert_eq!(read("192.0.2.0;192.0.2.1;lab\n"), ["192.0.2.0/31 lab"]);
+        assert_eq!(read("192.0.2.0 192.0.2.2 lab 7\n"), ["192.0.2.0/31 lab 7", "192.0.2.2/32 lab 7"]);
+        let options = ReadOptions { format: Some(Format::Ranges), ..Default::default() };
+        let loaded = parse(b"192.0.2.0\t192.0.2.255\n", &options).unwrap();
+        assert_eq!(routes(&loaded), ["192.0.2.0/24 listed"]);
     }
 
     #[test]
