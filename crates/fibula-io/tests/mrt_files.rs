@@ -6,6 +6,8 @@ use common::made;
 use fibula::{Change, NextHops};
 use fibula_io::table::{self, ReadOptions, Tables, Value};
 use fibula_io::{Source, update};
+use rand_xoshiro::SplitMix64;
+use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
 /// Returns a file's tables read with `keep_going`, its damage, and the error without it.
 fn read(name: &str) -> Option<(Tables, Vec<String>, Option<String>)> {
@@ -198,4 +200,48 @@ fn entries_that_the_library_drops_are_damage() {
     assert_eq!(error, "memory, byte 46: the record is damaged: 1 of its 2 entries can be read");
     let loaded = table::parse(&bytes, &ReadOptions { keep_going: true, ..Default::default() }).unwrap();
     assert_eq!((loaded.tables.ipv4.len(), loaded.damage.len()), (2, 1));
+}
+
+/// Returns an UPDATE of 192.0.2.1 that announces these prefixes of IPv4, in a record that is not
+/// marked as one with path identifiers.
+fn announcement(prefixes: &[(Option<u32>, u32, u8)]) -> Vec<u8> {
+    let mut list = Vec::new();
+    for (id, address, len) in prefixes {
+        list.extend(id.iter().flat_map(|id| id.to_be_bytes()));
+        list.push(*len);
+        list.extend(&address.to_be_bytes()[..usize::from(*len).div_ceil(8)]);
+    }
+    made::update_of(1_000, 1, &[64_501], &list)
+}
+
+#[test]
+fn no_random_update_is_read_otherwise_without_a_word() {
+    let mut random = SplitMix64::seed_from_u64(1);
+    let mut counts = [0; 3];
+    for number in 0..10_000 {
+        let has_ids = number % 2 == 1;
+        let mut prefixes: Vec<(Option<u32>, u32, u8)> = Vec::new();
+        for _ in 0..1 + random.next_u64() % 6 {
+            let len = if random.next_u64().is_multiple_of(4) { 0 } else { (random.next_u64() % 33) as u8 };
+            let address = (random.next_u64() as u32) & u32::MAX.checked_shl(32 - u32::from(len)).unwrap_or(0);
+            let bits = [4, 12, 32][(random.next_u64() % 3) as usize];
+            let id = has_ids.then(|| (random.next_u64() >> (64 - bits)) as u32);
+            if prefixes.iter().all(|(_, known, length)| (*known, *length) != (address, len)) {
+                prefixes.push((id, address, len));
+            }
+        }
+        let loaded = table::parse(&announcement(&prefixes), &ReadOptions::default());
+        let mut expected: Vec<_> = prefixes.iter().map(|&(_, address, len)| (address, len)).collect();
+        expected.sort_unstable();
+        let is_right = loaded.as_ref().is_ok_and(|loaded| {
+            loaded.tables.ipv4.iter().map(|r| (r.prefix.first(), r.prefix.len())).eq(expected.iter().copied())
+        });
+        let is_told = loaded.as_ref().map_or(true, |loaded| !loaded.report.notes.is_empty());
+        assert!(is_right || is_told, "{prefixes:?}: {loaded:?}");
+        assert!(is_right || has_ids, "a list as it is marked: {prefixes:?}: {loaded:?}");
+        counts[usize::from(is_right) + usize::from(is_right && is_told)] += 1;
+    }
+    // Wrong and told, right, right and told.
+    println!("{counts:?}");
+    assert!(counts[0] < 500, "{counts:?}");
 }

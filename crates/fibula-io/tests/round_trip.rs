@@ -20,7 +20,7 @@ fn next_hop() -> impl Strategy<Value = NextHopInfo> {
             .prop_map(move |(interface, address)| gateway(interface, address)),
         "[a-z][a-z0-9_,\"#-]{0,9}( [a-z,\"]{1,5})?".prop_map(|label| NextHopInfo::parse(&label)),
         Just(NextHopInfo::parse("dev eth0")),
-        Just(NextHopInfo::parse("64500_64501")),
+        Just(NextHopInfo::parse("[64500,64501]")),
     ]
 }
 
@@ -106,7 +106,10 @@ fn what_cannot_be_written_is_one_line() {
         );
     }
     let error = table::write(&tables, Format::Mrt, &mut Vec::new()).unwrap_err().to_string();
-    assert_eq!(error, "tables are not written as mrt, expected one of text, pfx2as, csv, parquet");
+    assert!(
+        error.starts_with("tables are not written as mrt, expected one of text, pfx2as, csv, "),
+        "{error}"
+    );
 }
 
 #[cfg(target_os = "linux")]

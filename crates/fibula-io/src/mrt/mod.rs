@@ -187,11 +187,8 @@ impl<R: Read> Events<R> {
                 if lists.has_others {
                     self.report.note(Kind::LeftOut, decode::OTHER_FAMILY, place);
                 }
-                if self.sessions.decide(peer, is_marked, self.add_path, &mut lists.all) {
-                    let what = format!(
-                        "path identifiers of peer {peer}, whose records do not say that they have some"
-                    );
-                    self.report.note(Kind::Guessed, what, place);
+                if let Some(guess) = self.sessions.decide(peer, is_marked, self.add_path, &mut lists.all) {
+                    self.report.note(Kind::Guessed, format!("of peer {peer}: {guess}"), place);
                 }
                 (peer, is_marked, lists)
             });

@@ -7,6 +7,7 @@
 use super::Peer;
 use bytes::Bytes;
 use fibula::IpPrefix;
+use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
 
@@ -231,10 +232,16 @@ impl Sessions {
         }
     }
 
-    /// Decides of each list of a message whether it has path identifiers. Returns whether one of
-    /// them is read in another way than it is marked.
-    pub(super) fn decide(&self, peer: Peer, is_marked: bool, wanted: AddPath, lists: &mut [List]) -> bool {
-        let mut guessed = false;
+    /// Decides of each list of a message whether it has path identifiers. Returns the guess, if one
+    /// of them may be read in both ways.
+    pub(super) fn decide(
+        &self,
+        peer: Peer,
+        is_marked: bool,
+        wanted: AddPath,
+        lists: &mut [List],
+    ) -> Option<&'static str> {
+        let mut guess = None;
         for list in lists {
             list.add_path = match wanted {
                 _ if is_marked => true,
@@ -242,14 +249,30 @@ impl Sessions {
                 AddPath::No => false,
                 AddPath::Guess => {
                     let session = self.0.get(&(peer, list.is_ipv4)).copied().unwrap_or_default();
-                    let has_ids = !session.is_decided() && session.has_ids(list);
-                    guessed |= has_ids;
-                    has_ids
+                    let reading = if session.is_decided() { Reading::Plain } else { session.reading(list) };
+                    match reading {
+                        Reading::Plain => {}
+                        Reading::GuessedPlain => guess = guess.or(Some(GUESSED_PLAIN)),
+                        Reading::GuessedWithIds => guess = Some(GUESSED_WITH_IDS),
+                    }
+                    reading == Reading::GuessedWithIds
                 }
             };
         }
-        guessed
+        guess
     }
+}
+
+/// The guesses that are told, each with its peer.
+const GUESSED_PLAIN: &str = "no path identifiers, as it is marked, though the prefixes fit with some too";
+const GUESSED_WITH_IDS: &str = "path identifiers, which the records do not say";
+
+/// How a list that is not marked is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Reading {
+    Plain,
+    GuessedPlain,
+    GuessedWithIds,
 }
 
 impl Session {
@@ -267,14 +290,19 @@ impl Session {
         }
     }
 
-    /// Returns whether a list that is not marked has path identifiers. Where both readings fit, the
-    /// peer's other lists decide, and without any the better fit.
-    fn has_ids(self, list: &List) -> bool {
+    /// Returns how a list that is not marked is read. Where both readings fit, the peer's other
+    /// lists decide, and without any the better fit.
+    fn reading(self, list: &List) -> Reading {
         match (list.fit(false), list.fit(true)) {
-            (_, Fit::Wrong) => false,
-            (Fit::Wrong, _) => true,
-            (plain, with_ids) if self.plain == self.with_ids => plain < with_ids,
-            _ => self.with_ids > self.plain,
+            (_, Fit::Wrong) => Reading::Plain,
+            (Fit::Wrong, _) => Reading::GuessedWithIds,
+            (plain, with_ids) if self.plain == self.with_ids => match plain.cmp(&with_ids) {
+                Ordering::Greater => Reading::Plain,
+                Ordering::Equal => Reading::GuessedPlain,
+                Ordering::Less => Reading::GuessedWithIds,
+            },
+            _ if self.with_ids > self.plain => Reading::GuessedWithIds,
+            _ => Reading::Plain,
         }
     }
 }
@@ -320,7 +348,10 @@ mod tests {
         // With a bit after the length of a prefix.
         assert!(!has_ids(&mut sessions, &[1, 0, 1, 1, 3, 24]));
         let mut lists = list(&both);
-        assert!(!sessions.decide(PEER, false, AddPath::Yes, &mut lists) && lists[0].add_path);
+        assert!(sessions.decide(PEER, false, AddPath::Yes, &mut lists).is_none() && lists[0].add_path);
+        let mut lists = list(&[0, 24, 1, 0, 0]);
+        let guess = Sessions::default().decide(PEER, false, AddPath::Guess, &mut lists);
+        assert_eq!((guess, lists[0].add_path), (Some(GUESSED_PLAIN), false));
     }
 
     #[test]

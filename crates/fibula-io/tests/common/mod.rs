@@ -86,6 +86,10 @@ pub(crate) mod made {
         let (withdrawn, announced) = (list(withdrawn), list(announced));
         let attributes =
             if announced.is_empty() { Vec::new() } else { attributes(path, [203, 0, 113, peer]) };
+        message(seconds, peer, &withdrawn, &attributes, &announced)
+    }
+
+    fn message(seconds: u32, peer: u8, withdrawn: &[u8], attributes: &[u8], announced: &[u8]) -> Vec<u8> {
         let mut message = vec![0xFF; 16];
         message.extend(((23 + withdrawn.len() + attributes.len() + announced.len()) as u16).to_be_bytes());
         message.push(2);
@@ -98,6 +102,12 @@ pub(crate) mod made {
         body.extend([0, 0, 0xFD, 0xE8, 0, 0, 0, 1, 192, 0, 2, peer, 192, 0, 2, 254]);
         body.extend(message);
         record(seconds, 16, 4, &body)
+    }
+
+    /// A BGP4MP_MESSAGE_AS4 of peer 192.0.2.`peer` that announces a list of prefixes, as it is.
+    pub(crate) fn update_of(seconds: u32, peer: u8, path: &[u32], announced: &[u8]) -> Vec<u8> {
+        let attributes = attributes(path, [203, 0, 113, peer]);
+        message(seconds, peer, &[], &attributes, announced)
     }
 
     /// A session of 192.0.2.`peer` that leaves Established.
