@@ -221,7 +221,7 @@ fn no_random_update_is_read_otherwise_without_a_word() {
     for number in 0..10_000 {
         let has_ids = number % 2 == 1;
         let mut prefixes: Vec<(Option<u32>, u32, u8)> = Vec::new();
-        for _ in 0..1 + random.next_u64() % 6 {
+        for _ in 0..=random.next_u64() % 6 {
             let len = if random.next_u64().is_multiple_of(4) { 0 } else { (random.next_u64() % 33) as u8 };
             let address = (random.next_u64() as u32) & u32::MAX.checked_shl(32 - u32::from(len)).unwrap_or(0);
             let bits = [4, 12, 32][(random.next_u64() % 3) as usize];
