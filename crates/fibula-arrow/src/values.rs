@@ -1,10 +1,16 @@
 //! [`Values`]: what indices stand for, as an array.
 
 use arrow_array::types::UInt32Type;
-use arrow_array::{Array, ArrayRef, DictionaryArray, StringArray, UInt32Array};
+use arrow_array::{
+    Array, ArrayRef, BooleanArray, DictionaryArray, Float64Array, Int64Array, StringArray, UInt32Array,
+    UInt64Array,
+};
 use arrow_schema::DataType;
 use arrow_select::take::take;
 use fibula::{NextHopInfo, NextHops};
+use fibula_io::table::json_of;
+use serde_json::{Map, Value};
+use std::collections::HashSet;
 use std::sync::Arc;
 
 /// The values of a table's next hops. Where all are autonomous systems, they are integers
@@ -36,6 +42,48 @@ impl Values {
         Self { array }
     }
 
+    /// Returns the fields of next hops that all are objects, each with its name and its values by
+    /// the same indices, in the order of the first object. Empty if one is no object. O(n) a field.
+    ///
+    /// A field that is missing or null has null. Whole numbers are `Int64`, or `UInt64` where one is
+    /// past it; other numbers `Float64`, truth values `Boolean`. All else is text, lists and objects
+    /// as JSON.
+    ///
+    /// ```
+    /// use arrow_schema::DataType;
+    /// use fibula_arrow::Values;
+    /// let text = b"prefix,country,asn\n192.0.2.0/24,BE,64500\n198.51.100.0/24,,64501\n";
+    /// let tables = fibula_io::table::parse(text, &Default::default())?.tables;
+    /// let fields = Values::fields(&tables.next_hops);
+    /// assert_eq!(fields.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>(), ["country", "asn"]);
+    /// assert_eq!(fields[1].1.data_type(), &DataType::Int64);
+    /// # Ok::<(), fibula_io::Error>(())
+    /// ```
+    #[must_use]
+    pub fn fields(next_hops: &NextHops) -> Vec<(String, Self)> {
+        let object = |(_, info): (_, &NextHopInfo)| match serde_json::from_str(json_of(info)?) {
+            Ok(Value::Object(fields)) => Some(fields),
+            _ => None,
+        };
+        let Some(rows) = next_hops.iter().map(object).collect::<Option<Vec<Map<String, Value>>>>() else {
+            return Vec::new();
+        };
+        let mut names: Vec<&String> = Vec::new();
+        let mut known = HashSet::new();
+        for name in rows.iter().flat_map(Map::keys) {
+            if known.insert(name) {
+                names.push(name);
+            }
+        }
+        let values = |name: &String| {
+            let column: Vec<Option<&Value>> = std::iter::once(None)
+                .chain(rows.iter().map(|row| row.get(name).filter(|value| !value.is_null())))
+                .collect();
+            Self { array: typed(&column) }
+        };
+        names.into_iter().map(|name| (name.clone(), values(name))).collect()
+    }
+
     /// Returns the array of the values: that of index `i` at `i`, and null at 0.
     #[must_use]
     pub fn array(&self) -> &ArrayRef {
@@ -54,6 +102,13 @@ impl Values {
     /// If an index is not one of these values.
     #[must_use]
     pub fn dictionary(&self, indices: UInt32Array) -> DictionaryArray<UInt32Type> {
+        // A value may be null itself, and not every reader looks at the nulls of both.
+        let is_null = |index: Option<u32>| index.is_none_or(|index| self.array.is_null(index as usize));
+        let indices = if self.array.null_count() > 1 {
+            indices.iter().map(|index| index.filter(|_| !is_null(index))).collect()
+        } else {
+            indices
+        };
         DictionaryArray::new(indices, Arc::clone(&self.array))
     }
 
@@ -65,4 +120,29 @@ impl Values {
     pub fn plain(&self, indices: &UInt32Array) -> ArrayRef {
         take(&self.array, indices, None).expect("each index is one of the values")
     }
+}
+
+/// Returns a column in the narrowest type that all of its values have.
+fn typed(column: &[Option<&Value>]) -> ArrayRef {
+    /// Reads each value that is there by `read`; `None` if one is of another type.
+    fn all<T>(column: &[Option<&Value>], read: impl Fn(&Value) -> Option<T>) -> Option<Vec<Option<T>>> {
+        column.iter().map(|value| value.map_or(Some(None), |value| read(value).map(Some))).collect()
+    }
+    if column.iter().all(Option::is_none) {
+        return Arc::new(StringArray::from(vec![None::<&str>; column.len()]));
+    }
+    if let Some(truths) = all(column, Value::as_bool) {
+        return Arc::new(BooleanArray::from(truths));
+    }
+    if let Some(numbers) = all(column, Value::as_i64) {
+        return Arc::new(Int64Array::from(numbers));
+    }
+    if let Some(numbers) = all(column, Value::as_u64) {
+        return Arc::new(UInt64Array::from(numbers));
+    }
+    if let Some(numbers) = all(column, Value::as_f64) {
+        return Arc::new(Float64Array::from(numbers));
+    }
+    let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    Arc::new(column.iter().map(|value| value.map(text)).collect::<StringArray>())
 }

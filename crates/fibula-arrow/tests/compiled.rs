@@ -5,7 +5,7 @@ use arrow_array::types::UInt32Type;
 use arrow_array::{Array, StringArray};
 use fibula::Fib;
 use fibula::snapshot::{Image, Snapshot};
-use fibula_arrow::{Compiled, Invalid, lookup};
+use fibula_arrow::{Compiled, Invalid, Values, lookup};
 use fibula_io::table::{ReadOptions, Tables, parse};
 
 fn tables(text: &str) -> Tables {
@@ -65,4 +65,24 @@ fn values_that_are_all_numbers_are_numbers() {
     assert_eq!(mixed.values().data_type(), &arrow_schema::DataType::Utf8);
     let none = Compiled::of_tables(&Tables::default()).unwrap();
     assert_eq!(values(&none, &column()), vec![None; column().len()]);
+}
+
+#[test]
+fn fields_are_typed_columns() {
+    let text = b"{\"prefix\":\"10.0.0.0/8\",\"a\":1,\"b\":0.5,\"c\":true,\"d\":\"x\",\"e\":[1]}\n\
+        {\"prefix\":\"10.1.0.0/16\",\"a\":18446744073709551615,\"b\":2,\"c\":null,\"d\":null,\"f\":null}\n";
+    let tables = fibula_io::table::parse(text, &fibula_io::table::ReadOptions::default()).unwrap().tables;
+    let fields = Values::fields(&tables.next_hops);
+    let types: Vec<String> =
+        fields.iter().map(|(name, values)| format!("{name} {}", values.data_type())).collect();
+    assert_eq!(types, ["a UInt64", "b Float64", "c Boolean", "d Utf8", "e Utf8", "f Utf8"]);
+    let column = StringArray::from(vec!["10.1.2.3", "10.2.3.4", "192.0.2.1"]);
+    let compiled = Compiled::of_tables(&tables).unwrap();
+    let indices = lookup(&column, &compiled, Invalid::Error).unwrap();
+    let text = fields[3].1.dictionary(indices.clone());
+    let text = text.downcast_dict::<StringArray>().unwrap();
+    assert_eq!(text.into_iter().collect::<Vec<_>>(), [None, Some("x"), None]);
+    assert_eq!(fields[3].1.dictionary(indices).keys().null_count(), 2);
+    let plain = fibula_io::table::parse(b"10.0.0.0/8 1\n11.0.0.0/8 {}\n", &Default::default()).unwrap();
+    assert!(Values::fields(&plain.tables.next_hops).is_empty());
 }

@@ -24,8 +24,8 @@ use std::thread;
 /// Each column of addresses gets a new column a table, at the end. It is named COLUMN_NAME, as in
 /// `src_asn` for `--column src -t asn=TABLE`. Without NAME the name is what the table's values are:
 /// next_hop, origin_as or peer (--value). With --prefix there is one more, COLUMN_NAME_prefix, with
-/// the matching prefix. Values that are all AS numbers become integers, others text. No route gives
-/// null.
+/// the matching prefix. Values that are all AS numbers become integers, others text. Values of
+/// several fields give a column of its type for each, COLUMN_NAME_FIELD. No route gives null.
 ///
 /// Addresses are text (`192.0.2.1`, `2001:db8::1`), IPv4 addresses as integers, and 4 or 16 bytes
 /// in network byte order. Families never mix: without --map-ipv4 a v4-mapped IPv6 address is looked

@@ -4,7 +4,7 @@ use super::tables::Named;
 use anyhow::{anyhow, ensure};
 use arrow_array::{ArrayRef, RecordBatch, UInt32Array, new_empty_array};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
-use fibula_arrow::{Error, Invalid};
+use fibula_arrow::{Error, Invalid, Values};
 use std::sync::Arc;
 
 /// The columns that are added to records.
@@ -38,9 +38,10 @@ impl Added {
             let empty = new_empty_array(field.data_type());
             for table in &tables {
                 table.indices(&empty, invalid).map_err(|error| anyhow!("column {column}: {error}"))?;
-                let name = format!("{column}_{}", table.name);
-                let prefix_name = prefix.then(|| format!("{name}_prefix"));
-                fields.push(Arc::new(Field::new(name, added_type(table), true)));
+                for (name, values) in table.values() {
+                    fields.push(Arc::new(Field::new(format!("{column}_{name}"), added_type(values), true)));
+                }
+                let prefix_name = prefix.then(|| format!("{column}_{}_prefix", table.name));
                 fields.extend(prefix_name.map(|name| Arc::new(Field::new(name, DataType::Utf8, true))));
             }
         }
@@ -74,7 +75,8 @@ impl Added {
                 }
             };
             for table in &self.tables {
-                arrays.push(added(table, table.indices(column, self.invalid).map_err(failed)?));
+                let indices = table.indices(column, self.invalid).map_err(failed)?;
+                arrays.extend(table.values().into_iter().map(|(_, values)| added(values, &indices)));
                 if self.prefix {
                     let prefixes = table.prefixes(column, self.invalid).map_err(failed)?;
                     arrays.extend(prefixes.map(|prefixes| prefixes as ArrayRef));
@@ -86,16 +88,16 @@ impl Added {
 }
 
 /// Returns the type of the answers: text is a dictionary, so that no row copies it.
-fn added_type(table: &Named) -> DataType {
-    match table.values().data_type() {
+fn added_type(values: &Values) -> DataType {
+    match values.data_type() {
         DataType::Utf8 => DataType::Dictionary(Box::new(DataType::UInt32), Box::new(DataType::Utf8)),
         other => other.clone(),
     }
 }
 
-fn added(table: &Named, indices: UInt32Array) -> ArrayRef {
-    match table.values().data_type() {
-        DataType::Utf8 => Arc::new(table.values().dictionary(indices)),
-        _ => table.values().plain(&indices),
+fn added(values: &Values, indices: &UInt32Array) -> ArrayRef {
+    match values.data_type() {
+        DataType::Utf8 => Arc::new(values.dictionary(indices.clone())),
+        _ => values.plain(indices),
     }
 }

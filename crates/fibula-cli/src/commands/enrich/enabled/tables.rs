@@ -16,6 +16,8 @@ use std::sync::Arc;
 pub(super) struct Named {
     pub(super) name: String,
     answers: Answers,
+    /// The fields of values that have several, each with its name; none where a value is one.
+    fields: Vec<(String, Values)>,
     /// Whether v4-mapped IPv6 addresses are looked up as IPv4 ones.
     map_ipv4: bool,
 }
@@ -35,7 +37,7 @@ pub(super) fn read(arguments: &Arguments) -> anyhow::Result<(Vec<Named>, Verdict
     let mut all_whole = Verdict::Good;
     for (name, path) in arguments.named() {
         ensure!(named.iter().all(|named| named.name != name), "{path}: two tables of the name {name:?}");
-        let (answers, whole) = Answers::read(path, arguments)?;
+        let (answers, fields, whole) = Answers::read(path, arguments)?;
         if whole == Verdict::Bad {
             all_whole = whole;
         }
@@ -43,18 +45,20 @@ pub(super) fn read(arguments: &Arguments) -> anyhow::Result<(Vec<Named>, Verdict
             !(arguments.map_ipv4 && arguments.prefix),
             "--map-ipv4 does not tell prefixes: give it without --prefix"
         );
-        named.push(Named { name: name.to_owned(), answers, map_ipv4: arguments.map_ipv4 });
+        named.push(Named { name: name.to_owned(), answers, fields, map_ipv4: arguments.map_ipv4 });
     }
     Ok((named, all_whole))
 }
 
 impl Answers {
-    fn read(path: &str, arguments: &Arguments) -> anyhow::Result<(Self, Verdict)> {
+    /// Also returns the fields of the values, and whether the table was read without damage.
+    fn read(path: &str, arguments: &Arguments) -> anyhow::Result<(Self, Vec<(String, Values)>, Verdict)> {
         let is_snapshot = arguments.reading.input_format.is_none() && snapshot::is_one(Path::new(path));
         if is_snapshot && !arguments.prefix {
             let opened = Snapshot::open(path)?;
             let compiled = Compiled::of_snapshot(&opened).with_context(|| path.to_owned())?;
-            return Ok((Self::NextHops(compiled), Verdict::Good));
+            let fields = Values::fields(compiled.next_hops());
+            return Ok((Self::NextHops(compiled), fields, Verdict::Good));
         }
         ensure!(
             path != "-" || arguments.input != "-",
@@ -70,7 +74,7 @@ impl Answers {
         } else {
             Self::NextHops(Compiled::of_tables(&loaded.tables).with_context(|| path.to_owned())?)
         };
-        Ok((answers, whole))
+        Ok((answers, Values::fields(&loaded.tables.next_hops), whole))
     }
 }
 
@@ -86,12 +90,17 @@ fn routes(tables: &Tables) -> Table<NextHop> {
 }
 
 impl Named {
-    /// Returns the values that answers have.
-    pub(super) fn values(&self) -> &Values {
-        match &self.answers {
+    /// Returns the values that answers have: one, or one for each field, with what their columns are
+    /// called after the table.
+    pub(super) fn values(&self) -> Vec<(String, &Values)> {
+        let values = match &self.answers {
             Answers::NextHops(compiled) => compiled.values(),
             Answers::Routes { values, .. } => values,
+        };
+        if self.fields.is_empty() {
+            return vec![(self.name.clone(), values)];
         }
+        self.fields.iter().map(|(field, values)| (format!("{}_{field}", self.name), values)).collect()
     }
 
     /// Returns the index of each row's answer.
