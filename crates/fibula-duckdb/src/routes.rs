@@ -36,9 +36,12 @@ impl Table for Routes {
         let path = path.ok_or("fibula_routes: the path of the table is null")?;
         let value = match value.as_deref() {
             None | Some("next-hop") => Value::NextHop,
+            Some("next-hops") => Value::NextHops,
             Some("origin-as") => Value::OriginAs,
             Some("peer") => Value::Peer,
-            Some(other) => return Err(format!("value {other:?}: expected next-hop, origin-as or peer")),
+            Some(other) => {
+                return Err(format!("value {other:?}: expected next-hop, next-hops, origin-as or peer"));
+            }
         };
         Ok((path, value))
     }

@@ -51,6 +51,9 @@ fn read(blocks: &mut Lines<'_>, options: &ReadOptions, builder: &mut Builder) ->
         let result = line.and_then(utf8).and_then(|line| reading.line(number, line, options));
         builder.settled(Place::Line(number), result.map_err(Trouble::Here))
     })?;
+    if reading.path_column.is_none() {
+        builder.damaged(Damage::line(1, "expected a heading with Network, Next Hop and Path"))?;
+    }
     reading.routes.finish(options, builder)
 }
 

@@ -129,12 +129,8 @@ impl Reading<'_> {
                 Ok(())
             }
             // The explanation of codes, the gateway of last resort and the prompt.
-            _ if !self.has_begun
-                || text.starts_with("Gateway of last resort")
-                || text.ends_with(['#', '>']) =>
-            {
-                Ok(())
-            }
+            _ if text.starts_with("Gateway of last resort") || text.ends_with(['#', '>']) => Ok(()),
+            _ if !self.has_begun && !text.split_ascii_whitespace().any(is_prefix) => Ok(()),
             _ => Err(format!("expected a route, found {}", quoted(text)).into()),
         }
     }
@@ -165,6 +161,11 @@ impl Reading<'_> {
     }
 }
 
+/// Returns whether a word is a prefix with its length.
+fn is_prefix(word: &str) -> bool {
+    word.contains('/') && scan::prefix(word.as_bytes(), true).is_ok()
+}
+
 /// Returns the VRF that a heading names.
 fn heading(text: &str) -> Option<&str> {
     let name = text.strip_prefix("VRF: ").or_else(|| text.strip_prefix("VRF ")?.strip_suffix(':'));
@@ -184,7 +185,8 @@ fn route(line: &str, subnetted: Option<u8>, mask_host_bits: bool) -> Option<Part
     let code = |word: &str| {
         word.chars().all(|c| c.is_ascii_alphanumeric() || "*>=+%&?!".contains(c)) && word.len() <= 4
     };
-    if !line.starts_with(|c: char| c.is_ascii_alphabetic()) {
+    // Arista begins with a space.
+    if !line.strip_prefix(' ').unwrap_or(line).starts_with(|c: char| c.is_ascii_alphabetic()) {
         return None;
     }
     let mut words = line.split_ascii_whitespace();
@@ -335,6 +337,23 @@ mod tests {
     }
 
     #[test]
+    fn arista_has_hops_on_lines_of_their_own() {
+        let loaded = read(
+            "\nVRF: default\nCodes: C - connected, S - static, K - kernel,\n       B E - eBGP\n\n\
+             Gateway of last resort:\n S        0.0.0.0/0 [1/0]\n           via 192.0.2.1, Ethernet1\n\n \
+             C        10.1.0.0/24\n           directly connected, Ethernet2\n \
+             B E      10.2.0.0/16 [200/0]\n           via 192.0.2.2, Ethernet1\n           via 192.0.2.3, Ethernet2\n",
+        );
+        let expected = [
+            "0.0.0.0/0 192.0.2.1 dev Ethernet1",
+            "10.1.0.0/24 dev Ethernet2",
+            "10.2.0.0/16 192.0.2.2 dev Ethernet1",
+        ];
+        assert_eq!(routes(&loaded), expected);
+        assert_eq!(loaded.report.notes[0].count, 1);
+    }
+
+    #[test]
     fn what_is_wrong_is_said() {
         let error = |text: &str| testing::error(Format::ShowRoute, text);
         assert_eq!(
@@ -345,6 +364,8 @@ mod tests {
             error("B 10.0.0.0/8 [20/0] via x1\nlost\n"),
             "memory, line 2: expected a route, found \"lost\""
         );
+        let error_before = error("Codes: C - connected\n\n?? 10.0.0.0/8 odd\n");
+        assert_eq!(error_before, "memory, line 3: expected a route, found \"?? 10.0.0.0/8 odd\"");
         assert_eq!(
             error("B 10.0.0.0/8 [20/0] via 1.2, a\n"),
             "memory, line 1: expected an address after via in \"[20/0] via 1.2, a\""
