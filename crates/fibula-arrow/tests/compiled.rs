@@ -71,7 +71,7 @@ fn values_that_are_all_numbers_are_numbers() {
 fn fields_are_typed_columns() {
     let text = b"{\"prefix\":\"10.0.0.0/8\",\"a\":1,\"b\":0.5,\"c\":true,\"d\":\"x\",\"e\":[1]}\n\
         {\"prefix\":\"10.1.0.0/16\",\"a\":18446744073709551615,\"b\":2,\"c\":null,\"d\":null,\"f\":null}\n";
-    let tables = fibula_io::table::parse(text, &fibula_io::table::ReadOptions::default()).unwrap().tables;
+    let tables = parse(text, &ReadOptions::default()).unwrap().tables;
     let fields = Values::fields(&tables.next_hops);
     let types: Vec<String> =
         fields.iter().map(|(name, values)| format!("{name} {}", values.data_type())).collect();
@@ -83,6 +83,6 @@ fn fields_are_typed_columns() {
     let text = text.downcast_dict::<StringArray>().unwrap();
     assert_eq!(text.into_iter().collect::<Vec<_>>(), [None, Some("x"), None]);
     assert_eq!(fields[3].1.dictionary(indices).keys().null_count(), 2);
-    let plain = fibula_io::table::parse(b"10.0.0.0/8 1\n11.0.0.0/8 {}\n", &Default::default()).unwrap();
+    let plain = parse(b"10.0.0.0/8 1\n11.0.0.0/8 {}\n", &ReadOptions::default()).unwrap();
     assert!(Values::fields(&plain.tables.next_hops).is_empty());
 }

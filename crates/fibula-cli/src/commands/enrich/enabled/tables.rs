@@ -90,8 +90,8 @@ fn routes(tables: &Tables) -> Table<NextHop> {
 }
 
 impl Named {
-    /// Returns the values that answers have: one, or one for each field, with what their columns are
-    /// called after the table.
+    /// Returns the values that answers have: one, or one for each field, with what their columns
+    /// are called after the table.
     pub(super) fn values(&self) -> Vec<(String, &Values)> {
         let values = match &self.answers {
             Answers::NextHops(compiled) => compiled.values(),
