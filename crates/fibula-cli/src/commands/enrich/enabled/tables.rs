@@ -12,12 +12,15 @@ use fibula_io::{Source, snapshot};
 use std::path::Path;
 use std::sync::Arc;
 
+/// The values of each field, with its name.
+type Fields = Vec<(String, Values)>;
+
 /// A table and how its answers are called.
 pub(super) struct Named {
     pub(super) name: String,
     answers: Answers,
     /// The fields of values that have several, each with its name; none where a value is one.
-    fields: Vec<(String, Values)>,
+    fields: Fields,
     /// Whether v4-mapped IPv6 addresses are looked up as IPv4 ones.
     map_ipv4: bool,
 }
@@ -52,7 +55,7 @@ pub(super) fn read(arguments: &Arguments) -> anyhow::Result<(Vec<Named>, Verdict
 
 impl Answers {
     /// Also returns the fields of the values, and whether the table was read without damage.
-    fn read(path: &str, arguments: &Arguments) -> anyhow::Result<(Self, Vec<(String, Values)>, Verdict)> {
+    fn read(path: &str, arguments: &Arguments) -> anyhow::Result<(Self, Fields, Verdict)> {
         let is_snapshot = arguments.reading.input_format.is_none() && snapshot::is_one(Path::new(path));
         if is_snapshot && !arguments.prefix {
             let opened = Snapshot::open(path)?;
