@@ -240,15 +240,21 @@ INLINE int forward(struct xdp_md *ctx, lookup4 lookup_ipv4, lookup6 lookup_ipv6)
     enum reason reason;
     __u32 next_hop;
 
-    if (!interface.port)
+    if (!interface.port && !has_vlans)
         return XDP_PASS;
     reason = read(ctx, &interface, &packet);
+    /* Of a trunk perhaps only the VLANs are the plane's. */
+    if (!packet.port)
+        return XDP_PASS;
     if (reason != FORWARDED)
         return stays(&packet, reason);
     if (packet.protocol == NET16(ETH_P_IP)) {
         next_hop = lookup_ipv4(ctx, interface.table, destination4(packet.header));
         return send(ctx, &packet, next_hop, NET16(ETH_P_IP));
     }
+    /* It was checked. The verifier may have lost sight of that on the way. */
+    if ((const void *)((const struct ipv6hdr *)packet.header + 1) > (const void *)(long)ctx->data_end)
+        return stays(&packet, MALFORMED);
     next_hop = lookup_ipv6(ctx, interface.table, destination6(packet.header));
     return send(ctx, &packet, next_hop, NET16(ETH_P_IPV6));
 }

@@ -51,6 +51,23 @@ struct interface {
 
 CELLS(interfaces);
 
+/* The VLANs of interfaces, each with what an interface has: a table and counters of its own. */
+struct vlan {
+    __u32 interface; /* the kernel's index */
+    __u16 outer;
+    __u16 inner; /* 0: one tag */
+};
+
+struct {
+    MAP_NUMBER(type, BPF_MAP_TYPE_HASH);
+    MAP_NUMBER(max_entries, 1);
+    MAP_TYPE(key, struct vlan);
+    MAP_TYPE(value, struct interface);
+} vlans SEC(".maps");
+
+/* Whether there are any. Without them nothing of them is in the program. */
+const volatile __u32 has_vlans = 0;
+
 /* Counters of the router outlive its program: they are pinned, and of fixed size. */
 #define PORTS 256
 
@@ -192,9 +209,49 @@ INLINE int is_tag(__be16 protocol)
     return protocol == NET16(ETH_P_8021Q) || protocol == NET16(ETH_P_8021AD);
 }
 
+/* Reads the tags of a frame. FORWARDED if they are a priority alone, or an interface has them, which
+ * is then the one that the frame came in by. */
+INLINE enum reason read_tags(struct xdp_md *ctx, struct interface *interface, struct packet *packet, const void *end)
+{
+    const struct tag *tag = packet->header;
+    struct vlan key = {.interface = ctx->ingress_ifindex};
+    const struct interface *found;
+    __be16 kind = packet->protocol;
+
+    if ((const void *)(tag + 1) > end)
+        return MALFORMED;
+    key.outer = NET16(tag->control) & VLAN_ID;
+    packet->protocol = tag->protocol;
+    packet->tags = 1;
+    packet->header = (void *)(tag + 1);
+    if (kind == NET16(ETH_P_8021Q) && !key.outer && !is_tag(tag->protocol))
+        return FORWARDED;
+    if (!has_vlans)
+        return UNKNOWN_VLAN;
+    if (is_tag(tag->protocol)) {
+        tag++;
+        if ((const void *)(tag + 1) > end)
+            return MALFORMED;
+        key.inner = NET16(tag->control) & VLAN_ID;
+        packet->protocol = tag->protocol;
+        packet->tags = 2;
+        packet->header = (void *)(tag + 1);
+        if (!key.inner)
+            return UNKNOWN_VLAN;
+    } else if (kind != NET16(ETH_P_8021Q)) {
+        return UNKNOWN_VLAN;
+    }
+    found = bpf_map_lookup_elem(&vlans, &key);
+    if (!found)
+        return UNKNOWN_VLAN;
+    *interface = *found;
+    packet->port = interface->port;
+    return FORWARDED;
+}
+
 /* Reads a frame that came in by an interface. FORWARDED if a route may forward its packet; then
  * the protocol is that of IPv4 or of IPv6, and the header is all there. */
-INLINE enum reason read(struct xdp_md *ctx, const struct interface *interface, struct packet *packet)
+INLINE enum reason read(struct xdp_md *ctx, struct interface *interface, struct packet *packet)
 {
     void *data = (void *)(long)ctx->data;
     void *end = (void *)(long)ctx->data_end;
@@ -211,18 +268,13 @@ INLINE enum reason read(struct xdp_md *ctx, const struct interface *interface, s
     if (*theirs != *ours || *(const __u16 *)(theirs + 1) != *(const __u16 *)(ours + 1))
         return OTHER_HOST;
     packet->protocol = ethernet->h_proto;
-    if (is_tag(packet->protocol)) {
-        struct tag *tag = header;
-        header = tag + 1;
-        if (header > end)
-            return MALFORMED;
-        /* A tag of VLAN 0 says a priority alone. */
-        if (packet->protocol != NET16(ETH_P_8021Q) || tag->control & NET16(VLAN_ID) || is_tag(tag->protocol))
-            return UNKNOWN_VLAN;
-        packet->protocol = tag->protocol;
-        packet->tags = 1;
-    }
     packet->header = header;
+    if (is_tag(packet->protocol)) {
+        enum reason reason = read_tags(ctx, interface, packet, end);
+        if (reason != FORWARDED)
+            return reason;
+        header = packet->header;
+    }
     if (packet->protocol == NET16(ETH_P_IP))
         return read4(packet, header, end);
     if (packet->protocol == NET16(ETH_P_IPV6))

@@ -52,6 +52,9 @@ pub enum Incoming {
         name: String,
         /// The id of the table.
         table: u32,
+        /// The VLAN, if the packets of one are meant: its tag, or two with the outer one first.
+        #[serde(default)]
+        vlan: Vec<u16>,
     },
 }
 
@@ -212,8 +215,12 @@ impl Config {
     #[must_use]
     pub fn xdp(&self) -> xdp::Options {
         let interfaces = self.interfaces.iter().map(|incoming| match incoming {
-            Incoming::Name(name) => xdp::Attachment { interface: name.clone(), table: MAIN },
-            Incoming::Table { name, table } => xdp::Attachment { interface: name.clone(), table: *table },
+            Incoming::Name(name) => {
+                xdp::Attachment { interface: name.clone(), table: MAIN, tags: Vec::new() }
+            }
+            Incoming::Table { name, table, vlan } => {
+                xdp::Attachment { interface: name.clone(), table: *table, tags: vlan.clone() }
+            }
         });
         let mode = match self.mode {
             Mode::Native => xdp::Mode::Native,
@@ -257,7 +264,8 @@ mod tests {
     #[test]
     fn every_key_is_read() {
         let text = "socket = '/run/a'\nmetrics = '[::1]:9629'\nplane = 'xdp'\nname = 'edge'\n\
-            interfaces = ['eth0', { name = 'eth1', table = 100 }]\nmode = 'generic'\n\
+            interfaces = ['eth0', { name = 'eth1', table = 100 }, \
+            { name = 'eth1', table = 7, vlan = [10, 20] }]\nmode = 'generic'\n\
             [fpm]\nlisten = '127.0.0.1:2621'\nquiet_s = 2.5\nusers = ['7', 'root']\n\
             [limits]\ntables = 3\n\
             [kernel]\nroutes = true\ntables = [254]\nprotocols = [12]\n\
@@ -270,7 +278,8 @@ mod tests {
         assert_eq!(config.settings().feeds, Feed::ALL);
         assert_eq!(config.table.as_ref().unwrap().legs[0].gateway.to_string(), "fe80::1");
         let tables: Vec<u32> = config.xdp().interfaces.iter().map(|interface| interface.table).collect();
-        assert_eq!((tables, config.xdp().mode), (vec![254, 100], xdp::Mode::Generic));
+        assert_eq!((tables, config.xdp().mode), (vec![254, 100, 7], xdp::Mode::Generic));
+        assert_eq!(config.xdp().interfaces[2].tags, [10, 20]);
         let sockets = Config::parse("plane = 'af-xdp'\nengine = 'poptrie'").unwrap();
         assert_eq!((sockets.plane, sockets.sockets().engine.as_str()), (PlaneKind::AfXdp, "poptrie"));
         let off = Config::parse("fpm.enabled = false").unwrap();

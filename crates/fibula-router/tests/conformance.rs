@@ -228,7 +228,11 @@ fn each_plane_does_what_the_kernel_does() {
         wrong.extend(differences(&mode.to_string(), &kernel, &plane));
     }
     let sockets = with_plane(&lab, || {
-        let interfaces = ["r0", "r1", "r2"].map(|name| Attachment { interface: name.into(), table: 254 });
+        let interfaces = ["r0", "r1", "r2"].map(|name| Attachment {
+            interface: name.into(),
+            table: 254,
+            tags: Vec::new(),
+        });
         let options = Options { interfaces: interfaces.into(), mode: Mode::Native, engine: "best".into() };
         AfXdp::open(options).unwrap()
     });

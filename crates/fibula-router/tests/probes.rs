@@ -345,6 +345,41 @@ fn tags_come_off_and_go_on_and_padding_goes() {
     }
 }
 
+#[test]
+fn each_vlan_of_a_trunk_is_looked_up_in_its_own_table() {
+    if !can_load_programs() {
+        return;
+    }
+    let vlans: [(u32, &[u16]); 3] = [(100, &[10]), (200, &[20]), (300, &[20, 30])];
+    let attachment =
+        |&(table, tags): &(u32, &[u16])| Attachment { interface: "lo".into(), table, tags: tags.into() };
+    let interfaces = vlans.iter().map(attachment).collect();
+    let mut plane = Xdp::open(Options { name: "trunk".into(), interfaces, mode: Mode::Unattached }).unwrap();
+    one_adjacency_each(&mut plane, NextHop(3));
+    for ((table, _), next_hop) in vlans.into_iter().zip(1..) {
+        let mut told = Told::<u32>::new();
+        told.announce("10.0.0.0/8".parse().unwrap(), next_hop);
+        tell(&mut plane, table, &mut told);
+    }
+    plane.start().unwrap();
+    let by = |tags: &[u16]| {
+        let mut frame = IN_10.frame(0);
+        tag(&mut frame, tags);
+        sent_by(&plane.probe("lo", &frame).unwrap())
+    };
+    for ((_, tags), next_hop) in vlans.into_iter().zip(1..) {
+        assert_eq!(by(tags), next_hop, "{tags:?}");
+    }
+    // A priority, but no other tags.
+    assert_eq!((by(&[0xA00A]), by(&[0xA014, 0x301E])), (1, 3));
+    for tags in [&[][..], &[0], &[11], &[30], &[10, 20], &[20, 0], &[20, 30, 10], &[30, 20]] {
+        assert_eq!(by(tags), 0, "{tags:?}");
+    }
+    let counts = plane.interface_counts().unwrap();
+    let forwarded = counts.iter().map(|(name, of)| (name.as_str(), of.of(Reason::Forwarded).packets));
+    assert!(forwarded.eq([("lo.10", 2), ("lo.20", 1), ("lo.20.30", 2)]), "{counts:?}");
+}
+
 /// Returns the frame of a packet whose ports are `flow`.
 fn of_flow(mut frame: Vec<u8>, flow: u16) -> Vec<u8> {
     let ports = if frame[12] == 8 { 34 } else { 54 };
@@ -453,7 +488,7 @@ fn interfaces_look_up_in_their_own_tables() {
     assert_eq!(sent_by(&plane.probe("lo", &IN_10.frame(0)).unwrap()), 1);
     let error = plane.probe("eth-none", &IN_10.frame(0)).unwrap_err().to_string();
     assert_eq!(error, "probe eth-none: packets do not come in by it");
-    let interfaces = vec![Attachment { interface: "lo".into(), table: 100 }];
+    let interfaces = vec![Attachment { interface: "lo".into(), table: 100, tags: Vec::new() }];
     let mut plane = Xdp::open(Options { name: "other".into(), interfaces, mode: Mode::Unattached }).unwrap();
     one_adjacency_each(&mut plane, NextHop(2));
     let mut main = Told::<u32>::new();

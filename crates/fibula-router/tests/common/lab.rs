@@ -181,7 +181,11 @@ impl Lab {
 
     /// Opens the plane on the router's interfaces.
     pub(crate) fn open(&self, mode: Mode) -> Xdp {
-        let interfaces = ["r0", "r1", "r2"].map(|name| Attachment { interface: name.into(), table: 254 });
+        let interfaces = ["r0", "r1", "r2"].map(|name| Attachment {
+            interface: name.into(),
+            table: 254,
+            tags: Vec::new(),
+        });
         Xdp::open(Options { name: self.name.clone(), interfaces: interfaces.into(), mode }).unwrap()
     }
 

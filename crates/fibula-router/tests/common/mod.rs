@@ -23,7 +23,7 @@ pub(crate) fn can_load_programs() -> bool {
 
 /// Returns a plane that only probes meet. Its packets come in by `lo`, for table 254.
 pub(crate) fn unattached() -> Xdp {
-    let interfaces = vec![Attachment { interface: "lo".into(), table: 254 }];
+    let interfaces = vec![Attachment { interface: "lo".into(), table: 254, tags: Vec::new() }];
     Xdp::open(Options { name: "probed".into(), interfaces, mode: Mode::Unattached }).unwrap()
 }
 

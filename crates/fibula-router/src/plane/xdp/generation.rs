@@ -13,7 +13,7 @@ use super::own::{self, Own};
 use super::tables::{Family, Regions, Tables};
 use crate::Error;
 use crate::plane::AdjacencyId;
-use aya::maps::{DevMap, Map};
+use aya::maps::{DevMap, HashMap, Map};
 use aya::programs::Xdp;
 use aya::{Ebpf, EbpfLoader};
 use fibula_image::table::{PARTS, Patch};
@@ -109,6 +109,10 @@ impl Generation {
             loader.map_max_entries(name, size);
         }
         loader.map_max_entries("devices", devices);
+        let vlans = contents.interfaces.iter().filter(|interface| interface.vlan().is_some()).count() as u32;
+        loader.map_max_entries("vlans", vlans.max(1));
+        let has_vlans = u32::from(vlans > 0);
+        loader.override_global("has_vlans", &has_vlans, true);
         let parts = <u32 as Family>::MAPS.into_iter().zip(ipv4.end);
         for (name, cells) in parts.chain(<u128 as Family>::MAPS.into_iter().zip(ipv6.end)) {
             loader.map_max_entries(name, cells.max(1));
@@ -150,7 +154,12 @@ impl Generation {
         for interface in contents.interfaces {
             let place = contents.ids.iter().position(|id| *id == interface.table);
             let words = interface.words(place.expect("each interface's table has been added") as u32, 0);
-            interfaces_map.store(interface.index as usize * INTERFACE_WORDS, words.into_iter());
+            match interface.vlan() {
+                None => interfaces_map.store(interface.index as usize * INTERFACE_WORDS, words.into_iter()),
+                // It is not there at the moment.
+                Some([0, _]) => {}
+                Some(key) => generation.add_vlan(key, words)?,
+            }
         }
         Ok(generation)
     }
@@ -205,6 +214,13 @@ impl Generation {
     /// Writes a word of the bits of this machine's addresses.
     pub(super) fn write_own(&self, (index, word): (usize, u32)) {
         self.ours.store(index, std::iter::once(word));
+    }
+
+    fn add_vlan(&mut self, key: [u32; 2], words: [u32; INTERFACE_WORDS]) -> Result<(), Error> {
+        let failed = |error: aya::maps::MapError| Error::of_chain("write a VLAN", &error);
+        let vlans =
+            HashMap::<_, [u32; 2], [u32; INTERFACE_WORDS]>::try_from(self.map_mut("vlans")).map_err(failed);
+        vlans.and_then(|mut vlans| vlans.insert(key, words, 0).map_err(failed))
     }
 
     /// Writes an adjacency. Returns whether it fitted.

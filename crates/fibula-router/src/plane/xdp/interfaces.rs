@@ -14,8 +14,10 @@ pub(super) struct Interface {
     pub(super) address: [u8; 6],
     /// The id of the table that its packets are looked up in.
     pub(super) table: u32,
-    /// The index of its counters, from 1 on.
+    /// The index of its counters, from 1 on; 0 if its packets are not forwarded.
     pub(super) port: u16,
+    /// The tags of its packets, the outer one first.
+    pub(super) tags: Vec<u16>,
 }
 
 impl Interface {
@@ -33,7 +35,26 @@ impl Interface {
         let link = all.into_iter().find_map(link);
         let link = link.ok_or_else(|| failed(std::io::Error::other("there is none of this name")))?;
         let address = link.addr().unwrap_or_default();
-        Ok(Self { name: name.into(), index: link.ifindex() as u32, address, table, port: 0 })
+        Ok(Self {
+            name: name.into(),
+            index: link.ifindex() as u32,
+            address,
+            table,
+            port: 0,
+            tags: Vec::new(),
+        })
+    }
+
+    /// Returns its name with its tags, as in `eth0.10`.
+    pub(super) fn label(&self) -> String {
+        self.tags.iter().fold(self.name.clone(), |label, tag| format!("{label}.{tag}"))
+    }
+
+    /// Returns the key of its VLAN in the program's map; `None` if it is no VLAN.
+    pub(super) fn vlan(&self) -> Option<[u32; 2]> {
+        let &outer = self.tags.first()?;
+        let inner = self.tags.get(1).copied().unwrap_or_default();
+        Some([self.index, u32::from(outer) | u32::from(inner) << 16])
     }
 
     /// Returns what the program reads of it, with the place of its table among the others, and the
@@ -60,8 +81,15 @@ mod tests {
 
     #[test]
     fn the_program_reads_table_port_and_address() {
-        let interface =
-            Interface { name: "x".into(), index: 3, address: [1, 2, 3, 4, 5, 6], table: 254, port: 0x0A0B };
+        let interface = Interface {
+            name: "x".into(),
+            index: 3,
+            address: [1, 2, 3, 4, 5, 6],
+            table: 254,
+            port: 0x0A0B,
+            tags: vec![10, 20],
+        };
+        assert_eq!((interface.label().as_str(), interface.vlan()), ("x.10.20", Some([3, 20 << 16 | 10])));
         let bytes: Vec<u8> = interface.words(9, 0).iter().flat_map(|word| word.to_le_bytes()).collect();
         assert_eq!(bytes, [9, 0, 0, 0, 0x0B, 0x0A, 1, 2, 3, 4, 5, 6, 0, 0, 0, 0]);
     }

@@ -110,6 +110,9 @@ pub struct Attachment {
     pub interface: String,
     /// The id of the table that its packets are looked up in; 254 is the kernel's main one.
     pub table: u32,
+    /// The VLAN whose packets these are, in the plane in the kernel: no tag for what has none (or a
+    /// priority alone), an 802.1Q tag, or two tags with the outer one first. From 1 to 4094.
+    pub tags: Vec<u16>,
 }
 
 /// What a plane is made from.
@@ -169,9 +172,10 @@ impl Xdp {
         let mut interfaces = Vec::with_capacity(options.interfaces.len());
         let links = if source.pins.is_some() { pins.links()? } else { Vec::new() };
         let mut ports: Vec<u16> = links.iter().map(|link| link.port).collect();
-        for Attachment { interface, table } in &options.interfaces {
-            let mut interface = Interface::find(interface, *table)?;
-            let known = links.iter().find(|link| link.interface == interface.index);
+        for Attachment { interface, table, tags } in &options.interfaces {
+            let mut interface = Interface { tags: tags.clone(), ..Interface::find(interface, *table)? };
+            let known = links.iter().find(|link| link.interface == interface.index && link.port > 0);
+            let known = known.filter(|_| tags.is_empty());
             interface.port = match known {
                 Some(link) => link.port,
                 None => (1..=PORT_MAX)
@@ -185,6 +189,13 @@ impl Xdp {
             };
             ports.push(interface.port);
             interfaces.push(interface);
+        }
+        // Of a trunk without an untagged network only the program is there, without a port.
+        for at in 0..interfaces.len() {
+            let Interface { index, ref name, table, .. } = interfaces[at];
+            if !interfaces.iter().any(|other| other.index == index && other.tags.is_empty()) {
+                interfaces.push(Interface::find(name, table)?);
+            }
         }
         let mut plane = Self {
             options,
@@ -222,11 +233,10 @@ impl Xdp {
     ///
     /// # Errors
     /// If the plane was never started, or the kernel fails.
-    pub fn interface_counts(&self) -> Result<Vec<(&str, Counts)>, Error> {
+    pub fn interface_counts(&self) -> Result<Vec<(String, Counts)>, Error> {
         let counters = self.counters()?;
-        let names = self.interfaces.iter().map(|interface| interface.name.as_str());
-        let counts = self.interfaces.iter().map(|interface| counters.of_port(interface.port));
-        names.zip(counts).map(|(name, counts)| Ok((name, counts?))).collect()
+        let counted = self.interfaces.iter().filter(|interface| interface.port > 0);
+        counted.map(|interface| Ok((interface.label(), counters.of_port(interface.port)?))).collect()
     }
 
     /// Returns the packets that left by a next hop since the plane was first attached; `None` if
@@ -313,14 +323,15 @@ impl Xdp {
         let mut new = self.load()?;
         let program = new.program(self.source.program)?;
         if self.options.mode != Mode::Unattached {
-            for (at, interface) in self.interfaces.iter().enumerate() {
+            let attached: Vec<&Interface> = self.interfaces.iter().filter(|it| it.tags.is_empty()).collect();
+            for (at, &interface) in attached.iter().enumerate() {
                 let Err(error) = self.pins.attach(program, interface, self.options.mode) else { continue };
                 // Those before go back to what they had. That has just worked, and if it does not
                 // now, the error that came first says more.
                 match &mut self.generation {
                     Some(old) => {
                         let old = old.program(self.source.program)?;
-                        for interface in &self.interfaces[..at] {
+                        for &interface in &attached[..at] {
                             let _ = self.pins.attach(old, interface, self.options.mode);
                         }
                     }
@@ -535,7 +546,7 @@ impl Plane for Xdp {
         }
         let all = self.find_again().and_then(|()| self.follow_senders());
         let mut rows = Vec::with_capacity(self.interfaces.len());
-        for interface in &self.interfaces {
+        for interface in self.interfaces.iter().filter(|interface| interface.tags.is_empty()) {
             let wrong = match (interface.index, &all) {
                 (0, _) => Some("there is no interface of this name".into()),
                 (_, Err(error)) => Some(error.to_string()),
@@ -574,7 +585,7 @@ impl Plane for Xdp {
             return Ok(counters);
         }
         for (interface, counts) in self.interface_counts()? {
-            let of = |reason: Reason| counter(reason.name(), interface.to_owned(), counts.of(reason));
+            let of = |reason: Reason| counter(reason.name(), interface.clone(), counts.of(reason));
             counters.extend(Reason::ALL.map(of));
         }
         for next_hop in 1..self.actions.words().len() as u32 {

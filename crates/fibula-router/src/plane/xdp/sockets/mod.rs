@@ -41,7 +41,7 @@ use super::own::Own;
 use super::{Attachment, Mode, PORT_MAX};
 use crate::Error;
 use crate::plane::{Action, Adjacency, AdjacencyId, Counter, Plane, Routes};
-use fibula::{Limit, NextHop};
+use fibula::{ErrorKind, Limit, NextHop};
 use forwarder::{Forwarder, Source};
 use hand_up::HandUp;
 use lookups::Lookups;
@@ -127,6 +127,10 @@ impl AfXdp {
         Limit::check("interfaces", options.interfaces.len() as u64, max).map_err(fibula::Error::from)?;
         let mut interfaces = Vec::with_capacity(options.interfaces.len());
         for (attachment, port) in options.interfaces.iter().zip(1..) {
+            if !attachment.tags.is_empty() {
+                let text = format!("{}: the plane `af-xdp` has no VLANs", attachment.interface);
+                return Err(fibula::Error::new(ErrorKind::Usage, text).into());
+            }
             let interface = Interface::find(&attachment.interface, attachment.table)?;
             interfaces.push(Interface { port, ..interface });
         }

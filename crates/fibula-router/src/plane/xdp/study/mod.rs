@@ -228,7 +228,7 @@ impl Study {
             ],
             pins: None,
         };
-        let interfaces = vec![Attachment { interface: a1.name, table: 254 }];
+        let interfaces = vec![Attachment { interface: a1.name, table: 254, tags: Vec::new() }];
         let options = Options { name: "study".into(), interfaces, mode: Mode::Unattached };
         let mut plane = Xdp::with_source(options, source)?;
         let greatest = workload.ipv4.max_next_hop().max(workload.ipv6.max_next_hop());
