@@ -69,7 +69,9 @@ fn lab() -> Option<Lab> {
         let address = address.map(|byte| format!("{byte:02x}")).join(":");
         lab.ip(end, &format!("link set {interface} address {address}"));
     }
-    ROUTES.iter().for_each(|route| drop(lab.ip("r", route)));
+    for route in ROUTES {
+        lab.ip("r", route);
+    }
     for setting in [
         "net.ipv4.icmp_ratelimit=0",
         "net.ipv4.icmp_msgs_per_sec=100000",
@@ -118,8 +120,7 @@ fn described(interface: &str, frame: &[u8]) -> String {
         bytes[18..20].fill(0);
         bytes[24..26].fill(0);
     }
-    let hex: String = bytes.iter().take(96).map(|byte| format!("{byte:02x}")).collect();
-    format!("{interface}{note} {} bytes {hex}", frame.len())
+    format!("{interface}{note} {} bytes {:02x?}", frame.len(), &bytes[..bytes.len().min(96)])
 }
 
 /// Sends all packets, and returns what arrived of each.
@@ -163,7 +164,9 @@ fn outcome(lab: &Lab) -> BTreeMap<String, Vec<String>> {
         }
         thread::sleep(Duration::from_millis(5));
     }
-    arrived.values_mut().for_each(|list| list.sort());
+    for list in arrived.values_mut() {
+        list.sort();
+    }
     arrived
 }
 

@@ -168,7 +168,7 @@ fn follow(groups: bool) {
 
     let address = server.tcp_address().unwrap();
     let port = address.port();
-    let mut zebra = format!("fpm address 127.0.0.1 port {}\n", port);
+    let mut zebra = format!("fpm address 127.0.0.1 port {port}\n");
     if !groups {
         zebra += "no fpm use-next-hop-groups\n";
     }

@@ -1,5 +1,5 @@
-//! Who may tell routes by FPM: one session at a time, of users that are named, and only of what came
-//! whole.
+//! Who may tell routes by FPM: one session at a time, of users that are named, and only of what
+//! came whole.
 #![cfg(target_os = "linux")]
 
 mod support;

@@ -52,8 +52,8 @@ pub struct Settings {
     /// route of an earlier session was told again, and in the first session, that the tables do
     /// not grow by a 64th: live changes come all the time. A session that begins is quiet.
     pub quiet: Duration,
-    /// The share of the routes before it that a session must tell or remove before it is complete. A
-    /// process that takes over knows their number from the one before.
+    /// The share of the routes before it that a session must tell or remove before it is complete.
+    /// A process that takes over knows their number from the one before.
     pub share: f64,
     /// How long a session that tells less is waited for, where this process knows the routes. A
     /// process that took over waits for ever: what forwards has more.
@@ -347,9 +347,10 @@ impl<P: Plane> Control<P> {
         }
         let rows = self.plane.watch();
         for (interface, wrong) in rows.iter().filter(|row| !self.attached.contains(row)) {
-            match wrong {
-                Some(wrong) => tracing::error!("interface {interface} does not forward: {wrong}"),
-                None => tracing::info!("interface {interface} forwards"),
+            if let Some(wrong) = wrong {
+                tracing::error!("interface {interface} does not forward: {wrong}");
+            } else {
+                tracing::info!("interface {interface} forwards");
             }
         }
         self.watch_at = (!rows.is_empty()).then_some(now + WATCH);

@@ -316,7 +316,7 @@ mod tests {
         };
         queue.fill(|batch| batch.marks.extend([Mark::Begun(SESSION), Mark::Ended(SESSION)]));
         queue.add(SESSION, Instant::now(), 0, (0..9).map(event));
-        queue.fill(|batch| batch.requests.push(Box::new(|_| ())));
+        queue.fill(|batch| batch.requests.push(Box::new(|()| ())));
         let batch = queue.take(None, Duration::ZERO);
         assert_eq!((batch.routes.len(), batch.left_out), (5, 4));
         let pieces: Vec<Batch<()>> = batch.pieces(2).collect();

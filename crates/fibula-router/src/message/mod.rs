@@ -1,7 +1,8 @@
 //! Netlink messages as plain [`Event`]s.
 //!
 //! `netlink-packet-route` reads routes, links and neighbours. It does not know next-hop objects,
-//! which [`next_hop`] reads. What a router has no use for (multicast routes, other families) is [`Message::Other`]. No byte from outside panics.
+//! which [`next_hop`] reads. What a router has no use for (multicast routes, other families) is
+//! [`Message::Other`]. No byte from outside panics.
 
 mod link;
 mod neighbour;

@@ -2,9 +2,9 @@
 //!
 //! Several feeds, and the kernel by several metrics, may have a route of one prefix. The lowest
 //! metric wins, and the earlier feed where metrics are equal. A route for some packets alone (by
-//! type of service, by source) goes before all of them, and leads to the kernel. The kernel's local table (id 255),
-//! which it asks before all others, overlays every table: packets to this machine's addresses and
-//! to broadcast addresses go to the kernel.
+//! type of service, by source) goes before all of them, and leads to the kernel. The kernel's local
+//! table (id 255), which it asks before all others, overlays every table: packets to this machine's
+//! addresses and to broadcast addresses go to the kernel.
 //!
 //! A destination on a link that is connected goes to the kernel, which resolves it. Once the kernel
 //! knows the neighbour, a host route (/32, /128) leads to its adjacency. It is there as long as the
@@ -40,7 +40,7 @@ struct Table {
 /// All tables.
 #[derive(Debug, Default)]
 pub(crate) struct Tables {
-    tables: BTreeMap<u32, Table>,
+    by_id: BTreeMap<u32, Table>,
     local: Table,
     /// Routes that feeds have told, the local table's among them.
     told: usize,
@@ -114,13 +114,13 @@ impl Tables {
         let target = target.map(|target| target.with_object(name));
         if let Some(target) = &target {
             hops.check_room(target, limits.next_hops)?;
-            if !is_local && !self.tables.contains_key(&key.table) {
-                Limit::check("tables", self.tables.len() as u64 + 1, limits.tables as u64)?;
+            if !is_local && !self.by_id.contains_key(&key.table) {
+                Limit::check("tables", self.by_id.len() as u64 + 1, limits.tables as u64)?;
             }
             if self.told >= limits.routes && !self.has(&key) {
                 Limit::check("routes", self.told as u64 + 1, limits.routes as u64)?;
             }
-        } else if !is_local && !self.tables.contains_key(&key.table) {
+        } else if !is_local && !self.by_id.contains_key(&key.table) {
             return Ok(News::None);
         }
         let candidate = target.map(|target| {
@@ -132,11 +132,11 @@ impl Tables {
         let table = if is_local {
             &mut self.local
         } else {
-            self.tables.entry(key.table).or_insert_with(|| self.local.overlay())
+            self.by_id.entry(key.table).or_insert_with(|| self.local.overlay())
         };
         let old = of_either!(table, key.prefix, (half, prefix) => half.replace(prefix, &key, candidate));
         if is_local {
-            for table in self.tables.values_mut() {
+            for table in self.by_id.values_mut() {
                 of_either!(table, key.prefix, (half, prefix) => half.mark(prefix));
             }
         }
@@ -162,7 +162,7 @@ impl Tables {
 
     /// Returns whether a route is known.
     fn has(&self, key: &RouteKey) -> bool {
-        let table = if key.table == LOCAL { Some(&self.local) } else { self.tables.get(&key.table) };
+        let table = if key.table == LOCAL { Some(&self.local) } else { self.by_id.get(&key.table) };
         table.is_some_and(|table| match key.prefix {
             IpPrefix::V4(prefix) => table.ipv4.has(prefix, key),
             IpPrefix::V6(prefix) => table.ipv6.has(prefix, key),
@@ -177,26 +177,26 @@ impl Tables {
         hops: &mut NextHops,
         adjacencies: &mut Adjacencies,
     ) -> usize {
-        let mut swept = 0;
+        let mut swept = 0_usize;
         let mut release = |candidate: Candidate| {
             swept += 1;
             hops.release(candidate.next_hop, adjacencies);
         };
         let local4 = self.local.ipv4.sweep(feed, session, &mut release);
         let local6 = self.local.ipv6.sweep(feed, session, &mut release);
-        for table in self.tables.values_mut() {
+        for table in self.by_id.values_mut() {
             table.ipv4.sweep(feed, session, &mut release);
             table.ipv6.sweep(feed, session, &mut release);
             table.ipv4.mark_all(&local4);
             table.ipv6.mark_all(&local6);
         }
-        self.count(feed, -(swept as isize));
+        self.count(feed, -swept.cast_signed());
         swept
     }
 
     /// Looks at the host routes of neighbours between two addresses again, in every table.
     pub(crate) fn follow_neighbours(&mut self, addresses: &[IpAddr]) {
-        for table in self.tables.values_mut() {
+        for table in self.by_id.values_mut() {
             for &address in addresses {
                 of_either!(table, IpPrefix::host(address), (half, host) => half.recheck(host));
             }
@@ -221,7 +221,7 @@ impl Tables {
         self.local.ipv4.clear_marks();
         self.local.ipv6.clear_marks();
         let (mut count, mut result) = (0, Ok(()));
-        for (&id, table) in &mut self.tables {
+        for (&id, table) in &mut self.by_id {
             let halves = [
                 table.ipv4.commit(id, &self.local.ipv4, plane, hops, adjacencies, |rib, deltas| {
                     Routes::V4(rib, deltas)
@@ -242,7 +242,7 @@ impl Tables {
 
     /// Returns the route that answers for an address.
     pub(crate) fn lookup(&self, table: u32, address: IpAddr) -> Option<Chosen> {
-        let table = self.tables.get(&table)?;
+        let table = self.by_id.get(&table)?;
         match address {
             IpAddr::V4(address) => table.ipv4.lookup(address.to_bits()),
             IpAddr::V6(address) => table.ipv6.lookup(address.to_bits()),
@@ -256,7 +256,7 @@ impl Tables {
         family: Family,
         after: Option<IpPrefix>,
     ) -> Box<dyn Iterator<Item = Chosen> + '_> {
-        let Some(table) = self.tables.get(&table) else { return Box::new(std::iter::empty()) };
+        let Some(table) = self.by_id.get(&table) else { return Box::new(std::iter::empty()) };
         match (family, after) {
             (Family::Ipv4, Some(IpPrefix::V4(after))) => Box::new(table.ipv4.routes(Some(after))),
             (Family::Ipv6, Some(IpPrefix::V6(after))) => Box::new(table.ipv6.routes(Some(after))),
@@ -267,7 +267,7 @@ impl Tables {
 
     /// Returns the number of prefixes that feeds have told, in all tables.
     pub(crate) fn told(&self) -> usize {
-        self.tables.values().map(|table| table.ipv4.told() + table.ipv6.told()).sum()
+        self.by_id.values().map(|table| table.ipv4.told() + table.ipv6.told()).sum()
     }
 
     /// Returns the sizes of the tables.
@@ -277,7 +277,7 @@ impl Tables {
             ipv4: table.ipv4.len(),
             ipv6: table.ipv6.len(),
         };
-        self.tables.iter().map(size).collect()
+        self.by_id.iter().map(size).collect()
     }
 }
 

@@ -178,8 +178,11 @@ const SOURCES6: &[&str] = &[
     "2001:db8::7",
 ];
 
+/// What is changed in a packet, and how.
+type Change = (&'static str, fn(&mut Vec<u8>));
+
 /// Changes of an IPv4 packet whose header checksum is right again after it.
-const CHANGES4: &[(&str, fn(&mut Vec<u8>))] = &[
+const CHANGES4: &[Change] = &[
     ("TTL 2", |frame| frame[22] = 2),
     ("TTL 1", |frame| frame[22] = 1),
     ("TTL 0", |frame| frame[22] = 0),
@@ -219,7 +222,7 @@ const CHANGES4: &[(&str, fn(&mut Vec<u8>))] = &[
     ("three VLANs", |frame| *frame = tagged(&[(0x8100, 7), (0x8100, 8), (0x8100, 9)], frame.clone())),
 ];
 
-const CHANGES6: &[(&str, fn(&mut Vec<u8>))] = &[
+const CHANGES6: &[Change] = &[
     ("hop limit 2", |frame| frame[21] = 2),
     ("hop limit 1", |frame| frame[21] = 1),
     ("hop limit 0", |frame| frame[21] = 0),

@@ -40,8 +40,8 @@ pub(super) fn runs_programs(interface: u32) -> Option<bool> {
 /// Returns whether the driver of an interface sends frames that are redirected to it. Where the
 /// kernel does not tell, it is taken to.
 ///
-/// A veth hands frames over only if its peer runs a program or has GRO. Of a peer in another network
-/// namespace only the program is known.
+/// A veth hands frames over only if its peer runs a program or has GRO. Of a peer in another
+/// network namespace only the program is known.
 pub(super) fn can_send(interface: u32) -> bool {
     let sends = |interface| features(interface).ok().flatten().is_none_or(|features| features & SENDS != 0);
     sends(interface)

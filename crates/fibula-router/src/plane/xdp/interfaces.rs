@@ -89,7 +89,7 @@ mod tests {
             port: 0x0A0B,
             tags: vec![10, 20],
         };
-        assert_eq!((interface.label().as_str(), interface.vlan()), ("x.10.20", Some([3, 20 << 16 | 10])));
+        assert_eq!((interface.label().as_str(), interface.vlan()), ("x.10.20", Some([3, 0x0014_000A])));
         let bytes: Vec<u8> = interface.words(9, 0).iter().flat_map(|word| word.to_le_bytes()).collect();
         assert_eq!(bytes, [9, 0, 0, 0, 0x0B, 0x0A, 1, 2, 3, 4, 5, 6, 0, 0, 0, 0]);
     }

@@ -101,7 +101,7 @@ impl Pins {
         }
         let failed = |error| Self::failed("write", &path, error);
         match fs::remove_file(&path) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(failed(error)),
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(failed(error)),
             _ => std::os::unix::fs::symlink(routes.to_string(), &path).map_err(failed),
         }
     }

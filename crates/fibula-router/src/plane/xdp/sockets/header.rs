@@ -126,7 +126,8 @@ impl Header {
     /// leave.
     pub(super) fn excess(&self, size: usize) -> i32 {
         // A frame is shorter than a page.
-        size.saturating_sub(usize::from(self.at) + self.length).min(4096) as i32
+        let excess = size.saturating_sub(usize::from(self.at) + self.length);
+        i32::try_from(excess).unwrap_or_default()
     }
 
     /// Writes the headers of a frame that goes to a neighbour. Its beginning has been moved by
