@@ -7,7 +7,7 @@ use std::time::Instant;
 
 /// How many routes are applied before requests are served: the plane has them in a fraction of a
 /// second.
-const PIECE: usize = 1 << 16;
+const PIECE: usize = 1 << 15;
 
 /// Applies what feeds put into the queue, until it says that the router ends. Returns the control.
 ///

@@ -289,10 +289,15 @@ impl Read for Timed<'_> {
             }
             self.stream.set_read_timeout(Some(left))?;
         }
-        match self.stream {
+        let read = match self.stream {
             Stream::Tcp(stream) => (&*stream).read(buffer),
             Stream::Unix(stream) => (&*stream).read(buffer),
-        }
+        };
+        let late = |error: io::Error| match error.kind() {
+            io::ErrorKind::WouldBlock => io::Error::new(io::ErrorKind::TimedOut, "no frame came in time"),
+            _ => error,
+        };
+        read.map_err(late)
     }
 }
 
