@@ -57,8 +57,8 @@ pub trait Stages<A, W, const STAGES: usize> {
 }
 
 /// Looks up all addresses: in blocks of `LONG` while at least `LONG` are left, then in blocks of a
-/// burst, then in blocks of `SHORT`, then one by one. Where there is one long block and a rest, they
-/// would follow each other, so blocks of a burst overlap instead.
+/// burst, then in blocks of `SHORT`, then one by one. Where there is one long block and a rest,
+/// they would follow each other, so blocks of a burst overlap instead.
 ///
 /// ```
 /// use fibula::blocks::pipeline::{Stages, look_up};
