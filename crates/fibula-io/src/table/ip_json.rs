@@ -124,6 +124,9 @@ mod tests {
         assert_eq!(notes, ["dead next hop", "conditional route", "route of table local", further]);
         let all = ReadOptions { value: Value::NextHops, ..Default::default() };
         assert!(routes(&parse(text.as_bytes(), &all).unwrap())[1].ends_with(r#""dev":"eth2","weight":2}]"#));
+        let first = r#"[{"dst":"10.0.0.0/8","gateway":"192.0.2.1","dev":"eth0","flags":["dead"]}]"#;
+        let loaded = parse(first.as_bytes(), &ReadOptions::default()).unwrap();
+        assert_eq!((loaded.format, routes(&loaded).len()), (Format::IpJson, 0));
         let error = testing::error(Format::IpJson, r#"[{"dst":"10.0.0.0/8","flags":[]}]"#);
         assert_eq!(error, "memory, row 1: 10.0.0.0/8 has no hop (expected via, dev, or nexthop lines)");
     }

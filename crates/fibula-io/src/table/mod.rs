@@ -104,7 +104,7 @@ macro_rules! layouts {
     };
 }
 
-// Of several that take a line the last is meant.
+// Of several that take a line or a document the last is meant.
 layouts! {
     /// `prefix next-hop-or-AS`, one a line, separated by white space: the project's own. `#`
     /// begins a comment.
@@ -119,6 +119,10 @@ layouts! {
     Frr = "frr" in frr::LAYOUT,
     /// Comma-, tab-, semicolon- or bar-separated with a header line that names the columns.
     Csv = "csv" in csv::LAYOUT,
+    /// A JSON object a line, with keys named as the columns of CSV.
+    Ndjson = "ndjson" in ndjson::LINES,
+    /// A list of such objects.
+    JsonRows = "json-rows" in ndjson::LIST,
     /// BIRD `show route`: the route marked `*`, its first hop.
     Bird = "bird" in bird::LAYOUT,
     /// A [snapshot](fibula::snapshot) that keeps its routes.
@@ -160,10 +164,6 @@ layouts! {
     Openbgpd = "openbgpd" in bgp_json::OPENBGPD,
     /// The JSON lists of AWS, Google, Azure, Oracle, GitHub and the like.
     Published = "published" in published::LAYOUT,
-    /// A JSON object a line, with keys named as the columns of CSV.
-    Ndjson = "ndjson" in ndjson::LINES,
-    /// A list of such objects.
-    JsonRows = "json-rows" in ndjson::LIST,
     /// MaxMind DB (`.mmdb`) of any type.
     Mmdb = "mmdb" in mmdb::LAYOUT,
     /// Sets of nftables. This format and those after it are only written.
