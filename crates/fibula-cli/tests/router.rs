@@ -87,6 +87,27 @@ fn a_router_answers_and_ends() {
 }
 
 #[test]
+fn systemd_is_told_that_the_router_serves_and_ends() {
+    let folder = tempfile::tempdir().unwrap();
+    let (socket, told) = (folder.path().join("router.sock"), folder.path().join("notify.sock"));
+    let systemd = std::os::unix::net::UnixDatagram::bind(&told).unwrap();
+    systemd.set_read_timeout(Some(Duration::from_mins(1))).unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_fibula"));
+    command.args(["router", "run", "--memory", "--kernel", "--socket"]).arg(&socket);
+    command.env("NOTIFY_SOCKET", &told).env("WATCHDOG_USEC", "2000").env_remove("WATCHDOG_PID");
+    let mut router = command.stderr(Stdio::null()).spawn().unwrap();
+    let hear = || {
+        let mut text = [0; 64];
+        let length = systemd.recv(&mut text).unwrap();
+        String::from_utf8_lossy(&text[..length]).trim().to_owned()
+    };
+    assert_eq!([hear(), hear(), hear()], ["READY=1", "WATCHDOG=1", "WATCHDOG=1"]);
+    assert!(Command::new("kill").arg(router.id().to_string()).status().unwrap().success());
+    while hear() != "STOPPING=1" {}
+    assert!(router.wait().unwrap().success());
+}
+
+#[test]
 fn a_socket_that_a_killed_router_left_is_taken() {
     let folder = tempfile::tempdir().unwrap();
     let socket = folder.path().join("router.sock");

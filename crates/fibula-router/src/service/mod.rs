@@ -11,6 +11,7 @@
 mod http;
 mod metrics;
 mod socket;
+mod systemd;
 
 pub use socket::{Answer, Ask, Client};
 
@@ -63,7 +64,9 @@ pub fn serve<P: Plane + Send + 'static>(config: &Config, plane: P) -> Result<Con
             stop.fill(|batch| batch.is_last = true);
         }
     });
+    systemd::is_ready(&queue);
     let control = run(control, &queue);
+    systemd::is_stopping();
     drop(socket);
     Ok(control)
 }
