@@ -3,22 +3,20 @@
 use super::columns::LISTED;
 use super::fields::{self, Column};
 use super::hops::Offer;
+use super::routes::Routes;
 use super::{ReadOptions, Tables};
 use crate::blocks::record;
 use crate::report::{Kind, Note};
 use crate::{Damage, Place, Report};
-use fibula::{Address, IpPrefix, NextHop, NextHopInfo, NextHops, Rib, Route};
+use fibula::{IpPrefix, NextHop, NextHopInfo, NextHops, Route};
 use std::borrow::Cow;
 use std::collections::HashMap;
 
 /// Routes in the order they were found, and the damage on the way.
-///
-/// They are collected in vectors and turned into [`Rib`]s once at the end. To build an ordered map
-/// from routes in order costs a tenth of inserting them one by one.
 #[derive(Debug, Default)]
 pub(super) struct Builder {
-    pub(super) ipv4: Vec<Route<u32>>,
-    pub(super) ipv6: Vec<Route<u128>>,
+    pub(super) ipv4: Routes<u32>,
+    pub(super) ipv6: Routes<u128>,
     pub(super) next_hops: NextHops,
     pub(super) damage: Vec<Damage>,
     pub(super) report: Report,
@@ -124,17 +122,18 @@ impl Builder {
         if !self.columns.is_empty() {
             self.next_hops = fields::typed(&self.next_hops, &self.columns);
         }
-        let given = self.ipv4.len() + self.ipv6.len();
-        let (ipv4, ipv6) = if self.ipv4.len().min(self.ipv6.len()) < WORTH_A_THREAD {
-            (rib(self.ipv4), rib(self.ipv6))
+        let ((ipv4, replaced4), (ipv6, replaced6)) = if self.ipv4.len().min(self.ipv6.len()) < WORTH_A_THREAD
+        {
+            (self.ipv4.finish(), self.ipv6.finish())
         } else {
             std::thread::scope(|scope| {
-                let ipv6 = scope.spawn(|| rib(self.ipv6));
-                (rib(self.ipv4), ipv6.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+                let ipv6 = scope.spawn(|| self.ipv6.finish());
+                let ipv4 = self.ipv4.finish();
+                (ipv4, ipv6.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
             })
         };
         self.report.kept = (ipv4.len() + ipv6.len()) as u64;
-        self.report.replaced = given as u64 - self.report.kept;
+        self.report.replaced = replaced4 + replaced6;
         (Tables { ipv4, ipv6, next_hops: self.next_hops }, self.damage, self.report)
     }
 }
@@ -213,8 +212,4 @@ impl Lists {
         }
         Ok(())
     }
-}
-
-fn rib<A: Address>(routes: Vec<Route<A>>) -> Rib<A> {
-    routes.into_iter().collect()
 }

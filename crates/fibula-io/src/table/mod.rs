@@ -37,6 +37,7 @@ mod parquet;
 mod pfx2as;
 mod published;
 mod ranges;
+mod routes;
 mod rows;
 mod sets;
 mod show_bgp;

@@ -8,6 +8,7 @@ use super::ReadOptions;
 use super::builder::Builder;
 use super::fields::SEPARATOR;
 use super::layouts::Lines;
+use super::routes::Routes;
 use crate::blocks::{Block, DAMAGE_MAX};
 use crate::report::Kind;
 use crate::scan::{lines, quoted, threads, utf8};
@@ -34,9 +35,10 @@ pub(super) enum Row<'a> {
 }
 
 /// The routes and damage of one piece of the text.
+#[derive(Default)]
 struct Piece {
-    ipv4: Vec<Route<u32>>,
-    ipv6: Vec<Route<u128>>,
+    ipv4: Routes<u32>,
+    ipv6: Routes<u128>,
     /// The piece's next hops, numbered 1, 2, ...
     values: Vec<NextHopInfo>,
     lines: u64,
@@ -110,8 +112,8 @@ where
 fn add(
     builder: &mut Builder,
     place: Place,
-    mut ipv4: Vec<Route<u32>>,
-    mut ipv6: Vec<Route<u128>>,
+    mut ipv4: Routes<u32>,
+    mut ipv6: Routes<u128>,
     values: Vec<NextHopInfo>,
 ) -> Result<(), Damage> {
     let mut numbers = vec![NextHop::NONE];
@@ -122,16 +124,8 @@ fn add(
     for next_hop in next_hops.chain(ipv6.iter_mut().map(|route| &mut route.next_hop)) {
         *next_hop = numbers[next_hop.0 as usize];
     }
-    if builder.ipv4.is_empty() {
-        builder.ipv4 = ipv4;
-    } else {
-        builder.ipv4.append(&mut ipv4);
-    }
-    if builder.ipv6.is_empty() {
-        builder.ipv6 = ipv6;
-    } else {
-        builder.ipv6.append(&mut ipv6);
-    }
+    builder.ipv4.append(ipv4);
+    builder.ipv6.append(ipv6);
     Ok(())
 }
 
@@ -173,8 +167,7 @@ fn read_piece<'a, F>(text: &'a [u8], keep_going: bool, has_fields: bool, row: &F
 where
     F: Fn(&'a [u8]) -> Result<Row<'a>, String>,
 {
-    let (ipv4, ipv6, values, damage) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-    let mut piece = Piece { ipv4, ipv6, values, lines: 0, damage, report: Report::default() };
+    let mut piece = Piece::default();
     let mut numbers: HashMap<Cow<'_, [u8]>, NextHop> = HashMap::new();
     // Neighbouring routes mostly share their value.
     let mut last: (Cow<'_, [u8]>, NextHop) = (Cow::Borrowed(&[]), NextHop::NONE);
@@ -262,7 +255,7 @@ mod tests {
             let mut blocks = crate::blocks::Blocks::new(input, false);
             read(&mut blocks, &ReadOptions::default(), &mut builder, super::super::text::row).unwrap();
         }
-        assert_eq!(builder.ipv4.iter().map(|r| r.next_hop.0).collect::<Vec<_>>(), [1, 2, 2, 1]);
+        assert_eq!(builder.ipv4.iter_mut().map(|r| r.next_hop.0).collect::<Vec<_>>(), [1, 2, 2, 1]);
     }
 
     proptest! {
