@@ -70,7 +70,7 @@ static inline int fibula_rte6_delete(struct fibula_rte *fib, const uint8_t ip[16
     return fibula_remove(fib->table, &prefix);
 }
 
-static inline int fibula_rte6_lookup_bulk(const struct fibula_rte *fib, const uint8_t (*ips)[16],
+static inline int fibula_rte6_lookup_bulk(const struct fibula_rte *fib, uint8_t (*ips)[16],
                                           uint64_t *next_hops, unsigned n)
 {
     return fibula_lookup_bulk6_be(fib->table, ips, 16, next_hops, n, fib->def_nh);
