@@ -3,10 +3,12 @@
 use super::columns::LISTED;
 use super::fields::{self, Column};
 use super::hops::Offer;
+use super::layouts::Lines;
 use super::routes::Routes;
 use super::{ReadOptions, Tables};
 use crate::blocks::record;
 use crate::report::{Kind, Note};
+use crate::scan::utf8;
 use crate::{Damage, Place, Report};
 use fibula::{IpPrefix, NextHop, NextHopInfo, NextHops, Route};
 use std::borrow::Cow;
@@ -70,6 +72,19 @@ impl Builder {
     /// Adds what a part of the reader counted.
     pub(super) fn notes(&mut self, notes: impl IntoIterator<Item = Note>) -> Result<(), Damage> {
         self.report.merge(notes, self.strict)
+    }
+
+    /// Reads each line of a text.
+    pub(super) fn each_line(
+        &mut self,
+        lines: &mut Lines<'_>,
+        mut read: impl FnMut(u64, &str, &mut Self) -> Result<(), Trouble>,
+    ) -> Result<(), Damage> {
+        lines.each_line(|number, line| {
+            let line = line.and_then(utf8).map_err(Trouble::Here);
+            let result = line.and_then(|line| read(number, line, self));
+            self.settled(Place::Line(number), result)
+        })
     }
 
     /// Records what went wrong at a place, if reading may go on after it.

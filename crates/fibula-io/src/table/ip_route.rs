@@ -22,7 +22,7 @@ use super::ReadOptions;
 use super::builder::{Best, Builder, Trouble};
 use super::hops::{self, Hop};
 use super::layouts::{Layout, Lines, Looks, Reader};
-use crate::scan::{self, lines, quoted, utf8};
+use crate::scan::{self, lines, quoted};
 use crate::{Damage, Place};
 use fibula::{IpPrefix, Prefix};
 use std::collections::BTreeSet;
@@ -66,11 +66,7 @@ pub(super) struct Reading<'o> {
 fn read(blocks: &mut Lines<'_>, options: &ReadOptions, builder: &mut Builder) -> Result<(), Damage> {
     let default = default_prefix(blocks.peek());
     let mut reading = Reading::new(options, default);
-    blocks.each_line(|number, line| {
-        let result = line.and_then(utf8).map_err(Trouble::Here);
-        let result = result.and_then(|line| reading.line(number, line, builder));
-        builder.settled(Place::Line(number), result)
-    })?;
+    builder.each_line(blocks, |number, line, builder| reading.line(number, line, builder))?;
     reading.close(builder)?;
     reading.finish(builder)
 }

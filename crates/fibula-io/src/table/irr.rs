@@ -12,9 +12,9 @@
 //! other classes are left out and counted.
 
 use super::ReadOptions;
-use super::builder::{Builder, Lists, Trouble};
+use super::builder::{Builder, Lists};
 use super::layouts::{Layout, Lines, Looks, Reader};
-use crate::scan::{self, quoted, utf8};
+use crate::scan::{self, quoted};
 use crate::{Damage, Place};
 use fibula::IpPrefix;
 
@@ -37,37 +37,32 @@ struct Object {
 fn read(blocks: &mut Lines<'_>, options: &ReadOptions, builder: &mut Builder) -> Result<(), Damage> {
     let mut lists = Lists::default();
     let mut object = Object::default();
-    blocks.each_line(|number, line| {
-        let result = line.and_then(utf8).map_err(Trouble::Here);
-        let result = result.and_then(|line| {
-            if line.trim().is_empty() {
-                return Ok(end(std::mem::take(&mut object), &mut lists, builder)?);
+    builder.each_line(blocks, |number, line, builder| {
+        if line.trim().is_empty() {
+            return Ok(end(std::mem::take(&mut object), &mut lists, builder)?);
+        }
+        // Remarks of the server, and lines that continue an attribute.
+        if line.starts_with(['%', '#', ' ', '\t', '+']) {
+            return Ok(());
+        }
+        let (name, value) =
+            line.split_once(':').ok_or_else(|| format!("expected an attribute, found {}", quoted(line)))?;
+        let value = value.split('#').next().unwrap_or_default().trim();
+        let begins = object.line == 0;
+        object.line = number;
+        match name {
+            "route" | "route6" if begins => {
+                object.prefix = Some(scan::prefix(value.as_bytes(), options.mask_host_bits)?);
             }
-            // Remarks of the server, and lines that continue an attribute.
-            if line.starts_with(['%', '#', ' ', '\t', '+']) {
-                return Ok(());
+            "origin" if !object.is_other => {
+                let number = value.get(2..).filter(|_| value.to_ascii_uppercase().starts_with("AS"));
+                let number: Option<u32> = number.and_then(|number| number.parse().ok());
+                let number = number.ok_or_else(|| format!("{} is no AS number", quoted(value)))?;
+                object.origin = Some(number.to_string());
             }
-            let (name, value) = line
-                .split_once(':')
-                .ok_or_else(|| format!("expected an attribute, found {}", quoted(line)))?;
-            let value = value.split('#').next().unwrap_or_default().trim();
-            let begins = object.line == 0;
-            object.line = number;
-            match name {
-                "route" | "route6" if begins => {
-                    object.prefix = Some(scan::prefix(value.as_bytes(), options.mask_host_bits)?);
-                }
-                "origin" if !object.is_other => {
-                    let number = value.get(2..).filter(|_| value.to_ascii_uppercase().starts_with("AS"));
-                    let number: Option<u32> = number.and_then(|number| number.parse().ok());
-                    let number = number.ok_or_else(|| format!("{} is no AS number", quoted(value)))?;
-                    object.origin = Some(number.to_string());
-                }
-                _ => object.is_other |= begins,
-            }
-            Ok(())
-        });
-        builder.settled(Place::Line(number), result)
+            _ => object.is_other |= begins,
+        }
+        Ok(())
     })?;
     end(object, &mut lists, builder)?;
     lists.finish(builder, true)

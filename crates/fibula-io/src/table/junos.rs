@@ -59,11 +59,7 @@ struct Open {
 
 fn read(blocks: &mut Lines<'_>, options: &ReadOptions, builder: &mut Builder) -> Result<(), Damage> {
     let mut reading = Reading::default();
-    blocks.each_line(|number, line| {
-        let result = line.and_then(utf8).map_err(Trouble::Here);
-        let result = result.and_then(|line| reading.line(number, line, options, builder));
-        builder.settled(Place::Line(number), result)
-    })?;
+    builder.each_line(blocks, |number, line, builder| reading.line(number, line, options, builder))?;
     reading.close(options, builder)?;
     let wanted = options.table.as_ref().or(options.vrf.as_ref());
     let Some(name) = wanted.filter(|_| !reading.tables.iter().any(|table| wants(table, options))) else {

@@ -10,7 +10,7 @@
 //! with the flag `!` is `unreachable`. Routes that are not up are left out.
 
 use super::ReadOptions;
-use super::builder::{Best, Builder, Trouble};
+use super::builder::{Best, Builder};
 use super::hops::{self, Hop};
 use super::layouts::{Layout, Lines, Looks, Reader};
 use crate::scan::{self, quoted, utf8};
@@ -35,24 +35,21 @@ fn is_heading(line: &str) -> bool {
 fn read(blocks: &mut Lines<'_>, options: &ReadOptions, builder: &mut Builder) -> Result<(), Damage> {
     let mut best = Best::new();
     let mut metric = None;
-    blocks.each_line(|number, line| {
+    builder.each_line(blocks, |number, line, builder| {
         let place = Place::Line(number);
-        let result = line.and_then(utf8).map_err(Trouble::Here).and_then(|line| {
-            if is_heading(line) {
-                metric = line.split_ascii_whitespace().position(|word| word == "Metric");
-                return Ok(());
-            }
-            if line.trim().is_empty() || line.starts_with("Kernel ") {
-                return Ok(());
-            }
-            let (prefix, rank, hop) = route(line, metric, options)?;
-            let Some(hop) = hop else { return Ok(builder.left_out(place, hops::DEAD)?) };
-            if let Some(offer) = hops::offer(&[hop], options.value) {
-                best.offer(place, prefix, rank, offer);
-            }
-            Ok(())
-        });
-        builder.settled(place, result)
+        if is_heading(line) {
+            metric = line.split_ascii_whitespace().position(|word| word == "Metric");
+            return Ok(());
+        }
+        if line.trim().is_empty() || line.starts_with("Kernel ") {
+            return Ok(());
+        }
+        let (prefix, rank, hop) = route(line, metric, options)?;
+        let Some(hop) = hop else { return Ok(builder.left_out(place, hops::DEAD)?) };
+        if let Some(offer) = hops::offer(&[hop], options.value) {
+            best.offer(place, prefix, rank, offer);
+        }
+        Ok(())
     })?;
     best.finish(builder)
 }

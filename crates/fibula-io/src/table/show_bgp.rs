@@ -13,7 +13,7 @@
 use super::ReadOptions;
 use super::bgp::{BestRoutes, Route};
 use super::bgpdump::as_path;
-use super::builder::{Builder, Trouble};
+use super::builder::Builder;
 use super::layouts::{Layout, Lines, Looks, Reader};
 use super::show_route::class;
 use crate::scan::{self, quoted, utf8};
@@ -47,10 +47,7 @@ struct Reading {
 
 fn read(blocks: &mut Lines<'_>, options: &ReadOptions, builder: &mut Builder) -> Result<(), Damage> {
     let mut reading = Reading::default();
-    blocks.each_line(|number, line| {
-        let result = line.and_then(utf8).and_then(|line| reading.line(number, line, options));
-        builder.settled(Place::Line(number), result.map_err(Trouble::Here))
-    })?;
+    builder.each_line(blocks, |number, line, _| Ok(reading.line(number, line, options)?))?;
     if reading.path_column.is_none() {
         builder.damaged(Damage::line(1, "expected a heading with Network, Next Hop and Path"))?;
     }

@@ -59,11 +59,7 @@ fn read(blocks: &mut Lines<'_>, options: &ReadOptions, builder: &mut Builder) ->
     let (vrf, vrfs) = ("default".to_owned(), Vec::new());
     let (open, has_begun, subnetted, broken) = (None, false, None, None);
     let mut reading = Reading { options, open, is_marked, has_begun, subnetted, vrf, vrfs, broken };
-    blocks.each_line(|number, line| {
-        let result = line.and_then(utf8).map_err(Trouble::Here);
-        let result = result.and_then(|line| reading.line(number, line, builder));
-        builder.settled(Place::Line(number), result)
-    })?;
+    builder.each_line(blocks, |number, line, builder| reading.line(number, line, builder))?;
     reading.close(builder)?;
     match &options.vrf {
         Some(wanted) if !reading.vrfs.contains(wanted) => {
