@@ -46,19 +46,20 @@ mod grace;
 mod interfaces;
 mod own;
 mod pins;
+mod probe;
 pub mod sockets;
 pub mod study;
 mod tables;
+mod watch;
 
 pub use check::{Finding, check, check_sockets};
 pub use counters::{Count, Counts, Reason};
+pub use probe::{Probe, Verdict};
 
 use super::{Action, Adjacency, AdjacencyId, Counter, Plane, Routes};
 use crate::Error;
 use actions::{Actions, Adjacencies};
-use aya::programs::{TestRun, TestRunOptions};
 use counters::Counters;
-use drivers::can_send;
 use fibula::{Limit, NextHop};
 use generation::{COUNTERS, Contents, Generation, Source};
 use interfaces::Interface;
@@ -68,7 +69,6 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::fs::File;
 use std::net::Ipv4Addr;
-use std::path::Path;
 use tables::Tables;
 
 /// The compiled program; `cargo xtask bpf` makes it.
@@ -259,41 +259,6 @@ impl Xdp {
         self.generation.as_ref().ok_or_else(|| Error::System { what: "the plane".into(), error: error() })
     }
 
-    /// Runs the program on a frame as if it came in by an interface, and sends nothing. The frame
-    /// is counted.
-    ///
-    /// # Errors
-    /// If the plane was never started, packets do not come in by this interface, or the kernel
-    /// refuses the frame (shorter than an Ethernet header, longer than a page).
-    pub fn probe(&self, interface: &str, frame: &[u8]) -> Result<Probe, Error> {
-        let what = || format!("probe {interface}");
-        let known = self.interfaces.iter().find(|known| known.name == interface);
-        let index = known.map(|known| known.index).ok_or_else(|| Error::System {
-            what: what(),
-            error: std::io::Error::other("packets do not come in by it"),
-        })?;
-        // A `struct xdp_md`: data, data_end, data_meta, ingress_ifindex, rx_queue_index,
-        // egress_ifindex.
-        let context = [0, frame.len() as u32, 0, index, 0, 0].map(u32::to_ne_bytes);
-        let mut out = vec![0; frame.len() + FRAME_GROWTH];
-        let options = TestRunOptions {
-            data_in: Some(frame),
-            data_out: Some(&mut out),
-            ctx_in: Some(context.as_flattened()),
-            ..TestRunOptions::new()
-        };
-        let program = self.started()?.loaded(self.source.program);
-        let result = program.test_run(options).map_err(|error| Error::of_chain(what(), &error))?;
-        out.truncate(result.data_size_out as usize);
-        let verdict = match result.return_value {
-            1 => Verdict::Drop,
-            2 => Verdict::ToKernel,
-            4 => Verdict::Redirect,
-            other => unreachable!("the program returns drop, pass or redirect, not {other}"),
-        };
-        Ok(Probe { verdict, frame: out })
-    }
-
     /// Makes sure that there is a table of this id, and a place for it.
     fn add_table(&mut self, id: u32) -> Result<(), Error> {
         self.ipv4.add(id)?;
@@ -370,85 +335,10 @@ impl Xdp {
         self.actions.readers_passed();
     }
 
-    /// Finds the interfaces by their names again. If one is another now, all get a new generation.
-    fn find_again(&mut self) -> Result<(), Error> {
-        let mut has_changed = false;
-        for interface in &mut self.interfaces {
-            let found = Interface::find(&interface.name, interface.table).ok();
-            let (index, address) = found.map_or((0, [0; 6]), |found| (found.index, found.address));
-            if (index, address) != (interface.index, interface.address) {
-                tracing::warn!("interface {} has gone, come back or changed its MAC address", interface.name);
-                (interface.index, interface.address, has_changed) = (index, address, true);
-            }
-        }
-        if !Path::new(self.pins.folder()).exists() {
-            // Somebody has detached the plane. Its counters begin again.
-            self.lock = Some(self.pins.create()?);
-            has_changed = true;
-        }
-        if has_changed {
-            self.switch()?;
-            self.pins.detach_all_but(&self.interfaces)?;
-        }
-        Ok(())
-    }
-
-    /// Returns whether frames can be redirected to the interface of an adjacency.
-    fn sends(&mut self, adjacency: Adjacency) -> bool {
-        let Adjacency::Resolved { interface, .. } = adjacency else { return true };
-        let is_native = self.options.mode == Mode::Native;
-        !is_native || *self.senders.entry(interface).or_insert_with(|| can_send(interface))
-    }
-
-    /// Asks again which interfaces can send. Packets to those that cannot go to the kernel.
-    fn follow_senders(&mut self) -> Result<(), Error> {
-        if self.options.mode != Mode::Native {
-            return Ok(());
-        }
-        let mut changed = Vec::new();
-        for (&interface, can) in &mut self.senders {
-            let now = can_send(interface);
-            if now != *can {
-                changed.push(interface);
-                *can = now;
-            }
-        }
-        let is_of = |adjacency: &Adjacency| match adjacency {
-            Adjacency::Resolved { interface, .. } => changed.contains(interface),
-            Adjacency::Unresolved => false,
-        };
-        let of_those: Vec<(AdjacencyId, Adjacency)> =
-            self.wanted.iter().filter(|(_, it)| is_of(it)).map(|(&id, &it)| (id, it)).collect();
-        of_those.into_iter().try_for_each(|(id, adjacency)| self.set_adjacency(id, adjacency))
-    }
-
     /// Switches to a new generation if a plane that forwards could not hold a change.
     fn grow_unless(&mut self, fitted: bool) -> Result<(), Error> {
         if fitted || self.generation.is_none() { Ok(()) } else { self.switch() }
     }
-}
-
-/// The room that the program may add to a frame: a VLAN tag, and some to spare.
-const FRAME_GROWTH: usize = 64;
-
-/// What the program did with a frame.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Probe {
-    /// Where the frame goes.
-    pub verdict: Verdict,
-    /// The frame as it goes there.
-    pub frame: Vec<u8>,
-}
-
-/// Where a frame goes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
-    /// Nowhere.
-    Drop,
-    /// To the kernel, as it came.
-    ToKernel,
-    /// Out by an interface.
-    Redirect,
 }
 
 impl Plane for Xdp {
@@ -541,27 +431,7 @@ impl Plane for Xdp {
     }
 
     fn watch(&mut self) -> Vec<(String, Option<String>)> {
-        if self.generation.is_none() || self.options.mode == Mode::Unattached {
-            return Vec::new();
-        }
-        let all = self.find_again().and_then(|()| self.follow_senders());
-        let mut rows = Vec::with_capacity(self.interfaces.len());
-        for interface in self.interfaces.iter().filter(|interface| interface.tags.is_empty()) {
-            let wrong = match (interface.index, &all) {
-                (0, _) => Some("there is no interface of this name".into()),
-                (_, Err(error)) => Some(error.to_string()),
-                (_, Ok(())) => {
-                    let program = self.generation.as_mut().map(|it| it.program(self.source.program));
-                    let attached = program.transpose().and_then(|program| match program {
-                        Some(program) => self.pins.attach(program, interface, self.options.mode),
-                        None => Ok(()),
-                    });
-                    attached.err().map(|error| error.to_string())
-                }
-            };
-            rows.push((interface.name.clone(), wrong));
-        }
-        rows
+        self.watched()
     }
 
     fn facts(&self) -> Vec<String> {
