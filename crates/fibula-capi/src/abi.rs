@@ -1,9 +1,10 @@
 //! Tables and lookups as C calls them. `include/fibula.h` says what each call means.
 
 use crate::error::{Failure, call, text};
-use crate::table::{Asked, Family, Options, Table};
+use crate::lookup::{CHUNK, bulk, indices, lookup, strided, values};
+use crate::table::{Asked, Options, Table};
 use fibula::memory::Pages;
-use fibula::{Address, IpPrefix, NextHop, Strided};
+use fibula::{Address, IpPrefix, NextHop};
 use std::ffi::{c_char, c_int, c_void};
 use std::net::IpAddr;
 use std::ops::ControlFlow;
@@ -137,6 +138,7 @@ macro_rules! interface {
         #[unsafe(no_mangle)]
         #[allow(clippy::undocumented_unsafe_blocks, reason = "the promise of the caller, above")]
         pub(crate) unsafe extern "C" fn $name($($argument: $type),*) -> c_int {
+            // SAFETY: the promise of the caller.
             call(|| unsafe { $body })
         }
     )*};
@@ -348,8 +350,11 @@ pub(crate) unsafe fn elements<'t, T>(pointer: *const T, n: usize, what: &str) ->
     if n == 0 {
         return Ok(&[]);
     }
+    if pointer.is_null() {
+        return Err(Failure::invalid(format!("{what} is NULL")));
+    }
     // SAFETY: the caller's promise.
-    Ok(unsafe { slice::from_raw_parts(given(pointer, what)?, n) })
+    Ok(unsafe { slice::from_raw_parts(pointer, n) })
 }
 
 /// As [`elements`], to be changed.
@@ -364,26 +369,11 @@ pub(crate) unsafe fn elements_mut<'t, T>(
     if n == 0 {
         return Ok(&mut []);
     }
-    // SAFETY: the caller's promise.
-    Ok(unsafe { slice::from_raw_parts_mut(given_mut(pointer, what)?, n) })
-}
-
-/// # Safety
-/// `addrs` is null, or `n` addresses that are `stride` bytes apart may be read.
-unsafe fn strided<'t, A: Address>(
-    addrs: *const c_void,
-    stride: usize,
-    n: usize,
-) -> Result<Strided<'t, A>, Failure> {
-    if stride == 0 {
-        return Err(Failure::invalid("the stride is 0"));
+    if pointer.is_null() {
+        return Err(Failure::invalid(format!("{what} is NULL")));
     }
-    let bytes = n.checked_sub(1).map(|last| last.checked_mul(stride)?.checked_add(A::BITS as usize / 8));
-    let Some(bytes) = bytes.unwrap_or(Some(0)) else {
-        return Err(Failure::invalid(format!("{n} addresses, {stride} bytes apart, are in no memory")));
-    };
     // SAFETY: the caller's promise.
-    Ok(Strided::new(unsafe { elements(addrs.cast(), bytes, "the addresses") }?, stride))
+    Ok(unsafe { slice::from_raw_parts_mut(pointer, n) })
 }
 
 /// # Safety
@@ -408,100 +398,13 @@ unsafe fn change<const N: usize>(
 ///
 /// # Safety
 /// `value` is null or may be written.
-unsafe fn answer(found: Option<u64>, value: *mut u64) -> c_int {
+pub(crate) unsafe fn answer(found: Option<u64>, value: *mut u64) -> c_int {
     let Some(found) = found else { return -libc::ENOENT };
     if !value.is_null() {
         // SAFETY: the caller's promise.
         unsafe { value.write(found) };
     }
     0
-}
-
-/// # Safety
-/// As the functions of the interface.
-#[inline(always)]
-unsafe fn lookup<A: Family>(
-    table: *const Table,
-    addr: *const c_void,
-    value: *mut u64,
-    prefix: *mut CPrefix,
-) -> Result<c_int, Failure>
-where
-    fibula::Prefix<A>: Into<IpPrefix>,
-{
-    // SAFETY: the caller's promise.
-    let (table, address) = unsafe { (given(table, "the table")?, strided::<A>(addr, 1, 1)?.get(0)) };
-    let index = A::half(table).lookup(address);
-    if index == NextHop::NONE {
-        return Ok(-libc::ENOENT);
-    }
-    if !prefix.is_null()
-        && let Some(route) = A::half(table).rib.longest_match(address)
-    {
-        // SAFETY: the caller's promise.
-        unsafe { prefix.write(route.prefix.into().into()) };
-    }
-    // SAFETY: the caller's promise.
-    Ok(unsafe { answer(Some(table.values.get(index)), value) })
-}
-
-/// The most addresses of a chunk.
-const CHUNK: usize = Strided::<'_, u32>::CHUNK;
-/// The addresses of a call that needs less room.
-const SHORT: usize = 32;
-
-/// Writes the values of at most `N` addresses.
-#[inline(always)]
-fn values<const N: usize, A: Family>(table: &Table, addresses: &[A], out: &mut [u64], miss: u64) {
-    let mut found = [NextHop::NONE; N];
-    let found = &mut found[..addresses.len()];
-    match &A::half(table).fib {
-        Some(fib) => fib.lookup_batch(addresses, found),
-        None => found.fill(NextHop::NONE),
-    }
-    let values = table.values.all();
-    for (out, &index) in out.iter_mut().zip(&*found) {
-        let value = values.get(index.0 as usize).copied().unwrap_or(miss);
-        *out = if index == NextHop::NONE { miss } else { value };
-    }
-}
-
-/// # Safety
-/// As the functions of the interface.
-unsafe fn bulk<A: Family>(
-    table: *const Table,
-    addresses: Strided<'_, A>,
-    out: *mut u64,
-    miss: u64,
-) -> Result<c_int, Failure> {
-    // SAFETY: the caller's promise.
-    let (table, out) =
-        unsafe { (given(table, "the table")?, elements_mut(out, addresses.len(), "the answers")?) };
-    if addresses.len() <= SHORT {
-        addresses.in_chunks(out, |addresses, out| values::<SHORT, A>(table, addresses, out, miss));
-    } else {
-        addresses.in_chunks(out, |addresses, out| values::<CHUNK, A>(table, addresses, out, miss));
-    }
-    Ok(0)
-}
-
-/// # Safety
-/// As the functions of the interface.
-unsafe fn indices<A: Family>(
-    table: *const Table,
-    addresses: Strided<'_, A>,
-    out: *mut u32,
-) -> Result<c_int, Failure> {
-    // An index is a number of 32 bits, and nothing else.
-    let out: *mut NextHop = out.cast();
-    // SAFETY: the caller's promise.
-    let (table, out) =
-        unsafe { (given(table, "the table")?, elements_mut(out, addresses.len(), "the indices")?) };
-    match &A::half(table).fib {
-        Some(fib) => fib.lookup_strided(addresses, out),
-        None => out.fill(NextHop::NONE),
-    }
-    Ok(0)
 }
 
 fn routes<A: Address>(

@@ -90,7 +90,9 @@ interface! {
     fn fibula_text(table: *const Table, value: u64, buffer: *mut c_char, size: usize) {
         let Some(text) = text_of(given(table, "the table")?, value) else { return Ok(-libc::ENOENT) };
         if size > 0 {
-            given(buffer, "the buffer")?;
+            if buffer.is_null() {
+                return Err(Failure::invalid("the buffer is NULL"));
+            }
             let len = text.len().min(size - 1);
             buffer.copy_from_nonoverlapping(text.as_ptr().cast(), len);
             buffer.add(len).write(0);

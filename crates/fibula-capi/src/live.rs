@@ -102,7 +102,9 @@ interface! {
     /// Publishes a first table, which is taken.
     fn fibula_live_new(table: *mut Table, out: *mut *mut Live) {
         given(table, "the table")?;
-        given(out, "the place for the result")?;
+        if out.is_null() {
+            return Err(Failure::invalid("the place for the result is NULL"));
+        }
         hand_over(out, Live::new(*Box::from_raw(table)))
     }
 
