@@ -10,6 +10,7 @@ True
 True
 """
 
+from fibula import _columns as _columns  # before any fork, which may cut an import in two
 from fibula._fibula import Table
 from fibula._files import open, read
 from fibula._routes import Difference, Routes

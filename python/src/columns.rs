@@ -115,8 +115,9 @@ impl Table {
         let (addresses, out) = (addresses.as_slice()?, out.as_slice_mut()?);
         check_lengths(addresses.len(), out.len())?;
         let shared = &self.shared;
-        py.detach(|| on_threads(threads, addresses, out, |from, to| batch::indices(shared, from, to)));
-        Ok(())
+        shared.detached(py, || {
+            on_threads(threads, addresses, out, |from, to| batch::indices(shared, from, to));
+        })
     }
 
     /// IPv6 addresses as rows of 16 bytes.
@@ -132,7 +133,7 @@ impl Table {
         let out = out.as_slice_mut()?;
         check_lengths(addresses.len() + rest.len(), out.len())?;
         let shared = &self.shared;
-        py.detach(|| {
+        shared.detached(py, || {
             on_threads(threads, addresses, out, |from, to| {
                 if unmap {
                     fibula_arrow::lookup_ipv6(from, &Unmapped(shared), to);
@@ -140,8 +141,7 @@ impl Table {
                     fibula_arrow::lookup_ipv6(from, shared, to);
                 }
             });
-        });
-        Ok(())
+        })
     }
 
     /// Whatever Arrow holds addresses in.
@@ -163,7 +163,7 @@ impl Table {
             };
             Ok(Arc::new(found) as ArrayRef)
         };
-        let answers = py.detach(|| each_chunk(&chunks, threads, look_up)).map_err(error_of)?;
+        let answers = self.shared.detached(py, || each_chunk(&chunks, threads, look_up))?.map_err(error_of)?;
         PyChunkedArray::try_new(answers, Arc::new(Field::new("", DataType::UInt32, true)))
     }
 
@@ -180,7 +180,7 @@ impl Table {
         let contains = |slice: &dyn Array| {
             Ok(Arc::new(fibula_arrow::contains(slice, &self.shared, invalid)?) as ArrayRef)
         };
-        let answers = py.detach(|| each_chunk(&chunks, threads, contains)).map_err(error_of)?;
+        let answers = self.shared.detached(py, || each_chunk(&chunks, threads, contains))?.map_err(error_of)?;
         PyChunkedArray::try_new(answers, Arc::new(Field::new("", DataType::Boolean, true)))
     }
 
@@ -206,11 +206,14 @@ impl Table {
     fn _indices_objects(&self, column: &Bound<'_, PyAny>, errors: &str, unmap: bool) -> PyResult<Vec<u32>> {
         let mut answers = Vec::new();
         each_object(column, invalid(errors)?, |address| {
-            let index = unmapped(address, unmap).map(|address| match &*self.shared.read(column.py()) {
-                Body::Owned(owned) => owned.lookup(address),
-                Body::Mapped(mapped) => mapped.lookup(address),
-            });
-            answers.push(index.unwrap_or_default().0);
+            let index = match unmapped(address, unmap) {
+                None => NextHop::NONE,
+                Some(address) => match &*self.shared.read(column.py()) {
+                    Body::Owned(owned) => owned.lookup(address),
+                    Body::Mapped(mapped) => mapped.lookup(address)?,
+                },
+            };
+            answers.push(index.0);
             Ok(())
         })?;
         Ok(answers)

@@ -28,7 +28,7 @@ fn value_error(error: impl std::fmt::Display) -> PyErr {
 pub(crate) fn open(py: Python<'_>, path: PathBuf, convert: Option<Py<PyAny>>) -> PyResult<Table> {
     let snapshot = py.detach(|| Snapshot::open(&path)).map_err(value_error)?;
     let name = |error| PyValueError::new_err(format!("{}: {error}", path.display()));
-    Ok(Table::of(Body::Mapped(Arc::new(Mapped::new(snapshot, convert).map_err(name)?))))
+    Ok(Table::of(Body::Mapped(Arc::new(Mapped::new(Arc::new(snapshot), convert).map_err(name)?))))
 }
 
 /// The columns of a table, as Python names them.

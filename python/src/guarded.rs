@@ -7,6 +7,7 @@
 //! not begin while the memory of the one before is still on its way.
 #![allow(unsafe_code, reason = "a value that two locks guard, either of which is enough to read")]
 
+use crate::process::Renewed;
 use pyo3::prelude::*;
 use pyo3::sync::RwLockExt;
 use std::cell::UnsafeCell;
@@ -15,7 +16,7 @@ use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 /// A value that threads share; see the [module page](self).
 pub(crate) struct Guarded<T> {
-    lock: RwLock<()>,
+    lock: Renewed<RwLock<()>>,
     value: UnsafeCell<T>,
 }
 
@@ -37,7 +38,7 @@ pub(crate) struct Writing<'g, T> {
 
 impl<T> Guarded<T> {
     pub(crate) fn new(value: T) -> Self {
-        Self { lock: RwLock::new(()), value: UnsafeCell::new(value) }
+        Self { lock: Renewed::default(), value: UnsafeCell::new(value) }
     }
 
     /// Calls `read` with the value, without the lock where the interpreter has its own.
@@ -57,27 +58,27 @@ impl<T> Guarded<T> {
     /// Locks the value for reading, by a thread that is attached to the interpreter.
     #[inline]
     pub(crate) fn read(&self, py: Python<'_>) -> Reading<'_, T> {
-        self.reading(self.lock.read_py_attached(py).unwrap_or_else(PoisonError::into_inner))
+        self.reading(self.lock.get().read_py_attached(py).unwrap_or_else(PoisonError::into_inner))
     }
 
     /// As [`read`](Self::read), by a thread that is not.
     pub(crate) fn read_detached(&self) -> Reading<'_, T> {
-        self.reading(self.lock.read().unwrap_or_else(PoisonError::into_inner))
+        self.reading(self.lock.get().read().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// As [`read`](Self::read), `None` where it would wait.
     pub(crate) fn try_read(&self) -> Option<Reading<'_, T>> {
-        self.lock.try_read().ok().map(|lock| self.reading(lock))
+        self.lock.get().try_read().ok().map(|lock| self.reading(lock))
     }
 
     /// Locks the value for writing. The thread stays attached until it unlocks.
     pub(crate) fn write<'g>(&'g self, py: Python<'g>) -> Writing<'g, T> {
-        self.writing(self.lock.write_py_attached(py).unwrap_or_else(PoisonError::into_inner))
+        self.writing(self.lock.get().write_py_attached(py).unwrap_or_else(PoisonError::into_inner))
     }
 
     /// As [`write`](Self::write), `None` where it would wait.
     pub(crate) fn try_write<'g>(&'g self, _: Python<'g>) -> Option<Writing<'g, T>> {
-        self.lock.try_write().ok().map(|lock| self.writing(lock))
+        self.lock.get().try_write().ok().map(|lock| self.writing(lock))
     }
 
     fn reading<'g>(&'g self, lock: RwLockReadGuard<'g, ()>) -> Reading<'g, T> {

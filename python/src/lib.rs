@@ -26,6 +26,7 @@ mod mapped;
 mod owned;
 mod pickle;
 mod plugin;
+mod process;
 #[allow(unsafe_code, reason = "reads a table without its lock")]
 mod shared;
 mod table;
@@ -36,6 +37,8 @@ use pyo3::prelude::*;
 
 #[pymodule]
 mod _fibula {
+    use pyo3::prelude::*;
+
     #[pymodule_export]
     use crate::files::{open, read};
     #[pymodule_export]
@@ -44,4 +47,10 @@ mod _fibula {
     use crate::plugin::PolarsHandle;
     #[pymodule_export]
     use crate::table::Table;
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        crate::process::take(module.py())?;
+        crate::process::watch(module.py())
+    }
 }

@@ -37,7 +37,7 @@ impl Table {
 /// Opens a snapshot of a pickle.
 #[pyfunction]
 pub(crate) fn restore_snapshot(bytes: &[u8], convert: Option<Py<PyAny>>) -> PyResult<Table> {
-    let open = || Mapped::new(Snapshot::from_bytes(bytes)?, convert);
+    let open = || Mapped::new(Arc::new(Snapshot::from_bytes(bytes)?), convert);
     let mapped = open().map_err(|error| PyValueError::new_err(error.to_string()))?;
     Ok(Table::of(Body::Mapped(Arc::new(mapped))))
 }

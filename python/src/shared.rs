@@ -14,13 +14,15 @@
 
 use crate::contents::Contents;
 use crate::guarded::{Guarded, Reading, Writing};
-use crate::mapped::Mapped;
+use crate::mapped::{Mapped, Unsound, value_error};
 use crate::owned::{Owned, Wanted};
+use crate::process::Renewed;
 use fibula::table::compiled::Compiled;
 use fibula::{IpPrefix, NextHop};
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
 use std::net::IpAddr;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -47,23 +49,23 @@ impl Body {
 pub(crate) struct Shared {
     body: Guarded<Body>,
     /// Held by who changes the table.
-    writer: Mutex<()>,
+    writer: Renewed<Mutex<()>>,
     /// The number of running batches.
-    batches: AtomicUsize,
+    batches: Renewed<AtomicUsize>,
 }
 
 /// A batch that is running: until it is dropped, every index keeps its value.
-pub(crate) struct Batch<'s>(&'s Shared);
+pub(crate) struct Batch<'s>(&'s AtomicUsize);
 
 impl Drop for Batch<'_> {
     fn drop(&mut self) {
-        self.0.batches.fetch_sub(1, Ordering::SeqCst);
+        self.0.fetch_sub(1, Ordering::SeqCst);
     }
 }
 
 impl Shared {
     pub(crate) fn new(body: Body) -> Self {
-        Self { body: Guarded::new(body), writer: Mutex::new(()), batches: AtomicUsize::new(0) }
+        Self { body: Guarded::new(body), writer: Renewed::default(), batches: Renewed::default() }
     }
 
     /// Locks the table for reading, by a thread that is attached to the interpreter.
@@ -87,45 +89,61 @@ impl Shared {
     }
 
     fn writing(&self, py: Python<'_>) -> MutexGuard<'_, ()> {
-        self.writer.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner)
+        self.writer.get().lock_py_attached(py).unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Begins a batch.
     pub(crate) fn batch(&self) -> Batch<'_> {
-        self.batches.fetch_add(1, Ordering::SeqCst);
-        Batch(self)
+        let batches = self.batches.get();
+        batches.fetch_add(1, Ordering::SeqCst);
+        Batch(batches)
+    }
+
+    /// Runs lookups with the interpreter released.
+    ///
+    /// # Errors
+    /// If the table is a snapshot that was forged.
+    pub(crate) fn detached<R: Send>(&self, py: Python<'_>, work: impl FnOnce() -> R + Send) -> PyResult<R> {
+        // From here on this process has its own lock.
+        let is_mapped = matches!(&*self.read(py), Body::Mapped(_));
+        match py.detach(|| catch_unwind(AssertUnwindSafe(work))) {
+            Ok(answers) => Ok(answers),
+            Err(_) if is_mapped => Err(value_error(Unsound)),
+            Err(panic) => resume_unwind(panic),
+        }
     }
 
     /// Returns the value of the longest matching prefix.
     #[inline]
     pub(crate) fn find(&self, py: Python<'_>, address: IpAddr) -> PyResult<Option<Py<PyAny>>> {
-        let known = |body: &Body| match body {
-            Body::Owned(owned) => {
-                Ok(owned.values.get(owned.lookup(address)).map(|value| value.clone_ref(py)))
-            }
-            Body::Mapped(mapped) => match mapped.lookup(address) {
-                NextHop::NONE => Ok(None),
-                index => match mapped.known(py, index) {
-                    Some(value) => Ok(Some(value.clone_ref(py))),
-                    None => Err((Arc::clone(mapped), index)),
+        let known = |body: &Body| -> PyResult<Result<_, (Arc<Mapped>, NextHop)>> {
+            let found = match body {
+                Body::Owned(owned) => owned.values.get(owned.lookup(address)),
+                Body::Mapped(mapped) => match mapped.lookup(address)? {
+                    NextHop::NONE => None,
+                    index => match mapped.known(index) {
+                        None => return Ok(Err((Arc::clone(mapped), index))),
+                        known => known,
+                    },
                 },
-            },
+            };
+            Ok(Ok(found.map(|value| value.clone_ref(py))))
         };
         // SAFETY: a lookup and one more reference run no code of Python's.
-        match unsafe { self.body.peek(py, known) } {
+        match unsafe { self.body.peek(py, known) }? {
             Ok(value) => Ok(value),
             Err((mapped, index)) => mapped.value(py, index).map(Some), // `convert` may do anything
         }
     }
 
     /// Returns whether a prefix matches an address.
-    pub(crate) fn contains(&self, py: Python<'_>, address: IpAddr) -> bool {
+    pub(crate) fn contains(&self, py: Python<'_>, address: IpAddr) -> PyResult<bool> {
         let index = |body: &Body| match body {
-            Body::Owned(owned) => owned.lookup(address),
+            Body::Owned(owned) => Ok(owned.lookup(address)),
             Body::Mapped(mapped) => mapped.lookup(address),
         };
         // SAFETY: a lookup runs no code of Python's.
-        unsafe { self.body.peek(py, index) != NextHop::NONE }
+        unsafe { self.body.peek(py, index) }.map(NextHop::is_some)
     }
 
     /// Returns the longest matching prefix of an address, and its value.
@@ -268,7 +286,7 @@ impl Shared {
     /// Frees the values without a route, if no batch may still answer them. The caller holds the
     /// lock, so that no batch looks up before this has ended.
     fn reclaim(&self, py: Python<'_>, owned: &mut Owned) -> Vec<Py<PyAny>> {
-        if self.batches.load(Ordering::SeqCst) == 0 { owned.values.reclaim(py) } else { Vec::new() }
+        if self.batches.get().load(Ordering::SeqCst) == 0 { owned.values.reclaim(py) } else { Vec::new() }
     }
 
     /// Turns a snapshot into a table that can be changed. O(n) the first time.

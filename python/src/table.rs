@@ -108,7 +108,7 @@ impl Table {
     }
 
     fn __contains__(&self, key: &Bound<'_, PyAny>) -> PyResult<bool> {
-        Ok(self.shared.contains(key.py(), address(key, None)?))
+        self.shared.contains(key.py(), address(key, None)?)
     }
 
     fn __len__(&self, py: Python<'_>) -> usize {
@@ -221,7 +221,7 @@ impl Table {
     /// Returns a table of the same routes and values, which changes on its own.
     fn copy(&self, py: Python<'_>) -> PyResult<Self> {
         if let Body::Mapped(mapped) = &*self.shared.read(py) {
-            return Ok(Self::of(Body::Mapped(Arc::clone(mapped))));
+            return Ok(Self::of(Body::Mapped(Arc::new(mapped.copy(py)?))));
         }
         Ok(Self::compile(py, self.shared.contents(py)?))
     }
@@ -356,7 +356,10 @@ impl Table {
         let Some(body) = self.shared.try_read() else { return Ok(()) };
         match &*body {
             Body::Owned(owned) => owned.values.objects().iter().flatten().try_for_each(|v| visit.call(v)),
-            Body::Mapped(mapped) => visit.call(&mapped.convert),
+            Body::Mapped(mapped) => {
+                visit.call(&mapped.convert)?;
+                mapped.made().try_for_each(|value| visit.call(value))
+            }
         }
     }
 

@@ -7,6 +7,9 @@ use crate::{Error, ErrorKind, Family};
 use xxhash_rust::xxh3::xxh3_64;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
+/// The most routes that a table may claim: no machine holds more.
+const MOST: u64 = 1 << 48;
+
 /// The alignment of sections, and so of the arrays in them.
 pub(super) const ALIGN: usize = 64;
 
@@ -236,7 +239,7 @@ impl Header {
                     6 => Family::Ipv6,
                     _ => return Err(unsound()),
                 },
-                prefixes: table.prefixes,
+                prefixes: Some(table.prefixes).filter(|&prefixes| prefixes <= MOST).ok_or_else(unsound)?,
                 width: WidthBits::ALL
                     .into_iter()
                     .find(|width| u32::from(width.bits()) == table.width)
