@@ -9,17 +9,16 @@ if TYPE_CHECKING:
 
     from fibula._fibula import Table
 
-    # What is made of invalid rows, the threads, and whether mapped addresses are unmapped.
-    How = tuple[str, int, bool]
+    # What is made of invalid rows, the threads, and how addresses are read.
+    How = dict[str, Any]
 
 
 def lookup(table: Table[Any], column: Any, out: Any, how: How) -> Any:
     """Return the values of a column; see `Table.lookup`."""
     kind = _kind(column)
-    errors, threads, unmap = how
     if kind == "numpy":
         if _is_object(column) and not _is_masked(column):
-            values = _objects(table._lookup_objects(column.ravel(), errors, unmap))
+            values = _objects(table._lookup_objects(column.ravel(), how))
         else:
             found = indices(table, column, None, how)
             column = found
@@ -32,25 +31,22 @@ def lookup(table: Table[Any], column: Any, out: Any, how: How) -> Any:
     if kind == "polars":
         import polars as pl
 
-        found = pl.Series(
-            column.name, table._indices_arrow(_of_polars(column), errors, threads, unmap)
-        )
+        found = pl.Series(column.name, table._indices_arrow(_of_polars(column), how))
         return table._dictionary("polars", polars_values).gather(found).alias(column.name)
     if kind == "arrow":
         import pyarrow as pa
 
-        found = pa.chunked_array(table._indices_arrow(column, errors, threads, unmap))
+        found = pa.chunked_array(table._indices_arrow(column, how))
         values = table._dictionary("arrow", pa.array)
         # Every index is one of `values`.
         chunks = [pa.DictionaryArray.from_arrays(c, values, safe=False) for c in found.chunks]
         return _like(column, pa.chunked_array(chunks, pa.dictionary(pa.uint32(), values.type)))
-    return table._lookup_objects(column, errors, unmap)
+    return table._lookup_objects(column, how)
 
 
 def indices(table: Table[Any], column: Any, out: Any, how: How) -> Any:
     """Return the next-hop indices of a column; see `Table.indices`."""
     kind = _kind(column)
-    errors, threads, unmap = how
     if kind == "numpy":
         if _is_masked(column):
             return _masked(table, column, out, how)
@@ -62,13 +58,13 @@ def indices(table: Table[Any], column: Any, out: Any, how: How) -> Any:
     if kind == "polars":
         import polars as pl
 
-        found = table._indices_arrow(_of_polars(column), errors, threads, unmap)
+        found = table._indices_arrow(_of_polars(column), how)
         return pl.Series(column.name, found)
     if kind == "arrow":
         import pyarrow as pa
 
-        return _like(column, pa.chunked_array(table._indices_arrow(column, errors, threads, unmap)))
-    return table._indices_objects(column, errors, unmap)
+        return _like(column, pa.chunked_array(table._indices_arrow(column, how)))
+    return table._indices_objects(column, how)
 
 
 def contains(table: Table[Any], series: Any, errors: str, threads: int) -> Any:
@@ -148,7 +144,6 @@ def _numpy(table: Table[Any], column: Any, out: Any, how: How) -> Any:
     """Return the indices of a NumPy array, 0 where there is none."""
     import numpy as np
 
-    errors, threads, unmap = how
     column = _rows(column)
     if out is None:
         out = np.empty(column.shape, np.uint32)
@@ -156,19 +151,24 @@ def _numpy(table: Table[Any], column: Any, out: Any, how: How) -> Any:
         msg = f"out is {out.dtype} of shape {out.shape}, expected uint32 of {column.shape}"
         raise ValueError(msg)
     if _is_object(column):
-        found = table._indices_objects(column.ravel(), errors, unmap)
+        found = table._indices_objects(column.ravel(), how)
         out[...] = np.reshape(found, column.shape)
         return out
     into = out if out.flags.c_contiguous else np.empty(column.shape, np.uint32)
     kind, size = column.dtype.kind, column.dtype.itemsize
     if kind in "SV" and size == 16:
         rows = np.ascontiguousarray(column).view(np.uint8).reshape(-1, 16)
-        table._indices_ipv6(rows, into.reshape(-1), threads, unmap)
+        table._indices_ipv6(rows, into.reshape(-1), how)
     else:
-        addresses, invalid = _ipv4(column, kind, size, errors)
-        table._indices_ipv4(np.ascontiguousarray(addresses).reshape(-1), into.reshape(-1), threads)
-        if invalid is not None:
-            into[invalid] = 0
+        addresses, invalid = _ipv4(column, kind, size, how["errors"])
+        if invalid is None:
+            table._indices_ipv4(np.ascontiguousarray(addresses).reshape(-1), into.reshape(-1), how)
+        else:
+            found = np.empty(np.count_nonzero(~invalid), np.uint32)
+            table._indices_ipv4(addresses[~invalid], found, how)
+            table._count(int(np.count_nonzero(invalid)), 0)
+            into[...] = 0
+            into[~invalid] = found
     return into if into is out else _into(into, out)
 
 

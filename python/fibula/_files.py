@@ -43,7 +43,7 @@ def read(
     source: str | os.PathLike[str] | bytes | BinaryIO,
     *,
     format: str | None = None,
-    value: Literal["next_hop", "next_hops", "origin_as", "peer"] = "next_hop",
+    value: Literal["next_hop", "next_hops", "origin_as", "origins", "peer", "route"] = "next_hop",
     peer: str | None = None,
     keep_going: bool = False,
     mask_host_bits: bool = False,
@@ -51,6 +51,8 @@ def read(
     vrf: str | None = None,
     table: str | None = None,
     add_path: Literal["guess", "yes", "no"] = "guess",
+    encoding: str | None = None,
+    locations: str | os.PathLike[str] | None = None,
     prefix_column: str | None = None,
     start_column: str | None = None,
     end_column: str | None = None,
@@ -69,7 +71,8 @@ def read(
 
     The columns of CSV, NDJSON and Parquet are found by the names that such columns usually have, or
     named: `prefix_column`, or `start_column` and `end_column`, and `value_column`, one or several.
-    `delimiter` and `header=False` tell of CSV what is not found.
+    `delimiter` and `header=False` tell of CSV what is not found, and `encoding` what is not UTF-8.
+    `locations` is a CSV file with more fields of the rows, by a column that both have.
 
     What is left out or guessed is in the `report` of the table; `strict` makes it an error.
 
@@ -102,6 +105,8 @@ def read(
             vrf=vrf,
             table=table,
             add_path=add_path,
+            encoding=encoding,
+            locations=None if locations is None else os.fspath(locations),
             columns={
                 "prefix": prefix_column,
                 "start": start_column,

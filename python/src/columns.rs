@@ -7,13 +7,15 @@ use crate::table::Table;
 use arrow_array::{Array, ArrayRef, new_null_array};
 use arrow_schema::{DataType, Field};
 use fibula::NextHop;
-use fibula_arrow::{Invalid, Lookups, Unmapped};
+use fibula_arrow::{Counts, Embedded, How, Invalid, Lookups, is_mostly_mapped};
+use fibula_io::address::clean;
 use numpy::{PyReadonlyArray1, PyReadonlyArray2, PyReadwriteArray1};
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::{PyTypeError, PyUserWarning, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::PyList;
+use pyo3::types::{PyDict, PyList, PyString};
 use pyo3_arrow::PyChunkedArray;
 use pyo3_arrow::input::AnyArray;
+use std::net::IpAddr;
 use std::sync::{Arc, PoisonError};
 use std::thread;
 
@@ -42,6 +44,39 @@ pub(crate) fn invalid(errors: &str) -> PyResult<Invalid> {
     }
 }
 
+/// How a column is read, as Python passes it on.
+#[derive(FromPyObject)]
+struct Asked {
+    #[pyo3(item)]
+    errors: String,
+    #[pyo3(item)]
+    threads: usize,
+    /// `None` to look at the column.
+    #[pyo3(item)]
+    unmap: Option<String>,
+    #[pyo3(item)]
+    clean: bool,
+}
+
+impl Asked {
+    /// Returns how; `is_mapped` says whether most addresses of the column are IPv4-mapped.
+    fn how(&self, py: Python<'_>, is_mapped: impl FnOnce() -> bool) -> PyResult<How> {
+        let embedded = match &self.unmap {
+            Some(kinds) => {
+                kinds.parse().map_err(|error: fibula::Error| PyValueError::new_err(error.to_string()))?
+            }
+            None if is_mapped() => {
+                let what = c"most addresses of the column are ::ffff:a.b.c.d and looked up as IPv4; unmap=False looks \
+                    them up as IPv6";
+                PyErr::warn(py, &py.get_type::<PyUserWarning>(), what, 2)?;
+                Embedded::mapped()
+            }
+            None => Embedded::default(),
+        };
+        Ok(How { invalid: invalid(&self.errors)?, clean: self.clean, embedded })
+    }
+}
+
 #[pymethods]
 impl Table {
     /// Looks up a column of addresses: returns the value of each, in a column of the same kind.
@@ -54,8 +89,14 @@ impl Table {
     ///
     /// PyArrow's result is dictionary-encoded. Polars' has the type of the values, the others'
     /// objects. `threads` are used for columns that are long enough. `out` is a NumPy array of
-    /// objects for the result of a NumPy array. With `unmap=True` an IPv4 address that is written
-    /// as an IPv6 one, `::ffff:a.b.c.d`, is looked up among the IPv4 routes.
+    /// objects for the result of a NumPy array.
+    ///
+    /// With `unmap=True` an IPv4 address that is written as an IPv6 one, `::ffff:a.b.c.d`, is looked
+    /// up among the IPv4 routes. A text names other kinds too: `"mapped,6to4,teredo,nat64"`, or
+    /// `"nat64=2001:db8::/96"`. Without `unmap` that is done for columns of 16 bytes a row of which
+    /// most addresses are mapped, with a warning. `clean=True` leaves out white space, brackets, a
+    /// port, a zone and `/32` or `/128` around the text of an address. `report` counts what rows
+    /// were.
     ///
     /// >>> t = fibula.Table({"10.0.0.0/8": "corp", "2001:db8::/32": "doc"})
     /// >>> t.lookup(["10.1.2.3", "2001:db8::1", "192.0.2.1", None])
@@ -65,20 +106,22 @@ impl Table {
     /// ValueError: row 1: '10.1.2' is not an address
     /// >>> t.lookup(["10.1.2.3", "10.1.2"], errors="null")
     /// ['corp', None]
-    #[pyo3(signature = (column, *, errors = "raise", out = None, threads = 1, unmap = false))]
+    #[pyo3(signature = (column, *, errors = "raise", out = None, threads = 1, unmap = None, clean = false))]
     fn lookup<'py>(
         slf: &Bound<'py, Self>,
         column: &Bound<'py, PyAny>,
         errors: &str,
         out: Option<&Bound<'py, PyAny>>,
         threads: usize,
-        unmap: bool,
+        unmap: Option<&Bound<'py, PyAny>>,
+        clean: bool,
     ) -> PyResult<Bound<'py, PyAny>> {
         invalid(errors)?;
+        let how = asked(slf.py(), errors, threads, unmap, clean)?;
         let lookup = slf.py().import("fibula._columns")?.getattr("lookup")?;
         // Until the values are taken, every index keeps its own.
         let _batch = slf.get().shared.batch();
-        lookup.call1((slf, column, out, (errors, threads, unmap)))
+        lookup.call1((slf, column, out, how))
     }
 
     /// As `lookup`, but returns the next-hop index of each address: an index of `values`. 0 says
@@ -90,18 +133,20 @@ impl Table {
     /// >>> t = fibula.Table({"10.0.0.0/8": "corp", "2001:db8::/32": "doc"})
     /// >>> [t.values[index] for index in t.indices(["10.1.2.3", "192.0.2.1"])]
     /// ['corp', None]
-    #[pyo3(signature = (column, *, errors = "raise", out = None, threads = 1, unmap = false))]
+    #[pyo3(signature = (column, *, errors = "raise", out = None, threads = 1, unmap = None, clean = false))]
     fn indices<'py>(
         slf: &Bound<'py, Self>,
         column: &Bound<'py, PyAny>,
         errors: &str,
         out: Option<&Bound<'py, PyAny>>,
         threads: usize,
-        unmap: bool,
+        unmap: Option<&Bound<'py, PyAny>>,
+        clean: bool,
     ) -> PyResult<Bound<'py, PyAny>> {
         invalid(errors)?;
+        let how = asked(slf.py(), errors, threads, unmap, clean)?;
         let indices = slf.py().import("fibula._columns")?.getattr("indices")?;
-        indices.call1((slf, column, out, (errors, threads, unmap)))
+        indices.call1((slf, column, out, how))
     }
 
     /// IPv4 addresses as integers.
@@ -110,14 +155,16 @@ impl Table {
         py: Python<'_>,
         addresses: PyReadonlyArray1<'_, u32>,
         mut out: PyReadwriteArray1<'_, u32>,
-        threads: usize,
+        how: Asked,
     ) -> PyResult<()> {
         let (addresses, out) = (addresses.as_slice()?, out.as_slice_mut()?);
         check_lengths(addresses.len(), out.len())?;
         let shared = &self.shared;
         shared.detached(py, || {
-            on_threads(threads, addresses, out, |from, to| batch::indices(shared, from, to));
-        })
+            on_threads(how.threads, addresses, out, |from, to| batch::indices(shared, from, to));
+        })?;
+        self.count(&Counts { rows: out.len() as u64, answered: answered(out), ..Default::default() });
+        Ok(())
     }
 
     /// IPv6 addresses as rows of 16 bytes.
@@ -126,44 +173,40 @@ impl Table {
         py: Python<'_>,
         addresses: PyReadonlyArray2<'_, u8>,
         mut out: PyReadwriteArray1<'_, u32>,
-        threads: usize,
-        unmap: bool,
+        how: Asked,
     ) -> PyResult<()> {
+        const LOOKED_AT: usize = 8192;
         let (addresses, rest) = addresses.as_slice()?.as_chunks::<16>();
         let out = out.as_slice_mut()?;
         check_lengths(addresses.len() + rest.len(), out.len())?;
+        let is_mapped = || {
+            let first = &addresses[..addresses.len().min(LOOKED_AT)];
+            let mapped = Embedded::mapped();
+            let found = first.iter().filter(|it| mapped.ipv4(u128::from_be_bytes(**it)).is_some()).count();
+            found * 2 > first.len()
+        };
+        let embedded = how.how(py, is_mapped)?.embedded;
         let shared = &self.shared;
         shared.detached(py, || {
-            on_threads(threads, addresses, out, |from, to| {
-                if unmap {
-                    fibula_arrow::lookup_ipv6(from, &Unmapped(shared), to);
-                } else {
-                    fibula_arrow::lookup_ipv6(from, shared, to);
-                }
+            on_threads(how.threads, addresses, out, |from, to| {
+                fibula_arrow::lookup_ipv6(from, shared, &embedded, to);
             });
-        })
+        })?;
+        self.count(&Counts { rows: out.len() as u64, answered: answered(out), ..Default::default() });
+        Ok(())
     }
 
     /// Whatever Arrow holds addresses in.
-    fn _indices_arrow(
-        &self,
-        py: Python<'_>,
-        column: AnyArray,
-        errors: &str,
-        threads: usize,
-        unmap: bool,
-    ) -> PyResult<PyChunkedArray> {
-        let invalid = invalid(errors)?;
+    fn _indices_arrow(&self, py: Python<'_>, column: AnyArray, how: Asked) -> PyResult<PyChunkedArray> {
         let (chunks, _) = column.into_chunked_array()?.into_inner();
+        let first = chunks.iter().find(|chunk| !chunk.is_empty());
+        let as_asked = how.how(py, || first.is_some_and(|chunk| is_mostly_mapped(chunk)))?;
         let look_up = |slice: &dyn Array| {
-            let found = if unmap {
-                fibula_arrow::lookup(slice, &Unmapped(&self.shared), invalid)?
-            } else {
-                fibula_arrow::lookup(slice, &self.shared, invalid)?
-            };
+            let (found, counts) = fibula_arrow::lookup_counted(slice, &self.shared, &as_asked)?;
+            self.count(&counts);
             Ok(Arc::new(found) as ArrayRef)
         };
-        let answers = self.shared.detached(py, || each_chunk(&chunks, threads, look_up))?.map_err(error_of)?;
+        let answers = self.shared.detached(py, || each_chunk(&chunks, how.threads, look_up))?.map_err(error_of)?;
         PyChunkedArray::try_new(answers, Arc::new(Field::new("", DataType::UInt32, true)))
     }
 
@@ -189,34 +232,35 @@ impl Table {
         &self,
         py: Python<'py>,
         column: &Bound<'py, PyAny>,
-        errors: &str,
-        unmap: bool,
+        how: Asked,
     ) -> PyResult<Bound<'py, PyList>> {
         let answers = PyList::empty(py);
-        each_object(column, invalid(errors)?, |address| {
-            answers.append(match unmapped(address, unmap) {
-                Some(address) => self.shared.find(py, address)?,
-                None => None,
-            })
+        self.each_object(column, &how, |address| {
+            let found = address.map(|address| self.shared.find(py, address)).transpose()?.flatten();
+            let is_found = found.is_some();
+            answers.append(found).map(|()| is_found)
         })?;
         Ok(answers)
     }
 
     /// As `_lookup_objects`, with indices.
-    fn _indices_objects(&self, column: &Bound<'_, PyAny>, errors: &str, unmap: bool) -> PyResult<Vec<u32>> {
+    fn _indices_objects(&self, py: Python<'_>, column: &Bound<'_, PyAny>, how: Asked) -> PyResult<Vec<u32>> {
         let mut answers = Vec::new();
-        each_object(column, invalid(errors)?, |address| {
-            let index = match unmapped(address, unmap) {
-                None => NextHop::NONE,
-                Some(address) => match &*self.shared.read(column.py()) {
-                    Body::Owned(owned) => owned.lookup(address),
-                    Body::Mapped(mapped) => mapped.lookup(address)?,
-                },
+        self.each_object(column, &how, |address| {
+            let index = match (address, &*self.shared.read(py)) {
+                (None, _) => NextHop::NONE,
+                (Some(address), Body::Owned(owned)) => owned.lookup(address),
+                (Some(address), Body::Mapped(mapped)) => mapped.lookup(address)?,
             };
             answers.push(index.0);
-            Ok(())
+            Ok(index.is_some())
         })?;
         Ok(answers)
+    }
+
+    /// Counts rows that were not passed on, because they hold no address or are null.
+    fn _count(&self, no_address: u64, nulls: u64) {
+        self.count(&Counts { rows: no_address + nulls, invalid: no_address, nulls, ..Default::default() });
     }
 
     /// Returns `make(values)`, made again when an index has got another value.
@@ -251,6 +295,55 @@ impl Table {
 }
 
 impl Table {
+    /// Counts what rows of a column were.
+    fn count(&self, counts: &Counts) {
+        *self.counts.lock().unwrap_or_else(PoisonError::into_inner) += *counts;
+    }
+
+    /// Reads each object of an iterable as an address. `answer` returns whether it found one.
+    fn each_object(
+        &self,
+        column: &Bound<'_, PyAny>,
+        asked: &Asked,
+        mut answer: impl FnMut(Option<IpAddr>) -> PyResult<bool>,
+    ) -> PyResult<()> {
+        let py = column.py();
+        let how = asked.how(py, || false)?;
+        let mut counts = Counts::default();
+        for (row, object) in column.try_iter()?.enumerate() {
+            let object = object?;
+            counts.rows += 1;
+            if object.is_none() {
+                counts.nulls += 1;
+                answer(None)?;
+                continue;
+            }
+            let found = address(&object, None).or_else(|error| {
+                let text = object.cast::<PyString>().ok().and_then(|text| text.to_str().ok());
+                let cleaned = text.and_then(|text| clean(text.as_bytes()).ip());
+                counts.unclean += u64::from(cleaned.is_some());
+                cleaned.filter(|_| how.clean).ok_or(error)
+            });
+            let found = match found {
+                Ok(address) => address,
+                Err(_) if how.invalid == Invalid::Null => {
+                    counts.invalid += 1;
+                    answer(None)?;
+                    continue;
+                }
+                Err(error) => return Err(crate::table::in_row(py, row, &error)),
+            };
+            let unmapped = match found {
+                IpAddr::V6(ipv6) => how.embedded.ipv4(ipv6.to_bits()).map(|ipv4| IpAddr::V4(ipv4.into())),
+                IpAddr::V4(_) => None,
+            };
+            counts.embedded += u64::from(unmapped.is_some());
+            counts.answered += u64::from(answer(Some(unmapped.unwrap_or(found)))?);
+        }
+        self.count(&counts);
+        Ok(())
+    }
+
     /// Returns what was made of a version of the table, or makes it. The caller has read the
     /// version before what is made of it, so that a change in between makes it again.
     fn made<'py>(
@@ -273,9 +366,33 @@ impl Table {
     }
 }
 
-/// Returns the IPv4 address of one that is written `::ffff:a.b.c.d`, if so wanted.
-fn unmapped(address: Option<std::net::IpAddr>, unmap: bool) -> Option<std::net::IpAddr> {
-    if unmap { address.map(|address| address.to_canonical()) } else { address }
+/// Returns how a column is read, as the functions of columns pass it on.
+fn asked<'py>(
+    py: Python<'py>,
+    errors: &str,
+    threads: usize,
+    unmap: Option<&Bound<'py, PyAny>>,
+    clean: bool,
+) -> PyResult<Bound<'py, PyDict>> {
+    let kinds = match unmap {
+        None => None,
+        Some(unmap) => Some(match unmap.extract::<bool>() {
+            Ok(true) => "mapped".to_owned(),
+            Ok(false) => "none".to_owned(),
+            Err(_) => unmap.extract::<String>()?,
+        }),
+    };
+    let how = PyDict::new(py);
+    how.set_item("errors", errors)?;
+    how.set_item("threads", threads)?;
+    how.set_item("unmap", kinds)?;
+    how.set_item("clean", clean)?;
+    Ok(how)
+}
+
+/// Returns the number of indices that are some route's.
+fn answered(indices: &[u32]) -> u64 {
+    indices.iter().map(|&index| u64::from(index != 0)).sum()
 }
 
 fn check_lengths(addresses: usize, answers: usize) -> PyResult<()> {
@@ -283,28 +400,6 @@ fn check_lengths(addresses: usize, answers: usize) -> PyResult<()> {
         return Ok(());
     }
     Err(PyValueError::new_err(format!("out has {answers} elements, and the column {addresses}")))
-}
-
-/// Reads each object of an iterable as an address.
-fn each_object(
-    column: &Bound<'_, PyAny>,
-    invalid: Invalid,
-    mut answer: impl FnMut(Option<std::net::IpAddr>) -> PyResult<()>,
-) -> PyResult<()> {
-    let py = column.py();
-    for (row, object) in column.try_iter()?.enumerate() {
-        let object = object?;
-        if object.is_none() {
-            answer(None)?;
-            continue;
-        }
-        match address(&object, None) {
-            Ok(address) => answer(Some(address))?,
-            Err(_) if invalid == Invalid::Null => answer(None)?,
-            Err(error) => return Err(crate::table::in_row(py, row, &error)),
-        }
-    }
-    Ok(())
 }
 
 /// Answers chunks one after the other, each divided among threads.

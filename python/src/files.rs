@@ -58,8 +58,8 @@ impl ColumnNames {
 /// Reads a table of a file or of bytes, and returns it with the texts of what was skipped.
 #[pyfunction]
 #[pyo3(signature = (
-    source, *, format, value, peer, keep_going, mask_host_bits, strict, vrf, table, add_path, columns, progress,
-    convert
+    source, *, format, value, peer, keep_going, mask_host_bits, strict, vrf, table, add_path, encoding,
+    locations, columns, progress, convert
 ))]
 #[allow(clippy::too_many_arguments, clippy::fn_params_excessive_bools, reason = "Python names them")]
 pub(crate) fn read(
@@ -74,6 +74,8 @@ pub(crate) fn read(
     vrf: Option<String>,
     table: Option<String>,
     add_path: &str,
+    encoding: Option<&str>,
+    locations: Option<PathBuf>,
     columns: ColumnNames,
     progress: Option<Py<PyAny>>,
     convert: Option<Py<PyAny>>,
@@ -97,6 +99,8 @@ pub(crate) fn read(
             }
         },
         columns: columns.of()?,
+        encoding: encoding.map(str::parse).transpose().map_err(value_error)?,
+        locations,
         progress: progress.map(|callback| calling(callback, Arc::clone(&raised))),
     };
     let (source, loaded) = if let Ok(bytes) = source.cast::<PyBytes>() {
@@ -122,16 +126,11 @@ pub(crate) fn read(
 }
 
 fn value_of(name: &str) -> PyResult<Value> {
-    match name {
-        "next_hop" => Ok(Value::NextHop),
-        "origin_as" => Ok(Value::OriginAs),
-        "peer" => Ok(Value::Peer),
-        "next_hops" => Ok(Value::NextHops),
-        _ => {
-            let what = format!("value is next_hop, next_hops, origin_as or peer, not {name:?}");
-            Err(PyValueError::new_err(what))
-        }
-    }
+    let found = Value::ALL.into_iter().find(|value| value.name().replace('-', "_") == name);
+    found.ok_or_else(|| {
+        let all = Value::ALL.map(|value| value.name().replace('-', "_")).join(", ");
+        PyValueError::new_err(format!("value is one of {all}, not {name:?}"))
+    })
 }
 
 /// Returns what calls a Python function with the bytes read and the size of the file. After the

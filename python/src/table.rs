@@ -6,6 +6,7 @@ use crate::owned::{Owned, Wanted};
 use crate::shared::{Body, Shared, copy};
 use crate::walk::Walk;
 use fibula::{Delta, Family, IpPrefix, NextHop};
+use fibula_arrow::Counts;
 use fibula_io::{Kind, Report};
 use pyo3::exceptions::{PyKeyError, PyTypeError, PyValueError};
 use pyo3::gc::PyVisit;
@@ -13,7 +14,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString, PyTuple};
 use pyo3::{PyTraverseError, intern};
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// A routing table: a map from IPv4 and IPv6 prefixes to any Python objects, with lookups of
 /// addresses by longest-prefix match.
@@ -42,11 +43,13 @@ pub(crate) struct Table {
     pub(crate) made: Mutex<HashMap<String, (u64, Py<PyAny>)>>,
     /// What the reader of a file left out and guessed.
     pub(crate) report: Option<Report>,
+    /// What the rows of columns were.
+    pub(crate) counts: Mutex<Counts>,
 }
 
 impl Table {
     pub(crate) fn of(body: Body) -> Self {
-        Self { shared: Shared::new(body), made: Mutex::default(), report: None }
+        Self { shared: Shared::new(body), made: Mutex::default(), report: None, counts: Mutex::default() }
     }
 
     /// Compiles a table.
@@ -84,27 +87,47 @@ impl Table {
         }
     }
 
-    /// What `fibula.read` left out and guessed; `None` for other tables.
+    /// What `fibula.read` left out and guessed, and what the rows of columns were.
     ///
-    /// `kept` counts the routes and `replaced` those that a later one replaced. `left_out` and
-    /// `guessed` have the number of each reason, and `notes` a line for each with its first place.
+    /// Of a table that was read, `kept` counts the routes and `replaced` those that a later one
+    /// replaced. `left_out` and `guessed` have the number of each reason, and `notes` a line for
+    /// each with its first place. `rows` counts the rows of all columns that `lookup` and `indices`
+    /// have answered: `answered`, `no_answer`, `no_address`, `nulls`; of those, `embedded` are IPv6
+    /// addresses that were looked up as IPv4, and `unclean` have something around the address.
+    ///
+    /// >>> t = fibula.Table({"10.0.0.0/8": "corp"})
+    /// >>> t.lookup(["10.1.2.3", "192.0.2.1", "nobody", None], errors="null")
+    /// ['corp', None, None, None]
+    /// >>> rows = t.report["rows"]
+    /// >>> rows["answered"], rows["no_answer"], rows["no_address"], rows["nulls"]
+    /// (1, 1, 1, 1)
     #[getter]
-    fn report<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
-        let Some(report) = &self.report else { return Ok(None) };
-        let of = |kind| {
-            let counts = PyDict::new(py);
-            for note in report.of(kind) {
-                counts.set_item(&*note.what, note.count)?;
-            }
-            Ok::<_, PyErr>(counts)
-        };
+    fn report<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let dict = PyDict::new(py);
-        dict.set_item("kept", report.kept)?;
-        dict.set_item("replaced", report.replaced)?;
-        dict.set_item("left_out", of(Kind::LeftOut)?)?;
-        dict.set_item("guessed", of(Kind::Guessed)?)?;
-        dict.set_item("notes", report.notes.iter().map(ToString::to_string).collect::<Vec<_>>())?;
-        Ok(Some(dict))
+        if let Some(report) = &self.report {
+            let of = |kind| {
+                let counts = PyDict::new(py);
+                for note in report.of(kind) {
+                    counts.set_item(&*note.what, note.count)?;
+                }
+                Ok::<_, PyErr>(counts)
+            };
+            dict.set_item("kept", report.kept)?;
+            dict.set_item("replaced", report.replaced)?;
+            dict.set_item("left_out", of(Kind::LeftOut)?)?;
+            dict.set_item("guessed", of(Kind::Guessed)?)?;
+            dict.set_item("notes", report.notes.iter().map(ToString::to_string).collect::<Vec<_>>())?;
+        }
+        let counts = *self.counts.lock().unwrap_or_else(PoisonError::into_inner);
+        let rows = PyDict::new(py);
+        rows.set_item("answered", counts.answered)?;
+        rows.set_item("no_answer", counts.unanswered())?;
+        rows.set_item("no_address", counts.invalid)?;
+        rows.set_item("nulls", counts.nulls)?;
+        rows.set_item("embedded", counts.embedded)?;
+        rows.set_item("unclean", counts.unclean)?;
+        dict.set_item("rows", rows)?;
+        Ok(dict)
     }
 
     fn __contains__(&self, key: &Bound<'_, PyAny>) -> PyResult<bool> {

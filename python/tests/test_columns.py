@@ -338,3 +338,59 @@ def test_unmap():
     assert TABLE.lookup(pa.array(mapped), unmap=True).to_pylist() == expected
     assert TABLE.lookup(np.array(packed(mapped), "V16"), unmap=True).tolist() == expected
     assert TABLE.lookup(pl.Series(mapped), unmap=True).to_list() == expected
+
+
+def test_columns_of_mapped_addresses_are_unmapped_and_told():
+    mapped = ["::ffff:10.1.2.3", "::ffff:192.0.2.1", "2001:db8::1"]
+    binary = pa.array(packed(mapped), pa.binary(16))
+    for column in (np.array(packed(mapped), "V16"), binary, pl.Series(packed(mapped))):
+        with pytest.warns(UserWarning, match="looked up as IPv4; unmap=False"):
+            found = TABLE.lookup(column)
+        found = found.to_pylist() if isinstance(found, pa.Array) else list(found)
+        assert found == ["lab", None, "doc"]
+    assert TABLE.lookup(binary, unmap=False).to_pylist() == [None, None, "doc"]
+    few = pa.array(packed([*mapped, "::1", "::2"]), pa.binary(16))
+    assert TABLE.lookup(few).to_pylist() == [None, None, "doc", None, None]
+
+
+def test_kinds_of_embedded_addresses():
+    rows = ["2002:a01:203::1", "64:ff9b::10.1.2.3", "2001:0:0:1::f5fe:fdfc", "2001:db8:1::10.2.0.1"]
+    expected = ["lab", "lab", "lab", "corp"]
+    kinds = "6to4,teredo,nat64,nat64=2001:db8:1::/96"
+    for column in (rows, pa.array(rows), np.array(rows)):
+        found = TABLE.lookup(column, unmap=kinds)
+        assert list(found.to_pylist() if isinstance(found, pa.Array) else found) == expected
+    with pytest.raises(ValueError, match="expected mapped, 6to4"):
+        TABLE.lookup(rows, unmap="5to4")
+
+
+def test_addresses_with_something_around_them():
+    rows = [" 10.1.2.3", "10.1.2.3:443", "[2001:db8::1]:53", "2001:db8::1%eth0", "10.2.3.4/32"]
+    expected = ["lab", "lab", "doc", "doc", "corp"]
+    for column in (rows, np.array(rows), pa.array(rows), pl.Series(rows), pd.Series(rows)):
+        found = TABLE.lookup(column, clean=True)
+        assert list(found.to_pylist() if isinstance(found, pa.Array) else found) == expected
+        with pytest.raises(ValueError, match="row 0"):
+            TABLE.lookup(column)
+        nothing = TABLE.indices(column, errors="null")
+        assert not any(nothing.to_pylist() if isinstance(nothing, pa.Array) else list(nothing))
+
+
+def test_the_rows_of_columns_are_counted():
+    rows = ["10.1.2.3", "192.0.2.1", "10.1.2.3:53", "nobody", None, "::ffff:10.1.2.3"]
+    expected = {
+        "answered": 2,
+        "no_answer": 1,
+        "no_address": 2,
+        "nulls": 1,
+        "embedded": 1,
+        "unclean": 1,
+    }
+    for column in (rows, pa.array(rows), pl.Series(rows), pa.array(rows).dictionary_encode()):
+        table = fibula.Table(ROUTES)
+        table.lookup(column, errors="null", unmap=True)
+        assert table.report["rows"] == expected
+    table = fibula.Table(ROUTES)
+    table.indices(np.array([-1, numbers(FOUR)[0], 1 << 40, 1]), errors="null")
+    assert table.report["rows"]["answered"] == 2
+    assert table.report["rows"]["no_address"] == 2

@@ -200,8 +200,52 @@ def test_the_report_says_what_was_left_out():
     report = fibula.read(text).report
     assert (report["kept"], report["left_out"]) == (1, {"conditional route": 1})
     assert report["notes"] == ["left out: conditional route, 1 time, first at line 2"]
-    assert fibula.Table({}).report is None
+    assert list(fibula.Table({}).report) == ["rows"]
     with pytest.raises(ValueError, match="line 2: conditional route, which --strict refuses"):
         fibula.read(text, strict=True)
     with pytest.raises(ValueError, match="there are main"):
         fibula.read(text, table="7")
+
+
+def test_text_of_another_encoding():
+    text = "prefix,city\n10.0.0.0/8,Zürich\n"
+    for encoding in ("latin-1", "windows-1252"):
+        assert fibula.read(text.encode(encoding), encoding=encoding)["10.1.2.3"] == "Zürich"
+    assert fibula.read(text.encode("utf-16"))["10.1.2.3"] == "Zürich"
+    with pytest.raises(ValueError, match="UTF-8"):
+        fibula.read(text.encode("latin-1"))
+    with pytest.raises(ValueError, match='no encoding "latin"'):
+        fibula.read(text.encode(), encoding="latin")
+
+
+def test_locations_are_joined(tmp_path):
+    (tmp_path / "GeoLite2-City-Blocks-IPv4.csv").write_text(
+        "network,geoname_id,radius\n10.0.0.0/8,7,50\n"
+    )
+    (tmp_path / "GeoLite2-City-Locations-en.csv").write_text("geoname_id,city_name\n7,Ghent\n")
+    expected = {"geoname_id": 7, "radius": 50, "city_name": "Ghent"}
+    table = fibula.read(tmp_path / "GeoLite2-City-Blocks-IPv4.csv")
+    assert table["10.1.2.3"] == expected
+    assert "beside it" in table.report["notes"][0]
+    blocks = b"network,geoname_id,radius\n10.0.0.0/8,7,50\n"
+    locations = tmp_path / "GeoLite2-City-Locations-en.csv"
+    assert fibula.read(blocks, locations=locations)["10.1.2.3"] == expected
+
+
+def test_all_origins_and_the_whole_route():
+    text = (
+        b"TABLE_DUMP2|1|B|192.0.2.7|64500|10.0.0.0/8|64500 65001|IGP|192.0.2.7|0|0|"
+        b"64500:1 no-export|NAG||\n"
+        b"TABLE_DUMP2|1|B|192.0.2.8|64501|10.0.0.0/8|64501 1 {65002,65003}|IGP|192.0.2.8|0|0|"
+        b"|NAG||\n"
+    )
+    assert fibula.read(text, value="origins")["10.1.2.3"] == [[65002, 65003], 65001]
+    assert fibula.read(text, value="route")["10.1.2.3"] == {
+        "next_hop": "192.0.2.7",
+        "origin_as": 65001,
+        "peer": "192.0.2.7",
+        "as_path": [64500, 65001],
+        "communities": ["64500:1", "no-export"],
+    }
+    with pytest.raises(ValueError, match="value is one of next_hop"):
+        fibula.read(text, value="hop")

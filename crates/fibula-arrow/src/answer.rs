@@ -2,24 +2,16 @@
 
 use crate::chunk::{Chunk, ROWS};
 use crate::column::Column;
+use crate::how::{Counts, How, Invalid};
 use crate::{Error, Lookups, dictionary, plain};
 use arrow_array::cast::AsArray;
 use arrow_array::types::UInt32Type;
 use arrow_array::{Array, ArrayRef, BooleanArray, StringArray, UInt32Array};
 use arrow_buffer::{BooleanBuffer, NullBuffer, OffsetBuffer};
 use fibula::{IpPrefix, NextHop, Table};
+use fibula_io::address::Found;
 use std::io::Write;
 use std::sync::Arc;
-
-/// What is made of a row that is not null and holds no address.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Invalid {
-    /// Null.
-    #[default]
-    Null,
-    /// An error that names the first such row.
-    Error,
-}
 
 /// Looks up a column: the index of the answer for each row, as [`Lookups`] gives it. Null where no
 /// route matches. O(1) a row; allocates the result and some 130 KiB.
@@ -46,15 +38,28 @@ pub fn lookup(
     lookups: &(impl Lookups + ?Sized),
     invalid: Invalid,
 ) -> Result<UInt32Array, Error> {
-    let array = dictionary::answer(column, invalid, |column, invalid| {
-        let indices = indices(column, lookups, invalid)?;
+    Ok(lookup_counted(column, lookups, &invalid.into())?.0)
+}
+
+/// As [`lookup`], with all that [`How`] says. Also counts what the rows were.
+///
+/// # Errors
+/// As [`lookup`].
+pub fn lookup_counted(
+    column: &dyn Array,
+    lookups: &(impl Lookups + ?Sized),
+    how: &How,
+) -> Result<(UInt32Array, Counts), Error> {
+    let (array, mut counts) = dictionary::answer(column, how, |column, how| {
+        let (indices, counts) = indices(column, lookups, how)?;
         // Without a branch, so that many rows are compared at once.
         let missing: usize = indices.iter().map(|&index| usize::from(index == 0)).sum();
         let found = || BooleanBuffer::collect_bool(indices.len(), |row| indices[row] != 0);
         let nulls = (missing > 0).then(|| NullBuffer::new(found()));
-        Ok(Arc::new(UInt32Array::new(indices.into(), nulls)) as ArrayRef)
+        Ok((Arc::new(UInt32Array::new(indices.into(), nulls)) as ArrayRef, counts))
     })?;
-    Ok(array.as_primitive::<UInt32Type>().clone())
+    counts.answered = (array.len() - array.null_count()) as u64;
+    Ok((array.as_primitive::<UInt32Type>().clone(), counts))
 }
 
 /// Looks up a column: whether any route matches each row's address. Null where the row is null or,
@@ -79,15 +84,15 @@ pub fn contains(
     lookups: &(impl Lookups + ?Sized),
     invalid: Invalid,
 ) -> Result<BooleanArray, Error> {
-    let array = dictionary::answer(column, invalid, |column, invalid| {
+    let (array, _) = dictionary::answer(column, &invalid.into(), |column, how| {
         let mut found = vec![None; column.len()];
-        each_chunk(column, invalid, |first, chunk| {
+        let counts = each_chunk(column, how, |first, chunk| {
             chunk.look_up_apart(lookups);
             for (row, index) in chunk.ipv4.answers().chain(chunk.ipv6.answers()) {
                 found[first + row] = Some(index.is_some());
             }
         })?;
-        Ok(Arc::new(BooleanArray::from(found)) as ArrayRef)
+        Ok((Arc::new(BooleanArray::from(found)) as ArrayRef, counts))
     })?;
     Ok(array.as_boolean().clone())
 }
@@ -103,22 +108,18 @@ pub fn contains(
 /// let mut table: Table<()> = Table::new();
 /// table.insert("192.0.2.0/24".parse::<IpPrefix>()?, ());
 /// let column = arrow_array::UInt32Array::from(vec![0xC000_0201, 0]);
-/// let prefixes = prefixes(&column, &table, Invalid::Null).unwrap();
+/// let prefixes = prefixes(&column, &table, &Invalid::Null.into()).unwrap();
 /// assert_eq!(prefixes.iter().collect::<Vec<_>>(), [Some("192.0.2.0/24"), None]);
 /// # Ok::<(), fibula::Error>(())
 /// ```
 ///
 /// # Errors
 /// As [`lookup`], and if the text of an array's prefixes is longer than 2 GiB.
-pub fn prefixes<V: Sync>(
-    column: &dyn Array,
-    table: &Table<V>,
-    invalid: Invalid,
-) -> Result<StringArray, Error> {
-    let array = dictionary::answer(column, invalid, |column, invalid| {
+pub fn prefixes<V: Sync>(column: &dyn Array, table: &Table<V>, how: &How) -> Result<StringArray, Error> {
+    let (array, _) = dictionary::answer(column, how, |column, how| {
         let (mut text, mut lengths) = (Vec::new(), Vec::with_capacity(column.len()));
         let mut found: Vec<Option<IpPrefix>> = Vec::new();
-        each_chunk(column, invalid, |_, chunk| {
+        let counts = each_chunk(column, how, |_, chunk| {
             chunk.look_up_apart(table);
             found.clear();
             found.resize(chunk.rows(), None);
@@ -135,7 +136,7 @@ pub fn prefixes<V: Sync>(
                 lengths.push(text.len() - before);
             }
         })?;
-        strings(text, &lengths)
+        Ok((strings(text, &lengths)?, counts))
     })?;
     Ok(array.as_string().clone())
 }
@@ -154,39 +155,53 @@ fn strings(text: Vec<u8>, lengths: &[usize]) -> Result<ArrayRef, Error> {
 fn indices(
     column: &Column<'_>,
     lookups: &(impl Lookups + ?Sized),
-    invalid: Invalid,
-) -> Result<Vec<u32>, Error> {
+    how: &How,
+) -> Result<(Vec<u32>, Counts), Error> {
     let mut indices = Vec::with_capacity(column.len());
     let mut write = |answers: &[NextHop]| indices.extend(answers.iter().map(|answer| answer.0));
+    let mut counts = Counts { rows: column.len() as u64, ..Default::default() };
     if let Some(addresses) = column.ipv4() {
         plain::each_ipv4(addresses, lookups, write);
-    } else if let Some(addresses) = column.ipv6() {
+    } else if let Some(addresses) = column.ipv6().filter(|_| how.embedded.is_empty()) {
         plain::each_ipv6(addresses, lookups, write);
     } else {
-        each_chunk(column, invalid, |_, chunk| write(chunk.look_up(lookups)))?;
+        counts = each_chunk(column, how, |_, chunk| write(chunk.look_up(lookups)))?;
     }
-    Ok(indices)
+    Ok((indices, counts))
 }
 
-/// Calls `answer` for each chunk of a column, with the number of its first row.
+/// Calls `answer` for each chunk of a column, with the number of its first row. Does not count what
+/// was answered.
 fn each_chunk(
     column: &Column<'_>,
-    invalid: Invalid,
+    how: &How,
     mut answer: impl FnMut(usize, &mut Chunk),
-) -> Result<(), Error> {
+) -> Result<Counts, Error> {
+    let (rows, nulls) = (column.len() as u64, column.null_count() as u64);
+    let mut counts = Counts { rows, nulls, ..Default::default() };
     let mut chunk = Chunk::new();
     for first in (0..column.len()).step_by(ROWS) {
         let rows = first..column.len().min(first + ROWS);
         chunk.begin(rows.len());
         column.read(rows, &mut chunk);
-        if let Some(row) = chunk.invalid
-            && invalid == Invalid::Error
-        {
-            return Err(Error::address(first + row, &column.written(first + row)));
+        for row in std::mem::take(&mut chunk.invalid).into_iter().map(usize::from) {
+            let cleaned = column.cleaned(first + row);
+            let is_unclean = cleaned != Found::Invalid;
+            counts.unclean += u64::from(is_unclean);
+            if is_unclean && how.clean {
+                chunk.push_late(row, cleaned);
+            } else if how.invalid == Invalid::Error {
+                return Err(Error::address(first + row, &column.written(first + row)));
+            } else {
+                counts.invalid += 1;
+            }
+        }
+        if !how.embedded.is_empty() {
+            counts.embedded += chunk.unmap(&how.embedded) as u64;
         }
         answer(first, &mut chunk);
     }
-    Ok(())
+    Ok(counts)
 }
 
 /// Returns the null buffer of the rows that were found; `None` if all were.

@@ -2,7 +2,7 @@
 
 use crate::Lookups;
 use fibula::{Address, NextHop};
-use fibula_io::address::Found;
+use fibula_io::address::{Embedded, Found};
 
 /// The rows of a chunk. Its arrays take some 80 KiB if all addresses are IPv6, and 28 KiB if all
 /// are IPv4.
@@ -13,8 +13,10 @@ pub(crate) struct Chunk {
     rows: usize,
     pub(crate) ipv4: Half<u32>,
     pub(crate) ipv6: Half<u128>,
-    /// The first row without an address that is not null.
-    pub(crate) invalid: Option<usize>,
+    /// The rows that are not null and hold no address.
+    pub(crate) invalid: Vec<u16>,
+    /// Whether the addresses of a family may be in another order than their rows.
+    is_mixed: bool,
     /// The answer of each row.
     answers: [NextHop; ROWS],
 }
@@ -49,8 +51,8 @@ impl<A: Address> Half<A> {
 
 impl Chunk {
     pub(crate) fn new() -> Box<Self> {
-        let (ipv4, ipv6) = (Half::new(), Half::new());
-        Box::new(Self { rows: 0, ipv4, ipv6, invalid: None, answers: [NextHop::NONE; ROWS] })
+        let (ipv4, ipv6, invalid) = (Half::new(), Half::new(), Vec::new());
+        Box::new(Self { rows: 0, ipv4, ipv6, invalid, is_mixed: false, answers: [NextHop::NONE; ROWS] })
     }
 
     /// Begins a chunk of at most [`ROWS`] rows.
@@ -58,7 +60,8 @@ impl Chunk {
         self.rows = rows;
         self.ipv4.count = 0;
         self.ipv6.count = 0;
-        self.invalid = None;
+        self.invalid.clear();
+        self.is_mixed = false;
     }
 
     /// Sets the number of rows that there were in the end.
@@ -77,8 +80,32 @@ impl Chunk {
         match found {
             Found::Ipv4(address) => self.ipv4.push(address, row),
             Found::Ipv6(address) => self.ipv6.push(address, row),
-            Found::Invalid => self.invalid = self.invalid.or(Some(row)),
+            Found::Invalid => self.invalid.push(row as u16),
         }
+    }
+
+    /// Adds the address of a row that was taken for invalid.
+    pub(crate) fn push_late(&mut self, row: usize, found: Found) {
+        self.is_mixed = true;
+        self.push(row, found);
+    }
+
+    /// Takes IPv6 addresses for the IPv4 addresses they hold. Returns the number of those.
+    pub(crate) fn unmap(&mut self, embedded: &Embedded) -> usize {
+        let (count, mut kept) = (self.ipv6.count, 0);
+        self.is_mixed |= self.ipv4.count > 0;
+        for at in 0..count {
+            let (address, row) = (self.ipv6.addresses[at], self.ipv6.rows[at]);
+            if let Some(ipv4) = embedded.ipv4(address) {
+                self.ipv4.push(ipv4, row.into());
+            } else {
+                self.ipv6.addresses[kept] = address;
+                self.ipv6.rows[kept] = row;
+                kept += 1;
+            }
+        }
+        self.ipv6.count = kept;
+        count - kept
     }
 
     /// Looks up the addresses of both families, for [`Half::answers`].
@@ -95,12 +122,12 @@ impl Chunk {
     /// Looks up the addresses of both families. Returns the answer of each row.
     pub(crate) fn look_up(&mut self, lookups: &(impl Lookups + ?Sized)) -> &[NextHop] {
         self.look_up_apart(lookups);
-        let Self { rows, ipv4, ipv6, answers, .. } = self;
+        let Self { rows, ipv4, ipv6, answers, is_mixed, .. } = self;
         // Where each row has an address of one family, they are in order.
-        if ipv4.count == *rows {
+        if ipv4.count == *rows && !*is_mixed {
             return &ipv4.answers[..*rows];
         }
-        if ipv6.count == *rows {
+        if ipv6.count == *rows && !*is_mixed {
             return &ipv6.answers[..*rows];
         }
         let answers = &mut answers[..*rows];

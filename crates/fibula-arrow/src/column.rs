@@ -65,10 +65,19 @@ impl<'c> Column<'c> {
         self.0.found(row)
     }
 
-    /// Returns for each row whether it is neither null nor an address.
-    pub(crate) fn invalid(&self) -> Vec<bool> {
-        let invalid = |row| self.0.is_valid(row) && self.0.found(row) == Found::Invalid;
-        (0..self.len()).map(invalid).collect()
+    /// Returns the address of a row that is none as it is, but with something around it.
+    pub(crate) fn cleaned(&self, row: usize) -> Found {
+        self.0.text(row).map_or(Found::Invalid, address::clean)
+    }
+
+    /// Returns whether a row is null.
+    pub(crate) fn is_null(&self, row: usize) -> bool {
+        self.0.is_null(row)
+    }
+
+    /// Returns the number of null rows.
+    pub(crate) fn null_count(&self) -> usize {
+        self.0.null_count()
     }
 
     /// Returns the value of one row as errors show it: `"text"`, `17`, `0x0a0b0c`.
@@ -124,11 +133,16 @@ trait Addresses: Array {
 
     /// As [`Column::written`].
     fn written(&self, row: usize) -> String;
+
+    /// Returns the value of a row that is not null, if it is text.
+    fn text(&self, _row: usize) -> Option<&[u8]> {
+        None
+    }
 }
 
 /// Implements [`Addresses`] for arrays by what reads a row and what shows its value.
 macro_rules! addresses {
-    ($($array:ty: $found:expr, $written:expr;)*) => {
+    ($($array:ty: $found:expr, $written:expr $(, $text:expr)?;)*) => {
         $(
             impl Addresses for $array {
                 #[inline(always)]
@@ -139,15 +153,21 @@ macro_rules! addresses {
                 fn written(&self, row: usize) -> String {
                     $written(self.value(row))
                 }
+
+                $(
+                    fn text(&self, row: usize) -> Option<&[u8]> {
+                        Some($text(self.value(row)))
+                    }
+                )?
             }
         )*
     };
 }
 
 addresses! {
-    StringArray: of_text, quoted;
-    LargeStringArray: of_text, quoted;
-    StringViewArray: of_view, quoted;
+    StringArray: of_text, quoted, str::as_bytes;
+    LargeStringArray: of_text, quoted, str::as_bytes;
+    StringViewArray: of_view, quoted, str::as_bytes;
     UInt32Array: |array: &Self, row| Found::Ipv4(array.values()[row]), |value: u32| value.to_string();
     UInt64Array: |array: &Self, row| of_integer(array.values()[row]), |value: u64| value.to_string();
     Int64Array: |array: &Self, row| of_integer(array.values()[row]), |value: i64| value.to_string();

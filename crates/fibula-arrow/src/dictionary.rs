@@ -1,43 +1,46 @@
 //! Dictionaries: each value is looked up once, and its answer taken for the rows that use it.
 
+use crate::Error;
 use crate::column::Column;
-use crate::{Error, Invalid};
+use crate::how::{Counts, How, Invalid, Row};
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef};
 use arrow_select::take::take;
 
-/// Answers a column by `answer`, which is given its values if it is a dictionary.
+/// Answers a column by `answer`, which is given its values if it is a dictionary. `answer` does not
+/// count what was answered.
 pub(crate) fn answer(
     column: &dyn Array,
-    invalid: Invalid,
-    answer: impl Fn(&Column<'_>, Invalid) -> Result<ArrayRef, Error>,
-) -> Result<ArrayRef, Error> {
+    how: &How,
+    answer: impl Fn(&Column<'_>, &How) -> Result<(ArrayRef, Counts), Error>,
+) -> Result<(ArrayRef, Counts), Error> {
     let Some(dictionary) = column.as_any_dictionary_opt() else {
-        return answer(&Column::of(column)?, invalid);
+        return answer(&Column::of(column)?, how);
     };
     let (keys, values) = (dictionary.keys(), dictionary.values());
     if values.len() > keys.len() {
         // Few rows of a large dictionary, as in a slice.
         let plain = take(values, keys, None).map_err(Error::other)?;
-        return answer(&Column::of(&plain)?, invalid);
+        return answer(&Column::of(&plain)?, how);
     }
     let column = Column::of(values)?;
-    if invalid == Invalid::Error
-        && let Some(row) = first_invalid(&column, keys)
-    {
-        let written = value(dictionary, row).1.map_or_else(String::new, |at| column.written(at));
-        return Err(Error::address(row, &written));
+    let (answers, of_values) = answer(&column, &How { invalid: Invalid::Null, ..how.clone() })?;
+    let nulls = dictionary.logical_nulls().map_or(0, |nulls| nulls.null_count());
+    let mut counts = Counts { rows: keys.len() as u64, nulls: nulls as u64, ..Default::default() };
+    if of_values.invalid + of_values.unclean + of_values.embedded > 0 {
+        let kinds: Vec<Row> = (0..values.len()).map(|row| Row::of(&column, row, how)).collect();
+        for row in 0..keys.len() {
+            let Some(key) = key(keys, row) else { continue };
+            let Row { is_invalid, is_unclean, is_embedded } = kinds[key];
+            if is_invalid && how.invalid == Invalid::Error {
+                return Err(Error::address(row, &column.written(key)));
+            }
+            counts.invalid += u64::from(is_invalid);
+            counts.unclean += u64::from(is_unclean);
+            counts.embedded += u64::from(is_embedded);
+        }
     }
-    take(&answer(&column, Invalid::Null)?, keys, None).map_err(Error::other)
-}
-
-/// Returns the first row whose value is no address.
-fn first_invalid(values: &Column<'_>, keys: &dyn Array) -> Option<usize> {
-    let invalid = values.invalid();
-    if !invalid.contains(&true) {
-        return None;
-    }
-    (0..keys.len()).find(|&row| key(keys, row).is_some_and(|key| invalid[key]))
+    Ok((take(&answers, keys, None).map_err(Error::other)?, counts))
 }
 
 /// Returns the array that holds a row's value, and the index there; `None` if the row is null.

@@ -39,8 +39,8 @@
 //!
 //! Families never mix. Text with a colon and 16 bytes are IPv6 addresses, IPv4-mapped ones too
 //! (`::ffff:192.0.2.1`), and are looked up among the IPv6 routes, as by
-//! [`Table::lookup`](fibula::Table::lookup). [`Unmapped`] looks the mapped ones up among the IPv4
-//! routes.
+//! [`Table::lookup`](fibula::Table::lookup). [`How`] says which are looked up among the IPv4
+//! routes, and whether ports, brackets and the like around addresses are left out.
 //!
 //! Polars' `UInt128` cannot come here: its format `_plu128` is no Arrow type. Cast it to
 //! `FixedSizeBinary(16)`.
@@ -58,14 +58,17 @@ mod column;
 mod compiled;
 mod dictionary;
 mod error;
+mod how;
 mod lookups;
 mod plain;
 mod values;
 
 pub use address::address;
-pub use answer::{Invalid, contains, lookup, prefixes};
+pub use answer::{contains, lookup, lookup_counted, prefixes};
 pub use compiled::Compiled;
 pub use error::Error;
-pub use lookups::{Lookups, TableValues, Unmapped};
+pub use fibula_io::address::Embedded;
+pub use how::{Counts, How, Invalid, is_mostly_mapped};
+pub use lookups::{Lookups, TableValues};
 pub use plain::{Texts, lookup_ipv4, lookup_ipv6};
 pub use values::Values;

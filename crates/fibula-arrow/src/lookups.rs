@@ -1,7 +1,6 @@
 //! [`Lookups`]: what answers for a column.
 
 use fibula::{NextHop, Table, Views};
-use std::net::{Ipv4Addr, Ipv6Addr};
 
 /// The lookups of both families, which give indices of one dictionary.
 ///
@@ -68,44 +67,6 @@ impl<V: Sync, F: Fn(&V) -> NextHop + Sync> Lookups for TableValues<'_, V, F> {
         for index in indices {
             *index =
                 self.table.get_index_ipv6(*index).map_or(NextHop::NONE, |(_, value)| (self.index)(value));
-        }
-    }
-}
-
-/// Lookups that take an IPv4-mapped IPv6 address (`::ffff:192.0.2.1`, RFC 4291 section 2.5.5.2) for
-/// the IPv4 address that it is. Costs the copies of the addresses.
-///
-/// ```
-/// use fibula::{NextHop, Rib, Views};
-/// use fibula_arrow::{Invalid, Unmapped, lookup};
-/// let mut rib: Rib<u32> = Rib::new();
-/// rib.insert("192.0.2.0/24".parse()?, NextHop(7));
-/// let views = Views::of(&rib, &Rib::new())?;
-/// let column = arrow_array::StringArray::from(vec!["::ffff:192.0.2.1", "::1"]);
-/// let indices = lookup(&column, &Unmapped(&views), Invalid::Error).unwrap();
-/// assert_eq!(indices.iter().collect::<Vec<_>>(), [Some(7), None]);
-/// # Ok::<(), fibula::Error>(())
-/// ```
-#[derive(Clone, Copy, Debug)]
-pub struct Unmapped<'l, L: ?Sized>(pub &'l L);
-
-impl<L: Lookups + ?Sized> Lookups for Unmapped<'_, L> {
-    fn ipv4(&self, addresses: &[u32], indices: &mut [NextHop]) {
-        self.0.ipv4(addresses, indices);
-    }
-
-    fn ipv6(&self, addresses: &[u128], indices: &mut [NextHop]) {
-        self.0.ipv6(addresses, indices);
-        let mapped = |&address: &u128| Ipv6Addr::from(address).to_ipv4_mapped().map(Ipv4Addr::to_bits);
-        let rows: Vec<(usize, u32)> =
-            addresses.iter().map(mapped).enumerate().filter_map(|(row, ipv4)| Some((row, ipv4?))).collect();
-        if rows.is_empty() {
-            return;
-        }
-        let mut found = vec![NextHop::NONE; rows.len()];
-        self.0.ipv4(&rows.iter().map(|&(_, address)| address).collect::<Vec<_>>(), &mut found);
-        for (&(row, _), found) in rows.iter().zip(found) {
-            indices[row] = found;
         }
     }
 }

@@ -5,7 +5,7 @@ use crate::chunk::{self, Chunk};
 use fibula::NextHop;
 use fibula::arch::{Isa, Kernel, Level, dispatch};
 use fibula::blocks::pipeline::ask_ahead;
-use fibula_io::address::{self, Window};
+use fibula_io::address::{self, Embedded, Found, Window};
 
 /// The addresses that are looked up at once: 128 KiB of IPv6. An engine overlaps the memory
 /// accesses of a batch, but not those of two.
@@ -36,27 +36,45 @@ pub fn lookup_ipv4(addresses: &[u32], lookups: &(impl Lookups + ?Sized), indices
     each_ipv4(addresses, lookups, writes(indices));
 }
 
-/// As [`lookup_ipv4`], for IPv6 addresses in network byte order.
+/// As [`lookup_ipv4`], for IPv6 addresses in network byte order, of which the `embedded` ones are
+/// looked up as the IPv4 addresses they hold.
 ///
 /// ```
 /// use fibula::{NextHop, Rib, Views};
-/// use fibula_arrow::lookup_ipv6;
+/// use fibula_arrow::{Embedded, lookup_ipv6};
 /// use std::net::Ipv6Addr;
 /// let mut rib: Rib<u128> = Rib::new();
 /// rib.insert("2001:db8::/32".parse()?, NextHop(7));
 /// let mut indices = [9; 2];
 /// let views = Views::of(&Rib::new(), &rib)?;
 /// let addresses = ["2001:db8::1", "::1"].map(|text| text.parse::<Ipv6Addr>().unwrap().octets());
-/// lookup_ipv6(&addresses, &views, &mut indices);
+/// lookup_ipv6(&addresses, &views, &Embedded::default(), &mut indices);
 /// assert_eq!(indices, [7, 0]);
 /// # Ok::<(), fibula::Error>(())
 /// ```
 ///
 /// # Panics
 /// If the two slices differ in length.
-pub fn lookup_ipv6(addresses: &[[u8; 16]], lookups: &(impl Lookups + ?Sized), indices: &mut [u32]) {
+pub fn lookup_ipv6(
+    addresses: &[[u8; 16]],
+    lookups: &(impl Lookups + ?Sized),
+    embedded: &Embedded,
+    indices: &mut [u32],
+) {
     assert_eq!(addresses.len(), indices.len(), "as many answers as addresses");
-    each_ipv6(addresses, lookups, writes(indices));
+    let mut write = writes(indices);
+    if embedded.is_empty() {
+        return each_ipv6(addresses, lookups, write);
+    }
+    let mut chunk = Chunk::new();
+    for addresses in addresses.chunks(chunk::ROWS) {
+        chunk.begin(addresses.len());
+        for (row, address) in addresses.iter().enumerate() {
+            chunk.push(row, Found::Ipv6(u128::from_be_bytes(*address)));
+        }
+        chunk.unmap(embedded);
+        write(chunk.look_up(lookups));
+    }
 }
 
 /// Returns what writes answers one after the other.

@@ -2,10 +2,11 @@
 
 use arrow_array::types::UInt32Type;
 use arrow_array::{
-    Array, ArrayRef, BooleanArray, DictionaryArray, Float64Array, Int64Array, StringArray, UInt32Array,
-    UInt64Array,
+    Array, ArrayRef, BooleanArray, DictionaryArray, Float64Array, Int64Array, ListArray, StringArray,
+    UInt32Array, UInt64Array,
 };
-use arrow_schema::DataType;
+use arrow_buffer::{NullBuffer, OffsetBuffer};
+use arrow_schema::{DataType, Field};
 use arrow_select::take::take;
 use fibula::{NextHopInfo, NextHops};
 use fibula_io::table::json_of;
@@ -46,21 +47,21 @@ impl Values {
     /// the same indices, in the order of the first object. Empty if one is no object. O(n) a field.
     ///
     /// A field that is missing or null has null. Whole numbers are `Int64`, or `UInt64` where one
-    /// is past it; other numbers `Float64`, truth values `Boolean`. All else is text, lists and
-    /// objects as JSON.
+    /// is past it; other numbers `Float64`, truth values `Boolean`. With `lists`, lists of such
+    /// values or of text are `List`. All else is text, lists and objects as JSON.
     ///
     /// ```
     /// use arrow_schema::DataType;
     /// use fibula_arrow::Values;
     /// let text = b"prefix,country,asn\n192.0.2.0/24,BE,64500\n198.51.100.0/24,,64501\n";
     /// let tables = fibula_io::table::parse(text, &Default::default())?.tables;
-    /// let fields = Values::fields(&tables.next_hops);
+    /// let fields = Values::fields(&tables.next_hops, true);
     /// assert_eq!((fields[0].0.as_str(), fields[1].0.as_str()), ("country", "asn"));
     /// assert_eq!(fields[1].1.data_type(), &DataType::Int64);
     /// # Ok::<(), fibula_io::Error>(())
     /// ```
     #[must_use]
-    pub fn fields(next_hops: &NextHops) -> Vec<(String, Self)> {
+    pub fn fields(next_hops: &NextHops, lists: bool) -> Vec<(String, Self)> {
         let object = |(_, info): (_, &NextHopInfo)| match serde_json::from_str(json_of(info)?) {
             Ok(Value::Object(fields)) => Some(fields),
             _ => None,
@@ -79,9 +80,32 @@ impl Values {
             let column: Vec<Option<&Value>> = std::iter::once(None)
                 .chain(rows.iter().map(|row| row.get(name).filter(|value| !value.is_null())))
                 .collect();
-            Self { array: typed(&column) }
+            Self { array: typed(&column, lists) }
         };
         names.into_iter().map(|name| (name.clone(), values(name))).collect()
+    }
+
+    /// Returns the values of next hops that all are lists of values of one type, as the origins of
+    /// prefixes are; `None` if one is none. O(n).
+    ///
+    /// ```
+    /// use arrow_array::cast::AsArray;
+    /// use fibula_arrow::Values;
+    /// let text = b"192.0.2.0/24 [64500,64501]\n198.51.100.0/24 [64502]\n";
+    /// let tables = fibula_io::table::parse(text, &Default::default())?.tables;
+    /// let lists = Values::lists(&tables.next_hops).unwrap();
+    /// assert_eq!(lists.array().as_list::<i32>().value_length(1), 2);
+    /// # Ok::<(), fibula_io::Error>(())
+    /// ```
+    #[must_use]
+    pub fn lists(next_hops: &NextHops) -> Option<Self> {
+        let list = |(_, info): (_, &NextHopInfo)| match serde_json::from_str(json_of(info)?) {
+            Ok(list @ Value::Array(_)) => Some(list),
+            _ => None,
+        };
+        let rows: Vec<Value> = next_hops.iter().map(list).collect::<Option<_>>()?;
+        let column: Vec<Option<&Value>> = std::iter::once(None).chain(rows.iter().map(Some)).collect();
+        list_of(&column).map(|array| Self { array })
     }
 
     /// Returns the array of the values: that of index `i` at `i`, and null at 0.
@@ -122,8 +146,30 @@ impl Values {
     }
 }
 
+/// Returns a column of lists whose elements are of one type; `None` if they are not, or are lists
+/// or objects themselves.
+fn list_of(column: &[Option<&Value>]) -> Option<ArrayRef> {
+    let is_list = |value: &&Value| value.is_array();
+    column.iter().flatten().all(is_list).then_some(())?;
+    fn elements<'v>(value: &Option<&'v Value>) -> &'v [Value] {
+        value.and_then(Value::as_array).map_or(&[], Vec::as_slice)
+    }
+    let all: Vec<Option<&Value>> =
+        column.iter().flat_map(elements).map(|value| (!value.is_null()).then_some(value)).collect();
+    let is_text = |value: &&Value| value.is_string();
+    let is_plain = |value: &&Value| value.is_number() || value.is_boolean();
+    if !all.iter().flatten().all(is_text) && !all.iter().flatten().all(is_plain) {
+        return None;
+    }
+    let values = typed(&all, false);
+    let field = Arc::new(Field::new_list_field(values.data_type().clone(), true));
+    let offsets = OffsetBuffer::from_lengths(column.iter().map(|value| elements(value).len()));
+    let nulls = NullBuffer::from_iter(column.iter().map(Option::is_some));
+    Some(Arc::new(ListArray::new(field, offsets, values, Some(nulls))))
+}
+
 /// Returns a column in the narrowest type that all of its values have.
-fn typed(column: &[Option<&Value>]) -> ArrayRef {
+fn typed(column: &[Option<&Value>], lists: bool) -> ArrayRef {
     /// Reads each value that is there by `read`; `None` if one is of another type.
     fn all<T>(column: &[Option<&Value>], read: impl Fn(&Value) -> Option<T>) -> Option<Vec<Option<T>>> {
         column.iter().map(|value| value.map_or(Some(None), |value| read(value).map(Some))).collect()
@@ -142,6 +188,9 @@ fn typed(column: &[Option<&Value>]) -> ArrayRef {
     }
     if let Some(numbers) = all(column, Value::as_f64) {
         return Arc::new(Float64Array::from(numbers));
+    }
+    if lists && let Some(lists) = list_of(column) {
+        return lists;
     }
     let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     Arc::new(column.iter().map(|value| value.map(text)).collect::<StringArray>())

@@ -194,7 +194,7 @@ fn check(column: &dyn Array, cells: &[Cell], routes: &Routes, views: &Views) {
     assert_eq!(lookup(column, &values, Invalid::Null).unwrap(), indices, "{what}");
     assert_eq!(contains(column, views, Invalid::Null).unwrap(), contained, "{what}");
     assert_eq!(contains(column, &routes.table, Invalid::Null).unwrap(), contained, "{what}");
-    assert_eq!(prefixes(column, &routes.table, Invalid::Null).unwrap(), texts, "{what}");
+    assert_eq!(prefixes(column, &routes.table, &Invalid::Null.into()).unwrap(), texts, "{what}");
 
     let first_invalid = cells.iter().position(|&cell| cell == Cell::Invalid);
     let strict = lookup(column, views, Invalid::Error);
@@ -209,7 +209,7 @@ fn check(column: &dyn Array, cells: &[Cell], routes: &Routes, views: &Views) {
         first_invalid.map_or(Ok(contained), |row| Err(Some(row))),
         "{what}"
     );
-    let strict = prefixes(column, &routes.table, Invalid::Error);
+    let strict = prefixes(column, &routes.table, &Invalid::Error.into());
     assert_eq!(
         strict.map_err(|error| row_of(&error)),
         first_invalid.map_or(Ok(texts), |row| Err(Some(row))),

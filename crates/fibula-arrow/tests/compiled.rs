@@ -72,10 +72,12 @@ fn fields_are_typed_columns() {
     let text = b"{\"prefix\":\"10.0.0.0/8\",\"a\":1,\"b\":0.5,\"c\":true,\"d\":\"x\",\"e\":[1]}\n\
         {\"prefix\":\"10.1.0.0/16\",\"a\":18446744073709551615,\"b\":2,\"c\":null,\"d\":null,\"f\":null}\n";
     let tables = parse(text, &ReadOptions::default()).unwrap().tables;
-    let fields = Values::fields(&tables.next_hops);
+    let fields = Values::fields(&tables.next_hops, false);
     let types: Vec<String> =
         fields.iter().map(|(name, values)| format!("{name} {}", values.data_type())).collect();
     assert_eq!(types, ["a UInt64", "b Float64", "c Boolean", "d Utf8", "e Utf8", "f Utf8"]);
+    let lists = Values::fields(&tables.next_hops, true);
+    assert_eq!(lists[4].1.data_type().to_string(), "List(Int64)");
     let column = StringArray::from(vec!["10.1.2.3", "10.2.3.4", "192.0.2.1"]);
     let compiled = Compiled::of_tables(&tables).unwrap();
     let indices = lookup(&column, &compiled, Invalid::Error).unwrap();
@@ -84,5 +86,5 @@ fn fields_are_typed_columns() {
     assert_eq!(text.into_iter().collect::<Vec<_>>(), [None, Some("x"), None]);
     assert_eq!(fields[3].1.dictionary(indices).keys().null_count(), 2);
     let plain = parse(b"10.0.0.0/8 1\n11.0.0.0/8 {}\n", &ReadOptions::default()).unwrap();
-    assert!(Values::fields(&plain.tables.next_hops).is_empty());
+    assert!(Values::fields(&plain.tables.next_hops, false).is_empty());
 }

@@ -58,7 +58,7 @@ impl Command {
     pub(crate) fn run(self, output: &Output) -> anyhow::Result<Verdict> {
         match self {
             Self::Lookup(arguments) => arguments.run(output),
-            Self::Enrich(arguments) => arguments.run(),
+            Self::Enrich(arguments) => arguments.run(output),
             Self::Table(command) => command.run(output),
             Self::Trace(command) => command.run(),
             Self::Engines(arguments) => arguments.run(output),

@@ -1,6 +1,7 @@
 //! The `fibula` command line: a thin front to the library. Every command is a short file.
 #![forbid(unsafe_code)]
 
+mod addresses;
 mod cli;
 mod commands;
 mod exit;

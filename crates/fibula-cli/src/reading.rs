@@ -5,8 +5,9 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use fibula_io::generate::{NextHopModel, Size, internet};
 use fibula_io::table::{self, AddPath, Columns, Format, Loaded, ReadOptions, Tables, Value};
-use fibula_io::{Progress, Report, Source};
+use fibula_io::{Encoding, Progress, Report, Source};
 use indicatif::{ProgressBar, ProgressStyle};
+use std::path::PathBuf;
 
 /// How tables are read.
 #[derive(Clone, Debug, Default, Args)]
@@ -16,8 +17,8 @@ pub(crate) struct Reading {
     #[arg(long, value_name = "FORMAT", value_parser = format_parser(Format::is_read))]
     pub(crate) input_format: Option<Format>,
     /// What a route's value is taken from, where the format holds more than one
-    #[arg(long, value_enum, default_value_t, value_name = "VALUE")]
-    pub(crate) value: ValueFrom,
+    #[arg(long, default_value_t, value_name = "VALUE", value_parser = value_parser())]
+    pub(crate) value: Value,
     /// Only routes from this peer (its address or AS number); all peers' best path if not given
     #[arg(long)]
     pub(crate) peer: Option<String>,
@@ -37,6 +38,9 @@ pub(crate) struct Reading {
     /// The routing table to read, of a format that shows several; the main one if not given
     #[arg(long, value_name = "NAME", id = "routing_table")]
     pub(crate) routing_table: Option<String>,
+    /// The encoding of text, such as latin-1; UTF-8 if not given, or UTF-16 that says so
+    #[arg(long, value_name = "NAME")]
+    pub(crate) encoding: Option<Encoding>,
     /// MRT: whether prefixes have path identifiers where the records do not say so
     #[arg(long, value_enum, default_value_t, value_name = "WHETHER")]
     pub(crate) add_path: AddPathName,
@@ -66,9 +70,13 @@ pub(crate) struct ColumnNames {
     /// The first line is a row, not the names of the columns
     #[arg(long)]
     pub(crate) no_header: bool,
+    /// A CSV file with more fields of the rows, by a column that both have: GeoLite2's locations,
+    /// which are also found beside its blocks
+    #[arg(long, value_name = "FILE")]
+    pub(crate) locations: Option<PathBuf>,
 }
 
-fn delimiter(text: &str) -> Result<u8, &'static str> {
+pub(crate) fn delimiter(text: &str) -> Result<u8, &'static str> {
     match text.as_bytes() {
         b"tab" | b"\\t" => Ok(b'\t'),
         [byte] if byte.is_ascii() && *byte != b'"' => Ok(*byte),
@@ -104,39 +112,35 @@ pub(crate) fn format_parser(offered: fn(Format) -> bool) -> impl TypedValueParse
     PossibleValuesParser::new(names).try_map(|name| name.parse::<Format>())
 }
 
-/// [`Value`] on the command line.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ValueFrom {
-    /// The next hop
-    #[default]
-    NextHop,
-    /// The autonomous system at the end of the path
-    OriginAs,
-    /// The peer that sent the route
-    Peer,
-    /// All next hops with their weights, as a list of objects
-    NextHops,
-}
-
-impl From<ValueFrom> for Value {
-    fn from(value: ValueFrom) -> Self {
-        match value {
-            ValueFrom::NextHop => Self::NextHop,
-            ValueFrom::OriginAs => Self::OriginAs,
-            ValueFrom::Peer => Self::Peer,
-            ValueFrom::NextHops => Self::NextHops,
-        }
-    }
+/// Reads the name of a [`Value`].
+fn value_parser() -> impl TypedValueParser<Value = Value> {
+    let about = |value| match value {
+        Value::NextHop => "The next hop",
+        Value::NextHops => "All next hops with their weights, as a list of objects",
+        Value::OriginAs => "The autonomous system at the end of the path",
+        Value::Origins => "The origins of all routes of a prefix, as a list",
+        Value::Peer => "The peer that sent the route",
+        Value::Route => "Next hop, origin, peer, AS path and communities, as an object",
+    };
+    let names = Value::ALL.map(|value| PossibleValue::new(value.name()).help(about(value)));
+    PossibleValuesParser::new(names).try_map(|name| name.parse::<Value>())
 }
 
 impl Reading {
     /// Returns how the tables are read.
     fn options(&self, progress: Progress) -> ReadOptions {
-        let ColumnNames { prefix_column, start_column, end_column, value_column, delimiter, no_header } =
-            self.columns.clone();
+        let ColumnNames {
+            prefix_column,
+            start_column,
+            end_column,
+            value_column,
+            delimiter,
+            no_header,
+            locations,
+        } = self.columns.clone();
         ReadOptions {
             format: self.input_format,
-            value: self.value.into(),
+            value: self.value,
             peer: self.peer.clone(),
             keep_going: self.keep_going,
             mask_host_bits: self.mask_host_bits,
@@ -156,6 +160,8 @@ impl Reading {
                 delimiter,
                 has_no_header: no_header,
             },
+            encoding: self.encoding,
+            locations,
             progress: Some(progress),
         }
     }

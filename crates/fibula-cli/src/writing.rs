@@ -1,7 +1,7 @@
 //! The options for writing a table, the same for every command.
 
 use crate::output::{Format as Rows, Output};
-use crate::reading::format_parser;
+use crate::reading::{delimiter, format_parser};
 use anyhow::{Context, bail};
 use clap::Args;
 use fibula_io::table::{self, Format, Tables};
@@ -18,13 +18,23 @@ pub(crate) struct Writing {
     /// The format to write; by the name of FILE if not given, and text where that says none
     #[arg(long, value_name = "FORMAT", value_parser = format_parser(Format::is_written))]
     to: Option<Format>,
+    /// What is between the columns of CSV that is written
+    #[arg(long, value_name = "CHARACTER", value_parser = delimiter)]
+    output_delimiter: Option<u8>,
 }
 
 impl Writing {
     /// Writes the tables.
     pub(crate) fn write(&self, tables: &Tables, output: &Output) -> anyhow::Result<()> {
         let format = self.format(output)?;
-        write_text(&self.output, |out| table::write(tables, format, out))
+        let delimiter = self.output_delimiter;
+        if delimiter.is_some() && format != Format::Csv {
+            bail!("--output-delimiter is for csv, not for {format}");
+        }
+        write_text(&self.output, |out| match delimiter {
+            Some(delimiter) => table::write_separated(tables, delimiter, out),
+            None => table::write(tables, format, out),
+        })
     }
 
     /// Returns the format: `--to`, else what `--format` says of rows, else by the name of the file.
@@ -41,7 +51,7 @@ impl Writing {
         if ["gz", "bz2", "zst", "xz"].contains(&&*ending) {
             bail!("{}: tables are not written compressed", self.output.display());
         }
-        let unknown = ["json", "tsv", "xlsx", "arrow", "feather", "mrt"];
+        let unknown = ["json", "xlsx", "arrow", "feather", "mrt"];
         match self.to.or(rows).or_else(|| Format::of_name(&self.output)) {
             Some(format) => Ok(format), // where it is not written, that is an error of its own
             None if unknown.contains(&&*ending) => {

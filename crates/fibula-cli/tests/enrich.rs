@@ -8,7 +8,7 @@
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::UInt32Type;
-use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray, UInt32Array};
+use arrow_array::{Array, ArrayRef, FixedSizeBinaryArray, Int64Array, RecordBatch, StringArray, UInt32Array};
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::file::properties::WriterProperties;
@@ -151,6 +151,140 @@ fn every_format_to_every_other() {
             );
         }
     }
+}
+
+#[test]
+fn addresses_within_objects_and_lists_are_answered_there() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let (table, input) = (path("table.txt"), path("in.ndjson"));
+    write_table(Path::new(&table));
+    let rows = r#"{"flow":{"src":"10.1.0.1","hops":["10.2.0.1",null,"nobody","10.8.0.1"]},"all":[{"ip":"10.3.0.1"},{"ip":"10.4.0.1:53"}]}
+{"flow":null,"all":[]}
+{"flow":{"src":" 10.5.0.1","hops":null},"all":[{"ip":"10.6.0.1"}]}
+"#;
+    fs::write(&input, rows).unwrap();
+    let enrich = |output: &str, more: &[&str]| {
+        let columns = ["-c", "flow.src", "-c", "flow.hops", "-c", "all.ip"];
+        let table = format!("as={table}");
+        fibula(&[&["enrich", &input, "-t", &table, "-o", output], &columns[..], more].concat())
+    };
+    let output = path("out.ndjson");
+    let run = enrich(&output, &["--format", "csv"]);
+    let told = String::from_utf8(run.stderr).unwrap();
+    let told: Vec<&str> = told.lines().map(|line| line.split_once("column ").unwrap().1).collect();
+    let expected = [
+        "flow.src: 1 of 3 rows hold no address, of which 1 have one with something around it (--clean)",
+        "flow.hops: 1 of 4 rows hold no address",
+        "all.ip: 1 of 3 rows hold no address, of which 1 have one with something around it (--clean)",
+    ];
+    assert_eq!(told, expected);
+    let report = "column,table,rows,nulls,no_address,no_answer,answered,embedded,unclean\n\
+        flow.src,as,3,1,1,0,1,0,1\nflow.hops,as,4,1,1,1,1,0,0\nall.ip,as,3,0,1,0,2,0,1\n";
+    assert_eq!(String::from_utf8(run.stdout).unwrap(), report);
+    let answers = |path: &str| -> Vec<serde_json::Value> {
+        let row = |line: &str| serde_json::from_str::<serde_json::Value>(line).unwrap();
+        let rows = fs::read_to_string(path).unwrap();
+        rows.lines()
+            .map(row)
+            .map(|row| serde_json::json!([row["flow.src_as"], row["flow.hops_as"], row["all.ip_as"]]))
+            .collect()
+    };
+    let plain = r#"[[64001,[64002,null,null,null],[64003,null]],[null,null,[]],[null,null,[64006]]]"#;
+    assert_eq!(serde_json::to_string(&answers(&output)).unwrap(), plain);
+    assert!(enrich(&output, &["--clean"]).status.success());
+    let clean = r#"[[64001,[64002,null,null,null],[64003,64004]],[null,null,[]],[64005,null,[64006]]]"#;
+    assert_eq!(serde_json::to_string(&answers(&output)).unwrap(), clean);
+    let raised = enrich(&output, &["--errors", "raise", "--clean"]);
+    let error = String::from_utf8(raised.stderr).unwrap();
+    assert!(
+        error.ends_with("row 1, column flow.hops: \"nobody\" is not an IPv4 or IPv6 address\n"),
+        "{error}"
+    );
+    let parquet = path("out.parquet");
+    assert!(enrich(&parquet, &["--clean"]).status.success());
+    assert_eq!(read_parquet(Path::new(&parquet))[0].num_rows(), 3);
+    let error = String::from_utf8(enrich(&path("out.csv"), &[]).stderr).unwrap();
+    assert!(
+        error.ends_with("lists and objects are not written as CSV, only as NDJSON and Parquet\n"),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_snapshot_gives_what_its_table_gives() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let (table, snapshot, input) = (path("table.ndjson"), path("table.fib"), path("in.csv"));
+    let rows = r#"{"prefix":"10.0.0.0/8","asn":1,"hops":["a","b"],"share":0.5,"is_up":true,"note":"x"}
+{"prefix":"10.1.0.0/16","asn":18446744073709551615,"hops":[],"share":2,"is_up":null,"note":null}
+{"prefix":"2001:db8::/32","asn":3,"hops":["c"],"share":1,"is_up":false,"note":"y"}
+"#;
+    fs::write(&table, rows).unwrap();
+    fs::write(&input, "src\n10.1.2.3\n10.2.3.4\n2001:db8::1\n192.0.2.1\n\n").unwrap();
+    done(&["build", "-t", &table, "-o", &snapshot]);
+    let answers = |table: &str, name: &str| {
+        let output = path(name);
+        done(&["enrich", &input, "-c", "src", "-t", &format!("t={table}"), "-o", &output]);
+        fs::read(&output).unwrap()
+    };
+    for name in ["out.ndjson", "out.csv"] {
+        assert_eq!(answers(&snapshot, name), answers(&table, name), "{name}");
+    }
+    let last = String::from_utf8(answers(&snapshot, "out.ndjson")).unwrap();
+    let first = r#"{"src":"10.1.2.3","t_asn":18446744073709551615,"t_hops":[],"t_share":2.0,"t_is_up":null,"t_note":null}"#;
+    assert_eq!(last.lines().next(), Some(first));
+    answers(&table, "one.parquet");
+    answers(&snapshot, "two.parquet");
+    let [one, two] = ["one.parquet", "two.parquet"].map(|name| read_parquet(Path::new(&path(name))));
+    assert_eq!(one, two);
+    let types: Vec<String> =
+        one[0].schema().fields().iter().map(|field| field.data_type().to_string()).collect();
+    assert_eq!(types[1..5], ["UInt64", "List(Utf8)", "Float64", "Boolean"]);
+}
+
+#[test]
+fn mapped_addresses_of_sixteen_bytes_are_looked_up_as_ipv4_and_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let (table, input, output) = (path("table.txt"), path("in.parquet"), path("out.parquet"));
+    write_table(Path::new(&table));
+    let addresses =
+        (0..20_000_u32).map(|row| Ipv4Addr::from_bits(10 << 24 | row << 10).to_ipv6_mapped().octets());
+    let column = FixedSizeBinaryArray::try_from_iter(addresses).unwrap();
+    let column: ArrayRef = Arc::new(column);
+    write_parquet(Path::new(&input), std::iter::once(RecordBatch::try_from_iter([("src", column)]).unwrap()));
+    let origins = |more: &[&str]| {
+        let table = format!("as={table}");
+        let run = fibula(&[&["enrich", &input, "-c", "src", "-t", &table, "-o", &output], more].concat());
+        assert!(run.status.success());
+        let answered: usize = read_parquet(Path::new(&output))
+            .iter()
+            .map(|batch| batch.num_rows() - batch.column(1).null_count())
+            .sum();
+        (answered, String::from_utf8(run.stderr).unwrap())
+    };
+    let expected =
+        (0..20_000_u32).filter(|row| origin(Ipv4Addr::from_bits(10 << 24 | row << 10)).is_some()).count();
+    let (answered, told) = origins(&[]);
+    assert_eq!(answered, expected);
+    assert!(told.contains("column src: most addresses are written ::ffff:a.b.c.d"), "{told}");
+    assert_eq!(origins(&["--map-ipv4"]), (expected, String::new()));
+    assert_eq!(origins(&["--embedded", "none"]), (0, String::new()));
+    let (answered, _) = origins(&["--prefix"]);
+    assert_eq!(answered, expected);
+}
+
+#[test]
+fn a_quote_that_is_not_closed_ends_after_few_bytes() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let (table, input) = (path("table.txt"), path("in.csv"));
+    write_table(Path::new(&table));
+    fs::write(&input, ["src\n10.1.0.1\n\"10.2.0.1\n", &"10.3.0.1\n".repeat(4_000_000)].concat()).unwrap();
+    let run = fibula(&["enrich", &input, "-c", "src", "-t", &table, "-o", &path("out.csv")]);
+    let error = String::from_utf8(run.stderr).unwrap();
+    assert!(error.contains("line 3: ") && error.contains("a quote may not be closed"), "{error}");
 }
 
 #[test]

@@ -118,7 +118,7 @@ impl Question for Prefix {
         output: &mut Output<'_>,
     ) -> Result<(), String> {
         let first = rows.start;
-        let prefixes = prefixes(&addresses.array(rows)?, table, Invalid::Null);
+        let prefixes = prefixes(&addresses.array(rows)?, table, &Invalid::Null.into());
         let prefixes = prefixes.map_err(|error| error.to_string())?;
         set_rows(output, first, prefixes.iter(), Output::set_text);
         Ok(())

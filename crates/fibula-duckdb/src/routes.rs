@@ -34,15 +34,8 @@ impl Table for Routes {
 
     fn bind(path: Option<String>, value: Option<String>) -> Result<Self::Asked, String> {
         let path = path.ok_or("fibula_routes: the path of the table is null")?;
-        let value = match value.as_deref() {
-            None | Some("next-hop") => Value::NextHop,
-            Some("next-hops") => Value::NextHops,
-            Some("origin-as") => Value::OriginAs,
-            Some("peer") => Value::Peer,
-            Some(other) => {
-                return Err(format!("value {other:?}: expected next-hop, next-hops, origin-as or peer"));
-            }
-        };
+        let value = value.map_or(Ok(Value::NextHop), |value| value.parse());
+        let value = value.map_err(|error: fibula::Error| error.to_string())?;
         Ok((path, value))
     }
 

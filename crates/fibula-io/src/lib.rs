@@ -18,6 +18,7 @@ pub mod address;
 mod beside;
 #[doc(hidden)]
 pub mod blocks;
+mod encoding;
 mod error;
 #[doc(hidden)]
 pub mod fuzzing;
@@ -33,6 +34,7 @@ pub mod table;
 pub mod trace;
 pub mod update;
 
+pub use encoding::Encoding;
 pub use error::{Damage, Error, Place};
 pub use report::{Kind, Note, Report};
 pub use source::{Content, Progress, Source};

@@ -15,7 +15,7 @@ macro_rules! named {
         }
 
         impl $type {
-            /// Every format.
+            /// Every value, in order.
             pub const ALL: [Self; [$($name),*].len()] = [$(Self::$value,)*];
 
             /// The name used on the command line.

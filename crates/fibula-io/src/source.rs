@@ -1,7 +1,8 @@
 //! [`Source`]: where bytes come from.
 
+use crate::encoding::{Decoded, Malformed};
 use crate::members::{Bzip2, Garbage, Gzip, Members, Zstd};
-use crate::{Damage, Error, Place};
+use crate::{Damage, Encoding, Error, Place};
 use std::fmt;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
@@ -111,7 +112,7 @@ impl fmt::Debug for Progress {
 /// A truncated or damaged stream ends in an error, and so does one with anything else than zeros
 /// after its end; [`Content::damage`] then says at which byte of the file.
 pub struct Content {
-    decoder: Box<dyn Read + Send>,
+    decoder: Decoded<Box<dyn Read + Send>>,
     taken: Arc<AtomicU64>,
     compression: Option<&'static str>,
     damage: Option<Damage>,
@@ -138,7 +139,14 @@ impl Content {
         } else {
             (Box::new(counted), None)
         };
-        Ok(Self { decoder, taken, compression, damage: None, progress })
+        Ok(Self { decoder: Decoded::new(decoder), taken, compression, damage: None, progress })
+    }
+
+    /// Reads text of another encoding as UTF-8. Without an encoding only UTF-16 that says so is.
+    #[must_use]
+    pub fn encoded(mut self, encoding: Option<Encoding>) -> Self {
+        self.decoder.name(encoding);
+        self
     }
 
     /// Bytes in memory, decompressed if they are compressed.
@@ -197,20 +205,21 @@ impl Read for Content {
         match &read {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => {
+                let of_inner = |is: fn(&(dyn std::error::Error + Send + Sync + 'static)) -> bool| {
+                    error.get_ref().is_some_and(is)
+                };
                 let (place, what) = match self.compression {
+                    _ if of_inner(|inner| inner.is::<Malformed>()) => match self.compression {
+                        Some(_) => (Place::CompressedByte(taken), error.to_string()),
+                        None => (Place::Byte(taken), error.to_string()),
+                    },
                     Some(name) if error.kind() == io::ErrorKind::UnexpectedEof => {
                         (Place::CompressedByte(taken), format!("the {name} stream is cut off before its end"))
                     }
-                    Some(name)
-                        if error
-                            .get_ref()
-                            .is_some_and(<dyn std::error::Error + Send + Sync>::is::<Garbage>) =>
-                    {
-                        (
-                            Place::CompressedByte(taken),
-                            format!("trailing garbage: {Garbage} of the {name} stream"),
-                        )
-                    }
+                    Some(name) if of_inner(|inner| inner.is::<Garbage>()) => (
+                        Place::CompressedByte(taken),
+                        format!("trailing garbage: {Garbage} of the {name} stream"),
+                    ),
                     Some(name) => {
                         (Place::CompressedByte(taken), format!("the {name} stream is damaged: {error}"))
                     }

@@ -6,8 +6,13 @@
 //! those bytes at once and mask what is not theirs. They take the usual forms; what they refuse
 //! goes to the standard library, which decides.
 
+mod clean;
+mod embedded;
 mod ipv4;
 mod ipv6;
+
+pub use clean::clean;
+pub use embedded::Embedded;
 
 use fibula::arch::joined;
 use std::net::IpAddr;

@@ -6,10 +6,10 @@
 
 use super::frame::{BGP, BGP4MP, BGP4MP_ET, Record, TABLE_DUMP, TABLE_DUMP_V2};
 use super::nlri::{self, Lists};
-use super::{Event, Origin, Path, Peer, What};
+use super::{Details, Event, Origin, Path, Peer, What};
 use crate::Damage;
 use bgpkit_parser::models::{
-    AsPathSegment, AttrType, AttributeValue, Attributes, Bgp4MpEnum, BgpMessage, LegacyBgp, MrtMessage,
+    AsPathSegment, Asn, AttrType, AttributeValue, Attributes, Bgp4MpEnum, BgpMessage, LegacyBgp, MrtMessage,
     NetworkPrefix, Nlri, RibAfiEntries, Safi, TableDumpMessage, TableDumpV2Message,
 };
 use bgpkit_parser::parser::mrt::mrt_record::parse_mrt_body;
@@ -17,6 +17,7 @@ use bytes::Bytes;
 use fibula::IpPrefix;
 use std::collections::{HashMap, VecDeque};
 use std::net::{IpAddr, Ipv4Addr};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// The peers of a PEER_INDEX_TABLE by their index.
@@ -50,9 +51,10 @@ pub(super) fn events(
     record: &Record,
     peers: Option<&Peers>,
     lists: Option<&Lists>,
+    is_detailed: bool,
     out: &mut VecDeque<Result<Event, Damage>>,
 ) {
-    let mut found = Found { offset: record.offset, time: record.time, multicast: false, out };
+    let mut found = Found { offset: record.offset, time: record.time, is_detailed, multicast: false, out };
     if let Err(what) = decode(record, peers, lists, &mut found) {
         let damage = Damage::byte(found.offset, what);
         found.out.push_back(Err(damage));
@@ -63,6 +65,8 @@ pub(super) fn events(
 struct Found<'a> {
     offset: u64,
     time: Duration,
+    /// Whether paths have their details.
+    is_detailed: bool,
     /// The attributes of the events that are pushed next.
     multicast: bool,
     out: &'a mut VecDeque<Result<Event, Damage>>,
@@ -72,6 +76,47 @@ impl Found<'_> {
     fn push(&mut self, peer: Peer, what: What) {
         let Self { offset, time, multicast, .. } = *self;
         self.out.push_back(Ok(Event { offset, time, peer, multicast, what }));
+    }
+
+    /// Returns the path of some attributes. Beside an AS_PATH of numbers of 4 bytes, AS4_PATH is
+    /// discarded (RFC 6793 section 4.2.3).
+    fn path(&self, attributes: &Attributes, next_hop: Option<IpAddr>, has_long_numbers: bool) -> Path {
+        let merged;
+        let path = match (attributes.as_path(), attributes.as4_path().filter(|_| !has_long_numbers)) {
+            (Some(_), Some(_)) => {
+                merged = attributes.effective_as_path();
+                merged.as_ref()
+            }
+            (path, as4_path) => path.or(as4_path),
+        };
+        let communities = || attributes.iter_communities().map(|community| community.to_string()).collect();
+        let details = |as_path: Vec<Vec<u32>>| {
+            self.is_detailed.then(|| Arc::new(Details { as_path, communities: communities() }))
+        };
+        let Some(path) = path else {
+            return Path { next_hop, origin: Origin::Local, length: 0, details: details(Vec::new()) };
+        };
+        let last = path.segments.iter().rfind(|segment| !segment.is_empty() && !segment.is_confed());
+        let origin = match last {
+            Some(AsPathSegment::AsSequence(sequence)) => {
+                sequence.last().map(|number| Origin::As(number.to_u32()))
+            }
+            Some(AsPathSegment::AsSet(set)) => Some(match set[..] {
+                [one] => Origin::As(one.to_u32()),
+                _ => Origin::Set(set.iter().map(Asn::to_u32).collect()),
+            }),
+            _ => None,
+        };
+        let numbers = |asns: &[Asn]| asns.iter().map(Asn::to_u32).collect::<Vec<u32>>();
+        let elements = path.segments.iter().flat_map(|segment| match segment {
+            AsPathSegment::AsSequence(sequence) => {
+                sequence.iter().map(|number| vec![number.to_u32()]).collect()
+            }
+            AsPathSegment::AsSet(set) if !set.is_empty() => vec![numbers(set)],
+            _ => Vec::new(),
+        });
+        let details = if self.is_detailed { details(elements.collect()) } else { None };
+        Path { next_hop, origin: origin.unwrap_or(Origin::Local), length: path.route_len() as u32, details }
     }
 
     fn announce(
@@ -302,7 +347,8 @@ fn dumped(
         Some((peer, next_hop)) => (peer, Some(next_hop)),
         None => (Peer { address: message.peer_ip, asn: message.peer_asn.to_u32() }, any_next_hop(attributes)),
     };
-    found.announce(peer, &message.prefix, path(attributes, next_hop, false), true)?;
+    let path = found.path(attributes, next_hop, false);
+    found.announce(peer, &message.prefix, path, true)?;
     complete(attributes, false)
 }
 
@@ -328,7 +374,7 @@ fn rib_entries(
         };
         let mut prefix = rib.prefix;
         prefix.path_id = entry.path_id;
-        let path = path(&entry.attributes, any_next_hop(&entry.attributes), true);
+        let path = found.path(&entry.attributes, any_next_hop(&entry.attributes), true);
         found.announce(peer, &prefix, path, true)?;
         if let Err(what) = complete(&entry.attributes, false) {
             missing.get_or_insert(what);
@@ -362,7 +408,7 @@ fn bgp_message(
         let is_announced = list.kind == nlri::Kind::Announced;
         found.multicast = list.safi == 2;
         let next_hop = if list.is_multiprotocol { list.next_hop } else { attributes.next_hop() };
-        let path = is_announced.then(|| path(attributes, next_hop, has_long_numbers));
+        let path = is_announced.then(|| found.path(attributes, next_hop, has_long_numbers));
         for entry in list.entries() {
             match (entry, path.clone()) {
                 (Ok(nlri::Entry { prefix, path_id, .. }), Some(path)) => {
@@ -430,30 +476,4 @@ fn complete(attributes: &Attributes, has_lists: bool) -> Result<(), String> {
 fn any_next_hop(attributes: &Attributes) -> Option<IpAddr> {
     let reach = multiprotocol(attributes).find_map(|nlri| nlri.next_hop);
     reach.map(|next_hop| next_hop.global_addr()).or_else(|| attributes.next_hop())
-}
-
-/// Returns the path of some attributes. Beside an AS_PATH of numbers of 4 bytes, AS4_PATH is
-/// discarded (RFC 6793 section 4.2.3).
-fn path(attributes: &Attributes, next_hop: Option<IpAddr>, has_long_numbers: bool) -> Path {
-    let merged;
-    let path = match (attributes.as_path(), attributes.as4_path().filter(|_| !has_long_numbers)) {
-        (Some(_), Some(_)) => {
-            merged = attributes.effective_as_path();
-            merged.as_ref()
-        }
-        (path, as4_path) => path.or(as4_path),
-    };
-    let Some(path) = path else { return Path { next_hop, origin: Origin::Local, length: 0 } };
-    let last = path.segments.iter().rfind(|segment| !segment.is_empty() && !segment.is_confed());
-    let origin = match last {
-        Some(AsPathSegment::AsSequence(sequence)) => {
-            sequence.last().map(|number| Origin::As(number.to_u32()))
-        }
-        Some(AsPathSegment::AsSet(set)) => Some(match set[..] {
-            [one] => Origin::As(one.to_u32()),
-            _ => Origin::Set(set.iter().map(bgpkit_parser::models::Asn::to_u32).collect()),
-        }),
-        _ => None,
-    };
-    Path { next_hop, origin: origin.unwrap_or(Origin::Local), length: path.route_len() as u32 }
 }

@@ -64,6 +64,17 @@ pub struct Path {
     pub origin: Origin,
     /// The length of the AS path as route selection counts it: a set is 1, confederations are 0.
     pub length: u32,
+    /// The whole of the AS path and the communities, if [`Events::detailed`] asked for them.
+    pub details: Option<Arc<Details>>,
+}
+
+/// What a route has beside what decides where packets go.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Details {
+    /// The AS path without confederations; an element of several is a set.
+    pub as_path: Vec<Vec<u32>>,
+    /// The communities, extended and large ones too, as text: `64500:100`, `no-export`.
+    pub communities: Vec<String>,
 }
 
 /// What happened.
@@ -128,6 +139,7 @@ pub struct Events<R> {
     /// The peers of the latest PEER_INDEX_TABLE.
     peers: Option<Arc<decode::Peers>>,
     add_path: AddPath,
+    is_detailed: bool,
     sessions: nlri::Sessions,
     report: Report,
     ready: VecDeque<Result<Event, Damage>>,
@@ -144,7 +156,15 @@ impl<R: Read> Events<R> {
     pub fn with(input: R, add_path: AddPath) -> Self {
         let (frames, sessions, report) =
             (frame::Frames::new(input), nlri::Sessions::default(), Report::default());
-        Self { frames, peers: None, add_path, sessions, report, ready: VecDeque::new() }
+        let ready = VecDeque::new();
+        Self { frames, peers: None, add_path, is_detailed: false, sessions, report, ready }
+    }
+
+    /// Reads the [`Details`] of routes too.
+    #[must_use]
+    pub fn detailed(mut self, is_detailed: bool) -> Self {
+        self.is_detailed = is_detailed;
+        self
     }
 
     /// Returns what has been left out and guessed so far. Routes are not counted here.
@@ -195,7 +215,7 @@ impl<R: Read> Events<R> {
             Ok((record, peers, lists))
         };
         let batch = batch.into_iter().map(decided).collect();
-        self.ready = decode_batch(batch, bytes);
+        self.ready = decode_batch(batch, bytes, self.is_detailed);
     }
 }
 
@@ -203,7 +223,7 @@ impl<R: Read> Events<R> {
 type Framed = Result<(frame::Record, Option<Arc<decode::Peers>>, Option<(Peer, bool, nlri::Lists)>), Damage>;
 
 /// Decodes records on all cores. Their events stay in order.
-fn decode_batch(batch: Vec<Framed>, bytes: usize) -> VecDeque<Result<Event, Damage>> {
+fn decode_batch(batch: Vec<Framed>, bytes: usize, is_detailed: bool) -> VecDeque<Result<Event, Damage>> {
     const THREAD_BYTES: usize = 256 << 10;
     let decode = |part: Vec<Framed>| {
         let mut events = VecDeque::new();
@@ -211,7 +231,7 @@ fn decode_batch(batch: Vec<Framed>, bytes: usize) -> VecDeque<Result<Event, Dama
             match framed {
                 Ok((record, peers, lists)) => {
                     let lists = lists.as_ref().map(|(_, _, lists)| lists);
-                    decode::events(&record, peers.as_deref(), lists, &mut events);
+                    decode::events(&record, peers.as_deref(), lists, is_detailed, &mut events);
                 }
                 Err(damage) => events.push_back(Err(damage)),
             }
@@ -270,14 +290,15 @@ impl Path {
         let gateway = |address| NextHopInfo::Gateway { address: Some(address), interface: None };
         match (value, &self.origin) {
             (Value::NextHop, _) => self.next_hop.map_or_else(|| NextHopInfo::Label("-".into()), gateway),
-            (Value::OriginAs, Origin::Local) => NextHopInfo::AutonomousSystem(peer.asn),
-            (Value::OriginAs, Origin::As(number)) => NextHopInfo::AutonomousSystem(*number),
-            (Value::OriginAs, Origin::Set(set)) => {
+            (Value::OriginAs | Value::Origins, Origin::Local) => NextHopInfo::AutonomousSystem(peer.asn),
+            (Value::OriginAs | Value::Origins, Origin::As(number)) => NextHopInfo::AutonomousSystem(*number),
+            (Value::OriginAs | Value::Origins, Origin::Set(set)) => {
                 let numbers: Vec<String> = set.iter().map(ToString::to_string).collect();
                 NextHopInfo::Label(numbers.join(",").into())
             }
             (Value::Peer, _) => gateway(peer.address),
             (Value::NextHops, _) => crate::table::all_next_hops(self.next_hop),
+            (Value::Route, _) => crate::table::route_fields(self, Some(peer)),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! [`Paths`]: every peer's present paths, and which of them is best.
 
 use super::{Event, Path, Peer, What};
-use crate::table::Value;
+use crate::table::{Value, list_of_origins};
 use fibula::{IpPrefix, NextHopInfo};
 use smallvec::SmallVec;
 use std::collections::HashMap;
@@ -161,11 +161,23 @@ impl Paths {
         routes
     }
 
+    /// Returns the origins of all paths of every prefix, each a list.
+    pub(crate) fn origins(&self) -> Vec<(IpPrefix, NextHopInfo)> {
+        let mut routes: Vec<(IpPrefix, NextHopInfo)> = Vec::with_capacity(self.held.len());
+        for (&prefix, held) in &self.held {
+            routes.push((prefix, list_of_origins(held.iter().map(|held| self.value(held.value)))));
+        }
+        routes.sort_unstable_by_key(|&(prefix, _)| prefix);
+        routes
+    }
+
     fn announce(&mut self, prefix: IpPrefix, new: Held, dumped: bool) -> Option<Outcome> {
+        let keeps_all = self.value == Value::Origins;
         let held = self.held.entry(prefix).or_default();
         let before = best_of(&self.peers, held);
         match held.iter().position(|held| (held.peer, held.path_id) == (new.peer, new.path_id)) {
             Some(index) => held[index] = new,
+            None if dumped && keeps_all && held.iter().all(|held| held.value != new.value) => held.push(new),
             None if dumped && !held.is_empty() => {
                 if rank(&self.peers, new) < rank(&self.peers, held[0]) {
                     held[0] = new;
@@ -253,7 +265,8 @@ mod tests {
     }
 
     fn announce(peer: u8, length: u32, dumped: bool) -> Event {
-        let path = Path { next_hop: Some([192, 0, 2, peer].into()), origin: Origin::As(1), length };
+        let next_hop = Some([192, 0, 2, peer].into());
+        let path = Path { next_hop, origin: Origin::As(64_500 + u32::from(peer)), length, details: None };
         let prefix = crate::scan::prefix(PREFIX, false).unwrap();
         event(peer, What::Announce { prefix, path_id: None, path, dumped })
     }
@@ -317,5 +330,18 @@ mod tests {
         }
         let best = paths.best();
         assert_eq!(paths.value(best[0].1).to_string(), "192.0.2.2");
+    }
+    #[test]
+    fn the_origins_of_all_routes_are_kept() {
+        let of = |events: &[Event]| {
+            let mut paths = Paths::new(PeerChoice::All, Value::Origins);
+            events.iter().for_each(|event| paths.play(event, |_, _| {}));
+            paths.origins().into_iter().map(|(_, origins)| origins.to_string()).collect::<Vec<_>>()
+        };
+        for dumped in [false, true] {
+            let events = [announce(3, 4, dumped), announce(1, 5, dumped), announce(3, 2, dumped)];
+            assert_eq!(of(&events), ["[64501,64503]"]);
+        }
+        assert_eq!(of(&[announce(3, 4, false), announce(1, 5, false), withdraw(3)]), ["[64501]"]);
     }
 }

@@ -1,9 +1,10 @@
 //! The best routes of tables of BGP that show the others too.
 
+use super::bgpdump::origin_of;
 use super::builder::Builder;
-use super::hops::all_next_hops;
+use super::hops::{all_next_hops, list_of_origins, route_fields};
 use super::{ReadOptions, Value};
-use crate::mrt::{Origin, Path, Peer};
+use crate::mrt::{Details, Origin, Path, Peer};
 use crate::{Damage, Place};
 use fibula::{IpPrefix, NextHopInfo};
 use std::collections::HashMap;
@@ -15,8 +16,9 @@ pub(super) struct Route {
     pub(super) prefix: IpPrefix,
     pub(super) is_best: bool,
     pub(super) next_hop: Option<IpAddr>,
-    /// The end of its AS path; `None` where the text does not tell it.
-    pub(super) origin: Option<Origin>,
+    /// Its AS path; `None` where the text does not tell it.
+    pub(super) as_path: Option<Vec<Vec<u32>>>,
+    pub(super) communities: Vec<String>,
     pub(super) peer: Option<IpAddr>,
 }
 
@@ -25,31 +27,50 @@ pub(super) struct Route {
 pub(super) struct BestRoutes {
     /// The AS of the daemon itself, which originates routes with an empty path.
     pub(super) local_as: Option<u32>,
-    routes: HashMap<IpPrefix, (Place, Option<Route>)>,
+    routes: HashMap<IpPrefix, Known>,
     order: Vec<IpPrefix>,
+}
+
+/// What is known of a prefix.
+#[derive(Debug)]
+struct Known {
+    first: Place,
+    best: Option<Route>,
+    /// The AS paths of all of its routes.
+    as_paths: Vec<Vec<Vec<u32>>>,
 }
 
 impl BestRoutes {
     pub(super) fn push(&mut self, place: Place, route: Route) {
         let prefix = route.prefix;
-        let (_, best) = self.routes.entry(prefix).or_insert_with(|| {
+        let known = self.routes.entry(prefix).or_insert_with(|| {
             self.order.push(prefix);
-            (place, None)
+            Known { first: place, best: None, as_paths: Vec::new() }
         });
-        if route.is_best && best.is_none() {
-            *best = Some(route);
+        known.as_paths.extend(route.as_path.clone());
+        if route.is_best && known.best.is_none() {
+            known.best = Some(route);
         }
     }
 
     /// Adds them to the tables. Counts the prefixes without one.
     pub(super) fn finish(mut self, options: &ReadOptions, builder: &mut Builder) -> Result<(), Damage> {
         for prefix in self.order {
-            let Some((place, best)) = self.routes.remove(&prefix) else { continue };
+            let Some(Known { first: place, best, as_paths }) = self.routes.remove(&prefix) else { continue };
+            if options.value == Value::Origins {
+                let origins: Result<Vec<_>, _> =
+                    as_paths.iter().map(|as_path| origin(Some(as_path), self.local_as)).collect();
+                match origins.as_deref() {
+                    Ok([]) | Err(_) => builder.left_out(place, NO_ORIGIN)?,
+                    Ok(origins) => builder.route(place, prefix, list_of_origins(origins.iter()))?,
+                }
+                continue;
+            }
             let Some(route) = best else {
                 builder.left_out(place, "prefix without a best route")?;
                 continue;
             };
-            match value(&route, options.value, self.local_as) {
+            match value(route, options.value, self.local_as) {
                 Ok(value) => builder.route(place, prefix, value)?,
                 Err(what) => builder.left_out(place, what)?,
             }
@@ -58,25 +79,38 @@ impl BestRoutes {
     }
 }
 
-fn value(route: &Route, wanted: Value, local_as: Option<u32>) -> Result<NextHopInfo, &'static str> {
-    const UNKNOWN: Peer = Peer { address: IpAddr::V4(Ipv4Addr::UNSPECIFIED), asn: 0 };
+const NO_ORIGIN: &str = "route without an origin AS";
+
+/// Returns the origin of an AS path, which is the daemon's own where that is empty.
+fn origin(as_path: Option<&Vec<Vec<u32>>>, local_as: Option<u32>) -> Result<NextHopInfo, &'static str> {
+    let origin = origin_of(as_path.ok_or(NO_ORIGIN)?);
+    if origin == Origin::Local && local_as.is_none() {
+        return Err(NO_ORIGIN);
+    }
+    let path = Path { next_hop: None, origin, length: 0, details: None };
+    Ok(path.value(Peer { address: UNKNOWN, asn: local_as.unwrap_or(0) }, Value::OriginAs))
+}
+
+const UNKNOWN: IpAddr = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
+
+fn value(route: Route, wanted: Value, local_as: Option<u32>) -> Result<NextHopInfo, &'static str> {
+    // The daemon's own routes have the next hop 0.0.0.0.
+    let next_hop = route.next_hop.filter(|address| !address.is_unspecified());
     match wanted {
         Value::NextHop | Value::NextHops => {
-            let next_hop = route.next_hop.ok_or("route without a next hop")?;
-            let address = Some(next_hop).filter(|address| !address.is_unspecified());
-            Ok(match (wanted, address) {
-                (Value::NextHops, address) => all_next_hops(address),
-                // The daemon's own routes have the next hop 0.0.0.0.
-                (_, address) => NextHopInfo::Gateway { address, interface: None },
+            route.next_hop.ok_or("route without a next hop")?;
+            Ok(match wanted {
+                Value::NextHops => all_next_hops(next_hop),
+                _ => NextHopInfo::Gateway { address: next_hop, interface: None },
             })
         }
-        Value::OriginAs => {
-            let origin = route.origin.clone().ok_or("route without an origin AS")?;
-            let peer = match (&origin, local_as) {
-                (Origin::Local, None) => return Err("route without an origin AS"),
-                (_, asn) => Peer { asn: asn.unwrap_or(0), ..UNKNOWN },
-            };
-            Ok(Path { next_hop: None, origin, length: 0 }.value(peer, Value::OriginAs))
+        Value::OriginAs | Value::Origins => origin(route.as_path.as_ref(), local_as),
+        Value::Route => {
+            let as_path = route.as_path.ok_or("route without an AS path")?;
+            let (origin, length) = (origin_of(&as_path), as_path.len() as u32);
+            let details = Some(Details { as_path, communities: route.communities }.into());
+            let peer = Peer { address: route.peer.unwrap_or(UNKNOWN), asn: local_as.unwrap_or(0) };
+            Ok(route_fields(&Path { next_hop, origin, length, details }, Some(peer)))
         }
         Value::Peer => {
             let address = Some(route.peer.ok_or("route without a known peer")?);

@@ -8,7 +8,6 @@ use super::bgpdump::as_path;
 use super::builder::Builder;
 use super::layouts::{Layout, Looks, Reader};
 use super::{ReadOptions, json};
-use crate::mrt::Origin;
 use crate::{Damage, Place, scan};
 use serde::Deserialize;
 use serde_json::Value;
@@ -86,10 +85,11 @@ fn read_frr(text: &[u8], options: &ReadOptions, builder: &mut Builder) -> Result
                     Value::Object(reasons) => reasons.get("overall").is_some_and(|overall| overall == true),
                     other => *other == true,
                 };
-                let origin = route.path.as_deref().map(as_path).transpose()?.map(|(origin, _)| origin);
+                let as_path = route.path.as_deref().map(as_path).transpose()?;
                 let (next_hop, peer) =
                     (used.and_then(|hop| hop.ip), route.peer_id.and_then(|peer| peer.parse().ok()));
-                best.push(place, Route { prefix, is_best, next_hop, origin, peer });
+                let communities = Vec::new();
+                best.push(place, Route { prefix, is_best, next_hop, as_path, communities, peer });
             }
             Ok(())
         })?;
@@ -113,6 +113,8 @@ struct Attribute {
     nexthop: Option<String>,
     #[serde(default)]
     as_paths: Vec<Segment>,
+    #[serde(default)]
+    communities: Vec<u32>,
 }
 
 #[derive(Deserialize)]
@@ -137,21 +139,20 @@ fn read_gobgp(text: &[u8], options: &ReadOptions, builder: &mut Builder) -> Resu
                     hop.map(|hop| hop.parse().map_err(|_| format!("{} is no next hop", scan::quoted(hop))));
                 // Segments of types 3 and 4 are confederations.
                 let path = route.attrs.iter().find(|attribute| attribute.r#type == 2).map(|path| {
-                    let last =
-                        path.as_paths.iter().rfind(|part| part.segment_type <= 2 && !part.asns.is_empty());
-                    match last {
-                        None => Origin::Local,
-                        Some(Segment { segment_type: 1, asns }) if asns.len() > 1 => {
-                            Origin::Set(asns[..].into())
-                        }
-                        Some(part) => part.asns.last().map_or(Origin::Local, |&last| Origin::As(last)),
-                    }
+                    let parts =
+                        path.as_paths.iter().filter(|part| part.segment_type <= 2 && !part.asns.is_empty());
+                    let elements = parts.flat_map(|part| match part.segment_type {
+                        1 => vec![part.asns.clone()],
+                        _ => part.asns.iter().map(|&number| vec![number]).collect(),
+                    });
+                    elements.collect::<Vec<_>>()
                 });
+                let communities = route.attrs.iter().flat_map(|attribute| &attribute.communities);
+                let communities = communities.map(|number| format!("{}:{}", number >> 16, number & 0xFFFF));
+                let (as_path, communities) = (path, communities.collect());
                 let (is_best, peer) = (route.best, route.neighbor.and_then(|peer| peer.parse().ok()));
-                best.push(
-                    place,
-                    Route { prefix, is_best, next_hop: next_hop.transpose()?, origin: path, peer },
-                );
+                let next_hop = next_hop.transpose()?;
+                best.push(place, Route { prefix, is_best, next_hop, as_path, communities, peer });
             }
             Ok(())
         })?;
@@ -171,6 +172,8 @@ struct OpenbgpdRoute {
     best: bool,
     aspath: Option<String>,
     exit_nexthop: Option<IpAddr>,
+    #[serde(default)]
+    communities: Vec<String>,
     neighbor: Option<Neighbor>,
 }
 
@@ -184,10 +187,11 @@ fn read_openbgpd(text: &[u8], options: &ReadOptions, builder: &mut Builder) -> R
         let mut best = BestRoutes::default();
         json::each(document.rib, builder, |place: Place, route, _| {
             let prefix = scan::prefix(route.prefix.as_bytes(), options.mask_host_bits)?;
-            let origin = route.aspath.as_deref().map(as_path).transpose()?.map(|(origin, _)| origin);
+            let as_path = route.aspath.as_deref().map(as_path).transpose()?;
             let peer = route.neighbor.and_then(|neighbor| neighbor.remote_addr);
             let (is_best, next_hop) = (route.best, route.exit_nexthop);
-            best.push(place, Route { prefix, is_best, next_hop, origin, peer });
+            let communities = route.communities;
+            best.push(place, Route { prefix, is_best, next_hop, as_path, communities, peer });
             Ok(())
         })?;
         best.finish(options, builder)

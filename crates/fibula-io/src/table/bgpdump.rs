@@ -11,7 +11,7 @@
 use super::builder::{Builder, Trouble};
 use super::layouts::{Layout, Lines, Looks, Reader};
 use super::{ReadOptions, mrt};
-use crate::mrt::{Event, Origin, Path, Paths, Peer, PeerChoice, What};
+use crate::mrt::{Details, Event, Origin, Path, Paths, Peer, PeerChoice, What};
 use crate::scan::{self, quoted, utf8};
 use crate::{Damage, Place};
 use std::time::Duration;
@@ -33,7 +33,7 @@ fn read(blocks: &mut Lines<'_>, options: &ReadOptions, builder: &mut Builder) ->
         let result = result.map(|event| event.into_iter().for_each(|event| paths.play(&event, |_, _| {})));
         builder.settled(Place::Line(number), result)
     })?;
-    mrt::finish(&paths, Place::Line(end), builder)
+    mrt::finish(&paths, options.value, Place::Line(end), builder)
 }
 
 /// Reads a line; `None` if it is blank.
@@ -60,11 +60,16 @@ fn event(line: &str, number: u64) -> Result<Option<Event>, String> {
     let what = match kind {
         "A" | "B" => {
             let [path, _, next_hop, ..] = attributes else { return Err(expected()) };
-            let (origin, length) = as_path(path)?;
+            let as_path = as_path(path)?;
+            let (origin, length) = (origin_of(&as_path), as_path.len() as u32);
             let next_hop = next_hop.parse().map_err(|_| format!("{} is no next hop", quoted(next_hop)))?;
             // `bgpdump` writes this where a message has no next hop.
             let next_hop = Some(next_hop).filter(|hop| *hop != std::net::IpAddr::from([255; 4]));
-            let path = Path { next_hop, origin, length };
+            // After the next hop: local preference, MED, communities.
+            let communities = attributes.get(5).copied().unwrap_or_default().split_ascii_whitespace();
+            let communities = communities.map(str::to_owned).collect();
+            let details = Some(Details { as_path, communities }.into());
+            let path = Path { next_hop, origin, length, details };
             What::Announce { prefix: prefix(rest[0])?, path_id: id, path, dumped: is_dump }
         }
         "W" => What::Withdraw { prefix: prefix(rest[0])?, path_id: id },
@@ -82,27 +87,31 @@ fn as_number(text: &str) -> Result<u32, String> {
     halves.or_else(|| text.parse().ok()).ok_or_else(|| format!("{} is no AS number", quoted(text)))
 }
 
-/// Returns the end and the length of an AS path: `1 2 {3,4}`, with confederations in brackets.
-pub(super) fn as_path(text: &str) -> Result<(Origin, u32), String> {
-    let (mut origin, mut length) = (Origin::Local, 0);
-    let mut depth = 0_i32;
+/// Returns the elements of an AS path, `1 2 {3,4}`, without the confederations in brackets.
+pub(super) fn as_path(text: &str) -> Result<Vec<Vec<u32>>, String> {
+    let (mut path, mut depth) = (Vec::new(), 0_i32);
     for word in text.split_ascii_whitespace() {
         let opens = word.starts_with(['(', '[']);
         depth += i32::from(opens);
         let closes = word.ends_with([')', ']']);
         if depth == 0 {
-            length += 1;
-            origin = match word.strip_prefix('{').and_then(|set| set.strip_suffix('}')) {
-                None => Origin::As(as_number(word)?),
-                Some(set) => match set.split(',').map(as_number).collect::<Result<Vec<_>, _>>()?[..] {
-                    [one] => Origin::As(one),
-                    ref several => Origin::Set(several.into()),
-                },
-            };
+            path.push(match word.strip_prefix('{').and_then(|set| set.strip_suffix('}')) {
+                None => vec![as_number(word)?],
+                Some(set) => set.split(',').map(as_number).collect::<Result<_, _>>()?,
+            });
         }
         depth -= i32::from(closes);
     }
-    Ok((origin, length))
+    Ok(path)
+}
+
+/// Returns the end of an AS path.
+pub(super) fn origin_of(as_path: &[Vec<u32>]) -> Origin {
+    match as_path.last().map(Vec::as_slice) {
+        None => Origin::Local,
+        Some([one]) => Origin::As(*one),
+        Some(several) => Origin::Set(several.into()),
+    }
 }
 
 #[cfg(test)]

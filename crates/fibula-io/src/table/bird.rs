@@ -151,7 +151,9 @@ impl Reading<'_> {
         let Some(route) = self.open.take() else { return Ok(()) };
         let offer: Option<Offer> = match self.options.value {
             Value::NextHop | Value::NextHops => hops::offer(&route.hops, self.options.value),
-            Value::OriginAs => route.origin.map(|origin| NextHopInfo::AutonomousSystem(origin).into()),
+            Value::OriginAs | Value::Origins | Value::Route => {
+                route.origin.map(|origin| NextHopInfo::AutonomousSystem(origin).into())
+            }
             Value::Peer => Some(NextHopInfo::Label(route.protocol.as_str().into()).into()),
         };
         let is_wanted = self.is_wanted(self.now);

@@ -4,6 +4,7 @@ use super::columns::LISTED;
 use super::fields::{self, Column};
 use super::hops::Offer;
 use super::layouts::Lines;
+use super::locations::Join;
 use super::routes::Routes;
 use super::{ReadOptions, Tables};
 use crate::blocks::record;
@@ -13,6 +14,7 @@ use crate::{Damage, Place, Report};
 use fibula::{IpPrefix, NextHop, NextHopInfo, NextHops, Route};
 use std::borrow::Cow;
 use std::collections::HashMap;
+use std::path::PathBuf;
 
 /// Routes in the order they were found, and the damage on the way.
 #[derive(Debug, Default)]
@@ -24,6 +26,8 @@ pub(super) struct Builder {
     pub(super) report: Report,
     /// The columns of values that have several fields; none where a value is one text.
     pub(super) columns: Vec<Column>,
+    /// The file that is read, if it is one.
+    pub(super) source: Option<PathBuf>,
     keep_going: bool,
     strict: bool,
 }
@@ -129,6 +133,21 @@ impl Builder {
             self.notes([Note { kind: Kind::LeftOut, what, count, first: place }])?;
         }
         self.route(place, prefix, offer.value)
+    }
+
+    /// Joins the next hops, which are rows of columns, with their locations.
+    pub(super) fn join(&mut self, join: &Join) -> Result<(), Damage> {
+        let (next_hops, numbers, missing) = join.apply(&self.next_hops);
+        self.next_hops = next_hops;
+        let ipv4 = self.ipv4.iter_mut().map(|route| &mut route.next_hop);
+        for next_hop in ipv4.chain(self.ipv6.iter_mut().map(|route| &mut route.next_hop)) {
+            *next_hop = numbers[next_hop.0 as usize];
+        }
+        if missing == 0 {
+            return Ok(());
+        }
+        let (kind, first) = (Kind::LeftOut, Place::Line(1));
+        self.notes([Note { kind, what: join.missing().into(), count: missing, first }])
     }
 
     /// Returns the tables. Of routes with one prefix the last wins.

@@ -95,6 +95,8 @@ pub(super) struct Chosen {
     pub(super) names: Vec<String>,
     /// Whether columns may be missing at the end of a line.
     pub(super) is_ragged: bool,
+    /// Whether a value is an object, also of one field.
+    pub(super) is_object: bool,
     /// The columns that nobody asked for.
     pub(super) left_out: Vec<String>,
 }
@@ -154,7 +156,7 @@ pub(super) fn choose(names: Vec<String>, wanted: &Columns) -> Result<Chosen, Str
     };
     let unwanted = |column: &usize| wanted.values.is_empty() && !values.contains(column);
     let left_out = others().filter(unwanted).map(|column| names[column].clone()).collect();
-    Ok(Chosen { delimiter: b',', net, values, names, is_ragged: false, left_out })
+    Ok(Chosen { delimiter: b',', net, values, names, is_ragged: false, is_object: false, left_out })
 }
 
 impl Chosen {
@@ -164,12 +166,12 @@ impl Chosen {
         let names_of = names.iter().map(AsRef::as_ref);
         let all = ["start", "end"].into_iter().take(first).chain(names_of).map(str::to_owned).collect();
         let values = (first..first + names.len()).collect();
-        Self { delimiter, net, values, names: all, is_ragged: false, left_out: Vec::new() }
+        Self { delimiter, net, values, names: all, is_ragged: false, is_object: false, left_out: Vec::new() }
     }
 
     /// Tells the builder which columns there are.
     pub(super) fn begin(&self, place: Place, builder: &mut Builder) -> Result<(), Damage> {
-        if self.values.len() > 1 {
+        if self.values.len() > 1 || self.is_object {
             builder.columns = self.values.iter().map(|&value| Column::new(&self.names[value])).collect();
         }
         self.left_out.iter().try_for_each(|name| builder.left_out(place, format!("column {name:?}")))
@@ -198,7 +200,7 @@ impl Chosen {
         }
         let value = match self.values[..] {
             [] => Cow::Borrowed(LISTED.as_bytes()),
-            [value] if fields[value].trim_ascii().is_empty() => {
+            [value] if !self.is_object && fields[value].trim_ascii().is_empty() => {
                 return Err("the value is empty, expected a next hop or AS".into());
             }
             [value] => match &fields[value] {

@@ -8,6 +8,7 @@
 use super::builder::Builder;
 use super::columns::{self, Chosen};
 use super::layouts::{Layout, Lines, Looks, Reader, Writer};
+use super::locations::Locations;
 use super::{Columns, ReadOptions};
 use crate::Damage;
 use crate::scan::utf8;
@@ -19,14 +20,49 @@ pub(super) const LAYOUT: Layout = Layout {
     writer: Some(Writer::Lines {
         header: "prefix,value\n",
         has_comments: false,
-        name: |name| quote(name).into_owned(),
+        name: |name| quote(name, ',').into_owned(),
         line: |prefix, name, out| writeln!(out, "{prefix},{name}"),
     }),
     endings: &["csv"],
 };
 
+pub(super) const TSV: Layout = Layout {
+    // What is between the columns of CSV is told by its header.
+    looks: Looks::Line(|_| false),
+    reader: Reader::Lines(|blocks, options, builder| {
+        let delimiter = options.columns.delimiter.or(Some(b'\t'));
+        read_columns(blocks, options, &Columns { delimiter, ..options.columns.clone() }, builder)
+    }),
+    writer: Some(Writer::Lines {
+        header: "prefix\tvalue\n",
+        has_comments: false,
+        name: str::to_owned,
+        line: |prefix, name, out| writeln!(out, "{prefix}\t{name}"),
+    }),
+    endings: &["tsv"],
+};
+
 fn read(blocks: &mut Lines<'_>, options: &ReadOptions, builder: &mut Builder) -> Result<(), Damage> {
-    columns::read(blocks, options, builder, |line| begin(line, &options.columns))
+    read_columns(blocks, options, &options.columns, builder)
+}
+
+fn read_columns(
+    blocks: &mut Lines<'_>,
+    options: &ReadOptions,
+    wanted: &Columns,
+    builder: &mut Builder,
+) -> Result<(), Damage> {
+    let Some(locations) = Locations::of(blocks, options, builder)? else {
+        return columns::read(blocks, options, builder, |line| begin(line, wanted));
+    };
+    let own = locations.wanted(wanted);
+    columns::read(blocks, options, builder, |line| {
+        begin(line, &own).map(|(chosen, is_row)| (Chosen { is_object: true, ..chosen }, is_row))
+    })?;
+    let names = locations.names().to_vec();
+    let join = locations.join(&builder.columns, wanted).map_err(|what| Damage::line(1, what))?;
+    builder.columns = join.columns(&builder.columns, &names);
+    builder.join(&join)
 }
 
 /// Returns the columns, and whether the line that tells them is a row.
@@ -50,8 +86,8 @@ fn is_header(line: &[u8]) -> bool {
 }
 
 /// Writes a field, in quotes where it needs them.
-pub(super) fn quote(text: &str) -> Cow<'_, str> {
-    if text.contains([',', '"']) || text.trim() != text {
+pub(super) fn quote(text: &str, delimiter: char) -> Cow<'_, str> {
+    if text.contains([delimiter, '"']) || text.trim() != text {
         Cow::Owned(format!("\"{}\"", text.replace('"', "\"\"")))
     } else {
         Cow::Borrowed(text)

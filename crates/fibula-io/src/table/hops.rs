@@ -2,6 +2,7 @@
 
 use super::Value;
 use super::fields::{list, object, quoted};
+use crate::mrt::{Origin, Path, Peer};
 use fibula::NextHopInfo;
 use std::net::IpAddr;
 
@@ -77,6 +78,53 @@ pub(super) fn offer(hops: &[Hop], wanted: Value) -> Option<Offer> {
 pub(crate) fn all_next_hops(address: Option<IpAddr>) -> NextHopInfo {
     let hops: Vec<Hop> = Hop::through(address, None, None).into_iter().collect();
     offer(&hops, Value::NextHops).map_or_else(|| NextHopInfo::Label("-".into()), |offer| offer.value)
+}
+
+/// Returns the fields of a route of BGP. What is not known is null.
+pub(crate) fn route_fields(path: &Path, peer: Option<Peer>) -> NextHopInfo {
+    let null = || "null".to_owned();
+    let address = |address: Option<IpAddr>| address.map_or_else(null, |address| quoted(&address.to_string()));
+    let numbers = |set: &[u32]| set.iter().map(u32::to_string).collect::<Vec<_>>();
+    let element = |element: &Vec<u32>| match element[..] {
+        [one] => one.to_string(),
+        ref set => list(&numbers(set)),
+    };
+    let details = path.details.as_deref();
+    let origin = match (&path.origin, peer) {
+        (Origin::As(number), _) => number.to_string(),
+        (Origin::Set(set), _) => list(&numbers(set)),
+        (Origin::Local, Some(peer)) if peer.asn != 0 => peer.asn.to_string(),
+        (Origin::Local, _) => null(),
+    };
+    let texts = |texts: &[String]| list(&texts.iter().map(|text| quoted(text)).collect::<Vec<_>>());
+    let fields = [
+        ("next_hop", address(path.next_hop)),
+        ("origin_as", origin),
+        ("peer", address(peer.map(|peer| peer.address).filter(|address| !address.is_unspecified()))),
+        (
+            "as_path",
+            details.map_or_else(null, |it| list(&it.as_path.iter().map(element).collect::<Vec<_>>())),
+        ),
+        ("communities", details.map_or_else(null, |it| texts(&it.communities))),
+    ];
+    NextHopInfo::Label(object(fields).into())
+}
+
+/// Returns the distinct origins of routes as a list, in order; sets are lists in it.
+pub(crate) fn list_of_origins<'i>(origins: impl Iterator<Item = &'i NextHopInfo>) -> NextHopInfo {
+    let mut numbers: Vec<Vec<u32>> = origins
+        .map(|origin| match origin {
+            NextHopInfo::AutonomousSystem(number) => vec![*number],
+            other => other.to_string().split(',').filter_map(|number| number.parse().ok()).collect(),
+        })
+        .collect();
+    numbers.sort_unstable();
+    numbers.dedup();
+    let one = |set: &Vec<u32>| match set[..] {
+        [one] => one.to_string(),
+        _ => list(&set.iter().map(u32::to_string).collect::<Vec<_>>()),
+    };
+    NextHopInfo::Label(list(&numbers.iter().map(one).collect::<Vec<_>>()).into())
 }
 
 #[cfg(test)]

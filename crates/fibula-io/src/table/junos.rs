@@ -15,7 +15,7 @@
 //! The active route (`*` or `+`) is read; its first hop is the one marked `>`. The tables `inet.0`
 //! and `inet6.0` are read, or the one asked for, or those of the VRF asked for (`red.inet.0`).
 
-use super::bgpdump::as_path;
+use super::bgpdump::{as_path, origin_of};
 use super::builder::{Builder, Trouble};
 use super::hops::{self, Hop};
 use super::layouts::{Layout, Lines, Looks, Reader};
@@ -132,7 +132,7 @@ impl Reading {
         if let Some(path) = rest.strip_prefix("AS path: ") {
             let path = path.split(',').next().unwrap_or_default().trim_end();
             let path = path.trim_end_matches(['I', 'E', '?']).trim_end();
-            open.origin = Some(as_path(path)?.0);
+            open.origin = Some(origin_of(&as_path(path)?));
             return Ok(());
         }
         let is_chosen = rest.starts_with('>');
@@ -168,13 +168,15 @@ impl Reading {
                 Some(offer) => builder.offer(place, prefix, offer),
                 None => builder.damaged(Damage { place, what: format!("{prefix} has no hop") }),
             },
-            Value::OriginAs => match route.origin.filter(|origin| *origin != Origin::Local) {
-                Some(origin) => {
-                    let path = Path { next_hop: None, origin, length: 0 };
-                    builder.route(place, prefix, path.value(UNKNOWN, Value::OriginAs))
+            Value::OriginAs | Value::Origins | Value::Route => {
+                match route.origin.filter(|origin| *origin != Origin::Local) {
+                    Some(origin) => {
+                        let path = Path { next_hop: None, origin, length: 0, details: None };
+                        builder.route(place, prefix, path.value(UNKNOWN, Value::OriginAs))
+                    }
+                    None => builder.left_out(place, "route without an origin AS"),
                 }
-                None => builder.left_out(place, "route without an origin AS"),
-            },
+            }
             Value::Peer => match Hop::through(route.from, None, None) {
                 Some(peer) => builder.route(place, prefix, peer.info),
                 None => builder.left_out(place, "route without a known peer"),

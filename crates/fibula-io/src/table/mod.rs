@@ -29,6 +29,7 @@ mod json;
 mod junos;
 mod layouts;
 mod list;
+mod locations;
 mod mmdb;
 mod mrt;
 mod ndjson;
@@ -53,16 +54,16 @@ pub use crate::beside::write_beside;
 pub use crate::mrt::AddPath;
 pub use columns::Columns;
 pub use fields::json_of;
-pub(crate) use hops::all_next_hops;
+pub(crate) use hops::{all_next_hops, list_of_origins, route_fields};
 pub(crate) use rows::read_value;
 pub(crate) use text::without_comment;
-pub use write::{write, write_file};
+pub use write::{write, write_file, write_separated};
 
 use crate::names::named;
-use crate::{Content, Damage, Error, Progress, Report, Source};
+use crate::{Content, Damage, Encoding, Error, Progress, Report, Source};
 use builder::Builder;
 use fibula::{NextHops, Rib};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The routes of both families and the next hops they share.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -75,19 +76,31 @@ pub struct Tables {
     pub next_hops: NextHops,
 }
 
-/// The field that a route's value is taken from, in formats that hold more than one (MRT; BIRD's
-/// `show route`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Hash)]
-pub enum Value {
-    /// The next hop (MRT: the NEXT_HOP attribute, or MP_REACH_NLRI's).
-    #[default]
-    NextHop,
-    /// The autonomous system at the end of the path; a set of them as a label, `64500,64501`.
-    OriginAs,
-    /// The peer that sent the route: its address (BIRD: its protocol's name).
-    Peer,
-    /// All next hops with their weights, as a list of objects: `[{"via":"192.0.2.1","weight":1}]`.
-    NextHops,
+named! {
+    /// What a route's value is taken from, in formats that hold more than one.
+    pub enum Value, "value" {
+        /// The next hop (MRT: the NEXT_HOP attribute, or MP_REACH_NLRI's).
+        NextHop = "next-hop",
+        /// All next hops with their weights, as a list of objects: `[{"via":"192.0.2.1","weight":1}]`.
+        NextHops = "next-hops",
+        /// The autonomous system at the end of the path; a set of them as a label, `64500,64501`.
+        OriginAs = "origin-as",
+        /// The origins of all routes of a prefix, not of the best alone, as a list: `[64500,64501]`.
+        /// Only of MRT and tables of BGP.
+        Origins = "origins",
+        /// The peer that sent the route: its address (BIRD: its protocol's name).
+        Peer = "peer",
+        /// An object with `next_hop`, `origin_as`, `peer`, `as_path` and `communities`, of which the
+        /// last two are lists. Only of MRT and tables of BGP.
+        Route = "route",
+    }
+}
+
+#[allow(clippy::derivable_impls, reason = "the enumeration is made by a macro")]
+impl Default for Value {
+    fn default() -> Self {
+        Self::NextHop
+    }
 }
 
 /// Makes [`Format`], and the list of its layouts.
@@ -120,6 +133,8 @@ layouts! {
     Frr = "frr" in frr::LAYOUT,
     /// Comma-, tab-, semicolon- or bar-separated with a header line that names the columns.
     Csv = "csv" in csv::LAYOUT,
+    /// Tab-separated with a header line. Read as CSV is, which needs no name.
+    Tsv = "tsv" in csv::TSV,
     /// A JSON object a line, with keys named as the columns of CSV.
     Ndjson = "ndjson" in ndjson::LINES,
     /// A list of such objects.
@@ -190,6 +205,13 @@ impl Format {
         !matches!(layouts::of(self).reader, layouts::Reader::Never)
     }
 
+    /// Returns whether its routes have AS paths, of which [`Value::Origins`] and [`Value::Route`]
+    /// are made.
+    fn is_of_bgp(self) -> bool {
+        use Format::{Bgpdump, FrrBgp, Gobgp, Mrt, Openbgpd, ShowBgp};
+        matches!(self, Mrt | Bgpdump | FrrBgp | Gobgp | Openbgpd | ShowBgp)
+    }
+
     /// Returns whether [`write()`](crate::table::write()) writes it, with the features that are on.
     #[must_use]
     pub fn is_written(self) -> bool {
@@ -201,7 +223,7 @@ impl Format {
     ///
     /// ```
     /// use fibula_io::table::Format;
-    /// use std::path::Path;
+    /// use std::path::{Path, PathBuf};
     /// assert_eq!(Format::of_name(Path::new("sites.csv.gz")), Some(Format::Csv));
     /// assert_eq!(Format::of_name(Path::new("sites")), None);
     /// ```
@@ -235,6 +257,11 @@ pub struct ReadOptions {
     /// MRT: only routes of this peer (its address or AS number, as text). `None` takes the best
     /// path of all peers: the shortest AS path, and among those the peer with the lowest address.
     pub peer: Option<String>,
+    /// The encoding of text; without one UTF-8, or UTF-16 with a byte order mark.
+    pub encoding: Option<Encoding>,
+    /// A file whose rows are joined to the rows of a table of columns, by the column that both
+    /// have: the locations of GeoLite2.
+    pub locations: Option<PathBuf>,
     /// Skip damaged records instead of stopping at the first.
     pub keep_going: bool,
     /// Accept prefixes with host bits set, and clear them. In MRT they are always cleared: RFC 4271
@@ -276,7 +303,11 @@ pub fn parse(bytes: &[u8], options: &ReadOptions) -> Result<Loaded, Error> {
 }
 
 fn read_content(source: &Source, content: Content, options: &ReadOptions) -> Result<Loaded, Error> {
+    let content = content.encoded(options.encoding);
     let mut builder = Builder::new(options);
+    if let Source::File(path) = source {
+        builder.source = Some(path.clone());
+    }
     let read = |mut head: Vec<u8>, content: &mut Content| {
         let format = match options.format {
             Some(format) => format,
@@ -284,6 +315,9 @@ fn read_content(source: &Source, content: Content, options: &ReadOptions) -> Res
                 layouts::of_content(&mut head, content, options).map_err(|what| Error::of(source, what))?
             }
         };
+        if matches!(options.value, Value::Origins | Value::Route) && !format.is_of_bgp() {
+            return Err(Error::of(source, format!("{format} does not tell the origins and paths of routes")));
+        }
         let result = layouts::of(format).read(head, content, options, &mut builder);
         result.map(|()| format).map_err(|damage| Error::at(source, &damage))
     };

@@ -1,8 +1,8 @@
 //! MRT applied to a table: dumps as they are, updates one after the other.
 
-use super::ReadOptions;
 use super::builder::Builder;
 use super::layouts::{Layout, Looks, Reader};
+use super::{ReadOptions, Value};
 use crate::mrt::{Events, Paths, PeerChoice};
 use crate::{Damage, Place};
 use fibula::NextHop;
@@ -20,7 +20,7 @@ fn read(input: &mut dyn Read, options: &ReadOptions, builder: &mut Builder) -> R
     let choice = PeerChoice::parse(options.peer.as_deref()).map_err(|what| Damage::byte(0, what))?;
     let mut paths = Paths::new(choice, options.value);
     let mut end = 0;
-    let mut events = Events::with(input, options.add_path);
+    let mut events = Events::with(input, options.add_path).detailed(options.value == Value::Route);
     for event in &mut events {
         match event {
             Ok(event) => {
@@ -31,13 +31,19 @@ fn read(input: &mut dyn Read, options: &ReadOptions, builder: &mut Builder) -> R
         }
     }
     builder.notes(events.report().notes.iter().cloned())?;
-    finish(&paths, Place::Byte(end), builder)
+    finish(&paths, options.value, Place::Byte(end), builder)
 }
 
-/// Adds the best path of every prefix.
-pub(super) fn finish(paths: &Paths, end: Place, builder: &mut Builder) -> Result<(), Damage> {
+/// Adds the best path of every prefix, or the origins of all.
+pub(super) fn finish(paths: &Paths, value: Value, end: Place, builder: &mut Builder) -> Result<(), Damage> {
     if let Some(what) = paths.unmatched() {
         builder.damaged(Damage { place: end, what })?;
+    }
+    if value == Value::Origins {
+        return paths
+            .origins()
+            .into_iter()
+            .try_for_each(|(prefix, origins)| builder.route(end, prefix, origins));
     }
     // Next hops are numbered in the order of the table, without those of paths that did not win.
     let mut numbers: HashMap<u32, NextHop> = HashMap::new();

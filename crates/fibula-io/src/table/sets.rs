@@ -95,7 +95,7 @@ pub(super) const P4: Layout = only(|tables, _, out| {
 pub(super) fn write_ranges(tables: &Tables, names: &[String], out: &mut dyn Write) -> io::Result<()> {
     fn of<A: Address>(rib: &Rib<A>, names: &[String], out: &mut dyn Write) -> io::Result<()> {
         for range in rib.ranges().filter(|range| range.next_hop.is_some()) {
-            let name = super::csv::quote(&names[range.next_hop.0 as usize]);
+            let name = super::csv::quote(&names[range.next_hop.0 as usize], ',');
             writeln!(out, "{},{},{name}", range.first.to_ip(), range.last.to_ip())?;
         }
         Ok(())

@@ -104,9 +104,10 @@ impl Reading {
         if !matches!(code, "i" | "e" | "?" | "I" | "E") {
             return Err(expected());
         }
-        let origin = Some(as_path(path)?.0);
+        let (as_path, communities) = (Some(as_path(path)?), Vec::new());
         let (is_best, next_hop, peer) = (marks.contains('>'), Some(next_hop), None);
-        self.routes.push(Place::Line(number), Route { prefix, is_best, next_hop, origin, peer });
+        self.routes
+            .push(Place::Line(number), Route { prefix, is_best, next_hop, as_path, communities, peer });
         Ok(())
     }
 }

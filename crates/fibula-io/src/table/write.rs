@@ -1,10 +1,11 @@
 //! Writes tables.
 
+use super::csv::quote;
 use super::layouts::{self, Writer};
 use super::{Format, Tables};
 use crate::Error;
 use crate::beside::write_beside;
-use fibula::{Address, NextHops, Route};
+use fibula::{Address, IpPrefix, NextHops, Route};
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
@@ -24,15 +25,48 @@ pub fn write(tables: &Tables, format: Format, out: &mut dyn Write) -> io::Result
         Writer::Whole(write) => write(tables, &names, &mut out)?,
         Writer::Lines { header, line, .. } => {
             out.write_all(header.as_bytes())?;
-            for route in &tables.ipv4 {
-                line(route.prefix.into(), name_of(&names, &route)?, &mut out)?;
-            }
-            for route in &tables.ipv6 {
-                line(route.prefix.into(), name_of(&names, &route)?, &mut out)?;
-            }
+            each(tables, &names, |prefix, name| line(prefix, name, &mut out))?;
         }
     }
     out.flush()
+}
+
+/// Writes tables as [`Format::Csv`], with another character between the columns.
+///
+/// # Errors
+/// As [`write()`].
+///
+/// ```
+/// use fibula_io::table;
+/// let tables = table::parse(b"10.0.0.0/8 a;b\n", &Default::default())?.tables;
+/// let mut out = Vec::new();
+/// table::write_separated(&tables, b';', &mut out).unwrap();
+/// assert_eq!(out, b"prefix;value\n10.0.0.0/8;\"a;b\"\n");
+/// # Ok::<(), fibula_io::Error>(())
+/// ```
+pub fn write_separated(tables: &Tables, delimiter: u8, out: &mut dyn Write) -> io::Result<()> {
+    let mut out = BufWriter::with_capacity(256 << 10, out);
+    let plain = Writer::Whole(|_, _, _| Ok(()));
+    let names = names(&tables.next_hops, Format::Csv, &plain)?;
+    let delimiter = char::from(delimiter);
+    writeln!(out, "prefix{delimiter}value")?;
+    each(tables, &names, |prefix, name| writeln!(out, "{prefix}{delimiter}{}", quote(name, delimiter)))?;
+    out.flush()
+}
+
+/// Calls `line` for each route with the name of its next hop, IPv4 first.
+fn each(
+    tables: &Tables,
+    names: &[String],
+    mut line: impl FnMut(IpPrefix, &str) -> io::Result<()>,
+) -> io::Result<()> {
+    for route in &tables.ipv4 {
+        line(route.prefix.into(), name_of(names, &route)?)?;
+    }
+    for route in &tables.ipv6 {
+        line(route.prefix.into(), name_of(names, &route)?)?;
+    }
+    Ok(())
 }
 
 /// Writes tables into a file, as [`write()`].

@@ -2,8 +2,9 @@
 
 use super::Arguments;
 use crate::exit::Verdict;
+use crate::output::Output;
 
 /// Says which feature is lacking.
-pub(super) fn run(_arguments: &Arguments) -> anyhow::Result<Verdict> {
+pub(super) fn run(_arguments: &Arguments, _output: &Output) -> anyhow::Result<Verdict> {
     anyhow::bail!("no Parquet, CSV or NDJSON: this fibula was built without the feature `enrich`")
 }

@@ -11,10 +11,14 @@ use disabled::run;
 #[cfg(feature = "enrich")]
 use enabled::run;
 
+use crate::addresses::Addresses;
 use crate::exit::Verdict;
-use crate::reading::{Reading, ValueFrom};
+use crate::output::Output;
+use crate::reading::{Reading, delimiter, format_parser};
 use anyhow::{Context, ensure};
 use clap::{Args, ValueEnum};
+use fibula_io::Encoding;
+use fibula_io::table::Format;
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -28,8 +32,13 @@ use std::thread;
 /// several fields give a column of its type for each, COLUMN_NAME_FIELD. No route gives null.
 ///
 /// Addresses are text (`192.0.2.1`, `2001:db8::1`), IPv4 addresses as integers, and 4 or 16 bytes
-/// in network byte order. Families never mix: without --map-ipv4 a v4-mapped IPv6 address is looked
-/// up among the IPv6 routes.
+/// in network byte order. A column may be within objects and lists (`flow.src`): the answers for a
+/// list are a list. Families never mix: without --map-ipv4 a v4-mapped IPv6 address is looked up
+/// among the IPv6 routes. Only a column of 16 bytes a row whose addresses are mostly v4-mapped is
+/// looked up as with --map-ipv4, and that is told; `--embedded none` prevents it.
+///
+/// Rows without an address are counted on standard error. With --format, what became of all rows is
+/// printed for each new column.
 ///
 /// Records are read as a stream. Parquet is read and written by row groups, one a thread. All
 /// columns of CSV are text, with the first line as their names; an empty field is null. A row with
@@ -51,9 +60,8 @@ pub(crate) struct Arguments {
     /// Add the matching prefixes too; a snapshot without its routes does not know them
     #[arg(long)]
     prefix: bool,
-    /// Look up ::ffff:a.b.c.d among the IPv4 routes, as the IPv4 address that it is
-    #[arg(long)]
-    map_ipv4: bool,
+    #[command(flatten)]
+    addresses: Addresses,
     /// What becomes of a row that holds no address, or of CSV has another number of fields
     #[arg(long, value_enum, default_value_t, value_name = "WHAT")]
     errors: Errors,
@@ -61,11 +69,17 @@ pub(crate) struct Arguments {
     #[arg(short, long, value_name = "OUT")]
     output: PathBuf,
     /// The format of IN; by its name if not given (.gz, .bz2 and .zst may follow)
-    #[arg(long, value_enum, value_name = "FORMAT")]
-    data_format: Option<DataFormat>,
+    #[arg(long, value_name = "FORMAT", value_parser = format_parser(is_of_records))]
+    data_format: Option<Format>,
     /// The format of OUT; by its name if not given (of CSV and NDJSON .gz and .zst may follow)
-    #[arg(long, value_enum, value_name = "FORMAT")]
-    output_format: Option<DataFormat>,
+    #[arg(long, value_name = "FORMAT", alias = "output-format", value_parser = format_parser(is_of_records))]
+    to: Option<Format>,
+    /// What is between the columns of CSV, in IN and OUT
+    #[arg(long, value_name = "CHARACTER", value_parser = delimiter, default_value = ",")]
+    data_delimiter: u8,
+    /// The encoding of IN, such as latin-1; UTF-8 if not given, or UTF-16 that says so
+    #[arg(long, value_name = "NAME")]
+    data_encoding: Option<Encoding>,
     /// The compression of Parquet that is written
     #[arg(long, value_enum, default_value_t, value_name = "NAME")]
     compression: Compression,
@@ -86,17 +100,9 @@ enum Errors {
     Raise,
 }
 
-/// A format of records.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum DataFormat {
-    /// Apache Parquet
-    Parquet,
-    /// Comma-separated values with a header line
-    Csv,
-    /// Tab-separated values with a header line
-    Tsv,
-    /// One JSON object a line
-    Ndjson,
+/// Returns whether records are read and written in a format.
+fn is_of_records(format: Format) -> bool {
+    matches!(format, Format::Parquet | Format::Csv | Format::Tsv | Format::Ndjson)
 }
 
 /// A compression within Parquet.
@@ -114,56 +120,41 @@ enum Compression {
 }
 
 impl Arguments {
-    pub(crate) fn run(self) -> anyhow::Result<Verdict> {
-        run(&self)
+    pub(crate) fn run(self, output: &Output) -> anyhow::Result<Verdict> {
+        run(&self, output)
     }
 
     /// Returns the formats of input and output.
-    fn formats(&self) -> anyhow::Result<(DataFormat, DataFormat)> {
-        let input = self.data_format.or_else(|| DataFormat::of(Path::new(&self.input)));
-        let output = self.output_format.or_else(|| DataFormat::of(&self.output));
-        let known = "expected a name that ends in .parquet, .csv, .tsv or .ndjson, or";
-        let input = input.with_context(|| format!("{}: {known} --data-format", self.input))?;
-        let output = output.with_context(|| format!("{}: {known} --output-format", self.output.display()))?;
+    fn formats(&self) -> anyhow::Result<(Format, Format)> {
+        let of = |asked: Option<Format>, path: &Path, option| {
+            let is_packed =
+                path.extension().is_some_and(|it| ["gz", "bz2", "zst"].iter().any(|&end| it == end));
+            let named = || Format::of_name(path).filter(|&format| !(is_packed && format == Format::Parquet));
+            let format = asked.or_else(named).filter(|&format| is_of_records(format));
+            let known = "expected a name that ends in .parquet, .csv, .tsv or .ndjson, or";
+            format.with_context(|| format!("{}: {known} {option}", path.display()))
+        };
+        let input = of(self.data_format, Path::new(&self.input), "--data-format")?;
+        let output = of(self.to, &self.output, "--to")?;
         ensure!(
-            input != DataFormat::Parquet || self.input != "-",
+            input != Format::Parquet || self.input != "-",
             "Parquet cannot be read from standard input: its directory is at the end"
         );
         Ok((input, output))
     }
 
     /// Returns each table's name and path.
-    fn named(&self) -> impl Iterator<Item = (&str, &str)> {
-        let unnamed = match self.reading.value {
-            ValueFrom::NextHop => "next_hop",
-            ValueFrom::OriginAs => "origin_as",
-            ValueFrom::Peer => "peer",
-            ValueFrom::NextHops => "next_hops",
-        };
+    fn named(&self) -> impl Iterator<Item = (String, &str)> {
+        let unnamed = self.reading.value.name().replace('-', "_");
         let is_name = |text: &str| text.chars().all(|letter| letter.is_alphanumeric() || letter == '_');
         self.tables.iter().map(move |text| match text.split_once('=') {
-            Some((name, path)) if !name.is_empty() && is_name(name) => (name, path),
-            _ => (unnamed, text.as_str()),
+            Some((name, path)) if !name.is_empty() && is_name(name) => (name.to_owned(), path),
+            _ => (unnamed.clone(), text.as_str()),
         })
     }
 
     /// Returns the number of threads.
     fn threads(&self) -> usize {
         self.threads.or_else(|| thread::available_parallelism().ok()).map_or(1, NonZero::get)
-    }
-}
-
-impl DataFormat {
-    /// Returns the format that the name of a file says.
-    fn of(path: &Path) -> Option<Self> {
-        let extension = path.extension()?.to_str()?;
-        match extension {
-            "parquet" | "pq" => Some(Self::Parquet),
-            "csv" => Some(Self::Csv),
-            "tsv" => Some(Self::Tsv),
-            "ndjson" | "jsonl" | "json" => Some(Self::Ndjson),
-            "gz" | "bz2" | "zst" => Self::of(Path::new(path.file_stem()?)).filter(|&it| it != Self::Parquet),
-            _ => None,
-        }
     }
 }

@@ -10,6 +10,7 @@ mod stream;
 mod table;
 mod text;
 
+use crate::addresses::Addresses;
 use crate::exit::{Verdict, tell};
 use crate::output::Output;
 use crate::reading::Reading;
@@ -17,6 +18,7 @@ use anyhow::{anyhow, ensure};
 use clap::{ArgAction, Args};
 use fibula::{Error, ErrorKind};
 use fibula_io::Source;
+use fibula_io::address::{Embedded, clean};
 use lines::{Line, Lines, Owned};
 use std::io::{self, Write};
 use std::net::IpAddr;
@@ -44,9 +46,8 @@ pub(crate) struct Arguments {
     /// Every route that covers the address, longest first
     #[arg(short, long)]
     all: bool,
-    /// Look up ::ffff:a.b.c.d among the IPv4 routes, as the IPv4 address that it is
-    #[arg(long)]
-    map_ipv4: bool,
+    #[command(flatten)]
+    reading_addresses: Addresses,
     /// The addresses, or `-` for a stream of them from standard input
     #[arg(required = true, value_name = "ADDR", action = ArgAction::Append)]
     addresses: Vec<Query>,
@@ -58,6 +59,8 @@ pub(crate) struct Arguments {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Query {
     Address(IpAddr),
+    /// An address with something around it, which is one if that is left out.
+    Unclean(IpAddr),
     Stream,
 }
 
@@ -68,7 +71,11 @@ impl FromStr for Query {
         match text.parse() {
             Ok(address) => Ok(Self::Address(address)),
             Err(_) if text == "-" => Ok(Self::Stream),
-            Err(_) => Err(Error::new(ErrorKind::Name, "expected an IPv4 or IPv6 address, or -")),
+            Err(_) => {
+                let what = "expected an IPv4 or IPv6 address, or -";
+                let clean = clean(text.as_bytes()).ip().map(Self::Unclean);
+                clean.ok_or_else(|| Error::new(ErrorKind::Name, what))
+            }
         }
     }
 }
@@ -87,8 +94,12 @@ impl Arguments {
             "{}: a snapshot without its routes knows only the longest match, not all (--all)",
             self.table.as_deref().unwrap_or_default()
         );
+        let embedded = self.reading_addresses.asked().unwrap_or_default();
         let addresses = self.addresses.iter().filter_map(|query| match query {
-            Query::Address(address) => Some(Ok(self.mapped(*address))),
+            Query::Unclean(address) if !self.reading_addresses.clean => Some(Err(anyhow!(
+                "{address} has something around it: give it alone, or --clean to leave that out"
+            ))),
+            Query::Address(address) | Query::Unclean(address) => Some(Ok(mapped(*address, &embedded))),
             Query::Stream => None,
         });
         if !streams {
@@ -98,17 +109,13 @@ impl Arguments {
         let blocks = lines::blocks(Source::StandardInput.open(None)?);
         let bad = match Style::of(output.asked()).filter(|_| !self.all) {
             Some(style) => {
-                let how = stream::How { style, keep_going: self.reading.keep_going, map_ipv4: self.map_ipv4 };
+                let (keep_going, addresses) = (self.reading.keep_going, self.reading_addresses.clone());
+                let how = stream::How { style, keep_going, addresses, embedded };
                 stream::run(table, blocks, how, &mut io::stdout().lock())?
             }
-            None => self.read_and_say(&table, blocks, output)?,
+            None => self.read_and_say(&table, blocks, &embedded, output)?,
         };
         Ok(if bad == 0 { whole } else { Verdict::Bad })
-    }
-
-    /// Returns the address that is looked up.
-    fn mapped(&self, address: IpAddr) -> IpAddr {
-        if self.map_ipv4 { address.to_canonical() } else { address }
     }
 
     /// Answers a stream in a form that [`stream`] does not do. Returns the number of lines that are
@@ -117,6 +124,7 @@ impl Arguments {
         &self,
         table: &Table,
         blocks: impl Iterator<Item = anyhow::Result<Owned>>,
+        embedded: &Embedded,
         output: &Output,
     ) -> anyhow::Result<usize> {
         let mut bad = 0;
@@ -133,15 +141,26 @@ impl Arguments {
             Ok(Err(damage)) => Vec::from_iter(wrong(anyhow!("standard input, {damage}"))),
             Ok(Ok((first_line, text))) => {
                 let lines = (first_line..).zip(Lines::new(&text));
-                let address = |(number, line): (u64, Line<'_>)| match line.found?.ip() {
-                    Some(address) => Some(Ok(self.mapped(address))),
-                    None => wrong(no_address(number, line.field)),
+                let address = |(number, line): (u64, Line<'_>)| {
+                    let found = line.found?.ip();
+                    match found.or_else(|| self.reading_addresses.cleaned(line.field).ip()) {
+                        Some(address) => Some(Ok(mapped(address, embedded))),
+                        None => wrong(no_address(number, line.field)),
+                    }
                 };
                 lines.filter_map(address).collect()
             }
         });
         say(table, self.all, output, addresses)?;
         Ok(bad)
+    }
+}
+
+/// Returns the address that is looked up.
+fn mapped(address: IpAddr, embedded: &Embedded) -> IpAddr {
+    match address {
+        IpAddr::V6(ipv6) => embedded.ipv4(ipv6.to_bits()).map_or(address, |ipv4| IpAddr::V4(ipv4.into())),
+        IpAddr::V4(_) => address,
     }
 }
 

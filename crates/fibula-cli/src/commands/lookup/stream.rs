@@ -5,12 +5,13 @@ use super::lines::{Lines, Owned};
 use super::no_address;
 use super::table::Table;
 use super::text::{Style, Texts};
+use crate::addresses::Addresses;
 use crate::exit::tell;
 use crate::workers::in_order;
 use anyhow::anyhow;
 use fibula::arch::{Isa, Kernel, Level, dispatch};
 use fibula::{NextHop, NextHops};
-use fibula_io::address::Found;
+use fibula_io::address::{Embedded, Found};
 use std::io::Write;
 use std::sync::Arc;
 
@@ -34,13 +35,14 @@ struct Shared {
 }
 
 /// How a stream is answered.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub(super) struct How {
     pub(super) style: Style,
     /// Whether lines that are no addresses are skipped.
     pub(super) keep_going: bool,
-    /// Whether v4-mapped IPv6 addresses are looked up as IPv4 ones.
-    pub(super) map_ipv4: bool,
+    pub(super) addresses: Addresses,
+    /// The IPv6 addresses that are looked up as IPv4 ones.
+    pub(super) embedded: Embedded,
 }
 
 /// Answers a stream of addresses. Returns the number of lines that are no addresses.
@@ -55,7 +57,7 @@ pub(super) fn run(
     out: &mut impl Write,
 ) -> anyhow::Result<usize> {
     let (ipv4, ipv6, next_hops) = table.compiled()?;
-    let shared = Arc::new(Shared { ipv4, ipv6, next_hops, how });
+    let shared = Arc::new(Shared { ipv4, ipv6, next_hops, how: how.clone() });
     let worker = || {
         let mut worker = Worker::new(Arc::clone(&shared));
         move |block| Ok(worker.answer(block))
@@ -76,11 +78,6 @@ pub(super) fn run(
     })?;
     out.flush()?;
     Ok(bad)
-}
-
-/// Returns whether an address is an IPv4 one, written `::ffff:a.b.c.d`.
-fn is_mapped(address: u128) -> bool {
-    address >> u32::BITS == 0xFFFF
 }
 
 /// One thread's own memory.
@@ -172,21 +169,27 @@ impl Worker {
         self.addresses_ipv4.clear();
         self.addresses_ipv6.clear();
         for (number, line) in (first_line..).zip(Lines::new(block)) {
-            let kind = match line.found {
+            let found = match line.found {
                 None => continue,
-                Some(Found::Ipv4(address)) => {
+                Some(Found::Invalid) => self.shared.how.addresses.cleaned(line.field),
+                Some(found) => found,
+            };
+            let kind = match found {
+                Found::Ipv4(address) => {
                     self.addresses_ipv4.push(address);
                     Kind::Ipv4
                 }
-                Some(Found::Ipv6(address)) if self.shared.how.map_ipv4 && is_mapped(address) => {
-                    self.addresses_ipv4.push(address as u32);
-                    Kind::Ipv4
-                }
-                Some(Found::Ipv6(address)) => {
-                    self.addresses_ipv6.push(address);
-                    Kind::Ipv6
-                }
-                Some(Found::Invalid) => {
+                Found::Ipv6(address) => match self.shared.how.embedded.ipv4(address) {
+                    Some(ipv4) => {
+                        self.addresses_ipv4.push(ipv4);
+                        Kind::Ipv4
+                    }
+                    None => {
+                        self.addresses_ipv6.push(address);
+                        Kind::Ipv6
+                    }
+                },
+                Found::Invalid => {
                     answered.bad.push(no_address(number, line.field));
                     if !self.shared.how.keep_going {
                         break;

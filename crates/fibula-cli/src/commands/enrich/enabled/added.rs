@@ -1,48 +1,78 @@
 //! [`Added`]: the columns that are added, and their values.
 
+use super::nested::{Place, Wrong};
 use super::tables::Named;
 use anyhow::{anyhow, ensure};
 use arrow_array::{ArrayRef, RecordBatch, UInt32Array, new_empty_array};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
-use fibula_arrow::{Error, Invalid, Values};
-use std::sync::Arc;
+use fibula_arrow::{Counts, Error, How, Values};
+use serde::Serialize;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// A column of addresses.
+pub(super) struct Asked {
+    pub(super) name: String,
+    pub(super) place: Place,
+    pub(super) how: How,
+}
 
 /// The columns that are added to records.
 pub(super) struct Added {
-    /// The places of the columns of addresses.
-    columns: Vec<usize>,
+    columns: Vec<Asked>,
     tables: Vec<Named>,
     prefix: bool,
-    invalid: Invalid,
     schema: SchemaRef,
+    /// What the rows of each column were for each table, the tables of a column together.
+    counts: Mutex<Vec<Counts>>,
+}
+
+/// What became of the rows of a column, as it is printed.
+#[derive(Serialize)]
+pub(super) struct Report<'a> {
+    column: &'a str,
+    table: &'a str,
+    rows: u64,
+    nulls: u64,
+    no_address: u64,
+    no_answer: u64,
+    answered: u64,
+    /// Those that were looked up as the IPv4 addresses they hold.
+    embedded: u64,
+    /// Those with something around the address.
+    unclean: u64,
+}
+
+/// Finds a column of addresses.
+pub(super) fn find(records: &Schema, column: &str) -> anyhow::Result<Place> {
+    Place::find(records, column).ok_or_else(|| {
+        let names: Vec<&str> = records.fields().iter().map(|field| field.name().as_str()).collect();
+        anyhow!("no column {column:?}, expected one of {}", names.join(", "))
+    })
 }
 
 impl Added {
-    /// Adds the answers of `tables` for each of the named columns of records.
+    /// Adds the answers of `tables` for each of the columns of records.
     pub(super) fn new(
         records: &Schema,
-        columns: &[String],
+        columns: Vec<Asked>,
         tables: Vec<Named>,
         prefix: bool,
-        invalid: Invalid,
     ) -> anyhow::Result<Self> {
-        let mut places = Vec::new();
         let mut fields = records.fields().to_vec();
-        for column in columns {
-            let (place, field) = records.column_with_name(column).ok_or_else(|| {
-                let names: Vec<&str> = records.fields().iter().map(|field| field.name().as_str()).collect();
-                anyhow!("no column {column:?}, expected one of {}", names.join(", "))
-            })?;
-            places.push(place);
+        for Asked { name: column, place, how } in &columns {
             // A column that holds no addresses is refused before anything is read.
-            let empty = new_empty_array(field.data_type());
+            let empty = new_empty_array(&place.data_type);
+            let mut add = |name: String, data_type: &DataType| {
+                fields.push(Arc::new(Field::new(name, place.answer_type(records, data_type), true)));
+            };
             for table in &tables {
-                table.indices(&empty, invalid).map_err(|error| anyhow!("column {column}: {error}"))?;
+                table.indices(&empty, how).map_err(|error| anyhow!("column {column}: {error}"))?;
                 for (name, values) in table.values() {
-                    fields.push(Arc::new(Field::new(format!("{column}_{name}"), added_type(values), true)));
+                    add(format!("{column}_{name}"), &added_type(values));
                 }
-                let prefix_name = prefix.then(|| format!("{column}_{}_prefix", table.name));
-                fields.extend(prefix_name.map(|name| Arc::new(Field::new(name, DataType::Utf8, true))));
+                if prefix {
+                    add(format!("{column}_{}_prefix", table.name), &DataType::Utf8);
+                }
             }
         }
         for (at, field) in fields.iter().enumerate().skip(records.fields().len()) {
@@ -54,7 +84,8 @@ impl Added {
             );
         }
         let schema = Arc::new(Schema::new_with_metadata(fields, records.metadata().clone()));
-        Ok(Self { columns: places, tables, prefix, invalid, schema })
+        let counts = Mutex::new(vec![Counts::default(); columns.len() * tables.len()]);
+        Ok(Self { columns, tables, prefix, schema, counts })
     }
 
     /// Returns the schema of the records with the columns that are added.
@@ -65,25 +96,79 @@ impl Added {
     /// Adds the columns to a batch, whose first record is row `first` of the input.
     pub(super) fn to(&self, batch: &RecordBatch, first: u64) -> anyhow::Result<RecordBatch> {
         let mut arrays = batch.columns().to_vec();
-        for &place in &self.columns {
-            let column = batch.column(place);
-            let failed = |error: Error| {
-                let name = batch.schema_ref().field(place).name();
-                match error.row() {
-                    Some(row) => anyhow!("row {}, column {name}: {}", first + row + 1, error.what()),
-                    None => anyhow!("column {name}: {error}"),
-                }
-            };
+        let mut counts = Vec::new();
+        for Asked { name, place, how } in &self.columns {
             for table in &self.tables {
-                let indices = table.indices(column, self.invalid).map_err(failed)?;
-                arrays.extend(table.values().into_iter().map(|(_, values)| added(values, &indices)));
-                if self.prefix {
-                    let prefixes = table.prefixes(column, self.invalid).map_err(failed)?;
-                    arrays.extend(prefixes.map(|prefixes| prefixes as ArrayRef));
-                }
+                let counted = Mutex::new(Counts::default());
+                let answer = |column: &ArrayRef| {
+                    let (indices, found) = table.indices(column, how)?;
+                    *counted.lock().unwrap_or_else(PoisonError::into_inner) += found;
+                    let values = table.values().into_iter();
+                    let mut answers: Vec<ArrayRef> =
+                        values.map(|(_, values)| added(values, &indices)).collect();
+                    if self.prefix {
+                        answers.extend(table.prefixes(column, how)?.map(|prefixes| prefixes as ArrayRef));
+                    }
+                    Ok(answers)
+                };
+                let answers = place.answers(batch.columns(), &answer).map_err(|wrong| match wrong.row {
+                    Some(row) => anyhow!("row {}, column {name}: {}", first + row + 1, wrong.what),
+                    None => anyhow!("column {name}: {}", wrong.what),
+                })?;
+                arrays.extend(answers);
+                counts.push(counted.into_inner().unwrap_or_else(PoisonError::into_inner));
             }
         }
+        let mut all = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
+        all.iter_mut().zip(counts).for_each(|(all, counts)| *all += counts);
+        drop(all);
         Ok(RecordBatch::try_new(Arc::clone(&self.schema), arrays)?)
+    }
+
+    /// Returns what became of the rows so far, for each column and table.
+    pub(super) fn reports(&self) -> Vec<Report<'_>> {
+        let counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let pairs =
+            self.columns.iter().flat_map(|column| self.tables.iter().map(move |table| (column, table)));
+        pairs.zip(counts).map(|((column, table), counts)| Report::of(column, table, counts)).collect()
+    }
+
+    /// Returns a line for each column with rows that hold no address.
+    pub(super) fn told(&self) -> Vec<String> {
+        let counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
+        let of_columns = self.columns.iter().zip(counts.iter().step_by(self.tables.len().max(1)));
+        let line = |(Asked { name, how, .. }, counts): (&Asked, &Counts)| {
+            let Counts { rows, invalid, unclean, .. } = *counts;
+            let around = if unclean > 0 && !how.clean {
+                format!(", of which {unclean} have one with something around it (--clean)")
+            } else {
+                String::new()
+            };
+            (invalid > 0).then(|| format!("column {name}: {invalid} of {rows} rows hold no address{around}"))
+        };
+        of_columns.filter_map(line).collect()
+    }
+}
+
+impl<'a> Report<'a> {
+    fn of(column: &'a Asked, table: &'a Named, counts: Counts) -> Self {
+        Self {
+            column: &column.name,
+            table: &table.name,
+            rows: counts.rows,
+            nulls: counts.nulls,
+            no_address: counts.invalid,
+            no_answer: counts.unanswered(),
+            answered: counts.answered,
+            embedded: counts.embedded,
+            unclean: counts.unclean,
+        }
+    }
+}
+
+impl From<Error> for Wrong {
+    fn from(error: Error) -> Self {
+        Self { row: error.row(), what: error.what().to_owned() }
     }
 }
 

@@ -3,12 +3,14 @@
 mod csv_rows;
 mod parquet_file;
 
-use super::super::{DataFormat, Errors};
+use super::super::Arguments;
+use super::nested::Place;
 use crate::reading::Bar;
 use anyhow::{Context, anyhow};
-use arrow_array::RecordBatch;
+use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 use fibula_io::Source;
+use fibula_io::table::Format;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
@@ -53,12 +55,12 @@ pub(super) struct Input {
 
 impl Input {
     /// Opens a file, or `-`, and reads what its columns are.
-    pub(super) fn open(name: &str, format: DataFormat, errors: Errors, bar: &Bar) -> anyhow::Result<Self> {
+    pub(super) fn open(arguments: &Arguments, format: Format, bar: &Bar) -> anyhow::Result<Self> {
         let (schema, parts) = match format {
-            DataFormat::Parquet => parquet_file::open(name, bar)?,
-            DataFormat::Csv => csv(name, b',', errors, bar)?,
-            DataFormat::Tsv => csv(name, b'\t', errors, bar)?,
-            DataFormat::Ndjson => ndjson(name, bar)?,
+            Format::Parquet => parquet_file::open(&arguments.input, bar)?,
+            Format::Csv => csv(arguments, arguments.data_delimiter, bar)?,
+            Format::Tsv => csv(arguments, b'\t', bar)?,
+            _ => ndjson(arguments, bar)?,
         };
         Ok(Self { schema, parts })
     }
@@ -72,29 +74,41 @@ impl Input {
     }
 }
 
+/// Returns what holds the addresses in the first rows of a Parquet file.
+pub(super) fn sample(name: &str, place: &Place) -> anyhow::Result<Vec<ArrayRef>> {
+    Ok(parquet_file::first(name, place.column)?.map_or_else(Vec::new, |column| place.leaves(&column)))
+}
+
 /// Opens lines. Also returns the first bytes of what will be read.
-fn lines(name: &str, sample: u64, bar: &Bar) -> anyhow::Result<(Vec<u8>, impl BufRead + Send + use<>)> {
-    let mut content = Source::from(name).open(Some(bar.progress()))?;
+fn lines(
+    arguments: &Arguments,
+    sample: u64,
+    bar: &Bar,
+) -> anyhow::Result<(Vec<u8>, impl BufRead + Send + use<>)> {
+    let name = &*arguments.input;
+    let mut content = Source::from(name).open(Some(bar.progress()))?.encoded(arguments.data_encoding);
     let mut head = Vec::new();
     content.by_ref().take(sample).read_to_end(&mut head).with_context(|| name.to_owned())?;
     Ok((head.clone(), BufReader::with_capacity(1 << 20, Cursor::new(head).chain(content))))
 }
 
 /// All columns are text, so that no value is written in another way than it was read.
-fn csv(name: &str, delimiter: u8, errors: Errors, bar: &Bar) -> anyhow::Result<(SchemaRef, Parts)> {
+fn csv(arguments: &Arguments, delimiter: u8, bar: &Bar) -> anyhow::Result<(SchemaRef, Parts)> {
     /// The longest header line.
     const HEADER_BYTES: u64 = 1 << 20;
-    let (head, lines) = lines(name, HEADER_BYTES, bar)?;
+    let name = &*arguments.input;
+    let (head, lines) = lines(arguments, HEADER_BYTES, bar)?;
     let format = arrow_csv::reader::Format::default().with_header(true).with_delimiter(delimiter);
     let (header, _) = format.infer_schema(&*head, Some(0)).with_context(|| name.to_owned())?;
     let fields = header.fields().iter().map(|field| Field::new(field.name(), DataType::Utf8, true));
     let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
-    let batches = csv_rows::Rows::new(name, Arc::clone(&schema), delimiter, errors, lines);
+    let batches = csv_rows::Rows::new(name, Arc::clone(&schema), delimiter, arguments.errors, lines);
     Ok((schema, in_parts(name, batches)))
 }
 
-fn ndjson(name: &str, bar: &Bar) -> anyhow::Result<(SchemaRef, Parts)> {
-    let (mut head, lines) = lines(name, SAMPLE_BYTES, bar)?;
+fn ndjson(arguments: &Arguments, bar: &Bar) -> anyhow::Result<(SchemaRef, Parts)> {
+    let name = &*arguments.input;
+    let (mut head, lines) = lines(arguments, SAMPLE_BYTES, bar)?;
     if head.len() as u64 == SAMPLE_BYTES {
         let whole = memchr::memrchr(b'\n', &head).map_or(head.len(), |newline| newline + 1);
         head.truncate(whole);

@@ -8,34 +8,39 @@
 
 mod added;
 mod input;
+mod nested;
 mod output;
 mod tables;
 
 use super::{Arguments, Errors};
-use crate::exit::Verdict;
+use crate::exit::{Verdict, tell};
+use crate::output::Output;
 use crate::reading::Bar;
 use crate::workers::in_order;
 use crate::writing::write_text;
-use added::Added;
-use anyhow::Context;
-use fibula_arrow::Invalid;
+use added::{Added, Asked};
+use anyhow::{Context, ensure};
+use arrow_schema::Schema;
+use fibula_arrow::{Embedded, How, Invalid, is_mostly_mapped};
+use fibula_io::table::Format;
 use input::{Input, Part};
 use output::{Encoded, Encoder};
 use std::io;
 use std::sync::Arc;
 
 /// Runs the command.
-pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Verdict> {
+pub(super) fn run(arguments: &Arguments, output: &Output) -> anyhow::Result<Verdict> {
     let (input_format, output_format) = arguments.formats()?;
+    ensure!(
+        output.asked().is_none() || arguments.output.as_os_str() != "-",
+        "records and the report of --format cannot both go to standard output"
+    );
     let bar = Bar::new();
-    let input = Input::open(&arguments.input, input_format, arguments.errors, &bar)?;
-    let (tables, whole) = tables::read(arguments)?;
-    let invalid = match arguments.errors {
-        Errors::Null => Invalid::Null,
-        Errors::Raise => Invalid::Error,
-    };
-    let added = Added::new(input.schema(), &arguments.columns, tables, arguments.prefix, invalid)
-        .context(arguments.input.clone())?;
+    let input = Input::open(arguments, input_format, &bar)?;
+    let (tables, whole) = tables::read(arguments, matches!(output_format, Format::Parquet | Format::Ndjson))?;
+    let columns = asked(arguments, input_format, input.schema()).context(arguments.input.clone())?;
+    let added =
+        Added::new(input.schema(), columns, tables, arguments.prefix).context(arguments.input.clone())?;
     let (encoder, mut writer) = output::new(arguments, output_format, added.schema())?;
 
     let job = Arc::new((added, encoder));
@@ -59,10 +64,43 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Verdict> {
         })
     });
     drop(bar);
-    match failure {
-        Some(error) => Err(error),
-        None => written.map(|()| whole),
+    if let Some(error) = failure {
+        return Err(error);
     }
+    written?;
+    let added = &job.0;
+    added.told().iter().for_each(|line| tell(format_args!("{}: {line}", arguments.input)));
+    if output.asked().is_some() {
+        output.rows(added.reports())?;
+    }
+    Ok(whole)
+}
+
+/// Returns the columns of addresses, and how each is read.
+fn asked(arguments: &Arguments, format: Format, records: &Schema) -> anyhow::Result<Vec<Asked>> {
+    let invalid = match arguments.errors {
+        Errors::Null => Invalid::Null,
+        Errors::Raise => Invalid::Error,
+    };
+    let column = |name: &String| {
+        let place = added::find(records, name)?;
+        let embedded = match arguments.addresses.asked() {
+            Some(embedded) => embedded,
+            None if format == Format::Parquet && place.data_type.is_binary() => {
+                let is_mapped =
+                    input::sample(&arguments.input, &place)?.iter().any(|it| is_mostly_mapped(it));
+                if is_mapped {
+                    let what = "most addresses are written ::ffff:a.b.c.d and looked up as IPv4";
+                    tell(format_args!("{}: column {name}: {what} (--embedded none)", arguments.input));
+                }
+                if is_mapped { Embedded::mapped() } else { Embedded::default() }
+            }
+            None => Embedded::default(),
+        };
+        let how = How { invalid, clean: arguments.addresses.clean, embedded };
+        Ok(Asked { name: name.clone(), place, how })
+    };
+    arguments.columns.iter().map(column).collect()
 }
 
 /// Reads a part, adds its answers and encodes it.

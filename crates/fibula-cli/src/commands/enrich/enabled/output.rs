@@ -1,10 +1,11 @@
 //! [`Encoder`] and [`Writer`]: records as bytes of a format, part by part.
 
-use super::super::{Arguments, Compression, DataFormat};
+use super::super::{Arguments, Compression};
 use anyhow::{Result, bail};
 use arrow_array::RecordBatch;
 use arrow_json::writer::{LineDelimited, WriterBuilder as JsonWriterBuilder};
 use arrow_schema::SchemaRef;
+use fibula_io::table::Format;
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_writer::{
     ArrowColumnChunk, ArrowColumnWriter, ArrowRowGroupWriterFactory, compute_leaves,
@@ -52,11 +53,7 @@ pub(super) enum Writer {
 }
 
 /// Returns what encodes records of a schema, and what writes them.
-pub(super) fn new(
-    arguments: &Arguments,
-    format: DataFormat,
-    schema: &SchemaRef,
-) -> Result<(Encoder, Writer)> {
+pub(super) fn new(arguments: &Arguments, format: Format, schema: &SchemaRef) -> Result<(Encoder, Writer)> {
     let packed = match arguments.output.extension().and_then(|extension| extension.to_str()) {
         Some("gz") => Packed::Gzip,
         Some("zst") => Packed::Zstd,
@@ -65,19 +62,25 @@ pub(super) fn new(
     };
     let schema = Arc::clone(schema);
     Ok(match format {
-        DataFormat::Parquet => {
+        Format::Parquet => {
             let properties = WriterProperties::builder().set_compression(arguments.compression.of_parquet());
             let writer = ArrowWriter::try_new(Vec::new(), Arc::clone(&schema), Some(properties.build()))?;
             let (writer, row_groups) = writer.into_serialized_writer()?;
             (Encoder::Parquet { row_groups, schema }, Writer::Parquet(Some(Box::new(writer))))
         }
-        DataFormat::Csv => separated(b',', packed, schema)?,
-        DataFormat::Tsv => separated(b'\t', packed, schema)?,
-        DataFormat::Ndjson => (Encoder::Ndjson { packed }, Writer::Text(Vec::new())),
+        Format::Csv => separated(arguments.data_delimiter, packed, schema)?,
+        Format::Tsv => separated(b'\t', packed, schema)?,
+        _ => (Encoder::Ndjson { packed }, Writer::Text(Vec::new())),
     })
 }
 
 fn separated(delimiter: u8, packed: Packed, schema: SchemaRef) -> Result<(Encoder, Writer)> {
+    if let Some(field) = schema.fields().iter().find(|field| field.data_type().is_nested()) {
+        bail!(
+            "column {}: lists and objects are not written as CSV, only as NDJSON and Parquet",
+            field.name()
+        );
+    }
     let mut header = arrow_csv::WriterBuilder::new().with_delimiter(delimiter).build(Vec::new());
     header.write(&RecordBatch::new_empty(schema))?;
     let header = packed.pack(header.into_inner())?;

@@ -5,8 +5,8 @@ use crate::exit::Verdict;
 use anyhow::{Context, ensure};
 use arrow_array::{ArrayRef, StringArray, UInt32Array};
 use fibula::snapshot::Snapshot;
-use fibula::{Address, IpPrefix, NextHop, Prefix, Rib, Table};
-use fibula_arrow::{Compiled, Error, Invalid, TableValues, Unmapped, Values, lookup, prefixes};
+use fibula::{Address, IpPrefix, NextHop, NextHops, Prefix, Rib, Table};
+use fibula_arrow::{Compiled, Counts, Error, How, TableValues, Values, lookup_counted, prefixes};
 use fibula_io::table::Tables;
 use fibula_io::{Source, snapshot};
 use std::path::Path;
@@ -21,8 +21,6 @@ pub(super) struct Named {
     answers: Answers,
     /// The fields of values that have several, each with its name; none where a value is one.
     fields: Fields,
-    /// Whether v4-mapped IPv6 addresses are looked up as IPv4 ones.
-    map_ipv4: bool,
 }
 
 enum Answers {
@@ -34,33 +32,30 @@ enum Answers {
     },
 }
 
-/// Reads the tables. Also returns whether all were read without damage.
-pub(super) fn read(arguments: &Arguments) -> anyhow::Result<(Vec<Named>, Verdict)> {
+/// Reads the tables. `lists` says whether lists are answered as such, not as text. Also returns
+/// whether all were read without damage.
+pub(super) fn read(arguments: &Arguments, lists: bool) -> anyhow::Result<(Vec<Named>, Verdict)> {
     let mut named: Vec<Named> = Vec::new();
     let mut all_whole = Verdict::Good;
     for (name, path) in arguments.named() {
         ensure!(named.iter().all(|named| named.name != name), "{path}: two tables of the name {name:?}");
-        let (answers, fields, whole) = Answers::read(path, arguments)?;
+        let (answers, fields, whole) = Answers::read(path, arguments, lists)?;
         if whole == Verdict::Bad {
             all_whole = whole;
         }
-        ensure!(
-            !(arguments.map_ipv4 && arguments.prefix),
-            "--map-ipv4 does not tell prefixes: give it without --prefix"
-        );
-        named.push(Named { name: name.to_owned(), answers, fields, map_ipv4: arguments.map_ipv4 });
+        named.push(Named { name, answers, fields });
     }
     Ok((named, all_whole))
 }
 
 impl Answers {
     /// Also returns the fields of the values, and whether the table was read without damage.
-    fn read(path: &str, arguments: &Arguments) -> anyhow::Result<(Self, Fields, Verdict)> {
+    fn read(path: &str, arguments: &Arguments, lists: bool) -> anyhow::Result<(Self, Fields, Verdict)> {
         let is_snapshot = arguments.reading.input_format.is_none() && snapshot::is_one(Path::new(path));
         if is_snapshot && !arguments.prefix {
             let opened = Snapshot::open(path)?;
             let compiled = Compiled::of_snapshot(&opened).with_context(|| path.to_owned())?;
-            let fields = Values::fields(compiled.next_hops());
+            let fields = fields(compiled.next_hops(), lists);
             return Ok((Self::NextHops(compiled), fields, Verdict::Good));
         }
         ensure!(
@@ -77,7 +72,16 @@ impl Answers {
         } else {
             Self::NextHops(Compiled::of_tables(&loaded.tables).with_context(|| path.to_owned())?)
         };
-        Ok((answers, Values::fields(&loaded.tables.next_hops), whole))
+        Ok((answers, fields(&loaded.tables.next_hops, lists), whole))
+    }
+}
+
+/// Returns the fields of values that have several; a list is the only field of its own, without a
+/// name.
+fn fields(next_hops: &NextHops, lists: bool) -> Fields {
+    match Values::lists(next_hops).filter(|_| lists) {
+        Some(lists) => vec![(String::new(), lists)],
+        None => Values::fields(next_hops, lists),
     }
 }
 
@@ -103,29 +107,28 @@ impl Named {
         if self.fields.is_empty() {
             return vec![(self.name.clone(), values)];
         }
-        self.fields.iter().map(|(field, values)| (format!("{}_{field}", self.name), values)).collect()
+        let name = |field: &String| match field.as_str() {
+            "" => self.name.clone(),
+            field => format!("{}_{field}", self.name),
+        };
+        self.fields.iter().map(|(field, values)| (name(field), values)).collect()
     }
 
-    /// Returns the index of each row's answer.
-    pub(super) fn indices(&self, column: &ArrayRef, invalid: Invalid) -> Result<UInt32Array, Error> {
+    /// Returns the index of each row's answer, and what the rows were.
+    pub(super) fn indices(&self, column: &ArrayRef, how: &How) -> Result<(UInt32Array, Counts), Error> {
         match &self.answers {
-            Answers::NextHops(compiled) if self.map_ipv4 => lookup(column, &Unmapped(compiled), invalid),
-            Answers::NextHops(compiled) => lookup(column, compiled, invalid),
+            Answers::NextHops(compiled) => lookup_counted(column, compiled, how),
             Answers::Routes { table, .. } => {
-                lookup(column, &TableValues::new(table, |&next_hop| next_hop), invalid)
+                lookup_counted(column, &TableValues::new(table, |&next_hop| next_hop), how)
             }
         }
     }
 
     /// Returns the matching prefix of each row; `None` where the table does not know it.
-    pub(super) fn prefixes(
-        &self,
-        column: &ArrayRef,
-        invalid: Invalid,
-    ) -> Result<Option<Arc<StringArray>>, Error> {
+    pub(super) fn prefixes(&self, column: &ArrayRef, how: &How) -> Result<Option<Arc<StringArray>>, Error> {
         match &self.answers {
             Answers::NextHops(_) => Ok(None),
-            Answers::Routes { table, .. } => Ok(Some(Arc::new(prefixes(column, table, invalid)?))),
+            Answers::Routes { table, .. } => Ok(Some(Arc::new(prefixes(column, table, how)?))),
         }
     }
 }

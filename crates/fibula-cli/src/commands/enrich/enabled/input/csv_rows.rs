@@ -6,11 +6,35 @@ use crate::exit::tell;
 use arrow_array::builder::StringBuilder;
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::{ArrowError, SchemaRef};
-use std::io::Read;
+use std::io::{self, Read};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The rows of a wrong number of fields that are told one by one.
 const TOLD: u64 = 10;
+
+/// The most bytes of a row. A quote that is never closed would take the rest of the file.
+const ROW_BYTES: u64 = 16 << 20;
+
+/// What may be read until the next row begins.
+struct Bounded<R> {
+    input: R,
+    left: Arc<AtomicU64>,
+}
+
+impl<R: Read> Read for Bounded<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let left = self.left.load(Ordering::Relaxed);
+        if left == 0 {
+            return Err(io::Error::other(format!(
+                "the row has more than {ROW_BYTES} bytes, the limit of a row: a quote may not be closed"
+            )));
+        }
+        let read = self.input.read(buffer)?;
+        self.left.store(left.saturating_sub(read as u64), Ordering::Relaxed);
+        Ok(read)
+    }
+}
 
 /// Rows after the header. A row with too few fields is null in the others. Of one with too many the
 /// others are left out. Both are told, or end the run.
@@ -18,7 +42,9 @@ pub(super) struct Rows<R> {
     name: String,
     schema: SchemaRef,
     errors: Errors,
-    reader: csv::Reader<R>,
+    reader: csv::Reader<Bounded<R>>,
+    /// What the reader may read until the next row begins.
+    left: Arc<AtomicU64>,
     record: csv::StringRecord,
     /// The rows of a wrong number of fields so far.
     wrong: u64,
@@ -27,9 +53,11 @@ pub(super) struct Rows<R> {
 
 impl<R: Read> Rows<R> {
     pub(super) fn new(name: &str, schema: SchemaRef, delimiter: u8, errors: Errors, lines: R) -> Self {
-        let reader = csv::ReaderBuilder::new().delimiter(delimiter).flexible(true).from_reader(lines);
+        let left = Arc::new(AtomicU64::new(ROW_BYTES));
+        let input = Bounded { input: lines, left: Arc::clone(&left) };
+        let reader = csv::ReaderBuilder::new().delimiter(delimiter).flexible(true).from_reader(input);
         let (record, wrong, has_ended) = (csv::StringRecord::new(), 0, false);
-        Self { name: name.to_owned(), schema, errors, reader, record, wrong, has_ended }
+        Self { name: name.to_owned(), schema, errors, reader, left, record, wrong, has_ended }
     }
 
     /// Reads up to a batch.
@@ -37,11 +65,13 @@ impl<R: Read> Rows<R> {
         let count = self.schema.fields().len();
         let mut columns: Vec<StringBuilder> = (0..count).map(|_| StringBuilder::new()).collect();
         for _ in 0..BATCH_ROWS {
-            if !self
-                .reader
-                .read_record(&mut self.record)
-                .map_err(|error| ArrowError::CsvError(error.to_string()))?
-            {
+            self.left.store(ROW_BYTES, Ordering::Relaxed);
+            let line = self.reader.position().line();
+            let failed = |error: csv::Error| match error.kind() {
+                csv::ErrorKind::Io(_) => ArrowError::CsvError(format!("line {line}: {error}")),
+                _ => ArrowError::CsvError(error.to_string()),
+            };
+            if !self.reader.read_record(&mut self.record).map_err(failed)? {
                 self.has_ended = true;
                 break;
             }
