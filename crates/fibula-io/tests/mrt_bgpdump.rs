@@ -8,16 +8,33 @@
 mod common;
 
 use fibula_io::Source;
-use fibula_io::table::{self, Format, Loaded, ReadOptions, Value};
+use fibula_io::table::{self, AddPath, Format, Loaded, ReadOptions, Value};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 
-/// Files of which `bgpdump` prints another table than there is, and why.
-const OTHERWISE: [(&str, &str); 0] = [];
+/// Why `bgpdump` 1.6.2 prints another table of some files.
+const ENTRIES: &str = "a record has many entries, of which it prints the first";
+const NO_PEERS: &str = "it prints no record before a table of peers";
+const OLD_ENTRY: &str = "it does not know the deprecated BGP4MP_ENTRY";
+const WITHDRAWN: &str = "it prints the peer's address for each withdrawn prefix of the deprecated type BGP";
+const OTHERWISE: [(&str, &str); 6] = [
+    ("bview.20000111.0032.gz", ENTRIES),
+    ("bview.20140112.1600_3samples.bz2", NO_PEERS),
+    ("openbgpd_rib_table-mp", OLD_ENTRY),
+    ("updates.19990903.1041.gz", WITHDRAWN),
+    ("updates.20000102.2014.gz", WITHDRAWN),
+    ("updates.20000325.0345.gz", WITHDRAWN),
+];
 
 fn routes(loaded: &Loaded) -> BTreeMap<String, String> {
-    let name = |next_hop| loaded.tables.next_hops.get(next_hop).unwrap().to_string();
+    let name = |next_hop| {
+        let route = loaded.tables.next_hops.get(next_hop).unwrap().to_string();
+        // `bgpdump` leaves out extended communities, and writes large ones elsewhere.
+        route
+            .split_once(",\"communities\"")
+            .map_or_else(|| panic!("{route}"), |(before, _)| before.to_owned())
+    };
     let four = loaded.tables.ipv4.iter().map(|route| (route.prefix.to_string(), name(route.next_hop)));
     let six = loaded.tables.ipv6.iter().map(|route| (route.prefix.to_string(), name(route.next_hop)));
     four.chain(six).collect()
@@ -32,12 +49,16 @@ fn difference(ours: &BTreeMap<String, String>, theirs: &BTreeMap<String, String>
     differs.map(line).take(5).collect()
 }
 
-fn compare(path: &Path, text: &[u8], value: Value) -> Vec<String> {
-    let options = ReadOptions { value, keep_going: true, ..Default::default() };
+fn compare(path: &Path, text: &[u8]) -> Vec<String> {
+    // `bgpdump` never takes a list for one with path identifiers that is not marked so.
+    let value = Value::Route;
+    let options = ReadOptions { value, keep_going: true, add_path: AddPath::No, ..Default::default() };
     let ours = table::read(&Source::File(path.to_owned()), &options).unwrap();
     let theirs = table::parse(text, &ReadOptions { format: Some(Format::Bgpdump), ..options }).unwrap();
-    assert_eq!(theirs.damage, [], "{}", path.display());
-    difference(&routes(&ours), &routes(&theirs))
+    let no_routes = theirs.damage.first().map(|first| format!("bgpdump prints what is no route: {first}"));
+    let mut differs = difference(&routes(&ours), &routes(&theirs));
+    differs.extend(no_routes);
+    differs
 }
 
 #[test]
@@ -49,16 +70,18 @@ fn the_tables_of_bgpdump() {
     }
     let mut files: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     files.sort();
+    let mut wrong = Vec::new();
     for path in files {
         let name = path.file_name().unwrap().to_str().unwrap();
         if name.ends_with(".bgpdump.txt.gz") {
             continue;
         }
         let printed = Command::new("bgpdump").arg("-m").arg(&path).output().unwrap();
-        for value in [Value::NextHop, Value::OriginAs, Value::Peer] {
-            let differs = compare(&path, &printed.stdout, value);
-            let known = OTHERWISE.iter().find(|(known, _)| *known == name);
-            assert_eq!(differs.is_empty(), known.is_none(), "{name}, {value}: {differs:#?}");
+        let differs = compare(&path, &printed.stdout);
+        let known = OTHERWISE.iter().find(|(known, _)| *known == name).map(|(_, why)| *why);
+        if differs.is_empty() == known.is_some() {
+            wrong.push(format!("{name}: {differs:#?}, expected {known:?}"));
         }
     }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }

@@ -4,6 +4,7 @@
 //! TABLE_DUMP2|1700000000|B|192.0.2.7|64500|10.0.0.0/8|64500 65001|IGP|192.0.2.7|0|0||NAG||
 //! BGP4MP|1700000000|W|192.0.2.7|64500|10.0.0.0/8
 //! BGP4MP|1700000000|STATE|192.0.2.7|64500|6|1
+//! BGP|936348099|A|192.0.2.7|64500|10.0.0.0/8|64500 65001|IGP|192.0.2.7|0|0||NAG||
 //! ```
 //!
 //! The values and the best path are those of [MRT](super::mrt).
@@ -45,7 +46,7 @@ fn event(line: &str, number: u64) -> Result<Option<Event>, String> {
     let fields: Vec<&str> = line.trim_end().split('|').collect();
     let [source, _, kind, address, asn, ref rest @ ..] = fields[..] else { return Err(expected()) };
     let is_dump = source.starts_with("TABLE_DUMP");
-    if !is_dump && !source.starts_with("BGP4MP") {
+    if !is_dump && !source.starts_with("BGP4MP") && source != "BGP" {
         return Err(expected());
     }
     let address = address.parse().map_err(|_| format!("{} is no address of a peer", quoted(address)))?;
@@ -122,7 +123,7 @@ mod tests {
     const TEXT: &[u8] = b"TABLE_DUMP2|1700000000|B|192.0.2.7|64500|10.0.0.0/8|64500 65001|IGP|192.0.2.7|0|0||NAG||\n\
         TABLE_DUMP2|1700000000|B|192.0.2.8|64501|10.0.0.0/8|64501 {65002,65003} (65010)|IGP|192.0.2.8|0|0||NAG||\n\
         BGP4MP|11/14/23 22:13:20|A|192.0.2.8|64501|2001:db8::/32|64501|IGP|2001:db8::8|0|0||NAG||\n\
-        BGP4MP|1700000000|A|192.0.2.8|64501|10.1.0.0/16|64501|IGP|192.0.2.8|0|0||NAG||\n\
+        BGP|1700000000|A|192.0.2.8|64501|10.1.0.0/16|64501|IGP|192.0.2.8|0|0||NAG||\n\
         BGP4MP|1700000000|W|192.0.2.8|64501|10.1.0.0/16\n\
         BGP4MP|1700000000|STATE|192.0.2.9|64501|6|1\n";
 

@@ -60,8 +60,6 @@ pub(crate) struct Arguments {
     /// Add the matching prefixes too; a snapshot without its routes does not know them
     #[arg(long)]
     prefix: bool,
-    #[command(flatten)]
-    addresses: Addresses,
     /// What becomes of a row that holds no address, or of CSV has another number of fields
     #[arg(long, value_enum, default_value_t, value_name = "WHAT")]
     errors: Errors,
@@ -86,6 +84,8 @@ pub(crate) struct Arguments {
     /// How many threads read, look up and write [default: the processors]
     #[arg(long, value_name = "N")]
     threads: Option<NonZero<usize>>,
+    #[command(flatten)]
+    addresses: Addresses,
     #[command(flatten)]
     reading: Reading,
 }

@@ -46,11 +46,11 @@ pub(crate) struct Arguments {
     /// Every route that covers the address, longest first
     #[arg(short, long)]
     all: bool,
-    #[command(flatten)]
-    reading_addresses: Addresses,
     /// The addresses, or `-` for a stream of them from standard input
     #[arg(required = true, value_name = "ADDR", action = ArgAction::Append)]
     addresses: Vec<Query>,
+    #[command(flatten)]
+    reading_addresses: Addresses,
     #[command(flatten)]
     reading: Reading,
 }
