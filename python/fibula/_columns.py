@@ -67,6 +67,20 @@ def indices(table: Table[Any], column: Any, out: Any, how: How) -> Any:
     return table._indices_objects(column, how)
 
 
+def plain(table: Table[Any], column: Any, errors: str, type: Any = None) -> Any:
+    """Return the values of a column of PyArrow, each by itself: dicts as structs.
+
+    `type` is that of the values, by default what PyArrow takes them for.
+    """
+    import pyarrow as pa
+
+    found = table.indices(column, errors=errors)
+    values = table._dictionary(f"arrow {type}", lambda values: pa.array(values, type))
+    if isinstance(found, pa.ChunkedArray):
+        return pa.chunked_array([values.take(chunk) for chunk in found.chunks], values.type)
+    return values.take(found)
+
+
 def contains(table: Table[Any], series: Any, errors: str, threads: int) -> Any:
     """Return whether a route matches each address of a Polars Series."""
     import polars as pl

@@ -13,6 +13,8 @@ Family: TypeAlias = Literal[4, 6]
 V = TypeVar("V")
 D = TypeVar("D")
 
+__version__: str
+
 @final
 class Table(Generic[V]):
     __hash__: TypeAlias = None

@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import datafusion
 import pyarrow as pa
 
+from fibula._columns import plain
+
 if TYPE_CHECKING:
     from fibula._fibula import Table
 
@@ -32,11 +34,11 @@ def udf(
     """Return a function that looks addresses up, to be called or registered.
 
     `type` is that of the addresses, by default `pa.string()`; see `Table.lookup` for what it may
-    be. The values are of one Arrow type.
+    be. The values are of one Arrow type; a `dict` is a struct.
     """
     values = table._dictionary("arrow", pa.array).type
 
     def answer(column: pa.Array) -> pa.Array:
-        return table.lookup(column, errors=errors).dictionary_decode().cast(values)
+        return plain(table, column, errors, values)
 
     return datafusion.udf(answer, [type or pa.string()], values, "stable", name)

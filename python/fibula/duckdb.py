@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import duckdb
 import pyarrow as pa
 
+from fibula._columns import plain
+
 if TYPE_CHECKING:
     from fibula._fibula import Table
 
@@ -32,8 +34,8 @@ def register(
     """Make `name(address)` a function of a connection, which returns the value of a lookup.
 
     `type` is that of the addresses: text, IPv4 as `UINTEGER`, or 4 or 16 bytes. The values are
-    all `str`, all `int`, or of another type that DuckDB and Arrow share. `errors` is as in
-    `Table.lookup`.
+    all `str`, all `int`, or of another type that DuckDB and Arrow share: a `dict` is a `STRUCT`,
+    a `list` a list. `errors` is as in `Table.lookup`.
 
     The function answers from the table as it is when a query runs. Values that are added later
     must be of the same type.
@@ -41,8 +43,7 @@ def register(
     values = table._dictionary("arrow", pa.array).type
 
     def answer(column: Any) -> Any:
-        found = table.lookup(column, errors=errors)
-        return pa.chunked_array([c.dictionary_decode() for c in found.chunks], values)
+        return plain(table, column, errors, values)
 
     create: Any = con.create_function  # its types name enumerations that are not public
     create(

@@ -9,7 +9,8 @@ flows.withColumn("origin", origin("src")).groupBy("origin").sum("bytes")
 ```
 
 Lookups need no routes: `Table.to_fib(path, routes=False)` writes less to send. Of several
-snapshots, the first that has a route answers.
+snapshots, the first that has a route answers. Values of several fields are a struct with
+`type="struct<country:string,asn:bigint>"`, and else their JSON.
 """
 
 from __future__ import annotations
@@ -22,9 +23,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark import SparkFiles
 from pyspark.sql import functions
-from pyspark.sql.types import StringType, StructField, StructType
+from pyspark.sql.pandas.types import to_arrow_type
+from pyspark.sql.types import DataType, StructField, StructType
 
 import fibula
+from fibula._columns import plain
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -46,16 +49,16 @@ def add(spark: SparkSession, *paths: str) -> None:
 
 
 @functools.lru_cache(maxsize=_OPENED)
-def _opened(path: str) -> fibula.Table[str]:
-    """Map a snapshot once a worker."""
-    return fibula.open(path)
+def _opened(path: str, is_text: bool) -> fibula.Table[Any]:  # noqa: FBT001
+    """Map a snapshot once a worker. As text, values of several fields are their JSON."""
+    return fibula.open(path, convert=str if is_text else None)
 
 
-def _lookup(names: list[str], column: pa.Array, errors: Errors) -> pa.Array:
+def _lookup(names: list[str], column: pa.Array, errors: Errors, type: pa.DataType) -> pa.Array:
     answers = []
     for name in names:
-        found = _opened(SparkFiles.get(name)).lookup(column, errors=errors)
-        answers.append(found.dictionary_decode().cast(pa.string()))
+        table = _opened(SparkFiles.get(name), pa.types.is_string(type))
+        answers.append(plain(table, column, errors, type))
     return pc.coalesce(*answers)
 
 
@@ -66,37 +69,44 @@ def _names(snapshots: tuple[str, ...]) -> list[str]:
     return [Path(snapshot).name for snapshot in snapshots]
 
 
-def udf(*snapshots: str, errors: Errors = "null") -> Callable[..., Any]:
-    """Return a column function: address to the value of the longest prefix that matches, as text.
+def udf(*snapshots: str, errors: Errors = "null", type: str = "string") -> Callable[..., Any]:
+    """Return a column function: address to the value of the longest prefix that matches.
 
     `snapshots` are the files that were given to `add`. Addresses are text, 4 or 16 bytes, or IPv4
     addresses as `LONG`. No route gives null, and so does what is no address, unless `errors` is
-    "raise". `spark.udf.register("origin", ...)` makes it a function of SQL.
+    "raise". `type` is that of the values, as Spark writes it: text, or a struct of their fields.
+    `spark.udf.register("origin", ...)` makes it a function of SQL.
     """
-    names = _names(snapshots)
+    names, arrow = _names(snapshots), to_arrow_type(DataType.fromDDL(type))
 
     def answer(column: pa.Array) -> pa.Array:
-        return _lookup(names, column, errors)
+        return _lookup(names, column, errors, arrow)
 
     # The types of PySpark do not know this function yet.
     arrow_udf: Any = functions.arrow_udf  # type: ignore[attr-defined, unused-ignore]
-    made: Callable[..., Any] = arrow_udf(answer, "string")
+    made: Callable[..., Any] = arrow_udf(answer, type)
     return made
 
 
 def map_in_arrow(
-    frame: DataFrame, column: str, into: str, *snapshots: str, errors: Errors = "null"
+    frame: DataFrame,
+    column: str,
+    into: str,
+    *snapshots: str,
+    errors: Errors = "null",
+    type: str = "string",
 ) -> DataFrame:
     """Return a frame with the values of the addresses in `column` as a new column `into`.
 
     It answers as `udf` does. All columns go through Python, so it is for what does more with a
     batch anyway.
     """
-    names = _names(snapshots)
+    names, spark_type = _names(snapshots), DataType.fromDDL(type)
+    arrow = to_arrow_type(spark_type)
 
     def answer(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
-            yield batch.append_column(into, _lookup(names, batch.column(column), errors))
+            yield batch.append_column(into, _lookup(names, batch.column(column), errors, arrow))
 
-    schema = StructType([*frame.schema.fields, StructField(into, StringType())])
+    schema = StructType([*frame.schema.fields, StructField(into, spark_type)])
     return frame.mapInArrow(answer, schema)

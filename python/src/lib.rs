@@ -47,6 +47,9 @@ mod _fibula {
     use crate::plugin::PolarsHandle;
     #[pymodule_export]
     use crate::table::Table;
+    #[pymodule_export]
+    #[allow(non_upper_case_globals, reason = "what Python calls it")]
+    const __version__: &str = env!("CARGO_PKG_VERSION");
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -5,6 +5,7 @@ import ipaddress
 import os
 import pickle
 import random
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -218,6 +219,11 @@ def test_text_of_another_encoding():
         fibula.read(text.encode(), encoding="latin")
 
 
+def test_the_version_is_that_of_the_crates():
+    text = (Path(__file__).parents[2] / "Cargo.toml").read_text()
+    assert f'version = "{fibula.__version__}"' in text
+
+
 def test_locations_are_joined(tmp_path):
     (tmp_path / "GeoLite2-City-Blocks-IPv4.csv").write_text(
         "network,geoname_id,radius\n10.0.0.0/8,7,50\n"
@@ -239,7 +245,7 @@ def test_all_origins_and_the_whole_route():
         b"TABLE_DUMP2|1|B|192.0.2.8|64501|10.0.0.0/8|64501 1 {65002,65003}|IGP|192.0.2.8|0|0|"
         b"|NAG||\n"
     )
-    assert fibula.read(text, value="origins")["10.1.2.3"] == [[65002, 65003], 65001]
+    assert fibula.read(text, value="origins")["10.1.2.3"] == [65001, [65002, 65003]]
     assert fibula.read(text, value="route")["10.1.2.3"] == {
         "next_hop": "192.0.2.7",
         "origin_as": 65001,
@@ -249,3 +255,23 @@ def test_all_origins_and_the_whole_route():
     }
     with pytest.raises(ValueError, match="value is one of next_hop"):
         fibula.read(text, value="hop")
+
+
+def test_values_of_several_fields_are_structs_in_sql():
+    import datafusion
+    import duckdb
+
+    import fibula.datafusion
+    import fibula.duckdb
+
+    table = fibula.read(b"network,country,asn\n10.0.0.0/8,BE,64500\n2001:db8::/32,,64501\n")
+    con = duckdb.connect()
+    fibula.duckdb.register(con, table, "geo", errors="null")
+    query = (
+        "SELECT geo(a).country, geo(a).asn FROM (VALUES ('10.1.2.3'), ('::'), ('x'), (NULL)) v(a)"
+    )
+    assert con.sql(query).fetchall() == [("BE", 64500), *[(None, None)] * 3]
+    context = datafusion.SessionContext()
+    context.register_udf(fibula.datafusion.udf(table, "geo"))
+    query = "SELECT geo('10.1.2.3')['asn'] AS asn, geo('192.0.2.1') AS none"
+    assert context.sql(query).to_pydict() == {"asn": [64500], "none": [None]}

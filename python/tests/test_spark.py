@@ -126,3 +126,21 @@ def test_sql_bytes_integers_and_errors(spark, table, tmp_path):
         frame.select(strict("src")).collect()
     with pytest.raises(TypeError, match="at least one snapshot"):
         fibula.spark.udf()
+
+
+def test_values_of_several_fields_are_structs(spark, tmp_path):
+    import fibula.spark
+
+    table = fibula.read(b"network,country,asn\n10.0.0.0/8,BE,64500\n2001:db8::/32,,64501\n")
+    table.to_fib(tmp_path / "fields.fib", routes=False)
+    fibula.spark.add(spark, str(tmp_path / "fields.fib"))
+    flows = spark.createDataFrame([("10.1.2.3",), ("2001:db8::1",), ("192.0.2.1",)], ["src"])
+    geo = fibula.spark.udf("fields.fib", type="struct<country:string,asn:bigint>")
+    rows = flows.select(geo("src").alias("geo")).select("geo.country", "geo.asn").collect()
+    assert [tuple(row) for row in rows] == [("BE", 64500), (None, 64501), (None, None)]
+    text = flows.select(fibula.spark.udf("fields.fib")("src").alias("geo")).collect()
+    assert text[0].geo == '{"country":"BE","asn":64500}'
+    mapped = fibula.spark.map_in_arrow(
+        flows, "src", "geo", "fields.fib", type="struct<asn:bigint,country:string>"
+    )
+    assert mapped.collect()[1].geo.asn == 64501

@@ -23,6 +23,7 @@ pub(crate) fn all() -> Result<()> {
     verilator()?;
     bpf::set_up()?;
     router()?;
+    takers()?;
     cargo_fuzz()?;
     nvrtc()?;
     python::set_up()
@@ -161,6 +162,26 @@ fn frr() -> Result<()> {
         return Ok(());
     }
     debian("FRR", &["frr"])
+}
+
+/// The programs that tests give what `fibula table convert` writes, and the one that MRT is
+/// compared with. Elsewhere those tests are skipped.
+fn takers() -> Result<()> {
+    const PROGRAMS: [(&str, &str); 6] = [
+        ("nft", "nftables"),
+        ("ipset", "ipset"),
+        ("iptables-restore", "iptables"),
+        ("bird", "bird2"),
+        ("mmdblookup", "mmdb-bin"),
+        ("bgpdump", "bgpdump"),
+    ];
+    let is_missing = |program: &str| !works("sh", &["-c", "command -v \"$0\"", program]);
+    let missing: Vec<_> = PROGRAMS.into_iter().filter(|(program, _)| is_missing(program)).collect();
+    if !cfg!(target_os = "linux") || missing.is_empty() {
+        return Ok(());
+    }
+    let (programs, packages): (Vec<_>, Vec<_>) = missing.into_iter().unzip();
+    debian(&programs.join(", "), &packages)
 }
 
 /// What makes network namespaces and their interfaces.

@@ -3,7 +3,7 @@
 use arrow_array::types::UInt32Type;
 use arrow_array::{
     Array, ArrayRef, BooleanArray, DictionaryArray, Float64Array, Int64Array, ListArray, StringArray,
-    UInt32Array, UInt64Array,
+    StructArray, UInt32Array, UInt64Array,
 };
 use arrow_buffer::{NullBuffer, OffsetBuffer};
 use arrow_schema::{DataType, Field};
@@ -106,6 +106,33 @@ impl Values {
         let rows: Vec<Value> = next_hops.iter().map(list).collect::<Option<_>>()?;
         let column: Vec<Option<&Value>> = std::iter::once(None).chain(rows.iter().map(Some)).collect();
         list_of(&column).map(|array| Self { array })
+    }
+
+    /// Returns the values of next hops that all are objects as structs with their
+    /// [fields](Self::fields), and others as [`of`](Self::of) does. O(n).
+    ///
+    /// ```
+    /// use fibula_arrow::Values;
+    /// let text = b"prefix,country,asn\n192.0.2.0/24,BE,64500\n";
+    /// let tables = fibula_io::table::parse(text, &Default::default())?.tables;
+    /// let values = Values::structs(&tables.next_hops);
+    /// let expected = r#"Struct("country": Utf8, "asn": Int64)"#;
+    /// assert_eq!(values.data_type().to_string(), expected);
+    /// # Ok::<(), fibula_io::Error>(())
+    /// ```
+    #[must_use]
+    pub fn structs(next_hops: &NextHops) -> Self {
+        let fields = Self::fields(next_hops, true);
+        if fields.is_empty() {
+            return Self::lists(next_hops).unwrap_or_else(|| Self::of(next_hops));
+        }
+        let (names, arrays): (Vec<Field>, Vec<ArrayRef>) = fields
+            .into_iter()
+            .map(|(name, values)| (Field::new(name, values.data_type().clone(), true), values.array))
+            .unzip();
+        // The first, of "no route", is null.
+        let nulls = NullBuffer::from_iter((0..=next_hops.len()).map(|index| index > 0));
+        Self { array: Arc::new(StructArray::new(names.into(), arrays, Some(nulls))) }
     }
 
     /// Returns the array of the values: that of index `i` at `i`, and null at 0.

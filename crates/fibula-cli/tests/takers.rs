@@ -2,7 +2,7 @@
 //! what it has.
 //!
 //! ```text
-//!   table ──fibula table convert──▶ file ──▶ nft, ipset, bird, bgpd, mmdblookup ──▶ counted back
+//!   table ──fibula table convert──▶ file ──▶ nft, ipset, bird, bgpd, mmdblookup ──▶ asked back
 //! ```
 //! Each runs in a network namespace of its own, so root is needed. A program that is not installed
 //! is skipped; `cargo xtask test` installs them.
@@ -181,4 +181,26 @@ fn mmdblookup_finds_the_values() {
             "{address}: {said}"
         );
     }
+}
+
+/// The package `maxminddb` of Python's environment for tests.
+#[test]
+fn maxminddb_has_every_prefix() {
+    const COUNT: &str = "import sys, maxminddb
+networks = {str(network): value for network, value in maxminddb.open_database(sys.argv[1])}
+for line in open(sys.argv[2]):
+    prefix, value = line.split()
+    assert networks.pop(prefix) == {'autonomous_system_number': int(value)}, prefix
+assert not networks, networks
+print('all')";
+    let python = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/python/bin/python");
+    let has_it = Command::new(&python).args(["-c", "import maxminddb"]).status();
+    if !has_it.is_ok_and(|status| status.success()) {
+        println!("skipped: the package maxminddb is not installed");
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let (file, table) = (written(folder.path(), "mmdb"), table(folder.path()));
+    let output = Command::new(python).args(["-c", COUNT, &file]).arg(table).output().unwrap();
+    assert_eq!(output.stdout, b"all\n", "{}", String::from_utf8_lossy(&output.stderr));
 }

@@ -31,12 +31,12 @@ use arrow_array::{ArrayRef, new_empty_array, new_null_array};
 use arrow_schema::DataType;
 use datafusion_common::{DataFusionError, Result, ScalarValue, internal_err};
 use datafusion_expr::{ColumnarValue, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility};
-use fibula_arrow::{Compiled, Invalid};
+use fibula_arrow::{Compiled, Invalid, Values};
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 /// Returns a function `name(address)`: the value of the longest prefix that matches, of the type of
-/// the table's values; null where none matches. O(1) a row.
+/// the table's values; null where none matches. Values of several fields are structs. O(1) a row.
 ///
 /// `invalid` says what an address that is none gives: null, or an error that names its row of a
 /// batch.
@@ -55,7 +55,8 @@ pub fn contains(name: &str, compiled: Arc<Compiled>, invalid: Invalid) -> Scalar
 
 fn function(name: &str, question: Question, compiled: Arc<Compiled>, invalid: Invalid) -> ScalarUDF {
     let signature = Signature::any(1, Volatility::Immutable);
-    ScalarUDF::from(Function { name: name.to_owned(), signature, question, compiled, invalid })
+    let values = Values::structs(compiled.next_hops());
+    ScalarUDF::from(Function { name: name.to_owned(), signature, question, compiled, values, invalid })
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -70,6 +71,7 @@ struct Function {
     signature: Signature,
     question: Question,
     compiled: Arc<Compiled>,
+    values: Values,
     invalid: Invalid,
 }
 
@@ -77,7 +79,7 @@ impl Function {
     /// Returns the type of the answers.
     fn data_type(&self) -> DataType {
         match self.question {
-            Question::Lookup => self.compiled.values().data_type().clone(),
+            Question::Lookup => self.values.data_type().clone(),
             Question::Contains => DataType::Boolean,
         }
     }
@@ -88,7 +90,7 @@ impl Function {
         }
         let answer = match self.question {
             Question::Lookup => fibula_arrow::lookup(column, &*self.compiled, self.invalid)
-                .map(|indices| self.compiled.values().plain(&indices)),
+                .map(|indices| self.values.plain(&indices)),
             Question::Contains => fibula_arrow::contains(column, &*self.compiled, self.invalid)
                 .map(|contained| Arc::new(contained) as ArrayRef),
         };

@@ -17,7 +17,7 @@
 //! eight others were used after it ([`tables`]).
 //!
 //! The extension needs no DuckDB to be built: DuckDB hands it a table of functions when it loads it
-//! ([`duckdb`]). So one binary serves every release from 1.2 on.
+//! ([`duckdb`]). So one binary serves every release from 1.3 on.
 #![deny(unsafe_code)]
 
 mod addresses;

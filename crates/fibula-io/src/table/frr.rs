@@ -68,6 +68,8 @@ struct RouteEntry<'a> {
 struct HopEntry<'a> {
     #[serde(default)]
     fib: bool,
+    /// Whether it can be reached; not shown of those that cannot.
+    active: Option<bool>,
     ip: Option<IpAddr>,
     #[serde(borrow)]
     interface_name: Option<Cow<'a, str>>,
@@ -212,7 +214,13 @@ impl Reader<'_, '_> {
         };
         let is_known = route.nexthops.iter().any(|hop| hop.fib);
         let hops = route.nexthops.iter().filter(|hop| hop.fib == is_known);
-        let hops: Vec<Hop> = hops.filter_map(HopEntry::hop).collect();
+        let any_active = route.nexthops.iter().any(|hop| hop.active == Some(true));
+        let is_dead = |hop: &HopEntry<'_>| match hop.active {
+            None => any_active && !hop.fib,
+            Some(active) => !active,
+        };
+        let hops = hops.filter_map(|entry| Some(Hop { is_dead: is_dead(entry), ..entry.hop()? })).collect();
+        let Some(hops) = hops::alive(hops, place, self.builder)? else { return Ok(()) };
         let offer = hops::offer(&hops, self.options.value)
             .ok_or_else(|| format!("{prefix} has no hop with an address or interface"))?;
         Ok(self.builder.offer(place, prefix, offer)?)
@@ -269,6 +277,19 @@ mod tests {
         assert_eq!(routes(&loaded), expected);
         let vrfs = format!("{{\"red\":{{}},\"default\":{TEXT}}}");
         assert_eq!(routes(&parse(vrfs.as_bytes(), &ReadOptions::default()).unwrap()), expected);
+    }
+
+    #[test]
+    fn hops_that_are_inactive_are_left_out() {
+        let of = |hops: &str| {
+            let text = format!("{{\"10.0.0.0/8\":[{{\"selected\":true,\"nexthops\":[{hops}]}}]}}");
+            let loaded = parse(text.as_bytes(), &ReadOptions::default()).unwrap();
+            (routes(&loaded).join(" "), loaded.report.notes.iter().map(|note| note.count).sum::<u64>())
+        };
+        let (one, two) = (r#"{"ip":"192.0.2.1"}"#, r#"{"ip":"192.0.2.2","active":true}"#);
+        assert_eq!(of(one), ("10.0.0.0/8 192.0.2.1".into(), 0));
+        assert_eq!(of(&format!("{one},{two}")), ("10.0.0.0/8 192.0.2.2".into(), 1));
+        assert_eq!(of(r#"{"ip":"192.0.2.1","active":false}"#), (String::new(), 1));
     }
 
     #[test]

@@ -1,8 +1,10 @@
 //! The next hops of a route, of which a value names the first or all.
 
 use super::Value;
+use super::builder::Builder;
 use super::fields::{list, object, quoted};
 use crate::mrt::{Origin, Path, Peer};
+use crate::{Damage, Place};
 use fibula::NextHopInfo;
 use std::net::IpAddr;
 
@@ -11,6 +13,8 @@ use std::net::IpAddr;
 pub(super) struct Hop {
     pub(super) info: NextHopInfo,
     pub(super) weight: Option<u32>,
+    /// Whether it cannot be reached.
+    pub(super) is_dead: bool,
 }
 
 /// Why a next hop that cannot be reached is left out.
@@ -19,7 +23,7 @@ pub(super) const DEAD: &str = "dead next hop";
 impl Hop {
     /// A type of route that does not forward, such as `blackhole`.
     pub(super) fn nowhere(kind: &str) -> Self {
-        Self { info: NextHopInfo::Label(kind.into()), weight: None }
+        Self { info: NextHopInfo::Label(kind.into()), weight: None, is_dead: false }
     }
 
     /// A router or an interface; `None` if neither is known.
@@ -32,7 +36,7 @@ impl Hop {
         let clean =
             |name: &str| name.chars().map(|c| if c.is_control() { '?' } else { c }).collect::<String>();
         let info = NextHopInfo::Gateway { address, interface: interface.map(|name| clean(name).into()) };
-        (address.is_some() || interface.is_some()).then_some(Self { info, weight })
+        (address.is_some() || interface.is_some()).then_some(Self { info, weight, is_dead: false })
     }
 
     fn json(&self) -> String {
@@ -48,6 +52,18 @@ impl Hop {
         ];
         object(fields.into_iter().filter_map(|(name, value)| Some((name, value?))))
     }
+}
+
+/// Returns the hops that can be reached, and counts the others; `None` if there are only others.
+pub(super) fn alive(
+    mut hops: Vec<Hop>,
+    place: Place,
+    builder: &mut Builder,
+) -> Result<Option<Vec<Hop>>, Damage> {
+    let all = hops.len();
+    hops.retain(|hop| !hop.is_dead);
+    (hops.len()..all).try_for_each(|_| builder.left_out(place, DEAD))?;
+    Ok((!hops.is_empty() || all == 0).then_some(hops))
 }
 
 /// The value that a route has, and the number of next hops that it does not name.

@@ -16,7 +16,7 @@ use super::columns::{self, Chosen, DELIMITERS, LISTED, Net, bounds, fields, is_s
 use super::layouts::{Layout, Lines, Looks, Reader, Writer};
 use super::rows::{self, Row};
 use super::text::without_comment;
-use super::{Columns, ReadOptions};
+use super::{Columns, Format, ReadOptions};
 use crate::scan::{field, lines};
 use crate::{Damage, address};
 use std::borrow::Cow;
@@ -30,13 +30,14 @@ pub(super) const LAYOUT: Layout = Layout {
 };
 
 fn read(blocks: &mut Lines<'_>, options: &ReadOptions, builder: &mut Builder) -> Result<(), Damage> {
-    let has_spaces = lines(blocks.peek())
-        .find(|(_, line)| !is_skipped(line))
-        .is_some_and(|(_, line)| begin(line, &options.columns).is_err() && between_spaces(line).is_some());
+    let has_spaces = lines(blocks.peek()).find(|(_, line)| !is_skipped(line)).is_some_and(|(_, line)| {
+        begin(line, &options.columns, false).is_err() && between_spaces(line).is_some()
+    });
     if has_spaces {
         return rows::read(blocks, options, builder, of_spaces);
     }
-    columns::read(blocks, options, builder, |line| begin(line, &options.columns))
+    let is_named = options.format == Some(Format::Ranges);
+    columns::read(blocks, options, builder, |line| begin(line, &options.columns, is_named))
 }
 
 /// Returns the two addresses that a line between spaces begins with, if they may be a range.
@@ -65,7 +66,7 @@ fn of_spaces(line: &[u8], _: bool) -> Result<Row<'_>, String> {
 }
 
 fn is_line(line: &[u8]) -> bool {
-    begin(line, &Columns::default()).is_ok()
+    begin(line, &Columns::default(), false).is_ok()
         || between_spaces(line).is_some_and(|(_, _, rest)| !rest.is_empty() && !rest.starts_with(b"dev "))
 }
 
@@ -74,8 +75,8 @@ fn expected(line: &[u8]) -> String {
     format!("expected the first and the last address of a range and its values, found {found}")
 }
 
-/// Returns the columns of a list whose first row this is.
-fn begin(line: &[u8], wanted: &Columns) -> Result<(Chosen, bool), String> {
+/// Returns the columns of a list whose first row this is. `is_named` says that it is one.
+fn begin(line: &[u8], wanted: &Columns, is_named: bool) -> Result<(Chosen, bool), String> {
     let chosen =
         DELIMITERS.into_iter().filter(|&delimiter| wanted.delimiter.is_none_or(|one| one == delimiter));
     let chosen = chosen.into_iter().find_map(|delimiter| {
@@ -86,8 +87,8 @@ fn begin(line: &[u8], wanted: &Columns) -> Result<(Chosen, bool), String> {
         // IP2Location quotes its integers. Without quotes, they may be anything.
         let is_range = start.is_ipv4() == end.is_ipv4()
             && start <= end
-            && (!are_integers || matches!(fields[0], Cow::Owned(_)))
-            && (fields.len() > 2 || delimiter != b'\t');
+            && (is_named || !are_integers || matches!(fields[0], Cow::Owned(_)))
+            && (is_named || fields.len() > 2 || delimiter != b'\t');
         is_range.then(|| Chosen::of(delimiter, Net::Range(0, 1), &names(&fields[2..], are_integers)))
     });
     Ok((chosen.ok_or_else(|| expected(line))?, true))
@@ -168,6 +169,8 @@ mod tests {
         assert_eq!(read("192.0.2.0;192.0.2.1;lab\n"), ["192.0.2.0/31 lab"]);
         assert_eq!(read("192.0.2.0 192.0.2.2 lab 7\n"), ["192.0.2.0/31 lab 7", "192.0.2.2/32 lab 7"]);
         let options = ReadOptions { format: Some(Format::Ranges), ..Default::default() };
+        let loaded = parse(b"3221225984,3221226239,AU,Australia\n", &options).unwrap();
+        assert_eq!(routes(&loaded), [r#"192.0.2.0/24 {"country_code":"AU","country_name":"Australia"}"#]);
         let loaded = parse(b"192.0.2.0\t192.0.2.255\n", &options).unwrap();
         assert_eq!(routes(&loaded), ["192.0.2.0/24 listed"]);
     }

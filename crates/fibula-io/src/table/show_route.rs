@@ -150,6 +150,7 @@ impl Reading<'_> {
             .filter(|(_, is_installed)| !self.is_marked || *is_installed || !any)
             .map(|(hop, _)| hop)
             .collect();
+        let Some(hops) = hops::alive(hops, place, builder)? else { return Ok(()) };
         match hops::offer(&hops, self.options.value) {
             Some(offer) => builder.offer(place, route.prefix, offer),
             None => builder.damaged(Damage { place, what: format!("{} has no hop", route.prefix) }),
@@ -219,6 +220,11 @@ pub(super) fn class(address: Ipv4Addr) -> u8 {
 
 /// Reads the hop of a line; `None` if it has none.
 fn hop(text: &str) -> Result<Option<Hop>, String> {
+    let is_dead = text.split(',').any(|part| part.trim_end().ends_with(" inactive"));
+    Ok(any_hop(text)?.map(|hop| Hop { is_dead, ..hop }))
+}
+
+fn any_hop(text: &str) -> Result<Option<Hop>, String> {
     let weight = text.split(", ").find_map(|part| part.trim().strip_prefix("weight ")?.parse().ok());
     if text.contains("(blackhole)") || text.contains("Null0") {
         return Ok(Some(Hop::nowhere("blackhole")));
@@ -289,6 +295,9 @@ mod tests {
              *                     via 192.0.2.2, eth1, weight 1, 00:08:00\n  \
              *                     via 192.0.2.3, eth2, weight 1, 00:08:00\n\
              C>* 192.0.2.0/24 is directly connected, eth0, weight 1, 1d02h10m\n\
+             S>  10.6.0.0/16 [1/0] via 192.0.2.6 inactive, weight 1, 00:01:00\n\
+             S>  10.7.0.0/16 [1/0] via 192.0.2.6 inactive, weight 1, 00:01:00\n  \
+                                   via 192.0.2.7, eth1, weight 1, 00:01:00\n\
              S>* 10.9.0.0/16 [1/0] unreachable (blackhole), weight 1, 00:01:00\n\n\
              IPv4 unicast VRF red:\nS>* 10.8.0.0/16 [1/0] via 192.0.2.77, eth7, weight 1, 00:01:00\n",
         );
@@ -297,13 +306,14 @@ mod tests {
             [
                 "0.0.0.0/0 192.0.2.1 dev eth0",
                 "10.0.0.0/8 192.0.2.2 dev eth1",
+                "10.7.0.0/16 192.0.2.7 dev eth1",
                 "10.9.0.0/16 blackhole",
                 "192.0.2.0/24 dev eth0"
             ]
         );
         let notes: Vec<&str> = loaded.report.notes.iter().map(|note| &*note.what).collect();
         let further = "next hop after the first (--value next-hops keeps all)";
-        assert_eq!(notes, ["route that is not selected", further, "route of VRF red"]);
+        assert_eq!(notes, ["route that is not selected", further, "dead next hop", "route of VRF red"]);
     }
 
     #[test]
