@@ -53,6 +53,8 @@ def read(
     add_path: Literal["guess", "yes", "no"] = "guess",
     encoding: str | None = None,
     locations: str | os.PathLike[str] | None = None,
+    max_memory: int | None = None,
+    max_routes: int | None = None,
     prefix_column: str | None = None,
     start_column: str | None = None,
     end_column: str | None = None,
@@ -75,6 +77,10 @@ def read(
     `locations` is a CSV file with more fields of the rows, by a column that both have.
 
     What is left out or guessed is in the `report` of the table; `strict` makes it an error.
+
+    A table that takes more than `max_memory` bytes or has more than `max_routes` routes is an
+    error. Where they are not given, half of the machine's memory is the limit, or what the
+    environment's `FIBULA_MAX_MEMORY` says, as in `4G`.
 
     `progress` is called with the bytes read and the size of the file, if that is known; `True`
     draws a bar by tqdm. `keep_going` skips what is damaged, with a warning; `mask_host_bits`
@@ -107,6 +113,7 @@ def read(
             add_path=add_path,
             encoding=encoding,
             locations=None if locations is None else os.fspath(locations),
+            limits=(max_memory, max_routes),
             columns={
                 "prefix": prefix_column,
                 "start": start_column,

@@ -206,7 +206,8 @@ impl Table {
             self.count(&counts);
             Ok(Arc::new(found) as ArrayRef)
         };
-        let answers = self.shared.detached(py, || each_chunk(&chunks, how.threads, look_up))?.map_err(error_of)?;
+        let answers =
+            self.shared.detached(py, || each_chunk(&chunks, how.threads, look_up))?.map_err(error_of)?;
         PyChunkedArray::try_new(answers, Arc::new(Field::new("", DataType::UInt32, true)))
     }
 
@@ -223,7 +224,8 @@ impl Table {
         let contains = |slice: &dyn Array| {
             Ok(Arc::new(fibula_arrow::contains(slice, &self.shared, invalid)?) as ArrayRef)
         };
-        let answers = self.shared.detached(py, || each_chunk(&chunks, threads, contains))?.map_err(error_of)?;
+        let answers =
+            self.shared.detached(py, || each_chunk(&chunks, threads, contains))?.map_err(error_of)?;
         PyChunkedArray::try_new(answers, Arc::new(Field::new("", DataType::Boolean, true)))
     }
 

@@ -7,7 +7,7 @@ use crate::table::Table;
 use fibula::snapshot::{Image, Snapshot};
 use fibula::{Address, Family, Fib, Rib};
 use fibula_io::table::{AddPath, Columns, ReadOptions, Value};
-use fibula_io::{Progress, Source, snapshot};
+use fibula_io::{Budget, Progress, Source, snapshot};
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -59,7 +59,7 @@ impl ColumnNames {
 #[pyfunction]
 #[pyo3(signature = (
     source, *, format, value, peer, keep_going, mask_host_bits, strict, vrf, table, add_path, encoding,
-    locations, columns, progress, convert
+    locations, limits, columns, progress, convert
 ))]
 #[allow(clippy::too_many_arguments, clippy::fn_params_excessive_bools, reason = "Python names them")]
 pub(crate) fn read(
@@ -76,11 +76,14 @@ pub(crate) fn read(
     add_path: &str,
     encoding: Option<&str>,
     locations: Option<PathBuf>,
+    limits: (Option<u64>, Option<u64>),
     columns: ColumnNames,
     progress: Option<Py<PyAny>>,
     convert: Option<Py<PyAny>>,
 ) -> PyResult<(Table, Vec<String>)> {
     let raised = Arc::new(Mutex::new(None));
+    let budget = Budget::of_environment().map_err(value_error)?;
+    let (memory, routes) = (limits.0.unwrap_or(budget.memory), limits.1.unwrap_or(budget.routes));
     let options = ReadOptions {
         format: format.map(str::parse).transpose().map_err(value_error)?,
         value: value_of(value)?,
@@ -101,6 +104,7 @@ pub(crate) fn read(
         columns: columns.of()?,
         encoding: encoding.map(str::parse).transpose().map_err(value_error)?,
         locations,
+        budget: Some(Budget { memory, routes }),
         progress: progress.map(|callback| calling(callback, Arc::clone(&raised))),
     };
     let (source, loaded) = if let Ok(bytes) = source.cast::<PyBytes>() {

@@ -29,7 +29,9 @@ pub(crate) fn take(_: Python<'_>) -> PyResult<()> {
     if *INTERPRETER.get_or_init(|| this) == this {
         return Ok(());
     }
-    Err(PyImportError::new_err("another interpreter of this process has imported fibula; it works in one alone"))
+    Err(PyImportError::new_err(
+        "another interpreter of this process has imported fibula; it works in one alone",
+    ))
 }
 
 /// The forks that lie between the first process and this one.

@@ -5,7 +5,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use fibula_io::generate::{NextHopModel, Size, internet};
 use fibula_io::table::{self, AddPath, Columns, Format, Loaded, ReadOptions, Tables, Value};
-use fibula_io::{Encoding, Progress, Report, Source};
+use fibula_io::{Budget, Bytes, Encoding, Progress, Report, Source};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::path::PathBuf;
 
@@ -44,6 +44,13 @@ pub(crate) struct Reading {
     /// MRT: whether prefixes have path identifiers where the records do not say so
     #[arg(long, value_enum, default_value_t, value_name = "WHETHER")]
     pub(crate) add_path: AddPathName,
+    /// The memory that a table may take while it is read, as in 512M; FIBULA_MAX_MEMORY if not
+    /// given, or half of the machine's
+    #[arg(long, value_name = "BYTES")]
+    pub(crate) max_memory: Option<Bytes>,
+    /// The routes that a table may have; no limit if not given
+    #[arg(long, value_name = "COUNT")]
+    pub(crate) max_routes: Option<u64>,
     #[command(flatten)]
     pub(crate) columns: ColumnNames,
 }
@@ -128,7 +135,7 @@ fn value_parser() -> impl TypedValueParser<Value = Value> {
 
 impl Reading {
     /// Returns how the tables are read.
-    fn options(&self, progress: Progress) -> ReadOptions {
+    fn options(&self, progress: Progress) -> anyhow::Result<ReadOptions> {
         let ColumnNames {
             prefix_column,
             start_column,
@@ -138,7 +145,11 @@ impl Reading {
             no_header,
             locations,
         } = self.columns.clone();
-        ReadOptions {
+        let budget = match self.max_memory {
+            Some(Bytes(memory)) => Budget { memory, ..Budget::default() },
+            None => Budget::of_environment().map_err(anyhow::Error::msg)?,
+        };
+        Ok(ReadOptions {
             format: self.input_format,
             value: self.value,
             peer: self.peer.clone(),
@@ -162,14 +173,15 @@ impl Reading {
             },
             encoding: self.encoding,
             locations,
+            budget: Some(Budget { routes: self.max_routes.unwrap_or(budget.routes), ..budget }),
             progress: Some(progress),
-        }
+        })
     }
 
     /// Reads a table. Tells on standard error what was skipped, left out and guessed.
     pub(crate) fn read(&self, source: &Source) -> anyhow::Result<Loaded> {
         let bar = Bar::new();
-        let loaded = table::read(source, &self.options(bar.progress()))?;
+        let loaded = table::read(source, &self.options(bar.progress())?)?;
         drop(bar);
         for damage in &loaded.damage {
             tell(format_args!("{source}, {damage} (skipped)"));

@@ -196,13 +196,17 @@ fn before_too_long(text: &[u8]) -> Option<usize> {
 ///
 /// A compressed stream may expand to [`FREE_BYTES`], and beyond that to [`RATIO`] times its own
 /// bytes: no real table is compressed that well, and a small file must not take all memory.
-pub(crate) fn hold(content: &mut crate::Content, bytes: &mut Vec<u8>) -> Result<(), Damage> {
+pub(crate) fn hold(content: &mut crate::Content, bytes: &mut Vec<u8>, most: u64) -> Result<(), Damage> {
     loop {
         let before = bytes.len();
         // The reason why reading stopped is in the content's damage.
         let result: io::Result<usize> = content.by_ref().take(READ_BYTES as u64).read_to_end(bytes);
         if result.is_err() || bytes.len() == before {
             return Ok(());
+        }
+        if bytes.len() as u64 > most {
+            let what = format!("takes more than {} of memory, the limit", crate::Bytes(most));
+            return Err(Damage::byte(bytes.len() as u64, what));
         }
         if let Some(compressed) = content.compressed_bytes()
             && bytes.len() > FREE_BYTES

@@ -18,6 +18,7 @@ pub mod address;
 mod beside;
 #[doc(hidden)]
 pub mod blocks;
+mod budget;
 mod encoding;
 mod error;
 #[doc(hidden)]
@@ -34,6 +35,7 @@ pub mod table;
 pub mod trace;
 pub mod update;
 
+pub use budget::{Budget, Bytes};
 pub use encoding::Encoding;
 pub use error::{Damage, Error, Place};
 pub use report::{Kind, Note, Report};

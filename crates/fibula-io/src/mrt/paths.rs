@@ -75,6 +75,10 @@ pub(crate) struct Paths {
     /// The latest peer and value: neighbouring events mostly share them.
     last: Option<(Peer, u32)>,
     matched: bool,
+    /// The paths of all prefixes.
+    paths: usize,
+    /// The bytes of the values' texts.
+    text_bytes: usize,
 }
 
 impl Paths {
@@ -89,6 +93,8 @@ impl Paths {
             value_numbers: HashMap::new(),
             last: None,
             matched: false,
+            paths: 0,
+            text_bytes: 0,
         }
     }
 
@@ -151,6 +157,14 @@ impl Paths {
         }
     }
 
+    /// Returns the bytes it takes.
+    pub(crate) fn bytes(&self) -> u64 {
+        let of_prefixes = self.held.len() * 2 * size_of::<(IpPrefix, SmallVec<[Held; 1]>)>();
+        let of_paths = 2 * self.paths * size_of::<Held>();
+        let of_values = self.values.len() * 3 * size_of::<NextHopInfo>() + self.text_bytes;
+        (of_prefixes + of_paths + of_values + self.peers.len() * 4 * size_of::<Peer>()) as u64
+    }
+
     /// The best path of every prefix, in order.
     pub(crate) fn best(&self) -> Vec<(IpPrefix, u32)> {
         let best = |(&prefix, held): (&IpPrefix, &SmallVec<[Held; 1]>)| {
@@ -174,6 +188,7 @@ impl Paths {
     fn announce(&mut self, prefix: IpPrefix, new: Held, dumped: bool) -> Option<Outcome> {
         let keeps_all = self.value == Value::Origins;
         let held = self.held.entry(prefix).or_default();
+        let paths = held.len();
         let before = best_of(&self.peers, held);
         match held.iter().position(|held| (held.peer, held.path_id) == (new.peer, new.path_id)) {
             Some(index) => held[index] = new,
@@ -185,6 +200,7 @@ impl Paths {
             }
             None => held.push(new),
         }
+        self.paths += held.len() - paths;
         outcome(&self.peers, held, before, |held| (held.peer, held.path_id) == (new.peer, new.path_id))
     }
 
@@ -193,7 +209,9 @@ impl Paths {
         // route.
         let Some(held) = self.held.get_mut(&prefix) else { return Some(Outcome::Withdrawn) };
         let before = best_of(&self.peers, held);
+        let paths = held.len();
         held.retain(|held| !gone(held));
+        self.paths -= paths - held.len();
         if held.is_empty() {
             self.held.remove(&prefix);
             return Some(Outcome::Withdrawn);
@@ -222,6 +240,9 @@ impl Paths {
             return number;
         }
         let number = self.values.len() as u32;
+        if let NextHopInfo::Label(text) = &value {
+            self.text_bytes += text.len();
+        }
         self.values.push(value.clone());
         self.value_numbers.insert(value, number);
         number

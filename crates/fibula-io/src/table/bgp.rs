@@ -29,6 +29,8 @@ pub(super) struct BestRoutes {
     pub(super) local_as: Option<u32>,
     routes: HashMap<IpPrefix, Known>,
     order: Vec<IpPrefix>,
+    /// The numbers in the AS paths of all routes.
+    path_numbers: usize,
 }
 
 /// What is known of a prefix.
@@ -47,10 +49,17 @@ impl BestRoutes {
             self.order.push(prefix);
             Known { first: place, best: None, as_paths: Vec::new() }
         });
+        self.path_numbers += route.as_path.iter().flatten().map(|part| part.len() + 6).sum::<usize>();
         known.as_paths.extend(route.as_path.clone());
         if route.is_best && known.best.is_none() {
             known.best = Some(route);
         }
+    }
+
+    /// Returns the bytes it takes.
+    pub(super) fn bytes(&self) -> u64 {
+        (self.order.len() * 2 * size_of::<(IpPrefix, Known)>() + self.path_numbers * 2 * size_of::<u32>())
+            as u64
     }
 
     /// Adds them to the tables. Counts the prefixes without one.

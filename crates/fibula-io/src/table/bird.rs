@@ -159,7 +159,10 @@ impl Reading<'_> {
         let is_wanted = self.is_wanted(self.now);
         let table = &mut self.tables[self.now];
         match offer {
-            Some(offer) => table.best.offer(Place::Line(route.line), route.prefix, !route.primary, offer),
+            Some(offer) => {
+                table.best.offer(Place::Line(route.line), route.prefix, !route.primary, offer);
+                builder.beside(Place::Line(route.line), table.best.bytes())?;
+            }
             // Routes that did not come by BGP have no AS.
             None if self.options.value == Value::OriginAs => {
                 builder.left_out(Place::Line(route.line), "route without an origin AS")?;

@@ -10,7 +10,7 @@ use super::{ReadOptions, Tables};
 use crate::blocks::record;
 use crate::report::{Kind, Note};
 use crate::scan::utf8;
-use crate::{Damage, Place, Report};
+use crate::{Budget, Bytes, Damage, Place, Report};
 use fibula::{IpPrefix, NextHop, NextHopInfo, NextHops, Route};
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -30,6 +30,21 @@ pub(super) struct Builder {
     pub(super) source: Option<PathBuf>,
     keep_going: bool,
     strict: bool,
+    budget: Budget,
+    /// The bytes of the next hops, and of what is held as a whole.
+    held: u64,
+}
+
+/// The bytes that a route of each family counts: see [`Budget`].
+const ROUTE_BYTES: (u64, u64) = (4 * size_of::<Route<u32>>() as u64, 4 * size_of::<Route<u128>>() as u64);
+
+/// Returns the bytes of a next hop: in the list, in the map of those that are known, and its text.
+fn bytes_of(info: &NextHopInfo) -> u64 {
+    let text = match info {
+        NextHopInfo::Label(text) | NextHopInfo::Gateway { interface: Some(text), .. } => text.len(),
+        _ => 0,
+    };
+    (3 * size_of::<NextHopInfo>() + text) as u64
 }
 
 /// Why a reader cannot go on with what it is at.
@@ -60,8 +75,11 @@ impl From<Damage> for Trouble {
 }
 
 impl Builder {
-    pub(super) fn new(options: &ReadOptions) -> Self {
-        Self { keep_going: options.keep_going, strict: options.strict, ..Self::default() }
+    pub(super) fn new(options: &ReadOptions, budget: Budget) -> Self {
+        let (keep_going, strict) = (options.keep_going, options.strict);
+        let mut builder = Self { keep_going, strict, budget, ..Self::default() };
+        builder.set_room();
+        builder
     }
 
     /// Counts what is left out of the tables.
@@ -103,8 +121,7 @@ impl Builder {
     /// Adds a route to a next hop.
     pub(super) fn route(&mut self, place: Place, prefix: IpPrefix, value: NextHopInfo) -> Result<(), Damage> {
         let next_hop = self.intern(place, value)?;
-        self.push(prefix, next_hop);
-        Ok(())
+        self.push(place, prefix, next_hop)
     }
 
     /// Records a damaged place, as [`record`] does.
@@ -114,15 +131,78 @@ impl Builder {
 
     /// Returns the index of a next hop.
     pub(super) fn intern(&mut self, place: Place, info: NextHopInfo) -> Result<NextHop, Damage> {
-        self.next_hops.intern(info).map_err(|error| Damage { place, what: error.to_string() })
+        let (known, bytes) = (self.next_hops.len(), bytes_of(&info));
+        let next_hop =
+            self.next_hops.intern(info).map_err(|error| Damage { place, what: error.to_string() })?;
+        if self.next_hops.len() > known {
+            self.hold(place, bytes)?;
+        }
+        Ok(next_hop)
     }
 
     /// Adds a route.
-    pub(super) fn push(&mut self, prefix: IpPrefix, next_hop: NextHop) {
+    ///
+    /// # Errors
+    /// If the budget is used up.
+    pub(super) fn push(&mut self, place: Place, prefix: IpPrefix, next_hop: NextHop) -> Result<(), Damage> {
         match prefix {
             IpPrefix::V4(prefix) => self.ipv4.push(Route { prefix, next_hop }),
             IpPrefix::V6(prefix) => self.ipv6.push(Route { prefix, next_hop }),
         }
+        self.make_room(place)
+    }
+
+    /// Looks at the budget if the routes are full.
+    pub(super) fn make_room(&mut self, place: Place) -> Result<(), Damage> {
+        if self.ipv4.is_full() || self.ipv6.is_full() {
+            self.ipv4.remove_replaced();
+            self.ipv6.remove_replaced();
+            self.check().map_err(|what| Damage { place, what })?;
+            self.set_room();
+        }
+        Ok(())
+    }
+
+    fn set_room(&mut self) {
+        let routes = self.budget.routes.saturating_sub(self.routes());
+        self.ipv4.set_room(routes.min(self.room() / ROUTE_BYTES.0));
+        self.ipv6.set_room(routes.min(self.room() / ROUTE_BYTES.1));
+    }
+
+    /// Counts bytes that are held until the end.
+    pub(super) fn hold(&mut self, place: Place, bytes: u64) -> Result<(), Damage> {
+        self.held += bytes;
+        self.beside(place, 0)
+    }
+
+    /// Looks whether there is memory for what a reader holds beside the routes.
+    #[inline]
+    pub(super) fn beside(&self, place: Place, bytes: u64) -> Result<(), Damage> {
+        if bytes <= self.room() { Ok(()) } else { Err(Damage { place, what: self.too_large() }) }
+    }
+
+    /// Returns the bytes that the budget leaves.
+    #[inline]
+    pub(super) fn room(&self) -> u64 {
+        let ipv4 = self.ipv4.len() as u64 * ROUTE_BYTES.0;
+        let ipv6 = self.ipv6.len() as u64 * ROUTE_BYTES.1;
+        self.budget.memory.saturating_sub(self.held + ipv4 + ipv6)
+    }
+
+    fn routes(&self) -> u64 {
+        (self.ipv4.len() + self.ipv6.len()) as u64
+    }
+
+    fn check(&self) -> Result<(), String> {
+        let most = self.budget.routes;
+        if self.routes() > most {
+            return Err(format!("the table has more than {most} routes, the limit"));
+        }
+        if self.room() == 0 { Err(self.too_large()) } else { Ok(()) }
+    }
+
+    fn too_large(&self) -> String {
+        format!("the table takes more than {} of memory, the limit", Bytes(self.budget.memory))
     }
 
     /// Adds a route, and counts the next hops that its value does not name.
@@ -151,8 +231,16 @@ impl Builder {
     }
 
     /// Returns the tables. Of routes with one prefix the last wins.
-    pub(super) fn finish(mut self) -> (Tables, Vec<Damage>, Report) {
+    ///
+    /// # Errors
+    /// If they take more than the budget.
+    pub(super) fn finish(mut self) -> Result<(Tables, Vec<Damage>, Report), String> {
         const WORTH_A_THREAD: usize = 10_000;
+        if self.check().is_err() {
+            self.ipv4.remove_replaced();
+            self.ipv6.remove_replaced();
+            self.check()?;
+        }
         if !self.columns.is_empty() {
             self.next_hops = fields::typed(&self.next_hops, &self.columns);
         }
@@ -168,7 +256,7 @@ impl Builder {
         };
         self.report.kept = (ipv4.len() + ipv6.len()) as u64;
         self.report.replaced = replaced4 + replaced6;
-        (Tables { ipv4, ipv6, next_hops: self.next_hops }, self.damage, self.report)
+        Ok((Tables { ipv4, ipv6, next_hops: self.next_hops }, self.damage, self.report))
     }
 }
 
@@ -178,11 +266,13 @@ pub(super) struct Best<R> {
     routes: HashMap<IpPrefix, (R, Offer)>,
     /// The prefixes as they came first, and their places.
     order: Vec<(Place, IpPrefix)>,
+    /// The bytes of the values.
+    held: u64,
 }
 
 impl<R: PartialOrd> Best<R> {
     pub(super) fn new() -> Self {
-        Self { routes: HashMap::new(), order: Vec::new() }
+        Self { routes: HashMap::new(), order: Vec::new(), held: 0 }
     }
 
     /// Takes a route of a place if its rank is lower than those of the prefix's routes before it.
@@ -192,10 +282,16 @@ impl<R: PartialOrd> Best<R> {
             Some((best, _)) if *best <= rank => {}
             Some(best) => *best = (rank, value),
             None => {
+                self.held += bytes_of(&value.value);
                 self.routes.insert(prefix, (rank, value));
                 self.order.push((place, prefix));
             }
         }
+    }
+
+    /// Returns the bytes it takes.
+    pub(super) fn bytes(&self) -> u64 {
+        self.held + (self.routes.len() * 2 * size_of::<(IpPrefix, Place, R, Offer)>()) as u64
     }
 
     /// Adds the best routes to the tables.
@@ -215,6 +311,8 @@ impl<R: PartialOrd> Best<R> {
 pub(super) struct Lists {
     values: HashMap<IpPrefix, (Place, Vec<String>)>,
     order: Vec<IpPrefix>,
+    /// The bytes of the values.
+    held: u64,
 }
 
 impl Lists {
@@ -225,8 +323,14 @@ impl Lists {
             (place, Vec::new())
         });
         if !values.contains(&value) {
+            self.held += (size_of::<String>() + value.len()) as u64;
             values.push(value);
         }
+    }
+
+    /// Returns the bytes it takes.
+    pub(super) fn bytes(&self) -> u64 {
+        self.held + (self.order.len() * 2 * size_of::<(IpPrefix, Place, Vec<String>)>()) as u64
     }
 
     /// Adds the prefixes to the tables. A single value stays itself where `single` says so, without

@@ -165,7 +165,10 @@ impl<'o> Reading<'o> {
             builder.left_out(route.place, hops::DEAD)?;
         }
         match hops::offer(&route.hops, self.options.value) {
-            Some(offer) => self.best.offer(route.place, route.prefix, route.metric, offer),
+            Some(offer) => {
+                self.best.offer(route.place, route.prefix, route.metric, offer);
+                builder.beside(route.place, self.best.bytes())?;
+            }
             None if route.dead > 0 => {}
             None => {
                 let what = format!("{} has no hop (expected via, dev, or nexthop lines)", route.prefix);

@@ -6,7 +6,7 @@ use super::builder::Builder;
 use super::{Format, LAYOUTS, ReadOptions, Tables, json, ranges};
 use crate::blocks::{BYTE_ORDER_MARK, Blocks, hold};
 use crate::scan::{lines, quoted};
-use crate::{Content, Damage};
+use crate::{Content, Damage, Place};
 use fibula::IpPrefix;
 use std::io::{self, Read, Write};
 
@@ -87,14 +87,18 @@ impl Layout {
                 read(&mut Blocks::new(&mut input, options.keep_going), options, builder)
             }
             Reader::Held(read) => {
-                let held = hold(content, &mut head);
+                let held = hold(content, &mut head, builder.room());
                 if head.starts_with(BYTE_ORDER_MARK) {
                     head.drain(..BYTE_ORDER_MARK.len());
                 }
                 match content.damage() {
                     // The text ends in the middle of a route, which is not one.
                     Some(cut) if !options.keep_going => Err(cut.clone()),
-                    _ => held.and_then(|()| read(head, options, builder)),
+                    _ => {
+                        held?;
+                        builder.hold(Place::Byte(0), head.len() as u64)?;
+                        read(head, options, builder)
+                    }
                 }
             }
         }
@@ -107,12 +111,13 @@ pub(super) fn of_content(
     head: &mut Vec<u8>,
     content: &mut Content,
     options: &ReadOptions,
+    room: u64,
 ) -> Result<Format, String> {
     let what = match recognised(head, options) {
         Err(what) if head.contains(&0) => what,
         other => return other,
     };
-    hold(content, head).map_err(|damage| damage.what)?;
+    hold(content, head, room).map_err(|damage| damage.what)?;
     let ends = |format: &Format| matches!(of(*format).looks, Looks::Ends(ends) if ends(head));
     Format::ALL.into_iter().find(ends).ok_or(what)
 }

@@ -8,7 +8,8 @@
 //! MRT and formats of lines are read as streams: a reader holds the routes and some megabytes. A
 //! line has at most 1 MiB and a value 4,096 bytes. FRR's JSON, snapshots and Parquet are held as a
 //! whole; compressed, they may expand to 64 MiB and 100 times their compressed size. At most
-//! 100,000 damaged places are passed over. An error names the limit and the place.
+//! 100,000 damaged places are passed over. All together has a [`Budget`]. An error names the limit
+//! and the place.
 
 mod bgp;
 mod bgp_json;
@@ -60,7 +61,7 @@ pub(crate) use text::without_comment;
 pub use write::{write, write_file, write_separated};
 
 use crate::names::named;
-use crate::{Content, Damage, Encoding, Error, Progress, Report, Source};
+use crate::{Budget, Content, Damage, Encoding, Error, Progress, Report, Source};
 use builder::Builder;
 use fibula::{NextHops, Rib};
 use std::path::{Path, PathBuf};
@@ -267,6 +268,8 @@ pub struct ReadOptions {
     /// Accept prefixes with host bits set, and clear them. In MRT they are always cleared: RFC 4271
     /// section 4.3 calls the bits after the length irrelevant padding.
     pub mask_host_bits: bool,
+    /// What the table may take; more is an error. [`Budget::of_environment`] if not given.
+    pub budget: Option<Budget>,
     /// Called while the source is read.
     pub progress: Option<Progress>,
 }
@@ -304,16 +307,16 @@ pub fn parse(bytes: &[u8], options: &ReadOptions) -> Result<Loaded, Error> {
 
 fn read_content(source: &Source, content: Content, options: &ReadOptions) -> Result<Loaded, Error> {
     let content = content.encoded(options.encoding);
-    let mut builder = Builder::new(options);
+    let budget = options.budget.map_or_else(Budget::of_environment, Ok);
+    let mut builder = Builder::new(options, budget.map_err(|what| Error::of(source, what))?);
     if let Source::File(path) = source {
         builder.source = Some(path.clone());
     }
     let read = |mut head: Vec<u8>, content: &mut Content| {
         let format = match options.format {
             Some(format) => format,
-            None => {
-                layouts::of_content(&mut head, content, options).map_err(|what| Error::of(source, what))?
-            }
+            None => layouts::of_content(&mut head, content, options, builder.room())
+                .map_err(|what| Error::of(source, what))?,
         };
         if matches!(options.value, Value::Origins | Value::Route) && !format.is_of_bgp() {
             return Err(Error::of(source, format!("{format} does not tell the origins and paths of routes")));
@@ -323,6 +326,6 @@ fn read_content(source: &Source, content: Content, options: &ReadOptions) -> Res
     };
     let (format, cut) = content.read_as(source, options.keep_going, read)?;
     builder.damage.extend(cut);
-    let (tables, damage, report) = builder.finish();
+    let (tables, damage, report) = builder.finish().map_err(|what| Error::of(source, what))?;
     Ok(Loaded { tables, format, damage, report })
 }

@@ -26,6 +26,7 @@ fn read(input: &mut dyn Read, options: &ReadOptions, builder: &mut Builder) -> R
             Ok(event) => {
                 end = event.offset;
                 paths.play(&event, |_, _| {});
+                builder.beside(Place::Byte(end), paths.bytes())?;
             }
             Err(damage) => builder.damaged(damage)?,
         }
@@ -53,7 +54,7 @@ pub(super) fn finish(paths: &Paths, value: Value, end: Place, builder: &mut Buil
             None => builder.intern(end, paths.value(value).clone())?,
         };
         numbers.insert(value, next_hop);
-        builder.push(prefix, next_hop);
+        builder.push(end, prefix, next_hop)?;
     }
     Ok(())
 }

@@ -168,7 +168,7 @@ impl Reading {
         };
         let next_hop = builder.intern(place, value)?;
         for prefix in prefixes {
-            builder.push(prefix, next_hop);
+            builder.push(place, prefix, next_hop)?;
         }
         Ok(())
     }

@@ -48,6 +48,7 @@ fn read(blocks: &mut Lines<'_>, options: &ReadOptions, builder: &mut Builder) ->
         let Some(hop) = hop else { return Ok(builder.left_out(place, hops::DEAD)?) };
         if let Some(offer) = hops::offer(&[hop], options.value) {
             best.offer(place, prefix, rank, offer);
+            builder.beside(place, best.bytes())?;
         }
         Ok(())
     })?;

@@ -5,16 +5,20 @@ use fibula::{Address, Rib, Route};
 /// The routes up to which nobody looks for equal prefixes.
 const FEW: usize = 1 << 20;
 
+/// The routes by which a budget may be passed before somebody looks.
+const SLACK: usize = 1 << 10;
+
 /// Routes in the order they were found; the last of a prefix counts.
 ///
 /// They are collected in a vector and turned into a [`Rib`] once at the end: to build an ordered
 /// map from routes in order costs a tenth of inserting them one by one. Whenever the vector has
-/// doubled, routes that others have replaced are removed, so that a small compressed file with one
-/// line a million times takes no more memory than that line.
+/// doubled, or the [budget](crate::Budget) may be used up, routes that others have replaced are
+/// removed, so that a small compressed file with one line a million times takes no more memory than
+/// that line.
 #[derive(Debug)]
 pub(super) struct Routes<A: Address> {
     found: Vec<Route<A>>,
-    /// The length at which the vector is looked through.
+    /// The length from which on it is full.
     full: usize,
     /// The routes that were removed.
     replaced: u64,
@@ -35,7 +39,12 @@ impl<A: Address> Routes<A> {
     #[inline]
     pub(super) fn push(&mut self, route: Route<A>) {
         self.found.push(route);
-        self.settle();
+    }
+
+    /// Returns whether it is time to remove the routes that others have replaced.
+    #[inline]
+    pub(super) fn is_full(&self) -> bool {
+        self.found.len() >= self.full
     }
 
     /// Appends routes that were found later.
@@ -46,7 +55,6 @@ impl<A: Address> Routes<A> {
         } else {
             self.found.extend(later.found);
         }
-        self.settle();
     }
 
     pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Route<A>> {
@@ -61,17 +69,8 @@ impl<A: Address> Routes<A> {
         (rib, replaced)
     }
 
-    /// Removes routes that others have replaced, if it is time. O(n log n), O(n) where routes are
-    /// in order.
-    #[inline]
-    fn settle(&mut self) {
-        if self.found.len() >= self.full {
-            self.remove_replaced();
-        }
-    }
-
-    #[cold]
-    fn remove_replaced(&mut self) {
+    /// Removes routes that others have replaced. O(n log n), O(n) where routes are in order.
+    pub(super) fn remove_replaced(&mut self) {
         let before = self.found.len();
         self.found.sort_by_key(|route| route.prefix);
         self.found.dedup_by(|later, kept| {
@@ -82,8 +81,15 @@ impl<A: Address> Routes<A> {
             is_same
         });
         self.replaced += (before - self.found.len()) as u64;
-        self.full = FEW.max(2 * self.found.len());
-        self.found.shrink_to(self.full);
+        self.found.shrink_to(2 * self.found.len());
+    }
+
+    /// Sets when it is full next: when it has doubled, or has `room` routes more. An eighth more in
+    /// any case, so that it is not looked through again for each of them.
+    pub(super) fn set_room(&mut self, room: u64) {
+        let len = self.found.len();
+        let room = usize::try_from(room).unwrap_or(usize::MAX).max(len / 8).max(SLACK);
+        self.full = FEW.max(2 * len).min(len.saturating_add(room));
     }
 }
 
@@ -103,32 +109,32 @@ mod tests {
     }
 
     #[test]
-    fn what_is_replaced_takes_no_memory_and_the_last_counts() {
+    fn the_last_route_of_a_prefix_counts() {
         let mut routes = Routes::default();
-        for at in 0..5 * FEW as u32 {
+        routes.set_room(u64::MAX);
+        for at in 0..FEW as u32 {
             routes.push(route(at % 1000, at + 1));
-            assert!(routes.len() <= FEW);
         }
-        let mut later = Routes::default();
-        for at in 0..2 * FEW as u32 {
-            later.push(route(at % 10, 7));
-        }
+        assert!(routes.is_full());
+        routes.remove_replaced();
+        assert_eq!(routes.len(), 1000);
+        let later = (0..20).map(|at| route(at % 10, 7)).collect();
         routes.append(later);
-        assert!(routes.found.capacity() <= 2 * FEW);
         let (rib, replaced) = routes.finish();
-        assert_eq!((rib.len(), replaced), (1000, 7 * FEW as u64 - 1000));
+        assert_eq!((rib.len(), replaced), (1000, FEW as u64 - 1000 + 20));
         for at in 0..1000 {
-            let last = (0..5 * FEW as u32).rev().find(|found| found % 1000 == at).unwrap();
+            let last = (0..FEW as u32).rev().find(|found| found % 1000 == at).unwrap();
             let right = if at < 10 { 7 } else { last + 1 };
             assert_eq!(rib.get(Prefix::host(at)), Some(NextHop(right)), "{at}");
         }
     }
 
     #[test]
-    fn a_large_table_is_looked_through_when_it_has_doubled() {
-        let mut routes = Routes::default();
-        (0..FEW as u32).rev().for_each(|at| routes.push(route(at, 1)));
-        assert_eq!((routes.len(), routes.full), (FEW, 2 * FEW));
-        assert_eq!(routes.finish().0.len(), FEW);
+    fn a_large_table_is_looked_through_when_it_has_doubled_and_a_full_one_now_and_then() {
+        let mut routes: Routes<u32> = (0..FEW as u32).rev().map(|at| route(at, 1)).collect();
+        routes.set_room(u64::MAX);
+        assert_eq!(routes.full, 2 * FEW);
+        routes.set_room(0);
+        assert_eq!(routes.full, FEW + FEW / 8);
     }
 }

@@ -126,7 +126,7 @@ fn add(
     }
     builder.ipv4.append(ipv4);
     builder.ipv6.append(ipv6);
-    Ok(())
+    builder.make_room(place)
 }
 
 /// Cuts a text after line breaks into at most `count` pieces of about one size.

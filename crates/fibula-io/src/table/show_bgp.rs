@@ -47,7 +47,10 @@ struct Reading {
 
 fn read(blocks: &mut Lines<'_>, options: &ReadOptions, builder: &mut Builder) -> Result<(), Damage> {
     let mut reading = Reading::default();
-    builder.each_line(blocks, |number, line, _| Ok(reading.line(number, line, options)?))?;
+    builder.each_line(blocks, |number, line, builder| {
+        reading.line(number, line, options)?;
+        Ok(builder.beside(Place::Line(number), reading.routes.bytes())?)
+    })?;
     if reading.path_column.is_none() {
         builder.damaged(Damage::line(1, "expected a heading with Network, Next Hop and Path"))?;
     }

@@ -106,7 +106,8 @@ fn read_csv(blocks: &mut Lines<'_>, options: &ReadOptions, builder: &mut Builder
                 max_length: max_length.transpose()?,
                 ta: ta.map(|ta| ta.trim().to_owned()),
             };
-            Ok(push(Place::Line(number), roa, options, &mut lists)?)
+            push(Place::Line(number), roa, options, &mut lists)?;
+            Ok(builder.beside(Place::Line(number), lists.bytes())?)
         });
         builder.settled(Place::Line(number), result)
     })?;

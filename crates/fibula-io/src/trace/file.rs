@@ -2,7 +2,7 @@
 
 use super::capture;
 use crate::blocks::{Blocks, hold};
-use crate::{Content, Damage, Error, Source, address};
+use crate::{Budget, Content, Damage, Error, Source, address};
 use std::io::Read;
 use std::net::IpAddr;
 
@@ -17,7 +17,8 @@ use std::net::IpAddr;
 pub fn read(source: &Source) -> Result<Vec<IpAddr>, Error> {
     let read = |mut head: Vec<u8>, content: &mut Content| {
         if capture::is_capture(&head) {
-            hold(content, &mut head).map_err(|damage| Error::at(source, &damage))?;
+            hold(content, &mut head, Budget::default().memory)
+                .map_err(|damage| Error::at(source, &damage))?;
             return parse(&head, source);
         }
         of_text(head.as_slice().chain(content), source)

@@ -75,13 +75,13 @@ fn read(bytes: Vec<u8>, _: &ReadOptions, builder: &mut Builder) -> Result<(), Da
         let ipv4 = if is_ipv6 { within_ipv4(network.ip(), network.prefix()) } else { None };
         match ipv4 {
             Some(ipv4) => {
-                builder.push(IpPrefix::V4(ipv4), next_hop);
+                builder.push(place, IpPrefix::V4(ipv4), next_hop)?;
                 // A network that is larger than all of IPv4 is one of IPv6 too.
                 if network.prefix() < 96 {
-                    builder.push(prefix, next_hop);
+                    builder.push(place, prefix, next_hop)?;
                 }
             }
-            None => builder.push(prefix, next_hop),
+            None => builder.push(place, prefix, next_hop)?,
         }
         Ok(())
     })

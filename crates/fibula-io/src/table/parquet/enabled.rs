@@ -1,6 +1,6 @@
 //! Reads and writes with the `parquet` crate.
 
-use super::super::builder::Builder;
+use super::super::builder::{Builder, Trouble};
 use super::super::columns::{self, Net};
 use super::super::{ReadOptions, Tables, rows};
 use crate::{Damage, Place, scan};
@@ -93,18 +93,17 @@ impl Routes<'_> {
             self.rows += 1;
             let is_null = |array: &&dyn Array| array.is_null(index);
             let read = if nets.iter().any(is_null) || !has_fields && values.iter().any(is_null) {
-                Err("null, expected a prefix and its value".to_owned())
+                Err("null, expected a prefix and its value".into())
             } else {
                 self.push(&row(&nets_at, nets, index), &row(&values_at, values, index))
             };
-            if let Err(what) = read {
-                self.builder.damaged(Damage { place: Place::Row(self.rows), what })?;
-            }
+            self.builder.settled(Place::Row(self.rows), read)?;
         }
         Ok(())
     }
 
-    fn push(&mut self, net: &[Cow<'_, [u8]>], values: &[Cow<'_, [u8]>]) -> Result<(), String> {
+    fn push(&mut self, net: &[Cow<'_, [u8]>], values: &[Cow<'_, [u8]>]) -> Result<(), Trouble> {
+        let place = Place::Row(self.rows);
         let value = match values {
             [] => Cow::Borrowed(columns::LISTED.as_bytes()),
             [one] => Cow::Borrowed(one.trim_ascii()),
@@ -117,16 +116,21 @@ impl Routes<'_> {
                 return Err("the value is empty, expected a next hop or AS".into());
             }
             let info = rows::read_fields(&value, values.len() > 1)?;
-            let new = self.builder.next_hops.intern(info).map_err(|error| error.to_string())?;
+            let new = self.builder.intern(place, info)?;
             self.known.insert(value.into_owned(), new);
             new
         };
         match net {
             [first, last] => {
                 let (first, last) = columns::bounds(first.trim_ascii(), last.trim_ascii())?;
-                rows::range(first, last)?.for_each(|prefix| self.builder.push(prefix, next_hop));
+                for prefix in rows::range(first, last)? {
+                    self.builder.push(place, prefix, next_hop)?;
+                }
             }
-            _ => self.builder.push(scan::prefix(net[0].trim_ascii(), self.options.mask_host_bits)?, next_hop),
+            _ => {
+                let prefix = scan::prefix(net[0].trim_ascii(), self.options.mask_host_bits)?;
+                self.builder.push(place, prefix, next_hop)?;
+            }
         }
         Ok(())
     }
