@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
     # What is made of invalid rows, the threads, and how addresses are read.
     How = dict[str, Any]
+    Errors = Literal["raise", "null"]
 
 
 def lookup(table: Table[Any], column: Any, out: Any, how: How) -> Any:
@@ -67,7 +68,7 @@ def indices(table: Table[Any], column: Any, out: Any, how: How) -> Any:
     return table._indices_objects(column, how)
 
 
-def plain(table: Table[Any], column: Any, errors: str, type: Any = None) -> Any:
+def plain(table: Table[Any], column: Any, errors: Errors, type: Any = None) -> Any:
     """Return the values of a column of PyArrow, each by itself: dicts as structs.
 
     `type` is that of the values, by default what PyArrow takes them for.
@@ -178,11 +179,11 @@ def _numpy(table: Table[Any], column: Any, out: Any, how: How) -> Any:
         if invalid is None:
             table._indices_ipv4(np.ascontiguousarray(addresses).reshape(-1), into.reshape(-1), how)
         else:
-            found = np.empty(np.count_nonzero(~invalid), np.uint32)
-            table._indices_ipv4(addresses[~invalid], found, how)
+            some = np.empty(np.count_nonzero(~invalid), np.uint32)
+            table._indices_ipv4(addresses[~invalid], some, how)
             table._count(int(np.count_nonzero(invalid)), 0)
             into[...] = 0
-            into[~invalid] = found
+            into[~invalid] = some
     return into if into is out else _into(into, out)
 
 

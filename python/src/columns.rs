@@ -91,12 +91,12 @@ impl Table {
     /// objects. `threads` are used for columns that are long enough. `out` is a NumPy array of
     /// objects for the result of a NumPy array.
     ///
-    /// With `unmap=True` an IPv4 address that is written as an IPv6 one, `::ffff:a.b.c.d`, is looked
-    /// up among the IPv4 routes. A text names other kinds too: `"mapped,6to4,teredo,nat64"`, or
-    /// `"nat64=2001:db8::/96"`. Without `unmap` that is done for columns of 16 bytes a row of which
-    /// most addresses are mapped, with a warning. `clean=True` leaves out white space, brackets, a
-    /// port, a zone and `/32` or `/128` around the text of an address. `report` counts what rows
-    /// were.
+    /// With `unmap=True` an IPv4 address that is written as an IPv6 one, `::ffff:a.b.c.d`, is
+    /// looked up among the IPv4 routes. A text names other kinds too, as
+    /// `"mapped,6to4,teredo,nat64"` or `"nat64=2001:db8::/96"`. Without `unmap` that is done for
+    /// columns of 16 bytes a row of which most addresses are mapped, with a warning. `clean=True`
+    /// leaves out white space, brackets, a port, a zone and `/32` or `/128` around the text of an
+    /// address. `report` counts what rows were.
     ///
     /// >>> t = fibula.Table({"10.0.0.0/8": "corp", "2001:db8::/32": "doc"})
     /// >>> t.lookup(["10.1.2.3", "2001:db8::1", "192.0.2.1", None])

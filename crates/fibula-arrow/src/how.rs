@@ -123,7 +123,7 @@ impl Row {
 /// use fibula_arrow::is_mostly_mapped;
 /// use std::net::{Ipv4Addr, Ipv6Addr};
 /// let mapped = Ipv4Addr::new(192, 0, 2, 1).to_ipv6_mapped().octets();
-/// let column = |rows: [[u8; 16]; 3]| FixedSizeBinaryArray::try_from_iter(rows.into_iter()).unwrap();
+/// let column = |rows: [_; 3]| FixedSizeBinaryArray::try_from_iter(rows.into_iter()).unwrap();
 /// assert!(is_mostly_mapped(&column([mapped, Ipv6Addr::LOCALHOST.octets(), mapped])));
 /// assert!(!is_mostly_mapped(&column([mapped, [0; 16], [0; 16]])));
 /// ```

@@ -131,7 +131,7 @@ impl Values {
             .map(|(name, values)| (Field::new(name, values.data_type().clone(), true), values.array))
             .unzip();
         // The first, of "no route", is null.
-        let nulls = NullBuffer::from_iter((0..=next_hops.len()).map(|index| index > 0));
+        let nulls: NullBuffer = (0..=next_hops.len()).map(|index| index > 0).collect();
         Self { array: Arc::new(StructArray::new(names.into(), arrays, Some(nulls))) }
     }
 
@@ -176,13 +176,13 @@ impl Values {
 /// Returns a column of lists whose elements are of one type; `None` if they are not, or are lists
 /// or objects themselves.
 fn list_of(column: &[Option<&Value>]) -> Option<ArrayRef> {
-    let is_list = |value: &&Value| value.is_array();
-    column.iter().flatten().all(is_list).then_some(())?;
-    fn elements<'v>(value: &Option<&'v Value>) -> &'v [Value] {
+    fn elements(value: Option<&Value>) -> &[Value] {
         value.and_then(Value::as_array).map_or(&[], Vec::as_slice)
     }
+    let is_list = |value: &&Value| value.is_array();
+    column.iter().flatten().all(is_list).then_some(())?;
     let all: Vec<Option<&Value>> =
-        column.iter().flat_map(elements).map(|value| (!value.is_null()).then_some(value)).collect();
+        column.iter().copied().flat_map(elements).map(|value| (!value.is_null()).then_some(value)).collect();
     let is_text = |value: &&Value| value.is_string();
     let is_plain = |value: &&Value| value.is_number() || value.is_boolean();
     if !all.iter().flatten().all(is_text) && !all.iter().flatten().all(is_plain) {
@@ -190,8 +190,8 @@ fn list_of(column: &[Option<&Value>]) -> Option<ArrayRef> {
     }
     let values = typed(&all, false);
     let field = Arc::new(Field::new_list_field(values.data_type().clone(), true));
-    let offsets = OffsetBuffer::from_lengths(column.iter().map(|value| elements(value).len()));
-    let nulls = NullBuffer::from_iter(column.iter().map(Option::is_some));
+    let offsets = OffsetBuffer::from_lengths(column.iter().map(|&value| elements(value).len()));
+    let nulls: NullBuffer = column.iter().map(Option::is_some).collect();
     Some(Arc::new(ListArray::new(field, offsets, values, Some(nulls))))
 }
 

@@ -128,7 +128,9 @@ proptest! {
         };
         let addresses: Vec<Ipv6Addr> = rows.into_iter().map(of).collect();
         let mut column = FixedSizeBinaryBuilder::new(16);
-        addresses.iter().for_each(|address| column.append_value(address.octets()).unwrap());
+        for address in &addresses {
+            column.append_value(address.octets()).unwrap();
+        }
         let (mut answers, mut counts) = (Vec::new(), Counts::default());
         for address in &addresses {
             let (answer, _, counted) = alone(Some(&address.to_string()), &table, &how);

@@ -190,10 +190,10 @@ fn addresses_within_objects_and_lists_are_answered_there() {
             .map(|row| serde_json::json!([row["flow.src_as"], row["flow.hops_as"], row["all.ip_as"]]))
             .collect()
     };
-    let plain = r#"[[64001,[64002,null,null,null],[64003,null]],[null,null,[]],[null,null,[64006]]]"#;
+    let plain = "[[64001,[64002,null,null,null],[64003,null]],[null,null,[]],[null,null,[64006]]]";
     assert_eq!(serde_json::to_string(&answers(&output)).unwrap(), plain);
     assert!(enrich(&output, &["--clean"]).status.success());
-    let clean = r#"[[64001,[64002,null,null,null],[64003,64004]],[null,null,[]],[64005,null,[64006]]]"#;
+    let clean = "[[64001,[64002,null,null,null],[64003,64004]],[null,null,[]],[64005,null,[64006]]]";
     assert_eq!(serde_json::to_string(&answers(&output)).unwrap(), clean);
     let raised = enrich(&output, &["--errors", "raise", "--clean"]);
     let error = String::from_utf8(raised.stderr).unwrap();

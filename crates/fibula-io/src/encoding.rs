@@ -52,7 +52,7 @@ pub(crate) struct Decoded<R> {
     named: Option<Encoding>,
     state: State,
     /// What was decoded, and how much of it was given out.
-    decoded: Vec<u8>,
+    text: Vec<u8>,
     given: usize,
 }
 
@@ -72,7 +72,7 @@ const READ_BYTES: u64 = 64 << 10;
 
 impl<R: Read> Decoded<R> {
     pub(crate) fn new(input: R) -> Self {
-        Self { input, named: None, state: State::Begin, decoded: Vec::new(), given: 0 }
+        Self { input, named: None, state: State::Begin, text: Vec::new(), given: 0 }
     }
 
     /// Names the encoding, before anything is read.
@@ -94,7 +94,7 @@ impl<R: Read> Decoded<R> {
             let encoding = marked.or(self.named.map(|Encoding(named)| named));
             let Some(encoding) = encoding.filter(|&encoding| encoding != encoding_rs::UTF_8) else {
                 self.state = State::Plain;
-                self.decoded = bytes;
+                self.text = bytes;
                 return Ok(());
             };
             let decoder = Box::new(encoding.new_decoder_with_bom_removal());
@@ -103,10 +103,10 @@ impl<R: Read> Decoded<R> {
         let State::Text { decoder, has_ended } = &mut self.state else { return Ok(()) };
         *has_ended = self.input.by_ref().take(READ_BYTES).read_to_end(&mut bytes)? == 0;
         let room = decoder.max_utf8_buffer_length_without_replacement(bytes.len());
-        self.decoded.resize(room.unwrap_or_default(), 0);
+        self.text.resize(room.unwrap_or_default(), 0);
         let (result, _, written) =
-            decoder.decode_to_utf8_without_replacement(&bytes, &mut self.decoded, *has_ended);
-        self.decoded.truncate(written);
+            decoder.decode_to_utf8_without_replacement(&bytes, &mut self.text, *has_ended);
+        self.text.truncate(written);
         match result {
             encoding_rs::DecoderResult::InputEmpty => Ok(()),
             _ => Err(io::Error::new(io::ErrorKind::InvalidData, Malformed(decoder.encoding().name()))),
@@ -116,17 +116,17 @@ impl<R: Read> Decoded<R> {
 
 impl<R: Read> Read for Decoded<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        while self.given == self.decoded.len() {
+        while self.given == self.text.len() {
             match self.state {
                 State::Plain => return self.input.read(buffer),
                 State::Text { has_ended: true, .. } => return Ok(0),
                 _ => {}
             }
             self.given = 0;
-            self.decoded.clear();
+            self.text.clear();
             self.fill()?;
         }
-        let rest = &self.decoded[self.given..];
+        let rest = &self.text[self.given..];
         let count = rest.len().min(buffer.len());
         buffer[..count].copy_from_slice(&rest[..count]);
         self.given += count;

@@ -209,14 +209,16 @@ impl Read for Content {
                     error.get_ref().is_some_and(is)
                 };
                 let (place, what) = match self.compression {
-                    _ if of_inner(|inner| inner.is::<Malformed>()) => match self.compression {
-                        Some(_) => (Place::CompressedByte(taken), error.to_string()),
-                        None => (Place::Byte(taken), error.to_string()),
-                    },
+                    _ if of_inner(<dyn std::error::Error + Send + Sync>::is::<Malformed>) => {
+                        match self.compression {
+                            Some(_) => (Place::CompressedByte(taken), error.to_string()),
+                            None => (Place::Byte(taken), error.to_string()),
+                        }
+                    }
                     Some(name) if error.kind() == io::ErrorKind::UnexpectedEof => {
                         (Place::CompressedByte(taken), format!("the {name} stream is cut off before its end"))
                     }
-                    Some(name) if of_inner(|inner| inner.is::<Garbage>()) => (
+                    Some(name) if of_inner(<dyn std::error::Error + Send + Sync>::is::<Garbage>) => (
                         Place::CompressedByte(taken),
                         format!("trailing garbage: {Garbage} of the {name} stream"),
                     ),

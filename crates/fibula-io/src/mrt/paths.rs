@@ -356,7 +356,9 @@ mod tests {
     fn the_origins_of_all_routes_are_kept() {
         let of = |events: &[Event]| {
             let mut paths = Paths::new(PeerChoice::All, Value::Origins);
-            events.iter().for_each(|event| paths.play(event, |_, _| {}));
+            for event in events {
+                paths.play(event, |_, _| {});
+            }
             paths.origins().into_iter().map(|(_, origins)| origins.to_string()).collect::<Vec<_>>()
         };
         for dumped in [false, true] {

@@ -256,7 +256,7 @@ mod tests {
         let values = vec!["country_iso_code".into(), "is_anycast".into()];
         let locations = Some(folder.path().join("places.csv"));
         let columns = Columns { values, ..Default::default() };
-        let options = ReadOptions { locations, columns, ..Default::default() };
+        let options = ReadOptions { columns, locations, ..Default::default() };
         let loaded = written(folder.path(), "blocks.csv", "places.csv", &options).unwrap();
         assert_eq!(routes(&loaded)[0], r#"192.0.2.0/25 {"country_iso_code":"BE","is_anycast":0}"#);
         let values = vec!["country_iso_code".into()];

@@ -82,17 +82,18 @@ named! {
     pub enum Value, "value" {
         /// The next hop (MRT: the NEXT_HOP attribute, or MP_REACH_NLRI's).
         NextHop = "next-hop",
-        /// All next hops with their weights, as a list of objects: `[{"via":"192.0.2.1","weight":1}]`.
+        /// All next hops with their weights, as a list of objects:
+        /// `[{"via":"192.0.2.1","weight":1}]`.
         NextHops = "next-hops",
         /// The autonomous system at the end of the path; a set of them as a label, `64500,64501`.
         OriginAs = "origin-as",
-        /// The origins of all routes of a prefix, not of the best alone, as a list: `[64500,64501]`.
-        /// Only of MRT and tables of BGP.
+        /// The origins of all routes of a prefix, not of the best alone, as a list:
+        /// `[64500,64501]`. Only of MRT and tables of BGP.
         Origins = "origins",
         /// The peer that sent the route: its address (BIRD: its protocol's name).
         Peer = "peer",
-        /// An object with `next_hop`, `origin_as`, `peer`, `as_path` and `communities`, of which the
-        /// last two are lists. Only of MRT and tables of BGP.
+        /// An object with `next_hop`, `origin_as`, `peer`, `as_path` and `communities`, of which
+        /// the last two are lists. Only of MRT and tables of BGP.
         Route = "route",
     }
 }

@@ -111,7 +111,7 @@ impl Arguments {
             Some(style) => {
                 let (keep_going, addresses) = (self.reading.keep_going, self.reading_addresses.clone());
                 let how = stream::How { style, keep_going, addresses, embedded };
-                stream::run(table, blocks, how, &mut io::stdout().lock())?
+                stream::run(table, blocks, &how, &mut io::stdout().lock())?
             }
             None => self.read_and_say(&table, blocks, &embedded, output)?,
         };

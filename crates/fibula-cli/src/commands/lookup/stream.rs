@@ -53,7 +53,7 @@ pub(super) struct How {
 pub(super) fn run(
     table: Table,
     blocks: impl Iterator<Item = anyhow::Result<Owned>> + Send + 'static,
-    how: How,
+    how: &How,
     out: &mut impl Write,
 ) -> anyhow::Result<usize> {
     let (ipv4, ipv6, next_hops) = table.compiled()?;
@@ -179,16 +179,15 @@ impl Worker {
                     self.addresses_ipv4.push(address);
                     Kind::Ipv4
                 }
-                Found::Ipv6(address) => match self.shared.how.embedded.ipv4(address) {
-                    Some(ipv4) => {
+                Found::Ipv6(address) => {
+                    if let Some(ipv4) = self.shared.how.embedded.ipv4(address) {
                         self.addresses_ipv4.push(ipv4);
                         Kind::Ipv4
-                    }
-                    None => {
+                    } else {
                         self.addresses_ipv6.push(address);
                         Kind::Ipv6
                     }
-                },
+                }
                 Found::Invalid => {
                     answered.bad.push(no_address(number, line.field));
                     if !self.shared.how.keep_going {

@@ -3,7 +3,7 @@
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, FixedSizeListArray, GenericListArray, OffsetSizeTrait, make_array};
 use arrow_buffer::{NullBuffer, OffsetBuffer};
-use arrow_schema::{DataType, Field, Schema};
+use arrow_schema::{ArrowError, DataType, Field, Schema};
 use std::cell::RefCell;
 use std::sync::Arc;
 
@@ -163,6 +163,7 @@ fn in_list<O: OffsetSizeTrait>(
     lists.collect()
 }
 
-fn other(error: impl ToString) -> Wrong {
+#[allow(clippy::needless_pass_by_value, reason = "what `map_err` calls")]
+fn other(error: ArrowError) -> Wrong {
     Wrong { row: None, what: error.to_string() }
 }
