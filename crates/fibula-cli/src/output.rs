@@ -18,6 +18,7 @@ pub(crate) enum Format {
     /// One JSON array of objects.
     Json,
     /// One JSON object a line.
+    #[value(name = "ndjson", alias = "json-line")]
     JsonLine,
     /// Comma-separated values with a header line.
     Csv,

@@ -153,6 +153,42 @@ fn every_format_to_every_other() {
     }
 }
 
+/// A row group of more rows than one part has.
+#[test]
+fn a_large_row_group_becomes_several() {
+    const ROWS: usize = (1 << 20) + 30_000;
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let (table, input, output) = (path("table.txt"), path("in.parquet"), path("out.parquet"));
+    write_table(Path::new(&table));
+    let column = flows(0, ROWS).project(&[1]).unwrap();
+    let properties = WriterProperties::builder().set_max_row_group_row_count(Some(ROWS)).build();
+    let mut writer =
+        ArrowWriter::try_new(File::create(&input).unwrap(), column.schema(), Some(properties)).unwrap();
+    writer.write(&column).unwrap();
+    writer.close().unwrap();
+    let groups = |path: &str| {
+        let reader = ParquetRecordBatchReaderBuilder::try_new(File::open(path).unwrap()).unwrap();
+        reader.metadata().num_row_groups()
+    };
+    assert_eq!(groups(&input), 1);
+    done(&["enrich", &input, "-c", "dst", "-t", &format!("as={table}"), "-o", &output]);
+    assert_eq!(groups(&output), 2);
+    let out = read_parquet(Path::new(&output));
+    let mut row = 0;
+    for batch in &out {
+        let (rows, answers) = (batch.num_rows(), batch.column(1).as_primitive::<UInt32Type>());
+        assert_eq!(batch.column(0).to_data(), column.column(0).slice(row, rows).to_data());
+        let addresses = column.column(0).slice(row, rows);
+        let expected = addresses.as_primitive::<UInt32Type>().iter();
+        let expected: UInt32Array =
+            expected.map(|bits| bits.and_then(|bits| origin(Ipv4Addr::from_bits(bits)))).collect();
+        assert_eq!(answers, &expected, "from row {row}");
+        row += rows;
+    }
+    assert_eq!(row, ROWS);
+}
+
 #[test]
 fn addresses_within_objects_and_lists_are_answered_there() {
     let folder = tempfile::tempdir().unwrap();

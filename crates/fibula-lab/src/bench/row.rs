@@ -5,7 +5,7 @@ use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
 /// One engine's figures at one number of threads. The fields are the keys of `bench --format
-/// json-line`, in this order. They do not change: scripts rely on them.
+/// ndjson`, in this order. They do not change: scripts rely on them.
 ///
 /// A wrong answer leaves the fields of the speeds `None`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
