@@ -300,3 +300,12 @@ def test_a_damaged_pickle_is_refused(ipv4, ipv6):
         assert "damaged" in str(error)
     else:
         assert set(routes_of(table).values()) <= {"a", "b"}
+
+
+def test_an_interface_with_host_bits_is_no_prefix():
+    interface = ipaddress.ip_interface("10.0.0.1/8")
+    with pytest.raises(ValueError, match=r"row 0: 10\.0\.0\.1/8 has bits set after its length"):
+        fibula.Table({interface: 1})
+    table = fibula.Table({ipaddress.ip_interface("10.0.0.0/8"): 1})
+    assert list(table.routes) == ["10.0.0.0/8"]
+    assert table[interface] == 1
