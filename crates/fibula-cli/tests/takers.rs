@@ -24,7 +24,7 @@ fn table(folder: &Path) -> PathBuf {
         let _ = writeln!(text, "198.{}.{}.0/24 {}", 18 + number / 128, number % 128 * 2, 64_500 + number);
     }
     for number in 0..IPV6 {
-        let _ = writeln!(text, "2001:db8:{:x}::/48 {}", 2 * number, 64_500 + number);
+        let _ = writeln!(text, "2001:db8:{:x}::/48 {}", 2 * number + 1, 64_500 + number);
     }
     let path = folder.join("table.txt");
     std::fs::write(&path, text).unwrap();
@@ -169,7 +169,7 @@ fn mmdblookup_finds_the_values() {
     for (address, value) in [
         ("198.18.0.1", Some(64_500)),
         ("198.20.86.255", Some(64_799)),
-        ("2001:db8:2::1", Some(64_501)),
+        ("2001:db8:3::1", Some(64_501)),
         ("198.18.1.0", None),
     ] {
         let output = Command::new("mmdblookup").args(["--file", &file, "--ip", address]).output().unwrap();
