@@ -145,13 +145,17 @@ def _masked(table: Table[Any], column: Any, out: Any, how: How) -> Any:
     import numpy as np
 
     mask = np.ma.getmaskarray(column)
-    data = column.data
-    # What is below the mask is looked up too, so it has to be an address: the first one.
-    filled = np.where(mask, data[~mask][:1], data) if not mask.all() else None
     found = np.zeros(column.shape, np.uint32)
-    if filled is not None:
-        found = _numpy(table, filled.astype(data.dtype, copy=False), None, how)
-        found[mask] = 0
+    try:
+        found[~mask] = _numpy(table, column.data[~mask], None, how)
+    except ValueError as error:
+        # The row among those that are not masked.
+        row, colon, what = str(error).removeprefix("row ").partition(":")
+        if colon and row.isdigit():
+            msg = f"row {np.flatnonzero(~mask)[int(row)]}:{what}"
+            raise ValueError(msg) from None
+        raise
+    table._count(0, int(np.count_nonzero(mask)))
     return _into(found, out)
 
 

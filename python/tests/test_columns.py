@@ -394,3 +394,21 @@ def test_the_rows_of_columns_are_counted():
     table.indices(np.array([-1, numbers(FOUR)[0], 1 << 40, 1]), errors="null")
     assert table.report["rows"]["answered"] == 2
     assert table.report["rows"]["no_address"] == 2
+
+
+def test_masked_rows_are_nulls():
+    table = fibula.Table(ROUTES)
+    rows = np.ma.array([7, 0x0A010001, -1, 0xC0000201], mask=[True, False, False, False])
+    with pytest.raises(ValueError, match="^row 2: -1 is not an IPv4 address"):
+        table.lookup(rows)
+    assert table.lookup(rows, errors="null").tolist() == [None, "lab", None, None]
+    counts = table.report["rows"]
+    expected = {"answered": 1, "no_answer": 1, "no_address": 1, "nulls": 1}
+    assert {name: counts[name] for name in expected} == expected
+    assert table.lookup(np.ma.array(FOUR, mask=True)).tolist() == [None] * len(FOUR)
+    for wrong in (
+        np.ma.array([[10, 1, 0, 1]], mask=[[False] * 4], dtype=np.uint8),
+        np.ma.array([10, 1], mask=[True, False], dtype=np.uint8),
+    ):
+        with pytest.raises(TypeError, match="an array of uint8"):
+            table.lookup(wrong)
