@@ -82,6 +82,13 @@ impl Directive {
         Ok(table(&header, &cells))
     }
 
+    /// Returns the rows as text: that of the one column that is shown.
+    pub(crate) fn text(&self, evidence: &Evidence) -> Result<String, Error> {
+        let rows = self.rows(evidence)?;
+        let [(_, template)] = &self.show[..] else { return Err(Error::new("expected show NAME = TEXT")) };
+        Ok(template.of(&rows))
+    }
+
     /// Returns the rows as a plot: its title and its drawing.
     pub(crate) fn plot(&self, evidence: &Evidence) -> Result<(String, String), Error> {
         let rows = self.rows(evidence)?;

@@ -4,8 +4,9 @@ use crate::directive::Directive;
 use crate::{Error, Evidence, Header};
 use std::collections::HashMap;
 
-/// The most columns of a line, tables aside.
+/// The most columns of a line, tables aside, and of a sentence, which may be in a README.
 const COLUMNS: usize = 120;
+const SENTENCE_COLUMNS: usize = 110;
 
 /// The last line of what is written.
 const END: &str = "<!-- end -->";
@@ -40,7 +41,7 @@ pub fn fill(
         filled.text += line;
         filled.text.push('\n');
         let what = line.strip_prefix("<!-- ").and_then(|rest| rest.split(' ').next()).unwrap_or_default();
-        if !["made", "table", "plot"].contains(&what) {
+        if !["made", "table", "plot", "say"].contains(&what) {
             continue;
         }
         let here = |error: Error| error.at(format_args!("line {}", at + 1));
@@ -75,7 +76,8 @@ fn write(
     plots: &mut Vec<(String, String)>,
 ) -> Result<String, Error> {
     Ok(match directive.what.as_str() {
-        "made" => wrapped(&made(&evidence.header, &directive.file, name)),
+        "made" => wrapped(&made(&evidence.header, &directive.file, name), COLUMNS),
+        "say" => wrapped(&directive.text(evidence)?, SENTENCE_COLUMNS),
         "table" => directive.table(evidence)?,
         _ => {
             let (title, drawing) = directive.plot(evidence)?;
@@ -103,10 +105,10 @@ fn made(header: &Header, file: &str, name: &str) -> String {
 }
 
 /// Breaks a text at spaces.
-fn wrapped(text: &str) -> String {
+fn wrapped(text: &str, columns: usize) -> String {
     let (mut all, mut line) = (String::new(), String::new());
     for word in text.split_whitespace() {
-        if !line.is_empty() && line.chars().count() + 1 + word.chars().count() > COLUMNS {
+        if !line.is_empty() && line.chars().count() + 1 + word.chars().count() > columns {
             all += &line;
             all.push('\n');
             line = word.into();

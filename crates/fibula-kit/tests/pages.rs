@@ -3,6 +3,11 @@
 use fibula_kit::{Error, fill};
 use std::path::{Path, PathBuf};
 
+/// Whether a page has a comment that writes this.
+fn has(path: &Path, what: &str) -> bool {
+    std::fs::read_to_string(path).unwrap().contains(&format!("\n<!-- {what} "))
+}
+
 /// Returns the pages that have evidence, by their paths below the root.
 fn pages(root: &Path) -> Vec<PathBuf> {
     let folders = ["", "docs", "docs/papers"];
@@ -10,7 +15,7 @@ fn pages(root: &Path) -> Vec<PathBuf> {
     let files = files.map(|file| file.unwrap().path());
     let has_evidence = |path: &PathBuf| {
         path.extension().is_some_and(|extension| extension == "md")
-            && std::fs::read_to_string(path).unwrap().contains("\n<!-- made ")
+            && ["made", "say"].iter().any(|what| has(path, what))
     };
     files.filter(has_evidence).map(|path| path.strip_prefix(root).unwrap().into()).collect()
 }

@@ -1,5 +1,7 @@
 //! The crate's one error type.
 
+use crate::Finding;
+
 /// Why an exhibit could not be made again. The text is one line.
 #[derive(Debug, thiserror::Error)]
 #[error(transparent)]
@@ -24,6 +26,15 @@ impl Error {
         Self(Kind::Wrong(what.into()))
     }
 
+    /// Returns the exhibit that says only what it lacks, if that is all that is wrong.
+    pub(crate) fn lacking(&self) -> Option<Finding> {
+        match &self.0 {
+            Kind::Nothing(why) => Some(Finding::none(why.clone())),
+            _ => None,
+        }
+    }
+
+    /// What an exhibit is made from is not there.
     pub(crate) fn none(why: impl Into<String>) -> Self {
         Self(Kind::Nothing(why.into()))
     }

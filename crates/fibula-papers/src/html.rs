@@ -1,6 +1,6 @@
 //! Exhibits as one HTML file that needs no network.
 
-use crate::{Error, Finding, Plot, Reproduction, Row};
+use crate::{Error, Finding, Judged, Plot, Reproduction, Row, agreements, tallies};
 use fibula_kit::plot::{Chart, Kind};
 use fibula_kit::{Evidence, distinct, short};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
@@ -8,13 +8,14 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 /// The style: one column, tables that scroll sideways on a phone, colours of the reader's choice.
 const STYLE: &str = include_str!("report.css");
 
-/// Returns the report of some papers. `command` makes it again, `machine` is where and `date` when
-/// it was made.
+/// Returns the report of some papers, with the verdicts on their claims. `command` makes it again,
+/// `machine` is where and `date` when it was made.
 ///
 /// # Errors
 /// If a plot cannot be drawn.
 pub fn report(
     reproductions: &[Reproduction],
+    judged: &[Judged],
     command: &str,
     machine: &str,
     date: &str,
@@ -22,7 +23,7 @@ pub fn report(
     let papers = distinct(reproductions.iter().map(|each| each.paper.name));
     let mut sections = Vec::new();
     for reproduction in reproductions {
-        sections.push((reproduction.paper.name, section(reproduction)?));
+        sections.push((reproduction.paper.name, section(reproduction, judged)?));
     }
     let page = html! {
         (DOCTYPE)
@@ -37,13 +38,15 @@ pub fn report(
             body {
                 h1 { "The papers' tables and figures, measured again" }
                 p { "Made by " code { (command) } " on " (date) ". Machine: " (machine) "." }
-                (contents(reproductions))
+                (counted(judged))
+                (contents(reproductions, judged))
                 @for name in papers {
                     @let paper = reproductions.iter().map(|each| each.paper).find(|paper| paper.name == name);
                     @if let Some(paper) = paper {
                         h2 id=(name) { (paper.citation) }
                         p { "Machine of the paper: " (paper.machine) "." }
                     }
+                    (ledger(judged, name))
                     @for (_, section) in sections.iter().filter(|(of, _)| *of == name) { (section) }
                 }
             }
@@ -52,21 +55,23 @@ pub fn report(
     Ok(page.into_string())
 }
 
-/// The list of all exhibits with their classes.
-fn contents(reproductions: &[Reproduction]) -> Markup {
+/// The numbers of claims by paper and verdict.
+fn counted(judged: &[Judged]) -> Markup {
     html! {
         div.scroll {
             table {
-                thead { tr { th { "paper" } th { "exhibit" } th { "what it shows" } th { "class" } } }
+                thead {
+                    tr {
+                        th { "paper" } th.number { "claims" } th.number { "confirmed" } th.number { "refuted" }
+                        th.number { "not testable here" }
+                    }
+                }
                 tbody {
-                    @for each in reproductions {
+                    @for tally in tallies(judged) {
                         tr {
-                            td { (each.paper.name) }
-                            td { a href={ "#" (anchor(each)) } { (each.exhibit.id) } }
-                            td { (each.exhibit.title) }
-                            td {
-                                (each.finding.class.name())
-                                @if let Some(reason) = each.finding.class.reason() { ": " (text(reason)) }
+                            td { (tally.tally) }
+                            @for count in [tally.claims, tally.confirmed, tally.refuted, tally.not_testable] {
+                                td.number { (count) }
                             }
                         }
                     }
@@ -76,7 +81,76 @@ fn contents(reproductions: &[Reproduction]) -> Markup {
     }
 }
 
-fn section(reproduction: &Reproduction) -> Result<Markup, Error> {
+/// The claims of a paper and the verdicts.
+fn ledger(judged: &[Judged], paper: &str) -> Markup {
+    let value = |value: Option<f64>| value.map(short).unwrap_or_default();
+    html! {
+        div.scroll {
+            table {
+                thead {
+                    tr {
+                        th { "where" } th { "the paper's claim" } th { "exhibit" } th.number { "here" } th { "unit" }
+                        th { "basis" } th { "verdict" }
+                    }
+                }
+                tbody {
+                    @for claim in judged.iter().filter(|claim| claim.paper == paper) {
+                        tr {
+                            td { (claim.place) }
+                            td title=(claim.rule) { (claim.says) }
+                            td { (claim.exhibit.as_deref().unwrap_or_default()) }
+                            td.number {
+                                (value(claim.measured))
+                                @if claim.low < claim.high { " (" (value(claim.low)) " to " (value(claim.high)) ")" }
+                            }
+                            td { (claim.unit.as_deref().unwrap_or_default()) }
+                            td { (claim.basis.as_deref().unwrap_or_default()) }
+                            td {
+                                (claim.verdict.to_string())
+                                @if claim.hold > 0 && claim.fail > 0 { ", holds in " (claim.hold) " of " (claim.hold + claim.fail) }
+                                @if let Some(reason) = &claim.reason { ": " (text(reason)) }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The list of all exhibits: how much is here, and whether it agrees.
+fn contents(reproductions: &[Reproduction], judged: &[Judged]) -> Markup {
+    html! {
+        div.scroll {
+            table {
+                thead { tr { th { "paper" } th { "exhibit" } th { "what it shows" } th { "coverage" } th { "agreement" } } }
+                tbody {
+                    @for each in reproductions {
+                        tr {
+                            td { (each.paper.name) }
+                            td { a href={ "#" (anchor(each)) } { (each.exhibit.id) } }
+                            td { (each.exhibit.title) }
+                            td {
+                                (each.finding.coverage.name())
+                                @if let Some(reason) = each.finding.coverage.reason() { ": " (text(reason)) }
+                            }
+                            td { (agreement(each, judged)) }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Returns in a word whether the exhibit shows what the paper claims of it.
+fn agreement(of: &Reproduction, judged: &[Judged]) -> &'static str {
+    let all = agreements(judged);
+    let found = all.iter().find(|one| one.paper == of.paper.name && one.exhibit == of.exhibit.id);
+    found.map_or("open", |found| found.agreement)
+}
+
+fn section(reproduction: &Reproduction, judged: &[Judged]) -> Result<Markup, Error> {
     let Reproduction { exhibit, finding, took, .. } = reproduction;
     let mut plots = Vec::new();
     for chart in charts(reproduction)? {
@@ -85,7 +159,11 @@ fn section(reproduction: &Reproduction) -> Result<Markup, Error> {
     Ok(html! {
         section id=(anchor(reproduction)) {
             h3 { (exhibit.id) ": " (exhibit.title) }
-            @if let Some(reason) = finding.class.reason() { p { (finding.class.name()) ": " (text(reason)) } }
+            p {
+                "Coverage: " (finding.coverage.name())
+                @if let Some(reason) = finding.coverage.reason() { ", " (text(reason)) }
+                ". Agreement: " (agreement(reproduction, judged)) "."
+            }
             @for plot in &plots { figure { (PreEscaped(plot)) } }
             @if !finding.points.is_empty() {
                 div.scroll {
@@ -93,7 +171,7 @@ fn section(reproduction: &Reproduction) -> Result<Markup, Error> {
                         thead {
                             tr {
                                 th { "series" } th { (finding.axis) } th { "unit" }
-                                th.number { "paper" } th.number { "here" } th.number { "here / paper" }
+                                th.number { "paper" } th.number { "here" } th.number { "here / paper" } th { "basis" }
                             }
                         }
                         tbody { @for row in reproduction.rows() { (line(&row)) } }
@@ -129,6 +207,7 @@ fn line(row: &Row<'_>) -> Markup {
         tr {
             td { (row.series) } td { (row.at) } td { (row.unit) }
             @for value in [row.paper_value, row.ours, row.ratio] { td.number { (value.map(short).unwrap_or_default()) } }
+            td { (row.basis.unwrap_or_default()) }
         }
     }
 }

@@ -1,13 +1,16 @@
 //! [`Lab`]: what exhibits are measured with.
 
-use crate::Error;
-use fibula::engine::Entry;
-use fibula::{Address, Rib};
+use crate::{Error, Facts, Point, Span};
+use fibula::arch::Level;
+use fibula::engine::{Accesses, Entry, WidthBits};
+use fibula::{Address, Change, Fib, Rib};
 use fibula_engines::parallel::{Model, Order};
 use fibula_io::Source;
+use fibula_io::generate::{NextHopModel, remap};
 use fibula_io::trace::{self, TraceKind};
 use fibula_lab::bench::{BenchOptions, BenchRow, Contender, Race, Workload};
 use fibula_lab::study::{ParallelOptions, ParallelRow, study_parallel};
+use fibula_lab::verify::{VerifyOptions, verify};
 
 /// A table and its name.
 #[derive(Clone, Debug)]
@@ -29,6 +32,8 @@ pub struct Options {
     pub threads: Vec<usize>,
     /// Addresses of real traffic, whose locality the traces of real traffic take.
     pub traffic: Option<Source>,
+    /// Changes of the first IPv4 table, where real ones are known: those of Figure 11 of SAIL.
+    pub changes: Vec<Change<u32>>,
     /// The prefixes of each length whose updates are timed.
     pub updates: usize,
     /// The factor by which made tables and buffers are smaller than the paper's. 1 for the paper's
@@ -38,7 +43,15 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Self { addresses: 1 << 22, passes: 5, threads: vec![2], traffic: None, updates: 64, smaller: 1 }
+        Self {
+            addresses: 1 << 22,
+            passes: 5,
+            threads: vec![2],
+            traffic: None,
+            changes: Vec::new(),
+            updates: 64,
+            smaller: 1,
+        }
     }
 }
 
@@ -58,7 +71,12 @@ pub struct Lab {
 impl Lab {
     /// Returns the IPv4 table of exhibits of one table.
     pub(crate) fn table(&self) -> Result<&Named<u32>, Error> {
-        self.ipv4.first().ok_or_else(|| Error::none("the tables have no IPv4 routes"))
+        self.ipv4.first().ok_or_else(|| Error::none("no IPv4 table given"))
+    }
+
+    /// Returns the first IPv6 table.
+    pub(crate) fn table6(&self) -> Result<&Named<u128>, Error> {
+        self.ipv6.first().ok_or_else(|| Error::none("no IPv6 table given"))
     }
 
     /// Returns 1 and the numbers of threads that were asked for.
@@ -79,6 +97,32 @@ impl Lab {
     /// else Zipf's law.
     pub(crate) fn realistic(&self) -> TraceKind {
         self.options.traffic.clone().map_or(TraceKind::Zipf, TraceKind::Mapped)
+    }
+
+    /// Compares engines' answers with the oracle's, around every prefix and at random addresses.
+    /// Returns for each, by the paper's name of it, how many differ.
+    ///
+    /// # Errors
+    /// If an engine refuses the table.
+    pub(crate) fn differing<A: Address>(
+        &self,
+        table: &Named<A>,
+        engines: &[(&str, &str)],
+    ) -> Result<Vec<Point>, Error> {
+        let specifications: Vec<String> = engines.iter().map(|&(_, engine)| engine.into()).collect();
+        let random = self.options.addresses.min(1 << 20);
+        let (widths, levels) = (vec![WidthBits::holding(table.rib.max_next_hop())], vec![Level::best()]);
+        let options = VerifyOptions { random, widths, levels, ..VerifyOptions::default() };
+        let verification = verify(self.engines, &specifications, &table.rib, &options, &mut |_| {})?;
+        if let Some(refusal) = verification.refused.first() {
+            return Err(Error::none(refusal.to_string()));
+        }
+        let points = engines.iter().map(|&(name, engine)| {
+            let rows = verification.rows.iter().filter(|row| row.engine == engine);
+            let wrong: u64 = rows.map(|row| row.mismatches).sum();
+            Point::new(name, "answers that differ", "answers", wrong as f64).on(&Facts::of(table))
+        });
+        Ok(points.collect())
     }
 
     /// Measures engines in turns. Returns a row for each engine and number of threads, all with
@@ -162,6 +206,49 @@ impl Lab {
     }
 }
 
+/// Returns a table of at most so many next hops: its own, or made ones, neighbours alike, where it
+/// has more. A figure that depends on the width of next hops then has the paper's.
+pub(crate) fn narrow<A: Address>(table: &Named<A>, most: u32) -> Named<A> {
+    let mut table = table.clone();
+    if table.rib.max_next_hop().0 > most {
+        table.rib = remap(&table.rib, NextHopModel::Near(most), 1, 1);
+    }
+    table
+}
+
+/// The elements that lookups read.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Reads {
+    pub(crate) mean: f64,
+    pub(crate) most: f64,
+    pub(crate) most_on_chip: f64,
+    pub(crate) most_off_chip: f64,
+    pub(crate) mean_off_chip: f64,
+    pub(crate) hashes: f64,
+}
+
+/// Counts the elements that the scalar lookups of these addresses read. All zero for none.
+pub(crate) fn reads<A: Address>(fib: &Fib<A>, addresses: impl IntoIterator<Item = A>) -> Reads {
+    let (mut reads, mut count, mut accesses) = (Reads::default(), 0.0, Accesses::new());
+    for address in addresses {
+        accesses.clear();
+        fib.lookup_counted(address, &mut accesses);
+        let [loads, on_chip, hashes] =
+            [accesses.loads(), accesses.loads_on_chip(), accesses.hashes()].map(f64::from);
+        count += 1.0;
+        reads.mean += loads;
+        reads.mean_off_chip += loads - on_chip;
+        reads.hashes += hashes;
+        reads.most = reads.most.max(loads);
+        reads.most_on_chip = reads.most_on_chip.max(on_chip);
+        reads.most_off_chip = reads.most_off_chip.max(loads - on_chip);
+    }
+    for sum in [&mut reads.mean, &mut reads.mean_off_chip, &mut reads.hashes] {
+        *sum /= f64::max(count, 1.0);
+    }
+    reads
+}
+
 /// The addresses that a thread takes, or hands on, at once.
 pub(crate) const CHUNK: usize = 1024;
 
@@ -173,8 +260,24 @@ pub(crate) fn mlps_of(rows: &[ParallelRow], threads: usize, model: Model, order:
 }
 
 /// Returns a row's million lookups a second.
-pub(crate) fn mlps(row: &BenchRow) -> f64 {
-    row.mlps.unwrap_or_default()
+pub(crate) fn mlps(row: &BenchRow) -> Span {
+    let value = row.mlps.unwrap_or_default();
+    Span { low: row.mlps_min.unwrap_or(value), value, high: row.mlps_max.unwrap_or(value) }
+}
+
+/// Returns the nanoseconds of a lookup in a batch, all threads together.
+pub(crate) fn ns(row: &BenchRow) -> Span {
+    Span::from(1e3) / mlps(row)
+}
+
+/// Returns the median of some passes with the least and the greatest.
+pub(crate) fn spread(passes: &mut [f64]) -> Span {
+    let value = median(passes);
+    Span {
+        low: passes.first().copied().unwrap_or(value),
+        value,
+        high: passes.last().copied().unwrap_or(value),
+    }
 }
 
 /// Returns the median of some values, the upper of two; 0 of none.

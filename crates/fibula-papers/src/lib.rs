@@ -5,29 +5,33 @@
 //! [`Finding`]: points with the paper's number, ours, or both. The command line prints the points
 //! as rows, and [`html`] writes them as a report with plots.
 //!
-//! An exhibit that has no counterpart here is in the list too, with the reason ([`Class`]).
+//! An exhibit that has no counterpart here is in the list too, with the reason ([`Coverage`]).
+//! Whether it agrees with the paper is computed: [`judge`] tests what the papers claim on the rows.
 //!
 //! ```
 //! use fibula_papers::paper;
 //! let dxr = paper("dxr").unwrap();
-//! assert_eq!(dxr.exhibits[0].id, "Table 1");
+//! assert!(dxr.exhibits.iter().any(|exhibit| exhibit.id == "Table 1"));
 //! ```
 #![forbid(unsafe_code)]
 
 mod bloom;
+mod claims;
 mod dxr;
 mod error;
 mod finding;
 pub mod html;
 mod lab;
+mod machine;
 mod papers;
 mod reproduction;
 mod sail;
 mod tilepro;
 mod triec;
 
+pub use claims::{Agreement, Judged, Tally, Verdict, agreements, judge, tallies};
 pub use error::Error;
-pub use finding::{Class, Finding, Plot, Point};
+pub use finding::{Basis, Coverage, Facts, Finding, Plot, Point, Span};
 pub use lab::{Lab, Named, Options};
 pub use papers::{Exhibit, PAPERS, Paper, paper};
-pub use reproduction::{About, Reproduction, Row, reproduce};
+pub use reproduction::{About, Reproduction, Row, judge_all, reproduce};

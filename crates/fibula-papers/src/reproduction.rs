@@ -1,6 +1,7 @@
 //! [`reproduce`]: runs the exhibits of a paper one after the other.
 
-use crate::{Error, Exhibit, Finding, Lab, Paper};
+use crate::{Error, Exhibit, Finding, Judged, Lab, Paper, Point};
+use fibula_kit::Evidence;
 use serde::Serialize;
 use std::time::{Duration, Instant};
 
@@ -34,12 +35,20 @@ pub struct Row<'r> {
     pub paper_value: Option<f64>,
     /// Ours.
     pub ours: Option<f64>,
+    /// The least of the passes, where they differ.
+    pub low: Option<f64>,
+    /// The greatest of the passes, where they differ.
+    pub high: Option<f64>,
     /// Ours divided by the paper's.
     pub ratio: Option<f64>,
-    /// `reproduced`, `in part` or `impossible`.
-    pub class: &'static str,
-    /// The reason, where it is not all reproduced.
-    pub reason: Option<&'static str>,
+    /// `measured`, `computed`, `model` or `fitted`; none where only the paper has a value.
+    pub basis: Option<&'static str>,
+    /// The table that the value is of.
+    pub table: Option<&'r str>,
+    /// Its routes.
+    pub routes: Option<usize>,
+    /// Its next hops.
+    pub next_hops: Option<u32>,
 }
 
 /// What an exhibit is, beside its rows.
@@ -53,10 +62,10 @@ pub struct About<'r> {
     pub title: &'static str,
     /// What the rows' positions are.
     pub axis: &'static str,
-    /// `reproduced`, `in part` or `impossible`.
-    pub class: &'static str,
-    /// The reason, where it is not all reproduced.
-    pub reason: Option<&'static str>,
+    /// `whole`, `part` or `none`: how much of the paper's exhibit is here.
+    pub coverage: &'static str,
+    /// The reason, where it is not whole.
+    pub reason: Option<&'r str>,
     /// What else the reader must know; a sentence each.
     pub notes: &'r [String],
 }
@@ -65,52 +74,64 @@ impl Reproduction {
     /// Returns what the exhibit is.
     #[must_use]
     pub fn about(&self) -> About<'_> {
-        let Finding { class, axis, notes, .. } = &self.finding;
+        let Finding { coverage, axis, notes, .. } = &self.finding;
         About {
             paper: self.paper.name,
             exhibit: self.exhibit.id,
             title: self.exhibit.title,
             axis,
-            class: class.name(),
-            reason: class.reason(),
+            coverage: coverage.name(),
+            reason: coverage.reason(),
             notes,
         }
     }
 
-    /// Returns a row for each value, or one row for an exhibit that has none.
+    /// Returns a row for each value.
     pub fn rows(&self) -> impl Iterator<Item = Row<'_>> {
-        let Finding { class, points, .. } = &self.finding;
-        let blank = Row {
-            paper: self.paper.name,
-            exhibit: self.exhibit.id,
-            series: "",
-            at: "",
-            unit: "",
-            paper_value: None,
-            ours: None,
-            ratio: None,
-            class: class.name(),
-            reason: class.reason(),
-        };
-        let none = points.is_empty().then(|| blank.clone());
-        let rows = points.iter().map(move |point| Row {
-            series: &point.series,
-            at: &point.at,
-            unit: point.unit,
-            paper_value: point.paper,
-            ours: point.ours,
-            ratio: point.ratio(),
-            ..blank.clone()
-        });
-        rows.chain(none)
+        self.finding.points.iter().map(|point| {
+            let Point { series, at, unit, paper, ours, basis, facts } = point;
+            let spread = ours.filter(|ours| ours.low < ours.high);
+            Row {
+                paper: self.paper.name,
+                exhibit: self.exhibit.id,
+                series,
+                at,
+                unit,
+                paper_value: *paper,
+                ours: point.value(),
+                low: spread.map(|spread| spread.low),
+                high: spread.map(|spread| spread.high),
+                ratio: point.ratio(),
+                basis: ours.map(|_| basis.name()),
+                table: facts.as_ref().map(|facts| facts.table.as_str()),
+                routes: facts.as_ref().map(|facts| facts.routes),
+                next_hops: facts.as_ref().map(|facts| facts.next_hops),
+            }
+        })
     }
 }
 
-/// Makes the exhibits of a paper again, and hands each to `each` when it is done. `begin` is told
-/// of each before it starts.
+/// Judges the claims of the papers of some exhibits by their rows.
 ///
 /// # Errors
-/// If an engine gives a wrong answer or refuses a made table, or if `each` fails.
+/// If a ledger is malformed.
+pub fn judge_all(reproductions: &[Reproduction], load: &str) -> Result<Vec<Judged>, Error> {
+    let mut evidence = Evidence::default();
+    load.clone_into(&mut evidence.header.load);
+    reproductions.iter().try_for_each(|each| evidence.add(each.rows()))?;
+    let papers = fibula_kit::distinct(reproductions.iter().map(|each| each.paper.name));
+    papers.into_iter().try_fold(Vec::new(), |mut all, paper| {
+        all.extend(crate::claims::judge(paper, &evidence)?);
+        Ok(all)
+    })
+}
+
+/// Makes the exhibits of a paper again, and hands each to `each` when it is done. `begin` is told
+/// of each before it starts. An exhibit that lacks what it is made from is handed on without values
+/// and with that reason.
+///
+/// # Errors
+/// If an engine gives a wrong answer, or if `each` fails.
 pub fn reproduce<E: From<Error>>(
     paper: &'static Paper,
     lab: &Lab,
@@ -120,7 +141,7 @@ pub fn reproduce<E: From<Error>>(
     for exhibit in paper.exhibits {
         begin(exhibit);
         let start = Instant::now();
-        let finding = (exhibit.reproduce)(lab)?;
+        let finding = (exhibit.reproduce)(lab).or_else(|error| error.lacking().ok_or(error))?;
         each(Reproduction { paper, exhibit, finding, took: start.elapsed() })?;
     }
     Ok(())

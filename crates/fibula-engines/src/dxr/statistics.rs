@@ -25,6 +25,8 @@ pub struct Statistics {
     pub short_ranges: usize,
     /// The ranges of long format, without padding.
     pub long_ranges: usize,
+    /// The ranges of the chunk that has most, without padding.
+    pub largest_chunk: usize,
     /// The bytes of the direct table and of all ranges, with padding, without holes and unused
     /// memory.
     pub bytes: usize,
@@ -75,6 +77,7 @@ impl<L: Layout> Table<L> {
             short_chunks: 0,
             short_ranges: 0,
             long_ranges: 0,
+            largest_chunk: 0,
             bytes: self.direct.len() * size_of::<L::Direct>() + ranges,
             chunks_by_search_steps: [0; SEARCH_STEPS_MAX + 1],
         };
@@ -87,6 +90,7 @@ impl<L: Layout> Table<L> {
             if let Slot::Chunk(chunk) = self.slot(index) {
                 let ranges = self.ranges_of(chunk).len();
                 statistics.full_chunks += 1;
+                statistics.largest_chunk = statistics.largest_chunk.max(ranges);
                 if chunk.long {
                     statistics.long_ranges += ranges;
                 } else {

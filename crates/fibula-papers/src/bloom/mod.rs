@@ -1,6 +1,7 @@
 //! Bloom filters on many cores (Lucchesi, Drummond, Teodoro 2018): Tables 3 to 5, sections 6.2 to
 //! 6.7.
 
+mod bounds;
 mod cooperative;
 mod speed;
 mod tables;
@@ -13,6 +14,11 @@ pub(crate) static PAPER: Paper = Paper {
     citation: "Lucchesi, Drummond, Teodoro: High-performance IP lookup using Intel Xeon Phi: a Bloom filters based approach, JISA 9, 2018",
     machine: "two Intel Xeon E5-2640v3, 16 cores; Intel Xeon Phi 7120P, 61 cores, and 7250, 68 cores",
     exhibits: &[
+        Exhibit {
+            id: "Section 3",
+            title: "structures and accesses that the text bounds",
+            reproduce: bounds::section_3,
+        },
         Exhibit {
             id: "Table 3",
             title: "IPv4 prefixes before and after expansion",

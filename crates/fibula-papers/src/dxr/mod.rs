@@ -1,12 +1,15 @@
 //! DXR (Zec, Rizzo, Mikuc 2012): Tables 1 and 2, Figures 2 to 6.
 
+mod example;
 mod locked;
+mod models;
 mod sizes;
 mod speed;
 mod steps;
 mod updates;
 
-use crate::{Error, Exhibit, Paper};
+use crate::lab::narrow;
+use crate::{Error, Exhibit, Lab, Named, Paper};
 use fibula::Rib;
 use fibula::engine::{Config, Engine};
 use fibula_engines::dxr::Dxr;
@@ -28,6 +31,15 @@ const SCHEMES: [Scheme; 2] = [
     Scheme { name: "D18R", engine: "dxr18", direct_bits: 18 },
 ];
 
+/// The next hops of the paper's LINX snapshot. 8 bits tell them apart, which decides how ranges are
+/// stored.
+const NEXT_HOPS: u32 = 213;
+
+/// Returns the table of exhibits of one table, with at most the paper's next hops.
+fn table(lab: &Lab) -> Result<Named<u32>, Error> {
+    Ok(narrow(lab.table()?, NEXT_HOPS))
+}
+
 /// The paper and its exhibits.
 pub(crate) static PAPER: Paper = Paper {
     name: "dxr",
@@ -35,11 +47,21 @@ pub(crate) static PAPER: Paper = Paper {
     machine: "AMD FX-8150 at 3.6 GHz, 8 cores in pairs with 2 MB of L2 cache each, 8 MB of L3 cache",
     exhibits: &[
         Exhibit {
+            id: "Section 3",
+            title: "the example, the bounds that the text names, and other structures",
+            reproduce: example::section_3,
+        },
+        Exhibit {
             id: "Table 1",
             title: "sizes of the data structures, and the time to build them",
             reproduce: sizes::table_1,
         },
         Exhibit { id: "Figure 2", title: "prefixes by length", reproduce: sizes::figure_2 },
+        Exhibit {
+            id: "Section 4",
+            title: "answers beside those of all others",
+            reproduce: example::section_4,
+        },
         Exhibit {
             id: "Figure 3",
             title: "speed by threads, random and repeated keys",

@@ -1,8 +1,8 @@
 //! Table 1 and Figure 2: what the tables are, and what they become.
 
-use super::{SCHEMES, Scheme};
-use crate::lab::median;
-use crate::{Error, Finding, Lab, Plot, Point};
+use super::{NEXT_HOPS, SCHEMES, Scheme};
+use crate::lab::{median, narrow};
+use crate::{Error, Facts, Finding, Lab, Plot, Point};
 use fibula::Fib;
 use fibula::engine::{Config, Engine};
 use fibula_engines::dxr::Dxr;
@@ -67,13 +67,14 @@ pub(super) fn table_1(lab: &Lab) -> Result<Finding, Error> {
         for (scheme, sizes) in SCHEMES.into_iter().zip(schemes) {
             let computed = total_bytes(scheme.direct_bits, sizes.short, sizes.long, next_hops) as f64;
             let series = format!("{name}, the paper's ranges");
-            let point = Point::new(series, format!("{} total", scheme.name), "bytes", computed);
+            let point = Point::computed(series, format!("{} total", scheme.name), "bytes", computed);
             points.push(point.beside(sizes.bytes as f64));
         }
     }
     let (_, paper_prefixes, _, paper) = TABLE_1[LINX];
     let mut layouts = Vec::new();
-    for table in &lab.ipv4 {
+    for table in lab.ipv4.iter().map(|table| narrow(table, NEXT_HOPS)) {
+        let facts = Facts::of(&table);
         let prefixes = table.rib.len();
         let next_hops = table.rib.max_next_hop().0 as usize;
         for (Scheme { name: scheme, engine, direct_bits }, paper) in SCHEMES.into_iter().zip(paper) {
@@ -89,10 +90,16 @@ pub(super) fn table_1(lab: &Lab) -> Result<Finding, Error> {
             }
             let chunks = f64::from(1 << direct_bits);
             let mut add = |column: &str, unit, ours: f64, paper: f64| {
-                points.push(Point::new(&table.name, format!("{scheme} {column}"), unit, ours).beside(paper));
+                let point = Point::new(&table.name, format!("{scheme} {column}"), unit, ours);
+                points.push(point.beside_any(Some(paper).filter(|paper| paper.is_finite())).on(&facts));
             };
             let share = |part: usize, other: usize| 100.0 * part as f64 / (part + other).max(1) as f64;
             let each = |value: f64, prefixes: usize| value / prefixes.max(1) as f64;
+            let alone = f64::NAN; // the paper's tables are smaller, or it prints none
+            add("total", "bytes", bytes as f64, alone);
+            add("ranges", "ranges", (figures.short_ranges + figures.long_ranges) as f64, alone);
+            add("largest chunk", "ranges", figures.largest_chunk as f64, alone);
+            add("build time", "ms", median(&mut builds), alone);
             add(
                 "total",
                 "bytes a prefix",
@@ -138,20 +145,19 @@ pub(super) fn table_1(lab: &Lab) -> Result<Finding, Error> {
         )
         .note("The other rows set a table of this run beside the paper's LINX snapshot of April 2012, each for a prefix of its own.")
         .note("Building takes a small part of the paper's time, more than the clock explains: the paper searches its radix tree for each chunk, and here one walk over the routes in order of address gives all ranges.")
-        .note("Tables of today have more next hops than 8 bits tell apart: then ranges are long that the paper stores as short.")
+        .note(format!("Tables with more than the paper's {NEXT_HOPS} next hops get so many made ones, neighbours alike: ranges would be long that the paper stores as short."))
         .note(format!("Layouts: {}.", layouts.join("; "))))
 }
 
-#[expect(clippy::unnecessary_wraps, reason = "other exhibits can fail")]
 pub(super) fn figure_2(lab: &Lab) -> Result<Finding, Error> {
     let mut points = Vec::new();
+    lab.table()?;
     for table in &lab.ipv4 {
-        let lengths = table.rib.statistics();
-        points.extend(
-            lengths
-                .lengths()
-                .map(|(len, count)| Point::new(&table.name, format!("/{len}"), "prefixes", count as f64)),
-        );
+        let (lengths, facts) = (table.rib.statistics(), Facts::of(table));
+        let point = |(len, count): (u8, usize)| {
+            Point::new(&table.name, format!("/{len}"), "prefixes", count as f64).on(&facts)
+        };
+        points.extend(lengths.lengths().map(point));
     }
     Ok(Finding::new("prefix length", Plot::Bars, points)
         .note("The paper prints the figure without numbers. Its text: an unusually high number of prefixes longer than /24."))

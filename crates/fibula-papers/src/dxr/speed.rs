@@ -1,9 +1,9 @@
 //! Figures 3, 4 and 5: speed by threads, by steps of the search, and beside a BSD radix tree.
 
 use super::locked::LockedTable;
-use super::{SCHEMES, Scheme, layouts};
-use crate::lab::{median, mlps};
-use crate::{Error, Finding, Lab, Plot, Point};
+use super::{SCHEMES, Scheme, layouts, models};
+use crate::lab::{mlps, ns, spread};
+use crate::{Error, Finding, Lab, Plot, Point, Span};
 use fibula::engine::{Config, Engine};
 use fibula::{Fib, Rib};
 use fibula_engines::dxr::Dxr;
@@ -11,7 +11,7 @@ use fibula_io::trace::{BURST, TraceKind};
 
 /// What the paper's text says of Figure 3: million lookups a second of D18R by threads, for random
 /// and for repeated keys.
-const FIGURE_3: [(usize, f64, f64); 2] = [(1, 117.0, 285.0), (8, 840.0, 1600.0)];
+pub(super) const FIGURE_3: [(usize, f64, f64); 2] = [(1, 117.0, 285.0), (8, 840.0, 1600.0)];
 
 /// What the paper's text says of Figure 4: how random keys and all cores lengthen a lookup.
 const RANDOM_OVER_REPEATED: f64 = 2.0;
@@ -36,15 +36,20 @@ fn repeated(addresses: &[u32], count: usize) -> Vec<u32> {
 }
 
 pub(super) fn figure_3(lab: &Lab) -> Result<Finding, Error> {
-    let table = lab.table()?;
+    let table = &super::table(lab)?;
     let (random, repeated) = keys(lab, &table.rib)?;
     let threads = lab.threads();
-    let mut points = Vec::new();
+    let mut points = models::figure_3();
     for (keys, addresses) in [("random", &random), ("repeated", &repeated)] {
         let rows = lab.speed(table, addresses, &SCHEMES.map(|scheme| scheme.engine), threads.clone())?;
         for Scheme { name: scheme, engine, .. } in SCHEMES {
             let series = format!("{scheme}, {keys}");
+            let alone = rows.iter().find(|row| row.engine == engine && row.threads == 1).map(mlps);
             for row in rows.iter().filter(|row| row.engine == engine) {
+                if let Some(alone) = alone.filter(|_| row.threads > 1) {
+                    let linear = mlps(row) / alone * (1.0 / row.threads as f64);
+                    points.push(Point::new(&series, row.threads, "of linear", linear));
+                }
                 let known = FIGURE_3.iter().find(|known| known.0 as u64 == row.threads && scheme == "D18R");
                 let paper = known.map(|known| if keys == "random" { known.1 } else { known.2 });
                 points.push(Point::new(&series, row.threads, "Mlps", mlps(row)).beside_any(paper));
@@ -56,13 +61,15 @@ pub(super) fn figure_3(lab: &Lab) -> Result<Finding, Error> {
         }
     }
     Ok(Finding::new("threads", Plot::Lines, points)
+        .on(table)
         .note(layouts(&table.rib)?)
         .note(format!("Table: {}. Repeated keys are {BURST} random ones again and again.", table.name))
+        .note(models::MODEL)
         .note("The paper prints numbers for D18R on 1 and 8 cores only. Here keys are looked up in batches, whose searches overlap."))
 }
 
 pub(super) fn figure_4(lab: &Lab) -> Result<Finding, Error> {
-    let table = lab.table()?;
+    let table = &super::table(lab)?;
     let dxr = Dxr::<u32>::build(&table.rib, &Config::default())?;
     let mut by_steps: Vec<Vec<u32>> = Vec::new();
     for address in lab.trace(&TraceKind::Random, &table.rib)? {
@@ -75,19 +82,22 @@ pub(super) fn figure_4(lab: &Lab) -> Result<Finding, Error> {
     let most = lab.threads().last().copied().unwrap_or(1);
     let mut points = Vec::new();
     let mut sums = [0.0; 3];
+    let mut before = None;
     for (steps, addresses) in by_steps.iter().enumerate().filter(|(_, addresses)| addresses.len() >= ENOUGH) {
         let count = lab.options.addresses;
         let random: Vec<u32> = addresses.iter().cycle().take(count).copied().collect();
-        let ns = |keys: &[u32], threads: usize| -> Result<f64, Error> {
+        let time = |keys: &[u32], threads: usize| -> Result<Span, Error> {
             let rows = lab.speed(table, keys, &["dxr18"], vec![threads])?;
-            Ok(rows.first().map_or(0.0, |row| threads as f64 * 1e3 / mlps(row).max(1e-9)))
+            Ok(rows.first().map_or(Span::from(0.0), |row| ns(row) * threads as f64))
         };
-        let times = [ns(&random, 1)?, ns(&repeated(addresses, count), 1)?, ns(&random, most)?];
+        let times = [time(&random, 1)?, time(&repeated(addresses, count), 1)?, time(&random, most)?];
         let series = ["random".to_owned(), "repeated".to_owned(), format!("random, {most} threads")];
         for (series, time) in series.into_iter().zip(times) {
             points.push(Point::new(series, steps, "ns", time));
         }
-        sums.iter_mut().zip(times).for_each(|(sum, time)| *sum += time);
+        let each = before.replace(times[0].value).map(|before| times[0].value - before);
+        points.extend(each.map(|each| Point::new("random, each step more", steps, "ns", each)));
+        sums.iter_mut().zip(times).for_each(|(sum, time)| *sum += time.value);
     }
     let [random, repeated, all] = sums;
     points.push(
@@ -98,6 +108,7 @@ pub(super) fn figure_4(lab: &Lab) -> Result<Finding, Error> {
         Point::new("all threads / one", "mean", "times", all / random.max(1e-9)).beside(ALL_CORES_OVER_ONE),
     );
     Ok(Finding::new("search steps", Plot::Lines, points)
+        .on(table)
         .note(layouts(&table.rib)?)
         .note(format!("D18R on {}. Times are those of a thread.", table.name))
         .note(
@@ -107,7 +118,7 @@ pub(super) fn figure_4(lab: &Lab) -> Result<Finding, Error> {
 }
 
 pub(super) fn figure_5(lab: &Lab) -> Result<Finding, Error> {
-    let table = lab.table()?;
+    let table = &super::table(lab)?;
     let (random, _) = keys(lab, &table.rib)?;
     let tree = Fib::build_from(lab.engines, "radix", &table.rib, Config::default())?;
     let locked = LockedTable::new(tree, table.rib.max_next_hop().0);
@@ -119,19 +130,19 @@ pub(super) fn figure_5(lab: &Lab) -> Result<Finding, Error> {
         for _ in 0..lab.options.passes {
             passes.push(locked.mlps(&random, count)?);
         }
-        let speed = median(&mut passes);
+        let speed = spread(&mut passes);
         points.push(Point::new("radix, lock and references", count, "Mlps", speed));
         let of = |engine: &str| {
-            rows.iter().find(|row| row.engine == engine && row.threads == count as u64).map_or(0.0, mlps)
+            rows.iter()
+                .find(|row| row.engine == engine && row.threads == count as u64)
+                .map_or(Span::from(0.0), mlps)
         };
         points.push(Point::new("radix alone", count, "Mlps", of("radix")));
         let paper = (count == 1).then_some(TIMES_RADIX);
-        points.push(
-            Point::new("D18R / locked radix", count, "times", of("dxr18") / speed.max(1e-9))
-                .beside_any(paper),
-        );
+        points.push(Point::new("D18R / locked radix", count, "times", of("dxr18") / speed).beside_any(paper));
     }
     Ok(Finding::new("threads", Plot::Lines, points)
+        .on(table)
         .note(layouts(&table.rib)?)
         .note(format!("Table: {}, random keys.", table.name))
         .note("The paper's text: about 40 times slower than DXR on one core, and it collapses as cores are added, because all write the lock and the references."))

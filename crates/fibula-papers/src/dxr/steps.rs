@@ -1,7 +1,8 @@
 //! Table 2: the iterations of a binary search that ends at a hit.
 
-use super::SCHEMES;
-use crate::{Error, Finding, Lab, Plot, Point};
+use super::{NEXT_HOPS, SCHEMES};
+use crate::lab::narrow;
+use crate::{Error, Facts, Finding, Lab, Plot, Point};
 use fibula::Rib;
 
 /// Table 2 as printed: percentages by iterations from 0 on, for D16R and D18R. The last value of
@@ -12,16 +13,17 @@ const TABLE_2: [[f64; 8]; 2] =
 /// The first address that is no unicast address.
 const MULTICAST: u64 = 0xE000_0000;
 
-#[expect(clippy::unnecessary_wraps, reason = "other exhibits can fail")]
 pub(super) fn table_2(lab: &Lab) -> Result<Finding, Error> {
     let mut points = Vec::new();
-    for table in &lab.ipv4 {
+    lab.table()?;
+    for table in lab.ipv4.iter().map(|table| narrow(table, NEXT_HOPS)) {
+        let facts = Facts::of(&table);
         for (scheme, paper) in SCHEMES.into_iter().zip(TABLE_2) {
             let shares = shares(&table.rib, scheme.direct_bits);
             for (steps, &share) in shares.iter().enumerate() {
                 let point =
                     Point::new(format!("{}, {}", table.name, scheme.name), steps, "% of addresses", share);
-                points.push(point.beside_any(paper.get(steps).copied()));
+                points.push(point.beside_any(paper.get(steps).copied()).on(&facts));
             }
         }
     }

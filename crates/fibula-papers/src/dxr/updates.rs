@@ -8,7 +8,7 @@ use fibula::{Change, Fib, NextHop, Prefix, Rib, Route};
 use std::time::Instant;
 
 pub(super) fn figure_6(lab: &Lab) -> Result<Finding, Error> {
-    let table = lab.table()?;
+    let table = super::table(lab)?;
     let mut points = Vec::new();
     for Scheme { name: scheme, engine, .. } in SCHEMES {
         let mut rib = table.rib.clone();
@@ -33,6 +33,7 @@ pub(super) fn figure_6(lab: &Lab) -> Result<Finding, Error> {
         }
     }
     Ok(Finding::new("prefix length", Plot::Lines, points)
+        .on(&table)
         .note(layouts(&table.rib)?)
         .note(format!("Table: {}. Each change of one route is timed alone; the value is the median of withdrawals and announcements.", table.name))
         .note("The paper prints the figure without numbers. Its text: short prefixes take longest, because they cover many chunks."))

@@ -1,16 +1,17 @@
 //! Figures 8 to 10 and 15, Table 2: speed beside the other algorithms, by level and by cores.
 
+use super::NEXT_HOPS;
 use crate::dxr::layouts;
-use crate::lab::mlps;
-use crate::{Error, Finding, Lab, Named, Plot, Point};
+use crate::lab::{mlps, narrow, ns};
+use crate::machine::shared::Processor;
+use crate::{Error, Facts, Finding, Lab, Plot, Point, Span};
 use fibula::Fib;
 use fibula::engine::Config;
-use fibula_io::generate::{NextHopModel, remap};
 use fibula_io::trace::TraceKind;
 use fibula_lab::study::count_accesses;
 
 /// The engines of the figures: the paper's name of each, and ours.
-const ENGINES: [(&str, &str); 4] =
+pub(super) const ENGINES: [(&str, &str); 4] =
     [("SAIL_L", "sail-l"), ("LC-trie", "lc-trie"), ("Tree Bitmap", "tree-bitmap"), ("Lulea", "lulea")];
 
 /// Later engines beside them.
@@ -29,31 +30,27 @@ const PREFIX: Said = Said { mlps: (589.08, 624.65), times: [(56.58, 68.46), (26.
 const RANDOM: Said = Said { mlps: (231.47, 236.08), times: [(46.22, 54.86), (6.73, 6.95), (4.24, 4.81)] };
 
 /// The cycles of a lookup that the paper derives from Figure 8, and its processor's clock in GHz.
-const CYCLES: f64 = 4.08;
+pub(super) const CYCLES: f64 = 4.08;
 const GHZ: f64 = 2.82;
-
-/// The next hops of the runs with 8-bit answers.
-const FEW: NextHopModel = NextHopModel::Near(200);
 
 /// Measures the figures' engines on all tables with 8-bit answers, and all engines with the answers
 /// of the first table.
 fn compared(lab: &Lab, kind: &TraceKind, said: &Said) -> Result<Finding, Error> {
     let mut points = Vec::new();
-    for table in &lab.ipv4 {
-        let narrow = Named { name: table.name.clone(), rib: remap(&table.rib, FEW, 1, 1) };
+    lab.table()?;
+    for narrow in lab.ipv4.iter().map(|table| narrow(table, NEXT_HOPS)) {
+        let facts = Facts::of(&narrow);
         let addresses = lab.trace(kind, &narrow.rib)?;
         let rows = lab.speed(&narrow, &addresses, &ENGINES.map(|(_, engine)| engine), vec![1])?;
-        let speeds: Vec<f64> = rows.iter().map(mlps).collect();
+        let speeds: Vec<Span> = rows.iter().map(mlps).collect();
         let middle = |(a, b): (f64, f64)| f64::midpoint(a, b);
         let papers = [Some(middle(said.mlps)), None, None, None];
         for (((name, _), &speed), paper) in ENGINES.iter().zip(&speeds).zip(papers) {
-            points.push(Point::new(*name, &table.name, "Mlps", speed).beside_any(paper));
+            points.push(Point::new(*name, &narrow.name, "Mlps", speed).beside_any(paper).on(&facts));
         }
-        for (((name, _), speed), paper) in ENGINES.iter().zip(&speeds).skip(1).zip(said.times) {
-            let times = speeds[0] / speed.max(1e-9);
-            points.push(
-                Point::new(format!("SAIL_L / {name}"), &table.name, "times", times).beside(middle(paper)),
-            );
+        for (((name, _), &speed), paper) in ENGINES.iter().zip(&speeds).skip(1).zip(said.times) {
+            let times = Point::new(format!("SAIL_L / {name}"), &narrow.name, "times", speeds[0] / speed);
+            points.push(times.beside(middle(paper)).on(&facts));
         }
     }
     let table = lab.table()?;
@@ -63,14 +60,15 @@ fn compared(lab: &Lab, kind: &TraceKind, said: &Said) -> Result<Finding, Error> 
         points.push(Point::new(row.engine.clone(), &table.name, "Mlps, the table's own answers", mlps(&row)));
     }
     Ok(Finding::new("table", Plot::Bars, points)
+        .on(table)
         .note(layouts(&table.rib)?)
-        .note("The paper's values are the middle of the range that its text names. Answers have 8 bits as in the paper; then the table's own width, with later engines beside.")
-        .note("Other engines' lookups were made one by one in 2014. Here all have batch paths, so the distance between them is smaller.")
-        .note("The paper's four cycles a lookup are not reached by SAIL_L here: a batch also reads its addresses from memory and writes each answer there. Whether the paper's loop does, it does not say."))
+        .note("The paper's values are the middle of the range that its text names. Answers have 8 bits as in the paper; then the table's own width, with later engines beside."))
 }
 
 pub(super) fn figure_8(lab: &Lab) -> Result<Finding, Error> {
-    let finding = compared(lab, &lab.realistic(), &REAL)?;
+    let finding = compared(lab, &lab.realistic(), &REAL)?
+        .note("Other engines' lookups were made one by one in 2014. Here all have batch paths, so the distance between them is smaller.")
+        .note("The paper's four cycles a lookup are not reached by SAIL_L here: a batch also reads its addresses from memory and writes each answer there. Whether the paper's loop does, it does not say.");
     Ok(finding.in_part(
         "the provider's traffic is not public; the locality is that of `--traffic`, or of 65,536 destinations by Zipf's law",
     ))
@@ -84,6 +82,24 @@ pub(super) fn figure_10(lab: &Lab) -> Result<Finding, Error> {
     compared(lab, &TraceKind::Random, &RANDOM)
 }
 
+/// Returns the cycles of a lookup by the middle of Figure 8's range.
+pub(super) fn cycles() -> f64 {
+    1e3 * GHZ / f64::midpoint(REAL.mlps.0, REAL.mlps.1)
+}
+
+/// What the ratios of the text come to, without any measurement.
+#[expect(clippy::unnecessary_wraps, reason = "other exhibits can fail")]
+pub(super) fn section_6_3(_: &Lab) -> Result<Finding, Error> {
+    let ratios = [REAL, PREFIX, RANDOM].into_iter().flat_map(|said| said.times);
+    let largest = ratios.flat_map(|(low, high)| [low, high]).fold(0.0, f64::max);
+    let point = Point::computed("largest ratio", "the paper's text", "times", largest);
+    Ok(Finding::new("column", Plot::None, vec![point])
+        .note("The text's largest ratio is SAIL_L's speed over LC-trie's with prefix-based traffic."))
+}
+
+/// The cycles of an access to the L2 cache of a tile (section 5.4).
+const L2_CYCLES: f64 = 9.0;
+
 /// Splits addresses by the level that answers them: 16, 24 or 32.
 fn by_level(fib: &Fib<u32>, addresses: Vec<u32>) -> [Vec<u32>; 3] {
     let mut levels: [Vec<u32>; 3] = Default::default();
@@ -96,8 +112,7 @@ fn by_level(fib: &Fib<u32>, addresses: Vec<u32>) -> [Vec<u32>; 3] {
 }
 
 pub(super) fn table_2(lab: &Lab) -> Result<Finding, Error> {
-    let table = lab.table()?;
-    let narrow = Named { name: table.name.clone(), rib: remap(&table.rib, FEW, 1, 1) };
+    let narrow = super::table(lab)?;
     let fib = Fib::build_from(lab.engines, "sail-l", &narrow.rib, Config::default())?;
     let mut points = Vec::new();
     let addresses = lab.trace(&TraceKind::Prefix, &narrow.rib)?;
@@ -112,27 +127,38 @@ pub(super) fn table_2(lab: &Lab) -> Result<Finding, Error> {
         let series = format!("level {level}");
         points.push(Point::new(&series, "loads on chip", "loads", loads.loads_on_chip));
         points.push(Point::new(&series, "loads off chip", "loads", loads.loads - loads.loads_on_chip));
-        points.push(Point::new(&series, "batch", "ns", 1e3 / mlps(row).max(1e-9)));
+        points.push(Point::new(&series, "batch", "ns", ns(row)));
         points.push(Point::new(&series, "single call", "ns", row.ns_single.unwrap_or_default()));
     }
     points.push(Point::of_paper("all levels, real traffic", "batch", "ns", CYCLES / GHZ));
     Ok(Finding::new("column", Plot::None, points)
+        .on(&narrow)
         .in_part("instructions depend on the compiler: `cargo xtask instructions` counts those of every engine")
         .note("The paper's text: 3 instructions where level 16 answers, 10 where level 24 does; 4.08 cycles a lookup, which are set here as time at 2.82 GHz."))
 }
 
 pub(super) fn figure_15(lab: &Lab) -> Result<Finding, Error> {
-    let table = lab.table()?;
+    let table = &super::table(lab)?;
     let addresses = lab.trace(&TraceKind::Prefix, &table.rib)?;
     let rows = lab.speed(table, &addresses, &["sail-l"], lab.threads())?;
-    let alone = rows.first().map_or(0.0, mlps);
+    let alone = rows.first().map_or(Span::from(1.0), mlps);
     let mut points = Vec::new();
     for row in &rows {
-        let linear = mlps(row) / alone.max(1e-9) / row.threads as f64;
+        let linear = mlps(row) / alone * (1.0 / row.threads as f64);
         points.push(Point::new("SAIL_L", row.threads, "Mlps", mlps(row)));
-        points.push(Point::new("SAIL_L", row.threads, "of linear", linear).beside(1.0));
+        let linear = Point::new("SAIL_L", row.threads, "of linear", linear).beside(1.0);
+        points.extend((row.threads > 1).then_some(linear));
     }
-    Ok(Finding::new("threads", Plot::Lines, points).note(
+    // A tile of the TLR4-03680 has its own L2, which answers in 9 cycles; one core deals out.
+    let fib = Fib::build_from(lab.engines, "sail-l", &table.rib, Config::default())?;
+    let loads = count_accesses(&fib, &addresses).loads;
+    let tiles = Processor { alone: L2_CYCLES * loads, of_group: 0.0, group: 1, of_all: 0.0 };
+    for cores in [5, 10, 20, 35] {
+        let linear =
+            Point::model("SAIL_L, model", format!("{cores} cores"), "of linear", tiles.of_linear(cores));
+        points.push(linear.beside(1.0).on(&Facts::of(table)));
+    }
+    Ok(Finding::new("threads", Plot::Lines, points).on(table).note("The model gives each tile its own L2, as the paper's fits a table within it, and says only that nothing else is shared.").note(
         "The paper's text: the rate grows linearly to 35 cores, with one more that deals out the addresses.",
     ))
 }

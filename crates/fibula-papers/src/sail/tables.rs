@@ -26,7 +26,7 @@ const CHECK: usize = 1 << 16;
 
 /// Returns a view of the table as another router would have it: other next hops, and a route in
 /// fifty missing.
-fn view(rib: &Rib<u32>, number: usize) -> Rib<u32> {
+pub(super) fn view(rib: &Rib<u32>, number: usize) -> Rib<u32> {
     let most = rib.max_next_hop().0.max(1);
     let turned = |next_hop: NextHop| NextHop((next_hop.0 + number as u32 - 1) % most + 1);
     let kept = rib.iter().enumerate().filter(|(at, _)| !(at + number).is_multiple_of(MISSING));
@@ -34,7 +34,7 @@ fn view(rib: &Rib<u32>, number: usize) -> Rib<u32> {
 }
 
 pub(super) fn figure_12(lab: &Lab) -> Result<Finding, Error> {
-    let table = lab.table()?;
+    let table = &super::table(lab)?;
     let most = TABLES.last().copied().unwrap_or(1);
     let views: Vec<Rib<u32>> = (0..most).map(|number| view(&table.rib, number)).collect();
     let mut points = Vec::new();
@@ -45,7 +45,7 @@ pub(super) fn figure_12(lab: &Lab) -> Result<Finding, Error> {
         let series = format!("a lookup, {kind} traffic");
         points.push(Point::new(&series, "mean", "loads", count.loads));
         points.push(Point::new(&series, "mean, on chip", "loads", count.loads_on_chip));
-        let most = Point::new(&series, "most", "loads", count.loads_most.into());
+        let most = Point::new(&series, "most", "loads", f64::from(count.loads_most));
         points.push(most.beside(ACCESSES_MOST));
         let mut sum = 0.0;
         for count in TABLES {
@@ -73,6 +73,7 @@ pub(super) fn figure_12(lab: &Lab) -> Result<Finding, Error> {
         );
     }
     Ok(Finding::new("tables", Plot::Lines, points)
+        .on(table)
         .note("The paper does not say in which table each address is looked up. Here neighbours in a batch are in different tables, and each reads its own slot of the next hops that lie side by side, so every table adds to what caches must hold.")
         .note("Loads are those of one table, and of any number: a lookup reads BC16, then N16 or B24, then N24 or C24 and N32. Section 4.3 bounds them by two on chip and two off chip.")
         .note(format!("The tables are views of {}: other next hops in each, and one route in {MISSING} missing. Addresses are in the tables in turn.", table.name)))

@@ -1,8 +1,9 @@
 //! Figure 11: what an update writes.
 
+use super::NEXT_HOPS;
 use crate::{Error, Finding, Lab, Plot, Point};
 use fibula::engine::{Config, Cost};
-use fibula::{Applied, Fib};
+use fibula::{Applied, Change, Fib, NextHop, Route};
 use fibula_io::generate::updates;
 
 /// The updates of a series, over which the paper takes the mean.
@@ -17,10 +18,16 @@ const MEANS: [f64; 3] = [1.854, 2.253, 1.807];
 const MOST: f64 = 7.88;
 
 pub(super) fn figure_11(lab: &Lab) -> Result<Finding, Error> {
-    let table = lab.table()?;
+    let table = &super::table(lab)?;
     let mut rib = table.rib.clone();
     let mut fib = Fib::build_from(lab.engines, "sail-l", &rib, Config::default())?;
-    let changes = updates(&rib, SERIES * COUNT / lab.options.smaller, 1);
+    let count = SERIES * COUNT / lab.options.smaller;
+    let given = &lab.options.changes;
+    let changes: Vec<Change<u32>> = if given.is_empty() {
+        updates(&rib, count, 1)
+    } else {
+        given.iter().take(count).map(|&change| within(change, NEXT_HOPS)).collect()
+    };
     let (mut words, mut on_chip, mut rebuilt) = (Vec::new(), Vec::new(), 0);
     for series in changes.chunks(SERIES) {
         let mut cost = Cost::default();
@@ -44,6 +51,16 @@ pub(super) fn figure_11(lab: &Lab) -> Result<Finding, Error> {
         Point::new("64-bit words on chip", "worst series", "writes an update", most(&on_chip)),
     ];
     Ok(Finding::new("over series of 500 updates", Plot::None, points)
-        .note(format!("Table: {}. Updates are made as a real hour brings them; {rebuilt} of them rebuilt the table. Updates that change nothing count. A word holds two to eight entries, by the width of next hops.", table.name))
-        .note("The paper's next hops have 8 bits. Wider ones take more words of each range that an update writes."))
+        .on(table)
+        .note(format!("Table: {}, next hops of 8 bits as the paper's. Updates are {}; {rebuilt} of them rebuilt the table. Updates that change nothing count. A word holds eight entries of N24 and N32.", table.name, if given.is_empty() { "made as a real hour brings them" } else { "those of `--updates`" })))
+}
+
+/// Returns a change with a next hop of at most `most`.
+fn within(change: Change<u32>, most: u32) -> Change<u32> {
+    match change {
+        Change::Announce(Route { prefix, next_hop: NextHop(next_hop) }) => {
+            Change::Announce(Route { prefix, next_hop: NextHop((next_hop.max(1) - 1) % most + 1) })
+        }
+        withdrawal @ Change::Withdraw(_) => withdrawal,
+    }
 }

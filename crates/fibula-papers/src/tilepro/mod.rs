@@ -1,7 +1,9 @@
 //! DIR-24-8, Tree Bitmap and a hybrid on TILEPro64 (He, Guan, Xie, Salamatian 2012): Section III-B,
 //! Tables III and IV, Figures 4 to 9.
 
+mod bounds;
 mod lazy;
+mod models;
 mod speed;
 mod threads;
 mod updates;
@@ -31,9 +33,19 @@ pub(crate) static PAPER: Paper = Paper {
             title: "time of a lookup with lazy checking and without",
             reproduce: lazy::section_3_b,
         },
+        Exhibit {
+            id: "Section IV",
+            title: "nodes, accesses and answers that the text names",
+            reproduce: bounds::section_4,
+        },
         Exhibit { id: "Table III", title: "unique addresses of the traces", reproduce: speed::table_3 },
         Exhibit { id: "Figure 4", title: "time of a lookup on one core", reproduce: speed::figure_4 },
         Exhibit { id: "Figure 5", title: "Tree Bitmap as a pipeline of cores", reproduce: threads::figure_5 },
+        Exhibit {
+            id: "Section V",
+            title: "the worst update of DIR-24-8 and of the hybrid",
+            reproduce: bounds::section_5,
+        },
         Exhibit {
             id: "Figure 6",
             title: "DIR-24-8 run to completion by cores",

@@ -1,7 +1,7 @@
 //! Section III-B, Table III, Figures 4 and 9: pages, traces, and the time of a lookup on one core.
 
-use super::{DIR, TREES};
-use crate::lab::mlps;
+use super::{DIR, TREES, models};
+use crate::lab::ns;
 use crate::{Error, Finding, Lab, Plot, Point};
 use fibula::memory::Pages;
 use fibula_io::trace::{self, TraceKind};
@@ -18,12 +18,16 @@ const TABLE_3: [(&str, f64); 5] = [
     ("Realistic and Filtered B", 41_654.0),
 ];
 
+/// The paths of Random Match in percent of the paper's prefixes, some 358,000.
+const PATHS_PERCENT: f64 = 100.0 * 353_398.0 / 358_000.0;
+
 /// The addresses of the paper's traces.
 const MILLION: usize = 1_000_000;
 
 /// What the paper's text says of Figure 4: megabytes of DIR-24-8 and both forms of Tree Bitmap, the
 /// fastest lookup in nanoseconds, and how many times as fast DIR-24-8 is.
 const MEGABYTES: [f64; 3] = [69.1, 2.9, 4.0];
+const PREFIXES: f64 = 358_000.0;
 const FASTEST_NS: f64 = 168.0;
 const TIMES_FASTER: f64 = 3.0;
 
@@ -46,18 +50,39 @@ const OTHER_TRAFFIC: &str =
 pub(super) fn table_3(lab: &Lab) -> Result<Finding, Error> {
     let table = lab.table()?;
     let mut points = Vec::new();
+    let million = MILLION / lab.options.smaller;
+    let unique = |addresses: &[u32]| addresses.iter().collect::<HashSet<_>>().len() as f64;
     for (name, kind) in traces(lab) {
-        let addresses = trace::generate(&kind, &table.rib, MILLION, 1)?;
-        let unique = addresses.iter().collect::<HashSet<_>>().len() as f64;
+        let addresses = trace::generate(&kind, &table.rib, million, 1)?;
+        let unique = unique(&addresses);
         let paper = TABLE_3.iter().find(|(known, _)| *known == name).map(|&(_, unique)| unique);
         points.push(Point::new(name, "1M addresses", "unique addresses", unique).beside_any(paper));
     }
+    if let Some(traffic) = lab.options.traffic.clone() {
+        let own = trace::generate(&TraceKind::File(traffic), &table.rib, million, 1)?;
+        let matched = |address: &u32| table.rib.longest_match(*address).map(|route| route.prefix);
+        let filtered: Vec<u32> = own.into_iter().filter(|address| matched(address).is_some()).collect();
+        let prefixes = filtered.iter().filter_map(matched).collect::<HashSet<_>>().len() as f64;
+        let (name, share) = ("Realistic and Filtered", 100.0 * prefixes / table.rib.len().max(1) as f64);
+        points.push(Point::new(name, "1M addresses", "unique addresses", unique(&filtered)));
+        points.push(Point::new(name, "prefixes that match", "% of the prefixes", share));
+    }
+    let random = trace::generate(&TraceKind::Random, &table.rib, million, 1)?;
+    let matches = random.iter().filter(|&&address| table.rib.longest_match(address).is_some()).count();
+    let share = 100.0 * matches as f64 / million as f64;
+    points.push(Point::new("random addresses", "that match", "% of addresses", share));
+    // The paper has a path for each prefix but those that longer ones hide, and draws it once.
+    let paths = table.rib.leaves().map(|leaf| leaf.route.prefix).collect::<HashSet<_>>().len();
+    let share = 100.0 * paths as f64 / table.rib.len().max(1) as f64;
+    let unit = "unique addresses, % of the prefixes";
+    points.push(Point::new("paths of the table", "1M addresses", unit, share).beside(PATHS_PERCENT));
     points.extend(
         TABLE_3[1..]
             .iter()
             .map(|&(name, unique)| Point::of_paper(name, "1M addresses", "unique addresses", unique)),
     );
     Ok(Finding::new("trace", Plot::None, points)
+        .on(table)
         .in_part(OTHER_TRAFFIC)
         .note("Random Match draws one of as many paths as the table has prefixes and fills in the host bits at random, so nearly all of a million addresses differ where paths are shorter than /32. The paper's 353,398 are its paths: it drew the host bits of each once."))
 }
@@ -71,14 +96,16 @@ fn times(lab: &Lab, engines: &[(&str, &str)]) -> Result<Vec<Point>, Error> {
         let addresses = lab.trace(&kind, &table.rib)?;
         let rows = lab.speed(table, &addresses, &names, vec![1])?;
         for ((name, _), row) in engines.iter().zip(&rows) {
-            points.push(Point::new(*name, trace, "ns, batches", 1e3 / mlps(row).max(1e-9)));
+            points.push(Point::new(*name, trace, "ns, batches", ns(row)));
             points.push(Point::new(
                 *name,
                 trace,
                 "ns, one after the other",
                 row.ns_dependent.unwrap_or_default(),
             ));
+            let prefixes = table.rib.len().max(1) as f64;
             points.push(Point::new(*name, trace, "MB", row.bytes as f64 / 1e6));
+            points.push(Point::new(*name, trace, "bytes a prefix", row.bytes as f64 / prefixes));
         }
     }
     Ok(points)
@@ -87,7 +114,7 @@ fn times(lab: &Lab, engines: &[(&str, &str)]) -> Result<Vec<Point>, Error> {
 /// Returns the mean of a series in a unit.
 fn mean(points: &[Point], series: &str, unit: &str) -> f64 {
     let of = points.iter().filter(|point| point.series == series && point.unit == unit);
-    let values: Vec<f64> = of.filter_map(|point| point.ours).collect();
+    let values: Vec<f64> = of.filter_map(Point::value).collect();
     values.iter().sum::<f64>() / values.len().max(1) as f64
 }
 
@@ -116,6 +143,7 @@ pub(super) fn section_3_b(lab: &Lab) -> Result<Finding, Error> {
         }
     }
     let finding = Finding::new("trace", Plot::None, points)
+        .on(table)
         .note("The paper's pages have 16 MB and its ordinary ones 4 KB. Here `madvise` asks for pages of 2 MiB for each array of at least that size.")
         .note("The few megabytes of a Tree Bitmap are within what the TLB of a processor of today translates, so large pages save less there than in the paper; DIR-24-8 is larger.");
     Ok(match Machine::here().transparent_huge_pages.as_str() {
@@ -129,18 +157,37 @@ pub(super) fn figure_4(lab: &Lab) -> Result<Finding, Error> {
     let engines = [DIR, TREES[0], TREES[1], BETWEEN[0], BETWEEN[1]];
     let mut points = times(lab, &engines)?;
     for ((name, _), paper) in engines.iter().zip(MEGABYTES) {
-        for point in points.iter_mut().filter(|point| point.series == *name && point.unit == "MB") {
-            point.paper = Some(paper);
+        for point in points.iter_mut().filter(|point| point.series == *name) {
+            point.paper = match point.unit {
+                "MB" => Some(paper),
+                "bytes a prefix" => Some(1e6 * paper / PREFIXES),
+                _ => None,
+            };
         }
     }
-    let of = |name| mean(&points, name, "ns, one after the other");
-    let faster = of(TREES[0].0) / of(DIR.0).max(1e-9);
-    points.push(
-        Point::new("DIR-24-8 / TBP 13-4-4-4-4-3", "mean", "times as fast", faster).beside(TIMES_FASTER),
-    );
+    for (tree, _) in TREES {
+        let series = format!("{tree} / DIR-24-8");
+        let mut sum = 0.0;
+        for (trace, _) in traces(lab) {
+            let time = |name: &str| {
+                let is_it = |point: &&Point| {
+                    (point.series.as_str(), point.at.as_str()) == (name, trace)
+                        && point.unit == "ns, one after the other"
+                };
+                points.iter().find(is_it).and_then(Point::value).unwrap_or_default()
+            };
+            let times = time(tree) / time(DIR.0).max(1e-9);
+            sum += times;
+            points.push(Point::new(&series, trace, "times", times).beside(TIMES_FASTER));
+        }
+        points.push(Point::new(&series, "mean", "times", sum / 2.0).beside(TIMES_FASTER));
+    }
+    points.extend(models::figure_4(lab, FASTEST_NS, TIMES_FASTER)?);
     points.push(Point::of_paper(DIR.0, "fastest", "ns, one after the other", FASTEST_NS));
     Ok(Finding::new("trace", Plot::Bars, points)
+        .on(lab.table()?)
         .in_part(OTHER_TRAFFIC)
+        .note(models::MODEL)
         .note("The paper's table has some 350,000 prefixes. Its cores wait for each load, as lookups do here of which each depends on the one before."))
 }
 
@@ -150,6 +197,7 @@ pub(super) fn figure_9(lab: &Lab) -> Result<Finding, Error> {
     let ratio = of("hybrid") / of(DIR.0).max(1e-9);
     points.push(Point::new("hybrid / DIR-24-8", "mean", "times the time", ratio).beside(1.0));
     Ok(Finding::new("trace", Plot::Bars, points)
+        .on(lab.table()?)
         .in_part(OTHER_TRAFFIC)
         .note("The paper's text: a performance similar to that of DIR-24-8."))
 }

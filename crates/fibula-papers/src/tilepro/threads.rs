@@ -1,6 +1,6 @@
 //! Figures 5 to 7: a pipeline of cores, and cores behind a dispatcher.
 
-use super::{DIR, TREES};
+use super::{DIR, TREES, models};
 use crate::lab::mlps_of;
 use crate::{Error, Finding, Lab, Plot, Point};
 use fibula_engines::parallel::{Model, Order};
@@ -25,13 +25,21 @@ fn ns(rows: &[ParallelRow], threads: usize, model: Model, order: Order) -> Optio
 }
 
 pub(super) fn figure_5(lab: &Lab) -> Result<Finding, Error> {
-    let mut points = Vec::new();
+    let mut points = models::figure_5(lab, PIPELINE_TIMES)?;
     for (name, engine) in TREES {
         let rows = rows(lab, engine)?;
         let Some(alone) = ns(&rows, 1, Model::Own, Order::Free) else { continue };
         points.push(Point::new(name, 1, "ns", alone));
         for &threads in &lab.options.threads {
             if let Some(pipeline) = ns(&rows, threads, Model::Pipeline, Order::Kept) {
+                let whole = ns(&rows, threads, Model::Own, Order::Free).unwrap_or(pipeline);
+                let ratio = Point::new(
+                    format!("pipeline / run to completion, {name}"),
+                    threads,
+                    "times",
+                    whole / pipeline.max(1e-9),
+                );
+                points.push(ratio);
                 points.push(Point::new(name, threads, "ns", pipeline));
                 points.push(
                     Point::new(name, threads, "times one core", alone / pipeline).beside(PIPELINE_TIMES),
@@ -40,6 +48,7 @@ pub(super) fn figure_5(lab: &Lab) -> Result<Finding, Error> {
         }
     }
     Ok(Finding::new("threads", Plot::Lines, points)
+        .on(lab.table()?)
         .note("The paper's pipelines have 5 and 3 cores, one a level; with fewer threads here a thread takes several levels. Random Match trace.")
         .note("One core here reads ahead for many addresses at once, so there is less that a pipeline can win; the paper's core waits for each load."))
 }
@@ -54,7 +63,7 @@ pub(super) fn figure_7(lab: &Lab) -> Result<Finding, Error> {
 
 /// Measures engines with a dispatcher that deals out addresses in turn.
 fn behind_a_dispatcher(lab: &Lab, engines: &[(&str, &str)]) -> Result<Finding, Error> {
-    let mut points = Vec::new();
+    let mut points = models::behind_a_dispatcher(lab, engines, &CYCLES)?;
     for &(name, engine) in engines {
         let rows = rows(lab, engine)?;
         points.extend(
@@ -79,5 +88,7 @@ fn behind_a_dispatcher(lab: &Lab, engines: &[(&str, &str)]) -> Result<Finding, E
         }));
     }
     Ok(Finding::new("cores", Plot::Lines, points)
-        .note("The paper's figures have a line, Limit, for its on-chip network, which has no counterpart here: the dispatcher's own rings are the limit. Its cycles are set as time at 700 MHz."))
+        .on(lab.table()?)
+        .note(models::MODEL)
+        .note("The paper's figures have a line, Limit, of its on-chip network: in the model the dispatcher's cycles, here the dispatcher's own rings. Its cycles are set as time at 700 MHz."))
 }

@@ -43,7 +43,8 @@ fn costs(lab: &Lab, engine: &str, rib: &Rib<u32>) -> Result<[[f64; 3]; 2], Error
 }
 
 pub(super) fn table_4(lab: &Lab) -> Result<Finding, Error> {
-    let whole = &lab.table()?.rib;
+    let table = lab.table()?;
+    let whole = &table.rib;
     let short: Rib<u32> = whole.iter().filter(|route| route.prefix.len() <= *LENGTHS.end()).collect();
     let mut points = Vec::new();
     for (name, engine) in [DIR, TREES[0], ("hybrid", "hybrid")] {
@@ -63,6 +64,7 @@ pub(super) fn table_4(lab: &Lab) -> Result<Finding, Error> {
         }
     }
     Ok(Finding::new("column", Plot::None, points)
+        .on(table)
         .note(format!("Table: {}. All its /8 to /16 are deleted one by one, then added again; the paper has 12,894 of them.", lab.table()?.name))
         .note("An entry of DIR-24-8 is set only where no longer prefix covers it, and a node of Tree Bitmap has siblings to copy where longer prefixes are, so both depend on what lies below. The paper does not say; the rows without longer prefixes are the other extreme."))
 }

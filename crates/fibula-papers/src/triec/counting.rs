@@ -3,15 +3,18 @@
 
 use super::tables::{GROUPS, LARGEST, table};
 use crate::lab::mlps;
-use crate::{Error, Finding, Lab, Named, Plot, Point};
+use crate::{Error, Facts, Finding, Lab, Named, Plot, Point, Span};
 use fibula::Fib;
 use fibula::engine::Config;
 use fibula_io::generate::TriecGroup;
 use fibula_io::trace::TraceKind;
 
 /// Table 3 as printed: microengines, million packets a second by POP_COUNT and by FFS.
-const TABLE_3: [(u64, f64, f64); 4] =
+pub(super) const TABLE_3: [(u64, f64, f64); 4] =
     [(1, 8.26, 3.00), (2, 16.50, 5.88), (4, 32.14, 11.99), (8, 63.97, 23.95)];
+
+/// The improvement in percent, as printed.
+const IMPROVEMENT: [f64; 4] = [175.0, 180.0, 168.0, 167.0];
 
 /// The engines of Table 3.
 const COUNTS: [(&str, &str); 2] = [("POP_COUNT", "triec"), ("FFS", "triec/count=ffs")];
@@ -45,8 +48,11 @@ pub(super) fn figure_3(lab: &Lab) -> Result<Finding, Error> {
         for (width, row) in WIDTHS.iter().zip(&rows) {
             let series = format!("{width} bits");
             let bytes = row.bytes as f64 / table.rib.len().max(1) as f64;
-            points.push(Point::new(&series, &table.name, "bytes a prefix", bytes));
-            points.push(Point::new(&series, &table.name, "Mlps", mlps(row)));
+            let new = [
+                Point::new(&series, &table.name, "bytes a prefix", bytes),
+                Point::new(&series, &table.name, "Mlps", mlps(row)),
+            ];
+            points.extend(new.map(|point| point.on(&Facts::of(&table))));
         }
     }
     Ok(Finding::new("table", Plot::Bars, points)
@@ -56,12 +62,19 @@ pub(super) fn figure_3(lab: &Lab) -> Result<Finding, Error> {
 
 pub(super) fn table_3(lab: &Lab) -> Result<Finding, Error> {
     let table = table(lab, TriecGroup::C, LARGEST)?;
-    let improvement = |fast: f64, slow: f64| 100.0 * (fast / slow.max(1e-9) - 1.0);
-    let mut points = Vec::new();
+    let improvement = |fast: Span, slow: Span| {
+        let times = fast / slow;
+        let percent = |times: f64| 100.0 * (times - 1.0);
+        Span { low: percent(times.low), value: percent(times.value), high: percent(times.high) }
+    };
+    let mut points = super::models::table_3(super::strides::counted_bits(&table.rib));
     for (engines, population, first) in TABLE_3 {
         let at = format!("{engines} microengines");
         points.push(Point::of_paper("POP_COUNT", &at, "Mlps", population));
         points.push(Point::of_paper("FFS", &at, "Mlps", first));
+        let percent = improvement(population.into(), first.into()).value;
+        let printed = Point::computed("improvement, the paper's rates", at, "%", percent);
+        points.push(printed.beside(IMPROVEMENT[engines.ilog2() as usize]));
     }
     let traces = [("deepest", TraceKind::Deep(Some("triec".into()))), ("prefixes", TraceKind::Prefix)];
     for (trace, kind) in traces {
@@ -70,7 +83,7 @@ pub(super) fn table_3(lab: &Lab) -> Result<Finding, Error> {
         for threads in lab.threads() {
             let of = |engine: &str| {
                 let row = rows.iter().find(|row| row.engine == engine && row.threads == threads as u64);
-                row.map_or(0.0, mlps)
+                row.map_or(Span::from(0.0), mlps)
             };
             let [population, first] = COUNTS.map(|(_, engine)| of(engine));
             let at = format!("{threads} threads");
@@ -81,11 +94,15 @@ pub(super) fn table_3(lab: &Lab) -> Result<Finding, Error> {
             let paper = paper.filter(|_| trace == "deepest");
             points.push(
                 Point::new(format!("improvement, {trace}"), &at, "%", improvement(population, first))
-                    .beside_any(paper.map(|(_, population, first)| improvement(population, first))),
+                    .beside_any(
+                        paper
+                            .map(|(_, population, first)| improvement(population.into(), first.into()).value),
+                    ),
             );
         }
     }
     Ok(Finding::new("column", Plot::None, points)
+        .on(&table)
         .note("Whole lookups in C-400K, of the addresses for which the engine works most, as the paper's packets are its worst case, and of addresses drawn from the prefixes.")
         .note("A loop over FFS ends after as many iterations as bits are set. On a processor that predicts branches and runs several lookups at once, a short loop costs a misprediction, a long one its iterations; on the microengine every iteration costs."))
 }

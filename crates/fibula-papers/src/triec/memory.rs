@@ -1,7 +1,8 @@
 //! Table 1, Figures 7 and 8: the tables, their memory and the accesses of lookups.
 
+use super::strides;
 use super::tables::{GROUPS, LARGEST, THOUSANDS, table};
-use crate::{Error, Finding, Lab, Named, Plot, Point};
+use crate::{Error, Facts, Finding, Lab, Plot, Point};
 use fibula::engine::Config;
 use fibula::{Fib, Rib};
 use fibula_io::generate::TriecGroup;
@@ -40,11 +41,16 @@ pub(super) fn table_1(lab: &Lab) -> Result<Finding, Error> {
             let inside =
                 table.rib.iter().filter(|route| (first..=last).contains(&route.prefix.len())).count();
             let share = 100.0 * inside as f64 / table.rib.len().max(1) as f64;
-            points.push(
-                Point::new(format!("group {group}"), format!("/{first} to /{last}"), "% of prefixes", share)
-                    .beside(paper),
-            );
+            let point =
+                Point::new(format!("group {group}"), format!("/{first} to /{last}"), "% of prefixes", share);
+            points.push(point.beside(paper).on(&Facts::of(&table)));
         }
+    }
+    for table in &lab.ipv6 {
+        let long = table.rib.iter().filter(|route| route.prefix.len() >= 48).count();
+        let share = 100.0 * long as f64 / table.rib.len().max(1) as f64;
+        let point = Point::new(&table.name, "/48 and longer", "% of prefixes", share).beside(5.0);
+        points.push(point.on(&Facts::of(table)));
     }
     Ok(Finding::new("lengths", Plot::Bars, points)
         .note("Tables are made by the paper's mix. Inside a band, lengths and values are as in a table of 2026: the paper says only that values are random."))
@@ -84,14 +90,36 @@ impl Counted {
     }
 }
 
-/// Studies the nine tables: what is counted, and the bytes of a multibit trie.
-fn rows(lab: &Lab) -> Result<Vec<(TriecGroup, usize, Counted, usize)>, Error> {
+/// One of the nine tables: what is counted, the bytes of a multibit trie, and TrieC's with the
+/// paper's entries.
+struct Studied {
+    group: TriecGroup,
+    thousands: usize,
+    counted: Counted,
+    multibit: usize,
+    papers_bytes: usize,
+    /// The mean accesses if no entry had an ExtraNHIA.
+    levels_alone: f64,
+    facts: Facts,
+}
+
+/// Studies the nine tables.
+fn rows(lab: &Lab) -> Result<Vec<Studied>, Error> {
     let mut rows = Vec::new();
     for group in GROUPS {
         for thousands in THOUSANDS {
-            let Named { rib, .. } = table(lab, group, thousands)?;
-            let addresses = lab.trace(&TraceKind::Prefix, &rib)?;
-            rows.push((group, thousands, Counted::of(lab, &rib, &addresses)?, multibit_bytes(&rib)));
+            let table = table(lab, group, thousands)?;
+            let addresses = lab.trace(&TraceKind::Prefix, &table.rib)?;
+            let (papers_bytes, levels_alone) = strides::of_the_paper(&table.rib, &addresses);
+            rows.push(Studied {
+                group,
+                thousands,
+                counted: Counted::of(lab, &table.rib, &addresses)?,
+                multibit: multibit_bytes(&table.rib),
+                papers_bytes,
+                levels_alone,
+                facts: Facts::of(&table),
+            });
         }
     }
     Ok(rows)
@@ -113,20 +141,32 @@ fn multibit_bytes(rib: &Rib<u128>) -> usize {
 pub(super) fn figure_7(lab: &Lab) -> Result<Finding, Error> {
     let mut points = Vec::new();
     let rows = rows(lab)?;
-    for (group, thousands, row, multibit) in &rows {
+    for Studied { group, thousands, counted, multibit, papers_bytes, facts, .. } in &rows {
         let is_named = (*group, *thousands) == (TriecGroup::B, LARGEST);
         let at = format!("{thousands}K");
-        points.push(
-            Point::new(format!("group {group}"), &at, "MB", row.mb).beside_any(is_named.then_some(MB_OF_B)),
+        let of_b = is_named.then_some(MB_OF_B);
+        let papers = Point::computed(
+            format!("group {group}, the paper's entries"),
+            &at,
+            "MB",
+            *papers_bytes as f64 / 1e6,
         );
+        let own = Point::new(format!("group {group}"), &at, "MB", counted.mb);
+        points.extend([own, papers].map(|point| point.beside_any(of_b).on(facts)));
         if is_named {
             let mb = *multibit as f64 / 1e6;
-            points.push(Point::new("group B, multibit trie", &at, "MB", mb).beside(MB_OF_MULTIBIT));
+            points.push(Point::computed("group B, multibit trie", &at, "MB", mb).on(facts));
         }
     }
-    let bits = rows.iter().map(|(_, _, row, _)| row.nhi_bits).fold(0.0, f64::max);
+    let formula = f64::from(1 << STRIDE) * 1e3 * LARGEST as f64 * f64::from(LAST) / f64::from(STRIDE) / 1e6;
+    let formula = Point::computed("multibit trie, the paper's formula", format!("{LARGEST}K"), "MB", formula);
+    points.push(formula.beside(MB_OF_MULTIBIT));
+    let direct = f64::from(1 << 24) * 2.0 / 1e6;
+    points.push(Point::computed("24-8-DIR, 16-bit entries", "2^24", "MB", direct).beside(32.0));
+    let bits = rows.iter().map(|row| row.counted.nhi_bits).fold(0.0, f64::max);
     Ok(Finding::new("prefixes", Plot::Bars, points)
-        .note("The paper's text has numbers for B-400K only. The multibit trie has strides of 8 bits and entries of 4 bytes, and is computed for the made table, whose prefixes share nodes; the paper's estimate would be some 800,000 nodes, two for each prefix.")
+        .note("The paper's text has numbers for B-400K only. Its 820 MB are its own formula of section 2, 2^k N W / k, for strides of 8 bits, 400,000 prefixes and 64 bits, in bytes: the worst case, in which prefixes share no node. The multibit trie beside is that of the made table, in which they do, with entries of 4 bytes.")
+        .note("The paper's entries are those of its Figure 3, 16 and 8 bytes with indices of 16 bits, computed from the prefixes.")
         .note(format!(
             "An entry that may point to a node has up to {bits} bits here. The paper's has 16, so that its pointers reach 2^15 nodes of a level."
         )))
@@ -134,17 +174,19 @@ pub(super) fn figure_7(lab: &Lab) -> Result<Finding, Error> {
 
 pub(super) fn figure_8(lab: &Lab) -> Result<Finding, Error> {
     let mut points = Vec::new();
-    for (group, thousands, row, _) in rows(lab)? {
+    for Studied { group, thousands, counted: row, levels_alone, facts, .. } in rows(lab)? {
         let series = format!("group {group}");
         let at = format!("{thousands}K");
         let of_b = |paper| (group == TriecGroup::B).then_some(paper);
-        points.push(Point::new(&series, &at, "accesses", row.mean.loads).beside_any(of_b(ACCESSES_OF_B)));
-        let most = Point::new(&series, &at, "accesses at most", row.most.loads_before_hash_most.into());
-        points.push(most.beside(MOST_ACCESSES));
-        let hashes = Point::new(&series, &at, "hashes at most", row.most.hashes_most.into());
-        points.push(hashes.beside(MOST_HASHES));
-        points
-            .push(Point::new(&series, &at, "% ExtraNHIA", row.extra_nhia_percent).beside(EXTRA_NHIA_PERCENT));
+        let mean = Point::new(&series, &at, "accesses", row.mean.loads).beside_any(of_b(ACCESSES_OF_B));
+        let alone = Point::computed(format!("{series}, levels alone"), &at, "accesses", levels_alone);
+        points.extend([mean, alone].map(|point| point.on(&facts)));
+        let most = Point::new(&series, &at, "accesses at most", f64::from(row.most.loads_before_hash_most));
+        points.push(most.beside(MOST_ACCESSES).on(&facts));
+        let hashes = Point::new(&series, &at, "hashes at most", f64::from(row.most.hashes_most));
+        points.push(hashes.beside(MOST_HASHES).on(&facts));
+        let extra = Point::new(&series, &at, "% ExtraNHIA", row.extra_nhia_percent);
+        points.push(extra.beside(EXTRA_NHIA_PERCENT).on(&facts));
     }
     Ok(Finding::new("prefixes", Plot::Bars, points)
         .note("Accesses are counted in the scalar lookup, of addresses drawn from the prefixes: the mean, and the most of any, before the hash of Hash16.")
@@ -184,7 +226,7 @@ mod tests {
         let options = Options { smaller: 20, ..Options::default() };
         let lab = Lab { engines: all(), ipv4: Vec::new(), ipv6: Vec::new(), options };
         for point in table_1(&lab).unwrap().points {
-            let off = point.ours.unwrap() - point.paper.unwrap();
+            let off = point.value().unwrap() - point.paper.unwrap();
             assert!(off.abs() < 0.02, "{point:?}");
         }
     }

@@ -2,6 +2,7 @@
 
 mod counting;
 mod memory;
+mod models;
 mod speed;
 mod strides;
 mod tables;
@@ -19,6 +20,11 @@ pub(crate) static PAPER: Paper = Paper {
             id: "Table 1",
             title: "prefixes by length of groups A, B and C",
             reproduce: memory::table_1,
+        },
+        Exhibit {
+            id: "Figure 2",
+            title: "prefix expansion and its compression",
+            reproduce: strides::figure_2,
         },
         Exhibit {
             id: "Figure 3",

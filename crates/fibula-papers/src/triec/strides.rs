@@ -2,7 +2,7 @@
 //! prefixes. No engine is built for the second.
 
 use super::tables::{LARGEST, table};
-use crate::{Error, Finding, Lab, Plot, Point};
+use crate::{Error, Facts, Finding, Lab, Plot, Point};
 use fibula::{NextHop, Prefix, Rib};
 use fibula_io::generate::TriecGroup;
 use fibula_io::trace::TraceKind;
@@ -10,7 +10,7 @@ use std::collections::{HashMap, HashSet};
 use std::iter;
 
 /// Table 4 as printed: million packets a second with 1, 2, 4 and 8 microengines.
-const TABLE_4: [(&str, [f64; 4]); 6] = [
+pub(super) const TABLE_4: [(&str, [f64; 4]); 6] = [
     ("1-SRAM", [8.20, 16.43, 30.87, 33.62]),
     ("4-SRAM", [8.26, 16.50, 32.14, 63.97]),
     ("DRAM-128", [5.59, 10.41, 12.90, 13.04]),
@@ -19,8 +19,14 @@ const TABLE_4: [(&str, [f64; 4]); 6] = [
     ("Hybrid-2", [4.97, 9.46, 19.19, 21.80]),
 ];
 
+/// Figure 3: the entries of TrieC15/6 and of a TrieC4/4 node, and the bytes of each.
+const ENTRIES: [(f64, f64); 2] = [(32_768.0, 16.0), (16.0, 8.0)];
+
+/// What exhibits say of the model.
+pub(super) const MODEL: &str = "The model is a closed network of threads, microengines, channels and the bus from DRAM, fitted to two cells of Table 4: 4-SRAM with one microengine and 1-SRAM with eight. All other cells are predictions.";
+
 /// The numbers of microengines.
-const MICROENGINES: [u32; 4] = [1, 2, 4, 8];
+pub(super) const MICROENGINES: [u32; 4] = [1, 2, 4, 8];
 
 /// The bytes of a next-hop index.
 const NHI_BYTES: usize = 2;
@@ -223,12 +229,63 @@ fn bytes(shapes: &[Shape]) -> [usize; 2] {
     sums
 }
 
+/// Returns the bytes of a table with the paper's strides and entries, and the mean accesses of a
+/// lookup if no entry had an ExtraNHIA.
+pub(super) fn of_the_paper(rib: &Rib<u128>, addresses: &[u128]) -> (usize, f64) {
+    let shapes = shapes(rib, SERIES[0]);
+    let levels = |&address: &u128| {
+        let goes_on = |shape: &&Shape| shape.accesses(address).1;
+        let levels = shapes[..shapes.len() - 1].iter().take_while(goes_on).count() + 1;
+        levels as f64
+    };
+    let sum: f64 = addresses.iter().map(levels).sum();
+    (bytes(&shapes)[0], sum / addresses.len().max(1) as f64)
+}
+
+/// Returns the bits that both counts of a worst packet pass: all of the BitAtlas of an entry with an
+/// ExtraNHIA on each level, and half of them to the address's own. Means over the table.
+pub(super) fn counted_bits(rib: &Rib<u128>) -> f64 {
+    let of_level = |shape: &Shape| {
+        let held = shape.level.held;
+        let bits: Vec<usize> = shape.indices.values().copied().filter(|&indices| indices > held).collect();
+        1.5 * bits.iter().sum::<usize>() as f64 / bits.len().max(1) as f64
+    };
+    shapes(rib, SERIES[0]).iter().map(of_level).sum()
+}
+
+/// Figure 2: two routes, expanded to 24 bits and compressed.
+pub(super) fn figure_2(_: &Lab) -> Result<Finding, Error> {
+    let mut rib: Rib<u128> = Rib::new();
+    for (prefix, next_hop) in [("2002:4000::/18", NextHop(1)), ("2002:5000::/20", NextHop(2))] {
+        rib.insert(prefix.parse()?, next_hop);
+    }
+    let of = |hop: u32| {
+        let ranges = rib.ranges().filter(|range| range.next_hop == NextHop(hop));
+        ranges.map(|range| ((range.last - range.first) >> (128 - 24)) as f64 + 1.0).sum::<f64>()
+    };
+    let indices: usize = Shape::of(&rib, SERIES[0].levels[0]).indices.values().sum();
+    let points = vec![
+        Point::computed("A", "24-bit prefixes", "prefixes", of(1)).beside(48.0),
+        Point::computed("B", "24-bit prefixes", "prefixes", of(2)).beside(16.0),
+        Point::computed("entry", "next-hop indices", "indices", indices as f64).beside(3.0),
+    ];
+    Ok(Finding::new("column", Plot::None, points)
+        .note("The example of section 3.2: a /18 to A and a /20 to B."))
+}
+
 pub(super) fn table_4(lab: &Lab) -> Result<Finding, Error> {
-    let mut points = Vec::new();
+    let mut points = super::models::table_4();
     for (allocation, rates) in TABLE_4 {
         for (microengines, rate) in MICROENGINES.into_iter().zip(rates) {
             points.push(Point::of_paper(allocation, format!("{microengines} microengines"), "Mlps", rate));
         }
+    }
+    let [first, second, ..] = SERIES[0].levels else { return Err(Error::none("no levels")) };
+    for ((name, level), (entries, bytes)) in
+        [("TrieC15/6", first), ("TrieC4/4", second)].into_iter().zip(ENTRIES)
+    {
+        points.push(Point::computed(name, "entries", "entries", level.entries() as f64).beside(entries));
+        points.push(Point::computed(name, "an entry", "bytes", level.entry_bytes() as f64).beside(bytes));
     }
     let table = table(lab, TriecGroup::C, LARGEST)?;
     let addresses = lab.trace(&TraceKind::Prefix, &table.rib)?;
@@ -237,13 +294,17 @@ pub(super) fn table_4(lab: &Lab) -> Result<Finding, Error> {
         let all = addresses.iter().map(|&address| accesses(&shapes, address));
         let mean = all.clone().map(f64::from).sum::<f64>() / addresses.len().max(1) as f64;
         let [whole, used] = bytes(&shapes).map(|bytes| bytes as f64 / 1e6);
-        points.push(Point::new(series.name, "mean", "accesses", mean));
-        points.push(Point::new(series.name, "most", "accesses", all.max().unwrap_or_default().into()));
-        points.push(Point::new(series.name, "whole nodes", "MB", whole));
-        points.push(Point::new(series.name, "reached entries", "MB", used));
+        let most = f64::from(all.max().unwrap_or_default());
+        let new = [("mean", "accesses", mean), ("most", "accesses", most), ("whole nodes", "MB", whole)];
+        points.extend(
+            new.into_iter().chain([("reached entries", "MB", used)]).map(|(at, unit, value)| {
+                Point::computed(series.name, at, unit, value).on(&Facts::of(&table))
+            }),
+        );
     }
     Ok(Finding::new("column", Plot::None, points)
-        .in_part("the speeds are those of the IXP2800's SRAM channels and DRAM banks, and a processor has one memory behind its caches; here are the accesses and bytes of the two series of strides")
+        .in_part("the speeds are those of the IXP2800's SRAM channels and DRAM banks, and a processor has one memory behind its caches; here are a model's, and the accesses and bytes of the two series of strides")
+        .note(MODEL)
         .note(format!("Accesses and bytes are computed from the prefixes of {}, not measured: of the trie without the hash table, with next-hop indices of 16 bits, for addresses drawn from the prefixes. A test compares the accesses of the first series with those that the engine counts.", table.name))
         .note("The paper says of 24-24-16 only that it takes fewer accesses and more memory. An entry is taken to have as many bytes of next-hop indices as of bits. A node of 24 bits is then an array of 131,072 or 65,536 entries of 32 or 64 bytes. The reached entries are those alone that a route of their node covers or is in. Both are more than the IXP2800 can address, so the paper's nodes must be stored in a way that it does not say."))
 }
@@ -280,7 +341,7 @@ mod tests {
         let finding = table_4(&lab()).unwrap();
         let value = |series: Series, at: &str| {
             let found = finding.points.iter().find(|point| point.series == series.name && point.at == at);
-            found.and_then(|point| point.ours).unwrap()
+            found.and_then(Point::value).unwrap()
         };
         let [sram, dram128, dram256] = SERIES;
         for dram in [dram128, dram256] {

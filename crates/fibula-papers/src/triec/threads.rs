@@ -1,5 +1,6 @@
 //! Tables 5 and 7: how threads share the work, and what packet order costs.
 
+use super::models;
 use super::tables::{LARGEST, table};
 use crate::lab::{CHUNK, mlps_of};
 use crate::{Error, Finding, Lab, Plot, Point};
@@ -10,13 +11,13 @@ use fibula_lab::study::ParallelRow;
 
 /// Table 5 as printed, for four microengines: multi-processing, and context pipelining over scratch
 /// rings and over next-neighbour rings.
-const TABLE_5: [f64; 3] = [32.14, 23.39, 28.74];
+pub(super) const TABLE_5: [f64; 3] = [32.14, 23.39, 28.74];
 
 /// The microengines of Table 5: two halves of a lookup, each twice.
 const REPLICATED: usize = 4;
 
 /// Table 7 as printed: microengines, million packets a second without and with packet order.
-const TABLE_7: [(usize, f64, f64); 4] =
+pub(super) const TABLE_7: [(usize, f64, f64); 4] =
     [(1, 8.26, 7.26), (2, 16.50, 14.57), (4, 32.14, 28.31), (8, 63.97, 56.49)];
 
 /// The addresses that pass a ring together.
@@ -45,6 +46,7 @@ pub(super) fn table_5(lab: &Lab) -> Result<Finding, Error> {
         Point::of_paper("pipeline, scratch ring", "4 microengines", "Mlps", scratch),
         Point::of_paper("pipeline, next-neighbour ring", "4 microengines", "Mlps", neighbour),
     ];
+    points.extend(models::table_5());
     for threads in threads {
         let at = format!("{threads} threads");
         let Some(whole) = mlps_of(&rows, threads, Model::Own, Order::Free) else { continue };
@@ -61,13 +63,18 @@ pub(super) fn table_5(lab: &Lab) -> Result<Finding, Error> {
         }
     }
     Ok(Finding::new("threads", Plot::None, points)
+        .on(&table(lab, TriecGroup::C, LARGEST)?)
         .note(format!("Table C-400K. A pipeline's threads hand on {CHUNK} addresses at once over rings in memory; the ratio is set beside that of the paper's next-neighbour rings."))
         .note("The paper cuts a lookup in two halves and gives each to two microengines: here two pipelines of two threads each. A pipeline of four threads cuts it in four parts. More threads than cores take turns, so a hand-over then waits for a time slice."))
 }
 
+/// Returns what order costs, in percent.
+pub(super) fn overhead(free: f64, kept: f64) -> f64 {
+    100.0 * (free / kept.max(1e-9) - 1.0)
+}
+
 pub(super) fn table_7(lab: &Lab) -> Result<Finding, Error> {
-    let mut points = Vec::new();
-    let overhead = |free: f64, kept: f64| 100.0 * (free / kept.max(1e-9) - 1.0);
+    let mut points = models::table_7();
     for (engines, free, kept) in TABLE_7 {
         points.push(Point::of_paper(
             "both rings",
@@ -97,6 +104,7 @@ pub(super) fn table_7(lab: &Lab) -> Result<Finding, Error> {
         }
     }
     Ok(Finding::new("threads", Plot::None, points)
+        .on(&table(lab, TriecGroup::C, LARGEST)?)
         .note("Table C-400K. A thread waits for its turn to take addresses (entry ring), for its turn to deliver their answers (exit ring), or for both, as in the paper. Percentages are what that costs.")
         .note("The paper passes a signal for each packet. Here a turn is a chunk of addresses: the fewer, the more a turn costs beside the lookups, since it moves a cache line from core to core."))
 }

@@ -1,6 +1,7 @@
 //! `fibula study`: reports of many measurements at once.
 
 mod best;
+mod claims;
 mod common;
 mod compare;
 mod engines;
@@ -42,6 +43,7 @@ pub(crate) enum Command {
     Gpu(gpu::Arguments),
     Router(router::Arguments),
     Page(page::Arguments),
+    Claims(claims::Arguments),
 }
 
 impl Command {
@@ -63,6 +65,7 @@ impl Command {
             Self::Gpu(arguments) => arguments.run(output),
             Self::Router(arguments) => arguments.run(output),
             Self::Page(arguments) => arguments.run(),
+            Self::Claims(arguments) => arguments.run(output),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! `fibula study sail|dxr|bloom|tilepro|triec|all`: the papers' tables and figures.
 
 use super::common::{each_table, header, write_evidence};
-use crate::commands::measuring::{INTERNET, base_name};
+use crate::commands::measuring::{INTERNET, UpdatesFrom, base_name};
 use crate::exit::{Verdict, tell};
 use crate::output::Output;
 use crate::reading::Reading;
@@ -10,8 +10,11 @@ use crate::writing::write_text;
 use anyhow::Context;
 use clap::Args;
 use fibula_io::Source;
-use fibula_kit::{Evidence, Header};
-use fibula_papers::{Lab, Named, Options, PAPERS, Paper, Reproduction, html, reproduce};
+use fibula_kit::{Evidence, Header, distinct};
+use fibula_papers::{
+    Judged, Lab, Named, Options, PAPERS, Paper, Reproduction, Tally, agreements, html, judge_all, reproduce,
+    tallies,
+};
 use indicatif::ProgressBar;
 use std::path::PathBuf;
 
@@ -34,6 +37,9 @@ pub(crate) struct Arguments {
     /// take; else Zipf's law
     #[arg(long, value_name = "FILE")]
     traffic: Option<Source>,
+    /// Changes of the first IPv4 table, a file, for the exhibits of updates; else made ones
+    #[arg(short, long, value_name = "UPDATES")]
+    updates: Option<UpdatesFrom>,
     /// Makes the papers' own tables and buffers smaller by this factor: a quick look
     #[arg(long, default_value_t = 1, value_name = "FACTOR", value_parser = clap::value_parser!(u16).range(1..=1000))]
     smaller: u16,
@@ -59,9 +65,13 @@ impl Arguments {
 
     fn run(self, name: &str, papers: &[&'static Paper], output: &Output) -> anyhow::Result<Verdict> {
         let (mut ipv4, mut ipv6) = (Vec::new(), Vec::new());
-        let whole = each_table(&self.table, &self.reading, |name, tables| {
+        let mut changes = Vec::new();
+        let whole = each_table(&self.table, &self.reading, |name, mut tables| {
             let name = || base_name(name).to_owned();
             if !tables.ipv4.is_empty() {
+                if let Some(updates) = self.updates.as_ref().filter(|_| ipv4.is_empty()) {
+                    changes = updates.load(&mut tables)?.ipv4;
+                }
                 ipv4.push(Named { name: name(), rib: tables.ipv4 });
             }
             if !tables.ipv6.is_empty() {
@@ -74,6 +84,7 @@ impl Arguments {
             passes: self.passes.into(),
             threads: self.threads.iter().map(|&threads| threads.into()).collect(),
             traffic: self.traffic.clone(),
+            changes,
             smaller: self.smaller.into(),
             ..Options::default()
         };
@@ -99,23 +110,48 @@ impl Arguments {
         Ok(whole)
     }
 
-    /// Writes what was asked for: a file of evidence, or a folder with a report and the evidence.
+    /// Tells the verdicts, and writes what was asked for: a file of evidence, or a folder with a
+    /// report, the evidence of each paper and the verdicts.
     fn write(&self, name: &str, done: &[Reproduction]) -> anyhow::Result<()> {
+        let Header { command, processor, date, load, .. } = header(name);
+        let judged = judge_all(done, &load)?;
+        tell_tallies(&judged);
         let Some(path) = &self.output else { return Ok(()) };
-        let add = |evidence: &mut Evidence| {
-            done.iter()
-                .try_for_each(|each| evidence.add([each.about()]).and_then(|()| evidence.add(each.rows())))
+        let of = |paper: &'static str| {
+            move |evidence: &mut Evidence| {
+                done.iter().filter(|each| paper.is_empty() || each.paper.name == paper).try_for_each(|each| {
+                    evidence.add([each.about()]).and_then(|()| evidence.add(each.rows()))
+                })
+            }
         };
         if path.extension().is_some_and(|extension| extension == "jsonl") {
-            return write_evidence(path, name, add);
+            return write_evidence(path, name, of(""));
         }
         std::fs::create_dir_all(path).with_context(|| format!("{}: cannot be made", path.display()))?;
-        write_evidence(&path.join(format!("{name}.jsonl")), name, add)?;
-        let Header { command, processor, date, .. } = header(name);
-        let report = html::report(done, &command, &processor, &date)?;
+        for paper in distinct(done.iter().map(|each| each.paper.name)) {
+            write_evidence(&path.join(format!("{paper}.jsonl")), name, of(paper))?;
+        }
+        write_evidence(&path.join("claims.jsonl"), name, |evidence| add_verdicts(evidence, &judged))?;
+        let report = html::report(done, &judged, &command, &processor, &date)?;
         let path = path.join("report.html");
         write_text(&path, |out| out.write_all(report.as_bytes()))?;
         tell(format_args!("wrote {}", path.display()));
         Ok(())
+    }
+}
+
+/// Adds verdicts to evidence: the counts of each paper, what exhibits agree with, and every claim.
+pub(super) fn add_verdicts(evidence: &mut Evidence, judged: &[Judged]) -> Result<(), fibula_kit::Error> {
+    evidence.add(tallies(judged))?;
+    evidence.add(agreements(judged))?;
+    evidence.add(judged)
+}
+
+/// Tells how many claims of each paper have which verdict.
+pub(super) fn tell_tallies(judged: &[Judged]) {
+    for Tally { tally, claims, confirmed, refuted, not_testable } in tallies(judged) {
+        tell(format_args!(
+            "{tally}: {claims} claims, {confirmed} confirmed, {refuted} refuted, {not_testable} not testable here"
+        ));
     }
 }

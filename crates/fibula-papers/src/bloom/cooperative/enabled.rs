@@ -44,6 +44,7 @@ pub(crate) fn figure_9(lab: &Lab) -> Result<Finding, Error> {
     // After ours, whose buffers are in order.
     points.push(Point::of_paper("Phi 7120P, double-buffered", CHOSEN, "ms a buffer", CHOSEN_MS));
     let finding = Finding::new("addresses of a buffer", Plot::Lines, points)
+        .on(table)
         .note("The device is told nothing of the table but the Bloom kernel's arrays: filters, keys, answers, direct array. Each side alone is measured before the first division, one thread drives the device, and the others are pinned to the last cores. All answers were compared.")
         .note("The twin is the same kernel text on threads of the processor itself. Its speeds say that the mechanism works: order, division, overlap of batches. They say nothing of a card, and both sides share the cores, so that together they cannot gain what the paper's two machines gain.")
         .note(format!("The paper's text: 4M is fastest, 2M nearly so at half the time a buffer, and both together are {GAIN} times the Phi alone. The time of a divided buffer is that of the device's part."));

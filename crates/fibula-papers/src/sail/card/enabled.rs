@@ -47,7 +47,7 @@ pub(crate) fn figure_14(lab: &Lab) -> Result<Finding, Error> {
 }
 
 fn figure(lab: &Lab, taken: &Taken) -> Result<Finding, Error> {
-    let table = lab.table()?;
+    let table = &super::super::table(lab)?;
     let addresses = trace::generate(&TraceKind::Prefix, &table.rib, lab.options.addresses, 1)?;
     let fib = Fib::build_from(lab.engines, PARTNER, &table.rib, Config::default())?;
     let workload =
@@ -62,6 +62,7 @@ fn figure(lab: &Lab, taken: &Taken) -> Result<Finding, Error> {
         points.extend(measured("card", card, Some(GRID), &workload, taken)?);
     }
     let finding = Finding::new("addresses of a batch", Plot::Lines, points)
+        .on(table)
         .note("Each batch is split over the streams, which copy and look up at the same time. The latency is that of a stream's part, the others busy. The paper's values are the middle of the range that its text names, over its streams, blocks and threads.")
         .note("The twin is the same kernel text on threads of the processor itself, without a prefetch: its speeds say that the mechanism works, and nothing of a card. All answers of the last batches were compared.");
     Ok(match card {
