@@ -45,4 +45,10 @@ fn a_papers_study_writes_a_report_beside_its_rows() {
         rows.contains(r#""exhibit":"Table 1","title":"#) && rows.contains(r#""series":"group A""#),
         "{rows}"
     );
+    // The verdicts are those of the rows, now and later.
+    fibula(folder.path(), &["study", "claims", "report/triec.jsonl", "-o", "claims.jsonl"]);
+    let later = std::fs::read_to_string(folder.path().join("claims.jsonl")).unwrap();
+    let verdicts = |text: &str| text.lines().skip(1).map(String::from).collect::<Vec<_>>();
+    assert_eq!(verdicts(&later), verdicts(&read("claims.jsonl")));
+    assert!(later.contains(r#"{"tally":"triec","claims":"#), "{later}");
 }

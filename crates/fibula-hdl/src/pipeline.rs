@@ -66,18 +66,6 @@ impl Pipeline {
         }
     }
 
-    /// Returns the name that `fibula engines` lists.
-    #[must_use]
-    pub fn listed(self) -> &'static str {
-        match self {
-            Self::SailB => "hdl-sail-b",
-            Self::SailU => "hdl-sail-u",
-            Self::SailL => "hdl-sail-l",
-            Self::Mosaic => "hdl-mosaic",
-            Self::Dir24_8 => "hdl-dir24-8",
-        }
-    }
-
     /// Returns the name of the engine of the library with the same tables.
     #[must_use]
     pub fn engine(self) -> &'static str {

@@ -36,7 +36,11 @@ impl Directive {
             let rest = rest.trim();
             match word {
                 "by" => directive.by = Some(words(rest)),
-                "show" => directive.show = rest.split('|').map(column).collect::<Result<_, _>>()?,
+                "show" => {
+                    for text in rest.split('|') {
+                        directive.show.push(column(text)?);
+                    }
+                }
                 "across" => directive.across = Some(column(rest)?),
                 "lines" => directive.kind = Some((Kind::Lines, rest.into())),
                 "bars" => directive.kind = Some((Kind::Bars, rest.into())),
@@ -82,11 +86,11 @@ impl Directive {
         Ok(table(&header, &cells))
     }
 
-    /// Returns the rows as text: that of the one column that is shown.
+    /// Returns the rows as text: that of the columns, one after the other.
     pub(crate) fn text(&self, evidence: &Evidence) -> Result<String, Error> {
         let rows = self.rows(evidence)?;
-        let [(_, template)] = &self.show[..] else { return Err(Error::new("expected show NAME = TEXT")) };
-        Ok(template.of(&rows))
+        let texts: Vec<String> = self.show.iter().map(|(_, template)| template.of(&rows)).collect();
+        Ok(texts.join(" "))
     }
 
     /// Returns the rows as a plot: its title and its drawing.

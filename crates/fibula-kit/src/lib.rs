@@ -15,7 +15,7 @@
 //! ```
 //!
 //! The first line of a comment says what it writes: `made FILE` (command, processor, load, commit
-//! and date of the evidence), `table FILE`, `say FILE` (a sentence, the text of the one column),
+//! and date of the evidence), `table FILE`, `say FILE` (a sentence, the texts of the columns),
 //! or `plot FILE` (a drawing in a file of its own). The lines below say which rows, step by step, and what of them:
 //!
 //! - `where KEY` keeps the rows that have the key.
@@ -23,7 +23,8 @@
 //!   and `!~`. `A | B` is one of some values, and `{KEY}` another key of the row.
 //! - `sort KEY` sorts, the least first; `sort -KEY` the greatest.
 //! - `by KEY...` makes one line of all rows of each combination of values.
-//! - `show COLUMN | COLUMN...` are the columns: a key, or `title = TEMPLATE`.
+//! - `show COLUMN | COLUMN...` are the columns: a key, or `title = TEMPLATE`. A further `show` adds
+//!   columns.
 //! - `across KEY = TEMPLATE` adds a column for each value of the key. Rows without it are left
 //!   out.
 //! - `lines KEY`, `bars KEY` name the key of a plot's series, `x KEY` and `y KEY...` its axes,

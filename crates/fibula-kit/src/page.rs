@@ -193,6 +193,12 @@ mod tests {
     }
 
     #[test]
+    fn a_sentence_is_made_of_its_columns() {
+        let page = "A.\n<!-- say x.jsonl\nwhere engine = radix\nshow a = {engine} does\nshow b = {mlps}.\n-->\n<!-- end -->\n";
+        assert!(filled(page).unwrap().text.contains("\n-->\n\nradix does 8.25.\n\n<!-- end -->\n"));
+    }
+
+    #[test]
     fn a_wrong_comment_is_named_by_its_line() {
         let wrong = |directive: &str| {
             filled(&format!("A.\n<!-- {directive}\n-->\n<!-- end -->\n")).unwrap_err().to_string()

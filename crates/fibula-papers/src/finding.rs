@@ -112,6 +112,9 @@ pub struct Facts {
     pub routes: usize,
     /// The greatest of its next hops.
     pub next_hops: u32,
+    /// The addresses of real traffic that the value's addresses are made from; 0 where they are
+    /// made otherwise.
+    pub traffic: usize,
 }
 
 impl Facts {
@@ -119,7 +122,7 @@ impl Facts {
     #[must_use]
     pub fn of<A: Address>(table: &Named<A>) -> Self {
         let Named { name, rib } = table;
-        Self { table: name.clone(), routes: rib.len(), next_hops: rib.max_next_hop().0 }
+        Self { table: name.clone(), routes: rib.len(), next_hops: rib.max_next_hop().0, traffic: 0 }
     }
 }
 
@@ -277,6 +280,16 @@ impl Finding {
     #[must_use]
     pub fn note(mut self, note: impl Into<String>) -> Self {
         self.notes.push(note.into());
+        self
+    }
+
+    /// The same, of addresses with the locality of so many of real traffic.
+    #[must_use]
+    pub fn with_traffic(mut self, addresses: usize) -> Self {
+        self.points
+            .iter_mut()
+            .filter_map(|point| point.facts.as_mut())
+            .for_each(|facts| facts.traffic = addresses);
         self
     }
 

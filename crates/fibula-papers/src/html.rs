@@ -1,6 +1,6 @@
 //! Exhibits as one HTML file that needs no network.
 
-use crate::{Error, Finding, Judged, Plot, Reproduction, Row, agreements, tallies};
+use crate::{Agreement, Error, Finding, Judged, Plot, Reproduction, Row, agreements, evidence, tallies};
 use fibula_kit::plot::{Chart, Kind};
 use fibula_kit::{Evidence, distinct, short};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
@@ -20,10 +20,11 @@ pub fn report(
     machine: &str,
     date: &str,
 ) -> Result<String, Error> {
+    let agreements = agreements(judged, &evidence(reproductions, None)?.rows);
     let papers = distinct(reproductions.iter().map(|each| each.paper.name));
     let mut sections = Vec::new();
     for reproduction in reproductions {
-        sections.push((reproduction.paper.name, section(reproduction, judged)?));
+        sections.push((reproduction.paper.name, section(reproduction, &agreements)?));
     }
     let page = html! {
         (DOCTYPE)
@@ -39,7 +40,7 @@ pub fn report(
                 h1 { "The papers' tables and figures, measured again" }
                 p { "Made by " code { (command) } " on " (date) ". Machine: " (machine) "." }
                 (counted(judged))
-                (contents(reproductions, judged))
+                (contents(reproductions, &agreements))
                 @for name in papers {
                     @let paper = reproductions.iter().map(|each| each.paper).find(|paper| paper.name == name);
                     @if let Some(paper) = paper {
@@ -119,7 +120,7 @@ fn ledger(judged: &[Judged], paper: &str) -> Markup {
 }
 
 /// The list of all exhibits: how much is here, and whether it agrees.
-fn contents(reproductions: &[Reproduction], judged: &[Judged]) -> Markup {
+fn contents(reproductions: &[Reproduction], agreements: &[Agreement]) -> Markup {
     html! {
         div.scroll {
             table {
@@ -134,7 +135,7 @@ fn contents(reproductions: &[Reproduction], judged: &[Judged]) -> Markup {
                                 (each.finding.coverage.name())
                                 @if let Some(reason) = each.finding.coverage.reason() { ": " (text(reason)) }
                             }
-                            td { (agreement(each, judged)) }
+                            td { (agreement(each, agreements)) }
                         }
                     }
                 }
@@ -144,13 +145,12 @@ fn contents(reproductions: &[Reproduction], judged: &[Judged]) -> Markup {
 }
 
 /// Returns in a word whether the exhibit shows what the paper claims of it.
-fn agreement(of: &Reproduction, judged: &[Judged]) -> &'static str {
-    let all = agreements(judged);
-    let found = all.iter().find(|one| one.paper == of.paper.name && one.exhibit == of.exhibit.id);
+fn agreement(of: &Reproduction, agreements: &[Agreement]) -> &'static str {
+    let found = agreements.iter().find(|one| one.paper == of.paper.name && one.exhibit == of.exhibit.id);
     found.map_or("open", |found| found.agreement)
 }
 
-fn section(reproduction: &Reproduction, judged: &[Judged]) -> Result<Markup, Error> {
+fn section(reproduction: &Reproduction, agreements: &[Agreement]) -> Result<Markup, Error> {
     let Reproduction { exhibit, finding, took, .. } = reproduction;
     let mut plots = Vec::new();
     for chart in charts(reproduction)? {
@@ -162,7 +162,7 @@ fn section(reproduction: &Reproduction, judged: &[Judged]) -> Result<Markup, Err
             p {
                 "Coverage: " (finding.coverage.name())
                 @if let Some(reason) = finding.coverage.reason() { ", " (text(reason)) }
-                ". Agreement: " (agreement(reproduction, judged)) "."
+                ". Agreement: " (agreement(reproduction, agreements)) "."
             }
             @for plot in &plots { figure { (PreEscaped(plot)) } }
             @if !finding.points.is_empty() {

@@ -125,6 +125,15 @@ impl Lab {
         Ok(points.collect())
     }
 
+    /// Returns the number of addresses of real traffic; 0 where none was given.
+    ///
+    /// # Errors
+    /// If they cannot be read.
+    pub(crate) fn traffic(&self) -> Result<usize, Error> {
+        let Some(source) = &self.options.traffic else { return Ok(0) };
+        Ok(trace::read(source)?.len())
+    }
+
     /// Measures engines in turns. Returns a row for each engine and number of threads, all with
     /// speeds.
     ///

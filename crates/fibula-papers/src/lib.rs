@@ -34,4 +34,4 @@ pub use error::Error;
 pub use finding::{Basis, Coverage, Facts, Finding, Plot, Point, Span};
 pub use lab::{Lab, Named, Options};
 pub use papers::{Exhibit, PAPERS, Paper, paper};
-pub use reproduction::{About, Reproduction, Row, judge_all, reproduce};
+pub use reproduction::{About, Reproduction, Row, evidence, judge_all, reproduce};

@@ -49,6 +49,8 @@ pub struct Row<'r> {
     pub routes: Option<usize>,
     /// Its next hops.
     pub next_hops: Option<u32>,
+    /// The addresses of real traffic that the value's addresses are made from.
+    pub traffic: Option<usize>,
 }
 
 /// What an exhibit is, beside its rows.
@@ -106,22 +108,33 @@ impl Reproduction {
                 table: facts.as_ref().map(|facts| facts.table.as_str()),
                 routes: facts.as_ref().map(|facts| facts.routes),
                 next_hops: facts.as_ref().map(|facts| facts.next_hops),
+                traffic: facts.as_ref().map(|facts| facts.traffic),
             }
         })
     }
 }
 
-/// Judges the claims of the papers of some exhibits by their rows.
+/// Returns exhibits as evidence: what each is, and its rows. `paper` leaves out all others.
+///
+/// # Errors
+/// If a number is not finite.
+pub fn evidence(reproductions: &[Reproduction], paper: Option<&str>) -> Result<Evidence, Error> {
+    let mut evidence = Evidence::default();
+    for each in reproductions.iter().filter(|each| paper.is_none_or(|paper| paper == each.paper.name)) {
+        evidence.add([each.about()])?;
+        evidence.add(each.rows())?;
+    }
+    Ok(evidence)
+}
+
+/// Judges the claims of all papers of which evidence has rows.
 ///
 /// # Errors
 /// If a ledger is malformed.
-pub fn judge_all(reproductions: &[Reproduction], load: &str) -> Result<Vec<Judged>, Error> {
-    let mut evidence = Evidence::default();
-    load.clone_into(&mut evidence.header.load);
-    reproductions.iter().try_for_each(|each| evidence.add(each.rows()))?;
-    let papers = fibula_kit::distinct(reproductions.iter().map(|each| each.paper.name));
-    papers.into_iter().try_fold(Vec::new(), |mut all, paper| {
-        all.extend(crate::claims::judge(paper, &evidence)?);
+pub fn judge_all(evidence: &Evidence) -> Result<Vec<Judged>, Error> {
+    let papers = evidence.rows.iter().filter_map(|row| row.get("paper")?.as_str());
+    fibula_kit::distinct(papers).into_iter().try_fold(Vec::new(), |mut all, paper| {
+        all.extend(crate::claims::judge(paper, evidence)?);
         Ok(all)
     })
 }

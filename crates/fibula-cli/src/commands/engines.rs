@@ -1,4 +1,4 @@
-//! `fibula engines`: the engines and their limits, and the hardware pipelines.
+//! `fibula engines`: the engines and their limits.
 
 use crate::exit::Verdict;
 use crate::output::Output;
@@ -6,7 +6,6 @@ use crate::registry;
 use clap::Args;
 use fibula::Family;
 use fibula::engine::{Entry, LimitInfo, WidthBits};
-use fibula_hdl::{Pipeline, Sizes};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -41,31 +40,12 @@ impl Row {
     }
 }
 
-/// Returns the row of a hardware pipeline, with the sizes that it has by default. The paper is that
-/// of the engine with the same tables.
-fn pipeline_row(pipeline: Pipeline) -> Option<Row> {
-    let engine = fibula_engines::all().iter().find(|entry| entry.about.name == pipeline.engine())?;
-    let sizes = Sizes::default();
-    let limits = [
-        ("next hops", (1 << sizes.next_hop_bits) - 1),
-        ("chunks of routes longer than /24", 1 << sizes.chunk_bits),
-        ("stages on chip", pipeline.stages().into()),
-    ];
-    Some(Row {
-        engine: pipeline.listed(),
-        next_hop_bits: vec![sizes.next_hop_bits as u8],
-        limits: limits.into(),
-        ..Row::new(engine, Family::Ipv4)
-    })
-}
-
 impl Arguments {
     #[allow(clippy::unused_self, reason = "every command is run alike")]
     pub(crate) fn run(self, output: &Output) -> anyhow::Result<Verdict> {
         let rows = registry::engines()
             .iter()
-            .flat_map(|entry| entry.families().map(|family| Row::new(entry, family)))
-            .chain(Pipeline::ALL.into_iter().filter_map(pipeline_row));
+            .flat_map(|entry| entry.families().map(|family| Row::new(entry, family)));
         output.rows(rows)?;
         Ok(Verdict::Good)
     }

@@ -122,6 +122,14 @@ pub(super) fn section_6_3(lab: &Lab) -> Result<Finding, Error> {
             }
         }
     }
+    if let Some(traffic) = lab.options.traffic.clone() {
+        let real = lab.trace(&TraceKind::Mapped(traffic), &table.rib)?;
+        let rows = lab.speed(table, &real, &ENGINES.map(|(_, engine)| engine), vec![1])?;
+        let facts = Facts { traffic: lab.traffic()?, ..Facts::of(table) };
+        points.extend(ENGINES.iter().zip(&rows).map(|((name, _), row)| {
+            Point::new(format!("{name}, real traffic"), 1, "Mlps", mlps(row)).on(&facts)
+        }));
+    }
     points.extend(dynamic(lab, table, &addresses)?);
     points.extend(many_cores(lab, table, &addresses)?);
     Ok(Finding::new("threads", Plot::Lines, points)
@@ -260,6 +268,7 @@ pub(super) fn section_6_6(lab: &Lab) -> Result<Finding, Error> {
     let addresses = lab.trace(&TraceKind::Prefix, &table.rib)?;
     let threads = lab.threads();
     let mut best = vec![Span::from(0.0); threads.len()];
+    let mut worst = Span::from(f64::INFINITY);
     for levels in LEVELS {
         let engine = format!("bloom6/levels={levels}/choice=dpcpe/hash=murmur/fpr=30");
         // Few levels may expand a table past what the engine holds.
@@ -270,12 +279,16 @@ pub(super) fn section_6_6(lab: &Lab) -> Result<Finding, Error> {
         for (best, speed) in best.iter_mut().zip(rows.iter().map(mlps)) {
             *best = if speed.value > best.value { speed } else { *best };
         }
+        worst = rows.first().map(mlps).filter(|speed| speed.value < worst.value).unwrap_or(worst);
     }
     let rows = lab.speed(table, &addresses, &["miht6"], threads)?;
     points.extend(rows.first().map(|row| Point::new("MIHTv6", "any", "Mlps", mlps(row))));
     if let (Some(&best), Some(miht)) = (best.last(), rows.last()) {
         let times = Point::new("best levels / MIHTv6", "all threads", "times", best / mlps(miht));
         points.push(times.beside(TIMES_MIHT6));
+    }
+    if worst.value.is_finite() {
+        points.push(Point::new("best / worst levels", "one thread", "times", best[0] / worst));
     }
     let rows = lab.speed(table, &addresses, &[NO_EXPANSION], vec![1])?;
     points.extend(rows.first().into_iter().flat_map(|row| {

@@ -3,7 +3,7 @@
 use super::rule::{Condition, Other, Pattern, Rule, Scale, Selector, Test};
 use super::{Claim, claims};
 use crate::{Error, Span};
-use fibula_kit::{Evidence, Row};
+use fibula_kit::{Evidence, Header, Row};
 use serde::Serialize;
 use serde_json::Value;
 use std::fmt;
@@ -107,13 +107,15 @@ pub fn tallies(judged: &[Judged]) -> Vec<Tally> {
     papers.into_iter().map(each).chain([tally("all", &mut judged.iter())]).collect()
 }
 
-/// Whether an exhibit shows what the paper claims of it.
+/// Both words on an exhibit: how much of it is here, and whether it shows what the paper claims.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Agreement {
     /// The paper's name.
-    pub paper: &'static str,
+    pub paper: String,
     /// The exhibit.
     pub exhibit: String,
+    /// `whole`, `part` or `none`.
+    pub coverage: String,
     /// `agrees`, `in part`, `differs`, or `open` where no claim about it is decided.
     pub agreement: &'static str,
     /// The claims about it that are confirmed.
@@ -122,12 +124,14 @@ pub struct Agreement {
     pub refuted: usize,
 }
 
-/// Returns the agreement of every exhibit that claims are about.
+/// Returns both words on the exhibits of which some rows say what they are ([`About`]).
+///
+/// [`About`]: crate::About
 #[must_use]
-pub fn agreements(judged: &[Judged]) -> Vec<Agreement> {
-    let about = |judged: &Judged| judged.exhibit.clone().map(|exhibit| (judged.paper, exhibit));
-    let exhibits = fibula_kit::distinct(judged.iter().filter_map(about));
-    let agreement = |(paper, exhibit): (&'static str, String)| {
+pub fn agreements(judged: &[Judged], rows: &[Row]) -> Vec<Agreement> {
+    let agreement = |row: &Row| {
+        let text = |key: &str| row.get(key).and_then(Value::as_str).map(String::from);
+        let (coverage, paper, exhibit) = (text("coverage")?, text("paper")?, text("exhibit")?);
         let mine = judged.iter().filter(|one| one.paper == paper && one.exhibit.as_ref() == Some(&exhibit));
         let count = |verdict| mine.clone().filter(|judged| judged.verdict == verdict).count();
         let (confirmed, refuted) = (count(Verdict::Confirmed), count(Verdict::Refuted));
@@ -137,9 +141,9 @@ pub fn agreements(judged: &[Judged]) -> Vec<Agreement> {
             (0, _) => "differs",
             _ => "in part",
         };
-        Agreement { paper, exhibit, agreement, confirmed, refuted }
+        Some(Agreement { paper, exhibit, coverage, agreement, confirmed, refuted })
     };
-    exhibits.into_iter().map(agreement).collect()
+    rows.iter().filter_map(agreement).collect()
 }
 
 /// Judges all claims of a paper by the rows that a study wrote.
@@ -148,7 +152,7 @@ pub fn agreements(judged: &[Judged]) -> Vec<Agreement> {
 /// If the ledger is malformed.
 pub fn judge(paper: &str, evidence: &Evidence) -> Result<Vec<Judged>, Error> {
     let values: Vec<Measured<'_>> = evidence.rows.iter().filter_map(|row| Measured::of(paper, row)).collect();
-    Ok(claims(paper)?.iter().map(|claim| judged(claim, &values, &evidence.header.load)).collect())
+    Ok(claims(paper)?.iter().map(|claim| judged(claim, &values, &evidence.header)).collect())
 }
 
 /// A row that has a value.
@@ -175,8 +179,8 @@ impl<'r> Measured<'r> {
     }
 
     /// What the rows of one line of an exhibit have in common.
-    fn line(&self) -> [&'r str; 4] {
-        [self.text("exhibit"), self.text("series"), self.text("unit"), self.text("table")]
+    fn line(&self) -> [&'r str; 3] {
+        ["exhibit", "series", "unit"].map(|key| self.text(key))
     }
 
     fn is_of(&self, rows: &Selector) -> bool {
@@ -297,7 +301,7 @@ fn shape(test: &Test, mut values: Vec<Span>) -> Says {
     }
 }
 
-fn judged(claim: &Claim, all: &[Measured<'_>], load: &str) -> Judged {
+fn judged(claim: &Claim, all: &[Measured<'_>], header: &Header) -> Judged {
     let Claim { paper, number, place, says, written, reason, .. } = *claim;
     let blank = Judged {
         paper,
@@ -320,8 +324,9 @@ fn judged(claim: &Claim, all: &[Measured<'_>], load: &str) -> Judged {
     };
     let Some(rule) = &claim.rule else { return blank };
     let (rows, unmet) = chosen(rule, all);
-    let told = told(&rows, load, blank);
-    let said = self::says(&rule.test, &rows, all);
+    let told = told(&rows, &header.load, blank);
+    let loud = loud(header).filter(|_| rule.quietly);
+    let said = if loud.is_some() { Vec::new() } else { self::says(&rule.test, &rows, all) };
     let count = |what| said.iter().filter(|&&says| says == what).count();
     let (hold, fail) = (count(Says::Holds), count(Says::Fails));
     let verdict = match (hold, fail, rule.at_best) {
@@ -336,6 +341,8 @@ fn judged(claim: &Claim, all: &[Measured<'_>], load: &str) -> Judged {
             format!("no table with {unmet}")
         } else if rows.is_empty() {
             "no such row was measured".into()
+        } else if let Some(loud) = loud {
+            loud
         } else if said.is_empty() {
             "nothing to compare with was measured".into()
         } else {
@@ -344,6 +351,15 @@ fn judged(claim: &Claim, all: &[Measured<'_>], load: &str) -> Judged {
     };
     let reason = (verdict == Verdict::NotTestableHere).then(why);
     Judged { hold, fail, verdict, reason, ..told }
+}
+
+/// Says how loaded the machine was, where other work than the study's took part of it: where the load
+/// was more than its cores.
+fn loud(header: &Header) -> Option<String> {
+    let load: f64 = header.load.parse().ok()?;
+    let cores =
+        header.processor.split(", ").find_map(|part| part.strip_suffix(" cores")?.parse::<f64>().ok())?;
+    (load > cores).then(|| format!("the machine had a load of {load} on its {cores} cores"))
 }
 
 /// Returns the rows of a rule that meet its conditions, and the condition that left none.
@@ -391,7 +407,8 @@ mod tests {
         let defaults = Condition::list("routes >= 1000").unwrap();
         let rule = Some(Rule::parse(rule, &defaults).unwrap());
         let claim = Claim { paper: "p", number: 1, place: "1", says: "", written: "", rule, reason: "" };
-        judged(&claim, &values, "0.5")
+        let header = Header { load: "0.5".into(), ..Header::default() };
+        judged(&claim, &values, &header)
     }
 
     #[test]
@@ -424,6 +441,17 @@ mod tests {
         let judged = verdict("Figure 1: a @ * [Mlps] >= 3", &rows);
         assert_eq!((judged.hold, judged.fail, judged.rows, judged.measured), (1, 1, 2, Some(4.0)));
         assert_eq!((judged.low, judged.high, judged.load.as_str()), (Some(2.0), Some(4.0), "0.5"));
+    }
+
+    #[test]
+    fn a_machine_is_loud_where_its_load_is_more_than_its_cores() {
+        let header = |load: &str| Header {
+            load: load.into(),
+            processor: "a machine, 2 cores, much memory".into(),
+            ..Header::default()
+        };
+        assert_eq!([loud(&header("1.9")), loud(&header("")), loud(&Header::default())], [None, None, None]);
+        assert_eq!(loud(&header("3.5")).unwrap(), "the machine had a load of 3.5 on its 2 cores");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! [`Rule`]: how a claim is tested.
 //!
 //! ```text
-//! EXHIBIT: SERIES @ POSITION [UNIT] TEST [at best] [where CONDITION, ...]
+//! EXHIBIT: SERIES @ POSITION [UNIT] TEST [at best] [quietly] [where CONDITION, ...]
 //! ```
 //! `*` in a name stands for any text, and `A|B` for one of two names. Tests are:
 //!
@@ -14,7 +14,9 @@
 //! - `told`: the value is told and decides nothing.
 //!
 //! Every row decides by itself and one that fails refutes the claim; with `at best`, one that holds
-//! confirms it. Conditions compare `routes` and `next_hops` of the row's table; `any` is none.
+//! confirms it. What several threads do, or what was not measured in turns, is judged only `quietly`:
+//! where the machine's load was at most its cores. Conditions compare `routes` and `next_hops` of the row's
+//! table, and `traffic`, the addresses of real traffic behind it; `any` is none.
 
 /// A pattern for names.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -110,6 +112,7 @@ pub(crate) struct Rule {
     pub(super) rows: Selector,
     pub(super) test: Test,
     pub(super) at_best: bool,
+    pub(super) quietly: bool,
     pub(super) conditions: Vec<Condition>,
 }
 
@@ -120,6 +123,7 @@ impl Rule {
             Some((text, conditions)) => (text, Condition::list(conditions)?),
             None => (text, defaults.to_vec()),
         };
+        let (text, quietly) = text.strip_suffix(" quietly").map_or((text, false), |text| (text, true));
         let (text, at_best) = text.strip_suffix(" at best").map_or((text, false), |text| (text, true));
         let parts = || {
             let (exhibit, rest) = text.split_once(": ")?;
@@ -138,7 +142,7 @@ impl Rule {
             ("flat", share) => Test::Flat(percent(share)?),
             _ => within(test)?.ok_or_else(|| format!("unknown test {test:?}"))?,
         };
-        Ok(Self { rows, test, at_best, conditions })
+        Ok(Self { rows, test, at_best, quietly, conditions })
     }
 }
 

@@ -36,7 +36,6 @@ pub(super) fn section_4(lab: &Lab) -> Result<Finding, Error> {
     addresses.extend(lab.trace(&TraceKind::Random, &table.rib)?);
     let length = |&address: &u32| table.rib.longest_match(address).map_or(0, |route| route.prefix.len());
     let short: Vec<u32> = addresses.iter().copied().filter(|address| length(address) <= PIVOT).collect();
-    let mut on_chip = Vec::new();
     for (name, engine) in BY_LEVEL {
         let mut fib = Fib::build_from(lab.engines, engine, &table.rib, Config::default())?;
         let Reads { most, most_on_chip, most_off_chip, .. } = reads(&fib, addresses.iter().copied());
@@ -49,7 +48,6 @@ pub(super) fn section_4(lab: &Lab) -> Result<Finding, Error> {
             point("to /24, most off chip", "loads", reads(&fib, short.iter().copied()).most_off_chip),
             point("on chip", "MB", memory.total_on_chip() as f64 / MB),
         ]);
-        on_chip.push(memory.total_on_chip() as f64);
         if engine == "sail-l" {
             for (figure, at) in [("chunks, level 24", "chunks of level 24"), ("chunks, level 32", "N32")] {
                 let chunks = fib.figures().iter().find(|one| one.name == figure).map_or(0.0, |one| one.value);
@@ -60,9 +58,9 @@ pub(super) fn section_4(lab: &Lab) -> Result<Finding, Error> {
             points.push(point("an update, most on chip", "writes", most_written(lab, table, &mut fib)?));
         }
     }
-    if let [b, u, ..] = on_chip[..] {
-        points.push(Point::computed("SAIL_U, less than SAIL_B", "on chip", "%", 100.0 * (1.0 - u / b)));
-    }
+    let bits = |levels: &mut dyn Iterator<Item = u8>| levels.map(|level| f64::from(1 << level)).sum::<f64>();
+    let share = bits(&mut [6, 12, 18, PIVOT].into_iter()) / bits(&mut (0..=PIVOT));
+    points.push(Point::computed("SAIL_U, less than SAIL_B", "on chip", "%", 100.0 * (1.0 - share)));
     points.push(Point::computed("bound", "on chip", "MB", BOUND_BYTES as f64 / MB));
     let views: Vec<_> = (0..TABLES).map(|number| super::tables::view(&table.rib, number)).collect();
     let many = SailM::<u32>::build(&views.iter().collect::<Vec<_>>(), Pages::Small)?;
@@ -76,7 +74,8 @@ pub(super) fn section_4(lab: &Lab) -> Result<Finding, Error> {
         100.0 * all.iter().filter(|address| length(address) <= PIVOT).count() as f64 / all.len().max(1) as f64
     };
     let realistic = within(&lab.trace(&lab.realistic(), &table.rib)?);
-    points.push(Point::new("realistic traffic", "to /24", "% of addresses", realistic));
+    let facts = Facts { traffic: lab.traffic()?, ..Facts::of(table) };
+    points.push(Point::new("realistic traffic", "to /24", "% of addresses", realistic).on(&facts));
     let routes = table.rib.iter().filter(|route| route.prefix.len() <= PIVOT).count();
     let share = 100.0 * routes as f64 / table.rib.len().max(1) as f64;
     points.push(Point::new("prefixes", "to /24", "% of prefixes", share));
@@ -123,7 +122,8 @@ pub(super) fn section_6_2(lab: &Lab) -> Result<Finding, Error> {
     let fib = Fib::build_from(lab.engines, "pbf", &table.rib, Config::default())?;
     for kind in [TraceKind::Prefix, TraceKind::Random] {
         let addresses = lab.trace(&kind, &table.rib)?;
-        let probes = reads(&fib, addresses.iter().copied()).mean_off_chip;
+        // A probe reads the keys of a bucket, and the value of the one that is found.
+        let probes = reads(&fib, addresses.iter().copied()).mean_off_chip / 2.0;
         points.push(Point::new("PBF", "probes of a lookup", "probes", probes).beside(1.003));
         let rows = lab.speed(&table, &addresses, &["sail-l", "pbf"], vec![1])?;
         if let [sail, pbf] = &rows[..] {

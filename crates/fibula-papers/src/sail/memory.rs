@@ -21,6 +21,7 @@ pub(super) const BOUND_BYTES: usize = ((1 << 16) * 17 + (1 << 24)) / 8;
 
 /// What the paper's text says of section 7: megabytes on chip, for some 14,000 prefixes.
 const IPV6_MB: f64 = 2.2;
+const IPV6_PREFIXES: f64 = 14_000.0;
 
 /// The entries of a chunk.
 const CHUNK: usize = 256;
@@ -128,8 +129,12 @@ pub(super) fn section_7(lab: &Lab) -> Result<Finding, Error> {
         let name = "SAIL_L for IPv6";
         let paper =
             Point::new(format!("{name}, the paper's bits"), &at, "MB", bits / 8.0 / MB).beside(IPV6_MB);
+        let each = bits / 8.0 / rib.len().max(1) as f64;
+        let each = Point::new(format!("{name}, the paper's bits"), &at, "bytes a prefix", each);
         let own = Point::new(name, at, "MB", bytes as f64 / MB);
-        points.extend([paper, own].map(|point| point.on(&Facts::of(table))));
+        points.extend(
+            [paper, each.beside(MB * IPV6_MB / IPV6_PREFIXES), own].map(|point| point.on(&Facts::of(table))),
+        );
     }
     Ok(Finding::new("table", Plot::Bars, points)
         .note("The paper keeps on chip the bit maps and chunk ids of levels 16 to 40, 17 bits an entry without next hops, and the bit map of level 48; entries here have 32 bits with next hops. Its figure is for some 14,000 prefixes of 2013. Maps on chip grow with the chunks of levels 24 to 48, so tables of today take more."))

@@ -2,11 +2,11 @@
 
 use super::NEXT_HOPS;
 use crate::dxr::layouts;
-use crate::lab::{mlps, narrow, ns};
-use crate::machine::shared::Processor;
+use crate::lab::{mlps, mlps_of, narrow, ns};
 use crate::{Error, Facts, Finding, Lab, Plot, Point, Span};
 use fibula::Fib;
 use fibula::engine::Config;
+use fibula_engines::parallel::{Model, Order};
 use fibula_io::trace::TraceKind;
 use fibula_lab::study::count_accesses;
 
@@ -69,7 +69,7 @@ pub(super) fn figure_8(lab: &Lab) -> Result<Finding, Error> {
     let finding = compared(lab, &lab.realistic(), &REAL)?
         .note("Other engines' lookups were made one by one in 2014. Here all have batch paths, so the distance between them is smaller.")
         .note("The paper's four cycles a lookup are not reached by SAIL_L here: a batch also reads its addresses from memory and writes each answer there. Whether the paper's loop does, it does not say.");
-    Ok(finding.in_part(
+    Ok(finding.with_traffic(lab.traffic()?).in_part(
         "the provider's traffic is not public; the locality is that of `--traffic`, or of 65,536 destinations by Zipf's law",
     ))
 }
@@ -96,9 +96,6 @@ pub(super) fn section_6_3(_: &Lab) -> Result<Finding, Error> {
     Ok(Finding::new("column", Plot::None, vec![point])
         .note("The text's largest ratio is SAIL_L's speed over LC-trie's with prefix-based traffic."))
 }
-
-/// The cycles of an access to the L2 cache of a tile (section 5.4).
-const L2_CYCLES: f64 = 9.0;
 
 /// Splits addresses by the level that answers them: 16, 24 or 32.
 fn by_level(fib: &Fib<u32>, addresses: Vec<u32>) -> [Vec<u32>; 3] {
@@ -149,16 +146,15 @@ pub(super) fn figure_15(lab: &Lab) -> Result<Finding, Error> {
         let linear = Point::new("SAIL_L", row.threads, "of linear", linear).beside(1.0);
         points.extend((row.threads > 1).then_some(linear));
     }
-    // A tile of the TLR4-03680 has its own L2, which answers in 9 cycles; one core deals out.
-    let fib = Fib::build_from(lab.engines, "sail-l", &table.rib, Config::default())?;
-    let loads = count_accesses(&fib, &addresses).loads;
-    let tiles = Processor { alone: L2_CYCLES * loads, of_group: 0.0, group: 1, of_all: 0.0 };
-    for cores in [5, 10, 20, 35] {
-        let linear =
-            Point::model("SAIL_L, model", format!("{cores} cores"), "of linear", tiles.of_linear(cores));
-        points.push(linear.beside(1.0).on(&Facts::of(table)));
+    let shared = lab.shared("sail-l", &table.rib, &addresses)?;
+    for &threads in &lab.options.threads {
+        let at = format!("main thread and {}", threads - 1);
+        for (way, model) in [("one by one", Model::RoundRobin), ("in chunks", Model::ByBatch)] {
+            let mlps = mlps_of(&shared, threads, model, Order::Free);
+            points.extend(mlps.map(|mlps| Point::new(format!("SAIL_L, dealt out {way}"), &at, "Mlps", mlps)));
+        }
     }
-    Ok(Finding::new("threads", Plot::Lines, points).on(table).note("The model gives each tile its own L2, as the paper's fits a table within it, and says only that nothing else is shared.").note(
+    Ok(Finding::new("threads", Plot::Lines, points).on(table).note(
         "The paper's text: the rate grows linearly to 35 cores, with one more that deals out the addresses.",
     ))
 }

@@ -103,6 +103,18 @@ struct Studied {
     facts: Facts,
 }
 
+/// Returns the points of tables that were given: memory, or accesses.
+fn given(lab: &Lab, points_of: impl Fn(&str, &Counted) -> Vec<Point>) -> Result<Vec<Point>, Error> {
+    let mut points = Vec::new();
+    for table in &lab.ipv6 {
+        let addresses = lab.trace(&TraceKind::Prefix, &table.rib)?;
+        let counted = Counted::of(lab, &table.rib, &addresses)?;
+        let facts = Facts::of(table);
+        points.extend(points_of(&table.name, &counted).into_iter().map(|point| point.on(&facts)));
+    }
+    Ok(points)
+}
+
 /// Studies the nine tables.
 fn rows(lab: &Lab) -> Result<Vec<Studied>, Error> {
     let mut rows = Vec::new();
@@ -110,7 +122,8 @@ fn rows(lab: &Lab) -> Result<Vec<Studied>, Error> {
         for thousands in THOUSANDS {
             let table = table(lab, group, thousands)?;
             let addresses = lab.trace(&TraceKind::Prefix, &table.rib)?;
-            let (papers_bytes, levels_alone) = strides::of_the_paper(&table.rib, &addresses);
+            let (papers_bytes, levels) = strides::of_the_paper(&table.rib, &addresses);
+            let levels_alone = levels.iter().sum::<usize>() as f64 / levels.len().max(1) as f64;
             rows.push(Studied {
                 group,
                 thousands,
@@ -158,6 +171,7 @@ pub(super) fn figure_7(lab: &Lab) -> Result<Finding, Error> {
             points.push(Point::computed("group B, multibit trie", &at, "MB", mb).on(facts));
         }
     }
+    points.extend(given(lab, |name, counted| vec![Point::new(name, "given", "MB", counted.mb)])?);
     let formula = f64::from(1 << STRIDE) * 1e3 * LARGEST as f64 * f64::from(LAST) / f64::from(STRIDE) / 1e6;
     let formula = Point::computed("multibit trie, the paper's formula", format!("{LARGEST}K"), "MB", formula);
     points.push(formula.beside(MB_OF_MULTIBIT));
@@ -188,6 +202,13 @@ pub(super) fn figure_8(lab: &Lab) -> Result<Finding, Error> {
         let extra = Point::new(&series, &at, "% ExtraNHIA", row.extra_nhia_percent);
         points.push(extra.beside(EXTRA_NHIA_PERCENT).on(&facts));
     }
+    points.extend(given(lab, |name, counted| {
+        vec![
+            Point::new(name, "given", "accesses", counted.mean.loads),
+            Point::new(name, "given", "accesses at most", f64::from(counted.most.loads_before_hash_most)),
+            Point::new(name, "given", "% ExtraNHIA", counted.extra_nhia_percent),
+        ]
+    })?);
     Ok(Finding::new("prefixes", Plot::Bars, points)
         .note("Accesses are counted in the scalar lookup, of addresses drawn from the prefixes: the mean, and the most of any, before the hash of Hash16.")
         .note("The paper's four accesses for group B are those of the levels alone. Here most lookups also read an ExtraNHIA: few entries have one, but they are those in which prefixes are side by side, which addresses drawn from the prefixes meet most.")

@@ -2,7 +2,7 @@
 
 use super::counting::TABLE_3;
 use super::speed::{LINE_RATE, TABLE_2, TABLE_6};
-use super::strides::{MICROENGINES, TABLE_4};
+use super::strides::{MICROENGINES, TABLE_4, of_the_paper};
 use super::threads::{TABLE_5, TABLE_7, overhead};
 use crate::machine::ixp2800::{Access, THREADS, Variant, WORST, pipeline, rate, worst};
 use crate::{Error, Facts, Lab, Named, Point};
@@ -13,8 +13,8 @@ use fibula_io::trace::TraceKind;
 /// SRAM channels of the paper's best allocation.
 const CHANNELS: usize = 4;
 
-/// The cells of Table 4 that the model is fitted to.
-const FITTED: [(&str, u32); 2] = [("4-SRAM", 1), ("1-SRAM", 8)];
+/// The cell of Table 4 that the model is fitted to; the other is of Table 6.
+const FITTED: (&str, u32) = ("1-SRAM", 8);
 
 /// The shares of time that section 5.5 tells: of a channel or the bus, by microengines.
 const BUSY: [(&str, u32, f64); 4] =
@@ -65,7 +65,7 @@ pub(super) fn table_4() -> Vec<Point> {
             let (mlps, channel, bus) =
                 rate(THREADS * count as usize, channels, std::slice::from_ref(&packet), Variant::default());
             let point = Point::model(&series, microengines(count), "Mlps", mlps).beside_any(paper);
-            points.push(if FITTED.contains(&(allocation, count)) { point.fitted() } else { point });
+            points.push(if FITTED == (allocation, count) { point.fitted() } else { point });
             let told = BUSY.iter().find(|told| (told.0, told.1) == (allocation, count)).map(|told| told.2);
             let busy = Point::model(&series, microengines(count), "% busy", f64::max(channel, bus));
             points.push(busy.beside_any(told));
@@ -85,8 +85,7 @@ pub(super) fn table_3(bits: f64) -> Vec<Point> {
     let each = TABLE_3.into_iter().flat_map(|(count, population, first)| {
         ways.into_iter().zip([population, first]).map(move |((series, ffs_bits), paper)| {
             let mlps = four_channels(count as u32, Variant { ffs_bits, ..Variant::default() });
-            let point = Point::model(series, microengines(count as u32), "Mlps", mlps).beside(paper);
-            if (series, count) == (ways[0].0, 1) { point.fitted() } else { point }
+            Point::model(series, microengines(count as u32), "Mlps", mlps).beside(paper)
         })
     });
     each.collect()
@@ -106,14 +105,33 @@ pub(super) fn table_5() -> Vec<Point> {
     all.collect()
 }
 
+/// Returns for each table how a pipeline compares with multi-processing, from the accesses of its
+/// lookups: the choice between both, which the paper leaves to future work.
+pub(super) fn choices(lab: &Lab, tables: &[Named<u128>]) -> Result<Vec<Point>, Error> {
+    let mut points = Vec::new();
+    for table in tables {
+        let packets = metered(lab, table)?;
+        // Both take the packet of the mean number of accesses, so that only the division differs.
+        let mean = packets.iter().map(Vec::len).sum::<usize>().div_ceil(packets.len().max(1));
+        let packet = over_channels(mean);
+        let whole = rate(4 * THREADS, CHANNELS, std::slice::from_ref(&packet), Variant::default()).0;
+        let piped = pipeline(4 * THREADS, CHANNELS, &packet, false);
+        let at = microengines(4);
+        let series = format!("pipeline / multi-processing, {}, model", table.name);
+        points.push(Point::model(series, at, "times", piped / whole).on(&Facts::of(table)));
+    }
+    Ok(points)
+}
+
 /// Returns the rates with delay slots that nothing fills.
 pub(super) fn table_6() -> Vec<Point> {
     let each = TABLE_6.into_iter().flat_map(|(count, overlapped, without)| {
         let exposed = four_channels(count, Variant { exposed: true, ..Variant::default() });
         let filled = four_channels(count, Variant::default());
         let improvement = 100.0 * (filled / exposed - 1.0);
+        let point = Point::model("without, model", microengines(count), "Mlps", exposed).beside(without);
         [
-            Point::model("without, model", microengines(count), "Mlps", exposed).beside(without),
+            if count == 1 { point.fitted() } else { point },
             Point::model("improvement, model", microengines(count), "%", improvement)
                 .beside(100.0 * (overlapped / without - 1.0)),
         ]
@@ -135,6 +153,11 @@ pub(super) fn table_7() -> Vec<Point> {
     each.collect()
 }
 
+/// Returns so many accesses, over the channels in turn.
+fn over_channels(accesses: usize) -> Vec<Access> {
+    (0..accesses).map(|at| Access::Sram(at % CHANNELS)).collect()
+}
+
 /// Returns the accesses of some lookups, as the engine counts them, over the channels.
 fn metered(lab: &Lab, table: &Named<u128>) -> Result<Vec<Vec<Access>>, Error> {
     let fib = Fib::build_from(lab.engines, "triec", &table.rib, Config::default())?;
@@ -143,7 +166,7 @@ fn metered(lab: &Lab, table: &Named<u128>) -> Result<Vec<Vec<Access>>, Error> {
     let packets = addresses.into_iter().take(ADDRESSES).map(|address| {
         accesses.clear();
         fib.lookup_counted(address, &mut accesses);
-        (0..accesses.loads() as usize).map(|at| Access::Sram(at % CHANNELS)).collect()
+        over_channels(accesses.loads() as usize)
     });
     Ok(packets.collect())
 }
@@ -152,17 +175,22 @@ fn metered(lab: &Lab, table: &Named<u128>) -> Result<Vec<Vec<Access>>, Error> {
 pub(super) fn groups(lab: &Lab, tables: &[Named<u128>]) -> Result<(Vec<Point>, Vec<Point>), Error> {
     let (mut table_2, mut figure_9) = (Vec::new(), Vec::new());
     for (table, (fewest, one, many)) in tables.iter().zip(TABLE_2) {
-        let (packets, facts) = (metered(lab, table)?, Facts::of(table));
-        let mlps = |threads| rate(threads, CHANNELS, &packets, Variant::default()).0;
-        let series = format!("{}, model", table.name);
-        let needed = (1..=8 * THREADS).find(|&threads| mlps(threads) >= LINE_RATE).unwrap_or(8 * THREADS);
-        let new = [
-            Point::model(&series, "single thread", "Mlps", mlps(1)).beside(one),
-            Point::model(&series, "fewest threads", "threads", needed as f64).beside(fewest),
-            Point::model(&series, "these threads", "Mlps", mlps(fewest as usize)).beside(many),
-        ];
-        table_2.extend(new.map(|point| point.on(&facts)));
-        figure_9.push(Point::model(&series, "32 threads", "Mlps", mlps(32)).on(&facts));
+        let facts = Facts::of(table);
+        let addresses: Vec<u128> =
+            lab.trace(&TraceKind::Prefix, &table.rib)?.into_iter().take(ADDRESSES).collect();
+        let alone = of_the_paper(&table.rib, &addresses).1.into_iter().map(over_channels).collect();
+        for (what, packets) in [("", metered(lab, table)?), (", levels alone", alone)] {
+            let mlps = |threads| rate(threads, CHANNELS, &packets, Variant::default()).0;
+            let series = format!("{}{what}, model", table.name);
+            let needed = (1..=8 * THREADS).find(|&threads| mlps(threads) >= LINE_RATE).unwrap_or(8 * THREADS);
+            let new = [
+                Point::model(&series, "single thread", "Mlps", mlps(1)).beside(one),
+                Point::model(&series, "fewest threads", "threads", needed as f64).beside(fewest),
+                Point::model(&series, "these threads", "Mlps", mlps(fewest as usize)).beside(many),
+            ];
+            table_2.extend(new.map(|point| point.on(&facts)));
+            figure_9.push(Point::model(&series, "32 threads", "Mlps", mlps(32)).on(&facts));
+        }
     }
     let worst = |threads| rate(threads, CHANNELS, &[worst(CHANNELS)], Variant::default()).0;
     let alone = worst(1);

@@ -23,7 +23,7 @@ pub(super) const TABLE_4: [(&str, [f64; 4]); 6] = [
 const ENTRIES: [(f64, f64); 2] = [(32_768.0, 16.0), (16.0, 8.0)];
 
 /// What exhibits say of the model.
-pub(super) const MODEL: &str = "The model is a closed network of threads, microengines, channels and the bus from DRAM, fitted to two cells of Table 4: 4-SRAM with one microengine and 1-SRAM with eight. All other cells are predictions.";
+pub(super) const MODEL: &str = "The model is a closed network of threads, microengines, channels and the bus from DRAM, fitted to two cells: Table 4's 1-SRAM with eight microengines, and Table 6 without overlapping with one. All other cells are predictions.";
 
 /// The numbers of microengines.
 pub(super) const MICROENGINES: [u32; 4] = [1, 2, 4, 8];
@@ -229,17 +229,15 @@ fn bytes(shapes: &[Shape]) -> [usize; 2] {
     sums
 }
 
-/// Returns the bytes of a table with the paper's strides and entries, and the mean accesses of a
-/// lookup if no entry had an ExtraNHIA.
-pub(super) fn of_the_paper(rib: &Rib<u128>, addresses: &[u128]) -> (usize, f64) {
+/// Returns the bytes of a table with the paper's strides and entries, and the accesses of each lookup
+/// if no entry had an ExtraNHIA: one for each level.
+pub(super) fn of_the_paper(rib: &Rib<u128>, addresses: &[u128]) -> (usize, Vec<usize>) {
     let shapes = shapes(rib, SERIES[0]);
     let levels = |&address: &u128| {
         let goes_on = |shape: &&Shape| shape.accesses(address).1;
-        let levels = shapes[..shapes.len() - 1].iter().take_while(goes_on).count() + 1;
-        levels as f64
+        shapes[..shapes.len() - 1].iter().take_while(goes_on).count() + 1
     };
-    let sum: f64 = addresses.iter().map(levels).sum();
-    (bytes(&shapes)[0], sum / addresses.len().max(1) as f64)
+    (bytes(&shapes)[0], addresses.iter().map(levels).collect())
 }
 
 /// Returns the bits that both counts of a worst packet pass: all of the BitAtlas of an entry with an

@@ -1,7 +1,7 @@
 //! Tables 5 and 7: how threads share the work, and what packet order costs.
 
 use super::models;
-use super::tables::{LARGEST, table};
+use super::tables::{LARGEST, largest, table};
 use crate::lab::{CHUNK, mlps_of};
 use crate::{Error, Finding, Lab, Plot, Point};
 use fibula_engines::parallel::{Model, Order};
@@ -47,6 +47,7 @@ pub(super) fn table_5(lab: &Lab) -> Result<Finding, Error> {
         Point::of_paper("pipeline, next-neighbour ring", "4 microengines", "Mlps", neighbour),
     ];
     points.extend(models::table_5());
+    points.extend(models::choices(lab, &largest(lab)?)?);
     for threads in threads {
         let at = format!("{threads} threads");
         let Some(whole) = mlps_of(&rows, threads, Model::Own, Order::Free) else { continue };
@@ -65,6 +66,8 @@ pub(super) fn table_5(lab: &Lab) -> Result<Finding, Error> {
     Ok(Finding::new("threads", Plot::None, points)
         .on(&table(lab, TriecGroup::C, LARGEST)?)
         .note(format!("Table C-400K. A pipeline's threads hand on {CHUNK} addresses at once over rings in memory; the ratio is set beside that of the paper's next-neighbour rings."))
+        .note(super::strides::MODEL)
+        .note("The paper leaves to future work how to choose. The model does it from what lookups of a table read: where the ratio is less than 1, multi-processing is faster.")
         .note("The paper cuts a lookup in two halves and gives each to two microengines: here two pipelines of two threads each. A pipeline of four threads cuts it in four parts. More threads than cores take turns, so a hand-over then waits for a time slice."))
 }
 

@@ -22,6 +22,8 @@ pub struct Cost {
     pub entries_set: u64,
     /// Nodes copied to a new block (Tree Bitmap, Poptrie).
     pub nodes_copied: u64,
+    /// Results moved to a new block, with its nodes or alone (Tree Bitmap).
+    pub results_moved: u64,
     /// Nodes newly allocated (tries).
     pub nodes_allocated: u64,
     /// Chunks or blocks rebuilt (DXR).
@@ -37,6 +39,7 @@ impl AddAssign for Cost {
     fn add_assign(&mut self, other: Self) {
         self.entries_set += other.entries_set;
         self.nodes_copied += other.nodes_copied;
+        self.results_moved += other.results_moved;
         self.nodes_allocated += other.nodes_allocated;
         self.chunks_rebuilt += other.chunks_rebuilt;
         self.on_chip_writes += other.on_chip_writes;

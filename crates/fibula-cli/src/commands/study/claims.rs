@@ -1,14 +1,13 @@
 //! `fibula study claims`: verdicts on the papers' claims, from evidence that was written before.
 
-use super::papers::{add_verdicts, tell_tallies};
+use super::papers::{only_verdicts, tell_tallies, write};
 use crate::commands::measuring::base_name;
 use crate::exit::Verdict;
 use crate::output::Output;
-use crate::writing::write_text;
 use anyhow::Context;
 use clap::Args;
-use fibula_kit::{Evidence, distinct};
-use fibula_papers::judge;
+use fibula_kit::Evidence;
+use fibula_papers::judge_all;
 use std::path::PathBuf;
 
 /// Judge the papers' claims by what was measured: confirmed, refuted or not testable here
@@ -27,17 +26,14 @@ pub(crate) struct Arguments {
 
 impl Arguments {
     pub(crate) fn run(self, output: &Output) -> anyhow::Result<Verdict> {
-        let mut all = Evidence::default();
-        let mut judged = Vec::new();
+        let (mut all, mut judged) = (Evidence::default(), Vec::new());
         for path in &self.evidence {
             let name = path.display();
             let text = std::fs::read_to_string(path).with_context(|| format!("{name}: cannot be read"))?;
             let evidence = Evidence::read(&text).with_context(|| name.to_string())?;
-            let papers = evidence.rows.iter().filter_map(|row| row.get("paper")?.as_str());
-            for paper in distinct(papers) {
-                judged.extend(judge(paper, &evidence)?);
-            }
+            judged.extend(judge_all(&evidence)?);
             all.header = evidence.header;
+            all.rows.extend(evidence.rows);
         }
         let mut printer = output.printer();
         judged.iter().try_for_each(|row| printer.row(row))?;
@@ -46,9 +42,8 @@ impl Arguments {
         let Some(path) = &self.output else { return Ok(Verdict::Good) };
         let files: Vec<&str> = self.evidence.iter().filter_map(|path| path.to_str()).map(base_name).collect();
         all.header.command = format!("fibula study claims {}", files.join(" "));
-        add_verdicts(&mut all, &judged)?;
-        let text = all.text()?;
-        write_text(path, |out| out.write_all(text.as_bytes()))?;
+        only_verdicts(&mut all, &judged)?;
+        write(path, &all)?;
         Ok(Verdict::Good)
     }
 }

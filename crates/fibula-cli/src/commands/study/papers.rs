@@ -1,6 +1,6 @@
 //! `fibula study sail|dxr|bloom|tilepro|triec|all`: the papers' tables and figures.
 
-use super::common::{each_table, header, write_evidence};
+use super::common::{each_table, header};
 use crate::commands::measuring::{INTERNET, UpdatesFrom, base_name};
 use crate::exit::{Verdict, tell};
 use crate::output::Output;
@@ -12,11 +12,11 @@ use clap::Args;
 use fibula_io::Source;
 use fibula_kit::{Evidence, Header, distinct};
 use fibula_papers::{
-    Judged, Lab, Named, Options, PAPERS, Paper, Reproduction, Tally, agreements, html, judge_all, reproduce,
-    tallies,
+    Judged, Lab, Named, Options, PAPERS, Paper, Reproduction, Tally, agreements, evidence, html, judge_all,
+    reproduce, tallies,
 };
 use indicatif::ProgressBar;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// The options of a paper's study.
 #[derive(Debug, Args)]
@@ -113,26 +113,23 @@ impl Arguments {
     /// Tells the verdicts, and writes what was asked for: a file of evidence, or a folder with a
     /// report, the evidence of each paper and the verdicts.
     fn write(&self, name: &str, done: &[Reproduction]) -> anyhow::Result<()> {
-        let Header { command, processor, date, load, .. } = header(name);
-        let judged = judge_all(done, &load)?;
+        let header = header(name);
+        let mut all = Evidence { header, ..evidence(done, None)? };
+        let judged = judge_all(&all)?;
         tell_tallies(&judged);
         let Some(path) = &self.output else { return Ok(()) };
-        let of = |paper: &'static str| {
-            move |evidence: &mut Evidence| {
-                done.iter().filter(|each| paper.is_empty() || each.paper.name == paper).try_for_each(|each| {
-                    evidence.add([each.about()]).and_then(|()| evidence.add(each.rows()))
-                })
-            }
-        };
         if path.extension().is_some_and(|extension| extension == "jsonl") {
-            return write_evidence(path, name, of(""));
+            return write(path, &all);
         }
         std::fs::create_dir_all(path).with_context(|| format!("{}: cannot be made", path.display()))?;
         for paper in distinct(done.iter().map(|each| each.paper.name)) {
-            write_evidence(&path.join(format!("{paper}.jsonl")), name, of(paper))?;
+            let evidence = Evidence { header: all.header.clone(), ..evidence(done, Some(paper))? };
+            write(&path.join(format!("{paper}.jsonl")), &evidence)?;
         }
-        write_evidence(&path.join("claims.jsonl"), name, |evidence| add_verdicts(evidence, &judged))?;
-        let report = html::report(done, &judged, &command, &processor, &date)?;
+        only_verdicts(&mut all, &judged)?;
+        write(&path.join("claims.jsonl"), &all)?;
+        let Header { command, processor, date, .. } = &all.header;
+        let report = html::report(done, &judged, command, processor, date)?;
         let path = path.join("report.html");
         write_text(&path, |out| out.write_all(report.as_bytes()))?;
         tell(format_args!("wrote {}", path.display()));
@@ -140,11 +137,19 @@ impl Arguments {
     }
 }
 
-/// Adds verdicts to evidence: the counts of each paper, what exhibits agree with, and every claim.
-pub(super) fn add_verdicts(evidence: &mut Evidence, judged: &[Judged]) -> Result<(), fibula_kit::Error> {
+/// Replaces the rows of evidence by the verdicts on them: the counts of each paper, both words on
+/// each exhibit, and every claim.
+pub(super) fn only_verdicts(evidence: &mut Evidence, judged: &[Judged]) -> Result<(), fibula_kit::Error> {
+    let rows = std::mem::take(&mut evidence.rows);
     evidence.add(tallies(judged))?;
-    evidence.add(agreements(judged))?;
+    evidence.add(agreements(judged, &rows))?;
     evidence.add(judged)
+}
+
+/// Writes evidence.
+pub(super) fn write(path: &Path, evidence: &Evidence) -> anyhow::Result<()> {
+    let text = evidence.text()?;
+    write_text(path, |out| out.write_all(text.as_bytes()))
 }
 
 /// Tells how many claims of each paper have which verdict.

@@ -24,7 +24,8 @@ use std::marker::PhantomData;
 /// - `entries_set`: entries of the array that get another answer or lose their last route below,
 ///   and results written by an announcement;
 /// - `nodes_allocated`: blocks (a node's children and results) allocated from the pool;
-/// - `nodes_copied`: child nodes that moved with a block, at most 2^*s* a block.
+/// - `nodes_copied`: child nodes that moved with a block, at most 2^*s* a block;
+/// - `results_moved`: results that moved with a block.
 #[derive(Debug)]
 pub struct InitialArray<A, W: Copy, M: Map> {
     pub(super) bits: u8,

@@ -135,6 +135,7 @@ impl<W: Width, M: Map> Trie<W, M> {
         for position in (old.internal & internal).positions() {
             let result = self.result_at(Self::result_place(old, position), &mut Unmetered);
             self.set_result(node, position, result);
+            cost.results_moved += 1;
         }
         self.free(old);
         cost.nodes_allocated += u64::from(!node.is_empty());
