@@ -48,7 +48,9 @@ fn a_papers_study_writes_a_report_beside_its_rows() {
     // The verdicts are those of the rows, now and later.
     fibula(folder.path(), &["study", "claims", "report/triec.jsonl", "-o", "claims.jsonl"]);
     let later = std::fs::read_to_string(folder.path().join("claims.jsonl")).unwrap();
-    let verdicts = |text: &str| text.lines().skip(1).map(String::from).collect::<Vec<_>>();
+    // A number that was written and read may differ in its last bit.
+    let verdict = |line: &str| line.split(r#""verdict""#).last().map(String::from);
+    let verdicts = |text: &str| text.lines().skip(1).map(verdict).collect::<Vec<_>>();
     assert_eq!(verdicts(&later), verdicts(&read("claims.jsonl")));
     assert!(later.contains(r#"{"tally":"triec","claims":"#), "{later}");
 }
