@@ -15,8 +15,9 @@
 //! ```
 //!
 //! The first line of a comment says what it writes: `made FILE` (command, processor, load, commit
-//! and date of the evidence), `table FILE`, `say FILE` (a sentence, the texts of the columns),
-//! or `plot FILE` (a drawing in a file of its own). The lines below say which rows, step by step, and what of them:
+//! and date of the evidence), `table FILE`, `say FILE` (a sentence, the texts of the columns), or
+//! `plot FILE` (a drawing in a file of its own). The lines below say which rows, step by step, and
+//! what of them:
 //!
 //! - `where KEY` keeps the rows that have the key.
 //! - `where KEY OP VALUE` keeps the rows that compare so: `=`, `!=`, `<`, `>`, `~` for "contains"

@@ -205,8 +205,8 @@ impl<'r> Measured<'r> {
             && !std::ptr::eq(self.row, other.row)
     }
 
-    /// Whether the row's table meets a condition. What was measured without a table meets none; what
-    /// was computed without one depends on none.
+    /// Whether the row's table meets a condition. What was measured without a table meets none;
+    /// what was computed without one depends on none.
     fn meets(&self, condition: &Condition) -> bool {
         if self.text("table").is_empty() && self.text("basis") != "measured" {
             return true;
@@ -353,8 +353,8 @@ fn judged(claim: &Claim, all: &[Measured<'_>], header: &Header) -> Judged {
     Judged { hold, fail, verdict, reason, ..told }
 }
 
-/// Says how loaded the machine was, where other work than the study's took part of it: where the load
-/// was more than its cores.
+/// Says how loaded the machine was, where other work than the study's took part of it: where the
+/// load was more than its cores.
 fn loud(header: &Header) -> Option<String> {
     let load: f64 = header.load.parse().ok()?;
     let cores =

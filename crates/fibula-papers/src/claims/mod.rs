@@ -5,8 +5,8 @@
 //! line has the conditions that a row's table must meet where a rule has none of its own, so that a
 //! small table confirms and refutes nothing.
 //!
-//! [`judge`] reads rows, the JSON lines that a study writes, and never what was measured itself: the
-//! verdicts of evidence that was written before are computed in the same way.
+//! [`judge`] reads rows, the JSON lines that a study writes, and never what was measured itself:
+//! the verdicts of evidence that was written before are computed in the same way.
 
 mod judge;
 mod rule;

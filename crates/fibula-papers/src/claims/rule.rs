@@ -5,8 +5,8 @@
 //! ```
 //! `*` in a name stands for any text, and `A|B` for one of two names. Tests are:
 //!
-//! - `>= 3`, `<= 3`, `> 3`, `< 3`; `in 3..4`; `= 3 +- 10 %`; `= paper +- 10 %`, the row's own value of
-//!   the paper;
+//! - `>= 3`, `<= 3`, `> 3`, `< 3`; `in 3..4`; `= 3 +- 10 %`; `= paper +- 10 %`, the row's own value
+//!   of the paper;
 //! - the same with `3 * {SERIES @ POSITION}` for a number: a multiple of other rows of the exhibit,
 //!   of the same table, and of the same position if none is given. `{EXHIBIT: ...}` is of another
 //!   exhibit, and `=` is the row's own series;
@@ -14,9 +14,10 @@
 //! - `told`: the value is told and decides nothing.
 //!
 //! Every row decides by itself and one that fails refutes the claim; with `at best`, one that holds
-//! confirms it. What several threads do, or what was not measured in turns, is judged only `quietly`:
-//! where the machine's load was at most its cores. Conditions compare `routes` and `next_hops` of the row's
-//! table, and `traffic`, the addresses of real traffic behind it; `any` is none.
+//! confirms it. What several threads do, or what was not measured in turns, is judged only
+//! `quietly`: where the machine's load was at most its cores. Conditions compare `routes` and
+//! `next_hops` of the row's table, and `traffic`, the addresses of real traffic behind it; `any` is
+//! none.
 
 /// A pattern for names.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -10,7 +10,8 @@ mod updates;
 use crate::lab::narrow;
 use crate::{Error, Exhibit, Lab, Named, Paper};
 
-/// The most next hops of a table whose figures depend on them: those that 8 bits hold beside "none".
+/// The most next hops of a table whose figures depend on them: those that 8 bits hold beside
+/// "none".
 const NEXT_HOPS: u32 = 200;
 
 /// Returns the table of exhibits of one table, with next hops of 8 bits as the paper has them.

@@ -229,8 +229,8 @@ fn bytes(shapes: &[Shape]) -> [usize; 2] {
     sums
 }
 
-/// Returns the bytes of a table with the paper's strides and entries, and the accesses of each lookup
-/// if no entry had an ExtraNHIA: one for each level.
+/// Returns the bytes of a table with the paper's strides and entries, and the accesses of each
+/// lookup if no entry had an ExtraNHIA: one for each level.
 pub(super) fn of_the_paper(rib: &Rib<u128>, addresses: &[u128]) -> (usize, Vec<usize>) {
     let shapes = shapes(rib, SERIES[0]);
     let levels = |&address: &u128| {
@@ -240,8 +240,8 @@ pub(super) fn of_the_paper(rib: &Rib<u128>, addresses: &[u128]) -> (usize, Vec<u
     (bytes(&shapes)[0], addresses.iter().map(levels).collect())
 }
 
-/// Returns the bits that both counts of a worst packet pass: all of the BitAtlas of an entry with an
-/// ExtraNHIA on each level, and half of them to the address's own. Means over the table.
+/// Returns the bits that both counts of a worst packet pass: all of the BitAtlas of an entry with
+/// an ExtraNHIA on each level, and half of them to the address's own. Means over the table.
 pub(super) fn counted_bits(rib: &Rib<u128>) -> f64 {
     let of_level = |shape: &Shape| {
         let held = shape.level.held;

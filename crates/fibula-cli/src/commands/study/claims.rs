@@ -18,8 +18,8 @@ pub(crate) struct Arguments {
     /// The evidence: files of JSON lines
     #[arg(required = true, value_name = "EVIDENCE")]
     evidence: Vec<PathBuf>,
-    /// Write the verdicts to this file, as JSON lines that `fibula study page` makes pages from; by a
-    /// temporary file that is renamed
+    /// Write the verdicts to this file, as JSON lines that `fibula study page` makes pages from; by
+    /// a temporary file that is renamed
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 }
