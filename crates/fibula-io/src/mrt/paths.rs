@@ -76,7 +76,7 @@ pub(crate) struct Paths {
     last: Option<(Peer, u32)>,
     matched: bool,
     /// The paths of all prefixes.
-    paths: usize,
+    kept: usize,
     /// The bytes of the values' texts.
     text_bytes: usize,
 }
@@ -93,7 +93,7 @@ impl Paths {
             value_numbers: HashMap::new(),
             last: None,
             matched: false,
-            paths: 0,
+            kept: 0,
             text_bytes: 0,
         }
     }
@@ -160,7 +160,7 @@ impl Paths {
     /// Returns the bytes it takes.
     pub(crate) fn bytes(&self) -> u64 {
         let of_prefixes = self.held.len() * 2 * size_of::<(IpPrefix, SmallVec<[Held; 1]>)>();
-        let of_paths = 2 * self.paths * size_of::<Held>();
+        let of_paths = 2 * self.kept * size_of::<Held>();
         let of_values = self.values.len() * 3 * size_of::<NextHopInfo>() + self.text_bytes;
         (of_prefixes + of_paths + of_values + self.peers.len() * 4 * size_of::<Peer>()) as u64
     }
@@ -200,7 +200,7 @@ impl Paths {
             }
             None => held.push(new),
         }
-        self.paths += held.len() - paths;
+        self.kept += held.len() - paths;
         outcome(&self.peers, held, before, |held| (held.peer, held.path_id) == (new.peer, new.path_id))
     }
 
@@ -211,7 +211,7 @@ impl Paths {
         let before = best_of(&self.peers, held);
         let paths = held.len();
         held.retain(|held| !gone(held));
-        self.paths -= paths - held.len();
+        self.kept -= paths - held.len();
         if held.is_empty() {
             self.held.remove(&prefix);
             return Some(Outcome::Withdrawn);

@@ -120,17 +120,14 @@ impl Routes<'_> {
             self.known.insert(value.into_owned(), new);
             new
         };
-        match net {
-            [first, last] => {
-                let (first, last) = columns::bounds(first.trim_ascii(), last.trim_ascii())?;
-                for prefix in rows::range(first, last)? {
-                    self.builder.push(place, prefix, next_hop)?;
-                }
-            }
-            _ => {
-                let prefix = scan::prefix(net[0].trim_ascii(), self.options.mask_host_bits)?;
+        if let [first, last] = net {
+            let (first, last) = columns::bounds(first.trim_ascii(), last.trim_ascii())?;
+            for prefix in rows::range(first, last)? {
                 self.builder.push(place, prefix, next_hop)?;
             }
+        } else {
+            let prefix = scan::prefix(net[0].trim_ascii(), self.options.mask_host_bits)?;
+            self.builder.push(place, prefix, next_hop)?;
         }
         Ok(())
     }
