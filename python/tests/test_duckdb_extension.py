@@ -274,7 +274,7 @@ def test_errors_name_the_file_and_the_place(con, table, tmp_path):
         ):
             with pytest.raises(duckdb.Error, match=message):
                 con.execute(query, [str(path)]).fetchall()
-    with pytest.raises(duckdb.Error, match="expected next-hop, next-hops, origin-as or peer"):
+    with pytest.raises(duckdb.Error, match="expected one of next-hop, next-hops, origin-as"):
         con.execute("SELECT * FROM fibula_routes(?, value := 'color')", [table])
     with pytest.raises(duckdb.Error, match="the path of the table is null"):
         con.execute("SELECT * FROM fibula_routes(NULL)")

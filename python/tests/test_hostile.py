@@ -135,7 +135,7 @@ def test_a_mapped_table_that_its_values_refer_to_is_collected(tmp_path):
     assert gone() is None
 
 
-def test_a_second_interpreter_of_the_process_is_refused():
+def test_a_second_interpreter_of_the_process_is_refused(tmp_path):
     code = """
 import _xxsubinterpreters as interpreters
 import fibula
@@ -148,4 +148,5 @@ interpreters.run_string(interpreters.create(), second)
 """
     if sys.version_info >= (3, 13):
         code = code.replace("_xxsubinterpreters", "_interpreters")
-    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)  # noqa: S603
+    # Elsewhere, so that no interpreter finds the sources here.
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60, cwd=tmp_path)  # noqa: S603

@@ -56,6 +56,9 @@ pub use crate::mrt::AddPath;
 pub use columns::Columns;
 pub use fields::json_of;
 pub(crate) use hops::{all_next_hops, list_of_origins, route_fields};
+#[cfg(feature = "parquet")]
+#[doc(hidden)]
+pub use parquet::unpacked_bytes;
 pub(crate) use rows::read_value;
 pub(crate) use text::without_comment;
 pub use write::{write, write_file, write_separated};

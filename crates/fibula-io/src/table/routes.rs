@@ -3,7 +3,7 @@
 use fibula::{Address, Rib, Route};
 
 /// The routes up to which nobody looks for equal prefixes.
-const FEW: usize = 1 << 20;
+const FEW: usize = 1 << 17;
 
 /// The routes by which a budget may be passed before somebody looks.
 const SLACK: usize = 1 << 10;

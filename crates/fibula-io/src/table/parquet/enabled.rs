@@ -13,6 +13,7 @@ use fibula::{Address, NextHop, Rib};
 use parquet::arrow::arrow_reader::{ArrowReaderOptions, ParquetRecordBatchReaderBuilder};
 use parquet::arrow::{ArrowWriter, ProjectionMask};
 use parquet::basic::{Compression, ZstdLevel};
+use parquet::file::metadata::{ColumnChunkMetaData, RowGroupMetaData};
 use parquet::file::properties::WriterProperties;
 use smallvec::SmallVec;
 use std::borrow::Cow;
@@ -24,6 +25,21 @@ use std::sync::Arc;
 
 /// The routes that are read or written at once.
 const BATCH_ROWS: usize = 8192;
+
+/// The bytes of the rows that are read at once, by their mean.
+const BATCH_BYTES: u64 = 8 << 20;
+
+/// Returns the bytes of a row group's values in memory, as far as the file says: a text that the
+/// file has once, in a dictionary, is unpacked for each of its rows.
+#[doc(hidden)]
+#[must_use]
+pub fn unpacked_bytes(group: &RowGroupMetaData) -> u64 {
+    let of = |column: &ColumnChunkMetaData| {
+        let texts = column.unencoded_byte_array_data_bytes().unwrap_or(0);
+        texts.max(column.uncompressed_size()).unsigned_abs()
+    };
+    group.columns().iter().map(of).fold(0, u64::saturating_add)
+}
 
 /// Reads a file that is held in memory.
 pub(in super::super) fn read(
@@ -54,7 +70,12 @@ fn read_file(bytes: Bytes, options: &ReadOptions, builder: &mut Builder) -> Resu
     };
     let wanted = nets.iter().chain(&chosen.values).copied();
     let mask = ProjectionMask::roots(file.parquet_schema(), wanted.clone());
-    let batches = file.with_projection(mask).with_batch_size(BATCH_ROWS).build().map_err(|e| damaged(&e))?;
+    let rows_at_once = |group: &RowGroupMetaData| {
+        BATCH_BYTES.saturating_mul(group.num_rows().unsigned_abs()) / unpacked_bytes(group).max(1)
+    };
+    let groups = file.metadata().row_groups().iter().filter(|group| group.num_rows() > 0);
+    let rows = groups.map(rows_at_once).fold(BATCH_ROWS as u64, u64::min).max(1) as usize;
+    let batches = file.with_projection(mask).with_batch_size(rows).build().map_err(|e| damaged(&e))?;
     // The columns that are left keep the order of the file.
     let place = |column: usize| wanted.clone().filter(|&other| other < column).collect::<BTreeSet<_>>().len();
     let (nets, values): (Vec<usize>, Vec<usize>) = (
@@ -257,6 +278,19 @@ mod tests {
         let mut none = Vec::new();
         write(&Tables::default(), Format::Parquet, &mut none).unwrap();
         assert_eq!(parse(&none, &ReadOptions::default()).unwrap().tables, Tables::default());
+    }
+
+    #[test]
+    fn a_text_that_the_file_has_once_counts_for_each_of_its_rows() {
+        let text = "x".repeat(100_000);
+        let (nets, texts) = (vec![Some("10.0.0.0/8"); 1000], vec![Some(&*text); 1000]);
+        let file =
+            file(vec![("prefix", strings(&nets)), ("value", strings(&nets)), ("note", strings(&texts))]);
+        assert!(file.len() < 1_000_000);
+        let read = ParquetRecordBatchReaderBuilder::try_new(Bytes::from(file.clone())).unwrap();
+        assert!(unpacked_bytes(read.metadata().row_group(0)) >= 100_000_000);
+        let tables = parse(&file, &ReadOptions::default()).unwrap().tables;
+        assert_eq!(tables.ipv4.len(), 1);
     }
 
     #[test]

@@ -12,6 +12,8 @@ mod enabled;
 #[cfg(not(feature = "parquet"))]
 use disabled::{read, write};
 #[cfg(feature = "parquet")]
+pub use enabled::unpacked_bytes;
+#[cfg(feature = "parquet")]
 use enabled::{read, write};
 
 use super::layouts::{Layout, Looks, Reader, Writer};

@@ -6,6 +6,7 @@ use anyhow::Context;
 use arrow_array::ArrayRef;
 use arrow_schema::SchemaRef;
 use bytes::Bytes;
+use fibula_io::table::unpacked_bytes;
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{
     ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder,
@@ -17,7 +18,7 @@ use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The bytes of a part, before compression: a thread holds what it writes of one.
+/// The bytes of a part, unpacked: a thread holds what it writes of one.
 const PART_BYTES: u64 = 32 << 20;
 
 /// The rows of a part: what is added to small ones takes memory too.
@@ -36,7 +37,7 @@ pub(super) fn open(name: &str, bar: &Bar) -> anyhow::Result<(SchemaRef, Parts)> 
     let groups = metadata.metadata().num_row_groups();
     let parts = (0..groups).flat_map(move |number| {
         let group = metadata.metadata().row_group(number);
-        let (rows, size) = (group.num_rows().unsigned_abs(), group.total_byte_size().unsigned_abs());
+        let (rows, size) = (group.num_rows().unsigned_abs(), unpacked_bytes(group));
         // Batches of a part are whole but for the last.
         let batch = (BATCH_BYTES.saturating_mul(rows) / size.max(1)).clamp(1, BATCH_ROWS as u64);
         let most =
