@@ -69,6 +69,15 @@ impl<A: Address> Routes<A> {
         (rib, replaced)
     }
 
+    /// Removes routes that others have replaced, if it is time.
+    #[inline]
+    pub(super) fn settle(&mut self) {
+        if self.is_full() {
+            self.remove_replaced();
+            self.set_room(u64::MAX);
+        }
+    }
+
     /// Removes routes that others have replaced. O(n log n), O(n) where routes are in order.
     pub(super) fn remove_replaced(&mut self) {
         let before = self.found.len();

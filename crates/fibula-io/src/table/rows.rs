@@ -202,6 +202,8 @@ where
                 Ok(prefix) => push(prefix),
                 Err((first, last)) => range(first, last)?.for_each(push),
             }
+            piece.ipv4.settle();
+            piece.ipv6.settle();
             Ok(())
         };
         if let Err(what) = route() {
