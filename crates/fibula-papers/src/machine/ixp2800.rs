@@ -155,7 +155,7 @@ pub(crate) fn pipeline(threads: usize, channels: usize, packet: &[Access], scrat
     told(&run(&machine, &all, PACKETS), microengines, channels).0
 }
 
-/// Returns the accesses of the worst packet with its tables on so many channels.
+/// Returns the accesses of the worst packet, with its tables on that number of channels.
 pub(crate) fn worst(channels: usize) -> Vec<Access> {
     (0..WORST).map(|at| Access::Sram(at % channels)).collect()
 }
