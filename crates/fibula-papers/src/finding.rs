@@ -283,7 +283,7 @@ impl Finding {
         self
     }
 
-    /// The same, of made addresses with the locality of real traffic, of which there were this many.
+    /// The same, of this many made addresses with the locality of real traffic.
     #[must_use]
     pub fn with_traffic(mut self, addresses: usize) -> Self {
         self.points

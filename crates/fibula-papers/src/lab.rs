@@ -215,8 +215,8 @@ impl Lab {
     }
 }
 
-/// Returns a table with at most that many next hops: its own, or made ones, neighbours alike, where it
-/// has more. A figure that depends on the width of next hops then has the paper's.
+/// Returns a table with at most that many next hops: its own, or made ones, neighbours alike,
+/// where it has more. A figure that depends on the width of next hops then has the paper's.
 pub(crate) fn narrow<A: Address>(table: &Named<A>, most: u32) -> Named<A> {
     let mut table = table.clone();
     if table.rib.max_next_hop().0 > most {
