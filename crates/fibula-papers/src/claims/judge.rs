@@ -48,7 +48,7 @@ pub struct Judged {
     pub rule: &'static str,
     /// The exhibit of the rows, where there are some.
     pub exhibit: Option<String>,
-    /// The median of the rows' values.
+    /// The median of the rows' values, or of their ratios to the rows that they are compared with.
     pub measured: Option<f64>,
     /// The least of them, or of their passes.
     pub low: Option<f64>,
@@ -62,6 +62,8 @@ pub struct Judged {
     pub hold: usize,
     /// How many rows fail.
     pub fail: usize,
+    /// How many decide: those that hold and those that fail.
+    pub decide: usize,
     /// How many rows there were, those that decide nothing among them.
     pub rows: usize,
     /// The load of the machine, where the rows were measured.
@@ -317,6 +319,7 @@ fn judged(claim: &Claim, all: &[Measured<'_>], header: &Header) -> Judged {
         basis: None,
         hold: 0,
         fail: 0,
+        decide: 0,
         rows: 0,
         load: String::new(),
         verdict: Verdict::NotTestableHere,
@@ -324,7 +327,7 @@ fn judged(claim: &Claim, all: &[Measured<'_>], header: &Header) -> Judged {
     };
     let Some(rule) = &claim.rule else { return blank };
     let (rows, unmet) = chosen(rule, all);
-    let told = told(&rows, &header.load, blank);
+    let told = told(&rows, ratios(&rule.test, &rows, all), &header.load, blank);
     let loud = loud(header).filter(|_| rule.quietly);
     let said = if loud.is_some() { Vec::new() } else { self::says(&rule.test, &rows, all) };
     let count = |what| said.iter().filter(|&&says| says == what).count();
@@ -350,7 +353,7 @@ fn judged(claim: &Claim, all: &[Measured<'_>], header: &Header) -> Judged {
         }
     };
     let reason = (verdict == Verdict::NotTestableHere).then(why);
-    Judged { hold, fail, verdict, reason, ..told }
+    Judged { hold, fail, decide: hold + fail, verdict, reason, ..told }
 }
 
 /// Says how loaded the machine was, where other work than the study's took part of it: where the
@@ -372,17 +375,38 @@ fn chosen<'r>(rule: &Rule, all: &[Measured<'r>]) -> (Vec<Measured<'r>>, Option<S
     (rows, unmet)
 }
 
-/// Fills in what the rows' values are.
-fn told(rows: &[Measured<'_>], load: &str, blank: Judged) -> Judged {
+/// Returns how many times the rows that it is compared with each row is, where a test compares rows.
+fn ratios(test: &Test, rows: &[Measured<'_>], all: &[Measured<'_>]) -> Vec<Span> {
+    let Test::Within { scale: Scale::Rows(other), .. } = test else { return Vec::new() };
+    let ratio = |row: &Measured<'_>, other: &Measured<'_>| Span {
+        low: row.value.low / other.value.high,
+        value: row.value.value / other.value.value,
+        high: row.value.high / other.value.low,
+    };
+    let mut ratios = Vec::new();
+    for row in rows {
+        let others = all.iter().filter(|one| row.is_compared_with(other, one));
+        ratios.extend(others.map(|other| ratio(row, other)).filter(|ratio| ratio.high.is_finite()));
+    }
+    ratios
+}
+
+/// Fills in what was measured: the rows' values, or their ratios to other rows if there are some.
+fn told(rows: &[Measured<'_>], ratios: Vec<Span>, load: &str, blank: Judged) -> Judged {
     let Some(first) = rows.first() else { return blank };
-    let mut values: Vec<f64> = rows.iter().map(|row| row.value.value).collect();
     let text = |key| Some(first.text(key).to_owned());
+    let (spans, unit) = if ratios.is_empty() {
+        (rows.iter().map(|row| row.value).collect(), text("unit"))
+    } else {
+        (ratios, Some("times".into()))
+    };
+    let mut values: Vec<f64> = spans.iter().map(|span| span.value).collect();
     Judged {
         exhibit: text("exhibit"),
         measured: Some(crate::lab::median(&mut values)),
-        low: rows.iter().map(|row| row.value.low).min_by(f64::total_cmp),
-        high: rows.iter().map(|row| row.value.high).max_by(f64::total_cmp),
-        unit: text("unit"),
+        low: spans.iter().map(|span| span.low).min_by(f64::total_cmp),
+        high: spans.iter().map(|span| span.high).max_by(f64::total_cmp),
+        unit,
         basis: text("basis"),
         rows: rows.len(),
         load: if first.text("basis") == "measured" { load.to_owned() } else { String::new() },
