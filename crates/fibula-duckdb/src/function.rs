@@ -23,19 +23,25 @@ pub(crate) trait Table: 'static {
     const NAME: &'static CStr;
     /// The name of its optional second argument.
     const OPTION: &'static CStr;
-    /// The names and types of the columns.
-    const COLUMNS: &'static [(&'static CStr, Type)];
     /// What a query asks for.
     type Asked: Send + Sync;
-    /// The rows that were not returned yet.
+    /// How far a query has come.
     type Rows: Send;
 
     /// Takes the arguments, which are text.
     fn bind(argument: Option<String>, option: Option<String>) -> Result<Self::Asked, String>;
 
+    /// Returns the names and types of the columns.
+    fn columns(asked: &Self::Asked) -> Vec<(&str, Type)>;
+
     /// Begins a query.
-    fn begin(asked: &Self::Asked) -> Result<Self::Rows, String>;
+    fn begin(asked: &Self::Asked) -> Self::Rows;
 
     /// Writes the next `most` rows at most, and returns their number: 0 at the end.
-    fn fill(rows: &mut Self::Rows, most: usize, columns: &mut [Output<'_>]) -> Result<usize, String>;
+    fn fill(
+        asked: &Self::Asked,
+        rows: &mut Self::Rows,
+        most: usize,
+        columns: &mut [Output<'_>],
+    ) -> Result<usize, String>;
 }

@@ -2,76 +2,120 @@
 
 use crate::duckdb::{Output, Type};
 use crate::function::Table;
-use fibula::{Address, Family, NextHops, Rib};
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Float64Type, Int64Type, UInt64Type};
+use arrow_array::{Array, ArrayRef, StringArray};
+use arrow_schema::DataType;
+use fibula::{Address, Family, NextHop, Rib};
+use fibula_arrow::Values;
 use fibula_io::Source;
-use fibula_io::table::{ReadOptions, Tables, Value, read};
+use fibula_io::table::{ReadOptions, Value, read};
 use std::ffi::CStr;
 use std::sync::Arc;
 
 /// The function.
 pub(crate) struct Routes;
 
-/// A route.
-pub(crate) struct Row {
+/// A route, and where its values are.
+pub(crate) struct Route {
     prefix: String,
     family: u8,
     length: u8,
-    value: String,
+    next_hop: NextHop,
+}
+
+/// The routes that a query asks for, and the values: a column of text, or one for each field.
+pub(crate) struct Asked {
+    routes: Arc<[Route]>,
+    values: Vec<(String, ArrayRef)>,
 }
 
 impl Table for Routes {
     const NAME: &'static CStr = c"fibula_routes";
     const OPTION: &'static CStr = c"value";
-    const COLUMNS: &'static [(&'static CStr, Type)] = &[
-        (c"prefix", Type::Varchar),
-        (c"family", Type::UTinyInt),
-        (c"length", Type::UTinyInt),
-        (c"value", Type::Varchar),
-    ];
-    /// The path, and what the value of a route is.
-    type Asked = (String, Value);
-    type Rows = Box<dyn Iterator<Item = Row> + Send>;
+    type Asked = Asked;
+    /// The position of the next route.
+    type Rows = usize;
 
-    fn bind(path: Option<String>, value: Option<String>) -> Result<Self::Asked, String> {
+    fn bind(path: Option<String>, value: Option<String>) -> Result<Asked, String> {
         let path = path.ok_or("fibula_routes: the path of the table is null")?;
         let value = value.map_or(Ok(Value::NextHop), |value| value.parse());
         let value = value.map_err(|error: fibula::Error| error.to_string())?;
-        Ok((path, value))
+        let options = ReadOptions { value, ..ReadOptions::default() };
+        let tables = read(&Source::File(path.into()), &options).map_err(|error| error.to_string())?.tables;
+        let fields = Values::fields(&tables.next_hops, false);
+        let mut values: Vec<(String, ArrayRef)> =
+            fields.into_iter().map(|(name, values)| (name, Arc::clone(values.array()))).collect();
+        if values.is_empty() {
+            let texts = tables.next_hops.iter().map(|(_, info)| Some(info.to_string()));
+            // Index 0 is "no route".
+            let texts: StringArray = std::iter::once(None).chain(texts).collect();
+            values.push(("value".into(), Arc::new(texts)));
+        }
+        Ok(Asked { routes: routes(&tables.ipv4).chain(routes(&tables.ipv6)).collect(), values })
     }
 
-    fn begin((path, value): &Self::Asked) -> Result<Self::Rows, String> {
-        let options = ReadOptions { value: *value, ..ReadOptions::default() };
-        let loaded = read(&Source::File(path.into()), &options).map_err(|error| error.to_string())?;
-        let Tables { ipv4, ipv6, next_hops } = loaded.tables;
-        let next_hops = Arc::new(next_hops);
-        Ok(Box::new(rows(&ipv4, Arc::clone(&next_hops)).chain(rows(&ipv6, next_hops))))
+    fn columns(asked: &Asked) -> Vec<(&str, Type)> {
+        let routes = [("prefix", Type::Varchar), ("family", Type::UTinyInt), ("length", Type::UTinyInt)];
+        let values = asked.values.iter().map(|(name, array)| {
+            let column = match array.data_type() {
+                DataType::Boolean => Type::Boolean,
+                DataType::Int64 => Type::BigInt,
+                DataType::UInt64 => Type::UBigInt,
+                DataType::Float64 => Type::Double,
+                _ => Type::Varchar,
+            };
+            (name.as_str(), column)
+        });
+        routes.into_iter().chain(values).collect()
     }
 
-    fn fill(rows: &mut Self::Rows, most: usize, columns: &mut [Output<'_>]) -> Result<usize, String> {
-        let [prefix, family, length, value] = columns else {
+    fn begin(_: &Asked) -> usize {
+        0
+    }
+
+    fn fill(asked: &Asked, next: &mut usize, most: usize, columns: &mut [Output<'_>]) -> Result<usize, String> {
+        let [prefix, family, length, values @ ..] = columns else {
             return Err(format!("{} columns, expected 4", columns.len()));
         };
-        let mut count = 0;
-        for (at, row) in rows.take(most).enumerate() {
-            prefix.set_text(at, &row.prefix);
-            family.set_number(at, row.family);
-            length.set_number(at, row.length);
-            value.set_text(at, &row.value);
-            count += 1;
+        let rest = &asked.routes[*next..];
+        let routes = &rest[..rest.len().min(most)];
+        for (row, route) in routes.iter().enumerate() {
+            prefix.set_text(row, &route.prefix);
+            family.set_number(row, route.family);
+            length.set_number(row, route.length);
         }
-        Ok(count)
+        for (column, (_, array)) in values.iter_mut().zip(&asked.values) {
+            for (row, route) in routes.iter().enumerate() {
+                set(column, row, array, route.next_hop.0 as usize);
+            }
+        }
+        *next += routes.len();
+        Ok(routes.len())
     }
 }
 
-fn rows<A: Address>(rib: &Rib<A>, next_hops: Arc<NextHops>) -> impl Iterator<Item = Row> + Send + use<A> {
+/// Sets a row to a value, of a type that [`Values`] has.
+fn set(column: &mut Output<'_>, row: usize, array: &ArrayRef, at: usize) {
+    match array.data_type() {
+        _ if array.is_null(at) => column.set_null(row),
+        DataType::Boolean => column.set_boolean(row, array.as_boolean().value(at)),
+        DataType::Int64 => column.set_number(row, array.as_primitive::<Int64Type>().value(at)),
+        DataType::UInt64 => column.set_number(row, array.as_primitive::<UInt64Type>().value(at)),
+        DataType::Float64 => column.set_number(row, array.as_primitive::<Float64Type>().value(at)),
+        _ => column.set_text(row, array.as_string::<i32>().value(at)),
+    }
+}
+
+fn routes<A: Address>(rib: &Rib<A>) -> impl Iterator<Item = Route> {
     let family = match A::FAMILY {
         Family::Ipv4 => 4,
         Family::Ipv6 => 6,
     };
-    rib.iter().collect::<Vec<_>>().into_iter().map(move |route| Row {
+    rib.iter().map(move |route| Route {
         prefix: route.prefix.to_string(),
         family,
         length: route.prefix.len(),
-        value: next_hops.get(route.next_hop).map(ToString::to_string).unwrap_or_default(),
+        next_hop: route.next_hop,
     })
 }

@@ -121,6 +121,8 @@ pub(crate) enum Type {
     UTinyInt,
     UInteger,
     BigInt,
+    UBigInt,
+    Double,
     HugeInt,
     USmallInt,
     Varchar,
@@ -139,6 +141,8 @@ impl Type {
             Self::UTinyInt => sys::DUCKDB_TYPE_DUCKDB_TYPE_UTINYINT,
             Self::UInteger => sys::DUCKDB_TYPE_DUCKDB_TYPE_UINTEGER,
             Self::BigInt => sys::DUCKDB_TYPE_DUCKDB_TYPE_BIGINT,
+            Self::UBigInt => sys::DUCKDB_TYPE_DUCKDB_TYPE_UBIGINT,
+            Self::Double => sys::DUCKDB_TYPE_DUCKDB_TYPE_DOUBLE,
             Self::HugeInt => sys::DUCKDB_TYPE_DUCKDB_TYPE_HUGEINT,
             Self::USmallInt => sys::DUCKDB_TYPE_DUCKDB_TYPE_USMALLINT,
             Self::Varchar => sys::DUCKDB_TYPE_DUCKDB_TYPE_VARCHAR,
@@ -280,13 +284,16 @@ unsafe extern "C" fn bind_table<T: Table>(info: sys::duckdb_bind_info) {
     // SAFETY: `info` is valid for the call. DuckDB copies names and types. What is asked goes back
     // to the destructor of its type.
     unsafe {
-        for &(name, column) in T::COLUMNS {
-            call!(duckdb_bind_add_result_column(info, name.as_ptr(), LogicalType::of(column).0));
-        }
         let argument = taken(call!(duckdb_bind_get_parameter(info, 0)));
         let option = taken(call!(duckdb_bind_get_named_parameter(info, T::OPTION.as_ptr())));
         match guarded(|| T::bind(argument, option)) {
-            Ok(asked) => call!(duckdb_bind_set_bind_data(info, handed(asked), Some(dropped::<T::Asked>))),
+            Ok(asked) => {
+                for (name, column) in T::columns(&asked) {
+                    let (name, column) = (terminated(name), LogicalType::of(column));
+                    call!(duckdb_bind_add_result_column(info, name.as_ptr(), column.0));
+                }
+                call!(duckdb_bind_set_bind_data(info, handed(asked), Some(dropped::<T::Asked>)));
+            }
             Err(error) => call!(duckdb_bind_set_error(info, terminated(&error).as_ptr())),
         }
     }
@@ -298,7 +305,7 @@ unsafe extern "C" fn begin_table<T: Table>(info: sys::duckdb_init_info) {
     // to the destructor of their type.
     unsafe {
         let asked = &*call!(duckdb_init_get_bind_data(info)).cast::<T::Asked>();
-        match guarded(|| T::begin(asked)) {
+        match guarded(|| Ok(T::begin(asked))) {
             Ok(rows) => {
                 let rows = handed(Mutex::new(rows));
                 call!(duckdb_init_set_init_data(info, rows, Some(dropped::<Mutex<T::Rows>>)));
@@ -310,16 +317,17 @@ unsafe extern "C" fn begin_table<T: Table>(info: sys::duckdb_init_info) {
 
 /// Called by DuckDB for the next rows. A chunk without rows is the end.
 unsafe extern "C" fn fill_table<T: Table>(info: sys::duckdb_function_info, output: sys::duckdb_data_chunk) {
-    // SAFETY: `info` has what `begin_table` handed over. The chunk has the columns that
-    // `bind_table` named, with room for as many rows as a vector has.
+    // SAFETY: `info` has what `bind_table` and `begin_table` handed over. The chunk has the columns
+    // that `bind_table` named, with room for as many rows as a vector has.
     unsafe {
         let filled = guarded(|| {
+            let asked = &*call!(duckdb_function_get_bind_data(info)).cast::<T::Asked>();
             let rows = &*call!(duckdb_function_get_init_data(info)).cast::<Mutex<T::Rows>>();
             let most = call!(duckdb_vector_size()) as usize;
-            let columns = 0..T::COLUMNS.len() as u64;
+            let columns = 0..call!(duckdb_data_chunk_get_column_count(output));
             let output = |at| Output::new(call!(duckdb_data_chunk_get_vector(output, at)), most);
             let mut columns: Vec<Output<'_>> = columns.map(output).collect();
-            T::fill(&mut rows.lock().unwrap_or_else(PoisonError::into_inner), most, &mut columns)
+            T::fill(asked, &mut rows.lock().unwrap_or_else(PoisonError::into_inner), most, &mut columns)
         });
         match filled {
             Ok(count) => call!(duckdb_data_chunk_set_size(output, count as u64)),

@@ -42,6 +42,16 @@ unsafe impl Number for i64 {
     const TYPE: Type = Type::BigInt;
 }
 
+// SAFETY: as above.
+unsafe impl Number for u64 {
+    const TYPE: Type = Type::UBigInt;
+}
+
+// SAFETY: as above.
+unsafe impl Number for f64 {
+    const TYPE: Type = Type::Double;
+}
+
 // SAFETY: as above; it is two integers.
 unsafe impl Number for HugeInt {
     const TYPE: Type = Type::HugeInt;
