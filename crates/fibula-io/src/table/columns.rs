@@ -9,7 +9,7 @@ use crate::blocks::Block;
 use crate::scan::{self, lines};
 use crate::{Damage, Place, address};
 use std::borrow::Cow;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv6Addr};
 
 /// The columns of a table, by their names or by their numbers from 1. What is not named is found
 /// by the names that such columns usually have.
@@ -278,7 +278,8 @@ pub(super) fn is_skipped(line: &[u8]) -> bool {
     matches!(line.trim_ascii_start().first(), None | Some(b'#')) || line.first() == Some(&b';')
 }
 
-/// Reads the two ends of a range: addresses, or integers as IP2Location writes them.
+/// Reads the two ends of a range: addresses, or integers as IP2Location writes them, in whose lists
+/// for IPv6 the integers of `::ffff:0:0/96` are IPv4 addresses.
 pub(super) fn bounds(first: &[u8], last: &[u8]) -> Result<(IpAddr, IpAddr), String> {
     if let (Some(first), Some(last)) = (address::parse(first), address::parse(last)) {
         return Ok((first, last));
@@ -288,9 +289,13 @@ pub(super) fn bounds(first: &[u8], last: &[u8]) -> Result<(IpAddr, IpAddr), Stri
         let shown = |text| scan::quoted(&String::from_utf8_lossy(text));
         return Err(format!("{} to {} is no range of addresses", shown(first), shown(last)));
     };
-    Ok(match (u32::try_from(start), u32::try_from(end)) {
-        (Ok(start), Ok(end)) => (IpAddr::V4(start.into()), IpAddr::V4(end.into())),
-        _ => (IpAddr::V6(start.into()), IpAddr::V6(end.into())),
+    if let (Ok(start), Ok(end)) = (u32::try_from(start), u32::try_from(end)) {
+        return Ok((IpAddr::V4(start.into()), IpAddr::V4(end.into())));
+    }
+    let (start, end) = (Ipv6Addr::from(start), Ipv6Addr::from(end));
+    Ok(match (start.to_ipv4_mapped(), end.to_ipv4_mapped()) {
+        (Some(start), Some(end)) => (start.into(), end.into()),
+        _ => (start.into(), end.into()),
     })
 }
 
