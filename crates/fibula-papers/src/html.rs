@@ -90,8 +90,8 @@ fn ledger(judged: &[Judged], paper: &str) -> Markup {
             table {
                 thead {
                     tr {
-                        th { "where" } th { "the paper's claim" } th { "exhibit" } th.number { "here" } th { "unit" }
-                        th { "basis" } th { "verdict" }
+                        th { "where" } th { "the paper's claim" } th { "verdict" } th { "exhibit" }
+                        th.number { "here" } th { "unit" } th { "basis" }
                     }
                 }
                 tbody {
@@ -99,6 +99,11 @@ fn ledger(judged: &[Judged], paper: &str) -> Markup {
                         tr {
                             td { (claim.place) }
                             td title=(claim.rule) { (claim.says) }
+                            td {
+                                (claim.verdict.to_string())
+                                @if claim.hold > 0 && claim.fail > 0 { ", holds in " (claim.hold) " of " (claim.decide) }
+                                @if let Some(reason) = &claim.reason { ": " (text(reason)) }
+                            }
                             td { (claim.exhibit.as_deref().unwrap_or_default()) }
                             td.number {
                                 (value(claim.measured))
@@ -106,11 +111,6 @@ fn ledger(judged: &[Judged], paper: &str) -> Markup {
                             }
                             td { (claim.unit.as_deref().unwrap_or_default()) }
                             td { (claim.basis.as_deref().unwrap_or_default()) }
-                            td {
-                                (claim.verdict.to_string())
-                                @if claim.hold > 0 && claim.fail > 0 { ", holds in " (claim.hold) " of " (claim.hold + claim.fail) }
-                                @if let Some(reason) = &claim.reason { ": " (text(reason)) }
-                            }
                         }
                     }
                 }
@@ -124,18 +124,18 @@ fn contents(reproductions: &[Reproduction], agreements: &[Agreement]) -> Markup 
     html! {
         div.scroll {
             table {
-                thead { tr { th { "paper" } th { "exhibit" } th { "what it shows" } th { "coverage" } th { "agreement" } } }
+                thead { tr { th { "paper" } th { "exhibit" } th { "what it shows" } th { "agreement" } th { "coverage" } } }
                 tbody {
                     @for each in reproductions {
                         tr {
                             td { (each.paper.name) }
                             td { a href={ "#" (anchor(each)) } { (each.exhibit.id) } }
                             td { (each.exhibit.title) }
+                            td { (agreement(each, agreements)) }
                             td {
                                 (each.finding.coverage.name())
                                 @if let Some(reason) = each.finding.coverage.reason() { ": " (text(reason)) }
                             }
-                            td { (agreement(each, agreements)) }
                         }
                     }
                 }
