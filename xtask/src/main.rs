@@ -1,6 +1,6 @@
 //! The project's own tasks, for people and for continuous integration.
 //!
-//! `cargo xtask test` runs all of them but DataFusion's and the whole of `hdl`. Each step can be
+//! `cargo xtask test` runs all of them but `dist`, DataFusion's and the whole of `hdl`. Each step can be
 //! run alone.
 
 mod aarch64;
@@ -9,6 +9,7 @@ mod bpf;
 mod comments;
 mod datafusion;
 mod dependencies;
+mod dist;
 mod duckdb;
 mod fuzz;
 mod hdl;
@@ -28,7 +29,7 @@ use std::process::ExitCode;
 const USAGE: &str = "\
 usage: cargo xtask COMMAND
 
-  test    everything below but datafusion, then all tests, both sanitizers, and every fuzz target for 3 seconds
+  test    everything below but dist and datafusion, then all tests, both sanitizers, and every fuzz target for 3 seconds
           --quick: formatting, clippy and the unit tests
           --beside: both sanitizers, the Python package, the emulated 64-bit Arm and every fuzz target
   lint    formatting, the width of comments and pages, clippy, documentation, licences and duplicate versions
@@ -39,6 +40,7 @@ usage: cargo xtask COMMAND
   python  the Python package: its code checked, its wheel built, installed under target/ and tested, with DuckDB's extension
   router-full  the router with FRR and a full table, compared and timed, in namespaces (root); --minutes N of changes (1)
   duckdb  DuckDB's extension, as target/duckdb/fibula.duckdb_extension
+  dist    what is handed out, under target/dist: programs, Debian packages, wheels, the source; or those named
   datafusion  the functions of DataFusion, which no other command compiles: checked and tested
   fuzz    every fuzz target, or those named; --seconds N each (3)
   hdl     the hardware pipelines: lint, simulation with 1,000,000 addresses each, defects, synthesis, place and route; writes docs/hdl.md
@@ -70,6 +72,7 @@ fn command(arguments: &[String]) -> Result<()> {
         ("python", []) => python::set_up().and_then(|()| python::test()),
         ("router-full", rest) => router::from_arguments(rest),
         ("duckdb", []) => duckdb::build(),
+        ("dist", rest) => dist::from_arguments(rest),
         ("datafusion", []) => datafusion::test(),
         ("fuzz", rest) => fuzz::from_arguments(rest),
         ("hdl", rest) => hdl::from_arguments(rest),

@@ -104,11 +104,15 @@ impl<A: Address> Checked<A> {
     /// Checks that the engine, after all its changes, occupies what a fresh one does, give or take
     /// a tenth and a few pages.
     pub(crate) fn check_no_leak(&self) {
-        let fresh = build(&self.engine, self.width, &self.rib).memory();
-        let lived = self.fib.memory();
+        self.check_memory(&build(&self.engine, self.width, &self.rib), 1.1);
+    }
+
+    /// Checks that the engine occupies at most so many times what another does, and a few pages.
+    pub(crate) fn check_memory(&self, built: &Fib<A>, most: f64) {
+        let (lived, built) = (self.fib.memory(), built.memory());
         assert!(
-            lived.total() <= fresh.total() + fresh.total() / 10 + (64 << 10),
-            "{}: {lived:?} after updates, {fresh:?} when built",
+            lived.total() as f64 <= built.total() as f64 * most + f64::from(64 << 10),
+            "{}: {lived:?} after updates, {built:?} when built",
             self.engine
         );
     }

@@ -55,6 +55,7 @@ macro_rules! suite_modules {
                     @once
                     churn::a_long_life
                     churn::updates_in_any_order
+                    churn::memory_after_a_life
                     named_bugs::default_route_first_last_and_again
                     named_bugs::middle_cover_deleted
                     named_bugs::parent_and_children_come_and_go

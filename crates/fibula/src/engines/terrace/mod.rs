@@ -70,8 +70,8 @@
 //!   moves where its last 81 intervals begin or end.
 //! - Otherwise this block and all others below the prefix that follow it are replaced by as many as
 //!   are needed, at most seven eighths full, and the directory is written again. A block that
-//!   overflows, or is less than a quarter full, is first put together with its neighbour: two full
-//!   blocks become three.
+//!   overflows, or is less than a quarter full, is first put together with its neighbours: three
+//!   full blocks become four, which are filled up on both sides of the change.
 //! - A gap inside a /64 is painted on the tree of that /64 in the same way. That tree is planted
 //!   when the first bound appears inside the /64, and gives way to a plain interval when the last
 //!   bound goes. A tree of one level whose bounds stay is painted in place, and prefetched some

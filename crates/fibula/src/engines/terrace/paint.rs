@@ -184,8 +184,8 @@ impl<const LEAF: u32> Trees<LEAF> {
             None => 0,
         };
         let mut leaf = 0;
-        while let Some(span) = strokes.peek() {
-            leaf = leaf.max(self.blocks.interval_of(origin, levels, span.first) as usize);
+        while let Some(key) = strokes.peek().map(|span| span.first) {
+            leaf = leaf.max(self.blocks.interval_of(origin, levels, key) as usize);
             old.clear();
             new.clear();
             self.read_leaf(tree, leaf, leaves, old);
@@ -209,7 +209,7 @@ impl<const LEAF: u32> Trees<LEAF> {
                         new.append(old, 0..old.len());
                     }
                 }
-                return self.replace_leaves(tree, (first, leaf), old, new);
+                return self.replace_leaves(tree, (first, leaf), key, old, new);
             }
             leaf += 1;
         }

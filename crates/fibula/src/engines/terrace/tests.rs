@@ -73,7 +73,7 @@ fn blocks_split_and_join_as_routes_come_and_go() {
         let mut rib = Rib::new();
         let mut engine: Terrace<u8> = build(&rib);
         let empty = engine.view.trees.blocks.lines.len();
-        let mut routes: Vec<Route<u128>> = comb(6000, is_of_hosts).collect();
+        let mut routes: Vec<Route<u128>> = comb(8000, is_of_hosts).collect();
         let mut random = fastrand::Rng::with_seed(7);
         for round in 0..2 {
             random.shuffle(&mut routes);

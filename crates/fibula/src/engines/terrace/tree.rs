@@ -62,7 +62,7 @@ impl<const LEAF: u32> Trees<LEAF> {
     pub(super) fn plant(&mut self, intervals: &Intervals<u32>) -> Result<Handle, Limit> {
         if intervals.len() > Self::FULL.capacity {
             let mut directory = Intervals::default();
-            self.plant_leaves(intervals, &mut directory)?;
+            self.plant_leaves(intervals, None, &mut directory)?;
             return self.plant_root(&directory, true);
         }
         self.plant_root(intervals, false)
@@ -75,18 +75,40 @@ impl<const LEAF: u32> Trees<LEAF> {
         Ok(Handle { origin, levels: size.levels, is_directory })
     }
 
-    /// Writes intervals as leaf blocks of about the same number of intervals each, and appends
-    /// these to `directory`.
+    /// Returns where leaf blocks of `len` intervals end. They have about the same number each; where
+    /// the interval `grows` has just come, those on both sides of it are [filled](Self::FILLED). So
+    /// routes that come in order leave full blocks behind them, in either direction.
+    fn cuts(len: usize, grows: Option<usize>) -> impl Iterator<Item = usize> {
+        let blocks = grows.map_or_else(|| Self::leaf_blocks(len), |_| len.div_ceil(Self::TIGHT));
+        let is_tight = blocks < len.div_ceil(Self::FILLED);
+        let mut filled = grows
+            .filter(|_| blocks > 1 && !is_tight)
+            .map_or([0, 0], |at| [at / Self::FILLED, (len - at) / Self::FILLED]);
+        let rest = |filled: [usize; 2]| len - (filled[0] + filled[1]) * Self::FILLED;
+        if filled != [0, 0] && rest(filled) < Self::FEWEST {
+            // Too few for a block: they share the intervals of a filled one.
+            filled[usize::from(filled[1] > 0)] -= 1;
+        }
+        let (rest, [before, after]) = (rest(filled), filled);
+        let between = blocks - before - after;
+        (1..=blocks).map(move |block| match block {
+            _ if block <= before => block * Self::FILLED,
+            _ if block <= before + between => before * Self::FILLED + rest * (block - before) / between,
+            _ => len - (blocks - block) * Self::FILLED,
+        })
+    }
+
+    /// Writes intervals as leaf blocks, and appends these to `directory`. See [`cuts`](Self::cuts)
+    /// for `grows`.
     fn plant_leaves(
         &mut self,
         intervals: &Intervals<u32>,
+        grows: Option<usize>,
         directory: &mut Intervals<u32>,
     ) -> Result<(), Limit> {
-        let (len, blocks) = (intervals.len(), Self::leaf_blocks(intervals.len()));
-        self.written += blocks as u64;
         let mut start = 0;
-        for block in 1..=blocks {
-            let end = len * block / blocks;
+        for end in Self::cuts(intervals.len(), grows) {
+            self.written += 1;
             let size = Size::with_levels(LEAF, end - start);
             let origin = self.blocks.insert(size, Slice::part(intervals, start, end))?;
             directory.push(intervals.ends[end - 1], origin);
@@ -163,24 +185,31 @@ impl<const LEAF: u32> Trees<LEAF> {
         if tree.is_directory { self.plant_root(intervals, true) } else { self.plant(intervals) }
     }
 
-    /// Replaces leaf blocks, from leaf `first` to leaf `last`, by as many as `spliced` needs.
+    /// Replaces leaf blocks, from leaf `first` to leaf `last`, by as many as `spliced` needs. The
+    /// change began at `key`.
     pub(super) fn replace_leaves(
         &mut self,
         tree: Handle,
         (mut first, mut last): (usize, usize),
+        key: u64,
         old: &mut Intervals<u32>,
         spliced: &mut Intervals<u32>,
     ) -> Result<Handle, Limit> {
         let Handle { origin, levels, .. } = tree;
         let leaves = self.blocks.len_of(origin);
-        // Too few or too many for a block are shared with a neighbour.
+        let has_grown = first == last && spliced.len() > Self::FULL.capacity;
+        // Too few or too many for a block are shared with a neighbour, and before there is one more
+        // with both.
+        let is_full = |len: usize, blocks: usize| has_grown && len > blocks * Self::TIGHT;
         let is_shared = first == last || spliced.len() < Self::FEWEST;
         if is_shared && last + 1 < leaves {
             last += 1;
             old.clear();
             self.read_leaf(tree, last, leaves, old);
             old.iter().for_each(|(end, word)| spliced.join(end, word));
-        } else if is_shared && first > 0 {
+        }
+        let is_alone = is_shared && last + 1 - first == 1;
+        if first > 0 && (is_alone || is_full(spliced.len(), last + 1 - first)) {
             first -= 1;
             old.clear();
             self.read_leaf(tree, first, leaves, old);
@@ -199,7 +228,8 @@ impl<const LEAF: u32> Trees<LEAF> {
         let mut directory = Intervals::default();
         let others = |part: std::ops::Range<usize>| old.iter().skip(part.start).take(part.len());
         others(0..first).for_each(|(end, leaf)| directory.push(end, leaf));
-        self.plant_leaves(spliced, &mut directory)?;
+        let grows = has_grown.then(|| spliced.interval_of(key, 0));
+        self.plant_leaves(spliced, grows, &mut directory)?;
         others(last + 1..leaves).for_each(|(end, leaf)| directory.push(end, leaf));
         self.write_root(tree, &directory)
     }

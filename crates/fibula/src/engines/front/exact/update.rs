@@ -5,8 +5,8 @@ use super::{Exact, note};
 use crate::{Change, Delta, NextHop, Prefix, Rib, Route};
 
 /// The entries over those that a build makes room for, in tenths, from which on the table is built
-/// again: so many find both lines full by then that lookups are slower.
-const CROWDED_OF_TEN: usize = 16;
+/// again: one in forty finds both lines full by then, and takes ten times the memory of an entry.
+const CROWDED_OF_TEN: usize = 12;
 
 /// The share of the entries that lines were made for below which the table is built again.
 const EMPTY_SHARE: usize = 4;
