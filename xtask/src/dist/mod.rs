@@ -9,6 +9,7 @@ mod tools;
 
 use crate::run::{cargo, output, root, run};
 use anyhow::{Context, Result};
+use cargo_metadata::MetadataCommand;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use tools::Tools;
@@ -103,7 +104,7 @@ impl Dist {
         let archive = self.out.join(format!("{folder}.tar.xz"));
         let mut tar = Command::new("tar");
         tar.args(["--sort=name", "--owner=0", "--group=0", "--numeric-owner", "--mode=go=rX,u+rw"]);
-        tar.arg(format!("--mtime=@{}", self.epoch)).args(["--use-compress-program=xz -6 -T1", "-cf"]);
+        tar.arg(format!("--mtime=@{}", self.epoch)).args(["--use-compress-program=xz -3 -T1", "-cf"]);
         run(tar.arg(archive).arg("-C").arg(parent).arg(folder))
     }
 
@@ -173,12 +174,13 @@ impl Dist {
         cyclonedx.args(["cyclonedx", "--format", "json", "--all-features", "--manifest-path"]);
         cyclonedx.arg(root().join("crates/fibula-cli/Cargo.toml"));
         run(self.reproducible(cyclonedx.args(["--override-filename", "bill"])))?;
-        for member in walk_bills()? {
-            let name = member.parent().and_then(Path::file_name).context("a member has a folder")?;
-            if name == "fibula-cli" {
-                std::fs::copy(&member, self.out.join(format!("fibula-{VERSION}.cdx.json")))?;
+        // One is written beside each manifest of the workspace.
+        for package in MetadataCommand::new().current_dir(root()).no_deps().exec()?.packages {
+            let bill = package.manifest_path.with_file_name("bill.json");
+            if package.name == "fibula-cli" {
+                std::fs::copy(&bill, self.out.join(format!("fibula-{VERSION}.cdx.json")))?;
             }
-            std::fs::remove_file(&member)?;
+            std::fs::remove_file(&bill).with_context(|| bill.to_string())?;
         }
         Ok(())
     }
@@ -192,21 +194,6 @@ impl Dist {
         print!("{sums}");
         std::fs::write(self.out.join("SHA256SUMS"), sums).context("SHA256SUMS")
     }
-}
-
-/// Returns the bills that cyclonedx wrote beside the manifests.
-fn walk_bills() -> Result<Vec<PathBuf>> {
-    let folders = ["crates", "."].map(|folder| root().join(folder));
-    let mut bills = Vec::new();
-    for folder in folders {
-        for entry in std::fs::read_dir(folder)? {
-            let bill = entry?.path().join("bill.json");
-            if bill.exists() {
-                bills.push(bill);
-            }
-        }
-    }
-    Ok(bills)
 }
 
 /// Where cargo keeps the registry unless told otherwise.
