@@ -120,13 +120,15 @@ pub struct Fpm {
     pub quiet_s: f64,
     /// The share of the routes before it that a session must tell before the others are removed.
     pub share: f64,
-    /// How long a session that tells less is waited for, seconds.
+    /// How many routes each session must tell at least.
+    pub least: usize,
+    /// How long a session that tells less of the share is waited for, seconds.
     pub hold_s: f64,
 }
 
 impl Default for Fpm {
     fn default() -> Self {
-        let Settings { quiet, share, hold, .. } = Settings::default();
+        let Settings { quiet, share, least, hold, .. } = Settings::default();
         let (quiet_s, hold_s) = (quiet.as_secs_f64(), hold.as_secs_f64());
         let users = ["root", "frr"].map(String::from).into();
         Self {
@@ -136,6 +138,7 @@ impl Default for Fpm {
             users,
             quiet_s,
             share,
+            least,
             hold_s,
         }
     }
@@ -247,8 +250,8 @@ impl Config {
         let feeds = Feed::ALL.into_iter().filter(is_there).collect();
         let quiet = Duration::try_from_secs_f64(self.fpm.quiet_s).unwrap_or(Duration::MAX);
         let hold = Duration::try_from_secs_f64(self.fpm.hold_s).unwrap_or(Duration::MAX);
-        let (share, limits) = (self.fpm.share, self.limits);
-        Settings { feeds, quiet, share, hold, limits, ..Settings::default() }
+        let (share, least, limits) = (self.fpm.share, self.fpm.least, self.limits);
+        Settings { feeds, quiet, share, least, hold, limits, ..Settings::default() }
     }
 }
 
@@ -266,13 +269,13 @@ mod tests {
         let text = "socket = '/run/a'\nmetrics = '[::1]:9629'\nplane = 'xdp'\nname = 'edge'\n\
             interfaces = ['eth0', { name = 'eth1', table = 100 }, \
             { name = 'eth1', table = 7, vlan = [10, 20] }]\nmode = 'generic'\n\
-            [fpm]\nlisten = '127.0.0.1:2621'\nquiet_s = 2.5\nusers = ['7', 'root']\n\
+            [fpm]\nlisten = '127.0.0.1:2621'\nquiet_s = 2.5\nleast = 9\nusers = ['7', 'root']\n\
             [limits]\ntables = 3\n\
             [kernel]\nroutes = true\ntables = [254]\nprotocols = [12]\n\
             [table]\nfile = 'rib.txt'\nlegs = [{ interface = 'eth0', gateway = 'fe80::1' }]\n";
         let config = Config::parse(text).unwrap();
         assert_eq!(config.settings().quiet, Duration::from_millis(2500));
-        assert_eq!(config.kernel.protocols, [12]);
+        assert_eq!((config.settings().least, &config.kernel.protocols[..]), (9, &[12][..]));
         assert_eq!(config.fpm.users().unwrap().unwrap()[1..], [7, 0]);
         assert_eq!(config.settings().limits, Limits { tables: 3, ..Limits::default() });
         assert_eq!(config.settings().feeds, Feed::ALL);

@@ -251,6 +251,26 @@ fn a_process_that_takes_over_waits_for_as_many_routes_as_there_were() {
 }
 
 #[test]
+fn fewer_routes_than_the_operator_named_are_never_all() {
+    let settings = Settings { feeds: vec![Feed::Fpm], quiet: QUIET, least: 20, ..Settings::default() };
+    let mut router = Control::new(Memory::with_engine("oracle"), settings);
+    let start = Instant::now();
+    // zebra and the router were restarted, and nothing says what was there before.
+    tell(&mut router, 1, &hosts(10), start);
+    pass(&mut router, start + 1000 * QUIET);
+    assert!(!router.status().forwarding, "ten routes");
+    tell_more(&mut router, 1, &hosts(20), start + 1000 * QUIET);
+    pass(&mut router, start + 1001 * QUIET);
+    assert!(router.status().forwarding, "twenty");
+    // Nor do ten take the place of twenty, however long nothing more comes.
+    let now = start + 1002 * QUIET;
+    tell(&mut router, 2, &hosts(10), now);
+    pass(&mut router, now + 1000 * QUIET);
+    assert_eq!((routes(&router).len(), router.deadline()), (20, None));
+    assert_eq!((router.status().feeds[0].heard, router.status().feeds[0].wanted), (10, 20));
+}
+
+#[test]
 fn an_id_that_means_something_else_in_a_new_session_moves_no_old_route() {
     let start = Instant::now();
     let mut router = router();

@@ -26,6 +26,8 @@ pub struct FeedRow {
     pub before: usize,
     /// How many routes the session has told or removed, until it is complete.
     pub heard: usize,
+    /// How many that must be so that the session need not be waited for.
+    pub wanted: usize,
 }
 
 /// A network interface.
@@ -163,6 +165,7 @@ impl<P: Plane> Control<P> {
             complete: state.is_complete,
             before: state.before,
             heard: state.heard,
+            wanted: if feed == Feed::Fpm { state.wanted(&self.settings) } else { 0 },
         });
         let mut links: Vec<LinkRow> = self
             .adjacencies

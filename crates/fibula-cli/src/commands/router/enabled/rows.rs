@@ -116,10 +116,10 @@ pub(super) fn glance(status: &Status) -> String {
     }
     for feed in &status.feeds {
         let connected = if feed.connected { "connected" } else { "not connected" };
-        let complete = match (feed.complete, feed.before) {
+        let complete = match (feed.complete, feed.wanted) {
             (true, _) => "complete".into(),
             (false, 0) => "telling".into(),
-            (false, before) => format!("telling: {} routes, where {before} were before", feed.heard),
+            (false, wanted) => format!("telling: {} routes of at least {wanted}", feed.heard),
         };
         line("feed", format!("{}: {connected}, session {}, {complete}", feed.feed, feed.session));
     }
