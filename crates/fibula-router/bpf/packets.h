@@ -26,6 +26,7 @@ enum reason {
     MALFORMED,    /* cut short, or its header contradicts itself */
     MARTIAN,      /* an address that no packet between hosts has, or a source that is ours */
     UNKNOWN_VLAN, /* a tag that no interface here has */
+    FORWARDING_OFF, /* the kernel's own setting says that packets of the interface are not forwarded */
     REASONS,
 };
 
@@ -44,10 +45,15 @@ struct counts {
 /* An interface, at its index in the kernel. */
 struct interface {
     __u32 table;
-    __u16 port; /* of its counters; 0 if packets of this interface are not forwarded */
+    __u8 port; /* of its counters; 0 if packets of this interface are not forwarded */
+    __u8 rules;
     __u8 address[ETH_ALEN];
     __u32 first; /* of its sockets, where frames go to sockets */
 };
+
+/* Bits of an interface's rules. */
+#define NO_IPV4 1
+#define NO_IPV6 2
 
 CELLS(interfaces);
 
@@ -100,7 +106,7 @@ struct tag {
 /* A packet on its way. */
 struct packet {
     __u32 port;
-    __u32 bytes;  /* the length of the frame */
+    __u32 bytes;  /* the length of the frame, all of its buffers */
     __u32 length; /* from the IP header on */
     __u32 excess; /* bytes of the frame after the packet */
     __u32 tags;   /* VLAN tags of the frame */
@@ -142,15 +148,16 @@ INLINE int is_whole(const struct iphdr *ip)
     return (sum & 0xffff) + (sum >> 16) == 0xffff;
 }
 
-/* Why an IPv4 packet cannot be forwarded by any route; FORWARDED if it can. */
-INLINE enum reason read4(struct packet *packet, const struct iphdr *ip, const void *end)
+/* Why an IPv4 packet cannot be forwarded by any route; FORWARDED if it can. From its header on the
+ * frame has `size` bytes; the first buffer ends at `end`. */
+INLINE enum reason read4(struct packet *packet, const struct iphdr *ip, __u32 size, const void *end)
 {
     __u32 source, destination;
 
     if ((const void *)(ip + 1) > end || ip->version != 4 || ip->ihl < 5)
         return MALFORMED;
     packet->length = NET16(ip->tot_len);
-    if (packet->length < (__u32)ip->ihl * 4 || packet->length > end - (const void *)ip)
+    if (packet->length < (__u32)ip->ihl * 4 || packet->length > size)
         return MALFORMED;
     if (ip->ihl != 5)
         return OPTIONS;
@@ -165,7 +172,7 @@ INLINE enum reason read4(struct packet *packet, const struct iphdr *ip, const vo
     if (source >> 28 == 14 || source == 0xffffffff || !source || source >> 24 == 127 || !destination ||
         destination >> 24 == 127 || may_be_ours(source))
         return MARTIAN;
-    packet->excess = end - (const void *)ip - packet->length;
+    packet->excess = size - packet->length;
     packet->life = ip->ttl;
     return FORWARDED;
 }
@@ -177,7 +184,7 @@ INLINE int is_martian6(__u64 high, __u64 low)
 }
 
 /* The same of an IPv6 packet. */
-INLINE enum reason read6(struct packet *packet, const struct ipv6hdr *ip, const void *end)
+INLINE enum reason read6(struct packet *packet, const struct ipv6hdr *ip, __u32 size, const void *end)
 {
     const __u64 *source, *words;
     __u64 high;
@@ -185,7 +192,7 @@ INLINE enum reason read6(struct packet *packet, const struct ipv6hdr *ip, const 
     if ((const void *)(ip + 1) > end || ip->version != 6)
         return MALFORMED;
     packet->length = NET16(ip->payload_len) + sizeof(*ip);
-    if (packet->length > end - (const void *)ip)
+    if (packet->length > size)
         return MALFORMED;
     if (ip->nexthdr == IPPROTO_HOPOPTS)
         return OPTIONS;
@@ -199,7 +206,7 @@ INLINE enum reason read6(struct packet *packet, const struct ipv6hdr *ip, const 
     if (is_martian6(NET64(source[0]), NET64(source[1])) || NET64(source[0]) >> 56 == 0xff ||
         is_martian6(high, NET64(words[1])))
         return MARTIAN;
-    packet->excess = end - (const void *)ip - packet->length;
+    packet->excess = size - packet->length;
     packet->life = ip->hop_limit;
     return FORWARDED;
 }
@@ -258,15 +265,14 @@ INLINE enum reason read(struct xdp_md *ctx, struct interface *interface, struct 
     struct ethhdr *ethernet = data;
     const __u32 *ours = (const void *)interface->address, *theirs = (void *)ethernet->h_dest;
     void *header = ethernet + 1;
+    __u32 size;
 
     packet->port = interface->port;
-    packet->bytes = end - data;
+    packet->bytes = bpf_xdp_get_buff_len(ctx);
     if (header > end)
         return MALFORMED;
     if (ethernet->h_dest[0] & 1)
         return MULTICAST;
-    if (*theirs != *ours || *(const __u16 *)(theirs + 1) != *(const __u16 *)(ours + 1))
-        return OTHER_HOST;
     packet->protocol = ethernet->h_proto;
     packet->header = header;
     if (is_tag(packet->protocol)) {
@@ -275,10 +281,14 @@ INLINE enum reason read(struct xdp_md *ctx, struct interface *interface, struct 
             return reason;
         header = packet->header;
     }
+    /* A VLAN has the address of the interface that it is on, of a bridge or of a bond, or its own. */
+    if (*theirs != *ours || *(const __u16 *)(theirs + 1) != *(const __u16 *)(ours + 1))
+        return OTHER_HOST;
+    size = packet->bytes - ETH_HLEN - packet->tags * sizeof(struct tag);
     if (packet->protocol == NET16(ETH_P_IP))
-        return read4(packet, header, end);
+        return interface->rules & NO_IPV4 ? FORWARDING_OFF : read4(packet, header, size, end);
     if (packet->protocol == NET16(ETH_P_IPV6))
-        return read6(packet, header, end);
+        return interface->rules & NO_IPV6 ? FORWARDING_OFF : read6(packet, header, size, end);
     return NOT_IP;
 }
 

@@ -11,7 +11,7 @@ INLINE __u32 ours6(struct xdp_md *ctx, __u32 table, struct fibula_ipv6 address)
     return next_hop6(table, address);
 }
 
-SEC("xdp") int router(struct xdp_md *ctx)
+SEC("xdp.frags") int router(struct xdp_md *ctx)
 {
     return forward(ctx, ours4, ours6);
 }

@@ -41,18 +41,23 @@ const volatile __u32 longest = 1;
 /* Whether the program meets again what `hand_up` handed up: in generic mode it does. */
 const volatile __u32 is_generic = 0;
 
-INLINE int is_local(const struct packet *packet, __u32 table)
+/* The header is checked again where it is read: the verifier may have lost sight of that. */
+INLINE int is_local(const struct packet *packet, __u32 table, const void *end)
 {
     struct host host = {.table = table};
     __u32 *next_hop, *is_of_kernel;
 
     if (packet->protocol == NET16(ETH_P_IP)) {
         const struct iphdr *ip = packet->header;
+        if ((const void *)(ip + 1) > end)
+            return 0;
         host.family = 4;
         host.address[0] = ip->daddr;
     } else {
         const struct ipv6hdr *ip = packet->header;
         const __u64 *words = (const void *)&ip->daddr;
+        if ((const void *)(ip + 1) > end)
+            return 0;
         host.family = 6;
         host.address[0] = words[0];
         host.address[1] = words[1];
@@ -77,7 +82,7 @@ INLINE int was_handed_up(const struct xdp_md *ctx, const struct interface *inter
 
 /* Hands a frame to the socket of its queue if a route may forward it. Without a socket the kernel
  * gets it. */
-SEC("xdp") int socket(struct xdp_md *ctx)
+SEC("xdp.frags") int socket(struct xdp_md *ctx)
 {
     struct interface interface = READ(struct interface, ((struct cells){&interfaces, 0}), ctx->ingress_ifindex);
     struct packet packet = {};
@@ -88,7 +93,7 @@ SEC("xdp") int socket(struct xdp_md *ctx)
     reason = read(ctx, &interface, &packet);
     if (reason != FORWARDED)
         return stays(&packet, reason);
-    if (is_local(&packet, interface.table))
+    if (is_local(&packet, interface.table, (void *)(long)ctx->data_end))
         return stays(&packet, LOCAL);
     if (packet.bytes > longest)
         return stays(&packet, TOO_BIG);

@@ -230,7 +230,7 @@ SEC("xdp") int sink(struct xdp_md *ctx)
     return XDP_DROP;
 }
 
-SEC("xdp") int pass(struct xdp_md *ctx)
+SEC("xdp.frags") int pass(struct xdp_md *ctx)
 {
     return XDP_PASS;
 }

@@ -2,7 +2,7 @@
 
 use crate::Error;
 use crate::feed::Stamped;
-use crate::message::{Link, Neighbour};
+use crate::message::{Kind, Link, Neighbour, Vlan};
 use crate::plane::{Adjacency, AdjacencyId, Plane};
 use crate::pool::Pool;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -11,6 +11,9 @@ use std::net::IpAddr;
 /// A neighbour by interface and address. Without an address it is the link itself: a destination
 /// there, which the kernel must resolve.
 pub(crate) type Neighbours = (u32, Option<IpAddr>);
+
+/// How many links carry each other at most, as a VLAN on a bridge of VLANs does.
+const DEPTH: usize = 4;
 
 /// An adjacency in use.
 #[derive(Debug)]
@@ -28,10 +31,14 @@ struct Entry {
 pub(crate) struct Adjacencies {
     links: HashMap<u32, Stamped<Link>>,
     neighbours: BTreeMap<(IpAddr, u32), Stamped<Neighbour>>,
+    /// The ports of stations, by bridge and MAC address.
+    stations: HashMap<(u32, [u8; 6]), Stamped<u32>>,
     entries: Pool<Entry>,
     ids: HashMap<Neighbours, AdjacencyId>,
     /// Adjacencies that the plane may have to be told.
     changed: BTreeSet<AdjacencyId>,
+    /// Whether that is any of them: a link or a station has changed.
+    have_links_changed: bool,
 }
 
 impl Adjacencies {
@@ -39,9 +46,11 @@ impl Adjacencies {
         Self {
             links: HashMap::new(),
             neighbours: BTreeMap::new(),
+            stations: HashMap::new(),
             entries: Pool::new(0),
             ids: HashMap::new(),
             changed: BTreeSet::new(),
+            have_links_changed: false,
         }
     }
 
@@ -55,19 +64,18 @@ impl Adjacencies {
                 .is_none_or(|before| before.value != value),
             None => self.links.remove(&index).is_some(),
         };
-        if before {
-            self.link_changed(index);
-        }
+        // Frames of one link leave by others: a VLAN's, a bridge's.
+        self.have_links_changed |= before;
     }
 
-    /// Marks the adjacencies of a link, and of its VLANs.
-    fn link_changed(&mut self, index: u32) {
-        let is_on = |interface: u32| {
-            let vlan = self.links.get(&interface).and_then(|link| link.value.vlan);
-            interface == index || vlan.is_some_and(|vlan| vlan.parent == index)
+    /// Sets or removes the port that leads to a station of a bridge.
+    pub(crate) fn set_station(&mut self, key: (u32, [u8; 6]), port: Stamped<Option<u32>>) {
+        let Stamped { session, value } = port;
+        let was = match value {
+            Some(value) => self.stations.insert(key, Stamped { session, value }),
+            None => self.stations.remove(&key),
         };
-        self.changed
-            .extend(self.ids.iter().filter(|((interface, _), _)| is_on(*interface)).map(|(_, id)| id));
+        self.have_links_changed |= was.map(|was| was.value) != value;
     }
 
     /// Sets or removes a neighbour. Returns whether it came or went.
@@ -85,14 +93,17 @@ impl Adjacencies {
         was.is_some() != value.is_some()
     }
 
-    /// Removes the links and neighbours that the kernel did not say again in a session. Returns
-    /// the neighbours.
+    /// Removes the links, stations and neighbours that the kernel did not say again in a session.
+    /// Returns the neighbours.
     pub(crate) fn sweep(&mut self, session: u32) -> Vec<(u32, IpAddr)> {
         let links: Vec<u32> =
             self.links.iter().filter(|(_, link)| link.session < session).map(|(&index, _)| index).collect();
         for index in links {
             self.set_link(index, Stamped { session, value: None });
         }
+        let stations = self.stations.len();
+        self.stations.retain(|_, port| port.session >= session);
+        self.have_links_changed |= self.stations.len() != stations;
         let old = self.neighbours.iter().filter(|(_, neighbour)| neighbour.session < session);
         let old: Vec<(u32, IpAddr)> = old.map(|(&(address, interface), _)| (interface, address)).collect();
         for &key in &old {
@@ -185,21 +196,40 @@ impl Adjacencies {
     fn find(&self, interface: u32, address: Option<IpAddr>) -> Option<Adjacency> {
         let link = &self.links.get(&interface)?.value;
         let destination = self.neighbours.get(&(address?, interface))?.value.mac?;
-        // A VLAN's frames leave by the interface that carries it.
-        let (sender, vlan) = match link.vlan {
-            Some(vlan) => (vlan.parent, Some(vlan.id)),
-            None => (interface, None),
-        };
-        let carrier = &self.links.get(&sender)?.value;
-        if !link.is_up || !carrier.is_up || carrier.vlan.is_some() && vlan.is_some() {
-            return None;
+        let (mut sender, mut vlan, mut mtu) = (interface, None, link.mtu);
+        for _ in 0..DEPTH {
+            let carrier = &self.links.get(&sender)?.value;
+            if !carrier.is_up {
+                return None;
+            }
+            mtu = mtu.min(carrier.mtu);
+            sender = match carrier.kind {
+                Kind::Vlan(Vlan { parent, id }) if vlan.is_none() => {
+                    vlan = Some(id);
+                    parent
+                }
+                Kind::Bridge { has_vlans: false } => self.stations.get(&(sender, destination))?.value,
+                Kind::Device | Kind::Bond => {
+                    let mtu = mtu.min(u16::MAX.into()) as u16;
+                    return Some(Adjacency::Resolved {
+                        interface: sender,
+                        source: link.mac?,
+                        destination,
+                        vlan,
+                        mtu,
+                    });
+                }
+                _ => return None,
+            };
         }
-        let mtu = link.mtu.min(u16::MAX.into()) as u16;
-        Some(Adjacency::Resolved { interface: sender, source: link.mac?, destination, vlan, mtu })
+        None
     }
 
     /// Tells the plane what changed.
     pub(crate) fn tell(&mut self, plane: &mut impl Plane) -> Result<(), Error> {
+        if std::mem::take(&mut self.have_links_changed) {
+            self.changed.extend(self.ids.values());
+        }
         while let Some(&id) = self.changed.first() {
             let now = self.key(id).map(|key| self.resolve(key));
             if let (Some(now), Some(entry)) = (now, self.entries.get_mut(id.0))

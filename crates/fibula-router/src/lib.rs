@@ -14,6 +14,7 @@
 mod adjacencies;
 #[cfg(all(feature = "daemon", target_os = "linux"))]
 pub mod config;
+mod confs;
 pub mod control;
 mod error;
 pub mod feed;

@@ -4,7 +4,7 @@ mod support;
 
 use fibula_router::control::{Control, Settings, Way};
 use fibula_router::feed::{Batch, Feed, Mark, Session};
-use fibula_router::message::{Event, Leg, Link, Neighbour, Target};
+use fibula_router::message::{Event, Kind, Leg, Link, Neighbour, Target, Vlan};
 use fibula_router::plane::Adjacency;
 use fibula_router::plane::memory::{Flow, Memory, Verdict};
 use proptest::prelude::*;
@@ -28,8 +28,13 @@ fn tell(router: &mut Router, session: Session, events: impl IntoIterator<Item = 
 }
 
 fn link(index: u32, is_up: bool) -> Event {
-    let link =
-        Link { name: format!("eth{index}"), mac: Some([2, 0, 0, 0, 1, 1]), mtu: 1500, is_up, vlan: None };
+    made_of(index, is_up, Kind::Device)
+}
+
+/// A link that is made of something. Its MAC address ends with its index.
+fn made_of(index: u32, is_up: bool, kind: Kind) -> Event {
+    let (name, mac) = (format!("eth{index}"), Some([2, 0, 0, 0, 1, index as u8]));
+    let link = Link { name, mac, mtu: 1500, is_up, kind, master: None, is_active: true };
     Event::Link { index, link: Some(link) }
 }
 
@@ -58,6 +63,48 @@ fn verdict(router: &Router, address: &str) -> Verdict {
 
 fn leaves(verdict: Verdict) -> bool {
     matches!(verdict, Verdict::Forward(_, Adjacency::Resolved { destination: MAC, interface: 1, .. }))
+}
+
+/// Returns by which interface and with which tag packets to 192.0.2.1 leave; `None` if they do not.
+fn way_out(router: &Router) -> Option<(u32, Option<u16>, u8, u16)> {
+    match verdict(router, "192.0.2.1") {
+        Verdict::Forward(_, Adjacency::Resolved { interface, vlan, source, mtu, .. }) => {
+            Some((interface, vlan, source[5], mtu))
+        }
+        _ => None,
+    }
+}
+
+#[test]
+fn packets_leave_by_what_carries_a_vlan_or_a_bridge() {
+    let station = |bridge, port| Event::Station { bridge, mac: MAC, port };
+    let vlan = |parent, id| Kind::Vlan(Vlan { parent, id });
+    let bridge = Kind::Bridge { has_vlans: false };
+    let mut router = router();
+    let told = [link(2, true), link(3, true), neighbour("10.0.0.9", Some(MAC))];
+    tell(&mut router, KERNEL, told.into_iter().chain([route("192.0.2.0/24", 0, via("10.0.0.9"))]));
+    let mut out = |events: Vec<Event>| {
+        tell(&mut router, KERNEL, events);
+        way_out(&router)
+    };
+    assert_eq!(out(vec![made_of(1, true, vlan(2, 10))]), Some((2, Some(10), 1, 1500)));
+    assert_eq!(out(vec![link(2, false)]), None, "what carries it is down");
+    assert_eq!(out(vec![link(2, true)]), Some((2, Some(10), 1, 1500)));
+    assert_eq!(out(vec![made_of(2, true, Kind::Other)]), None, "only the kernel sends by it");
+    assert_eq!(out(vec![made_of(2, true, vlan(3, 20))]), None, "one tag is written");
+    // A bridge sends by the port of the station.
+    assert_eq!(out(vec![made_of(1, true, bridge)]), None);
+    assert_eq!(out(vec![station(1, Some(3))]), Some((3, None, 1, 1500)));
+    assert_eq!(out(vec![station(1, Some(2))]), Some((3, Some(20), 1, 1500)), "the port is a VLAN");
+    assert_eq!(out(vec![station(1, None)]), None);
+    assert_eq!(out(vec![station(4, Some(3))]), None, "of another bridge");
+    assert_eq!(out(vec![station(1, Some(3)), made_of(1, true, Kind::Bridge { has_vlans: true })]), None);
+    // A VLAN on a bridge, and a bridge that carries itself.
+    let stack =
+        vec![made_of(1, true, vlan(4, 7)), made_of(4, true, bridge), station(4, Some(2)), link(2, true)];
+    assert_eq!(out(stack), Some((2, Some(7), 1, 1500)));
+    assert_eq!(out(vec![station(4, Some(4))]), None);
+    assert_eq!(out(vec![made_of(1, true, Kind::Bond)]), Some((1, None, 1, 1500)), "a bond sends itself");
 }
 
 #[test]

@@ -9,9 +9,9 @@
 //!                      │  └FPM▶ feeds ▶ plane │       └──────────┘
 //!                      └──────────────────────┘
 //! ```
-//! The router's kernel forwards nothing (`ip_forward` is 0), so what arrives was forwarded by the
-//! plane. It takes root and Debian's package `frr`, and is skipped elsewhere. `common/lab.rs` draws
-//! all of the namespaces.
+//! The router's kernel forwards nothing (`forward_by_plane_alone`), so what arrives was forwarded
+//! by the plane. It takes root and Debian's package `frr`, and is skipped elsewhere.
+//! `common/lab.rs` draws all of the namespaces.
 #![cfg(target_os = "linux")]
 
 mod common;
@@ -20,7 +20,6 @@ mod daemons;
 use common::lab::Lab;
 use daemons::{Frr, Shared, ask, router, wait};
 use fibula_router::plane::xdp::Mode;
-use std::fs;
 use std::io::{Read, Write};
 use std::net::{IpAddr, Ipv4Addr, TcpListener, TcpStream, UdpSocket};
 use std::thread;
@@ -82,8 +81,8 @@ fn packets_follow_zebras_routes() {
     lab.inside("r", || {
         frr.start_zebra(&zebra);
         frr.start("staticd", "ip route 10.64.0.0/10 10.2.0.2\n", &[]);
-        fs::write("/proc/sys/net/ipv4/ip_forward", "0").unwrap();
     });
+    lab.forward_by_plane_alone();
     wait("the plane is started", || ask(&queue, |control| control.status().forwarding));
     wait("the server answers", || answers(&lab));
     let row = ask(&queue, |control| control.lookup(254, IpAddr::from(SERVER)).route.unwrap());
@@ -99,7 +98,6 @@ fn packets_follow_zebras_routes() {
     transfer(&lab, || frr.kill("zebra"));
     assert!(answers(&lab), "the plane forwards without zebra");
     transfer(&lab, || lab.inside("r", || frr.start_zebra(&zebra)));
-    lab.inside("r", || fs::write("/proc/sys/net/ipv4/ip_forward", "0").unwrap());
     wait("the new session is complete", || {
         let feeds = ask(&queue, |control| control.status().feeds);
         feeds.iter().all(|feed| {

@@ -2,9 +2,9 @@
 
 mod support;
 
-use fibula::IpPrefix;
+use fibula::{Family, IpPrefix};
 use fibula_router::feed::{Batch, Feed, Mark, Session, writer};
-use fibula_router::message::{Event, Leg, Link, Message, Messages, Neighbour, Object, Target};
+use fibula_router::message::{Conf, Event, Kind, Leg, Link, Message, Messages, Neighbour, Object, Target};
 use std::collections::BTreeMap;
 use std::time::Instant;
 use support::{Leads, Router, damage, router_of, routes, setting};
@@ -23,7 +23,9 @@ fn events() -> Vec<Event> {
             mac: Some([2, 0, 0, 0, 0, 1]),
             mtu: 1500,
             is_up,
-            vlan: None,
+            kind: Kind::Device,
+            master: None,
+            is_active: true,
         }),
     };
     let neighbour = |interface, address: &str, is_stale| Event::Neighbour {
@@ -44,6 +46,12 @@ fn events() -> Vec<Event> {
         link(3, false),
         neighbour(2, "10.99.1.1", false),
         neighbour(2, "fd99::1", true),
+        Event::Station { bridge: 3, mac: [2, 0, 0, 0, 0, 9], port: Some(2) },
+        Event::Conf {
+            interface: Some(2),
+            family: Family::Ipv4,
+            conf: Conf { forwarding: Some(true), ..Conf::default() },
+        },
         Event::Object { id: 7, object: Some(Object::Leg(leg(2, "10.99.1.7"))) },
         Event::Object { id: 8, object: Some(Object::Leg(leg(3, "10.98.1.8"))) },
         Event::Object { id: 9, object: Some(Object::Group([(7, 1), (8, 3)].into())) },

@@ -5,6 +5,8 @@
 //! ```
 
 mod common;
+#[path = "probes/verdicts.rs"]
+mod verdicts;
 
 use common::{
     Framed, adjacency, all_of, can_load_programs, checksum, edges, one_adjacency_each, repair, sent_by,
@@ -12,9 +14,9 @@ use common::{
 };
 use fibula::{Address, Change, Delta, NextHop, Prefix, Rib, Route};
 use fibula_io::generate::{NextHopModel, Size, internet};
-use fibula_router::plane::xdp::Verdict::{self, Drop, Redirect, ToKernel};
+use fibula_router::plane::xdp::Verdict;
 use fibula_router::plane::xdp::{Attachment, Mode, Options, Reason, Xdp};
-use fibula_router::plane::{Action, Adjacency, AdjacencyId, Plane, Routes};
+use fibula_router::plane::{Action, AdjacencyId, Plane, Routes};
 use std::net::IpAddr;
 
 /// Compares what the program does with what a table says, for these addresses. Some it leaves to
@@ -147,202 +149,10 @@ fn a_packet_that_leaves_has_new_addresses_and_one_hop_less() {
     }
 }
 
-/// Changes a frame, and says where it must go and for which reason.
-type Case = (&'static str, fn(&mut Vec<u8>), Verdict, Reason);
-
-/// Changes the destination of an IPv4 packet.
-fn to(frame: &mut [u8], address: [u8; 4]) {
-    frame[30..34].copy_from_slice(&address);
-}
-
-/// Changes the source of an IPv4 packet.
-fn from(frame: &mut [u8], address: [u8; 4]) {
-    frame[26..30].copy_from_slice(&address);
-}
-
-/// An address of the router.
-const OURS: [u8; 4] = [10, 9, 9, 9];
-
 /// Adds tags to a frame.
 fn tag(frame: &mut Vec<u8>, tags: &[u16]) {
     let tags = tags.iter().flat_map(|tag| [[0x81, 0], tag.to_be_bytes()].concat());
     frame.splice(12..12, tags);
-}
-
-/// What becomes of an IPv4 packet.
-const IPV4: &[Case] = &[
-    ("as it is", |_| {}, Redirect, Reason::Forwarded),
-    ("local", |frame| to(frame, [10, 2, 0, 1]), ToKernel, Reason::Local),
-    ("blackhole", |frame| to(frame, [10, 3, 0, 1]), Drop, Reason::Blackhole),
-    ("unresolved", |frame| to(frame, [10, 4, 0, 1]), ToKernel, Reason::Unresolved),
-    ("no route", |frame| to(frame, [11, 0, 0, 1]), ToKernel, Reason::NoRoute),
-    ("multicast", |frame| to(frame, [224, 0, 0, 1]), ToKernel, Reason::Multicast),
-    ("broadcast", |frame| to(frame, [255; 4]), ToKernel, Reason::Multicast),
-    ("link-local", |frame| to(frame, [169, 254, 0, 1]), ToKernel, Reason::LinkLocal),
-    ("last hop", |frame| frame[22] = 1, ToKernel, Reason::Expired),
-    ("no hop", |frame| frame[22] = 0, ToKernel, Reason::Expired),
-    ("ARP", |frame| frame[12..14].copy_from_slice(&[8, 6]), ToKernel, Reason::NotIp),
-    ("a frame for another host", |frame| frame[5] = 1, ToKernel, Reason::OtherHost),
-    ("a frame for all", |frame| frame[..6].fill(255), ToKernel, Reason::Multicast),
-    ("from a loopback address", |frame| from(frame, [127, 0, 0, 1]), ToKernel, Reason::Martian),
-    ("from nobody", |frame| from(frame, [0; 4]), ToKernel, Reason::Martian),
-    ("from multicast", |frame| from(frame, [224, 0, 0, 5]), ToKernel, Reason::Martian),
-    ("from broadcast", |frame| from(frame, [255; 4]), ToKernel, Reason::Martian),
-    ("from this router", |frame| from(frame, OURS), ToKernel, Reason::Martian),
-    ("to nobody", |frame| to(frame, [0; 4]), ToKernel, Reason::Martian),
-    ("to a loopback address", |frame| to(frame, [127, 9, 9, 9]), ToKernel, Reason::Martian),
-    ("a wrong checksum", |frame| frame[24] ^= 1, Drop, Reason::Malformed),
-    ("a VLAN", |frame| tag(frame, &[7]), ToKernel, Reason::UnknownVlan),
-    ("two VLANs", |frame| tag(frame, &[7, 8]), ToKernel, Reason::UnknownVlan),
-    ("no VLAN in a VLAN", |frame| tag(frame, &[0, 8]), ToKernel, Reason::UnknownVlan),
-    ("a priority", |frame| tag(frame, &[0xA000]), Redirect, Reason::Forwarded),
-    ("options", |frame| frame[14] = 0x46, ToKernel, Reason::Options),
-    ("another version", |frame| frame[14] = 0x65, Drop, Reason::Malformed),
-    ("a header that is too short", |frame| frame[14] = 0x44, Drop, Reason::Malformed),
-    ("longer than the frame", |frame| frame[16] = 1, Drop, Reason::Malformed),
-    ("shorter than its header", |frame| frame[16..18].copy_from_slice(&[0, 19]), Drop, Reason::Malformed),
-    ("cut in the header", |frame| frame.truncate(33), Drop, Reason::Malformed),
-    ("nothing but Ethernet", |frame| frame.truncate(14), Drop, Reason::Malformed),
-    (
-        "cut in a tag",
-        |frame| {
-            frame.truncate(16);
-            frame[12..14].copy_from_slice(&[0x81, 0]);
-        },
-        Drop,
-        Reason::Malformed,
-    ),
-    (
-        "the longest",
-        |frame| {
-            *frame = IN_10.frame(1500 - 28);
-        },
-        Redirect,
-        Reason::Forwarded,
-    ),
-    (
-        "too big",
-        |frame| {
-            *frame = IN_10.frame(1500 - 27);
-        },
-        ToKernel,
-        Reason::TooBig,
-    ),
-];
-
-/// What becomes of an IPv6 packet.
-const IPV6: &[Case] = &[
-    ("as it is", |_| {}, Redirect, Reason::Forwarded),
-    ("no route", |frame| frame[39] = 9, ToKernel, Reason::NoRoute),
-    ("multicast", |frame| frame[38] = 0xFF, ToKernel, Reason::Multicast),
-    ("link-local", |frame| frame[38..40].copy_from_slice(&[0xFE, 0x80]), ToKernel, Reason::LinkLocal),
-    ("from link-local", |frame| frame[22..24].copy_from_slice(&[0xFE, 0x80]), ToKernel, Reason::LinkLocal),
-    ("from nobody", |frame| frame[22..38].fill(0), ToKernel, Reason::Martian),
-    (
-        "from the loopback address",
-        |frame| frame[22..38].copy_from_slice(&1_u128.to_be_bytes()),
-        ToKernel,
-        Reason::Martian,
-    ),
-    ("from multicast", |frame| frame[22] = 0xFF, ToKernel, Reason::Martian),
-    ("to nobody", |frame| frame[38..54].fill(0), ToKernel, Reason::Martian),
-    ("a VLAN", |frame| tag(frame, &[7]), ToKernel, Reason::UnknownVlan),
-    ("hop by hop", |frame| frame[20] = 0, ToKernel, Reason::Options),
-    ("last hop", |frame| frame[21] = 1, ToKernel, Reason::Expired),
-    (
-        "too big",
-        |frame| {
-            *frame = IN_DB8.frame(1500 - 47);
-        },
-        ToKernel,
-        Reason::TooBig,
-    ),
-    ("longer than the frame", |frame| frame[18] = 1, Drop, Reason::Malformed),
-    ("cut in the header", |frame| frame.truncate(53), Drop, Reason::Malformed),
-    ("another version", |frame| frame[14] = 0x40, Drop, Reason::Malformed),
-];
-
-#[test]
-fn what_is_not_forwarded_goes_up_as_it_came_or_is_dropped_and_is_counted() {
-    if !can_load_programs() {
-        return;
-    }
-    let mut plane = plain();
-    let set =
-        |plane: &mut Xdp, next_hop, action: &Action| plane.set_action(NextHop(next_hop), action).unwrap();
-    set(&mut plane, 2, &Action::ToKernel);
-    set(&mut plane, 3, &Action::Drop);
-    set(&mut plane, 4, &Action::Forward(vec![AdjacencyId(4)])); // never set
-    let mut told = Told::<u32>::new();
-    for (prefix, next_hop) in [("10.0.0.0/8", 1), ("10.2.0.0/16", 2), ("10.3.0.0/16", 3), ("10.4.0.0/16", 4)]
-    {
-        told.announce(prefix.parse().unwrap(), next_hop);
-    }
-    tell(&mut plane, 254, &mut told);
-    plane.set_own_address(OURS.into(), true);
-    let cases =
-        IPV4.iter().map(|case| (IN_10.frame(0), case)).chain(IPV6.iter().map(|case| (IN_DB8.frame(0), case)));
-    for (mut frame, (name, change, verdict, reason)) in cases {
-        change(&mut frame);
-        if *name != "a wrong checksum" {
-            repair(&mut frame);
-        }
-        let counted =
-            |plane: &Xdp| Reason::ALL.map(|reason| plane.interface_counts().unwrap()[0].1.of(reason));
-        let before = counted(&plane);
-        let probe = plane.probe("lo", &frame).unwrap();
-        assert_eq!(probe.verdict, *verdict, "{name}");
-        if *verdict != Redirect {
-            assert_eq!(probe.frame, frame, "{name}: nothing is written to it");
-        }
-        for ((before, after), each) in before.into_iter().zip(counted(&plane)).zip(Reason::ALL) {
-            let (packets, bytes) = if each == *reason { (1, frame.len() as u64) } else { (0, 0) };
-            let counted = (after.packets - before.packets, after.bytes - before.bytes);
-            assert_eq!(counted, (packets, bytes), "{name}: {}", each.name());
-        }
-    }
-    assert_eq!(plane.next_hop_count(NextHop(1)).unwrap().unwrap().packets, 4);
-    // An address that is ours no more may send again.
-    let mut frame = IN_10.frame(0);
-    from(&mut frame, OURS);
-    repair(&mut frame);
-    plane.set_own_address(OURS.into(), false);
-    assert_eq!(plane.probe("lo", &frame).unwrap().verdict, Redirect);
-    assert_eq!(plane.next_hop_count(NextHop(1 << 16)).unwrap(), None);
-}
-
-#[test]
-fn tags_come_off_and_go_on_and_padding_goes() {
-    if !can_load_programs() {
-        return;
-    }
-    let mut plane = plain();
-    for (frame, protocol) in [(IN_10.frame(3), [8, 0]), (IN_DB8.frame(3), [0x86, 0xDD])] {
-        for (has_priority, padding) in [(false, 0), (true, 0), (false, 1), (true, 40)] {
-            let mut came = frame.clone();
-            if has_priority {
-                tag(&mut came, &[0xE000]);
-            }
-            came.resize(came.len() + padding, 0xEE);
-            for vlan in [None, Some(100)] {
-                let Adjacency::Resolved { interface, source, destination, mtu, .. } = adjacency(1) else {
-                    unreachable!("it is resolved");
-                };
-                let with_tag = Adjacency::Resolved { interface, source, destination, vlan, mtu };
-                plane.set_adjacency(AdjacencyId(1), with_tag).unwrap();
-                let left = plane.probe("lo", &came).unwrap();
-                assert_eq!(left.verdict, Verdict::Redirect);
-                let mut expected = destination.to_vec();
-                expected.extend(source);
-                expected.extend(vlan.into_iter().flat_map(|vlan| [0x81, 0, 0, vlan as u8]));
-                expected.extend(protocol);
-                let (link, packet) = left.frame.split_at(expected.len());
-                let what = format!("{has_priority} to {vlan:?} with {padding} bytes");
-                assert_eq!(link, expected, "{what}");
-                assert_eq!((packet.len(), &packet[12..]), (frame.len() - 14, &frame[26..]), "{what}");
-            }
-        }
-    }
 }
 
 #[test]

@@ -9,7 +9,7 @@ use common::lab::Lab;
 use fibula_router::control::{Control, Settings, Status, run};
 use fibula_router::feed::{Feed, Queue, kernel};
 use fibula_router::plane::Plane as _;
-use fibula_router::plane::xdp::{Attachment, Mode, Options, Xdp};
+use fibula_router::plane::xdp::{Attachment, Finding, Mode, Options, Xdp};
 use std::net::UdpSocket;
 use std::sync::{Arc, mpsc};
 use std::thread::{self, JoinHandle};
@@ -62,17 +62,15 @@ impl Router {
         panic!("{what}: {:?}", self.status());
     }
 
-    /// Returns the packets that were forwarded by the plane, and those that it left to the kernel
-    /// because no neighbour was there to take them.
-    fn counts(&self) -> [u64; 2] {
+    /// Returns the packets and bytes that the plane counted for a reason.
+    fn count(&self, reason: &'static str) -> [u64; 2] {
         let (sender, receiver) = mpsc::channel();
         self.queue.fill(|batch| {
             batch.requests.push(Box::new(move |control| {
                 let counters = control.plane().counters().unwrap();
-                let of = |name: &str| {
-                    counters.iter().filter(|it| it.name == name).map(|it| it.packets).sum::<u64>()
-                };
-                sender.send(["forwarded", "unresolved"].map(of)).unwrap();
+                let of_it = counters.iter().filter(|it| it.name == reason);
+                let sum = of_it.fold([0, 0], |[packets, bytes], it| [packets + it.packets, bytes + it.bytes]);
+                sender.send(sum).unwrap();
             }));
         });
         receiver.recv().unwrap()
@@ -89,17 +87,23 @@ impl Drop for Router {
     }
 }
 
-/// Sends packets to the server until one arrives, and returns whether one did.
-fn crosses(lab: &Lab) -> bool {
-    let server = lab.inside("s", || UdpSocket::bind("0.0.0.0:0").unwrap());
+/// Sends packets of so many bytes to an address of the server until one arrives, at most `tries`
+/// times. Returns whether one did.
+fn reaches(lab: &Lab, address: &str, size: usize, tries: u32) -> bool {
+    let any = if address.contains(':') { "[::]:0" } else { "0.0.0.0:0" };
+    let server = lab.inside("s", || UdpSocket::bind(any).unwrap());
     server.set_read_timeout(Some(Duration::from_millis(20))).unwrap();
-    let client = lab.inside("c", || UdpSocket::bind("0.0.0.0:0").unwrap());
+    let client = lab.inside("c", || UdpSocket::bind(any).unwrap());
     let port = server.local_addr().unwrap().port();
-    (0..100).any(|_| {
+    (0..tries).any(|_| {
         // While an interface is away nothing can be sent.
-        let _ = client.send_to(b"here", ("10.64.0.9", port));
-        server.recv(&mut [0; 8]).is_ok()
+        let _ = client.send_to(&vec![7; size], (address, port));
+        server.recv(&mut vec![0; size]).is_ok_and(|length| length == size)
     })
+}
+
+fn crosses(lab: &Lab) -> bool {
+    reaches(lab, "10.64.0.9", 4, 100)
 }
 
 fn is_attached(status: &Status) -> bool {
@@ -146,7 +150,7 @@ fn an_interface_that_comes_back_and_a_plane_that_was_detached_forward_again() {
     lab.ip("r", "link del r0");
     router.wait("it is told", |status| {
         let of = |name: &str| status.attached.iter().find(|row| row.0 == name).and_then(|row| row.1.clone());
-        of("r0") == Some("there is no interface of this name".into()) && of("r1").is_none()
+        of("r0") == Some("there is none of this name".into()) && of("r1").is_none()
     });
     let (c, r) = (lab.end("c"), lab.end("r"));
     common::lab::run(&format!("ip link add r0 netns {r} type veth peer name c0 netns {c}"));
@@ -166,21 +170,89 @@ fn an_interface_that_comes_back_and_a_plane_that_was_detached_forward_again() {
 #[test]
 fn packets_to_an_interface_that_cannot_send_go_to_the_kernel() {
     let Some(lab) = Lab::new("egress") else { return };
-    // The server behind a veth whose peer runs no program, and behind a bridge.
+    // The server is behind a veth whose peer runs no program.
     std::fs::remove_file("/sys/fs/bpf/pass-s0").unwrap();
     let router = Router::start(&lab, &["r0", "r1", "r2"]);
     router.wait("it is attached", is_attached);
     assert!(crosses(&lab), "the kernel forwards it");
-    let [_, unresolved] = router.counts();
-    assert!(unresolved > 0, "it is not counted as forwarded");
-    lab.ip("r", "link add b0 type bridge");
-    lab.ip("r", "link set r2 master b0");
-    lab.ip("r", "addr add 10.9.0.1/24 dev b0");
-    lab.ip("r", "link set b0 up");
-    lab.ip("s", "addr add 10.9.0.2/24 dev s1");
-    lab.ip("r", "route replace 10.64.0.0/10 via 10.9.0.2");
-    assert!(crosses(&lab), "the kernel forwards it by the bridge");
-    assert!(router.counts()[1] > unresolved, "it is not counted as forwarded");
+    assert!(router.count("unresolved")[0] > 0, "it is not counted as forwarded");
+    let out = |it: &&Finding| it.note.is_some();
+    let options = Options { name: lab.name().into(), interfaces: Vec::new(), mode: Mode::Native };
+    let findings = lab.inside("r", || fibula_router::plane::xdp::check(&options));
+    let notes: Vec<&str> = findings.iter().filter(out).map(|it| it.what.as_str()).collect();
+    assert_eq!(notes, ["interface r1, as a way out"]);
+    drop(router);
+    lab.inside("r", || lab.detach());
+}
+
+#[test]
+fn the_ports_of_a_bridge_are_ways_in_and_out() {
+    let Some(lab) = Lab::new("bridge") else { return };
+    for (bridge, port, address) in [("b0", "r0", "10.1.0.1"), ("b2", "r2", "10.3.0.1")] {
+        lab.ip("r", &format!("link add {bridge} type bridge"));
+        lab.ip("r", &format!("addr del {address}/24 dev {port}"));
+        lab.ip("r", &format!("link set {port} master {bridge}"));
+        lab.ip("r", &format!("addr add {address}/24 dev {bridge}"));
+        lab.ip("r", &format!("link set {bridge} up"));
+        lab.forward_none(bridge);
+    }
+    lab.ip("r", "route replace 10.64.0.0/10 via 10.3.0.2");
+    let router = Router::start(&lab, &["b0", "r1"]);
+    router.wait("it is attached", is_attached);
+    assert_eq!(lab.attached(), 2, "to the port of b0, and to r1");
+    // The router's kernel knows the server and its port once it has heard of it.
+    lab.inside("s", || UdpSocket::bind("10.3.0.2:0").unwrap().send_to(b"here", "10.3.0.1:9")).unwrap();
+    assert!(crosses(&lab), "from one bridge to the other");
+    // The port goes, and nothing says that the bridge forwards.
+    lab.ip("r", "link set r0 nomaster");
+    router.wait("it is told", |status| {
+        status.attached[0] == ("b0".into(), Some("b0 has no active port".into()))
+    });
+    assert_eq!(lab.attached(), 1);
+    lab.ip("r", "link set r0 master b0");
+    router.wait("it is attached again", is_attached);
+    assert!(crosses(&lab), "by the port that came back");
+    drop(router);
+    lab.inside("r", || lab.detach());
+}
+
+#[test]
+fn what_the_kernel_is_told_not_to_forward_the_plane_does_not() {
+    let Some(lab) = Lab::new("off") else { return };
+    let router = Router::start(&lab, &["r0", "r1"]);
+    for (address, settings) in [
+        ("10.64.0.9", &["net.ipv4.conf.r0.forwarding", "net.ipv4.ip_forward"][..]),
+        ("fd02::2", &["net.ipv6.conf.all.forwarding"]),
+    ] {
+        for setting in settings {
+            assert!(reaches(&lab, address, 4, 100), "{setting} is 1");
+            lab.set("r", &format!("{setting}=0"));
+            let before = router.count("forwarding_off")[0];
+            router.wait("it is told", |_| {
+                reaches(&lab, address, 4, 1);
+                router.count("forwarding_off")[0] > before
+            });
+            assert!(!reaches(&lab, address, 4, 5), "{setting} is 0");
+            lab.set("r", &format!("{setting}=1"));
+        }
+        assert!(reaches(&lab, address, 4, 100), "they are 1 again");
+    }
+    drop(router);
+    lab.inside("r", || lab.detach());
+}
+
+#[test]
+fn packets_of_9000_bytes_cross_in_native_mode() {
+    let Some(lab) = Lab::new("jumbo") else { return };
+    for (end, interface) in [("c", "c0"), ("r", "r0"), ("r", "r1"), ("s", "s0")] {
+        lab.ip(end, &format!("link set {interface} mtu 9000"));
+    }
+    settle(&lab);
+    let router = Router::start(&lab, &["r0", "r1"]);
+    router.wait("it is attached", is_attached);
+    assert!(reaches(&lab, "10.64.0.9", 8972, 100), "forwarded by the plane alone");
+    let [packets, bytes] = router.count("forwarded");
+    assert!(bytes > 9000 * packets / 2, "{bytes} bytes in {packets} packets");
     drop(router);
     lab.inside("r", || lab.detach());
 }

@@ -67,7 +67,6 @@ impl Network {
             frr.start("zebra", &zebra, &["-M", "dplane_fpm_nl", "-s", "90000000"]);
             frr.start("bgpd", &bgpd(), &[]);
         });
-        // zebra turns it on.
         lab.forward_by_plane_alone();
         Ok(Some(Self { router, _frr: frr, lab }))
     }

@@ -17,6 +17,7 @@ pub use settings::{Limits, Settings};
 
 use crate::Error;
 use crate::adjacencies::Adjacencies;
+use crate::confs::Confs;
 use crate::feed::{Batch, Feed, Mark, Session};
 use crate::next_hops::NextHops;
 use crate::plane::Plane;
@@ -115,6 +116,7 @@ pub struct Control<P> {
     tables: Tables,
     next_hops: NextHops,
     adjacencies: Adjacencies,
+    confs: Confs,
     feeds: BTreeMap<Feed, FeedState>,
     counts: Counts,
     /// Nanoseconds from the arrival of a message's last byte until the plane had the change.
@@ -155,6 +157,7 @@ impl<P: Plane> Control<P> {
             tables: Tables::default(),
             next_hops: NextHops::new(),
             adjacencies: Adjacencies::new(),
+            confs: Confs::default(),
             feeds,
             counts: Counts::default(),
             latency: Histogram::new(3).expect("three digits are legal"),
@@ -201,6 +204,12 @@ impl<P: Plane> Control<P> {
         let have_links_changed = !batch.links.is_empty();
         for (index, link) in batch.links.drain() {
             self.adjacencies.set_link(index, link);
+        }
+        for (key, station) in batch.stations.drain() {
+            self.adjacencies.set_station(key, station);
+        }
+        for (key, conf) in batch.confs.drain() {
+            self.confs.set(key, conf);
         }
         let mut neighbours = Vec::new();
         for (key, neighbour) in batch.neighbours.drain() {
@@ -379,7 +388,8 @@ impl<P: Plane> Control<P> {
     }
 
     fn tell(&mut self, now: Instant) -> Result<(), Error> {
-        let Self { plane, next_hops, adjacencies, tables, .. } = self;
+        let Self { plane, next_hops, adjacencies, tables, confs, .. } = self;
+        let followed = confs.tell(plane);
         // A next hop that is refused keeps its routes back, and no others.
         let told = next_hops.tell(plane, adjacencies);
         let changes = tables.commit(plane, next_hops, adjacencies);
@@ -398,7 +408,7 @@ impl<P: Plane> Control<P> {
             tracing::info!("the plane forwards");
             self.watch_at = Some(now);
         }
-        told.and(changes.map(|_| ()))
+        told.and(followed).and(changes.map(|_| ()))
     }
 
     /// Asks the kernel for neighbours.

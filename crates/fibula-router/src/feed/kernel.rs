@@ -28,15 +28,16 @@ use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
 use rustix::io::Errno;
 use rustix::net::netlink::SocketAddrNetlink;
 use rustix::net::{RecvFlags, SendFlags, SocketFlags, SocketType};
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::net::IpAddr;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// The groups of links, neighbours, IPv4 addresses, routes of both families, and next-hop objects.
-const GROUPS: u32 = 1 << 0 | 1 << 2 | 1 << 4 | 1 << 6 | 1 << 10 | 1 << 31;
+/// The groups of links, neighbours, IPv4 addresses, routes and settings of both families, and
+/// next-hop objects.
+const GROUPS: u32 = 1 << 0 | 1 << 2 | 1 << 4 | 1 << 6 | 1 << 10 | 1 << 23 | 1 << 24 | 1 << 31;
 
 /// The room that a router asks the kernel for, for messages that were not read yet, in bytes. A
 /// full table that comes at once is some hundred megabytes.
@@ -47,10 +48,25 @@ const ATTEMPTS: u32 = 5;
 
 const INET: u8 = 2;
 const INET6: u8 = 10;
+const BRIDGE: u8 = 7;
 
-/// What a dump asks for: the kind of message, the length of its header, and the family. These are
-/// links, neighbours, next-hop objects, and the routes of both families.
-const DUMPS: [(u16, usize, u8); 5] = [(18, 16, 0), (30, 12, 0), (106, 8, 0), (26, 12, INET), (26, 12, INET6)];
+/// What a dump asks for: the kind of message, the length of its header, and the family.
+type Dump = (u16, usize, u8);
+
+const LINKS: Dump = (18, 16, 0);
+
+/// Links, settings of both families, neighbours, stations of bridges, next-hop objects, and the
+/// routes of both families.
+const DUMPS: [Dump; 8] = [
+    LINKS,
+    (82, 4, INET),
+    (82, 4, INET6),
+    (30, 12, 0),
+    (30, 12, BRIDGE),
+    (106, 8, 0),
+    (26, 12, INET),
+    (26, 12, INET6),
+];
 
 /// The routes that are taken, beside those of the local table.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -143,9 +159,9 @@ impl<C> Follower<C> {
         self.queue.fill(|batch| batch.marks.push(Mark::Begun(session)));
         self.multipath.clear();
         self.up.clear();
-        for (kind, header, family) in DUMPS {
+        for what in DUMPS {
             let mut attempt = 1;
-            while !self.dump_one(session, kind, header, family)? && attempt < ATTEMPTS {
+            while !self.dump_one(session, what)? && attempt < ATTEMPTS {
                 attempt += 1;
             }
         }
@@ -154,32 +170,10 @@ impl<C> Follower<C> {
     }
 
     /// Reads one kind of thing. Returns whether nothing changed in the meantime.
-    fn dump_one(&mut self, session: Session, kind: u16, header: usize, family: u8) -> Result<bool, Error> {
-        let system = |error: Errno| Error::io(format!("rtnetlink: dump of kind {kind}"), error);
-        let socket = open(0, ROOM)?;
-        let length = crate::message::HEADER + header;
-        let mut request = Vec::with_capacity(length);
-        request.extend((length as u32).to_ne_bytes());
-        request.extend(kind.to_ne_bytes());
-        request.extend((NLM_F_REQUEST | NLM_F_DUMP).to_ne_bytes());
-        request.extend([0; 8]);
-        request.push(family);
-        request.resize(length, 0);
-        rustix::net::send(&socket, &request, SendFlags::empty()).map_err(system)?;
-        let mut buffer = vec![0; 1 << 16];
+    fn dump_one(&mut self, session: Session, what: Dump) -> Result<bool, Error> {
         let mut is_consistent = true;
-        loop {
-            let (count, _) =
-                rustix::net::recv(&socket, &mut buffer[..], RecvFlags::empty()).map_err(system)?;
-            let end = self.read(session, &buffer[..count], &mut is_consistent);
-            match end {
-                End::Done => return Ok(is_consistent),
-                // Linux before 5.3 has no next-hop objects.
-                End::Failed(code) if code == Errno::OPNOTSUPP.raw_os_error() => return Ok(true),
-                End::Failed(code) => return Err(system(Errno::from_raw_os_error(code))),
-                End::None | End::Again => {}
-            }
-        }
+        dump(what, |bytes| self.read(session, bytes, &mut is_consistent))?;
+        Ok(is_consistent)
     }
 
     /// Reads changes until some were lost.
@@ -261,6 +255,56 @@ impl<C> Follower<C> {
         }
         !self.up.remove(&index)
     }
+}
+
+/// Asks the kernel for everything of a kind, and passes its datagrams on until one says that it is
+/// the last.
+fn dump((kind, header, family): Dump, mut read: impl FnMut(&[u8]) -> End) -> Result<(), Error> {
+    let system = |error: Errno| Error::io(format!("rtnetlink: dump of kind {kind}"), error);
+    let socket = open(0, ROOM)?;
+    let length = crate::message::HEADER + header;
+    let mut request = Vec::with_capacity(length);
+    request.extend((length as u32).to_ne_bytes());
+    request.extend(kind.to_ne_bytes());
+    request.extend((NLM_F_REQUEST | NLM_F_DUMP).to_ne_bytes());
+    request.extend([0; 8]);
+    request.push(family);
+    request.resize(length, 0);
+    rustix::net::send(&socket, &request, SendFlags::empty()).map_err(system)?;
+    let mut buffer = vec![0; 1 << 16];
+    loop {
+        let (count, _) = rustix::net::recv(&socket, &mut buffer[..], RecvFlags::empty()).map_err(system)?;
+        match read(&buffer[..count]) {
+            End::Done => return Ok(()),
+            // Linux before 5.3 has no next-hop objects, and some kernels have no bridges.
+            End::Failed(code) if code == Errno::OPNOTSUPP.raw_os_error() => return Ok(()),
+            End::Failed(code) => return Err(system(Errno::from_raw_os_error(code))),
+            End::None | End::Again => {}
+        }
+    }
+}
+
+/// Returns the links of this network namespace, by their indices.
+///
+/// # Errors
+/// If the kernel does not tell.
+pub(crate) fn links() -> Result<BTreeMap<u32, Link>, Error> {
+    let mut links = BTreeMap::new();
+    dump(LINKS, |bytes| {
+        let mut end = End::None;
+        for message in Messages::new(bytes) {
+            match message {
+                Ok(Message::Event(Event::Link { index, link: Some(link) })) => {
+                    drop(links.insert(index, link))
+                }
+                Ok(Message::Done) => end = End::Done,
+                Ok(Message::Answer(code)) if code != 0 => end = End::Failed(code),
+                _ => {}
+            }
+        }
+        end
+    })?;
+    Ok(links)
 }
 
 /// How a datagram ended.

@@ -1,8 +1,8 @@
 //! [`Queue`]: what feeds have read and the control has not applied yet.
 
 use super::{Feed, Session};
-use crate::message::{Event, Link, Neighbour, Object, Selector, Target};
-use fibula::IpPrefix;
+use crate::message::{Conf, Event, Link, Neighbour, Object, Selector, Target};
+use fibula::{Family, IpPrefix};
 use hashbrown::HashMap;
 use std::fmt;
 use std::net::IpAddr;
@@ -82,6 +82,10 @@ pub struct Batch<C> {
     pub links: HashMap<u32, Stamped<Option<Link>>>,
     /// Neighbours by interface and address.
     pub neighbours: HashMap<(u32, IpAddr), Stamped<Option<Neighbour>>>,
+    /// The ports of stations, by bridge and MAC address.
+    pub stations: HashMap<(u32, [u8; 6]), Stamped<Option<u32>>>,
+    /// The kernel's settings, by interface (`None` for all) and family.
+    pub confs: HashMap<(Option<u32>, Family), Conf>,
     /// Beginnings and ends, in their order.
     pub marks: Vec<Mark>,
     /// When bytes arrived, and the number of messages that ended in them.
@@ -109,6 +113,8 @@ impl<C> Default for Batch<C> {
             objects: HashMap::new(),
             links: HashMap::new(),
             neighbours: HashMap::new(),
+            stations: HashMap::new(),
+            confs: HashMap::new(),
             marks: Vec::new(),
             arrivals: Vec::new(),
             ignored: 0,
@@ -157,6 +163,13 @@ impl<C> Batch<C> {
             Event::Neighbour { interface, address, neighbour } => {
                 let stamped = Stamped { session: number, value: neighbour };
                 self.neighbours.insert((interface, address), stamped);
+            }
+            Event::Station { bridge, mac, port } => {
+                self.stations.insert((bridge, mac), Stamped { session: number, value: port });
+            }
+            Event::Conf { interface, family, conf } => {
+                let known = self.confs.entry((interface, family)).or_default();
+                *known = known.then(conf);
             }
         }
     }

@@ -1,9 +1,12 @@
 //! Writes events as zebra and the kernel do: for tests, fuzzers and measurements.
 
-use crate::message::{Event, HEADER, Leg, Link, Neighbour, Object, Target};
-use fibula::IpPrefix;
+use crate::message::{Conf, Event, HEADER, Kind, Leg, Link, Neighbour, Object, Target};
+use fibula::{Family, IpPrefix};
 use netlink_packet_core::{NetlinkHeader, NetlinkMessage, NetlinkPayload};
-use netlink_packet_route::link::{LinkAttribute, LinkFlags, LinkLayerType, LinkMessage};
+use netlink_packet_route::link::{
+    BridgePortState, InfoBridge, InfoBridgePort, InfoData, InfoKind, InfoPortData, InfoPortKind, InfoVlan,
+    InfoVrf, LinkAttribute, LinkFlags, LinkInfo, LinkLayerType, LinkMessage,
+};
 use netlink_packet_route::neighbour::{
     NeighbourAddress, NeighbourAttribute, NeighbourMessage, NeighbourState,
 };
@@ -16,7 +19,7 @@ use std::net::IpAddr;
 /// Returns an FPM frame of some events.
 ///
 /// # Panics
-/// If the frame is longer than 65,535 bytes, or an event is of a VLAN.
+/// If the frame is longer than 65,535 bytes.
 #[must_use]
 pub fn frame(events: &[Event]) -> Vec<u8> {
     let mut frame = vec![1, 1, 0, 0];
@@ -30,9 +33,6 @@ pub fn frame(events: &[Event]) -> Vec<u8> {
 }
 
 /// Returns the netlink message of an event.
-///
-/// # Panics
-/// If the event is of a VLAN.
 #[must_use]
 pub fn message(event: &Event) -> Vec<u8> {
     match event {
@@ -59,6 +59,8 @@ pub fn message(event: &Event) -> Vec<u8> {
         Event::Neighbour { interface, address, neighbour } => {
             self::neighbour(*interface, *address, neighbour.as_ref())
         }
+        Event::Station { bridge, mac, port } => station(*bridge, *mac, *port),
+        Event::Conf { interface, family, conf } => self::conf(*interface, *family, *conf),
     }
 }
 
@@ -66,13 +68,68 @@ fn link(index: u32, link: Option<&Link>) -> Vec<u8> {
     let mut message = LinkMessage::default();
     (message.header.index, message.header.link_layer_type) = (index, LinkLayerType::Ether);
     let Some(link) = link else { return bytes(RouteNetlinkMessage::DelLink(message), 0) };
-    assert!(link.vlan.is_none(), "no message for a VLAN");
     if link.is_up {
         message.header.flags = LinkFlags::Up | LinkFlags::Running;
     }
     message.attributes = vec![LinkAttribute::IfName(link.name.clone()), LinkAttribute::Mtu(link.mtu)];
     message.attributes.extend(link.mac.map(|mac| LinkAttribute::Address(mac.into())));
+    message.attributes.extend(link.master.map(LinkAttribute::Controller));
+    let mut infos = match link.kind {
+        Kind::Device => Vec::new(),
+        Kind::Vlan(vlan) => {
+            message.attributes.push(LinkAttribute::Link(vlan.parent));
+            vec![LinkInfo::Kind(InfoKind::Vlan), LinkInfo::Data(InfoData::Vlan(vec![InfoVlan::Id(vlan.id)]))]
+        }
+        Kind::Bridge { has_vlans } => vec![
+            LinkInfo::Kind(InfoKind::Bridge),
+            LinkInfo::Data(InfoData::Bridge(vec![InfoBridge::VlanFiltering(has_vlans)])),
+        ],
+        Kind::Bond => vec![LinkInfo::Kind(InfoKind::Bond)],
+        Kind::Vrf { table } => {
+            let data = InfoData::Vrf(vec![InfoVrf::TableId(table)]);
+            vec![LinkInfo::Kind(InfoKind::Vrf), LinkInfo::Data(data)]
+        }
+        Kind::Other => vec![LinkInfo::Kind(InfoKind::MacVlan)],
+    };
+    if !link.is_active {
+        let state = InfoBridgePort::State(BridgePortState::Blocking);
+        infos.push(LinkInfo::PortKind(InfoPortKind::Bridge));
+        infos.push(LinkInfo::PortData(InfoPortData::BridgePort(vec![state])));
+    }
+    message.attributes.extend((!infos.is_empty()).then_some(LinkAttribute::LinkInfo(infos)));
     bytes(RouteNetlinkMessage::NewLink(message), 0)
+}
+
+fn station(bridge: u32, mac: [u8; 6], port: Option<u32>) -> Vec<u8> {
+    let mut message = NeighbourMessage::default();
+    message.header.family = AddressFamily::Bridge;
+    message.attributes =
+        vec![NeighbourAttribute::LinkLayerAddress(mac.into()), NeighbourAttribute::Controller(bridge)];
+    let Some(port) = port else { return bytes(RouteNetlinkMessage::DelNeighbour(message), 0) };
+    message.header.ifindex = port;
+    bytes(RouteNetlinkMessage::NewNeighbour(message), 0)
+}
+
+fn conf(interface: Option<u32>, family: Family, conf: Conf) -> Vec<u8> {
+    let family = if family == Family::Ipv4 { AddressFamily::Inet } else { AddressFamily::Inet6 };
+    let index = interface.map_or(-1, u32::cast_signed);
+    let settings = [
+        (1_u16, Some(index)),
+        (2, conf.forwarding.map(i32::from)),
+        (3, conf.reverse_path.map(i32::from)),
+        (9, conf.is_forced.map(i32::from)),
+    ];
+    let mut bytes = vec![0; HEADER];
+    bytes.extend([u8::from(family), 0, 0, 0]);
+    for (kind, value) in settings.into_iter().filter_map(|(kind, value)| Some((kind, value?))) {
+        bytes.extend(8_u16.to_ne_bytes());
+        bytes.extend(kind.to_ne_bytes());
+        bytes.extend(value.to_ne_bytes());
+    }
+    let length = bytes.len() as u32;
+    bytes[..4].copy_from_slice(&length.to_ne_bytes());
+    bytes[4..6].copy_from_slice(&80_u16.to_ne_bytes());
+    bytes
 }
 
 fn neighbour(interface: u32, address: IpAddr, neighbour: Option<&Neighbour>) -> Vec<u8> {

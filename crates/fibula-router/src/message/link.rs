@@ -3,7 +3,8 @@
 use super::Event;
 use netlink_packet_route::AddressFamily;
 use netlink_packet_route::link::{
-    InfoData, InfoKind, InfoVlan, LinkAttribute, LinkFlags, LinkInfo, LinkLayerType, LinkMessage,
+    BondPortState, BridgePortState, InfoBondPort, InfoBridge, InfoBridgePort, InfoData, InfoKind,
+    InfoPortData, InfoVlan, InfoVrf, LinkAttribute, LinkFlags, LinkInfo, LinkLayerType, LinkMessage,
     VlanProtocol,
 };
 
@@ -18,8 +19,35 @@ pub struct Link {
     pub mtu: u32,
     /// Whether it is up, and has a carrier.
     pub is_up: bool,
-    /// If it is a VLAN of another interface.
-    pub vlan: Option<Vlan>,
+    /// What it is made of.
+    pub kind: Kind,
+    /// The index of the bridge, bond or VRF that has it.
+    pub master: Option<u32>,
+    /// Whether its bridge or bond takes frames by it; true without one.
+    pub is_active: bool,
+}
+
+/// What an interface is made of, as far as that says where its frames come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A device that has its frames itself.
+    Device,
+    /// A VLAN of another interface, by 802.1Q.
+    Vlan(Vlan),
+    /// A bridge: a frame comes by one of its ports, and leaves by that of its station.
+    Bridge {
+        /// Whether it tells VLANs apart.
+        has_vlans: bool,
+    },
+    /// Several devices that are one: a frame comes by any active one.
+    Bond,
+    /// A VRF: its interfaces have a table of their own.
+    Vrf {
+        /// The id of the table.
+        table: u32,
+    },
+    /// Something else on other interfaces. Only the kernel knows what becomes of its frames.
+    Other,
 }
 
 /// A VLAN of an interface.
@@ -42,7 +70,7 @@ pub(super) fn event(message: &LinkMessage, is_deleted: bool) -> Option<Event> {
     if is_deleted {
         return Some(Event::Link { index, link: None });
     }
-    let (mut name, mut mac, mut mtu, mut parent) = (None, None, None, None);
+    let (mut name, mut mac, mut mtu, mut parent, mut master) = (None, None, None, None, None);
     let mut infos = &[][..];
     for attribute in &message.attributes {
         match attribute {
@@ -50,21 +78,62 @@ pub(super) fn event(message: &LinkMessage, is_deleted: bool) -> Option<Event> {
             LinkAttribute::Address(bytes) => mac = bytes.as_slice().try_into().ok(),
             LinkAttribute::Mtu(bytes) => mtu = Some(*bytes),
             LinkAttribute::Link(index) => parent = Some(*index),
+            LinkAttribute::Controller(index) => master = Some(*index).filter(|&index| index != 0),
             LinkAttribute::LinkInfo(all) => infos = all,
             _ => {}
         }
     }
-    let vlan = parent.zip(infos.iter().find_map(tag)).map(|(parent, id)| Vlan { parent, id });
-    // Frames of a VLAN whose tag is not known would leave without one.
-    let is_other_vlan = vlan.is_none() && infos.contains(&LinkInfo::Kind(InfoKind::Vlan));
-    let mac = mac.filter(|_| header.link_layer_type == LinkLayerType::Ether && !is_other_vlan);
+    let kind = kind(infos, parent);
+    // What is sent by an interface on others would not leave as the kernel sends it.
+    let mac = mac.filter(|_| header.link_layer_type == LinkLayerType::Ether && kind != Kind::Other);
     let is_up = header.flags.contains(LinkFlags::Up | LinkFlags::Running);
-    Some(Event::Link { index, link: Some(Link { name: name?, mac, mtu: mtu?, is_up, vlan }) })
+    let is_active = infos.iter().all(is_active);
+    Some(Event::Link {
+        index,
+        link: Some(Link { name: name?, mac, mtu: mtu?, is_up, kind, master, is_active }),
+    })
+}
+
+fn kind(infos: &[LinkInfo], parent: Option<u32>) -> Kind {
+    let name = infos.iter().find_map(|info| if let LinkInfo::Kind(name) = info { Some(name) } else { None });
+    let data = infos.iter().find_map(|info| if let LinkInfo::Data(data) = info { Some(data) } else { None });
+    match (name, data) {
+        (Some(InfoKind::Vlan), Some(InfoData::Vlan(infos))) => {
+            let vlan = parent.zip(tag(infos)).map(|(parent, id)| Vlan { parent, id });
+            vlan.map_or(Kind::Other, Kind::Vlan)
+        }
+        (Some(InfoKind::Bridge), data) => {
+            let has_vlans = matches!(data, Some(InfoData::Bridge(infos))
+                if infos.contains(&InfoBridge::VlanFiltering(true)));
+            Kind::Bridge { has_vlans }
+        }
+        (Some(InfoKind::Bond), _) => Kind::Bond,
+        (Some(InfoKind::Vrf), Some(InfoData::Vrf(infos))) => {
+            let table = infos.iter().find_map(|info| match info {
+                InfoVrf::TableId(table) => Some(*table),
+                InfoVrf::Other(_) | _ => None,
+            });
+            table.map_or(Kind::Other, |table| Kind::Vrf { table })
+        }
+        (
+            Some(
+                InfoKind::Vlan
+                | InfoKind::Vrf
+                | InfoKind::MacVlan
+                | InfoKind::MacVtap
+                | InfoKind::IpVlan
+                | InfoKind::IpVtap
+                | InfoKind::MacSec
+                | InfoKind::Team,
+            ),
+            _,
+        ) => Kind::Other,
+        _ => Kind::Device,
+    }
 }
 
 /// Returns the tag of an 802.1Q VLAN.
-fn tag(info: &LinkInfo) -> Option<u16> {
-    let LinkInfo::Data(InfoData::Vlan(infos)) = info else { return None };
+fn tag(infos: &[InfoVlan]) -> Option<u16> {
     let is_8021q = !infos
         .iter()
         .any(|info| matches!(info, InfoVlan::Protocol(protocol) if *protocol != VlanProtocol::Ieee8021Q));
@@ -72,4 +141,20 @@ fn tag(info: &LinkInfo) -> Option<u16> {
         InfoVlan::Id(id) if is_8021q => Some(*id),
         _ => None,
     })
+}
+
+/// Returns whether the port that this says something of takes frames.
+fn is_active(info: &LinkInfo) -> bool {
+    let LinkInfo::PortData(data) = info else { return true };
+    match data {
+        InfoPortData::BridgePort(infos) => infos.iter().all(|info| match info {
+            InfoBridgePort::State(state) => *state == BridgePortState::Forwarding,
+            _ => true,
+        }),
+        InfoPortData::BondPort(infos) => infos.iter().all(|info| match info {
+            InfoBondPort::BondPortState(state) => *state == BondPortState::Active,
+            _ => true,
+        }),
+        _ => true,
+    }
 }

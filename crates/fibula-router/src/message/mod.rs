@@ -4,17 +4,19 @@
 //! which [`next_hop`] reads. What a router has no use for (multicast routes, other families) is
 //! [`Message::Other`]. No byte from outside panics.
 
+mod conf;
 mod link;
 mod neighbour;
 mod next_hop;
 mod route;
 
-pub use link::{Link, Vlan};
+pub use conf::Conf;
+pub use link::{Kind, Link, Vlan};
 pub use neighbour::Neighbour;
 pub use next_hop::Object;
 pub use route::{Leg, Selector, Target};
 
-use fibula::IpPrefix;
+use fibula::{Family, IpPrefix};
 use netlink_packet_core::{NLM_F_DUMP_INTR, NetlinkBuffer, ParseableParametrized};
 use netlink_packet_route::RouteNetlinkMessage as Known;
 use std::net::IpAddr;
@@ -26,6 +28,7 @@ const ERROR: u16 = 2;
 const DONE: u16 = 3;
 const OVERRUN: u16 = 4;
 const DELETE_ADDRESS: u16 = 21;
+const NEW_CONF: u16 = 80;
 const NEW_NEXT_HOP: u16 = 104;
 const DELETE_NEXT_HOP: u16 = 105;
 
@@ -83,6 +86,24 @@ pub enum Event {
         address: IpAddr,
         /// What is known of it.
         neighbour: Option<Neighbour>,
+    },
+    /// A station behind a bridge, or its end.
+    Station {
+        /// The kernel's index of the bridge.
+        bridge: u32,
+        /// Its MAC address.
+        mac: [u8; 6],
+        /// The index of the bridge's port that leads to it.
+        port: Option<u32>,
+    },
+    /// Settings of the kernel.
+    Conf {
+        /// The kernel's index of the interface; `None` for all of them.
+        interface: Option<u32>,
+        /// The family that they are of.
+        family: Family,
+        /// What is said of them.
+        conf: Conf,
     },
 }
 
@@ -173,6 +194,7 @@ fn message(kind: u16, payload: &[u8]) -> Result<Message, String> {
             return Ok(Message::Answer(i32::from_ne_bytes(*code).saturating_neg()));
         }
         NEW_NEXT_HOP | DELETE_NEXT_HOP => next_hop::event(payload, kind == DELETE_NEXT_HOP)?,
+        NEW_CONF => conf::event(payload)?,
         DELETE_ADDRESS => return Ok(Message::AddressGone),
         // RTM_*LINK, RTM_*ROUTE and RTM_*NEIGH, without the requests.
         16 | 17 | 24 | 25 | 28 | 29 => {

@@ -60,6 +60,22 @@ pub enum Action {
 /// The greatest number of buckets of an action.
 pub const BUCKETS_MAX: usize = 256;
 
+/// What the kernel forwards of the packets that come in by an interface.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rules {
+    /// Whether it forwards IPv4.
+    pub ipv4: bool,
+    /// Whether it forwards IPv6.
+    pub ipv6: bool,
+}
+
+impl Default for Rules {
+    /// It forwards both.
+    fn default() -> Self {
+        Self { ipv4: true, ipv6: true }
+    }
+}
+
 /// Changes of one table in one family. The table already holds them.
 #[derive(Clone, Copy, Debug)]
 pub enum Routes<'a> {
@@ -112,6 +128,16 @@ pub trait Plane {
     /// is forwarded: the kernel gets it.
     fn set_own_address(&mut self, address: Ipv4Addr, is_own: bool) {
         let _ = (address, is_own);
+    }
+
+    /// Says what the kernel forwards of the packets that come in by an interface, by its index.
+    /// What it does not forward is handed to it.
+    ///
+    /// # Errors
+    /// If the kernel fails.
+    fn set_rules(&mut self, interface: u32, rules: Rules) -> Result<(), crate::Error> {
+        let _ = (interface, rules);
+        Ok(())
     }
 
     /// Waits until no packet uses what was replaced before the call.

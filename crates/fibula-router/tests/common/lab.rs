@@ -129,10 +129,16 @@ impl Lab {
         }
     }
 
-    /// Has the router's kernel forward nothing, so that what arrives was forwarded by the plane.
+    /// Has the router's kernel forward nothing, so that what arrives was forwarded by the plane. It
+    /// does so by rules, which the plane does not read.
     pub(crate) fn forward_by_plane_alone(&self) {
-        for setting in ["net.ipv4.ip_forward=0", "net.ipv6.conf.all.forwarding=0"] {
-            self.set("r", setting);
+        ["r0", "r1", "r2"].iter().for_each(|interface| self.forward_none(interface));
+    }
+
+    /// Has the router's kernel forward nothing that comes in by an interface.
+    pub(crate) fn forward_none(&self, interface: &str) {
+        for family in ["-4", "-6"] {
+            self.ip("r", &format!("{family} rule add iif {interface} priority 10 blackhole"));
         }
     }
 

@@ -1,9 +1,12 @@
 //! [`check`]: what a machine lacks for the plane, without touching anything.
 
-use super::drivers::runs_programs;
-use super::interfaces::Interface;
-use super::{Attachment, Mode, Options, sockets};
+use super::drivers::{longest_sent, runs_programs};
+use super::{Attachment, Mode, Options, interfaces, sockets};
+use crate::Error;
+use crate::feed::kernel;
+use crate::message::{Kind, Link};
 use aya::util::KernelVersion;
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
@@ -15,26 +18,26 @@ pub struct Finding {
     /// What is wrong with it: the plane cannot run, or loses packets, until that is mended. `None`
     /// if it is well.
     pub wrong: Option<String>,
+    /// What the kernel does in place of the plane, which runs all the same.
+    pub note: Option<String>,
 }
 
-/// The first kernel that the plane is made for. It has the links, the mapped arrays and memory that
-/// is accounted to a control group.
-const KERNEL: KernelVersion = KernelVersion::new(5, 15, 0);
+/// The first kernel that the planes are made for. It has programs that take frames of several
+/// buffers, and it takes frames back from the plane in user space.
+const KERNEL: KernelVersion = KernelVersion::new(5, 18, 0);
 
 /// The capabilities, their bits, and another one that includes each.
 const CAPABILITIES: [(&str, u32, u32); 3] =
     [("CAP_BPF", 39, SYS_ADMIN), ("CAP_PERFMON", 38, SYS_ADMIN), ("CAP_NET_ADMIN", 12, 12)];
 const SYS_ADMIN: u32 = 21;
 
-/// The first kernel that takes frames back from the plane in user space, and the capability for its
-/// sockets.
-const SOCKETS_KERNEL: KernelVersion = KernelVersion::new(5, 18, 0);
+/// The capability for the sockets of the plane in user space.
 const SOCKETS_CAPABILITY: [(&str, u32, u32); 1] = [("CAP_NET_RAW", 13, 13)];
 
 /// As [`check`], for the plane in user space. Nothing is pinned.
 #[must_use]
 pub fn check_sockets(options: &sockets::Options) -> Vec<Finding> {
-    let mut findings = vec![kernel(SOCKETS_KERNEL, "it is older than 5.18"), type_information()];
+    let mut findings = vec![version(), type_information()];
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     findings.extend(capabilities(&status, &CAPABILITIES));
     findings.extend(capabilities(&status, &SOCKETS_CAPABILITY));
@@ -45,7 +48,7 @@ pub fn check_sockets(options: &sockets::Options) -> Vec<Finding> {
 /// Looks at the kernel, the capabilities, the BPF file system and the interfaces.
 #[must_use]
 pub fn check(options: &Options) -> Vec<Finding> {
-    let mut findings = vec![kernel(KERNEL, "it is older than 5.15"), type_information()];
+    let mut findings = vec![version(), type_information()];
     // Only what is attached is pinned.
     findings.extend((options.mode != Mode::Unattached).then(file_system));
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
@@ -55,11 +58,12 @@ pub fn check(options: &Options) -> Vec<Finding> {
 }
 
 fn finding(what: impl Into<String>, is_well: bool, wrong: impl Into<String>) -> Finding {
-    Finding { what: what.into(), wrong: (!is_well).then(|| wrong.into()) }
+    Finding { what: what.into(), wrong: (!is_well).then(|| wrong.into()), note: None }
 }
 
-fn kernel(first: KernelVersion, wrong: &str) -> Finding {
-    finding("kernel", KernelVersion::current().is_ok_and(|version| version >= first), wrong)
+fn version() -> Finding {
+    let is_well = KernelVersion::current().is_ok_and(|version| version >= KERNEL);
+    finding("kernel", is_well, "it is older than 5.18")
 }
 
 fn type_information() -> Finding {
@@ -84,17 +88,48 @@ fn capabilities(status: &str, wanted: &[(&str, u32, u32)]) -> Vec<Finding> {
     each.collect()
 }
 
-fn interfaces(attachments: &[Attachment], mode: Mode) -> impl Iterator<Item = Finding> {
-    attachments.iter().map(move |attachment| interface(&attachment.interface, mode))
+/// Looks at the ways in, and at the interfaces that packets may leave by: those that are up.
+fn interfaces(attachments: &[Attachment], mode: Mode) -> Vec<Finding> {
+    let links = kernel::links();
+    let mut findings: Vec<Finding> =
+        attachments.iter().map(|attachment| way_in(attachment, mode, &links)).collect();
+    if mode == Mode::Native {
+        findings.extend(links.iter().flatten().filter_map(|(&index, link)| way_out(index, link)));
+    }
+    findings
 }
 
-fn interface(name: &str, mode: Mode) -> Finding {
-    let wrong = match Interface::find(name, 0) {
-        Err(error) => Some(error.to_string()),
-        Ok(found) => (mode == Mode::Native && runs_programs(found.index) == Some(false))
-            .then(|| "its driver runs no XDP programs: the mode `generic` does without".into()),
+fn way_in(attachment: &Attachment, mode: Mode, links: &Result<BTreeMap<u32, Link>, Error>) -> Finding {
+    let found = match links {
+        Ok(links) => interfaces::resolve(links, attachment),
+        Err(error) => Err(error.to_string()),
     };
-    Finding { what: format!("interface {name}"), wrong }
+    let has_none = |index: u32| mode == Mode::Native && runs_programs(index) == Some(false);
+    let wrong = match found {
+        Err(wrong) => Some(wrong),
+        Ok(devices) if devices.iter().any(|device| has_none(device.index)) => {
+            Some("its driver runs no XDP programs: the mode `generic` does without".into())
+        }
+        Ok(_) => None,
+    };
+    Finding { what: format!("interface {}", attachment.interface), wrong, note: None }
+}
+
+/// Says what the kernel does with packets that leave by an interface; `None` if the plane sends
+/// them, or none leave by it.
+fn way_out(index: u32, link: &Link) -> Option<Finding> {
+    let is_of_others = !matches!(link.kind, Kind::Device | Kind::Bond);
+    if !link.is_up || link.mac.is_none() || is_of_others {
+        return None;
+    }
+    let note = match longest_sent(index) {
+        0 => "its driver takes no redirected frames: the kernel forwards what leaves by it".into(),
+        longest if u32::from(longest) < link.mtu => {
+            format!("the kernel forwards what is longer than {longest} bytes and leaves by it")
+        }
+        _ => return None,
+    };
+    Some(Finding { what: format!("interface {}, as a way out", link.name), wrong: None, note: Some(note) })
 }
 
 #[cfg(test)]
@@ -114,7 +149,8 @@ mod tests {
         assert_eq!(names(""), ["CAP_BPF", "CAP_PERFMON", "CAP_NET_ADMIN"]);
         let attachment = Attachment { interface: "none-such".into(), table: 254, tags: Vec::new() };
         let options = Options { name: "x".into(), interfaces: vec![attachment], mode: Mode::Native };
-        let last = check(&options).pop().unwrap();
-        assert_eq!(last.wrong.unwrap(), "interface none-such: there is none of this name");
+        let findings = check(&options);
+        let finding = findings.iter().find(|finding| finding.what == "interface none-such").unwrap();
+        assert_eq!(finding.wrong.as_deref(), Some("there is none of this name"));
     }
 }

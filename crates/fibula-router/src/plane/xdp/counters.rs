@@ -37,11 +37,13 @@ pub enum Reason {
     Martian,
     /// To the kernel: a VLAN tag that no interface of the plane has.
     UnknownVlan,
+    /// To the kernel: its own setting says that packets of the interface are not forwarded.
+    ForwardingOff,
 }
 
 impl Reason {
     /// All reasons, in the order of the program's counters.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::Forwarded,
         Self::Local,
         Self::NoRoute,
@@ -57,6 +59,7 @@ impl Reason {
         Self::Malformed,
         Self::Martian,
         Self::UnknownVlan,
+        Self::ForwardingOff,
     ];
 
     /// Returns its name, as in `too_big`.
@@ -78,6 +81,7 @@ impl Reason {
             Self::Malformed => "malformed",
             Self::Martian => "martian",
             Self::UnknownVlan => "unknown_vlan",
+            Self::ForwardingOff => "forwarding_off",
         }
     }
 }

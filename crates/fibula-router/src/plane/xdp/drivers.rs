@@ -24,10 +24,14 @@ const GET_DEVICE: u8 = 1;
 const INDEX: u16 = 1;
 const XDP_FEATURES: u16 = 3;
 
-/// The bits of the features that say that programs can run in the driver, and that the driver takes
-/// frames that a program redirects to it.
+/// The bits of the features that say that programs can run in the driver, that the driver takes
+/// frames that a program redirects to it, and such frames of several buffers.
 const BASIC: u64 = 1;
 const SENDS: u64 = 4;
+const SENDS_BUFFERS: u64 = 64;
+
+/// The longest packet that is always in one buffer, from its IP header on, in bytes.
+const ONE_BUFFER: u16 = 1500;
 
 /// The bytes of the header of generic netlink: command, version, and two without a meaning.
 const GENERIC_HEADER: usize = 4;
@@ -37,14 +41,16 @@ pub(super) fn runs_programs(interface: u32) -> Option<bool> {
     features(interface).ok().flatten().map(|features| features & BASIC != 0)
 }
 
-/// Returns whether the driver of an interface sends frames that are redirected to it. Where the
-/// kernel does not tell, it is taken to.
+/// Returns the longest packet that the driver of an interface sends if it is redirected to it, from
+/// its IP header on, in bytes; 0 if it sends none. Where the kernel does not tell, it is taken to
+/// send what is in one buffer.
 ///
 /// A veth hands frames over only if its peer runs a program or has GRO. Of a peer in another
 /// network namespace only the program is known.
-pub(super) fn can_send(interface: u32) -> bool {
-    let sends = |interface| features(interface).ok().flatten().is_none_or(|features| features & SENDS != 0);
-    sends(interface)
+pub(super) fn longest_sent(interface: u32) -> u16 {
+    let features = |interface| features(interface).ok().flatten();
+    let sends = |interface| features(interface).is_none_or(|features| features & SENDS != 0);
+    let is_sent = sends(interface)
         && match link(interface, None) {
             Ok(known) if known.is_veth => match (known.peer, known.namespace) {
                 (Some(peer), None) => sends(peer),
@@ -53,7 +59,12 @@ pub(super) fn can_send(interface: u32) -> bool {
             },
             // A link that the kernel does not tell of is not known to lose frames.
             _ => true,
-        }
+        };
+    match features(interface) {
+        _ if !is_sent => 0,
+        Some(features) if features & SENDS_BUFFERS != 0 => u16::MAX,
+        _ => ONE_BUFFER,
+    }
 }
 
 /// What is asked of a link.

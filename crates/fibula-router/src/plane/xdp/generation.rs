@@ -12,12 +12,12 @@ use super::interfaces::Interface;
 use super::own::{self, Own};
 use super::tables::{Family, Regions, Tables};
 use crate::Error;
-use crate::plane::AdjacencyId;
+use crate::plane::{AdjacencyId, Rules};
 use aya::maps::{DevMap, HashMap, Map};
 use aya::programs::Xdp;
 use aya::{Ebpf, EbpfLoader};
 use fibula_image::table::{PARTS, Patch};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 /// The maps whose counts outlive a generation.
@@ -49,6 +49,7 @@ pub(super) struct Contents<'c> {
     pub(super) actions: &'c Actions,
     pub(super) adjacencies: &'c Adjacencies,
     pub(super) interfaces: &'c [Interface],
+    pub(super) rules: &'c BTreeMap<u32, Rules>,
     pub(super) own: &'c Own,
     /// The ids of the tables, in the order in which they are stored.
     pub(super) ids: &'c [u32],
@@ -81,6 +82,7 @@ pub(super) struct Generation {
     actions: Cells,
     buckets: Cells,
     adjacencies: Cells,
+    interfaces: Cells,
     /// The bits of this machine's addresses.
     ours: Cells,
     /// What waits for the programs that run.
@@ -138,6 +140,7 @@ impl Generation {
             actions: actions?,
             buckets: buckets?,
             adjacencies: adjacencies?,
+            interfaces: interfaces?,
             ours: ours?,
             grace,
             devices,
@@ -150,16 +153,10 @@ impl Generation {
         for interface in contents.adjacencies.interfaces().collect::<BTreeSet<_>>() {
             generation.add_device(interface)?;
         }
-        let interfaces_map = interfaces?;
-        for interface in contents.interfaces {
-            let place = contents.ids.iter().position(|id| *id == interface.table);
-            let words = interface.words(place.expect("each interface's table has been added") as u32, 0);
-            match interface.vlan() {
-                None => interfaces_map.store(interface.index as usize * INTERFACE_WORDS, words.into_iter()),
-                // It is not there at the moment.
-                Some([0, _]) => {}
-                Some(key) => generation.add_vlan(key, words)?,
-            }
+        // Others are not there at the moment.
+        for interface in contents.interfaces.iter().filter(|interface| interface.index > 0) {
+            let rules = contents.rules.get(&interface.routed).copied().unwrap_or_default();
+            generation.write_interface(interface, contents.ids, rules)?;
         }
         Ok(generation)
     }
@@ -216,11 +213,26 @@ impl Generation {
         self.ours.store(index, std::iter::once(word));
     }
 
-    fn add_vlan(&mut self, key: [u32; 2], words: [u32; INTERFACE_WORDS]) -> Result<(), Error> {
-        let failed = |error: aya::maps::MapError| Error::of_chain("write a VLAN", &error);
-        let vlans =
-            HashMap::<_, [u32; 2], [u32; INTERFACE_WORDS]>::try_from(self.map_mut("vlans")).map_err(failed);
-        vlans.and_then(|mut vlans| vlans.insert(key, words, 0).map_err(failed))
+    /// Writes what the program reads of an interface. The ids are those of the tables, in the order
+    /// in which they are stored.
+    pub(super) fn write_interface(
+        &mut self,
+        interface: &Interface,
+        ids: &[u32],
+        rules: Rules,
+    ) -> Result<(), Error> {
+        let place = ids.iter().position(|id| *id == interface.table);
+        let words = interface.words(place.expect("each interface's table has been added") as u32, 0, rules);
+        if let Some(key) = interface.vlan() {
+            let failed = |error: aya::maps::MapError| Error::of_chain("write a VLAN", &error);
+            let vlans = HashMap::<_, [u32; 2], [u32; INTERFACE_WORDS]>::try_from(self.map_mut("vlans"));
+            return vlans.and_then(|mut vlans| vlans.insert(key, words, 0)).map_err(failed);
+        }
+        // One that has come since is in the next generation.
+        if interface.index < self.devices {
+            self.interfaces.store(interface.index as usize * INTERFACE_WORDS, words.into_iter());
+        }
+        Ok(())
     }
 
     /// Writes an adjacency. Returns whether it fitted.

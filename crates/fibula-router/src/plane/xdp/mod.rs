@@ -56,8 +56,9 @@ pub use check::{Finding, check, check_sockets};
 pub use counters::{Count, Counts, Reason};
 pub use probe::{Probe, Verdict};
 
-use super::{Action, Adjacency, AdjacencyId, Counter, Plane, Routes};
+use super::{Action, Adjacency, AdjacencyId, Counter, Plane, Routes, Rules};
 use crate::Error;
+use crate::feed::kernel;
 use actions::{Actions, Adjacencies};
 use counters::Counters;
 use fibula::{Limit, NextHop};
@@ -108,7 +109,8 @@ impl fmt::Display for Mode {
 pub struct Attachment {
     /// Its name.
     pub interface: String,
-    /// The id of the table that its packets are looked up in; 254 is the kernel's main one.
+    /// The id of the table that its packets are looked up in. 254 is the kernel's main one, or the
+    /// one of the VRF that has the interface.
     pub table: u32,
     /// The VLAN whose packets these are, in the plane in the kernel: no tag for what has none (or a
     /// priority alone), an 802.1Q tag, or two tags with the outer one first. From 1 to 4094.
@@ -135,7 +137,13 @@ pub struct Xdp {
     options: Options,
     source: Source,
     pins: Pins,
+    /// The port of each interface of the options.
+    ports: Vec<u16>,
     interfaces: Vec<Interface>,
+    /// Whether they have changed since what forwards was loaded.
+    are_stale: bool,
+    /// What the kernel forwards of interfaces, by their indices.
+    rules: BTreeMap<u32, Rules>,
     own: Own,
     /// The ids of tables, in the order in which they are stored.
     ids: Vec<u32>,
@@ -143,9 +151,9 @@ pub struct Xdp {
     ipv6: Tables<u128>,
     actions: Actions,
     adjacencies: Adjacencies,
-    /// What the control told of each adjacency, and whether each interface can send.
+    /// What the control told of each adjacency, and the longest packet that each interface can send.
     wanted: BTreeMap<AdjacencyId, Adjacency>,
-    senders: BTreeMap<u32, bool>,
+    senders: BTreeMap<u32, u16>,
     /// What forwards, once the plane has been started.
     generation: Option<Generation>,
     /// Keeps other processes from having a plane of this name.
@@ -169,34 +177,32 @@ impl Xdp {
     fn with_source(options: Options, source: Source) -> Result<Self, Error> {
         let pins = Pins::new(&options.name)?;
         let lock = if options.mode == Mode::Unattached { None } else { Some(pins.create()?) };
-        let mut interfaces = Vec::with_capacity(options.interfaces.len());
-        let links = if source.pins.is_some() { pins.links()? } else { Vec::new() };
-        let mut ports: Vec<u16> = links.iter().map(|link| link.port).collect();
-        for Attachment { interface, table, tags } in &options.interfaces {
-            let mut interface = Interface { tags: tags.clone(), ..Interface::find(interface, *table)? };
-            let known = links.iter().find(|link| link.interface == interface.index && link.port > 0);
-            let known = known.filter(|_| tags.is_empty());
-            interface.port = match known {
-                Some(link) => link.port,
-                None => (1..=PORT_MAX)
-                    .find(|port| !ports.contains(port))
-                    .ok_or(Limit {
-                        what: "interfaces",
-                        had: options.interfaces.len() as u64,
-                        max: PORT_MAX.into(),
-                    })
-                    .map_err(fibula::Error::from)?,
+        let pinned = if source.pins.is_some() { pins.links()? } else { Vec::new() };
+        let links = kernel::links()?;
+        let mut taken: Vec<u16> = pinned.iter().map(|link| link.port).collect();
+        let mut ports = Vec::with_capacity(options.interfaces.len());
+        for attachment in &options.interfaces {
+            let failed = |wrong| {
+                Error::io(format!("interface {}", attachment.interface), std::io::Error::other(wrong))
             };
-            ports.push(interface.port);
-            interfaces.push(interface);
+            let devices = interfaces::resolve(&links, attachment).map_err(failed)?;
+            // Its counters go on.
+            let untagged = devices.iter().filter(|device| device.tags.is_empty());
+            let known = untagged.filter_map(|device| {
+                pinned.iter().find(|link| link.interface == device.index && link.port > 0)
+            });
+            let free = || (1..=PORT_MAX).find(|port| !taken.contains(port));
+            let port = known.map(|link| link.port).next().or_else(free);
+            let port = port.ok_or(Limit {
+                what: "interfaces",
+                had: options.interfaces.len() as u64,
+                max: PORT_MAX.into(),
+            });
+            let port = port.map_err(fibula::Error::from)?;
+            taken.push(port);
+            ports.push(port);
         }
-        // Of a trunk without an untagged network only the program is there, without a port.
-        for at in 0..interfaces.len() {
-            let Interface { index, ref name, table, .. } = interfaces[at];
-            if !interfaces.iter().any(|other| other.index == index && other.tags.is_empty()) {
-                interfaces.push(Interface::find(name, table)?);
-            }
-        }
+        let interfaces = interfaces::all(&options.interfaces, &ports, &links);
         let mut plane = Self {
             options,
             source,
@@ -207,7 +213,10 @@ impl Xdp {
             actions: Actions::default(),
             adjacencies: Adjacencies::default(),
             generation: None,
+            ports,
             interfaces,
+            are_stale: false,
+            rules: BTreeMap::new(),
             own: Own::default(),
             wanted: BTreeMap::new(),
             senders: BTreeMap::new(),
@@ -235,8 +244,10 @@ impl Xdp {
     /// If the plane was never started, or the kernel fails.
     pub fn interface_counts(&self) -> Result<Vec<(String, Counts)>, Error> {
         let counters = self.counters()?;
-        let counted = self.interfaces.iter().filter(|interface| interface.port > 0);
-        counted.map(|interface| Ok((interface.label(), counters.of_port(interface.port)?))).collect()
+        // The devices of a bridge or a bond have its port.
+        let counted: BTreeMap<u16, &str> =
+            self.interfaces.iter().map(|it| (it.port, it.label.as_str())).filter(|it| it.0 > 0).collect();
+        counted.into_iter().map(|(port, label)| Ok((label.to_owned(), counters.of_port(port)?))).collect()
     }
 
     /// Returns the packets that left by a next hop since the plane was first attached; `None` if
@@ -277,6 +288,7 @@ impl Xdp {
             actions: &self.actions,
             adjacencies: &self.adjacencies,
             interfaces: &self.interfaces,
+            rules: &self.rules,
             own: &self.own,
             ids: &self.ids,
         };
@@ -308,6 +320,7 @@ impl Xdp {
             }
         }
         self.generation = Some(new);
+        self.are_stale = false;
         Ok(())
     }
 
@@ -344,7 +357,7 @@ impl Xdp {
 impl Plane for Xdp {
     fn set_adjacency(&mut self, id: AdjacencyId, adjacency: Adjacency) -> Result<(), Error> {
         self.wanted.insert(id, adjacency);
-        let adjacency = if self.sends(adjacency) { adjacency } else { Adjacency::Unresolved };
+        let adjacency = self.sendable(adjacency);
         if self.generation.is_some() && self.adjacencies.is_settling(id) {
             self.grace_period()?;
         }
@@ -392,6 +405,13 @@ impl Plane for Xdp {
         self.generation.iter().for_each(|generation| generation.write_own(word));
     }
 
+    fn set_rules(&mut self, interface: u32, rules: Rules) -> Result<(), Error> {
+        self.rules.insert(interface, rules);
+        let Some(generation) = &mut self.generation else { return Ok(()) };
+        let of_it = self.interfaces.iter().filter(|it| it.routed == interface && it.index > 0);
+        of_it.into_iter().try_for_each(|it| generation.write_interface(it, &self.ids, rules))
+    }
+
     fn grace_period(&mut self) -> Result<(), Error> {
         if let Some(generation) = &mut self.generation {
             generation.grace.wait()?;
@@ -435,7 +455,7 @@ impl Plane for Xdp {
     }
 
     fn facts(&self) -> Vec<String> {
-        let cannot = self.senders.iter().filter(|(_, can)| !**can);
+        let cannot = self.senders.iter().filter(|(_, longest)| **longest == 0);
         cannot
             .map(|(index, _)| format!("interface {index} takes no redirected frames: the kernel sends them"))
             .collect()

@@ -28,6 +28,9 @@ const BPF_MAGIC: rustix::fs::FsWord = 0xcafe_4a11;
 /// The name of the symbolic link whose target is the number of routes.
 const ROUTES: &str = "routes";
 
+/// How often the folder of a plane is emptied until it can be removed.
+const REMOVALS: u32 = 10;
+
 /// The folder of all planes.
 const ROOT: &str = "/sys/fs/bpf/fibula";
 
@@ -180,6 +183,17 @@ impl Pins {
 
     /// Removes everything: the links, the counters and the folder.
     pub(super) fn remove(&self) -> Result<(), Error> {
+        // A router that lives may attach again at the same moment.
+        for _ in 1..REMOVALS {
+            match self.remove_once() {
+                Err(Error::System { error, .. }) if error.raw_os_error() == Some(libc::ENOTEMPTY) => {}
+                end => return end,
+            }
+        }
+        self.remove_once()
+    }
+
+    fn remove_once(&self) -> Result<(), Error> {
         self.detach_all_but(&[])?;
         for name in super::generation::COUNTERS.into_iter().chain([ROUTES]) {
             let path = self.folder.join(name);

@@ -1,10 +1,10 @@
 //! What happens to the interfaces while the plane forwards: they go, come back, get another MAC
 //! address, lose the program, or no longer send what is redirected to them.
 
-use super::drivers::can_send;
-use super::interfaces::Interface;
-use super::{Mode, Xdp};
+use super::drivers::longest_sent;
+use super::{Mode, Xdp, interfaces};
 use crate::Error;
+use crate::feed::kernel;
 use crate::plane::{Adjacency, AdjacencyId, Plane};
 use std::path::Path;
 
@@ -15,12 +15,13 @@ impl Xdp {
             return Vec::new();
         }
         let all = self.find_again().and_then(|()| self.follow_senders());
-        let mut rows = Vec::with_capacity(self.interfaces.len());
-        for interface in self.interfaces.iter().filter(|interface| interface.tags.is_empty()) {
-            let wrong = match (interface.index, &all) {
-                (0, _) => Some("there is no interface of this name".into()),
-                (_, Err(error)) => Some(error.to_string()),
-                (_, Ok(())) => {
+        let mut rows: Vec<(String, Option<String>)> = Vec::with_capacity(self.interfaces.len());
+        for interface in &self.interfaces {
+            let wrong = match (&interface.wrong, &all) {
+                (Some(wrong), _) => Some(wrong.clone()),
+                (None, Err(error)) => Some(error.to_string()),
+                (None, Ok(())) if !interface.tags.is_empty() => None,
+                (None, Ok(())) => {
                     let program = self.generation.as_mut().map(|it| it.program(self.source.program));
                     let attached = program.transpose().and_then(|program| match program {
                         Some(program) => self.pins.attach(program, interface, self.options.mode),
@@ -29,39 +30,47 @@ impl Xdp {
                     attached.err().map(|error| error.to_string())
                 }
             };
-            rows.push((interface.name.clone(), wrong));
+            match rows.iter_mut().find(|row| row.0 == interface.name) {
+                Some(row) => row.1 = row.1.take().or(wrong),
+                None => rows.push((interface.name.clone(), wrong)),
+            }
         }
         rows
     }
 
     /// Finds the interfaces by their names again. If one is another now, all get a new generation.
     fn find_again(&mut self) -> Result<(), Error> {
-        let mut has_changed = false;
-        for interface in &mut self.interfaces {
-            let found = Interface::find(&interface.name, interface.table).ok();
-            let (index, address) = found.map_or((0, [0; 6]), |found| (found.index, found.address));
-            if (index, address) != (interface.index, interface.address) {
-                tracing::warn!("interface {} has gone, come back or changed its MAC address", interface.name);
-                (interface.index, interface.address, has_changed) = (index, address, true);
-            }
+        let found = interfaces::all(&self.options.interfaces, &self.ports, &kernel::links()?);
+        if found != self.interfaces {
+            tracing::warn!("interfaces have gone, come back or changed");
+            found.iter().try_for_each(|interface| self.add_table(interface.table))?;
+            (self.interfaces, self.are_stale) = (found, true);
         }
         if !Path::new(self.pins.folder()).exists() {
             // Somebody has detached the plane. Its counters begin again.
             self.lock = Some(self.pins.create()?);
-            has_changed = true;
+            self.are_stale = true;
         }
-        if has_changed {
+        if self.are_stale {
             self.switch()?;
             self.pins.detach_all_but(&self.interfaces)?;
         }
         Ok(())
     }
 
-    /// Returns whether frames can be redirected to the interface of an adjacency.
-    pub(super) fn sends(&mut self, adjacency: Adjacency) -> bool {
-        let Adjacency::Resolved { interface, .. } = adjacency else { return true };
-        let is_native = self.options.mode == Mode::Native;
-        !is_native || *self.senders.entry(interface).or_insert_with(|| can_send(interface))
+    /// Returns what the program does for an adjacency: what its interface cannot send goes to the
+    /// kernel.
+    pub(super) fn sendable(&mut self, adjacency: Adjacency) -> Adjacency {
+        let Adjacency::Resolved { interface, source, destination, vlan, mtu } = adjacency else {
+            return adjacency;
+        };
+        if self.options.mode != Mode::Native {
+            return adjacency;
+        }
+        match *self.senders.entry(interface).or_insert_with(|| longest_sent(interface)) {
+            0 => Adjacency::Unresolved,
+            longest => Adjacency::Resolved { interface, source, destination, vlan, mtu: mtu.min(longest) },
+        }
     }
 
     /// Asks again which interfaces can send. Packets to those that cannot go to the kernel.
@@ -70,11 +79,11 @@ impl Xdp {
             return Ok(());
         }
         let mut changed = Vec::new();
-        for (&interface, can) in &mut self.senders {
-            let now = can_send(interface);
-            if now != *can {
+        for (&interface, longest) in &mut self.senders {
+            let now = longest_sent(interface);
+            if now != *longest {
                 changed.push(interface);
-                *can = now;
+                *longest = now;
             }
         }
         let is_of = |adjacency: &Adjacency| match adjacency {

@@ -72,12 +72,13 @@ pub(super) struct FindingRow {
     what: String,
     is_well: bool,
     wrong: Option<String>,
+    note: Option<String>,
 }
 
 impl From<&Finding> for FindingRow {
     fn from(finding: &Finding) -> Self {
-        let Finding { what, wrong } = finding.clone();
-        Self { what, is_well: wrong.is_none(), wrong }
+        let Finding { what, wrong, note } = finding.clone();
+        Self { what, is_well: wrong.is_none(), wrong, note }
     }
 }
 

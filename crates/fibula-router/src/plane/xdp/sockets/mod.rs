@@ -40,7 +40,7 @@ use super::interfaces::Interface;
 use super::own::Own;
 use super::{Attachment, Mode, PORT_MAX};
 use crate::Error;
-use crate::plane::{Action, Adjacency, AdjacencyId, Counter, Plane, Routes};
+use crate::plane::{Action, Adjacency, AdjacencyId, Counter, Plane, Routes, Rules};
 use fibula::{ErrorKind, Limit, NextHop};
 use forwarder::{Forwarder, Source};
 use hand_up::HandUp;
@@ -97,7 +97,7 @@ pub struct AfXdp {
     hosts: Hosts,
     programs: Arc<Programs>,
     /// What the program reads of the interfaces.
-    _words: Cells,
+    words: Cells,
     own: Own,
     /// What the program reads of it.
     ours: Cells,
@@ -142,7 +142,7 @@ impl AfXdp {
         Ok(Self {
             shared: Arc::new(Shared::new(interfaces.len())),
             programs: Arc::new(programs),
-            _words: words,
+            words,
             own: Own::default(),
             ours,
             options,
@@ -241,6 +241,17 @@ impl Plane for AfXdp {
     fn set_own_address(&mut self, address: Ipv4Addr, is_own: bool) {
         let (index, word) = self.own.set(address, is_own);
         self.ours.store(index, std::iter::once(word));
+    }
+
+    fn set_rules(&mut self, interface: u32, rules: Rules) -> Result<(), Error> {
+        let mut first = 0;
+        for (it, queues) in self.interfaces.iter().zip(&self.queues) {
+            if it.index == interface {
+                self.words.store(Programs::place(it), it.words(it.table, first, rules).into_iter());
+            }
+            first += queues;
+        }
+        Ok(())
     }
 
     fn grace_period(&mut self) -> Result<(), Error> {

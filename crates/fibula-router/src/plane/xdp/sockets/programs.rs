@@ -7,6 +7,7 @@ use super::super::interfaces::Interface;
 use super::super::own;
 use super::ports::LONGEST;
 use crate::Error;
+use crate::plane::Rules;
 use crate::plane::xdp::Mode;
 use aya::maps::{Array, HashMap, Map, MapData, XskMap};
 use aya::programs::{TestRun, TestRunAttrs, TestRunOptions, Xdp, XdpMode};
@@ -124,9 +125,9 @@ impl Programs {
         }
         let interfaces_map = mapped(&ebpf, "interfaces", cells)?;
         for (interface, &first) in interfaces.iter().zip(firsts) {
-            let at = interface.index as usize * INTERFACE_WORDS;
             // The program reads the table's id itself.
-            interfaces_map.store(at, interface.words(interface.table, first).into_iter());
+            let words = interface.words(interface.table, first, Rules::default());
+            interfaces_map.store(Self::place(interface), words.into_iter());
         }
         let ours = mapped(&ebpf, "ours", own_cells)?;
         let mut take = |name: &str| ebpf.take_map(name).expect("the object has this map");
@@ -139,6 +140,11 @@ impl Programs {
         let marks = interfaces.iter().filter(|_| is_generic);
         let marks = marks.map(|interface| (interface.index, interface.address)).collect();
         Ok((Self { ebpf: Mutex::new(ebpf), of_ports, marks }, hosts, [interfaces_map, ours]))
+    }
+
+    /// Returns where the words of an interface are stored.
+    pub(super) fn place(interface: &Interface) -> usize {
+        interface.index as usize * INTERFACE_WORDS
     }
 
     fn ebpf(&self) -> std::sync::MutexGuard<'_, Ebpf> {

@@ -1,0 +1,78 @@
+//! [`Confs`]: the kernel's settings of interfaces, and what they say of packets.
+
+use crate::Error;
+use crate::message::Conf;
+use crate::plane::{Plane, Rules};
+use fibula::Family;
+use std::collections::{BTreeMap, HashMap};
+
+/// The settings of all interfaces.
+#[derive(Debug, Default)]
+pub(crate) struct Confs {
+    of: HashMap<(Option<u32>, Family), Conf>,
+    /// What the plane was told last.
+    told: BTreeMap<u32, Rules>,
+    have_changed: bool,
+}
+
+impl Confs {
+    /// Takes what the kernel says of an interface, or of all.
+    pub(crate) fn set(&mut self, key: (Option<u32>, Family), conf: Conf) {
+        let known = self.of.entry(key).or_default();
+        let now = known.then(conf);
+        self.have_changed |= *known != now;
+        *known = now;
+    }
+
+    /// Returns what the kernel forwards of an interface's packets. Of IPv4 each interface says so
+    /// itself, of IPv6 all of them at once, beside those that do it in any case.
+    pub(crate) fn rules(&self, interface: u32) -> Rules {
+        let of = |interface, family| self.of.get(&(interface, family)).copied().unwrap_or_default();
+        let [all4, all6] = [Family::Ipv4, Family::Ipv6].map(|family| of(None, family));
+        let (here4, here6) = (of(Some(interface), Family::Ipv4), of(Some(interface), Family::Ipv6));
+        Rules {
+            ipv4: here4.forwarding.or(all4.forwarding).unwrap_or(true),
+            ipv6: all6.forwarding.unwrap_or(true) || here6.is_forced.unwrap_or(false),
+        }
+    }
+
+    /// Tells the plane what changed.
+    ///
+    /// # Errors
+    /// The plane's. It is told again the next time.
+    pub(crate) fn tell(&mut self, plane: &mut impl Plane) -> Result<(), Error> {
+        if !self.have_changed {
+            return Ok(());
+        }
+        let interfaces: Vec<u32> = self.of.keys().filter_map(|key| key.0).collect();
+        for interface in interfaces {
+            let rules = self.rules(interface);
+            if self.told.get(&interface).copied().unwrap_or_default() != rules {
+                plane.set_rules(interface, rules)?;
+                self.told.insert(interface, rules);
+            }
+        }
+        self.have_changed = false;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ipv4_is_said_by_each_interface_and_ipv6_by_all_at_once() {
+        let mut confs = Confs::default();
+        assert_eq!(confs.rules(2), Rules::default());
+        let forwards = |is_on| Conf { forwarding: Some(is_on), ..Conf::default() };
+        confs.set((None, Family::Ipv4), forwards(false));
+        confs.set((None, Family::Ipv6), forwards(false));
+        assert_eq!(confs.rules(2), Rules { ipv4: false, ipv6: false });
+        confs.set((Some(2), Family::Ipv4), forwards(true));
+        confs.set((Some(2), Family::Ipv6), forwards(true));
+        assert_eq!(confs.rules(2), Rules { ipv4: true, ipv6: false });
+        confs.set((Some(2), Family::Ipv6), Conf { is_forced: Some(true), ..Conf::default() });
+        assert_eq!(confs.rules(2), Rules::default());
+    }
+}
