@@ -20,7 +20,7 @@ struct neighbour {
     __u16 vlan; /* the tag to push; 0: none, a tag has bit 15 set beside its 12 bits */
     __u8 destination[ETH_ALEN];
     __u8 source[ETH_ALEN];
-    __u32 unused;
+    __u32 routed; /* the index of the interface that routes name */
 };
 
 /* An adjacency: two versions and the index of the one that holds, in one cache line. A change
@@ -223,10 +223,70 @@ INLINE int send(struct xdp_md *ctx, const struct packet *packet, __u32 next_hop,
     return finish(packet, FORWARDED, XDP_REDIRECT);
 }
 
-INLINE struct fibula_ipv6 destination6(const struct ipv6hdr *ip)
+INLINE struct fibula_ipv6 address6(const struct in6_addr *address)
 {
-    const __u64 *words = (const void *)&ip->daddr;
+    const __u64 *words = (const void *)address;
     return (struct fibula_ipv6){.high = NET64(words[0]), .low = NET64(words[1])};
+}
+
+/* Whether any interface has rules about sources. Without them nothing of this is in the program. */
+const volatile __u32 has_checks = 0;
+
+/* Whether packets may come from where a next hop leads. */
+enum source {
+    EXPECTED,
+    UNEXPECTED,
+    UNKNOWN, /* the kernel knows: the next hop is its own, or not resolved */
+};
+
+/* The same, by one interface alone unless `routed` is 0. */
+INLINE enum source source_of(__u32 next_hop, __u32 routed)
+{
+    __u32 action, bits;
+    enum source found = UNEXPECTED;
+
+    if (!next_hop)
+        return UNEXPECTED;
+    action = READ(__u32, ((struct cells){&actions, 0}), next_hop);
+    if (action >> ACTION_KIND != FORWARD)
+        return action >> ACTION_KIND == DROP ? UNEXPECTED : UNKNOWN;
+    if (!routed)
+        return EXPECTED;
+    bits = action >> ACTION_BUCKETS & 15;
+    for (__u32 bucket = 0; bucket < 1u << BUCKET_BITS_MAX; bucket++) {
+        __u32 index = action & ACTION_INDEX;
+        const volatile struct adjacency *adjacency;
+        const volatile struct neighbour *neighbour;
+        if (bucket >> bits)
+            break;
+        if (bits)
+            index = READ(__u32, ((struct cells){&buckets, 0}), index + bucket);
+        adjacency = bytes_at((struct cells){&adjacencies, 0}, (__u64)index * CELL, CELL);
+        if (!adjacency)
+            return UNKNOWN;
+        neighbour = &adjacency->versions[adjacency->current & 1];
+        if (!neighbour->interface)
+            found = UNKNOWN;
+        else if (neighbour->routed == routed)
+            return EXPECTED;
+    }
+    return found;
+}
+
+/* Whether a packet may come in by an interface, if `next_hop` leads to its source; FORWARDED if so. */
+INLINE enum reason check_source(const struct interface *interface, __u32 next_hop, int is_ipv4)
+{
+    __u32 rules = interface->rules & (is_ipv4 ? STRICT | LOOSE | KERNEL_STRICT | KERNEL_LOOSE : STRICT | LOOSE);
+    int is_ours = rules & STRICT || (rules & LOOSE && !(rules & KERNEL_STRICT));
+
+    switch (source_of(next_hop, rules & (STRICT | KERNEL_STRICT) ? interface->routed : 0)) {
+    case EXPECTED:
+        return FORWARDED;
+    case UNEXPECTED:
+        return is_ours ? SPOOFED : REVERSE_PATH;
+    default:
+        return REVERSE_PATH;
+    }
 }
 
 typedef __u32 (*lookup4)(struct xdp_md *ctx, __u32 table, __u32 address);
@@ -249,13 +309,25 @@ INLINE int forward(struct xdp_md *ctx, lookup4 lookup_ipv4, lookup6 lookup_ipv6)
     if (reason != FORWARDED)
         return stays(&packet, reason);
     if (packet.protocol == NET16(ETH_P_IP)) {
+        if (has_checks && interface.rules & (STRICT | LOOSE | KERNEL_STRICT | KERNEL_LOOSE)) {
+            next_hop = lookup_ipv4(ctx, interface.table, NET32(((const struct iphdr *)packet.header)->saddr));
+            reason = check_source(&interface, next_hop, 1);
+            if (reason != FORWARDED)
+                return stays(&packet, reason);
+        }
         next_hop = lookup_ipv4(ctx, interface.table, destination4(packet.header));
         return send(ctx, &packet, next_hop, NET16(ETH_P_IP));
     }
     /* It was checked. The verifier may have lost sight of that on the way. */
     if ((const void *)((const struct ipv6hdr *)packet.header + 1) > (const void *)(long)ctx->data_end)
         return stays(&packet, MALFORMED);
-    next_hop = lookup_ipv6(ctx, interface.table, destination6(packet.header));
+    if (has_checks && interface.rules & (STRICT | LOOSE)) {
+        next_hop = lookup_ipv6(ctx, interface.table, address6(&((const struct ipv6hdr *)packet.header)->saddr));
+        reason = check_source(&interface, next_hop, 0);
+        if (reason != FORWARDED)
+            return stays(&packet, reason);
+    }
+    next_hop = lookup_ipv6(ctx, interface.table, address6(&((const struct ipv6hdr *)packet.header)->daddr));
     return send(ctx, &packet, next_hop, NET16(ETH_P_IPV6));
 }
 

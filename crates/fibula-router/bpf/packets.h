@@ -27,6 +27,8 @@ enum reason {
     MARTIAN,      /* an address that no packet between hosts has, or a source that is ours */
     UNKNOWN_VLAN, /* a tag that no interface here has */
     FORWARDING_OFF, /* the kernel's own setting says that packets of the interface are not forwarded */
+    REVERSE_PATH, /* no route leads to its source by the interface, which is for the kernel to judge */
+    SPOOFED,      /* the same, which is for us to judge */
     REASONS,
 };
 
@@ -48,12 +50,17 @@ struct interface {
     __u8 port; /* of its counters; 0 if packets of this interface are not forwarded */
     __u8 rules;
     __u8 address[ETH_ALEN];
-    __u32 first; /* of its sockets, where frames go to sockets */
+    __u32 routed; /* its index, as routes name it; where frames go to sockets, that of its first socket */
 };
 
 /* Bits of an interface's rules. */
 #define NO_IPV4 1
 #define NO_IPV6 2
+/* What sources its packets may have, by the kernel's settings (of IPv4) and by ours. */
+#define KERNEL_LOOSE 4
+#define KERNEL_STRICT 8
+#define LOOSE 16
+#define STRICT 32
 
 CELLS(interfaces);
 
@@ -129,7 +136,8 @@ INLINE int finish(const struct packet *packet, enum reason reason, int verdict)
 /* Counts a packet that does not leave. Returns the verdict. */
 INLINE int stays(const struct packet *packet, enum reason reason)
 {
-    return finish(packet, reason, reason == BLACKHOLE || reason == MALFORMED ? XDP_DROP : XDP_PASS);
+    int is_dropped = reason == BLACKHOLE || reason == MALFORMED || reason == SPOOFED;
+    return finish(packet, reason, is_dropped ? XDP_DROP : XDP_PASS);
 }
 
 INLINE __u32 destination4(const struct iphdr *ip)

@@ -97,7 +97,7 @@ SEC("xdp.frags") int socket(struct xdp_md *ctx)
         return stays(&packet, LOCAL);
     if (packet.bytes > longest)
         return stays(&packet, TOO_BIG);
-    return bpf_redirect_map(&sockets, interface.first + ctx->rx_queue_index, XDP_PASS);
+    return bpf_redirect_map(&sockets, interface.routed + ctx->rx_queue_index, XDP_PASS);
 }
 
 /* The kernel runs this on a frame of its own, and takes it as one that came in by the interface. */

@@ -213,6 +213,7 @@ impl Adjacencies {
                     let mtu = mtu.min(u16::MAX.into()) as u16;
                     return Some(Adjacency::Resolved {
                         interface: sender,
+                        routed: interface,
                         source: link.mac?,
                         destination,
                         vlan,

@@ -3,6 +3,7 @@
 use crate::Error;
 use crate::control::{Limits, Settings};
 use crate::feed::{Feed, fpm, zebra};
+use crate::plane::ReversePath;
 use crate::plane::xdp::{self, sockets};
 use crate::routes::MAIN;
 use fibula::engine::BEST;
@@ -51,11 +52,19 @@ pub enum Incoming {
         /// The name of the interface.
         name: String,
         /// The id of the table.
+        #[serde(default = "main")]
         table: u32,
         /// The VLAN, if the packets of one are meant: its tag, or two with the outer one first.
         #[serde(default)]
         vlan: Vec<u16>,
+        /// What sources its packets may have.
+        #[serde(default)]
+        urpf: ReversePath,
     },
+}
+
+fn main() -> u32 {
+    MAIN
 }
 
 /// How the XDP program runs on an interface.
@@ -218,12 +227,13 @@ impl Config {
     #[must_use]
     pub fn xdp(&self) -> xdp::Options {
         let interfaces = self.interfaces.iter().map(|incoming| match incoming {
-            Incoming::Name(name) => {
-                xdp::Attachment { interface: name.clone(), table: MAIN, tags: Vec::new() }
-            }
-            Incoming::Table { name, table, vlan } => {
-                xdp::Attachment { interface: name.clone(), table: *table, tags: vlan.clone() }
-            }
+            Incoming::Name(name) => xdp::Attachment::of(name.as_str()),
+            Incoming::Table { name, table, vlan, urpf } => xdp::Attachment {
+                table: *table,
+                tags: vlan.clone(),
+                urpf: *urpf,
+                ..xdp::Attachment::of(name.as_str())
+            },
         });
         let mode = match self.mode {
             Mode::Native => xdp::Mode::Native,
@@ -268,7 +278,7 @@ mod tests {
     fn every_key_is_read() {
         let text = "socket = '/run/a'\nmetrics = '[::1]:9629'\nplane = 'xdp'\nname = 'edge'\n\
             interfaces = ['eth0', { name = 'eth1', table = 100 }, \
-            { name = 'eth1', table = 7, vlan = [10, 20] }]\nmode = 'generic'\n\
+            { name = 'eth1', table = 7, vlan = [10, 20] }, { name = 'eth2', urpf = 'strict' }]\nmode = 'generic'\n\
             [fpm]\nlisten = '127.0.0.1:2621'\nquiet_s = 2.5\nleast = 9\nusers = ['7', 'root']\n\
             [limits]\ntables = 3\n\
             [kernel]\nroutes = true\ntables = [254]\nprotocols = [12]\n\
@@ -281,7 +291,8 @@ mod tests {
         assert_eq!(config.settings().feeds, Feed::ALL);
         assert_eq!(config.table.as_ref().unwrap().legs[0].gateway.to_string(), "fe80::1");
         let tables: Vec<u32> = config.xdp().interfaces.iter().map(|interface| interface.table).collect();
-        assert_eq!((tables, config.xdp().mode), (vec![254, 100, 7], xdp::Mode::Generic));
+        assert_eq!((tables, config.xdp().mode), (vec![254, 100, 7, 254], xdp::Mode::Generic));
+        assert_eq!(config.xdp().interfaces[3].urpf, ReversePath::Strict);
         assert_eq!(config.xdp().interfaces[2].tags, [10, 20]);
         let sockets = Config::parse("plane = 'af-xdp'\nengine = 'poptrie'").unwrap();
         assert_eq!((sockets.plane, sockets.sockets().engine.as_str()), (PlaneKind::AfXdp, "poptrie"));

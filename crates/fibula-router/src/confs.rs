@@ -2,7 +2,7 @@
 
 use crate::Error;
 use crate::message::Conf;
-use crate::plane::{Plane, Rules};
+use crate::plane::{Plane, ReversePath, Rules};
 use fibula::Family;
 use std::collections::{BTreeMap, HashMap};
 
@@ -30,7 +30,14 @@ impl Confs {
         let of = |interface, family| self.of.get(&(interface, family)).copied().unwrap_or_default();
         let [all4, all6] = [Family::Ipv4, Family::Ipv6].map(|family| of(None, family));
         let (here4, here6) = (of(Some(interface), Family::Ipv4), of(Some(interface), Family::Ipv6));
+        // The greater number of the two holds (`rp_filter` in the kernel's ip-sysctl.rst).
+        let check = match here4.reverse_path.max(all4.reverse_path) {
+            None | Some(0) => ReversePath::Off,
+            Some(1) => ReversePath::Strict,
+            Some(_) => ReversePath::Loose,
+        };
         Rules {
+            reverse_path: check,
             ipv4: here4.forwarding.or(all4.forwarding).unwrap_or(true),
             ipv6: all6.forwarding.unwrap_or(true) || here6.is_forced.unwrap_or(false),
         }
@@ -68,11 +75,24 @@ mod tests {
         let forwards = |is_on| Conf { forwarding: Some(is_on), ..Conf::default() };
         confs.set((None, Family::Ipv4), forwards(false));
         confs.set((None, Family::Ipv6), forwards(false));
-        assert_eq!(confs.rules(2), Rules { ipv4: false, ipv6: false });
+        assert_eq!(confs.rules(2), Rules { ipv4: false, ipv6: false, ..Rules::default() });
         confs.set((Some(2), Family::Ipv4), forwards(true));
         confs.set((Some(2), Family::Ipv6), forwards(true));
-        assert_eq!(confs.rules(2), Rules { ipv4: true, ipv6: false });
+        assert_eq!(confs.rules(2), Rules { ipv6: false, ..Rules::default() });
         confs.set((Some(2), Family::Ipv6), Conf { is_forced: Some(true), ..Conf::default() });
         assert_eq!(confs.rules(2), Rules::default());
+        // The greater of the two numbers holds.
+        for (all, here, check) in [
+            (0, 0, ReversePath::Off),
+            (1, 0, ReversePath::Strict),
+            (1, 2, ReversePath::Loose),
+            (2, 1, ReversePath::Loose),
+        ] {
+            for (interface, value) in [(None, all), (Some(2), here)] {
+                let conf = Conf { reverse_path: Some(value), ..Conf::default() };
+                confs.set((interface, Family::Ipv4), conf);
+            }
+            assert_eq!(confs.rules(2).reverse_path, check);
+        }
     }
 }

@@ -230,12 +230,16 @@ fn each_plane_does_what_the_kernel_does() {
         lab.inside("r", || lab.detach());
         wrong.extend(differences(&mode.to_string(), &kernel, &plane));
     }
+    // A kernel that looks at sources.
+    lab.set("r", "net.ipv4.conf.r0.rp_filter=1");
+    let strict = outcome(&lab);
+    assert!(strict != kernel, "it drops some");
+    let plane = with_plane(&lab, || lab.open(Mode::Native));
+    lab.inside("r", || lab.detach());
+    wrong.extend(differences("native with rp_filter", &strict, &plane));
+    lab.set("r", "net.ipv4.conf.r0.rp_filter=0");
     let sockets = with_plane(&lab, || {
-        let interfaces = ["r0", "r1", "r2"].map(|name| Attachment {
-            interface: name.into(),
-            table: 254,
-            tags: Vec::new(),
-        });
+        let interfaces = ["r0", "r1", "r2"].map(|name| Attachment::of(name));
         let options = Options { interfaces: interfaces.into(), mode: Mode::Native, engine: "best".into() };
         AfXdp::open(options).unwrap()
     });

@@ -162,7 +162,7 @@ fn each_vlan_of_a_trunk_is_looked_up_in_its_own_table() {
     }
     let vlans: [(u32, &[u16]); 3] = [(100, &[10]), (200, &[20]), (300, &[20, 30])];
     let attachment =
-        |&(table, tags): &(u32, &[u16])| Attachment { interface: "lo".into(), table, tags: tags.into() };
+        |&(table, tags): &(u32, &[u16])| Attachment { table, tags: tags.into(), ..Attachment::of("lo") };
     let interfaces = vlans.iter().map(attachment).collect();
     let mut plane = Xdp::open(Options { name: "trunk".into(), interfaces, mode: Mode::Unattached }).unwrap();
     one_adjacency_each(&mut plane, NextHop(3));
@@ -298,7 +298,7 @@ fn interfaces_look_up_in_their_own_tables() {
     assert_eq!(sent_by(&plane.probe("lo", &IN_10.frame(0)).unwrap()), 1);
     let error = plane.probe("eth-none", &IN_10.frame(0)).unwrap_err().to_string();
     assert_eq!(error, "probe eth-none: packets do not come in by it");
-    let interfaces = vec![Attachment { interface: "lo".into(), table: 100, tags: Vec::new() }];
+    let interfaces = vec![Attachment { table: 100, ..Attachment::of("lo") }];
     let mut plane = Xdp::open(Options { name: "other".into(), interfaces, mode: Mode::Unattached }).unwrap();
     one_adjacency_each(&mut plane, NextHop(2));
     let mut main = Told::<u32>::new();

@@ -25,11 +25,7 @@ impl Router {
     fn start(lab: &Lab, interfaces: &[&str]) -> Self {
         let queue = Arc::new(Queue::<Control<Xdp>>::default());
         let thread = lab.inside("r", || {
-            let interfaces = interfaces.iter().map(|&name| Attachment {
-                interface: name.into(),
-                table: 254,
-                tags: Vec::new(),
-            });
+            let interfaces = interfaces.iter().map(|&name| Attachment::of(name));
             let options =
                 Options { name: lab.name().into(), interfaces: interfaces.collect(), mode: Mode::Native };
             let settings = Settings { feeds: vec![Feed::Kernel], ..Settings::default() };
@@ -129,7 +125,7 @@ fn an_interface_that_comes_back_and_a_plane_that_was_detached_forward_again() {
 
     // Another process cannot have the plane of this name.
     let error = lab.inside("r", || {
-        let interfaces = vec![Attachment { interface: "r0".into(), table: 254, tags: Vec::new() }];
+        let interfaces = vec![Attachment::of("r0")];
         let options = Options { name: lab.name().into(), interfaces, mode: Mode::Native };
         Xdp::open(options).unwrap_err().to_string()
     });

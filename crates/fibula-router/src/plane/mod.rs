@@ -32,6 +32,8 @@ pub enum Adjacency {
     Resolved {
         /// The kernel's index of the interface that sends.
         interface: u32,
+        /// The index of the one that routes name: the same, or a VLAN or a bridge on it.
+        routed: u32,
         /// The MAC address of that interface.
         source: [u8; 6],
         /// The MAC address of the neighbour.
@@ -67,12 +69,27 @@ pub struct Rules {
     pub ipv4: bool,
     /// Whether it forwards IPv6.
     pub ipv6: bool,
+    /// What sources of IPv4 it lets in.
+    pub reverse_path: ReversePath,
+}
+
+/// What sources packets may have that come in by an interface: the check of RFC 3704, section 2.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ReversePath {
+    /// Any.
+    #[default]
+    Off,
+    /// Those that a route leads to, the default route too, if it does not drop.
+    Loose,
+    /// Those that a route leads to by this interface.
+    Strict,
 }
 
 impl Default for Rules {
-    /// It forwards both.
+    /// It forwards both, from any source.
     fn default() -> Self {
-        Self { ipv4: true, ipv6: true }
+        Self { ipv4: true, ipv6: true, reverse_path: ReversePath::Off }
     }
 }
 

@@ -178,6 +178,7 @@ impl Lab {
     pub(crate) fn adjacency(&self, by: &str, end: &str, to: &str, vlan: Option<u16>) -> Adjacency {
         Adjacency::Resolved {
             interface: self.index("r", by),
+            routed: self.index("r", by),
             source: self.address("r", by),
             destination: self.address(end, to),
             vlan,
@@ -187,11 +188,7 @@ impl Lab {
 
     /// Opens the plane on the router's interfaces.
     pub(crate) fn open(&self, mode: Mode) -> Xdp {
-        let interfaces = ["r0", "r1", "r2"].map(|name| Attachment {
-            interface: name.into(),
-            table: 254,
-            tags: Vec::new(),
-        });
+        let interfaces = ["r0", "r1", "r2"].map(|name| Attachment::of(name));
         Xdp::open(Options { name: self.name.clone(), interfaces: interfaces.into(), mode }).unwrap()
     }
 

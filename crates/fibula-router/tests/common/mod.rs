@@ -23,7 +23,7 @@ pub(crate) fn can_load_programs() -> bool {
 
 /// Returns a plane that only probes meet. Its packets come in by `lo`, for table 254.
 pub(crate) fn unattached() -> Xdp {
-    let interfaces = vec![Attachment { interface: "lo".into(), table: 254, tags: Vec::new() }];
+    let interfaces = vec![Attachment::of("lo")];
     Xdp::open(Options { name: "probed".into(), interfaces, mode: Mode::Unattached }).unwrap()
 }
 
@@ -35,7 +35,8 @@ pub(crate) fn address_of(id: u32) -> [u8; 6] {
 
 /// Returns the adjacency of that MAC address, by `lo`.
 pub(crate) fn adjacency(id: u32) -> Adjacency {
-    Adjacency::Resolved { interface: 1, source: [2; 6], destination: address_of(id), vlan: None, mtu: 1500 }
+    let destination = address_of(id);
+    Adjacency::Resolved { interface: 1, routed: 1, source: [2; 6], destination, vlan: None, mtu: 1500 }
 }
 
 /// Gives each next hop up to `last` an adjacency of its own index.

@@ -158,7 +158,7 @@ pub(crate) fn ask_the_kernel<P: Plane>(lab: &Lab, router: &mut Router<P>) {
     else {
         unreachable!("it is resolved")
     };
-    let smaller = Adjacency::Resolved { interface, source, destination, vlan, mtu: 1400 };
+    let smaller = Adjacency::Resolved { interface, routed: interface, source, destination, vlan, mtu: 1400 };
     router.plane.set_adjacency(AdjacencyId(SERVER), smaller).unwrap();
     let path = client(lab, "10.64.0.2");
     path.send(&[1; 1450]).unwrap();

@@ -4,8 +4,8 @@ use crate::common::{Framed, adjacency, can_load_programs, repair};
 use crate::{IN_10, IN_DB8, Told, plain, tag, tell};
 use fibula::NextHop;
 use fibula_router::plane::xdp::Verdict::{self, Drop, Redirect, ToKernel};
-use fibula_router::plane::xdp::{Reason, Xdp};
-use fibula_router::plane::{Action, Adjacency, AdjacencyId, Plane, Rules};
+use fibula_router::plane::xdp::{Attachment, Mode, Options, Reason, Xdp};
+use fibula_router::plane::{Action, Adjacency, AdjacencyId, Plane, ReversePath, Rules};
 
 /// Changes a frame, and says where it must go and for which reason.
 type Case = (&'static str, fn(&mut Vec<u8>), Verdict, Reason);
@@ -182,7 +182,8 @@ fn tags_come_off_and_go_on_and_padding_goes() {
                 let Adjacency::Resolved { interface, source, destination, mtu, .. } = adjacency(1) else {
                     unreachable!("it is resolved");
                 };
-                let with_tag = Adjacency::Resolved { interface, source, destination, vlan, mtu };
+                let with_tag =
+                    Adjacency::Resolved { interface, routed: interface, source, destination, vlan, mtu };
                 plane.set_adjacency(AdjacencyId(1), with_tag).unwrap();
                 let left = plane.probe("lo", &came).unwrap();
                 assert_eq!(left.verdict, Verdict::Redirect);
@@ -207,7 +208,7 @@ fn what_the_kernel_does_not_forward_goes_to_it() {
     let mut plane = plain();
     let index = 1; // of lo
     for (ipv4, ipv6) in [(false, true), (true, false), (false, false), (true, true)] {
-        plane.set_rules(index, Rules { ipv4, ipv6 }).unwrap();
+        plane.set_rules(index, Rules { ipv4, ipv6, ..Rules::default() }).unwrap();
         for (frame, is_on) in [(IN_10.frame(0), ipv4), (IN_DB8.frame(0), ipv6)] {
             let expected = if is_on { Redirect } else { ToKernel };
             assert_eq!(plane.probe("lo", &frame).unwrap().verdict, expected, "{ipv4} {ipv6}");
@@ -215,7 +216,7 @@ fn what_the_kernel_does_not_forward_goes_to_it() {
     }
     let off = plane.interface_counts().unwrap()[0].1.of(Reason::ForwardingOff);
     assert_eq!(off.packets, 4);
-    plane.set_rules(index + 1, Rules { ipv4: false, ipv6: false }).unwrap();
+    plane.set_rules(index + 1, Rules { ipv4: false, ..Rules::default() }).unwrap();
     assert_eq!(plane.probe("lo", &IN_10.frame(0)).unwrap().verdict, Redirect, "of another interface");
 }
 
@@ -229,7 +230,7 @@ fn a_frame_of_several_buffers_is_one_packet() {
         let Adjacency::Resolved { interface, source, destination, vlan, .. } = adjacency(1) else {
             unreachable!("it is resolved");
         };
-        Adjacency::Resolved { interface, source, destination, vlan, mtu }
+        Adjacency::Resolved { interface, routed: interface, source, destination, vlan, mtu }
     };
     for (came, header) in [(IN_10.frame(8972), 20), (IN_DB8.frame(8952), 40)] {
         assert_eq!(came.len(), 9014);
@@ -248,4 +249,92 @@ fn a_frame_of_several_buffers_is_one_packet() {
     let counts = &plane.interface_counts().unwrap()[0].1;
     assert_eq!(counts.of(Reason::TooBig).bytes, 2 * 9014);
     assert_eq!(counts.of(Reason::Forwarded).bytes, 4 * 9014 + 60);
+}
+
+/// What a check says of a source.
+#[derive(Clone, Copy, Debug)]
+enum Said {
+    Good,
+    Bad,
+    /// That the kernel is to judge it.
+    Nothing,
+}
+use Said::{Bad, Good, Nothing};
+
+/// Sources by their first byte, and what the loose and the strict check say of them. Packets come
+/// in by `lo`.
+const SOURCES: [(&str, u8, Said, Said); 7] = [
+    ("by lo", 10, Good, Good),
+    ("by another interface", 12, Good, Bad),
+    ("by both", 13, Good, Good),
+    ("a blackhole", 14, Bad, Bad),
+    ("the kernel's", 15, Nothing, Nothing),
+    ("not resolved", 16, Good, Nothing),
+    ("no route", 17, Bad, Bad),
+];
+
+/// Returns a plane with routes to those sources.
+fn with_sources(urpf: ReversePath) -> Xdp {
+    let interfaces = vec![Attachment { urpf, ..Attachment::of("lo") }];
+    let mut plane =
+        Xdp::open(Options { name: "sources".into(), interfaces, mode: Mode::Unattached }).unwrap();
+    let Adjacency::Resolved { interface, source, destination, vlan, mtu, .. } = adjacency(2) else {
+        unreachable!("it is resolved");
+    };
+    let by_another = Adjacency::Resolved { interface, routed: 9, source, destination, vlan, mtu };
+    plane.set_adjacency(AdjacencyId(1), adjacency(1)).unwrap();
+    plane.set_adjacency(AdjacencyId(2), by_another).unwrap();
+    let legs = |ids: &[u32]| Action::Forward(ids.iter().copied().map(AdjacencyId).collect());
+    let actions = [legs(&[1]), legs(&[2]), legs(&[2, 2, 2, 1]), Action::Drop, Action::ToKernel, legs(&[5])];
+    let (mut ipv4, mut ipv6) = (Told::<u32>::new(), Told::<u128>::new());
+    for ((action, next_hop), (_, first, ..)) in actions.into_iter().zip(1..).zip(SOURCES) {
+        plane.set_action(NextHop(next_hop), &action).unwrap();
+        ipv4.announce(format!("{first}.0.0.0/8").parse().unwrap(), next_hop);
+        ipv6.announce(format!("20{first}::/16").parse().unwrap(), next_hop);
+    }
+    ipv6.announce("2001:db8::/32".parse().unwrap(), 1);
+    tell(&mut plane, 254, &mut ipv4);
+    tell(&mut plane, 254, &mut ipv6);
+    plane.start().unwrap();
+    plane
+}
+
+#[test]
+fn sources_are_those_that_routes_lead_to() {
+    if !can_load_programs() {
+        return;
+    }
+    use ReversePath::{Loose, Off, Strict};
+    for (ours, kernel) in
+        [(Off, Off), (Loose, Off), (Strict, Off), (Off, Loose), (Off, Strict), (Loose, Strict)]
+    {
+        let mut plane = with_sources(ours);
+        plane.set_rules(1, Rules { reverse_path: kernel, ..Rules::default() }).unwrap();
+        for (name, first, loose, strict) in SOURCES {
+            let said = |check| match check {
+                Off => Good,
+                Loose => loose,
+                Strict => strict,
+            };
+            let mut ipv4 = IN_10.frame(0);
+            from(&mut ipv4, [first, 0, 0, 1]);
+            repair(&mut ipv4);
+            let mut ipv6 = IN_DB8.frame(0);
+            ipv6[22..24].copy_from_slice(&[0x20, first / 10 * 16 + first % 10]);
+            // Of IPv4 the stricter holds, and the kernel judges by its own.
+            let both = if matches!(said(ours), Bad) && kernel != Strict { Drop } else { ToKernel };
+            let expected4 = match (said(ours.max(kernel)), ours) {
+                (Good, _) => Redirect,
+                (Bad, Loose | Strict) => both,
+                _ => ToKernel,
+            };
+            let expected6 = match said(ours) {
+                Good => Redirect,
+                Bad => Drop,
+                Nothing => ToKernel,
+            };
+            let found = [ipv4, ipv6].map(|frame| plane.probe("lo", &frame).unwrap().verdict);
+            assert_eq!(found, [expected4, expected6], "{name}: ours {ours:?}, the kernel's {kernel:?}");
+        }
+    }
 }

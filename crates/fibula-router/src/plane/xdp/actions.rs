@@ -205,7 +205,7 @@ fn place(version: usize) -> Range<usize> {
 }
 
 fn encoded(adjacency: Adjacency) -> [u32; VERSION_WORDS] {
-    let Adjacency::Resolved { interface, source, destination, vlan, mtu } = adjacency else {
+    let Adjacency::Resolved { interface, routed, source, destination, vlan, mtu } = adjacency else {
         return [0; VERSION_WORDS];
     };
     let tag = vlan.map_or(0, |vlan| VLAN | u32::from(vlan & 0xFFF));
@@ -218,7 +218,7 @@ fn encoded(adjacency: Adjacency) -> [u32; VERSION_WORDS] {
         word([d0, d1, d2, d3]),
         word([d4, d5, s0, s1]),
         word([s2, s3, s4, s5]),
-        0,
+        routed,
     ]
 }
 
@@ -262,6 +262,7 @@ mod tests {
         let id = AdjacencyId(1);
         let resolved = Adjacency::Resolved {
             interface: 7,
+            routed: 9,
             source: [1, 2, 3, 4, 5, 6],
             destination: [10, 11, 12, 13, 14, 15],
             vlan: Some(100),
@@ -272,6 +273,7 @@ mod tests {
         assert!(!adjacencies.set(id, resolved).unwrap(), "nothing has changed");
         let cell = adjacencies.cells()[1];
         assert_eq!((cell[0], cell[2..8].to_vec()), (1, vec![0; 6]), "the version that held is as it was");
+        assert_eq!(cell[13], 9);
         let bytes: Vec<u8> = cell[8..13].iter().flat_map(|word| word.to_le_bytes()).collect();
         assert_eq!(bytes, [7, 0, 0, 0, 0xDC, 5, 100, 0x80, 10, 11, 12, 13, 14, 15, 1, 2, 3, 4, 5, 6]);
         assert!(adjacencies.is_settling(id));

@@ -147,7 +147,7 @@ mod tests {
         assert_eq!(names("CapEff:\t0000000000201000\n"), [""; 0], "CAP_SYS_ADMIN includes both");
         assert_eq!(names("CapEff:\t0000008000000000\n"), ["CAP_PERFMON", "CAP_NET_ADMIN"]);
         assert_eq!(names(""), ["CAP_BPF", "CAP_PERFMON", "CAP_NET_ADMIN"]);
-        let attachment = Attachment { interface: "none-such".into(), table: 254, tags: Vec::new() };
+        let attachment = Attachment::of("none-such");
         let options = Options { name: "x".into(), interfaces: vec![attachment], mode: Mode::Native };
         let findings = check(&options);
         let finding = findings.iter().find(|finding| finding.what == "interface none-such").unwrap();

@@ -39,11 +39,15 @@ pub enum Reason {
     UnknownVlan,
     /// To the kernel: its own setting says that packets of the interface are not forwarded.
     ForwardingOff,
+    /// To the kernel, which looks at the source: no route leads there by a way that it may come.
+    ReversePath,
+    /// Dropped: its source is none that the configuration lets in.
+    Spoofed,
 }
 
 impl Reason {
     /// All reasons, in the order of the program's counters.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 18] = [
         Self::Forwarded,
         Self::Local,
         Self::NoRoute,
@@ -60,6 +64,8 @@ impl Reason {
         Self::Martian,
         Self::UnknownVlan,
         Self::ForwardingOff,
+        Self::ReversePath,
+        Self::Spoofed,
     ];
 
     /// Returns its name, as in `too_big`.
@@ -82,6 +88,8 @@ impl Reason {
             Self::Martian => "martian",
             Self::UnknownVlan => "unknown_vlan",
             Self::ForwardingOff => "forwarding_off",
+            Self::ReversePath => "reverse_path",
+            Self::Spoofed => "spoofed",
         }
     }
 }

@@ -12,7 +12,7 @@ use super::interfaces::Interface;
 use super::own::{self, Own};
 use super::tables::{Family, Regions, Tables};
 use crate::Error;
-use crate::plane::{AdjacencyId, Rules};
+use crate::plane::{AdjacencyId, ReversePath, Rules};
 use aya::maps::{DevMap, HashMap, Map};
 use aya::programs::Xdp;
 use aya::{Ebpf, EbpfLoader};
@@ -89,6 +89,8 @@ pub(super) struct Generation {
     pub(super) grace: Grace,
     /// The interfaces that packets can be redirected to have lower indices.
     devices: u32,
+    /// Whether the program looks at sources.
+    pub(super) checks_sources: bool,
 }
 
 impl Generation {
@@ -115,6 +117,10 @@ impl Generation {
         loader.map_max_entries("vlans", vlans.max(1));
         let has_vlans = u32::from(vlans > 0);
         loader.override_global("has_vlans", &has_vlans, true);
+        let checks_sources = contents.interfaces.iter().any(|interface| interface.urpf != ReversePath::Off)
+            || contents.rules.values().any(|rules| rules.reverse_path != ReversePath::Off);
+        let has_checks = u32::from(checks_sources);
+        loader.override_global("has_checks", &has_checks, true);
         let parts = <u32 as Family>::MAPS.into_iter().zip(ipv4.end);
         for (name, cells) in parts.chain(<u128 as Family>::MAPS.into_iter().zip(ipv6.end)) {
             loader.map_max_entries(name, cells.max(1));
@@ -144,6 +150,7 @@ impl Generation {
             ours: ours?,
             grace,
             devices,
+            checks_sources,
             ebpf,
         };
         generation.actions.store(0, contents.actions.words().iter().copied());
@@ -222,7 +229,7 @@ impl Generation {
         rules: Rules,
     ) -> Result<(), Error> {
         let place = ids.iter().position(|id| *id == interface.table);
-        let words = interface.words(place.expect("each interface's table has been added") as u32, 0, rules);
+        let words = interface.words(place.expect("each interface's table has been added") as u32, rules);
         if let Some(key) = interface.vlan() {
             let failed = |error: aya::maps::MapError| Error::of_chain("write a VLAN", &error);
             let vlans = HashMap::<_, [u32; 2], [u32; INTERFACE_WORDS]>::try_from(self.map_mut("vlans"));

@@ -14,16 +14,21 @@ use super::Attachment;
 use crate::Error;
 use crate::feed::kernel;
 use crate::message::{Kind, Link};
-use crate::plane::Rules;
+use crate::plane::{ReversePath, Rules};
 use crate::routes::MAIN;
 use std::collections::BTreeMap;
 
 /// How many links carry each other at most.
 const DEPTH: u32 = 4;
 
-/// The bits of what is not forwarded (`bpf/packets.h`).
+/// The bits of what is not forwarded, and of what sources may be, by the kernel's settings and by
+/// ours (`bpf/packets.h`).
 const NO_IPV4: u8 = 1;
 const NO_IPV6: u8 = 2;
+const KERNEL_LOOSE: u8 = 4;
+const KERNEL_STRICT: u8 = 8;
+const LOOSE: u8 = 16;
+const STRICT: u8 = 32;
 
 /// Where packets come in.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -44,6 +49,8 @@ pub(super) struct Interface {
     pub(super) port: u16,
     /// The tags of its packets, the outer one first.
     pub(super) tags: Vec<u16>,
+    /// What sources its packets may have.
+    pub(super) urpf: ReversePath,
     /// Why it is not there.
     pub(super) wrong: Option<String>,
 }
@@ -56,7 +63,7 @@ impl Interface {
     /// If there is none in this network namespace, or its frames come in by others.
     pub(super) fn find(name: &str, table: u32) -> Result<Self, Error> {
         let failed = |wrong: String| Error::io(format!("interface {name}"), std::io::Error::other(wrong));
-        let attachment = Attachment { interface: name.into(), table, tags: Vec::new() };
+        let attachment = Attachment { table, ..Attachment::of(name) };
         let mut found = resolve(&kernel::links()?, &attachment).map_err(failed)?;
         let only = found.pop().filter(|interface| found.is_empty() && interface.index == interface.routed);
         only.ok_or_else(|| failed("its frames come in by other interfaces".into()))
@@ -69,18 +76,22 @@ impl Interface {
         Some([self.index, u32::from(outer) | u32::from(inner) << 16])
     }
 
-    /// Returns what the program reads of it, with the place of its table among the others, and the
-    /// index of its first socket where frames go to sockets.
-    pub(super) fn words(&self, place: u32, first_socket: u32, rules: Rules) -> [u32; 4] {
+    /// Returns what the program reads of it, with the place of its table among the others. The last
+    /// is for the index of its first socket where frames go to sockets.
+    pub(super) fn words(&self, place: u32, rules: Rules) -> [u32; 4] {
         let [a, b, c, d, e, f] = self.address;
         let no = |bit: u8, is_on: bool| if is_on { 0 } else { bit };
-        let rules = no(NO_IPV4, rules.ipv4) | no(NO_IPV6, rules.ipv6);
-        [
-            place,
-            u32::from_le_bytes([self.port as u8, rules, a, b]),
-            u32::from_le_bytes([c, d, e, f]),
-            first_socket,
-        ]
+        let one_of = |check, loose, strict| match check {
+            ReversePath::Off => 0,
+            ReversePath::Loose => loose,
+            ReversePath::Strict => strict,
+        };
+        let bits = no(NO_IPV4, rules.ipv4)
+            | no(NO_IPV6, rules.ipv6)
+            | one_of(rules.reverse_path, KERNEL_LOOSE, KERNEL_STRICT)
+            | one_of(self.urpf, LOOSE, STRICT);
+        let second = u32::from_le_bytes([self.port as u8, bits, a, b]);
+        [place, second, u32::from_le_bytes([c, d, e, f]), self.routed]
     }
 }
 
@@ -148,6 +159,7 @@ pub(super) fn resolve(
             address: link.mac.unwrap_or_default(),
             table,
             tags,
+            urpf: attachment.urpf,
             ..Interface::default()
         })
     };
@@ -201,6 +213,8 @@ mod tests {
     fn the_program_reads_table_port_rules_and_address() {
         let interface = Interface {
             index: 3,
+            routed: 7,
+            urpf: ReversePath::Loose,
             address: [1, 2, 3, 4, 5, 6],
             table: 254,
             port: 0xA,
@@ -208,10 +222,9 @@ mod tests {
             ..Interface::default()
         };
         assert_eq!(interface.vlan(), Some([3, 0x0014_000A]));
-        let rules = Rules { ipv4: true, ipv6: false };
-        let bytes: Vec<u8> =
-            interface.words(9, 7, rules).iter().flat_map(|word| word.to_le_bytes()).collect();
-        assert_eq!(bytes, [9, 0, 0, 0, 0xA, 2, 1, 2, 3, 4, 5, 6, 7, 0, 0, 0]);
+        let rules = Rules { ipv4: true, ipv6: false, reverse_path: ReversePath::Strict };
+        let bytes: Vec<u8> = interface.words(9, rules).iter().flat_map(|word| word.to_le_bytes()).collect();
+        assert_eq!(bytes, [9, 0, 0, 0, 0xA, 2 | 8 | 16, 1, 2, 3, 4, 5, 6, 7, 0, 0, 0]);
     }
 
     /// Links as the kernel tells them, from its bytes: of each the name, the kind, the master and
@@ -253,7 +266,7 @@ mod tests {
             ("lost", vlan(99, 1), None, true),
         ]);
         let found = |name: &str, tags: &[u16]| {
-            let attachment = Attachment { interface: name.into(), table: 254, tags: tags.into() };
+            let attachment = Attachment { tags: tags.into(), ..Attachment::of(name) };
             let found = resolve(&links, &attachment)?;
             let row = |it: Interface| (it.index, it.tags, it.table, it.address[5], it.label);
             Ok(found.into_iter().map(row).collect::<Vec<_>>())
@@ -283,8 +296,7 @@ mod tests {
         }
         // Two names of one device: each has its port, and the program runs once.
         let attachments = ["eth0.10", "bond0", "gone"];
-        let attachments =
-            attachments.map(|name| Attachment { interface: name.into(), table: 254, tags: Vec::new() });
+        let attachments = attachments.map(|name| Attachment::of(name));
         let all = all(&attachments, &[1, 2, 3], &links);
         let rows: Vec<_> = all.iter().map(|it| (it.index, it.port, it.tags.len())).collect();
         assert_eq!(rows, [(1, 1, 1), (11, 2, 0), (0, 3, 0), (1, 0, 0)]);

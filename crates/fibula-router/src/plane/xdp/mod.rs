@@ -56,9 +56,10 @@ pub use check::{Finding, check, check_sockets};
 pub use counters::{Count, Counts, Reason};
 pub use probe::{Probe, Verdict};
 
-use super::{Action, Adjacency, AdjacencyId, Counter, Plane, Routes, Rules};
+use super::{Action, Adjacency, AdjacencyId, Counter, Plane, ReversePath, Routes, Rules};
 use crate::Error;
 use crate::feed::kernel;
+use crate::routes::MAIN;
 use actions::{Actions, Adjacencies};
 use counters::Counters;
 use fibula::{Limit, NextHop};
@@ -115,6 +116,16 @@ pub struct Attachment {
     /// The VLAN whose packets these are, in the plane in the kernel: no tag for what has none (or a
     /// priority alone), an 802.1Q tag, or two tags with the outer one first. From 1 to 4094.
     pub tags: Vec<u16>,
+    /// What sources its packets may have, in the plane in the kernel. Those of other packets are
+    /// dropped, in both families.
+    pub urpf: ReversePath,
+}
+
+impl Attachment {
+    /// Returns an interface by its name, for the kernel's main table and any source.
+    pub fn of(interface: impl Into<String>) -> Self {
+        Self { interface: interface.into(), table: MAIN, tags: Vec::new(), urpf: ReversePath::Off }
+    }
 }
 
 /// What a plane is made from.
@@ -408,6 +419,9 @@ impl Plane for Xdp {
     fn set_rules(&mut self, interface: u32, rules: Rules) -> Result<(), Error> {
         self.rules.insert(interface, rules);
         let Some(generation) = &mut self.generation else { return Ok(()) };
+        if rules.reverse_path != ReversePath::Off && !generation.checks_sources {
+            return self.switch();
+        }
         let of_it = self.interfaces.iter().filter(|it| it.routed == interface && it.index > 0);
         of_it.into_iter().try_for_each(|it| generation.write_interface(it, &self.ids, rules))
     }

@@ -61,7 +61,7 @@ impl Xdp {
     /// Returns what the program does for an adjacency: what its interface cannot send goes to the
     /// kernel.
     pub(super) fn sendable(&mut self, adjacency: Adjacency) -> Adjacency {
-        let Adjacency::Resolved { interface, source, destination, vlan, mtu } = adjacency else {
+        let Adjacency::Resolved { interface, routed, source, destination, vlan, mtu } = adjacency else {
             return adjacency;
         };
         if self.options.mode != Mode::Native {
@@ -69,7 +69,9 @@ impl Xdp {
         }
         match *self.senders.entry(interface).or_insert_with(|| longest_sent(interface)) {
             0 => Adjacency::Unresolved,
-            longest => Adjacency::Resolved { interface, source, destination, vlan, mtu: mtu.min(longest) },
+            longest => {
+                Adjacency::Resolved { interface, routed, source, destination, vlan, mtu: mtu.min(longest) }
+            }
         }
     }
 

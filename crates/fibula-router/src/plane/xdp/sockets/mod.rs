@@ -40,7 +40,7 @@ use super::interfaces::Interface;
 use super::own::Own;
 use super::{Attachment, Mode, PORT_MAX};
 use crate::Error;
-use crate::plane::{Action, Adjacency, AdjacencyId, Counter, Plane, Routes, Rules};
+use crate::plane::{Action, Adjacency, AdjacencyId, Counter, Plane, ReversePath, Routes, Rules};
 use fibula::{ErrorKind, Limit, NextHop};
 use forwarder::{Forwarder, Source};
 use hand_up::HandUp;
@@ -78,7 +78,7 @@ struct Neighbour {
 
 impl Neighbour {
     fn of(adjacency: Adjacency) -> Option<Self> {
-        let Adjacency::Resolved { interface, source, destination, vlan, mtu } = adjacency else {
+        let Adjacency::Resolved { interface, source, destination, vlan, mtu, .. } = adjacency else {
             return None;
         };
         Some(Self { interface, source, destination, vlan, mtu })
@@ -129,6 +129,10 @@ impl AfXdp {
         for (attachment, port) in options.interfaces.iter().zip(1..) {
             if !attachment.tags.is_empty() {
                 let text = format!("{}: the plane `af-xdp` has no VLANs", attachment.interface);
+                return Err(fibula::Error::new(ErrorKind::Usage, text).into());
+            }
+            if attachment.urpf != ReversePath::Off {
+                let text = format!("{}: the plane `af-xdp` does not look at sources", attachment.interface);
                 return Err(fibula::Error::new(ErrorKind::Usage, text).into());
             }
             let interface = Interface::find(&attachment.interface, attachment.table)?;
@@ -247,7 +251,7 @@ impl Plane for AfXdp {
         let mut first = 0;
         for (it, queues) in self.interfaces.iter().zip(&self.queues) {
             if it.index == interface {
-                self.words.store(Programs::place(it), it.words(it.table, first, rules).into_iter());
+                self.words.store(Programs::place(it), Programs::words(it, first, rules).into_iter());
             }
             first += queues;
         }

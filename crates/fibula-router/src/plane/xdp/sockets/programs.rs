@@ -7,8 +7,8 @@ use super::super::interfaces::Interface;
 use super::super::own;
 use super::ports::LONGEST;
 use crate::Error;
-use crate::plane::Rules;
 use crate::plane::xdp::Mode;
+use crate::plane::{ReversePath, Rules};
 use aya::maps::{Array, HashMap, Map, MapData, XskMap};
 use aya::programs::{TestRun, TestRunAttrs, TestRunOptions, Xdp, XdpMode};
 use aya::{Ebpf, EbpfLoader};
@@ -125,8 +125,7 @@ impl Programs {
         }
         let interfaces_map = mapped(&ebpf, "interfaces", cells)?;
         for (interface, &first) in interfaces.iter().zip(firsts) {
-            // The program reads the table's id itself.
-            let words = interface.words(interface.table, first, Rules::default());
+            let words = Self::words(interface, first, Rules::default());
             interfaces_map.store(Self::place(interface), words.into_iter());
         }
         let ours = mapped(&ebpf, "ours", own_cells)?;
@@ -145,6 +144,14 @@ impl Programs {
     /// Returns where the words of an interface are stored.
     pub(super) fn place(interface: &Interface) -> usize {
         interface.index as usize * INTERFACE_WORDS
+    }
+
+    /// Returns the words of an interface: the program reads the table's id itself. It does not look
+    /// at sources, so where the kernel does, it has all packets.
+    pub(super) fn words(interface: &Interface, first: u32, rules: Rules) -> [u32; INTERFACE_WORDS] {
+        let ipv4 = rules.ipv4 && rules.reverse_path == ReversePath::Off;
+        let [table, port, address, _] = interface.words(interface.table, Rules { ipv4, ..rules });
+        [table, port, address, first]
     }
 
     fn ebpf(&self) -> std::sync::MutexGuard<'_, Ebpf> {

@@ -154,8 +154,14 @@ mod tests {
     fn a_flow_goes_to_one_leg_and_flows_to_all() {
         let mut state = State::new(1);
         for interface in [1, 2] {
-            let adjacency =
-                Adjacency::Resolved { interface, source: [0; 6], destination: [0; 6], vlan: None, mtu: 1500 };
+            let adjacency = Adjacency::Resolved {
+                interface,
+                routed: interface,
+                source: [0; 6],
+                destination: [0; 6],
+                vlan: None,
+                mtu: 1500,
+            };
             state.set_adjacency(AdjacencyId(interface), adjacency);
         }
         state.set_action(NextHop(1), Action::Forward([1, 2, 1, 1].map(AdjacencyId).to_vec()));

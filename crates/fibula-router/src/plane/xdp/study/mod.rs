@@ -228,12 +228,13 @@ impl Study {
             ],
             pins: None,
         };
-        let interfaces = vec![Attachment { interface: a1.name, table: 254, tags: Vec::new() }];
+        let interfaces = vec![Attachment::of(a1.name)];
         let options = Options { name: "study".into(), interfaces, mode: Mode::Unattached };
         let mut plane = Xdp::with_source(options, source)?;
         let greatest = workload.ipv4.max_next_hop().max(workload.ipv6.max_next_hop());
         let (interface, source, destination) = (b0.index, b0.address, b1.address);
-        let adjacency = Adjacency::Resolved { interface, source, destination, vlan: None, mtu: 1500 };
+        let adjacency =
+            Adjacency::Resolved { interface, routed: interface, source, destination, vlan: None, mtu: 1500 };
         plane.set_adjacency(AdjacencyId(0), adjacency)?;
         for next_hop in 1..=greatest.0 {
             plane.set_action(NextHop(next_hop), &Action::Forward(vec![AdjacencyId(0)]))?;
