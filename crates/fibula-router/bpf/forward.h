@@ -10,8 +10,7 @@
 #ifndef FIBULA_FORWARD_H
 #define FIBULA_FORWARD_H
 
-#include "packets.h"
-#include "tables.h"
+#include "acl.h"
 
 /* A neighbour. */
 struct neighbour {
@@ -292,13 +291,42 @@ INLINE enum reason check_source(const struct interface *interface, __u32 next_ho
 typedef __u32 (*lookup4)(struct xdp_md *ctx, __u32 table, __u32 address);
 typedef __u32 (*lookup6)(struct xdp_md *ctx, __u32 table, struct fibula_ipv6 address);
 
+/* Whether the ACL of an interface, which has one, lets a packet pass. */
+INLINE int passes(struct xdp_md *ctx, __u32 acl, const struct packet *packet)
+{
+    const void *end = (void *)(long)ctx->data_end;
+    struct looked looked = {.acl = acl};
+    const void *payload;
+    __u8 protocol;
+
+    /* Of each ACL the tables of sources and of destinations come first. */
+    if (packet->protocol == NET16(ETH_P_IP)) {
+        const struct iphdr *ip = packet->header;
+        if ((const void *)(ip + 1) > end)
+            return 0;
+        looked.sets[SOURCE] = next_hop4(2 * acl - 2, NET32(ip->saddr));
+        looked.sets[DESTINATION] = next_hop4(2 * acl - 1, NET32(ip->daddr));
+        payload = payload4(ip, &protocol);
+        look(&looked, packet, protocol, payload, end);
+    } else {
+        const struct ipv6hdr *ip = packet->header;
+        if ((const void *)(ip + 1) > end)
+            return 0;
+        looked.sets[SOURCE] = next_hop6(2 * acl - 2, address6(&ip->saddr));
+        looked.sets[DESTINATION] = next_hop6(2 * acl - 1, address6(&ip->daddr));
+        payload = payload6(ip, end, &protocol);
+        look(&looked, packet, protocol, payload, end);
+    }
+    return is_permitted(&looked, packet);
+}
+
 /* Forwards a packet by two lookups. They are constants wherever this is inlined. */
 INLINE int forward(struct xdp_md *ctx, lookup4 lookup_ipv4, lookup6 lookup_ipv6)
 {
     struct interface interface = READ(struct interface, ((struct cells){&interfaces, 0}), ctx->ingress_ifindex);
     struct packet packet = {};
     enum reason reason;
-    __u32 next_hop;
+    __u32 next_hop, acl;
 
     if (!interface.port && !has_vlans)
         return XDP_PASS;
@@ -306,6 +334,12 @@ INLINE int forward(struct xdp_md *ctx, lookup4 lookup_ipv4, lookup6 lookup_ipv6)
     /* Of a trunk perhaps only the VLANs are the plane's. */
     if (!packet.port)
         return XDP_PASS;
+    acl = interface.table >> ACL_SHIFT;
+    interface.table &= (1u << ACL_SHIFT) - 1;
+    if (set_cells && acl && (reason == FORWARDED || reason == OPTIONS) && !passes(ctx, acl, &packet))
+        return stays(&packet, DENIED);
+    if (reason == FORWARDED && is_off(&interface, &packet))
+        reason = FORWARDING_OFF;
     if (reason != FORWARDED)
         return stays(&packet, reason);
     if (packet.protocol == NET16(ETH_P_IP)) {

@@ -29,6 +29,7 @@ enum reason {
     FORWARDING_OFF, /* the kernel's own setting says that packets of the interface are not forwarded */
     REVERSE_PATH, /* no route leads to its source by the interface, which is for the kernel to judge */
     SPOOFED,      /* the same, which is for us to judge */
+    DENIED,       /* a line of the interface's ACL says so */
     REASONS,
 };
 
@@ -46,12 +47,14 @@ struct counts {
 
 /* An interface, at its index in the kernel. */
 struct interface {
-    __u32 table;
+    __u32 table; /* its place; in the highest bits the number of the ACL, if there is one */
     __u8 port; /* of its counters; 0 if packets of this interface are not forwarded */
     __u8 rules;
     __u8 address[ETH_ALEN];
     __u32 routed; /* its index, as routes name it; where frames go to sockets, that of its first socket */
 };
+
+#define ACL_SHIFT 24
 
 /* Bits of an interface's rules. */
 #define NO_IPV4 1
@@ -136,7 +139,7 @@ INLINE int finish(const struct packet *packet, enum reason reason, int verdict)
 /* Counts a packet that does not leave. Returns the verdict. */
 INLINE int stays(const struct packet *packet, enum reason reason)
 {
-    int is_dropped = reason == BLACKHOLE || reason == MALFORMED || reason == SPOOFED;
+    int is_dropped = reason == BLACKHOLE || reason == MALFORMED || reason == SPOOFED || reason == DENIED;
     return finish(packet, reason, is_dropped ? XDP_DROP : XDP_PASS);
 }
 
@@ -294,10 +297,16 @@ INLINE enum reason read(struct xdp_md *ctx, struct interface *interface, struct 
         return OTHER_HOST;
     size = packet->bytes - ETH_HLEN - packet->tags * sizeof(struct tag);
     if (packet->protocol == NET16(ETH_P_IP))
-        return interface->rules & NO_IPV4 ? FORWARDING_OFF : read4(packet, header, size, end);
+        return read4(packet, header, size, end);
     if (packet->protocol == NET16(ETH_P_IPV6))
-        return interface->rules & NO_IPV6 ? FORWARDING_OFF : read6(packet, header, size, end);
+        return read6(packet, header, size, end);
     return NOT_IP;
+}
+
+/* Whether the kernel's settings say that a packet of an interface is not forwarded. */
+INLINE int is_off(const struct interface *interface, const struct packet *packet)
+{
+    return interface->rules & (packet->protocol == NET16(ETH_P_IP) ? NO_IPV4 : NO_IPV6);
 }
 
 #endif

@@ -91,6 +91,8 @@ SEC("xdp.frags") int socket(struct xdp_md *ctx)
     if (!interface.port || (is_generic && was_handed_up(ctx, &interface)))
         return XDP_PASS;
     reason = read(ctx, &interface, &packet);
+    if (reason == FORWARDED && is_off(&interface, &packet))
+        reason = FORWARDING_OFF;
     if (reason != FORWARDED)
         return stays(&packet, reason);
     if (is_local(&packet, interface.table, (void *)(long)ctx->data_end))

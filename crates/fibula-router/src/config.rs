@@ -1,14 +1,18 @@
 //! [`Config`]: what a user says of a router, in TOML.
 
 use crate::Error;
+use crate::acl::Acl;
 use crate::control::{Limits, Settings};
 use crate::feed::{Feed, fpm, zebra};
 use crate::plane::ReversePath;
 use crate::plane::xdp::{self, sockets};
 use crate::routes::MAIN;
+use fibula::ErrorKind;
 use fibula::engine::BEST;
 use nix::unistd::{User, geteuid};
 use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::fs;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -39,6 +43,8 @@ pub struct Config {
     pub engine: String,
     /// How much feeds may tell.
     pub limits: Limits,
+    /// The files of ACLs, by their names.
+    pub acl: BTreeMap<String, PathBuf>,
 }
 
 /// An interface whose packets are forwarded: its name, or with the table that routes them.
@@ -60,6 +66,8 @@ pub enum Incoming {
         /// What sources its packets may have.
         #[serde(default)]
         urpf: ReversePath,
+        /// The name of the ACL that says which of its packets are forwarded.
+        acl: Option<String>,
     },
 }
 
@@ -92,6 +100,7 @@ impl Default for Config {
             mode: Mode::default(),
             engine: BEST.into(),
             limits: Limits::default(),
+            acl: BTreeMap::new(),
         }
     }
 }
@@ -223,30 +232,47 @@ impl Config {
         toml::from_str(text)
     }
 
-    /// Returns what the XDP plane is made from.
-    #[must_use]
-    pub fn xdp(&self) -> xdp::Options {
-        let interfaces = self.interfaces.iter().map(|incoming| match incoming {
-            Incoming::Name(name) => xdp::Attachment::of(name.as_str()),
-            Incoming::Table { name, table, vlan, urpf } => xdp::Attachment {
-                table: *table,
-                tags: vlan.clone(),
-                urpf: *urpf,
-                ..xdp::Attachment::of(name.as_str())
-            },
-        });
+    /// Returns what the XDP plane is made from. Reads the files of the ACLs.
+    ///
+    /// # Errors
+    /// If one cannot be read, or an interface names one that there is not.
+    pub fn xdp(&self) -> Result<xdp::Options, Error> {
+        let read = |(name, path): (&String, &PathBuf)| {
+            let what = || format!("ACL {name}: {}", path.display());
+            let text = fs::read_to_string(path).map_err(|error| Error::io(what(), error))?;
+            Ok(Acl::parse(name, &text)?)
+        };
+        let acls = self.acl.iter().map(read).collect::<Result<_, Error>>()?;
         let mode = match self.mode {
             Mode::Native => xdp::Mode::Native,
             Mode::Generic => xdp::Mode::Generic,
         };
-        xdp::Options { name: self.name.clone(), interfaces: interfaces.collect(), mode }
+        let interfaces = self.interfaces.iter().map(|incoming| self.attachment(incoming));
+        let interfaces = interfaces.collect::<Result<_, _>>()?;
+        Ok(xdp::Options { name: self.name.clone(), interfaces, mode, acls })
+    }
+
+    fn attachment(&self, incoming: &Incoming) -> Result<xdp::Attachment, Error> {
+        let (name, table, vlan, urpf, acl) = match incoming {
+            Incoming::Name(name) => return Ok(xdp::Attachment::of(name.as_str())),
+            Incoming::Table { name, table, vlan, urpf, acl } => (name, *table, vlan.clone(), *urpf, acl),
+        };
+        let find = |acl: &String| {
+            let at = self.acl.keys().position(|known| known == acl).map(u8::try_from);
+            let text = || format!("interface {name}: there is no ACL {acl}");
+            at.and_then(Result::ok).ok_or_else(|| fibula::Error::new(ErrorKind::Usage, text()))
+        };
+        let acl = acl.as_ref().map(find).transpose()?;
+        Ok(xdp::Attachment { table, tags: vlan, urpf, acl, ..xdp::Attachment::of(name.as_str()) })
     }
 
     /// Returns what the plane in user space is made from.
-    #[must_use]
-    pub fn sockets(&self) -> sockets::Options {
-        let xdp::Options { interfaces, mode, .. } = self.xdp();
-        sockets::Options { interfaces, mode, engine: self.engine.clone() }
+    ///
+    /// # Errors
+    /// As [`xdp`](Self::xdp).
+    pub fn sockets(&self) -> Result<sockets::Options, Error> {
+        let xdp::Options { interfaces, mode, .. } = self.xdp()?;
+        Ok(sockets::Options { interfaces, mode, engine: self.engine.clone() })
     }
 
     /// Returns the settings of the control.
@@ -290,14 +316,35 @@ mod tests {
         assert_eq!(config.settings().limits, Limits { tables: 3, ..Limits::default() });
         assert_eq!(config.settings().feeds, Feed::ALL);
         assert_eq!(config.table.as_ref().unwrap().legs[0].gateway.to_string(), "fe80::1");
-        let tables: Vec<u32> = config.xdp().interfaces.iter().map(|interface| interface.table).collect();
-        assert_eq!((tables, config.xdp().mode), (vec![254, 100, 7, 254], xdp::Mode::Generic));
-        assert_eq!(config.xdp().interfaces[3].urpf, ReversePath::Strict);
-        assert_eq!(config.xdp().interfaces[2].tags, [10, 20]);
+        let xdp::Options { interfaces, mode, .. } = config.xdp().unwrap();
+        let tables: Vec<u32> = interfaces.iter().map(|interface| interface.table).collect();
+        assert_eq!((tables, mode), (vec![254, 100, 7, 254], xdp::Mode::Generic));
+        assert_eq!((interfaces[3].urpf, &interfaces[2].tags[..]), (ReversePath::Strict, &[10, 20][..]));
         let sockets = Config::parse("plane = 'af-xdp'\nengine = 'poptrie'").unwrap();
-        assert_eq!((sockets.plane, sockets.sockets().engine.as_str()), (PlaneKind::AfXdp, "poptrie"));
+        assert_eq!(
+            (sockets.plane, sockets.sockets().unwrap().engine.as_str()),
+            (PlaneKind::AfXdp, "poptrie")
+        );
         let off = Config::parse("fpm.enabled = false").unwrap();
         assert_eq!(off.settings().feeds, [Feed::Kernel]);
+    }
+
+    #[test]
+    fn acls_are_read_and_named_by_interfaces() {
+        let path = std::env::temp_dir().join(format!("fibula-acl-{}", std::process::id()));
+        fs::write(&path, "deny ip from any to any\n").unwrap();
+        let parse = |name: &str| {
+            let text = format!("interfaces = [{{ name = 'a', acl = '{name}' }}]\n[acl]\nin = {path:?}");
+            Config::parse(&text).unwrap().xdp()
+        };
+        let options = parse("in").unwrap();
+        assert_eq!((options.interfaces[0].acl, options.acls[0].lines.len()), (Some(0), 1));
+        assert_eq!(parse("out").unwrap_err().to_string(), "interface a: there is no ACL out");
+        fs::write(&path, "deny all").unwrap();
+        let error = parse("in").unwrap_err().to_string();
+        assert!(error.starts_with("ACL in, line 1: expected ip"), "{error}");
+        fs::remove_file(&path).unwrap();
+        assert!(parse("in").unwrap_err().to_string().starts_with("ACL in: "));
     }
 
     #[test]

@@ -21,6 +21,9 @@ pub enum Error {
         /// The kernel's answer.
         error: io::Error,
     },
+    /// A list of lines about packets.
+    #[error(transparent)]
+    Acl(#[from] crate::acl::Error),
     /// A stream of FPM frames is malformed.
     #[error(transparent)]
     Fpm(#[from] crate::feed::fpm::Error),

@@ -11,6 +11,7 @@
 //! The plane forwards packets.
 #![deny(unsafe_code)]
 
+pub mod acl;
 mod adjacencies;
 #[cfg(all(feature = "daemon", target_os = "linux"))]
 pub mod config;

@@ -38,6 +38,10 @@ use std::time::{Duration, Instant};
 const INTENDED: &[(&str, &str)] =
     &[("IPv4 to 198.18.0.9", "it leaves as it came in: the kernel also tells the sender of a better way")];
 
+/// Destinations that the kernel answers for by an error, but a few times a second only: whether it
+/// does depends on the time.
+const LIMITED: &[&str] = &["to 198.18.4.9", "to 198.18.5.9", "to 198.18.6.9", "to 192.0.2.9"];
+
 /// The interfaces where frames are looked at.
 const ENDS: [(&str, &str); 3] = [("c", "c0"), ("s", "s0"), ("s", "s1")];
 
@@ -212,8 +216,13 @@ fn differences(
     kernel: &BTreeMap<String, Vec<String>>,
     plane: &BTreeMap<String, Vec<String>>,
 ) -> Vec<String> {
+    let compared = |name: &String, list: &[String]| {
+        let is_limited = LIMITED.iter().any(|to| name.ends_with(to));
+        list.iter().filter(|frame| !is_limited || !frame.starts_with("c0")).cloned().collect::<Vec<_>>()
+    };
     let differ = kernel.iter().filter(|(name, list)| {
-        plane[*name] != **list && !INTENDED.iter().any(|intended| intended.0 == *name)
+        compared(name, &plane[*name]) != compared(name, list)
+            && !INTENDED.iter().any(|intended| intended.0 == *name)
     });
     differ.map(|(name, list)| format!("{what}, {name}:\n  {list:?}\n  {:?}", plane[name])).collect()
 }
@@ -233,7 +242,8 @@ fn each_plane_does_what_the_kernel_does() {
     // A kernel that looks at sources.
     lab.set("r", "net.ipv4.conf.r0.rp_filter=1");
     let strict = outcome(&lab);
-    assert!(strict != kernel, "it drops some");
+    let is_dropped = |name: &str| !kernel[name].is_empty() && strict[name].is_empty();
+    assert!(is_dropped("IPv4 from 10.3.0.7 to 198.51.100.9"), "it comes by another interface");
     let plane = with_plane(&lab, || lab.open(Mode::Native));
     lab.inside("r", || lab.detach());
     wrong.extend(differences("native with rp_filter", &strict, &plane));

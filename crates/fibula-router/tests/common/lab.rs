@@ -189,7 +189,8 @@ impl Lab {
     /// Opens the plane on the router's interfaces.
     pub(crate) fn open(&self, mode: Mode) -> Xdp {
         let interfaces = ["r0", "r1", "r2"].map(|name| Attachment::of(name));
-        Xdp::open(Options { name: self.name.clone(), interfaces: interfaces.into(), mode }).unwrap()
+        Xdp::open(Options { name: self.name.clone(), interfaces: interfaces.into(), mode, acls: Vec::new() })
+            .unwrap()
     }
 
     /// Detaches the plane.

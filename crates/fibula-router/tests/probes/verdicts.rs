@@ -277,7 +277,8 @@ const SOURCES: [(&str, u8, Said, Said); 7] = [
 fn with_sources(urpf: ReversePath) -> Xdp {
     let interfaces = vec![Attachment { urpf, ..Attachment::of("lo") }];
     let mut plane =
-        Xdp::open(Options { name: "sources".into(), interfaces, mode: Mode::Unattached }).unwrap();
+        Xdp::open(Options { name: "sources".into(), interfaces, mode: Mode::Unattached, acls: Vec::new() })
+            .unwrap();
     let Adjacency::Resolved { interface, source, destination, vlan, mtu, .. } = adjacency(2) else {
         unreachable!("it is resolved");
     };

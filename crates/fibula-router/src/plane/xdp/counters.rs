@@ -43,11 +43,13 @@ pub enum Reason {
     ReversePath,
     /// Dropped: its source is none that the configuration lets in.
     Spoofed,
+    /// Dropped: a line of the interface's ACL says so.
+    Denied,
 }
 
 impl Reason {
     /// All reasons, in the order of the program's counters.
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 19] = [
         Self::Forwarded,
         Self::Local,
         Self::NoRoute,
@@ -66,6 +68,7 @@ impl Reason {
         Self::ForwardingOff,
         Self::ReversePath,
         Self::Spoofed,
+        Self::Denied,
     ];
 
     /// Returns its name, as in `too_big`.
@@ -90,6 +93,7 @@ impl Reason {
             Self::ForwardingOff => "forwarding_off",
             Self::ReversePath => "reverse_path",
             Self::Spoofed => "spoofed",
+            Self::Denied => "denied",
         }
     }
 }

@@ -7,6 +7,7 @@
 
 use super::actions::{Actions, Adjacencies, Written};
 use super::cells::{CELL, CELL_WORDS, Cells};
+use super::filters::Filters;
 use super::grace::Grace;
 use super::interfaces::Interface;
 use super::own::{self, Own};
@@ -22,6 +23,9 @@ use std::path::PathBuf;
 
 /// The maps whose counts outlive a generation.
 pub(super) const COUNTERS: [&str; 2] = ["of_ports", "of_next_hops"];
+
+/// The map of what is counted of the lines of ACLs.
+pub(super) const OF_LINES: &str = "of_lines";
 
 /// The words of an interface in its map.
 pub(super) const INTERFACE_WORDS: usize = 4;
@@ -51,6 +55,7 @@ pub(super) struct Contents<'c> {
     pub(super) interfaces: &'c [Interface],
     pub(super) rules: &'c BTreeMap<u32, Rules>,
     pub(super) own: &'c Own,
+    pub(super) filters: &'c Filters,
     /// The ids of the tables, in the order in which they are stored.
     pub(super) ids: &'c [u32],
 }
@@ -108,8 +113,9 @@ impl Generation {
             ("interfaces", words(devices as usize * INTERFACE_WORDS)),
             ("ours", words(own::WORDS)),
         ];
+        let filters = contents.filters.sizes();
         let mut loader = EbpfLoader::new();
-        for (name, size) in sizes.iter().copied().chain(source.sizes.iter().copied()) {
+        for (name, size) in sizes.iter().chain(&filters).chain(&source.sizes).copied() {
             loader.map_max_entries(name, size);
         }
         loader.map_max_entries("devices", devices);
@@ -121,6 +127,8 @@ impl Generation {
             || contents.rules.values().any(|rules| rules.reverse_path != ReversePath::Off);
         let has_checks = u32::from(checks_sources);
         loader.override_global("has_checks", &has_checks, true);
+        let set_cells = contents.filters.set_cells();
+        loader.override_global("set_cells", &set_cells, true);
         let parts = <u32 as Family>::MAPS.into_iter().zip(ipv4.end);
         for (name, cells) in parts.chain(<u128 as Family>::MAPS.into_iter().zip(ipv6.end)) {
             loader.map_max_entries(name, cells.max(1));
@@ -156,6 +164,9 @@ impl Generation {
         generation.actions.store(0, contents.actions.words().iter().copied());
         generation.buckets.store(0, contents.actions.buckets().iter().copied());
         generation.adjacencies.store(0, contents.adjacencies.cells().as_flattened().iter().copied());
+        let [(sets, set_count), (fields, field_count), _] = filters;
+        let sets = mapped(&generation.ebpf, sets, set_count)?;
+        contents.filters.fill(&sets, &mapped(&generation.ebpf, fields, field_count)?);
         generation.ours.store(0, contents.own.words());
         for interface in contents.adjacencies.interfaces().collect::<BTreeSet<_>>() {
             generation.add_device(interface)?;

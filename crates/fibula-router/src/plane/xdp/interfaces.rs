@@ -30,6 +30,9 @@ const KERNEL_STRICT: u8 = 8;
 const LOOSE: u8 = 16;
 const STRICT: u8 = 32;
 
+/// The lowest bit of the number of the ACL, above the place of the table.
+const ACL: u32 = 24;
+
 /// Where packets come in.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Interface {
@@ -51,6 +54,8 @@ pub(super) struct Interface {
     pub(super) tags: Vec<u16>,
     /// What sources its packets may have.
     pub(super) urpf: ReversePath,
+    /// The number of its ACL, from 1 on; 0 if it has none.
+    pub(super) acl: u8,
     /// Why it is not there.
     pub(super) wrong: Option<String>,
 }
@@ -91,7 +96,7 @@ impl Interface {
             | one_of(rules.reverse_path, KERNEL_LOOSE, KERNEL_STRICT)
             | one_of(self.urpf, LOOSE, STRICT);
         let second = u32::from_le_bytes([self.port as u8, bits, a, b]);
-        [place, second, u32::from_le_bytes([c, d, e, f]), self.routed]
+        [place | u32::from(self.acl) << ACL, second, u32::from_le_bytes([c, d, e, f]), self.routed]
     }
 }
 
@@ -160,6 +165,7 @@ pub(super) fn resolve(
             table,
             tags,
             urpf: attachment.urpf,
+            acl: attachment.acl.map_or(0, |at| at + 1),
             ..Interface::default()
         })
     };
@@ -215,6 +221,7 @@ mod tests {
             index: 3,
             routed: 7,
             urpf: ReversePath::Loose,
+            acl: 5,
             address: [1, 2, 3, 4, 5, 6],
             table: 254,
             port: 0xA,
@@ -224,7 +231,7 @@ mod tests {
         assert_eq!(interface.vlan(), Some([3, 0x0014_000A]));
         let rules = Rules { ipv4: true, ipv6: false, reverse_path: ReversePath::Strict };
         let bytes: Vec<u8> = interface.words(9, rules).iter().flat_map(|word| word.to_le_bytes()).collect();
-        assert_eq!(bytes, [9, 0, 0, 0, 0xA, 2 | 8 | 16, 1, 2, 3, 4, 5, 6, 7, 0, 0, 0]);
+        assert_eq!(bytes, [9, 0, 0, 5, 0xA, 2 | 8 | 16, 1, 2, 3, 4, 5, 6, 7, 0, 0, 0]);
     }
 
     /// Links as the kernel tells them, from its bytes: of each the name, the kind, the master and

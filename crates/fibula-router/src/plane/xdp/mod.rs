@@ -41,6 +41,8 @@ mod check;
 mod counters;
 mod drivers;
 mod errors;
+mod filters;
+mod forwarding;
 mod generation;
 mod grace;
 mod interfaces;
@@ -56,21 +58,22 @@ pub use check::{Finding, check, check_sockets};
 pub use counters::{Count, Counts, Reason};
 pub use probe::{Probe, Verdict};
 
-use super::{Action, Adjacency, AdjacencyId, Counter, Plane, ReversePath, Routes, Rules};
+use super::{Adjacency, AdjacencyId, Plane, ReversePath, Rules};
 use crate::Error;
+use crate::acl::Acl;
 use crate::feed::kernel;
 use crate::routes::MAIN;
 use actions::{Actions, Adjacencies};
 use counters::Counters;
-use fibula::{Limit, NextHop};
-use generation::{COUNTERS, Contents, Generation, Source};
+use fibula::{Address, Delta, Limit, NextHop, Rib};
+use filters::Filters;
+use generation::{COUNTERS, Contents, Generation, OF_LINES, Source};
 use interfaces::Interface;
 use own::Own;
 use pins::Pins;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::fs::File;
-use std::net::Ipv4Addr;
 use tables::Tables;
 
 /// The compiled program; `cargo xtask bpf` makes it.
@@ -119,12 +122,15 @@ pub struct Attachment {
     /// What sources its packets may have, in the plane in the kernel. Those of other packets are
     /// dropped, in both families.
     pub urpf: ReversePath,
+    /// The index of its ACL among those of the [`Options`], in the plane in the kernel.
+    pub acl: Option<u8>,
 }
 
 impl Attachment {
-    /// Returns an interface by its name, for the kernel's main table and any source.
+    /// Returns an interface by its name, for the kernel's main table and any packet.
     pub fn of(interface: impl Into<String>) -> Self {
-        Self { interface: interface.into(), table: MAIN, tags: Vec::new(), urpf: ReversePath::Off }
+        let (tags, urpf) = (Vec::new(), ReversePath::Off);
+        Self { interface: interface.into(), table: MAIN, tags, urpf, acl: None }
     }
 }
 
@@ -137,6 +143,8 @@ pub struct Options {
     pub interfaces: Vec<Attachment>,
     /// How the program runs on them.
     pub mode: Mode,
+    /// The ACLs that interfaces have.
+    pub acls: Vec<Acl>,
 }
 
 /// A plane in the kernel.
@@ -156,6 +164,7 @@ pub struct Xdp {
     /// What the kernel forwards of interfaces, by their indices.
     rules: BTreeMap<u32, Rules>,
     own: Own,
+    filters: Filters,
     /// The ids of tables, in the order in which they are stored.
     ids: Vec<u32>,
     ipv4: Tables<u32>,
@@ -214,6 +223,7 @@ impl Xdp {
             ports.push(port);
         }
         let interfaces = interfaces::all(&options.interfaces, &ports, &links);
+        let filters = Filters::new(options.acls.clone())?;
         let mut plane = Self {
             options,
             source,
@@ -229,10 +239,12 @@ impl Xdp {
             are_stale: false,
             rules: BTreeMap::new(),
             own: Own::default(),
+            filters,
             wanted: BTreeMap::new(),
             senders: BTreeMap::new(),
             lock,
         };
+        plane.add_filters()?;
         for id in plane.interfaces.iter().map(|interface| interface.table).collect::<Vec<_>>() {
             plane.add_table(id)?;
         }
@@ -281,6 +293,18 @@ impl Xdp {
         self.generation.as_ref().ok_or_else(|| Error::System { what: "the plane".into(), error: error() })
     }
 
+    /// Makes the tables of the ACLs.
+    fn add_filters(&mut self) -> Result<(), Error> {
+        let ids: Vec<u32> = self.filters.tables().map(|table| table.0).collect();
+        ids.into_iter().try_for_each(|id| self.add_table(id))?;
+        for (id, ipv4, ipv6) in self.filters.tables() {
+            self.ipv4.apply(id, ipv4, &all_of(ipv4))?;
+            self.ipv6.apply(id, ipv6, &all_of(ipv6))?;
+        }
+        self.readers_passed();
+        Ok(())
+    }
+
     /// Makes sure that there is a table of this id, and a place for it.
     fn add_table(&mut self, id: u32) -> Result<(), Error> {
         self.ipv4.add(id)?;
@@ -301,6 +325,7 @@ impl Xdp {
             interfaces: &self.interfaces,
             rules: &self.rules,
             own: &self.own,
+            filters: &self.filters,
             ids: &self.ids,
         };
         Generation::new(&self.source, contents)
@@ -330,7 +355,10 @@ impl Xdp {
                 return Err(error);
             }
         }
-        self.generation = Some(new);
+        let old = self.generation.replace(new);
+        if let Some(old) = old {
+            self.filters.carry(old.map(OF_LINES))?;
+        }
         self.are_stale = false;
         Ok(())
     }
@@ -365,138 +393,12 @@ impl Xdp {
     }
 }
 
-impl Plane for Xdp {
-    fn set_adjacency(&mut self, id: AdjacencyId, adjacency: Adjacency) -> Result<(), Error> {
-        self.wanted.insert(id, adjacency);
-        let adjacency = self.sendable(adjacency);
-        if self.generation.is_some() && self.adjacencies.is_settling(id) {
-            self.grace_period()?;
-        }
-        if !self.adjacencies.set(id, adjacency)? {
-            return Ok(());
-        }
-        let Some(generation) = &mut self.generation else { return Ok(()) };
-        let interface = match adjacency {
-            Adjacency::Resolved { interface, .. } => Some(interface),
-            Adjacency::Unresolved => None,
-        };
-        let fitted = generation.write_adjacency(&self.adjacencies, id, interface)?;
-        self.grow_unless(fitted)
-    }
-
-    fn set_action(&mut self, next_hop: NextHop, action: &Action) -> Result<(), Error> {
-        let Some(written) = self.actions.set(next_hop, action)? else { return Ok(()) };
-        let Some(generation) = &self.generation else { return Ok(()) };
-        let fitted = generation.write_action(&self.actions, &written);
-        self.grow_unless(fitted)
-    }
-
-    fn apply(&mut self, table: u32, routes: Routes<'_>) -> Result<(), Error> {
-        self.add_table(table)?;
-        let (is_ipv4, patch) = match routes {
-            Routes::V4(rib, deltas) => (true, self.ipv4.apply(table, rib, deltas)?),
-            Routes::V6(rib, deltas) => (false, self.ipv6.apply(table, rib, deltas)?),
-        };
-        let Some(generation) = &mut self.generation else {
-            // No packet meets the tables yet.
-            self.readers_passed();
-            return Ok(());
-        };
-        let fitted = patch.is_some_and(|patch| generation.apply(is_ipv4, table, &patch));
-        self.grow_unless(fitted)?;
-        if let Err(error) = self.reclaim() {
-            // The change is made. What was replaced goes on waiting.
-            tracing::error!("{error}");
-        }
-        Ok(())
-    }
-
-    fn set_own_address(&mut self, address: Ipv4Addr, is_own: bool) {
-        let word = self.own.set(address, is_own);
-        self.generation.iter().for_each(|generation| generation.write_own(word));
-    }
-
-    fn set_rules(&mut self, interface: u32, rules: Rules) -> Result<(), Error> {
-        self.rules.insert(interface, rules);
-        let Some(generation) = &mut self.generation else { return Ok(()) };
-        if rules.reverse_path != ReversePath::Off && !generation.checks_sources {
-            return self.switch();
-        }
-        let of_it = self.interfaces.iter().filter(|it| it.routed == interface && it.index > 0);
-        of_it.into_iter().try_for_each(|it| generation.write_interface(it, &self.ids, rules))
-    }
-
-    fn grace_period(&mut self) -> Result<(), Error> {
-        if let Some(generation) = &mut self.generation {
-            generation.grace.wait()?;
-        }
-        // The first frees what was replaced before the call before, the second the rest.
-        self.readers_passed();
-        self.readers_passed();
-        self.adjacencies.readers_passed();
-        Ok(())
-    }
-
-    fn start(&mut self) -> Result<(), Error> {
-        if self.options.mode == Mode::Unattached {
-            return self.switch();
-        }
-        let links = self.pins.links()?;
-        self.switch()?;
-        let generation = self.generation.as_mut().expect("it has just been made");
-        for interface in &self.interfaces {
-            if !links.iter().any(|link| link.port == interface.port) {
-                counters::clear(generation.map_mut(COUNTERS[0]), interface.port)?;
-            }
-        }
-        self.pins.detach_all_but(&self.interfaces)?;
-        // A veth can send once it has a program.
-        self.follow_senders()
-    }
-
-    fn remember(&mut self, routes: usize) {
-        if let Err(error) = self.pins.remember(routes) {
-            tracing::warn!("{error}");
-        }
-    }
-
-    fn remembered(&self) -> usize {
-        self.pins.remembered()
-    }
-
-    fn watch(&mut self) -> Vec<(String, Option<String>)> {
-        self.watched()
-    }
-
-    fn facts(&self) -> Vec<String> {
-        let cannot = self.senders.iter().filter(|(_, longest)| **longest == 0);
-        cannot
-            .map(|(index, _)| format!("interface {index} takes no redirected frames: the kernel sends them"))
-            .collect()
-    }
-
-    /// Returns the packets of each interface by [`Reason`], and those that left by each next hop,
-    /// where there were any.
-    fn counters(&self) -> Result<Vec<Counter>, Error> {
-        let counter = |name: &'static str, label: String, count: Count| Counter {
-            name: name.into(),
-            label: Some(label),
-            packets: count.packets,
-            bytes: count.bytes,
-        };
-        let mut counters = Vec::new();
-        if self.generation.is_none() {
-            return Ok(counters);
-        }
-        for (interface, counts) in self.interface_counts()? {
-            let of = |reason: Reason| counter(reason.name(), interface.clone(), counts.of(reason));
-            counters.extend(Reason::ALL.map(of));
-        }
-        for next_hop in 1..self.actions.words().len() as u32 {
-            if let Some(count) = self.next_hop_count(NextHop(next_hop))?.filter(|count| count.packets > 0) {
-                counters.push(counter("next_hop", next_hop.to_string(), count));
-            }
-        }
-        Ok(counters)
-    }
+/// Returns the changes that make a table out of an empty one.
+fn all_of<A: Address>(table: &Rib<A>) -> Vec<Delta<A>> {
+    let deltas = table.iter().map(|route| Delta {
+        prefix: route.prefix,
+        before: NextHop::NONE,
+        after: route.next_hop,
+    });
+    deltas.collect()
 }

@@ -86,8 +86,8 @@ fn router(run: &Run, output: &Output) -> anyhow::Result<Verdict> {
     ensure!(has_interfaces, "no interface: name one with --interface, or in the file");
     match config.plane {
         PlaneKind::Memory => drop(service::serve(&config, Memory::default())?),
-        PlaneKind::Xdp => drop(service::serve(&config, Xdp::open(config.xdp())?)?),
-        PlaneKind::AfXdp => drop(service::serve(&config, AfXdp::open(config.sockets())?)?),
+        PlaneKind::Xdp => drop(service::serve(&config, Xdp::open(config.xdp()?)?)?),
+        PlaneKind::AfXdp => drop(service::serve(&config, AfXdp::open(config.sockets()?)?)?),
     }
     Ok(Verdict::Good)
 }
@@ -96,8 +96,8 @@ fn router(run: &Run, output: &Output) -> anyhow::Result<Verdict> {
 fn check(config: &Config, output: &Output) -> anyhow::Result<Verdict> {
     let findings = match config.plane {
         PlaneKind::Memory => Vec::new(),
-        PlaneKind::Xdp => xdp::check(&config.xdp()),
-        PlaneKind::AfXdp => xdp::check_sockets(&config.sockets()),
+        PlaneKind::Xdp => xdp::check(&config.xdp()?),
+        PlaneKind::AfXdp => xdp::check_sockets(&config.sockets()?),
     };
     output.rows(findings.iter().map(FindingRow::from))?;
     Ok(Verdict::good_if(findings.iter().all(|finding| finding.wrong.is_none())))

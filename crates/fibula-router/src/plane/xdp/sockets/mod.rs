@@ -131,8 +131,9 @@ impl AfXdp {
                 let text = format!("{}: the plane `af-xdp` has no VLANs", attachment.interface);
                 return Err(fibula::Error::new(ErrorKind::Usage, text).into());
             }
-            if attachment.urpf != ReversePath::Off {
-                let text = format!("{}: the plane `af-xdp` does not look at sources", attachment.interface);
+            if attachment.urpf != ReversePath::Off || attachment.acl.is_some() {
+                let text =
+                    format!("{}: the plane `af-xdp` has neither `urpf` nor `acl`", attachment.interface);
                 return Err(fibula::Error::new(ErrorKind::Usage, text).into());
             }
             let interface = Interface::find(&attachment.interface, attachment.table)?;

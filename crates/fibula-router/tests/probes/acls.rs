@@ -1,0 +1,157 @@
+//! ACLs: the program finds the line that a plain list finds, whatever is between the addresses and
+//! the ports, and counts it.
+
+use crate::common::{Framed, adjacency, can_load_programs, checksum};
+use crate::{IN_10, Told, one_adjacency_each, tag, tell};
+use fibula::NextHop;
+use fibula_router::acl::{Acl, Packet, samples};
+use fibula_router::plane::xdp::{Attachment, Mode, Options, Reason, Verdict, Xdp};
+use fibula_router::plane::{AdjacencyId, Plane};
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+/// Returns a plane whose `lo` has the second ACL, and VLAN 7 of it the first.
+fn with_acls(acls: Vec<Acl>) -> Xdp {
+    let lo = || Attachment::of("lo");
+    let interfaces = vec![
+        Attachment { acl: Some(1), ..lo() },
+        Attachment { acl: Some(0), tags: vec![7], ..lo() },
+        Attachment { tags: vec![8], ..lo() },
+    ];
+    let options = Options { name: "acls".into(), interfaces, mode: Mode::Unattached, acls };
+    let mut plane = Xdp::open(options).unwrap();
+    one_adjacency_each(&mut plane, NextHop(1));
+    let (mut ipv4, mut ipv6) = (Told::<u32>::new(), Told::<u128>::new());
+    ipv4.announce("10.0.0.0/8".parse().unwrap(), 1);
+    ipv6.announce("2001:db8::/32".parse().unwrap(), 1);
+    tell(&mut plane, 254, &mut ipv4);
+    tell(&mut plane, 254, &mut ipv6);
+    plane.start().unwrap();
+    plane
+}
+
+/// What is between a packet's addresses and its ports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Between {
+    Nothing,
+    /// IPv4 options, or hop-by-hop options: the kernel gets the packet.
+    Options,
+    /// It is a fragment after the first, so it has no ports.
+    Fragment,
+    /// Two extension headers.
+    Extensions,
+}
+
+/// Returns the frame of a packet.
+fn frame(packet: &Packet, between: Between) -> Vec<u8> {
+    let mut payload = packet.ports.map_or_else(Vec::new, |ports| ports.map(u16::to_be_bytes).concat());
+    match packet.addresses {
+        [IpAddr::V4(source), IpAddr::V4(destination)] => {
+            let options: &[u8] = if between == Between::Options { &[1; 8] } else { &[] };
+            let mut header = vec![0x45 + options.len() as u8 / 4, 0];
+            header.extend(packet.length.to_be_bytes());
+            header.extend([0, 1, 0, if between == Between::Fragment { 9 } else { 0 }]);
+            header.extend([64, packet.protocol, 0, 0]);
+            header.extend(source.octets().into_iter().chain(destination.octets()));
+            header.extend(options);
+            let check = checksum(&header).to_be_bytes();
+            header[10..12].copy_from_slice(&check);
+            payload.resize(usize::from(packet.length) - header.len(), 0);
+            [&[0; 12][..], &[8, 0], &header, &payload].concat()
+        }
+        [IpAddr::V6(source), IpAddr::V6(destination)] => {
+            let (next, extensions): (u8, Vec<u8>) = match between {
+                Between::Nothing => (packet.protocol, Vec::new()),
+                Between::Options => (0, vec![packet.protocol, 0, 1, 4, 0, 0, 0, 0]),
+                Between::Fragment => (44, vec![packet.protocol, 0, 0, 8, 0, 0, 0, 1]),
+                Between::Extensions => {
+                    (60, [[43, 0, 1, 4, 0, 0, 0, 0], [packet.protocol, 0, 1, 4, 0, 0, 0, 0]].concat())
+                }
+            };
+            payload.splice(0..0, extensions);
+            payload.resize(usize::from(packet.length) - 40, 0);
+            let mut header = vec![0x60, 0, 0, 0];
+            header.extend((payload.len() as u16).to_be_bytes());
+            header.extend([next, 64]);
+            header.extend(source.octets().into_iter().chain(destination.octets()));
+            [&[0; 12][..], &[0x86, 0xDD], &header, &payload].concat()
+        }
+        _ => unreachable!("the addresses are of one family"),
+    }
+}
+
+#[test]
+fn the_program_finds_the_line_that_a_plain_list_finds() {
+    if !can_load_programs() {
+        return;
+    }
+    let mut random = fastrand::Rng::with_seed(50);
+    let mut draw = |below| random.usize(..below);
+    let mut acl = |name: &str, lines| {
+        let text: String = (0..lines).map(|_| samples::line(&mut draw) + "\n").collect();
+        Acl::parse(name, &text).unwrap()
+    };
+    let acls = vec![acl("few", 20), acl("many", 1100)];
+    let plane = with_acls(acls.clone());
+    let mut expected = BTreeMap::<String, u64>::new();
+    let (mut denied, mut dropped) = (0, 0);
+    for round in 0..12_000 {
+        let mut packet = samples::packet(&mut draw);
+        let between = [Between::Nothing, Between::Options, Between::Fragment, Between::Extensions][draw(4)];
+        if between == Between::Extensions && packet.length < 64 {
+            packet.length += 40;
+        }
+        let mut bytes = frame(&packet, between);
+        if between == Between::Fragment {
+            packet.ports = None;
+        }
+        let acl = &acls[round % 2];
+        if round % 2 == 0 {
+            tag(&mut bytes, &[7]);
+        }
+        let line = acl.first(&packet);
+        let label =
+            line.map_or_else(|| format!("{} none", acl.name), |line| format!("{} {}", acl.name, line.number));
+        *expected.entry(label).or_default() += 1;
+        let is_permitted = line.is_none_or(|line| line.is_permit);
+        denied += u64::from(!is_permitted);
+        let verdict = plane.probe("lo", &bytes).unwrap().verdict;
+        let goes = match between {
+            _ if !is_permitted => Verdict::Drop,
+            Between::Options => Verdict::ToKernel,
+            _ => Verdict::Redirect,
+        };
+        assert_eq!(verdict, goes, "{packet:?} with {between:?}: {line:?}");
+        dropped += u64::from(verdict == Verdict::Drop);
+    }
+    assert!(denied > 2000 && denied == dropped, "{denied}");
+    let counters = plane.counters().unwrap();
+    let counted = counters.iter().filter(|counter| counter.name == "acl");
+    let counted: BTreeMap<String, u64> =
+        counted.map(|counter| (counter.label.clone().unwrap(), counter.packets)).collect();
+    assert_eq!(counted, expected);
+    let counts = plane.interface_counts().unwrap();
+    assert_eq!(counts.iter().map(|(_, of)| of.of(Reason::Denied).packets).sum::<u64>(), denied);
+}
+
+#[test]
+fn what_lines_counted_goes_on_in_a_new_generation() {
+    if !can_load_programs() {
+        return;
+    }
+    let acl = |name: &str, text: &str| Acl::parse(name, text).unwrap();
+    let mut plane = with_acls(vec![acl("a", ""), acl("b", "deny udp from any to any port 53")]);
+    let counted = |plane: &Xdp, label: &str| {
+        let counters = plane.counters().unwrap();
+        counters.into_iter().find(|it| it.label.as_deref() == Some(label)).map_or(0, |it| it.packets)
+    };
+    let mut others = IN_10.frame(0);
+    tag(&mut others, &[8]);
+    for round in [1, 2] {
+        assert_eq!(plane.probe("lo", &IN_10.frame(0)).unwrap().verdict, Verdict::Drop);
+        assert_eq!(plane.probe("lo", &others).unwrap().verdict, Verdict::Redirect, "it has no ACL");
+        assert_eq!(counted(&plane, "b 1"), round);
+        // An adjacency that there is no room for.
+        plane.set_adjacency(AdjacencyId(2000 * round as u32), adjacency(1)).unwrap();
+    }
+}
