@@ -249,6 +249,12 @@ impl Adjacencies {
         self.entries.len()
     }
 
+    /// Returns the number of adjacencies whose neighbours' MAC addresses are not known.
+    pub(crate) fn unresolved(&self) -> usize {
+        let unresolved = |entry: &Entry| !matches!(entry.told, Some(Adjacency::Resolved { .. }));
+        self.entries.iter().filter(|(_, entry)| unresolved(entry)).count()
+    }
+
     /// Returns the number of neighbours.
     pub(crate) fn neighbour_count(&self) -> usize {
         self.neighbours.len()

@@ -10,8 +10,8 @@
 //!                      └──────────────────────┘
 //! ```
 //! The router's kernel forwards nothing (`forward_by_plane_alone`), so what arrives was forwarded
-//! by the plane. It takes root and Debian's package `frr`, and is skipped elsewhere. `common/lab.rs` draws
-//! all of the namespaces.
+//! by the plane. It takes root and Debian's package `frr`, and is skipped elsewhere.
+//! `common/lab.rs` draws all of the namespaces.
 #![cfg(target_os = "linux")]
 
 mod common;

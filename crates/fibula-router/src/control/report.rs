@@ -48,6 +48,8 @@ pub struct LinkRow {
 pub struct Status {
     /// Whether the plane forwards.
     pub forwarding: bool,
+    /// How often what forwards was replaced as a whole.
+    pub generation: u64,
     /// How the plane forwards, in lines; none of a plane that has nothing to say.
     pub plane: Vec<String>,
     /// The feeds.
@@ -60,6 +62,8 @@ pub struct Status {
     pub objects: usize,
     /// Adjacencies in use.
     pub adjacencies: usize,
+    /// Those of them that are not resolved: the kernel gets their packets.
+    pub unresolved: usize,
     /// Neighbours of the kernel.
     pub neighbours: usize,
     /// The interfaces that packets come in by, and what is wrong with each, if something is.
@@ -182,6 +186,8 @@ impl<P: Plane> Control<P> {
             next_hops: self.next_hops.len(),
             objects: self.next_hops.object_count(),
             adjacencies: self.adjacencies.len(),
+            unresolved: self.adjacencies.unresolved(),
+            generation: self.plane.generation(),
             neighbours: self.adjacencies.neighbour_count(),
             attached: self.attached.clone(),
             links,

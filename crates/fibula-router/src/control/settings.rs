@@ -18,8 +18,8 @@ pub struct Settings {
     /// How many routes zebra must tell at least, in each session, before it is complete: a session
     /// that tells fewer is waited for without an end. 0 is any number.
     pub least: usize,
-    /// How long a session that tells less of the share is waited for, where this process knows the routes. A
-    /// process that took over waits for ever: what forwards has more.
+    /// How long a session that tells less of the share is waited for, where this process knows the
+    /// routes. A process that took over waits for ever: what forwards has more.
     pub hold: Duration,
     /// How long to wait after the first message of a batch for others. What comes while a batch is
     /// applied is the next batch, so that a bulk needs no wait.

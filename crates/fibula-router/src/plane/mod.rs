@@ -189,6 +189,11 @@ pub trait Plane {
         0
     }
 
+    /// Returns how often what forwards was replaced as a whole, since this process has it.
+    fn generation(&self) -> u64 {
+        0
+    }
+
     /// Returns lines that say how it forwards.
     fn facts(&self) -> Vec<String> {
         Vec::new()

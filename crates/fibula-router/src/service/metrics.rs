@@ -1,17 +1,19 @@
 //! `/metrics` for Prometheus.
 
-use super::{Shared, ask, http};
+use super::{Shared, ask, http, process};
 use crate::Error;
 use crate::control::Status;
+use crate::plane::xdp::Reason;
 use crate::plane::{Counter as Counted, Plane};
 use prometheus_client::encoding::text::encode;
 use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::{ConstGauge, Gauge};
-use prometheus_client::registry::Registry;
+use prometheus_client::registry::{Registry, Unit};
 use std::collections::BTreeMap;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 /// The type of the text.
 const TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -39,7 +41,9 @@ fn gauge(count: usize) -> i64 {
 
 /// Returns what there is to tell.
 fn registry(status: &Status, counters: &[Counted]) -> Registry {
-    let mut registry = Registry::with_prefix("fibula_router");
+    let mut all = Registry::default();
+    process::register(&mut all);
+    let registry = all.sub_registry_with_prefix("fibula_router");
     let counts = status.counts;
     for (name, help, value) in [
         ("messages", "Messages of feeds", counts.messages),
@@ -59,14 +63,19 @@ fn registry(status: &Status, counters: &[Counted]) -> Registry {
         ("forwarding", "Whether the plane forwards", i64::from(status.forwarding)),
         ("next_hops", "Next hops in use", gauge(status.next_hops)),
         ("adjacencies", "Adjacencies in use", gauge(status.adjacencies)),
+        ("unresolved", "Adjacencies whose packets the kernel gets", gauge(status.unresolved)),
         ("neighbours", "Neighbours of the kernel", gauge(status.neighbours)),
+        ("generation", "Times that what forwards was replaced as a whole", gauge(status.generation as usize)),
+        ("refuses", "Whether the plane refuses something at the moment", status.error.is_some().into()),
     ] {
         registry.register(name, help, ConstGauge::new(value));
     }
-    for (name, value) in [("latency_p50", status.latency_p50_us), ("latency_p99", status.latency_p99_us)] {
-        let help = "From the arrival of a message until the plane had it, microseconds";
-        registry.register(name, help, ConstGauge::new(value));
+    let latency = Family::<[(&str, &str); 1], Gauge<f64, AtomicU64>>::default();
+    for (quantile, value) in [("0.5", status.latency_p50_us), ("0.99", status.latency_p99_us)] {
+        latency.get_or_create(&[("quantile", quantile)]).set(value / 1e6);
     }
+    let help = "From the arrival of a message until the plane had it";
+    registry.register_with_unit("latency", help, Unit::Seconds, latency);
     let routes = Family::<[(&str, String); 2], Gauge>::default();
     for table in &status.tables {
         for (family, count) in [("ipv4", table.ipv4), ("ipv6", table.ipv6)] {
@@ -106,10 +115,17 @@ fn registry(status: &Status, counters: &[Counted]) -> Registry {
         }
     }
     for (name, [packets, bytes]) in by_name {
-        registry.register(format!("{name}_packets"), "Packets that the plane counted", packets);
-        registry.register(format!("{name}_bytes"), "Bytes that the plane counted", bytes);
+        let reason = Reason::ALL.into_iter().find(|reason| reason.name() == name);
+        let help = reason.map(Reason::help).unwrap_or(match name {
+            "next_hop" => "Packets that left by a next hop, by its index",
+            "acl" => "Packets that a line of an ACL matched first",
+            "lost" => "Packets for which a queue had no room",
+            _ => "Packets that the plane counted",
+        });
+        registry.register(format!("{name}_packets"), help, packets);
+        registry.register_with_unit(name, format!("Bytes of them: {help}"), Unit::Bytes, bytes);
     }
-    registry
+    all
 }
 
 #[cfg(test)]
@@ -117,6 +133,8 @@ mod tests {
     use super::*;
     use crate::control::{Control, Settings};
     use crate::plane::memory::Memory;
+    use std::io::Write;
+    use std::process::{Command, Stdio};
 
     #[test]
     fn each_metric_is_named_once() {
@@ -135,6 +153,55 @@ mod tests {
             "fibula_router_forwarded_bytes_total{of=\"eth1\"} 256",
         ] {
             assert_eq!(text.lines().filter(|other| *other == line).count(), 1, "{line} in\n{text}");
+        }
+    }
+
+    /// The Python of the environment that `cargo xtask test` makes, which has Prometheus' client.
+    const PYTHON: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../target/python/bin/python");
+
+    /// Reads metrics by the parser of Prometheus' client, which is strict about names, types, units
+    /// and order.
+    const PARSE: &str = "
+import sys
+from prometheus_client.openmetrics.parser import text_string_to_metric_families as read
+families = list(read(sys.stdin.read()))
+for family in families:
+    assert family.documentation, family.name
+    assert family.samples, family.name
+    print(family.name, family.type, family.unit, len(family.samples))
+";
+
+    #[test]
+    fn prometheus_own_parser_reads_them() {
+        let status = Control::new(Memory::default(), Settings::default()).status();
+        let counter = |name: &'static str| Counted {
+            name: name.into(),
+            label: Some("eth\"0\\\n".into()),
+            packets: 1,
+            bytes: 64,
+        };
+        let names = Reason::ALL.map(Reason::name).into_iter().chain(["next_hop", "acl", "lost"]);
+        let counters: Vec<Counted> = names.map(counter).collect();
+        let mut text = String::new();
+        encode(&mut text, &registry(&status, &counters)).unwrap();
+        let parser =
+            Command::new(PYTHON).args(["-c", PARSE]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
+        let Ok(mut parser) = parser else {
+            eprintln!("skipped: there is no {PYTHON}: `cargo xtask test` makes it");
+            return;
+        };
+        parser.stdin.take().unwrap().write_all(text.as_bytes()).unwrap();
+        let output = parser.wait_with_output().unwrap();
+        assert!(output.status.success(), "{text}");
+        let families = String::from_utf8(output.stdout).unwrap();
+        for line in [
+            "fibula_router_latency_seconds gauge seconds 2",
+            "fibula_router_forwarded_bytes counter bytes 1",
+            "fibula_router_denied_packets counter  1",
+            "process_cpu_seconds counter seconds 1",
+            "process_resident_memory_bytes gauge bytes 1",
+        ] {
+            assert_eq!(families.lines().filter(|other| *other == line).count(), 1, "{line} in\n{families}");
         }
     }
 }

@@ -10,6 +10,7 @@
 
 mod http;
 mod metrics;
+mod process;
 mod socket;
 mod systemd;
 

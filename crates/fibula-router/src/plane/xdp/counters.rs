@@ -96,6 +96,32 @@ impl Reason {
             Self::Denied => "denied",
         }
     }
+
+    /// Returns where such packets go, in a line.
+    #[must_use]
+    pub fn help(self) -> &'static str {
+        match self {
+            Self::Forwarded => "Packets that left by a next hop",
+            Self::Local => "Packets to the kernel: their route leads there",
+            Self::NoRoute => "Packets to the kernel: no route",
+            Self::Unresolved => "Packets to the kernel: their neighbour is not resolved, or takes none",
+            Self::Expired => "Packets to the kernel: TTL or hop limit",
+            Self::TooBig => "Packets to the kernel: longer than the MTU",
+            Self::Options => "Packets to the kernel: IPv4 options or IPv6 hop-by-hop options",
+            Self::Multicast => "Packets to the kernel: multicast or broadcast",
+            Self::LinkLocal => "Packets to the kernel: a link-local address",
+            Self::NotIp => "Packets to the kernel: neither IPv4 nor IPv6",
+            Self::OtherHost => "Packets to the kernel: for another MAC address",
+            Self::Blackhole => "Packets that were dropped: their route says so",
+            Self::Malformed => "Packets that were dropped: cut short or contradictory",
+            Self::Martian => "Packets to the kernel: an address that no packet between hosts has",
+            Self::UnknownVlan => "Packets to the kernel: a VLAN tag that no interface has",
+            Self::ForwardingOff => "Packets to the kernel: it does not forward those of the interface",
+            Self::ReversePath => "Packets to the kernel: it judges their source",
+            Self::Spoofed => "Packets that were dropped: uRPF refuses their source",
+            Self::Denied => "Packets that were dropped: an ACL denies them",
+        }
+    }
 }
 
 /// Packets, and the bytes of their frames.

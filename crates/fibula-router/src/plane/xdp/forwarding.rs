@@ -111,6 +111,10 @@ impl Plane for Xdp {
         self.watched()
     }
 
+    fn generation(&self) -> u64 {
+        self.generations
+    }
+
     fn facts(&self) -> Vec<String> {
         let cannot = self.senders.iter().filter(|(_, longest)| **longest == 0);
         cannot

@@ -171,11 +171,13 @@ pub struct Xdp {
     ipv6: Tables<u128>,
     actions: Actions,
     adjacencies: Adjacencies,
-    /// What the control told of each adjacency, and the longest packet that each interface can send.
+    /// What the control told of each adjacency, and the longest packet that each interface sends.
     wanted: BTreeMap<AdjacencyId, Adjacency>,
     senders: BTreeMap<u32, u16>,
     /// What forwards, once the plane has been started.
     generation: Option<Generation>,
+    /// How many there have been.
+    generations: u64,
     /// Keeps other processes from having a plane of this name.
     lock: Option<File>,
 }
@@ -234,6 +236,7 @@ impl Xdp {
             actions: Actions::default(),
             adjacencies: Adjacencies::default(),
             generation: None,
+            generations: 0,
             ports,
             interfaces,
             are_stale: false,
@@ -360,6 +363,7 @@ impl Xdp {
             self.filters.carry(old.map(OF_LINES))?;
         }
         self.are_stale = false;
+        self.generations += 1;
         Ok(())
     }
 

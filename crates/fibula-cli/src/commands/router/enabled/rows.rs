@@ -127,8 +127,9 @@ pub(super) fn glance(status: &Status) -> String {
     for table in &status.tables {
         line("table", format!("{}: {} IPv4, {} IPv6 routes", table.table, table.ipv4, table.ipv6));
     }
-    let (hops, adjacencies) = (status.next_hops, status.adjacencies);
-    line("next hops", format!("{hops}, {adjacencies} adjacencies, {} neighbours known", status.neighbours));
+    let (hops, adjacencies, unresolved) = (status.next_hops, status.adjacencies, status.unresolved);
+    let neighbours = format!("{} neighbours known", status.neighbours);
+    line("next hops", format!("{hops}, {adjacencies} adjacencies ({unresolved} unresolved), {neighbours}"));
     for link in &status.links {
         let up = if link.up { "up" } else { "down" };
         line("interface", format!("{} {}: {up}, MTU {}", link.index, link.name, link.mtu));
