@@ -163,3 +163,92 @@ fn a_wrong_configuration_is_one_line() {
     assert_eq!((run.status.code(), error.lines().count()), (Some(2), 1), "{error}");
     assert!(error.contains("router.toml") && error.contains("line 3"), "{error}");
 }
+
+/// The root of the repository.
+const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+
+/// The router's page.
+fn page() -> String {
+    fs::read_to_string(Path::new(ROOT).join("docs/router.md")).unwrap()
+}
+
+/// Returns whether this process is root and has the commands that a test runs; says so if not.
+fn has(commands: &[&str]) -> bool {
+    let is_there = |name: &&str| Command::new(name).arg("--version").output().is_ok();
+    let missing = commands.iter().find(|name| !is_there(name));
+    if !rustix::process::geteuid().is_root() {
+        eprintln!("skipped: it takes root");
+    } else if let Some(missing) = missing {
+        eprintln!("skipped: there is no {missing}");
+    } else {
+        return true;
+    }
+    false
+}
+
+/// The five commands of the page, as they are there, but for the program: they are run beside
+/// others, so the router has a socket and a BPF file system of its own.
+#[test]
+fn the_quick_start_is_a_router() {
+    if !has(&["ip", "unshare", "nsenter", "ethtool", "ping"]) {
+        return;
+    }
+    if Path::new("/run/netns/router").exists() || Path::new("/run/fibula/router.sock").exists() {
+        eprintln!("skipped: somebody has a router here");
+        return;
+    }
+    let page = page();
+    let block = page.split("```sh\n").map(|rest| rest.split("```").next().unwrap());
+    let block = block.into_iter().find(|block| block.contains("lab.sh")).unwrap();
+    let lines: Vec<&str> = block.lines().collect();
+    assert_eq!((lines.len(), lines[0]), (5, "cargo build --release --features router"));
+    let commands = lines[1..].join("\n").replace("target/release/fibula", env!("CARGO_BIN_EXE_fibula"));
+    let program = env!("CARGO_BIN_EXE_fibula");
+    let script = format!(
+        "set -e
+        mount --make-rprivate /
+        mount -t bpf bpf /sys/fs/bpf
+        trap 'kill %1; wait; sh crates/fibula-router/examples/lab.sh down' EXIT
+        {commands}
+        nsenter --net=/run/netns/router {program} router run --kernel --generic -i r0 -i r1 --check
+        {program} router counters --format csv
+        {program} router detach"
+    );
+    let mut unshare = Command::new("unshare");
+    let output = unshare.args(["--mount", "bash", "-c", &script]).current_dir(ROOT).output().unwrap();
+    let (out, error) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{out}\n{error}");
+    assert!(out.contains("3 received, 0% packet loss"), "{out}");
+    assert!(out.contains("10.64.0.0/10") && out.contains("via 10.2.0.2 dev r1"), "{out}");
+    let forwarded = out.lines().find_map(|line| line.strip_prefix("forwarded,r0,")).unwrap();
+    assert_ne!(forwarded.split(',').next(), Some("0"), "{out}");
+}
+
+#[test]
+fn the_unit_and_the_user_are_as_the_page_says() {
+    let folder = Path::new(ROOT).join("crates/fibula-router/systemd");
+    if !has(&["systemd-analyze", "systemd-sysusers"]) {
+        return;
+    }
+    let rating = Command::new("systemd-analyze")
+        .args(["security", "--offline=true", "--no-pager"])
+        .arg(folder.join("fibula-router.service"))
+        .output()
+        .unwrap();
+    let rating = String::from_utf8_lossy(&rating.stdout).into_owned();
+    let rating = rating.lines().find_map(|line| line.split("fibula-router.service: ").nth(1)).unwrap();
+    let figure = rating.split(' ').next().unwrap();
+    assert!(page().contains(&format!("an exposure of {figure}")), "{figure}");
+    let root = tempfile::tempdir().unwrap();
+    fs::create_dir(root.path().join("etc")).unwrap();
+    let made = Command::new("systemd-sysusers")
+        .arg(format!("--root={}", root.path().display()))
+        .arg(fs::canonicalize(folder.join("fibula-router.sysusers.conf")).unwrap())
+        .output()
+        .unwrap();
+    assert!(made.status.success(), "{made:?}");
+    assert!(fs::read_to_string(root.path().join("etc/passwd")).unwrap().starts_with("fibula:"));
+    let pages = tempfile::tempdir().unwrap();
+    let man = Command::new(env!("CARGO_BIN_EXE_fibula")).arg("man").arg(pages.path()).output().unwrap();
+    assert!(man.status.success() && pages.path().join("fibula-router-run.1").exists());
+}
