@@ -6,6 +6,10 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 const PROTOCOLS: [(&str, u8); 5] = [("tcp", 6), ("udp", 17), ("icmp", 1), ("47", 47), ("sctp", 132)];
 
+fn range(first: usize, more: usize) -> String {
+    format!("{first}-{}", first + more)
+}
+
 /// Returns the text of a line.
 pub fn line(draw: &mut impl FnMut(usize) -> usize) -> String {
     let is_ipv4 = draw(2) == 0;
@@ -14,7 +18,7 @@ pub fn line(draw: &mut impl FnMut(usize) -> usize) -> String {
     let mut text = format!("{} {protocol}", ["permit", "deny"][draw(2)]);
     for word in ["from", "to"] {
         let (a, b, c) = (draw(4), draw(4), draw(4));
-        let prefix = match (draw(6), is_ipv4) {
+        let prefix: String = match (draw(6), is_ipv4) {
             (0, _) => "any".into(),
             (1, true) => "10.0.0.0/8".into(),
             (2, true) => format!("10.{a}.0.0/16"),
@@ -25,15 +29,15 @@ pub fn line(draw: &mut impl FnMut(usize) -> usize) -> String {
             (3 | 4, false) => format!("2001:db8:{a}:{b}::/64"),
             (_, false) => format!("2001:db8:{a}:{b}::{c}"),
         };
-        text += &format!(" {word} {prefix}");
+        text.extend([" ", word, " ", &prefix]);
         if has_ports && draw(3) == 0 {
             let first = draw(40);
-            text += &format!(" port {first}-{}", first + draw(20));
+            text.extend([" port ", &range(first, draw(20))]);
         }
     }
     if draw(6) == 0 {
         let first = 40 + draw(40);
-        text += &format!(" length {first}-{}", first + draw(30));
+        text.extend([" length ", &range(first, draw(30))]);
     }
     text
 }

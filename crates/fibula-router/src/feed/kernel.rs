@@ -295,7 +295,7 @@ pub(crate) fn links() -> Result<BTreeMap<u32, Link>, Error> {
         for message in Messages::new(bytes) {
             match message {
                 Ok(Message::Event(Event::Link { index, link: Some(link) })) => {
-                    drop(links.insert(index, link))
+                    drop(links.insert(index, link));
                 }
                 Ok(Message::Done) => end = End::Done,
                 Ok(Message::Answer(code)) if code != 0 => end = End::Failed(code),

@@ -116,12 +116,13 @@ fn registry(status: &Status, counters: &[Counted]) -> Registry {
     }
     for (name, [packets, bytes]) in by_name {
         let reason = Reason::ALL.into_iter().find(|reason| reason.name() == name);
-        let help = reason.map(Reason::help).unwrap_or(match name {
+        let other = match name {
             "next_hop" => "Packets that left by a next hop, by its index",
             "acl" => "Packets that a line of an ACL matched first",
             "lost" => "Packets for which a queue had no room",
             _ => "Packets that the plane counted",
-        });
+        };
+        let help = reason.map_or(other, Reason::help);
         registry.register(format!("{name}_packets"), help, packets);
         registry.register_with_unit(name, format!("Bytes of them: {help}"), Unit::Bytes, bytes);
     }

@@ -185,7 +185,9 @@ fn devices(links: &BTreeMap<u32, Link>, index: u32, depth: u32) -> Result<Vec<(u
         Kind::Device => Ok(vec![(index, Vec::new())]),
         Kind::Vlan(vlan) => {
             let mut devices = below(vlan.parent)?;
-            devices.iter_mut().for_each(|(_, tags)| tags.push(vlan.id));
+            for (_, tags) in &mut devices {
+                tags.push(vlan.id);
+            }
             Ok(devices)
         }
         Kind::Bridge { has_vlans: false } | Kind::Bond => {
@@ -303,7 +305,7 @@ mod tests {
         }
         // Two names of one device: each has its port, and the program runs once.
         let attachments = ["eth0.10", "bond0", "gone"];
-        let attachments = attachments.map(|name| Attachment::of(name));
+        let attachments = attachments.map(Attachment::of);
         let all = all(&attachments, &[1, 2, 3], &links);
         let rows: Vec<_> = all.iter().map(|it| (it.index, it.port, it.tags.len())).collect();
         assert_eq!(rows, [(1, 1, 1), (11, 2, 0), (0, 3, 0), (1, 0, 0)]);
